@@ -1,5 +1,5 @@
-//! Asks the driver's library whether there is a GPU: succeeds if it counts at least one.
-//! Compiled by `ci/runner` with `rustc` alone.
+//! Checks whether there is a GPU: succeeds if the driver's library counts at least one.
+//! `ci/runner` compiles it with `rustc` alone.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::process::ExitCode;
@@ -28,10 +28,10 @@ fn main() -> ExitCode {
     let (Some(init), Some(count)) = (find(c"cuInit"), find(c"cuDeviceGetCount")) else {
         return ExitCode::FAILURE;
     };
-    // SAFETY: the driver's headers give these functions these types.
+    // SAFETY: the driver's headers declare these functions with these types.
     let (init, count): (Init, Count) = unsafe { (std::mem::transmute(init), std::mem::transmute(count)) };
     let mut devices = 0;
-    // SAFETY: zero is the only flag there is, and `devices` outlives the call.
+    // SAFETY: zero is the only valid flag, and `devices` outlives the call.
     let answers = unsafe { init(0) == 0 && count(&mut devices) == 0 };
     if answers && devices > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

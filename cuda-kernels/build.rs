@@ -23,7 +23,7 @@ fn main() {
         .headers(names.map(|name| format!("kernels/{name}.cuh")))
         .include("kernels")
         .compile("cuda_kernels");
-    // Clusters are newer than the oldest devices that the others are for.
+    // Clusters need newer devices than the other kernels.
     cuda_kernels_build::Build::new()
         .file("kernels/cluster.cu")
         .header("kernels/cluster.cuh")

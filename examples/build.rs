@@ -1,5 +1,5 @@
-//! Passes on which functions the toolkit's headers have: `bench/overhead` calls some that CUDA 12 declares
-//! otherwise.
+//! Sets cfgs for the functions of the toolkit's headers: CUDA 12 declares some functions that
+//! `bench/overhead` calls differently.
 
 use std::process::ExitCode;
 

@@ -1,5 +1,6 @@
-// What every program here shares. CHECK ends the program at the first CUDA call that fails and says which
-// call it was, where it stands and why it failed; EXPECT does the same for anything else that must hold.
+// Shared macros of the programs in this folder. CHECK ends the program at the first CUDA call that fails,
+// and prints the call, its source line and the error. EXPECT does the same for any other condition that
+// must hold.
 #pragma once
 
 #include <cuda_runtime.h>

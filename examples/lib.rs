@@ -1,17 +1,17 @@
-//! What the examples share; the C++ programs have `check.cuh`.
+//! Shared code of the examples. The C++ programs share `check.cuh`.
 //!
-//! Each folder beside this file is one example: `main.cu` is the CUDA C++ program, `main.rs` its Rust port,
-//! line for line, and both print the same. `cargo run -p examples --bin vector_add` runs one. `bench/` is no
-//! example: it compares the costs. Nor is `bandwidth/`, which has no twin: it tells how fast copies are on a
-//! machine.
+//! Each folder beside this file is one example: `main.cu` is the CUDA C++ program, and `main.rs` is its
+//! Rust port, line by line. Both print the same. `cargo run -p examples --bin vector_add` runs one. Two
+//! folders are not examples: `bench/` compares costs, and `bandwidth/`, which has no twin, measures the
+//! copies of a machine.
 
-/// How a program says that something is so, or is not.
+/// Returns the text for a condition that holds or does not.
 #[must_use]
 pub fn yes_no(answer: bool) -> &'static str {
     if answer { "yes" } else { "no" }
 }
 
-/// What the programs of `bench/` share.
+/// Shared code of the programs in `bench/`.
 pub mod bench {
     pub mod interval;
     pub mod program;

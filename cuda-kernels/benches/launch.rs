@@ -1,8 +1,9 @@
-//! What a launch costs on the host: the runtime's call alone, and `launch!` with nothing, and with three
-//! buffers, in the books.
+//! The host cost of a launch: the runtime's call alone, `launch!` without buffers, and `launch!` with
+//! three buffers that the tracker records.
 //!
-//! `cargo bench -p cuda-kernels --bench launch`. The kernel does nothing, so that the queue never fills;
-//! medians over many rounds, in which the three take turns. On the emulator the figures mean nothing.
+//! Run it with `cargo bench -p cuda-kernels --bench launch`. The kernel does nothing, so the queue never
+//! fills. The figures are medians over many rounds, in which the three take turns. On the emulator they
+//! mean nothing.
 #![allow(unsafe_code, clippy::unwrap_used, reason = "compares with the raw call")]
 
 use std::ffi::c_void;
@@ -14,7 +15,7 @@ use cuda_safe::{DeviceBuffer, Result, Stream, check, launch, sys};
 const ROUNDS: usize = 200;
 const LAUNCHES: u32 = 100;
 
-/// Nanoseconds that one of many launches takes.
+/// Returns the nanoseconds of one of many launches.
 fn time(stream: &Stream, mut launch: impl FnMut() -> Result<()>) -> Result<f64> {
     let start = Instant::now();
     for _ in 0..LAUNCHES {
@@ -47,7 +48,8 @@ fn main() -> Result<()> {
                 (&raw mut count).cast(),
             ];
             let (kernel, values) = (vector_add.as_raw(), values.as_mut_ptr());
-            // SAFETY: four values of the kernel's four types; with a count of zero it touches nothing.
+            // SAFETY: four values of the kernel's four types; with a count of zero the kernel touches
+            // nothing.
             unsafe { check!(cudaLaunchKernel(kernel, one, one, values, 0, stream.as_raw())) }
         })?);
         pointers.push(time(&stream, || {

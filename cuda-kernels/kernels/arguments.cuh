@@ -1,5 +1,5 @@
-// Kernels that take arguments of many kinds and write down what they got, for tests of how arguments are
-// passed.
+// Kernels with arguments of many kinds that write down the values they got, for tests of argument
+// passing.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -12,7 +12,7 @@ enum class Direction : int {
     Up = 1,
 };
 
-/// A struct with bytes that belong to no field.
+/// A struct with padding.
 struct Padded {
     /// One byte, and seven of padding behind it.
     unsigned char tag;
@@ -36,11 +36,11 @@ struct __align__(16) Aligned {
     float values[4];
 };
 
-/// A struct that carries a pointer.
+/// A struct that contains a pointer.
 struct View {
-    /// Where the elements are.
+    /// The address of the elements.
     const int* data;
-    /// How many there are.
+    /// The number of elements.
     size_t count;
 };
 
@@ -48,11 +48,11 @@ struct View {
 __global__ void scalars(double* out, bool a, char b, signed char c, unsigned char d, short e, unsigned short f, int g,
                         unsigned h, long long i, unsigned long long j, float k, double l, size_t m, Direction n);
 
-/// Writes what the structs hold as doubles, field by field in order, and last the sum over the view.
+/// Writes the fields of the structs as doubles, in order, and then the sum over the view.
 __global__ void structs(double* out, Padded padded, Nested nested, unsigned char between, Aligned aligned, View view);
 
-/// Writes how many threads ran and how much dynamic shared memory each block could use: each thread fills its
-/// part.
+/// Writes the number of threads that ran and the words of dynamic shared memory that each block could
+/// use: each thread fills its part.
 __global__ void shape(unsigned* threads, unsigned* shared_words, unsigned words);
 
 /// One of two kernels of the same name: adds to floats.
@@ -61,14 +61,14 @@ __global__ void overloaded(float* data, float value);
 /// The other: adds to integers.
 __global__ void overloaded(int* data, int value);
 
-/// A kernel that runs in blocks of up to 64 threads only.
+/// A kernel that runs only in blocks of up to 64 threads.
 __global__ void __launch_bounds__(64) bounded(unsigned* out);
 
-/// Meets all blocks of the grid at a barrier between two steps: each counts itself, then writes how many it
-/// sees.
+/// Meets all blocks of the grid at a barrier between two steps: each block counts itself, then writes the
+/// count that it sees.
 __global__ void meet(unsigned* arrived, unsigned* seen);
 
-/// Writes into the elements of `depth` layers of pitched memory, row by row: `value` and the number of the
+/// Writes to the elements of `depth` layers of pitched memory, row by row: `value` plus the index of the
 /// element.
 __global__ void pitched(cudaPitchedPtr to, unsigned depth, int value);
 

@@ -4,7 +4,7 @@
 
 namespace cg = cooperative_groups;
 
-// Older devices have no clusters: whoever asks for other code than this gets kernels that end with an error.
+// Older devices have no clusters: code for them is a kernel that ends with an error.
 // ci/twins compiles it for: compute_90
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 #define HAS_CLUSTERS 1
@@ -20,11 +20,11 @@ __device__ void write_places(unsigned* numbers) {
     unsigned blocks = cluster.num_blocks();
     if (threadIdx.x == 0) sum = 0;
     cluster.sync();
-    // Everybody tells all others its rank.
+    // Each block writes its rank to all other blocks.
     for (unsigned other = threadIdx.x; other < blocks; other += blockDim.x) {
         atomicAdd(cluster.map_shared_rank(&sum, other), rank);
     }
-    // Nobody ends before the others have written.
+    // No block ends before the others have written.
     cluster.sync();
     if (threadIdx.x == 0) {
         unsigned block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
@@ -60,7 +60,7 @@ extern "C" __global__ void cluster_histogram(const unsigned* values, unsigned co
         unsigned value = values[i];
         if (value < bin_count) atomicAdd(cluster.map_shared_rank(mine, value / each) + value % each, 1u);
     }
-    // Behind this, nobody writes into this block's memory any more, and it may end.
+    // After this barrier no other block writes to this block's memory, and the block may end.
     cluster.sync();
 
     unsigned first = cluster.block_rank() * each;

@@ -1,23 +1,24 @@
-// Kernels whose blocks come in clusters and reach each other's shared memory. For devices of compute
-// capability 9.0 and newer.
+// Kernels whose blocks form clusters and access each other's shared memory. They need compute capability
+// 9.0 or newer.
 #pragma once
 
 #include <cuda_runtime.h>
 
-/// Numbers that `cluster_places` writes for each block.
+/// The numbers that `cluster_places` writes for each block.
 #define CLUSTER_NUMBERS 8
 
-/// Adds to `bins` how often each number below `bin_count` is among the values; others count nowhere.
+/// Adds to `bins` how often each number below `bin_count` occurs among the values. Other values are
+/// ignored.
 ///
-/// The bins are spread over the shared memory of a cluster: each block has `ceil(bin_count / blocks of the
-/// cluster)` of them, for which it needs as many words of dynamic shared memory. Any grid, block and cluster
-/// will do.
+/// The bins are spread over the shared memory of a cluster: each block has `ceil(bin_count / blocks of
+/// the cluster)` bins and needs as many words of dynamic shared memory. Any grid, block and cluster size
+/// works.
 extern "C" __global__ void cluster_histogram(const unsigned* values, unsigned count, unsigned* bins, unsigned bin_count);
 
-/// Writes for each block, by its number in the grid: its rank in the cluster, the blocks of that, its x, y
-/// and z there, the cluster's number along x, the clusters along x, and the sum over the ranks that its
-/// neighbours in the cluster left in its shared memory.
+/// Writes for each block, at its index in the grid: its rank in the cluster, the number of blocks of the
+/// cluster, its x, y and z there, the cluster's index along x, the number of clusters along x, and the
+/// sum over the ranks that its neighbours in the cluster wrote to its shared memory.
 extern "C" __global__ void cluster_places(unsigned* numbers);
 
-/// The same of a kernel whose source says that its clusters are of two blocks along x.
+/// The same for a kernel whose source declares clusters of two blocks along x.
 extern "C" __global__ void cluster_pairs(unsigned* numbers);

@@ -5,7 +5,7 @@ extern "C" __global__ void convolve(const float* in, float* out, unsigned count,
     if (i >= count) return;
     float sum = 0.0f;
     for (unsigned k = 0; k < taps; ++k) {
-        // Before the start this wraps to a number past the end.
+        // Before the start of the input this wraps to an index past its end.
         unsigned at = i + k - taps / 2;
         if (at < count) sum = fmaf(convolution_filter[k], in[at], sum);
     }

@@ -3,14 +3,14 @@
 
 #include <cuda_runtime.h>
 
-/// Elements of the longest filter: the one in the middle, and as many on either side of it.
+/// The elements of the longest filter: the one in the middle, and as many on either side.
 #define CONVOLUTION_MOST 31
 
-/// The filter. Only the first elements are used, as many as a launch says.
+/// The filter. A launch uses only the first `taps` elements.
 __constant__ float convolution_filter[CONVOLUTION_MOST];
 
-/// Convolves: `out[i]` is the sum over `k` of `filter[k] * in[i + k - taps / 2]`; past either end `in` is
-/// zero.
+/// Convolves: `out[i]` is the sum over `k` of `filter[k] * in[i + k - taps / 2]`. Past either end, `in`
+/// counts as zero.
 ///
 /// `taps` is odd and at most `CONVOLUTION_MOST`.
 /// @reads convolution_filter

@@ -4,14 +4,14 @@ namespace {
 
 typedef unsigned long long u64;
 
-// Copies `bytes` bytes, in words where there are whole ones; both addresses fit the word.
+// Copies `bytes` bytes, whole words first. Both addresses are aligned for the word.
 template <typename Word>
 __device__ void copy_words(unsigned char* to, const unsigned char* from, unsigned bytes) {
     const unsigned words = bytes / sizeof(Word), thread = threadIdx.x, step = COPY_MANY_THREADS;
     Word* out = reinterpret_cast<Word*>(to);
     const Word* in = reinterpret_cast<const Word*>(from);
     unsigned i = thread;
-    // Four loads under way before the first is needed.
+    // Starts four loads before the first result is needed.
     for (; i + 3 * step < words; i += 4 * step) {
         const Word a = in[i], b = in[i + step], c = in[i + 2 * step], d = in[i + 3 * step];
         out[i] = a;
@@ -24,7 +24,7 @@ __device__ void copy_words(unsigned char* to, const unsigned char* from, unsigne
     if (thread < bytes - done) to[done + thread] = from[done + thread];
 }
 
-// One chunk, in the widest words that both sides are aligned for.
+// Copies one chunk, in the widest words for which both sides are aligned.
 __device__ void copy_chunk(unsigned char* to, const unsigned char* from, unsigned bytes) {
     const u64 both = reinterpret_cast<u64>(to) | reinterpret_cast<u64>(from);
     if (both % 16 == 0) {
@@ -44,9 +44,9 @@ template <typename Table>
 __device__ void copy_many(const Table& table, unsigned count) {
     const unsigned chunks = table.ends[count - 1];
     for (unsigned chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
-        // A range has a chunk at least, so the first one whose chunks end behind this one is no later than
-        // this. It is this one where all ranges up to here have one chunk each, as many small ones do:
-        // nothing is searched then, and nothing waited for twice.
+        // Each range has at least one chunk, so the first range whose chunks end after this chunk has an
+        // index of at most `chunk`. Its index is `chunk` if all ranges before it have one chunk each, as
+        // many small ones do: the kernel then skips the search and waits for one load only.
         unsigned low = 0, high = min(chunk, count - 1);
         CopyManyRange range = table.ranges[high];
         if (table.ends[high] == chunk + 1) {

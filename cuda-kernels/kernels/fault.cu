@@ -1,6 +1,6 @@
 #include "fault.cuh"
 
-#undef NDEBUG  // the assertion is the point, in release builds too
+#undef NDEBUG  // the assertion is the purpose of this file, in release builds too
 #include <cassert>
 
 namespace fault {

@@ -1,4 +1,4 @@
-// Fills: what a byte-wise memset cannot do, one kernel for each element type.
+// Fills, one kernel for each element type. A runtime memset only sets bytes.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -2,8 +2,8 @@
 
 namespace {
 
-// A volatile load goes to memory every time; the fence keeps what follows behind it, for the host's view as
-// well.
+// A volatile load reads memory every time. The fence orders what follows after the load, also for the
+// host.
 __device__ void wait_for(const volatile unsigned* flag) {
     while (*flag == 0u) {
     }
@@ -27,6 +27,6 @@ extern "C" __global__ void gate_then_write(const volatile unsigned* flag, unsign
 }
 
 extern "C" __global__ void raise_flag(volatile unsigned* flag, unsigned value) {
-    __threadfence_system();  // everything this stream did before is visible before the flag is
+    __threadfence_system();  // the flag becomes visible after all earlier work of this stream
     *flag = value;
 }

@@ -1,5 +1,5 @@
-// Gates: kernels that hold their stream until the host opens a flag in mapped pinned memory. With one of
-// these a test decides when work may go on, instead of guessing with a sleep. Launch one thread. A gate that
+// Gates: kernels that hold their stream until the host opens a flag in mapped pinned memory. With a gate,
+// a test decides when work may go on, instead of guessing with a sleep. Launch one thread. A gate that
 // nobody opens never ends.
 #pragma once
 
@@ -8,7 +8,7 @@
 /// Waits until the flag is no longer zero.
 extern "C" __global__ void gate(const volatile unsigned* flag);
 
-/// Tells the host that it runs (`started` becomes one), then waits until `flag` is no longer zero.
+/// Announces that it runs (sets `started` to one), then waits until `flag` is no longer zero.
 extern "C" __global__ void gate_announced(volatile unsigned* started, const volatile unsigned* flag);
 
 /// Waits until the flag is no longer zero, then sets `count` elements to `value`.

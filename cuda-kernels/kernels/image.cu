@@ -5,7 +5,7 @@ extern "C" __global__ void rotate_image(cudaTextureObject_t image, float* out, u
     unsigned row = blockIdx.y * blockDim.y + threadIdx.y;
     if (row >= height || column >= width) return;
 
-    // The middle of an element is half an element from its edge.
+    // The centre of an element is half an element from its edge.
     float middle_x = 0.5f * static_cast<float>(width);
     float middle_y = 0.5f * static_cast<float>(height);
     float x = static_cast<float>(column) + 0.5f - middle_x;
@@ -23,6 +23,6 @@ extern "C" __global__ void paint_gradient(cudaSurfaceObject_t image, unsigned wi
     if (row >= height || column >= width) return;
 
     float value = fmaf(step_x, static_cast<float>(column), step_y * static_cast<float>(row));
-    // Surfaces count bytes in a row.
+    // Surface functions count the column in bytes.
     surf2Dwrite(value, image, static_cast<int>(column * sizeof(float)), static_cast<int>(row));
 }

@@ -1,18 +1,18 @@
-// Images: read by textures, which filter and know what is outside, and written by surfaces.
+// Images: read by textures, which filter and handle positions outside, and written by surfaces.
 #pragma once
 
 #include <cuda_runtime.h>
 
-/// Turns an image by an angle around its middle: each element of `out`, `width` x `height` of them row by
-/// row, is what the texture has at the place that comes to lie there.
+/// Rotates an image by an angle around its centre. `out` has `width` x `height` elements, row by row.
+/// Each element gets the texture's value at the position that the rotation maps to it.
 ///
-/// The texture is one of `float` by coordinates that count elements. Any two-dimensional block will do: `x`
-/// runs over columns, `y` over rows.
+/// The texture has `float` elements and coordinates that count elements. Any two-dimensional block works:
+/// `x` runs over columns, `y` over rows.
 extern "C" __global__ void rotate_image(cudaTextureObject_t image, float* out, unsigned width, unsigned height, float angle);
 
-/// Writes `step_x` times the column plus `step_y` times the row to each of `width` x `height` elements of
-/// `float`.
+/// Writes `step_x` times the column plus `step_y` times the row to each of `width` x `height` `float`
+/// elements.
 ///
-/// Any two-dimensional block will do: `x` runs over columns, `y` over rows.
+/// Any two-dimensional block works: `x` runs over columns, `y` over rows.
 extern "C" __global__ void paint_gradient(cudaSurfaceObject_t image, unsigned width, unsigned height, float step_x,
                                           float step_y);

@@ -24,11 +24,12 @@ extern "C" __global__ void matrix_multiply_tiled(const float* a, const float* b,
     unsigned row = blockIdx.y * MATRIX_TILE + y;
 
     float sum = 0.0f;
-    // Counted in tiles: counted in elements, the last step could go past the largest number, and on for ever.
+    // The loop counts tiles: a counter of elements could overflow in the last step, and the loop would
+    // not end.
     unsigned tiles = inner / MATRIX_TILE + (inner % MATRIX_TILE != 0);
     for (unsigned tile = 0; tile < tiles; ++tile) {
         unsigned start = tile * MATRIX_TILE;
-        // Every thread of the block comes here, also those past the edge: they share in the loads and
+        // Every thread of the block gets here, also those past the edge: they take part in the loads and
         // barriers.
         bool a_inside = row < rows && start + x < inner;
         bool b_inside = column < columns && start + y < inner;

@@ -1,12 +1,12 @@
-// The five kernels by which memory bandwidth is measured, over arrays of doubles: one thread an element, and
-// as many threads as elements. The lengths are multiples of the block.
+// The five kernels that measure memory bandwidth over arrays of doubles: one thread for each element. The
+// lengths are multiples of the block.
 #pragma once
 
 #include <cuda_runtime.h>
 
-/// Threads of a block, which the grid times that many elements must be.
+/// The threads of a block. The arrays have as many elements as the grid has threads.
 #define STREAM_THREADS 1024
-/// What `stream_mul` and `stream_triad` multiply by.
+/// The factor of `stream_mul` and `stream_triad`.
 #define STREAM_SCALAR 0.4
 
 /// Sets every element of each array to the value of that array.
@@ -24,5 +24,5 @@ extern "C" __global__ void stream_add(const double* a, const double* b, double* 
 /// `a[i] = b[i] + scalar * c[i]`
 extern "C" __global__ void stream_triad(double* a, const double* b, const double* c);
 
-/// One sum of `a[i] * b[i]` for each block, over all `count` elements, whatever the grid.
+/// Writes one sum of `a[i] * b[i]` for each block, over all `count` elements together. Any grid works.
 extern "C" __global__ void stream_dot(const double* a, const double* b, double* sums, unsigned count);

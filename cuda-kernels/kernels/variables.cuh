@@ -5,30 +5,30 @@
 
 namespace variables {
 
-/// A weight and where it applies.
+/// A weight and the offset that it applies to.
 struct Tap {
     /// The weight.
     float weight;
-    /// Where.
+    /// The offset.
     int offset;
 };
 
-/// A table for the host to set.
+/// A table that the host sets.
 __constant__ int table[64];
 
-/// Two structs with values to start with.
+/// Two structs with initial values.
 __constant__ Tap taps[2] = {{1.5f, 3}, {-2.25f, 4}};
 
 /// A matrix that kernels write.
 __device__ int matrix[4][16];
 
-/// One number with a value to start with.
+/// One number with an initial value.
 __device__ unsigned counter = 7;
 
-/// Thirteen bytes, which end on no boundary.
+/// Thirteen bytes, whose end is not aligned.
 __device__ unsigned char odd[13];
 
-/// Numbers that the host and all devices share, with values to start with.
+/// Numbers that the host and all devices share, with initial values.
 __managed__ int shared[8] = {5, 6, 7, 8};
 
 /// `out[i] = table[i] + matrix[i / 16][i % 16] + taps[0].offset`, over 64 elements. Launch one block of 64.
@@ -41,9 +41,9 @@ __global__ void sum(int* out);
 /// @writes matrix
 __global__ void fill(int base);
 
-/// Adds what `counter` held to `seen`, waits until the flag is no longer zero, and adds `step` to `counter`.
-/// Launch one thread. What it does with the variables is not said, so it counts as a write of all but the
-/// constants.
+/// Adds the value of `counter` to `seen`, waits until the flag is no longer zero, and adds `step` to
+/// `counter`. Launch one thread. The comment has no list of variables on purpose, so the kernel counts as
+/// a write of all but the constants.
 __global__ void count(unsigned* seen, const volatile unsigned* flag, unsigned step);
 
 /// Waits until the flag is no longer zero, then copies `table` to `out`. Launch one block of 64.

@@ -13,8 +13,8 @@ extern "C" __global__ void vector_add(const float* a, const float* b, float* sum
 
 extern "C" __global__ void scale_offset(float* data, float scale, float offset, unsigned count) {
     unsigned i = global_index();
-    // Written as one fused operation, so that the result does not hang on what the compiler chooses to
-    // contract.
+    // One fused operation: the result does not depend on whether the compiler contracts a product and a
+    // sum.
     if (i < count) data[i] = fmaf(data[i], scale, offset);
 }
 

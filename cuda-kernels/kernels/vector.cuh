@@ -1,4 +1,4 @@
-// Element-wise kernels over plain vectors: one thread an element, threads past the end do nothing.
+// Element-wise kernels over vectors: one thread for each element; threads past the end do nothing.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -9,14 +9,14 @@ extern "C" __global__ void vector_add(const float* a, const float* b, float* sum
 /// Scales and shifts in place: `data[i] = data[i] * scale + offset`, rounded once.
 extern "C" __global__ void scale_offset(float* data, float scale, float offset, unsigned count);
 
-/// Adds one to every element, in place.
+/// Adds one to every element in place.
 extern "C" __global__ void add_one(int* data, unsigned count);
 
-/// Doubles every element, in place.
+/// Doubles every element in place.
 extern "C" __global__ void double_values(int* data, unsigned count);
 
-/// Squares: `squares[i] = numbers[i] * numbers[i]`.
+/// Squares every element: `squares[i] = numbers[i] * numbers[i]`.
 extern "C" __global__ void square(const int* numbers, int* squares, unsigned count);
 
-/// Copies element by element; source and destination may be device or mapped host memory.
+/// Copies element by element. Source and destination may be device memory or mapped host memory.
 extern "C" __global__ void copy_values(const float* from, float* to, unsigned count);

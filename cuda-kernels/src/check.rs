@@ -1,14 +1,14 @@
-//! What is checked before a launch: lengths, devices, and that counts fit into the kernels' 32 bits.
+//! The checks before a launch: lengths, devices, and that counts fit into the kernels' 32 bits.
 
 use cuda_safe::error::Detail;
 use cuda_safe::launch::{KernelInput, KernelOutput, LaunchConfig};
 use cuda_safe::stream::AsStream;
 use cuda_safe::{Device, Error, Result};
 
-/// Threads of a block, where nothing speaks for another number.
+/// The default number of threads of a block.
 pub(crate) const THREADS: u32 = 256;
 
-/// Refuses memory of another length, or of another device than the stream's.
+/// Checks a source: refuses memory of another length, or of another device than the stream's.
 #[track_caller]
 pub(crate) fn input<T: 'static>(
     api: &'static str,
@@ -21,7 +21,7 @@ pub(crate) fn input<T: 'static>(
     device(api, what, memory.device(), stream)
 }
 
-/// Refuses memory of another length, or of another device than the stream's.
+/// Checks a destination: refuses memory of another length, or of another device than the stream's.
 #[track_caller]
 pub(crate) fn output<T: 'static>(
     api: &'static str,
@@ -61,8 +61,8 @@ pub(crate) fn device(
     }
 }
 
-/// A count as the kernels take it, and a grid with a thread for each element; nothing where there are no
-/// elements.
+/// Returns the count as the kernels take it, and a grid with one thread for each element. Returns `None`
+/// if there are no elements.
 #[track_caller]
 pub(crate) fn grid(api: &'static str, elements: usize) -> Result<Option<(u32, LaunchConfig)>> {
     if elements == 0 {

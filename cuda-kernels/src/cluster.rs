@@ -1,5 +1,5 @@
-//! Clusters: blocks that share their shared memory. For devices of compute capability 9.0 and newer.
-#![expect(unsafe_code, reason = "launches kernels after checking what they rely on")]
+//! Clusters: blocks that access each other's shared memory. They need compute capability 9.0 or newer.
+#![expect(unsafe_code, reason = "launches kernels after checking the conditions that they rely on")]
 
 use cuda_safe::error::Detail;
 use cuda_safe::launch::{KernelInput, KernelOutput, LaunchAttributes, LaunchConfig};
@@ -8,17 +8,22 @@ use cuda_safe::{Error, Result};
 
 use crate::{check, kernels};
 
-/// Blocks of a grid, at most: each counts many values, so that few of them meet at the bins in global memory.
+/// The maximum number of blocks of a grid. Each block counts many values, so few blocks contend for the
+/// bins in global memory.
 const BLOCKS: u32 = 256;
 
-/// Adds to each of the bins how often its number is among the values, with the bins spread over the shared
-/// memory of clusters of so many blocks: more of them than one block has room for. Values that are no bin's
-/// number count nowhere.
+/// Counts in each bin how often the bin's number occurs among the values, and adds the count to the bin.
+///
+/// The bins are spread over the shared memory of clusters of `cluster` blocks, so there may be more bins
+/// than one block has room for. Values that are not the number of a bin are ignored.
 ///
 /// # Errors
-/// No blocks; memory of another device than the stream's; `ClusterSize` and `DynamicShared` for more blocks
-/// than a cluster can have, and more bins than that has room for ([`kernels::clusters::cluster_histogram`]
-/// can be allowed more of both); what the launch reports.
+/// - `cluster` is zero.
+/// - The memory is on another device than the stream's.
+/// - `ClusterSize`: a cluster cannot have so many blocks.
+/// - `DynamicShared`: a cluster has no room for so many bins. [`kernels::clusters::cluster_histogram`]
+///   can be allowed more blocks and more shared memory.
+/// - The launch fails.
 #[track_caller]
 pub fn cluster_histogram(
     values: impl KernelInput<u32>,
@@ -40,8 +45,8 @@ pub fn cluster_histogram(
     let config =
         LaunchConfig::new(clusters.saturating_mul(cluster), check::THREADS).with_shared_bytes(shared);
     let attributes = LaunchAttributes::new().cluster(cluster);
-    // SAFETY: the kernel reads the first `count` values and adds to the first `bin_count` bins, and there are
-    // as many, on the stream's device; each block has room for its part of the bins.
+    // SAFETY: the kernel reads the first `count` values and adds to the first `bin_count` bins. The
+    // memory has as many, on the stream's device. Each block has room for its part of the bins.
     unsafe {
         kernels::clusters::cluster_histogram.launch_ex(
             config,

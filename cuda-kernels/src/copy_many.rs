@@ -1,18 +1,18 @@
-//! Many copies by one kernel, within a device or between it and pinned memory.
+//! Many copies by one kernel, within a device or between a device and pinned memory.
 //!
-//! The runtime takes some 4 µs to submit each copy within a device, alone or in a batch. One kernel that
-//! moves all of them costs one launch. It is also faster for small copies from and to pinned memory: on an
-//! H200, 64 copies of 4 KiB take 15 µs, and 30 to 90 µs by one call of the runtime (`CopyBatch` of
-//! `cuda-safe`). From some 64 KiB each on, both take as long; the copies of a batch are done by the copy
-//! engines and leave the multiprocessors to other work.
+//! The runtime takes about 4 µs to submit each copy within a device, alone or in a batch. One kernel that
+//! performs all of them costs one launch. It is also faster for small copies from and to pinned memory:
+//! on an H200, 64 copies of 4 KiB take 15 µs by the kernel, and 30 to 90 µs by one call of the runtime
+//! (`CopyBatch` of `cuda-safe`). From about 64 KiB each, both take equally long. The copy engines perform
+//! the copies of a batch and leave the multiprocessors to other work.
 //!
-//! [`copy_many`] copies once. A [`CopyManyPlan`] is for copies between the same memory again and again: it
+//! [`copy_many`] copies once. A [`CopyManyPlan`] is for repeated copies between the same memory: it
 //! checks the pairs once, and each enqueue only compares them.
 //!
-//! The kernel gets the list of copies by value: the device needs no memory for it. A launch takes up to 128 ranges, or
-//! 1024 if the driver takes larger parameters (CUDA 12.1). Blocks copy 16 bytes at a time if source and destination
-//! have the same alignment to 16 bytes, else 8, 4, 2, or single bytes.
-#![expect(unsafe_code, reason = "launches kernels after checking what they rely on")]
+//! The kernel gets the list of copies by value, so the list needs no device memory. A launch takes up to
+//! 128 ranges, or 1024 if the driver takes larger parameters (CUDA 12.1). Blocks copy 16 bytes at a time
+//! if source and destination have the same alignment to 16 bytes, else 8, 4, 2, or single bytes.
+#![expect(unsafe_code, reason = "launches kernels after checking the conditions that they rely on")]
 
 mod table;
 
@@ -33,24 +33,24 @@ use crate::kernels;
 
 const API: &str = "copy_many";
 
-/// Ranges of either table.
+/// The number of ranges of either table.
 const SMALL: usize = kernels::COPY_MANY_SMALL as usize;
 const LARGE: usize = kernels::COPY_MANY_LARGE as usize;
 
 /// Copies each source to its destination, all of them by one kernel.
 ///
-/// There may be any number of pairs, each of any length and alignment. Either side is memory that a kernel can reach:
-/// device memory, pinned memory, or a part of these. Pairs without elements are left out. The copies are not ordered
-/// among themselves. The pairs are borrowed for the call only.
+/// There may be any number of pairs, each of any length and alignment. Either side is memory that a
+/// kernel can access: device memory, pinned memory, or a part of these. Pairs without elements are
+/// skipped. The copies are not ordered among themselves. The pairs are borrowed for the call only.
 ///
 /// # Ordering
-/// In the order of the stream, and after conflicting work that other streams were given before. Returns when
-/// the launch is queued.
+/// Ordered after earlier work on the stream, and after conflicting work that was submitted to other
+/// streams before. Returns when the launch is queued.
 ///
 /// # Errors
-/// A pair whose lengths differ, memory of another device than the stream's, a destination that shares a byte
-/// with another destination or with any source: nothing is launched then. Otherwise what a launch reports;
-/// with more than 1024 pairs, earlier launches may have been made.
+/// - The lengths of a pair differ, memory is on another device than the stream's, or a destination shares
+///   a byte with another destination or with any source. Nothing is launched then.
+/// - The launch fails. With more than 1024 pairs, earlier launches may have been made.
 ///
 /// # Examples
 /// ```
@@ -76,17 +76,18 @@ where
 {
     let (pairs, stream) = (pairs.into_iter().collect::<Vec<_>>(), stream.as_stream());
     for (pairs, table) in pairs.chunks(most(pairs.len())).zip(tables(&pairs, Some(stream))?) {
-        // SAFETY: the table is of these pairs, of which `tables` has checked that no destination overlaps
-        // another one or a source, and that the stream's device reaches them.
+        // SAFETY: the table lists these pairs. `tables` has checked that no destination overlaps another
+        // destination or a source, and that the stream's device can access the memory.
         unsafe { table.launch(None, &accesses(pairs), stream) }?;
     }
     Ok(())
 }
 
-/// Copies between the same memory that are enqueued many times: [`copy_many`](copy_many()), checked once.
+/// Repeated copies between the same memory: [`copy_many`](copy_many()), checked once.
 ///
-/// A plan keeps addresses, lengths and numbers. It neither borrows nor owns the memory: each
-/// [`enqueue`](Self::enqueue) borrows the pairs again and compares them with those of the plan.
+/// A plan stores addresses, lengths, and the numbers by which the tracker identifies groups of accesses. It
+/// neither borrows nor owns the memory: each [`enqueue`](Self::enqueue) borrows the pairs again and
+/// compares them with those of the plan.
 ///
 /// # Examples
 /// ```
@@ -97,9 +98,11 @@ where
 /// let stream = Stream::new()?;
 /// let rows = DeviceBuffer::from_slice(&[1_u16, 2, 3, 4, 5, 6])?;
 /// let mut column = DeviceBuffer::<u16>::alloc(3)?;
-/// let plan = CopyManyPlan::new(column.slice_mut(..)?.chunks_mut(1)?.zip(rows.slice(..)?.chunks(1)?.step_by(2)))?;
+/// let plan =
+///     CopyManyPlan::new(column.slice_mut(..)?.chunks_mut(1)?.zip(rows.slice(..)?.chunks(1)?.step_by(2)))?;
 /// for _ in 0..3 {
-///     plan.enqueue(column.slice_mut(..)?.chunks_mut(1)?.zip(rows.slice(..)?.chunks(1)?.step_by(2)), &stream)?;
+///     let pairs = column.slice_mut(..)?.chunks_mut(1)?.zip(rows.slice(..)?.chunks(1)?.step_by(2));
+///     plan.enqueue(pairs, &stream)?;
 /// }
 /// assert_eq!(column.to_vec()?, [1, 3, 5]);
 /// # Ok(())
@@ -112,10 +115,10 @@ pub struct CopyManyPlan {
 }
 
 impl CopyManyPlan {
-    /// Makes a plan for pairs as [`copy_many`](copy_many()) takes them. Nothing is launched.
+    /// Makes a plan for pairs as [`copy_many`](copy_many()) takes them. Launches nothing.
     ///
     /// # Errors
-    /// A pair whose lengths differ, a destination that shares a byte with another destination or with any
+    /// The lengths of a pair differ, or a destination shares a byte with another destination or with any
     /// source.
     #[track_caller]
     pub fn new<T, D, S>(pairs: impl IntoIterator<Item = (D, S)>) -> Result<Self>
@@ -130,15 +133,16 @@ impl CopyManyPlan {
         Ok(Self { pairs: pairs.len(), launches: tables.into_iter().zip(prepared).collect() })
     }
 
-    /// Copies each source to its destination, all of them by one kernel. The pairs are those that the plan
-    /// was made for.
+    /// Copies each source to its destination, all of them by one kernel. The pairs are those that the
+    /// plan was made for.
     ///
     /// # Ordering
     /// As [`copy_many`](copy_many()).
     ///
     /// # Errors
-    /// Other pairs than those of the plan, memory of another device than the stream's: nothing is launched
-    /// then. Otherwise as `copy_many`.
+    /// - The pairs are not those of the plan, or memory is on another device than the stream's. Nothing
+    ///   is launched then.
+    /// - As `copy_many` otherwise.
     #[track_caller]
     pub fn enqueue<T, D, S>(
         &self,
@@ -168,15 +172,16 @@ impl CopyManyPlan {
             return Err(Error::refused(API, Detail::NotPlanned { index: pairs.len() }));
         }
         for (pairs, (table, prepared)) in pairs.chunks(most(pairs.len())).zip(&self.launches) {
-            // SAFETY: the pairs are those that the table is of, which `tables` has checked when the plan was
-            // made; the stream's device reaches them.
+            // SAFETY: the pairs are those of the table. `tables` has checked them when the plan was made.
+            // The stream's device can access the memory.
             unsafe { table.launch(Some(prepared), &accesses(pairs), stream) }?;
         }
         Ok(())
     }
 }
 
-/// The tables of the launches that copy these pairs. A `stream` is one whose device has to reach the memory.
+/// Returns the tables of the launches that copy these pairs. If there is a `stream`, its device must be
+/// able to access the memory.
 #[track_caller]
 fn tables<T: 'static, D: KernelOutput<T>, S: KernelInput<T>>(
     pairs: &[(D, S)],
@@ -198,7 +203,7 @@ fn tables<T: 'static, D: KernelOutput<T>, S: KernelInput<T>>(
     starts.zip(&ends).map(|(start, end)| Table::new(ranges.get(start..*end).unwrap_or_default())).collect()
 }
 
-/// What a pair copies: nothing if it has no elements.
+/// Returns the bytes that a pair copies. Returns `None` if the pair has no elements.
 #[inline]
 #[track_caller]
 fn range<T: 'static, D: KernelOutput<T>, S: KernelInput<T>>(
@@ -225,8 +230,8 @@ fn range<T: 'static, D: KernelOutput<T>, S: KernelInput<T>>(
     Ok(Some(Range { to: destination.value()?.addr(), from: source.value()?.addr(), bytes }))
 }
 
-/// The accesses of pairs, those that touch as one: first all of what is written or all of what is read, whichever the
-/// tracker takes first.
+/// Returns the accesses of the pairs, with adjacent ones merged. All writes come first, or all reads,
+/// whichever is first in the tracker's order.
 #[inline]
 fn accesses<T: 'static, D: KernelOutput<T>, S: KernelInput<T>>(pairs: &[(D, S)]) -> Vec<Access<'_>> {
     let (writes, reads) =
@@ -246,7 +251,7 @@ fn accesses<T: 'static, D: KernelOutput<T>, S: KernelInput<T>>(pairs: &[(D, S)])
     accesses
 }
 
-/// How many of so many pairs go into one launch.
+/// Returns the maximum number of pairs of one launch.
 fn most(pairs: usize) -> usize {
     /// Whether the driver takes parameters of 32 KiB.
     static TAKES_LARGE: OnceLock<bool> = OnceLock::new();
@@ -254,13 +259,13 @@ fn most(pairs: usize) -> usize {
     if pairs > SMALL && *TAKES_LARGE.get_or_init(takes_large) { LARGE } else { SMALL }
 }
 
-/// Refuses copies of which one writes what another one reads or writes: borrowed memory cannot, but two owners may
-/// stand for the same memory.
+/// Refuses copies if one writes bytes that another one reads or writes. Borrows rule that out within one
+/// owner, but two owners may stand for the same memory.
 #[track_caller]
 fn refuse_overlaps(ranges: &[Range]) -> Result<()> {
     let side = |start: usize, bytes: usize| start..start.saturating_add(bytes);
     let pairs = ranges.iter().map(|range| (side(range.to, range.bytes), side(range.from, range.bytes)));
-    // No closure, which would hide the caller.
+    // A closure would hide the caller's location.
     match find_overlap(pairs) {
         None => Ok(()),
         Some(overlap) => Err(Error::refused(API, overlap)),

@@ -1,8 +1,8 @@
-//! Memory from the device heap, taken and given back inside of a kernel.
+//! Memory from the device heap, allocated and freed inside a kernel.
 //!
-//! The heap's size is a limit of the device (`Limit::MallocHeapSize`), to be set before the first kernel that
-//! uses it.
-#![expect(unsafe_code, reason = "launches kernels after checking what they rely on")]
+//! The heap's size is a limit of the device (`Limit::MallocHeapSize`). Set it before the first kernel
+//! that uses the heap.
+#![expect(unsafe_code, reason = "launches kernels after checking the conditions that they rely on")]
 
 use cuda_safe::Result;
 use cuda_safe::launch::KernelOutput;
@@ -10,13 +10,13 @@ use cuda_safe::stream::AsStream;
 
 use crate::{check, kernels};
 
-/// Computes `out[i] = i * i` by way of scratch memory that each block takes from the heap.
+/// Computes `out[i] = i * i` in scratch memory that each block allocates from the heap.
 ///
-/// `failures`, one element that must be zero before, counts the blocks that got no memory; their elements are
-/// left as they were.
+/// `failures` is one element that must be zero before the launch. It counts the blocks that got no
+/// memory. Their elements are unchanged.
 ///
 /// # Errors
-/// `failures` is not one element, memory of another device than the stream's, or what the launch reports.
+/// `failures` is not one element, the memory is on another device than the stream's, or the launch fails.
 #[track_caller]
 pub fn heap_squares(
     out: impl KernelOutput<u32>,
@@ -28,7 +28,8 @@ pub fn heap_squares(
     check::output(API, "out", &out, needed, stream)?;
     check::output(API, "failures", &failures, 1, stream)?;
     let Some((count, config)) = check::grid(API, needed)? else { return Ok(()) };
-    // SAFETY: the kernel touches the first `count` elements, and there are as many; `failures` has the one it
-    // counts in; scratch memory is the kernel's own, one element for each thread of a block.
+    // SAFETY: the kernel touches the first `count` elements, and there are as many. `failures` has the
+    // one element that the kernel counts in. Scratch memory belongs to the kernel, one element for each
+    // thread of a block.
     unsafe { kernels::heap_squares.launch(config, stream, (out, count, failures)) }
 }

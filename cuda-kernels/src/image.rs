@@ -1,5 +1,5 @@
 //! Images of `f32`, read by textures and written by surfaces.
-#![expect(unsafe_code, reason = "launches kernels after checking what they rely on")]
+#![expect(unsafe_code, reason = "launches kernels after checking the conditions that they rely on")]
 
 use cuda_safe::error::Detail;
 use cuda_safe::launch::{KernelOutput, LaunchConfig};
@@ -10,17 +10,20 @@ use cuda_safe::{Error, Result};
 
 use crate::{check, kernels};
 
-/// The edge of the blocks.
+/// The edge of the square blocks, in threads.
 const EDGE: u32 = 16;
 
-/// Turns an image by an angle around its middle: `out`, `width` x `height` elements row by row, gets what the
-/// texture has at the place that comes to lie there. The angle is in radians; outside of the image is what
-/// the texture's address mode says.
+/// Rotates an image by an angle around its centre.
+///
+/// `out` has `width` x `height` elements, row by row. Each element gets the texture's value at the
+/// position that the rotation maps to it. The angle is in radians. Outside the image, the texture's
+/// address mode decides the value.
 ///
 /// # Errors
-/// `out` of another length, or that has memory in common with the texture; texture or memory of another
-/// device than the stream's; a texture of another kind than planes by coordinates that count elements; what
-/// the launch reports.
+/// - `out` has another length, or shares memory with the texture.
+/// - The texture or the memory is on another device than the stream's.
+/// - The texture is not a plane with coordinates that count elements.
+/// - The launch fails.
 #[track_caller]
 pub fn rotate(
     image: &Texture<f32>,
@@ -53,17 +56,19 @@ pub fn rotate(
         return Ok(());
     }
     let config = LaunchConfig::new((width.div_ceil(EDGE), height.div_ceil(EDGE)), (EDGE, EDGE));
-    // SAFETY: the kernel writes as many elements as there are, on the stream's device, and reads the texture,
-    // which is of `float` and of other memory; what is outside of that is the texture's to say.
+    // SAFETY: the kernel writes as many elements as there are, on the stream's device. It reads the
+    // texture, which has `float` elements and other memory. The texture's address mode covers positions
+    // outside the image.
     unsafe { kernels::rotate_image.launch(config, stream, (image, out, width, height, angle)) }
 }
 
-/// Paints an image of `width` x `height` elements: each is `step_x` times its column plus `step_y` times its
-/// row.
+/// Paints an image of `width` x `height` elements: each is `step_x` times its column plus `step_y` times
+/// its row.
 ///
 /// # Errors
-/// A surface of a smaller image, or of one that is no plane; one of another device than the stream's; what
-/// the launch reports.
+/// - The surface's image is smaller, or not a plane.
+/// - The surface is on another device than the stream's.
+/// - The launch fails.
 #[track_caller]
 pub fn paint_gradient(
     image: &mut Surface<f32>,
@@ -89,6 +94,7 @@ pub fn paint_gradient(
         return Ok(());
     }
     let config = LaunchConfig::new((width.div_ceil(EDGE), height.div_ceil(EDGE)), (EDGE, EDGE));
-    // SAFETY: the kernel writes elements of `float` within an image that has as many rows and columns.
+    // SAFETY: the kernel writes `float` elements within an image that has at least as many rows and
+    // columns.
     unsafe { kernels::paint_gradient.launch(config, stream, (image, width, height, step_x, step_y)) }
 }

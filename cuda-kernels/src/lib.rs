@@ -1,12 +1,12 @@
-//! CUDA kernels, compiled with this crate, and two ways to launch each of them.
+//! CUDA kernels that are compiled with this crate, and two ways to launch each of them.
 //!
 //! - The functions of this crate ([`vector_add`], [`matrix_multiply_tiled`], ...) are safe: they check
 //!   lengths and devices, choose the grid, and launch.
-//! - [`kernels`] has the typed handles, to be launched with [`launch!`](cuda_safe::launch!) as in CUDA C++.
-//!   That is `unsafe`: a kernel believes what it is told about lengths.
+//! - [`kernels`] has typed handles for [`launch!`](cuda_safe::launch!), as in CUDA C++. That is `unsafe`,
+//!   because a kernel cannot check the lengths that it gets.
 //!
-//! All of it is stream-ordered and returns when the launch is queued. Work of other streams on the same
-//! memory is kept in order by `cuda-safe`. Functions over no elements launch nothing.
+//! All functions are stream-ordered and return when the launch is queued. `cuda-safe` orders work of
+//! other streams on the same memory. A function over zero elements launches nothing.
 //!
 //! | module | kernels |
 //! |---|---|
@@ -18,9 +18,9 @@
 //! | [`image`] | images, read by textures and written by surfaces |
 //! | [`heap`] | memory from the device heap |
 //! | [`cluster`] | clusters of blocks, for devices of compute capability 9.0 and newer |
-//! | [`gate`](mod@gate) | holding a stream until the host says so |
+//! | [`gate`](mod@gate) | kernels that hold a stream until the host opens them |
 //!
-//! A crate with kernels of its own does as this one: see `cuda-kernels-build`.
+//! A crate with its own kernels works in the same way: see `cuda-kernels-build`.
 
 mod check;
 pub mod cluster;
@@ -35,11 +35,12 @@ pub mod vector;
 
 /// The typed handles, one for each kernel, with the structs and constants of their headers.
 ///
-/// Named as in C++; a namespace comes in front (`fault::trap` is [`fault_trap`](kernels::fault_trap)).
+/// The names are those of C++, with the namespace in front (`fault::trap` is
+/// [`fault_trap`](kernels::fault_trap)).
 pub mod kernels {
     cuda_safe::include_kernels!("cuda_kernels");
 
-    /// Those for devices with clusters of blocks: compute capability 9.0 and newer.
+    /// The handles of kernels for devices with clusters of blocks: compute capability 9.0 and newer.
     pub mod clusters {
         cuda_safe::include_kernels!("cuda_clusters");
     }

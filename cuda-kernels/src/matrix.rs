@@ -1,5 +1,5 @@
 //! Products of matrices of `f32`, row by row in memory.
-#![expect(unsafe_code, reason = "launches kernels after checking what they rely on")]
+#![expect(unsafe_code, reason = "launches kernels after checking the conditions that they rely on")]
 
 use cuda_safe::error::Detail;
 use cuda_safe::launch::{Kernel, KernelInput, KernelOutput, LaunchConfig};
@@ -8,24 +8,27 @@ use cuda_safe::{Error, Result};
 
 use crate::{check, kernels};
 
-/// The sizes of a product: `rows x inner` times `inner x columns` gives `rows x columns`.
+/// The sizes of a product: a `rows x inner` matrix times an `inner x columns` matrix gives `rows x
+/// columns`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MatrixShape {
-    /// Rows of the first factor and of the product.
+    /// The rows of the first factor and of the product.
     pub rows: u32,
-    /// Columns of the first factor, rows of the second.
+    /// The columns of the first factor, which are the rows of the second.
     pub inner: u32,
-    /// Columns of the second factor and of the product.
+    /// The columns of the second factor and of the product.
     pub columns: u32,
 }
 
 type Multiply = Kernel<(*const f32, *const f32, *mut f32, u32, u32, u32)>;
 
-/// Multiplies with one thread an element, each reading a row and a column from global memory.
+/// Multiplies with one thread for each element. Each thread reads a row and a column from global memory.
 ///
 /// # Errors
-/// Memory whose length is not that of its matrix, or of another device than the stream's; a shape whose grid
-/// would be too large; what the launch reports.
+/// - The length of memory is not that of its matrix, or the memory is on another device than the
+///   stream's.
+/// - The grid of the shape would be too large.
+/// - The launch fails.
 #[track_caller]
 pub fn matrix_multiply_naive(
     a: impl KernelInput<f32>,
@@ -37,7 +40,7 @@ pub fn matrix_multiply_naive(
     multiply("matrix_multiply_naive", &kernels::matrix_multiply_naive, (a, b, product), shape, stream)
 }
 
-/// Multiplies tile by tile, each tile loaded once into shared memory by the block that needs it.
+/// Multiplies tile by tile. The block that needs a tile loads it once into shared memory.
 ///
 /// # Errors
 /// As [`matrix_multiply_naive`].
@@ -75,11 +78,11 @@ fn multiply(
     let tile = kernels::MATRIX_TILE;
     let config = LaunchConfig::new((columns.div_ceil(tile), rows.div_ceil(tile)), (tile, tile));
     // SAFETY: each matrix has the length that the kernel computes from the same sizes, on the stream's
-    // device, and the block is the one that the tiled kernel is written for.
+    // device. The block is the one that the tiled kernel requires.
     unsafe { kernel.launch(config, stream, (a, b, product, rows, inner, columns)) }
 }
 
-/// Elements of a matrix.
+/// Returns the number of elements of a matrix.
 #[track_caller]
 fn elements(api: &'static str, what: &'static str, rows: u32, columns: u32) -> Result<usize> {
     let wide = |size: u32| usize::try_from(size).unwrap_or(usize::MAX);

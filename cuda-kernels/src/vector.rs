@@ -1,5 +1,5 @@
-//! Element by element over vectors, one thread an element.
-#![expect(unsafe_code, reason = "launches kernels after checking what they rely on")]
+//! Element-wise kernels over vectors, with one thread for each element.
+#![expect(unsafe_code, reason = "launches kernels after checking the conditions that they rely on")]
 
 use cuda_safe::Result;
 use cuda_safe::launch::{KernelInput, KernelOutput};
@@ -10,7 +10,7 @@ use crate::{check, kernels};
 /// Adds two vectors: `sum[i] = a[i] + b[i]`.
 ///
 /// # Errors
-/// Lengths that differ, memory of another device than the stream's, or what the launch reports.
+/// The lengths differ, memory is on another device than the stream's, or the launch fails.
 #[track_caller]
 pub fn vector_add(
     a: impl KernelInput<f32>,
@@ -24,15 +24,15 @@ pub fn vector_add(
     check::input(API, "b", &b, needed, stream)?;
     check::output(API, "sum", &sum, needed, stream)?;
     let Some((count, config)) = check::grid(API, needed)? else { return Ok(()) };
-    // SAFETY: the kernel touches the first `count` elements of each, and each has as many, on the stream's
-    // device.
+    // SAFETY: the kernel touches the first `count` elements of each, and each has as many, on the
+    // stream's device.
     unsafe { kernels::vector_add.launch(config, stream, (a, b, sum, count)) }
 }
 
 /// Scales and shifts in place: `data[i] = data[i] * scale + offset`, rounded once.
 ///
 /// # Errors
-/// Memory of another device than the stream's, or what the launch reports.
+/// The memory is on another device than the stream's, or the launch fails.
 #[track_caller]
 pub fn scale_offset(
     data: impl KernelOutput<f32>,
@@ -44,42 +44,45 @@ pub fn scale_offset(
     let needed = data.elements();
     check::output(API, "data", &data, needed, stream)?;
     let Some((count, config)) = check::grid(API, needed)? else { return Ok(()) };
-    // SAFETY: the kernel touches the first `count` elements, and there are as many, on the stream's device.
+    // SAFETY: the kernel touches the first `count` elements. The memory has as many, on the stream's
+    // device.
     unsafe { kernels::scale_offset.launch(config, stream, (data, scale, offset, count)) }
 }
 
-/// Adds one to every element, in place; the largest number becomes the smallest.
+/// Adds one to every element in place; the largest number becomes the smallest.
 ///
 /// # Errors
-/// Memory of another device than the stream's, or what the launch reports.
+/// The memory is on another device than the stream's, or the launch fails.
 #[track_caller]
 pub fn add_one(data: impl KernelOutput<i32>, stream: &impl AsStream) -> Result<()> {
     const API: &str = "add_one";
     let needed = data.elements();
     check::output(API, "data", &data, needed, stream)?;
     let Some((count, config)) = check::grid(API, needed)? else { return Ok(()) };
-    // SAFETY: the kernel touches the first `count` elements, and there are as many, on the stream's device.
+    // SAFETY: the kernel touches the first `count` elements. The memory has as many, on the stream's
+    // device.
     unsafe { kernels::add_one.launch(config, stream, (data, count)) }
 }
 
-/// Doubles every element, in place.
+/// Doubles every element in place.
 ///
 /// # Errors
-/// Memory of another device than the stream's, or what the launch reports.
+/// The memory is on another device than the stream's, or the launch fails.
 #[track_caller]
 pub fn double_values(data: impl KernelOutput<i32>, stream: &impl AsStream) -> Result<()> {
     const API: &str = "double_values";
     let needed = data.elements();
     check::output(API, "data", &data, needed, stream)?;
     let Some((count, config)) = check::grid(API, needed)? else { return Ok(()) };
-    // SAFETY: the kernel touches the first `count` elements, and there are as many, on the stream's device.
+    // SAFETY: the kernel touches the first `count` elements. The memory has as many, on the stream's
+    // device.
     unsafe { kernels::double_values.launch(config, stream, (data, count)) }
 }
 
-/// Squares: `squares[i] = numbers[i] * numbers[i]`.
+/// Squares every element: `squares[i] = numbers[i] * numbers[i]`.
 ///
 /// # Errors
-/// Lengths that differ, memory of another device than the stream's, or what the launch reports.
+/// The lengths differ, memory is on another device than the stream's, or the launch fails.
 #[track_caller]
 pub fn square(
     numbers: impl KernelInput<i32>,
@@ -91,15 +94,16 @@ pub fn square(
     check::input(API, "numbers", &numbers, needed, stream)?;
     check::output(API, "squares", &squares, needed, stream)?;
     let Some((count, config)) = check::grid(API, needed)? else { return Ok(()) };
-    // SAFETY: the kernel touches the first `count` elements of each, and each has as many, on the stream's
-    // device.
+    // SAFETY: the kernel touches the first `count` elements of each, and each has as many, on the
+    // stream's device.
     unsafe { kernels::square.launch(config, stream, (numbers, squares, count)) }
 }
 
-/// Copies element by element, by a kernel: for memory that one device reaches, mapped host memory included.
+/// Copies element by element with a kernel. Either side may be any memory that the device can access, for
+/// example mapped host memory.
 ///
 /// # Errors
-/// Lengths that differ, memory of another device than the stream's, or what the launch reports.
+/// The lengths differ, memory is on another device than the stream's, or the launch fails.
 #[track_caller]
 pub fn copy_values(
     from: impl KernelInput<f32>,
@@ -111,7 +115,7 @@ pub fn copy_values(
     check::input(API, "from", &from, needed, stream)?;
     check::output(API, "to", &to, needed, stream)?;
     let Some((count, config)) = check::grid(API, needed)? else { return Ok(()) };
-    // SAFETY: the kernel touches the first `count` elements of each, and each has as many, on the stream's
-    // device.
+    // SAFETY: the kernel touches the first `count` elements of each, and each has as many, on the
+    // stream's device.
     unsafe { kernels::copy_values.launch(config, stream, (from, to, count)) }
 }

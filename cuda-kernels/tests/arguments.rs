@@ -1,4 +1,5 @@
-//! What the host passes is what the kernel gets: scalars, structs with padding, pointers in structs.
+//! Argument passing: a kernel gets exactly the values that the host passes (scalars, structs with
+//! padding, pointers in structs).
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 #![allow(unsafe_code, reason = "launches kernels that have no safe function")]
 
@@ -56,8 +57,8 @@ fn structs_arrive_field_by_field() -> Result<()> {
     };
     let aligned = arguments_Aligned { values: [0.25, 0.5, 0.75, 1.0] };
     let view = arguments_View { data: data.as_ptr(), count: data.len() };
-    // SAFETY: the kernel writes eighteen numbers and reads the view's three; nothing else uses these until
-    // the copy below has waited for the kernel.
+    // SAFETY: the kernel writes eighteen numbers and reads the view's three. Nothing else uses these
+    // until the copy below has waited for the kernel.
     unsafe { launch!(arguments_structs<<<1, 1, 0, &stream>>>(&mut out, padded, nested, 77, aligned, view)) }?;
     let expected =
         [200.0, 2.5, -3.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 1.0, -0.5, 300.0, 77.0, 0.25, 0.5, 0.75, 1.0, 42.0];
@@ -84,13 +85,14 @@ fn planes_and_volumes_are_passed_as_their_first_element_and_the_tracker_knows_wh
     let numbers: Vec<f32> = (0_u8..24).map(f32::from).collect();
     let mut image = PitchedBuffer::<f32>::alloc(4, 6)?;
     let mut field = PitchedVolume::<f32>::alloc(4, 3, 2)?;
-    // Both have six rows and, as their rows are as long, the same pitch.
+    // Both have six rows of the same length, and therefore the same pitch.
     assert_eq!(image.pitch(), field.pitch());
     let words = u32::try_from(image.pitch() / size_of::<f32>()).unwrap();
     let count = 5 * words + 4;
-    // The kernels read what is between the rows, too, which copies of rows do not write.
+    // The kernels also read the bytes between the rows, which copies of rows do not write.
     let bytes = usize::try_from(count).unwrap() * size_of::<f32>();
-    // SAFETY: five pitches and a row are within the buffer, which nothing else uses until the device is done.
+    // SAFETY: five pitches and a row are within the buffer, which nothing else uses until the device is
+    // done.
     unsafe { check!(cudaMemset(image.as_mut_ptr().cast(), 0xee, bytes)) }?;
     Device::current()?.synchronize()?;
     memcpy_2d(&mut image, &Plane::of_slice(&numbers, 4, 6)?)?;
@@ -114,7 +116,7 @@ fn planes_and_volumes_are_passed_as_their_first_element_and_the_tracker_knows_wh
 fn pitched_memory_is_an_argument_for_cudas_structure_of_that() -> Result<()> {
     let streams = [Stream::non_blocking()?, Stream::non_blocking()?];
     let mut plane = PitchedBuffer::<i32>::alloc(5, 3)?;
-    // SAFETY: the kernel writes the elements that the structure and the depth say, here and below.
+    // SAFETY: here and below, the kernel writes the elements that the structure and the depth describe.
     unsafe { launch!(arguments_pitched<<<1, 32, 0, &streams[0]>>>(&mut plane, 1, 100)) }?;
     // A part of it, from another stream: ordered after the first.
     let mut whole = plane.plane_mut();

@@ -1,4 +1,4 @@
-//! Launches with attributes: clusters of blocks, and what is refused.
+//! Launches with attributes: clusters of blocks, and refused launches.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 #![allow(unsafe_code, reason = "launches kernels that have no safe function")]
 
@@ -12,10 +12,10 @@ use cuda_safe::{Device, DeviceBuffer, Result, Stream, launch, sys};
 
 type Places = Kernel<(*mut u32,)>;
 
-/// Numbers of each block.
+/// The numbers that each block writes.
 const NUMBERS: usize = clusters::CLUSTER_NUMBERS as usize;
 
-/// Whether the device has clusters; says so where it has none.
+/// Returns whether the device has clusters, and prints a message if it has none.
 fn has_clusters() -> Result<bool> {
     let has = Device::current()?.attribute(sys::cudaDevAttrClusterLaunch)? != 0;
     if !has {
@@ -24,7 +24,7 @@ fn has_clusters() -> Result<bool> {
     Ok(has)
 }
 
-/// What each block of a grid says of its place.
+/// Returns what each block of a grid reports about its position.
 fn places(
     kernel: &Places,
     grid: Dim3,
@@ -105,7 +105,7 @@ fn more_than_eight_blocks_run_where_that_is_allowed_and_possible() -> Result<()>
     if !has_clusters()? {
         return Ok(());
     }
-    // A handle of its own kernel: what it is allowed, it is allowed for the whole process.
+    // The settings of a kernel hold for the whole process.
     let kernel = &clusters::cluster_histogram;
     let shape = LaunchConfig::new(16, 256);
     assert!(!kernel.attributes()?.non_portable_clusters());
@@ -151,7 +151,7 @@ fn a_histogram_counts_in_the_shared_memory_of_a_whole_cluster() -> Result<()> {
         return Ok(());
     }
     let stream = Stream::non_blocking()?;
-    // More bins than one block has room for as things are set; and values that have none.
+    // More bins than one block has room for by default, and values without a bin.
     let bins = 20_000_u32;
     let values: Vec<u32> = (0..50_000_u32).map(|n| n.wrapping_mul(2_654_435_761) % (bins + 100)).collect();
     let mut expected = vec![1_u32; 20_000];
@@ -195,7 +195,7 @@ fn attributes_change_how_a_kernel_runs_and_not_what_it_does_nor_its_order() -> R
     assert_eq!(data.to_vec()?, [(1 << 11) - 2; 256]);
     let (mut at, mut count) = (data.as_mut_ptr(), 256_u32);
     let mut values = [(&raw mut at).cast(), (&raw mut count).cast()];
-    // SAFETY: a live value for each parameter, and the memory is named.
+    // SAFETY: there is a live value for each parameter, and the memory is listed.
     unsafe { add_one.launch_ex_with((1, 256), &attributes, &streams[0], &[data.access_mut()], &mut values) }?;
     assert_eq!(data.to_vec()?, [(1 << 11) - 1; 256]);
     Ok(())

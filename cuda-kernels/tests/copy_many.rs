@@ -1,9 +1,6 @@
-//! Many copies by one kernel: every alignment, lengths around the edges of words and chunks, and what is
-//! refused.
-#![expect(
-    unsafe_code,
-    reason = "a kind of memory of its own, of which two values may stand for the same bytes"
-)]
+//! Many copies by one kernel: every alignment, lengths near the edges of words and chunks, and refused
+//! pairs.
+#![expect(unsafe_code, reason = "implements a memory type of which two values may stand for the same bytes")]
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -12,20 +9,21 @@ use cuda_safe::error::Detail;
 use cuda_safe::launch::{KernelArg, KernelInput, KernelOutput};
 use cuda_safe::{Device, DeviceBuffer, MappedFlag, PinnedBuffer, Registered, Result, Stream, hazard};
 
-/// One test at a time: freeing may wait for the whole device, and so for the gate of another test.
+/// Runs one test at a time: freeing may wait for the whole device, and so for the gate of another test.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Bytes that tell where they are from.
+/// Returns bytes whose values show their position.
 fn pattern(len: usize) -> Vec<u8> {
     (0..len).map(|i| u8::try_from((i * 7 + i / 256 * 13) % 251).unwrap_or(0)).collect()
 }
 
-/// What copies of `(to, from, bytes)` from one buffer to another make of it, by the kernel and by the host.
+/// Compares copies of `(to, from, bytes)` from one buffer to another by the kernel with the same copies
+/// by the host.
 fn compare(len: usize, copies: &[(usize, usize, usize)]) -> Result<()> {
-    // As they come, and from the last to the first, so that nothing hangs on their order.
+    // In this order and in reverse, so that the result does not depend on the order.
     compare_in_order(len, copies, false)?;
     compare_in_order(len, copies, true)
 }
@@ -126,13 +124,13 @@ fn each_copy_may_be_between_other_owners_and_waits_for_their_work() -> Result<()
     let mut targets = (0..20).map(|_| buffer(1000)).collect::<Result<Vec<_>>>()?;
     Device::current()?.synchronize()?;
     cuda_kernels::gate_then_write(&flag, &mut sources[13], 7, &writer)?;
-    // One of them is left out, for it has no elements.
+    // One of them has no elements and is skipped.
     let part = |i: usize| if i == 5 { 1..1 } else { 1..3 };
     let parts = targets.iter_mut().zip(&sources).enumerate();
     let pairs = parts.map(|(i, (to, from))| Ok((to.slice_mut(part(i))?, from.slice(part(i))?)));
     let copied = pairs.collect::<Result<Vec<_>>>().and_then(|pairs| copy_many(pairs, &copier));
     let done = copier.is_done();
-    // Before anything can fail: whoever drops the buffers waits for the gate.
+    // Opens the gate before anything can fail: dropping the buffers waits for the gate.
     flag.set(1);
     copied?;
     assert!(!done?, "the copies wait for the source that is being written");
@@ -184,10 +182,10 @@ fn different_lengths_are_refused_with_both_and_nothing_is_copied() -> Result<()>
     Ok(())
 }
 
-/// Bytes of a buffer that nobody says are borrowed.
+/// The bytes of a buffer, without a borrow.
 struct Raw(*mut u8, usize);
 
-// SAFETY: used only where the buffer outlives the launch.
+// SAFETY: used only while the buffer outlives the launch.
 unsafe impl KernelArg<*const u8> for Raw {
     fn value(&self) -> Result<*const u8> {
         Ok(self.0)
@@ -201,7 +199,7 @@ unsafe impl KernelArg<*mut u8> for Raw {
     }
 }
 
-// SAFETY: the buffer is of device 0 and has as many bytes.
+// SAFETY: the buffer is on device 0 and has as many bytes.
 unsafe impl KernelInput<u8> for Raw {
     fn elements(&self) -> usize {
         self.1
@@ -268,13 +266,13 @@ fn work_of_another_stream_on_any_of_the_ranges_comes_first() -> Result<()> {
     let flag = MappedFlag::new()?;
     let mut source = DeviceBuffer::from_slice(&[0_u32; 64])?;
     let mut target = DeviceBuffer::from_slice(&[0_u32; 64])?;
-    // The two fills may still be under way on the legacy stream.
+    // The two fills may still be pending on the legacy stream.
     Device::current()?.synchronize()?;
     let before = hazard::added_waits();
     cuda_kernels::gate_then_write(&flag, source.slice_mut(32..40)?, 7, &writer)?;
     copy_many(target.slice_mut(..)?.chunks_mut(8)?.zip(source.slice(..)?.chunks(8)?), &copier)?;
     let (waits, done) = (hazard::added_waits() - before, copier.is_done()?);
-    // Before anything can fail: whoever drops the buffers waits for the gate.
+    // Opens the gate before anything can fail: dropping the buffers waits for the gate.
     flag.set(1);
     assert_eq!((waits, done), (1, false), "one wait for the one range that was written, and the copy waits");
     let mut expected = [0; 64];

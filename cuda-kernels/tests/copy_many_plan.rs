@@ -1,6 +1,6 @@
-//! Plans of many copies by one kernel, enqueued again and again: the tracker orders each, and other pairs are
-//! refused.
-#![expect(unsafe_code, reason = "a kind of memory of its own, whose books the test keeps")]
+//! Plans of many copies by one kernel, enqueued repeatedly: the tracker orders each copy, and other pairs
+//! are refused.
+#![expect(unsafe_code, reason = "implements a memory type whose access history belongs to the test")]
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -14,14 +14,14 @@ use cuda_safe::{
     memset_async,
 };
 
-/// One test at a time: freeing may wait for the whole device, and so for the gate of another test; and the
-/// waits are counted.
+/// Runs one test at a time: freeing may wait for the whole device, and so for the gate of another test,
+/// and the tests count added waits.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Copies of every second chunk of eight elements of one buffer to the same places of another one.
+/// Copies every second chunk of eight elements of one buffer to the same offsets of another buffer.
 struct Chunks(CopyManyPlan);
 
 impl Chunks {
@@ -40,7 +40,7 @@ impl Chunks {
         self.0.enqueue(pairs.step_by(2), stream)
     }
 
-    /// Often enough for the fast path.
+    /// Copies often enough to reach the fast path.
     fn copy_often(
         &self,
         to: &mut DeviceBuffer<u32>,
@@ -51,7 +51,7 @@ impl Chunks {
     }
 }
 
-/// What that makes of a buffer of zeros.
+/// Returns the result of these copies in a buffer of zeros.
 fn copied(from: &[u32]) -> Vec<u32> {
     (0..).zip(from).map(|(i, value)| if i / 8 % 2 == 0 { *value } else { 0 }).collect()
 }
@@ -66,7 +66,7 @@ fn what_is_there_by_then_is_copied_each_time() -> Result<()> {
     let plan = Chunks::plan(&mut target, &source)?;
     for round in 0..6 {
         let values: Vec<u32> = (0..160).map(|i| 1000 * round + i).collect();
-        // On another stream, on this one, and not at all.
+        // The source is written on another stream, on this one, or not at all.
         match round % 3 {
             0 => memcpy(&mut source, &values)?,
             1 => memset_async(&mut source, 7, &stream)?,
@@ -96,7 +96,7 @@ fn a_part_that_another_stream_has_written_since_is_waited_for() -> Result<()> {
         gate_then_write(&flag, source.slice_mut(part..part + 8)?, 7, &writer)?;
         let again = plan.copy(&mut target, &source, &copier);
         let (waits, done) = (hazard::added_waits() - before, copier.is_done());
-        // Before anything can fail: whoever drops the buffers waits for the gate.
+        // Opens the gate before anything can fail: dropping the buffers waits for the gate.
         flag.set(1);
         again?;
         assert_eq!((waits, done?), (1, false), "the copy waits for what is written from {part} on");
@@ -139,7 +139,7 @@ fn both_halves_of_one_buffer_are_waited_for_too() -> Result<()> {
     Ok(())
 }
 
-/// The first half of numbers with every second chunk of the other half.
+/// Returns the first half of the numbers with every second chunk of the other half.
 fn copied_over(values: &[u32]) -> Vec<u32> {
     let (to, from) = values.split_at(values.len() / 2);
     (0..).zip(to.iter().zip(from)).map(|(i, (to, from))| if i / 8 % 2 == 0 { *from } else { *to }).collect()
@@ -163,7 +163,7 @@ fn who_uses_a_part_afterwards_waits_for_the_last_copy() -> Result<()> {
     plan.copy(&mut target, &source, &copier)?;
     plan.copy(&mut target, &source, &copier)?;
     copier.synchronize()?;
-    // All that went before is over, so that only the copy behind the gate is left to be waited for.
+    // All earlier work is complete, so the copy behind the gate is the only one to wait for.
     gate_then_write(&flag, &mut other, 1, &copier)?;
     let before = hazard::added_waits();
     let used = plan
@@ -187,9 +187,9 @@ fn buffers_that_come_to_lie_where_others_were_are_others() -> Result<()> {
         let values: Vec<u32> = (0..160).map(|i| 1000 * round + i).collect();
         let source = DeviceBuffer::from_slice(&values)?;
         let mut target = DeviceBuffer::from_slice(&[0_u32; 160])?;
-        // Not known to be over, and on another stream: it is to be waited for.
+        // It is on another stream and not known to be complete, so the copy has to wait for it.
         memset_async(&mut target, 0, &other)?;
-        // The plan goes on as long as the buffers lie where those before were.
+        // The plan remains valid if the buffers have the addresses of the previous ones.
         let known = plan.take().filter(|plan: &Chunks| plan.copy(&mut target, &source, &stream).is_ok());
         reused += u32::from(known.is_some());
         let plan = plan.insert(known.map_or_else(|| Chunks::plan(&mut target, &source), Ok)?);
@@ -296,7 +296,7 @@ fn a_stream_of_another_device_is_refused_as_ever() -> Result<()> {
     Ok(())
 }
 
-/// Bytes of a buffer that has books of its own, in which they are others.
+/// Bytes of a buffer with a separate access history, in which they have other offsets.
 #[derive(Clone, Copy)]
 struct Part<'a> {
     pointer: *mut u8,
@@ -308,7 +308,7 @@ impl Part<'_> {
     const BYTES: usize = 8;
 }
 
-// SAFETY: used only where the buffer outlives the launch.
+// SAFETY: used only while the buffer outlives the launch.
 unsafe impl KernelArg<*const u8> for Part<'_> {
     fn value(&self) -> Result<*const u8> {
         Ok(self.pointer)
@@ -328,7 +328,7 @@ unsafe impl KernelArg<*mut u8> for Part<'_> {
     }
 }
 
-// SAFETY: the buffer has as many bytes from there on.
+// SAFETY: the buffer has as many bytes from that offset on.
 unsafe impl KernelInput<u8> for Part<'_> {
     fn elements(&self) -> usize {
         Self::BYTES

@@ -1,4 +1,4 @@
-//! Copies between variables of source files and every other kind of memory: the generated test of
+//! Copies between variables of source files and all other kinds of memory: the generated test of
 //! `cuda-safe`, for the kinds that need a kernel's source file.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
@@ -15,7 +15,7 @@ use cuda_safe::memory::{Symbol, SymbolSlice};
 use cuda_safe::{Device, Result};
 use matrix::{Bounds, Destination, Entry, Memory, Source, holds, run, second, standard};
 
-/// A part of a variable on a device: as many elements as a box and its guards have.
+/// A part of a variable on a device, with as many elements as a box and its guards have.
 struct Variable {
     all: SymbolSlice<i32>,
     bounds: Bounds,
@@ -48,7 +48,7 @@ impl Memory<i32> for Variable {
     }
 }
 
-/// A kind of variable, on one device.
+/// Returns a kind of variable on one device.
 fn variable(name: &'static str, symbol: &'static Symbol<i32>, device: Device) -> Entry<i32> {
     Entry::new(name, &[1], move |bounds| {
         let bounds = Bounds::packed(bounds.size);
@@ -56,7 +56,7 @@ fn variable(name: &'static str, symbol: &'static Symbol<i32>, device: Device) ->
     })
 }
 
-/// All kinds with the variables, and how many variables there are.
+/// Returns all kinds including the variables, and the number of variables.
 fn kinds() -> (Vec<Entry<i32>>, usize) {
     let mut kinds = standard::<i32>();
     let others = kinds.len();

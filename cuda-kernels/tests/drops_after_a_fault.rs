@@ -1,6 +1,6 @@
-//! Everything that owns something of CUDA's, dropped after a kernel's fault. It loses the device for the
-//! process: one test, in a binary of its own.
-#![expect(unsafe_code, reason = "launches a kernel that goes wrong")]
+//! Drops of every type that owns a CUDA resource after a kernel's fault. The fault loses the device for
+//! the process, so this is one test in its own binary.
+#![expect(unsafe_code, reason = "launches a kernel that faults")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 #[path = "../../cuda-safe/tests/common/mod.rs"]
@@ -14,13 +14,14 @@ use cuda_safe::{DeviceBuffer, launch};
 #[test]
 fn everything_can_be_dropped_after_a_fault() {
     let stream = Stream::non_blocking().unwrap();
-    // Loading a kernel may wait for what streams hold, and here for the test itself; so may what is made for
-    // the first time.
+    // Loading a kernel may wait for work that a stream holds, which here waits for the test itself. The
+    // first creation of these objects may wait in the same way.
     fault_trap.load().unwrap();
     drop(everything(&stream, || ()));
     let before = everything(&stream, || ());
     stream.synchronize().unwrap();
-    // Held until all of it is given to the stream: what is given after the fault may be refused at once.
+    // The stream is held until all work is submitted: work submitted after the fault may be refused at
+    // once.
     let (open, opened) = std::sync::mpsc::channel::<()>();
     let behind = everything(&stream, || {
         stream.launch_host_fn(move || opened.recv().unwrap_or(())).unwrap();
@@ -29,7 +30,8 @@ fn everything_can_be_dropped_after_a_fault() {
     });
     open.send(()).unwrap();
     assert!(stream.synchronize().unwrap_err().is_sticky());
-    // Some before anything else was told of the fault, some on another thread, which was told of nothing.
+    // Some are dropped before any other call reports the fault, some on another thread, which has seen no
+    // error.
     drop(behind);
     std::thread::spawn(move || drop(before)).join().unwrap();
     assert!(DeviceBuffer::<u32>::alloc(1).unwrap_err().is_sticky());

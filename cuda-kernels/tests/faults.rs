@@ -1,4 +1,4 @@
-//! Kernels that fault. A fault takes the device's context with it, so each runs in a process of its own.
+//! Kernels that fault. A fault destroys the device's context, so each test runs in its own process.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 #![allow(unsafe_code, reason = "launches kernels that fault")]
 
@@ -7,10 +7,10 @@ use std::process::Command;
 use cuda_kernels::kernels::{fault_assert_nonzero, fault_load, fault_store, fault_trap};
 use cuda_safe::{DeviceBuffer, Error, Result, Stream, launch, sys};
 
-/// Set in the process that faults.
+/// The variable that is set in the process that faults.
 const CHILD: &str = "CUDA_KERNELS_FAULT";
 
-/// Runs the test of this name again, in a process that is expected to fault and to notice.
+/// Runs the test of this name again in a process that must fault and detect the fault.
 fn in_another_process(name: &str, test: impl FnOnce() -> Result<()>) {
     if std::env::var_os(CHILD).is_some() {
         return test().unwrap();
@@ -21,7 +21,8 @@ fn in_another_process(name: &str, test: impl FnOnce() -> Result<()>) {
     assert!(child.status.success() && told.contains("1 passed"), "{told}");
 }
 
-/// The fault is reported by the call that waits, is sticky, and every later call says so.
+/// Checks that the call that waits reports the fault, that the error is sticky, and that every later call
+/// reports it.
 fn is_sticky(error: &Error, code: sys::cudaError_t) {
     assert_eq!(error.code(), code, "{error}");
     assert!(error.is_sticky() && error.is_from_earlier_work(), "{error}");
@@ -35,7 +36,7 @@ fn a_store_outside_of_every_allocation_is_an_illegal_address() {
     in_another_process("a_store_outside_of_every_allocation_is_an_illegal_address", || {
         let stream = Stream::new()?;
         let nowhere = std::ptr::without_provenance_mut::<u32>(0x10);
-        // SAFETY: the device refuses the access, which is what is tested; the process ends after it.
+        // SAFETY: the device refuses the access, which the test checks. The process ends after it.
         unsafe { launch!(fault_store<<<1, 1, 0, &stream>>>(nowhere, 1)) }?;
         is_sticky(&stream.synchronize().unwrap_err(), sys::cudaErrorIllegalAddress);
         Ok(())
@@ -58,7 +59,7 @@ fn a_load_through_a_null_pointer_is_an_illegal_address() {
 fn a_trap_is_a_launch_failure() {
     in_another_process("a_trap_is_a_launch_failure", || {
         let stream = Stream::new()?;
-        // SAFETY: the kernel stops at once; the process ends after it.
+        // SAFETY: the kernel stops at once. The process ends after it.
         unsafe { launch!(fault_trap<<<1, 1, 0, &stream>>>()) }?;
         is_sticky(&stream.synchronize().unwrap_err(), sys::cudaErrorLaunchFailure);
         Ok(())
@@ -72,7 +73,7 @@ fn a_failed_assertion_is_an_assert_error_and_a_true_one_is_none() {
         // SAFETY: the kernel touches no memory.
         unsafe { launch!(fault_assert_nonzero<<<1, 1, 0, &stream>>>(1)) }?;
         stream.synchronize()?;
-        // SAFETY: as above; the process ends after it.
+        // SAFETY: as above. The process ends after it.
         unsafe { launch!(fault_assert_nonzero<<<1, 1, 0, &stream>>>(0)) }?;
         is_sticky(&stream.synchronize().unwrap_err(), sys::cudaErrorAssert);
         Ok(())

@@ -37,7 +37,7 @@ fn floats_are_filled() -> Result<()> {
 #[test]
 fn a_fill_larger_than_the_largest_grid_reaches_the_last_element() -> Result<()> {
     let stream = Stream::new()?;
-    // 4096 blocks of 256 threads do 1,048,576 elements in one pass.
+    // 4096 blocks of 256 threads fill 1,048,576 elements in one pass.
     let len = (1 << 20) + 777;
     let mut data = DeviceBuffer::from_slice(&vec![0_u8; len])?;
     fill(&mut data, 7, &stream)?;

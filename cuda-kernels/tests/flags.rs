@@ -1,4 +1,4 @@
-//! Flags that kernels poll: what may be done with them while one does.
+//! Flags that kernels poll: what the host may do with them meanwhile.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -6,7 +6,7 @@ use cuda_kernels::{gate, gate_announced, kernels, raise_flag};
 use cuda_safe::stream::Stream;
 use cuda_safe::{DeviceBuffer, MappedFlag, PinnedBuffer, memcpy_async, memset_async};
 
-/// One test at a time: freeing may wait for the whole device, and so for the gate of another test.
+/// Runs one test at a time: freeing may wait for the whole device, and so for the gate of another test.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -19,8 +19,8 @@ fn the_host_opens_a_gate_that_a_kernel_waits_at() {
     let (started, open) = (MappedFlag::new().unwrap(), MappedFlag::new().unwrap());
     gate_announced(&started, &open, &stream).unwrap();
     while started.load() == 0 {
-        // On real hardware the kernel starts by itself; the question makes sure that its launch was handed
-        // over.
+        // On real hardware the kernel starts by itself. The query makes sure that the launch was
+        // submitted.
         assert!(!stream.is_done().unwrap());
     }
     open.set(1);
@@ -32,10 +32,10 @@ fn a_kernel_of_one_stream_opens_the_gate_of_another() {
     let _alone = alone();
     let (first, second) = (Stream::non_blocking().unwrap(), Stream::non_blocking().unwrap());
     let open = MappedFlag::new().unwrap();
-    // Loading a kernel may wait for the one that runs, which here waits for it.
+    // Loading a kernel may wait for the running one, which here waits for this kernel.
     kernels::raise_flag.load().unwrap();
     gate(&open, &first).unwrap();
-    // The flag orders nothing: the second stream does not wait for the first.
+    // A flag orders nothing: the second stream does not wait for the first.
     raise_flag(&open, 1, &second).unwrap();
     first.synchronize().unwrap();
     assert_eq!(open.load(), 1);
@@ -47,12 +47,12 @@ fn a_flag_dropped_while_a_kernel_polls_it_is_kept_for_the_kernel() {
     let stream = Stream::non_blocking().unwrap();
     let (kept, open) = (MappedFlag::new().unwrap(), MappedFlag::new().unwrap());
     gate_announced(&kept, &open, &stream).unwrap();
-    // Does not wait for the kernel, which would be for ever: the gate is closed.
+    // The drop does not wait for the kernel. It would wait forever, because the gate is closed.
     drop(kept);
     let others: Vec<_> = (0..8).map(|_| MappedFlag::new().unwrap()).collect();
     open.set(1);
     stream.synchronize().unwrap();
-    // The kernel wrote its own flag and no other one's memory.
+    // The kernel wrote its own flag and no memory of another one.
     assert!(others.iter().all(|flag| flag.load() == 0));
 }
 
@@ -84,7 +84,7 @@ fn every_guard_and_owner_can_be_forgotten_with_work_pending() {
     gate(&open, &stream).unwrap();
     memset_async(&mut device, 9, &stream).unwrap();
     memcpy_async(&mut pinned, &device, &stream).unwrap();
-    // What is forgotten is leaked, so the pending copies go where they were sent.
+    // Forgotten owners are leaked, so the pending copies still have valid memory.
     let _device = std::mem::ManuallyDrop::new(device);
     let pinned = std::mem::ManuallyDrop::new(pinned);
     open.set(1);

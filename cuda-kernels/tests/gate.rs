@@ -1,17 +1,17 @@
-//! Gates: what is behind one has not happened until the host opens it, and then it has.
+//! Gates: work behind a gate does not run until the host opens the gate, and then it does.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use cuda_kernels::{add_one, gate, gate_announced, gate_then_write, kernels, raise_flag};
 use cuda_safe::{DeviceBuffer, MappedFlag, Result, Stream};
 
-/// One test at a time: freeing may wait for the whole device, and so for the gate of another test.
+/// Runs one test at a time: freeing may wait for the whole device, and so for the gate of another test.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Opens the gate when the test ends, whichever way: one that failed must not wait for its own gate.
+/// Opens the gate when the test ends, also by a failure: a failed test must not wait for its own gate.
 struct Opens<'a>(&'a MappedFlag);
 
 impl Drop for Opens<'_> {
@@ -42,7 +42,7 @@ fn a_gate_holds_what_is_behind_it_and_not_other_streams() -> Result<()> {
     let _opens = Opens(&flag);
     let mut behind = DeviceBuffer::from_slice(&[0])?;
     let mut beside = DeviceBuffer::from_slice(&[0])?;
-    // Loading a kernel may wait for the one that runs, which here would wait for ever.
+    // Loading a kernel may wait for the running one, and here would wait forever.
     kernels::add_one.load()?;
     gate(&flag, &held)?;
     add_one(&mut behind, &held)?;
@@ -62,7 +62,7 @@ fn an_announced_gate_says_when_it_runs() -> Result<()> {
     let _opens = Opens(&flag);
     gate_announced(&started, &flag, &stream)?;
     while started.load() == 0 {
-        // Asking is what makes sure that the work is under way, on whatever runs it.
+        // The query makes sure that the work is submitted, on hardware and on the emulator.
         assert!(!stream.is_done()?);
     }
     flag.set(1);

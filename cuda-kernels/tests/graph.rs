@@ -31,7 +31,7 @@ fn a_captured_kernel_keeps_its_arguments_as_they_were() -> Result<()> {
     let mut exec = graph.instantiate()?;
     exec.launch(&stream)?;
     assert_eq!(*result.host()?, [3.0; 100]);
-    // What the addresses lead to may change.
+    // The contents of the memory may change between launches.
     memcpy(&mut a, &[5.0; 100])?;
     exec.launch(&stream)?;
     assert_eq!(*result.host()?, [7.0; 100]);
@@ -76,7 +76,7 @@ fn a_kernel_of_an_executable_graph_is_another_one_with_other_arguments_from_the_
     let stream = Stream::non_blocking()?;
     let (mut a, mut b) = (DeviceBuffer::from_slice(&[1_i32; 64])?, DeviceBuffer::from_slice(&[10_i32; 64])?);
     let mut graph = Graph::new()?;
-    // SAFETY: the count is the buffer's, here and below.
+    // SAFETY: here and below, the count is the buffer's.
     let node = unsafe { graph.add_kernel(&[], &kernels::add_one, (1, 64), (&mut a, 64)) }?;
     assert_eq!(graph.node_kind(node)?, NodeKind::KERNEL);
     let mut exec: GraphExec = graph.instantiate()?;
@@ -115,9 +115,9 @@ fn memory_of_a_graph_is_an_argument_of_kernels_of_its_nodes_and_of_no_others() -
     let late = graph.add_free(&[], &mut sum)?;
     graph.add_free(&[], &mut other)?;
     let refused = [
-        // SAFETY: as above, but that the memory is freed by then.
+        // SAFETY: as above, except that the memory is freed by then.
         unsafe { graph.add_kernel(&[late], &kernels::vector_add, (1, 64), (&a, &b, &mut sum, 64)) }.map(drop),
-        // SAFETY: as above, but that there is no memory outside of launches of the graph.
+        // SAFETY: as above, except that the memory exists only in launches of the graph.
         unsafe { kernels::vector_add.launch((1, 64), &stream, (&a, &b, &mut sum, 64)) },
         // SAFETY: as above.
         unsafe { Graph::new()?.add_kernel(&[], &kernels::vector_add, (1, 64), (&sum, &b, &mut other, 64)) }
@@ -144,7 +144,7 @@ fn a_kernel_of_a_graph_is_another_one_with_other_arguments_before_it_is_made_exe
     let stream = Stream::non_blocking()?;
     let (mut a, mut b) = (DeviceBuffer::from_slice(&[1_i32; 64])?, DeviceBuffer::from_slice(&[10_i32; 64])?);
     let mut graph = Graph::new()?;
-    // SAFETY: the count is the buffer's, here and below.
+    // SAFETY: here and below, the count is the buffer's.
     let node = unsafe { graph.add_kernel(&[], &kernels::add_one, (1, 64), (&mut a, 64)) }?;
     let mut old = graph.instantiate()?;
     // SAFETY: as above.
@@ -171,7 +171,7 @@ fn variables_are_copied_to_and_from_by_nodes_that_can_be_changed() -> Result<()>
     let mut graph = Graph::new()?;
     let put = graph.add_memcpy_to_symbol(&[], &matrix, &ones)?;
     let get = graph.add_memcpy_from_symbol(&[], &mut first, &matrix)?;
-    // They conflict.
+    // The two nodes conflict.
     assert_eq!(graph.edges()?, [(put, get)]);
     let mut exec: GraphExec = graph.instantiate()?;
     exec.launch(&stream)?;
@@ -194,7 +194,7 @@ fn attributes_of_kernels_are_set_told_and_copied() -> Result<()> {
     let stream = Stream::non_blocking()?;
     let mut data = DeviceBuffer::from_slice(&[1_i32; 64])?;
     let mut graph = Graph::new()?;
-    // SAFETY: the count is the buffer's, here and below.
+    // SAFETY: here and below, the count is the buffer's.
     let first = unsafe { graph.add_kernel(&[], &kernels::add_one, (1, 64), (&mut data, 64)) }?;
     // SAFETY: as above.
     let second = unsafe { graph.add_kernel(&[], &kernels::add_one, (1, 64), (&mut data, 64)) }?;
@@ -206,7 +206,7 @@ fn attributes_of_kernels_are_set_told_and_copied() -> Result<()> {
     unsafe { graph.copy_kernel_attributes(second, first) }?;
     for node in [first, second] {
         let value = graph.kernel_attribute(node, sys::cudaLaunchAttributePriority)?;
-        // SAFETY: the attribute says which member is set.
+        // SAFETY: the attribute determines which member is set.
         assert_eq!(unsafe { value.priority }, -1);
         let value = graph.kernel_attribute(node, sys::cudaLaunchAttributeCooperative)?;
         // SAFETY: as above.
@@ -223,7 +223,7 @@ fn attributes_of_kernels_are_set_told_and_copied() -> Result<()> {
     assert!(unsafe { graph.copy_kernel_attributes(fill, first) }.is_err());
     assert!(graph.kernel_attribute(fill, sys::cudaLaunchAttributePriority).is_err());
     let mut exec: GraphExec = graph.instantiate_with_flags(InstantiateFlags::USE_NODE_PRIORITY)?;
-    // A driver may keep this one to itself.
+    // A driver may leave this flag out.
     assert!(InstantiateFlags::USE_NODE_PRIORITY.contains(exec.flags()?));
     assert_eq!(graph.instantiate()?.flags()?, InstantiateFlags::empty());
     exec.launch(&stream)?;

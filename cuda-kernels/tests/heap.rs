@@ -46,7 +46,7 @@ fn the_host_cannot_copy_from_the_heap_but_a_kernel_can() -> Result<()> {
     unsafe { launch!(kernels::heap_copy_out<<<1, 128, 0, &stream>>>(&address, &mut staging, COUNT)) }?;
     assert_eq!(staging.to_vec()?, (0..COUNT).map(|at| at * at).collect::<Vec<u32>>());
 
-    // SAFETY: the address is one that the heap gave out, and it is given back once.
+    // SAFETY: the address is from the heap, and it is freed once.
     unsafe { launch!(kernels::heap_release<<<1, 1, 0, &stream>>>(&mut address)) }?;
     assert_eq!(address.to_vec()?, [0]);
     Ok(())

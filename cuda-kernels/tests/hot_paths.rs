@@ -1,9 +1,10 @@
-//! What an operation costs beyond its call: nothing. The CUDA calls of each one are those that a C++ program
-//! makes, and none asks for memory, but for an owner's counted block and what a closure captures.
+//! The cost of an operation beyond its call: each operation makes the CUDA calls that a C++ program
+//! makes, and allocates nothing, except an owner's reference-counted block and the captures of a closure.
 //!
-//! Memory is counted by an allocator of this program, calls by the emulator, which writes them down. On a GPU
-//! only memory is counted. A binary of its own, with one test: both counts are the process's.
-#![expect(unsafe_code, reason = "counts what is allocated, and launches kernels")]
+//! An allocator of this program counts allocations. The emulator counts calls by writing them to a file.
+//! On a GPU the test checks allocations only. It has its own binary with one test, because both counts
+//! are the process's.
+#![expect(unsafe_code, reason = "counts allocations, and launches kernels")]
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -25,7 +26,7 @@ thread_local! {
     static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
 }
 
-// SAFETY: the system's allocator does all the work; what is added is a count of the calling thread's own.
+// SAFETY: the system's allocator does all the work. This only adds a count for the calling thread.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.set(ALLOCATIONS.get() + 1);
@@ -42,22 +43,22 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// Where the emulator writes the calls.
+/// The variable that names the emulator's file of calls.
 const CALLS: &str = "CUDA_EMULATOR_CALLS";
 
-/// The calls in the file so far.
+/// Returns the calls in the file. Returns `None` if the emulator writes none.
 fn calls() -> Option<Vec<String>> {
     let text = std::fs::read_to_string(std::env::var_os(CALLS)?).unwrap();
     Some(text.lines().map(|line| line.split_once(' ').unwrap().1.to_owned()).collect())
 }
 
-/// Does something often enough that pools are filled, and then once more: it must make these calls, and ask
-/// for memory so often.
+/// Runs an operation until all pools are filled, and then once more: the last run must make these calls
+/// and this number of allocations.
 fn costs(what: &str, expected: &[&str], memory: usize, mut operation: impl FnMut() -> Result<()>) {
     for _ in 0..4 {
         operation().unwrap();
     }
-    // Where there is one device only, nobody asks which is current.
+    // With one device, the crate does not query the current device.
     let several = Device::count().unwrap() > 1;
     let expected: Vec<&str> =
         expected.iter().copied().filter(|call| several || *call != "cudaGetDevice").collect();
@@ -75,7 +76,8 @@ fn costs(what: &str, expected: &[&str], memory: usize, mut operation: impl FnMut
 fn an_operation_makes_the_calls_of_a_cpp_program_and_asks_for_no_memory() {
     let counted = std::env::var_os(CALLS).is_some();
     if !counted && std::env::var("CUDA_RUNNER").is_ok_and(|runner| runner == "emulator") {
-        // The emulator looks at its variables when it is loaded: this program again, with them.
+        // The emulator reads its variables when it is loaded: this starts the program again with them
+        // set.
         for devices in ["1", "2"] {
             let file: PathBuf = std::env::temp_dir().join(format!("cuda-calls-{}", std::process::id()));
             let mut program = Command::new(std::env::current_exe().unwrap());
@@ -103,7 +105,7 @@ fn operations() -> Result<()> {
     let mut c = DeviceBuffer::<f32>::alloc_zeroed(64)?;
     let mut pinned = PinnedBuffer::from_slice(&[0.0_f32; 64])?;
     let mut pageable = vec![0.0_f32; 64];
-    // What was done up to here was done on the legacy stream, and the program knows it is over.
+    // All work so far was on the legacy stream, and after this the program knows that it is complete.
     Device::current()?.synchronize()?;
 
     costs("launch, one buffer", &["cudaLaunchKernel"], 0, || {
@@ -130,7 +132,7 @@ fn operations() -> Result<()> {
         other.synchronize()
     });
     costs("stream query", &["cudaStreamQuery"], 0, || stream.is_done().map(drop));
-    // The queue of pending tasks has room for as many as there were at once.
+    // The queue of pending tasks retains capacity for the most tasks that were pending at once.
     for _ in 0..100 {
         stream.launch_host_fn(|| ())?;
     }
@@ -142,7 +144,7 @@ fn operations() -> Result<()> {
     });
     stream.synchronize()?;
 
-    // The owner's counted block.
+    // One allocation: the owner's reference-counted block.
     let pool = ["cudaMallocAsync", "cudaFreeAsync"];
     costs("allocate and free on a stream", &pool, 1, || {
         DeviceBuffer::<f32>::alloc_async(64, &stream)?.free_async(&stream)
@@ -166,14 +168,14 @@ fn operations() -> Result<()> {
     });
     stream.synchronize()?;
 
-    // The lists of the pairs and of their accesses are all.
+    // The allocations are the list of the pairs and the list of their accesses.
     let mut fresh = DeviceBuffer::<f32>::alloc(64)?;
     let (mut into, from) = (fresh.slice_mut(..)?.chunks_mut(8)?.step_by(2).collect::<Vec<_>>(), b.slice(..)?);
     let plan = CopyManyPlan::new(into.iter_mut().zip(from.chunks(8)?))?;
     costs("many copies by one kernel, planned", &["cudaLaunchKernel"], 2, || {
         plan.enqueue(into.iter_mut().zip(from.chunks(8)?), &stream)
     });
-    // Without a plan, its parts are made for each call: the list of ranges, the table, what is compared for overlap.
+    // Without a plan, each call makes its own list of ranges, table, and list for the overlap check.
     costs("many copies by one kernel", &["cudaLaunchKernel"], 7, || {
         copy_many(into.iter_mut().zip(from.chunks(8)?), &stream)
     });
@@ -184,7 +186,8 @@ fn operations() -> Result<()> {
     let batch: CopyBatch<'_> = to.iter_mut().zip(&halves).collect();
     let calls = ["cudaGetDevice", "cudaMemcpyBatchAsync"];
     costs("a batch", &calls, 0, || batch.enqueue(&stream));
-    // Up, four go first and no call takes more than 32; what goes down has calls of its own.
+    // Host to device, the first call takes four copies and the others at most 32 each. Device to host,
+    // there are separate calls.
     let (single, mut wide) =
         (pinned.slice(..)?.chunks(1)?.collect::<Vec<_>>(), DeviceBuffer::<f32>::alloc(64)?);
     let mut to: Vec<_> = wide.slice_mut(..)?.chunks_mut(1)?.collect();
@@ -204,11 +207,11 @@ fn operations() -> Result<()> {
     costs("a batch of planes", &calls, 0, || batch.enqueue(&stream));
     stream.synchronize()?;
 
-    // The handle of the legacy stream means another stream on another device, so the device is looked at
-    // where there are several.
+    // The legacy stream's handle means another stream on another device, so with several devices the call
+    // queries the current device.
     costs("to the device, blocking", &["cudaGetDevice", "cudaMemcpy"], 0, || memcpy(&mut a, &pageable));
     costs("from the device, blocking", &["cudaGetDevice", "cudaMemcpy"], 0, || memcpy(&mut pageable, &a));
-    // Often enough to be worth a pinned slot.
+    // Often enough to use a pinned slot.
     for _ in 0..1000 {
         memcpy(&mut pageable, &a)?;
     }
@@ -217,7 +220,7 @@ fn operations() -> Result<()> {
     costs("fill, blocking", &["cudaGetDevice", "cudaMemset"], 0, || memset(&mut a, 0));
     Device::current()?.synchronize()?;
 
-    // From stream to stream, as a program does that orders its own work: not a call is added.
+    // A hand-over from stream to stream, in a program that orders its own work: the crate adds no calls.
     let hand_over = ["cudaMemsetAsync", "cudaEventRecord", "cudaStreamWaitEvent", "cudaMemcpyAsync"];
     let back = ["cudaEventRecord", "cudaStreamWaitEvent"];
     let both: Vec<&str> = hand_over.into_iter().chain(back).collect();

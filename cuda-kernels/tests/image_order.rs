@@ -1,5 +1,5 @@
-//! Textures and surfaces of one image on several streams: the tracker orders what conflicts, and nothing
-//! else.
+//! Textures and surfaces of one image on several streams: the tracker orders conflicting accesses and
+//! nothing else.
 #![expect(unsafe_code, reason = "launches kernels without their safe functions")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -13,7 +13,7 @@ use cuda_safe::memory::{Array, Plane};
 use cuda_safe::texture::{Surface, Texture, TextureDesc};
 use cuda_safe::{DeviceBuffer, Result, Stream, hazard, launch, memcpy_2d, memcpy_2d_async};
 
-/// The count of added waits is the whole process's.
+/// Runs one test at a time: the count of added waits is the process's.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -34,7 +34,7 @@ fn a_write_of_the_array_and_a_read_by_the_texture_on_another_stream_are_ordered(
     memcpy_2d_async(&mut image, &ones.plane(width, height)?, &writer)?;
     let [first, second] = &mut outs;
     rotate(&texture, &mut *first, [64, 64], 0.0, &reader)?;
-    // The other way round: this write waits for that read.
+    // In the other direction, this write waits for that read.
     memcpy_2d_async(&mut image, &twos.plane(width, height)?, &writer)?;
     assert_eq!(hazard::added_waits(), before + 2, "a write and a read, a read and a write");
     rotate(&texture, &mut *second, [64, 64], 0.0, &reader)?;
@@ -80,7 +80,7 @@ fn kernels_that_only_read_a_surface_run_beside_each_other() -> Result<()> {
     let before = hazard::added_waits();
     for (array, stream) in arrays.iter().zip([&first, &second]) {
         let kernel = &kernels::probe_surface_copy;
-        // SAFETY: the kernel reads the one and writes the other, within images of this size.
+        // SAFETY: the kernel reads one and writes the other, within images of this size.
         unsafe {
             launch!(kernel<<<1, (8, 8), 0, stream>>>(surface.read_only(), &mut Surface::new(array)?, 4, 4))
         }?;

@@ -1,4 +1,4 @@
-//! Launches: shapes, shared memory, every way to write one, and what is refused.
+//! Launches: shapes, shared memory, every syntax, and refused launches.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 #![allow(unsafe_code, reason = "launches kernels that have no safe function")]
 
@@ -8,12 +8,14 @@ use cuda_safe::error::Detail;
 use cuda_safe::launch::{Dim3, Kernel, KernelSetting, LaunchConfig, OccupancyFlags, Parameter};
 use cuda_safe::{AsStream, Device, DeviceBuffer, Result, Stream, hazard, launch, memcpy, memset_async, sys};
 
-/// Threads that ran, and words of dynamic shared memory that all blocks could use.
+/// Returns the number of threads that ran, and the words of dynamic shared memory that all blocks could
+/// use.
 fn shape(config: impl Into<LaunchConfig>, words: u32, stream: &impl AsStream) -> Result<(u32, u32)> {
     let mut threads = DeviceBuffer::from_slice(&[0_u32])?;
     let mut shared = DeviceBuffer::from_slice(&[0_u32])?;
     let config = config.into().with_shared_bytes(usize::try_from(words).unwrap() * 4);
-    // SAFETY: the kernel counts in one element each, and uses as many words of shared memory as it is given.
+    // SAFETY: the kernel counts in one element of each buffer, and uses as many words of shared memory as
+    // the launch provides.
     unsafe { arguments_shape.launch(config, stream, (&mut threads, &mut shared, words)) }?;
     Ok((threads.to_vec()?[0], shared.to_vec()?[0]))
 }
@@ -34,7 +36,7 @@ fn the_macro_takes_any_expression_as_kernel_dimension_and_argument() -> Result<(
     let mut buffers = [DeviceBuffer::from_slice(&[0_i32; 64])?];
     let count: u32 = 64;
     let block = Dim3 { x: 32, y: 1, z: 1 };
-    // SAFETY: the count is the buffer's, in all of them.
+    // SAFETY: the count is the buffer's in all of these launches.
     unsafe { launch!(add_one<<<2, 32, 0, &streams[0]>>>(&mut buffers[0], count)) }?;
     // SAFETY: as above.
     unsafe { launch!(kernels::add_one<<<count.div_ceil(32), block, 0, &streams[1]>>>(&mut buffers[0], 64)) }?;
@@ -183,7 +185,7 @@ fn the_block_size_that_keeps_the_most_threads_busy_is_found_within_limits() -> R
     let (grid, block) = arguments_bounded.max_potential_block_size(|_| 0, 0)?;
     assert_eq!((block, grid % processors), (64, 0), "the kernel takes blocks of up to 64 threads");
     assert_eq!(arguments_bounded.max_potential_block_size(|_| 0, 48)?.1 % 16, 0);
-    // Where blocks of more than 96 threads take much shared memory, more threads run in small ones.
+    // If blocks of more than 96 threads need much shared memory, more threads run in small blocks.
     let (grid, block) =
         add_one.max_potential_block_size(|threads| if threads > 96 { 48_000 } else { 0 }, 256)?;
     let (each, of_96) =
@@ -195,12 +197,12 @@ fn the_block_size_that_keeps_the_most_threads_busy_is_found_within_limits() -> R
 
 #[test]
 fn shared_memory_that_is_available_is_what_so_many_blocks_can_have() -> Result<()> {
-    // Few blocks have no more than a kernel may have that has not been allowed more.
+    // With few blocks, the limit is that of a kernel without an increased limit.
     let one = arguments_shape.available_dynamic_shared_bytes(1, 256)?;
     let most = arguments_shape.blocks_per_multiprocessor(256, 0)?;
     let of_most = arguments_shape.available_dynamic_shared_bytes(most, 256)?;
     assert!(one > of_most && of_most > 0, "{one} bytes, and {of_most} for each of {most} blocks");
-    // (An H200 keeps some of it for itself, and then one block less fits.)
+    // An H200 reserves some of it, and then one block fewer fits.
     let found = arguments_shape.blocks_per_multiprocessor(256, of_most)?;
     assert!(found == most || found + 1 == most, "{found} blocks of {of_most} bytes, not {most}");
     let too_many = arguments_shape.available_dynamic_shared_bytes(u32::MAX, 256).unwrap_err();

@@ -1,5 +1,5 @@
-//! Fatbinaries that nvcc wrote, loaded as libraries: those of this program, as they lie in its file.
-#![expect(unsafe_code, reason = "vouches for images, says what kernels take, and launches them")]
+//! Fatbinaries that nvcc wrote, loaded as libraries from this program's own file.
+#![expect(unsafe_code, reason = "vouches for images, declares the parameters of kernels, and launches them")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::ops::Range;
@@ -9,10 +9,11 @@ use cuda_safe::error::Detail;
 use cuda_safe::library::Library;
 use cuda_safe::{DeviceBuffer, Result, Stream, launch, memcpy};
 
-/// How a fatbinary begins, with a header of 16 bytes, of which the last 8 tell how many bytes follow.
+/// The start of a fatbinary. Its header has 16 bytes, and the last 8 of these hold the number of bytes
+/// that follow.
 const BEGINS: [u8; 8] = [0x50, 0xED, 0x55, 0xBA, 1, 0, 16, 0];
 
-/// Where the fatbinaries are in a program's file.
+/// Returns the positions of the fatbinaries in a program's file.
 fn fatbinaries(file: &[u8]) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -30,13 +31,14 @@ fn file() -> Vec<u8> {
     std::fs::read(std::env::current_exe().unwrap()).unwrap()
 }
 
-/// The library of this program's code that has a kernel of this name.
+/// Returns the library of this program's code that has a kernel of this name.
 fn library(kernel: &str) -> Library {
     let file = file();
     let images = fatbinaries(&file);
     assert!(!images.is_empty(), "no fatbinary in this program's file");
     let mut libraries = images.into_iter().filter_map(|image| {
-        // SAFETY: nvcc wrote it, and the linker put it there whole. Some have no code for this device.
+        // SAFETY: nvcc wrote the image, and the linker copied it whole. Some images have no code for this
+        // device.
         let library = unsafe { Library::from_data(&file[image]) }.ok()?;
         library.kernel_names().unwrap().iter().any(|name| name == kernel).then_some(library)
     });
@@ -45,7 +47,7 @@ fn library(kernel: &str) -> Library {
 
 #[test]
 fn a_kernel_does_the_same_as_in_the_program_and_both_are_ordered() -> Result<()> {
-    // Linked in, and so are their fatbinaries.
+    // The kernels are linked in, and so are their fatbinaries.
     let mut data = DeviceBuffer::from_slice(&[0_i32; 100])?;
     let loaded = library("add_one");
     // SAFETY: the parameters are those of the header.
@@ -85,10 +87,10 @@ fn variables_of_a_library_are_not_those_of_the_program() -> Result<()> {
     memcpy(&mut counter, &[100])?;
     assert_eq!((own.to_vec()?, counter.to_vec()?), (vec![7], vec![100]));
     let mut matrix = loaded.global::<i32>("_ZN9variables6matrixE")?;
-    // SAFETY: the parameter is that of the header, which says that the kernel writes the matrix and nothing
-    // else.
+    // SAFETY: the parameter is that of the header, which declares that the kernel writes the matrix and
+    // nothing else.
     let fill = unsafe { loaded.kernel::<(i32,)>(&fill.mangled_name()?) }?.using(matrix.access_mut())?;
-    // SAFETY: one block of 64, as the header asks for.
+    // SAFETY: one block of 64 threads, as the header requires.
     unsafe { launch!(fill<<<1, 64, 0, &Stream::non_blocking()?>>>(1000)) }?;
     assert_eq!(matrix.to_vec()?, (1000..1064).collect::<Vec<_>>());
     assert_eq!(kernels::variables_matrix.to_vec()?, [0; 64]);

@@ -1,4 +1,4 @@
-//! Matrix products against the host's, for sizes that fit the tiles and sizes that do not.
+//! Matrix products against those of the host, for sizes that fit the tiles and sizes that do not.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod common;

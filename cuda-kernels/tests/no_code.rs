@@ -1,6 +1,6 @@
-//! A kernel of a file that was compiled for other GPUs than this one. A binary of its own: what is registered
-//! with the runtime is for the whole process.
-#![expect(unsafe_code, reason = "registers a kernel without code, as nvcc's code registers those with some")]
+//! A kernel of a file that was compiled for other GPUs than this one. The test has its own binary,
+//! because registration with the runtime holds for the whole process.
+#![expect(unsafe_code, reason = "registers a kernel without code, as nvcc's code registers kernels")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -10,7 +10,7 @@ use cuda_kernels::add_one;
 use cuda_safe::launch::Kernel;
 use cuda_safe::{DeviceBuffer, Stream, launch, sys};
 
-/// What nvcc's code hands to the runtime: where a file's code is.
+/// The structure that nvcc's code passes to the runtime: it points to a file's code.
 #[repr(C)]
 struct Wrapper {
     magic: c_int,
@@ -19,7 +19,7 @@ struct Wrapper {
     unused: *const c_void,
 }
 
-/// A file's code, for one kind of GPU.
+/// The code of a file for one kind of GPU.
 #[repr(C, align(8))]
 struct Code {
     magic: u32,
@@ -29,7 +29,7 @@ struct Code {
     entry: Entry,
 }
 
-/// PTX, in plain text.
+/// PTX in plain text.
 #[repr(C)]
 struct Entry {
     kind: u16,
@@ -63,10 +63,10 @@ unsafe extern "C" {
     ) -> c_int;
 }
 
-/// The host's side of the kernel, which nobody calls.
+/// The host side of the kernel, which is never called.
 extern "C" fn stub() {}
 
-/// No GPU has this compute capability yet.
+/// A compute capability that no GPU has yet.
 const FUTURE: u32 = 990;
 
 fn text() -> [u8; 64] {
@@ -100,8 +100,8 @@ fn a_kernel_without_code_for_this_device_is_an_error_of_its_launch() {
     let (null, stub_address) = (ptr::null_mut(), stub as *const c_void);
     // SAFETY: the wrapper and the code are laid out as nvcc lays them out, and live as long as the process.
     let handle = unsafe { __cudaRegisterFatBinary(Box::leak(Box::new(wrapper))) };
-    // SAFETY: the handle is from the call above, the name lives as long as the process, and what is null is
-    // not looked at.
+    // SAFETY: the handle is from the call above, the name lives as long as the process, and the runtime
+    // ignores null pointers here.
     unsafe {
         __cudaRegisterFunction(
             handle,
@@ -116,19 +116,19 @@ fn a_kernel_without_code_for_this_device_is_an_error_of_its_launch() {
             ptr::null_mut(),
         )
     };
-    // SAFETY: the handle is from the call above, and everything of it is registered.
+    // SAFETY: the handle is from the call above, and all of its kernels are registered.
     unsafe { __cudaRegisterFatBinaryEnd(handle) };
 
     // SAFETY: the function is registered as the stub of a kernel, without parameters or variables.
     let later = unsafe { Kernel::<()>::from_stub("later", stub) };
     let stream = Stream::new().unwrap();
     assert_eq!(later.load().unwrap_err().code(), sys::cudaErrorNoKernelImageForDevice);
-    // SAFETY: the kernel does nothing, if there were one.
+    // SAFETY: the kernel would do nothing.
     let refused = unsafe { launch!(later<<<1, 1, 0, &stream>>>()) }.unwrap_err();
     assert_eq!(refused.code(), sys::cudaErrorNoKernelImageForDevice, "{refused}");
     assert!(!refused.is_sticky(), "{refused}");
 
-    // What there is code for goes on.
+    // Kernels with code still run.
     let mut numbers = DeviceBuffer::from_slice(&[1, 2, 3]).unwrap();
     add_one(&mut numbers, &stream).unwrap();
     assert_eq!(numbers.to_vec().unwrap(), [2, 3, 4]);

@@ -1,4 +1,4 @@
-//! An array of structs: the layout is C's, and the kernel sees what the host wrote.
+//! An array of structs: the layout is C's, and the kernel reads the values that the host wrote.
 
 use cuda_kernels::{Point, transform_points};
 use cuda_safe::{DeviceBuffer, Result, Stream};

@@ -1,4 +1,5 @@
-//! Kernels that write and read surfaces: what arrives in the array, what happens outside of it, and when.
+//! Kernels that write and read surfaces: the contents of the array, accesses outside of it, and the
+//! order.
 #![expect(unsafe_code, reason = "launches kernels without their safe functions")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -77,8 +78,8 @@ fn outside_of_the_image_nothing_is_written_and_zeros_or_the_edge_are_read() -> R
     let (x, y) = (DeviceBuffer::from_slice(&[-1, 3, 0, 1])?, DeviceBuffer::from_slice(&[0, 1, 2, 0])?);
     let mut out = DeviceBuffer::<f32>::alloc(8)?;
     let kernel = &kernels::probe_surface_outside;
-    // SAFETY: the kernel reads as many numbers as there are, writes twice as many, and stays within the
-    // surface by its modes.
+    // SAFETY: the kernel reads as many numbers as there are and writes twice as many. Its boundary modes
+    // confine it to the surface.
     unsafe { launch!(kernel<<<1, 32, 0, &stream>>>(&mut surface, &x, &y, &mut out, 4)) }?;
     assert_eq!(out.to_vec()?, [0.0, 0.0, 0.0, 2.0, 1.0, 6.0, 4.0, 2.0]);
     assert_eq!(image.to_vec()?, [1.0, -1.0, 3.0, 4.0, 5.0, 6.0]);

@@ -1,4 +1,4 @@
-//! Variables of source files: copies to and from them, and what orders these with the kernels that use them.
+//! Variables of source files: copies to and from them, and their order with the kernels that use them.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 #![allow(unsafe_code, reason = "launches kernels that have no safe function")]
 
@@ -24,10 +24,10 @@ use cuda_safe::{
     Device, DeviceBuffer, MappedFlag, PinnedBuffer, Result, Stream, launch, memcpy, memcpy_async, memset, sys,
 };
 
-/// What the kernel that reads all of them makes of the variables.
+/// Returns the output of the kernel that reads all variables.
 fn sums(stream: &Stream) -> Result<Vec<i32>> {
     let mut out = DeviceBuffer::<i32>::alloc(64)?;
-    // SAFETY: the kernel writes 64 elements, one a thread.
+    // SAFETY: the kernel writes 64 elements, one for each thread.
     unsafe { launch!(sum<<<1, 64, 0, stream>>>(&mut out)) }?;
     out.to_vec()
 }
@@ -63,7 +63,7 @@ fn what_the_host_sets_the_kernel_sees_and_what_the_kernel_sets_the_host_sees() -
     let stream = Stream::non_blocking()?;
     let numbers: Vec<i32> = (0..64).map(|i| i * i).collect();
     memcpy_to_symbol(&table, &numbers)?;
-    // SAFETY: the kernel writes its variable, one element a thread.
+    // SAFETY: the kernel writes its variable, one element for each thread.
     unsafe { launch!(fill<<<1, 64, 0, &stream>>>(1000)) }?;
     let mut back = [0; 64];
     memcpy_from_symbol(&mut back, &matrix)?;
@@ -107,7 +107,7 @@ fn lengths_that_do_not_fit_are_refused_with_both() -> Result<()> {
     Ok(())
 }
 
-/// CUDA itself takes some of these, and reads and writes what lies behind the variable.
+/// CUDA itself accepts some of these, and accesses memory after the variable.
 #[test]
 fn asynchronous_copies_past_the_end_are_refused_before_the_call() -> Result<()> {
     let _alone = variables_alone();
@@ -149,7 +149,7 @@ fn every_kind_of_memory_stands_on_the_other_side() -> Result<()> {
     assert_eq!(there.slice(1..)?.to_vec()?, numbers[1..]);
     assert_eq!((here.host()?[0], here.host()?[63]), (163, 163));
 
-    // From a variable to a variable, and the ordinary verbs with parts of one.
+    // Copies from a variable to a variable, and the ordinary verbs with parts of one.
     memcpy(&mut matrix.as_slice(), &table.as_slice())?;
     memcpy_async(&mut shared.as_slice(), &matrix.slice(8..16)?, &stream)?;
     stream.synchronize()?;
@@ -185,7 +185,7 @@ fn a_variable_set_on_one_stream_waits_for_the_kernel_of_another_that_reads_it() 
     memcpy_to_symbol(&table, &[1; 64])?;
     Device::current()?.synchronize()?;
     let before = added_waits();
-    // SAFETY: the kernel waits for the flag and writes 64 elements, one a thread.
+    // SAFETY: the kernel waits for the flag and writes 64 elements, one for each thread.
     unsafe { launch!(table_behind_a_gate<<<1, 64, 0, &reader>>>(&flag, &mut out)) }?;
     memcpy_to_symbol_async(&table, &later, &setter)?;
     let (added, done) = (added_waits() - before, setter.is_done()?);
@@ -195,8 +195,7 @@ fn a_variable_set_on_one_stream_waits_for_the_kernel_of_another_that_reads_it() 
     assert_eq!(out.to_vec()?, [1; 64]);
     assert_eq!(table.to_vec()?, [2; 64]);
 
-    // And the other way round: the kernel comes after a copy that is held by what its stream was given
-    // before.
+    // In the other direction, the kernel comes after a copy that earlier work of its stream holds.
     let held = MappedFlag::new()?;
     let last = PinnedBuffer::from_slice(&[3; 64])?;
     Device::current()?.synchronize()?;
@@ -226,7 +225,7 @@ fn a_kernel_of_which_nothing_is_said_has_its_variables_to_itself() -> Result<()>
         // SAFETY: the kernel runs one thread, which waits for the flag and writes one element.
         unsafe { launch!(count<<<1, 1, 0, stream>>>(seen, &flag, 10)) }?;
     }
-    // Asserted once the gate is open: a test that fails frees memory, which waits for the gate.
+    // The assertion comes after the gate is open: a failing test frees memory, which waits for the gate.
     let added = added_waits() - before;
     flag.set(1);
     assert_eq!(added, 1, "the second kernel must come after the first");
@@ -253,7 +252,8 @@ fn kernels_that_only_read_and_kernels_that_use_none_wait_for_nobody() -> Result<
     unsafe { launch!(table_behind_a_gate<<<1, 64, 0, &held>>>(&flag, &mut out)) }?;
     // SAFETY: as above.
     unsafe { launch!(wait<<<1, 1, 0, &held>>>(&flag)) }?;
-    // SAFETY: the kernel writes 64 elements, one a thread; it only reads what the other one reads.
+    // SAFETY: the kernel writes 64 elements, one for each thread. It only reads what the other kernel
+    // reads.
     unsafe { launch!(sum<<<1, 64, 0, &free>>>(&mut sums)) }?;
     free.synchronize()?;
     let added = added_waits() - before;
@@ -269,7 +269,7 @@ fn a_managed_variable_is_one_for_the_host_and_all_devices() -> Result<()> {
     let _alone = variables_alone();
     let stream = Stream::new()?;
     memcpy_to_symbol(&shared, &[5, 6, 7, 8, 0, 0, 0, 0])?;
-    // SAFETY: the kernel writes its variable, one element a thread.
+    // SAFETY: the kernel writes its variable, one element for each thread.
     unsafe { launch!(add_one_to_shared<<<1, 8, 0, &stream>>>()) }?;
     assert_eq!(shared.to_vec()?, [6, 7, 8, 9, 1, 1, 1, 1]);
     memcpy_to_symbol(&shared, &[5, 6, 7, 8, 0, 0, 0, 0])
@@ -287,13 +287,13 @@ fn each_device_has_its_own() -> Result<()> {
     memcpy_to_symbol(&table.on(one), &[11; 64])?;
     assert_eq!(table.on(zero).to_vec()?, [10; 64]);
     assert_eq!(table.on(one).to_vec()?, [11; 64]);
-    // Without a name it is the current device's, or the stream's.
+    // Without a device, the variable is the current device's, or the stream's.
     assert_eq!(one.with_current(|| table.to_vec())?, [11; 64]);
     let stream = Stream::builder().device(one).build()?;
     let twelve = PinnedBuffer::from_slice(&[12; 64])?;
     memcpy_to_symbol_async(&table, &twelve, &stream)?;
     assert_eq!((table.on(zero).to_vec()?[0], table.on(one).to_vec()?[0]), (10, 12));
-    // From device to device.
+    // Copies from device to device.
     memcpy(&mut table.on(zero), &table.on(one))?;
     assert_eq!(table.on(zero).to_vec()?, [12; 64]);
     assert_eq!(Device::current()?, zero);

@@ -8,7 +8,7 @@ use cuda_kernels::kernels::{TENSOR_TILE, tensor_multiply};
 use cuda_safe::{DeviceBuffer, Result, Stream};
 use half::f16;
 
-/// The product of two matrices of `tiles` by `tiles` tiles.
+/// Returns the product of two matrices of `tiles` by `tiles` tiles.
 fn product(a: &[f16], b: &[f16], tiles: u32) -> Result<Vec<f32>> {
     let stream = Stream::non_blocking()?;
     let (a, b) = (DeviceBuffer::from_slice(a)?, DeviceBuffer::from_slice(b)?);
@@ -42,8 +42,8 @@ fn sums_of_any_numbers_are_rounded_as_those_of_32_bits_are() -> Result<()> {
     for (i, got) in product(&a, &b, 4)?.into_iter().enumerate() {
         let terms = (0..n).map(|k| a[i / n * n + k].to_f64() * b[k * n + i % n].to_f64());
         let (sum, size) = terms.fold((0.0, 0.0), |(sum, size), term| (sum + term, size + term.abs()));
-        // A device keeps at least as many bits of each term as a sum of 32 bits has, and may cut where others
-        // round.
+        // A device has at least as many bits for each term as for a 32-bit sum, and may truncate instead
+        // of round.
         let bound = size * f64::from(f32::EPSILON) * n as f64;
         assert!((f64::from(got) - sum).abs() <= bound, "element {i}: {got}, not {sum}");
     }

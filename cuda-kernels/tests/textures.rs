@@ -1,4 +1,4 @@
-//! Kernels that read textures: what they get at, between and beyond the elements, and when.
+//! Kernels that read textures: the values at, between and beyond the elements, and the order.
 #![expect(unsafe_code, reason = "launches kernels without their safe functions")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -41,7 +41,7 @@ fn normalized(desc: TextureDesc) -> TextureDesc {
 
 type Reads = Kernel<(TextureObject, *const f32, *mut f32, u32)>;
 
-/// What a kernel of one coordinate gets at these.
+/// Returns the values that a kernel of one coordinate reads at these positions.
 fn read<T: ArrayElement>(kernel: &Reads, texture: &Texture<T>, at: &[f32]) -> Result<Vec<f32>> {
     let stream = Stream::new()?;
     let (at, mut out) = (DeviceBuffer::from_slice(at)?, DeviceBuffer::alloc(at.len())?);
@@ -51,14 +51,14 @@ fn read<T: ArrayElement>(kernel: &Reads, texture: &Texture<T>, at: &[f32]) -> Re
     out.to_vec()
 }
 
-/// The numbers 0, 10, 20 and 30.
+/// Makes a line of the numbers 0, 10, 20 and 30.
 fn line() -> Result<Array<f32>> {
     let mut line = Array::alloc_1d(4)?;
     memcpy_2d(&mut line, &Plane::of_slice(&[0.0, 10.0, 20.0, 30.0], 4, 1)?)?;
     Ok(line)
 }
 
-/// `10 row + column`.
+/// Returns the elements `10 row + column`.
 fn plane(width: usize, height: usize) -> Vec<f32> {
     let number = |at: usize| f32::from(u16::try_from(10 * (at / width) + at % width).unwrap());
     (0..width * height).map(number).collect()
@@ -97,16 +97,16 @@ fn between_the_middles_of_elements_a_linear_filter_gives_a_mean() -> Result<()> 
     let line = line()?;
     let texture = Texture::new(&line, &linear(NEAREST))?;
     let found = read(&kernels::probe_line, &texture, &[0.5, 1.0, 1.75, 3.5, 0.0, 9.0])?;
-    // The weights have 8 bits.
+    // The filter's weights have 8 bits.
     assert_relative_eq!(found[..], [0.0, 5.0, 12.5, 30.0, 0.0, 30.0][..], epsilon = 30.0 / 256.0);
     let border = TextureDesc { border_color: [100.0, 0.0, 0.0, 0.0], ..mode(AddressMode::Border) };
     let texture = Texture::new(&line, &linear(border))?;
     let found = read(&kernels::probe_line, &texture, &[0.0, 4.0, -1.0])?;
-    // Of a line half is border wherever it is read: devices take it for the only row of a plane and read that
-    // at its edge, where the row before counts as much. So 50 and 65, the means in the line's own direction,
-    // are mixed with 100 once more.
+    // A read of a line is always half border: devices treat the line as the only row of a plane and read
+    // at its edge, where the previous row counts as much. So 50 and 65, the means along the line, are
+    // averaged with 100 again.
     assert_relative_eq!(found[..], [75.0, 82.5, 100.0][..], epsilon = 1.0);
-    // An image that is repeated goes on at its other end.
+    // A repeated image continues at its other end.
     let texture = Texture::new(&line, &linear(normalized(mode(AddressMode::Wrap))))?;
     let found = read(&kernels::probe_line, &texture, &[0.0, 1.0, 0.375])?;
     assert_relative_eq!(found[..], [15.0, 15.0, 10.0][..], epsilon = 0.25);
@@ -249,7 +249,7 @@ fn what_a_turn_cannot_do_is_refused_before_the_launch() -> Result<()> {
     let texture = Texture::new(&image, &NEAREST)?;
     let error = rotate(&texture, &mut out, [4, 5], 1.0, &stream).unwrap_err();
     assert!(matches!(error.detail(), Detail::WrongLength { needed: 20, found: 16, .. }), "{error}");
-    // An image that would be turned onto itself.
+    // A rotation of an image onto itself is refused.
     let mut rows = DeviceBuffer::from_slice(&[1.0_f32; 64])?;
     let texture = Texture::new(&rows.plane(8, 8)?, &NEAREST)?;
     let error = rotate(&texture, &mut rows, [8, 8], 1.0, &stream).unwrap_err();
@@ -261,14 +261,14 @@ fn what_a_turn_cannot_do_is_refused_before_the_launch() -> Result<()> {
 #[test]
 fn an_array_that_is_dropped_lives_on_in_its_texture() -> Result<()> {
     let texture = Texture::new(&line()?, &NEAREST)?;
-    // New arrays do not get the memory.
+    // New arrays do not reuse the memory.
     let others: Vec<_> = (0..8).map(|_| line()).collect::<Result<_>>()?;
     assert_eq!(read(&kernels::probe_line, &texture, &[2.5])?, [20.0]);
     drop(others);
     let mut buffer = DeviceBuffer::from_slice(&[1.0_f32; 64])?;
     let texture = Texture::new(&buffer.plane(8, 8)?, &NEAREST)?;
     let (stream, mut out) = (Stream::new()?, DeviceBuffer::alloc(64)?);
-    // The owner writes it between launches, and may go.
+    // The owner may write the memory between launches, and may be dropped.
     memcpy(&mut buffer, &[2.0; 64])?;
     rotate(&texture, &mut out, [8, 8], 0.0, &stream)?;
     buffer.free()?;
@@ -291,7 +291,7 @@ fn a_graph_keeps_the_textures_that_its_kernels_read() -> Result<()> {
     drop(graph);
     exec.launch(&stream)?;
     assert_eq!(out.to_vec()?, [1.0; 64]);
-    // A launch reads what was written since, on whatever stream.
+    // A launch reads the latest contents, on any stream.
     let other = Stream::new()?;
     memcpy_2d_async(&mut image, &numbers.plane(8, 8)?, &other)?;
     drop(image);
@@ -331,14 +331,14 @@ fn a_node_that_is_set_to_another_texture_keeps_that_and_lets_the_former_go() -> 
     let texture = Texture::new(&other, &NEAREST)?;
     let mut graph = cuda_safe::Graph::new()?;
     let config = LaunchConfig::new(1, 32);
-    // SAFETY: the kernel reads the texture, and as many elements as there are; here and below.
+    // SAFETY: here and below, the kernel reads the texture, and as many elements as there are.
     let node = unsafe { graph.add_kernel(&[], &kernels::probe_line, config, (&former, &at, &mut out, 2)) }?;
     let mut exec = graph.instantiate()?;
     exec.launch(&stream)?;
     // SAFETY: as above.
     unsafe { exec.set_kernel(&graph, node, &kernels::probe_line, config, (&texture, &at, &mut out, 2)) }?;
-    // The graph, which has the former one too, is not launched any more; the launch that is under way is
-    // waited for.
+    // The graph, which also uses the former texture, is not launched any more. The drop waits for the
+    // launch in flight.
     drop((graph, former, texture));
     let mut found = [0.0; 2];
     for round in [1.0_f32, 5.0] {

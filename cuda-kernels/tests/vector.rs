@@ -1,4 +1,4 @@
-//! Every kernel over vectors, against the same computation on the host.
+//! Every kernel over vectors against the same computation on the host.
 
 mod common;
 
@@ -112,7 +112,7 @@ fn a_kernel_reads_and_writes_pinned_host_memory() -> Result<()> {
     let from = PinnedBuffer::from_slice(&host)?;
     let mut to = PinnedBuffer::alloc(300)?;
     copy_values(&from, &mut to, &stream)?;
-    // No synchronisation: the host's look waits for the kernel.
+    // No synchronisation is needed: the host access waits for the kernel.
     assert_eq!(&to.host()?[..], host);
     Ok(())
 }

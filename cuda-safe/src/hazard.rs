@@ -102,5 +102,9 @@ pub fn recent_waits() -> Vec<AddedWait> {
 /// lend.
 #[track_caller]
 pub(crate) fn lend(history: &AccessHistory, mode: Mode) -> Result<()> {
-    if history.host_enters(mode) { Ok(()) } else { Err(Error::refused("host access", Detail::HostBorrowed)) }
+    if history.add_host_guard(mode) {
+        Ok(())
+    } else {
+        Err(Error::refused("host access", Detail::HostBorrowed))
+    }
 }

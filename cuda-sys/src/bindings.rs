@@ -1,4 +1,4 @@
-//! What `build.rs` generated from the toolkit's headers.
+//! The bindings that `build.rs` generates from the toolkit's headers.
 
 #![allow(
     missing_docs,

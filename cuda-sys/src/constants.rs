@@ -7,14 +7,14 @@ use core::ptr::without_provenance_mut;
 
 use crate::cudaStream_t;
 
-/// The default stream that waits for, and is waited for by, every blocking stream of its device.
+/// The legacy default stream. It waits for every blocking stream of its device, and they wait for it.
 pub const cudaStreamLegacy: cudaStream_t = without_provenance_mut(1);
 
 /// The default stream of the calling thread.
 pub const cudaStreamPerThread: cudaStream_t = without_provenance_mut(2);
 
-/// Stands for the CPU where a device number is asked for.
+/// The device number of the CPU.
 pub const cudaCpuDeviceId: c_int = -1;
 
-/// Stands for no device where a device number is asked for.
+/// A device number that stands for no device.
 pub const cudaInvalidDeviceId: c_int = -2;

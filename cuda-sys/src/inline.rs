@@ -1,6 +1,6 @@
-//! The functions that the headers define inline, and which are thus in no library.
+//! The functions that the headers define inline, so that no library has them.
 //!
-//! A few of the channel descriptions are C++'s only in the headers; here they are as good as the others.
+//! The headers define a few of the channel descriptions for C++ only; here all are alike.
 
 #![allow(non_snake_case, reason = "C's names")]
 
@@ -11,19 +11,19 @@ use core::ffi::{
 use crate::bindings as c;
 use crate::{cudaChannelFormatDesc, cudaChannelFormatKind, cudaExtent, cudaPitchedPtr, cudaPos};
 
-/// Puts an extent together. The width is in elements where an array is involved, in bytes where none is.
+/// Makes an extent. The width is in elements if an array is involved, else in bytes.
 #[must_use]
 pub const fn make_cudaExtent(w: usize, h: usize, d: usize) -> cudaExtent {
     cudaExtent { width: w, height: h, depth: d }
 }
 
-/// Puts a position together. `x` is in elements where an array is involved, in bytes where none is.
+/// Makes a position. `x` is in elements if an array is involved, else in bytes.
 #[must_use]
 pub const fn make_cudaPos(x: usize, y: usize, z: usize) -> cudaPos {
     cudaPos { x, y, z }
 }
 
-/// Describes pitched memory: `p` bytes from row to row, of which `xsz` are used, and `ysz` rows.
+/// Describes pitched memory: `p` bytes from row to row, with `xsz` used bytes in each of `ysz` rows.
 #[must_use]
 pub const fn make_cudaPitchedPtr(d: *mut c_void, p: usize, xsz: usize, ysz: usize) -> cudaPitchedPtr {
     cudaPitchedPtr { ptr: d, pitch: p, xsize: xsz, ysize: ysz }
@@ -34,37 +34,37 @@ const fn channels(bits: [c_int; 4], f: cudaChannelFormatKind) -> cudaChannelForm
     cudaChannelFormatDesc { x, y, z, w, f }
 }
 
-/// One channel of half-precision floats.
+/// Returns the description of one channel of half-precision floats.
 #[must_use]
 pub const fn cudaCreateChannelDescHalf() -> cudaChannelFormatDesc {
     channels([16, 0, 0, 0], c::cudaChannelFormatKindFloat)
 }
 
-/// One channel of half-precision floats.
+/// Returns the description of one channel of half-precision floats.
 #[must_use]
 pub const fn cudaCreateChannelDescHalf1() -> cudaChannelFormatDesc {
     cudaCreateChannelDescHalf()
 }
 
-/// Two channels of half-precision floats.
+/// Returns the description of two channels of half-precision floats.
 #[must_use]
 pub const fn cudaCreateChannelDescHalf2() -> cudaChannelFormatDesc {
     channels([16, 16, 0, 0], c::cudaChannelFormatKindFloat)
 }
 
-/// Four channels of half-precision floats.
+/// Returns the description of four channels of half-precision floats.
 #[must_use]
 pub const fn cudaCreateChannelDescHalf4() -> cudaChannelFormatDesc {
     channels([16, 16, 16, 16], c::cudaChannelFormatKindFloat)
 }
 
-/// The planes of an NV12 image.
+/// Returns the description of the planes of an NV12 image.
 #[must_use]
 pub const fn cudaCreateChannelDescNV12() -> cudaChannelFormatDesc {
     channels([8, 8, 8, 0], c::cudaChannelFormatKindNV12)
 }
 
-/// `make_float2(x, y)` and its kin.
+/// Defines `make_float2(x, y)` and the like.
 macro_rules! vectors {
     ($($make:ident($($component:ident),*: $scalar:ty) -> $vector:ident;)*) => {$(
         #[doc = concat!("A [`", stringify!($vector), "`](c::", stringify!($vector), ") of its components.")]

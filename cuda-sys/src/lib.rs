@@ -1,43 +1,43 @@
-//! Raw bindings to the CUDA Runtime API (libcudart), generated at build time from the headers of the toolkit
-//! that is installed.
+//! Raw bindings to the CUDA Runtime API (libcudart), generated at build time from the headers of the
+//! installed toolkit.
 //!
 //! Every name is C's: [`cudaMalloc`], [`cudaMemcpyHostToDevice`], [`cudaDeviceProp`]. All functions are
-//! `unsafe` and return a [`cudaError_t`], as in C; `cuda-safe` is the crate to use for anything more
-//! comfortable.
+//! `unsafe` and return a [`cudaError_t`], as in C. `cuda-safe` is the safe layer over this crate.
 //!
 //! - **Enums** are newtypes with constants beside them, not Rust enums: a driver that is newer than the
 //!   headers may return a code that they do not list, and that must be a value like any other.
-//! - **Structs** implement `Debug`, and `Default` as C's `= {0}`; their layout is checked when they are
-//!   compiled.
-//! - **Constants** that C spells as casts, and **inline helpers** such as [`make_cudaExtent`], are written
-//!   out by hand.
+//! - **Structs** implement `Debug`, and `Default` as C's `= {0}`. Their layout is checked at compile
+//!   time.
+//! - **Constants** that C spells as casts, and **inline helpers** such as [`make_cudaExtent`], are
+//!   written by hand.
 //! - **Documentation** of functions and types is the header's own.
 //!
-//! # Which toolkit
-//! CUDA 12 and 13. The first of these that holds one is used:
+//! # Toolkits
+//! CUDA 12 and 13 are supported. The first of these locations with a toolkit is used:
 //!
-//! 1. `CUDA_PATH`, `CUDA_HOME`, `CUDA_ROOT`, `CUDA_TOOLKIT_ROOT_DIR` (one that is set but wrong is an error)
+//! 1. `CUDA_PATH`, `CUDA_HOME`, `CUDA_ROOT`, `CUDA_TOOLKIT_ROOT_DIR` (one that is set but wrong is an
+//!    error)
 //! 2. `nvcc` on `PATH`
 //! 3. `/usr/local/cuda`, `/opt/cuda`, `/usr`
 //! 4. `CONDA_PREFIX`
 //! 5. NVIDIA's Python wheels in the active virtual environment
-//! 6. `target/cuda-toolkit`, where this workspace's `ci/setup` puts one
+//! 6. `target/cuda-toolkit`, where this workspace's `ci/setup` installs one
 //!
-//! Functions that came later than the oldest supported toolkit exist only where its headers have them. Crates
-//! that depend on this one get the same `cudart_12_4`, ..., `cudart_13_5` cfgs, each set for its version and
-//! all newer ones, by calling `cuda_sys_build::emit_version_cfgs()` from their build script; it reads
-//! `DEP_CUDART_VERSION`, one of `DEP_CUDART_ROOT`, `_INCLUDE`, `_LIB`, `_NVCC` and `_VERSION` which cargo
-//! gives to direct dependents.
+//! Functions that are newer than the oldest supported toolkit exist only if its headers have them. A
+//! crate that depends on this one gets the same `cudart_12_4`, ..., `cudart_13_5` cfgs, each set for its
+//! version and all newer ones, if its build script calls `cuda_sys_build::emit_version_cfgs()`. That
+//! function reads `DEP_CUDART_VERSION`, one of `DEP_CUDART_ROOT`, `_INCLUDE`, `_LIB`, `_NVCC` and
+//! `_VERSION`, which cargo passes to direct dependents.
 //!
-//! With `DOCS_RS` or `CUDA_SYS_SNAPSHOT` set no toolkit is needed: signatures kept in the package are
+//! If `DOCS_RS` or `CUDA_SYS_SNAPSHOT` is set, no toolkit is needed: the signatures in the package are
 //! documented (or checked against) instead, and nothing can be linked.
 //!
 //! # At run time
-//! A program asks the loader for `libcudart.so.12` or `.13`, after the major version of the headers, and the
-//! loader refuses to start it with any other. Under `cargo run` and `cargo test` it finds the toolkit's;
-//! elsewhere the library must be where the loader looks, or be named by `LD_LIBRARY_PATH`. [`check_runtime`]
-//! finds what slips through: a library that carries the right name and is another version. With the feature
-//! `static` the library is part of the program.
+//! A program requests `libcudart.so.12` or `.13` from the loader, by the major version of the headers.
+//! The loader refuses to start the program with any other. Under `cargo run` and `cargo test` the loader
+//! finds the toolkit's library. Elsewhere the library must be on the loader's path, or in
+//! `LD_LIBRARY_PATH`. [`check_runtime`] detects a library with the right name and another version. With
+//! the feature `static` the library is part of the program.
 //!
 //! ```no_run
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {

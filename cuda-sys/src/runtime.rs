@@ -1,4 +1,4 @@
-//! Which libcudart this program really runs with.
+//! The version of the libcudart that the program runs with.
 
 #![expect(unsafe_code, reason = "asks libcudart for its version")]
 
@@ -7,12 +7,12 @@ use std::fmt;
 
 use crate::{CUDART_VERSION, cudaError_t, cudaRuntimeGetVersion, cudaSuccess};
 
-/// The version of the library that is loaded, as `CUDART_VERSION` writes it: 13020 is 13.2.
+/// Returns the version of the loaded library in the format of `CUDART_VERSION`: 13020 is 13.2.
 ///
 /// Needs neither a driver nor a device.
 ///
 /// # Errors
-/// The code that [`cudaRuntimeGetVersion`] returned.
+/// Returns the code of [`cudaRuntimeGetVersion`] if that fails.
 pub fn runtime_version() -> Result<c_int, cudaError_t> {
     let mut version = 0;
     // SAFETY: the pointer is valid for the call, which writes one int.
@@ -20,14 +20,15 @@ pub fn runtime_version() -> Result<c_int, cudaError_t> {
     if code == cudaSuccess { Ok(version) } else { Err(code) }
 }
 
-/// Checks that the library that is loaded is of the major version whose headers this program was built with.
+/// Checks that the loaded library has the major version of the headers that this program was built with.
 ///
-/// Within one major version the library may be older or newer. Between two, structs and functions of the same
-/// name differ, so that calls would do harm. The loader keeps most wrong libraries away by their name; this
-/// finds the others: links, copies and stand-ins under the right name. Call it once, before anything else.
+/// Within one major version the library may be older or newer. Between two, structs and functions of the
+/// same name differ, so calls would do harm. The loader rejects most wrong libraries by their name. This
+/// function detects the others: links, copies and replacements under the right name. Call it once, before
+/// any other function of the runtime.
 ///
 /// # Errors
-/// The versions differ in their major number, or the library does not tell.
+/// The major versions differ, or the library does not return its version.
 pub fn check_runtime() -> Result<(), WrongRuntime> {
     let library = runtime_version().unwrap_or(0);
     compare(CUDART_VERSION, library)
@@ -40,7 +41,7 @@ fn compare(headers: u32, library: c_int) -> Result<(), WrongRuntime> {
     }
 }
 
-/// The library that is loaded is another major version than the headers that this program was built with.
+/// The loaded library has another major version than the headers that this program was built with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WrongRuntime {
     headers: u32,
@@ -48,13 +49,13 @@ pub struct WrongRuntime {
 }
 
 impl WrongRuntime {
-    /// The headers' version, as [`CUDART_VERSION`].
+    /// Returns the headers' version, as [`CUDART_VERSION`].
     #[must_use]
     pub fn headers(&self) -> u32 {
         self.headers
     }
 
-    /// The library's version, in the same way; 0 if it did not tell.
+    /// Returns the library's version, in the same format; 0 if it returned none.
     #[must_use]
     pub fn library(&self) -> c_int {
         self.library
@@ -83,7 +84,7 @@ impl fmt::Display for WrongRuntime {
 
 impl std::error::Error for WrongRuntime {}
 
-/// The file that libcudart was loaded from, as the kernel lists it.
+/// Returns the file that libcudart was loaded from, as the kernel lists it.
 fn loaded_from() -> Option<String> {
     let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
     path_in_maps(&maps)
@@ -124,7 +125,8 @@ mod tests {
 
     #[test]
     fn the_librarys_file_is_found_among_others() {
-        let maps = "7f00-7f01 r-xp 00000000 08:01 12   /usr/lib/libc.so.6\n7f02-7f03 r--p 00000000 08:01 13   /opt/cuda x/libcudart.so.13\n";
+        let maps = "7f00-7f01 r-xp 00000000 08:01 12   /usr/lib/libc.so.6\n7f02-7f03 r--p 00000000 08:01 \
+                    13   /opt/cuda x/libcudart.so.13\n";
         assert_eq!(path_in_maps(maps).as_deref(), Some("/opt/cuda x/libcudart.so.13"));
         assert_eq!(path_in_maps("7f00-7f01 rw-p 00000000 00:00 0 \n"), None);
     }

@@ -1,4 +1,4 @@
-//! Layouts and inline helpers as a C++ compiler sees them: another opinion than libclang's, which made the
+//! Layouts and inline helpers as a C++ compiler computes them, independent of libclang, which made the
 //! bindings.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test")]
@@ -23,7 +23,7 @@ fn succeeded(output: &Output) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// A file that is this test's alone.
+/// Writes a file that only this test uses.
 fn scratch(name: &str, text: &str) -> PathBuf {
     let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::write(&file, text).unwrap();
@@ -36,7 +36,7 @@ fn sizes_and_offsets_are_the_compilers() {
     let mut source =
         String::from("#include <cstddef>\n#include <cuda_runtime_api.h>\n#include <library_types.h>\n");
     let (mut sizes, mut offsets) = (0, 0);
-    // Rustfmt may have broken a test into lines; joined again, each ends in "usize];".
+    // Rustfmt may have split a test into lines; joined again, each ends in "usize];".
     let text = BINDINGS.split_whitespace().collect::<Vec<_>>().join(" ");
     for test in text.split("[\"").skip(1).filter_map(|rest| rest.split_once("usize];")) {
         let (what, arithmetic) = test.0.split_once('"').unwrap();
@@ -49,7 +49,7 @@ fn sizes_and_offsets_are_the_compilers() {
             sizes += 1;
         } else if let Some(field) = what.strip_prefix("Offset of field: ") {
             let (name, field) = field.rsplit_once("::").unwrap();
-            // A field whose name is a word of Rust's got an underscore.
+            // A field whose name is a Rust keyword has a trailing underscore.
             let field =
                 if ["type_", "fn_", "ref_"].contains(&field) { field.trim_end_matches('_') } else { field };
             writeln!(source, "static_assert(offsetof({name}, {field}) == {}, \"{what}\");", number())
@@ -103,8 +103,8 @@ fn inline_helpers_and_constants_give_what_they_give_in_c() {
     command.args(["-w", "-o"]).arg(&program).arg(source);
     command.arg("-L").arg(concat!(env!("OUT_DIR"), "/lib")).arg("-lcudart");
     succeeded(&command.output().expect("a C++ compiler runs"));
-    // Some helpers call the library, which needs no device for it: the toolkit's own, whatever runs this
-    // test.
+    // Some helpers call the library, which needs no device for that. This uses the toolkit's own library,
+    // however the test is run.
     let output =
         Command::new(&program).env("LD_LIBRARY_PATH", concat!(env!("OUT_DIR"), "/lib")).output().unwrap();
     succeeded(&output);

@@ -1,7 +1,7 @@
-//! The bindings against the headers they were made from, and against the library.
+//! The bindings against the headers that they are made from, and against the library.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test")]
-#![expect(unsafe_code, reason = "asks the loader and the library for names")]
+#![expect(unsafe_code, reason = "looks up names in the loader and the library")]
 
 use std::collections::BTreeSet;
 use std::ffi::{CString, c_char, c_void};
@@ -20,7 +20,8 @@ fn bound_functions() -> BTreeSet<&'static str> {
     names_after(BINDINGS, "pub fn ")
 }
 
-/// Every name that a C programmer can write: functions, and what became of the headers' renaming macros.
+/// Returns every name that a C programmer can use: functions, and the names of the headers' renaming
+/// macros.
 fn usable_names() -> BTreeSet<&'static str> {
     let aliases = BINDINGS.lines().filter_map(|line| line.strip_prefix("pub use self::")?.split_once(" as "));
     let mut names = bound_functions();
@@ -28,7 +29,7 @@ fn usable_names() -> BTreeSet<&'static str> {
     names
 }
 
-/// The identifiers that follow a marker and come before a parenthesis.
+/// Returns the identifiers between a marker and a parenthesis.
 fn names_after<'a>(text: &'a str, marker: &str) -> BTreeSet<&'a str> {
     let name = |rest: &'a str| {
         let rest = rest.trim_start();
@@ -53,7 +54,7 @@ fn without_comments(text: &str) -> String {
 fn every_function_that_the_header_writes_down_is_bound() {
     let header = std::fs::read(includes()[0].join("cuda_runtime_api.h")).unwrap();
     let header = without_comments(&String::from_utf8_lossy(&header));
-    // Those with a suffix are for `--default-stream per-thread`, which is a choice of C compilers'.
+    // Names with a suffix are for `--default-stream per-thread`, an option of C compilers.
     let per_thread = |name: &&str| name.ends_with("_ptsz") || name.ends_with("_ptds");
     let declared: BTreeSet<_> =
         names_after(&header, " CUDARTAPI ").into_iter().filter(|name| !per_thread(name)).collect();
@@ -63,7 +64,7 @@ fn every_function_that_the_header_writes_down_is_bound() {
     assert!(declared.contains("cudaMalloc") && declared.contains("cudaGetDeviceProperties"));
 }
 
-/// The same question put to another judge: what a C compiler's preprocessor leaves of the header.
+/// An independent check: the functions that a C compiler's preprocessor leaves of the header.
 #[test]
 fn bindings_and_preprocessed_header_have_the_same_functions() {
     let mut command = Command::new("cc");
@@ -77,13 +78,14 @@ fn bindings_and_preprocessed_header_have_the_same_functions() {
     let declarations = text.split([';', '}']).filter(|part| part.contains("extern "));
     let declared: BTreeSet<_> =
         declarations.filter_map(declared_name).filter(|name| name.starts_with("cuda")).collect();
-    // Another header adds the profiler's two.
+    // Another header declares the profiler's two functions.
     let bound: BTreeSet<_> =
         bound_functions().into_iter().filter(|name| !name.starts_with("cudaProfiler")).collect();
     assert_eq!(declared, bound);
 }
 
-/// The last word before the parameter list, which is the last pair of parentheses: attributes come before it.
+/// Returns the last word before the parameter list. The list is the last pair of parentheses: attributes
+/// come before it.
 fn declared_name(declaration: &str) -> Option<&str> {
     let mut depth = 0;
     for (at, c) in declaration.char_indices().rev() {
@@ -105,7 +107,8 @@ fn every_bound_function_is_in_the_library_that_is_loaded() {
     unsafe extern "C" {
         fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
     }
-    // SAFETY: it takes nothing and touches no memory of ours; the call makes the linker keep libcudart.
+    // SAFETY: it takes no arguments and touches no memory of this program. The call makes the linker keep
+    // libcudart.
     unsafe { cuda_sys::cudaGetLastError() };
     let is_missing = |name: &str| {
         let name = CString::new(name).unwrap();

@@ -1,4 +1,4 @@
-//! What happens with a libcudart that is not the one the headers are from.
+//! Programs that run with another libcudart than that of the headers.
 //!
 //! The program under test is this test binary itself, started again with another library first on the
 //! loader's path.
@@ -10,7 +10,7 @@ use std::process::{Command, Output};
 
 const ROLE: &str = "CUDA_SYS_TEST_ROLE";
 
-/// Compiles a library under the name that the loader is asked for, which answers to a single call.
+/// Compiles a library with the file name that the loader requests. It has a single function.
 fn stand_in(name: &str, version: u32) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::create_dir_all(&folder).unwrap();
@@ -18,7 +18,7 @@ fn stand_in(name: &str, version: u32) -> PathBuf {
     std::fs::write(&source, format!("int cudaRuntimeGetVersion(int *v) {{ *v = {version}; return 0; }}\n"))
         .unwrap();
     let soname = format!("libcudart.so.{}", cuda_sys::CUDART_VERSION / 1000);
-    // The names in the real library carry its name as their version; the loader insists.
+    // The names in the real library have its name as their version, and the loader checks that.
     let versions = folder.join("versions");
     std::fs::write(&versions, format!("{soname} {{ *; }};\n")).unwrap();
     let mut command = Command::new("cc");
@@ -85,7 +85,7 @@ fn a_library_of_another_name_is_refused_by_the_loader_which_names_the_right_one(
         start_again("a_library_of_another_name_is_refused_by_the_loader_which_names_the_right_one", &folder);
     let text = String::from_utf8_lossy(&output.stderr);
     let name = format!("libcudart.so.{}", cuda_sys::CUDART_VERSION / 1000);
-    // A libcudart that is installed for all programs is found all the same; then there is nothing to refuse.
+    // If a libcudart is installed for all programs, the loader finds it, and then nothing is refused.
     let refused = text.contains(&name) && !output.status.success();
     assert!(refused || installed(&name), "{text}");
 }

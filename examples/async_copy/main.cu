@@ -1,6 +1,6 @@
-// A million random floats, to the device and back asynchronously.
+// Copies a million random floats to the device and back.
 //
-// They go from pinned memory through a non-blocking stream; the host waits once, at the end.
+// They go asynchronously from pinned memory through a non-blocking stream. The host waits once, at the end.
 #include "../check.cuh"
 
 #include <cstdint>
@@ -13,7 +13,7 @@ int main() {
     CHECK(cudaMallocHost(&h_result, bytes));
     CHECK(cudaMalloc(&d_data, bytes));
 
-    uint32_t state = 2463534242;  // a xorshift generator, so that every run and both languages draw the same numbers
+    uint32_t state = 2463534242;  // xorshift: every run and both languages draw the same numbers
     for (size_t i = 0; i < n; ++i) {
         state ^= state << 13;
         state ^= state >> 17;

@@ -1,6 +1,6 @@
-//! A million random floats, to the device and back asynchronously.
+//! Copies a million random floats to the device and back.
 //!
-//! They go from pinned memory through a non-blocking stream; the host waits once, at the end.
+//! They go asynchronously from pinned memory through a non-blocking stream. The host waits once, at the end.
 use anyhow::ensure;
 use cuda_safe::{DeviceBuffer, PinnedBuffer, Stream, memcpy_async};
 
@@ -10,7 +10,7 @@ fn main() -> anyhow::Result<()> {
     let mut h_result = PinnedBuffer::<f32>::alloc(n)?;
     let mut d_data = DeviceBuffer::<f32>::alloc(n)?;
 
-    let mut state = 2_463_534_242_u32; // a xorshift generator, so that every run and both languages draw the same numbers
+    let mut state = 2_463_534_242_u32; // xorshift: every run and both languages draw the same numbers
     for number in h_source.host_mut()?.iter_mut() {
         state ^= state << 13;
         state ^= state >> 17;

@@ -1,5 +1,5 @@
-//! What is measured.
-#![expect(unsafe_code, reason = "calls cudaMemcpy itself, to set it against the crate's memcpy")]
+//! The cases that are measured.
+#![expect(unsafe_code, reason = "calls cudaMemcpy itself, to compare it with the crate's memcpy")]
 
 use cuda_safe::{
     Device, DeviceBuffer, PinnedBuffer, Registered, Result, Stream, check, memcpy, memcpy_async, sys,
@@ -11,13 +11,13 @@ use crate::measure::Plan;
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) shown: &'static str,
-    /// Devices that it takes.
+    /// The number of devices that it needs.
     pub(crate) devices: i32,
     run: fn(Plan, usize) -> Result<f64>,
 }
 
 impl Case {
-    /// The rate for copies of so many bytes, in GB/s.
+    /// Returns the rate for copies of `bytes` bytes, in GB/s.
     pub(crate) fn measure(&self, plan: Plan, bytes: usize) -> Result<f64> {
         (self.run)(plan, bytes)
     }
@@ -27,7 +27,7 @@ const fn case(name: &'static str, shown: &'static str, run: fn(Plan, usize) -> R
     Case { name, shown, devices: 1, run }
 }
 
-/// Everything that is measured, in the order of the table.
+/// All cases, in the order of the table.
 pub(crate) const CASES: [Case; 15] = [
     case("h2d", "host to device, pinned", h2d),
     case("d2h", "device to host, pinned", d2h),
@@ -91,7 +91,8 @@ fn h2d_pageable_c(plan: Plan, bytes: usize) -> Result<f64> {
     let (host, mut device) = (vec![1_u8; bytes], DeviceBuffer::<u8>::alloc(bytes)?);
     let (to, from) = (device.as_mut_ptr().cast(), host.as_ptr().cast());
     plan.blocking(bytes, || {
-        // SAFETY: both have so many bytes and live until the device has been synchronised, at the plan's end.
+        // SAFETY: both sides have as many bytes and live until the device is synchronised, at the plan's
+        // end.
         unsafe { check!(cudaMemcpy(to, from, bytes, sys::cudaMemcpyHostToDevice)) }
     })
 }
@@ -101,9 +102,9 @@ fn d2h_pageable(plan: Plan, bytes: usize) -> Result<f64> {
     plan.blocking(bytes, || memcpy(&mut host, &device))
 }
 
-/// `cudaMemcpy` to so many bytes of the host.
+/// Copies `bytes` bytes to the host with `cudaMemcpy`.
 fn to_host(host: *mut u8, device: &DeviceBuffer<u8>, bytes: usize) -> Result<()> {
-    // SAFETY: the callers have so many bytes there, and the call returns when they are written.
+    // SAFETY: the callers have as many bytes there, and the call returns when they are written.
     unsafe { check!(cudaMemcpy(host.cast(), device.as_ptr().cast(), bytes, sys::cudaMemcpyDeviceToHost)) }
 }
 
@@ -133,7 +134,7 @@ fn device_local(plan: Plan, bytes: usize) -> Result<f64> {
     plan.enqueued(bytes, &stream, || memcpy_async(&mut to, &from, &stream))
 }
 
-/// A buffer on either device, from the first to the second, and a stream of the first.
+/// Makes a buffer on each device, to copy from the first to the second, and a stream of the first.
 fn between(first: i32, second: i32, bytes: usize) -> Result<(DeviceBuffer<u8>, DeviceBuffer<u8>, Stream)> {
     let (from, stream) = Device::new(first)?
         .with_current(|| Ok((DeviceBuffer::alloc_zeroed(bytes)?, Stream::non_blocking()?)))?;
@@ -143,7 +144,7 @@ fn between(first: i32, second: i32, bytes: usize) -> Result<(DeviceBuffer<u8>, D
 
 fn peer(plan: Plan, first: i32, second: i32, bytes: usize) -> Result<f64> {
     let (from, mut to, stream) = between(first, second, bytes)?;
-    // Gate, events and stream are of one device.
+    // Gate, events and stream are on one device.
     Device::new(first)?
         .with_current(|| plan.enqueued(bytes, &stream, || memcpy_async(&mut to, &from, &stream)))
 }
@@ -159,7 +160,7 @@ fn peer_read(plan: Plan, bytes: usize) -> Result<f64> {
 fn peer_both(plan: Plan, bytes: usize) -> Result<f64> {
     let (from, mut to, up) = between(0, 1, bytes)?;
     let (back, mut target, _) = between(1, 0, bytes)?;
-    // Both streams are of device 0, which reads with one and writes with the other, so that one clock times
+    // Both streams are on device 0, which reads with one and writes with the other, so one clock times
     // both.
     let down = Stream::non_blocking()?;
     plan.both(

@@ -1,8 +1,8 @@
-//! How fast copies are on this machine: between host and device from every kind of host memory, within a
-//! device, and between two.
+//! Measures the bandwidth of copies on this machine: between host and device from every kind of host
+//! memory, within a device, and between two devices.
 //!
-//! The method is that of nvbandwidth's copy-engine cases: see `measure.rs`. On the emulator the numbers have
-//! no meaning.
+//! The method is that of nvbandwidth's copy-engine cases: see `measure.rs`. On the emulator the numbers
+//! have no meaning.
 #![allow(clippy::cast_precision_loss, reason = "sizes and rates are far below 2^52")]
 
 mod cases;
@@ -126,7 +126,8 @@ fn main() -> anyhow::Result<()> {
     bar.finish_and_clear();
 
     let method = format!(
-        "{copies} copies after {warmups} that do not count, the median of {samples} samples; of blocking copies a quarter as many.",
+        "{copies} copies after {warmups} that do not count, the median of {samples} samples; of blocking \
+         copies a quarter as many.",
     );
     let report = Report { machine, emulated, method, sizes, series };
     let text = if arguments.json {
@@ -145,7 +146,7 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The sizes to measure, in ascending order.
+/// Returns the sizes to measure, in ascending order.
 fn sizes(arguments: &Arguments, size: Size) -> Vec<Size> {
     if !arguments.sweep && arguments.plot.is_none() {
         return vec![size];
@@ -157,7 +158,7 @@ fn sizes(arguments: &Arguments, size: Size) -> Vec<Size> {
     sizes
 }
 
-/// The bar, where somebody looks.
+/// Returns a progress bar, which is hidden if nobody watches.
 fn progress(quiet: bool, steps: usize) -> anyhow::Result<ProgressBar> {
     if quiet || !stderr().is_terminal() {
         return Ok(ProgressBar::hidden());
@@ -168,7 +169,8 @@ fn progress(quiet: bool, steps: usize) -> anyhow::Result<ProgressBar> {
     Ok(bar)
 }
 
-/// Says what this runs on, then answers questions, as the C++ program of `bench/transfer` does.
+/// Prints a description of the machine, then answers questions, as the C++ program of `bench/transfer`
+/// does.
 fn serve(machine: &str, warmups: u32, size: Size) -> anyhow::Result<()> {
     println!("{machine}");
     for line in stdin().lines() {

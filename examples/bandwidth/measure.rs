@@ -1,32 +1,32 @@
-//! How a rate is taken.
+//! The measurement of a rate.
 //!
-//! Asynchronous copies by nvbandwidth's method: a kernel of one thread holds the stream until all copies are
-//! enqueued, so that the host's part is not measured; after some copies that do not count, the others run
-//! between two events. Blocking copies have no stream to hold: there the host's clock runs, until the device
-//! is done.
+//! Asynchronous copies are measured by nvbandwidth's method: a kernel of one thread holds the stream
+//! until all copies are enqueued, so the host's part is not measured. After some copies that do not
+//! count, the others run between two events. Blocking copies have no stream to hold: the host's clock
+//! measures them until the device is done.
 
 use std::time::Instant;
 
 use cuda_kernels::{gate, kernels};
 use cuda_safe::{Device, Event, MappedFlag, Result, Stream};
 
-/// How much is measured.
+/// The size of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plan {
-    /// Copies that do not count.
+    /// The number of copies that do not count.
     pub(crate) warmups: u32,
-    /// Copies that count.
+    /// The number of copies that count.
     pub(crate) copies: u32,
-    /// How often all of it is done; the median is taken.
+    /// The number of repetitions, whose median is the result.
     pub(crate) samples: u32,
 }
 
-/// 1e9 bytes a second, counted once.
+/// Returns the rate in units of 1e9 bytes a second. Each byte counts once.
 fn rate(bytes: usize, copies: u32, seconds: f64) -> f64 {
     bytes as f64 * f64::from(copies) / seconds / 1e9
 }
 
-/// Opens the gate when it goes, so that nothing waits for ever where a copy could not be enqueued.
+/// Opens the gate when it is dropped, so that nothing waits forever if a copy could not be enqueued.
 struct Opens<'a>(&'a MappedFlag);
 
 impl Drop for Opens<'_> {
@@ -36,21 +36,21 @@ impl Drop for Opens<'_> {
 }
 
 impl Plan {
-    /// The middle one of the samples.
+    /// Returns the median of the samples.
     fn median(self, mut sample: impl FnMut() -> Result<f64>) -> Result<f64> {
         let mut rates = (0..self.samples).map(|_| sample()).collect::<Result<Vec<_>>>()?;
         rates.sort_by(f64::total_cmp);
         Ok(rates[rates.len() / 2])
     }
 
-    /// The rate of copies on one stream.
+    /// Returns the rate of copies on one stream.
     pub(crate) fn enqueued(
         self,
         bytes: usize,
         stream: &Stream,
         mut copy: impl FnMut() -> Result<()>,
     ) -> Result<f64> {
-        // Loading a kernel may wait for one that runs.
+        // Loading a kernel may wait for a running kernel.
         kernels::gate.load()?;
         let (mut start, mut end) = (Event::new()?, Event::new()?);
         self.median(|| {
@@ -71,7 +71,7 @@ impl Plan {
         })
     }
 
-    /// The sum of the rates of copies on two streams that run at once.
+    /// Returns the sum of the rates of copies on two streams that run at the same time.
     pub(crate) fn both(
         self,
         bytes: usize,
@@ -93,7 +93,7 @@ impl Plan {
                 one()?;
                 other()?;
             }
-            // Both begin to count at once.
+            // The timed copies of both begin at the same time.
             warm.record(second)?;
             first.wait(&warm)?;
             start.record(first)?;
@@ -112,7 +112,7 @@ impl Plan {
         })
     }
 
-    /// The rate of copies that block: a quarter as many, because some are slow.
+    /// Returns the rate of blocking copies. It makes a quarter as many, because some are slow.
     pub(crate) fn blocking(self, bytes: usize, mut copy: impl FnMut() -> Result<()>) -> Result<f64> {
         let device = Device::current()?;
         let copies = self.copies.div_ceil(4);

@@ -1,4 +1,4 @@
-//! What was measured, as a table, as Markdown, as JSON, as comma-separated values.
+//! Prints the results as a table, Markdown, JSON, or comma-separated values.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ pub(crate) struct Series {
     pub(crate) rates: Vec<f64>,
 }
 
-/// Everything that was measured.
+/// All results.
 pub(crate) struct Report {
     pub(crate) machine: String,
     pub(crate) emulated: bool,
@@ -23,7 +23,7 @@ pub(crate) struct Report {
     pub(crate) series: Vec<Series>,
 }
 
-/// A rate with three digits.
+/// Formats a rate with three digits.
 fn digits(rate: f64) -> String {
     let places = if rate >= 100.0 {
         0
@@ -46,7 +46,7 @@ impl Report {
         std::iter::once("GB/s".to_owned()).chain(self.sizes.iter().map(Size::to_string)).collect()
     }
 
-    /// For a terminal.
+    /// Returns a table for a terminal.
     pub(crate) fn table(&self) -> String {
         let mut table = Table::new();
         table.load_preset(presets::UTF8_FULL_CONDENSED).set_header(self.heads()).add_rows(self.rows());
@@ -56,7 +56,7 @@ impl Report {
         format!("{}\n{}\n{table}\n", self.machine, self.method)
     }
 
-    /// For a document.
+    /// Returns a table in Markdown.
     pub(crate) fn markdown(&self) -> String {
         let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
         let rule = format!("|---{}|\n", "|--:".repeat(self.sizes.len()));
@@ -64,7 +64,7 @@ impl Report {
         format!("{}\n\n{}{rule}{rows}", self.method, line(self.heads()))
     }
 
-    /// For programs.
+    /// Returns JSON, for programs.
     pub(crate) fn json(&self) -> String {
         let cases: Vec<_> = self
             .series
@@ -85,7 +85,7 @@ impl Report {
         )
     }
 
-    /// For spreadsheets.
+    /// Returns comma-separated values, for spreadsheets.
     pub(crate) fn csv(&self) -> String {
         let mut text = "case,bytes,gb_per_s\n".to_owned();
         for series in &self.series {

@@ -1,4 +1,4 @@
-//! Rates by size, drawn.
+//! Plots rates by size.
 
 use std::path::Path;
 
@@ -8,7 +8,8 @@ use plotters::prelude::*;
 use crate::output::Report;
 use crate::size::Size;
 
-/// Told apart by those who do not see all colours, too: one of eight colours, and filled or open points.
+/// The colours of the curves. Eight colours and filled or open points are distinguishable for people with
+/// colour vision deficiency too.
 const COLOURS: [RGBColor; 8] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -24,7 +25,7 @@ const WIDTH: u32 = 1120;
 const HEIGHT: u32 = 600;
 const LEGEND: u32 = 330;
 
-/// Draws the report: sizes to the right, rates upwards, both by powers.
+/// Draws the report: sizes along x, rates along y, both logarithmic.
 pub(crate) fn draw(report: &Report, file: &Path) -> anyhow::Result<()> {
     drawn(report, file).map_err(|error| anyhow!("{}: {error}", file.display()))
 }
@@ -80,17 +81,17 @@ fn drawn(report: &Report, file: &Path) -> Result<(), Box<dyn std::error::Error>>
     Ok(())
 }
 
-/// The power of ten below or above.
+/// Returns the next power of ten below or above.
 fn decade(rate: f64, round: fn(f64) -> f64) -> f64 {
     10_f64.powf(round(rate.log10()))
 }
 
-/// A size below its tick.
+/// Returns the label of a size below its tick.
 fn label(bytes: f64) -> String {
     format!("{bytes:.0}").parse().map_or(String::new(), |bytes| Size(bytes).to_string())
 }
 
-/// A rate beside its tick.
+/// Returns the label of a rate beside its tick.
 fn number(rate: f64) -> String {
     if rate >= 1.0 { format!("{rate:.0}") } else { format!("{rate}") }
 }

@@ -1,12 +1,12 @@
-//! How long builds from nothing take, as `ci/cold` wrote it down: a line `SECONDS WHAT` each, and one that
-//! starts with `#` about the machine.
+//! The times of clean builds that `ci/cold` measured: lines `SECONDS WHAT`, and one that starts with `#`
+//! about the machine.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
 use anyhow::Context as _;
 
-/// The section of the report.
+/// Returns the section of the report.
 pub(crate) fn report(file: &Path) -> anyhow::Result<String> {
     let lines = std::fs::read_to_string(file).with_context(|| format!("{}", file.display()))?;
     let mut text = "\n## Builds from nothing\n".to_owned();

@@ -1,4 +1,4 @@
-//! Many small copies: a loop, a batch, and, within the device, one kernel; each in both languages.
+//! Many small copies: a loop, a batch, and one kernel, each in both languages.
 
 use std::fmt::Write as _;
 
@@ -9,8 +9,8 @@ use examples::bench::program::Program;
 const COPIES: u32 = 64;
 const SIZES: [u32; 3] = [256, 4096, 65536];
 
-/// A direction, what it is called, and how many times as fast as the loop the best way has to be, for copies
-/// of 4 KiB.
+/// A direction, its title, and the required speed-up of the fastest method over the loop, for copies of 4
+/// KiB.
 const DIRECTIONS: [(&str, &str, f64); 3] = [
     ("h2d", "host to device, pinned", 1.5),
     ("d2h", "device to host, pinned", 3.0),
@@ -19,15 +19,15 @@ const DIRECTIONS: [(&str, &str, f64); 3] = [
 
 const WAYS: [&str; 3] = ["loop", "batch", "kernel"];
 
-/// One line of the table, and of the plot.
+/// One line of the table and of the plot.
 pub(crate) struct Row {
     pub(crate) direction: &'static str,
     pub(crate) bytes: u32,
-    /// C++ and Rust, in microseconds, by way: loop, batch, kernel.
+    /// The times of C++ and Rust, in microseconds, for the loop, the batch and the kernel.
     pub(crate) times: [[f64; 2]; 3],
 }
 
-/// Measures all of it, the programs in turns.
+/// Measures all cases, with the programs in turns.
 pub(crate) fn measure(options: &Options) -> anyhow::Result<Option<Vec<Row>>> {
     let Some([cpp, rust]) = &options.many else { return Ok(None) };
     let (calls, batches) = if options.emulator { (1, 1) } else { (20, 15) };
@@ -56,13 +56,14 @@ pub(crate) fn measure(options: &Options) -> anyhow::Result<Option<Vec<Row>>> {
     Ok(Some(rows))
 }
 
-/// The section of the report.
+/// Returns the section of the report.
 pub(crate) fn report(rows: &[Row]) -> Result<String, std::fmt::Error> {
     let mut text = format!(
-        "\n## Many small copies\n\n{COPIES} copies on one stream, and waiting for them: microseconds, medians. A loop of asynchronous \
-         copies, one batch (`CopyBatch`), one kernel (`copy_many`), which reaches pinned memory too; then the safe batch and the safe \
-         kernel against the loop in C++.\n\n\
-         | copies | of | loop, C++ | safe | batch, C++ | safe | kernel, C++ | safe | batch against the loop | kernel | goal | met |\n\
+        "\n## Many small copies\n\n{COPIES} copies on one stream, and waiting for them: microseconds, \
+         medians. A loop of asynchronous copies, one batch (`CopyBatch`), one kernel (`copy_many`), which \
+         reaches pinned memory too; then the safe batch and the safe kernel against the loop in C++.\n\n\
+         | copies | of | loop, C++ | safe | batch, C++ | safe | kernel, C++ | safe | batch against the loop \
+         | kernel | goal | met |\n\
          |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|\n"
     );
     for Row { direction, bytes, times } in rows {

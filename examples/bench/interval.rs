@@ -1,7 +1,7 @@
-//! Where the median of what was measured lies, and how sure that is.
+//! The confidence interval of a median.
 
-/// The interval between two of the values that holds the median of what they were drawn from with a
-/// probability of at least 95 %, whatever its distribution; nothing where there are too few values for any.
+/// Returns the interval between two of the values that contains the median of their distribution with a
+/// probability of at least 95 %, for any distribution. Returns `None` if there are too few values.
 #[must_use]
 pub fn of_median(values: &[f64]) -> Option<[f64; 2]> {
     let mut values = values.to_vec();
@@ -11,14 +11,14 @@ pub fn of_median(values: &[f64]) -> Option<[f64; 2]> {
     Some([values[lowest], values[values.len() - rank]])
 }
 
-/// The greatest rank, from one on, such that the values of this rank from below and from above have the
-/// median between them in 95 % of all cases; zero where there is none.
+/// Returns the greatest rank, starting at one, for which the values of this rank from below and from
+/// above have the median between them in 95 % of all cases. Returns zero if there is none.
 ///
-/// A value is below the median as often as above, so how many are below is binomial. The interval misses the
-/// median where fewer than `rank` values are on one side of it.
+/// A value is below the median as often as above, so the number of values below is binomial. The interval
+/// misses the median if fewer than `rank` values are on one side of it.
 fn rank(values: usize) -> usize {
-    // The probabilities of all counts, as multiples of the middle one, which does not vanish for any number
-    // of values.
+    // The probabilities of all counts, relative to the middle one, which is above zero for any number of
+    // values.
     let middle = values / 2;
     let mut weights = vec![1.0; values + 1];
     for below in (0..middle).rev() {

@@ -1,5 +1,5 @@
-//! Measures CUDA C++ against Rust, in turns, and prints tables; see `ci/bench`. Machines drift, so what
-//! counts is the difference within a turn: its median over all turns.
+//! Compares CUDA C++ and Rust in turns, and prints tables; see `ci/bench`. Machines drift, so the result
+//! is the median of the differences within a turn.
 
 mod builds;
 mod copies;
@@ -19,7 +19,7 @@ const SECTIONS: [&str; 7] = ["operations", "tracker", "many", "kernels", "large"
 
 #[derive(Default)]
 struct Options {
-    /// What each operation costs: the library in C++, and the program in Rust that loads it.
+    /// The cost of each operation: the library in C++, and the program in Rust that loads it.
     overhead: Option<[PathBuf; 2]>,
     tracker: Option<PathBuf>,
     /// The programs that make many small copies: C++ and Rust.
@@ -30,19 +30,19 @@ struct Options {
     bandwidth: Option<[PathBuf; 2]>,
     /// Blocking copies of pageable memory: C++ and Rust.
     staged: Option<[PathBuf; 2]>,
-    /// How long a build from nothing takes, as `ci/cold` writes it down.
+    /// The times of clean builds, as `ci/cold` writes them.
     cold: Option<PathBuf>,
     write: Option<PathBuf>,
-    /// Where the plots go that the report shows.
+    /// The folder for the plots of the report.
     plots: Option<PathBuf>,
     turns: Option<u32>,
-    /// How many batches of each operation every side makes at each start.
+    /// The batches of each operation that every side makes at each start.
     batches: Option<u32>,
     starts: Option<u32>,
-    /// The sections to measure, all where none is named.
+    /// The sections to measure; all if it is empty.
     only: Vec<String>,
     emulator: bool,
-    /// Leaves it to the system on which processor the operations are measured.
+    /// Whether the system chooses the processor that measures the operations.
     unpinned: bool,
 }
 
@@ -92,12 +92,12 @@ impl Options {
         Ok(options)
     }
 
-    /// Whether a section is to be measured.
+    /// Returns whether a section is to be measured.
     fn wants(&self, section: &str) -> bool {
         self.only.is_empty() || self.only.iter().any(|name| name == section)
     }
 
-    /// How often the programs take turns. On the emulator they only show that they run.
+    /// Returns the number of turns. On the emulator the programs only prove that they run.
     fn turns(&self) -> u32 {
         self.turns.unwrap_or(if self.emulator { 1 } else { 11 })
     }
@@ -135,7 +135,7 @@ fn main() -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the tracker's own measurement prints, one line a case.
+/// Returns the output of the tracker's own measurement, one line for each case.
 fn tracker(program: &Path) -> anyhow::Result<String> {
     let output = Command::new(program)
         .args(["--ignored", "--nocapture"])
@@ -153,9 +153,10 @@ fn tracker(program: &Path) -> anyhow::Result<String> {
 
 fn document(report: &str) -> String {
     format!(
-        "# Benchmarks\n\nWritten by `ci/bench --write`; for a machine without Rust by `ci/bundle`, and there `run bench`. \
-         In the table of operations \"C++\" is `examples/bench/overhead/library.cu`; \"raw\" and \"safe\" are the Rust program beside \
-         it, with the C functions called through `check!`, and with `cuda-safe`. The goal for safe minus C++ is 30 ns (40 ns for \
-         the launch with three buffers), or 2 % where that is more.\n\n{report}"
+        "# Benchmarks\n\nWritten by `ci/bench --write`; for a machine without Rust by `ci/bundle`, and \
+         there `run bench`. In the table of operations \"C++\" is \
+         `examples/bench/overhead/library.cu`; \"raw\" and \"safe\" are the Rust program beside it, with \
+         the C functions called through `check!`, and with `cuda-safe`. The goal for safe minus C++ is 30 \
+         ns (40 ns for the launch with three buffers), or 2 % where that is more.\n\n{report}"
     )
 }

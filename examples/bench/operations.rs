@@ -1,8 +1,9 @@
-//! What each operation costs the host: C++, the C functions called from Rust, and `cuda-safe`, in turns.
+//! Measures the host cost of each operation: C++, the C functions called from Rust, and `cuda-safe`, in
+//! turns.
 //!
-//! All three are in one process, on one context: two processes would each find another machine, and the
-//! device would change contexts between them. The process is started several times, because where the loader
-//! put things stays so for its life.
+//! All three are in one process, on one context. Two processes would run under different conditions, and
+//! the device would switch contexts between them. The process is started several times, because the
+//! addresses that the loader chooses hold for the life of a process.
 
 use std::fmt::Write as _;
 
@@ -12,8 +13,8 @@ use crate::Options;
 use crate::table::{self, Met, Row};
 use examples::bench::program::Program;
 
-/// An operation that is measured: its name in the programs, and in the table; the calls of a batch; and by
-/// how much Rust may be slower, in nanoseconds, unless it is less than 2 %.
+/// An operation to measure: its name in the programs, its title in the table, the calls of a batch, and
+/// the allowed extra cost of Rust in nanoseconds, which is 2 % if that is more.
 pub(crate) struct Operation {
     name: &'static str,
     pub(crate) shown: &'static str,
@@ -25,8 +26,8 @@ const fn operation(name: &'static str, shown: &'static str, calls: u32) -> Opera
     Operation { name, shown, calls, goal: 30.0 }
 }
 
-/// A batch stays well below what a stream takes, some 1,000 operations, before it makes the host wait, and is
-/// short, so that the sides meet the same machine.
+/// The operations. A batch is far shorter than the queue of a stream, about 1,000 operations, beyond
+/// which the host has to wait. Short batches also let all sides run under the same conditions.
 const OPERATIONS: [Operation; 25] = [
     operation("launch_two", "launch of a kernel, one buffer and a number", 100),
     Operation {
@@ -58,10 +59,11 @@ const OPERATIONS: [Operation; 25] = [
     operation("round_trip", "to the device and back, 4 KiB, pinned, and synchronise", 30),
 ];
 
-/// What all starts of the process told about one operation: nanoseconds of C++, raw and safe in each turn.
+/// The results of all starts of the process for one operation: nanoseconds of C++, raw and safe in each
+/// turn.
 pub(crate) type Starts = Vec<Vec<[f64; 3]>>;
 
-/// Measures all operations and writes their section, which says what this runs on.
+/// Measures all operations and returns their section, with a description of the machine.
 pub(crate) fn measure(options: &Options) -> anyhow::Result<String> {
     let [library, program] = options
         .overhead
@@ -81,7 +83,8 @@ pub(crate) fn measure(options: &Options) -> anyhow::Result<String> {
         machine = program.machine().to_owned();
         if machine.starts_with("CUDA emulator") != options.emulator {
             bail!(
-                "this is {machine}: times taken on the emulator have no meaning; --emulator there, and only there"
+                "this is {machine}: times taken on the emulator have no meaning; --emulator there, and only \
+                 there"
             );
         }
         for (operation, times) in OPERATIONS.iter().zip(&mut times) {
@@ -110,10 +113,12 @@ pub(crate) fn measure(options: &Options) -> anyhow::Result<String> {
     let pinned = if options.unpinned { "is free to change processors" } else { "stays on one processor" };
     writeln!(
         report,
-        "\nNanoseconds that a call takes on the host: medians of {turns} turns in each of {starts} starts of a process that holds \
-         all three sides, on the same streams and memory. In a turn each of them runs one batch of calls, in changing order. The thread {pinned}.\n\
-         The differences are medians of the differences within a turn, with the interval that holds the true median in 95 % of \
-         all cases, and the lowest and the highest median of a start. A goal inside of the interval is open.\n"
+        "\nNanoseconds that a call takes on the host: medians of {turns} turns in each of {starts} starts \
+         of a process that holds all three sides, on the same streams and memory. In a turn each of them \
+         runs one batch of calls, in changing order. The thread {pinned}.\n\
+         The differences are medians of the differences within a turn, with the interval that holds the \
+         true median in 95 % of all cases, and the lowest and the highest median of a start. A goal inside \
+         of the interval is open.\n"
     )?;
     writeln!(report, "{}", table::header())?;
     for row in &rows {
@@ -133,7 +138,7 @@ pub(crate) fn measure(options: &Options) -> anyhow::Result<String> {
     Ok(report)
 }
 
-/// The processor and the driver, as far as the system tells.
+/// Returns the processor and the driver, if the system reports them.
 fn hardware() -> Option<String> {
     let processors = std::fs::read_to_string("/proc/cpuinfo").ok()?;
     let model =

@@ -1,4 +1,4 @@
-//! A program that measures: started once, then asked.
+//! A measuring program that is started once and then answers questions.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use anyhow::{Context as _, bail, ensure};
 
-/// A program that is running and answers questions, a line each.
+/// A running program that answers each question with one line.
 #[derive(Debug)]
 pub struct Program {
     name: String,
@@ -17,7 +17,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// Starts a program and waits for the line in which it says what it runs on.
+    /// Starts a program and waits for its first line, which describes the machine.
     ///
     /// # Errors
     /// The program does not start, or ends before it answers.
@@ -36,13 +36,13 @@ impl Program {
         Ok(program)
     }
 
-    /// The line in which the program says what it runs on.
+    /// Returns the line that describes the machine.
     #[must_use]
     pub fn machine(&self) -> &str {
         &self.machine
     }
 
-    /// The median time of a call of an operation, in nanoseconds.
+    /// Returns the median time of a call of an operation, in nanoseconds.
     ///
     /// # Errors
     /// As [`ask`](Self::ask).
@@ -50,7 +50,7 @@ impl Program {
         self.ask(&format!("{operation} {calls} {batches}"))
     }
 
-    /// The answer to a question, which is a time.
+    /// Asks a question and returns the answer, a time.
     ///
     /// # Errors
     /// The program ends before it answers, or the answer is not one positive number.
@@ -61,7 +61,7 @@ impl Program {
         }
     }
 
-    /// The answer to a question, which is times.
+    /// Asks a question and returns the answer, several times.
     ///
     /// # Errors
     /// The program ends before it answers, or the answer has a word that is not a positive number.

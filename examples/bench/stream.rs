@@ -9,7 +9,7 @@ use anyhow::{Context as _, ensure};
 use crate::Options;
 use crate::table::median;
 
-/// One kernel: the best rate of each run, in MB/s.
+/// One kernel, with the best rate of each run in MB/s.
 pub(crate) struct Row {
     name: String,
     rates: [Vec<f64>; 2],
@@ -18,7 +18,7 @@ pub(crate) struct Row {
 /// Runs the two programs in turns.
 pub(crate) fn measure(options: &Options) -> anyhow::Result<Option<Vec<Row>>> {
     let Some(programs) = &options.stream else { return Ok(None) };
-    // The whole sizes take a second; a few turns are enough for a best time.
+    // A run takes a second, and a few turns are enough for a best time.
     let turns = options.turns().min(5);
     let mut rows: Vec<Row> = Vec::new();
     for turn in 0..turns {
@@ -40,7 +40,7 @@ pub(crate) fn measure(options: &Options) -> anyhow::Result<Option<Vec<Row>>> {
     Ok(Some(rows))
 }
 
-/// Names and best rates that one run tells.
+/// Returns the names and best rates of one run.
 fn run(program: &Path, small: bool) -> anyhow::Result<Vec<(String, f64)>> {
     let arguments = if small { &["--csv", "--arraysize", "4096", "--numtimes", "3"][..] } else { &["--csv"] };
     let output =
@@ -66,10 +66,11 @@ fn run(program: &Path, small: bool) -> anyhow::Result<Vec<(String, f64)>> {
         .collect()
 }
 
-/// The section of the report.
+/// Returns the section of the report.
 pub(crate) fn report(rows: &[Row]) -> anyhow::Result<String> {
-    let mut text = "\n## Kernels over large arrays\n\n`examples/stream_triad`: the best of 100 iterations over arrays of 2^25 doubles, \
-                    in GB/s; medians of the runs in turns, and the median of the ratio within a turn. The goal is 100 ± 1 %.\n\n\
+    let mut text = "\n## Kernels over large arrays\n\n`examples/stream_triad`: the best of 100 iterations \
+                    over arrays of 2^25 doubles, in GB/s; medians of the runs in turns, and the median of \
+                    the ratio within a turn. The goal is 100 ± 1 %.\n\n\
                     | kernel | C++ | safe | safe of C++ | met |\n|---|--:|--:|--:|---|\n"
         .to_owned();
     for Row { name, rates: [cpp, rust] } in rows {

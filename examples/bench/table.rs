@@ -1,21 +1,22 @@
-//! From times to the lines of a table, which is Markdown that people can read as it is.
+//! Converts times to the lines of a Markdown table that is readable as plain text.
 
 use std::fmt;
 
 use crate::operations::{Operation, Starts};
 use examples::bench::interval;
 
-/// Whether Rust is no slower than it may be.
+/// Whether the extra cost of Rust is within the goal.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Met {
     Yes,
     No,
-    /// What was measured does not tell.
+    /// The measurement is inconclusive.
     Open,
 }
 
 impl Met {
-    /// Told by the interval that the difference is in.
+    /// Compares the interval of the difference with the goal. If the interval contains the goal, the
+    /// result is inconclusive.
     fn of(interval: Option<[f64; 2]>, goal: f64) -> Self {
         match interval {
             Some([_, highest]) if highest <= goal => Self::Yes,
@@ -25,10 +26,10 @@ impl Met {
     }
 }
 
-/// What was found out about one operation.
+/// The results of one operation.
 pub(crate) struct Row {
     shown: &'static str,
-    /// C++, raw, safe: nanoseconds.
+    /// The nanoseconds of C++, raw, and safe.
     medians: [f64; 3],
     raw: Difference,
     safe: Difference,
@@ -36,12 +37,12 @@ pub(crate) struct Row {
     pub(crate) met: Met,
 }
 
-/// A side minus C++, within a turn.
+/// The difference between a side and C++ within a turn.
 struct Difference {
     median: f64,
-    /// In which its true value is.
+    /// The interval that contains the true value.
     interval: Option<[f64; 2]>,
-    /// The lowest and the highest of all starts' medians.
+    /// The lowest and the highest median of a start.
     starts: [f64; 2],
 }
 
@@ -69,17 +70,18 @@ impl Row {
     }
 }
 
-/// The middle one, or the mean of the middle two.
+/// Returns the middle value, or the mean of the two middle values.
 pub(crate) fn median(times: &[f64]) -> f64 {
     let mut times = times.to_vec();
     times.sort_by(f64::total_cmp);
     times[(times.len() - 1) / 2].midpoint(times[times.len() / 2])
 }
 
-/// The two lines above the rows.
+/// Returns the two lines above the rows.
 pub(crate) fn header() -> String {
     format!(
-        "| {:<54} | {:>7} | {:>7} | {:>7} | {:>20} | {:>30} | {:>13} | {:>5} | met  |\n|{:-<56}|{}|{}|{}|{}|{}|{}|{}|------|",
+        "| {:<54} | {:>7} | {:>7} | {:>7} | {:>20} | {:>30} | {:>13} | {:>5} | met  \
+         |\n|{:-<56}|{}|{}|{}|{}|{}|{}|{}|------|",
         "operation",
         "C++",
         "raw",
@@ -121,7 +123,8 @@ impl fmt::Display for Row {
         };
         write!(
             f,
-            "| {:<54} | {cpp:>7.0} | {raw:>7.0} | {safe:>7.0} | {:>20} | {cost:>30} | {starts:>13} | {:>5.0} | {met:<4} |",
+            "| {:<54} | {cpp:>7.0} | {raw:>7.0} | {safe:>7.0} | {:>20} | {cost:>30} | {starts:>13} | \
+             {:>5.0} | {met:<4} |",
             self.shown,
             self.raw.to_string(),
             self.goal,

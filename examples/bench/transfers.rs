@@ -1,4 +1,4 @@
-//! Large copies: the same measurement in both languages in turns, and `examples/bandwidth` for all the other
+//! Large copies: the same measurement in both languages in turns, and `examples/bandwidth` for all other
 //! cases.
 
 use std::fmt::Write as _;
@@ -11,23 +11,23 @@ use crate::Options;
 use crate::table::median;
 use examples::bench::program::Program;
 
-/// The cases that the C++ twin has.
+/// The cases of the C++ twin.
 const CASES: [(&str, &str); 3] = [
     ("h2d", "host to device, pinned"),
     ("d2h", "device to host, pinned"),
     ("device_local", "within the device"),
 ];
 
-/// Rates of large copies hardly differ, and each takes long.
+/// The maximum number of turns: rates of large copies hardly vary, and each takes long.
 const MOST_TURNS: u32 = 5;
 
-/// One case: rates in GB/s.
+/// One case, with rates in GB/s.
 pub(crate) struct Row {
     shown: &'static str,
     rates: [Vec<f64>; 2],
 }
 
-/// Measures them, the programs in turns.
+/// Measures all cases, with the programs in turns.
 pub(crate) fn measure(options: &Options) -> anyhow::Result<Option<Vec<Row>>> {
     let Some([cpp, rust]) = &options.bandwidth else { return Ok(None) };
     let size = if options.emulator { "64KiB" } else { "512MiB" };
@@ -51,10 +51,11 @@ pub(crate) fn measure(options: &Options) -> anyhow::Result<Option<Vec<Row>>> {
     Ok(Some(rows))
 }
 
-/// The section of the report.
+/// Returns the section of the report.
 pub(crate) fn report(rows: &[Row]) -> anyhow::Result<String> {
-    let mut text = "\n## Large copies\n\n512 MiB, 16 copies between two events after 4 that do not count, enqueued before the first \
-                    may start; GB/s (1e9 bytes, counted once). Medians, and the median of the ratio within a turn. The goal is 99 %.\n\n\
+    let mut text = "\n## Large copies\n\n512 MiB, 16 copies between two events after 4 that do not count, \
+                    enqueued before the first may start; GB/s (1e9 bytes, counted once). Medians, and the \
+                    median of the ratio within a turn. The goal is 99 %.\n\n\
                     | copy | C++ | safe | safe of C++ | met |\n|---|--:|--:|--:|---|\n"
         .to_owned();
     for Row { shown, rates: [cpp, rust] } in rows {
@@ -66,8 +67,8 @@ pub(crate) fn report(rows: &[Row]) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// Blocking copies of pageable memory, by a program that takes turns with its twin itself and writes the
-/// section.
+/// Measures blocking copies of pageable memory, with a program that takes turns with its twin itself and
+/// writes the section.
 pub(crate) fn pageable(options: &Options) -> anyhow::Result<Option<String>> {
     let Some([cpp, program]) = &options.staged else { return Ok(None) };
     let mut command = Command::new(program);
@@ -78,7 +79,7 @@ pub(crate) fn pageable(options: &Options) -> anyhow::Result<Option<String>> {
     Ok(Some(format!("\n## Pageable memory\n\n{}", output(command, program)?)))
 }
 
-/// What a program prints, which has to succeed.
+/// Returns the output of a program that must succeed.
 fn output(mut command: Command, program: &Path) -> anyhow::Result<String> {
     let output = command.output().with_context(|| format!("{}", program.display()))?;
     ensure!(
@@ -91,7 +92,7 @@ fn output(mut command: Command, program: &Path) -> anyhow::Result<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
-/// All that `examples/bandwidth` measures, as it prints it, with its plot.
+/// Returns the output of `examples/bandwidth` for all of its cases, and writes its plot.
 pub(crate) fn everything(options: &Options) -> anyhow::Result<Option<String>> {
     let Some([_, program]) = &options.bandwidth else { return Ok(None) };
     let mut command = Command::new(program);

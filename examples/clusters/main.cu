@@ -24,7 +24,7 @@ int main() {
     CHECK(cudaMemcpy(d_values, values.data(), count * sizeof(unsigned), cudaMemcpyHostToDevice));
     CHECK(cudaMemset(d_bins, 0, bin_count * sizeof(unsigned)));
 
-    // Four blocks share the bins: each has a fourth of them in its shared memory.
+    // Four blocks share the bins: each has a quarter of them in its shared memory.
     cudaLaunchAttribute attributes[2] = {};
     attributes[0].id = cudaLaunchAttributeClusterDimension;
     attributes[0].val.clusterDim.x = cluster;

@@ -21,7 +21,7 @@ fn main() -> anyhow::Result<()> {
     let mut d_bins = DeviceBuffer::<u32>::alloc(bins.len())?;
     memset(&mut d_bins, 0)?;
 
-    // Four blocks share the bins: each has a fourth of them in its shared memory.
+    // Four blocks share the bins: each has a quarter of them in its shared memory.
     let attributes = LaunchAttributes::new().cluster(CLUSTER).cluster_scheduling(ClusterScheduling::SPREAD);
     let shared = (BIN_COUNT / CLUSTER) as usize * size_of::<u32>();
     let config = LaunchConfig::new(4 * CLUSTER, 256).with_shared_bytes(shared);
@@ -29,8 +29,8 @@ fn main() -> anyhow::Result<()> {
     let at_once = cluster_histogram.max_active_clusters(config, &attributes)?;
     ensure!(at_once >= 1);
     let (stream, arguments) = (Stream::legacy()?, (&d_values, COUNT, &mut d_bins, BIN_COUNT));
-    // SAFETY: there are as many values and bins as the kernel is told, and each block has room for its part
-    // of the bins.
+    // SAFETY: there are as many values and bins as the kernel's counts, and each block has room for its
+    // part of the bins.
     unsafe { cluster_histogram.launch_ex(config, &attributes, &stream, arguments) }?;
     memcpy(&mut bins, &d_bins)?;
 

@@ -1,7 +1,9 @@
-// A filter in constant memory, set from the host and used by a kernel.
+// A filter in constant memory that the host sets.
+//
+// A kernel reads the filter.
 #include "../check.cuh"
 
-// A variable belongs to the file that it is in, and so the kernel that reads it is here too.
+// A variable belongs to its source file, so the kernel that reads it is here too.
 namespace {
 
 __constant__ float filter[31];

@@ -1,7 +1,7 @@
-// What a person is told when calls fail, and that nothing is lost.
+// Errors of calls that fail; work continues after them.
 //
-// One line for each mistake goes to standard output, the library's whole sentence to standard error. No
-// mistake costs anything afterwards: memory is as it was, and work goes on.
+// One line for each mistake goes to standard output, and the library's whole sentence goes to standard
+// error. A mistake has no lasting effect: memory is unchanged, and work goes on.
 #include "../check.cuh"
 #include "vector.cuh"
 
@@ -12,7 +12,7 @@ void report(const char* mistake, cudaError_t code) {
     EXPECT(code != cudaSuccess);
     std::fprintf(stderr, "%s: %s\n", mistake, cudaGetErrorString(code));
     std::printf("%s: %s (%d)\n", mistake, cudaGetErrorName(code), int(code));
-    EXPECT(cudaGetLastError() == code);  // takes the error away
+    EXPECT(cudaGetLastError() == code);  // clears the error
     EXPECT(cudaGetLastError() == cudaSuccess);
 }
 

@@ -1,8 +1,8 @@
-//! What a person is told when calls fail, and that nothing is lost.
+//! Errors of calls that fail; work continues after them.
 //!
-//! One line for each mistake goes to standard output, the error's whole sentence to standard error. No
-//! mistake costs anything afterwards: memory is as it was, and work goes on. Mistakes that safe Rust can make
-//! are made there; those that it cannot go through `check!`.
+//! One line for each mistake goes to standard output, and the error's whole sentence goes to standard
+//! error. A mistake has no lasting effect: memory is unchanged, and work goes on. The program makes
+//! mistakes in safe Rust where the compiler allows them, and the others through `check!`.
 #![expect(unsafe_code, reason = "makes mistakes that safe code cannot make")]
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
@@ -21,7 +21,7 @@ fn report<T>(mistake: &str, result: cuda_safe::Result<T>) -> anyhow::Result<()> 
     eprintln!("{mistake}: {error}");
     println!("{mistake}: {} ({})", error.name(), error.number());
     if !error.is_refused() {
-        ensure!(error::take_last().is_err_and(|last| last.code() == error.code())); // takes the error away
+        ensure!(error::take_last().is_err_and(|last| last.code() == error.code())); // clears the error
     }
     error::take_last()?;
     Ok(())
@@ -35,7 +35,7 @@ fn make_mistakes() -> anyhow::Result<()> {
 
     report("more device memory than there is", DeviceBuffer::<u8>::alloc(too_much))?;
     report("more pinned memory than there is", PinnedBuffer::<u8>::alloc(too_much))?;
-    // SAFETY: here and in the next three, the pointers are to live variables, and no memory is had.
+    // SAFETY: here and in the next three, the pointers are to live variables, and no memory is allocated.
     report("more managed memory than there is", unsafe {
         check!(cudaMallocManaged(&raw mut p, too_much, 1))
     })?;
@@ -57,7 +57,7 @@ fn make_mistakes() -> anyhow::Result<()> {
         d_data.slice_mut(0..2 * n).and_then(|mut d| memset(&mut d, 0)),
     )?;
     let raw: *mut c_void = d_data.as_mut_ptr().cast();
-    // SAFETY: here and in the next two, the runtime refuses before it touches anything.
+    // SAFETY: here and in the next two, the runtime refuses before it touches any memory.
     report("a copy from a null pointer", unsafe {
         check!(cudaMemcpy(raw, null(), n, cudaMemcpyHostToDevice))
     })?;
@@ -81,7 +81,7 @@ fn make_mistakes() -> anyhow::Result<()> {
 
     ensure!(d_data.to_vec()? == vec![1; n]);
     d_data.free()?;
-    // SAFETY: here and in the next two, the runtime refuses before it touches anything.
+    // SAFETY: here and in the next two, the runtime refuses before it touches any memory.
     let freed = unsafe { check!(cudaMemcpy(host.as_mut_ptr().cast(), raw, n, cudaMemcpyDeviceToHost)) };
     report("a copy from memory that is freed", freed)?;
     // SAFETY: as above.

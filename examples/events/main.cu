@@ -1,7 +1,7 @@
-// Events tell what is done, make streams wait, and measure time.
+// Events report completion, make streams wait, and measure time.
 //
-// They mark places in a stream: here the ends of a kernel and of a copy. A gate kernel holds the stream, so
-// that "not done" is a fact and not luck.
+// They mark points in a stream: here the ends of a kernel and of a copy. A gate kernel holds the stream,
+// so "not done" is certain and does not depend on timing.
 #include "../check.cuh"
 #include "fill.cuh"
 #include "gate.cuh"
@@ -38,8 +38,8 @@ int main() {
     CHECK(cudaEventCreate(&copy_done));
     CHECK(cudaEventCreateWithFlags(&other_done, cudaEventDisableTiming));
 
-    // Kernels are loaded when they are first launched, and loading may wait for the device: once before the
-    // gate closes.
+    // CUDA loads a kernel when it is first launched, and loading may wait for the device. So both kernels
+    // run once before the gate closes.
     *flag = 1;
     gate<<<1, 1, 0, stream>>>(d_flag);
     fill_f32<<<blocks, threads, 0, stream>>>(d_data, 0.0f, n);

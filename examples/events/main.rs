@@ -1,7 +1,7 @@
-//! Events tell what is done, make streams wait, and measure time.
+//! Events report completion, make streams wait, and measure time.
 //!
-//! They mark places in a stream: here the ends of a kernel and of a copy. A gate kernel holds the stream, so
-//! that "not done" is a fact and not luck.
+//! They mark points in a stream: here the ends of a kernel and of a copy. A gate kernel holds the stream,
+//! so "not done" is certain and does not depend on timing.
 #![expect(unsafe_code, reason = "launches kernels")]
 use anyhow::anyhow;
 use cuda_kernels::kernels::fill_f32;
@@ -27,12 +27,12 @@ fn main() -> anyhow::Result<()> {
     let mut copy_done = Event::new()?;
     let mut other_done = Event::without_timing()?;
 
-    // Kernels are loaded when they are first launched, and loading may wait for the device: once before the
-    // gate closes.
+    // CUDA loads a kernel when it is first launched, and loading may wait for the device. So both kernels
+    // run once before the gate closes.
     flag.set(1);
     // SAFETY: the flag is open, so the gate ends.
     unsafe { launch!(gate<<<1, 1, 0, &stream>>>(&flag)) }?;
-    // SAFETY: the buffer holds the `n` floats that the kernel is told of.
+    // SAFETY: the buffer holds the `n` floats of the kernel's count.
     unsafe { launch!(fill_f32<<<blocks, threads, 0, &stream>>>(&mut d_data, 0.0, n)) }?;
     stream.synchronize()?;
 
@@ -40,7 +40,7 @@ fn main() -> anyhow::Result<()> {
     // SAFETY: the flag is opened below.
     unsafe { launch!(gate<<<1, 1, 0, &stream>>>(&flag)) }?;
     start.record(&stream)?;
-    // SAFETY: the buffer holds the `n` floats that the kernel is told of.
+    // SAFETY: the buffer holds the `n` floats of the kernel's count.
     unsafe { launch!(fill_f32<<<blocks, threads, 0, &stream>>>(&mut d_data, 7.0, n)) }?;
     kernel_done.record(&stream)?;
     memcpy_async(&mut h_first, &d_data, &stream)?;

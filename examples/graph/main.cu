@@ -1,8 +1,8 @@
-// The same short work twenty times over, as a graph.
+// Runs the same short work twenty times as a graph.
 //
-// A stream is captured once: copy in, two kernels, copy out. Each launch of the graph does all four with one
-// call. In C++ the program must keep the buffers until the last launch is over, and must not touch the pinned
-// memory while one runs.
+// The program captures a stream once: copy in, two kernels, copy out. Each launch of the graph runs all
+// four with one call. In C++ the program must keep the buffers until the last launch is complete, and
+// must not touch the pinned memory while a launch runs.
 #include "../check.cuh"
 #include "vector.cuh"
 

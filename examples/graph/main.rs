@@ -1,8 +1,8 @@
-//! The same short work twenty times over, as a graph.
+//! Runs the same short work twenty times as a graph.
 //!
-//! A stream is captured once: copy in, two kernels, copy out. Each launch of the graph does all four with one
-//! call. The graph keeps the buffers itself, and the pinned memory lends itself to the host only when no
-//! launch uses it: no synchronisation is needed before the result is read.
+//! The program captures a stream once: copy in, two kernels, copy out. Each launch of the graph runs all
+//! four with one call. The graph retains the buffers, and the host gets access to the pinned memory only
+//! when no launch uses it. So the program needs no synchronisation before it reads the result.
 #![expect(unsafe_code, reason = "launches kernels")]
 use std::process::ExitCode;
 
@@ -20,7 +20,7 @@ fn main() -> anyhow::Result<ExitCode> {
 
     let graph = stream.capture(|s| {
         memcpy_async(&mut d_data, &h_data, s)?;
-        // SAFETY: the buffer holds the `n` integers that both kernels are told of.
+        // SAFETY: the buffer holds the `n` integers of both kernels' counts.
         unsafe { launch!(double_values<<<n / threads, threads, 0, s>>>(&mut d_data, n)) }?;
         // SAFETY: as above.
         unsafe { launch!(add_one<<<n / threads, threads, 0, s>>>(&mut d_data, n)) }?;

@@ -1,8 +1,8 @@
-// A kernel's own allocations, and how their bytes reach the host.
+// Memory that kernels allocate, and its way to the host.
 //
-// The memory comes from the device heap, whose size the host sets. It is the kernels' own: the host cannot
-// copy from its address, and gets an error. What works is a kernel that moves the bytes into a staging
-// buffer, which the host then copies.
+// The memory comes from the device heap, whose size the host sets. Only kernels can use it: the host
+// cannot copy from its address, and gets an error. So a kernel moves the bytes into a staging buffer,
+// which the host then copies.
 #include "../check.cuh"
 #include "heap.cuh"
 
@@ -18,7 +18,7 @@ int main() {
     CHECK(cudaDeviceGetLimit(&limit, cudaLimitMallocHeapSize));
     std::printf("the heap has at least %zu MiB: %s\n", heap >> 20, yes_no(limit >= heap));
 
-    // Scratch memory within one kernel: each block takes some, uses it, and gives it back.
+    // Scratch memory within one kernel: each block allocates some, uses it, and frees it.
     unsigned *d_staging, *d_failures, failures;
     CHECK(cudaMalloc(&d_staging, bytes));
     CHECK(cudaMalloc(&d_failures, sizeof failures));
@@ -30,7 +30,7 @@ int main() {
     for (unsigned i = 0; i < n; ++i) EXPECT(result[i] == i * i);
     std::printf("through scratch memory: %u squares, the last is %u, %u blocks without memory\n", n, result[n - 1], failures);
 
-    // Memory that outlives its kernel: only its address comes back, and only kernels can use it.
+    // Memory that outlives its kernel: the host gets only its address, and only kernels can use it.
     unsigned long long *d_address, address;
     CHECK(cudaMalloc(&d_address, sizeof address));
     heap_keep<<<1, threads>>>(d_address, n);
@@ -39,7 +39,7 @@ int main() {
     EXPECT(address != 0);
     const cudaError_t code = cudaMemcpy(result.data(), (void*)address, bytes, cudaMemcpyDeviceToHost);
     std::printf("a host copy from the kernel's memory: %s (%d)\n", cudaGetErrorName(code), int(code));
-    cudaGetLastError();  // takes the error away, so that it is not mistaken for the next launch's
+    cudaGetLastError();  // clears the error, so that it is not mistaken for the next launch's
 
     CHECK(cudaMemset(d_staging, 0, bytes));
     heap_copy_out<<<blocks, threads>>>(d_address, d_staging, n);

@@ -1,8 +1,8 @@
-//! A kernel's own allocations, and how their bytes reach the host.
+//! Memory that kernels allocate, and its way to the host.
 //!
-//! The memory comes from the device heap, whose size the host sets. It is the kernels' own: the host cannot
-//! copy from its address, and gets an error. What works is a kernel that moves the bytes into a staging
-//! buffer, which the host then copies.
+//! The memory comes from the device heap, whose size the host sets. Only kernels can use it: the host
+//! cannot copy from its address, and gets an error. So a kernel moves the bytes into a staging buffer,
+//! which the host then copies.
 #![expect(unsafe_code, reason = "launches kernels; tries a raw copy that must fail")]
 use anyhow::{anyhow, ensure};
 use cuda_kernels::kernels::{heap_copy_out, heap_keep, heap_release, heap_squares};
@@ -24,12 +24,12 @@ fn main() -> anyhow::Result<()> {
     let limit = device.limit(Limit::MallocHeapSize)?;
     println!("the heap has at least {} MiB: {}", heap >> 20, yes_no(limit >= heap));
 
-    // Scratch memory within one kernel: each block takes some, uses it, and gives it back.
+    // Scratch memory within one kernel: each block allocates some, uses it, and frees it.
     let mut d_staging = DeviceBuffer::<u32>::alloc(len)?;
     let mut d_failures = DeviceBuffer::<u32>::alloc(1)?;
     let mut failures = [0];
     memset(&mut d_failures, 0)?;
-    // SAFETY: the output holds `n` integers, and the counter is one.
+    // SAFETY: the output holds `n` integers, and the counter is one element.
     unsafe { launch!(heap_squares<<<blocks, threads, 0, &legacy>>>(&mut d_staging, n, &mut d_failures)) }?;
     memcpy(&mut failures, &d_failures)?;
     memcpy(&mut result, &d_staging)?;
@@ -40,7 +40,7 @@ fn main() -> anyhow::Result<()> {
         failures[0]
     );
 
-    // Memory that outlives its kernel: only its address comes back, and only kernels can use it.
+    // Memory that outlives its kernel: the host gets only its address, and only kernels can use it.
     let mut d_address = DeviceBuffer::<u64>::alloc(1)?;
     let mut address = [0];
     // SAFETY: the kernel allocates room for `n` integers and stores one address.
@@ -48,7 +48,7 @@ fn main() -> anyhow::Result<()> {
     memcpy(&mut address, &d_address)?;
     ensure!(address[0] != 0);
     let source = std::ptr::with_exposed_provenance(usize::try_from(address[0])?);
-    // SAFETY: the destination is as long as the copy; the source is what the runtime is asked to judge.
+    // SAFETY: the destination is as long as the copy. The runtime checks the source and must refuse it.
     let copied = unsafe {
         check!(cudaMemcpy(
             result.as_mut_ptr().cast(),
@@ -61,10 +61,10 @@ fn main() -> anyhow::Result<()> {
     println!("a host copy from the kernel's memory: {} ({})", error.name(), error.number());
 
     memset(&mut d_staging, 0)?;
-    // SAFETY: the kept memory and the output hold `n` integers each.
+    // SAFETY: the heap memory and the output hold `n` integers each.
     unsafe { launch!(heap_copy_out<<<blocks, threads, 0, &legacy>>>(&d_address, &mut d_staging, n)) }?;
     memcpy(&mut result, &d_staging)?;
-    // SAFETY: nothing uses the kept memory any more.
+    // SAFETY: nothing uses the heap memory after this.
     unsafe { launch!(heap_release<<<1, 1, 0, &legacy>>>(&mut d_address)) }?;
     device.synchronize()?;
     ensure!((0..n).zip(&result).all(|(i, &square)| square == i * i));

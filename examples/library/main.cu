@@ -1,5 +1,6 @@
-// A kernel and its constant that are compiled when the program runs: PTX, as NVRTC writes it too. And what is
-// said where that is wrong.
+// A kernel and its constant, compiled when the program runs.
+//
+// The source is PTX, as NVRTC also writes it. The program also shows the errors of wrong PTX.
 #include "../check.cuh"
 
 #include <string>
@@ -38,7 +39,7 @@ DONE:
 void report(cudaError_t code, const char* log) {
     std::printf("%s (%d)\n", cudaGetErrorName(code), int(code));
     std::fprintf(stderr, "%s: %s\n", cudaGetErrorString(code), log);
-    EXPECT(cudaGetLastError() == code);  // takes the error away
+    EXPECT(cudaGetLastError() == code);  // clears the error
 }
 
 int main() {
@@ -86,7 +87,7 @@ int main() {
     const char* const text = ".version 8.0\n.target sm_70\n.address_size 64\n.visible .entry }";
     cudaError_t code = cudaLibraryLoadData(&wrong, text, options, values, 2, nullptr, nullptr, 0);
     if (code == cudaSuccess) {
-        // A driver that compiles late has nothing but the log at first, and refuses the kernels.
+        // A driver that compiles late returns only the log at first, and then refuses the kernels.
         code = cudaLibraryGetKernel(&scale, wrong, "scale");
         CHECK(cudaLibraryUnload(wrong));
     }

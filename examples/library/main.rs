@@ -1,6 +1,7 @@
-//! A kernel and its constant that are compiled when the program runs: PTX, as NVRTC writes it too. And what
-//! is said where that is wrong.
-#![expect(unsafe_code, reason = "says what a kernel takes, and launches it")]
+//! A kernel and its constant, compiled when the program runs.
+//!
+//! The source is PTX, as NVRTC also writes it. The program also shows the errors of wrong PTX.
+#![expect(unsafe_code, reason = "declares the parameters of a kernel, and launches it")]
 use anyhow::ensure;
 use cuda_safe::library::Library;
 use cuda_safe::{DeviceBuffer, Stream, launch, memcpy};

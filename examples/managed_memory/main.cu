@@ -1,4 +1,6 @@
-// Managed memory: one address for the host and the device, with advice and a prefetch.
+// Managed memory, with one address for host and device.
+//
+// The program gives advice for the memory and prefetches it.
 #include "../check.cuh"
 #include "vector.cuh"
 

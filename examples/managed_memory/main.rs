@@ -1,4 +1,6 @@
-//! Managed memory: one address for the host and the device, with advice and a prefetch.
+//! Managed memory, with one address for host and device.
+//!
+//! The program gives advice for the memory and prefetches it.
 #![expect(unsafe_code, reason = "launches a kernel")]
 use anyhow::ensure;
 use cuda_kernels::kernels::vector_add;
@@ -23,7 +25,7 @@ fn main() -> anyhow::Result<()> {
     a.advise(Advice::SetReadMostly)?;
     a.prefetch_async(device, &stream)?;
     b.prefetch_async(device, &stream)?;
-    // SAFETY: all three hold the `N` elements that the kernel is told of.
+    // SAFETY: all three buffers hold the `N` elements of the kernel's count.
     unsafe { launch!(vector_add<<<N / 256, 256, 0, &stream>>>(&a, &b, &mut sum, N)) }?;
 
     let seen = sum.host()?; // waits for the kernel

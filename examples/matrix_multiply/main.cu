@@ -1,8 +1,8 @@
 // Matrix products of any shape, naive and tiled.
 //
-// Element by element, and tile by tile through shared memory, in blocks of 16 x 16 threads, for square,
-// ragged and thin shapes. Every product goes through a staging buffer on the device. The numbers are small
-// integers, so both ways and the host agree to the last bit.
+// They are computed element by element, and tile by tile through shared memory, in blocks of 16 x 16
+// threads, for square, ragged and thin shapes. Every product goes through a staging buffer on the device.
+// The numbers are small integers, so both methods and the host give identical results.
 #include "../check.cuh"
 #include "matrix.cuh"
 

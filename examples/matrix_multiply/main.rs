@@ -1,8 +1,8 @@
 //! Matrix products of any shape, naive and tiled.
 //!
-//! Element by element, and tile by tile through shared memory, in blocks of 16 x 16 threads, for square,
-//! ragged and thin shapes. Every product goes through a staging buffer on the device. The numbers are small
-//! integers, so both ways and the host agree to the last bit.
+//! They are computed element by element, and tile by tile through shared memory, in blocks of 16 x 16
+//! threads, for square, ragged and thin shapes. Every product goes through a staging buffer on the
+//! device. The numbers are small integers, so both methods and the host give identical results.
 #![expect(unsafe_code, reason = "launches kernels")]
 use anyhow::ensure;
 use cuda_kernels::kernels::{matrix_multiply_naive, matrix_multiply_tiled};
@@ -26,7 +26,7 @@ fn multiply(rows: u32, inner: u32, columns: u32) -> anyhow::Result<()> {
     let legacy = Stream::legacy()?;
     for way in ["naive", "tiled"] {
         if way == "naive" {
-            // SAFETY: the three buffers are as long as the shapes say.
+            // SAFETY: the three buffers have the lengths of the shapes.
             unsafe {
                 launch!(matrix_multiply_naive<<<grid, block, 0, &legacy>>>(&d_a, &d_b, &mut d_c, rows, inner, columns))
             }?;

@@ -1,7 +1,7 @@
-// Runtime calls and raw pointers, and nothing else.
+// Runtime calls and raw pointers only.
 //
-// The Rust port beside this does the same through `check!`, its raw layer: every call of the C API, with the
-// errors of a typed one.
+// The Rust port in this folder does the same through `check!`, its raw layer: it can call every function
+// of the C API, and returns typed errors.
 #include "../check.cuh"
 #include "vector.cuh"
 

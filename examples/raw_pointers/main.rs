@@ -1,7 +1,7 @@
-//! Runtime calls and raw pointers, and nothing else.
+//! Runtime calls and raw pointers only.
 //!
-//! `check!` is the raw layer: every call of the C API, with the errors of a typed one. Here as in C++ nothing
-//! frees itself, and the compiler watches over nothing.
+//! `check!` is the raw layer: it can call every function of the C API, and returns typed errors. As in
+//! C++, nothing is freed automatically, and the compiler checks no lifetimes.
 #![expect(unsafe_code, reason = "shows the raw layer")]
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
@@ -19,7 +19,7 @@ fn main() -> anyhow::Result<()> {
     let mut sum = vec![0.0_f32; len];
 
     let (mut d_a, mut d_b, mut d_sum) = (null_mut::<c_void>(), null_mut::<c_void>(), null_mut::<c_void>());
-    // SAFETY: each call writes one pointer to where it may.
+    // SAFETY: each call writes one pointer to a live variable.
     unsafe { check!(cudaMalloc(&raw mut d_a, bytes)) }?;
     // SAFETY: as above.
     unsafe { check!(cudaMalloc(&raw mut d_b, bytes)) }?;
@@ -45,13 +45,13 @@ fn main() -> anyhow::Result<()> {
     ensure!(sum.iter().all(|&x| x == 3.75));
     println!("{n} sums of {:.2} and {:.2}: all {:.2}", a[0], b[0], sum[0]);
 
-    // SAFETY: the destination has `bytes` bytes; what the source lacks is for the runtime to say.
+    // SAFETY: the destination has `bytes` bytes. The runtime must refuse the null source.
     let copied =
         unsafe { check!(cudaMemcpy(sum.as_mut_ptr().cast(), null(), bytes, cudaMemcpyDeviceToHost)) };
     let error = copied.err().ok_or_else(|| anyhow!("a copy from a null pointer went well"))?;
     println!("a copy from a null pointer: {} ({})", error.name(), error.number());
 
-    // SAFETY: the memory is of `cudaMalloc` and no longer in use.
+    // SAFETY: the memory is from `cudaMalloc` and no longer in use.
     unsafe { check!(cudaFree(d_a)) }?;
     // SAFETY: as above.
     unsafe { check!(cudaFree(d_b)) }?;

@@ -1,14 +1,14 @@
-// Bytes through every direction of copy, unchanged.
+// Copies bytes in every direction, unchanged.
 //
-// From pageable and from pinned memory they go host to host, host to device, device to device, device to
-// host. What arrives is what left.
+// From pageable and from pinned memory they go host to host, host to device, device to device, and device
+// to host. The result equals the input.
 #include "../check.cuh"
 
 #include <cstdint>
 #include <cstring>
 #include <vector>
 
-const size_t n = 100000;  // bytes; no multiple of a page, a warp or a transaction
+const size_t n = 100000;  // bytes; not a multiple of a page, a warp or a transaction
 
 void fill(uint8_t* source) {
     for (size_t i = 0; i < n; ++i) source[i] = uint8_t(i % 251);

@@ -1,11 +1,11 @@
-//! Bytes through every direction of copy, unchanged.
+//! Copies bytes in every direction, unchanged.
 //!
-//! From pageable and from pinned memory they go host to host, host to device, device to device, device to
-//! host. What arrives is what left.
+//! From pageable and from pinned memory they go host to host, host to device, device to device, and
+//! device to host. The result equals the input.
 use anyhow::ensure;
 use cuda_safe::{DeviceBuffer, PinnedBuffer, memcpy};
 
-const N: usize = 100_000; // bytes; no multiple of a page, a warp or a transaction
+const N: usize = 100_000; // bytes; not a multiple of a page, a warp or a transaction
 
 fn fill(source: &mut [u8]) {
     for (byte, value) in source.iter_mut().zip((0..251).cycle()) {

@@ -1,4 +1,4 @@
-// The smallest whole program: ten integers are squared.
+// The smallest whole program: it squares ten integers.
 #include "../check.cuh"
 #include "vector.cuh"
 

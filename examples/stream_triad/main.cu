@@ -1,10 +1,11 @@
-// The bandwidth of device memory by five kernels, with BabelStream's sizes and report.
+// The bandwidth of device memory, measured with five kernels.
 //
-// stream_triad [--arraysize N] [--numtimes N] [--csv | --no-times]
+//     stream_triad [--arraysize N] [--numtimes N] [--csv | --no-times]
 //
-// Each iteration runs the five kernels, each timed by the host's clock; the first iteration does not count. A
-// kernel's rate is that of its best time. The arrays are checked at the end. ("no-times" leaves out what
-// changes from run to run.) ci/compare runs it with: --arraysize 8192 --numtimes 4 --no-times
+// The sizes and the report are those of BabelStream. Each iteration runs the five kernels. The host's
+// clock times each kernel, and the first iteration does not count. A kernel's rate is that of its best
+// time. The arrays are checked at the end. "no-times" leaves out the values that vary from run to run.
+// ci/compare runs it with: --arraysize 8192 --numtimes 4 --no-times
 #include "../check.cuh"
 #include "stream.cuh"
 
@@ -22,7 +23,7 @@ const double start_a = 0.1, start_b = 0.2, start_c = 0.0;
 
 struct Kernel {
     const char* name;
-    double arrays;  // that are read or written
+    double arrays;  // the number of arrays that it reads or writes
     std::vector<double> times;
 };
 
@@ -33,7 +34,7 @@ double seconds(Run run) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// How far the elements are from what they should be, on average.
+// Returns the mean distance of the elements from the expected value.
 double error_of(const std::vector<double>& elements, double expected) {
     double sum = 0.0;
     for (double element : elements) sum += std::fabs(element - expected);
@@ -117,7 +118,7 @@ int main(int argc, char** argv) {
         }));
     }
 
-    // The same on three numbers.
+    // Computes the same with three numbers.
     double in_a = start_a, in_b = start_b, in_c = start_c;
     for (size_t i = 0; i < iterations; ++i) {
         in_c = in_a;

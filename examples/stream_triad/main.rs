@@ -1,7 +1,8 @@
-//! The bandwidth of device memory by five kernels, with BabelStream's sizes and report.
+//! The bandwidth of device memory, measured with five kernels.
 //!
-//! Each iteration runs the five kernels, each timed by the host's clock; the first iteration does not count.
-//! A kernel's rate is that of its best time. The arrays are checked at the end.
+//! The sizes and the report are those of BabelStream. Each iteration runs the five kernels. The host's
+//! clock times each kernel, and the first iteration does not count. A kernel's rate is that of its best
+//! time. The arrays are checked at the end.
 #![expect(unsafe_code, reason = "launches kernels")]
 use std::process::ExitCode;
 use std::time::Instant;
@@ -35,7 +36,7 @@ struct Arguments {
 
 struct Kernel {
     name: &'static str,
-    /// Arrays that are read or written.
+    /// The number of arrays that it reads or writes.
     arrays: f64,
     times: Vec<f64>,
 }
@@ -46,7 +47,7 @@ fn seconds(run: impl FnOnce() -> Result<()>) -> Result<f64> {
     Ok(start.elapsed().as_secs_f64())
 }
 
-/// How far the elements are from what they should be, on average.
+/// Returns the mean distance of the elements from the expected value.
 fn error_of(elements: &[f64], expected: f64, count: f64) -> f64 {
     elements.iter().map(|element| (element - expected).abs()).sum::<f64>() / count
 }
@@ -77,7 +78,7 @@ fn main() -> anyhow::Result<ExitCode> {
     let mut sums = vec![0.0; dot_blocks as usize];
     let stream = Stream::non_blocking()?;
     let [start_a, start_b, start_c] = START;
-    // In all launches: a thread for each element of the arrays that it is given; `d_sums` has an element for
+    // In all launches there is a thread for each element of the arrays, and `d_sums` has an element for
     // each block.
     // SAFETY: see above.
     unsafe {
@@ -126,7 +127,7 @@ fn main() -> anyhow::Result<ExitCode> {
         })?);
     }
 
-    // The same on three numbers.
+    // Computes the same with three numbers.
     let [mut in_a, mut in_b, mut in_c] = START;
     for _ in 0..numtimes {
         in_c = in_a;

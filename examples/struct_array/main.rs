@@ -13,7 +13,7 @@ fn main() -> anyhow::Result<()> {
     let (scale, offset) = (Point { x: 2.0, y: 2.0, z: 0.5 }, Point { x: 1.0, y: 0.0, z: -1.0 });
     let mut d_points = DeviceBuffer::<Point>::alloc(n as usize)?;
     memcpy(&mut d_points, &points)?;
-    // SAFETY: the buffer holds the `n` points that the kernel is told of.
+    // SAFETY: the buffer holds the `n` points of the kernel's count.
     unsafe {
         launch!(transform_points<<<n / threads, threads, 0, &Stream::legacy()?>>>(&mut d_points, scale, offset, n))
     }?;

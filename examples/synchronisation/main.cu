@@ -1,7 +1,7 @@
-// What is finished when a call returns, and what is not.
+// Shows which work is complete when a call returns.
 //
-// A gate kernel holds a stream until the host opens it, so each answer is proven: while the gate is closed
-// nothing behind it can have run.
+// A gate kernel holds a stream until the host opens it, so each answer is proven: while the gate is
+// closed, no work behind it can have run.
 #include "../check.cuh"
 #include "fill.cuh"
 #include "gate.cuh"
@@ -37,8 +37,8 @@ int main() {
     CHECK(cudaStreamCreate(&gated));
     CHECK(cudaStreamCreateWithFlags(&independent, cudaStreamNonBlocking));
 
-    // Kernels are loaded when they are first launched, and loading may wait for the device: once before the
-    // gate closes.
+    // CUDA loads a kernel when it is first launched, and loading may wait for the device. So both kernels
+    // run once before the gate closes.
     *flag = 1;
     gate<<<1, 1, 0, gated>>>(d_flag);
     fill_u32<<<blocks, threads, 0, gated>>>(d_gated, 0, n);
@@ -57,20 +57,20 @@ int main() {
     CHECK(cudaLaunchHostFunc(gated, [](void* counter) { ++*static_cast<std::atomic<int>*>(counter); }, &calls));
     std::printf("after a host function was enqueued: done? %s, calls: %d\n", yes_no(is_done(gated)), calls.load());
 
-    // The legacy stream comes after the gate, yet the host need not wait to fill device memory, or to copy
-    // within it.
+    // The legacy stream waits for the gate, but the host does not wait for a fill of device memory or a
+    // copy within it.
     CHECK(cudaMemset(d_set, 1, bytes));
     std::printf("after a memset of device memory: done? %s\n", yes_no(is_done(gated)));
 
-    // A non-blocking stream does not come after the gate: its work finishes while the gate is closed.
+    // A non-blocking stream does not wait for the gate: its work completes while the gate is closed.
     fill_u32<<<blocks, threads, 0, independent>>>(d_free, 9, n);
     CHECK(cudaMemcpyAsync(h_free, d_free, bytes, cudaMemcpyDeviceToHost, independent));
     CHECK(cudaStreamSynchronize(independent));
     std::printf("the non-blocking stream: done? %s, brought %u; the gated one: done? %s\n", yes_no(is_done(independent)),
                 h_free[n - 1], yes_no(is_done(gated)));
 
-    // A blocking copy to the host waits for all that the blocking streams were given before, whoever opens
-    // the gate.
+    // A blocking copy to the host waits for all earlier work of the blocking streams, so another thread
+    // opens the gate.
     std::vector<unsigned> result(n);
     std::thread opener([flag] { *flag = 1; });
     CHECK(cudaMemcpy(result.data(), d_gated, bytes, cudaMemcpyDeviceToHost));

@@ -1,7 +1,7 @@
-//! What is finished when a call returns, and what is not.
+//! Shows which work is complete when a call returns.
 //!
-//! A gate kernel holds a stream until the host opens it, so each answer is proven: while the gate is closed
-//! nothing behind it can have run.
+//! A gate kernel holds a stream until the host opens it, so each answer is proven: while the gate is
+//! closed, no work behind it can have run.
 #![expect(unsafe_code, reason = "launches kernels")]
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -27,19 +27,19 @@ fn main() -> anyhow::Result<()> {
     let gated = Stream::new()?;
     let independent = Stream::non_blocking()?;
 
-    // Kernels are loaded when they are first launched, and loading may wait for the device: once before the
-    // gate closes.
+    // CUDA loads a kernel when it is first launched, and loading may wait for the device. So both kernels
+    // run once before the gate closes.
     flag.set(1);
     // SAFETY: the flag is open, so the gate ends.
     unsafe { launch!(gate<<<1, 1, 0, &gated>>>(&flag)) }?;
-    // SAFETY: the buffer holds the `n` integers that the kernel is told of.
+    // SAFETY: the buffer holds the `n` integers of the kernel's count.
     unsafe { launch!(fill_u32<<<blocks, threads, 0, &gated>>>(&mut d_gated, 0, n)) }?;
     gated.synchronize()?;
 
     flag.set(0);
     // SAFETY: the flag is opened below.
     unsafe { launch!(gate<<<1, 1, 0, &gated>>>(&flag)) }?;
-    // SAFETY: the buffer holds the `n` integers that the kernel is told of.
+    // SAFETY: the buffer holds the `n` integers of the kernel's count.
     unsafe { launch!(fill_u32<<<blocks, threads, 0, &gated>>>(&mut d_gated, 7, n)) }?;
     println!("after a kernel launch: done? {}", yes_no(gated.is_done()?));
 
@@ -57,13 +57,13 @@ fn main() -> anyhow::Result<()> {
         calls.load(Ordering::SeqCst)
     );
 
-    // The legacy stream comes after the gate, yet the host need not wait to fill device memory, or to copy
-    // within it.
+    // The legacy stream waits for the gate, but the host does not wait for a fill of device memory or a
+    // copy within it.
     memset(&mut d_set, 1)?;
     println!("after a memset of device memory: done? {}", yes_no(gated.is_done()?));
 
-    // A non-blocking stream does not come after the gate: its work finishes while the gate is closed.
-    // SAFETY: the buffer holds the `n` integers that the kernel is told of.
+    // A non-blocking stream does not wait for the gate: its work completes while the gate is closed.
+    // SAFETY: the buffer holds the `n` integers of the kernel's count.
     unsafe { launch!(fill_u32<<<blocks, threads, 0, &independent>>>(&mut d_free, 9, n)) }?;
     memcpy_async(&mut h_free, &d_free, &independent)?;
     independent.synchronize()?;
@@ -74,8 +74,8 @@ fn main() -> anyhow::Result<()> {
         yes_no(gated.is_done()?)
     );
 
-    // A blocking copy to the host waits for all that the blocking streams were given before, whoever opens
-    // the gate.
+    // A blocking copy to the host waits for all earlier work of the blocking streams, so another thread
+    // opens the gate.
     let mut result = vec![0; len];
     thread::scope(|scope| {
         scope.spawn(|| flag.set(1));

@@ -1,4 +1,4 @@
-// A product of matrices of half-precision numbers by tensor cores.
+// A product of half-precision matrices by tensor cores.
 #include "../check.cuh"
 #include "tensor.cuh"
 
@@ -27,7 +27,7 @@ int main() {
     CHECK(cudaFree(d_b));
     CHECK(cudaFree(d_c));
 
-    // Small whole numbers: no sum is rounded, in whatever order it is made.
+    // The numbers are small integers, so no sum is rounded, in any order of summation.
     for (unsigned i = 0; i < n * n; ++i) {
         float sum = 0.0f;
         for (unsigned k = 0; k < n; ++k) sum += __half2float(a[i / n * n + k]) * __half2float(b[k * n + i % n]);

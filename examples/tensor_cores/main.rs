@@ -1,4 +1,4 @@
-//! A product of matrices of half-precision numbers by tensor cores.
+//! A product of half-precision matrices by tensor cores.
 #![expect(unsafe_code, reason = "launches a kernel")]
 use anyhow::ensure;
 use cuda_kernels::kernels::{TENSOR_TILE, tensor_multiply};
@@ -16,15 +16,15 @@ fn main() -> anyhow::Result<()> {
 
     let (d_a, d_b) = (DeviceBuffer::from_slice(&a)?, DeviceBuffer::from_slice(&b)?);
     let mut d_c = DeviceBuffer::<f32>::alloc(n * n)?;
-    // The kernel's header has a type of its own for the same 16 bits.
+    // The kernel's header has a separate type for the same 16 bits.
     let (half_a, half_b) = (d_a.reinterpret()?, d_b.reinterpret()?);
-    // SAFETY: each matrix has `n` rows of `n` numbers, which are a multiple of the tile's.
+    // SAFETY: each matrix has `n` rows of `n` numbers, and `n` is a multiple of the tile's edge.
     unsafe {
         launch!(tensor_multiply<<<(tiles, tiles), 32, 0, &Stream::legacy()?>>>(&half_a, &half_b, &mut d_c, width))
     }?;
     memcpy(&mut c, &d_c)?;
 
-    // Small whole numbers: no sum is rounded, in whatever order it is made.
+    // The numbers are small integers, so no sum is rounded, in any order of summation.
     for (i, element) in c.iter().enumerate() {
         let sum: f32 = (0..n).map(|k| a[i / n * n + k].to_f32() * b[k * n + i % n].to_f32()).sum();
         ensure!(*element == sum, "element {i} is {element}, not {sum}");

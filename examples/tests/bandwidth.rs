@@ -1,7 +1,7 @@
-//! `bandwidth` and `stream_triad`: what they print, with sizes that say nothing about speed.
+//! The output of `bandwidth` and `stream_triad`, with sizes that are too small to measure speed.
 //!
-//! The programs that cargo built are run; a bundle on another machine says in `EXAMPLES_DIR` where its own
-//! are.
+//! The test runs the programs that cargo built. In a bundle on another machine, `EXAMPLES_DIR` names
+//! their folder.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ fn run(name: &str, arguments: &[&str]) -> Output {
     command.args(arguments).output().unwrap_or_else(|error| panic!("{}: {error}", program.display()))
 }
 
-/// What a program prints that is expected to succeed.
+/// Returns the output of a program that must succeed.
 fn printed(name: &str, arguments: &[&str]) -> String {
     let output = run(name, arguments);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -123,7 +123,7 @@ fn a_rate_of_a_stream_kernel_is_what_it_moves_in_its_best_time() {
         assert!(least > 0.0 && least <= average && average <= most, "{line}");
         let arrays = if matches!(name, "Add" | "Triad") { 3.0 } else { 2.0 };
         let moved = arrays * 8192.0 * 8.0 * 1e-6;
-        // The rate is printed in thousandths, the time in whole nanoseconds.
+        // The rate is printed to thousandths, the time in whole nanoseconds.
         let rounded = 1e-3 + rate * 1e-9 / least;
         assert!((rate - moved / least).abs() < rounded, "{line}");
         names.push(name);

@@ -1,8 +1,8 @@
-//! How sure `ci/bench` is of a median.
+//! The confidence intervals of `ci/bench`.
 
 use examples::bench::interval;
 
-/// The values from one on, not in order.
+/// Returns the values from one to `count`, in descending order.
 fn up_to(count: u32) -> Vec<f64> {
     (1..=count).rev().map(f64::from).collect()
 }

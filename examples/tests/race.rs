@@ -1,5 +1,5 @@
-//! Without the tracker's wait two streams on one buffer give the wrong numbers, every time: the wait is what
-//! makes them right. A gate makes the order a fact: the first stream cannot start before the second is done.
+//! Without the tracker's wait, two streams on one buffer give wrong numbers every time, so the wait makes
+//! them right. A gate makes the order certain: the first stream cannot start before the second is done.
 #![expect(unsafe_code, reason = "launches kernels, and switches the tracker off")]
 
 use cuda_kernels::kernels::{add_one, double_values, gate};
@@ -10,7 +10,8 @@ const N: u32 = 1000;
 const LEN: usize = 1000;
 const ROUNDS: usize = 20;
 
-/// The work of `two_streams`, its first stream held by a gate; gives what both copies brought.
+/// Does the work of `two_streams`, with the first stream held by a gate. Returns the results of both
+/// copies.
 fn doubled_and_plus_one(
     first: &Stream,
     second: &Stream,
@@ -19,10 +20,10 @@ fn doubled_and_plus_one(
     let mut data = DeviceBuffer::from_slice(&[5_i32; LEN])?;
     let mut doubled = PinnedBuffer::from_slice(&[0_i32; LEN])?;
     let mut plus_one = PinnedBuffer::from_slice(&[0_i32; LEN])?;
-    // Buffers are uploaded by the legacy stream, which these streams do not wait for.
+    // The legacy stream uploads buffers, and these streams do not wait for it.
     data.device().synchronize()?;
 
-    // SAFETY: the flag is opened below, in every case.
+    // SAFETY: the flag is opened below in every case.
     unsafe { launch!(gate<<<1, 1, 0, first>>>(flag)) }?;
     // SAFETY: the buffer holds `N` integers.
     unsafe { launch!(double_values<<<4, 256, 0, first>>>(&mut data, N)) }?;
@@ -48,7 +49,8 @@ fn doubled_and_plus_one(
 #[test]
 fn without_the_trackers_wait_the_result_is_wrong_every_time() -> cuda_safe::Result<()> {
     let (first, second, flag) = (Stream::non_blocking()?, Stream::non_blocking()?, MappedFlag::new()?);
-    // Kernels are loaded at their first launch, which may wait for the device: not while the gate is closed.
+    // CUDA loads a kernel at its first launch, and loading may wait for the device. So it must not happen
+    // while the gate is closed.
     let mut data = DeviceBuffer::from_slice(&[0_i32; LEN])?;
     flag.set(1);
     // SAFETY: the flag is open.
@@ -67,7 +69,7 @@ fn without_the_trackers_wait_the_result_is_wrong_every_time() -> cuda_safe::Resu
         assert!(hazard::added_waits() > added, "the order came from elsewhere");
     }
 
-    // SAFETY: what the host reads and frees is synchronised with; on the device the order is wrong on
+    // SAFETY: the host synchronises before it reads or frees memory. On the device the order is wrong on
     // purpose.
     unsafe { hazard::set_policy_off() }?;
     for _ in 0..ROUNDS {

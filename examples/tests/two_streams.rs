@@ -1,8 +1,8 @@
-//! `two_streams`: right by default, refused with both places under `Policy::Error`, wrong without the
+//! `two_streams`: right by default, refused with both call sites under `Policy::Error`, wrong without the
 //! tracker.
 //!
-//! The programs that cargo built are run; a bundle on another machine says in `EXAMPLES_DIR` where its own
-//! are.
+//! The test runs the programs that cargo built. In a bundle on another machine, `EXAMPLES_DIR` names
+//! their folder.
 
 use std::env;
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Where the program's source holds this text, as errors write it.
+/// Returns the call site of this text in the program's source, as errors write it.
 fn place(wanted: &str) -> String {
     let lines: Vec<_> = SOURCE.lines().enumerate().filter(|(_, line)| line.contains(wanted)).collect();
     let [(line, _)] = lines[..] else { panic!("{wanted} is not in one line: {lines:?}") };

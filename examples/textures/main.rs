@@ -1,4 +1,6 @@
-//! An image that one kernel paints through a surface and another one turns, reading it by a texture.
+//! One kernel paints an image, and another rotates it.
+//!
+//! The first kernel writes through a surface, and the second reads a texture.
 #![expect(unsafe_code, reason = "launches kernels")]
 use anyhow::ensure;
 use cuda_kernels::kernels::{paint_gradient, rotate_image};

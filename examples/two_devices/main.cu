@@ -1,6 +1,7 @@
-// Two devices work, exchange results, and the host gathers them.
+// Two devices exchange results, and the host gathers them.
 //
-// Each has a stream and buffers of its own. On a machine with one device the program says so and ends well.
+// Each has its own stream and buffers. On a machine with one device the program prints that and ends with
+// success.
 #include "../check.cuh"
 #include "fill.cuh"
 #include "vector.cuh"

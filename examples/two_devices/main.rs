@@ -1,6 +1,7 @@
-//! Two devices work, exchange results, and the host gathers them.
+//! Two devices exchange results, and the host gathers them.
 //!
-//! Each has a stream and buffers of its own. On a machine with one device the program says so and ends well.
+//! Each has its own stream and buffers. On a machine with one device the program prints that and ends
+//! with success.
 #![expect(unsafe_code, reason = "launches kernels")]
 use anyhow::ensure;
 use cuda_kernels::kernels::fill_f32;
@@ -8,7 +9,7 @@ use cuda_kernels::kernels::vector_add;
 use cuda_safe::launch;
 use cuda_safe::{Device, DeviceBuffer, Stream, memcpy};
 
-/// What each device has.
+/// The stream and buffers of a device.
 struct Work {
     stream: Stream,
     own: DeviceBuffer<f32>,
@@ -32,7 +33,7 @@ fn main() -> anyhow::Result<()> {
         let mut own = DeviceBuffer::<f32>::alloc(len)?;
         let other = DeviceBuffer::<f32>::alloc(len)?;
         let sum = DeviceBuffer::<f32>::alloc(len)?;
-        // SAFETY: the buffer holds the `n` floats that the kernel is told of.
+        // SAFETY: the buffer holds the `n` floats of the kernel's count.
         unsafe { launch!(fill_f32<<<blocks, threads, 0, &stream>>>(&mut own, value, n)) }?;
         work.push(Work { stream, own, other, sum });
     }
@@ -42,7 +43,7 @@ fn main() -> anyhow::Result<()> {
     memcpy(&mut one.other, &zero.own)?;
     for Work { stream, own, other, sum } in [&mut *zero, &mut *one] {
         stream.device().set_current()?;
-        // SAFETY: all three buffers hold the `n` floats that the kernel is told of.
+        // SAFETY: all three buffers hold the `n` floats of the kernel's count.
         unsafe { launch!(vector_add<<<blocks, threads, 0, stream>>>(&*own, &*other, &mut *sum, n)) }?;
     }
 

@@ -1,8 +1,9 @@
 // Two streams share one buffer, in the right order.
 //
-// The first doubles it and copies it back, the second adds one and copies it back. In C++ the second must be
-// told to wait for the first; without the event the two race, and no one says so. `two_streams race` leaves
-// the event out. (The Rust port needs no event: the crate sees the conflict and orders the two.)
+// The first doubles it and copies it back, and the second adds one and copies it back. In C++ the program
+// must make the second stream wait for the first. Without the event the two race, and no error reports
+// that. `two_streams race` leaves the event out. (The Rust port needs no event: the crate sees the
+// conflict and orders the two.)
 #include "../check.cuh"
 #include "vector.cuh"
 

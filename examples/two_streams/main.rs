@@ -1,10 +1,11 @@
 //! Two streams share one buffer, in the right order.
 //!
-//! The first doubles it and copies it back, the second adds one and copies it back. In C++ the second must be
-//! told to wait for the first. Here no event is needed: the crate sees that the two conflict and orders them.
-//! `two_streams report` refuses instead, and says which two lines conflict; `two_streams race` switches the
-//! tracking off and is as wrong as the C++ program without its event.
-#![expect(unsafe_code, reason = "launches kernels; switches the tracking off where it is asked to")]
+//! The first doubles it and copies it back, and the second adds one and copies it back. In C++ the
+//! program must make the second stream wait for the first. Here no event is needed: the crate sees the
+//! conflict and orders the two. `two_streams report` refuses the second instead, with an error that names
+//! both lines. `two_streams race` switches the tracker off and is as wrong as the C++ program without its
+//! event.
+#![expect(unsafe_code, reason = "launches kernels; switches the tracker off if the arguments request that")]
 use std::env;
 use std::process::ExitCode;
 
@@ -16,8 +17,8 @@ use cuda_safe::{Device, DeviceBuffer, PinnedBuffer, Stream, memcpy, memcpy_async
 fn main() -> anyhow::Result<ExitCode> {
     match env::args().nth(1).as_deref() {
         Some("report") => hazard::set_policy(Policy::Error)?,
-        // SAFETY: broken on purpose, for device memory alone: kernels see integers too early. What the host
-        // reads and frees is complete, for it synchronises with both streams before.
+        // SAFETY: broken on purpose, for device memory alone: kernels see integers too early. Data that
+        // the host reads or frees is complete, because the host synchronises with both streams before.
         Some("race") => unsafe { hazard::set_policy_off() }?,
         _ => {}
     }
@@ -33,7 +34,7 @@ fn main() -> anyhow::Result<ExitCode> {
 
     memcpy(&mut d_data, &input)?;
     Device::current()?.synchronize()?;
-    // SAFETY: the buffer holds the `n` integers that both kernels are told of.
+    // SAFETY: the buffer holds the `n` integers of both kernels' counts.
     unsafe { launch!(double_values<<<n / threads, threads, 0, &first>>>(&mut d_data, n)) }?;
     memcpy_async(&mut h_doubled, &d_data, &first)?;
     // SAFETY: as above.

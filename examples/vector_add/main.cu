@@ -1,7 +1,7 @@
-// Two vectors are added, by way of a staging buffer.
+// Adds two vectors, with a staging buffer.
 //
-// The sum comes back through a second device buffer, so that the program uses all of: upload, kernel, copy on
-// the device, download.
+// The sum comes back through a second device buffer, so the program uses an upload, a kernel, a copy on
+// the device, and a download.
 #include "../check.cuh"
 #include "vector.cuh"
 

@@ -1,7 +1,7 @@
-//! Two vectors are added, by way of a staging buffer.
+//! Adds two vectors, with a staging buffer.
 //!
-//! The sum comes back through a second device buffer, so that the program uses all of: upload, kernel, copy
-//! on the device, download.
+//! The sum comes back through a second device buffer, so the program uses an upload, a kernel, a copy on
+//! the device, and a download.
 #![expect(unsafe_code, reason = "launches a kernel")]
 use anyhow::ensure;
 use cuda_kernels::kernels::vector_add;
@@ -22,7 +22,7 @@ fn main() -> anyhow::Result<()> {
     memcpy(&mut d_a, &a)?;
     memcpy(&mut d_b, &b)?;
 
-    // SAFETY: all three buffers hold the `n` elements that the kernel is told of.
+    // SAFETY: all three buffers hold the `n` elements of the kernel's count.
     unsafe {
         launch!(vector_add<<<n / threads, threads, 0, &Stream::legacy()?>>>(&d_a, &d_b, &mut d_sum, n))
     }?;

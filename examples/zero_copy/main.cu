@@ -1,6 +1,6 @@
 // A kernel reads and writes host memory directly.
 //
-// The memory is pinned and mapped into the device's address space: nothing is copied.
+// The memory is pinned and mapped into the device's address space, so nothing is copied.
 #include "../check.cuh"
 #include "vector.cuh"
 

@@ -1,15 +1,15 @@
-//! Architectures: for what nvcc makes machine code and PTX.
+//! Architectures for which nvcc generates machine code and PTX.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::Error;
 
-/// One architecture that code is made for, written as nvcc does: `sm_90` or `compute_75`.
+/// One target architecture, written as nvcc writes it: `sm_90` or `compute_75`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Arch {
-    /// Machine code for one generation (`sm_90`); a letter at the end asks for features of that generation
-    /// alone.
+    /// Machine code for one generation (`sm_90`). A letter at the end selects features of that generation
+    /// only.
     Machine(String),
     /// PTX for this generation and all newer ones (`compute_75`).
     Ptx(String),
@@ -46,17 +46,17 @@ impl fmt::Display for Arch {
     }
 }
 
-/// The architectures made where nobody asks for others.
+/// Returns the default architectures.
 pub(crate) fn default_archs() -> Vec<Arch> {
     vec![Arch::Machine("90".to_owned()), Arch::Ptx("75".to_owned())]
 }
 
-/// Reads a list such as `sm_80,sm_90,compute_80`.
+/// Parses a list such as `sm_80,sm_90,compute_80`.
 pub(crate) fn parse_list(text: &str) -> Result<Vec<Arch>, Error> {
     text.split([',', ';', ' ']).filter(|item| !item.trim().is_empty()).map(str::parse).collect()
 }
 
-/// Adds PTX of the oldest generation asked for, where the list has machine code only.
+/// Adds PTX of the oldest generation in the list if the list has machine code only.
 pub(crate) fn with_ptx(mut archs: Vec<Arch>) -> Vec<Arch> {
     if archs.is_empty() {
         return default_archs();
@@ -73,7 +73,7 @@ pub(crate) fn with_ptx(mut archs: Vec<Arch>) -> Vec<Arch> {
     archs
 }
 
-/// The flags that make nvcc produce these architectures.
+/// Returns the nvcc flags for these architectures.
 pub(crate) fn flags(archs: &[Arch]) -> Vec<String> {
     archs
         .iter()

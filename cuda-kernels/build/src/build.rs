@@ -14,16 +14,16 @@ use crate::symbol::Symbol;
 use crate::unit::Units;
 use crate::{Arch, Error, arch, depfile, generate, header, nvcc, toolkit, unit};
 
-/// The variable that says, for one build, what code is made.
+/// The variable that overrides the architectures of one build.
 const ARCHS: &str = "CUDA_KERNELS_ARCHS";
 
-/// Variables under which crates document and type-check without a toolkit, as `cuda-sys` does: nothing is
-/// compiled then.
+/// The variables under which crates are documented and type-checked without a toolkit, as `cuda-sys` is.
+/// Nothing is compiled then.
 const DOCUMENTATION_ONLY: [&str; 2] = ["DOCS_RS", "CUDA_SYS_SNAPSHOT"];
 
-/// Collects sources, headers and settings, then compiles: see the crate's page for a whole example.
+/// Collects sources, headers and settings, then compiles. See the crate's page for a whole example.
 ///
-/// Relative paths are relative to the package's folder, in which build scripts run.
+/// Relative paths start at the package's folder, in which build scripts run.
 #[derive(Clone, Debug, Default)]
 #[must_use = "nothing is compiled before `compile`"]
 pub struct Build {
@@ -36,7 +36,7 @@ pub struct Build {
 }
 
 impl Build {
-    /// Starts with nothing to compile.
+    /// Returns a builder with no sources and no headers.
     pub fn new() -> Self {
         Self::default()
     }
@@ -53,9 +53,10 @@ impl Build {
         self
     }
 
-    /// Adds a header whose kernels, types and constants Rust shall see.
+    /// Adds a header whose kernels, types and constants are generated for Rust.
     ///
-    /// What it includes is read too, but only the types that its kernels need are taken from there.
+    /// The headers that it includes are read too, but only the types that its kernels need are generated
+    /// from them.
     pub fn header(mut self, path: impl AsRef<Path>) -> Self {
         self.headers.push(path.as_ref().to_owned());
         self
@@ -67,38 +68,38 @@ impl Build {
         self
     }
 
-    /// Adds a folder in which `#include` looks.
+    /// Adds a folder that `#include` searches.
     pub fn include(mut self, folder: impl AsRef<Path>) -> Self {
         self.includes.push(folder.as_ref().to_owned());
         self
     }
 
-    /// Defines a macro, for the sources and for the headers.
+    /// Defines a macro for the sources and the headers.
     pub fn define<'a>(mut self, name: &str, value: impl Into<Option<&'a str>>) -> Self {
         self.defines.push((name.to_owned(), value.into().map(str::to_owned)));
         self
     }
 
-    /// Passes a flag to nvcc as it is, such as `--use_fast_math` or `-lineinfo`.
+    /// Passes a flag to nvcc unchanged, such as `--use_fast_math` or `-lineinfo`.
     pub fn flag(mut self, flag: &str) -> Self {
         self.flags.push(flag.to_owned());
         self
     }
 
-    /// Says what code is made: `sm_NN` is machine code, `compute_NN` PTX. Called again, it adds.
+    /// Adds architectures to compile for: `sm_NN` is machine code, `compute_NN` is PTX.
     ///
-    /// PTX of the oldest generation is added where the list has none. Without a list: `sm_90` and
+    /// If the list has no PTX, PTX of its oldest generation is added. The default list is `sm_90` and
     /// `compute_75`.
     pub fn archs<S: AsRef<str>>(mut self, archs: impl IntoIterator<Item = S>) -> Self {
         self.archs.extend(archs.into_iter().map(|arch| arch.as_ref().to_owned()));
         self
     }
 
-    /// Compiles the sources into the crate as the static library `name`, and generates `name.rs` with the
-    /// handles, for [`include_kernels!`] to include.
+    /// Compiles the sources into the static library `name`, links it into the crate, and generates
+    /// `name.rs` with the handles, which [`include_kernels!`] includes.
     ///
-    /// Call it from the build script's only thread: it sets `NVCC` in the environment. A failure is reported
-    /// to cargo and ends the build script.
+    /// Call it from the build script's only thread, because it sets `NVCC` in the environment. On failure
+    /// it reports the error to cargo and ends the build script.
     ///
     /// [`include_kernels!`]: https://docs.rs/cuda-safe
     pub fn compile(self, name: &str) {
@@ -110,11 +111,13 @@ impl Build {
         }
     }
 
-    /// Does what [`compile`](Self::compile) does and returns the failure instead of ending the build script.
+    /// Does the same as [`compile`](Self::compile), but returns the error instead of ending the build
+    /// script.
     ///
     /// # Errors
-    /// No toolkit, a file that is not there, what nvcc or the C++ compiler refuse, a header that is not plain
-    /// C++.
+    /// - There is no toolkit, or a file is missing.
+    /// - nvcc or the C++ compiler fails.
+    /// - A header is not plain C++.
     pub fn try_compile(&self, name: &str) -> Result<(), Error> {
         let env = Env::from_process();
         let done = self.compile_in(&env, name);
@@ -163,14 +166,15 @@ impl Build {
         Ok(())
     }
 
-    /// What the headers declare.
+    /// Returns the declarations of the headers.
     fn bindings(&self, env: &Env, headers: &[PathBuf], includes: &[PathBuf]) -> Result<Bindings, Error> {
         let mut arguments = self.clang_arguments(includes);
         arguments.extend(prepare_libclang(env).map_err(|error| Error::Toolkit(error.to_string()))?);
         header::bind(headers, &arguments)
     }
 
-    /// Which source file each variable of the headers is of; nobody is asked where there are none.
+    /// Returns the source file of each variable of the headers. Reads no source if there are no
+    /// variables.
     fn units(&self, contents: &Contents, settings: &Settings<'_>) -> Result<Units, Error> {
         if contents.symbols.is_empty() {
             return Ok(Units::new());
@@ -178,7 +182,8 @@ impl Build {
         unit::units(&contents.symbols, &nvcc::includes(&self.files, settings)?)
     }
 
-    /// What is compiled: a file with variables together with the functions that hand out their addresses.
+    /// Returns the files to compile. A source file with variables is compiled with functions that return
+    /// the addresses of the variables.
     fn sources(
         &self,
         contents: &Contents,
@@ -198,7 +203,8 @@ impl Build {
         self.files.iter().map(source).collect()
     }
 
-    /// The architectures: the environment's, else the build script's, else the default; with PTX among them.
+    /// Returns the architectures: those of the environment, else of the build script, else the default.
+    /// PTX is always among them.
     fn wanted_archs(&self, from_environment: Option<String>) -> Result<Vec<Arch>, Error> {
         let asked = match from_environment.filter(|text| !text.trim().is_empty()) {
             Some(text) => arch::parse_list(&text)?,
@@ -221,7 +227,7 @@ impl Build {
     }
 }
 
-/// What tells this library from all others of a program, as a part of C names.
+/// Returns a part of C names that is unique to this library in the program.
 fn library(env: &Env, name: &str) -> String {
     let part =
         |variable| env.get(variable).map(|text| text.to_string_lossy().into_owned()).unwrap_or_default();
@@ -229,7 +235,8 @@ fn library(env: &Env, name: &str) -> String {
     whole.chars().map(|sign| if sign.is_ascii_alphanumeric() { sign } else { '_' }).collect()
 }
 
-/// Headers of the system change with the system, and cargo would ask for the time of hundreds of them.
+/// Returns whether the file is a header of the system. These change only with the system, and cargo would
+/// query the times of hundreds of them.
 fn is_system(file: &Path) -> bool {
     let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
     file.starts_with("/usr/include") || file.starts_with("/usr/lib")

@@ -1,8 +1,8 @@
 //! The `__device__`, `__constant__` and `__managed__` variables that the headers declare.
 //!
-//! bindgen reports neither which of CUDA's words a variable has nor, where it has a number to start with,
-//! that it is a variable at all. So libclang is asked directly: while the headers are read, each of the words
-//! stands for an annotation, which shows in the syntax tree.
+//! bindgen does not report which of CUDA's keywords a variable has, and it reports a variable with a
+//! numeric initial value as a constant. So this module queries libclang directly: while it reads the
+//! headers, each keyword is defined as an annotation, which appears in the syntax tree.
 #![expect(unsafe_code, reason = "walks the syntax tree of libclang, a C library")]
 
 use std::ffi::{CStr, CString, c_char, c_uint, c_void};
@@ -17,15 +17,15 @@ use clang_sys::{
 
 use crate::Error;
 
-/// What the annotations of CUDA's words start with.
+/// The prefix of the annotations for CUDA's keywords.
 const MARK: &str = "cuda-kernels-build:";
 
-/// Where a variable lives.
+/// The memory of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Space {
-    /// `__device__`: on each device, written by kernels and by the host.
+    /// `__device__`: one on each device, written by kernels and the host.
     Device,
-    /// `__constant__`: on each device, written by the host only.
+    /// `__constant__`: one on each device, written by the host only.
     Constant,
     /// `__managed__`: one for the host and all devices.
     Managed,
@@ -34,18 +34,18 @@ pub(crate) enum Space {
 /// One variable of a header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Declared {
-    /// The name in Rust: namespaces in front.
+    /// The name in Rust, with namespaces in front.
     pub(crate) name: String,
-    /// The name in C++, from the global namespace on.
+    /// The qualified name in C++, from the global namespace.
     pub(crate) path: String,
-    /// What bindgen knows it by, where it has no value to start with.
+    /// The name by which bindgen identifies it if it has no initial value.
     pub(crate) mangled: String,
     pub(crate) space: Space,
     /// The header.
     pub(crate) file: PathBuf,
 }
 
-/// What CUDA's words for variables are defined as while the headers are read.
+/// Returns the definitions of CUDA's keywords for variables that apply while the headers are read.
 pub(crate) fn words() -> String {
     let word = |name: &str, space: &str| {
         format!("#undef {name}\n#define {name} __attribute__((annotate(\"{MARK}{space}\")))\n")
@@ -53,8 +53,8 @@ pub(crate) fn words() -> String {
     word("__device__", "device") + &word("__constant__", "constant") + &word("__managed__", "managed")
 }
 
-/// The variables that these headers declare and the host may set; `text` includes the headers, `arguments`
-/// are clang's.
+/// Returns the variables that these headers declare and the host may set. `text` includes the headers,
+/// and `arguments` are clang's.
 pub(crate) fn find(text: &str, headers: &[PathBuf], arguments: &[String]) -> Result<Vec<Declared>, Error> {
     let unreadable =
         |what: &str| Error::Header(format!("the variables of the kernel headers cannot be read: {what}"));
@@ -63,9 +63,9 @@ pub(crate) fn find(text: &str, headers: &[PathBuf], arguments: &[String]) -> Res
     }
     let unit = Unit::parse(text, arguments).ok_or_else(|| unreadable("libclang gave no syntax tree"))?;
     let mut search = Search { headers, found: Vec::new(), refused: None };
-    // SAFETY: the unit lives.
+    // SAFETY: the unit is live.
     let root = unsafe { clang_sys::clang_getTranslationUnitCursor(unit.unit) };
-    // SAFETY: the unit lives; the visitor gets back the pointer to `search`, which nobody else uses
+    // SAFETY: the unit is live. The visitor gets the pointer to `search`, which nothing else uses
     // meanwhile.
     unsafe { clang_sys::clang_visitChildren(root, visit, (&raw mut search).cast()) };
     match search.refused {
@@ -74,7 +74,7 @@ pub(crate) fn find(text: &str, headers: &[PathBuf], arguments: &[String]) -> Res
     }
 }
 
-/// A parsed text.
+/// A parsed translation unit.
 struct Unit {
     index: *mut c_void,
     unit: clang_sys::CXTranslationUnit,
@@ -96,8 +96,8 @@ impl Unit {
         };
         // SAFETY: the library is loaded; the two numbers are flags.
         let index = unsafe { clang_sys::clang_createIndex(0, 0) };
-        // SAFETY: the index is new, and all pointers are to what lives over the call, with the lengths that
-        // it is told.
+        // SAFETY: the index is new. All pointers are to values that live over the call, with the lengths
+        // that are passed.
         let unit = unsafe {
             clang_sys::clang_parseTranslationUnit(
                 index,
@@ -117,15 +117,15 @@ impl Unit {
 impl Drop for Unit {
     fn drop(&mut self) {
         if !self.unit.is_null() {
-            // SAFETY: made by `parse`, and disposed of only here.
+            // SAFETY: `parse` made it, and it is disposed of only here.
             unsafe { clang_sys::clang_disposeTranslationUnit(self.unit) };
         }
-        // SAFETY: as above, after the unit that it holds.
+        // SAFETY: as above, and the unit that uses the index is disposed of.
         unsafe { clang_sys::clang_disposeIndex(self.index) };
     }
 }
 
-/// What is looked for, and what was found.
+/// The headers to search, and the variables found.
 struct Search<'a> {
     headers: &'a [PathBuf],
     found: Vec<Declared>,
@@ -133,7 +133,7 @@ struct Search<'a> {
 }
 
 extern "C" fn visit(cursor: CXCursor, _parent: CXCursor, data: CXClientData) -> CXChildVisitResult {
-    // SAFETY: `find` passed a pointer to its own search, which lives over the visit.
+    // SAFETY: `find` passes a pointer to its own search, which lives over the visit.
     let search = unsafe { &mut *data.cast::<Search<'_>>() };
     match Part::of(cursor) {
         Part::Namespace | Part::Transparent => CXChildVisit_Recurse,
@@ -152,13 +152,13 @@ impl Search<'_> {
         let words = words_of(cursor);
         let Some(space) = space(&words) else { return Ok(()) };
         let Some(file) = file_of(cursor).filter(|file| self.headers.contains(file)) else { return Ok(()) };
-        // SAFETY: the cursor is of a live unit.
+        // SAFETY: the cursor belongs to a live unit.
         let kind = unsafe { clang_sys::clang_getCursorType(cursor) };
         if is_const(kind) {
-            // Nobody can set it: a number that bindgen gives to Rust as one.
+            // Nothing can set it. bindgen generates a constant if it is a number.
             return Ok(());
         }
-        // SAFETY: the cursor is of a live unit.
+        // SAFETY: the cursor belongs to a live unit.
         let name = text(unsafe { clang_sys::clang_getCursorSpelling(cursor) });
         let refuse = |why: &str| Error::Prototype(format!("{}: variable `{name}` {why}", file.display()));
         if kind.kind == CXType_IncompleteArray {
@@ -167,7 +167,7 @@ impl Search<'_> {
         let mut path = vec![name.clone()];
         let mut inside = cursor;
         loop {
-            // SAFETY: the cursor is of a live unit.
+            // SAFETY: the cursor belongs to a live unit.
             inside = unsafe { clang_sys::clang_getCursorSemanticParent(inside) };
             match Part::of(inside) {
                 Part::Namespace => {
@@ -184,11 +184,11 @@ impl Search<'_> {
                 Part::Variable | Part::Other => return Ok(()),
             }
         }
-        // SAFETY: the cursor is of a live unit.
+        // SAFETY: the cursor belongs to a live unit.
         let mangled = text(unsafe { clang_sys::clang_Cursor_getMangling(cursor) });
         let found =
             Declared { name: path.join("_"), path: format!("::{}", path.join("::")), mangled, space, file };
-        // Declared twice, it is still one variable.
+        // A variable may be declared twice.
         if !self.found.iter().any(|known| known.path == found.path) {
             self.found.push(found);
         }
@@ -196,23 +196,23 @@ impl Search<'_> {
     }
 }
 
-/// A part of a syntax tree, as far as it matters here.
+/// A part of a syntax tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Namespace,
     /// `extern "C"`, which changes no name.
     Transparent,
     Variable,
-    /// The whole text.
+    /// The translation unit.
     Unit,
     Other,
 }
 
 impl Part {
     fn of(cursor: CXCursor) -> Self {
-        // SAFETY: the caller's cursor is of a live unit.
+        // SAFETY: the caller's cursor belongs to a live unit.
         let kind = unsafe { clang_sys::clang_getCursorKind(cursor) };
-        // SAFETY: a question about a number, whose meaning depends on libclang's version.
+        // SAFETY: the call only examines a number, whose meaning depends on libclang's version.
         let is_unit = unsafe { clang_sys::clang_isTranslationUnit(kind) } != 0;
         if is_unit {
             Self::Unit
@@ -228,7 +228,8 @@ impl Part {
     }
 }
 
-/// Where a variable with these words lives; nowhere on a device without one of them.
+/// Returns the memory of a variable with these keywords. Returns `None` if none of them puts it on a
+/// device.
 fn space(words: &[String]) -> Option<Space> {
     let has = |word: &str| words.iter().any(|found| found == word);
     if has("managed") {
@@ -240,30 +241,30 @@ fn space(words: &[String]) -> Option<Space> {
     }
 }
 
-/// CUDA's words on a declaration.
+/// Returns CUDA's keywords on a declaration.
 fn words_of(cursor: CXCursor) -> Vec<String> {
     extern "C" fn note(child: CXCursor, _parent: CXCursor, data: CXClientData) -> CXChildVisitResult {
-        // SAFETY: the child is of the unit that is being visited.
+        // SAFETY: the child belongs to the unit that is being visited.
         if unsafe { clang_sys::clang_getCursorKind(child) } == CXCursor_AnnotateAttr {
             // SAFETY: as above.
             let annotation = text(unsafe { clang_sys::clang_getCursorSpelling(child) });
             if let Some(word) = annotation.strip_prefix(MARK) {
-                // SAFETY: `words_of` passed a pointer to its own list, which lives over the visit.
+                // SAFETY: `words_of` passes a pointer to its own list, which lives over the visit.
                 unsafe { &mut *data.cast::<Vec<String>>() }.push(word.to_owned());
             }
         }
         CXChildVisit_Continue
     }
     let mut words = Vec::new();
-    // SAFETY: the cursor is of a live unit; the visitor gets back the pointer to `words`.
+    // SAFETY: the cursor belongs to a live unit. The visitor gets the pointer to `words`.
     unsafe { clang_sys::clang_visitChildren(cursor, note, (&raw mut words).cast()) };
     words
 }
 
-/// Whether nothing of a variable of this type can be set.
+/// Returns whether no part of a variable of this type can be set.
 fn is_const(mut kind: CXType) -> bool {
     loop {
-        // SAFETY: the type is of a live unit.
+        // SAFETY: the type belongs to a live unit.
         if unsafe { clang_sys::clang_isConstQualifiedType(kind) } != 0 {
             return true;
         }
@@ -275,26 +276,26 @@ fn is_const(mut kind: CXType) -> bool {
     }
 }
 
-/// The file that a declaration stands in.
+/// Returns the file of a declaration.
 fn file_of(cursor: CXCursor) -> Option<PathBuf> {
     let mut file: CXFile = ptr::null_mut();
     let mut unused: [c_uint; 3] = [0; 3];
     let [line, column, offset] = &mut unused;
-    // SAFETY: the cursor is of a live unit.
+    // SAFETY: the cursor belongs to a live unit.
     let at = unsafe { clang_sys::clang_getCursorLocation(cursor) };
-    // SAFETY: the location is of the same unit, and the pointers are to live variables.
+    // SAFETY: the location belongs to the same unit, and the pointers are to live variables.
     unsafe { clang_sys::clang_getFileLocation(at, &raw mut file, line, column, offset) };
     if file.is_null() {
         return None;
     }
-    // SAFETY: the file is of the same unit.
+    // SAFETY: the file belongs to the same unit.
     let name = text(unsafe { clang_sys::clang_getFileName(file) });
     Path::new(&name).canonicalize().ok()
 }
 
-/// A string of libclang's as one of ours.
+/// Converts a string of libclang and disposes of it.
 fn text(string: CXString) -> String {
-    // SAFETY: libclang gave the string, which is disposed of only below.
+    // SAFETY: the string is from libclang and is disposed of only below.
     let pointer = unsafe { clang_sys::clang_getCString(string) };
     let text = if pointer.is_null() {
         String::new()
@@ -302,7 +303,7 @@ fn text(string: CXString) -> String {
         // SAFETY: it ends with a zero byte and lives until it is disposed of.
         unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned()
     };
-    // SAFETY: as above; nobody uses the pointer any more.
+    // SAFETY: as above; nothing uses the pointer after this.
     unsafe { clang_sys::clang_disposeString(string) };
     text
 }

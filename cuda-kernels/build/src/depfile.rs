@@ -1,11 +1,11 @@
-//! Reads the dependency files that nvcc writes, in make's syntax.
+//! Parses the dependency files that nvcc writes, in make's syntax.
 
 use std::path::{Path, PathBuf};
 
-/// The files that the one rule of a dependency file names, in their order.
+/// Returns the files that the single rule of a dependency file names, in order.
 pub(crate) fn parse(text: &str) -> Vec<PathBuf> {
     let joined = text.replace("\\\r\n", " ").replace("\\\n", " ");
-    // The target ends at a colon that whitespace follows; a colon in a path has none after it.
+    // The target ends at a colon before whitespace. A colon in a path has no whitespace after it.
     let Some(at) = joined.find(": ") else { return Vec::new() };
     let mut files = Vec::new();
     let mut name = String::new();
@@ -28,7 +28,7 @@ fn take(name: &mut String, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// The files among these that are not the toolkit's: a change of the toolkit shows in its path or version.
+/// Returns the files outside the toolkit. A change of the toolkit appears in its path or version.
 pub(crate) fn outside_of(files: Vec<PathBuf>, toolkit: &Path) -> Vec<PathBuf> {
     let toolkit = toolkit.canonicalize().unwrap_or_else(|_| toolkit.to_owned());
     let inside = |file: &Path| file.canonicalize().is_ok_and(|file| file.starts_with(&toolkit));

@@ -1,27 +1,27 @@
-//! What can go wrong while kernels are compiled, in words for the person who runs the build.
+//! The errors of a build of kernels, worded for the person who runs the build.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// Why kernels could not be compiled or their handles not be generated.
+/// The reason why kernels could not be compiled or handles could not be generated.
 ///
-/// The text is meant for a terminal: it names the file or variable at fault and what to do.
+/// The text is meant for a terminal. It names the file or variable at fault and the remedy.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// No toolkit with a usable nvcc was found; the text lists where it was looked for.
+    /// No toolkit with a usable nvcc was found. The text lists the searched locations.
     Toolkit(String),
-    /// An architecture that is not `sm_NN` or `compute_NN`.
+    /// An architecture is neither `sm_NN` nor `compute_NN`.
     Arch(String),
-    /// A variable that cargo sets for build scripts is missing: this is not a build script.
+    /// A variable that cargo sets for build scripts is missing, so this is not a build script.
     NotABuildScript(&'static str),
     /// A file could not be read or written.
     File(PathBuf, std::io::Error),
-    /// nvcc or the archiver failed; its own output stands above.
+    /// nvcc or the archiver failed. Its own output is above.
     Compile(PathBuf, String),
     /// The headers could not be read as C++, or bindgen refused them.
     Header(String),
-    /// A prototype that no handle can stand for.
+    /// A handle cannot represent this prototype.
     Prototype(String),
 }
 

@@ -1,5 +1,5 @@
-//! The Rust text of a set of kernels: bindgen's types and constants, and a typed handle for each prototype
-//! and variable.
+//! Generates the Rust text of a set of kernels: bindgen's types and constants, and a typed handle for
+//! each prototype and variable.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -16,7 +16,8 @@ use crate::prototype::{self, Prototype};
 use crate::symbol::{self, Symbol, VariableAccesses};
 use crate::unit::{self, Units};
 
-/// Everything goes into a module of its own, because an included file cannot open with inner attributes.
+/// The head of the text. Everything is in a module, because an included file cannot begin with inner
+/// attributes.
 const HEAD: &str = r#"// Generated from CUDA headers by cuda-kernels-build.
 #[allow(
     non_camel_case_types, non_snake_case, non_upper_case_globals, dead_code, missing_docs, unreachable_pub,
@@ -31,7 +32,7 @@ mod generated {
 const TAIL: &str =
     "}\n#[allow(unused_imports, reason = \"a header may declare nothing\")]\npub use generated::*;\n";
 
-/// What the headers declare.
+/// The declarations of the headers.
 #[derive(Debug)]
 pub(crate) struct Contents {
     items: Vec<Item>,
@@ -47,19 +48,19 @@ impl Contents {
     }
 }
 
-/// Which source file each variable and each kernel is of, as far as that matters.
+/// The source file of each variable, and of each kernel in a file with variables.
 #[derive(Debug, Default)]
 pub(crate) struct Placement {
-    /// What tells this library from others.
+    /// The part of C names that is unique to this library.
     library: String,
-    /// The variables of each source file that has some, as positions in the list of symbols.
+    /// The variables of each source file that has any, as indices into the list of symbols.
     units: Vec<Vec<usize>>,
-    /// The source file of each kernel that is in one of these, by the kernel's symbol.
+    /// The source file of each kernel in one of these files, by the kernel's symbol.
     kernels: BTreeMap<String, usize>,
 }
 
 impl Placement {
-    /// As the objects say.
+    /// Returns the placement that the objects show.
     pub(crate) fn new(units: Units, objects: &[Object], library: String) -> Result<Self, Error> {
         let mut placement = Self { library, ..Self::default() };
         for (file, symbols) in units {
@@ -72,7 +73,7 @@ impl Placement {
         Ok(placement)
     }
 
-    /// Where nothing is compiled, and so nothing runs.
+    /// Returns a placement for a build that compiles nothing, so that nothing runs.
     pub(crate) fn unknown(contents: &Contents, library: String) -> Self {
         let all: Vec<usize> = (0..contents.symbols.len()).collect();
         let units = if all.is_empty() { Vec::new() } else { vec![all] };
@@ -80,7 +81,7 @@ impl Placement {
     }
 }
 
-/// Turns what the headers declare into the text that a crate includes.
+/// Generates the text that a crate includes.
 pub(crate) fn generate(contents: &Contents, placement: &Placement) -> Result<String, Error> {
     let layouts = Layouts::of(&contents.items);
     let mut text = String::from(HEAD);
@@ -109,7 +110,7 @@ pub(crate) fn generate(contents: &Contents, placement: &Placement) -> Result<Str
     Ok(text)
 }
 
-/// The variables of one source file: the books that they share, and a handle for each.
+/// Writes the variables of one source file: the access history that they share, and a handle for each.
 fn module(text: &mut String, at: usize, symbols: &[&Symbol], library: &str) {
     const SPACES: [(Space, &str); 3] =
         [(Space::Constant, "Constant"), (Space::Device, "Device"), (Space::Managed, "Managed")];
@@ -126,12 +127,13 @@ fn module(text: &mut String, at: usize, symbols: &[&Symbol], library: &str) {
     let [constants, variables, managed] = sizes.as_slice() else { return };
     let _ = write!(
         text,
-        "static MODULE_{at}: ::cuda_safe::launch::Module = ::cuda_safe::launch::Module::new(\n    {constants},\n    \
-         {variables},\n    {managed},\n);\n{handles}"
+        "static MODULE_{at}: ::cuda_safe::launch::Module = ::cuda_safe::launch::Module::new(\n    \
+         {constants},\n    {variables},\n    {managed},\n);\n{handles}"
     );
 }
 
-/// The handle of one variable, whose bytes are from `start` on in the books of its space.
+/// Writes the handle of one variable, whose bytes begin at `start` in the access history of its memory
+/// space.
 fn variable(text: &mut String, module: usize, symbol: &Symbol, (space, start): (&str, &str), library: &str) {
     let Symbol { declared, element, len, docs } = symbol;
     documented(text, docs);
@@ -155,7 +157,7 @@ fn variable(text: &mut String, module: usize, symbol: &Symbol, (space, start): (
     );
 }
 
-/// What a kernel's handle says about the variables of its file, as Rust; none where the file has no
+/// Returns the uses of variables by a kernel, as Rust text. Returns `None` if the kernel's file has no
 /// variables.
 fn uses(kernel: &Prototype, contents: &Contents, placement: &Placement) -> Result<Option<String>, Error> {
     let said = symbol::uses(&kernel.docs);
@@ -163,7 +165,7 @@ fn uses(kernel: &Prototype, contents: &Contents, placement: &Placement) -> Resul
         Err(Error::Prototype(format!("kernel `{}` says that it uses `{name}`, {why}", kernel.name)))
     };
     let Some(module) = placement.kernels.get(&kernel.symbol) else {
-        // Where nothing was compiled nobody knows better.
+        // Without compilation the file of a name is unknown.
         if let VariableAccesses::Said(list) = &said
             && let Some((name, _)) = list.iter().find(|(name, _)| {
                 !seen_from(&kernel.name, name).any(|name| symbol::is_variable(&name, &contents.symbols))
@@ -199,8 +201,8 @@ fn uses(kernel: &Prototype, contents: &Contents, placement: &Placement) -> Resul
     )))
 }
 
-/// What a name in the comment of a kernel can stand for: in the kernel's namespace, those around it, and the
-/// global one.
+/// Returns the full names that a name in a kernel's comment may mean: in the kernel's namespace, the
+/// enclosing ones, and the global one.
 fn seen_from(kernel: &str, name: &str) -> impl Iterator<Item = String> {
     let inner = kernel.rmatch_indices('_').map(move |(at, _)| format!("{}_{name}", &kernel[..at]));
     inner.chain([name.to_owned()])
@@ -235,7 +237,7 @@ fn structure(text: &mut String, item: &ItemStruct, plain: Plain) {
     }
 }
 
-/// Lets pitched memory be an argument for CUDA's structure for that.
+/// Makes pitched memory an argument for CUDA's structure for pitched memory.
 const PITCHED: &str = "// SAFETY: as the fields are named.
 unsafe impl ::cuda_safe::launch::PitchedParameter for cudaPitchedPtr {
     fn new(ptr: *mut ::core::ffi::c_void, pitch: usize, xsize: usize, ysize: usize) -> Self {
@@ -244,7 +246,7 @@ unsafe impl ::cuda_safe::launch::PitchedParameter for cudaPitchedPtr {
 }
 ";
 
-/// Lets a type of the header be a kernel argument by value.
+/// Makes a type of the header a kernel argument by value.
 fn by_value(text: &mut String, name: &str, concrete: bool) {
     if concrete {
         text.push_str(
@@ -378,7 +380,7 @@ mod tests {
         assert!(matches!(generate("pub fn ("), Err(Error::Header(_))));
     }
 
-    /// A file with two variables and three kernels, and a kernel elsewhere.
+    /// Generates a file with two variables and three kernels, and a kernel in another file.
     fn with_variables(comment: &str) -> Result<String, Error> {
         let text = format!(
             r#"unsafe extern "C" {{ pub static mut filter: [f32; 9usize]; }}
@@ -407,10 +409,12 @@ mod tests {
     fn a_variable_becomes_a_static_with_its_bytes_in_the_books_of_its_file() {
         let text = with_variables(" Nothing to say.").unwrap();
         for expected in [
-            "Module::new(\n    0 + (9usize) * ::core::mem::size_of::<f32>(),\n    0 + (1) * ::core::mem::size_of::<u32>(),\n    0,\n)",
+            "Module::new(\n    0 + (9usize) * ::core::mem::size_of::<f32>(),\n    0 + (1) * \
+             ::core::mem::size_of::<u32>(),\n    0,\n)",
             "pub static filter: ::cuda_safe::memory::Symbol<f32> =",
             "fn cuda_symbol_lib_filter() -> *const ::core::ffi::c_void;",
-            "from_parts(\"filter\", cuda_symbol_lib_filter, &MODULE_0, ::cuda_safe::launch::Space::Constant, 0, 9usize)",
+            "from_parts(\"filter\", cuda_symbol_lib_filter, &MODULE_0, \
+             ::cuda_safe::launch::Space::Constant, 0, 9usize)",
             "pub static count: ::cuda_safe::memory::Symbol<u32> =",
             "::cuda_safe::launch::Space::Device, 0, 1)",
         ] {

@@ -1,4 +1,5 @@
-//! Reads the headers that declare the kernels: bindgen over them, as C++, with CUDA's words defined away.
+//! Reads the headers that declare the kernels: runs bindgen in C++ mode, with CUDA's keywords defined
+//! away.
 
 use std::cell::RefCell;
 use std::fs;
@@ -12,7 +13,7 @@ use crate::Error;
 use crate::declared::{self, Declared};
 use crate::prototype::GLOBAL_STANDS_FOR;
 
-/// What bindgen made of the headers, and every file that it read on the way.
+/// The output of bindgen, and every file that it read.
 #[derive(Debug)]
 pub(crate) struct Bindings {
     pub(crate) text: String,
@@ -20,7 +21,8 @@ pub(crate) struct Bindings {
     pub(crate) files: Vec<PathBuf>,
 }
 
-/// Generates Rust for what these headers declare; `arguments` are clang's, include folders among them.
+/// Generates Rust for the declarations of these headers. `arguments` are clang's, with the include
+/// folders.
 pub(crate) fn bind(headers: &[PathBuf], arguments: &[String]) -> Result<Bindings, Error> {
     let files = Rc::new(RefCell::new(Vec::new()));
     let wrapper = wrapper(headers)?;
@@ -41,11 +43,12 @@ pub(crate) fn bind(headers: &[PathBuf], arguments: &[String]) -> Result<Bindings
         builder = builder.allowlist_file(escape(&header.to_string_lossy()));
     }
     let bindings = builder.generate().map_err(|error| {
-        let headers = headers.iter().map(|header| header.display().to_string()).collect::<Vec<_>>().join(", ");
+        let headers =
+            headers.iter().map(|header| header.display().to_string()).collect::<Vec<_>>().join(", ");
         let said = error.to_string();
         Error::Header(format!(
-            "the kernel headers could not be read as plain C++ ({headers}): {}; what only the device compiler takes belongs \
-             into the .cu file, or between #ifdef __CUDACC__ and #endif",
+            "the kernel headers could not be read as plain C++ ({headers}): {}; what only the device \
+             compiler takes belongs into the .cu file, or between #ifdef __CUDACC__ and #endif",
             said.trim_end()
         ))
     })?;
@@ -56,7 +59,7 @@ pub(crate) fn bind(headers: &[PathBuf], arguments: &[String]) -> Result<Bindings
     Ok(Bindings { text, variables, files })
 }
 
-/// Writes the header that stands in for CUDA's where there is no toolkit, and returns its folder.
+/// Writes the header that replaces CUDA's if there is no toolkit, and returns its folder.
 pub(crate) fn stand_in(out: &Path) -> Result<PathBuf, Error> {
     let folder = out.join("stand-in");
     let file = folder.join("cuda_runtime.h");
@@ -66,8 +69,8 @@ pub(crate) fn stand_in(out: &Path) -> Result<PathBuf, Error> {
     Ok(folder)
 }
 
-/// A file that includes the headers after CUDA's own and gives CUDA's words meanings that bindgen and
-/// libclang report.
+/// Returns a file that includes the headers after CUDA's own. It defines CUDA's keywords as attributes
+/// that bindgen and libclang report.
 fn wrapper(headers: &[PathBuf]) -> Result<String, Error> {
     let mut text = format!(
         "#include <cuda_runtime.h>\n\
@@ -85,7 +88,7 @@ fn wrapper(headers: &[PathBuf]) -> Result<String, Error> {
     Ok(text)
 }
 
-/// A path as a regular expression that matches only itself.
+/// Returns a regular expression that matches only this path.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
@@ -130,7 +133,7 @@ mod tests {
         assert_eq!(escape("/a-b/c++/x.cuh"), "/a\\-b/c\\+\\+/x\\.cuh");
     }
 
-    /// Reads a header made of this text: needs a toolkit's headers and libclang, as every build does.
+    /// Reads a header with this text. It needs a toolkit's headers and libclang, as every build does.
     fn read(header: &str) -> Result<Bindings, Error> {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("kernels.cuh");
@@ -146,7 +149,7 @@ mod tests {
         Ok(bindings)
     }
 
-    /// What a crate would include for it.
+    /// Returns the text that a crate would include for the header.
     #[test]
     fn code_for_the_device_compiler_is_refused_with_what_to_do_and_passed_over_where_plain_cpp_does_not_see_it()
      {
@@ -193,7 +196,8 @@ mod tests {
             "static bounded: ::cuda_safe::launch::Kernel<(float3, u8, i64, bool, usize, Way)>",
             "static outer_inner_deep: ::cuda_safe::launch::Kernel<(*const real,)>",
             "#[link_name = \"_ZN5outer5inner4deepEPKf\"]",
-            "Kernel<(*mut *mut f32, *const *const i32, *mut :: core :: ffi :: c_void, *mut i32, ::cuda_safe::launch::TextureObject)>",
+            "Kernel<(*mut *mut f32, *const *const i32, *mut :: core :: ffi :: c_void, *mut i32, \
+             ::cuda_safe::launch::TextureObject)>",
             "static same: ::cuda_safe::launch::Kernel<(*mut f32,)>",
             "static same1: ::cuda_safe::launch::Kernel<(*mut f64,)>",
             "static flag: ::cuda_safe::launch::Kernel<(*const u32,)>",

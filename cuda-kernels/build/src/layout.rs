@@ -1,27 +1,27 @@
-//! Which of the generated structs may be elements of buffers: those of plain numbers, and whether they have
-//! padding.
+//! Decides which of the generated structs may be elements of buffers: those of plain numbers. It also
+//! detects padding.
 
 use std::collections::HashMap;
 
 use syn::{Expr, Fields, Item, ItemStruct, Lit, Type};
 
-/// What is known of a type's bytes.
+/// The size and alignment of a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     size: u64,
     align: u64,
-    /// Bytes that belong to no field.
+    /// Whether bytes belong to no field.
     padded: bool,
 }
 
-/// What a struct may be derived as.
+/// The traits that a struct may derive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Plain {
-    /// Numbers throughout, and no byte besides.
+    /// Only numbers, without padding.
     Pod,
-    /// Numbers throughout, with padding between or behind them.
+    /// Only numbers, with padding between or after them.
     Padded,
-    /// Pointers, unions, bit fields, or something unknown: passed by value, never stored in buffers.
+    /// Pointers, unions, bit fields, or unknown types: passed by value, never stored in buffers.
     No,
 }
 
@@ -45,7 +45,7 @@ impl<'a> Layouts<'a> {
         layouts
     }
 
-    /// What the struct of this name may be derived as.
+    /// Returns the traits that the struct of this name may derive.
     pub(crate) fn plain(&self, name: &str) -> Plain {
         match self.structs.get(name).and_then(|item| self.of_struct(item, 0)) {
             Some(layout) if layout.size == 0 => Plain::No,
@@ -119,7 +119,7 @@ impl<'a> Layouts<'a> {
     }
 }
 
-/// The numbers whose size is the same wherever CUDA runs.
+/// Returns the layout of a number type whose size is the same on all platforms of CUDA.
 fn number(name: &str) -> Option<Layout> {
     let size = match name {
         "u8" | "i8" | "c_char" | "c_schar" | "c_uchar" => 1,
@@ -148,7 +148,8 @@ mod tests {
 
     #[test]
     fn structs_of_structs_and_aliases_are_followed() {
-        let text = "pub type real = f64; #[repr(C)] pub struct A { x: real } #[repr(C)] pub struct B { a: [A; 3], n: u64 }";
+        let text = "pub type real = f64; #[repr(C)] pub struct A { x: real } #[repr(C)] pub struct B { a: \
+                    [A; 3], n: u64 }";
         assert_eq!(plain(text, "B"), Plain::Pod);
     }
 

@@ -1,4 +1,4 @@
-//! Runs nvcc, through `cc`: one object a source file, and one archive of them.
+//! Runs nvcc through `cc`: one object for each source file, and one archive of all objects.
 
 use std::env;
 use std::fs;
@@ -10,7 +10,7 @@ use crate::depfile;
 use crate::toolkit::Toolkit;
 use crate::{Arch, Error, arch};
 
-/// What is the same for every file of one library.
+/// The settings that all files of a library share.
 #[derive(Debug)]
 pub(crate) struct Settings<'a> {
     pub(crate) toolkit: &'a Toolkit,
@@ -21,24 +21,24 @@ pub(crate) struct Settings<'a> {
     pub(crate) out: &'a Path,
 }
 
-/// A file to compile, and what it is compiled as: itself, or a file that includes it.
+/// A source file, and the file that is compiled for it: itself, or a file that includes it.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
     pub(crate) file: PathBuf,
     pub(crate) wrapped: Option<PathBuf>,
 }
 
-/// An object, and the files that it was made from.
+/// An object, and the files that it depends on.
 #[derive(Debug)]
 pub(crate) struct Object {
     /// The source file.
     pub(crate) file: PathBuf,
     pub(crate) path: PathBuf,
-    /// What was read for it, the toolkit's own files left out.
+    /// The files that were read for it, without those of the toolkit.
     pub(crate) sources: Vec<PathBuf>,
 }
 
-/// Compiles the files, as many at once as cargo allows, into `lib<name>.a`, and tells cargo to link it.
+/// Compiles the files into `lib<name>.a`, as many at once as cargo allows, and makes cargo link it.
 pub(crate) fn compile(files: &[Source], name: &str, settings: &Settings<'_>) -> Result<Vec<Object>, Error> {
     choose_compiler(&settings.toolkit.nvcc);
     let objects = in_parallel(files, jobs(), |file| compile_one(file, settings))?;
@@ -47,12 +47,12 @@ pub(crate) fn compile(files: &[Source], name: &str, settings: &Settings<'_>) -> 
     for object in &objects {
         archive.object(&object.path);
     }
-    // As C++, because the stubs need the C++ library: cc says so to cargo.
+    // C++ mode, because the stubs need the C++ library: cc passes that to cargo.
     archive.try_compile(name).map_err(|error| failed(Path::new(name), &error))?;
     Ok(objects)
 }
 
-/// The files that each of these includes, the toolkit's own left out; nothing is compiled.
+/// Returns the files that each of these includes, without those of the toolkit. Compiles nothing.
 pub(crate) fn includes(
     files: &[PathBuf],
     settings: &Settings<'_>,
@@ -72,11 +72,11 @@ pub(crate) fn includes(
     })
 }
 
-/// Tells `cc` which nvcc to run; it looks nowhere but at this variable and `PATH`.
+/// Sets the nvcc that `cc` runs. `cc` reads only this variable and `PATH`.
 #[expect(unsafe_code, reason = "changes the process's environment, the only way to name an nvcc to cc")]
 fn choose_compiler(nvcc: &Path) {
-    // SAFETY: called before this library starts its threads; build scripts have one thread, which the
-    // documentation of `Build::compile` asks for.
+    // SAFETY: called before this library starts its threads. The build script has one thread: the
+    // documentation of `Build::compile` requires that.
     unsafe { env::set_var("NVCC", nvcc) };
 }
 
@@ -87,13 +87,13 @@ fn exists(file: &Path) -> Result<(), Error> {
     Err(Error::File(file.to_owned(), std::io::Error::from(std::io::ErrorKind::NotFound)))
 }
 
-/// The compiler for one file, with everything but the file.
+/// Returns the compiler for one file, with all settings but without the file.
 fn configured(file: &Path, settings: &Settings<'_>) -> cc::Build {
     let mut build = cc::Build::new();
     build
         .cuda(true)
         .cudart("none")
-        // Kernels are optimised in debug builds too: -G would make them many times slower.
+        // Kernels are optimised in debug builds too, because -G would make them many times slower.
         .debug(false)
         .opt_level(3)
         .warnings(false)
@@ -115,7 +115,7 @@ fn compile_one(source: &Source, settings: &Settings<'_>) -> Result<Object, Error
     let mut build = configured(compiled, settings);
     let dependencies = settings.out.join(format!("{}.d", file_tag(file)));
     build.flag("-MD").flag("-MF").flag(&dependencies);
-    // One file a build: with several, cc would ask for relocatable device code and a device link.
+    // One file for each build: with several, cc would request relocatable device code and a device link.
     let objects = build
         .try_compile_intermediates()
         .map_err(|error| Error::Compile(file.to_owned(), error.to_string()))?;
@@ -127,7 +127,7 @@ fn compile_one(source: &Source, settings: &Settings<'_>) -> Result<Object, Error
     Ok(Object { file: file.clone(), path, sources })
 }
 
-/// Says what failed, and what to do where a tool is missing.
+/// Names what failed, and the remedy if a tool is missing.
 fn failed(what: &Path, error: &cc::Error) -> Error {
     let text = error.to_string();
     if text.contains("ToolNotFound") {
@@ -137,7 +137,7 @@ fn failed(what: &Path, error: &cc::Error) -> Error {
     Error::Compile(what.to_owned(), text)
 }
 
-/// A file name that is another one for every path.
+/// Returns a file name that is unique to the path.
 pub(crate) fn file_tag(file: &Path) -> String {
     file.to_string_lossy()
         .chars()
@@ -149,7 +149,7 @@ fn jobs() -> usize {
     env::var("NUM_JOBS").ok().and_then(|text| text.parse().ok()).unwrap_or(1).max(1)
 }
 
-/// Does the work for every item on up to `limit` threads; the results come in the order of the items.
+/// Runs `work` for every item on up to `limit` threads. The results are in the order of the items.
 fn in_parallel<T: Sync, R: Send>(
     items: &[T],
     limit: usize,

@@ -1,8 +1,8 @@
-//! Kernel prototypes, read from what bindgen made of the headers.
+//! Kernel prototypes, found in bindgen's output for the headers.
 //!
-//! bindgen knows nothing of `__global__`. The headers are read with that word defined as an attribute that
-//! C++ has and bindgen reports, "does not return": so a function of type `!` in bindgen's text is a kernel,
-//! and every other function is none.
+//! bindgen does not know `__global__`. While it reads the headers, the word is defined as a C++ attribute
+//! that bindgen reports, "does not return". So a function of type `!` in bindgen's text is a kernel, and
+//! no other function is one.
 
 use quote::ToTokens;
 use syn::{
@@ -12,17 +12,17 @@ use syn::{
 
 use crate::Error;
 
-/// What `__global__` is defined as while bindgen reads the headers.
+/// The definition of `__global__` while bindgen reads the headers.
 pub(crate) const GLOBAL_STANDS_FOR: &str = "__attribute__((noreturn))";
 
 /// One `__global__` prototype.
 #[derive(Debug)]
 pub(crate) struct Prototype {
-    /// The name in Rust: the C++ name, with namespaces in front and numbered overloads.
+    /// The name in Rust: the C++ name, with namespaces in front and overloads numbered.
     pub(crate) name: String,
     /// The symbol of the host-side stub.
     pub(crate) symbol: String,
-    /// The parameter types, as Rust spells them.
+    /// The parameter types in Rust.
     pub(crate) parameters: Vec<String>,
     /// The parameter names, for the documentation.
     pub(crate) names: Vec<String>,
@@ -30,7 +30,7 @@ pub(crate) struct Prototype {
     pub(crate) docs: Vec<String>,
 }
 
-/// The kernels that one `extern` block declares.
+/// Returns the kernels that one `extern` block declares.
 pub(crate) fn kernels(block: &ItemForeignMod) -> Result<Vec<Prototype>, Error> {
     let functions = block.items.iter().filter_map(|item| match item {
         ForeignItem::Fn(function) => Some(function),
@@ -64,8 +64,8 @@ fn prototype(function: &ForeignItemFn) -> Result<Prototype, Error> {
     Ok(Prototype { name, symbol, parameters, names, docs: docs(&function.attrs) })
 }
 
-/// The type of a parameter as text. C has the handles of textures and surfaces as numbers, which Rust tells
-/// from others.
+/// Returns the type of a parameter as text. Texture and surface handles are numbers in C, and distinct
+/// types in Rust.
 fn parameter(ty: &Type) -> String {
     let last = match ty {
         Type::Path(path) => path.path.segments.last().map(|segment| segment.ident.to_string()),
@@ -78,7 +78,7 @@ fn parameter(ty: &Type) -> String {
     }
 }
 
-/// The type as text, C's names replaced by the Rust types that they are on every platform that CUDA knows.
+/// Returns the type as text. Replaces C's names by the Rust types that they are on all platforms of CUDA.
 pub(crate) fn spell(ty: &Type) -> String {
     match ty {
         Type::Ptr(pointer) => {
@@ -109,12 +109,12 @@ pub(crate) fn spell(ty: &Type) -> String {
     }
 }
 
-/// The symbol that bindgen gave, without the byte in front that tells LLVM to leave it alone.
+/// Returns the symbol that bindgen chose, without the leading byte that makes LLVM leave it unchanged.
 pub(crate) fn link_name(attributes: &[Attribute]) -> Option<String> {
     text_of(attributes, "link_name").next().map(|name| name.trim_start_matches('\u{1}').to_owned())
 }
 
-/// The lines of a documentation comment.
+/// Returns the lines of a documentation comment.
 pub(crate) fn docs(attributes: &[Attribute]) -> Vec<String> {
     text_of(attributes, "doc").flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>()).collect()
 }

@@ -1,5 +1,5 @@
-// Stands in for cuda_runtime.h where there is no toolkit and documentation is all that is wanted: as much of
-// it as prototypes of kernels need. Layouts are not asked for there, so only the names matter.
+// Replaces cuda_runtime.h for documentation builds without a toolkit. It has what prototypes of kernels
+// need. Such builds do not use layouts, so only the names matter.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

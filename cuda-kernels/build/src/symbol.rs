@@ -1,5 +1,5 @@
-//! The variables of the headers, with the types that bindgen found for them, and what the kernels say about
-//! them.
+//! The variables of the headers, with the types that bindgen found for them, and the uses that the
+//! kernels declare.
 
 use quote::ToTokens;
 use syn::{Attribute, ForeignItem, Item, Type};
@@ -8,38 +8,39 @@ use crate::Error;
 use crate::declared::Declared;
 use crate::prototype;
 
-/// One variable that gets a handle.
+/// One variable with a handle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Symbol {
     pub(crate) declared: Declared,
-    /// The type of an element, as Rust spells it: that of the variable itself, or of the innermost array's.
+    /// The type of an element in Rust: that of the variable itself, or of the innermost array.
     pub(crate) element: String,
-    /// How many elements there are, arrays of arrays counted through: a product of numbers.
+    /// The number of elements, over all dimensions of arrays of arrays, as a product of numbers.
     pub(crate) len: String,
     /// The lines of the documentation comment.
     pub(crate) docs: Vec<String>,
 }
 
 impl Symbol {
-    /// The C function, in the file that defines the variable, which says what the runtime knows it by.
+    /// Returns the name of the C function that returns the variable's host-side address. It is in the
+    /// file that defines the variable.
     ///
-    /// `library` tells the libraries of a program apart.
+    /// `library` makes the name unique in a program with several libraries.
     pub(crate) fn accessor(&self, library: &str) -> String {
         format!("cuda_symbol_{library}_{}", self.declared.name)
     }
 
-    /// Its size in bytes, as Rust says it.
+    /// Returns its size in bytes as a Rust expression.
     pub(crate) fn bytes(&self) -> String {
         format!("({}) * ::core::mem::size_of::<{}>()", self.len, self.element)
     }
 }
 
-/// Finds the types of the variables in what bindgen generated.
+/// Finds the types of the variables in bindgen's output.
 pub(crate) fn symbols(items: &[Item], declared: &[Declared]) -> Result<Vec<Symbol>, Error> {
     declared.iter().map(|one| symbol(items, one)).collect()
 }
 
-/// Whether bindgen made this constant of a variable with a number to start with.
+/// Returns whether bindgen made this constant from a variable with a numeric initial value.
 pub(crate) fn is_variable(name: &str, symbols: &[Symbol]) -> bool {
     symbols.iter().any(|symbol| symbol.declared.name == name)
 }
@@ -66,7 +67,7 @@ fn symbol(items: &[Item], declared: &Declared) -> Result<Symbol, Error> {
     })
 }
 
-/// The type and the attributes of an item, if it stands for the variable.
+/// Returns the type and the attributes of an item if it stands for the variable.
 fn typed<'a>(item: &'a Item, declared: &Declared) -> Option<(&'a Type, &'a [Attribute])> {
     match item {
         Item::ForeignMod(block) => block.items.iter().find_map(|item| match item {
@@ -81,16 +82,16 @@ fn typed<'a>(item: &'a Item, declared: &Declared) -> Option<(&'a Type, &'a [Attr
     }
 }
 
-/// What a kernel does with the variables of its file.
+/// The uses of the variables of its file by a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum VariableAccesses {
-    /// Its comment does not say: whatever it can.
+    /// The comment lists none: the kernel may use all.
     Unsaid,
-    /// What its comment lists: names as in Rust, and whether the kernel writes.
+    /// The list in the comment: names as in Rust, and whether the kernel writes.
     Said(Vec<(String, bool)>),
 }
 
-/// Reads `@reads a, b` and `@writes c` from a kernel's comment; `nothing` is a list without names.
+/// Parses `@reads a, b` and `@writes c` in a kernel's comment; `nothing` is an empty list.
 pub(crate) fn uses(docs: &[String]) -> VariableAccesses {
     let mut said = None;
     for line in docs {
@@ -109,7 +110,7 @@ pub(crate) fn uses(docs: &[String]) -> VariableAccesses {
     said.map_or(VariableAccesses::Unsaid, VariableAccesses::Said)
 }
 
-/// What follows a command of a comment, written with either of Doxygen's signs.
+/// Returns the text after a command of a comment, written with either of Doxygen's prefixes.
 fn command<'a>(line: &'a str, name: &str) -> Option<&'a str> {
     let rest = line.strip_prefix(['@', '\\'])?.strip_prefix(name)?;
     (rest.is_empty() || rest.starts_with([' ', ':'])).then(|| rest.trim_start_matches([' ', ':']))

@@ -7,7 +7,7 @@ use cuda_sys_build::{Env, Search};
 
 use crate::Error;
 
-/// Where nvcc and the runtime's headers are.
+/// The paths of nvcc and the runtime's headers.
 #[derive(Clone, Debug)]
 pub(crate) struct Toolkit {
     pub(crate) root: PathBuf,
@@ -15,9 +15,10 @@ pub(crate) struct Toolkit {
     pub(crate) nvcc: PathBuf,
 }
 
-/// The toolkit that `cuda-sys` reported to this build script, else the one found by the same rules.
+/// Returns the toolkit that `cuda-sys` reported to this build script, else the one found by the same
+/// rules.
 pub(crate) fn find(env: &Env) -> Result<Toolkit, Error> {
-    // Set by `cuda-sys`, but only for crates that depend on it directly.
+    // `cuda-sys` sets these only for crates that depend on it directly.
     if let (Some(root), Some(includes)) = (env.path("DEP_CUDART_ROOT"), env.get("DEP_CUDART_INCLUDE")) {
         let nvcc = env.path("DEP_CUDART_NVCC");
         return with_compiler(root, env::split_paths(includes).collect(), nvcc.as_deref());
@@ -31,8 +32,8 @@ fn with_compiler(root: PathBuf, includes: Vec<PathBuf>, nvcc: Option<&Path>) -> 
         Some(nvcc) if nvcc.is_file() => Ok(Toolkit { root, includes, nvcc: nvcc.to_owned() }),
         _ => Err(Error::Toolkit(format!(
             "the CUDA toolkit at {} has no nvcc, and kernels cannot be compiled without.\n\
-             Install the whole toolkit (headers and libraries alone are not enough), or point CUDA_PATH at one that \
-             has bin/nvcc, or run ci/setup in the workspace of cuda-safe.",
+             Install the whole toolkit (headers and libraries alone are not enough), or point CUDA_PATH at \
+             one that has bin/nvcc, or run ci/setup in the workspace of cuda-safe.",
             root.display()
         ))),
     }

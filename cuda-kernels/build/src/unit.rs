@@ -1,8 +1,8 @@
-//! Which source file a variable and a kernel belong to.
+//! Finds the source file of a variable and of a kernel.
 //!
-//! nvcc makes a variable of each file that includes its declaration, and what stands for it on the host is
-//! local to that file. So exactly one file of a build may include a header with variables; it is compiled
-//! with functions after its end that hand out the addresses.
+//! nvcc makes one variable in each file that includes its declaration, and the variable's host-side
+//! counterpart is local to that file. So exactly one file of a build may include a header with variables.
+//! It is compiled with functions after its end that return the addresses.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,10 +13,10 @@ use object::{Object, ObjectSymbol};
 use crate::Error;
 use crate::symbol::Symbol;
 
-/// The source files with variables, each with the positions of its variables in the list of symbols.
+/// The source files with variables, each with the indices of its variables in the list of symbols.
 pub(crate) type Units = BTreeMap<PathBuf, Vec<usize>>;
 
-/// Finds the one source file of each variable; `reads` says which files each source file includes.
+/// Finds the one source file of each variable. `reads` lists the files that each source file includes.
 pub(crate) fn units(symbols: &[Symbol], reads: &[(PathBuf, Vec<PathBuf>)]) -> Result<Units, Error> {
     let mut units = Units::new();
     for (at, symbol) in symbols.iter().enumerate() {
@@ -31,8 +31,8 @@ pub(crate) fn units(symbols: &[Symbol], reads: &[(PathBuf, Vec<PathBuf>)]) -> Re
             [] => return Err(refuse(symbol, "no source file of this build includes the header")),
             [one, other, ..] => {
                 let why = format!(
-                    "{} and {} both include the header, and nvcc would make a variable of each. Declare it in a header \
-                     that only the file of its kernels includes",
+                    "{} and {} both include the header, and nvcc would make a variable of each. Declare it \
+                     in a header that only the file of its kernels includes",
                     one.display(),
                     other.display()
                 );
@@ -48,7 +48,8 @@ fn refuse(symbol: &Symbol, why: &str) -> Error {
     Error::Prototype(format!("{file}: variable `{name}`: {why}."))
 }
 
-/// Writes what is compiled instead of a source file that has variables: the file, and after it the functions.
+/// Writes the file that replaces a source file with variables in the build: it includes the file and adds
+/// the functions.
 pub(crate) fn wrapper(source: &Path, symbols: &[&Symbol], library: &str, to: &Path) -> Result<(), Error> {
     let source = source.canonicalize().map_err(|error| Error::File(source.to_owned(), error))?;
     let name = source.to_str().ok_or_else(|| {
@@ -65,7 +66,8 @@ pub(crate) fn wrapper(source: &Path, symbols: &[&Symbol], library: &str, to: &Pa
     fs::write(to, text).map_err(|error| Error::File(to.to_owned(), error))
 }
 
-/// The functions that an object defines for others, by their symbols: host-side stubs of kernels among them.
+/// Returns the symbols of the functions that an object exports, with the host-side stubs of kernels among
+/// them.
 pub(crate) fn defined(object: &Path) -> Result<BTreeSet<String>, Error> {
     let bytes = fs::read(object).map_err(|error| Error::File(object.to_owned(), error))?;
     let file = object::File::parse(bytes.as_slice())

@@ -1,5 +1,5 @@
-//! The parameter of the kernels: which bytes go where, by value.
-#![expect(unsafe_code, reason = "launches kernels with what they take by value")]
+//! The parameter of the kernels: the list of copies, by value.
+#![expect(unsafe_code, reason = "launches kernels with parameters that they take by value")]
 
 use std::ffi::c_void;
 use std::mem::offset_of;
@@ -13,14 +13,14 @@ use cuda_safe::{Error, Result};
 use super::{API, LARGE, SMALL};
 use crate::kernels::{self, CopyManyLarge, CopyManyRange, CopyManySmall};
 
-/// Blocks beyond which the kernel's loop does the rest: enough to keep any device busy.
+/// The maximum number of blocks, enough to keep any device busy. The kernel's loop covers the rest.
 const BLOCKS: u32 = 4096;
 
-/// Bytes of a chunk, and the alignment of the destination from which on chunks are counted.
+/// The bytes of a chunk, and the destination alignment at which the chunks of a range start.
 const CHUNK: usize = kernels::COPY_MANY_CHUNK as usize;
 const ALIGN: usize = kernels::COPY_MANY_ALIGN as usize;
 
-/// One copy: two addresses and a number of bytes, none of which is reached through this.
+/// One copy: two addresses and a number of bytes. Nothing is accessed through this type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Range {
     pub(super) to: usize,
@@ -32,13 +32,14 @@ pub(super) struct Range {
 #[derive(Debug)]
 pub(super) struct Table {
     pub(super) ranges: Vec<Range>,
-    /// A [`CopyManySmall`] or a [`CopyManyLarge`]: three words a range, then an end of 32 bits for each.
+    /// A [`CopyManySmall`] or a [`CopyManyLarge`]: three words for each range, then an end of 32 bits for
+    /// each.
     words: Box<[u64]>,
     chunks: u32,
 }
 
 impl Table {
-    /// A table of at most [`LARGE`] ranges.
+    /// Makes a table of at most [`LARGE`] ranges.
     #[track_caller]
     pub(super) fn new(ranges: &[Range]) -> Result<Self> {
         let room = if ranges.len() > SMALL { LARGE } else { SMALL };
@@ -53,7 +54,8 @@ impl Table {
                 return Err(Error::refused(API, detail));
             };
             *place = [range.from, range.to, range.bytes].map(|word| word as u64);
-            // Two ends a word, the first one in the low half: hosts of CUDA are little-endian.
+            // Two ends for each word, the first in the low half: all hosts that CUDA supports are
+            // little-endian.
             if let Some(end) = ends.get_mut(index / 2) {
                 *end |= u64::from(sum) << (32 * (index % 2));
             }
@@ -65,8 +67,9 @@ impl Table {
     /// Launches the kernel, unless there are no ranges. The accesses may have been `prepared`.
     ///
     /// # Safety
-    /// No destination overlaps another one or a source, the stream's device reaches all of them, and the accesses
-    /// are theirs.
+    /// - No destination overlaps another destination or a source.
+    /// - The stream's device can access all of the memory.
+    /// - The accesses are those of the ranges.
     #[track_caller]
     pub(super) unsafe fn launch(
         &self,
@@ -78,15 +81,16 @@ impl Table {
             // SAFETY: the words are a large table; the rest is the caller's duty.
             unsafe { self.launch_as(&kernels::copy_many_large, prepared, accesses, stream) }
         } else {
-            // SAFETY: the same with a small one.
+            // SAFETY: the words are a small table; the rest is the caller's duty.
             unsafe { self.launch_as(&kernels::copy_many_small, prepared, accesses, stream) }
         }
     }
 
-    /// Launches this kernel by a grid with a block for each chunk, up to as many as keep a device busy.
+    /// Launches this kernel on a grid with one block for each chunk, up to as many as keep a device busy.
     ///
     /// # Safety
-    /// The duties of [`launch`](Self::launch), and the words are a `K`.
+    /// - The duties of [`launch`](Self::launch).
+    /// - The words are a `K`.
     #[track_caller]
     unsafe fn launch_as<K: ByValue>(
         &self,
@@ -102,8 +106,9 @@ impl Table {
         let config = LaunchConfig::new(self.chunks.min(BLOCKS), kernels::COPY_MANY_THREADS);
         let mut values: [*mut c_void; 2] = [self.words.as_ptr().cast_mut().cast(), (&raw mut count).cast()];
         match prepared {
-            // SAFETY: a value for each of the kernel's two parameters, which the runtime only reads. The chunks are
-            // counted as the kernel does. The rest is the caller's duty.
+            // SAFETY: there is a value for each of the kernel's two parameters, and the runtime only
+            // reads the values. The chunks are counted as the kernel counts them. The rest is the
+            // caller's duty.
             None => unsafe { kernel.launch_with(config, &stream, accesses, &mut values) },
             // SAFETY: as above.
             Some(prepared) => unsafe {
@@ -113,8 +118,8 @@ impl Table {
     }
 }
 
-/// How many chunks the kernel makes of bytes for this address: those before the destination is aligned go with
-/// the first.
+/// Returns the number of chunks that the kernel makes of `bytes` bytes at this address. The bytes before
+/// the first aligned destination address belong to the first chunk.
 fn count_chunks(to: usize, bytes: usize) -> usize {
     if bytes <= CHUNK {
         return 1;
@@ -123,7 +128,7 @@ fn count_chunks(to: usize, bytes: usize) -> usize {
     bytes.saturating_sub(head).div_ceil(CHUNK)
 }
 
-// The words of a table are where the kernels have them.
+// The words of a table have the kernels' layout only on such targets.
 const _: () = assert!(cfg!(all(target_endian = "little", target_pointer_width = "64")));
 const _: () = assert!(offset_of!(CopyManyRange, from) == 0 && offset_of!(CopyManyRange, to) == 8);
 const _: () = assert!(offset_of!(CopyManyRange, bytes) == 16 && size_of::<CopyManyRange>() == 24);

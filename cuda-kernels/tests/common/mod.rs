@@ -1,5 +1,5 @@
-//! What the tests of this folder share: numbers to compute with, images, and turns at the variables.
-#![allow(dead_code, reason = "each test binary uses a part of it")]
+//! Shared helpers of the tests in this folder: numbers, images, and a lock for the variables.
+#![allow(dead_code, reason = "each test binary uses only a part of it")]
 #![allow(clippy::unwrap_used, reason = "test support")]
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use cuda_safe::Result;
 use cuda_safe::memory::{Array, ArrayBuilder};
 
-/// Numbers that look random and are the same every time, between -1 and 1.
+/// Returns pseudo-random numbers between -1 and 1, the same for each run.
 pub(crate) fn numbers(count: usize, seed: u32) -> Vec<f32> {
     let mut state = seed.wrapping_mul(2_654_435_761).wrapping_add(1);
     let mut next = || {
@@ -17,7 +17,7 @@ pub(crate) fn numbers(count: usize, seed: u32) -> Vec<f32> {
     (0..count).map(|_| next()).collect()
 }
 
-/// Lengths around the edges of blocks of 256 threads.
+/// Lengths near the edges of blocks of 256 threads.
 pub(crate) const LENGTHS: [usize; 7] = [1, 2, 255, 256, 257, 1000, 4096];
 
 /// An array that kernels can paint.
@@ -25,13 +25,13 @@ pub(crate) fn image(width: usize, height: usize) -> Result<Array<f32>> {
     ArrayBuilder::plane(width, height).surface().alloc()
 }
 
-/// What `paint_gradient` makes of one by steps of 1 and 10: `x + 10 y`.
+/// Returns the image that `paint_gradient` paints with steps of 1 and 10: `x + 10 y`.
 pub(crate) fn gradient(width: usize, height: usize) -> Vec<f32> {
     let number = |at: usize| f32::from(u16::try_from(10 * (at / width) + at % width).unwrap());
     (0..width * height).map(number).collect()
 }
 
-/// The variables of source files are one set for the process, so one test at a time has them.
+/// Locks the variables of source files. They exist once in the process, so one test at a time uses them.
 pub(crate) fn variables_alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)

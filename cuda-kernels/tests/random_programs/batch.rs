@@ -9,13 +9,13 @@ use cuda_safe::stream::StreamRef;
 
 use super::program::Part;
 
-/// What a copy writes.
+/// The destination of a copy.
 type Target<'a> = Box<dyn AsyncDestination<Element = u8> + 'a>;
 
-/// What one reads.
+/// The source of a copy.
 type Source<'a> = Box<dyn AsyncSource<Element = u8> + 'a>;
 
-/// Bytes that no copy writes.
+/// Bytes that no copy of the batch writes.
 trait Rest {
     fn part(&self, bytes: Range<usize>) -> Result<Source<'_>>;
 }
@@ -26,17 +26,17 @@ impl<M: MemoryType + SourceOf<u8>> Rest for SliceMut<'_, u8, M> {
     }
 }
 
-/// A buffer, cut where copies write it.
+/// A buffer, split at the ranges that copies write.
 #[derive(Default)]
 pub(crate) struct Cut<'a> {
-    /// With the numbers of their copies.
+    /// The destinations, with the indices of their copies.
     targets: Vec<(usize, Target<'a>)>,
-    /// With the first byte of each, in order.
+    /// The other parts, with the offset of the first byte of each, in order.
     rest: Vec<(usize, Box<dyn Rest + 'a>)>,
 }
 
 impl<'a> Cut<'a> {
-    /// Cuts a buffer of which these copies write these bytes.
+    /// Splits a buffer at the ranges that these copies write.
     pub(crate) fn new<M: MemoryType + SourceOf<u8>>(
         buffer: SliceMut<'a, u8, M>,
         mut written: Vec<(usize, Range<usize>)>,
@@ -54,7 +54,7 @@ impl<'a> Cut<'a> {
         Ok(cut)
     }
 
-    /// Bytes that no copy writes.
+    /// Returns a source in the bytes that no copy writes.
     fn source(&self, bytes: Range<usize>) -> Result<Source<'_>> {
         let next = self.rest.partition_point(|(first, _)| *first <= bytes.start);
         let (first, rest) = &self.rest[next - 1];
@@ -62,7 +62,7 @@ impl<'a> Cut<'a> {
     }
 }
 
-/// Puts one batch of all copies on each of the streams.
+/// Submits one batch of all copies to each of the streams.
 pub(crate) fn enqueue(
     mut buffers: Vec<Cut<'_>>,
     pairs: &[(Part, Part)],

@@ -1,4 +1,4 @@
-//! A program on real streams, beside the sequential machine.
+//! Runs a program on real streams, and compares it with the sequential machine.
 
 use std::sync::{Arc, Mutex};
 
@@ -24,7 +24,7 @@ enum Memory {
     Managed(ManagedBuffer<u8>),
 }
 
-/// Does something with a view of all of a buffer.
+/// Evaluates an expression with a view of a whole buffer.
 macro_rules! view {
     ($memory:expr, $slice:ident => $body:expr) => {
         match $memory {
@@ -68,7 +68,7 @@ macro_rules! view {
     };
 }
 
-/// Does something with a view of a buffer that the host can reach.
+/// Evaluates an expression with a view of a buffer that the host can access.
 macro_rules! host_view {
     (read $memory:expr, $slice:ident => $body:expr) => {
         match $memory {
@@ -133,14 +133,14 @@ impl Line {
     }
 }
 
-/// What a program came to.
+/// The result of a program.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Run {
     pub(crate) operations: u64,
     pub(crate) added_waits: u64,
 }
 
-/// Runs a program; fails where it gives anything else than the sequential machine.
+/// Runs a program. Returns an error if its results differ from those of the sequential machine.
 pub(crate) fn run(ops: &[Op], world: World) -> std::result::Result<Run, String> {
     let mut bench = Bench::new(world).map_err(|error| format!("streams: {error}"))?;
     let mut sequential = Sequential::default();
@@ -198,7 +198,7 @@ impl Bench {
         }
     }
 
-    /// Lends a buffer to something that needs the others or a stream, too.
+    /// Takes a buffer out for a closure that also needs the others or a stream.
     fn with<R>(&mut self, buffer: usize, f: impl FnOnce(&Self, &mut Memory) -> Result<R>) -> Result<R> {
         let mut memory = self.buffers[buffer].take().unwrap();
         let answer = f(self, &mut memory);
@@ -327,7 +327,7 @@ impl Bench {
     }
 
     fn launch_move(&mut self, pairs: &[(Part, Part)], stream: usize) -> Result<()> {
-        // The destinations are other buffers than the sources, and each another one.
+        // The destinations are distinct buffers, and none of them is a source.
         let mut targets: Vec<Memory> =
             pairs.iter().map(|(to, _)| self.buffers[to.buffer].take().unwrap()).collect();
         let moved = self.moved(&mut targets, pairs, stream);
@@ -362,7 +362,7 @@ impl Bench {
         batch::enqueue(cuts, pairs, &streams)
     }
 
-    /// Waits for everything and compares what is left.
+    /// Waits for all work and compares the remaining state.
     fn end(self, sequential: &Sequential) -> std::result::Result<(), String> {
         let failed = |error| format!("at the end: {error}");
         self.devices.iter().try_for_each(|device| device.synchronize()).map_err(failed)?;

@@ -1,8 +1,8 @@
-//! Programs drawn from a seed.
+//! Draws programs from a seed.
 
 use super::program::{BUFFERS, EVENTS, How, LEN, MemoryType, Op, Part, STREAMS, Sequential, World, apart};
 
-/// A generator of numbers, so that a seed means the same program for ever.
+/// A random number generator. A seed means the same program forever.
 pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
@@ -24,19 +24,19 @@ impl Dice {
     }
 }
 
-/// What kind of program.
+/// The kind of program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flavour {
-    /// Anything; the tracker orders what the program did not.
+    /// Any program; the tracker adds the missing order.
     Any,
     /// The program orders everything itself.
     Ordered,
-    /// Asynchronous work on memory of devices only, with nothing freed: harmless without the tracker, though
-    /// wrong.
+    /// Asynchronous work on device memory only, with nothing freed. Without the tracker it gives wrong
+    /// results but does no harm.
     Tame,
 }
 
-/// Operations of a program, without the buffers at its beginning.
+/// The operations of a program, without the first allocations.
 const STEPS: usize = 20;
 
 /// Draws the operations of a program.
@@ -57,7 +57,7 @@ pub(crate) fn draw(seed: u64, flavour: Flavour, world: World) -> Vec<Op> {
         add(op);
     }
     for number in 0..STEPS {
-        // Most of what does not fit has a wrong device.
+        // Most operations that do not fit have a wrong device.
         for _ in 0..20 {
             if add(draw.step(u32::try_from(number).unwrap())) {
                 break;
@@ -104,7 +104,7 @@ impl Draw {
         Op::Alloc { buffer, place, stream, value: self.dice.byte() }
     }
 
-    /// A part of any shape, mostly of a row.
+    /// Draws a part of any shape, most often of a row.
     fn part(&mut self) -> Part {
         let dimensions = [1, 1, 1, 2, 3][self.dice.below(5)];
         self.part_of(dimensions)
@@ -113,7 +113,7 @@ impl Draw {
     fn part_of(&mut self, dimensions: usize) -> Part {
         let buffer = self.dice.below(BUFFERS);
         if dimensions == 1 && self.dice.below(2) == 0 {
-            // Whole buffers and halves meet more often than parts of any kind.
+            // Whole buffers and halves conflict more often than arbitrary parts.
             let (start, len) = [(0, LEN), (0, LEN / 2), (LEN / 2, LEN / 2)][self.dice.below(3)];
             return Part::row(buffer, start, len);
         }
@@ -123,7 +123,7 @@ impl Draw {
         Part { buffer, dimensions, start, extent }
     }
 
-    /// Two parts of one extent.
+    /// Draws two parts of one extent.
     fn pair(&mut self, dimensions: usize) -> (Part, Part) {
         let to = self.part_of(dimensions);
         let full = Part::full(dimensions);
@@ -131,7 +131,7 @@ impl Draw {
         (to, Part { buffer: self.dice.below(BUFFERS), start, ..to })
     }
 
-    /// Two parts of a buffer, one in each half.
+    /// Draws two parts of a buffer, one in each half.
     fn halves(&mut self) -> (Part, Part) {
         let (buffer, len) = (self.dice.below(BUFFERS), 1 + self.dice.below(LEN / 2));
         let mut start = || self.dice.below(LEN / 2 - len + 1);
@@ -139,14 +139,14 @@ impl Draw {
         if self.dice.below(2) == 0 { (low, high) } else { (high, low) }
     }
 
-    /// Two quarters of buffers, or less of them.
+    /// Draws two quarters of buffers, or smaller parts.
     fn quarters(&mut self) -> (Part, Part) {
         let len = [LEN / 4, 1 + self.dice.below(LEN / 4)][self.dice.below(2)];
         let mut quarter = || Part::row(self.dice.below(BUFFERS), self.dice.below(4) * LEN / 4, len);
         (quarter(), quarter())
     }
 
-    /// Copies that are apart, as a batch for a stream, or for several.
+    /// Draws copies without overlap, as a batch for one stream or several.
     fn batch(&mut self) -> Op {
         let mut pairs = Vec::new();
         for _ in 0..=self.dice.below(5) {
@@ -203,7 +203,7 @@ impl Draw {
         }
     }
 
-    /// Work for the device.
+    /// Draws work for the device.
     fn work(&mut self, value: u8) -> Op {
         match self.dice.below(22) {
             0..6 => Op::Set { to: self.part(), value, how: self.how() },

@@ -1,11 +1,11 @@
-//! Random programs: copies, batches of them, sets, kernels, host functions, host accesses, allocations,
-//! drops, events, waits and synchronisations over several streams and devices must give what they give one
-//! after the other, whatever order the streams run in.
+//! Random programs over several streams and devices: copies, batches, sets, kernels, host functions, host
+//! accesses, allocations, drops, events, waits and synchronisations. Each program must have the results
+//! of its sequential execution, in any order of the streams.
 //!
-//! `CUDA_RANDOM_PROGRAMS` says how many programs each of the two tests runs in each schedule of the emulator,
-//! `CUDA_RANDOM_SEED` with which number to begin. A program that fails is made as small as possible and
-//! printed with its seed.
-#![expect(unsafe_code, reason = "switches the tracker off, to see that the test notices")]
+//! `CUDA_RANDOM_PROGRAMS` sets the number of programs that each of the two tests runs in each schedule of
+//! the emulator, and `CUDA_RANDOM_SEED` sets the first seed. The test shrinks a failing program as much
+//! as possible and prints it with its seed.
+#![expect(unsafe_code, reason = "switches the tracker off, to prove that the test detects it")]
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 mod batch;
@@ -30,7 +30,7 @@ use program::{Op, Sequential, World};
 
 const SCHEDULE: &str = "CUDA_EMULATOR_SCHEDULE";
 
-/// Added waits are the process's, so the tests take turns.
+/// Runs one test at a time, because the count of added waits is the process's.
 fn turn() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
@@ -48,26 +48,26 @@ fn on_the_emulator() -> bool {
     std::env::var("CUDA_RUNNER").as_deref() == Ok("emulator")
 }
 
-/// A number from the environment.
+/// Reads a number from the environment.
 fn number(variable: &str) -> Option<u64> {
     Some(std::env::var(variable).ok()?.parse().unwrap())
 }
 
-/// The seeds of so many programs, or as many as were asked for.
+/// Returns the seeds of `usual` programs, or of as many as the environment sets.
 fn seeds(usual: u64) -> std::ops::Range<u64> {
     let first = number("CUDA_RANDOM_SEED").unwrap_or(1);
     first..first + number("CUDA_RANDOM_PROGRAMS").unwrap_or(usual)
 }
 
-/// What a program must not do.
+/// Runs a program and checks it.
 type Check = fn(&[Op], World) -> Result<Run, String>;
 
-/// A program of the tracker's own order: right.
+/// Checks that a program that the tracker orders has the right results.
 fn is_right(ops: &[Op], world: World) -> Result<Run, String> {
     run(ops, world)
 }
 
-/// A program that orders its work: right, and nothing is added.
+/// Checks that a program that orders its own work has the right results without added waits.
 fn costs_nothing(ops: &[Op], world: World) -> Result<Run, String> {
     let run = run(ops, world)?;
     if run.added_waits > 0 {
@@ -78,16 +78,16 @@ fn costs_nothing(ops: &[Op], world: World) -> Result<Run, String> {
     Ok(run)
 }
 
-/// A program with what orders it, if it is to order itself.
+/// Returns the program, with the operations that order it if the flavour requires them.
 fn complete(ops: &[Op], seed: u64, flavour: Flavour, world: World) -> Vec<Op> {
     let mut state = Sequential::default();
-    // What does nothing orders nothing either.
+    // An operation that does nothing orders nothing.
     let fits = |op: &&Op| state.fits(op).then(|| state.run(op)).is_some();
     let ops: Vec<Op> = ops.iter().filter(fits).cloned().collect();
     if flavour == Flavour::Ordered { ordered(&ops, seed, world) } else { ops }
 }
 
-/// Leaves out operations for as long as the program still fails.
+/// Removes operations while the program still fails.
 fn shrink(
     ops: &[Op],
     seed: u64,
@@ -109,7 +109,7 @@ fn shrink(
     (complete(&small, seed, flavour, world), why)
 }
 
-/// Runs programs of a flavour; panics at the first one that fails, with the smallest that does.
+/// Runs programs of a flavour. Panics at the first failure, with the smallest program that still fails.
 fn try_all(usual: u64, flavour: Flavour, check: Check) -> Run {
     let (world, mut all, mut kinds) = (world(), Run::default(), HashSet::new());
     for seed in seeds(usual) {
@@ -147,8 +147,8 @@ fn random_programs_that_order_their_work_cost_no_wait() {
     assert!(all.operations > 0, "{all:?}");
 }
 
-/// The emulator reads its schedule when it starts: another process for each. Freeing does not wait there, as
-/// CUDA only says that it may: drops must.
+/// The emulator reads its schedule when it starts, so each schedule needs a process. There, freeing does
+/// not wait: CUDA only says that it may, so drops must wait.
 #[test]
 fn the_same_in_the_emulator_s_other_schedules() {
     if !on_the_emulator() || std::env::var_os(SCHEDULE).is_some() {
@@ -182,8 +182,8 @@ fn without_the_tracker_programs_go_wrong_and_are_made_small() {
         return;
     }
     let (_turn, world) = (turn(), world());
-    // SAFETY: the programs reach memory of devices only, which they free once everything is over; what they
-    // order wrongly there are bytes of the emulator.
+    // SAFETY: the programs access only device memory, which they free after all work is complete.
+    // Accesses in the wrong order there touch bytes of the emulator.
     unsafe { hazard::set_policy_off() }.unwrap();
     let (mut wrong, mut smallest) = (0, Vec::new());
     for seed in 1..=100 {
@@ -198,7 +198,8 @@ fn without_the_tracker_programs_go_wrong_and_are_made_small() {
     hazard::set_policy(Policy::Order).unwrap();
     println!("{wrong} of 100; a small one: {smallest:#?}");
     assert!(wrong > 50, "{wrong} of 100 programs went wrong");
-    // A buffer, and two pieces of work that conflict; or one that conflicts with its allocation.
+    // An allocation and two operations that conflict, or one operation that conflicts with the
+    // allocation.
     assert!((2..=4).contains(&smallest.len()), "{smallest:?}");
     assert!(run(&smallest, world).is_ok(), "the tracker orders it");
 }

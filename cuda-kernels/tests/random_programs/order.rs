@@ -1,20 +1,20 @@
-//! Programs that order their own work: a model of what is known to come after what, and the events, waits and
-//! synchronisations that are missing.
+//! Programs that order their own work: a happens-before model that inserts the missing events, waits and
+//! synchronisations.
 //!
-//! The model knows only what the runtime promises: a stream's own order, events, synchronisation, and the
-//! legacy stream's rule, but not for what a stream copies from pinned memory, which hardware reads without
-//! regard to that rule. Where the model is not sure, it puts in an event too many, which no tracker need have
-//! asked for; never one too few.
+//! The model uses only the runtime's guarantees: a stream's own order, events, synchronisation, and the
+//! legacy stream's rule. It does not apply that rule to copies of a stream from pinned memory, because
+//! hardware reads this memory without regard to the rule. In doubt, the model inserts an unnecessary
+//! event, which a tracker need not require. It never leaves out a necessary one.
 
 use std::ops::Range;
 
 use super::draw::Dice;
 use super::program::{BUFFERS, EVENTS, How, LEGACY, LEN, MemoryType, NON_BLOCKING, Op, Part, STREAMS, World};
 
-/// A set of pieces of work, by number.
+/// A set of operations, by index.
 type Set = u128;
 
-/// Work that reads or writes bytes of a buffer.
+/// An operation that reads or writes bytes of a buffer.
 #[derive(Clone, Debug)]
 struct Access {
     work: Set,
@@ -23,14 +23,15 @@ struct Access {
     write: bool,
 }
 
-/// What a stream has, and what it is known to come after.
+/// The operations of a stream, and those that happen before its next operation.
 #[derive(Clone, Copy, Debug, Default)]
 struct Line {
     given: Set,
     known: Set,
-    /// What it knew when it was last given work: over when the stream has done it.
+    /// The operations that happen before its last submitted operation. They are complete when the stream
+    /// is.
     worked: Set,
-    /// What it knew when others last took that over by the legacy stream's rule.
+    /// `worked` when other streams last joined it by the legacy stream's rule.
     acted: Set,
 }
 
@@ -38,7 +39,7 @@ struct Line {
 struct Order {
     dice: Dice,
     lines: Vec<Line>,
-    /// What each event stands for, and the stream that it was recorded on.
+    /// The operations before each event, and the stream that recorded it.
     events: Vec<(Set, usize)>,
     done: Set,
     next: u32,
@@ -47,19 +48,19 @@ struct Order {
     out: Vec<Op>,
 }
 
-/// Bytes of a buffer that an operation reads or writes.
+/// The bytes of a buffer that an operation reads or writes.
 struct Touch {
     buffer: usize,
     bytes: Range<usize>,
     write: bool,
-    /// Read during the call, perhaps: the legacy stream's rule does not count.
+    /// The bytes may be read during the call, so the legacy stream's rule does not apply.
     at_call: bool,
 }
 
-/// What an operation puts on a stream.
+/// The accesses that an operation submits to a stream.
 type Touches = Vec<Touch>;
 
-/// Puts into a program what orders it.
+/// Inserts the missing order into a program.
 pub(crate) fn ordered(ops: &[Op], seed: u64, world: World) -> Vec<Op> {
     let mut order = Order {
         dice: Dice(!seed),
@@ -76,7 +77,7 @@ pub(crate) fn ordered(ops: &[Op], seed: u64, world: World) -> Vec<Op> {
 }
 
 impl Order {
-    /// All work that the next operation of a stream comes after.
+    /// Returns all operations that happen before the next operation of a stream.
     fn before(&self, stream: usize) -> Set {
         let mut before = self.done | self.lines[stream].given | self.lines[stream].known;
         let first = stream - stream % STREAMS;
@@ -96,7 +97,8 @@ impl Order {
             _ => None,
         };
         if let Some((buffer, true)) = frees {
-            // A stream of the crate's own frees memory of pools: only what is over is ordered before that.
+            // An internal stream of the crate frees memory of pools. Only complete operations happen
+            // before that.
             while self.places[buffer].is_some_and(MemoryType::is_pool)
                 && let Some(access) =
                     self.accesses[buffer].iter().find(|access| access.work & !self.done != 0)
@@ -137,7 +139,7 @@ impl Order {
         self.emit(op.clone());
     }
 
-    /// A stream with conflicting work that nothing orders before this.
+    /// Returns a stream with conflicting work that does not happen before this access.
     fn unordered(&self, stream: usize, touches: &Touches) -> Option<usize> {
         let by_rule = self.before(stream);
         let by_itself = self.done | self.lines[stream].given | self.lines[stream].known;
@@ -151,7 +153,7 @@ impl Order {
         })
     }
 
-    /// Orders all that `other` has been given before what `stream` is given next.
+    /// Orders all submitted work of `other` before the next operation of `stream`.
     fn mend(&mut self, stream: usize, other: usize) {
         let device = other / STREAMS;
         let event = device * EVENTS + self.dice.below(EVENTS);
@@ -170,7 +172,7 @@ impl Order {
         }
     }
 
-    /// Adds an operation, with what it makes known.
+    /// Adds an operation and updates the model.
     fn emit(&mut self, op: Op) {
         match op {
             Op::Record { event, stream } => {
@@ -180,7 +182,7 @@ impl Order {
                     self.lines[stream].acted = before;
                 }
             }
-            // Its own events tell a stream nothing.
+            // A stream's own events add nothing.
             Op::Wait { stream, event } if self.events[event].1 != stream => {
                 self.lines[stream].known |= self.events[event].0;
             }
@@ -195,12 +197,12 @@ impl Order {
         self.out.push(op);
     }
 
-    /// A stream has done all that it has.
+    /// Marks all operations of a stream as complete.
     fn over(&mut self, stream: usize) {
         self.done |= self.lines[stream].given | self.lines[stream].worked;
     }
 
-    /// What an operation gives to streams.
+    /// Returns the accesses that an operation submits to streams.
     fn work(&self, op: &Op) -> Vec<(usize, Touches)> {
         let touch =
             |part: &Part, write| Touch { buffer: part.buffer, bytes: part.range(), write, at_call: false };
@@ -231,7 +233,7 @@ impl Order {
                     How::Blocking => match device(to).or(device(from)) {
                         Some(device) => legacy(device),
                         None if managed(to) || managed(from) => legacy(0),
-                        // The host copies.
+                        // The host copies these bytes.
                         None => return Vec::new(),
                     },
                 };
@@ -245,7 +247,8 @@ impl Order {
                 let touches = pairs.iter().flat_map(|(to, from)| [touch(to, true), touch(from, false)]);
                 vec![(*stream, touches.collect())]
             }
-            // A program that orders its work gives one stream all of a batch: nothing comes in between.
+            // A program that orders its own work submits all of a batch to one stream, without other work
+            // in between.
             Op::Batch { pairs, streams } => {
                 let at_call = |buffer| pairs.iter().any(|(_, from)| from.buffer == buffer && pinned(from));
                 let touches = pairs.iter().flat_map(|(to, from)| [touch(to, true), touch(from, false)]);

@@ -1,32 +1,32 @@
-//! What a program is: its operations, what they mean one after the other, and how one is drawn from a seed.
+//! The definition of a program: its operations and their sequential meaning.
 //!
-//! An operation that does not fit the state of its program (a copy from memory that is not there, a kernel on
-//! memory of another device) does nothing, for the device and for the interpreter alike. So any part of a
-//! program is a program, and a failing one can be made smaller by leaving operations out.
+//! An operation that does not fit the state of its program (a copy from memory that does not exist, a
+//! kernel on memory of another device) does nothing, both on the device and in the interpreter. So any
+//! subset of a program is a program, and a failing program can be shrunk by removing operations.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Bytes of each buffer: 16 by 6, or 8 by 3 by 4.
+/// The bytes of each buffer: 16 by 6, or 8 by 3 by 4.
 pub(crate) const LEN: usize = 96;
 pub(crate) const BUFFERS: usize = 5;
-/// Streams of a device: a blocking one, a non-blocking one, the legacy one and the thread's.
+/// The streams of a device: a blocking one, a non-blocking one, the legacy one and the thread's.
 pub(crate) const STREAMS: usize = 4;
-/// Events of a device.
+/// The events of a device.
 pub(crate) const EVENTS: usize = 2;
 
-/// The kinds of streams, which are their numbers modulo [`STREAMS`].
+/// The kinds of streams: the index of a stream modulo [`STREAMS`].
 pub(crate) const NON_BLOCKING: usize = 1;
 pub(crate) const LEGACY: usize = 2;
 
-/// What a machine has.
+/// The devices and features of a machine.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct World {
     pub(crate) devices: usize,
     pub(crate) managed: bool,
 }
 
-/// Where a buffer is. Devices by number.
+/// The memory type of a buffer. Devices are indices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MemoryType {
     Device(usize),
@@ -37,7 +37,7 @@ pub(crate) enum MemoryType {
 }
 
 impl MemoryType {
-    /// The device whose memory it is.
+    /// Returns the device that owns the memory.
     pub(crate) fn device(self) -> Option<usize> {
         match self {
             Self::Device(device) | Self::Pool(device) => Some(device),
@@ -50,7 +50,7 @@ impl MemoryType {
     }
 }
 
-/// A part of a buffer, seen as a row, a plane or a volume.
+/// A part of a buffer, as a row, a plane or a volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Part {
     pub(crate) buffer: usize,
@@ -68,17 +68,17 @@ impl Part {
         Self::row(buffer, 0, LEN)
     }
 
-    /// The extent of a whole buffer.
+    /// Returns the extent of a whole buffer.
     pub(crate) fn full(dimensions: usize) -> [usize; 3] {
         [[LEN, 1, 1], [16, 6, 1], [8, 3, 4]][dimensions - 1]
     }
 
-    /// Columns, rows or layers.
+    /// Returns the range of columns, rows or layers.
     pub(crate) fn along(&self, axis: usize) -> Range<usize> {
         self.start[axis]..self.start[axis] + self.extent[axis]
     }
 
-    /// Where its bytes are.
+    /// Returns the offsets of its bytes.
     pub(crate) fn offsets(self) -> impl Iterator<Item = usize> {
         let [width, rows, _] = Self::full(self.dimensions);
         self.along(2).flat_map(move |z| {
@@ -86,8 +86,8 @@ impl Part {
         })
     }
 
-    /// From the first byte to the last. Rows from the first to the last one of a buffer count up to its end:
-    /// so the tracker keeps them.
+    /// Returns the range from the first byte to the last. Whole rows of a buffer extend to its end, as in
+    /// the tracker.
     pub(crate) fn range(&self) -> Range<usize> {
         let first = self.offsets().next().unwrap_or(0);
         let end = self.offsets().last().map_or(first, |last| last + 1);
@@ -97,24 +97,25 @@ impl Part {
     }
 }
 
-/// Blocking, or on a stream.
+/// Whether the operation is blocking or on a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum How {
     Blocking,
     On(usize),
 }
 
-/// What a program can do. Streams and events are of device `number / STREAMS` and `number / EVENTS`.
+/// The operations of programs. A stream belongs to device `index / STREAMS`, and an event to device
+/// `index / EVENTS`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Op {
-    /// Allocates a buffer, after dropping the one that was there, and sets its bytes on a stream.
+    /// Drops the previous buffer, allocates one, and sets its bytes on a stream.
     Alloc {
         buffer: usize,
         place: MemoryType,
         stream: usize,
         value: u8,
     },
-    /// Drops a buffer, or gives a stream the task of freeing it.
+    /// Drops a buffer, or makes a stream free it.
     Free {
         buffer: usize,
         stream: Option<usize>,
@@ -146,7 +147,7 @@ pub(crate) enum Op {
         pairs: Vec<(Part, Part)>,
         stream: usize,
     },
-    /// A batch of copies, put on each of the streams.
+    /// A batch of copies, submitted to each of the streams.
     Batch {
         pairs: Vec<(Part, Part)>,
         streams: Vec<usize>,
@@ -167,12 +168,12 @@ pub(crate) enum Op {
     Download {
         from: Part,
     },
-    /// Copies from what a guard lends of memory of the host.
+    /// Copies from host memory that a guard lends.
     Give {
         to: Part,
         from: Part,
     },
-    /// Copies to what a guard lends of memory of the host.
+    /// Copies to host memory that a guard lends.
     Take {
         to: Part,
         from: Part,
@@ -202,15 +203,15 @@ pub(crate) enum Op {
     SynchronizeDevice(usize),
     QueryStream(usize),
     QueryEvent(usize),
-    /// Drops a stream, with what it has to do, and makes another one.
+    /// Drops a stream with its pending work, and makes another one.
     Renew(usize),
 }
 
 impl Op {
-    /// How many kinds there are.
+    /// The number of kinds of operations.
     pub(crate) const KINDS: usize = 24;
 
-    /// Whether it is there for the order only.
+    /// Returns whether the operation only orders others.
     pub(crate) fn orders(&self) -> bool {
         matches!(
             self,
@@ -222,7 +223,7 @@ impl Op {
     }
 }
 
-/// Whether none of these copies of rows writes what another one reads or writes.
+/// Returns whether no copy writes bytes of rows that another one reads or writes.
 pub(crate) fn apart(pairs: &[(Part, Part)]) -> bool {
     let clash = |to: &Part, other: &Part| {
         let (to_bytes, bytes) = (to.along(0), other.along(0));
@@ -234,12 +235,12 @@ pub(crate) fn apart(pairs: &[(Part, Part)]) -> bool {
     })
 }
 
-/// What upload and host write put into a byte.
+/// Returns the byte that upload and host write put at this offset.
 pub(crate) fn pattern(value: u8, at: usize) -> u8 {
     value.wrapping_add(u8::try_from(at % 256).unwrap())
 }
 
-/// The sequential machine: every operation is over before the next one.
+/// The sequential machine: every operation is complete before the next one.
 #[derive(Debug, Default)]
 pub(crate) struct Sequential {
     pub(crate) places: [Option<MemoryType>; BUFFERS],
@@ -247,8 +248,8 @@ pub(crate) struct Sequential {
     pub(crate) notes: Notes,
 }
 
-/// What the host functions have noted, those of each stream in their order. A stream that is renewed is
-/// another one: nothing orders what it is given after what the former one had.
+/// The notes of the host functions, in order for each stream. A renewed stream counts as another one:
+/// nothing orders its work after that of the former stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Notes {
     renewed: Vec<usize>,
@@ -256,7 +257,7 @@ pub(crate) struct Notes {
 }
 
 impl Notes {
-    /// Which stream has this number now.
+    /// Returns the stream that has this index now.
     pub(crate) fn current(&self, stream: usize) -> (usize, usize) {
         (stream, self.renewed.iter().filter(|renewed| **renewed == stream).count())
     }
@@ -271,7 +272,7 @@ impl Notes {
 }
 
 impl Sequential {
-    /// Whether an operation can be done now.
+    /// Returns whether an operation can be performed now.
     pub(crate) fn fits(&self, op: &Op) -> bool {
         let place = |part: &Part| self.places[part.buffer];
         let host = |part: &Part| place(part).is_some_and(|place| place.device().is_none());
@@ -279,7 +280,7 @@ impl Sequential {
             place(part).is_some_and(|place| place.device().is_none_or(|device| device == stream / STREAMS))
         };
         let on = |part: &Part, stream: usize| near(part, stream) && !host(part);
-        // Memory of a pool is not there for other devices.
+        // Other devices cannot access memory of a pool.
         let home = |to: &Part, from: &Part, how: How| {
             let (Some(target), Some(source)) = (place(to), place(from)) else { return false };
             let pool = [target, source].into_iter().find(|place| place.is_pool());
@@ -346,7 +347,7 @@ impl Sequential {
         }
     }
 
-    /// Does an operation that fits; gives what the host has read.
+    /// Performs an operation that fits. Returns the bytes that the host reads.
     pub(crate) fn run(&mut self, op: &Op) -> Option<Vec<u8>> {
         match op {
             Op::Alloc { buffer, place, value, .. } => {

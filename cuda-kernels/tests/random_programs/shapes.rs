@@ -1,4 +1,4 @@
-//! Copies and sets of rows, planes and volumes of any kind of memory.
+//! Copies and sets of rows, planes and volumes of any memory type.
 
 use cuda_safe::memory::{MemoryType, Slice, SliceMut, SourceOf};
 use cuda_safe::stream::StreamRef;

@@ -1,5 +1,5 @@
-//! Ordering streams: what is done where nothing orders an operation after one that it conflicts with.
-#![expect(unsafe_code, reason = "declares what a port vouches for")]
+//! Added waits: ordering a stream after an operation that it conflicts with and that nothing orders it after.
+#![expect(unsafe_code, reason = "declares what a backend vouches for")]
 
 use crate::clock::{ClockSummary, Epoch, VectorClock};
 use crate::device::Kind;
@@ -10,19 +10,20 @@ use crate::timeline::{SubmitState, Timeline};
 use crate::tracker::Tracker;
 use crate::wait_log::{CallSite, Wait};
 
-/// The way to the streams, for the waits that the tracker add.
+/// The CUDA side of the tracker: records events and makes streams wait for them.
 ///
 /// # Safety
-/// What the functions report has happened: nobody else looks whether the streams wait for each other.
+/// The functions have done what they report: nothing else checks that the streams wait for each other.
 pub unsafe trait EventBackend {
-    /// What a failed call gives.
+    /// The error of a failed call.
     type Error;
 
-    /// Makes `waiter`'s stream wait for all that `other`'s stream has been given so far, or waits for that
-    /// itself. `was_retained` is a number that the port may keep with the waiting stream, 0 at first.
+    /// Makes `waiter`'s stream wait for everything that `other`'s stream has been given so far, or waits for
+    /// that itself. `backend_data` is a number that the backend may store with the waiting stream, 0 at
+    /// first.
     ///
-    /// Where both are the same, it is to wait for what the legacy rule gives its next operation: by an event
-    /// of the legacy stream.
+    /// If both are the same timeline, the backend makes the stream wait for what the legacy rule gives its
+    /// next operation: by an event of the legacy stream.
     ///
     /// Called with `waiter`'s submit state locked and no other lock of the tracker held.
     ///
@@ -32,26 +33,27 @@ pub unsafe trait EventBackend {
         &self,
         waiter: &Timeline,
         other: &Timeline,
-        was_retained: &mut usize,
-    ) -> Result<Route, Self::Error>;
+        backend_data: &mut usize,
+    ) -> Result<WaitMethod, Self::Error>;
 }
 
-/// How a [`EventBackend`] has ordered one stream after another.
+/// The method by which an [`EventBackend`] has ordered one stream after another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Route {
-    /// By an event recorded on the other stream just now.
+pub enum WaitMethod {
+    /// An event recorded on the other stream just now.
     Stream,
-    /// By an event recorded just now on the legacy stream of the other stream's device.
+    /// An event recorded just now on the legacy stream of the other stream's device.
     Legacy,
-    /// By the last event of a stream that is gone.
+    /// The last event of a stream that is gone.
     Event,
-    /// By holding the host until it was complete, the completed sequence numbers raised accordingly.
+    /// The host has waited until it was complete, and the completed sequence numbers are raised accordingly.
     Host,
 }
 
 impl Tracker {
-    /// Orders the stream after every conflict that it is not yet ordered after. `rule` says whether it may be
-    /// so by the legacy rule, which then has something for the operation or not.
+    /// Orders the stream after every conflict that it is not yet ordered after. `rule` is `Some` if the
+    /// legacy rule may order the stream after a conflict; it then tells whether the rule has anything for the
+    /// operation.
     #[cold]
     pub(crate) fn order_all<P: EventBackend>(
         &self,
@@ -62,7 +64,7 @@ impl Tracker {
         backend: &P,
         at: CallSite,
     ) -> Result<(), P::Error> {
-        // One wait covers all of a stream, so only its last operation counts.
+        // One wait covers all of a stream, so only the stream's last operation counts.
         conflicts.sort_unstable_by_key(|conflict| {
             (conflict.epoch.timeline, std::cmp::Reverse(conflict.epoch.sequence))
         });
@@ -74,12 +76,12 @@ impl Tracker {
                 None => OperationView::new(self, timeline, state, false, me).at_call(),
             };
             conflicts.retain(|conflict| !view.is_after(conflict.epoch));
-            // A stream that is itself ordered after another conflict saves the wait for that one: it goes
-            // first.
+            // If a stream is itself ordered after another conflict, a wait for it saves the wait for that
+            // one: it goes first.
             let covered = |one: &Conflict| {
                 let mut others = conflicts.iter().filter(|other| other.epoch.timeline != one.epoch.timeline);
                 others.any(|other| {
-                    self.timeline(other.epoch.timeline).is_some_and(|other| other.is_known_after(one.epoch))
+                    self.timeline(other.epoch.timeline).is_some_and(|other| other.is_ordered_after(one.epoch))
                 })
             };
             let Some(next) = conflicts.iter().find(|one| !covered(one)).or(conflicts.first()) else {
@@ -92,10 +94,11 @@ impl Tracker {
         }
     }
 
-    /// Orders the stream after all that another has been given, because of `conflict`, and notes that.
+    /// Orders the stream after everything that another stream has been given, because of `conflict`, and
+    /// notes the wait.
     ///
-    /// What that is worth is read *before* the call: more may be given to the other stream meanwhile, and the
-    /// wait need not cover it.
+    /// What the wait is worth is read *before* the call: more may be given to the other stream meanwhile, and
+    /// the wait need not cover that.
     #[inline(never)]
     pub(crate) fn order_after<P: EventBackend>(
         &self,
@@ -106,18 +109,18 @@ impl Tracker {
         backend: &P,
         at: CallSite,
     ) -> Result<(), P::Error> {
-        let known = other.summary();
+        let summary = other.summary();
         let epoch = Epoch { timeline: other.id, sequence: other.submitted() };
-        let route = if known == ClockSummary::Many
+        let route = if summary == ClockSummary::Many
             || other.id == timeline.id
             || !gives_no_more(timeline, state, other)
         {
             self.order_after_more(timeline, state, other, backend)?
         } else {
-            let route = backend.order(timeline, other, &mut state.was_retained)?;
-            // By the legacy stream no port goes here, and if one did, that would be worth nothing.
-            if matches!(route, Route::Stream | Route::Event) {
-                self.join_summary(timeline, state, epoch, known);
+            let route = backend.order(timeline, other, &mut state.backend_data)?;
+            // No backend uses the legacy stream here, and if one did, the wait would be worth nothing.
+            if matches!(route, WaitMethod::Stream | WaitMethod::Event) {
+                self.join_summary(timeline, state, epoch, summary);
             }
             route
         };
@@ -127,12 +130,12 @@ impl Tracker {
 
     /// Notes a wait.
     #[inline]
-    fn note(&self, timeline: &Timeline, conflict: Conflict, route: Route, at: CallSite) {
+    fn note(&self, timeline: &Timeline, conflict: Conflict, route: WaitMethod, at: CallSite) {
         let Conflict { epoch, call_site: after } = conflict;
-        timeline.waits().note(&self.waits, &Wait { at, after, epoch, by_host: route == Route::Host });
+        timeline.waits().note(&self.waits, &Wait { at, after, epoch, by_host: route == WaitMethod::Host });
     }
 
-    /// Has the port order the stream after another one of any kind, which may know of anything.
+    /// Has the backend order the stream after another one of any kind, whose clock may hold anything.
     #[cold]
     #[inline(never)]
     fn order_after_more<P: EventBackend>(
@@ -141,59 +144,59 @@ impl Tracker {
         state: &mut SubmitState,
         other: &Timeline,
         backend: &P,
-    ) -> Result<Route, P::Error> {
-        let mut gained = other.known();
+    ) -> Result<WaitMethod, P::Error> {
+        let mut gained = other.published_clock();
         gained.add(Epoch { timeline: other.id, sequence: other.submitted() });
-        // What the legacy rule adds to that, and what the legacy stream would give instead.
+        // What the legacy rule adds to that, and what a wait for the legacy stream would be worth instead.
         let (mut by_rule, mut by_legacy) = (VectorClock::new(), VectorClock::new());
         match other.kind {
             Kind::NonBlocking => {}
-            Kind::Legacy => self.scan(other, &mut by_rule),
+            Kind::Legacy => self.join_before_legacy(other, &mut by_rule),
             Kind::Blocking | Kind::PerThread => {
-                other.device.seen_into(&mut by_rule);
+                other.device.join_legacy_clock_into(&mut by_rule);
                 if other.kind == Kind::PerThread || other.id == timeline.id {
                     let legacy = other.device.legacy().and_then(|id| self.timeline(id));
-                    self.scan(legacy.unwrap_or(other), &mut by_legacy);
+                    self.join_before_legacy(legacy.unwrap_or(other), &mut by_legacy);
                 }
             }
         }
-        let route = backend.order(timeline, other, &mut state.was_retained)?;
+        let route = backend.order(timeline, other, &mut state.backend_data)?;
         match route {
-            Route::Host => gained.clear(),
-            Route::Event => {}
-            Route::Stream => {
+            WaitMethod::Host => gained.clear(),
+            WaitMethod::Event => {}
+            WaitMethod::Stream => {
                 gained.join(&by_rule);
                 if other.kind == Kind::Legacy {
-                    // The record was an action of the legacy stream, whoever asked for it.
-                    other.device.acted_after(Epoch { timeline: other.id, sequence: 0 }, &gained);
+                    // The record was an action of the legacy stream, whichever stream asked for it.
+                    other.device.join_action(Epoch { timeline: other.id, sequence: 0 }, &gained);
                 }
             }
-            Route::Legacy => {
-                other.device.acted_after(Epoch { timeline: other.id, sequence: 0 }, &by_legacy);
+            WaitMethod::Legacy => {
+                other.device.join_action(Epoch { timeline: other.id, sequence: 0 }, &by_legacy);
                 gained = by_legacy;
             }
         }
         if other.id == timeline.id {
-            timeline.made_provable();
+            timeline.mark_sync_covered();
         }
         if state.clock.join_for(&gained, timeline.id) {
-            self.tidy(timeline, state);
+            self.prune_and_share(timeline, state);
         }
         Ok(route)
     }
 }
 
-/// Whether the legacy rule gives nothing to `timeline`'s stream by its waiting for `other`'s, but what it has
-/// already, nor to the legacy stream.
+/// Returns whether `timeline`'s stream, by waiting for `other`'s, gains by the legacy rule nothing that it
+/// does not already have, and the legacy stream gains nothing either.
 fn gives_no_more(timeline: &Timeline, state: &SubmitState, other: &Timeline) -> bool {
     match other.kind {
         Kind::NonBlocking => true,
         Kind::Blocking => {
-            let epoch = other.device.epoch();
+            let actions = other.device.actions();
             // What the legacy stream had done until then is in the clock already.
-            epoch == 0
+            actions == 0
                 || timeline.kind == Kind::Blocking
-                    && epoch == state.legacy_seen
+                    && actions == state.legacy_seen
                     && Arc::ptr_eq(&timeline.device, &other.device)
         }
         Kind::Legacy | Kind::PerThread => false,

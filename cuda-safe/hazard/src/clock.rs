@@ -1,22 +1,22 @@
-//! Stamps, and clocks: what a stream is known to be ordered after.
+//! Epochs, and vector clocks: what a stream is ordered after.
 
 use std::fmt;
-// Nothing waits for what these count, so a test that runs every interleaving need not look at them.
+// No thread waits for what these count, so a loom test need not look at them.
 use std::sync::Arc;
 
-/// A stream's number in the tracker; it outlives the stream's handle.
+/// The number of a timeline in the tracker. It outlives the stream's handle.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TimelineId(pub u32);
 
-/// The number of an operation on its stream, from 1.
+/// The number of an operation on its timeline, from 1.
 pub type SequenceNumber = u64;
 
-/// One operation: the `sequence`-th one of stream `timeline`.
+/// One operation: number `sequence` of `timeline`. FastTrack's `c@t`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Epoch {
-    /// The stream.
+    /// The timeline.
     pub timeline: TimelineId,
-    /// Which of its operations.
+    /// The operation's number on it.
     pub sequence: SequenceNumber,
 }
 
@@ -32,22 +32,22 @@ impl fmt::Debug for Epoch {
     }
 }
 
-/// How many streams a clock knows of without asking for memory. Most programs use no more.
+/// A vector clock holds this many timelines without an allocation. Most programs use no more.
 const FEW: usize = 3;
 
-/// No stream and no operation: what a place in a clock says that nothing is in.
+/// No timeline and no operation: an unused entry of a vector clock.
 const NONE: Epoch = Epoch { timeline: TimelineId(u32::MAX), sequence: 0 };
 
-/// For each stream that something is ordered after, the last sequence number of it.
+/// A vector clock: for each timeline that something is ordered after, the last sequence number.
 ///
-/// Sorted by timeline. Entries that have completed may be left out: completion is known to everybody. A copy of
-/// one that knows of few streams is a few words, and those of others have their memory in common until one of
-/// them changes.
+/// Sorted by timeline. Entries that have completed may be left out: completed operations happen before
+/// everything. A clock of few timelines is copied as a few words. Copies of a longer one share its memory
+/// until one of them changes.
 #[derive(Debug, PartialEq, Eq)]
 pub struct VectorClock {
-    /// The entries, and then `NONE`s.
+    /// The entries, followed by `NONE`s.
     few: [Epoch; FEW],
-    /// All entries, where they are more; `few` has none then.
+    /// All entries, if there are more; `few` is then empty.
     many: Option<Arc<Vec<Epoch>>>,
 }
 
@@ -73,7 +73,7 @@ impl Default for VectorClock {
 }
 
 impl VectorClock {
-    /// A clock that knows of nothing.
+    /// Returns a clock without entries.
     #[inline]
     pub const fn new() -> Self {
         Self { few: [NONE; FEW], many: None }
@@ -85,7 +85,7 @@ impl VectorClock {
         self.many.clone_from(&other.many);
     }
 
-    /// The same in short.
+    /// Returns the clock's summary.
     #[inline]
     pub(crate) fn summary(&self) -> ClockSummary {
         if self.many.is_some() || self.few[1].sequence != 0 {
@@ -97,7 +97,7 @@ impl VectorClock {
         }
     }
 
-    /// The entries.
+    /// Returns the entries.
     #[inline]
     fn entries(&self) -> &[Epoch] {
         match &self.many {
@@ -106,34 +106,35 @@ impl VectorClock {
         }
     }
 
-    /// How many of `few` say something.
+    /// Returns how many entries of `few` are in use.
     #[inline]
     fn used(&self) -> usize {
         self.few.iter().take_while(|epoch| epoch.sequence != 0).count()
     }
 
-    /// Whether the clock covers `epoch`.
+    /// Returns whether the clock covers `epoch`: what has this clock is ordered after it.
     #[inline]
     pub fn covers(&self, epoch: Epoch) -> bool {
-        self.covers_plainly(epoch) || self.many.is_some() && self.covers_by_many(epoch)
+        self.covers_inline(epoch) || self.many.is_some() && self.covers_in_many(epoch)
     }
 
-    /// Whether a clock that knows of few streams covers `epoch`.
+    /// Returns whether one of the entries in `few` covers `epoch`.
     #[inline]
-    pub(crate) fn covers_plainly(&self, epoch: Epoch) -> bool {
+    pub(crate) fn covers_inline(&self, epoch: Epoch) -> bool {
         let known = self.few.iter().find(|entry| entry.timeline == epoch.timeline);
         known.is_some_and(|entry| entry.sequence >= epoch.sequence)
     }
 
     #[cold]
     #[inline(never)]
-    fn covers_by_many(&self, epoch: Epoch) -> bool {
+    fn covers_in_many(&self, epoch: Epoch) -> bool {
         let entries = self.entries();
         let at = entries.binary_search_by_key(&epoch.timeline, |entry| entry.timeline);
         at.ok().and_then(|at| entries.get(at)).is_some_and(|entry| entry.sequence >= epoch.sequence)
     }
 
-    /// Adds one epoch and all before it on its stream; says whether that was news.
+    /// Adds an epoch, which stands for all before it on its timeline too. Returns whether the clock has
+    /// changed.
     #[inline]
     pub fn add(&mut self, epoch: Epoch) -> bool {
         for entry in &mut self.few {
@@ -148,7 +149,7 @@ impl VectorClock {
         epoch.sequence != 0 && self.add_elsewhere(epoch)
     }
 
-    /// [`add`](Self::add) of a stream that `few` does not tell of.
+    /// [`add`](Self::add) of a timeline that is not in `few`.
     #[cold]
     #[inline(never)]
     fn add_elsewhere(&mut self, epoch: Epoch) -> bool {
@@ -180,15 +181,15 @@ impl VectorClock {
         }
     }
 
-    /// Whether the clock knows of this stream and no other one.
+    /// Returns whether the clock has an entry for this timeline and no other entry.
     #[inline]
     pub(crate) fn is_only_of(&self, timeline: TimelineId) -> bool {
         let [only, next, _] = &self.few;
         only.timeline == timeline && next.sequence == 0
     }
 
-    /// [`add`](Self::add) to a clock that knows of this very stream and no other one. None, with nothing
-    /// added, for others.
+    /// [`add`](Self::add) to a clock whose only entry is of the epoch's timeline. Returns `None`, with
+    /// nothing added, for any other clock.
     #[inline]
     pub(crate) fn add_to_only(&mut self, epoch: Epoch) -> Option<bool> {
         if !self.is_only_of(epoch.timeline) {
@@ -202,22 +203,23 @@ impl VectorClock {
         Some(changed)
     }
 
-    /// Whether the clock has nothing to tell stream `own`, which needs to be told nothing about itself.
+    /// Returns whether joining this clock adds nothing to the clock of timeline `own`, which needs no entry
+    /// of its own.
     #[inline]
     pub(crate) fn adds_nothing_to(&self, own: TimelineId) -> bool {
         let [only, next, _] = &self.few;
-        // Without branches, of which the driver's code leaves no guesses.
+        // Without branches: after the driver's code, the branch predictor has forgotten them.
         (next.sequence == 0) & ((only.timeline == own) | (only.sequence == 0) & self.many.is_none())
     }
 
-    /// Adds all that `other` covers; says whether any of it was news.
+    /// Joins with another clock: afterwards it covers all that either did. Returns whether it has changed.
     #[inline]
     pub fn join(&mut self, other: &Self) -> bool {
-        // What a stream has without a timeline is nobody's.
+        // No timeline has this number.
         self.join_for(other, NONE.timeline)
     }
 
-    /// [`join`](Self::join) for the clock of stream `own`, which needs to be told nothing about itself.
+    /// [`join`](Self::join) for the clock of timeline `own`, which needs no entry of its own.
     #[inline]
     pub fn join_for(&mut self, other: &Self, own: TimelineId) -> bool {
         let mut changed = false;
@@ -240,91 +242,93 @@ impl VectorClock {
         epochs.fold(false, |changed, epoch| self.add(*epoch) | changed)
     }
 
-    /// Drops the entries for which `completed` says that everybody knows.
+    /// Drops the entries for which `completed` returns true.
     #[cold]
     pub fn prune(&mut self, mut completed: impl FnMut(Epoch) -> bool) {
         if !self.iter().any(&mut completed) {
             return;
         }
-        let was_retained: Vec<Epoch> = self.iter().filter(|epoch| !completed(*epoch)).collect();
+        let remaining: Vec<Epoch> = self.iter().filter(|epoch| !completed(*epoch)).collect();
         *self = Self::new();
-        match self.few.get_mut(..was_retained.len()) {
-            Some(few) => few.copy_from_slice(&was_retained),
-            None => self.many = Some(Arc::new(was_retained)),
+        match self.few.get_mut(..remaining.len()) {
+            Some(few) => few.copy_from_slice(&remaining),
+            None => self.many = Some(Arc::new(remaining)),
         }
     }
 
-    /// Forgets everything.
+    /// Drops all entries.
     #[inline]
     pub fn clear(&mut self) {
         *self = Self::new();
     }
 
-    /// How many streams the clock knows of.
+    /// Returns how many timelines the clock has entries for.
     #[inline]
     pub fn len(&self) -> usize {
         self.entries().len()
     }
 
-    /// Whether the clock knows of no stream.
+    /// Returns whether the clock has no entries.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether it has become so long that it is worth looking for what is over.
+    /// Returns whether the clock is so long that it is worth looking for completed entries.
     #[inline]
     pub(crate) fn is_long(&self) -> bool {
         self.many.as_ref().is_some_and(|many| many.len() > 8)
     }
 
-    /// The entries, by timeline.
+    /// Returns the entries, by timeline.
     #[inline]
     pub fn iter(&self) -> impl Iterator<Item = Epoch> {
         self.entries().iter().copied()
     }
 }
 
-/// What a clock knows of, as far as one number can say it, so that others can be told by one store.
+/// A clock in one number if that suffices, so that one store publishes it to other threads: FastTrack's epoch
+/// in the place of a vector clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ClockSummary {
-    /// No stream.
+    /// No entries.
     Nothing,
-    /// This operation, and those before it.
+    /// This one entry.
     One(Epoch),
-    /// More than a number can say.
+    /// More than one number can hold.
     Many,
 }
 
 impl ClockSummary {
-    /// Bits of a sequence number. Those above are for the timeline, all of them set where it is more than bits can say.
-    const TICK_BITS: u32 = 48;
+    /// Bits of the sequence number. Those above hold the timeline. All bits of it are set if the number is
+    /// too small for the clock.
+    const SEQUENCE_BITS: u32 = 48;
 
-    /// What the bits say.
+    /// Returns the summary that the bits hold.
     #[inline]
     pub(crate) fn unpack(bits: u64) -> Self {
-        // No timeline is told of without a sequence number.
+        // No entry has sequence number 0.
         if bits == 0 {
             return Self::Nothing;
         }
-        match u32::try_from(bits >> Self::TICK_BITS) {
+        match u32::try_from(bits >> Self::SEQUENCE_BITS) {
             Ok(timeline) if timeline < 0xffff => Self::One(Epoch {
                 timeline: TimelineId(timeline),
-                sequence: bits & ((1 << Self::TICK_BITS) - 1),
+                sequence: bits & ((1 << Self::SEQUENCE_BITS) - 1),
             }),
             _ => Self::Many,
         }
     }
 
-    /// The bits.
+    /// Returns the bits.
     #[inline]
     pub(crate) fn pack(self) -> u64 {
         match self {
             Self::Nothing => 0,
             Self::One(Epoch { timeline: TimelineId(timeline), sequence })
-                if timeline < 0xffff && sequence >> Self::TICK_BITS == 0 =>
+                if timeline < 0xffff && sequence >> Self::SEQUENCE_BITS == 0 =>
             {
-                (u64::from(timeline) << Self::TICK_BITS) | sequence
+                (u64::from(timeline) << Self::SEQUENCE_BITS) | sequence
             }
             Self::One(_) | Self::Many => u64::MAX,
         }
@@ -365,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn clocks_of_any_length_tell_what_a_map_would() {
+    fn clocks_of_any_length_agree_with_a_map() {
         let mut state = 5_u64;
         let mut random = |below: u64| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -445,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_in_short_is_what_was_meant_or_more_than_can_be_told() {
+    fn a_summary_unpacks_to_itself_or_to_many_if_it_does_not_fit() {
         let one = |timeline, sequence| ClockSummary::One(Epoch { timeline: TimelineId(timeline), sequence });
         let last = (1 << 48) - 1;
         for (timeline, sequence) in [(0, 1), (0xfffe, 1), (0xfffe, last), (7, last)] {

@@ -1,15 +1,15 @@
-//! Exact happens-before between the operations of streams: what orders what, without adding a wait.
+//! Exact happens-before between the operations of streams, without adding a wait.
 //!
 //! This is Lamport's relation ("Time, Clocks, and the Ordering of Events in a Distributed System", 1978) for
 //! CUDA's streams: a stream is a [timeline](Timeline), and its operations are numbered. A [vector
-//! clock](Clock) has, for each timeline, the last operation that happens before something. An [epoch](Epoch),
-//! FastTrack's `c@t` (Flanagan and Freund, "FastTrack: Efficient and Precise Dynamic Race Detection", 2009),
-//! is one operation, and all before it on its timeline.
+//! clock](VectorClock) holds, for each timeline, the last operation that happens before something. An
+//! [epoch](Epoch), FastTrack's `c@t` (Flanagan and Freund, "FastTrack: Efficient and Precise Dynamic Race
+//! Detection", 2009), is one operation, and all before it on its timeline.
 //!
-//! [`HappensBefore`] is an instance that one thread changes, and that forgets nothing: a race detector asks
-//! it. The [tracker](crate::Tracker) is built of the same clocks, epochs and events, and follows the same
-//! rules. It spreads the state over its timelines, so that each has a lock of its own, and it forgets what
-//! has completed. So this is also the plain statement of what the tracker may rely on.
+//! A [`HappensBefore`] is changed by one thread and forgets nothing: a race detector can ask it. The
+//! [tracker](crate::Tracker) is built of the same clocks, epochs and events, and follows the same rules. It
+//! spreads the state over its timelines, so that each has a lock of its own, and it forgets what has
+//! completed. So this module is also the plain statement of the rules that the tracker may rely on.
 //!
 //! # Examples
 //! ```
@@ -37,21 +37,21 @@ pub struct HappensBefore {
     timelines: Vec<State>,
 }
 
-/// What is known of a timeline.
+/// The state of a timeline.
 #[derive(Clone, Debug)]
 struct State {
     device: i32,
     kind: Kind,
     /// Operations so far.
     last: SequenceNumber,
-    /// What happens before its next operation, but for what the legacy rule adds.
+    /// What happens before its next operation, without what the legacy rule adds.
     clock: VectorClock,
     /// Of a legacy stream: what its last action comes after, itself included.
-    acted: VectorClock,
+    last_action: VectorClock,
 }
 
 impl HappensBefore {
-    /// An order of nothing yet.
+    /// Creates an order without timelines.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -67,60 +67,61 @@ impl HappensBefore {
             kind,
             last: 0,
             clock: VectorClock::new(),
-            acted: VectorClock::new(),
+            last_action: VectorClock::new(),
         });
         id
     }
 
-    /// Adds an operation to a timeline, and gives its epoch. It gives the device something to do: an
-    /// operation that does not is ordered by its stream alone, and need not be told.
+    /// Adds an operation to a timeline, and returns its epoch. The operation gives the device something to
+    /// do: one that does not is ordered by its stream alone, and need not be added.
     ///
-    /// It comes after all that the timeline was given, and by the legacy rule: on a legacy stream, after all
-    /// that the device's blocking streams were given; on a blocking one, after the last action of the legacy
-    /// stream.
+    /// It comes after everything that the timeline was given, and after what the legacy rule adds: on a
+    /// legacy stream, everything that the device's blocking streams were given; on a blocking stream, the
+    /// last action of the legacy stream.
     pub fn operate(&mut self, timeline: Timeline) -> Epoch {
-        let ruled = self.by_legacy_rule(timeline);
-        let Some(state) = self.state_mut(timeline) else { return Epoch { timeline: timeline, sequence: 0 } };
-        state.clock.join_for(&ruled, timeline);
+        let by_rule = self.by_legacy_rule(timeline);
+        let Some(state) = self.state_mut(timeline) else { return Epoch { timeline, sequence: 0 } };
+        state.clock.join_for(&by_rule, timeline);
         state.last += 1;
-        let epoch = Epoch { timeline: timeline, sequence: state.last };
-        state.acts(epoch);
+        let epoch = Epoch { timeline, sequence: state.last };
+        state.note_action(epoch);
         epoch
     }
 
-    /// Records an event on a timeline: it stands for all that the timeline was given, and for all that this
-    /// comes after.
+    /// Records an event on a timeline. It comes after everything that the timeline was given, and after all
+    /// that this comes after.
     ///
     /// On a legacy stream a record is an action like an operation. On a blocking stream the event comes after
     /// the legacy stream's last action, but the stream itself does so only by its next operation.
     pub fn record(&mut self, timeline: Timeline) -> EventClock {
-        let ruled = self.by_legacy_rule(timeline);
+        let by_rule = self.by_legacy_rule(timeline);
         let mut event_clock = EventClock::new();
         let Some(state) = self.state_mut(timeline) else { return event_clock };
-        event_clock.epoch = Epoch { timeline: timeline, sequence: state.last };
+        event_clock.epoch = Epoch { timeline, sequence: state.last };
         if state.kind == Kind::Legacy {
-            state.clock.join_for(&ruled, timeline);
-            state.acts(event_clock.epoch);
+            state.clock.join_for(&by_rule, timeline);
+            state.note_action(event_clock.epoch);
         }
         event_clock.clock.clone_from(&state.clock);
-        event_clock.clock.join_for(&ruled, timeline);
+        event_clock.clock.join_for(&by_rule, timeline);
         event_clock
     }
 
-    /// Makes all that a timeline is given from now on come after an event: joins its clock with the event's.
+    /// Makes everything that a timeline is given from now on come after an event: joins its clock with the
+    /// event's.
     pub fn wait(&mut self, timeline: Timeline, event: &EventClock) {
         let Some(state) = self.state_mut(timeline) else { return };
-        // By its own events a stream comes after nothing that it was not behind before.
+        // A stream's own events add nothing to its order.
         if event.epoch.timeline == timeline {
             return;
         }
         state.clock.join_for(&event.clock, timeline);
         state.clock.add(event.epoch);
         if state.kind == Kind::Legacy {
-            // A wait for what is over need not be an action of the legacy stream, but it happens before the
-            // next one.
-            let epoch = Epoch { timeline: timeline, sequence: state.last };
-            state.acts(epoch);
+            // A wait for what has completed need not be an action of the legacy stream, but it happens before
+            // the next one.
+            let epoch = Epoch { timeline, sequence: state.last };
+            state.note_action(epoch);
         }
     }
 
@@ -130,7 +131,7 @@ impl HappensBefore {
         self.wait(waiter, &event);
     }
 
-    /// Whether an operation happens before the next one of a timeline.
+    /// Returns whether an operation happens before the next one of a timeline.
     #[must_use]
     pub fn is_before_next(&self, epoch: Epoch, timeline: Timeline) -> bool {
         let own = epoch.timeline == timeline;
@@ -138,7 +139,7 @@ impl HappensBefore {
             || self.by_legacy_rule(timeline).covers(epoch)
     }
 
-    /// The vector clock of a timeline's next operation: what happens before it on other timelines.
+    /// Returns the vector clock of a timeline's next operation: what happens before it on other timelines.
     #[must_use]
     pub fn clock_of_next(&self, timeline: Timeline) -> VectorClock {
         let mut clock = self.by_legacy_rule(timeline);
@@ -148,7 +149,7 @@ impl HappensBefore {
         clock
     }
 
-    /// What the legacy rule adds to what happens before the next action of a timeline.
+    /// Returns what the legacy rule adds to what happens before the next action of a timeline.
     fn by_legacy_rule(&self, timeline: Timeline) -> VectorClock {
         let mut clock = VectorClock::new();
         let Some(state) = self.state(timeline) else { return clock };
@@ -160,7 +161,7 @@ impl HappensBefore {
                 clock.join(&other.clock);
                 clock.add(Epoch { timeline: id, sequence: other.last });
             } else if state.kind.blocking() && other.kind == Kind::Legacy {
-                clock.join(&other.acted);
+                clock.join(&other.last_action);
             }
         }
         clock
@@ -176,11 +177,11 @@ impl HappensBefore {
 }
 
 impl State {
-    /// A legacy stream acts as this operation, or after it.
-    fn acts(&mut self, epoch: Epoch) {
+    /// Notes that a legacy stream acts by this operation, or after it.
+    fn note_action(&mut self, epoch: Epoch) {
         if self.kind == Kind::Legacy {
-            self.acted.clone_from(&self.clock);
-            self.acted.add(epoch);
+            self.last_action.clone_from(&self.clock);
+            self.last_action.add(epoch);
         }
     }
 }
@@ -240,16 +241,16 @@ mod tests {
         assert!(order.timelines[1].clock.covers(acted));
     }
 
-    /// The same relation as sets of all operations that come before, and nothing cleverer.
+    /// The same relation as sets of all operations that come before.
     #[derive(Clone, Default)]
     struct Sets {
-        /// Of each timeline: what its next operation comes after, by queue and waits.
+        /// For each timeline: what its next operation comes after, by queue and waits.
         queues: Vec<BTreeSet<(u32, u64)>>,
-        acted: BTreeSet<(u32, u64)>,
+        last_action: BTreeSet<(u32, u64)>,
     }
 
     impl Sets {
-        fn ruled(&self, kinds: &[Kind], at: usize) -> BTreeSet<(u32, u64)> {
+        fn by_rule(&self, kinds: &[Kind], at: usize) -> BTreeSet<(u32, u64)> {
             let mut all = self.queues[at].clone();
             match kinds[at] {
                 Kind::NonBlocking => {}
@@ -260,14 +261,14 @@ mod tests {
                         }
                     }
                 }
-                Kind::Blocking | Kind::PerThread => all.extend(&self.acted),
+                Kind::Blocking | Kind::PerThread => all.extend(&self.last_action),
             }
             all
         }
 
-        fn takes(&mut self, kinds: &[Kind], at: usize, all: BTreeSet<(u32, u64)>) {
+        fn set(&mut self, kinds: &[Kind], at: usize, all: BTreeSet<(u32, u64)>) {
             if kinds[at] == Kind::Legacy {
-                self.acted.clone_from(&all);
+                self.last_action.clone_from(&all);
             }
             self.queues[at] = all;
         }
@@ -298,15 +299,15 @@ mod tests {
                 match random(4) {
                     0 | 1 => {
                         let epoch = order.operate(timelines[at]);
-                        let mut before = sets.ruled(&kinds, at);
+                        let mut before = sets.by_rule(&kinds, at);
                         before.insert((epoch.timeline.0, epoch.sequence));
-                        sets.takes(&kinds, at, before);
+                        sets.set(&kinds, at, before);
                         all.push(epoch);
                     }
                     2 => {
-                        let stands_for = sets.ruled(&kinds, at);
+                        let stands_for = sets.by_rule(&kinds, at);
                         if kinds[at] == Kind::Legacy {
-                            sets.takes(&kinds, at, stands_for.clone());
+                            sets.set(&kinds, at, stands_for.clone());
                         }
                         events.push((at, order.record(timelines[at]), stands_for));
                     }
@@ -316,12 +317,12 @@ mod tests {
                         order.wait(timelines[at], event);
                         if *of != at {
                             let more = sets.queues[at].union(stands_for).copied().collect();
-                            sets.takes(&kinds, at, more);
+                            sets.set(&kinds, at, more);
                         }
                     }
                 }
                 for (at, timeline) in timelines.iter().enumerate() {
-                    let before = sets.ruled(&kinds, at);
+                    let before = sets.by_rule(&kinds, at);
                     for epoch in all.iter().filter(|epoch: &&Epoch| epoch.timeline != *timeline) {
                         let expected = before.contains(&(epoch.timeline.0, epoch.sequence));
                         assert_eq!(

@@ -1,56 +1,58 @@
-//! The access history of one allocation: who last read and wrote which bytes, and whether the host is looking.
-#![expect(unsafe_code, reason = "declares what keepers of memory vouch for")]
+//! The access history of one allocation: who last read and wrote which bytes, and which host guards are
+//! alive.
+#![expect(unsafe_code, reason = "declares what retained resources vouch for")]
 
 use std::fmt;
 use std::ops::Range;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 
 use crate::clock::{Epoch, VectorClock};
-use crate::entry::{Conflict, First, FullView, Mode, View, Want};
+use crate::entry::{Conflict, FirstWrite, FullView, Interval, Mode, View};
 use crate::interval_list::IntervalList;
 use crate::last_access::{LISTED, LastAccess};
 use crate::primitives::{AtomicBool, AtomicU64, Mutex, constructor, fence};
 use crate::wait_log::CallSite;
 
-/// The accesses of one allocation. Every owner of memory that a stream can reach has one.
+/// The access history of one allocation. Every owner of memory that a stream can reach has one.
 ///
 /// Its address is its identity while anything on a stream uses the memory: keep it where it does not move
 /// during a call, as any field of a borrowed owner does.
 ///
-/// What every operation looks at comes first.
+/// The fields that every operation looks at come first.
 #[repr(C)]
 pub struct AccessHistory {
-    /// What the last accesses were, in short form; see [`LastAccess`].
+    /// The last-access word; see [`LastAccess`].
     last_access: AtomicU64,
-    /// Bytes of the allocation, or `usize::MAX` where it is not known.
+    /// Bytes of the allocation, or `usize::MAX` if that is not known.
     bytes: usize,
-    /// Whether a graph has ever asked to hold on to the allocation, which may then be used without a borrow
-    /// of it.
+    /// Whether a graph has ever asked to retain the allocation, which may then be used without a borrow of
+    /// it.
     was_retained: AtomicBool,
-    /// How it can do that, where the allocation's owners are counted.
+    /// The way to retain the allocation, if its owners are counted.
     retain_fn: Option<RetainFn>,
-    /// Host guards alive.
-    hosts: Hosts,
-    /// The long form, used while the word says so. Most allocations never need one, and owners that are moved
-    /// about should be small.
+    /// Live host guards.
+    host_guards: HostGuards,
+    /// The interval list, used while the word says so. Most allocations never need one, and owners that are
+    /// moved about should be small.
     list: Mutex<Option<Box<IntervalList>>>,
 }
 
-/// What keeps an allocation alive, and with it this access history of it.
+/// A resource that keeps an allocation alive, and with it the allocation's access history.
 ///
 /// # Safety
-/// The access history is always the same one. It lives as long as the keeper does, and stays where it is while the keeper is not moved.
+/// - [`history`](Self::history) always returns the same access history.
+/// - It lives as long as the resource does, and does not move while the resource is not moved.
 pub unsafe trait RetainedResource: Send + Sync {
-    /// The access history of what it keeps.
+    /// Returns the access history of the retained allocation.
     fn history(&self) -> &AccessHistory;
 }
 
-/// How another keeper of an allocation is made: a function of who counts the owners, and what it needs.
+/// A function that retains an allocation once more, and the number to call it with.
 pub type RetainFn = (unsafe fn(usize) -> std::sync::Arc<dyn RetainedResource>, usize);
 
 /// Bytes of one allocation that an operation reads or writes.
 ///
-/// What `stream.enqueue` takes: the tracker orders the operation after every conflicting one by these.
+/// `stream.enqueue` takes a list of these: the tracker orders the operation after every conflicting one.
 #[derive(Clone, Copy)]
 pub struct Access<'a> {
     pub(crate) history: &'a AccessHistory,
@@ -64,19 +66,19 @@ pub struct Access<'a> {
 }
 
 impl<'a> Access<'a> {
-    /// A read of the bytes `range` of the allocation that `history` is about.
+    /// Returns a read of the bytes `range` of the allocation of `history`.
     #[must_use]
     pub fn read(history: &'a AccessHistory, range: Range<usize>) -> Self {
         Self::new(history, range, Mode::Read)
     }
 
-    /// A write of the bytes `range`, or a read and a write.
+    /// Returns a write of the bytes `range`, or a read and a write.
     #[must_use]
     pub fn write(history: &'a AccessHistory, range: Range<usize>) -> Self {
         Self::new(history, range, Mode::Write)
     }
 
-    /// A read or a write of the bytes `range`. An empty range is no access.
+    /// Returns a read or a write of the bytes `range`. An empty range is no access.
     #[must_use]
     pub fn new(history: &'a AccessHistory, range: Range<usize>, mode: Mode) -> Self {
         Self {
@@ -91,22 +93,22 @@ impl<'a> Access<'a> {
         }
     }
 
-    /// The same access, made without a Rust borrow of the memory's owner: through a graph, a symbol, a mapped
-    /// alias.
+    /// Returns the same access, made without a Rust borrow of the memory's owner: through a graph, a symbol,
+    /// a mapped alias.
     ///
-    /// Such an access is refused while a host guard lends conflicting bytes of the allocation out.
+    /// Such an access is refused while a host guard lends conflicting bytes of the allocation.
     #[must_use]
     pub fn unborrowed(mut self) -> Self {
         self.unborrowed = true;
         self
     }
 
-    /// The same access, made through a borrow that is exclusive to every byte of the range, and entered by
-    /// one thread at a time while that lasts: where the range is the whole allocation, nobody else can be
-    /// entering an access of it.
+    /// Returns the same access, made through a borrow that is exclusive to every byte of the range. It is
+    /// entered by one thread at a time while the borrow lasts: if the range is the whole allocation, no other
+    /// thread can be entering an access of it.
     ///
     /// # Safety
-    /// It is so until the operation is committed.
+    /// This holds until the operation is committed.
     #[must_use]
     #[inline]
     pub unsafe fn exclusive(mut self) -> Self {
@@ -114,12 +116,12 @@ impl<'a> Access<'a> {
         self
     }
 
-    /// The same read, made perhaps by the host during the call: what a stream copies from pinned memory to a
-    /// device.
+    /// Returns the same read, which the host may make during the call: a stream's copy from pinned memory to
+    /// a device.
     ///
-    /// The driver reads so where the stream has nothing to do, and looks at nothing but the stream itself: an
-    /// event that the stream waits for keeps the read in order, what the legacy stream implies does not. So
-    /// the tracker does not count on the latter.
+    /// The driver reads so if the stream has nothing to do, and it looks at nothing but the stream itself. An
+    /// event that the stream waits for orders the read, the legacy stream's implicit order does not. So the
+    /// tracker does not count on the latter.
     #[must_use]
     #[inline]
     pub fn at_call(mut self) -> Self {
@@ -127,7 +129,8 @@ impl<'a> Access<'a> {
         self
     }
 
-    /// The same write, as one of `cudaMemset` to pinned memory: a batch must not follow such a fill directly.
+    /// Returns the same write, made by `cudaMemset` to pinned memory: a batch must not directly follow such a
+    /// fill.
     #[must_use]
     #[inline]
     pub fn fill(mut self) -> Self {
@@ -135,33 +138,33 @@ impl<'a> Access<'a> {
         self
     }
 
-    /// Whether it is such a fill.
+    /// Returns whether it is such a fill.
     #[must_use]
     #[inline]
     pub fn is_fill(&self) -> bool {
         self.fill
     }
 
-    /// The bytes, counted from the start of the allocation.
+    /// Returns the bytes, counted from the start of the allocation.
     #[must_use]
     pub fn range(&self) -> Range<usize> {
         self.start..self.end
     }
 
-    /// Whether they are read or written.
+    /// Returns whether they are read or written.
     #[must_use]
     pub fn mode(&self) -> Mode {
         self.mode
     }
 
-    /// Whether the access is of no byte at all.
+    /// Returns whether the access covers no byte.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.start >= self.end
     }
 
-    /// Takes in an access of the same kind to the same allocation which begins within this one or where it
-    /// ends: both are then one. Says no, and does nothing, where it is another one.
+    /// Merges an access of the same kind to the same allocation which begins within this one or at its end.
+    /// Returns false, and does nothing, for any other access.
     ///
     /// For operations with many accesses: the fewer there are, the less they cost.
     #[must_use]
@@ -175,8 +178,8 @@ impl<'a> Access<'a> {
         joins
     }
 
-    /// Whether it is of the same allocation as the other and of the same kind: but for their bytes, they are
-    /// one.
+    /// Returns whether the other access is of the same allocation and the same kind: the two differ only in
+    /// their bytes.
     #[must_use]
     #[inline]
     pub fn is_like(&self, other: &Self) -> bool {
@@ -184,42 +187,42 @@ impl<'a> Access<'a> {
         std::ptr::eq(self.history, other.history) && kind(self) == kind(other)
     }
 
-    /// Whether the two have a byte in common, whatever they do with it.
+    /// Returns whether the two have a byte in common, whatever they do with it.
     #[must_use]
     pub fn overlaps(&self, other: &Self) -> bool {
         std::ptr::eq(self.history, other.history) && self.start.max(other.start) < self.end.min(other.end)
     }
 
-    /// Whether the tracker takes this one before the other: accesses that are listed in that order need not
-    /// be sorted.
+    /// Returns whether the tracker enters this access before the other: accesses that are listed in that
+    /// order need not be sorted.
     #[must_use]
     #[inline]
     pub fn is_before(&self, other: &Self) -> bool {
         (self.address(), self.start) < (other.address(), other.start)
     }
 
-    /// The access history of the allocation.
+    /// Returns the access history of the allocation.
     pub fn history(&self) -> &'a AccessHistory {
         self.history
     }
 
-    /// Where the access history is, which gives allocations the one order that all operations epoch them in.
+    /// Returns the address of the access history, by which all operations enter allocations in one order.
     #[inline]
     pub fn address(&self) -> usize {
         std::ptr::from_ref(self.history).addr()
     }
 
-    /// Whether the access is of all bytes of its allocation, which has some.
+    /// Returns whether the access covers all bytes of its allocation, and the allocation has some.
     #[inline]
     pub(crate) fn is_whole(&self) -> bool {
         let bytes = self.history.bytes();
         self.start == 0 && self.end >= bytes && bytes != 0
     }
 
-    /// What the access wants of its allocation.
+    /// Returns the bytes within the allocation, and the mode.
     #[inline]
-    pub(crate) fn want(&self) -> Want {
-        Want { start: self.start, end: self.end.min(self.history.bytes()), mode: self.mode }
+    pub(crate) fn interval(&self) -> Interval {
+        Interval { start: self.start, end: self.end.min(self.history.bytes()), mode: self.mode }
     }
 }
 
@@ -229,51 +232,59 @@ impl fmt::Debug for Access<'_> {
     }
 }
 
-/// What an access of an allocation comes after, as far as its short form tells.
+/// What an access of an allocation comes after, by the last-access word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Before {
     /// Nothing.
     Nothing,
-    /// This operation, and with it all others.
+    /// This operation, and therefore all others.
     Only(Epoch),
-    /// The long form knows.
-    GraphAccesses,
+    /// The interval list has it.
+    Listed,
 }
 
-/// What became of an access that was to be entered in the short form.
+/// The result of entering an access in the last-access word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     /// It is entered.
     Entered,
-    /// It is not, for it is not known to be ordered after this.
+    /// The access is not entered: it is not ordered after this epoch.
     Behind(Epoch),
-    /// It is not, for another reason.
+    /// The access is not entered for another reason.
     Unclear,
 }
 
 impl AccessHistory {
     constructor! {
-        /// An access history for an allocation of `bytes` bytes: an access to all of them then costs one atomic step.
+        /// Creates an access history for an allocation of `bytes` bytes: an access to all of them then costs
+        /// one atomic step.
         ///
-        /// Where the length is not known, `usize::MAX` serves.
+        /// Pass `usize::MAX` if the length is not known.
         #[must_use]
         pub fn new(bytes: usize) -> Self {
-            let (last_access, hosts) = (AtomicU64::new(0), Hosts::new());
-            Self { last_access, hosts, bytes, list: Mutex::new(None), retain_fn: None, was_retained: AtomicBool::new(false) }
+            let (last_access, host_guards) = (AtomicU64::new(0), HostGuards::new());
+            Self {
+                last_access,
+                host_guards,
+                bytes,
+                list: Mutex::new(None),
+                retain_fn: None,
+                was_retained: AtomicBool::new(false),
+            }
         }
     }
 
-    /// An access history for an allocation of `bytes` bytes whose memory is made by an operation on a stream.
+    /// Creates an access history for an allocation of `bytes` bytes that an operation on a stream has made.
     #[inline]
-    pub fn written(bytes: usize, first: First) -> Self {
+    pub fn written(bytes: usize, first: FirstWrite) -> Self {
         let (last_access, list) = match LastAccess::Write(first.epoch).pack() {
             Some(bits) if first.call_site.is_none() => (bits, None),
             _ => (LISTED, Some(Box::new(IntervalList::written(bytes, first)))),
         };
-        let (last_access, hosts) = (AtomicU64::new(last_access), Hosts::new());
+        let (last_access, host_guards) = (AtomicU64::new(last_access), HostGuards::new());
         Self {
             last_access,
-            hosts,
+            host_guards,
             bytes,
             list: Mutex::new(list),
             retain_fn: None,
@@ -281,44 +292,44 @@ impl AccessHistory {
         }
     }
 
-    /// Says how another keeper of the allocation is made: without that, graphs cannot use it.
+    /// Sets the way to retain the allocation: without one, graphs cannot use it.
     ///
     /// # Safety
-    /// The function may be called with the number for as long as the allocation's owner is borrowed, and
-    /// gives a keeper of this access history's allocation.
+    /// - The function may be called with the number for as long as the allocation's owner is borrowed.
+    /// - It returns a resource that retains the allocation of this access history.
     #[inline]
     pub unsafe fn set_retain_fn(&mut self, retain_fn: RetainFn) {
         self.retain_fn = Some(retain_fn);
     }
 
-    /// Forgets how another keeper of the allocation is made.
+    /// Removes the way to retain the allocation.
     pub fn clear_retain_fn(&mut self) {
         self.retain_fn = None;
     }
 
-    /// How another keeper of the allocation is made, to be asked for with a borrow of the memory.
+    /// Returns the way to retain the allocation. The caller borrows the memory while it calls the function.
     pub fn retain_fn(&self) -> Option<RetainFn> {
-        // Whoever borrows the memory later, borrows it after this.
+        // A later borrow of the memory happens after this store.
         self.was_retained.store(true, Relaxed);
         self.retain_fn
     }
 
-    /// Bytes of the allocation, or `usize::MAX`.
+    /// Returns the bytes of the allocation, or `usize::MAX`.
     #[inline]
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Whether no access is on record: nothing stands against whatever is done to the memory.
+    /// Returns whether the history has no access: nothing conflicts with whatever is done to the memory.
     #[inline]
     pub fn is_unused(&self) -> bool {
         self.last_access.load(SeqCst) == 0
     }
 
-    /// Enters the accesses `group`, all of this access history, in one step, and collects the conflicts with accesses
-    /// that were there before.
+    /// Enters the accesses `group`, all of this access history, in one step, and collects the conflicts with
+    /// earlier accesses.
     #[inline]
-    pub(crate) fn epoch<V: View>(
+    pub(crate) fn enter<V: View>(
         &self,
         group: &[Access<'_>],
         view: &V,
@@ -344,26 +355,26 @@ impl AccessHistory {
         self.enter_in_list(group, view, call_site, out);
     }
 
-    /// What the last accesses were, in bits of a [`LastAccess`].
+    /// Returns the bits of the last-access word.
     #[inline]
     pub(crate) fn bits(&self) -> u64 {
         self.last_access.load(Acquire)
     }
 
-    /// Enters accesses that are all of this access history, and the list `of` has of it, where each of them does
-    /// again what its stream did last. Says no, and does nothing, where anything else is the case.
+    /// Enters accesses, all of this access history, as the group `of` of its list, if each of them repeats
+    /// what its stream did last. Otherwise returns false, and does nothing.
     #[inline]
     pub(crate) fn enter_group(&self, of: u64, group: &[Access<'_>], me: Epoch) -> bool {
         let mut list = self.list.lock();
-        // As in `listed`, but that the run goes on.
+        // As in `listed`, except that the shared epoch goes on.
         self.bits() == LISTED
             && list
                 .as_deref_mut()
-                .is_some_and(|list| list.enter_group(of, group.iter().map(Access::want), me))
+                .is_some_and(|list| list.enter_group(of, group.iter().map(Access::interval), me))
     }
 
-    /// Enters an access to the whole allocation, after which the bits are `next`, if they are still `bits`.
-    /// Says no, and does nothing, where they are not. `exclusive` is whether the access is so.
+    /// Enters an access to the whole allocation by replacing the word `bits` with `next`. Returns false, and
+    /// does nothing, if the word is no longer `bits`. `exclusive` is that of the access.
     #[inline]
     pub(crate) fn replace(&self, bits: u64, next: u64, exclusive: bool) -> bool {
         if !self.is_its_own(exclusive) {
@@ -373,32 +384,41 @@ impl AccessHistory {
         true
     }
 
-    /// Enters one access in the long form where all that it conflicts with is ordered before it: by the
-    /// stream itself, or by what its `clock` covers. Waits for nobody. Says no, and does nothing, where
-    /// anything else is the case, and where [`IntervalList::enter_behind`] does.
+    /// Enters one access in the interval list if everything that it conflicts with is ordered before it: by
+    /// the stream itself, or by its `clock`. Waits for no operation. Otherwise returns false, and does
+    /// nothing, also if [`IntervalList::enter_behind`] does.
     ///
-    /// Of what may be read during the call the stream's own order is enough only where the stream is `solid`,
-    /// as above.
+    /// For what may be read during the call, the stream's own order is enough only if the stream is
+    /// `sync_covered`; see [`Timeline::is_sync_covered`](crate::Timeline).
     #[inline(never)]
     pub(crate) fn enter_part(
         &self,
         access: &Access<'_>,
         me: Epoch,
         clock: &VectorClock,
-        solid: bool,
+        sync_covered: bool,
     ) -> bool {
-        if access.at_call && !solid {
+        if access.at_call && !sync_covered {
             return false;
         }
         let Some(mut list) = self.list.try_lock() else { return false };
         match self.listed(&mut list) {
-            Some(list) => list.enter_behind(access.want(), &Short { me, clock }),
+            Some(list) => list.enter_behind(access.interval(), &FastView { me, clock }),
             None => false,
         }
     }
 
-    /// Enters one access to the whole allocation where all that the short form tells of is ordered before it
-    /// and the short form can tell the rest. Does nothing where anything else is the case.
+    /// Enters an access to the whole allocation by the timeline that made the last one, if
+    /// [`LastAccess::repeated`] covers it. Returns false, with nothing entered, if it does not.
+    #[inline]
+    pub(crate) fn enter_repeated(&self, access: &Access<'_>, me: Epoch) -> bool {
+        let bits = self.last_access.load(Acquire);
+        let next = LastAccess::repeated(bits, access.mode, me);
+        next.is_some_and(|next| self.replace(bits, next, access.exclusive))
+    }
+
+    /// Enters one access to the whole allocation if everything in the last-access word is ordered before it
+    /// and the word can hold the result. Otherwise does nothing.
     #[inline(never)]
     pub(crate) fn enter_next<V: FullView>(&self, access: &Access<'_>, view: &V) -> Next {
         if !access.is_whole() {
@@ -422,18 +442,18 @@ impl AccessHistory {
         }
     }
 
-    /// Whether nobody else looks at the word of the whole allocation before the borrow ends that an access is
-    /// made by, which is `exclusive` or not. Whoever borrows the memory then has seen what was stored.
+    /// Returns whether no other thread looks at the last-access word before the borrow ends by which an
+    /// access is made; `exclusive` is that of the access. A later borrow of the memory sees what was stored.
     #[inline]
     fn is_its_own(&self, exclusive: bool) -> bool {
         exclusive && !self.was_retained.load(Relaxed)
     }
 
-    /// What an access of mode `mode` comes after.
+    /// Returns what an access of mode `mode` comes after.
     #[inline]
     pub(crate) fn before(&self, mode: Mode) -> Before {
         match (LastAccess::unpack(self.last_access.load(Acquire)), mode) {
-            (LastAccess::GraphAccesses, _) => Before::GraphAccesses,
+            (LastAccess::Listed, _) => Before::Listed,
             (LastAccess::Empty, _) | (LastAccess::Read(_), Mode::Read) => Before::Nothing,
             (LastAccess::Write(epoch), _) | (LastAccess::Read(epoch), Mode::Write) => Before::Only(epoch),
             (LastAccess::Both { write, .. }, Mode::Read) => Before::Only(write),
@@ -443,7 +463,7 @@ impl AccessHistory {
         }
     }
 
-    /// The mode of the whole group, if each access of it is of the whole allocation.
+    /// Returns the mode of the whole group, if each access of it covers the whole allocation.
     #[inline]
     fn whole(&self, group: &[Access<'_>]) -> Option<Mode> {
         let mut mode = Mode::Read;
@@ -458,7 +478,7 @@ impl AccessHistory {
         Some(mode)
     }
 
-    /// [`epoch`](Self::epoch) in the long form.
+    /// [`enter`](Self::enter) in the interval list.
     #[cold]
     fn enter_in_list<V: View>(
         &self,
@@ -469,10 +489,10 @@ impl AccessHistory {
     ) {
         let mut list = self.list.lock();
         let list = list.get_or_insert_with(Box::default);
-        list.end_run();
+        list.end_shared_epoch();
         let mut bits = self.last_access.load(Acquire);
-        // Only the holder of the list's lock ends the long form, and the short form ends when this exchange
-        // succeeds.
+        // Only the holder of the list's lock leaves the list for the word. The word is left when this
+        // exchange succeeds.
         while bits != LISTED {
             match self.last_access.compare_exchange_weak(bits, LISTED, SeqCst, Acquire) {
                 Ok(_) => {
@@ -482,16 +502,19 @@ impl AccessHistory {
                 Err(found) => bits = found,
             }
         }
-        // Under a policy that tells places, each access is looked at by itself.
-        let done =
-            if call_site.is_none() { list.stamp_again(group.iter().map(Access::want), view.me()) } else { 0 };
+        // If call sites are recorded, each access is entered by itself.
+        let done = if call_site.is_none() {
+            list.enter_repeated(group.iter().map(Access::interval), view.me())
+        } else {
+            0
+        };
         for access in group.iter().skip(done) {
-            list.epoch(access.want(), view, call_site, out);
+            list.enter(access.interval(), view, call_site, out);
         }
         self.shorten(list);
     }
 
-    /// Goes back to the short form where it can say all that the list says.
+    /// Returns to the last-access word if that can hold everything in the list.
     fn shorten(&self, list: &mut IntervalList) {
         if list.len() <= 2
             && let Some(bits) = list.give_up(self.bytes)
@@ -505,40 +528,45 @@ impl AccessHistory {
         let mut list = self.list.lock();
         let Some(list) = self.listed(&mut list) else { return };
         for access in group {
-            list.settle(access.want(), view);
+            list.settle(access.interval(), view);
         }
         self.shorten(list);
     }
 
-    /// Collects what `want` conflicts with and `ordered` does not know of, and enters nothing.
-    pub(crate) fn conflicts(&self, want: Want, ordered: impl Fn(Epoch) -> bool, out: &mut Vec<Conflict>) {
-        let mut tell = |mode: Mode, epoch: Epoch| {
-            if (want.writes() || mode == Mode::Write) && !ordered(epoch) {
+    /// Collects what `interval` conflicts with and `ordered` returns false for, and enters nothing.
+    pub(crate) fn conflicts(
+        &self,
+        interval: Interval,
+        ordered: impl Fn(Epoch) -> bool,
+        out: &mut Vec<Conflict>,
+    ) {
+        let mut add = |mode: Mode, epoch: Epoch| {
+            if (interval.writes() || mode == Mode::Write) && !ordered(epoch) {
                 out.push(Conflict { epoch, call_site: None });
             }
         };
         match LastAccess::unpack(self.last_access.load(SeqCst)) {
             LastAccess::Empty => return,
-            LastAccess::Write(epoch) => return tell(Mode::Write, epoch),
-            LastAccess::Read(epoch) => return tell(Mode::Read, epoch),
+            LastAccess::Write(epoch) => return add(Mode::Write, epoch),
+            LastAccess::Read(epoch) => return add(Mode::Read, epoch),
             LastAccess::Both { write, read } => {
-                tell(Mode::Write, write);
-                return tell(Mode::Read, Epoch { timeline: write.timeline, sequence: read });
+                add(Mode::Write, write);
+                return add(Mode::Read, Epoch { timeline: write.timeline, sequence: read });
             }
-            LastAccess::GraphAccesses => {}
+            LastAccess::Listed => {}
         }
         let mut list = self.list.lock();
         match self.listed(&mut list) {
-            Some(list) => list.conflicts(want, ordered, out),
-            // It went back to the short form in between.
+            Some(list) => list.conflicts(interval, ordered, out),
+            // The word has replaced the list in between.
             None => {
                 drop(list);
-                self.conflicts(want, ordered, out);
+                self.conflicts(interval, ordered, out);
             }
         }
     }
 
-    /// Drops accesses that have completed, so that a quiet allocation is back to its short form.
+    /// Drops accesses that have completed, so that a quiet allocation returns to its last-access word.
     pub(crate) fn prune(&self, completed: impl Fn(Epoch) -> bool) {
         if self.last_access.load(Acquire) != LISTED {
             return;
@@ -550,68 +578,68 @@ impl AccessHistory {
         }
     }
 
-    /// The long form, if it is the one that counts.
+    /// Returns the interval list, if it is in use.
     fn listed<'a>(&self, list: &'a mut Option<Box<IntervalList>>) -> Option<&'a mut IntervalList> {
         // The word says so only once there is a list, and changes only under the list's lock.
         if self.last_access.load(SeqCst) != LISTED {
             return None;
         }
         let list = list.as_deref_mut()?;
-        list.end_run();
+        list.end_shared_epoch();
         Some(list)
     }
 
-    /// Counts a host guard in. To be called before looking for conflicts, so that either side sees the other. Returns
+    /// Counts a host guard. Call it before looking for conflicts, so that either side sees the other. Returns
     /// false if there are so many that some must have been forgotten.
     #[must_use]
-    pub fn host_enters(&self, mode: Mode) -> bool {
-        self.hosts.enter(mode)
+    pub fn add_host_guard(&self, mode: Mode) -> bool {
+        self.host_guards.add(mode)
     }
 
-    /// Counts a host guard out.
+    /// Removes a host guard from the count.
     ///
     /// # Safety
-    /// The guard was counted in, and lends no memory any more.
-    pub unsafe fn host_leaves(&self, mode: Mode) {
-        self.hosts.leave(mode);
+    /// The guard was counted, and lends no memory any more.
+    pub unsafe fn remove_host_guard(&self, mode: Mode) {
+        self.host_guards.remove(mode);
     }
 
-    /// Whether a live host guard stands against an access that no Rust borrow keeps away from it; see
-    /// [`Hosts::stand_against`].
+    /// Returns whether a live host guard conflicts with an access that no Rust borrow keeps away from it; see
+    /// [`HostGuards::conflict_with`].
     #[inline]
-    pub(crate) fn lent_against(&self, mode: Mode) -> bool {
-        self.hosts.stand_against(mode)
+    pub(crate) fn has_conflicting_guard(&self, mode: Mode) -> bool {
+        self.host_guards.conflict_with(mode)
     }
 
-    /// Host guards alive, for tests and messages.
+    /// Returns how many host guards are alive, for tests and messages.
     #[must_use]
     pub fn host_guards(&self) -> u64 {
-        self.hosts.count()
+        self.host_guards.count()
     }
 }
 
 impl fmt::Debug for AccessHistory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Ledger")
+        f.debug_struct("AccessHistory")
             .field("accesses", &LastAccess::unpack(self.last_access.load(Relaxed)))
             .field("host_guards", &self.host_guards())
             .finish()
     }
 }
 
-/// What an operation on the short way knows.
-struct Short<'a> {
+/// The view of an operation on the fast path.
+struct FastView<'a> {
     me: Epoch,
-    /// The stream's own.
+    /// The stream's own clock.
     clock: &'a VectorClock,
 }
 
-impl View for Short<'_> {
+impl View for FastView<'_> {
     fn me(&self) -> Epoch {
         self.me
     }
 
-    /// Nobody asks: what has completed only saves an entry.
+    /// Not asked: a completed epoch only saves an entry.
     fn completed(&self, _: Epoch) -> bool {
         false
     }
@@ -622,7 +650,8 @@ impl View for Short<'_> {
     }
 }
 
-/// The word after a whole access of mode `mode`, if all it meets is ordered before it and a word can say it.
+/// Returns the last-access word after a whole access of mode `mode`, if everything in it is ordered before
+/// the access and a word can hold the result.
 #[inline]
 fn after<V: View>(last_access: LastAccess, mode: Mode, view: &V) -> Option<LastAccess> {
     let me = view.me();
@@ -633,13 +662,14 @@ fn after<V: View>(last_access: LastAccess, mode: Mode, view: &V) -> Option<LastA
     let passed = |epoch: Epoch| view.is_after(epoch);
     match (last_access, mode) {
         (LastAccess::Empty, _) => Some(next),
-        (LastAccess::GraphAccesses, _) => None,
+        (LastAccess::Listed, _) => None,
         (LastAccess::Write(epoch) | LastAccess::Read(epoch), Mode::Write) => passed(epoch).then_some(next),
         (LastAccess::Both { write, read }, Mode::Write) => {
             passed(Epoch { timeline: write.timeline, sequence: read }).then_some(next)
         }
         (LastAccess::Read(epoch), Mode::Read) => passed(epoch).then_some(next),
-        // A write that is over need not be told of: what is left are reads, of which the next one costs less.
+        // A completed write can be dropped from the word: what is left are reads, after which the next one
+        // costs less.
         (LastAccess::Write(write) | LastAccess::Both { write, .. }, Mode::Read)
             if write.timeline == me.timeline && passed(write) =>
         {
@@ -653,49 +683,48 @@ fn after<V: View>(last_access: LastAccess, mode: Mode, view: &V) -> Option<LastA
     }
 }
 
-/// Added to the count by a guard that writes; readers add one.
+/// What a guard that writes adds to the count; a reader adds one.
 const WRITER: u64 = 1 << 32;
 
-/// Guards of one kind beyond which no more are given out, so that forgotten ones can never make the count
-/// wrap.
+/// The most guards of one kind, so that forgotten ones can never make the count wrap.
 const LIMIT: u64 = 1 << 31;
 
-/// How many guards are alive, of either kind.
-struct Hosts(AtomicU64);
+/// How many host guards are alive, of either kind.
+struct HostGuards(AtomicU64);
 
-impl Hosts {
+impl HostGuards {
     constructor! {
-        /// None yet.
+        /// Creates a count of none.
         fn new() -> Self {
             Self(AtomicU64::new(0))
         }
     }
 
-    /// Counts a guard in. To be called before looking for conflicts, so that either side sees the other.
-    /// Says no when there are so many that some must have been forgotten.
+    /// Counts a guard. Call it before looking for conflicts, so that either side sees the other. Returns
+    /// false if there are so many that some must have been forgotten.
     #[must_use]
-    fn enter(&self, mode: Mode) -> bool {
+    fn add(&self, mode: Mode) -> bool {
         let before = self.0.fetch_add(weight(mode), SeqCst);
-        // With the fence of whoever enters an access: either the host then finds the epoch, or the stamper
-        // finds the guard.
+        // Pairs with the fence of the operation that enters an access: either the host then finds the epoch,
+        // or the operation finds the guard.
         fence(SeqCst);
         let fits = before % WRITER < LIMIT && before / WRITER < LIMIT;
         if !fits {
-            self.leave(mode);
+            self.remove(mode);
         }
         fits
     }
 
-    /// Counts a guard out.
-    fn leave(&self, mode: Mode) {
+    /// Removes a guard from the count.
+    fn remove(&self, mode: Mode) {
         self.0.fetch_sub(weight(mode), SeqCst);
     }
 
-    /// Whether a live guard stands against an access that no Rust borrow keeps away from it. To be asked
-    /// behind a fence where the access has been entered: either the guard is then found, or whoever takes one
-    /// finds the access.
+    /// Returns whether a live guard conflicts with an access that no Rust borrow keeps away from it. If the
+    /// access has been entered, ask after a fence: either the guard is then found, or a thread that takes a
+    /// guard finds the access.
     #[inline]
-    fn stand_against(&self, mode: Mode) -> bool {
+    fn conflict_with(&self, mode: Mode) -> bool {
         let hosts = self.0.load(SeqCst);
         match mode {
             Mode::Read => hosts >= WRITER,
@@ -703,14 +732,14 @@ impl Hosts {
         }
     }
 
-    /// All that are alive.
+    /// Returns how many are alive.
     fn count(&self) -> u64 {
         let hosts = self.0.load(Relaxed);
         hosts / WRITER + hosts % WRITER
     }
 }
 
-/// What a guard adds to the count.
+/// Returns what a guard adds to the count.
 fn weight(mode: Mode) -> u64 {
     match mode {
         Mode::Read => 1,

@@ -1,23 +1,23 @@
-//! The long form of an allocation's accesses: a list sorted by first byte.
+//! The interval list: the accesses of one allocation, sorted by first byte.
 
 use crate::clock::{Epoch, SequenceNumber, TimelineId};
-use crate::entry::{Conflict, Entry, First, Mode, View, Want, outside, redundant};
+use crate::entry::{Conflict, Entry, FirstWrite, Interval, Mode, View, outside, redundant};
 use crate::last_access::LastAccess;
 use crate::wait_log::CallSite;
 
-/// Entries beyond which the list is compacted.
+/// With more entries than this, the list is compacted.
 const COMPACT_AT: usize = 64;
 
-/// Entries beyond which accesses of one stream are taken together although their sequence numbers differ.
+/// With more entries than this, accesses of one stream are merged although their sequence numbers differ.
 const AT_MOST: usize = 512;
 
-/// Entries of a list that have one sequence number, which is told them later.
+/// One sequence number for several entries of a list, which is written to them later.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SharedEpoch {
-    /// Whose accesses they are, by the number of a [`SortedAccesses`] or a [`GroupNumber`](crate::GroupNumber): it has no
-    /// others in the list.
+    /// The number of the [`SortedAccesses`](crate::SortedAccesses) or [`GroupId`](crate::GroupId) that the
+    /// entries belong to. It has no others in the list.
     pub(crate) of: u64,
-    /// The first of them.
+    /// The position of the first of them.
     pub(crate) low: usize,
     /// How many there are.
     pub(crate) len: usize,
@@ -26,10 +26,10 @@ pub(crate) struct SharedEpoch {
 }
 
 impl SharedEpoch {
-    /// Makes the same accesses those of a later operation of their stream. Says no, and does nothing, if they
-    /// are of another one.
+    /// Makes the same accesses those of a later operation of their stream. Returns false, and does nothing,
+    /// for other accesses or another stream.
     #[inline]
-    pub(crate) fn goes_on(&mut self, of: u64, me: Epoch) -> bool {
+    pub(crate) fn advance(&mut self, of: u64, me: Epoch) -> bool {
         let same = self.of == of && self.epoch.timeline == me.timeline;
         if same {
             self.epoch.sequence = me.sequence;
@@ -42,45 +42,54 @@ impl SharedEpoch {
 #[derive(Debug)]
 pub(crate) struct IntervalList {
     entries: Vec<Entry>,
-    /// Whether some that overlap may be of different bytes. Otherwise last bytes are in order as first ones
-    /// are.
-    tangled: bool,
-    /// No entry is longer than this, so that a search among tangled ones knows where to begin.
+    /// Whether some entries may overlap that are not of the same bytes. Otherwise the last bytes are in order
+    /// as the first bytes are.
+    overlapping: bool,
+    /// No entry is longer than this: a search among overlapping entries begins that far before its bytes.
     longest: usize,
-    /// Where the entry of the next access is expected: behind the last one's, as parts are mostly used in
-    /// order. Any number does.
+    /// The finger: where the entry of the next access is expected, behind the last one's, as parts are mostly
+    /// used in order. Any number is correct.
     next: usize,
     /// The length at which to compact next.
     limit: usize,
-    /// Kept for its capacity.
+    /// Reused for its capacity.
     scratch: Vec<Entry>,
-    /// The entries whose sequence number stands here and not with them: to be told them before anything but the run
-    /// itself looks at entries.
-    run: Option<SharedEpoch>,
+    /// The shared epoch of some entries, whose own sequence numbers are out of date. It is written to them
+    /// before anything but its own group looks at entries.
+    shared_epoch: Option<SharedEpoch>,
 }
 
 impl Default for IntervalList {
-    /// A list of nothing.
+    /// Returns an empty list.
     fn default() -> Self {
         let (entries, scratch) = (Vec::new(), Vec::new());
-        Self { entries, tangled: false, longest: 0, next: 0, limit: COMPACT_AT, scratch, run: None }
+        Self {
+            entries,
+            overlapping: false,
+            longest: 0,
+            next: 0,
+            limit: COMPACT_AT,
+            scratch,
+            shared_epoch: None,
+        }
     }
 }
 
 impl IntervalList {
-    /// The list of an allocation of `bytes` bytes that an operation has made.
+    /// Returns the list of an allocation of `bytes` bytes that an operation has made.
     #[cold]
-    pub(crate) fn written(bytes: usize, first: First) -> Self {
-        let First { epoch, call_site } = first;
+    pub(crate) fn written(bytes: usize, first: FirstWrite) -> Self {
+        let FirstWrite { epoch, call_site } = first;
         let entry = Entry { start: 0, end: bytes, mode: Mode::Write, epoch, call_site };
         Self { entries: vec![entry], longest: bytes, ..Self::default() }
     }
 
-    /// Takes over what the access word said of an allocation of `bytes` bytes. The list must be empty.
+    /// Takes over the accesses of the last-access word of an allocation of `bytes` bytes. The list must be
+    /// empty.
     pub(crate) fn take_over(&mut self, last_access: LastAccess, bytes: usize) {
         let entry = |mode, epoch| Entry { start: 0, end: bytes, mode, epoch, call_site: None };
         match last_access {
-            LastAccess::Empty | LastAccess::GraphAccesses => return,
+            LastAccess::Empty | LastAccess::Listed => return,
             LastAccess::Write(epoch) => self.entries.push(entry(Mode::Write, epoch)),
             LastAccess::Read(epoch) => self.entries.push(entry(Mode::Read, epoch)),
             LastAccess::Both { write, read } => {
@@ -91,7 +100,8 @@ impl IntervalList {
         self.longest = bytes;
     }
 
-    /// The word that says all that the list says, if there is one; the list is then emptied.
+    /// Returns the last-access word that holds everything in the list, and empties the list, if there is such
+    /// a word.
     pub(crate) fn give_up(&mut self, bytes: usize) -> Option<u64> {
         let whole = |entry: &Entry| entry.is_of(0, bytes) && entry.call_site.is_none();
         let last_access = match self.entries.as_slice() {
@@ -106,164 +116,164 @@ impl IntervalList {
         };
         let bits = last_access.pack()?;
         self.entries.clear();
-        (self.tangled, self.longest, self.limit) = (false, 0, COMPACT_AT);
+        (self.overlapping, self.longest, self.limit) = (false, 0, COMPACT_AT);
         Some(bits)
     }
 
-    /// The entries that may overlap the bytes, as positions.
+    /// Returns the range of positions of the entries that may overlap the bytes.
     #[inline]
-    fn window(&self, want: Want) -> (usize, usize) {
+    fn window(&self, interval: Interval) -> (usize, usize) {
         let (entries, longest) = (&self.entries, self.longest);
-        let low = if self.tangled {
-            entries.partition_point(|entry| entry.start.saturating_add(longest) <= want.start)
+        let low = if self.overlapping {
+            entries.partition_point(|entry| entry.start.saturating_add(longest) <= interval.start)
         } else {
-            entries.partition_point(|entry| entry.end <= want.start)
+            entries.partition_point(|entry| entry.end <= interval.start)
         };
-        let high = entries.partition_point(|entry| entry.start < want.end);
+        let high = entries.partition_point(|entry| entry.start < interval.end);
         (low.min(high), high)
     }
 
-    /// The same, looked for where an entry is expected first.
+    /// [`window`](Self::window), which looks at the position `at` first.
     #[inline]
-    fn window_at(&self, at: usize, want: Want) -> (usize, usize) {
-        let Some((before, behind)) = self.entries.split_at_checked(at) else { return self.window(want) };
-        let here = !self.tangled
-            && before.last().is_none_or(|before| before.end <= want.start)
-            && behind.first().is_none_or(|first| first.end > want.start);
+    fn window_at(&self, at: usize, interval: Interval) -> (usize, usize) {
+        let Some((before, behind)) = self.entries.split_at_checked(at) else { return self.window(interval) };
+        let here = !self.overlapping
+            && before.last().is_none_or(|before| before.end <= interval.start)
+            && behind.first().is_none_or(|first| first.end > interval.start);
         if !here {
-            return self.window(want);
+            return self.window(interval);
         }
-        let met = behind.iter().take_while(|entry| entry.start < want.end).count();
+        let met = behind.iter().take_while(|entry| entry.start < interval.end).count();
         (at, at + met)
     }
 
-    /// Enters one access if it is known to be ordered after all that it conflicts with, and that is of the
-    /// same bytes or one entry. Says no, and does nothing, where anything else is the case, and where the
-    /// list has become so long that it is to be compacted.
-    pub(crate) fn enter_behind<V: View>(&mut self, want: Want, view: &V) -> bool {
+    /// Enters one access if it is ordered after everything that it conflicts with, and that is of the same
+    /// bytes or one entry. Otherwise returns false, and does nothing, also if the list is so long that it has
+    /// to be compacted.
+    pub(crate) fn enter_behind<V: View>(&mut self, interval: Interval, view: &V) -> bool {
         // A cut leaves two pieces.
-        if want.is_empty() || self.entries.len() + 2 > self.limit {
+        if interval.is_empty() || self.entries.len() + 2 > self.limit {
             return false;
         }
-        let (low, high) = self.window_at(self.next, want);
+        let (low, high) = self.window_at(self.next, interval);
         let mut same = true;
         for entry in &self.entries[low..high] {
-            if entry.conflicts(want) && entry.end > want.start && !view.is_after(entry.epoch) {
+            if entry.conflicts(interval) && entry.end > interval.start && !view.is_after(entry.epoch) {
                 return false;
             }
-            same &= entry.is_of(want.start, want.end);
+            same &= entry.is_of(interval.start, interval.end);
         }
-        if !same && (self.tangled || high - low > 1) {
+        if !same && (self.overlapping || high - low > 1) {
             return false;
         }
-        self.put(low, high, same, want, view, None);
+        self.put(low, high, same, interval, view, None);
         true
     }
 
     /// Enters one access, collects what it conflicts with and drops what it makes redundant.
-    pub(crate) fn epoch<V: View>(
+    pub(crate) fn enter<V: View>(
         &mut self,
-        want: Want,
+        interval: Interval,
         view: &V,
         call_site: Option<CallSite>,
         out: &mut Vec<Conflict>,
     ) {
-        if want.is_empty() {
+        if interval.is_empty() {
             return;
         }
-        let (low, high) = self.window_at(self.next, want);
+        let (low, high) = self.window_at(self.next, interval);
         for entry in &self.entries[low..high] {
-            if entry.end > want.start && entry.conflicts(want) && !view.is_after(entry.epoch) {
+            if entry.end > interval.start && entry.conflicts(interval) && !view.is_after(entry.epoch) {
                 out.push(Conflict { epoch: entry.epoch, call_site: entry.call_site });
             }
         }
-        let same = self.entries[low..high].iter().all(|entry| entry.is_of(want.start, want.end));
-        self.put(low, high, same, want, view, call_site);
+        let same = self.entries[low..high].iter().all(|entry| entry.is_of(interval.start, interval.end));
+        self.put(low, high, same, interval, view, call_site);
         if self.entries.len() > self.limit {
             self.compact(view);
         }
     }
 
-    /// Enters one access where all conflicts were collected. Where all entries that it meets are of the
-    /// `same` bytes, as where one stream writes them and another one reads them, nothing is cut.
+    /// Enters one access whose conflicts were collected. If all entries that it meets are of the `same`
+    /// bytes, as when one stream writes them and another one reads them, nothing is cut.
     #[inline]
     fn put<V: View>(
         &mut self,
         low: usize,
         high: usize,
         same: bool,
-        want: Want,
+        interval: Interval,
         view: &V,
         call_site: Option<CallSite>,
     ) {
-        self.longest = self.longest.max(want.end - want.start);
+        self.longest = self.longest.max(interval.end - interval.start);
         self.next = low + 1;
         if same {
-            self.stamp_same(low, high, want, view, call_site);
+            self.replace_same(low, high, interval, view, call_site);
         } else {
-            self.stamp_cut(low, high, want, view, call_site);
+            self.insert_cut(low, high, interval, view, call_site);
         }
     }
 
     /// Enters one access in the place of those entries, all of the same bytes, that it makes redundant.
     #[inline]
-    fn stamp_same<V: View>(
+    fn replace_same<V: View>(
         &mut self,
         low: usize,
         high: usize,
-        want: Want,
+        interval: Interval,
         view: &V,
         call_site: Option<CallSite>,
     ) {
-        let new = Entry::new(want, view.me(), call_site);
+        let new = Entry::new(interval, view.me(), call_site);
         match &mut self.entries[low..high] {
-            // What parts find that are used for the first time.
+            // Parts that are used for the first time.
             [] => self.entries.insert(low, new),
-            // The steady state of a chunked program: this stream did the same to these bytes before, and
-            // nobody else since.
-            [only] if only.mode == want.mode && only.epoch.timeline == new.epoch.timeline => *only = new,
+            // The steady state of a chunked program: this stream did the same to these bytes before, and no
+            // other stream since.
+            [only] if only.mode == interval.mode && only.epoch.timeline == new.epoch.timeline => *only = new,
             several => {
-                let mut was_retained = 0;
+                let mut remaining = 0;
                 for at in 0..several.len() {
-                    if !redundant(&several[at], want, view) {
-                        several.swap(was_retained, at);
-                        was_retained += 1;
+                    if !redundant(&several[at], interval, view) {
+                        several.swap(remaining, at);
+                        remaining += 1;
                     }
                 }
-                if let Some(first) = several.get_mut(was_retained) {
+                if let Some(first) = several.get_mut(remaining) {
                     *first = new;
-                    self.entries.drain(low + was_retained + 1..high);
+                    self.entries.drain(low + remaining + 1..high);
                 } else {
                     self.entries.insert(high, new);
                 }
-                self.next += was_retained;
+                self.next += remaining;
             }
         }
     }
 
-    /// The same where some are of other bytes, and are cut.
+    /// Enters one access among entries of other bytes, which are cut.
     #[inline(never)]
-    fn stamp_cut<V: View>(
+    fn insert_cut<V: View>(
         &mut self,
         low: usize,
         high: usize,
-        want: Want,
+        interval: Interval,
         view: &V,
         call_site: Option<CallSite>,
     ) {
-        let new = Entry::new(want, view.me(), call_site);
-        // What all parts of an allocation find, one after the other, of which the whole was filled before.
+        let new = Entry::new(interval, view.me(), call_site);
+        // The parts of an allocation, one after the other, if the whole of it was filled before.
         if let [only] = &mut self.entries[low..high]
-            && only.start == want.start
-            && only.end > want.end
-            && redundant(only, want, view)
+            && only.start == interval.start
+            && only.end > interval.end
+            && redundant(only, interval, view)
         {
-            only.start = want.end;
+            only.start = interval.end;
             return self.entries.insert(low, new);
         }
         let cut = |entry: &Entry, scratch: &mut Vec<Entry>| {
-            if entry.end > want.start && redundant(entry, want, view) {
-                scratch.extend(outside(entry, want));
+            if entry.end > interval.start && redundant(entry, interval, view) {
+                scratch.extend(outside(entry, interval));
             } else {
                 scratch.push(*entry);
             }
@@ -271,7 +281,7 @@ impl IntervalList {
         self.change(low, high, cut, Some(new));
     }
 
-    /// Puts in the place of some entries what `each` makes of them, and one more.
+    /// Replaces some entries by what `each` makes of them, and one more.
     fn change(
         &mut self,
         low: usize,
@@ -286,25 +296,25 @@ impl IntervalList {
         }
         scratch.extend(new);
         scratch.sort_unstable_by_key(|entry| (entry.start, entry.end));
-        // No others overlap these.
-        self.tangled |= tangled(&scratch);
+        // No other entries overlap these.
+        self.overlapping |= has_overlaps(&scratch);
         self.entries.splice(low..high, scratch.drain(..));
         self.scratch = scratch;
     }
 
-    /// Drops what `want`, entered before, has made redundant now that its waits are in place.
-    pub(crate) fn settle<V: View>(&mut self, want: Want, view: &V) {
+    /// Drops what `interval`, entered before, has made redundant now that its waits are in place.
+    pub(crate) fn settle<V: View>(&mut self, interval: Interval, view: &V) {
         let me = view.me();
-        let (low, high) = self.window(want);
+        let (low, high) = self.window(interval);
         self.change(
             low,
             high,
             |entry, scratch| {
-                if entry.end > want.start
+                if entry.end > interval.start
                     && entry.epoch.timeline != me.timeline
-                    && redundant(entry, want, view)
+                    && redundant(entry, interval, view)
                 {
-                    scratch.extend(outside(entry, want));
+                    scratch.extend(outside(entry, interval));
                 } else {
                     scratch.push(*entry);
                 }
@@ -313,55 +323,67 @@ impl IntervalList {
         );
     }
 
-    /// Collects what `want` conflicts with, as far as `ordered` does not already know, and changes nothing.
-    pub(crate) fn conflicts(&self, want: Want, ordered: impl Fn(Epoch) -> bool, out: &mut Vec<Conflict>) {
-        let (low, high) = self.window(want);
+    /// Collects what `interval` conflicts with and `ordered` returns false for, and changes nothing.
+    pub(crate) fn conflicts(
+        &self,
+        interval: Interval,
+        ordered: impl Fn(Epoch) -> bool,
+        out: &mut Vec<Conflict>,
+    ) {
+        let (low, high) = self.window(interval);
         for entry in &self.entries[low..high] {
-            if entry.end > want.start && entry.conflicts(want) && !ordered(entry.epoch) {
+            if entry.end > interval.start && entry.conflicts(interval) && !ordered(entry.epoch) {
                 out.push(Conflict { epoch: entry.epoch, call_site: entry.call_site });
             }
         }
     }
 
-    /// How many entries there are.
+    /// Returns how many entries there are.
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
 }
 
-/// Accesses that do again what their stream did last to the same bytes: nothing but a sequence number is entered, for
+/// Accesses that repeat what their stream did last to the same bytes: only a sequence number is entered, for
+/// each of them, or once for a [`SharedEpoch`] of all.
 /// each of them, or once for a [`SharedEpoch`] of all.
 impl IntervalList {
-    /// Enters accesses from the first on as long as [`alike`](Self::alike) says so; gives how many. The
-    /// steady state of a program that uses many parts again and again.
-    pub(crate) fn stamp_again(
+    /// Enters accesses from the first on as long as they [repeat](Self::count_repeated) their entries;
+    /// returns how many. The steady state of a program that uses many parts again and again.
+    pub(crate) fn enter_repeated(
         &mut self,
-        wants: impl ExactSizeIterator<Item = Want> + Clone,
+        intervals: impl ExactSizeIterator<Item = Interval> + Clone,
         me: Epoch,
     ) -> usize {
-        let (low, done) = self.alike(wants, me.timeline);
-        self.stamp_at(low, done, me.sequence);
+        let (low, done) = self.count_repeated(intervals, me.timeline);
+        self.set_sequence(low, done, me.sequence);
         self.next = low + done;
         done
     }
 
-    /// How many accesses from the first on are each of the same bytes and mode as the entry that stands where
-    /// it belongs, which is of this stream and meets no other; and where the first of these entries is.
+    /// Returns the position of the first access's entry, and how many accesses from the first on repeat their
+    /// entries: each is of the same bytes and mode as the entry at its position, which is of this stream and
+    /// meets no other entry.
     #[inline]
-    fn alike(&self, wants: impl Iterator<Item = Want> + Clone, timeline: TimelineId) -> (usize, usize) {
-        let Some(first) = wants.clone().next() else { return (0, 0) };
+    fn count_repeated(
+        &self,
+        intervals: impl Iterator<Item = Interval> + Clone,
+        timeline: TimelineId,
+    ) -> (usize, usize) {
+        let Some(first) = intervals.clone().next() else { return (0, 0) };
         let low = self.entries.partition_point(|entry| entry.start < first.start);
-        // Where those before it may reach into it, nothing is said.
-        let longest = if self.tangled { self.longest } else { 0 };
+        // If entries before it may reach into it, the answer is none.
+        let longest = if self.overlapping { self.longest } else { 0 };
         let reaches = |before: &Entry| before.end.max(before.start.saturating_add(longest)) > first.start;
         if low.checked_sub(1).and_then(|before| self.entries.get(before)).is_some_and(reaches) {
             return (0, 0);
         }
         let entries = self.entries.get(low..).unwrap_or_default();
         let (mut done, mut reach) = (0, 0);
-        for (want, entry) in wants.zip(entries) {
-            let same =
-                entry.is_of(want.start, want.end) && entry.mode == want.mode && entry.call_site.is_none();
+        for (interval, entry) in intervals.zip(entries) {
+            let same = entry.is_of(interval.start, interval.end)
+                && entry.mode == interval.mode
+                && entry.call_site.is_none();
             if !(same && entry.start >= reach && entry.epoch.timeline == timeline) {
                 break;
             }
@@ -375,65 +397,71 @@ impl IntervalList {
         (low, done)
     }
 
-    /// Gives so many entries a later sequence number of their stream. A loop of its own that stores nothing but what
-    /// changes: that takes as long as all the rest.
+    /// Gives `count` entries a later sequence number of their stream. A loop of its own that stores only what
+    /// changes: it takes as long as all the rest.
     #[inline]
-    fn stamp_at(&mut self, low: usize, count: usize, sequence: SequenceNumber) {
+    fn set_sequence(&mut self, low: usize, count: usize, sequence: SequenceNumber) {
         for entry in self.entries.get_mut(low..).unwrap_or_default().iter_mut().take(count) {
             entry.epoch.sequence = sequence;
         }
     }
 
-    /// Enters accesses as a run, where all of them do again what their stream did last to the same bytes.
-    /// Says no, and does nothing, where anything else is the case. `of` is the number of their
-    /// [`SortedAccesses`](crate::SortedAccesses), or of their [`GroupNumber`](crate::GroupNumber): that goes on without them.
+    /// Enters accesses under a shared epoch, if all of them repeat what their stream did last to the same
+    /// bytes. Otherwise returns false, and does nothing. `of` is the number of their
+    /// [`SortedAccesses`](crate::SortedAccesses) or [`GroupId`](crate::GroupId), with which a shared epoch
+    /// goes on without the accesses.
     #[inline]
     pub(crate) fn enter_group(
         &mut self,
         of: u64,
-        wants: impl ExactSizeIterator<Item = Want> + Clone,
+        intervals: impl ExactSizeIterator<Item = Interval> + Clone,
         me: Epoch,
     ) -> bool {
-        let goes_on = self.run.as_mut().is_some_and(|run| run.goes_on(of, me));
-        goes_on || self.begin_run(of, wants, me)
+        let advance = self.shared_epoch.as_mut().is_some_and(|run| run.advance(of, me));
+        advance || self.begin_shared_epoch(of, intervals, me)
     }
 
     #[cold]
     #[inline(never)]
-    fn begin_run(&mut self, of: u64, wants: impl ExactSizeIterator<Item = Want> + Clone, me: Epoch) -> bool {
-        let many = wants.len();
-        let (low, done) = self.alike(wants, me.timeline);
-        // Of a series none may have been told.
+    fn begin_shared_epoch(
+        &mut self,
+        of: u64,
+        intervals: impl ExactSizeIterator<Item = Interval> + Clone,
+        me: Epoch,
+    ) -> bool {
+        let many = intervals.len();
+        let (low, done) = self.count_repeated(intervals, me.timeline);
+        // A repeated group may come without its accesses.
         let whole = done == many && done > 0;
         if whole {
             let run = SharedEpoch { of, low, len: done, epoch: me };
-            // Of one that is of the same entries, the sequence numbers count no more.
-            if self.run.is_none_or(|before| (before.low, before.len) != (low, done)) {
-                self.end_run();
+            // If the old shared epoch is of the same entries, their sequence numbers no longer matter.
+            if self.shared_epoch.is_none_or(|before| (before.low, before.len) != (low, done)) {
+                self.end_shared_epoch();
             }
-            self.run = Some(run);
+            self.shared_epoch = Some(run);
         }
         whole
     }
 
-    /// Tells the entries of a run their sequence number.
+    /// Writes the shared epoch to its entries, and ends it.
     #[inline]
-    pub(crate) fn end_run(&mut self) {
-        if self.run.is_some() {
-            self.tell_run();
+    pub(crate) fn end_shared_epoch(&mut self) {
+        if self.shared_epoch.is_some() {
+            self.write_shared_epoch();
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn tell_run(&mut self) {
-        if let Some(run) = self.run.take() {
-            self.stamp_at(run.low, run.len, run.epoch.sequence);
+    fn write_shared_epoch(&mut self) {
+        if let Some(run) = self.shared_epoch.take() {
+            self.set_sequence(run.low, run.len, run.epoch.sequence);
         }
     }
 }
 
-/// What makes a list shorter.
+/// The ways in which a list gets shorter.
 impl IntervalList {
     /// Drops what has completed.
     pub(crate) fn prune(&mut self, completed: impl Fn(Epoch) -> bool) {
@@ -441,15 +469,15 @@ impl IntervalList {
         self.measure();
     }
 
-    /// Finds out what is known of all entries.
+    /// Determines `longest` and `overlapping` from all entries.
     fn measure(&mut self) {
         self.longest = self.entries.iter().map(|entry| entry.end - entry.start).max().unwrap_or(0);
-        self.tangled = tangled(&self.entries);
+        self.overlapping = has_overlaps(&self.entries);
     }
 
-    /// Makes the list shorter: drops what has completed, joins equal neighbours and, if that is not enough,
-    /// takes the accesses of a stream together, the last sequence number standing for all. The last is the only step
-    /// that forgets, and it errs towards waiting.
+    /// Makes the list shorter: drops what has completed, merges equal neighbours and, if that is not enough,
+    /// merges the accesses of each stream, the last sequence number standing for all. Only this last step
+    /// loses precision, and it errs towards waiting.
     pub(crate) fn compact<V: View>(&mut self, view: &V) {
         self.prune(|epoch| view.completed(epoch));
         self.join(|a, b| a.epoch == b.epoch && a.end >= b.start);
@@ -463,16 +491,16 @@ impl IntervalList {
         self.limit = COMPACT_AT.max(self.entries.len() * 2);
     }
 
-    /// Joins neighbours of the same mode that `same` allows to.
+    /// Merges neighbours of the same mode for which `same` returns true.
     fn join(&mut self, same: impl Fn(&Entry, &Entry) -> bool) {
-        self.entries.dedup_by(|next, was_retained| {
-            let join = was_retained.mode == next.mode && same(was_retained, next);
+        self.entries.dedup_by(|next, last| {
+            let join = last.mode == next.mode && same(last, next);
             if join {
-                was_retained.end = was_retained.end.max(next.end);
-                was_retained.start = was_retained.start.min(next.start);
-                if next.epoch.sequence > was_retained.epoch.sequence {
-                    was_retained.epoch = next.epoch;
-                    was_retained.call_site = next.call_site;
+                last.end = last.end.max(next.end);
+                last.start = last.start.min(next.start);
+                if next.epoch.sequence > last.epoch.sequence {
+                    last.epoch = next.epoch;
+                    last.call_site = next.call_site;
                 }
             }
             join
@@ -480,26 +508,26 @@ impl IntervalList {
     }
 }
 
-/// Whether some of these entries, which are sorted, overlap though they are of different bytes.
-pub(crate) fn tangled(entries: &[Entry]) -> bool {
-    // Where none of two neighbours do, ends are in order too.
+/// Returns whether some of these sorted entries overlap though they are of different bytes.
+pub(crate) fn has_overlaps(entries: &[Entry]) -> bool {
+    // If no two neighbours do, the ends are in order too.
     entries.windows(2).any(|pair| match pair {
         [a, b] => a.end > b.start && !a.is_of(b.start, b.end),
         _ => false,
     })
 }
 
-/// A list with hints and short ways, beside one without.
+/// A list with a finger and fast paths, beside one without.
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
     use crate::history::{Access, AccessHistory};
     use crate::primitives::in_a_test;
 
-    /// A stream that knows nothing of others.
-    pub(crate) struct Alone(pub(crate) Epoch);
+    /// The view of a stream that is ordered after no other stream.
+    pub(crate) struct SingleStream(pub(crate) Epoch);
 
-    impl View for Alone {
+    impl View for SingleStream {
         fn me(&self) -> Epoch {
             self.0
         }
@@ -512,14 +540,14 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn where_an_entry_is_expected_changes_nothing_about_what_is_found() {
+    fn the_finger_changes_nothing_about_what_is_found() {
         in_a_test(|| {
             let mut state = 7_u64;
             let mut random = |below: usize| {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                 usize::try_from(state >> 33).unwrap() % below
             };
-            let (mut hits, mut again, mut behind, mut untangled) = (0, 0, 0, 0);
+            let (mut hits, mut again, mut behind, mut exact) = (0, 0, 0, 0);
             // Long enough for all parts but the last ones of some sets.
             let history = AccessHistory::new(200);
             for _ in 0..300 {
@@ -531,7 +559,7 @@ pub(crate) mod tests {
                         IntervalList::default(),
                     )
                 };
-                let (mut hinted, mut searched, mut together, mut short) = lists();
+                let (mut hinted, mut searched, mut together, mut fast) = lists();
                 // A few sets of parts, each used by several operations, as chunked programs do.
                 let sets: Vec<Vec<(usize, usize)>> = (0..3)
                     .map(|_| {
@@ -543,51 +571,53 @@ pub(crate) mod tests {
                     })
                     .collect();
                 for sequence in 1..20 {
-                    let me =
-                        Alone(Epoch { timeline: TimelineId(u32::try_from(random(2)).unwrap()), sequence });
+                    let me = SingleStream(Epoch {
+                        timeline: TimelineId(u32::try_from(random(2)).unwrap()),
+                        sequence,
+                    });
                     let mode = if random(2) == 0 { Mode::Read } else { Mode::Write };
                     let (mut found, mut expected) = (Vec::new(), Vec::new());
                     let set = &sets[random(3)];
                     for &(start, end) in set {
-                        let want = Access::new(&history, start..end, mode).want();
+                        let interval = Access::new(&history, start..end, mode).interval();
                         let at = hinted.next;
-                        hits += usize::from(at > 0 && hinted.window_at(at, want).0 == at);
-                        hinted.epoch(want, &me, None, &mut found);
+                        hits += usize::from(at > 0 && hinted.window_at(at, interval).0 == at);
+                        hinted.enter(interval, &me, None, &mut found);
                         searched.next = usize::MAX;
-                        searched.epoch(want, &me, None, &mut expected);
+                        searched.enter(interval, &me, None, &mut expected);
                         assert_eq!(format!("{:?}", hinted.entries), format!("{:?}", searched.entries));
 
-                        // The same bytes found by looking at all of them.
+                        // The same bytes, found by looking at all entries.
                         let meets = |entry: &&Entry| entry.start < end && start < entry.end;
                         let low = searched.entries.iter().position(|entry| meets(&entry)).unwrap();
                         let met = searched.entries.iter().filter(meets).count();
-                        let window = searched.window(want);
+                        let window = searched.window(interval);
                         assert!(window.0 <= low && window.1 >= low + met, "{window:?}, {low}, {met}");
-                        if !searched.tangled {
+                        if !searched.overlapping {
                             assert_eq!(window, (low, low + met));
-                            untangled += 1;
+                            exact += 1;
                         }
 
                         let mut conflicts = Vec::new();
-                        short.conflicts(want, |epoch| me.is_after(epoch), &mut conflicts);
-                        let before = format!("{:?}", short.entries);
-                        if short.enter_behind(want, &me) {
+                        fast.conflicts(interval, |epoch| me.is_after(epoch), &mut conflicts);
+                        let before = format!("{:?}", fast.entries);
+                        if fast.enter_behind(interval, &me) {
                             assert!(conflicts.is_empty());
                             behind += 1;
                         } else {
-                            assert_eq!(format!("{:?}", short.entries), before);
-                            short.epoch(want, &me, None, &mut Vec::new());
+                            assert_eq!(format!("{:?}", fast.entries), before);
+                            fast.enter(interval, &me, None, &mut Vec::new());
                         }
-                        assert_eq!(format!("{:?}", short.entries), format!("{:?}", searched.entries));
+                        assert_eq!(format!("{:?}", fast.entries), format!("{:?}", searched.entries));
                     }
                     assert_eq!(format!("{found:?}"), format!("{expected:?}"));
 
                     let accesses: Vec<_> =
                         set.iter().map(|&(start, end)| Access::new(&history, start..end, mode)).collect();
                     let mut found = Vec::new();
-                    let done = together.stamp_again(accesses.iter().map(Access::want), me.0);
+                    let done = together.enter_repeated(accesses.iter().map(Access::interval), me.0);
                     for access in accesses.iter().skip(done) {
-                        together.epoch(access.want(), &me, None, &mut found);
+                        together.enter(access.interval(), &me, None, &mut found);
                     }
                     again += done;
                     assert_eq!(format!("{:?}", together.entries), format!("{:?}", searched.entries));
@@ -596,21 +626,21 @@ pub(crate) mod tests {
             }
             assert!(hits > 500, "{hits} entries were where they were expected");
             assert!(again > 100, "{again} accesses were those of the last time");
-            assert!(behind > 1000, "{behind} accesses went the short way");
-            assert!(untangled > 1000, "{untangled} windows were exact");
+            assert!(behind > 1000, "{behind} accesses went the fast way");
+            assert!(exact > 1000, "{exact} windows were exact");
         });
     }
 
     #[test]
-    fn no_bytes_are_not_on_the_list() {
+    fn an_empty_access_is_not_on_the_list() {
         in_a_test(|| {
             let history = AccessHistory::new(8);
-            let me = Alone(Epoch { timeline: TimelineId(1), sequence: 1 });
+            let me = SingleStream(Epoch { timeline: TimelineId(1), sequence: 1 });
             let (mut list, mut found) = (IntervalList::default(), Vec::new());
             for range in [3..3, 9..12] {
-                let want = Access::write(&history, range).want();
-                list.epoch(want, &me, None, &mut found);
-                assert!(!list.enter_behind(want, &me));
+                let interval = Access::write(&history, range).interval();
+                list.enter(interval, &me, None, &mut found);
+                assert!(!list.enter_behind(interval, &me));
             }
             assert_eq!((list.len(), found.len()), (0, 0));
         });

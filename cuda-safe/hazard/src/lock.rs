@@ -1,4 +1,4 @@
-//! A lock that belongs to a thread, until another one wants it.
+//! A lock that is biased to one thread, until another thread wants it.
 #![expect(unsafe_code, reason = "a lock lends its value by a raw pointer")]
 
 use std::cell::UnsafeCell;
@@ -6,55 +6,58 @@ use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use crate::primitives::{AtomicBool, AtomicU64, barrier, constructor, me, number, pause};
+use crate::primitives::{
+    AtomicBool, AtomicU64, assign_thread_number, barrier, constructor, pause, thread_number,
+};
 
-/// A mutex for what is as a rule only one thread's affair: a stream's submit state.
+/// A biased mutex, for what only one thread uses as a rule: a stream's submit state.
 ///
-/// It belongs to the first thread that takes it, its favourite, which from then on goes in and out by plain
-/// loads and stores: no atomic exchange, which would cost as much as all the rest of an operation's
-/// bookkeeping. The first other thread that wants it takes it from the favourite for good, and afterwards
-/// everybody goes in by one exchange and out by a plain store.
+/// It belongs to the first thread that takes it, its *owner*, which from then on locks and unlocks it by
+/// plain loads and stores. An atomic exchange would cost as much as the rest of an operation's bookkeeping.
+/// The first other thread that wants the lock revokes the ownership for good. Afterwards every thread locks
+/// it by one exchange and unlocks it by a plain store.
 ///
 /// # Why only one thread is inside
-/// The favourite says that it is inside, *then* looks whether the lock is still its own. Who takes the lock
-/// from it says so, *then* looks whether the favourite is inside. If each of these two happened in this order
-/// for all processors, one of the two would see the other. The one that takes pays for both: the system has
-/// every processor that runs a thread of this process pass a barrier (`barrier`), so the favourite only has
-/// to keep the compiler from changing the order. Where the system has no such call, a lock has no favourite.
+/// The owner stores that it is inside, *then* loads whether it still owns the lock. A thread that revokes the
+/// ownership stores that it does, *then* loads whether the owner is inside. If all processors saw each store
+/// before the load that follows it, one of the two threads would see the other. The revoking thread pays for
+/// both: the system makes every processor that runs a thread of this process pass a full barrier
+/// (`barrier::heavy`), so the owner only has to prevent reordering by the compiler (`barrier::light`). If the
+/// system has no such call, a lock has no owner.
 ///
-/// Nobody sleeps in a queue that would have to be looked at when the lock is given back; who finds it taken
+/// No thread sleeps in a queue, which an unlock would have to look at. A thread that finds the lock taken
 /// looks again, ever more seldom.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Lock<T> {
-    /// The number of the favourite, or one of the constants below.
-    favourite: AtomicU64,
-    /// Whether the favourite is inside. Only the favourite sets this.
+    /// The number of the owner, or one of the constants below.
+    owner: AtomicU64,
+    /// Whether the owner is inside. Only the owner sets this.
     inside: AtomicBool,
-    /// Whether anybody is inside, once there is no favourite.
+    /// Whether any thread is inside, once there is no owner.
     taken: AtomicBool,
     value: UnsafeCell<T>,
 }
 
-/// Nobody has had the lock yet. This and the next two are no thread's numbers.
-const UNTOUCHED: u64 = 0;
-/// Somebody is taking it from its favourite.
-const LEAVING: u64 = u64::MAX;
-/// It is nobody's more than anybody else's.
+/// No thread has had the lock yet. This and the next two are no thread's numbers.
+const UNOWNED: u64 = 0;
+/// A thread is revoking the ownership.
+const REVOKING: u64 = u64::MAX;
+/// The lock has no owner any more.
 const SHARED: u64 = u64::MAX - 1;
 
-// SAFETY: the value is only reached through a guard, of which there is one at a time, as said above. What the
-// favourite did inside comes before its leaving, which who takes the lock from it has seen before it says
-// that all may share it, which all others have seen; from then on `taken` carries the value from one thread
-// to the next, which may therefore be any.
+// SAFETY: the value is only reached through a guard, and only one guard exists at a time, as stated above.
+// What the owner did inside happens before it leaves. The revoking thread has seen that before it stores
+// `SHARED`, which all other threads have seen before they go in. From then on `taken` carries the value from
+// one thread to the next, which may therefore be any thread.
 unsafe impl<T: Send> Sync for Lock<T> {}
 
 impl<T> Lock<T> {
     constructor! {
-        /// A lock around `value`.
+        /// Creates a lock around `value`.
         pub fn new(value: T) -> Self {
             Self {
-                favourite: AtomicU64::new(UNTOUCHED),
+                owner: AtomicU64::new(UNOWNED),
                 inside: AtomicBool::new(false),
                 taken: AtomicBool::new(false),
                 value: UnsafeCell::new(value),
@@ -62,27 +65,27 @@ impl<T> Lock<T> {
         }
     }
 
-    /// Waits for the lock and takes it. The thread must not have it already.
+    /// Waits for the lock and takes it. The thread must not hold it already.
     #[inline]
     pub fn lock(&self) -> LockGuard<'_, T> {
-        let me = me();
-        if self.favourite.load(Relaxed) == me && self.enter(me) {
-            return LockGuard { lock: self, here: PhantomData };
+        let me = thread_number();
+        if self.owner.load(Relaxed) == me && self.enter(me) {
+            return LockGuard { lock: self, not_send: PhantomData };
         }
         self.lock_with_others()
     }
 
-    /// The favourite tries to go in.
+    /// Tries to go in as the owner.
     #[inline]
     fn enter(&self, me: u64) -> bool {
         if self.inside.load(Relaxed) {
-            // Only this thread can have said so. With an exchange it would now wait for itself for ever.
+            // Only this thread can have set it. With an exchange it would now wait for itself for ever.
             nested();
         }
         self.inside.store(true, Relaxed);
-        // Together with the barrier of whoever takes the lock away.
-        barrier::stand_for();
-        if self.favourite.load(Relaxed) == me {
+        // Pairs with the barrier of the thread that revokes the ownership.
+        barrier::light();
+        if self.owner.load(Relaxed) == me {
             return true;
         }
         self.inside.store(false, Release);
@@ -91,61 +94,62 @@ impl<T> Lock<T> {
 
     #[cold]
     fn lock_with_others(&self) -> LockGuard<'_, T> {
-        let mut turn = 0;
+        let mut attempt = 0;
         loop {
-            match self.favourite.load(Acquire) {
+            match self.owner.load(Acquire) {
                 SHARED => break,
-                LEAVING => {
-                    pause(turn);
-                    turn = turn.saturating_add(1);
+                REVOKING => {
+                    pause(attempt);
+                    attempt = attempt.saturating_add(1);
                 }
-                UNTOUCHED => {
-                    let next = if barrier::can() { number() } else { SHARED };
-                    let _ = self.favourite.compare_exchange(UNTOUCHED, next, Relaxed, Relaxed);
+                UNOWNED => {
+                    let next = if barrier::is_available() { assign_thread_number() } else { SHARED };
+                    let _ = self.owner.compare_exchange(UNOWNED, next, Relaxed, Relaxed);
                 }
-                favourite if favourite == me() => {
-                    if self.enter(favourite) {
-                        return LockGuard { lock: self, here: PhantomData };
+                owner if owner == thread_number() => {
+                    if self.enter(owner) {
+                        return LockGuard { lock: self, not_send: PhantomData };
                     }
                 }
-                favourite => {
-                    if self.favourite.compare_exchange(favourite, LEAVING, Relaxed, Relaxed).is_ok() {
-                        barrier::pass();
+                owner => {
+                    if self.owner.compare_exchange(owner, REVOKING, Relaxed, Relaxed).is_ok() {
+                        barrier::heavy();
                         while self.inside.load(Acquire) {
-                            pause(turn);
-                            turn = turn.saturating_add(1);
+                            pause(attempt);
+                            attempt = attempt.saturating_add(1);
                         }
-                        self.favourite.store(SHARED, Release);
+                        self.owner.store(SHARED, Release);
                     }
                 }
             }
         }
-        turn = 0;
+        attempt = 0;
         while self.taken.load(Relaxed) || self.taken.compare_exchange(false, true, Acquire, Relaxed).is_err()
         {
-            pause(turn);
-            turn = turn.saturating_add(1);
+            pause(attempt);
+            attempt = attempt.saturating_add(1);
         }
-        LockGuard { lock: self, here: PhantomData }
+        LockGuard { lock: self, not_send: PhantomData }
     }
 }
 
-/// A thread wants a lock that it has: a mistake of this crate's, and two exclusive borrows of one value if it
-/// went on.
+/// Aborts: a thread wants a lock that it holds. That is a mistake of this crate, and would give two exclusive
+/// borrows of one value.
 #[cold]
 fn nested() -> ! {
     eprintln!(
-        "cuda-hazard: a stream is used within an operation of its own; this should not be possible, please report it"
+        "cuda-hazard: a stream is used within an operation of its own; this should not be possible, \
+         please report it"
     );
     std::process::abort();
 }
 
-/// The value of a [`Lock`], taken.
+/// A locked [`Lock`], with access to its value.
 #[derive(Debug)]
 pub struct LockGuard<'a, T> {
     lock: &'a Lock<T>,
     /// Like other guards, this stays on its thread.
-    here: PhantomData<*mut T>,
+    not_send: PhantomData<*mut T>,
 }
 
 impl<T> Deref for LockGuard<'_, T> {
@@ -169,10 +173,9 @@ impl<T> DerefMut for LockGuard<'_, T> {
 impl<T> Drop for LockGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        // Whoever goes out, by whichever of the two it came in. Who is inside by one of them finds the other
-        // one of no account: while there is a favourite nobody has `taken` the lock, nor looks at it before
-        // that one has gone out, which is why `inside` comes last; and once there is none, nobody looks at
-        // `inside` again.
+        // A thread unlocks both ways, whichever way it came in. The other way does not matter to it. While
+        // there is an owner, no thread has `taken` the lock, nor looks at `taken` before the owner has left,
+        // which is why `inside` is stored last. Once there is no owner, no thread looks at `inside` again.
         self.lock.taken.store(false, Release);
         self.lock.inside.store(false, Release);
     }
@@ -201,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_can_be_taken_from_its_favourite_at_any_moment() {
+    fn a_lock_can_be_taken_from_its_owner_at_any_moment() {
         for round in 0..2_000_u32 {
             let lock = Lock::new((0_u64, 0_u64));
             let both = |times: u32| {
@@ -213,7 +216,7 @@ mod tests {
                     assert_eq!(both.0, both.1);
                 }
             };
-            // The favourite.
+            // The owner.
             both(1);
             std::thread::scope(|threads| {
                 threads.spawn(|| both(100));

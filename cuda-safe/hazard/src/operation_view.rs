@@ -1,4 +1,4 @@
-//! Knowledge: what a stream is ordered after, how it learns that, and what of it an operation may rely on.
+//! Joins of clocks: what a stream is ordered after, how that grows, and what of it an operation may rely on.
 #![expect(unsafe_code, reason = "declares functions whose callers vouch for their calls")]
 
 use crate::clock::{ClockSummary, Epoch, VectorClock};
@@ -10,20 +10,20 @@ use crate::timeline::{SubmitState, Timeline};
 use crate::tracker::Tracker;
 
 impl Tracker {
-    /// All that an action of the legacy stream would be ordered after now, but for what is over. `legacy` is
-    /// its timeline, or any of its device if it has none.
-    pub(crate) fn scan(&self, legacy: &Timeline, clock: &mut VectorClock) {
+    /// Joins `clock` with everything that an action of the legacy stream would be ordered after now, but for
+    /// what has completed. `legacy` is the legacy stream's timeline, or any of its device if it has none.
+    pub(crate) fn join_before_legacy(&self, legacy: &Timeline, clock: &mut VectorClock) {
         self.add_pending(Epoch { timeline: legacy.id, sequence: legacy.submitted() }, clock);
-        self.pending_known(legacy, clock);
+        self.join_pending(legacy, clock);
         legacy.device.each_blocking(|id| {
             if let Some(timeline) = self.timeline(id) {
                 self.add_pending(Epoch { timeline: id, sequence: timeline.submitted() }, clock);
-                self.pending_known(timeline, clock);
+                self.join_pending(timeline, clock);
             }
         });
     }
 
-    /// Adds an epoch, unless everybody knows that it is over.
+    /// Adds an epoch, unless it has completed.
     #[inline]
     pub(crate) fn add_pending(&self, epoch: Epoch, clock: &mut VectorClock) {
         if !self.completed(epoch) {
@@ -31,23 +31,23 @@ impl Tracker {
         }
     }
 
-    /// Adds what a stream is ordered after, but for what is over. Takes no lock and no memory where all of it
-    /// was found to be over before.
+    /// Joins `clock` with what a stream is ordered after, but for what has completed. Takes no lock and
+    /// allocates nothing if all of it was found complete before.
     #[inline]
-    pub(crate) fn pending_known(&self, timeline: &Timeline, clock: &mut VectorClock) {
-        timeline.pending_known_into(clock, |epoch| self.completed(epoch));
+    pub(crate) fn join_pending(&self, timeline: &Timeline, clock: &mut VectorClock) {
+        timeline.join_pending_into(clock, |epoch| self.completed(epoch));
     }
 
-    /// Whether all is known to be over that a stream was given, and all that it waits for: it may have been
-    /// given nothing but a wait, and who comes after the stream then comes after that.
-    pub fn is_over(&self, timeline: &Timeline) -> bool {
+    /// Returns whether everything has completed that a stream was given and that it waits for. A stream may
+    /// have been given nothing but a wait, and what is ordered after the stream is then ordered after that.
+    pub fn is_idle(&self, timeline: &Timeline) -> bool {
         let mut known = VectorClock::new();
-        self.pending_known(timeline, &mut known);
+        self.join_pending(timeline, &mut known);
         timeline.is_drained() && known.is_empty()
     }
 
-    /// Works out what the legacy rule gives the stream's next operation, which is held back until the
-    /// operation is really issued: says whether there is any.
+    /// Works out what the legacy rule gives the stream's next operation, and returns whether there is
+    /// anything. It stays pending until the operation has really been submitted.
     #[inline]
     pub(crate) fn catch_up(&self, timeline: &Timeline, state: &mut SubmitState) -> bool {
         !timeline.is_caught_up(state) && self.catch_up_now(timeline, state)
@@ -59,62 +59,64 @@ impl Tracker {
         match timeline.kind {
             Kind::NonBlocking => false,
             Kind::Legacy => {
-                if timeline.device.take_news() {
+                if timeline.device.take_changes() {
                     self.catch_up_legacy(timeline, state);
                 }
                 state.legacy_seen != 0
             }
             Kind::Blocking | Kind::PerThread => {
                 state.pending.clear();
-                state.pending_seen = timeline.device.seen_into(&mut state.pending);
+                state.pending_seen = timeline.device.join_legacy_clock_into(&mut state.pending);
                 true
             }
         }
     }
 
-    /// Works out what the blocking streams have done.
+    /// Joins the pending clock with what the blocking streams have done.
     #[cold]
     fn catch_up_legacy(&self, timeline: &Timeline, state: &mut SubmitState) {
         if state.legacy_seen == 0 {
             state.pending.clear();
             state.legacy_seen = 1;
         }
-        self.scan(timeline, &mut state.pending);
-        // It grows by what this brings, and nobody else makes it shorter.
+        self.join_before_legacy(timeline, &mut state.pending);
+        // It grows by this, and nothing else makes it shorter.
         if state.clock.is_long() {
             state.clock.prune(|epoch| self.completed(epoch));
         }
         timeline.device.prune(|epoch| self.completed(epoch));
     }
 
-    /// The operation was issued: what the legacy rule gave it, the stream now has.
+    /// Notes that the operation was submitted: the stream's clock joins what the legacy rule gave the
+    /// operation.
     #[cold]
     #[inline(never)]
-    pub(crate) fn commit(timeline: &Timeline, state: &mut SubmitState) {
+    pub(crate) fn commit_pending(timeline: &Timeline, state: &mut SubmitState) {
         state.legacy_seen = state.pending_seen;
         if state.clock.join(&state.pending) {
             timeline.share(state);
         }
     }
 
-    /// Drops what has completed from a clock that has become long, and lets others see it.
+    /// Drops what has completed from a clock that has become long, and publishes the clock.
     #[inline]
-    pub(crate) fn tidy(&self, timeline: &Timeline, state: &mut SubmitState) {
+    pub(crate) fn prune_and_share(&self, timeline: &Timeline, state: &mut SubmitState) {
         if state.clock.is_long() {
             state.clock.prune(|epoch| self.completed(epoch));
         }
         timeline.share(state);
     }
 
-    /// Puts the last event on a stream that goes: from now on it is reached by that event only, and what the
-    /// event comes after, the stream does.
+    /// Records the last event of a stream that goes: from now on only that event stands for the stream, and
+    /// the stream is ordered after everything that the event is.
     ///
     /// # Errors
-    /// What the call fails with.
+    /// The failure of the call.
     ///
     /// # Safety
-    /// The call records an event on the stream of the timeline, which is this tracker's, if it succeeds. From now
-    /// on the stream is given nothing more, and is reached by that event only.
+    /// - The call records an event on the stream of the timeline, which belongs to this tracker, if it
+    ///   succeeds.
+    /// - From now on the stream is given nothing more, and only that event is waited for in its place.
     pub unsafe fn record_last<E>(
         &self,
         timeline: &Timeline,
@@ -126,36 +128,37 @@ impl Tracker {
         if state.clock.join(&event_clock.clock) {
             timeline.share(&mut state);
         }
-        timeline.made_provable();
+        timeline.mark_sync_covered();
         Ok(())
     }
 
-    /// Puts an event record on a stream, and gives what the event will stand for.
+    /// Records an event on a stream, and returns the event's clock.
     ///
     /// # Errors
-    /// What the call fails with.
+    /// The failure of the call.
     ///
     /// # Safety
-    /// The call records an event on the stream of the timeline, which is this tracker's, if it succeeds.
+    /// The call records an event on the stream of the timeline, which belongs to this tracker, if it
+    /// succeeds.
     pub unsafe fn record<E>(
         &self,
         timeline: &Timeline,
         call: impl FnOnce() -> Result<(), E>,
     ) -> Result<EventClock, E> {
         let mut event_clock = EventClock::new();
-        // SAFETY: the caller vouches for the call; the snapshot is new.
+        // SAFETY: the caller vouches for the call; the event clock is new.
         unsafe { self.record_into(timeline, &mut event_clock, call) }?;
         Ok(event_clock)
     }
 
-    /// [`record`](Self::record) that says in the place of what an event stood for what it will stand for.
-    /// Where the call fails, that stays as it is.
+    /// [`record`](Self::record) that overwrites an event clock. If the call fails, the event clock stays
+    /// unchanged.
     ///
     /// # Errors
-    /// What the call fails with.
+    /// The failure of the call.
     ///
     /// # Safety
-    /// As for [`record`](Self::record). The snapshot is of no other event.
+    /// As for [`record`](Self::record). The event clock is of no other event.
     #[inline]
     pub unsafe fn record_into<E>(
         &self,
@@ -166,20 +169,20 @@ impl Tracker {
         let mut state = timeline.state.lock();
         let state = &mut *state;
         if timeline.kind == Kind::Legacy || !timeline.is_caught_up(state) || state.clock.is_long() {
-            return self.record_late(timeline, state, event_clock, call);
+            return self.record_slow(timeline, state, event_clock, call);
         }
         let epoch = Epoch { timeline: timeline.id, sequence: timeline.submitted() };
         call()?;
-        timeline.made_provable();
+        timeline.mark_sync_covered();
         event_clock.epoch = epoch;
         event_clock.clock.clone_from(&state.clock);
         Ok(())
     }
 
-    /// [`record_into`](Self::record_into) where the legacy rule counts, or the clock has become long.
+    /// [`record_into`](Self::record_into) if the legacy rule matters, or the clock has become long.
     #[cold]
     #[inline(never)]
-    fn record_late<E>(
+    fn record_slow<E>(
         &self,
         timeline: &Timeline,
         state: &mut SubmitState,
@@ -191,14 +194,14 @@ impl Tracker {
         call()?;
         if pending {
             if timeline.kind != Kind::Legacy {
-                *event_clock = self.snapshot_after_legacy(state, epoch);
+                *event_clock = self.event_clock_after_legacy(state, epoch);
                 return Ok(());
             }
-            Self::commit(timeline, state);
+            Self::commit_pending(timeline, state);
         }
-        timeline.made_provable();
+        timeline.mark_sync_covered();
         if timeline.kind == Kind::Legacy {
-            timeline.device.acted(epoch.sequence, state.unshared.then_some(&state.clock));
+            timeline.device.record_action(epoch.sequence, state.unshared.then_some(&state.clock));
             state.unshared = false;
         }
         if state.clock.is_long() {
@@ -209,27 +212,27 @@ impl Tracker {
         Ok(())
     }
 
-    /// What an event stands for that was recorded on a stream for which the legacy rule had something.
+    /// Returns the clock of an event that was recorded on a stream for which the legacy rule had something.
     ///
     /// The event comes after the legacy stream's work. The stream itself does not until it has something to
     /// do: its end, which can be now, proves nothing about that work.
     #[cold]
     #[inline(never)]
-    fn snapshot_after_legacy(&self, state: &SubmitState, epoch: Epoch) -> EventClock {
+    fn event_clock_after_legacy(&self, state: &SubmitState, epoch: Epoch) -> EventClock {
         let mut clock = state.clock.clone();
         clock.join(&state.pending);
         clock.prune(|epoch| self.completed(epoch));
         EventClock { epoch, clock }
     }
 
-    /// Puts a wait for an event on a stream.
+    /// Makes a stream wait for an event, and joins its clock with the event's.
     ///
     /// # Errors
-    /// What the call fails with.
+    /// The failure of the call.
     ///
     /// # Safety
-    /// The call makes the stream of the timeline, which is this tracker's, wait for the event that the snapshot
-    /// is of, if it succeeds.
+    /// If the call succeeds, it makes the stream of the timeline, which belongs to this tracker, wait for the
+    /// event of the event clock.
     #[inline]
     pub unsafe fn wait<E>(
         &self,
@@ -240,21 +243,21 @@ impl Tracker {
         let mut state = timeline.state.lock();
         let state = &mut *state;
         call()?;
-        // What most waits are: for an event of the one stream that the clock tells of, which itself waits for
-        // this one at most.
+        // Most waits are for an event of the one stream in the clock, which itself waits for at most this
+        // stream.
         if timeline.kind == Kind::Legacy
             || !event_clock.clock.adds_nothing_to(timeline.id)
-            || !Self::join_more(timeline, state, event_clock.epoch)
+            || !Self::join_only(timeline, state, event_clock.epoch)
         {
             self.join_for(timeline, state, event_clock);
         }
         Ok(())
     }
 
-    /// The stream waits for this operation of the only other one that its clock tells of. Says no, with
-    /// nothing learned, if it tells of others.
+    /// Joins the clock with this operation of the only other stream in it. Returns false, with nothing
+    /// joined, if the clock has entries of others.
     #[inline]
-    fn join_more(timeline: &Timeline, state: &mut SubmitState, epoch: Epoch) -> bool {
+    fn join_only(timeline: &Timeline, state: &mut SubmitState, epoch: Epoch) -> bool {
         match state.clock.add_to_only(epoch) {
             Some(true) => timeline.share_summary(state, ClockSummary::One(epoch)),
             Some(false) => {}
@@ -263,7 +266,8 @@ impl Tracker {
         true
     }
 
-    /// The stream waits for all of another one up to this operation, and for what that one knew.
+    /// Joins the clock with all of another stream up to this operation, and with what that stream was ordered
+    /// after.
     #[inline]
     pub(crate) fn join_summary(
         &self,
@@ -273,11 +277,11 @@ impl Tracker {
         known: ClockSummary,
     ) {
         let more = matches!(known, ClockSummary::One(known) if known.timeline != timeline.id);
-        if more || !Self::join_more(timeline, state, epoch) {
+        if more || !Self::join_only(timeline, state, epoch) {
             let nothing = Epoch { sequence: 0, ..epoch };
             let known = match known {
                 ClockSummary::One(known) if more => known,
-                // What more than one number tells is not told here.
+                // The caller handles a clock that takes more than one number.
                 _ => nothing,
             };
             self.join_two(timeline, state, epoch, known);
@@ -288,35 +292,37 @@ impl Tracker {
     #[inline(never)]
     fn join_two(&self, timeline: &Timeline, state: &mut SubmitState, epoch: Epoch, known: Epoch) {
         if state.clock.add(epoch) | state.clock.add(known) {
-            self.tidy(timeline, state);
+            self.prune_and_share(timeline, state);
         }
     }
 
-    /// The stream waits for an event.
+    /// Joins the clock with an event's.
     #[cold]
     #[inline(never)]
     fn join_for(&self, timeline: &Timeline, state: &mut SubmitState, event_clock: &EventClock) {
         if event_clock.epoch.timeline == timeline.id {
-            // Of its own events a stream learns nothing, and what these come after by the legacy rule is not
-            // what the end of the stream proves.
+            // A stream's own event adds nothing, and the end of the stream does not prove what the event
+            // comes after by the legacy rule.
             return;
         }
         let changed =
             state.clock.join_for(&event_clock.clock, timeline.id) | state.clock.add(event_clock.epoch);
-        // Not all that the clock says: a wait for what is over need not be an action of the legacy stream.
+        // Only the event's clock, not the stream's whole clock: a wait for what has completed need not be an
+        // action of the legacy stream.
         if timeline.kind == Kind::Legacy {
-            timeline.device.acted_after(event_clock.epoch, &event_clock.clock);
+            timeline.device.join_action(event_clock.epoch, &event_clock.clock);
         }
         if changed {
-            self.tidy(timeline, state);
+            self.prune_and_share(timeline, state);
         }
     }
 
-    /// The accesses that the host has to wait for before it does this one. All of them are with CUDA.
+    /// Returns the operations that the host has to wait for before it makes this access. All of them are
+    /// submitted.
     pub fn host_conflicts(&self, access: Access<'_>) -> Vec<Conflict> {
         let mut conflicts = Vec::new();
         if !access.is_empty() {
-            access.history.conflicts(access.want(), |epoch| self.completed(epoch), &mut conflicts);
+            access.history.conflicts(access.interval(), |epoch| self.completed(epoch), &mut conflicts);
         }
         for conflict in &conflicts {
             self.await_published(conflict.epoch);
@@ -324,11 +330,11 @@ impl Tracker {
         conflicts
     }
 
-    /// Whether nothing stands against the host's doing this now, as far as is known.
+    /// Returns whether the host may make this access now, by what is known to have completed.
     pub fn is_quiet(&self, access: Access<'_>) -> bool {
         let mut conflicts = Vec::new();
         if !access.is_empty() {
-            access.history.conflicts(access.want(), |epoch| self.completed(epoch), &mut conflicts);
+            access.history.conflicts(access.interval(), |epoch| self.completed(epoch), &mut conflicts);
         }
         conflicts.is_empty()
     }
@@ -336,27 +342,27 @@ impl Tracker {
     /// Drops what has completed from an allocation's access history.
     ///
     /// # Safety
-    /// No other tracker knows the access history.
+    /// No other tracker uses the access history.
     pub unsafe fn prune(&self, access: Access<'_>) {
         access.history.prune(|epoch| self.completed(epoch));
     }
 }
 
-/// What the operation that is being entered knows.
+/// What an operation that is being entered is ordered after.
 #[derive(Clone, Copy)]
 pub(crate) struct OperationView<'a> {
     tracker: &'a Tracker,
     timeline: &'a Timeline,
     clock: &'a VectorClock,
-    /// What the legacy rule adds, if there is any.
+    /// What the legacy rule adds, if anything.
     pending: Option<&'a VectorClock>,
-    /// Whether that rule counts at all.
+    /// Whether the legacy rule counts at all.
     by_rule: bool,
     me: Epoch,
 }
 
 impl<'a> OperationView<'a> {
-    /// `pending` says whether the legacy rule has anything for the operation.
+    /// Returns the view of the operation `me`; `pending` tells whether the legacy rule has anything for it.
     #[inline]
     pub(crate) fn new(
         tracker: &'a Tracker,
@@ -369,10 +375,10 @@ impl<'a> OperationView<'a> {
         Self { tracker, timeline, clock: &state.clock, pending, by_rule: true, me }
     }
 
-    /// Whether another stream's operation is ordered before this one though the stream's own clock does not
-    /// say so.
+    /// Returns whether another stream's operation is ordered before this one though the stream's own clock
+    /// does not cover it.
     #[inline(never)]
-    fn is_after_otherwise(&self, epoch: Epoch) -> bool {
+    fn is_after_slow(&self, epoch: Epoch) -> bool {
         if self.pending.is_some_and(|clock| clock.covers(epoch)) {
             return true;
         }
@@ -402,11 +408,11 @@ impl View for OperationView<'_> {
     #[inline]
     fn is_after(&self, epoch: Epoch) -> bool {
         if epoch.timeline == self.me.timeline {
-            // What CUDA refused is in the access histories, where it may stand for what the rule alone would have
-            // ordered before it.
-            return self.by_rule || epoch.sequence <= self.timeline.provable() || epoch == self.me;
+            // A refused operation is in the access histories, where it may stand for what only the rule would
+            // have ordered before it.
+            return self.by_rule || epoch.sequence <= self.timeline.sync_covered() || epoch == self.me;
         }
-        self.clock.covers(epoch) || self.is_after_otherwise(epoch)
+        self.clock.covers(epoch) || self.is_after_slow(epoch)
     }
 }
 

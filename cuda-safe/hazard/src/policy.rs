@@ -1,6 +1,6 @@
-//! What happens when an operation conflicts with one that nothing orders it after.
+//! The policy for an operation that conflicts with one that nothing orders it after.
 
-/// What the tracker does about a conflict that the program did not order.
+/// The tracker's response to a conflict that the program did not order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Policy {
@@ -8,16 +8,15 @@ pub enum Policy {
     /// counts what that cost.
     #[default]
     Order,
-    /// Refuses the later operation with an error that names both places: a way to find the races of a
-    /// program.
+    /// Refuses the later operation with an error that names both call sites: a way to find a program's races.
     Error,
-    /// Keeps no tracker at all. What safe code does to memory in flight is then the program's own affair.
+    /// Tracks nothing. What safe code does to memory in flight is then the program's own responsibility.
     Off,
 }
 
 impl Policy {
-    /// The policy for the number that [`number`](Self::number) gave.
-    pub(crate) fn of(number: u32) -> Self {
+    /// Returns the policy for the number that [`number`](Self::number) returned.
+    pub(crate) fn from_number(number: u32) -> Self {
         match number {
             1 => Self::Error,
             2 => Self::Off,
@@ -25,7 +24,7 @@ impl Policy {
         }
     }
 
-    /// The policy as a number.
+    /// Returns the policy as a number.
     pub(crate) fn number(self) -> u32 {
         match self {
             Self::Order => 0,
@@ -34,7 +33,8 @@ impl Policy {
         }
     }
 
-    /// The policy with this name, as an environment variable may give it. `Off` cannot be asked for that way.
+    /// Returns the policy with this name, as an environment variable may contain it. `Off` cannot be chosen
+    /// that way.
     pub fn named(name: &str) -> Option<Self> {
         if name.eq_ignore_ascii_case("order") {
             Some(Self::Order)
@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn numbers_and_policies_are_one_to_one() {
         for policy in [Policy::Order, Policy::Error, Policy::Off] {
-            assert_eq!(Policy::of(policy.number()), policy);
+            assert_eq!(Policy::from_number(policy.number()), policy);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The synchronisation primitives that the tracker is written with, and the one system call that it makes.
+//! The synchronisation primitives of the tracker, and its one system call.
 //!
 //! With `--cfg loom`, loom's primitives take their place, so that a test runs every interleaving of a few
 //! steps.
@@ -13,13 +13,12 @@ mod native {
     pub(crate) use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, fence};
     pub(crate) use std::sync::{Arc, MutexGuard};
 
-    /// A mutex without poisoning: what it guards here is consistent between any two statements that can
-    /// panic.
+    /// A mutex without poisoning: its value is consistent between any two statements that can panic.
     #[derive(Debug)]
     pub(crate) struct Mutex<T>(std::sync::Mutex<T>);
 
     impl<T> Mutex<T> {
-        /// A mutex around `value`.
+        /// Creates a mutex around `value`.
         pub(crate) const fn new(value: T) -> Self {
             Self(std::sync::Mutex::new(value))
         }
@@ -30,7 +29,7 @@ mod native {
             self.0.lock().unwrap_or_else(PoisonError::into_inner)
         }
 
-        /// Locks the mutex, unless somebody else has it.
+        /// Locks the mutex. Returns `None` if it is locked.
         #[inline]
         pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
             match self.0.try_lock() {
@@ -45,18 +44,18 @@ mod native {
         static NUMBER: Cell<u64> = const { Cell::new(NOBODY) };
     }
 
-    /// The number of a thread that has asked for none. Others count from 1.
+    /// The number of a thread without one. Others count from 1.
     const NOBODY: u64 = u64::MAX / 2;
 
-    /// The number of the thread, which no other thread of the process has or will have; until it needs one, a
-    /// number that is nobody's.
+    /// Returns the number of the thread, which no other thread of the process has or will have, or a number
+    /// of no thread until the thread has one.
     #[inline]
-    pub(crate) fn me() -> u64 {
+    pub(crate) fn thread_number() -> u64 {
         NUMBER.with(Cell::get)
     }
 
-    /// The number of the thread, given to it now if it has none.
-    pub(crate) fn number() -> u64 {
+    /// Returns the number of the thread, and assigns one if it has none.
+    pub(crate) fn assign_thread_number() -> u64 {
         static LAST: AtomicU64 = AtomicU64::new(0);
         NUMBER.with(|number| {
             if number.get() == NOBODY {
@@ -66,28 +65,28 @@ mod native {
         })
     }
 
-    /// A barrier that one thread has all threads of the process pass.
+    /// An asymmetric barrier: one thread pays for a full barrier of all threads of the process.
     pub(crate) mod barrier {
-        /// Whether there is such a thing. Asks the system once.
+        /// Returns whether the system has it. Asks once.
         #[cfg(all(target_os = "linux", not(miri)))]
-        pub(crate) fn can() -> bool {
+        pub(crate) fn is_available() -> bool {
             static CAN: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
             *CAN.get_or_init(|| call(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED))
         }
 
-        /// What a thread does in the place of a barrier that another one has it pass: keeps the compiler from
-        /// changing the order.
+        /// The cheap side, in the place of a barrier that another thread imposes: keeps the compiler from
+        /// reordering.
         #[inline]
-        pub(crate) fn stand_for() {
+        pub(crate) fn light() {
             std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::SeqCst);
         }
 
-        /// Returns after every other thread of the process has been seen to pass a full barrier, or not to
-        /// run.
+        /// The expensive side: returns after every other thread of the process has passed a full barrier, or
+        /// was not running.
         #[cfg(all(target_os = "linux", not(miri)))]
-        pub(crate) fn pass() {
-            // The kernel promises that what was registered works. Only a filter of system calls could come in
-            // between, and to go on without the barrier would be unsound.
+        pub(crate) fn heavy() {
+            // The kernel promises that a registered call works. Only a filter of system calls could
+            // interfere, and to go on without the barrier would be unsound.
             let again = || call(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
             let pass = || call(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED);
             if !(pass() || (again() && pass())) {
@@ -102,19 +101,19 @@ mod native {
         }
 
         #[cfg(not(all(target_os = "linux", not(miri))))]
-        pub(crate) fn can() -> bool {
+        pub(crate) fn is_available() -> bool {
             false
         }
 
         #[cfg(not(all(target_os = "linux", not(miri))))]
-        pub(crate) fn pass() {
+        pub(crate) fn heavy() {
             std::process::abort();
         }
     }
 
-    /// Gives the processor away once while waiting for another thread; `turn` counts the calls of one wait.
-    pub(crate) fn pause(turn: u32) {
-        match turn {
+    /// Pauses once while waiting for another thread; `attempt` counts the calls of one wait.
+    pub(crate) fn pause(attempt: u32) {
+        match attempt {
             0..64 => std::hint::spin_loop(),
             64..1024 => std::thread::yield_now(),
             _ => std::thread::sleep(std::time::Duration::from_micros(50)),
@@ -127,7 +126,7 @@ mod native {
     }
     pub(crate) use constructor;
 
-    /// Runs a test that makes some of these primitives, which loom's can be made only within a model.
+    /// Runs a test that creates some of these primitives; loom's can be created only within a model.
     #[cfg(test)]
     pub(crate) fn in_a_test(test: impl Fn() + Send + Sync + 'static) {
         test();
@@ -140,12 +139,12 @@ mod modelled {
     pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, fence};
     pub(crate) use loom::sync::{Arc, MutexGuard};
 
-    /// A mutex of loom's.
+    /// Loom's mutex.
     #[derive(Debug)]
     pub struct Mutex<T>(loom::sync::Mutex<T>);
 
     impl<T> Mutex<T> {
-        /// A mutex around `value`.
+        /// Creates a mutex around `value`.
         pub fn new(value: T) -> Self {
             Self(loom::sync::Mutex::new(value))
         }
@@ -159,48 +158,43 @@ mod modelled {
         pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
             self.0.try_lock().ok()
         }
-
-        /// The value, of a mutex that nobody else has.
-        pub(crate) fn get_mut(&mut self) -> &mut T {
-            self.0.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner)
-        }
     }
 
-    pub(crate) fn pause(_turn: u32) {
+    pub(crate) fn pause(_attempt: u32) {
         loom::thread::yield_now();
     }
 
     loom::thread_local! {
-        /// The number of the thread of a model. Threads number themselves.
+        /// The number of a thread of the model. Threads number themselves.
         pub static NUMBER: std::cell::Cell<u64> = std::cell::Cell::new(u64::MAX / 2);
     }
 
-    pub(crate) fn me() -> u64 {
+    pub(crate) fn thread_number() -> u64 {
         NUMBER.with(std::cell::Cell::get)
     }
 
-    pub(crate) fn number() -> u64 {
-        me()
+    pub(crate) fn assign_thread_number() -> u64 {
+        thread_number()
     }
 
-    /// Loom knows no barrier that one thread has all others pass. What that amounts to is a full fence on
-    /// either side: the thread that is made to pass it has one between saying that it is inside and looking
-    /// whether the lock is its own, wherever it was interrupted.
+    /// Loom has no barrier that one thread imposes on all others. It amounts to a full fence on either side:
+    /// the thread that it is imposed on has a fence between its store that it is inside and its load whether
+    /// it owns the lock, wherever it was interrupted.
     pub mod barrier {
         use std::sync::atomic::{AtomicBool, Ordering};
 
-        /// Whether the thread that takes the lock away leaves its barrier out.
+        /// Whether the thread that revokes the ownership leaves its barrier out.
         pub static SABOTAGE: AtomicBool = AtomicBool::new(false);
 
-        pub(crate) fn can() -> bool {
+        pub(crate) fn is_available() -> bool {
             true
         }
 
-        pub(crate) fn stand_for() {
+        pub(crate) fn light() {
             loom::sync::atomic::fence(Ordering::SeqCst);
         }
 
-        pub(crate) fn pass() {
+        pub(crate) fn heavy() {
             if !SABOTAGE.load(Ordering::Relaxed) {
                 loom::sync::atomic::fence(Ordering::SeqCst);
             }
@@ -223,5 +217,5 @@ mod modelled {
 pub use modelled::*;
 #[cfg(not(loom))]
 pub(crate) use native::*;
-// Timelines are made while one thread runs, or under a lock.
+// Timelines are created while one thread runs, or under a lock.
 pub(crate) use std::sync::OnceLock;

@@ -1,8 +1,8 @@
-//! What a graph uses: which bytes of which allocations, held for as long as the graph may run.
+//! The accesses of a graph: the bytes that it uses, retained for as long as the graph may run.
 //!
-//! Nothing here is on the tracker: a graph that is not launched uses nothing. A launch enters all of it, as one
-//! operation.
-#![expect(unsafe_code, reason = "a list of accesses beside what keeps their ledgers")]
+//! Nothing here is in an access history: a graph that is not launched uses nothing. A launch enters all of it
+//! as one operation.
+#![expect(unsafe_code, reason = "a list of accesses beside what retains their histories")]
 
 use std::fmt;
 use std::ops::Range;
@@ -11,27 +11,28 @@ use std::sync::Arc;
 use crate::entry::Mode;
 use crate::history::{Access, RetainedResource};
 
-/// Parts of one allocation beyond which all between the first and the last of them counts as used.
+/// If one allocation has more parts than this, everything between the first and the last of them counts as
+/// used.
 const PARTS: usize = 16;
 
-/// An allocation, and what of it is used.
+/// An allocation, and the parts of it that are used.
 #[derive(Clone)]
 struct RetainedAllocation {
     resource: Arc<dyn RetainedResource>,
     parts: Vec<(Range<usize>, Mode)>,
 }
 
-/// The bytes that a graph uses, and what keeps them.
+/// The bytes that a graph uses, and what retains them.
 #[derive(Clone, Default)]
 pub struct RetainedAccesses {
-    /// In the order of the access histories' addresses, which is that in which an operation enters them.
+    /// Sorted by the addresses of the access histories, the order in which an operation enters them.
     held: Vec<RetainedAllocation>,
     /// Whether pinned memory is filled.
     fills: bool,
 }
 
 impl RetainedAccesses {
-    /// Adds an access, with another keeper of its memory. Says no where there is none.
+    /// Adds an access, and retains its memory by `retain_fn`. Returns false if that returns `None`.
     #[must_use]
     pub fn add(
         &mut self,
@@ -58,19 +59,19 @@ impl RetainedAccesses {
         true
     }
 
-    /// Adds all that another graph uses.
+    /// Adds everything that another graph uses.
     pub fn add_all(&mut self, other: &Self) {
         self.fills |= other.fills;
         for held in &other.held {
             for (range, mode) in &held.parts {
                 let access = Access::new(held.resource.history(), range.clone(), *mode);
-                // What is held has a keeper.
+                // Never refused: the resource is retained already.
                 let _ = self.add(&access, || Some(Arc::clone(&held.resource)));
             }
         }
     }
 
-    /// The accesses, as ones that no borrow stands for.
+    /// Returns the accesses, as accesses without a borrow.
     fn all(&self) -> impl Iterator<Item = Access<'_>> {
         self.held.iter().flat_map(|held| {
             let history = held.resource.history();
@@ -78,12 +79,12 @@ impl RetainedAccesses {
         })
     }
 
-    /// Whether something of the allocation is used whose access history is at this address.
+    /// Returns whether the allocation is used whose access history is at this address.
     pub fn touches(&self, history: usize) -> bool {
         self.held.binary_search_by_key(&history, |held| address(&held.resource)).is_ok()
     }
 
-    /// Whether one of the two writes what the other uses.
+    /// Returns whether one of the two writes what the other uses.
     pub fn conflicts(&self, other: &Self) -> bool {
         self.held.iter().any(|held| {
             let at = other.held.binary_search_by_key(&address(&held.resource), |it| address(&it.resource));
@@ -92,7 +93,7 @@ impl RetainedAccesses {
     }
 }
 
-/// Where the access history is.
+/// Returns the address of the resource's access history.
 fn address(resource: &Arc<dyn RetainedResource>) -> usize {
     std::ptr::from_ref(resource.history()).addr()
 }
@@ -133,38 +134,38 @@ impl fmt::Debug for RetainedAccesses {
     }
 }
 
-/// What a graph uses, as its launches enter it.
+/// The accesses of a graph, as its launches enter them.
 ///
 /// The list is made once. If each launch made it again, a launch would cost 10 ns more for one allocation and
 /// 35 to 90 ns more for eight.
 pub struct GraphAccesses {
-    /// Of access histories that `uses` keeps: not to be given out for longer than this is borrowed.
+    /// Accesses of histories that `uses` retains: not to be returned for longer than this is borrowed.
     list: Vec<Access<'static>>,
     uses: RetainedAccesses,
 }
 
 impl GraphAccesses {
     /// Lists the accesses.
-    pub fn of(uses: RetainedAccesses) -> Self {
-        // SAFETY: the access histories are in allocations whose keepers are in `uses`, which is beside the list, not
-        // changed, and dropped with it. What a keeper keeps does not move.
-        let was_retained = |access| unsafe { std::mem::transmute::<Access<'_>, Access<'static>>(access) };
-        Self { list: uses.all().map(was_retained).collect(), uses }
+    pub fn new(uses: RetainedAccesses) -> Self {
+        // SAFETY: `uses` retains the allocations that hold the access histories. It is stored beside the
+        // list, is not changed, and is dropped with it. A retained resource does not move.
+        let extend = |access| unsafe { std::mem::transmute::<Access<'_>, Access<'static>>(access) };
+        Self { list: uses.all().map(extend).collect(), uses }
     }
 
-    /// The accesses, in the order of the access histories' addresses, as ones that no borrow stands for.
+    /// Returns the accesses, in the order of the access histories' addresses, as accesses without a borrow.
     #[inline]
     pub fn accesses(&self) -> &[Access<'_>] {
         &self.list
     }
 
-    /// Whether pinned memory is filled, by `cudaMemset`.
+    /// Returns whether pinned memory is filled, by `cudaMemset`.
     #[inline]
     pub fn fills(&self) -> bool {
         self.uses.fills
     }
 
-    /// What is listed.
+    /// Returns the bytes that the graph uses.
     pub fn uses(&self) -> &RetainedAccesses {
         &self.uses
     }
@@ -183,7 +184,7 @@ mod tests {
 
     struct Memory(AccessHistory);
 
-    // SAFETY: the access history is in what is counted.
+    // SAFETY: the access history is in the counted memory.
     unsafe impl RetainedResource for Memory {
         fn history(&self) -> &AccessHistory {
             &self.0
@@ -200,7 +201,7 @@ mod tests {
     }
 
     fn list(uses: &RetainedAccesses) -> Vec<(Range<usize>, Mode)> {
-        let listed = GraphAccesses::of(uses.clone());
+        let listed = GraphAccesses::new(uses.clone());
         listed.accesses().iter().map(|it| (it.range(), it.mode())).collect()
     }
 
@@ -234,19 +235,19 @@ mod tests {
         for memory in all.iter().rev() {
             add(&mut uses, memory, 0..8, Mode::Write);
         }
-        let was_retained: Vec<_> = all.iter().map(Arc::downgrade).collect();
+        let weak: Vec<_> = all.iter().map(Arc::downgrade).collect();
         drop(all);
-        let listed = GraphAccesses::of(uses);
+        let listed = GraphAccesses::new(uses);
         let accesses = listed.accesses();
         assert_eq!(accesses.len(), 20);
         assert!(accesses.windows(2).all(|pair| pair[0].address() < pair[1].address()));
-        assert!(was_retained.iter().all(|memory| memory.upgrade().is_some()));
+        assert!(weak.iter().all(|memory| memory.upgrade().is_some()));
         drop(listed);
-        assert!(was_retained.iter().all(|memory| memory.upgrade().is_none()));
+        assert!(weak.iter().all(|memory| memory.upgrade().is_none()));
     }
 
     #[test]
-    fn memory_that_nobody_keeps_is_refused() {
+    fn memory_that_cannot_be_retained_is_refused() {
         let history = AccessHistory::new(8);
         assert!(!RetainedAccesses::default().add(&Access::read(&history, 0..8), || None));
     }

@@ -1,12 +1,13 @@
-//! Snapshots and coverage: what an event stands for, and what a synchronisation proves.
-#![expect(unsafe_code, reason = "declares functions that are told what is complete")]
+//! Event clocks, and snapshots of submitted epochs: what an event happens after, and what a synchronisation
+//! proves.
+#![expect(unsafe_code, reason = "declares functions whose callers vouch for what is complete")]
 
 use crate::clock::{Epoch, TimelineId, VectorClock};
 use crate::device::Kind;
 use crate::timeline::Timeline;
 use crate::tracker::Tracker;
 
-/// What an event stands for: all that its stream was ordered after when it was recorded.
+/// The clock of an event: everything that its stream was ordered after when the event was recorded.
 #[derive(Clone, Debug)]
 pub struct EventClock {
     /// The stream's last operation before the record.
@@ -16,7 +17,7 @@ pub struct EventClock {
 }
 
 impl EventClock {
-    /// What no event stands for: nothing.
+    /// Returns the clock of an event that was never recorded.
     #[inline]
     pub const fn new() -> Self {
         Self { epoch: Epoch { timeline: TimelineId(u32::MAX), sequence: 0 }, clock: VectorClock::new() }
@@ -29,16 +30,16 @@ impl Default for EventClock {
     }
 }
 
-/// What will be known to be complete when a call that is about to be made has returned.
+/// What will be known to have completed when a call that waits has returned.
 ///
-/// To be taken *before* the call: what is given to the streams while it waits, it need not wait for.
+/// Take it *before* the call: the call need not wait for what is given to the streams meanwhile.
 ///
-/// What is known to be complete already is left out. So is what the stream itself does not need a clock for:
-/// as a rule nothing is left, and no memory is asked for.
+/// It leaves out what has completed already, and the stream's own operations need no clock. So as a rule the
+/// clock is empty, and nothing is allocated.
 #[derive(Debug)]
 #[must_use]
 pub struct SubmittedSnapshot {
-    /// The stream's own operations; of a device, nobody's.
+    /// The stream's own operations; `None` for a device.
     own: Option<Epoch>,
     others: VectorClock,
 }
@@ -58,55 +59,56 @@ impl SubmittedSnapshot {
 }
 
 impl Tracker {
-    /// What the end of all that a stream has now proves.
+    /// Returns what the end of everything on a stream now proves complete.
     #[inline]
     pub fn snapshot_of(&self, timeline: &Timeline) -> SubmittedSnapshot {
         let mut others = VectorClock::new();
-        let own = Epoch { timeline: timeline.id, sequence: timeline.provable() };
+        let own = Epoch { timeline: timeline.id, sequence: timeline.sync_covered() };
         if timeline.kind == Kind::Legacy {
-            self.scan(timeline, &mut others);
+            self.join_before_legacy(timeline, &mut others);
         } else {
-            self.pending_known(timeline, &mut others);
+            self.join_pending(timeline, &mut others);
         }
         SubmittedSnapshot { own: Some(own), others }
     }
 
-    /// What an event that is recorded on a stream now will prove when it is complete.
+    /// Returns what an event that is recorded on a stream now will prove when it has completed.
     pub fn snapshot_by_event(&self, timeline: &Timeline) -> SubmittedSnapshot {
-        // The record is an operation: behind it stands all that the stream was given, and the legacy stream's
-        // doing.
+        // The record is an operation: it comes after everything that the stream was given, and after the
+        // legacy stream's actions.
         let mut snapshot =
             self.snapshot_of(timeline).and(Epoch { timeline: timeline.id, sequence: timeline.submitted() });
         if timeline.kind.blocking() {
-            timeline.device.seen_into(&mut snapshot.others);
+            timeline.device.join_legacy_clock_into(&mut snapshot.others);
         }
         snapshot
     }
 
-    /// What the last event of a stream that is gone proves when it is complete.
+    /// Returns what the last event of a stream that is gone proves when it has completed.
     pub fn snapshot_by_last_event(&self, timeline: &Timeline) -> SubmittedSnapshot {
         SubmittedSnapshot {
-            others: timeline.known(),
+            others: timeline.published_clock(),
             own: Some(Epoch { timeline: timeline.id, sequence: timeline.submitted() }),
         }
     }
 
-    /// What the end of all that a device has now proves.
-    pub fn coverage_of_device(&self, device: i32) -> SubmittedSnapshot {
+    /// Returns what the end of everything on a device now proves complete.
+    pub fn snapshot_of_device(&self, device: i32) -> SubmittedSnapshot {
         let mut others = VectorClock::new();
-        for timeline in self.slots_of(Some(device)) {
-            // Knowledge first: it may grow with a wait, and the sequence number read later then covers the wait too.
-            self.pending_known(timeline, &mut others);
+        for timeline in self.timelines(Some(device)) {
+            // The clock first: it may grow by a wait, and the sequence number that is read later then covers
+            // the wait too.
+            self.join_pending(timeline, &mut others);
             self.add_pending(Epoch { timeline: timeline.id, sequence: timeline.submitted() }, &mut others);
         }
         SubmittedSnapshot { own: None, others }
     }
 
-    /// The call has returned: all that it covered is complete.
+    /// Notes that everything in a snapshot has completed, after the call has returned.
     ///
     /// # Safety
-    /// The coverage was read before a call that has returned since, with success, and which waits for what
-    /// the coverage is of.
+    /// The snapshot was read before a call that has returned since, with success, and that waits for
+    /// everything that the snapshot is of.
     #[inline]
     pub unsafe fn completed_all(&self, snapshot: &SubmittedSnapshot) {
         if let Some(own) = snapshot.own {
@@ -120,16 +122,16 @@ impl Tracker {
     #[inline]
     fn complete(&self, epoch: Epoch) {
         if let Some(timeline) = self.timeline(epoch.timeline) {
-            // SAFETY: as the callers of the two functions above vouch.
+            // SAFETY: as the callers of the two public functions vouch.
             unsafe { timeline.complete(epoch.sequence) };
         }
     }
 
-    /// What the event stands for is complete.
+    /// Notes that everything that an event happens after has completed.
     ///
     /// # Safety
-    /// The event that the snapshot is of is complete.
-    pub unsafe fn completed_snapshot(&self, event_clock: &EventClock) {
+    /// The event of the event clock has completed.
+    pub unsafe fn completed_event(&self, event_clock: &EventClock) {
         for epoch in event_clock.clock.iter().chain([event_clock.epoch]) {
             self.complete(epoch);
         }

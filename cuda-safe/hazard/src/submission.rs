@@ -1,32 +1,21 @@
 //! One operation on its way to CUDA: begin, call, commit.
 //!
-//! The tracker is asked first ([`Tracker::begin_fast`], and where that gives none, [`Tracker::begin_slow`]): it
-//! enters the accesses and adds the waits that are missing. Then the caller makes its call, and commits. The
-//! [`Submission`] is all that stands between: it holds the stream's lock and the operation's sequence number.
-//! Dropped without a commit, also by a panic, it counts as failed.
+//! The caller first asks [`Tracker::begin_fast`], and [`Tracker::begin_slow`] if that returns `None`. Either
+//! enters the operation's accesses; the slow path also adds the missing waits. Then the caller makes its CUDA
+//! call and commits. The [`Submission`] is the guard in between: it holds the stream's lock and the
+//! operation's sequence number. If it is dropped without a commit, also by a panic, the operation counts as
+//! failed.
 //!
-//! # The fast path
-//! It takes what a program finds that does again what it did before, or that orders its streams itself.
-//!
-//! There is nothing then to order the operation after, and nothing to wait for. These are the steps, by the
-//! names that the literature has for them:
-//! - *Biased locking* (Kawachiya and others, 2002): a stream's lock belongs to the thread that uses it, until
-//!   another one wants it ([`lock`](crate::lock)).
-//! - *Same epoch, and ownership* (FastTrack): the last access to a whole allocation was of the same stream,
-//!   so the stream's own order covers all before it. The next epoch takes the last one's place by one compare
-//!   and exchange, or by a store where the access is by an exclusive borrow.
-//! - *Epoch covered by the clock* (FastTrack): the last access was of another stream, which this one waits
-//!   for already.
-//! - An interval of an allocation: the list's entries that conflict with it are covered so too. It is entered
-//!   under the list's lock.
-//! - A prepared list of intervals that its stream enters again: one epoch stands for all of them, until
-//!   anybody else looks at the list (a run: `prepared`).
+//! The fast path takes what a program finds that repeats what it did before, or that orders its streams
+//! itself: there is nothing to order the operation after, and nothing to wait for. The crate's page lists its
+//! steps by their names in the literature ("What the fast path leaves out").
 //!
 //! # Why the fast path need not keep the slow path's order of steps
-//! The slow path enters allocations in the order of their addresses, because it may wait at one for who has
-//! come to it before. Here nobody waits: where no entry is possible, the operation gives its sequence number
-//! up, which is then published like that of a failed one, and takes the slow path with the next one. So
-//! whoever waits for this operation waits for one that comes to its end.
+//! The slow path enters allocations in the order of their addresses, because it may wait at one of them for
+//! an operation that came to it before. The fast path waits for no operation: if an access cannot be entered,
+//! the operation gives its sequence number up, which is then published like that of a failed operation, and
+//! takes the slow path with the next one. So whatever waits for this operation waits for one that comes to
+//! its end.
 #![expect(unsafe_code, reason = "declares how operations begin and are committed")]
 
 use std::fmt;
@@ -35,65 +24,64 @@ use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use crate::added_wait::EventBackend;
 use crate::clock::{Epoch, SequenceNumber};
 use crate::device::Kind;
-use crate::entry::{Conflict, First, FullView, View};
+use crate::entry::{Conflict, FirstWrite, FullView, View};
 use crate::history::{Access, Before, Next};
 use crate::operation_view::OperationView;
 use crate::policy::Policy;
-use crate::prepared::{Kinds, RepeatedGroup, SortedAccesses, by_allocation, in_order, sorted};
+use crate::prepared::{AccessFlags, RepeatedGroup, SortedAccesses, by_allocation, in_order, sorted};
 use crate::primitives::{fence, pause};
 use crate::snapshot::SubmittedSnapshot;
 use crate::timeline::{SubmitState, SubmitStateGuard, Timeline};
 use crate::tracker::Tracker;
 use crate::wait_log::{CallSite, Hazard};
 
-/// An operation that is to be submitted: what it reads and writes, and whether the device has anything to do
-/// for it.
+/// An operation that is to be submitted: its accesses, and whether it gives the device anything to do.
 #[derive(Clone, Copy, Debug)]
 pub struct Operation<'b, 'a> {
     pub(crate) accesses: Accesses<'b, 'a>,
-    /// Whether it counts as one of the stream's where it has accesses, being sure to put something on it.
-    pub(crate) acts: bool,
+    /// Whether it is an action if it has accesses: it then surely puts something on the stream.
+    pub(crate) is_action: bool,
 }
 
-/// What an operation reads and writes.
+/// The accesses of an operation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Accesses<'b, 'a> {
-    /// In any order, some of them perhaps empty.
-    GraphAccesses(&'b [Access<'a>]),
-    /// Put in order before.
+    /// In any order; some may be empty.
+    Unsorted(&'b [Access<'a>]),
+    /// Sorted in advance.
     Prepared(&'b SortedAccesses<'a>),
 }
 
 impl<'b, 'a> Operation<'b, 'a> {
-    /// An operation with these accesses. If any of them has a byte, the device has something to do for it.
+    /// Returns an operation with these accesses. If any of them has a byte, the operation gives the device
+    /// something to do.
     #[must_use]
     #[inline]
     pub fn new(accesses: &'b [Access<'a>]) -> Self {
-        Self { accesses: Accesses::GraphAccesses(accesses), acts: true }
+        Self { accesses: Accesses::Unsorted(accesses), is_action: true }
     }
 
-    /// An operation that is ordered like work on the memory but gives the device nothing to do, so that it
-    /// puts neither a blocking stream behind the legacy one nor the other way round.
+    /// Returns an operation that is ordered like work on the memory but gives the device nothing to do. So it
+    /// orders neither a blocking stream after the legacy stream nor the legacy stream after a blocking one.
     #[must_use]
     #[inline]
     pub fn mark(accesses: &'b [Access<'a>]) -> Self {
-        Self { accesses: Accesses::GraphAccesses(accesses), acts: false }
+        Self { accesses: Accesses::Unsorted(accesses), is_action: false }
     }
 
-    /// An operation whose accesses were put in order before: nothing is paid again for how many there are,
-    /// but for each its entry.
+    /// Returns an operation whose accesses were sorted in advance: only their entries cost anything again.
     #[must_use]
     #[inline]
     pub fn prepared(accesses: &'b SortedAccesses<'a>) -> Self {
-        Self { accesses: Accesses::Prepared(accesses), acts: true }
+        Self { accesses: Accesses::Prepared(accesses), is_action: true }
     }
 
-    /// What it reads and writes.
+    /// Returns its accesses.
     #[must_use]
     #[inline]
     pub fn accesses(&self) -> &'b [Access<'a>] {
         match self.accesses {
-            Accesses::GraphAccesses(accesses) => accesses,
+            Accesses::Unsorted(accesses) => accesses,
             Accesses::Prepared(accesses) => accesses.as_slice(),
         }
     }
@@ -102,49 +90,49 @@ impl<'b, 'a> Operation<'b, 'a> {
 /// Why an operation was not begun.
 #[derive(Clone, Copy, Debug)]
 pub enum Refusal<E> {
-    /// Nothing orders it after a conflicting one, and the policy is [`Policy::Error`].
+    /// Nothing orders it after a conflicting operation, and the policy is [`Policy::Error`].
     Hazard(Hazard),
-    /// It would reach memory that a live host guard lends out.
+    /// It would reach memory that a live host guard lends.
     HostBorrowed,
-    /// A call failed that was to order it.
+    /// A call that was to order it failed.
     Call(E),
 }
 
-/// An operation that is entered and not yet CUDA's.
+/// An operation that is entered and not yet submitted.
 ///
-/// Its sequence number is published when this is dropped, whatever happens, or others would wait for it for
-/// ever.
+/// Its sequence number is published when this is dropped, whatever happens: others might wait for it for ever
+/// otherwise.
 #[must_use = "dropped, the operation counts as failed"]
 pub struct Submission<'a> {
     timeline: &'a Timeline,
     pub(crate) state: SubmitStateGuard<'a>,
     sequence: SequenceNumber,
-    /// Whether it counts as one of the stream's, being sure to put something on it.
-    acts: bool,
-    /// Whether it brings the stream what the legacy rule holds back for it.
+    /// Whether it is an action: it surely puts something on the stream.
+    is_action: bool,
+    /// Whether the legacy rule has a pending clock for it, which the stream joins if it succeeds.
     pending: bool,
     done: bool,
 }
 
 impl<'a> Submission<'a> {
-    /// The next operation of a stream, whose lock is held.
+    /// Begins the next operation of a stream, whose lock is held.
     #[inline]
     pub(crate) fn new(
         timeline: &'a Timeline,
         state: SubmitStateGuard<'a>,
-        acts: bool,
+        is_action: bool,
         pending: bool,
     ) -> Self {
-        Self { timeline, state, sequence: timeline.next_by_owner().sequence, acts, pending, done: false }
+        Self { timeline, state, sequence: timeline.next_by_owner().sequence, is_action, pending, done: false }
     }
 
-    /// The operation.
+    /// Returns the operation's epoch.
     #[inline]
     pub(crate) fn epoch(&self) -> Epoch {
         Epoch { timeline: self.timeline.id, sequence: self.sequence }
     }
 
-    /// CUDA has the operation, or has refused it.
+    /// Ends the submission: CUDA took the operation if `done`, or refused it.
     #[inline]
     pub fn commit(mut self, done: bool) {
         self.done = done;
@@ -155,15 +143,18 @@ impl Drop for Submission<'_> {
     #[inline]
     fn drop(&mut self) {
         let timeline = self.timeline;
-        let acted = self.done && self.acts;
-        if acted && self.pending {
-            Tracker::commit(timeline, &mut self.state);
+        let action = self.done && self.is_action;
+        if action && self.pending {
+            Tracker::commit_pending(timeline, &mut self.state);
         }
-        // As the legacy rule has nothing for it, the stream's end proves it as far as it proves those before.
-        let proven = acted || !self.pending && timeline.provable() + 1 == self.sequence;
+        // If the legacy rule has nothing for it, the stream's end proves it complete if it proves those
+        // before.
+        let proven = action || !self.pending && timeline.sync_covered() + 1 == self.sequence;
         timeline.publish(self.sequence, proven);
-        if timeline.kind != Kind::NonBlocking {
-            timeline.tell(&mut self.state, self.sequence, acted);
+        if timeline.kind == Kind::Legacy {
+            timeline.act_on_legacy(&mut self.state, self.sequence, action);
+        } else if timeline.kind != Kind::NonBlocking {
+            timeline.device.note_change();
         }
     }
 }
@@ -175,96 +166,104 @@ impl fmt::Debug for Submission<'_> {
 }
 
 impl Timeline {
-    /// Tells the legacy stream, or as the legacy stream all others, of operation `sequence`.
+    /// Tells the blocking streams of the device that the legacy stream has submitted operation `sequence`.
     #[cold]
     #[inline(never)]
-    fn tell(&self, state: &mut SubmitState, sequence: SequenceNumber, acted: bool) {
-        if self.kind != Kind::Legacy {
-            self.device.note_change(self.kind);
-        } else if acted {
-            self.device.acted(sequence, state.unshared.then_some(&state.clock));
+    fn act_on_legacy(&self, state: &mut SubmitState, sequence: SequenceNumber, action: bool) {
+        if action {
+            self.device.record_action(sequence, state.unshared.then_some(&state.clock));
             state.unshared = false;
         }
     }
 }
 
 impl Tracker {
-    /// Commits an operation that made memory which nobody else has yet, and gives what the memory's access
-    /// history begins with.
+    /// Commits an operation that made memory which nobody else has yet, and returns the first entry of the
+    /// memory's access history.
     ///
-    /// Such an operation has no accesses: there is nothing to order it after, and it need not be found in a
-    /// history before the memory is there. The device does nothing for it, so that it puts neither a blocking
-    /// stream behind the legacy one nor the other way round. (Where it is given memory that the legacy
-    /// stream, or another one before it, has yet to come to the end of, as a pool does on the legacy stream's
-    /// account, an H200 does put the stream behind that: the stream's end then proves that the memory is
+    /// Such an operation has no accesses: there is nothing to order it after, and no operation can look for
+    /// it in a history before the memory exists. The device does nothing for it, so it orders neither a
+    /// blocking stream after the legacy stream nor the other way round. (A pool may hand out memory that the
+    /// legacy stream, or another stream before it, has yet to finish with, as it does on the legacy stream's
+    /// account. An H200 then does order the stream after that: the stream's end proves that the memory is
     /// there.)
     #[inline]
-    pub fn commit_first(&self, submission: Submission<'_>, at: CallSite) -> First {
-        // Read while the operation holds its stream: the policy that it went by.
-        let tells = !submission.timeline.orders.load(Relaxed) && self.policy() == Policy::Error;
-        let first = First { epoch: submission.epoch(), call_site: tells.then_some(at) };
+    pub fn commit_first(&self, submission: Submission<'_>, at: CallSite) -> FirstWrite {
+        // Read while the operation holds its stream's lock: the policy that it was begun under.
+        let keeps_call_site = !submission.timeline.orders.load(Relaxed) && self.policy() == Policy::Error;
+        let first = FirstWrite { epoch: submission.epoch(), call_site: keeps_call_site.then_some(at) };
         submission.commit(true);
         first
     }
 
-    /// What the end of all that the stream has proves, the operation included. To be read before the call of
-    /// one that blocks.
+    /// Returns what the end of the stream's queue proves complete, this operation included. Read it before
+    /// the call of an operation that blocks.
     pub fn snapshot_of_submission(&self, submission: &Submission<'_>) -> SubmittedSnapshot {
         self.snapshot_of(submission.timeline).and(submission.epoch())
     }
 
-    /// Commits an operation whose call returned only when the stream had done all that it was given.
+    /// Commits an operation whose call returned only after the stream had completed everything it was given.
     ///
     /// # Safety
-    /// So it did, this included, and `covered` is what [`snapshot_of_submission`](Self::snapshot_of_submission) gave before the call.
+    /// - The call has done so, and everything includes this operation.
+    /// - [`snapshot_of_submission`](Self::snapshot_of_submission) returned `covered` before the call.
     #[inline]
     pub unsafe fn commit_blocking(&self, submission: Submission<'_>, covered: &SubmittedSnapshot) {
         submission.commit(true);
-        // SAFETY: the caller says that all of it is over.
+        // SAFETY: the caller vouches that all of it is complete.
         unsafe { self.completed_all(covered) };
     }
 }
 
-/// So many accesses that are not all whole take the slow path, where the parts of an allocation are entered
-/// together.
+/// More accesses than this take the slow path unless each is of a whole allocation: the slow path enters the
+/// parts of an allocation together.
 const FEW_PARTS: usize = 4;
 
 impl Tracker {
-    /// Begins an operation by the fast path. None, with nothing entered that would count, where it has to
-    /// take the slow one.
+    /// Begins an operation by the fast path. Returns `None` if the operation has to take the slow path;
+    /// nothing that was entered counts then.
     ///
     /// # Safety
     /// As for [`begin_slow`](Self::begin_slow).
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "measured: code behind the driver's is fetched anew, line by line"
+    )]
+    #[inline(always)]
     pub unsafe fn begin_fast<'a>(
         &'a self,
         timeline: &'a Timeline,
         operation: Operation<'_, '_>,
     ) -> Option<Submission<'a>> {
-        if !operation.acts {
+        if !operation.is_action {
             return None;
         }
         match operation.accesses {
-            Accesses::GraphAccesses(accesses) => self.begin_listed(timeline, accesses),
+            Accesses::Unsorted(accesses) => self.begin_unsorted(timeline, accesses),
             Accesses::Prepared(accesses) => self.begin_prepared(timeline, accesses),
         }
     }
 
-    #[inline]
-    fn begin_listed<'a>(&'a self, timeline: &'a Timeline, accesses: &[Access<'_>]) -> Option<Submission<'a>> {
+    #[expect(clippy::inline_always, reason = "as `begin_fast`")]
+    #[inline(always)]
+    fn begin_unsorted<'a>(
+        &'a self,
+        timeline: &'a Timeline,
+        accesses: &[Access<'_>],
+    ) -> Option<Submission<'a>> {
         if accesses.is_empty() {
-            // It uses no memory that others know of: there is nothing to order it after.
+            // It uses no tracked memory: there is nothing to order it after.
             return Some(Submission::new(timeline, timeline.state.lock(), false, false));
         }
         if accesses.len() > FEW_PARTS && !accesses.iter().all(Access::is_whole) {
             return None;
         }
         let state = timeline.lock_caught_up()?;
-        let view = OperationView::new(self, timeline, &state, false, timeline.next_by_owner());
+        let me = timeline.next_by_owner();
         for (index, access) in accesses.iter().enumerate() {
-            let entered = !is_lent(access)
+            let entered = !meets_host_guard(access)
                 && if access.is_whole() {
-                    enter_whole(access, &view)
+                    access.history.enter_repeated(access, me) || self.enter_whole(timeline, &state, access)
                 } else {
                     timeline.enter_part(&state, access)
                 };
@@ -273,32 +272,31 @@ impl Tracker {
                 return None;
             }
         }
-        if lent_after_all(accesses) {
+        if meets_host_guard_now(accesses) {
             timeline.give_up(state, true);
             return None;
         }
         Some(Submission::new(timeline, state, true, false))
     }
 
-    /// The same of an operation whose accesses were put in order before.
+    /// [`begin_fast`](Self::begin_fast) for accesses that were sorted in advance.
     #[inline]
     fn begin_prepared<'a>(
         &'a self,
         timeline: &'a Timeline,
         accesses: &SortedAccesses<'_>,
     ) -> Option<Submission<'a>> {
-        // An access that no borrow stands for is to be held against guards; no access at all is no operation
-        // that counts.
-        if accesses.kinds().unborrowed || accesses.ends().is_empty() {
+        // An access without a borrow has to be checked against guards, and an operation without accesses is
+        // no action: neither is for this path.
+        if accesses.flags().unborrowed || accesses.ends().is_empty() {
             return None;
         }
         let state = timeline.lock_caught_up()?;
-        let view = OperationView::new(self, timeline, &state, false, timeline.next_by_owner());
         let (mut rest, mut start) = (accesses.as_slice(), 0);
         for end in accesses.ends() {
             let (group, behind) = rest.split_at_checked(end - start).unwrap_or_default();
             let entered = match group {
-                [access] if access.is_whole() => enter_whole(access, &view),
+                [access] if access.is_whole() => self.enter_whole(timeline, &state, access),
                 [first, ..] => first.history.enter_group(accesses.number(), group, timeline.next_by_owner()),
                 [] => false,
             };
@@ -311,21 +309,22 @@ impl Tracker {
         Some(Submission::new(timeline, state, true, false))
     }
 
-    /// Begins an operation that does again what its stream did last, of which the accesses need not be told.
-    /// None, with nothing entered that would count, where the tracker needs more. There is no slow path for
-    /// it: that wants the accesses.
+    /// Begins an operation that repeats what its stream did last, for which the accesses need not be listed.
+    /// Returns `None` if the tracker needs more; nothing that was entered counts then. There is no slow path
+    /// for it: the slow path needs the accesses.
     ///
     /// # Safety
-    /// As for [`begin_slow`](Self::begin_slow), the accesses being those of all the repeats. Each repeat
-    /// stands, whenever it is used, for accesses to the same bytes of one allocation, of the same kinds, in
-    /// the same order, be the allocation another one by then; where they are told, for just these.
+    /// - As for [`begin_slow`](Self::begin_slow), with the accesses of all the groups.
+    /// - Each group stands, whenever it is used, for accesses to the same bytes of one allocation, of the
+    ///   same kinds, in the same order. The allocation may be another one by then. If a group lists its
+    ///   accesses, it stands for just these.
     #[inline]
     pub unsafe fn begin_repeated<'a>(
         &'a self,
         timeline: &'a Timeline,
         repeats: &[RepeatedGroup<'_, '_>],
     ) -> Option<Submission<'a>> {
-        // As above.
+        // As in `begin_prepared`.
         if repeats.is_empty() || repeats.iter().any(|repeat| repeat.unborrowed) {
             return None;
         }
@@ -340,24 +339,36 @@ impl Tracker {
     }
 }
 
+impl Tracker {
+    /// Enters an access to a whole allocation. Returns false, with nothing entered, if the slow path has to.
+    ///
+    /// The first use of an allocation takes the slow path: two threads that use the same new allocations in
+    /// different orders would both give up half-way, and each would wait for what the other has given up.
+    #[inline(never)]
+    fn enter_whole(&self, timeline: &Timeline, state: &SubmitState, access: &Access<'_>) -> bool {
+        let view = OperationView::new(self, timeline, state, false, timeline.next_by_owner());
+        !access.history.is_unused() && access.history.enter_next(access, &view) == Next::Entered
+    }
+}
+
 impl Timeline {
-    /// Locks the stream's end of its queue, if the policy is to order and the legacy rule has nothing for the
-    /// next operation.
+    /// Locks the submit state. Returns `None` if the policy is not to order or the legacy rule has something
+    /// for the next operation.
     #[inline]
     fn lock_caught_up(&self) -> Option<SubmitStateGuard<'_>> {
         let state = self.state.lock();
         (self.orders.load(Relaxed) && self.is_caught_up(&state)).then_some(state)
     }
 
-    /// Enters an access to a part of an allocation where the list of that puts nothing in its way that the
-    /// stream is not ordered after. Returns false, with nothing entered, where anything else is the case.
+    /// Enters an access to a part of an allocation if the stream is ordered after all entries of the
+    /// allocation's list that conflict with it. Otherwise returns false, with nothing entered.
     #[inline(never)]
     fn enter_part(&self, state: &SubmitState, access: &Access<'_>) -> bool {
-        access.history.enter_part(access, self.next_by_owner(), &state.clock, self.is_solid())
+        access.history.enter_part(access, self.next_by_owner(), &state.clock, self.is_sync_covered())
     }
 
-    /// An operation comes no further on the fast path. If any access was `entered` for it, its sequence
-    /// number is published like that of a failed one.
+    /// Ends an operation that the fast path cannot finish. If any access was `entered` for it, its sequence
+    /// number is published like that of a failed operation.
     #[cold]
     #[inline(never)]
     fn give_up(&self, state: SubmitStateGuard<'_>, entered: bool) {
@@ -367,64 +378,57 @@ impl Timeline {
     }
 }
 
-/// Enters an access to a whole allocation. Returns false, with nothing entered, where that takes the slow
-/// path.
-///
-/// So does the first use of an allocation: two threads that use the same new ones in different orders would
-/// both give up half-way, and each wait for what the other one has given up.
+/// Returns whether a host guard lends memory that the access would reach without a borrow.
 #[inline]
-fn enter_whole(access: &Access<'_>, view: &OperationView<'_>) -> bool {
-    !access.history.is_unused() && access.history.enter_next(access, view) == Next::Entered
+fn meets_host_guard(access: &Access<'_>) -> bool {
+    access.unborrowed && access.history.has_conflicting_guard(access.mode)
 }
 
-/// Whether the host has memory that the access would reach without a borrow.
+/// Returns whether a host guard lends memory that one of the accesses, which are entered, would reach without
+/// a borrow. Asked again because a guard that is taken from now on sees the entries. If so, the slow path
+/// refuses the operation.
 #[inline]
-fn is_lent(access: &Access<'_>) -> bool {
-    access.unborrowed && access.history.lent_against(access.mode)
-}
-
-/// Whether the host has memory that one of the accesses, which are entered, would reach without a borrow.
-/// Asked again, now that whoever takes a guard from here on sees the entries; the slow path then refuses the
-/// operation.
-#[inline]
-fn lent_after_all(accesses: &[Access<'_>]) -> bool {
+fn meets_host_guard_now(accesses: &[Access<'_>]) -> bool {
     if !accesses.iter().any(|access| access.unborrowed) {
         return false;
     }
     fence(SeqCst);
-    accesses.iter().any(is_lent)
+    accesses.iter().any(meets_host_guard)
 }
 
-/// Accesses of one operation that are sorted without asking for memory.
+/// Up to this many accesses of an operation are sorted without an allocation.
 const INLINE: usize = 16;
 
-/// The same for the usual launch.
+/// The same for a launch of the usual size.
 const FEW: usize = 4;
 
-/// An operation that is to be entered, but for its accesses.
-struct Step<'s, 'p, P> {
+/// An operation on the slow path, without its accesses.
+struct SlowPath<'s, 'p, P> {
     timeline: &'s Timeline,
     policy: Policy,
-    /// Whether it counts as one of the stream's where it has accesses, being sure to put something on it.
-    acts: bool,
+    /// Whether it is an action if it has accesses.
+    is_action: bool,
     backend: &'p P,
     at: CallSite,
 }
 
 impl Tracker {
-    /// Begins an operation: enters its accesses, and orders its stream after all that conflicts with them.
+    /// Begins an operation: enters its accesses, and orders its stream after everything that conflicts with
+    /// them.
     ///
     /// # Errors
-    /// A hazard under [`Policy::Error`], memory that the host has, or the failure of a call that was to order
-    /// it.
+    /// - [`Refusal::Hazard`] under [`Policy::Error`].
+    /// - [`Refusal::HostBorrowed`] for memory that a host guard lends.
+    /// - [`Refusal::Call`] if a call that was to order it fails.
     ///
     /// # Safety
-    /// - The timeline is of this tracker, and the access histories of the accesses are known to no other tracker.
+    /// - The timeline belongs to this tracker, and no other tracker uses the access histories of the
+    ///   accesses.
     /// - The caller makes its call before it [commits](Submission::commit), and commits as done only what
-    ///   CUDA took. Unless the operation is a [mark](Operation::mark), what it took gives the device
-    ///   something to do if `accesses` has any bytes.
-    /// - An access that is [exclusive](Access::exclusive) or said not to be [made during the
-    ///   call](Access::at_call) is so.
+    ///   CUDA took. Unless the operation is a [mark](Operation::mark), it then gives the device something to
+    ///   do if its accesses have any bytes.
+    /// - An access that is marked [exclusive](Access::exclusive) is exclusive, and one that is not marked as
+    ///   [made during the call](Access::at_call) is not made during the call.
     pub unsafe fn begin_slow<'a, P: EventBackend>(
         &'a self,
         timeline: &'a Timeline,
@@ -433,30 +437,31 @@ impl Tracker {
         at: CallSite,
     ) -> Result<Submission<'a>, Refusal<P::Error>> {
         let state = timeline.state.lock();
-        // Asked for once: it may change at any moment, and what is entered by the one must be published by
-        // the same.
+        // Read once: it may change at any moment, and what is entered under one policy must be published
+        // under the same.
         let policy = self.policy();
-        let step = Step { timeline, policy, acts: operation.acts, backend, at };
+        let path = SlowPath { timeline, policy, is_action: operation.is_action, backend, at };
         match operation.accesses {
-            Accesses::GraphAccesses(accesses) => self.enter_sorted(&step, state, accesses),
-            Accesses::Prepared(accesses) => self.enter(&step, state, accesses.as_slice(), accesses.kinds()),
+            Accesses::Unsorted(accesses) => self.enter_sorted(&path, state, accesses),
+            Accesses::Prepared(accesses) => self.enter(&path, state, accesses.as_slice(), accesses.flags()),
         }
     }
 
-    /// Enters accesses that are in any order, some of them perhaps empty.
+    /// Sorts accesses that are in any order and may be empty, and enters them.
     #[cold]
     #[inline(never)]
     fn enter_sorted<'a, P: EventBackend>(
         &self,
-        step: &Step<'a, '_, P>,
+        path: &SlowPath<'a, '_, P>,
         state: SubmitStateGuard<'a>,
         accesses: &[Access<'_>],
     ) -> Result<Submission<'a>, Refusal<P::Error>> {
-        let enter = |state, sorted: &[Access<'_>]| self.enter(step, state, sorted, Kinds::of(sorted));
+        let enter = |state, sorted: &[Access<'_>]| self.enter(path, state, sorted, AccessFlags::of(sorted));
         match accesses {
-            // None at all, too.
+            // Also if there are none.
             _ if in_order(accesses) => enter(state, accesses),
-            // The short copy for the usual launch: filling the long one would cost more than all the rest.
+            // The small copy is for the usual launch: filling the large one would cost more than all the
+            // rest.
             [first, ..] if accesses.len() <= FEW => {
                 let mut copy = [*first; FEW];
                 enter(state, sort(&mut copy[..accesses.len()], accesses))
@@ -465,31 +470,31 @@ impl Tracker {
                 let mut copy = [*first; INLINE];
                 enter(state, sort(&mut copy[..accesses.len()], accesses))
             }
-            // Many: in the order of their bytes too, which a list of accesses takes faster.
+            // Many are sorted by their bytes too, which the interval list takes faster.
             _ => enter(state, &sorted(accesses.to_vec())),
         }
     }
 
-    /// Enters accesses sorted by allocation, none of them empty, and orders the stream after what they
-    /// conflict with. `kinds` is of these accesses, or of more.
+    /// Enters accesses that are sorted by allocation, none of them empty, and orders the stream after what
+    /// they conflict with. `flags` covers these accesses, or more.
     #[inline(never)]
     fn enter<'a, P: EventBackend>(
         &self,
-        step: &Step<'a, '_, P>,
+        path: &SlowPath<'a, '_, P>,
         mut state: SubmitStateGuard<'a>,
         accesses: &[Access<'_>],
-        kinds: Kinds,
+        flags: AccessFlags,
     ) -> Result<Submission<'a>, Refusal<P::Error>> {
-        let Step { timeline, policy, acts, at, .. } = *step;
-        let acts = acts && !accesses.is_empty();
-        let pending = acts && self.catch_up(timeline, &mut state);
+        let SlowPath { timeline, policy, is_action, at, .. } = *path;
+        let is_action = is_action && !accesses.is_empty();
+        let pending = is_action && self.catch_up(timeline, &mut state);
         if policy == Policy::Error {
             self.refuse(timeline, &state, pending, accesses, at)?;
         }
-        if kinds.unborrowed && lent_against(accesses) {
+        if flags.unborrowed && any_meets_host_guard(accesses) {
             return Err(Refusal::HostBorrowed);
         }
-        let mut entered = Submission::new(timeline, state, acts, pending);
+        let mut entered = Submission::new(timeline, state, is_action, pending);
         if policy == Policy::Off {
             return Ok(entered);
         }
@@ -499,80 +504,90 @@ impl Tracker {
             (rest, behind) = enter_next(accesses, &view);
         }
         if !rest.is_empty() {
-            self.enter_late(step, &mut entered.state, &Whole { accesses, kinds, pending, me }, rest, behind)?;
+            self.enter_late(
+                path,
+                &mut entered.state,
+                &SortedOperation { accesses, flags, pending, me },
+                rest,
+                behind,
+            )?;
         }
-        // Again, now that whoever takes a guard from here on sees the epochs. One fence for all of them.
-        if kinds.unborrowed {
+        // Again, because a guard that is taken from now on sees the epochs. One fence serves all accesses.
+        if flags.unborrowed {
             fence(SeqCst);
-            if lent_against(accesses) {
+            if any_meets_host_guard(accesses) {
                 return Err(Refusal::HostBorrowed);
             }
         }
         Ok(entered)
     }
 
-    /// Enters those of an operation's accesses that the short forms of their allocations do not put behind
-    /// all others, `rest`. The first of them is not known to be behind `behind`, if that is all that its
-    /// short form tells of.
+    /// Enters `rest`: those of an operation's accesses that their allocations' last-access words do not show
+    /// to be ordered after everything. If `behind` is given, it is the one epoch in the first one's word that
+    /// the operation is not ordered after.
     ///
-    /// Where one operation which is with CUDA already is all that the short forms tell of and the stream is
-    /// not ordered after, the stream is, before anything is entered: what a program finds that uses its
-    /// streams in turn. Entering then meets nothing that is not ordered, so that the short forms stay. A wait
-    /// that comes too early is still a wait: whoever enters in between is found as ever. Where more stands
-    /// against the operation, one wait may save another.
+    /// If the last-access words show only one epoch that the stream is not ordered after, and it is
+    /// submitted, then the stream is ordered after it before anything is entered. This is what a program
+    /// finds that alternates between its streams. Entering then meets nothing that is not ordered, so the
+    /// words stay in use instead of lists. A wait that comes too early is still a wait: an operation that
+    /// enters in between is found as ever. If there are more such epochs, one wait may save another.
     #[inline(never)]
     fn enter_late<P: EventBackend>(
         &self,
-        step: &Step<'_, '_, P>,
+        path: &SlowPath<'_, '_, P>,
         state: &mut SubmitState,
-        whole: &Whole<'_, '_>,
+        operation: &SortedOperation<'_, '_>,
         mut rest: &[Access<'_>],
         mut behind: Option<Epoch>,
     ) -> Result<(), Refusal<P::Error>> {
-        let timeline = step.timeline;
-        if step.policy == Policy::Order {
+        let timeline = path.timeline;
+        if path.policy == Policy::Order {
             if rest.len() > 1 {
-                behind =
-                    only_behind(rest, &OperationView::new(self, timeline, state, whole.pending, whole.me));
+                behind = only_behind(
+                    rest,
+                    &OperationView::new(self, timeline, state, operation.pending, operation.me),
+                );
             }
             if let Some(epoch) = behind
                 && let Some(other) = self.timeline(epoch.timeline)
                 && other.submitted() >= epoch.sequence
             {
                 let conflict = Conflict { epoch, call_site: None };
-                self.order_after(timeline, state, other, conflict, step.backend, step.at)
+                self.order_after(timeline, state, other, conflict, path.backend, path.at)
                     .map_err(Refusal::Call)?;
-                (rest, _) =
-                    enter_next(rest, &OperationView::new(self, timeline, state, whole.pending, whole.me));
+                (rest, _) = enter_next(
+                    rest,
+                    &OperationView::new(self, timeline, state, operation.pending, operation.me),
+                );
             }
         }
-        if rest.is_empty() { Ok(()) } else { self.enter_rest(step, state, whole, rest) }
+        if rest.is_empty() { Ok(()) } else { self.enter_rest(path, state, operation, rest) }
     }
 
-    /// Enters the accesses that are left by steps of any kind, and orders the stream after what they conflict
-    /// with.
+    /// Enters the remaining accesses, whatever their histories hold, and orders the stream after what they
+    /// conflict with.
     #[cold]
     #[inline(never)]
     fn enter_rest<P: EventBackend>(
         &self,
-        step: &Step<'_, '_, P>,
+        path: &SlowPath<'_, '_, P>,
         state: &mut SubmitState,
-        whole: &Whole<'_, '_>,
+        operation: &SortedOperation<'_, '_>,
         rest: &[Access<'_>],
     ) -> Result<(), Refusal<P::Error>> {
-        let Step { timeline, policy, backend, at, .. } = *step;
-        let Whole { accesses, kinds, pending, me } = *whole;
+        let SlowPath { timeline, policy, backend, at, .. } = *path;
+        let SortedOperation { accesses, flags, pending, me } = *operation;
         let call_site = (policy == Policy::Error).then_some(at);
         let mut conflicts = Vec::new();
         let view = OperationView::new(self, timeline, state, pending, me);
-        self.enter_all(&view, rest, kinds, call_site, &mut conflicts);
+        self.enter_all(&view, rest, flags, call_site, &mut conflicts);
         if conflicts.is_empty() {
             return Ok(());
         }
         if policy == Policy::Error {
             return Err(Refusal::Hazard(hazard(&conflicts, at)));
         }
-        let rule = (!kinds.at_call).then_some(pending);
+        let rule = (!flags.at_call).then_some(pending);
         self.order_all(timeline, state, rule, conflicts, backend, at).map_err(Refusal::Call)?;
         let view = OperationView::new(self, timeline, state, pending, me);
         for group in by_allocation(accesses) {
@@ -585,44 +600,44 @@ impl Tracker {
 
     /// Enters all accesses, and waits for conflicting epochs that are not published yet.
     ///
-    /// Why nobody waits in a circle here: each thread enters the allocations in the order of their addresses,
-    /// one atomic step for each, and waits only for epochs that were in an allocation before its own, before
-    /// it goes on to the next one. So whoever is waited for stands at the same allocation, where it came
-    /// earlier, or at a later one. Along a chain of waits the address never falls, and where it stays the
-    /// order of arrival falls: no chain closes. No other wait happens in between: the submit state is locked before
-    /// the first epoch and no second submit state ever is.
+    /// Why threads do not wait in a circle here: each thread enters the allocations in the order of their
+    /// addresses, one atomic step for each. Before it goes on to the next one, it waits only for epochs that
+    /// were in the allocation before its own. So the thread that is waited for stands at the same allocation,
+    /// where it came earlier, or at a later one. Along a chain of waits the address never falls, and where it
+    /// stays equal, the order of arrival falls: no chain closes. No other wait happens in between: the submit
+    /// state is locked before the first epoch is entered, and no second one ever is.
     #[inline]
     fn enter_all(
         &self,
         view: &OperationView<'_>,
         accesses: &[Access<'_>],
-        kinds: Kinds,
+        flags: AccessFlags,
         call_site: Option<CallSite>,
         conflicts: &mut Vec<Conflict>,
     ) {
         for group in by_allocation(accesses) {
             let Some(first) = group.first() else { continue };
             let found = conflicts.len();
-            let at_call = kinds.at_call && Kinds::of(group).at_call;
+            let at_call = flags.at_call && AccessFlags::of(group).at_call;
             let view = if at_call { &view.at_call() } else { view };
-            first.history.epoch(group, view, call_site, conflicts);
+            first.history.enter(group, view, call_site, conflicts);
             for conflict in &conflicts[found..] {
                 self.await_published(conflict.epoch);
             }
         }
     }
 
-    /// Waits until an operation that is being entered has been handed to CUDA, or given up.
+    /// Waits until an operation that is being entered has been submitted or given up.
     #[inline]
     pub(crate) fn await_published(&self, epoch: Epoch) {
-        let mut turn = 0;
+        let mut attempt = 0;
         while !self.published(epoch) {
-            pause(turn);
-            turn = turn.saturating_add(1);
+            pause(attempt);
+            attempt = attempt.saturating_add(1);
         }
     }
 
-    /// Under `Policy::Error`: refuses before anything is entered.
+    /// Refuses a hazard under `Policy::Error`, before anything is entered.
     fn refuse<E>(
         &self,
         timeline: &Timeline,
@@ -635,29 +650,29 @@ impl Tracker {
         let view = OperationView::new(self, timeline, state, pending, me);
         let mut conflicts = Vec::new();
         for group in by_allocation(accesses) {
-            // As entering them asks.
-            let view = if Kinds::of(group).at_call { view.at_call() } else { view };
+            // The same view as for entering them.
+            let view = if AccessFlags::of(group).at_call { view.at_call() } else { view };
             for access in group {
-                access.history.conflicts(access.want(), |epoch| view.is_after(epoch), &mut conflicts);
+                access.history.conflicts(access.interval(), |epoch| view.is_after(epoch), &mut conflicts);
             }
         }
         if conflicts.is_empty() { Ok(()) } else { Err(Refusal::Hazard(hazard(&conflicts, at))) }
     }
 }
 
-/// An operation of which a part is entered.
+/// An operation whose accesses are sorted, and some of them perhaps entered.
 #[derive(Clone, Copy)]
-struct Whole<'b, 'a> {
+struct SortedOperation<'b, 'a> {
     accesses: &'b [Access<'a>],
-    kinds: Kinds,
-    /// Whether the legacy rule has anything for it.
+    flags: AccessFlags,
+    /// Whether the legacy rule has a pending clock for it.
     pending: bool,
     me: Epoch,
 }
 
-/// Enters accesses from the first on as long as each is alone in a whole allocation of which the short form
-/// tells that all is ordered before it; gives those that are left, and what the first of these is not ordered
-/// after, if that is all that its short form tells of. As above.
+/// Enters accesses from the first on, as long as each is the only one of its allocation, covers the whole of
+/// it, and is ordered after everything in its last-access word. Returns the accesses that remain. If the word
+/// of the first of these shows only one epoch that the operation is not ordered after, returns that too.
 #[inline]
 fn enter_next<'a, 'b>(
     accesses: &'b [Access<'a>],
@@ -678,8 +693,8 @@ fn enter_next<'a, 'b>(
     (rest, None)
 }
 
-/// The one operation that accesses would conflict with, if the short forms of their allocations tell of one
-/// only.
+/// Returns the one epoch that the operation is not ordered after, if the last-access words of all its
+/// allocations show only one.
 #[cold]
 #[inline(never)]
 fn only_behind(accesses: &[Access<'_>], view: &OperationView<'_>) -> Option<Epoch> {
@@ -688,9 +703,9 @@ fn only_behind(accesses: &[Access<'_>], view: &OperationView<'_>) -> Option<Epoc
         let epoch = match access.history.before(access.mode) {
             Before::Nothing => continue,
             Before::Only(epoch) => epoch,
-            Before::GraphAccesses => return None,
+            Before::Listed => return None,
         };
-        if view.puts_behind(access.at_call, epoch) {
+        if view.orders_before(access.at_call, epoch) {
             continue;
         }
         match &mut only {
@@ -702,12 +717,12 @@ fn only_behind(accesses: &[Access<'_>], view: &OperationView<'_>) -> Option<Epoc
     only
 }
 
-/// Whether the host has memory that one of the accesses would reach without a borrow.
-fn lent_against(accesses: &[Access<'_>]) -> bool {
-    accesses.iter().any(|access| access.unborrowed && access.history.lent_against(access.mode))
+/// Returns whether a host guard lends memory that one of the accesses would reach without a borrow.
+fn any_meets_host_guard(accesses: &[Access<'_>]) -> bool {
+    accesses.iter().any(|access| access.unborrowed && access.history.has_conflicting_guard(access.mode))
 }
 
-/// Sorts the accesses into `copy` by allocation and leaves the empty ones out.
+/// Sorts the accesses into `copy` by allocation, and returns those that are not empty.
 fn sort<'a, 'b>(copy: &'b mut [Access<'a>], accesses: &[Access<'a>]) -> &'b [Access<'a>] {
     copy.copy_from_slice(accesses);
     // Empty ones first.
@@ -716,7 +731,7 @@ fn sort<'a, 'b>(copy: &'b mut [Access<'a>], accesses: &[Access<'a>]) -> &'b [Acc
     &copy[empty..]
 }
 
-/// The conflict to report: one whose place is known, if there is one.
+/// Returns the hazard to report: with the call site of an earlier operation if one has it.
 fn hazard(conflicts: &[Conflict], second: CallSite) -> Hazard {
     Hazard { first: conflicts.iter().find_map(|conflict| conflict.call_site), second }
 }

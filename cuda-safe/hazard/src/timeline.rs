@@ -1,5 +1,5 @@
-//! Slots: a stream's identity in the tracker, which outlives its handle.
-#![expect(unsafe_code, reason = "declares functions that are told what is so")]
+//! Timelines: the identities of streams in the tracker, which outlive their handles.
+#![expect(unsafe_code, reason = "declares functions whose callers vouch for what they state")]
 
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -10,104 +10,107 @@ use crate::device::{DeviceTimelines, Kind};
 use crate::lock::{Lock, LockGuard};
 use crate::policy::Policy;
 use crate::primitives::{Arc, AtomicBool, AtomicU64, Mutex};
-// Loom looks at what locks guard and not at how they are made: `tests/lock_loom.rs` does that.
+// Loom checks what the locks guard here. `tests/lock_loom.rs` checks how they are made.
 #[cfg(loom)]
 use crate::primitives::{Mutex as Lock, MutexGuard as LockGuard};
 use crate::wait_log::WaitLog;
 
-/// How a timeline's stream can be waited for. The numbers are raw handles, which mean nothing here.
+/// What to wait for in order to wait for a timeline's stream. The numbers are raw handles, which this crate
+/// does not interpret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
-    /// By recording an event on this stream.
+pub enum WaitTarget {
+    /// An event recorded on this stream.
     Stream(usize),
-    /// By waiting for this event: the stream itself is gone.
+    /// This event: the stream itself is gone.
     Event(usize),
-    /// Only by waiting for the whole device.
+    /// The whole device; there is nothing less to wait for.
     Device,
-    /// Not at all, and it need not be: all that the timeline stands for is over, and the stream, of which a graph
-    /// is being made, is not to be touched.
-    Over,
+    /// Nothing: everything that the timeline stands for has completed. A graph is being captured from the
+    /// stream, so the stream must not be touched.
+    Nothing,
 }
 
-/// What one operation at a time changes: the stream's own end of its queue. In the order that [`Timeline`] counts
-/// on.
+/// What one operation at a time changes: the submitting side of a stream. [`Timeline`] relies on the order of
+/// the fields.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct SubmitState {
-    /// Of a blocking stream: what the legacy stream had done when this one last did something after it. Of
-    /// the legacy stream: 1 while `pending` has something, else 0.
+    /// Of a blocking stream: the count of the legacy stream's actions when this stream last joined its clock.
+    /// Of the legacy stream: 1 while `pending` holds anything, else 0.
     pub(crate) legacy_seen: u64,
-    /// What everything that the stream does from now on is ordered after.
+    /// What everything that the stream is given from now on is ordered after.
     pub(crate) clock: VectorClock,
-    /// What the port keeps with the stream; see [`EventBackend::order`](crate::EventBackend::order).
-    pub(crate) was_retained: usize,
-    /// What the next operation will be ordered after by the legacy rule, once it is really issued.
+    /// A number that the backend stores with the stream; see
+    /// [`EventBackend::order`](crate::EventBackend::order).
+    pub(crate) backend_data: usize,
+    /// What the next operation will be ordered after by the legacy rule, once it has really been submitted.
     pub(crate) pending: VectorClock,
-    /// The epoch that `pending` is about; of blocking streams only.
+    /// The count of the legacy stream's actions that `pending` covers; of blocking streams only.
     pub(crate) pending_seen: u64,
-    /// Whether `clock` has grown since the legacy stream last told its device's page; of the legacy stream
-    /// only.
+    /// Whether `clock` has grown since the device's record of the legacy stream last joined it; of the legacy
+    /// stream only.
     pub(crate) unshared: bool,
 }
 
-/// A submit state, locked.
+/// A locked submit state.
 pub(crate) type SubmitStateGuard<'a> = LockGuard<'a, SubmitState>;
 
-/// A stream's identity in the tracker.
+/// The identity of a stream in the tracker.
 ///
-/// All that most operations look at is in the first 64 bytes, the submit state's lock and epoch included: between two
-/// operations the driver has run, and each line of the cache has to be fetched again.
+/// Most operations look only at the first 64 bytes, which include the submit state's lock and first field:
+/// between two operations the driver has run, and each cache line has to be fetched again.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Timeline {
-    /// Operations handed to CUDA, or given up. Ticks go on for ever, whatever stream has the timeline.
+    /// Operations that were handed to CUDA or given up. Sequence numbers never restart, whatever stream has
+    /// the timeline.
     submitted: AtomicU64,
-    /// The operations that a synchronisation of the stream proves complete; see [`Timeline::publish`].
-    provable: AtomicU64,
+    /// The last operation that a synchronisation of the stream proves complete; see [`Timeline::publish`].
+    sync_covered: AtomicU64,
     pub(crate) device: Arc<DeviceTimelines>,
     /// Its number.
     pub id: TimelineId,
-    /// How it relates to the legacy stream.
+    /// Its relation to the legacy stream.
     pub kind: Kind,
-    /// Whether the policy is to order what the program does not. Changed only by who has the submit state locked.
+    /// Whether the policy is to order what the program does not. Changes only under the submit state's lock.
     pub(crate) orders: AtomicBool,
     pub(crate) state: Lock<SubmitState>,
-    outside: Outside,
+    shared: SharedState,
 }
 
-/// What others look at, who are not giving the stream anything: one line of the cache.
+/// What threads look at that are not submitting to the stream: on cache lines of its own.
 #[derive(Debug)]
 #[repr(C, align(64))]
-struct Outside {
-    /// Operations known to have completed.
+struct SharedState {
+    /// The last operation that is known to have completed.
     completed: AtomicU64,
-    /// [`SubmitState::clock`] in short, for others to read: [`ClockSummary`]. Who has the submit state stores it, but where it says
-    /// that there is more, or is to say so, only under the lock of `known`: then somebody else may be making
-    /// that less, as far as it is over.
+    /// The [`ClockSummary`] of [`SubmitState::clock`], for other threads. The holder of the submit state
+    /// stores it. If it is or becomes `Many`, it changes only under the lock of `clock`: another thread may
+    /// then be pruning that clock.
     summary: AtomicU64,
-    /// A leaf lock too, but held over the CUDA calls that use the handle, so that it cannot go away under
-    /// them. As a rule one thread's affair, as the submit state is.
-    reach: Lock<Reach>,
-    /// Whether the stream was given a fill of pinned memory since somebody asked.
+    /// A leaf lock too, but held over the CUDA calls that use the handle, so that the handle stays valid
+    /// during them. As a rule one thread uses it, as with the submit state.
+    wait_target: Lock<WaitTarget>,
+    /// Whether the stream was given a fill of pinned memory since this was last asked.
     filled: AtomicBool,
     /// The waits that were added to it.
     waits: WaitLog,
-    /// `SubmitState::clock` where `summary` says that there is more. A leaf lock: nothing is called while it is held.
-    known: Mutex<VectorClock>,
+    /// `SubmitState::clock` while `summary` is `Many`. A leaf lock: nothing is called while it is held.
+    clock: Mutex<VectorClock>,
 }
 
 impl Timeline {
-    /// A timeline that has done nothing yet.
+    /// Creates a timeline without operations.
     pub(crate) fn new(
         id: TimelineId,
         kind: Kind,
         device: Arc<DeviceTimelines>,
-        reach: Reach,
+        wait_target: WaitTarget,
         policy: Policy,
     ) -> Self {
         let state = SubmitState {
             clock: VectorClock::new(),
-            was_retained: 0,
+            backend_data: 0,
             legacy_seen: 0,
             pending: VectorClock::new(),
             pending_seen: 0,
@@ -115,139 +118,145 @@ impl Timeline {
         };
         Self {
             submitted: AtomicU64::new(0),
-            provable: AtomicU64::new(0),
+            sync_covered: AtomicU64::new(0),
             state: Lock::new(state),
             id,
             kind,
             orders: AtomicBool::new(policy == Policy::Order),
             device,
-            outside: Outside {
+            shared: SharedState {
                 completed: AtomicU64::new(0),
                 summary: AtomicU64::new(ClockSummary::Nothing.pack()),
-                reach: Lock::new(reach),
+                wait_target: Lock::new(wait_target),
                 filled: AtomicBool::new(false),
                 waits: WaitLog::new(),
-                known: Mutex::new(VectorClock::new()),
+                clock: Mutex::new(VectorClock::new()),
             },
         }
     }
 
-    /// The number of its device.
+    /// Returns the number of its device.
     #[must_use]
     #[inline]
     pub fn device(&self) -> i32 {
         self.device.ordinal
     }
 
-    /// The last operation handed to CUDA.
+    /// Returns the last operation that was handed to CUDA or given up.
     #[inline]
     pub fn submitted(&self) -> SequenceNumber {
         self.submitted.load(Acquire)
     }
 
-    /// The next operation, for whoever has the submit state locked.
+    /// Returns the epoch of the next operation, for the thread that holds the submit state.
     #[inline]
     pub(crate) fn next_by_owner(&self) -> Epoch {
         Epoch { timeline: self.id, sequence: self.submitted.load(Relaxed) + 1 }
     }
 
-    /// The last operation known to have completed.
+    /// Returns the last operation that is known to have completed.
     #[inline]
     pub fn completed(&self) -> SequenceNumber {
-        self.outside.completed.load(Acquire)
+        self.shared.completed.load(Acquire)
     }
 
-    /// The last operation that the end of everything on the stream now would prove complete.
+    /// Returns the last operation that the end of everything on the stream now would prove complete.
     #[inline]
-    pub(crate) fn provable(&self) -> SequenceNumber {
-        self.provable.load(Acquire)
+    pub(crate) fn sync_covered(&self) -> SequenceNumber {
+        self.sync_covered.load(Acquire)
     }
 
-    /// Whether nothing of the stream can still be running.
+    /// Returns whether everything that was submitted has completed.
     pub fn is_drained(&self) -> bool {
         self.completed() >= self.submitted()
     }
 
-    /// Publishes operation `sequence`. `proven` says whether the end of the stream's queue, as it now is, proves
-    /// all its operations complete, and with them all that was taken off the access histories on their account.
+    /// Publishes operation `sequence`. `proven` tells whether the end of the stream's queue, as it now is,
+    /// proves all the stream's operations complete, and with them every entry that the access histories
+    /// dropped in their favour.
     ///
-    /// That is not so after an operation that CUDA refused and that the legacy rule alone would have ordered:
-    /// the stream's *next* operation will be behind the legacy stream, but there may be none.
+    /// It does not after an operation that CUDA refused and that only the legacy rule would have ordered: the
+    /// stream's *next* operation will be ordered after the legacy stream, but there may be none.
     #[inline]
     pub(crate) fn publish(&self, sequence: SequenceNumber, proven: bool) {
         if proven {
-            self.provable.store(sequence, Release);
+            self.sync_covered.store(sequence, Release);
         }
         self.submitted.store(sequence, Release);
     }
 
-    /// Whether CUDA has refused none of the stream's operations since the last one that it did, for whoever
-    /// has the submit state locked: then even what is read during the call of the next one is behind all of them.
+    /// Returns whether CUDA has refused none of the stream's operations since the last one that it took, for
+    /// the thread that holds the submit state. Then even what the next operation reads during its call is
+    /// ordered after all of them.
     #[inline]
-    pub(crate) fn is_solid(&self) -> bool {
-        self.provable.load(Relaxed) == self.submitted.load(Relaxed)
+    pub(crate) fn is_sync_covered(&self) -> bool {
+        self.sync_covered.load(Relaxed) == self.submitted.load(Relaxed)
     }
 
-    /// The stream has really done something: all that is submitted is provable again.
+    /// Notes that the stream has really done something: the end of its queue again proves everything that was
+    /// submitted.
     #[inline]
-    pub(crate) fn made_provable(&self) {
-        self.provable.store(self.submitted.load(Relaxed), Release);
+    pub(crate) fn mark_sync_covered(&self) {
+        self.sync_covered.store(self.submitted.load(Relaxed), Release);
     }
 
-    /// Whether the legacy rule has nothing to say about the stream's next operation, for whoever has the submit state
-    /// locked.
+    /// Returns whether the legacy rule adds nothing to the stream's next operation, for the thread that holds
+    /// the submit state.
     #[inline]
     pub(crate) fn is_caught_up(&self, state: &SubmitState) -> bool {
-        match self.kind {
-            Kind::NonBlocking => true,
-            Kind::Legacy => !self.device.has_changes() && state.legacy_seen == 0,
-            Kind::Blocking | Kind::PerThread => self.device.epoch() == state.legacy_seen,
+        // No `match`: the processor would mispredict its jump table after the driver's code.
+        if self.kind == Kind::NonBlocking {
+            true
+        } else if self.kind == Kind::Legacy {
+            !self.device.has_changes() && state.legacy_seen == 0
+        } else {
+            self.device.actions() == state.legacy_seen
         }
     }
 
     /// Notes that operation `sequence` and all before it have completed.
     ///
     /// # Safety
-    /// They have.
+    /// They have completed.
     #[inline]
     pub unsafe fn complete(&self, sequence: SequenceNumber) {
         if self.completed() < sequence {
-            self.outside.completed.fetch_max(sequence, std::sync::atomic::Ordering::AcqRel);
+            self.shared.completed.fetch_max(sequence, std::sync::atomic::Ordering::AcqRel);
         }
     }
 
-    /// All that the stream is ordered after, for another stream or thread.
+    /// Returns everything that the stream is ordered after, for another stream or thread.
     #[inline]
-    pub(crate) fn known(&self) -> VectorClock {
+    pub(crate) fn published_clock(&self) -> VectorClock {
         let mut clock = VectorClock::new();
         match self.summary() {
             ClockSummary::Nothing => {}
             ClockSummary::One(epoch) => {
                 clock.add(epoch);
             }
-            ClockSummary::Many => self.with_many(|known| clock.join(known)),
+            ClockSummary::Many => self.with_published_clock(|published| clock.join(published)),
         }
         clock
     }
 
-    /// The same in short.
+    /// Returns the summary of [`published_clock`](Self::published_clock).
     #[inline]
     pub(crate) fn summary(&self) -> ClockSummary {
-        ClockSummary::unpack(self.outside.summary.load(Acquire))
+        ClockSummary::unpack(self.shared.summary.load(Acquire))
     }
 
-    /// Calls `with` with all that the stream is ordered after, where that is too much to be told in short.
+    /// Calls `with` with everything that the stream is ordered after, if the summary cannot hold it.
     #[cold]
     #[inline(never)]
-    fn with_many<R>(&self, with: impl FnOnce(&mut VectorClock) -> R) {
-        let mut known = self.outside.known.lock();
-        // It may have become less before the lock was there, and nothing is in the clock then.
+    fn with_published_clock<R>(&self, with: impl FnOnce(&mut VectorClock) -> R) {
+        let mut published = self.shared.clock.lock();
+        // It may have shrunk before the lock was taken, and the shared clock is empty then.
         match self.summary() {
             ClockSummary::Many => {
-                with(&mut known);
-                if known.summary() != ClockSummary::Many {
-                    let left = known.clone();
-                    self.share_locked(&mut known, &left);
+                with(&mut published);
+                if published.summary() != ClockSummary::Many {
+                    let left = published.clone();
+                    self.share_locked(&mut published, &left);
                 }
             }
             ClockSummary::Nothing => {}
@@ -259,113 +268,118 @@ impl Timeline {
         }
     }
 
-    /// Adds what the stream is ordered after to `clock`, but for what `completed` says is over.
+    /// Joins `clock` with what the stream is ordered after, but for what `completed` returns true for.
     ///
-    /// One that misses what the stream learns at the same moment claims less than it could, which is no harm.
+    /// If the stream's clock grows at the same moment, the result may lack that. It then claims less than it
+    /// could, which does no harm.
     #[inline]
-    pub(crate) fn pending_known_into(&self, clock: &mut VectorClock, completed: impl Fn(Epoch) -> bool) {
+    pub(crate) fn join_pending_into(&self, clock: &mut VectorClock, completed: impl Fn(Epoch) -> bool) {
         match self.summary() {
             ClockSummary::Nothing => {}
             ClockSummary::One(epoch) if completed(epoch) => {}
             ClockSummary::One(epoch) => {
                 clock.add(epoch);
             }
-            ClockSummary::Many => self.with_many(|known| {
-                known.prune(&completed);
-                clock.join(known);
+            ClockSummary::Many => self.with_published_clock(|published| {
+                published.prune(&completed);
+                clock.join(published);
             }),
         }
     }
 
-    /// Whether the stream is known by others to be ordered after `epoch`.
-    pub(crate) fn is_known_after(&self, epoch: Epoch) -> bool {
-        self.known().covers(epoch)
+    /// Returns whether the published clock of the stream covers `epoch`.
+    pub(crate) fn is_ordered_after(&self, epoch: Epoch) -> bool {
+        self.published_clock().covers(epoch)
     }
 
-    /// Lets others see a changed clock.
+    /// Publishes a changed clock to other threads.
     #[inline]
     pub(crate) fn share(&self, state: &mut SubmitState) {
         let summary = state.clock.summary();
         self.share_summary(state, summary);
     }
 
-    /// [`share`](Self::share) by who knows what the clock is in short.
+    /// [`share`](Self::share) for a caller that has the clock's summary.
     #[inline]
     pub(crate) fn share_summary(&self, state: &mut SubmitState, summary: ClockSummary) {
         let (bits, many) = (summary.pack(), ClockSummary::Many.pack());
-        if bits == many || self.outside.summary.load(Relaxed) == many {
+        if bits == many || self.shared.summary.load(Relaxed) == many {
             self.share_many(&state.clock);
         } else {
-            self.outside.summary.store(bits, Release);
+            self.shared.summary.store(bits, Release);
         }
         if self.kind != Kind::NonBlocking {
             self.share_with_device(state);
         }
     }
 
-    /// Tells the device's page that there is something to tell the legacy stream, or that this one has it.
+    /// Notes for the device that the legacy stream has something to join, or that this legacy stream has
+    /// something new.
     #[cold]
     #[inline(never)]
     fn share_with_device(&self, state: &mut SubmitState) {
         state.unshared |= self.kind == Kind::Legacy;
-        self.device.note_change(self.kind);
+        if self.kind.blocking() {
+            self.device.note_change();
+        }
     }
 
     #[cold]
     #[inline(never)]
     fn share_many(&self, clock: &VectorClock) {
-        self.share_locked(&mut self.outside.known.lock(), clock);
+        self.share_locked(&mut self.shared.clock.lock(), clock);
     }
 
-    fn share_locked(&self, known: &mut VectorClock, clock: &VectorClock) {
+    fn share_locked(&self, published: &mut VectorClock, clock: &VectorClock) {
         let summary = clock.summary();
-        *known = if summary == ClockSummary::Many { clock.clone() } else { VectorClock::new() };
-        self.outside.summary.store(summary.pack(), Release);
+        *published = if summary == ClockSummary::Many { clock.clone() } else { VectorClock::new() };
+        self.shared.summary.store(summary.pack(), Release);
     }
 
-    /// The waits that were added to the stream.
+    /// Returns the waits that were added to the stream.
     #[inline]
     pub(crate) fn waits(&self) -> &WaitLog {
-        &self.outside.waits
+        &self.shared.waits
     }
 
-    /// Notes that the stream is given a fill of pinned memory. To be called, as the next one, by who has the
-    /// submit state locked.
+    /// Notes that the stream is given a fill of pinned memory. The caller, as of
+    /// [`take_fill`](Self::take_fill), holds the submit state.
     #[inline]
     pub fn note_fill(&self) {
-        self.outside.filled.store(true, Relaxed);
+        self.shared.filled.store(true, Relaxed);
     }
 
-    /// Whether one was noted; asking takes the note.
+    /// Returns whether a fill was noted, and clears the note.
     ///
     /// # Safety
-    /// The caller sees to it that a batch of copies does not directly follow the fill.
+    /// The caller ensures that no batch of copies directly follows the fill.
     #[inline]
     pub unsafe fn take_fill(&self) -> bool {
-        let noted = self.outside.filled.load(Relaxed);
+        let noted = self.shared.filled.load(Relaxed);
         if noted {
-            self.outside.filled.store(false, Relaxed);
+            self.shared.filled.store(false, Relaxed);
         }
         noted
     }
 
-    /// Takes away what the port keeps with the stream.
-    pub fn forget_kept(&self) {
-        self.state.lock().was_retained = 0;
+    /// Clears the number that the backend stores with the stream.
+    pub fn clear_backend_data(&self) {
+        self.state.lock().backend_data = 0;
     }
 
-    /// How the stream can be waited for; the handle stays valid while the guard lives.
+    /// Returns what to wait for; its handle stays valid while the guard lives.
     #[inline]
-    pub fn reach(&self) -> impl Deref<Target = Reach> {
-        self.outside.reach.lock()
+    pub fn wait_target(&self) -> impl Deref<Target = WaitTarget> {
+        self.shared.wait_target.lock()
     }
 
-    /// The same, to be changed.
+    /// Returns what to wait for, to be changed.
     ///
     /// # Safety
-    /// A stream can be waited for as it says. Where it says that nothing is to be waited for, that is so.
+    /// - Waiting for the new value waits for the stream.
+    /// - If the new value says that nothing is to be waited for, nothing is.
     #[inline]
-    pub unsafe fn reach_mut(&self) -> impl DerefMut<Target = Reach> {
-        self.outside.reach.lock()
+    pub unsafe fn wait_target_mut(&self) -> impl DerefMut<Target = WaitTarget> {
+        self.shared.wait_target.lock()
     }
 }

@@ -1,20 +1,20 @@
-//! The waits that the tracker added: how many, and the last ones with their reasons.
-#![expect(unsafe_code, reason = "keeps places of the source in atomics")]
+//! The log of added waits: how many there were, and the last ones with their reasons.
+#![expect(unsafe_code, reason = "stores call sites in atomics")]
 
 use std::fmt;
 use std::panic::Location;
 use std::ptr::null_mut;
-// Nothing waits for what these say, so a test that runs every interleaving need not look at them.
+// No thread waits for what these hold, so a loom test need not look at them.
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicPtr, AtomicU64, fence};
 
 use crate::clock::{Epoch, TimelineId};
 
-/// A place in the source of the program.
+/// A call site in the source of the program.
 pub type CallSite = &'static Location<'static>;
 
-/// How many waits are remembered with their reasons, of each stream and of all.
+/// How many waits are remembered with their reasons, for each stream and in total.
 const REMEMBERED: usize = 256;
 
 /// A wait that the tracker added because the program had not ordered two conflicting operations.
@@ -22,19 +22,19 @@ const REMEMBERED: usize = 256;
 pub struct AddedWait {
     /// The operation that had to wait.
     pub at: &'static Location<'static>,
-    /// The earlier operation, where its place was kept (under `Policy::Error` only).
+    /// The earlier operation, if its call site was recorded (under `Policy::Error` only).
     pub after: Option<&'static Location<'static>>,
     /// The device of the stream that waits.
     pub device: i32,
-    /// The device of the stream waited for.
+    /// The device of the stream that is waited for.
     pub other_device: i32,
-    /// The waiting stream's number in the tracker.
+    /// The number of the waiting stream's timeline in the tracker.
     pub stream: u32,
-    /// The number of the stream waited for.
+    /// The number of the other stream's timeline.
     pub other_stream: u32,
-    /// Which operation of the other stream was in the way, counted from 1.
+    /// The operation of the other stream that it conflicted with, counted from 1.
     pub other_operation: u64,
-    /// Whether the host had to wait, because the other stream could not be reached from this thread.
+    /// Whether the host had to wait, because this thread could not reach the other stream.
     pub by_host: bool,
 }
 
@@ -58,12 +58,12 @@ impl fmt::Display for AddedWait {
     }
 }
 
-/// Why a stream had to wait.
+/// An added wait and its reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Wait {
-    /// The operation that had to.
+    /// The operation that had to wait.
     pub(crate) at: CallSite,
-    /// Where the earlier one was given, if that was kept.
+    /// The call site of the earlier one, if that was recorded.
     pub(crate) after: Option<CallSite>,
     /// The earlier one.
     pub(crate) epoch: Epoch,
@@ -71,34 +71,34 @@ pub(crate) struct Wait {
     pub(crate) by_host: bool,
 }
 
-/// Numbers for waits in the order in which they were added, whatever stream they were added to. Of those that
-/// threads add at the same time any may come first, and two may have the same.
+/// Numbers waits in the order in which they were added, whatever stream they were added to. If threads add
+/// waits at the same time, any of them may come first, and two may have the same number.
 #[derive(Debug)]
-pub(crate) struct Order(AtomicU64);
+pub(crate) struct WaitCounter(AtomicU64);
 
-impl Order {
-    /// No wait yet.
+impl WaitCounter {
+    /// Creates a counter at 0.
     pub(crate) const fn new() -> Self {
         Self(AtomicU64::new(0))
     }
 
-    /// The number of the next wait, for one whose last one was `last`.
+    /// Returns the number of the next wait of a stream, whose last one was `last`.
     #[inline]
     fn next(&self, last: u64) -> u64 {
-        // An exchange would cost as much as all the rest. Where one thread's number is overwritten by
-        // another's who has looked before, that one comes back by its `last`.
+        // An atomic exchange would cost as much as all the rest. If another thread, which read the number
+        // before, overwrites it, this stream's number comes back by its `last`.
         let next = self.0.load(Relaxed).max(last) + 1;
         self.0.store(next, Relaxed);
         next
     }
 }
 
-/// The waits of one stream. Who has its submit state locked adds to them, and anybody may look.
+/// The waits of one stream. The holder of its submit state adds to them, and any thread may look.
 #[derive(Debug)]
 pub(crate) struct WaitLog {
     count: AtomicU64,
     last: AtomicU64,
-    /// The last waits, each in the place that its count gives it.
+    /// The last waits, each at the position that its count gives it.
     notes: OnceLock<Box<[Note]>>,
 }
 
@@ -108,10 +108,10 @@ impl WaitLog {
         Self { count: AtomicU64::new(0), last: AtomicU64::new(0), notes: OnceLock::new() }
     }
 
-    /// Notes one more. To be called by who has the submit state locked.
-    #[expect(clippy::inline_always, reason = "measured: else what is noted goes through memory")]
+    /// Notes one more wait. The caller holds the submit state.
+    #[expect(clippy::inline_always, reason = "measured: otherwise the note goes through memory")]
     #[inline(always)]
-    pub(crate) fn note(&self, order: &Order, wait: &Wait) {
+    pub(crate) fn note(&self, order: &WaitCounter, wait: &Wait) {
         let (count, number) = (self.count.load(Relaxed), order.next(self.last.load(Relaxed)));
         self.last.store(number, Relaxed);
         self.count.store(count + 1, Relaxed);
@@ -119,8 +119,8 @@ impl WaitLog {
             Some(notes) => notes,
             None => self.begin(),
         };
-        let call_site = usize::try_from(count % REMEMBERED as u64).unwrap_or(0);
-        if let Some(note) = notes.get(call_site) {
+        let position = usize::try_from(count % REMEMBERED as u64).unwrap_or(0);
+        if let Some(note) = notes.get(position) {
             note.write(number, wait);
         }
     }
@@ -131,25 +131,26 @@ impl WaitLog {
         self.notes.get_or_init(|| (0..REMEMBERED).map(|_| Note::new()).collect())
     }
 
-    /// How many there were.
+    /// Returns how many there were.
     pub(crate) fn count(&self) -> u64 {
         self.count.load(Relaxed)
     }
 
-    /// Those that are remembered, with their numbers, in any order. One that is being written may be missing.
+    /// Returns those that are remembered, with their numbers, in any order. One that is being written may be
+    /// missing.
     pub(crate) fn remembered(&self) -> impl Iterator<Item = (u64, Wait)> {
         self.notes.get().into_iter().flatten().filter_map(Note::read)
     }
 }
 
-/// The last of numbered things, in the order of their numbers.
+/// Returns the last of numbered items, in the order of their numbers.
 pub(crate) fn last<T>(mut all: Vec<(u64, T)>) -> impl Iterator<Item = T> {
     all.sort_by_key(|(number, _)| *number);
     let forgotten = all.len().saturating_sub(REMEMBERED);
     all.into_iter().skip(forgotten).map(|(_, it)| it)
 }
 
-/// A wait that is remembered, in a line of the cache. It has no number while it is being written.
+/// A wait that is remembered, in one cache line. Its number is 0 while it is being written.
 #[derive(Debug)]
 #[repr(align(64))]
 struct Note {
@@ -157,7 +158,7 @@ struct Note {
     at: AtomicPtr<Location<'static>>,
     after: AtomicPtr<Location<'static>>,
     sequence: AtomicU64,
-    /// The other stream's number, doubled, and one more where the host had to wait.
+    /// Twice the other stream's number, plus one if the host had to wait.
     other: AtomicU64,
 }
 
@@ -172,13 +173,14 @@ impl Note {
         }
     }
 
-    /// Writes a wait. One thread at a time does.
+    /// Writes a wait. Only one thread at a time writes.
     #[inline]
     fn write(&self, number: u64, wait: &Wait) {
         let Wait { at, after, epoch, by_host } = *wait;
         let pointer = |call_site: CallSite| std::ptr::from_ref(call_site).cast_mut();
         self.number.store(0, Relaxed);
-        // Who reads any of what follows finds no number afterwards, or another one.
+        // A thread that reads any of the following values finds afterwards that the number is 0 or has
+        // changed.
         fence(Release);
         self.at.store(pointer(at), Relaxed);
         self.after.store(after.map_or(null_mut(), pointer), Relaxed);
@@ -187,29 +189,29 @@ impl Note {
         self.number.store(number, Release);
     }
 
-    /// The wait with its number, if there is one and nobody is writing another one.
+    /// Returns the wait with its number, if there is one and no other one is being written.
     fn read(&self) -> Option<(u64, Wait)> {
         let number = self.number.load(Acquire);
-        let [at, after] = [&self.at, &self.after].map(|call_site| call_site.load(Relaxed));
+        let [at, after] = [&self.at, &self.after].map(|pointer| pointer.load(Relaxed));
         let (sequence, other) = (self.sequence.load(Relaxed), self.other.load(Relaxed));
         fence(Acquire);
         if number == 0 || self.number.load(Relaxed) != number {
             return None;
         }
-        // SAFETY: only places of the source, which live for ever, are stored there.
+        // SAFETY: only call sites, which live for ever, are stored there.
         let [at, after]: [Option<CallSite>; 2] =
-            [at, after].map(|call_site| unsafe { call_site.cast_const().as_ref() });
+            [at, after].map(|pointer| unsafe { pointer.cast_const().as_ref() });
         let timeline = TimelineId(u32::try_from(other >> 1).ok()?);
         Some((number, Wait { at: at?, after, epoch: Epoch { timeline, sequence }, by_host: other & 1 == 1 }))
     }
 }
 
-/// The order of two conflicting operations that `Policy::Error` found missing.
+/// Two conflicting operations that nothing orders, as found under `Policy::Error`.
 #[derive(Clone, Copy, Debug)]
 pub struct Hazard {
-    /// Where the earlier one was given, if that was kept.
+    /// The call site of the earlier one, if that was recorded.
     pub first: Option<CallSite>,
-    /// Where the later one was.
+    /// The call site of the later one.
     pub second: CallSite,
 }
 
@@ -219,7 +221,7 @@ mod tests {
     use std::sync::atomic::AtomicBool;
     use std::sync::atomic::Ordering::Relaxed;
 
-    use super::{CallSite, Epoch, Order, REMEMBERED, TimelineId, Wait, WaitLog, last};
+    use super::{CallSite, Epoch, REMEMBERED, TimelineId, Wait, WaitCounter, WaitLog, last};
 
     fn wait(sequence: u64) -> Wait {
         let (at, timeline): (CallSite, _) = (Location::caller(), TimelineId(3));
@@ -229,22 +231,23 @@ mod tests {
 
     #[test]
     fn the_last_ones_of_all_streams_are_remembered_oldest_first() {
-        let (order, streams) = (Order::new(), [WaitLog::new(), WaitLog::new()]);
+        let (order, streams) = (WaitCounter::new(), [WaitLog::new(), WaitLog::new()]);
         let mut added = Vec::new();
         for sequence in 1..=700 {
             // The first one waits rarely at first, and then alone.
             let stream = usize::from(sequence < 400 && sequence % 7 != 0);
             added.push(wait(sequence));
             streams[stream].note(&order, &wait(sequence));
-            let told: Vec<Wait> = last(streams.iter().flat_map(WaitLog::remembered).collect()).collect();
-            assert_eq!(told, added[added.len().saturating_sub(REMEMBERED)..]);
+            let remembered: Vec<Wait> =
+                last(streams.iter().flat_map(WaitLog::remembered).collect()).collect();
+            assert_eq!(remembered, added[added.len().saturating_sub(REMEMBERED)..]);
         }
         assert_eq!(streams.map(|waits| waits.count()), [358, 342]);
     }
 
     #[test]
     fn what_is_read_while_another_is_written_is_one_of_them() {
-        let (order, waits, over) = (Order::new(), WaitLog::new(), AtomicBool::new(false));
+        let (order, waits, over) = (WaitCounter::new(), WaitLog::new(), AtomicBool::new(false));
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 (1..=if cfg!(miri) { 2000 } else { 200_000 })

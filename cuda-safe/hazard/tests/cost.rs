@@ -10,8 +10,8 @@ use std::hint::black_box;
 use std::panic::Location;
 use std::time::Instant;
 
-use common::{NoPort, Tracker};
-use cuda_hazard::{Access, AccessHistory, Kind, Policy, Reach, Timeline};
+use common::{NoBackend, Tracker};
+use cuda_hazard::{Access, AccessHistory, Kind, Policy, Timeline, WaitTarget};
 
 static TRACKER: Tracker = Tracker::new(Policy::default);
 
@@ -35,12 +35,12 @@ fn enqueue(timeline: &Timeline, accesses: &[Access<'_>]) {
         black_box(timeline);
         Ok(())
     };
-    black_box(TRACKER.enqueue(timeline, black_box(accesses), true, &NoPort, Location::caller(), call))
+    black_box(TRACKER.enqueue(timeline, black_box(accesses), true, &NoBackend, Location::caller(), call))
         .unwrap();
 }
 
 fn stream(kind: Kind) -> &'static Timeline {
-    TRACKER.enrol(0, kind, Reach::Stream(0)).unwrap()
+    TRACKER.add_timeline(0, kind, WaitTarget::Stream(0)).unwrap()
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn the_cost_of_an_operation() {
     time("no buffer", |_| enqueue(free, &[]));
     time("one buffer, written", |_| enqueue(free, &[Access::write(&buffers[0], 0..BYTES)]));
     // What was written long ago has been waited for by something since, in any real program.
-    TRACKER.completed_all(&TRACKER.coverage_of_device(0));
+    TRACKER.completed_all(&TRACKER.snapshot_of_device(0));
     time("three buffers, two read and one written, non-blocking stream", |_| three(free));
     time("three buffers in another order", |_| {
         enqueue(
@@ -86,16 +86,16 @@ fn the_cost_of_an_operation() {
             ],
         );
     });
-    TRACKER.completed_all(&TRACKER.coverage_of_device(0));
+    TRACKER.completed_all(&TRACKER.snapshot_of_device(0));
     let blocking = stream(Kind::Blocking);
     time("three buffers, blocking stream", |_| three(blocking));
-    TRACKER.completed_all(&TRACKER.coverage_of_device(0));
-    let legacy = TRACKER.legacy(0, Reach::Stream(1)).unwrap();
+    TRACKER.completed_all(&TRACKER.snapshot_of_device(0));
+    let legacy = TRACKER.legacy(0, WaitTarget::Stream(1)).unwrap();
     time("three buffers, legacy stream", |_| three(legacy));
     time("the same, legacy and blocking streams in turn", |number| {
         three(if number % 2 == 0 { legacy } else { blocking });
     });
-    TRACKER.completed_all(&TRACKER.coverage_of_device(0));
+    TRACKER.completed_all(&TRACKER.snapshot_of_device(0));
 
     let streams: Vec<&Timeline> = (0..8).map(|_| stream(Kind::NonBlocking)).collect();
     let chunked = AccessHistory::new(BYTES);
@@ -104,7 +104,7 @@ fn the_cost_of_an_operation() {
         let at = usize::try_from(number % 64).unwrap();
         enqueue(streams[at % 8], &[Access::write(&chunked, at * chunk..(at + 1) * chunk)]);
     });
-    TRACKER.completed_all(&TRACKER.coverage_of_device(0));
+    TRACKER.completed_all(&TRACKER.snapshot_of_device(0));
 
     let shared = AccessHistory::new(BYTES);
     let (a, b) = (streams[0], streams[1]);

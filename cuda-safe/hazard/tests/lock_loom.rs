@@ -1,4 +1,4 @@
-//! The lock that belongs to a thread, under loom, which runs every interleaving of a few steps.
+//! The biased lock under loom, which runs every interleaving of a few steps.
 #![cfg(loom)]
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -7,11 +7,11 @@ use cuda_hazard::primitives::{NUMBER, barrier};
 use loom::cell::Cell;
 use loom::sync::Arc;
 
-/// The tests take turns: sabotage is everybody's.
-static TURN: std::sync::Mutex<()> = std::sync::Mutex::new(());
+/// The tests run one at a time: they share the sabotage.
+static ONE_AT_A_TIME: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
-/// So many threads go in so many times each; the first is the lock's favourite. Loom sees to it that no two
-/// are at the cell at once, and that whoever is at it comes after who was before.
+/// Each of several threads goes in several times; the first is the lock's owner. Loom checks that no two are
+/// at the cell at once, and that each comes after the one before.
 fn all_get_in(others: u64, times: u64) {
     let mut model = loom::model::Builder::new();
     // More threads have more orders, most of them of the same steps.
@@ -45,20 +45,20 @@ fn all_get_in(others: u64, times: u64) {
 }
 
 #[test]
-fn a_thread_that_takes_the_lock_from_its_favourite_never_meets_it_inside() {
-    let _turn = TURN.lock();
+fn a_thread_that_takes_the_lock_from_its_owner_never_meets_it_inside() {
+    let _guard = ONE_AT_A_TIME.lock();
     all_get_in(1, 2);
 }
 
 #[test]
-fn of_two_threads_that_take_the_lock_from_its_favourite_at_once_one_does() {
-    let _turn = TURN.lock();
+fn of_two_threads_that_take_the_lock_from_its_owner_at_once_one_does() {
+    let _guard = ONE_AT_A_TIME.lock();
     all_get_in(2, 0);
 }
 
 #[test]
 fn loom_catches_a_lock_without_its_barrier() {
-    let _turn = TURN.lock();
+    let _guard = ONE_AT_A_TIME.lock();
     barrier::SABOTAGE.store(true, std::sync::atomic::Ordering::Relaxed);
     let caught = std::panic::catch_unwind(|| all_get_in(1, 2));
     barrier::SABOTAGE.store(false, std::sync::atomic::Ordering::Relaxed);

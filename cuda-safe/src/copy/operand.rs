@@ -176,8 +176,6 @@ pub(crate) enum Dimensions {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Special {
     None,
-    /// A box of an array, which has no address.
-    Array(ArrayPart),
     /// Memory of a pool of this device, if there are several devices. Copies reach it only if the
     /// current device has access to it.
     Pool(Device),
@@ -219,6 +217,9 @@ pub struct Operand<'a> {
     /// rows.
     alone: bool,
     pub(super) special: Special,
+    /// The box of an array, which has no address. It is apart from `special`, so that the types of other
+    /// operands rule it out.
+    array: Option<ArrayPart>,
 }
 
 impl<'a> Operand<'a> {
@@ -296,6 +297,7 @@ impl<'a> Operand<'a> {
             end: bytes,
             alone: true,
             special: Special::None,
+            array: None,
         }
     }
 
@@ -337,7 +339,7 @@ impl<'a> Operand<'a> {
             start,
             end,
             alone: false,
-            special: Special::Array(ArrayPart {
+            array: Some(ArrayPart {
                 raw: region.raw(),
                 at: region.at(),
                 element: size_of::<T>(),
@@ -350,7 +352,7 @@ impl<'a> Operand<'a> {
     /// Returns the box of an array, or `None` for memory with addresses.
     #[inline]
     pub(super) fn array(&self) -> Option<&ArrayPart> {
-        if let Special::Array(part) = &self.special { Some(part) } else { None }
+        self.array.as_ref()
     }
 
     /// Returns the device that must be current in a copy of this operand because of its pool.
@@ -361,7 +363,7 @@ impl<'a> Operand<'a> {
     /// Returns whether the plain copy calls handle this operand like any memory.
     #[inline]
     pub(super) fn is_plain(&self) -> bool {
-        !matches!(self.special, Special::Array(_) | Special::Pool(_))
+        self.array.is_none() && !matches!(self.special, Special::Pool(_))
     }
 
     /// Returns the width in elements, the height in rows and the depth in layers.

@@ -59,7 +59,7 @@ pub(super) unsafe fn block(
 /// # Safety
 /// The duties of [`StreamRef::enqueue`], with these accesses.
 #[inline]
-unsafe fn begin(
+pub(super) unsafe fn begin(
     stream: StreamRef<'_>,
     (write, read): (Option<Access<'_>>, Option<Access<'_>>),
     asked: Call,

@@ -29,11 +29,13 @@ pub(super) fn enqueue(
     let Some(copy) = CheckedCopy::new(api, destination, source)? else { return Ok(()) };
     let shape = copy.shape;
     let asked = Call { api: copy.name(true), call_site: Location::caller(), bytes: shape.bytes() };
+    // SAFETY: the copy accesses no other tracked memory. Its owners wait for the copy before they free it.
+    // Untracked memory is borrowed by a scope that outlives the copy.
+    let submission = unsafe { submit::begin(stream, (copy.to.written(), copy.from.read()), asked) }?;
     // SAFETY: both sides are memory of the copy's shape that outlives it, and the stream is live.
-    let call = move |raw| unsafe { copy.call(Some(raw)) };
-    // SAFETY: the copy accesses no other tracked memory. Its owners wait for the copy before they free
-    // it. Untracked memory is borrowed by a scope that outlives the copy.
-    unsafe { submit::enqueue(stream, (copy.to.written(), copy.from.read()), asked, call) }
+    let code = unsafe { copy.call(Some(stream.as_raw())) };
+    submission.commit(code == sys::cudaSuccess);
+    asked.check(code)
 }
 
 /// Copies `source` to `destination`, and returns when the host's side is complete. All blocking verbs
@@ -122,7 +124,7 @@ impl Drop for Lent<'_> {
     fn drop(&mut self) {
         if let Some((history, mode)) = self.0.take() {
             // SAFETY: `new` has registered this loan, and it lends nothing any more.
-            unsafe { history.host_leaves(mode) };
+            unsafe { history.remove_host_guard(mode) };
         }
     }
 }

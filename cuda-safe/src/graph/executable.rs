@@ -68,7 +68,7 @@ unsafe impl Send for GraphExec {}
 impl GraphExec {
     /// Makes the owner of a handle that was just instantiated from `graph`.
     pub(super) fn of(raw: sys::cudaGraphExec_t, graph: &Graph, token: Option<Arc<()>>) -> Self {
-        let (device, uses) = (graph.device(), GraphAccesses::of(graph.uses.clone()));
+        let (device, uses) = (graph.device(), GraphAccesses::new(graph.uses.clone()));
         let origin = Some(Origin::of(graph));
         Self {
             _owner: Handle::new(Raw::Exec(raw)),
@@ -199,7 +199,7 @@ impl GraphExec {
         // If the call fails half-way, launches may use memory and functions of both graphs.
         let mut both = self.uses.uses().clone();
         both.add_all(&then);
-        self.uses = GraphAccesses::of(both);
+        self.uses = GraphAccesses::new(both);
         self.acts &= graph.acts;
         let before = self.origin.take();
         let disabled = before.as_ref().map(|origin| origin.disabled.clone()).unwrap_or_default();
@@ -210,7 +210,7 @@ impl GraphExec {
         let done = unsafe { check!(cudaGraphExecUpdate(self.raw, graph.as_raw(), &raw mut found)) };
         done.map_err(|error| different(error, graph, &found))?;
         // A skipped node may be the graph's only work for the device.
-        (self.uses, self.acts) = (GraphAccesses::of(then), graph.acts && !self.skips);
+        (self.uses, self.acts) = (GraphAccesses::new(then), graph.acts && !self.skips);
         self.taken = taken;
         // The runtime pairs nodes by their order. If the graph's nodes or edges differ from before, the
         // pairs are unknown afterwards.
@@ -231,7 +231,7 @@ impl GraphExec {
         let mut enabled =
             origin.steps.list.iter().enumerate().filter(|(at, _)| !origin.disabled.contains(at));
         self.acts = !self.skips && enabled.any(|(_, step)| step.acts);
-        self.uses = GraphAccesses::of(all);
+        self.uses = GraphAccesses::new(all);
     }
 
     #[track_caller]

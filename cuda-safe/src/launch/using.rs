@@ -28,7 +28,7 @@ impl<P> Kernel<P> {
     /// - The kernel uses no memory of this crate's owners except its arguments and `held`.
     #[cfg(cudart_12_8)]
     pub(crate) unsafe fn from_code(name: &'static str, raw: *const c_void, held: RetainedAccesses) -> Self {
-        let (held, code) = (Some(Arc::new(GraphAccesses::of(held))), Code { raw, loaded: true });
+        let (held, code) = (Some(Arc::new(GraphAccesses::new(held))), Code { raw, loaded: true });
         Self { name, code, symbols: None, held, parameters: PhantomData }
     }
 
@@ -82,6 +82,6 @@ impl<P> Kernel<P> {
         if !uses.add(&access, || retain(&access)) {
             return Err(Error::refused("Kernel::using", Detail::NotKept));
         }
-        Ok(Self { held: Some(Arc::new(GraphAccesses::of(uses))), ..self.clone() })
+        Ok(Self { held: Some(Arc::new(GraphAccesses::new(uses))), ..self.clone() })
     }
 }

@@ -105,7 +105,7 @@ impl<'a, T> Loan<'a, T> {
 impl<T> Drop for Loan<'_, T> {
     fn drop(&mut self) {
         // SAFETY: `new` counted the loan in, and it lends nothing any more.
-        unsafe { self.span.allocation().history().host_leaves(self.mode) };
+        unsafe { self.span.allocation().history().remove_host_guard(self.mode) };
     }
 }
 

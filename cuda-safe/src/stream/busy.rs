@@ -15,21 +15,21 @@ use crate::error::{Detail, Error, Result};
 thread_local! {
     /// The timelines of the thread's own streams.
     static OWN: RefCell<Vec<TimelineId>> = const { RefCell::new(Vec::new()) };
-    /// Whether the thread has dismissed its streams. Variables of the thread that are dropped later must
+    /// Whether the thread has retired its streams. Variables of the thread that are dropped later must
     /// not use them, because another thread may have the timelines by then.
     static ENDING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The refusal for a thread that has dismissed its streams.
+/// The refusal for a thread that has retired its streams.
 pub(super) const ENDED: Detail =
     Detail::Unsupported { what: "the default stream of a thread that is ending" };
 
-/// The thread has dismissed its streams.
+/// The thread has retired its streams.
 pub(super) fn end() {
     ENDING.set(true);
 }
 
-/// Refuses the streams of a thread that has dismissed them.
+/// Refuses the streams of a thread that has retired them.
 #[inline]
 #[track_caller]
 pub(super) fn ensure_not_ending(api: &'static str) -> Result<()> {

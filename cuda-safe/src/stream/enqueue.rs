@@ -176,13 +176,37 @@ impl StreamRef<'_> {
     /// # Safety
     /// The duties of `enqueue` apply to the call that is made before the commit. `commit(true)` is called
     /// only if the call succeeded. A mark need not make the device do anything.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "measured: an operation costs 15 ns less on an H200")]
+    #[inline(always)]
     pub(crate) unsafe fn begin(
         self,
         operation: Operation<'_, '_>,
         call_site: &'static Location<'static>,
     ) -> Result<Submission> {
         let entered = busy::begin("enqueue", call_site)?;
+        if self.is_plain() {
+            // SAFETY: the caller has these duties and more. The timeline belongs to the tracker of this
+            // process, the only one that knows its access histories.
+            if let Some(state) = unsafe { TRACKER.begin_fast(self.timeline(), operation) } {
+                return Ok(Submission { state: Some(state), _entered: entered, _current: None });
+            }
+        }
+        // SAFETY: the caller has the same duties.
+        unsafe { self.begin_slow(entered, operation, call_site) }
+    }
+
+    /// [`begin`](Self::begin) for any stream, and with waits to add.
+    ///
+    /// # Safety
+    /// The duties of `begin`.
+    #[cold]
+    #[inline(never)]
+    unsafe fn begin_slow(
+        self,
+        entered: Entered,
+        operation: Operation<'_, '_>,
+        call_site: &'static Location<'static>,
+    ) -> Result<Submission> {
         if let Some(recorder) = self.recorder() {
             recorder.note(operation.accesses()).map_err(|error| error.at(call_site))?;
             // If the runtime refuses a launch because of the current device, that may invalidate the
@@ -192,9 +216,14 @@ impl StreamRef<'_> {
         }
         let current = self.switch().map_err(|error| error.at(call_site))?;
         let (timeline, port) = (self.timeline(), Runtime::new(self.as_raw()));
-        // SAFETY: the caller has these duties and more. The timeline belongs to the tracker of this
-        // process, the only one that knows its access histories.
-        let state = match unsafe { TRACKER.begin_fast(timeline, operation) } {
+        let fast = match current {
+            // `begin` has tried it.
+            None => None,
+            // SAFETY: the caller has these duties and more. The timeline belongs to the tracker of this
+            // process, the only one that knows its access histories.
+            Some(_) => unsafe { TRACKER.begin_fast(timeline, operation) },
+        };
+        let state = match fast {
             Some(state) => state,
             // SAFETY: as above.
             None => match unsafe { TRACKER.begin_slow(timeline, operation, &port, call_site) } {
@@ -206,12 +235,12 @@ impl StreamRef<'_> {
     }
 
     /// Begins an operation whose accesses the tracker knows by one
-    /// [`GroupNumber`](cuda_hazard::GroupNumber) per allocation. The cost does not depend on the number
+    /// [`GroupId`](cuda_hazard::GroupId) per allocation. The cost does not depend on the number
     /// of accesses.
     ///
     /// Returns `None`, with nothing entered, if the tracker needs the accesses: the first time, and if
     /// another operation has used the memory since. The caller then tries once more with the accesses
-    /// [included](cuda_hazard::GroupNumber::told), or calls [`begin`](Self::begin). An operation with
+    /// [included](cuda_hazard::GroupId::repeat_with), or calls [`begin`](Self::begin). An operation with
     /// two groups of one allocation must include its accesses every time.
     ///
     /// # Safety
@@ -245,19 +274,20 @@ pub(crate) struct Call {
 impl Call {
     /// Converts the runtime's code to a result.
     #[inline]
-    pub(crate) fn check(&self, code: sys::cudaError_t) -> Result<()> {
+    pub(crate) fn check(self, code: sys::cudaError_t) -> Result<()> {
         if code == sys::cudaSuccess { Ok(()) } else { Err(self.failed(code)) }
     }
 
     #[cold]
     #[inline(never)]
-    fn failed(&self, code: sys::cudaError_t) -> Error {
+    fn failed(self, code: sys::cudaError_t) -> Error {
         self.about(Error::from_code(self.api, code).at(self.call_site))
     }
 
     /// Adds the number of bytes to the error.
     #[cold]
-    pub(crate) fn about(&self, error: Error) -> Error {
+    #[inline(never)]
+    pub(crate) fn about(self, error: Error) -> Error {
         if self.bytes == 0 { error } else { error.with_detail(Detail::Transfer { bytes: self.bytes }) }
     }
 }

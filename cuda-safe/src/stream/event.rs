@@ -352,7 +352,7 @@ impl Event {
     fn completed(&self) {
         if self.mark == Mark::Recorded {
             // SAFETY: the runtime has reported that the event is complete.
-            unsafe { TRACKER.completed_snapshot(&self.event_clock) };
+            unsafe { TRACKER.completed_event(&self.event_clock) };
         }
         callback::run_deferred();
     }

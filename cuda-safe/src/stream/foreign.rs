@@ -178,9 +178,9 @@ impl Drop for ForeignStream {
                 });
                 if last {
                     adopted.swap_remove(at);
-                    let reach = port::last_event(self.device(), self.raw, self.timeline);
-                    // SAFETY: nobody has the timeline any more, and the reach is that of the last event.
-                    unsafe { TRACKER.dismiss(self.timeline, reach) };
+                    let target = port::last_event(self.device(), self.raw, self.timeline);
+                    // SAFETY: nobody has the timeline any more, and the wait target is the last event.
+                    unsafe { TRACKER.retire(self.timeline, target) };
                 }
             }
         }

@@ -13,7 +13,7 @@ use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, AccessHistory, Mode};
 use crate::{callback, check, sys};
-use cuda_hazard::{Kind, Reach, Timeline};
+use cuda_hazard::{Kind, Timeline, WaitTarget};
 
 /// Blocks until every operation that conflicts with this access of the host to the bytes `range` is
 /// complete.
@@ -90,24 +90,24 @@ fn wait_timeline(timeline: &Timeline) -> Result<()> {
     };
     // The last event of a stream that is gone may be reused as soon as its work is complete. So the host
     // waits for an event of its own behind it, on a stream that nobody else has.
-    let is_gone = matches!(*timeline.reach(), Reach::Event(_));
+    let is_gone = matches!(*timeline.wait_target(), WaitTarget::Event(_));
     let behind = if is_gone { Some(Stream::builder().device(device).non_blocking().build()?) } else { None };
     let event = pool::event(device, sys::cudaEventDisableTiming)?;
     // The handle is locked only for the record: the wait may be long, and others may want to wait for
     // the stream meanwhile.
-    let reach = timeline.reach();
-    let recorded = match (*reach, &behind) {
-        (Reach::Over, _) => {
+    let target = timeline.wait_target();
+    let recorded = match (*target, &behind) {
+        (WaitTarget::Nothing, _) => {
             pool::return_event(device, sys::cudaEventDisableTiming, event);
             return Ok(());
         }
-        (Reach::Stream(number), _) => {
+        (WaitTarget::Stream(number), _) => {
             let raw = if elsewhere { LEGACY } else { pool::raw_stream(number) };
             // SAFETY: the timeline's lock is held, so the handle that it names is live, as the legacy
             // stream's always is. This function owns the event.
             unsafe { port::record(device, raw, timeline.kind, event.0) }
         }
-        (Reach::Event(number), Some(behind)) => {
+        (WaitTarget::Event(number), Some(behind)) => {
             snapshot = TRACKER.snapshot_by_last_event(timeline);
             let (raw, last) = (behind.as_raw(), pool::raw_event(number));
             // SAFETY: this function owns the stream. The event belongs to the timeline, whose lock is
@@ -116,14 +116,14 @@ fn wait_timeline(timeline: &Timeline) -> Result<()> {
             // SAFETY: this function owns the stream and the event.
             waits.and_then(|()| unsafe { port::record(device, raw, Kind::NonBlocking, event.0) })
         }
-        // This includes a stream that was dismissed just now.
-        (Reach::Device | Reach::Event(_), _) => {
-            drop(reach);
+        // This includes a stream that was retired just now.
+        (WaitTarget::Device | WaitTarget::Event(_), _) => {
+            drop(target);
             pool::return_event(device, sys::cudaEventDisableTiming, event);
             return wait_device(device);
         }
     };
-    drop(reach);
+    drop(target);
     let waited = recorded.and_then(|()| {
         // SAFETY: this function owns the event.
         unsafe { check!(cudaEventSynchronize(event.0)) }

@@ -10,7 +10,7 @@ use super::tracker::{LEGACY, LEGACY_NUMBER, TRACKER};
 use super::view::{AsStream, StreamRef, sealed};
 use crate::device::Device;
 use crate::error::Result;
-use cuda_hazard::{Reach, Timeline};
+use cuda_hazard::{Timeline, WaitTarget};
 
 /// The legacy default stream of one device, explicitly: C's stream `0`.
 ///
@@ -47,7 +47,7 @@ impl LegacyStream {
     #[track_caller]
     fn of_any(device: Device, known: Option<&OnceLock<&'static Timeline>>) -> Result<Self> {
         // SAFETY: this is the number of every device's legacy stream, which always exists.
-        match unsafe { TRACKER.legacy(device.ordinal(), Reach::Stream(LEGACY_NUMBER)) } {
+        match unsafe { TRACKER.legacy(device.ordinal(), WaitTarget::Stream(LEGACY_NUMBER)) } {
             Ok(timeline) => {
                 if let Some(known) = known {
                     known.get_or_init(|| timeline);

@@ -10,7 +10,7 @@ use super::{busy, pool, port};
 use crate::device::Device;
 use crate::error::Result;
 use crate::{callback, check, process, sys};
-use cuda_hazard::{Kind, Reach, Timeline};
+use cuda_hazard::{Kind, Timeline, WaitTarget};
 
 /// A queue of work for one device. Work runs in the order of submission.
 ///
@@ -116,10 +116,11 @@ impl Stream {
     ///
     /// The caller ensures that everything submitted to the stream is complete.
     pub(crate) fn set_apart(&self, apart: bool) {
-        let reach = if apart { Reach::Over } else { Reach::Stream(self.raw.expose_provenance()) };
+        let target =
+            if apart { WaitTarget::Nothing } else { WaitTarget::Stream(self.raw.expose_provenance()) };
         // SAFETY: everything submitted to the stream is complete, or the stream is reached by its handle
         // as before.
-        *unsafe { self.timeline.reach_mut() } = reach;
+        *unsafe { self.timeline.wait_target_mut() } = target;
     }
 
     /// Takes ownership of a stream that other code made.
@@ -156,9 +157,9 @@ impl Stream {
     pub fn into_raw(self) -> sys::cudaStream_t {
         let raw = self.raw;
         let device = self.device();
-        let reach = port::last_event(device, raw, self.timeline);
-        // SAFETY: nobody has the timeline any more, and the reach is that of the last event.
-        unsafe { TRACKER.dismiss(self.timeline, reach) };
+        let target = port::last_event(device, raw, self.timeline);
+        // SAFETY: nobody has the timeline any more, and the wait target is the last event.
+        unsafe { TRACKER.retire(self.timeline, target) };
         let _ = std::mem::ManuallyDrop::new(self);
         raw
     }

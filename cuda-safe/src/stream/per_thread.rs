@@ -11,7 +11,7 @@ use super::{busy, pool, port};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::{check, process, sys};
-use cuda_hazard::{Kind, Reach, Timeline};
+use cuda_hazard::{Kind, Timeline, WaitTarget};
 
 /// The runtime's constant for the calling thread's stream of the current device.
 const HANDLE: sys::cudaStream_t = std::ptr::without_provenance_mut(2);
@@ -68,10 +68,10 @@ impl Drop for Mine {
         }
         for timeline in &self.timelines {
             // The thread's streams still exist: see `of`.
-            let reach = port::last_event(Device::from_ordinal(timeline.device()), HANDLE, timeline);
-            // SAFETY: the thread submits nothing more to the stream, and the reach is that of its last
+            let target = port::last_event(Device::from_ordinal(timeline.device()), HANDLE, timeline);
+            // SAFETY: the thread submits nothing more to the stream, and the wait target is its last
             // event.
-            unsafe { TRACKER.dismiss(timeline, reach) };
+            unsafe { TRACKER.retire(timeline, target) };
         }
     }
 }
@@ -117,7 +117,7 @@ impl PerThreadStream {
         });
         if kept.is_err() {
             // SAFETY: nothing was submitted to the stream.
-            unsafe { TRACKER.dismiss(timeline, Reach::Device) };
+            unsafe { TRACKER.retire(timeline, WaitTarget::Device) };
             return Err(Error::refused("PerThreadStream::of", busy::ENDED));
         }
         Ok(Self { timeline, here: PhantomData })

@@ -17,7 +17,7 @@ use super::tracker::TRACKER;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::{check, sys};
-use cuda_hazard::{Kind, Reach, Timeline};
+use cuda_hazard::{Kind, Timeline, WaitTarget};
 
 /// A raw event with a single owner.
 #[derive(Debug)]
@@ -119,16 +119,16 @@ pub(super) fn return_stream(
 /// Forgets the handles of a device that is reset: they are invalid, and no work of the device is pending
 /// any more.
 pub(crate) fn abandon(device: Device) {
-    let snapshot = TRACKER.coverage_of_device(device.ordinal());
+    let snapshot = TRACKER.snapshot_of_device(device.ordinal());
     lock(&EVENTS).retain(|(of, _, _)| *of != device.ordinal());
     lock(&TEMPLATES).retain(|(of, _)| *of != device.ordinal());
     lock(&TOUCHED).retain(|(of, _)| *of != device.ordinal());
     lock(&STREAMS).retain(|pooled| pooled.device != device.ordinal());
-    TRACKER.slots_of(Some(device.ordinal())).for_each(Timeline::forget_kept);
-    for timeline in TRACKER.dismissed().into_iter().filter_map(|id| TRACKER.timeline(id)) {
+    TRACKER.timelines(Some(device.ordinal())).for_each(Timeline::clear_backend_data);
+    for timeline in TRACKER.retired().into_iter().filter_map(|id| TRACKER.timeline(id)) {
         if timeline.device() == device.ordinal() {
             // SAFETY: such a timeline is waited for by the whole device.
-            *unsafe { timeline.reach_mut() } = Reach::Device;
+            *unsafe { timeline.wait_target_mut() } = WaitTarget::Device;
         }
     }
     // SAFETY: the device is reset, so nothing runs on it any more.
@@ -164,9 +164,9 @@ pub(super) fn raw_event(number: usize) -> sys::cudaEvent_t {
 #[track_caller]
 pub(super) fn enrol(device: Device, kind: Kind, raw: sys::cudaStream_t) -> Result<&'static Timeline> {
     reclaim();
-    let reach = Reach::Stream(raw.expose_provenance());
-    // SAFETY: the stream is live, is of this kind and device, and is dismissed before it is destroyed.
-    unsafe { TRACKER.enrol(device.ordinal(), kind, reach) }.map_err(|_| too_many())
+    let target = WaitTarget::Stream(raw.expose_provenance());
+    // SAFETY: the stream is live, is of this kind and device, and is retired before it is destroyed.
+    unsafe { TRACKER.add_timeline(device.ordinal(), kind, target) }.map_err(|_| too_many())
 }
 
 /// Returns the refusal for a tracker without a free timeline.
@@ -182,18 +182,18 @@ pub(super) fn too_many() -> Error {
 /// Reclaims the last events of streams that are gone and have completed their work. This also frees
 /// their timelines.
 fn reclaim() {
-    for timeline in TRACKER.dismissed().into_iter().filter_map(|id| TRACKER.timeline(id)) {
+    for timeline in TRACKER.retired().into_iter().filter_map(|id| TRACKER.timeline(id)) {
         // SAFETY: below, it changes from an event that is complete to the device.
-        let mut reach = unsafe { timeline.reach_mut() };
-        let Reach::Event(number) = *reach else { continue };
+        let mut target = unsafe { timeline.wait_target_mut() };
+        let WaitTarget::Event(number) = *target else { continue };
         let snapshot = TRACKER.snapshot_by_last_event(timeline);
         let raw = raw_event(number);
-        // SAFETY: the event was recorded when the stream was dismissed. Only the timeline owns it, and
+        // SAFETY: the event was recorded when the stream was retired. Only the timeline owns it, and
         // it has not been destroyed.
         if unsafe { sys::cudaEventQuery(raw) } == sys::cudaSuccess {
             // SAFETY: the event stands for everything in the snapshot, and is complete.
             unsafe { TRACKER.completed_all(&snapshot) };
-            *reach = Reach::Device;
+            *target = WaitTarget::Device;
             return_event(Device::from_ordinal(timeline.device()), sys::cudaEventDisableTiming, RawEvent(raw));
         }
     }

@@ -6,7 +6,7 @@
 //!
 //! - The event is recorded on the handle that the timeline stands for. A timeline keeps its handle as
 //!   long as both exist: dropped streams go to a pool and are not destroyed, and a stream that leaves
-//!   the crate (`into_raw`) leaves an event behind. The timeline's reach is locked during the call, so
+//!   the crate (`into_raw`) leaves an event behind. The timeline's wait target is locked during the call, so
 //!   it cannot change meanwhile.
 //! - The handles of the legacy and the per-thread streams denote another stream on another device, so
 //!   the device is made current for them. The per-thread handle also denotes another stream on another
@@ -24,7 +24,7 @@ use super::{busy, host_function, pool};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::{check, sys};
-use cuda_hazard::{EventBackend, Kind, Reach, Route, Timeline};
+use cuda_hazard::{EventBackend, Kind, Timeline, WaitMethod, WaitTarget};
 
 /// Adds the waits that the tracker requests, for the stream `raw`.
 pub(super) struct Runtime {
@@ -44,32 +44,32 @@ unsafe impl EventBackend for Runtime {
     type Error = Error;
 
     #[inline(never)]
-    fn order(&self, waiter: &Timeline, other: &Timeline, kept: &mut usize) -> Result<Route> {
+    fn order(&self, waiter: &Timeline, other: &Timeline, kept: &mut usize) -> Result<WaitMethod> {
         let device = Device::from_ordinal(other.device());
-        let reach = other.reach();
-        match *reach {
-            Reach::Event(number) => {
+        let target = other.wait_target();
+        match *target {
+            WaitTarget::Event(number) => {
                 // SAFETY: the waiting stream is live, because the caller borrows it. The event belongs
                 // to the other timeline, whose lock is held, and is not destroyed.
                 unsafe { check!(cudaStreamWaitEvent(self.raw, pool::raw_event(number), 0)) }?;
-                Ok(Route::Event)
+                Ok(WaitMethod::Event)
             }
             // The work has completed since the caller checked.
-            Reach::Over => Ok(Route::Host),
-            Reach::Device => {
-                drop(reach);
+            WaitTarget::Nothing => Ok(WaitMethod::Host),
+            WaitTarget::Device => {
+                drop(target);
                 wait_device(device)?;
-                Ok(Route::Host)
+                Ok(WaitMethod::Host)
             }
-            Reach::Stream(number) => {
+            WaitTarget::Stream(number) => {
                 let foreign = other.kind == Kind::PerThread && !busy::is_mine(other);
                 // A wait for an event of the same stream would have no effect, except on the legacy
                 // stream.
                 let itself = other.id == waiter.id && other.kind != Kind::Legacy;
                 let (raw, route) = if foreign || itself {
-                    (LEGACY, Route::Legacy)
+                    (LEGACY, WaitMethod::Legacy)
                 } else {
-                    (pool::raw_stream(number), Route::Stream)
+                    (pool::raw_stream(number), WaitMethod::Stream)
                 };
                 let order = |event: sys::cudaEvent_t| {
                     // SAFETY: the timeline's lock is held, so the handle that it names is live.
@@ -133,7 +133,7 @@ unsafe fn record_there(device: Device, raw: sys::cudaStream_t, event: sys::cudaE
 /// Blocks until a device has completed everything submitted so far. May be called inside an operation.
 #[track_caller]
 pub(crate) fn wait_device(device: Device) -> Result<()> {
-    let snapshot = TRACKER.coverage_of_device(device.ordinal());
+    let snapshot = TRACKER.snapshot_of_device(device.ordinal());
     let waited = {
         let _current = device.switch()?;
         // SAFETY: the call takes no arguments and waits.
@@ -155,18 +155,18 @@ pub(super) fn drop_tasks_if_lost(device: Device, waited: &Result<()>) {
     }
 }
 
-/// Returns the reach of a stream whose handle is about to be given up: an event that stands for all its
+/// Returns the wait target of a stream whose handle is about to be given up: an event that stands for all its
 /// work. The handle is still live.
 ///
 /// The legacy stream is made to wait for the event. The tracker continues to rely on that order, and it is
 /// undocumented whether the legacy stream waits for streams that are destroyed or whose thread has ended. If
 /// no event can be recorded, this waits for the work.
-pub(super) fn last_event(device: Device, raw: sys::cudaStream_t, timeline: &Timeline) -> Reach {
+pub(super) fn last_event(device: Device, raw: sys::cudaStream_t, timeline: &Timeline) -> WaitTarget {
     // Inside an operation, the stream's submit state may be locked, possibly by this thread. A stream
     // that was only made to wait is not complete: otherwise the legacy stream would be assumed to wait
     // for what it waits for.
-    if TRACKER.is_over(timeline) || busy::ensure_idle("Stream").is_err() {
-        return Reach::Device;
+    if TRACKER.is_idle(timeline) || busy::ensure_idle("Stream").is_err() {
+        return WaitTarget::Device;
     }
     let record_last = || {
         let event = pool::event(device, sys::cudaEventDisableTiming)?;
@@ -188,13 +188,13 @@ pub(super) fn last_event(device: Device, raw: sys::cudaStream_t, timeline: &Time
         Result::Ok(event)
     };
     if let Ok(event) = record_last() {
-        return Reach::Event(event.0.expose_provenance());
+        return WaitTarget::Event(event.0.expose_provenance());
     }
     let _current = device.switch();
     // SAFETY: the stream lives until the caller returns. If this fails too, the device is lost, or the
     // runtime is gone.
     let _ = unsafe { sys::cudaStreamSynchronize(raw) };
-    Reach::Device
+    WaitTarget::Device
 }
 
 /// Held by each test that captures a stream and by each that waits for its device. CUDA refuses such a
@@ -206,7 +206,7 @@ pub(crate) static CAPTURE_OR_WAIT: std::sync::Mutex<()> = std::sync::Mutex::new(
 mod tests {
     use std::sync::PoisonError;
 
-    use super::{EventBackend as _, Route, Runtime, pool};
+    use super::{EventBackend as _, Runtime, WaitMethod, pool};
     use crate::stream::{AsStream as _, Stream};
     use crate::{DeviceBuffer, PinnedBuffer, memcpy, memset_async, sys};
 
@@ -222,7 +222,7 @@ mod tests {
             let (waiter, captured) = (waiter.as_stream(), captured.as_stream());
             let (port, other) = (Runtime::new(waiter.as_raw()), captured.timeline());
             // As a thread does that has just found work on the timeline.
-            assert_eq!(port.order(waiter.timeline(), other, &mut kept)?, Route::Host);
+            assert_eq!(port.order(waiter.timeline(), other, &mut kept)?, WaitMethod::Host);
             apart = Some(other);
             memset_async(&mut buffer, 7, &waiter)
         });
@@ -233,7 +233,7 @@ mod tests {
         assert_eq!(host.host().unwrap()[..], [7; 64]);
         let answer =
             Runtime::new(waiter.as_raw()).order(waiter.as_stream().timeline(), apart.unwrap(), &mut kept);
-        assert_eq!(answer.unwrap(), Route::Stream, "afterwards it can be waited for as before");
+        assert_eq!(answer.unwrap(), WaitMethod::Stream, "afterwards it can be waited for as before");
         pool::return_event(waiter.device(), sys::cudaEventDisableTiming, event);
     }
 }

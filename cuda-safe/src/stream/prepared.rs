@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::panic::Location;
 
-use cuda_hazard::{GroupNumber, Operation, RepeatedGroup, SortedAccesses};
+use cuda_hazard::{GroupId, Operation, RepeatedGroup, SortedAccesses};
 
 use super::enqueue::Submission;
 use super::view::StreamRef;
@@ -32,7 +32,7 @@ pub struct PreparedAccesses {
     /// In the operation's order. Empty if `enqueue` is as fast.
     parts: Vec<PreparedAccess>,
     /// The number by which the tracker knows the accesses of each group.
-    groups: Vec<GroupNumber>,
+    groups: Vec<GroupId>,
 }
 
 /// One access and its group: all accesses of one mode to one allocation.
@@ -65,7 +65,7 @@ impl PreparedAccesses {
         if leads.len() > GROUPS || parts.len() <= FEW {
             return Self { parts: Vec::new(), groups: Vec::new() };
         }
-        Self { parts, groups: leads.iter().map(|_| GroupNumber::begin()).collect() }
+        Self { parts, groups: leads.iter().map(|_| GroupId::new()).collect() }
     }
 
     /// Returns the first access of each group. Returns `None` if the accesses are not the prepared ones:
@@ -93,7 +93,7 @@ impl PreparedAccesses {
     fn sorted<'a>(&self, accesses: &[Access<'a>]) -> Vec<SortedAccesses<'a>> {
         let of = |group: usize| {
             let of_group = accesses.iter().zip(&self.parts).filter(|(_, part)| part.group == group);
-            SortedAccesses::of(of_group.map(|(access, _)| *access).collect())
+            SortedAccesses::new(of_group.map(|(access, _)| *access).collect())
         };
         (0..self.groups.len()).map(of).collect()
     }
@@ -158,9 +158,9 @@ impl StreamRef<'_> {
         accesses: &[Access<'_>],
     ) -> Option<Submission> {
         let leads = prepared.leads(accesses)?;
-        let mut repeats = [prepared.groups.first()?.again(leads[0]); GROUPS];
-        for ((repeat, series), lead) in repeats.iter_mut().zip(&prepared.groups).zip(leads) {
-            *repeat = series.again(lead);
+        let mut repeats = [prepared.groups.first()?.repeat(leads[0]); GROUPS];
+        for ((repeat, group), lead) in repeats.iter_mut().zip(&prepared.groups).zip(leads) {
+            *repeat = group.repeat(lead);
         }
         let repeats = repeats.get(..prepared.groups.len())?;
         // SAFETY: the caller has the duties of `enqueue`. `leads` has checked that the accesses of each
@@ -172,7 +172,7 @@ impl StreamRef<'_> {
         let sorted = prepared.sorted(accesses);
         let groups = prepared.groups.iter().zip(&sorted);
         let told: Vec<RepeatedGroup<'_, '_>> =
-            groups.filter_map(|(series, accesses)| series.told(accesses.as_slice())).collect();
+            groups.filter_map(|(group, accesses)| group.repeat_with(accesses.as_slice())).collect();
         // SAFETY: as above. These are all accesses of each group.
         unsafe { self.begin_repeated(&told) }
     }

@@ -73,6 +73,13 @@ impl<'a> StreamRef<'a> {
         self.recorder
     }
 
+    /// Returns whether the stream is not captured and its handle denotes the same stream on every thread and
+    /// device.
+    #[inline]
+    pub(super) fn is_plain(&self) -> bool {
+        self.recorder.is_none() && matches!(self.timeline.kind, Kind::Blocking | Kind::NonBlocking)
+    }
+
     /// Returns whether operations become part of a graph instead of running.
     ///
     /// That is the case inside [`Stream::capture`](super::Stream::capture), and nowhere else. Makes no

@@ -1,6 +1,7 @@
-//! Writes the signature-only bindings that documentation is built from where there is no toolkit.
+//! Writes the signature-only bindings for documentation builds without a toolkit.
 //!
-//! `cargo run -p cuda-sys-build --example snapshot -- FILE`, with CUDA 13.0 as the toolkit that is found; `ci/snapshot` does it.
+//! Run it with CUDA 13.0 as the toolkit, as `ci/snapshot` does: `cargo run -p cuda-sys-build --example
+//! snapshot -- FILE`.
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -1,18 +1,18 @@
-//! Names that the headers give by `#define NEW OLD`, which bindgen cannot see.
+//! Names that the headers define by `#define NEW OLD`, which bindgen does not report.
 //!
-//! `cudaStreamAttrValue` is a type in this way, and in CUDA 12 `cudaGetDeviceProperties` is a function whose
+//! `cudaStreamAttrValue` is such a type. In CUDA 12, `cudaGetDeviceProperties` is such a function, whose
 //! symbol is `cudaGetDeviceProperties_v2`. Each becomes a `pub use`, which works for types, functions and
-//! constants alike.
+//! constants.
 
 use std::collections::BTreeSet;
 
-/// What introduces a name at the top level. Bindgen sets spaces around `::` where nothing formats its output.
+/// The words that introduce a name at the top level. Unformatted bindgen output has spaces around `::`.
 const INTRODUCERS: [&str; 7] = ["fn ", "const ", "type ", "struct ", "union ", "use self::", "use self :: "];
 
-/// The `pub use` lines for the aliases in `header` between names that are `bound` and names that are not.
+/// Returns the `pub use` lines for the aliases in `header` between `bound` names and names that are not.
 ///
-/// Read by hand, as [`bound_names`] is: build scripts are not optimised, and there regular expressions take
-/// longer over this much text than libclang and bindgen together.
+/// The parser is written by hand, as in [`bound_names`]: build scripts are not optimised, and regular
+/// expressions would take longer over this much text than libclang and bindgen together.
 pub(crate) fn aliases(header: &str, bound: &BTreeSet<&str>) -> String {
     let mut done = BTreeSet::new();
     let mut text = String::new();
@@ -24,8 +24,8 @@ pub(crate) fn aliases(header: &str, bound: &BTreeSet<&str>) -> String {
     text
 }
 
-/// The new and the old name, if a line of a header is `#define NEW OLD` or `#define NEW
-/// __CUDART_API_PTSZ(OLD)`, and nothing but a comment follows.
+/// Returns the new and the old name if a line of a header is `#define NEW OLD` or `#define NEW
+/// __CUDART_API_PTSZ(OLD)`, followed by at most a comment.
 fn alias(line: &str) -> Option<(&str, &str)> {
     let line = blanks(line).strip_prefix('#')?;
     let (new, line) = cuda_name(blanks(blanks(line).strip_prefix("define")?))?;
@@ -42,7 +42,7 @@ fn alias(line: &str) -> Option<(&str, &str)> {
     (line.is_empty() || line.starts_with("/*") || line.starts_with("//")).then_some((new, old))
 }
 
-/// The names that generated Rust defines at its top level.
+/// Returns the names that generated Rust defines at its top level.
 pub(crate) fn bound_names(bindings: &str) -> BTreeSet<&str> {
     bindings
         .match_indices("pub ")
@@ -50,7 +50,7 @@ pub(crate) fn bound_names(bindings: &str) -> BTreeSet<&str> {
         .collect()
 }
 
-/// The name that an item defines, from what follows its `pub`.
+/// Returns the name that an item defines, given the text after its `pub`.
 fn introduced(item: &str) -> Option<&str> {
     let (introducer, rest) =
         INTRODUCERS.iter().find_map(|introducer| Some((introducer, item.strip_prefix(introducer)?)))?;
@@ -62,7 +62,7 @@ fn introduced(item: &str) -> Option<&str> {
     Some(name).filter(|name| !name.is_empty())
 }
 
-/// A name that begins as the runtime's do, and what follows it.
+/// Splits off a name with the runtime's prefix, and returns it with the rest of the text.
 fn cuda_name(text: &str) -> Option<(&str, &str)> {
     Some(word(text)).filter(|(name, _)| name.starts_with("cuda"))
 }
@@ -80,18 +80,22 @@ fn blanks(text: &str) -> &str {
 mod tests {
     use super::*;
 
-    const BINDINGS: &str = "unsafe extern \"C\" { pub fn cudaA_v2(); pub fn cudaB(); }\npub union cudaValue {}\npub use self::x as cudaC;";
+    const BINDINGS: &str = "unsafe extern \"C\" { pub fn cudaA_v2(); pub fn cudaB(); }\npub union cudaValue \
+                            {}\npub use self::x as cudaC;";
 
     #[test]
     fn defines_between_bound_and_unbound_names_become_uses() {
-        let header = "#define cudaA cudaA_v2\n#define cudaV cudaValue /* new */\n  # define cudaD __CUDART_API_PTSZ(cudaB)\n";
-        let uses = "pub use self::cudaA_v2 as cudaA;\npub use self::cudaValue as cudaV;\npub use self::cudaB as cudaD;\n";
+        let header = "#define cudaA cudaA_v2\n#define cudaV cudaValue /* new */\n  # define cudaD \
+                      __CUDART_API_PTSZ(cudaB)\n";
+        let uses = "pub use self::cudaA_v2 as cudaA;\npub use self::cudaValue as cudaV;\npub use \
+                    self::cudaB as cudaD;\n";
         assert_eq!(aliases(header, &bound_names(BINDINGS)), uses);
     }
 
     #[test]
     fn all_others_do_not() {
-        let header = "#define cudaB __CUDART_API_PTSZ(cudaB)\n#define cudaX cudaUnknown\n#define cudaC cudaB\n\
+        let header = "#define cudaB __CUDART_API_PTSZ(cudaB)\n#define cudaX cudaUnknown\n#define cudaC \
+                      cudaB\n\
                       #define cudaN 0x1\n#define cudaF(x) cudaB\n#define cudaE cudaB + 1\n";
         assert_eq!(aliases(header, &bound_names(BINDINGS)), "");
     }
@@ -105,7 +109,8 @@ mod tests {
     #[test]
     fn names_are_read_from_every_kind_of_item_formatted_or_not() {
         let items = "pub const A: u32 = 1; pub type B = u8;\npub struct C { pub field: u8 } pub union D {}\n\
-                     unsafe extern \"C\" { pub fn e ( ) ; } pub use self :: C as F ; pub use self::C as G; pub use ::core;";
+                     unsafe extern \"C\" { pub fn e ( ) ; } pub use self :: C as F ; pub use self::C as G; \
+                     pub use ::core;";
         assert_eq!(bound_names(items), BTreeSet::from(["A", "B", "C", "D", "e", "F", "G"]));
     }
 }

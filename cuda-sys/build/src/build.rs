@@ -1,17 +1,17 @@
-//! What build scripts call: all of `cuda-sys`'s, and the part that its dependents share.
+//! The entry points for build scripts: the whole one of `cuda-sys`, and the part for its dependents.
 
 use std::path::{Path, PathBuf};
 
 use crate::{Bindings, Env, Error, Result, Search, Toolkit, Version, cargo, link};
 
-/// Set by a person who wants documentation or a type check where there is no toolkit.
+/// A variable that a person sets for documentation or a type check without a toolkit.
 const SNAPSHOT: &str = "CUDA_SYS_SNAPSHOT";
 
-/// Finds the toolkit, writes `bindings.rs` into `OUT_DIR`, links libcudart, and exports `DEP_CUDART_*` and
-/// the cfgs.
+/// Finds the toolkit, writes `bindings.rs` into `OUT_DIR`, links libcudart, and exports `DEP_CUDART_*`
+/// and the cfgs.
 ///
-/// On docs.rs, or where `CUDA_SYS_SNAPSHOT` is set, there is no toolkit to ask: then the bindings are the
-/// signatures kept in `snapshot/bindings.rs`, and nothing is linked.
+/// On docs.rs, or if `CUDA_SYS_SNAPSHOT` is set, no toolkit is needed: the bindings are the signatures in
+/// `snapshot/bindings.rs`, and nothing is linked.
 ///
 /// # Errors
 /// There is no usable toolkit or libclang; see [`Search::find`] and [`Bindings::generate`].
@@ -49,8 +49,8 @@ fn build_in(env: &Env) -> Result<()> {
     Ok(())
 }
 
-/// `DEP_CUDART_ROOT`, `_INCLUDE` (several folders are separated by colons), `_LIB`, `_NVCC` (where there is
-/// one) and `_VERSION` (as `CUDART_VERSION`) for dependents; the headers for this crate's own tests.
+/// Exports `DEP_CUDART_ROOT`, `_INCLUDE` (folders separated by colons), `_LIB`, `_NVCC` (if there is one)
+/// and `_VERSION` (as `CUDART_VERSION`) to dependents, and the headers to this crate's own tests.
 fn export(toolkit: &Toolkit) -> Result<()> {
     let includes = std::env::join_paths(toolkit.includes());
     let includes = includes
@@ -66,7 +66,7 @@ fn export(toolkit: &Toolkit) -> Result<()> {
     Ok(())
 }
 
-/// Documents from the kept signatures instead of a toolkit.
+/// Uses the stored signatures instead of a toolkit.
 fn snapshot(folder: &Path, file: &Path) -> Result<()> {
     let kept = folder.join("bindings.rs");
     cargo::watch_file(&kept);
@@ -82,10 +82,10 @@ fn snapshot(folder: &Path, file: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Gives the calling crate the `cudart_*` cfgs of the toolkit that `cuda-sys` was built with.
+/// Sets the `cudart_*` cfgs of the toolkit that `cuda-sys` was built with for the calling crate.
 ///
-/// For the build script of a crate that has `cuda-sys` as a direct dependency; only such a crate is told the
-/// version.
+/// It is for the build script of a crate with `cuda-sys` as a direct dependency: cargo passes the version
+/// only to direct dependents.
 ///
 /// # Errors
 /// The crate does not depend on `cuda-sys`.

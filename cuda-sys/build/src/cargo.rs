@@ -1,28 +1,28 @@
-//! What a build script tells cargo.
+//! The lines that a build script prints for cargo.
 
 use std::fmt::Display;
 use std::path::Path;
 
 use crate::{Env, KNOWN_VERSIONS, Version};
 
-/// Runs the build script again when one of the variables that were asked for changes.
+/// Makes cargo run the build script again when one of the variables that were read changes.
 pub(crate) fn watch(env: &Env) {
     for name in env.asked() {
         println!("cargo::rerun-if-env-changed={name}");
     }
 }
 
-/// Runs the build script again when the file changes.
+/// Makes cargo run the build script again when the file changes.
 pub(crate) fn watch_file(path: &Path) {
     println!("cargo::rerun-if-changed={}", path.display());
 }
 
-/// Shows a warning to whoever builds.
+/// Shows a warning to the person who builds.
 pub(crate) fn warn(message: impl Display) {
     println!("cargo::warning={message}");
 }
 
-/// Gives `DEP_CUDART_<key>` to the build scripts of direct dependents.
+/// Exports `DEP_CUDART_<key>` to the build scripts of direct dependents.
 pub(crate) fn export(key: &str, value: impl Display) {
     println!("cargo::metadata={key}={value}");
 }

@@ -1,15 +1,15 @@
-//! The headers' comments, which are Doxygen's, as rustdoc's Markdown.
+//! Converts the headers' Doxygen comments to rustdoc's Markdown.
 //!
-//! Modest: paragraphs, parameters, code, cross references and notes come out well; exotic commands lose their
+//! It converts paragraphs, parameters, code, cross references and notes. Other commands lose their
 //! backslash.
 
 use std::collections::BTreeSet;
 
-/// Lines that start with these say nothing without NVIDIA's own Doxygen configuration.
+/// Lines that begin with these commands mean nothing without NVIDIA's own Doxygen configuration.
 const DROPPED: [&str; 9] =
     ["notefnerr", "note_", "defgroup", "ingroup", "addtogroup", "cond", "endcond", "{", "}"];
 
-/// Commands that open a part of the comment, and what opens it in Markdown.
+/// Commands that open a part of the comment, and the Markdown that opens it.
 const PARTS: [(&str, &str); 10] = [
     ("brief", ""),
     ("details", ""),
@@ -23,7 +23,7 @@ const PARTS: [(&str, &str); 10] = [
     ("warning", "**Warning:** "),
 ];
 
-/// Converts one comment, already without its stars.
+/// Converts one comment, without its asterisks.
 pub(crate) fn to_markdown(comment: &str) -> String {
     let mut markdown = String::new();
     let mut code = false;
@@ -80,7 +80,7 @@ pub(crate) fn to_markdown(comment: &str) -> String {
     tidy(&markdown)
 }
 
-/// Links that lead nowhere become plain code. `names` are those that the bindings have.
+/// Replaces links without a target by code. `names` are those of the bindings.
 pub(crate) fn link_known_names(bindings: &str, names: &BTreeSet<&str>) -> String {
     let mut text = String::with_capacity(bindings.len());
     let mut rest = bindings;
@@ -101,7 +101,8 @@ pub(crate) fn link_known_names(bindings: &str, names: &BTreeSet<&str>) -> String
     text + rest
 }
 
-/// The command that a line starts with, and what follows it. A command that belongs inside a line is none.
+/// Splits off the command that a line begins with, and returns it with the rest. Returns `None` for an
+/// inline command.
 fn command(line: &str) -> Option<(&str, &str)> {
     let rest = line.strip_prefix(['\\', '@'])?;
     let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
@@ -126,8 +127,7 @@ fn push(markdown: &mut String, line: &str) {
     markdown.push('\n');
 }
 
-/// Converts what stands inside a line: word by word, so that punctuation around a name stays outside its
-/// markup.
+/// Converts the text of a line word by word, so that punctuation around a name stays outside its markup.
 fn inline(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let mut rest = line;
@@ -165,8 +165,8 @@ fn inline(line: &str) -> String {
     out
 }
 
-/// Adds a link to `name` and gives what remains after it. What follows must not turn it into another kind of
-/// link.
+/// Adds a link to `name` and returns the rest of the text. The text after the link must not turn it into
+/// another kind of link.
 fn link<'a>(name: &str, rest: &'a str, out: &mut String) -> &'a str {
     out.push_str(&format!("[`{name}`]"));
     let rest = rest.strip_prefix("()").unwrap_or(rest);
@@ -176,7 +176,7 @@ fn link<'a>(name: &str, rest: &'a str, out: &mut String) -> &'a str {
     rest
 }
 
-/// Handles a backslash inside a line and gives what remains after it.
+/// Converts a backslash inside a line and returns the rest of the text.
 fn inline_command<'a>(rest: &'a str, out: &mut String) -> &'a str {
     let after = &rest[1..];
     let name = leading_name(after);
@@ -213,7 +213,7 @@ fn inline_command<'a>(rest: &'a str, out: &mut String) -> &'a str {
     }
 }
 
-/// What follows an HTML tag that carries only layout.
+/// Returns the text after an HTML tag that only affects the layout.
 fn html_tag(rest: &str) -> Option<&str> {
     let (tag, after) = rest[1..].split_once('>')?;
     let name = tag.trim_start_matches('/');
@@ -231,7 +231,7 @@ fn is_name(text: &str) -> bool {
     !text.is_empty() && leading_name(text) == text
 }
 
-/// At most one empty line in a row, none at either end.
+/// Removes empty lines at either end, and all but one of several in a row.
 fn tidy(markdown: &str) -> String {
     let mut lines: Vec<&str> = Vec::new();
     for line in markdown.lines().map(str::trim_end) {
@@ -248,9 +248,11 @@ mod tests {
 
     #[test]
     fn a_function_comment_gets_its_parts() {
-        let comment = " \\brief Does a thing\n\n Gives \\p count bytes to ::cudaFree().\n \\param a  - First\n \\param[out] b - Second\n\
+        let comment = " \\brief Does a thing\n\n Gives \\p count bytes to ::cudaFree().\n \\param a  - \
+                       First\n \\param[out] b - Second\n\
                        \n \\return\n ::cudaSuccess,\n \\notefnerr\n\n \\sa ::cudaX, ::cudaY";
-        let expected = "Does a thing\n\nGives `count` bytes to [`cudaFree`].\n\n# Parameters\n\n- `a`: First\n- `b`: Second\n\
+        let expected = "Does a thing\n\nGives `count` bytes to [`cudaFree`].\n\n# Parameters\n\n- `a`: \
+                        First\n- `b`: Second\n\
                         \n# Returns\n\n[`cudaSuccess`],\n\n# See also\n\n[`cudaX`], [`cudaY`]";
         assert_eq!(to_markdown(comment), expected);
     }

@@ -1,11 +1,11 @@
-//! The environment as data: read once, given to whoever asks, and remembered for cargo's rerun lines.
+//! The environment as data: read once, passed to all functions, and recorded for cargo's rerun lines.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
-/// A set of environment variables, which notes the ones that were asked for.
+/// A set of environment variables that records which of them were read.
 #[derive(Debug, Clone, Default)]
 pub struct Env {
     vars: BTreeMap<String, OsString>,
@@ -13,7 +13,7 @@ pub struct Env {
 }
 
 impl Env {
-    /// The variables of this process.
+    /// Returns the variables of this process.
     #[must_use]
     pub fn from_process() -> Self {
         Self::from_vars(
@@ -21,26 +21,26 @@ impl Env {
         )
     }
 
-    /// The given variables and no others.
+    /// Returns an environment with only these variables.
     pub fn from_vars<N: Into<String>, V: Into<OsString>>(vars: impl IntoIterator<Item = (N, V)>) -> Self {
         let vars = vars.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
         Self { vars, asked: RefCell::default() }
     }
 
-    /// The value of a variable. One that is set to nothing counts as unset, as everywhere in the CUDA world.
+    /// Returns the value of a variable. An empty one counts as unset, as everywhere in CUDA.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&OsStr> {
         self.asked.borrow_mut().insert(name.to_owned());
         self.vars.get(name).map(OsString::as_os_str).filter(|value| !value.is_empty())
     }
 
-    /// The value of a variable that holds a path.
+    /// Returns the value of a variable that holds a path.
     #[must_use]
     pub fn path(&self, name: &str) -> Option<PathBuf> {
         self.get(name).map(PathBuf::from)
     }
 
-    /// The value of a variable that cargo sets for build scripts.
+    /// Returns the value of a variable that cargo sets for build scripts.
     pub(crate) fn cargo(&self, name: &str) -> crate::Result<&OsStr> {
         let value = self.vars.get(name).map(OsString::as_os_str);
         value.ok_or_else(|| {
@@ -48,10 +48,10 @@ impl Env {
         })
     }
 
-    /// The variables asked for so far, for cargo to watch.
+    /// Returns the variables that were read so far, for cargo to watch.
     ///
-    /// `PATH` is left out: it differs between shells, editors and nested cargo runs, and each difference
-    /// would rebuild every crate above. A toolkit that was found stays found.
+    /// `PATH` is not among them. It differs between shells, editors and nested cargo runs, and each
+    /// difference would rebuild all dependents. A toolkit once found remains in use.
     #[must_use]
     pub fn asked(&self) -> Vec<String> {
         self.asked.borrow().iter().filter(|name| *name != "PATH").cloned().collect()

@@ -1,36 +1,36 @@
-//! The one error of this library: lines of text for whoever runs cargo.
+//! The error of this library: lines of text for the person who runs cargo.
 
 use std::fmt;
 use std::path::Path;
 
-/// The result of everything here that can fail.
+/// The result of all fallible functions of this library.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why a build cannot go on, and what to do about it: a first line that stands alone, then details.
+/// The reason why a build stops, and the remedy: a summary line, then details.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
     lines: Vec<String>,
 }
 
 impl Error {
-    /// An error of one line.
+    /// Returns an error of one line.
     pub(crate) fn new(line: impl Into<String>) -> Self {
         Self { lines: vec![line.into()] }
     }
 
-    /// An input or output error and the path it happened on.
+    /// Returns an error for an input or output error and its path.
     pub(crate) fn io(doing: &str, path: &Path, error: &std::io::Error) -> Self {
         Self::new(format!("cannot {doing} {}: {error}", path.display()))
     }
 
-    /// The same error with one more line of detail.
+    /// Returns the error with one more line of detail.
     #[must_use]
     pub(crate) fn detail(mut self, line: impl Into<String>) -> Self {
         self.lines.push(line.into());
         self
     }
 
-    /// Prints the error as cargo wants it from a build script: one `cargo::error` for each line.
+    /// Prints the error for cargo: one `cargo::error` for each line.
     pub fn report(&self) {
         for line in &self.lines {
             println!("cargo::error={line}");

@@ -1,4 +1,4 @@
-//! Rust for the runtime's headers, by bindgen.
+//! Generates Rust for the runtime's headers with bindgen.
 
 use std::path::Path;
 
@@ -7,18 +7,18 @@ use bindgen::{EnumVariation, RustEdition, RustTarget};
 
 use crate::{Env, Error, Result, Search, Toolkit, aliases, comments, libclang};
 
-/// What the headers declare that is CUDA's, and not the C library's.
+/// The declarations of the headers that belong to CUDA, and not to the C library.
 const ITEMS: &str =
     "cuda.*|CUDA.*|CU.*|dim3|u?(char|short|int|long|longlong)[1-4]|(float|double)[1-4]|[a-z]+4_(16|32)a";
 
-/// Headers of the runtime's that `cuda_runtime_api.h` does not include, and that not every toolkit has.
+/// Headers of the runtime that `cuda_runtime_api.h` does not include. Some toolkits do not have them.
 const EXTRA_HEADERS: [&str; 2] = ["library_types.h", "cuda_profiler_api.h"];
 
-/// What to generate.
+/// The bindings to generate.
 ///
-/// Names are C's, unchanged. Enums are newtypes, so that a value which a newer driver returns is a value and
-/// not undefined behaviour. All derive or implement `Debug`, structs `Default` (all zero, as C's `= {0}`),
-/// and all that have no union in them `PartialEq`.
+/// Names are C's, unchanged. Enums are newtypes, so a value that a newer driver returns is an ordinary
+/// value and not undefined behaviour. All types derive or implement `Debug`, structs implement `Default`
+/// (all zero, as C's `= {0}`), and all types without a union implement `PartialEq`.
 #[derive(Debug, Clone)]
 pub struct Bindings {
     functions: bool,
@@ -33,20 +33,20 @@ impl Default for Bindings {
 }
 
 impl Bindings {
-    /// Everything: functions, types, the header's comments, layout tests.
+    /// Returns complete bindings: functions, types, the headers' comments, and layout tests.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Leaves the functions out, for what must not ask for libcudart.
+    /// Leaves the functions out, for a crate that must not depend on libcudart.
     #[must_use]
     pub fn types_only(mut self) -> Self {
         self.functions = false;
         self
     }
 
-    /// Leaves out what is the header's own text, and the layout tests: a snapshot that may be published.
+    /// Leaves the headers' own text and the layout tests out, for a snapshot that may be published.
     #[must_use]
     pub fn signatures_only(mut self) -> Self {
         self.comments = false;
@@ -80,7 +80,8 @@ impl Bindings {
         }
         let mut config = bindgen::CodegenConfig::all();
         config.set(bindgen::CodegenConfig::FUNCTIONS, self.functions);
-        // The oldest compiler with the edition, whichever is running: the same output everywhere.
+        // The oldest compiler with the edition, so that the output does not depend on the running
+        // compiler.
         let target = RustTarget::stable(85, 0).map_err(|error| Error::new(error.to_string()))?;
         let builder = bindgen::Builder::default()
             .header_contents("cudart.h", &source)
@@ -105,7 +106,7 @@ impl Bindings {
         Ok(builder)
     }
 
-    /// The text of the headers that define aliases.
+    /// Returns the text of the headers that define aliases.
     fn headers(&self, toolkit: &Toolkit) -> Result<String> {
         let mut text = String::new();
         for header in ["cuda_runtime_api.h", "driver_types.h"] {
@@ -121,7 +122,7 @@ impl Bindings {
     }
 }
 
-/// Turns the headers' comments into rustdoc.
+/// Converts the headers' comments to rustdoc.
 #[derive(Debug)]
 struct Rustdoc;
 

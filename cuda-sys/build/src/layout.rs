@@ -1,18 +1,18 @@
-//! Where a toolkit's root keeps its headers, its libraries and nvcc.
+//! The folders of a toolkit: its headers, its libraries and nvcc.
 
 use std::path::{Path, PathBuf};
 
-/// The machine that is compiled for, as the folders of a toolkit and of Debian name it.
+/// The target machine, as the folders of a toolkit and of Debian name it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Target {
-    /// Names under `targets/`: `x86_64-linux`; on ARM servers `sbsa-linux`.
+    /// The names under `targets/`: `x86_64-linux`; on ARM servers also `sbsa-linux`.
     folders: Vec<String>,
     /// Debian's name: `x86_64-linux-gnu`.
     multiarch: String,
 }
 
 impl Target {
-    /// From a Rust target triple.
+    /// Returns the target for a Rust target triple.
     pub(crate) fn of(triple: &str) -> Self {
         let arch = triple.split('-').next().unwrap_or(triple);
         let mut folders = vec![format!("{arch}-linux")];
@@ -26,20 +26,20 @@ impl Target {
 /// The folders and files of one toolkit, before its version is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Layout {
-    /// Folders to include from; the first holds `cuda_runtime_api.h`.
+    /// The folders to include from. The first has `cuda_runtime_api.h`.
     pub(crate) includes: Vec<PathBuf>,
-    /// Folders that may hold libcudart, best first.
+    /// The folders that may have libcudart, best first.
     pub(crate) libs: Vec<PathBuf>,
-    /// The compiler, where there is one.
+    /// The compiler, if there is one.
     pub(crate) nvcc: Option<PathBuf>,
 }
 
 const HEADER: &str = "cuda_runtime_api.h";
-/// Included by every runtime header; NVIDIA packages it apart from them.
+/// A header that every runtime header includes. NVIDIA packages it separately.
 const COMPANION: &str = "crt/host_defines.h";
 
 impl Layout {
-    /// Looks for a toolkit under `root`; the error says what is missing there.
+    /// Looks for a toolkit under `root`. The error names the missing part.
     pub(crate) fn of(root: &Path, target: &Target) -> Result<Self, String> {
         if !root.is_dir() {
             return Err("no such directory".to_owned());
@@ -58,7 +58,7 @@ impl Layout {
         Self { includes, libs, nvcc }.checked()
     }
 
-    /// The Python wheels of CUDA 12, which are one folder for each component.
+    /// Looks for the Python wheels of CUDA 12, which have one folder for each component.
     fn wheels_of_12(root: &Path) -> Result<Self, String> {
         let part = |component: &str, folder: &str| root.join(component).join(folder);
         let includes = ["cuda_runtime", "cuda_nvcc", "cuda_cccl"].map(|component| part(component, "include"));
@@ -66,7 +66,7 @@ impl Layout {
         Self { includes: includes.to_vec(), libs: vec![part("cuda_runtime", "lib")], nvcc }.checked()
     }
 
-    /// Keeps what exists, and insists on the headers.
+    /// Removes folders that do not exist, and checks that there are headers.
     fn checked(self) -> Result<Self, String> {
         let mut includes: Vec<_> = self.includes.into_iter().filter(|folder| folder.is_dir()).collect();
         for wanted in [HEADER, COMPANION] {
@@ -80,7 +80,7 @@ impl Layout {
         Ok(Self { includes, libs, nvcc })
     }
 
-    /// The header that the version is read from.
+    /// Returns the header that contains the version.
     pub(crate) fn header(&self) -> Option<PathBuf> {
         self.includes.first().map(|folder| folder.join(HEADER))
     }

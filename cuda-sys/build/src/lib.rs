@@ -1,14 +1,13 @@
 //! Finds the CUDA toolkit, generates bindings to its runtime headers, and tells cargo how to link.
 //!
-//! This is what `cuda-sys`'s build script is made of, kept as a library so that it has unit tests and so that
-//! other build scripts use the same rules:
+//! It contains the logic of `cuda-sys`'s build script, as a library with unit tests, so that other build
+//! scripts use the same rules:
 //!
-//! - [`build`] is the whole of `cuda-sys`'s build script.
-//! - [`emit_version_cfgs`] gives the build script of a crate that depends on `cuda-sys` the same
-//!   `cudart_12_4` ... cfgs that `cuda-sys` has.
-//! - [`Search`] finds a toolkit, [`Bindings`] writes Rust for its headers, without linking anything.
+//! - [`build`] is the whole build script of `cuda-sys`.
+//! - [`emit_version_cfgs`] sets the `cudart_12_4` ... cfgs of `cuda-sys` for a crate that depends on it.
+//! - [`Search`] finds a toolkit, and [`Bindings`] writes Rust for its headers without linking.
 //!
-//! Nothing here reads the process's environment but [`Env::from_process`]; everything else takes it as data.
+//! Only [`Env::from_process`] reads the process's environment. All other functions take it as data.
 
 mod aliases;
 mod build;
@@ -36,7 +35,7 @@ pub use search::Search;
 pub use toolkit::Toolkit;
 pub use version::{KNOWN_VERSIONS, Version};
 
-/// The snippets of the README are tests.
+/// The snippets of the README are doctests.
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 struct Readme;

@@ -1,13 +1,12 @@
-//! Finding the libclang that bindgen works with.
+//! Finds the libclang that bindgen uses.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::{Env, Error, Result, Search};
 
-/// Makes libclang ready for a bindgen run of the caller's own on this thread, found by the rules that
-/// `cuda-sys` follows. Returns what to give clang besides: where a bare libclang finds the compiler's own
-/// headers.
+/// Loads libclang on this thread for the caller's own use of bindgen, by the rules of `cuda-sys`. Returns
+/// extra arguments for clang: the folder of the compiler's own headers if libclang has none.
 ///
 /// # Errors
 /// There is no libclang.
@@ -16,8 +15,8 @@ pub fn prepare_libclang(env: &Env) -> Result<Vec<String>> {
     Ok(builtin_headers())
 }
 
-/// Loads libclang, so that bindgen finds one already loaded. Where the usual places have none, the wheel that
-/// `ci/setup` put beside the toolkit serves. (Bindgen would panic.)
+/// Loads libclang, so that bindgen finds it loaded. If the usual folders have none, it loads the wheel
+/// that `ci/setup` installs beside the toolkit. Without this, bindgen would panic.
 pub(crate) fn load(workspace: &[PathBuf]) -> Result<()> {
     if clang_sys::is_loaded() {
         return Ok(());
@@ -30,22 +29,26 @@ pub(crate) fn load(workspace: &[PathBuf]) -> Result<()> {
     load_from(&folder).map_err(|wheel| missing(&usual).detail(format!("In {}: {wheel}", folder.display())))
 }
 
-#[expect(unsafe_code, reason = "clang-sys can be told where to look by an environment variable only")]
+#[expect(unsafe_code, reason = "clang-sys reads its search path from an environment variable only")]
 fn load_from(folder: &Path) -> std::result::Result<(), String> {
-    // SAFETY: no other thread of this process reads or writes the environment: build scripts, which this
-    // library is for, have a single one.
+    // SAFETY: no other thread of this process reads or writes the environment. This library is for build
+    // scripts, which have one thread.
     unsafe { std::env::set_var("LIBCLANG_PATH", folder) };
     clang_sys::load()
 }
 
 fn missing(why: &str) -> Error {
     Error::new("no libclang found, which bindgen reads the CUDA headers with.")
-        .detail("Run ci/setup in the workspace of cuda-safe, or install libclang (Debian: libclang-dev), or set LIBCLANG_PATH.")
+        .detail(
+            "Run ci/setup in the workspace of cuda-safe, or install libclang (Debian: libclang-dev), or set \
+             LIBCLANG_PATH.",
+        )
         .detail(format!("({})", why.replace('\n', " ")))
 }
 
-/// What to add for headers that a libclang without its own folder of headers lacks, `stddef.h` above all.
-/// They are the C compiler's, looked at last, so that a complete libclang uses its own.
+/// Returns arguments for headers that a libclang without its own folder of headers lacks, such as
+/// `stddef.h`. The headers are the C compiler's. They are searched last, so a complete libclang uses its
+/// own.
 pub(crate) fn builtin_headers() -> Vec<String> {
     let printed = ["cc", "gcc", "clang"].into_iter().find_map(|compiler| {
         let output = Command::new(compiler).arg("-print-file-name=include").output().ok()?;

@@ -1,4 +1,4 @@
-//! Telling cargo how to link libcudart, and where the loader finds it in `cargo run` and `cargo test`.
+//! Tells cargo how to link libcudart, and makes the loader find it in `cargo run` and `cargo test`.
 
 use std::path::Path;
 
@@ -6,10 +6,10 @@ use crate::{Error, Result, Toolkit};
 
 /// Links the shared library.
 ///
-/// Two links to it are made in `out`: `libcudart.so`, which the linker asks for and NVIDIA's wheels lack, and
-/// `libcudart.so.<major>`, which the loader asks for. Cargo puts search folders on the loader's path only
-/// where they lie in the target folder, as `out` does and a toolkit does not; so a program that cargo runs
-/// finds its library.
+/// Creates two symbolic links to it in `out`: `libcudart.so`, which the linker needs and NVIDIA's wheels
+/// lack, and `libcudart.so.<major>`, which the loader needs. Cargo puts search folders on the loader's
+/// path only if they are in the target folder. `out` is there and a toolkit is not, so programs that
+/// cargo runs find the library through `out`.
 pub(crate) fn dylib(toolkit: &Toolkit, out: &Path) -> Result<()> {
     let folder = out.join("lib");
     std::fs::create_dir_all(&folder).map_err(|error| Error::io("create", &folder, &error))?;
@@ -29,8 +29,8 @@ pub(crate) fn dylib(toolkit: &Toolkit, out: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Links the static library, and what it needs of the system. It stays a library of its own (`-bundle`)
-/// rather than being copied into `libcuda_sys.rlib`.
+/// Links the static library and the system libraries that it needs. It remains a separate library
+/// (`-bundle`) and is not copied into `libcuda_sys.rlib`.
 pub(crate) fn static_library(toolkit: &Toolkit) -> Result<()> {
     let Some(library) = toolkit.cudart_static() else {
         return Err(Error::new(format!(

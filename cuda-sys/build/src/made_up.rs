@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use crate::layout::Target;
 use crate::toolkit::Toolkit;
 
-/// A folder in which a test makes up a file system.
+/// A folder in which a test creates a file system.
 pub(crate) struct Tree(TempDir);
 
 impl Tree {
@@ -17,7 +17,7 @@ impl Tree {
     }
 
     pub(crate) fn path(&self, path: &str) -> PathBuf {
-        // Links are resolved by the search; on some systems the temporary folder is reached through one.
+        // The search resolves links, and on some systems the path of the temporary folder has one.
         self.0.path().canonicalize().unwrap().join(path)
     }
 
@@ -33,7 +33,7 @@ impl Tree {
         self.file(&format!("{include}/crt/host_defines.h"), "");
     }
 
-    /// A toolkit as NVIDIA's installer lays it out.
+    /// Creates a toolkit with the layout of NVIDIA's installer.
     pub(crate) fn toolkit(&self, root: &str, number: u32) -> PathBuf {
         self.headers(&format!("{root}/include"), number);
         self.file(&format!("{root}/lib64/libcudart.so.{}", number / 1000), "");
@@ -41,7 +41,7 @@ impl Tree {
         self.path(root)
     }
 
-    /// The toolkit in a folder.
+    /// Returns the toolkit in a folder.
     pub(crate) fn found(&self, root: &Path) -> Toolkit {
         Toolkit::at(root, &Target::of("x86_64-unknown-linux-gnu"), "a test").unwrap()
     }

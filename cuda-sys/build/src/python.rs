@@ -1,8 +1,8 @@
-//! NVIDIA's Python wheels, as pip unpacks them.
+//! NVIDIA's Python wheels as pip installs them.
 
 use std::path::{Path, PathBuf};
 
-/// The folders that may be a toolkit in a Python environment: a virtual one, or conda's.
+/// Returns the folders that may be a toolkit in a Python environment, either virtual or conda's.
 pub(crate) fn toolkits_in_environment(prefix: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for lib in ["lib", "lib64"] {
@@ -13,8 +13,8 @@ pub(crate) fn toolkits_in_environment(prefix: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The folders that may be a toolkit in one folder of unpacked wheels: `nvidia/cu13` and newer, newest first,
-/// then `nvidia` itself, which the wheels of CUDA 12 share.
+/// Returns the folders that may be a toolkit in one folder of installed wheels: `nvidia/cu13` and newer,
+/// newest first, then `nvidia` itself, which the wheels of CUDA 12 share.
 pub(crate) fn toolkits_in_site(site: &Path) -> Vec<PathBuf> {
     let nvidia = site.join("nvidia");
     let number = |path: &PathBuf| path.file_name()?.to_str()?.strip_prefix("cu")?.parse::<u32>().ok();
@@ -27,7 +27,7 @@ pub(crate) fn toolkits_in_site(site: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The folders in `folder` whose names start so, in order.
+/// Returns the folders in `folder` whose names begin with `start`, in order.
 fn children(folder: &Path, start: &str) -> Vec<PathBuf> {
     let entries = folder.read_dir().into_iter().flatten().flatten();
     let named = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(start));

@@ -1,23 +1,24 @@
-//! The search for a toolkit: an ordered list of places, the first that holds one wins.
+//! The search for a toolkit: an ordered list of locations. The first with a toolkit is used.
 //!
-//! 1. `CUDA_PATH`, `CUDA_HOME`, `CUDA_ROOT`, `CUDA_TOOLKIT_ROOT_DIR`: one that is set but wrong is an error,
-//!    never passed over
+//! 1. `CUDA_PATH`, `CUDA_HOME`, `CUDA_ROOT`, `CUDA_TOOLKIT_ROOT_DIR`: one that is set but wrong is an
+//!    error, and is never skipped
 //! 2. `nvcc` on `PATH`, links resolved
 //! 3. `/usr/local/cuda`, `/opt/cuda`, `/usr`
 //! 4. `CONDA_PREFIX`
 //! 5. NVIDIA's Python wheels in the active virtual environment (`VIRTUAL_ENV`)
-//! 6. `cuda-toolkit` in the target folder of the workspace that is built, and of the one that this library is
-//!    in, where `ci/setup` puts it: the second is what a crate elsewhere has that names these crates by path
+//! 6. `cuda-toolkit` in the target folder of the workspace that is built, and of the workspace of this
+//!    library: `ci/setup` installs it there. The second serves other crates that depend on these crates
+//!    by path.
 
 use std::path::{Path, PathBuf};
 
 use crate::layout::Target;
 use crate::{Env, Error, Result, Toolkit, python};
 
-/// The variables that name a toolkit, in the order in which they are read.
+/// The variables that name a toolkit, in the order of precedence.
 const VARIABLES: [&str; 4] = ["CUDA_PATH", "CUDA_HOME", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR"];
 
-/// Where to look for a toolkit.
+/// The locations to search for a toolkit.
 #[derive(Debug, Clone)]
 pub struct Search<'a> {
     env: &'a Env,
@@ -27,9 +28,9 @@ pub struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    /// The places of a Linux system and those that `env` names.
+    /// Returns the locations of a Linux system and those that `env` names.
     ///
-    /// Read from `env` too: cargo's `TARGET` for the machine, `OUT_DIR` and `CARGO_MANIFEST_DIR` for the
+    /// Also reads cargo's `TARGET` for the machine, and `OUT_DIR` and `CARGO_MANIFEST_DIR` for the
     /// workspace.
     #[must_use]
     pub fn new(env: &'a Env) -> Self {
@@ -40,8 +41,8 @@ impl<'a> Search<'a> {
         Self { env, target: Target::of(&triple), system, workspace: workspace(env, Some(own)) }
     }
 
-    /// Looks in these folders instead of those of the running system, and not in the workspace that this
-    /// library is in.
+    /// Searches these folders instead of those of the running system, and skips the workspace of this
+    /// library.
     #[must_use]
     pub fn system(mut self, folders: Vec<PathBuf>) -> Self {
         self.system = folders;
@@ -52,7 +53,8 @@ impl<'a> Search<'a> {
     /// Finds the toolkit.
     ///
     /// # Errors
-    /// A variable names a place that holds no toolkit, or no place holds one; the error lists all of them.
+    /// A variable names a location without a toolkit, or no location has one. The error lists all
+    /// locations.
     pub fn find(&self) -> Result<Toolkit> {
         if let Some(toolkit) = self.named()? {
             return Ok(toolkit);
@@ -67,8 +69,8 @@ impl<'a> Search<'a> {
         Err(not_found(&looked))
     }
 
-    /// The toolkit that a variable names. What a person has said is not overruled by what happens to be
-    /// installed.
+    /// Returns the toolkit that a variable names. An installed toolkit does not override a variable that
+    /// a person has set.
     fn named(&self) -> Result<Option<Toolkit>> {
         let set = VARIABLES.into_iter().find_map(|variable| Some((variable, self.env.path(variable)?)));
         let Some((variable, root)) = set else { return Ok(None) };
@@ -78,7 +80,7 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// The places to look at when no variable names one, in order.
+    /// Returns the locations to search if no variable names one, in order.
     fn places(&self) -> Vec<Place> {
         let mut places = Place::all("nvcc on PATH", self.nvcc_roots(), "none");
         places.extend(self.system.iter().map(|root| Place::folder(root.clone())));
@@ -104,7 +106,7 @@ impl<'a> Search<'a> {
         places
     }
 
-    /// The roots of the toolkits whose nvcc is on `PATH`: two up from the file that the name leads to.
+    /// Returns the roots of the toolkits whose nvcc is on `PATH`: two levels above the resolved file.
     fn nvcc_roots(&self) -> Vec<PathBuf> {
         let path = self.env.get("PATH").unwrap_or_default();
         let files =
@@ -117,13 +119,13 @@ impl<'a> Search<'a> {
         roots
     }
 
-    /// The folder that `ci/setup` filled, where there is one; a libclang may lie there too.
+    /// Returns the folders that `ci/setup` fills, if they exist. They may contain a libclang too.
     pub(crate) fn workspace_folders(&self) -> &[PathBuf] {
         &self.workspace
     }
 }
 
-/// One place of the search: what it is called in an error, and the folder to look into or why there is none.
+/// One location of the search: its name in an error, and its folder or the reason why there is none.
 #[derive(Debug)]
 struct Place {
     name: String,
@@ -148,10 +150,10 @@ impl Place {
     }
 }
 
-/// The `cuda-toolkit` folders of the workspace that is being built: above `OUT_DIR`, which is where the
-/// target folder really is, and beside the packages, in case the target folder was moved after `ci/setup` had
-/// run. A crate elsewhere finds what the workspace of this library, whose folder is `own`, has; where a
-/// variable names its toolkit, the folder around that has the libclang.
+/// Returns the `cuda-toolkit` folders of the workspace that is being built: above `OUT_DIR`, which is in
+/// the real target folder, and beside the packages, in case the target folder was moved after `ci/setup`.
+/// Also returns that of this library's workspace, whose folder is `own`, for crates elsewhere. If a
+/// variable names the toolkit, the folder around it has the libclang.
 fn workspace(env: &Env, own: Option<&Path>) -> Vec<PathBuf> {
     let out = env.cargo("OUT_DIR").map(PathBuf::from).unwrap_or_default();
     let package = env.cargo("CARGO_MANIFEST_DIR").map(PathBuf::from).unwrap_or_default();
@@ -169,7 +171,7 @@ fn workspace(env: &Env, own: Option<&Path>) -> Vec<PathBuf> {
         }
     }
     if folders.is_empty() {
-        // Where it would be: out, package, build, profile, target.
+        // The levels above `out` are package, build, profile and target.
         folders.extend(out.ancestors().nth(4).map(|target| target.join("cuda-toolkit")));
     }
     folders
@@ -183,9 +185,13 @@ fn not_found(looked: &[String]) -> Error {
     }
     error
         .detail(
-            "Two ways out: run ci/setup in the workspace of cuda-safe, which puts a toolkit under target/ without root",
+            "Two ways out: run ci/setup in the workspace of cuda-safe, which puts a toolkit under target/ \
+             without root",
         )
-        .detail("(a crate elsewhere then sets CUDA_PATH to what ci/setup --toolkit prints), or install the CUDA toolkit")
+        .detail(
+            "(a crate elsewhere then sets CUDA_PATH to what ci/setup --toolkit prints), or install the CUDA \
+             toolkit",
+        )
         .detail("and set CUDA_PATH to its root.")
 }
 

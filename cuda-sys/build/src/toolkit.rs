@@ -16,7 +16,7 @@ pub struct Toolkit {
 }
 
 impl Toolkit {
-    /// Looks for a toolkit under `root`; the error says what is wrong there, without the path.
+    /// Looks for a toolkit under `root`. The error says what is wrong there, without the path.
     pub(crate) fn at(root: &Path, target: &Target, found_by: &str) -> Result<Self, String> {
         let layout = Layout::of(root, target)?;
         let header = layout.header().ok_or("no include folder")?;
@@ -28,69 +28,70 @@ impl Toolkit {
         Ok(Self { root: root.to_owned(), layout, version, cudart, found_by: found_by.to_owned() })
     }
 
-    /// The folder that everything else lies under.
+    /// Returns the folder that contains all others.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The folders to include from, `cuda_runtime_api.h`'s first.
+    /// Returns the folders to include from, that of `cuda_runtime_api.h` first.
     #[must_use]
     pub fn includes(&self) -> &[PathBuf] {
         &self.layout.includes
     }
 
-    /// The header that declares the runtime API.
+    /// Returns the header that declares the runtime API.
     #[must_use]
     pub fn header(&self) -> PathBuf {
         self.layout.header().unwrap_or_default()
     }
 
-    /// The version that the header states.
+    /// Returns the version that the header states.
     #[must_use]
     pub fn version(&self) -> Version {
         self.version
     }
 
-    /// The shared library.
+    /// Returns the shared library.
     #[must_use]
     pub fn cudart(&self) -> &Path {
         &self.cudart
     }
 
-    /// The folder of the shared library.
+    /// Returns the folder of the shared library.
     #[must_use]
     pub fn lib(&self) -> &Path {
         self.cudart.parent().unwrap_or(&self.root)
     }
 
-    /// The static library, where the toolkit has one.
+    /// Returns the static library if the toolkit has one.
     #[must_use]
     pub fn cudart_static(&self) -> Option<PathBuf> {
         self.layout.libs.iter().map(|folder| folder.join("libcudart_static.a")).find(|file| file.is_file())
     }
 
-    /// The compiler, where the toolkit has one.
+    /// Returns the compiler if the toolkit has one.
     #[must_use]
     pub fn nvcc(&self) -> Option<&Path> {
         self.layout.nvcc.as_deref()
     }
 
-    /// The place that led here: a variable, `nvcc on PATH`, or a folder.
+    /// Returns the location that led to the toolkit: a variable, `nvcc on PATH`, or a folder.
     #[must_use]
     pub fn found_by(&self) -> &str {
         &self.found_by
     }
 
-    /// The name that programs linked with this toolkit ask the loader for.
+    /// Returns the library name that programs linked with this toolkit request from the loader.
     #[must_use]
     pub fn soname(&self) -> String {
         format!("libcudart.so.{}", self.version.major)
     }
 }
 
-/// The shared library of the header's major version. NVIDIA's wheels have no plain `libcudart.so`, so the
-/// numbered name is looked for first; a plain one counts only if it does not turn out to be another major's.
+/// Returns the shared library of the header's major version. NVIDIA's wheels have no plain
+/// `libcudart.so`, so the numbered name comes first. A plain one counts only if it is not a library of
+/// another major version.
 fn cudart(layout: &Layout, version: Version) -> Result<PathBuf, String> {
     let numbered = format!("libcudart.so.{}", version.major);
     if let Some(found) = layout.libs.iter().map(|folder| folder.join(&numbered)).find(|file| file.is_file()) {
@@ -114,7 +115,7 @@ fn cudart(layout: &Layout, version: Version) -> Result<PathBuf, String> {
     }
 }
 
-/// The name of a numbered libcudart of any version, to name in an error.
+/// Returns the name of a numbered libcudart of any version, for an error.
 fn other_major(layout: &Layout) -> Option<String> {
     let entries = layout.libs.iter().filter_map(|folder| folder.read_dir().ok()).flatten().flatten();
     entries

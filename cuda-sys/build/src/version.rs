@@ -1,4 +1,4 @@
-//! Versions of the CUDA runtime: reading them from a header, and the cfgs that stand for them.
+//! Versions of the CUDA runtime: parses them from a header, and names their cfgs.
 
 use std::fmt;
 use std::path::Path;
@@ -8,13 +8,13 @@ use crate::{Error, Result};
 /// A version of the runtime API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version {
-    /// 13 in 13.2.
+    /// The major version: 13 in 13.2.
     pub major: u32,
-    /// 2 in 13.2.
+    /// The minor version: 2 in 13.2.
     pub minor: u32,
 }
 
-/// The versions that have a cfg of their own, oldest first. There was no 12.7.
+/// The versions that have a cfg, oldest first. There is no 12.7.
 pub const KNOWN_VERSIONS: [Version; 11] = [
     Version::new(12, 4),
     Version::new(12, 5),
@@ -30,36 +30,36 @@ pub const KNOWN_VERSIONS: [Version; 11] = [
 ];
 
 impl Version {
-    /// The oldest version that these crates are made for.
+    /// The oldest supported version.
     pub(crate) const OLDEST: Self = Self::new(12, 0);
     /// The newest version that has a cfg.
     pub(crate) const NEWEST_KNOWN: Self = KNOWN_VERSIONS[KNOWN_VERSIONS.len() - 1];
 
-    /// The version with these numbers.
+    /// Returns the version with these numbers.
     #[must_use]
     pub const fn new(major: u32, minor: u32) -> Self {
         Self { major, minor }
     }
 
-    /// The version behind a number as `CUDART_VERSION` has it: 13020 is 13.2.
+    /// Returns the version of a number in the format of `CUDART_VERSION`: 13020 is 13.2.
     #[must_use]
     pub const fn from_number(number: u32) -> Self {
         Self::new(number / 1000, number % 1000 / 10)
     }
 
-    /// The number as `CUDART_VERSION` has it: 13.2 is 13020.
+    /// Returns the number in the format of `CUDART_VERSION`: 13.2 is 13020.
     #[must_use]
     pub const fn number(self) -> u32 {
         self.major * 1000 + self.minor * 10
     }
 
-    /// The name of the cfg that is set for this version and every newer one.
+    /// Returns the name of the cfg that is set for this version and every newer one.
     #[must_use]
     pub fn cfg(self) -> String {
         format!("cudart_{}_{}", self.major, self.minor)
     }
 
-    /// Reads the version out of a `cuda_runtime_api.h`.
+    /// Parses the version in a `cuda_runtime_api.h`.
     pub(crate) fn of_header(header: &Path) -> Result<Self> {
         let bytes = std::fs::read(header).map_err(|error| Error::io("read", header, &error))?;
         let number = Self::define(&String::from_utf8_lossy(&bytes));

@@ -1,9 +1,9 @@
 // Many small copies: the C++ side of that part of `ci/bench`.
 //
-// Says what it runs on, then answers every line "OPERATION CALLS BATCHES" of standard input with the
-// nanoseconds that 64 copies take until all have arrived: the median over the batches, each of so many
-// rounds, after one batch that is not counted. An operation is a direction, a way and the bytes of a copy:
-// "h2d_loop_4096", "d2h_batch_256", "d2d_kernel_65536".
+// Prints a description of the machine. Then it answers every line "OPERATION CALLS BATCHES" of standard
+// input with the nanoseconds that 64 copies take until all have arrived: the median over BATCHES batches
+// of CALLS rounds each, after one batch that does not count. An operation is a direction, a method and
+// the bytes of a copy: "h2d_loop_4096", "d2h_batch_256", "d2d_kernel_65536".
 #include "../../check.cuh"
 #include "copy_many.cuh"
 
@@ -36,7 +36,7 @@ double time(Plan plan, Call call) {
     return times[times.size() / 2];
 }
 
-// 64 places of the same size, apart from each other by as much.
+// 64 parts of the same size, with gaps of that size.
 struct Places {
     std::vector<unsigned char*> at;
     Places(unsigned char* start, size_t bytes) {

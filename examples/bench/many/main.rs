@@ -1,9 +1,9 @@
 //! Many small copies: the Rust side of that part of `ci/bench`.
 //!
-//! Says what it runs on, then answers every line `OPERATION CALLS BATCHES` of standard input with the
-//! nanoseconds that 64 copies take until all have arrived: the median over the batches, each of so many
-//! rounds, after one batch that is not counted. An operation is a direction, a way and the bytes of a copy:
-//! `h2d_loop_4096`, `d2h_batch_256`, `d2d_kernel_65536`.
+//! Prints a description of the machine. Then it answers every line `OPERATION CALLS BATCHES` of standard
+//! input with the nanoseconds that 64 copies take until all have arrived: the median over BATCHES batches
+//! of CALLS rounds each, after one batch that does not count. An operation is a direction, a method and
+//! the bytes of a copy: `h2d_loop_4096`, `d2h_batch_256`, `d2d_kernel_65536`.
 
 use std::io::{Write as _, stdin, stdout};
 use std::time::Instant;
@@ -19,7 +19,7 @@ use cuda_safe::{CopyBatch, Device, DeviceBuffer, PinnedBuffer, Result, Stream, m
 const COPIES: usize = 64;
 const LARGEST: usize = 65536;
 
-/// How much is measured before an answer.
+/// The size of the measurement for one answer.
 struct Plan {
     device: Device,
     calls: u32,
@@ -27,7 +27,7 @@ struct Plan {
 }
 
 impl Plan {
-    /// Nanoseconds that one of many calls takes.
+    /// Returns the nanoseconds of one of many calls.
     fn time(&self, mut call: impl FnMut() -> Result<()>) -> Result<f64> {
         let mut times = Vec::new();
         for batch in 0..=self.batches {
@@ -47,12 +47,12 @@ impl Plan {
     }
 }
 
-/// 64 places of the same size, apart from each other by as much.
+/// Returns 64 parts of the same size, with gaps of that size.
 fn places<'a, M: MemoryType>(memory: Slice<'a, u8, M>, bytes: usize) -> Result<Vec<Slice<'a, u8, M>>> {
     memory.chunks(2 * bytes)?.take(COPIES).map(|chunk| chunk.slice(..bytes)).collect()
 }
 
-/// The same places, to be written.
+/// Returns the same parts as mutable views.
 fn places_mut<'a, M: MemoryType>(
     memory: SliceMut<'a, u8, M>,
     bytes: usize,
@@ -61,7 +61,7 @@ fn places_mut<'a, M: MemoryType>(
     chunks.map(|chunk| Ok(chunk.split_at_mut(bytes)?.0)).collect()
 }
 
-/// Measures a loop of asynchronous copies, a batch, or one kernel; nothing where the way is another one.
+/// Measures a loop of asynchronous copies, a batch, or one kernel. Returns `None` for any other method.
 fn copies<D, S>(way: &str, plan: &Plan, to: &mut [D], from: &[S], stream: &Stream) -> Result<Option<f64>>
 where
     D: AsyncDestination<Element = u8>,

@@ -1,12 +1,11 @@
-//! Keeps the thread that measures on one processor, so that none of its caches are left behind in the middle
-//! of a turn.
-#![expect(unsafe_code, reason = "asks the system for processors")]
+//! Pins the measuring thread to one processor, so that its caches stay warm during a turn.
+#![expect(unsafe_code, reason = "queries and sets the processors of the thread")]
 
 use std::io;
 
 use anyhow::Context as _;
 
-/// The calling thread stays on one processor until this is dropped, by the same thread.
+/// Pins the calling thread to one processor until the same thread drops it.
 pub(crate) struct Pinned {
     before: libc::cpu_set_t,
 }
@@ -15,16 +14,16 @@ const SIZE: usize = size_of::<libc::cpu_set_t>();
 const HINT: &str = "the thread that measures cannot be kept on one processor; --unpinned does without";
 
 impl Pinned {
-    /// Chooses the processor that the thread is on.
+    /// Pins the thread to its current processor.
     pub(crate) fn to_one_processor() -> anyhow::Result<Self> {
         let mut before = none();
-        // SAFETY: fills a live set of the size named, for the calling thread.
+        // SAFETY: the call fills a live set of the given size, for the calling thread.
         succeeded(unsafe { libc::sched_getaffinity(0, SIZE, &raw mut before) }).context(HINT)?;
-        // SAFETY: asks for nothing.
+        // SAFETY: the call has no preconditions.
         let here = usize::try_from(unsafe { libc::sched_getcpu() }).context(HINT)?;
         let mut one = none();
-        // SAFETY: a live set; the system has just shown that one of this size has room for all of its
-        // processors.
+        // SAFETY: the set is live, and the call above has shown that a set of this size has room for all
+        // processors of the system.
         unsafe { libc::CPU_SET(here, &mut one) };
         succeeded(set(&one)).context(HINT)?;
         Ok(Self { before })
@@ -40,12 +39,12 @@ impl Drop for Pinned {
 }
 
 fn none() -> libc::cpu_set_t {
-    // SAFETY: integers only, and none of the processors.
+    // SAFETY: the type consists of integers, and zero means no processors.
     unsafe { std::mem::zeroed() }
 }
 
 fn set(processors: &libc::cpu_set_t) -> i32 {
-    // SAFETY: reads a live set of the size named, for the calling thread.
+    // SAFETY: the call reads a live set of the given size, for the calling thread.
     unsafe { libc::sched_setaffinity(0, SIZE, processors) }
 }
 

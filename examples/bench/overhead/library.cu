@@ -1,8 +1,8 @@
-// What each operation costs the host: the C++ side of `ci/bench`, a library that the Rust program beside it
-// loads, so that both make their calls in one process, through one libcudart, on one context.
+// The host cost of each operation: the C++ side of `ci/bench`. It is a library that the Rust program
+// beside it loads, so both make their calls in one process, through one libcudart, on one context.
 //
-// twin_new is told what the operations work on, twin_measure runs a batch of calls of one of them, twin_end
-// ends it.
+// twin_new gets the objects that the operations use, twin_measure runs a batch of calls of one operation,
+// and twin_end ends the twin.
 #include "../../check.cuh"
 #include "vector.cuh"
 
@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-// What the operations work on, as the Rust program has made it and declares it.
+// The objects that the operations use, as the Rust program makes and declares them.
 struct Things {
     cudaStream_t stream, second;
     cudaEvent_t event, other;
@@ -27,19 +27,20 @@ namespace {
 
 const size_t bytes = 4096, mebibyte = size_t{1} << 20;
 
-// Rows of planes and volumes, and what one begins after another.
+// The rows of planes and volumes, and their pitch.
 const size_t row = 128, pitch = 256, rows = 16, layer_rows = 4, layers = 4;
 
-// Copies of a batch, their bytes, and what one begins after another.
+// The copies of a batch, their bytes, and the distance of their starts.
 const size_t copies = 64, small = 32, apart = 64;
 
-// Volumes of a batch, what one begins after another, their rows, and what one of these begins after another.
+// The volumes of a batch, the distance of their starts, their rows, and the pitch of these.
 const size_t solids = 16, solid = 256, solid_row = 32, solid_pitch = 64, solid_rows = 2, solid_layers = 2;
 
-// Nanoseconds that one of many calls takes. The device has nothing to do before, and is waited for after
-// them; some calls ahead bring the code back into the caches that the other sides have used meanwhile.
+// Returns the nanoseconds of one of many calls. The device is idle before the calls, and the function
+// waits for it after them. Some calls ahead bring the code back into the caches, which the other sides
+// have used meanwhile.
 //
-// The calls are a template's argument and not a std::function, so that the compiler sees into them.
+// The call is a template argument and not a std::function, so that the compiler can inline it.
 template <typename Call>
 double time(unsigned calls, Call call) {
     for (unsigned i = 0; i < calls / 5 + 1; ++i) call();
@@ -60,7 +61,7 @@ cudaMemcpy3DParms volume(float* to, float* from, size_t pitch, size_t row, size_
     return parameters;
 }
 
-// A batch of copies whose lists are made once.
+// A batch of copies, whose lists are made once.
 struct Batch {
     std::vector<void*> to;
     std::vector<void*> from;
@@ -92,7 +93,7 @@ struct Batch {
     }
 };
 
-// A batch of copies of layers of rows whose list is made once.
+// A batch of copies of layers of rows, whose list is made once.
 struct Batch3d {
 #if CUDART_VERSION >= 12080
     std::vector<cudaMemcpy3DBatchOp> operations;
@@ -254,7 +255,8 @@ struct Twin : Things {
 
 extern "C" void* twin_new(const Things* things) { return new Twin(*things); }
 
-// Nanoseconds that a call takes in a batch of so many; less than none where there is no such operation.
+// Returns the nanoseconds of a call in a batch of `calls` calls, or a negative number for an unknown
+// operation.
 extern "C" double twin_measure(void* twin, const char* operation, unsigned calls) {
     const auto& operations = static_cast<Twin*>(twin)->operations;
     const auto found = operations.find(operation);

@@ -1,14 +1,14 @@
-//! What each operation costs the host: the three sides of `ci/bench` in one process, on one context.
+//! The host cost of each operation: the three sides of `ci/bench` in one process, on one context.
 //!
 //!     overhead LIBRARY [--unpinned]
 //!
-//! LIBRARY is the C++ side, made from `library.cu` beside this; the others are Rust, through `check!` around
-//! the C functions (`raw.rs`) and through `cuda-safe` (`safe.rs`). All work on the same streams, events and
-//! memory (`things.rs`).
+//! LIBRARY is the C++ side, made from `library.cu` in this folder. The other two are Rust, through
+//! `check!` around the C functions (`raw.rs`) and through `cuda-safe` (`safe.rs`). All use the same
+//! streams, events and memory (`things.rs`).
 //!
-//! Says what it runs on, then answers every line `OPERATION CALLS TURNS` of standard input with a line of
-//! nanoseconds, three for each turn: what a call took in the batch of the C++, of the raw and of the safe
-//! side.
+//! Prints a description of the machine. Then it answers every line `OPERATION CALLS TURNS` of standard
+//! input with a line of nanoseconds, three for each turn: the time of a call in the batch of the C++, the
+//! raw and the safe side.
 
 mod affinity;
 mod raw;
@@ -34,20 +34,20 @@ const FLOATS: usize = 1024;
 const BYTES: usize = FLOATS * size_of::<f32>();
 const MEBIBYTE: usize = 1 << 20;
 
-/// Elements of a row of planes and volumes, bytes that one begins after another, and how many there are.
+/// The elements of a row of planes and volumes, their pitch in bytes, and the number of rows.
 const ROW: usize = 32;
 const PITCH: usize = 256;
 const ROWS: usize = 16;
 const LAYER_ROWS: usize = 4;
 const LAYERS: usize = 4;
 
-/// Copies of a batch, elements of each, and how many elements one begins after another.
+/// The copies of a batch, the elements of each, and the distance of their starts in elements.
 const COPIES: usize = 64;
 const SMALL: usize = 8;
 const APART: usize = 16;
 
-/// Volumes of a batch, how many elements one begins after another, elements of their rows, bytes that one of
-/// these begins after another, and how many there are.
+/// The volumes of a batch, the distance of their starts in elements, the elements of their rows, the
+/// pitch of these in bytes, and the number of rows.
 const SOLIDS: usize = 16;
 const SOLID: usize = 64;
 const SOLID_ROW: usize = 8;
@@ -55,15 +55,15 @@ const SOLID_PITCH: usize = 64;
 const SOLID_ROWS: usize = 2;
 const SOLID_LAYERS: usize = 2;
 
-/// What host functions count up.
+/// The counter that host functions increment.
 static COUNTER: AtomicU32 = AtomicU32::new(0);
 
-/// The three sides, all of which work on `things`.
+/// The three sides, all of which use `things`.
 struct Sides {
     device: Device,
     twin: Twin,
     handles: Handles,
-    // The last to be dropped: the C++ side works on it.
+    // Dropped last, because the C++ side uses it.
     things: Things,
 }
 
@@ -75,8 +75,8 @@ impl Sides {
         Ok(Self { device, twin, handles, things })
     }
 
-    /// Lets the sides take turns at an operation. None of them runs it before all are ready, and what they
-    /// need for it stays until the last turn.
+    /// Runs the sides in turns with an operation. Each side starts only when all are ready, and all
+    /// resources live until the last turn.
     fn take_turns(&mut self, operation: &str, turns: &Turns) -> anyhow::Result<Vec<Times>> {
         let Self { device, twin, handles, things } = self;
         ensure!(twin.measure(operation, 1).is_some(), "the C++ side has no operation {operation}");
@@ -103,7 +103,7 @@ fn main() -> anyhow::Result<()> {
     };
     let device = Device::current()?;
     let mut sides = Sides::new(device, Path::new(library))?;
-    // Nobody asks an event that is still to come whether it is done.
+    // After this, no event is still pending when it is queried.
     device.synchronize()?;
     let (runtime, driver) = (runtime_version()?, driver_version()?);
     println!("{}; runtime {runtime}, driver for {driver}", device.properties()?.name());
@@ -115,8 +115,8 @@ fn main() -> anyhow::Result<()> {
         let turns = Turns { calls: calls.parse()?, counted: counted.parse()? };
         ensure!(turns.calls > 0 && turns.counted > 0, "nothing to measure: {line}");
         let _pinned = if pinned {
-            // Threads inherit the pinning: those that the runtime starts for an operation are to be there
-            // before.
+            // Threads inherit the pinning, so the threads that the runtime starts for an operation must
+            // exist before the pinning.
             sides.take_turns(operation, &Turns { calls: 1, counted: 0 })?;
             Some(Pinned::to_one_processor()?)
         } else {

@@ -1,4 +1,4 @@
-//! The operations as calls of the C functions: what Rust itself costs, without the safe layer.
+//! The operations as calls of the C functions: the cost of Rust without the safe layer.
 #![expect(unsafe_code, reason = "calls C")]
 
 use std::ffi::c_void;
@@ -18,18 +18,18 @@ use crate::{
 const ROW_BYTES: usize = ROW * size_of::<f32>();
 
 unsafe extern "C" fn count_up(counter: *mut c_void) {
-    // SAFETY: given a pointer to the static counter, below.
+    // SAFETY: the pointer is to the static counter, as passed below.
     let counter = unsafe { &*counter.cast_const().cast::<AtomicU32>() };
     counter.fetch_add(1, Ordering::SeqCst);
 }
 
-/// The parameters of a copy of layers of rows.
+/// Returns the parameters of a copy of layers of rows.
 fn volume(to: *mut f32, from: *mut f32) -> sys::cudaMemcpy3DParms {
     let extent = sys::cudaExtent { width: ROW_BYTES, height: LAYER_ROWS, depth: LAYERS };
     parameters([to, from], PITCH, extent, sys::cudaMemcpyDeviceToDevice)
 }
 
-/// The parameters of a copy to and from memory of one pitch.
+/// Returns the parameters of a copy between memory of one pitch.
 fn parameters(
     [to, from]: [*mut f32; 2],
     pitch: usize,
@@ -55,7 +55,7 @@ fn parameters(
     }
 }
 
-/// A batch of copies whose lists are made once.
+/// A batch of copies, whose lists are made once.
 struct Batch {
     to: Vec<*mut c_void>,
     from: Vec<*const c_void>,
@@ -72,10 +72,12 @@ impl Batch {
         }
     }
 
-    /// Hands the copies to the stream, in one call where the runtime has one that takes them as they are.
+    /// Submits the copies to the stream, in one call if the runtime has one that takes the lists
+    /// unchanged.
     ///
     /// # Safety
-    /// The stream is live, and the memory has the parts and outlives the copies.
+    /// - The stream is live.
+    /// - The memory has the parts and outlives the copies.
     unsafe fn enqueue(&self, stream: sys::cudaStream_t) -> Result<()> {
         #[cfg(cudart_13_0)]
         {
@@ -83,7 +85,8 @@ impl Batch {
             let mut attributes = sys::cudaMemcpyAttributes { srcAccessOrder: order, ..Default::default() };
             let (to, from, sizes) = (self.to.as_ptr(), self.from.as_ptr(), self.sizes.as_ptr());
             let mut start = 0;
-            // SAFETY: three lists of so many copies, which the caller vouches for, and two of one element.
+            // SAFETY: three lists have one entry for each copy, as the caller promises, and two have one
+            // element.
             unsafe {
                 check!(cudaMemcpyBatchAsync(
                     to,
@@ -100,7 +103,7 @@ impl Batch {
         #[cfg(not(cudart_13_0))]
         {
             for ((to, from), bytes) in self.to.iter().zip(&self.from).zip(&self.sizes) {
-                // SAFETY: the caller vouches for it.
+                // SAFETY: the caller's duty.
                 unsafe { check!(cudaMemcpyAsync(*to, *from, *bytes, sys::cudaMemcpyHostToDevice, stream)) }?;
             }
             Ok(())
@@ -108,7 +111,7 @@ impl Batch {
     }
 }
 
-/// A batch of copies of layers of rows whose list is made once.
+/// A batch of copies of layers of rows, whose list is made once.
 struct Batch3d {
     #[cfg(cudart_12_8)]
     operations: Vec<sys::cudaMemcpy3DBatchOp>,
@@ -136,13 +139,14 @@ impl Batch3d {
         Self { operations: (0..SOLIDS).map(copy).collect() }
     }
 
-    /// Hands the copies to the stream, in one call where the runtime has one.
+    /// Submits the copies to the stream, in one call if the runtime has one.
     ///
     /// # Safety
-    /// The stream is live, and the memory has the parts and outlives the copies.
+    /// - The stream is live.
+    /// - The memory has the parts and outlives the copies.
     unsafe fn enqueue(&mut self, stream: sys::cudaStream_t) -> Result<()> {
         #[cfg(cudart_13_0)]
-        // SAFETY: a list of so many copies, which the caller vouches for.
+        // SAFETY: the list has one entry for each copy, as the caller promises.
         unsafe {
             check!(cudaMemcpy3DBatchAsync(SOLIDS, self.operations.as_mut_ptr(), 0, stream))
         }
@@ -155,7 +159,7 @@ impl Batch3d {
         #[cfg(not(cudart_12_8))]
         {
             for parameters in &self.operations {
-                // SAFETY: the caller vouches for it.
+                // SAFETY: the caller's duty.
                 unsafe { check!(cudaMemcpy3DAsync(&raw const *parameters, stream)) }?;
             }
             Ok(())
@@ -163,7 +167,7 @@ impl Batch3d {
     }
 }
 
-/// One side of such a copy.
+/// Returns one side of such a copy.
 #[cfg(cudart_12_8)]
 fn operand(pointer: *mut f32) -> sys::cudaMemcpy3DOperand {
     let mut operand =
@@ -177,7 +181,7 @@ fn operand(pointer: *mut f32) -> sys::cudaMemcpy3DOperand {
     operand
 }
 
-/// Follows the plan with an operation; does nothing where there is none of that name.
+/// Runs the plan with an operation. Does nothing if there is no operation of that name.
 pub(crate) fn measure(operation: &str, plan: Plan<'_>, handles: Handles) -> Result<()> {
     let Handles {
         stream,
@@ -196,19 +200,21 @@ pub(crate) fn measure(operation: &str, plan: Plan<'_>, handles: Handles) -> Resu
     let mut count = 0_u32;
     let (one, warp) = (sys::dim3 { x: 1, y: 1, z: 1 }, sys::dim3 { x: 32, y: 1, z: 1 });
     let (add_one, vector_add) = (kernels::add_one.as_raw(), kernels::vector_add.as_raw());
-    // In all of them: the handles are live and of one device, each memory holds the bytes named, and what is
-    // enqueued has ended before another side uses the memory or anything is dropped, because every batch ends
-    // with a synchronisation.
+    // In all of them, the handles are live and on one device, and each memory has the given bytes.
+    // Enqueued work has ended before another side uses the memory or anything is dropped, because every
+    // batch ends with a synchronisation.
     match operation {
         "launch_two" => plan.time(|| {
             let mut values: [*mut c_void; 2] = [(&raw mut numbers).cast(), (&raw mut count).cast()];
-            // SAFETY: two values of the kernel's two types; with a count of zero it touches nothing.
+            // SAFETY: two values of the kernel's two types; with a count of zero the kernel touches
+            // nothing.
             unsafe { check!(cudaLaunchKernel(add_one, one, warp, values.as_mut_ptr(), 0, stream)) }
         }),
         "launch_three" => plan.time(|| {
             let mut values: [*mut c_void; 4] =
                 [(&raw mut a).cast(), (&raw mut b).cast(), (&raw mut c).cast(), (&raw mut count).cast()];
-            // SAFETY: four values of the kernel's four types; with a count of zero it touches nothing.
+            // SAFETY: four values of the kernel's four types; with a count of zero the kernel touches
+            // nothing.
             unsafe { check!(cudaLaunchKernel(vector_add, one, warp, values.as_mut_ptr(), 0, stream)) }
         }),
         // SAFETY: see above.
@@ -217,9 +223,9 @@ pub(crate) fn measure(operation: &str, plan: Plan<'_>, handles: Handles) -> Resu
         "event_query" => plan.time(|| unsafe { check!(cudaEventQuery(event)) }),
         "event_create" => plan.time(|| {
             let mut created = null_mut();
-            // SAFETY: the pointer is to a live handle of ours, which the call fills.
+            // SAFETY: the pointer is to a live variable, which the call fills.
             unsafe { check!(cudaEventCreateWithFlags(&raw mut created, sys::cudaEventDisableTiming)) }?;
-            // SAFETY: just made, and used by nothing.
+            // SAFETY: just made, and nothing uses it.
             unsafe { check!(cudaEventDestroy(created)) }
         }),
         // SAFETY: see above.
@@ -231,23 +237,23 @@ pub(crate) fn measure(operation: &str, plan: Plan<'_>, handles: Handles) -> Resu
         }),
         "alloc_async" => plan.time(|| {
             let mut memory = null_mut();
-            // SAFETY: the pointer is to a live pointer of ours, which the call fills.
+            // SAFETY: the pointer is to a live variable, which the call fills.
             unsafe { check!(cudaMallocAsync(&raw mut memory, BYTES, stream)) }?;
-            // SAFETY: just allocated on that stream, and used by nothing.
+            // SAFETY: just allocated on that stream, and nothing uses it.
             unsafe { check!(cudaFreeAsync(memory, stream)) }
         }),
         "alloc_pool" => plan.time(|| {
             let mut memory = null_mut();
-            // SAFETY: the pointer is to a live pointer of ours, which the call fills; the pool is live.
+            // SAFETY: the pointer is to a live variable, which the call fills, and the pool is live.
             unsafe { check!(cudaMallocFromPoolAsync(&raw mut memory, BYTES, pool, stream)) }?;
-            // SAFETY: just allocated on that stream, and used by nothing.
+            // SAFETY: just allocated on that stream, and nothing uses it.
             unsafe { check!(cudaFreeAsync(memory, stream)) }
         }),
         "alloc" => plan.time(|| {
             let mut memory = null_mut();
-            // SAFETY: the pointer is to a live pointer of ours, which the call fills.
+            // SAFETY: the pointer is to a live variable, which the call fills.
             unsafe { check!(cudaMalloc(&raw mut memory, MEBIBYTE)) }?;
-            // SAFETY: just allocated, and used by nothing.
+            // SAFETY: just allocated, and nothing uses it.
             unsafe { check!(cudaFree(memory)) }
         }),
         // SAFETY: see above.
@@ -297,7 +303,7 @@ pub(crate) fn measure(operation: &str, plan: Plan<'_>, handles: Handles) -> Resu
         }
         // SAFETY: see above.
         "memset" => plan.time(|| unsafe { check!(cudaMemsetAsync(a.cast(), 0, BYTES, stream)) }),
-        // SAFETY: see above; the graph has its memory.
+        // SAFETY: see above; the graph owns its memory.
         "graph" => plan.time(|| unsafe { check!(cudaGraphLaunch(exec, stream)) }),
         "switch" | "switch_by_hand" => plan.time(|| {
             for (here, there, event) in [(stream, second, event), (second, stream, other)] {

@@ -17,7 +17,7 @@ use crate::{
     SOLID_LAYERS, SOLID_PITCH, SOLID_ROW, SOLID_ROWS, SOLIDS,
 };
 
-/// Follows the plan with an operation; does nothing where there is none of that name.
+/// Runs the plan with an operation. Does nothing if there is no operation of that name.
 pub(crate) fn measure(operation: &str, plan: Plan<'_>, things: &mut Things) -> Result<()> {
     let Things { stream, second, event, other, pool, exec, numbers, a, b, c, pinned, pageable } = things;
     let pageable = &mut pageable.0[..];

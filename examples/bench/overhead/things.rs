@@ -1,6 +1,6 @@
-//! What the operations work on. It is the same for all sides: what the driver does for a stream or for memory
-//! depends on where that is and what came before it, and a side that has its own is some ten nanoseconds
-//! faster or slower for that alone.
+//! The objects that the operations use. All sides share them: the driver's work for a stream or for
+//! memory depends on its address and its history, so separate objects alone would make a side some ten
+//! nanoseconds faster or slower.
 #![expect(unsafe_code, reason = "captures a kernel")]
 
 use cuda_kernels::kernels;
@@ -10,11 +10,11 @@ use cuda_safe::{Device, DeviceBuffer, Event, PinnedBuffer, Result, Stream, launc
 
 use crate::FLOATS;
 
-/// Pageable memory that begins where pages do.
+/// Pageable memory that begins at a page boundary.
 #[repr(align(4096))]
 pub(crate) struct Pageable(pub(crate) [f32; FLOATS]);
 
-/// What the safe side works on.
+/// The objects of the safe side.
 pub(crate) struct Things {
     pub(crate) stream: Stream,
     pub(crate) second: Stream,
@@ -36,7 +36,7 @@ impl Things {
         let mut event = Event::without_timing()?;
         event.record(&stream)?;
         let pool = MemoryPool::new()?;
-        // Pools keep what is freed, so that no call asks the driver for memory.
+        // Pools retain freed memory, so that no call requests memory from the driver.
         for pool in [&pool, &device.default_memory_pool()?] {
             pool.set_release_threshold(u64::MAX)?;
         }
@@ -56,8 +56,8 @@ impl Things {
         })
     }
 
-    /// The same for the sides that know nothing of Rust's borrows. Their pageable memory is another
-    /// one, which stays: this one the safe side has borrowed.
+    /// Returns the same objects for the sides without Rust's borrows. They have separate pageable memory,
+    /// which is leaked, because the safe side borrows its own.
     pub(crate) fn handles(&mut self) -> Handles {
         let pageable = Box::leak(Box::new(Pageable([0.0; FLOATS])));
         Handles {
@@ -77,8 +77,8 @@ impl Things {
     }
 }
 
-/// A graph of a copy, a kernel and a copy. Its memory is its own: what a graph may use at any time is entered
-/// by an atomic step more.
+/// Makes a graph of a copy, a kernel and a copy. The graph has separate memory: an access to memory that
+/// a graph may use costs one more atomic operation.
 fn graph(stream: &mut Stream) -> Result<GraphExec> {
     let (mut numbers, mut a) = (DeviceBuffer::<i32>::alloc(FLOATS)?, DeviceBuffer::alloc(FLOATS)?);
     let mut pinned = PinnedBuffer::from_slice(&[0.0_f32; FLOATS])?;
@@ -91,8 +91,8 @@ fn graph(stream: &mut Stream) -> Result<GraphExec> {
     graph.instantiate()
 }
 
-/// What the C++ and the raw side work on, in the order in which `library.cu` declares it. None of it outlives
-/// the [`Things`] that it is of.
+/// The objects of the C++ and the raw side, in the order in which `library.cu` declares them. None of
+/// them outlives its [`Things`].
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(crate) struct Handles {

@@ -1,12 +1,13 @@
-// Blocking copies between pageable memory and a device by cudaMemcpy: the C++ side of the program beside it.
+// Blocking copies between pageable memory and a device by cudaMemcpy: the C++ side of the program in this
+// folder.
 //
-// Says what it runs on, then answers every line "OPERATION BYTES COPIES" of standard input with the
-// nanoseconds that one copy takes: the median of so many, after one that is not counted. Each copy takes the
-// next part of the memory, so that what it moves is not in the processor's caches.
+// Prints a description of the machine. Then it answers every line "OPERATION BYTES COPIES" of standard
+// input with the nanoseconds of one copy: the median of COPIES copies, after one that does not count.
+// Each copy uses the next part of the memory, so that its bytes are not in the processor's caches.
 //
-//   up       from memory of the host that holds data to the device
-//   down     from the device to memory of the host that has been written before
-//   fresh    from the device to memory of the host that was allocated just now, and is freed afterwards
+//     up       from host memory with data to the device
+//     down     from the device to host memory that was written before
+//     fresh    from the device to newly allocated host memory, which is freed afterwards
 #include "../../check.cuh"
 
 #include <algorithm>

@@ -1,19 +1,22 @@
-//! Blocking copies between pageable memory and a device: `cudaMemcpy` in C++, `cudaMemcpy` here, and `memcpy`
-//! and `to_vec`, in turns.
+//! Blocking copies between pageable memory and a device, in turns: `cudaMemcpy` in C++, `cudaMemcpy`
+//! here, and `memcpy` and `to_vec`.
 //!
 //!     staged --cpp PROGRAM [--emulator] [--turns N] [--most MIB] [--threads N,N,...]
-//!     staged --pipeline [--emulator] [--turns N] [--most MIB] [--threads N,N,...] [--chunks MIB,...] [--rooms N,...]
-//!            [--work-streams N,...]
+//!     staged --pipeline [--emulator] [--turns N] [--most MIB] [--threads N,N,...] [--chunks MIB,...]
+//!            [--rooms N,...] [--work-streams N,...]
 //!
-//! PROGRAM is the C++ twin beside this. Prints a table for people: for each size and way the rates of all
-//! three, and how many times as fast `memcpy` is as `cudaMemcpy` over the same memory in the same process,
-//! since where a process has its memory makes a difference of its own; then the rates of the largest size by
-//! the number of threads that work on a copy, those of 64 MiB by the size of the chunks too, and a pipeline
-//! against its stages; with `--pipeline` only that. Machines drift, so they take turns at each size, and what
-//! counts is the median. Run it under `taskset` to see what fewer processors make of it. On the emulator it
-//! only shows that it runs.
+//! PROGRAM is the C++ twin in this folder. The program prints these tables:
+//!
+//! - the rates of all three for each size and direction, and the speed-up of `memcpy` over `cudaMemcpy`
+//!   on the same memory in the same process, because the memory of a process has an effect of its own
+//! - the rates of the largest size by the number of threads of a copy
+//! - the rates of 64 MiB by the size of the chunks too
+//! - a pipeline against its stages; with `--pipeline` only this one
+//!
+//! Machines drift, so the programs take turns at each size, and the result is the median. Run it under
+//! `taskset` to measure fewer processors. On the emulator it only proves that it runs.
 
-#![expect(unsafe_code, reason = "calls `cudaMemcpy`, to compare with")]
+#![expect(unsafe_code, reason = "calls `cudaMemcpy`, for comparison")]
 
 mod pipeline;
 
@@ -29,7 +32,7 @@ use examples::bench::program::Program;
 
 const MIB: usize = 1 << 20;
 
-/// The ways, as the C++ program calls them and as people read them.
+/// The directions, by their names in the C++ program and their titles.
 const WAYS: [(&str, &str); 3] = [
     ("up", "host to device"),
     ("down", "device to host, into memory that was written before"),
@@ -42,17 +45,17 @@ struct Options {
     turns: usize,
     most: usize,
     threads: Vec<usize>,
-    /// Only the pipeline.
+    /// Whether to measure only the pipeline.
     pipeline: bool,
-    /// With so many threads for each copy of pageable memory; none for what the engine chooses.
+    /// The threads for each copy of pageable memory; `None` is the engine's choice.
     pipeline_threads: Vec<Option<usize>>,
-    /// Bytes of its chunks; none for what it chooses.
+    /// The bytes of its chunks; `None` is the pipeline's choice.
     chunks: Vec<Option<usize>>,
     rooms: Vec<Option<usize>>,
     work_streams: Vec<usize>,
 }
 
-/// Numbers with commas between them.
+/// Parses numbers with commas between them.
 fn list(value: &str) -> anyhow::Result<Vec<usize>> {
     Ok(value.split(',').map(str::parse).collect::<core::result::Result<_, _>>()?)
 }
@@ -105,7 +108,7 @@ impl Options {
     }
 }
 
-/// What is copied, and where.
+/// The memory of the copies.
 struct Things {
     device: DeviceBuffer<u8>,
     host: Vec<u8>,
@@ -119,7 +122,7 @@ impl Things {
         Ok(Self { device, host: vec![2; room], next: 0 })
     }
 
-    /// Where the next copy begins.
+    /// Returns the offset of the next copy.
     fn at(&mut self, bytes: usize) -> usize {
         if self.next + bytes > self.host.len() {
             self.next = 0;
@@ -128,14 +131,14 @@ impl Things {
         self.next - bytes
     }
 
-    /// Nanoseconds that a copy takes by `cudaMemcpy`, as C++ calls it.
+    /// Returns the nanoseconds of a copy by `cudaMemcpy`, called as in C++.
     fn measure_raw(&mut self, way: &str, bytes: usize, copies: u32) -> Result<f64> {
         let (up, down) = (sys::cudaMemcpyHostToDevice, sys::cudaMemcpyDeviceToHost);
         let device = self.device.as_mut_ptr();
         let there = |at: usize| device.wrapping_add(at).cast();
         match way {
             "up" => self.time(bytes, copies, |it, at| {
-                // SAFETY: so many bytes are on either side, and nothing else uses them.
+                // SAFETY: either side has as many bytes, and nothing else uses them.
                 unsafe { check!(cudaMemcpy(there(at), it.host[at..at + bytes].as_ptr().cast(), bytes, up)) }
             }),
             "down" => self.time(bytes, copies, |it, at| {
@@ -145,13 +148,13 @@ impl Things {
             }),
             _ => self.time(bytes, copies, |_, at| {
                 let mut fresh = Vec::<u8>::with_capacity(bytes);
-                // SAFETY: as above; the room is as large.
+                // SAFETY: as above; the vector has as much capacity.
                 unsafe { check!(cudaMemcpy(fresh.as_mut_ptr().cast(), there(at), bytes, down)) }
             }),
         }
     }
 
-    /// Nanoseconds that a copy takes: the median of so many, after one that is not counted.
+    /// Returns the nanoseconds of a copy: the median of `copies` copies, after one that does not count.
     fn measure(&mut self, way: &str, bytes: usize, copies: u32) -> Result<f64> {
         match way {
             "up" => self.time(bytes, copies, |it, at| {
@@ -190,14 +193,14 @@ fn median(times: &mut [f64]) -> f64 {
     times[times.len() / 2]
 }
 
-/// GB/s.
+/// Returns a rate in GB/s.
 fn rate(bytes: usize, nanoseconds: f64) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "a size of some digits")]
+    #[expect(clippy::cast_precision_loss, reason = "a size has few digits")]
     let bytes = bytes as f64;
     bytes / nanoseconds
 }
 
-/// A size for people.
+/// Formats a size.
 fn shown(bytes: usize) -> String {
     if bytes < MIB { format!("{} KiB", bytes >> 10) } else { format!("{} MiB", bytes >> 20) }
 }
@@ -205,8 +208,8 @@ fn shown(bytes: usize) -> String {
 /// Prints the rates of copies of one size by the size of the chunks and the number of threads.
 fn by_chunk(things: &mut Things, bytes: usize, options: &Options) -> Result<()> {
     let chosen = staged::settings();
-    // Pinned memory as well as threads is bounded: chunks of other sizes are given back, and large ones are
-    // not too many.
+    // Pinned memory is bounded as well as threads: chunks of other sizes are freed, and the number of
+    // large chunks is limited.
     println!("\n| {} in GB/s: chunk, threads | up | down | fresh |\n|----|----:|----:|----:|", shown(bytes));
     for chunk in [512 << 10, MIB, 2 * MIB, 4 * MIB] {
         for &threads in options.threads.iter().filter(|&&threads| threads >= 4 || options.emulator) {
@@ -224,7 +227,7 @@ fn by_chunk(things: &mut Things, bytes: usize, options: &Options) -> Result<()> 
     Ok(())
 }
 
-/// What is asked of the pipeline, over arrays of so many bytes.
+/// Returns the settings of the pipeline over arrays of `bytes` bytes.
 fn choice(options: &Options, bytes: usize) -> pipeline::Choice {
     let elements = |bytes: usize| bytes / size_of::<f32>();
     pipeline::Choice {
@@ -283,7 +286,7 @@ fn main() -> anyhow::Result<()> {
             let mut times = [Vec::new(), Vec::new(), Vec::new()];
             let mut ratios = Vec::new();
             for turn in 0..options.turns {
-                // Each is the first to go as often as the others.
+                // Each side is the first one equally often.
                 for place in 0..3 {
                     let side = (turn + place) % 3;
                     times[side].push(match side {

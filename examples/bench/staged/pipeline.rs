@@ -1,4 +1,4 @@
-//! A pipeline against each of its three stages alone.
+//! Measures a pipeline against each of its three stages alone.
 
 use std::time::Instant;
 
@@ -11,7 +11,7 @@ use cuda_safe::{
 
 use crate::{median, rate};
 
-/// What a chunk is computed by: the sum of a vector and itself, so many times.
+/// The work on a chunk: the sum of a vector and itself, several times.
 fn work(
     stream: StreamRef<'_>,
     input: DeviceSlice<'_, f32>,
@@ -36,20 +36,20 @@ fn time(turns: usize, mut f: impl FnMut() -> Result<()>) -> Result<f64> {
     Ok(median(&mut times))
 }
 
-/// What is measured.
+/// The settings to measure.
 pub(crate) struct Choice {
-    /// Elements of the arrays.
+    /// The elements of the arrays.
     pub(crate) len: usize,
     pub(crate) turns: usize,
-    /// Elements of a chunk; none is what the pipeline chooses.
+    /// The elements of a chunk; `None` is the pipeline's choice.
     pub(crate) chunks: Vec<Option<usize>>,
-    /// Rooms; none are as many as the pipeline chooses.
+    /// The number of rooms; `None` is the pipeline's choice.
     pub(crate) rooms: Vec<Option<usize>>,
     pub(crate) work_streams: Vec<usize>,
     pub(crate) emulator: bool,
 }
 
-/// The arrays, in both kinds of memory, and streams to copy them by.
+/// The arrays, in both kinds of memory, and streams for their copies.
 struct Arrays {
     a: DeviceBuffer<f32>,
     b: DeviceBuffer<f32>,
@@ -90,7 +90,7 @@ impl Arrays {
         self.streams[1].synchronize()
     }
 
-    /// One way and the other at once.
+    /// Copies in both directions at the same time.
     fn both(&mut self, pageable: bool) -> Result<()> {
         if pageable {
             let Self { a, b, host, back, .. } = self;
@@ -124,11 +124,11 @@ impl Arrays {
     }
 }
 
-/// Prints the rates of the stages alone, each over the whole array, of both ways at once, and of the
-/// pipeline.
+/// Prints the rates of each stage alone over the whole array, of both directions at the same time, and of
+/// the pipeline.
 pub(crate) fn run(choice: &Choice) -> Result<()> {
     let bytes = choice.len * size_of::<f32>();
-    // As many as keep the device busy for about as long as the link, and longer.
+    // The heavy work keeps the device busy for at least about as long as the link.
     let light_and_heavy: [u32; 2] = if choice.emulator { [1, 2] } else { [1, 60] };
     let turns = choice.turns;
     let mut arrays = Arrays::new(choice.len)?;
@@ -138,7 +138,8 @@ pub(crate) fn run(choice: &Choice) -> Result<()> {
         bytes >> 20
     );
     println!(
-        "\n| memory, work | up | down | both at once, each | work | chunk, rooms, work streams | pipeline | of the slowest alone | of the slowest |"
+        "\n| memory, work | up | down | both at once, each | work | chunk, rooms, work streams | pipeline | \
+         of the slowest alone | of the slowest |"
     );
     println!("|----|---:|---:|---:|---:|----|---:|---:|---:|");
     for pageable in [false, true] {
@@ -162,7 +163,8 @@ pub(crate) fn run(choice: &Choice) -> Result<()> {
                 let mut pipeline = builder.build()?;
                 let all = time(turns, || arrays.through(&mut pipeline, pageable, times))?;
                 println!(
-                    "| {}, {times} sums | {:.2} | {:.2} | {:.2} | {:.2} | {}, {}, {streams} | {:.2} | {:.1} % | {:.1} % |",
+                    "| {}, {times} sums | {:.2} | {:.2} | {:.2} | {:.2} | {}, {}, {streams} | {:.2} | {:.1} \
+                     % | {:.1} % |",
                     if pageable { "pageable" } else { "pinned" },
                     rate(bytes, up),
                     rate(bytes, down),
@@ -178,9 +180,10 @@ pub(crate) fn run(choice: &Choice) -> Result<()> {
         }
     }
     println!(
-        "\nThe slowest is the work, or the copies while the other way is busy too, as they are in a pipeline: the link is then slower each way. \
-         Copies of pageable memory by `memcpy` are on the legacy stream, where one waits for the other; those of a pipeline are not, so they may be \
-         faster than both at once."
+        "\nThe slowest is the work, or the copies while the other way is busy too, as they are in a \
+         pipeline: the link is then slower each way. Copies of pageable memory by `memcpy` are on the \
+         legacy stream, where one waits for the other; those of a pipeline are not, so they may be faster \
+         than both at once."
     );
     Ok(())
 }

@@ -1,10 +1,10 @@
 // Large copies: the C++ side of that part of `ci/bench`. The Rust side is `examples/bandwidth --serve`.
 //
-// transfer [--size BYTES]     "512MiB", "64KiB" or a number
+//     transfer [--size BYTES]     "512MiB", "64KiB" or a number
 //
-// Says what it runs on, then answers every line "CASE COPIES SAMPLES" of standard input with the rate in
-// GB/s: the median of the samples, each of so many copies between two events, after four that do not count. A
-// kernel of one thread holds the stream until all of them are enqueued.
+// Prints a description of the machine. Then it answers every line "CASE COPIES SAMPLES" of standard input
+// with the rate in GB/s: the median of SAMPLES samples of COPIES copies each between two events, after
+// four copies that do not count. A kernel of one thread holds the stream until all copies are enqueued.
 #include "../../check.cuh"
 #include "gate.cuh"
 

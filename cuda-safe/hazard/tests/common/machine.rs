@@ -1,9 +1,11 @@
-//! The model: streams, events and what is guaranteed to be over before what. As CUDA documents it, and as
-//! little of it as is documented. And less where hardware does less: see [`Touch::at_call`].
+//! The model of the devices: streams, events, and what is guaranteed to be complete before what.
+//!
+//! It follows CUDA's documents, and as little of them as suffices. Where hardware guarantees less, so does
+//! it: see [`Touch::at_call`].
 
 use cuda_hazard::{Kind, Mode, TimelineId};
 
-/// Operations that a program can have.
+/// The number of words of a set, which limits the operations of a program.
 const WORDS: usize = 4;
 
 /// A set of operations.
@@ -22,8 +24,8 @@ impl Set {
     }
 
     pub(crate) fn join(&mut self, other: Self) {
-        for (last_access, more) in self.0.iter_mut().zip(other.0) {
-            *last_access |= more;
+        for (word, more) in self.0.iter_mut().zip(other.0) {
+            *word |= more;
         }
     }
 
@@ -44,8 +46,8 @@ pub(crate) struct Touch {
     pub(crate) start: usize,
     pub(crate) end: usize,
     pub(crate) mode: Mode,
-    /// Read during the call, if the stream has nothing to do then. What the legacy stream implies is not
-    /// looked at.
+    /// Read during the call, if the stream has nothing to do then. What the legacy stream implies does not
+    /// order it.
     pub(crate) at_call: bool,
 }
 
@@ -65,12 +67,12 @@ pub(crate) struct Node {
     pub(crate) before: Orders,
 }
 
-/// What is over before an operation.
+/// What is complete before an operation.
 #[derive(Clone, Copy)]
 pub(crate) struct Orders {
     pub(crate) all: Set,
-    /// Before what it may read during the call: as long as the stream's own queue has any of this, nothing is
-    /// read so.
+    /// What is complete before the reads during its call: as long as any of this is in the stream's own
+    /// queue, nothing is read so.
     pub(crate) at_call: Set,
 }
 
@@ -85,9 +87,9 @@ pub(crate) struct Track {
     pub(crate) timeline: TimelineId,
     pub(crate) kind: Kind,
     pub(crate) device: usize,
-    /// All that is over before the stream's next operation, whatever that is.
+    /// Everything that is complete before the stream's next operation, whatever that is.
     pub(crate) tail: Set,
-    /// Whether somebody may have destroyed it: nothing says that the legacy stream waits for what it was
+    /// Whether it may have been destroyed: nothing guarantees that the legacy stream waits for what it was
     /// given.
     pub(crate) gone: bool,
 }
@@ -97,16 +99,16 @@ pub(crate) struct Track {
 pub(crate) struct Machine {
     pub(crate) nodes: Vec<Node>,
     pub(crate) tracks: Vec<Track>,
-    /// What an operation of a blocking stream of the device waits for on the legacy stream's account.
+    /// What an operation of a blocking stream of the device waits for by the legacy rule.
     legacy_out: [Set; 2],
-    /// What has run.
+    /// The operations that have run.
     done: Set,
-    /// What the host has been told is over. Less than `done`: luck proves nothing.
+    /// The operations that the host can know to be complete. A subset of `done`: luck proves nothing.
     pub(crate) proven: Set,
 }
 
 impl Machine {
-    /// All that is over before the next *real* operation of a stream.
+    /// Returns everything that is complete before the next *action* of a stream.
     pub(crate) fn before_next(&self, track: usize) -> Set {
         let Track { kind, device, tail, .. } = self.tracks[track];
         match kind {
@@ -116,12 +118,13 @@ impl Machine {
         }
     }
 
-    /// The same, and what is over before that operation's reads during the call.
+    /// [`before_next`](Self::before_next), and what is complete before that operation's reads during the
+    /// call.
     pub(crate) fn orders(&self, track: usize) -> Orders {
         Orders { all: self.before_next(track), at_call: self.tracks[track].tail }
     }
 
-    /// A set, and all that the blocking streams of a device have been given.
+    /// Returns a set, joined with everything that the blocking streams of a device have been given.
     fn with_blocking(&self, device: usize, mut set: Set) -> Set {
         for track in &self.tracks {
             if track.device == device && !track.gone && matches!(track.kind, Kind::Blocking | Kind::PerThread)
@@ -132,7 +135,7 @@ impl Machine {
         set
     }
 
-    /// The stream does something that really happens. Gives all that is over before it.
+    /// The stream does something that really happens. Returns everything that is complete before it.
     fn act(&mut self, track: usize) -> Set {
         let before = self.before_next(track);
         self.tracks[track].tail = before;
@@ -142,7 +145,7 @@ impl Machine {
         before
     }
 
-    /// An operation with accesses.
+    /// Adds an operation with accesses.
     pub(crate) fn operate(&mut self, track: usize, touches: Vec<Touch>) -> usize {
         let before = self.orders(track);
         self.act(track);
@@ -155,16 +158,17 @@ impl Machine {
         node
     }
 
-    /// An event recorded now stands for this.
+    /// Returns what an event that is recorded now comes after.
     ///
-    /// The event of a blocking stream comes after the legacy stream's work, but the record alone does not put
-    /// the stream behind it: on hardware such a stream is found idle, and waiting for it returns, while its
-    /// event is pending.
+    /// The event of a blocking stream comes after the legacy stream's work, but the record alone does not
+    /// order the stream after it: on hardware such a stream is found idle, and waiting for it returns, while
+    /// its event is pending.
     pub(crate) fn record(&mut self, track: usize) -> Set {
         if self.tracks[track].kind == Kind::Legacy { self.act(track) } else { self.before_next(track) }
     }
 
-    /// The stream waits for an event. If what it stands for is over, that may be no operation at all.
+    /// Makes the stream wait for an event. If everything before the event is complete, that may be no
+    /// operation at all.
     pub(crate) fn wait(&mut self, track: usize, event: Set) {
         let Track { kind, device, .. } = self.tracks[track];
         self.tracks[track].tail.join(event);
@@ -173,13 +177,13 @@ impl Machine {
         }
     }
 
-    /// What the end of a stream's queue means.
+    /// Returns what the end of a stream's queue proves.
     pub(crate) fn end_of(&self, track: usize) -> Set {
         let Track { kind, device, tail, .. } = self.tracks[track];
         if kind == Kind::Legacy { self.with_blocking(device, tail) } else { tail }
     }
 
-    /// What the end of a device's work means.
+    /// Returns what the end of a device's work proves.
     pub(crate) fn end_of_device(&self, device: usize) -> Set {
         let mut set = Set::default();
         for track in self.tracks.iter().filter(|track| track.device == device) {
@@ -188,13 +192,13 @@ impl Machine {
         set
     }
 
-    /// The host has waited for this.
+    /// Notes that the host has waited for this.
     pub(crate) fn waited(&mut self, set: Set) {
         self.done.join(set);
         self.proven.join(set);
     }
 
-    /// The host asks whether this is over.
+    /// Returns whether this is complete, asked by the host.
     pub(crate) fn ask(&mut self, set: Set) -> bool {
         let over = set.within(self.done);
         if over {
@@ -203,7 +207,7 @@ impl Machine {
         over
     }
 
-    /// The devices get on: some operation that could run does. `choice` says which.
+    /// Runs some operation that can run; `choice` selects it.
     pub(crate) fn progress(&mut self, choice: usize) {
         let ready: Vec<usize> = (0..self.nodes.len())
             .filter(|node| !self.done.contains(*node) && self.nodes[*node].before.all.within(self.done))
@@ -213,7 +217,8 @@ impl Machine {
         }
     }
 
-    /// The operations that conflict with `touches` and are in none of `ordered` and the host's knowledge.
+    /// Returns the operations that conflict with `touches`, and that neither `ordered` nor the host's waits
+    /// cover.
     pub(crate) fn unordered<'a>(
         &'a self,
         touches: &'a [Touch],
@@ -228,7 +233,7 @@ impl Machine {
         })
     }
 
-    /// Whether an operation conflicts with `touches`.
+    /// Returns whether an operation conflicts with `touches`.
     pub(crate) fn conflicts(&self, node: usize, touches: &[Touch]) -> bool {
         self.nodes[node].touches.iter().any(|a| touches.iter().any(|b| a.conflicts(b)))
     }

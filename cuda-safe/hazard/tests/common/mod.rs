@@ -1,15 +1,15 @@
-//! A tracker that may be told anything: no memory is behind the access histories of these tests, so nothing
-//! is unsafe about it. And the model of the devices.
+//! A tracker without memory behind its access histories: nothing that these tests state to it is unsafe. And
+//! the model of the devices.
 #![allow(dead_code, reason = "each program uses a part")]
-#![expect(unsafe_code, reason = "tells the tracker what the model has done")]
+#![expect(unsafe_code, reason = "states to the tracker what the model has done")]
 
 pub(crate) mod machine;
 
 use std::ops::Deref;
 
 use cuda_hazard::{
-    Access, CallSite, Epoch, EventBackend, EventClock, First, Kind, Operation, Policy, Reach, Refusal,
-    RepeatedGroup, SortedAccesses, Submission, SubmittedSnapshot, Timeline, TooManyStreams,
+    Access, CallSite, Epoch, EventBackend, EventClock, FirstWrite, Kind, Operation, Policy, Refusal,
+    RepeatedGroup, SortedAccesses, Submission, SubmittedSnapshot, Timeline, TooManyStreams, WaitTarget,
 };
 
 /// [`cuda_hazard::Tracker`] whose functions are safe to call.
@@ -23,7 +23,7 @@ impl Deref for Tracker {
     }
 }
 
-macro_rules! told {
+macro_rules! forward {
     ($(fn $name:ident $([$($generics:tt)*])? (&self $(, $argument:ident: $type:ty)*) $(-> $answer:ty)?;)*) => {
         $(
             pub(crate) fn $name $(<$($generics)*>)? (&self $(, $argument: $type)*) $(-> $answer)? {
@@ -45,13 +45,13 @@ impl Tracker {
         Self(cuda_hazard::Tracker::new(initial))
     }
 
-    told! {
-        fn enrol(&self, device: i32, kind: Kind, reach: Reach) -> Result<&Timeline, TooManyStreams>;
-        fn legacy(&self, device: i32, reach: Reach) -> Result<&Timeline, TooManyStreams>;
-        fn dismiss(&self, timeline: &Timeline, reach: Reach);
+    forward! {
+        fn add_timeline(&self, device: i32, kind: Kind, reach: WaitTarget) -> Result<&Timeline, TooManyStreams>;
+        fn legacy(&self, device: i32, reach: WaitTarget) -> Result<&Timeline, TooManyStreams>;
+        fn retire(&self, timeline: &Timeline, reach: WaitTarget);
         fn set_policy(&self, policy: Policy) -> Option<Policy>;
         fn completed_all(&self, snapshot: &SubmittedSnapshot);
-        fn completed_snapshot(&self, event_clock: &EventClock);
+        fn completed_event(&self, event_clock: &EventClock);
         fn prune(&self, access: Access<'_>);
         fn record[E](&self, timeline: &Timeline, call: impl FnOnce() -> Result<(), E>) -> Result<EventClock, E>;
         fn record_last[E](&self, timeline: &Timeline, call: impl FnOnce() -> Result<(), E>) -> Result<(), E>;
@@ -103,16 +103,16 @@ impl Tracker {
         self.submit(timeline, Operation::prepared(accesses), backend, at, call)
     }
 
-    /// An operation that makes memory.
+    /// Submits an operation that makes memory.
     pub(crate) fn enqueue_first<E>(
         &self,
         timeline: &Timeline,
         at: CallSite,
         call: impl FnOnce() -> Result<(), E>,
-    ) -> Result<First, E> {
+    ) -> Result<FirstWrite, E> {
         // SAFETY: no memory depends on it.
         let submission = unsafe { self.0.begin_fast(timeline, Operation::new(&[])) };
-        // Nothing stands against an operation without accesses.
+        // Nothing conflicts with an operation without accesses.
         let submission = submission.unwrap();
         call()?;
         Ok(self.0.commit_first(submission, at))
@@ -128,26 +128,31 @@ impl Tracker {
     }
 }
 
-/// As one by an exclusive borrow.
+/// Returns the access as one by an exclusive borrow.
 pub(crate) fn exclusive(access: Access<'_>) -> Access<'_> {
     // SAFETY: no memory depends on it.
     unsafe { access.exclusive() }
 }
 
-/// All that a stream was given is over.
+/// Notes that everything that a stream was given has completed.
 pub(crate) fn complete(timeline: &Timeline) {
     // SAFETY: no memory depends on it.
     unsafe { timeline.complete(timeline.submitted()) };
 }
 
-/// Orders nothing, as there is nothing to order.
-pub(crate) struct NoPort;
+/// A backend that orders nothing, as there is nothing to order.
+pub(crate) struct NoBackend;
 
 // SAFETY: no memory depends on it.
-unsafe impl EventBackend for NoPort {
+unsafe impl EventBackend for NoBackend {
     type Error = ();
 
-    fn order(&self, _waiter: &Timeline, _other: &Timeline, _: &mut usize) -> Result<cuda_hazard::Route, ()> {
-        Ok(cuda_hazard::Route::Stream)
+    fn order(
+        &self,
+        _waiter: &Timeline,
+        _other: &Timeline,
+        _: &mut usize,
+    ) -> Result<cuda_hazard::WaitMethod, ()> {
+        Ok(cuda_hazard::WaitMethod::Stream)
     }
 }

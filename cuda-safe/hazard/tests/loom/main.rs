@@ -1,10 +1,10 @@
-//! The tracker's two-thread rules under loom, which runs every interleaving of a few steps.
+//! The tracker's rules between threads, under loom, which runs every interleaving of a few steps.
 //!
-//! The devices are the model of the other test, behind one lock as if the driver had one. What is checked is
-//! the same too: whatever conflicts is guaranteed to be over before.
+//! The devices are those of the model test, behind one lock, as if the driver had one. The property is the
+//! same too: everything that conflicts is guaranteed to be complete before.
 #![cfg(loom)]
 #![allow(clippy::unwrap_used, reason = "tests")]
-#![expect(unsafe_code, reason = "implements a port")]
+#![expect(unsafe_code, reason = "implements a backend")]
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -13,10 +13,10 @@ mod world;
 use std::sync::Arc;
 
 use common::machine::Touch;
-use cuda_hazard::{Access, GroupNumber, Kind, Mode, Policy, Reach, TimelineId};
+use cuda_hazard::{Access, GroupId, Kind, Mode, Policy, TimelineId, WaitTarget};
 use world::{BYTES, Part, Taken, World};
 
-/// Runs every interleaving with up to two switches of thread where nobody asked for one.
+/// Runs every interleaving with up to two preemptions.
 fn every_order(f: impl Fn() + Sync + Send + 'static) {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(2);
@@ -47,7 +47,7 @@ fn two_threads_that_take_two_buffers_in_either_order_get_through_and_are_ordered
 }
 
 #[test]
-fn so_they_do_where_one_has_put_its_accesses_in_order_before() {
+fn so_they_do_if_one_has_sorted_its_accesses_in_advance() {
     two_threads_take_two_buffers_in_either_order(true);
 }
 
@@ -67,14 +67,14 @@ fn readers_and_a_writer_on_three_streams_are_ordered() {
 }
 
 /// Writes memory through an exclusive borrow while another stream reaches it without one, as a graph that
-/// holds it does. The first stream wrote it before, so its second write would take the short way; so it would
-/// where a third stream did.
-fn write_beside_a_graph(holds: bool, before: usize) {
+/// retains it does. The first stream wrote it before, so its second write would take the fast path. So it
+/// would if a third stream wrote it.
+fn write_beside_a_graph(retained: bool, before: usize) {
     let (world, ids) = World::new(&[FREE, FREE, FREE]);
-    if holds {
+    if retained {
         assert!(
             world.histories[0].retain_fn().is_none(),
-            "nobody counts owners here, but somebody has asked"
+            "no owners are counted here, but the question was asked"
         );
     }
     world.operate(ids[before], &[(0, Mode::Write)], false).unwrap();
@@ -92,25 +92,25 @@ fn write_beside_a_graph(holds: bool, before: usize) {
 }
 
 #[test]
-fn an_exclusive_borrow_overlooks_no_graph_that_holds_the_memory() {
+fn an_exclusive_borrow_overlooks_no_graph_that_retains_the_memory() {
     every_order(|| write_beside_a_graph(true, 0));
     every_order(|| write_beside_a_graph(true, 2));
 }
 
 #[test]
 #[should_panic(expected = "races")]
-fn if_nobody_held_the_memory_the_short_way_would_overlook_who_reaches_it_without_a_borrow() {
+fn if_nothing_retained_the_memory_the_fast_path_would_overlook_an_access_without_a_borrow() {
     every_order(|| write_beside_a_graph(false, 0));
 }
 
 #[test]
 #[should_panic(expected = "races")]
-fn so_it_would_where_it_takes_over_from_another_stream() {
+fn so_it_would_if_it_takes_over_from_another_stream() {
     every_order(|| write_beside_a_graph(false, 2));
 }
 
 #[test]
-fn an_operation_that_leaves_the_short_way_half_way_is_ordered_and_holds_nobody_up() {
+fn an_operation_that_leaves_the_fast_path_half_way_is_ordered_and_holds_no_thread_up() {
     every_order(|| {
         let (world, ids) = World::new(&[FREE, FREE]);
         let graphs = ids[1];
@@ -119,7 +119,7 @@ fn an_operation_that_leaves_the_short_way_half_way_is_ordered_and_holds_nobody_u
             let timeline = world.tracker.timeline(graphs).unwrap();
             world.operate_with(timeline, &[access], &[(buffer, Mode::Write)], false).unwrap();
         };
-        // The first of the two buffers is as it was, the second one is not.
+        // The first of the two buffers is unchanged, the second one is not.
         world.operate(ids[0], &[(0, Mode::Write), (1, Mode::Write)], false).unwrap();
         graph(&world, 1);
         let other = {
@@ -131,8 +131,7 @@ fn an_operation_that_leaves_the_short_way_half_way_is_ordered_and_holds_nobody_u
     });
 }
 
-/// Two streams of two threads take over what a third one wrote: each comes to it in its turn, or is in the
-/// other's way.
+/// Two streams of two threads take over what a third one wrote: one after the other, or at the same time.
 fn two_streams_take_over_from_a_third_one(unborrowed: bool, fails: bool) {
     every_order(move || {
         let (world, ids) = World::new(&[FREE, FREE, FREE]);
@@ -163,7 +162,7 @@ fn two_streams_that_take_over_from_a_third_one_at_the_same_moment_are_ordered() 
 }
 
 #[test]
-fn so_they_are_where_the_call_of_one_of_them_fails() {
+fn so_they_are_if_the_call_of_one_of_them_fails() {
     two_streams_take_over_from_a_third_one(false, true);
 }
 
@@ -185,10 +184,11 @@ fn a_stream_that_takes_over_while_the_other_one_goes_on_is_ordered_after_all_tha
 }
 
 #[test]
-fn parts_that_are_entered_the_short_way_are_ordered_and_hold_nobody_up() {
+fn parts_that_are_entered_on_the_fast_path_are_ordered_and_hold_no_thread_up() {
     every_order(|| {
         let (world, ids) = World::new(&[FREE, FREE]);
-        // From here on they are on the lists, so that the first stream would take the short way again.
+        // From here on they are in the interval lists, so that the first stream would take the fast path
+        // again.
         let (all, half) = ([0..8, 8..BYTES], 0..8);
         let (first, second) = (ids[0], ids[1]);
         for part in &all {
@@ -202,85 +202,87 @@ fn parts_that_are_entered_the_short_way_are_ordered_and_hold_nobody_up() {
         other.join().unwrap();
         let waits = world.tracker.added_waits();
         assert!((1..=2).contains(&waits), "{waits} waits: the second stream comes after what was there");
-        // Of the other half there is nothing new.
+        // The other half has not changed.
         world.write_parts(first, &[(0, 8..BYTES), (1, 8..BYTES)]);
         assert_eq!(world.tracker.added_waits(), waits);
     });
 }
 
-/// What series write: parts of the first half of either buffer.
+/// The parts that groups write: of the first half of either buffer.
 const FIRST: [Part; 2] = [(0, 0..2), (0, 4..6)];
 const SECOND: [Part; 2] = [(1, 0..2), (1, 4..6)];
 /// Parts of the other half of the first one.
 const BEHIND: [Part; 2] = [(0, 8..10), (0, 12..14)];
 
-/// A stream repeats a series while another one, which waits for all that it has done before, writes a part of
-/// that; both of them twice, or the other one by the same series.
-fn a_series_is_repeated_while_others_write(by_series: bool) {
+/// A stream repeats a group while another one, which waits for all that it has done before, writes a part of
+/// that; both of them twice, or the other one by the same group.
+fn a_group_is_repeated_while_others_write(by_group: bool) {
     every_order(move || {
         let (world, ids) = World::new(&[FREE, FREE]);
-        let series = Arc::new(GroupNumber::begin());
-        let again = |world: &World, id: TimelineId, series: &GroupNumber| {
-            world.write_again(id, &[(series, &FIRST)]).unwrap()
+        let group = Arc::new(GroupId::new());
+        let again = |world: &World, id: TimelineId, group: &GroupId| {
+            world.write_again(id, &[(group, &FIRST)]).unwrap()
         };
-        for taken in [Taken::Usual, Taken::Told, Taken::Untold] {
-            assert_eq!(again(&world, ids[0], &series), taken);
+        for taken in [Taken::SlowPath, Taken::Listed, Taken::Unlisted] {
+            assert_eq!(again(&world, ids[0], &group), taken);
         }
         // If the other stream finds anything older than what comes now, it takes that for ordered.
         world.wait(ids[1], &world.mark(ids[0]));
         let other = {
-            let (world, series, id) = (Arc::clone(&world), Arc::clone(&series), ids[1]);
-            loom::thread::spawn(move || match by_series {
-                true => drop(again(&world, id, &series)),
+            let (world, group, id) = (Arc::clone(&world), Arc::clone(&group), ids[1]);
+            loom::thread::spawn(move || match by_group {
+                true => drop(again(&world, id, &group)),
                 false => world.write_parts(id, &FIRST[1..]),
             })
         };
-        again(&world, ids[0], &series);
-        again(&world, ids[0], &series);
+        again(&world, ids[0], &group);
+        again(&world, ids[0], &group);
         other.join().unwrap();
-        // Whoever was last, the next ones find all of them, and the tracker knows the series again.
-        again(&world, ids[1], &series);
-        let ways = [(); 3].map(|()| again(&world, ids[0], &series));
-        assert_eq!(ways, [Taken::Usual, Taken::Told, Taken::Untold]);
+        // Whichever was last, the next ones find all of them, and the tracker knows the group again.
+        again(&world, ids[1], &group);
+        let taken = [(); 3].map(|()| again(&world, ids[0], &group));
+        assert_eq!(taken, [Taken::SlowPath, Taken::Listed, Taken::Unlisted]);
     });
 }
 
 #[test]
-fn who_writes_a_part_of_what_a_series_writes_finds_its_last_operation() {
-    a_series_is_repeated_while_others_write(false);
+fn a_write_to_a_part_of_what_a_group_writes_finds_the_last_operation_of_the_group() {
+    a_group_is_repeated_while_others_write(false);
 }
 
 #[test]
-fn so_does_who_repeats_the_same_series_on_another_stream() {
-    a_series_is_repeated_while_others_write(true);
+fn so_does_a_repeat_of_the_same_group_on_another_stream() {
+    a_group_is_repeated_while_others_write(true);
 }
 
-/// Two threads enter a series each of one allocation, of two streams or of one, while a third one writes all
-/// of that.
-fn two_threads_enter_series_of_one_allocation(one_stream: bool) {
+/// Two threads each enter a group of one allocation, of two streams or of one, while a third one writes all
+/// of it.
+fn two_threads_enter_groups_of_one_allocation(one_stream: bool) {
     every_order(move || {
         let (world, ids) = World::new(&[FREE, FREE, FREE]);
         let ids = if one_stream { [ids[0], ids[0], ids[2]] } else { [ids[0], ids[1], ids[2]] };
-        let series = Arc::new([GroupNumber::begin(), GroupNumber::begin()]);
-        let again = move |world: &World, series: &[GroupNumber; 2], at: usize| {
-            world.write_again(ids[at], &[(&series[at], if at == 0 { &FIRST } else { &BEHIND })]).unwrap()
+        let group = Arc::new([GroupId::new(), GroupId::new()]);
+        let again = move |world: &World, group: &[GroupId; 2], at: usize| {
+            world.write_again(ids[at], &[(&group[at], if at == 0 { &FIRST } else { &BEHIND })]).unwrap()
         };
-        for (at, taken) in [(0, Taken::Usual), (1, Taken::Usual), (0, Taken::Told), (1, Taken::Told)] {
-            assert_eq!(again(&world, &series, at), taken);
+        for (at, taken) in
+            [(0, Taken::SlowPath), (1, Taken::SlowPath), (0, Taken::Listed), (1, Taken::Listed)]
+        {
+            assert_eq!(again(&world, &group, at), taken);
         }
         // As above.
         for id in [ids[0], ids[1]] {
             world.wait(ids[2], &world.mark(id));
         }
         let other = {
-            let (world, series) = (Arc::clone(&world), Arc::clone(&series));
-            loom::thread::spawn(move || again(&world, &series, 1))
+            let (world, group) = (Arc::clone(&world), Arc::clone(&group));
+            loom::thread::spawn(move || again(&world, &group, 1))
         };
         let plain = {
             let world = Arc::clone(&world);
             loom::thread::spawn(move || world.operate(ids[2], &[(0, Mode::Write)], false).unwrap())
         };
-        again(&world, &series, 0);
+        again(&world, &group, 0);
         other.join().unwrap();
         plain.join().unwrap();
         // And back.
@@ -289,25 +291,29 @@ fn two_threads_enter_series_of_one_allocation(one_stream: bool) {
 }
 
 #[test]
-fn two_threads_that_enter_series_of_one_allocation_are_found_by_a_third_one() {
-    two_threads_enter_series_of_one_allocation(false);
+fn two_threads_that_enter_groups_of_one_allocation_are_found_by_a_third_one() {
+    two_threads_enter_groups_of_one_allocation(false);
 }
 
 #[test]
-fn so_they_are_where_both_series_are_of_one_stream() {
-    two_threads_enter_series_of_one_allocation(true);
+fn so_they_are_if_both_groups_are_of_one_stream() {
+    two_threads_enter_groups_of_one_allocation(true);
 }
 
 #[test]
-fn an_operation_with_two_series_of_one_allocation_is_found_by_who_writes_a_part_of_either() {
+fn an_operation_with_two_groups_of_one_allocation_is_found_by_a_write_to_a_part_of_either() {
     every_order(|| {
         let (world, ids) = World::new(&[FREE, FREE]);
-        let series = Arc::new([GroupNumber::begin(), GroupNumber::begin()]);
-        let again = move |world: &World, id: TimelineId, series: &[GroupNumber; 2]| {
-            world.write_again(id, &[(&series[0], &FIRST), (&series[1], &BEHIND)]).unwrap()
+        let group = Arc::new([GroupId::new(), GroupId::new()]);
+        let again = move |world: &World, id: TimelineId, group: &[GroupId; 2]| {
+            world.write_again(id, &[(&group[0], &FIRST), (&group[1], &BEHIND)]).unwrap()
         };
-        for taken in [Taken::Usual, Taken::Told, Taken::Told] {
-            assert_eq!(again(&world, ids[0], &series), taken, "one of the two is always to be told");
+        for taken in [Taken::SlowPath, Taken::Listed, Taken::Listed] {
+            assert_eq!(
+                again(&world, ids[0], &group),
+                taken,
+                "one of the two always has to list its accesses"
+            );
         }
         world.wait(ids[1], &world.mark(ids[0]));
         let other = {
@@ -317,20 +323,20 @@ fn an_operation_with_two_series_of_one_allocation_is_found_by_who_writes_a_part_
                 world.write_parts(id, &BEHIND[..1]);
             })
         };
-        again(&world, ids[0], &series);
-        again(&world, ids[0], &series);
+        again(&world, ids[0], &group);
+        again(&world, ids[0], &group);
         other.join().unwrap();
         world.operate(ids[1], &[(0, Mode::Write)], false).unwrap();
     });
 }
 
 #[test]
-fn a_series_that_is_not_known_of_the_second_buffer_holds_nobody_up_at_the_first() {
+fn a_group_that_is_not_known_of_the_second_buffer_holds_no_thread_up_at_the_first() {
     every_order(|| {
         let (world, ids) = World::new(&[FREE, FREE]);
-        let series = [GroupNumber::begin(), GroupNumber::begin()];
-        let both = [(&series[0], &FIRST[..]), (&series[1], &SECOND[..])];
-        for taken in [Taken::Usual, Taken::Told, Taken::Untold] {
+        let group = [GroupId::new(), GroupId::new()];
+        let both = [(&group[0], &FIRST[..]), (&group[1], &SECOND[..])];
+        for taken in [Taken::SlowPath, Taken::Listed, Taken::Unlisted] {
             assert_eq!(world.write_again(ids[0], &both).unwrap(), taken);
         }
         world.write_parts(ids[1], &SECOND[..1]);
@@ -338,7 +344,7 @@ fn a_series_that_is_not_known_of_the_second_buffer_holds_nobody_up_at_the_first(
             let (world, id) = (Arc::clone(&world), ids[1]);
             loom::thread::spawn(move || world.write_parts(id, &FIRST[..1]))
         };
-        assert_eq!(world.write_again(ids[0], &both).unwrap(), Taken::Usual);
+        assert_eq!(world.write_again(ids[0], &both).unwrap(), Taken::SlowPath);
         other.join().unwrap();
         world.write_parts(ids[1], &FIRST);
     });
@@ -362,7 +368,7 @@ fn a_wait_claims_no_more_than_was_given_before_its_record() {
 }
 
 #[test]
-fn a_call_that_fails_holds_nobody_up() {
+fn a_call_that_fails_holds_no_thread_up() {
     every_order(|| {
         let (world, ids) = World::new(&[FREE, FREE]);
         let other = {
@@ -407,7 +413,7 @@ fn one_stream_may_be_used_by_two_threads() {
 }
 
 #[test]
-fn who_asks_what_a_stream_knows_while_it_learns_is_told_no_more_than_its_event_will_stand_for() {
+fn a_clock_that_is_read_while_it_grows_covers_no_more_than_the_stream_s_event_will() {
     every_order(|| {
         let (world, ids) = World::new(&[FREE; 4]);
         world.operate(ids[0], &[(1, Mode::Write)], false).unwrap();
@@ -417,7 +423,7 @@ fn who_asks_what_a_stream_knows_while_it_learns_is_told_no_more_than_its_event_w
         let more = world.mark(ids[2]);
         let other = {
             let (world, id) = (Arc::clone(&world), ids[0]);
-            // First it knows of one stream, then of two, which is told in another way.
+            // First its clock covers one stream, then two, which is published differently.
             loom::thread::spawn(move || marks.iter().chain([&more]).for_each(|mark| world.wait(id, mark)))
         };
         world.operate(ids[3], &[(1, Mode::Write)], false).unwrap();
@@ -427,10 +433,11 @@ fn who_asks_what_a_stream_knows_while_it_learns_is_told_no_more_than_its_event_w
 }
 
 #[test]
-fn two_streams_that_write_in_turn_are_ordered_whoever_comes_first() {
+fn two_streams_that_write_alternately_are_ordered_whichever_comes_first() {
     every_order(|| {
         let (world, ids) = World::new(&[FREE, FREE, FREE]);
-        // From the second time on each of the two is put behind the other one by the shortest way.
+        // From the second time on, each of the two is ordered after the other one before its access is
+        // entered.
         for id in [0, 1, 0, 1] {
             world.operate(ids[id], &[(0, Mode::Write)], false).unwrap();
         }
@@ -450,8 +457,9 @@ fn two_streams_that_write_in_turn_are_ordered_whoever_comes_first() {
     });
 }
 
-/// Somebody finds that all is over that a stream knows, while it learns more: of one other stream, or of two.
-fn what_is_over_is_taken_away_while_more_comes(streams: &'static [usize]) {
+/// A thread finds everything complete that a stream is ordered after, while the stream's clock grows: by one
+/// other stream, or by two.
+fn completed_entries_are_pruned_while_the_clock_grows(streams: &'static [usize]) {
     every_order(move || {
         let (world, ids) = World::new(&[FREE; 4]);
         world.operate(ids[0], &[(1, Mode::Write)], false).unwrap();
@@ -465,7 +473,7 @@ fn what_is_over_is_taken_away_while_more_comes(streams: &'static [usize]) {
         }
         let added = world.tracker.added_waits();
         world.machine.lock().waited(first.1);
-        world.tracker.completed_snapshot(&first.0);
+        world.tracker.completed_event(&first.0);
         let other = {
             let (world, id) = (Arc::clone(&world), ids[0]);
             loom::thread::spawn(move || marks.iter().for_each(|mark| world.wait(id, mark)))
@@ -484,21 +492,21 @@ fn what_is_over_is_taken_away_while_more_comes(streams: &'static [usize]) {
 }
 
 #[test]
-fn nothing_that_a_stream_learns_is_lost_with_what_is_over() {
-    what_is_over_is_taken_away_while_more_comes(&[1]);
-    what_is_over_is_taken_away_while_more_comes(&[2]);
-    what_is_over_is_taken_away_while_more_comes(&[1, 2]);
+fn nothing_that_joins_a_clock_is_lost_with_its_completed_entries() {
+    completed_entries_are_pruned_while_the_clock_grows(&[1]);
+    completed_entries_are_pruned_while_the_clock_grows(&[2]);
+    completed_entries_are_pruned_while_the_clock_grows(&[1, 2]);
 }
 
 #[test]
-fn a_slot_that_is_used_again_is_never_taken_for_its_former_stream() {
+fn a_timeline_that_is_reused_is_never_taken_for_its_former_stream() {
     every_order(|| {
         let (world, ids) = World::new(&[FREE, FREE]);
         world.operate(ids[1], &[(0, Mode::Write)], false).unwrap();
         let other = {
             let (world, id) = (Arc::clone(&world), ids[1]);
             loom::thread::spawn(move || {
-                world.tracker.dismiss(world.tracker.timeline(id).unwrap(), Reach::Device);
+                world.tracker.retire(world.tracker.timeline(id).unwrap(), WaitTarget::Device);
                 let again = world.stream(FREE);
                 world.operate(again, &[(1, Mode::Write)], false).unwrap();
             })
@@ -521,16 +529,16 @@ fn a_host_guard_and_an_access_without_a_borrow_see_each_other() {
                 world.operate_with(timeline, &[access], &[(0, Mode::Write)], false).is_ok()
             })
         };
-        assert!(world.histories[0].host_enters(Mode::Read));
+        assert!(world.histories[0].add_host_guard(Mode::Read));
         let seen = !world.tracker.host_conflicts(Access::read(&world.histories[0], 0..BYTES)).is_empty();
         let done = other.join().unwrap();
         assert!(seen || !done, "the host reads what a stream writes");
     });
 }
 
-/// An operation that reaches memory without a borrow, as its stream did before, and so by the short way: all
+/// An operation that reaches memory without a borrow, as its stream did before, and so on the fast path: all
 /// of the memory, or a part.
-fn a_host_guard_and_the_short_way(part: bool) {
+fn a_host_guard_and_the_fast_path(part: bool) {
     every_order(move || {
         let (world, ids) = World::new(&[FREE]);
         let range = if part { 0..8 } else { 0..BYTES };
@@ -544,42 +552,42 @@ fn a_host_guard_and_the_short_way(part: bool) {
             let (world, id, write) = (Arc::clone(&world), ids[0], write.clone());
             loom::thread::spawn(move || write(&world, id).is_ok())
         };
-        assert!(world.histories[0].host_enters(Mode::Read));
+        assert!(world.histories[0].add_host_guard(Mode::Read));
         let seen = world.tracker.host_conflicts(Access::read(&world.histories[0], 0..BYTES));
         let seen = seen.iter().any(|conflict| conflict.epoch.sequence > 1);
         let done = other.join().unwrap();
         assert!(seen || !done, "the host reads what a stream writes");
-        // Whatever was refused is given up and not waited for.
+        // An operation that was refused is given up and not waited for.
         // SAFETY: no memory depends on it.
-        unsafe { world.histories[0].host_leaves(Mode::Read) };
+        unsafe { world.histories[0].remove_host_guard(Mode::Read) };
         write(&world, ids[0]).unwrap();
     });
 }
 
 #[test]
-fn so_they_do_where_the_access_is_entered_the_short_way() {
-    a_host_guard_and_the_short_way(false);
-    a_host_guard_and_the_short_way(true);
+fn so_they_do_if_the_access_is_entered_on_the_fast_path() {
+    a_host_guard_and_the_fast_path(false);
+    a_host_guard_and_the_fast_path(true);
 }
 
 #[test]
-fn so_they_do_where_the_access_is_one_of_a_series() {
+fn so_they_do_if_the_access_is_one_of_a_group() {
     every_order(|| {
         let (mut world, ids) = World::new(&[FREE]);
-        let series = Arc::new(GroupNumber::begin());
-        for taken in [Taken::Usual, Taken::Told, Taken::Untold] {
-            assert_eq!(world.write_again(ids[0], &[(&series, &FIRST)]).unwrap(), taken);
+        let group = Arc::new(GroupId::new());
+        for taken in [Taken::SlowPath, Taken::Listed, Taken::Unlisted] {
+            assert_eq!(world.write_again(ids[0], &[(&group, &FIRST)]).unwrap(), taken);
         }
         Arc::get_mut(&mut world).unwrap().unborrowed = true;
         let other = {
-            let (world, series, id) = (Arc::clone(&world), Arc::clone(&series), ids[0]);
-            loom::thread::spawn(move || world.write_again(id, &[(&series, &FIRST)]).is_ok())
+            let (world, group, id) = (Arc::clone(&world), Arc::clone(&group), ids[0]);
+            loom::thread::spawn(move || world.write_again(id, &[(&group, &FIRST)]).is_ok())
         };
-        assert!(world.histories[0].host_enters(Mode::Read));
+        assert!(world.histories[0].add_host_guard(Mode::Read));
         let seen = world.tracker.host_conflicts(Access::read(&world.histories[0], 0..BYTES));
         let seen = seen.iter().any(|conflict| conflict.epoch.sequence > 3);
         let done = other.join().unwrap();
-        assert!(seen || !done, "the host reads what a series writes");
+        assert!(seen || !done, "the host reads what a group writes");
     });
 }
 
@@ -593,13 +601,13 @@ fn a_policy_is_in_force_everywhere_when_setting_it_returns() {
             loom::thread::spawn(move || world.operate(id, &[(0, Mode::Write)], false).unwrap())
         };
         assert_eq!(world.tracker.set_policy(Policy::Order), Some(Policy::Off));
-        // Whatever is on no tracker is with the device by now: waiting for that covers it.
-        let on_books =
+        // An operation that is in no history is with the device by now: waiting for the device covers it.
+        let is_entered =
             || !world.tracker.host_conflicts(Access::read(&world.histories[0], 0..BYTES)).is_empty();
         let with_device = !world.machine.lock().nodes.is_empty();
-        let booked = on_books();
+        let entered = is_entered();
         other.join().unwrap();
-        assert!(with_device || booked || on_books());
+        assert!(with_device || entered || is_entered());
     });
 }
 

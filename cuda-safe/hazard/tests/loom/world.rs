@@ -1,4 +1,4 @@
-//! Books that several threads use, beside the model of the devices.
+//! A tracker that several threads use, beside the model of the devices.
 
 use std::ops::Range;
 use std::panic::Location;
@@ -7,35 +7,35 @@ use std::sync::Arc;
 use super::common::machine::{Machine, Set, Touch, Track};
 use super::common::{Tracker, exclusive};
 use cuda_hazard::{
-    Access, AccessHistory, EventBackend, EventClock, GroupNumber, Kind, Mode, Policy, Reach, Refusal,
-    RepeatedGroup, Route, SortedAccesses, Timeline, TimelineId,
+    Access, AccessHistory, EventBackend, EventClock, GroupId, Kind, Mode, Policy, Refusal, RepeatedGroup,
+    SortedAccesses, Timeline, TimelineId, WaitMethod, WaitTarget,
 };
 
 /// Bytes of each allocation.
 pub(super) const BYTES: usize = 16;
 
-/// Bytes of a buffer.
+/// A buffer and bytes of it.
 pub(super) type Part = (usize, Range<usize>);
 
-/// The way on which the tracker took an operation that is made again and again.
+/// The path that the tracker took for an operation that is repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Taken {
-    /// By the numbers of its series alone.
-    Untold,
-    /// By these, once it was told of the accesses.
-    Told,
-    /// As any other one.
-    Usual,
+    /// By its groups, without their accesses.
+    Unlisted,
+    /// By its groups, with their accesses.
+    Listed,
+    /// As any other operation.
+    SlowPath,
 }
 
-/// Books, two allocations, and the devices.
+/// A tracker, two allocations, and the devices.
 pub(super) struct World {
     pub(super) tracker: Tracker,
     pub(super) histories: [AccessHistory; 2],
     pub(super) machine: cuda_hazard::primitives::Mutex<Machine>,
-    /// Waits are not made then.
+    /// Whether added waits are left out.
     pub(super) sabotage: bool,
-    /// The stream whose accesses are put in order before.
+    /// The stream whose accesses are sorted in advance.
     pub(super) sorted: Option<TimelineId>,
     /// Whether parts are written without a borrow, as by a graph.
     pub(super) unborrowed: bool,
@@ -57,8 +57,8 @@ impl World {
 
     pub(super) fn stream(&self, kind: Kind) -> TimelineId {
         let timeline = match kind {
-            Kind::Legacy => self.tracker.legacy(0, Reach::Stream(0)).unwrap(),
-            _ => self.tracker.enrol(0, kind, Reach::Stream(0)).unwrap(),
+            Kind::Legacy => self.tracker.legacy(0, WaitTarget::Stream(0)).unwrap(),
+            _ => self.tracker.add_timeline(0, kind, WaitTarget::Stream(0)).unwrap(),
         };
         self.machine.lock().tracks.push(Track {
             timeline: timeline.id,
@@ -74,7 +74,7 @@ impl World {
         machine.tracks.iter().rposition(|track| track.timeline == timeline).unwrap()
     }
 
-    /// One operation; the closure fails if `fails`.
+    /// Submits one operation; the call fails if `fails`.
     pub(super) fn operate(
         &self,
         id: TimelineId,
@@ -89,30 +89,29 @@ impl World {
         self.operate_with(timeline, &accesses, touches, fails)
     }
 
-    /// One operation that writes parts of buffers.
+    /// Submits one operation that writes parts of buffers.
     pub(super) fn write_parts(&self, id: TimelineId, parts: &[Part]) {
         let timeline = self.tracker.timeline(id).unwrap();
         let (accesses, touches) = self.writes(parts);
         self.operate_on(timeline, &accesses, &touches, false).unwrap();
     }
 
-    /// The same by series, one for each buffer: without telling the tracker of the parts, where it does not
-    /// know them with that, and where even that is not enough as any other operation. What a program does
-    /// that makes it again and again.
+    /// Submits the same by groups, one for each buffer: without their accesses, then with them, and if even
+    /// that is not enough, as any other operation. This is how a program repeats an operation.
     pub(super) fn write_again(
         &self,
         id: TimelineId,
-        series: &[(&GroupNumber, &[Part])],
+        groups: &[(&GroupId, &[Part])],
     ) -> Result<Taken, Refusal<()>> {
         let timeline = self.tracker.timeline(id).unwrap();
-        let all: Vec<_> = series.iter().map(|(_, parts)| self.writes(parts)).collect();
+        let all: Vec<_> = groups.iter().map(|(_, parts)| self.writes(parts)).collect();
         let touches: Vec<Touch> = all.iter().flat_map(|(_, touches)| touches).copied().collect();
-        let numbered = || series.iter().zip(&all).map(|((series, _), (accesses, _))| (series, accesses));
-        let unshared: Vec<RepeatedGroup<'_, '_>> =
-            numbered().map(|(series, all)| series.again(&all[0])).collect();
-        let told: Vec<RepeatedGroup<'_, '_>> =
-            numbered().filter_map(|(series, all)| series.told(all)).collect();
-        for (repeats, taken) in [(unshared, Taken::Untold), (told, Taken::Told)] {
+        let numbered = || groups.iter().zip(&all).map(|((group, _), (accesses, _))| (group, accesses));
+        let unlisted: Vec<RepeatedGroup<'_, '_>> =
+            numbered().map(|(group, all)| group.repeat(&all[0])).collect();
+        let listed: Vec<RepeatedGroup<'_, '_>> =
+            numbered().filter_map(|(group, all)| group.repeat_with(all)).collect();
+        for (repeats, taken) in [(unlisted, Taken::Unlisted), (listed, Taken::Listed)] {
             if let Some(entered) = self.tracker.begin_repeated(timeline, &repeats) {
                 self.give(timeline, &touches);
                 entered.commit(true);
@@ -120,10 +119,10 @@ impl World {
             }
         }
         let accesses: Vec<Access<'_>> = all.iter().flat_map(|(accesses, _)| accesses).copied().collect();
-        self.operate_on(timeline, &accesses, &touches, false).map(|()| Taken::Usual)
+        self.operate_on(timeline, &accesses, &touches, false).map(|()| Taken::SlowPath)
     }
 
-    /// Writes of parts of buffers, for the tracker and for the model.
+    /// Returns the writes of parts of buffers, for the tracker and for the model.
     fn writes(&self, parts: &[Part]) -> (Vec<Access<'_>>, Vec<Touch>) {
         let access = |(buffer, part): &Part| {
             let access = Access::write(&self.histories[*buffer], part.clone());
@@ -175,14 +174,14 @@ impl World {
         };
         let at = Location::caller();
         let answer = if self.sorted == Some(timeline.id) {
-            self.tracker.enqueue_sorted(timeline, &SortedAccesses::of(accesses.to_vec()), self, at, call)
+            self.tracker.enqueue_sorted(timeline, &SortedAccesses::new(accesses.to_vec()), self, at, call)
         } else {
             self.tracker.enqueue(timeline, accesses, true, self, at, call)
         };
         answer.map(|((), _)| ())
     }
 
-    /// Gives the devices an operation, and looks whether all is over before that has to be.
+    /// Gives the devices an operation, and checks that everything that has to be complete before it is.
     fn give(&self, timeline: &Timeline, touches: &[Touch]) {
         let mut machine = self.machine.lock();
         let track = Self::track(&machine, timeline.id);
@@ -206,7 +205,7 @@ impl World {
         (event_clock.unwrap(), event)
     }
 
-    /// Has a stream wait for one.
+    /// Makes a stream wait for an event.
     pub(super) fn wait(&self, id: TimelineId, (event_clock, event): &(EventClock, Set)) {
         let wait = || {
             let mut machine = self.machine.lock();
@@ -223,20 +222,20 @@ impl World {
 unsafe impl EventBackend for World {
     type Error = ();
 
-    fn order(&self, waiter: &Timeline, other: &Timeline, _: &mut usize) -> Result<Route, ()> {
+    fn order(&self, waiter: &Timeline, other: &Timeline, _: &mut usize) -> Result<WaitMethod, ()> {
         if self.sabotage {
-            return Ok(Route::Stream);
+            return Ok(WaitMethod::Stream);
         }
-        let reach = other.reach();
-        if *reach == Reach::Device {
-            drop(reach);
-            let snapshot = self.tracker.coverage_of_device(0);
+        let target = other.wait_target();
+        if *target == WaitTarget::Device {
+            drop(target);
+            let snapshot = self.tracker.snapshot_of_device(0);
             let mut machine = self.machine.lock();
             let end = machine.end_of_device(0);
             machine.waited(end);
             drop(machine);
             self.tracker.completed_all(&snapshot);
-            return Ok(Route::Host);
+            return Ok(WaitMethod::Host);
         }
         let event = {
             let mut machine = self.machine.lock();
@@ -246,6 +245,6 @@ unsafe impl EventBackend for World {
         let mut machine = self.machine.lock();
         let track = Self::track(&machine, waiter.id);
         machine.wait(track, event);
-        Ok(Route::Stream)
+        Ok(WaitMethod::Stream)
     }
 }

@@ -1,16 +1,16 @@
-//! A program under way: the same steps done with the tracker and in the model, compared after each.
+//! A running program: the same steps with the tracker and in the model, compared after each.
 
 use std::rc::Rc;
 
 use crate::common::Tracker;
 use crate::common::machine::{Set, Touch, Track};
 use crate::model::Model;
-use crate::operate::Kept;
-use crate::program::{Program, Sabotage, SharedEpoch};
+use crate::operate::Repeatable;
+use crate::program::{Program, Sabotage, Totals};
 use crate::step::{BYTES, DEVICES, EVENTS, Step};
-use cuda_hazard::{AccessHistory, EventClock, Kind, Mode, Policy, Reach, Timeline};
+use cuda_hazard::{AccessHistory, EventClock, Kind, Mode, Policy, Timeline, WaitTarget};
 
-/// A program under way.
+/// A running program.
 pub(crate) struct Bench<'a> {
     pub(crate) tracker: &'a Tracker,
     pub(crate) histories: &'a [AccessHistory],
@@ -22,9 +22,9 @@ pub(crate) struct Bench<'a> {
     pub(crate) policy: Policy,
     pub(crate) changes: bool,
     pub(crate) failures: bool,
-    /// What one operation did, for others to do again.
-    pub(crate) was_retained: Option<Rc<Kept<'a>>>,
-    pub(crate) run: SharedEpoch,
+    /// What one operation did, for others to repeat.
+    pub(crate) earlier: Option<Rc<Repeatable<'a>>>,
+    pub(crate) run: Totals,
 }
 
 impl<'a> Bench<'a> {
@@ -45,11 +45,11 @@ impl<'a> Bench<'a> {
             policy: program.policy,
             changes: program.changes,
             failures: program.failures,
-            was_retained: None,
-            run: SharedEpoch::default(),
+            earlier: None,
+            run: Totals::default(),
         };
         for device in 0..DEVICES {
-            let timeline = tracker.legacy(i32::try_from(device).unwrap(), Reach::Stream(0)).unwrap();
+            let timeline = tracker.legacy(i32::try_from(device).unwrap(), WaitTarget::Stream(0)).unwrap();
             bench.track(timeline, device);
         }
         bench.create(0, Kind::Blocking);
@@ -77,14 +77,14 @@ impl<'a> Bench<'a> {
         for at in 0..self.pool.len() {
             let (track, timeline) = self.pool[at];
             if timeline.kind == kind && timeline.device() == ordinal && self.drained(track, timeline) {
-                self.run.reused_slots += 1;
+                self.run.reused_timelines += 1;
                 self.streams.push(self.pool.swap_remove(at));
                 return;
             }
         }
-        let timeline = self.tracker.enrol(ordinal, kind, Reach::Stream(0)).unwrap();
+        let timeline = self.tracker.add_timeline(ordinal, kind, WaitTarget::Stream(0)).unwrap();
         if self.backend.machine.borrow().tracks.iter().any(|track| track.timeline == timeline.id) {
-            self.run.reused_slots += 1;
+            self.run.reused_timelines += 1;
         }
         self.track(timeline, device);
     }
@@ -124,7 +124,7 @@ impl<'a> Bench<'a> {
                 let (track, timeline) = self.stream(stream);
                 if let Some((event_clock, set, from)) = &self.events[event] {
                     let wait = || {
-                        // A stream's own event tells it nothing: that wait may be left out altogether.
+                        // A stream's own event adds nothing: that wait may be left out altogether.
                         if *from != timeline.id {
                             self.backend.machine.borrow_mut().wait(track, *set);
                         }
@@ -137,7 +137,7 @@ impl<'a> Bench<'a> {
                 let (track, timeline) = self.stream(stream);
                 let snapshot = self.tracker.snapshot_of(timeline);
                 let end = self.backend.machine.borrow().end_of(track);
-                let snapshot = if self.backend.sabotage == Sabotage::LateCoverage {
+                let snapshot = if self.backend.sabotage == Sabotage::LateSnapshot {
                     // As if another thread had given the stream more while this one waited.
                     let touch = Touch { buffer: 0, start: 0, end: BYTES, mode: Mode::Write, at_call: false };
                     self.operate(stream, vec![touch], false)?;
@@ -159,21 +159,21 @@ impl<'a> Bench<'a> {
             Step::EventSynchronize(event) => {
                 if let Some((event_clock, set, _)) = &self.events[event] {
                     self.backend.machine.borrow_mut().waited(*set);
-                    self.tracker.completed_snapshot(event_clock);
+                    self.tracker.completed_event(event_clock);
                 }
             }
             Step::EventQuery(event) => {
                 if let Some((event_clock, set, _)) = &self.events[event]
                     && self.backend.machine.borrow_mut().ask(*set)
                 {
-                    self.tracker.completed_snapshot(event_clock);
+                    self.tracker.completed_event(event_clock);
                 }
             }
             Step::DeviceSynchronize(device) => self.backend.device_synchronize(device),
             Step::Host(touch) => self.host(touch)?,
             Step::Progress(choice) => self.backend.machine.borrow_mut().progress(choice),
             Step::Drop(stream) => self.leave(stream, |bench, gone| bench.pool.push(gone)),
-            Step::Dismiss { stream, event } => self.leave(stream, |bench, gone| bench.dismiss(gone, event)),
+            Step::Retire { stream, event } => self.leave(stream, |bench, gone| bench.retire(gone, event)),
             Step::Create { device, blocking } => {
                 self.create(device, if blocking { Kind::Blocking } else { Kind::NonBlocking });
             }
@@ -182,14 +182,14 @@ impl<'a> Bench<'a> {
                 self.create(device, Kind::PerThread);
             }
         }
-        self.check_watermarks()?;
+        self.check_completed()?;
         match self.backend.complaint.borrow_mut().take() {
             Some(complaint) => Err(complaint),
             None => Ok(()),
         }
     }
 
-    /// A stream goes, unless it is one of those that the program keeps.
+    /// Removes a stream, unless it is one of those that the program always has.
     fn leave(&mut self, stream: usize, how: impl FnOnce(&mut Self, (usize, &'a Timeline))) {
         let at = stream % self.streams.len();
         if self.streams[at].1.kind != Kind::Legacy && self.streams.len() > DEVICES + 1 {
@@ -198,8 +198,8 @@ impl<'a> Bench<'a> {
         }
     }
 
-    fn dismiss(&mut self, (track, timeline): (usize, &'a Timeline), event: bool) {
-        let reach = if event && !self.tracker.is_over(timeline) {
+    fn retire(&mut self, (track, timeline): (usize, &'a Timeline), event: bool) {
+        let reach = if event && !self.tracker.is_idle(timeline) {
             let mut set = Set::default();
             let record = || {
                 set = self.backend.machine.borrow_mut().record(track);
@@ -208,20 +208,20 @@ impl<'a> Bench<'a> {
             self.tracker.record_last(timeline, record).unwrap();
             let mut events = self.backend.last_events.borrow_mut();
             events.push(set);
-            Reach::Event(events.len() - 1)
+            WaitTarget::Event(events.len() - 1)
         } else {
-            Reach::Device
+            WaitTarget::Device
         };
-        self.tracker.dismiss(timeline, reach);
+        self.tracker.retire(timeline, reach);
         let mut machine = self.backend.machine.borrow_mut();
-        // Who cannot leave an event lets nobody destroy the stream.
+        // A stream without a last event is not destroyed.
         machine.tracks[track].gone = event;
         // With one, the legacy stream waits for it.
-        if let Reach::Event(number) = reach {
+        if let WaitTarget::Event(number) = reach {
             let device = machine.tracks[track].device;
-            if timeline.kind.blocking() && self.backend.sabotage != Sabotage::NoFarewell {
-                // Not told to the tracker, which go by the rule: so it is no action of the legacy stream's to
-                // others.
+            if timeline.kind.blocking() && self.backend.sabotage != Sabotage::NoLastEvent {
+                // The tracker does not see this and goes by the rule: to others it is no action of the legacy
+                // stream.
                 machine.tracks[self.backend.legacy_of(device)]
                     .tail
                     .join(self.backend.last_events.borrow()[number]);
@@ -233,9 +233,9 @@ impl<'a> Bench<'a> {
         self.backend.machine.borrow().tracks[track].device
     }
 
-    /// Nothing is taken for complete that the host has not been told.
-    fn check_watermarks(&self) -> Result<(), String> {
-        for timeline in self.tracker.slots_of(None) {
+    /// Checks that nothing counts as complete that was not submitted.
+    fn check_completed(&self) -> Result<(), String> {
+        for timeline in self.tracker.timelines(None) {
             if timeline.completed() > timeline.submitted() {
                 return Err(format!("{:?} has completed more than it was given", timeline.id));
             }

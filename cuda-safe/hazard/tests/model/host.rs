@@ -3,10 +3,10 @@
 use crate::bench::Bench;
 use crate::common::machine::{Orders, Set, Touch};
 use crate::program::Sabotage;
-use cuda_hazard::{Access, Reach};
+use cuda_hazard::{Access, WaitTarget};
 
 impl Bench<'_> {
-    /// The host reads or writes a buffer, waiting as `wait_host` does.
+    /// Reads or writes a buffer on the host, which waits as `wait_host` does.
     pub(crate) fn host(&mut self, touch: Touch) -> Result<(), String> {
         let access = Access::new(&self.histories[touch.buffer], touch.start..touch.end, touch.mode);
         if touch.start >= touch.end {
@@ -23,8 +23,8 @@ impl Bench<'_> {
             for conflict in conflicts {
                 let timeline = self.tracker.timeline(conflict.epoch.timeline).unwrap();
                 let track = self.backend.track(timeline);
-                let reach = *timeline.reach();
-                if let Reach::Stream(_) = reach {
+                let target = *timeline.wait_target();
+                if let WaitTarget::Stream(_) = target {
                     let snapshot = self.tracker.snapshot_by_event(timeline);
                     let event = self.backend.machine.borrow_mut().record(track);
                     self.backend.machine.borrow_mut().waited(event);

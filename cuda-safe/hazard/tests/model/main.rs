@@ -1,13 +1,13 @@
 //! The tracker against a brute-force model of happens-before, over random programs.
 //!
-//! The model keeps, for every operation, the set of all operations that CUDA guarantees to be over before it,
-//! and nothing cleverer. A program is a list of numbers, any list is a program, so a failing one is cut down
-//! by leaving numbers out.
+//! The model stores, for every operation, the set of all operations that CUDA guarantees to be complete
+//! before it, and nothing cleverer. A program is a list of numbers. Any list is a program, so a failing one
+//! is shrunk by leaving numbers out.
 //!
 //! `HAZARD_PROGRAMS=n` runs another number of programs, `HAZARD_SEED=n` begins with another seed.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, reason = "tests")]
-#![expect(unsafe_code, reason = "implements ports")]
+#![expect(unsafe_code, reason = "implements backends")]
 
 mod bench;
 #[path = "../common/mod.rs"]
@@ -19,7 +19,7 @@ mod program;
 mod step;
 
 use common::Tracker;
-use program::{Program, Sabotage, SharedEpoch};
+use program::{Program, Sabotage, Totals};
 
 fn number(variable: &str, otherwise: u64) -> u64 {
     match std::env::var(variable) {
@@ -32,7 +32,7 @@ fn number(variable: &str, otherwise: u64) -> u64 {
 fn every_conflicting_pair_is_ordered_and_no_wait_is_added_for_nothing() {
     let programs = number("HAZARD_PROGRAMS", 100_000);
     let first = number("HAZARD_SEED", 1);
-    let mut seen = SharedEpoch::default();
+    let mut seen = Totals::default();
     for seed in first..first + programs {
         let program = Program::random(seed);
         match program.run(Sabotage::None) {
@@ -52,7 +52,7 @@ fn every_conflicting_pair_is_ordered_and_no_wait_is_added_for_nothing() {
     assert!(seen.host_waits > programs / 10, "{seen:?}");
     assert!(seen.by_legacy_rule > programs / 10, "{seen:?}");
     assert!(seen.repeated > programs / 100, "{seen:?}");
-    assert!(seen.reused_slots > programs / 100, "{seen:?}");
+    assert!(seen.reused_timelines > programs / 100, "{seen:?}");
 }
 
 #[test]
@@ -72,12 +72,12 @@ fn the_model_catches_a_host_that_does_not_wait() {
 
 #[test]
 fn the_model_catches_a_synchronisation_that_claims_what_came_after_its_call() {
-    assert!(caught_within(2000, Sabotage::LateCoverage));
+    assert!(caught_within(2000, Sabotage::LateSnapshot));
 }
 
 #[test]
 fn the_model_catches_a_legacy_stream_that_is_taken_to_wait_for_streams_that_are_gone() {
-    assert!(caught_within(2000, Sabotage::NoFarewell));
+    assert!(caught_within(2000, Sabotage::NoLastEvent));
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn the_model_catches_a_tracker_that_relies_on_the_legacy_stream_for_what_is_read
     assert!(caught_within(2000, Sabotage::NotAtCall));
 }
 
-/// Whether one of the first programs finds the tracker out.
+/// Returns whether one of the first programs exposes the sabotage.
 fn caught_within(programs: u64, sabotage: Sabotage) -> bool {
     (1..=programs).any(|seed| Program::random(seed).run(sabotage).is_err())
 }
@@ -103,20 +103,20 @@ unsafe impl cuda_hazard::EventBackend for Orders {
         _waiter: &cuda_hazard::Timeline,
         _other: &cuda_hazard::Timeline,
         _: &mut usize,
-    ) -> Result<cuda_hazard::Route, ()> {
+    ) -> Result<cuda_hazard::WaitMethod, ()> {
         self.0.set(self.0.get() + 1);
-        Ok(cuda_hazard::Route::Stream)
+        Ok(cuda_hazard::WaitMethod::Stream)
     }
 }
 
 #[test]
 fn memory_that_an_operation_made_begins_with_its_write() {
-    use cuda_hazard::{Access, AccessHistory, Kind, Policy, Reach, Refusal};
+    use cuda_hazard::{Access, AccessHistory, Kind, Policy, Refusal, WaitTarget};
     let here = std::panic::Location::caller();
     for policy in [Policy::Order, Policy::Error] {
         let tracker = Tracker::new(Policy::default);
         tracker.set_policy(policy);
-        let stream = || tracker.enrol(0, Kind::NonBlocking, Reach::Stream(0)).unwrap();
+        let stream = || tracker.add_timeline(0, Kind::NonBlocking, WaitTarget::Stream(0)).unwrap();
         let (maker, user) = (stream(), stream());
         let orders = Orders::default();
         let first = tracker.enqueue_first(maker, here, || Ok::<(), ()>(())).unwrap();
@@ -141,10 +141,10 @@ fn memory_that_an_operation_made_begins_with_its_write() {
 }
 
 #[test]
-fn memory_whose_making_failed_is_nobodys_and_its_operation_is_over() {
-    use cuda_hazard::{Kind, Policy, Reach};
+fn memory_whose_making_failed_has_no_history_and_its_operation_completes() {
+    use cuda_hazard::{Kind, Policy, WaitTarget};
     let tracker = Tracker::new(Policy::default);
-    let maker = tracker.enrol(0, Kind::NonBlocking, Reach::Stream(0)).unwrap();
+    let maker = tracker.add_timeline(0, Kind::NonBlocking, WaitTarget::Stream(0)).unwrap();
     let here = std::panic::Location::caller();
     assert!(tracker.enqueue_first(maker, here, || Err(())).is_err());
     assert_eq!(maker.submitted(), 1, "its number is given out, or others would wait for it for ever");
@@ -152,14 +152,15 @@ fn memory_whose_making_failed_is_nobodys_and_its_operation_is_over() {
     assert!(maker.is_drained());
 }
 
-/// Two streams: one has written memory, and the other one was made to wait for that and given nothing.
+/// Creates two streams: one has written memory, and the other one was made to wait for that and given
+/// nothing.
 fn one_that_only_waits(
     tracker: &Tracker,
     kind: cuda_hazard::Kind,
     history: &cuda_hazard::AccessHistory,
 ) -> (cuda_hazard::TimelineId, cuda_hazard::TimelineId) {
-    use cuda_hazard::{Access, Kind, Reach};
-    let stream = |kind| tracker.enrol(0, kind, Reach::Stream(0)).unwrap();
+    use cuda_hazard::{Access, Kind, WaitTarget};
+    let stream = |kind| tracker.add_timeline(0, kind, WaitTarget::Stream(0)).unwrap();
     let (writes, waits) = (stream(Kind::NonBlocking), stream(kind));
     let write = [Access::write(history, 0..64)];
     let here = std::panic::Location::caller();
@@ -170,34 +171,34 @@ fn one_that_only_waits(
 }
 
 #[test]
-fn a_stream_that_was_only_made_to_wait_is_not_over_before_what_it_waits_for() {
-    use cuda_hazard::{AccessHistory, Kind, Policy, Reach};
+fn a_stream_that_was_only_made_to_wait_is_not_idle_before_what_it_waits_for_completes() {
+    use cuda_hazard::{AccessHistory, Kind, Policy, WaitTarget};
     let (tracker, history) = (Tracker::new(Policy::default), AccessHistory::new(64));
     let (writes, waits) = one_that_only_waits(&tracker, Kind::Blocking, &history);
     let timeline = tracker.timeline(waits).unwrap();
-    assert!(timeline.is_drained() && !tracker.is_over(timeline));
-    tracker.dismiss(timeline, Reach::Device);
-    let next = || tracker.enrol(0, Kind::Blocking, Reach::Stream(0)).unwrap().id;
+    assert!(timeline.is_drained() && !tracker.is_idle(timeline));
+    tracker.retire(timeline, WaitTarget::Device);
+    let next = || tracker.add_timeline(0, Kind::Blocking, WaitTarget::Stream(0)).unwrap().id;
     assert_ne!(next(), waits);
     tracker.completed_all(&tracker.snapshot_of(tracker.timeline(writes).unwrap()));
-    assert!(tracker.is_over(timeline));
+    assert!(tracker.is_idle(timeline));
     assert_eq!(next(), waits);
 }
 
-/// While a stream is being made to wait for another one, that one's work turns out to be over, it goes, and a
-/// new stream comes, which gets its timeline if there is nothing against that.
+/// While a stream is being made to wait for another one, that one's work turns out to be complete, it goes,
+/// and a new stream comes, which gets its timeline if nothing prevents that.
 struct Meanwhile<'a> {
     tracker: &'a Tracker,
     orders: Orders,
 }
 
 impl Meanwhile<'_> {
-    /// Whether it is the new stream whose event is recorded.
+    /// Returns whether the event is recorded on the new stream.
     fn comes(&self, other: &cuda_hazard::Timeline) -> bool {
         self.orders.0.set(self.orders.0.get() + 1);
         common::complete(other);
-        self.tracker.dismiss(other, cuda_hazard::Reach::Device);
-        self.tracker.enrol(0, other.kind, cuda_hazard::Reach::Stream(0)).unwrap().id == other.id
+        self.tracker.retire(other, cuda_hazard::WaitTarget::Device);
+        self.tracker.add_timeline(0, other.kind, cuda_hazard::WaitTarget::Stream(0)).unwrap().id == other.id
     }
 }
 
@@ -210,16 +211,15 @@ unsafe impl cuda_hazard::EventBackend for Meanwhile<'_> {
         _: &cuda_hazard::Timeline,
         other: &cuda_hazard::Timeline,
         _: &mut usize,
-    ) -> Result<cuda_hazard::Route, ()> {
-        // Else the whole device is waited for, of which nothing is noted here.
-        Ok(if self.comes(other) { cuda_hazard::Route::Stream } else { cuda_hazard::Route::Host })
+    ) -> Result<cuda_hazard::WaitMethod, ()> {
+        // Otherwise the whole device is waited for, which is not noted here.
+        Ok(if self.comes(other) { cuda_hazard::WaitMethod::Stream } else { cuda_hazard::WaitMethod::Host })
     }
 }
 
 #[test]
-fn who_waits_for_a_stream_whose_slot_another_one_gets_meanwhile_learns_nothing_that_the_other_one_does_not_know()
- {
-    use cuda_hazard::{Access, AccessHistory, Kind, Policy, Reach};
+fn a_wait_for_a_stream_whose_timeline_is_reused_meanwhile_joins_only_what_the_new_stream_is_ordered_after() {
+    use cuda_hazard::{Access, AccessHistory, Kind, Policy, WaitTarget};
     let (tracker, far, near) =
         (Tracker::new(Policy::default), AccessHistory::new(64), AccessHistory::new(64));
     let (_, waits) = one_that_only_waits(&tracker, Kind::NonBlocking, &far);
@@ -228,9 +228,9 @@ fn who_waits_for_a_stream_whose_slot_another_one_gets_meanwhile_learns_nothing_t
     let write = |timeline, history| {
         tracker.enqueue(timeline, &[Access::write(history, 0..64)], true, &backend, here, || Ok(())).unwrap();
     };
-    // Given before it was made to wait, as far as anybody knows.
+    // Submitted before the stream was made to wait, by what the tracker can know.
     write(tracker.timeline(waits).unwrap(), &near);
-    let third = tracker.enrol(0, Kind::NonBlocking, Reach::Stream(0)).unwrap();
+    let third = tracker.add_timeline(0, Kind::NonBlocking, WaitTarget::Stream(0)).unwrap();
     write(third, &near);
     let before = backend.orders.0.get();
     assert!(before > 0);

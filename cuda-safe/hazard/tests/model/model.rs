@@ -1,28 +1,27 @@
-//! The model as the tracker's way to the streams: it carries the waits out, and complains of those for
-//! nothing.
+//! The model as the tracker's backend: it makes the waits, and complains about those for nothing.
 
 use std::cell::{Cell, RefCell};
 
 use crate::common::Tracker;
 use crate::common::machine::{Machine, Set, Touch};
 use crate::program::Sabotage;
-use cuda_hazard::{EventBackend, Kind, Reach, Route, Timeline};
+use cuda_hazard::{EventBackend, Kind, Timeline, WaitMethod, WaitTarget};
 
-/// The model as the tracker's way to the streams.
+/// The model as the tracker's backend.
 pub(crate) struct Model<'a> {
     pub(crate) tracker: &'a Tracker,
     pub(crate) machine: RefCell<Machine>,
-    /// The events of dismissed streams.
+    /// The events of retired streams.
     pub(crate) last_events: RefCell<Vec<Set>>,
     /// The accesses of the operation that is being entered.
     pub(crate) touches: RefCell<Vec<Touch>>,
-    /// Whether calls of this program have failed: what they left in the tracker may cost a wait.
+    /// Whether calls of this program have failed: the entries that they left may cost a wait.
     pub(crate) imprecise: Cell<bool>,
     pub(crate) sabotage: Sabotage,
     pub(crate) complaint: RefCell<Option<String>>,
-    /// Whether a per-thread stream is another thread's, this time.
+    /// Whether a per-thread stream belongs to another thread, this time.
     pub(crate) elsewhere: Cell<bool>,
-    /// Whether an event was recorded on the legacy stream for another one's sake.
+    /// Whether an event was recorded on the legacy stream for another stream's sake.
     pub(crate) by_legacy: Cell<bool>,
 }
 
@@ -45,17 +44,17 @@ impl<'a> Model<'a> {
         self.machine.borrow().tracks.iter().rposition(|track| track.timeline == timeline.id).unwrap()
     }
 
-    /// Whether a wait for nothing is no fault.
+    /// Returns whether a wait for nothing is no fault.
     pub(crate) fn is_imprecise(&self, machine: &Machine) -> bool {
-        // The tracker are not told that the legacy stream waits for a stream that goes, and do not note with
-        // the legacy stream that others record events on it: what it reads during the call, they do not know
-        // to be ordered.
+        // The tracker does not know that the legacy stream waits for a stream that goes, and does not note
+        // with the legacy stream that others record events on it. So it does not know that these order what
+        // the legacy stream reads during the call.
         let at_call = self.touches.borrow().iter().any(|touch| touch.at_call);
         let unshared = || self.by_legacy.get() || machine.tracks.iter().any(|track| track.gone);
         self.imprecise.get() || at_call && unshared()
     }
 
-    /// Legacy streams are the first tracks, by device.
+    /// Returns the legacy stream of a device. Legacy streams are the first tracks, by device.
     pub(crate) fn legacy_of(&self, device: usize) -> usize {
         device
     }
@@ -65,7 +64,7 @@ impl<'a> Model<'a> {
     }
 
     pub(crate) fn device_synchronize(&self, device: usize) {
-        let snapshot = self.tracker.coverage_of_device(i32::try_from(device).unwrap());
+        let snapshot = self.tracker.snapshot_of_device(i32::try_from(device).unwrap());
         let mut machine = self.machine.borrow_mut();
         let end = machine.end_of_device(device);
         machine.waited(end);
@@ -77,7 +76,7 @@ impl<'a> Model<'a> {
 unsafe impl EventBackend for Model<'_> {
     type Error = ();
 
-    fn order(&self, waiter: &Timeline, other: &Timeline, _: &mut usize) -> Result<Route, ()> {
+    fn order(&self, waiter: &Timeline, other: &Timeline, _: &mut usize) -> Result<WaitMethod, ()> {
         let (me, them) = (self.track(waiter), self.track(other));
         {
             let machine = self.machine.borrow();
@@ -90,28 +89,28 @@ unsafe impl EventBackend for Model<'_> {
             }
         }
         if self.sabotage == Sabotage::NoWait {
-            return Ok(Route::Stream);
+            return Ok(WaitMethod::Stream);
         }
-        let reach = *other.reach();
+        let reach = *other.wait_target();
         let device = self.machine.borrow().tracks[them].device;
         let (event, route) = match reach {
-            // Of no stream here is a graph being made.
-            Reach::Over => return Ok(Route::Host),
-            Reach::Device => {
+            // No graph is captured from a stream here.
+            WaitTarget::Nothing => return Ok(WaitMethod::Host),
+            WaitTarget::Device => {
                 self.device_synchronize(device);
-                return Ok(Route::Host);
+                return Ok(WaitMethod::Host);
             }
-            Reach::Event(number) => (self.last_events.borrow()[number], Route::Event),
-            Reach::Stream(_)
+            WaitTarget::Event(number) => (self.last_events.borrow()[number], WaitMethod::Event),
+            WaitTarget::Stream(_)
                 if other.kind == Kind::PerThread && self.elsewhere.get()
                     || other.kind != Kind::Legacy && other.id == waiter.id =>
             {
                 self.by_legacy.set(true);
-                (self.machine.borrow_mut().record(self.legacy_of(device)), Route::Legacy)
+                (self.machine.borrow_mut().record(self.legacy_of(device)), WaitMethod::Legacy)
             }
-            Reach::Stream(_) => {
+            WaitTarget::Stream(_) => {
                 self.by_legacy.set(self.by_legacy.get() || other.kind == Kind::Legacy);
-                (self.machine.borrow_mut().record(them), Route::Stream)
+                (self.machine.borrow_mut().record(them), WaitMethod::Stream)
             }
         };
         self.machine.borrow_mut().wait(me, event);

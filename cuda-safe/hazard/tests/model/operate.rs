@@ -1,4 +1,4 @@
-//! The operations of a program, and what must be so of each.
+//! The operations of a program, and what must hold for each.
 
 use std::panic::Location;
 use std::rc::Rc;
@@ -9,29 +9,29 @@ use crate::common::machine::Touch;
 use crate::program::Sabotage;
 use crate::step::BUFFERS;
 use cuda_hazard::{
-    Access, AccessHistory, EventBackend, GroupNumber, Mode, Policy, Refusal, RepeatedGroup, SortedAccesses,
+    Access, AccessHistory, EventBackend, GroupId, Mode, Policy, Refusal, RepeatedGroup, SortedAccesses,
     Submission, Timeline,
 };
 
-/// What an operation did, to be done again.
+/// What an operation did, to be repeated.
 #[derive(Clone)]
-pub(crate) struct Kept<'a> {
+pub(crate) struct Repeatable<'a> {
     sorted: Rc<SortedAccesses<'a>>,
-    /// The same by allocation, each with a series.
-    series: Rc<Vec<(GroupNumber, Vec<Access<'a>>)>>,
+    /// The same by allocation, each with a group.
+    groups: Rc<Vec<(GroupId, Vec<Access<'a>>)>>,
     /// The number of its stream.
     stream: usize,
     touches: Vec<Touch>,
 }
 
-impl<'a> Kept<'a> {
+impl<'a> Repeatable<'a> {
     fn new(
         accesses: Vec<Access<'a>>,
         histories: &'a [AccessHistory],
         stream: usize,
         touches: Vec<Touch>,
     ) -> Self {
-        let sorted = SortedAccesses::of(accesses);
+        let sorted = SortedAccesses::new(accesses);
         let of = |history: &AccessHistory| -> Vec<_> {
             sorted
                 .as_slice()
@@ -40,24 +40,24 @@ impl<'a> Kept<'a> {
                 .copied()
                 .collect()
         };
-        let series = histories.iter().map(|history| (GroupNumber::begin(), of(history)));
-        let series = Rc::new(series.filter(|(_, accesses)| !accesses.is_empty()).collect());
-        Self { sorted: Rc::new(sorted), series, stream, touches }
+        let groups = histories.iter().map(|history| (GroupId::new(), of(history)));
+        let groups = Rc::new(groups.filter(|(_, accesses)| !accesses.is_empty()).collect());
+        Self { sorted: Rc::new(sorted), groups, stream, touches }
     }
 }
 
 impl<'a> Bench<'a> {
-    /// Enters what was done before by its series: without its accesses, or else with them. None where that is
-    /// not possible, else whether with them.
-    fn repeat(&self, timeline: &'a Timeline, was_retained: &Kept<'_>) -> Option<(Submission<'a>, bool)> {
-        for told in [false, true] {
-            let repeats = was_retained.series.iter().map(|(series, accesses)| match accesses.first() {
-                Some(first) if !told => Some(series.again(first)),
-                _ => series.told(accesses),
+    /// Enters what was done before by its groups: without its accesses, or otherwise with them. Returns
+    /// `None` if that is not possible, otherwise also whether the accesses were listed.
+    fn repeat(&self, timeline: &'a Timeline, earlier: &Repeatable<'_>) -> Option<(Submission<'a>, bool)> {
+        for listed in [false, true] {
+            let repeats = earlier.groups.iter().map(|(group, accesses)| match accesses.first() {
+                Some(first) if !listed => Some(group.repeat(first)),
+                _ => group.repeat_with(accesses),
             });
             let repeats: Vec<RepeatedGroup<'_, '_>> = repeats.collect::<Option<_>>()?;
             if let Some(submission) = self.tracker.begin_repeated(timeline, &repeats) {
-                return Some((submission, told));
+                return Some((submission, listed));
             }
         }
         None
@@ -68,16 +68,12 @@ impl<'a> Bench<'a> {
             self.policy = if self.policy == Policy::Order { Policy::Error } else { Policy::Order };
             self.tracker.set_policy(self.policy);
         }
-        // Two of eight do again what one before them did on its stream, as a batch does, and one on whatever
-        // stream.
+        // Two of eight repeat what one before them did on its stream, as a batch does, and one repeats it on
+        // any stream.
         let turn = self.run.operations % 8;
-        let (again, stream, touches) = match self.was_retained.clone() {
-            Some(was_retained) if turn == 7 => {
-                (Some(Rc::clone(&was_retained)), stream, was_retained.touches.clone())
-            }
-            Some(was_retained) if turn > 4 => {
-                (Some(Rc::clone(&was_retained)), was_retained.stream, was_retained.touches.clone())
-            }
+        let (again, stream, touches) = match self.earlier.clone() {
+            Some(earlier) if turn == 7 => (Some(Rc::clone(&earlier)), stream, earlier.touches.clone()),
+            Some(earlier) if turn > 4 => (Some(Rc::clone(&earlier)), earlier.stream, earlier.touches.clone()),
             _ => (None, stream, touches),
         };
         let (track, timeline) = self.stream(stream);
@@ -87,7 +83,7 @@ impl<'a> Bench<'a> {
                 let access = Access::new(&self.histories[touch.buffer], touch.start..touch.end, touch.mode);
                 let at_call = touch.at_call && self.backend.sabotage != Sabotage::NotAtCall;
                 let access = if at_call { access.at_call() } else { access };
-                // One thread enters everything here, so whatever writes could have borrowed exclusively.
+                // One thread enters everything here, so any write could have borrowed exclusively.
                 if touch.mode == Mode::Write && touch.buffer % 2 == 0 { exclusive(access) } else { access }
             })
             .collect();
@@ -135,24 +131,20 @@ impl<'a> Bench<'a> {
             }
             Ok(())
         };
-        // About every second one with its accesses put in order before, and of those that do the same again
-        // some by the series of these.
+        // About every second one has its accesses sorted in advance, and some of the repeated ones go by
+        // their groups.
         let call_site = Location::caller();
         let mut repeated = 0;
         let answer = if self.run.operations.is_multiple_of(2) && again.is_none() {
             self.tracker.enqueue(timeline, &accesses, true, &self.backend, call_site, call).map(|((), _)| ())
         } else {
-            let was_retained =
-                again.unwrap_or_else(|| Rc::new(Kept::new(accesses, self.histories, stream, rolled)));
-            self.was_retained = Some(Rc::new(Kept { stream, ..Kept::clone(&was_retained) }));
-            let again = if was_retained.stream.is_multiple_of(2) {
-                self.repeat(timeline, &was_retained)
-            } else {
-                None
-            };
+            let earlier =
+                again.unwrap_or_else(|| Rc::new(Repeatable::new(accesses, self.histories, stream, rolled)));
+            self.earlier = Some(Rc::new(Repeatable { stream, ..Repeatable::clone(&earlier) }));
+            let again = if earlier.stream.is_multiple_of(2) { self.repeat(timeline, &earlier) } else { None };
             match again {
-                Some((again, told)) => {
-                    repeated = u64::from(!told);
+                Some((again, listed)) => {
+                    repeated = u64::from(!listed);
                     let answer = call();
                     again.commit(answer.is_ok());
                     answer.map_err(Refusal::Call)
@@ -160,7 +152,7 @@ impl<'a> Bench<'a> {
                 None => {
                     let entered = self.tracker.enqueue_sorted(
                         timeline,
-                        &was_retained.sorted,
+                        &earlier.sorted,
                         &self.backend,
                         call_site,
                         call,
@@ -183,7 +175,7 @@ impl<'a> Bench<'a> {
                 if at_most == 0 && !self.backend.is_imprecise(&self.backend.machine.borrow()) {
                     return Err("refused although everything was ordered".into());
                 }
-                // Before the policy was this one nobody kept that.
+                // Under the policy before this one, call sites were not recorded.
                 if hazard.first.is_none() && !self.changes {
                     return Err("the refusal does not say where the earlier operation was".into());
                 }

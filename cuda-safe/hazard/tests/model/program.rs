@@ -1,4 +1,4 @@
-//! Random programs: lists of steps, and what they come to.
+//! Random programs: lists of steps, and their outcomes.
 
 use std::fmt;
 
@@ -8,27 +8,27 @@ use crate::common::machine::Set;
 use crate::step::{BUFFERS, BYTES, Dice, Step};
 use cuda_hazard::{AccessHistory, Policy};
 
-/// What is broken on purpose, to see that the model notices.
+/// What is broken on purpose, to show that the model notices.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sabotage {
     None,
-    /// The tracker's waits are not carried out.
+    /// The tracker's waits are not made.
     NoWait,
-    /// The tracker is made to forget what it knows, so that it waits for nothing.
+    /// A wait is added that is not needed.
     WaitTwice,
     /// The host goes ahead without waiting.
     NoHostWait,
-    /// What a synchronisation covers is read after it instead of before.
-    LateCoverage,
+    /// A synchronisation's snapshot is read after it instead of before.
+    LateSnapshot,
     /// The legacy stream does not wait for the last event of a stream that goes.
-    NoFarewell,
-    /// The tracker is not told what is read during the call.
+    NoLastEvent,
+    /// The tracker does not know which reads are made during the call.
     NotAtCall,
 }
 
-/// What a program, or all of them, came to.
+/// The outcome of a program, or of all programs.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct SharedEpoch {
+pub(crate) struct Totals {
     pub(crate) operations: u64,
     pub(crate) added_waits: u64,
     /// Conflicting pairs that the program itself had ordered.
@@ -36,13 +36,13 @@ pub(crate) struct SharedEpoch {
     pub(crate) refusals: u64,
     pub(crate) host_waits: u64,
     pub(crate) by_legacy_rule: u64,
-    pub(crate) reused_slots: u64,
+    pub(crate) reused_timelines: u64,
     pub(crate) failed_calls: u64,
-    /// Operations that went in by their series alone.
+    /// Operations that were entered by their groups alone.
     pub(crate) repeated: u64,
 }
 
-impl SharedEpoch {
+impl Totals {
     pub(crate) fn add(&mut self, other: Self) {
         self.operations += other.operations;
         self.added_waits += other.added_waits;
@@ -50,17 +50,17 @@ impl SharedEpoch {
         self.refusals += other.refusals;
         self.host_waits += other.host_waits;
         self.by_legacy_rule += other.by_legacy_rule;
-        self.reused_slots += other.reused_slots;
+        self.reused_timelines += other.reused_timelines;
         self.failed_calls += other.failed_calls;
         self.repeated += other.repeated;
     }
 }
 
-/// A program: any list of numbers is one. Each step takes what it needs off its number.
+/// A program: any list of numbers is one. Each step takes what it needs from its number.
 #[derive(Clone)]
 pub(crate) struct Program {
     pub(crate) policy: Policy,
-    /// Whether the policy becomes the other one every few operations.
+    /// Whether the policy changes every few operations.
     pub(crate) changes: bool,
     pub(crate) failures: bool,
     steps: Vec<u64>,
@@ -88,7 +88,7 @@ impl Program {
     }
 
     /// Runs the program with the tracker and in the model.
-    pub(crate) fn run(&self, sabotage: Sabotage) -> Result<SharedEpoch, String> {
+    pub(crate) fn run(&self, sabotage: Sabotage) -> Result<Totals, String> {
         let tracker = Tracker::new(Policy::default);
         tracker.set_policy(self.policy);
         let histories: Vec<AccessHistory> = (0..BUFFERS).map(|_| AccessHistory::new(BYTES)).collect();

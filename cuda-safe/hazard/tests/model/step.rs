@@ -1,4 +1,4 @@
-//! What a random program consists of: steps, each of which is a number.
+//! The steps of a random program, each of which is a number.
 
 use crate::common::machine::Touch;
 use cuda_hazard::Mode;
@@ -9,7 +9,7 @@ pub(crate) const EVENTS: usize = 3;
 /// Bytes of a buffer.
 pub(crate) const BYTES: usize = 16;
 
-/// A generator of numbers, so that a seed means the same programs for ever.
+/// A random number generator, so that a seed always means the same programs.
 pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
@@ -35,7 +35,7 @@ impl Digits {
     }
 }
 
-/// What a program can do. Numbers of streams and the like are taken modulo what there is.
+/// A step. Numbers of streams and the like are taken modulo how many there are.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     Operate {
@@ -60,8 +60,8 @@ pub(crate) enum Step {
     Progress(usize),
     /// The handle goes to the pool.
     Drop(usize),
-    /// The handle leaves the crate and an event stays behind, or nothing does.
-    Dismiss {
+    /// The handle leaves the crate, and an event stays behind or nothing does.
+    Retire {
         stream: usize,
         event: bool,
     },
@@ -73,7 +73,7 @@ pub(crate) enum Step {
 }
 
 impl Step {
-    /// Any number is one.
+    /// Returns the step of a number; any number is one.
     pub(crate) fn of(number: u64) -> Self {
         let mut d = Digits(number);
         match d.below(100) {
@@ -93,7 +93,7 @@ impl Step {
             80..85 => Self::Host(Touch { at_call: false, ..Self::touch(&mut d) }),
             85..92 => Self::Progress(d.below(40)),
             92..94 => Self::Drop(d.below(60)),
-            94..95 => Self::Dismiss { stream: d.below(60), event: d.below(3) > 0 },
+            94..95 => Self::Retire { stream: d.below(60), event: d.below(3) > 0 },
             95..99 => Self::Create { device: d.below(DEVICES), blocking: d.below(2) == 0 },
             _ => Self::PerThread(d.below(DEVICES)),
         }

@@ -136,7 +136,7 @@ impl<'a, L: Lists<'a>> Batch<'a, L> {
         // Usually there are two allocations, each of which is sorted already.
         let address = |accesses: &[Access<'_>]| accesses.first().map(Access::address);
         let in_order = address(writes) <= address(reads);
-        let sorted = SortedAccesses::of(if in_order { [writes, reads] } else { [reads, writes] }.concat());
+        let sorted = SortedAccesses::new(if in_order { [writes, reads] } else { [reads, writes] }.concat());
         // SAFETY: only the lifetime changes. The list is never given away and consists of the entries of
         // `writes` and `reads`, so everything that it refers to is borrowed as long as this value lives,
         // and as long as it was when the list was made.

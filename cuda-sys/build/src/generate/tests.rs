@@ -1,4 +1,4 @@
-//! The generator, over a small made-up header. It needs a libclang, as the crate itself does.
+//! Tests of the generator with a small made-up header. They need a libclang, as the crate itself does.
 
 use super::*;
 use crate::made_up::Tree;
@@ -26,7 +26,7 @@ fn generated(bindings: &Bindings) -> String {
     tree.file("cuda/include/cuda_runtime_api.h", HEADER);
     let file = tree.path("bindings.rs");
     bindings.generate(&Env::from_process(), &tree.found(&root), &file).unwrap();
-    // However it is formatted.
+    // The test ignores formatting.
     std::fs::read_to_string(file).unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

@@ -1,4 +1,4 @@
-//! The search, over made-up folders.
+//! Tests of the search with made-up folders.
 
 use std::fs;
 use std::os::unix::fs::symlink;
