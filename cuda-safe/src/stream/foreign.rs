@@ -139,7 +139,7 @@ impl ForeignStream {
             None => {
                 let blocking = flags & sys::cudaStreamNonBlocking == 0;
                 let kind = if blocking { Kind::Blocking } else { Kind::NonBlocking };
-                let timeline = pool::enrol(device, kind, raw)?;
+                let timeline = pool::add_timeline(device, kind, raw)?;
                 adopted.push(Adopted { id, timeline, users: 1 });
                 timeline
             }

@@ -145,7 +145,7 @@ impl Stream {
         // SAFETY: the caller guarantees that the stream is live. The pointer is to a live integer.
         unsafe { check!(cudaStreamGetPriority(raw, &raw mut priority)) }?;
         let kind = if flags & sys::cudaStreamNonBlocking == 0 { Kind::Blocking } else { Kind::NonBlocking };
-        Ok(Self::from_parts(raw, pool::enrol(device, kind, raw)?, priority))
+        Ok(Self::from_parts(raw, pool::add_timeline(device, kind, raw)?, priority))
     }
 
     /// Returns the raw handle without destroying the stream. The caller owns it from now on.
@@ -272,11 +272,11 @@ impl StreamBuilder {
             // SAFETY: the pointer is to a live local variable, which the call fills.
             unsafe { check!(cudaStreamCreateWithPriority(&raw mut raw, flags, self.priority)) }?;
         }
-        let enrolled = pool::enrol(device, self.kind, raw);
-        if enrolled.is_err() {
+        let added = pool::add_timeline(device, self.kind, raw);
+        if added.is_err() {
             // SAFETY: the stream was made above, and nobody else has seen it.
             let _ = unsafe { sys::cudaStreamDestroy(raw) };
         }
-        Ok(Stream::from_parts(raw, enrolled?, self.priority))
+        Ok(Stream::from_parts(raw, added?, self.priority))
     }
 }

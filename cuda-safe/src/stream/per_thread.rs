@@ -108,7 +108,7 @@ impl PerThreadStream {
             // the call fills.
             unsafe { check!(cudaStreamGetFlags(HANDLE, &raw mut flags)) }?;
         }
-        let timeline = pool::enrol(device, Kind::PerThread, HANDLE)?;
+        let timeline = pool::add_timeline(device, Kind::PerThread, HANDLE)?;
         let kept = MINE.try_with(|mine| {
             let mut mine = mine.borrow_mut();
             mine.process = process::number();

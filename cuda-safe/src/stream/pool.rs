@@ -162,7 +162,7 @@ pub(super) fn raw_event(number: usize) -> sys::cudaEvent_t {
 
 /// Adds a stream to the tracker and returns its new timeline.
 #[track_caller]
-pub(super) fn enrol(device: Device, kind: Kind, raw: sys::cudaStream_t) -> Result<&'static Timeline> {
+pub(super) fn add_timeline(device: Device, kind: Kind, raw: sys::cudaStream_t) -> Result<&'static Timeline> {
     reclaim();
     let target = WaitTarget::Stream(raw.expose_provenance());
     // SAFETY: the stream is live, is of this kind and device, and is retired before it is destroyed.
