@@ -7,8 +7,9 @@
 
 use super::graph::Graph;
 use super::host::HostFunction;
-use super::nodes::{Node, fill_parameters, kept, kernel_node};
+use super::nodes::{fill_parameters, kept, kernel_node};
 use super::set::nothing;
+use super::steps::Node;
 use crate::copy::{Destination, FillNode, InGraph, LinearNode, Operand, Source};
 use crate::error::Result;
 use crate::hazard::RetainedAccesses;

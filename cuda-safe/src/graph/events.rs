@@ -8,7 +8,7 @@
 
 use super::executable::GraphExec;
 use super::graph::Graph;
-use super::nodes::Node;
+use super::steps::Node;
 use super::topology::NodeKind;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::RetainedAccesses;
@@ -53,18 +53,10 @@ impl Graph {
         ensure_device(api, self, event)?;
         event.given_to_graphs(true);
         let raw = event.as_raw();
-        self.add(api, after, RetainedAccesses::default(), false, |node, call_site| {
+        self.add(api, after, RetainedAccesses::default(), false, |node, graph, before, count| {
             // SAFETY: the graph and its `count` nodes are live, and `node` points to a live variable. The
             // event is never destroyed.
-            unsafe {
-                check!(cudaGraphAddEventRecordNode(
-                    node,
-                    call_site.graph,
-                    call_site.before,
-                    call_site.count,
-                    raw
-                ))
-            }
+            unsafe { check!(cudaGraphAddEventRecordNode(node, graph, before, count, raw)) }
         })
     }
 
@@ -101,18 +93,16 @@ impl Graph {
     pub fn add_event_wait(&mut self, after: &[Node], event: &mut Event) -> Result<Node> {
         event.given_to_graphs(false);
         let raw = event.as_raw();
-        self.add("Graph::add_event_wait", after, RetainedAccesses::default(), false, |node, call_site| {
-            // SAFETY: as in `add_event_record`.
-            unsafe {
-                check!(cudaGraphAddEventWaitNode(
-                    node,
-                    call_site.graph,
-                    call_site.before,
-                    call_site.count,
-                    raw
-                ))
-            }
-        })
+        self.add(
+            "Graph::add_event_wait",
+            after,
+            RetainedAccesses::default(),
+            false,
+            |node, graph, before, count| {
+                // SAFETY: as in `add_event_record`.
+                unsafe { check!(cudaGraphAddEventWaitNode(node, graph, before, count, raw)) }
+            },
+        )
     }
 
     /// Returns the handle of the event that a node records or waits for. It equals that of

@@ -14,7 +14,8 @@ use std::sync::Arc;
 use bytemuck::AnyBitPattern;
 
 use super::graph::Graph;
-use super::nodes::{Node, kept};
+use super::nodes::kept;
+use super::steps::Node;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, AccessHistory};
@@ -159,17 +160,9 @@ impl Graph {
             self.add_empty(after)?
         } else {
             let uses = kept(api, &[Access::write(owner.history(), 0..bytes)])?;
-            let node = self.add(api, after, uses, false, |node, call_site| {
+            let node = self.add(api, after, uses, false, |node, graph, before, count| {
                 // SAFETY: the graph and its `count` nodes are live, and the pointers are to live variables.
-                unsafe {
-                    check!(cudaGraphAddMemAllocNode(
-                        node,
-                        call_site.graph,
-                        call_site.before,
-                        call_site.count,
-                        &raw mut parameters
-                    ))
-                }
+                unsafe { check!(cudaGraphAddMemAllocNode(node, graph, before, count, &raw mut parameters)) }
             })?;
             self.steps.begin(ptr::from_ref(owner.history()).addr(), node);
             node
@@ -197,19 +190,11 @@ impl Graph {
         let all = Access::write(memory.history(), 0..memory.len() * size_of::<T>());
         let uses = kept(api, &[all])?;
         let address: *mut c_void = memory.as_ptr().cast();
-        let node = self.add(api, after, uses, false, |node, call_site| {
+        let node = self.add(api, after, uses, false, |node, graph, before, count| {
             // SAFETY: the graph and its `count` nodes are live, and `node` points to a live variable. An
             // earlier node of this graph allocates the memory at the address. No other node frees it: `add`
             // refuses that.
-            unsafe {
-                check!(cudaGraphAddMemFreeNode(
-                    node,
-                    call_site.graph,
-                    call_site.before,
-                    call_site.count,
-                    address
-                ))
-            }
+            unsafe { check!(cudaGraphAddMemFreeNode(node, graph, before, count, address)) }
         })?;
         self.steps.end(ptr::from_ref(memory.history()).addr(), node);
         Ok(node)

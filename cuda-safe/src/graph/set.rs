@@ -8,7 +8,8 @@
 use super::executable::GraphExec;
 use super::graph::Graph;
 use super::host;
-use super::nodes::{Node, fill_parameters, kept, kernel_node};
+use super::nodes::{fill_parameters, kept, kernel_node};
+use super::steps::Node;
 use crate::copy::{Destination, FillNode, InGraph, LinearNode, Operand, Source};
 use crate::error::{Detail, Error, Result};
 use crate::hazard::RetainedAccesses;
