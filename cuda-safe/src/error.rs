@@ -28,8 +28,9 @@ use std::fmt;
 use std::panic::Location;
 use std::sync::Mutex;
 
+use crate::callback::in_callback;
 use crate::sys::cudaError_t;
-use crate::{check, stream, sys};
+use crate::{check, sys};
 
 pub(crate) use detail::BUILT;
 pub use detail::Detail;
@@ -403,7 +404,7 @@ macro_rules! check {
 #[track_caller]
 pub fn refused_in_callback(api: &'static str) -> Option<Error> {
     // No closure, which would hide the caller.
-    if stream::in_callback() { Some(Error::refused(api, Detail::InCallback)) } else { None }
+    if in_callback() { Some(Error::refused(api, Detail::InCallback)) } else { None }
 }
 
 /// The last name of a path, for [`check!`](crate::check).

@@ -1,11 +1,8 @@
 //! Limits that a program may change: stack, `printf` buffer, device heap, and persisting L2 cache.
-#![expect(unsafe_code, reason = "calls the runtime's limit functions")]
 
-use super::Device;
-use crate::error::{Detail, Result};
-use crate::{check, sys};
+use crate::sys;
 
-/// A limit that [`Device::set_limit`] can change. Each variant names its unit.
+/// A limit that [`Device::set_limit`](crate::Device::set_limit) can change. Each variant names its unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Limit {
@@ -32,7 +29,7 @@ pub enum Limit {
 
 impl Limit {
     /// Returns C's constant.
-    fn as_raw(self) -> sys::cudaLimit {
+    pub(super) fn as_raw(self) -> sys::cudaLimit {
         match self {
             Self::StackSize => sys::cudaLimitStackSize,
             Self::PrintfFifoSize => sys::cudaLimitPrintfFifoSize,
@@ -41,41 +38,5 @@ impl Limit {
             Self::MaxL2FetchGranularity => sys::cudaLimitMaxL2FetchGranularity,
             Self::PersistingL2CacheSize => sys::cudaLimitPersistingL2CacheSize,
         }
-    }
-}
-
-impl Device {
-    /// Returns the current value of the limit, in the unit that [`Limit`] names.
-    ///
-    /// Stands for [`cudaDeviceGetLimit`](sys::cudaDeviceGetLimit).
-    ///
-    /// # Errors
-    /// Returns `cudaErrorUnsupportedLimit` if the device does not have the limit.
-    #[doc(alias = "cudaDeviceGetLimit")]
-    #[track_caller]
-    pub fn limit(self, limit: Limit) -> Result<usize> {
-        let _current = self.switch()?;
-        let mut value = 0;
-        // SAFETY: the pointer is to a live local integer, which the call fills.
-        unsafe { check!(cudaDeviceGetLimit(&raw mut value, limit.as_raw())) }?;
-        Ok(value)
-    }
-
-    /// Requests a value for the limit, in the unit that [`Limit`] names. The runtime may round it: see
-    /// [`limit`](Self::limit).
-    ///
-    /// Stands for [`cudaDeviceSetLimit`](sys::cudaDeviceSetLimit).
-    ///
-    /// # Errors
-    /// - `cudaErrorUnsupportedLimit` if the device does not have the limit.
-    /// - `cudaErrorMemoryAllocation` if the device cannot reserve the amount.
-    /// - `cudaErrorInvalidValue` if it is too late for a change or the value is out of range.
-    #[doc(alias = "cudaDeviceSetLimit")]
-    #[track_caller]
-    pub fn set_limit(self, limit: Limit, value: usize) -> Result<()> {
-        let _current = self.switch()?;
-        // SAFETY: the call takes two numbers, which the runtime checks.
-        unsafe { check!(cudaDeviceSetLimit(limit.as_raw(), value)) }
-            .map_err(|error| error.with_detail(Detail::LimitAsked { limit, value }))
     }
 }

@@ -48,13 +48,13 @@ mod choose;
 mod entry_point;
 mod flags;
 mod graph_memory;
-mod identity;
 mod limit;
 mod notification;
 mod ordinal;
 mod peer;
 mod profiler;
 mod properties;
+mod reset;
 mod version;
 
 #[cfg(cudart_13_0)]

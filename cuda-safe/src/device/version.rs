@@ -5,10 +5,11 @@
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::callback::in_callback;
+use crate::check;
 use crate::error::{BUILT, Detail, Error, Result};
 #[cfg(doc)]
 use crate::sys;
-use crate::{check, stream};
 
 /// A version of CUDA, such as 13.0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -86,7 +87,7 @@ pub fn runtime_version() -> Result<Version> {
 #[inline]
 #[track_caller]
 pub(super) fn ensure_callable(api: &'static str) -> Result<()> {
-    if stream::in_callback() {
+    if in_callback() {
         return Err(Error::refused(api, Detail::InCallback));
     }
     if SAME.load(Ordering::Relaxed) {
@@ -103,7 +104,7 @@ pub(super) fn ensure_callable(api: &'static str) -> Result<()> {
 /// Returns whether [`ensure_callable`] is known to succeed.
 #[inline]
 pub(super) fn is_callable() -> bool {
-    SAME.load(Ordering::Relaxed) && !stream::in_callback()
+    SAME.load(Ordering::Relaxed) && !in_callback()
 }
 
 /// Whether the loaded library is known to have the headers' major version.

@@ -1,11 +1,11 @@
 //! The values that may be passed for one parameter of a kernel.
 #![expect(unsafe_code, reason = "declares which Rust values may stand for which C parameters")]
 
+use crate::device::Device;
 use crate::error::Result;
 use crate::hazard::Access;
 
 use super::ByValue;
-use super::object::Named;
 
 /// A value that may be passed for a parameter of type `P`, as the kernel's prototype declares it.
 ///
@@ -78,3 +78,6 @@ unsafe impl<T: ByValue> KernelArg<T> for T {
         Ok(*self)
     }
 }
+
+/// An object argument: the access to the object itself, and the device that must run the kernel.
+pub(crate) type Named<'a> = (Access<'a>, Device);

@@ -7,7 +7,7 @@ use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::Access;
 
-use super::object::Named;
+use super::argument::Named;
 use super::{ByValue, KernelArg};
 
 /// The maximum number of arguments of a kernel.

@@ -41,6 +41,7 @@ mod value;
 mod way;
 
 pub use argument::KernelArg;
+pub(crate) use argument::Named;
 pub use arguments::{Arguments, Parameters};
 pub use attributes::{KernelAttributes, Parameter};
 pub use dimensions::{Dim3, LaunchConfig};

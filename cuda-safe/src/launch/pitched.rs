@@ -10,7 +10,7 @@ use std::ptr;
 use crate::error::Result;
 use crate::hazard::{Access, Mode};
 use crate::memory::grid::Grid;
-use crate::memory::mapped::kernel_pointer;
+use crate::memory::span::kernel_pointer;
 use crate::memory::{MemoryType, OnDevice, PitchedBuffer, PitchedVolume, PlaneMut, VolumeMut};
 use crate::sys;
 

@@ -47,7 +47,6 @@ mod guard;
 mod ipc;
 mod location;
 pub mod managed;
-pub(crate) mod mapped;
 pub(crate) mod memory_type;
 mod pinned;
 mod pitched;

@@ -7,9 +7,8 @@ use std::ops::RangeBounds;
 use bytemuck::{AnyBitPattern, NoUninit};
 
 use super::guard::{HostMut, HostRef};
-use super::mapped::mapped_pointer;
 use super::memory_type::{HostMemoryType, Managed, MappedMemoryType, MemoryType, OnDevice, Pinned};
-use super::span::Span;
+use super::span::{Span, mapped_pointer};
 use crate::device::Device;
 use crate::error::Result;
 use crate::hazard::{Access, Mode};

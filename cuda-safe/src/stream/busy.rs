@@ -8,21 +8,12 @@ use std::panic::Location;
 
 use cuda_hazard::{Timeline, TimelineId};
 
+use crate::callback::{self, Activity};
 use crate::error::{Detail, Error, Result};
 
-/// What a thread is in the middle of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Busy {
-    /// Nothing of this crate's.
-    Idle,
-    /// An operation, with a stream locked.
-    Entering,
-    /// A host function that a stream runs.
-    Callback,
-}
+pub(crate) use crate::callback::{Entered, enter_callback, in_callback};
 
 thread_local! {
-    static BUSY: Cell<Busy> = const { Cell::new(Busy::Idle) };
     /// The thread's own streams, as the tracker knows them.
     static OWN: RefCell<Vec<TimelineId>> = const { RefCell::new(Vec::new()) };
     /// Whether the thread has given its streams back. What variables of the thread do when they are dropped
@@ -57,16 +48,6 @@ pub(super) fn is_mine(timeline: &Timeline) -> bool {
     OWN.try_with(|own| own.borrow().contains(&timeline.id)).unwrap_or(false)
 }
 
-/// Puts the thread back to what it was in before.
-pub(crate) struct Entered(Busy);
-
-impl Drop for Entered {
-    #[inline]
-    fn drop(&mut self) {
-        BUSY.set(self.0);
-    }
-}
-
 /// The thread begins to hand an operation to CUDA.
 ///
 /// # Errors
@@ -83,17 +64,10 @@ pub(super) fn enter(api: &'static str) -> Result<Entered> {
 /// As for `enter`.
 #[inline]
 pub(super) fn begin(api: &'static str, call_site: &'static Location<'static>) -> Result<Entered> {
-    if BUSY.get() != Busy::Idle {
-        return Err(refused(api).at(call_site));
+    if callback::activity() == Activity::None {
+        return Ok(callback::begin(Activity::Entering));
     }
-    BUSY.set(Busy::Entering);
-    Ok(Entered(Busy::Idle))
-}
-
-/// The thread begins to run a host function.
-#[inline]
-pub(crate) fn enter_callback() -> Entered {
-    Entered(BUSY.replace(Busy::Callback))
+    Err(refused(api).at(call_site))
 }
 
 /// Refuses what may not be done in the middle of an operation or of a host function.
@@ -103,7 +77,7 @@ pub(crate) fn enter_callback() -> Entered {
 #[inline]
 #[track_caller]
 pub(crate) fn ensure_idle(api: &'static str) -> Result<()> {
-    if BUSY.get() == Busy::Idle { Ok(()) } else { Err(refused(api)) }
+    if callback::activity() == Activity::None { Ok(()) } else { Err(refused(api)) }
 }
 
 /// The refusal for what the thread is in the middle of.
@@ -112,10 +86,4 @@ pub(crate) fn ensure_idle(api: &'static str) -> Result<()> {
 fn refused(api: &'static str) -> Error {
     let detail = if in_callback() { Detail::InCallback } else { Detail::Nested };
     Error::refused(api, detail)
-}
-
-/// Whether the calling thread is running a host function for a stream, and so may not call CUDA.
-#[inline]
-pub(crate) fn in_callback() -> bool {
-    BUSY.get() == Busy::Callback
 }

@@ -40,7 +40,7 @@ pub(super) fn leave_alone(device: Device) {
 }
 
 /// Starts again for a device that is reset.
-pub(in super::super) fn abandon(device: Device) {
+pub(crate) fn abandon(device: Device) {
     if let Some(done) = done(device) {
         done.store(false, Ordering::Relaxed);
     }
@@ -50,7 +50,7 @@ pub(in super::super) fn abandon(device: Device) {
 /// Raises the threshold if that is wanted and not yet done. Ignores failures, because the allocation itself
 /// reports them.
 #[inline]
-pub(in super::super) fn before_first_use(device: Device) {
+pub(crate) fn before_first_use(device: Device) {
     if let Some(done) = done(device)
         && !done.load(Ordering::Relaxed)
     {

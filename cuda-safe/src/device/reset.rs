@@ -1,0 +1,71 @@
+//! Waits for a device, and resets it.
+#![expect(unsafe_code, reason = "destroys everything on a device")]
+
+use super::Device;
+use crate::error::{self, Result};
+#[cfg(doc)]
+use crate::sys;
+use crate::{check, copy, memory, stream};
+
+impl Device {
+    /// Blocks until all work submitted to the device so far is complete.
+    ///
+    /// Stands for [`cudaDeviceSynchronize`](sys::cudaDeviceSynchronize).
+    ///
+    /// # Errors
+    /// Returns the failure of any work that the device has run since the last check. Refused inside a host
+    /// function.
+    #[doc(alias = "cudaDeviceSynchronize")]
+    #[track_caller]
+    pub fn synchronize(self) -> Result<()> {
+        let pools = memory::pool::gone::of(self);
+        let waited = stream::synchronize_device(self);
+        memory::pool::gone::destroy(pools, waited.is_ok());
+        waited
+    }
+
+    /// Destroys everything that the process has on this device: memory, streams, events, kernels, and
+    /// contexts that an error has made unusable.
+    ///
+    /// Stands for [`cudaDeviceReset`](sys::cudaDeviceReset).
+    ///
+    /// # Errors
+    /// Returns the failure of work that was still running. Refused inside the closure of an `enqueue` and
+    /// inside a host function.
+    ///
+    /// # Safety
+    /// - No owner of a resource of this device may be used or dropped afterwards. This includes buffers,
+    ///   streams, events and graphs: drop them before, or forget them.
+    /// - No other thread may use the device during the call.
+    ///
+    /// # Examples
+    /// ```no_run
+    /// use cuda_safe::{Device, DeviceBuffer};
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// let buffer = DeviceBuffer::from_slice(&[1, 2, 3])?;
+    /// drop(buffer);
+    /// // SAFETY: all resources of the device are dropped, and the program has one thread.
+    /// unsafe { Device::current()?.reset() }?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[doc(alias = "cudaDeviceReset")]
+    #[track_caller]
+    pub unsafe fn reset(self) -> Result<()> {
+        stream::ensure_idle("Device::reset")?;
+        let _current = self.switch()?;
+        // SAFETY: the caller gives up everything on the device. The crate's own resources on it are
+        // forgotten below.
+        let reset = unsafe { check!(cudaDeviceReset()) };
+        // Also after an error: the error may be that of earlier work, and the device is reset even then.
+        copy::peer::forget(self);
+        copy::staged::abandon(self);
+        memory::abandon(self);
+        stream::abandon(self);
+        if reset.is_ok() {
+            error::forget_sticky();
+        }
+        reset
+    }
+}
