@@ -57,7 +57,6 @@
 
 mod attributes;
 mod capture;
-mod change;
 mod clone;
 mod edges;
 mod events;

@@ -24,7 +24,6 @@ mod attributes;
 mod clusters;
 mod dimensions;
 mod extended;
-mod interop;
 mod kernel;
 mod macros;
 mod memory;
@@ -36,7 +35,6 @@ mod refusal;
 mod run;
 #[cfg(cudart_12_8)]
 mod setting;
-mod using;
 mod value;
 mod way;
 

@@ -6,10 +6,9 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::ptr;
 
-use super::loaded::{LentToDriver, Loaded};
-use super::log::Log;
+use super::image;
+use super::loaded::{LentToDriver, Loaded, Log, explained};
 use super::owned::Library;
-use super::{explained, image};
 use crate::error::{Detail, Error, Result, quietly};
 use crate::memory::relax;
 use crate::{stream, sys};

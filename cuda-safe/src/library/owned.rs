@@ -6,8 +6,7 @@ use std::fmt;
 use std::ptr;
 use std::sync::Arc;
 
-use super::c_name;
-use super::loaded::Loaded;
+use super::loaded::{Loaded, c_name, explained};
 use crate::error::{Detail, Error, Result};
 use crate::memory::relax;
 use crate::{check, stream, sys};
@@ -169,7 +168,7 @@ impl Library {
     pub(super) fn named(&self, what: &'static str, name: &str, error: Error) -> Error {
         if error.code() != sys::cudaErrorSymbolNotFound {
             // A driver that compiles late reports compile errors here instead of during the load.
-            return super::explained(error, self.loaded.lent().and_then(|lent| lent.errors.text()));
+            return explained(error, self.loaded.lent().and_then(|lent| lent.errors.text()));
         }
         error.with_detail(Detail::NoSuchName { what, name: name.to_owned(), known: None })
     }
