@@ -19,9 +19,8 @@ use super::steps::Node;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, AccessHistory};
-use crate::memory::{MemoryLocation, Retainable, retained, size};
+use crate::memory::{MemoryLocation, retainable, retained, size};
 use crate::{check, sys};
-use cuda_hazard::RetainedResource;
 
 /// Elements in memory that a graph owns. See [`Graph::add_alloc`].
 ///
@@ -42,18 +41,7 @@ pub struct GraphBuffer<T> {
 #[derive(Debug)]
 struct Own(AccessHistory);
 
-// SAFETY: the access history is a field, so it lives as long as the value and stays in it.
-unsafe impl RetainedResource for Own {
-    fn history(&self) -> &AccessHistory {
-        &self.0
-    }
-}
-
-impl Retainable for Own {
-    fn history_mut(&mut self) -> &mut AccessHistory {
-        &mut self.0
-    }
-}
+retainable!(Own, 0);
 
 impl<T> GraphBuffer<T> {
     /// Returns the node that allocates the memory.
@@ -88,7 +76,7 @@ impl<T> GraphBuffer<T> {
     }
 
     pub(super) fn history(&self) -> &AccessHistory {
-        self.owner.history()
+        &self.owner.0
     }
 
     /// Returns the number of the graph that owns the memory.
@@ -159,12 +147,12 @@ impl Graph {
         let node = if bytes == 0 {
             self.add_empty(after)?
         } else {
-            let uses = kept(api, &[Access::write(owner.history(), 0..bytes)])?;
+            let uses = kept(api, &[Access::write(&owner.0, 0..bytes)])?;
             let node = self.add(api, after, uses, false, |node, graph, before, count| {
                 // SAFETY: the graph and its `count` nodes are live, and the pointers are to live variables.
                 unsafe { check!(cudaGraphAddMemAllocNode(node, graph, before, count, &raw mut parameters)) }
             })?;
-            self.steps.begin(ptr::from_ref(owner.history()).addr(), node);
+            self.steps.begin(ptr::from_ref(&owner.0).addr(), node);
             node
         };
         let address = parameters.dptr.expose_provenance();

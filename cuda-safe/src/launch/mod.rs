@@ -21,7 +21,6 @@
 mod argument;
 mod arguments;
 mod attributes;
-mod clusters;
 mod dimensions;
 mod extended;
 mod kernel;

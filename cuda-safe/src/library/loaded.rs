@@ -10,9 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, AccessHistory, Mode};
-use crate::memory::{Retainable, relax, retained};
+use crate::memory::{relax, retainable, retained};
 use crate::{check, process, stream, sys};
-use cuda_hazard::RetainedResource;
 
 /// Memory whose addresses the driver holds. The driver may read and write it until the library is unloaded.
 pub(super) struct LentToDriver {
@@ -132,18 +131,7 @@ impl Drop for Loaded {
     }
 }
 
-// SAFETY: the access history is a field, so it lives as long as the value and stays in it.
-unsafe impl RetainedResource for Loaded {
-    fn history(&self) -> &AccessHistory {
-        &self.history
-    }
-}
-
-impl Retainable for Loaded {
-    fn history_mut(&mut self) -> &mut AccessHistory {
-        &mut self.history
-    }
-}
+retainable!(Loaded, history);
 
 /// The bytes of a variable, with exclusive ownership. They retain the library.
 pub(super) struct Taken {

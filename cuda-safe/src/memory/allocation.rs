@@ -22,13 +22,12 @@ use cuda_hazard::Operation;
 use super::managed;
 use super::pool::{self, MemoryPool};
 use super::relaxed::relax;
-use super::retain::{Retainable, retained};
+use super::retain::{retainable, retained};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{AccessHistory, Mode};
 use crate::stream::StreamRef;
 use crate::{check, process, stream, sys};
-use cuda_hazard::RetainedResource;
 
 /// How memory was allocated, and therefore how it is freed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -442,18 +441,7 @@ impl Allocation {
     }
 }
 
-// SAFETY: the access history is a field, so it lives as long as the value and stays in it.
-unsafe impl RetainedResource for Allocation {
-    fn history(&self) -> &AccessHistory {
-        &self.history
-    }
-}
-
-impl Retainable for Allocation {
-    fn history_mut(&mut self) -> &mut AccessHistory {
-        &mut self.history
-    }
-}
+retainable!(Allocation, history);
 
 /// Has a stream allocate, from `from` if given.
 ///

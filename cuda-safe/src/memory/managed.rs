@@ -32,9 +32,6 @@ mod attributes;
 #[cfg(cudart_13_0)]
 mod batch;
 pub(crate) mod extent;
-#[cfg(cudart_13_4)]
-mod locations;
-mod prefetch;
 
 use std::panic::Location;
 use std::sync::OnceLock;

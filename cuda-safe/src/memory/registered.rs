@@ -194,6 +194,18 @@ impl<C: Stable> Registered<C> {
         HostRef::new(self.span())
     }
 
+    /// Waits until no work uses the elements any more, and lends them to the host for writing.
+    ///
+    /// # Errors
+    /// As [`PinnedBuffer::host`](crate::PinnedBuffer::host).
+    #[track_caller]
+    pub fn host_mut(&mut self) -> Result<HostMut<'_, C::Element>>
+    where
+        C: StableMut,
+    {
+        HostMut::new(self.span())
+    }
+
     /// Views the elements of a range.
     ///
     /// # Errors
@@ -203,10 +215,32 @@ impl<C: Stable> Registered<C> {
         Ok(PinnedSlice::new(self.span().part("Registered::slice", &range)?))
     }
 
+    /// Views the elements of a range for writing.
+    ///
+    /// # Errors
+    /// Refused with the range and the length if the range is not within the container.
+    #[track_caller]
+    pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> Result<PinnedSliceMut<'_, C::Element>>
+    where
+        C: StableMut,
+    {
+        Ok(PinnedSliceMut::new(self.span().part("Registered::slice_mut", &range)?))
+    }
+
     /// Views all elements. The view can be split, divided into chunks and reinterpreted as another type.
     #[must_use]
     pub fn as_slice(&self) -> PinnedSlice<'_, C::Element> {
         PinnedSlice::new(self.span())
+    }
+
+    /// Views all elements for writing. The view can be split, divided into chunks and reinterpreted as
+    /// another type.
+    #[must_use]
+    pub fn as_slice_mut(&mut self) -> PinnedSliceMut<'_, C::Element>
+    where
+        C: StableMut,
+    {
+        PinnedSliceMut::new(self.span())
     }
 
     /// Returns the host address of the first element, or null if the length is 0.
@@ -215,6 +249,15 @@ impl<C: Stable> Registered<C> {
     #[must_use]
     pub fn as_ptr(&self) -> *const C::Element {
         self.span().pointer().cast_const()
+    }
+
+    /// Returns the host address of the first element for writing, or null if the length is 0.
+    #[must_use]
+    pub fn as_mut_ptr(&mut self) -> *mut C::Element
+    where
+        C: StableMut,
+    {
+        self.span().pointer()
     }
 
     /// Returns the address at which kernels reach the first element, or null if the length is 0.
@@ -237,48 +280,18 @@ impl<C: Stable> Registered<C> {
         self.span().access(Mode::Read)
     }
 
+    /// Returns a write of all elements, for [`enqueue`](crate::stream::StreamRef::enqueue).
+    #[must_use]
+    pub fn access_mut(&mut self) -> Access<'_>
+    where
+        C: StableMut,
+    {
+        self.span().access(Mode::Write)
+    }
+
     /// Returns the span of all elements, from which views are made.
     pub(crate) fn span(&self) -> Span<'_, C::Element> {
         Span::whole(&self.allocation, self.len)
-    }
-}
-
-impl<C: StableMut> Registered<C> {
-    /// Waits until no work uses the elements any more, and lends them to the host for writing.
-    ///
-    /// # Errors
-    /// As [`PinnedBuffer::host`](crate::PinnedBuffer::host).
-    #[track_caller]
-    pub fn host_mut(&mut self) -> Result<HostMut<'_, C::Element>> {
-        HostMut::new(self.span())
-    }
-
-    /// Views the elements of a range for writing.
-    ///
-    /// # Errors
-    /// Refused with the range and the length if the range is not within the container.
-    #[track_caller]
-    pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> Result<PinnedSliceMut<'_, C::Element>> {
-        Ok(PinnedSliceMut::new(self.span().part("Registered::slice_mut", &range)?))
-    }
-
-    /// Views all elements for writing. The view can be split, divided into chunks and reinterpreted as
-    /// another type.
-    #[must_use]
-    pub fn as_slice_mut(&mut self) -> PinnedSliceMut<'_, C::Element> {
-        PinnedSliceMut::new(self.span())
-    }
-
-    /// Returns the host address of the first element for writing, or null if the length is 0.
-    #[must_use]
-    pub fn as_mut_ptr(&mut self) -> *mut C::Element {
-        self.span().pointer()
-    }
-
-    /// Returns a write of all elements, for [`enqueue`](crate::stream::StreamRef::enqueue).
-    #[must_use]
-    pub fn access_mut(&mut self) -> Access<'_> {
-        self.span().access(Mode::Write)
     }
 }
 

@@ -2,8 +2,7 @@
 #![expect(unsafe_code, reason = "asks the runtime for pools and chooses them")]
 
 use super::super::location::MemoryLocation;
-use super::kind::PoolKind;
-use super::owned::{MemoryPool, enter};
+use super::owned::{MemoryPool, PoolKind, enter};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::{check, sys};
