@@ -407,6 +407,14 @@ pub fn refused_in_callback(api: &'static str) -> Option<Error> {
     if in_callback() { Some(Error::refused(api, Detail::InCallback)) } else { None }
 }
 
+/// Refuses a call where the thread may not call CUDA.
+#[inline]
+#[track_caller]
+pub(crate) fn ensure_callable(api: &'static str) -> Result<()> {
+    // No closure, which would hide the caller.
+    if in_callback() { Err(Error::refused(api, Detail::InCallback)) } else { Ok(()) }
+}
+
 /// The last name of a path, for [`check!`](crate::check).
 #[doc(hidden)]
 #[must_use]

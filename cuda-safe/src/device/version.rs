@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::callback::in_callback;
 use crate::check;
-use crate::error::{BUILT, Detail, Error, Result};
+use crate::error::{self, BUILT, Detail, Error, Result};
 #[cfg(doc)]
 use crate::sys;
 
@@ -87,9 +87,7 @@ pub fn runtime_version() -> Result<Version> {
 #[inline]
 #[track_caller]
 pub(super) fn ensure_callable(api: &'static str) -> Result<()> {
-    if in_callback() {
-        return Err(Error::refused(api, Detail::InCallback));
-    }
+    error::ensure_callable(api)?;
     if SAME.load(Ordering::Relaxed) {
         return Ok(());
     }

@@ -162,7 +162,7 @@ impl GraphExec {
         let call_site = Location::caller();
         let stream = stream.as_stream();
         stream.ensure_not_captured("GraphExec::launch")?;
-        self.ensure_device("GraphExec::launch", stream.device())?;
+        stream.device().ensure_is(self.device, "GraphExec::launch", "the stream or graph")?;
         // The nodes may give the device no work although the graph has accesses. Such accesses remain after
         // a copy that was refused during capture, and for a node that launches may skip.
         let accesses = self.uses.accesses();
@@ -193,7 +193,7 @@ impl GraphExec {
         let call_site = Location::caller();
         let stream = stream.as_stream();
         stream.ensure_not_captured("GraphExec::upload")?;
-        self.ensure_device("GraphExec::upload", stream.device())?;
+        stream.device().ensure_is(self.device, "GraphExec::upload", "the stream or graph")?;
         let raw = self.raw;
         let call = |stream| {
             // SAFETY: graph and stream are borrowed and therefore live.
@@ -242,7 +242,7 @@ impl GraphExec {
     #[track_caller]
     pub fn update(&mut self, graph: &Graph) -> Result<()> {
         stream::ensure_idle("GraphExec::update")?;
-        self.ensure_device("GraphExec::update", graph.device())?;
+        graph.device().ensure_is(self.device, "GraphExec::update", "the stream or graph")?;
         if self.origin.as_ref().is_none_or(|origin| origin.graph != graph.number) {
             graph.ensure_no_memory("GraphExec::update")?;
         }
@@ -285,15 +285,6 @@ impl GraphExec {
             origin.steps.list.iter().enumerate().filter(|(at, _)| !origin.disabled.contains(at));
         self.acts = !self.skips && enabled.any(|(_, step)| step.acts);
         self.uses = GraphAccesses::of(all);
-    }
-
-    #[track_caller]
-    fn ensure_device(&self, api: &'static str, found: Device) -> Result<()> {
-        if found == self.device {
-            return Ok(());
-        }
-        let (found, needed) = (found.ordinal(), self.device.ordinal());
-        Err(Error::refused(api, Detail::DeviceMismatch { what: "the stream or graph", found, needed }))
     }
 
     /// Returns the raw handle. The executable graph retains ownership of it.

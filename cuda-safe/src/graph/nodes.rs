@@ -239,10 +239,7 @@ impl Graph {
     #[track_caller]
     pub fn add_graph(&mut self, after: &[Node], graph: &Graph) -> Result<Node> {
         let api = "Graph::add_graph";
-        let (found, needed) = (graph.device().ordinal(), self.device().ordinal());
-        if found != needed {
-            return Err(Error::refused(api, Detail::DeviceMismatch { what: "the graph", found, needed }));
-        }
+        graph.device().ensure_is(self.device(), api, "the graph")?;
         graph.ensure_no_memory(api)?;
         let node = self.add(api, after, graph.uses.clone(), graph.acts, |node, parent, before, count| {
             // SAFETY: both graphs and the `count` nodes are live, and `node` points to a live variable.

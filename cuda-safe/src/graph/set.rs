@@ -493,10 +493,7 @@ impl GraphExec {
     pub fn set_graph(&mut self, graph: &Graph, node: Node, within: &Graph) -> Result<()> {
         let api = "GraphExec::set_graph";
         stream::ensure_idle(api)?;
-        let (found, needed) = (within.device().ordinal(), self.device().ordinal());
-        if found != needed {
-            return Err(Error::refused(api, Detail::DeviceMismatch { what: "the graph", found, needed }));
-        }
+        within.device().ensure_is(self.device(), api, "the graph")?;
         within.ensure_no_memory(api)?;
         let mut uses = within.uses.clone();
         uses.add_all(&host::taken(api, &within.steps.functions())?);

@@ -4,14 +4,10 @@
 use std::ffi::c_void;
 
 use crate::device::Device;
-use crate::error::{Detail, Error, Result};
+use crate::error::Result;
 use crate::hazard::Access;
 
-use super::argument::Named;
 use super::{ByValue, KernelArg};
-
-/// The maximum number of arguments of a kernel.
-const MOST: usize = 16;
 
 /// A tuple of arguments that fits the parameter list `P`, a tuple of up to sixteen types.
 ///
@@ -77,59 +73,37 @@ macro_rules! tuple {
             fn with<R>(&self, device: Device, enqueue: impl FnOnce(&[Access<'_>], &mut [*mut c_void]) -> Result<R>) -> Result<R> {
                 const COUNT: usize = [$($index),*].len();
                 let found: [Option<Access<'_>>; COUNT] = [$(self.$index.access()),*];
-                // `Access` has no default value, so the array starts as copies of the first access.
-                let packed: [Access<'_>; COUNT];
-                let accesses = match found.iter().flatten().next() {
-                    None => &[][..],
-                    Some(first) => {
-                        let mut array = [*first; COUNT];
-                        let mut used = 0;
-                        for (call_site, access) in array.iter_mut().zip(found.iter().flatten()) {
-                            *call_site = *access;
-                            used += 1;
-                        }
-                        packed = array;
-                        packed.get(..used).unwrap_or_default()
-                    }
-                };
                 $(let mut $value = self.$index.value()?;)*
                 let mut pointers: [*mut c_void; COUNT] = [$((&raw mut $value).cast()),*];
                 // A compile-time condition: launches without textures and surfaces pay nothing.
                 if const { false $(|| <$argument as KernelArg<$parameter>>::BY_OBJECT)* } {
                     let objects = [$(self.$index.object()),*];
-                    return with_objects(device, accesses, &objects, |accesses| enqueue(accesses, &mut pointers));
+                    for (_, found) in objects.iter().flatten() {
+                        found.ensure_is(device, "launch", "a texture or surface")?;
+                    }
+                    let all = found.iter().flatten().chain(objects.iter().flatten().map(|(access, _)| access));
+                    return packed::<{ 2 * COUNT }, _>(all, |accesses| enqueue(accesses, &mut pointers));
                 }
-                enqueue(accesses, &mut pointers)
+                packed::<COUNT, _>(found.iter().flatten(), |accesses| enqueue(accesses, &mut pointers))
             }
         }
     };
 }
 
-/// Calls `enqueue` with the accesses to memory, and those to the texture and surface objects of the
-/// arguments. Refuses an object of another device.
-#[track_caller]
-fn with_objects<R>(
-    device: Device,
-    memory: &[Access<'_>],
-    objects: &[Option<Named<'_>>],
-    enqueue: impl FnOnce(&[Access<'_>]) -> Result<R>,
-) -> Result<R> {
-    for (_, found) in objects.iter().flatten() {
-        if *found != device {
-            let (what, found, needed) = ("a texture or surface", found.ordinal(), device.ordinal());
-            return Err(Error::refused("launch", Detail::DeviceMismatch { what, found, needed }));
-        }
-    }
-    let mut all = memory.iter().chain(objects.iter().flatten().map(|(access, _)| access));
-    let Some(first) = all.next() else { return enqueue(&[]) };
-    // At most one memory access and one object access for each argument.
-    let mut array = [*first; 2 * MOST];
-    let mut used = 1;
-    for (call_site, access) in array.iter_mut().skip(1).zip(all) {
-        *call_site = *access;
+/// Calls `f` with at most `MOST` accesses in an array.
+#[inline]
+fn packed<'a, const MOST: usize, R>(
+    mut all: impl Iterator<Item = &'a Access<'a>>,
+    f: impl FnOnce(&[Access<'_>]) -> R,
+) -> R {
+    let Some(first) = all.next() else { return f(&[]) };
+    // `Access` has no default value, so the array starts as copies of the first access.
+    let (mut array, mut used) = ([*first; MOST], 1);
+    for (entry, access) in array.iter_mut().skip(1).zip(all) {
+        *entry = *access;
         used += 1;
     }
-    enqueue(array.get(..used).unwrap_or_default())
+    f(array.get(..used).unwrap_or_default())
 }
 
 /// Implements the traits for each length.

@@ -24,7 +24,7 @@ use super::pool::{self, MemoryPool};
 use super::relaxed::relax;
 use super::retain::{retainable, retained};
 use crate::device::Device;
-use crate::error::{Detail, Error, Result};
+use crate::error::{Detail, Error, Result, ensure_callable};
 use crate::hazard::{AccessHistory, Mode};
 use crate::stream::StreamRef;
 use crate::{check, process, stream, sys};
@@ -211,9 +211,7 @@ impl Allocation {
     #[track_caller]
     pub(crate) fn take_container<C: Any>(&mut self) -> Result<Option<Box<C>>> {
         if self.bytes > 0 {
-            if stream::in_callback() {
-                return Err(Error::refused("Registered::into_inner", Detail::InCallback));
-            }
+            ensure_callable("Registered::into_inner")?;
             stream::wait_host(&self.history, 0..self.bytes, Mode::Write)?;
             self.unregister()?;
             self.bytes = 0;

@@ -59,11 +59,7 @@ impl Device {
     #[track_caller]
     pub fn set_memory_pool(self, pool: &MemoryPool) -> Result<()> {
         enter("Device::set_memory_pool")?;
-        let (found, needed) = (pool.device()?.ordinal(), self.ordinal());
-        if found != needed {
-            let detail = Detail::DeviceMismatch { what: "the pool", found, needed };
-            return Err(Error::refused("Device::set_memory_pool", detail));
-        }
+        pool.device()?.ensure_is(self, "Device::set_memory_pool", "the pool")?;
         // SAFETY: the pool lives as long as the borrow. When it is destroyed, the runtime chooses the
         // device's default pool again.
         unsafe { check!(cudaDeviceSetMemPool(self.ordinal(), pool.as_raw())) }

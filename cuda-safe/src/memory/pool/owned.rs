@@ -7,7 +7,7 @@ use super::super::location::MemoryLocation;
 use super::super::relaxed::relax;
 use super::gone;
 use crate::device::Device;
-use crate::error::{Detail, Error, Result};
+use crate::error::{Detail, Error, Result, ensure_callable};
 use crate::{check, process, stream, sys};
 
 /// The kind of a pool's memory.
@@ -208,9 +208,7 @@ impl MemoryPool {
 /// capture forbids it.
 #[track_caller]
 pub(super) fn enter(api: &'static str) -> Result<()> {
-    if stream::in_callback() {
-        return Err(Error::refused(api, Detail::InCallback));
-    }
+    ensure_callable(api)?;
     relax()
 }
 
