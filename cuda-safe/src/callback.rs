@@ -1,63 +1,103 @@
-//! Calls from C into the program: the functions that the driver calls at its own times, and whether the
-//! calling thread runs one.
+//! Functions of the program that the runtime or the driver calls: how they are found, what they must not do, and
+//! what they leave to be done later.
 //!
-//! The driver receives a number instead of a pointer, and a register has the functions by their numbers. The
-//! runtime's documentation does not say whether a function may still be called while it is unregistered. A
-//! call that comes late finds no function, and a call that is running has its own count of the function.
+//! C receives a number, not a pointer. The functions themselves are in a [`Register`], so it does not matter
+//! whether one is still being called while it is removed, which the runtime's documentation leaves open: a late
+//! call finds nothing, and a call that is under way owns a reference count of its function.
+//!
+//! A thread that runs such a function must not call CUDA, and neither must the closure of an operation. A
+//! variable of the thread says which of the two it is in ([`enter_callback`], [`enter_operation`]). A value that
+//! is dropped inside a host function is therefore freed later, by the next thread that waits ([`defer`]).
+//!
+//! Nothing here blocks or calls CUDA.
 
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The activity of a thread that forbids other operations, because they could wait for the thread itself.
+/// What a thread is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Activity {
-    /// None of this crate.
-    None,
-    /// The submission of an operation, with a locked stream.
+enum Busy {
+    /// Nothing of this crate's.
+    Idle,
+    /// Submitting an operation, with a stream locked.
     Entering,
-    /// A host function that a stream runs.
+    /// Running a host function.
     Callback,
 }
 
 thread_local! {
-    static ACTIVITY: Cell<Activity> = const { Cell::new(Activity::None) };
+    static BUSY: Cell<Busy> = const { Cell::new(Busy::Idle) };
 }
 
-/// Restores the thread's former activity when it is dropped.
-pub(crate) struct Entered(Activity);
+/// Restores the thread's previous state when dropped.
+pub(crate) struct Entered(Busy);
 
 impl Drop for Entered {
     #[inline]
     fn drop(&mut self) {
-        ACTIVITY.set(self.0);
+        BUSY.set(self.0);
     }
 }
 
-/// Returns the activity of the calling thread.
+/// The thread begins to submit an operation. Returns `None` if it already submits one, or runs a host function.
 #[inline]
-pub(crate) fn activity() -> Activity {
-    ACTIVITY.get()
+pub(crate) fn enter_operation() -> Option<Entered> {
+    if BUSY.get() != Busy::Idle {
+        return None;
+    }
+    BUSY.set(Busy::Entering);
+    Some(Entered(Busy::Idle))
 }
 
-/// Sets the activity of the calling thread until the guard is dropped.
-#[inline]
-pub(crate) fn begin(activity: Activity) -> Entered {
-    Entered(ACTIVITY.replace(activity))
-}
-
-/// Begins a host function on the calling thread.
+/// The thread begins to run a host function.
 #[inline]
 pub(crate) fn enter_callback() -> Entered {
-    begin(Activity::Callback)
+    Entered(BUSY.replace(Busy::Callback))
 }
 
-/// Returns whether the calling thread runs a host function for a stream, and so may not call CUDA.
+/// Returns whether the calling thread neither submits an operation nor runs a host function.
+#[inline]
+pub(crate) fn is_idle() -> bool {
+    BUSY.get() == Busy::Idle
+}
+
+/// Returns whether the calling thread runs a host function, and so must not call CUDA.
 #[inline]
 pub(crate) fn in_callback() -> bool {
-    activity() == Activity::Callback
+    BUSY.get() == Busy::Callback
+}
+
+/// What host functions dropped and could not free.
+static DEFERRED: Mutex<Vec<Box<dyn FnOnce() + Send>>> = Mutex::new(Vec::new());
+
+/// Whether `DEFERRED` may have entries. Without it, every wait would lock.
+static ANY_DEFERRED: AtomicBool = AtomicBool::new(false);
+
+/// Has `free` run later, outside of host functions.
+pub(crate) fn defer(free: Box<dyn FnOnce() + Send>) {
+    DEFERRED.lock().unwrap_or_else(PoisonError::into_inner).push(free);
+    ANY_DEFERRED.store(true, Ordering::Release);
+}
+
+/// Frees what host functions dropped. The caller is allowed to wait.
+#[inline]
+pub(crate) fn run_deferred() {
+    if ANY_DEFERRED.load(Ordering::Relaxed) && !in_callback() {
+        run_all_deferred();
+    }
+}
+
+#[cold]
+fn run_all_deferred() {
+    ANY_DEFERRED.store(false, Ordering::Relaxed);
+    let deferred = std::mem::take(&mut *DEFERRED.lock().unwrap_or_else(PoisonError::into_inner));
+    for free in deferred {
+        free();
+    }
 }
 
 /// Functions of one kind, by number.
@@ -86,20 +126,20 @@ impl<F: ?Sized> Register<F> {
         number
     }
 
-    /// Removes a function. It is dropped outside of the lock, because its drop may come here again.
+    /// Removes a function. It is dropped outside of the lock, because its drop may use this register.
     pub(crate) fn forget(&self, number: usize) {
         let function = self.lock().functions.as_mut().and_then(|functions| functions.remove(&number));
         drop(function);
     }
 
-    /// Returns the function with this number unless it was removed.
+    /// Returns the function with this number, or `None` if it has been removed.
     pub(crate) fn find(&self, number: usize) -> Option<Arc<F>> {
         self.lock().functions.as_ref()?.get(&number).cloned()
     }
 }
 
-/// Calls a function for C, so that no panic unwinds into C. The payload of a caught panic may itself panic
-/// when it is dropped, and is therefore leaked.
+/// Runs `f` and catches its panic, for functions that C calls and that must not unwind. The payload is leaked,
+/// because it may itself panic when it is dropped.
 pub(crate) fn contained(f: impl FnOnce()) {
     let _ = ManuallyDrop::new(catch_unwind(AssertUnwindSafe(f)));
 }

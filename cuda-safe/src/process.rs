@@ -5,24 +5,25 @@ use std::ffi::c_int;
 use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-// Which process this is: a number that a fork changes in the child.
+// Identifies the process by a number that a fork changes in the child.
 //
-// In the child of a fork the runtime cannot be used, and inherited owners are the parent's. Owners keep the
-// number of the process that made them, and their drop does nothing in another one. To ask the system every
-// time would be a call into the kernel for every event and every buffer, so the number is a count of this
-// crate, which the C library raises in each child as it forks. A child of a bare `clone`, which the C library
-// does not see, is not noticed.
+// In the child of a fork the runtime cannot be used, and inherited owners belong to the parent. Owners
+// store the number of the process that made them, and their drop does nothing in another process. Asking
+// the system each time would be a kernel call for every event and every buffer. So the number is a
+// counter of this crate, which the C library increments in each child as it forks. A child of a bare
+// `clone`, which the C library does not see, is not noticed.
 //
-// Any thread may ask; only the first question blocks, for a moment.
+// Any thread may ask. Only the first query blocks, briefly.
 
-/// The number of this process: 0 until it is first asked for.
+/// The number of this process, or 0 before the first query.
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
-/// In a process whose forks the C library does not report: the number comes from the system.
+/// The value of `NUMBER` if the C library does not report forks. The number then comes from the system.
 const ASKS: u32 = u32::MAX;
 
 unsafe extern "C" {
-    /// POSIX: has functions called around every `fork`: before it, then in the parent, and in the child.
+    /// POSIX: registers functions that are called around every `fork`: before it, then in the parent,
+    /// and in the child.
     fn pthread_atfork(
         prepare: Option<unsafe extern "C" fn()>,
         parent: Option<unsafe extern "C" fn()>,
@@ -30,7 +31,7 @@ unsafe extern "C" {
     ) -> c_int;
 }
 
-/// The number of this process; another one in the child of a fork.
+/// Returns the number of this process. A child of a fork has another number.
 #[inline]
 pub(crate) fn number() -> u32 {
     match NUMBER.load(Ordering::Relaxed) {
@@ -39,30 +40,30 @@ pub(crate) fn number() -> u32 {
     }
 }
 
-/// Whether this is the process of that number, and not a child of it.
+/// Returns whether this is the process with that number, and not a child of it.
 #[inline]
 pub(crate) fn is(number_then: u32) -> bool {
     number() == number_then
 }
 
-/// Registers the function that keeps the number up to date, once.
+/// Registers the function that updates the number in children, once.
 #[cold]
 fn first_time() -> u32 {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // SAFETY: the function only adds to an atomic, which is allowed in a child of a process with many
-        // threads.
+        // SAFETY: the function only increments an atomic, which is allowed in the child of a process
+        // with many threads.
         let code = unsafe { pthread_atfork(None, None, Some(forked)) };
         NUMBER.store(if code == 0 { 1 } else { ASKS }, Ordering::Relaxed);
     });
     match NUMBER.load(Ordering::Relaxed) {
-        // The system's numbers are positive `i32`s.
+        // Process ids are positive `i32`s.
         ASKS => std::process::id(),
         number => number,
     }
 }
 
-/// Runs in every child, before its only thread goes on.
+/// Runs in every child before its only thread continues.
 unsafe extern "C" fn forked() {
     NUMBER.fetch_add(1, Ordering::Relaxed);
 }

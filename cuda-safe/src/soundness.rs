@@ -1,17 +1,18 @@
-//! What safe code may try, what becomes of it, and the tests that show it.
+//! Attempts to break safe code: each with its result and the test that shows it.
 //!
-//! Safe code that uses this crate cannot cause undefined behaviour: that is the promise, and these pages are the list of what it
-//! was tried on. A test of the crate fails when one that a page names is gone. [`hazard`](crate::hazard) says why the part of
-//! the promise that is about order holds. Nothing here runs, and it stands for no C function.
+//! The crate promises that safe code cannot cause undefined behaviour. These pages list the programs
+//! that try to. A test of the crate fails if a test that a page names no longer exists.
+//! [`hazard`](crate::hazard) explains why the ordering part of the promise holds. Nothing here runs, and
+//! it stands for no C function.
 
-/// Programs that a tracker of conflicts must survive.
+/// Programs that try to defeat the tracker.
 #[doc = include_str!("../docs/hazard-programs.md")]
 pub mod hazard_programs {}
 
-/// What CUDA programs in C++ go wrong with.
+/// Common errors of CUDA programs in C++.
 #[doc = include_str!("../docs/classic-mistakes.md")]
 pub mod classic_mistakes {}
 
-/// What layers over CUDA go wrong with.
+/// Common soundness holes of CUDA wrappers.
 #[doc = include_str!("../docs/holes-of-wrappers.md")]
 pub mod holes_of_wrappers {}

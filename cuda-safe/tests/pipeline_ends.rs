@@ -211,5 +211,5 @@ fn runs_downwards(stat: &str) -> bool {
     const EXITING: u32 = 4;
     let (name, rest) = stat.split_once('(').unwrap().1.rsplit_once(") ").unwrap();
     let flags: u32 = rest.split(' ').nth(6).unwrap().parse().unwrap();
-    name == "cuda-safe down" && flags & EXITING == 0
+    name == "cuda-safe D2H" && flags & EXITING == 0
 }

@@ -43,7 +43,7 @@ use std::panic::Location;
 
 use bytemuck::{AnyBitPattern, NoUninit};
 
-use attributes::Order;
+use attributes::ReadOrder;
 pub use attributes::{CopyAttributes, Overlap};
 use linear::LinearLists;
 use rows::RowLists;
@@ -139,7 +139,7 @@ impl<'a> CopyBatch<'a> {
         D: AsyncDestination + ?Sized,
         S: AsyncSource<Element = D::Element> + ?Sized,
     {
-        self.batch.push(destination.operand_mut(), source.operand(), attributes, Order::Stream);
+        self.batch.push(destination.operand_mut(), source.operand(), attributes, ReadOrder::Stream);
         self
     }
 
@@ -158,7 +158,7 @@ impl<'a> CopyBatch<'a> {
         D: AsyncDestination<Element: NoUninit> + ?Sized,
     {
         let source = Ok(Operand::of_slice(source));
-        self.batch.push(destination.operand_mut(), source, CopyAttributes::default(), Order::DuringCall);
+        self.batch.push(destination.operand_mut(), source, CopyAttributes::default(), ReadOrder::DuringCall);
         self
     }
 
@@ -174,7 +174,12 @@ impl<'a> CopyBatch<'a> {
         D: AsyncDestination + ?Sized,
         S: AsyncSource<Element = D::Element> + ?Sized,
     {
-        self.batch.push(destination.operand_mut(), source.operand(), CopyAttributes::default(), Order::Any);
+        self.batch.push(
+            destination.operand_mut(),
+            source.operand(),
+            CopyAttributes::default(),
+            ReadOrder::Any,
+        );
         self
     }
 
@@ -227,7 +232,7 @@ where
                 destination.operand_mut(),
                 source.operand(),
                 CopyAttributes::default(),
-                Order::Stream,
+                ReadOrder::Stream,
             );
         }
     }
@@ -315,7 +320,7 @@ impl<'a> CopyBatch3d<'a> {
         D: AsyncDestination<Planar> + ?Sized,
         S: AsyncSource<Planar, Element = D::Element> + ?Sized,
     {
-        self.batch.push(destination.operand_mut(), source.operand(), attributes, Order::Stream);
+        self.batch.push(destination.operand_mut(), source.operand(), attributes, ReadOrder::Stream);
         self
     }
 
@@ -334,7 +339,7 @@ impl<'a> CopyBatch3d<'a> {
         D: AsyncDestination<Planar, Element: AnyBitPattern + NoUninit> + ?Sized,
     {
         let source = Operand::of_grid::<_, Pageable>(source.grid(), Dimensions::Two);
-        self.batch.push(destination.operand_mut(), Ok(source), CopyAttributes::new(), Order::DuringCall);
+        self.batch.push(destination.operand_mut(), Ok(source), CopyAttributes::new(), ReadOrder::DuringCall);
         self
     }
 
@@ -351,7 +356,7 @@ impl<'a> CopyBatch3d<'a> {
         D: AsyncDestination<Planar> + ?Sized,
         S: AsyncSource<Planar, Element = D::Element> + ?Sized,
     {
-        self.batch.push(destination.operand_mut(), source.operand(), CopyAttributes::new(), Order::Any);
+        self.batch.push(destination.operand_mut(), source.operand(), CopyAttributes::new(), ReadOrder::Any);
         self
     }
 
@@ -381,7 +386,7 @@ impl<'a> CopyBatch3d<'a> {
         D: AsyncDestination<Volumetric> + ?Sized,
         S: AsyncSource<Volumetric, Element = D::Element> + ?Sized,
     {
-        self.batch.push(destination.operand_mut(), source.operand(), attributes, Order::Stream);
+        self.batch.push(destination.operand_mut(), source.operand(), attributes, ReadOrder::Stream);
         self
     }
 
@@ -396,7 +401,7 @@ impl<'a> CopyBatch3d<'a> {
         D: AsyncDestination<Volumetric, Element: AnyBitPattern + NoUninit> + ?Sized,
     {
         let source = Operand::of_grid::<_, Pageable>(source.grid(), Dimensions::Three);
-        self.batch.push(destination.operand_mut(), Ok(source), CopyAttributes::new(), Order::DuringCall);
+        self.batch.push(destination.operand_mut(), Ok(source), CopyAttributes::new(), ReadOrder::DuringCall);
         self
     }
 
@@ -411,7 +416,7 @@ impl<'a> CopyBatch3d<'a> {
         D: AsyncDestination<Volumetric> + ?Sized,
         S: AsyncSource<Volumetric, Element = D::Element> + ?Sized,
     {
-        self.batch.push(destination.operand_mut(), source.operand(), CopyAttributes::new(), Order::Any);
+        self.batch.push(destination.operand_mut(), source.operand(), CopyAttributes::new(), ReadOrder::Any);
         self
     }
 
@@ -465,7 +470,7 @@ mod tests {
         // SAFETY: the tests keep the memory, which is as long as all that they write.
         let to = unsafe { std::slice::from_raw_parts_mut(to, from.len()) };
         let (to, from) = (Operand::of_slice_mut(to), Operand::of_slice(from));
-        batch.batch.push(Ok(to), Ok(from), CopyAttributes::default(), Order::DuringCall);
+        batch.batch.push(Ok(to), Ok(from), CopyAttributes::default(), ReadOrder::DuringCall);
     }
 
     #[test]
@@ -507,7 +512,7 @@ mod tests {
         fn with_one_more<'a>(batch: CopyBatch<'static>, to: &'a mut [u8], from: &'a [u8]) -> CopyBatch<'a> {
             let mut batch: CopyBatch<'a> = batch;
             let (to, from) = (Operand::of_slice_mut(to), Operand::of_slice(from));
-            batch.batch.push(Ok(to), Ok(from), CopyAttributes::default(), Order::DuringCall);
+            batch.batch.push(Ok(to), Ok(from), CopyAttributes::default(), ReadOrder::DuringCall);
             batch
         }
         let (mut to, from) = ([0_u8; 8], [1_u8; 8]);
@@ -528,7 +533,7 @@ mod tests {
             batch.enqueue(&stream).unwrap();
             let destination = Operand::of_grid::<u8, Pageable>(grid, Dimensions::Two);
             let source = Operand::of_grid::<u8, Pageable>(source.grid(), Dimensions::Two);
-            batch.batch.push(Ok(destination), Ok(source), CopyAttributes::new(), Order::DuringCall);
+            batch.batch.push(Ok(destination), Ok(source), CopyAttributes::new(), ReadOrder::DuringCall);
         }
         let error = batch.enqueue(&stream).unwrap_err();
         assert!(matches!(error.detail(), Detail::Overlapping { bytes: 8, .. }), "{error}");

@@ -7,7 +7,7 @@
 //! an array and device memory never wait.
 #![expect(unsafe_code, reason = "hands arrays and pointers to the runtime")]
 
-use super::checked::{CheckedCopy, Direction, Shape};
+use super::checked::{CheckedCopy, CopyDirection, Shape};
 use super::operand::{ArrayPart, Operand};
 use crate::device::Device;
 use crate::sys;
@@ -51,7 +51,7 @@ impl CheckedCopy<'_> {
     /// Whether the calls for any memory of one device and the host make the copy, as they mostly do.
     #[inline]
     fn is_plain(&self) -> bool {
-        self.to.is_plain() && self.from.is_plain() && !matches!(self.direction, Direction::Peer { .. })
+        self.to.is_plain() && self.from.is_plain() && !matches!(self.direction, CopyDirection::Peer { .. })
     }
 
     #[inline]
@@ -72,8 +72,8 @@ impl CheckedCopy<'_> {
         let is_flat = |part: Option<&ArrayPart>| part.is_none_or(|part| part.is_flat);
         let (to, from) = (self.to.array(), self.from.array());
         match (self.shape, self.direction) {
-            (Shape::Linear { .. }, Direction::Peer { .. }) => Function::Peer,
-            (_, Direction::Peer { .. }) => Function::PeerVolume,
+            (Shape::Linear { .. }, CopyDirection::Peer { .. }) => Function::Peer,
+            (_, CopyDirection::Peer { .. }) => Function::PeerVolume,
             (Shape::Linear { .. }, _) => Function::Linear,
             (Shape::Plane { .. }, _) if is_flat(to) && is_flat(from) => match (to, from) {
                 (None, None) => Function::Plane,
@@ -121,7 +121,7 @@ impl CheckedCopy<'_> {
     #[inline(never)]
     unsafe fn call_special(self, stream: Option<sys::cudaStream_t>) -> sys::cudaError_t {
         let pool = match self.direction {
-            Direction::Peer { .. } => None,
+            CopyDirection::Peer { .. } => None,
             _ => self.to.pool().or(self.from.pool()),
         };
         let _current = match pool.map(Device::switch).transpose() {
@@ -302,7 +302,7 @@ impl CheckedCopy<'_> {
     /// The devices of a copy between two, as C numbers them: of the destination, and of the source.
     fn devices(&self) -> (i32, i32) {
         match self.direction {
-            Direction::Peer { destination, source } => (destination.ordinal(), source.ordinal()),
+            CopyDirection::Peer { destination, source } => (destination.ordinal(), source.ordinal()),
             other => other.device().map_or((0, 0), |device| (device.ordinal(), device.ordinal())),
         }
     }

@@ -1,10 +1,11 @@
 //! A copy whose sides agree: its shape and its direction, worked out once for every verb.
 
-use super::operand::{Dimensions, Operand, OperandMemory};
+use super::operand::{Dimensions, Operand, OperandMemory, Special};
 use super::overlap::Area;
 use super::peer;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
+use crate::hazard::{Access, Mode};
 use crate::memory::size;
 use crate::sys;
 
@@ -14,7 +15,7 @@ pub(super) struct CheckedCopy<'a> {
     pub(super) to: Operand<'a>,
     pub(super) from: Operand<'a>,
     pub(super) shape: Shape,
-    pub(super) direction: Direction,
+    pub(super) direction: CopyDirection,
 }
 
 impl<'a> CheckedCopy<'a> {
@@ -28,7 +29,7 @@ impl<'a> CheckedCopy<'a> {
     #[track_caller]
     pub(super) fn new(api: &'static str, to: Operand<'a>, from: Operand<'a>) -> Result<Option<Self>> {
         let copy = Self::check(api, to, from)?;
-        if let Some(Self { direction: Direction::Peer { destination, source }, .. }) = copy {
+        if let Some(Self { direction: CopyDirection::Peer { destination, source }, .. }) = copy {
             peer::ensure(destination, source);
         }
         Ok(copy)
@@ -49,7 +50,7 @@ impl<'a> CheckedCopy<'a> {
         if shape.is_empty() {
             return Ok(None);
         }
-        Ok(Some(Self { to, from, shape, direction: Direction::of(to.memory, from.memory) }))
+        Ok(Some(Self { to, from, shape, direction: CopyDirection::of(to.memory, from.memory) }))
     }
 
     /// Whether the copy is waited for before a blocking verb returns, because the runtime promises nothing:
@@ -57,7 +58,7 @@ impl<'a> CheckedCopy<'a> {
     /// lent by a guard. Other copies of managed memory stay in the tracker.
     pub(super) fn settles(&self) -> bool {
         let host = self.to.memory.is_host() || self.from.memory.is_host();
-        let managed = matches!(self.direction, Direction::Managed(_)) && host;
+        let managed = matches!(self.direction, CopyDirection::Managed(_)) && host;
         managed || self.to.may_be_lent_managed() || self.from.may_be_lent_managed()
     }
 
@@ -66,8 +67,8 @@ impl<'a> CheckedCopy<'a> {
     /// stay in the tracker.
     pub(super) fn waits(&self) -> bool {
         match self.direction {
-            Direction::DeviceToHost(_) => true,
-            Direction::HostToDevice(_) => matches!(self.from.memory, OperandMemory::Pinned(_)),
+            CopyDirection::DeviceToHost(_) => true,
+            CopyDirection::HostToDevice(_) => matches!(self.from.memory, OperandMemory::Pinned(_)),
             _ => false,
         }
     }
@@ -163,7 +164,7 @@ impl Shape {
 
 /// From where to where a copy goes, in the runtime's terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Direction {
+pub(super) enum CopyDirection {
     HostToHost,
     HostToDevice(Device),
     DeviceToHost(Device),
@@ -177,7 +178,7 @@ pub(super) enum Direction {
     Managed(Device),
 }
 
-impl Direction {
+impl CopyDirection {
     #[inline]
     fn of(destination: OperandMemory, source: OperandMemory) -> Self {
         use OperandMemory as M;
@@ -217,9 +218,79 @@ impl Direction {
     }
 }
 
+impl Operand<'_> {
+    /// The operand of a node of the graph with this number: memory of a graph's own is one of that graph's
+    /// nodes only.
+    #[track_caller]
+    pub(crate) fn in_graph(self, graph: u64) -> Result<Self> {
+        match self.special {
+            Special::Graph(of) if of != graph => Err(of_another_graph("Graph")),
+            _ => Ok(self),
+        }
+    }
+}
+
+/// The refusal of memory of a graph's own where nobody else's memory will do.
+#[cold]
+#[track_caller]
+pub(crate) fn of_another_graph(api: &'static str) -> Error {
+    let what = "memory of a graph's own anywhere but in nodes of that graph";
+    Error::refused(api, Detail::Unsupported { what })
+}
+
+/// A copy of elements in a row.
+pub(crate) struct LinearNode<'a> {
+    pub(crate) to: *mut u8,
+    pub(crate) from: *const u8,
+    pub(crate) bytes: usize,
+    pub(crate) kind: sys::cudaMemcpyKind,
+    pub(crate) accesses: Vec<Access<'a>>,
+}
+
+impl<'a> LinearNode<'a> {
+    /// Checks a copy. Returns `None` if there are no elements.
+    #[track_caller]
+    pub(crate) fn new(
+        api: &'static str,
+        destination: &Operand<'a>,
+        source: &Operand<'a>,
+    ) -> Result<Option<Self>> {
+        let Some(copy) = CheckedCopy::check(api, *destination, *source)? else { return Ok(None) };
+        if let CopyDirection::Peer { .. } = copy.direction {
+            return Err(Error::refused(
+                api,
+                Detail::Unsupported { what: "a copy between devices in a graph" },
+            ));
+        }
+        let accesses = [destination.access(Mode::Write), source.access(Mode::Read)];
+        Ok(Some(Self {
+            to: destination.pointer,
+            from: source.pointer.cast_const(),
+            bytes: copy.shape.bytes(),
+            kind: sys::cudaMemcpyDefault,
+            accesses: accesses.into_iter().flatten().collect(),
+        }))
+    }
+}
+
+/// A fill of elements in a row.
+pub(crate) struct FillNode<'a> {
+    pub(crate) to: *mut u8,
+    pub(crate) bytes: usize,
+    pub(crate) access: Access<'a>,
+}
+
+impl<'a> FillNode<'a> {
+    /// Checks a fill. Returns `None` if there are no elements.
+    pub(crate) fn new(destination: &Operand<'a>) -> Option<Self> {
+        let access = destination.filled().filter(|access| !access.is_empty())?;
+        Some(Self { to: destination.pointer, bytes: destination.bytes(), access })
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{CheckedCopy, Direction, OperandMemory, Shape};
+    use super::{CheckedCopy, CopyDirection, OperandMemory, Shape};
     use crate::copy::operand::{Destination, Operand, Planar, Source, Volumetric};
     use crate::device::Device;
     use crate::error::{Detail, Result};
@@ -228,16 +299,16 @@ mod tests {
     #[test]
     fn the_direction_follows_from_where_the_operands_are() {
         let (zero, one) = (Device::from_ordinal(0), Device::from_ordinal(1));
-        let of = Direction::of;
+        let of = CopyDirection::of;
         let (on_zero, on_one) = (OperandMemory::Device(zero), OperandMemory::Device(one));
-        assert_eq!(of(on_zero, OperandMemory::Pageable), Direction::HostToDevice(zero));
-        assert_eq!(of(OperandMemory::Pinned(zero), on_one), Direction::DeviceToHost(one));
-        assert_eq!(of(on_one, on_one), Direction::DeviceToDevice(one));
-        assert_eq!(of(on_one, on_zero), Direction::Peer { destination: one, source: zero });
-        assert_eq!(of(OperandMemory::Pinned(zero), OperandMemory::Pageable), Direction::HostToHost);
-        assert_eq!(of(OperandMemory::Managed(zero), on_one), Direction::Managed(one));
-        assert_eq!(of(on_one, OperandMemory::Managed(zero)), Direction::Managed(one));
-        assert_eq!(of(OperandMemory::Pageable, OperandMemory::Managed(one)), Direction::Managed(one));
+        assert_eq!(of(on_zero, OperandMemory::Pageable), CopyDirection::HostToDevice(zero));
+        assert_eq!(of(OperandMemory::Pinned(zero), on_one), CopyDirection::DeviceToHost(one));
+        assert_eq!(of(on_one, on_one), CopyDirection::DeviceToDevice(one));
+        assert_eq!(of(on_one, on_zero), CopyDirection::Peer { destination: one, source: zero });
+        assert_eq!(of(OperandMemory::Pinned(zero), OperandMemory::Pageable), CopyDirection::HostToHost);
+        assert_eq!(of(OperandMemory::Managed(zero), on_one), CopyDirection::Managed(one));
+        assert_eq!(of(on_one, OperandMemory::Managed(zero)), CopyDirection::Managed(one));
+        assert_eq!(of(OperandMemory::Pageable, OperandMemory::Managed(one)), CopyDirection::Managed(one));
     }
 
     #[test]

@@ -53,7 +53,6 @@ mod batch;
 mod call;
 mod checked;
 mod fill;
-mod node;
 mod operand;
 mod operands;
 mod overlap;
@@ -72,10 +71,10 @@ pub use batch::{CopyAttributes, CopyBatch, CopyBatch3d, Overlap};
 pub use batch::{
     memcpy_2d_with_attributes_async, memcpy_3d_with_attributes_async, memcpy_with_attributes_async,
 };
+pub(crate) use checked::{FillNode, LinearNode, of_another_graph};
 pub use fill::{
     fill, fill_async, memset, memset_2d, memset_2d_async, memset_3d, memset_3d_async, memset_async,
 };
-pub(crate) use node::{FillNode, LinearNode, of_another_graph};
 pub use operand::{
     AsyncDestination, AsyncSource, ByOwner, ByScope, Destination, FillDestination, InGraph, Linear, Planar,
     Source, Volumetric,

@@ -55,7 +55,7 @@ mod backend {
     use std::sync::OnceLock;
 
     pub(crate) use cuda_staging::{
-        Direction, HostMemory, Layout, Prepared, Traffic, Wait, bounce_to_host, is_never_staged,
+        Direction, HostMemory, Layout as RowLayout, Prepared, Traffic, Wait, bounce_to_host, is_never_staged,
         request_large_pages,
     };
 
@@ -84,7 +84,7 @@ mod backend {
     pub(crate) fn prepare(
         device: Device,
         direction: Direction,
-        layout: Layout,
+        layout: RowLayout,
         new: Option<*mut u8>,
         traffic: Traffic,
     ) -> Option<Prepared> {
@@ -170,14 +170,14 @@ mod backend {
 
     #[derive(Clone, Copy, Debug)]
     #[expect(dead_code, reason = "nothing reads the rows of a copy that is not staged")]
-    pub(crate) struct Layout {
+    pub(crate) struct RowLayout {
         pub(crate) row_bytes: usize,
         pub(crate) rows: usize,
         pub(crate) host_pitch: usize,
         pub(crate) device_pitch: usize,
     }
 
-    impl Layout {
+    impl RowLayout {
         pub(crate) fn linear(bytes: usize) -> Self {
             Self { row_bytes: bytes, rows: 1, host_pitch: bytes, device_pitch: bytes }
         }
@@ -201,7 +201,7 @@ mod backend {
     pub(crate) fn prepare(
         _: Device,
         _: Direction,
-        _: Layout,
+        _: RowLayout,
         _: Option<*mut u8>,
         _: Traffic,
     ) -> Option<Prepared> {

@@ -3,9 +3,9 @@
 
 use std::panic::Location;
 
-use super::checked::{CheckedCopy, Direction, Shape};
+use super::checked::{CheckedCopy, CopyDirection, Shape};
 use super::operand::{Operand, OperandMemory};
-use super::staged::{self, HostMemory, Layout, Prepared, Traffic, Wait};
+use super::staged::{self, HostMemory, Prepared, RowLayout, Traffic, Wait};
 use super::submit;
 use crate::check;
 use crate::device::Device;
@@ -160,7 +160,8 @@ fn on_legacy(legacy: StreamRef<'_>, device: Device, copy: &CheckedCopy<'_>, is_f
 
 /// Whether a copy to pageable memory goes by way of a slot of pinned memory, and into which room.
 fn bounced(copy: &CheckedCopy<'_>, is_fresh: bool, settles: bool) -> Option<HostMemory> {
-    let is_one = matches!((copy.direction, copy.shape), (Direction::DeviceToHost(_), Shape::Linear { .. }));
+    let is_one =
+        matches!((copy.direction, copy.shape), (CopyDirection::DeviceToHost(_), Shape::Linear { .. }));
     // Memory of a pool is copied with its device current, and arrays by calls of their own.
     let is_simple = is_one && copy.to.memory == OperandMemory::Pageable && copy.from.is_plain() && !settles;
     match is_simple {
@@ -177,18 +178,18 @@ fn stage(copy: &CheckedCopy<'_>, is_fresh: bool, traffic: Traffic) -> Option<Pre
         return None;
     }
     let (device, direction, host, remote) = match (copy.direction, to.memory, from.memory) {
-        (Direction::HostToDevice(device), _, OperandMemory::Pageable) => {
+        (CopyDirection::HostToDevice(device), _, OperandMemory::Pageable) => {
             (device, staged::Direction::HostToDevice, from.layout, to.layout)
         }
-        (Direction::DeviceToHost(device), OperandMemory::Pageable, _) => {
+        (CopyDirection::DeviceToHost(device), OperandMemory::Pageable, _) => {
             (device, staged::Direction::DeviceToHost, to.layout, from.layout)
         }
         _ => return None,
     };
     let rows =
-        |row_bytes, rows| Layout { row_bytes, rows, host_pitch: host.pitch, device_pitch: remote.pitch };
+        |row_bytes, rows| RowLayout { row_bytes, rows, host_pitch: host.pitch, device_pitch: remote.pitch };
     let layout = match copy.shape {
-        Shape::Linear { bytes } => Layout::linear(bytes),
+        Shape::Linear { bytes } => RowLayout::linear(bytes),
         Shape::Plane { row, rows: count } => rows(row, count),
         // Layers that follow each other on both sides are so many rows more.
         Shape::Volume { row, rows: count, layers }

@@ -1,10 +1,10 @@
-//! The settings of a device's context, such as how the host waits, and its limits.
-#![expect(unsafe_code, reason = "calls the runtime's functions for flags and limits")]
+//! The settings of a device's context, such as how the host waits.
+#![expect(unsafe_code, reason = "calls the runtime's device flag functions")]
 
 use bitflags::bitflags;
 
-use super::{Device, Limit};
-use crate::error::{Detail, Result};
+use super::Device;
+use crate::error::Result;
 use crate::{check, sys};
 
 bitflags! {
@@ -74,39 +74,5 @@ impl Device {
         let _current = self.switch()?;
         // SAFETY: the call takes a number, which the runtime checks.
         unsafe { check!(cudaSetDeviceFlags(flags.bits())) }
-    }
-
-    /// Returns the current value of the limit, in the unit that [`Limit`] names.
-    ///
-    /// Stands for [`cudaDeviceGetLimit`](sys::cudaDeviceGetLimit).
-    ///
-    /// # Errors
-    /// Returns `cudaErrorUnsupportedLimit` if the device does not have the limit.
-    #[doc(alias = "cudaDeviceGetLimit")]
-    #[track_caller]
-    pub fn limit(self, limit: Limit) -> Result<usize> {
-        let _current = self.switch()?;
-        let mut value = 0;
-        // SAFETY: the pointer is to a live local integer, which the call fills.
-        unsafe { check!(cudaDeviceGetLimit(&raw mut value, limit.as_raw())) }?;
-        Ok(value)
-    }
-
-    /// Requests a value for the limit, in the unit that [`Limit`] names. The runtime may round it: see
-    /// [`limit`](Self::limit).
-    ///
-    /// Stands for [`cudaDeviceSetLimit`](sys::cudaDeviceSetLimit).
-    ///
-    /// # Errors
-    /// - `cudaErrorUnsupportedLimit` if the device does not have the limit.
-    /// - `cudaErrorMemoryAllocation` if the device cannot reserve the amount.
-    /// - `cudaErrorInvalidValue` if it is too late for a change or the value is out of range.
-    #[doc(alias = "cudaDeviceSetLimit")]
-    #[track_caller]
-    pub fn set_limit(self, limit: Limit, value: usize) -> Result<()> {
-        let _current = self.switch()?;
-        // SAFETY: the call takes two numbers, which the runtime checks.
-        unsafe { check!(cudaDeviceSetLimit(limit.as_raw(), value)) }
-            .map_err(|error| error.with_detail(Detail::LimitAsked { limit, value }))
     }
 }

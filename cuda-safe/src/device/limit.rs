@@ -2,7 +2,7 @@
 
 use crate::sys;
 
-/// A limit that [`Device::set_limit`](crate::Device::set_limit) can change. Each variant names its unit.
+/// A limit that [`Device::set_limit`](super::Device::set_limit) can change. Each variant names its unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Limit {

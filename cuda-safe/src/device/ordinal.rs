@@ -1,10 +1,10 @@
-//! A device: its ordinal, and the calling thread's current device.
+//! A device: its ordinal, the calling thread's current device, and its limits.
 #![expect(unsafe_code, reason = "calls the runtime's device functions")]
 
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-use super::version;
+use super::{Limit, version};
 use crate::error::{Detail, Error, Result};
 use crate::{check, sys};
 
@@ -219,6 +219,40 @@ impl Device {
         // SAFETY: both pointers are to live local integers, which the call fills.
         unsafe { check!(cudaDeviceGetStreamPriorityRange(&raw mut range.least, &raw mut range.greatest)) }?;
         Ok(range)
+    }
+
+    /// Returns the current value of the limit, in the unit that [`Limit`] names.
+    ///
+    /// Stands for [`cudaDeviceGetLimit`](sys::cudaDeviceGetLimit).
+    ///
+    /// # Errors
+    /// Returns `cudaErrorUnsupportedLimit` if the device does not have the limit.
+    #[doc(alias = "cudaDeviceGetLimit")]
+    #[track_caller]
+    pub fn limit(self, limit: Limit) -> Result<usize> {
+        let _current = self.switch()?;
+        let mut value = 0;
+        // SAFETY: the pointer is to a live local integer, which the call fills.
+        unsafe { check!(cudaDeviceGetLimit(&raw mut value, limit.as_raw())) }?;
+        Ok(value)
+    }
+
+    /// Requests a value for the limit, in the unit that [`Limit`] names. The runtime may round it: see
+    /// [`limit`](Self::limit).
+    ///
+    /// Stands for [`cudaDeviceSetLimit`](sys::cudaDeviceSetLimit).
+    ///
+    /// # Errors
+    /// - `cudaErrorUnsupportedLimit` if the device does not have the limit.
+    /// - `cudaErrorMemoryAllocation` if the device cannot reserve the amount.
+    /// - `cudaErrorInvalidValue` if it is too late for a change or the value is out of range.
+    #[doc(alias = "cudaDeviceSetLimit")]
+    #[track_caller]
+    pub fn set_limit(self, limit: Limit, value: usize) -> Result<()> {
+        let _current = self.switch()?;
+        // SAFETY: the call takes two numbers, which the runtime checks.
+        unsafe { check!(cudaDeviceSetLimit(limit.as_raw(), value)) }
+            .map_err(|error| error.with_detail(Detail::LimitAsked { limit, value }))
     }
 }
 

@@ -1,5 +1,8 @@
-//! Waits for a device, and resets it.
-#![expect(unsafe_code, reason = "destroys everything on a device")]
+//! [`Device::synchronize`] and [`Device::reset`]: everything that the process has on a device.
+//!
+//! Both reach into streams, copies and memory, which in turn need [`Device`]. A file of their own keeps the file
+//! of `Device` free of these.
+#![expect(unsafe_code, reason = "resets devices")]
 
 use super::Device;
 use crate::error::{self, Result};

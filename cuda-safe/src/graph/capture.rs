@@ -73,7 +73,7 @@ impl Capture<'_> {
     }
 }
 
-impl sealed::Sealed for Capture<'_> {}
+impl sealed::SealedStream for Capture<'_> {}
 
 impl AsStream for Capture<'_> {
     fn as_stream(&self) -> StreamRef<'_> {

@@ -1,7 +1,7 @@
-//! Attributes of streams: what work that is given from now on is to be like.
+//! Attributes of streams, which apply to work that is submitted after they are set.
 //!
-//! An attribute belongs to the stream's handle, which a dropped stream leaves to the next one. So a handle whose attributes
-//! were set gets those of a stream that nobody has touched, before it serves again.
+//! An attribute belongs to the stream's handle, and a new stream may reuse the handle of a dropped one.
+//! Before a handle whose attributes were set is reused, it gets the attributes of an untouched stream.
 //!
 //! # Examples
 //! ```
@@ -28,51 +28,49 @@
 #![expect(unsafe_code, reason = "calls the runtime's functions for attributes of streams")]
 
 use std::marker::PhantomData;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::busy;
 use super::view::StreamRef;
-use crate::device::Device;
+use super::{busy, pool};
 use crate::error::{Detail, Error, Result};
 use crate::memory::DeviceSlice;
 use crate::{check, sys};
 
-/// How a thread waits for a stream: one of the constants, or something newer.
+/// How a thread waits for a stream: one of the constants, or a value of a newer runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[doc(alias = "cudaSynchronizationPolicy")]
 pub struct SyncPolicy(sys::cudaSynchronizationPolicy);
 
 impl SyncPolicy {
-    /// As the runtime likes.
+    /// The runtime chooses.
     #[doc(alias = "cudaSyncPolicyAuto")]
     pub const AUTO: Self = Self(sys::cudaSyncPolicyAuto);
-    /// It spins.
+    /// The thread spins.
     #[doc(alias = "cudaSyncPolicySpin")]
     pub const SPIN: Self = Self(sys::cudaSyncPolicySpin);
-    /// It gives its core away between looks.
+    /// The thread yields its core between polls.
     #[doc(alias = "cudaSyncPolicyYield")]
     pub const YIELD: Self = Self(sys::cudaSyncPolicyYield);
-    /// It sleeps until the device wakes it.
+    /// The thread sleeps until the device wakes it.
     #[doc(alias = "cudaSyncPolicyBlockingSync")]
     pub const BLOCKING_SYNC: Self = Self(sys::cudaSyncPolicyBlockingSync);
 
-    /// The number as C has it.
+    /// Returns C's number.
     #[must_use]
     pub fn as_raw(self) -> sys::cudaSynchronizationPolicy {
         self.0
     }
 }
 
-/// How likely what is accessed is to stay in the cache.
+/// How likely accessed data is to stay in the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[doc(alias = "cudaAccessProperty")]
 pub enum AccessProperty {
-    /// Like everything.
+    /// As likely as other data.
     Normal,
-    /// Less than other things.
+    /// Less likely than other data.
     Streaming,
-    /// More than other things.
+    /// More likely than other data.
     Persisting,
 }
 
@@ -86,7 +84,8 @@ impl AccessProperty {
     }
 }
 
-/// A part of memory whose lines are to stay in the cache, or to leave it soon: a hint, which may name any addresses.
+/// A range of memory whose cache lines are to persist, or to be evicted soon. It is a hint and may name
+/// any addresses.
 #[derive(Clone, Copy, Debug)]
 #[doc(alias = "cudaAccessPolicyWindow")]
 pub struct AccessPolicy<'a> {
@@ -95,8 +94,8 @@ pub struct AccessPolicy<'a> {
 }
 
 impl<'a> AccessPolicy<'a> {
-    /// For accesses to `memory`: `hit_ratio` of them, from 0 to 1, have the property `hit`, the others `miss`, which is
-    /// not `Persisting`.
+    /// Makes a policy for accesses to `memory`. A fraction `hit_ratio` of them, from 0 to 1, has the
+    /// property `hit`, and the others have `miss`, which must not be `Persisting`.
     #[must_use]
     pub fn new<T>(
         memory: &DeviceSlice<'a, T>,
@@ -114,72 +113,76 @@ impl<'a> AccessPolicy<'a> {
         Self { raw, memory: PhantomData }
     }
 
-    /// The window as C has it.
+    /// Returns C's window.
     pub(crate) fn as_raw(&self) -> sys::cudaAccessPolicyWindow {
         self.raw
     }
 }
 
-/// Which domain of memory synchronisation kernels are in: one of the constants, or something newer.
+/// A memory synchronization domain of kernels: one of the constants, or a value of a newer runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[doc(alias = "cudaLaunchMemSyncDomain")]
 pub struct MemSyncDomain(sys::cudaLaunchMemSyncDomain);
 
 impl MemSyncDomain {
-    /// Where kernels are.
+    /// The domain of kernels by default.
     #[doc(alias = "cudaLaunchMemSyncDomainDefault")]
     pub const DEFAULT: Self = Self(sys::cudaLaunchMemSyncDomainDefault);
-    /// Where kernels go that write to other devices, so that their slow writes do not hold others up.
+    /// The domain for kernels that write to other devices, so that their slow writes do not delay other
+    /// kernels.
     #[doc(alias = "cudaLaunchMemSyncDomainRemote")]
     pub const REMOTE: Self = Self(sys::cudaLaunchMemSyncDomainRemote);
 
-    /// The number as C has it.
+    /// Returns C's number.
     pub(crate) fn as_raw(self) -> sys::cudaLaunchMemSyncDomain {
         self.0
     }
 }
 
-/// Which of the device's own domains the two of [`MemSyncDomain`] are. The device has as many as
+/// Maps the two logical domains of [`MemSyncDomain`] to domains of the device, which has as many as
 /// `cudaDevAttrMemSyncDomainCount` says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[doc(alias = "cudaLaunchMemSyncDomainMap")]
 pub struct MemSyncDomainMap {
-    /// The number of [`MemSyncDomain::DEFAULT`].
+    /// The device's domain for [`MemSyncDomain::DEFAULT`].
     pub default: u8,
-    /// The number of [`MemSyncDomain::REMOTE`].
+    /// The device's domain for [`MemSyncDomain::REMOTE`].
     pub remote: u8,
 }
 
 impl MemSyncDomainMap {
-    /// The numbers as C has them.
+    /// Returns C's structure.
     pub(crate) fn as_raw(self) -> sys::cudaLaunchMemSyncDomainMap {
         sys::cudaLaunchMemSyncDomainMap { default_: self.default, remote: self.remote }
     }
 }
 
 impl StreamRef<'_> {
-    /// How a thread waits for this stream.
+    /// Returns how a thread waits for this stream.
     ///
     /// Stands for [`cudaStreamGetAttribute`](sys::cudaStreamGetAttribute) with
-    /// `cudaLaunchAttributeSynchronizationPolicy`. Before it was set, the number can be one without a name.
+    /// `cudaLaunchAttributeSynchronizationPolicy`. Before the first set, the result may be a number
+    /// without a name.
     ///
     /// # Errors
-    /// What the runtime fails with; a refusal inside a host function.
+    /// Returns the runtime's error. Refused inside a host function.
     #[doc(alias = "cudaStreamGetAttribute")]
     #[track_caller]
     pub fn sync_policy(&self) -> Result<SyncPolicy> {
         let found =
             self.attribute("StreamRef::sync_policy", sys::cudaLaunchAttributeSynchronizationPolicy)?;
-        // SAFETY: the attribute says which member of the union the runtime has filled; it is a number.
+        // SAFETY: the attribute determines which member of the union the runtime has filled, and that
+        // member is a number.
         Ok(SyncPolicy(unsafe { found.syncPolicy }))
     }
 
     /// Sets how a thread waits for this stream.
     ///
-    /// Stands for [`cudaStreamSetAttribute`](sys::cudaStreamSetAttribute) with `cudaLaunchAttributeSynchronizationPolicy`.
+    /// Stands for [`cudaStreamSetAttribute`](sys::cudaStreamSetAttribute) with
+    /// `cudaLaunchAttributeSynchronizationPolicy`.
     ///
     /// # Errors
-    /// What the runtime fails with; a refusal inside a host function.
+    /// Returns the runtime's error. Refused inside a host function.
     #[doc(alias = "cudaStreamSetAttribute")]
     #[track_caller]
     pub fn set_sync_policy(&self, policy: SyncPolicy) -> Result<()> {
@@ -188,14 +191,16 @@ impl StreamRef<'_> {
         self.set_attribute("StreamRef::set_sync_policy", id, &value)
     }
 
-    /// Has kernels that the stream is given from now on treat a part of memory in their own way; `None` ends that.
+    /// Sets how kernels submitted after this call cache a range of memory. `None` removes the setting.
     ///
-    /// Stands for [`cudaStreamSetAttribute`](sys::cudaStreamSetAttribute) with `cudaLaunchAttributeAccessPolicyWindow`. It is
-    /// a hint to the cache by address and reaches no memory: nothing happens if the memory is freed before.
+    /// Stands for [`cudaStreamSetAttribute`](sys::cudaStreamSetAttribute) with
+    /// `cudaLaunchAttributeAccessPolicyWindow`. The setting is a hint to the cache by address and
+    /// accesses no memory, so the memory may be freed before.
     ///
     /// # Errors
-    /// `cudaErrorInvalidValue` for more bytes than `cudaDevAttrMaxAccessPolicyWindowSize`, a ratio outside of 0 to 1, or
-    /// misses that persist; a refusal inside a host function.
+    /// - `cudaErrorInvalidValue` for more bytes than `cudaDevAttrMaxAccessPolicyWindowSize`, for a ratio
+    ///   outside of 0 to 1, and for persisting misses.
+    /// - Refused inside a host function.
     #[doc(alias = "cudaStreamSetAttribute")]
     #[doc(alias = "cudaAccessPolicyWindow")]
     #[track_caller]
@@ -206,28 +211,32 @@ impl StreamRef<'_> {
         self.set_attribute("StreamRef::set_access_policy", id, &value)
     }
 
-    /// The address and number of bytes that kernels of this stream treat in their own way; `None` where there are none.
+    /// Returns the address and the size in bytes of the range with an access policy, or `None` if no
+    /// policy is set.
     ///
-    /// Stands for [`cudaStreamGetAttribute`](sys::cudaStreamGetAttribute) with `cudaLaunchAttributeAccessPolicyWindow`.
+    /// Stands for [`cudaStreamGetAttribute`](sys::cudaStreamGetAttribute) with
+    /// `cudaLaunchAttributeAccessPolicyWindow`.
     ///
     /// # Errors
-    /// What the runtime fails with; a refusal inside a host function.
+    /// Returns the runtime's error. Refused inside a host function.
     #[doc(alias = "cudaStreamGetAttribute")]
     #[track_caller]
     pub fn access_policy_window(&self) -> Result<Option<(usize, usize)>> {
         let id = sys::cudaLaunchAttributeAccessPolicyWindow;
         let found = self.attribute("StreamRef::access_policy_window", id)?;
-        // SAFETY: the attribute says which member of the union the runtime has filled; it holds numbers and an address.
+        // SAFETY: the attribute determines which member of the union the runtime has filled, and that
+        // member holds numbers and an address.
         let window = unsafe { found.accessPolicyWindow };
         Ok((window.num_bytes > 0).then(|| (window.base_ptr.addr(), window.num_bytes)))
     }
 
-    /// Sets the priority of kernels that the stream is given from now on: smaller numbers go first.
+    /// Sets the priority of kernels that are submitted after this call. A smaller number is a higher
+    /// priority.
     ///
     /// Stands for [`cudaStreamSetAttribute`](sys::cudaStreamSetAttribute) with `cudaLaunchAttributePriority`.
     ///
     /// # Errors
-    /// What the runtime fails with; a refusal inside a host function.
+    /// Returns the runtime's error. Refused inside a host function.
     #[doc(alias = "cudaStreamSetAttribute")]
     #[track_caller]
     pub fn set_priority(&self, priority: i32) -> Result<()> {
@@ -235,26 +244,29 @@ impl StreamRef<'_> {
         self.set_attribute("StreamRef::set_priority", sys::cudaLaunchAttributePriority, &value)
     }
 
-    /// Which domain of memory synchronisation the stream's kernels are in.
+    /// Returns the memory synchronization domain of the stream's kernels.
     ///
-    /// Stands for [`cudaStreamGetAttribute`](sys::cudaStreamGetAttribute) with `cudaLaunchAttributeMemSyncDomain`.
+    /// Stands for [`cudaStreamGetAttribute`](sys::cudaStreamGetAttribute) with
+    /// `cudaLaunchAttributeMemSyncDomain`.
     ///
     /// # Errors
-    /// What the runtime fails with; a refusal inside a host function.
+    /// Returns the runtime's error. Refused inside a host function.
     #[doc(alias = "cudaStreamGetAttribute")]
     #[track_caller]
     pub fn mem_sync_domain(&self) -> Result<MemSyncDomain> {
         let found = self.attribute("StreamRef::mem_sync_domain", sys::cudaLaunchAttributeMemSyncDomain)?;
-        // SAFETY: the attribute says which member of the union the runtime has filled; it is a number.
+        // SAFETY: the attribute determines which member of the union the runtime has filled, and that
+        // member is a number.
         Ok(MemSyncDomain(unsafe { found.memSyncDomain }))
     }
 
-    /// Sets which domain of memory synchronisation kernels that the stream is given from now on are in.
+    /// Sets the memory synchronization domain of kernels that are submitted after this call.
     ///
-    /// Stands for [`cudaStreamSetAttribute`](sys::cudaStreamSetAttribute) with `cudaLaunchAttributeMemSyncDomain`.
+    /// Stands for [`cudaStreamSetAttribute`](sys::cudaStreamSetAttribute) with
+    /// `cudaLaunchAttributeMemSyncDomain`.
     ///
     /// # Errors
-    /// What the runtime fails with; a refusal inside a host function.
+    /// Returns the runtime's error. Refused inside a host function.
     #[doc(alias = "cudaStreamSetAttribute")]
     #[track_caller]
     pub fn set_mem_sync_domain(&self, domain: MemSyncDomain) -> Result<()> {
@@ -262,28 +274,32 @@ impl StreamRef<'_> {
         self.set_attribute("StreamRef::set_mem_sync_domain", sys::cudaLaunchAttributeMemSyncDomain, &value)
     }
 
-    /// Which of the device's own domains the stream's two are.
+    /// Returns the device's domains for the stream's two logical domains.
     ///
-    /// Stands for [`cudaStreamGetAttribute`](sys::cudaStreamGetAttribute) with `cudaLaunchAttributeMemSyncDomainMap`.
+    /// Stands for [`cudaStreamGetAttribute`](sys::cudaStreamGetAttribute) with
+    /// `cudaLaunchAttributeMemSyncDomainMap`.
     ///
     /// # Errors
-    /// What the runtime fails with; a refusal inside a host function.
+    /// Returns the runtime's error. Refused inside a host function.
     #[doc(alias = "cudaStreamGetAttribute")]
     #[track_caller]
     pub fn mem_sync_domain_map(&self) -> Result<MemSyncDomainMap> {
         let id = sys::cudaLaunchAttributeMemSyncDomainMap;
         let found = self.attribute("StreamRef::mem_sync_domain_map", id)?;
-        // SAFETY: the attribute says which member of the union the runtime has filled; it holds numbers.
+        // SAFETY: the attribute determines which member of the union the runtime has filled, and that
+        // member holds numbers.
         let map = unsafe { found.memSyncDomainMap };
         Ok(MemSyncDomainMap { default: map.default_, remote: map.remote })
     }
 
-    /// Sets which of the device's own domains the stream's two are.
+    /// Sets the device's domains for the stream's two logical domains.
     ///
-    /// Stands for [`cudaStreamSetAttribute`](sys::cudaStreamSetAttribute) with `cudaLaunchAttributeMemSyncDomainMap`.
+    /// Stands for [`cudaStreamSetAttribute`](sys::cudaStreamSetAttribute) with
+    /// `cudaLaunchAttributeMemSyncDomainMap`.
     ///
     /// # Errors
-    /// `cudaErrorInvalidValue` for a number that the device does not have; a refusal inside a host function.
+    /// Returns `cudaErrorInvalidValue` for a domain that the device does not have. Refused inside a host
+    /// function.
     #[doc(alias = "cudaStreamSetAttribute")]
     #[track_caller]
     pub fn set_mem_sync_domain_map(&self, map: MemSyncDomainMap) -> Result<()> {
@@ -292,12 +308,12 @@ impl StreamRef<'_> {
         self.set_attribute("StreamRef::set_mem_sync_domain_map", id, &value)
     }
 
-    /// Gives this stream the attributes of another one of the same device.
+    /// Copies the attributes of another stream of the same device to this one.
     ///
     /// Stands for [`cudaStreamCopyAttributes`](sys::cudaStreamCopyAttributes).
     ///
     /// # Errors
-    /// `DeviceMismatch` for a stream of another device; a refusal inside a host function.
+    /// Returns `DeviceMismatch` for a stream of another device. Refused inside a host function.
     #[doc(alias = "cudaStreamCopyAttributes")]
     #[track_caller]
     pub fn copy_attributes_from(&self, source: &impl super::AsStream) -> Result<()> {
@@ -312,8 +328,8 @@ impl StreamRef<'_> {
             ));
         }
         let _current = self.device().switch()?;
-        touch(self.device(), self.as_raw());
-        // SAFETY: both streams live while the views do.
+        pool::touch(self.device(), self.as_raw());
+        // SAFETY: both streams live as long as their views.
         unsafe { check!(cudaStreamCopyAttributes(self.as_raw(), source.as_raw())) }
     }
 
@@ -326,7 +342,8 @@ impl StreamRef<'_> {
         busy::ensure_idle(api)?;
         let _current = self.switch()?;
         let mut value = sys::cudaLaunchAttributeValue { pad: [0; 64] };
-        // SAFETY: the stream lives while the view does; the pointer is to a live union, which the call fills.
+        // SAFETY: the stream lives as long as the view. The pointer is to a live union, which the call
+        // fills.
         unsafe { check!(cudaStreamGetAttribute(self.as_raw(), id, &raw mut value)) }?;
         Ok(value)
     }
@@ -340,67 +357,9 @@ impl StreamRef<'_> {
     ) -> Result<()> {
         busy::ensure_idle(api)?;
         let _current = self.switch()?;
-        touch(self.device(), self.as_raw());
-        // SAFETY: the stream lives while the view does; the pointer is to a live union whose member for this attribute is
-        // set.
+        pool::touch(self.device(), self.as_raw());
+        // SAFETY: the stream lives as long as the view. The pointer is to a live union whose member for
+        // this attribute is set.
         unsafe { check!(cudaStreamSetAttribute(self.as_raw(), id, value)) }
     }
-}
-
-/// The devices and handles of streams whose attributes were set.
-static TOUCHED: Mutex<Vec<(i32, usize)>> = Mutex::new(Vec::new());
-
-/// A stream of each device that nobody has touched, where one was needed.
-static TEMPLATES: Mutex<Vec<(i32, usize)>> = Mutex::new(Vec::new());
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Remembers that a stream is not like a new one any more.
-fn touch(device: Device, raw: sys::cudaStream_t) {
-    let (name, mut touched) = ((device.ordinal(), raw.addr()), lock(&TOUCHED));
-    if !touched.contains(&name) {
-        touched.push(name);
-    }
-}
-
-/// Makes a stream that is to serve again like a new one; whether that worked.
-pub(super) fn renew(raw: sys::cudaStream_t, device: Device, priority: i32) -> bool {
-    let name = (device.ordinal(), raw.addr());
-    if !lock(&TOUCHED).contains(&name) {
-        return true;
-    }
-    let Ok(template) = template(device) else { return false };
-    let Ok(_current) = device.switch() else { return false };
-    // SAFETY: the first stream is the caller's, the second one is never destroyed.
-    let copied = unsafe { check!(cudaStreamCopyAttributes(raw, template)) };
-    let value = sys::cudaLaunchAttributeValue { priority };
-    let id = sys::cudaLaunchAttributePriority;
-    // SAFETY: the stream is the caller's; the pointer is to a live union whose member for this attribute is set.
-    let renewed = copied.and_then(|()| unsafe { check!(cudaStreamSetAttribute(raw, id, &raw const value)) });
-    if renewed.is_ok() {
-        lock(&TOUCHED).retain(|touched| *touched != name);
-    }
-    renewed.is_ok()
-}
-
-/// Forgets a device's handles: it is reset.
-pub(super) fn abandon(device: Device) {
-    lock(&TEMPLATES).retain(|(of, _)| *of != device.ordinal());
-    lock(&TOUCHED).retain(|(of, _)| *of != device.ordinal());
-}
-
-#[track_caller]
-fn template(device: Device) -> Result<sys::cudaStream_t> {
-    let mut templates = lock(&TEMPLATES);
-    if let Some((_, number)) = templates.iter().find(|(of, _)| *of == device.ordinal()) {
-        return Ok(std::ptr::with_exposed_provenance_mut(*number));
-    }
-    let _current = device.switch()?;
-    let mut raw = std::ptr::null_mut();
-    // SAFETY: the pointer is to a live variable of ours, which the call fills.
-    unsafe { check!(cudaStreamCreateWithFlags(&raw mut raw, sys::cudaStreamNonBlocking)) }?;
-    templates.push((device.ordinal(), raw.expose_provenance()));
-    Ok(raw)
 }

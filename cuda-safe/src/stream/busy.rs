@@ -1,89 +1,88 @@
-//! What the calling thread is in the middle of: handing an operation to CUDA, running a host function for
-//! a stream, or its end; and which streams are its own.
+//! Refuses what the calling thread must not do now: inside an operation or a host function, or while the
+//! thread ends. Also knows which per-thread streams belong to the thread.
 //!
-//! Either of the first two forbids what could wait for the thread itself.
+//! Inside an operation or a host function, the thread must not start anything that could wait for the
+//! thread itself.
 
 use std::cell::{Cell, RefCell};
 use std::panic::Location;
 
 use cuda_hazard::{Timeline, TimelineId};
 
-use crate::callback::{self, Activity};
+use crate::callback::{self, Entered};
 use crate::error::{Detail, Error, Result};
 
-pub(crate) use crate::callback::{Entered, enter_callback, in_callback};
-
 thread_local! {
-    /// The thread's own streams, as the tracker knows them.
+    /// The timelines of the thread's own streams.
     static OWN: RefCell<Vec<TimelineId>> = const { RefCell::new(Vec::new()) };
-    /// Whether the thread has given its streams back. What variables of the thread do when they are dropped
-    /// later, would be taken for what another thread does that has a timeline now.
+    /// Whether the thread has dismissed its streams. Variables of the thread that are dropped later must
+    /// not use them, because another thread may have the timelines by then.
     static ENDING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What is refused to a thread that has given its streams back.
+/// The refusal for a thread that has dismissed its streams.
 pub(super) const ENDED: Detail =
     Detail::Unsupported { what: "the default stream of a thread that is ending" };
 
-/// The thread has given its streams back.
+/// The thread has dismissed its streams.
 pub(super) fn end() {
     ENDING.set(true);
 }
 
-/// Refuses the streams of a thread that has given them back.
+/// Refuses the streams of a thread that has dismissed them.
 #[inline]
 #[track_caller]
 pub(super) fn ensure_going_on(api: &'static str) -> Result<()> {
     if ENDING.get() { Err(Error::refused(api, ENDED)) } else { Ok(()) }
 }
 
-/// The thread has a stream of its own with this timeline.
+/// Records that the thread has a stream with this timeline.
 pub(super) fn owns(timeline: TimelineId) {
-    // A thread whose variables are gone is ending.
+    // If the thread's variables are gone, the thread is ending.
     let _ = OWN.try_with(|own| own.borrow_mut().push(timeline));
 }
 
-/// Whether the timeline is that of a stream of the calling thread.
+/// Returns whether the timeline is that of a stream of the calling thread.
 pub(super) fn is_mine(timeline: &Timeline) -> bool {
     OWN.try_with(|own| own.borrow().contains(&timeline.id)).unwrap_or(false)
 }
 
-/// The thread begins to hand an operation to CUDA.
+/// The thread begins to submit an operation.
 ///
 /// # Errors
-/// `Nested` if it is already at that, `InCallback` in a host function.
+/// Returns `Nested` if it already submits one, and `InCallback` inside a host function.
 #[inline]
 #[track_caller]
 pub(super) fn enter(api: &'static str) -> Result<Entered> {
     begin(api, Location::caller())
 }
 
-/// [`enter`] on behalf of a call site elsewhere.
+/// [`enter`] for another call site.
 ///
 /// # Errors
-/// As for `enter`.
+/// As `enter`.
 #[inline]
 pub(super) fn begin(api: &'static str, call_site: &'static Location<'static>) -> Result<Entered> {
-    if callback::activity() == Activity::None {
-        return Ok(callback::begin(Activity::Entering));
+    match callback::enter_operation() {
+        Some(entered) => Ok(entered),
+        None => Err(refused(api).at(call_site)),
     }
-    Err(refused(api).at(call_site))
 }
 
-/// Refuses what may not be done in the middle of an operation or of a host function.
+/// Refuses a call inside an operation or a host function.
 ///
 /// # Errors
-/// `Nested` or `InCallback`.
+/// Returns `Nested` or `InCallback`.
 #[inline]
 #[track_caller]
 pub(crate) fn ensure_idle(api: &'static str) -> Result<()> {
-    if callback::activity() == Activity::None { Ok(()) } else { Err(refused(api)) }
+    if callback::is_idle() { Ok(()) } else { Err(refused(api)) }
 }
 
-/// The refusal for what the thread is in the middle of.
+/// Returns the refusal for the thread's current state.
 #[cold]
 #[track_caller]
 fn refused(api: &'static str) -> Error {
-    let detail = if in_callback() { Detail::InCallback } else { Detail::Nested };
+    let detail = if callback::in_callback() { Detail::InCallback } else { Detail::Nested };
     Error::refused(api, detail)
 }

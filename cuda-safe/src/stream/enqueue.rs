@@ -1,16 +1,16 @@
-//! The one way onto a stream: begin, call, commit.
+//! Submission of work to streams: begin, call, commit. All operations of this crate take this path.
 //!
 //! # Why safe code has no data race on the device
-//! Every operation of this crate begins by [`StreamRef::begin`], which enters each allocation's bytes in its
-//! access history before the runtime sees the operation, and orders it after every conflicting entry: by what
-//! is already known to happen before it, or by an event recorded on the other stream and a wait on this one.
-//! [`cuda_hazard`] says what "known" may mean; that the event and the wait order what they are to order,
-//! `port` does.
+//! Every operation of this crate begins by [`StreamRef::begin`], which enters the accessed bytes in the
+//! access history of each allocation before the runtime receives the operation. It orders the operation
+//! after every conflicting entry: the entry is already known to happen before it, or an event is
+//! recorded on the other stream and this stream waits for it. [`cuda_hazard`] defines "known to happen
+//! before". `port` ensures that event and wait establish that order.
 //!
-//! # Why nobody waits for ever
-//! The order of steps is in [`cuda_hazard`]. A closure that started another operation, or waited on the host
-//! for memory of its own operation, would wait for itself: a flag of the thread refuses both. A host function
-//! may not call CUDA: the same flag.
+//! # Why nothing deadlocks
+//! [`cuda_hazard`] defines the order of steps and locks. A closure that submitted another operation, or
+//! waited on the host for memory of its own operation, would wait for itself. A host function must not
+//! call CUDA. A flag of the thread refuses all three.
 #![expect(unsafe_code, reason = "declares the unsafe way in")]
 
 use std::panic::Location;
@@ -21,26 +21,29 @@ use super::busy;
 use super::port::Runtime;
 use super::tracker::TRACKER;
 use super::view::StreamRef;
+use crate::callback::Entered;
 use crate::device::Switched;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, AccessHistory};
 use crate::sys;
 
-/// An operation between its begin and its commit: the tracker has it, and the runtime is about to.
+/// An operation between begin and commit: the tracker has entered it, and the caller is about to make
+/// the runtime's call.
 ///
-/// Dropped without a commit, also by a panic, it counts as failed. What it holds goes in this order: the
-/// stream's lock and the operation's sequence number, the flag against operations within it, the current
-/// device.
+/// If it is dropped without a commit, also by a panic, the operation counts as failed. Its fields are
+/// dropped in this order: the submit state with the stream's lock and the operation's sequence number,
+/// the flag against nested operations, the current device.
 #[must_use = "dropped, the operation counts as failed"]
 pub(crate) struct Submission {
-    /// None of an operation that is captured: it goes into a graph, and the tracker has nothing of it.
+    /// `None` if the operation is captured. It becomes part of a graph, and the tracker does not enter
+    /// it.
     state: Option<cuda_hazard::Submission<'static>>,
-    _entered: busy::Entered,
+    _entered: Entered,
     _current: Option<Switched>,
 }
 
 impl Submission {
-    /// The runtime has the operation, or has refused it.
+    /// Ends the submission. `done` says whether the runtime accepted the operation.
     #[inline]
     pub(crate) fn commit(self, done: bool) {
         if let Some(state) = self.state {
@@ -48,8 +51,8 @@ impl Submission {
         }
     }
 
-    /// The runtime has made memory of so many bytes by an operation without accesses: gives the memory's
-    /// access history.
+    /// Ends the submission of an operation without accesses that has allocated `bytes` bytes. Returns
+    /// the access history of the new memory.
     #[inline]
     pub(crate) fn commit_first(self, bytes: usize, call_site: &'static Location<'static>) -> AccessHistory {
         match self.state {
@@ -58,58 +61,62 @@ impl Submission {
         }
     }
 
-    /// What is over once the stream has done all that it was given, this included. To be read before the
-    /// call.
+    /// Returns a snapshot of the epochs that are complete once the stream has completed everything
+    /// submitted to it, this operation included. The caller takes it before the call.
     #[inline]
     pub(crate) fn covers(&self) -> Option<SubmittedSnapshot> {
         self.state.as_ref().map(|state| TRACKER.snapshot_of_submission(state))
     }
 
-    /// The call has returned, and the stream has done all that it was given.
+    /// Ends the submission of a call that has waited for the stream.
     ///
     /// # Safety
-    /// So it has, and `covered` is what [`covers`](Self::covers) gave before the call.
+    /// The stream has completed everything submitted to it, and `covered` is the result of
+    /// [`covers`](Self::covers) from before the call.
     #[inline]
     pub(crate) unsafe fn commit_blocking(self, covered: Option<SubmittedSnapshot>) {
         if let (Some(state), Some(covered)) = (self.state, covered) {
-            // SAFETY: the caller's duties are just these.
+            // SAFETY: the caller has the same duties.
             unsafe { TRACKER.commit_blocking(state, &covered) };
         }
     }
 }
 
 impl StreamRef<'_> {
-    /// Puts an operation on the stream that reads and writes the bytes in `accesses`, ordered after whatever
-    /// conflicts with it.
+    /// Submits an operation that reads and writes the bytes in `accesses`, ordered after all conflicting
+    /// work.
     ///
-    /// `f` gets the raw stream and hands the operation to CUDA. This is the way in for other libraries that
-    /// take a stream, too: with their accesses declared, what they do is ordered with everything that this
-    /// crate does. Several accesses of one allocation are fine.
+    /// `f` receives the raw stream and makes the CUDA call. This is also the entry point for other
+    /// libraries that take a stream: with declared accesses, their work is ordered with all work of this
+    /// crate. Several accesses may name the same allocation.
     ///
     /// # Ordering
-    /// After every operation that was enqueued before and conflicts, on whatever stream. If the program has
-    /// not ordered them, a wait is added, or the operation refused: see
+    /// The operation runs after every conflicting operation that was enqueued before, on any stream. If
+    /// the program has not ordered them, the tracker adds a wait or refuses the operation: see
     /// [`hazard::set_policy`](crate::hazard::set_policy).
     ///
     /// # Errors
-    /// What `f` fails with; `Hazard` under `Policy::Error`; `Nested` inside the closure of another `enqueue`,
-    /// `InCallback` inside a host function; `HostBorrowed` for an access that no borrow stands for while the
-    /// host has the memory; a failure of the runtime to add a wait.
+    /// - The error of `f`.
+    /// - `Hazard` under `Policy::Error`.
+    /// - `Nested` inside the closure of another `enqueue`, and `InCallback` inside a host function.
+    /// - `HostBorrowed` for an access that no borrow stands for while the host has borrowed the memory.
+    /// - The runtime's error if adding a wait fails.
     ///
     /// # Safety
-    /// - What `f` puts on the stream touches no memory that this crate owns but the bytes in `accesses`, and
+    /// - The work that `f` submits accesses no memory of this crate except the bytes in `accesses`, and
     ///   writes only those declared as written.
-    /// - `f` puts it on the stream it is given and on no other one, or joins the others to it again.
-    /// - If `f` succeeds and `accesses` has bytes, `f` has put at least one operation on the stream that
-    ///   gives the device something to do.
-    /// - Pinned memory that is copied to a device is declared as [read at the call](Access::at_call). A batch
-    ///   of such copies does not directly follow a fill of that memory by `cudaMemset`: CUDA does not order
-    ///   the two.
-    /// - On a captured stream ([`is_capturing`](Self::is_capturing)) all this holds for every launch of the
-    ///   graph, and what the operation needs beside the memory in `accesses` lives as long as the graph and
-    ///   its executable forms.
-    /// - The memory lives and is not moved or reached by the host until the operation has completed. Owners
-    ///   of this crate see to that themselves when they are dropped.
+    /// - `f` submits the work to the stream that it receives and to no other, or makes that stream wait
+    ///   for the others.
+    /// - If `f` succeeds and `accesses` has bytes, `f` has submitted at least one operation that makes
+    ///   the device do something.
+    /// - Pinned memory that is copied to a device is declared as [read at the call](Access::at_call). A
+    ///   batch of such copies does not directly follow a fill of that memory by `cudaMemset`, because
+    ///   CUDA does not order the two.
+    /// - On a captured stream ([`is_capturing`](Self::is_capturing)) all of this holds for every launch
+    ///   of the graph. Everything else that the operation needs lives as long as the graph and its
+    ///   executable forms.
+    /// - The memory lives, does not move, and is not accessed by the host until the operation is
+    ///   complete. Owners of this crate ensure that themselves when they are dropped.
     #[inline]
     #[track_caller]
     pub unsafe fn enqueue<R>(
@@ -117,16 +124,16 @@ impl StreamRef<'_> {
         accesses: &[Access<'_>],
         f: impl FnOnce(sys::cudaStream_t) -> Result<R>,
     ) -> Result<R> {
-        // SAFETY: the caller's duties are just these.
+        // SAFETY: the caller has the same duties.
         unsafe { self.submit(Operation::new(accesses), Location::caller(), f) }
     }
 
-    /// [`enqueue`](Self::enqueue) of any operation on behalf of a call site elsewhere: one whose accesses
-    /// were put in order before ([`Operation::prepared`]), or that gives the device nothing to do
-    /// ([`Operation::mark`]).
+    /// [`enqueue`](Self::enqueue) of any operation for another call site. The operation may have
+    /// accesses that were sorted before ([`Operation::prepared`]), or be a mark that gives the device
+    /// nothing to do ([`Operation::mark`]).
     ///
     /// # Safety
-    /// The duties of `enqueue`, but that a mark need not give the device anything to do.
+    /// The duties of `enqueue`, except that a mark need not make the device do anything.
     #[inline]
     pub(crate) unsafe fn submit<R>(
         self,
@@ -134,41 +141,41 @@ impl StreamRef<'_> {
         call_site: &'static Location<'static>,
         f: impl FnOnce(sys::cudaStream_t) -> Result<R>,
     ) -> Result<R> {
-        // SAFETY: the caller's duties are just these.
+        // SAFETY: the caller has the same duties.
         let submission = unsafe { self.begin(operation, call_site) }?;
         let answer = f(self.as_raw());
         submission.commit(answer.is_ok());
         answer
     }
 
-    /// [`enqueue`](Self::enqueue) for a call that returns only when the stream has done all that it was
-    /// given, this included.
+    /// [`enqueue`](Self::enqueue) for a call that returns only after the stream has completed everything
+    /// submitted to it, this operation included.
     ///
     /// # Safety
-    /// That, and the duties of `enqueue`.
+    /// The call waits for the stream as described, and the caller has the duties of `enqueue`.
     pub(crate) unsafe fn enqueue_blocking<R>(
         self,
         accesses: &[Access<'_>],
         call_site: &'static Location<'static>,
         f: impl FnOnce(sys::cudaStream_t) -> Result<R>,
     ) -> Result<R> {
-        // SAFETY: the caller's duties are just these.
+        // SAFETY: the caller has the same duties.
         let submission = unsafe { self.begin(Operation::new(accesses), call_site) }?;
         let covered = submission.covers();
         let answer = f(self.as_raw())?;
-        // SAFETY: the call returned only when the stream had done all that it was given.
+        // SAFETY: the call returned only after the stream had completed everything submitted to it.
         unsafe { submission.commit_blocking(covered) };
         Ok(answer)
     }
 
-    /// Begins an operation: the caller makes its call on the raw stream, and commits.
+    /// Begins an operation. The caller then makes its call on the raw stream, and commits.
     ///
     /// # Errors
-    /// The refusals of [`enqueue`](Self::enqueue), and a failure of the runtime to add a wait.
+    /// Refuses as [`enqueue`](Self::enqueue). Returns the runtime's error if adding a wait fails.
     ///
     /// # Safety
-    /// The duties of `enqueue` for the call that is made before the commit, which is done only if the call
-    /// succeeded. A mark need not give the device anything to do.
+    /// The duties of `enqueue` apply to the call that is made before the commit. The commit says whether
+    /// the call succeeded. A mark need not make the device do anything.
     #[inline]
     pub(crate) unsafe fn begin(
         self,
@@ -178,14 +185,15 @@ impl StreamRef<'_> {
         let entered = busy::begin("enqueue", call_site)?;
         if let Some(recorder) = self.recorder() {
             recorder.note(operation.accesses()).map_err(|error| error.at(call_site))?;
-            // A launch that the runtime refuses for the current device's sake might spoil the capture.
+            // If the runtime refuses a launch because of the current device, that may invalidate the
+            // capture.
             let current = self.device().switch().map_err(|error| error.at(call_site))?;
             return Ok(Submission { state: None, _entered: entered, _current: Some(current) });
         }
         let current = self.switch().map_err(|error| error.at(call_site))?;
         let (timeline, port) = (self.timeline(), Runtime::new(self.as_raw()));
-        // SAFETY: the caller's duties are these and more; the timeline is of this process's tracker, which alone
-        // knows access histories.
+        // SAFETY: the caller has these duties and more. The timeline belongs to the tracker of this
+        // process, the only one that knows its access histories.
         let state = match unsafe { TRACKER.begin_fast(timeline, operation) } {
             Some(state) => state,
             // SAFETY: as above.
@@ -197,31 +205,64 @@ impl StreamRef<'_> {
         Ok(Submission { state: Some(state), _entered: entered, _current: current })
     }
 
-    /// Begins an operation whose accesses the tracker knows by the numbers of their [`GroupNumber`](cuda_hazard::GroupNumber), one for each
-    /// allocation. The cost does not depend on the number of accesses.
+    /// Begins an operation whose accesses the tracker knows by one
+    /// [`GroupNumber`](cuda_hazard::GroupNumber) per allocation. The cost does not depend on the number
+    /// of accesses.
     ///
-    /// Returns `None`, with nothing entered, if the tracker needs the accesses: the first time, and if another
-    /// operation has used the memory since. The caller then tries once more with the accesses
-    /// [told](cuda_hazard::GroupNumber::told), or [`begin`](Self::begin)s. An operation with two series of one
-    /// allocation must tell its accesses every time.
+    /// Returns `None`, with nothing entered, if the tracker needs the accesses: the first time, and if
+    /// another operation has used the memory since. The caller then tries once more with the accesses
+    /// [included](cuda_hazard::GroupNumber::told), or calls [`begin`](Self::begin). An operation with
+    /// two groups of one allocation must include its accesses every time.
     ///
     /// # Safety
-    /// - The duties of `begin`, the accesses being those of all the series.
-    /// - Each series stands, whenever it is used, for accesses to the same bytes of one allocation, of the
-    ///   same kinds, in the same order. The allocation may be another one each time. Told accesses are these.
+    /// - The duties of `begin`, with the accesses of all groups.
+    /// - Each group number stands, at every use, for accesses to the same bytes of one allocation, in
+    ///   the same modes and the same order. The allocation may differ from use to use. Included accesses
+    ///   are these.
     pub(super) unsafe fn begin_repeated(self, repeats: &[RepeatedGroup<'_, '_>]) -> Option<Submission> {
         if self.recorder().is_some() {
             return None;
         }
         let entered = busy::enter("enqueue").ok()?;
         let current = self.switch().ok()?;
-        // SAFETY: the caller's duties are these and more.
+        // SAFETY: the caller has these duties and more.
         let state = unsafe { TRACKER.begin_repeated(self.timeline(), repeats) }?;
         Some(Submission { state: Some(state), _entered: entered, _current: current })
     }
 }
 
-/// The error of an operation that the tracker has refused, or that could not be ordered.
+/// Facts about a call, for its error.
+#[derive(Clone, Copy)]
+pub(crate) struct Call {
+    /// The C function.
+    pub(crate) api: &'static str,
+    /// The call site in the program.
+    pub(crate) call_site: &'static Location<'static>,
+    /// The number of bytes that the call copies or fills, or 0 if that is not meaningful.
+    pub(crate) bytes: usize,
+}
+
+impl Call {
+    /// Converts the runtime's code to a result.
+    #[inline]
+    pub(crate) fn check(&self, code: sys::cudaError_t) -> Result<()> {
+        if code == sys::cudaSuccess { Ok(()) } else { Err(self.failed(code)) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn failed(&self, code: sys::cudaError_t) -> Error {
+        self.about(Error::from_code(self.api, code).at(self.call_site))
+    }
+
+    /// Adds the number of bytes to the error.
+    #[cold]
+    pub(crate) fn about(&self, error: Error) -> Error {
+        if self.bytes == 0 { error } else { error.with_detail(Detail::Transfer { bytes: self.bytes }) }
+    }
+}
+
+/// Returns the error for an operation that the tracker refused or could not order.
 #[cold]
 #[inline(never)]
 fn refused(refusal: Refusal<Error>, call_site: &'static Location<'static>) -> Error {

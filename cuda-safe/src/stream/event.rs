@@ -1,4 +1,4 @@
-//! [`Event`]: a mark on a stream, to wait for or to take the time by.
+//! [`Event`]: a mark on a stream, to wait for or to measure time with.
 #![expect(unsafe_code, reason = "calls the runtime's event functions")]
 
 use std::panic::Location;
@@ -8,22 +8,22 @@ use bitflags::bitflags;
 use super::pool::{self, RawEvent};
 use super::tracker::TRACKER;
 use super::view::AsStream;
-use super::{busy, deferred, port};
+use super::{busy, port};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
-use crate::{check, process, sys};
+use crate::{callback, check, process, sys};
 use cuda_hazard::EventClock;
 
 bitflags! {
-    /// What an event is to be like.
+    /// Properties of an event.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub struct EventFlags: u32 {
         /// A thread that waits for the event sleeps instead of spinning.
         #[doc(alias = "cudaEventBlockingSync")]
         const BLOCKING_SYNC = sys::cudaEventBlockingSync;
-        /// The event takes no time, which makes recording and waiting much cheaper.
+        /// The event does not measure time, which makes recording and waiting much cheaper.
         const DISABLE_TIMING = sys::cudaEventDisableTiming;
-        /// Other processes may be given the event, which then takes no time either: see
+        /// The event can be shared with other processes, and does not measure time then: see
         /// [`Event::ipc_handle`](super::Event::ipc_handle).
         #[doc(alias = "cudaEventInterprocess")]
         const INTERPROCESS = sys::cudaEventInterprocess;
@@ -35,16 +35,16 @@ bitflags! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[doc(alias = "cudaEventRecordDefault")]
     pub struct RecordFlags: u32 {
-        /// In a capture: the event is recorded whenever the graph runs, for whoever is outside of it.
+        /// In a capture: every launch of the graph records the event, for waiters outside of the graph.
         #[doc(alias = "cudaEventRecordExternal")]
         const EXTERNAL = sys::cudaEventRecordExternal;
     }
 }
 
-/// A mark on a stream. Once recorded, it stands for all that the stream had been given until then.
+/// A mark on a stream. After a record, it stands for everything submitted to the stream before that.
 ///
-/// Recording again moves the mark, which needs `&mut`: nobody can be waiting for it at that moment. A dropped
-/// event goes to a pool, as creating one is dear.
+/// Recording again moves the mark. That needs `&mut`, so nobody can be waiting for the event at that
+/// moment. A dropped event goes to a pool, because creating events is expensive.
 #[derive(Debug)]
 #[doc(alias = "cudaEventDestroy")]
 #[doc(alias = "cudaEvent_t")]
@@ -53,50 +53,53 @@ pub struct Event {
     device: Device,
     flags: EventFlags,
     mark: Mark,
-    /// What it stands for once it is recorded: where another process or a graph may record it too, it stands for that, and proves
-    /// nothing here.
+    /// The mark after a record. If another process or a graph may record the event too, the mark is
+    /// `Unknown`, and the event proves nothing here.
     recorded: Mark,
-    /// What that is, where it is known.
+    /// The vector clock that the event stands for, if the mark is `Recorded`.
     event_clock: EventClock,
-    /// Whether it is left to others: to graphs, which may record it nobody knows when, or wait for it, or to who took the handle.
+    /// Whether the event is left to others and not reused: to graphs, which may record it at any time or
+    /// wait for it, or to the caller of `into_raw`.
     left: bool,
     process: u32,
 }
 
-/// What an event stands for.
+/// What is known about the work that an event stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mark {
-    /// Nothing: it was never recorded. The handle may have a former life, so the runtime is not asked.
+    /// Nothing: the event was never recorded. The handle may have been used before, so the runtime is
+    /// not asked.
     Nothing,
-    /// All that the stream was ordered after then: the snapshot.
+    /// Everything that the stream was ordered after at the record, as the event's vector clock says.
     Recorded,
-    /// It was recorded behind the crate's back, or recording it failed.
+    /// The event was recorded by other code, or recording it failed.
     Unknown,
 }
 
-// SAFETY: the handle is a name that the runtime takes from any thread; through `&Event` it is only waited for
-// and asked.
+// SAFETY: the runtime accepts the handle on any thread. Through `&Event` it is only waited for and
+// queried.
 unsafe impl Sync for Event {}
 
 impl Event {
-    /// Makes an event of the current device that takes the time.
+    /// Makes an event of the current device that measures time.
     ///
     /// Stands for [`cudaEventCreate`](sys::cudaEventCreate).
     ///
     /// # Errors
-    /// Where there is no device; a refusal inside a host function.
+    /// Returns the runtime's error if there is no device. Refused inside a host function.
     #[doc(alias = "cudaEventCreate")]
     #[track_caller]
     pub fn new() -> Result<Self> {
         Self::with_flags(EventFlags::empty())
     }
 
-    /// Makes an event of the current device that takes no time: the cheap one, for ordering.
+    /// Makes an event of the current device that does not measure time. It is cheaper and suffices for
+    /// ordering.
     ///
     /// Stands for [`cudaEventCreateWithFlags`](sys::cudaEventCreateWithFlags) with `cudaEventDisableTiming`.
     ///
     /// # Errors
-    /// Where there is no device; a refusal inside a host function.
+    /// Returns the runtime's error if there is no device. Refused inside a host function.
     #[doc(alias = "cudaEventDisableTiming")]
     #[track_caller]
     pub fn without_timing() -> Result<Self> {
@@ -108,7 +111,7 @@ impl Event {
     /// Stands for [`cudaEventCreateWithFlags`](sys::cudaEventCreateWithFlags).
     ///
     /// # Errors
-    /// Where there is no device; a refusal inside a host function.
+    /// Returns the runtime's error if there is no device. Refused inside a host function.
     #[doc(alias = "cudaEventCreateWithFlags")]
     #[track_caller]
     pub fn with_flags(flags: EventFlags) -> Result<Self> {
@@ -119,12 +122,12 @@ impl Event {
     /// Makes an event of `device`, which need not be current.
     ///
     /// # Errors
-    /// Where the device cannot be made current; a refusal inside a host function.
+    /// Returns the runtime's error if the device cannot be made current. Refused inside a host function.
     #[doc(alias = "cudaEventCreateWithFlags")]
     #[track_caller]
     pub fn on(device: Device, flags: EventFlags) -> Result<Self> {
         busy::ensure_idle("Event::on")?;
-        deferred::run();
+        callback::run_deferred();
         let raw = pool::event(device, flags.bits())?;
         Ok(Self::made(raw, device, flags, Mark::Nothing))
     }
@@ -136,13 +139,15 @@ impl Event {
         Self { raw, device, flags, mark, recorded, event_clock, left: false, process }
     }
 
-    /// Puts the mark on a stream of the same device: it stands for all that the stream has been given so far.
+    /// Records the event on a stream of the same device. It then stands for everything submitted to the
+    /// stream so far.
     ///
     /// Stands for [`cudaEventRecord`](sys::cudaEventRecord). Does not block.
     ///
     /// # Errors
-    /// `DeviceMismatch` if the stream is of another device; what the runtime fails with; a refusal inside a
-    /// host function.
+    /// - `DeviceMismatch` if the stream belongs to another device.
+    /// - The runtime's error.
+    /// - Refused inside a host function.
     #[doc(alias = "cudaEventRecord")]
     #[track_caller]
     pub fn record(&mut self, stream: &impl AsStream) -> Result<()> {
@@ -158,12 +163,12 @@ impl Event {
             ));
         }
         let (raw, timeline, call_site) = (self.as_raw(), stream.timeline(), Location::caller());
-        // SAFETY: event and stream live while the borrows do, and the stream is of the device that its timeline
-        // says.
+        // SAFETY: event and stream live as long as the borrows, and the stream belongs to the device
+        // that its timeline names.
         let record = || unsafe { port::record(self.device, stream.as_raw(), timeline.kind, raw) };
-        // If the call fails, there is no telling what the event stands for.
+        // If the call fails, it is unknown what the event stands for.
         self.mark = Mark::Unknown;
-        // SAFETY: the call records this event, which has the snapshot to itself.
+        // SAFETY: the call records this event, and nothing else uses its vector clock.
         unsafe { TRACKER.record_into(timeline, &mut self.event_clock, record) }
             .map_err(|error| error.at(call_site))?;
         self.mark = self.recorded;
@@ -172,12 +177,14 @@ impl Event {
 
     /// [`record`](Self::record) with flags.
     ///
-    /// Stands for [`cudaEventRecordWithFlags`](sys::cudaEventRecordWithFlags). With `EXTERNAL` the tracker does not know what
-    /// the event stands for, as any launch of the graph records it again: from then on it is waited for as it is, and proves
-    /// nothing. It is never destroyed, since the graph may outlive it.
+    /// Stands for [`cudaEventRecordWithFlags`](sys::cudaEventRecordWithFlags). After `EXTERNAL`, the
+    /// tracker does not know what the event stands for, because every launch of the graph records it
+    /// again. The event can still be waited for, but proves nothing to the tracker. It is never
+    /// destroyed, because the graph may outlive it.
     ///
     /// # Errors
-    /// As [`record`](Self::record); `cudaErrorIllegalState` for `EXTERNAL` on a stream that is not being captured.
+    /// As [`record`](Self::record). `cudaErrorIllegalState` for `EXTERNAL` on a stream that is not being
+    /// captured.
     ///
     /// # Examples
     /// ```
@@ -207,13 +214,14 @@ impl Event {
             return Err(Error::refused(api, Detail::DeviceMismatch { what: "the stream", found, needed }));
         }
         let _current = stream.switch()?;
-        // SAFETY: event and stream live while the borrows do.
+        // SAFETY: event and stream live as long as the borrows.
         unsafe { check!(cudaEventRecordWithFlags(self.as_raw(), stream.as_raw(), flags.bits())) }?;
         self.given_to_graphs(true);
         Ok(())
     }
 
-    /// Leaves the event to graphs, which record it, nobody knows when, or only wait for it.
+    /// Leaves the event to graphs, which wait for it. If `recorded` is set, they also record it at times
+    /// that are unknown here.
     pub(crate) fn given_to_graphs(&mut self, recorded: bool) {
         self.left = true;
         if recorded {
@@ -221,12 +229,14 @@ impl Event {
         }
     }
 
-    /// Blocks until what the event stands for is complete. At once if it was never recorded.
+    /// Blocks until the work that the event stands for is complete. Returns at once if the event was
+    /// never recorded.
     ///
     /// Stands for [`cudaEventSynchronize`](sys::cudaEventSynchronize).
     ///
     /// # Errors
-    /// The failure of any work that the device has done since; a refusal inside a host function.
+    /// Returns the failure of any work that the device has run since the last check. Refused inside a
+    /// host function.
     #[doc(alias = "cudaEventSynchronize")]
     #[track_caller]
     pub fn synchronize(&self) -> Result<()> {
@@ -234,18 +244,20 @@ impl Event {
         if matches!(self.mark, Mark::Nothing) {
             return Ok(());
         }
-        // SAFETY: the event lives while the borrow does.
+        // SAFETY: the event lives as long as the borrow.
         unsafe { check!(cudaEventSynchronize(self.as_raw())) }?;
         self.completed();
         Ok(())
     }
 
-    /// Whether what the event stands for is complete; so too if it was never recorded. Does not block.
+    /// Returns whether the work that the event stands for is complete, and `true` if the event was never
+    /// recorded. Does not block.
     ///
     /// Stands for [`cudaEventQuery`](sys::cudaEventQuery).
     ///
     /// # Errors
-    /// The failure of any work that the device has done since; a refusal inside a host function.
+    /// Returns the failure of any work that the device has run since the last check. Refused inside a
+    /// host function.
     #[doc(alias = "cudaEventQuery")]
     #[track_caller]
     pub fn is_done(&self) -> Result<bool> {
@@ -253,7 +265,7 @@ impl Event {
         if matches!(self.mark, Mark::Nothing) {
             return Ok(true);
         }
-        // SAFETY: the event lives while the borrow does.
+        // SAFETY: the event lives as long as the borrow.
         let code = unsafe { sys::cudaEventQuery(self.as_raw()) };
         if code == sys::cudaErrorNotReady {
             return Ok(false);
@@ -263,13 +275,16 @@ impl Event {
         Ok(true)
     }
 
-    /// The milliseconds from `start` to this event, both complete. Negative if `start` came later.
+    /// Returns the milliseconds from `start` to this event, both complete. Negative if `start` came
+    /// later.
     ///
     /// Stands for [`cudaEventElapsedTime`](sys::cudaEventElapsedTime).
     ///
     /// # Errors
-    /// `cudaErrorNotReady` while either is pending, `cudaErrorInvalidResourceHandle` where one takes no time,
-    /// was never recorded or is of another device; a refusal inside a host function.
+    /// - `cudaErrorNotReady` while either event is pending.
+    /// - `cudaErrorInvalidResourceHandle` if either does not measure time, was never recorded, or
+    ///   belongs to another device.
+    /// - Refused inside a host function.
     #[doc(alias = "cudaEventElapsedTime")]
     #[track_caller]
     pub fn elapsed_ms(&self, start: &Self) -> Result<f32> {
@@ -278,76 +293,77 @@ impl Event {
             return Err(Error::from_code("cudaEventElapsedTime", sys::cudaErrorInvalidResourceHandle));
         }
         let mut milliseconds = 0.0;
-        // SAFETY: both events live while the borrows do; the pointer is to a live number, which the call
-        // fills.
+        // SAFETY: both events live as long as the borrows. The pointer is to a live number, which the
+        // call fills.
         unsafe { check!(cudaEventElapsedTime(&raw mut milliseconds, start.as_raw(), self.as_raw())) }?;
         Ok(milliseconds)
     }
 
-    /// The device that the event is of.
+    /// Returns the device of the event.
     #[must_use]
     pub fn device(&self) -> Device {
         self.device
     }
 
-    /// What the event was made with.
+    /// Returns the flags that the event was made with.
     #[must_use]
     pub fn flags(&self) -> EventFlags {
         self.flags
     }
 
-    /// The raw handle. Recording it behind the crate's back does not change what the tracker thinks that it
-    /// stands for.
+    /// Returns the raw handle. If other code records the event, the tracker does not notice and keeps
+    /// the former mark.
     #[must_use]
     #[inline]
     pub fn as_raw(&self) -> sys::cudaEvent_t {
         self.raw.0
     }
 
-    /// Takes over an event that was made elsewhere. What it stands for so far, the tracker does not know.
+    /// Takes ownership of an event that other code made. The tracker does not know what it stands for so
+    /// far.
     ///
     /// # Safety
-    /// `raw` is a live event of `device`, made with `flags`, not in use by anybody else, and no graph records it.
+    /// - `raw` is a live event of `device`, made with `flags`.
+    /// - Nobody else uses it, and no graph records it.
     #[must_use]
     pub unsafe fn from_raw(raw: sys::cudaEvent_t, device: Device, flags: EventFlags) -> Self {
         Self::made(RawEvent(raw), device, flags, Mark::Unknown)
     }
 
-    /// Gives the event up without destroying it, which is then the caller's affair.
+    /// Returns the raw handle without destroying the event. The caller owns it from now on.
     #[must_use = "the event is destroyed by nobody else"]
     pub fn into_raw(mut self) -> sys::cudaEvent_t {
         self.left = true;
         self.raw.0
     }
 
-    /// What the event stands for.
     #[inline]
     pub(super) fn mark(&self) -> Mark {
         self.mark
     }
 
-    /// What that is, where the mark says that it is known.
+    /// Returns the vector clock that the event stands for, valid if the mark is `Recorded`.
     #[inline]
     pub(super) fn event_clock(&self) -> &EventClock {
         &self.event_clock
     }
 
-    /// What the event stands for has completed.
+    /// Informs the tracker that the work before the event is complete.
     fn completed(&self) {
         if self.mark == Mark::Recorded {
-            // SAFETY: the runtime has said so.
+            // SAFETY: the runtime has reported that the event is complete.
             unsafe { TRACKER.completed_snapshot(&self.event_clock) };
         }
-        deferred::run();
+        callback::run_deferred();
     }
 }
 
 impl Drop for Event {
-    /// Keeps the handle for the next event. No call, so it may happen anywhere. An event that other processes may have is
-    /// destroyed instead, and one that graphs may record is left to them.
+    /// Returns the handle to the pool. This makes no CUDA call, so it may happen anywhere. An event that
+    /// other processes may have is destroyed instead, and one that graphs may record is left to them.
     fn drop(&mut self) {
         if !self.left && process::is(self.process) {
-            // There is no other one of it from here on.
+            // This is the only copy of the handle from now on.
             let raw = RawEvent(self.raw.0);
             if self.flags.contains(EventFlags::INTERPROCESS) {
                 destroy(raw);
@@ -358,12 +374,13 @@ impl Drop for Event {
     }
 }
 
-/// Destroys an event; later, where the thread may not call the runtime.
+/// Destroys an event. If the thread must not call the runtime, this happens later.
 fn destroy(raw: RawEvent) {
-    if busy::in_callback() {
-        deferred::defer(Box::new(move || destroy(raw)));
+    if callback::in_callback() {
+        callback::defer(Box::new(move || destroy(raw)));
         return;
     }
-    // SAFETY: the handle is this value's alone. What waits for the event has taken what it stands for.
+    // SAFETY: this value is the only owner of the handle. Waits for the event took its state when they
+    // were submitted.
     let _ = unsafe { sys::cudaEventDestroy(raw.0) };
 }

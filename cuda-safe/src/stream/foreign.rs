@@ -1,10 +1,11 @@
-//! [`ForeignStream`]: a stream of another library's, used but not owned.
+//! [`ForeignStream`]: a stream of another library, used but not owned.
 //!
-//! It has a timeline in the tracker like any other stream, found by the number that the runtime gives each stream for good
-//! (`cudaStreamGetId`), as handles are used again: whoever adopts the same stream twice gets the same timeline. When the last
-//! of them goes, an event that stands for all that the stream was given takes the handle's place in the tracker, so nobody
-//! touches the handle afterwards. A forgotten one keeps what keeps the stream alive, so the handle stays good: nothing
-//! relies on a destructor being run.
+//! It has a timeline in the tracker like any other stream. The timeline is found by the stream's unique
+//! number (`cudaStreamGetId`), because handles are reused: adopting the same stream twice gives the same
+//! timeline. When the last `ForeignStream` of a stream is dropped, an event that stands for everything
+//! submitted to the stream replaces the handle in the tracker, and nothing uses the handle afterwards.
+//! If a `ForeignStream` is forgotten, the resource that keeps the stream alive is never dropped, so the
+//! handle stays valid: soundness does not rely on a destructor.
 #![expect(unsafe_code, reason = "takes raw streams in")]
 
 use std::any::Any;
@@ -14,16 +15,16 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::methods::stream_methods;
 use super::tracker::TRACKER;
 use super::view::{AsStream, StreamRef, sealed};
-use super::{busy, deferred, pool, port};
+use super::{busy, pool, port};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
-use crate::{check, process, sys};
+use crate::{callback, check, process, sys};
 use cuda_hazard::{Kind, Timeline};
 
 /// A stream that another library made and destroys.
 ///
-/// What this crate puts on it is ordered with everything else, as on a [`Stream`](super::Stream). What the other library
-/// puts on it, the tracker does not know of.
+/// Work that this crate submits to it is ordered with everything else, as on a
+/// [`Stream`](super::Stream). The tracker does not see work that the other library submits.
 #[doc(alias = "cudaStreamGetId")]
 pub struct ForeignStream {
     raw: sys::cudaStream_t,
@@ -33,10 +34,10 @@ pub struct ForeignStream {
     keeper: Option<Box<dyn Any + Send + Sync>>,
 }
 
-// SAFETY: a stream's handle is a name that the runtime takes from any thread, the timeline is made for many threads, and the
-// keeper may be sent.
+// SAFETY: the runtime accepts a stream's handle on any thread, the timeline is made for many threads,
+// and the retained value is `Send`.
 unsafe impl Send for ForeignStream {}
-// SAFETY: as above, and the keeper may be shared.
+// SAFETY: as above, and the retained value is `Sync`.
 unsafe impl Sync for ForeignStream {}
 
 /// A foreign stream that is in use.
@@ -53,34 +54,37 @@ fn adopted() -> MutexGuard<'static, Vec<Adopted>> {
 }
 
 impl ForeignStream {
-    /// Adopts a stream, with what keeps it alive, a counted owner for one.
+    /// Adopts a stream, together with a value that keeps it alive, such as a reference-counted owner.
     ///
     /// # Errors
-    /// Where the runtime does not know the stream; a refusal for the legacy and the per-thread stream, which
-    /// [`Stream::legacy`](super::Stream::legacy) and [`Stream::per_thread`](super::Stream::per_thread) are for, or inside a
-    /// host function.
+    /// - The runtime's error if it does not know the stream.
+    /// - A refusal for the legacy and the per-thread stream. Use
+    ///   [`Stream::legacy`](super::Stream::legacy) and [`Stream::per_thread`](super::Stream::per_thread)
+    ///   for these.
+    /// - Refused inside a host function.
     ///
     /// # Safety
-    /// - `raw` is a stream of `device` that is not destroyed before `keeper` is dropped, and not being captured.
-    /// - What it was given before, and is given by others, does not touch memory that this crate owns, but in order with
-    ///   what this crate does there.
+    /// - `raw` is a stream of `device`. It is not destroyed before `keeper` is dropped, and it is not
+    ///   being captured.
+    /// - Work submitted to it before, and work that others submit, accesses memory of this crate only in
+    ///   order with this crate's accesses.
     #[track_caller]
     pub unsafe fn adopt<K: Any + Send + Sync>(
         raw: sys::cudaStream_t,
         device: Device,
         keeper: K,
     ) -> Result<Self> {
-        // SAFETY: the caller vouches for all of it.
+        // SAFETY: the caller has the same duties.
         unsafe { Self::enter("ForeignStream::adopt", raw, device, Some(Box::new(keeper))) }
     }
 
-    /// Lends a stream to `f` that lives for as long as `f` runs.
+    /// Lends a stream to `f`. The stream lives at least as long as `f` runs.
     ///
     /// # Errors
     /// As [`adopt`](Self::adopt).
     ///
     /// # Safety
-    /// The duties of [`adopt`](Self::adopt), the stream living until this returns.
+    /// The duties of [`adopt`](Self::adopt), except that the stream need only live until this returns.
     ///
     /// # Examples
     /// ```
@@ -88,10 +92,10 @@ impl ForeignStream {
     /// use cuda_safe::{DeviceBuffer, memset_async};
     ///
     /// # fn main() -> cuda_safe::Result<()> {
-    /// // What another library would have.
+    /// // The stream of another library.
     /// let theirs = Stream::new()?;
     /// let mut buffer = DeviceBuffer::<u8>::alloc(100)?;
-    /// // SAFETY: the stream outlives the call and is given nothing else.
+    /// // SAFETY: the stream outlives the call, and nothing else is submitted to it.
     /// unsafe {
     ///     ForeignStream::lend(theirs.as_raw(), theirs.device(), |stream| memset_async(&mut buffer, 3, stream))
     /// }??;
@@ -101,13 +105,15 @@ impl ForeignStream {
     /// ```
     #[track_caller]
     pub unsafe fn lend<R>(raw: sys::cudaStream_t, device: Device, f: impl FnOnce(&Self) -> R) -> Result<R> {
-        // SAFETY: the caller vouches for all of it; the value goes before this returns, also on a panic.
+        // SAFETY: the caller has the same duties. The value is dropped before this returns, also on a
+        // panic.
         let stream = unsafe { Self::enter("ForeignStream::lend", raw, device, None) }?;
         Ok(f(&stream))
     }
 
     /// # Safety
-    /// The duties of `adopt`, the stream living until the keeper is dropped, or where there is none, the value.
+    /// The duties of `adopt`. The stream lives until the keeper is dropped or, without a keeper, until
+    /// the value is dropped.
     #[track_caller]
     unsafe fn enter(
         api: &'static str,
@@ -120,7 +126,7 @@ impl ForeignStream {
             return Err(Error::refused(api, Detail::Unsupported { what: "a default stream" }));
         }
         let (mut flags, mut id) = (0, 0);
-        // SAFETY: the caller vouches for the stream; the pointer is to a live integer.
+        // SAFETY: the caller guarantees that the stream is live. The pointer is to a live integer.
         unsafe { check!(cudaStreamGetFlags(raw, &raw mut flags)) }?;
         // SAFETY: as above.
         unsafe { check!(cudaStreamGetId(raw, &raw mut id)) }?;
@@ -146,22 +152,24 @@ impl ForeignStream {
 stream_methods!(ForeignStream);
 
 impl Drop for ForeignStream {
-    /// Leaves an event in the place of the handle, and lets go of what keeps the stream alive. Does not wait. Where the thread may not
-    /// call the runtime, in a host function for one, that is done later.
+    /// Replaces the handle in the tracker by an event, and drops the value that keeps the stream alive.
+    /// Does not wait. If the thread must not call the runtime, for example in a host function, this
+    /// happens later.
     fn drop(&mut self) {
         if !process::is(self.process) {
             return;
         }
         if self.keeper.is_some() && busy::ensure_idle("ForeignStream").is_err() {
-            // Without an event nobody could say when the stream may go; and who is told of a call that fails (`logs::on_message`) may be
-            // so where this thread has the list locked.
+            // Without an event, nobody could find out when the stream may be destroyed. Besides, a
+            // function that is called about a failing call (`logs::on_message`) may drop this while the
+            // thread has the list locked.
             let (raw, id, timeline, process) = (self.raw, self.id, self.timeline, self.process);
             let later = Self { raw, id, timeline, process, keeper: self.keeper.take() };
-            deferred::defer(Box::new(move || drop(later)));
+            callback::defer(Box::new(move || drop(later)));
             return;
         }
         {
-            // Locked to the end, so that nobody finds the timeline who would use the handle.
+            // Locked until the end, so that nobody finds the timeline and uses the handle.
             let mut adopted = adopted();
             if let Some(at) = adopted.iter().position(|it| it.id == self.id) {
                 let last = adopted.get_mut(at).is_none_or(|it| {
@@ -171,7 +179,7 @@ impl Drop for ForeignStream {
                 if last {
                     adopted.swap_remove(at);
                     let reach = port::last_event(self.device(), self.raw, self.timeline);
-                    // SAFETY: nobody has the timeline any more; the reach is that of the last event.
+                    // SAFETY: nobody has the timeline any more, and the reach is that of the last event.
                     unsafe { TRACKER.dismiss(self.timeline, reach) };
                 }
             }
@@ -186,7 +194,7 @@ impl fmt::Debug for ForeignStream {
     }
 }
 
-impl sealed::Sealed for ForeignStream {}
+impl sealed::SealedStream for ForeignStream {}
 
 impl AsStream for ForeignStream {
     #[inline]

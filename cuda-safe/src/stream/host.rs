@@ -1,4 +1,4 @@
-//! The host as one more agent: waiting for the work that uses memory, and for devices.
+//! The host as a further timeline: waits for the work that uses memory, and for devices.
 #![expect(unsafe_code, reason = "records events and waits for them and for devices")]
 
 use std::ops::Range;
@@ -8,25 +8,27 @@ use super::owned::Stream;
 use super::port::{self, given_up, wait_device};
 use super::tracker::{LEGACY, TRACKER};
 use super::view::AsStream as _;
-use super::{busy, deferred, host_function, pool};
+use super::{busy, host_function, pool};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, AccessHistory, Mode};
-use crate::{check, sys};
+use crate::{callback, check, sys};
 use cuda_hazard::{Kind, Reach, Timeline};
 
-/// Blocks until every operation is complete that conflicts with the host's doing this to the bytes `range`.
+/// Blocks until every operation that conflicts with this access of the host to the bytes `range` is
+/// complete.
 ///
-/// At once, and without a call, where nothing conflicts that is not known to be complete.
+/// If everything that conflicts is known to be complete, this returns at once and makes no call.
 ///
 /// # Errors
-/// `InCallback` or `Nested` where something conflicts and the thread may not wait; the failure of any work
-/// that a device has done since. The memory may then still be in use.
+/// Returns `InCallback` or `Nested` if something conflicts and the thread must not wait, and otherwise
+/// the failure of any work that a device has run since the last check. After an error the memory may
+/// still be in use.
 #[track_caller]
 pub(crate) fn wait_host(history: &AccessHistory, range: Range<usize>, mode: Mode) -> Result<()> {
     let access = Access::new(history, range, mode);
     if busy::ensure_idle("host access").is_err() {
-        // Facts already known serve here too, but what is still being entered cannot be waited for.
+        // Known facts suffice here too. But an operation that is being submitted cannot be waited for.
         return if TRACKER.is_quiet(access) { Ok(()) } else { busy::ensure_idle("host access") };
     }
     let mut timelines: Vec<&Timeline> = Vec::new();
@@ -43,14 +45,16 @@ pub(crate) fn wait_host(history: &AccessHistory, range: Range<usize>, mode: Mode
     let mut over = Ok(());
     for timeline in timelines {
         let waited = wait_slot(timeline);
-        // Of a lost context who frees memory concludes that nothing uses it any more: so the others are
-        // waited for all the same, and where that fails for another reason, that is the answer.
+        // Callers that free memory conclude from a lost context that nothing uses the memory any more.
+        // So the other timelines are waited for all the same, and if that fails for another reason, that
+        // error is returned.
         if over.is_ok() || waited.as_ref().is_err_and(|error| !error.is_sticky()) {
             over = waited;
         }
     }
     over?;
-    // What a refused operation left on an access history may be more than its stream can prove: the device can.
+    // A refused operation may leave an epoch in the access history that no wait for its stream proves
+    // complete. A wait for the device does.
     while let Some(conflict) = TRACKER.host_conflicts(access).first() {
         let timeline = TRACKER.timeline(conflict.epoch.timeline);
         let Some(timeline) = timeline else {
@@ -58,23 +62,23 @@ pub(crate) fn wait_host(history: &AccessHistory, range: Range<usize>, mode: Mode
         };
         wait_device(Device::from_ordinal(timeline.device()))?;
     }
-    // SAFETY: access histories are known to this tracker alone.
+    // SAFETY: only this tracker knows the access histories.
     unsafe { TRACKER.prune(access) };
-    deferred::run();
+    callback::run_deferred();
     Ok(())
 }
 
-/// Whether nothing conflicts with the host's doing this to the bytes `range`, by facts already known. Asks
-/// nobody.
+/// Returns whether nothing conflicts with this access of the host to the bytes `range`, by facts that
+/// are already known. Makes no call.
 pub(crate) fn is_quiet(history: &AccessHistory, range: Range<usize>, mode: Mode) -> bool {
     TRACKER.is_quiet(Access::new(history, range, mode))
 }
 
-/// Blocks until a stream has done all that it has been given so far, whatever became of its handle.
+/// Blocks until a stream has completed everything submitted so far, even if its handle is gone.
 ///
-/// The handle of a per-thread stream means another stream on another thread. As long as its thread lives,
-/// other threads wait for it by an event of the legacy stream, which comes after the work of all blocking
-/// streams of the device.
+/// The handle of a per-thread stream denotes another stream on another thread. While its thread lives,
+/// other threads wait for it by an event of the legacy stream, which is ordered after the work of all
+/// blocking streams of the device.
 #[track_caller]
 fn wait_slot(timeline: &Timeline) -> Result<()> {
     let device = Device::from_ordinal(timeline.device());
@@ -84,13 +88,13 @@ fn wait_slot(timeline: &Timeline) -> Result<()> {
     } else {
         TRACKER.snapshot_by_event(timeline)
     };
-    // The last event of a stream that is gone may be used again as soon as its work is complete, so the host
+    // The last event of a stream that is gone may be reused as soon as its work is complete. So the host
     // waits for an event of its own behind it, on a stream that nobody else has.
     let is_gone = matches!(*timeline.reach(), Reach::Event(_));
     let behind = if is_gone { Some(Stream::builder().device(device).non_blocking().build()?) } else { None };
     let event = pool::event(device, sys::cudaEventDisableTiming)?;
-    // The handle is only held for the record: the wait may be long, and others may want to wait for the
-    // stream meanwhile.
+    // The handle is locked only for the record: the wait may be long, and others may want to wait for
+    // the stream meanwhile.
     let reach = timeline.reach();
     let recorded = match (*reach, &behind) {
         (Reach::Over, _) => {
@@ -99,20 +103,20 @@ fn wait_slot(timeline: &Timeline) -> Result<()> {
         }
         (Reach::Stream(number), _) => {
             let raw = if elsewhere { LEGACY } else { pool::raw_stream(number) };
-            // SAFETY: the timeline's lock is held, so the handle that it names is live, as the legacy stream's
-            // always is; the event is ours.
+            // SAFETY: the timeline's lock is held, so the handle that it names is live, as the legacy
+            // stream's always is. This function owns the event.
             unsafe { port::record(device, raw, timeline.kind, event.0) }
         }
         (Reach::Event(number), Some(behind)) => {
             snapshot = TRACKER.snapshot_by_last_event(timeline);
             let (raw, last) = (behind.as_raw(), pool::raw_event(number));
-            // SAFETY: the stream is ours; the event belongs to the timeline, whose lock is held, and is not
-            // destroyed.
+            // SAFETY: this function owns the stream. The event belongs to the timeline, whose lock is
+            // held, and is not destroyed.
             let waits = unsafe { check!(cudaStreamWaitEvent(raw, last, 0)) };
-            // SAFETY: the stream and the event are ours.
+            // SAFETY: this function owns the stream and the event.
             waits.and_then(|()| unsafe { port::record(device, raw, Kind::NonBlocking, event.0) })
         }
-        // Also where the stream has gone only now.
+        // This includes a stream that was dismissed just now.
         (Reach::Device | Reach::Event(_), _) => {
             drop(reach);
             pool::keep_event(device, sys::cudaEventDisableTiming, event);
@@ -121,28 +125,28 @@ fn wait_slot(timeline: &Timeline) -> Result<()> {
     };
     drop(reach);
     let waited = recorded.and_then(|()| {
-        // SAFETY: the event is ours.
+        // SAFETY: this function owns the event.
         unsafe { check!(cudaEventSynchronize(event.0)) }
     });
     pool::keep_event(device, sys::cudaEventDisableTiming, event);
     given_up(device, &waited);
     waited?;
-    // SAFETY: the call above has waited for it.
+    // SAFETY: the call above has waited for this work.
     unsafe { TRACKER.completed_all(&snapshot) };
     Ok(())
 }
 
-/// Blocks until a device has done all that it has been given so far.
+/// Blocks until a device has completed everything submitted so far.
 ///
-/// What [`Device::synchronize`] is made of.
+/// The implementation of [`Device::synchronize`].
 ///
 /// # Errors
-/// The failure of any work that the device has done since; `InCallback` or `Nested` where the thread may not
-/// wait.
+/// Returns the failure of any work that the device has run since the last check, and `InCallback` or
+/// `Nested` if the thread must not wait.
 #[track_caller]
 pub(crate) fn synchronize_device(device: Device) -> Result<()> {
     busy::ensure_idle("Device::synchronize")?;
     wait_device(device)?;
-    deferred::run();
+    callback::run_deferred();
     host_function::panicked_on(device.ordinal())
 }

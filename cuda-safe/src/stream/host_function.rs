@@ -1,18 +1,18 @@
-//! Functions that a stream runs on the host.
+//! Host functions: functions that a stream runs on the host.
 //!
-//! The runtime gets a number, not a pointer: the closures wait here, in boxes, as pending tasks. A task that
-//! never runs, because the context was lost before its turn, is dropped as soon as that is known; if the
-//! runtime came to it all the same, it would find nothing. A panic stays in Rust: it is caught, and the
-//! stream's next synchronisation reports it.
+//! The runtime receives a number, not a pointer. The closures are kept here, boxed, as pending tasks. A
+//! task that never runs, because the context is lost first, is dropped as soon as that is known. If the
+//! runtime called it later all the same, the call would find nothing. Panics stay in Rust: they are
+//! caught, and the stream's next synchronization reports them.
 //!
 //! # Why a task runs at most once, and is never called after it was dropped
-//! A number stands for one task for as long as the process lives. The call that runs a task, the launch that
-//! takes it back because the runtime refused it, and the drop after a lost context all remove it first, under
-//! a lock: one of them gets it.
+//! A number identifies one task for the lifetime of the process. Three operations may end a task: the
+//! call that runs it, the launch that takes it back because the runtime refused it, and the drop after a
+//! lost context. Each first removes the task under a lock, so only one of them gets it.
 //!
-//! # Why the locks cannot wait for each other
-//! The lock of pending tasks is held to add or to remove some, and never over a CUDA call, a task, or a
-//! task's drop, which may do anything.
+//! # Why the locks cannot deadlock
+//! A lock of pending tasks is held to add or remove tasks. It is never held over a CUDA call, a task, or
+//! a task's drop, which may do anything.
 #![expect(unsafe_code, reason = "gives the runtime a function to call")]
 
 use std::collections::VecDeque;
@@ -27,10 +27,10 @@ use cuda_hazard::Operation;
 use super::busy;
 use super::view::StreamRef;
 use crate::error::{Detail, Error, Result};
-use crate::sys;
+use crate::{callback, sys};
 use cuda_hazard::{CallSite, Timeline, TimelineId};
 
-/// A function that waits for its turn on a stream.
+/// A host function that is pending on a stream.
 struct Task {
     run: Box<dyn FnOnce() + Send>,
     timeline: TimelineId,
@@ -38,31 +38,32 @@ struct Task {
     call_site: CallSite,
 }
 
-/// The pending tasks of a stream, and of those that share its lock. With the lock in one line of the cache,
-/// which goes from the thread that launches to the one that runs and back.
+/// The pending tasks of the streams that share this lock. The lock has a cache line of its own, which
+/// moves between the thread that launches and the thread that runs tasks.
 #[repr(align(64))]
 struct Locked(Mutex<Pending>);
 
 struct Pending {
     /// The number of the next task.
     next: usize,
-    /// By number. A stream runs its tasks in order, so the next one is at the front, or close to it.
+    /// Sorted by number. A stream runs its tasks in order, so the next one is at or near the front.
     tasks: VecDeque<(usize, Task)>,
 }
 
-/// Locks among which the streams are divided.
+/// The number of locks that the streams share.
 const LOCKS: usize = 64;
 
 static PENDING: [Locked; LOCKS] =
     [const { Locked(Mutex::new(Pending { next: LOCKS, tasks: VecDeque::new() })) }; LOCKS];
 
-/// The tasks among which those with this number are; or the streams' with this timeline.
+/// Returns the pending tasks that include the one with this number, or those of the timeline with this
+/// number.
 fn pending(number: usize) -> MutexGuard<'static, Pending> {
     let [first, ..] = &PENDING;
     PENDING.get(number % LOCKS).unwrap_or(first).0.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Adds a task; its number.
+/// Adds a task and returns its number.
 fn add(task: Task) -> usize {
     let TimelineId(timeline) = task.timeline;
     let lock = usize::try_from(timeline).unwrap_or_default() % LOCKS;
@@ -73,14 +74,14 @@ fn add(task: Task) -> usize {
     number
 }
 
-/// Takes a task out, unless that has been done before.
+/// Removes and returns a task. Returns `None` if it was removed before.
 fn take(number: usize) -> Option<Task> {
     let mut pending = pending(number);
     let at = pending.tasks.binary_search_by_key(&number, |(number, _)| *number).ok()?;
     pending.tasks.remove(at).map(|(_, task)| task)
 }
 
-/// Drops the pending tasks of a device whose context is lost: their turn does not come.
+/// Drops the pending tasks of a device whose context is lost, because they will never run.
 pub(super) fn abandon(device: i32) {
     let mut dropped = Vec::new();
     for lock in 0..LOCKS {
@@ -94,16 +95,16 @@ pub(super) fn abandon(device: i32) {
 
 /// A function that panicked.
 struct Panicked {
-    /// The stream that ran it; none for one that a graph ran.
+    /// The stream that ran it. `None` if a graph ran it.
     timeline: Option<TimelineId>,
     device: i32,
     call_site: CallSite,
 }
 
-/// The panics that no synchronisation has reported.
+/// The panics that no synchronization has reported yet.
 static PANICS: Mutex<Vec<Panicked>> = Mutex::new(Vec::new());
 
-/// Whether there are any, so that a synchronisation need not lock.
+/// Whether `PANICS` may have entries. Without it, every synchronization would lock.
 static PANICKED: AtomicBool = AtomicBool::new(false);
 
 fn panics() -> MutexGuard<'static, Vec<Panicked>> {
@@ -111,18 +112,19 @@ fn panics() -> MutexGuard<'static, Vec<Panicked>> {
 }
 
 impl StreamRef<'_> {
-    /// Runs a function on the host once the stream has done all that it was given before. Does not block.
+    /// Runs a function on the host after everything submitted to the stream before. Does not block.
     ///
-    /// The function runs on a thread of the runtime, and what the stream is given later waits for it. It may
-    /// not call CUDA, nor wait for what does: this crate refuses with `InCallback`. What it drops is freed
-    /// later. If it panics, the stream's next synchronisation says so. If the context is lost before its
-    /// turn, it never runs and is dropped by whoever finds that out.
+    /// The function runs on a thread of the runtime, and later work of the stream waits for it. It must
+    /// not call CUDA, nor wait for a thread that does; this crate refuses such calls with `InCallback`.
+    /// Values that it drops are freed later. If it panics, the stream's next synchronization reports
+    /// that. If the context is lost before it runs, it never runs, and the thread that notices the loss
+    /// drops it.
     ///
     /// Stands for [`cudaLaunchHostFunc`](sys::cudaLaunchHostFunc).
     ///
     /// # Errors
-    /// What the runtime fails with; the function is dropped and never runs. A refusal inside another host
-    /// function.
+    /// Returns the runtime's error; the function is then dropped and never runs. Refused inside another
+    /// host function.
     ///
     /// # Examples
     /// ```compile_fail
@@ -145,32 +147,32 @@ impl StreamRef<'_> {
             add(Task { run: Box::new(f), timeline: timeline.id, device: timeline.device(), call_site });
         let data = std::ptr::without_provenance_mut(number);
         let launch = |stream| {
-            // SAFETY: the stream lives while the view does; `call` may be called at any time, from any
-            // thread, with a number that stands for a task or no longer does.
+            // SAFETY: the stream lives as long as the view. `call` may be called at any time, on any
+            // thread, with a number that identifies a task or no longer does.
             let code = unsafe { sys::cudaLaunchHostFunc(stream, Some(call), data) };
             Error::check("cudaLaunchHostFunc", code).map_err(|error| error.at(call_site))
         };
-        // SAFETY: the task reaches no memory that streams use.
+        // SAFETY: the task accesses no memory that streams use.
         let launched = unsafe { self.submit(Operation::new(&[]), call_site, launch) };
         if launched.is_err() {
-            // Dropped here, with the stream unlocked.
+            // Dropped here, where the stream is not locked.
             drop(take(number));
         }
         launched
     }
 }
 
-/// The function that the runtime calls, with the number of a task. Nothing unwinds out of here.
+/// The function that the runtime calls with the number of a task. It never unwinds.
 unsafe extern "C" fn call(data: *mut c_void) {
     if let Some(Task { run, timeline, device, call_site }) = take(data.addr()) {
         guarded(run, Some(timeline), device, call_site);
     }
 }
 
-/// Runs a function of the program's on a thread of the runtime's: nothing in it calls CUDA, and nothing
-/// unwinds out of it.
+/// Runs a function of the program on a thread of the runtime. Calls of CUDA in it are refused, and it
+/// never unwinds.
 pub(crate) fn guarded(f: impl FnOnce(), timeline: Option<TimelineId>, device: i32, call_site: CallSite) {
-    let _entered = busy::enter_callback();
+    let _entered = callback::enter_callback();
     if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
         // The payload may itself panic when it is dropped.
         if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
@@ -184,7 +186,7 @@ pub(crate) fn guarded(f: impl FnOnce(), timeline: Option<TimelineId>, device: i3
 /// Reports a panic in a host function of the stream, once.
 ///
 /// # Errors
-/// `CallbackPanicked`.
+/// Returns `CallbackPanicked`.
 #[inline]
 #[track_caller]
 pub(super) fn panicked(timeline: &Timeline) -> Result<()> {
@@ -201,7 +203,7 @@ fn report_of(timeline: &Timeline) -> Result<()> {
 /// Reports a panic in a host function of any stream of the device, once.
 ///
 /// # Errors
-/// `CallbackPanicked`.
+/// Returns `CallbackPanicked`.
 #[track_caller]
 pub(super) fn panicked_on(device: i32) -> Result<()> {
     report(|panicked| panicked.device == device)
@@ -215,7 +217,7 @@ fn report(mut about: impl FnMut(&Panicked) -> bool) -> Result<()> {
     let mut panics = panics();
     let Some(at) = panics.iter().position(&mut about) else { return Ok(()) };
     let launched = panics.remove(at).call_site;
-    // The same synchronisation is over for these: one report stands for all.
+    // The same synchronization covers these: one report stands for all.
     panics.retain(|panicked| !about(panicked));
     PANICKED.store(!panics.is_empty(), Ordering::Release);
     drop(panics);

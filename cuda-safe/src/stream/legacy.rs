@@ -1,5 +1,5 @@
-//! [`LegacyStream`]: the default stream of a device, which all blocking streams wait for and which waits for
-//! them.
+//! [`LegacyStream`]: the default stream of a device. It waits for all blocking streams, and they wait
+//! for it.
 #![expect(unsafe_code, reason = "has the unsafe way onto a stream")]
 
 use std::sync::OnceLock;
@@ -12,23 +12,25 @@ use crate::device::Device;
 use crate::error::Result;
 use cuda_hazard::{Reach, Timeline};
 
-/// The legacy default stream of one device: what C means by stream `0`, made explicit.
+/// The legacy default stream of one device, explicitly: C's stream `0`.
 ///
-/// It is ordered with every blocking stream of its device, both ways, and the tracker knows. It owns nothing:
-/// make as many of these as you like. Each use makes the device current for as long as that takes.
+/// It is ordered with every blocking stream of its device in both directions, and the tracker relies on
+/// that. The value owns nothing, and any number of them may exist. Each use makes the device current for
+/// the duration of the call.
 #[derive(Clone, Copy, Debug)]
 pub struct LegacyStream {
     timeline: &'static Timeline,
 }
 
-/// The timelines of the first devices, for who asks without a lock; those beyond are found all the same.
+/// The timelines of the first devices, to be read without a lock. Those of further devices are looked
+/// up.
 static KNOWN: [OnceLock<&'static Timeline>; 16] = [const { OnceLock::new() }; 16];
 
 impl LegacyStream {
-    /// The legacy stream of `device`.
+    /// Returns the legacy stream of `device`.
     ///
     /// # Errors
-    /// Where there are more streams than the tracker can tell apart.
+    /// Refused if the tracker has no timeline left.
     #[doc(alias = "cudaStreamLegacy")]
     #[track_caller]
     #[inline]
@@ -44,7 +46,7 @@ impl LegacyStream {
     #[inline(never)]
     #[track_caller]
     fn of_any(device: Device, known: Option<&OnceLock<&'static Timeline>>) -> Result<Self> {
-        // SAFETY: this is the number of every device's legacy stream, which is always there.
+        // SAFETY: this is the number of every device's legacy stream, which always exists.
         match unsafe { TRACKER.legacy(device.ordinal(), Reach::Stream(LEGACY_NUMBER)) } {
             Ok(timeline) => {
                 if let Some(known) = known {
@@ -59,7 +61,7 @@ impl LegacyStream {
 
 stream_methods!(LegacyStream);
 
-impl sealed::Sealed for LegacyStream {}
+impl sealed::SealedStream for LegacyStream {}
 
 impl AsStream for LegacyStream {
     #[inline]

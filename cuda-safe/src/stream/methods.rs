@@ -1,14 +1,14 @@
-//! The methods that all kinds of streams have, written once.
+//! The methods that all types of streams have, written once.
 //!
-//! A macro, because inherent methods need no import and stand on each type's page. As provided methods of
-//! `AsStream` they would ask a `use` of every program that synchronises a stream; by `Deref`, a copied view
-//! could outlive its stream.
+//! This is a macro because inherent methods need no import and appear on each type's page. Provided
+//! methods of `AsStream` would require a `use` in every program that synchronizes a stream. With
+//! `Deref`, a copied view could outlive its stream.
 
-/// Gives a type that has `as_stream` the methods of [`StreamRef`](super::StreamRef).
+/// Implements the methods of [`StreamRef`](super::StreamRef) for a type with `as_stream`.
 macro_rules! stream_methods {
     ($type:ty) => {
         impl $type {
-            /// The device that the stream is of.
+            /// Returns the stream's device.
             #[doc(alias = "cudaStreamGetDevice")]
             #[must_use]
             #[inline]
@@ -16,66 +16,68 @@ macro_rules! stream_methods {
                 self.as_stream().device()
             }
 
-            /// The raw handle. What is put on it behind the crate's back, the tracker does not know of.
+            /// Returns the raw handle. The tracker does not see work that other code submits to it.
             #[must_use]
             #[inline]
             pub fn as_raw(&self) -> $crate::sys::cudaStream_t {
                 self.as_stream().as_raw()
             }
 
-            /// Whether the legacy stream of the device waits for this stream and the other way round.
+            /// Returns whether this stream and the legacy stream of the device wait for each other.
             #[doc(alias = "cudaStreamGetFlags")]
             #[must_use]
             pub fn is_blocking(&self) -> bool {
                 self.as_stream().is_blocking()
             }
 
-            /// The stream's priority: smaller numbers go first.
+            /// Returns the stream's priority. A smaller number is a higher priority.
             ///
             /// # Errors
-            /// What the runtime fails with.
+            /// Returns the runtime's error.
             #[doc(alias = "cudaStreamGetPriority")]
             #[track_caller]
             pub fn priority(&self) -> $crate::Result<i32> {
                 self.as_stream().priority()
             }
 
-            /// A number that no other stream of the process has or will have.
+            /// Returns a number that no other stream of the process has or will have.
             ///
             /// # Errors
-            /// What the runtime fails with.
+            /// Returns the runtime's error.
             #[doc(alias = "cudaStreamGetId")]
             #[track_caller]
             pub fn id(&self) -> $crate::Result<u64> {
                 self.as_stream().id()
             }
 
-            /// Blocks until the stream has done all that it was given before this call.
+            /// Blocks until the stream has completed everything submitted before this call.
             ///
             /// # Errors
-            /// The failure of any work that the device has done since; `CallbackPanicked` if a host function
-            /// of this stream did; a refusal inside a host function.
+            /// - The failure of any work that the device has run since the last check.
+            /// - `CallbackPanicked` if a host function of this stream has panicked.
+            /// - Refused inside a host function.
             #[doc(alias = "cudaStreamSynchronize")]
             #[track_caller]
             pub fn synchronize(&self) -> $crate::Result<()> {
                 self.as_stream().synchronize()
             }
 
-            /// Whether the stream has done all that it was given before this call. Does not block.
+            /// Returns whether the stream has completed everything submitted before this call. Does not
+            /// block.
             ///
             /// # Errors
-            /// Those of [`synchronize`](Self::synchronize).
+            /// Fails as [`synchronize`](Self::synchronize).
             #[doc(alias = "cudaStreamQuery")]
             #[track_caller]
             pub fn is_done(&self) -> $crate::Result<bool> {
                 self.as_stream().is_done()
             }
 
-            /// Has everything that the stream is given from now on wait for what the event stands for. Does
-            /// not block.
+            /// Makes all later work of the stream wait for the work that the event stands for. Does not
+            /// block.
             ///
             /// # Errors
-            /// What the runtime fails with; a refusal inside a host function.
+            /// Returns the runtime's error. Refused inside a host function.
             #[doc(alias = "cudaStreamWaitEvent")]
             #[inline]
             #[track_caller]
@@ -83,13 +85,13 @@ macro_rules! stream_methods {
                 self.as_stream().wait(event)
             }
 
-            /// Runs a function on the host once the stream has done all that it was given before. Does not
+            /// Runs a function on the host after everything submitted to the stream before. Does not
             /// block.
             ///
             /// See [`StreamRef::launch_host_fn`](crate::stream::StreamRef::launch_host_fn).
             ///
             /// # Errors
-            /// What the runtime fails with, and a refusal inside another host function.
+            /// Returns the runtime's error. Refused inside another host function.
             #[doc(alias = "cudaLaunchHostFunc")]
             #[doc(alias = "cudaStreamAddCallback")]
             #[track_caller]
@@ -97,12 +99,12 @@ macro_rules! stream_methods {
                 self.as_stream().launch_host_fn(f)
             }
 
-            /// Lets operations borrow memory of the caller: all of them are over when this returns.
+            /// Lets operations borrow memory of the caller. All of them are complete when this returns.
             ///
             /// See [`StreamRef::scope`](crate::stream::StreamRef::scope).
             ///
             /// # Errors
-            /// A refusal before `f` runs, or the failure of the synchronisation at the end.
+            /// Refuses before `f` runs, or returns the failure of the synchronization at the end.
             #[track_caller]
             pub fn scope<'env, F, R>(&self, f: F) -> $crate::Result<R>
             where
@@ -111,13 +113,13 @@ macro_rules! stream_methods {
                 self.as_stream().scope(f)
             }
 
-            /// Puts an operation on the stream that reads and writes the bytes in `accesses`, ordered after
-            /// whatever conflicts with it.
+            /// Submits an operation that reads and writes the bytes in `accesses`, ordered after all
+            /// conflicting work.
             ///
             /// See [`StreamRef::enqueue`](crate::stream::StreamRef::enqueue).
             ///
             /// # Errors
-            /// What `f` fails with, and the refusals of `StreamRef::enqueue`.
+            /// Returns the error of `f`. Refuses as `StreamRef::enqueue`.
             ///
             /// # Safety
             /// The duties of `StreamRef::enqueue`.
@@ -128,7 +130,7 @@ macro_rules! stream_methods {
                 accesses: &[$crate::hazard::Access<'_>],
                 f: impl FnOnce($crate::sys::cudaStream_t) -> $crate::Result<R>,
             ) -> $crate::Result<R> {
-                // SAFETY: the caller has taken on the same duties.
+                // SAFETY: the caller has the same duties.
                 unsafe { self.as_stream().enqueue(accesses, f) }
             }
         }

@@ -1,21 +1,20 @@
-//! Streams, events, host functions and scopes: everything that puts work on a device in order.
+//! Streams, events, host functions and scopes: everything that submits work to a device in order.
 //!
-//! Whatever a stream is given runs in order on it; streams run beside each other. [`Event`]s and the tracker
-//! ([`hazard`](crate::hazard)) order work of different streams. Putting work on a stream does not block; the
-//! `synchronize` functions, [`Stream::scope`] at its end, and nothing else here do. Explicit streams and
-//! events remember their device, so it does not matter which one is current.
+//! Work submitted to one stream runs in order. Different streams run concurrently, and [`Event`]s and
+//! the tracker ([`hazard`](crate::hazard)) order work between them. Submitting work does not block. The
+//! `synchronize` functions block, and so does the end of [`Stream::scope`]; nothing else in this module
+//! does. Explicit streams and events remember their device, so it does not matter which device is
+//! current.
 //!
 //! C functions: `cudaStreamCreateWithPriority`, `cudaStreamDestroy`, `cudaStreamSynchronize`,
 //! `cudaStreamQuery`, `cudaStreamWaitEvent`, `cudaStreamGetFlags`, `cudaStreamGetPriority`,
 //! `cudaStreamGetId`, `cudaLaunchHostFunc`, `cudaEventCreateWithFlags`, `cudaEventRecord`,
 //! `cudaEventSynchronize`, `cudaEventQuery`, `cudaEventElapsedTime`, `cudaEventDestroy`,
-//! `cudaEventRecordWithFlags`, `cudaStreamGetAttribute`, `cudaStreamSetAttribute`, `cudaStreamCopyAttributes`,
-//! `cudaIpcGetEventHandle`, `cudaIpcOpenEventHandle`.
+//! `cudaEventRecordWithFlags`, `cudaStreamGetAttribute`, `cudaStreamSetAttribute`,
+//! `cudaStreamCopyAttributes`, `cudaIpcGetEventHandle`, `cudaIpcOpenEventHandle`.
 
 mod attributes;
 mod busy;
-mod call;
-mod deferred;
 mod enqueue;
 mod event;
 mod foreign;
@@ -26,11 +25,9 @@ mod legacy;
 mod methods;
 mod owned;
 mod per_thread;
-mod policy;
 mod pool;
 mod port;
 mod prepared;
-mod recorder;
 mod scope;
 mod tracker;
 mod view;
@@ -47,15 +44,14 @@ pub use prepared::PreparedAccesses;
 pub use scope::Scope;
 pub use view::{AsStream, StreamRef};
 
-pub(crate) use busy::{ensure_idle, enter_callback, in_callback};
-pub(crate) use call::Call;
-pub(crate) use deferred::defer;
-pub(crate) use enqueue::Submission;
+pub(crate) use crate::callback::{defer, enter_callback, in_callback};
+pub(crate) use busy::ensure_idle;
+pub(crate) use enqueue::{Call, Submission};
 pub(crate) use host::{is_quiet, synchronize_device, wait_host};
 pub(crate) use host_function::guarded;
-pub(crate) use policy::{added_waits, policy, recent_waits, set_policy, set_policy_off};
 pub(crate) use pool::abandon;
 #[cfg(test)]
 pub(crate) use port::CAPTURE_OR_WAIT;
-pub(crate) use recorder::Recorder;
-pub(crate) use view::sealed;
+pub(crate) use port::wait_device;
+pub(crate) use tracker::TRACKER;
+pub(crate) use view::{Recorder, sealed};

@@ -1,4 +1,4 @@
-//! [`Stream`]: a stream that the program made and owns.
+//! [`Stream`]: a stream that the program makes and owns.
 #![expect(unsafe_code, reason = "takes raw streams in and gives them out")]
 
 use super::legacy::LegacyStream;
@@ -6,16 +6,16 @@ use super::methods::stream_methods;
 use super::per_thread::PerThreadStream;
 use super::tracker::TRACKER;
 use super::view::{AsStream, StreamRef, sealed};
-use super::{busy, deferred, pool, port};
+use super::{busy, pool, port};
 use crate::device::Device;
 use crate::error::Result;
-use crate::{check, process, sys};
+use crate::{callback, check, process, sys};
 use cuda_hazard::{Kind, Reach, Timeline};
 
-/// A queue of work for one device: what it is given runs in order.
+/// A queue of work for one device. Work runs in the order of submission.
 ///
-/// Any number of threads may put work on one stream at once. Dropping a stream does not wait: what it was
-/// given runs to its end, and whoever needs the memory involved waits for exactly that.
+/// Any number of threads may submit work to one stream at once. Dropping a stream does not wait: its
+/// work runs to the end, and whoever needs the memory involved waits for exactly that work.
 ///
 /// # Examples
 /// ```no_run
@@ -43,32 +43,33 @@ pub struct Stream {
     process: u32,
 }
 
-// SAFETY: a stream's handle is a name that the runtime takes from any thread, and the timeline is made for many
+// SAFETY: the runtime accepts a stream's handle on any thread, and the timeline is made for many
 // threads.
 unsafe impl Send for Stream {}
-// SAFETY: as above: the runtime serialises what several threads put on one stream, and the tracker lock the
-// stream.
+// SAFETY: as above. The runtime serializes submissions of several threads to one stream, and the tracker
+// locks the stream.
 unsafe impl Sync for Stream {}
 
 impl Stream {
-    /// Makes a stream of the current device that waits for the legacy stream, and the legacy stream for it.
+    /// Makes a stream of the current device. It and the legacy stream wait for each other.
     ///
     /// Stands for [`cudaStreamCreate`](sys::cudaStreamCreate).
     ///
     /// # Errors
-    /// Those of [`StreamBuilder::build`].
+    /// Fails as [`StreamBuilder::build`].
     #[doc(alias = "cudaStreamCreate")]
     #[track_caller]
     pub fn new() -> Result<Self> {
         Self::builder().build()
     }
 
-    /// Makes a stream of the current device that is ordered with nothing but what it is told to wait for.
+    /// Makes a stream of the current device that is ordered only with the work that it explicitly waits
+    /// for.
     ///
     /// Stands for [`cudaStreamCreateWithFlags`](sys::cudaStreamCreateWithFlags) with `cudaStreamNonBlocking`.
     ///
     /// # Errors
-    /// Those of [`StreamBuilder::build`].
+    /// Fails as [`StreamBuilder::build`].
     #[doc(alias = "cudaStreamCreateWithFlags")]
     #[doc(alias = "cudaStreamNonBlocking")]
     #[track_caller]
@@ -76,81 +77,87 @@ impl Stream {
         Self::builder().non_blocking().build()
     }
 
-    /// Begins to describe a stream: device, priority, blocking or not.
+    /// Returns a builder that sets device, priority and kind of a stream.
     #[doc(alias = "cudaStreamCreateWithPriority")]
     pub fn builder() -> StreamBuilder {
         StreamBuilder::new()
     }
 
-    /// The legacy default stream of the current device: what C means by stream `0`.
+    /// Returns the legacy default stream of the current device: C's stream `0`.
     ///
     /// # Errors
-    /// Where there is no device.
+    /// Returns the runtime's error if there is no device.
     #[doc(alias = "cudaStreamLegacy")]
     #[track_caller]
     pub fn legacy() -> Result<LegacyStream> {
         LegacyStream::of(Device::current()?)
     }
 
-    /// The calling thread's own default stream of the current device.
+    /// Returns the calling thread's own default stream of the current device.
     ///
     /// # Errors
-    /// Where there is no device.
+    /// Returns the runtime's error if there is no device.
     #[doc(alias = "cudaStreamPerThread")]
     #[track_caller]
     pub fn per_thread() -> Result<PerThreadStream> {
         PerThreadStream::of(Device::current()?)
     }
 
-    /// A stream with this handle and timeline.
+    /// Makes a stream with this handle and timeline.
     pub(super) fn of(raw: sys::cudaStream_t, timeline: &'static Timeline, priority: i32) -> Self {
         Self { raw, timeline, priority, process: process::number() }
     }
 
-    /// Keeps other threads away from the handle, or lets them come to it again. They know it by what a stream that had it before was given:
-    /// who has found that something of this was in his way just before it turned out to be over, would make his stream wait for this one. Where
-    /// this one is captured, his would become part of the capture, and what he gives it part of the graph.
+    /// Hides the handle from other threads, or makes it available again. They find it by epochs of
+    /// earlier work on it, possibly by a former stream with the same handle. A thread that found such an
+    /// epoch, just before the work turned out to be complete, would make its own stream wait for this
+    /// one. While this one is captured, that would make the other stream and its later work part of the
+    /// capture.
     ///
-    /// To be done only while the stream has been given nothing that is not over.
+    /// The caller ensures that everything submitted to the stream is complete.
     pub(crate) fn set_apart(&self, apart: bool) {
         let reach = if apart { Reach::Over } else { Reach::Stream(self.raw.expose_provenance()) };
-        // SAFETY: the stream has been given nothing that is not over, or is reached by its handle as before.
+        // SAFETY: everything submitted to the stream is complete, or the stream is reached by its handle
+        // as before.
         *unsafe { self.timeline.reach_mut() } = reach;
     }
 
-    /// Takes over a stream that was made elsewhere.
+    /// Takes ownership of a stream that other code made.
     ///
-    /// The runtime is asked what kind of stream it is. Work that it was given before is the caller's affair.
+    /// The runtime is asked which kind of stream it is. The caller is responsible for work that was
+    /// submitted before.
     ///
     /// # Errors
-    /// Where the runtime does not know the stream. It is then still the caller's.
+    /// Returns the runtime's error if it does not know the stream. The caller then still owns the
+    /// stream.
     ///
     /// # Safety
-    /// - `raw` is a live stream of `device`, made by `cudaStreamCreate` or a function like it, not being captured, and no
-    ///   longer used by whoever made it.
-    /// - What it was given before does not touch memory that this crate owns.
+    /// - `raw` is a live stream of `device`, made by `cudaStreamCreate` or a similar function. It is not
+    ///   being captured, and its creator no longer uses it.
+    /// - Work submitted to it before does not access memory of this crate.
     #[track_caller]
     pub unsafe fn from_raw(raw: sys::cudaStream_t, device: Device) -> Result<Self> {
         busy::ensure_idle("Stream::from_raw")?;
         let (mut flags, mut priority) = (0, 0);
-        // SAFETY: the caller vouches for the stream; the pointer is to a live integer.
+        // SAFETY: the caller guarantees that the stream is live. The pointer is to a live integer.
         unsafe { check!(cudaStreamGetFlags(raw, &raw mut flags)) }?;
-        // SAFETY: the caller vouches for the stream; the pointer is to a live integer.
+        // SAFETY: the caller guarantees that the stream is live. The pointer is to a live integer.
         unsafe { check!(cudaStreamGetPriority(raw, &raw mut priority)) }?;
         let kind = if flags & sys::cudaStreamNonBlocking == 0 { Kind::Blocking } else { Kind::NonBlocking };
         Ok(Self::of(raw, pool::enrol(device, kind, raw)?, priority))
     }
 
-    /// Gives the stream up without destroying it, which is then the caller's affair.
+    /// Returns the raw handle without destroying the stream. The caller owns it from now on.
     ///
-    /// What it was given stays on the tracker: an event recorded now stands for it. Inside a host function there can be none: the stream
-    /// is then to be destroyed only once its work is done.
+    /// The tracker keeps the stream's work: an event recorded now stands for it. Inside a host function
+    /// no event can be recorded; the caller must then destroy the stream only after its work is
+    /// complete.
     #[must_use = "the stream is destroyed by nobody else"]
     pub fn into_raw(self) -> sys::cudaStream_t {
         let raw = self.raw;
         let device = self.device();
         let reach = port::last_event(device, raw, self.timeline);
-        // SAFETY: nobody has the timeline any more; the reach is that of the last event.
+        // SAFETY: nobody has the timeline any more, and the reach is that of the last event.
         unsafe { TRACKER.dismiss(self.timeline, reach) };
         let _ = std::mem::ManuallyDrop::new(self);
         raw
@@ -160,10 +167,10 @@ impl Stream {
 stream_methods!(Stream);
 
 impl Drop for Stream {
-    /// Gives the handle back to the pool. No call, no wait: so it may happen anywhere, host functions
-    /// included.
+    /// Returns the handle to the pool. This makes no CUDA call and does not wait, so it may happen
+    /// anywhere, including host functions.
     fn drop(&mut self) {
-        // In the child of a fork the runtime is not usable.
+        // The child of a fork cannot use the runtime.
         if process::is(self.process) {
             pool::keep_stream(
                 self.raw.expose_provenance(),
@@ -176,7 +183,7 @@ impl Drop for Stream {
     }
 }
 
-impl sealed::Sealed for Stream {}
+impl sealed::SealedStream for Stream {}
 
 impl AsStream for Stream {
     #[inline]
@@ -185,10 +192,10 @@ impl AsStream for Stream {
     }
 }
 
-/// The flags of a stream that waits for the legacy stream.
+/// The flags of a blocking stream.
 const BLOCKING: u32 = 0;
 
-/// What a stream is to be like. Made by [`Stream::builder`].
+/// Sets device, kind and priority of a new stream. Made by [`Stream::builder`].
 #[derive(Clone, Copy, Debug)]
 #[must_use = "nothing is made before `build`"]
 pub struct StreamBuilder {
@@ -198,26 +205,26 @@ pub struct StreamBuilder {
 }
 
 impl StreamBuilder {
-    /// A blocking stream of the current device with the default priority.
+    /// Describes a blocking stream of the current device with the default priority.
     pub(super) fn new() -> Self {
         Self { device: None, kind: Kind::Blocking, priority: 0 }
     }
 
-    /// The stream's device. Without this, the current one.
+    /// Sets the stream's device. The default is the current one.
     pub fn device(mut self, device: Device) -> Self {
         self.device = Some(device);
         self
     }
 
-    /// The stream does not wait for the legacy stream, nor the legacy stream for it.
+    /// Makes the stream non-blocking: it and the legacy stream do not wait for each other.
     #[doc(alias = "cudaStreamNonBlocking")]
     pub fn non_blocking(mut self) -> Self {
         self.kind = Kind::NonBlocking;
         self
     }
 
-    /// The stream's priority: smaller numbers go first. Numbers outside
-    /// [`Device::stream_priority_range`] are taken as its nearest end.
+    /// Sets the stream's priority. A smaller number is a higher priority. Numbers outside
+    /// [`Device::stream_priority_range`] are clamped to it.
     pub fn priority(mut self, priority: i32) -> Self {
         self.priority = priority;
         self
@@ -225,12 +232,12 @@ impl StreamBuilder {
 
     /// Makes the stream.
     ///
-    /// Stands for [`cudaStreamCreateWithPriority`](sys::cudaStreamCreateWithPriority). A dropped stream of
-    /// the same kind whose work is done is used again.
+    /// Stands for [`cudaStreamCreateWithPriority`](sys::cudaStreamCreateWithPriority). If a dropped
+    /// stream of the same kind has completed its work, its handle is reused.
     ///
     /// # Errors
-    /// Where the device cannot be made current or has no room for another stream; a refusal inside a host
-    /// function.
+    /// Returns the runtime's error if the device cannot be made current or cannot hold another stream.
+    /// Refused inside a host function.
     ///
     /// # Examples
     /// ```
@@ -249,7 +256,7 @@ impl StreamBuilder {
     #[track_caller]
     pub fn build(self) -> Result<Stream> {
         busy::ensure_idle("StreamBuilder::build")?;
-        deferred::run();
+        callback::run_deferred();
         let device = match self.device {
             Some(device) => device,
             None => Device::current()?,
@@ -261,12 +268,12 @@ impl StreamBuilder {
         let mut raw = std::ptr::null_mut();
         {
             let _current = device.switch()?;
-            // SAFETY: the pointer is to a live variable of ours, which the call fills.
+            // SAFETY: the pointer is to a live local variable, which the call fills.
             unsafe { check!(cudaStreamCreateWithPriority(&raw mut raw, flags, self.priority)) }?;
         }
         let enrolled = pool::enrol(device, self.kind, raw);
         if enrolled.is_err() {
-            // SAFETY: the stream was made above and nobody else has seen it.
+            // SAFETY: the stream was made above, and nobody else has seen it.
             let _ = unsafe { sys::cudaStreamDestroy(raw) };
         }
         Ok(Stream::of(raw, enrolled?, self.priority))

@@ -13,29 +13,30 @@ use crate::error::{Error, Result};
 use crate::{check, process, sys};
 use cuda_hazard::{Kind, Reach, Timeline};
 
-/// The number that the runtime knows the calling thread's stream of the current device by.
+/// The runtime's constant for the calling thread's stream of the current device.
 const HANDLE: sys::cudaStream_t = std::ptr::without_provenance_mut(2);
 
-/// The default stream that belongs to the calling thread, one for each device.
+/// The calling thread's own default stream of one device.
 ///
-/// Its handle means another stream on every other thread, so this can be neither sent nor shared: others wait
-/// for it by an event that it has recorded. Like all blocking streams it is ordered with the legacy stream.
+/// Its handle denotes another stream on every other thread, so the value can be neither sent nor shared.
+/// Other threads wait for it by an event that it has recorded. It is ordered with the legacy stream like
+/// all blocking streams.
 ///
-/// It ends with its thread: what the destructors of a thread's variables would give it then, is refused. Work that is pending
-/// is done all the same; the legacy stream is made to wait for it.
+/// It ends with its thread. Work that the destructors of the thread's variables submit to it then is
+/// refused. Pending work still completes, and the legacy stream waits for it.
 ///
 /// # Ordering
-/// Where the host wants memory that another thread's stream still uses (`host()`, `free`, a drop), it waits
+/// If the host needs memory that another thread's stream still uses (`host()`, `free`, a drop), it waits
 /// for that stream:
 ///
-/// - On the stream's own thread, and on any thread once that thread has ended, it waits for this stream
+/// - On the stream's own thread, and on any thread after that thread has ended, it waits for this stream
 ///   alone.
-/// - While that thread lives, nobody else has a handle of its stream. The host then waits for an event of the
-///   legacy stream, which comes after the work of *all* blocking streams of the device. Work of non-blocking
-///   streams does not hold it up. A raw capture of a blocking stream does not permit this wait and is spoiled
-///   by it; the memory is freed later then.
+/// - While that thread lives, nobody else has a handle of its stream. The host then waits for an event
+///   of the legacy stream, which is ordered after the work of *all* blocking streams of the device. Work
+///   of non-blocking streams does not delay it. A raw capture of a blocking stream does not permit this
+///   wait, and the wait invalidates the capture; the memory is then freed later.
 ///
-/// A thread that hands memory on can synchronize its stream first: nobody waits then.
+/// A thread that hands memory on can synchronize its stream first. Then nobody waits.
 ///
 /// # Examples
 /// ```compile_fail
@@ -51,7 +52,8 @@ pub struct PerThreadStream {
     here: PhantomData<*mut ()>,
 }
 
-/// The timelines of the thread's streams. When the thread ends, they stay in the tracker, with their last events to reach them by.
+/// The timelines of the thread's streams. When the thread ends, they stay in the tracker and are reached
+/// by their last events.
 struct Mine {
     timelines: Vec<&'static Timeline>,
     process: u32,
@@ -60,14 +62,15 @@ struct Mine {
 impl Drop for Mine {
     fn drop(&mut self) {
         busy::end();
-        // In the child of a fork, a thread that is not there any more may have held the tracker' lock.
+        // In the child of a fork, a thread that no longer exists may have held the tracker's lock.
         if self.timelines.is_empty() || !process::is(self.process) {
             return;
         }
         for timeline in &self.timelines {
-            // The thread's streams are still there: see `of`.
+            // The thread's streams still exist: see `of`.
             let reach = port::last_event(Device::from_ordinal(timeline.device()), HANDLE, timeline);
-            // SAFETY: the thread gives the stream nothing more; the reach is that of its last event.
+            // SAFETY: the thread submits nothing more to the stream, and the reach is that of its last
+            // event.
             unsafe { TRACKER.dismiss(timeline, reach) };
         }
     }
@@ -78,10 +81,11 @@ thread_local! {
 }
 
 impl PerThreadStream {
-    /// The calling thread's stream of `device`.
+    /// Returns the calling thread's stream of `device`.
     ///
     /// # Errors
-    /// Where the device cannot be made current, the thread is ending, or in a host function.
+    /// Returns the runtime's error if the device cannot be made current. Refused if the thread is
+    /// ending, and inside a host function.
     #[doc(alias = "cudaStreamPerThread")]
     #[track_caller]
     pub fn of(device: Device) -> Result<Self> {
@@ -95,12 +99,13 @@ impl PerThreadStream {
             Err(_) => return Err(Error::refused("PerThreadStream::of", busy::ENDED)),
         }
         {
-            // The runtime makes its own per-thread state now, before ours, and so destroys it after ours: until then the legacy stream
-            // is sure to wait for the thread's stream, and the stream can be given its last event.
+            // The runtime makes its own per-thread state now, before ours, and so destroys it after
+            // ours. Until then the legacy stream waits for the thread's stream, and an event can be
+            // recorded on the thread's stream.
             let _current = device.switch()?;
             let mut flags = 0;
-            // SAFETY: the handle is the runtime's own number; the pointer is to a live integer, which the
-            // call fills.
+            // SAFETY: the handle is the runtime's own constant. The pointer is to a live integer, which
+            // the call fills.
             unsafe { check!(cudaStreamGetFlags(HANDLE, &raw mut flags)) }?;
         }
         let timeline = pool::enrol(device, Kind::PerThread, HANDLE)?;
@@ -111,7 +116,7 @@ impl PerThreadStream {
             busy::owns(timeline.id);
         });
         if kept.is_err() {
-            // SAFETY: the stream was given nothing.
+            // SAFETY: nothing was submitted to the stream.
             unsafe { TRACKER.dismiss(timeline, Reach::Device) };
             return Err(Error::refused("PerThreadStream::of", busy::ENDED));
         }
@@ -121,7 +126,7 @@ impl PerThreadStream {
 
 stream_methods!(PerThreadStream);
 
-impl sealed::Sealed for PerThreadStream {}
+impl sealed::SealedStream for PerThreadStream {}
 
 impl AsStream for PerThreadStream {
     #[inline]

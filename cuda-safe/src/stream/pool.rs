@@ -1,26 +1,29 @@
-//! Handles kept for the next user: events per device and flags, streams per device, kind and priority.
+//! Handles for reuse: events by device and flags, streams by device, kind and priority.
 //!
-//! Creating an event costs microseconds, so the waits that the tracker adds take theirs from here: a stream keeps the one that it
-//! waits by for other streams of its device. Streams
-//! are kept for another reason too: what a dropped stream was given may still be running, and another stream
-//! or the host may yet have to wait for it. So a stream's handle and its timeline stay together here, are never
-//! destroyed, and serve again only once the stream is drained.
+//! Creating an event costs microseconds, so the tracker's added waits take their events from here. A
+//! stream keeps the event by which it waits for other streams of its device.
+//!
+//! Streams are also kept for another reason: work of a dropped stream may still be running, and another
+//! stream or the host may have to wait for it. So a stream's handle and its timeline stay together here.
+//! They are never destroyed, and are reused only after the stream has completed all its work.
+//!
+//! A new stream must not inherit the attributes of the handle's former stream. So a handle whose
+//! attributes were set gets those of an untouched stream before it is reused.
 #![expect(unsafe_code, reason = "creates and asks about streams and events")]
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::attributes;
 use super::tracker::TRACKER;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::{check, sys};
 use cuda_hazard::{Kind, Reach, Timeline};
 
-/// A raw event that nobody else has.
+/// A raw event with a single owner.
 #[derive(Debug)]
 pub(super) struct RawEvent(pub(super) sys::cudaEvent_t);
 
-// SAFETY: an event handle is a name that the runtime takes from any thread; this value is its only owner.
+// SAFETY: the runtime accepts an event's handle on any thread, and this value is its only owner.
 unsafe impl Send for RawEvent {}
 
 /// A raw stream with its timeline.
@@ -33,7 +36,7 @@ struct Kept {
     timeline: &'static Timeline,
 }
 
-/// Events that nobody uses: device, flags, handle.
+/// Events that nobody uses, with device and flags.
 static EVENTS: Mutex<Vec<(i32, u32, RawEvent)>> = Mutex::new(Vec::new());
 
 /// Streams that were dropped.
@@ -43,7 +46,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// An event of a device, from the pool or new.
+/// Returns an event of a device, from the pool or new.
 #[track_caller]
 pub(super) fn event(device: Device, flags: u32) -> Result<RawEvent> {
     {
@@ -55,32 +58,34 @@ pub(super) fn event(device: Device, flags: u32) -> Result<RawEvent> {
     }
     let _current = device.switch()?;
     let mut raw = std::ptr::null_mut();
-    // SAFETY: the pointer is to a live variable of ours, which the call fills.
+    // SAFETY: the pointer is to a live local variable, which the call fills.
     unsafe { check!(cudaEventCreateWithFlags(&raw mut raw, flags)) }?;
     Ok(RawEvent(raw))
 }
 
-/// Keeps an event for the next user. Work recorded in it may still be pending: recording again replaces that.
+/// Returns an event to the pool. Work recorded in it may still be pending, because recording again
+/// replaces that.
 pub(super) fn keep_event(device: Device, flags: u32, event: RawEvent) {
     lock(&EVENTS).push((device.ordinal(), flags, event));
 }
 
-/// A drained stream of this device, kind and priority, if one was dropped before.
+/// Returns a dropped stream of this device, kind and priority that has completed all its work, if the
+/// pool has one.
 pub(super) fn stream(device: Device, kind: Kind, priority: i32) -> Option<(usize, &'static Timeline)> {
     let kept = known_drained(device, kind, priority).or_else(|| found_drained(device, kind, priority))?;
-    if !attributes::renew(raw_stream(kept.raw), device, priority) {
-        // It stays as it is, for nobody.
+    if !renew(raw_stream(kept.raw), device, priority) {
+        // The stream is not reused by anyone.
         return None;
     }
     Some((kept.raw, kept.timeline))
 }
 
-/// Whether a kept stream is of this device, kind and priority.
+/// Returns whether a dropped stream is of this device, kind and priority.
 fn fits(kept: &Kept, device: Device, kind: Kind, priority: i32) -> bool {
     (kept.device, kept.kind, kept.priority) == (device.ordinal(), kind, priority)
 }
 
-/// One that is known to be drained.
+/// Returns a matching stream that is known to have completed its work.
 fn known_drained(device: Device, kind: Kind, priority: i32) -> Option<Kept> {
     let mut streams = lock(&STREAMS);
     let known = |kept: &Kept| fits(kept, device, kind, priority) && kept.timeline.is_drained();
@@ -88,8 +93,9 @@ fn known_drained(device: Device, kind: Kind, priority: i32) -> Option<Kept> {
     Some(streams.swap_remove(at))
 }
 
-/// One that the runtime says is drained. It is asked outside of the lock: a call that fails may have a function of the program's called
-/// (`logs::on_message`), on this thread, which may drop streams.
+/// Returns a matching stream that has completed its work according to the runtime. The query is made
+/// without the lock: a failing call may call a function of the program (`logs::on_message`) on this
+/// thread, which may drop streams.
 fn found_drained(device: Device, kind: Kind, priority: i32) -> Option<Kept> {
     let mut asked: Vec<Kept> =
         lock(&STREAMS).extract_if(.., |kept| fits(kept, device, kind, priority)).collect();
@@ -99,7 +105,7 @@ fn found_drained(device: Device, kind: Kind, priority: i32) -> Option<Kept> {
     found
 }
 
-/// Keeps a stream that was dropped.
+/// Adds a dropped stream.
 pub(super) fn keep_stream(
     raw: usize,
     device: Device,
@@ -110,58 +116,60 @@ pub(super) fn keep_stream(
     lock(&STREAMS).push(Kept { raw, device: device.ordinal(), kind, priority, timeline });
 }
 
-/// Forgets the handles of a device that is reset: they are gone, and so is all work that was under way.
+/// Forgets the handles of a device that is reset: they are invalid, and no work of the device is pending
+/// any more.
 pub(crate) fn abandon(device: Device) {
     let snapshot = TRACKER.coverage_of_device(device.ordinal());
     lock(&EVENTS).retain(|(of, _, _)| *of != device.ordinal());
-    attributes::abandon(device);
+    lock(&TEMPLATES).retain(|(of, _)| *of != device.ordinal());
+    lock(&TOUCHED).retain(|(of, _)| *of != device.ordinal());
     lock(&STREAMS).retain(|kept| kept.device != device.ordinal());
     TRACKER.slots_of(Some(device.ordinal())).for_each(Timeline::forget_kept);
     for timeline in TRACKER.dismissed().into_iter().filter_map(|id| TRACKER.timeline(id)) {
         if timeline.device() == device.ordinal() {
-            // SAFETY: the whole device is waited for.
+            // SAFETY: such a timeline is waited for by the whole device.
             *unsafe { timeline.reach_mut() } = Reach::Device;
         }
     }
-    // SAFETY: the device is reset: nothing of it runs any more.
+    // SAFETY: the device is reset, so nothing runs on it any more.
     unsafe { TRACKER.completed_all(&snapshot) };
 }
 
-/// Whether nothing runs on a kept stream any more.
+/// Returns whether a dropped stream has completed all its work.
 fn drained(kept: &Kept) -> bool {
     if kept.timeline.is_drained() {
         return true;
     }
     let snapshot = TRACKER.snapshot_of(kept.timeline);
-    // SAFETY: kept streams are never destroyed, so the handle is live; asking changes nothing.
+    // SAFETY: streams in the pool are never destroyed, so the handle is live. The query changes nothing.
     let answer = unsafe { sys::cudaStreamQuery(raw_stream(kept.raw)) };
     if answer == sys::cudaSuccess {
-        // SAFETY: the runtime has said so.
+        // SAFETY: the runtime has reported that the stream has completed everything.
         unsafe { TRACKER.completed_all(&snapshot) };
     }
     kept.timeline.is_drained()
 }
 
-/// A stream's handle from the number that it is kept as.
+/// Returns a stream's handle from its stored address.
 pub(super) fn raw_stream(number: usize) -> sys::cudaStream_t {
     std::ptr::with_exposed_provenance_mut(number)
 }
 
-/// An event's handle from the number that it is kept as.
+/// Returns an event's handle from its stored address.
 pub(super) fn raw_event(number: usize) -> sys::cudaEvent_t {
     std::ptr::with_exposed_provenance_mut(number)
 }
 
-/// Enrols a stream that has no timeline yet.
+/// Adds a stream to the tracker and returns its new timeline.
 #[track_caller]
 pub(super) fn enrol(device: Device, kind: Kind, raw: sys::cudaStream_t) -> Result<&'static Timeline> {
     reclaim();
     let reach = Reach::Stream(raw.expose_provenance());
-    // SAFETY: the stream is live, of this kind and device, and is dismissed before it goes.
+    // SAFETY: the stream is live, is of this kind and device, and is dismissed before it is destroyed.
     unsafe { TRACKER.enrol(device.ordinal(), kind, reach) }.map_err(|_| too_many())
 }
 
-/// The refusal where the tracker have no timeline left.
+/// Returns the refusal for a tracker without a free timeline.
 #[cold]
 #[track_caller]
 pub(super) fn too_many() -> Error {
@@ -171,21 +179,71 @@ pub(super) fn too_many() -> Error {
     )
 }
 
-/// Takes back the last events of streams that are gone and whose work is done, which frees their timelines too.
+/// Reclaims the last events of streams that are gone and have completed their work. This also frees
+/// their timelines.
 fn reclaim() {
     for timeline in TRACKER.dismissed().into_iter().filter_map(|id| TRACKER.timeline(id)) {
-        // SAFETY: below, it changes from an event that is over to the device.
+        // SAFETY: below, it changes from an event that is complete to the device.
         let mut reach = unsafe { timeline.reach_mut() };
         let Reach::Event(number) = *reach else { continue };
         let snapshot = TRACKER.snapshot_by_last_event(timeline);
         let raw = raw_event(number);
-        // SAFETY: the event was recorded when the stream went, belongs to the timeline alone and was not
-        // destroyed.
+        // SAFETY: the event was recorded when the stream was dismissed. Only the timeline owns it, and
+        // it has not been destroyed.
         if unsafe { sys::cudaEventQuery(raw) } == sys::cudaSuccess {
-            // SAFETY: the event stands for all of it, and is complete.
+            // SAFETY: the event stands for everything in the snapshot, and is complete.
             unsafe { TRACKER.completed_all(&snapshot) };
             *reach = Reach::Device;
             keep_event(Device::from_ordinal(timeline.device()), sys::cudaEventDisableTiming, RawEvent(raw));
         }
     }
+}
+
+/// Devices and handles of streams whose attributes were set.
+static TOUCHED: Mutex<Vec<(i32, usize)>> = Mutex::new(Vec::new());
+
+/// An untouched stream of each device for which one was needed.
+static TEMPLATES: Mutex<Vec<(i32, usize)>> = Mutex::new(Vec::new());
+
+/// Records that a stream's attributes were set.
+pub(super) fn touch(device: Device, raw: sys::cudaStream_t) {
+    let (name, mut touched) = ((device.ordinal(), raw.addr()), lock(&TOUCHED));
+    if !touched.contains(&name) {
+        touched.push(name);
+    }
+}
+
+/// Resets the attributes of a stream that is to be reused. Returns whether that succeeded.
+fn renew(raw: sys::cudaStream_t, device: Device, priority: i32) -> bool {
+    let name = (device.ordinal(), raw.addr());
+    if !lock(&TOUCHED).contains(&name) {
+        return true;
+    }
+    let Ok(template) = template(device) else { return false };
+    let Ok(_current) = device.switch() else { return false };
+    // SAFETY: the caller owns the first stream, and the second one is never destroyed.
+    let copied = unsafe { check!(cudaStreamCopyAttributes(raw, template)) };
+    let value = sys::cudaLaunchAttributeValue { priority };
+    let id = sys::cudaLaunchAttributePriority;
+    // SAFETY: the caller owns the stream. The pointer is to a live union whose member for this attribute
+    // is set.
+    let renewed = copied.and_then(|()| unsafe { check!(cudaStreamSetAttribute(raw, id, &raw const value)) });
+    if renewed.is_ok() {
+        lock(&TOUCHED).retain(|touched| *touched != name);
+    }
+    renewed.is_ok()
+}
+
+#[track_caller]
+fn template(device: Device) -> Result<sys::cudaStream_t> {
+    let mut templates = lock(&TEMPLATES);
+    if let Some((_, number)) = templates.iter().find(|(of, _)| *of == device.ordinal()) {
+        return Ok(std::ptr::with_exposed_provenance_mut(*number));
+    }
+    let _current = device.switch()?;
+    let mut raw = std::ptr::null_mut();
+    // SAFETY: the pointer is to a live local variable, which the call fills.
+    unsafe { check!(cudaStreamCreateWithFlags(&raw mut raw, sys::cudaStreamNonBlocking)) }?;
+    templates.push((device.ordinal(), raw.expose_provenance()));
+    Ok(raw)
 }

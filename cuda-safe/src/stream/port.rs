@@ -1,20 +1,20 @@
-//! The port through which the tracker add their waits: an event recorded on one stream, and a wait for it on
-//! another.
+//! The CUDA side of the tracker: records events and makes streams wait for them.
 //!
-//! Where the host can only wait itself, it blocks; all else is put on streams. What is left to show of why
-//! safe code has no data race ([`enqueue`](super::enqueue)) is that the port keeps its word:
+//! If only the host can wait, it blocks. All other waits are submitted to streams. To complete the
+//! argument why safe code has no data race ([`enqueue`](super::enqueue)), each wait must establish the
+//! order that the tracker asked for:
 //!
-//! - The event is recorded on the handle that the timeline stands for. A timeline keeps its handle for as long as
-//!   both exist: dropped streams go to a pool and are not destroyed, and a stream that leaves the crate
-//!   (`into_raw`) leaves an event behind. The timeline's reach is locked over the call, so it cannot change
-//!   meanwhile.
-//! - The handles of the legacy and the per-thread streams mean another stream on another device, so the
-//!   device is made current for them. The per-thread handle means another stream on another thread; from
-//!   elsewhere the event is recorded on the legacy stream of that device, which waits for all per-thread
-//!   streams; a thread that ends leaves an event behind. So does whatever stream somebody else may destroy,
-//!   and the legacy stream is made to wait for these events.
-//! - A stream's event for such waits, or one from the pool, may be recorded again at once: the wait took what
-//!   the event stood for when it was made.
+//! - The event is recorded on the handle that the timeline stands for. A timeline keeps its handle as
+//!   long as both exist: dropped streams go to a pool and are not destroyed, and a stream that leaves
+//!   the crate (`into_raw`) leaves an event behind. The timeline's reach is locked during the call, so
+//!   it cannot change meanwhile.
+//! - The handles of the legacy and the per-thread streams denote another stream on another device, so
+//!   the device is made current for them. The per-thread handle also denotes another stream on another
+//!   thread. Other threads record the event on the legacy stream of that device, which waits for all
+//!   per-thread streams. A thread that ends leaves an event behind, and so does every stream that other
+//!   code may destroy. The legacy stream is made to wait for these events.
+//! - A stream's own event for such waits, or one from the pool, may be recorded again at once: a wait
+//!   takes the event's state when it is submitted.
 //!
 //! C functions: `cudaEventRecord`, `cudaStreamWaitEvent`.
 #![expect(unsafe_code, reason = "records events and waits for them on raw streams")]
@@ -26,20 +26,20 @@ use crate::error::{Error, Result};
 use crate::{check, sys};
 use cuda_hazard::{EventBackend, Kind, Reach, Route, Timeline};
 
-/// Adds the waits that the tracker ask for, on behalf of the stream `raw`.
+/// Adds the waits that the tracker requests, for the stream `raw`.
 pub(super) struct Runtime {
     raw: sys::cudaStream_t,
 }
 
 impl Runtime {
-    /// The stream must live as long as the port is used.
+    /// Makes the value for a stream, which must live as long as this is used.
     #[inline]
     pub(super) fn new(raw: sys::cudaStream_t) -> Self {
         Self { raw }
     }
 }
 
-// SAFETY: events are recorded and waited for as the head of this file says.
+// SAFETY: events are recorded and waited for as this file's documentation says.
 unsafe impl EventBackend for Runtime {
     type Error = Error;
 
@@ -49,12 +49,12 @@ unsafe impl EventBackend for Runtime {
         let reach = other.reach();
         match *reach {
             Reach::Event(number) => {
-                // SAFETY: the waiting stream lives, as the caller borrows it; the event belongs to the other
-                // timeline, whose lock is held, and is not destroyed.
+                // SAFETY: the waiting stream is live, because the caller borrows it. The event belongs
+                // to the other timeline, whose lock is held, and is not destroyed.
                 unsafe { check!(cudaStreamWaitEvent(self.raw, pool::raw_event(number), 0)) }?;
                 Ok(Route::Event)
             }
-            // It was not when the caller looked.
+            // The work has completed since the caller checked.
             Reach::Over => Ok(Route::Host),
             Reach::Device => {
                 drop(reach);
@@ -63,8 +63,8 @@ unsafe impl EventBackend for Runtime {
             }
             Reach::Stream(number) => {
                 let foreign = other.kind == Kind::PerThread && !busy::is_mine(other);
-                // Of a stream's own event the stream would be told nothing, unless it is the legacy stream,
-                // which does something then.
+                // A wait for an event of the same stream would have no effect, except on the legacy
+                // stream.
                 let itself = other.id == waiter.id && other.kind != Kind::Legacy;
                 let (raw, route) = if foreign || itself {
                     (LEGACY, Route::Legacy)
@@ -74,12 +74,13 @@ unsafe impl EventBackend for Runtime {
                 let order = |event: sys::cudaEvent_t| {
                     // SAFETY: the timeline's lock is held, so the handle that it names is live.
                     unsafe { record(device, raw, other.kind, event) }?;
-                    // SAFETY: the waiting stream lives, as the caller borrows it; the event is ours.
+                    // SAFETY: the waiting stream is live, because the caller borrows it. Nobody else
+                    // uses the event.
                     unsafe { check!(cudaStreamWaitEvent(self.raw, event, 0)) }
                 };
                 if other.device() == waiter.device() {
-                    // The waiting stream has an event of its own for this, which nobody else needs a lock to
-                    // stay away from.
+                    // The waiting stream owns an event for this, so no lock is needed to protect the
+                    // event.
                     if *kept == 0 {
                         *kept = pool::event(device, sys::cudaEventDisableTiming)?.0.expose_provenance();
                     }
@@ -109,43 +110,43 @@ pub(super) unsafe fn record(
     event: sys::cudaEvent_t,
 ) -> Result<()> {
     if matches!(kind, Kind::Legacy | Kind::PerThread) {
-        // SAFETY: the caller vouches for both handles.
+        // SAFETY: the caller guarantees that both handles are live.
         return unsafe { record_there(device, raw, event) };
     }
-    // SAFETY: the caller vouches for both handles.
+    // SAFETY: the caller guarantees that both handles are live.
     unsafe { check!(cudaEventRecord(event, raw)) }
 }
 
-/// [`record`] where the handle means another stream on another device.
+/// [`record`] for a handle that denotes another stream on another device.
 ///
 /// # Safety
-/// As for `record`.
+/// As `record`.
 #[cold]
 #[inline(never)]
 #[track_caller]
 unsafe fn record_there(device: Device, raw: sys::cudaStream_t, event: sys::cudaEvent_t) -> Result<()> {
     let _current = device.switch()?;
-    // SAFETY: the caller vouches for both handles.
+    // SAFETY: the caller guarantees that both handles are live.
     unsafe { check!(cudaEventRecord(event, raw)) }
 }
 
-/// Blocks until a device has done all that it has been given so far, also in the middle of an operation.
+/// Blocks until a device has completed everything submitted so far. May be called inside an operation.
 #[track_caller]
-pub(super) fn wait_device(device: Device) -> Result<()> {
+pub(crate) fn wait_device(device: Device) -> Result<()> {
     let snapshot = TRACKER.coverage_of_device(device.ordinal());
     let waited = {
         let _current = device.switch()?;
-        // SAFETY: the call takes nothing and waits.
+        // SAFETY: the call takes no arguments and waits.
         unsafe { check!(cudaDeviceSynchronize()) }
     };
     given_up(device, &waited);
     waited?;
-    // SAFETY: the call above has waited for it.
+    // SAFETY: the call above has waited for this work.
     unsafe { TRACKER.completed_all(&snapshot) };
     Ok(())
 }
 
-/// After a lost context no host function runs any more: drops those that are still waiting for their turn.
+/// After a lost context no host function runs any more, so this drops the pending ones of the device.
 pub(super) fn given_up(device: Device, waited: &Result<()>) {
     if let Err(error) = waited
         && error.is_sticky()
@@ -154,28 +155,30 @@ pub(super) fn given_up(device: Device, waited: &Result<()>) {
     }
 }
 
-/// An event that stands for all that a stream was given, for when its handle is gone. The handle is live.
+/// Returns the reach of a stream whose handle is about to be given up: an event that stands for all its
+/// work. The handle is still live.
 ///
-/// The legacy stream waits for the event: whether it waits for streams that are destroyed, or whose thread
-/// has ended, is not said, and the tracker go on to rely on it. Where there can be no event, the work is waited
-/// for.
+/// The legacy stream is made to wait for the event. It is undocumented whether it waits for streams that
+/// are destroyed or whose thread has ended, and the tracker continues to rely on that. If no event can
+/// be recorded, this waits for the work.
 pub(super) fn last_event(device: Device, raw: sys::cudaStream_t, timeline: &Timeline) -> Reach {
-    // In the middle of an operation, the stream's submit state may be locked, by this thread for one. A stream that
-    // was only made to wait is not over: the legacy stream would be taken to wait for what it waits for.
+    // Inside an operation, the stream's submit state may be locked, possibly by this thread. A stream
+    // that was only made to wait is not complete: otherwise the legacy stream would be assumed to wait
+    // for what it waits for.
     if TRACKER.is_over(timeline) || busy::ensure_idle("Stream").is_err() {
         return Reach::Device;
     }
     let farewell = || {
         let event = pool::event(device, sys::cudaEventDisableTiming)?;
-        // SAFETY: the stream lives until the end of the caller, and the event is ours.
+        // SAFETY: the stream lives until the caller returns, and nobody else uses the event.
         let record = || unsafe { record(device, raw, timeline.kind, event.0) };
-        // SAFETY: the call records an event, which is all that the stream is reached by from now on.
+        // SAFETY: the call records an event, and from now on the stream is reached by this event only.
         let recorded = unsafe { TRACKER.record_last(timeline, record) }.and_then(|()| {
             if !timeline.kind.blocking() {
                 return Ok(());
             }
             let _current = device.switch()?;
-            // SAFETY: the legacy stream is always there; the event is ours.
+            // SAFETY: the legacy stream always exists, and nobody else uses the event.
             unsafe { check!(cudaStreamWaitEvent(LEGACY, event.0, 0)) }
         });
         if let Err(error) = recorded {
@@ -188,14 +191,14 @@ pub(super) fn last_event(device: Device, raw: sys::cudaStream_t, timeline: &Time
         return Reach::Event(event.0.expose_provenance());
     }
     let _current = device.switch();
-    // SAFETY: the stream lives until the end of the caller. If this fails too, the device is lost, or the
-    // runtime gone.
+    // SAFETY: the stream lives until the caller returns. If this fails too, the device is lost, or the
+    // runtime is gone.
     let _ = unsafe { sys::cudaStreamSynchronize(raw) };
     Reach::Device
 }
 
-/// Held by a test that captures a stream, and by one that waits for its device, which CUDA refuses meanwhile
-/// and ends the capture for.
+/// Held by each test that captures a stream and by each that waits for its device. CUDA refuses such a
+/// wait during a capture, and the wait ends the capture.
 #[cfg(test)]
 pub(crate) static CAPTURE_OR_WAIT: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
@@ -218,13 +221,13 @@ mod tests {
         let graph = stream.capture(|captured| {
             let (waiter, captured) = (waiter.as_stream(), captured.as_stream());
             let (port, other) = (Runtime::new(waiter.as_raw()), captured.timeline());
-            // As a thread does that has just found that the timeline had something to do.
+            // As a thread does that has just found work on the timeline.
             assert_eq!(port.order(waiter.timeline(), other, &mut kept)?, Route::Host);
             apart = Some(other);
             memset_async(&mut buffer, 7, &waiter)
         });
         assert_eq!(graph.unwrap().node_count().unwrap(), 0);
-        // To pinned memory: beside this, other tests have copies of pageable memory fail.
+        // To pinned memory: other tests in this process make copies of pageable memory fail.
         let mut host = PinnedBuffer::from_slice(&[0; 64]).unwrap();
         memcpy(&mut host, &buffer).unwrap();
         assert_eq!(host.host().unwrap()[..], [7; 64]);

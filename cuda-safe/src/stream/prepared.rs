@@ -1,4 +1,4 @@
-//! Operations that are enqueued many times with the same accesses: the accesses are put in order once.
+//! Operations that are enqueued many times with the same accesses, which are sorted once.
 #![expect(unsafe_code, reason = "declares an unsafe door")]
 
 use std::ops::Range;
@@ -12,31 +12,32 @@ use crate::error::Result;
 use crate::hazard::{Access, Mode};
 use crate::sys;
 
-/// The fast path has an array for the groups of accesses.
+/// The capacity of the fast path's array of access groups.
 const GROUPS: usize = 4;
 
-/// With so few accesses, `enqueue` is as fast.
+/// Up to this many accesses, `enqueue` is as fast.
 const FEW: usize = 4;
 
-/// The accesses of an operation that is enqueued many times, put in order once.
+/// The accesses of an operation that is enqueued many times, sorted once.
 ///
-/// For operations with many accesses, such as a kernel that copies 64 ranges: a repeated
-/// [`enqueue_prepared`](StreamRef::enqueue_prepared) costs the tracker one step per group, however many ranges there are.
-/// A group is all that the operation reads of one allocation, or all that it writes. With more than four groups,
-/// preparing saves nothing.
+/// Use it for operations with many accesses, such as a kernel that copies 64 ranges. A repeated
+/// [`enqueue_prepared`](StreamRef::enqueue_prepared) costs the tracker one step per group, regardless of
+/// the number of ranges. A group is everything that the operation reads of one allocation, or everything
+/// that it writes there. With more than four groups, preparing saves nothing.
 ///
-/// It keeps ranges and numbers. It neither borrows nor owns memory: each enqueue borrows the owners again.
+/// The value stores ranges and numbers. It neither borrows nor owns memory: each enqueue borrows the
+/// owners again.
 #[derive(Debug)]
 pub struct PreparedAccesses {
     /// In the operation's order. Empty if `enqueue` is as fast.
-    parts: Vec<Part>,
-    /// The tracker knows the accesses of each group by one number.
+    parts: Vec<PreparedAccess>,
+    /// The number by which the tracker knows the accesses of each group.
     groups: Vec<GroupNumber>,
 }
 
-/// One access, and its group: the accesses of one allocation and of one kind.
+/// One access and its group: all accesses of one mode to one allocation.
 #[derive(Debug)]
-struct Part {
+struct PreparedAccess {
     range: Range<usize>,
     mode: Mode,
     group: usize,
@@ -54,7 +55,12 @@ impl PreparedAccesses {
             if found.is_none() {
                 leads.push(access);
             }
-            parts.push(Part { range: access.range(), mode: access.mode(), group, is_first: found.is_none() });
+            parts.push(PreparedAccess {
+                range: access.range(),
+                mode: access.mode(),
+                group,
+                is_first: found.is_none(),
+            });
         }
         if leads.len() > GROUPS || parts.len() <= FEW {
             return Self { parts: Vec::new(), groups: Vec::new() };
@@ -62,8 +68,9 @@ impl PreparedAccesses {
         Self { parts, groups: leads.iter().map(|_| GroupNumber::begin()).collect() }
     }
 
-    /// The first access of each group. `None` if the accesses are not the prepared ones: of the same bytes, in the same
-    /// modes, those of each group of one allocation, which may be another one than before.
+    /// Returns the first access of each group. Returns `None` if the accesses are not the prepared ones:
+    /// the same bytes in the same modes, with each group in one allocation, which may be another one
+    /// than before.
     #[inline]
     fn leads<'b, 'a>(&self, accesses: &'b [Access<'a>]) -> Option<[&'b Access<'a>; GROUPS]> {
         if accesses.len() != self.parts.len() {
@@ -82,7 +89,7 @@ impl PreparedAccesses {
         Some(leads)
     }
 
-    /// The accesses of each group, in the tracker's order.
+    /// Returns the accesses of each group in the tracker's order.
     fn sorted<'a>(&self, accesses: &[Access<'a>]) -> Vec<SortedAccesses<'a>> {
         let of = |group: usize| {
             let of_group = accesses.iter().zip(&self.parts).filter(|(_, part)| part.group == group);
@@ -95,7 +102,7 @@ impl PreparedAccesses {
 impl StreamRef<'_> {
     /// [`enqueue`](Self::enqueue) of an operation that is enqueued many times with the same accesses.
     ///
-    /// The accesses are compared with those that were prepared. If they differ, this is `enqueue`.
+    /// The accesses are compared with the prepared ones. If they differ, this is `enqueue`.
     ///
     /// # Ordering
     /// As `enqueue`.
@@ -113,11 +120,11 @@ impl StreamRef<'_> {
         accesses: &[Access<'_>],
         f: impl FnOnce(sys::cudaStream_t) -> Result<R>,
     ) -> Result<R> {
-        // SAFETY: the caller's duties are just these.
+        // SAFETY: the caller has the same duties.
         unsafe { self.enqueue_prepared_at(prepared, accesses, Location::caller(), f) }
     }
 
-    /// [`enqueue_prepared`](Self::enqueue_prepared) on behalf of another call site.
+    /// [`enqueue_prepared`](Self::enqueue_prepared) for another call site.
     ///
     /// # Safety
     /// The duties of `enqueue`.
@@ -129,7 +136,7 @@ impl StreamRef<'_> {
         call_site: &'static Location<'static>,
         f: impl FnOnce(sys::cudaStream_t) -> Result<R>,
     ) -> Result<R> {
-        // SAFETY: the caller's duties are just these.
+        // SAFETY: the caller has the same duties.
         let submission = match unsafe { self.begin_prepared(prepared, accesses) } {
             Some(submission) => submission,
             // SAFETY: as above.
@@ -140,8 +147,8 @@ impl StreamRef<'_> {
         answer
     }
 
-    /// Begins an operation by the numbers of its groups of accesses. Returns `None` if the accesses are not the
-    /// prepared ones, or if the tracker needs more than their numbers.
+    /// Begins an operation by the numbers of its groups of accesses. Returns `None` if the accesses are
+    /// not the prepared ones, or if the tracker needs more than their numbers.
     ///
     /// # Safety
     /// The duties of `enqueue`.
@@ -156,8 +163,9 @@ impl StreamRef<'_> {
             *repeat = series.again(lead);
         }
         let repeats = repeats.get(..prepared.groups.len())?;
-        // SAFETY: the duties of `enqueue` are the caller's. `leads` has checked that the accesses of each group
-        // are of the same bytes of one allocation, in the same modes and order, as whenever its series is used.
+        // SAFETY: the caller has the duties of `enqueue`. `leads` has checked that the accesses of each
+        // group are to the same bytes of one allocation, in the same modes and order, as at every use of
+        // the group's number.
         if let Some(submission) = unsafe { self.begin_repeated(repeats) } {
             return Some(submission);
         }
@@ -165,7 +173,7 @@ impl StreamRef<'_> {
         let groups = prepared.groups.iter().zip(&sorted);
         let told: Vec<RepeatedGroup<'_, '_>> =
             groups.filter_map(|(series, accesses)| series.told(accesses.as_slice())).collect();
-        // SAFETY: as above; these are all accesses of each group.
+        // SAFETY: as above. These are all accesses of each group.
         unsafe { self.begin_repeated(&told) }
     }
 }

@@ -1,17 +1,23 @@
-//! Scopes: operations that borrow from the caller, all over before the scope returns.
-
-mod exit;
+//! Scopes: operations that borrow from the caller, all complete before the scope returns.
+//!
+//! # The end of the process
+//! Once the runtime is gone, no thread can find out any more whether its work is complete. One thread
+//! ends the process and runs the exit handlers, while the others go on until it has finished. If one of
+//! these is in a scope, it must not leave the scope, and need not: it has no future.
+#![expect(unsafe_code, reason = "asks the C library for a call at exit, and which thread makes it")]
 
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Once, OnceLock};
 
 use super::busy;
 use super::view::{AsStream, StreamRef, sealed};
-use crate::error::{Detail, Result};
+use crate::error::{Detail, Error, Result};
+use crate::sys;
 
-/// What [`StreamRef::scope`] lends to its closure: the stream, and the promise that it is synchronised before
-/// `'scope` ends.
+/// The stream that [`StreamRef::scope`] lends to its closure, with the promise that it is synchronized
+/// before `'scope` ends.
 pub struct Scope<'scope, 'env: 'scope> {
     stream: StreamRef<'scope>,
     scope: PhantomData<&'scope mut &'scope ()>,
@@ -19,7 +25,7 @@ pub struct Scope<'scope, 'env: 'scope> {
 }
 
 impl<'scope> Scope<'scope, '_> {
-    /// The stream of the scope.
+    /// Returns the stream of the scope.
     #[must_use]
     pub fn stream(&self) -> StreamRef<'scope> {
         self.stream
@@ -32,7 +38,7 @@ impl fmt::Debug for Scope<'_, '_> {
     }
 }
 
-impl sealed::Sealed for Scope<'_, '_> {}
+impl sealed::SealedStream for Scope<'_, '_> {}
 
 impl AsStream for Scope<'_, '_> {
     fn as_stream(&self) -> StreamRef<'_> {
@@ -41,19 +47,19 @@ impl AsStream for Scope<'_, '_> {
 }
 
 impl StreamRef<'_> {
-    /// Lets operations borrow memory of the caller: the stream is synchronised before this returns, also when
-    /// `f` panics.
+    /// Lets operations borrow memory of the caller. The stream is synchronized before this returns, also
+    /// if `f` panics.
     ///
-    /// Lifetimes are those of [`std::thread::scope`]: what is borrowed in the scope must live longer than it,
-    /// and can be used again after it.
+    /// Lifetimes are those of [`std::thread::scope`]: a value that is borrowed in the scope must outlive
+    /// it, and can be used again after it.
     ///
     /// # Errors
-    /// Before `f` runs: a refusal inside a host function or another operation. At the end: the failure of the
-    /// device's work; the context is then lost and nothing runs any more. A host function's panic is reported
-    /// too.
+    /// Refused before `f` runs inside a host function or another operation. At the end, returns the
+    /// failure of the device's work; the context is then lost and nothing runs any more. Also reports
+    /// the panic of a host function.
     ///
-    /// If the end cannot synchronise for another reason, the process is aborted: there would be no safe way
-    /// on. A scope that is not over when the process ends does not return.
+    /// If the synchronization fails for another reason, the process is aborted, because there is no safe
+    /// way to continue. A scope that has not ended when the process exits does not return.
     ///
     /// # Examples
     /// ```compile_fail
@@ -70,7 +76,7 @@ impl StreamRef<'_> {
         F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
     {
         busy::ensure_idle("StreamRef::scope")?;
-        exit::prepare();
+        note_exit();
         self.ensure_not_captured("StreamRef::scope")?;
         self.ensure_going_on("StreamRef::scope")?;
         let scope = Scope { stream: *self, scope: PhantomData, env: PhantomData };
@@ -78,12 +84,13 @@ impl StreamRef<'_> {
         let over = self.synchronize();
         if let Err(error) = &over
             && !error.is_sticky()
-            // Reported only once the stream was done.
+            // Reported only after the stream has completed its work.
             && !matches!(error.detail(), Detail::CallbackPanicked { .. })
-            // The thread that ends the process has left all its scopes before, and was given nothing since.
-            && !exit::is_of_this_thread(error)
+            // The thread that ends the process has left all its scopes before, and has submitted nothing
+            // since.
+            && !is_exit_of_this_thread(error)
         {
-            exit::stay_if_it_is(error);
+            park_on_exit(error);
             eprintln!("cuda-safe: a scope could not be brought to its end: {error}");
             std::process::abort();
         }
@@ -91,5 +98,45 @@ impl StreamRef<'_> {
             Ok(answer) => over.map(|()| answer),
             Err(panic) => resume_unwind(panic),
         }
+    }
+}
+
+/// The thread that ends the process, set by its exit handler.
+static ENDS: OnceLock<libc::pthread_t> = OnceLock::new();
+
+/// Registers an exit handler that records which thread ends the process. The runtime is called before
+/// the first scope, so its own exit handler runs after this one.
+#[inline]
+fn note_exit() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // If the handler cannot be registered, every thread counts as another one.
+        // SAFETY: the function may be called at any time, on any thread.
+        let _ = unsafe { libc::atexit(note) };
+    });
+}
+
+extern "C" fn note() {
+    let _ = ENDS.set(this_thread());
+}
+
+fn this_thread() -> libc::pthread_t {
+    // SAFETY: the call only queries, and cannot fail.
+    unsafe { libc::pthread_self() }
+}
+
+fn is_exit(error: &Error) -> bool {
+    error.code() == sys::cudaErrorCudartUnloading
+}
+
+/// Returns whether the runtime is gone and this is the thread that ends the process.
+fn is_exit_of_this_thread(error: &Error) -> bool {
+    is_exit(error) && ENDS.get() == Some(&this_thread())
+}
+
+/// Does not return if the runtime is gone.
+fn park_on_exit(error: &Error) {
+    while is_exit(error) {
+        std::thread::park();
     }
 }

@@ -1,41 +1,44 @@
-//! Views of streams: what every verb of the crate takes.
+//! Views of streams, which every function of the crate takes that submits work.
 #![expect(unsafe_code, reason = "calls the runtime's stream functions")]
 
 use std::marker::PhantomData;
+use std::sync::{Mutex, PoisonError};
 
 use super::busy;
-use super::recorder::Recorder;
 use crate::device::{Device, Switched};
 use crate::error::{Detail, Error, Result};
+use crate::hazard::{Access, RetainedAccesses};
+use crate::memory::retain;
 use crate::{check, sys};
 use cuda_hazard::{Kind, Timeline};
 
-/// What an operation can be put on: a [`Stream`](super::Stream), the [`LegacyStream`](super::LegacyStream) of
-/// a device, this thread's [`PerThreadStream`](super::PerThreadStream), or a view of any of them.
+/// A stream that takes operations: a [`Stream`](super::Stream), the
+/// [`LegacyStream`](super::LegacyStream) of a device, this thread's
+/// [`PerThreadStream`](super::PerThreadStream), or a view of any of them.
 ///
-/// Sealed: what is ordered, and how, is known of these only.
-pub trait AsStream: sealed::Sealed {
-    /// A view of the stream.
+/// The trait is sealed, because the ordering rules are known only for these types.
+pub trait AsStream: sealed::SealedStream {
+    /// Returns a view of the stream.
     fn as_stream(&self) -> StreamRef<'_>;
 }
 
 pub(crate) mod sealed {
-    /// Keeps [`AsStream`](super::AsStream) to this crate.
-    pub trait Sealed {}
+    /// Seals [`AsStream`](super::AsStream).
+    pub trait SealedStream {}
 }
 
-/// A view of a stream that lives at least as long as `'a`. Copies are the same stream.
+/// A view of a stream that lives at least as long as `'a`. Copies denote the same stream.
 #[derive(Clone, Copy, Debug)]
 pub struct StreamRef<'a> {
-    /// A raw pointer, which also keeps views of per-thread streams on their thread.
+    /// The raw handle. Its pointer type also keeps views of per-thread streams on their thread.
     raw: sys::cudaStream_t,
     timeline: &'static Timeline,
-    /// Where operations go instead, while the stream is captured.
+    /// Records operations while the stream is captured.
     recorder: Option<&'a Recorder>,
     owner: PhantomData<&'a ()>,
 }
 
-/// The refusal of what cannot be part of a graph.
+/// Returns the refusal of a call that cannot be part of a graph.
 #[cold]
 #[inline(never)]
 #[track_caller]
@@ -43,7 +46,7 @@ fn captured(api: &'static str) -> Error {
     Error::refused(api, Detail::Capturing)
 }
 
-impl sealed::Sealed for StreamRef<'_> {}
+impl sealed::SealedStream for StreamRef<'_> {}
 
 impl AsStream for StreamRef<'_> {
     #[inline]
@@ -53,27 +56,27 @@ impl AsStream for StreamRef<'_> {
 }
 
 impl<'a> StreamRef<'a> {
-    /// The view of a stream that has this timeline.
+    /// Makes the view of a stream with this timeline.
     #[inline]
     pub(super) fn new(raw: sys::cudaStream_t, timeline: &'static Timeline) -> Self {
         Self { raw, timeline, recorder: None, owner: PhantomData }
     }
 
-    /// The view of a stream that is captured: what it is given goes into the graph.
+    /// Makes the view of a stream that is captured. Its operations become part of the graph.
     pub(crate) fn captured(stream: StreamRef<'a>, recorder: &'a Recorder) -> Self {
         Self { recorder: Some(recorder), ..stream }
     }
 
-    /// Where operations go instead, while the stream is captured.
+    /// Records operations while the stream is captured.
     #[inline]
     pub(super) fn recorder(&self) -> Option<&'a Recorder> {
         self.recorder
     }
 
-    /// Whether what the stream is given goes into a graph instead of running.
+    /// Returns whether operations become part of a graph instead of running.
     ///
-    /// So it is within [`Stream::capture`](super::Stream::capture), and nowhere else. Answered from what the crate knows;
-    /// stands for [`cudaStreamIsCapturing`](sys::cudaStreamIsCapturing).
+    /// That is the case inside [`Stream::capture`](super::Stream::capture), and nowhere else. Makes no
+    /// CUDA call. Stands for [`cudaStreamIsCapturing`](sys::cudaStreamIsCapturing).
     ///
     /// # Examples
     /// ```
@@ -98,34 +101,35 @@ impl<'a> StreamRef<'a> {
         self.recorder.is_some()
     }
 
-    /// Refuses what cannot be part of a graph.
+    /// Refuses a call that cannot be part of a graph.
     #[inline]
     #[track_caller]
     pub(crate) fn ensure_not_captured(&self, api: &'static str) -> Result<()> {
         if self.recorder.is_none() { Ok(()) } else { Err(captured(api)) }
     }
 
-    /// The stream's timeline in the tracker.
+    /// Returns the stream's timeline in the tracker.
     #[inline]
     pub(super) fn timeline(&self) -> &'static Timeline {
         self.timeline
     }
 
-    /// Notes that the stream is given a fill of pinned memory. To be called by what an `enqueue` calls.
+    /// Records that a fill of pinned memory is submitted to the stream. The caller is inside an
+    /// `enqueue`.
     #[inline]
     pub(crate) fn note_fill(&self) {
         self.timeline.note_fill();
     }
 
-    /// Whether one was noted; asking takes the note. As above.
+    /// Returns whether a fill was recorded, and clears that. The caller is inside an `enqueue`.
     #[cfg(cudart_12_8)]
     #[inline]
     pub(crate) fn take_fill(&self) -> bool {
-        // SAFETY: the caller puts something between the fill and its batch.
+        // SAFETY: the caller submits something between the fill and its batch.
         unsafe { self.timeline.take_fill() }
     }
 
-    /// The device that the stream is of.
+    /// Returns the stream's device.
     #[doc(alias = "cudaStreamGetDevice")]
     #[must_use]
     #[inline]
@@ -133,65 +137,65 @@ impl<'a> StreamRef<'a> {
         Device::from_ordinal(self.timeline.device())
     }
 
-    /// The raw handle. What is put on it behind the crate's back, the tracker does not know of.
+    /// Returns the raw handle. The tracker does not see work that other code submits to it.
     #[must_use]
     #[inline]
     pub fn as_raw(&self) -> sys::cudaStream_t {
         self.raw
     }
 
-    /// Whether this is the legacy stream of its device.
+    /// Returns whether this is the legacy stream of its device.
     pub(crate) fn is_legacy(&self) -> bool {
         self.timeline.kind == Kind::Legacy
     }
 
-    /// Whether the legacy stream of the device waits for this stream and the other way round.
+    /// Returns whether this stream and the legacy stream of the device wait for each other.
     ///
-    /// Answered from what the stream was made with; stands for
-    /// [`cudaStreamGetFlags`](sys::cudaStreamGetFlags).
+    /// Makes no CUDA call. Stands for [`cudaStreamGetFlags`](sys::cudaStreamGetFlags).
     #[doc(alias = "cudaStreamGetFlags")]
     #[must_use]
     pub fn is_blocking(&self) -> bool {
         self.timeline.kind != Kind::NonBlocking
     }
 
-    /// The stream's priority: smaller numbers go first.
+    /// Returns the stream's priority. A smaller number is a higher priority.
     ///
     /// Stands for [`cudaStreamGetPriority`](sys::cudaStreamGetPriority).
     ///
     /// # Errors
-    /// What the runtime fails with.
+    /// Returns the runtime's error.
     #[doc(alias = "cudaStreamGetPriority")]
     #[track_caller]
     pub fn priority(&self) -> Result<i32> {
         busy::ensure_idle("StreamRef::priority")?;
         let _current = self.switch()?;
         let mut priority = 0;
-        // SAFETY: the stream lives while the view does; the pointer is to a live integer, which the call
+        // SAFETY: the stream lives as long as the view. The pointer is to a live integer, which the call
         // fills.
         unsafe { check!(cudaStreamGetPriority(self.raw, &raw mut priority)) }?;
         Ok(priority)
     }
 
-    /// A number that no other stream of the process has or will have. Handles, in contrast, are used again.
+    /// Returns a number that no other stream of the process has or will have. Handles, in contrast, are
+    /// reused.
     ///
     /// Stands for [`cudaStreamGetId`](sys::cudaStreamGetId).
     ///
     /// # Errors
-    /// What the runtime fails with.
+    /// Returns the runtime's error.
     #[doc(alias = "cudaStreamGetId")]
     #[track_caller]
     pub fn id(&self) -> Result<u64> {
         busy::ensure_idle("StreamRef::id")?;
         let _current = self.switch()?;
         let mut id = 0;
-        // SAFETY: the stream lives while the view does; the pointer is to a live integer, which the call
+        // SAFETY: the stream lives as long as the view. The pointer is to a live integer, which the call
         // fills.
         unsafe { check!(cudaStreamGetId(self.raw, &raw mut id)) }?;
         Ok(id)
     }
 
-    /// Makes the stream's device current where the handle means another stream on another device.
+    /// Makes the stream's device current if the handle denotes another stream on another device.
     #[inline]
     #[track_caller]
     pub(super) fn switch(&self) -> Result<Option<Switched>> {
@@ -205,11 +209,43 @@ impl<'a> StreamRef<'a> {
         }
     }
 
-    /// Refuses a thread's own stream where the thread is ending: its timeline may be another thread's by now. Whoever enters anything for a
-    /// stream in the tracker asks this first, or [`switch`](Self::switch)es, which does.
+    /// Refuses a thread's own stream if the thread is ending, because its timeline may belong to another
+    /// thread by now. Every entry in the tracker for a stream is preceded by this check, or by
+    /// [`switch`](Self::switch), which includes it.
     #[inline]
     #[track_caller]
     pub(super) fn ensure_going_on(&self, api: &'static str) -> Result<()> {
         if self.timeline.kind == Kind::PerThread { busy::ensure_going_on(api) } else { Ok(()) }
+    }
+}
+
+/// The accesses of the operations that have been captured so far. They become part of a graph and are
+/// not entered in the tracker.
+#[derive(Debug, Default)]
+pub(crate) struct Recorder {
+    uses: Mutex<RetainedAccesses>,
+}
+
+impl Recorder {
+    /// Records the accesses of an operation that is about to be captured.
+    ///
+    /// # Errors
+    /// Returns `NotKept` if the memory cannot be retained for as long as the graph lives. The operation
+    /// is then not captured.
+    #[track_caller]
+    pub(super) fn note(&self, accesses: &[Access<'_>]) -> Result<()> {
+        let refused = || Error::refused("capture", Detail::NotKept);
+        let mut uses = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
+        // Accesses that were added before a refusal stay. Retaining too much does no harm.
+        if accesses.iter().all(|access| uses.add(access, || retain(access))) {
+            Ok(())
+        } else {
+            Err(refused())
+        }
+    }
+
+    /// Returns all captured accesses.
+    pub(crate) fn into_uses(self) -> RetainedAccesses {
+        self.uses.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }

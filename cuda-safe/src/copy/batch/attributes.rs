@@ -49,7 +49,7 @@ impl CopyAttributes {
     }
 
     /// What this comes to for a copy of so many bytes.
-    pub(in crate::copy) fn of_copy(self, bytes: usize, order: Order) -> Attributes {
+    pub(in crate::copy) fn of_copy(self, bytes: usize, order: ReadOrder) -> Attributes {
         let overlap = match self.overlap {
             Overlap::Never => false,
             Overlap::Small => bytes <= SMALL,
@@ -77,7 +77,7 @@ pub enum Overlap {
 
 /// When a source is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::copy) enum Order {
+pub(in crate::copy) enum ReadOrder {
     /// In the order of the stream.
     Stream,
     /// Before the call returns.
@@ -89,7 +89,7 @@ pub(in crate::copy) enum Order {
 /// The attributes of one copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::copy) struct Attributes {
-    pub(in crate::copy) order: Order,
+    pub(in crate::copy) order: ReadOrder,
     overlap: bool,
     source_hint: Option<MemoryLocation>,
     destination_hint: Option<MemoryLocation>,
@@ -110,9 +110,9 @@ impl Attributes {
     /// When the source is read, as C has it.
     fn raw_order(self) -> sys::cudaMemcpySrcAccessOrder {
         match self.order {
-            Order::Stream => sys::cudaMemcpySrcAccessOrderStream,
-            Order::DuringCall => sys::cudaMemcpySrcAccessOrderDuringApiCall,
-            Order::Any => sys::cudaMemcpySrcAccessOrderAny,
+            ReadOrder::Stream => sys::cudaMemcpySrcAccessOrderStream,
+            ReadOrder::DuringCall => sys::cudaMemcpySrcAccessOrderDuringApiCall,
+            ReadOrder::Any => sys::cudaMemcpySrcAccessOrderAny,
         }
     }
 
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn only_small_copies_overlap_where_that_is_asked_for() {
         let overlaps =
-            |overlap, bytes| CopyAttributes::new().overlap(overlap).of_copy(bytes, Order::Stream).overlap;
+            |overlap, bytes| CopyAttributes::new().overlap(overlap).of_copy(bytes, ReadOrder::Stream).overlap;
         assert_eq!([1, SMALL, SMALL + 1].map(|bytes| overlaps(Overlap::Small, bytes)), [true, true, false]);
         assert!(!overlaps(Overlap::Never, 1) && overlaps(Overlap::Always, usize::MAX));
         assert_eq!(CopyAttributes::new(), CopyAttributes::default());
@@ -161,14 +161,14 @@ mod tests {
             .overlap(Overlap::Small)
             .source_hint(MemoryLocation::HostNuma(2))
             .destination_hint(MemoryLocation::Device(device));
-        let raw = attributes.of_copy(1, Order::DuringCall).to_raw();
+        let raw = attributes.of_copy(1, ReadOrder::DuringCall).to_raw();
         assert_eq!(raw.srcAccessOrder, sys::cudaMemcpySrcAccessOrderDuringApiCall);
         assert_eq!(raw.flags, sys::cudaMemcpyFlagPreferOverlapWithCompute.0);
         assert_eq!(raw.srcLocHint.type_, sys::cudaMemLocationTypeHostNuma);
         assert_eq!(raw.dstLocHint.type_, sys::cudaMemLocationTypeDevice);
         #[cfg(not(cudart_13_3))]
         assert_eq!((raw.srcLocHint.id, raw.dstLocHint.id), (2, 3));
-        let none = CopyAttributes::new().of_copy(1, Order::Any).to_raw();
+        let none = CopyAttributes::new().of_copy(1, ReadOrder::Any).to_raw();
         assert_eq!((none.srcAccessOrder, none.flags), (sys::cudaMemcpySrcAccessOrderAny, 0));
         assert_eq!(none.srcLocHint.type_, sys::cudaMemLocationTypeInvalid);
     }

@@ -19,8 +19,8 @@ use std::ffi::c_void;
 use std::fmt;
 use std::panic::Location;
 
-use super::attributes::{Attributes, CopyAttributes, Order};
-use crate::copy::checked::{CheckedCopy, Direction};
+use super::attributes::{Attributes, CopyAttributes, ReadOrder};
+use crate::copy::checked::{CheckedCopy, CopyDirection};
 use crate::copy::operand::Operand;
 use crate::copy::overlap::{self, Area};
 use crate::copy::submit;
@@ -67,7 +67,7 @@ impl<'a, L: Lists<'a>> Batch<'a, L> {
         destination: Result<Operand<'a>>,
         source: Result<Operand<'a>>,
         attributes: CopyAttributes,
-        order: Order,
+        order: ReadOrder,
     ) {
         // No closure: it would hide the caller's place.
         let checked = match (destination, source) {
@@ -88,7 +88,7 @@ impl<'a, L: Lists<'a>> Batch<'a, L> {
     }
 
     #[track_caller]
-    fn add(&mut self, copy: &CheckedCopy<'a>, attributes: CopyAttributes, order: Order) {
+    fn add(&mut self, copy: &CheckedCopy<'a>, attributes: CopyAttributes, order: ReadOrder) {
         if self.error.is_some() {
             return;
         }
@@ -159,7 +159,7 @@ fn note<'a>(accesses: &mut Vec<Access<'a>>, access: Option<Access<'a>>) {
 #[derive(Clone, Copy)]
 pub(super) enum Single<'b> {
     /// Bytes in a row. Addresses are of one space, from which the runtime finds the direction.
-    Linear { to: *mut c_void, from: *const c_void, bytes: usize, order: Order, settles: bool },
+    Linear { to: *mut c_void, from: *const c_void, bytes: usize, order: ReadOrder, settles: bool },
     /// Rows, in layers.
     Rows(&'b Entry<'b>),
 }
@@ -173,7 +173,7 @@ pub(super) struct Entry<'a> {
 
 impl Single<'_> {
     /// When the source is read.
-    pub(super) fn order(&self) -> Order {
+    pub(super) fn order(&self) -> ReadOrder {
         match self {
             Self::Linear { order, .. } => *order,
             Self::Rows(entry) => entry.attributes.order,
@@ -205,14 +205,14 @@ impl Single<'_> {
     /// as a slice that a guard has lent may be, that is not promised, nor what the order is where both sides
     /// are the host's: the stream is waited for.
     fn copy_on_legacy(&self, raw: sys::cudaStream_t) -> Result<()> {
-        if self.order() != Order::DuringCall {
+        if self.order() != ReadOrder::DuringCall {
             return self.copy(Some(raw));
         }
         let (before, after) = match self {
             Self::Linear { settles, .. } => (*settles, *settles),
             Self::Rows(Entry { copy, .. }) => {
                 let settles = copy.settles();
-                (settles || copy.direction == Direction::HostToHost, settles)
+                (settles || copy.direction == CopyDirection::HostToHost, settles)
             }
         };
         let wait = |needed: bool| {
@@ -237,10 +237,10 @@ pub(super) enum Transfer {
 
 impl Transfer {
     #[inline]
-    pub(super) fn of(direction: Direction) -> Self {
+    pub(super) fn of(direction: CopyDirection) -> Self {
         match direction {
-            Direction::HostToDevice(_) => Self::HostToDevice,
-            Direction::DeviceToHost(_) => Self::DeviceToHost,
+            CopyDirection::HostToDevice(_) => Self::HostToDevice,
+            CopyDirection::DeviceToHost(_) => Self::DeviceToHost,
             _ => Self::Other,
         }
     }
@@ -361,7 +361,7 @@ pub(super) trait Copies {
     /// A call for each copy, elsewhere than on the legacy stream: for `reason`, no source can be read during
     /// the call.
     fn in_turn(&self, raw: sys::cudaStream_t, reason: Detail) -> Result<()> {
-        if self.singles().any(|single| single.order() == Order::DuringCall) {
+        if self.singles().any(|single| single.order() == ReadOrder::DuringCall) {
             return Err(Error::refused(Self::API, reason));
         }
         self.singles().try_for_each(|single| single.copy(Some(raw)))

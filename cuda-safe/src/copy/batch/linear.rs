@@ -13,11 +13,11 @@ use std::ffi::c_void;
 #[cfg(cudart_12_8)]
 use std::ops::Range;
 
-use super::attributes::{Attributes, Order};
+use super::attributes::{Attributes, ReadOrder};
 #[cfg(cudart_12_8)]
 use super::copies::Scratch;
 use super::copies::{ByTransfer, Copies, Lists, Single, Transfer};
-use crate::copy::checked::{CheckedCopy, Direction};
+use crate::copy::checked::{CheckedCopy, CopyDirection};
 use crate::copy::overlap::Area;
 #[cfg(cudart_12_8)]
 use crate::error::{Error, Result};
@@ -29,7 +29,7 @@ use crate::sys;
 /// The copies of a [`CopyBatch`](super::CopyBatch).
 #[derive(Debug, Default)]
 pub(super) struct LinearLists {
-    lists: ByTransfer<List>,
+    lists: ByTransfer<CopyList>,
     /// Of a slice that is read during the call, the runtime does not promise that a blocking copy has read it
     /// on return, or that it writes the destination in the order of the stream.
     settles: bool,
@@ -51,8 +51,8 @@ impl<'a> Lists<'a> for LinearLists {
 
     fn push(&mut self, copy: &CheckedCopy<'a>, attributes: Attributes, room: usize) {
         // Within the host's memory the host copies, and nothing says that it waits for the stream first.
-        let by_the_host = copy.direction == Direction::HostToHost;
-        self.settles |= attributes.order == Order::DuringCall && (by_the_host || copy.settles());
+        let by_the_host = copy.direction == CopyDirection::HostToHost;
+        self.settles |= attributes.order == ReadOrder::DuringCall && (by_the_host || copy.settles());
         self.lists.get_mut(Transfer::of(copy.direction)).push(room, copy, attributes);
     }
 }
@@ -124,7 +124,7 @@ fn parts(transfer: Transfer, count: usize) -> impl Iterator<Item = Range<usize>>
 
 /// Copies of one direction, as C takes them.
 #[derive(Debug, Default)]
-struct List {
+struct CopyList {
     // As many of one as of the others.
     destinations: Vec<*mut c_void>,
     sources: Vec<*const c_void>,
@@ -134,7 +134,7 @@ struct List {
     attributes: Vec<(usize, Attributes)>,
 }
 
-impl List {
+impl CopyList {
     /// Adds a copy. Room for so many is made before, where it is not 0.
     #[inline]
     fn push(&mut self, room: usize, copy: &CheckedCopy<'_>, attributes: Attributes) {
@@ -164,9 +164,11 @@ impl List {
     }
 
     /// When the source of a copy is read.
-    fn order(&self, copy: usize) -> Order {
+    fn order(&self, copy: usize) -> ReadOrder {
         let next = self.attributes.partition_point(|(start, _)| *start <= copy);
-        self.attributes.get(next.wrapping_sub(1)).map_or(Order::Stream, |(_, attributes)| attributes.order)
+        self.attributes
+            .get(next.wrapping_sub(1))
+            .map_or(ReadOrder::Stream, |(_, attributes)| attributes.order)
     }
 
     /// Hands the copies to the runtime, a call for each part, while `taken` returns true for the code of each.

@@ -3,7 +3,7 @@
 
 use std::panic::Location;
 
-use super::attributes::{CopyAttributes, Order};
+use super::attributes::{CopyAttributes, ReadOrder};
 use super::copies::{Copies, Entry, Single};
 use crate::copy::checked::{CheckedCopy, Shape};
 use crate::copy::operand::{AsyncDestination, AsyncSource, Operand, Planar, Volumetric};
@@ -135,7 +135,7 @@ fn copy(
     let call_site = Location::caller();
     let Some(copy) = CheckedCopy::new(api, destination, source)? else { return Ok(()) };
     let bytes = copy.shape.bytes();
-    let single = WithAttributes(Entry { copy, attributes: attributes.of_copy(bytes, Order::Stream) });
+    let single = WithAttributes(Entry { copy, attributes: attributes.of_copy(bytes, ReadOrder::Stream) });
     let accesses = (copy.to.access(Mode::Write), copy.from.read());
     // SAFETY: the accesses are all that the copy touches of tracked memory, whose owners wait for it before
     // they free.
@@ -164,7 +164,7 @@ impl Copies for WithAttributes<'_> {
         let (to, from) = (to.pointer.cast(), from.pointer.cast_const().cast());
         std::iter::once(match *shape {
             Shape::Linear { bytes } => {
-                Single::Linear { to, from, bytes, order: Order::Stream, settles: false }
+                Single::Linear { to, from, bytes, order: ReadOrder::Stream, settles: false }
             }
             _ => Single::Rows(&self.0),
         })
