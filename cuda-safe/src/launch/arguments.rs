@@ -19,7 +19,7 @@ use super::{ByValue, KernelArg};
     message = "the arguments `{Self}` do not fit the kernel's parameters `{P}`",
     label = "wrong number of arguments: the kernel's parameters are `{P}`"
 )]
-pub unsafe trait Arguments<P>: sealed::Sealed {
+pub unsafe trait Arguments<P>: sealed::ArgumentTuple {
     /// Calls `enqueue` with the accesses of all arguments and the pointers to their values, for a kernel
     /// that runs on `device`. Does not allocate.
     #[doc(hidden)]
@@ -38,7 +38,7 @@ pub unsafe trait Arguments<P>: sealed::Sealed {
     label = "not a tuple of numbers, pointers and other types that kernels take by value",
     note = "one parameter is a tuple, too: `(*mut f32,)`"
 )]
-pub trait Parameters: sealed::List {
+pub trait Parameters: sealed::ParameterTuple {
     /// The size of each parameter in bytes.
     #[doc(hidden)]
     const SIZES: &'static [usize];
@@ -46,17 +46,17 @@ pub trait Parameters: sealed::List {
 
 mod sealed {
     /// Seals [`Arguments`](super::Arguments).
-    pub trait Sealed {}
+    pub trait ArgumentTuple {}
 
     /// Seals [`Parameters`](super::Parameters).
-    pub trait List {}
+    pub trait ParameterTuple {}
 }
 
 macro_rules! tuple {
     ($(($argument:ident $parameter:ident $index:tt $value:ident))*) => {
-        impl<$($argument),*> sealed::Sealed for ($($argument,)*) {}
+        impl<$($argument),*> sealed::ArgumentTuple for ($($argument,)*) {}
 
-        impl<$($parameter: ByValue),*> sealed::List for ($($parameter,)*) {}
+        impl<$($parameter: ByValue),*> sealed::ParameterTuple for ($($parameter,)*) {}
 
         impl<$($parameter: ByValue),*> Parameters for ($($parameter,)*) {
             const SIZES: &'static [usize] = &[$(size_of::<$parameter>()),*];
@@ -115,9 +115,9 @@ macro_rules! tuples {
     };
 }
 
-impl sealed::Sealed for () {}
+impl sealed::ArgumentTuple for () {}
 
-impl sealed::List for () {}
+impl sealed::ParameterTuple for () {}
 
 impl Parameters for () {
     const SIZES: &'static [usize] = &[];
