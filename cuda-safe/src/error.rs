@@ -28,8 +28,9 @@ use std::fmt;
 use std::panic::Location;
 use std::sync::Mutex;
 
+use crate::callback::in_callback;
 use crate::sys::cudaError_t;
-use crate::{callback, check, sys};
+use crate::{check, sys};
 
 pub(crate) use detail::BUILT;
 pub use detail::Detail;
@@ -405,8 +406,16 @@ macro_rules! check {
 #[must_use]
 #[track_caller]
 pub fn refused_in_callback(api: &'static str) -> Option<Error> {
-    // No closure here: it would hide the caller's location.
-    if callback::in_callback() { Some(Error::refused(api, Detail::InCallback)) } else { None }
+    // No closure, which would hide the caller.
+    if in_callback() { Some(Error::refused(api, Detail::InCallback)) } else { None }
+}
+
+/// Refuses a call where the thread may not call CUDA.
+#[inline]
+#[track_caller]
+pub(crate) fn ensure_callable(api: &'static str) -> Result<()> {
+    // No closure, which would hide the caller.
+    if in_callback() { Err(Error::refused(api, Detail::InCallback)) } else { Ok(()) }
 }
 
 /// Returns the last segment of a path, for [`check!`](crate::check).

@@ -1,6 +1,6 @@
-//! Programs in safe code only that try to make the tracker believe what is not so.
+//! Programs of safe code only that try to mislead the tracker.
 //!
-//! The count of added waits is the process's, so these tests take turns.
+//! The count of added waits is a property of the process, so these tests run one at a time.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod common;
@@ -13,7 +13,7 @@ use common::{Gate, alone};
 use cuda_safe::stream::RecordFlags;
 use cuda_safe::{DeviceBuffer, Event, Stream, hazard, memset_async};
 
-/// Runs what it was given when it is dropped: with the thread, where it is one of the thread's own variables.
+/// Runs a closure when it is dropped. As a variable of a thread, it runs the closure when the thread ends.
 struct AtTheEnd(Option<Box<dyn FnOnce()>>);
 
 impl Drop for AtTheEnd {
@@ -38,7 +38,7 @@ fn a_threads_own_stream_is_nobodys_any_more_once_the_thread_is_ending() {
     let thread = {
         let buffer = Arc::clone(&buffer);
         std::thread::spawn(move || {
-            // First the variable, then the stream: variables of a thread go in the opposite order.
+            // First the variable, then the stream: variables of a thread are dropped in the opposite order.
             AT_THE_END.with(|_| ());
             let stream = Stream::per_thread().unwrap();
             memset_async(&mut *buffer.lock().unwrap(), 1, &stream).unwrap();
@@ -57,7 +57,8 @@ fn a_threads_own_stream_is_nobodys_any_more_once_the_thread_is_ending() {
         })
     };
     told.recv().unwrap();
-    // The books may give the slot of the other thread's stream to this one's, as nothing of it is pending.
+    // The tracker may give the timeline of the other thread's stream to this one's, because no work of it
+    // is pending.
     let mine = Stream::per_thread().unwrap();
     let gate = Gate::on(&alone, &mine);
     memset_async(&mut *buffer.lock().unwrap(), 2, &mine).unwrap();
@@ -102,7 +103,7 @@ fn an_event_that_a_graph_records_is_nobody_elses_after_it_was_dropped() {
     let events: Vec<_> = (0..20).map(|_| Event::without_timing().unwrap()).collect();
     assert!(events.iter().all(|event| event.as_raw() != handle), "the graph still records it");
     drop(events);
-    // The tracker takes its events from the same place.
+    // The tracker takes its events from the same pool.
     let mut buffer = DeviceBuffer::<u8>::alloc(64).unwrap();
     let gate = Gate::on(&alone, &held);
     memset_async(&mut buffer, 1, &held).unwrap();

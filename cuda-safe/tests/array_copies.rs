@@ -1,4 +1,5 @@
-//! Copies to, from and between arrays: of every dimension, by parts, and none that does not fit.
+//! Copies to, from and between arrays: of every dimension, in parts, and refusals of copies that do not
+//! fit.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod common;
@@ -17,14 +18,14 @@ use cuda_safe::{
 const W: usize = 7;
 const H: usize = 5;
 const D: usize = 4;
-/// What memory around a copy holds.
+/// The value of the memory around a copy.
 const GUARD: u16 = 0xeeee;
 
 fn numbers(len: usize) -> Vec<u16> {
     (1..).take(len).collect()
 }
 
-/// An array of so many elements, filled with numbers.
+/// An array with this many elements, filled with numbers.
 fn filled(builder: ArrayBuilder) -> Array<u16> {
     let mut array = builder.alloc::<u16>().unwrap();
     let [width, height, depth] = [array.width(), array.height(), array.depth()];
@@ -33,7 +34,7 @@ fn filled(builder: ArrayBuilder) -> Array<u16> {
     array
 }
 
-/// The number that `filled` has put there.
+/// The number that `filled` stored there.
 fn number(x: usize, y: usize, z: usize) -> u16 {
     u16::try_from((z * H + y) * W + x + 1).unwrap()
 }
@@ -55,11 +56,12 @@ fn what_goes_into_an_array_of_any_kind_comes_out() {
     for (builder, [width, height, depth]) in builders() {
         let array = filled(builder);
         assert_eq!(array.to_vec().unwrap(), numbers(width * height * depth), "{array:?}");
-        // To another one, to the device, to the host.
+        // To another array, to the device, to the host.
         let mut other = builder.surface().alloc::<u16>().unwrap();
         memcpy_3d(&mut other, &array).unwrap();
         let mut device = PitchedVolume::<u16>::alloc(width, height, depth).unwrap();
-        // So that the numbers are from this copy, and for sanitizers, which do not know that a copy from an array writes.
+        // Proves that the numbers are from this copy. Also for sanitizers, which do not know that a copy
+        // from an array writes.
         memset_3d(&mut device, 0xee).unwrap();
         memcpy_3d(&mut device, &other).unwrap();
         assert_eq!(device.to_vec().unwrap(), numbers(width * height * depth));
@@ -86,7 +88,7 @@ fn rows_go_to_and_from_and_between_arrays_with_nothing_around_them_touched() {
         let inside = (1..5).contains(&x) && (2..4).contains(&y);
         assert_eq!(found, if inside { number(x + 1, y - 1, 0) } else { GUARD }, "{x} {y}");
     }
-    // From there to another array and from that into memory with a pitch of its own.
+    // From there to another array, and from that into memory with a different pitch.
     let mut other = filled(ArrayBuilder::plane(W, H));
     let part = array.view().columns(1..5).unwrap().rows(2..4).unwrap();
     memcpy_2d(&mut other.view_mut().columns_mut(3..).unwrap().rows_mut(..2).unwrap(), &part).unwrap();
@@ -128,7 +130,7 @@ fn boxes_go_to_and_from_and_between_arrays_with_nothing_around_them_touched() {
     let expected: Vec<u16> =
         (1..3).flat_map(|z| (1..4).flat_map(move |y| (2..6).map(move |x| number(x, y, z)))).collect();
     assert_eq!(inner(&whole), expected);
-    // The box to another place of an array with layers.
+    // The box to another position of an array with layers.
     let mut layered = filled(ArrayBuilder::plane(W, H).layers(D));
     let part = whole.view().columns(2..6).unwrap().rows(1..4).unwrap().layers(1..3).unwrap();
     let mut target = layered.layers_mut(2..).unwrap();
@@ -183,12 +185,12 @@ fn extents_that_differ_are_refused_with_both() {
         assert_eq!(error.detail(), &Detail::ExtentMismatch { destination, source });
         assert!(error.is_refused() && error.call_site().file() == file!(), "{error}");
     }
-    // An array of layers is no plane.
+    // An array of layers is not a plane.
     let mut layered = ArrayBuilder::plane(W, H).layers(2).alloc::<u16>().unwrap();
     let error = memcpy_2d(&mut layered, &Plane::of_slice(&host[..W * H], W, H).unwrap()).unwrap_err();
     let (destination, source) = ([W, H, 2], [W, H, 1]);
     assert_eq!(error.detail(), &Detail::ExtentMismatch { destination, source });
-    // A view that does not fit is the copy's error.
+    // A view that does not fit is an error of the copy.
     let error =
         memcpy_2d(&mut array.layers_mut(1..2), &Plane::of_slice(&host[..W * H], W, H).unwrap()).unwrap_err();
     assert_eq!(error.detail(), &Detail::OutOfRange { start: 1, end: 2, len: 1 });
@@ -230,7 +232,7 @@ fn a_program_that_orders_its_copies_is_given_no_wait() {
     memset_3d(&mut device, 0xee).unwrap();
     Device::current().unwrap().synchronize().unwrap();
     let before = hazard::added_waits();
-    // Two parts of one array that share no layer, on two streams, and then one after the other on one.
+    // Two parts of one array without a common layer: first on two streams, then one after the other on one.
     let (mut front, back) = array.view_mut().split_at_layer_mut(2).unwrap();
     memcpy_3d_async(&mut device, &back, &a).unwrap();
     memcpy_3d_async(&mut front, &back, &b).unwrap();

@@ -1,4 +1,5 @@
-//! CUDA arrays are freed, on their device, and what textures and surfaces have of them. A binary of its own: it watches the free memory of the whole device.
+//! CUDA arrays, and the memory that textures and surfaces retain of them, are freed on their device. A
+//! separate binary, because it watches the free memory of the whole device.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod common;
@@ -13,7 +14,7 @@ use cuda_safe::texture::{Surface, Texture, TextureDesc};
 fn an_array_is_freed_on_its_device_whichever_is_current_and_from_any_thread() {
     let _alone = alone();
     let (first, last) = (Device::current().unwrap(), Device::all().unwrap().next_back().unwrap());
-    // Large enough that the runtime gives it back at once.
+    // Large enough that the runtime returns it at once.
     let free = || last.memory_info().unwrap().free;
     let make = || ArrayBuilder::plane(4096, 4096).device(last).alloc::<[u8; 4]>().unwrap();
     drop(make());

@@ -1,4 +1,4 @@
-//! CUDA arrays: what can be made and what is refused, and what they say of themselves.
+//! CUDA arrays: which can be made, which are refused, and the properties that they report.
 #![expect(unsafe_code, reason = "takes arrays apart and compares with what C says")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -9,9 +9,9 @@ use cuda_safe::error::{self, Detail};
 use cuda_safe::memory::{Array, ArrayBuilder, ArrayElement, ArrayFlags, ArrayKind, Half, UnmappedArray};
 use cuda_safe::{Device, sys};
 
-/// What C makes of a descriptor's numbers.
+/// Returns C's descriptor of these numbers.
 fn of_c(x: i32, y: i32, z: i32, w: i32, kind: sys::cudaChannelFormatKind) -> sys::cudaChannelFormatDesc {
-    // SAFETY: takes numbers and gives numbers.
+    // SAFETY: takes numbers and returns numbers.
     unsafe { sys::cudaCreateChannelDesc(x, y, z, w, kind) }
 }
 
@@ -43,7 +43,7 @@ fn every_kind_of_array_is_what_was_asked_for() {
         let array = builder.surface().alloc::<i32>().unwrap();
         assert_eq!((array.kind(), [array.width(), array.height(), array.depth()]), (kind, extent));
         assert_eq!(array.flags(), ArrayFlags::SURFACE);
-        // The runtime says the same.
+        // The runtime reports the same.
         let info = array.info().unwrap();
         assert_eq!((info.kind, [info.width, info.height, info.depth]), (kind, extent));
         assert_eq!(info.flags, ArrayFlags::SURFACE);
@@ -96,10 +96,10 @@ fn an_array_taken_apart_is_put_together_again_only_as_what_it_is() {
     let _alone = alone();
     let device = Device::current().unwrap();
     let raw = ArrayBuilder::plane(5, 4).layers(3).alloc::<u16>().unwrap().into_raw().unwrap();
-    // SAFETY: the array comes from `into_raw`, and nobody else frees it.
+    // SAFETY: the array comes from `into_raw`, and no other owner frees it.
     let error = unsafe { Array::<f32>::from_raw(device, raw) }.unwrap_err();
     assert_eq!(error.code(), sys::cudaErrorInvalidChannelDescriptor);
-    // SAFETY: as above; the attempt before did not take it over.
+    // SAFETY: as above. The attempt before did not take it over.
     let array = unsafe { Array::<u16>::from_raw(device, raw) }.unwrap();
     assert_eq!((array.kind(), array.size_in_bytes()), (ArrayKind::LayeredPlane, 120));
     assert_eq!(array.as_raw(), raw);

@@ -1,8 +1,9 @@
-//! No function of the crate calls CUDA in a host function or in a listener of the log, where CUDA forbids it.
+//! No function of the crate calls CUDA in a host function or in a listener of the log, where CUDA forbids
+//! it.
 //!
-//! `check!` refuses there, so what calls the runtime through it need not; `tests/sources.rs` asks for a
-//! reason of each other call. These tests have some 180 functions refuse, and look at the emulator's log of
-//! calls.
+//! `check!` refuses there, so its callers need no check of their own. `tests/sources.rs` requires a reason
+//! for every other call. These tests expect refusals of some 180 functions, and search the emulator's log
+//! of calls.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod common;
@@ -25,7 +26,7 @@ use cuda_safe::{
     Result, Stream, Texture, WriteCombinedBuffer, memcpy, memcpy_async, memset, memset_async, sys,
 };
 
-/// What functions are tried on.
+/// The values that the functions are called with.
 struct Things {
     device: Device,
     stream: Stream,
@@ -74,7 +75,7 @@ impl Things {
     }
 }
 
-/// Calls functions that are all to be refused. Those that were not.
+/// Calls functions that must all be refused. Returns those that were not.
 #[expect(clippy::too_many_lines, reason = "one line a function")]
 fn not_refused(things: &mut Things) -> Vec<String> {
     let mut wrong = Vec::new();
@@ -274,12 +275,13 @@ fn not_refused(things: &mut Things) -> Vec<String> {
 
 const CALLS: &str = "CUDA_EMULATOR_CALLS";
 
-/// Calls of the process so far, which the emulator writes down.
+/// The calls of the process so far, from the emulator's log.
 fn calls() -> usize {
     std::env::var_os(CALLS).map_or(0, |file| std::fs::read_to_string(file).unwrap().lines().count())
 }
 
-/// On the emulator this test again, with a file for the calls: it looks at its variables when it is loaded.
+/// On the emulator, runs this test again with a log file of the calls: the emulator reads its variables
+/// when it is loaded.
 fn again_with_calls(name: &str) -> bool {
     if std::env::var_os(CALLS).is_some() || std::env::var("CUDA_RUNNER").as_deref() != Ok("emulator") {
         return false;
@@ -307,7 +309,7 @@ fn nothing_calls_cuda_in_a_host_function() -> Result<()> {
         let made = calls() - before;
         tell.send((wrong, made)).unwrap();
     })?;
-    // Nobody calls CUDA meanwhile.
+    // No other thread calls CUDA meanwhile.
     let (wrong, made) = told.recv().unwrap();
     assert!(wrong.is_empty(), "{wrong:#?}");
     assert_eq!(made, 0, "calls were made in a host function");
@@ -334,7 +336,7 @@ fn nothing_calls_cuda_in_a_listener() -> Result<()> {
     assert!(DeviceBuffer::<u8>::alloc(1 << 60).is_err());
     let _ = take_last();
     listener.stop()?;
-    // A driver writes down what it likes; the emulator writes down each call that fails.
+    // A driver decides what it logs. The emulator logs each call that fails.
     let told = told.try_recv();
     assert!(told.is_ok() || std::env::var_os(CALLS).is_none(), "nothing was written down");
     if let Ok((wrong, made)) = told {

@@ -1,4 +1,5 @@
-//! Memory dropped and allocated while a thread captures by raw calls: neither ends up in the graph, nor spoils the capture.
+//! Memory that is dropped and allocated while a thread captures by raw calls neither becomes part of the
+//! graph nor invalidates the capture.
 #![expect(unsafe_code, reason = "captures with raw calls")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests")]
 
@@ -16,10 +17,10 @@ fn capture(mode: sys::cudaStreamCaptureMode, here: impl FnOnce(), elsewhere: imp
     let stream = Stream::non_blocking().unwrap();
     let mut target = DeviceBuffer::<u8>::alloc(64).unwrap();
     let (raw, address) = (stream.as_raw(), target.as_mut_ptr());
-    // SAFETY: the stream is live, and what is captured on it is never run.
+    // SAFETY: the stream is live, and the captured work is never run.
     unsafe { check!(cudaStreamBeginCapture(raw, mode)) }.unwrap();
     let fill = || {
-        // SAFETY: the buffer has as many bytes and outlives the graph or the fill.
+        // SAFETY: the buffer has this many bytes, and outlives the graph or the fill.
         unsafe { check!(cudaMemsetAsync(address.cast(), 3, 64, raw)) }.unwrap();
     };
     fill();
@@ -38,10 +39,10 @@ fn capture(mode: sys::cudaStreamCaptureMode, here: impl FnOnce(), elsewhere: imp
     let ended = unsafe { check!(cudaStreamEndCapture(raw, &raw mut graph)) };
     ended.expect("nothing has invalidated the capture");
     let mut nodes = 0;
-    // SAFETY: the graph was just made; without room for them, the nodes are only counted.
+    // SAFETY: the graph was just made. With a null array the call only counts the nodes.
     unsafe { check!(cudaGraphGetNodes(graph, std::ptr::null_mut(), &raw mut nodes)) }.unwrap();
     assert_eq!(nodes, 2, "the two fills, and nothing that was freed or allocated meanwhile");
-    // SAFETY: nobody else has the graph.
+    // SAFETY: the graph has no other owner.
     unsafe { check!(cudaGraphDestroy(graph)) }.unwrap();
     stream.synchronize().unwrap();
 }
@@ -103,7 +104,7 @@ fn libraries_come_and_go_while_a_thread_captures() {
     let _alone = alone();
     const PTX: &str = ".version 8.0\n.target sm_70\n.address_size 64\n.visible .entry nothing() { ret; }";
     let library = cuda_safe::library::Library::from_ptx(PTX).unwrap();
-    // The other thread is a new one, which has called nothing before that would have relaxed it.
+    // The other thread is new: no earlier call has made it relaxed.
     capture(sys::cudaStreamCaptureModeGlobal, || (), || library.unload().unwrap());
     let both = || cuda_safe::library::Library::from_ptx(PTX).unwrap().unload().unwrap();
     capture(sys::cudaStreamCaptureModeGlobal, both, both);
@@ -120,7 +121,7 @@ fn textures_and_surfaces_come_and_go_while_a_thread_captures() {
         texture.destroy().unwrap();
         drop(Surface::new(&image).unwrap());
     };
-    // The other thread is a new one, which has called nothing before that would have relaxed it.
+    // The other thread is new: no earlier call has made it relaxed.
     capture(sys::cudaStreamCaptureModeGlobal, objects, objects);
     capture(sys::cudaStreamCaptureModeThreadLocal, objects, objects);
 }

@@ -1,4 +1,4 @@
-//! What must not compile does not, and the compiler says why: one file for each forbidden act.
+//! Forbidden programs do not compile, and the compiler explains why: one file for each forbidden act.
 
 #[test]
 fn what_must_not_compile_does_not() {

@@ -1,4 +1,4 @@
-//! Copies and fills: every direction, what is refused, and what later work sees.
+//! Copies and fills: every direction, the refusals, and the data that later work reads.
 #![expect(unsafe_code, reason = "makes a second owner of one memory, to overlap with")]
 
 mod common;
@@ -90,7 +90,7 @@ fn lengths_that_differ_are_refused_with_both_before_any_call() {
 fn memory_copied_onto_itself_is_refused() {
     let _alone = alone();
     let mut buffer = DeviceBuffer::from_slice(&[1_u8, 2, 3, 4]).unwrap();
-    // SAFETY: the second owner is given up below and uses nothing that the first one has pending.
+    // SAFETY: the second owner is given up below, and uses nothing that is pending for the first one.
     let alias = unsafe { DeviceBuffer::from_raw(buffer.device(), buffer.as_mut_ptr(), 4) }.unwrap();
     let error = memcpy(&mut buffer.slice_mut(0..3).unwrap(), &alias.slice(1..4).unwrap()).unwrap_err();
     let (destination, source) = (buffer.as_ptr().addr(), buffer.as_ptr().addr() + 1);
@@ -165,7 +165,7 @@ fn halves_of_a_buffer_on_two_streams_do_not_wait_for_each_other() {
     let (mut left, mut right) = device.split_at_mut(500).unwrap();
     memset_async(&mut left, 1, &first).unwrap();
     memset_async(&mut right, 2, &second).unwrap();
-    // Would wait for ever otherwise: the first stream's gate is closed.
+    // Without the early return this would deadlock: the first stream's gate is closed.
     second.synchronize().unwrap();
     gate.open();
     let bytes = device.to_vec().unwrap();

@@ -1,4 +1,4 @@
-//! Many copies in one call: what arrives, in which order, and what is refused.
+//! Many copies in one call: the results, the order, and the refusals.
 #![expect(unsafe_code, reason = "captures with raw calls, and names an order that has duties")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -13,7 +13,7 @@ use cuda_safe::{
     memset_async, sys,
 };
 
-/// Numbers that tell which buffer they are from.
+/// Numbers that identify their buffer.
 fn numbers(of: u32) -> Vec<u32> {
     (0..100).map(|i| of * 1000 + i).collect()
 }
@@ -57,7 +57,7 @@ fn many_copies_up_and_down_and_within_arrive_from_whichever_call_they_are_in() -
         let mut down_to: Vec<_> = down.slice_mut(..)?.chunks_mut(1)?.collect();
         let from_host: Vec<_> = host.slice(..)?.chunks(1)?.collect();
         let from_device: Vec<_> = device.slice(..)?.chunks(1)?.collect();
-        // Wishes and orders change now and then, and at other copies than calls do.
+        // Attributes and orders change now and then, at other copies than the calls do.
         let mut batch = CopyBatch::with_capacity(4 * COPIES);
         let places = up_to.chunks_mut(2).zip(&mut within_to).zip(&mut down_to);
         for (i, ((up, within), down)) in places.enumerate() {
@@ -93,7 +93,7 @@ fn copies_between_devices_are_part_of_a_batch() -> Result<()> {
     let mut other = Device::new(1)?.with_current(|| DeviceBuffer::<u32>::alloc(100))?;
     let (mut here, host) = (DeviceBuffer::<u32>::alloc(100)?, PinnedBuffer::from_slice(&numbers(2))?);
     let batch = CopyBatch::new().copy(&mut here, &there).copy(&mut other, &host);
-    // Whatever device is current.
+    // With any current device.
     Device::new(1)?.with_current(|| batch.enqueue(&stream))?;
     assert_eq!((here.to_vec()?, other.to_vec()?), (numbers(1), numbers(2)));
     Ok(())
@@ -222,7 +222,7 @@ fn a_source_in_any_order_arrives() -> Result<()> {
     let _alone = alone();
     let stream = Stream::non_blocking()?;
     let (host, mut device) = (PinnedBuffer::from_slice(&numbers(3))?, DeviceBuffer::<u32>::alloc(100)?);
-    // SAFETY: nothing was ever given to a stream that writes the source.
+    // SAFETY: no work was ever submitted to a stream that writes the source.
     unsafe { CopyBatch::new().copy_in_any_order(&mut device, &host) }.enqueue(&stream)?;
     assert_eq!(device.to_vec()?, numbers(3));
     Ok(())
@@ -266,7 +266,7 @@ fn work_of_another_stream_on_any_of_the_memory_comes_first() -> Result<()> {
     let mut parts: Vec<_> = device.slice_mut(..)?.chunks_mut(64)?.collect();
     parts.iter_mut().zip(&sources).collect::<CopyBatch<'_>>().enqueue(&second)?;
     let (waits, done) = (hazard::added_waits() - before, second.is_done()?);
-    // Before anything can fail: whoever frees the memory waits for the gate.
+    // Before anything can fail: freeing the memory waits for the gate.
     gate.open();
     assert_eq!((waits, done), (1, false), "one wait covers both conflicts");
     assert_eq!(device.to_vec()?, [1; 512]);
@@ -307,8 +307,8 @@ fn in_a_host_function_a_batch_is_refused() -> Result<()> {
     Ok(())
 }
 
-/// The runtime refuses a batch on a stream that is captured and lets the capture go on, so that a graph without the copies
-/// would come out.
+/// The runtime refuses a batch on a captured stream but does not invalidate the capture. Without the
+/// crate's own refusal, the result would be a graph without the copies.
 #[test]
 fn in_a_capture_every_copy_becomes_a_node_and_none_is_lost() -> Result<()> {
     let _alone = alone();
@@ -317,12 +317,12 @@ fn in_a_capture_every_copy_becomes_a_node_and_none_is_lost() -> Result<()> {
     let values = numbers(2);
     let (mut a, mut b) = (DeviceBuffer::from_slice(&numbers(0))?, DeviceBuffer::from_slice(&numbers(0))?);
     let mut c = DeviceBuffer::from_slice(&numbers(0))?;
-    // What keeps a batch behind a fill has no place in the graph.
+    // The wait of a batch after a fill is not part of the graph.
     memset_async(&mut host.slice_mut(..1)?, 0, &stream)?;
     host.host_mut()?.copy_from_slice(&numbers(1));
     Device::current()?.synchronize()?;
     let raw = stream.as_raw();
-    // SAFETY: the stream is live; the graph that is captured is run before its memory is dropped.
+    // SAFETY: the stream is live. The captured graph runs before its memory is dropped.
     let begun = unsafe { check!(cudaStreamBeginCapture(raw, sys::cudaStreamCaptureModeRelaxed)) };
     let enqueued = CopyBatch::new().copy(&mut a, &host).copy(&mut b, &host).enqueue(&stream);
     let during = CopyBatch::new().copy_during_call(&mut c, &values).enqueue(&stream);
@@ -335,9 +335,9 @@ fn in_a_capture_every_copy_becomes_a_node_and_none_is_lost() -> Result<()> {
             ended?;
             assert_eq!(during.unwrap_err().detail(), &Detail::Capturing);
             let mut nodes = 0;
-            // SAFETY: the graph was just made; without room for them, the nodes are only counted.
+            // SAFETY: the graph was just made. With a null array the call only counts the nodes.
             unsafe { check!(cudaGraphGetNodes(graph, std::ptr::null_mut(), &raw mut nodes)) }?;
-            // SAFETY: nobody else has the graph.
+            // SAFETY: the graph has no other owner.
             unsafe { check!(cudaGraphDestroy(graph)) }?;
             assert_eq!(nodes, 2);
             assert_eq!(error::take_last(), Ok(()));
@@ -374,7 +374,8 @@ fn one_copy_with_wishes_arrives_on_every_kind_of_stream() -> Result<()> {
     Ok(())
 }
 
-/// Both sides are the host's: the runtime may copy at once, and what the stream was told to wait for comes first all the same.
+/// Both sides are host memory: the runtime may copy at once. The copies still come after the work that the
+/// stream waits for.
 #[test]
 fn on_the_legacy_stream_a_slice_reaches_pinned_memory_after_what_was_written_there_before() -> Result<()> {
     let alone = alone();

@@ -1,4 +1,4 @@
-//! Many copies of rows and layers in one call: what arrives byte for byte, in which order, and what is refused.
+//! Many copies of rows and layers in one call: the results byte for byte, the order, and the refusals.
 #![expect(unsafe_code, reason = "captures with raw calls, and names an order that has duties")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -18,14 +18,14 @@ use cuda_safe::{
 const W: usize = 7;
 const H: usize = 5;
 const D: usize = 4;
-/// What memory around a copy holds.
+/// The value of the memory around a copy.
 const GUARD: u16 = 0xeeee;
 
 fn numbers(len: usize) -> Vec<u16> {
     (1..).take(len).collect()
 }
 
-/// The number at this place of a volume of numbers.
+/// The number at this position of a volume of numbers.
 fn number(x: usize, y: usize, z: usize) -> u16 {
     u16::try_from((z * H + y) * W + x + 1).unwrap()
 }
@@ -57,7 +57,7 @@ fn every_kind_of_operand_arrives_in_one_batch() -> Result<()> {
     let all = [volume.to_vec()?, solid.to_vec()?, layered.to_vec()?];
     assert_eq!(all, [(); 3].map(|()| numbers(W * H * D)));
 
-    // Within the device, and down.
+    // Within the device, and to the host.
     let mut other = Array::<u16>::alloc_3d(W, H, D)?;
     let (mut from_layers, mut from_flat) = (PitchedVolume::alloc(W, H, D)?, PitchedBuffer::alloc(W, H)?);
     let (mut down, mut row) = (PinnedBuffer::<u16>::alloc(W * H * D)?, PinnedBuffer::<u16>::alloc(W * H)?);
@@ -140,13 +140,14 @@ fn tiles_of_one_plane_and_one_array_are_written_together_from_one_source() -> Re
     Ok(())
 }
 
-/// C counts the pitch of memory in elements of the array on the other side, and 20 bytes are no number of elements of 16.
+/// C counts the pitch of memory in elements of the array on the other side. 20 bytes are not a whole number
+/// of elements of 16.
 #[test]
 fn rows_that_do_not_begin_whole_elements_apart_arrive_too() -> Result<()> {
     let _alone = alone();
     let stream = Stream::non_blocking()?;
     let (width, height, depth) = (1, 3, 2);
-    // Row `i` is the numbers from `5 i` on.
+    // Row `i` has the numbers from `5 i` on.
     let all: Vec<[f32; 4]> = (0_u8..8).map(|i| [0, 1, 2, 3].map(|part| f32::from(4 * i + part))).collect();
     let host = PinnedBuffer::from_slice(&all)?;
     let volume = host.slice(..)?.volume_with_pitch((width, height, depth), 20, height)?;
@@ -180,7 +181,7 @@ fn copies_between_devices_are_part_of_a_batch() -> Result<()> {
     CopyBatch3d::new().copy_2d(&mut there, &plane).copy_2d(&mut array, &plane).enqueue(&stream)?;
     let (mut here, mut here_array) = (PitchedBuffer::<u16>::alloc(W, H)?, Array::<u16>::alloc_2d(W, H)?);
     let batch = CopyBatch3d::new().copy_2d(&mut here, &there).copy_2d(&mut here_array, &array);
-    // Whatever device is current.
+    // With any current device.
     other.with_current(|| batch.enqueue(&stream))?;
     assert_eq!((here.to_vec()?, here_array.to_vec()?), (numbers(W * H), numbers(W * H)));
     Ok(())
@@ -270,7 +271,7 @@ fn sources_are_read_in_the_order_of_the_stream_or_during_the_call() -> Result<()
     gate.open();
     enqueued?;
     assert!(!done?, "the destination is written in the order of the stream");
-    // Not behind the gate: where rows go to an array, the runtime waits for the stream before it reads them.
+    // Not behind the gate: if rows go to an array, the runtime waits for the stream before it reads them.
     CopyBatch3d::new().copy_2d_during_call(&mut during, &Plane::of_slice(&values, W, H)?).enqueue(&stream)?;
     values.fill(0);
     assert_eq!((ordered.to_vec()?, during.to_vec()?), (numbers(W * H), numbers(W * H)));
@@ -284,7 +285,7 @@ fn sources_in_any_order_arrive() -> Result<()> {
     let host = PinnedBuffer::from_slice(&numbers(W * H))?;
     let (plane, volume) = (host.plane(W, H)?, host.volume(W, H, 1)?);
     let (mut a, mut b) = (PitchedBuffer::<u16>::alloc(W, H)?, PitchedVolume::<u16>::alloc(W, H, 1)?);
-    // SAFETY: nothing was ever given to a stream that writes the source.
+    // SAFETY: no work was ever submitted to a stream that writes the source.
     let batch = unsafe { CopyBatch3d::new().copy_2d_in_any_order(&mut a, &plane) };
     // SAFETY: as above.
     unsafe { batch.copy_3d_in_any_order(&mut b, &volume) }.enqueue(&stream)?;
@@ -296,7 +297,7 @@ fn sources_in_any_order_arrive() -> Result<()> {
 fn wishes_change_nothing_about_what_is_copied() -> Result<()> {
     let _alone = alone();
     let stream = Stream::non_blocking()?;
-    // One below and one above what is small enough to overlap.
+    // One below and one above the limit for copies that may overlap.
     for height in [100, 1000] {
         let host = PinnedBuffer::from_slice(&numbers(200 * height / 4).repeat(4))?;
         let plane = host.plane(200, height)?;
@@ -344,7 +345,7 @@ fn work_of_another_stream_on_any_of_the_memory_comes_first() -> Result<()> {
         CopyBatch3d::new().copy_2d(&mut to, &plane).copy_2d(&mut array, &plane).enqueue(&second)
     })();
     let (waits, done) = (hazard::added_waits() - before, second.is_done());
-    // Before anything can fail: whoever frees the memory waits for the gate.
+    // Before anything can fail: freeing the memory waits for the gate.
     gate.open();
     enqueued?;
     assert_eq!((waits, done?), (1, false), "one wait covers both conflicts");
@@ -399,7 +400,8 @@ fn a_captured_batch_runs_at_each_launch_with_no_copy_lost() -> Result<()> {
     Ok(())
 }
 
-/// The same in a capture that the crate did not begin: the runtime would refuse the batch and let the capture go on.
+/// The same in a capture that the crate did not begin: the runtime would refuse the batch but not
+/// invalidate the capture.
 #[test]
 fn in_a_raw_capture_every_copy_becomes_a_node() -> Result<()> {
     let _alone = alone();
@@ -409,16 +411,16 @@ fn in_a_raw_capture_every_copy_becomes_a_node() -> Result<()> {
     let (mut a, mut b) = (PitchedBuffer::<u16>::alloc(W, H)?, Array::<u16>::alloc_2d(W, H)?);
     Device::current()?.synchronize()?;
     let raw = stream.as_raw();
-    // SAFETY: the stream is live; the graph is never run.
+    // SAFETY: the stream is live. The graph is never run.
     unsafe { check!(cudaStreamBeginCapture(raw, sys::cudaStreamCaptureModeRelaxed)) }?;
     let enqueued = CopyBatch3d::new().copy_2d(&mut a, &plane).copy_2d(&mut b, &plane).enqueue(&stream);
     let mut graph = std::ptr::null_mut();
     // SAFETY: the stream is live, and the pointer is to a variable, which the call fills.
     unsafe { check!(cudaStreamEndCapture(raw, &raw mut graph)) }?;
     let mut nodes = 0;
-    // SAFETY: the graph was just made; without room for them, the nodes are only counted.
+    // SAFETY: the graph was just made. With a null array the call only counts the nodes.
     unsafe { check!(cudaGraphGetNodes(graph, std::ptr::null_mut(), &raw mut nodes)) }?;
-    // SAFETY: nobody else has the graph.
+    // SAFETY: the graph has no other owner.
     unsafe { check!(cudaGraphDestroy(graph)) }?;
     enqueued?;
     assert_eq!(nodes, 2);
@@ -452,7 +454,8 @@ fn one_copy_with_wishes_arrives_on_every_kind_of_stream() -> Result<()> {
     Ok(())
 }
 
-/// Both sides are the host's: the runtime may copy at once, and what the stream was told to wait for comes first all the same.
+/// Both sides are host memory: the runtime may copy at once. The copies still come after the work that the
+/// stream waits for.
 #[test]
 fn on_the_legacy_stream_a_slice_reaches_pinned_memory_after_what_was_written_there_before() -> Result<()> {
     let alone = alone();

@@ -1,4 +1,5 @@
-//! Batches that are put on streams again and again: what is kept between two enqueues is what the copies touch, no more and no less.
+//! Batches that are put on streams repeatedly: the accesses retained between two enqueues are exactly those
+//! of the copies.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod common;
@@ -7,7 +8,7 @@ use common::{Gate, alone};
 use cuda_safe::copy::{CopyBatch, CopyBatch3d};
 use cuda_safe::{Device, DeviceBuffer, PinnedBuffer, PitchedBuffer, Result, Stream, hazard, memset_async};
 
-/// So many waits does it add to do something.
+/// Returns the number of added waits of a closure.
 fn waits(what: impl FnOnce() -> Result<()>) -> Result<u64> {
     let before = hazard::added_waits();
     what().map(|()| hazard::added_waits() - before)
@@ -28,7 +29,7 @@ fn a_copy_that_is_added_after_an_enqueue_is_ordered_like_the_others() -> Result<
     let both = waits(|| batch.enqueue(&stream))?;
     let again = waits(|| batch.enqueue(&stream))?;
     let done = stream.is_done()?;
-    // Before anything can fail: whoever frees the memory waits for the gate.
+    // Before anything can fail: freeing the memory waits for the gate.
     gate.open();
     assert_eq!((alone, both, again, done), (0, 1, 0, false));
     drop(batch);
@@ -46,7 +47,8 @@ fn what_lies_between_and_beside_the_copies_is_not_waited_for() -> Result<()> {
     let gate = Gate::on(&alone, &other);
     let mut parts: Vec<_> = device.slice_mut(..)?.chunks_mut(8)?.collect();
     let sources: Vec<_> = host.slice(..)?.chunks(8)?.collect();
-    // The first three parts touch, so that they are one to the books; so do the sources, and the last of them is of the next part.
+    // The first three parts touch, so they are one access to the tracker. So are the sources, and the last
+    // of them touches the next part.
     let [a, b, c, between, d, behind, ..] = parts.as_mut_slice() else { panic!("8 parts") };
     memset_async(&mut *between, 1, &other)?;
     memset_async(&mut *behind, 1, &other)?;
@@ -74,7 +76,7 @@ fn a_batch_goes_from_stream_to_stream_and_back_in_order() -> Result<()> {
     Device::current()?.synchronize()?;
     let (mut to, from) = (device.slice_mut(..)?, host.slice(..)?);
     let plane = host.plane(16, 16)?;
-    // Parts that are together the whole, and parts that are not.
+    // Parts that together are the whole, and parts that are not.
     for step in [1, 2] {
         let mut parts: Vec<_> = to.slice_mut(..)?.chunks_mut(16)?.step_by(step).collect();
         let sources: Vec<_> = from.chunks(16)?.step_by(step).collect();
@@ -88,7 +90,7 @@ fn a_batch_goes_from_stream_to_stream_and_back_in_order() -> Result<()> {
         }
         let done = other.is_done()?;
         gate.open();
-        // One wait is enough for all that a stream was given before.
+        // One wait covers everything that was submitted to a stream before.
         assert_eq!((added, done), (vec![0, 0, 0, 0, 1, 0, 0, 0, 1, 0], false), "every part in {step}");
         one.synchronize()?;
     }
@@ -115,7 +117,7 @@ fn a_batch_that_has_run_is_captured_and_runs_outside_again() -> Result<()> {
     stream.synchronize()?;
     drop((batch, batch_3d));
 
-    // The graph has all that the copies touch, so that a launch waits for work on any of it.
+    // The graph has all accesses of the copies, so a launch waits for work on any of this memory.
     let mut exec = graph.instantiate()?;
     host.host_mut()?.fill(8);
     let gate = Gate::on(&alone, &other);

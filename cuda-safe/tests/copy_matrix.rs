@@ -1,7 +1,8 @@
-//! Copies between every pair of kinds of memory, in every shape and mode, with offsets, odd pitches, one element, none, and one past
-//! the end: every byte is compared, the guards around included.
+//! Copies between every pair of memory types, in every shape and mode, with offsets, odd pitches, one
+//! element, none, and one past the end: every byte is compared, including the guards around it.
 //!
-//! Runs as it is on one device and on two, there with and without access between them; on the emulator in all its schedules.
+//! Runs unchanged on one device and on two, there with and without access between them; on the emulator in
+//! all its schedules.
 
 mod common;
 mod matrix;
@@ -13,12 +14,12 @@ use matrix::{Element, Entry, arrays, holds, run, second, standard, with_peer_acc
 
 fn all_pairs<T: Element>(kinds: &[Entry<T>]) {
     let tally = run(kinds, |_, _| true);
-    // Pairs that share a shape, for each that they share.
+    // Pairs that share a shape, once for each shape that they share.
     let of = |dimensions| kinds.iter().filter(|kind| kind.has(dimensions)).count().pow(2);
     holds(&tally, of(1) + of(2) + of(3));
 }
 
-/// The kinds for elements that arrays can have.
+/// The memory types for elements that arrays can have.
 fn with_arrays<T: Element + ArrayElement>() -> Vec<Entry<T>> {
     let mut kinds = standard();
     kinds.extend(arrays());

@@ -1,4 +1,5 @@
-//! Copies under `Policy::Error`: refused with both places. A binary of its own, because the policy is the process's.
+//! Copies under `Policy::Error`: refused with both call sites. A separate binary, because the policy is a
+//! property of the process.
 
 use cuda_safe::error::Detail;
 use cuda_safe::hazard::{self, Policy};
@@ -22,11 +23,11 @@ fn copies_that_nothing_orders_are_refused_with_both_lines() {
     let text = error.to_string();
     assert!(text.contains(&before.to_string()) && text.contains(&now.to_string()), "{text}");
 
-    // Blocking copies are on the legacy stream, which a non-blocking one does not wait for.
+    // Blocking copies use the legacy stream, which does not wait for a non-blocking one.
     let error = memcpy(&mut pinned, &device).unwrap_err();
     assert!(matches!(error.detail(), Detail::Hazard { .. }), "{error}");
 
-    // In order, and nothing to refuse.
+    // In order: there is nothing to refuse.
     let mut event = Event::without_timing().unwrap();
     event.record(&first).unwrap();
     second.wait(&event).unwrap();
@@ -35,7 +36,7 @@ fn copies_that_nothing_orders_are_refused_with_both_lines() {
     assert_eq!(pinned.host().unwrap()[999], 0x0101_0101);
     assert_eq!(hazard::added_waits(), added);
 
-    // Batches too, at the first enqueue as at a later one, and of a refusal nothing stays.
+    // Batches too, at the first enqueue and at a later one. A refusal leaves no trace.
     let mut halves: Vec<_> = device.slice_mut(..).unwrap().chunks_mut(500).unwrap().collect();
     let sources: Vec<_> = pinned.slice(..).unwrap().chunks(500).unwrap().collect();
     let batch: CopyBatch<'_> = halves.iter_mut().zip(&sources).collect();

@@ -1,4 +1,4 @@
-//! Devices: what they are, which is current, what they refuse. Needs a device, real or emulated.
+//! Devices: their properties, the current one, and their refusals. Needs a device, real or emulated.
 #![expect(unsafe_code, reason = "ends the access of one device to another")]
 
 use cuda_safe::device::{self, CacheConfig, DeviceFlags, Limit, PeerAttribute, RemoteWritesScope};
@@ -161,7 +161,7 @@ fn the_loaded_runtime_is_of_the_major_version_that_was_built_for() {
     );
 }
 
-/// Flags are the process's: tests that set them take turns.
+/// Flags are properties of the process: tests that set them run one at a time.
 static FLAGS: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
 #[test]
@@ -218,7 +218,7 @@ fn a_cache_configuration_can_be_read_and_set() {
     let before = device.cache_config().unwrap();
     device.set_cache_config(CacheConfig::PREFER_L1).unwrap();
     let after = device.cache_config().unwrap();
-    // A device that cannot choose says that it has no preference.
+    // A device that has no choice reports no preference.
     assert!([CacheConfig::PREFER_L1, CacheConfig::PREFER_NONE].contains(&after));
     device.set_cache_config(before).unwrap();
 }

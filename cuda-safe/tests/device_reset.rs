@@ -1,10 +1,11 @@
-//! A device that was reset works like a new one. A binary of its own: everything on the device goes.
+//! A device works like a new one after a reset. A separate binary, because the reset destroys everything on
+//! the device.
 #![expect(unsafe_code, reason = "resets the device")]
 
 use cuda_safe::stream::{Event, Stream};
 use cuda_safe::{Device, DeviceBuffer, MappedFlag, PinnedBuffer, memcpy_async, memset_async};
 
-/// Uses a bit of everything that the crate keeps for later: streams, events, added waits, pool memory, flags.
+/// Uses each resource that the crate caches: streams, events, added waits, pool memory, flags.
 fn use_everything() -> cuda_safe::Result<()> {
     let (first, second) = (Stream::non_blocking()?, Stream::new()?);
     let mut event = Event::new()?;
@@ -25,7 +26,7 @@ fn use_everything() -> cuda_safe::Result<()> {
 fn a_device_that_was_reset_works_like_a_new_one() {
     for _ in 0..3 {
         use_everything().unwrap();
-        // SAFETY: everything of the device was dropped, and this test is alone in its process.
+        // SAFETY: everything on the device was dropped, and this test is alone in its process.
         unsafe { Device::new(0).unwrap().reset() }.unwrap();
     }
     use_everything().unwrap();

@@ -1,6 +1,7 @@
-//! Everything that owns something of CUDA's, dropped at the wrong time and in the wrong place, or never.
+//! Every owner of a CUDA resource, dropped at an unusual time or place, or never.
 //!
-//! (After a sticky error: `drops_after_a_fault` of `cuda-kernels`. In host functions, and in the child of a fork: the tests of each.)
+//! Other tests cover the drop after a sticky error (`drops_after_a_fault` of `cuda-kernels`), in host
+//! functions, and in the child of a fork.
 #![expect(unsafe_code, reason = "asks the C library for a call at exit")]
 #![allow(
     clippy::unwrap_used,
@@ -23,10 +24,10 @@ use cuda_safe::{
     WriteCombinedBuffer, memcpy_async, memset_async,
 };
 
-/// Set in the process that is to end with owners alive.
+/// Set in the process that ends with live owners.
 const CHILD: &str = "CUDA_SAFE_DROPS_AT_EXIT";
 
-/// What tells whether a gate was open: complete once it is.
+/// Shows whether a gate was open: complete once it is.
 fn gate(alone: &Alone, stream: &Stream) -> Result<(Gate, Event)> {
     let mut passed = Event::on(stream.device(), cuda_safe::stream::EventFlags::DISABLE_TIMING)?;
     let gate = Gate::on(alone, stream);
@@ -34,9 +35,9 @@ fn gate(alone: &Alone, stream: &Stream) -> Result<(Gate, Event)> {
     Ok((gate, passed))
 }
 
-/// Has `drops` drop everything while it is behind a gate, which another thread opens.
+/// Has `drops` drop everything behind a gate, which another thread opens.
 fn drop_behind_a_gate(alone: &Alone, stream: &Stream, drops: impl FnOnce(Vec<Owner>)) -> Result<()> {
-    // Once without a gate: what is made for the first time may wait for the device.
+    // Once without a gate: first-time initialization may wait for the device.
     drop(everything(stream, || ()));
     let mut held = None;
     let owners = everything(stream, || held = Some(gate(alone, stream).unwrap()));
@@ -50,7 +51,7 @@ fn drop_behind_a_gate(alone: &Alone, stream: &Stream, drops: impl FnOnce(Vec<Own
     works(stream)
 }
 
-/// The device works as before.
+/// Checks that the device still works.
 fn works(stream: &Stream) -> Result<()> {
     let mut device = stream.device().with_current(|| DeviceBuffer::<u8>::alloc(64))?;
     memset_async(&mut device, 5, stream)?;
@@ -110,8 +111,8 @@ fn everything_can_be_dropped_by_a_panic_with_work_pending() -> Result<()> {
     })
 }
 
-/// CUDA says of most calls that free something that they may wait, and the emulator can be told that they do not. What is freed too early
-/// is then an error of the work that uses it.
+/// CUDA documents for most calls that free something that they may wait. The emulator can be set not to
+/// wait in them. Memory that is freed too early is then an error of the work that uses it.
 #[test]
 fn what_is_dropped_waits_by_itself_where_freeing_does_not() {
     const FREE: &str = "CUDA_EMULATOR_FREE";
@@ -140,7 +141,7 @@ fn everything_can_be_forgotten_with_work_pending() -> Result<()> {
     let (mut batched, mut into) = (fresh()?, DeviceBuffer::<u8>::alloc(64)?);
     drop(everything(&stream, || ()));
 
-    // Guards: what they lent can be used as if they were gone.
+    // Guards: the memory that they lent can be used as if they were dropped.
     forget(read.host()?);
     forget(written.host_mut()?);
     forget(combined.write()?);
@@ -175,7 +176,7 @@ fn everything_can_be_forgotten_with_work_pending() -> Result<()> {
     assert_eq!(registered.into_inner()?, [9; 64]);
     assert_eq!(into.to_vec()?, [4; 64]);
 
-    // A scope waits whatever becomes of what its closure gives back.
+    // A scope waits, whatever happens to the result of its closure.
     forget(stream.scope(|scope| {
         scope.memcpy_async(&mut scoped, &source).unwrap();
         Box::new(scope.stream().device())
@@ -185,7 +186,7 @@ fn everything_can_be_forgotten_with_work_pending() -> Result<()> {
     works(&stream)
 }
 
-/// Dropped by functions of the exit: after the runtime's own, and before.
+/// Dropped by exit functions: one runs after the runtime's own, one before.
 static AFTER: Mutex<Vec<Owner>> = Mutex::new(Vec::new());
 static BEFORE: Mutex<Vec<Owner>> = Mutex::new(Vec::new());
 
@@ -193,18 +194,18 @@ static BEFORE: Mutex<Vec<Owner>> = Mutex::new(Vec::new());
 static NEVER: Mutex<Vec<Owner>> = Mutex::new(Vec::new());
 
 thread_local! {
-    /// Dropped with the thread, which is first of all.
+    /// Dropped with the thread, which comes first.
     static FIRST: RefCell<Vec<Owner>> = const { RefCell::new(Vec::new()) };
 }
 
 extern "C" fn drop_after() {
     let gone = Device::current().and_then(|device| device.synchronize());
-    // When a driver goes is its own affair.
+    // The driver decides when it shuts down.
     if std::env::var("CUDA_RUNNER").as_deref() == Ok("emulator") {
         assert_eq!(gone.unwrap_err().name(), "cudaErrorCudartUnloading");
     }
     drop(std::mem::take(&mut *AFTER.lock().unwrap()));
-    // The last word: whoever panics or hangs before does not get to it.
+    // The last output: a process that panics or hangs before does not reach it.
     println!("dropped all of it");
 }
 
@@ -212,7 +213,7 @@ extern "C" fn drop_before() {
     drop(std::mem::take(&mut *BEFORE.lock().unwrap()));
 }
 
-/// Functions of the exit run in the reverse order of these calls.
+/// Exit functions run in the reverse order of these calls.
 fn at_exit(f: extern "C" fn()) {
     // SAFETY: the function lives as long as the program.
     assert_eq!(unsafe { libc::atexit(f) }, 0);
@@ -221,7 +222,7 @@ fn at_exit(f: extern "C" fn()) {
 fn end_with_everything_alive() -> Result<()> {
     // SAFETY: sets a timer whose signal ends a process that hangs.
     unsafe { libc::alarm(60) };
-    // Before the first call of the runtime, which asks to be called at exit as well.
+    // Before the first call of the runtime, which registers an exit function as well.
     at_exit(drop_after);
     let stream = Stream::non_blocking()?;
     *AFTER.lock().unwrap() = everything(&stream, || ());

@@ -1,4 +1,4 @@
-//! What an error tells: the call, the place, the code, and what kind of failure it is. Needs no device.
+//! The contents of an error: the call, the call site, the code, and the kind of failure. Needs no device.
 #![expect(unsafe_code, reason = "the macro under test wraps raw calls")]
 
 use cuda_safe::{Error, check, error, sys};
@@ -45,7 +45,7 @@ fn peek_leaves_the_last_error_and_take_clears_it() {
     let failed = set_impossible_device().unwrap_err();
     assert_eq!(error::peek_last().unwrap_err().code(), failed.code());
     assert_eq!(error::take_last().unwrap_err().code(), failed.code());
-    // Where there is no device at all, the runtime may go on to say so; the slot itself is clear with one.
+    // Without a device, the runtime may continue to report that. With one, the slot is clear.
     if failed.code() == sys::cudaErrorInvalidDevice {
         assert!(error::take_last().is_ok());
     }

@@ -1,4 +1,5 @@
-//! The first sticky failure of a process is remembered; a binary of its own, because that is state of the process.
+//! The first sticky failure of a process is remembered. A separate binary, because this is state of the
+//! process.
 
 use cuda_safe::{Error, error, sys};
 

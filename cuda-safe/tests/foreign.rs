@@ -1,4 +1,4 @@
-//! Streams and memory of others, adopted.
+//! Adopted streams and memory of other libraries.
 #![expect(unsafe_code, reason = "adopts what others have")]
 
 mod common;
@@ -14,7 +14,7 @@ use cuda_safe::{Device, DeviceBuffer, PinnedBuffer, check, memcpy_async, memset_
 /// A stream as another library has it.
 struct Theirs(sys::cudaStream_t);
 
-// SAFETY: the handle is a name that the runtime takes from any thread.
+// SAFETY: the handle is a name that the runtime accepts on any thread.
 unsafe impl Send for Theirs {}
 // SAFETY: as above.
 unsafe impl Sync for Theirs {}
@@ -30,12 +30,12 @@ impl Theirs {
 
 impl Drop for Theirs {
     fn drop(&mut self) {
-        // SAFETY: the stream is this value's alone.
+        // SAFETY: this value is the only owner of the stream.
         let _ = unsafe { sys::cudaStreamDestroy(self.0) };
     }
 }
 
-/// Says when it is dropped.
+/// Records that it was dropped.
 struct Dropped(Sender<()>);
 
 impl Drop for Dropped {
@@ -53,7 +53,7 @@ fn work_on_an_adopted_stream_is_ordered_also_after_the_stream_is_gone() {
     let ours = Stream::non_blocking().unwrap();
     let mut buffer = DeviceBuffer::<u8>::alloc(100).unwrap();
     let mut found = PinnedBuffer::<u8>::alloc(100).unwrap();
-    // SAFETY: the stream lives as long as the counted owner, and is given nothing else.
+    // SAFETY: the stream lives as long as the counted owner, and receives no other work.
     let adopted = unsafe { ForeignStream::adopt(theirs.0, device, Arc::clone(&theirs)) }.unwrap();
     assert_eq!((adopted.device(), adopted.is_blocking()), (device, false));
     let gate = Gate::on(&alone, &held);
@@ -73,7 +73,7 @@ fn a_stream_adopted_twice_is_one_stream_for_the_tracker() {
     let device = Device::current().unwrap();
     let theirs = Arc::new(Theirs::new().unwrap());
     let mut buffer = DeviceBuffer::<u8>::alloc(100).unwrap();
-    // SAFETY: the stream lives as long as the counted owner, and is given nothing else.
+    // SAFETY: the stream lives as long as the counted owner, and receives no other work.
     let first = unsafe { ForeignStream::adopt(theirs.0, device, Arc::clone(&theirs)) }.unwrap();
     // SAFETY: as above.
     let second = unsafe { ForeignStream::adopt(theirs.0, device, Arc::clone(&theirs)) }.unwrap();
@@ -95,7 +95,7 @@ fn a_stream_that_is_lent_comes_back_also_after_a_panic() {
     let theirs = Theirs::new().unwrap();
     let mut buffer = DeviceBuffer::<u8>::alloc(100).unwrap();
     let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        // SAFETY: the stream outlives the call, and is given nothing else.
+        // SAFETY: the stream outlives the call, and receives no other work.
         unsafe {
             ForeignStream::lend(theirs.0, device, |stream| {
                 memset_async(&mut buffer, 4, &stream.as_stream()).unwrap();
@@ -129,7 +129,7 @@ fn adopted_memory_keeps_its_owner_until_the_work_on_it_is_done() {
     let (pointer, len) = (theirs.as_ptr().cast_mut(), theirs.len());
     let (tell, told) = channel();
     let keeper = (theirs, Dropped(tell));
-    // SAFETY: the memory goes with its owner, which does nothing else with it.
+    // SAFETY: the memory is freed with its owner, which does nothing else with it.
     let mut buffer = unsafe { DeviceBuffer::adopt(device, pointer, len, keeper) }.unwrap();
     assert_eq!(DevicePtr::from(&buffer), DevicePtr::new(pointer));
     let gate = Gate::on(&alone, &stream);
@@ -147,12 +147,12 @@ fn memory_that_does_not_fit_is_not_adopted_and_its_owner_goes() {
     let device = Device::current().unwrap();
     let (tell, told) = channel();
     let odd = std::ptr::without_provenance_mut::<u32>(0x1001);
-    // SAFETY: refused before the address is used; dropping it makes no call about it.
+    // SAFETY: refused before the address is used. Dropping it makes no call with the address.
     let refused = unsafe { DeviceBuffer::adopt(device, odd, 1, Dropped(tell)) };
     assert!(refused.unwrap_err().is_refused());
     told.recv().unwrap();
     let (tell, told) = channel();
-    // SAFETY: no elements, nothing to adopt.
+    // SAFETY: a buffer without elements adopts nothing.
     let empty =
         unsafe { DeviceBuffer::<u32>::adopt(device, std::ptr::null_mut(), 0, Dropped(tell)) }.unwrap();
     assert!(empty.is_empty());

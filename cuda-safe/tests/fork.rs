@@ -1,21 +1,21 @@
-//! What a child process inherits it does not free. A binary of its own, because it forks.
+//! A child process does not free what it inherits. A separate binary, because it forks.
 #![expect(unsafe_code, reason = "forks, and ends the child without the parent's exit handlers")]
 
 use std::mem::ManuallyDrop;
 
 use cuda_safe::{Device, DeviceBuffer, Graph, MappedFlag, PinnedBuffer, Result};
 
-/// What a child is not to drop either: others may have it.
+/// A value that the child must not drop either, because the parent may have it.
 struct Parents;
 
 impl Drop for Parents {
     fn drop(&mut self) {
-        // SAFETY: ends the process at once, in the child that is not to come here.
+        // SAFETY: ends the process at once, in a child that must not reach this point.
         unsafe { libc::_exit(3) };
     }
 }
 
-/// What calls the runtime when it is dropped, but for memory.
+/// All values except memory that call the runtime when they are dropped.
 fn others() -> Result<Vec<Box<dyn std::any::Any>>> {
     let mut others: Vec<Box<dyn std::any::Any>> = Vec::new();
     let mut graph = Graph::new()?;
@@ -25,18 +25,19 @@ fn others() -> Result<Vec<Box<dyn std::any::Any>>> {
     exec.set_host_fn(&graph, node, move || _ = &parents)?;
     others.push(Box::new(exec));
     others.push(Box::new(graph));
-    // Not every driver tells anything.
+    // Not every driver sends notifications.
     if let Ok(notification) = Device::current()?.on_notification(|_| ()) {
         others.push(Box::new(notification));
     }
     #[cfg(cudart_12_8)]
     {
-        let ptx = ".version 8.0\n.target sm_70\n.address_size 64\n.visible .global .u32 count;\n.visible .entry nothing() { ret; }";
+        let ptx = ".version 8.0\n.target sm_70\n.address_size 64\n\
+                   .visible .global .u32 count;\n.visible .entry nothing() { ret; }";
         let library = cuda_safe::library::Library::from_ptx(ptx)?;
-        // SAFETY: the kernel takes nothing and uses nothing.
+        // SAFETY: the kernel has no parameters and uses no memory.
         others.push(Box::new(unsafe { library.kernel::<()>("nothing") }?));
         others.push(Box::new(library));
-        // What is leaked with its variable's buffer would hide what becomes of a library that nobody has any more.
+        // A leak through the variable's buffer would hide whether a library without owners is unloaded.
         others.push(Box::new(cuda_safe::library::Library::from_ptx(ptx)?.global::<u32>("count")?));
     }
     #[cfg(cudart_13_0)]
@@ -47,7 +48,7 @@ fn others() -> Result<Vec<Box<dyn std::any::Any>>> {
 #[test]
 fn a_child_process_drops_what_it_inherited_without_a_call() {
     let calls = std::env::temp_dir().join(format!("cuda-fork-calls-{}", std::process::id()));
-    // SAFETY: nothing else runs in this process yet. A GPU's runtime does not know the variable.
+    // SAFETY: no other thread runs in this process yet. A GPU's runtime does not know the variable.
     unsafe { std::env::set_var("CUDA_EMULATOR_CALLS", &calls) };
     let others = ManuallyDrop::new(others().unwrap());
     let device = ManuallyDrop::new(DeviceBuffer::from_slice(&[1_u32, 2, 3]).unwrap());
@@ -55,11 +56,12 @@ fn a_child_process_drops_what_it_inherited_without_a_call() {
     let flag = ManuallyDrop::new(MappedFlag::new().unwrap());
     let made = || std::fs::read_to_string(&calls).map_or(0, |calls| calls.lines().count());
     let before = made();
-    // SAFETY: the child only drops what is below and exits; it takes no lock that another thread may have held.
+    // SAFETY: the child only drops the values below and exits. It takes no lock that another thread may
+    // have held.
     let child = unsafe { libc::fork() };
     assert!(child >= 0);
     if child == 0 {
-        // SAFETY: ends the child if a drop waits for a runtime that did not come along.
+        // SAFETY: ends the child if a drop waits for the runtime, which a fork does not copy.
         unsafe { libc::alarm(20) };
         drop((
             ManuallyDrop::into_inner(device),
@@ -76,7 +78,7 @@ fn a_child_process_drops_what_it_inherited_without_a_call() {
     assert_eq!(status, 0, "the child did not come to its end");
     assert_eq!(made(), before, "the child called the runtime");
     let _ = std::fs::remove_file(&calls);
-    // The parent's memory is the parent's still.
+    // The parent's memory still belongs to the parent.
     assert_eq!(device.to_vec().unwrap(), [1, 2, 3]);
     assert_eq!(*pinned.host().unwrap(), [4, 5, 6]);
     assert_eq!(flag.load(), 0);

@@ -1,4 +1,4 @@
-//! Graphs: what is captured and built, what launches are ordered after, what they keep, and what is refused.
+//! Graphs: captured and built ones, the order of launches, the retained memory, and the refusals.
 #![expect(unsafe_code, reason = "asks the runtime about an address")]
 #![allow(clippy::unwrap_used, clippy::mem_forget, reason = "tests, of what is forgotten too")]
 
@@ -62,7 +62,7 @@ fn a_graph_keeps_the_memory_of_buffers_that_are_dropped() -> Result<()> {
     let address = device.as_ptr();
     let is_memory = || {
         let mut attributes = std::mem::MaybeUninit::<sys::cudaPointerAttributes>::zeroed();
-        // SAFETY: the pointer is to a live structure, which the call fills; any address may be asked about.
+        // SAFETY: the pointer is to a live structure, which the call fills. Any address may be queried.
         unsafe { check!(cudaPointerGetAttributes(attributes.as_mut_ptr(), address.cast())) }.unwrap();
         // SAFETY: the call has filled it.
         unsafe { attributes.assume_init() }.type_ == sys::cudaMemoryTypeDevice
@@ -196,7 +196,7 @@ fn what_cannot_be_captured_is_refused_and_spoils_nothing() -> Result<()> {
         assert_eq!(detail(inner.launch(s)), Detail::Capturing);
         assert_eq!(detail(DeviceBuffer::<u8>::alloc_async(4, s)), Detail::Capturing);
         assert_eq!(detail(pool.free_async(s)), Detail::Capturing);
-        // What does not concern the captured stream goes on.
+        // Work that does not concern the captured stream continues.
         memset(&mut device, 2)?;
         assert_eq!(device.to_vec()?, [2; 4]);
         drop(DeviceBuffer::<u8>::from_slice(&[3; 1 << 16])?);
@@ -250,7 +250,7 @@ fn a_closure_that_fails_or_panics_ends_its_capture() -> Result<()> {
             assert!(matches!(detail(answer), Detail::OutOfRange { start: 7, .. }));
         }
         stream.synchronize()?;
-        // The runtime drops the function on a thread of its own.
+        // The runtime drops the function on one of its threads.
         Device::current()?.synchronize()?;
         while Arc::strong_count(&counted) > 1 {
             std::thread::yield_now();
@@ -417,7 +417,7 @@ fn an_executable_graph_takes_over_another_one_of_its_shape() -> Result<()> {
     Ok(())
 }
 
-/// A graph that counts its launches, by as much.
+/// A graph that counts its launches, in steps of this size.
 fn counting(stream: &mut Stream, calls: &Arc<AtomicUsize>, by: usize) -> Result<Graph> {
     let calls = Arc::clone(calls);
     stream.capture(|s| {
@@ -446,7 +446,7 @@ fn host_functions_are_taken_over_and_dropped_after_the_last_launch_that_calls_th
     gate.open();
     stream.synchronize()?;
     assert_eq!(calls.load(Ordering::SeqCst), 111);
-    // What is over is dropped when another function is set.
+    // Functions that are no longer used are dropped when another one is set.
     let mut exec = counting(&mut stream, &calls, 0)?.instantiate()?;
     exec.update(&counting(&mut stream, &calls, 0)?)?;
     drop(exec);
@@ -473,7 +473,7 @@ fn host_functions_taken_over_from_the_graph_itself_stay_when_a_node_is_changed()
     graph.set_host_fn(call, count(10))?;
     exec.update(&graph)?;
     exec.set_memset(&graph, fill, &mut bytes, 2)?;
-    // The graph lets its second function go, and with itself the third.
+    // The graph releases its second function, and when it is dropped, the third.
     graph.set_host_fn(call, count(100))?;
     drop(graph);
     exec.launch(&stream)?;
@@ -511,7 +511,7 @@ fn memory_that_no_reference_keeps_is_refused() -> Result<()> {
     let mut stream = Stream::non_blocking()?;
     let ledger = AccessHistory::new(4);
     let graph = stream.capture(|s| {
-        // SAFETY: the operation touches nothing.
+        // SAFETY: the operation accesses no memory.
         let refused = unsafe { s.as_stream().enqueue(&[Access::read(&ledger, 0..4)], common::put_nothing) };
         assert_eq!(detail(refused), Detail::NotKept);
         Ok(())

@@ -1,4 +1,5 @@
-//! Graphs that are changed before they are made executable: what nodes do, what comes after what, which nodes there are.
+//! Graphs that are changed before they are made executable: the operations of nodes, their order, and which
+//! nodes exist.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod common;
@@ -19,7 +20,7 @@ fn unsupported<T: std::fmt::Debug>(answer: Result<T>) -> bool {
     matches!(detail(answer), Detail::Unsupported { .. })
 }
 
-/// Waits until no function is left, which the runtime drops on a thread of its own.
+/// Waits until no function is left. The runtime drops them on one of its threads.
 fn wait_until_dropped(functions: &Arc<AtomicUsize>, left: usize) {
     while Arc::strong_count(functions) > left {
         std::thread::yield_now();
@@ -48,7 +49,7 @@ fn nodes_of_a_graph_are_given_other_work_and_its_executable_form_does_what_it_di
     assert_eq!((first.host()?.to_vec(), second.host()?.to_vec()), (vec![0; 4], vec![0, 9, 9, 0]));
     old.launch(&stream)?;
     assert_eq!((first.host()?.to_vec(), second.host()?.to_vec()), (vec![1; 4], vec![0, 9, 9, 0]));
-    // The old form takes the new work over.
+    // The old executable form takes the new work over.
     old.update(&graph)?;
     old.launch(&stream)?;
     assert_eq!(second.host()?.to_vec(), [1, 9, 9, 1]);
@@ -68,7 +69,7 @@ fn what_a_node_of_a_graph_used_is_neither_kept_nor_waited_for_any_more() -> Resu
     let gate = Gate::on(&alone, &other);
     memset_async(&mut before, 3, &other)?;
     exec.launch(&stream)?;
-    // Nothing holds it up.
+    // No edge delays it.
     stream.synchronize()?;
     gate.open();
     assert!(now.to_vec()?.iter().all(|byte| *byte == 2));
@@ -91,7 +92,7 @@ fn work_that_nothing_orders_is_refused_until_a_dependency_does() -> Result<()> {
     assert_eq!(detail(graph.remove_dependencies(&[(second, first)])), Detail::NodesUnordered { other: 1 });
     graph.instantiate()?.launch(&stream)?;
     assert_eq!((a.to_vec()?, b.to_vec()?), (vec![0; 4], vec![3; 4]));
-    // And now no more.
+    // Now it is no longer needed.
     graph.set_memset(first, &mut a, 4)?;
     graph.remove_dependencies(&[(second, first)])?;
     assert!(graph.edges()?.is_empty());
@@ -108,12 +109,12 @@ fn edges_are_added_and_taken_away_but_not_what_keeps_conflicts_in_order() -> Res
     let c = graph.add_memset(&[b], &mut bytes, 2)?;
     let d = graph.add_empty(&[])?;
     assert_eq!((graph.dependencies(c)?, graph.dependent_nodes(a)?), (vec![b], vec![b]));
-    // The order of the two fills hangs on both edges.
+    // Both edges together provide the order of the two fills.
     for edge in [(a, b), (b, c)] {
         assert_eq!(detail(graph.remove_dependencies(&[edge])), Detail::NodesUnordered { other: 0 });
     }
     assert_eq!(graph.edges()?, [(a, b), (b, c)]);
-    // By another way it need not.
+    // It may be removed if another path provides the order.
     graph.add_dependencies(&[(a, d), (d, c)])?;
     graph.remove_dependencies(&[(a, b), (b, c)])?;
     assert_eq!(graph.edges()?, [(a, d), (d, c)]);
@@ -156,17 +157,17 @@ fn what_a_destroyed_node_has_kept_in_order_stays_so() -> Result<()> {
     let mut exec = graph.instantiate()?;
     graph.destroy_node(b)?;
     assert_eq!((graph.nodes(), graph.node_count()?), (vec![a, c, d], 3));
-    // Only where something conflicts.
+    // Only if there is a conflict.
     assert_eq!(graph.edges()?, [(a, c)]);
     assert_eq!(detail(graph.remove_dependencies(&[(a, c)])), Detail::NodesUnordered { other: 0 });
     graph.instantiate()?.launch(&stream)?;
     assert_eq!(bytes.to_vec()?, [1, 2, 2, 2]);
-    // Nobody names it any more.
+    // No call names it any more.
     assert!(unsupported(graph.destroy_node(b)) && unsupported(graph.node_kind(b)));
     assert!(unsupported(graph.add_empty(&[b])) && unsupported(graph.add_dependencies(&[(b, d)])));
     assert!(unsupported(graph.set_memset(b, &mut bytes, 3)));
     assert!(unsupported(exec.set_memset(&graph, b, &mut bytes, 3)));
-    // What the executable form has, it has.
+    // The executable form retains its nodes.
     exec.set_memset(&graph, c, &mut bytes, 5)?;
     exec.launch(&stream)?;
     assert_eq!(bytes.to_vec()?, [5; 4]);
@@ -191,7 +192,7 @@ fn a_destroyed_nodes_memory_is_let_go() -> Result<()> {
     stream.synchronize()?;
     gate.open();
     assert!(b.to_vec()?.iter().all(|byte| *byte == 2));
-    // Without anything to do, it is none of the stream's operations.
+    // Without work it is not an operation of the stream.
     graph.destroy_node(second)?;
     graph.instantiate()?.launch(&stream)
 }
@@ -205,7 +206,7 @@ fn a_host_function_is_another_one_or_none_and_the_first_is_dropped_with_the_last
     let node = graph.add_host_fn(&[], counting(&first))?;
     let mut exec = graph.instantiate()?;
     graph.set_host_fn(node, counting(&second))?;
-    // The executable form has it.
+    // The executable form retains it.
     exec.launch(&stream)?;
     stream.synchronize()?;
     assert_eq!((first.load(Ordering::SeqCst), Arc::strong_count(&first)), (1, 2));
@@ -216,7 +217,7 @@ fn a_host_function_is_another_one_or_none_and_the_first_is_dropped_with_the_last
     stream.synchronize()?;
     assert_eq!((first.load(Ordering::SeqCst), second.load(Ordering::SeqCst)), (1, 1));
     drop(exec);
-    // A function that cannot be set takes nothing away.
+    // A function that cannot be set replaces nothing.
     let empty = graph.add_empty(&[])?;
     assert!(graph.set_host_fn(empty, counting(&first)).is_err());
     graph.destroy_node(node)?;
@@ -255,7 +256,7 @@ fn nodes_of_a_copy_are_found_and_changed_without_the_original() -> Result<()> {
     graph.instantiate()?.launch(&stream)?;
     stream.synchronize()?;
     assert_eq!((bytes.to_vec()?, calls.load(Ordering::SeqCst)), (vec![1; 4], 1));
-    // What was captured is one node in the copy, too.
+    // A capture is one node in the copy, too.
     let captured = stream.capture(|s| {
         memset_async(&mut bytes, 3, s)?;
         memset_async(&mut bytes, 4, s)
@@ -285,7 +286,7 @@ fn a_graph_with_memory_of_its_own_loses_neither_nodes_nor_edges() -> Result<()> 
     for node in [a, free, scratch.node()] {
         assert!(unsupported(graph.destroy_node(node)));
     }
-    // Nor can it be turned round.
+    // Nor can it be reversed.
     assert!(unsupported(graph.add_dependencies(&[(free, scratch.node())])));
     graph.instantiate().map(drop)
 }
@@ -356,7 +357,7 @@ fn host_functions_of_a_copy_outlive_the_original_and_are_taken_over_as_its_are()
     assert_eq!((calls.load(Ordering::SeqCst), others.load(Ordering::SeqCst)), (2, 0));
     drop((exec, other));
     wait_until_dropped(&others, 1);
-    // What was taken over goes with the next one that is.
+    // Functions that were taken over are released at the next update.
     let mut last = Graph::new()?;
     last.add_host_fn(&[], || ())?;
     last.instantiate()?.update(&last)?;

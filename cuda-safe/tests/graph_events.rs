@@ -52,7 +52,7 @@ fn a_node_waits_for_what_its_event_stands_for_at_the_launch() -> Result<()> {
     graph.add_host_fn(&[wait], move || _ = seen.fetch_add(1, Ordering::SeqCst))?;
     assert_eq!((graph.node_kind(wait)?, graph.event(wait)?), (NodeKind::EVENT_WAIT, event.as_raw()));
     let mut exec = graph.instantiate()?;
-    // Never recorded, it holds nobody up.
+    // An event that was never recorded delays no work.
     exec.launch(&stream)?;
     stream.synchronize()?;
     let gate = Gate::on(&alone, &other);
@@ -78,11 +78,11 @@ fn an_event_that_a_node_records_proves_nothing_wherever_else_it_is_recorded() ->
     let gate = Gate::on(&alone, &other);
     memset_async(&mut bytes, 1, &other)?;
     event.record(&other)?;
-    // Now it stands for what this launch has done.
+    // Now it stands for the work of this launch.
     exec.launch(&stream)?;
     event.synchronize()?;
     stream.wait(&event)?;
-    // So the fill is not over, and has to be waited for.
+    // So the fill is not complete, and must be waited for.
     let waits = cuda_safe::hazard::added_waits();
     memset_async(&mut bytes, 2, &stream)?;
     assert_eq!(cuda_safe::hazard::added_waits(), waits + 1);
@@ -114,7 +114,7 @@ fn nodes_are_given_other_events_in_the_graph_and_in_its_executable_form() -> Res
     graph.set_event(record, &mut c)?;
     assert_eq!((graph.event(wait)?, graph.event(record)?), (d.as_raw(), c.as_raw()));
     gate.open();
-    // The executable form is as it was.
+    // The executable form is unchanged.
     c.record(&other)?;
     exec.launch(&stream)?;
     stream.synchronize()?;

@@ -1,4 +1,4 @@
-//! Memory that a graph allocates and frees by nodes of its own.
+//! Memory that a graph allocates and frees through its nodes.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod common;
@@ -26,7 +26,7 @@ fn memory_of_a_graph_is_allocated_used_and_freed_by_each_launch() -> Result<()> 
     let start = scratch.node();
     assert_eq!((scratch.len(), scratch.device(), scratch.is_empty()), (1000, graph.device(), false));
     assert!(!scratch.as_ptr().is_null());
-    // Nobody named an edge.
+    // The program named no edge.
     assert_eq!(graph.edges()?, [(start, put), (put, get), (get, end)]);
     let kinds = [graph.node_kind(start)?, graph.node_kind(end)?];
     assert_eq!(kinds, [NodeKind::MEM_ALLOC, NodeKind::MEM_FREE]);
@@ -37,7 +37,8 @@ fn memory_of_a_graph_is_allocated_used_and_freed_by_each_launch() -> Result<()> 
     exec.launch(&stream)?;
     exec.launch(&stream)?;
     assert_eq!(*host.host()?, [6; 1000]);
-    // An H200 counts what its graphs may use at their next launch, too: nothing is left once there is none.
+    // An H200 also counts memory that its graphs may use at their next launch. Nothing remains after the
+    // last graph is dropped.
     let device = graph.device();
     drop((exec, graph, scratch));
     device.synchronize()?;
@@ -55,7 +56,7 @@ fn memory_that_no_node_frees_keeps_a_graph_from_being_made_executable() -> Resul
     assert!(unsupported(graph.instantiate()));
     graph.add_free(&[], &mut scratch)?;
     graph.instantiate()?;
-    // The value is only a name of the memory: without it, there is no way to free the memory.
+    // The value is only a name of the memory. Without it, the memory cannot be freed.
     let mut graph = Graph::new()?;
     drop(graph.add_alloc::<u8>(&[], 16)?);
     assert!(unsupported(graph.instantiate()));
@@ -77,7 +78,7 @@ fn nodes_behind_the_end_of_memory_cannot_use_it_nor_end_it_again() -> Result<()>
     assert!(unsupported(graph.add_memcpy(&[], &mut bytes, &scratch)));
     assert!(unsupported(graph.add_free(&[], &mut scratch)));
     let mut exec = graph.instantiate()?;
-    // Nor can nodes that are given other work, unless they are where it is there.
+    // Nor can nodes whose operation is replaced, unless they are between the allocation and the free.
     assert!(unsupported(exec.set_memset(&graph, before, &mut scratch, 4)));
     assert!(unsupported(exec.set_memset(&graph, after, &mut scratch, 4)));
     exec.set_memset(&graph, between, &mut scratch, 4)?;
@@ -117,7 +118,7 @@ fn memory_of_a_graph_is_refused_by_other_graphs() -> Result<()> {
     assert!(unsupported(second.add_free(&[], &mut scratch)));
     let mut exec = second.instantiate()?;
     assert!(unsupported(exec.set_memset(&second, fill, &mut scratch, 1)));
-    // And so is the graph where another one would have it.
+    // So is the graph that another one would contain.
     first.add_free(&[], &mut scratch)?;
     assert!(unsupported(second.add_graph(&[], &first)));
     assert!(unsupported(exec.update(&first)));
@@ -183,7 +184,7 @@ fn parts_of_such_memory_conflict_only_where_they_overlap() -> Result<()> {
     let mut exec = graph.instantiate()?;
     exec.launch(&stream)?;
     assert_eq!(*host.host()?, [0x101, 0x101, 0x202, 0x202, 0x202, 0x202]);
-    // Nothing orders the two fills, so that neither may reach into the other's part.
+    // The two fills are not ordered, so neither may reach into the other's part.
     let refused = exec.set_memset(&graph, low, &mut scratch.slice_mut(3..5)?, 3).unwrap_err();
     assert_eq!(refused.detail(), &Detail::NodesUnordered { other: 2 });
     exec.set_memset(&graph, low, &mut scratch.slice_mut(2..4)?, 3)?;

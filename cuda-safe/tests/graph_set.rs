@@ -1,4 +1,5 @@
-//! Nodes of executable graphs that are given other work, and what graphs say of their nodes.
+//! Executable graphs whose nodes receive other operations, and the properties that graphs report of their
+//! nodes.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod common;
@@ -36,7 +37,7 @@ fn copies_and_fills_are_others_from_the_next_launch_on() -> Result<()> {
     exec.launch(&stream)?;
     gate.open();
     assert_eq!((first.host()?.to_vec(), second.host()?.to_vec()), (vec![1; 4], vec![1, 9, 9, 1]));
-    // The graph itself is as it was.
+    // The graph itself is unchanged.
     graph.instantiate()?.launch(&stream)?;
     assert_eq!(bytes.to_vec()?, [1; 4]);
     Ok(())
@@ -55,13 +56,13 @@ fn what_a_node_uses_now_is_kept_and_ordered_and_what_it_used_is_not() -> Result<
     let mut exec = graph.instantiate()?;
     exec.set_memset(&graph, fill, &mut second, 5)?;
     exec.set_memcpy(&graph, copy, &mut host, &second)?;
-    // The graph and its executable form keep what is theirs, also when the owners go.
+    // The graph and its executable form retain their memory, also after the owners are dropped.
     drop(graph);
     let gate = Gate::on(&alone, &other);
     memset_async(&mut second, 7, &other)?;
     drop(second);
     exec.launch(&stream)?;
-    // What it does not use any more, a launch does not wait for.
+    // A launch does not wait for memory that it no longer uses.
     memset_async(&mut bytes, 3, &other)?;
     gate.open();
     assert!(host.host()?.iter().all(|byte| *byte == 5));
@@ -104,7 +105,7 @@ fn work_that_nothing_orders_with_another_node_is_refused() -> Result<()> {
     let mut exec = graph.instantiate()?;
     let error = exec.set_memset(&graph, second, &mut a, 4).unwrap_err();
     assert_eq!(error.detail(), &Detail::NodesUnordered { other: 0 }, "{error}");
-    // The third comes behind both.
+    // The third comes after both.
     exec.set_memset(&graph, third, &mut a, 5)?;
     exec.launch(&stream)?;
     assert_eq!((a.to_vec()?, b.to_vec()?), (vec![5; 4], vec![2; 4]));
@@ -135,7 +136,7 @@ fn nodes_that_cannot_be_meant_are_refused_and_what_was_executable_still_is() -> 
     assert_eq!(error.detail(), &Detail::Zero { what: "the number of elements" }, "{error}");
     exec.launch(&stream)?;
     assert_eq!(bytes.to_vec()?, [1; 4]);
-    // Whose nodes they are that were taken over, nobody knows.
+    // The names of the nodes that were taken over are not known.
     let same = graph_of(&mut bytes, 6)?;
     let mut exec = graph_of(&mut bytes, 5)?.instantiate()?;
     exec.update(&same)?;
@@ -240,7 +241,7 @@ fn nodes_are_skipped_while_they_are_disabled() -> Result<()> {
     memset(&mut bytes, 7)?;
     exec.launch(&stream)?;
     assert_eq!(bytes.to_vec()?, [7; 4]);
-    // What a disabled node is to do is changed, too, and done when it is enabled again.
+    // The operation of a disabled node can be changed, too, and runs when the node is enabled again.
     exec.set_memset(&graph, second, &mut bytes.slice_mut(..1)?, 5)?;
     exec.set_enabled(&graph, second, true)?;
     exec.launch(&stream)?;
@@ -273,13 +274,13 @@ fn a_graph_says_what_its_nodes_are_and_how_they_are_ordered() -> Result<()> {
     assert_eq!(kinds, [NodeKind::MEMCPY, NodeKind::HOST, NodeKind::EMPTY]);
     assert!(unsupported(graph.node_kind(captured)) && unsupported(Graph::new()?.node_kind(copy)));
     assert_eq!((Graph::new()?.edges()?, Graph::new()?.root_nodes()?), (vec![], vec![]));
-    // All that was captured can be named as what something comes after.
+    // All captured nodes together can be named as a predecessor.
     let last = graph.add_empty(&[captured])?;
     assert!(graph.edges()?.contains(&(captured, last)));
     Ok(())
 }
 
-/// An executable graph may be sent to another thread with the changes that were made to it.
+/// An executable graph may be sent to another thread with its changes.
 #[test]
 fn a_changed_executable_graph_goes_to_another_thread() -> Result<()> {
     let _alone = alone();
@@ -306,7 +307,7 @@ fn which_node_is_which_is_known_after_an_update_only_where_no_node_or_edge_has_c
     graph.set_memset(node, second, 3)?;
     exec.update(&graph)?;
     exec.set_memset(&graph, node, second, 4)?;
-    // The runtime takes nodes for one another by their order, not by their names.
+    // The runtime pairs nodes by their order, not by their names.
     graph.destroy_node(gone)?;
     graph.add_memset(&[], third, 5)?;
     exec.update(&graph)?;

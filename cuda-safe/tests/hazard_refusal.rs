@@ -1,4 +1,5 @@
-//! `Policy::Error`: what the program forgot to order is refused, with both places. One process, one policy.
+//! `Policy::Error`: work that the program does not order is refused, with both call sites. One process, one
+//! policy.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod common;
@@ -27,7 +28,7 @@ fn an_unordered_conflict_is_refused_with_both_places_and_does_not_run() {
     assert!(text.contains(&format!("{}:{first_line}", file!())), "{text}");
     assert!(text.contains(&format!("{}:{second_line}", file!())), "{text}");
 
-    // The same with an event in between is right, and so is what comes after a synchronisation.
+    // With an event in between it is correct. So is work after a synchronization.
     let mut event = Event::without_timing().unwrap();
     event.record(&a).unwrap();
     b.wait(&event).unwrap();

@@ -1,6 +1,6 @@
-//! The tracker at work: what it orders, what it leaves alone, and what it counts.
+//! The tracker at work: the order that it adds, the work that it does not touch, and its counts.
 //!
-//! The count of added waits is the process's, so each test runs alone.
+//! The count of added waits is a property of the process, so each test runs alone.
 #![expect(unsafe_code, reason = "puts raw operations on streams, switches the tracker off")]
 #![allow(clippy::unwrap_used, clippy::mem_forget, reason = "tests, some of them of what forgetting does")]
 
@@ -20,7 +20,7 @@ use cuda_safe::{
     memset_2d_async, memset_3d_async, memset_async,
 };
 
-/// How many waits `f` costs.
+/// Returns the number of waits that are added for `f`.
 fn added(f: impl FnOnce()) -> u64 {
     let before = hazard::added_waits();
     f();
@@ -51,7 +51,8 @@ fn what_the_program_forgot_to_order_is_ordered_and_told() {
     assert!(buffer.to_vec().unwrap().iter().all(|byte| *byte == 2));
 }
 
-/// The legacy stream is held, and has memory to fill. What a blocking stream does about that proves nothing.
+/// The legacy stream is held, and has memory to fill. The behaviour of a blocking stream proves nothing
+/// here.
 fn its_end_proves_nothing(alone: &Alone, of_the_blocking_stream: impl FnOnce(&Stream)) {
     let (legacy, blocking) = (Stream::legacy().unwrap(), Stream::new().unwrap());
     let other = Stream::non_blocking().unwrap();
@@ -81,14 +82,14 @@ fn the_end_of_a_blocking_stream_proves_nothing_of_the_legacy_stream_because_of_a
     let alone = alone();
     its_end_proves_nothing(&alone, |blocking| {
         let buffer = DeviceBuffer::<u8>::alloc_async(64, blocking).unwrap();
-        // Freeing it would be something to do.
+        // Freeing it would give the device work.
         std::mem::forget(buffer);
     });
 }
 
-/// The legacy stream is held, and has memory to fill. A blocking stream is given what counts as a use of that memory but is nothing for
-/// the device to do, so that the legacy stream's order is not enough: the stream would be found at its end, and what the legacy stream
-/// has to do be taken for over.
+/// The legacy stream is held, and has memory to fill. A blocking stream receives an operation that counts
+/// as a use of that memory but gives the device no work. The legacy stream's order is then not enough: the
+/// blocking stream would appear complete, and the work of the legacy stream with it.
 fn what_is_nothing_to_do_waits_by_an_event<T>(
     alone: &Alone,
     memory: &mut T,
@@ -133,7 +134,7 @@ fn a_graph_of_which_launches_skip_all_nodes_proves_nothing_of_the_legacy_stream(
         let mut exec = graph.instantiate().unwrap();
         exec.set_enabled(&graph, node, false).unwrap();
         if taken_over {
-            // The node stays as it is.
+            // The node is unchanged.
             exec.update(&graph).unwrap();
         }
         let fill =
@@ -149,7 +150,7 @@ fn a_graph_of_which_launches_skip_all_nodes_proves_nothing_of_the_legacy_stream(
 #[test]
 fn a_discard_proves_nothing_of_the_legacy_stream() {
     let alone = alone();
-    // Some whole blocks are in it wherever it begins.
+    // It contains some whole blocks, wherever it begins.
     let mut buffer = ManagedBuffer::<u8>::alloc(4 << 20).unwrap();
     let fill = |buffer: &mut ManagedBuffer<u8>| memset_async(buffer, 2, &Stream::legacy().unwrap()).unwrap();
     what_is_nothing_to_do_waits_by_an_event(&alone, &mut buffer, fill, |buffer, stream| {
@@ -214,7 +215,7 @@ fn what_is_read_after_an_event_was_recorded_may_still_be_read_by_who_waits_for_t
         memcpy_async(&mut second, &buffer, &b).unwrap();
     });
     assert_eq!(waits, 0);
-    // But whoever writes has to wait for both readers.
+    // A writer must wait for both readers.
     let c = Stream::non_blocking().unwrap();
     assert_eq!(added(|| memset_async(&mut buffer, 2, &c).unwrap()), 2);
 }
@@ -233,7 +234,7 @@ fn chunks_of_one_buffer_are_independent() {
         }
     });
     assert_eq!(waits, 0);
-    // The whole concerns all four.
+    // An access to the whole buffer concerns all four.
     let fifth = Stream::non_blocking().unwrap();
     assert_eq!(added(|| memset_async(&mut buffer, 9, &fifth).unwrap()), 4);
     assert!(buffer.to_vec().unwrap().iter().all(|byte| *byte == 9));
@@ -246,7 +247,7 @@ fn two_readers_are_both_waited_for() {
     let writer = Stream::non_blocking().unwrap();
     let mut buffer = DeviceBuffer::from_slice(&[1_u8; 4096]).unwrap();
     let (mut x, mut y) = (PinnedBuffer::<u8>::alloc(4096).unwrap(), PinnedBuffer::<u8>::alloc(4096).unwrap());
-    // One gate only: the runtime may run all host functions on one thread.
+    // Only one gate: the runtime may run all host functions on one thread.
     let gate = Gate::on(&alone, &a);
     memcpy_async(&mut x, &buffer, &a).unwrap();
     memcpy_async(&mut y, &buffer, &b).unwrap();
@@ -269,11 +270,11 @@ fn the_legacy_stream_orders_blocking_streams_without_a_wait() {
         memset_async(&mut buffer, 1, &a).unwrap();
         memset_async(&mut buffer, 2, &legacy).unwrap();
         memset_async(&mut buffer, 3, &b).unwrap();
-        // The middle operation is of another buffer: a's work is before b's all the same.
+        // The middle operation uses another buffer. Still, a's work comes before b's.
         memset_async(&mut buffer, 4, &a).unwrap();
         memset_async(&mut other, 1, &legacy).unwrap();
     });
-    // Between b and a nothing stands but what is added.
+    // Only the added wait orders b after a.
     assert_eq!(waits, 1);
     assert_eq!(added(|| memset_async(&mut buffer, 5, &b).unwrap()), 0);
     b.synchronize().unwrap();
@@ -288,7 +289,7 @@ fn a_blocking_copy_and_a_stream_that_does_not_wait_for_it_are_ordered() {
     let gate = Gate::on(&alone, &stream);
     memset_async(&mut buffer, 1, &stream).unwrap();
     let opener = std::thread::spawn(move || gate.open());
-    // From pageable memory: it lands after the stream's work, and the stream's next work after it.
+    // From pageable memory: the copy comes after the stream's earlier work and before its later work.
     memcpy(&mut buffer, &vec![2_u8; 1 << 16]).unwrap();
     let mut back = PinnedBuffer::<u8>::alloc(1 << 16).unwrap();
     memcpy_async(&mut back, &buffer, &stream).unwrap();
@@ -303,8 +304,9 @@ fn a_blocking_copy_sees_what_was_put_raw_on_a_blocking_stream() {
     let mut buffer = DeviceBuffer::from_slice(&[1_u8; 1 << 20]).unwrap();
     let gate = Gate::on(&alone, &stream);
     let (raw, address) = (stream.as_raw(), buffer.as_mut_ptr());
-    // Behind the tracker's back, as a kernel of another library would.
-    // SAFETY: the bytes are the buffer's, and nothing reaches them until the copy below has waited for the fill.
+    // Hidden from the tracker, as a kernel of another library would be.
+    // SAFETY: the bytes belong to the buffer, and nothing accesses them until the copy below has waited for
+    // the fill.
     unsafe { check!(cudaMemsetAsync(address.cast(), 2, 1 << 20, raw)) }.unwrap();
     let opener = std::thread::spawn(move || gate.open());
     assert!(buffer.to_vec().unwrap().iter().all(|byte| *byte == 2));
@@ -319,12 +321,12 @@ fn raw_work_on_rows_and_layers_is_ordered_by_the_accesses_of_their_owners() {
     let mut layers = PitchedVolume::<u8>::alloc(8, 3, 2).unwrap();
     let put = |stream: &Stream, accesses: &[hazard::Access<'_>]| {
         let waits = hazard::added_waits();
-        // SAFETY: a host function that touches nothing is put on the stream.
+        // SAFETY: the closure puts a host function that accesses no memory on the stream.
         unsafe { stream.enqueue(accesses, common::put_nothing) }.unwrap();
         hazard::added_waits() - waits
     };
     let gate = Gate::on(&alone, &first);
-    // The last row and the last layer: the owners' accesses are of all the memory.
+    // The last row and the last layer: the owners' accesses cover all the memory.
     memset_2d_async(&mut rows.plane_mut().rows_mut(2..).unwrap(), 1, &first).unwrap();
     memset_3d_async(&mut layers.volume_mut().layers_mut(1..).unwrap(), 2, &first).unwrap();
     assert_eq!(put(&second, &[rows.access()]), 1, "a read comes after the fill");
@@ -342,9 +344,9 @@ fn memory_lent_to_the_host_is_refused_to_who_reaches_it_without_a_borrow() {
     let _alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let mut buffer = PinnedBuffer::<u8>::alloc(64).unwrap();
-    // As a graph would: an access that the borrow checker does not see. The ledger outlives it here.
+    // Like a graph: an access that the borrow checker does not see. The access history outlives it here.
     let touch = |access: cuda_safe::hazard::Access<'_>| {
-        // SAFETY: a host function that touches nothing is put on the stream.
+        // SAFETY: the closure puts a host function that accesses no memory on the stream.
         unsafe { stream.enqueue(&[access.unborrowed()], common::put_nothing) }
     };
     let reader = buffer.host().unwrap();
@@ -356,7 +358,7 @@ fn memory_lent_to_the_host_is_refused_to_who_reaches_it_without_a_borrow() {
     let mut other = PinnedBuffer::<u8>::alloc(64).unwrap();
     std::mem::forget(other.host_mut().unwrap());
     assert_eq!(touch(other.access()).unwrap_err().detail(), &Detail::HostBorrowed);
-    // With the borrow it goes on as before.
+    // With the borrow it continues as before.
     memset_async(&mut other, 1, &stream).unwrap();
     assert_eq!(other.host().unwrap()[0], 1);
 }
@@ -398,7 +400,8 @@ fn off_and_on_again_leaves_nothing_unknown() {
     let mut buffer = DeviceBuffer::<u8>::alloc(4096).unwrap();
     assert_eq!(hazard::policy(), Policy::Order);
     hazard::set_policy(Policy::Off).unwrap_err();
-    // SAFETY: the only stream used before the tracker is on again is `a`, and the host keeps away.
+    // SAFETY: `a` is the only stream that is used before the tracker is on again, and the host does not
+    // access the memory.
     unsafe { hazard::set_policy_off() }.unwrap();
     let gate = Gate::on(&alone, &a);
     memset_async(&mut buffer, 1, &a).unwrap();

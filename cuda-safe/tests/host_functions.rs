@@ -1,4 +1,4 @@
-//! Host functions: when they run, what they may do, and what becomes of their panics.
+//! Host functions: when they run, what they may do, and the result of their panics.
 #![expect(unsafe_code, reason = "asks the runtime about an address")]
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -120,10 +120,10 @@ fn a_buffer_dropped_in_a_host_function_is_freed_later() {
     let mut buffer = DeviceBuffer::<u8>::alloc(32 << 20).unwrap();
     memset_async(&mut buffer, 1, &stream).unwrap();
     let address = buffer.as_ptr();
-    // Of memory this large the driver keeps nothing back when it is freed.
+    // The driver caches no memory of this size when it is freed.
     let is_memory = || {
         let mut attributes = std::mem::MaybeUninit::<sys::cudaPointerAttributes>::zeroed();
-        // SAFETY: the pointer is to a live structure, which the call fills; any address may be asked about.
+        // SAFETY: the pointer is to a live structure, which the call fills. Any address may be queried.
         unsafe { check!(cudaPointerGetAttributes(attributes.as_mut_ptr(), address.cast())) }.unwrap();
         // SAFETY: the call has filled it.
         unsafe { attributes.assume_init() }.type_ == sys::cudaMemoryTypeDevice

@@ -1,5 +1,5 @@
-//! Device memory and events that two processes have. Where processes are not let share them, in containers for one, the test says
-//! so; `CUDA_TEST_REQUIRE_IPC` makes that a failure.
+//! Device memory and events that two processes share. If processes may not share them, for example in
+//! containers, the test reports that. `CUDA_TEST_REQUIRE_IPC` makes it a failure.
 #![cfg(unix)]
 #![expect(unsafe_code, reason = "opens memory and events of another process")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
@@ -61,7 +61,8 @@ fn the_other_process() {
     let (memory, event) = gift.split_at(64);
     let memory = IpcMemHandle::from_bytes(memory.try_into().unwrap());
     let event = IpcEventHandle::from_bytes(event.try_into().unwrap());
-    // SAFETY: the parent's buffer has so many bytes and lives until this process has said that it is done with it.
+    // SAFETY: the parent's buffer has this many bytes, and lives until this process has reported that it no
+    // longer uses it.
     let opened = unsafe { memory.open::<u8>(device, LEN) };
     let mut buffer = match opened {
         Ok(buffer) => buffer,
@@ -108,7 +109,7 @@ fn a_process_does_not_open_what_it_has_itself() {
     // SAFETY: the runtime refuses.
     let error = unsafe { shared.open(device) }.unwrap_err();
     assert_eq!(error.code(), sys::cudaErrorDeviceUninitialized);
-    // SAFETY: no elements, no call.
+    // SAFETY: without elements there is no call.
     assert!(unsafe { memory.open::<u8>(device, 0) }.unwrap().is_empty());
     let _ = cuda_safe::error::take_last();
 }

@@ -1,4 +1,4 @@
-//! Whatever fails, nothing stays allocated. A binary of its own: it watches the memory of the whole device.
+//! No failure leaks memory. A separate binary, because it watches the memory of the whole device.
 
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a helper of tests")]
 
@@ -9,10 +9,10 @@ use cuda_safe::error::Detail;
 use cuda_safe::stream::Stream;
 use cuda_safe::{Device, DeviceBuffer, MappedFlag, PinnedBuffer, memcpy, memcpy_async, memset_async};
 
-/// Large enough that the runtime gives it back at once and does not keep it for later.
+/// Large enough that the runtime returns it at once instead of caching it.
 const BYTES: usize = 64 << 20;
 
-/// Runs `f` twice and asserts that the second run leaves as much memory as the first one did.
+/// Runs `f` twice, and asserts that the second run leaves as much memory as the first one.
 fn leaves_nothing(what: &str, f: impl Fn()) {
     let free = || -> usize {
         let of = |device: Device| {
@@ -95,7 +95,7 @@ fn what_a_host_function_may_not_free_is_freed_later_and_the_error_says_where_it_
     let (stream, other) = (Stream::new().unwrap(), Stream::new().unwrap());
     let device = Device::current().unwrap();
     let ordinary = || DeviceBuffer::<u8>::alloc(16 << 20).unwrap();
-    // Used by nobody, used before, and asked of a stream.
+    // Never used, used before, and requested from a stream.
     let (unused, mut used, on_stream) = (ordinary(), ordinary(), ordinary());
     memset_async(&mut used, 1, &other).unwrap();
     other.synchronize().unwrap();
@@ -114,7 +114,7 @@ fn what_a_host_function_may_not_free_is_freed_later_and_the_error_says_where_it_
     for error in refused.map(Result::unwrap_err) {
         assert_eq!((error.detail(), error.call_site().file()), (&Detail::InCallback, file!()), "{error}");
     }
-    // What is left over is freed by the next wait.
+    // The next wait frees the rest.
     device.synchronize().unwrap();
     let after = device.memory_info().unwrap().free;
     assert!(after >= before + (48 << 20), "{before} bytes were free before, {after} are now");

@@ -1,4 +1,5 @@
-//! Code that is loaded at run time: what is refused and why, and that nothing is unloaded while it may run.
+//! Code that is loaded at run time: the refusals with their reasons, and that code is not unloaded while it
+//! may run.
 #![cfg(cudart_12_8)]
 #![expect(unsafe_code, reason = "says what kernels take, and launches them")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
@@ -19,7 +20,7 @@ use cuda_safe::{
 
 const PTX: &str = include_str!("common/code.ptx");
 
-/// With a managed variable, which devices without concurrent managed access need not take.
+/// With a managed variable, which devices without concurrent managed access may refuse.
 const MANAGED: &str = "
 .version 8.0
 .target sm_70
@@ -36,21 +37,22 @@ fn load() -> Library {
     Library::from_ptx(PTX).unwrap()
 }
 
-/// The kernel that doubles one element for each thread.
+/// The kernel that doubles one element in each thread.
 fn double_it(library: &Library) -> Kernel<(*mut u32,)> {
     // SAFETY: the parameter is the address of as many elements as there are threads.
     unsafe { library.kernel("double_it") }.unwrap()
 }
 
 fn tally(library: &Library) -> Result<Kernel<(u32,)>> {
-    // SAFETY: the parameter is a number. Tests that have a buffer of the variable say that the kernel uses it.
+    // SAFETY: the parameter is a number. Tests that have a buffer of the variable declare that the kernel
+    // uses it.
     unsafe { library.kernel("tally") }
 }
 
-/// Asks for a kernel as if its parameters were others.
+/// Requests a kernel with other parameter types.
 #[track_caller]
 fn scale_as<P: Parameters>(library: &Library) -> Result<()> {
-    // SAFETY: nobody launches it.
+    // SAFETY: the kernel is never launched.
     unsafe { library.kernel::<P>("scale") }.map(drop)
 }
 
@@ -62,19 +64,19 @@ fn refusal<T>(made: Result<T>) -> Error {
     error
 }
 
-/// Whether the library is loaded, as far as that can be asked: on a GPU the question would be a use after the end.
+/// Returns whether the library is loaded, on the emulator. On a GPU the query would be a use after the end.
 fn is_loaded(raw: sys::cudaLibrary_t) -> bool {
     if std::env::var("CUDA_RUNNER").as_deref() != Ok("emulator") {
         return true;
     }
     let mut count = 0;
-    // SAFETY: the emulator takes any handle, and knows which are none any more.
+    // SAFETY: the emulator accepts any handle, and knows which are no longer valid.
     let code = unsafe { sys::cudaLibraryGetKernelCount(&raw mut count, raw) };
     let _ = cuda_safe::error::take_last();
     code == sys::cudaSuccess
 }
 
-/// The library was unloaded, as far as that can be asked.
+/// Asserts that the library was unloaded, on the emulator.
 #[track_caller]
 fn assert_unloaded(raw: sys::cudaLibrary_t) {
     assert!(std::env::var("CUDA_RUNNER").as_deref() != Ok("emulator") || !is_loaded(raw));
@@ -144,7 +146,7 @@ fn parameters_of_other_sizes_or_another_number_are_refused_with_both() -> Result
     assert_eq!(of(scale_as::<(f32,)>(&library)), (1, None, Some(8)));
     assert_eq!(of(scale_as::<()>(&library)), (0, None, Some(4)));
     assert_eq!(of(scale_as::<(f32, *mut f32, u32)>(&library)), (2, Some(4), None));
-    // What was asked on the way is nobody's error.
+    // The queries on the way leave no error behind.
     cuda_safe::error::take_last()?;
     scale_as::<(f32, *mut f32)>(&library)?;
     cuda_safe::error::take_last()
@@ -158,7 +160,7 @@ fn what_the_compiler_says_is_in_the_error() {
     assert_eq!((error.code(), error.api()), (sys::cudaErrorInvalidPtx, "cudaLibraryLoadData"));
     assert_eq!(error.call_site().file(), file!());
     let Detail::Compiler { log } = error.detail() else { panic!("{error}") };
-    // Line and word, in whatever words.
+    // Line and word, in any wording.
     let line = wrong.lines().position(|line| line.contains("];") && line.contains("mul.wide")).unwrap() + 1;
     assert!(log.contains(&line.to_string()), "{error}");
     assert!(error.to_string().contains("the compiler says: "), "{error}");
@@ -177,7 +179,7 @@ fn what_does_not_compile_is_unloaded_and_what_does_costs_one_call() {
     ];
     let counted = std::env::var_os(CALLS);
     if counted.is_none() && std::env::var("CUDA_RUNNER").is_ok_and(|runner| runner == "emulator") {
-        // The emulator looks at its variables when it is loaded: this test again, with them.
+        // The emulator reads its variables when it is loaded: runs this test again, with them.
         let file = std::env::temp_dir().join(format!("cuda-library-calls-{}", std::process::id()));
         let mut program = std::process::Command::new(std::env::current_exe().unwrap());
         program.args(["--exact", "what_does_not_compile_is_unloaded_and_what_does_costs_one_call"]);
@@ -206,7 +208,7 @@ fn what_does_not_compile_is_unloaded_and_what_does_costs_one_call() {
             (code, "cudaLibraryLoadData", file!())
         );
         assert!(matches!(error.detail(), Detail::Compiler { .. }), "{error}");
-        // The slot has what any failed call leaves there.
+        // The slot has the code that any failed call leaves there.
         assert_eq!(cuda_safe::error::take_last().err().unwrap().code(), code);
         if counted.is_some() {
             assert_eq!(calls()[before..], ["LoadData", "GetKernel", "Unload"]);
@@ -225,7 +227,7 @@ fn what_is_not_ptx_is_refused_before_the_call() {
         assert!(matches!(error.detail(), Detail::NotCode { .. }), "{error}");
     }
     let cut = [&b"\x50\xED\x55\xBA\x01\x00\x10\x00"[..], &100_u64.to_le_bytes()].concat();
-    // SAFETY: it is refused, and so is what follows.
+    // SAFETY: refused, and so are the calls below.
     let error = refusal(unsafe { Library::from_data(&cut) });
     assert_eq!(error.detail(), &Detail::WrongLength { what: "the image, in bytes,", needed: 116, found: 16 });
     // SAFETY: as above.
@@ -238,7 +240,7 @@ fn text_may_end_in_a_zero_byte_or_not_and_may_be_in_a_file() -> Result<()> {
     let _alone = alone();
     let with_zero = [PTX.as_bytes(), b"\0"].concat();
     assert_eq!(Library::from_ptx(&with_zero)?.kernel_count()?, 3);
-    // SAFETY: text needs no word of the caller's.
+    // SAFETY: text has no duties for the caller.
     assert_eq!(unsafe { Library::from_data(&with_zero) }?.kernel_count()?, 3);
     let path = std::env::temp_dir().join(format!("cuda-safe-library-{}.ptx", std::process::id()));
     std::fs::write(&path, PTX).unwrap();
@@ -313,7 +315,7 @@ fn unloading_waits_for_launches_that_still_run() -> Result<()> {
     let (library, stream) = (load(), Stream::non_blocking()?);
     let (kernel, raw) = (double_it(&library), library.as_raw());
     let mut data = DeviceBuffer::from_slice(&[1_u32])?;
-    // What is done for the first time may wait for the device.
+    // First-time initialization may wait for the device.
     // SAFETY: one thread, one element.
     unsafe { kernel.launch((1, 1), &stream, (&mut data,)) }?;
     stream.synchronize()?;
@@ -363,7 +365,7 @@ fn a_graph_keeps_the_libraries_of_its_kernels_loaded() -> Result<()> {
         exec.launch(&stream)?;
     }
     assert_eq!(data.to_vec()?, [4]);
-    // A launch that is under way outlives its executable graph, and so does the code.
+    // A running launch outlives its executable graph, and so does the code.
     let mut passed = Event::without_timing()?;
     let gate = Gate::on(&alone, &stream);
     exec.launch(&stream)?;
@@ -391,7 +393,7 @@ fn a_library_dropped_in_a_host_function_is_unloaded_later() -> Result<()> {
     })?;
     stream.synchronize()?;
     assert_eq!(tells.recv().unwrap(), (Some(Detail::InCallback), Some(Detail::InCallback)));
-    // Whoever comes to the runtime next unloads it.
+    // The next call of the runtime unloads it.
     drop(DeviceBuffer::<u8>::alloc(1)?);
     stream.synchronize()?;
     assert_unloaded(raw);
@@ -429,7 +431,7 @@ fn a_variable_is_a_buffer_only_once_the_kernels_that_were_launched_before_are_ov
     unsafe { tally(&library)?.launch((2, 32), &stream, (1,)) }?;
     let count = library.global::<u32>("count")?;
     let waits = hazard::added_waits();
-    // On the legacy stream, which waits for no other one here.
+    // On the legacy stream, which waits for no other stream here.
     assert_eq!((count.to_vec()?, hazard::added_waits()), (vec![69], waits));
     Ok(())
 }
@@ -495,7 +497,7 @@ fn a_variable_has_one_buffer_at_a_time_of_elements_that_fit_it() -> Result<()> {
         matches!(error.detail(), Detail::Taken { .. }) && error.to_string().contains("of count"),
         "{error}"
     );
-    // A kernel that was told of it has a share.
+    // A kernel that declares the variable retains a share of it.
     let tally = tally(&library)?.using(count.access())?;
     drop(count);
     refusal(library.global::<u32>("count"));
@@ -513,11 +515,11 @@ fn a_variable_has_one_buffer_at_a_time_of_elements_that_fit_it() -> Result<()> {
     let text = "no unified function named count";
     // Devices without such pointers do not look the name up.
     assert!(error.code() == sys::cudaErrorInvalidValue || error.to_string().contains(text), "{error}");
-    // Kernels are no variables, though there are such names.
+    // Kernels are not variables, although their names exist.
     let error = library.global::<u32>("tally").err().unwrap();
     assert_eq!((error.code(), error.is_refused()), (sys::cudaErrorInvalidValue, false));
     let _ = cuda_safe::error::take_last();
-    // Two libraries of the same code have variables of their own, which keep them loaded.
+    // Two libraries of the same code have separate variables, which keep them loaded.
     let raw = library.as_raw();
     let other = load().global::<u32>("count")?;
     drop(library);
@@ -544,7 +546,7 @@ fn a_managed_variable_is_lent_to_the_host_or_to_kernels() -> Result<()> {
     let mut count = library.managed::<u32>("shared_count")?;
     assert_eq!(*count.host()?, [3]);
     count.host_mut()?[0] = 40;
-    // SAFETY: the kernel takes nothing, and uses the one variable.
+    // SAFETY: the kernel has no parameters, and uses the one variable.
     let bump = unsafe { library.kernel::<()>("bump") }?.using(count.access_mut())?;
     // SAFETY: any number of threads will do.
     let run = || unsafe { bump.launch((1, 2), &stream, ()) };

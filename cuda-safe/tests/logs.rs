@@ -1,4 +1,4 @@
-//! What runtime and driver write down, and who is told of it.
+//! The log messages of runtime and driver, and who receives them.
 #![cfg(cudart_13_0)]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -11,7 +11,7 @@ use cuda_safe::error::Detail;
 use cuda_safe::logs::{Level, Position, dump_to_file, dump_to_memory, on_message};
 use cuda_safe::{DeviceBuffer, Result, Stream};
 
-/// Whether every failed call is written down, as the emulator does; a driver chooses.
+/// Whether every failed call is logged, as by the emulator. A driver chooses.
 fn writes_all() -> bool {
     let writes = std::env::var("CUDA_RUNNER").as_deref() == Ok("emulator");
     if !writes {
@@ -85,7 +85,7 @@ fn a_function_is_told_until_it_is_taken_back_and_may_not_call_cuda() -> Result<(
         assert_eq!((*level, refused), (Level::ERROR, &Some(Detail::InCallback)));
         assert!(message.contains("cudaMalloc") && !message.ends_with('\n'), "{message:?}");
     }
-    // What was dropped there is freed by whoever comes next.
+    // The next call of the runtime frees the values that were dropped there.
     drop(DeviceBuffer::<u8>::alloc(1)?);
     Ok(())
 }
@@ -96,7 +96,7 @@ fn a_listener_that_is_dropped_in_a_host_function_is_taken_back_later() -> Result
     let _alone = alone();
     let counted = std::env::var_os(CALLS);
     if counted.is_none() && std::env::var("CUDA_RUNNER").is_ok_and(|runner| runner == "emulator") {
-        // The emulator looks at its variables when it is loaded: this test again, with them.
+        // The emulator reads its variables when it is loaded: runs this test again, with them.
         let file = std::env::temp_dir().join(format!("cuda-logs-calls-{}", std::process::id()));
         let mut program = std::process::Command::new(std::env::current_exe().unwrap());
         program.args(["--exact", "a_listener_that_is_dropped_in_a_host_function_is_taken_back_later"]);
@@ -118,7 +118,7 @@ fn a_listener_that_is_dropped_in_a_host_function_is_taken_back_later() -> Result
     })?;
     assert_eq!(tells.recv().unwrap(), Err(Detail::InCallback));
     assert!(taken_back().is_none_or(|calls| calls == 0));
-    // Whoever waits takes them back.
+    // The next thread that waits unregisters them.
     stream.synchronize()?;
     drop(DeviceBuffer::<u8>::alloc(1)?);
     stream.synchronize()?;

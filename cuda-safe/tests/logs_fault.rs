@@ -1,4 +1,5 @@
-//! Who is told of a call that fails once the context is lost may drop what it likes. A binary of its own: the fault is the process's.
+//! A listener that is called after the context is lost may drop anything. A separate binary, because the
+//! fault is a property of the process.
 #![cfg(cudart_13_0)]
 #![expect(unsafe_code, reason = "launches a kernel")]
 
@@ -15,18 +16,18 @@ use cuda_safe::{Result, Stream};
 
 const TRAP: &str = ".version 8.0\n.target sm_70\n.address_size 64\n.visible .entry ends() { trap; }";
 
-/// Another library's stream.
+/// A stream of another library.
 fn foreign() -> Result<ForeignStream> {
     let theirs = Stream::non_blocking()?;
     let (raw, device) = (theirs.as_raw(), theirs.device());
-    // SAFETY: the keeper owns the stream.
+    // SAFETY: the retained value owns the stream.
     unsafe { ForeignStream::adopt(raw, device, theirs) }
 }
 
 #[test]
 fn everything_can_be_dropped_by_who_is_told_of_a_call_that_fails() -> Result<()> {
     let library = Library::from_ptx(TRAP)?;
-    // SAFETY: the kernel takes nothing.
+    // SAFETY: the kernel has no parameters.
     let ends = unsafe { library.kernel::<()>("ends") }?;
     let streams = [Stream::non_blocking()?, Stream::non_blocking()?];
     let spare: Vec<Stream> = (0..100).map(|_| Stream::non_blocking()).collect::<Result<_>>()?;
@@ -45,10 +46,10 @@ fn everything_can_be_dropped_by_who_is_told_of_a_call_that_fails() -> Result<()>
     });
     drop(streams);
     let (done, is_done) = channel();
-    // On a thread of its own: what is wrong here waits for ever.
+    // On a separate thread, because a failure would wait for ever.
     std::thread::spawn(move || {
         for _ in 0..10 {
-            // Asks whether a stream that was dropped is over by now, which fails.
+            // Queries whether a dropped stream is complete, which fails.
             let _ = done.send(Stream::non_blocking().is_ok());
         }
         // Records an event, which fails.

@@ -1,7 +1,7 @@
-//! Managed memory: owners, guards, copies, and hints about where its pages should be.
+//! Managed memory: owners, guards, copies, and hints about the location of its pages.
 //!
-//! Each test runs alone: they count pages of the whole device, and small buffers share the pages that advice
-//! is about.
+//! Each test runs alone: they count pages of the whole device, and small buffers share the pages that
+//! advice concerns.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod common;
@@ -72,7 +72,7 @@ fn memory_can_be_given_up_and_taken_over() -> Result<()> {
     let buffer = ManagedBuffer::from_slice(&numbers(8, 1))?;
     let device = buffer.device();
     let pointer = buffer.into_raw()?;
-    // SAFETY: it was given up just now, with as many elements.
+    // SAFETY: it was just given up, with as many elements.
     let again = unsafe { ManagedBuffer::from_raw(device, pointer, 8) }?;
     assert_eq!(again.to_vec()?, numbers(8, 1));
     Ok(())
@@ -151,7 +151,8 @@ fn rows_and_layers_are_copied_too() -> Result<()> {
     Ok(())
 }
 
-/// The copy may still be under way when the blocking verb returns: what is written then must not show in it.
+/// The copy may still be running when the blocking function returns. Later writes must not change its
+/// result.
 #[test]
 fn managed_memory_is_the_source_of_a_blocking_copy_and_then_written() -> Result<()> {
     let _alone = alone();
@@ -169,7 +170,8 @@ fn managed_memory_is_the_source_of_a_blocking_copy_and_then_written() -> Result<
     Ok(())
 }
 
-/// What a guard lends is a slice like any other, but the runtime knows what it is, and may read it later than it would a vector.
+/// A guard lends a slice like any other, but the runtime recognises managed memory, and may read it later
+/// than a vector.
 #[test]
 fn what_a_guard_lends_is_the_source_of_a_blocking_copy_and_then_written() -> Result<()> {
     let _alone = alone();
@@ -300,7 +302,7 @@ fn a_batch_prefetches_and_discards_and_leaves_what_is_beside_alone() -> Result<(
     assert!(given_up[..100].iter().chain(&given_up[3 * BLOCK..]).all(|byte| *byte == 7));
     assert!(both[..BLOCK + 5].iter().all(|byte| *byte == 8));
 
-    // What is written after a discard is there.
+    // Data that is written after a discard is there.
     let mut again = ManagedBuffer::from_slice(&vec![1_u8; 2 * BLOCK])?;
     PrefetchBatch::new().discard(&mut again.as_slice_mut()).enqueue(&stream)?;
     again.host_mut()?.fill(2);
@@ -334,7 +336,7 @@ fn every_part_says_where_its_pages_are() -> Result<()> {
     let len = 4 << 20;
     let mut buffer = ManagedBuffer::from_slice(&vec![1_u8; len])?;
     buffer.host_mut()?.fill(2);
-    // Parts of a MiB and what is left of it.
+    // Parts of a MiB, and the rest of it.
     let part = buffer.slice(..len - 4096)?;
     let found = part.locations(1 << 20, 0)?;
     assert_eq!(found.len(), 4);

@@ -1,10 +1,10 @@
-//! Threads that use the same memory on streams of every kind, each in its own random way: whatever they do, a buffer holds one value, the
-//! one that was written last while it was locked.
+//! Threads that use the same memory on streams of every kind, each in its own random way. A buffer always
+//! holds one value: the one that was written last while it was locked.
 //!
-//! The lock is what lends a buffer to one thread at a time. It is given back as soon as an operation is enqueued, so what is under way
-//! then is for the tracker to order; and graphs read the buffers without it.
+//! The lock lends a buffer to one thread at a time. It is released as soon as an operation is enqueued, so
+//! the tracker orders the work that is then pending. Graphs read the buffers without the lock.
 //!
-//! `MANY_THREADS_SEEDS` says how many programs there are.
+//! `MANY_THREADS_SEEDS` is the number of programs.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 mod common;
@@ -22,11 +22,11 @@ use cuda_safe::{
 
 const THREADS: usize = 4;
 const BUFFERS: usize = 3;
-/// Large enough that a fill can be seen half done.
+/// Large enough that a half-done fill is visible.
 const BYTES: usize = 1 << 14;
 const ROUNDS: usize = 120;
 
-/// A buffer, and what each of its bytes is once all is done that was enqueued.
+/// A buffer, and the value of each of its bytes once all enqueued work is complete.
 struct Filled {
     buffer: DeviceBuffer<u8>,
     value: u8,
@@ -46,7 +46,7 @@ impl Dice {
     }
 }
 
-/// What a thread has for itself.
+/// The resources of one thread.
 struct Mine {
     streams: Vec<Stream>,
     event: Event,
@@ -78,7 +78,7 @@ impl Mine {
     }
 }
 
-/// One of a thread's streams, the legacy one, or that of the thread.
+/// One of a thread's streams, the legacy one, or the per-thread one.
 fn on_any<R>(streams: &[Stream], dice: &mut Dice, f: impl FnOnce(StreamRef<'_>) -> Result<R>) -> Result<R> {
     match dice.below(8) {
         0 => f(Stream::legacy()?.as_stream()),
@@ -96,7 +96,7 @@ fn holds(found: &[u8], value: u8, what: &str) {
 fn step(all: &[Mutex<Filled>], mine: &mut Mine, dice: &mut Dice) -> Result<()> {
     let Mine { streams, event, pinned, batched, graphs, seen } = mine;
     let (kind, at) = (dice.below(12), dice.below(BUFFERS));
-    // What needs no lock.
+    // The steps that need no lock.
     match kind {
         0 => {
             // Of two streams of this thread.
@@ -106,7 +106,7 @@ fn step(all: &[Mutex<Filled>], mine: &mut Mine, dice: &mut Dice) -> Result<()> {
         }
         1 => return on_any(streams, dice, |stream| stream.synchronize()),
         2 => {
-            // The stream goes with its work pending.
+            // The stream is dropped with pending work.
             let place = dice.below(streams.len());
             streams[place] = if place == 2 { Stream::new()? } else { Stream::non_blocking()? };
             return Ok(());
@@ -150,7 +150,7 @@ fn step(all: &[Mutex<Filled>], mine: &mut Mine, dice: &mut Dice) -> Result<()> {
             on_any(streams, dice, |stream| batch.enqueue(&stream))?;
         }
         9 => {
-            // Memory comes and goes in the order of streams.
+            // Memory is allocated and freed in stream order.
             let mut fresh = on_any(streams, dice, |stream| DeviceBuffer::alloc_async(BYTES, &stream))?;
             on_any(streams, dice, |stream| memcpy_async(&mut fresh, buffer, &stream))?;
             let old = std::mem::replace(buffer, fresh);

@@ -1,4 +1,4 @@
-//! Device buffers and their views: allocation, parts, what is refused, and that everything is freed on its device.
+//! Device buffers and their views: allocation, parts, refusals, and that all memory is freed on its device.
 #![expect(unsafe_code, reason = "takes buffers apart and puts them together again")]
 
 mod common;
@@ -54,7 +54,7 @@ fn more_memory_than_there_is_is_refused_with_the_bytes_and_leaves_nothing() {
     let text = error.to_string();
     assert!(text.contains(&bytes.to_string()) && text.contains(&free.to_string()), "{text}");
     assert_eq!(error.call_site().file(), file!());
-    // The device goes on.
+    // The device continues.
     assert_eq!(DeviceBuffer::from_slice(&[1_u8]).unwrap().to_vec().unwrap(), [1]);
     let _ = cuda_safe::error::take_last();
 }
@@ -107,7 +107,7 @@ fn parts_that_do_not_fit_are_refused_with_range_and_length() {
     assert!(buffer.slice_mut(4..).is_err());
     assert!(buffer.split_at(4).is_err());
     assert!(buffer.chunks(0).is_err());
-    // A verb takes the view as it is and returns its error.
+    // A function takes the view as it is, and returns its error.
     let error = memcpy(&mut buffer.slice_mut(2..9), &[0; 7]).unwrap_err();
     assert_eq!(error.detail(), &Detail::OutOfRange { start: 2, end: 9, len: 3 });
 }
@@ -179,7 +179,7 @@ fn a_buffer_dropped_in_a_host_function_is_freed_later() {
     let buffer = DeviceBuffer::<u8>::alloc(1 << 20).unwrap();
     stream.launch_host_fn(move || drop(buffer)).unwrap();
     stream.synchronize().unwrap();
-    // The next allocation or wait frees what is left over; this one does both.
+    // The next allocation or wait frees the rest. This call does both.
     DeviceBuffer::<u8>::alloc_zeroed(1).unwrap().to_vec().unwrap();
 }
 
@@ -229,7 +229,7 @@ fn memory_of_a_pool_is_freed_after_its_last_use_without_a_wait_on_the_host() {
         let mut buffer = DeviceBuffer::<u32>::alloc_async(1000, &stream).unwrap();
         memset_async(&mut buffer, n, &stream).unwrap();
         memcpy_async(&mut back, &buffer, &stream).unwrap();
-        // Would wait for ever otherwise: the gate is closed.
+        // Without the early return this would deadlock: the gate is closed.
         drop(buffer);
     }
     gate.open();
@@ -262,7 +262,7 @@ fn a_host_function_may_not_allocate_copy_or_ask() {
                 PinnedBuffer::<u8>::alloc(1).unwrap_err(),
                 memcpy(&mut buffer, &[2; 4]).unwrap_err(),
                 memset(&mut buffer, 3).unwrap_err(),
-                // The host copies, but it is the runtime that has it do so.
+                // The host copies here, but at the request of the runtime.
                 memcpy(&mut pinned, &[2; 4]).unwrap_err(),
                 memcpy(&mut [0_u8; 4], &[2; 4]).unwrap_err(),
             ];

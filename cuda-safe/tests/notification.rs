@@ -1,4 +1,4 @@
-//! What a device's driver tells. A binary of its own: the budget is the process's.
+//! Notifications of a device's driver. A separate binary, because the budget is a property of the process.
 #![expect(unsafe_code, reason = "sets a variable of the environment")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -9,7 +9,7 @@ use cuda_safe::device::{Notice, Notification};
 use cuda_safe::error::Detail;
 use cuda_safe::{Device, DeviceBuffer, Stream};
 
-/// Says when it is dropped.
+/// Records that it was dropped.
 struct Dropped(Sender<()>);
 
 impl Drop for Dropped {
@@ -21,7 +21,7 @@ impl Drop for Dropped {
 #[test]
 fn a_process_is_told_that_it_is_over_its_budget_until_it_wants_no_more() {
     let calls = std::env::temp_dir().join(format!("cuda-notification-calls-{}", std::process::id()));
-    // SAFETY: nothing else runs in this process yet. A GPU's runtime does not know the variable.
+    // SAFETY: no other thread runs in this process yet. A GPU's runtime does not know the variable.
     unsafe { std::env::set_var("CUDA_EMULATOR_BUDGET", "1") };
     // SAFETY: as above.
     unsafe { std::env::set_var("CUDA_EMULATOR_CALLS", &calls) };
@@ -62,7 +62,7 @@ fn a_process_is_told_that_it_is_over_its_budget_until_it_wants_no_more() {
     let _ = std::fs::remove_file(&calls);
 }
 
-/// In a host function, and in the function that is told: taken back later, and refused now.
+/// In a host function, and in the notified function: refused now, and unregistered later.
 fn dropped_where_cuda_is_not_to_be_called(device: Device, emulated: bool, taken_back: impl Fn() -> usize) {
     let (tell, told) = channel();
     let (stream, notification) = (Stream::new().unwrap(), device.on_notification(|_| {}).unwrap());

@@ -1,4 +1,5 @@
-//! Access between devices that copies enable by themselves. A binary of its own: what is enabled stays so for the process.
+//! Access between devices that copies enable automatically. A separate binary, because it stays enabled for
+//! the process.
 #![expect(
     unsafe_code,
     clippy::unwrap_used,
@@ -10,7 +11,7 @@ use cuda_safe::memory::{PitchedBuffer, Plane};
 use cuda_safe::stream::Stream;
 use cuda_safe::{Device, DeviceBuffer, check, memcpy, memcpy_2d_async, memcpy_async, sys};
 
-/// Whether `device` reaches the memory of `peer`: asked by enabling it, which is taken back.
+/// Whether `device` reaches the memory of `peer`: tested by enabling access, which is then disabled again.
 fn reaches(device: Device, peer: Device) -> bool {
     device
         .with_current(|| {
@@ -63,7 +64,7 @@ fn the_first_copy_between_two_devices_enables_access_both_ways_and_later_ones_as
     assert!(reaches(first, second) && reaches(second, first));
     assert_eq!(b.to_vec().unwrap(), host);
 
-    // What the program takes back stays back: copies do not ask again.
+    // Access that the program disables stays disabled: copies do not request it again.
     // SAFETY: no kernel of this program uses a peer's memory.
     unsafe { first.disable_peer_access(&second) }.unwrap();
     // SAFETY: as above.

@@ -1,11 +1,12 @@
-//! Access between devices that batches enable by themselves. A binary of its own: the devices are reset between the cases.
+//! Access between devices that batches enable automatically. A separate binary, because the devices are
+//! reset between the cases.
 #![expect(unsafe_code, reason = "asks and changes what the runtime has enabled, and resets devices")]
 
 use cuda_safe::copy::{CopyBatch, CopyBatch3d, automatic_peer_access};
 use cuda_safe::memory::PitchedBuffer;
 use cuda_safe::{Device, DeviceBuffer, Result, Stream, check, error, sys};
 
-/// Whether `device` reaches the memory of `peer`: asked by enabling it, which is taken back.
+/// Whether `device` reaches the memory of `peer`: tested by enabling access, which is then disabled again.
 fn reaches(device: Device, peer: Device) -> Result<bool> {
     device.with_current(|| {
         // SAFETY: takes an ordinal and flags.
@@ -21,7 +22,7 @@ fn reaches(device: Device, peer: Device) -> Result<bool> {
     })
 }
 
-/// Copies numbers from one device to the other, by what is to be tried.
+/// Copies numbers from one device to the other, with the tested function.
 type Verb = fn(&mut PitchedBuffer<u32>, &PitchedBuffer<u32>, &Stream) -> Result<()>;
 
 fn batch(to: &mut PitchedBuffer<u32>, from: &PitchedBuffer<u32>, stream: &Stream) -> Result<()> {
@@ -75,7 +76,8 @@ fn the_first_batch_between_two_devices_enables_access_both_ways() {
             let plane = || PitchedBuffer::<u32>::alloc(1000, 1);
             let (mut a, mut b) = (first.with_current(plane).unwrap(), second.with_current(plane).unwrap());
             cuda_safe::memcpy(&mut a.plane_mut().row_mut(0).unwrap(), &host).unwrap();
-            // So that the numbers are from the batch, and for sanitizers, which do not know that a batch writes.
+            // Proves that the numbers are from the batch. Also for sanitizers, which do not know that a
+            // batch writes.
             cuda_safe::memset_2d(&mut b, 0xee).unwrap();
             if able {
                 assert!(!reaches(first, second).unwrap() && !reaches(second, first).unwrap(), "{name}");
@@ -92,7 +94,7 @@ fn the_first_batch_between_two_devices_enables_access_both_ways() {
             assert_eq!(error::take_last(), Ok(()), "{name}");
         }
         for device in [first, second] {
-            // SAFETY: everything of the device was dropped, and this test is alone in its process.
+            // SAFETY: everything on the device was dropped, and this test is alone in its process.
             unsafe { device.reset() }.unwrap();
         }
     }

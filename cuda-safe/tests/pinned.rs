@@ -1,4 +1,4 @@
-//! Pinned memory: what the host sees, and when it is made to wait.
+//! Pinned memory: the data that the host reads, and when it must wait.
 #![expect(unsafe_code, reason = "takes buffers apart and puts them together again")]
 
 mod common;
@@ -66,7 +66,7 @@ fn the_host_may_read_what_a_pending_copy_only_reads() {
     let pinned = PinnedBuffer::from_slice(&[1_u32; 1000]).unwrap();
     let gate = Gate::on(&alone, &stream);
     memcpy_async(&mut device, &pinned, &stream).unwrap();
-    // Would wait for ever otherwise: the gate is closed.
+    // Without the early return this would deadlock: the gate is closed.
     assert_eq!(pinned.host().unwrap()[999], 1);
     gate.open();
 }
@@ -94,7 +94,7 @@ fn the_host_may_use_one_half_while_a_stream_uses_the_other() {
     let gate = Gate::on(&alone, &stream);
     let (mut left, mut right) = pinned.split_at_mut(500).unwrap();
     memcpy_async(&mut right, &device, &stream).unwrap();
-    // Would wait for ever otherwise: the gate is closed.
+    // Without the early return this would deadlock: the gate is closed.
     left.host_mut().unwrap().fill(3);
     gate.open();
     let numbers = pinned.host().unwrap();
@@ -140,7 +140,8 @@ fn a_host_function_gets_pinned_memory_only_where_nothing_can_be_pending() {
     stream
         .launch_host_fn(move || {
             let quiet = quiet.host().map(|numbers| numbers[0]);
-            // Done, as this function comes after it; but nobody has asked the runtime yet, and here nobody may.
+            // Complete, because this function comes after it. But the runtime was not queried since, and
+            // must not be queried here.
             let busy = busy.host().map(|numbers| numbers[0]);
             tell.send((quiet, busy)).unwrap();
         })
@@ -171,7 +172,7 @@ fn kernels_reach_a_part_as_far_from_the_start_as_the_host_does() {
     assert_eq!(memory.slice(7..9).unwrap().device_ptr().unwrap(), first.wrapping_add(7));
     let (_, right) = memory.split_at_mut(30).unwrap();
     assert_eq!(right.device_ptr().unwrap(), first.wrapping_add(30));
-    // A part may be the first that is asked.
+    // A part may be queried first.
     let other = PinnedBuffer::<u32>::alloc(100).unwrap();
     let part = other.slice(40..).unwrap().device_ptr().unwrap();
     assert_eq!(other.device_ptr().unwrap().wrapping_add(40), part);
@@ -213,7 +214,8 @@ fn a_mapped_flag_is_seen_by_all_threads_and_starts_at_zero() {
 #[test]
 fn pinned_memory_says_how_it_was_set_up() {
     let _alone = alone();
-    // Large enough for a block of the driver's own: small ones share one, which has the flags of whoever came first.
+    // Large enough for a separate block of the driver: small ones share a block, which has the flags of the
+    // first one.
     let flags = PinnedFlags::PORTABLE | PinnedFlags::MAPPED;
     let buffer = PinnedBuffer::<u8>::with_flags(4 << 20, flags).unwrap();
     assert!(buffer.flags().unwrap().contains(flags));

@@ -1,4 +1,4 @@
-//! Host arrays streamed through a device in chunks.
+//! Host arrays that are streamed through a device in chunks.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod common;
@@ -61,7 +61,7 @@ fn elements_may_change_their_type_and_work_may_use_other_streams() {
         let other = Stream::non_blocking().unwrap();
         let mut pipeline = Pipeline::<u8, [u8; 4]>::new(9000).unwrap();
         let mut output = vec![[0; 4]; source.len()];
-        // The tracker orders the other stream with the pipeline's own.
+        // The tracker orders the other stream with the pipeline's streams.
         pipeline
             .run(&mut output, &source, |stream, input, mut output, _| {
                 let len = input.len();
@@ -136,7 +136,7 @@ fn chunks_are_chosen_for_each_array() {
     let _alone = alone();
     configure(Settings::default());
     let mut pipeline = Pipeline::<u32, u32>::builder().build().unwrap();
-    // Small, large, small again: rooms grow and are used again.
+    // Small, large, small again: bounce buffers grow and are used again.
     for (len, at_least) in [(1, 1), (1000, 1), ((20 << 20) / 4 + 1, 3), (0, 0), (77, 1)] {
         let mut arrays = Arrays::of(len);
         for way in WAYS {
@@ -151,7 +151,7 @@ fn chunks_are_chosen_for_each_array() {
             };
             arrays.run(&mut pipeline, way, work).unwrap();
             assert_eq!(seen, len);
-            // Chunks of pageable arrays are larger, as small copies are not staged.
+            // Chunks of pageable arrays are larger, because small copies are not staged.
             assert!(calls >= at_least && (way != (true, true) || len < 1 << 20 || calls >= 16), "{calls}");
             assert_eq!(arrays.take(way), arrays.source);
         }
@@ -184,7 +184,7 @@ fn a_pipeline_orders_its_own_work_and_has_no_wait_added() {
                 Pipeline::builder().chunk(1000).rooms(rooms).work_streams(streams).build().unwrap();
             for way in WAYS.into_iter().chain(WAYS) {
                 let added = hazard::added_waits();
-                // What is not ordered is refused, too.
+                // Unordered work is refused, too.
                 hazard::set_policy(Policy::Error).unwrap();
                 let worked = arrays.run(&mut pipeline, way, |stream, input, mut output, _| {
                     memcpy_async(&mut output, &input, &stream)
@@ -212,7 +212,8 @@ fn other_chunks_go_up_and_down_while_one_is_computed() {
                         input: cuda_safe::DeviceSlice<'_, u32>,
                         mut output: cuda_safe::DeviceSliceMut<'_, u32>,
                         range: std::ops::Range<usize>| {
-                // The second chunk's work is held until the first is down and the fifth, which has its room, is up.
+                // The work of the second chunk is held until the first chunk is on the host, and the fifth,
+                // which uses its buffer, is on the device.
                 if range.start == 1000 {
                     let (opened, tell) = (opened.take().unwrap(), tell.clone());
                     stream.launch_host_fn(move || {
@@ -256,7 +257,7 @@ fn pageable_chunks_go_up_while_the_work_of_one_is_enqueued() {
     let mut pipeline = Pipeline::<u32, u32>::new(1000).unwrap();
     pipeline
         .run(&mut output, &source, |stream, input, mut output, range| {
-            // There is room for all, so nothing that comes up waits for this one.
+            // There is a buffer for each chunk, so no upload waits for this one.
             let until = Instant::now() + Duration::from_secs(60);
             while range.start == 0 && statistics().copies - before < 3 {
                 assert!(Instant::now() < until, "the other chunks wait for the work of the first one");

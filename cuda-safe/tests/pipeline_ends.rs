@@ -1,4 +1,5 @@
-//! How runs of a pipeline end: work that fails or panics at any chunk, what is dropped meanwhile, and what is left.
+//! How runs of a pipeline end: work that fails or panics at any chunk, values that are dropped meanwhile,
+//! and the state afterwards.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod common;
@@ -21,7 +22,7 @@ const CHUNK: usize = 101;
 /// How the work of a chunk ends.
 #[derive(Clone, Copy, Debug)]
 enum End {
-    /// Before anything of it is enqueued.
+    /// Before any of it is enqueued.
     Fails,
     /// With all of it enqueued.
     FailsLate,
@@ -73,7 +74,7 @@ fn at_every_chunk(end: End) {
                         (_, ended) => panic!("{end:?} at {last}, pinned {way:?}: {ended:?}"),
                     }
                     assert_eq!(calls, last + 1, "no chunk is begun after the last");
-                    // What was begun before is down, and nothing else was written.
+                    // Chunks that were begun before are on the host, and nothing else was written.
                     let (found, done) = (arrays.take(way), last * CHUNK);
                     assert_eq!(found[..done], arrays.source[..done], "{end:?} at {last}, pinned: {way:?}");
                     assert!(found[done..].iter().all(|&number| number == 0));
@@ -155,7 +156,7 @@ fn what_the_work_drops_is_dropped_when_it_is_no_longer_used() {
                         input: DeviceSlice<'_, u32>,
                         mut output: DeviceSliceMut<'_, u32>,
                         _: Range<usize>| {
-                // A detour by memory and a stream that are gone before any of this need have run.
+                // A detour through memory and a stream that are dropped before any of this need have run.
                 let mut between = DeviceBuffer::<u32>::alloc(input.len())?;
                 let own = Stream::non_blocking()?;
                 memset_async(&mut between, 0xee, &own)?;
@@ -188,7 +189,8 @@ fn a_pipeline_can_be_dropped_after_a_panic_and_leaves_no_thread() {
                 assert!(catch_unwind(AssertUnwindSafe(|| arrays.run(&mut pipeline, way, work))).is_err());
                 drop(pipeline);
                 assert_eq!(threads_downwards(), 0);
-                // By the last chunk one has been brought down, by the thread where the output is pageable.
+                // By the last chunk one has been copied to the host, by the thread if the output is
+                // pageable.
                 assert!(last < 9 || running == usize::from(!way.1), "{running} of {way:?}");
                 let (found, done) = (arrays.take(way), last * CHUNK);
                 assert_eq!(found[..done], arrays.source[..done]);
@@ -197,17 +199,17 @@ fn a_pipeline_can_be_dropped_after_a_panic_and_leaves_no_thread() {
     });
 }
 
-/// How many threads there are that bring chunks down.
+/// The number of threads that copy chunks to the host.
 fn threads_downwards() -> usize {
     let threads = std::fs::read_dir("/proc/self/task").unwrap();
     let stats = threads.flatten().filter_map(|it| std::fs::read_to_string(it.path().join("stat")).ok());
     stats.filter(|stat| runs_downwards(stat)).count()
 }
 
-/// Whether a thread, by its line in the system's files, is one that brings chunks down and is not ending: one that was joined may be
-/// listed for some time.
+/// Whether a thread, given by its line in the system's files, copies chunks to the host and is not ending.
+/// A joined thread may be listed for some time.
 fn runs_downwards(stat: &str) -> bool {
-    /// `PF_EXITING` of Linux, which a thread has before who joins it is told.
+    /// `PF_EXITING` of Linux, which a thread has before its join returns.
     const EXITING: u32 = 4;
     let (name, rest) = stat.split_once('(').unwrap().1.rsplit_once(") ").unwrap();
     let flags: u32 = rest.split(' ').nth(6).unwrap().parse().unwrap();

@@ -1,4 +1,4 @@
-//! Planes and volumes: what is copied where, what is refused before any call, and what later work sees.
+//! Planes and volumes: the results of copies, refusals before any call, and the data that later work reads.
 
 mod common;
 
@@ -69,7 +69,7 @@ fn a_part_of_a_volume_is_copied_by_layers_rows_and_columns() {
         at(1, 3, 2),
     ];
     assert_eq!(back, expected);
-    // One layer of it, as a plane; and layers that begin further apart than their rows need.
+    // One layer of it, as a plane; and layers that begin further apart than their rows require.
     let mut row = [0; 5];
     let second = device.volume().layer(1).unwrap();
     memcpy_2d(&mut PlaneMut::of_slice(&mut row, 5, 1).unwrap(), &second.rows(3..)).unwrap();
@@ -163,7 +163,7 @@ fn planes_that_do_not_fit_their_memory_are_refused_on_the_host_too() {
     assert_eq!(length(error), Detail::WrongLength { what: "the memory", needed: 16, found: 12 });
     assert!(Plane::of_slice(&host, 4, 2).is_err(), "fewer elements than there are");
     assert!(PlaneMut::of_slice(&mut room, 13, 1).is_err());
-    // The last row need not be followed by anything: (2 * 20 + 8) / 4 elements, and not one less.
+    // No bytes need follow the last row: (2 * 20 + 8) / 4 elements, and not one less.
     assert!(PlaneMut::of_slice_with_pitch(&mut room, 2, 3, 20).is_ok());
     assert!(PlaneMut::of_slice_with_pitch(&mut room[1..], 2, 3, 20).is_err());
     assert!(PlaneMut::of_slice_with_pitch(&mut room, 3, 3, 20).is_err());
@@ -282,7 +282,7 @@ fn work_on_two_streams_is_ordered_by_what_a_plane_spans() {
     let gate = Gate::on(&alone, &first);
     let (mut upper, mut lower) = device.plane_mut(4, 8).unwrap().split_at_row_mut(4).unwrap();
     memcpy_2d_async(&mut upper.columns_mut(..2).unwrap(), &source.plane(2, 4), &first).unwrap();
-    // Other rows do not wait: this would be for ever, as the gate is closed.
+    // Other rows do not wait: that would deadlock, because the gate is closed.
     memset_2d_async(&mut lower, 9, &second).unwrap();
     second.synchronize().unwrap();
     assert_eq!(hazard::added_waits(), waits);

@@ -1,4 +1,4 @@
-//! What an address is said to be, for each kind of memory.
+//! The attributes of addresses, for each memory type.
 
 use cuda_safe::memory::{MemoryKind, MemoryPool, PointerAttributes};
 use cuda_safe::stream::Stream;
@@ -11,7 +11,7 @@ fn memory_of_a_device_is_known_by_its_device_and_has_no_address_for_the_host() {
         for pointer in [buffer.as_ptr(), buffer.slice(7..).unwrap().as_ptr()] {
             let found = PointerAttributes::of(pointer).unwrap();
             assert_eq!((found.kind(), found.device()), (MemoryKind::DEVICE, Some(device)));
-            // The current device may have no way to the memory of another.
+            // The current device may be unable to reach the memory of another one.
             let reachable = device == Device::current().unwrap() || !found.device_ptr().is_null();
             assert_eq!(found.device_ptr().addr(), if reachable { pointer.addr() } else { 0 });
             assert!(found.host_ptr().is_null());

@@ -1,5 +1,5 @@
-//! What the crate does about the release threshold of a device's default pool. A binary of its own, with one test: it happens
-//! once in a process.
+//! How the crate changes the release threshold of a device's default pool. A separate binary with one test,
+//! because the change happens once in a process.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use cuda_safe::memory::keep_pool_memory;
@@ -19,7 +19,7 @@ fn the_first_use_of_a_default_pool_raises_its_threshold_unless_the_program_has_s
     assert_eq!(pool.release_threshold().unwrap(), 0);
     alloc_async(first);
     assert_eq!(pool.release_threshold().unwrap(), u64::MAX);
-    // What the program sets afterwards, stays.
+    // A value that the program sets afterwards stays.
     pool.set_release_threshold(0).unwrap();
     alloc_async(first);
     assert_eq!(pool.release_threshold().unwrap(), 0);
@@ -28,7 +28,7 @@ fn the_first_use_of_a_default_pool_raises_its_threshold_unless_the_program_has_s
         eprintln!("skipped: there is no second device");
         return;
     };
-    // What it sets before, too.
+    // A value that it sets before stays, too.
     let pool = second.default_memory_pool().unwrap();
     pool.set_release_threshold(0).unwrap();
     alloc_async(second);

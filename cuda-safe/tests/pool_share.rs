@@ -1,4 +1,5 @@
-//! A pool that two processes have. On a machine that does not let processes share pools, containers for one, the test says so.
+//! A pool that two processes share. If the machine does not let processes share pools, for example in
+//! containers, the test reports that.
 #![cfg(unix)]
 #![expect(unsafe_code, reason = "opens memory of another process")]
 
@@ -30,7 +31,7 @@ fn another_process_reads_and_writes_a_buffer_of_a_pool_that_it_was_given() {
     Device::current().unwrap().synchronize().unwrap();
     assert!(buffer.export_pool_pointer().is_err(), "the pool is exported first");
     let _ = cuda_safe::error::take_last();
-    // The descriptor is the other process's standard input.
+    // The descriptor is the standard input of the other process.
     let given = pool.export().unwrap();
     let pointer = buffer.export_pool_pointer().unwrap();
     assert_eq!(buffer.export_pool_pointer().unwrap(), pointer);
@@ -49,11 +50,12 @@ fn another_process_reads_and_writes_a_buffer_of_a_pool_that_it_was_given() {
 fn the_other_process() {
     let device = Device::new(0).unwrap();
     let given = std::io::stdin().as_fd().try_clone_to_owned().unwrap();
-    // SAFETY: the parent has exported the pool, which is of the first device.
+    // SAFETY: the parent has exported the pool, which belongs to the first device.
     let pool = unsafe { ImportedPool::import(&given, device) }.unwrap();
     drop(given);
     let pointer = PoolPointer::from_bytes(child::gift().try_into().unwrap());
-    // SAFETY: the parent's buffer has so many elements, and it waits for this process before it does anything with it.
+    // SAFETY: the parent's buffer has this many elements, and the parent waits for this process before it
+    // uses them.
     let mut buffer = unsafe { pool.open::<u32>(&pointer, LEN) }.unwrap();
     drop(pool);
     assert_eq!(buffer.to_vec().unwrap(), [41; LEN]);

@@ -1,4 +1,4 @@
-//! Pools of device memory: what they keep, where buffers come from, and who reaches them.
+//! Pools of device memory: the memory that they retain, the source of buffers, and the devices with access.
 #![expect(unsafe_code, reason = "ends access, gives pools away and takes them over")]
 
 mod common;
@@ -134,7 +134,7 @@ fn the_pool_that_is_chosen_serves_until_it_is_dropped() {
     drop(current);
     assert_eq!(device.memory_pool().unwrap().as_raw(), default.as_raw());
     buffer.free_async(&stream).unwrap();
-    // Choosing the default one is a way back, too.
+    // Choosing the default pool restores it, too.
     let pool = MemoryPool::new().unwrap();
     device.set_memory_pool(&pool).unwrap();
     device.set_memory_pool(&default).unwrap();
@@ -149,7 +149,7 @@ fn a_pool_that_was_chosen_behind_the_crates_back_is_refused() {
     device.set_memory_pool(&pool).unwrap();
     let raw = pool.into_raw().unwrap();
     assert!(device.memory_pool().unwrap_err().is_refused());
-    // SAFETY: the pool was just given up, and nobody else has it.
+    // SAFETY: the pool was just given up, and has no other owner.
     drop(unsafe { MemoryPool::from_raw(raw, device) });
     assert!(device.memory_pool().unwrap().is_default());
     assert!(
@@ -186,7 +186,7 @@ fn a_device_reaches_its_own_pool_and_another_one_once_it_is_let() {
     let first = Device::new(0).unwrap();
     let pool = MemoryPool::builder().device(first).build().unwrap();
     assert_eq!(pool.access(first).unwrap(), PoolAccess::READ_WRITE);
-    // SAFETY: the device is never kept from its own memory.
+    // SAFETY: the device always has access to its own memory.
     assert!(unsafe { pool.disable_access(first) }.unwrap_err().is_refused());
     let Some(second) = second() else { return };
     assert_eq!(pool.access(second).unwrap(), PoolAccess::NONE);
@@ -197,7 +197,7 @@ fn a_device_reaches_its_own_pool_and_another_one_once_it_is_let() {
     pool.enable_access(second).unwrap();
     assert_eq!(pool.access(second).unwrap(), PoolAccess::READ_WRITE);
     assert_eq!(PoolAccess::READ_WRITE.as_raw(), sys::cudaMemAccessFlagsProtReadWrite);
-    // SAFETY: no work has been given to the second device.
+    // SAFETY: no work was submitted to the second device.
     unsafe { pool.disable_access(second) }.unwrap();
     assert_eq!(pool.access(second).unwrap(), PoolAccess::NONE);
 }
@@ -242,7 +242,7 @@ fn buffers_do_not_come_from_a_pool_of_the_hosts_memory() {
         Ok(pool) => {
             assert!(DeviceBuffer::<u8>::alloc_from(&pool, 1, &stream).unwrap_err().is_refused());
         }
-        // A device need not have such pools.
+        // A device may lack such pools.
         Err(error) => assert!(!error.is_refused(), "{error}"),
     }
     let _ = cuda_safe::error::take_last();
@@ -275,7 +275,7 @@ fn memory_of_a_pool_is_copied_whichever_device_is_current() {
         memcpy(&mut a, &[7; 60]).unwrap();
         memcpy(&mut b, &a).unwrap();
         assert_eq!(b.to_vec().unwrap(), [7; 60]);
-        // Between devices, without access to each other's pools.
+        // Between devices without access to each other's pools.
         for other in &devices {
             let pool = MemoryPool::builder().device(*other).build().unwrap();
             let stream = Stream::builder().device(*other).non_blocking().build().unwrap();

@@ -1,4 +1,4 @@
-//! Memory that is taken apart into a raw pointer and put together again.
+//! Memory that is taken apart into a raw pointer and made an owner again.
 #![expect(unsafe_code, reason = "puts owners together from raw pointers")]
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -13,7 +13,7 @@ use cuda_safe::{
     Device, DeviceBuffer, Event, PinnedBuffer, Result, Stream, memcpy_2d, memcpy_2d_async, memset_async,
 };
 
-/// Has a stream use an owner behind a gate that another thread opens, and gives the owner's memory up
+/// Submits work on an owner behind a gate that another thread opens, and gives the owner's memory up
 /// meanwhile.
 fn given_up_behind_a_gate<O, R>(
     alone: &Alone,
@@ -41,7 +41,7 @@ fn memory_is_given_up_after_the_work_that_uses_it() -> Result<()> {
     let owner = DeviceBuffer::<u8>::alloc(64)?;
     let fill = |owner: &mut DeviceBuffer<u8>, stream: &Stream| memset_async(owner, 3, stream);
     let raw = given_up_behind_a_gate(&alone, owner, fill, |owner| Ok(owner.into_raw()?))?;
-    // SAFETY: the memory was given up just now, with as many elements, and no work uses it.
+    // SAFETY: the memory was just given up, with as many elements, and no work uses it.
     assert_eq!(unsafe { DeviceBuffer::from_raw(device, raw, 64) }?.to_vec()?, [3; 64]);
 
     let owner = PinnedBuffer::<u8>::alloc(64)?;
@@ -50,7 +50,7 @@ fn memory_is_given_up_after_the_work_that_uses_it() -> Result<()> {
     // SAFETY: as above.
     assert_eq!(unsafe { PinnedBuffer::from_raw(device, raw, 64) }?.to_vec()?, [4; 64]);
 
-    // Not every device has it.
+    // Not every device supports it.
     if let Ok(owner) = ManagedBuffer::<u8>::alloc(64) {
         let fill = |owner: &mut ManagedBuffer<u8>, stream: &Stream| memset_async(owner, 5, stream);
         let raw = given_up_behind_a_gate(&alone, owner, fill, |owner| Ok(owner.into_raw()?))?;
@@ -87,7 +87,7 @@ fn memory_of_a_pool_is_given_up_after_its_allocation_and_freed_like_any_other() 
         let raw = owner.into_raw()?;
         assert!(stream.is_done()?, "the memory was given up before it was there");
         opener.join().unwrap();
-        // SAFETY: the memory was given up just now, with as many elements, and no work uses it.
+        // SAFETY: the memory was just given up, with as many elements, and no work uses it.
         let mut buffer = unsafe { DeviceBuffer::from_raw(device, raw, 64) }?;
         memset_async(&mut buffer, 7, &stream)?;
         assert_eq!(buffer.to_vec()?, [7; 64]);
@@ -102,7 +102,8 @@ fn memory_of_others_is_not_given_up() -> Result<()> {
     let theirs = DeviceBuffer::from_slice(&[1_u8, 2, 3])?;
     let (pointer, len, keeper) = (theirs.as_ptr().cast_mut(), theirs.len(), Arc::new(theirs));
     let kept = Arc::downgrade(&keeper);
-    // SAFETY: the memory lives as long as its owner, which goes with the buffer and does nothing meanwhile.
+    // SAFETY: the memory lives as long as its owner, which is dropped with the buffer and does nothing
+    // meanwhile.
     let buffer = unsafe { DeviceBuffer::adopt(Device::current()?, pointer, len, keeper) }?;
     let (error, buffer) = buffer.into_raw().unwrap_err();
     assert!(matches!(error.detail(), Detail::Unsupported { .. }), "{error}");
@@ -121,7 +122,7 @@ fn memory_that_a_graph_holds_is_not_given_up() -> Result<()> {
     assert_eq!(error.detail(), &Detail::InGraph);
     drop(graph);
     let (device, raw) = (buffer.device(), buffer.into_raw()?);
-    // SAFETY: the memory was given up just now, with as many elements, and no work uses it.
+    // SAFETY: the memory was just given up, with as many elements, and no work uses it.
     drop(unsafe { DeviceBuffer::from_raw(device, raw, 64) }?);
     Ok(())
 }

@@ -1,8 +1,10 @@
-//! What hardware does otherwise than CUDA's documents say with small copies from pinned memory, and that programs do not notice.
+//! Small copies from pinned memory, which hardware handles differently from CUDA's documents, and that
+//! programs do not notice the difference.
 //!
-//! An H200 (driver 580) reads the source of such a copy during the call where the stream has nothing to do, whatever the legacy stream
-//! still has; and a batch does not wait for a small fill of pinned memory right before it. The streams are held by a host function that
-//! sleeps: long enough for a copy to come too early, and nothing waits for ever where calls wait for it.
+//! An H200 (driver 580) reads the source of such a copy during the call if the stream has no pending work,
+//! whatever the legacy stream still has. A batch does not wait for a small fill of pinned memory right
+//! before it. The streams are held by a host function that sleeps: long enough for a copy to come too
+//! early, and no deadlock if calls wait for it.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 mod common;
@@ -23,18 +25,19 @@ use cuda_safe::{
 
 const LEN: usize = 96;
 
-/// Added waits are counted for the process, and the legacy stream is everybody's: the tests take turns.
+/// The count of added waits belongs to the process, and all tests share the legacy stream: they run one at
+/// a time.
 fn turn() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Gives a stream something that takes its time.
+/// Submits work that takes some time.
 fn hold(stream: &impl AsStream) -> Result<()> {
     stream.as_stream().launch_host_fn(|| sleep(Duration::from_millis(20)))
 }
 
-/// All streams of a device that the legacy rule is about.
+/// All streams of a device that the legacy rule concerns.
 struct Streams {
     legacy: LegacyStream,
     mine: PerThreadStream,
@@ -55,14 +58,15 @@ impl Streams {
         })
     }
 
-    /// The legacy stream acts: what comes after it on blocking streams comes after all that these had.
+    /// The legacy stream has work: work that follows it on blocking streams comes after all their earlier
+    /// work.
     fn act(&mut self) -> Result<()> {
         memset_async(&mut self.scratch, 1, &self.legacy)
     }
 }
 
-/// Has pinned memory written on one stream and copied on another, ordered by the legacy stream alone; gives what arrives, and the waits that
-/// were added for the copy.
+/// Writes pinned memory on one stream and copies it on another one, ordered by the legacy stream alone.
+/// Returns the result, and the number of waits that were added for the copy.
 fn copied(
     write: &StreamRef<'_>,
     between: impl FnOnce() -> Result<()>,
@@ -211,7 +215,7 @@ fn a_batch_comes_after_such_a_graph_of_which_launches_may_skip_other_nodes() {
     described.add_memset(&[skipped], &mut pinned, 7).unwrap();
     let mut graph = described.instantiate().unwrap();
     graph.set_enabled(&described, skipped, false).unwrap();
-    // Nothing is known any more of what launches skip.
+    // Which nodes launches skip is no longer known.
     graph.update(&described).unwrap();
     hold(&stream).unwrap();
     graph.launch(&stream).unwrap();

@@ -1,4 +1,4 @@
-//! Registered memory: whose it is, when the host is made to wait, and when it comes back.
+//! Registered memory: its owner, when the host must wait, and when the container is returned.
 
 mod common;
 
@@ -14,7 +14,7 @@ use cuda_safe::{
     Device, DeviceBuffer, PinnedBuffer, RegisterFlags, Registered, memcpy, memcpy_async, memset_async, sys,
 };
 
-/// A container that says when it is dropped.
+/// A container that records when it is dropped.
 #[derive(Debug)]
 struct Watched {
     elements: Vec<u32>,
@@ -35,7 +35,7 @@ impl Drop for Watched {
 }
 
 #[expect(unsafe_code, reason = "vouches for a container of the test's own")]
-// SAFETY: the vector is not used otherwise while the container is put away.
+// SAFETY: the vector is not used otherwise while the container is registered.
 unsafe impl Stable for Watched {
     type Element = u32;
 
@@ -45,7 +45,7 @@ unsafe impl Stable for Watched {
 }
 
 #[expect(unsafe_code, reason = "vouches for a container of the test's own")]
-// SAFETY: the vector is the container's alone.
+// SAFETY: the container is the only owner of the vector.
 unsafe impl StableMut for Watched {}
 
 #[test]
@@ -106,7 +106,7 @@ fn a_shared_container_is_read_by_a_copy_while_its_other_owners_read() {
     let mut device = DeviceBuffer::<u32>::alloc(1000).unwrap();
     let gate = Gate::on(&alone, &stream);
     memcpy_async(&mut device, &source, &stream).unwrap();
-    // Would wait for ever otherwise: the gate is closed.
+    // Without the early return this would deadlock: the gate is closed.
     assert_eq!(source.host().unwrap()[999], shared[999]);
     gate.open();
     drop(source);
@@ -212,7 +212,7 @@ fn registered_memory_in_a_host_function_is_kept_and_dropped_later() {
     stream.synchronize().unwrap();
     let (error, dropped) = told.recv().unwrap();
     assert_eq!((error.detail(), dropped), (&Detail::InCallback, 0));
-    // Whoever waits next frees what the host function could not.
+    // The next wait frees the memory that the host function could not free.
     Device::current().unwrap().synchronize().unwrap();
     assert_eq!(drops.load(Ordering::SeqCst), 1);
 }
@@ -222,14 +222,14 @@ fn memory_that_is_page_locked_already_is_given_back_with_the_error() {
     let _alone = alone();
     let (mut container, drops) = Watched::new(10);
     let pinned = PinnedBuffer::<u32>::alloc(10).unwrap();
-    // The elements of one container, twice: what nobody could do without vouching for it.
+    // The elements of one container, twice: impossible without an unsafe implementation.
     #[derive(Debug)]
     struct Twice(*mut u32);
     #[expect(unsafe_code, reason = "vouches for a container of the test's own")]
-    // SAFETY: the test keeps the elements, and no thread uses them.
+    // SAFETY: the test owns the elements, and no thread uses them.
     unsafe impl Send for Twice {}
     #[expect(unsafe_code, reason = "vouches for a container of the test's own")]
-    // SAFETY: the test keeps the elements, which nothing writes.
+    // SAFETY: the test owns the elements, which nothing writes.
     unsafe impl Stable for Twice {
         type Element = u32;
         fn elements(&mut self) -> (*mut u32, usize) {
@@ -271,7 +271,7 @@ fn elements_without_bytes_and_unknown_flags_are_refused_with_the_container() {
     let _alone = alone();
     let (error, units) = Registered::new(vec![(), ()]).unwrap_err();
     assert!(matches!(error.detail(), Detail::ZeroSized { .. }) && units.len() == 2);
-    // The second one would have devices take the elements for memory of another device, in one piece.
+    // The second one would make devices treat the elements as memory of another device, in one piece.
     for flags in [
         0x80,
         sys::cudaHostRegisterReadOnly,
@@ -307,7 +307,7 @@ fn memory_that_devices_only_read_is_a_source_and_is_read_by_the_host() {
     let numbers = match Registered::read_only(vec![1_u8, 2, 3, 4]) {
         Ok(numbers) => numbers,
         Err((error, numbers)) => {
-            // Not every device knows this.
+            // Not every device knows this attribute.
             assert_eq!((error.code(), numbers), (sys::cudaErrorNotSupported, vec![1, 2, 3, 4]));
             return;
         }

@@ -1,4 +1,5 @@
-//! Scopes whose end fails. (The end that fails because the device is lost: `fault_with_memory_in_flight` of `cuda-kernels`.)
+//! Scopes whose end fails. `fault_with_memory_in_flight` of `cuda-kernels` tests the end that fails because
+//! the device is lost.
 #![expect(unsafe_code, reason = "makes a stream unusable behind the crate's back, asks for calls at exit")]
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -13,10 +14,10 @@ use common::{Gate, alone};
 use cuda_safe::error::Detail;
 use cuda_safe::{DeviceBuffer, Result, Stream, check, sys};
 
-/// Set in the process that is to be aborted.
+/// Set in the process that will be aborted.
 const CHILD: &str = "CUDA_SAFE_SCOPE_END";
 
-/// What a process that comes back from its scope says.
+/// The output of a process that returns from its scope.
 const CAME_BACK: &str = "the scope has returned";
 
 #[test]
@@ -34,7 +35,7 @@ fn a_scope_that_cannot_wait_for_its_work_ends_the_process() {
     assert!(!told.contains(CAME_BACK), "{told}");
 }
 
-/// The stream is made such that waiting for it fails, and not because the device is lost.
+/// Makes waiting for the stream fail, although the device is not lost.
 fn end_a_scope_that_cannot_wait() {
     let stream = Stream::non_blocking().unwrap();
     let device = DeviceBuffer::from_slice(&[1_u8; 64]).unwrap();
@@ -42,26 +43,28 @@ fn end_a_scope_that_cannot_wait() {
     let answer = stream.scope(|scope| {
         scope.memcpy_async(&mut borrowed, &device).unwrap();
         let raw = scope.stream().as_raw();
-        // SAFETY: the stream is live; nothing that is captured is ever run.
+        // SAFETY: the stream is live. The captured work is never run.
         let begun = unsafe { check!(cudaStreamBeginCapture(raw, sys::cudaStreamCaptureModeThreadLocal)) };
         if let Err(refused) = begun {
-            // A runtime without captures is the emulator, to which a destroyed stream is an error like any other.
+            // The emulator has no captures in this build. A destroyed stream is an error to it like any
+            // other one.
             assert_eq!(refused.code(), sys::cudaErrorNotSupported);
             assert!(std::env::var_os("CUDA_TEST_REQUIRE_GPU").is_none(), "a GPU's runtime captures");
-            // SAFETY: the emulator keeps no memory behind its handles, and knows those that it has taken back.
+            // SAFETY: the emulator has no memory behind its handles, and knows the destroyed ones.
             unsafe { check!(cudaStreamDestroy(raw)) }.unwrap();
         }
     });
     println!("{CAME_BACK}: {answer:?}");
 }
 
-/// Both threads come here: the one that ends the process when the runtime is gone, the other one in its scope.
+/// Both threads reach this point: the one that ends the process after the runtime shut down, the other one
+/// in its scope.
 static GONE: Barrier = Barrier::new(2);
 
 /// The other thread is about to leave its scope.
 static LEAVING: AtomicBool = AtomicBool::new(false);
 
-/// Its number in the system.
+/// Its thread number in the system.
 static THREAD: AtomicI32 = AtomicI32::new(0);
 
 /// Whether the other thread waits, or has ended.
@@ -81,14 +84,14 @@ extern "C" fn let_the_other_thread_go_on() {
 fn end_while_another_thread_is_in_a_scope() -> Result<()> {
     // SAFETY: sets a timer whose signal ends a process that hangs.
     unsafe { libc::alarm(60) };
-    // Asked for before the runtime's first call: comes after what the runtime does at exit.
+    // Registered before the runtime's first call: runs after the runtime's exit functions.
     // SAFETY: the function lives as long as the program.
     assert_eq!(unsafe { libc::atexit(let_the_other_thread_go_on) }, 0);
     let stream = Stream::non_blocking()?;
     let device = DeviceBuffer::from_slice(&[1_u8; 64])?;
     let (tell, told) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
-        // SAFETY: only asks.
+        // SAFETY: the call only queries.
         THREAD.store(unsafe { libc::gettid() }, Ordering::SeqCst);
         let mut borrowed = [0_u8; 64];
         let answer = stream.scope(|scope| {
@@ -117,14 +120,14 @@ fn a_scope_of_another_thread_does_not_return_once_the_runtime_is_gone_and_the_pr
     let child = Command::new(this).args([name, "--exact", "--nocapture"]).env(CHILD, "1").output().unwrap();
     let told = String::from_utf8_lossy(&child.stdout).into_owned() + &String::from_utf8_lossy(&child.stderr);
     assert_eq!(child.status.code(), Some(48), "{}: {told}", child.status);
-    // When a driver goes is its own affair; as long as it is there, the scope is left in order.
+    // The driver decides when it shuts down. As long as it runs, the scope ends normally.
     if std::env::var("CUDA_RUNNER").as_deref() == Ok("emulator") {
         assert!(!told.contains(CAME_BACK), "{told}");
     }
     Ok(())
 }
 
-/// A scope of the thread that ends the process has been given nothing: it returns, with the error.
+/// The scope of the thread that ends the process received no work: it returns, with the error.
 extern "C" fn scope_at_the_end() {
     let stream = LATE.get().unwrap();
     println!("{CAME_BACK}: {:?}", stream.scope(|_| ()).is_ok());

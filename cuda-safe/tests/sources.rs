@@ -1,15 +1,15 @@
-//! Rules that only the sources show: each test of a program that holds streams runs alone, and each call of
-//! the runtime is checked or has a reason.
+//! Rules about the sources: each test of a program that holds streams runs alone, and each call of the
+//! runtime is checked or has a reason.
 //!
 //! `cudaFree`, allocations, the creation of streams and graphs, and the loading of kernels may wait for a
-//! gate of another test and keep its owner from opening it. The emulator does not have this lock of the
+//! gate of another test and prevent its owner from opening it. The emulator does not have this lock of the
 //! driver.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// The folders of the programs: all of the workspace that run on a GPU and consist of tests.
+/// The folders of the test programs: all of the workspace that run on a GPU.
 const FOLDERS: [&str; 3] = ["cuda-safe/tests", "cuda-kernels/tests", "examples/tests"];
 
 /// How a test holds a stream: by a host function, or by a kernel that polls a flag.
@@ -36,12 +36,12 @@ fn tests(source: &str) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
-/// Whether items and comments are all that precedes the value by which a test runs alone.
+/// Whether only items and comments precede the value through which a test runs alone.
 fn runs_alone(body: &str) -> bool {
     let mut item = false;
     let first = body.lines().map(str::trim_end).find(|line| {
         let text = line.trim_start();
-        // A function within the test ends where its brace does.
+        // A function within the test ends at its closing brace.
         item |= text.starts_with("fn ");
         let starts = |start: &&str| text.starts_with(*start);
         let skipped = item || text.is_empty() || ["//", "const ", "use "].iter().any(starts);
@@ -62,7 +62,8 @@ fn each_test_of_a_program_with_gates_runs_alone() {
         gated += 1;
         let all: Vec<_> = tests(&source).filter(|(head, _)| !head.contains(OTHER_PROCESS)).collect();
         for (head, body) in &all {
-            // A program of one test is alone, and so is a process that a test has started.
+            // The test of a program with one test is alone, and so is one in a process that a test has
+            // started.
             let other_processes_only = path.ends_with("staged_end.rs");
             assert!(
                 all.len() == 1 || other_processes_only || runs_alone(body),
@@ -84,7 +85,7 @@ fn what_comes_before_is_noticed() {
     assert!(!runs_alone("    fn helper() {\n        let alone = alone();\n    }\n    Stream::new();\n"));
 }
 
-/// Functions that are called other than through `check!`, and why this does not happen in a host function.
+/// Functions that are not called through `check!`, and why no host function calls them.
 const UNCHECKED: &[(&str, &[&str])] = &[
     (
         "the submission of an operation refuses first",

@@ -1,5 +1,5 @@
-//! Large blocking copies between pageable memory and a device, by the crate's own engine. A binary of its
-//! own: how they are made is a setting of the process.
+//! Large blocking copies between pageable memory and a device, which the crate stages. A separate binary,
+//! because the settings belong to the process.
 #![cfg(feature = "staged")]
 #![expect(unsafe_code, reason = "puts work on streams behind the crate's back")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
@@ -16,7 +16,7 @@ use cuda_safe::{
     Device, DeviceBuffer, Event, PinnedBuffer, Stream, check, memcpy, memcpy_async, memset, memset_async, sys,
 };
 
-/// Bytes that differ from their neighbours, and from those of another seed.
+/// Bytes that differ from their neighbours, and between seeds.
 fn bytes(len: usize, seed: u8) -> Vec<u8> {
     (0..=250_u8).cycle().map(|byte| byte.wrapping_mul(3).wrapping_add(seed)).take(len).collect()
 }
@@ -32,7 +32,7 @@ fn everything() -> Settings {
     }
 }
 
-/// How many copies `f` has the engine make.
+/// Returns the number of copies that are staged in `f`.
 fn staged_by<R>(f: impl FnOnce() -> R) -> (R, u64) {
     let before = statistics().copies;
     let answer = f();
@@ -166,9 +166,9 @@ fn a_staged_copy_comes_after_raw_work_of_a_blocking_stream() {
     let (to, from) = (aside.as_mut_ptr().cast::<c_void>(), device.as_mut_ptr().cast::<c_void>());
     Device::current().unwrap().synchronize().unwrap();
 
-    // Upwards: what the stream reads is what was there before.
+    // H2D: the stream reads the earlier contents.
     let gate = Gate::on(&alone, &blocking);
-    // SAFETY: both buffers have as many bytes, and live until the stream is done.
+    // SAFETY: both buffers have this many bytes, and live until the stream is complete.
     unsafe { check!(cudaMemcpyAsync(to, from, LEN, sys::cudaMemcpyDeviceToDevice, blocking.as_raw())) }
         .unwrap();
     let opener = std::thread::spawn(move || gate.open());
@@ -178,9 +178,9 @@ fn a_staged_copy_comes_after_raw_work_of_a_blocking_stream() {
     blocking.synchronize().unwrap();
     assert!(aside.to_vec().unwrap() == bytes(LEN, 8));
 
-    // Downwards: what the stream writes has been written.
+    // D2H: the data that the stream writes is there.
     let gate = Gate::on(&alone, &blocking);
-    // SAFETY: the buffer has as many bytes, and lives until the stream is done.
+    // SAFETY: the buffer has this many bytes, and lives until the stream is complete.
     unsafe { check!(cudaMemsetAsync(from, 7, LEN, blocking.as_raw())) }.unwrap();
     let opener = std::thread::spawn(move || gate.open());
     let (back, copies) = staged_by(|| device.to_vec().unwrap());
@@ -195,7 +195,7 @@ fn a_staged_copy_does_not_wait_for_streams_that_have_nothing_to_do_with_it() {
     let stream = Stream::non_blocking().unwrap();
     let host = bytes(200_000, 10);
     let mut device = DeviceBuffer::<u8>::alloc(host.len()).unwrap();
-    // From here on pinning more would be waiting for nothing either, but freeing would wait for the gate.
+    // From here on pinning more memory would not wait either, but freeing would wait for the gate.
     let gate = Gate::on(&alone, &stream);
     let ((), copies) = staged_by(|| memcpy(&mut device, &host).unwrap());
     assert_eq!(copies, 1);
@@ -221,7 +221,7 @@ fn the_tracker_orders_staged_copies_with_all_streams() {
     assert_eq!((back, copies), (vec![5; LEN], 1));
     opener.join().unwrap();
 
-    // Complete on return: nothing has to wait for it.
+    // Complete on return: no work must wait for it.
     let added = hazard::added_waits();
     memcpy(&mut device, &bytes(LEN, 11)).unwrap();
     memcpy_async(&mut pinned, &device, &stream).unwrap();
@@ -313,7 +313,7 @@ fn a_refused_copy_is_not_begun_and_its_chunks_are_there_for_the_next() {
     let stream = Stream::non_blocking().unwrap();
     let host = bytes(100_000, 13);
     let mut device = DeviceBuffer::<u8>::alloc_zeroed(host.len()).unwrap();
-    // SAFETY: the closure puts nothing on the stream, and there are no accesses.
+    // SAFETY: the closure puts no work on the stream, and there are no accesses.
     let nested = unsafe { stream.enqueue(&[], |_| memcpy(&mut device, &host)) };
     assert!(nested.unwrap_err().is_refused());
     let (told, copies) = staged_by(|| device.to_vec().unwrap());

@@ -13,8 +13,8 @@ use cuda_safe::{DeviceBuffer, Result, Stream, memcpy, memset_async};
 
 const MIB: usize = 1 << 20;
 
-/// Bounce buffer and settings belong to the process: one test at a time, each without a bounce buffer at
-/// first.
+/// The bounce buffer and the settings belong to the process: one test at a time, each without a bounce
+/// buffer at first.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     let guard = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -28,7 +28,7 @@ fn bytes(len: usize) -> Vec<u8> {
     (0..=250).cycle().take(len).collect()
 }
 
-/// Copies 4 KiB to the host so many times.
+/// Copies 4 KiB to the host this many times.
 fn copies(count: usize) -> Result<()> {
     let device = DeviceBuffer::from_slice(&bytes(4096))?;
     let mut host = vec![0_u8; 4096];
@@ -126,7 +126,7 @@ fn unused_for_a_second_it_is_freed_with_other_memory() -> Result<()> {
     let buffers = [DeviceBuffer::<u8>::alloc(16)?, DeviceBuffer::alloc(16)?, DeviceBuffer::alloc(16)?];
     let mut pinned = Vec::new();
     for buffer in buffers {
-        // The first looks whether the bounce buffer was used.
+        // The first call tests whether the bounce buffer was used.
         drop(buffer);
         pinned.push(statistics().pinned);
         sleep(Duration::from_millis(1100));

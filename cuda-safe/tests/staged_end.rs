@@ -1,5 +1,5 @@
-//! Copies that are in the middle when the process ends, or forks. A binary of its own: it starts itself, and
-//! forks.
+//! Copies that are running when the process ends, or forks. A separate binary, because it starts itself,
+//! and forks.
 #![cfg(feature = "staged")]
 #![expect(unsafe_code, reason = "forks")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
@@ -14,7 +14,7 @@ use common::Gate;
 use cuda_safe::copy::staged::{Settings, configure, statistics};
 use cuda_safe::{DeviceBuffer, Stream, memcpy};
 
-/// Set in the process that is to end.
+/// Set in the process that will end.
 const CHILD: &str = "CUDA_SAFE_STAGED_END";
 
 /// Everything is staged, in small pieces, by several threads.
@@ -28,14 +28,14 @@ fn stage_everything() {
     });
 }
 
-/// Has a thread copy for ever; returns once it has copied some.
+/// Starts a thread that copies for ever. Returns once it has copied some bytes.
 fn copy_for_ever() {
     std::thread::spawn(|| {
         let host = vec![7_u8; 1 << 20];
         let mut device = DeviceBuffer::<u8>::alloc(host.len()).unwrap();
-        // The end of the process is an error like any other.
+        // The end of the process is an error like any other one.
         while memcpy(&mut device, &host).is_ok() {}
-        // What the runtime would say about a buffer that is freed now is not the question.
+        // The runtime's answer to freeing a buffer now does not matter here.
         let _ = std::mem::ManuallyDrop::new(device);
         loop {
             std::thread::park();
@@ -46,7 +46,7 @@ fn copy_for_ever() {
     }
 }
 
-/// Runs a test of this file as a process of its own, which is told so.
+/// Runs a test of this file as a separate process, with the variable set.
 fn alone(name: &str) -> (ExitStatus, String) {
     let this = std::env::current_exe().unwrap();
     let child = Command::new(this).args([name, "--exact", "--nocapture"]).env(CHILD, "1").output().unwrap();
@@ -83,7 +83,7 @@ fn a_process_ends_while_a_copy_waits_for_a_stream_that_never_comes_to_it() {
         std::thread::spawn(move || {
             let stream = Stream::new().unwrap();
             let mut device = DeviceBuffer::<u8>::alloc(1 << 16).unwrap();
-            // Warm: everything that a copy needs is there.
+            // Warm: everything that a copy needs exists.
             memcpy(&mut device, &vec![1_u8; 1 << 16]).unwrap();
             let gate = Gate::on(&common::alone(), &stream);
             begun.send(()).unwrap();
@@ -110,9 +110,9 @@ fn the_child_of_a_fork_in_the_middle_of_a_copy_ends_by_itself() {
         if child == 0 {
             // SAFETY: sets a timer whose signal ends the process.
             unsafe { libc::alarm(20) };
-            // The functions of the exit run, the engine's too: it must not wait for threads that did not come
-            // along.
-            // SAFETY: ends the process, of which this is the only thread.
+            // The exit functions run, including that of `cuda-staging`: it must not wait for threads that a
+            // fork does not copy.
+            // SAFETY: ends the process. This is its only thread.
             unsafe { libc::exit(0) };
         }
         let mut status = -1;

@@ -92,7 +92,7 @@ fn an_event_is_recorded_for_the_outside_only_in_a_capture() {
     event.synchronize().unwrap();
     let error = event.record_with(&stream, RecordFlags::EXTERNAL).unwrap_err();
     assert_eq!(error.code(), sys::cudaErrorIllegalState);
-    // It still stands for what it did.
+    // It still stands for the same work.
     assert!(event.is_done().unwrap());
     let _ = cuda_safe::error::take_last();
 }

@@ -1,4 +1,4 @@
-//! Streams, events and scopes: what runs in which order, and what is reused when.
+//! Streams, events and scopes: the order of work, and the reuse of handles.
 #![expect(unsafe_code, reason = "puts raw operations on streams, takes handles apart and together")]
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -167,7 +167,7 @@ fn a_stream_of_another_device_needs_no_switch() {
 #[test]
 fn a_dropped_stream_serves_again_only_when_its_work_is_done() {
     let alone = alone();
-    // A priority of its own keeps the other tests' streams away.
+    // A different priority keeps the streams of other tests away.
     let make = || Stream::builder().non_blocking().priority(-77).build().unwrap();
     let stream = make();
     let raw = stream.as_raw();
@@ -188,14 +188,14 @@ fn a_stream_taken_apart_can_be_put_together_again() {
     let gate = Gate::on(&alone, &stream);
     memset_async(&mut buffer, 3, &stream).unwrap();
     let raw = stream.into_raw();
-    // What the stream was given is still on the books: another one waits for it.
+    // The tracker still has the stream's work: another stream waits for it.
     let other = Stream::non_blocking().unwrap();
     let mut pinned = PinnedBuffer::<u8>::alloc(64).unwrap();
     memcpy_async(&mut pinned, &buffer, &other).unwrap();
     assert!(!other.is_done().unwrap());
     gate.open();
     assert_eq!(*pinned.host().unwrap(), [3; 64]);
-    // SAFETY: the stream is the one given up above, of the current device.
+    // SAFETY: the stream is the one given up above, and belongs to the current device.
     let stream = unsafe { Stream::from_raw(raw, Device::current().unwrap()) }.unwrap();
     assert!(!stream.is_blocking());
     stream.synchronize().unwrap();
@@ -234,7 +234,7 @@ fn an_operation_inside_another_is_refused() {
     let stream = Stream::non_blocking().unwrap();
     let other = Stream::non_blocking().unwrap();
     let within = |f: &dyn Fn() -> cuda_safe::Result<()>| {
-        // SAFETY: the closure puts nothing on the stream.
+        // SAFETY: the closure puts no work on the stream.
         unsafe { stream.enqueue(&[], |_| f()) }.unwrap_err().detail().clone()
     };
     assert_eq!(within(&|| stream.launch_host_fn(|| ())), Detail::Nested);
@@ -252,11 +252,11 @@ fn a_panic_while_an_operation_is_entered_leaves_the_stream_usable() {
     let mut buffer = DeviceBuffer::<u8>::alloc(16).unwrap();
     let access = buffer.access_mut();
     let panicked = catch_unwind(AssertUnwindSafe(|| {
-        // SAFETY: the closure puts nothing on the stream and does not return.
+        // SAFETY: the closure puts no work on the stream and does not return.
         unsafe { stream.enqueue(&[access], |_| -> cuda_safe::Result<()> { panic!("as planned") }) }
     }));
     assert!(panicked.is_err());
-    // Another stream that conflicts does not wait for an operation that never comes.
+    // Another stream that conflicts does not wait for an operation that was never submitted.
     let other = Stream::non_blocking().unwrap();
     memset_async(&mut buffer, 1, &other).unwrap();
     memset_async(&mut buffer, 2, &stream).unwrap();
@@ -272,13 +272,13 @@ fn a_buffer_named_twice_by_one_operation_is_one_buffer() {
     for accesses in
         [[buffer.access(), buffer.access()], [buffer.access(), buffer.slice(4..8).unwrap().access()]]
     {
-        // SAFETY: a host function that touches nothing is put on the stream.
+        // SAFETY: the closure puts a host function that accesses no memory on the stream.
         unsafe { stream.enqueue(&accesses, common::put_nothing) }.unwrap();
     }
     stream.synchronize().unwrap();
 }
 
-/// The byte that a buffer is full of.
+/// Returns the byte that fills a buffer.
 fn byte_of(buffer: &DeviceBuffer<u8>) -> u8 {
     let bytes = buffer.to_vec().unwrap();
     assert!(bytes.iter().all(|byte| *byte == bytes[0]), "torn: {bytes:?}");
@@ -290,7 +290,7 @@ fn work_of_a_thread_on_its_own_stream_is_waited_for_by_others() {
     let _alone = alone();
     let mut buffer = DeviceBuffer::<u8>::alloc(256).unwrap();
     let stream = Stream::non_blocking().unwrap();
-    // The thread is still there when the other stream wants the buffer.
+    // The thread still runs when the other stream accesses the buffer.
     let (give, taken) = channel::<DeviceBuffer<u8>>();
     let (end, ended) = channel::<()>();
     let worker = std::thread::spawn(move || {
@@ -304,7 +304,7 @@ fn work_of_a_thread_on_its_own_stream_is_waited_for_by_others() {
     assert_eq!(byte_of(&buffer), 2);
     end.send(()).unwrap();
     worker.join().unwrap();
-    // And here it has ended.
+    // Here it has ended.
     let mut buffer = std::thread::spawn(move || {
         memset_async(&mut buffer, 3, &Stream::per_thread().unwrap()).unwrap();
         buffer

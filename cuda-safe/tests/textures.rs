@@ -1,4 +1,4 @@
-//! Textures and surfaces: of what they can be made, what is refused, what they say of themselves, and how they end.
+//! Textures and surfaces: their sources, the refusals, the properties that they report, and their end.
 #![expect(unsafe_code, reason = "stands for launches, which need kernels")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -48,14 +48,14 @@ fn a_texture_says_what_it_was_made_of_and_how_it_is_read() {
     assert_eq!((texture.device(), texture.desc()), (image.device(), &desc));
     let resource = texture.resource_desc().unwrap();
     assert_eq!(resource.resType, sys::cudaResourceTypeArray);
-    // SAFETY: the type says that this member is set.
+    // SAFETY: the type selects the member that is set.
     assert_eq!(unsafe { resource.res.array.array }, image.as_raw());
     let found = texture.texture_desc().unwrap();
     let modes = [sys::cudaAddressModeWrap, sys::cudaAddressModeMirror, sys::cudaAddressModeBorder];
     assert_eq!(found.addressMode, modes);
     assert_eq!(found.filterMode, sys::cudaFilterModeLinear);
     assert_eq!(found.readMode, sys::cudaReadModeNormalizedFloat);
-    // The colour is the crate's own: the runtime writes bytes there that mean nothing.
+    // The colour is the crate's own: the runtime writes meaningless bytes there.
     assert_eq!((found.normalizedCoords, found.borderColor), (1, [0.25, 0.5, 0.75, 1.0]));
     assert!(texture.resource_view_desc().unwrap().is_none());
     texture.destroy().unwrap();
@@ -89,7 +89,7 @@ fn textures_are_made_of_every_kind_of_memory() {
     assert_eq!((texture.kind(), texture.extent()), (None, [1000, 1, 1]));
     let resource = texture.resource_desc().unwrap();
     assert_eq!(resource.resType, sys::cudaResourceTypeLinear);
-    // SAFETY: the type says that this member is set.
+    // SAFETY: the type selects the member that is set.
     assert_eq!(unsafe { resource.res.linear.sizeInBytes }, 4000);
     assert_eq!(make(&buffer.slice(128..).unwrap()).unwrap().extent(), [872, 1, 1]);
     let rows = PitchedBuffer::<u8>::alloc(100, 7).unwrap();
@@ -133,13 +133,13 @@ fn linear_memory_that_texture_units_cannot_reach_is_refused_by_its_numbers() {
     assert!(matches!(error.detail(), &Detail::Misaligned { align, .. } if align == expected), "{error}");
     let error = is_refused(make(&DeviceBuffer::<f32>::alloc(0).unwrap()));
     assert!(matches!(error.detail(), Detail::Zero { .. }), "{error}");
-    // Rows that follow each other, with a pitch that texture units do not have.
+    // Packed rows, with a pitch that texture units do not support.
     let error = is_refused(make(&buffer.plane(25, 40).unwrap()));
     assert!(matches!(error.detail(), Detail::Pitch { pitch: 100, row: 100, align: 32 }), "{error}");
     let linear = TextureDesc { filter_mode: FilterMode::Linear, ..plain() };
     is_refused(Texture::new(&buffer, &linear));
     assert!(Texture::new(&buffer.plane(8, 125).unwrap(), &linear).is_ok());
-    // A plane of more rows than there can be, of no more memory than that takes.
+    // A plane of more rows than supported, with no more memory than that takes.
     let most = usize::try_from(device.attribute(sys::cudaDevAttrMaxTexture2DLinearHeight).unwrap()).unwrap();
     let tall = DeviceBuffer::<u8>::alloc(32 * (most + 1)).unwrap();
     let error = is_refused(make(&tall.plane(32, most + 1).unwrap()));
@@ -155,7 +155,7 @@ fn a_view_is_of_layers_and_levels_that_there_are() {
     let found = texture.resource_view_desc().unwrap().unwrap();
     assert_eq!(found.format, sys::cudaResViewFormatUnsignedShort1);
     assert_eq!((found.width, found.height, found.firstLayer, found.lastLayer), (16, 8, 1, 3));
-    // The runtime wants the number of all layers.
+    // The runtime requires the number of all layers.
     assert_eq!(found.depth, 5);
     let lines = ArrayBuilder::line(16).layers(4).alloc::<f32>().unwrap();
     let texture = Texture::with_view(&lines, &plain(), &view).unwrap();
@@ -178,7 +178,7 @@ fn surfaces_are_made_of_arrays_that_were_made_for_them() {
     assert_eq!((surface.kind(), surface.extent()), (ArrayKind::Plane, [16, 8, 1]));
     let resource = surface.resource_desc().unwrap();
     assert_eq!(resource.resType, sys::cudaResourceTypeArray);
-    // SAFETY: the type says that this member is set.
+    // SAFETY: the type selects the member that is set.
     assert_eq!(unsafe { resource.res.array.array }, image.as_raw());
     assert!(surface.shares(&image.view().access()));
     surface.destroy().unwrap();
@@ -200,14 +200,14 @@ fn a_texture_keeps_its_memory_and_knows_whose_it_is() {
     let other = Array::<f32>::alloc_2d(64, 64).unwrap();
     assert!(texture.shares(&image.view().access()) && texture.shares(&surface.access_mut()));
     assert!(!texture.shares(&other.view().access()));
-    // The owner goes on writing.
+    // The owner continues to write.
     memcpy_2d(&mut image, &Plane::of_slice(&[1.5_f32; 4096], 64, 64).unwrap()).unwrap();
     assert_eq!(image.to_vec().unwrap(), [1.5; 4096]);
     let buffer = DeviceBuffer::<f32>::alloc(1024).unwrap();
     let part = make(&buffer.slice(512..).unwrap()).unwrap();
     assert!(!part.shares(&buffer.slice(..512).unwrap().access()));
     assert!(part.shares(&buffer.slice(..513).unwrap().access()));
-    // Memory with a share elsewhere cannot be given up, nor freed by its owner.
+    // Memory that a texture retains can be neither given up nor freed by its owner.
     let (error, buffer) = buffer.into_raw().unwrap_err();
     assert_eq!(error.detail(), &Detail::InGraph);
     drop(buffer);
@@ -215,9 +215,9 @@ fn a_texture_keeps_its_memory_and_knows_whose_it_is() {
     assert_eq!(texture.resource_desc().unwrap().resType, sys::cudaResourceTypeArray);
 }
 
-/// Puts on a stream what a launch with the texture would enter.
+/// Submits the accesses of a launch with the texture.
 fn use_of(texture: &Texture<f32>, stream: &Stream) {
-    // SAFETY: the operation touches nothing at all.
+    // SAFETY: the operation accesses no memory.
     unsafe { stream.as_stream().enqueue(&[texture.access(), texture.alive()], put_nothing) }.unwrap();
 }
 
@@ -258,7 +258,7 @@ fn an_object_that_is_dropped_in_a_host_function_is_destroyed_later() {
         .unwrap();
     stream.synchronize().unwrap();
     assert_eq!(*SAID.lock().unwrap(), Some(Detail::InCallback));
-    // Their shares of the memory go with them.
+    // Their shares of the memory are released with them.
     image.free().unwrap();
 }
 

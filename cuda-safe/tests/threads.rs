@@ -1,4 +1,4 @@
-//! Two threads that give conflicting work to two streams at the same time.
+//! Two threads that submit conflicting work to two streams at the same time.
 #![expect(unsafe_code, reason = "puts operations on streams that reach two buffers at once")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -9,17 +9,17 @@ use cuda_safe::{
     DeviceBuffer, Event, PinnedBuffer, Result, Stream, check, memcpy_async, memset, memset_async, sys,
 };
 
-/// Operations of each thread.
+/// The number of operations of each thread.
 const ROUNDS: usize = 200;
 
-/// Large enough that a fill can be seen half done.
+/// Large enough that a half-done fill is visible.
 const BYTES: usize = 1 << 16;
 
-/// An address that threads share; who may reach it when is what the tracker decides.
+/// An address that threads share. The tracker decides who may access it, and when.
 #[derive(Clone, Copy)]
 struct Address(*mut u8);
 
-// SAFETY: an address may be told to anybody; each use says why it is right.
+// SAFETY: an address may be sent to any thread. Each use states why it is sound.
 unsafe impl Send for Address {}
 // SAFETY: as above.
 unsafe impl Sync for Address {}
@@ -31,10 +31,11 @@ impl Address {
     }
 }
 
-/// One operation of the tracker's: notes the last byte of each buffer, then fills both with `value`.
+/// One operation for the tracker: stores the last byte of each buffer, then fills both with `value`.
 ///
 /// # Safety
-/// The buffers have `BYTES` bytes, `seen` two; all of them are in the accesses of the operation that this is called from.
+/// The buffers have `BYTES` bytes, `seen` two. The accesses of the operation that calls this cover all of
+/// them.
 unsafe fn note_and_fill(
     raw: sys::cudaStream_t,
     buffers: [Address; 2],
@@ -42,13 +43,13 @@ unsafe fn note_and_fill(
     value: u8,
 ) -> Result<()> {
     for (at, buffer) in buffers.into_iter().enumerate() {
-        // SAFETY: both bytes are inside of what the caller vouches for.
+        // SAFETY: both bytes are within the memory that the caller guarantees.
         unsafe {
             check!(cudaMemcpyAsync(seen.at(at), buffer.at(BYTES - 1), 1, sys::cudaMemcpyDeviceToHost, raw))
         }?;
     }
     for buffer in buffers {
-        // SAFETY: the bytes are what the caller vouches for.
+        // SAFETY: the caller guarantees the bytes.
         unsafe { check!(cudaMemsetAsync(buffer.at(0), i32::from(value), BYTES, raw)) }?;
     }
     Ok(())
@@ -62,7 +63,7 @@ fn two_threads_that_take_two_buffers_in_either_order_get_through_and_see_one_ord
     memset(&mut y, 0).unwrap();
     let (x_at, y_at) = (Address(x.as_mut_ptr()), Address(y.as_mut_ptr()));
     let (x_written, y_written) = (x.access_mut(), y.access_mut());
-    // Operations that conflict are handed to CUDA one after the other: this is the order in which they were.
+    // Conflicting operations are submitted to CUDA one after the other: this is their order.
     let order = Mutex::new(Vec::<(usize, usize, u8)>::new());
     let start = Barrier::new(2);
     let seen: Vec<Vec<u8>> = std::thread::scope(|threads| {
@@ -73,7 +74,7 @@ fn two_threads_that_take_two_buffers_in_either_order_get_through_and_see_one_ord
                 let mut seen = PinnedBuffer::<u8>::alloc(2 * ROUNDS).unwrap();
                 start.wait();
                 for round in 0..ROUNDS {
-                    // Every value is another one than the last few of both threads.
+                    // Every value differs from the last few of both threads.
                     let value = u8::try_from((2 * round + thread) % 251 + 1).unwrap();
                     let at = Address(seen.as_mut_ptr().wrapping_add(2 * round));
                     let noted = seen.access_mut();
@@ -84,10 +85,10 @@ fn two_threads_that_take_two_buffers_in_either_order_get_through_and_see_one_ord
                     };
                     let call = |raw| {
                         order.lock().unwrap().push((thread, round, value));
-                        // SAFETY: the sizes are those of the buffers, which are in the accesses below.
+                        // SAFETY: the sizes are those of the buffers, which the accesses below cover.
                         unsafe { note_and_fill(raw, [x_at, y_at], at, value) }
                     };
-                    // SAFETY: the operation reaches what the accesses say and nothing else; the buffers outlive it.
+                    // SAFETY: the operation accesses exactly this memory. The buffers outlive it.
                     unsafe { stream.enqueue(&both, call) }.unwrap();
                     if round % 50 == 49 {
                         stream.synchronize().unwrap();
@@ -101,7 +102,7 @@ fn two_threads_that_take_two_buffers_in_either_order_get_through_and_see_one_ord
     });
     let order = order.into_inner().unwrap();
     assert_eq!(order.len(), 2 * ROUNDS);
-    // Each found what the one before it had written, in both buffers.
+    // Each found the values of the one before it, in both buffers.
     let mut before = 0;
     for (at, (thread, round, value)) in order.into_iter().enumerate() {
         let found = &seen[thread][2 * round..2 * round + 2];
@@ -136,7 +137,8 @@ fn two_threads_on_one_stream_and_an_event_between_them() -> Result<()> {
                 event.record(&shared)?;
                 other.wait(&event)?;
                 memcpy_async(&mut host, &device.slice(BYTES - 4..)?, &other)?;
-                // After the event: whoever takes it for more than it stood for lets this one overtake the copy.
+                // After the event: a tracker that took the event for more than it stood for would let this
+                // operation overtake the copy.
                 memset_async(&mut device, 255, &shared)?;
                 assert_eq!(*host.host()?, [value; 4]);
             }

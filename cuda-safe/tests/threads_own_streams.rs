@@ -1,4 +1,4 @@
-//! The host and memory that another thread's own stream used: what it waits for, and what it leaves alone.
+//! The host, and memory that another thread's own stream used: when the host waits, and when it does not.
 #![expect(unsafe_code, reason = "captures a blocking stream, which the crate does not do")]
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -11,7 +11,7 @@ use common::{Gate, alone};
 use cuda_safe::memory::{Stable, StableMut};
 use cuda_safe::{Device, DeviceBuffer, PinnedBuffer, Registered, Result, Stream, check, memset_async, sys};
 
-/// Memory that a thread's own stream fills with ones; the thread has ended.
+/// Memory that a thread's own stream fills with ones. The thread has ended.
 fn filled_by_a_thread_that_ended() -> PinnedBuffer<u8> {
     let fill = || {
         let mut buffer = PinnedBuffer::alloc(64).unwrap();
@@ -21,7 +21,7 @@ fn filled_by_a_thread_that_ended() -> PinnedBuffer<u8> {
     std::thread::spawn(fill).join().unwrap()
 }
 
-/// Memory that the own stream of a thread fills with ones, for `f`; the thread lives until `f` returns.
+/// Memory that a thread's own stream fills with ones, for `f`. The thread lives until `f` returns.
 fn filled_by_a_living_thread<R>(f: impl FnOnce(PinnedBuffer<u8>) -> R) -> R {
     std::thread::scope(|scope| {
         let (give, given) = channel();
@@ -76,7 +76,7 @@ fn a_stream_that_left_the_crate_is_waited_for_by_its_last_event_alone() -> Resul
     let gate = Gate::on(&alone, &other);
     assert_eq!(*buffer.host()?, [1; 64]);
     gate.open();
-    // SAFETY: the stream was given up above, and nobody uses it any more.
+    // SAFETY: the stream was given up above, and has no other user.
     unsafe { check!(cudaStreamDestroy(raw)) }
 }
 
@@ -102,10 +102,10 @@ fn who_waits_for_another_threads_stream_spoils_nobodys_capture() -> Result<()> {
     Ok(())
 }
 
-/// A container that somebody sees the end of.
+/// A container that records its end.
 struct Watched(Vec<u8>, #[expect(dead_code, reason = "counted by a weak reference")] Arc<()>);
 
-// SAFETY: the vector is not used otherwise while the container is put away.
+// SAFETY: the vector is not used otherwise while the container is registered.
 unsafe impl Stable for Watched {
     type Element = u8;
 
@@ -114,14 +114,14 @@ unsafe impl Stable for Watched {
     }
 }
 
-// SAFETY: the vector is the container's alone.
+// SAFETY: the container is the only owner of the vector.
 unsafe impl StableMut for Watched {}
 
 #[test]
 fn memory_that_a_capture_keeps_from_being_waited_for_is_freed_later() -> Result<()> {
     let _alone = alone();
-    // A capture of a blocking stream, by raw calls: the crate's own are of streams that the legacy stream has
-    // no part in.
+    // A capture of a blocking stream, by raw calls. The crate captures only streams that the legacy stream
+    // does not concern.
     let blocking = Stream::new()?;
     let (raw, mode) = (blocking.as_raw(), sys::cudaStreamCaptureModeThreadLocal);
     let begin = || {
@@ -130,13 +130,13 @@ fn memory_that_a_capture_keeps_from_being_waited_for_is_freed_later() -> Result<
     };
     let end = || {
         let mut graph = std::ptr::null_mut();
-        // SAFETY: the capture was begun on this thread, and the pointer is to a live variable.
+        // SAFETY: the capture was begun on this thread. The pointer is to a live variable.
         let ended = unsafe { check!(cudaStreamEndCapture(raw, &raw mut graph)) };
         if !graph.is_null() {
-            // SAFETY: the graph is this function's alone.
+            // SAFETY: this function is the only owner of the graph.
             unsafe { check!(cudaGraphDestroy(graph)) }.unwrap();
         }
-        // The wait that the capture refused has spoiled it.
+        // The wait that the capture refused has invalidated it.
         let _ = cuda_safe::error::take_last();
         ended.err().map(|error| error.code())
     };

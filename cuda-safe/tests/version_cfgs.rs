@@ -1,4 +1,4 @@
-//! The cfgs that newer functions are gated with.
+//! The cfgs that gate newer functions.
 
 #[test]
 fn this_crate_has_the_cfgs_of_the_headers_that_the_bindings_are_from() {

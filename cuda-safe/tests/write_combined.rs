@@ -1,4 +1,4 @@
-//! Memory that the host only writes: what it writes arrives, and it waits for what still reads.
+//! Memory that the host only writes: the data arrives, and the host waits for pending reads.
 
 mod common;
 

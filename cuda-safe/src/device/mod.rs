@@ -48,7 +48,6 @@ mod choose;
 mod entry_point;
 mod flags;
 mod graph_memory;
-mod identity;
 mod limit;
 mod notification;
 mod ordinal;

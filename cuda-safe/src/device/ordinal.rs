@@ -173,6 +173,17 @@ impl Device {
         self.ordinal
     }
 
+    /// Refuses `what`, which belongs to this device, for an operation on another one.
+    #[inline]
+    #[track_caller]
+    pub(crate) fn ensure_is(self, needed: Self, api: &'static str, what: &'static str) -> Result<()> {
+        if self == needed {
+            return Ok(());
+        }
+        let (found, needed) = (self.ordinal, needed.ordinal);
+        Err(Error::refused(api, Detail::DeviceMismatch { what, found, needed }))
+    }
+
     /// Returns the device of an ordinal that the runtime returned, or that an owner was made with.
     pub(crate) fn from_ordinal(ordinal: c_int) -> Self {
         Self { ordinal }

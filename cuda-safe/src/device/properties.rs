@@ -1,6 +1,7 @@
 //! The properties and attributes of a device.
 #![expect(unsafe_code, reason = "calls the runtime's property and attribute functions")]
 
+use std::convert::identity as same;
 use std::ffi::{CStr, c_int};
 use std::fmt;
 use std::mem::MaybeUninit;
@@ -97,161 +98,77 @@ impl DeviceProperties {
         (self.raw.major, self.raw.minor)
     }
 
-    /// Returns the size of the device's memory in bytes.
-    #[must_use]
-    pub fn total_global_mem(&self) -> usize {
-        self.raw.totalGlobalMem
-    }
-
-    /// Returns the size of constant memory in bytes.
-    #[must_use]
-    pub fn total_const_mem(&self) -> usize {
-        self.raw.totalConstMem
-    }
-
-    /// Returns the bytes of shared memory that a block can use by default.
-    #[must_use]
-    pub fn shared_mem_per_block(&self) -> usize {
-        self.raw.sharedMemPerBlock
-    }
-
-    /// Returns the bytes of shared memory that a block can use at most, if the kernel opts in.
-    #[must_use]
-    pub fn shared_mem_per_block_optin(&self) -> usize {
-        self.raw.sharedMemPerBlockOptin
-    }
-
-    /// Returns the bytes of shared memory of one multiprocessor.
-    #[must_use]
-    pub fn shared_mem_per_multiprocessor(&self) -> usize {
-        self.raw.sharedMemPerMultiprocessor
-    }
-
-    /// Returns the size of the L2 cache in bytes.
-    #[must_use]
-    pub fn l2_cache_size(&self) -> usize {
-        usize::try_from(self.raw.l2CacheSize).unwrap_or(0)
-    }
-
-    /// Returns the maximum number of 32-bit registers of a block.
-    #[must_use]
-    pub fn regs_per_block(&self) -> u32 {
-        count(self.raw.regsPerBlock)
-    }
-
-    /// Returns the number of multiprocessors.
-    #[must_use]
-    pub fn multiprocessor_count(&self) -> u32 {
-        count(self.raw.multiProcessorCount)
-    }
-
-    /// Returns the number of threads of a warp.
-    #[must_use]
-    pub fn warp_size(&self) -> u32 {
-        count(self.raw.warpSize)
-    }
-
-    /// Returns the maximum number of threads of a block.
-    #[must_use]
-    pub fn max_threads_per_block(&self) -> u32 {
-        count(self.raw.maxThreadsPerBlock)
-    }
-
-    /// Returns the maximum number of resident threads of a multiprocessor.
-    #[must_use]
-    pub fn max_threads_per_multiprocessor(&self) -> u32 {
-        count(self.raw.maxThreadsPerMultiProcessor)
-    }
-
-    /// Returns the maximum number of threads of a block in x, y and z.
-    #[must_use]
-    pub fn max_threads_dim(&self) -> [u32; 3] {
-        self.raw.maxThreadsDim.map(count)
-    }
-
-    /// Returns the maximum number of blocks of a grid in x, y and z.
-    #[must_use]
-    pub fn max_grid_size(&self) -> [u32; 3] {
-        self.raw.maxGridSize.map(count)
-    }
-
-    /// Returns the maximum pitch of pitched memory in bytes.
-    #[must_use]
-    pub fn mem_pitch(&self) -> usize {
-        self.raw.memPitch
-    }
-
-    /// Returns the number of engines that copy while kernels run: 0, 1 (one direction at a time) or more.
-    #[must_use]
-    pub fn async_engine_count(&self) -> u32 {
-        count(self.raw.asyncEngineCount)
-    }
-
-    /// Returns the width of the memory bus in bits.
-    #[must_use]
-    pub fn memory_bus_width(&self) -> u32 {
-        count(self.raw.memoryBusWidth)
-    }
-
-    /// Returns whether host and device share one address space.
-    #[must_use]
-    pub fn unified_addressing(&self) -> bool {
-        self.raw.unifiedAddressing != 0
-    }
-
-    /// Returns whether kernels can use pinned host memory.
-    #[must_use]
-    pub fn can_map_host_memory(&self) -> bool {
-        self.raw.canMapHostMemory != 0
-    }
-
-    /// Returns whether the device can use managed memory.
-    #[must_use]
-    pub fn managed_memory(&self) -> bool {
-        self.raw.managedMemory != 0
-    }
-
-    /// Returns whether host and device may use managed memory at the same time.
-    #[must_use]
-    pub fn concurrent_managed_access(&self) -> bool {
-        self.raw.concurrentManagedAccess != 0
-    }
-
-    /// Returns whether kernels can use host memory that is neither pinned nor registered.
-    #[must_use]
-    pub fn pageable_memory_access(&self) -> bool {
-        self.raw.pageableMemoryAccess != 0
-    }
-
-    /// Returns whether several kernels can run at the same time.
-    #[must_use]
-    pub fn concurrent_kernels(&self) -> bool {
-        self.raw.concurrentKernels != 0
-    }
-
-    /// Returns whether blocks of a grid can wait for each other.
-    #[must_use]
-    pub fn cooperative_launch(&self) -> bool {
-        self.raw.cooperativeLaunch != 0
-    }
-
-    /// Returns whether the device shares its memory with the host.
-    #[must_use]
-    pub fn integrated(&self) -> bool {
-        self.raw.integrated != 0
-    }
-
-    /// Returns whether the memory corrects errors (ECC).
-    #[must_use]
-    pub fn ecc_enabled(&self) -> bool {
-        self.raw.ECCEnabled != 0
-    }
-
     /// Returns the whole structure, with C's field names.
     #[must_use]
     pub fn as_raw(&self) -> &sys::cudaDeviceProp {
         &self.raw
     }
+}
+
+/// Declares getters of fields, with a conversion of each.
+macro_rules! getters {
+    ($($(#[$doc:meta])* $name:ident: $type:ty = $convert:ident($field:ident),)*) => {
+        impl DeviceProperties { $(
+            $(#[$doc])*
+            #[must_use]
+            pub fn $name(&self) -> $type {
+                $convert(self.raw.$field)
+            }
+        )* }
+    };
+}
+
+getters! {
+    /// Returns the size of the device's memory in bytes.
+    total_global_mem: usize = same(totalGlobalMem),
+    /// Returns the size of constant memory in bytes.
+    total_const_mem: usize = same(totalConstMem),
+    /// Returns the bytes of shared memory that a block can use by default.
+    shared_mem_per_block: usize = same(sharedMemPerBlock),
+    /// Returns the bytes of shared memory that a block can use at most, if the kernel opts in.
+    shared_mem_per_block_optin: usize = same(sharedMemPerBlockOptin),
+    /// Returns the bytes of shared memory of one multiprocessor.
+    shared_mem_per_multiprocessor: usize = same(sharedMemPerMultiprocessor),
+    /// Returns the size of the L2 cache in bytes.
+    l2_cache_size: usize = size(l2CacheSize),
+    /// Returns the maximum number of 32-bit registers of a block.
+    regs_per_block: u32 = count(regsPerBlock),
+    /// Returns the number of multiprocessors.
+    multiprocessor_count: u32 = count(multiProcessorCount),
+    /// Returns the number of threads of a warp.
+    warp_size: u32 = count(warpSize),
+    /// Returns the maximum number of threads of a block.
+    max_threads_per_block: u32 = count(maxThreadsPerBlock),
+    /// Returns the maximum number of resident threads of a multiprocessor.
+    max_threads_per_multiprocessor: u32 = count(maxThreadsPerMultiProcessor),
+    /// Returns the maximum number of threads of a block in x, y and z.
+    max_threads_dim: [u32; 3] = counts(maxThreadsDim),
+    /// Returns the maximum number of blocks of a grid in x, y and z.
+    max_grid_size: [u32; 3] = counts(maxGridSize),
+    /// Returns the maximum pitch of pitched memory in bytes.
+    mem_pitch: usize = same(memPitch),
+    /// Returns the number of engines that copy while kernels run: 0, 1 (one direction at a time) or more.
+    async_engine_count: u32 = count(asyncEngineCount),
+    /// Returns the width of the memory bus in bits.
+    memory_bus_width: u32 = count(memoryBusWidth),
+    /// Returns whether host and device share one address space.
+    unified_addressing: bool = is_set(unifiedAddressing),
+    /// Returns whether kernels can use pinned host memory.
+    can_map_host_memory: bool = is_set(canMapHostMemory),
+    /// Returns whether the device can use managed memory.
+    managed_memory: bool = is_set(managedMemory),
+    /// Returns whether host and device may use managed memory at the same time.
+    concurrent_managed_access: bool = is_set(concurrentManagedAccess),
+    /// Returns whether kernels can use host memory that is neither pinned nor registered.
+    pageable_memory_access: bool = is_set(pageableMemoryAccess),
+    /// Returns whether several kernels can run at the same time.
+    concurrent_kernels: bool = is_set(concurrentKernels),
+    /// Returns whether blocks of a grid can wait for each other.
+    cooperative_launch: bool = is_set(cooperativeLaunch),
+    /// Returns whether the device shares its memory with the host.
+    integrated: bool = is_set(integrated),
+    /// Returns whether the memory corrects errors (ECC).
+    ecc_enabled: bool = is_set(ECCEnabled),
 }
 
 /// Returns the bytes of a C character array, for signed and unsigned `char`.
@@ -268,6 +185,21 @@ impl<const N: usize> MapBytes for [std::ffi::c_char; N] {
 /// Converts a count that C stores in an `int`.
 fn count(value: c_int) -> u32 {
     u32::try_from(value).unwrap_or(0)
+}
+
+/// Converts the counts along three axes.
+fn counts(values: [c_int; 3]) -> [u32; 3] {
+    values.map(count)
+}
+
+/// Converts a size that C stores in an `int`.
+fn size(value: c_int) -> usize {
+    usize::try_from(value).unwrap_or(0)
+}
+
+/// Converts C's truth value.
+fn is_set(value: c_int) -> bool {
+    value != 0
 }
 
 impl fmt::Debug for DeviceProperties {

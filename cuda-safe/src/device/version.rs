@@ -5,10 +5,11 @@
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::error::{BUILT, Detail, Error, Result};
+use crate::callback::in_callback;
+use crate::check;
+use crate::error::{self, BUILT, Detail, Error, Result};
 #[cfg(doc)]
 use crate::sys;
-use crate::{callback, check};
 
 /// A version of CUDA, such as 13.0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -86,9 +87,7 @@ pub fn runtime_version() -> Result<Version> {
 #[inline]
 #[track_caller]
 pub(super) fn ensure_callable(api: &'static str) -> Result<()> {
-    if callback::in_callback() {
-        return Err(Error::refused(api, Detail::InCallback));
-    }
+    error::ensure_callable(api)?;
     if SAME.load(Ordering::Relaxed) {
         return Ok(());
     }
@@ -103,7 +102,7 @@ pub(super) fn ensure_callable(api: &'static str) -> Result<()> {
 /// Returns whether [`ensure_callable`] is known to succeed.
 #[inline]
 pub(super) fn is_callable() -> bool {
-    SAME.load(Ordering::Relaxed) && !callback::in_callback()
+    SAME.load(Ordering::Relaxed) && !in_callback()
 }
 
 /// Whether the loaded library is known to have the headers' major version.

@@ -1,28 +1,11 @@
-//! Attributes of kernel nodes, flags of executable graphs, and the ids of graphs and nodes in tools.
+//! Attributes of kernel nodes, and the ids of graphs and nodes in tools.
 #![expect(unsafe_code, reason = "asks the runtime about graphs, and changes attributes of kernels")]
 
-use bitflags::bitflags;
-
-use super::executable::GraphExec;
 use super::graph::Graph;
-use super::nodes::Node;
+use super::steps::Node;
 use crate::error::{Detail, Error, Result};
 use crate::launch::LaunchAttributes;
 use crate::{check, stream, sys};
-
-bitflags! {
-    /// Options for [`Graph::instantiate_with_flags`].
-    ///
-    /// Three of C's flags are left out: memory that no node frees ([`Graph::instantiate`] refuses such
-    /// graphs), launches by kernels, and an immediate upload ([`GraphExec::upload`] does this).
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-    #[doc(alias = "cudaGraphInstantiateFlags")]
-    pub struct InstantiateFlags: u32 {
-        /// Kernels run with the priorities of their nodes instead of the stream's priority.
-        #[doc(alias = "cudaGraphInstantiateFlagUseNodePriority")]
-        const USE_NODE_PRIORITY = sys::cudaGraphInstantiateFlagUseNodePriority.0;
-    }
-}
 
 impl Graph {
     /// Sets launch attributes of a kernel node. Its other attributes stay as they are. Executable graphs
@@ -182,42 +165,6 @@ impl Graph {
         // SAFETY: the node belongs to a live graph. The pointer is to a live variable, which the call
         // fills.
         unsafe { check!(cudaGraphNodeGetToolsId(raw, &raw mut id)) }?;
-        Ok(id)
-    }
-}
-
-impl GraphExec {
-    /// Returns the flags that the graph was made executable with, as the driver reports them. The driver of
-    /// an H200 (580) omits [`USE_NODE_PRIORITY`](InstantiateFlags::USE_NODE_PRIORITY).
-    ///
-    /// Stands for [`cudaGraphExecGetFlags`](sys::cudaGraphExecGetFlags).
-    ///
-    /// # Errors
-    /// Returns the runtime's error. Refused inside a host function.
-    #[doc(alias = "cudaGraphExecGetFlags")]
-    #[track_caller]
-    pub fn flags(&self) -> Result<InstantiateFlags> {
-        stream::ensure_idle("GraphExec::flags")?;
-        let mut flags = 0;
-        // SAFETY: the executable graph is live. The pointer is to a live variable, which the call fills.
-        unsafe { check!(cudaGraphExecGetFlags(self.as_raw(), &raw mut flags)) }?;
-        Ok(InstantiateFlags::from_bits_retain(u32::try_from(flags).unwrap_or(u32::MAX)))
-    }
-
-    /// Returns the id of the executable graph in profilers.
-    ///
-    /// Stands for [`cudaGraphExecGetId`](sys::cudaGraphExecGetId), since CUDA 13.1.
-    ///
-    /// # Errors
-    /// Returns the runtime's error. Refused inside a host function.
-    #[cfg(cudart_13_1)]
-    #[doc(alias = "cudaGraphExecGetId")]
-    #[track_caller]
-    pub fn id(&self) -> Result<u32> {
-        stream::ensure_idle("GraphExec::id")?;
-        let mut id = 0;
-        // SAFETY: the executable graph is live. The pointer is to a live variable, which the call fills.
-        unsafe { check!(cudaGraphExecGetId(self.as_raw(), &raw mut id)) }?;
         Ok(id)
     }
 }

@@ -4,8 +4,7 @@
 use std::ptr;
 
 use super::graph::Graph;
-use super::nodes::Node;
-use super::steps::Step;
+use super::steps::{Node, Step};
 use crate::error::{Detail, Error, Result};
 use crate::{check, stream, sys};
 

@@ -9,8 +9,7 @@ use std::collections::BTreeSet;
 use std::ptr;
 
 use super::graph::Graph;
-use super::nodes::Node;
-use super::steps::Edge;
+use super::steps::{Edge, Node};
 use crate::error::{Detail, Error, Result};
 use crate::{check, stream, sys};
 

@@ -8,9 +8,9 @@
 
 use super::executable::GraphExec;
 use super::graph::Graph;
-use super::nodes::Node;
+use super::steps::Node;
 use super::topology::NodeKind;
-use crate::error::{Detail, Error, Result};
+use crate::error::Result;
 use crate::hazard::RetainedAccesses;
 use crate::stream::Event;
 use crate::{check, stream, sys};
@@ -50,21 +50,13 @@ impl Graph {
     #[track_caller]
     pub fn add_event_record(&mut self, after: &[Node], event: &mut Event) -> Result<Node> {
         let api = "Graph::add_event_record";
-        ensure_device(api, self, event)?;
+        event.device().ensure_is(self.device(), api, "the event")?;
         event.given_to_graphs(true);
         let raw = event.as_raw();
-        self.add(api, after, RetainedAccesses::default(), false, |node, call_site| {
+        self.add(api, after, RetainedAccesses::default(), false, |node, graph, before, count| {
             // SAFETY: the graph and its `count` nodes are live, and `node` points to a live variable. The
             // event is never destroyed.
-            unsafe {
-                check!(cudaGraphAddEventRecordNode(
-                    node,
-                    call_site.graph,
-                    call_site.before,
-                    call_site.count,
-                    raw
-                ))
-            }
+            unsafe { check!(cudaGraphAddEventRecordNode(node, graph, before, count, raw)) }
         })
     }
 
@@ -101,18 +93,16 @@ impl Graph {
     pub fn add_event_wait(&mut self, after: &[Node], event: &mut Event) -> Result<Node> {
         event.given_to_graphs(false);
         let raw = event.as_raw();
-        self.add("Graph::add_event_wait", after, RetainedAccesses::default(), false, |node, call_site| {
-            // SAFETY: as in `add_event_record`.
-            unsafe {
-                check!(cudaGraphAddEventWaitNode(
-                    node,
-                    call_site.graph,
-                    call_site.before,
-                    call_site.count,
-                    raw
-                ))
-            }
-        })
+        self.add(
+            "Graph::add_event_wait",
+            after,
+            RetainedAccesses::default(),
+            false,
+            |node, graph, before, count| {
+                // SAFETY: as in `add_event_record`.
+                unsafe { check!(cudaGraphAddEventWaitNode(node, graph, before, count, raw)) }
+            },
+        )
     }
 
     /// Returns the handle of the event that a node records or waits for. It equals that of
@@ -222,17 +212,8 @@ impl GraphExec {
 fn give(api: &'static str, graph: &Graph, node: Node, event: &mut Event) -> Result<bool> {
     let waits = graph.node_kind(node)? == NodeKind::EVENT_WAIT;
     if !waits {
-        ensure_device(api, graph, event)?;
+        event.device().ensure_is(graph.device(), api, "the event")?;
     }
     event.given_to_graphs(!waits);
     Ok(waits)
-}
-
-#[track_caller]
-fn ensure_device(api: &'static str, graph: &Graph, event: &Event) -> Result<()> {
-    let (found, needed) = (event.device().ordinal(), graph.device().ordinal());
-    if found == needed {
-        return Ok(());
-    }
-    Err(Error::refused(api, Detail::DeviceMismatch { what: "the event", found, needed }))
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::panic::Location;
 use std::sync::Arc;
 
+use bitflags::bitflags;
 use cuda_hazard::Operation;
 
 use super::graph::Graph;
@@ -16,6 +17,20 @@ use crate::error::{Detail, Error, Result};
 use crate::hazard::{GraphAccesses, RetainedAccesses};
 use crate::stream::{AsStream, Call};
 use crate::{check, stream, sys};
+
+bitflags! {
+    /// Options for [`Graph::instantiate_with_flags`].
+    ///
+    /// Three of C's flags are left out: memory that no node frees ([`Graph::instantiate`] refuses such
+    /// graphs), launches by kernels, and an immediate upload ([`GraphExec::upload`] does this).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[doc(alias = "cudaGraphInstantiateFlags")]
+    pub struct InstantiateFlags: u32 {
+        /// Kernels run with the priorities of their nodes instead of the stream's priority.
+        #[doc(alias = "cudaGraphInstantiateFlagUseNodePriority")]
+        const USE_NODE_PRIORITY = sys::cudaGraphInstantiateFlagUseNodePriority.0;
+    }
+}
 
 /// A graph that can be launched any number of times. It retains the memory that its nodes use.
 ///
@@ -65,24 +80,62 @@ impl Origin {
 // graph is not `Sync`. Lists that it shares with its graph are not modified.
 unsafe impl Send for GraphExec {}
 
-impl GraphExec {
-    /// Makes the owner of a handle that was just instantiated from `graph`.
-    pub(super) fn of(raw: sys::cudaGraphExec_t, graph: &Graph, token: Option<Arc<()>>) -> Self {
-        let (device, uses) = (graph.device(), GraphAccesses::new(graph.uses.clone()));
-        let origin = Some(Origin::of(graph));
-        Self {
-            _owner: Handle::new(Raw::Exec(raw)),
-            raw,
-            device,
-            acts: graph.acts,
-            uses,
-            taken: RetainedAccesses::default(),
-            skips: false,
-            origin,
-            _token: token,
-        }
+impl Graph {
+    /// Makes the graph executable. Later changes to the graph do not affect the executable form.
+    ///
+    /// Stands for [`cudaGraphInstantiate`](sys::cudaGraphInstantiate).
+    ///
+    /// # Errors
+    /// `Unsupported` if the graph has memory of its own that no node frees, or has memory of its own and
+    /// already an executable form. Otherwise returns the runtime's error. Refused inside a host function.
+    #[doc(alias = "cudaGraphInstantiate")]
+    #[track_caller]
+    pub fn instantiate(&self) -> Result<GraphExec> {
+        self.instantiate_with_flags(InstantiateFlags::empty())
     }
 
+    /// [`instantiate`](Self::instantiate) with flags.
+    ///
+    /// Stands for [`cudaGraphInstantiateWithFlags`](sys::cudaGraphInstantiateWithFlags).
+    ///
+    /// # Errors
+    /// Those of [`instantiate`](Self::instantiate).
+    #[doc(alias = "cudaGraphInstantiateWithFlags")]
+    #[doc(alias = "cudaGraphInstantiateWithParams")]
+    #[track_caller]
+    pub fn instantiate_with_flags(&self, flags: InstantiateFlags) -> Result<GraphExec> {
+        let api = "Graph::instantiate";
+        stream::ensure_idle(api)?;
+        if self.steps.leave_memory() {
+            let what =
+                "making a graph executable with memory of its own that no node frees (Graph::add_free)";
+            return Err(Error::refused(api, Detail::Unsupported { what }));
+        }
+        let token = self.steps.have_memory().then(|| Arc::clone(&self.made));
+        if token.is_some() && Arc::strong_count(&self.made) > 2 {
+            let what = "a second executable form of a graph with memory of its own, \
+                        before the first one is dropped,";
+            return Err(Error::refused(api, Detail::Unsupported { what }));
+        }
+        let _current = self.device().switch()?;
+        let mut exec = std::ptr::null_mut();
+        // SAFETY: the graph is live. The pointer is to a live variable, which the call fills.
+        unsafe { check!(cudaGraphInstantiate(&raw mut exec, self.as_raw(), flags.bits().into())) }?;
+        Ok(GraphExec {
+            _owner: Handle::new(Raw::Exec(exec)),
+            raw: exec,
+            device: self.device(),
+            acts: self.acts,
+            uses: GraphAccesses::new(self.uses.clone()),
+            taken: RetainedAccesses::default(),
+            skips: false,
+            origin: Some(Origin::of(self)),
+            _token: token,
+        })
+    }
+}
+
+impl GraphExec {
     /// Returns the device of the graph.
     #[must_use]
     pub fn device(&self) -> Device {
@@ -109,7 +162,7 @@ impl GraphExec {
         let call_site = Location::caller();
         let stream = stream.as_stream();
         stream.ensure_not_captured("GraphExec::launch")?;
-        self.ensure_device("GraphExec::launch", stream.device())?;
+        stream.device().ensure_is(self.device, "GraphExec::launch", "the stream or graph")?;
         // The nodes may give the device no work although the graph has accesses. Such accesses remain after
         // a copy that was refused during capture, and for a node that launches may skip.
         let accesses = self.uses.accesses();
@@ -140,7 +193,7 @@ impl GraphExec {
         let call_site = Location::caller();
         let stream = stream.as_stream();
         stream.ensure_not_captured("GraphExec::upload")?;
-        self.ensure_device("GraphExec::upload", stream.device())?;
+        stream.device().ensure_is(self.device, "GraphExec::upload", "the stream or graph")?;
         let raw = self.raw;
         let call = |stream| {
             // SAFETY: graph and stream are borrowed and therefore live.
@@ -189,7 +242,7 @@ impl GraphExec {
     #[track_caller]
     pub fn update(&mut self, graph: &Graph) -> Result<()> {
         stream::ensure_idle("GraphExec::update")?;
-        self.ensure_device("GraphExec::update", graph.device())?;
+        graph.device().ensure_is(self.device, "GraphExec::update", "the stream or graph")?;
         if self.origin.as_ref().is_none_or(|origin| origin.graph != graph.number) {
             graph.ensure_no_memory("GraphExec::update")?;
         }
@@ -234,19 +287,44 @@ impl GraphExec {
         self.uses = GraphAccesses::new(all);
     }
 
-    #[track_caller]
-    fn ensure_device(&self, api: &'static str, found: Device) -> Result<()> {
-        if found == self.device {
-            return Ok(());
-        }
-        let (found, needed) = (found.ordinal(), self.device.ordinal());
-        Err(Error::refused(api, Detail::DeviceMismatch { what: "the stream or graph", found, needed }))
-    }
-
     /// Returns the raw handle. The executable graph retains ownership of it.
     #[must_use]
     pub fn as_raw(&self) -> sys::cudaGraphExec_t {
         self.raw
+    }
+
+    /// Returns the flags that the graph was made executable with, as the driver reports them. The driver of
+    /// an H200 (580) omits [`USE_NODE_PRIORITY`](InstantiateFlags::USE_NODE_PRIORITY).
+    ///
+    /// Stands for [`cudaGraphExecGetFlags`](sys::cudaGraphExecGetFlags).
+    ///
+    /// # Errors
+    /// Returns the runtime's error. Refused inside a host function.
+    #[doc(alias = "cudaGraphExecGetFlags")]
+    #[track_caller]
+    pub fn flags(&self) -> Result<InstantiateFlags> {
+        stream::ensure_idle("GraphExec::flags")?;
+        let mut flags = 0;
+        // SAFETY: the executable graph is live. The pointer is to a live variable, which the call fills.
+        unsafe { check!(cudaGraphExecGetFlags(self.as_raw(), &raw mut flags)) }?;
+        Ok(InstantiateFlags::from_bits_retain(u32::try_from(flags).unwrap_or(u32::MAX)))
+    }
+
+    /// Returns the id of the executable graph in profilers.
+    ///
+    /// Stands for [`cudaGraphExecGetId`](sys::cudaGraphExecGetId), since CUDA 13.1.
+    ///
+    /// # Errors
+    /// Returns the runtime's error. Refused inside a host function.
+    #[cfg(cudart_13_1)]
+    #[doc(alias = "cudaGraphExecGetId")]
+    #[track_caller]
+    pub fn id(&self) -> Result<u32> {
+        stream::ensure_idle("GraphExec::id")?;
+        let mut id = 0;
+        // SAFETY: the executable graph is live. The pointer is to a live variable, which the call fills.
+        unsafe { check!(cudaGraphExecGetId(self.as_raw(), &raw mut id)) }?;
+        Ok(id)
     }
 }
 

@@ -7,8 +7,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::attributes::InstantiateFlags;
-use super::executable::GraphExec;
 use super::handle::{Handle, Raw};
 use super::host::HostFunction;
 use super::steps::{Step, Steps};
@@ -57,7 +55,7 @@ pub struct Graph {
     /// The graph that this is a copy of, and the number of its nodes at that time.
     pub(super) original: Option<(u64, usize)>,
     /// Shared with the executable forms if the graph may have only one.
-    made: Arc<()>,
+    pub(super) made: Arc<()>,
 }
 
 // SAFETY: the handles are names that the runtime accepts on any thread, one thread at a time: a graph is
@@ -151,49 +149,6 @@ impl Graph {
             unsafe { check!(cudaGraphGetNodes(self.raw, nodes.as_mut_ptr(), &raw mut count)) }?;
         }
         Ok(nodes)
-    }
-
-    /// Makes the graph executable. Later changes to the graph do not affect the executable form.
-    ///
-    /// Stands for [`cudaGraphInstantiate`](sys::cudaGraphInstantiate).
-    ///
-    /// # Errors
-    /// `Unsupported` if the graph has memory of its own that no node frees, or has memory of its own and
-    /// already an executable form. Otherwise returns the runtime's error. Refused inside a host function.
-    #[doc(alias = "cudaGraphInstantiate")]
-    #[track_caller]
-    pub fn instantiate(&self) -> Result<GraphExec> {
-        self.instantiate_with_flags(InstantiateFlags::empty())
-    }
-
-    /// [`instantiate`](Self::instantiate) with flags.
-    ///
-    /// Stands for [`cudaGraphInstantiateWithFlags`](sys::cudaGraphInstantiateWithFlags).
-    ///
-    /// # Errors
-    /// Those of [`instantiate`](Self::instantiate).
-    #[doc(alias = "cudaGraphInstantiateWithFlags")]
-    #[doc(alias = "cudaGraphInstantiateWithParams")]
-    #[track_caller]
-    pub fn instantiate_with_flags(&self, flags: InstantiateFlags) -> Result<GraphExec> {
-        let api = "Graph::instantiate";
-        stream::ensure_idle(api)?;
-        if self.steps.leave_memory() {
-            let what =
-                "making a graph executable with memory of its own that no node frees (Graph::add_free)";
-            return Err(Error::refused(api, Detail::Unsupported { what }));
-        }
-        let token = self.steps.have_memory().then(|| Arc::clone(&self.made));
-        if token.is_some() && Arc::strong_count(&self.made) > 2 {
-            let what = "a second executable form of a graph with memory of its own, \
-                        before the first one is dropped,";
-            return Err(Error::refused(api, Detail::Unsupported { what }));
-        }
-        let _current = self.device.switch()?;
-        let mut exec = std::ptr::null_mut();
-        // SAFETY: the graph is live. The pointer is to a live variable, which the call fills.
-        unsafe { check!(cudaGraphInstantiate(&raw mut exec, self.raw, flags.bits().into())) }?;
-        Ok(GraphExec::of(exec, self, token))
     }
 
     /// Writes the graph to a file in Graphviz's DOT language.

@@ -19,9 +19,8 @@ use super::handle::{Handle, Raw};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, AccessHistory, Mode, RetainedAccesses};
-use crate::memory::{Retainable, retain, retained};
+use crate::memory::{retain, retainable, retained};
 use crate::{check, process, stream, sys};
-use cuda_hazard::RetainedResource;
 
 /// The data that the runtime passes to the function.
 struct Boxed {
@@ -124,18 +123,7 @@ unsafe impl Send for Given {}
 // SAFETY: as above. References to objects are not accessed while they are shared.
 unsafe impl Sync for Given {}
 
-// SAFETY: the access history is a field, so it lives as long as the value and stays in it.
-unsafe impl RetainedResource for Given {
-    fn history(&self) -> &AccessHistory {
-        &self.history
-    }
-}
-
-impl Retainable for Given {
-    fn history_mut(&mut self) -> &mut AccessHistory {
-        &mut self.history
-    }
-}
+retainable!(Given, history);
 
 impl Drop for Given {
     /// Drops the function after the last launch that may call it, or together with a later function. Does
@@ -221,6 +209,6 @@ fn uses(api: &'static str, functions: Functions) -> Result<RetainedAccesses> {
     let given =
         Given { history: AccessHistory::new(1), functions: Some(functions), process: process::number() };
     let owner = retained(given);
-    let (mut uses, access) = (RetainedAccesses::default(), Access::read(owner.history(), 0..1));
+    let (mut uses, access) = (RetainedAccesses::default(), Access::read(&owner.history, 0..1));
     if uses.add(&access, || retain(&access)) { Ok(uses) } else { Err(Error::refused(api, Detail::NotKept)) }
 }

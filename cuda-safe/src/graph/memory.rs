@@ -14,13 +14,13 @@ use std::sync::Arc;
 use bytemuck::AnyBitPattern;
 
 use super::graph::Graph;
-use super::nodes::{Node, kept};
+use super::nodes::kept;
+use super::steps::Node;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, AccessHistory};
-use crate::memory::{MemoryLocation, Retainable, retained, size};
+use crate::memory::{MemoryLocation, retainable, retained, size};
 use crate::{check, sys};
-use cuda_hazard::RetainedResource;
 
 /// Elements in memory that a graph owns. See [`Graph::add_alloc`].
 ///
@@ -41,18 +41,7 @@ pub struct GraphBuffer<T> {
 #[derive(Debug)]
 struct Own(AccessHistory);
 
-// SAFETY: the access history is a field, so it lives as long as the value and stays in it.
-unsafe impl RetainedResource for Own {
-    fn history(&self) -> &AccessHistory {
-        &self.0
-    }
-}
-
-impl Retainable for Own {
-    fn history_mut(&mut self) -> &mut AccessHistory {
-        &mut self.0
-    }
-}
+retainable!(Own, 0);
 
 impl<T> GraphBuffer<T> {
     /// Returns the node that allocates the memory.
@@ -87,7 +76,7 @@ impl<T> GraphBuffer<T> {
     }
 
     pub(super) fn history(&self) -> &AccessHistory {
-        self.owner.history()
+        &self.owner.0
     }
 
     /// Returns the number of the graph that owns the memory.
@@ -158,20 +147,12 @@ impl Graph {
         let node = if bytes == 0 {
             self.add_empty(after)?
         } else {
-            let uses = kept(api, &[Access::write(owner.history(), 0..bytes)])?;
-            let node = self.add(api, after, uses, false, |node, call_site| {
+            let uses = kept(api, &[Access::write(&owner.0, 0..bytes)])?;
+            let node = self.add(api, after, uses, false, |node, graph, before, count| {
                 // SAFETY: the graph and its `count` nodes are live, and the pointers are to live variables.
-                unsafe {
-                    check!(cudaGraphAddMemAllocNode(
-                        node,
-                        call_site.graph,
-                        call_site.before,
-                        call_site.count,
-                        &raw mut parameters
-                    ))
-                }
+                unsafe { check!(cudaGraphAddMemAllocNode(node, graph, before, count, &raw mut parameters)) }
             })?;
-            self.steps.begin(ptr::from_ref(owner.history()).addr(), node);
+            self.steps.begin(ptr::from_ref(&owner.0).addr(), node);
             node
         };
         let address = parameters.dptr.expose_provenance();
@@ -197,19 +178,11 @@ impl Graph {
         let all = Access::write(memory.history(), 0..memory.len() * size_of::<T>());
         let uses = kept(api, &[all])?;
         let address: *mut c_void = memory.as_ptr().cast();
-        let node = self.add(api, after, uses, false, |node, call_site| {
+        let node = self.add(api, after, uses, false, |node, graph, before, count| {
             // SAFETY: the graph and its `count` nodes are live, and `node` points to a live variable. An
             // earlier node of this graph allocates the memory at the address. No other node frees it: `add`
             // refuses that.
-            unsafe {
-                check!(cudaGraphAddMemFreeNode(
-                    node,
-                    call_site.graph,
-                    call_site.before,
-                    call_site.count,
-                    address
-                ))
-            }
+            unsafe { check!(cudaGraphAddMemFreeNode(node, graph, before, count, address)) }
         })?;
         self.steps.end(ptr::from_ref(memory.history()).addr(), node);
         Ok(node)

@@ -57,7 +57,6 @@
 
 mod attributes;
 mod capture;
-mod change;
 mod clone;
 mod edges;
 mod events;
@@ -74,11 +73,11 @@ mod steps;
 mod symbols;
 mod topology;
 
-pub use attributes::InstantiateFlags;
 pub use capture::Capture;
-pub use executable::GraphExec;
+pub use executable::{GraphExec, InstantiateFlags};
 pub use graph::Graph;
 pub use memory::GraphBuffer;
-pub use nodes::Node;
+
 pub use slice::{GraphSlice, GraphSliceMut};
+pub use steps::Node;
 pub use topology::NodeKind;

@@ -1,10 +1,11 @@
 //! Adds nodes to graphs.
 #![expect(unsafe_code, reason = "adds nodes to raw graphs")]
 
+use std::cell::Cell;
+
 use super::graph::Graph;
 use super::host::HostFunction;
-use super::slice;
-use super::steps::{Order, Step};
+use super::steps::{Node, Order, Step};
 use crate::copy::{Destination, FillNode, InGraph, LinearNode, Operand, Source};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
@@ -12,38 +13,6 @@ use crate::hazard::{Access, RetainedAccesses};
 use crate::launch::{Arguments, Kernel, LaunchConfig};
 use crate::memory::retain;
 use crate::{check, stream, sys};
-
-/// A node of a graph. It names the node in calls, for example as a dependency of another one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[doc(alias = "cudaGraphNode_t")]
-pub struct Node {
-    graph: u64,
-    at: usize,
-}
-
-impl Node {
-    /// Names node number `at` of graph number `graph`.
-    pub(super) fn new(graph: u64, at: usize) -> Self {
-        Self { graph, at }
-    }
-
-    /// Returns the node's number.
-    pub(super) fn at(self) -> usize {
-        self.at
-    }
-
-    /// Returns the node's number if it belongs to this graph.
-    pub(super) fn of(self, graph: u64) -> Option<usize> {
-        (self.graph == graph).then_some(self.at)
-    }
-}
-
-/// The graph and the dependencies for a new node, in the runtime's form.
-pub(super) struct NodePlace {
-    pub(super) graph: sys::cudaGraph_t,
-    pub(super) before: *const sys::cudaGraphNode_t,
-    pub(super) count: usize,
-}
 
 impl Graph {
     /// Adds a node after the nodes in `after` and after all earlier nodes that it conflicts with. `acts`
@@ -55,7 +24,12 @@ impl Graph {
         after: &[Node],
         uses: RetainedAccesses,
         acts: bool,
-        make: impl FnOnce(*mut sys::cudaGraphNode_t, NodePlace) -> Result<()>,
+        make: impl FnOnce(
+            *mut sys::cudaGraphNode_t,
+            sys::cudaGraph_t,
+            *const sys::cudaGraphNode_t,
+            usize,
+        ) -> Result<()>,
     ) -> Result<Node> {
         stream::ensure_idle(api)?;
         let Order { direct, before } = self.steps.order(api, self.number, after, &uses)?;
@@ -68,14 +42,13 @@ impl Graph {
         let mut raw = std::ptr::null_mut();
         // Retained before the node exists, even if the call fails.
         self.uses.add_all(&uses);
-        let call_site = NodePlace { graph: self.as_raw(), before: raws.as_ptr(), count: raws.len() };
-        if let Err(error) = make(&raw mut raw, call_site) {
+        if let Err(error) = make(&raw mut raw, self.as_raw(), raws.as_ptr(), raws.len()) {
             self.steps.failed(&uses);
             return Err(error);
         }
         self.acts |= acts;
         self.steps.push(Step::added(raw, uses, Order { direct, before }, acts));
-        Ok(Node { graph: self.number, at: self.steps.list.len() - 1 })
+        Ok(Node::new(self.number, self.steps.list.len() - 1))
     }
 
     /// Adds a node that does nothing. It serves as a dependency between other nodes.
@@ -88,10 +61,16 @@ impl Graph {
     #[doc(alias = "cudaGraphAddEmptyNode")]
     #[track_caller]
     pub fn add_empty(&mut self, after: &[Node]) -> Result<Node> {
-        self.add("Graph::add_empty", after, RetainedAccesses::default(), false, |node, call_site| {
-            // SAFETY: the graph and its `count` nodes are live, and `node` points to a live variable.
-            unsafe { check!(cudaGraphAddEmptyNode(node, call_site.graph, call_site.before, call_site.count)) }
-        })
+        self.add(
+            "Graph::add_empty",
+            after,
+            RetainedAccesses::default(),
+            false,
+            |node, graph, before, count| {
+                // SAFETY: the graph and its `count` nodes are live, and `node` points to a live variable.
+                unsafe { check!(cudaGraphAddEmptyNode(node, graph, before, count)) }
+            },
+        )
     }
 
     /// Adds a copy of all elements of `source` to `destination`, inside one device or with pinned memory.
@@ -129,15 +108,15 @@ impl Graph {
     ) -> Result<Node> {
         let Some(copy) = LinearNode::new(api, to, from)? else { return self.add_empty(after) };
         let uses = kept(api, &copy.accesses)?;
-        self.add(api, after, uses, true, |node, call_site| {
+        self.add(api, after, uses, true, |node, graph, before, count| {
             // SAFETY: the graph and its `count` nodes are live, and `node` points to a live variable. Both
             // sides are memory of `copy.bytes` bytes, which the graph retains.
             unsafe {
                 check!(cudaGraphAddMemcpyNode1D(
                     node,
-                    call_site.graph,
-                    call_site.before,
-                    call_site.count,
+                    graph,
+                    before,
+                    count,
                     copy.to.cast(),
                     copy.from.cast(),
                     copy.bytes,
@@ -165,18 +144,10 @@ impl Graph {
         let Some(fill) = FillNode::new(&to) else { return self.add_empty(after) };
         let uses = kept(api, &[fill.access])?;
         let parameters = fill_parameters(&fill, value);
-        self.add(api, after, uses, true, |node, call_site| {
+        self.add(api, after, uses, true, |node, graph, before, count| {
             // SAFETY: the graph and its `count` nodes are live, and the pointers are to live variables. The
             // destination is memory of the fill's size, which the graph retains.
-            unsafe {
-                check!(cudaGraphAddMemsetNode(
-                    node,
-                    call_site.graph,
-                    call_site.before,
-                    call_site.count,
-                    &raw const parameters
-                ))
-            }
+            unsafe { check!(cudaGraphAddMemsetNode(node, graph, before, count, &raw const parameters)) }
         })
     }
 
@@ -196,21 +167,18 @@ impl Graph {
         // Owned before the node exists, even if the call fails.
         let object = function.give_to(self.as_raw())?;
         let parameters = sys::cudaHostNodeParams { fn_, userData: data };
-        let node =
-            self.add("Graph::add_host_fn", after, RetainedAccesses::default(), true, |node, call_site| {
+        let node = self.add(
+            "Graph::add_host_fn",
+            after,
+            RetainedAccesses::default(),
+            true,
+            |node, graph, before, count| {
                 // SAFETY: the graph and its `count` nodes are live, and the pointers are to live variables. The
                 // graph owns the function.
-                unsafe {
-                    check!(cudaGraphAddHostNode(
-                        node,
-                        call_site.graph,
-                        call_site.before,
-                        call_site.count,
-                        &raw const parameters
-                    ))
-                }
-            })?;
-        if let Some(step) = self.steps.list.get_mut(node.at) {
+                unsafe { check!(cudaGraphAddHostNode(node, graph, before, count, &raw const parameters)) }
+            },
+        )?;
+        if let Some(step) = self.steps.list.get_mut(node.at()) {
             step.function = Some(object);
         }
         Ok(node)
@@ -247,20 +215,12 @@ impl Graph {
             config.into(),
             arguments,
             |uses, parameters| {
-                self.add(api, after, uses, true, |node, call_site| {
+                self.add(api, after, uses, true, |node, graph, before, count| {
                     // SAFETY: the graph and its `count` nodes are live, and the pointers are to live
                     // variables. Each parameter has a live value of the right type (`Arguments`), which the
                     // call copies. The graph retains the memory among the values. The caller is responsible
                     // for the kernel's actions.
-                    unsafe {
-                        check!(cudaGraphAddKernelNode(
-                            node,
-                            call_site.graph,
-                            call_site.before,
-                            call_site.count,
-                            parameters
-                        ))
-                    }
+                    unsafe { check!(cudaGraphAddKernelNode(node, graph, before, count, parameters)) }
                 })
             },
         )
@@ -279,24 +239,13 @@ impl Graph {
     #[track_caller]
     pub fn add_graph(&mut self, after: &[Node], graph: &Graph) -> Result<Node> {
         let api = "Graph::add_graph";
-        let (found, needed) = (graph.device().ordinal(), self.device().ordinal());
-        if found != needed {
-            return Err(Error::refused(api, Detail::DeviceMismatch { what: "the graph", found, needed }));
-        }
+        graph.device().ensure_is(self.device(), api, "the graph")?;
         graph.ensure_no_memory(api)?;
-        let node = self.add(api, after, graph.uses.clone(), graph.acts, |node, call_site| {
+        let node = self.add(api, after, graph.uses.clone(), graph.acts, |node, parent, before, count| {
             // SAFETY: both graphs and the `count` nodes are live, and `node` points to a live variable.
-            unsafe {
-                check!(cudaGraphAddChildGraphNode(
-                    node,
-                    call_site.graph,
-                    call_site.before,
-                    call_site.count,
-                    graph.as_raw()
-                ))
-            }
+            unsafe { check!(cudaGraphAddChildGraphNode(node, parent, before, count, graph.as_raw())) }
         })?;
-        if let Some(step) = self.steps.list.get_mut(node.at) {
+        if let Some(step) = self.steps.list.get_mut(node.at()) {
             step.functions = graph.steps.functions().into();
         }
         Ok(node)
@@ -340,7 +289,7 @@ pub(super) fn kernel_node<P, A: Arguments<P>, R>(
     config.check(kernel.name())?;
     let shared = u32::try_from(config.shared_bytes).unwrap_or(u32::MAX);
     // Memory that the graph owns may be among the arguments, only here.
-    let _made = slice::make_nodes_of(graph);
+    let _made = make_nodes_of(graph);
     arguments.with(device, |accesses, values| {
         let parameters = sys::cudaKernelNodeParams {
             func: kernel.as_raw().cast_mut(),
@@ -353,4 +302,28 @@ pub(super) fn kernel_node<P, A: Arguments<P>, R>(
         let uses = kernel.reaching(device, accesses, |accesses| kept(api, accesses))?;
         make(uses, &parameters)
     })
+}
+
+thread_local! {
+    /// The graph for which the thread currently makes a kernel node.
+    static MAKING: Cell<Option<u64>> = const { Cell::new(None) };
+}
+
+/// A guard: while it lives, the thread makes a kernel node of a graph.
+struct Making(Option<u64>);
+
+/// Returns the number of the graph for which the thread currently makes a kernel node. Numbers begin at 1.
+pub(super) fn making() -> u64 {
+    MAKING.get().unwrap_or(0)
+}
+
+/// Allows memory of graph number `graph` as a kernel argument on this thread.
+fn make_nodes_of(graph: u64) -> Making {
+    Making(MAKING.replace(Some(graph)))
+}
+
+impl Drop for Making {
+    fn drop(&mut self) {
+        MAKING.set(self.0);
+    }
 }

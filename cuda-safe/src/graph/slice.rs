@@ -2,13 +2,13 @@
 //! copies, fills and kernels.
 #![expect(unsafe_code, reason = "lends memory to kernels")]
 
-use std::cell::Cell;
 use std::fmt;
 use std::ops::{Range, RangeBounds};
 
 use bytemuck::AnyBitPattern;
 
 use super::memory::GraphBuffer;
+use super::nodes::making;
 use crate::copy::{Destination, InGraph, Operand, OperandMemory, Source, of_another_graph};
 use crate::error::Result;
 use crate::hazard::{Access, Mode};
@@ -115,8 +115,7 @@ impl<'a, T> GraphSlice<'a, T> {
     /// Returns the address, for a kernel node of the same graph.
     #[track_caller]
     fn argument(&self) -> Result<*mut T> {
-        // Graph numbers begin at 1.
-        self.of.ensure_of(MAKING.get().unwrap_or(0), "launch")?;
+        self.of.ensure_of(making(), "launch")?;
         Ok(self.pointer())
     }
 }
@@ -156,25 +155,6 @@ impl<T> fmt::Debug for GraphSlice<'_, T> {
 impl<T> fmt::Debug for GraphSliceMut<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("GraphSliceMut").field(&self.0).finish()
-    }
-}
-
-thread_local! {
-    /// The graph for which the thread currently makes a kernel node.
-    static MAKING: Cell<Option<u64>> = const { Cell::new(None) };
-}
-
-/// A guard: while it lives, the thread makes a kernel node of a graph.
-pub(super) struct Making(Option<u64>);
-
-/// Allows memory of graph number `graph` as a kernel argument on this thread.
-pub(super) fn make_nodes_of(graph: u64) -> Making {
-    Making(MAKING.replace(Some(graph)))
-}
-
-impl Drop for Making {
-    fn drop(&mut self) {
-        MAKING.set(self.0);
     }
 }
 

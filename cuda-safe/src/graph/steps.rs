@@ -18,10 +18,34 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::nodes::Node;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::RetainedAccesses;
 use crate::sys;
+
+/// A node of a graph. It names the node in calls, for example as a dependency of another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[doc(alias = "cudaGraphNode_t")]
+pub struct Node {
+    graph: u64,
+    at: usize,
+}
+
+impl Node {
+    /// Names node number `at` of graph number `graph`.
+    pub(super) fn new(graph: u64, at: usize) -> Self {
+        Self { graph, at }
+    }
+
+    /// Returns the node's number.
+    pub(super) fn at(self) -> usize {
+        self.at
+    }
+
+    /// Returns the node's number if it belongs to this graph.
+    pub(super) fn of(self, graph: u64) -> Option<usize> {
+        (self.graph == graph).then_some(self.at)
+    }
+}
 
 /// One node, or all nodes of a capture.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@ use bytemuck::AnyBitPattern;
 
 use super::executable::GraphExec;
 use super::graph::Graph;
-use super::nodes::Node;
+use super::steps::Node;
 use crate::copy::{Destination, InGraph, Operand, Source, SymbolPart};
 use crate::error::Result;
 #[cfg(doc)]

@@ -1,11 +1,45 @@
-//! The values that may be passed for one parameter of a kernel.
+//! The types that kernels take by value, and the arguments that stand for them.
 #![expect(unsafe_code, reason = "declares which Rust values may stand for which C parameters")]
 
+use crate::device::Device;
 use crate::error::Result;
 use crate::hazard::Access;
+use crate::sys;
 
-use super::ByValue;
-use super::object::Named;
+/// A type that is passed to kernels by value and has the same bytes in C and in Rust.
+///
+/// Numbers, `bool`, raw pointers, and types that `cuda-kernels-build` generates from a header implement it.
+/// To pass a struct of your own, declare it in the header.
+///
+/// # Safety
+/// - The type has the size, the alignment and the layout of the C type in the kernel's prototype.
+/// - A copy of its bytes may be given to the device: it contains no reference, no lock and no owner.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be passed to a kernel by value",
+    note = "numbers, raw pointers and types generated from the kernel's header can"
+)]
+pub unsafe trait ByValue: Copy + 'static {}
+
+macro_rules! numbers {
+    ($($number:ty)*) => {
+        $(
+            // SAFETY: a number has the same size and representation on both sides.
+            unsafe impl ByValue for $number {}
+        )*
+    };
+}
+
+numbers!(u8 u16 u32 u64 usize i8 i16 i32 i64 isize f32 f64 bool);
+
+// SAFETY: with unified addresses a pointer is the same number on both sides. The caller of a launch is
+// responsible for the memory behind it.
+unsafe impl<T: 'static> ByValue for *const T {}
+
+// SAFETY: as above.
+unsafe impl<T: 'static> ByValue for *mut T {}
+
+// SAFETY: an array inside a C struct has the layout of its elements in sequence.
+unsafe impl<T: ByValue, const N: usize> ByValue for [T; N] {}
 
 /// A value that may be passed for a parameter of type `P`, as the kernel's prototype declares it.
 ///
@@ -78,3 +112,46 @@ unsafe impl<T: ByValue> KernelArg<T> for T {
         Ok(*self)
     }
 }
+
+/// An object argument: the access to the object itself, and the device that must run the kernel.
+pub(crate) type Named<'a> = (Access<'a>, Device);
+
+/// The handle of a texture: the Rust type of a kernel parameter `cudaTextureObject_t`.
+///
+/// In C it is a number. The separate type prevents passing a surface or a number for a texture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(transparent)]
+#[doc(alias = "cudaTextureObject_t")]
+pub struct TextureObject(sys::cudaTextureObject_t);
+
+/// The handle of a surface: the Rust type of a kernel parameter `cudaSurfaceObject_t`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(transparent)]
+#[doc(alias = "cudaSurfaceObject_t")]
+pub struct SurfaceObject(sys::cudaSurfaceObject_t);
+
+macro_rules! handle {
+    ($handle:ident, $raw:ty) => {
+        impl $handle {
+            /// Wraps C's handle. The tracker does not order a kernel that receives it. The program must do
+            /// so, and the object must outlive the kernel.
+            #[must_use]
+            pub const fn from_raw(raw: $raw) -> Self {
+                Self(raw)
+            }
+
+            /// Returns C's handle.
+            #[must_use]
+            pub const fn as_raw(self) -> $raw {
+                self.0
+            }
+        }
+
+        // SAFETY: the type has the same layout as C's number. The caller of a launch is responsible for the
+        // object behind it.
+        unsafe impl ByValue for $handle {}
+    };
+}
+
+handle!(TextureObject, sys::cudaTextureObject_t);
+handle!(SurfaceObject, sys::cudaSurfaceObject_t);

@@ -4,14 +4,10 @@
 use std::ffi::c_void;
 
 use crate::device::Device;
-use crate::error::{Detail, Error, Result};
+use crate::error::Result;
 use crate::hazard::Access;
 
-use super::object::Named;
 use super::{ByValue, KernelArg};
-
-/// The maximum number of arguments of a kernel.
-const MOST: usize = 16;
 
 /// A tuple of arguments that fits the parameter list `P`, a tuple of up to sixteen types.
 ///
@@ -23,7 +19,7 @@ const MOST: usize = 16;
     message = "the arguments `{Self}` do not fit the kernel's parameters `{P}`",
     label = "wrong number of arguments: the kernel's parameters are `{P}`"
 )]
-pub unsafe trait Arguments<P>: sealed::Sealed {
+pub unsafe trait Arguments<P>: sealed::ArgumentTuple {
     /// Calls `enqueue` with the accesses of all arguments and the pointers to their values, for a kernel
     /// that runs on `device`. Does not allocate.
     #[doc(hidden)]
@@ -42,7 +38,7 @@ pub unsafe trait Arguments<P>: sealed::Sealed {
     label = "not a tuple of numbers, pointers and other types that kernels take by value",
     note = "one parameter is a tuple, too: `(*mut f32,)`"
 )]
-pub trait Parameters: sealed::List {
+pub trait Parameters: sealed::ParameterTuple {
     /// The size of each parameter in bytes.
     #[doc(hidden)]
     const SIZES: &'static [usize];
@@ -50,17 +46,17 @@ pub trait Parameters: sealed::List {
 
 mod sealed {
     /// Seals [`Arguments`](super::Arguments).
-    pub trait Sealed {}
+    pub trait ArgumentTuple {}
 
     /// Seals [`Parameters`](super::Parameters).
-    pub trait List {}
+    pub trait ParameterTuple {}
 }
 
 macro_rules! tuple {
     ($(($argument:ident $parameter:ident $index:tt $value:ident))*) => {
-        impl<$($argument),*> sealed::Sealed for ($($argument,)*) {}
+        impl<$($argument),*> sealed::ArgumentTuple for ($($argument,)*) {}
 
-        impl<$($parameter: ByValue),*> sealed::List for ($($parameter,)*) {}
+        impl<$($parameter: ByValue),*> sealed::ParameterTuple for ($($parameter,)*) {}
 
         impl<$($parameter: ByValue),*> Parameters for ($($parameter,)*) {
             const SIZES: &'static [usize] = &[$(size_of::<$parameter>()),*];
@@ -77,59 +73,37 @@ macro_rules! tuple {
             fn with<R>(&self, device: Device, enqueue: impl FnOnce(&[Access<'_>], &mut [*mut c_void]) -> Result<R>) -> Result<R> {
                 const COUNT: usize = [$($index),*].len();
                 let found: [Option<Access<'_>>; COUNT] = [$(self.$index.access()),*];
-                // `Access` has no default value, so the array starts as copies of the first access.
-                let packed: [Access<'_>; COUNT];
-                let accesses = match found.iter().flatten().next() {
-                    None => &[][..],
-                    Some(first) => {
-                        let mut array = [*first; COUNT];
-                        let mut used = 0;
-                        for (entry, access) in array.iter_mut().zip(found.iter().flatten()) {
-                            *entry = *access;
-                            used += 1;
-                        }
-                        packed = array;
-                        packed.get(..used).unwrap_or_default()
-                    }
-                };
                 $(let mut $value = self.$index.value()?;)*
                 let mut pointers: [*mut c_void; COUNT] = [$((&raw mut $value).cast()),*];
                 // A compile-time condition: launches without textures and surfaces pay nothing.
                 if const { false $(|| <$argument as KernelArg<$parameter>>::BY_OBJECT)* } {
                     let objects = [$(self.$index.object()),*];
-                    return with_objects(device, accesses, &objects, |accesses| enqueue(accesses, &mut pointers));
+                    for (_, found) in objects.iter().flatten() {
+                        found.ensure_is(device, "launch", "a texture or surface")?;
+                    }
+                    let all = found.iter().flatten().chain(objects.iter().flatten().map(|(access, _)| access));
+                    return packed::<{ 2 * COUNT }, _>(all, |accesses| enqueue(accesses, &mut pointers));
                 }
-                enqueue(accesses, &mut pointers)
+                packed::<COUNT, _>(found.iter().flatten(), |accesses| enqueue(accesses, &mut pointers))
             }
         }
     };
 }
 
-/// Calls `enqueue` with the accesses to memory, and those to the texture and surface objects of the
-/// arguments. Refuses an object of another device.
-#[track_caller]
-fn with_objects<R>(
-    device: Device,
-    memory: &[Access<'_>],
-    objects: &[Option<Named<'_>>],
-    enqueue: impl FnOnce(&[Access<'_>]) -> Result<R>,
-) -> Result<R> {
-    for (_, found) in objects.iter().flatten() {
-        if *found != device {
-            let (what, found, needed) = ("a texture or surface", found.ordinal(), device.ordinal());
-            return Err(Error::refused("launch", Detail::DeviceMismatch { what, found, needed }));
-        }
-    }
-    let mut all = memory.iter().chain(objects.iter().flatten().map(|(access, _)| access));
-    let Some(first) = all.next() else { return enqueue(&[]) };
-    // At most one memory access and one object access for each argument.
-    let mut array = [*first; 2 * MOST];
-    let mut used = 1;
+/// Calls `f` with at most `MOST` accesses in an array.
+#[inline]
+fn packed<'a, const MOST: usize, R>(
+    mut all: impl Iterator<Item = &'a Access<'a>>,
+    f: impl FnOnce(&[Access<'_>]) -> R,
+) -> R {
+    let Some(first) = all.next() else { return f(&[]) };
+    // `Access` has no default value, so the array starts as copies of the first access.
+    let (mut array, mut used) = ([*first; MOST], 1);
     for (entry, access) in array.iter_mut().skip(1).zip(all) {
         *entry = *access;
         used += 1;
     }
-    enqueue(array.get(..used).unwrap_or_default())
+    f(array.get(..used).unwrap_or_default())
 }
 
 /// Implements the traits for each length.
@@ -141,9 +115,9 @@ macro_rules! tuples {
     };
 }
 
-impl sealed::Sealed for () {}
+impl sealed::ArgumentTuple for () {}
 
-impl sealed::List for () {}
+impl sealed::ParameterTuple for () {}
 
 impl Parameters for () {
     const SIZES: &'static [usize] = &[];

@@ -4,11 +4,16 @@
 use std::ffi::c_void;
 use std::fmt;
 use std::marker::PhantomData;
+use std::ptr;
 use std::sync::Arc;
 
 use crate::device::Device;
-use crate::error::Result;
+use crate::error::{Detail, Error, Result};
+#[cfg(cudart_12_8)]
+use crate::hazard::RetainedAccesses;
 use crate::hazard::{Access, GraphAccesses};
+use crate::memory::retain;
+use crate::{check, stream, sys};
 
 use super::{VariableAccesses, module};
 
@@ -107,6 +112,127 @@ impl<P> Kernel<P> {
                 symbols.with(device, accesses, |accesses| module::joined(accesses, held.accesses(), f))
             }
         }
+    }
+}
+
+impl<P> Kernel<P> {
+    /// Makes the handle of a library's kernel.
+    ///
+    /// # Safety
+    /// - `raw` is the runtime's identifier of a kernel, which stays valid while `held` is retained.
+    /// - `P` is the tuple of the kernel's parameter types.
+    /// - The kernel uses no memory of this crate's owners except its arguments and `held`.
+    #[cfg(cudart_12_8)]
+    pub(crate) unsafe fn from_code(name: &'static str, raw: *const c_void, held: RetainedAccesses) -> Self {
+        let (held, code) = (Some(Arc::new(GraphAccesses::new(held))), Code { raw, loaded: true });
+        Self { name, code, symbols: None, held, parameters: PhantomData }
+    }
+
+    /// Returns the same kernel with a further access in each launch, to memory that no argument names: a
+    /// variable of its [library](crate::library), or memory behind addresses in a table or a structure. The
+    /// tracker records the access with each launch, and the kernel retains the memory. The original handle
+    /// does not change, so a `static` one stays as it is and the result is another value with another name.
+    ///
+    /// # Errors
+    /// `NotKept` if the memory cannot be retained.
+    ///
+    /// # Examples
+    /// ```
+    /// use cuda_safe::DeviceBuffer;
+    /// use cuda_safe::launch::Kernel;
+    /// use cuda_safe::memory::DevicePtr;
+    ///
+    /// # fn with(
+    /// #     sums: Kernel<(*const DevicePtr<f32>, u32)>,
+    /// #     rows: [DeviceBuffer<f32>; 2],
+    /// # ) -> cuda_safe::Result<()> {
+    /// let table = DeviceBuffer::from_slice(&rows.each_ref().map(DevicePtr::from))?;
+    /// let sums = sums.using(rows[0].access())?.using(rows[1].access())?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// A structure with an address, by value:
+    ///
+    /// ```no_run
+    /// # use cuda_safe::launch::Kernel;
+    /// use cuda_safe::{DeviceBuffer, Stream, launch};
+    /// # #[derive(Clone, Copy)]
+    /// # struct Field { data: *mut f32, width: i32, height: i32 }
+    /// # // SAFETY: as the prototype says.
+    /// # unsafe impl cuda_safe::launch::ByValue for Field {}
+    ///
+    /// # fn with(grow: &Kernel<(Field, f32)>) -> cuda_safe::Result<()> {
+    /// let stream = Stream::new()?;
+    /// let mut data = DeviceBuffer::<f32>::alloc(12)?;
+    /// let field = Field { data: data.as_mut_ptr(), width: 4, height: 3 }; // as the header declares it
+    /// let grow_it = grow.using(data.access_mut())?; // once, for all launches
+    /// // SAFETY: the buffer has as many elements as the structure says.
+    /// unsafe { launch!(grow_it<<<1, 12, 0, &stream>>>(field, 2.0)) }?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[track_caller]
+    pub fn using(&self, access: Access<'_>) -> Result<Self> {
+        let mut uses = self.held.as_ref().map(|held| held.uses().clone()).unwrap_or_default();
+        if !uses.add(&access, || retain(&access)) {
+            return Err(Error::refused("Kernel::using", Detail::NotKept));
+        }
+        Ok(Self { held: Some(Arc::new(GraphAccesses::new(uses))), ..self.clone() })
+    }
+
+    /// Returns the kernel as a `cudaKernel_t`, which is the driver's `CUkernel` and is not tied to a
+    /// device. It is valid while the kernel's library is loaded; for a kernel of the program, always.
+    ///
+    /// Stands for [`cudaGetKernel`](sys::cudaGetKernel).
+    ///
+    /// # Errors
+    /// Returns the runtime's error if there is no code for the current device, or no device. Refused inside
+    /// a host function.
+    ///
+    /// # Examples
+    /// ```
+    /// # use cuda_safe::launch::Kernel;
+    /// # fn with(kernel: &Kernel<(*mut f32, u32)>) -> cuda_safe::Result<()> {
+    /// let for_cuda_h = (kernel.kernel()?, kernel.function()?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[doc(alias = "cudaGetKernel")]
+    #[track_caller]
+    pub fn kernel(&self) -> Result<sys::cudaKernel_t> {
+        stream::ensure_idle("Kernel::kernel")?;
+        if self.code.loaded {
+            return Ok(self.as_raw().cast_mut().cast());
+        }
+        let mut kernel = ptr::null_mut();
+        // SAFETY: the pointer is to a live variable, which the call fills. The kernel belongs to this
+        // program.
+        unsafe { check!(cudaGetKernel(&raw mut kernel, self.as_raw())) }?;
+        Ok(kernel)
+    }
+
+    /// Returns the kernel as a `cudaFunction_t` of the current device, which is the driver's `CUfunction`.
+    ///
+    /// Stands for [`cudaGetFuncBySymbol`](sys::cudaGetFuncBySymbol).
+    ///
+    /// # Errors
+    /// - The runtime's error if there is no code for the current device, or no device.
+    /// - `Unsupported` for a kernel of a library; use the driver's `cuKernelGetFunction`.
+    /// - Refused inside a host function.
+    #[doc(alias = "cudaGetFuncBySymbol")]
+    #[track_caller]
+    pub fn function(&self) -> Result<sys::cudaFunction_t> {
+        stream::ensure_idle("Kernel::function")?;
+        if self.code.loaded {
+            let what = "cudaGetFuncBySymbol of a library's kernel, \
+                        for which the driver's cuKernelGetFunction stands,";
+            return Err(Error::refused("Kernel::function", Detail::Unsupported { what }));
+        }
+        let mut function = ptr::null_mut();
+        // SAFETY: as above.
+        unsafe { check!(cudaGetFuncBySymbol(&raw mut function, self.as_raw())) }?;
+        Ok(function)
     }
 }
 

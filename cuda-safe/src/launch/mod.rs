@@ -21,26 +21,22 @@
 mod argument;
 mod arguments;
 mod attributes;
-mod clusters;
 mod dimensions;
 mod extended;
 mod function;
-mod interop;
 mod kernel;
 mod macros;
 mod memory;
 mod module;
-mod object;
 mod occupancy;
 mod pitched;
 mod refusal;
 mod run;
 #[cfg(cudart_12_8)]
 mod setting;
-mod using;
-mod value;
 
-pub use argument::KernelArg;
+pub(crate) use argument::Named;
+pub use argument::{ByValue, KernelArg, SurfaceObject, TextureObject};
 pub use arguments::{Arguments, Parameters};
 pub use attributes::{KernelAttributes, Parameter};
 pub use dimensions::{Dim3, LaunchConfig};
@@ -48,9 +44,7 @@ pub use extended::{ClusterScheduling, LaunchAttributes};
 pub use kernel::Kernel;
 pub use memory::{KernelInput, KernelOutput};
 pub use module::{Module, Space, VariableAccess, VariableAccesses};
-pub use object::{SurfaceObject, TextureObject};
 pub use occupancy::OccupancyFlags;
 pub use pitched::PitchedParameter;
 #[cfg(cudart_12_8)]
 pub use setting::KernelSetting;
-pub use value::ByValue;

@@ -10,7 +10,7 @@ use std::ptr;
 use crate::error::Result;
 use crate::hazard::{Access, Mode};
 use crate::memory::grid::Grid;
-use crate::memory::mapped::kernel_pointer;
+use crate::memory::span::kernel_pointer;
 use crate::memory::{MemoryType, OnDevice, PitchedBuffer, PitchedVolume, PlaneMut, VolumeMut};
 use crate::sys;
 
@@ -42,7 +42,7 @@ unsafe impl PitchedParameter for sys::cudaPitchedPtr {
     }
 }
 
-macro_rules! pitched {
+macro_rules! pitched_argument {
     ([$($generics:tt)*] in $call_site:ty, $memory:ty, $rows:expr) => {
         // SAFETY: the kernel receives the address of the first element, and the access covers all bytes
         // from there to the last. The borrow ensures that the owner is live during the call, and the
@@ -67,12 +67,12 @@ macro_rules! pitched {
 }
 
 // A plane ends with its last row. In a volume the next layer begins after this many rows.
-pitched!([T: 'static] in OnDevice, &mut PitchedBuffer<T>, Grid::height);
-pitched!([T: 'static, M: MemoryType] in M, PlaneMut<'_, T, M>, Grid::height);
-pitched!([T: 'static, M: MemoryType] in M, &mut PlaneMut<'_, T, M>, Grid::height);
-pitched!([T: 'static] in OnDevice, &mut PitchedVolume<T>, layer_rows);
-pitched!([T: 'static, M: MemoryType] in M, VolumeMut<'_, T, M>, layer_rows);
-pitched!([T: 'static, M: MemoryType] in M, &mut VolumeMut<'_, T, M>, layer_rows);
+pitched_argument!([T: 'static] in OnDevice, &mut PitchedBuffer<T>, Grid::height);
+pitched_argument!([T: 'static, M: MemoryType] in M, PlaneMut<'_, T, M>, Grid::height);
+pitched_argument!([T: 'static, M: MemoryType] in M, &mut PlaneMut<'_, T, M>, Grid::height);
+pitched_argument!([T: 'static] in OnDevice, &mut PitchedVolume<T>, layer_rows);
+pitched_argument!([T: 'static, M: MemoryType] in M, VolumeMut<'_, T, M>, layer_rows);
+pitched_argument!([T: 'static, M: MemoryType] in M, &mut VolumeMut<'_, T, M>, layer_rows);
 
 /// Returns the number of rows from the beginning of one layer to that of the next.
 fn layer_rows<T>(grid: &Grid<'_, T>) -> usize {

@@ -6,10 +6,9 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::ptr;
 
-use super::loaded::{LentToDriver, Loaded};
-use super::log::Log;
+use super::image;
+use super::loaded::{LentToDriver, Loaded, Log, explained};
 use super::owned::Library;
-use super::{explained, image};
 use crate::error::{Detail, Error, Result, quietly};
 use crate::memory::relax;
 use crate::{stream, sys};
@@ -330,6 +329,95 @@ fn refused_late(library: &Library) -> Option<(sys::cudaError_t, String)> {
     // The log has only warnings and the code is valid. The missing kernel is not an error.
     let _ = quietly(Error::check("cudaLibraryGetKernel", code));
     None
+}
+
+impl Library {
+    /// Loads PTX, as `nvcc -ptx` and NVRTC write it, given as text or bytes, with or without a zero byte at
+    /// the end. [`builder`](Self::builder) has options for the compiler.
+    ///
+    /// Stands for [`cudaLibraryLoadData`](sys::cudaLibraryLoadData).
+    ///
+    /// # Errors
+    /// - `cudaErrorInvalidPtx`, with the compiler's message.
+    /// - `cudaErrorUnsupportedPtxVersion` if the PTX is newer than the driver.
+    /// - `NotCode` if the text is not PTX; detected before the call.
+    /// - Any other error of the runtime.
+    /// - Refused inside a host function.
+    ///
+    /// A driver may load invalid PTX successfully and fail only when a kernel is requested, but it writes
+    /// to the log during the load. If the log has text, this function therefore requests a kernel, and
+    /// unloads the library if the driver reports that the code is invalid.
+    #[doc(alias = "cudaLibraryLoadData")]
+    #[track_caller]
+    pub fn from_ptx(ptx: impl AsRef<[u8]>) -> Result<Self> {
+        LibraryBuilder::new().load_ptx(ptx)
+    }
+
+    /// Loads PTX, a cubin or a fatbinary. The image is copied.
+    ///
+    /// Stands for [`cudaLibraryLoadData`](sys::cudaLibraryLoadData).
+    ///
+    /// # Errors
+    /// As [`from_ptx`](Self::from_ptx), and:
+    ///
+    /// - `cudaErrorNoKernelImageForDevice` if there is no code for the device.
+    /// - `WrongLength` if the image has fewer bytes than its headers claim; detected before the call.
+    ///
+    /// # Safety
+    /// - A cubin or fatbinary was written by a CUDA tool and is complete and unchanged: the driver trusts
+    ///   its headers.
+    ///
+    /// # Examples
+    /// ```no_run
+    /// use cuda_safe::library::Library;
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let image = std::fs::read("kernels.fatbin")?;
+    /// // SAFETY: the file is nvcc's.
+    /// let library = unsafe { Library::from_data(&image) }?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[doc(alias = "cudaLibraryLoadData")]
+    #[track_caller]
+    pub unsafe fn from_data(image: &[u8]) -> Result<Self> {
+        // SAFETY: the caller's duties are the same.
+        unsafe { LibraryBuilder::new().load_data(image) }
+    }
+
+    /// Loads a file of PTX, a cubin or a fatbinary, which the driver reads. For PTX,
+    /// [`from_ptx`](Self::from_ptx) with the result of [`std::fs::read`] is a safe alternative.
+    ///
+    /// Stands for [`cudaLibraryLoadFromFile`](sys::cudaLibraryLoadFromFile).
+    ///
+    /// # Errors
+    /// As [`from_data`](Self::from_data), but the image is not checked before the call. `NulByte` if the
+    /// path contains a zero byte.
+    ///
+    /// # Safety
+    /// - The duties of [`from_data`](Self::from_data) hold for the file's contents at the time it is read.
+    ///
+    /// # Examples
+    /// ```no_run
+    /// use cuda_safe::library::Library;
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// // SAFETY: the file is nvcc's.
+    /// let library = unsafe { Library::from_file("kernels.cubin") }?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[doc(alias = "cudaLibraryLoadFromFile")]
+    #[track_caller]
+    pub unsafe fn from_file(path: impl AsRef<Path>) -> Result<Self> {
+        // SAFETY: the caller's duties are the same.
+        unsafe { LibraryBuilder::new().load_file(path) }
+    }
+
+    /// Returns a builder with load options.
+    pub fn builder() -> LibraryBuilder {
+        LibraryBuilder::new()
+    }
 }
 
 #[cfg(test)]

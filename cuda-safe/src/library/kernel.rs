@@ -1,10 +1,12 @@
 //! Kernels of libraries.
 #![expect(unsafe_code, reason = "asks the runtime for kernels, and vouches for what they are")]
 
+use std::collections::BTreeSet;
 use std::ptr;
+use std::sync::{Mutex, PoisonError};
 
-use super::names::lasting;
-use super::{Library, c_name};
+use super::Library;
+use super::loaded::c_name;
 use crate::error::{Detail, Error, Result, quietly};
 use crate::hazard::RetainedAccesses;
 use crate::launch::{Kernel, Parameters};
@@ -104,5 +106,28 @@ impl Library {
         };
         let (name, known) = (name.to_owned(), Some(known));
         error.with_detail(Detail::NoSuchName { what: "kernel", name, known })
+    }
+}
+
+/// Returns a copy of the name that lives as long as the program. Equal names share one copy.
+fn lasting(name: &str) -> &'static str {
+    static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = names.get(name) {
+        return known;
+    }
+    let lasting = Box::leak(name.to_owned().into_boxed_str());
+    names.insert(lasting);
+    lasting
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lasting;
+
+    #[test]
+    fn a_name_is_kept_once() {
+        let (first, second) = (lasting("scale"), lasting(&["sc", "ale"].concat()));
+        assert_eq!((first, first.as_ptr()), ("scale", second.as_ptr()));
     }
 }

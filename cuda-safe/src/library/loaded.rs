@@ -1,16 +1,17 @@
-//! The handle of a library. It stays loaded until its last user releases it.
+//! The handle of a library, which stays loaded until its last user releases it, with the memory that the
+//! driver was given: the code and the compiler's log.
 #![expect(unsafe_code, reason = "unloads through the runtime")]
 
+use std::ffi::{CString, c_void};
 use std::mem::ManuallyDrop;
 use std::ops::Range;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::log::Log;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, AccessHistory, Mode};
-use crate::memory::{Retainable, relax, retained};
+use crate::memory::{relax, retainable, retained};
 use crate::{check, process, stream, sys};
-use cuda_hazard::RetainedResource;
 
 /// Memory whose addresses the driver holds. The driver may read and write it until the library is unloaded.
 pub(super) struct LentToDriver {
@@ -19,7 +20,7 @@ pub(super) struct LentToDriver {
     /// The code, if the driver was promised that it stays.
     pub(super) code: Vec<u8>,
     pub(super) options: Vec<sys::cudaJitOption>,
-    pub(super) values: Vec<*mut std::ffi::c_void>,
+    pub(super) values: Vec<*mut c_void>,
 }
 
 /// A loaded library, which is unloaded when its last owner is dropped. The program, kernels, variables and
@@ -130,18 +131,7 @@ impl Drop for Loaded {
     }
 }
 
-// SAFETY: the access history is a field, so it lives as long as the value and stays in it.
-unsafe impl RetainedResource for Loaded {
-    fn history(&self) -> &AccessHistory {
-        &self.history
-    }
-}
-
-impl Retainable for Loaded {
-    fn history_mut(&mut self) -> &mut AccessHistory {
-        &mut self.history
-    }
-}
+retainable!(Loaded, history);
 
 /// The bytes of a variable, with exclusive ownership. They retain the library.
 pub(super) struct Taken {
@@ -164,5 +154,71 @@ impl Taken {
 impl Drop for Taken {
     fn drop(&mut self) {
         self.library.taken().retain(|other| *other != self.bytes);
+    }
+}
+
+/// The size of a log in bytes.
+const BYTES: u32 = 16 << 10;
+
+/// A buffer for text that the driver writes, possibly long after it received the address.
+pub(super) struct Log(Box<[AtomicU8]>);
+
+impl Log {
+    pub(super) fn new() -> Self {
+        Self((0..BYTES).map(|_| AtomicU8::new(0)).collect())
+    }
+
+    /// The address for the driver.
+    pub(super) fn pointer(&self) -> *mut c_void {
+        self.0.as_ptr().cast_mut().cast()
+    }
+
+    /// Returns how many bytes the driver may write.
+    pub(super) fn bytes() -> u32 {
+        BYTES
+    }
+
+    /// Returns the text up to the zero byte, or `None` if it is empty.
+    pub(super) fn text(&self) -> Option<String> {
+        let written = self.0.iter().map(|byte| byte.load(Ordering::Relaxed)).take_while(|byte| *byte != 0);
+        let bytes: Vec<u8> = written.collect();
+        let text = String::from_utf8_lossy(&bytes);
+        Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+    }
+}
+
+/// Returns the name as a C string.
+#[track_caller]
+pub(super) fn c_name(api: &'static str, name: &str) -> Result<CString> {
+    match CString::new(name) {
+        Ok(name) => Ok(name),
+        Err(_) => Err(Error::refused(api, Detail::NulByte { what: "the name" })),
+    }
+}
+
+/// Adds the compiler's message to the error, if the compiler wrote one.
+pub(super) fn explained(error: Error, log: Option<String>) -> Error {
+    match log {
+        Some(log) => error.with_detail(Detail::Compiler { log }),
+        None => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Log;
+    use std::sync::atomic::Ordering;
+
+    #[test]
+    fn a_log_ends_with_its_zero_byte_or_where_it_is_full() {
+        let log = Log::new();
+        assert_eq!(log.text(), None);
+        log.0
+            .iter()
+            .zip(b"ptxas error \xFF\n\0more")
+            .for_each(|(to, from)| to.store(*from, Ordering::Relaxed));
+        assert_eq!(log.text().unwrap(), "ptxas error \u{FFFD}");
+        log.0.iter().for_each(|byte| byte.store(b'x', Ordering::Relaxed));
+        assert_eq!(log.text().unwrap().len(), log.0.len());
     }
 }

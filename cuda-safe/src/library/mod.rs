@@ -29,12 +29,8 @@ mod builder;
 mod image;
 mod kernel;
 mod loaded;
-mod log;
-mod names;
 mod owned;
 mod variable;
 
 pub use builder::{CacheMode, Fallback, LibraryBuilder};
 pub use owned::Library;
-
-use names::{c_name, explained};

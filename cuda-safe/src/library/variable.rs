@@ -6,8 +6,9 @@ use std::ptr;
 
 use bytemuck::AnyBitPattern;
 
+use super::Library;
 use super::loaded::Taken;
-use super::{Library, c_name};
+use super::loaded::c_name;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::memory::{DeviceBuffer, ManagedBuffer, MemoryKind, PointerAttributes, relax, size};

@@ -12,6 +12,7 @@ use std::mem::ManuallyDrop;
 use std::panic::Location;
 use std::ptr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 pub(crate) use self::free::abandon;
 #[cfg(feature = "staged")]
@@ -19,16 +20,14 @@ pub(crate) use self::free::on_free;
 use cuda_hazard::Operation;
 
 use super::managed;
-use super::mapped::Mapped;
 use super::pool::{self, MemoryPool};
 use super::relaxed::relax;
-use super::retain::{Retainable, retained};
+use super::retain::{retainable, retained};
 use crate::device::Device;
-use crate::error::{Detail, Error, Result};
+use crate::error::{Detail, Error, Result, ensure_callable};
 use crate::hazard::{AccessHistory, Mode};
 use crate::stream::StreamRef;
-use crate::{process, stream, sys};
-use cuda_hazard::RetainedResource;
+use crate::{check, process, stream, sys};
 
 /// How memory was allocated, and therefore how it is freed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +63,8 @@ pub(crate) struct Allocation {
     process: u32,
     kind: Kind,
     history: AccessHistory,
-    mapped: Mapped,
+    /// The address at which kernels reach the first byte of host memory. Null until it is queried.
+    mapped: AtomicPtr<u8>,
     /// The container of registered memory, boxed so that it does not move. It is leaked unless the memory
     /// is known to be no longer in use.
     container: ManuallyDrop<Option<Box<dyn Any + Send>>>,
@@ -211,9 +211,7 @@ impl Allocation {
     #[track_caller]
     pub(crate) fn take_container<C: Any>(&mut self) -> Result<Option<Box<C>>> {
         if self.bytes > 0 {
-            if stream::in_callback() {
-                return Err(Error::refused("Registered::into_inner", Detail::InCallback));
-            }
+            ensure_callable("Registered::into_inner")?;
             stream::wait_host(&self.history, 0..self.bytes, Mode::Write)?;
             self.unregister()?;
             self.bytes = 0;
@@ -268,7 +266,7 @@ impl Allocation {
             kind,
             process: process::number(),
             history,
-            mapped: Mapped::default(),
+            mapped: AtomicPtr::default(),
             container: ManuallyDrop::new(None),
         }
     }
@@ -410,9 +408,28 @@ impl Allocation {
         (self.kind == Kind::Pool).then_some(self.device)
     }
 
-    /// Returns where kernels reach host memory, if that has been looked up.
-    pub(super) fn mapped(&self) -> &Mapped {
-        &self.mapped
+    /// Returns the address at which kernels reach the first byte of host memory. The first query for an
+    /// allocation asks the runtime.
+    #[inline]
+    #[track_caller]
+    pub(super) fn mapped_pointer(&self) -> Result<*mut u8> {
+        // Relaxed is enough: only the address is passed on, and the runtime returns the same address to all
+        // queries.
+        let known = self.mapped.load(Ordering::Relaxed);
+        if known.is_null() { self.map() } else { Ok(known) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    fn map(&self) -> Result<*mut u8> {
+        let mut pointer = ptr::null_mut();
+        let _current = self.device.switch()?;
+        // SAFETY: the first pointer is to a live variable, which the call fills. The second is to host memory
+        // that is borrowed. The flags must be 0.
+        unsafe { check!(cudaHostGetDevicePointer(&raw mut pointer, self.pointer.cast(), 0)) }?;
+        self.mapped.store(pointer.cast(), Ordering::Relaxed);
+        Ok(pointer.cast())
     }
 
     /// Returns the access history of the bytes.
@@ -422,18 +439,7 @@ impl Allocation {
     }
 }
 
-// SAFETY: the access history is a field, so it lives as long as the value and stays in it.
-unsafe impl RetainedResource for Allocation {
-    fn history(&self) -> &AccessHistory {
-        &self.history
-    }
-}
-
-impl Retainable for Allocation {
-    fn history_mut(&mut self) -> &mut AccessHistory {
-        &mut self.history
-    }
-}
+retainable!(Allocation, history);
 
 /// Has a stream allocate, from `from` if given.
 ///

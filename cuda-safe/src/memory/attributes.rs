@@ -5,8 +5,8 @@
 use std::ffi::c_void;
 
 use crate::device::Device;
-use crate::error::{Detail, Error, Result};
-use crate::{check, stream, sys};
+use crate::error::{Result, ensure_callable};
+use crate::{check, sys};
 
 /// The kind of memory an address is in: one of the constants, or a newer one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -73,9 +73,7 @@ impl PointerAttributes {
     #[doc(alias = "cudaPointerGetAttributes")]
     #[track_caller]
     pub fn of<T>(pointer: *const T) -> Result<Self> {
-        if stream::in_callback() {
-            return Err(Error::refused("PointerAttributes::of", Detail::InCallback));
-        }
+        ensure_callable("PointerAttributes::of")?;
         let mut found = sys::cudaPointerAttributes::default();
         // SAFETY: the first pointer is to a live local structure, which the call fills. The other one is
         // only looked up.

@@ -10,12 +10,11 @@ use bytemuck::{AnyBitPattern, NoUninit};
 
 use super::allocation::{Allocation, Kind};
 use super::guard::{HostMut, HostRef};
-use super::mapped::mapped_pointer;
 use super::memory_type::{HostMemoryType, MappedMemoryType, MemoryType};
 use super::retain::retained;
 use super::size;
 use super::slice::{Slice, SliceMut, describe};
-use super::span::Span;
+use super::span::{Span, mapped_pointer};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Mode};

@@ -33,7 +33,7 @@ pub(crate) struct Grid<'a, T> {
 #[derive(Clone, Copy, Debug)]
 enum Base<'a> {
     /// An allocation, which the tracker knows.
-    Booked(&'a Allocation),
+    Tracked(&'a Allocation),
     /// A borrowed slice.
     Borrowed(*mut u8),
 }
@@ -73,7 +73,7 @@ impl<'a, T> Grid<'a, T> {
         extent: Extent,
         apart: Apart,
     ) -> Result<Self> {
-        let base = Base::Booked(span.allocation());
+        let base = Base::Tracked(span.allocation());
         Self::checked(api, base, span.range().start, span.len(), extent, apart)
     }
 
@@ -94,7 +94,7 @@ impl<'a, T> Grid<'a, T> {
         let [width, rows, layers] = extent;
         // The allocation contains the row, so this does not overflow.
         let layout = Layout { row: width * size_of::<T>(), rows, layers, pitch, layer_rows: rows };
-        let (base, limit) = (Base::Booked(allocation), allocation.bytes());
+        let (base, limit) = (Base::Tracked(allocation), allocation.bytes());
         Self { base, start: 0, limit, end: 0, alone: true, width, layout, element: PhantomData }.ended()
     }
 
@@ -132,7 +132,7 @@ impl<'a, T> Grid<'a, T> {
     /// the access history.
     fn ended(self) -> Self {
         let end = self.start + self.layout.spanned();
-        let Base::Booked(allocation) = self.base else { return Self { end, ..self } };
+        let Base::Tracked(allocation) = self.base else { return Self { end, ..self } };
         let (Layout { row, pitch, .. }, all) = (self.layout, allocation.bytes());
         // Parts of one row beside each other must stay disjoint.
         let whole = self.start == 0 && self.limit == all && end - self.start > row;
@@ -167,7 +167,7 @@ impl<'a, T> Grid<'a, T> {
     #[inline]
     pub(crate) fn pointer(&self) -> *mut T {
         let base = match self.base {
-            Base::Booked(allocation) => allocation.pointer(),
+            Base::Tracked(allocation) => allocation.pointer(),
             Base::Borrowed(pointer) => pointer,
         };
         base.wrapping_add(self.start).cast()
@@ -177,7 +177,7 @@ impl<'a, T> Grid<'a, T> {
     /// rows': from the first byte to just past the last, or to the end of the allocation.
     #[inline]
     pub(crate) fn tracked(&self) -> Option<(&'a Allocation, Range<usize>)> {
-        let Base::Booked(allocation) = self.base else { return None };
+        let Base::Tracked(allocation) = self.base else { return None };
         Some((allocation, self.start..self.end))
     }
 
@@ -239,7 +239,7 @@ impl<'a, T> Grid<'a, T> {
     pub(crate) fn row(&self, api: &'static str, number: usize) -> Result<Option<Span<'a, T>>> {
         let row = self.rows(api, &(number..number.saturating_add(1)))?;
         Ok(match row.base {
-            Base::Booked(allocation) => Some(Span::part_of(allocation, row.start, row.width)),
+            Base::Tracked(allocation) => Some(Span::part_of(allocation, row.start, row.width)),
             Base::Borrowed(_) => None,
         })
     }

@@ -46,8 +46,8 @@ use super::device::DeviceBuffer;
 use super::relaxed::relax;
 use super::size;
 use crate::device::Device;
-use crate::error::{Detail, Error, Result};
-use crate::{check, process, stream, sys};
+use crate::error::{Result, ensure_callable};
+use crate::{check, process, sys};
 
 /// The bytes that another process needs to open memory of this one. Send them unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
@@ -68,7 +68,7 @@ impl<T> DeviceBuffer<T> {
     #[doc(alias = "cudaIpcGetMemHandle")]
     #[track_caller]
     pub fn ipc_handle(&self) -> Result<IpcMemHandle> {
-        refuse_in_callback("DeviceBuffer::ipc_handle")?;
+        ensure_callable("DeviceBuffer::ipc_handle")?;
         let _current = self.device().switch()?;
         let mut handle = sys::cudaIpcMemHandle_t::default();
         // SAFETY: the first pointer is to a live local structure, which the call fills. The memory lives as
@@ -116,7 +116,7 @@ impl IpcMemHandle {
     pub unsafe fn open<T: AnyBitPattern>(&self, device: Device, len: usize) -> Result<DeviceBuffer<T>> {
         let api = "IpcMemHandle::open";
         let bytes = size::bytes_of::<T>(api, len)?;
-        refuse_in_callback(api)?;
+        ensure_callable(api)?;
         if bytes == 0 {
             return DeviceBuffer::of_shared(api, Allocation::device(device, 0)?, 0);
         }
@@ -134,11 +134,6 @@ impl IpcMemHandle {
         let allocation = unsafe { Allocation::foreign(device, pointer.cast(), bytes, opened) };
         DeviceBuffer::of(api, allocation, len)
     }
-}
-
-#[track_caller]
-fn refuse_in_callback(api: &'static str) -> Result<()> {
-    if stream::in_callback() { Err(Error::refused(api, Detail::InCallback)) } else { Ok(()) }
 }
 
 /// Memory of another process, opened here. It is dropped when no work uses it and the runtime may be

@@ -18,12 +18,12 @@ use sealed::Tag;
     note = "asynchronous copies and kernels take memory that the crate owns or has registered; for a slice, \
             use the blocking verb, or copy within `stream.scope`"
 )]
-pub trait MemoryType: AnyMemoryType + sealed::MemoryType {}
+pub trait MemoryType: AnyMemoryType + sealed::SealedMemory {}
 
 /// Any memory type: every [`MemoryType`], and [`Pageable`].
 ///
 /// It is the last parameter of [`Plane`](super::Plane) and [`Volume`](super::Volume). The trait is sealed.
-pub trait AnyMemoryType: sealed::AnyMemoryType {}
+pub trait AnyMemoryType: sealed::SealedAnyMemory {}
 
 /// A memory type that is lent to the host through guards.
 #[diagnostic::on_unimplemented(
@@ -78,12 +78,12 @@ pub(crate) mod sealed {
         Managed,
     }
 
-    pub trait AnyMemoryType: Copy + Send + Sync + 'static {
+    pub trait SealedAnyMemory: Copy + Send + Sync + 'static {
         /// `None` if the tracker does not record accesses.
         const TRACKED: Option<Tag>;
     }
 
-    pub trait MemoryType: Copy + Send + Sync + 'static {
+    pub trait SealedMemory: Copy + Send + Sync + 'static {
         const TAG: Tag;
         /// The names of owners and views in their `Debug` output.
         const OWNER: &'static str;
@@ -95,14 +95,14 @@ pub(crate) mod sealed {
 /// Implements the traits for a marker, with its tag and the names of its owner and views.
 macro_rules! memory_type {
     ($marker:ident: $tag:ident, $owner:literal, $view:literal, $view_mut:literal) => {
-        impl sealed::MemoryType for $marker {
+        impl sealed::SealedMemory for $marker {
             const TAG: Tag = Tag::$tag;
             const OWNER: &'static str = $owner;
             const VIEW: &'static str = $view;
             const VIEW_MUT: &'static str = $view_mut;
         }
 
-        impl sealed::AnyMemoryType for $marker {
+        impl sealed::SealedAnyMemory for $marker {
             const TRACKED: Option<Tag> = Some(Tag::$tag);
         }
 
@@ -117,7 +117,7 @@ memory_type!(WriteCombined: Pinned, "WriteCombinedBuffer", "WriteCombinedSlice",
 
 memory_type!(Managed: Managed, "ManagedBuffer", "ManagedSlice", "ManagedSliceMut");
 
-impl sealed::AnyMemoryType for Pageable {
+impl sealed::SealedAnyMemory for Pageable {
     const TRACKED: Option<Tag> = None;
 }
 

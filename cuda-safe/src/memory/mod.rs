@@ -47,7 +47,6 @@ mod guard;
 mod ipc;
 mod location;
 pub mod managed;
-pub(crate) mod mapped;
 pub(crate) mod memory_type;
 mod pinned;
 mod pitched;
@@ -67,7 +66,7 @@ mod write_combined;
 #[cfg(feature = "staged")]
 pub(crate) use allocation::on_free;
 pub(crate) use relaxed::relax;
-pub(crate) use retain::{Retainable, retain, retained};
+pub(crate) use retain::{Retainable, retain, retainable, retained};
 
 pub use array::{
     Array, ArrayBuilder, ArrayElement, ArrayFlags, ArrayInfo, ArrayKind, ArrayView, ArrayViewMut, Half,

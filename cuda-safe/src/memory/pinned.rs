@@ -9,7 +9,7 @@ use super::buffer::Buffer;
 use super::memory_type::Pinned;
 use super::size;
 use crate::device::Device;
-use crate::error::{Detail, Error, Result};
+use crate::error::{Error, Result, ensure_callable};
 use crate::{check, sys};
 
 bitflags! {
@@ -136,9 +136,7 @@ impl<T> PinnedBuffer<T> {
     #[doc(alias = "cudaHostGetFlags")]
     #[track_caller]
     pub fn flags(&self) -> Result<PinnedFlags> {
-        if crate::stream::in_callback() {
-            return Err(Error::refused("PinnedBuffer::flags", Detail::InCallback));
-        }
+        ensure_callable("PinnedBuffer::flags")?;
         let mut flags = 0;
         if !self.is_empty() {
             // SAFETY: the first pointer is to a live local integer, which the call fills. The memory lives

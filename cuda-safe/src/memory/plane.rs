@@ -150,7 +150,7 @@ impl<'a, T: AnyBitPattern, M: MemoryType> Plane<'a, T, M> {
     /// Refused if there is no such row.
     #[track_caller]
     pub fn row(&self, number: usize) -> Result<Slice<'a, T, M>> {
-        self.grid.row("Plane::row", number)?.map(Slice::new).ok_or_else(|| unbooked("Plane::row"))
+        self.grid.row("Plane::row", number)?.map(Slice::new).ok_or_else(|| untracked("Plane::row"))
     }
 }
 
@@ -224,13 +224,13 @@ impl<T: AnyBitPattern, M: MemoryType> PlaneMut<'_, T, M> {
     #[track_caller]
     pub fn row_mut(&mut self, number: usize) -> Result<SliceMut<'_, T, M>> {
         let row = self.grid.row("PlaneMut::row_mut", number)?;
-        row.map(SliceMut::new).ok_or_else(|| unbooked("PlaneMut::row_mut"))
+        row.map(SliceMut::new).ok_or_else(|| untracked("PlaneMut::row_mut"))
     }
 }
 
 /// The error for memory without an access history. Unreachable: every `MemoryType` has one.
 #[track_caller]
-pub(super) fn unbooked(api: &'static str) -> Error {
+pub(super) fn untracked(api: &'static str) -> Error {
     Error::refused(api, Detail::Unsupported { what: "memory of which no books are kept" })
 }
 

@@ -11,11 +11,10 @@ use bitflags::bitflags;
 
 use super::allocation::Allocation;
 use super::guard::{HostMut, HostRef};
-use super::mapped::mapped_pointer;
 use super::retain::retained;
 use super::size;
 use super::slice::{PinnedSlice, PinnedSliceMut};
-use super::span::Span;
+use super::span::{Span, mapped_pointer};
 use super::stable::{ReadOnly, Stable, StableMut};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};

@@ -16,6 +16,26 @@ pub(crate) trait Retainable: RetainedResource + 'static {
     fn history_mut(&mut self) -> &mut AccessHistory;
 }
 
+/// Makes a type retainable: names the field that is its access history.
+macro_rules! retainable {
+    ($type:ty, $history:tt) => {
+        // SAFETY: the access history is a field, so it lives as long as the value and stays in it.
+        unsafe impl cuda_hazard::RetainedResource for $type {
+            fn history(&self) -> &$crate::hazard::AccessHistory {
+                &self.$history
+            }
+        }
+
+        impl $crate::memory::Retainable for $type {
+            fn history_mut(&mut self) -> &mut $crate::hazard::AccessHistory {
+                &mut self.$history
+            }
+        }
+    };
+}
+
+pub(crate) use retainable;
+
 /// Makes the first owner of an allocation that graphs can retain.
 pub(crate) fn retained<T: Retainable>(value: T) -> Arc<T> {
     let mut owner = Arc::new(value);

@@ -7,9 +7,8 @@ use std::ops::RangeBounds;
 use bytemuck::{AnyBitPattern, NoUninit};
 
 use super::guard::{HostMut, HostRef};
-use super::mapped::mapped_pointer;
 use super::memory_type::{HostMemoryType, Managed, MappedMemoryType, MemoryType, OnDevice, Pinned};
-use super::span::Span;
+use super::span::{Span, mapped_pointer};
 use crate::device::Device;
 use crate::error::Result;
 use crate::hazard::{Access, Mode};
@@ -55,56 +54,84 @@ impl<T, M> Clone for Slice<'_, T, M> {
 
 impl<T, M> Copy for Slice<'_, T, M> {}
 
+/// Declares what views for reading and for writing have in common.
+macro_rules! view_methods {
+    ($view:ident, $name:ident) => {
+        impl<'a, T, M: MemoryType> $view<'a, T, M> {
+            /// Returns the length in elements.
+            #[must_use]
+            pub fn len(&self) -> usize {
+                self.span.len()
+            }
+
+            /// Returns whether the length is 0.
+            #[must_use]
+            pub fn is_empty(&self) -> bool {
+                self.len() == 0
+            }
+
+            /// Returns the size in bytes.
+            #[must_use]
+            pub fn size_in_bytes(&self) -> usize {
+                self.span.bytes()
+            }
+
+            /// Returns the device of the memory. For host memory, this is the device that was current at the
+            /// allocation.
+            #[must_use]
+            pub fn device(&self) -> Device {
+                self.span.device()
+            }
+
+            /// Returns the address of the first element: the device's address for device memory, otherwise the
+            /// host's.
+            ///
+            /// Only a device may dereference the address of device memory. A read through the address of host
+            /// memory races with work that writes it.
+            #[must_use]
+            pub fn as_ptr(&self) -> *const T {
+                self.span.pointer().cast_const()
+            }
+
+            /// Returns the span of the view.
+            pub(crate) fn span(&self) -> Span<'a, T> {
+                self.span
+            }
+        }
+
+        impl<T, M: MappedMemoryType> $view<'_, T, M> {
+            /// Returns the address at which kernels reach the first element, or null if the memory has no bytes.
+            ///
+            /// # Errors
+            /// Returns `cudaErrorInvalidValue` if the memory is not mapped.
+            #[doc(alias = "cudaHostGetDevicePointer")]
+            #[track_caller]
+            pub fn device_ptr(&self) -> Result<*mut T> {
+                mapped_pointer(self.span)
+            }
+        }
+
+        impl<T, M: MemoryType> fmt::Debug for $view<'_, T, M> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                describe(f, M::$name, &self.span)
+            }
+        }
+    };
+}
+
+view_methods!(Slice, VIEW);
+view_methods!(SliceMut, VIEW_MUT);
+
 impl<'a, T, M: MemoryType> Slice<'a, T, M> {
     /// Makes a view of a span that nobody may write while the view lives.
     pub(crate) fn new(span: Span<'a, T>) -> Self {
         Self { span, elements: PhantomData }
     }
 
-    /// Returns the length in elements.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.span.len()
-    }
-
-    /// Returns whether the length is 0.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Returns the size in bytes.
-    #[must_use]
-    pub fn size_in_bytes(&self) -> usize {
-        self.span.bytes()
-    }
-
-    /// Returns the device of the memory. For host memory, this is the device that was current at the
-    /// allocation.
-    #[must_use]
-    pub fn device(&self) -> Device {
-        self.span.device()
-    }
-
-    /// Returns the address of the first element: the device's address for device memory, otherwise the
-    /// host's.
-    ///
-    /// Only a device may dereference the address of device memory. A read through the address of host
-    /// memory races with work that writes it.
-    #[must_use]
-    pub fn as_ptr(&self) -> *const T {
-        self.span.pointer().cast_const()
-    }
-
     /// Returns a read of the part, for [`enqueue`](crate::stream::StreamRef::enqueue).
     #[must_use]
     pub fn access(&self) -> Access<'a> {
         self.span.access(Mode::Read)
-    }
-
-    /// Returns the span of the view.
-    pub(crate) fn span(&self) -> Span<'a, T> {
-        self.span
     }
 }
 
@@ -163,57 +190,10 @@ impl<'a, T: AnyBitPattern, M: HostMemoryType> Slice<'a, T, M> {
     }
 }
 
-impl<T, M: MappedMemoryType> Slice<'_, T, M> {
-    /// Returns the address at which kernels reach the first element, or null if the memory has no bytes.
-    ///
-    /// # Errors
-    /// Returns `cudaErrorInvalidValue` if the memory is not mapped.
-    #[doc(alias = "cudaHostGetDevicePointer")]
-    #[track_caller]
-    pub fn device_ptr(&self) -> Result<*mut T> {
-        mapped_pointer(self.span)
-    }
-}
-
 impl<'a, T, M: MemoryType> SliceMut<'a, T, M> {
     /// Makes a view of a span that nobody else may reach while the view lives.
     pub(crate) fn new(span: Span<'a, T>) -> Self {
         Self { span, elements: PhantomData }
-    }
-
-    /// Returns the length in elements.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.span.len()
-    }
-
-    /// Returns whether the length is 0.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Returns the size in bytes.
-    #[must_use]
-    pub fn size_in_bytes(&self) -> usize {
-        self.span.bytes()
-    }
-
-    /// Returns the device of the memory. For host memory, this is the device that was current at the
-    /// allocation.
-    #[must_use]
-    pub fn device(&self) -> Device {
-        self.span.device()
-    }
-
-    /// Returns the address of the first element: the device's address for device memory, otherwise the
-    /// host's.
-    ///
-    /// Only a device may dereference the address of device memory. A read through the address of host
-    /// memory races with work that writes it.
-    #[must_use]
-    pub fn as_ptr(&self) -> *const T {
-        self.span.pointer().cast_const()
     }
 
     /// Returns the address of the first element, for writing.
@@ -232,11 +212,6 @@ impl<'a, T, M: MemoryType> SliceMut<'a, T, M> {
     #[must_use]
     pub fn access_mut(&mut self) -> Access<'_> {
         self.span.access(Mode::Write)
-    }
-
-    /// Returns the span of the view.
-    pub(crate) fn span(&self) -> Span<'a, T> {
-        self.span
     }
 
     /// Returns the same part for the lifetime of this borrow, for functions that take the view by value.
@@ -323,30 +298,6 @@ impl<T: AnyBitPattern, M: HostMemoryType> SliceMut<'_, T, M> {
     #[track_caller]
     pub fn host_mut(&mut self) -> Result<HostMut<'_, T>> {
         HostMut::new(self.span)
-    }
-}
-
-impl<T, M: MappedMemoryType> SliceMut<'_, T, M> {
-    /// Returns the address at which kernels reach the first element, or null if the memory has no bytes.
-    ///
-    /// # Errors
-    /// Returns `cudaErrorInvalidValue` if the memory is not mapped.
-    #[doc(alias = "cudaHostGetDevicePointer")]
-    #[track_caller]
-    pub fn device_ptr(&self) -> Result<*mut T> {
-        mapped_pointer(self.span)
-    }
-}
-
-impl<T, M: MemoryType> fmt::Debug for Slice<'_, T, M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        describe(f, M::VIEW, &self.span)
-    }
-}
-
-impl<T, M: MemoryType> fmt::Debug for SliceMut<'_, T, M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        describe(f, M::VIEW_MUT, &self.span)
     }
 }
 

@@ -1,9 +1,11 @@
-//! A typed part of an allocation, which all views are made of.
+//! A typed part of an allocation, which all views are made of, and its address in kernels.
 
 use std::marker::PhantomData;
 use std::ops::{Range, RangeBounds};
 
 use super::allocation::Allocation;
+use super::memory_type::MemoryType;
+use super::memory_type::sealed::Tag;
 use super::size;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
@@ -116,6 +118,26 @@ impl<'a, T> Span<'a, T> {
     pub(crate) fn reinterpret<U>(&self, api: &'static str) -> Result<Span<'a, U>> {
         let len = size::reinterpreted::<U>(api, self.pointer().addr(), self.bytes())?;
         Ok(Span { allocation: self.allocation, start: self.start, len, element: PhantomData })
+    }
+}
+
+/// Returns the address at which kernels reach host memory.
+#[inline]
+#[track_caller]
+pub(super) fn mapped_pointer<T>(span: Span<'_, T>) -> Result<*mut T> {
+    if span.bytes() == 0 {
+        return Ok(std::ptr::null_mut());
+    }
+    Ok(span.allocation.mapped_pointer()?.wrapping_add(span.start).cast())
+}
+
+/// Returns the address at which kernels reach memory of any type.
+#[inline]
+#[track_caller]
+pub(crate) fn kernel_pointer<T, M: MemoryType>(span: Span<'_, T>) -> Result<*mut T> {
+    match M::TAG {
+        Tag::Device | Tag::Managed => Ok(span.pointer()),
+        Tag::Pinned => mapped_pointer(span),
     }
 }
 

@@ -1,14 +1,12 @@
 //! The containers that can be registered: their elements are page-locked and used by devices while
-//! [`Registered`] owns the container.
+//! [`Registered`](crate::memory::Registered) owns the container.
 #![expect(unsafe_code, reason = "vouches for containers of the standard library")]
 
 use std::sync::Arc;
 
-#[cfg(doc)]
-use super::Registered;
 use bytemuck::AnyBitPattern;
 
-/// A container that [`Registered`] can own: its elements do not move.
+/// A container that [`Registered`](crate::memory::Registered) can own: its elements do not move.
 ///
 /// Implemented for `Vec<T>`, `Box<[T]>`, `Box<[T; N]>`, `Arc<[T]>`, and [`ReadOnly`] around each. To
 /// register a memory map or another container, implement it for a wrapper type.
@@ -83,7 +81,7 @@ unsafe impl<T: AnyBitPattern + Send + Sync, const N: usize> Stable for Box<[T; N
 // SAFETY: a box is the only owner of its elements, and the pointer is its mutable one.
 unsafe impl<T: AnyBitPattern + Send + Sync, const N: usize> StableMut for Box<[T; N]> {}
 
-/// A container that devices only read, which [`Registered::read_only`] owns.
+/// A container that devices only read, which [`Registered::read_only`](crate::memory::Registered::read_only) owns.
 ///
 /// It does not implement [`StableMut`]. Therefore its elements can be neither the destination of a copy nor
 /// an argument that a kernel writes.

@@ -29,10 +29,9 @@ use super::relaxed::relax;
 use super::size;
 use crate::check;
 use crate::device::Device;
-use crate::error::{Detail, Error, Result};
+use crate::error::{Detail, Error, Result, ensure_callable};
 use crate::hazard::{Access, AccessHistory, Mode};
 use crate::launch::{Module, Space, VariableAccess};
-use crate::stream;
 #[cfg(doc)]
 use crate::sys;
 
@@ -202,9 +201,7 @@ impl<T> Symbol<T> {
 
     #[track_caller]
     fn shadow(&self, api: &'static str) -> Result<*const c_void> {
-        if stream::in_callback() {
-            return Err(Error::refused(api, Detail::InCallback));
-        }
+        ensure_callable(api)?;
         // SAFETY: the maker of the handle guarantees that this is such a function.
         Ok(unsafe { (self.variable.shadow)() })
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, AccessHistory, Mode};
-use crate::memory::{Retainable, relax, retain};
+use crate::memory::{relax, retain, retainable};
 use crate::{check, process, stream, sys};
 use cuda_hazard::RetainedResource;
 
@@ -164,15 +164,4 @@ impl Drop for Object {
     }
 }
 
-// SAFETY: the access history is a field, so it lives as long as the value and stays in it.
-unsafe impl RetainedResource for Object {
-    fn history(&self) -> &AccessHistory {
-        &self.history
-    }
-}
-
-impl Retainable for Object {
-    fn history_mut(&mut self) -> &mut AccessHistory {
-        &mut self.history
-    }
-}
+retainable!(Object, history);

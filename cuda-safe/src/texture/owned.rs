@@ -13,7 +13,7 @@ use super::view::ResourceView;
 use crate::device::Device;
 use crate::error::Result;
 use crate::hazard::{Access, Mode};
-use crate::launch::TextureObject;
+use crate::launch::{KernelArg, Named, TextureObject};
 use crate::memory::{ArrayElement, ArrayKind, relax, retained};
 use crate::{check, sys};
 
@@ -246,6 +246,27 @@ impl<T> Texture<T> {
     #[track_caller]
     pub fn destroy(mut self) -> Result<()> {
         Arc::get_mut(&mut self.object).map_or(Ok(()), Object::destroy)
+    }
+}
+
+// SAFETY: the kernel receives the handle. The tracker records a read of the memory, which the texture
+// retains, and a read of the object, which delays its destruction.
+unsafe impl<T> KernelArg<TextureObject> for &Texture<T> {
+    const BY_OBJECT: bool = true;
+
+    #[inline]
+    fn value(&self) -> Result<TextureObject> {
+        Ok(self.as_raw())
+    }
+
+    #[inline]
+    fn access(&self) -> Option<Access<'_>> {
+        Some(Texture::access(self))
+    }
+
+    #[inline]
+    fn object(&self) -> Option<Named<'_>> {
+        Some((self.alive(), self.device()))
     }
 }
 

@@ -26,7 +26,7 @@ use crate::sys;
 /// Linear memory must begin at a multiple of [`texture_alignment`](crate::device::DeviceProperties) bytes
 /// (512 on today's devices); whole buffers do. The pitch of rows must be a multiple of 32 bytes;
 /// [`PitchedBuffer`] ensures this. The trait is sealed.
-pub trait TextureSource: sealed::Source {
+pub trait TextureSource: sealed::SealedSource {
     /// The element type.
     type Element: ArrayElement;
 }
@@ -35,7 +35,7 @@ pub(super) mod sealed {
     use super::Resource;
     use crate::error::Result;
 
-    pub trait Source {
+    pub trait SealedSource {
         #[doc(hidden)]
         fn resource(&self, api: &'static str) -> Result<Resource<'_>>;
     }
@@ -104,7 +104,7 @@ impl<T: ArrayElement> TextureSource for Array<T> {
     type Element = T;
 }
 
-impl<T: ArrayElement> sealed::Source for Array<T> {
+impl<T: ArrayElement> sealed::SealedSource for Array<T> {
     #[track_caller]
     fn resource(&self, _api: &'static str) -> Result<Resource<'_>> {
         Resource::of_region(self.region())
@@ -115,7 +115,7 @@ impl<T: ArrayElement> TextureSource for ArrayView<'_, T> {
     type Element = T;
 }
 
-impl<T: ArrayElement> sealed::Source for ArrayView<'_, T> {
+impl<T: ArrayElement> sealed::SealedSource for ArrayView<'_, T> {
     #[track_caller]
     fn resource(&self, api: &'static str) -> Result<Resource<'_>> {
         let region = self.region();
@@ -133,7 +133,7 @@ impl<T: ArrayElement> TextureSource for MipmappedArray<T> {
     type Element = T;
 }
 
-impl<T: ArrayElement> sealed::Source for MipmappedArray<T> {
+impl<T: ArrayElement> sealed::SealedSource for MipmappedArray<T> {
     #[track_caller]
     fn resource(&self, _api: &'static str) -> Result<Resource<'_>> {
         let mut raw =
@@ -151,7 +151,7 @@ impl<T: ArrayElement> TextureSource for DeviceBuffer<T> {
     type Element = T;
 }
 
-impl<T: ArrayElement> sealed::Source for DeviceBuffer<T> {
+impl<T: ArrayElement> sealed::SealedSource for DeviceBuffer<T> {
     #[track_caller]
     fn resource(&self, api: &'static str) -> Result<Resource<'_>> {
         linear::<T>(api, self.device(), self.as_ptr(), self.len(), self.access())
@@ -162,7 +162,7 @@ impl<T: ArrayElement> TextureSource for DeviceSlice<'_, T> {
     type Element = T;
 }
 
-impl<T: ArrayElement> sealed::Source for DeviceSlice<'_, T> {
+impl<T: ArrayElement> sealed::SealedSource for DeviceSlice<'_, T> {
     #[track_caller]
     fn resource(&self, api: &'static str) -> Result<Resource<'_>> {
         linear::<T>(api, self.device(), self.as_ptr(), self.len(), self.access())
@@ -173,7 +173,7 @@ impl<T: ArrayElement> TextureSource for PitchedBuffer<T> {
     type Element = T;
 }
 
-impl<T: ArrayElement> sealed::Source for PitchedBuffer<T> {
+impl<T: ArrayElement> sealed::SealedSource for PitchedBuffer<T> {
     #[track_caller]
     fn resource(&self, api: &'static str) -> Result<Resource<'_>> {
         rows::<T>(
@@ -190,7 +190,7 @@ impl<T: ArrayElement> TextureSource for Plane<'_, T, OnDevice> {
     type Element = T;
 }
 
-impl<T: ArrayElement> sealed::Source for Plane<'_, T, OnDevice> {
+impl<T: ArrayElement> sealed::SealedSource for Plane<'_, T, OnDevice> {
     #[track_caller]
     fn resource(&self, api: &'static str) -> Result<Resource<'_>> {
         let bytes = self.grid().bytes();

@@ -11,7 +11,7 @@ use super::source::{Resource, TextureSource};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Mode};
-use crate::launch::SurfaceObject;
+use crate::launch::{KernelArg, Named, SurfaceObject};
 use crate::memory::{ArrayElement, ArrayKind, relax, retained};
 use crate::{check, sys};
 
@@ -198,10 +198,45 @@ impl<T> Surface<T> {
     }
 }
 
-impl<'a, T> ReadOnlySurface<'a, T> {
-    /// Returns the surface.
-    pub(crate) fn surface(&self) -> &'a Surface<T> {
-        self.surface
+// SAFETY: the kernel receives the handle. The tracker records a write of the memory, which the surface
+// retains, and a read of the object, which delays its destruction.
+unsafe impl<T> KernelArg<SurfaceObject> for &mut Surface<T> {
+    const BY_OBJECT: bool = true;
+
+    #[inline]
+    fn value(&self) -> Result<SurfaceObject> {
+        Ok(self.as_raw())
+    }
+
+    #[inline]
+    fn access(&self) -> Option<Access<'_>> {
+        Some(self.written())
+    }
+
+    #[inline]
+    fn object(&self) -> Option<Named<'_>> {
+        Some((self.alive(), self.device()))
+    }
+}
+
+// SAFETY: as above, with a read of the memory. The caller of the launch guarantees that the kernel does not
+// write through the handle.
+unsafe impl<T> KernelArg<SurfaceObject> for ReadOnlySurface<'_, T> {
+    const BY_OBJECT: bool = true;
+
+    #[inline]
+    fn value(&self) -> Result<SurfaceObject> {
+        Ok(self.surface.as_raw())
+    }
+
+    #[inline]
+    fn access(&self) -> Option<Access<'_>> {
+        Some(self.surface.access())
+    }
+
+    #[inline]
+    fn object(&self) -> Option<Named<'_>> {
+        Some((self.surface.alive(), self.surface.device()))
     }
 }
 

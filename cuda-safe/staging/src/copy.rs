@@ -20,7 +20,7 @@ pub struct Prepared {
     direction: Direction,
     layout: Layout,
     plan: Plan,
-    /// `None` only while being dropped.
+    /// `None` only during the drop.
     ring: Option<StagingRing>,
 }
 
@@ -52,7 +52,7 @@ pub fn prepare(
         && layout.flattened().rows == 1
         && let Some(memory) = new
     {
-        // Otherwise `cudaMemcpy` has the system provide one page after the other.
+        // Otherwise `cudaMemcpy` makes the system provide one page after the other.
         host::populate(memory, bytes);
     }
     prepared
@@ -62,7 +62,7 @@ fn with_ring(device: c_int, layout: Layout, request: &Request, settings: &Settin
     let plan = Plan::new(request, settings)?;
     let earned = earned(request, settings);
     let _current = CurrentDevice::new(device).ok()?;
-    // Without memory or a stream of its own, the copy is one for the runtime.
+    // Without memory or a stream, the runtime makes the copy.
     let ring = StagingRing::take(device, settings.slot_bytes(), settings.pinned, earned).ok()??;
     Some(Prepared { device, direction: request.direction, layout, plan, ring: Some(ring) })
 }
@@ -74,13 +74,13 @@ impl Prepared {
         self.direction
     }
 
-    /// Waits for everything that a stream was given, the legacy stream as a rule, and makes the copy. It is
-    /// complete on return.
+    /// Waits for all work that was submitted to a stream, usually the legacy stream, and makes the copy. It
+    /// is complete on return.
     ///
     /// The device is current during the call, and the capture mode of the thread is relaxed.
     ///
     /// # Errors
-    /// The first failure of any thread, or of work that was given to the device before.
+    /// Returns the first failure of any thread, or of work that was submitted to the device before.
     ///
     /// # Safety
     /// - Both sides are memory as large as the layout that the copy was prepared with, the device's of its
@@ -95,17 +95,17 @@ impl Prepared {
         host: *mut u8,
         device: *mut u8,
     ) -> Result<()> {
-        // If one of these fails, the drop gives the ring back.
+        // If one of these fails, the drop returns the ring to the cache.
         let _current = CurrentDevice::new(self.device)?;
         let _relaxed = RelaxedCapture::new()?;
         let Some(ring) = &self.ring else { return Ok(()) };
         let slots = ring.slots(self.plan.sizes.most);
-        // SAFETY: the ring is this copy's alone, of the device that is current, and the stream is one of that
-        // device. If this fails, nothing was given to the stream of the ring.
+        // SAFETY: this copy is the only user of the ring, which belongs to the current device. The stream
+        // is one of that device. If this fails, nothing was submitted to the stream of the ring.
         let waited = unsafe { wait_for(stream, slots.event(0), wait) }?;
         let (layout, plan) = (self.layout, if waited { self.plan.after_a_wait() } else { self.plan });
-        // SAFETY: the caller vouches for both sides until `run` is over, which is when the last thread has
-        // left; the slots are those of the ring, which is given back, or drained, then.
+        // SAFETY: the caller guarantees both sides until `run` has ended, which is after the last thread
+        // has left. The slots are those of the ring, which is then returned to the cache or drained.
         let transfer =
             unsafe { Transfer::new(self.device, self.direction, (host, device), layout, plan, slots) };
         let Some(ring) = self.ring.take() else { return Ok(()) };
@@ -125,8 +125,8 @@ impl Drop for Prepared {
     }
 }
 
-/// Asks for large pages for memory that a copy is going to fill: the system then provides it sooner. Does
-/// nothing if staging is switched off, or for less than 8 MiB.
+/// Requests large pages for memory that a copy will fill: the system then provides it sooner. Does nothing
+/// if staging is switched off, or for less than 8 MiB.
 pub fn request_large_pages<T>(memory: &mut [MaybeUninit<T>]) {
     /// Less memory keeps pages of the usual size.
     const LARGE: usize = 8 << 20;
@@ -136,7 +136,7 @@ pub fn request_large_pages<T>(memory: &mut [MaybeUninit<T>]) {
     }
 }
 
-/// Counts of the copies so far, and what the crate holds.
+/// Counts of the copies so far, and the memory and threads that the crate holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Statistics {
@@ -155,7 +155,7 @@ pub struct Statistics {
 static COPIES: AtomicU64 = AtomicU64::new(0);
 static BYTES: AtomicU64 = AtomicU64::new(0);
 
-/// Returns the counts of the copies so far, and what the crate holds now.
+/// Returns the counts of the copies so far, and the memory and threads that the crate holds now.
 #[must_use]
 pub fn statistics() -> Statistics {
     let (pinned, most_pinned) = pinned::held();
@@ -170,7 +170,7 @@ pub fn statistics() -> Statistics {
 
 #[cfg(test)]
 mod tests {
-    //! What becomes of a copy if something fails in the middle of it, and what a copy leaves behind.
+    //! The result of a copy if a step fails in the middle of it, and the state after a copy.
 
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::ptr;
@@ -186,8 +186,8 @@ mod tests {
 
     const CHUNK: usize = 4096;
 
-    /// One test at a time, with small chunks from the first byte on and no failures. At its end all rings are
-    /// back.
+    /// One test at a time, with small chunks from the first byte on and no failures. At its end all rings
+    /// are back in the cache.
     struct Alone(#[expect(dead_code, reason = "held")] MutexGuard<'static, ()>);
 
     fn alone(threads: usize, pinned: usize) -> Alone {
@@ -218,7 +218,7 @@ mod tests {
         Error::new("injected", code)
     }
 
-    /// Whether this is a thread of the pool, and not the caller.
+    /// Returns whether this is a thread of the pool, and not the caller.
     fn is_worker() -> bool {
         std::thread::current().name() == Some(pool::WORKER)
     }
@@ -340,7 +340,7 @@ mod tests {
         let _alone = alone(3, 1 << 20);
         let host = bytes(50 * CHUNK);
         let mut device = Memory::new(host.len());
-        // Workers wait until the caller has come to a piece of its own.
+        // Workers wait until the caller has reached a piece of its own.
         let came = Arc::new((Mutex::new(false), Condvar::new()));
         arm(Some(Arc::new(move |point| {
             if point == Point::Move {
@@ -368,7 +368,7 @@ mod tests {
         let _alone = alone(3, 1 << 20);
         let host = bytes(50 * CHUNK);
         let mut device = Memory::new(host.len());
-        // The caller waits at its first piece until a worker has come to a piece of its own.
+        // The caller waits at its first piece until a worker has reached a piece of its own.
         let came = Arc::new((Mutex::new(false), Condvar::new()));
         arm(Some(Arc::new(move |point| {
             if point == Point::Move {
@@ -455,19 +455,19 @@ mod tests {
             let (mut stream, mut graph) = (ptr::null_mut(), ptr::null_mut());
             // SAFETY: the pointer is to a live variable, which the call fills.
             unsafe { check!(cudaStreamCreateWithFlags(&raw mut stream, sys::cudaStreamNonBlocking)) }?;
-            // SAFETY: the stream is this thread's own.
+            // SAFETY: this thread is the only user of the stream.
             unsafe { check!(cudaStreamBeginCapture(stream, sys::cudaStreamCaptureModeGlobal)) }?;
             begun.send(()).unwrap();
             let _ = copies.recv();
             // SAFETY: as above; the pointer is to a live variable, which the call fills.
             let ended = unsafe { check!(cudaStreamEndCapture(stream, &raw mut graph)) };
-            // SAFETY: the graph is this thread's own, and no one uses it.
+            // SAFETY: this thread is the only owner of the graph, which is unused.
             ended.and_then(|()| unsafe { check!(cudaGraphDestroy(graph)) })?;
-            // SAFETY: the stream is this thread's own.
+            // SAFETY: this thread is the only user of the stream.
             unsafe { check!(cudaStreamDestroy(stream)) }
         });
         begins.recv().unwrap();
-        // The first one allocates a ring; both ask for events from several threads.
+        // The first one allocates a ring. Both query events from several threads.
         device.write(&host).unwrap();
         assert_eq!(device.read(), host);
         copied.send(()).unwrap();

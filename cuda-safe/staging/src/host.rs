@@ -1,4 +1,5 @@
-//! How a processor of the host moves bytes between the program's memory and a chunk, and gets fresh pages.
+//! Moves bytes between the program's memory and a chunk with a processor of the host, and populates fresh
+//! pages.
 //!
 //! Stores that bypass the caches (non-temporal stores) save the read of every line that is overwritten, and
 //! leave the caches to the program. Whether that is faster depends on the processor, the size and the number
@@ -10,20 +11,20 @@
 
 use std::ptr;
 
-/// Copies `len` bytes; with `bypass_caches`, by non-temporal stores. With either kind of store, the bytes are
-/// visible to every other thread and to devices once this thread has told them so.
+/// Copies `len` bytes; with `bypass_caches`, by non-temporal stores. With either kind of store, the bytes
+/// are visible to every other thread and to devices once this thread has signalled them.
 ///
 /// # Safety
 /// `from` can be read and `to` written for `len` bytes, and the two do not overlap.
 pub(crate) unsafe fn copy(to: *mut u8, from: *const u8, len: usize, bypass_caches: bool) {
     #[cfg(target_arch = "x86_64")]
     if bypass_caches && len >= x86::WORTH {
-        // SAFETY: the caller vouches for the bytes.
+        // SAFETY: the caller guarantees the bytes.
         return unsafe { x86::copy(to, from, len) };
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = bypass_caches;
-    // SAFETY: the caller vouches for the bytes.
+    // SAFETY: the caller guarantees the bytes.
     unsafe { ptr::copy_nonoverlapping(from, to, len) };
 }
 
@@ -70,19 +71,19 @@ mod x86 {
         let head = to.align_offset(LINE).min(len);
         let lines = (len - head) / LINE;
         let middle = lines * LINE;
-        // SAFETY: the first bytes of what the caller vouches for.
+        // SAFETY: the first bytes of the memory that the caller guarantees.
         unsafe { ptr::copy_nonoverlapping(from, to, head) };
         let (to_lines, from_lines) = (to.wrapping_add(head), from.wrapping_add(head));
         if std::arch::is_x86_feature_detected!("avx") {
-            // SAFETY: the processor has the instructions; the lines are within what the caller vouches for,
-            // and `to` is aligned.
+            // SAFETY: the processor has the instructions. The lines are within the memory that the caller
+            // guarantees, and `to` is aligned.
             unsafe { avx(to_lines, from_lines, lines) };
         } else {
-            // SAFETY: the lines are within what the caller vouches for, and `to` is aligned.
+            // SAFETY: the lines are within the memory that the caller guarantees, and `to` is aligned.
             unsafe { sse(to_lines, from_lines, lines) };
         }
         let (to_rest, from_rest) = (to_lines.wrapping_add(middle), from_lines.wrapping_add(middle));
-        // SAFETY: the last bytes of what the caller vouches for.
+        // SAFETY: the last bytes of the memory that the caller guarantees.
         unsafe { ptr::copy_nonoverlapping(from_rest, to_rest, len - head - middle) };
     }
 
@@ -93,11 +94,11 @@ mod x86 {
         by_pages!(lines, |line| {
             let to = to.wrapping_add(line * LINE).cast::<__m256i>();
             let from = from.wrapping_add(line * LINE).cast::<__m256i>();
-            // SAFETY: the first half of a line that the caller vouches for.
+            // SAFETY: the first half of a line that the caller guarantees.
             let first = unsafe { _mm256_loadu_si256(from) };
             // SAFETY: its second half.
             let second = unsafe { _mm256_loadu_si256(from.wrapping_add(1)) };
-            // SAFETY: the first half of a line that the caller vouches for, aligned to more than 32 bytes.
+            // SAFETY: the first half of a line that the caller guarantees, aligned to more than 32 bytes.
             unsafe { _mm256_stream_si256(to, first) };
             // SAFETY: its second half.
             unsafe { _mm256_stream_si256(to.wrapping_add(1), second) };
@@ -114,7 +115,7 @@ mod x86 {
             let to = to.wrapping_add(line * LINE).cast::<__m128i>();
             let from = from.wrapping_add(line * LINE).cast::<__m128i>();
             for quarter in 0..LINE / size_of::<__m128i>() {
-                // SAFETY: a quarter of a line that the caller vouches for.
+                // SAFETY: a quarter of a line that the caller guarantees.
                 let bytes = unsafe { _mm_loadu_si128(from.wrapping_add(quarter)) };
                 // SAFETY: likewise, and aligned to more than the 16 bytes needed.
                 unsafe { _mm_stream_si128(to.wrapping_add(quarter), bytes) };
@@ -158,13 +159,13 @@ mod x86 {
     }
 }
 
-/// Asks the system for large pages for memory that nothing has touched yet. The system may ignore this.
+/// Requests large pages for memory that is still untouched. The system may ignore this.
 #[cfg(target_os = "linux")]
 pub(crate) fn advise_large_pages(start: *mut u8, len: usize) {
     /// The size of a large page, of the smallest if there are several sizes.
     const LARGE: usize = 2 << 20;
     let Some((start, len)) = inner(start, len, LARGE) else { return };
-    // SAFETY: advice about pages that lie within memory of the caller's; it changes nothing that can be read.
+    // SAFETY: advice about pages within memory of the caller. It changes no contents.
     let _ = unsafe { libc::madvise(start.cast(), len, libc::MADV_HUGEPAGE) };
 }
 
@@ -172,15 +173,14 @@ pub(crate) fn advise_large_pages(start: *mut u8, len: usize) {
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn advise_large_pages(_start: *mut u8, _len: usize) {}
 
-/// Makes the system provide all pages that lie within `len` bytes now, and not one by one at the first store.
-/// Pages keep what they hold. If the system cannot, the pages come one by one.
+/// Makes the system provide all pages within `len` bytes now, instead of one by one at the first store.
+/// Pages keep their contents. If the system cannot, the pages come one by one.
 #[cfg(target_os = "linux")]
 pub(crate) fn populate(start: *mut u8, len: usize) {
     /// Correct for pages of any size, as the system rounds to its own.
     const PAGE: usize = 4096;
     let Some((start, len)) = inner(start, len, PAGE) else { return };
-    // SAFETY: advice about pages that lie within memory that the caller may write; it changes nothing that
-    // can be read.
+    // SAFETY: advice about pages within memory that the caller may write. It changes no contents.
     let _ = unsafe { libc::madvise(start.cast(), len, libc::MADV_POPULATE_WRITE) };
 }
 
@@ -188,7 +188,7 @@ pub(crate) fn populate(start: *mut u8, len: usize) {
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn populate(_start: *mut u8, _len: usize) {}
 
-/// The whole pages within some bytes.
+/// Returns the whole pages within some bytes.
 fn inner(start: *mut u8, len: usize, page: usize) -> Option<(*mut u8, usize)> {
     let skipped = start.addr().wrapping_neg() % page;
     let whole = len.checked_sub(skipped)? / page * page;

@@ -41,7 +41,7 @@ use crate::runtime::{CurrentDevice, Error, RelaxedCapture, Result, check, fail_p
 /// twice as many gain nothing.)
 pub(crate) const SLOTS: usize = 8;
 
-/// The most slots of a transfer with smaller chunks.
+/// The maximum number of slots of a transfer with smaller chunks.
 const EVENTS: usize = 2 * SLOTS;
 
 /// The memory, stream and events of one transfer.
@@ -60,7 +60,7 @@ struct Block {
     device: c_int,
 }
 
-// SAFETY: the memory is known to this value alone, and the runtime takes its address from any thread.
+// SAFETY: this value is the only owner of the memory, and the runtime accepts its address on any thread.
 unsafe impl Send for Block {}
 
 /// A stream, and an event for each slot.
@@ -71,7 +71,7 @@ struct Queue {
     events: [sys::cudaEvent_t; EVENTS],
 }
 
-// SAFETY: handles are names that the runtime takes from any thread; this value is their only owner.
+// SAFETY: handles are names that the runtime accepts on any thread. This value is their only owner.
 unsafe impl Send for Queue {}
 
 /// A ring as all threads of a transfer see it, cut into slots. Its owner outlives the transfer.
@@ -85,35 +85,35 @@ pub(crate) struct Slots {
 }
 
 impl Slots {
-    /// The number of slots.
+    /// Returns the number of slots.
     pub(crate) fn count(&self) -> usize {
         self.count
     }
 
-    /// The first byte of the slot of a chunk.
+    /// Returns the first byte of the slot of a chunk.
     pub(crate) fn slot(&self, chunk: usize) -> *mut u8 {
         self.pointer.wrapping_add(chunk % self.count * self.bytes)
     }
 
-    /// The event of the slot of a chunk.
+    /// Returns the event of the slot of a chunk.
     pub(crate) fn event(&self, chunk: usize) -> sys::cudaEvent_t {
         self.events[chunk % self.count]
     }
 }
 
-/// All blocks and queues that nobody uses now.
+/// All blocks and queues that are unused now.
 struct Cache {
     blocks: Vec<Block>,
     queues: Vec<Queue>,
     /// Bytes of all blocks, those in use and leaked ones included.
     held: usize,
-    /// The most that `held` ever was.
+    /// The maximum that `held` ever was.
     most: usize,
     /// Rings in use, which will come back.
     in_use: usize,
     /// When a ring was used last.
     last_use: Option<Instant>,
-    /// When it was last seen that the bounce buffer had been used.
+    /// When the bounce buffer was last seen to have been used.
     last_bounce: Option<Instant>,
 }
 
@@ -137,7 +137,7 @@ pub(crate) fn rings_in_use() -> usize {
     cache().in_use
 }
 
-/// Bytes of page-locked memory: held now, and the most that was ever held.
+/// Bytes of page-locked memory: held now, and the maximum that was ever held.
 pub(crate) fn held() -> (usize, usize) {
     let cache = cache();
     (cache.held, cache.most)
@@ -160,7 +160,7 @@ impl StagingRing {
         }
     }
 
-    /// The ring cut into slots of so many bytes, at most the number that it was taken for.
+    /// Returns the ring cut into slots of this size, at most as many as it was taken for.
     pub(crate) fn slots(&self, bytes: usize) -> Slots {
         let bytes = bytes.max(1);
         Slots {
@@ -172,11 +172,11 @@ impl StagingRing {
         }
     }
 
-    /// Waits until nothing uses the ring any more, and gives it back.
+    /// Waits until nothing uses the ring, and returns it to the cache.
     ///
     /// If the context of the device is lost, the ring is leaked. If the wait fails for another reason, and
-    /// the one for the whole device too, the process is aborted: a device might go on writing to memory that
-    /// the program has back.
+    /// the wait for the whole device fails too, the process is aborted: a device might continue to write to
+    /// memory that the program has back.
     pub(crate) fn drain(self) {
         // SAFETY: the stream is this ring's own and was never destroyed.
         let drained = unsafe { check!(cudaStreamSynchronize(self.queue.stream)) };
@@ -184,7 +184,7 @@ impl StagingRing {
         if let Err(error) = &drained
             && !error.is_sticky()
         {
-            // SAFETY: the call takes nothing and waits.
+            // SAFETY: the call takes no arguments and waits.
             drained = unsafe { check!(cudaDeviceSynchronize()) };
         }
         match drained {
@@ -208,7 +208,7 @@ impl StagingRing {
 impl Block {
     fn take(device: c_int, slot: usize, limit: usize, earned: usize) -> Result<Option<Self>> {
         let two = slot.saturating_mul(2);
-        // Also if there is a block from before the limit was lowered.
+        // Also if a block is from before the limit was lowered.
         if limit < two {
             return Ok(None);
         }
@@ -272,7 +272,7 @@ impl Block {
                 cache.blocks.push(self);
                 cache.last_use = Some(Instant::now());
             }
-            // Leaked: it is not known what the runtime did with it.
+            // Leaked: the runtime may or may not have freed it.
             Err(_) => {}
         }
         freed
@@ -373,7 +373,7 @@ pub fn release_idle() {
     }
 }
 
-/// Frees page-locked memory that no copy has used for so long.
+/// Frees page-locked memory that no copy has used for this long.
 pub(crate) fn release_unused_for(time: Duration) {
     let is_idle = |last: Option<Instant>| last.is_some_and(|last| last.elapsed() >= time);
     let Ok(mut cache) = CACHE.try_lock() else { return };
@@ -411,16 +411,16 @@ pub fn abandon(device: c_int) {
     }
 }
 
-/// A copy through the bounce buffer saves as much as so many bytes more would, however small it is.
+/// A copy through the bounce buffer saves as much as this many further bytes would, however small it is.
 const BOUNCE_SAVES: usize = 16 << 10;
 
 /// The bounce buffer, a `Box<Block>`, while no copy uses it.
 static BOUNCE: AtomicPtr<Block> = AtomicPtr::new(ptr::null_mut());
 
-/// Whether the bounce buffer exists, or could not be had.
+/// Whether the bounce buffer exists, or could not be allocated.
 static BOUNCE_MADE: AtomicBool = AtomicBool::new(false);
 
-/// Bytes of the copies since there was a bounce buffer last.
+/// Bytes of the copies since the bounce buffer last existed.
 static BOUNCE_EARNED: AtomicUsize = AtomicUsize::new(0);
 
 /// Whether the bounce buffer was used since [`release_idle`] looked.
@@ -445,7 +445,7 @@ pub fn allocate_bounce_buffer(device: c_int, bytes: usize) {
     if earned / WORTH < BOUNCE_BYTES as u64 {
         return;
     }
-    // If the thread may not call the runtime, the copy is about to be refused.
+    // If the thread may not call the runtime, the copy will be refused.
     if !may_call() || BOUNCE_MADE.swap(true, Ordering::Relaxed) {
         return;
     }
@@ -461,7 +461,7 @@ pub fn allocate_bounce_buffer(device: c_int, bytes: usize) {
     }
 }
 
-/// The bounce buffer, for the copy that has taken it. Dropping it leaks the memory.
+/// The bounce buffer, taken by a copy. Dropping it leaks the memory.
 struct BounceBuffer(Box<Block>);
 
 impl BounceBuffer {
@@ -479,7 +479,8 @@ impl BounceBuffer {
         BOUNCE.store(Box::into_raw(self.0), Ordering::Release);
     }
 
-    /// There is no bounce buffer any more. There can be another one once it has been earned again.
+    /// Records that the bounce buffer no longer exists. There can be another one once it has been earned
+    /// again.
     fn retire(self) -> Block {
         BOUNCE_EARNED.store(0, Ordering::Relaxed);
         BOUNCE_MADE.store(false, Ordering::Relaxed);
@@ -490,7 +491,7 @@ impl BounceBuffer {
 /// Copies from a device to pageable memory as `cudaMemcpy` does, and returns its code.
 ///
 /// # Safety
-/// So many bytes of a device's memory may be read, and of the host's written, until this returns.
+/// So many bytes of device memory may be read, and of host memory written, until this returns.
 pub unsafe fn bounce_to_host(
     to: *mut u8,
     from: *const u8,
@@ -500,25 +501,25 @@ pub unsafe fn bounce_to_host(
     let kind = sys::cudaMemcpyDeviceToHost;
     let buffer = if memory.bounces(bytes) { BounceBuffer::take() } else { None };
     let Some(buffer) = buffer else {
-        // SAFETY: as the caller says.
+        // SAFETY: the caller guarantees it.
         return unsafe { sys::cudaMemcpy(to.cast(), from.cast(), bytes, kind) };
     };
     let pinned = buffer.0.pointer;
-    // SAFETY: as the caller says, and the buffer is large enough; nobody else uses it.
+    // SAFETY: the caller guarantees it. The buffer is large enough and has no other user.
     let code = unsafe { sys::cudaMemcpy(pinned.cast(), from.cast(), bytes, kind) };
     if code != sys::cudaSuccess {
         return bounce_failed(buffer, code);
     }
-    // SAFETY: as the caller says; the call has returned, so the buffer holds the bytes, and it is not the
-    // caller's memory.
+    // SAFETY: the caller guarantees it. The call has returned, so the buffer has the bytes, and it is not
+    // the caller's memory.
     unsafe { ptr::copy_nonoverlapping(pinned, to, bytes) };
     BOUNCE_USED.store(true, Ordering::Relaxed);
     buffer.give_back();
     code
 }
 
-/// Gives the buffer back after a failure. If the context is lost, a device may still write to it, and it is
-/// leaked.
+/// Returns the buffer to the cache after a failure. If the context is lost, a device may still write to it,
+/// and it is leaked.
 #[cold]
 #[inline(never)]
 fn bounce_failed(buffer: BounceBuffer, code: sys::cudaError_t) -> sys::cudaError_t {

@@ -1,4 +1,5 @@
-//! Whether a transfer is staged, and how: what the program wants, and arithmetic over sizes and processors.
+//! Decides whether a transfer is staged, and how: the settings of the program, and arithmetic over sizes
+//! and processors.
 //!
 //! A transfer is a plane of rows, or one row. Its bytes are counted as if the rows were packed. The device
 //! copies one *chunk* at a time: some whole rows, or a part of one row if a row is larger than a chunk may
@@ -59,8 +60,8 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Notes what fast paths ask for. Called under the lock of the settings, so that the last settings are
-    /// noted.
+    /// Stores the values that fast paths read. Called under the lock of the settings, so that the last
+    /// settings win.
     fn publish(&self) {
         let lowest = if self.enabled { self.threshold.unwrap_or(NEVER) } else { usize::MAX };
         LOWEST.store(lowest, Ordering::Relaxed);
@@ -91,7 +92,7 @@ impl Settings {
         settings
     }
 
-    /// The bytes of a slot of page-locked memory.
+    /// Returns the bytes of a slot of page-locked memory.
     pub(crate) fn slot_bytes(&self) -> usize {
         self.chunk.unwrap_or(LARGEST_CHUNK).max(1)
     }
@@ -142,7 +143,7 @@ pub fn is_never_staged(bytes: usize) -> bool {
 /// Bytes of the bounce buffer.
 pub(crate) const BOUNCE_BYTES: usize = NEVER;
 
-/// Whether small copies to the host may use the bounce buffer.
+/// Returns whether small copies to the host may use the bounce buffer.
 static BOUNCES: AtomicBool = AtomicBool::new(false);
 
 /// The pageable memory that a copy writes.
@@ -155,7 +156,7 @@ pub enum HostMemory {
 }
 
 impl HostMemory {
-    /// Whether a copy of so many bytes to it uses the bounce buffer.
+    /// Returns whether a copy of so many bytes to it uses the bounce buffer.
     #[inline]
     pub(crate) fn bounces(self, bytes: usize) -> bool {
         let most = match self {
@@ -181,7 +182,7 @@ const NEW_COUNTS: u64 = 4;
 /// Bytes of all transfers so far that were large enough to be staged, staged or not.
 static COPIED: AtomicU64 = AtomicU64::new(0);
 
-/// How much page-locked memory the program has earned with this transfer and all before.
+/// Returns the page-locked memory that the program has earned with this transfer and all before.
 pub(crate) fn earned(request: &Request, settings: &Settings) -> usize {
     if settings.threshold.is_some() {
         return usize::MAX;
@@ -192,7 +193,7 @@ pub(crate) fn earned(request: &Request, settings: &Settings) -> usize {
     usize::try_from(copied / WORTH).unwrap_or(usize::MAX)
 }
 
-/// What is known about a transfer before it begins.
+/// The known properties of a transfer before it begins.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request {
     pub(crate) direction: Direction,
@@ -204,13 +205,13 @@ pub(crate) struct Request {
     pub(crate) traffic: Traffic,
 }
 
-/// Whether other bytes go in the opposite direction during a transfer.
+/// Whether other bytes move in the opposite direction during a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Traffic {
     /// The transfer has the processors for itself, if nothing else is known.
     OneWay,
-    /// Another transfer goes in the opposite direction, as in a pipeline: more threads than processors would
-    /// be in each other's way.
+    /// Another transfer moves in the opposite direction, as in a pipeline: more threads than processors
+    /// would slow each other down.
     BothWays,
 }
 
@@ -231,8 +232,8 @@ pub(crate) struct Plan {
     pub(crate) sizes: Sizes,
     /// The most threads that work on it, the calling one included.
     pub(crate) threads: usize,
-    /// The same after a wait. The transfer is then faster than what it waited for, and the more threads it
-    /// has, the more they are in the way of other copies.
+    /// The same after a wait. The transfer is then faster than the work it waited for. More threads would
+    /// slow down other copies.
     threads_after_a_wait: usize,
     /// Whether the host's stores bypass its caches.
     pub(crate) bypass_caches: bool,
@@ -263,10 +264,11 @@ fn threshold(direction: Direction, threads: usize) -> Option<usize> {
     }
 }
 
-/// The most threads whose stores to the host bypass the caches: with more, the queues of the memory are full.
+/// The maximum number of threads whose stores to the host bypass the caches: with more, the memory's queues
+/// are full.
 const FEW: usize = 6;
 
-/// The most threads that are of use: beyond these the link is the limit, or the memory.
+/// The maximum number of useful threads: beyond these the link or the memory is the limit.
 fn enough(request: &Request) -> usize {
     match request.direction {
         Direction::HostToDevice => 10,
@@ -312,7 +314,7 @@ impl Plan {
             None => (request.bytes / 8).clamp(256 * KIB, LARGEST_CHUNK),
         };
         let piece = match request.bytes / MIB {
-            // Threads that have the system provide neighbouring pages are in each other's way.
+            // Threads that make the system provide neighbouring pages slow each other down.
             _ if request.is_new => MIB,
             0..4 => 64 * KIB,
             _ => 128 * KIB,
@@ -381,7 +383,7 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// How many bytes.
+    /// Returns the number of bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.width * self.rows
     }
@@ -395,7 +397,7 @@ impl Part {
         }
     }
 
-    /// One of its pieces.
+    /// Returns one of its pieces.
     fn piece(&self, at: usize, bytes: usize, layout: &Layout) -> Self {
         if self.rows == 1 {
             let skipped = at * bytes;
@@ -420,7 +422,7 @@ impl Part {
     }
 }
 
-/// Whole rows in so many bytes, at least one.
+/// Returns the whole rows in so many bytes, at least one.
 fn rows_of(bytes: usize, width: usize) -> usize {
     (bytes / width).max(1)
 }

@@ -1,14 +1,14 @@
 //! The worker pool: the threads that help with transfers, and when they end.
 //!
-//! The caller of a copy works on it too; workers join while the copy wants more threads. They start when they
-//! are first needed, sleep between transfers, and end after two seconds without one. (Staying awake for a
-//! while after a transfer was measured, and gains nothing.) A worker owns nothing of CUDA, and calls it only
-//! while it works on a transfer. It relaxes its capture mode before its first call, for life: no program can
-//! have set another one on it.
+//! The caller of a copy works on it too. Workers join while the copy wants more threads. They start when
+//! they are first needed, sleep between transfers, and end after two seconds without one. (A worker that
+//! stays awake for a while after a transfer was measured, and gains nothing.) A worker owns no CUDA
+//! resource, and calls CUDA only while it works on a transfer. It relaxes its capture mode before its first
+//! call, for life: no program can have set another mode on it.
 //!
 //! # Ends
-//! - A transfer is over when all threads that work on it have left. [`run`] waits for that in every case,
-//!   also when it unwinds.
+//! - A transfer is complete when all threads that work on it have left. [`run`] always waits for that, also
+//!   when it unwinds.
 //! - When the process ends while another thread is in the middle of a copy, a function that the C library
 //!   runs at exit, before those of the runtime, has the callers of copies stop at the next piece, and waits
 //!   until all of them, and so their workers, have left. Those copies fail. A thread at work waits only for
@@ -75,11 +75,11 @@ pub(crate) fn workers() -> usize {
     lock(&POOL).alive
 }
 
-/// Makes a transfer through the slots of a ring, with workers. When it returns, or unwinds, nothing of the
-/// transfer is in flight any more.
+/// Runs a transfer through the slots of a ring, with workers. When it returns or unwinds, nothing of the
+/// transfer is in flight.
 ///
 /// # Errors
-/// The first failure of any thread.
+/// Returns the first failure of any thread.
 pub(crate) fn run(transfer: Transfer, ring: StagingRing) -> Result<()> {
     let Some(_caller) = Caller::enter() else {
         ring.give_back();
@@ -106,14 +106,14 @@ pub(crate) fn run(transfer: Transfer, ring: StagingRing) -> Result<()> {
     close.has_panicked = false;
     drop(close);
     transfer.result()?;
-    // Every chunk was waited for.
+    // All chunks are complete.
     if let Some(ring) = ring.0.take() {
         ring.give_back();
     }
     Ok(())
 }
 
-/// The ring of a transfer under way. If the transfer ends before its time, the drop drains the ring.
+/// The ring of a running transfer. If the transfer ends early, the drop drains the ring.
 struct DrainOnDrop(Option<StagingRing>);
 
 impl Drop for DrainOnDrop {
@@ -124,12 +124,12 @@ impl Drop for DrainOnDrop {
     }
 }
 
-/// The error of a copy that the end of the process has stopped.
+/// Returns the error of a copy that the end of the process has stopped.
 fn process_ends() -> Error {
     Error::new("staged copy", sys::cudaErrorCudartUnloading)
 }
 
-/// The error of a copy of which a thread panicked.
+/// Returns the error of a copy of which a thread panicked.
 fn has_panicked() -> Error {
     Error::new("staged copy", sys::cudaErrorUnknown)
 }
@@ -140,14 +140,14 @@ pub(crate) fn processors() -> usize {
     *PROCESSORS.get_or_init(|| thread::available_parallelism().map_or(1, usize::from))
 }
 
-/// How often the caller looks whether the workers have left before it sleeps: for about as long as a piece
+/// How often the caller checks whether the workers have left before it sleeps: for about as long as a piece
 /// takes.
 const LOOKS: u32 = 1000;
 
 /// On drop, closes a task to further workers and waits until all have left.
 struct CloseOnDrop<'a> {
     task: &'a Arc<Task>,
-    /// Whether the caller did not come to its end.
+    /// Whether the caller ended early.
     has_panicked: bool,
 }
 
@@ -157,7 +157,7 @@ impl Drop for CloseOnDrop<'_> {
             self.task.transfer.fail(has_panicked());
         }
         lock(&POOL).open.retain(|(task, _)| !Arc::ptr_eq(task, self.task));
-        // As a rule they are at their last pieces: a wake-up would take longer.
+        // Usually they are at their last pieces: a wake-up would take longer.
         let looks = (0..LOOKS).take_while(|_| !self.task.has_no_workers());
         looks.for_each(|_| std::hint::spin_loop());
         let mut leaving = lock(&self.task.leaving);
@@ -193,7 +193,7 @@ fn offer(task: &Arc<Task>, wanted: usize) {
 /// The name of a worker thread.
 pub(crate) const WORKER: &str = "cuda-staging";
 
-/// The life of a worker.
+/// The main function of a worker.
 fn work() {
     let mut is_relaxed = false;
     let mut pool = lock(&POOL);
@@ -215,7 +215,7 @@ fn work() {
     }
 }
 
-/// Waits until the worker is woken, or no transfer has come for a while.
+/// Waits until the worker is woken, or until no transfer has come for a while.
 fn wait(mut pool: MutexGuard<'static, Pool>) -> MutexGuard<'static, Pool> {
     let me = thread::current();
     let until = Instant::now() + PATIENCE;
@@ -225,7 +225,7 @@ fn wait(mut pool: MutexGuard<'static, Pool>) -> MutexGuard<'static, Pool> {
         let left = until.saturating_duration_since(Instant::now());
         thread::park_timeout(left);
         pool = lock(&POOL);
-        // A thread may also be woken for no reason.
+        // A wake-up may be spurious.
         if left.is_zero() || !pool.idle.iter().any(|one| one.id() == me.id()) {
             return pool;
         }
@@ -286,7 +286,7 @@ fn help(task: &Task, is_relaxed: &mut bool) {
     }
 }
 
-/// A caller whose transfer is under way. Workers are at work only while the transfer of a caller is.
+/// A caller whose transfer is running. Workers work only while the transfer of a caller runs.
 struct Caller;
 
 /// The number of callers.
@@ -303,7 +303,7 @@ impl Caller {
     fn enter() -> Option<Self> {
         static AT_EXIT: Once = Once::new();
         AT_EXIT.call_once(|| {
-            // Notes which process this is.
+            // Records the number of this process.
             let _ = is_own_process();
             // The runtime has been called before this, so its own functions run after ours: the C library
             // runs the last one first. If it has no room for ours, the process ends as one with threads of

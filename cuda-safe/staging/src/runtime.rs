@@ -1,5 +1,5 @@
-//! What the crate needs of the CUDA runtime around its copies: errors, the current device, the capture mode,
-//! and the hooks of the layer above.
+//! The CUDA runtime around a copy: errors, the current device, the capture mode, and the hooks of the layer
+//! above.
 #![expect(unsafe_code, reason = "reads and sets the thread's device and its capture mode")]
 
 use std::ffi::c_int;
@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use cuda_sys as sys;
 
-/// What a function of this crate returns.
+/// The result of a function of this crate.
 pub type Result<T> = core::result::Result<T, Error>;
 
 /// A call that failed.
@@ -19,7 +19,7 @@ pub struct Error {
 }
 
 impl Error {
-    /// The error of a call, by its C name.
+    /// Makes the error of a call, given by its C name.
     pub(crate) fn new(api: &'static str, code: sys::cudaError_t) -> Self {
         Self { api, code }
     }
@@ -34,18 +34,19 @@ impl Error {
         self.api
     }
 
-    /// The code that the call returned.
+    /// Returns the code of the call.
     #[must_use]
     pub fn code(&self) -> sys::cudaError_t {
         self.code
     }
 
-    /// Whether the context of the device is lost, so that every later call fails too.
+    /// Returns whether the context of the device is lost, so that every later call fails too.
     pub(crate) fn is_sticky(&self) -> bool {
         (hooks().is_sticky)(self.code)
     }
 
-    /// Whether the runtime refused the call because of the calling thread or of a capture, and did nothing.
+    /// Returns whether the runtime refused the call because of the calling thread or of a capture, and did
+    /// nothing.
     pub(crate) fn is_refusal(&self) -> bool {
         let sys::cudaError(number) = self.code;
         // cudaErrorNotPermitted, and the errors of captures.
@@ -76,14 +77,14 @@ macro_rules! check {
 }
 pub(crate) use check;
 
-/// What the layer above this crate knows and this crate asks for.
+/// The knowledge of the layer above that this crate needs.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::exhaustive_structs, reason = "written once, by the layer above")]
 pub struct Hooks {
-    /// Whether the calling thread may call the runtime now. Host functions may not, nor the child of a
-    /// `fork`.
+    /// Returns whether the calling thread may call the runtime now. A host function may not, nor may the
+    /// child of a `fork`.
     pub may_call: fn() -> bool,
-    /// Whether a code means that the context of the device is lost.
+    /// Returns whether a code means that the context of the device is lost.
     pub is_sticky: fn(sys::cudaError_t) -> bool,
 }
 
@@ -102,19 +103,19 @@ fn hooks() -> &'static Hooks {
     HOOKS.get().unwrap_or(&DEFAULT)
 }
 
-/// Whether the calling thread may call the runtime now.
+/// Returns whether the calling thread may call the runtime now.
 pub(crate) fn may_call() -> bool {
     (hooks().may_call)()
 }
 
-/// Whether this is the process that asked first, and not the child of a `fork` of it.
+/// Returns whether this is the process that called first, and not the child of a `fork` of it.
 pub(crate) fn is_own_process() -> bool {
     static PROCESS: OnceLock<u32> = OnceLock::new();
     let now = std::process::id();
     *PROCESS.get_or_init(|| now) == now
 }
 
-/// Makes a device current until it is dropped, which makes the former one current again.
+/// Makes a device current until the guard is dropped, which restores the previous device.
 #[derive(Debug)]
 pub(crate) struct CurrentDevice(Option<c_int>);
 
@@ -148,10 +149,10 @@ pub(crate) fn set_device(device: c_int) -> Result<()> {
 
 /// Keeps the capture mode of the calling thread relaxed until it is dropped.
 ///
-/// A capture in global mode forbids some calls, such as `cudaEventQuery` and `cudaHostAlloc`, to every thread
-/// whose own mode is not relaxed. The refused call ends the capture, so a call is never tried first and
-/// repeated then. The guard covers calls of this crate only: code of others that sets the mode does not run
-/// meanwhile.
+/// A capture in global mode forbids some calls, such as `cudaEventQuery` and `cudaHostAlloc`, to every
+/// thread whose own mode is not relaxed. The refused call ends the capture: a call is therefore never tried
+/// first and repeated in relaxed mode. The guard covers calls of this crate only: code of others that sets
+/// the mode does not run meanwhile.
 #[derive(Debug)]
 pub(crate) struct RelaxedCapture(sys::cudaStreamCaptureMode);
 
@@ -168,7 +169,7 @@ impl Drop for RelaxedCapture {
     }
 }
 
-/// Makes the capture mode of the calling thread relaxed for as long as the thread lives.
+/// Makes the capture mode of the calling thread relaxed for the rest of the thread's life.
 pub(crate) fn relax_for_life() -> Result<()> {
     exchange(sys::cudaStreamCaptureModeRelaxed).map(|_| ())
 }
@@ -180,7 +181,7 @@ fn exchange(mut mode: sys::cudaStreamCaptureMode) -> Result<sys::cudaStreamCaptu
     Ok(mode)
 }
 
-/// Points at which a test makes the crate fail. In other builds a point is nothing.
+/// Points at which a test makes the crate fail. Other builds have no such points.
 pub(crate) mod fail_point {
     use super::Result;
 
@@ -219,7 +220,7 @@ pub(crate) mod fail_point {
 
         static ACTION: Mutex<Option<Action>> = Mutex::new(None);
 
-        /// Sets what happens at the points from now on. The action may wait, and may panic.
+        /// Sets the action at the points from now on. The action may wait, and may panic.
         pub(crate) fn arm(action: Option<Action>) {
             *ACTION.lock().unwrap_or_else(PoisonError::into_inner) = action;
         }

@@ -1,4 +1,5 @@
-//! The protocol between the threads of a transfer: who moves a piece, and who submits a chunk to the device.
+//! The protocol between the threads of a transfer: which thread moves a piece, and which submits a chunk to
+//! the device.
 //!
 //! It consists of atomics only and calls no CUDA, so it is tested by itself, with loom.
 //!
@@ -40,7 +41,7 @@ pub(crate) trait DeviceQueue {
     /// Submits the copy of a chunk, between its slot and the memory of the device.
     fn submit(&self, chunk: usize) -> Result<(), Self::Error>;
 
-    /// Whether the device is done with a chunk that was submitted.
+    /// Returns whether the device has completed a submitted chunk.
     fn is_done(&self, chunk: usize) -> Result<bool, Self::Error>;
 }
 
@@ -49,7 +50,7 @@ pub(crate) trait DeviceQueue {
 #[repr(align(64))]
 struct CacheLine<T>(T);
 
-/// How far a transfer has come.
+/// The progress of a transfer.
 #[derive(Debug)]
 pub(crate) struct Schedule {
     direction: Direction,
@@ -70,7 +71,7 @@ pub(crate) struct Schedule {
 /// The submitter role, held until this is dropped.
 struct Submitter<'a> {
     schedule: &'a Schedule,
-    /// Whether the thread was unwinding before: then it copies as part of a drop.
+    /// Whether the thread was unwinding before: then the copy is part of a drop.
     unwinding: bool,
 }
 
@@ -130,8 +131,8 @@ impl Schedule {
         }
     }
 
-    /// Notes that a piece of a chunk has been moved. Returns whether it was the last one of the chunk: the
-    /// caller then calls [`Self::drive`].
+    /// Records that a piece of a chunk has been moved. Returns whether it was the last one of the chunk:
+    /// the caller then calls [`Self::drive`].
     pub(crate) fn moved(&self, chunk: usize) -> bool {
         let last = self.rest[chunk].fetch_sub(1, Ordering::AcqRel) == 1;
         if last {
@@ -140,17 +141,17 @@ impl Schedule {
         last
     }
 
-    /// Whether the device is done with everything.
+    /// Returns whether the device has completed everything.
     pub(crate) fn is_completed(&self) -> bool {
         self.completed.0.load(Ordering::Acquire) == self.rest.len()
     }
 
-    /// Ends the transfer before its time: nothing more is claimed or submitted.
+    /// Ends the transfer early: nothing more is claimed or submitted.
     pub(crate) fn stop(&self) {
         self.is_stopped.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the transfer was ended before its time.
+    /// Returns whether the transfer ended early.
     pub(crate) fn is_stopped(&self) -> bool {
         self.is_stopped.load(Ordering::Relaxed)
     }
@@ -343,7 +344,7 @@ mod tests {
             host: Vec<[UnsafeCell<usize>; 2]>,
         }
 
-        // SAFETY: loom's cells tell when two threads use one at once.
+        // SAFETY: loom's cells detect when two threads use one at once.
         unsafe impl Send for Transfer {}
         // SAFETY: as above.
         unsafe impl Sync for Transfer {}
@@ -457,7 +458,7 @@ mod tests {
             }
         }
 
-        /// A device that must get nothing more.
+        /// A device that must receive nothing more.
         struct Nothing;
 
         impl DeviceQueue for Nothing {

@@ -77,7 +77,7 @@ impl Transfer {
         Self { device, direction, plan, layout, host, remote, slots, chunks, schedule, error }
     }
 
-    /// The number of threads that there is work for.
+    /// Returns the number of threads that have work.
     pub(crate) fn useful_threads(&self) -> usize {
         let threads = self.plan.threads;
         threads.min(self.chunks.pieces().take(2 * threads).sum::<usize>() / 2).max(1)
@@ -92,28 +92,29 @@ impl Transfer {
         }
     }
 
-    /// Moves pieces until there are none left, or `leave` returns true. The transfer keeps the first error of
-    /// all threads.
+    /// Moves pieces until none are left, or `leave` returns true. The transfer keeps the first error of all
+    /// threads.
     pub(crate) fn work(&self, leave: impl Fn() -> bool) {
         if let Err(error) = self.work_until(&leave) {
             self.fail(error);
         }
     }
 
-    /// Waits until the device is done with everything, or the transfer has failed.
+    /// Waits until the device has completed everything, or the transfer has failed.
     pub(crate) fn finish(&self, leave: impl Fn() -> bool) {
         if let Err(error) = self.wait(&leave, || self.schedule.is_completed()) {
             self.fail(error);
         }
     }
 
-    /// Ends the transfer with an error. The first error counts.
+    /// Ends the transfer with an error. Only the first error counts.
     pub(crate) fn fail(&self, error: Error) {
         self.error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
         self.schedule.stop();
     }
 
-    /// The result, once all threads have left: without an error everything is copied, and no slot is in use.
+    /// Returns the result, once all threads have left: without an error everything is copied, and no slot
+    /// is in use.
     pub(crate) fn result(&self) -> Result<()> {
         match *self.error.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(error) => Err(error),
@@ -167,7 +168,7 @@ impl Transfer {
                 Direction::HostToDevice => (packed, host),
                 Direction::DeviceToHost => (host, packed),
             };
-            // SAFETY: a row of a piece, which lies within the host's side and within the slot; this thread
+            // SAFETY: a row of a piece, which is within the host's side and within the slot. This thread
             // alone has the piece, and the device does not use the slot.
             unsafe { host::copy(to, from, piece.width, self.plan.bypass_caches) };
         }
@@ -182,7 +183,7 @@ impl DeviceQueue for Transfer {
         let Part { device, width, rows, .. } = self.chunks.all()[chunk];
         let (stream, pitch) = (self.slots.stream, self.layout.device_pitch);
         let (slot, remote) = (self.slots.slot(chunk), self.remote.wrapping_add(device));
-        // To, its pitch, from, its pitch: rows lie one after the other in the slot.
+        // Destination, its pitch, source, its pitch: rows are packed in the slot.
         let (to, to_pitch, from, from_pitch, kind) = match self.direction {
             Direction::HostToDevice => (remote, pitch, slot, width, sys::cudaMemcpyHostToDevice),
             Direction::DeviceToHost => (slot, width, remote, pitch, sys::cudaMemcpyDeviceToHost),
@@ -203,17 +204,17 @@ impl DeviceQueue for Transfer {
     }
 
     fn is_done(&self, chunk: usize) -> Result<bool> {
-        // SAFETY: the event is the transfer's alone.
+        // SAFETY: this transfer is the only user of the event.
         unsafe { is_complete(self.slots.event(chunk)) }
     }
 }
 
-/// Whether all work before an event is complete.
+/// Returns whether all work before an event is complete.
 ///
 /// # Safety
 /// The event is live.
 unsafe fn is_complete(event: sys::cudaEvent_t) -> Result<bool> {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller guarantees it.
     match unsafe { sys::cudaEventQuery(event) } {
         sys::cudaErrorNotReady => Ok(false),
         code => Error::check("cudaEventQuery", code).map(|()| true),
@@ -242,14 +243,14 @@ pub(crate) unsafe fn wait_for(
     event: sys::cudaEvent_t,
     wait: Wait,
 ) -> Result<bool> {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller guarantees it.
     unsafe { check!(cudaEventRecord(event, stream)) }?;
     match wait {
-        // SAFETY: as the caller says.
+        // SAFETY: the caller guarantees it.
         Wait::Spin => unsafe { check!(cudaEventSynchronize(event)) }.map(|()| false),
         Wait::Sleep => {
             let mut backoff = Backoff::SHORT;
-            // SAFETY: as the caller says.
+            // SAFETY: the caller guarantees it.
             while !unsafe { is_complete(event) }? {
                 backoff.pause();
             }
@@ -261,14 +262,14 @@ pub(crate) unsafe fn wait_for(
 /// How a thread waits for the device: first it spins, then it yields, and then it sleeps between two looks,
 /// as the device may be busy with other work.
 struct Backoff {
-    /// Looks for which it still spins.
+    /// The number of checks during which it spins.
     spins: u32,
     /// How long it yields before it sleeps.
     yields: Duration,
     since: Option<Instant>,
 }
 
-/// How long a thread sleeps between two looks.
+/// How long a thread sleeps between two checks.
 const NAP: Duration = Duration::from_micros(50);
 
 impl Backoff {

@@ -1,18 +1,18 @@
-//! The other process of a test: the test's own program once more, with one of its tests.
+//! The other process of a test: the test's own program again, with one of its tests.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-/// The variable that gives the other process what it needs.
+/// The variable through which the other process receives its input.
 const GIFT: &str = "CUDA_SAFE_TEST_GIFT";
 
-/// What the parent gave: bytes.
+/// Returns the bytes that the parent passed.
 pub(crate) fn gift() -> Vec<u8> {
     let text = std::env::var(GIFT).unwrap();
     (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
 }
 
-/// Starts this program for one of its tests, which is ignored otherwise, with bytes for it.
+/// Starts this program for one of its tests, which is otherwise ignored, and passes bytes to it.
 pub(crate) fn command(test: &str, gift: &[u8]) -> Command {
     let text: String = gift.iter().map(|byte| format!("{byte:02x}")).collect();
     let mut command = Command::new(std::env::current_exe().unwrap());
@@ -20,7 +20,7 @@ pub(crate) fn command(test: &str, gift: &[u8]) -> Command {
     command
 }
 
-/// A child that is told and tells when it is time to go on, a line each.
+/// A child that exchanges lines with its parent to agree on the next step.
 pub(crate) struct Talk {
     child: Child,
     to: ChildStdin,
@@ -34,12 +34,12 @@ impl Talk {
         Self { child, to, from: BufReader::new(from) }
     }
 
-    /// Waits for the child to say this.
+    /// Waits until the child sends this line.
     pub(crate) fn hear(&mut self, word: &str) {
         self.hear_one_of(&[word]);
     }
 
-    /// Waits for the child to say one of these; answers with it.
+    /// Waits until the child sends one of these lines, and returns it.
     pub(crate) fn hear_one_of<'w>(&mut self, words: &[&'w str]) -> &'w str {
         loop {
             let mut line = String::new();
@@ -51,13 +51,13 @@ impl Talk {
         }
     }
 
-    /// Says this to the child.
+    /// Sends this line to the child.
     pub(crate) fn say(&mut self, word: &str) {
         writeln!(self.to, "{word}").unwrap();
         self.to.flush().unwrap();
     }
 
-    /// Waits for the child to end well.
+    /// Waits until the child ends successfully.
     pub(crate) fn end(mut self) {
         drop(self.to);
         std::io::copy(&mut self.from, &mut std::io::sink()).unwrap();
@@ -65,13 +65,13 @@ impl Talk {
     }
 }
 
-/// In the child: says this to the parent.
+/// In the child: sends this line to the parent.
 pub(crate) fn say(word: &str) {
     println!("{word}");
     std::io::stdout().flush().unwrap();
 }
 
-/// In the child: waits for the parent to say this.
+/// In the child: waits until the parent sends this line.
 pub(crate) fn hear(word: &str) {
     let mut line = String::new();
     let read = std::io::stdin().lock().read_line(&mut line).unwrap();

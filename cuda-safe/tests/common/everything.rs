@@ -1,4 +1,4 @@
-//! One of everything that owns something of CUDA's, with work pending on it where there can be any.
+//! One value of every type that owns a CUDA resource, with pending work on it if possible.
 
 use std::any::Any;
 
@@ -10,14 +10,15 @@ use cuda_safe::{
     memset_2d_async, memset_3d_async, memset_async,
 };
 
-/// Bytes of each buffer.
+/// The size of each buffer in bytes.
 const BYTES: usize = 1 << 12;
 
-/// What owns something, by what it is.
+/// Owners with their names.
 pub(crate) type Owner = (&'static str, Box<dyn Any + Send>);
 
-/// Everything, of the stream's device, with work pending on the stream; a stream and an event of its own among it. Once all is made that
-/// a busy device might keep waiting, `hold` is called, which may hold the stream.
+/// Makes one of everything on the stream's device, with work pending on the stream. This includes another
+/// stream and an event. Calls `hold`, which may hold the stream, after everything is made that a busy
+/// device might delay.
 pub(crate) fn everything(stream: &Stream, hold: impl FnOnce()) -> Vec<Owner> {
     stream.device().with_current(|| all(stream, hold)).unwrap()
 }
@@ -46,7 +47,7 @@ fn all(stream: &Stream, hold: impl FnOnce()) -> Result<Vec<Owner>> {
     owners.push(("a graph of nothing", Box::new(Graph::new()?)));
     owners.push(("a flag", Box::new(MappedFlag::new()?)));
     owners.push(("a pipeline", Box::new(Pipeline::<u8, u8>::new(64)?)));
-    // Not every device has it.
+    // Not every device supports it.
     let managed = ManagedBuffer::<u8>::alloc(BYTES).ok();
 
     hold();
@@ -83,7 +84,7 @@ fn all(stream: &Stream, hold: impl FnOnce()) -> Result<Vec<Owner>> {
     owners.push(("an array", Box::new(array)));
     owners.push(("an array of levels", Box::new(levels)));
     owners.push(("memory of the device's pool", Box::new(of_the_device)));
-    // The pool goes before its memory.
+    // The pool is dropped before its memory.
     owners.push(("a pool", Box::new(pool)));
     owners.push(("memory of a pool", Box::new(of_the_pool)));
     owners.push(("a stream", Box::new(other)));
@@ -91,7 +92,7 @@ fn all(stream: &Stream, hold: impl FnOnce()) -> Result<Vec<Owner>> {
     Ok(owners)
 }
 
-/// The last device, which is another one than the first where there are several.
+/// The last device: another one than the first if there are several.
 pub(crate) fn last_device() -> Device {
     Device::all().unwrap().next_back().unwrap()
 }

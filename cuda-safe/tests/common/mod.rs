@@ -1,4 +1,4 @@
-//! What tests hold streams with, so that an order is proven and not timed.
+//! The gates with which tests hold streams, so that an order is proven instead of timed.
 #![allow(dead_code, clippy::unwrap_used, reason = "test support: each binary uses a part of it")]
 
 #[cfg(unix)]
@@ -13,13 +13,13 @@ use std::thread::{self, ThreadId};
 
 use cuda_safe::stream::AsStream;
 
-/// One test at a time in a process: the first value of every test of a program that has gates, so that it is
-/// dropped last.
+/// One test at a time in a process. This is the first value of every test of a program with gates, so that
+/// it is dropped last.
 ///
-/// `cudaFree`, `cudaMalloc`, the creation of streams and graphs, and the loading of kernels may wait for the
-/// whole device, and keep every other call of the process waiting meanwhile. Where one test does this while
-/// another one holds a gate, the owner of the gate waits for a lock of the driver and never gets to open the
-/// gate. A gate is therefore made of this value, and keeps it; `tests/sources.rs` checks that every other
+/// `cudaFree`, `cudaMalloc`, the creation of streams and graphs, and the loading of kernels may wait for
+/// the whole device, and block every other call of the process meanwhile. If one test does this while
+/// another one holds a gate, the owner of the gate waits for a lock of the driver and never opens the gate.
+/// A gate is therefore made from this value, and retains it. `tests/sources.rs` checks that every other
 /// test of the program begins with one.
 #[derive(Clone)]
 pub(crate) struct Alone(Arc<Held>);
@@ -50,15 +50,15 @@ impl Drop for Held {
     }
 }
 
-/// Holds a stream until it is opened or dropped, whichever way the test ends.
+/// Holds a stream until it is opened or dropped, however the test ends.
 pub(crate) struct Gate {
     open: Sender<()>,
-    // The test is over when the gate is open, also where another thread opens it.
+    // The test ends only when the gate is open, also if another thread opens it.
     alone: Alone,
 }
 
 impl Gate {
-    /// Puts a gate on a stream: nothing given to it later runs before the gate is open.
+    /// Puts a gate on a stream: work that is submitted later does not run before the gate is open.
     pub(crate) fn on(alone: &Alone, stream: &impl AsStream) -> Self {
         let (open, opened) = channel::<()>();
         stream
@@ -77,10 +77,10 @@ impl Gate {
     }
 }
 
-/// An operation that touches nothing, for `enqueue`.
+/// An operation that accesses no memory, for `enqueue`.
 #[allow(unsafe_code, reason = "calls the runtime")]
 pub(crate) fn put_nothing(raw: cuda_safe::sys::cudaStream_t) -> cuda_safe::Result<()> {
     extern "C" fn nothing(_: *mut std::ffi::c_void) {}
-    // SAFETY: `enqueue` gives a live stream, and the function takes any pointer.
+    // SAFETY: `enqueue` passes a live stream, and the function accepts any pointer.
     unsafe { cuda_safe::check!(cudaLaunchHostFunc(raw, Some(nothing), std::ptr::null_mut())) }
 }

@@ -1,6 +1,7 @@
-//! Tests again in the schedules of the emulator.
+//! Repeats tests in the schedules of the emulator.
 
-/// Runs tests of this binary again in the schedules of the emulator that are not its usual one; nothing elsewhere.
+/// Runs tests of this binary again in each schedule of the emulator except the default one. Does nothing
+/// without the emulator.
 pub(crate) fn in_all_schedules(tests: &str, count: usize) {
     let schedule = "CUDA_EMULATOR_SCHEDULE";
     if std::env::var("CUDA_RUNNER").as_deref() != Ok("emulator") || std::env::var_os(schedule).is_some() {

@@ -1,4 +1,4 @@
-//! Host arrays of both kinds for a pipeline, and work whose result is known.
+//! Host arrays of both kinds for a pipeline, and work with a known result.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ pub(crate) fn numbers(len: usize) -> Vec<u32> {
     (1..=u32::try_from(len).unwrap()).map(|n| n.wrapping_mul(2_654_435_761)).collect()
 }
 
-/// With the engine for everything, and without.
+/// With staging for everything, and without.
 pub(crate) fn both_ways(f: impl Fn()) {
     for enabled in [true, false] {
         configure(Settings {
@@ -28,7 +28,7 @@ pub(crate) fn both_ways(f: impl Fn()) {
 /// Whether the input is pinned, and whether the output is.
 pub(crate) const WAYS: [(bool, bool); 4] = [(false, false), (false, true), (true, false), (true, true)];
 
-/// The same numbers in both kinds of memory, and room for as many.
+/// The same numbers in both kinds of memory, and room for as many results.
 pub(crate) struct Arrays {
     pub(crate) source: Vec<u32>,
     pinned: PinnedBuffer<u32>,
@@ -58,7 +58,7 @@ impl Arrays {
         }
     }
 
-    /// With the numbers in the output, pinned or not.
+    /// Runs with the numbers in the output, pinned or not.
     pub(crate) fn run_in_place(
         &mut self,
         pipeline: &mut Pipeline<u32, u32>,
@@ -73,7 +73,7 @@ impl Arrays {
         pipeline.run_in_place(&mut self.into, work)
     }
 
-    /// What the output holds, which is nothing but zeros afterwards. Does not wait: nothing may be in flight.
+    /// Returns the contents of the output, and sets it to zeros. Does not wait: no work may be in flight.
     pub(crate) fn take(&mut self, way: (bool, bool)) -> Vec<u32> {
         let len = self.source.len();
         if way.1 {
@@ -87,7 +87,7 @@ impl Arrays {
     }
 }
 
-/// Work in several steps, some of them within the output, and one that hands a number on from chunk to chunk.
+/// Work in several steps: some within the output, and one that passes a number from chunk to chunk.
 pub(crate) fn hand_on(
     carry: &mut DeviceBuffer<u32>,
     stream: StreamRef<'_>,
@@ -98,7 +98,7 @@ pub(crate) fn hand_on(
     hand_on_in_place(carry, stream, output)
 }
 
-/// The same of a chunk that is its own output.
+/// The same for a chunk that is its own output.
 pub(crate) fn hand_on_in_place(
     carry: &mut DeviceBuffer<u32>,
     stream: StreamRef<'_>,
@@ -113,7 +113,7 @@ pub(crate) fn hand_on_in_place(
     memcpy_async(carry, &last, &stream)
 }
 
-/// What that makes of numbers, one step after the other.
+/// The result of these steps on the host, one after the other.
 pub(crate) fn handed_on(source: &[u32], chunk: usize, mut carry: u32) -> Vec<u32> {
     let mut result = source.to_vec();
     for part in result.chunks_mut(chunk) {

@@ -1,4 +1,4 @@
-//! A copy of an owner would free the same memory, and a copy of the memory can fail: it is made by `memcpy`.
+//! A copy of an owner would free the same memory twice. A copy of the memory can fail, so `memcpy` makes it.
 use cuda_safe::DeviceBuffer;
 
 fn main() -> cuda_safe::Result<()> {

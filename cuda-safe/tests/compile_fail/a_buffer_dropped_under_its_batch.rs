@@ -1,4 +1,4 @@
-//! What a batch keeps of its memory's books is valid only as long as the memory is there.
+//! The accesses that a batch retains are valid only while the memory exists.
 use cuda_safe::{CopyBatch, DeviceBuffer, PinnedBuffer, Stream};
 
 fn main() -> cuda_safe::Result<()> {

@@ -1,4 +1,4 @@
-//! A buffer is no variable of a kernel's source file.
+//! A buffer is not a variable of a kernel's source file.
 use cuda_safe::DeviceBuffer;
 use cuda_safe::copy::memcpy_to_symbol;
 

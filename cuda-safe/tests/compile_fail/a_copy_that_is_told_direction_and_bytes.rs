@@ -1,4 +1,4 @@
-//! A copy is told neither a direction, which could be the wrong one, nor a number, which could be of elements or of bytes.
+//! A copy takes no direction, which could be wrong, and no number, which could count elements or bytes.
 use cuda_safe::sys::cudaMemcpyHostToDevice;
 use cuda_safe::{DeviceBuffer, memcpy};
 

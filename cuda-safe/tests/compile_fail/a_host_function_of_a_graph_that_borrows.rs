@@ -1,4 +1,4 @@
-//! A graph may be launched when the frame that captured it is gone.
+//! A graph may be launched after the frame that captured it has returned.
 use cuda_safe::Stream;
 
 fn main() -> cuda_safe::Result<()> {

@@ -1,4 +1,4 @@
-//! A graph may be launched again, so its host functions must bear to be called again.
+//! A graph may be launched again, so its host functions must be callable again.
 use cuda_safe::Stream;
 
 fn main() -> cuda_safe::Result<()> {

@@ -1,4 +1,4 @@
-//! A host function runs when the frame that launched it may be gone.
+//! A host function may run after the frame that launched it has returned.
 use cuda_safe::Stream;
 
 fn main() -> cuda_safe::Result<()> {

@@ -1,4 +1,4 @@
-//! Nothing in code that is loaded says which types a kernel's parameters have: that is the caller's word.
+//! Loaded code does not contain the types of a kernel's parameters: the caller must guarantee them.
 use cuda_safe::library::Library;
 
 fn run(library: Library) {

@@ -1,4 +1,4 @@
-//! What is a stream is known to the tracker, and nobody adds to it.
+//! The tracker knows every kind of stream, and a program cannot add one.
 use cuda_safe::{AsStream, Stream, stream::StreamRef};
 
 struct Mine(Stream);

@@ -1,4 +1,4 @@
-//! A stream of another library's lives only while it is lent.
+//! A stream of another library lives only while it is lent.
 
 use cuda_safe::Device;
 use cuda_safe::stream::ForeignStream;

@@ -1,4 +1,4 @@
-//! A batch of rows is asynchronous, as one of elements: a plane of a slice may be gone before it is read.
+//! A batch of rows is asynchronous, like one of elements: a plane of a slice may be freed before it is read.
 use cuda_safe::copy::CopyBatch3d;
 use cuda_safe::memory::{PitchedBuffer, Plane};
 use cuda_safe::stream::Stream;

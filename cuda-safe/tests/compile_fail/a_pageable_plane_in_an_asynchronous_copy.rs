@@ -1,4 +1,4 @@
-//! A plane of a slice may be freed or changed before an asynchronous copy of it is done.
+//! A plane of a slice may be freed or changed before an asynchronous copy of it is complete.
 use cuda_safe::memory::{PitchedBuffer, Plane};
 use cuda_safe::stream::Stream;
 use cuda_safe::memcpy_2d_async;

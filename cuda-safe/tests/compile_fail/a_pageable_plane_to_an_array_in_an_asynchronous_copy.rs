@@ -1,4 +1,4 @@
-//! Nothing keeps a slice alive until a stream has read it.
+//! Nothing retains a slice until a stream has read it.
 use cuda_safe::memcpy_2d_async;
 use cuda_safe::memory::{Array, Plane};
 

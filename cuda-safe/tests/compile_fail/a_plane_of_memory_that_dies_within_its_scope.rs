@@ -1,4 +1,4 @@
-//! A plane that is passed as it is to a scope's copy is of memory that outlives the scope.
+//! A plane that is passed by value to a copy of a scope must be of memory that outlives the scope.
 use cuda_safe::memory::{PitchedBuffer, PlaneMut};
 use cuda_safe::stream::Stream;
 

@@ -1,4 +1,4 @@
-//! A plane of a slice that a scope's copy writes belongs to the scope until it ends.
+//! A plane of a slice that a copy of a scope writes stays borrowed until the scope ends.
 use cuda_safe::memory::{PitchedBuffer, PlaneMut};
 use cuda_safe::stream::Stream;
 use cuda_safe::memcpy_2d;

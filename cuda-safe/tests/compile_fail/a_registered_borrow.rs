@@ -1,4 +1,4 @@
-//! A borrow may end while a copy uses the elements: only what owns them is registered.
+//! A borrow may end while a copy uses the elements: only their owner can be registered.
 use cuda_safe::Registered;
 
 fn main() -> cuda_safe::Result<()> {

@@ -1,4 +1,4 @@
-//! Pushing would move elements that a copy may be using: the vector itself is put away.
+//! A push would move elements that a copy may be using, so the vector cannot be reached.
 use cuda_safe::Registered;
 
 fn main() -> cuda_safe::Result<()> {

@@ -1,4 +1,4 @@
-//! Outside its closure nobody would synchronise for what a scope is given.
+//! Outside its closure nothing would wait for the work of a scope.
 use cuda_safe::Stream;
 
 fn main() -> cuda_safe::Result<()> {

@@ -1,4 +1,4 @@
-//! Other owners of an `Arc` may be reading what a copy would write.
+//! Other owners of an `Arc` may be reading the elements that a copy would write.
 use std::sync::Arc;
 
 use cuda_safe::{DeviceBuffer, Registered, Stream, memcpy_async};

@@ -1,4 +1,4 @@
-//! Other owners of an `Arc` may be reading what the host would write.
+//! Other owners of an `Arc` may be reading the elements that the host would write.
 use std::sync::Arc;
 
 use cuda_safe::Registered;

@@ -1,4 +1,4 @@
-//! What may only be read is no destination, on the host neither.
+//! A slice for reading is not a destination, on the host either.
 use cuda_safe::{DeviceBuffer, memcpy};
 
 fn main() -> cuda_safe::Result<()> {

@@ -1,4 +1,4 @@
-//! A batch is asynchronous: a slice may be gone before it is read, or be read before it is written.
+//! A batch is asynchronous: a slice may be freed before it is read, or read before it is written.
 use cuda_safe::{CopyBatch, DeviceBuffer, Stream};
 
 fn main() -> cuda_safe::Result<()> {

@@ -1,4 +1,4 @@
-//! A plane that is passed as it is to a scope's copy keeps its memory borrowed until the scope ends.
+//! A plane that is passed by value to a copy of a scope keeps its memory borrowed until the scope ends.
 use cuda_safe::memory::{PitchedBuffer, PlaneMut};
 use cuda_safe::stream::Stream;
 

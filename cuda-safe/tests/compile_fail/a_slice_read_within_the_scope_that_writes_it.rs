@@ -1,4 +1,4 @@
-//! The copy may not have arrived before the scope has synchronised.
+//! The copy may be incomplete before the scope has synchronized.
 use cuda_safe::DeviceBuffer;
 use cuda_safe::stream::Stream;
 

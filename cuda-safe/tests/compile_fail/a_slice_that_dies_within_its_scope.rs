@@ -1,4 +1,4 @@
-//! What is borrowed in a scope must live until the scope has synchronised.
+//! Memory that is borrowed in a scope must live until the scope has synchronized.
 use cuda_safe::DeviceBuffer;
 use cuda_safe::stream::Stream;
 

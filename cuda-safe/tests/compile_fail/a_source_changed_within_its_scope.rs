@@ -1,4 +1,4 @@
-//! The copy may not have read the vector before the scope has synchronised.
+//! The copy may not have read the vector before the scope has synchronized.
 use cuda_safe::DeviceBuffer;
 use cuda_safe::stream::Stream;
 

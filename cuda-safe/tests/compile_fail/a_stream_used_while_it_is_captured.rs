@@ -1,4 +1,4 @@
-//! What was meant for the graph would run at once.
+//! Work that is meant for the graph would run at once.
 use cuda_safe::{DeviceBuffer, Stream, memset_async};
 
 fn main() -> cuda_safe::Result<()> {

@@ -1,4 +1,4 @@
-//! A structure is copied with the address in it, and not with what is there: `DevicePtr` is for addresses that a device knows.
+//! A copy of a structure copies the address in it, not the memory there. `DevicePtr` is for device addresses.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Image {

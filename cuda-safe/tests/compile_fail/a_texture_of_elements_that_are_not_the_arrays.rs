@@ -1,4 +1,4 @@
-//! The texture's type says what the elements are, and so is the memory's.
+//! The element type of a texture is that of its memory.
 use cuda_safe::memory::Array;
 use cuda_safe::texture::{Texture, TextureDesc};
 

@@ -1,4 +1,4 @@
-//! A variable's handle is not where the variable is: a part of it is an operand, the handle is not.
+//! A variable's handle is not the variable's memory: a part of it is an operand, the handle is not.
 use cuda_safe::memcpy;
 use cuda_safe::memory::Symbol;
 

@@ -1,4 +1,4 @@
-//! A vector of vectors is a list of addresses, and not the elements one after the other.
+//! A vector of vectors is a list of addresses, not consecutive elements.
 use cuda_safe::{DeviceBuffer, memcpy};
 
 fn main() -> cuda_safe::Result<()> {

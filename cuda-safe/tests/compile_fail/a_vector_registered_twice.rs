@@ -1,4 +1,4 @@
-//! Registering takes the container: who has it again has had it unregistered.
+//! Registering takes the container: its owner receives it again only after it is unregistered.
 use cuda_safe::Registered;
 
 fn main() -> cuda_safe::Result<()> {

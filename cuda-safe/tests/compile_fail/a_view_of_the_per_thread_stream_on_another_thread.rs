@@ -1,4 +1,4 @@
-//! Waiting for one thread's own stream from another thread would wait for another stream.
+//! A wait for one thread's stream on another thread would be a wait for another stream.
 use cuda_safe::{AsStream, Stream};
 
 fn main() -> cuda_safe::Result<()> {

@@ -1,4 +1,4 @@
-//! CUDA has no arrays of 64-bit numbers, nor of three numbers an element.
+//! CUDA has no arrays of 64-bit numbers, nor of three numbers per element.
 use cuda_safe::memory::Array;
 
 fn main() -> cuda_safe::Result<()> {

@@ -1,4 +1,4 @@
-//! What may only be read of an array is no destination.
+//! A view of an array for reading is not a destination.
 use cuda_safe::memcpy_2d;
 use cuda_safe::memory::{Array, Plane};
 

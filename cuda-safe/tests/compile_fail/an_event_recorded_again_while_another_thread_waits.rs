@@ -1,4 +1,4 @@
-//! Recording again moves the mark under whoever is waiting for it.
+//! A new recording moves the mark that another thread is waiting for.
 use cuda_safe::{Event, Stream};
 
 fn main() -> cuda_safe::Result<()> {

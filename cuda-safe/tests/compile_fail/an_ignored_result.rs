@@ -1,4 +1,4 @@
-//! A call that failed is not passed over in silence: its answer must be looked at.
+//! A failed call is not ignored silently: its result must be used.
 #![deny(unused_must_use)]
 use cuda_safe::{DeviceBuffer, memcpy};
 

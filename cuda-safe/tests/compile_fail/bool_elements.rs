@@ -1,4 +1,4 @@
-//! A device may leave bytes behind that are no `bool`.
+//! A device may leave bytes that are not a valid `bool`.
 fn main() {
     let _ = cuda_safe::DeviceBuffer::<bool>::alloc(3);
 }

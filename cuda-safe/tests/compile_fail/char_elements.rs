@@ -1,4 +1,4 @@
-//! A device may leave bytes behind that are no `char`.
+//! A device may leave bytes that are not a valid `char`.
 fn main() {
     let _ = cuda_safe::PinnedBuffer::<char>::alloc(3);
 }

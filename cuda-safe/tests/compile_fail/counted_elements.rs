@@ -1,4 +1,4 @@
-//! A copy of an `Rc` would count down what it never counted up.
+//! A copy of an `Rc` would decrement a count that it never incremented.
 fn main() {
     let _ = cuda_safe::PinnedBuffer::<std::rc::Rc<u32>>::alloc(3);
 }

@@ -1,4 +1,4 @@
-//! An address of a device's memory means nothing to the host: a copy brings the elements.
+//! An address of device memory is invalid on the host: a copy brings the elements.
 fn main() -> cuda_safe::Result<()> {
     let device = cuda_safe::DeviceBuffer::<u32>::alloc(3)?;
     let _first = device[0];

@@ -1,4 +1,4 @@
-//! An array has elements of one type, whatever bytes they are made of.
+//! An array has elements of one type, even if another type has the same bytes.
 use cuda_safe::memcpy_2d;
 use cuda_safe::memory::{Array, Plane};
 

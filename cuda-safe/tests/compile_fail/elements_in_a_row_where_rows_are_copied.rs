@@ -1,4 +1,4 @@
-//! A copy of rows needs to know how long they are: a buffer does not say, a plane of it does.
+//! A copy of rows needs their length: a buffer has none, a plane of it does.
 use cuda_safe::memory::PitchedBuffer;
 use cuda_safe::{DeviceBuffer, memcpy_2d};
 

@@ -1,4 +1,4 @@
-//! A buffer goes to another thread only where its elements may.
+//! A buffer may be sent to another thread only if its elements may.
 use std::marker::PhantomData;
 
 use bytemuck::AnyBitPattern;

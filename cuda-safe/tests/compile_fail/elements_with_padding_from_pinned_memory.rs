@@ -1,4 +1,4 @@
-//! Padding that the host left as it was must not be read by a copy either.
+//! A copy must not read padding that the host did not initialize, in pinned memory either.
 use bytemuck::AnyBitPattern;
 use cuda_safe::stream::Stream;
 use cuda_safe::{DeviceBuffer, PinnedBuffer, memcpy_async};

@@ -1,4 +1,4 @@
-//! Padding on the host was never written, and must not be read.
+//! Padding on the host is uninitialized, and must not be read.
 use bytemuck::AnyBitPattern;
 use cuda_safe::{DeviceBuffer, memcpy};
 

@@ -1,4 +1,4 @@
-//! A device may leave a number behind that is none of the variants.
+//! A device may leave a number that is not one of the variants.
 #[derive(Clone, Copy)]
 #[repr(u8)]
 enum Color {

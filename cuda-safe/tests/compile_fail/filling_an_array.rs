@@ -1,4 +1,4 @@
-//! An array has no address, and CUDA no call that fills one.
+//! An array has no address, and CUDA has no function that fills one.
 use cuda_safe::memory::Array;
 use cuda_safe::memset_2d;
 

@@ -1,4 +1,4 @@
-//! The handle of a texture is no number that a program may make up by mistake.
+//! The handle of a texture is not a number that a program may make up by mistake.
 use cuda_safe::launch;
 use cuda_safe::launch::{Kernel, TextureObject};
 use cuda_safe::stream::Stream;

@@ -1,4 +1,4 @@
-//! A surface that a kernel may write is borrowed mutably, or said to be only read.
+//! A surface that a kernel may write is borrowed mutably, or passed as read-only.
 use cuda_safe::launch;
 use cuda_safe::launch::{Kernel, SurfaceObject};
 use cuda_safe::stream::Stream;

@@ -1,4 +1,4 @@
-//! A surface is no texture.
+//! A surface is not a texture.
 use cuda_safe::launch;
 use cuda_safe::launch::{Kernel, TextureObject};
 use cuda_safe::stream::Stream;

@@ -1,4 +1,4 @@
-//! A kernel does not get the memory of the host.
+//! A kernel does not receive pageable memory of the host.
 use cuda_safe::DeviceBuffer;
 use cuda_safe::launch;
 use cuda_safe::launch::Kernel;

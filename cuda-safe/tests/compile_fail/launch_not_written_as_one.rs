@@ -1,4 +1,4 @@
-//! What is not written as a launch is told how to write one.
+//! The error for a malformed launch shows how to write one.
 use cuda_safe::DeviceBuffer;
 use cuda_safe::launch;
 use cuda_safe::launch::Kernel;

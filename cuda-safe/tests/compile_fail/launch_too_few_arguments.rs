@@ -1,4 +1,4 @@
-//! A kernel gets as many arguments as it has parameters.
+//! A kernel takes as many arguments as it has parameters.
 use cuda_safe::DeviceBuffer;
 use cuda_safe::launch;
 use cuda_safe::launch::Kernel;

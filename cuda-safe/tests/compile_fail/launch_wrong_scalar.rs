@@ -1,4 +1,4 @@
-//! A scalar has the very type of its parameter.
+//! A scalar has exactly the type of its parameter.
 use cuda_safe::DeviceBuffer;
 use cuda_safe::launch;
 use cuda_safe::launch::Kernel;

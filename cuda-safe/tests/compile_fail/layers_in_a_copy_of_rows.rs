@@ -1,4 +1,4 @@
-//! A copy of rows takes one layer: which one, only the program knows.
+//! A copy of rows takes one layer, which the program must select.
 use cuda_safe::{PitchedBuffer, PitchedVolume, memcpy_2d};
 
 fn main() -> cuda_safe::Result<()> {

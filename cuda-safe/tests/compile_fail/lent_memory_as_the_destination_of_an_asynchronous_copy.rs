@@ -1,4 +1,4 @@
-//! What a guard lends is page-locked, but the host could read it before the copy is done: the buffer itself is the destination.
+//! The host could read lent memory before the copy is complete: the buffer itself is the destination.
 use cuda_safe::stream::Stream;
 use cuda_safe::{DeviceBuffer, ManagedBuffer, memcpy_async};
 

@@ -1,4 +1,4 @@
-//! What a guard lends is page-locked, but nothing would keep it as it is once the guard is gone: the buffer itself is the source.
+//! Lent memory may change once the guard is dropped: the buffer itself is the source.
 use cuda_safe::stream::Stream;
 use cuda_safe::{DeviceBuffer, PinnedBuffer, memcpy_async};
 

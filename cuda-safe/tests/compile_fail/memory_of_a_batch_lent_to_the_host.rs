@@ -1,4 +1,4 @@
-//! A batch has what it copies for as long as it can be put on a stream.
+//! A batch borrows its memory as long as it can be enqueued.
 use cuda_safe::{CopyBatch, DeviceBuffer, PinnedBuffer, Stream};
 
 fn main() -> cuda_safe::Result<()> {

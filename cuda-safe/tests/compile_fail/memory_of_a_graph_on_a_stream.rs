@@ -1,4 +1,4 @@
-//! Memory of a graph's own is only there between two of its nodes: operations of a stream do not take it.
+//! A graph's own memory exists only between two of its nodes: operations of a stream do not take it.
 use cuda_safe::{Graph, Stream, memset_async};
 
 fn main() -> cuda_safe::Result<()> {

@@ -1,4 +1,4 @@
-//! Nothing is copied onto itself: one side is read while the other is written.
+//! A buffer is not copied onto itself: one side is read while the other is written.
 use cuda_safe::{DeviceBuffer, memcpy};
 
 fn main() -> cuda_safe::Result<()> {

@@ -1,4 +1,4 @@
-//! Launching takes the executable graph: one thread at a time.
+//! A launch borrows the executable graph mutably: one thread at a time.
 use cuda_safe::{GraphExec, Stream};
 
 fn launch(mut exec: GraphExec, stream: &Stream) {

@@ -1,4 +1,4 @@
-//! Nothing would keep the slice from being read before the copy is done.
+//! Nothing would prevent reads of the slice before the copy is complete.
 use cuda_safe::stream::Stream;
 use cuda_safe::{DeviceBuffer, memcpy_async};
 

@@ -1,4 +1,4 @@
-//! Nothing would keep the vector alive and unchanged until the copy is done.
+//! Nothing would keep the vector alive and unchanged until the copy is complete.
 use cuda_safe::stream::Stream;
 use cuda_safe::{DeviceBuffer, memcpy_async};
 

@@ -1,4 +1,4 @@
-//! The per-thread stream's handle means another stream on another thread.
+//! The per-thread stream's handle names another stream on another thread.
 use cuda_safe::stream::Stream;
 
 fn main() -> cuda_safe::Result<()> {

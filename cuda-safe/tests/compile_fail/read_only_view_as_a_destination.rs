@@ -1,4 +1,4 @@
-//! A view for reading is no destination.
+//! A view for reading is not a destination.
 use cuda_safe::{DeviceBuffer, memcpy};
 
 fn main() -> cuda_safe::Result<()> {

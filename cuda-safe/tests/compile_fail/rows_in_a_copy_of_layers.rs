@@ -1,4 +1,4 @@
-//! A copy of layers needs to know how many rows each has.
+//! A copy of layers needs the number of rows of each.
 use cuda_safe::{PitchedBuffer, PitchedVolume, memcpy_3d};
 
 fn main() -> cuda_safe::Result<()> {

@@ -1,4 +1,4 @@
-//! Two views for writing never share an element: only a split gives two.
+//! Two views for writing never share an element: only a split makes two.
 use cuda_safe::memcpy_2d;
 use cuda_safe::memory::Array;
 

@@ -1,4 +1,4 @@
-//! Two planes that may be written do not overlap: the second one would borrow what the first has.
+//! Two planes for writing do not overlap: the second one would need the borrow of the first.
 use cuda_safe::memory::PitchedBuffer;
 use cuda_safe::{memset_2d, memset_2d_async, stream::Stream};
 

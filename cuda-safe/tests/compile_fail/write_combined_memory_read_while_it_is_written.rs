@@ -1,4 +1,4 @@
-//! Who writes write-combined memory does not read it either.
+//! The host does not read write-combined memory while it writes it either.
 fn main() -> cuda_safe::Result<()> {
     let mut buffer = cuda_safe::WriteCombinedBuffer::<u32>::alloc(4)?;
     let writer = buffer.write()?;

@@ -1,4 +1,4 @@
-//! While a guard lends the memory for reading, nobody gets it for writing.
+//! While a guard lends the memory for reading, nothing may write it.
 fn main() -> cuda_safe::Result<()> {
     let mut pinned = cuda_safe::PinnedBuffer::<u32>::alloc(3)?;
     let reading = pinned.host()?;

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use super::scan::without_turbofish;
 use super::{here, read, sources};
 
-/// A program that shows how something is used.
+/// A program that shows how an item is used.
 pub(crate) struct Example {
-    /// The folder of a program, or the source file whose documentation has it.
+    /// The folder of a program, or the source file whose documentation contains it.
     name: String,
-    /// Of a source file: the names of folders and files.
+    /// For a source file: the names of folders and files.
     homes: Vec<String>,
     code: String,
 }
@@ -22,7 +22,7 @@ pub(crate) fn examples() -> Vec<Example> {
     let mut folders: Vec<PathBuf> =
         std::fs::read_dir(root.join("examples")).unwrap().map(|entry| entry.unwrap().path()).collect();
     folders.sort();
-    // What has no C++ beside it measures, or tests.
+    // Programs without a C++ twin measure or test.
     for folder in folders.into_iter().filter(|folder| folder.join("main.cu").is_file()) {
         let name = format!("examples/{}", folder.file_name().unwrap().to_str().unwrap());
         let code = sources(&folder, true).iter().map(|path| program(&read(path))).collect();

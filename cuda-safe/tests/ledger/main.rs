@@ -1,12 +1,14 @@
-//! The coverage ledger, `ledger.tsv`: for every function of the runtime, what wraps it, which tests and examples name that, or why
-//! nothing does; and `ledger/summary.md`, which counts them by group.
+//! The coverage ledger, `ledger.tsv`: for every function of the runtime, the items that wrap it and the
+//! tests and examples that name these, or why it has no wrapper; and `ledger/summary.md`, which counts them
+//! by group.
 //!
-//! They are generated: from `ledger/functions.tsv` (name, group, first version), the `#[doc(alias)]`es in `src`, the tests of this crate
-//! and of `cuda-kernels`, the programs of `examples` and those in the documentation of both crates, and `ledger/raw-only.tsv` (why not).
-//! `CUDA_SAFE_LEDGER=write cargo test -p cuda-safe --test ledger the_ledger` writes them.
+//! They are generated: from `ledger/functions.tsv` (name, group, first version), the `#[doc(alias)]`es in
+//! `src`, the tests of this crate and of `cuda-kernels`, the programs of `examples` and those in the
+//! documentation of both crates, and `ledger/raw-only.tsv` (why not). `CUDA_SAFE_LEDGER=write cargo test -p
+//! cuda-safe --test ledger the_ledger` writes them.
 //!
-//! "Names" is what a plain scan finds: the item's name in the test or in a helper of its file that it calls, and the type's name too
-//! where several types have such a method.
+//! "Names" is the result of a plain scan: the item's name in the test or in a helper of its file that it
+//! calls, and also the type's name if several types have such a method.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod examples;
@@ -20,15 +22,15 @@ use examples::{examples, showing};
 use scan::{Item, has_name};
 use summary::{rows, summary};
 
-/// Tests named in a row, and examples: enough to find them.
+/// The maximum number of tests in a row, and of examples.
 const NAMED: usize = 3;
 
 const COLUMNS: &str = "function\tgroup\tsince\twrapped by\ttests\texamples\twhy not";
 
-/// What `raw-only.tsv` says of what may be wrapped some day.
+/// The entry of `raw-only.tsv` for functions that may be wrapped later.
 const NOT_YET: &str = "not yet wrapped";
 
-/// The groups in which nothing is left to be wrapped: what is raw only has a reason, and the rest an example.
+/// The groups that are complete: each raw-only function has a reason, and each other one an example.
 const DONE: [&str; 15] = [
     "device",
     "driver entry point",
@@ -56,7 +58,7 @@ fn read(path: impl AsRef<Path>) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The Rust files of a folder and, if asked, of the folders in it, sorted.
+/// The Rust files of a folder and, if requested, of its subfolders, sorted.
 fn sources(folder: &Path, deep: bool) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -90,7 +92,7 @@ fn functions() -> Vec<Function> {
     read("ledger/functions.tsv").lines().skip(1).map(function).collect()
 }
 
-/// Why a function is, or all others of a group are, raw only.
+/// Why a function, or every other function of a group, is raw-only.
 fn reasons() -> BTreeMap<String, String> {
     let text = read("ledger/raw-only.tsv");
     let lines = text.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
@@ -101,7 +103,7 @@ fn reasons() -> BTreeMap<String, String> {
     lines.map(split).collect()
 }
 
-/// What stands for a C function, and where: the names of folders and files.
+/// The item that stands for a C function: its name, and the names of folders and files.
 #[derive(Default)]
 struct Wrapped {
     items: Vec<Item>,
@@ -162,10 +164,10 @@ fn tests() -> Vec<(String, String)> {
     found
 }
 
-/// The ledger as the sources say it is.
+/// The ledger that the sources imply.
 fn generate() -> String {
     let (items, reasons, mut tests, ambiguous) = (items(), reasons(), tests(), ambiguous());
-    // These have functions refuse, which tests none of them.
+    // These only expect refusals of functions, which is not a test of them.
     tests.retain(|(name, _)| !name.starts_with("cuda-safe/callbacks::"));
     let (examples, homeless) = (examples(), BTreeSet::new());
     let mut out = format!("{COLUMNS}\n");
@@ -178,7 +180,7 @@ fn generate() -> String {
         };
         let mut naming: Vec<&str> =
             tests.iter().filter(|(_, code)| names_it(code)).map(|(test, _)| test.as_str()).collect();
-        // The file that is named after the item's is where its own tests are.
+        // The file with the same name as the item's file has its own tests.
         naming.sort_by_key(|test| {
             let file = test.split(['/', ':']).nth(1).unwrap_or_default();
             let homes = entry.iter().flat_map(|entry| &entry.homes);
@@ -254,7 +256,7 @@ fn every_function_of_the_headers_is_in_the_ledger() {
     let header = std::fs::read(folder.join("cuda_runtime_api.h")).unwrap();
     let header = String::from_utf8_lossy(&header);
     let declared: BTreeSet<&str> = names_after(&header, " CUDARTAPI ")
-        // Those are what C's `--default-stream per-thread` makes of others.
+        // C's `--default-stream per-thread` replaces others by these.
         .filter(|name| !name.ends_with("_ptsz") && !name.ends_with("_ptds"))
         .collect();
     assert!(declared.contains("cudaMalloc"));
@@ -322,7 +324,7 @@ fn no_reason_is_out_of_date() {
             assert!(!items.contains_key(what), "raw-only.tsv: {what} is wrapped");
         }
     }
-    // What a reason sends the reader to is there.
+    // The target that a reason names exists.
     let paths: BTreeSet<String> =
         items.values().flat_map(|wrapped| wrapped.items.iter().map(Item::path)).collect();
     for (what, why) in reasons() {
@@ -350,11 +352,11 @@ fn every_alias_is_a_name_of_the_runtime() {
     assert!(unknown.is_empty(), "aliases that no header has: {unknown:?}");
 }
 
-/// What each page about soundness has: its file, and how many rows at least.
+/// For each page about soundness: its file, and its minimum number of rows.
 const PAGES: [(&str, usize); 3] =
     [("hazard-programs.md", 60), ("classic-mistakes.md", 20), ("holes-of-wrappers.md", 18)];
 
-/// Every row of the pages names a test, every test that they name is there, and the documentation has the pages.
+/// Every row of the pages names a test, every named test exists, and the documentation has the pages.
 #[test]
 fn the_tests_that_the_pages_about_soundness_name_are_there() {
     let tests: BTreeSet<String> =
@@ -368,7 +370,7 @@ fn the_tests_that_the_pages_about_soundness_name_are_there() {
             "src/soundness.rs lacks {page}"
         );
         let text = read(format!("docs/{page}"));
-        // Under the table's head and the line below it.
+        // Below the table's head and the line under it.
         let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("| ")).skip(1).collect();
         assert!(rows.len() >= least, "docs/{page}: {} rows", rows.len());
         for row in rows {
@@ -380,7 +382,7 @@ fn the_tests_that_the_pages_about_soundness_name_are_there() {
     }
 }
 
-/// Whether a name is what a pattern says, in which a star stands for any letters.
+/// Whether a name matches a pattern, in which a star stands for any letters.
 fn fits(name: &str, pattern: &str) -> bool {
     let mut parts: Vec<&str> = pattern.split('*').collect();
     let last = parts.pop().unwrap();
@@ -399,7 +401,7 @@ fn docs_porting_names_every_function() {
     assert!(!fits("cudaFreeHost", "cudaFree") && !fits("cudaGraphAddNode", "cudaGraphAddEvent*Node"));
     let page = read("docs/porting.md");
     let words = page.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '*'));
-    // A family of functions begins with more than what all of them begin with.
+    // The prefix of a family of functions is longer than the prefix that all functions share.
     let named: BTreeSet<&str> = words
         .filter(|word| word.starts_with("cuda") && word.split('*').next().is_some_and(|head| head.len() > 7))
         .collect();

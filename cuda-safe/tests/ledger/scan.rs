@@ -1,14 +1,15 @@
 //! Reads Rust sources as text: which items stand for which C functions, and which tests name which items.
 //!
-//! A plain scan of well-formatted files, not a parser: items start a line, and top-level functions end with a brace at its start.
+//! A plain scan of well-formatted files, not a parser: items begin at the start of a line, and top-level
+//! functions end with a brace there.
 
 use std::collections::BTreeMap;
 
-/// A public item that says which C functions it stands for.
+/// A public item that names the C functions it stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Item {
     pub(crate) kind: Kind,
-    /// The type or the module that it is of.
+    /// The type or the module of the item.
     pub(crate) owner: String,
     pub(crate) name: String,
 }
@@ -25,7 +26,7 @@ pub(crate) enum Kind {
 }
 
 impl Item {
-    /// As one would write it.
+    /// The item as code names it.
     pub(crate) fn path(&self) -> String {
         match self.kind {
             Kind::Type => self.name.clone(),
@@ -34,7 +35,8 @@ impl Item {
         }
     }
 
-    /// Whether a piece of code names the item. `ambiguous`: whether other types have a method of the same name.
+    /// Whether a piece of code names the item. `ambiguous`: whether other types have a method of the same
+    /// name.
     pub(crate) fn is_named_in(&self, code: &str, ambiguous: bool) -> bool {
         match self.kind {
             Kind::Type => has_word(code, &format!("{}::", self.name)),
@@ -53,7 +55,7 @@ impl Item {
 fn family(owner: &str) -> Vec<&str> {
     match owner {
         "StreamRef" => vec!["StreamRef", "Stream", "LegacyStream", "PerThreadStream"],
-        // Types of any place, and what they are called where the place is known.
+        // Types of any memory, and their names for one memory type.
         "Buffer" => vec!["Buffer", "DeviceBuffer", "PinnedBuffer", "WriteCombinedBuffer"],
         "Slice" => vec!["Slice", "DeviceSlice", "PinnedSlice"],
         "SliceMut" => vec!["SliceMut", "DeviceSliceMut", "PinnedSliceMut"],
@@ -65,18 +67,18 @@ fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Whether `what` is in the code and no longer word ends with its beginning.
+/// Whether `what` occurs in the code, and no longer word begins with its end.
 fn has_word(code: &str, what: &str) -> bool {
     code.match_indices(what).any(|(at, _)| !code[..at].ends_with(is_word) && !code[..at].ends_with('.'))
 }
 
-/// Whether `name` is in the code as a whole word.
+/// Whether `name` occurs in the code as a whole word.
 pub(crate) fn has_name(code: &str, name: &str) -> bool {
     let whole = |at: usize| !code[..at].ends_with(is_word) && !code[at + name.len()..].starts_with(is_word);
     code.match_indices(name).any(|(at, _)| whole(at))
 }
 
-/// The items of a source file with the names of their aliases. `module` is what free functions are of.
+/// The items of a source file with the names of their aliases. `module` is the module of free functions.
 pub(crate) fn items(module: &str, source: &str) -> Vec<(String, Item)> {
     let mut found = Vec::new();
     let mut owner: Option<String> = None;
@@ -104,7 +106,8 @@ pub(crate) fn items(module: &str, source: &str) -> Vec<(String, Item)> {
                 ("macro_rules!", _) => Item { kind: Kind::Macro, owner: String::new(), name },
                 _ => Item { kind: Kind::Type, owner: String::new(), name },
             };
-            // What a macro writes for several types is theirs through the type that they are views of.
+            // A macro that writes methods for several types: they belong to the type that these are views
+            // of.
             let written_by_macro = item.owner.starts_with('$');
             found.extend(aliases.drain(..).filter(|_| !written_by_macro).map(|alias| (alias, item.clone())));
         }
@@ -113,7 +116,8 @@ pub(crate) fn items(module: &str, source: &str) -> Vec<(String, Item)> {
     found
 }
 
-/// The type that an `impl` is for, without its parameters: of `<T: Pod> Trait for Buffer<T> {` it is `Buffer`.
+/// The type that an `impl` is for, without its parameters: for `<T: Pod> Trait for Buffer<T> {` it is
+/// `Buffer`.
 fn implemented(header: &str) -> String {
     let mut depth = 0;
     let end = header
@@ -128,7 +132,7 @@ fn implemented(header: &str) -> String {
     rest.chars().take_while(|c| is_word(*c) || *c == '$').collect()
 }
 
-/// The keyword and the name of what a line declares.
+/// The keyword and the name of the item that a line declares.
 fn declared(text: &str) -> Option<(&str, String)> {
     let mut words = text.split_whitespace().skip_while(|word| {
         ["pub", "pub(crate)", "pub(super)", "const", "unsafe", "async", "extern", "\"C\""].contains(word)
@@ -145,7 +149,7 @@ fn takes_self(signature: &str) -> bool {
     first.split(|c| !is_word(c)).any(|word| word == "self")
 }
 
-/// The methods of a source file, each with the type it is of: for finding names that several types have.
+/// The methods of a source file, each with its type: to find names that several types have.
 pub(crate) fn methods(source: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut owner = None;
@@ -162,8 +166,8 @@ pub(crate) fn methods(source: &str) -> Vec<(String, String)> {
     found
 }
 
-/// The tests of a file, in order, each with its code and that of the file's helpers that it calls. Ignored ones do not count,
-/// but as helpers of the test that has another process run them: it gives their name as text.
+/// The tests of a file, in order, each with its code and that of the file's helpers that it calls. Ignored
+/// tests count only as helpers of the test that runs them in another process: it has their names as text.
 pub(crate) fn tests(source: &str) -> Vec<(String, String)> {
     let mut functions: BTreeMap<String, String> = BTreeMap::new();
     let mut order = Vec::new();
@@ -256,8 +260,10 @@ pub fn copy() {
     let kinds: Vec<_> = found.iter().map(|(_, item)| item.kind).collect();
     assert_eq!(kinds, [Kind::Associated, Kind::Associated, Kind::Method, Kind::Method, Kind::Free]);
 
-    let file = "fn helper() {\n    Buffer::<Vec<u8>>::make(1);\n}\n\n#[test]\nfn one() {\n    helper();\n}\n\n\
-                #[test]\n#[ignore = \"slow\"]\nfn two() {\n    helper();\n}\n\n#[test]\nfn three() {\n    x.free(); // Buffer\n    recopy();\n}\n";
+    let file = "fn helper() {\n    Buffer::<Vec<u8>>::make(1);\n}\n\n\
+                #[test]\nfn one() {\n    helper();\n}\n\n\
+                #[test]\n#[ignore = \"slow\"]\nfn two() {\n    helper();\n}\n\n\
+                #[test]\nfn three() {\n    x.free(); // Buffer\n    recopy();\n}\n";
     let tests = tests(file);
     assert_eq!(tests.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["one", "three"]);
     let (one, three) = (&tests[0].1, &tests[1].1);

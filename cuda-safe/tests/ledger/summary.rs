@@ -14,7 +14,7 @@ pub(crate) fn rows(ledger: &str) -> Vec<[&str; 7]> {
     found
 }
 
-/// How many functions of a group there are, and what has become of them.
+/// The number of functions of a group, and their states.
 #[derive(Default)]
 struct Count {
     all: usize,
@@ -28,7 +28,7 @@ struct Count {
 pub(crate) fn summary(ledger: &str) -> String {
     let mut groups = BTreeMap::<&str, Count>::new();
     for [_, group, _, wrapped, _, examples, why] in rows(ledger) {
-        // The line for all is below that for each.
+        // The row for all groups is below the rows of each.
         for group in [group, "~"] {
             let count = groups.entry(group).or_default();
             count.all += 1;
@@ -39,9 +39,12 @@ pub(crate) fn summary(ledger: &str) -> String {
         }
     }
     let mut out = String::from(
-        "# The coverage ledger in figures\n\nGenerated from `../ledger.tsv`, as that is: functions of the runtime by group. *Shown*: of those wrapped, those that an\n\
+        "# The coverage ledger in figures\n\n\
+         Generated from `../ledger.tsv`, as that is: functions of the runtime by group. \
+         *Shown*: of those wrapped, those that an\n\
          example names. *Raw only*: left to `cuda-sys` for a reason that the ledger gives.\n\n\
-         | group | functions | wrapped | shown | raw only | not yet wrapped |\n|---|---:|---:|---:|---:|---:|\n",
+         | group | functions | wrapped | shown | raw only | not yet wrapped |\n\
+         |---|---:|---:|---:|---:|---:|\n",
     );
     for (group, Count { all, wrapped, shown, raw_only, not_yet }) in groups {
         let group = if group == "~" { "**all**" } else { group };

@@ -1,10 +1,11 @@
-//! Boxes of elements, and what is in them.
+//! Boxes of elements, and their contents.
 
 use std::fmt::Debug;
 
 use cuda_safe::element::Pod;
 
-/// Elements of a box, and how they lie in linear memory: rows of `pitch` elements, layers of `layer_rows` rows.
+/// The elements of a box, and their layout in linear memory: rows of `pitch` elements, layers of
+/// `layer_rows` rows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
     pub(crate) size: [usize; 3],
@@ -13,29 +14,30 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    /// Elements of linear memory for the box and its guards: those after the last row included.
+    /// The number of elements of linear memory for the box and its guards, including those after the last
+    /// row.
     pub(crate) fn len(&self) -> usize {
         self.pitch * self.layer_rows * self.size[2] + 5
     }
 
-    /// Where an element is in linear memory.
+    /// The position of an element in linear memory.
     pub(crate) fn index(&self, [x, y, z]: [usize; 3]) -> usize {
         (z * self.layer_rows + y) * self.pitch + x
     }
 
-    /// Nothing between the rows and layers.
+    /// Rows and layers without gaps.
     pub(crate) fn packed(size: [usize; 3]) -> Self {
         Self { size, pitch: size[0], layer_rows: size[1] }
     }
 
-    /// The elements of the box without the guards, as they lie in memory.
+    /// The elements of the box without the guards, in memory order.
     pub(crate) fn inside<T: Copy>(&self, all: &[T]) -> Vec<T> {
         let [width, height, depth] = self.size;
         let rows = (0..depth).flat_map(|z| (0..height).map(move |y| [0, y, z]));
         rows.flat_map(|row| all[self.index(row)..][..width].iter().copied()).collect()
     }
 
-    /// The reverse: elements of the box put among the guards.
+    /// The reverse: puts elements of the box between the guards.
     pub(crate) fn put_inside<T: Copy>(&self, all: &mut [T], inside: &[T]) {
         let [width, height, depth] = self.size;
         let rows = (0..depth).flat_map(|z| (0..height).map(move |y| [0, y, z]));
@@ -45,12 +47,12 @@ impl Bounds {
     }
 }
 
-/// What boxes are made of.
+/// The element types of boxes.
 pub(crate) trait Element: Pod + Debug + PartialEq + Send + Sync + 'static {
-    /// An element that differs from its neighbours, and for each seed.
+    /// An element that differs from its neighbours, and between seeds.
     fn nth(seed: usize, index: usize) -> Self;
 
-    /// What a box and its guards are filled with.
+    /// The element that a box and its guards are filled with.
     fn pattern(seed: usize, bounds: Bounds) -> Vec<Self> {
         (0..bounds.len()).map(|index| Self::nth(seed, index)).collect()
     }

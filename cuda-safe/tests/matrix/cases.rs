@@ -1,4 +1,4 @@
-//! Which part of a box is copied to which part of another.
+//! Which part of a box is copied to which part of another one.
 
 /// A copy of `extent` elements from the corner `from` of one box to the corner `to` of another.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +32,7 @@ pub(crate) fn size(dimensions: usize) -> [usize; 3] {
     }
 }
 
-/// All cases of so many dimensions.
+/// All cases with this many dimensions.
 pub(crate) fn cases(dimensions: usize) -> Vec<Case> {
     let size = size(dimensions);
     let of = |to, from, extent: [usize; 3], fits| Case { dimensions, to, from, extent, fits };
@@ -52,7 +52,8 @@ pub(crate) fn cases(dimensions: usize) -> Vec<Case> {
         of(corner([3, 2, 1]), last, [1; 3], true),
     ];
     for axis in 0..dimensions {
-        // Nothing along one axis, everything along the others; a line; and one past the end, on either side.
+        // Nothing along one axis and everything along the others; a line; and one past the end, on either
+        // side.
         let mut none = size;
         none[axis] = 0;
         all.push(of(origin, origin, none, true));

@@ -1,4 +1,4 @@
-//! One copy, by the verb that fits: shape, mode, and who owns the two sides.
+//! One copy, by the function that fits: shape, mode, and the owners of the two sides.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ use super::boxes::Element;
 use super::cases::Case;
 use super::kinds::{Memory, cut};
 
-/// When a copy is done.
+/// When a copy is complete.
 #[derive(Clone, Copy)]
 pub(crate) enum Mode<'s> {
     Blocking,
@@ -88,7 +88,7 @@ impl<'a, T: Element> Destination<'a, T> {
     }
 }
 
-/// Blocking, or in a scope; and, where the crate owns both sides, asynchronous.
+/// Blocking or in a scope, and asynchronous if the crate owns both sides.
 macro_rules! by {
     ($mode:expr, $blocking:ident, $asynchronous:ident, $to:expr, $from:expr) => {
         Some(match $mode {
@@ -113,7 +113,7 @@ macro_rules! by {
     };
 }
 
-/// Makes the copy; none where there is no such one.
+/// Makes the copy. Returns `None` if there is no such copy.
 pub(crate) fn copy<T: Element>(
     target: &mut dyn Memory<T>,
     source: &dyn Memory<T>,
@@ -132,7 +132,8 @@ pub(crate) fn copy<T: Element>(
         (D::Row(mut to), S::Row(from)) => by!(mode, memcpy, memcpy_async, &mut *to, &*from),
         (D::Row(mut to), S::PageableRow(from)) => by!(mode, memcpy, scope memcpy_async, &mut *to, from),
         (D::PageableRow(to), S::Row(from)) => by!(mode, memcpy, scope memcpy_async, &mut *to, &*from),
-        // Slices that both end where the memory does: the language has cut them, and there is nothing to refuse.
+        // Slices that both end where the memory does: the language cuts them, so there is nothing to
+        // refuse.
         (D::PageableRow(to), S::PageableRow(from)) if !case.fits && to.len() == from.len() => None,
         (D::PageableRow(to), S::PageableRow(from)) => by!(mode, memcpy, scope memcpy_async, &mut *to, from),
         (D::Rows(mut to), S::Rows(from)) => by!(mode, memcpy_2d, memcpy_2d_async, &mut *to, &*from),
@@ -165,7 +166,7 @@ pub(crate) fn copy<T: Element>(
         (D::PageableRow(to), S::Symbol(from)) => {
             by!(mode, memcpy_from_symbol, scope memcpy_from_symbol_async, &mut *to, from)
         }
-        // Other shapes, and variable to variable, for which there is no verb.
+        // Other shapes, and variable to variable, which no function copies.
         _ => None,
     }
 }

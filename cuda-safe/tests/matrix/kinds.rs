@@ -1,4 +1,4 @@
-//! The kinds of memory, as a table.
+//! The memory types, as a table.
 
 use cuda_safe::memory::{
     Array, ArrayBuilder, ArrayElement, Buffer, MemoryType, OnDevice, Pageable, PinnedSlice, PinnedSliceMut,
@@ -13,14 +13,14 @@ use cuda_safe::{
 use super::boxes::{Bounds, Element};
 use super::copy::{Destination, Source};
 
-/// A box in memory of some kind.
+/// A box in memory of one type.
 pub(crate) trait Memory<T: Element> {
     fn bounds(&self) -> Bounds;
 
     /// Fills the box and its guards.
     fn write(&mut self, all: &[T]);
 
-    /// What the box and its guards hold.
+    /// Returns the contents of the box and its guards.
     fn read(&self) -> Vec<T>;
 
     /// A part of the box to copy from, or the refusal of a part that does not fit.
@@ -35,7 +35,8 @@ pub(crate) trait Memory<T: Element> {
     ) -> Result<Destination<'_, T>>;
 }
 
-/// A kind of memory: its name, the dimensions it has, whether it is the second device's, and how a box of it is made.
+/// A memory type: its name, its dimensions, whether it is on the second device, and the function that makes
+/// a box of it.
 pub(crate) struct Entry<T> {
     pub(crate) name: &'static str,
     dimensions: &'static [usize],
@@ -44,7 +45,7 @@ pub(crate) struct Entry<T> {
 }
 
 impl<T: Element> Entry<T> {
-    /// A kind, with the dimensions that it has.
+    /// A memory type with its dimensions.
     pub(crate) fn new(
         name: &'static str,
         dimensions: &'static [usize],
@@ -62,7 +63,8 @@ impl<T: Element> Entry<T> {
     }
 }
 
-/// A kind of memory that the crate has in buffers: how many elements, and how the host fills and reads all of them.
+/// A memory type for which the crate has buffers: the number of elements, and how the host fills and reads
+/// all of them.
 pub(crate) fn own<T, M>(
     name: &'static str,
     alloc: impl Fn(usize) -> Result<Buffer<T, M>> + 'static,
@@ -78,7 +80,7 @@ where
     Entry::new(name, &[1, 2, 3], make)
 }
 
-/// The kinds that every machine has, and the second device's where there is one.
+/// The memory types of every machine, and those of the second device if there is one.
 pub(crate) fn standard<T: Element>() -> Vec<Entry<T>> {
     let mut kinds = vec![
         own::<T, OnDevice>("device", DeviceBuffer::alloc),
@@ -119,7 +121,8 @@ pub(crate) fn standard<T: Element>() -> Vec<Entry<T>> {
     kinds
 }
 
-/// Arrays, for elements that they can have: of rows, with depth and with layers, on the first device and on the second.
+/// Arrays, for elements that they can have: of rows, with depth and with layers, on the first device and on
+/// the second.
 pub(crate) fn arrays<T: Element + ArrayElement>() -> Vec<Entry<T>> {
     let on = |name, device: Device, layered: bool| {
         Entry::new(name, &[2, 3], move |bounds| {
@@ -144,7 +147,8 @@ pub(crate) fn arrays<T: Element + ArrayElement>() -> Vec<Entry<T>> {
     kinds
 }
 
-/// Views a part of linear memory in so many dimensions. `$plane` and `$volume` make the views of all of it, `$slice` the row.
+/// Views a part of linear memory with this many dimensions. `$plane` and `$volume` view all of it, `$slice`
+/// the row.
 macro_rules! part {
     ($bounds:expr, $dimensions:expr, $start:expr, $extent:expr, $end:ident,
         $slice:expr, $plane:expr, $volume:expr, $columns:ident, $rows:ident, $layers:ident) => {{
@@ -167,7 +171,7 @@ fn part_of<'a, T: Element, M: MemoryType + SourceOf<T>>(
 ) -> Result<Source<'a, T>> {
     let [width, height, depth] = bounds.size;
     let pitch = bounds.pitch * size_of::<T>();
-    // The guards after a row are no part of it.
+    // The guards after a row are not part of it.
     let row = all.slice(..width)?;
     Ok(part!(
         bounds,
@@ -184,7 +188,7 @@ fn part_of<'a, T: Element, M: MemoryType + SourceOf<T>>(
     ))
 }
 
-/// A part of a slice of a buffer, to be written.
+/// A part of a slice of a buffer, for writing.
 fn part_of_mut<T: Element, M: MemoryType>(
     all: SliceMut<'_, T, M>,
     bounds: Bounds,
@@ -198,7 +202,7 @@ fn part_of_mut<T: Element, M: MemoryType>(
         1 => {
             let row = all.split_at_mut(width)?.0;
             if x + w > width {
-                // Refused by the view: there is no slice that gives its parts away.
+                // Refused by the view: there is no slice with these parts.
                 row.slice(x..x + w)?;
             }
             let (_, tail) = row.split_at_mut(x)?;
@@ -288,7 +292,7 @@ impl<T: Element> Memory<T> for Owned<T> {
     }
 }
 
-/// A vector of the program's own.
+/// A vector of the program.
 struct Plain<T> {
     vector: Vec<T>,
     bounds: Bounds,
@@ -312,7 +316,7 @@ impl<T: Element> Memory<T> for Plain<T> {
         let (size @ [width, height, _], rows) = (self.bounds.size, self.bounds.layer_rows);
         let pitch = self.bounds.pitch * size_of::<T>();
         Ok(match dimensions {
-            // A slice of the program's own is cut by the language: what does not fit is a length that differs.
+            // The language cuts a slice of the program: a part that does not fit is a length that differs.
             1 => Source::PageableRow(&self.vector[x.min(width)..(x + w).min(width)]),
             2 => {
                 let plane = Plane::of_slice_with_pitch(&self.vector, width, height, pitch)?;
@@ -351,7 +355,7 @@ impl<T: Element> Memory<T> for Plain<T> {
     }
 }
 
-/// A part of a volume for as long as the volume lives.
+/// A part of a volume, for the lifetime of the volume.
 pub(crate) fn cut<T: Element, M: cuda_safe::memory::AnyMemoryType>(
     volume: VolumeMut<'_, T, M>,
     [x, y, z]: [usize; 3],
@@ -365,7 +369,7 @@ pub(crate) fn cut<T: Element, M: cuda_safe::memory::AnyMemoryType>(
     Ok(volume.split_at_column_mut(w)?.0)
 }
 
-/// A pitched plane. It has no guards that the host reaches: those of the pattern are kept aside.
+/// A pitched plane. It has no guards that the host reaches, so those of the pattern are stored separately.
 struct Rows<T> {
     memory: PitchedBuffer<T>,
     guards: Vec<T>,
@@ -442,7 +446,7 @@ impl<T: Element> Memory<T> for Layers<T> {
     }
 }
 
-/// An array, of rows or of layers; likewise.
+/// An array, of rows or of layers, likewise.
 struct Grid<T> {
     memory: Array<T>,
     guards: Vec<T>,

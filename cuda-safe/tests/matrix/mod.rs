@@ -1,8 +1,9 @@
-//! Every kind of memory against every other: what the generated test of copies is made of.
+//! Every memory type against every other one: the parts of the generated test of copies.
 //!
-//! A kind of memory is a box of elements, width by height by depth, with guard elements around its rows where the memory is
-//! linear. A case copies a part of one box to a part of another; afterwards every element of both boxes and every guard is
-//! compared. Adding a kind is an entry of a table, made by [`own`] for memory that the crate has in buffers.
+//! A memory type is a box of elements (width, height, depth) with guard elements around its rows if the
+//! memory is linear. A case copies a part of one box to a part of another one. Then every element of both
+//! boxes and every guard is compared. A new memory type is an entry of a table, made by [`own`] for memory
+//! that the crate has in buffers.
 #![allow(dead_code, clippy::unwrap_used, reason = "test support: each binary uses a part of it")]
 
 mod boxes;
@@ -23,7 +24,7 @@ use copy::{Mode, copy};
 use cuda_safe::stream::Stream;
 use cuda_safe::{Device, copy::set_automatic_peer_access};
 
-/// What was run, so that a run of nothing does not pass.
+/// The number of cases that were run, so that an empty run does not pass.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) copied: usize,
@@ -32,7 +33,7 @@ pub(crate) struct Tally {
     pub(crate) impossible: usize,
 }
 
-/// Copies between all pairs of kinds for which `wanted` says so, in all shapes, modes and cases.
+/// Copies between all pairs of memory types that `wanted` selects, in all shapes, modes and cases.
 pub(crate) fn run<T: Element>(kinds: &[Entry<T>], wanted: impl Fn(&Entry<T>, &Entry<T>) -> bool) -> Tally {
     let mut tally = Tally::default();
     let streams = streams();
@@ -44,7 +45,7 @@ pub(crate) fn run<T: Element>(kinds: &[Entry<T>], wanted: impl Fn(&Entry<T>, &En
                     tally.impossible += 1;
                     continue;
                 }
-                // Other pitches on the two sides, and odd ones.
+                // Different pitches on the two sides, and odd ones.
                 let bounds =
                     |seed: usize| Bounds { size, pitch: size[0] + seed % 4, layer_rows: size[1] + seed % 3 };
                 let (mut target, mut source) = (to.make(bounds(at + 1)), from.make(bounds(from_at + 2)));
@@ -61,7 +62,7 @@ pub(crate) fn run<T: Element>(kinds: &[Entry<T>], wanted: impl Fn(&Entry<T>, &En
     tally
 }
 
-/// One copy, and everything compared afterwards.
+/// One copy, followed by a comparison of everything.
 fn one<T: Element>(
     target: &mut dyn Memory<T>,
     source: &mut dyn Memory<T>,
@@ -103,7 +104,7 @@ fn streams() -> Vec<Stream> {
     Device::all().unwrap().take(2).flat_map(of).collect()
 }
 
-/// Whether there is a second device; says so where there is none.
+/// Returns whether there is a second device, and prints a line if there is none.
 pub(crate) fn second() -> Option<Device> {
     let second = Device::all().unwrap().nth(1);
     if second.is_none() {
@@ -120,7 +121,7 @@ pub(crate) fn with_peer_access<R>(automatic: bool, f: impl FnOnce() -> R) -> R {
     answer
 }
 
-/// Fails where less was run than each pair of kinds has in one shape at the least.
+/// Fails if fewer cases were run than each pair of memory types has in at least one shape.
 pub(crate) fn holds(tally: &Tally, pairs: usize) {
     println!("{pairs} pairs and shapes: {tally:?}");
     assert!(tally.copied > 7 * pairs && tally.empty >= 2 * pairs && tally.refused > 4 * pairs, "{tally:?}");

@@ -3,11 +3,11 @@
 
 use std::mem::ManuallyDrop;
 use std::panic::Location;
+use std::sync::atomic::AtomicPtr;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use cuda_hazard::Operation;
 
-use super::super::mapped::Mapped;
 use super::super::relaxed::relax;
 use super::{Allocation, Kind};
 use crate::device::Device;
@@ -116,7 +116,7 @@ impl Allocation {
                 history.clear_retain_fn();
                 history
             },
-            mapped: Mapped::default(),
+            mapped: AtomicPtr::default(),
             container: ManuallyDrop::new(self.container.take()),
         };
         stream::defer(Box::new(move || drop(later)));

@@ -308,3 +308,35 @@ impl ArrayBuilder {
         })
     }
 }
+
+impl<T: ArrayElement> Array<T> {
+    /// Makes an array of one row on the current device.
+    ///
+    /// # Errors
+    /// As [`ArrayBuilder::alloc`].
+    #[doc(alias = "cudaMallocArray")]
+    #[track_caller]
+    pub fn alloc_1d(width: usize) -> Result<Self> {
+        ArrayBuilder::line(width).alloc()
+    }
+
+    /// Makes an array of rows on the current device.
+    ///
+    /// # Errors
+    /// As [`ArrayBuilder::alloc`].
+    #[doc(alias = "cudaMallocArray")]
+    #[track_caller]
+    pub fn alloc_2d(width: usize, height: usize) -> Result<Self> {
+        ArrayBuilder::plane(width, height).alloc()
+    }
+
+    /// Makes an array of layers of rows on the current device.
+    ///
+    /// # Errors
+    /// As [`ArrayBuilder::alloc`].
+    #[doc(alias = "cudaMalloc3DArray")]
+    #[track_caller]
+    pub fn alloc_3d(width: usize, height: usize, depth: usize) -> Result<Self> {
+        ArrayBuilder::volume(width, height, depth).alloc()
+    }
+}

@@ -22,7 +22,7 @@ use crate::sys;
     note = "elements are numbers of 8, 16 or 32 bits: `u8`, `i8`, `u16`, `i16`, `u32`, `i32`, `f32`, `Half`, \
             or arrays of two or four of them"
 )]
-pub trait ArrayElement: Pod + sealed::Sealed {
+pub trait ArrayElement: Pod + sealed::SealedElement {
     /// Returns CUDA's description of the elements. [`cudaCreateChannelDesc`](sys::cudaCreateChannelDesc)
     /// makes the same.
     #[doc(alias = "cudaCreateChannelDesc")]
@@ -31,7 +31,7 @@ pub trait ArrayElement: Pod + sealed::Sealed {
 }
 
 mod sealed {
-    pub trait Sealed {}
+    pub trait SealedElement {}
 }
 
 /// A 16-bit floating-point number, as its bits: `__half` of CUDA C++, `f16` of the crate `half`.
@@ -70,7 +70,7 @@ macro_rules! elements {
         )*
     };
     (@one $element:ty: [$x:literal, $y:literal, $z:literal, $w:literal], $kind:ident) => {
-        impl sealed::Sealed for $element {}
+        impl sealed::SealedElement for $element {}
 
         impl ArrayElement for $element {
             fn descriptor() -> sys::cudaChannelFormatDesc {

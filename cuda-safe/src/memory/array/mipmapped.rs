@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::element::ArrayElement;
 use super::info::{ArrayFlags, ArrayInfo, ArrayKind, bytes_of};
-use super::region::Region;
+use super::region::{Region, SubArray};
 use super::view::{ArrayView, ArrayViewMut};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
@@ -25,23 +25,9 @@ pub struct MipmappedArray<T> {
     allocation: Arc<Allocation>,
     kind: ArrayKind,
     flags: ArrayFlags,
-    levels: Vec<Level>,
+    levels: Vec<SubArray>,
     elements: PhantomData<T>,
 }
-
-/// One level.
-#[derive(Clone, Copy)]
-struct Level {
-    raw: sys::cudaArray_t,
-    extent: [usize; 3],
-    /// The first byte in the access history.
-    base: usize,
-}
-
-// SAFETY: the handles are of arrays that live as long as the allocation, and any thread may use them.
-unsafe impl Send for Level {}
-// SAFETY: as above.
-unsafe impl Sync for Level {}
 
 /// Returns the extent of a level.
 fn extent_of(kind: ArrayKind, [width, height, depth]: [usize; 3], level: u32) -> [usize; 3] {
@@ -102,7 +88,7 @@ impl<T: ArrayElement> MipmappedArray<T> {
             // SAFETY: the mipmapped array is live. The pointer is to a live variable, which the call fills.
             unsafe { check!(cudaGetMipmappedArrayLevel(&raw mut raw, made.as_raw().cast_const(), level)) }?;
             let extent = extent_of(kind, extent, level);
-            made.levels.push(Level { raw, extent, base });
+            made.levels.push(SubArray { raw, extent, base });
             // Cannot overflow: `bytes` has computed the same sum before.
             base += bytes_of::<T>("MipmappedArray", extent)?;
         }
@@ -145,10 +131,7 @@ impl<T: ArrayElement> MipmappedArray<T> {
 
     /// Views all levels for writing. Different streams may write them at the same time.
     pub fn levels_mut(&mut self) -> impl ExactSizeIterator<Item = ArrayViewMut<'_, T>> {
-        let view = |level: &Level| {
-            ArrayViewMut::new(Region::whole(&self.allocation, level.raw, level.base, level.extent))
-        };
-        self.levels.iter().map(view)
+        self.levels.iter().map(|level| ArrayViewMut::new(level.region(&self.allocation)))
     }
 
     #[track_caller]
@@ -157,7 +140,7 @@ impl<T: ArrayElement> MipmappedArray<T> {
             let (start, end, len) = (level, level.saturating_add(1), self.levels.len());
             Error::refused(api, Detail::OutOfRange { start, end, len })
         })?;
-        Ok(Region::whole(&self.allocation, found.raw, found.base, found.extent))
+        Ok(found.region(&self.allocation))
     }
 
     /// Returns the properties of a level that the runtime reports.

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::region::Region;
+use super::region::SubArray;
 use super::view::{ArrayView, ArrayViewMut};
 use crate::device::Device;
 use crate::error::Result;
@@ -18,23 +18,9 @@ use crate::{check, sys};
 #[derive(Debug)]
 pub struct Nv12Array {
     allocation: Arc<Allocation>,
-    luma: Nv12Plane,
-    chroma: Nv12Plane,
+    luma: SubArray,
+    chroma: SubArray,
 }
-
-/// One of the planes.
-#[derive(Clone, Copy, Debug)]
-struct Nv12Plane {
-    raw: sys::cudaArray_t,
-    extent: [usize; 3],
-    /// The first byte in the access history.
-    base: usize,
-}
-
-// SAFETY: the handles are of arrays that live as long as the allocation, and any thread may use them.
-unsafe impl Send for Nv12Plane {}
-// SAFETY: as above.
-unsafe impl Sync for Nv12Plane {}
 
 impl Nv12Array {
     /// Returns the owner of an allocation. If the query of a plane fails, the allocation is freed again.
@@ -53,14 +39,10 @@ impl Nv12Array {
         };
         let [luma, chroma] = raw;
         Ok(Self {
-            luma: Nv12Plane { raw: luma, extent: [width, height, 1], base: 0 },
-            chroma: Nv12Plane { raw: chroma, extent: [width / 2, height / 2, 1], base: width * height },
+            luma: SubArray { raw: luma, extent: [width, height, 1], base: 0 },
+            chroma: SubArray { raw: chroma, extent: [width / 2, height / 2, 1], base: width * height },
             allocation,
         })
-    }
-
-    fn region<T>(&self, plane: Nv12Plane) -> Region<'_, T> {
-        Region::whole(&self.allocation, plane.raw, plane.base, plane.extent)
     }
 
     /// Views the plane of brightness.
@@ -69,21 +51,24 @@ impl Nv12Array {
     #[doc(alias = "cudaArrayGetPlane")]
     #[must_use]
     pub fn luma(&self) -> ArrayView<'_, u8> {
-        ArrayView::new(self.region(self.luma))
+        ArrayView::new(self.luma.region(&self.allocation))
     }
 
     /// Views the plane of colour.
     #[doc(alias = "cudaArrayGetPlane")]
     #[must_use]
     pub fn chroma(&self) -> ArrayView<'_, [u8; 2]> {
-        ArrayView::new(self.region(self.chroma))
+        ArrayView::new(self.chroma.region(&self.allocation))
     }
 
     /// Views both planes for writing, brightness first. Different streams may write them at the same time.
     #[doc(alias = "cudaArrayGetPlane")]
     #[must_use]
     pub fn planes_mut(&mut self) -> (ArrayViewMut<'_, u8>, ArrayViewMut<'_, [u8; 2]>) {
-        (ArrayViewMut::new(self.region(self.luma)), ArrayViewMut::new(self.region(self.chroma)))
+        (
+            ArrayViewMut::new(self.luma.region(&self.allocation)),
+            ArrayViewMut::new(self.chroma.region(&self.allocation)),
+        )
     }
 
     /// Returns the device of the array.

@@ -6,7 +6,6 @@ use std::marker::PhantomData;
 use std::ops::RangeBounds;
 use std::sync::Arc;
 
-use super::builder::ArrayBuilder;
 use super::element::ArrayElement;
 use super::info::{ArrayFlags, ArrayInfo, ArrayKind, bytes_of};
 use super::region::Region;
@@ -21,7 +20,7 @@ use crate::sys;
 /// A CUDA array of elements `T` on a device, freed when it is dropped.
 ///
 /// [`memcpy_2d`](crate::memcpy_2d), [`memcpy_3d`](crate::memcpy_3d) and their asynchronous forms move the
-/// elements. Parts of it are [views](Self::view). An [`ArrayBuilder`] makes other kinds of arrays.
+/// elements. Parts of it are [views](Self::view). An [`ArrayBuilder`](super::ArrayBuilder) makes other kinds of arrays.
 ///
 /// # Ordering
 /// The tracker records the accesses to the array. Dropping the array waits for the work that still uses it.
@@ -57,36 +56,6 @@ impl<T: ArrayElement> Array<T> {
         flags: ArrayFlags,
     ) -> Self {
         Self { allocation: retained(allocation), kind, extent, flags, elements: PhantomData }
-    }
-
-    /// Makes an array of one row on the current device.
-    ///
-    /// # Errors
-    /// As [`ArrayBuilder::alloc`].
-    #[doc(alias = "cudaMallocArray")]
-    #[track_caller]
-    pub fn alloc_1d(width: usize) -> Result<Self> {
-        ArrayBuilder::line(width).alloc()
-    }
-
-    /// Makes an array of rows on the current device.
-    ///
-    /// # Errors
-    /// As [`ArrayBuilder::alloc`].
-    #[doc(alias = "cudaMallocArray")]
-    #[track_caller]
-    pub fn alloc_2d(width: usize, height: usize) -> Result<Self> {
-        ArrayBuilder::plane(width, height).alloc()
-    }
-
-    /// Makes an array of layers of rows on the current device.
-    ///
-    /// # Errors
-    /// As [`ArrayBuilder::alloc`].
-    #[doc(alias = "cudaMalloc3DArray")]
-    #[track_caller]
-    pub fn alloc_3d(width: usize, height: usize, depth: usize) -> Result<Self> {
-        ArrayBuilder::volume(width, height, depth).alloc()
     }
 
     /// Takes over an array that was made elsewhere. The runtime reports its extent.

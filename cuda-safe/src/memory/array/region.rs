@@ -11,6 +11,27 @@ use crate::memory::allocation::Allocation;
 use crate::memory::size;
 use crate::sys;
 
+/// A level of a mipmapped array or a plane of an image, which is an array of its own.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SubArray {
+    pub(super) raw: sys::cudaArray_t,
+    pub(super) extent: [usize; 3],
+    /// The first byte in the access history of the whole array.
+    pub(super) base: usize,
+}
+
+// SAFETY: the handle is of an array that lives as long as its owner, and any thread may use it.
+unsafe impl Send for SubArray {}
+// SAFETY: as above.
+unsafe impl Sync for SubArray {}
+
+impl SubArray {
+    /// Returns all of the array, whose elements are in this allocation.
+    pub(super) fn region<T>(self, allocation: &Allocation) -> Region<'_, T> {
+        Region::whole(allocation, self.raw, self.base, self.extent)
+    }
+}
+
 /// A box of elements of an array that lives for `'a`, always within it.
 #[derive(Debug)]
 pub(crate) struct Region<'a, T> {

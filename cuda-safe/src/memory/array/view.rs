@@ -36,7 +36,7 @@ impl<T> Clone for ArrayView<'_, T> {
 impl<T> Copy for ArrayView<'_, T> {}
 
 /// The methods of both views.
-macro_rules! view_methods {
+macro_rules! array_view_methods {
     ($view:ident) => {
         impl<'a, T: ArrayElement> $view<'a, T> {
             pub(super) fn new(region: Region<'a, T>) -> Self {
@@ -112,8 +112,8 @@ macro_rules! view_methods {
     };
 }
 
-view_methods!(ArrayView);
-view_methods!(ArrayViewMut);
+array_view_methods!(ArrayView);
+array_view_methods!(ArrayViewMut);
 
 impl<T: ArrayElement> ArrayView<'_, T> {
     /// Views some elements of every row.

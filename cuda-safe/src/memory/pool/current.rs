@@ -2,8 +2,7 @@
 #![expect(unsafe_code, reason = "asks the runtime for pools and chooses them")]
 
 use super::super::location::MemoryLocation;
-use super::kind::PoolKind;
-use super::owned::{MemoryPool, enter};
+use super::owned::{MemoryPool, PoolKind, enter};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::{check, sys};
@@ -60,11 +59,7 @@ impl Device {
     #[track_caller]
     pub fn set_memory_pool(self, pool: &MemoryPool) -> Result<()> {
         enter("Device::set_memory_pool")?;
-        let (found, needed) = (pool.device()?.ordinal(), self.ordinal());
-        if found != needed {
-            let detail = Detail::DeviceMismatch { what: "the pool", found, needed };
-            return Err(Error::refused("Device::set_memory_pool", detail));
-        }
+        pool.device()?.ensure_is(self, "Device::set_memory_pool", "the pool")?;
         // SAFETY: the pool lives as long as the borrow. When it is destroyed, the runtime chooses the
         // device's default pool again.
         unsafe { check!(cudaDeviceSetMemPool(self.ordinal(), pool.as_raw())) }

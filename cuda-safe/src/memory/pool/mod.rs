@@ -75,7 +75,6 @@ mod attributes;
 mod builder;
 mod current;
 pub(crate) mod gone;
-mod kind;
 mod owned;
 mod retention;
 #[cfg(unix)]
@@ -84,8 +83,7 @@ mod share;
 pub use access::PoolAccess;
 pub use attributes::{PoolReuse, PoolStatistics};
 pub use builder::MemoryPoolBuilder;
-pub use kind::PoolKind;
-pub use owned::MemoryPool;
+pub use owned::{MemoryPool, PoolKind};
 pub use retention::keep_pool_memory;
 #[cfg(unix)]
 pub use share::{ImportedPool, PoolPointer};

@@ -6,10 +6,30 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use super::super::location::MemoryLocation;
 use super::super::relaxed::relax;
 use super::gone;
-use super::kind::PoolKind;
 use crate::device::Device;
-use crate::error::{Detail, Error, Result};
+use crate::error::{Detail, Error, Result, ensure_callable};
 use crate::{check, process, stream, sys};
+
+/// The kind of a pool's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum PoolKind {
+    /// Memory that stays at its location.
+    Pinned,
+    /// Memory that migrates between the host and the devices.
+    Managed,
+}
+
+impl PoolKind {
+    /// Returns C's number.
+    #[cfg(cudart_13_0)]
+    pub(super) fn to_raw(self) -> sys::cudaMemAllocationType {
+        match self {
+            Self::Pinned => sys::cudaMemAllocationTypePinned,
+            Self::Managed => sys::cudaMemAllocationTypeManaged,
+        }
+    }
+}
 
 /// A pool of memory, from which stream-ordered allocations come: one that the program made, or the default
 /// pool of a device.
@@ -188,9 +208,7 @@ impl MemoryPool {
 /// capture forbids it.
 #[track_caller]
 pub(super) fn enter(api: &'static str) -> Result<()> {
-    if stream::in_callback() {
-        return Err(Error::refused(api, Detail::InCallback));
-    }
+    ensure_callable(api)?;
     relax()
 }
 
