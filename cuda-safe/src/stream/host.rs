@@ -116,11 +116,12 @@ fn wait_timeline(timeline: &Timeline) -> Result<()> {
             // SAFETY: this function owns the stream and the event.
             waits.and_then(|()| unsafe { port::record(device, raw, Kind::NonBlocking, event.0) })
         }
-        // This includes a stream that was retired just now.
+        // This includes a stream that was retired just now, and one whose last event was found complete while
+        // the stream of this function was made.
         (WaitTarget::Device | WaitTarget::Event(_), _) => {
             drop(target);
             pool::return_event(device, sys::cudaEventDisableTiming, event);
-            return wait_device(device);
+            return if timeline.is_drained() { Ok(()) } else { wait_device(device) };
         }
     };
     drop(target);
