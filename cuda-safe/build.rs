@@ -1,5 +1,5 @@
-//! Passes the cfgs on that say which functions the toolkit's headers have: `cudart_12_4` and so on. Tells the tests where the
-//! headers are.
+//! Passes the cfgs on that say which functions the toolkit's headers have: `cudart_12_4` and so on. Tells
+//! the tests where the headers are.
 
 use std::process::ExitCode;
 

@@ -85,7 +85,8 @@ impl DeviceTimelines {
         }
     }
 
-    /// Notes that a blocking or per-thread stream has done something that the legacy stream will be ordered after.
+    /// Notes that a blocking or per-thread stream has done something that the legacy stream will be ordered
+    /// after.
     #[inline]
     pub(crate) fn note_change(&self) {
         if !self.changed.load(SeqCst) {

@@ -69,11 +69,12 @@ impl LastAccess {
         Self::Both { write: Epoch { timeline, sequence: write }, read: write + delta }
     }
 
-    /// Returns the bits after one more access by the timeline that made the last one, if it is a write, or a read after
-    /// reads alone. The stream's own order then covers everything that the bits say, so nothing else is read.
+    /// Returns the bits after one more access by the timeline that made the last one, if it is a write, or
+    /// a read after reads alone. The stream's own order then covers everything that the bits say, so
+    /// nothing else is read.
     ///
-    /// This is the case of FastTrack in which the last access is ordered by the thread itself. Most operations
-    /// are of this kind. On an H200 it saves 20 to 30 ns an access.
+    /// This is the case of FastTrack in which the last access is ordered by the thread itself. Most
+    /// operations are of this kind. On an H200 it saves 20 to 30 ns an access.
     #[inline]
     pub(crate) fn repeated(bits: u64, mode: Mode, me: Epoch) -> Option<u64> {
         let timeline = u64::from(me.timeline.0);

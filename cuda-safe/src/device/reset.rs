@@ -1,7 +1,7 @@
 //! [`Device::synchronize`] and [`Device::reset`]: everything that the process has on a device.
 //!
-//! Both reach into streams, copies and memory, which in turn need [`Device`]. A file of their own keeps the file
-//! of `Device` free of these.
+//! Both reach into streams, copies and memory, which in turn need [`Device`]. A file of their own keeps the
+//! file of `Device` free of these.
 #![expect(unsafe_code, reason = "resets devices")]
 
 use super::Device;

@@ -173,8 +173,8 @@ impl Graph {
             RetainedAccesses::default(),
             true,
             |node, graph, before, count| {
-                // SAFETY: the graph and its `count` nodes are live, and the pointers are to live variables. The
-                // graph owns the function.
+                // SAFETY: the graph and its `count` nodes are live, and the pointers are to live variables.
+                // The graph owns the function.
                 unsafe { check!(cudaGraphAddHostNode(node, graph, before, count, &raw const parameters)) }
             },
         )?;

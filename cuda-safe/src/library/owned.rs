@@ -62,8 +62,8 @@ impl Library {
         Self { loaded }
     }
 
-    /// Returns the compiler's messages that are not errors, if [`information`](super::LibraryBuilder::information) requested
-    /// them.
+    /// Returns the compiler's messages that are not errors, if
+    /// [`information`](super::LibraryBuilder::information) requested them.
     #[must_use]
     pub fn information(&self) -> Option<String> {
         self.loaded.lent()?.information.as_ref()?.text()

@@ -83,8 +83,8 @@ macro_rules! view_methods {
                 self.span.device()
             }
 
-            /// Returns the address of the first element: the device's address for device memory, otherwise the
-            /// host's.
+            /// Returns the address of the first element: the device's address for device memory, otherwise
+            /// the host's.
             ///
             /// Only a device may dereference the address of device memory. A read through the address of host
             /// memory races with work that writes it.
@@ -100,7 +100,8 @@ macro_rules! view_methods {
         }
 
         impl<T, M: MappedMemoryType> $view<'_, T, M> {
-            /// Returns the address at which kernels reach the first element, or null if the memory has no bytes.
+            /// Returns the address at which kernels reach the first element, or null if the memory has no
+            /// bytes.
             ///
             /// # Errors
             /// Returns `cudaErrorInvalidValue` if the memory is not mapped.

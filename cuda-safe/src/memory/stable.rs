@@ -81,7 +81,8 @@ unsafe impl<T: AnyBitPattern + Send + Sync, const N: usize> Stable for Box<[T; N
 // SAFETY: a box is the only owner of its elements, and the pointer is its mutable one.
 unsafe impl<T: AnyBitPattern + Send + Sync, const N: usize> StableMut for Box<[T; N]> {}
 
-/// A container that devices only read, which [`Registered::read_only`](crate::memory::Registered::read_only) owns.
+/// A container that devices only read, which
+/// [`Registered::read_only`](crate::memory::Registered::read_only) owns.
 ///
 /// It does not implement [`StableMut`]. Therefore its elements can be neither the destination of a copy nor
 /// an argument that a kernel writes.

@@ -97,7 +97,9 @@ impl ForeignStream {
     /// let mut buffer = DeviceBuffer::<u8>::alloc(100)?;
     /// // SAFETY: the stream outlives the call, and nothing else is submitted to it.
     /// unsafe {
-    ///     ForeignStream::lend(theirs.as_raw(), theirs.device(), |stream| memset_async(&mut buffer, 3, stream))
+    ///     ForeignStream::lend(theirs.as_raw(), theirs.device(), |stream| {
+    ///         memset_async(&mut buffer, 3, stream)
+    ///     })
     /// }??;
     /// assert_eq!(buffer.to_vec()?, [3; 100]);
     /// # Ok(())

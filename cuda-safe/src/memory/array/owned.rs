@@ -20,7 +20,8 @@ use crate::sys;
 /// A CUDA array of elements `T` on a device, freed when it is dropped.
 ///
 /// [`memcpy_2d`](crate::memcpy_2d), [`memcpy_3d`](crate::memcpy_3d) and their asynchronous forms move the
-/// elements. Parts of it are [views](Self::view). An [`ArrayBuilder`](super::ArrayBuilder) makes other kinds of arrays.
+/// elements. Parts of it are [views](Self::view). An [`ArrayBuilder`](super::ArrayBuilder) makes other
+/// kinds of arrays.
 ///
 /// # Ordering
 /// The tracker records the accesses to the array. Dropping the array waits for the work that still uses it.
