@@ -31,7 +31,7 @@ use crate::policy::Policy;
 use crate::prepared::{AccessFlags, RepeatedGroup, SortedAccesses, by_allocation, in_order, sorted};
 use crate::primitives::{fence, pause};
 use crate::snapshot::SubmittedSnapshot;
-use crate::timeline::{SubmitState, SubmitStateGuard, Timeline};
+use crate::timeline::{InFlight, SubmitState, SubmitStateGuard, Timeline};
 use crate::tracker::Tracker;
 use crate::wait_log::{CallSite, Hazard};
 
@@ -105,13 +105,8 @@ pub enum Refusal<E> {
 #[must_use = "dropped, the operation counts as failed"]
 pub struct Submission<'a> {
     timeline: &'a Timeline,
+    /// Locked until the commit. It holds what is known of the operation, so that a submission is two words.
     pub(crate) state: SubmitStateGuard<'a>,
-    sequence: SequenceNumber,
-    /// Whether it is an action: it surely puts something on the stream.
-    is_action: bool,
-    /// Whether the legacy rule has a pending clock for it, which the stream joins if it succeeds.
-    pending: bool,
-    done: bool,
 }
 
 impl<'a> Submission<'a> {
@@ -119,23 +114,24 @@ impl<'a> Submission<'a> {
     #[inline]
     pub(crate) fn new(
         timeline: &'a Timeline,
-        state: SubmitStateGuard<'a>,
+        mut state: SubmitStateGuard<'a>,
         is_action: bool,
-        pending: bool,
+        takes_pending: bool,
     ) -> Self {
-        Self { timeline, state, sequence: timeline.next_by_owner().sequence, is_action, pending, done: false }
+        state.in_flight = InFlight { is_action, takes_pending, done: false };
+        Self { timeline, state }
     }
 
     /// Returns the operation's epoch.
     #[inline]
     pub(crate) fn epoch(&self) -> Epoch {
-        Epoch { timeline: self.timeline.id, sequence: self.sequence }
+        self.timeline.next_by_owner()
     }
 
     /// Ends the submission: CUDA took the operation if `done`, or refused it.
     #[inline]
     pub fn commit(mut self, done: bool) {
-        self.done = done;
+        self.state.in_flight.done = done;
     }
 }
 
@@ -143,16 +139,17 @@ impl Drop for Submission<'_> {
     #[inline]
     fn drop(&mut self) {
         let timeline = self.timeline;
-        let action = self.done && self.is_action;
-        if action && self.pending {
+        let InFlight { is_action, takes_pending, done } = self.state.in_flight;
+        let (sequence, action) = (self.epoch().sequence, done && is_action);
+        if action && takes_pending {
             Tracker::commit_pending(timeline, &mut self.state);
         }
         // If the legacy rule has nothing for it, the stream's end proves it complete if it proves those
         // before.
-        let proven = action || !self.pending && timeline.sync_covered() + 1 == self.sequence;
-        timeline.publish(self.sequence, proven);
+        let proven = action || !takes_pending && timeline.sync_covered() + 1 == sequence;
+        timeline.publish(sequence, proven);
         if timeline.kind == Kind::Legacy {
-            timeline.act_on_legacy(&mut self.state, self.sequence, action);
+            timeline.act_on_legacy(&mut self.state, sequence, action);
         } else if timeline.kind != Kind::NonBlocking {
             timeline.device.note_change();
         }

@@ -30,6 +30,17 @@ pub enum WaitTarget {
     Nothing,
 }
 
+/// What is known of an operation between its begin and its commit.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct InFlight {
+    /// Whether it is an action: it surely puts something on the stream.
+    pub(crate) is_action: bool,
+    /// Whether the legacy rule has a pending clock for it, which the stream joins if it succeeds.
+    pub(crate) takes_pending: bool,
+    /// Whether CUDA took it.
+    pub(crate) done: bool,
+}
+
 /// What one operation at a time changes: the submitting side of a stream. [`Timeline`] relies on the order of
 /// the fields.
 #[derive(Debug)]
@@ -38,6 +49,8 @@ pub(crate) struct SubmitState {
     /// Of a blocking stream: the count of the legacy stream's actions when this stream last joined its clock.
     /// Of the legacy stream: 1 while `pending` holds anything, else 0.
     pub(crate) legacy_seen: u64,
+    /// The operation that is being submitted.
+    pub(crate) in_flight: InFlight,
     /// What everything that the stream is given from now on is ordered after.
     pub(crate) clock: VectorClock,
     /// A number that the backend stores with the stream; see
@@ -112,6 +125,7 @@ impl Timeline {
             clock: VectorClock::new(),
             backend_data: 0,
             legacy_seen: 0,
+            in_flight: InFlight::default(),
             pending: VectorClock::new(),
             pending_seen: 0,
             unshared: false,
