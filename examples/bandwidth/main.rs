@@ -126,8 +126,8 @@ fn main() -> anyhow::Result<()> {
     bar.finish_and_clear();
 
     let method = format!(
-        "{copies} copies after {warmups} that do not count, the median of {samples} samples; of blocking \
-         copies a quarter as many.",
+        "Each rate is the median of {samples} samples of {copies} copies, after {warmups} that do not \
+         count. Blocking copies are a quarter as many.",
     );
     let report = Report { machine, emulated, method, sizes, series };
     let text = if arguments.json {

@@ -146,17 +146,15 @@ fn tracker(program: &Path) -> anyhow::Result<String> {
     let lines: String =
         text.lines().filter(|line| line.contains(" ns  ")).map(|line| format!("{line}\n")).collect();
     ensure!(!lines.is_empty(), "{} printed no times", program.display());
-    Ok(format!(
-        "\nWhat the tracker of conflicting work costs by itself, without CUDA:\n\n```text\n{lines}```\n"
-    ))
+    Ok(format!("\nThe cost of the tracker alone, without CUDA:\n\n```text\n{lines}```\n"))
 }
 
 fn document(report: &str) -> String {
     format!(
-        "# Benchmarks\n\nWritten by `ci/bench --write`; for a machine without Rust by `ci/bundle`, and \
-         there `run bench`. In the table of operations \"C++\" is \
-         `examples/bench/overhead/library.cu`; \"raw\" and \"safe\" are the Rust program beside it, with \
-         the C functions called through `check!`, and with `cuda-safe`. The goal for safe minus C++ is 30 \
-         ns (40 ns for the launch with three buffers), or 2 % where that is more.\n\n{report}"
+        "# Benchmarks\n\n`ci/bench --write` writes this report. On a machine without Rust, use \
+         `ci/bundle`, and there `run bench`. In the table of operations, \"C++\" is \
+         `examples/bench/overhead/library.cu`. \"Raw\" and \"safe\" are the Rust program in the same \
+         folder: raw calls the C functions through `check!`, and safe uses `cuda-safe`. The goal for safe \
+         minus C++ is 30 ns (40 ns for the launch with three buffers), or 2 % if that is more.\n\n{report}"
     )
 }

@@ -113,12 +113,12 @@ pub(crate) fn measure(options: &Options) -> anyhow::Result<String> {
     let pinned = if options.unpinned { "is free to change processors" } else { "stays on one processor" };
     writeln!(
         report,
-        "\nNanoseconds that a call takes on the host: medians of {turns} turns in each of {starts} starts \
-         of a process that holds all three sides, on the same streams and memory. In a turn each of them \
-         runs one batch of calls, in changing order. The thread {pinned}.\n\
-         The differences are medians of the differences within a turn, with the interval that holds the \
-         true median in 95 % of all cases, and the lowest and the highest median of a start. A goal inside \
-         of the interval is open.\n"
+        "\nHost time of a call in nanoseconds: medians of {turns} turns in each of {starts} starts of a \
+         process that runs all three sides, on the same streams and memory. In a turn each side runs one \
+         batch of calls, in changing order. The thread {pinned}.\n\
+         The differences are medians of the differences within a turn, with the interval that contains the \
+         true median in 95 % of all cases, and the lowest and the highest median of a start. If the 95 % \
+         interval contains the goal, the result is inconclusive (\"open\").\n"
     )?;
     writeln!(report, "{}", table::header())?;
     for row in &rows {

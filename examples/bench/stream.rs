@@ -69,8 +69,8 @@ fn run(program: &Path, small: bool) -> anyhow::Result<Vec<(String, f64)>> {
 /// Returns the section of the report.
 pub(crate) fn report(rows: &[Row]) -> anyhow::Result<String> {
     let mut text = "\n## Kernels over large arrays\n\n`examples/stream_triad`: the best of 100 iterations \
-                    over arrays of 2^25 doubles, in GB/s; medians of the runs in turns, and the median of \
-                    the ratio within a turn. The goal is 100 ± 1 %.\n\n\
+                    over arrays of 2^25 doubles, in GB/s. The table has the medians of the runs in turns, \
+                    and the median of the ratio within a turn. The goal is 100 ± 1 %.\n\n\
                     | kernel | C++ | safe | safe of C++ | met |\n|---|--:|--:|--:|---|\n"
         .to_owned();
     for Row { name, rates: [cpp, rust] } in rows {

@@ -53,9 +53,9 @@ pub(crate) fn measure(options: &Options) -> anyhow::Result<Option<Vec<Row>>> {
 
 /// Returns the section of the report.
 pub(crate) fn report(rows: &[Row]) -> anyhow::Result<String> {
-    let mut text = "\n## Large copies\n\n512 MiB, 16 copies between two events after 4 that do not count, \
-                    enqueued before the first may start; GB/s (1e9 bytes, counted once). Medians, and the \
-                    median of the ratio within a turn. The goal is 99 %.\n\n\
+    let mut text = "\n## Large copies\n\n16 copies of 512 MiB between two events, after 4 that do not \
+                    count, all enqueued before the first may start. Rates are in GB/s (1e9 bytes, counted \
+                    once): medians, and the median of the ratio within a turn. The goal is 99 %.\n\n\
                     | copy | C++ | safe | safe of C++ | met |\n|---|--:|--:|--:|---|\n"
         .to_owned();
     for Row { shown, rates: [cpp, rust] } in rows {

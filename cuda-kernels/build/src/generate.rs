@@ -149,7 +149,7 @@ fn variable(text: &mut String, module: usize, symbol: &Symbol, (space, start): (
          pub static {name}: ::cuda_safe::memory::Symbol<{element}> = {{\n    \
          unsafe extern \"C\" {{ fn {accessor}() -> *const ::core::ffi::c_void; }}\n    \
          // SAFETY: the function names this variable, which has the type that the header declares, and \
-         these are its bytes in its module's books.\n    \
+         these are its bytes in its module's access histories.\n    \
          unsafe {{ ::cuda_safe::memory::Symbol::from_parts({name:?}, {accessor}, &MODULE_{module}, \
          ::cuda_safe::launch::Space::{space}, {start}, {len}) }}\n}};\n",
         name = declared.name,

@@ -36,7 +36,7 @@ const MIB: usize = 1 << 20;
 const WAYS: [(&str, &str); 3] = [
     ("up", "host to device"),
     ("down", "device to host, into memory that was written before"),
-    ("fresh", "device to host, into memory allocated just now"),
+    ("fresh", "device to host, into newly allocated memory"),
 ];
 
 struct Options {
@@ -210,7 +210,11 @@ fn by_chunk(things: &mut Things, bytes: usize, options: &Options) -> Result<()> 
     let chosen = staged::settings();
     // Pinned memory is bounded as well as threads: chunks of other sizes are freed, and the number of
     // large chunks is limited.
-    println!("\n| {} in GB/s: chunk, threads | up | down | fresh |\n|----|----:|----:|----:|", shown(bytes));
+    println!(
+        "\n| {} in GB/s: chunk, threads | host to device | device to host | fresh |\n\
+         |----|----:|----:|----:|",
+        shown(bytes)
+    );
     for chunk in [512 << 10, MIB, 2 * MIB, 4 * MIB] {
         for &threads in options.threads.iter().filter(|&&threads| threads >= 4 || options.emulator) {
             staged::release()?;
@@ -273,7 +277,7 @@ fn main() -> anyhow::Result<()> {
         std::iter::successors(Some(16 << 10), |&size| Some(size * if size < 16 * MIB { 2 } else { 4 }))
             .take_while(|&size| size <= room);
     println!(
-        "\nGB/s, median of {} turns; each copy takes the next part of {} MiB.",
+        "\nRates in GB/s, medians of {} turns. Each copy uses the next part of {} MiB.",
         options.turns, options.most
     );
     for (way, meaning) in WAYS {
@@ -304,7 +308,11 @@ fn main() -> anyhow::Result<()> {
 
     let chosen = staged::settings();
     for bytes in [room.min(64 * MIB), room] {
-        println!("\n| {} in GB/s, by threads | up | down | fresh |\n|----|----:|----:|----:|", shown(bytes));
+        println!(
+            "\n| {} in GB/s, by threads | host to device | device to host | fresh |\n\
+             |----|----:|----:|----:|",
+            shown(bytes)
+        );
         for &threads in &options.threads {
             configure(Settings { threads: Some(threads), ..chosen });
             let mut rates = Vec::new();
@@ -324,6 +332,8 @@ fn main() -> anyhow::Result<()> {
     let held = statistics().most_pinned / MIB;
     by_chunk(&mut things, room.min(64 * MIB), &options)?;
     pipeline::run(&choice(&options, room))?;
-    println!("\nPinned memory that the engine held at most, as it chooses itself: {held} MiB.");
+    println!(
+        "\nThe maximum of pinned memory that the staged copies held, with default settings: {held} MiB."
+    );
     cpp.end()
 }

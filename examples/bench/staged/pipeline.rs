@@ -138,8 +138,8 @@ pub(crate) fn run(choice: &Choice) -> Result<()> {
         bytes >> 20
     );
     println!(
-        "\n| memory, work | up | down | both at once, each | work | chunk, rooms, work streams | pipeline | \
-         of the slowest alone | of the slowest |"
+        "\n| memory, work | host to device | device to host | both at once, each | work | chunk, rooms, work \
+         streams | pipeline | of the slowest alone | of the slowest |"
     );
     println!("|----|---:|---:|---:|---:|----|---:|---:|---:|");
     for pageable in [false, true] {
@@ -180,10 +180,10 @@ pub(crate) fn run(choice: &Choice) -> Result<()> {
         }
     }
     println!(
-        "\nThe slowest is the work, or the copies while the other way is busy too, as they are in a \
-         pipeline: the link is then slower each way. Copies of pageable memory by `memcpy` are on the \
-         legacy stream, where one waits for the other; those of a pipeline are not, so they may be faster \
-         than both at once."
+        "\n\"The slowest\" is the slowest stage. It is either the work, or the copies while the other \
+         direction is busy too, as in a pipeline: the link is slower in each direction then. Copies of \
+         pageable memory by `memcpy` are on the legacy stream, where one waits for the other. Those of a \
+         pipeline are not, so they may be faster than both at the same time."
     );
     Ok(())
 }
