@@ -115,6 +115,21 @@ fn a_library_says_which_kernels_it_has() -> Result<()> {
     library.unload()
 }
 
+#[cfg(cudart_13_2)]
+#[test]
+fn a_kernel_says_how_many_parameters_it_has() -> Result<()> {
+    let _alone = alone();
+    let library = load();
+    // SAFETY: the kernel is never launched.
+    let scale = unsafe { library.kernel::<(f32, *mut f32)>("scale") }?;
+    assert_eq!((double_it(&library).parameter_count()?, scale.parameter_count()?), (1, 2));
+    assert_eq!(scale.parameter(1)?.size, 8);
+    let error = scale.parameter(scale.parameter_count()?).unwrap_err();
+    assert_eq!(error.code(), sys::cudaErrorInvalidValue, "{error}");
+    cuda_safe::error::take_last().unwrap_err();
+    Ok(())
+}
+
 #[test]
 fn a_kernel_that_there_is_not_is_named_with_those_that_there_are() -> Result<()> {
     let _alone = alone();

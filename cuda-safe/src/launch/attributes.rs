@@ -257,6 +257,33 @@ impl<P> Kernel<P> {
         Ok(Parameter { offset, size })
     }
 
+    /// Returns the number of the kernel's parameters. Stands for
+    /// [`cudaFuncGetParamCount`](sys::cudaFuncGetParamCount), available from CUDA 13.2 on.
+    ///
+    /// # Errors
+    /// Returns the runtime's error if there is no code for the current device, or no device.
+    ///
+    /// # Examples
+    /// ```
+    /// # use cuda_safe::launch::Kernel;
+    /// # fn with(kernel: &Kernel<(*mut f32, u32)>) -> cuda_safe::Result<()> {
+    /// for index in 0..kernel.parameter_count()? {
+    ///     println!("parameter {index} is at {:?}", kernel.parameter(index)?);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[cfg(cudart_13_2)]
+    #[doc(alias = "cudaFuncGetParamCount")]
+    #[track_caller]
+    pub fn parameter_count(&self) -> Result<usize> {
+        let mut count = 0;
+        // SAFETY: the pointer is to a live variable, which the call fills. The kernel belongs to this
+        // program or to a loaded library.
+        unsafe { check!(cudaFuncGetParamCount(self.as_raw(), &raw mut count)) }?;
+        Ok(count)
+    }
+
     /// Sets the preferred share of shared memory in a multiprocessor's on-chip memory while this kernel
     /// runs, in percent of the maximum. `None` leaves the choice to the driver. The setting is a hint: the
     /// device may use the next size that it supports. Stands for

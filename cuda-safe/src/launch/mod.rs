@@ -13,7 +13,8 @@
 //!
 //! C functions: `cudaLaunchKernel`, `cudaLaunchCooperativeKernel`, `cudaLaunchKernelExC`,
 //! `cudaFuncGetAttributes`, `cudaFuncSetAttribute`, `cudaFuncSetCacheConfig`, `cudaFuncGetName`,
-//! `cudaFuncGetParamInfo`, `cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags`,
+//! `cudaFuncGetParamInfo`, `cudaFuncGetParamCount` (from CUDA 13.2 on),
+//! `cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags`,
 //! `cudaOccupancyMaxActiveBlocksPerMultiprocessor`, `cudaOccupancyAvailableDynamicSMemPerBlock`,
 //! `cudaOccupancyMaxActiveClusters`, `cudaOccupancyMaxPotentialClusterSize`,
 //! `cudaKernelSetAttributeForDevice`, `cudaGetKernel`, `cudaGetFuncBySymbol`.

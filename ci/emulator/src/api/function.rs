@@ -171,6 +171,13 @@ api! {
         Ok(())
     }
 
+    /// The number of a kernel's parameters, from CUDA 13.2 on.
+    fn cudaFuncGetParamCount(call, function: *const c_void, count: Out<'_, usize>) {
+        let count = count.ok_or(cudaErrorInvalidValue)?;
+        count.write(find(call, function)?.params.len());
+        Ok(())
+    }
+
     /// The handle of a kernel for other interfaces: here, its host function again.
     fn cudaGetFuncBySymbol(call, out: Out<'_, cudaFunction_t>, function: *const c_void) {
         find(call, function)?;
