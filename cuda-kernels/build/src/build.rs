@@ -9,13 +9,16 @@ use cuda_sys_build::{Env, prepare_libclang};
 
 use crate::generate::{Contents, Placement};
 use crate::header::Bindings;
-use crate::nvcc::{Settings, Source};
+use crate::nvcc::{Compiler, Settings, Source};
 use crate::symbol::Symbol;
 use crate::unit::Units;
 use crate::{Arch, Error, arch, depfile, generate, header, nvcc, toolkit, unit};
 
 /// The variable that overrides the architectures of one build.
 const ARCHS: &str = "CUDA_KERNELS_ARCHS";
+
+/// The variables from which nvcc itself takes flags.
+const NVCC_FLAGS: [&str; 2] = ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"];
 
 /// The variables under which crates are documented and type-checked without a toolkit, as `cuda-sys` is.
 /// Nothing is compiled then.
@@ -150,13 +153,18 @@ impl Build {
                 includes: &self.includes,
                 defines: &self.defines,
                 flags: &self.flags,
+                environment: &NVCC_FLAGS.map(|name| env.get(name).map(ToOwned::to_owned)),
                 out: &out,
+                objects: &out.join(format!("{name}.objects")),
             };
-            let units = self.units(&contents, &settings)?;
-            let sources = self.sources(&contents, &units, &library, &out)?;
-            let objects = nvcc::compile(&sources, name, &settings)?;
+            let compiler = Compiler::new(&settings)?;
+            let units = self.units(&contents, &compiler)?;
+            let sources = self.sources(&contents, &units, &library, settings.objects)?;
+            let objects = compiler.compile(&sources, name)?;
             read.extend(objects.iter().flat_map(|object| object.sources.iter().cloned()));
-            generate::generate(&contents, &Placement::new(units, &objects, library)?)
+            let cpp = env.get("CXXSTDLIB").map(|name| name.to_string_lossy().into_owned());
+            let links = (name, cpp.as_deref().unwrap_or("stdc++"));
+            generate::generate(&contents, &Placement::new(units, &objects, library, links)?)
         }?;
         let file = out.join(format!("{name}.rs"));
         fs::write(&file, text).map_err(|error| Error::File(file, error))?;
@@ -175,11 +183,11 @@ impl Build {
 
     /// Returns the source file of each variable of the headers. Reads no source if there are no
     /// variables.
-    fn units(&self, contents: &Contents, settings: &Settings<'_>) -> Result<Units, Error> {
+    fn units(&self, contents: &Contents, compiler: &Compiler<'_>) -> Result<Units, Error> {
         if contents.symbols.is_empty() {
             return Ok(Units::new());
         }
-        unit::units(&contents.symbols, &nvcc::includes(&self.files, settings)?)
+        unit::units(&contents.symbols, &compiler.includes(&self.files)?)
     }
 
     /// Returns the files to compile. A source file with variables is compiled with functions that return

@@ -53,6 +53,8 @@ impl Contents {
 pub(crate) struct Placement {
     /// The part of C names that is unique to this library.
     library: String,
+    /// The libraries that the module links, as Rust attributes.
+    links: String,
     /// The variables of each source file that has any, as indices into the list of symbols.
     units: Vec<Vec<usize>>,
     /// The source file of each kernel in one of these files, by the kernel's symbol.
@@ -60,9 +62,21 @@ pub(crate) struct Placement {
 }
 
 impl Placement {
-    /// Returns the placement that the objects show.
-    pub(crate) fn new(units: Units, objects: &[Object], library: String) -> Result<Self, Error> {
-        let mut placement = Self { library, ..Self::default() };
+    /// Returns the placement that the objects show. `archive` has the objects, and `cpp` is the C++ library.
+    pub(crate) fn new(
+        units: Units,
+        objects: &[Object],
+        library: String,
+        (archive, cpp): (&str, &str),
+    ) -> Result<Self, Error> {
+        // Cargo passes what a build script links to the package's library only, if it has one. The
+        // attributes make its programs, tests and examples link it as well.
+        let mut links = format!("#[link(name = {archive:?}, kind = \"static\")]\n");
+        if !cpp.is_empty() {
+            let _ = writeln!(links, "#[link(name = {cpp:?})]");
+        }
+        links.push_str("unsafe extern \"C\" {}\n");
+        let mut placement = Self { library, links, ..Self::default() };
         for (file, symbols) in units {
             let at = placement.units.len();
             placement.units.push(symbols);
@@ -77,14 +91,14 @@ impl Placement {
     pub(crate) fn unknown(contents: &Contents, library: String) -> Self {
         let all: Vec<usize> = (0..contents.symbols.len()).collect();
         let units = if all.is_empty() { Vec::new() } else { vec![all] };
-        Self { library, units, kernels: BTreeMap::new() }
+        Self { library, units, ..Self::default() }
     }
 }
 
 /// Generates the text that a crate includes.
 pub(crate) fn generate(contents: &Contents, placement: &Placement) -> Result<String, Error> {
     let layouts = Layouts::of(&contents.items);
-    let mut text = String::from(HEAD);
+    let mut text = String::from(HEAD) + &placement.links;
     for (at, unit) in placement.units.iter().enumerate() {
         let symbols: Vec<&Symbol> = unit.iter().filter_map(|one| contents.symbols.get(*one)).collect();
         module(&mut text, at, &symbols, &placement.library);
@@ -401,7 +415,8 @@ mod tests {
         };
         let variables = vec![variable("filter", Space::Constant), variable("count", Space::Device)];
         let kernels = ["unsaid", "said"].map(|name| (name.to_owned(), 0)).into();
-        let placement = Placement { library: "lib".to_owned(), units: vec![vec![0, 1]], kernels };
+        let placement =
+            Placement { library: "lib".to_owned(), units: vec![vec![0, 1]], kernels, ..Placement::default() };
         super::generate(&contents(&text, variables)?, &placement)
     }
 

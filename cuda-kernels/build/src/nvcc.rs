@@ -1,10 +1,16 @@
 //! Runs nvcc through `cc`: one object for each source file, and one archive of all objects.
 
 use std::env;
+use std::ffi::OsString;
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::ErrorKind;
+use std::iter;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Mutex;
 use std::thread;
+use std::time::SystemTime;
 
 use crate::depfile;
 use crate::toolkit::Toolkit;
@@ -18,7 +24,12 @@ pub(crate) struct Settings<'a> {
     pub(crate) includes: &'a [PathBuf],
     pub(crate) defines: &'a [(String, Option<String>)],
     pub(crate) flags: &'a [String],
+    /// The flags that nvcc itself takes from the environment.
+    pub(crate) environment: &'a [Option<OsString>],
+    /// The folder of the archive.
     pub(crate) out: &'a Path,
+    /// The folder of the objects and of all other files that later builds use again.
+    pub(crate) objects: &'a Path,
 }
 
 /// A source file, and the file that is compiled for it: itself, or a file that includes it.
@@ -38,38 +49,128 @@ pub(crate) struct Object {
     pub(crate) sources: Vec<PathBuf>,
 }
 
-/// Compiles the files into `lib<name>.a`, as many at once as cargo allows, and makes cargo link it.
-pub(crate) fn compile(files: &[Source], name: &str, settings: &Settings<'_>) -> Result<Vec<Object>, Error> {
-    choose_compiler(&settings.toolkit.nvcc);
-    let objects = in_parallel(files, jobs(), |file| compile_one(file, settings))?;
-    let mut archive = cc::Build::new();
-    archive.cpp(true).cargo_debug(false);
-    for object in &objects {
-        archive.object(&object.path);
-    }
-    // C++ mode, because the stubs need the C++ library: cc passes that to cargo.
-    archive.try_compile(name).map_err(|error| failed(Path::new(name), &error))?;
-    Ok(objects)
+/// nvcc with the settings of a library.
+#[derive(Debug)]
+pub(crate) struct Compiler<'a> {
+    tool: cc::Tool,
+    settings: &'a Settings<'a>,
 }
 
-/// Returns the files that each of these includes, without those of the toolkit. Compiles nothing.
-pub(crate) fn includes(
-    files: &[PathBuf],
-    settings: &Settings<'_>,
-) -> Result<Vec<(PathBuf, Vec<PathBuf>)>, Error> {
-    choose_compiler(&settings.toolkit.nvcc);
-    in_parallel(files, jobs(), |file| {
-        exists(file)?;
-        let compiler = configured(file, settings).try_get_compiler().map_err(|error| failed(file, &error))?;
-        let run = compiler.to_command().arg("-M").arg(file).output();
-        let run = run.map_err(|error| Error::File(settings.toolkit.nvcc.clone(), error))?;
-        if !run.status.success() {
-            let said = String::from_utf8_lossy(&run.stderr).into_owned();
-            return Err(Error::Compile(file.clone(), said));
+impl<'a> Compiler<'a> {
+    pub(crate) fn new(settings: &'a Settings<'a>) -> Result<Self, Error> {
+        let nvcc = &settings.toolkit.nvcc;
+        choose_compiler(nvcc);
+        fs::create_dir_all(settings.objects)
+            .map_err(|error| Error::File(settings.objects.to_owned(), error))?;
+        let tool = configured(settings).try_get_compiler().map_err(|error| failed(nvcc, &error))?;
+        Ok(Self { tool, settings })
+    }
+
+    /// Compiles the files into `lib<name>.a`, as many at once as cargo allows. Objects that are up to date
+    /// are used again.
+    pub(crate) fn compile(&self, files: &[Source], name: &str) -> Result<Vec<Object>, Error> {
+        let objects = in_parallel(files, jobs(), |file| self.compile_one(file))?;
+        let mut archive = cc::Build::new();
+        archive.cpp(true).cargo_debug(false).out_dir(self.settings.out);
+        for object in &objects {
+            archive.object(&object.path);
         }
-        let files = depfile::parse(&String::from_utf8_lossy(&run.stdout));
-        Ok((file.clone(), depfile::outside_of(files, &settings.toolkit.root)))
-    })
+        // C++ mode, because the stubs need the C++ library: cc passes that to cargo.
+        archive.try_compile(name).map_err(|error| failed(Path::new(name), &error))?;
+        Ok(objects)
+    }
+
+    /// Returns the files that each of these includes, without those of the toolkit. Compiles nothing.
+    pub(crate) fn includes(&self, files: &[PathBuf]) -> Result<Vec<(PathBuf, Vec<PathBuf>)>, Error> {
+        in_parallel(files, jobs(), |file| {
+            let list = self.output(file, "includes");
+            let step = Step { kind: "includes", output: list.clone(), dependencies: list };
+            let mut command = self.tool.to_command();
+            command.arg("-M").arg("-MF").arg(&step.output).arg(file);
+            self.run(file, command, &step)?;
+            Ok((file.clone(), self.dependencies(&step)?))
+        })
+    }
+
+    fn compile_one(&self, source: &Source) -> Result<Object, Error> {
+        let file = &source.file;
+        let step =
+            Step { kind: "object", output: self.output(file, "o"), dependencies: self.output(file, "d") };
+        let mut command = self.tool.to_command();
+        // One file for each command: several would need relocatable device code and a device link.
+        command.arg("-MD").arg("-MF").arg(&step.dependencies).arg("-o").arg(&step.output);
+        command.arg("-c").arg(source.wrapped.as_ref().unwrap_or(file));
+        self.run(file, command, &step)?;
+        let mut sources = self.dependencies(&step)?;
+        sources.retain(|read| source.wrapped.as_ref() != Some(read));
+        Ok(Object { file: file.clone(), path: step.output, sources })
+    }
+
+    /// Runs a command for a source file, unless its output is up to date.
+    fn run(&self, file: &Path, mut command: Command, step: &Step) -> Result<(), Error> {
+        if !file.is_file() {
+            return Err(Error::File(file.to_owned(), ErrorKind::NotFound.into()));
+        }
+        let stamp = self.output(file, &format!("{}.stamp", step.kind));
+        let old = fs::read_to_string(&stamp).ok();
+        if step.output.is_file() && old.is_some() && old == self.state(&command, step).map(|(state, _)| state)
+        {
+            return Ok(());
+        }
+        // After a failure nothing of an earlier run remains.
+        for old in [&stamp, &step.output, &step.dependencies] {
+            drop(fs::remove_file(old));
+        }
+        let start = SystemTime::now();
+        let done =
+            command.output().map_err(|error| Error::File(self.settings.toolkit.nvcc.clone(), error))?;
+        for line in String::from_utf8_lossy(&done.stderr).lines() {
+            println!("cargo:warning={line}");
+        }
+        if !done.status.success() {
+            return Err(Error::Compile(file.to_owned(), done.status.to_string()));
+        }
+        // A file that changed during the run may have been read before or after the change.
+        if let Some((state, last_change)) = self.state(&command, step)
+            && last_change < start
+        {
+            fs::write(&stamp, state).map_err(|error| Error::File(stamp, error))?;
+        }
+        Ok(())
+    }
+
+    /// Returns everything that the output of a command depends on, as text: the command, and the time and
+    /// length of nvcc and of each file that was read, those of toolkit and system among them. Also returns
+    /// the last time of these. Returns `None` if a file is missing.
+    fn state(&self, command: &Command, step: &Step) -> Option<(String, SystemTime)> {
+        let mut state = format!("{:?}\n{command:?}\n", self.settings.environment);
+        let mut last_change = SystemTime::UNIX_EPOCH;
+        let dependencies = depfile::parse(&fs::read_to_string(&step.dependencies).ok()?);
+        for file in iter::once(&self.settings.toolkit.nvcc).chain(&dependencies) {
+            let about = fs::metadata(file).ok()?;
+            let changed = about.modified().ok()?;
+            state.push_str(&format!("{changed:?} {} {}\n", about.len(), file.display()));
+            last_change = last_change.max(changed);
+        }
+        Some((state, last_change))
+    }
+
+    fn dependencies(&self, step: &Step) -> Result<Vec<PathBuf>, Error> {
+        let text = fs::read_to_string(&step.dependencies)
+            .map_err(|error| Error::File(step.dependencies.clone(), error))?;
+        Ok(depfile::outside_of(depfile::parse(&text), &self.settings.toolkit.root))
+    }
+
+    fn output(&self, file: &Path, extension: &str) -> PathBuf {
+        self.settings.objects.join(format!("{}.{extension}", file_tag(file)))
+    }
+}
+
+/// A command's output, and the file in which it lists what it read.
+struct Step {
+    kind: &'static str,
+    output: PathBuf,
+    dependencies: PathBuf,
 }
 
 /// Sets the nvcc that `cc` runs. `cc` reads only this variable and `PATH`.
@@ -80,15 +181,8 @@ fn choose_compiler(nvcc: &Path) {
     unsafe { env::set_var("NVCC", nvcc) };
 }
 
-fn exists(file: &Path) -> Result<(), Error> {
-    if file.is_file() {
-        return Ok(());
-    }
-    Err(Error::File(file.to_owned(), std::io::Error::from(std::io::ErrorKind::NotFound)))
-}
-
-/// Returns the compiler for one file, with all settings but without the file.
-fn configured(file: &Path, settings: &Settings<'_>) -> cc::Build {
+/// Returns the compiler with all settings.
+fn configured(settings: &Settings<'_>) -> cc::Build {
     let mut build = cc::Build::new();
     build
         .cuda(true)
@@ -100,31 +194,11 @@ fn configured(file: &Path, settings: &Settings<'_>) -> cc::Build {
         .flag("-std=c++17")
         .flags(arch::flags(settings.archs))
         .includes(settings.includes)
-        .flags(settings.flags)
-        .file(file);
+        .flags(settings.flags);
     for (name, value) in settings.defines {
         build.define(name, value.as_deref());
     }
     build
-}
-
-fn compile_one(source: &Source, settings: &Settings<'_>) -> Result<Object, Error> {
-    let file = &source.file;
-    exists(file)?;
-    let compiled = source.wrapped.as_ref().unwrap_or(file);
-    let mut build = configured(compiled, settings);
-    let dependencies = settings.out.join(format!("{}.d", file_tag(file)));
-    build.flag("-MD").flag("-MF").flag(&dependencies);
-    // One file for each build: with several, cc would request relocatable device code and a device link.
-    let objects = build
-        .try_compile_intermediates()
-        .map_err(|error| Error::Compile(file.to_owned(), error.to_string()))?;
-    let path =
-        objects.into_iter().next().ok_or_else(|| Error::Compile(file.to_owned(), "no object".to_owned()))?;
-    let text = fs::read_to_string(&dependencies).map_err(|error| Error::File(dependencies, error))?;
-    let mut sources = depfile::outside_of(depfile::parse(&text), &settings.toolkit.root);
-    sources.retain(|read| source.wrapped.as_ref() != Some(read));
-    Ok(Object { file: file.clone(), path, sources })
 }
 
 /// Names what failed, and the remedy if a tool is missing.
@@ -139,10 +213,10 @@ fn failed(what: &Path, error: &cc::Error) -> Error {
 
 /// Returns a file name that is unique to the path.
 pub(crate) fn file_tag(file: &Path) -> String {
-    file.to_string_lossy()
-        .chars()
-        .map(|character| if character.is_ascii_alphanumeric() { character } else { '_' })
-        .collect()
+    let mut hasher = DefaultHasher::new();
+    file.hash(&mut hasher);
+    let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+    format!("{stem}-{:016x}", hasher.finish())
 }
 
 fn jobs() -> usize {
@@ -194,5 +268,6 @@ mod tests {
     #[test]
     fn tags_differ_for_files_of_the_same_name_in_different_folders() {
         assert_ne!(file_tag(Path::new("/a/x.cu")), file_tag(Path::new("/b/x.cu")));
+        assert_ne!(file_tag(Path::new("a/x.cu")), file_tag(Path::new("a_x.cu")));
     }
 }

@@ -63,6 +63,10 @@ pub(crate) fn wrapper(source: &Path, symbols: &[&Symbol], library: &str, to: &Pa
              reinterpret_cast<const void*>(&{path}); }}\n"
         ));
     }
+    // A later build compares the file's time.
+    if fs::read_to_string(to).is_ok_and(|old| old == text) {
+        return Ok(());
+    }
     fs::write(to, text).map_err(|error| Error::File(to.to_owned(), error))
 }
 
