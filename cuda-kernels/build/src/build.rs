@@ -5,10 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process;
 
-use cuda_sys_build::{Env, prepare_libclang};
+use cuda_sys_build::{Env, Version, prepare_libclang};
 
 use crate::generate::{Contents, Placement};
-use crate::header::Bindings;
 use crate::nvcc::{Compiler, Settings, Source};
 use crate::symbol::Symbol;
 use crate::unit::Units;
@@ -19,6 +18,9 @@ const ARCHS: &str = "CUDA_KERNELS_ARCHS";
 
 /// The variables from which nvcc itself takes flags.
 const NVCC_FLAGS: [&str; 2] = ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"];
+
+/// The first version whose nvcc can hide the stubs of templates from other files. From 13.0 on it does.
+const TEMPLATE_STUBS: Version = Version::new(12, 8);
 
 /// The variables under which crates are documented and type-checked without a toolkit, as `cuda-sys` is.
 /// Nothing is compiled then.
@@ -31,6 +33,8 @@ const DOCUMENTATION_ONLY: [&str; 2] = ["DOCS_RS", "CUDA_SYS_SNAPSHOT"];
 #[must_use = "nothing is compiled before `compile`"]
 pub struct Build {
     files: Vec<PathBuf>,
+    kernels: Vec<PathBuf>,
+    folders: Vec<PathBuf>,
     headers: Vec<PathBuf>,
     includes: Vec<PathBuf>,
     defines: Vec<(String, Option<String>)>,
@@ -44,7 +48,26 @@ impl Build {
         Self::default()
     }
 
-    /// Adds a `.cu` file.
+    /// Adds a `.cu` file whose kernels, types, constants and variables are generated for Rust. No header is
+    /// needed.
+    ///
+    /// The headers that it includes are read too, but only the types that its kernels need are generated
+    /// from them: name such a header with [`header`](Self::header) for all of its declarations. The files of
+    /// one build are read together, so a name that two of them declare differently is an error. Use a `Build`
+    /// for each of these files.
+    pub fn kernels(mut self, path: impl AsRef<Path>) -> Self {
+        self.kernels.push(path.as_ref().to_owned());
+        self
+    }
+
+    /// Adds all `.cu` files of a folder, as [`kernels`](Self::kernels) adds one, and lets `#include` search
+    /// the folder. Folders inside it are left out.
+    pub fn folder(mut self, path: impl AsRef<Path>) -> Self {
+        self.folders.push(path.as_ref().to_owned());
+        self.include(path)
+    }
+
+    /// Adds a `.cu` file without reading its declarations: a header has them, or Rust needs none.
     pub fn file(mut self, path: impl AsRef<Path>) -> Self {
         self.files.push(path.as_ref().to_owned());
         self
@@ -132,83 +155,94 @@ impl Build {
 
     fn compile_in(&self, env: &Env, name: &str) -> Result<(), Error> {
         let out = env.path("OUT_DIR").ok_or(Error::NotABuildScript("OUT_DIR"))?;
+        let objects = out.join(format!("{name}.objects"));
         let headers = self.headers.iter().map(|path| absolute(path)).collect::<Result<Vec<_>, _>>()?;
-        let mut read: BTreeSet<PathBuf> = self.files.iter().chain(&headers).cloned().collect();
+        let kernels = self.all_kernels()?;
+        let files = [self.files.as_slice(), &kernels].concat();
+        let kernels = kernels.iter().map(|path| absolute(path)).collect::<Result<Vec<_>, _>>()?;
+        let mut read: BTreeSet<PathBuf> =
+            files.iter().chain(&headers).chain(&self.folders).cloned().collect();
+        let bindings = |includes: &[PathBuf]| {
+            if headers.is_empty() && kernels.is_empty() {
+                return Ok(None);
+            }
+            let mut arguments = self.clang_arguments(includes);
+            arguments.extend(prepare_libclang(env).map_err(|error| Error::Toolkit(error.to_string()))?);
+            header::bind(&headers, &kernels, &arguments).map(Some)
+        };
         let library = library(env, name);
-        let text = if DOCUMENTATION_ONLY.iter().any(|name| env.get(name).is_some()) {
-            let include = header::stand_in(&out)?;
-            let bindings = self.bindings(env, &headers, &[include])?;
-            read.extend(bindings.files.iter().cloned());
-            let contents = Contents::of(&bindings)?;
-            generate::generate(&contents, &Placement::unknown(&contents, library))
+        let mut generated = None;
+        if DOCUMENTATION_ONLY.iter().any(|name| env.get(name).is_some()) {
+            if let Some(bindings) = bindings(&[header::stand_in(&out)?])? {
+                read.extend(bindings.files.iter().cloned());
+                let contents = Contents::of(&bindings)?;
+                generated = Some(generate::generate(&contents, &Placement::unknown(&contents, library))?);
+            }
         } else {
             let toolkit = toolkit::find(env)?;
             let archs = self.wanted_archs(env.get(ARCHS).map(|text| text.to_string_lossy().into_owned()))?;
-            let bindings = self.bindings(env, &headers, &toolkit.includes)?;
-            read.extend(depfile::outside_of(bindings.files.clone(), &toolkit.root));
-            let contents = Contents::of(&bindings)?;
+            let bindings = bindings(&toolkit.includes)?;
+            let mut flags = self.flags.clone();
+            if bindings.as_ref().is_some_and(|bindings| bindings.has_instances)
+                && toolkit.version.is_some_and(|version| version >= TEMPLATE_STUBS)
+            {
+                flags.push("-static-global-template-stub=false".to_owned());
+            }
             let settings = Settings {
                 toolkit: &toolkit,
                 archs: &archs,
                 includes: &self.includes,
                 defines: &self.defines,
-                flags: &self.flags,
+                flags: &flags,
                 environment: &NVCC_FLAGS.map(|name| env.get(name).map(ToOwned::to_owned)),
                 out: &out,
-                objects: &out.join(format!("{name}.objects")),
+                objects: &objects,
             };
             let compiler = Compiler::new(&settings)?;
-            let units = self.units(&contents, &compiler)?;
-            let sources = self.sources(&contents, &units, &library, settings.objects)?;
+            let contents = bindings.as_ref().map(Contents::of).transpose()?;
+            let units = contents.as_ref().map(|contents| units(contents, &files, &compiler)).transpose()?;
+            let sources = match (&contents, &units) {
+                (Some(contents), Some(units)) => sources(contents, units, &files, &library, &objects)?,
+                _ => files.iter().map(Source::plain).collect(),
+            };
             let objects = compiler.compile(&sources, name)?;
             read.extend(objects.iter().flat_map(|object| object.sources.iter().cloned()));
-            let cpp = env.get("CXXSTDLIB").map(|name| name.to_string_lossy().into_owned());
-            let links = (name, cpp.as_deref().unwrap_or("stdc++"));
-            generate::generate(&contents, &Placement::new(units, &objects, library, links)?)
-        }?;
-        let file = out.join(format!("{name}.rs"));
-        fs::write(&file, text).map_err(|error| Error::File(file, error))?;
+            if let (Some(bindings), Some(contents), Some(units)) = (bindings, contents, units) {
+                for warning in &bindings.warnings {
+                    println!("cargo::warning={warning}");
+                }
+                read.extend(depfile::outside_of(bindings.files, &toolkit.root));
+                let cpp = env.get("CXXSTDLIB").map(|name| name.to_string_lossy().into_owned());
+                let links = (name, cpp.as_deref().unwrap_or("stdc++"));
+                let placement = Placement::new(units, &objects, library, links)?;
+                generated = Some(generate::generate(&contents, &placement)?);
+            }
+        }
+        if let Some(text) = generated {
+            let file = out.join(format!("{name}.rs"));
+            fs::write(&file, text).map_err(|error| Error::File(file, error))?;
+        }
         for file in read.iter().filter(|file| !is_system(file)) {
             println!("cargo:rerun-if-changed={}", file.display());
         }
         Ok(())
     }
 
-    /// Returns the declarations of the headers.
-    fn bindings(&self, env: &Env, headers: &[PathBuf], includes: &[PathBuf]) -> Result<Bindings, Error> {
-        let mut arguments = self.clang_arguments(includes);
-        arguments.extend(prepare_libclang(env).map_err(|error| Error::Toolkit(error.to_string()))?);
-        header::bind(headers, &arguments)
-    }
-
-    /// Returns the source file of each variable of the headers. Reads no source if there are no
-    /// variables.
-    fn units(&self, contents: &Contents, compiler: &Compiler<'_>) -> Result<Units, Error> {
-        if contents.symbols.is_empty() {
-            return Ok(Units::new());
+    /// Returns the sources whose kernels get handles: those that were named, and those of the folders in
+    /// the order of their names.
+    fn all_kernels(&self) -> Result<Vec<PathBuf>, Error> {
+        let mut all = self.kernels.clone();
+        for folder in &self.folders {
+            let failed = |error| Error::File(folder.clone(), error);
+            let entries = fs::read_dir(folder).map_err(failed)?;
+            let paths =
+                entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>, _>>().map_err(failed)?;
+            let mut found: Vec<PathBuf> =
+                paths.into_iter().filter(|path| path.extension().is_some_and(|end| end == "cu")).collect();
+            found.sort();
+            all.append(&mut found);
         }
-        unit::units(&contents.symbols, &compiler.includes(&self.files)?)
-    }
-
-    /// Returns the files to compile. A source file with variables is compiled with functions that return
-    /// the addresses of the variables.
-    fn sources(
-        &self,
-        contents: &Contents,
-        units: &Units,
-        library: &str,
-        out: &Path,
-    ) -> Result<Vec<Source>, Error> {
-        let source = |file: &PathBuf| {
-            let Some(symbols) = units.get(file) else {
-                return Ok(Source { file: file.clone(), wrapped: None });
-            };
-            let symbols: Vec<&Symbol> = symbols.iter().filter_map(|at| contents.symbols.get(*at)).collect();
-            let wrapped = out.join(format!("{}.cu", nvcc::file_tag(file)));
-            unit::wrapper(file, &symbols, library, &wrapped)?;
-            Ok(Source { file: file.clone(), wrapped: Some(wrapped) })
-        };
-        self.files.iter().map(source).collect()
+        Ok(all)
     }
 
     /// Returns the architectures: those of the environment, else of the build script, else the default.
@@ -233,6 +267,33 @@ impl Build {
         }));
         arguments
     }
+}
+
+/// Returns the source file of each variable. Reads no source if there are no variables.
+fn units(contents: &Contents, files: &[PathBuf], compiler: &Compiler<'_>) -> Result<Units, Error> {
+    if contents.symbols.is_empty() {
+        return Ok(Units::new());
+    }
+    unit::units(&contents.symbols, &compiler.includes(files)?)
+}
+
+/// Returns the files to compile. A source file with variables is compiled with functions that return the
+/// addresses of the variables.
+fn sources(
+    contents: &Contents,
+    units: &Units,
+    files: &[PathBuf],
+    library: &str,
+    folder: &Path,
+) -> Result<Vec<Source>, Error> {
+    let source = |file: &PathBuf| {
+        let Some(symbols) = units.get(file) else { return Ok(Source::plain(file)) };
+        let symbols: Vec<&Symbol> = symbols.iter().filter_map(|at| contents.symbols.get(*at)).collect();
+        let wrapped = folder.join(format!("{}.cu", nvcc::file_tag(file)));
+        unit::wrapper(file, &symbols, library, &wrapped)?;
+        Ok(Source { wrapped: Some(wrapped), ..Source::plain(file) })
+    };
+    files.iter().map(source).collect()
 }
 
 /// Returns a part of C names that is unique to this library in the program.

@@ -29,8 +29,7 @@ const HEAD: &str = r#"// Generated from CUDA headers by cuda-kernels-build.
 mod generated {
 "#;
 
-const TAIL: &str =
-    "}\n#[allow(unused_imports, reason = \"a header may declare nothing\")]\npub use generated::*;\n";
+const TAIL: &str = "}\n#[allow(unused_imports, unreachable_pub, reason = \"a header may declare nothing, for a private module\")]\npub use generated::*;\n";
 
 /// The declarations of the headers.
 #[derive(Debug)]
@@ -307,7 +306,13 @@ mod tests {
     use crate::declared::Declared;
 
     fn contents(text: &str, variables: Vec<Declared>) -> Result<Contents, Error> {
-        Contents::of(&Bindings { text: text.to_owned(), variables, files: Vec::new() })
+        Contents::of(&Bindings {
+            text: text.to_owned(),
+            variables,
+            warnings: Vec::new(),
+            has_instances: false,
+            files: Vec::new(),
+        })
     }
 
     fn generate(text: &str) -> Result<String, Error> {

@@ -10,24 +10,43 @@ use bindgen::callbacks::ParseCallbacks;
 use bindgen::{CodegenConfig, EnumVariation, Formatter};
 
 use crate::Error;
+use crate::clang::annotation;
 use crate::declared::{self, Declared};
 use crate::prototype::GLOBAL_STANDS_FOR;
+use crate::source::{self, KERNEL};
+
+/// The macro that is defined while bindgen reads the headers and sources in their order.
+const WRAPPED: &str = "CUDA_KERNELS_BUILD";
 
 /// The output of bindgen, and every file that it read.
 #[derive(Debug)]
 pub(crate) struct Bindings {
     pub(crate) text: String,
     pub(crate) variables: Vec<Declared>,
+    /// Why kernels have no handle.
+    pub(crate) warnings: Vec<String>,
+    /// Whether instances of templates have handles.
+    pub(crate) has_instances: bool,
     pub(crate) files: Vec<PathBuf>,
 }
 
-/// Generates Rust for the declarations of these headers. `arguments` are clang's, with the include
-/// folders.
-pub(crate) fn bind(headers: &[PathBuf], arguments: &[String]) -> Result<Bindings, Error> {
+/// Generates Rust for the declarations of these headers and sources. `arguments` are clang's, with the
+/// include folders.
+pub(crate) fn bind(
+    headers: &[PathBuf],
+    sources: &[PathBuf],
+    arguments: &[String],
+) -> Result<Bindings, Error> {
     let files = Rc::new(RefCell::new(Vec::new()));
-    let wrapper = wrapper(headers)?;
+    let all = [headers, sources].concat();
+    let wrapper = wrapper(&all)?;
+    let mut arguments = arguments.to_vec();
+    if sources.len() > 1 {
+        // Two sources with different values for one name are refused: only one can become a constant.
+        arguments.push("-Werror=macro-redefined".to_owned());
+    }
+    let prepared = source::prepare(&wrapper, headers, sources, &arguments)?;
     let mut builder = bindgen::Builder::default()
-        .header_contents("kernels.hpp", &wrapper)
         .clang_args(["-x", "c++", "-std=c++17", "-w"])
         .clang_args(arguments)
         .with_codegen_config(CodegenConfig::TYPES | CodegenConfig::VARS | CodegenConfig::FUNCTIONS)
@@ -39,12 +58,22 @@ pub(crate) fn bind(headers: &[PathBuf], arguments: &[String]) -> Result<Bindings
         .use_core()
         .formatter(Formatter::None)
         .parse_callbacks(Box::new(Includes { files: Rc::clone(&files) }));
-    for header in headers {
+    for header in &all {
         builder = builder.allowlist_file(escape(&header.to_string_lossy()));
     }
+    // bindgen includes these files in this order. A file that others include has its own text only there.
+    let words = format!("#define {WRAPPED}\n{}", words());
+    builder = builder.header_contents("kernels.hpp", "").header_contents("words.hpp", &words);
+    for (path, text) in prepared.texts.iter().filter(|(path, _)| all.contains(path)) {
+        builder = builder.header_contents(&path.to_string_lossy(), text);
+    }
+    builder = builder.header_contents("end.hpp", &format!("#undef {WRAPPED}"));
+    for (path, text) in prepared.texts.iter().filter(|(path, _)| !all.contains(path)) {
+        let text = format!("#ifdef {WRAPPED}\n{text}\n#endif\n");
+        builder = builder.header_contents(&path.to_string_lossy(), &text);
+    }
     let bindings = builder.generate().map_err(|error| {
-        let headers =
-            headers.iter().map(|header| header.display().to_string()).collect::<Vec<_>>().join(", ");
+        let headers = all.iter().map(|header| header.display().to_string()).collect::<Vec<_>>().join(", ");
         let said = error.to_string();
         Error::Header(format!(
             "the kernel headers could not be read as plain C++ ({headers}): {}; what only the device \
@@ -54,9 +83,9 @@ pub(crate) fn bind(headers: &[PathBuf], arguments: &[String]) -> Result<Bindings
     })?;
     let text = bindings.to_string();
     drop(bindings);
-    let files = files.borrow().iter().map(PathBuf::from).collect();
-    let variables = declared::find(&wrapper, headers, arguments)?;
-    Ok(Bindings { text, variables, files })
+    let files = files.borrow().iter().map(PathBuf::from).chain(all).collect();
+    let source::Prepared { variables, warnings, has_instances, .. } = prepared;
+    Ok(Bindings { text, variables, warnings, has_instances, files })
 }
 
 /// Writes the header that replaces CUDA's if there is no toolkit, and returns its folder.
@@ -69,16 +98,22 @@ pub(crate) fn stand_in(out: &Path) -> Result<PathBuf, Error> {
     Ok(folder)
 }
 
-/// Returns a file that includes the headers after CUDA's own. It defines CUDA's keywords as attributes
-/// that bindgen and libclang report.
-fn wrapper(headers: &[PathBuf]) -> Result<String, Error> {
-    let mut text = format!(
+/// Returns the start of a file that includes the headers: CUDA's own header, and CUDA's keywords as
+/// attributes that bindgen and libclang report.
+fn words() -> String {
+    format!(
         "#include <cuda_runtime.h>\n\
-         #undef __global__\n#define __global__ {GLOBAL_STANDS_FOR}\n\
+         #undef __global__\n#define __global__ __attribute__(({GLOBAL_STANDS_FOR}, {}))\n\
          #undef __launch_bounds__\n#define __launch_bounds__(...)\n\
          #undef __cluster_dims__\n#define __cluster_dims__(...)\n\
-         #undef __grid_constant__\n#define __grid_constant__\n"
-    ) + &declared::words();
+         #undef __grid_constant__\n#define __grid_constant__\n",
+        annotation(KERNEL)
+    ) + &declared::words()
+}
+
+/// Returns a file that includes the headers after CUDA's own.
+fn wrapper(headers: &[PathBuf]) -> Result<String, Error> {
+    let mut text = words();
     for header in headers {
         let name = header.to_str().ok_or_else(|| {
             Error::Header(format!("{}: a header's path must be readable text", header.display()))
@@ -123,7 +158,7 @@ mod tests {
     fn cuda_words_are_defined_after_cudas_own_headers() {
         let text = wrapper(&[PathBuf::from("/k/a b.cuh")]).unwrap();
         let runtime = text.find("#include <cuda_runtime.h>").unwrap();
-        let global = text.find("#define __global__ __attribute__((noreturn))").unwrap();
+        let global = text.find("#define __global__ __attribute__((noreturn, ").unwrap();
         let ours = text.find("#include \"/k/a b.cuh\"").unwrap();
         assert!(runtime < global && global < ours, "{text}");
     }
@@ -135,26 +170,34 @@ mod tests {
 
     /// Reads a header with this text. It needs a toolkit's headers and libclang, as every build does.
     fn read(header: &str) -> Result<Bindings, Error> {
+        read_file("kernels.cuh", header)
+    }
+
+    /// Reads a header or a source.
+    fn read_file(name: &str, text: &str) -> Result<Bindings, Error> {
         let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("kernels.cuh");
-        std::fs::write(&file, header).unwrap();
+        let file = folder.path().canonicalize().unwrap().join(name);
+        std::fs::write(&file, text).unwrap();
         let env = cuda_sys_build::Env::from_process();
         let toolkit = cuda_sys_build::Search::new(&env).find().unwrap();
         let mut arguments = cuda_sys_build::prepare_libclang(&env).unwrap();
         for include in toolkit.includes() {
             arguments.extend(["-isystem".to_owned(), include.display().to_string()]);
         }
-        let bindings = bind(std::slice::from_ref(&file), &arguments)?;
+        let one = std::slice::from_ref(&file);
+        let bindings =
+            if name.ends_with(".cu") { bind(&[], one, &arguments) } else { bind(one, &[], &arguments) }?;
         assert!(bindings.files.contains(&file), "{:?}", bindings.files);
         Ok(bindings)
     }
 
     /// Returns the text that a crate would include for the header.
     #[test]
-    fn code_for_the_device_compiler_is_refused_with_what_to_do_and_passed_over_where_plain_cpp_does_not_see_it()
-     {
+    fn bodies_are_not_read_and_other_device_code_is_refused_with_what_to_do() {
         let body = "__device__ inline int sum(int v) { return __shfl_down_sync(0xffffffffu, v, 16); }";
-        let Err(Error::Header(said)) = read(body) else { panic!("it was read") };
+        assert!(generated(&format!("{body}\n__global__ void move(int* data);")).contains("move_"));
+        let body = format!("constexpr {body}");
+        let Err(Error::Header(said)) = read(&body) else { panic!("it was read") };
         assert!(
             said.contains("__shfl_down_sync") && said.contains("__CUDACC__") && !said.contains('\n'),
             "{said}"
@@ -299,10 +342,101 @@ mod tests {
             .unwrap();
         let mut arguments = vec![format!("-I{}", stand_in(folder.path()).unwrap().display())];
         arguments.extend(cuda_sys_build::prepare_libclang(&cuda_sys_build::Env::from_process()).unwrap());
-        let text = text_of(&bind(&[file], &arguments).unwrap());
+        let text = text_of(&bind(&[file], &[], &arguments).unwrap());
         assert!(
             text.contains("static k: ::cuda_safe::launch::Kernel<(*const float4, dim3, usize)>"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn a_source_is_read_without_a_header() {
+        let bindings = read_file(
+            "kernels.cu",
+            r#"
+            #include <cuda_runtime.h>
+            #include <cooperative_groups.h>
+            #include <vector>
+            namespace cg = cooperative_groups;
+            #define TILE 16
+            struct Scale {
+                float by;
+                __device__ float operator()(float x) const { return __expf(x) * by; }
+            };
+            struct Body { Body() : at{1}, size(2) { __syncthreads(); } int at, size; };
+            static __constant__ float factors[3];
+            __device__ float helper(cg::thread_block group, float x) { return __shfl_sync(1, x, 2); }
+            template <typename T> __device__ T twice(T x) { return __ldg(&x) + x; }
+            /// Scales.
+            extern "C" __global__ void __launch_bounds__(256)
+            scale(float* data, Scale by, cudaTextureObject_t t, unsigned count) {
+                auto group = cg::this_thread_block();
+                extern __shared__ float part[];
+                asm volatile("" : "=l"(data)); // }
+            }
+            namespace outer { __global__ void fill(int* data) { data[threadIdx.x] = '}'; } }
+            template <typename T, int N> __global__ void reduce(const T* in, T* out) { out[0] = in[N]; }
+            template __global__ void reduce<float, 256>(const float* in, float* out);
+            template __global__ void reduce<unsigned, TILE>(const unsigned* in, unsigned* out);
+            template <> __global__ void reduce<Scale, 1>(const Scale* in, Scale* out) { out[0] = in[0]; }
+            std::vector<float> host(std::vector<float>& v) { scale<<<1, 256>>>(v.data(), {}, 0, 1); return v; }
+            int main() { std::vector<float> v; host(v); }
+            "#,
+        )
+        .unwrap();
+        let text = text_of(&bindings);
+        for expected in [
+            "static scale: ::cuda_safe::launch::Kernel<(*mut f32, Scale, ::cuda_safe::launch::TextureObject, u32)>",
+            "#[doc = \" Scales.\"]",
+            "static outer_fill: ::cuda_safe::launch::Kernel<(*mut i32,)>",
+            "static reduce_float_256: ::cuda_safe::launch::Kernel<(*const f32, *mut f32)>",
+            "#[link_name = \"_Z6reduceIfLi256EEvPKT_PS0_\"]",
+            "static reduce_unsigned_int_16: ::cuda_safe::launch::Kernel<(*const u32, *mut u32)>",
+            "static reduce_Scale_1: ::cuda_safe::launch::Kernel<(*const Scale, *mut Scale)>",
+            "static factors: ::cuda_safe::memory::Symbol<f32>",
+            "pub const TILE : u32 = 16",
+        ] {
+            assert!(text.contains(expected), "{expected} is not in {text}");
+        }
+        for absent in ["helper", "twice", "host", "main", "vector"] {
+            assert!(!text.contains(absent), "{absent} is in {text}");
+        }
+        assert_eq!(bindings.warnings, [""; 0]);
+    }
+
+    #[test]
+    fn a_kernel_without_a_handle_is_named_with_its_line_and_the_reason() {
+        let bindings = read_file(
+            "kernels.cu",
+            "static __global__ void hidden(int* p) { p[0] = threadIdx.x; }\n\
+             namespace { __global__ void local(int* p) { p[0] = threadIdx.x; } }\n\
+             template <typename T> __global__ void scale(T* p) { p[0] = threadIdx.x; }\n\
+             #define MAKE(name) __global__ void name##_made(int* p) { p[0] = threadIdx.x; }\n\
+             MAKE(one)\n\
+             __global__ void plain(int* p) { hidden<<<1, 1>>>(p); }\n",
+        )
+        .unwrap();
+        let text = text_of(&bindings);
+        assert!(text.matches("Kernel<").count() == 1 && text.contains("static plain"), "{text}");
+        for (line, name, why) in [
+            (1, "hidden", "static"),
+            (2, "local", "namespace"),
+            (3, "scale", "instance"),
+            (5, "one_made", "macro"),
+        ] {
+            let start = format!("kernels.cu:{line}: kernel `{name}` has no handle: ");
+            let found = bindings.warnings.iter().find(|warning| warning.contains(&start));
+            assert!(found.is_some_and(|warning| warning.contains(why)), "{start}: {:?}", bindings.warnings);
+        }
+    }
+
+    #[test]
+    fn a_type_of_the_device_compiler_in_a_prototype_is_refused_rather_than_guessed() {
+        let kernel = "namespace cg = cooperative_groups;\n__global__ void k(int* p, cg::thread_block b) {}";
+        let error = read_file("kernels.cu", kernel).unwrap_err().to_string();
+        assert!(error.contains("kernels.cu:2") && error.contains("cg"), "{error}");
+        let member = "namespace cg = cooperative_groups;\nstruct S { cg::grid_group g; int n; };\n\
+                      __global__ void k(S s) {}";
+        assert!(read_file("kernels.cu", member).is_err());
     }
 }

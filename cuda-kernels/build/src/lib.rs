@@ -108,14 +108,17 @@
 
 mod arch;
 mod build;
+mod clang;
 mod declared;
 mod depfile;
 mod error;
 mod generate;
 mod header;
 mod layout;
+mod lexer;
 mod nvcc;
 mod prototype;
+mod source;
 mod symbol;
 mod toolkit;
 mod unit;

@@ -39,6 +39,13 @@ pub(crate) struct Source {
     pub(crate) wrapped: Option<PathBuf>,
 }
 
+impl Source {
+    /// Returns a source file that is compiled itself.
+    pub(crate) fn plain(file: &PathBuf) -> Self {
+        Self { file: file.clone(), wrapped: None }
+    }
+}
+
 /// An object, and the files that it depends on.
 #[derive(Debug)]
 pub(crate) struct Object {

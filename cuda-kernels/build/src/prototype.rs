@@ -12,8 +12,8 @@ use syn::{
 
 use crate::Error;
 
-/// The definition of `__global__` while bindgen reads the headers.
-pub(crate) const GLOBAL_STANDS_FOR: &str = "__attribute__((noreturn))";
+/// The attribute that `__global__` is while bindgen reads the headers.
+pub(crate) const GLOBAL_STANDS_FOR: &str = "noreturn";
 
 /// One `__global__` prototype.
 #[derive(Debug)]

@@ -1,0 +1,333 @@
+//! The syntax tree that libclang makes of headers and sources, without the bodies of functions.
+//!
+//! bindgen does not report everything that this library needs: CUDA's keywords, templates, and where a
+//! declaration is in its file.
+#![expect(unsafe_code, reason = "walks the syntax tree of libclang, a C library")]
+
+use std::ffi::{CStr, CString, c_char, c_uint, c_void};
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::ptr;
+
+use clang_sys::{
+    CXChildVisit_Continue, CXChildVisitResult, CXClientData, CXCursor, CXCursor_AnnotateAttr,
+    CXCursor_CXXMethod, CXCursor_ClassDecl, CXCursor_ClassTemplate,
+    CXCursor_ClassTemplatePartialSpecialization, CXCursor_Constructor, CXCursor_ConversionFunction,
+    CXCursor_Destructor, CXCursor_FunctionDecl, CXCursor_FunctionTemplate, CXCursor_LinkageSpec,
+    CXCursor_Namespace, CXCursor_StructDecl, CXCursor_UnexposedDecl, CXCursor_UnionDecl, CXCursor_VarDecl,
+    CXDiagnostic_Error, CXLinkage_External, CXSourceLocation, CXString, CXTemplateArgumentKind_Integral,
+    CXTemplateArgumentKind_Type, CXType, CXType_ConstantArray, CXType_IncompleteArray, CXUnsavedFile,
+};
+
+use crate::Error;
+
+/// The prefix of the annotations for CUDA's keywords.
+const MARK: &str = "cuda-kernels-build:";
+
+/// Returns an attribute that appears in the syntax tree as a [word](Cursor::words).
+pub(crate) fn annotation(word: &str) -> String {
+    format!("annotate(\"{MARK}{word}\")")
+}
+
+/// A parsed translation unit.
+pub(crate) struct Unit {
+    index: *mut c_void,
+    unit: clang_sys::CXTranslationUnit,
+}
+
+impl Unit {
+    /// Parses `text`. Errors in it are no errors here: see [`mistakes`](Self::mistakes).
+    ///
+    /// `replaced` are files with another text than on disk, and `arguments` are clang's.
+    pub(crate) fn parse(
+        text: &str,
+        replaced: &[(PathBuf, String)],
+        arguments: &[String],
+    ) -> Result<Self, Error> {
+        let unreadable =
+            |what: &str| Error::Header(format!("the declarations of the kernels cannot be read: {what}"));
+        if !clang_sys::is_loaded() {
+            clang_sys::load().map_err(|error| unreadable(&error))?;
+        }
+        Self::parsed(text, replaced, arguments).ok_or_else(|| unreadable("libclang gave no syntax tree"))
+    }
+
+    fn parsed(text: &str, replaced: &[(PathBuf, String)], arguments: &[String]) -> Option<Self> {
+        let arguments: Vec<CString> = ["-x", "c++", "-std=c++17", "-w", "-ferror-limit=0"]
+            .into_iter()
+            .chain(arguments.iter().map(String::as_str))
+            .map(|argument| CString::new(argument).ok())
+            .collect::<Option<_>>()?;
+        let pointers: Vec<*const c_char> = arguments.iter().map(|argument| argument.as_ptr()).collect();
+        let name = c"kernels.hpp";
+        let names = replaced.iter().map(|(file, _)| CString::new(file.to_str()?).ok());
+        let names: Vec<CString> = [Some(name.to_owned())].into_iter().chain(names).collect::<Option<_>>()?;
+        let texts = [text].into_iter().chain(replaced.iter().map(|(_, text)| text.as_str()));
+        let mut files = names
+            .iter()
+            .zip(texts)
+            .map(|(name, text)| {
+                let length = text.len().try_into().ok()?;
+                Some(CXUnsavedFile {
+                    Filename: name.as_ptr(),
+                    Contents: text.as_ptr().cast(),
+                    Length: length,
+                })
+            })
+            .collect::<Option<Vec<_>>>()?;
+        // SAFETY: the library is loaded; the two numbers are flags.
+        let index = unsafe { clang_sys::clang_createIndex(0, 0) };
+        // SAFETY: the index is new. All pointers are to values that live over the call, with the lengths
+        // that are passed.
+        let unit = unsafe {
+            clang_sys::clang_parseTranslationUnit(
+                index,
+                name.as_ptr(),
+                pointers.as_ptr(),
+                pointers.len().try_into().ok()?,
+                files.as_mut_ptr(),
+                files.len().try_into().ok()?,
+                clang_sys::CXTranslationUnit_SkipFunctionBodies,
+            )
+        };
+        let parsed = Self { index, unit };
+        (!unit.is_null()).then_some(parsed)
+    }
+
+    pub(crate) fn root(&self) -> Cursor<'_> {
+        // SAFETY: the unit is live.
+        Cursor { raw: unsafe { clang_sys::clang_getTranslationUnitCursor(self.unit) }, unit: PhantomData }
+    }
+
+    /// Returns the places of the errors: files and offsets.
+    pub(crate) fn mistakes(&self) -> Vec<(PathBuf, usize)> {
+        // SAFETY: the unit is live.
+        let count = unsafe { clang_sys::clang_getNumDiagnostics(self.unit) };
+        let mistake = |at| {
+            // SAFETY: the unit is live, and the number is below the count.
+            let diagnostic = unsafe { clang_sys::clang_getDiagnostic(self.unit, at) };
+            // SAFETY: the diagnostic is live.
+            let severity = unsafe { clang_sys::clang_getDiagnosticSeverity(diagnostic) };
+            // SAFETY: as above.
+            let location = unsafe { clang_sys::clang_getDiagnosticLocation(diagnostic) };
+            // SAFETY: nothing uses the diagnostic after this; the location belongs to the unit.
+            unsafe { clang_sys::clang_disposeDiagnostic(diagnostic) };
+            (severity >= CXDiagnostic_Error).then(|| place(location)).flatten()
+        };
+        (0..count).filter_map(mistake).collect()
+    }
+}
+
+impl Drop for Unit {
+    fn drop(&mut self) {
+        if !self.unit.is_null() {
+            // SAFETY: `parse` made it, and it is disposed of only here.
+            unsafe { clang_sys::clang_disposeTranslationUnit(self.unit) };
+        }
+        // SAFETY: as above, and the unit that uses the index is disposed of.
+        unsafe { clang_sys::clang_disposeIndex(self.index) };
+    }
+}
+
+/// A part of a syntax tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    Namespace,
+    /// `extern "C"`, which changes no name.
+    Transparent,
+    Variable,
+    Function,
+    FunctionTemplate,
+    /// A class, a struct, a union, or a template of one.
+    Record,
+    /// The translation unit.
+    Unit,
+    Other,
+}
+
+/// A declaration in a live unit.
+#[derive(Clone, Copy)]
+pub(crate) struct Cursor<'a> {
+    raw: CXCursor,
+    unit: PhantomData<&'a Unit>,
+}
+
+impl<'a> Cursor<'a> {
+    #[expect(non_upper_case_globals, reason = "the names of libclang")]
+    pub(crate) fn part(self) -> Part {
+        // SAFETY: the cursor belongs to a live unit.
+        let kind = unsafe { clang_sys::clang_getCursorKind(self.raw) };
+        // SAFETY: the call only examines a number, whose meaning depends on libclang's version.
+        if unsafe { clang_sys::clang_isTranslationUnit(kind) } != 0 {
+            return Part::Unit;
+        }
+        match kind {
+            CXCursor_Namespace => Part::Namespace,
+            CXCursor_LinkageSpec | CXCursor_UnexposedDecl => Part::Transparent,
+            CXCursor_VarDecl => Part::Variable,
+            CXCursor_FunctionDecl
+            | CXCursor_CXXMethod
+            | CXCursor_Constructor
+            | CXCursor_Destructor
+            | CXCursor_ConversionFunction => Part::Function,
+            CXCursor_FunctionTemplate => Part::FunctionTemplate,
+            CXCursor_ClassDecl
+            | CXCursor_StructDecl
+            | CXCursor_UnionDecl
+            | CXCursor_ClassTemplate
+            | CXCursor_ClassTemplatePartialSpecialization => Part::Record,
+            _ => Part::Other,
+        }
+    }
+
+    pub(crate) fn children(self) -> Vec<Self> {
+        extern "C" fn note(child: CXCursor, _: CXCursor, data: CXClientData) -> CXChildVisitResult {
+            // SAFETY: `children` passes a pointer to its own list, which lives over the visit.
+            unsafe { &mut *data.cast::<Vec<CXCursor>>() }.push(child);
+            CXChildVisit_Continue
+        }
+        let mut children = Vec::new();
+        // SAFETY: the cursor belongs to a live unit. The visitor gets the pointer to the list.
+        unsafe { clang_sys::clang_visitChildren(self.raw, note, (&raw mut children).cast()) };
+        children.into_iter().map(|raw| Self { raw, unit: PhantomData }).collect()
+    }
+
+    pub(crate) fn name(self) -> String {
+        // SAFETY: the cursor belongs to a live unit.
+        text(unsafe { clang_sys::clang_getCursorSpelling(self.raw) })
+    }
+
+    pub(crate) fn mangled(self) -> String {
+        // SAFETY: the cursor belongs to a live unit.
+        text(unsafe { clang_sys::clang_Cursor_getMangling(self.raw) })
+    }
+
+    /// Returns the declaration that this one is a member of.
+    pub(crate) fn parent(self) -> Self {
+        // SAFETY: the cursor belongs to a live unit.
+        Self { raw: unsafe { clang_sys::clang_getCursorSemanticParent(self.raw) }, unit: PhantomData }
+    }
+
+    /// Returns CUDA's keywords on the declaration.
+    pub(crate) fn words(self) -> Vec<String> {
+        // SAFETY: the cursor belongs to a live unit.
+        let is_word = |raw| unsafe { clang_sys::clang_getCursorKind(raw) } == CXCursor_AnnotateAttr;
+        let words = self.children().into_iter().filter(|child| is_word(child.raw));
+        words.filter_map(|word| word.name().strip_prefix(MARK).map(str::to_owned)).collect()
+    }
+
+    /// Returns whether other files of a program can name the declaration.
+    pub(crate) fn is_external(self) -> bool {
+        // SAFETY: the cursor belongs to a live unit.
+        (unsafe { clang_sys::clang_getCursorLinkage(self.raw) }) == CXLinkage_External
+    }
+
+    /// Returns whether the file belongs to the toolkit or the system.
+    pub(crate) fn is_system(self) -> bool {
+        // SAFETY: the cursor belongs to a live unit.
+        let location = unsafe { clang_sys::clang_getCursorLocation(self.raw) };
+        // SAFETY: the location belongs to the same unit.
+        (unsafe { clang_sys::clang_Location_isInSystemHeader(location) }) != 0
+    }
+
+    /// Returns the file of the declaration, and where the declaration is in it, without the body of a
+    /// function that was skipped.
+    pub(crate) fn place(self) -> Option<(PathBuf, Range<usize>)> {
+        // SAFETY: the cursor belongs to a live unit.
+        let extent = unsafe { clang_sys::clang_getCursorExtent(self.raw) };
+        // SAFETY: the extent belongs to the same unit.
+        let (file, start) = place(unsafe { clang_sys::clang_getRangeStart(extent) })?;
+        // SAFETY: as above.
+        let (_, end) = place(unsafe { clang_sys::clang_getRangeEnd(extent) })?;
+        Some((file, start..end))
+    }
+
+    /// Returns the arguments of an instance of a function template as C++ text. Returns `None` for other
+    /// functions.
+    #[expect(non_upper_case_globals, reason = "the names of libclang")]
+    pub(crate) fn template_arguments(self) -> Option<Vec<String>> {
+        // SAFETY: the cursor belongs to a live unit.
+        let count = unsafe { clang_sys::clang_Cursor_getNumTemplateArguments(self.raw) };
+        let argument = |at: c_uint| {
+            // SAFETY: the cursor belongs to a live unit, and the number is below the count.
+            match unsafe { clang_sys::clang_Cursor_getTemplateArgumentKind(self.raw, at) } {
+                CXTemplateArgumentKind_Type => {
+                    // SAFETY: as above, and the argument is a type.
+                    let ty = unsafe { clang_sys::clang_Cursor_getTemplateArgumentType(self.raw, at) };
+                    // SAFETY: the type belongs to the same unit.
+                    text(unsafe { clang_sys::clang_getTypeSpelling(ty) })
+                }
+                CXTemplateArgumentKind_Integral => {
+                    // SAFETY: as above, and the argument is a number.
+                    unsafe { clang_sys::clang_Cursor_getTemplateArgumentValue(self.raw, at) }.to_string()
+                }
+                _ => format!("argument{at}"),
+            }
+        };
+        c_uint::try_from(count).ok().map(|count| (0..count).map(argument).collect())
+    }
+
+    /// Returns where the template of an instance is.
+    pub(crate) fn template(self) -> Option<(PathBuf, Range<usize>)> {
+        // SAFETY: the cursor belongs to a live unit.
+        let raw = unsafe { clang_sys::clang_getSpecializedCursorTemplate(self.raw) };
+        Self { raw, unit: self.unit }.place()
+    }
+
+    /// Returns whether no part of a variable can be set.
+    pub(crate) fn is_const(self) -> bool {
+        let mut kind = self.kind();
+        loop {
+            // SAFETY: the type belongs to a live unit.
+            if unsafe { clang_sys::clang_isConstQualifiedType(kind) } != 0 {
+                return true;
+            }
+            if kind.kind != CXType_ConstantArray && kind.kind != CXType_IncompleteArray {
+                return false;
+            }
+            // SAFETY: as above, and it is an array.
+            kind = unsafe { clang_sys::clang_getArrayElementType(kind) };
+        }
+    }
+
+    /// Returns whether a variable is an array without a length.
+    pub(crate) fn is_unsized(self) -> bool {
+        self.kind().kind == CXType_IncompleteArray
+    }
+
+    fn kind(self) -> CXType {
+        // SAFETY: the cursor belongs to a live unit.
+        unsafe { clang_sys::clang_getCursorType(self.raw) }
+    }
+}
+
+/// Returns the file and the offset of a location, which belongs to a live unit.
+fn place(location: CXSourceLocation) -> Option<(PathBuf, usize)> {
+    let mut file = ptr::null_mut();
+    let mut unused: [c_uint; 3] = [0; 3];
+    let [line, column, offset] = &mut unused;
+    // SAFETY: the caller's location belongs to a live unit, and the pointers are to live variables.
+    unsafe { clang_sys::clang_getExpansionLocation(location, &raw mut file, line, column, offset) };
+    if file.is_null() {
+        return None;
+    }
+    // SAFETY: the file belongs to the same unit.
+    let name = text(unsafe { clang_sys::clang_getFileName(file) });
+    Some((Path::new(&name).canonicalize().ok()?, usize::try_from(*offset).ok()?))
+}
+
+/// Converts a string of libclang and disposes of it.
+fn text(string: CXString) -> String {
+    // SAFETY: the string is from libclang and is disposed of only below.
+    let pointer = unsafe { clang_sys::clang_getCString(string) };
+    let text = if pointer.is_null() {
+        String::new()
+    } else {
+        // SAFETY: it ends with a zero byte and lives until it is disposed of.
+        unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned()
+    };
+    // SAFETY: as above; nothing uses the pointer after this.
+    unsafe { clang_sys::clang_disposeString(string) };
+    text
+}
