@@ -118,6 +118,7 @@ mod layout;
 mod lexer;
 mod nvcc;
 mod prototype;
+mod ptx;
 mod source;
 mod symbol;
 mod toolkit;
