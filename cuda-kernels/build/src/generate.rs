@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::fs;
 
 use quote::ToTokens;
 use syn::{Item, ItemStruct};
@@ -13,7 +14,8 @@ use crate::header::Bindings;
 use crate::layout::{Layouts, Plain};
 use crate::nvcc::Object;
 use crate::prototype::{self, Prototype};
-use crate::symbol::{self, Symbol, VariableAccesses};
+use crate::ptx;
+use crate::symbol::{self, Said, Symbol, VariableAccesses};
 use crate::unit::{self, Units};
 
 /// The head of the text. Everything is in a module, because an included file cannot begin with inner
@@ -58,6 +60,8 @@ pub(crate) struct Placement {
     units: Vec<Vec<usize>>,
     /// The source file of each kernel in one of these files, by the kernel's symbol.
     kernels: BTreeMap<String, usize>,
+    /// What the compiled kernels do with the memory behind their parameters.
+    uses: ptx::Uses,
 }
 
 impl Placement {
@@ -76,6 +80,13 @@ impl Placement {
         }
         links.push_str("unsafe extern \"C\" {}\n");
         let mut placement = Self { library, links, ..Self::default() };
+        // A kernel may be in several objects: without the PTX of one, nothing is known.
+        if objects.iter().all(|object| !object.ptx.is_empty()) {
+            for file in objects.iter().flat_map(|object| &object.ptx) {
+                let text = fs::read_to_string(file).map_err(|error| Error::File(file.clone(), error))?;
+                ptx::add(&mut placement.uses, &text);
+            }
+        }
         for (file, symbols) in units {
             let at = placement.units.len();
             placement.units.push(symbols);
@@ -105,8 +116,11 @@ pub(crate) fn generate(contents: &Contents, placement: &Placement) -> Result<Str
     for item in &contents.items {
         match item {
             Item::ForeignMod(block) => {
-                for kernel in prototype::kernels(block)? {
-                    let uses = uses(&kernel, contents, placement)?;
+                for mut kernel in prototype::kernels(block)? {
+                    let Said { variables, parameters } = symbol::uses(&kernel.docs, &kernel.names);
+                    let uses = uses(&kernel, variables, contents, placement)?;
+                    let found = placement.uses.get(&kernel.symbol).map_or(&[][..], Vec::as_slice);
+                    kernel.read_only(&parameters, found)?;
                     handle(&mut text, &kernel, uses.as_deref());
                 }
             }
@@ -172,8 +186,12 @@ fn variable(text: &mut String, module: usize, symbol: &Symbol, (space, start): (
 
 /// Returns the uses of variables by a kernel, as Rust text. Returns `None` if the kernel's file has no
 /// variables.
-fn uses(kernel: &Prototype, contents: &Contents, placement: &Placement) -> Result<Option<String>, Error> {
-    let said = symbol::uses(&kernel.docs);
+fn uses(
+    kernel: &Prototype,
+    said: VariableAccesses,
+    contents: &Contents,
+    placement: &Placement,
+) -> Result<Option<String>, Error> {
     let refuse = |name: &str, why: &str| {
         Err(Error::Prototype(format!("kernel `{}` says that it uses `{name}`, {why}", kernel.name)))
     };

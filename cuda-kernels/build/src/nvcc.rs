@@ -4,7 +4,7 @@ use std::env;
 use std::ffi::OsString;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::iter;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -54,6 +54,8 @@ pub(crate) struct Object {
     pub(crate) path: PathBuf,
     /// The files that were read for it, without those of the toolkit.
     pub(crate) sources: Vec<PathBuf>,
+    /// The PTX of each architecture that it has code for. Empty if it is not all there.
+    pub(crate) ptx: Vec<PathBuf>,
 }
 
 /// nvcc with the settings of a library.
@@ -91,7 +93,7 @@ impl<'a> Compiler<'a> {
     pub(crate) fn includes(&self, files: &[PathBuf]) -> Result<Vec<(PathBuf, Vec<PathBuf>)>, Error> {
         in_parallel(files, jobs(), |file| {
             let list = self.output(file, "includes");
-            let step = Step { kind: "includes", output: list.clone(), dependencies: list };
+            let step = Step { kind: "includes", kept: None, output: list.clone(), dependencies: list };
             let mut command = self.tool.to_command();
             command.arg("-M").arg("-MF").arg(&step.output).arg(file);
             self.run(file, command, &step)?;
@@ -101,16 +103,23 @@ impl<'a> Compiler<'a> {
 
     fn compile_one(&self, source: &Source) -> Result<Object, Error> {
         let file = &source.file;
-        let step =
-            Step { kind: "object", output: self.output(file, "o"), dependencies: self.output(file, "d") };
+        let kept = self.output(file, "kept");
+        let step = Step {
+            kind: "object",
+            kept: Some(kept.clone()),
+            output: self.output(file, "o"),
+            dependencies: self.output(file, "d"),
+        };
         let mut command = self.tool.to_command();
+        command.arg("--keep").arg("--keep-dir").arg(&kept);
         // One file for each command: several would need relocatable device code and a device link.
         command.arg("-MD").arg("-MF").arg(&step.dependencies).arg("-o").arg(&step.output);
         command.arg("-c").arg(source.wrapped.as_ref().unwrap_or(file));
         self.run(file, command, &step)?;
         let mut sources = self.dependencies(&step)?;
         sources.retain(|read| source.wrapped.as_ref() != Some(read));
-        Ok(Object { file: file.clone(), path: step.output, sources })
+        let ptx = files_of(&kept).unwrap_or_default();
+        Ok(Object { file: file.clone(), path: step.output, sources, ptx })
     }
 
     /// Runs a command for a source file, unless its output is up to date.
@@ -128,6 +137,10 @@ impl<'a> Compiler<'a> {
         for old in [&stamp, &step.output, &step.dependencies] {
             drop(fs::remove_file(old));
         }
+        if let Some(kept) = &step.kept {
+            drop(fs::remove_dir_all(kept));
+            fs::create_dir_all(kept).map_err(|error| Error::File(kept.clone(), error))?;
+        }
         let start = SystemTime::now();
         let done =
             command.output().map_err(|error| Error::File(self.settings.toolkit.nvcc.clone(), error))?;
@@ -136,6 +149,9 @@ impl<'a> Compiler<'a> {
         }
         if !done.status.success() {
             return Err(Error::Compile(file.to_owned(), done.status.to_string()));
+        }
+        if let Some(kept) = &step.kept {
+            keep_ptx(kept).map_err(|error| Error::File(kept.clone(), error))?;
         }
         // A file that changed during the run may have been read before or after the change.
         if let Some((state, last_change)) = self.state(&command, step)
@@ -176,8 +192,28 @@ impl<'a> Compiler<'a> {
 /// A command's output, and the file in which it lists what it read.
 struct Step {
     kind: &'static str,
+    /// The folder of intermediate files.
+    kept: Option<PathBuf>,
     output: PathBuf,
     dependencies: PathBuf,
+}
+
+/// Removes everything but the PTX from the intermediate files of nvcc, and the PTX too if it is not that of
+/// all device code: link-time optimisation, for example, has none.
+fn keep_ptx(folder: &Path) -> io::Result<()> {
+    let files = files_of(folder)?;
+    // nvcc preprocesses a file once for each architecture.
+    let preprocessed = files.iter().filter_map(|file| file.to_str()?.strip_suffix(".cpp1.ii"));
+    let mut wanted: Vec<PathBuf> = preprocessed.map(|name| PathBuf::from(format!("{name}.ptx"))).collect();
+    if wanted.iter().any(|ptx| !files.contains(ptx)) {
+        wanted.clear();
+    }
+    files.iter().filter(|file| !wanted.contains(file)).try_for_each(fs::remove_file)
+}
+
+/// Returns the files in a folder.
+fn files_of(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect()
 }
 
 /// Sets the nvcc that `cc` runs. `cc` reads only this variable and `PATH`.

@@ -11,6 +11,7 @@ use syn::{
 };
 
 use crate::Error;
+use crate::ptx::Use;
 
 /// The attribute that `__global__` is while bindgen reads the headers.
 pub(crate) const GLOBAL_STANDS_FOR: &str = "noreturn";
@@ -28,6 +29,44 @@ pub(crate) struct Prototype {
     pub(crate) names: Vec<String>,
     /// The lines of the documentation comment.
     pub(crate) docs: Vec<String>,
+}
+
+impl Prototype {
+    /// Makes each `T*` that the kernel only reads a `const T*`: those of which the comment says so, and those
+    /// that the compiled code only reads unless the comment says otherwise. `said` has the indices of the
+    /// parameters in the comment, and whether they are written. `found` is empty if nothing is known.
+    pub(crate) fn read_only(&mut self, said: &[(usize, bool)], found: &[Use]) -> Result<(), Error> {
+        let is_known = found.len() == self.parameters.len();
+        for (at, (parameter, name)) in self.parameters.iter_mut().zip(&self.names).enumerate() {
+            let found = found.get(at).filter(|_| is_known);
+            let said = said.iter().find(|(said, _)| *said == at).map(|(_, writes)| *writes);
+            let refuse = |what: &str, why: &str| {
+                let kernel = &self.name;
+                Err(Error::Prototype(format!("kernel `{kernel}` says that it {what} `{name}`, {why}")))
+            };
+            match said {
+                Some(_) if !parameter.starts_with("*") => {
+                    return refuse(
+                        "uses",
+                        "which is passed by value: only memory behind a pointer is declared",
+                    );
+                }
+                Some(true) if parameter.starts_with("*const ") => {
+                    return refuse("writes", "but its prototype has a `const` pointer");
+                }
+                Some(false) if found == Some(&Use::Written) => {
+                    return refuse("reads", "but its code stores through it");
+                }
+                Some(true) => continue,
+                None if found != Some(&Use::Read) => continue,
+                Some(false) | None => {}
+            }
+            if let Some(target) = parameter.strip_prefix("*mut ") {
+                *parameter = format!("*const {target}");
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Returns the kernels that one `extern` block declares.
@@ -188,5 +227,31 @@ mod tests {
         let block = syn::parse_str(r#"unsafe extern "C" { pub fn many(a: i32, ...) -> !; }"#).unwrap();
         let error = kernels(&block).unwrap_err().to_string();
         assert!(error.contains("`many`"), "{error}");
+    }
+
+    #[test]
+    fn a_pointer_that_is_only_read_becomes_a_const_one() {
+        let kernel = || {
+            let block =
+                r#"unsafe extern "C" { pub fn k(a: *mut f32, b: *const f32, c: *mut f32, n: u32) -> !; }"#;
+            of(block).remove(0)
+        };
+        let types = |said: &[(usize, bool)], found: &[Use]| {
+            let mut kernel = kernel();
+            kernel.read_only(said, found).map(|()| kernel.parameters.join(" "))
+        };
+        use Use::{Read, Unsure, Written};
+        let (none, a) = ("*mut f32 *const f32 *mut f32 u32", "*const f32 *const f32 *mut f32 u32");
+        assert_eq!(types(&[], &[]).unwrap(), none);
+        assert_eq!(types(&[], &[Read, Read, Unsure, Read]).unwrap(), a);
+        assert_eq!(types(&[], &[Read, Read, Written]).unwrap(), none, "another number of parameters");
+        assert_eq!(types(&[(0, false)], &[]).unwrap(), a);
+        assert_eq!(types(&[(0, false)], &[Unsure, Unsure, Unsure, Unsure]).unwrap(), a);
+        assert_eq!(types(&[(0, true), (2, true)], &[Read, Read, Read, Read]).unwrap(), none);
+        let refused = |said, found: &[Use]| types(&[said], found).unwrap_err().to_string();
+        let error = refused((0, false), &[Written, Read, Read, Read]);
+        assert!(error.contains("kernel `k`") && error.contains("`a`") && error.contains("stores"), "{error}");
+        assert!(refused((1, true), &[]).contains("`const`"));
+        assert!(refused((3, false), &[]).contains("by value"));
     }
 }

@@ -91,9 +91,19 @@ pub(crate) enum VariableAccesses {
     Said(Vec<(String, bool)>),
 }
 
-/// Parses `@reads a, b` and `@writes c` in a kernel's comment; `nothing` is an empty list.
-pub(crate) fn uses(docs: &[String]) -> VariableAccesses {
-    let mut said = None;
+/// The list in a kernel's comment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Said {
+    pub(crate) variables: VariableAccesses,
+    /// The indices of parameters, and whether the kernel writes the memory behind them.
+    pub(crate) parameters: Vec<(usize, bool)>,
+}
+
+/// Parses `@reads a, b` and `@writes c` in a kernel's comment; `nothing` is an empty list of variables. A name
+/// is that of a parameter if there is one, as in C++. `parameters` are their names.
+pub(crate) fn uses(docs: &[String], parameters: &[String]) -> Said {
+    let mut said = Said { variables: VariableAccesses::Unsaid, parameters: Vec::new() };
+    let mut list = None;
     for line in docs {
         let line = line.trim();
         let (rest, writes) = match (command(line, "reads"), command(line, "writes")) {
@@ -101,13 +111,20 @@ pub(crate) fn uses(docs: &[String]) -> VariableAccesses {
             (_, Some(rest)) => (rest, true),
             _ => continue,
         };
-        let list: &mut Vec<(String, bool)> = said.get_or_insert_default();
         let names = rest.split([',', ' ']).map(|name| name.trim().trim_end_matches('.'));
-        for name in names.filter(|name| !name.is_empty() && *name != "nothing") {
-            list.push((name.trim_start_matches("::").replace("::", "_"), writes));
+        for name in names.filter(|name| !name.is_empty()) {
+            if let Some(at) = parameters.iter().position(|parameter| parameter == name) {
+                said.parameters.push((at, writes));
+                continue;
+            }
+            let list: &mut Vec<(String, bool)> = list.get_or_insert_default();
+            if name != "nothing" {
+                list.push((name.trim_start_matches("::").replace("::", "_"), writes));
+            }
         }
     }
-    said.map_or(VariableAccesses::Unsaid, VariableAccesses::Said)
+    said.variables = list.map_or(VariableAccesses::Unsaid, VariableAccesses::Said);
+    said
 }
 
 /// Returns the text after a command of a comment, written with either of Doxygen's prefixes.
@@ -166,16 +183,28 @@ mod tests {
     #[test]
     fn a_comment_says_what_a_kernel_reads_and_writes() {
         let docs = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect::<Vec<_>>();
-        assert_eq!(uses(&docs(&[" Reads the filter."])), VariableAccesses::Unsaid);
-        assert_eq!(uses(&docs(&[" @readsomething a"])), VariableAccesses::Unsaid);
-        assert_eq!(uses(&docs(&[" @reads nothing"])), VariableAccesses::Said(Vec::new()));
+        let uses = |lines: &[&str]| uses(&docs(lines), &docs(&["factor", "out"]));
+        let variables = |lines: &[&str]| uses(lines).variables;
+        assert_eq!(variables(&[" Reads the filter."]), VariableAccesses::Unsaid);
+        assert_eq!(variables(&[" @readsomething a"]), VariableAccesses::Unsaid);
+        assert_eq!(variables(&[" @reads nothing"]), VariableAccesses::Said(Vec::new()));
         assert_eq!(
-            uses(&docs(&[" Counts.", " @reads filter, ns::offset", " \\writes: counter."])),
+            variables(&[" Counts.", " @reads filter, ns::offset", " \\writes: counter."]),
             VariableAccesses::Said(vec![
                 ("filter".to_owned(), false),
                 ("ns_offset".to_owned(), false),
                 ("counter".to_owned(), true)
             ])
         );
+        // A parameter says nothing about variables.
+        let parameters = uses(&[" @reads factor", " @writes out"]);
+        assert_eq!(
+            parameters,
+            Said { variables: VariableAccesses::Unsaid, parameters: vec![(0, false), (1, true)] }
+        );
+        let both = uses(&[" @reads factor, filter, ::out"]);
+        assert_eq!(both.parameters, [(0, false)]);
+        let variables = vec![("filter".to_owned(), false), ("out".to_owned(), false)];
+        assert_eq!(both.variables, VariableAccesses::Said(variables));
     }
 }

@@ -12,7 +12,7 @@ use super::nodes::making;
 use crate::copy::{Destination, InGraph, Operand, OperandMemory, Source, of_another_graph};
 use crate::error::Result;
 use crate::hazard::{Access, Mode};
-use crate::launch::KernelArg;
+use crate::launch::{KernelArg, read_only};
 use crate::memory::size;
 
 /// A range of a [`GraphBuffer`] that nodes of its graph read.
@@ -205,5 +205,12 @@ macro_rules! argument {
 
 read!(GraphBuffer<T>, GraphSlice<'_, T>, GraphSliceMut<'_, T>);
 written!(GraphBuffer<T>, GraphSliceMut<'_, T>);
-argument!(*const T, Read, &GraphBuffer<T>, GraphSlice<'_, T>, &GraphSlice<'_, T>, &GraphSliceMut<'_, T>);
+argument!(*const T, Read, &GraphBuffer<T>, GraphSlice<'_, T>, &GraphSlice<'_, T>);
+argument!(*const T, Read, GraphSliceMut<'_, T>, &GraphSliceMut<'_, T>);
 argument!(*mut T, Write, &mut GraphBuffer<T>, GraphSliceMut<'_, T>, &mut GraphSliceMut<'_, T>);
+
+read_only! {
+    [T] GraphBuffer<T>;
+    [T] GraphSlice<'_, T>;
+    [T] GraphSliceMut<'_, T>;
+}

@@ -95,7 +95,7 @@ macro_rules! memory {
 }
 
 memory!([T: 'static, M: MemoryType] of T, in M, KernelInput, Read, *const T, for
-    &Buffer<T, M>, Slice<'_, T, M>, &Slice<'_, T, M>, &SliceMut<'_, T, M>);
+    &Buffer<T, M>, Slice<'_, T, M>, &Slice<'_, T, M>, SliceMut<'_, T, M>, &SliceMut<'_, T, M>);
 memory!([T: 'static, M: MemoryType] of T, in M, KernelOutput, Write, *mut T, for
     &mut Buffer<T, M>, SliceMut<'_, T, M>, &mut SliceMut<'_, T, M>);
 memory!([C: Stable] of C::Element, in Pinned, KernelInput, Read, *const C::Element, for &Registered<C>);
@@ -129,6 +129,7 @@ rows!([T: 'static] in OnDevice, Read, *const T, &PitchedBuffer<T>);
 rows!([T: 'static] in OnDevice, Write, *mut T, &mut PitchedBuffer<T>);
 rows!([T: 'static, M: MemoryType] in M, Read, *const T, Plane<'_, T, M>);
 rows!([T: 'static, M: MemoryType] in M, Read, *const T, &Plane<'_, T, M>);
+rows!([T: 'static, M: MemoryType] in M, Read, *const T, PlaneMut<'_, T, M>);
 rows!([T: 'static, M: MemoryType] in M, Read, *const T, &PlaneMut<'_, T, M>);
 rows!([T: 'static, M: MemoryType] in M, Write, *mut T, PlaneMut<'_, T, M>);
 rows!([T: 'static, M: MemoryType] in M, Write, *mut T, &mut PlaneMut<'_, T, M>);
@@ -136,6 +137,7 @@ rows!([T: 'static] in OnDevice, Read, *const T, &PitchedVolume<T>);
 rows!([T: 'static] in OnDevice, Write, *mut T, &mut PitchedVolume<T>);
 rows!([T: 'static, M: MemoryType] in M, Read, *const T, Volume<'_, T, M>);
 rows!([T: 'static, M: MemoryType] in M, Read, *const T, &Volume<'_, T, M>);
+rows!([T: 'static, M: MemoryType] in M, Read, *const T, VolumeMut<'_, T, M>);
 rows!([T: 'static, M: MemoryType] in M, Read, *const T, &VolumeMut<'_, T, M>);
 rows!([T: 'static, M: MemoryType] in M, Write, *mut T, VolumeMut<'_, T, M>);
 rows!([T: 'static, M: MemoryType] in M, Write, *mut T, &mut VolumeMut<'_, T, M>);

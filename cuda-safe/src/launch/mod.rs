@@ -31,6 +31,7 @@ mod memory;
 mod module;
 mod occupancy;
 mod pitched;
+mod read_only;
 mod refusal;
 mod run;
 #[cfg(cudart_12_8)]
@@ -47,5 +48,7 @@ pub use memory::{KernelInput, KernelOutput};
 pub use module::{Module, Space, VariableAccess, VariableAccesses};
 pub use occupancy::OccupancyFlags;
 pub use pitched::PitchedParameter;
+pub use read_only::ReadOnlyMemory;
+pub(crate) use read_only::read_only;
 #[cfg(cudart_12_8)]
 pub use setting::KernelSetting;

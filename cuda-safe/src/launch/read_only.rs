@@ -1,0 +1,126 @@
+//! Memory that a kernel only reads through a parameter that C declares as `T*`.
+#![expect(unsafe_code, reason = "declares which memory may stand for which pointer parameters")]
+
+use std::ptr;
+
+use crate::error::Result;
+use crate::hazard::Access;
+use crate::memory::{
+    Buffer, MemoryType, PitchedBuffer, PitchedVolume, Plane, PlaneMut, Slice, SliceMut, Volume, VolumeMut,
+};
+
+use super::KernelArg;
+
+/// Memory as an argument for a `T*` through which the kernel does not write: `d.read_only()`.
+///
+/// The tracker records a read, so launches of different streams that read the same memory need no order.
+/// `cuda-kernels-build` finds most of these parameters by itself, and they take `&d`. `read_only` is for the
+/// others, and for kernels of a [`Library`](crate::library::Library).
+///
+/// That the kernel writes nothing through the parameter is a duty of the launch.
+#[derive(Clone, Copy, Debug)]
+pub struct ReadOnlyMemory<A>(A);
+
+impl<A> ReadOnlyMemory<A> {
+    pub(crate) const fn new(argument: A) -> Self {
+        Self(argument)
+    }
+}
+
+// SAFETY: the kernel receives the address that the argument has for a `const T*`, and by the duties of a launch
+// it only reads there. The accesses are those of the argument, too.
+unsafe impl<T: 'static, A: KernelArg<*const T>> KernelArg<*mut T> for ReadOnlyMemory<A> {
+    #[inline]
+    #[track_caller]
+    fn value(&self) -> Result<*mut T> {
+        // A match, because a closure would hide the caller.
+        match self.0.value() {
+            Ok(pointer) => Ok(pointer.cast_mut()),
+            Err(error) => Err(error),
+        }
+    }
+
+    #[inline]
+    fn access(&self) -> Option<Access<'_>> {
+        self.0.access()
+    }
+}
+
+// SAFETY: as the argument itself.
+unsafe impl<T: 'static, A: KernelArg<*const T>> KernelArg<*const T> for ReadOnlyMemory<A> {
+    #[inline]
+    #[track_caller]
+    fn value(&self) -> Result<*const T> {
+        self.0.value()
+    }
+
+    #[inline]
+    fn access(&self) -> Option<Access<'_>> {
+        self.0.access()
+    }
+}
+
+/// Returns a shared borrow through a mutable one.
+fn shared<'a, A>(borrow: &'a &mut A) -> &'a &'a A {
+    // SAFETY: both are one reference to a value of the same type, and the mutable one cannot be used while it is
+    // borrowed here.
+    unsafe { &*ptr::from_ref(borrow).cast::<&A>() }
+}
+
+// SAFETY: the shared borrow is an argument for the same parameter: a kernel only reads through `const T*`. A
+// program that passes `&mut d` for a `T*` compiles as before if the parameter turns out to be only read.
+#[diagnostic::do_not_recommend]
+unsafe impl<T: 'static, A> KernelArg<*const T> for &mut A
+where
+    for<'a> &'a A: KernelArg<*const T>,
+{
+    #[inline]
+    #[track_caller]
+    fn value(&self) -> Result<*const T> {
+        shared(self).value()
+    }
+
+    #[inline]
+    fn access(&self) -> Option<Access<'_>> {
+        shared(self).access()
+    }
+}
+
+// SAFETY: the same address.
+#[diagnostic::do_not_recommend]
+unsafe impl<T: 'static> KernelArg<*const T> for *mut T {
+    #[inline]
+    fn value(&self) -> Result<*const T> {
+        Ok(self.cast_const())
+    }
+}
+
+/// Implements the conversion for memory whose borrow is an argument for `const T*`.
+macro_rules! read_only {
+    ($([$($generics:tt)*] $memory:ty;)*) => {
+        $(
+            impl<$($generics)*> $memory {
+                /// Returns the memory as an argument for a `T*` through which the kernel does not write. The
+                /// tracker records a read.
+                #[must_use]
+                pub const fn read_only(&self) -> $crate::launch::ReadOnlyMemory<&Self> {
+                    $crate::launch::ReadOnlyMemory::new(self)
+                }
+            }
+        )*
+    };
+}
+
+pub(crate) use read_only;
+
+read_only! {
+    [T, M: MemoryType] Buffer<T, M>;
+    [T, M: MemoryType] Slice<'_, T, M>;
+    [T, M: MemoryType] SliceMut<'_, T, M>;
+    [T] PitchedBuffer<T>;
+    [T] PitchedVolume<T>;
+    [T, M: MemoryType] Plane<'_, T, M>;
+    [T, M: MemoryType] PlaneMut<'_, T, M>;
+    [T, M: MemoryType] Volume<'_, T, M>;
+    [T, M: MemoryType] VolumeMut<'_, T, M>;
+}
