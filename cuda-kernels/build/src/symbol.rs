@@ -113,7 +113,11 @@ pub(crate) fn uses(docs: &[String], parameters: &[String]) -> Said {
         };
         let names = rest.split([',', ' ']).map(|name| name.trim().trim_end_matches('.'));
         for name in names.filter(|name| !name.is_empty()) {
-            if let Some(at) = parameters.iter().position(|parameter| parameter == name) {
+            // A name that is a keyword in Rust has a `_` at its end there.
+            let is_named = |parameter: &String| {
+                parameter.strip_suffix('_').unwrap_or(parameter) == name || parameter == name
+            };
+            if let Some(at) = parameters.iter().position(is_named) {
                 said.parameters.push((at, writes));
                 continue;
             }
@@ -183,7 +187,7 @@ mod tests {
     #[test]
     fn a_comment_says_what_a_kernel_reads_and_writes() {
         let docs = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect::<Vec<_>>();
-        let uses = |lines: &[&str]| uses(&docs(lines), &docs(&["factor", "out"]));
+        let uses = |lines: &[&str]| uses(&docs(lines), &docs(&["factor", "out", "in_"]));
         let variables = |lines: &[&str]| uses(lines).variables;
         assert_eq!(variables(&[" Reads the filter."]), VariableAccesses::Unsaid);
         assert_eq!(variables(&[" @readsomething a"]), VariableAccesses::Unsaid);
@@ -202,6 +206,7 @@ mod tests {
             parameters,
             Said { variables: VariableAccesses::Unsaid, parameters: vec![(0, false), (1, true)] }
         );
+        assert_eq!(uses(&["@reads in."]).parameters, [(2, false)]);
         let both = uses(&[" @reads factor, filter, ::out"]);
         assert_eq!(both.parameters, [(0, false)]);
         let variables = vec![("filter".to_owned(), false), ("out".to_owned(), false)];

@@ -21,10 +21,10 @@ fn a_kernel_of_a_source_without_a_header_runs() -> Result<()> {
 #[test]
 fn explicit_instances_of_a_template_have_handles() -> Result<()> {
     let stream = Stream::new()?;
-    let mut ones = DeviceBuffer::from_slice(&[1.0_f32; 8])?;
+    let ones = DeviceBuffer::from_slice(&[1.0_f32; 8])?;
     let mut sums = DeviceBuffer::from_slice(&[0.0_f32; 2])?;
     // SAFETY: there are four elements for each of two sums, and threads past the count do nothing.
-    unsafe { launch!(kernels::sums_float_4<<<1, 32, 0, &stream>>>(&mut ones, &mut sums, 2)) }?;
+    unsafe { launch!(kernels::sums_float_4<<<1, 32, 0, &stream>>>(&ones, &mut sums, 2)) }?;
     assert_eq!(sums.to_vec()?, [4.0, 4.0]);
 
     let mut ones = DeviceBuffer::from_slice(&[1_u32; 32])?;
