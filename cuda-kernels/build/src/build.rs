@@ -203,7 +203,7 @@ impl Build {
             let units = contents.as_ref().map(|contents| units(contents, &files, &compiler)).transpose()?;
             let sources = match (&contents, &units) {
                 (Some(contents), Some(units)) => sources(contents, units, &files, &library, &objects)?,
-                _ => files.iter().map(Source::plain).collect(),
+                _ => files.iter().map(|file| Source::plain(file)).collect(),
             };
             let objects = compiler.compile(&sources, name)?;
             read.extend(objects.iter().flat_map(|object| object.sources.iter().cloned()));

@@ -41,8 +41,8 @@ pub(crate) struct Source {
 
 impl Source {
     /// Returns a source file that is compiled itself.
-    pub(crate) fn plain(file: &PathBuf) -> Self {
-        Self { file: file.clone(), wrapped: None }
+    pub(crate) fn plain(file: &Path) -> Self {
+        Self { file: file.to_owned(), wrapped: None }
     }
 }
 

@@ -26,11 +26,13 @@
 //!   to a function, because it could come back as an address from there, or outlive the kernel;
 //! - if its own address is taken (then it can be loaded by another name), or if it is an operand of an
 //!   instruction that is not listed here;
-//! - with all other parameters, if an address of a store has a wide origin or no origin, if the kernel calls a
-//!   function (other than `printf`, `assert`, `malloc` and `free`, which write none of its memory), or if it
-//!   has an instruction on memory that is not listed here.
+//! - with all other parameters, if an address of a store has a wide origin or no origin, if it has an
+//!   instruction on memory that is not listed here, or if the kernel calls a function that may write. Only
+//!   `printf`, `assert`, `malloc` and `free` write none of a kernel's memory, and functions in the same file
+//!   for which the same analysis finds only reads: those of `sin` and `pow` for `double`, for example.
 //!
-//! Bodies of other functions need no analysis, because the call alone decides. Two branches that differ by a
+//! An address does not come back from such a function either, because it counts as written when it is passed.
+//! Two branches that differ by a
 //! comparison of addresses are not followed as a flow of data: if `a == b` lets a compiler store to `a` for
 //! `b`, the bytes are those of `b` as well. What a kernel computes beyond the end of a parameter's memory is
 //! excluded by the duties of a launch.
@@ -57,13 +59,13 @@ pub(crate) type Uses = BTreeMap<String, Vec<Use>>;
 /// Adds the kernels of a PTX file to those of others. A kernel in several has the worse use of each parameter.
 pub(crate) fn add(uses: &mut Uses, ptx: &str) {
     let text = without_comments(ptx);
-    let defined = defined_functions(&text);
+    let harmless = harmless_functions(&text);
     for (at, _) in text.match_indices(".entry") {
-        let Some(entry) = text.get(at + ".entry".len()..).and_then(|rest| Entry::parse(rest, &defined))
-        else {
-            continue;
-        };
-        let found = entry.uses();
+        let Some(entry) = Entry::parse(&text[at + ".entry".len()..], false) else { continue };
+        let (mut found, anything) = entry.uses(&harmless);
+        if anything {
+            found.iter_mut().for_each(|used| *used = (*used).max(Use::Unsure));
+        }
         match uses.get_mut(&entry.name) {
             Some(known) if known.len() == found.len() => {
                 known.iter_mut().zip(found).for_each(|(known, found)| *known = (*known).max(found));
@@ -90,16 +92,30 @@ fn without_comments(text: &str) -> String {
     clean + rest
 }
 
-/// Returns the functions whose bodies are in the file. `printf` and the like have none.
-fn defined_functions(text: &str) -> BTreeSet<String> {
-    let defined = text.match_indices(".func").filter_map(|(at, _)| {
-        let before = text[..at].trim_end();
-        let head = text[at + ".func".len()..].split([';', '{']).next()?;
-        let result = head.trim_start().strip_prefix('(').and_then(|rest| rest.split_once(')'));
-        let name = words(result.map_or(head, |(_, rest)| rest)).next()?;
-        (!before.ends_with(".extern")).then(|| name.to_owned())
-    });
-    defined.collect()
+/// Returns the functions that write none of a kernel's memory.
+fn harmless_functions(text: &str) -> BTreeSet<String> {
+    let mut harmless: BTreeSet<String> =
+        ["vprintf", "__assertfail", "malloc", "free"].map(str::to_owned).into();
+    // Functions with bodies. A weak one may have another body elsewhere.
+    let mut functions = Vec::new();
+    for (at, _) in text.match_indices(".func") {
+        let function = Entry::parse(&text[at + ".func".len()..], true);
+        harmless.retain(|name| function.as_ref().is_none_or(|function| function.name != *name));
+        functions.extend(function.filter(|_| !text[..at].trim_end().ends_with(".weak")));
+    }
+    loop {
+        let before = harmless.len();
+        let only_reads = |function: &&Entry| {
+            let (uses, anything) = function.uses(&harmless);
+            !anything && uses.iter().all(|used| *used == Use::Read)
+        };
+        let found: Vec<String> =
+            functions.iter().filter(only_reads).map(|function| function.name.clone()).collect();
+        harmless.extend(found);
+        if harmless.len() == before {
+            return harmless;
+        }
+    }
 }
 
 /// Returns the names in a text: registers with their `%`, variables, numbers.
@@ -273,29 +289,32 @@ impl Instruction {
     }
 }
 
-/// One kernel.
+/// One kernel or function.
 #[derive(Debug)]
 struct Entry {
     name: String,
+    /// Values that leave a function are no writes: a kernel's own address counts as written when it is passed.
+    is_function: bool,
     parameters: Vec<String>,
     instructions: Vec<Instruction>,
     /// The parameters that are too short for an address.
     short: BTreeSet<usize>,
     /// Registers by the names under which they are declared, `%rd` for `%rd<11>`.
     registers: BTreeSet<String>,
-    /// The functions with bodies.
-    defined: BTreeSet<String>,
 }
 
 impl Entry {
-    /// Parses what stands after `.entry`.
-    fn parse(text: &str, defined: &BTreeSet<String>) -> Option<Self> {
+    /// Parses what stands after `.entry` or `.func`.
+    fn parse(text: &str, is_function: bool) -> Option<Self> {
         let open = text.find('{')?;
         let head = text.get(..open)?;
         if head.contains(';') {
             // A declaration.
             return None;
         }
+        // What a function returns comes before its name.
+        let result = head.trim_start().strip_prefix('(').and_then(|rest| rest.split_once(')'));
+        let head = result.map_or(head, |(_, head)| head);
         let name = words(head).next()?.to_owned();
         let list =
             head.split_once('(').and_then(|(_, rest)| rest.split_once(')')).map_or("", |(list, _)| list);
@@ -307,11 +326,11 @@ impl Entry {
         let is_short = |text: &str| !text.contains('[') && !words(text).any(|word| word.contains("64"));
         let mut entry = Self {
             name,
+            is_function,
             parameters: list.iter().map(|text| parameter(text)).collect(),
             short: (0..list.len()).filter(|at| is_short(list[*at])).collect(),
             instructions: Vec::new(),
             registers: BTreeSet::new(),
-            defined: defined.clone(),
         };
         entry.body(text.get(open..)?);
         Some(entry)
@@ -447,10 +466,10 @@ impl Entry {
         written.filter(|word| self.is_register(word)).map(|word| (word, origins.clone())).collect()
     }
 
-    /// Returns the use of the memory behind each parameter.
-    fn uses(&self) -> Vec<Use> {
+    /// Returns the use of the memory behind each parameter, and whether any memory may be written.
+    fn uses(&self, harmless: &BTreeSet<String>) -> (Vec<Use>, bool) {
         let registers = self.registers();
-        let mut uses = vec![Use::Read; self.parameters.len()];
+        let (mut uses, mut anything) = (vec![Use::Read; self.parameters.len()], false);
         for instruction in &self.instructions {
             let of = |operand: &str| self.origins(operand, &registers);
             let kind = instruction.kind();
@@ -470,43 +489,28 @@ impl Entry {
                 Kind::CopiesToShared => (None, 0),
                 Kind::Images | Kind::Synchronizes => (None, 0),
                 Kind::Calls => {
-                    if !self.is_harmless(instruction) {
-                        uses.iter_mut().for_each(|used| *used = (*used).max(Use::Unsure));
-                    }
+                    let name = instruction.operands.iter().find(|operand| !operand.starts_with('('));
+                    anything |= name.is_none_or(|name| !harmless.contains(name));
                     (None, 0)
                 }
                 Kind::Unknown => {
-                    if instruction.operands.iter().any(|operand| operand.contains('[')) {
-                        uses.iter_mut().for_each(|used| *used = (*used).max(Use::Unsure));
-                    }
+                    anything |= instruction.operands.iter().any(|operand| operand.contains('['));
                     (None, 0)
                 }
             };
             for (at, value) in instruction.operands.iter().enumerate().skip(values) {
-                if kind != Kind::CopiesToShared || at != 1 {
+                if !self.is_function && (kind != Kind::CopiesToShared || at != 1) {
                     raise(&mut uses, of(value).parameters, Use::Unsure);
                 }
             }
-            let Some(address) = address.map(of) else { continue };
-            let one = address.parameters.len() == 1 && !address.known && !address.wide && !address.narrow;
-            raise(
-                &mut uses,
-                address.parameters.iter().copied(),
-                if one { Use::Written } else { Use::Unsure },
-            );
-            let elsewhere = ["shared", "local", "param"].iter().any(|space| instruction.has(space));
-            if !elsewhere && (address.wide || (address.parameters.is_empty() && !address.known)) {
-                uses.iter_mut().for_each(|used| *used = (*used).max(Use::Unsure));
-            }
+            // Shared memory and the stack have addresses of their own.
+            let is_elsewhere = ["shared", "local", "param"].iter().any(|space| instruction.has(space));
+            let Some(address) = address.filter(|_| !is_elsewhere).map(of) else { continue };
+            let is_sure = address.parameters.len() == 1 && !address.known && !address.wide && !address.narrow;
+            anything |= address.wide || (address.parameters.is_empty() && !address.known);
+            raise(&mut uses, address.parameters, if is_sure { Use::Written } else { Use::Unsure });
         }
-        uses
-    }
-
-    /// Returns whether a call is one of the toolkit's own functions, which writes no memory of a parameter.
-    fn is_harmless(&self, call: &Instruction) -> bool {
-        const KNOWN: [&str; 4] = ["vprintf", "__assertfail", "malloc", "free"];
-        let name = call.operands.iter().find(|operand| !operand.starts_with('('));
-        name.is_some_and(|name| KNOWN.contains(&name.as_str()) && !self.defined.contains(name))
+        (uses, anything)
     }
 }
 
@@ -520,6 +524,8 @@ fn raise(uses: &mut [Use], parameters: impl IntoIterator<Item = usize>, to: Use)
 
 #[cfg(test)]
 mod tests {
+    use std::path::{Path, PathBuf};
+
     use super::*;
 
     /// Returns the uses of `in`, `out` and of a third pointer by a kernel with these instructions. `%in`,
@@ -668,12 +674,35 @@ mod tests {
     }
 
     #[test]
+    fn a_function_that_only_reads_may_be_called() {
+        let kernel = ".visible .entry kernel(.param .u64 p){ ld.param.u64 %rd1, [p]; ld.f64 %fd1, [%rd1];
+            { .param .b64 param0; st.param.f64 [param0], %fd1; .param .b64 retval0; call.uni (retval0), f, (param0);
+            ld.param.f64 %fd2, [retval0]; } ret; }";
+        let with = |body: &str| {
+            let mut uses = Uses::new();
+            let f = format!(".func (.param .b64 func_retval0) f(.param .b64 f_param_0)\n");
+            add(&mut uses, &format!("{f};\n{kernel}\n{f}{{ ld.param.f64 %fd1, [f_param_0]; {body} ret; }}"));
+            uses["kernel"][0]
+        };
+        assert_eq!(with("add.f64 %fd2, %fd1, %fd1; st.param.f64 [func_retval0+0], %fd2;"), Read);
+        assert_eq!(with("mov.u64 %SPL, __local_depot1; cvta.local.u64 %SP, %SPL; st.f64 [%SP], 0d0;"), Read);
+        assert_eq!(with("st.local.f64 [%SP], %fd1;"), Read);
+        assert_eq!(with("mov.b64 %rd1, %fd1; st.u32 [%rd1], 1;"), Unsure);
+        assert_eq!(with("ld.global.u64 %rd1, [table]; st.u32 [%rd1], 1;"), Unsure);
+        assert_eq!(with("call.uni g, ();"), Unsure);
+        assert_eq!(with("call.uni f, ();"), Unsure, "recursion");
+    }
+
+    #[test]
     fn a_function_of_the_program_with_the_name_of_a_known_one_is_not_that() {
         let kernel = ".visible .entry kernel(.param .u64 p){ call.uni vprintf, (param0); ret; }";
         let mut uses = Uses::new();
         add(&mut uses, &format!(".extern .func (.param .b32 r) vprintf (.param .b64 a);\n{kernel}"));
         assert_eq!(uses["kernel"], [Read]);
-        add(&mut uses, &format!(".func (.param .b32 r) vprintf (.param .b64 a) {{ ret; }}\n{kernel}"));
+        add(
+            &mut uses,
+            &format!(".func (.param .b32 r) vprintf (.param .b64 a) {{ call.uni g, (); }}\n{kernel}"),
+        );
         assert_eq!(uses["kernel"], [Unsure]);
     }
 
@@ -759,5 +788,73 @@ mod tests {
         // Another kernel of the same name: nothing is known.
         add(&mut uses, ".entry k(.param .u64 p, .param .u64 q) { ret; }");
         assert!(uses["k"].is_empty());
+    }
+
+    /// Returns the uses in these sources, as nvcc compiles them.
+    fn compiled(sources: &[PathBuf], flags: &[&str]) -> Uses {
+        let toolkit = crate::toolkit::find(&cuda_sys_build::Env::from_process()).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let ptx = folder.path().join("kernels.ptx");
+        let mut found = Uses::new();
+        for source in sources {
+            let mut nvcc = std::process::Command::new(&toolkit.nvcc);
+            nvcc.args(["--ptx", "-std=c++17", "-o"]).args([&ptx, source]).args(flags);
+            assert!(nvcc.status().unwrap().success(), "{}", source.display());
+            add(&mut found, &std::fs::read_to_string(&ptx).unwrap());
+        }
+        found
+    }
+
+    #[test]
+    fn real_kernels_that_write_are_found_out_and_those_that_read_are_recognised() {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/escapes.cu");
+        for flags in [&["-arch=compute_75"][..], &["-arch=compute_90"], &["-arch=compute_90", "-G"]] {
+            let found = compiled(std::slice::from_ref(&source), flags);
+            assert_eq!(found.len(), 39, "{flags:?}");
+            for (name, uses) in found {
+                // Without optimisation most addresses are in memory, too.
+                if !flags.contains(&"-G") || !name.starts_with("reads") {
+                    assert_eq!(uses[0] == Read, name.starts_with("reads"), "{name} {flags:?}: {uses:?}");
+                }
+            }
+        }
+    }
+
+    /// The kernels beside this library: their prototypes say what is only read.
+    #[test]
+    fn what_the_prototypes_of_real_kernels_call_const_is_read_and_nothing_else() {
+        let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels").canonicalize().unwrap();
+        let files = |end: &str| {
+            let all = std::fs::read_dir(&kernels).unwrap().map(|entry| entry.unwrap().path());
+            all.filter(|path| path.extension().is_some_and(|own| own == end)).collect::<Vec<_>>()
+        };
+        let found = compiled(&files("cu"), &["-arch=compute_90"]);
+        let env = cuda_sys_build::Env::from_process();
+        let mut arguments = cuda_sys_build::prepare_libclang(&env).unwrap();
+        for include in crate::toolkit::find(&env).unwrap().includes {
+            arguments.extend(["-isystem".to_owned(), include.display().to_string()]);
+        }
+        let bindings = crate::header::bind(&files("cuh"), &[], &arguments).unwrap();
+        let (mut read, mut unsure) = (0, Vec::new());
+        for item in syn::parse_file(&bindings.text).unwrap().items {
+            let syn::Item::ForeignMod(block) = item else { continue };
+            for kernel in crate::prototype::kernels(&block).unwrap() {
+                let uses = &found[&kernel.symbol];
+                assert_eq!(uses.len(), kernel.parameters.len(), "{}", kernel.name);
+                for (parameter, used) in kernel.parameters.iter().zip(uses) {
+                    match used {
+                        Read if parameter.starts_with("*const ") => read += 1,
+                        Unsure if parameter.starts_with('*') => {
+                            unsure.push(format!("{} {parameter}", kernel.name))
+                        }
+                        Written if parameter.starts_with("*mut ") => {}
+                        _ => assert!(!parameter.starts_with('*'), "{}: {parameter}, {used:?}", kernel.name),
+                    }
+                }
+            }
+        }
+        // It adds to the shared memory of another block, by an address of which nothing is known.
+        assert_eq!(unsure, ["cluster_histogram *const u32"]);
+        assert!(read >= 40, "{read}");
     }
 }
