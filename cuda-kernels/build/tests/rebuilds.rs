@@ -2,6 +2,8 @@
 //!
 //! Each build is a process of its own, as a build script is: this program starts itself.
 
+#![allow(clippy::unwrap_used, reason = "a test")]
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
