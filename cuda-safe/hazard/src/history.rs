@@ -341,7 +341,8 @@ impl AccessHistory {
         {
             let alone = matches!(group, [access] if self.is_its_own(access.exclusive));
             let mut bits = self.last_access.load(Acquire);
-            while let Some(next) = after(LastAccess::unpack(bits), mode, view).and_then(LastAccess::pack) {
+            while let Some(next) = after(LastAccess::unpack(bits), mode, view).ok().and_then(LastAccess::pack)
+            {
                 if alone {
                     self.last_access.store(next, Release);
                     return;
@@ -432,13 +433,10 @@ impl AccessHistory {
             view
         };
         let bits = self.last_access.load(Acquire);
-        match after(LastAccess::unpack(bits), access.mode, view).and_then(LastAccess::pack) {
-            Some(next) if self.replace(bits, next, access.exclusive) => Next::Entered,
-            Some(_) => Next::Unclear,
-            None => match self.before(access.mode) {
-                Before::Only(epoch) if !view.is_after(epoch) => Next::Behind(epoch),
-                _ => Next::Unclear,
-            },
+        match after(LastAccess::unpack(bits), access.mode, view).map(LastAccess::pack) {
+            Ok(Some(next)) if self.replace(bits, next, access.exclusive) => Next::Entered,
+            Err(Some(epoch)) => Next::Behind(epoch),
+            _ => Next::Unclear,
         }
     }
 
@@ -650,37 +648,35 @@ impl View for FastView<'_> {
     }
 }
 
-/// Returns the last-access word after a whole access of mode `mode`, if everything in it is ordered before
-/// the access and a word can hold the result.
+/// Returns the last-access word after a whole access of mode `mode`. If the access is not ordered after an
+/// epoch in the word that it conflicts with, returns that epoch as the error; if no word can hold the
+/// result, returns no epoch.
 #[inline]
-fn after<V: View>(last_access: LastAccess, mode: Mode, view: &V) -> Option<LastAccess> {
+fn after<V: View>(last_access: LastAccess, mode: Mode, view: &V) -> Result<LastAccess, Option<Epoch>> {
     let me = view.me();
-    let next = match mode {
-        Mode::Write => LastAccess::Write(me),
-        Mode::Read => LastAccess::Read(me),
-    };
-    let passed = |epoch: Epoch| view.is_after(epoch);
+    let ordered = |epoch: Epoch| if view.is_after(epoch) { Ok(()) } else { Err(Some(epoch)) };
     match (last_access, mode) {
-        (LastAccess::Empty, _) => Some(next),
-        (LastAccess::Listed, _) => None,
-        (LastAccess::Write(epoch) | LastAccess::Read(epoch), Mode::Write) => passed(epoch).then_some(next),
+        (LastAccess::Listed, _) => return Err(None),
+        (LastAccess::Empty, _) => {}
+        (LastAccess::Write(epoch) | LastAccess::Read(epoch), Mode::Write) => ordered(epoch)?,
         (LastAccess::Both { write, read }, Mode::Write) => {
-            passed(Epoch { timeline: write.timeline, sequence: read }).then_some(next)
+            ordered(Epoch { timeline: write.timeline, sequence: read })?;
         }
-        (LastAccess::Read(epoch), Mode::Read) => passed(epoch).then_some(next),
+        // Two reads have no conflict, but only the later one of an order stays in the word.
+        (LastAccess::Read(epoch), Mode::Read) => ordered(epoch).map_err(|_| None)?,
         // A completed write can be dropped from the word: what is left are reads, after which the next one
         // costs less.
-        (LastAccess::Write(write) | LastAccess::Both { write, .. }, Mode::Read)
-            if write.timeline == me.timeline && passed(write) =>
-        {
-            Some(if view.completed(write) { next } else { LastAccess::Both { write, read: me.sequence } })
+        (LastAccess::Write(write), Mode::Read) if view.completed(write) => {}
+        (LastAccess::Both { write, read }, Mode::Read) if view.completed(write) => {
+            ordered(Epoch { timeline: write.timeline, sequence: read }).map_err(|_| None)?;
         }
-        (LastAccess::Write(write), Mode::Read) => view.completed(write).then_some(next),
-        (LastAccess::Both { write, read }, Mode::Read) => {
-            let read = Epoch { timeline: write.timeline, sequence: read };
-            (view.completed(write) && passed(read)).then_some(next)
+        (LastAccess::Write(write) | LastAccess::Both { write, .. }, Mode::Read) => {
+            ordered(write)?;
+            let is_own = write.timeline == me.timeline;
+            return if is_own { Ok(LastAccess::Both { write, read: me.sequence }) } else { Err(None) };
         }
     }
+    Ok(if mode == Mode::Write { LastAccess::Write(me) } else { LastAccess::Read(me) })
 }
 
 /// What a guard that writes adds to the count; a reader adds one.
