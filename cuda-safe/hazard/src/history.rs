@@ -6,7 +6,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 
-use crate::clock::{Epoch, VectorClock};
+use crate::clock::{Epoch, TimelineId, VectorClock};
 use crate::entry::{Conflict, FirstWrite, FullView, Interval, Mode, View};
 use crate::interval_list::IntervalList;
 use crate::last_access::{LISTED, LastAccess};
@@ -324,6 +324,19 @@ impl AccessHistory {
     #[inline]
     pub fn is_unused(&self) -> bool {
         self.last_access.load(SeqCst) == 0
+    }
+
+    /// Returns the timeline that made every access which has not completed. Returns `None` if there are
+    /// several, or none.
+    #[inline]
+    pub(crate) fn only_user(&self, completed: impl Fn(Epoch) -> bool) -> Option<TimelineId> {
+        match LastAccess::unpack(self.bits()) {
+            LastAccess::Empty => None,
+            LastAccess::Write(epoch) | LastAccess::Read(epoch) | LastAccess::Both { write: epoch, .. } => {
+                Some(epoch.timeline)
+            }
+            LastAccess::Listed => self.listed(&mut self.list.lock())?.only_user(completed),
+        }
     }
 
     /// Enters the accesses `group`, all of this access history, in one step, and collects the conflicts with
