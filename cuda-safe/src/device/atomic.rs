@@ -9,55 +9,42 @@ use crate::{check, sys};
 
 /// An atomic operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u32)]
 #[non_exhaustive]
 #[doc(alias = "cudaAtomicOperation")]
 pub enum AtomicOperation {
     /// Adds integers.
-    IntegerAdd,
+    IntegerAdd = sys::cudaAtomicOperationIntegerAdd.0,
     /// Stores the smaller of two integers.
-    IntegerMin,
+    IntegerMin = sys::cudaAtomicOperationIntegerMin.0,
     /// Stores the larger of two integers.
-    IntegerMax,
+    IntegerMax = sys::cudaAtomicOperationIntegerMax.0,
     /// Increments an integer.
-    IntegerIncrement,
+    IntegerIncrement = sys::cudaAtomicOperationIntegerIncrement.0,
     /// Decrements an integer.
-    IntegerDecrement,
+    IntegerDecrement = sys::cudaAtomicOperationIntegerDecrement.0,
     /// Bitwise and.
-    And,
+    And = sys::cudaAtomicOperationAnd.0,
     /// Bitwise or.
-    Or,
+    Or = sys::cudaAtomicOperationOr.0,
     /// Bitwise exclusive or.
-    Xor,
+    Xor = sys::cudaAtomicOperationXOR.0,
     /// Replaces the value.
-    Exchange,
+    Exchange = sys::cudaAtomicOperationExchange.0,
     /// Replaces the value if the current one is as expected.
-    CompareAndSwap,
+    CompareAndSwap = sys::cudaAtomicOperationCAS.0,
     /// Adds floating-point numbers.
-    FloatAdd,
+    FloatAdd = sys::cudaAtomicOperationFloatAdd.0,
     /// Stores the smaller of two floating-point numbers.
-    FloatMin,
+    FloatMin = sys::cudaAtomicOperationFloatMin.0,
     /// Stores the larger of two floating-point numbers.
-    FloatMax,
+    FloatMax = sys::cudaAtomicOperationFloatMax.0,
 }
 
 impl AtomicOperation {
     /// Returns C's constant.
     fn to_raw(self) -> sys::cudaAtomicOperation {
-        match self {
-            Self::IntegerAdd => sys::cudaAtomicOperationIntegerAdd,
-            Self::IntegerMin => sys::cudaAtomicOperationIntegerMin,
-            Self::IntegerMax => sys::cudaAtomicOperationIntegerMax,
-            Self::IntegerIncrement => sys::cudaAtomicOperationIntegerIncrement,
-            Self::IntegerDecrement => sys::cudaAtomicOperationIntegerDecrement,
-            Self::And => sys::cudaAtomicOperationAnd,
-            Self::Or => sys::cudaAtomicOperationOr,
-            Self::Xor => sys::cudaAtomicOperationXOR,
-            Self::Exchange => sys::cudaAtomicOperationExchange,
-            Self::CompareAndSwap => sys::cudaAtomicOperationCAS,
-            Self::FloatAdd => sys::cudaAtomicOperationFloatAdd,
-            Self::FloatMin => sys::cudaAtomicOperationFloatMin,
-            Self::FloatMax => sys::cudaAtomicOperationFloatMax,
-        }
+        sys::cudaAtomicOperation(self as u32)
     }
 }
 

@@ -7,27 +7,23 @@ use crate::{check, copy, sys};
 
 /// A property of the link between two devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u32)]
 #[non_exhaustive]
 pub enum PeerAttribute {
     /// The link's rank among the links of the machine; 0 is the fastest.
-    PerformanceRank,
+    PerformanceRank = sys::cudaDevP2PAttrPerformanceRank.0,
     /// 1 if direct access is supported.
-    AccessSupported,
+    AccessSupported = sys::cudaDevP2PAttrAccessSupported.0,
     /// 1 if atomic operations over the link are native.
-    NativeAtomicSupported,
+    NativeAtomicSupported = sys::cudaDevP2PAttrNativeAtomicSupported.0,
     /// 1 if arrays can be accessed over the link.
-    ArrayAccessSupported,
+    ArrayAccessSupported = sys::cudaDevP2PAttrCudaArrayAccessSupported.0,
 }
 
 impl PeerAttribute {
     /// Returns C's constant.
     fn as_raw(self) -> sys::cudaDeviceP2PAttr {
-        match self {
-            Self::PerformanceRank => sys::cudaDevP2PAttrPerformanceRank,
-            Self::AccessSupported => sys::cudaDevP2PAttrAccessSupported,
-            Self::NativeAtomicSupported => sys::cudaDevP2PAttrNativeAtomicSupported,
-            Self::ArrayAccessSupported => sys::cudaDevP2PAttrCudaArrayAccessSupported,
-        }
+        sys::cudaDeviceP2PAttr(self as u32)
     }
 }
 

@@ -81,7 +81,7 @@ impl DeviceProperties {
     /// Returns the device's name, such as `NVIDIA H200`.
     #[must_use]
     pub fn name(&self) -> &str {
-        let bytes = self.raw.name.map_bytes();
+        let bytes: &[u8] = bytemuck::cast_slice(&self.raw.name); // `char` is signed or unsigned
         CStr::from_bytes_until_nul(bytes).ok().and_then(|name| name.to_str().ok()).unwrap_or("")
     }
 
@@ -169,17 +169,6 @@ getters! {
     integrated: bool = is_set(integrated),
     /// Returns whether the memory corrects errors (ECC).
     ecc_enabled: bool = is_set(ECCEnabled),
-}
-
-/// Returns the bytes of a C character array, for signed and unsigned `char`.
-trait MapBytes {
-    fn map_bytes(&self) -> &[u8];
-}
-
-impl<const N: usize> MapBytes for [std::ffi::c_char; N] {
-    fn map_bytes(&self) -> &[u8] {
-        bytemuck::cast_slice(self)
-    }
 }
 
 /// Converts a count that C stores in an `int`.

@@ -275,6 +275,21 @@ impl<T, M: MemoryType> Buffer<T, M> {
         self.span().access(Mode::Write)
     }
 
+    /// Waits for the work that still uses the buffer, and frees it. Unlike a drop, this returns the error.
+    ///
+    /// Stands for [`cudaFree`](sys::cudaFree), or [`cudaFreeHost`](sys::cudaFreeHost) for pinned memory.
+    ///
+    /// # Errors
+    /// Returns the failure of work that used the buffer, or the runtime's error. After such a failure, pinned
+    /// and managed memory is leaked.
+    #[doc(alias = "cudaFree")]
+    #[doc(alias = "cudaFreeHost")]
+    #[inline]
+    #[track_caller]
+    pub fn free(self) -> Result<()> {
+        Allocation::free_owned(self.into_shared())
+    }
+
     /// Returns the span of all elements, from which views are made.
     #[inline]
     pub(crate) fn span(&self) -> Span<'_, T> {

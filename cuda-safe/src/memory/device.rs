@@ -196,19 +196,6 @@ impl<T: AnyBitPattern> DeviceBuffer<T> {
 }
 
 impl<T> DeviceBuffer<T> {
-    /// Waits for the work that still uses the buffer, and frees it. Unlike a drop, this returns the error.
-    ///
-    /// Stands for [`cudaFree`](sys::cudaFree).
-    ///
-    /// # Errors
-    /// Returns the failure of work that used the buffer, or the runtime's error.
-    #[doc(alias = "cudaFree")]
-    #[inline]
-    #[track_caller]
-    pub fn free(self) -> Result<()> {
-        Allocation::free_owned(self.into_shared())
-    }
-
     /// Frees the buffer in stream order, after all work that still uses it, and returns at once.
     ///
     /// Stands for [`cudaFreeAsync`](sys::cudaFreeAsync). A buffer that is not from a pool is freed as by

@@ -59,27 +59,24 @@ pub use batch::PrefetchBatch;
 /// This is a hint that forbids nothing: the crate has managed memory only if all devices have concurrent
 /// managed access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u32)]
 #[non_exhaustive]
 pub enum Attachment {
     /// All streams of all devices.
     #[doc(alias = "cudaMemAttachGlobal")]
-    Global,
+    Global = sys::cudaMemAttachGlobal,
     /// No stream: the host uses it.
     #[doc(alias = "cudaMemAttachHost")]
-    Host,
+    Host = sys::cudaMemAttachHost,
     /// One stream.
     #[doc(alias = "cudaMemAttachSingle")]
-    Single,
+    Single = sys::cudaMemAttachSingle,
 }
 
 impl Attachment {
     /// Returns C's number.
     fn to_raw(self) -> u32 {
-        match self {
-            Self::Global => sys::cudaMemAttachGlobal,
-            Self::Host => sys::cudaMemAttachHost,
-            Self::Single => sys::cudaMemAttachSingle,
-        }
+        self as u32
     }
 }
 
@@ -240,18 +237,6 @@ impl<T: AnyBitPattern> ManagedBuffer<T> {
 }
 
 impl<T> ManagedBuffer<T> {
-    /// Waits for the work that still uses the buffer, and frees it. Unlike a drop, this returns the error.
-    ///
-    /// Stands for [`cudaFree`](sys::cudaFree).
-    ///
-    /// # Errors
-    /// Returns the failure of work that used the buffer, which is then leaked, or the runtime's error.
-    #[doc(alias = "cudaFree")]
-    #[track_caller]
-    pub fn free(self) -> Result<()> {
-        Allocation::free_owned(self.into_shared())
-    }
-
     /// Waits for the work that still uses the buffer, and gives the memory up without freeing it.
     ///
     /// [`from_raw`](Self::from_raw) or `cudaFree` frees it.

@@ -60,7 +60,6 @@ mod slice;
 pub(crate) mod span;
 mod stable;
 mod symbol;
-mod volume;
 mod write_combined;
 
 #[cfg(feature = "staged")]
@@ -87,11 +86,10 @@ pub use memory_type::{
 };
 pub use pinned::{PinnedBuffer, PinnedFlags};
 pub use pitched::{PitchedBuffer, PitchedVolume};
-pub use plane::{Plane, PlaneMut};
-#[cfg(unix)]
-pub use pool::{ImportedPool, PoolPointer};
+pub use plane::{Plane, PlaneMut, Volume, VolumeMut};
 pub use pool::{
-    MemoryPool, MemoryPoolBuilder, PoolAccess, PoolKind, PoolReuse, PoolStatistics, keep_pool_memory,
+    ImportedPool, MemoryPool, MemoryPoolBuilder, PoolAccess, PoolKind, PoolPointer, PoolReuse,
+    PoolStatistics, keep_pool_memory,
 };
 pub use registered::{RegisterFlags, Registered};
 pub use slice::{
@@ -99,7 +97,6 @@ pub use slice::{
 };
 pub use stable::{ReadOnly, Stable, StableMut};
 pub use symbol::{Symbol, SymbolSlice};
-pub use volume::{Volume, VolumeMut};
 pub use write_combined::{HostWriter, WriteCombinedBuffer, WriteCombinedSlice, WriteCombinedSliceMut};
 
 /// Forgets the memory that the crate itself retains on a device. The device is reset, which frees all its

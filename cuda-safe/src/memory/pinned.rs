@@ -146,18 +146,6 @@ impl<T> PinnedBuffer<T> {
         Ok(PinnedFlags::from_bits_retain(flags))
     }
 
-    /// Waits for the work that still uses the buffer, and frees it. Unlike a drop, this returns the error.
-    ///
-    /// Stands for [`cudaFreeHost`](sys::cudaFreeHost).
-    ///
-    /// # Errors
-    /// Returns the failure of work that used the buffer, which is then leaked, or the runtime's error.
-    #[doc(alias = "cudaFreeHost")]
-    #[track_caller]
-    pub fn free(self) -> Result<()> {
-        Allocation::free_owned(self.into_shared())
-    }
-
     /// Waits for the work that still uses the buffer, and gives the memory up without freeing it.
     ///
     /// [`from_raw`](Self::from_raw) or `cudaFreeHost` frees it.

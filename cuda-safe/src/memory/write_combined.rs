@@ -82,20 +82,6 @@ impl<T: AnyBitPattern> WriteCombinedBuffer<T> {
     }
 }
 
-impl<T> WriteCombinedBuffer<T> {
-    /// Waits for the work that still uses the buffer, and frees it. Unlike a drop, this returns the error.
-    ///
-    /// Stands for [`cudaFreeHost`](sys::cudaFreeHost).
-    ///
-    /// # Errors
-    /// As [`PinnedBuffer::free`](crate::PinnedBuffer::free).
-    #[doc(alias = "cudaFreeHost")]
-    #[track_caller]
-    pub fn free(self) -> Result<()> {
-        Allocation::free_owned(self.into_shared())
-    }
-}
-
 impl<T: AnyBitPattern> WriteCombinedSliceMut<'_, T> {
     /// Waits until no work uses the elements any more, and lends them to the host for writing.
     ///

@@ -5,53 +5,56 @@ use crate::sys;
 /// How a texture treats coordinates outside its image. Filtered reads near the edge also use it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[doc(alias = "cudaTextureAddressMode")]
+#[repr(u32)]
 pub enum AddressMode {
     /// Repeats the image. Requires normalized coordinates.
     #[doc(alias = "cudaAddressModeWrap")]
-    Wrap,
+    Wrap = sys::cudaAddressModeWrap.0,
     /// Returns the nearest element at the edge. In C++ a zero-initialized descriptor selects this mode if
     /// the coordinates are not normalized.
     #[default]
     #[doc(alias = "cudaAddressModeClamp")]
-    Clamp,
+    Clamp = sys::cudaAddressModeClamp.0,
     /// Repeats the image and mirrors every second repetition. Requires normalized coordinates.
     #[doc(alias = "cudaAddressModeMirror")]
-    Mirror,
+    Mirror = sys::cudaAddressModeMirror.0,
     /// Returns the border colour.
     ///
     /// With [`FilterMode::Linear`] and one dimension, the border colour makes up half of every read, inside
     /// the image too: devices treat the line as the only row of a plane and read it at its edge (measured
     /// on an H200). To avoid this, make a plane of one row and read it at 0.5.
     #[doc(alias = "cudaAddressModeBorder")]
-    Border,
+    Border = sys::cudaAddressModeBorder.0,
 }
 
 /// How a texture reads between the centres of elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[doc(alias = "cudaTextureFilterMode")]
+#[repr(u32)]
 pub enum FilterMode {
     /// Returns the nearest element.
     #[default]
     #[doc(alias = "cudaFilterModePoint")]
-    Point,
+    Point = sys::cudaFilterModePoint.0,
     /// Returns a weighted mean of the neighbours. The weights have 8 fractional bits. Requires elements
     /// that are read as floating-point numbers.
     #[doc(alias = "cudaFilterModeLinear")]
-    Linear,
+    Linear = sys::cudaFilterModeLinear.0,
 }
 
 /// How a texture converts an element for the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[doc(alias = "cudaTextureReadMode")]
+#[repr(u32)]
 pub enum ReadMode {
     /// Returns the element unchanged.
     #[default]
     #[doc(alias = "cudaReadModeElementType")]
-    ElementType,
+    ElementType = sys::cudaReadModeElementType.0,
     /// Converts an integer to a fraction of the largest value of its type: 0 to 1 for unsigned integers, -1
     /// to 1 for signed ones. Requires elements of 8 or 16 bits.
     #[doc(alias = "cudaReadModeNormalizedFloat")]
-    NormalizedFloat,
+    NormalizedFloat = sys::cudaReadModeNormalizedFloat.0,
 }
 
 /// Describes how a kernel reads a texture. The fields are those of C's `cudaTextureDesc`, in C's order.
@@ -94,23 +97,11 @@ pub struct TextureDesc {
 impl TextureDesc {
     /// Returns the C structure.
     pub(super) fn raw(&self) -> sys::cudaTextureDesc {
-        let address = |mode: AddressMode| match mode {
-            AddressMode::Wrap => sys::cudaAddressModeWrap,
-            AddressMode::Clamp => sys::cudaAddressModeClamp,
-            AddressMode::Mirror => sys::cudaAddressModeMirror,
-            AddressMode::Border => sys::cudaAddressModeBorder,
-        };
-        let filter = |mode: FilterMode| match mode {
-            FilterMode::Point => sys::cudaFilterModePoint,
-            FilterMode::Linear => sys::cudaFilterModeLinear,
-        };
+        let filter = |mode: FilterMode| sys::cudaTextureFilterMode(mode as u32);
         sys::cudaTextureDesc {
-            addressMode: self.address_mode.map(address),
+            addressMode: self.address_mode.map(|mode| sys::cudaTextureAddressMode(mode as u32)),
             filterMode: filter(self.filter_mode),
-            readMode: match self.read_mode {
-                ReadMode::ElementType => sys::cudaReadModeElementType,
-                ReadMode::NormalizedFloat => sys::cudaReadModeNormalizedFloat,
-            },
+            readMode: sys::cudaTextureReadMode(self.read_mode as u32),
             sRGB: self.srgb.into(),
             borderColor: self.border_color,
             normalizedCoords: self.normalized_coords.into(),

@@ -13,7 +13,6 @@ use crate::{check, sys};
 pub struct MemoryPoolBuilder {
     device: Option<Device>,
     max_bytes: usize,
-    #[cfg(unix)]
     shareable: bool,
 }
 
@@ -33,12 +32,7 @@ impl MemoryPool {
     /// Starts the description of a pool.
     #[doc(alias = "cudaMemPoolProps")]
     pub fn builder() -> MemoryPoolBuilder {
-        MemoryPoolBuilder {
-            device: None,
-            max_bytes: 0,
-            #[cfg(unix)]
-            shareable: false,
-        }
+        MemoryPoolBuilder { device: None, max_bytes: 0, shareable: false }
     }
 }
 
@@ -57,7 +51,6 @@ impl MemoryPoolBuilder {
     }
 
     /// Lets other processes import the pool: see [`MemoryPool::export`].
-    #[cfg(unix)]
     pub fn shareable(mut self) -> Self {
         self.shareable = true;
         self
@@ -84,11 +77,9 @@ impl MemoryPoolBuilder {
             maxSize: self.max_bytes,
             ..Default::default()
         };
-        #[cfg(unix)]
         if self.shareable {
             wanted.handleTypes = sys::cudaMemHandleTypePosixFileDescriptor;
         }
-        wanted.win32SecurityAttributes = std::ptr::null_mut();
         let mut raw = std::ptr::null_mut();
         // SAFETY: both pointers are to live local variables. The call fills the first one.
         unsafe { check!(cudaMemPoolCreate(&raw mut raw, &raw const wanted)) }?;

@@ -77,7 +77,6 @@ mod current;
 pub(crate) mod gone;
 mod owned;
 mod retention;
-#[cfg(unix)]
 mod share;
 
 pub use access::PoolAccess;
@@ -85,7 +84,6 @@ pub use attributes::{PoolReuse, PoolStatistics};
 pub use builder::MemoryPoolBuilder;
 pub use owned::{MemoryPool, PoolKind};
 pub use retention::keep_pool_memory;
-#[cfg(unix)]
 pub use share::{ImportedPool, PoolPointer};
 
 pub(super) use retention::{abandon, before_first_use};
