@@ -532,9 +532,9 @@ fn write_versions(f: &mut fmt::Formatter<'_>, driver: i32, runtime: i32, built: 
     if runtime != 0 && found != needed {
         return write!(
             f,
-            "the loaded libcudart is of CUDA {loaded}, but this program was built for CUDA {headers}: put the \
-             CUDA {needed} library first on the loader path (LD_LIBRARY_PATH), or build with CUDA_PATH set to \
-             a CUDA {found} toolkit"
+            "the loaded libcudart is of CUDA {loaded}, but this program was built for CUDA {headers}: put \
+             the CUDA {needed} library first on the loader path (LD_LIBRARY_PATH), or build with CUDA_PATH \
+             set to a CUDA {found} toolkit"
         );
     }
     if driver == 0 {

@@ -285,7 +285,8 @@ impl Allocation {
         Ok(Self::new(pointer, bytes, device, kind, AccessHistory::new(bytes)))
     }
 
-    /// Makes the call on the given device, by default the current one, and returns that device, too.
+    /// Makes the call on the given device, by default the current one, unless `bytes` is 0. Returns that
+    /// device, too.
     #[inline]
     #[track_caller]
     fn allocate(
@@ -295,37 +296,11 @@ impl Allocation {
         api: &'static str,
         allocate: impl FnOnce(*mut *mut c_void) -> sys::cudaError_t,
     ) -> Result<(*mut u8, Device)> {
-        match device {
-            None => {
-                let device = Device::current()?;
-                Ok((Self::call(bytes, kind, api, allocate)?, device))
-            }
-            Some(device) => Ok((Self::call_on(device, bytes, kind, api, allocate)?, device)),
-        }
-    }
-
-    #[inline(never)]
-    #[track_caller]
-    fn call_on(
-        device: Device,
-        bytes: usize,
-        kind: Kind,
-        api: &'static str,
-        allocate: impl FnOnce(*mut *mut c_void) -> sys::cudaError_t,
-    ) -> Result<*mut u8> {
-        let _current = if bytes > 0 { Some(device.switch()?) } else { None };
-        Self::call(bytes, kind, api, allocate)
-    }
-
-    /// Makes the call that allocates, unless `bytes` is 0.
-    #[inline]
-    #[track_caller]
-    fn call(
-        bytes: usize,
-        kind: Kind,
-        api: &'static str,
-        allocate: impl FnOnce(*mut *mut c_void) -> sys::cudaError_t,
-    ) -> Result<*mut u8> {
+        let (device, _current) = match device {
+            None => (Device::current()?, None),
+            Some(device) if bytes == 0 => (device, None),
+            Some(device) => (device, Some(device.switch()?)),
+        };
         let mut pointer = ptr::null_mut();
         if bytes > 0 {
             relax()?;
@@ -334,7 +309,7 @@ impl Allocation {
                 return Err(refused(api, code, kind, bytes));
             }
         }
-        Ok(pointer.cast())
+        Ok((pointer.cast(), device))
     }
 
     /// Takes over memory that was allocated elsewhere.

@@ -28,7 +28,6 @@
 #![expect(unsafe_code, reason = "takes over raw managed pointers")]
 
 mod advice;
-mod attributes;
 #[cfg(cudart_13_0)]
 mod batch;
 pub(crate) mod extent;
@@ -49,8 +48,7 @@ use crate::hazard::Mode;
 use crate::stream::AsStream;
 use crate::{check, sys};
 
-pub use advice::Advice;
-pub use attributes::RangeAttributes;
+pub use advice::{Advice, RangeAttributes};
 #[cfg(cudart_13_0)]
 pub use batch::PrefetchBatch;
 

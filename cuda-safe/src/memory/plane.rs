@@ -1,11 +1,12 @@
 //! Planes and volumes: rows of elements with a pitch, and layers of such rows, in any memory, for reading and
 //! for writing.
 //!
-//! They are made from pitched memory, from a part of any buffer, or from a slice of the program. Widths are in
-//! elements, heights in rows, depths in layers, pitches in bytes. As in C, the distance between layers is in
-//! rows: layer `z` begins `z * layer_rows * pitch` bytes after the first. Parts are taken by layers, by rows
-//! and by columns. The tracker records a plane or a volume as the range from its first to its last byte, with
-//! the bytes between the rows. Work on two interleaved planes is therefore ordered, although it need not be.
+//! They are made from pitched memory, from a part of any buffer, or from a slice of the program. Widths are
+//! in elements, heights in rows, depths in layers, pitches in bytes. As in C, the distance between layers is
+//! in rows: layer `z` begins `z * layer_rows * pitch` bytes after the first. Parts are taken by layers, by
+//! rows and by columns. The tracker records a plane or a volume as the range from its first to its last byte,
+//! with the bytes between the rows. Work on two interleaved planes is therefore ordered, although it need not
+//! be.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -13,10 +14,9 @@ use std::ops::RangeBounds;
 
 use bytemuck::{AnyBitPattern, NoUninit};
 
-use super::buffer::Buffer;
+use super::buffer::{Buffer, Slice, SliceMut};
 use super::grid::{Apart, Grid};
 use super::memory_type::{AnyMemoryType, MemoryType, Pageable};
-use super::slice::{Slice, SliceMut};
 use crate::device::Device;
 use crate::error::Result;
 
@@ -140,7 +140,8 @@ macro_rules! views_of_rows {
             /// Refused with the range and the width if the range is not within the view.
             #[track_caller]
             pub fn columns_mut(&mut self, range: impl RangeBounds<usize>) -> Result<$view_mut<'_, T, M>> {
-                Ok($view_mut::new(self.grid.columns(concat!(stringify!($view_mut), "::columns_mut"), &range)?))
+                let api = concat!(stringify!($view_mut), "::columns_mut");
+                Ok($view_mut::new(self.grid.columns(api, &range)?))
             }
 
             /// Splits the view into the rows before `middle` and those from `middle` on. Both may be written

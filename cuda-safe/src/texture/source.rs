@@ -1,12 +1,11 @@
 //! The memory that textures and surfaces are made of.
 #![expect(unsafe_code, reason = "asks the runtime what arrays are like")]
 
-use super::check::ImageLayout;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Mode};
 use crate::memory::array::info::ArrayInfo;
-use crate::memory::array::region::Region;
+use crate::memory::array::view::Region;
 use crate::memory::grid::Grid;
 use crate::memory::span::Span;
 use crate::memory::{
@@ -34,6 +33,19 @@ pub trait TextureSource {
 
     #[doc(hidden)]
     fn resource(&self, api: &'static str) -> Result<Resource<'_>>;
+}
+
+/// The memory layout of an image. It decides which texture features are available.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ImageLayout {
+    /// Linear memory, read by element index.
+    Linear,
+    /// Pitched rows.
+    Pitched,
+    /// An array.
+    Array,
+    /// A mipmapped array.
+    Mipmapped,
 }
 
 /// The memory as the runtime's resource descriptor, with the facts that the checks need.

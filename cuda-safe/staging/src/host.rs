@@ -3,7 +3,7 @@
 //!
 //! Stores that bypass the caches (non-temporal stores) save the read of every line that is overwritten, and
 //! leave the caches to the program. Whether that is faster depends on the processor, the size and the number
-//! of threads, so the caller chooses. On processors other than x86-64 with AVX, there is one kind of store only.
+//! of threads, so the caller chooses. Without x86-64 and AVX there is one kind of store only.
 #![expect(
     unsafe_code,
     reason = "moves bytes between raw pointers, with vector instructions where there are any"

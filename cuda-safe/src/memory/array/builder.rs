@@ -1,12 +1,8 @@
 //! [`ArrayBuilder`]: the properties of a new array.
 #![expect(unsafe_code, reason = "makes arrays through the runtime")]
 
-use super::element::ArrayElement;
-use super::info::{ArrayFlags, ArrayKind, bytes_of};
-use super::mipmapped::MipmappedArray;
-use super::nv12::Nv12Array;
-use super::owned::Array;
-use super::unmapped::{Mapping, UnmappedArray};
+use super::info::{ArrayElement, ArrayFlags, ArrayKind, bytes_of};
+use super::owned::{Array, Mapping, MipmappedArray, Nv12Array, UnmappedArray};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::memory::allocation::{Allocation, Kind};
@@ -214,9 +210,9 @@ impl ArrayBuilder {
         let allocation = match levels {
             Some(levels) => {
                 let bytes = MipmappedArray::<T>::bytes(api, kind, extent, levels)?;
-                self.mipmap(kind, extent, bytes, levels, desc, mapping.flag())?
+                self.mipmap(kind, extent, bytes, levels, desc, mapping as u32)?
             }
-            None => self.array(kind, extent, bytes_of::<T>(api, extent)?, desc, mapping.flag())?,
+            None => self.array(kind, extent, bytes_of::<T>(api, extent)?, desc, mapping as u32)?,
         };
         Ok(UnmappedArray::new(allocation, mapping, levels.is_some()))
     }
