@@ -6,7 +6,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 
-use crate::clock::{Epoch, VectorClock};
+use crate::clock::{Epoch, TimelineId, VectorClock};
 use crate::entry::{Conflict, FirstWrite, FullView, Interval, Mode, View};
 use crate::interval_list::IntervalList;
 use crate::last_access::{LISTED, LastAccess};
@@ -326,6 +326,19 @@ impl AccessHistory {
         self.last_access.load(SeqCst) == 0
     }
 
+    /// Returns the timeline that made every access which has not completed. Returns `None` if there are
+    /// several, or none.
+    #[inline]
+    pub(crate) fn only_user(&self, completed: impl Fn(Epoch) -> bool) -> Option<TimelineId> {
+        match LastAccess::unpack(self.bits()) {
+            LastAccess::Empty => None,
+            LastAccess::Write(epoch) | LastAccess::Read(epoch) | LastAccess::Both { write: epoch, .. } => {
+                Some(epoch.timeline)
+            }
+            LastAccess::Listed => self.listed(&mut self.list.lock())?.only_user(completed),
+        }
+    }
+
     /// Enters the accesses `group`, all of this access history, in one step, and collects the conflicts with
     /// earlier accesses.
     #[inline]
@@ -341,7 +354,8 @@ impl AccessHistory {
         {
             let alone = matches!(group, [access] if self.is_its_own(access.exclusive));
             let mut bits = self.last_access.load(Acquire);
-            while let Some(next) = after(LastAccess::unpack(bits), mode, view).and_then(LastAccess::pack) {
+            while let Some(next) = after(LastAccess::unpack(bits), mode, view).ok().and_then(LastAccess::pack)
+            {
                 if alone {
                     self.last_access.store(next, Release);
                     return;
@@ -432,13 +446,10 @@ impl AccessHistory {
             view
         };
         let bits = self.last_access.load(Acquire);
-        match after(LastAccess::unpack(bits), access.mode, view).and_then(LastAccess::pack) {
-            Some(next) if self.replace(bits, next, access.exclusive) => Next::Entered,
-            Some(_) => Next::Unclear,
-            None => match self.before(access.mode) {
-                Before::Only(epoch) if !view.is_after(epoch) => Next::Behind(epoch),
-                _ => Next::Unclear,
-            },
+        match after(LastAccess::unpack(bits), access.mode, view).map(LastAccess::pack) {
+            Ok(Some(next)) if self.replace(bits, next, access.exclusive) => Next::Entered,
+            Err(Some(epoch)) => Next::Behind(epoch),
+            _ => Next::Unclear,
         }
     }
 
@@ -650,37 +661,35 @@ impl View for FastView<'_> {
     }
 }
 
-/// Returns the last-access word after a whole access of mode `mode`, if everything in it is ordered before
-/// the access and a word can hold the result.
+/// Returns the last-access word after a whole access of mode `mode`. If the access is not ordered after an
+/// epoch in the word that it conflicts with, returns that epoch as the error; if no word can hold the
+/// result, returns no epoch.
 #[inline]
-fn after<V: View>(last_access: LastAccess, mode: Mode, view: &V) -> Option<LastAccess> {
+fn after<V: View>(last_access: LastAccess, mode: Mode, view: &V) -> Result<LastAccess, Option<Epoch>> {
     let me = view.me();
-    let next = match mode {
-        Mode::Write => LastAccess::Write(me),
-        Mode::Read => LastAccess::Read(me),
-    };
-    let passed = |epoch: Epoch| view.is_after(epoch);
+    let ordered = |epoch: Epoch| if view.is_after(epoch) { Ok(()) } else { Err(Some(epoch)) };
     match (last_access, mode) {
-        (LastAccess::Empty, _) => Some(next),
-        (LastAccess::Listed, _) => None,
-        (LastAccess::Write(epoch) | LastAccess::Read(epoch), Mode::Write) => passed(epoch).then_some(next),
+        (LastAccess::Listed, _) => return Err(None),
+        (LastAccess::Empty, _) => {}
+        (LastAccess::Write(epoch) | LastAccess::Read(epoch), Mode::Write) => ordered(epoch)?,
         (LastAccess::Both { write, read }, Mode::Write) => {
-            passed(Epoch { timeline: write.timeline, sequence: read }).then_some(next)
+            ordered(Epoch { timeline: write.timeline, sequence: read })?;
         }
-        (LastAccess::Read(epoch), Mode::Read) => passed(epoch).then_some(next),
+        // Two reads have no conflict, but only the later one of an order stays in the word.
+        (LastAccess::Read(epoch), Mode::Read) => ordered(epoch).map_err(|_| None)?,
         // A completed write can be dropped from the word: what is left are reads, after which the next one
         // costs less.
-        (LastAccess::Write(write) | LastAccess::Both { write, .. }, Mode::Read)
-            if write.timeline == me.timeline && passed(write) =>
-        {
-            Some(if view.completed(write) { next } else { LastAccess::Both { write, read: me.sequence } })
+        (LastAccess::Write(write), Mode::Read) if view.completed(write) => {}
+        (LastAccess::Both { write, read }, Mode::Read) if view.completed(write) => {
+            ordered(Epoch { timeline: write.timeline, sequence: read }).map_err(|_| None)?;
         }
-        (LastAccess::Write(write), Mode::Read) => view.completed(write).then_some(next),
-        (LastAccess::Both { write, read }, Mode::Read) => {
-            let read = Epoch { timeline: write.timeline, sequence: read };
-            (view.completed(write) && passed(read)).then_some(next)
+        (LastAccess::Write(write) | LastAccess::Both { write, .. }, Mode::Read) => {
+            ordered(write)?;
+            let is_own = write.timeline == me.timeline;
+            return if is_own { Ok(LastAccess::Both { write, read: me.sequence }) } else { Err(None) };
         }
     }
+    Ok(if mode == Mode::Write { LastAccess::Write(me) } else { LastAccess::Read(me) })
 }
 
 /// What a guard that writes adds to the count; a reader adds one.

@@ -338,6 +338,15 @@ impl IntervalList {
         }
     }
 
+    /// Returns the timeline that made every access which has not completed. Returns `None` if there are
+    /// several, or none.
+    pub(crate) fn only_user(&self, completed: impl Fn(Epoch) -> bool) -> Option<TimelineId> {
+        let pending = self.entries.iter().filter(|entry| !completed(entry.epoch));
+        let mut users = pending.map(|entry| entry.epoch.timeline);
+        let first = users.next()?;
+        users.all(|user| user == first).then_some(first)
+    }
+
     /// Returns how many entries there are.
     pub(crate) fn len(&self) -> usize {
         self.entries.len()

@@ -19,19 +19,20 @@
 #![expect(unsafe_code, reason = "declares how operations begin and are committed")]
 
 use std::fmt;
+use std::ops::Deref;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 use crate::added_wait::EventBackend;
 use crate::clock::{Epoch, SequenceNumber};
 use crate::device::Kind;
 use crate::entry::{Conflict, FirstWrite, FullView, View};
-use crate::history::{Access, Before, Next};
+use crate::history::{Access, AccessHistory, Before, Next};
 use crate::operation_view::OperationView;
 use crate::policy::Policy;
 use crate::prepared::{AccessFlags, RepeatedGroup, SortedAccesses, by_allocation, in_order, sorted};
 use crate::primitives::{fence, pause};
 use crate::snapshot::SubmittedSnapshot;
-use crate::timeline::{InFlight, SubmitState, SubmitStateGuard, Timeline};
+use crate::timeline::{InFlight, SubmitState, SubmitStateGuard, Timeline, WaitTarget};
 use crate::tracker::Tracker;
 use crate::wait_log::{CallSite, Hazard};
 
@@ -128,8 +129,15 @@ impl<'a> Submission<'a> {
         self.timeline.next_by_owner()
     }
 
+    /// Returns the stream's timeline.
+    #[must_use]
+    pub fn timeline(&self) -> &'a Timeline {
+        self.timeline
+    }
+
     /// Ends the submission: CUDA took the operation if `done`, or refused it.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "measured: the submission then stays in registers")]
+    #[inline(always)]
     pub fn commit(mut self, done: bool) {
         self.state.in_flight.done = done;
     }
@@ -337,6 +345,37 @@ impl Tracker {
 }
 
 impl Tracker {
+    /// Begins the operation that frees an allocation, on the one stream of `device` that still uses it.
+    /// The second value holds the stream's handle during the call. Returns `None` if several streams use
+    /// the allocation, if the stream's own order is not enough, or if another thread uses the stream or its
+    /// handle: this waits for no thread.
+    ///
+    /// Nothing is entered, because nobody looks at the history of an allocation without an owner.
+    ///
+    /// # Safety
+    /// - As for [`begin_slow`](Self::begin_slow), with a write of the whole allocation.
+    /// - No other operation accesses the allocation from now on, and none is between begin and commit.
+    #[inline]
+    pub unsafe fn begin_free<'a>(
+        &'a self,
+        history: &AccessHistory,
+        device: i32,
+    ) -> Option<(Submission<'a>, impl Deref<Target = WaitTarget> + 'a)> {
+        let timeline = self.timeline(history.only_user(|epoch| self.completed(epoch))?)?;
+        let of_this_device = timeline.device.ordinal == device;
+        if !of_this_device || !matches!(timeline.kind, Kind::Blocking | Kind::NonBlocking) {
+            return None;
+        }
+        let state = timeline.state.try_lock()?;
+        // Without the policy, the history may lack accesses. A refused operation may stand for one that only
+        // the legacy rule would have ordered before it.
+        if !timeline.orders.load(Relaxed) || !timeline.is_sync_covered() {
+            return None;
+        }
+        let target = timeline.try_wait_target()?;
+        Some((Submission::new(timeline, state, false, false), target))
+    }
+
     /// Enters an access to a whole allocation. Returns false, with nothing entered, if the slow path has to.
     ///
     /// The first use of an allocation takes the slow path: two threads that use the same new allocations in

@@ -413,6 +413,38 @@ fn one_stream_may_be_used_by_two_threads() {
 }
 
 #[test]
+fn a_buffer_is_freed_on_its_only_stream_while_another_thread_uses_the_stream() {
+    every_order(|| {
+        let (world, ids) = World::new(&[FREE]);
+        world.operate(ids[0], &[(0, Mode::Write)], false).unwrap();
+        let other = {
+            let (world, id) = (Arc::clone(&world), ids[0]);
+            loom::thread::spawn(move || world.operate(id, &[(1, Mode::Write)], false).unwrap())
+        };
+        world.free(0);
+        other.join().unwrap();
+        world.operate(ids[0], &[(1, Mode::Write)], false).unwrap();
+    });
+}
+
+#[test]
+fn a_stream_s_handle_is_not_given_up_while_a_buffer_is_freed_on_it() {
+    every_order(|| {
+        let (world, ids) = World::new(&[FREE]);
+        world.operate(ids[0], &[(0, Mode::Write)], false).unwrap();
+        let other = {
+            let (world, id) = (Arc::clone(&world), ids[0]);
+            loom::thread::spawn(move || {
+                world.tracker.retire(world.tracker.timeline(id).unwrap(), WaitTarget::Device);
+                world.machine.lock().tracks[0].gone = true;
+            })
+        };
+        world.free(0);
+        other.join().unwrap();
+    });
+}
+
+#[test]
 fn a_clock_that_is_read_while_it_grows_covers_no_more_than_the_stream_s_event_will() {
     every_order(|| {
         let (world, ids) = World::new(&[FREE; 4]);
