@@ -41,13 +41,6 @@ pub enum AtomicOperation {
     FloatMax = sys::cudaAtomicOperationFloatMax.0,
 }
 
-impl AtomicOperation {
-    /// Returns C's constant.
-    fn to_raw(self) -> sys::cudaAtomicOperation {
-        sys::cudaAtomicOperation(self as u32)
-    }
-}
-
 bitflags! {
     /// The forms of an atomic operation that a link supports natively. No bit is set if it supports none.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -139,7 +132,7 @@ fn ask(
         let detail = Detail::Overflow { what: "a list of operations", left: operations.len(), right: 1 };
         return Err(Error::refused(api, detail));
     };
-    let wanted: Vec<_> = operations.iter().map(|it| it.to_raw()).collect();
+    let wanted: Vec<_> = operations.iter().map(|it| sys::cudaAtomicOperation(*it as u32)).collect();
     let mut found = vec![0; operations.len()];
     call(found.as_mut_ptr(), wanted.as_ptr(), count)?;
     Ok(found.into_iter().map(AtomicCapabilities::from_bits_retain).collect())

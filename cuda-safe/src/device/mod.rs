@@ -50,7 +50,7 @@ mod notification;
 mod ordinal;
 mod peer;
 mod profiler;
-mod properties;
+pub(crate) mod properties;
 mod reset;
 mod settings;
 mod version;

@@ -20,13 +20,6 @@ pub enum PeerAttribute {
     ArrayAccessSupported = sys::cudaDevP2PAttrCudaArrayAccessSupported.0,
 }
 
-impl PeerAttribute {
-    /// Returns C's constant.
-    fn as_raw(self) -> sys::cudaDeviceP2PAttr {
-        sys::cudaDeviceP2PAttr(self as u32)
-    }
-}
-
 impl Device {
     /// Returns whether this device can access the memory of `peer` directly. A device is not its own peer.
     ///
@@ -120,7 +113,7 @@ impl Device {
     #[track_caller]
     pub fn peer_attribute(self, peer: &Self, attribute: PeerAttribute) -> Result<i32> {
         let mut value = 0;
-        let attribute = attribute.as_raw();
+        let attribute = sys::cudaDeviceP2PAttr(attribute as u32);
         // SAFETY: the pointer is to a live local integer, which the call fills. The runtime checks the
         // ordinals.
         unsafe {

@@ -105,20 +105,22 @@ impl DeviceProperties {
     }
 }
 
-/// Declares getters of fields, with a conversion of each.
+/// Declares getters of the fields of a structure of C, with a conversion of each.
 macro_rules! getters {
-    ($($(#[$doc:meta])* $name:ident: $type:ty = $convert:ident($field:ident),)*) => {
-        impl DeviceProperties { $(
+    ($owner:ident, $raw:tt, $($(#[$doc:meta])* $name:ident: $type:ty = $convert:ident($field:ident),)*) => {
+        impl $owner { $(
             $(#[$doc])*
             #[must_use]
             pub fn $name(&self) -> $type {
-                $convert(self.raw.$field)
+                $convert(self.$raw.$field)
             }
         )* }
     };
 }
+pub(crate) use getters;
 
 getters! {
+    DeviceProperties, raw,
     /// Returns the size of the device's memory in bytes.
     total_global_mem: usize = same(totalGlobalMem),
     /// Returns the size of constant memory in bytes.
@@ -172,7 +174,7 @@ getters! {
 }
 
 /// Converts a count that C stores in an `int`.
-fn count(value: c_int) -> u32 {
+pub(crate) fn count(value: c_int) -> u32 {
     u32::try_from(value).unwrap_or(0)
 }
 
@@ -182,12 +184,12 @@ fn counts(values: [c_int; 3]) -> [u32; 3] {
 }
 
 /// Converts a size that C stores in an `int`.
-fn size(value: c_int) -> usize {
+pub(crate) fn size(value: c_int) -> usize {
     usize::try_from(value).unwrap_or(0)
 }
 
 /// Converts C's truth value.
-fn is_set(value: c_int) -> bool {
+pub(crate) fn is_set(value: c_int) -> bool {
     value != 0
 }
 

@@ -79,42 +79,7 @@ impl Device {
         // SAFETY: the call takes a number, which the runtime checks.
         unsafe { check!(cudaSetDeviceFlags(flags.bits())) }
     }
-}
 
-/// How a multiprocessor divides its on-chip memory between shared memory and L1 cache. One of the
-/// constants, or a newer value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[doc(alias = "cudaFuncCache")]
-pub struct CacheConfig(sys::cudaFuncCache);
-
-impl CacheConfig {
-    /// The runtime decides.
-    pub const PREFER_NONE: Self = Self(sys::cudaFuncCachePreferNone);
-    /// Prefers shared memory.
-    pub const PREFER_SHARED: Self = Self(sys::cudaFuncCachePreferShared);
-    /// Prefers L1 cache.
-    pub const PREFER_L1: Self = Self(sys::cudaFuncCachePreferL1);
-    /// Divides equally.
-    pub const PREFER_EQUAL: Self = Self(sys::cudaFuncCachePreferEqual);
-
-    /// Returns C's number.
-    pub(crate) fn as_raw(self) -> sys::cudaFuncCache {
-        self.0
-    }
-}
-
-/// The readers to which remote writes become visible.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-#[doc(alias = "cudaFlushGPUDirectRDMAWritesScope")]
-pub enum RemoteWritesScope {
-    /// Work of the device itself.
-    Owner,
-    /// Work of all devices.
-    AllDevices,
-}
-
-impl Device {
     /// Returns how the device divides its on-chip memory.
     ///
     /// Stands for [`cudaDeviceGetCacheConfig`](sys::cudaDeviceGetCacheConfig).
@@ -234,23 +199,7 @@ impl Device {
         unsafe { check!(cudaDeviceGetTexture1DLinearMaxWidth(&raw mut width, format, self.ordinal())) }?;
         Ok(width)
     }
-}
 
-/// The amount of device memory that graph nodes have allocated, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[doc(alias = "cudaGraphMemAttributeType")]
-pub struct GraphMemory {
-    /// Bytes in use now.
-    pub used: u64,
-    /// The highest number of bytes in use at one time.
-    pub used_high: u64,
-    /// Bytes reserved now, in use or not.
-    pub reserved: u64,
-    /// The highest number of bytes reserved at one time.
-    pub reserved_high: u64,
-}
-
-impl Device {
     /// Returns how much device memory graphs use and reserve for allocations of their nodes.
     ///
     /// Stands for [`cudaDeviceGetGraphMemAttribute`](sys::cudaDeviceGetGraphMemAttribute).
@@ -323,4 +272,51 @@ impl Device {
         // use.
         unsafe { check!(cudaDeviceGraphMemTrim(self.ordinal())) }
     }
+}
+
+/// How a multiprocessor divides its on-chip memory between shared memory and L1 cache. One of the
+/// constants, or a newer value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[doc(alias = "cudaFuncCache")]
+pub struct CacheConfig(sys::cudaFuncCache);
+
+impl CacheConfig {
+    /// The runtime decides.
+    pub const PREFER_NONE: Self = Self(sys::cudaFuncCachePreferNone);
+    /// Prefers shared memory.
+    pub const PREFER_SHARED: Self = Self(sys::cudaFuncCachePreferShared);
+    /// Prefers L1 cache.
+    pub const PREFER_L1: Self = Self(sys::cudaFuncCachePreferL1);
+    /// Divides equally.
+    pub const PREFER_EQUAL: Self = Self(sys::cudaFuncCachePreferEqual);
+
+    /// Returns C's number.
+    pub(crate) fn as_raw(self) -> sys::cudaFuncCache {
+        self.0
+    }
+}
+
+/// The readers to which remote writes become visible.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+#[doc(alias = "cudaFlushGPUDirectRDMAWritesScope")]
+pub enum RemoteWritesScope {
+    /// Work of the device itself.
+    Owner,
+    /// Work of all devices.
+    AllDevices,
+}
+
+/// The amount of device memory that graph nodes have allocated, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[doc(alias = "cudaGraphMemAttributeType")]
+pub struct GraphMemory {
+    /// Bytes in use now.
+    pub used: u64,
+    /// The highest number of bytes in use at one time.
+    pub used_high: u64,
+    /// Bytes reserved now, in use or not.
+    pub reserved: u64,
+    /// The highest number of bytes reserved at one time.
+    pub reserved_high: u64,
 }

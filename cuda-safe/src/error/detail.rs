@@ -479,31 +479,21 @@ impl fmt::Display for Detail {
             Self::Taken { ref name } => {
                 write!(f, "there is a buffer of {name} already: drop that, and kernels that use it, first")
             }
-            Self::Signature { index, asked, found } => write_signature(f, index, asked, found),
+            Self::Signature { index, asked: Some(asked), found: Some(found) } => write!(
+                f,
+                "parameter {index} of the kernel (0 is the first) has {found} bytes, its type has {asked}"
+            ),
+            Self::Signature { index, asked: Some(_), .. } => {
+                write!(f, "the type has more than the {index} parameters that the kernel has")
+            }
+            Self::Signature { index, .. } => {
+                write!(f, "the kernel has more than the {index} parameters that its type has")
+            }
             Self::CallbackPanicked { launched } => {
                 write!(f, "the host function launched at {launched} panicked")
             }
             Self::Versions { driver, runtime, built } => write_versions(f, driver, runtime, built),
         }
-    }
-}
-
-/// Writes which parameter of a kernel does not match its type.
-fn write_signature(
-    f: &mut fmt::Formatter<'_>,
-    index: usize,
-    asked: Option<usize>,
-    found: Option<usize>,
-) -> fmt::Result {
-    match (asked, found) {
-        (Some(asked), Some(found)) => {
-            write!(
-                f,
-                "parameter {index} of the kernel (0 is the first) has {found} bytes, its type has {asked}"
-            )
-        }
-        (Some(_), None) => write!(f, "the type has more than the {index} parameters that the kernel has"),
-        _ => write!(f, "the kernel has more than the {index} parameters that its type has"),
     }
 }
 

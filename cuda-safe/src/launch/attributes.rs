@@ -2,11 +2,13 @@
 //! set, and its occupancy.
 #![expect(unsafe_code, reason = "asks and tells the runtime about kernels")]
 
+use std::convert::identity as same;
 use std::ffi::{CStr, c_int, c_void};
 use std::ptr;
 
 use super::dimensions::wide;
 use super::{ClusterScheduling, Dim3, Kernel, LaunchAttributes, LaunchConfig};
+use crate::device::properties::{count, getters, is_set, size};
 use crate::device::{CacheConfig, Device};
 use crate::error::{Detail, Error, Result};
 use crate::{check, stream, sys};
@@ -16,56 +18,31 @@ use crate::{check, stream, sys};
 #[derive(Clone, Copy, Debug)]
 pub struct KernelAttributes(sys::cudaFuncAttributes);
 
-impl KernelAttributes {
+getters! {
+    KernelAttributes, 0,
     /// Returns the maximum number of threads of a block. It is below the device's limit if the kernel needs
     /// many registers or declares a lower limit.
-    #[must_use]
-    pub fn max_threads_per_block(&self) -> u32 {
-        u32::try_from(self.0.maxThreadsPerBlock).unwrap_or(0)
-    }
-
+    max_threads_per_block: u32 = count(maxThreadsPerBlock),
     /// Returns the bytes of dynamic shared memory that a launch may request with the current settings.
-    #[must_use]
-    pub fn max_dynamic_shared_bytes(&self) -> usize {
-        usize::try_from(self.0.maxDynamicSharedSizeBytes).unwrap_or(0)
-    }
-
+    max_dynamic_shared_bytes: usize = size(maxDynamicSharedSizeBytes),
     /// Returns the bytes of shared memory that the kernel declares.
-    #[must_use]
-    pub fn static_shared_bytes(&self) -> usize {
-        self.0.sharedSizeBytes
-    }
-
+    static_shared_bytes: usize = same(sharedSizeBytes),
     /// Returns the bytes of constant memory that the kernel uses.
-    #[must_use]
-    pub fn constant_bytes(&self) -> usize {
-        self.0.constSizeBytes
-    }
-
+    constant_bytes: usize = same(constSizeBytes),
     /// Returns the bytes of local memory (spilled registers, arrays) of each thread.
-    #[must_use]
-    pub fn local_bytes(&self) -> usize {
-        self.0.localSizeBytes
-    }
-
+    local_bytes: usize = same(localSizeBytes),
     /// Returns the number of registers of each thread.
-    #[must_use]
-    pub fn registers(&self) -> u32 {
-        u32::try_from(self.0.numRegs).unwrap_or(0)
-    }
-
+    registers: u32 = count(numRegs),
     /// Returns the compute capability of the machine code, as `10 * major + minor`.
-    #[must_use]
-    pub fn binary_version(&self) -> i32 {
-        self.0.binaryVersion
-    }
-
+    binary_version: i32 = same(binaryVersion),
     /// Returns the compute capability of the PTX, as `10 * major + minor`.
-    #[must_use]
-    pub fn ptx_version(&self) -> i32 {
-        self.0.ptxVersion
-    }
+    ptx_version: i32 = same(ptxVersion),
+    /// Returns whether the kernel may have clusters of more than 8 blocks, which not all devices support:
+    /// see [`Kernel::set_non_portable_clusters`].
+    non_portable_clusters: bool = is_set(nonPortableClusterSizeAllowed),
+}
 
+impl KernelAttributes {
     /// Returns the cluster size that the kernel's source declares with `__cluster_dims__`, in blocks along
     /// each axis. Returns `None` if it declares none.
     #[must_use]
@@ -77,13 +54,6 @@ impl KernelAttributes {
             y: size(sizes.requiredClusterHeight)?,
             z: size(sizes.requiredClusterDepth)?,
         })
-    }
-
-    /// Returns whether the kernel may have clusters of more than 8 blocks, which not all devices support:
-    /// see [`Kernel::set_non_portable_clusters`].
-    #[must_use]
-    pub fn non_portable_clusters(&self) -> bool {
-        self.0.nonPortableClusterSizeAllowed != 0
     }
 
     /// Returns the runtime's structure.
@@ -347,65 +317,7 @@ impl<P> Kernel<P> {
             (set, _) => set,
         }
     }
-}
 
-/// An attribute of a kernel, for [`Kernel::set_for`].
-#[cfg(cudart_12_8)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-#[doc(alias = "cudaFuncAttribute")]
-pub enum KernelSetting {
-    /// The maximum bytes of dynamic shared memory of a launch: see
-    /// [`Kernel::set_max_dynamic_shared_bytes`].
-    MaxDynamicSharedBytes(usize),
-    /// The preferred share of shared memory in percent of the maximum; `None` leaves it to the driver: see
-    /// [`Kernel::set_shared_carveout`].
-    SharedCarveout(Option<u32>),
-    /// Whether clusters may have more than 8 blocks: see [`Kernel::set_non_portable_clusters`].
-    NonPortableClusters(bool),
-    /// The preferred placement of a cluster's blocks: see [`Kernel::set_cluster_scheduling`].
-    ClusterScheduling(ClusterScheduling),
-}
-
-#[cfg(cudart_12_8)]
-impl KernelSetting {
-    /// Returns the attribute in C's form. A value beyond C's `int` becomes its maximum, which exceeds every
-    /// device's limit.
-    fn raw(self) -> (sys::cudaFuncAttribute, c_int) {
-        let most = c_int::MAX;
-        match self {
-            Self::MaxDynamicSharedBytes(bytes) => {
-                (sys::cudaFuncAttributeMaxDynamicSharedMemorySize, c_int::try_from(bytes).unwrap_or(most))
-            }
-            Self::SharedCarveout(percent) => {
-                let percent = percent.map_or(-1, |percent| c_int::try_from(percent).unwrap_or(most));
-                (sys::cudaFuncAttributePreferredSharedMemoryCarveout, percent)
-            }
-            Self::NonPortableClusters(allowed) => {
-                (sys::cudaFuncAttributeNonPortableClusterSizeAllowed, c_int::from(allowed))
-            }
-            Self::ClusterScheduling(policy) => {
-                let policy = c_int::try_from(policy.as_raw().0).unwrap_or(most);
-                (sys::cudaFuncAttributeClusterSchedulingPolicyPreference, policy)
-            }
-        }
-    }
-}
-
-/// How to count blocks on devices where the cache of global memory reduces occupancy. One of the constants.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct OccupancyFlags(u32);
-
-impl OccupancyFlags {
-    /// If no block fits with the cache, counts as if the cache were disabled.
-    #[doc(alias = "cudaOccupancyDefault")]
-    pub const DEFAULT: Self = Self(sys::cudaOccupancyDefault);
-    /// Always counts with the cache. The result can then be 0.
-    #[doc(alias = "cudaOccupancyDisableCachingOverride")]
-    pub const DISABLE_CACHING_OVERRIDE: Self = Self(sys::cudaOccupancyDisableCachingOverride);
-}
-
-impl<P> Kernel<P> {
     /// Returns how many blocks of this size one multiprocessor of the current device runs at the same time.
     /// Stands for
     /// [`cudaOccupancyMaxActiveBlocksPerMultiprocessor`](sys::cudaOccupancyMaxActiveBlocksPerMultiprocessor).
@@ -644,6 +556,62 @@ impl<P> Kernel<P> {
         attributes.check(self.name(), config.grid)?;
         Ok(attributes.config(&config, ptr::null_mut()))
     }
+}
+
+/// An attribute of a kernel, for [`Kernel::set_for`].
+#[cfg(cudart_12_8)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+#[doc(alias = "cudaFuncAttribute")]
+pub enum KernelSetting {
+    /// The maximum bytes of dynamic shared memory of a launch: see
+    /// [`Kernel::set_max_dynamic_shared_bytes`].
+    MaxDynamicSharedBytes(usize),
+    /// The preferred share of shared memory in percent of the maximum; `None` leaves it to the driver: see
+    /// [`Kernel::set_shared_carveout`].
+    SharedCarveout(Option<u32>),
+    /// Whether clusters may have more than 8 blocks: see [`Kernel::set_non_portable_clusters`].
+    NonPortableClusters(bool),
+    /// The preferred placement of a cluster's blocks: see [`Kernel::set_cluster_scheduling`].
+    ClusterScheduling(ClusterScheduling),
+}
+
+#[cfg(cudart_12_8)]
+impl KernelSetting {
+    /// Returns the attribute in C's form. A value beyond C's `int` becomes its maximum, which exceeds every
+    /// device's limit.
+    fn raw(self) -> (sys::cudaFuncAttribute, c_int) {
+        let most = c_int::MAX;
+        match self {
+            Self::MaxDynamicSharedBytes(bytes) => {
+                (sys::cudaFuncAttributeMaxDynamicSharedMemorySize, c_int::try_from(bytes).unwrap_or(most))
+            }
+            Self::SharedCarveout(percent) => {
+                let percent = percent.map_or(-1, |percent| c_int::try_from(percent).unwrap_or(most));
+                (sys::cudaFuncAttributePreferredSharedMemoryCarveout, percent)
+            }
+            Self::NonPortableClusters(allowed) => {
+                (sys::cudaFuncAttributeNonPortableClusterSizeAllowed, c_int::from(allowed))
+            }
+            Self::ClusterScheduling(policy) => {
+                let policy = c_int::try_from(policy.as_raw().0).unwrap_or(most);
+                (sys::cudaFuncAttributeClusterSchedulingPolicyPreference, policy)
+            }
+        }
+    }
+}
+
+/// How to count blocks on devices where the cache of global memory reduces occupancy. One of the constants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct OccupancyFlags(u32);
+
+impl OccupancyFlags {
+    /// If no block fits with the cache, counts as if the cache were disabled.
+    #[doc(alias = "cudaOccupancyDefault")]
+    pub const DEFAULT: Self = Self(sys::cudaOccupancyDefault);
+    /// Always counts with the cache. The result can then be 0.
+    #[doc(alias = "cudaOccupancyDisableCachingOverride")]
+    pub const DISABLE_CACHING_OVERRIDE: Self = Self(sys::cudaOccupancyDisableCachingOverride);
 }
 
 /// Returns the number of threads of a block as C's integer.

@@ -199,8 +199,8 @@ fn with_all<'a, R>(
     }
     let Some(first) = all.next() else { return enqueue(&[]) };
     let mut few = [first?; INLINE];
-    for (call_site, access) in few.iter_mut().skip(1).zip(all) {
-        *call_site = access?;
+    for (one, access) in few.iter_mut().skip(1).zip(all) {
+        *one = access?;
     }
     enqueue(few.get(..count).unwrap_or(&few))
 }

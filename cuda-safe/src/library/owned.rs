@@ -211,15 +211,7 @@ impl Library {
     pub fn as_raw(&self) -> sys::cudaLibrary_t {
         self.loaded.raw
     }
-}
 
-impl fmt::Debug for Library {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Library").field("raw", &self.as_raw()).finish_non_exhaustive()
-    }
-}
-
-impl Library {
     /// Returns a kernel by its name in the code: the source name of an `extern "C"` kernel, the mangled
     /// name of any other.
     ///
@@ -313,21 +305,7 @@ impl Library {
         let (name, known) = (name.to_owned(), Some(known));
         error.with_detail(Detail::NoSuchName { what: "kernel", name, known })
     }
-}
 
-/// Returns a copy of the name that lives as long as the program. Equal names share one copy.
-fn lasting(name: &str) -> &'static str {
-    static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
-    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = names.get(name) {
-        return known;
-    }
-    let lasting = Box::leak(name.to_owned().into_boxed_str());
-    names.insert(lasting);
-    lasting
-}
-
-impl Library {
     /// Returns the `__device__` or `__constant__` variable of this name on the current device, as a buffer
     /// of all its elements.
     ///
@@ -462,6 +440,24 @@ impl Library {
         self.loaded.wait()?;
         Ok((pointer, bytes, taken))
     }
+}
+
+impl fmt::Debug for Library {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Library").field("raw", &self.as_raw()).finish_non_exhaustive()
+    }
+}
+
+/// Returns a copy of the name that lives as long as the program. Equal names share one copy.
+fn lasting(name: &str) -> &'static str {
+    static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = names.get(name) {
+        return known;
+    }
+    let lasting = Box::leak(name.to_owned().into_boxed_str());
+    names.insert(lasting);
+    lasting
 }
 
 /// Memory whose addresses the driver holds. The driver may read and write it until the library is unloaded.

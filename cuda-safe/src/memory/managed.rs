@@ -71,13 +71,6 @@ pub enum Attachment {
     Single = sys::cudaMemAttachSingle,
 }
 
-impl Attachment {
-    /// Returns C's number.
-    fn to_raw(self) -> u32 {
-        self as u32
-    }
-}
-
 /// An array of `T` in managed memory, freed when it is dropped.
 ///
 /// Kernels of all devices and the host reach it at the same address. A kernel may be using it at any time.
@@ -133,7 +126,7 @@ impl<T: AnyBitPattern> ManagedBuffer<T> {
         const API: &str = "ManagedBuffer::alloc";
         supported(API)?;
         let bytes = size::bytes_of::<T>(API, len)?;
-        Self::of(API, Allocation::managed(None, bytes, attachment.to_raw())?, len)
+        Self::of(API, Allocation::managed(None, bytes, attachment as u32)?, len)
     }
 
     /// Attaches the buffer in stream order: to the stream, to the host, or to all streams.
@@ -174,7 +167,7 @@ impl<T: AnyBitPattern> ManagedBuffer<T> {
         let call = |raw| {
             // SAFETY: the pointer is to a live managed allocation, and the length 0 stands for all of it.
             // The stream is live.
-            unsafe { check!(cudaStreamAttachMemAsync(raw, pointer, 0, attachment.to_raw())) }
+            unsafe { check!(cudaStreamAttachMemAsync(raw, pointer, 0, attachment as u32)) }
                 .map_err(|error| error.at(call_site))
         };
         // SAFETY: the operation is put on this stream. It uses the buffer and nothing else.
@@ -259,7 +252,10 @@ fn supported(api: &'static str) -> Result<()> {
     let supported = match SUPPORTED.get() {
         Some(supported) => *supported,
         None => {
-            let found = all_concurrent()?;
+            let mut found = true;
+            for device in Device::all()? {
+                found &= device.attribute(sys::cudaDevAttrConcurrentManagedAccess)? != 0;
+            }
             *SUPPORTED.get_or_init(|| found)
         }
     };
@@ -268,15 +264,4 @@ fn supported(api: &'static str) -> Result<()> {
     }
     let what = "managed memory that host and devices use at the same time (concurrent managed access)";
     Err(Error::refused(api, Detail::Unsupported { what }))
-}
-
-#[track_caller]
-fn all_concurrent() -> Result<bool> {
-    for ordinal in 0..Device::count()? {
-        let device = Device::from_ordinal(ordinal);
-        if device.attribute(sys::cudaDevAttrConcurrentManagedAccess)? == 0 {
-            return Ok(false);
-        }
-    }
-    Ok(true)
 }

@@ -3,7 +3,6 @@
 
 use super::source::{ImageLayout, Resource};
 use crate::error::{Detail, Error, Result};
-use crate::memory::ArrayKind;
 use crate::sys;
 
 /// How a texture treats coordinates outside its image. Filtered reads near the edge also use it.
@@ -154,18 +153,17 @@ impl ResourceView {
             let instead = "make the texture of a slice or of a plane of the rows";
             return Err(Error::refused(api, Detail::Texture { asked, instead }));
         };
-        let [width, height, depth] = resource.extent;
-        let layered = !matches!(kind, ArrayKind::Line | ArrayKind::Plane | ArrayKind::Volume);
-        let layers = if layered { depth } else { 1 };
+        // The array's full number of layers, whichever of them the view selects: the runtime accepts no other
+        // number.
+        let sys::cudaExtent { width, height, depth } = kind.extent(resource.extent);
+        let layers = if kind.is_layered() { depth } else { 1 };
         within(api, [self.first_mipmap_level, self.last_mipmap_level], resource.levels)?;
         within(api, [self.first_layer, self.last_layer], layers)?;
         Ok(sys::cudaResourceViewDesc {
             format: format(descriptor),
             width,
-            height: if matches!(kind, ArrayKind::Line | ArrayKind::LayeredLine) { 0 } else { height },
-            // The array's full number of layers, whichever of them the view selects: the runtime accepts no
-            // other number.
-            depth: if layered || kind == ArrayKind::Volume { depth } else { 0 },
+            height,
+            depth,
             firstMipmapLevel: self.first_mipmap_level,
             lastMipmapLevel: self.last_mipmap_level,
             firstLayer: self.first_layer,

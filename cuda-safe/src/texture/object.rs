@@ -111,8 +111,7 @@ impl<T: ArrayElement> Texture<T> {
             Some(view) => Some(view.raw(api, &resource, T::descriptor())?),
             None => None,
         };
-        let (device, memory) = (resource.device, &resource.memory);
-        let object = Object::new(Sort::Texture, device, memory, &resource.raw, &desc.raw(), view.as_ref())?;
+        let object = Object::new(Sort::Texture, &resource, &desc.raw(), view.as_ref())?;
         let (kind, extent) = (resource.kind, resource.extent);
         Ok(Self { object: retained(object), desc: *desc, kind, extent, elements: PhantomData })
     }
@@ -122,7 +121,7 @@ impl<T> Texture<T> {
     /// Returns the device whose kernels can read the texture.
     #[must_use]
     pub fn device(&self) -> Device {
-        self.object.device()
+        self.object.device
     }
 
     /// Returns the meaning of the image's dimensions. Returns `None` for linear memory, which is read by
@@ -159,7 +158,7 @@ impl<T> Texture<T> {
         let mut found = sys::cudaResourceDesc::default();
         // SAFETY: `self` borrows the texture, which is therefore live. The pointer is to a live variable,
         // which the call fills.
-        unsafe { check!(cudaGetTextureObjectResourceDesc(&raw mut found, self.object.raw())) }?;
+        unsafe { check!(cudaGetTextureObjectResourceDesc(&raw mut found, self.object.raw)) }?;
         Ok(found)
     }
 
@@ -177,7 +176,7 @@ impl<T> Texture<T> {
         relax()?;
         let mut found = sys::cudaTextureDesc::default();
         // SAFETY: as above.
-        unsafe { check!(cudaGetTextureObjectTextureDesc(&raw mut found, self.object.raw())) }?;
+        unsafe { check!(cudaGetTextureObjectTextureDesc(&raw mut found, self.object.raw)) }?;
         // The runtime of CUDA 13.0 overwrites the border colour with bytes that it never initialized.
         found.borderColor = self.desc.border_color;
         Ok(found)
@@ -193,7 +192,7 @@ impl<T> Texture<T> {
     #[doc(alias = "cudaGetTextureObjectResourceViewDesc")]
     #[track_caller]
     pub fn resource_view_desc(&self) -> Result<Option<sys::cudaResourceViewDesc>> {
-        if !self.object.has_view() {
+        if !self.object.viewed {
             // The runtime reports success here, but does not document that it writes the structure.
             return Ok(None);
         }
@@ -201,7 +200,7 @@ impl<T> Texture<T> {
         relax()?;
         let mut found = sys::cudaResourceViewDesc::default();
         // SAFETY: as above.
-        unsafe { check!(cudaGetTextureObjectResourceViewDesc(&raw mut found, self.object.raw())) }?;
+        unsafe { check!(cudaGetTextureObjectResourceViewDesc(&raw mut found, self.object.raw)) }?;
         Ok(Some(found))
     }
 
@@ -232,7 +231,7 @@ impl<T> Texture<T> {
     /// [`alive`](Self::alive).
     #[must_use]
     pub fn as_raw(&self) -> TextureObject {
-        TextureObject::from_raw(self.object.raw())
+        TextureObject::from_raw(self.object.raw)
     }
 
     /// Waits for the work that uses the texture, then destroys it. Dropping does the same but discards the
@@ -273,11 +272,7 @@ unsafe impl<T> KernelArg<TextureObject> for &Texture<T> {
 
 impl<T> fmt::Debug for Texture<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Texture")
-            .field("element", &std::any::type_name::<T>())
-            .field("memory", &self.access())
-            .field("device", &self.device().ordinal())
-            .finish()
+        self.object.describe::<T>(f, "Texture")
     }
 }
 
@@ -339,31 +334,25 @@ impl<T: ArrayElement> Surface<T> {
     pub fn new(source: &impl TextureSource<Element = T>) -> Result<Self> {
         let api = "Surface::new";
         let resource = source.resource(api)?;
-        let (asked, instead) = match (resource.layout, resource.kind) {
-            (ImageLayout::Array, Some(kind)) if resource.writable => return Self::of(&resource, kind),
-            (ImageLayout::Array, _) => (
+        if let (ImageLayout::Array, Some(kind), true) = (resource.layout, resource.kind, resource.writable) {
+            let object = Object::new(Sort::Surface, &resource, &sys::cudaTextureDesc::default(), None)?;
+            let extent = resource.extent;
+            return Ok(Self { object: retained(object), kind, extent, elements: PhantomData });
+        }
+        let (asked, instead) = match resource.layout {
+            ImageLayout::Array => (
                 "surface of an array that was not made for surfaces",
                 "make the array with ArrayBuilder::surface",
             ),
-            (ImageLayout::Mipmapped, _) => {
+            ImageLayout::Mipmapped => {
                 ("surface of all levels of a mipmapped array", "make one of each level()")
             }
-            (ImageLayout::Linear | ImageLayout::Pitched, _) => (
+            ImageLayout::Linear | ImageLayout::Pitched => (
                 "surface of linear memory",
                 "kernels write that by its address; a surface is made of an Array",
             ),
         };
         Err(Error::refused(api, Detail::Texture { asked, instead }))
-    }
-
-    /// Makes a surface of a resource that passed the checks of `new`.
-    #[track_caller]
-    fn of(resource: &Resource<'_>, kind: ArrayKind) -> Result<Self> {
-        let (device, memory) = (resource.device, &resource.memory);
-        let plain = sys::cudaTextureDesc::default();
-        let object = Object::new(Sort::Surface, device, memory, &resource.raw, &plain, None)?;
-        let extent = resource.extent;
-        Ok(Self { object: retained(object), kind, extent, elements: PhantomData })
     }
 }
 
@@ -371,7 +360,7 @@ impl<T> Surface<T> {
     /// Returns the device whose kernels can use the surface.
     #[must_use]
     pub fn device(&self) -> Device {
-        self.object.device()
+        self.object.device
     }
 
     /// Returns the meaning of the image's dimensions.
@@ -407,7 +396,7 @@ impl<T> Surface<T> {
         let mut found = sys::cudaResourceDesc::default();
         // SAFETY: `self` borrows the surface, which is therefore live. The pointer is to a live variable,
         // which the call fills.
-        unsafe { check!(cudaGetSurfaceObjectResourceDesc(&raw mut found, self.object.raw())) }?;
+        unsafe { check!(cudaGetSurfaceObjectResourceDesc(&raw mut found, self.object.raw)) }?;
         Ok(found)
     }
 
@@ -446,7 +435,7 @@ impl<T> Surface<T> {
     /// [`alive`](Self::alive).
     #[must_use]
     pub fn as_raw(&self) -> SurfaceObject {
-        SurfaceObject::from_raw(self.object.raw())
+        SurfaceObject::from_raw(self.object.raw)
     }
 
     /// Waits for the work that uses the surface, then destroys it. Dropping does the same but discards the
@@ -508,11 +497,7 @@ unsafe impl<T> KernelArg<SurfaceObject> for ReadOnlySurface<'_, T> {
 
 impl<T> fmt::Debug for Surface<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Surface")
-            .field("element", &std::any::type_name::<T>())
-            .field("memory", &self.access())
-            .field("device", &self.device().ordinal())
-            .finish()
+        self.object.describe::<T>(f, "Surface")
     }
 }
 
@@ -544,9 +529,7 @@ impl Object {
     #[track_caller]
     fn new(
         sort: Sort,
-        device: Device,
-        memory: &Access<'_>,
-        resource: &sys::cudaResourceDesc,
+        resource: &Resource<'_>,
         texture: &sys::cudaTextureDesc,
         view: Option<&sys::cudaResourceViewDesc>,
     ) -> Result<Self> {
@@ -555,9 +538,9 @@ impl Object {
             Sort::Surface => "Surface::new",
         };
         stream::ensure_idle(api)?;
-        let range = memory.range();
+        let (device, range) = (resource.device, resource.memory.range());
         // The memory is retained before the object exists.
-        let Some(memory) = retain(memory) else { return Err(Error::refused(api, Detail::NotKept)) };
+        let Some(memory) = retain(&resource.memory) else { return Err(Error::refused(api, Detail::NotKept)) };
         let _current = device.switch()?;
         // Without this, a capture in progress refuses the creation, and the attempt invalidates the
         // capture.
@@ -569,28 +552,17 @@ impl Object {
                 // SAFETY: the pointers are to live structures, or null. The first structure names memory
                 // that is live and belongs to the current device; `memory` above retains it for the
                 // object's lifetime.
-                unsafe { check!(cudaCreateTextureObject(&raw mut raw, resource, texture, view_desc)) }?;
+                unsafe {
+                    check!(cudaCreateTextureObject(&raw mut raw, &raw const resource.raw, texture, view_desc))
+                }?;
             }
             Sort::Surface => {
                 // SAFETY: as above.
-                unsafe { check!(cudaCreateSurfaceObject(&raw mut raw, resource)) }?;
+                unsafe { check!(cudaCreateSurfaceObject(&raw mut raw, &raw const resource.raw)) }?;
             }
         }
         let (history, process) = (AccessHistory::new(1), process::number());
         Ok(Self { sort, raw, device, process, history, memory, range, viewed: view.is_some() })
-    }
-
-    fn raw(&self) -> sys::cudaTextureObject_t {
-        self.raw
-    }
-
-    fn device(&self) -> Device {
-        self.device
-    }
-
-    /// Returns whether the object covers only some layers and levels.
-    fn has_view(&self) -> bool {
-        self.viewed
     }
 
     /// The access of a launch to the memory.
@@ -638,6 +610,14 @@ impl Object {
             // SAFETY: as above.
             Sort::Surface => unsafe { check!(cudaDestroySurfaceObject(raw)) },
         }
+    }
+
+    fn describe<T>(&self, f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
+        f.debug_struct(name)
+            .field("element", &std::any::type_name::<T>())
+            .field("memory", &self.access(Mode::Read))
+            .field("device", &self.device.ordinal())
+            .finish()
     }
 
     /// Leaves the object, with its own reference to the memory, to the next thread that may destroy it.

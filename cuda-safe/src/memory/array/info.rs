@@ -50,15 +50,10 @@ impl ArrayKind {
     }
 
     /// Returns the extent as C needs it: zero for dimensions that the kind does not have.
-    pub(super) fn extent(self, [width, height, depth]: [usize; 3]) -> sys::cudaExtent {
-        match self {
-            Self::Line => sys::cudaExtent { width, height: 0, depth: 0 },
-            Self::Plane => sys::cudaExtent { width, height, depth: 0 },
-            Self::LayeredLine => sys::cudaExtent { width, height: 0, depth },
-            Self::Volume | Self::LayeredPlane | Self::Cubemap | Self::LayeredCubemap => {
-                sys::cudaExtent { width, height, depth }
-            }
-        }
+    pub(crate) fn extent(self, [width, height, depth]: [usize; 3]) -> sys::cudaExtent {
+        let height = if matches!(self, Self::Line | Self::LayeredLine) { 0 } else { height };
+        let depth = if matches!(self, Self::Line | Self::Plane) { 0 } else { depth };
+        sys::cudaExtent { width, height, depth }
     }
 
     /// Returns the kind for an extent and flags of the runtime.
@@ -76,7 +71,7 @@ impl ArrayKind {
     }
 
     /// Returns whether the depth counts layers or faces. All mipmap levels have the same number of them.
-    pub(super) fn is_layered(self) -> bool {
+    pub(crate) fn is_layered(self) -> bool {
         !matches!(self, Self::Line | Self::Plane | Self::Volume)
     }
 }

@@ -484,17 +484,14 @@ impl Nv12Array {
     #[track_caller]
     pub(super) fn new(allocation: Allocation, [width, height]: [usize; 2]) -> Result<Self> {
         let allocation = retained(allocation);
-        let raw = {
-            let _current = allocation.on().switch()?;
-            let plane = |index| {
-                let mut raw = std::ptr::null_mut();
-                // SAFETY: the array is live. The pointer is to a live variable, which the call fills.
-                unsafe { check!(cudaArrayGetPlane(&raw mut raw, allocation.pointer().cast(), index)) }?;
-                crate::Result::Ok(raw)
-            };
-            [plane(0)?, plane(1)?]
+        let _current = allocation.on().switch()?;
+        let plane = |index| {
+            let mut raw = std::ptr::null_mut();
+            // SAFETY: the array is live. The pointer is to a live variable, which the call fills.
+            unsafe { check!(cudaArrayGetPlane(&raw mut raw, allocation.pointer().cast(), index)) }?;
+            crate::Result::Ok(raw)
         };
-        let [luma, chroma] = raw;
+        let (luma, chroma) = (plane(0)?, plane(1)?);
         Ok(Self {
             luma: SubArray { raw: luma, extent: [width, height, 1], base: 0 },
             chroma: SubArray { raw: chroma, extent: [width / 2, height / 2, 1], base: width * height },

@@ -124,74 +124,7 @@ impl<T: AnyBitPattern> Slice<'_, T, Managed> {
         // SAFETY: the operation is put on this stream. It changes only where the pages of these bytes are.
         unsafe { stream.as_stream().enqueue(&access, call) }
     }
-}
 
-impl<T: AnyBitPattern> ManagedBuffer<T> {
-    /// Advises the runtime about the use of the buffer. Takes effect at once, whatever work is pending on
-    /// it. If the length is 0, does nothing.
-    ///
-    /// Stands for [`cudaMemAdvise`](sys::cudaMemAdvise).
-    ///
-    /// # Errors
-    /// Returns `cudaErrorInvalidValue` for a location that the advice does not support, such as a NUMA node
-    /// if only devices are possible.
-    ///
-    /// # Examples
-    /// ```
-    /// use cuda_safe::Device;
-    /// use cuda_safe::memory::managed::Advice;
-    /// use cuda_safe::memory::{ManagedBuffer, MemoryLocation};
-    ///
-    /// # fn main() -> cuda_safe::Result<()> {
-    /// let table = ManagedBuffer::from_slice(&[1.0_f32; 1024])?;
-    /// table.advise(Advice::SetReadMostly)?;
-    /// table.slice(..512)?.advise(Advice::SetPreferredLocation(MemoryLocation::Device(Device::current()?)))?;
-    /// assert!(table.range_attributes()?.read_mostly);
-    /// # Ok(())
-    /// # }
-    /// ```
-    #[doc(alias = "cudaMemAdvise")]
-    #[doc(alias = "cudaMemAdvise_v2")]
-    #[track_caller]
-    pub fn advise(&self, advice: Advice) -> Result<()> {
-        self.as_slice().advise(advice)
-    }
-
-    /// Prefetches the buffer's pages to a location in stream order, and returns at once. If the length is
-    /// 0, does nothing.
-    ///
-    /// Stands for [`cudaMemPrefetchAsync`](sys::cudaMemPrefetchAsync).
-    ///
-    /// # Ordering
-    /// Stream-ordered, and after work of other streams that writes the buffer. It counts as a read: later
-    /// work that writes the buffer comes after it.
-    ///
-    /// # Errors
-    /// Returns `cudaErrorInvalidDevice` or `cudaErrorInvalidValue` for a location that does not exist, or
-    /// the failure of earlier work.
-    #[doc(alias = "cudaMemPrefetchAsync")]
-    #[doc(alias = "cudaMemPrefetchAsync_v2")]
-    #[track_caller]
-    pub fn prefetch_async(&self, to: MemoryLocation, stream: &impl AsStream) -> Result<()> {
-        self.as_slice().prefetch_async(to, stream)
-    }
-}
-
-/// Attributes that all pages of a range of managed memory have in common.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct RangeAttributes {
-    /// Whether all pages are advised as mostly read.
-    pub read_mostly: bool,
-    /// The preferred location of all pages.
-    pub preferred_location: Option<MemoryLocation>,
-    /// The locations from which all pages are advised to be used.
-    pub accessed_by: Vec<MemoryLocation>,
-    /// The location to which all pages were last prefetched. They need not be there any more.
-    pub last_prefetch_location: Option<MemoryLocation>,
-}
-
-impl<T: AnyBitPattern> Slice<'_, T, Managed> {
     /// Returns the attributes of this part. If the length is 0, returns none and does not call the runtime.
     ///
     /// Stands for [`cudaMemRangeGetAttributes`](sys::cudaMemRangeGetAttributes) with all of the attributes.
@@ -295,6 +228,55 @@ impl<T: AnyBitPattern> Slice<'_, T, Managed> {
 }
 
 impl<T: AnyBitPattern> ManagedBuffer<T> {
+    /// Advises the runtime about the use of the buffer. Takes effect at once, whatever work is pending on
+    /// it. If the length is 0, does nothing.
+    ///
+    /// Stands for [`cudaMemAdvise`](sys::cudaMemAdvise).
+    ///
+    /// # Errors
+    /// Returns `cudaErrorInvalidValue` for a location that the advice does not support, such as a NUMA node
+    /// if only devices are possible.
+    ///
+    /// # Examples
+    /// ```
+    /// use cuda_safe::Device;
+    /// use cuda_safe::memory::managed::Advice;
+    /// use cuda_safe::memory::{ManagedBuffer, MemoryLocation};
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// let table = ManagedBuffer::from_slice(&[1.0_f32; 1024])?;
+    /// table.advise(Advice::SetReadMostly)?;
+    /// table.slice(..512)?.advise(Advice::SetPreferredLocation(MemoryLocation::Device(Device::current()?)))?;
+    /// assert!(table.range_attributes()?.read_mostly);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[doc(alias = "cudaMemAdvise")]
+    #[doc(alias = "cudaMemAdvise_v2")]
+    #[track_caller]
+    pub fn advise(&self, advice: Advice) -> Result<()> {
+        self.as_slice().advise(advice)
+    }
+
+    /// Prefetches the buffer's pages to a location in stream order, and returns at once. If the length is
+    /// 0, does nothing.
+    ///
+    /// Stands for [`cudaMemPrefetchAsync`](sys::cudaMemPrefetchAsync).
+    ///
+    /// # Ordering
+    /// Stream-ordered, and after work of other streams that writes the buffer. It counts as a read: later
+    /// work that writes the buffer comes after it.
+    ///
+    /// # Errors
+    /// Returns `cudaErrorInvalidDevice` or `cudaErrorInvalidValue` for a location that does not exist, or
+    /// the failure of earlier work.
+    #[doc(alias = "cudaMemPrefetchAsync")]
+    #[doc(alias = "cudaMemPrefetchAsync_v2")]
+    #[track_caller]
+    pub fn prefetch_async(&self, to: MemoryLocation, stream: &impl AsStream) -> Result<()> {
+        self.as_slice().prefetch_async(to, stream)
+    }
+
     /// Returns the attributes of the buffer. If the length is 0, returns none and does not call the
     /// runtime.
     ///
@@ -307,6 +289,20 @@ impl<T: AnyBitPattern> ManagedBuffer<T> {
     pub fn range_attributes(&self) -> Result<RangeAttributes> {
         self.as_slice().range_attributes()
     }
+}
+
+/// Attributes that all pages of a range of managed memory have in common.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RangeAttributes {
+    /// Whether all pages are advised as mostly read.
+    pub read_mostly: bool,
+    /// The preferred location of all pages.
+    pub preferred_location: Option<MemoryLocation>,
+    /// The locations from which all pages are advised to be used.
+    pub accessed_by: Vec<MemoryLocation>,
+    /// The location to which all pages were last prefetched. They need not be there any more.
+    pub last_prefetch_location: Option<MemoryLocation>,
 }
 
 #[cfg(cudart_13_4)]

@@ -196,6 +196,214 @@ impl MemoryPool {
         // SAFETY: the pool lives as long as the borrow.
         unsafe { check!(cudaMemPoolTrimTo(self.as_raw(), bytes_to_keep)) }
     }
+
+    /// Makes a pool of the current device's memory.
+    ///
+    /// Stands for [`cudaMemPoolCreate`](sys::cudaMemPoolCreate).
+    ///
+    /// # Errors
+    /// Those of [`MemoryPoolBuilder::build`].
+    #[doc(alias = "cudaMemPoolCreate")]
+    #[track_caller]
+    pub fn new() -> Result<Self> {
+        Self::builder().build()
+    }
+
+    /// Starts the description of a pool.
+    #[doc(alias = "cudaMemPoolProps")]
+    pub fn builder() -> MemoryPoolBuilder {
+        MemoryPoolBuilder { device: None, max_bytes: 0, shareable: false }
+    }
+
+    /// Returns the number of bytes that the pool retains when the host synchronises, beyond those in use.
+    ///
+    /// Stands for [`cudaMemPoolGetAttribute`](sys::cudaMemPoolGetAttribute) with
+    /// `cudaMemPoolAttrReleaseThreshold`.
+    ///
+    /// # Errors
+    /// Returns the runtime's error. Refused inside a host function.
+    #[doc(alias = "cudaMemPoolGetAttribute")]
+    #[doc(alias = "cudaMemPoolAttrReleaseThreshold")]
+    #[track_caller]
+    pub fn release_threshold(&self) -> Result<u64> {
+        self.number("MemoryPool::release_threshold", sys::cudaMemPoolAttrReleaseThreshold)
+    }
+
+    /// Sets the number of bytes that the pool retains when the host synchronises. `u64::MAX` retains all.
+    ///
+    /// Stands for [`cudaMemPoolSetAttribute`](sys::cudaMemPoolSetAttribute) with
+    /// `cudaMemPoolAttrReleaseThreshold`. Once this has set the threshold of a device's default pool, the
+    /// crate no longer changes it.
+    ///
+    /// # Errors
+    /// Returns the runtime's error. Refused inside a host function.
+    #[doc(alias = "cudaMemPoolSetAttribute")]
+    #[doc(alias = "cudaMemPoolAttrReleaseThreshold")]
+    #[track_caller]
+    pub fn set_release_threshold(&self, bytes: u64) -> Result<()> {
+        if self.is_default()
+            && let Ok(device) = self.device()
+        {
+            retention::leave_alone(device);
+        }
+        self.set_number("MemoryPool::set_release_threshold", sys::cudaMemPoolAttrReleaseThreshold, bytes)
+    }
+
+    /// Returns when the pool reuses freed memory for an allocation.
+    ///
+    /// Stands for [`cudaMemPoolGetAttribute`](sys::cudaMemPoolGetAttribute) with the three
+    /// `cudaMemPoolReuse` attributes.
+    ///
+    /// # Errors
+    /// Returns the runtime's error. Refused inside a host function.
+    #[doc(alias = "cudaMemPoolGetAttribute")]
+    #[track_caller]
+    pub fn reuse(&self) -> Result<PoolReuse> {
+        enter("MemoryPool::reuse")?;
+        let mut rules = PoolReuse::empty();
+        for (rule, attribute) in RULES {
+            let mut on: c_int = 0;
+            let value = (&raw mut on).cast::<c_void>();
+            // SAFETY: the pool lives as long as the borrow. The attribute is an `int`, and the pointer is
+            // to a live local one.
+            unsafe { check!(cudaMemPoolGetAttribute(self.as_raw(), attribute, value)) }?;
+            rules.set(rule, on != 0);
+        }
+        Ok(rules)
+    }
+
+    /// Sets when the pool reuses freed memory for an allocation.
+    ///
+    /// Stands for [`cudaMemPoolSetAttribute`](sys::cudaMemPoolSetAttribute) with the three
+    /// `cudaMemPoolReuse` attributes.
+    ///
+    /// # Errors
+    /// Returns the runtime's error; some of the rules are then set. Refused inside a host function.
+    #[doc(alias = "cudaMemPoolSetAttribute")]
+    #[track_caller]
+    pub fn set_reuse(&self, rules: PoolReuse) -> Result<()> {
+        enter("MemoryPool::set_reuse")?;
+        for (rule, attribute) in RULES {
+            let mut on = c_int::from(rules.contains(rule));
+            let value = (&raw mut on).cast::<c_void>();
+            // SAFETY: the pool lives as long as the borrow. The attribute is an `int`, and the pointer is
+            // to a live local one.
+            unsafe { check!(cudaMemPoolSetAttribute(self.as_raw(), attribute, value)) }?;
+        }
+        Ok(())
+    }
+
+    /// Returns the size of the pool, now and at most.
+    ///
+    /// Stands for [`cudaMemPoolGetAttribute`](sys::cudaMemPoolGetAttribute), which is called four times.
+    ///
+    /// # Errors
+    /// Returns the runtime's error. Refused inside a host function.
+    #[doc(alias = "cudaMemPoolGetAttribute")]
+    #[track_caller]
+    pub fn statistics(&self) -> Result<PoolStatistics> {
+        let api = "MemoryPool::statistics";
+        Ok(PoolStatistics {
+            reserved: self.number(api, sys::cudaMemPoolAttrReservedMemCurrent)?,
+            reserved_high: self.number(api, sys::cudaMemPoolAttrReservedMemHigh)?,
+            used: self.number(api, sys::cudaMemPoolAttrUsedMemCurrent)?,
+            used_high: self.number(api, sys::cudaMemPoolAttrUsedMemHigh)?,
+        })
+    }
+
+    /// Resets both greatest sizes to the current ones.
+    ///
+    /// Stands for [`cudaMemPoolSetAttribute`](sys::cudaMemPoolSetAttribute) with 0, which is called twice.
+    ///
+    /// # Errors
+    /// Returns the runtime's error. Refused inside a host function.
+    #[doc(alias = "cudaMemPoolSetAttribute")]
+    #[track_caller]
+    pub fn reset_watermarks(&self) -> Result<()> {
+        let api = "MemoryPool::reset_watermarks";
+        self.set_number(api, sys::cudaMemPoolAttrReservedMemHigh, 0)?;
+        self.set_number(api, sys::cudaMemPoolAttrUsedMemHigh, 0)
+    }
+
+    /// Returns an attribute that is a 64-bit number of bytes.
+    #[track_caller]
+    fn number(&self, api: &'static str, attribute: sys::cudaMemPoolAttr) -> Result<u64> {
+        enter(api)?;
+        let mut number = 0_u64;
+        let value = (&raw mut number).cast::<c_void>();
+        // SAFETY: the pool lives as long as the borrow. These attributes have 64 bits, and the pointer is
+        // to a live local variable of that size.
+        unsafe { check!(cudaMemPoolGetAttribute(self.as_raw(), attribute, value)) }?;
+        Ok(number)
+    }
+
+    #[track_caller]
+    fn set_number(&self, api: &'static str, attribute: sys::cudaMemPoolAttr, mut number: u64) -> Result<()> {
+        enter(api)?;
+        let value = (&raw mut number).cast::<c_void>();
+        // SAFETY: the pool lives as long as the borrow. These attributes have 64 bits, and the pointer is
+        // to a live local variable of that size.
+        unsafe { check!(cudaMemPoolSetAttribute(self.as_raw(), attribute, value)) }
+    }
+
+    /// Returns the access of a device to the pool's memory.
+    ///
+    /// Stands for [`cudaMemPoolGetAccess`](sys::cudaMemPoolGetAccess).
+    ///
+    /// # Errors
+    /// Returns the runtime's error. Refused inside a host function.
+    #[doc(alias = "cudaMemPoolGetAccess")]
+    #[track_caller]
+    pub fn access(&self, device: Device) -> Result<PoolAccess> {
+        enter("MemoryPool::access")?;
+        let mut flags = sys::cudaMemAccessFlagsProtNone;
+        let mut location = MemoryLocation::Device(device).to_raw();
+        // SAFETY: the pool lives as long as the borrow. Both pointers are to live local variables.
+        unsafe { check!(cudaMemPoolGetAccess(&raw mut flags, self.as_raw(), &raw mut location)) }?;
+        Ok(PoolAccess(flags))
+    }
+
+    /// Lets a device read and write the pool's memory, including memory that exists already.
+    ///
+    /// Stands for [`cudaMemPoolSetAccess`](sys::cudaMemPoolSetAccess). [`Device::enable_peer_access`] has
+    /// no effect on memory from pools.
+    ///
+    /// # Errors
+    /// Returns `cudaErrorInvalidDevice` if [`Device::can_access_peer`] returns false. Refused inside a host
+    /// function.
+    #[doc(alias = "cudaMemPoolSetAccess")]
+    #[track_caller]
+    pub fn enable_access(&self, device: Device) -> Result<()> {
+        self.set_access("MemoryPool::enable_access", device, sys::cudaMemAccessFlagsProtReadWrite)
+    }
+
+    /// Disables the access that [`enable_access`](Self::enable_access) enabled.
+    ///
+    /// # Errors
+    /// Refused for the pool's own device, and inside a host function.
+    ///
+    /// # Safety
+    /// - No work of this device that uses memory of the pool is running.
+    /// - No such work is submitted afterwards.
+    #[doc(alias = "cudaMemPoolSetAccess")]
+    #[track_caller]
+    pub unsafe fn disable_access(&self, device: Device) -> Result<()> {
+        let api = "MemoryPool::disable_access";
+        if self.location() == MemoryLocation::Device(device) {
+            let detail = Detail::Unsupported { what: "keeping a device from its own memory" };
+            return Err(Error::refused(api, detail));
+        }
+        self.set_access(api, device, sys::cudaMemAccessFlagsProtNone)
+    }
+
+    #[track_caller]
+    fn set_access(&self, api: &'static str, device: Device, flags: sys::cudaMemAccessFlags) -> Result<()> {
+        enter(api)?;
+        let wanted = sys::cudaMemAccessDesc { location: MemoryLocation::Device(device).to_raw(), flags };
+        // SAFETY: the pool lives as long as the borrow. The pointer is to one live local entry. If access
+        // ends, the caller guarantees that no work relies on it.
+        unsafe { check!(cudaMemPoolSetAccess(self.as_raw(), &raw const wanted, 1)) }
+    }
 }
 
 /// Precedes every call about a pool: refuses it in a host function, and makes the thread relaxed so that no
@@ -239,26 +447,6 @@ pub struct MemoryPoolBuilder {
     device: Option<Device>,
     max_bytes: usize,
     shareable: bool,
-}
-
-impl MemoryPool {
-    /// Makes a pool of the current device's memory.
-    ///
-    /// Stands for [`cudaMemPoolCreate`](sys::cudaMemPoolCreate).
-    ///
-    /// # Errors
-    /// Those of [`MemoryPoolBuilder::build`].
-    #[doc(alias = "cudaMemPoolCreate")]
-    #[track_caller]
-    pub fn new() -> Result<Self> {
-        Self::builder().build()
-    }
-
-    /// Starts the description of a pool.
-    #[doc(alias = "cudaMemPoolProps")]
-    pub fn builder() -> MemoryPoolBuilder {
-        MemoryPoolBuilder { device: None, max_bytes: 0, shareable: false }
-    }
 }
 
 impl MemoryPoolBuilder {
@@ -507,139 +695,6 @@ pub struct PoolStatistics {
     pub used_high: u64,
 }
 
-impl MemoryPool {
-    /// Returns the number of bytes that the pool retains when the host synchronises, beyond those in use.
-    ///
-    /// Stands for [`cudaMemPoolGetAttribute`](sys::cudaMemPoolGetAttribute) with
-    /// `cudaMemPoolAttrReleaseThreshold`.
-    ///
-    /// # Errors
-    /// Returns the runtime's error. Refused inside a host function.
-    #[doc(alias = "cudaMemPoolGetAttribute")]
-    #[doc(alias = "cudaMemPoolAttrReleaseThreshold")]
-    #[track_caller]
-    pub fn release_threshold(&self) -> Result<u64> {
-        self.number("MemoryPool::release_threshold", sys::cudaMemPoolAttrReleaseThreshold)
-    }
-
-    /// Sets the number of bytes that the pool retains when the host synchronises. `u64::MAX` retains all.
-    ///
-    /// Stands for [`cudaMemPoolSetAttribute`](sys::cudaMemPoolSetAttribute) with
-    /// `cudaMemPoolAttrReleaseThreshold`. Once this has set the threshold of a device's default pool, the
-    /// crate no longer changes it.
-    ///
-    /// # Errors
-    /// Returns the runtime's error. Refused inside a host function.
-    #[doc(alias = "cudaMemPoolSetAttribute")]
-    #[doc(alias = "cudaMemPoolAttrReleaseThreshold")]
-    #[track_caller]
-    pub fn set_release_threshold(&self, bytes: u64) -> Result<()> {
-        if self.is_default()
-            && let Ok(device) = self.device()
-        {
-            retention::leave_alone(device);
-        }
-        self.set_number("MemoryPool::set_release_threshold", sys::cudaMemPoolAttrReleaseThreshold, bytes)
-    }
-
-    /// Returns when the pool reuses freed memory for an allocation.
-    ///
-    /// Stands for [`cudaMemPoolGetAttribute`](sys::cudaMemPoolGetAttribute) with the three
-    /// `cudaMemPoolReuse` attributes.
-    ///
-    /// # Errors
-    /// Returns the runtime's error. Refused inside a host function.
-    #[doc(alias = "cudaMemPoolGetAttribute")]
-    #[track_caller]
-    pub fn reuse(&self) -> Result<PoolReuse> {
-        enter("MemoryPool::reuse")?;
-        let mut rules = PoolReuse::empty();
-        for (rule, attribute) in RULES {
-            let mut on: c_int = 0;
-            let value = (&raw mut on).cast::<c_void>();
-            // SAFETY: the pool lives as long as the borrow. The attribute is an `int`, and the pointer is
-            // to a live local one.
-            unsafe { check!(cudaMemPoolGetAttribute(self.as_raw(), attribute, value)) }?;
-            rules.set(rule, on != 0);
-        }
-        Ok(rules)
-    }
-
-    /// Sets when the pool reuses freed memory for an allocation.
-    ///
-    /// Stands for [`cudaMemPoolSetAttribute`](sys::cudaMemPoolSetAttribute) with the three
-    /// `cudaMemPoolReuse` attributes.
-    ///
-    /// # Errors
-    /// Returns the runtime's error; some of the rules are then set. Refused inside a host function.
-    #[doc(alias = "cudaMemPoolSetAttribute")]
-    #[track_caller]
-    pub fn set_reuse(&self, rules: PoolReuse) -> Result<()> {
-        enter("MemoryPool::set_reuse")?;
-        for (rule, attribute) in RULES {
-            let mut on = c_int::from(rules.contains(rule));
-            let value = (&raw mut on).cast::<c_void>();
-            // SAFETY: the pool lives as long as the borrow. The attribute is an `int`, and the pointer is
-            // to a live local one.
-            unsafe { check!(cudaMemPoolSetAttribute(self.as_raw(), attribute, value)) }?;
-        }
-        Ok(())
-    }
-
-    /// Returns the size of the pool, now and at most.
-    ///
-    /// Stands for [`cudaMemPoolGetAttribute`](sys::cudaMemPoolGetAttribute), which is called four times.
-    ///
-    /// # Errors
-    /// Returns the runtime's error. Refused inside a host function.
-    #[doc(alias = "cudaMemPoolGetAttribute")]
-    #[track_caller]
-    pub fn statistics(&self) -> Result<PoolStatistics> {
-        let api = "MemoryPool::statistics";
-        Ok(PoolStatistics {
-            reserved: self.number(api, sys::cudaMemPoolAttrReservedMemCurrent)?,
-            reserved_high: self.number(api, sys::cudaMemPoolAttrReservedMemHigh)?,
-            used: self.number(api, sys::cudaMemPoolAttrUsedMemCurrent)?,
-            used_high: self.number(api, sys::cudaMemPoolAttrUsedMemHigh)?,
-        })
-    }
-
-    /// Resets both greatest sizes to the current ones.
-    ///
-    /// Stands for [`cudaMemPoolSetAttribute`](sys::cudaMemPoolSetAttribute) with 0, which is called twice.
-    ///
-    /// # Errors
-    /// Returns the runtime's error. Refused inside a host function.
-    #[doc(alias = "cudaMemPoolSetAttribute")]
-    #[track_caller]
-    pub fn reset_watermarks(&self) -> Result<()> {
-        let api = "MemoryPool::reset_watermarks";
-        self.set_number(api, sys::cudaMemPoolAttrReservedMemHigh, 0)?;
-        self.set_number(api, sys::cudaMemPoolAttrUsedMemHigh, 0)
-    }
-
-    /// Returns an attribute that is a 64-bit number of bytes.
-    #[track_caller]
-    fn number(&self, api: &'static str, attribute: sys::cudaMemPoolAttr) -> Result<u64> {
-        enter(api)?;
-        let mut number = 0_u64;
-        let value = (&raw mut number).cast::<c_void>();
-        // SAFETY: the pool lives as long as the borrow. These attributes have 64 bits, and the pointer is
-        // to a live local variable of that size.
-        unsafe { check!(cudaMemPoolGetAttribute(self.as_raw(), attribute, value)) }?;
-        Ok(number)
-    }
-
-    #[track_caller]
-    fn set_number(&self, api: &'static str, attribute: sys::cudaMemPoolAttr, mut number: u64) -> Result<()> {
-        enter(api)?;
-        let value = (&raw mut number).cast::<c_void>();
-        // SAFETY: the pool lives as long as the borrow. These attributes have 64 bits, and the pointer is
-        // to a live local variable of that size.
-        unsafe { check!(cudaMemPoolSetAttribute(self.as_raw(), attribute, value)) }
-    }
-}
-
 /// The access of a device to a pool's memory: one of the constants, or a newer one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PoolAccess(sys::cudaMemAccessFlags);
@@ -656,66 +711,5 @@ impl PoolAccess {
     #[must_use]
     pub fn as_raw(self) -> sys::cudaMemAccessFlags {
         self.0
-    }
-}
-
-impl MemoryPool {
-    /// Returns the access of a device to the pool's memory.
-    ///
-    /// Stands for [`cudaMemPoolGetAccess`](sys::cudaMemPoolGetAccess).
-    ///
-    /// # Errors
-    /// Returns the runtime's error. Refused inside a host function.
-    #[doc(alias = "cudaMemPoolGetAccess")]
-    #[track_caller]
-    pub fn access(&self, device: Device) -> Result<PoolAccess> {
-        enter("MemoryPool::access")?;
-        let mut flags = sys::cudaMemAccessFlagsProtNone;
-        let mut location = MemoryLocation::Device(device).to_raw();
-        // SAFETY: the pool lives as long as the borrow. Both pointers are to live local variables.
-        unsafe { check!(cudaMemPoolGetAccess(&raw mut flags, self.as_raw(), &raw mut location)) }?;
-        Ok(PoolAccess(flags))
-    }
-
-    /// Lets a device read and write the pool's memory, including memory that exists already.
-    ///
-    /// Stands for [`cudaMemPoolSetAccess`](sys::cudaMemPoolSetAccess). [`Device::enable_peer_access`] has
-    /// no effect on memory from pools.
-    ///
-    /// # Errors
-    /// Returns `cudaErrorInvalidDevice` if [`Device::can_access_peer`] returns false. Refused inside a host
-    /// function.
-    #[doc(alias = "cudaMemPoolSetAccess")]
-    #[track_caller]
-    pub fn enable_access(&self, device: Device) -> Result<()> {
-        self.set_access("MemoryPool::enable_access", device, sys::cudaMemAccessFlagsProtReadWrite)
-    }
-
-    /// Disables the access that [`enable_access`](Self::enable_access) enabled.
-    ///
-    /// # Errors
-    /// Refused for the pool's own device, and inside a host function.
-    ///
-    /// # Safety
-    /// - No work of this device that uses memory of the pool is running.
-    /// - No such work is submitted afterwards.
-    #[doc(alias = "cudaMemPoolSetAccess")]
-    #[track_caller]
-    pub unsafe fn disable_access(&self, device: Device) -> Result<()> {
-        let api = "MemoryPool::disable_access";
-        if self.location() == MemoryLocation::Device(device) {
-            let detail = Detail::Unsupported { what: "keeping a device from its own memory" };
-            return Err(Error::refused(api, detail));
-        }
-        self.set_access(api, device, sys::cudaMemAccessFlagsProtNone)
-    }
-
-    #[track_caller]
-    fn set_access(&self, api: &'static str, device: Device, flags: sys::cudaMemAccessFlags) -> Result<()> {
-        enter(api)?;
-        let wanted = sys::cudaMemAccessDesc { location: MemoryLocation::Device(device).to_raw(), flags };
-        // SAFETY: the pool lives as long as the borrow. The pointer is to one live local entry. If access
-        // ends, the caller guarantees that no work relies on it.
-        unsafe { check!(cudaMemPoolSetAccess(self.as_raw(), &raw const wanted, 1)) }
     }
 }
