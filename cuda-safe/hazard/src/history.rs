@@ -10,7 +10,8 @@ use crate::clock::{Epoch, TimelineId, VectorClock};
 use crate::entry::{Conflict, FirstWrite, FullView, Interval, Mode, View};
 use crate::interval_list::IntervalList;
 use crate::last_access::{LISTED, LastAccess};
-use crate::primitives::{AtomicBool, AtomicU64, Mutex, constructor, fence};
+use crate::primitives::{AtomicBool, AtomicU64, Mutex, Once, constructor, fence};
+use crate::readers::Readers;
 use crate::wait_log::CallSite;
 
 /// The access history of one allocation. Every owner of memory that a stream can reach has one.
@@ -32,6 +33,8 @@ pub struct AccessHistory {
     retain_fn: Option<RetainFn>,
     /// Live host guards.
     host_guards: HostGuards,
+    /// The readers, used while the word says so: made when two streams first read without an order.
+    readers: Once<Box<Readers>>,
     /// The interval list, used while the word says so. Most allocations never need one, and owners that are
     /// moved about should be small.
     list: Mutex<Option<Box<IntervalList>>>,
@@ -252,6 +255,9 @@ pub(crate) enum Next {
     Behind(Epoch),
     /// The access is not entered for another reason.
     Unclear,
+    /// The access may be found, but an access of another kind may have come first: the operation gives its
+    /// sequence number up.
+    Overtaken,
 }
 
 impl AccessHistory {
@@ -267,6 +273,7 @@ impl AccessHistory {
                 last_access,
                 host_guards,
                 bytes,
+                readers: Once::new(),
                 list: Mutex::new(None),
                 retain_fn: None,
                 was_retained: AtomicBool::new(false),
@@ -286,6 +293,7 @@ impl AccessHistory {
             last_access,
             host_guards,
             bytes,
+            readers: Once::new(),
             list: Mutex::new(list),
             retain_fn: None,
             was_retained: AtomicBool::new(false),
@@ -335,6 +343,7 @@ impl AccessHistory {
             LastAccess::Write(epoch) | LastAccess::Read(epoch) | LastAccess::Both { write: epoch, .. } => {
                 Some(epoch.timeline)
             }
+            LastAccess::Shared { .. } => None,
             LastAccess::Listed => self.listed(&mut self.list.lock())?.only_user(completed),
         }
     }
@@ -365,8 +374,77 @@ impl AccessHistory {
                     Err(found) => bits = found,
                 }
             }
+            if mode == Mode::Read && self.enter_read(view, out) {
+                return;
+            }
         }
         self.enter_in_list(group, view, call_site, out);
+    }
+
+    /// Enters a read of the whole allocation among the readers, and collects the conflict with the write
+    /// before them. Returns false, with nothing entered, if the interval list has to take it.
+    #[cold]
+    #[inline(never)]
+    fn enter_read<V: View>(&self, view: &V, out: &mut Vec<Conflict>) -> bool {
+        let mut readers = self.readers.get_or_init(|| Box::new(Readers::new())).lock();
+        loop {
+            let bits = self.last_access.load(Acquire);
+            let (write, earlier) = match LastAccess::unpack(bits) {
+                LastAccess::Empty | LastAccess::Listed => return false,
+                LastAccess::Shared { write } => (write, None),
+                LastAccess::Write(write) => (Some(write), None),
+                LastAccess::Read(read) => (None, Some(read)),
+                LastAccess::Both { write, read } => {
+                    (Some(write), Some(Epoch { timeline: write.timeline, sequence: read }))
+                }
+            };
+            if !matches!(LastAccess::unpack(bits), LastAccess::Shared { .. }) {
+                readers.begin(earlier);
+            }
+            let write = write.filter(|write| !view.completed(*write));
+            let Some(shared) = (LastAccess::Shared { write }).pack() else { return false };
+            if self.last_access.compare_exchange(bits, shared, SeqCst, Acquire).is_err() {
+                continue;
+            }
+            let is_entered = readers.add(view.me(), |last| view.is_after(last));
+            if is_entered {
+                let conflict = write.filter(|write| !view.is_after(*write));
+                out.extend(conflict.map(|epoch| Conflict { epoch, call_site: None }));
+            }
+            return is_entered;
+        }
+    }
+
+    /// Enters an access to the whole allocation while the readers are in use: one more read of a stream that
+    /// is among them, or an exclusive write that is ordered after all of them. Otherwise, and if the write
+    /// before them is not ordered before it, the access is left to the slow path.
+    #[inline(never)]
+    pub(crate) fn enter_beside_readers<V: FullView>(&self, access: &Access<'_>, view: &V) -> Next {
+        let bits = self.last_access.load(Acquire);
+        let (LastAccess::Shared { write }, Some(readers)) = (LastAccess::unpack(bits), self.readers.get())
+        else {
+            return Next::Unclear;
+        };
+        let orders_before = |epoch| view.orders_before(access.at_call, epoch);
+        if !write.is_none_or(orders_before) {
+            return Next::Unclear;
+        }
+        if access.mode == Mode::Read {
+            let is_current = || self.last_access.load(Acquire) == bits;
+            return match readers.read_again(view.me(), orders_before, is_current) {
+                Some(true) => Next::Entered,
+                Some(false) => Next::Overtaken,
+                None => Next::Unclear,
+            };
+        }
+        let readers = readers.lock();
+        match LastAccess::Write(view.me()).pack() {
+            Some(next) if self.is_its_own(access.exclusive) && readers.reads().all(orders_before) => {
+                self.last_access.store(next, Release);
+                readers.end(|_| Next::Entered)
+            }
+            _ => Next::Unclear,
+        }
     }
 
     /// Returns the bits of the last-access word.
@@ -464,7 +542,8 @@ impl AccessHistory {
     #[inline]
     pub(crate) fn before(&self, mode: Mode) -> Before {
         match (LastAccess::unpack(self.last_access.load(Acquire)), mode) {
-            (LastAccess::Listed, _) => Before::Listed,
+            (LastAccess::Listed, _) | (LastAccess::Shared { .. }, Mode::Write) => Before::Listed,
+            (LastAccess::Shared { write }, Mode::Read) => write.map_or(Before::Nothing, Before::Only),
             (LastAccess::Empty, _) | (LastAccess::Read(_), Mode::Read) => Before::Nothing,
             (LastAccess::Write(epoch), _) | (LastAccess::Read(epoch), Mode::Write) => Before::Only(epoch),
             (LastAccess::Both { write, .. }, Mode::Read) => Before::Only(write),
@@ -507,7 +586,13 @@ impl AccessHistory {
         while bits != LISTED {
             match self.last_access.compare_exchange_weak(bits, LISTED, SeqCst, Acquire) {
                 Ok(_) => {
-                    list.take_over(LastAccess::unpack(bits), self.bytes);
+                    let last_access = LastAccess::unpack(bits);
+                    match (last_access, self.readers.get()) {
+                        (LastAccess::Shared { .. }, Some(readers)) => readers
+                            .lock()
+                            .end(|readers| list.take_over(last_access, readers.reads(), self.bytes)),
+                        _ => list.take_over(last_access, std::iter::empty(), self.bytes),
+                    }
                     break;
                 }
                 Err(found) => bits = found,
@@ -556,13 +641,26 @@ impl AccessHistory {
                 out.push(Conflict { epoch, call_site: None });
             }
         };
-        match LastAccess::unpack(self.last_access.load(SeqCst)) {
+        let bits = self.last_access.load(SeqCst);
+        match LastAccess::unpack(bits) {
             LastAccess::Empty => return,
             LastAccess::Write(epoch) => return add(Mode::Write, epoch),
             LastAccess::Read(epoch) => return add(Mode::Read, epoch),
             LastAccess::Both { write, read } => {
                 add(Mode::Write, write);
                 return add(Mode::Read, Epoch { timeline: write.timeline, sequence: read });
+            }
+            LastAccess::Shared { write } => {
+                if let Some(readers) = self.readers.get()
+                    && let locked = readers.lock()
+                    && self.last_access.load(SeqCst) == bits
+                {
+                    write.into_iter().for_each(|write| add(Mode::Write, write));
+                    locked.reads().for_each(|read| add(Mode::Read, read));
+                    return;
+                }
+                // Another access has ended the period in between.
+                return self.conflicts(interval, ordered, out);
             }
             LastAccess::Listed => {}
         }
@@ -669,7 +767,7 @@ fn after<V: View>(last_access: LastAccess, mode: Mode, view: &V) -> Result<LastA
     let me = view.me();
     let ordered = |epoch: Epoch| if view.is_after(epoch) { Ok(()) } else { Err(Some(epoch)) };
     match (last_access, mode) {
-        (LastAccess::Listed, _) => return Err(None),
+        (LastAccess::Listed | LastAccess::Shared { .. }, _) => return Err(None),
         (LastAccess::Empty, _) => {}
         (LastAccess::Write(epoch) | LastAccess::Read(epoch), Mode::Write) => ordered(epoch)?,
         (LastAccess::Both { write, read }, Mode::Write) => {

@@ -84,11 +84,20 @@ impl IntervalList {
         Self { entries: vec![entry], longest: bytes, ..Self::default() }
     }
 
-    /// Takes over the accesses of the last-access word of an allocation of `bytes` bytes. The list must be
-    /// empty.
-    pub(crate) fn take_over(&mut self, last_access: LastAccess, bytes: usize) {
+    /// Takes over the accesses of the last-access word of an allocation of `bytes` bytes, and the `reads` of
+    /// several streams. The list must be empty.
+    pub(crate) fn take_over(
+        &mut self,
+        last_access: LastAccess,
+        reads: impl Iterator<Item = Epoch>,
+        bytes: usize,
+    ) {
         let entry = |mode, epoch| Entry { start: 0, end: bytes, mode, epoch, call_site: None };
         match last_access {
+            LastAccess::Shared { write } => {
+                self.entries.extend(write.map(|epoch| entry(Mode::Write, epoch)));
+                self.entries.extend(reads.map(|epoch| entry(Mode::Read, epoch)));
+            }
             LastAccess::Empty | LastAccess::Listed => return,
             LastAccess::Write(epoch) => self.entries.push(entry(Mode::Write, epoch)),
             LastAccess::Read(epoch) => self.entries.push(entry(Mode::Read, epoch)),

@@ -266,14 +266,17 @@ impl Tracker {
         let state = timeline.lock_caught_up()?;
         let me = timeline.next_by_owner();
         for (index, access) in accesses.iter().enumerate() {
-            let entered = !meets_host_guard(access)
-                && if access.is_whole() {
-                    access.history.enter_repeated(access, me) || self.enter_whole(timeline, &state, access)
-                } else {
-                    timeline.enter_part(&state, access)
-                };
-            if !entered {
-                timeline.give_up(state, index > 0);
+            let next = if meets_host_guard(access) {
+                Next::Unclear
+            } else if !access.is_whole() {
+                timeline.enter_part(&state, access)
+            } else if access.history.enter_repeated(access, me) {
+                Next::Entered
+            } else {
+                self.enter_whole(timeline, &state, access)
+            };
+            if next != Next::Entered {
+                timeline.give_up(state, index > 0 || next == Next::Overtaken);
                 return None;
             }
         }
@@ -300,13 +303,17 @@ impl Tracker {
         let (mut rest, mut start) = (accesses.as_slice(), 0);
         for end in accesses.ends() {
             let (group, behind) = rest.split_at_checked(end - start).unwrap_or_default();
-            let entered = match group {
+            let next = match group {
                 [access] if access.is_whole() => self.enter_whole(timeline, &state, access),
-                [first, ..] => first.history.enter_group(accesses.number(), group, timeline.next_by_owner()),
-                [] => false,
+                [first, ..]
+                    if first.history.enter_group(accesses.number(), group, timeline.next_by_owner()) =>
+                {
+                    Next::Entered
+                }
+                _ => Next::Unclear,
             };
-            if !entered {
-                timeline.give_up(state, start > 0);
+            if next != Next::Entered {
+                timeline.give_up(state, start > 0 || next == Next::Overtaken);
                 return None;
             }
             (rest, start) = (behind, *end);
@@ -376,14 +383,20 @@ impl Tracker {
         Some((Submission::new(timeline, state, false, false), target))
     }
 
-    /// Enters an access to a whole allocation. Returns false, with nothing entered, if the slow path has to.
+    /// Enters an access to a whole allocation, or leaves it to the slow path.
     ///
     /// The first use of an allocation takes the slow path: two threads that use the same new allocations in
     /// different orders would both give up half-way, and each would wait for what the other has given up.
     #[inline(never)]
-    fn enter_whole(&self, timeline: &Timeline, state: &SubmitState, access: &Access<'_>) -> bool {
+    fn enter_whole(&self, timeline: &Timeline, state: &SubmitState, access: &Access<'_>) -> Next {
         let view = OperationView::new(self, timeline, state, false, timeline.next_by_owner());
-        !access.history.is_unused() && access.history.enter_next(access, &view) == Next::Entered
+        if access.history.is_unused() {
+            return Next::Unclear;
+        }
+        match access.history.enter_next(access, &view) {
+            Next::Unclear => access.history.enter_beside_readers(access, &view),
+            next => next,
+        }
     }
 }
 
@@ -397,10 +410,12 @@ impl Timeline {
     }
 
     /// Enters an access to a part of an allocation if the stream is ordered after all entries of the
-    /// allocation's list that conflict with it. Otherwise returns false, with nothing entered.
+    /// allocation's list that conflict with it, or leaves it to the slow path.
     #[inline(never)]
-    fn enter_part(&self, state: &SubmitState, access: &Access<'_>) -> bool {
-        access.history.enter_part(access, self.next_by_owner(), &state.clock, self.is_sync_covered())
+    fn enter_part(&self, state: &SubmitState, access: &Access<'_>) -> Next {
+        let (me, sync_covered) = (self.next_by_owner(), self.is_sync_covered());
+        let entered = access.history.enter_part(access, me, &state.clock, sync_covered);
+        if entered { Next::Entered } else { Next::Unclear }
     }
 
     /// Ends an operation that the fast path cannot finish. If any access was `entered` for it, its sequence
@@ -723,7 +738,7 @@ fn enter_next<'a, 'b>(
         match first.history.enter_next(first, view) {
             Next::Entered => rest = others,
             Next::Behind(epoch) => return (rest, Some(epoch)),
-            Next::Unclear => return (rest, None),
+            Next::Unclear | Next::Overtaken => return (rest, None),
         }
     }
     (rest, None)
