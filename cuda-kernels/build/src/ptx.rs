@@ -680,7 +680,7 @@ mod tests {
             ld.param.f64 %fd2, [retval0]; } ret; }";
         let with = |body: &str| {
             let mut uses = Uses::new();
-            let f = format!(".func (.param .b64 func_retval0) f(.param .b64 f_param_0)\n");
+            let f = ".func (.param .b64 func_retval0) f(.param .b64 f_param_0)\n";
             add(&mut uses, &format!("{f};\n{kernel}\n{f}{{ ld.param.f64 %fd1, [f_param_0]; {body} ret; }}"));
             uses["kernel"][0]
         };
