@@ -31,7 +31,9 @@ const HEAD: &str = r#"// Generated from CUDA headers by cuda-kernels-build.
 mod generated {
 "#;
 
-const TAIL: &str = "}\n#[allow(unused_imports, unreachable_pub, reason = \"a header may declare nothing, for a private module\")]\npub use generated::*;\n";
+const TAIL: &str = "}\n\
+    #[allow(unused_imports, unreachable_pub, reason = \"a header may declare nothing\")]\n\
+    pub use generated::*;\n";
 
 /// The declarations of the headers.
 #[derive(Debug)]

@@ -379,14 +379,18 @@ mod tests {
             template __global__ void reduce<float, 256>(const float* in, float* out);
             template __global__ void reduce<unsigned, TILE>(const unsigned* in, unsigned* out);
             template <> __global__ void reduce<Scale, 1>(const Scale* in, Scale* out) { out[0] = in[0]; }
-            std::vector<float> host(std::vector<float>& v) { scale<<<1, 256>>>(v.data(), {}, 0, 1); return v; }
+            std::vector<float> host(std::vector<float>& v) {
+                scale<<<1, 256>>>(v.data(), {}, 0, 1);
+                return v;
+            }
             int main() { std::vector<float> v; host(v); }
             "#,
         )
         .unwrap();
         let text = text_of(&bindings);
         for expected in [
-            "static scale: ::cuda_safe::launch::Kernel<(*mut f32, Scale, ::cuda_safe::launch::TextureObject, u32)>",
+            "static scale: ::cuda_safe::launch::Kernel<(*mut f32, Scale, \
+             ::cuda_safe::launch::TextureObject, u32)>",
             "#[doc = \" Scales.\"]",
             "static outer_fill: ::cuda_safe::launch::Kernel<(*mut i32,)>",
             "static reduce_float_256: ::cuda_safe::launch::Kernel<(*const f32, *mut f32)>",

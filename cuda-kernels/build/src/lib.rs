@@ -1,24 +1,25 @@
 //! Compiles `.cu` files into a crate and generates typed handles for their kernels. It is a library for
 //! build scripts.
 //!
-//! A crate with its own kernels needs three things. The first is a header that declares the kernels, with
-//! a source file that defines them, both plain CUDA C++:
+//! A crate with its own kernels needs three things. The first is plain CUDA C++:
 //!
 //! ```cpp
-//! // kernels/saxpy.cuh
-//! #pragma once
-//! #include <cuda_runtime.h>
-//! extern "C" __global__ void saxpy(float a, const float* x, float* y, unsigned count);
+//! // kernels/saxpy.cu
+//! extern "C" __global__ void saxpy(float a, const float* x, float* y, unsigned count) {
+//!     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+//!     if (i < count) y[i] = a * x[i] + y[i];
+//! }
 //! ```
 //!
 //! The second is a build script, with this crate among the `[build-dependencies]`:
 //!
 //! ```no_run
-//! cuda_kernels_build::Build::new()
-//!     .file("kernels/saxpy.cu")
-//!     .header("kernels/saxpy.cuh")
-//!     .compile("my_kernels");
+//! cuda_kernels_build::Build::new().kernels("kernels/saxpy.cu").compile("my_kernels");
 //! ```
+//!
+//! [`folder`](Build::folder) adds all `.cu` files of a folder. If headers declare the kernels, name them by
+//! [`header`](Build::header), and their sources by [`file`](Build::file). A build without either compiles a
+//! C++ library and generates nothing.
 //!
 //! The third is a module for the handles, with `cuda-safe` among the `[dependencies]`:
 //!
@@ -32,12 +33,15 @@
 //! ```
 //!
 //! # Handles
-//! Every `__global__` prototype of the headers has one `static` of the same name. Its type lists the
-//! parameters as C declares them, here `Kernel<(f32, *const f32, *mut f32, u32)>`. A launch with another
-//! number of arguments, or with an argument of another type, does not compile. `const T*` takes memory
-//! that the kernel reads, `T*` takes memory that it writes, and everything else is passed by value.
+//! Every `__global__` function of the sources and headers has one `static` of the same name. Its type lists
+//! the parameters as C declares them, here `Kernel<(f32, *const f32, *mut f32, u32)>`. A launch with another
+//! number of arguments, or with an argument of another type, does not compile. `const T*` takes memory that
+//! the kernel reads, `T*` takes memory that it writes, and everything else is passed by value.
 //!
-//! Structs, enums and constants (`#define N 16`) of the headers are generated too. Structs have C's
+//! The module links its kernels itself, so a package's programs, tests and examples can include it, whether
+//! the package has a library or not.
+//!
+//! Structs, enums and constants (`#define N 16`) of these files are generated too. Structs have C's
 //! layout, which is checked at compile time. Structs without padding and pointers are
 //! [`Pod`](https://docs.rs/bytemuck), so buffers can hold them. An integer of a `#define` becomes a
 //! `u32`, or an `i32` if it is negative, or a 64-bit integer if it needs one: a length is `kernels::N as
@@ -48,21 +52,37 @@
 //! is a Rust keyword gets a trailing `_` (`move` is `move_`). CUDA's own types among the parameters and
 //! fields (`float4`, `__half`, `cudaPitchedPtr`) are generated too.
 //!
-//! Templates have no handle: the header declares one wrapper for each instance that Rust needs. A kernel
-//! cannot call another one, so the body becomes a `__device__` template in the `.cu` file.
-//! `kernel<float>` of the C++ program may still call it:
+//! A template has a handle for each explicit instance that a source names. The name is made of the arguments:
+//! these are `scale_float` and `reduce_float_256`.
 //!
 //! ```cpp
-//! template <typename T> __device__ void scale(T* data, T by, unsigned count) { /* ... */ }
-//! __global__ void scale_f32(float* data, float by, unsigned count) { scale(data, by, count); }
-//! __global__ void scale_f64(double* data, double by, unsigned count) { scale(data, by, count); }
+//! template __global__ void scale<float>(float* data, float by, unsigned count);
+//! template __global__ void reduce<float, 256>(const float* in, float* out);
 //! ```
 //!
-//! Headers are read as plain C++ without device code. Put bodies that need the device compiler into the
-//! `.cu` file, or between `#ifdef __CUDACC__` and `#endif`.
+//! A warning of the build names each kernel without a handle and the reason: a template without an instance,
+//! a `static` kernel, or one that a macro makes.
+//!
+//! Bodies of functions are not read, and a source may contain a whole program. The types and prototypes of
+//! kernels must be plain C++. Put the rest between `#ifdef __CUDACC__` and `#endif`.
+//!
+//! # Pointers that a kernel only reads
+//! Many kernels declare `T*` for memory that they only read. Such a parameter becomes `*const T` and takes
+//! `&d`, so that kernels of several streams can read `d` at the same time. It takes `&mut d` as well. There
+//! are three ways, and the first needs nothing:
+//!
+//! - The build reads the PTX that nvcc makes. If the PTX of each architecture shows that the kernel stores
+//!   nothing through a parameter and passes it nowhere, it is only read. Every doubt counts as a write.
+//! - A comment says it, for variables as well (below): `/// @reads factor, offsets`. `@writes` says the
+//!   opposite, for a kernel that is not finished. A comment is an error if the PTX shows a store through the
+//!   parameter.
+//! - A launch says it: `d.read_only()` as the argument.
+//!
+//! PTX without optimisation (`-G`) shows little, and there is none without compilation (`DOCS_RS`). Write the
+//! comment if `&d` has to compile there.
 //!
 //! # Variables
-//! A `__device__`, `__constant__` or `__managed__` variable that a header declares has a handle too: a
+//! A `__device__`, `__constant__` or `__managed__` variable of these files has a handle too: a
 //! `static` of the same name, of type [`Symbol`](https://docs.rs/cuda-safe), for `memcpy_to_symbol` and
 //! its family. Declare variables as in any CUDA C++ program without relocatable device code: define them,
 //! with or without an initial value:
@@ -104,7 +124,8 @@
 //! another one. If `DOCS_RS` or `CUDA_SYS_SNAPSHOT` is set, nothing is compiled and no toolkit is needed.
 //! That is enough to document a crate and to check its types.
 //!
-//! The build script runs again when a source, a header, or any file that these include changes.
+//! The build script runs again when a source, a header, or any file that these include changes. It compiles
+//! only sources whose own files or command changed, as many at once as cargo has jobs.
 
 mod arch;
 mod build;

@@ -37,6 +37,7 @@ impl Prototype {
     /// parameters in the comment, and whether they are written. `found` is empty if nothing is known.
     pub(crate) fn read_only(&mut self, said: &[(usize, bool)], found: &[Use]) -> Result<(), Error> {
         let is_known = found.len() == self.parameters.len();
+        let mut read = Vec::new();
         for (at, (parameter, name)) in self.parameters.iter_mut().zip(&self.names).enumerate() {
             let found = found.get(at).filter(|_| is_known);
             let said = said.iter().find(|(said, _)| *said == at).map(|(_, writes)| *writes);
@@ -63,7 +64,11 @@ impl Prototype {
             }
             if let Some(target) = parameter.strip_prefix("*mut ") {
                 *parameter = format!("*const {target}");
+                read.push(format!("`{name}`"));
             }
+        }
+        if !read.is_empty() {
+            self.docs.extend([String::new(), format!(" It only reads {}.", read.join(" and "))]);
         }
         Ok(())
     }
@@ -246,6 +251,9 @@ mod tests {
         assert_eq!(types(&[], &[Read, Read, Unsure, Read]).unwrap(), a);
         assert_eq!(types(&[], &[Read, Read, Written]).unwrap(), none, "another number of parameters");
         assert_eq!(types(&[(0, false)], &[]).unwrap(), a);
+        let mut documented = kernel();
+        documented.read_only(&[(0, false)], &[]).unwrap();
+        assert_eq!(documented.docs, ["", " It only reads `a`."]);
         assert_eq!(types(&[(0, false)], &[Unsure, Unsure, Unsure, Unsure]).unwrap(), a);
         assert_eq!(types(&[(0, true), (2, true)], &[Read, Read, Read, Read]).unwrap(), none);
         let refused = |said, found: &[Use]| types(&[said], found).unwrap_err().to_string();

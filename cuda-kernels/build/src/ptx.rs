@@ -4,12 +4,12 @@
 //! race. Every doubt therefore counts as a write.
 //!
 //! # Why a parameter that passes is only read
-//! The analysis follows values through registers, without regard to the order of instructions and to branches:
-//! a register has the *origins* of everything that any instruction writes into it. The origins are
+//! The analysis follows values through registers, without regard to the order of instructions and to
+//! branches: a register has the *origins* of everything that any instruction writes into it. The origins are
 //!
-//! - the parameters: `ld.param` gives the origin of the parameter that it names, and a result has the origins
-//!   of all its operands, whichever way it is computed (`mov`, `cvta`, `add`, `mad`, `selp`, `shfl`, halves of
-//!   an address, ...);
+//! - the parameters: `ld.param` gives the origin of the parameter that it names, and a result has the
+//!   origins of all its operands, whichever way it is computed (`mov`, `cvta`, `add`, `mad`, `selp`, `shfl`,
+//!   halves of an address, ...);
 //! - *known*: the address of a variable, of shared memory or of the kernel's own stack;
 //! - *wide*: 64 bits that were loaded from memory, which may be an address that somebody stored there;
 //! - *narrow*: fewer bits from memory, such as an index. They become wide if an instruction could put an
@@ -21,9 +21,10 @@
 //! variable, unless an address came from memory: then it may write anything. Hence a parameter counts as
 //! written
 //!
-//! - if it is among the origins of the address of a store, an atomic operation or a reduction;
-//! - if it is among the origins of a value that leaves the registers: one that is stored, exchanged, or passed
-//!   to a function, because it could come back as an address from there, or outlive the kernel;
+//! - if it is among the origins of the address of a store, an atomic operation or a reduction that does not
+//!   name shared memory or the stack as its place;
+//! - if it is among the origins of a value that leaves the registers: one that is stored, exchanged, or
+//!   passed to a function, because it could come back as an address from there, or outlive the kernel;
 //! - if its own address is taken (then it can be loaded by another name), or if it is an operand of an
 //!   instruction that is not listed here;
 //! - with all other parameters, if an address of a store has a wide origin or no origin, if it has an
@@ -32,10 +33,10 @@
 //!   for which the same analysis finds only reads: those of `sin` and `pow` for `double`, for example.
 //!
 //! An address does not come back from such a function either, because it counts as written when it is passed.
-//! Two branches that differ by a
-//! comparison of addresses are not followed as a flow of data: if `a == b` lets a compiler store to `a` for
-//! `b`, the bytes are those of `b` as well. What a kernel computes beyond the end of a parameter's memory is
-//! excluded by the duties of a launch.
+//!
+//! Branches are no flow of data: if `a == b` lets a compiler store to `a` in place of `b`, the bytes are
+//! those of `b` as well. The duties of a launch exclude accesses beyond the end of a parameter's memory, so
+//! an index does not lead from one parameter to another.
 //!
 //! nvcc makes the PTX and compiles the machine code from it. A kernel has one PTX for each architecture, and
 //! often different ones (`__CUDA_ARCH__`): all have to agree. The PTX that a driver compiles is among them.
@@ -56,7 +57,8 @@ pub(crate) enum Use {
 /// The uses of the parameters of each kernel, by the kernel's symbol.
 pub(crate) type Uses = BTreeMap<String, Vec<Use>>;
 
-/// Adds the kernels of a PTX file to those of others. A kernel in several has the worse use of each parameter.
+/// Adds the kernels of a PTX file to those of others. A kernel in several has the worse use of each
+/// parameter.
 pub(crate) fn add(uses: &mut Uses, ptx: &str) {
     let text = without_comments(ptx);
     let harmless = harmless_functions(&text);
@@ -293,7 +295,8 @@ impl Instruction {
 #[derive(Debug)]
 struct Entry {
     name: String,
-    /// Values that leave a function are no writes: a kernel's own address counts as written when it is passed.
+    /// Values that leave a function are no writes: a kernel's own address counts as written when it is
+    /// passed.
     is_function: bool,
     parameters: Vec<String>,
     instructions: Vec<Instruction>,
@@ -532,12 +535,24 @@ mod tests {
     /// `%out` and `%other` have the addresses, `%i` an index.
     fn uses(instructions: &str) -> [Use; 3] {
         let text = format!(
-            ".version 9.0\n.visible .entry kernel(\n\t.param .u64 .ptr .align 1 kernel_param_0,\n\t.param .u64 \
-             kernel_param_1,\n\t.param .u64 kernel_param_2,\n\t.param .u32 kernel_param_3\n)\n.maxntid 256, 1, \
-             1\n{{\n\t.reg .b64 \t%rd<9>;\n\t.loc 1 5 3\n\tld.param.u64 %in, \
-             [kernel_param_0];\n\tld.param.u64 %out, [kernel_param_1];\n\tld.param.u64 %other, \
-             [kernel_param_2];\n\tld.param.u32 %n, [kernel_param_3];\n\tmad.lo.s32 %r0, %ctaid.x, %ntid.x, \
-             %n;\n\tmul.wide.s32 %i, %r0, 4;\n{instructions}\n\tret;\n}}\n"
+            ".version 9.0
+            .visible .entry kernel(
+                .param .u64 .ptr .align 1 kernel_param_0, .param .u64 kernel_param_1,
+                .param .u64 kernel_param_2, .param .u32 kernel_param_3
+            )
+            .maxntid 256, 1, 1
+            {{
+                .reg .b64 \t%rd<9>;
+                .loc 1 5 3
+                ld.param.u64 %in, [kernel_param_0];
+                ld.param.u64 %out, [kernel_param_1];
+                ld.param.u64 %other, [kernel_param_2];
+                ld.param.u32 %n, [kernel_param_3];
+                mad.lo.s32 %r0, %ctaid.x, %ntid.x, %n;
+                mul.wide.s32 %i, %r0, 4;
+                {instructions}
+                ret;
+            }}"
         );
         let mut found = Uses::new();
         add(&mut found, &text);
@@ -554,8 +569,10 @@ mod tests {
     fn a_store_writes_the_parameter_of_its_address_and_a_load_reads() {
         assert_eq!(uses(COPY), [Read, Written, Read]);
         assert_eq!(uses(""), [Read; 3]);
-        let guarded = "setp.ge.s32 %p1, %r0, 5; @%p1 bra $L__BB0_1;\n st.volatile.global.u32 [%in], 1;\n$L__BB0_1:\n\
-                       @!%p1 red.global.add.u32 [%out], 1; /* st.global.u32 [%other], 1; */ // st.u32 [%other], 1;";
+        let guarded = "setp.ge.s32 %p1, %r0, 5; @%p1 bra $L__BB0_1;
+            st.volatile.global.u32 [%in], 1;
+            $L__BB0_1:
+            @!%p1 red.global.add.u32 [%out], 1; /* st.global.u32 [%other], 1; */ // st.u32 [%other], 1;";
         assert_eq!(uses(guarded), [Written, Written, Read]);
     }
 
@@ -663,7 +680,8 @@ mod tests {
             "call (retval0), function, (param0, param1);",
             "call.uni function;",
             "call (retval0), %rd1, (param0), prototype_0;",
-            "{ prototype_0 : .callprototype (.param .b32 _) _ (.param .b64 _); call (r), %rd1, (p), prototype_0; }",
+            "{ prototype_0 : .callprototype (.param .b32 _) _ (.param .b64 _);
+             call (r), %rd1, (p), prototype_0; }",
         ] {
             assert_eq!(uses(call), [Unsure; 3], "{call}");
         }
@@ -676,7 +694,8 @@ mod tests {
     #[test]
     fn a_function_that_only_reads_may_be_called() {
         let kernel = ".visible .entry kernel(.param .u64 p){ ld.param.u64 %rd1, [p]; ld.f64 %fd1, [%rd1];
-            { .param .b64 param0; st.param.f64 [param0], %fd1; .param .b64 retval0; call.uni (retval0), f, (param0);
+            { .param .b64 param0; st.param.f64 [param0], %fd1; .param .b64 retval0;
+            call.uni (retval0), f, (param0);
             ld.param.f64 %fd2, [retval0]; } ret; }";
         let with = |body: &str| {
             let mut uses = Uses::new();
@@ -719,8 +738,8 @@ mod tests {
             "mov.u64 %rd2, structure; ld.param.u64 %rd1, [%rd2];",
             "ld.global.v2.u32 {%r1, %r2}, [%in]; mov.b64 %rd1, {%r1, %r2};",
             "ld.global.u32 %r1, [%in]; cvt.u64.u32 %rd2, %r1; shl.b64 %rd3, %rd2, 32; or.b64 %rd1, %rd3, %i;",
-            "ld.global.u8 %r1, [%in]; cvt.u64.u32 %rd2, %r1; ld.global.u8 %r2, [%in+1]; cvt.u64.u32 %rd3, %r2; \
-             or.b64 %rd1, %rd2, %rd3;",
+            "ld.global.u8 %r1, [%in]; cvt.u64.u32 %rd2, %r1; ld.global.u8 %r2, [%in+1]; \
+             cvt.u64.u32 %rd3, %r2; or.b64 %rd1, %rd2, %rd3;",
             "ld.global.u32 %r1, [%in]; cvt.u64.u32 %rd2, %r1; mul.lo.s64 %rd1, %rd2, 4294967296;",
             "ld.global.u32 %r1, [%in]; cvt.u64.u32 %rd2, %r1; bfi.b64 %rd1, %rd2, %rd2, 32, 32;",
             "ld.global.f64 %fd1, [%in]; mov.b64 %rd1, %fd1;",
@@ -765,8 +784,8 @@ mod tests {
             "st.global.u32 [counter], 1;",
             "cp.async.ca.shared.global [%r1], [%in], 16; cp.async.commit_group; cp.async.wait_group 0;",
             "prefetch.global.L2 [%in];",
-            "ld.global.nc.v4.f32 {%f1, %f2, %f3, %f4}, [%in]; mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 \
-             {%f1, %f2}, {%f3}, {%f4}, {%f5};",
+            "ld.global.nc.v4.f32 {%f1, %f2, %f3, %f4}, [%in]; \
+             mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%f1, %f2}, {%f3}, {%f4}, {%f5};",
             "tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r1}];",
             "setp.eq.s64 %p1, %in, %out; selp.b32 %r1, 1, 0, %p1; st.global.u32 [counter], %r1;",
         ] {

@@ -99,8 +99,8 @@ pub(crate) struct Said {
     pub(crate) parameters: Vec<(usize, bool)>,
 }
 
-/// Parses `@reads a, b` and `@writes c` in a kernel's comment; `nothing` is an empty list of variables. A name
-/// is that of a parameter if there is one, as in C++. `parameters` are their names.
+/// Parses `@reads a, b` and `@writes c` in a kernel's comment; `nothing` is an empty list of variables. A
+/// name is that of a parameter if there is one, as in C++. `parameters` are their names.
 pub(crate) fn uses(docs: &[String], parameters: &[String]) -> Said {
     let mut said = Said { variables: VariableAccesses::Unsaid, parameters: Vec::new() };
     let mut list = None;

@@ -1,6 +1,6 @@
 // Kernels with a pointer `p` in all the ways in which C++ programs read and write memory. The names of those
-// that only read begin with `reads`. Others begin with `writes`, or with `passes` if only the source shows that
-// they read.
+// that only read begin with `reads`. Others begin with `writes`, or with `passes` if only the source shows
+// that they read.
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 #include <cstdio>
@@ -33,7 +33,8 @@ __global__ void reads_shared_tile(float* p, float* out) {
 }
 
 __global__ void reads_histogram(unsigned char* p, unsigned* bins, int n) {
-    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) atomicAdd(&bins[p[i]], 1);
+    int step = gridDim.x * blockDim.x;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) atomicAdd(&bins[p[i]], 1);
 }
 
 __global__ void reads_gather(int* p, float* from, float* out) { out[threadIdx.x] = from[p[threadIdx.x]]; }
@@ -45,7 +46,8 @@ __global__ void reads_stencil(float* p, float* out, int width, int height, size_
     float sum = 0;
     for (int dy = -1; dy <= 1; ++dy)
         for (int dx = -1; dx <= 1; ++dx)
-            if (x + dx >= 0 && x + dx < width && y + dy >= 0 && y + dy < height) sum += p[(y + dy) * pitch + x + dx];
+            if (x + dx >= 0 && x + dx < width && y + dy >= 0 && y + dy < height)
+                sum += p[(y + dy) * pitch + x + dx];
     out[y * pitch + x] = sum;
 }
 
@@ -73,7 +75,9 @@ __global__ void reads_structs(Pair* p, Pair* out) { out[threadIdx.x] = p[threadI
 
 __global__ void reads_halves(__half2* p, __half2* out) { out[threadIdx.x] = __hadd2(p[threadIdx.x], p[0]); }
 
-__global__ void reads_doubles(double* p, double* out) { out[threadIdx.x] = sin(p[threadIdx.x]) + pow(p[0], 2.5); }
+__global__ void reads_doubles(double* p, double* out) {
+    out[threadIdx.x] = sin(p[threadIdx.x]) + pow(p[0], 2.5);
+}
 
 __global__ void reads_volatile(volatile int* p, int* out) {
     while (*p == 0) {}
@@ -95,7 +99,9 @@ __global__ void reads_either(float* p, float* q, float* out, bool first) {
     out[threadIdx.x] = from[threadIdx.x];
 }
 
-__global__ void reads_by_shuffle(int* p, int* out) { out[threadIdx.x] = __shfl_down_sync(~0u, p[threadIdx.x], 1); }
+__global__ void reads_by_shuffle(int* p, int* out) {
+    out[threadIdx.x] = __shfl_down_sync(~0u, p[threadIdx.x], 1);
+}
 
 __global__ void writes_plainly(float* p) { p[threadIdx.x] *= 2; }
 
@@ -167,7 +173,9 @@ __global__ void writes_an_address_from_bytes(unsigned char* p) {
     *reinterpret_cast<int*>(address) = 1;
 }
 
-__global__ void writes_by_assembly(int* p) { asm volatile("{ .reg .u64 t; mov.u64 t, %0; st.u32 [t], 1; }" ::"l"(p)); }
+__global__ void writes_by_assembly(int* p) {
+    asm volatile("{ .reg .u64 t; mov.u64 t, %0; st.u32 [t], 1; }" ::"l"(p));
+}
 
 __global__ void writes_later(int* p) { kept = p; }
 

@@ -54,6 +54,8 @@ unsafe impl<T: ByValue, const N: usize> ByValue for [T; N] {}
 /// | `const T*` (3) | `&GraphBuffer<T>` and its slices | read of these bytes |
 /// | `T*` (3) | `&mut GraphBuffer<T>` and its slices | write of these bytes |
 /// | `unsigned*`, `const unsigned*` | `&MappedFlag` | none; delays freeing the flag |
+/// | `T*` | `d.read_only()` of memory, for a kernel that only reads | as for `const T*` |
+/// | `const T*` | what `T*` takes | as for `const T*` |
 /// | `T*`, `const T*` | a raw pointer of exactly this type | none |
 /// | `cudaTextureObject_t` | `&Texture<T>` | read of the texture's memory |
 /// | `cudaSurfaceObject_t` | `&mut Surface<T>` | write of the array |

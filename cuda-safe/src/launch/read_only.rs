@@ -27,8 +27,8 @@ impl<A> ReadOnlyMemory<A> {
     }
 }
 
-// SAFETY: the kernel receives the address that the argument has for a `const T*`, and by the duties of a launch
-// it only reads there. The accesses are those of the argument, too.
+// SAFETY: the kernel receives the address that the argument has for a `const T*`, and by the duties of a
+// launch it only reads there. The accesses are those of the argument, too.
 unsafe impl<T: 'static, A: KernelArg<*const T>> KernelArg<*mut T> for ReadOnlyMemory<A> {
     #[inline]
     #[track_caller]
@@ -62,8 +62,8 @@ unsafe impl<T: 'static, A: KernelArg<*const T>> KernelArg<*const T> for ReadOnly
 
 /// Returns a shared borrow through a mutable one.
 fn shared<'a, A>(borrow: &'a &mut A) -> &'a &'a A {
-    // SAFETY: both are one reference to a value of the same type, and the mutable one cannot be used while it is
-    // borrowed here.
+    // SAFETY: both are one reference to a value of the same type, and the mutable one cannot be used while it
+    // is borrowed here.
     unsafe { &*ptr::from_ref(borrow).cast::<&A>() }
 }
 

@@ -36,8 +36,8 @@ impl<P> Kernel<P> {
     /// - Every thread of this shape stays within the memory that the kernel receives, and its own: no
     ///   access past the end of an argument's range, and none through addresses that it computes or
     ///   finds in memory.
-    /// - The kernel does not write through a `*const` parameter or through a surface that is passed as
-    ///   `read_only`, and it does not write memory that it reads by a texture in the same launch. Its
+    /// - The kernel does not write through a `*const` parameter or through memory or a surface that is passed
+    ///   as `read_only`, and it does not write memory that it reads by a texture in the same launch. Its
     ///   threads do not race with each other in a way that the kernel's author forbids.
     /// - Values that it writes may be arbitrary, except that addresses which the program later uses as
     ///   addresses must be valid.
