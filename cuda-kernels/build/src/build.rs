@@ -258,7 +258,9 @@ impl Build {
     fn clang_arguments(&self, toolkit: &[PathBuf]) -> Vec<String> {
         let mut arguments: Vec<String> =
             self.includes.iter().map(|folder| format!("-I{}", folder.display())).collect();
-        for folder in toolkit {
+        // nvcc searches the C++ library for devices without being told.
+        let libraries = toolkit.iter().map(|folder| folder.join("cccl")).filter(|folder| folder.is_dir());
+        for folder in toolkit.iter().cloned().chain(libraries) {
             arguments.extend(["-isystem".to_owned(), folder.display().to_string()]);
         }
         arguments.extend(self.defines.iter().map(|(name, value)| match value {

@@ -13,7 +13,7 @@ use crate::Error;
 use crate::clang::annotation;
 use crate::declared::{self, Declared};
 use crate::prototype::GLOBAL_STANDS_FOR;
-use crate::source::{self, KERNEL};
+use crate::source::{self, Includes, KERNEL};
 
 /// The macro that is defined while bindgen reads the headers and sources in their order.
 const WRAPPED: &str = "CUDA_KERNELS_BUILD";
@@ -32,7 +32,21 @@ pub(crate) struct Bindings {
 
 /// Generates Rust for the declarations of these headers and sources. `arguments` are clang's, with the
 /// include folders.
+///
+/// Some of the toolkit's headers are for the device compiler only. If the sources cannot be read with them, they
+/// are read without.
 pub(crate) fn bind(
+    headers: &[PathBuf],
+    sources: &[PathBuf],
+    arguments: &[String],
+) -> Result<Bindings, Error> {
+    let whole = bind_with(Includes::All, headers, sources, arguments);
+    let Err(Error::Header(error)) = whole else { return whole };
+    bind_with(Includes::HostOnly, headers, sources, arguments).map_err(|_| Error::Header(error))
+}
+
+fn bind_with(
+    includes: Includes,
     headers: &[PathBuf],
     sources: &[PathBuf],
     arguments: &[String],
@@ -45,7 +59,7 @@ pub(crate) fn bind(
         // Two sources with different values for one name are refused: only one can become a constant.
         arguments.push("-Werror=macro-redefined".to_owned());
     }
-    let prepared = source::prepare(&wrapper, headers, sources, &arguments)?;
+    let prepared = source::prepare(&wrapper, headers, sources, &arguments, includes)?;
     let mut builder = bindgen::Builder::default()
         .clang_args(["-x", "c++", "-std=c++17", "-w"])
         .clang_args(arguments)
@@ -57,7 +71,7 @@ pub(crate) fn bind(
         .generate_comments(true)
         .use_core()
         .formatter(Formatter::None)
-        .parse_callbacks(Box::new(Includes { files: Rc::clone(&files) }));
+        .parse_callbacks(Box::new(ReadFiles { files: Rc::clone(&files) }));
     for header in &all {
         builder = builder.allowlist_file(escape(&header.to_string_lossy()));
     }
@@ -136,11 +150,11 @@ fn escape(text: &str) -> String {
 }
 
 #[derive(Debug)]
-struct Includes {
+struct ReadFiles {
     files: Rc<RefCell<Vec<String>>>,
 }
 
-impl ParseCallbacks for Includes {
+impl ParseCallbacks for ReadFiles {
     fn header_file(&self, name: &str) {
         self.files.borrow_mut().push(name.to_owned());
     }
@@ -182,7 +196,9 @@ mod tests {
         let toolkit = cuda_sys_build::Search::new(&env).find().unwrap();
         let mut arguments = cuda_sys_build::prepare_libclang(&env).unwrap();
         for include in toolkit.includes() {
-            arguments.extend(["-isystem".to_owned(), include.display().to_string()]);
+            for folder in [include.clone(), include.join("cccl")] {
+                arguments.extend(["-isystem".to_owned(), folder.display().to_string()]);
+            }
         }
         let one = std::slice::from_ref(&file);
         let bindings =
@@ -356,6 +372,8 @@ mod tests {
             r#"
             #include <cuda_runtime.h>
             #include <cooperative_groups.h>
+            #include <cooperative_groups/reduce.h>
+            #include <mma.h>
             #include <vector>
             namespace cg = cooperative_groups;
             #define TILE 16

@@ -30,19 +30,31 @@ pub(crate) struct Prepared {
     pub(crate) texts: Vec<(PathBuf, String)>,
 }
 
+/// The headers that sources include while they are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Includes {
+    All,
+    /// None of the toolkit's headers for device code.
+    HostOnly,
+}
+
 /// Reads the headers and sources. `wrapper` includes them, and `arguments` are clang's.
 pub(crate) fn prepare(
     wrapper: &str,
     headers: &[PathBuf],
     sources: &[PathBuf],
     arguments: &[String],
+    includes: Includes,
 ) -> Result<Prepared, Error> {
     let listed = [headers, sources].concat();
     let mut reading = Reading { sources, listed: &listed, ..Reading::default() };
     let mut specialized = Vec::new();
     for file in &listed {
         let text = fs::read_to_string(file).map_err(|error| Error::File(file.clone(), error))?;
-        let text = with_specializations(text);
+        let mut text = with_specializations(text);
+        if includes == Includes::HostOnly && sources.contains(file) {
+            text = without_device_headers(&text);
+        }
         specialized.push((file.clone(), text.clone()));
         reading.files.insert(file.clone(), File::new(text));
     }
@@ -82,6 +94,28 @@ fn with_specializations(mut text: String) -> String {
         text.insert_str(end, " <>");
     }
     text
+}
+
+/// Leaves out the includes of headers that are for device code.
+fn without_device_headers(text: &str) -> String {
+    const FOR_DEVICES: [&str; 8] = [
+        "cooperative_groups",
+        "cub/",
+        "cuda/",
+        "cuda_awbarrier",
+        "cuda_pipeline",
+        "curand",
+        "mma.h",
+        "thrust/",
+    ];
+    let is_for_devices = |line: &str| {
+        let include =
+            line.trim_start().strip_prefix('#').and_then(|rest| rest.trim_start().strip_prefix("include"));
+        let name = include.map(|rest| rest.trim_start().trim_start_matches(['<', '"']));
+        name.is_some_and(|name| FOR_DEVICES.iter().any(|header| name.starts_with(header)))
+    };
+    let lines = text.lines().map(|line| if is_for_devices(line) { "" } else { line });
+    lines.collect::<Vec<_>>().join("\n") + "\n"
 }
 
 /// A file, and the parts of its text that something else stands for.
