@@ -14,12 +14,18 @@ use std::time::SystemTime;
 #[test]
 #[ignore = "the other tests start it"]
 fn build_script() {
+    if std::env::var("FLAG").is_ok_and(|flag| flag == LIBRARY) {
+        return cuda_kernels_build::Build::new().file("kernels/a.cu").compile("k");
+    }
     let mut build = cuda_kernels_build::Build::new().folder("kernels").archs(["compute_75"]);
     if let Ok(flag) = std::env::var("FLAG") {
         build = build.flag(&flag);
     }
     build.compile("k");
 }
+
+/// In place of a flag: a C++ library without handles.
+const LIBRARY: &str = "library";
 
 /// Builds the folder. Returns the time of each object, by the name of its source.
 fn build(folder: &Path, flag: Option<&str>) -> BTreeMap<String, SystemTime> {
@@ -33,7 +39,8 @@ fn build(folder: &Path, flag: Option<&str>) -> BTreeMap<String, SystemTime> {
         .unwrap();
     let said = String::from_utf8_lossy(&run.stdout);
     assert!(run.status.success(), "{said}");
-    assert!(said.contains("rerun-if-changed=kernels\n"), "a new file in the folder starts a build: {said}");
+    let watched = said.contains("rerun-if-changed=kernels\n") || flag == Some(LIBRARY);
+    assert!(watched, "a new file in the folder starts a build: {said}");
     let objects = fs::read_dir(folder.join("k.objects")).unwrap().map(|entry| entry.unwrap().path());
     let objects = objects.filter(|path| path.extension().is_some_and(|end| end == "o"));
     let named = |path: std::path::PathBuf| {
@@ -99,4 +106,16 @@ fn a_file_that_does_not_compile_leaves_no_object() {
     assert!(std::panic::catch_unwind(|| build(folder.path(), None)).is_err());
     fs::write(kernels.join("a.cu"), "__global__ void a(int* p) { *p = 1; }\n").unwrap();
     assert_eq!(compiled(&good, &build(folder.path(), None)), ["a"]);
+}
+
+#[test]
+fn a_build_without_kernels_generates_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("kernels")).unwrap();
+    fs::write(folder.path().join("kernels/a.cu"), "extern \"C\" int answer() { return 42; }\n").unwrap();
+    assert_eq!(build(folder.path(), Some(LIBRARY)).len(), 1);
+    assert!(folder.path().join("libk.a").exists());
+    assert!(!folder.path().join("k.rs").exists());
+    build(folder.path(), None);
+    assert!(folder.path().join("k.rs").exists());
 }

@@ -1,2 +1,0 @@
-// A C++ library, from which Rust needs no handles.
-extern "C" int own_answer() { return 42; }
