@@ -4,6 +4,8 @@
 //! as one operation.
 #![expect(unsafe_code, reason = "a list of accesses beside what retains their histories")]
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -25,8 +27,8 @@ struct RetainedAllocation {
 /// The bytes that a graph uses, and what retains them.
 #[derive(Clone, Default)]
 pub struct RetainedAccesses {
-    /// Sorted by the addresses of the access histories, the order in which an operation enters them.
-    held: Vec<RetainedAllocation>,
+    /// By the addresses of the access histories, the order in which an operation enters them.
+    held: BTreeMap<usize, RetainedAllocation>,
     /// Whether pinned memory is filled.
     fills: bool,
 }
@@ -44,16 +46,11 @@ impl RetainedAccesses {
         }
         self.fills |= access.is_fill();
         let (range, mode) = (access.range(), access.mode());
-        let at = self.held.binary_search_by_key(&access.address(), |held| address(&held.resource));
-        match at {
-            Ok(at) => {
-                if let Some(held) = self.held.get_mut(at) {
-                    held.add(range, mode);
-                }
-            }
-            Err(at) => {
+        match self.held.entry(access.address()) {
+            Entry::Occupied(mut held) => held.get_mut().add(range, mode),
+            Entry::Vacant(place) => {
                 let Some(resource) = retain_fn() else { return false };
-                self.held.insert(at, RetainedAllocation { resource, parts: vec![(range, mode)] });
+                place.insert(RetainedAllocation { resource, parts: vec![(range, mode)] });
             }
         }
         true
@@ -62,7 +59,7 @@ impl RetainedAccesses {
     /// Adds everything that another graph uses.
     pub fn add_all(&mut self, other: &Self) {
         self.fills |= other.fills;
-        for held in &other.held {
+        for held in other.held.values() {
             for (range, mode) in &held.parts {
                 let access = Access::new(held.resource.history(), range.clone(), *mode);
                 // Never refused: the resource is retained already.
@@ -71,40 +68,41 @@ impl RetainedAccesses {
         }
     }
 
-    /// Returns the accesses, as accesses without a borrow.
-    fn all(&self) -> impl Iterator<Item = Access<'_>> {
-        self.held.iter().flat_map(|held| {
+    /// Returns the accesses by the addresses of their histories, as accesses without a borrow.
+    pub fn accesses(&self) -> impl Iterator<Item = Access<'_>> {
+        self.held.values().flat_map(|held| {
             let history = held.resource.history();
             held.parts.iter().map(|(range, mode)| Access::new(history, range.clone(), *mode).unborrowed())
         })
     }
 
-    /// Returns whether the allocation is used whose access history is at this address.
-    pub fn touches(&self, history: usize) -> bool {
-        self.held.binary_search_by_key(&history, |held| address(&held.resource)).is_ok()
-    }
-
     /// Returns whether one of the two writes what the other uses.
     pub fn conflicts(&self, other: &Self) -> bool {
-        self.held.iter().any(|held| {
-            let at = other.held.binary_search_by_key(&address(&held.resource), |it| address(&it.resource));
-            at.ok().and_then(|at| other.held.get(at)).is_some_and(|it| held.conflicts(it))
-        })
+        let mut pairs = self.held.iter().filter_map(|(address, held)| Some((held, other.held.get(address)?)));
+        pairs.any(|(held, it)| held.conflicts(it))
     }
-}
 
-/// Returns the address of the resource's access history.
-fn address(resource: &Arc<dyn RetainedResource>) -> usize {
-    std::ptr::from_ref(resource.history()).addr()
+    /// Returns whether it has all accesses of the other, each as a part of one of its own.
+    pub fn covers(&self, other: &Self) -> bool {
+        let has = |(address, held): (&usize, &RetainedAllocation)| {
+            let own = self.held.get(address);
+            own.is_some_and(|own| held.parts.iter().all(|(range, mode)| own.covers(range, *mode)))
+        };
+        self.fills >= other.fills && other.held.iter().all(has)
+    }
 }
 
 impl RetainedAllocation {
+    /// Returns whether one part has all of an access.
+    fn covers(&self, range: &Range<usize>, mode: Mode) -> bool {
+        self.parts.iter().any(|(outer, by)| {
+            outer.start <= range.start && range.end <= outer.end && (*by == mode || *by == Mode::Write)
+        })
+    }
+
     fn add(&mut self, range: Range<usize>, mode: Mode) {
         let writes = |mode: Mode| mode == Mode::Write;
-        let within = |(outer, by): &(Range<usize>, Mode)| {
-            outer.start <= range.start && range.end <= outer.end && (*by == mode || writes(*by))
-        };
-        if self.parts.iter().any(within) {
+        if self.covers(&range, mode) {
             return;
         }
         self.parts.retain(|(inner, by)| {
@@ -130,7 +128,7 @@ impl RetainedAllocation {
 
 impl fmt::Debug for RetainedAccesses {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.all()).finish()
+        f.debug_list().entries(self.accesses()).finish()
     }
 }
 
@@ -150,7 +148,7 @@ impl GraphAccesses {
         // SAFETY: `uses` retains the allocations that hold the access histories. It is stored beside the
         // list, is not changed, and is dropped with it. A retained resource does not move.
         let extend = |access| unsafe { std::mem::transmute::<Access<'_>, Access<'static>>(access) };
-        Self { list: uses.all().map(extend).collect(), uses }
+        Self { list: uses.accesses().map(extend).collect(), uses }
     }
 
     /// Returns the accesses, in the order of the access histories' addresses, as accesses without a borrow.

@@ -64,9 +64,11 @@ mod executable;
 #[expect(clippy::module_inception, reason = "the room is named after its first noun")]
 mod graph;
 mod handle;
+mod histories;
 mod host;
 mod memory;
 mod nodes;
+mod order;
 mod set;
 mod slice;
 mod steps;

@@ -5,7 +5,7 @@ use std::cell::Cell;
 
 use super::graph::Graph;
 use super::host::HostFunction;
-use super::steps::{Node, Order, Step};
+use super::steps::{Node, Step};
 use crate::copy::{Destination, FillNode, InGraph, LinearNode, Operand, Source};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
@@ -32,7 +32,8 @@ impl Graph {
         ) -> Result<()>,
     ) -> Result<Node> {
         stream::ensure_idle(api)?;
-        let Order { direct, before } = self.steps.order(api, self.number, after, &uses)?;
+        let graph = self.number;
+        let direct = self.steps_mut().order(api, graph, after, &uses)?;
         let raws: Vec<sys::cudaGraphNode_t> = direct
             .iter()
             .filter_map(|at| self.steps.get(*at))
@@ -41,13 +42,12 @@ impl Graph {
         let _current = self.device().switch()?;
         let mut raw = std::ptr::null_mut();
         // Retained before the node exists, even if the call fails.
-        self.uses.add_all(&uses);
         if let Err(error) = make(&raw mut raw, self.as_raw(), raws.as_ptr(), raws.len()) {
-            self.steps.failed(&uses);
+            self.steps_mut().failed(&uses);
             return Err(error);
         }
         self.acts |= acts;
-        self.steps.push(Step::added(raw, uses, Order { direct, before }, acts));
+        self.steps_mut().push(Step::new(vec![raw], uses, acts), direct);
         Ok(Node::new(self.number, self.steps.list.len() - 1))
     }
 
@@ -178,7 +178,7 @@ impl Graph {
                 unsafe { check!(cudaGraphAddHostNode(node, graph, before, count, &raw const parameters)) }
             },
         )?;
-        if let Some(step) = self.steps.list.get_mut(node.at()) {
+        if let Some(step) = self.steps_mut().list.get_mut(node.at()) {
             step.function = Some(object);
         }
         Ok(node)
@@ -241,12 +241,12 @@ impl Graph {
         let api = "Graph::add_graph";
         graph.device().ensure_is(self.device(), api, "the graph")?;
         graph.ensure_no_memory(api)?;
-        let node = self.add(api, after, graph.uses.clone(), graph.acts, |node, parent, before, count| {
+        let node = self.add(api, after, graph.steps.uses(), graph.acts, |node, parent, before, count| {
             // SAFETY: both graphs and the `count` nodes are live, and `node` points to a live variable.
             unsafe { check!(cudaGraphAddChildGraphNode(node, parent, before, count, graph.as_raw())) }
         })?;
-        if let Some(step) = self.steps.list.get_mut(node.at()) {
-            step.functions = graph.steps.functions().into();
+        if let Some(step) = self.steps_mut().list.get_mut(node.at()) {
+            step.functions = graph.steps.functions();
         }
         Ok(node)
     }
