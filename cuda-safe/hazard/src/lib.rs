@@ -198,7 +198,7 @@ pub use entry::{Conflict, FirstWrite, Mode};
 pub use history::{Access, AccessHistory, RetainFn, RetainedResource};
 pub use policy::Policy;
 pub use prepared::{GroupId, RepeatedGroup, SortedAccesses};
-pub use retained::{GraphAccesses, RetainedAccesses};
+pub use retained::{AccessUnion, GraphAccesses, RetainedAccesses};
 pub use snapshot::{EventClock, SubmittedSnapshot};
 pub use submission::{Operation, Refusal, Submission};
 pub use timeline::{Timeline, WaitTarget};

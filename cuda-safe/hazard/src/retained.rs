@@ -17,18 +17,22 @@ use crate::history::{Access, RetainedResource};
 /// used.
 const PARTS: usize = 16;
 
-/// An allocation, and the parts of it that are used.
+/// A part of an allocation that is used.
 #[derive(Clone)]
-struct RetainedAllocation {
+struct Retained {
     resource: Arc<dyn RetainedResource>,
-    parts: Vec<(Range<usize>, Mode)>,
+    /// The address of the resource's access history.
+    address: usize,
+    part: Part,
 }
 
-/// The bytes that a graph uses, and what retains them.
+type Part = (Range<usize>, Mode);
+
+/// The bytes that a graph or a node of one uses, and what retains them.
 #[derive(Clone, Default)]
 pub struct RetainedAccesses {
-    /// By the addresses of the access histories, the order in which an operation enters them.
-    held: BTreeMap<usize, RetainedAllocation>,
+    /// Sorted by the addresses of the access histories, the order in which an operation enters them.
+    list: Vec<Retained>,
     /// Whether pinned memory is filled.
     fills: bool,
 }
@@ -45,84 +49,147 @@ impl RetainedAccesses {
             return true;
         }
         self.fills |= access.is_fill();
-        let (range, mode) = (access.range(), access.mode());
-        match self.held.entry(access.address()) {
-            Entry::Occupied(mut held) => held.get_mut().add(range, mode),
-            Entry::Vacant(place) => {
+        let (address, part) = (access.address(), (access.range(), access.mode()));
+        let at = self.range(address);
+        let (resource, mut parts) = match self.list.get(at.start).filter(|_| !at.is_empty()) {
+            Some(first) => (
+                Arc::clone(&first.resource),
+                self.list[at.clone()].iter().map(|it| it.part.clone()).collect(),
+            ),
+            None => {
                 let Some(resource) = retain_fn() else { return false };
-                place.insert(RetainedAllocation { resource, parts: vec![(range, mode)] });
+                if self.list.is_empty() {
+                    self.list = vec![Retained { resource, address, part }];
+                    return true;
+                }
+                (resource, Vec::new())
             }
-        }
+        };
+        add_part(&mut parts, part);
+        let new = parts.into_iter().map(|part| Retained { resource: Arc::clone(&resource), address, part });
+        self.list.splice(at, new);
         true
     }
 
     /// Adds everything that another graph uses.
     pub fn add_all(&mut self, other: &Self) {
-        self.fills |= other.fills;
-        for held in other.held.values() {
-            for (range, mode) in &held.parts {
-                let access = Access::new(held.resource.history(), range.clone(), *mode);
-                // Never refused: the resource is retained already.
-                let _ = self.add(&access, || Some(Arc::clone(&held.resource)));
-            }
-        }
+        *self = [&*self, other].into_iter().collect();
     }
 
     /// Returns the accesses by the addresses of their histories, as accesses without a borrow.
     pub fn accesses(&self) -> impl Iterator<Item = Access<'_>> {
-        self.held.values().flat_map(|held| {
-            let history = held.resource.history();
-            held.parts.iter().map(|(range, mode)| Access::new(history, range.clone(), *mode).unborrowed())
+        self.list.iter().map(|it| {
+            let (range, mode) = it.part.clone();
+            Access::new(it.resource.history(), range, mode).unborrowed()
         })
     }
 
     /// Returns whether one of the two writes what the other uses.
     pub fn conflicts(&self, other: &Self) -> bool {
-        let mut pairs = self.held.iter().filter_map(|(address, held)| Some((held, other.held.get(address)?)));
-        pairs.any(|(held, it)| held.conflicts(it))
+        let (few, many) = if self.list.len() < other.list.len() { (self, other) } else { (other, self) };
+        few.list.iter().any(|it| many.parts(it.address).any(|part| conflict(part, &it.part)))
     }
 
     /// Returns whether it has all accesses of the other, each as a part of one of its own.
     pub fn covers(&self, other: &Self) -> bool {
-        let has = |(address, held): (&usize, &RetainedAllocation)| {
-            let own = self.held.get(address);
-            own.is_some_and(|own| held.parts.iter().all(|(range, mode)| own.covers(range, *mode)))
-        };
-        self.fills >= other.fills && other.held.iter().all(has)
+        let covered = |it: &Retained| self.parts(it.address).any(|part| covers(part, &it.part));
+        self.fills >= other.fills && other.list.iter().all(covered)
+    }
+
+    /// Returns the parts of an allocation that are used, by the address of its access history.
+    fn parts(&self, address: usize) -> impl Iterator<Item = &Part> {
+        self.list[self.range(address)].iter().map(|it| &it.part)
+    }
+
+    fn range(&self, address: usize) -> Range<usize> {
+        let start = self.list.partition_point(|it| it.address < address);
+        let len = self.list[start..].iter().take_while(|it| it.address == address).count();
+        start..start + len
     }
 }
 
-impl RetainedAllocation {
-    /// Returns whether one part has all of an access.
-    fn covers(&self, range: &Range<usize>, mode: Mode) -> bool {
-        self.parts.iter().any(|(outer, by)| {
-            outer.start <= range.start && range.end <= outer.end && (*by == mode || *by == Mode::Write)
-        })
+/// Adds a part of an allocation to others.
+fn add_part(parts: &mut Vec<Part>, part: Part) {
+    if parts.iter().any(|other| covers(other, &part)) {
+        return;
+    }
+    parts.retain(|other| !covers(&part, other));
+    parts.push(part);
+    if parts.len() > PARTS {
+        let start = parts.iter().map(|part| part.0.start).min().unwrap_or(0);
+        let end = parts.iter().map(|part| part.0.end).max().unwrap_or(0);
+        let written = parts.iter().any(|part| part.1 == Mode::Write);
+        *parts = vec![(start..end, if written { Mode::Write } else { Mode::Read })];
+    }
+}
+
+/// Returns whether the first part has all of the second.
+fn covers((outer, by): &Part, (inner, mode): &Part) -> bool {
+    outer.start <= inner.start && inner.end <= outer.end && (by == mode || *by == Mode::Write)
+}
+
+fn conflict((a, by): &Part, (b, with): &Part) -> bool {
+    a.start < b.end && b.start < a.end && (*by == Mode::Write || *with == Mode::Write)
+}
+
+/// The union of many accesses while it is made: adding one costs the same for any number of allocations.
+#[derive(Default)]
+pub struct AccessUnion {
+    /// By the addresses of the access histories.
+    held: BTreeMap<usize, (Arc<dyn RetainedResource>, Vec<Part>)>,
+    fills: bool,
+}
+
+impl AccessUnion {
+    /// Adds an access, as [`RetainedAccesses::add`] does.
+    #[must_use]
+    pub fn add(
+        &mut self,
+        access: &Access<'_>,
+        retain_fn: impl FnOnce() -> Option<Arc<dyn RetainedResource>>,
+    ) -> bool {
+        if access.is_empty() {
+            return true;
+        }
+        self.fills |= access.is_fill();
+        let parts = match self.held.entry(access.address()) {
+            Entry::Occupied(held) => &mut held.into_mut().1,
+            Entry::Vacant(place) => {
+                let Some(resource) = retain_fn() else { return false };
+                &mut place.insert((resource, Vec::new())).1
+            }
+        };
+        add_part(parts, (access.range(), access.mode()));
+        true
     }
 
-    fn add(&mut self, range: Range<usize>, mode: Mode) {
-        let writes = |mode: Mode| mode == Mode::Write;
-        if self.covers(&range, mode) {
-            return;
-        }
-        self.parts.retain(|(inner, by)| {
-            !(range.start <= inner.start && inner.end <= range.end && (*by == mode || writes(mode)))
+    /// Returns the union.
+    pub fn into_accesses(self) -> RetainedAccesses {
+        let list = self.held.into_iter().flat_map(|(address, (resource, parts))| {
+            parts.into_iter().map(move |part| Retained { resource: Arc::clone(&resource), address, part })
         });
-        self.parts.push((range, mode));
-        if self.parts.len() > PARTS {
-            let start = self.parts.iter().map(|part| part.0.start).min().unwrap_or(0);
-            let end = self.parts.iter().map(|part| part.0.end).max().unwrap_or(0);
-            let written = self.parts.iter().any(|part| writes(part.1));
-            self.parts = vec![(start..end, if written { Mode::Write } else { Mode::Read })];
-        }
+        RetainedAccesses { list: list.collect(), fills: self.fills }
     }
+}
 
-    fn conflicts(&self, other: &Self) -> bool {
-        self.parts.iter().any(|(a, by)| {
-            other.parts.iter().any(|(b, with)| {
-                a.start < b.end && b.start < a.end && (*by == Mode::Write || *with == Mode::Write)
-            })
-        })
+impl<'a> FromIterator<&'a RetainedAccesses> for RetainedAccesses {
+    /// Returns the union of all accesses.
+    fn from_iter<I: IntoIterator<Item = &'a Self>>(all: I) -> Self {
+        let mut union = AccessUnion::default();
+        for one in all {
+            union.fills |= one.fills;
+            for Retained { resource, address, part } in &one.list {
+                let held = union.held.entry(*address);
+                add_part(&mut held.or_insert_with(|| (Arc::clone(resource), Vec::new())).1, part.clone());
+            }
+        }
+        union.into_accesses()
+    }
+}
+
+impl fmt::Debug for AccessUnion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.held.iter().map(|(address, held)| (address, &held.1))).finish()
     }
 }
 

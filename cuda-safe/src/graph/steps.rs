@@ -16,7 +16,6 @@
 //! has freed all that it allocated.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use super::histories::Histories;
 use super::order::{Edge, Order};
@@ -54,7 +53,7 @@ impl Node {
 pub(super) struct Step {
     /// Empty after the node is destroyed.
     pub(super) raws: Vec<sys::cudaGraphNode_t>,
-    pub(super) uses: Arc<RetainedAccesses>,
+    pub(super) uses: RetainedAccesses,
     /// Whether the node gives the device work.
     pub(super) acts: bool,
     /// Whether this is a capture, whose accesses are recorded as a whole.
@@ -69,7 +68,6 @@ pub(super) struct Step {
 impl Step {
     /// Makes a step of an added node, or of all nodes of a capture.
     pub(super) fn new(raws: Vec<sys::cudaGraphNode_t>, uses: RetainedAccesses, acts: bool) -> Self {
-        let uses = Arc::new(uses);
         Self { raws, uses, acts, captured: false, function: None, functions: Vec::new() }
     }
 }
@@ -246,7 +244,7 @@ impl Steps {
             // If the call failed half-way, launches may use the memory of both operations.
             all.add_all(&step.uses);
         }
-        step.uses = Arc::new(all);
+        step.uses = all;
         self.histories = None;
     }
 
@@ -370,11 +368,7 @@ impl Steps {
 
     /// Returns the union of all accesses.
     pub(super) fn uses(&self) -> RetainedAccesses {
-        let mut all = self.spare.clone();
-        for step in &self.list {
-            all.add_all(&step.uses);
-        }
-        all
+        self.list.iter().map(|step| &step.uses).chain([&self.spare]).collect()
     }
 }
 

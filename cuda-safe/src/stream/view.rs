@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use super::busy;
 use crate::device::{Device, Switched};
 use crate::error::{Detail, Error, Result};
-use crate::hazard::{Access, RetainedAccesses};
+use crate::hazard::{Access, AccessUnion, RetainedAccesses};
 use crate::memory::retain;
 use crate::{check, sys};
 use cuda_hazard::{Kind, Timeline};
@@ -230,7 +230,7 @@ impl<'a> StreamRef<'a> {
 /// not entered in the tracker.
 #[derive(Debug, Default)]
 pub(crate) struct Recorder {
-    accesses: Mutex<RetainedAccesses>,
+    accesses: Mutex<AccessUnion>,
 }
 
 impl Recorder {
@@ -253,6 +253,6 @@ impl Recorder {
 
     /// Returns all captured accesses.
     pub(crate) fn into_accesses(self) -> RetainedAccesses {
-        self.accesses.into_inner().unwrap_or_else(PoisonError::into_inner)
+        self.accesses.into_inner().unwrap_or_else(PoisonError::into_inner).into_accesses()
     }
 }
