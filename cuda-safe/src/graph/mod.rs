@@ -73,6 +73,8 @@ mod set;
 mod slice;
 mod steps;
 mod symbols;
+#[cfg(test)]
+mod tests;
 mod topology;
 
 pub use capture::Capture;

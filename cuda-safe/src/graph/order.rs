@@ -117,9 +117,15 @@ impl Order {
         others
     }
 
-    /// Returns those of `others` that a node does not come after.
-    pub(super) fn not_before(&self, at: usize, others: Vec<usize>) -> Vec<usize> {
-        self.missing(&self.places[at].direct, others, usize::MAX)
+    /// Returns nodes of `others` that a node with these direct predecessors does not come after. If it came
+    /// after these, it would come after all.
+    pub(super) fn not_before(&self, direct: &[usize], others: Vec<usize>) -> Vec<usize> {
+        self.missing(direct, others, usize::MAX)
+    }
+
+    /// Returns the direct predecessors of a node, sorted.
+    pub(super) fn direct(&self, at: usize) -> &[usize] {
+        &self.places[at].direct
     }
 
     /// Adds an edge. Returns false, and changes nothing, if it would close a cycle.
@@ -260,6 +266,8 @@ impl<'o> Search<'o> {
                 return false;
             }
             self.steps += 1;
+            #[cfg(test)]
+            STEPS.set(STEPS.get() + 1);
             // It was opened more than once if later nodes of its chain were found after it.
             while self.open.peek() == Some(&next) {
                 self.open.pop();
@@ -269,4 +277,10 @@ impl<'o> Search<'o> {
             self.open_up_to(crossing.chain, crossing.position);
         }
     }
+}
+
+#[cfg(test)]
+thread_local! {
+    /// The steps of all searches of the thread.
+    pub(super) static STEPS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }

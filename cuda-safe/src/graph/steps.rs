@@ -291,7 +291,7 @@ impl Steps {
         let (mut order, mut needed) = (self.order.clone(), Vec::new());
         order.part(&self.order.edges_of(at));
         for (to, before) in self.conflicts(Some(at)) {
-            for from in order.not_before(to, before) {
+            for from in order.not_before(order.direct(to), before) {
                 if order.join((from, to)) {
                     needed.push((from, to));
                 }
@@ -317,7 +317,8 @@ impl Steps {
     /// Returns the first node of a conflicting pair that is ordered here but not in `then`: of the pair whose
     /// nodes have the lowest numbers, by the second.
     fn lost(&self, then: &Order) -> Option<usize> {
-        let is_lost = |(to, before): (usize, Vec<usize>)| !then.not_before(to, before).is_empty();
+        let is_lost =
+            |(to, before): (usize, Vec<usize>)| !then.not_before(then.direct(to), before).is_empty();
         let first = self.conflicts(None).position(is_lost)?;
         // No pair is lost whose second node is sorted before.
         let mut rest = self.order.sorted()[first..].to_vec();
