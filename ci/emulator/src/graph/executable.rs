@@ -1,6 +1,6 @@
 //! Executable graphs: a flat copy of a graph, whose launches put it on the queue.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::node::Act;
 use super::table::Graphs;
@@ -51,12 +51,11 @@ pub(crate) enum Mismatch {
 /// `graph`.
 fn lay_out(graphs: &Graphs, graph: usize, after: &[usize], steps: &mut Vec<ExecNode>) -> Answer<Vec<usize>> {
     let it = graphs.get(graph)?;
-    let mut places = HashMap::new();
-    let mut ends: Vec<usize> = Vec::new();
+    let (mut places, mut exits, mut followed) = (HashMap::new(), Vec::new(), HashSet::new());
     for handle in it.order().ok_or(cudaErrorInvalidValue)? {
         let node = graphs.node(handle)?;
         let mut before: Vec<usize> = node.before.iter().filter_map(|it| places.get(it).copied()).collect();
-        ends.retain(|end| !before.contains(end));
+        followed.extend(before.iter().copied());
         if before.is_empty() {
             before = after.to_vec();
         }
@@ -74,9 +73,10 @@ fn lay_out(graphs: &Graphs, graph: usize, after: &[usize], steps: &mut Vec<ExecN
         }
         steps.push(step(before, node.act.clone()));
         places.insert(handle, steps.len() - 1);
-        ends.push(steps.len() - 1);
+        exits.push(steps.len() - 1);
     }
-    Ok(ends)
+    exits.retain(|exit| !followed.contains(exit));
+    Ok(exits)
 }
 
 /// The user objects of a graph and of all that it owns.
