@@ -22,7 +22,7 @@ pub(super) struct Histories {
 }
 
 /// The last accesses of some bytes.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Span {
     end: usize,
     write: Option<usize>,
@@ -30,15 +30,36 @@ struct Span {
     reads: Vec<usize>,
 }
 
+impl Span {
+    fn new(end: usize, node: usize, mode: Mode) -> Self {
+        match mode {
+            Mode::Write => Self { end, write: Some(node), reads: Vec::new() },
+            Mode::Read => Self { end, write: None, reads: vec![node] },
+        }
+    }
+
+    /// Enters an access. A read replaces a recent one that comes before it.
+    fn enter(&mut self, node: usize, mode: Mode, is_before: impl Fn(usize) -> bool) {
+        if mode == Mode::Write {
+            (self.write, self.reads) = (Some(node), Vec::new());
+            return;
+        }
+        let recent = self.reads.len().saturating_sub(READS);
+        match self.reads.iter_mut().skip(recent).find(|read| **read == node || is_before(**read)) {
+            Some(read) => *read = node,
+            None => self.reads.push(node),
+        }
+    }
+}
+
 impl Histories {
     /// Returns the nodes that a node with these accesses must come after, in any order.
     pub(super) fn before(&self, uses: &RetainedAccesses) -> Vec<usize> {
         let mut before = Vec::new();
         for access in uses.accesses() {
-            let Range { start, end } = access.range();
-            let first = self.around(access.address(), start).unwrap_or(start);
-            for span in self.spans.range((access.address(), first)..(access.address(), end)) {
-                let Span { write, reads, .. } = span.1;
+            let (address, Range { start, end }) = (access.address(), access.range());
+            let spans = self.spans.range((address, 0)..(address, end)).rev().map(|span| span.1);
+            for Span { write, reads, .. } in spans.take_while(|span| span.end > start) {
                 if access.mode() == Mode::Write && !reads.is_empty() {
                     before.extend_from_slice(reads);
                 } else {
@@ -53,48 +74,47 @@ impl Histories {
     /// after the node then comes after them.
     pub(super) fn enter(&mut self, node: usize, uses: &RetainedAccesses, is_before: impl Fn(usize) -> bool) {
         for access in uses.accesses() {
-            let (address, Range { start, end }) = (access.address(), access.range());
+            let (address, Range { start, end }, mode) = (access.address(), access.range(), access.mode());
+            // As a rule a node uses the same bytes as others, or bytes that no other one uses.
+            match self.spans.range_mut((address, 0)..(address, end)).next_back() {
+                Some(((_, first), span)) if *first == start && span.end == end => {
+                    span.enter(node, mode, &is_before);
+                    continue;
+                }
+                Some((_, span)) if span.end > start => {}
+                _ => {
+                    self.spans.insert((address, start), Span::new(end, node, mode));
+                    continue;
+                }
+            }
             self.split(address, start);
             self.split(address, end);
-            if access.mode() == Mode::Write {
-                let rest = (address, start + 1)..(address, end);
-                while let Some(at) = self.spans.range(rest.clone()).next().map(|span| *span.0) {
+            let mut gaps = Vec::new();
+            if mode == Mode::Write {
+                while let Some(at) = self.spans.range((address, start)..(address, end)).next().map(|it| *it.0)
+                {
                     self.spans.remove(&at);
                 }
-                self.spans.insert((address, start), Span { end, write: Some(node), reads: Vec::new() });
-                continue;
-            }
-            let (mut gaps, mut at) = (Vec::new(), start);
-            for ((_, first), span) in self.spans.range_mut((address, start)..(address, end)) {
-                if at < *first {
+                gaps.push(start..end);
+            } else {
+                let mut at = start;
+                for ((_, first), span) in self.spans.range_mut((address, start)..(address, end)) {
                     gaps.push(at..*first);
+                    at = span.end;
+                    span.enter(node, mode, &is_before);
                 }
-                at = span.end;
-                let recent = span.reads.len().saturating_sub(READS);
-                match span.reads.iter().skip(recent).position(|read| *read == node || is_before(*read)) {
-                    Some(index) => span.reads[recent + index] = node,
-                    None => span.reads.push(node),
-                }
-            }
-            if at < end {
                 gaps.push(at..end);
             }
-            for Range { start, end } in gaps {
-                self.spans.insert((address, start), Span { end, write: None, reads: vec![node] });
+            for Range { start, end } in gaps.into_iter().filter(|gap| !gap.is_empty()) {
+                self.spans.insert((address, start), Span::new(end, node, mode));
             }
         }
     }
 
-    /// Returns the first byte of the span that begins before a byte and contains it.
-    fn around(&self, address: usize, byte: usize) -> Option<usize> {
-        let ((_, first), span) = self.spans.range((address, 0)..(address, byte)).next_back()?;
-        (span.end > byte).then_some(*first)
-    }
-
     /// Makes a span begin at a byte if one contains it.
     fn split(&mut self, address: usize, byte: usize) {
-        if let Some(first) = self.around(address, byte)
-            && let Some(span) = self.spans.get_mut(&(address, first))
+        if let Some((_, span)) = self.spans.range_mut((address, 0)..(address, byte)).next_back()
+            && span.end > byte
         {
             let rest = span.clone();
             span.end = byte;

@@ -103,6 +103,9 @@ impl Order {
         if others.is_empty() || others == direct {
             return Vec::new();
         }
+        if direct.is_empty() && others.len() == 1 {
+            return others;
+        }
         // The last come first: the earlier ones are most often before them.
         others.sort_unstable_by_key(|other| Reverse(self.places[*other].rank));
         others.dedup();

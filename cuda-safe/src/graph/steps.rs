@@ -170,7 +170,7 @@ impl Steps {
         after: &[Node],
         uses: &RetainedAccesses,
     ) -> Result<Vec<usize>> {
-        let mut direct = Vec::with_capacity(after.len().max(1));
+        let mut direct = Vec::with_capacity(after.len());
         for node in after {
             direct.push(self.find(api, graph, *node)?.0);
         }
