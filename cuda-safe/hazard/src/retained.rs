@@ -132,7 +132,7 @@ fn conflict((a, by): &Part, (b, with): &Part) -> bool {
     a.start < b.end && b.start < a.end && (*by == Mode::Write || *with == Mode::Write)
 }
 
-/// The union of many accesses while it is made: adding one costs the same for any number of allocations.
+/// The accesses of a capture: adding one costs the same for any number of allocations.
 #[derive(Default)]
 pub struct AccessUnion {
     /// By the addresses of the access histories.
@@ -175,15 +175,19 @@ impl AccessUnion {
 impl<'a> FromIterator<&'a RetainedAccesses> for RetainedAccesses {
     /// Returns the union of all accesses.
     fn from_iter<I: IntoIterator<Item = &'a Self>>(all: I) -> Self {
-        let mut union = AccessUnion::default();
+        let (mut union, mut every) = (Self::default(), Vec::new());
         for one in all {
             union.fills |= one.fills;
-            for Retained { resource, address, part } in &one.list {
-                let held = union.held.entry(*address);
-                add_part(&mut held.or_insert_with(|| (Arc::clone(resource), Vec::new())).1, part.clone());
-            }
+            every.extend(&one.list);
         }
-        union.into_accesses()
+        every.sort_by_key(|it| it.address);
+        for same in every.chunk_by(|one, next| one.address == next.address) {
+            let mut parts = Vec::new();
+            same.iter().for_each(|it| add_part(&mut parts, it.part.clone()));
+            let with = |part| same.first().map(|it| Retained { part, ..(*it).clone() });
+            union.list.extend(parts.into_iter().filter_map(with));
+        }
+        union
     }
 }
 
