@@ -1,9 +1,10 @@
 //! The access histories of a graph: which nodes last wrote and read which bytes. Calls no C function.
 //!
-//! They are to the nodes of a graph what the [tracker](crate::hazard)'s are to operations on streams. Nodes are
-//! entered in an order in which each comes after its predecessors. A write replaces what it covers: whatever
-//! comes after it comes after that, because nodes that conflict are ordered. So a node that is entered last
-//! comes after everything that it conflicts with if it comes after the nodes that [`Histories::before`] returns.
+//! They are to the nodes of a graph what those of the [tracker](crate::hazard) are to the operations of
+//! streams. Each node is entered after its predecessors. Nodes that conflict are ordered, so a write
+//! replaces the accesses that it covers: a node that comes after the write comes after them, too. Therefore
+//! a node that is entered last comes after everything that it conflicts with if it comes after the nodes
+//! that [`Histories::before`] returns.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -70,8 +71,8 @@ impl Histories {
         before
     }
 
-    /// Enters a node. A read replaces reads that `is_before` shows to come before the node: whatever comes
-    /// after the node then comes after them.
+    /// Enters a node. A read replaces a recent read that `is_before` shows to come before it: a node that
+    /// comes after the one comes after the other, too.
     pub(super) fn enter(&mut self, node: usize, uses: &RetainedAccesses, is_before: impl Fn(usize) -> bool) {
         for access in uses.accesses() {
             let (address, Range { start, end }, mode) = (access.address(), access.range(), access.mode());

@@ -12,7 +12,8 @@
 //!   also orders the launches of one executable graph among themselves.
 //! - Inside a graph, conflicting nodes are ordered. Captured nodes have the order of the one stream that
 //!   they are captured from. For added nodes, edges are added where the program names none. An added node
-//!   comes after all captured nodes that it conflicts with.
+//!   comes after all captured nodes that it conflicts with. Access histories of the graph find the conflicts,
+//!   and chains of nodes tell the order, so a node costs the same in a graph of any size.
 //! - The graph retains every allocation that it uses, so the addresses in its nodes stay valid: a dropped
 //!   buffer is freed only after its graphs and their executable forms are dropped. Memory without a
 //!   reference count, for example that of a [`MappedFlag`](crate::MappedFlag), is refused with

@@ -1,15 +1,15 @@
 //! The order of a graph's nodes: edges, and which node comes before which. Calls no C function.
 //!
 //! # Why the order of two nodes costs about nothing
-//! No node has a set of its ancestors. The nodes are divided into chains instead. Each node of a chain has an
-//! edge from the one before it, so two nodes of one chain need only their positions compared. Every other edge
-//! crosses from one chain to another. A search goes backwards from crossing to crossing, later nodes first, and
-//! ends where the nodes are no later than the one it looks for. Its steps are counted: a chain, a fan and a
-//! lattice of any size need a few for each node.
+//! No node has a set of its ancestors. The nodes are divided into chains instead. Each node of a chain has
+//! an edge from the one before it, so two nodes of one chain need only their positions compared. Every
+//! other edge crosses from one chain to another. A search goes backwards from crossing to crossing, later
+//! nodes first, and ends where the nodes are no later than the one it looks for. Its steps are counted: a
+//! chain, a fan and a lattice of any size need a few for each node.
 //!
-//! If an added node needs more steps than [`MOST`], it gets an edge from the earlier node without an answer.
-//! Such an edge may be redundant. It is never wrong, because nothing comes after a node that is being added.
-//! Every refusal rests on a search without a limit.
+//! If an added node needs more steps than [`MOST`], it gets an edge from the earlier node without an
+//! answer. Such an edge may be redundant. It is never wrong, because nothing comes after a node that is
+//! being added. Every refusal rests on a search without a limit.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -97,8 +97,8 @@ impl Order {
         direct.sort_unstable();
     }
 
-    /// Returns those of `others` that a node with these predecessors, which are sorted, does not come after yet.
-    /// It comes after all of them if it comes after these. Spends at most `most` steps on each.
+    /// Returns those of `others` that a node with these predecessors, which are sorted, does not come after
+    /// yet. It comes after all of them if it comes after these. Spends at most `most` steps on each.
     fn missing(&self, direct: &[usize], mut others: Vec<usize>, most: usize) -> Vec<usize> {
         others.retain(|other| direct.binary_search(other).is_err());
         if others.is_empty() || direct.is_empty() && others.len() == 1 {
@@ -168,7 +168,8 @@ impl Order {
         self.chains[place.chain].len == place.position + 1
     }
 
-    /// Appends a node, which is in no chain, to the longest chain that ends with a predecessor, or to a new one.
+    /// Appends a node, which is in no chain, to the longest chain that ends with a predecessor, or to a new
+    /// one.
     fn link(&mut self, at: usize) {
         let ends = self.places[at].direct.iter().filter(|from| self.is_end(**from));
         let longest = ends.max_by_key(|from| self.places[**from].position);

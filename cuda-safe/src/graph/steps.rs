@@ -274,8 +274,8 @@ impl Steps {
         (self.order, self.histories) = (order, None);
     }
 
-    /// Returns the order without these edges. Returns the first node of two conflicting nodes that would have no
-    /// order as an error.
+    /// Returns the order without these edges. Returns the first node of two conflicting nodes that would
+    /// have no order as an error.
     pub(super) fn parted(&self, edges: &[Edge]) -> std::result::Result<Order, usize> {
         let mut then = self.order.clone();
         then.part(edges);
@@ -285,8 +285,8 @@ impl Steps {
         }
     }
 
-    /// Returns the order without the edges of a node, and with those that keep the other nodes ordered if they
-    /// conflict. Also returns the latter.
+    /// Returns the order without the edges of a node, and with those that keep the other nodes ordered if
+    /// they conflict. Also returns the latter.
     pub(super) fn without(&self, at: usize) -> (Order, Vec<Edge>) {
         let (mut order, mut needed) = (self.order.clone(), Vec::new());
         order.part(&self.order.edges_of(at));
@@ -300,8 +300,8 @@ impl Steps {
         (order, needed)
     }
 
-    /// Returns each node but `without`, each after its predecessors, with earlier nodes that it conflicts with. If
-    /// all of these pairs are ordered, so are all nodes that conflict: through nodes between them.
+    /// Returns each node but `without`, each after its predecessors, with earlier nodes that it conflicts
+    /// with. If all of these pairs are ordered, so are all nodes that conflict: through nodes between them.
     fn conflicts(&self, without: Option<usize>) -> impl Iterator<Item = (usize, Vec<usize>)> {
         let mut histories = Histories::default();
         let nodes = self.order.sorted().iter().copied().filter(move |at| Some(*at) != without);

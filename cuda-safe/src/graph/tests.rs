@@ -1,5 +1,5 @@
-//! Random graphs: the nodes, their edges and their conflicts, compared with a plain transitive closure. And the
-//! steps that large graphs cost.
+//! Random graphs: the nodes, their edges and their conflicts, compared with a plain transitive closure. And
+//! the steps that large graphs cost.
 #![expect(unsafe_code, reason = "declares memory of tests as retained")]
 
 use std::collections::BTreeSet;
@@ -322,8 +322,8 @@ fn nodes_that_conflict_are_ordered_in_every_random_graph() {
     }
 }
 
-/// Builds a graph of nodes, each with its accesses and the nodes that it is added after. Returns the number of
-/// its edges, and of the steps of all searches.
+/// Builds a graph of nodes, each with its accesses and the nodes that it is added after. Returns the number
+/// of its edges, and of the steps of all searches.
 fn build(nodes: usize, buffers: usize, node: impl Fn(usize) -> (Vec<usize>, Vec<Use>)) -> (usize, usize) {
     let (memory, mut model) = (memory(buffers), Model::default());
     STEPS.set(0);
