@@ -29,6 +29,7 @@ impl Graph {
         unsafe { check!(cudaGraphClone(&raw mut raw, self.as_raw())) }?;
         let mut graph = Self::of(raw, self.device());
         graph.steps = Arc::clone(&self.steps);
+        graph.steps_mut().changed();
         for node in graph.steps_mut().list.iter_mut().flat_map(|step| &mut step.raws) {
             *node = twin(*node, raw)?;
         }

@@ -61,7 +61,7 @@ impl Graph {
     fn neighbours(&self, api: &'static str, node: Node, ask: Ask) -> Result<Vec<Node>> {
         stream::ensure_idle(api)?;
         let (at, step) = self.steps.find(api, self.number, node)?;
-        let (numbers, mut found) = (self.numbers(), BTreeSet::new());
+        let (numbers, mut found) = (self.steps.numbers(), BTreeSet::new());
         for raw in step.raws.iter() {
             let mut count = 0;
             ask(*raw, ptr::null_mut(), &mut count)?;

@@ -15,7 +15,8 @@
 //! refused. A graph is made executable only if a node frees each of its allocations, so at its end a launch
 //! has freed all that it allocated.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::OnceLock;
 
 use super::histories::Histories;
 use super::order::{Edge, Order};
@@ -92,6 +93,8 @@ pub(super) struct Steps {
     spare: RetainedAccesses,
     /// The number of changes to nodes or edges, including possible changes by failed calls.
     changes: u64,
+    /// The number of each raw node, made when it is first wanted after a change.
+    numbers: OnceLock<HashMap<sys::cudaGraphNode_t, usize>>,
 }
 
 impl Steps {
@@ -109,6 +112,15 @@ impl Steps {
     /// Records that nodes or edges are about to change, even if the change fails.
     pub(super) fn changed(&mut self) {
         self.changes += 1;
+        self.numbers = OnceLock::new();
+    }
+
+    /// Returns the number of each raw node.
+    pub(super) fn numbers(&self) -> &HashMap<sys::cudaGraphNode_t, usize> {
+        self.numbers.get_or_init(|| {
+            let all = self.list.iter().enumerate();
+            all.flat_map(|(at, step)| step.raws.iter().map(move |raw| (*raw, at))).collect()
+        })
     }
 
     /// Returns whether nodes and edges are unchanged since the other state of the same graph.

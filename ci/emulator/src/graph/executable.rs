@@ -29,6 +29,8 @@ pub(crate) struct Exec {
     /// The graph that it was made from.
     pub(super) source: usize,
     pub(super) steps: Vec<ExecNode>,
+    /// The step of each node: the last one, if there are two around a child graph.
+    places: HashMap<usize, usize>,
     pub(crate) flags: u64,
     /// The end of its last launch: launches of one executable graph do not overlap.
     pub(super) last: Tick,
@@ -103,12 +105,14 @@ impl Exec {
         for (user, count) in &users {
             counts.retain(*user, *count)?;
         }
-        Ok(Self { source: graph, steps, flags, last: 0, users })
+        let places = steps.iter().enumerate().map(|(at, step)| (step.source, at)).collect();
+        Ok(Self { source: graph, steps, places, flags, last: 0, users })
     }
 
     /// The step that was made from a node.
     pub(crate) fn step_mut(&mut self, source: usize) -> Answer<&mut ExecNode> {
-        self.steps.iter_mut().rev().find(|step| step.source == source).ok_or(cudaErrorInvalidValue)
+        let at = self.places.get(&source);
+        at.and_then(|at| self.steps.get_mut(*at)).ok_or(cudaErrorInvalidValue)
     }
 
     /// Takes over the acts of another graph of the same shape.
