@@ -30,8 +30,10 @@ impl Graph {
         let mut graph = Self::of(raw, self.device());
         graph.steps = Arc::clone(&self.steps);
         graph.steps_mut().changed();
-        for node in graph.steps_mut().list.iter_mut().flat_map(|step| &mut step.raws) {
-            *node = twin(*node, raw)?;
+        for step in &mut graph.steps_mut().list {
+            for node in step.raws.iter_mut().chain(step.ends.iter_mut().flatten().flatten()) {
+                *node = twin(*node, raw)?;
+            }
         }
         graph.acts = self.acts;
         graph.original = Some((self.number, self.steps.list.len()));

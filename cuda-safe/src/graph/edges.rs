@@ -205,12 +205,11 @@ impl Graph {
 
     /// Returns the handles of both ends of all raw edges that these edges represent.
     fn raw_edges(&self, edges: &[Edge]) -> (Vec<sys::cudaGraphNode_t>, Vec<sys::cudaGraphNode_t>) {
-        let raws = |at| self.steps.get(at).map(|step| &*step.raws).unwrap_or_default();
-        let pairs = |(from, to): &Edge| {
-            let to = raws(*to);
-            raws(*from).iter().flat_map(move |from| to.iter().map(move |to| (*from, *to))).collect::<Vec<_>>()
-        };
-        edges.iter().flat_map(pairs).unzip()
+        let steps = edges.iter().filter_map(|(from, to)| self.steps.get(*from).zip(self.steps.get(*to)));
+        let pairs = steps.flat_map(|(from, to)| {
+            from.last().iter().flat_map(move |from| to.first().iter().map(move |to| (*from, *to)))
+        });
+        pairs.unzip()
     }
 
     #[track_caller]

@@ -11,7 +11,7 @@ use super::handle::{Handle, Raw};
 use super::host::HostFunction;
 use super::steps::{Step, Steps};
 use crate::device::Device;
-use crate::error::{Detail, Error, Result};
+use crate::error::{Detail, Error, Result, quietly};
 use crate::hazard::RetainedAccesses;
 use crate::{check, stream, sys};
 
@@ -109,7 +109,14 @@ impl Graph {
         for raw in &raws {
             graph.acts = graph.acts || acts(*raw)?;
         }
-        let step = Step { captured: true, functions, ..Step::new(raws, uses, graph.acts) };
+        // An edge after which a kernel may run before the other one is over makes the query fail. Then the
+        // nodes count one by one.
+        let (from, to) = quietly(graph.all_raw_edges()).unwrap_or_default();
+        let ends = [to, from].map(|mut others| {
+            others.sort_unstable();
+            raws.iter().copied().filter(|raw| others.binary_search(raw).is_err()).collect()
+        });
+        let step = Step { ends: Some(ends), functions, ..Step::new(raws, uses, graph.acts) };
         if step.raws.is_empty() {
             graph.steps_mut().failed(&step.uses);
         } else {

@@ -37,7 +37,7 @@ impl Graph {
         let raws: Vec<sys::cudaGraphNode_t> = direct
             .iter()
             .filter_map(|at| self.steps.get(*at))
-            .flat_map(|step| step.raws.iter().copied())
+            .flat_map(|step| step.last().iter().copied())
             .collect();
         let _current = self.device().switch()?;
         let mut raw = std::ptr::null_mut();

@@ -54,11 +54,12 @@ impl Node {
 pub(super) struct Step {
     /// Empty after the node is destroyed.
     pub(super) raws: Vec<sys::cudaGraphNode_t>,
+    /// The nodes of a capture without a predecessor in it, and those without a successor. All its nodes come
+    /// after what the former come after, and before what comes after the latter.
+    pub(super) ends: Option<[Vec<sys::cudaGraphNode_t>; 2]>,
     pub(super) uses: RetainedAccesses,
     /// Whether the node gives the device work.
     pub(super) acts: bool,
-    /// Whether this is a capture, whose accesses are recorded as a whole.
-    pub(super) captured: bool,
     /// The user object through which the graph owns the node's host function.
     pub(super) function: Option<sys::cudaUserObject_t>,
     /// The user objects through which the graph owns further host functions: those of a capture or of a
@@ -69,7 +70,17 @@ pub(super) struct Step {
 impl Step {
     /// Makes a step of an added node, or of all nodes of a capture.
     pub(super) fn new(raws: Vec<sys::cudaGraphNode_t>, uses: RetainedAccesses, acts: bool) -> Self {
-        Self { raws, uses, acts, captured: false, function: None, functions: Vec::new() }
+        Self { raws, ends: None, uses, acts, function: None, functions: Vec::new() }
+    }
+
+    /// Returns the raw nodes that an edge to this node leads to.
+    pub(super) fn first(&self) -> &[sys::cudaGraphNode_t] {
+        self.ends.as_ref().map_or(&self.raws, |[first, _]| first)
+    }
+
+    /// Returns the raw nodes that an edge from this node comes from.
+    pub(super) fn last(&self) -> &[sys::cudaGraphNode_t] {
+        self.ends.as_ref().map_or(&self.raws, |[_, last]| last)
     }
 }
 
@@ -161,8 +172,8 @@ impl Steps {
         node: Node,
     ) -> Result<(usize, sys::cudaGraphNode_t)> {
         let (at, step) = self.find(api, graph, node)?;
-        match (step.captured, step.raws.first()) {
-            (false, Some(raw)) => Ok((at, *raw)),
+        match (&step.ends, step.raws.first()) {
+            (None, Some(raw)) => Ok((at, *raw)),
             _ => Err(Error::refused(
                 api,
                 Detail::Unsupported {
@@ -208,14 +219,15 @@ impl Steps {
     /// memory outside of the memory's lifetime.
     #[track_caller]
     pub(super) fn ensure_fits(&self, api: &'static str, at: usize, uses: &RetainedAccesses) -> Result<()> {
-        // As a rule only values change: the accesses fit as those did that the node has.
-        if self.get(at).is_none_or(|step| step.uses.covers(uses)) {
-            return Ok(());
-        }
-        let mut others = self.list.iter().enumerate().filter(|(other, _)| *other != at);
-        let unordered =
-            |(other, step): &(usize, &Step)| step.uses.conflicts(uses) && !self.order.are_ordered(*other, at);
-        if let Some((other, _)) = others.find(unordered) {
+        let Some(own) = self.get(at) else { return Ok(()) };
+        let is_unordered = |(other, step): &(usize, &Step)| {
+            *other != at && step.uses.conflicts(uses) && !self.order.are_ordered(*other, at)
+        };
+        // As a rule only values change, and there is no conflict that the node does not have already.
+        let mut others = self.list.iter().enumerate();
+        if !own.uses.covers(uses)
+            && let Some((other, _)) = others.find(is_unordered)
+        {
             return Err(Error::refused(api, Detail::NodesUnordered { other }));
         }
         let comes_within = |life: &Life| {

@@ -103,18 +103,25 @@ impl Graph {
     #[track_caller]
     pub fn edges(&self) -> Result<Vec<(Node, Node)>> {
         stream::ensure_idle("Graph::edges")?;
-        let mut count = 0;
-        edges_of(self.as_raw(), ptr::null_mut(), ptr::null_mut(), &mut count)?;
-        let (mut from, mut to) = (vec![ptr::null_mut(); count], vec![ptr::null_mut(); count]);
-        if count > 0 {
-            edges_of(self.as_raw(), from.as_mut_ptr(), to.as_mut_ptr(), &mut count)?;
-        }
+        let (from, to) = self.all_raw_edges()?;
         let numbers = self.steps.numbers();
         let at = |raw| numbers.get(raw).copied();
         let pairs = from.iter().zip(&to).filter_map(|(from, to)| Some((at(from)?, at(to)?)));
         let found: BTreeSet<(usize, usize)> = pairs.filter(|(from, to)| from != to).collect();
         let node = |at| Node::new(self.number, at);
         Ok(found.into_iter().map(|(from, to)| (node(from), node(to))).collect())
+    }
+
+    /// Returns both ends of all raw edges.
+    #[track_caller]
+    pub(super) fn all_raw_edges(&self) -> Result<(Vec<sys::cudaGraphNode_t>, Vec<sys::cudaGraphNode_t>)> {
+        let mut count = 0;
+        edges_of(self.as_raw(), ptr::null_mut(), ptr::null_mut(), &mut count)?;
+        let (mut from, mut to) = (vec![ptr::null_mut(); count], vec![ptr::null_mut(); count]);
+        if count > 0 {
+            edges_of(self.as_raw(), from.as_mut_ptr(), to.as_mut_ptr(), &mut count)?;
+        }
+        Ok((from, to))
     }
 
     /// Returns the kind of a node.
