@@ -76,6 +76,21 @@ impl RetainedAccesses {
         *self = [&*self, other].into_iter().collect();
     }
 
+    /// Replaces the accesses to one allocation, by the address of its access history, by the union of all that
+    /// `others` make. Whether pinned memory is filled is only ever added.
+    pub fn replace<'a>(&mut self, address: usize, others: impl IntoIterator<Item = &'a Self>) {
+        let (mut parts, mut resource) = (Vec::new(), None);
+        for other in others {
+            self.fills |= other.fills;
+            for it in &other.list[other.range(address)] {
+                resource = Some(&it.resource);
+                add_part(&mut parts, it.part.clone());
+            }
+        }
+        let with = |part| Some(Retained { resource: Arc::clone(resource?), address, part });
+        self.list.splice(self.range(address), parts.into_iter().filter_map(with));
+    }
+
     /// Returns the accesses by the addresses of their histories, as accesses without a borrow.
     pub fn accesses(&self) -> impl Iterator<Item = Access<'_>> {
         self.list.iter().map(|it| {
@@ -237,6 +252,11 @@ impl GraphAccesses {
     /// Returns the bytes that the graph uses.
     pub fn uses(&self) -> &RetainedAccesses {
         &self.uses
+    }
+
+    /// Returns the bytes that the graph uses, for a change.
+    pub fn into_uses(self) -> RetainedAccesses {
+        self.uses
     }
 }
 

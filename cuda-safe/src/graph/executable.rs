@@ -47,7 +47,9 @@ pub struct GraphExec {
     /// Whether each launch is known to give the device work.
     pub(super) acts: bool,
     /// The accesses of a launch. `None` after the accesses of a node have changed, until the next launch.
-    pub(super) uses: Option<GraphAccesses>,
+    uses: Option<GraphAccesses>,
+    /// The accesses of a launch in that time.
+    changed: RetainedAccesses,
     /// The host functions that were taken over from another graph.
     taken: RetainedAccesses,
     /// Whether launches may skip nodes whose identity is no longer known.
@@ -128,6 +130,7 @@ impl Graph {
             device: self.device(),
             acts: self.acts,
             uses: Some(GraphAccesses::new(self.steps.uses())),
+            changed: RetainedAccesses::default(),
             taken: RetainedAccesses::default(),
             skips: false,
             origin: Some(Origin::of(self)),
@@ -275,14 +278,21 @@ impl GraphExec {
         Ok(())
     }
 
-    /// Returns the accesses of a launch. Makes the list again if the accesses of a node have changed.
+    /// Returns the accesses of a launch. Lists them again if the accesses of a node have changed.
     fn accesses(&mut self) -> &GraphAccesses {
-        let Self { uses, origin, taken, .. } = self;
-        uses.get_or_insert_with(|| {
-            let mut all = origin.as_ref().map(|origin| origin.steps.uses()).unwrap_or_default();
-            all.add_all(taken);
-            GraphAccesses::new(all)
-        })
+        let Self { uses, changed, .. } = self;
+        uses.get_or_insert_with(|| GraphAccesses::new(std::mem::take(changed)))
+    }
+
+    /// Records the result of a call that gave a node an operation with other accesses.
+    pub(super) fn given(&mut self, at: usize, uses: RetainedAccesses, done: bool) {
+        let Some(origin) = &mut self.origin else { return };
+        let steps = Arc::make_mut(&mut origin.steps);
+        let before = steps.given(at, uses, done);
+        if let Some(listed) = self.uses.take() {
+            self.changed = listed.into_uses();
+        }
+        steps.update(&mut self.changed, at, &before, &self.taken);
     }
 
     /// Returns the raw handle. The executable graph retains ownership of it.

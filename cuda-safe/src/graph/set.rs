@@ -6,8 +6,6 @@
 //! do not change. The graph that an executable graph was made from names the nodes and must be live.
 #![expect(unsafe_code, reason = "changes nodes of raw graphs")]
 
-use std::sync::Arc;
-
 use super::executable::GraphExec;
 use super::graph::Graph;
 use super::host::{self, HostFunction};
@@ -591,11 +589,8 @@ impl GraphExec {
             origin.steps.ensure_fits(api, at, &uses)?;
         }
         let set = call(self.as_raw(), raw);
-        if let Some(origin) = &mut self.origin
-            && origin.steps.differs(at, &uses)
-        {
-            Arc::make_mut(&mut origin.steps).given(at, uses, set.is_ok());
-            self.uses = None;
+        if self.origin.as_ref().is_some_and(|origin| origin.steps.differs(at, &uses)) {
+            self.given(at, uses, set.is_ok());
         }
         set
     }

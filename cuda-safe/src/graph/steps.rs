@@ -15,6 +15,7 @@
 //! refused. A graph is made executable only if a node frees each of its allocations, so at its end a launch
 //! has freed all that it allocated.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
 
@@ -104,6 +105,9 @@ pub(super) struct Steps {
     spare: RetainedAccesses,
     /// The number of changes to nodes or edges, including possible changes by failed calls.
     changes: u64,
+    /// The nodes that use each allocation, sorted, by the address of its access history. Made when the memory
+    /// of a node is first changed.
+    users: OnceLock<HashMap<usize, Vec<usize>>>,
     /// The number of each raw node, made when it is first wanted after a change.
     numbers: OnceLock<HashMap<sys::cudaGraphNode_t, usize>>,
 }
@@ -123,7 +127,7 @@ impl Steps {
     /// Records that nodes or edges are about to change, even if the change fails.
     pub(super) fn changed(&mut self) {
         self.changes += 1;
-        self.numbers = OnceLock::new();
+        (self.users, self.numbers) = (OnceLock::new(), OnceLock::new());
     }
 
     /// Returns the number of each raw node.
@@ -220,14 +224,13 @@ impl Steps {
     #[track_caller]
     pub(super) fn ensure_fits(&self, api: &'static str, at: usize, uses: &RetainedAccesses) -> Result<()> {
         let Some(own) = self.get(at) else { return Ok(()) };
-        let is_unordered = |(other, step): &(usize, &Step)| {
-            *other != at && step.uses.conflicts(uses) && !self.order.are_ordered(*other, at)
-        };
         // As a rule only values change, and there is no conflict that the node does not have already.
-        let mut others = self.list.iter().enumerate();
-        if !own.uses.covers(uses)
-            && let Some((other, _)) = others.find(is_unordered)
-        {
+        let users = (!own.uses.covers(uses)).then(|| self.users());
+        let others = uses.accesses().filter_map(|access| users?.get(&access.address())).flatten();
+        let is_unordered = |other: &usize| {
+            *other != at && self.list[*other].uses.conflicts(uses) && !self.order.are_ordered(*other, at)
+        };
+        if let Some(other) = others.copied().filter(is_unordered).min() {
             return Err(Error::refused(api, Detail::NodesUnordered { other }));
         }
         let comes_within = |life: &Life| {
@@ -260,16 +263,66 @@ impl Steps {
         self.list.get(at).is_none_or(|step| !(step.uses.covers(uses) && uses.covers(&step.uses)))
     }
 
-    /// Records the result of a call that gave a node an operation with other accesses.
-    pub(super) fn given(&mut self, at: usize, uses: RetainedAccesses, done: bool) {
-        let Some(step) = self.list.get_mut(at) else { return };
+    /// Records the result of a call that gave a node an operation with other accesses. Returns the accesses
+    /// before.
+    pub(super) fn given(&mut self, at: usize, uses: RetainedAccesses, done: bool) -> RetainedAccesses {
+        let Some(step) = self.list.get_mut(at) else { return uses };
         let mut all = uses;
         if !done {
             // If the call failed half-way, launches may use the memory of both operations.
             all.add_all(&step.uses);
         }
-        step.uses = all;
+        let before = std::mem::replace(&mut step.uses, all);
         self.histories = None;
+        if let Some(users) = self.users.get_mut() {
+            for access in before.accesses() {
+                if let Entry::Occupied(mut nodes) = users.entry(access.address()) {
+                    nodes.get_mut().retain(|node| *node != at);
+                    if nodes.get().is_empty() {
+                        nodes.remove();
+                    }
+                }
+            }
+            for access in step.uses.accesses() {
+                let nodes = users.entry(access.address()).or_default();
+                if let Err(index) = nodes.binary_search(&at) {
+                    nodes.insert(index, at);
+                }
+            }
+        }
+        before
+    }
+
+    /// Returns the nodes that use each allocation.
+    fn users(&self) -> &HashMap<usize, Vec<usize>> {
+        self.users.get_or_init(|| {
+            let mut users: HashMap<usize, Vec<usize>> = HashMap::new();
+            for (at, step) in self.list.iter().enumerate() {
+                for access in step.uses.accesses() {
+                    let nodes = users.entry(access.address()).or_default();
+                    if nodes.last() != Some(&at) {
+                        nodes.push(at);
+                    }
+                }
+            }
+            users
+        })
+    }
+
+    /// Brings the union of all accesses and of `besides` up to date after the accesses of a node have changed.
+    pub(super) fn update(
+        &self,
+        union: &mut RetainedAccesses,
+        at: usize,
+        before: &RetainedAccesses,
+        besides: &RetainedAccesses,
+    ) {
+        let now = self.list.get(at).into_iter().flat_map(|step| step.uses.accesses());
+        for address in before.accesses().chain(now).map(|access| access.address()) {
+            let users = self.users().get(&address).into_iter().flatten();
+            let uses = users.map(|at| &self.list[*at].uses).chain([&self.spare, besides]);
+            union.replace(address, uses);
+        }
     }
 
     /// Returns the order of the nodes.

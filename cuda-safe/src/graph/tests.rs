@@ -225,21 +225,25 @@ impl Model {
         }
     }
 
-    fn set(&mut self, memory: &[Arc<Memory>], at: usize, list: Vec<Use>) {
+    fn set(&mut self, memory: &[Arc<Memory>], at: usize, new: Vec<Use>, done: bool) {
         let closure = self.closure();
         let other = self.alive().into_iter().find(|other| {
-            *other != at
-                && conflict(&list, self.uses[*other].as_ref().unwrap())
-                && !closure.orders(*other, at)
+            *other != at && conflict(&new, self.uses[*other].as_ref().unwrap()) && !closure.orders(*other, at)
         });
-        let uses = uses(memory, &list);
+        let uses = uses(memory, &new);
         let refused = self.steps.ensure_fits("test", at, &uses).err().map(|error| error.detail().clone());
         assert_eq!(refused, other.map(|other| Detail::NodesUnordered { other }));
         if other.is_none() {
-            if self.steps.differs(at, &uses) {
-                self.steps.given(at, uses, true);
-            }
-            self.uses[at] = Some(list);
+            let differs = self.steps.differs(at, &uses);
+            let mut union = self.steps.uses();
+            let before = self.steps.given(at, uses, done);
+            self.steps.update(&mut union, at, &before, &RetainedAccesses::default());
+            let list = |uses: &RetainedAccesses| format!("{uses:?}");
+            assert_eq!(list(&union), list(&self.steps.uses()));
+            assert!(differs || list(&before) == list(&self.steps.list[at].uses));
+            // After a failure, the node may have both.
+            let kept = if done { None } else { self.uses[at].take() };
+            self.uses[at] = Some(kept.into_iter().flatten().chain(new).collect());
         }
     }
 
@@ -301,7 +305,7 @@ fn nodes_that_conflict_are_ordered_in_every_random_graph() {
             match dice.roll(15) {
                 0 | 1 if !alive.is_empty() => {
                     let at = alive[dice.roll(alive.len())];
-                    model.set(&memory, at, dice.uses(kind));
+                    model.set(&memory, at, dice.uses(kind), dice.roll(4) > 0);
                 }
                 2 if !alive.is_empty() => {
                     let mut end = || alive[dice.roll(alive.len())];
