@@ -76,8 +76,8 @@ impl RetainedAccesses {
         *self = [&*self, other].into_iter().collect();
     }
 
-    /// Replaces the accesses to one allocation, by the address of its access history, by the union of all that
-    /// `others` make. Whether pinned memory is filled is only ever added.
+    /// Replaces the accesses to one allocation, by the address of its access history, by the union of all
+    /// that `others` make. Whether pinned memory is filled is only ever added.
     pub fn replace<'a>(&mut self, address: usize, others: impl IntoIterator<Item = &'a Self>) {
         let (mut parts, mut resource) = (Vec::new(), None);
         for other in others {

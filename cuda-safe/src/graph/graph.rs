@@ -116,7 +116,7 @@ impl Graph {
             others.sort_unstable();
             raws.iter().copied().filter(|raw| others.binary_search(raw).is_err()).collect()
         });
-        let step = Step { ends: Some(ends), functions, ..Step::new(raws, uses, graph.acts) };
+        let step = Step { ends: Some(ends), functions, ..Step::new(raws.into(), uses, graph.acts) };
         if step.raws.is_empty() {
             graph.steps_mut().failed(&step.uses);
         } else {

@@ -2,7 +2,9 @@
 #![expect(unsafe_code, reason = "adds nodes to raw graphs")]
 
 use std::cell::Cell;
+use std::sync::Arc;
 
+use super::few::Few;
 use super::graph::Graph;
 use super::host::HostFunction;
 use super::steps::{Node, Step};
@@ -32,23 +34,21 @@ impl Graph {
         ) -> Result<()>,
     ) -> Result<Node> {
         stream::ensure_idle(api)?;
-        let graph = self.number;
-        let direct = self.steps_mut().order(api, graph, after, &uses)?;
-        let raws: Vec<sys::cudaGraphNode_t> = direct
-            .iter()
-            .filter_map(|at| self.steps.get(*at))
-            .flat_map(|step| step.last().iter().copied())
-            .collect();
-        let _current = self.device().switch()?;
+        let (graph, device) = (self.as_raw(), self.device());
+        let steps = Arc::make_mut(&mut self.steps);
+        let direct = steps.order(api, self.number, after, &uses)?;
+        let before = direct.iter().filter_map(|at| steps.get(*at)).flat_map(Step::last);
+        let before: Vec<sys::cudaGraphNode_t> = before.copied().collect();
+        let _current = device.switch()?;
         let mut raw = std::ptr::null_mut();
-        // Retained before the node exists, even if the call fails.
-        if let Err(error) = make(&raw mut raw, self.as_raw(), raws.as_ptr(), raws.len()) {
-            self.steps_mut().failed(&uses);
+        // The memory is retained before the node exists, even if the call fails.
+        if let Err(error) = make(&raw mut raw, graph, before.as_ptr(), before.len()) {
+            steps.failed(&uses);
             return Err(error);
         }
         self.acts |= acts;
-        self.steps_mut().push(Step::new(vec![raw], uses, acts), direct);
-        Ok(Node::new(self.number, self.steps.list.len() - 1))
+        steps.push(Step::new(Few::One([raw]), uses, acts), direct);
+        Ok(Node::new(self.number, steps.list.len() - 1))
     }
 
     /// Adds a node that does nothing. It serves as a dependency between other nodes.

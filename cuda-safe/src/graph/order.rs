@@ -14,6 +14,8 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
+use super::few::Few;
+
 /// A node and its direct successor.
 pub(super) type Edge = (usize, usize);
 
@@ -33,7 +35,7 @@ pub(super) struct Order {
 #[derive(Clone, Debug)]
 struct Place {
     /// The direct predecessors, sorted.
-    direct: Vec<usize>,
+    direct: Few<usize>,
     /// The index in `sorted`.
     rank: usize,
     chain: usize,
@@ -53,7 +55,7 @@ impl Order {
     /// Adds a node after its direct predecessors, which are sorted.
     pub(super) fn push(&mut self, direct: Vec<usize>) {
         let at = self.places.len();
-        self.places.push(Place { direct, rank: at, chain: 0, position: 0 });
+        self.places.push(Place { direct: direct.into(), rank: at, chain: 0, position: 0 });
         self.sorted.push(at);
         self.link(at);
     }
@@ -136,7 +138,7 @@ impl Order {
             return false;
         }
         let Err(index) = self.places[to].direct.binary_search(&from) else { return true };
-        self.places[to].direct.insert(index, from);
+        self.places[to].direct.change(|direct| direct.insert(index, from));
         let Place { chain, position, .. } = self.places[to];
         if self.chains[chain].len == 1 && self.is_end(from) {
             self.chains[chain] = Chain::default();
@@ -154,7 +156,7 @@ impl Order {
     /// Removes edges.
     pub(super) fn part(&mut self, edges: &[Edge]) {
         for (from, to) in edges {
-            self.places[*to].direct.retain(|other| other != from);
+            self.places[*to].direct.change(|direct| direct.retain(|other| other != from));
         }
         self.chains.clear();
         for rank in 0..self.sorted.len() {

@@ -19,6 +19,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
 
+use super::few::Few;
 use super::histories::Histories;
 use super::order::{Edge, Order};
 use crate::error::{Detail, Error, Result};
@@ -54,7 +55,7 @@ impl Node {
 #[derive(Clone, Debug)]
 pub(super) struct Step {
     /// Empty after the node is destroyed.
-    pub(super) raws: Vec<sys::cudaGraphNode_t>,
+    pub(super) raws: Few<sys::cudaGraphNode_t>,
     /// The nodes of a capture without a predecessor in it, and those without a successor. All its nodes come
     /// after what the former come after, and before what comes after the latter.
     pub(super) ends: Option<[Vec<sys::cudaGraphNode_t>; 2]>,
@@ -70,7 +71,7 @@ pub(super) struct Step {
 
 impl Step {
     /// Makes a step of an added node, or of all nodes of a capture.
-    pub(super) fn new(raws: Vec<sys::cudaGraphNode_t>, uses: RetainedAccesses, acts: bool) -> Self {
+    pub(super) fn new(raws: Few<sys::cudaGraphNode_t>, uses: RetainedAccesses, acts: bool) -> Self {
         Self { raws, ends: None, uses, acts, function: None, functions: Vec::new() }
     }
 
@@ -309,7 +310,8 @@ impl Steps {
         })
     }
 
-    /// Brings the union of all accesses and of `besides` up to date after the accesses of a node have changed.
+    /// Brings the union of all accesses and of `besides` up to date after the accesses of a node have
+    /// changed.
     pub(super) fn update(
         &self,
         union: &mut RetainedAccesses,
@@ -412,7 +414,7 @@ impl Steps {
     pub(super) fn take_out(&mut self, at: usize) -> Option<Step> {
         self.changed();
         self.histories = None;
-        let gone = Step::new(Vec::new(), RetainedAccesses::default(), false);
+        let gone = Step::new(Few::Many(Vec::new()), RetainedAccesses::default(), false);
         self.list.get_mut(at).map(|step| std::mem::replace(step, gone))
     }
 

@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::ptr;
 use std::sync::Arc;
 
+use super::few::Few;
 use super::nodes::kept;
 use super::order::{Edge, Order, STEPS};
 use super::steps::{Node, Step, Steps};
@@ -210,7 +211,7 @@ impl Model {
         let uses = uses(memory, &list);
         let direct = self.steps.order("test", 1, &after, &uses).unwrap();
         let raw = ptr::without_provenance_mut(1 + self.uses.len());
-        self.steps.push(Step::new(vec![raw], uses, true), direct);
+        self.steps.push(Step::new(Few::One([raw]), uses, true), direct);
         self.uses.push(Some(list));
     }
 
