@@ -92,5 +92,5 @@ pub use memory::{
     PitchedBuffer, PitchedVolume, Plane, PlaneMut, RegisterFlags, Registered, Volume, VolumeMut,
     WriteCombinedBuffer,
 };
-pub use stream::{AsStream, Event, Stream};
+pub use stream::{AsStream, Event, EventFlags, Stream};
 pub use texture::{Surface, Texture};

@@ -188,8 +188,8 @@ fn not_refused(things: &mut Things) -> Vec<String> {
         PitchedBuffer::<u8>::alloc(8, 8);
         PitchedVolume::<u8>::alloc(8, 8, 8);
         MappedFlag::new();
-        Registered::new(vec![1_u8]).map_err(|(error, _)| error);
-        Registered::read_only(vec![1_u8]).map_err(|(error, _)| error);
+        Registered::new(vec![1_u8]).map_err(cuda_safe::Error::from);
+        Registered::read_only(vec![1_u8]).map_err(cuda_safe::Error::from);
         PointerAttributes::of(buffer.as_ptr());
         MemoryPool::new();
         pool.release_threshold();

@@ -527,7 +527,7 @@ fn a_registered_container_is_given_back_only_when_no_graph_holds_it() -> Result<
     let device = DeviceBuffer::<u8>::from_slice(&[5; 4])?;
     let mut registered = Registered::new(vec![0_u8; 4])?;
     let mut exec = stream.capture(|s| memcpy_async(&mut registered, &device, s))?.instantiate()?;
-    let (refused, registered) = registered.into_inner().unwrap_err();
+    let (refused, registered) = registered.into_inner().unwrap_err().into_parts();
     assert_eq!(refused.detail(), &Detail::InGraph);
     exec.launch(&stream)?;
     assert_eq!(*registered.host()?, [5; 4]);

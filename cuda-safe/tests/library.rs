@@ -505,7 +505,7 @@ fn a_variable_has_one_buffer_at_a_time_of_elements_that_fit_it() -> Result<()> {
     let _alone = alone();
     let library = load();
     let count = library.global::<u32>("count")?;
-    let (error, count) = count.into_raw().unwrap_err();
+    let (error, count) = count.into_raw().unwrap_err().into_parts();
     assert!(matches!(error.detail(), Detail::Unsupported { .. }), "{error}");
     let error = refusal(library.global::<u32>("count"));
     assert!(

@@ -105,7 +105,7 @@ fn memory_of_others_is_not_given_up() -> Result<()> {
     // SAFETY: the memory lives as long as its owner, which is dropped with the buffer and does nothing
     // meanwhile.
     let buffer = unsafe { DeviceBuffer::adopt(Device::current()?, pointer, len, keeper) }?;
-    let (error, buffer) = buffer.into_raw().unwrap_err();
+    let (error, buffer) = buffer.into_raw().unwrap_err().into_parts();
     assert!(matches!(error.detail(), Detail::Unsupported { .. }), "{error}");
     assert_eq!(buffer.to_vec()?, [1, 2, 3]);
     drop(buffer);
@@ -118,7 +118,7 @@ fn memory_that_a_graph_holds_is_not_given_up() -> Result<()> {
     let _alone = alone();
     let mut buffer = DeviceBuffer::<u8>::alloc(64)?;
     let graph = Stream::non_blocking()?.capture(|captured| memset_async(&mut buffer, 1, captured))?;
-    let (error, buffer) = buffer.into_raw().unwrap_err();
+    let (error, buffer) = buffer.into_raw().unwrap_err().into_parts();
     assert_eq!(error.detail(), &Detail::InGraph);
     drop(graph);
     let (device, raw) = (buffer.device(), buffer.into_raw()?);
@@ -134,7 +134,8 @@ fn nothing_is_given_up_in_a_host_function() -> Result<()> {
     let buffer = PinnedBuffer::from_slice(&[1_u8, 2, 3])?;
     let (tell, told) = std::sync::mpsc::channel();
     stream.launch_host_fn(move || {
-        let refused = matches!(buffer.into_raw(), Err((error, _)) if error.detail() == &Detail::InCallback);
+        let refused =
+            matches!(buffer.into_raw(), Err(failed) if failed.error().detail() == &Detail::InCallback);
         tell.send(refused).unwrap();
     })?;
     assert!(told.recv().unwrap());

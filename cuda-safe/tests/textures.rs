@@ -208,7 +208,7 @@ fn a_texture_keeps_its_memory_and_knows_whose_it_is() {
     assert!(!part.shares(&buffer.slice(..512).unwrap().access()));
     assert!(part.shares(&buffer.slice(..513).unwrap().access()));
     // Memory that a texture retains can be neither given up nor freed by its owner.
-    let (error, buffer) = buffer.into_raw().unwrap_err();
+    let (error, buffer) = buffer.into_raw().unwrap_err().into_parts();
     assert_eq!(error.detail(), &Detail::InGraph);
     drop(buffer);
     image.free().unwrap();

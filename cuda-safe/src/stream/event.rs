@@ -16,7 +16,7 @@ use cuda_hazard::EventClock;
 
 bitflags! {
     /// Properties of an event.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct EventFlags: u32 {
         /// A thread that waits for the event sleeps instead of spinning.
         #[doc(alias = "cudaEventBlockingSync")]
@@ -30,9 +30,15 @@ bitflags! {
     }
 }
 
+impl EventFlags {
+    /// No flag: the event measures time, and a thread that waits for it spins.
+    #[doc(alias = "cudaEventDefault")]
+    pub const DEFAULT: Self = Self::empty();
+}
+
 bitflags! {
     /// How an event is recorded.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     #[doc(alias = "cudaEventRecordDefault")]
     pub struct RecordFlags: u32 {
         /// In a capture: every launch of the graph records the event, for waiters outside of the graph.

@@ -89,10 +89,7 @@ pub(crate) fn standard<T: Element>() -> Vec<Entry<T>> {
         own("managed", ManagedBuffer::alloc),
         Entry::new("registered", &[1, 2, 3], |bounds| {
             let vector = vec![T::nth(0, 0); bounds.len()];
-            Box::new(Owned {
-                container: Registered::new(vector).map_err(|(error, _)| error).unwrap(),
-                bounds,
-            })
+            Box::new(Owned { container: Registered::new(vector).unwrap(), bounds })
         }),
         Entry::new("pageable", &[1, 2, 3], |bounds| {
             Box::new(Plain { vector: vec![T::nth(0, 0); bounds.len()], bounds })

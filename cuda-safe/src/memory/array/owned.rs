@@ -12,7 +12,7 @@ use super::region::Region;
 use super::view::{ArrayView, ArrayViewMut};
 use crate::check;
 use crate::device::Device;
-use crate::error::{Detail, Error, Result};
+use crate::error::{Detail, Error, ErrorWith, Result};
 use crate::memory::allocation::{Allocation, Kind};
 use crate::memory::retain::retained;
 use crate::sys;
@@ -233,14 +233,14 @@ impl<T> Array<T> {
     /// - A refusal inside a host function.
     #[track_caller]
     #[allow(clippy::result_large_err, reason = "the array comes back with the error, as every owner does")]
-    pub fn into_raw(mut self) -> core::result::Result<sys::cudaArray_t, (Error, Self)> {
+    pub fn into_raw(mut self) -> core::result::Result<sys::cudaArray_t, ErrorWith<Self>> {
         const API: &str = "Array::into_raw";
         let Some(allocation) = Arc::get_mut(&mut self.allocation) else {
-            return Err((Error::refused(API, Detail::InGraph), self));
+            return Err(ErrorWith::new(Error::refused(API, Detail::InGraph), self));
         };
         match allocation.give_up(API) {
             Ok(array) => Ok(array.cast()),
-            Err(error) => Err((error, self)),
+            Err(error) => Err(ErrorWith::new(error, self)),
         }
     }
 
