@@ -47,12 +47,12 @@ struct Things {
 impl Things {
     fn new() -> Result<Self> {
         let mut buffer = DeviceBuffer::alloc(64)?;
-        let mut event = Event::new()?;
+        let event = Event::new()?;
         let (mut graph, mut inner) = (Graph::new()?, Graph::new()?);
         inner.add_empty(&[])?;
         let fill = graph.add_memset(&[], &mut buffer, 1)?;
         let call = graph.add_host_fn(&[fill], || ())?;
-        let mark = graph.add_event_record(&[call], &mut event)?;
+        let mark = graph.add_event_record(&[call], &event)?;
         let within = graph.add_graph(&[mark], &inner)?;
         let exec = graph.instantiate()?;
         let array = Array::alloc_2d(8, 8)?;

@@ -88,7 +88,7 @@ fn memory_of_a_launch_under_way_is_freed_only_after_it() -> Result<()> {
     let mut stream = Stream::non_blocking()?;
     let (mut device, mut host) = (DeviceBuffer::<u8>::alloc(4)?, PinnedBuffer::<u8>::alloc(4)?);
     let mut exec = fill_and_fetch(&mut stream, &mut device, &mut host, 7)?.instantiate()?;
-    let mut event = Event::without_timing()?;
+    let event = Event::without_timing()?;
     let gate = Gate::on(&alone, &stream);
     GraphExec::launch(&mut exec, &stream)?;
     event.record(&stream)?;
@@ -178,9 +178,9 @@ fn what_cannot_be_captured_is_refused_and_spoils_nothing() -> Result<()> {
     let _alone = alone();
     let mut stream = Stream::new()?;
     let mut device = DeviceBuffer::<u8>::from_slice(&[1; 4])?;
-    let mut recorded = Event::new()?;
+    let recorded = Event::new()?;
     recorded.record(&stream)?;
-    let mut event = Event::new()?;
+    let event = Event::new()?;
     let mut inner = stream.capture(|s| memset_async(&mut device, 1, s))?.instantiate()?;
     let pool = DeviceBuffer::<u8>::alloc_async(4, &stream)?;
     let mut ran = false;

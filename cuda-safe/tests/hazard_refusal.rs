@@ -29,7 +29,7 @@ fn an_unordered_conflict_is_refused_with_both_places_and_does_not_run() {
     assert!(text.contains(&format!("{}:{second_line}", file!())), "{text}");
 
     // With an event in between it is correct. So is work after a synchronization.
-    let mut event = Event::without_timing().unwrap();
+    let event = Event::without_timing().unwrap();
     event.record(&a).unwrap();
     b.wait(&event).unwrap();
     memset_async(&mut buffer, 3, &b).unwrap();

@@ -85,7 +85,7 @@ fn cuda_is_refused_in_a_host_function() {
     let _alone = alone();
     let stream = Arc::new(Stream::non_blocking().unwrap());
     let other = Stream::non_blocking().unwrap();
-    let mut event = Event::without_timing().unwrap();
+    let event = Event::without_timing().unwrap();
     event.record(&*stream).unwrap();
     let device = Device::current().unwrap();
     let (tell, told) = channel();

@@ -334,7 +334,7 @@ fn unloading_waits_for_launches_that_still_run() -> Result<()> {
     // SAFETY: one thread, one element.
     unsafe { kernel.launch((1, 1), &stream, (&mut data,)) }?;
     stream.synchronize()?;
-    let mut passed = Event::without_timing()?;
+    let passed = Event::without_timing()?;
     let gate = Gate::on(&alone, &stream);
     // SAFETY: as above.
     unsafe { kernel.launch((1, 1), &stream, (&mut data,)) }?;
@@ -381,7 +381,7 @@ fn a_graph_keeps_the_libraries_of_its_kernels_loaded() -> Result<()> {
     }
     assert_eq!(data.to_vec()?, [4]);
     // A running launch outlives its executable graph, and so does the code.
-    let mut passed = Event::without_timing()?;
+    let passed = Event::without_timing()?;
     let gate = Gate::on(&alone, &stream);
     exec.launch(&stream)?;
     passed.record(&stream)?;

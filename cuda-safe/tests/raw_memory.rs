@@ -22,7 +22,7 @@ fn given_up_behind_a_gate<O, R>(
     give_up: impl FnOnce(O) -> Result<R>,
 ) -> Result<R> {
     let stream = Stream::non_blocking()?;
-    let mut over = Event::without_timing()?;
+    let over = Event::without_timing()?;
     let gate = Gate::on(alone, &stream);
     put(&mut owner, &stream)?;
     over.record(&stream)?;

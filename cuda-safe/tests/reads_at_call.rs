@@ -108,7 +108,7 @@ fn nothing_is_added_where_an_event_orders_or_the_stream_has_something_to_do() {
     let mut streams = Streams::new().unwrap();
     let mut busy = DeviceBuffer::<u8>::alloc(LEN).unwrap();
     let right = (vec![7; LEN], 0);
-    let mut event = Event::new().unwrap();
+    let event = Event::new().unwrap();
     let Streams { legacy, one, other, scratch, .. } = &mut streams;
     let (one, other) = (one.as_stream(), other.as_stream());
     let by_event = || {

@@ -1,7 +1,7 @@
 //! Waits: the host for a stream, and a stream for an event.
 #![expect(unsafe_code, reason = "calls the runtime's stream functions")]
 
-use super::event::{Event, Mark};
+use super::event::Event;
 use super::port::drop_tasks_if_lost;
 use super::tracker::TRACKER;
 use super::view::StreamRef;
@@ -81,9 +81,6 @@ impl StreamRef<'_> {
     pub fn wait(&self, event: &Event) -> Result<()> {
         let _entered = busy::enter("StreamRef::wait")?;
         self.ensure_not_captured("StreamRef::wait")?;
-        if matches!(event.mark(), Mark::Nothing) {
-            return Ok(());
-        }
         let _current = self.switch()?;
         let wait = || {
             // SAFETY: stream and event live as long as the view and the borrow.
@@ -92,11 +89,8 @@ impl StreamRef<'_> {
                 code => Err(code),
             }
         };
-        let waits = match event.mark() {
-            // SAFETY: the vector clock is the one that the event stands for.
-            Mark::Recorded => unsafe { TRACKER.wait(self.timeline(), event.event_clock(), wait) },
-            Mark::Nothing | Mark::Unknown => wait(),
-        };
+        // SAFETY: the call makes this stream wait for this event.
+        let waits = unsafe { TRACKER.wait_shared(self.timeline(), event.shared(), wait) };
         // No closure here: it would hide the caller's location.
         match waits {
             Ok(()) => Ok(()),
