@@ -11,6 +11,7 @@ use super::graph::Graph;
 use super::host::HostFunction;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
+use crate::hazard::Access;
 use crate::memory::relax;
 use crate::stream::{AsStream, Recorder, Stream, StreamRef, sealed};
 use crate::{check, stream, sys};
@@ -53,7 +54,22 @@ impl Capture<'_> {
     #[doc(alias = "cudaGraphRetainUserObject")]
     #[track_caller]
     pub fn host_fn(&self, f: impl Fn() + Send + Sync + 'static) -> Result<()> {
-        stream::ensure_idle("Capture::host_fn")?;
+        // SAFETY: the function accesses no memory that streams use.
+        unsafe { self.put_host("Capture::host_fn", &[], f) }
+    }
+
+    /// [`host_fn`](Self::host_fn) for a function with accesses.
+    ///
+    /// # Safety
+    /// The function accesses no memory of this crate except the bytes in `accesses`.
+    #[track_caller]
+    pub(super) unsafe fn put_host(
+        &self,
+        api: &'static str,
+        accesses: &[Access<'_>],
+        f: impl Fn() + Send + Sync + 'static,
+    ) -> Result<()> {
+        stream::ensure_idle(api)?;
         let call_site = Location::caller();
         let function = HostFunction::new(self.device(), f)?;
         let (call, data) = function.parts();
@@ -66,10 +82,10 @@ impl Capture<'_> {
         // the program runs while it is borrowed.
         match self.functions.try_borrow_mut() {
             Ok(mut functions) => functions.push(function),
-            Err(_) => return Err(Error::refused("Capture::host_fn", Detail::Nested)),
+            Err(_) => return Err(Error::refused(api, Detail::Nested)),
         }
-        // SAFETY: the function accesses no memory that streams use.
-        unsafe { self.stream.submit(Operation::new(&[]), call_site, launch) }
+        // SAFETY: the caller guarantees the accesses.
+        unsafe { self.stream.submit(Operation::new(accesses), call_site, launch) }
     }
 }
 

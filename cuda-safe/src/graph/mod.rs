@@ -22,7 +22,8 @@
 //!   launch.
 //! - Kernel arguments are copied when the node is made. Host functions are `Fn + Send + Sync + 'static` and
 //!   belong to the graph. The runtime drops them after the last launch of the last executable form is
-//!   complete. An executable form that takes over another graph's functions, or receives one, retains them
+//!   complete. Memory that they read and write is declared with them
+//!   ([`Graph::add_host_fn_with`]), like that of any node. An executable form that takes over another graph's functions, or receives one, retains them
 //!   like memory.
 //! - The operation of a node can be changed, in a graph (`Graph::set_kernel` and the other `set_` methods)
 //!   and in an executable graph for later launches. The accesses are then computed again. Two changes are
@@ -65,6 +66,7 @@ mod executable;
 mod graph;
 mod handle;
 mod host;
+mod host_with;
 mod memory;
 mod nodes;
 mod set;

@@ -99,6 +99,22 @@ macro_rules! stream_methods {
                 self.as_stream().launch_host_fn(f)
             }
 
+            /// Runs a function on the host with memory, which it receives as slices. Does not block.
+            ///
+            /// See [`StreamRef::launch_host_fn_with`](crate::stream::StreamRef::launch_host_fn_with).
+            ///
+            /// # Errors
+            /// Returns the runtime's error. Refused inside another host function.
+            #[doc(alias = "cudaLaunchHostFunc")]
+            #[track_caller]
+            pub fn launch_host_fn_with<A: $crate::stream::HostFnArgument>(
+                &self,
+                memory: A,
+                f: impl FnOnce(A::Slices<'_>) + Send + 'static,
+            ) -> $crate::Result<()> {
+                self.as_stream().launch_host_fn_with(memory, f)
+            }
+
             /// Lets operations borrow memory of the caller. All of them are complete when this returns.
             ///
             /// See [`StreamRef::scope`](crate::stream::StreamRef::scope).
