@@ -341,6 +341,7 @@ fn a_question_mark_makes_an_error_of_what_comes_back() {
 
 #[test]
 fn a_question_mark_works_with_an_error_type_that_takes_any_error() {
+    let _alone = alone();
     // The bound of anyhow's error type.
     #[derive(Debug)]
     struct Anyhow(Box<dyn std::error::Error + Send + Sync>);
@@ -355,7 +356,6 @@ fn a_question_mark_works_with_an_error_type_that_takes_any_error() {
     fn raw(buffer: DeviceBuffer<u8>) -> Result<*mut u8, Anyhow> {
         Ok(buffer.into_raw()?)
     }
-    let _alone = alone();
     let Anyhow(error) = there_and_back(vec![()]).unwrap_err();
     assert!(error.to_string().contains("Registered::new"), "{error}");
     assert!(raw(DeviceBuffer::alloc(0).unwrap()).unwrap().is_null());

@@ -9,7 +9,7 @@ use bitflags::bitflags;
 use super::pool::{self, RawEvent};
 use super::tracker::TRACKER;
 use super::view::AsStream;
-use super::{busy, port};
+use super::{busy, port, recorder};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::{callback, check, process, sys};
@@ -132,6 +132,9 @@ impl Event {
     /// Records the event on a stream of the same device. It then stands for everything submitted to the
     /// stream so far.
     ///
+    /// In a capture, the record counts for that capture alone: streams that wait for the event there become
+    /// part of it, and the event itself does not change.
+    ///
     /// Stands for [`cudaEventRecord`](sys::cudaEventRecord). Does not block. Whoever waits for the event at
     /// this moment on another thread waits for this record or for the one before.
     ///
@@ -144,7 +147,6 @@ impl Event {
     pub fn record(&self, stream: &impl AsStream) -> Result<()> {
         let stream = stream.as_stream();
         let _entered = busy::enter("Event::record")?;
-        stream.ensure_not_captured("Event::record")?;
         stream.ensure_not_ending("Event::record")?;
         let (found, needed) = (stream.device().ordinal(), self.device.ordinal());
         if found != needed {
@@ -154,6 +156,9 @@ impl Event {
             ));
         }
         let (raw, timeline, call_site) = (self.as_raw(), stream.timeline(), Location::caller());
+        if let Some(recorder) = stream.recorder() {
+            return recorder.record("Event::record", timeline, raw);
+        }
         // SAFETY: event and stream live as long as the borrows, and the stream belongs to the device
         // that its timeline names.
         let record = || unsafe { port::record(self.device, stream.as_raw(), timeline.kind, raw) };
@@ -231,6 +236,7 @@ impl Event {
     #[track_caller]
     pub fn synchronize(&self) -> Result<()> {
         busy::ensure_idle("Event::synchronize")?;
+        recorder::ensure_none("Event::synchronize")?;
         let Some(record) = self.shared.last_record() else { return Ok(()) };
         // SAFETY: the event lives as long as the borrow.
         unsafe { check!(cudaEventSynchronize(self.as_raw())) }?;

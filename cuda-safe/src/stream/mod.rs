@@ -14,6 +14,7 @@
 //! `cudaStreamCopyAttributes`, `cudaIpcGetEventHandle`, `cudaIpcOpenEventHandle`.
 
 mod attributes;
+mod branch;
 mod busy;
 mod enqueue;
 mod event;
@@ -30,6 +31,7 @@ mod per_thread;
 mod pool;
 mod port;
 mod prepared;
+mod recorder;
 mod scope;
 mod tracker;
 mod view;
@@ -48,6 +50,7 @@ pub use scope::Scope;
 pub use view::{AsStream, StreamRef};
 
 pub(crate) use crate::callback::{defer, enter_callback, in_callback};
+pub(crate) use branch::HiddenStream;
 pub(crate) use busy::ensure_idle;
 pub(crate) use enqueue::{Call, Submission};
 pub(crate) use host::{is_quiet, synchronize_device, wait_host};
@@ -57,5 +60,6 @@ pub(crate) use pool::abandon;
 #[cfg(test)]
 pub(crate) use port::CAPTURE_OR_WAIT;
 pub(crate) use port::wait_device;
+pub(crate) use recorder::Recorder;
 pub(crate) use tracker::TRACKER;
-pub(crate) use view::{Recorder, sealed};
+pub(crate) use view::sealed;

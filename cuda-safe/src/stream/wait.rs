@@ -71,7 +71,9 @@ impl StreamRef<'_> {
 
     /// Makes all later work of the stream wait for the work that the event stands for. Does not block.
     ///
-    /// An event that was never recorded stands for nothing. Stands for
+    /// An event that was never recorded stands for nothing. In a capture, the event must have been recorded in
+    /// the same capture, and a stream that was not part of it becomes one: see
+    /// [`Stream::capture`](super::Stream::capture). Stands for
     /// [`cudaStreamWaitEvent`](sys::cudaStreamWaitEvent).
     ///
     /// # Errors
@@ -79,8 +81,10 @@ impl StreamRef<'_> {
     #[doc(alias = "cudaStreamWaitEvent")]
     #[track_caller]
     pub fn wait(&self, event: &Event) -> Result<()> {
+        if let Some(recorder) = self.recorder() {
+            return recorder.wait_for("StreamRef::wait", *self, event.as_raw());
+        }
         let _entered = busy::enter("StreamRef::wait")?;
-        self.ensure_not_captured("StreamRef::wait")?;
         let _current = self.switch()?;
         let wait = || {
             // SAFETY: stream and event live as long as the view and the borrow.
