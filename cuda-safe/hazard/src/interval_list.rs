@@ -84,11 +84,20 @@ impl IntervalList {
         Self { entries: vec![entry], longest: bytes, ..Self::default() }
     }
 
-    /// Takes over the accesses of the last-access word of an allocation of `bytes` bytes. The list must be
-    /// empty.
-    pub(crate) fn take_over(&mut self, last_access: LastAccess, bytes: usize) {
+    /// Takes over the accesses of the last-access word of an allocation of `bytes` bytes, and the `reads` of
+    /// several streams. The list must be empty.
+    pub(crate) fn take_over(
+        &mut self,
+        last_access: LastAccess,
+        reads: impl Iterator<Item = Epoch>,
+        bytes: usize,
+    ) {
         let entry = |mode, epoch| Entry { start: 0, end: bytes, mode, epoch, call_site: None };
         match last_access {
+            LastAccess::Shared { write } => {
+                self.entries.extend(write.map(|epoch| entry(Mode::Write, epoch)));
+                self.entries.extend(reads.map(|epoch| entry(Mode::Read, epoch)));
+            }
             LastAccess::Empty | LastAccess::Listed => return,
             LastAccess::Write(epoch) => self.entries.push(entry(Mode::Write, epoch)),
             LastAccess::Read(epoch) => self.entries.push(entry(Mode::Read, epoch)),
@@ -336,6 +345,15 @@ impl IntervalList {
                 out.push(Conflict { epoch: entry.epoch, call_site: entry.call_site });
             }
         }
+    }
+
+    /// Returns the timeline that made every access which has not completed. Returns `None` if there are
+    /// several, or none.
+    pub(crate) fn only_user(&self, completed: impl Fn(Epoch) -> bool) -> Option<TimelineId> {
+        let pending = self.entries.iter().filter(|entry| !completed(entry.epoch));
+        let mut users = pending.map(|entry| entry.epoch.timeline);
+        let first = users.next()?;
+        users.all(|user| user == first).then_some(first)
     }
 
     /// Returns how many entries there are.

@@ -8,9 +8,9 @@ pub(crate) mod machine;
 use std::ops::Deref;
 
 use cuda_hazard::{
-    Access, CallSite, Epoch, EventBackend, EventClock, FirstWrite, Kind, Operation, Policy, Refusal,
-    RepeatedGroup, SequenceNumber, SharedEvent, SortedAccesses, Submission, SubmittedSnapshot, Timeline,
-    TooManyStreams, WaitTarget,
+    Access, AccessHistory, CallSite, Epoch, EventBackend, EventClock, FirstWrite, Kind, Operation, Policy,
+    Refusal, RepeatedGroup, SequenceNumber, SharedEvent, SortedAccesses, Submission, SubmittedSnapshot,
+    Timeline, TooManyStreams, WaitTarget,
 };
 
 /// [`cuda_hazard::Tracker`] whose functions are safe to call.
@@ -63,6 +63,16 @@ impl Tracker {
         fn record_shared[E](&self, timeline: &Timeline, event: &SharedEvent, call: impl FnOnce() -> Result<(), E>) -> Result<(), E>;
         fn wait_shared[E](&self, timeline: &Timeline, event: &SharedEvent, call: impl FnOnce() -> Result<(), E>) -> Result<(), E>;
         fn completed_shared(&self, event: &SharedEvent, record: SequenceNumber);
+    }
+
+    /// Begins an operation that frees memory; see [`cuda_hazard::Tracker::begin_free`].
+    pub(crate) fn begin_free(
+        &self,
+        history: &AccessHistory,
+        device: i32,
+    ) -> Option<(Submission<'_>, impl Deref<Target = WaitTarget>)> {
+        // SAFETY: no memory depends on it.
+        unsafe { self.0.begin_free(history, device) }
     }
 
     /// Begin, call, commit.
