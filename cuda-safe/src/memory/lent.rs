@@ -1,4 +1,5 @@
-//! Memory that is lent to host functions: what [`HostFnArgument`] is implemented for.
+//! Memory as an argument of host functions and calls: the types that [`HostFnArgument`] and [`CallArgument`]
+//! are implemented for.
 #![expect(unsafe_code, reason = "makes slices of memory that devices reach too")]
 
 use std::{ptr, slice};
@@ -6,13 +7,15 @@ use std::{ptr, slice};
 use bytemuck::AnyBitPattern;
 
 use super::buffer::Buffer;
-use super::memory_type::HostMemoryType;
+use super::memory_type::sealed::{SealedMemory as _, Tag};
+use super::memory_type::{HostMemoryType, MemoryType, Pinned};
 use super::registered::Registered;
 use super::slice::{Slice, SliceMut};
-use super::span::Span;
+use super::span::{Span, kernel_pointer};
 use super::stable::{Stable, StableMut};
+use crate::error::Result;
 use crate::hazard::Mode;
-use crate::stream::{Accesses, HostFnArgument};
+use crate::stream::{Accesses, CallArgument, HostFnArgument};
 
 /// The address and the length of elements that a host function will have.
 #[derive(Debug)]
@@ -46,7 +49,7 @@ impl<T> Elements<T> {
     }
 }
 
-/// Implements the trait for references to memory: generics, element and type.
+/// Implements [`HostFnArgument`] for references to memory: generics, element and type.
 macro_rules! lent {
     ($([$($generics:tt)*] $element:ty: $type:ty;)+) => {$(
         impl<'x, $($generics)*> HostFnArgument for &'x $type
@@ -107,7 +110,66 @@ lent! { mut
     [C: StableMut] C::Element: Registered<C>;
 }
 
-/// Implements the trait for a tuple.
+/// Implements [`CallArgument`] for references: generics, element, memory type, and type.
+macro_rules! called {
+    ($pointer:tt $mode:ident: $([$($generics:tt)*] $element:ty, $memory_type:ty, $type:ty;)+) => {$(
+        impl<$($generics)*> CallArgument for $type {
+            type Pointers = *$pointer $element;
+
+            fn pointers(&self) -> Result<Self::Pointers> {
+                Ok(kernel_pointer::<_, $memory_type>(self.span())?.cast())
+            }
+
+            fn accesses<'m>(&'m self, accesses: &mut Accesses<'m>) {
+                let access = self.span().access(Mode::$mode);
+                // The call may copy it to a device.
+                let at_call = matches!((Mode::$mode, <$memory_type>::TAG), (Mode::Read, Tag::Pinned));
+                accesses.0.push(if at_call { access.at_call() } else { access });
+            }
+        }
+    )+};
+}
+
+called! { const Read:
+    [T, M: MemoryType] T, M, &Buffer<T, M>;
+    [T, M: MemoryType] T, M, &Slice<'_, T, M>;
+    [T, M: MemoryType] T, M, &SliceMut<'_, T, M>;
+    [C: Stable] C::Element, Pinned, &Registered<C>;
+}
+
+called! { mut Write:
+    [T, M: MemoryType] T, M, &mut Buffer<T, M>;
+    [T, M: MemoryType] T, M, &mut SliceMut<'_, T, M>;
+    [C: StableMut] C::Element, Pinned, &mut Registered<C>;
+}
+
+/// Implements [`CallArgument`] for a tuple.
+macro_rules! called_tuple {
+    ($($name:ident $index:tt)+) => {
+        impl<$($name: CallArgument),+> CallArgument for ($($name,)+) {
+            type Pointers = ($($name::Pointers,)+);
+
+            fn pointers(&self) -> Result<Self::Pointers> {
+                Ok(($(self.$index.pointers()?,)+))
+            }
+
+            fn accesses<'m>(&'m self, accesses: &mut Accesses<'m>) {
+                $(self.$index.accesses(accesses);)+
+            }
+        }
+    };
+}
+
+called_tuple!(A 0);
+called_tuple!(A 0 B 1);
+called_tuple!(A 0 B 1 C 2);
+called_tuple!(A 0 B 1 C 2 D 3);
+called_tuple!(A 0 B 1 C 2 D 3 E 4);
+called_tuple!(A 0 B 1 C 2 D 3 E 4 F 5);
+called_tuple!(A 0 B 1 C 2 D 3 E 4 F 5 G 6);
+called_tuple!(A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7);
+
+/// Implements [`HostFnArgument`] for a tuple.
 macro_rules! tuple {
     ($($name:ident)+) => {
         impl<$($name: HostFnArgument),+> HostFnArgument for ($($name,)+) {

@@ -25,7 +25,7 @@
 
 use std::panic::Location;
 
-use super::host_argument::{Accesses, HostFnArgument};
+use super::memory_argument::{Accesses, HostFnArgument};
 use super::view::StreamRef;
 use crate::error::Result;
 

@@ -16,7 +16,8 @@ macro_rules! stream_methods {
                 self.as_stream().device()
             }
 
-            /// Returns the raw handle. The tracker does not see work that other code submits to it.
+            /// Returns the raw handle. The tracker does not see work that other code submits to it: make such
+            /// calls by `call` or `enqueue`.
             #[must_use]
             #[inline]
             pub fn as_raw(&self) -> $crate::sys::cudaStream_t {
@@ -141,13 +142,32 @@ macro_rules! stream_methods {
             /// The duties of `StreamRef::enqueue`.
             #[inline]
             #[track_caller]
-            pub unsafe fn enqueue<R>(
+            pub unsafe fn enqueue<R, E: From<$crate::Error>>(
                 &self,
                 accesses: &[$crate::hazard::Access<'_>],
-                f: impl FnOnce($crate::sys::cudaStream_t) -> $crate::Result<R>,
-            ) -> $crate::Result<R> {
+                f: impl FnOnce($crate::sys::cudaStream_t) -> ::core::result::Result<R, E>,
+            ) -> ::core::result::Result<R, E> {
                 // SAFETY: the caller has the same duties.
                 unsafe { self.as_stream().enqueue(accesses, f) }
+            }
+
+            /// Submits a call of another library with the memory that it uses.
+            ///
+            /// See [`StreamRef::call`](crate::stream::StreamRef::call).
+            ///
+            /// # Errors
+            /// Returns the error of `f`. Refuses as `StreamRef::enqueue`.
+            ///
+            /// # Safety
+            /// The duties of `StreamRef::call`.
+            #[track_caller]
+            pub unsafe fn call<A: $crate::stream::CallArgument, R, E: From<$crate::Error>>(
+                &self,
+                memory: A,
+                f: impl FnOnce($crate::sys::cudaStream_t, A::Pointers) -> ::core::result::Result<R, E>,
+            ) -> ::core::result::Result<R, E> {
+                // SAFETY: the caller has the same duties.
+                unsafe { self.as_stream().call(memory, f) }
             }
         }
     };

@@ -137,7 +137,8 @@ impl<'a> StreamRef<'a> {
         Device::from_ordinal(self.timeline.device())
     }
 
-    /// Returns the raw handle. The tracker does not see work that other code submits to it.
+    /// Returns the raw handle. The tracker does not see work that other code submits to it: make such
+    /// calls by `call` or `enqueue`. In a capture, the handle is that of the branch that the stream stands for.
     #[must_use]
     #[inline]
     pub fn as_raw(&self) -> sys::cudaStream_t {

@@ -1,9 +1,10 @@
-//! [`HostFnArgument`]: memory that a host function takes.
+//! Memory as an argument: of host functions ([`HostFnArgument`]) and of calls ([`CallArgument`]).
 #![expect(unsafe_code, reason = "declares the function that makes the slices")]
 
+use crate::error::Result;
 use crate::hazard::Access;
 
-/// The accesses of a host function.
+/// The accesses of a host function or a call.
 #[derive(Debug, Default)]
 pub struct Accesses<'m>(pub(crate) Vec<Access<'m>>);
 
@@ -38,4 +39,28 @@ pub trait HostFnArgument: Sized {
     /// [`parts`](Self::parts) has added. The host has no conflicting slices of it either.
     #[doc(hidden)]
     unsafe fn slices<'s>(parts: Self::Parts) -> Self::Slices<'s>;
+}
+
+/// Memory that a call reads or writes: `&memory` gives it a `*const T`, and `&mut memory` a `*mut T`.
+///
+/// Implemented for all buffers, registered memory, parts of these, and tuples of up to eight: `(&x, &mut y)` gives
+/// `(*const X, *mut Y)`. The trait is sealed.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no memory for a call",
+    label = "not a reference to memory of this crate",
+    note = "pass `&x` to read or `&mut x` to write a buffer, `Registered` memory, a part of one, or a tuple of these"
+)]
+pub trait CallArgument {
+    /// The addresses that the call receives.
+    type Pointers;
+
+    /// Returns the addresses for a device.
+    #[doc(hidden)]
+    #[track_caller]
+    #[allow(clippy::missing_errors_doc, reason = "hidden")]
+    fn pointers(&self) -> Result<Self::Pointers>;
+
+    /// Adds the accesses of the call to a list.
+    #[doc(hidden)]
+    fn accesses<'m>(&'m self, accesses: &mut Accesses<'m>);
 }
