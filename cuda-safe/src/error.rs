@@ -307,8 +307,8 @@ impl std::error::Error for Error {}
 
 /// An [`Error`] with the value that the failed call would have consumed: a container, or an owner of memory.
 ///
-/// `?` converts it to an [`Error`], to a `Box<dyn std::error::Error>`, or to another type that takes any error.
-/// The value is then dropped with the error, or right away.
+/// `?` converts it to an [`Error`], to a `Box<dyn std::error::Error>`, or to another type that takes any
+/// error. The value is then dropped with the error, or right away.
 ///
 /// # Examples
 /// ```

@@ -38,9 +38,11 @@ fn a_call_is_ordered_by_the_memory_whose_pointers_it_gets() -> Result<()> {
     let (mut x, mut y) = (DeviceBuffer::<u8>::alloc(64)?, DeviceBuffer::<u8>::alloc(64)?);
     let gate = Gate::on(&alone, &a);
     memset_async(&mut x, 5, &a)?;
+    // SAFETY: both buffers have 64 bytes.
+    let library = |raw, (x, y)| unsafe { copy(y, x, 64, raw) };
     let (before, line) = (hazard::added_waits(), line!() + 2);
-    // SAFETY: both buffers have 64 bytes, and the call writes those of `y`.
-    unsafe { b.call((&x, &mut y), |raw, (x, y)| copy(y, x, 64, raw)) }?;
+    // SAFETY: the call reads the bytes of `x` and writes those of `y`.
+    unsafe { b.call((&x, &mut y), library) }?;
     assert_eq!(hazard::added_waits(), before + 1);
     let wait = hazard::recent_waits().pop().unwrap();
     assert_eq!((wait.at.file(), wait.at.line()), (file!(), line));

@@ -252,6 +252,28 @@ fn inside_its_function_the_memory_is_reached_in_no_other_way() {
 }
 
 #[test]
+fn a_function_may_drop_the_last_owner_of_its_memory_and_go_on_reading() {
+    let _alone = alone();
+    let stream = Stream::non_blocking().unwrap();
+    let host = Arc::new(Registered::new(vec![2_u32; 100]).unwrap());
+    let (owner, (tell, told), (go, wait)) = (Arc::clone(&host), channel(), channel::<()>());
+    let sum = move |h: &[u32]| {
+        drop(owner);
+        tell.send(0).unwrap();
+        wait.recv().unwrap();
+        tell.send(h.iter().sum::<u32>()).unwrap();
+    };
+    stream.launch_host_fn_with(&*host, sum).unwrap();
+    drop(host);
+    assert_eq!(told.recv(), Ok(0));
+    // This thread frees what was left, and waits for the function first.
+    let later = std::thread::spawn(|| Device::current().unwrap().synchronize());
+    go.send(()).unwrap();
+    assert_eq!(told.recv(), Ok(200));
+    later.join().unwrap().unwrap();
+}
+
+#[test]
 fn a_panic_in_a_function_with_memory_is_reported_and_the_memory_can_be_used() {
     let _alone = alone();
     let stream = Stream::non_blocking().unwrap();

@@ -65,7 +65,7 @@ fn memory_is_given_up_after_the_work_that_uses_it() -> Result<()> {
     // SAFETY: as above.
     let array = unsafe { Array::<u8>::from_raw(device, raw) }?;
     let mut back = [0; 64];
-    memcpy_2d(&mut cuda_safe::memory::PlaneMut::of_slice(&mut back, 8, 8)?, &array)?;
+    memcpy_2d(&mut cuda_safe::memory::PlaneMut::from_slice(&mut back, 8, 8)?, &array)?;
     assert_eq!(back, [6; 64]);
     Ok(())
 }

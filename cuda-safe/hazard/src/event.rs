@@ -15,19 +15,19 @@ use crate::tracker::Tracker;
 ///
 /// # Why a clock is never taken for that of another record
 /// A wait joins the event's clock, so it must not be made for one record and join the clock of another. A
-/// record and a wait therefore hold the event's lock over their call *and* over the clock. The driver sees the
-/// calls in the order of the lock.
+/// record and a wait therefore hold the event's lock over their call *and* over the clock. The driver
+/// sees the calls in the order of the lock.
 ///
 /// A thread that blocks for an event or queries it holds no lock during its call, or it would hold up the
-/// others. It takes the number of the last record before the call. After the call it locks the event and looks
-/// at the number again. If both are the same, no record came in between, because a record changes the number
-/// while it holds the lock: the call was for the record whose clock is there. Otherwise the call proves nothing
-/// about it.
+/// others. It takes the number of the last record before the call. After the call it locks the event and
+/// looks at the number again. If both are the same, no record came in between, because a record changes
+/// the number while it holds the lock: the call was for the record whose clock is there. Otherwise the
+/// call proves nothing about it.
 ///
 /// # Why nothing waits for ever
-/// A thread locks at most one event, and never while it holds the lock of a stream. With the event locked it
-/// takes the lock of one stream. No thread that holds a stream's lock wants an event's lock, so a circle would
-/// have to be one of streams, of which there is none.
+/// A thread locks at most one event, and never while it holds the lock of a stream. With the event locked
+/// it takes the lock of one stream. No thread that holds a stream's lock wants an event's lock, so a
+/// circle would have to be one of streams, of which there is none.
 #[derive(Debug)]
 pub struct SharedEvent {
     last: Lock<Last>,
@@ -79,8 +79,8 @@ impl Default for SharedEvent {
 }
 
 impl Tracker {
-    /// [`record`](Self::record) of an event that threads share. If the call fails, it is unknown what the event
-    /// stands for.
+    /// [`record`](Self::record) of an event that threads share. If the call fails, it is unknown what the
+    /// event stands for.
     ///
     /// # Errors
     /// The failure of the call.

@@ -22,7 +22,7 @@
 //! | epoch `c@t` | [`Epoch`]: the operation with sequence number `c` on timeline `t` |
 //! | clock of a thread, `C_t` | [vector clock](happens_before::VectorClock) of a timeline, under its lock |
 //! | clock of a lock, `L_m` | [`EventClock`]: what an event happens after |
-//! | release and acquire of a lock | record of an event, and a stream's wait for the event ([`SharedEvent`]) |
+//! | release and acquire of a lock | record of an event, and a stream's wait for it ([`SharedEvent`]) |
 //! | last write and reads of a variable, `W_x` and `R_x` | [`AccessHistory`] of an allocation |
 //! | race report | [`AddedWait`], or [`Hazard`] under [`Policy::Error`] |
 //!

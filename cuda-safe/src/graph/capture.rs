@@ -29,8 +29,8 @@ impl<'c> Capture<'c> {
     /// and beside those that it is given later. Conflicting operations of branches are ordered, as those of
     /// streams are.
     ///
-    /// [`join`](Self::join) ends the branch. Stands for [`cudaEventRecord`](sys::cudaEventRecord) on this stream
-    /// and [`cudaStreamWaitEvent`](sys::cudaStreamWaitEvent) on another one.
+    /// [`join`](Self::join) ends the branch. Stands for [`cudaEventRecord`](sys::cudaEventRecord) on this
+    /// stream and [`cudaStreamWaitEvent`](sys::cudaStreamWaitEvent) on another one.
     ///
     /// # Errors
     /// Returns the runtime's error. Refused inside a host function.
@@ -210,10 +210,11 @@ impl Stream {
     /// that no operation reaches it by mistake. Memory is borrowed only during each call, as on any stream;
     /// the graph retains it.
     ///
-    /// A graph has branches if the closure uses [`Capture::fork`] and [`Capture::join`], or C++'s form: an
-    /// event is recorded on the stream of the closure, another stream waits for it, and so becomes part of the
-    /// capture until it ends. On this thread, operations on that stream then become part of the graph. On
-    /// other threads the stream is used as ever. Each such stream must be joined by an event again.
+    /// A graph has branches if the closure uses [`Capture::fork`] and [`Capture::join`], or C++'s form:
+    /// an event is recorded on the stream of the closure, another stream waits for it, and so becomes
+    /// part of the capture until it ends. On this thread, operations on that stream then become part of
+    /// the graph. On other threads the stream is used as ever. Each such stream must be joined by an
+    /// event again.
     ///
     /// Inside the closure, blocking calls and work on other streams are refused with `OutsideCapture`. C++
     /// would run some of them at once, and the graph would lack them.

@@ -12,11 +12,11 @@ use crate::error::Result;
 use crate::stream::{Accesses, HostFnArgument};
 
 impl Graph {
-    /// [`add_host_fn`](Self::add_host_fn) with memory, which the function receives as slices. `&memory` is read
-    /// and `&mut memory` is written. The graph retains the memory.
+    /// [`add_host_fn`](Self::add_host_fn) with memory, which the function receives as slices. `&memory`
+    /// is read and `&mut memory` is written. The graph retains the memory.
     ///
-    /// The node comes after the nodes in `after`, and after every earlier node that it conflicts with. Launches
-    /// are ordered with all other uses of the memory. Stands for
+    /// The node comes after the nodes in `after`, and after every earlier node that it conflicts with.
+    /// Launches are ordered with all other uses of the memory. Stands for
     /// [`cudaGraphAddHostNode`](crate::sys::cudaGraphAddHostNode).
     ///
     /// # Errors

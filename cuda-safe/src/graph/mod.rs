@@ -10,10 +10,11 @@
 //!   accesses as one operation ([`StreamRef::enqueue`](crate::stream::StreamRef::enqueue)). It is ordered
 //!   after every conflicting earlier operation, and conflicting later operations are ordered after it. CUDA
 //!   also orders the launches of one executable graph among themselves.
-//! - Inside a graph, conflicting nodes are ordered. Captured nodes have the order of the stream that they are
-//!   captured from. An operation of one branch of a capture waits for the operations of other branches that it
-//!   conflicts with, or is refused under `Policy::Error`. For added nodes, edges are added where the program names none. An added node
-//!   comes after all captured nodes that it conflicts with.
+//! - Inside a graph, conflicting nodes are ordered. Captured nodes have the order of the stream that they
+//!   are captured from. An operation of one branch of a capture waits for the operations of other
+//!   branches that it conflicts with, or is refused under `Policy::Error`. For added nodes, edges are
+//!   added where the program names none. An added node comes after all captured nodes that it conflicts
+//!   with.
 //! - The graph retains every allocation that it uses, so the addresses in its nodes stay valid: a dropped
 //!   buffer is freed only after its graphs and their executable forms are dropped. Memory without a
 //!   reference count, for example that of a [`MappedFlag`](crate::MappedFlag), is refused with
@@ -36,9 +37,10 @@
 //!
 //! # Captures
 //! A program's stream is never captured itself. The closure receives another stream with the same device
-//! and priority, which has no other user, and so does each branch. If a stream of the program waits for an
-//! event of the capture, it stands for a branch from then on, on this thread and until the capture ends; the
-//! stream itself is not touched. Therefore neither the tracker nor another thread ever uses a captured stream.
+//! and priority, which has no other user, and so does each branch. If a stream of the program waits for
+//! an event of the capture, it stands for a branch from then on, on this thread and until the capture
+//! ends; the stream itself is not touched. Therefore neither the tracker nor another thread ever uses a
+//! captured stream.
 //!
 //! The capture is bound to its thread. The thread may allocate and free during the capture, and none of that
 //! becomes part of the graph. All of these are refused before anything runs:

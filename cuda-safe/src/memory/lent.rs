@@ -32,8 +32,9 @@ impl<T> Clone for Elements<T> {
 
 impl<T> Copy for Elements<T> {}
 
-// SAFETY: this is an address. Elements are reached through slices only, on whichever thread runs the function:
-// the implementations below require that elements can be shared with it, or sent to it if it writes them.
+// SAFETY: this is an address. Elements are reached through slices only, on whichever thread runs the
+// function: the implementations below require that elements can be shared with it, or sent to it if it
+// writes them.
 unsafe impl<T> Send for Elements<T> {}
 // SAFETY: as above.
 unsafe impl<T> Sync for Elements<T> {}
@@ -67,8 +68,9 @@ macro_rules! lent {
             }
 
             unsafe fn slices<'s>(parts: Self::Parts) -> Self::Slices<'s> {
-                // SAFETY: the address is that of `len` aligned elements, or dangling and aligned for none. Any
-                // bytes are a valid element. The caller guarantees that they live and that nothing writes them.
+                // SAFETY: the address is that of `len` aligned elements, or dangling and aligned for
+                // none. Any bytes are a valid element. The caller guarantees that they live and that
+                // nothing writes them.
                 unsafe { slice::from_raw_parts(parts.pointer, parts.len) }
             }
         }
@@ -188,8 +190,8 @@ macro_rules! tuple {
             #[allow(non_snake_case, reason = "a variable has the name of its type")]
             unsafe fn slices<'s>(parts: Self::Parts) -> Self::Slices<'s> {
                 let ($($name,)+) = parts;
-                // SAFETY: the caller guarantees it for each of them. The borrows of the tuple's members exclude
-                // that one of them writes what another one reaches.
+                // SAFETY: the caller guarantees it for each of them. The borrows of the tuple's members
+                // exclude that one of them writes what another one reaches.
                 ($(unsafe { $name::slices($name) },)+)
             }
         }

@@ -29,7 +29,7 @@ use crate::error::{Detail, Error, Result};
 /// let numbers = DeviceBuffer::from_slice(&[0, 1, 2, 10, 11, 12])?;
 /// let plane = numbers.plane(3, 2)?; // two rows of three
 /// let mut right = [0; 4];
-/// memcpy_2d(&mut PlaneMut::of_slice(&mut right, 2, 2)?, &plane.columns(1..)?)?;
+/// memcpy_2d(&mut PlaneMut::from_slice(&mut right, 2, 2)?, &plane.columns(1..)?)?;
 /// assert_eq!(right, [1, 2, 11, 12]);
 /// # Ok(())
 /// # }
@@ -241,17 +241,17 @@ impl<'a, T: NoUninit> Plane<'a, T, Pageable> {
     /// - Refused with both numbers if the slice and the plane do not have the same number of elements.
     /// - Refused if the size overflows.
     #[track_caller]
-    pub fn of_slice(slice: &'a [T], width: usize, height: usize) -> Result<Self> {
+    pub fn from_slice(slice: &'a [T], width: usize, height: usize) -> Result<Self> {
         Self::of(slice, width, height, Apart::Packed)
     }
 
     /// Views a slice as rows that are `pitch` bytes apart. The slice may end with the last row.
     ///
     /// # Errors
-    /// As [`of_slice`](Self::of_slice), except that the slice may have more elements than the plane needs.
-    /// Also refused if the pitch is not possible for these rows.
+    /// As [`from_slice`](Self::from_slice), except that the slice may have more elements than the plane
+    /// needs. Also refused if the pitch is not possible for these rows.
     #[track_caller]
-    pub fn of_slice_with_pitch(slice: &'a [T], width: usize, height: usize, pitch: usize) -> Result<Self> {
+    pub fn from_slice_with_pitch(slice: &'a [T], width: usize, height: usize, pitch: usize) -> Result<Self> {
         Self::of(slice, width, height, Apart::By(pitch, height))
     }
 
@@ -260,7 +260,7 @@ impl<'a, T: NoUninit> Plane<'a, T, Pageable> {
         // Never written through: only destinations are written, and they are made from the `Mut` type.
         let pointer = slice.as_ptr().cast_mut();
         let extent = [width, height, 1];
-        Ok(Self::new(Grid::of_slice("Plane::of_slice", pointer, slice.len(), extent, apart)?))
+        Ok(Self::new(Grid::of_slice("Plane::from_slice", pointer, slice.len(), extent, apart)?))
     }
 }
 
@@ -271,7 +271,7 @@ impl<'a, T: AnyBitPattern> PlaneMut<'a, T, Pageable> {
     /// - Refused with both numbers if the slice and the plane do not have the same number of elements.
     /// - Refused if the size overflows.
     #[track_caller]
-    pub fn of_slice(slice: &'a mut [T], width: usize, height: usize) -> Result<Self> {
+    pub fn from_slice(slice: &'a mut [T], width: usize, height: usize) -> Result<Self> {
         Self::of(slice, width, height, Apart::Packed)
     }
 
@@ -279,10 +279,10 @@ impl<'a, T: AnyBitPattern> PlaneMut<'a, T, Pageable> {
     /// row.
     ///
     /// # Errors
-    /// As [`of_slice`](Self::of_slice), except that the slice may have more elements than the plane needs.
-    /// Also refused if the pitch is not possible for these rows.
+    /// As [`from_slice`](Self::from_slice), except that the slice may have more elements than the plane
+    /// needs. Also refused if the pitch is not possible for these rows.
     #[track_caller]
-    pub fn of_slice_with_pitch(
+    pub fn from_slice_with_pitch(
         slice: &'a mut [T],
         width: usize,
         height: usize,
@@ -294,7 +294,7 @@ impl<'a, T: AnyBitPattern> PlaneMut<'a, T, Pageable> {
     #[track_caller]
     fn of(slice: &'a mut [T], width: usize, height: usize, apart: Apart) -> Result<Self> {
         let (pointer, len) = (slice.as_mut_ptr(), slice.len());
-        Ok(Self::new(Grid::of_slice("PlaneMut::of_slice", pointer, len, [width, height, 1], apart)?))
+        Ok(Self::new(Grid::of_slice("PlaneMut::from_slice", pointer, len, [width, height, 1], apart)?))
     }
 }
 

@@ -28,7 +28,7 @@ use crate::error::Result;
 /// let numbers = DeviceBuffer::from_slice(&(0..24).collect::<Vec<u16>>())?;
 /// let corner = numbers.volume(4, 3, 2)?.columns(2..)?.rows(..1)?; // width, height, depth
 /// let mut found = [0; 4];
-/// memcpy_3d(&mut VolumeMut::of_slice(&mut found, 2, 1, 2)?, &corner)?;
+/// memcpy_3d(&mut VolumeMut::from_slice(&mut found, 2, 1, 2)?, &corner)?;
 /// assert_eq!(found, [2, 3, 14, 15]);
 /// # Ok(())
 /// # }
@@ -218,7 +218,7 @@ impl<'a, T: NoUninit> Volume<'a, T, Pageable> {
     /// - Refused with both numbers if the slice and the volume do not have the same number of elements.
     /// - Refused if the size overflows.
     #[track_caller]
-    pub fn of_slice(slice: &'a [T], width: usize, height: usize, depth: usize) -> Result<Self> {
+    pub fn from_slice(slice: &'a [T], width: usize, height: usize, depth: usize) -> Result<Self> {
         Self::of(slice, [width, height, depth], Apart::Packed)
     }
 
@@ -226,10 +226,10 @@ impl<'a, T: NoUninit> Volume<'a, T, Pageable> {
     /// The slice may end with the last row.
     ///
     /// # Errors
-    /// As [`of_slice`](Self::of_slice), except that the slice may have more elements than the volume needs.
-    /// Also refused if the pitch is not possible for these rows, or if layers would overlap.
+    /// As [`from_slice`](Self::from_slice), except that the slice may have more elements than the volume
+    /// needs. Also refused if the pitch is not possible for these rows, or if layers would overlap.
     #[track_caller]
-    pub fn of_slice_with_pitch(
+    pub fn from_slice_with_pitch(
         slice: &'a [T],
         (width, height, depth): (usize, usize, usize),
         pitch: usize,
@@ -242,7 +242,7 @@ impl<'a, T: NoUninit> Volume<'a, T, Pageable> {
     fn of(slice: &'a [T], extent: [usize; 3], apart: Apart) -> Result<Self> {
         // Never written through: only destinations are written, and they are made from the `Mut` type.
         let pointer = slice.as_ptr().cast_mut();
-        Ok(Self::new(Grid::of_slice("Volume::of_slice", pointer, slice.len(), extent, apart)?))
+        Ok(Self::new(Grid::of_slice("Volume::from_slice", pointer, slice.len(), extent, apart)?))
     }
 }
 
@@ -253,7 +253,7 @@ impl<'a, T: AnyBitPattern> VolumeMut<'a, T, Pageable> {
     /// - Refused with both numbers if the slice and the volume do not have the same number of elements.
     /// - Refused if the size overflows.
     #[track_caller]
-    pub fn of_slice(slice: &'a mut [T], width: usize, height: usize, depth: usize) -> Result<Self> {
+    pub fn from_slice(slice: &'a mut [T], width: usize, height: usize, depth: usize) -> Result<Self> {
         Self::of(slice, [width, height, depth], Apart::Packed)
     }
 
@@ -261,10 +261,10 @@ impl<'a, T: AnyBitPattern> VolumeMut<'a, T, Pageable> {
     /// for writing. The slice may end with the last row.
     ///
     /// # Errors
-    /// As [`of_slice`](Self::of_slice), except that the slice may have more elements than the volume needs.
-    /// Also refused if the pitch is not possible for these rows, or if layers would overlap.
+    /// As [`from_slice`](Self::from_slice), except that the slice may have more elements than the volume
+    /// needs. Also refused if the pitch is not possible for these rows, or if layers would overlap.
     #[track_caller]
-    pub fn of_slice_with_pitch(
+    pub fn from_slice_with_pitch(
         slice: &'a mut [T],
         (width, height, depth): (usize, usize, usize),
         pitch: usize,
@@ -276,7 +276,7 @@ impl<'a, T: AnyBitPattern> VolumeMut<'a, T, Pageable> {
     #[track_caller]
     fn of(slice: &'a mut [T], extent: [usize; 3], apart: Apart) -> Result<Self> {
         let (pointer, len) = (slice.as_mut_ptr(), slice.len());
-        Ok(Self::new(Grid::of_slice("VolumeMut::of_slice", pointer, len, extent, apart)?))
+        Ok(Self::new(Grid::of_slice("VolumeMut::from_slice", pointer, len, extent, apart)?))
     }
 }
 

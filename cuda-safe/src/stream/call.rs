@@ -7,12 +7,12 @@ use crate::error::Error;
 use crate::sys;
 
 impl StreamRef<'_> {
-    /// [`enqueue`](Self::enqueue) of a call whose accesses and pointers come from the same borrows, so that they
-    /// cannot differ.
+    /// [`enqueue`](Self::enqueue) of a call whose accesses and pointers come from the same borrows, so
+    /// that they cannot differ.
     ///
-    /// `&memory` is declared as read and reaches `f` as `*const T`, `&mut memory` is declared as written and
-    /// reaches it as `*mut T`: the addresses by which devices reach the memory. `f` may return the library's own
-    /// error type, if [`Error`] converts to it.
+    /// `&memory` is declared as read and reaches `f` as `*const T`, `&mut memory` is declared as written
+    /// and reaches it as `*mut T`: the addresses by which devices reach the memory. `f` may return the
+    /// library's own error type, if [`Error`] converts to it.
     ///
     /// # Ordering
     /// As [`enqueue`](Self::enqueue).
@@ -21,8 +21,8 @@ impl StreamRef<'_> {
     /// Those of [`enqueue`](Self::enqueue); `cudaErrorInvalidValue` for host memory that is not mapped.
     ///
     /// # Safety
-    /// The duties of [`enqueue`](Self::enqueue): the call stays within the memory of its pointers, and does not
-    /// write what it gets by a `*const T`.
+    /// The duties of [`enqueue`](Self::enqueue): the call stays within the memory of its pointers, and
+    /// does not write what it gets by a `*const T`.
     ///
     /// # Examples
     /// ```

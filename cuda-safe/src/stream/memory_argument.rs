@@ -8,15 +8,16 @@ use crate::hazard::Access;
 #[derive(Debug, Default)]
 pub struct Accesses<'m>(pub(crate) Vec<Access<'m>>);
 
-/// Memory that a host function reads or writes: `&memory` lends it as `&[T]`, and `&mut memory` as `&mut [T]`.
+/// Memory that a host function reads or writes: `&memory` lends it as `&[T]`, and `&mut memory` as `&mut
+/// [T]`.
 ///
 /// Implemented for pinned, registered and managed memory, for parts of these, and for tuples of up to four:
 /// `(&x, &mut y)` lends `(&[X], &mut [Y])`. The trait is sealed.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be lent to a host function",
     label = "not a reference to memory that the host reaches",
-    note = "pass `&h` to read or `&mut h` to write a `PinnedBuffer`, `Registered` or managed memory, a part of \
-            one, or a tuple of these; the host cannot reach device memory: copy it to pinned memory before"
+    note = "pass `&h` to read or `&mut h` to write a `PinnedBuffer`, `Registered` or managed memory, a part \
+            of one, or a tuple of these; the host cannot reach device memory: copy it to pinned memory before"
 )]
 pub trait HostFnArgument: Sized {
     /// The slices that the function receives.
@@ -43,12 +44,13 @@ pub trait HostFnArgument: Sized {
 
 /// Memory that a call reads or writes: `&memory` gives it a `*const T`, and `&mut memory` a `*mut T`.
 ///
-/// Implemented for all buffers, registered memory, parts of these, and tuples of up to eight: `(&x, &mut y)` gives
-/// `(*const X, *mut Y)`. The trait is sealed.
+/// Implemented for all buffers, registered memory, parts of these, and tuples of up to eight: `(&x, &mut
+/// y)` gives `(*const X, *mut Y)`. The trait is sealed.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no memory for a call",
     label = "not a reference to memory of this crate",
-    note = "pass `&x` to read or `&mut x` to write a buffer, `Registered` memory, a part of one, or a tuple of these"
+    note = "pass `&x` to read or `&mut x` to write a buffer, `Registered` memory, a part of one, or a tuple \
+            of these"
 )]
 pub trait CallArgument {
     /// The addresses that the call receives.

@@ -151,7 +151,8 @@ impl Recorder {
     /// Adds a branch. The stream with the timeline `name` stands for it.
     ///
     /// # Safety
-    /// The stream `raw` is being captured, or about to be. It lives as long as `owner`, and nobody else uses it.
+    /// The stream `raw` is being captured, or about to be. It lives as long as `owner`, and nobody else
+    /// uses it.
     pub(crate) unsafe fn add_branch(
         &self,
         name: &Timeline,

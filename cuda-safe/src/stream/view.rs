@@ -66,8 +66,9 @@ impl<'a> StreamRef<'a> {
 
     /// Returns whether operations become part of a graph instead of running.
     ///
-    /// That is the case inside [`Stream::capture`](super::Stream::capture), for its stream and for all that
-    /// wait for an event of it. Makes no CUDA call. Stands for [`cudaStreamIsCapturing`](sys::cudaStreamIsCapturing).
+    /// That is the case inside [`Stream::capture`](super::Stream::capture), for its stream and for all
+    /// that wait for an event of it. Makes no CUDA call. Stands for
+    /// [`cudaStreamIsCapturing`](sys::cudaStreamIsCapturing).
     ///
     /// # Examples
     /// ```
@@ -138,7 +139,8 @@ impl<'a> StreamRef<'a> {
     }
 
     /// Returns the raw handle. The tracker does not see work that other code submits to it: make such
-    /// calls by `call` or `enqueue`. In a capture, the handle is that of the branch that the stream stands for.
+    /// calls by `call` or `enqueue`. In a capture, the handle is that of the branch that the stream
+    /// stands for.
     #[must_use]
     #[inline]
     pub fn as_raw(&self) -> sys::cudaStream_t {

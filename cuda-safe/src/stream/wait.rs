@@ -71,8 +71,8 @@ impl StreamRef<'_> {
 
     /// Makes all later work of the stream wait for the work that the event stands for. Does not block.
     ///
-    /// An event that was never recorded stands for nothing. In a capture, the event must have been recorded in
-    /// the same capture, and a stream that was not part of it becomes one: see
+    /// An event that was never recorded stands for nothing. In a capture, the event must have been
+    /// recorded in the same capture, and a stream that was not part of it becomes one: see
     /// [`Stream::capture`](super::Stream::capture). Stands for
     /// [`cudaStreamWaitEvent`](sys::cudaStreamWaitEvent).
     ///

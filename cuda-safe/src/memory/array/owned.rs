@@ -34,7 +34,7 @@ use crate::sys;
 /// # fn main() -> cuda_safe::Result<()> {
 /// let numbers: Vec<u16> = (0..12).collect();
 /// let mut array = Array::<u16>::alloc_2d(4, 3)?;
-/// memcpy_2d(&mut array, &Plane::of_slice(&numbers, 4, 3)?)?;
+/// memcpy_2d(&mut array, &Plane::from_slice(&numbers, 4, 3)?)?;
 /// assert_eq!(array.view().columns(1..3)?.rows(2..)?.to_vec()?, [9, 10]);
 /// # Ok(())
 /// # }
