@@ -97,6 +97,7 @@ fn the_form_of_c_with_events_and_streams_of_the_program() -> Result<()> {
         // A view from before the capture stands for the branch as well.
         memcpy_async(&mut x.slice_mut(32..)?, &y.slice(32..)?, &view)?;
         assert_eq!(detail(side.synchronize()), Detail::Capturing);
+        assert_eq!(detail(fork.is_done()), Detail::Capturing);
         // On another thread the stream is what it always is.
         std::thread::scope(|threads| {
             threads.spawn(|| side.is_done()).join().unwrap().map(|done| assert!(!done))

@@ -231,7 +231,7 @@ impl Event {
     ///
     /// # Errors
     /// Returns the failure of any work that the device has run since the last check. Refused inside a
-    /// host function.
+    /// host function, and while the thread makes a capture.
     #[doc(alias = "cudaEventSynchronize")]
     #[track_caller]
     pub fn synchronize(&self) -> Result<()> {
@@ -251,11 +251,14 @@ impl Event {
     ///
     /// # Errors
     /// Returns the failure of any work that the device has run since the last check. Refused inside a
-    /// host function.
+    /// host function, and in a capture in which the event was recorded.
     #[doc(alias = "cudaEventQuery")]
     #[track_caller]
     pub fn is_done(&self) -> Result<bool> {
         busy::ensure_idle("Event::is_done")?;
+        if let Some(recorder) = recorder::current() {
+            recorder.ensure_not_recorded("Event::is_done", self.as_raw())?;
+        }
         let Some(record) = self.shared.last_record() else { return Ok(true) };
         // SAFETY: the event lives as long as the borrow.
         let code = unsafe { sys::cudaEventQuery(self.as_raw()) };

@@ -293,6 +293,13 @@ impl Recorder {
         }
     }
 
+    /// Refuses a query of an event that was recorded in this capture.
+    #[track_caller]
+    pub(super) fn ensure_not_recorded(&self, api: &'static str, event: sys::cudaEvent_t) -> Result<()> {
+        // No closure, which would hide the caller.
+        if self.recorded(api, event).is_ok() { Err(Error::refused(api, Detail::Capturing)) } else { Ok(()) }
+    }
+
     /// Records a hidden event on the branch of a stream.
     #[track_caller]
     pub(super) fn mark_of(&self, api: &'static str, name: &Timeline) -> Result<Mark> {
