@@ -216,3 +216,83 @@ fn what_is_not_of_the_capture_is_refused_in_it() -> Result<()> {
     assert_eq!(x.to_vec()?, [5; 64]);
     Ok(())
 }
+
+/// A random number generator.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap() % limit
+    }
+}
+
+#[test]
+fn random_branches_do_what_their_operations_do_one_after_the_other() -> Result<()> {
+    const BUFFERS: usize = 3;
+    const BYTES: usize = 24;
+    let _alone = alone();
+    let (mut stream, streams) = (Stream::non_blocking()?, [(); 3].map(|()| Stream::non_blocking()));
+    let streams = streams.into_iter().collect::<Result<Vec<_>>>()?;
+    let events = [(); 2].map(|()| Event::without_timing()).into_iter().collect::<Result<Vec<_>>>()?;
+    for seed in 0..200 {
+        let mut dice = Dice(seed);
+        let mut expected = vec![vec![0_u8; BYTES]; BUFFERS];
+        let mut buffers =
+            expected.iter().map(|bytes| DeviceBuffer::from_slice(bytes)).collect::<Result<Vec<_>>>()?;
+        let mut waits = 0;
+        let graph = stream.capture(|s| {
+            let mut forks = vec![s.fork()?];
+            let end = Event::without_timing()?;
+            for step in 1..40_u8 {
+                let part = [0..BYTES, 0..8, 4..12, 16..BYTES][dice.below(4)].clone();
+                let (to, from) = (dice.below(BUFFERS), dice.below(BUFFERS));
+                let (fork, side) = (&forks[dice.below(forks.len())], &streams[dice.below(streams.len())]);
+                let on = match dice.below(3) {
+                    0 => s.as_stream(),
+                    1 => fork.as_stream(),
+                    _ => side.as_stream(),
+                };
+                let event = &events[dice.below(events.len())];
+                match dice.below(10) {
+                    0 if forks.len() < 4 => {
+                        let more = fork.fork()?;
+                        forks.push(more);
+                    }
+                    1 if forks.len() > 1 => {
+                        let at = dice.below(forks.len());
+                        s.join(forks.swap_remove(at))?;
+                    }
+                    // Of streams and events that are not of the capture yet, the next two are refused.
+                    2 if on.is_capturing() => event.record(&on)?,
+                    3 => waits += usize::from(on.wait(event).is_ok()),
+                    _ if !on.is_capturing() => {}
+                    4..7 => {
+                        memset_async(&mut buffers[to].slice_mut(part.clone())?, step, &on)?;
+                        expected[to][part].fill(step);
+                    }
+                    _ if to == from => {}
+                    _ => {
+                        let [to_bytes, from_bytes] = expected.get_disjoint_mut([to, from]).unwrap();
+                        to_bytes[part.clone()].copy_from_slice(&from_bytes[part.clone()]);
+                        let [to, from] = buffers.get_disjoint_mut([to, from]).unwrap();
+                        memcpy_async(&mut to.slice_mut(part.clone())?, &from.slice(part)?, &on)?;
+                    }
+                }
+            }
+            for fork in forks {
+                s.join(fork)?;
+            }
+            for side in streams.iter().filter(|side| side.as_stream().is_capturing()) {
+                end.record(side)?;
+                s.wait(&end)?;
+            }
+            Ok(())
+        })?;
+        assert!(buffers.iter().all(|buffer| buffer.to_vec().unwrap() == [0; BYTES]), "nothing has run");
+        graph.instantiate()?.launch(&stream)?;
+        let found: Vec<_> = buffers.iter().map(|buffer| buffer.to_vec().unwrap()).collect();
+        assert_eq!(found, expected, "seed {seed}, {waits} waits");
+    }
+    Ok(())
+}
