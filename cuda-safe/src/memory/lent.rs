@@ -6,13 +6,11 @@ use std::{ptr, slice};
 
 use bytemuck::AnyBitPattern;
 
-use super::buffer::Buffer;
+use super::buffer::{Buffer, Slice, SliceMut};
 use super::memory_type::sealed::{SealedMemory as _, Tag};
 use super::memory_type::{HostMemoryType, MemoryType, Pinned};
-use super::registered::Registered;
-use super::slice::{Slice, SliceMut};
+use super::registered::{Registered, Stable, StableMut};
 use super::span::{Span, kernel_pointer};
-use super::stable::{Stable, StableMut};
 use crate::error::Result;
 use crate::hazard::Mode;
 use crate::stream::{Accesses, CallArgument, HostFnArgument};
