@@ -26,8 +26,8 @@ use crate::tracker::Tracker;
 ///
 /// # Why nothing waits for ever
 /// A thread locks at most one event, and never while it holds the lock of a stream. With the event locked
-/// it takes the lock of one stream. No thread that holds a stream's lock wants an event's lock, so a
-/// circle would have to be one of streams, of which there is none.
+/// it takes the lock of one stream. No thread that holds a stream's lock wants an event's lock. So a circle
+/// of threads that wait for each other would consist of streams alone, and streams form none.
 #[derive(Debug)]
 pub struct SharedEvent {
     last: Lock<Last>,

@@ -330,6 +330,28 @@ pub(super) fn add(cases: &mut Cases) {
         })
         .alone();
     cases
+        .add("capture/an event recorded in it, and again afterwards", Safe::Works, |log| {
+            let before = Before::new(log, 1)?;
+            let (inside, side) = (event(log)?, event(log)?);
+            need!(log, cudaStreamBeginCapture(before.on, MODES[1].0));
+            ask!(log, cudaEventRecord(inside, before.on));
+            ask!(log, cudaStreamWaitEvent(before.other, inside, 0));
+            ask!(log, cudaMemsetAsync(before.second.ptr(), 2, 4096, before.other));
+            ask!(log, cudaEventRecord(side, before.other));
+            ask!(log, cudaStreamWaitEvent(before.on, side, 0));
+            let graph = end(log, "end", before.on);
+            for (name, again) in [("inside", inside), ("side", side)] {
+                ask!(log, name, cudaEventRecord(again, before.other));
+                ask!(log, name, cudaStreamWaitEvent(before.on, again, 0));
+                ask!(log, name, cudaEventSynchronize(again));
+                ask!(log, name, cudaEventQuery(again));
+            }
+            status(log, "afterwards", before.on);
+            ask!(log, cudaGraphDestroy(graph));
+            Ok(())
+        })
+        .alone();
+    cases
         .add("capture/a fork that does not join", Safe::Passed, |log| {
             let before = Before::new(log, 1)?;
             let fork = event(log)?;
