@@ -573,8 +573,8 @@ impl<'a, T: NoUninit> Volume<'a, T, Pageable> {
     /// The slice may end with the last row.
     ///
     /// # Errors
-    /// As [`from_slice`](Self::from_slice), except that the slice may have more elements than the volume needs.
-    /// Also refused if the pitch is not possible for these rows, or if layers would overlap.
+    /// As [`from_slice`](Self::from_slice), except that the slice may have more elements than the volume
+    /// needs. Also refused if the pitch is not possible for these rows, or if layers would overlap.
     #[track_caller]
     pub fn from_slice_with_pitch(
         slice: &'a [T],
@@ -608,8 +608,8 @@ impl<'a, T: AnyBitPattern> VolumeMut<'a, T, Pageable> {
     /// for writing. The slice may end with the last row.
     ///
     /// # Errors
-    /// As [`from_slice`](Self::from_slice), except that the slice may have more elements than the volume needs.
-    /// Also refused if the pitch is not possible for these rows, or if layers would overlap.
+    /// As [`from_slice`](Self::from_slice), except that the slice may have more elements than the volume
+    /// needs. Also refused if the pitch is not possible for these rows, or if layers would overlap.
     #[track_caller]
     pub fn from_slice_with_pitch(
         slice: &'a mut [T],

@@ -135,8 +135,8 @@ impl Event {
     /// In a capture, the record counts for that capture alone: streams that wait for the event there become
     /// part of it, and the event itself does not change.
     ///
-    /// Stands for [`cudaEventRecord`](sys::cudaEventRecord). Does not block. A thread that waits for the event
-    /// at this moment waits for this record or for the one before.
+    /// Stands for [`cudaEventRecord`](sys::cudaEventRecord). Does not block. A thread that waits for the
+    /// event at this moment waits for this record or for the one before.
     ///
     /// # Errors
     /// - `DeviceMismatch` if the stream belongs to another device.
