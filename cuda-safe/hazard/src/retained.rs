@@ -5,7 +5,6 @@
 #![expect(unsafe_code, reason = "a list of accesses beside what retains their histories")]
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -156,26 +155,13 @@ pub struct AccessUnion {
 }
 
 impl AccessUnion {
-    /// Adds an access, as [`RetainedAccesses::add`] does.
-    #[must_use]
-    pub fn add(
-        &mut self,
-        access: &Access<'_>,
-        retain_fn: impl FnOnce() -> Option<Arc<dyn RetainedResource>>,
-    ) -> bool {
-        if access.is_empty() {
-            return true;
+    /// Adds the accesses of an operation.
+    pub fn add(&mut self, other: &RetainedAccesses) {
+        self.fills |= other.fills;
+        for Retained { resource, address, part } in &other.list {
+            let held = self.held.entry(*address).or_insert_with(|| (Arc::clone(resource), Vec::new()));
+            add_part(&mut held.1, part.clone());
         }
-        self.fills |= access.is_fill();
-        let parts = match self.held.entry(access.address()) {
-            Entry::Occupied(held) => &mut held.into_mut().1,
-            Entry::Vacant(place) => {
-                let Some(resource) = retain_fn() else { return false };
-                &mut place.insert((resource, Vec::new())).1
-            }
-        };
-        add_part(parts, (access.range(), access.mode()));
-        true
     }
 
     /// Returns the union.

@@ -43,7 +43,7 @@ use super::buffer::Buffer;
 use super::memory_type::Managed;
 use super::size;
 use crate::device::Device;
-use crate::error::{Detail, Error, Result};
+use crate::error::{Detail, Error, ErrorWith, Result};
 use crate::hazard::Mode;
 use crate::stream::AsStream;
 use crate::{check, sys};
@@ -239,7 +239,7 @@ impl<T> ManagedBuffer<T> {
     /// - The failure of the work that it waited for.
     /// - A refusal inside a host function.
     #[track_caller]
-    pub fn into_raw(self) -> core::result::Result<*mut T, (Error, Self)> {
+    pub fn into_raw(self) -> core::result::Result<*mut T, ErrorWith<Self>> {
         self.give_up("ManagedBuffer::into_raw")
     }
 }

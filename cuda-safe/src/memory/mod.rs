@@ -43,6 +43,7 @@ mod flag;
 pub(crate) mod grid;
 mod guard;
 mod ipc;
+mod lent;
 mod location;
 pub mod managed;
 pub(crate) mod memory_type;
