@@ -77,7 +77,6 @@ mod few;
 #[expect(clippy::module_inception, reason = "the room is named after its first noun")]
 mod graph;
 mod handle;
-mod histories;
 mod host;
 mod host_with;
 mod memory;

@@ -20,10 +20,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
 
 use super::few::Few;
-use super::histories::Histories;
 use super::order::{Edge, Order};
 use crate::error::{Detail, Error, Result};
-use crate::hazard::RetainedAccesses;
+use crate::hazard::{GraphHistories, RetainedAccesses};
 use crate::sys;
 
 /// A node of a graph. It names the node in calls, for example as a dependency of another one.
@@ -99,7 +98,7 @@ pub(super) struct Steps {
     pub(super) list: Vec<Step>,
     order: Order,
     /// `None` after a change, until the next node is added.
-    histories: Option<Histories>,
+    histories: Option<GraphHistories>,
     /// By the address of the access history, which the allocating node retains.
     lives: BTreeMap<usize, Life>,
     /// The accesses that failed calls may have left in the graph.
@@ -208,7 +207,7 @@ impl Steps {
             return Err(ended(api));
         }
         let histories = self.histories.take().unwrap_or_else(|| {
-            let mut histories = Histories::default();
+            let mut histories = GraphHistories::default();
             for at in self.order.sorted() {
                 let is_before = |other| self.order.is_seen_before(other, *at);
                 histories.enter(*at, &self.list[*at].uses, is_before);
@@ -382,7 +381,7 @@ impl Steps {
     /// Returns each node but `without`, each after its predecessors, with earlier nodes that it conflicts
     /// with. If all of these pairs are ordered, so are all nodes that conflict: through nodes between them.
     fn conflicts(&self, without: Option<usize>) -> impl Iterator<Item = (usize, Vec<usize>)> {
-        let mut histories = Histories::default();
+        let mut histories = GraphHistories::default();
         let nodes = self.order.sorted().iter().copied().filter(move |at| Some(*at) != without);
         nodes.map(move |at| {
             let uses = &self.list[at].uses;

@@ -1,22 +1,23 @@
-//! The access histories of a graph: which nodes last wrote and read which bytes. Calls no C function.
+//! The access histories of a graph: which nodes last wrote and read which bytes.
 //!
-//! They are to the nodes of a graph what those of the [tracker](crate::hazard) are to the operations of
+//! They are to the nodes of a graph what [`AccessHistory`](crate::AccessHistory) is to the operations of
 //! streams. Each node is entered after its predecessors. Nodes that conflict are ordered, so a write
 //! replaces the accesses that it covers: a node that comes after the write comes after them, too. Therefore
 //! a node that is entered last comes after everything that it conflicts with if it comes after the nodes
-//! that [`Histories::before`] returns.
+//! that [`GraphHistories::before`] returns.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::hazard::{Mode, RetainedAccesses};
+use crate::entry::Mode;
+use crate::retained::RetainedAccesses;
 
 /// How many of the last reads of some bytes a further read may replace.
 const READS: usize = 8;
 
-/// The last accesses of all bytes that a graph uses.
+/// The last accesses of all bytes that the nodes of a graph use, by the numbers of the nodes.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Histories {
+pub struct GraphHistories {
     /// Bytes with the same last accesses: by the address of the tracker's access history, which names the
     /// allocation, and the first byte.
     spans: BTreeMap<(usize, usize), Span>,
@@ -53,9 +54,9 @@ impl Span {
     }
 }
 
-impl Histories {
+impl GraphHistories {
     /// Returns the nodes that a node with these accesses must come after, in any order.
-    pub(super) fn before(&self, uses: &RetainedAccesses) -> Vec<usize> {
+    pub fn before(&self, uses: &RetainedAccesses) -> Vec<usize> {
         let mut before = Vec::new();
         for access in uses.accesses() {
             let (address, Range { start, end }) = (access.address(), access.range());
@@ -73,7 +74,7 @@ impl Histories {
 
     /// Enters a node. A read replaces a recent read that `is_before` shows to come before it: a node that
     /// comes after the one comes after the other, too.
-    pub(super) fn enter(&mut self, node: usize, uses: &RetainedAccesses, is_before: impl Fn(usize) -> bool) {
+    pub fn enter(&mut self, node: usize, uses: &RetainedAccesses, is_before: impl Fn(usize) -> bool) {
         for access in uses.accesses() {
             let (address, Range { start, end }, mode) = (access.address(), access.range(), access.mode());
             // As a rule a node uses the same bytes as others, or bytes that no other one uses.
