@@ -145,12 +145,23 @@ fn the_cost_of_a_node() -> Result<()> {
         measure("lattice", &lattice(nodes))?;
         let mut buffers = (0..nodes).map(|_| DeviceBuffer::<u8>::alloc(64)).collect::<Result<Vec<_>>>()?;
         let mut stream = Stream::new()?;
-        let time = time(nodes, || {
-            let all = &mut buffers;
-            let graph = stream.capture(|s| all.iter_mut().try_for_each(|buffer| memset_async(buffer, 1, s)));
-            drop(graph.unwrap());
-        });
-        println!("{:25}{nodes:7}{:9}{time:9.0}", "captured", "");
+        for branches in [1, 2] {
+            let time = time(nodes, || {
+                let all = &mut buffers;
+                let graph = stream.capture(|s| {
+                    if branches == 1 {
+                        return all.iter_mut().try_for_each(|buffer| memset_async(buffer, 1, s));
+                    }
+                    let side = s.fork()?;
+                    for (at, buffer) in all.iter_mut().enumerate() {
+                        memset_async(buffer, 1, if at % 2 == 0 { s } else { &side })?;
+                    }
+                    s.join(side)
+                });
+                drop(graph.unwrap());
+            });
+            println!("{:25}{nodes:7}{:9}{time:9.0}", format!("captured, branches: {branches}"), "");
+        }
     }
     Ok(())
 }
