@@ -4,7 +4,6 @@
 //! is complete. Owners may be sent to other threads and shared with them if their elements may.
 //!
 //! C functions: `cudaMallocPitch`, `cudaMalloc3D`, `cudaFree`.
-#![expect(unsafe_code, reason = "shares typed device pointers between threads")]
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -87,15 +86,6 @@ struct Rows {
     extent: [usize; 3],
     pitch: usize,
 }
-
-// SAFETY: the owner owns its elements, which are `Send`, and any thread may free the allocation.
-unsafe impl<T: Send> Send for PitchedBuffer<T> {}
-// SAFETY: a shared owner only allows reads of its elements.
-unsafe impl<T: Sync> Sync for PitchedBuffer<T> {}
-// SAFETY: as above.
-unsafe impl<T: Send> Send for PitchedVolume<T> {}
-// SAFETY: as above.
-unsafe impl<T: Sync> Sync for PitchedVolume<T> {}
 
 impl Rows {
     /// Allocates with `allocate`, which takes the bytes of a row and also returns the pitch.

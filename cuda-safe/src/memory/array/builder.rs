@@ -277,7 +277,7 @@ impl ArrayBuilder {
         match levels {
             Some(levels) => {
                 Allocation::called(self.device, bytes, Kind::Mipmapped, "cudaMallocMipmappedArray", |out| {
-                    // SAFETY: both pointers are to live variables. The call fills the first one with a handle.
+                    // SAFETY: both pointers are to live variables. The call fills the first one.
                     unsafe {
                         sys::cudaMallocMipmappedArray(out.cast(), &raw const desc, extent, levels, flags)
                     }
