@@ -8,8 +8,9 @@ use crate::wait_log::CallSite;
 /// With more entries than this, the list is compacted.
 const COMPACT_AT: usize = 64;
 
-/// With more entries than this, accesses of one stream are merged although their sequence numbers differ.
-const AT_MOST: usize = 512;
+/// With more entries than this, accesses of one stream are merged although their sequence numbers differ: the
+/// list then has 2.5 MiB.
+const AT_MOST: usize = 65_536;
 
 /// One sequence number for several entries of a list, which is written to them later.
 #[derive(Clone, Copy, Debug)]
@@ -160,8 +161,7 @@ impl IntervalList {
     /// bytes or one entry. Otherwise returns false, and does nothing, also if the list is so long that it has
     /// to be compacted.
     pub(crate) fn enter_behind<V: View>(&mut self, interval: Interval, view: &V) -> bool {
-        // A cut leaves two pieces.
-        if interval.is_empty() || self.entries.len() + 2 > self.limit {
+        if interval.is_empty() {
             return false;
         }
         let (low, high) = self.window_at(self.next, interval);
@@ -173,6 +173,12 @@ impl IntervalList {
             same &= entry.is_of(interval.start, interval.end);
         }
         if !same && (self.overlapping || high - low > 1) {
+            return false;
+        }
+        let repeats = |only: &Entry| only.mode == interval.mode && only.epoch.timeline == view.me().timeline;
+        let replaces = same && matches!(&self.entries[low..high], [only] if repeats(only));
+        // A cut leaves two pieces.
+        if !replaces && self.entries.len() + 2 > self.limit {
             return false;
         }
         self.put(low, high, same, interval, view, None);

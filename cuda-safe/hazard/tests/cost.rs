@@ -98,12 +98,13 @@ fn the_cost_of_an_operation() {
     TRACKER.completed_all(&TRACKER.snapshot_of_device(0));
 
     let streams: Vec<&Timeline> = (0..8).map(|_| stream(Kind::NonBlocking)).collect();
-    let chunked = AccessHistory::new(BYTES);
-    let chunk = BYTES / 64;
-    time("one of 64 chunks, on 8 streams", |number| {
-        let at = usize::try_from(number % 64).unwrap();
-        enqueue(streams[at % 8], &[Access::write(&chunked, at * chunk..(at + 1) * chunk)]);
-    });
+    for chunks in [64, 2_048, 8_192] {
+        let (chunked, chunk) = (AccessHistory::new(BYTES), BYTES / chunks);
+        time(&format!("one of {chunks} chunks, on 8 streams"), |number| {
+            let at = usize::try_from(number).unwrap() % chunks;
+            enqueue(streams[at % 8], &[Access::write(&chunked, at * chunk..(at + 1) * chunk)]);
+        });
+    }
     TRACKER.completed_all(&TRACKER.snapshot_of_device(0));
 
     for readers in [2, 8, 32, 128] {
