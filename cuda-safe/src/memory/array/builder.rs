@@ -277,7 +277,7 @@ impl ArrayBuilder {
         match levels {
             Some(levels) => {
                 Allocation::called(self.device, bytes, Kind::Mipmapped, "cudaMallocMipmappedArray", |out| {
-                    // SAFETY: both pointers are to live variables. The call fills the first one.
+                    // SAFETY: both pointers are to live variables. The call fills the first with a handle.
                     unsafe {
                         sys::cudaMallocMipmappedArray(out.cast(), &raw const desc, extent, levels, flags)
                     }
