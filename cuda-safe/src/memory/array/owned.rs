@@ -1,9 +1,6 @@
 //! Owned arrays: plain ones, those with smaller versions of themselves, those of the format NV12, and those
 //! without memory.
-#![expect(
-    unsafe_code,
-    reason = "takes over raw handles, and asks the runtime about arrays, levels and planes"
-)]
+#![expect(unsafe_code, reason = "takes over raw handles, and asks the runtime about arrays")]
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -11,7 +8,7 @@ use std::ops::RangeBounds;
 use std::sync::Arc;
 
 use super::info::{ArrayElement, ArrayFlags, ArrayInfo, ArrayKind, bytes_of};
-use super::view::{ArrayView, ArrayViewMut, Region, SubArray};
+use super::view::{ArrayView, ArrayViewMut, LAYERS, Region, SubArray};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::Access;
@@ -106,7 +103,7 @@ impl<T: ArrayElement> Array<T> {
     /// Refused if the range is not within the array.
     #[track_caller]
     pub fn layers(&self, range: impl RangeBounds<usize>) -> Result<ArrayView<'_, T>> {
-        Ok(ArrayView::new(self.region().layers("Array::layers", &range)?))
+        Ok(ArrayView::new(self.region().cut("Array::layers", LAYERS, &range)?))
     }
 
     /// Views some layers or faces for writing.
@@ -115,7 +112,7 @@ impl<T: ArrayElement> Array<T> {
     /// Refused if the range is not within the array.
     #[track_caller]
     pub fn layers_mut(&mut self, range: impl RangeBounds<usize>) -> Result<ArrayViewMut<'_, T>> {
-        Ok(ArrayViewMut::new(self.region().layers("Array::layers_mut", &range)?))
+        Ok(ArrayViewMut::new(self.region().cut("Array::layers_mut", LAYERS, &range)?))
     }
 }
 
