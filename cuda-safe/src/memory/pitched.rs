@@ -135,8 +135,7 @@ impl<T: AnyBitPattern> PitchedBuffer<T> {
     #[doc(alias = "cudaMallocPitch")]
     #[track_caller]
     pub fn alloc(width: usize, height: usize) -> Result<Self> {
-        let device = Device::current()?;
-        let allocate = |row| Allocation::pitched(device, row, height);
+        let allocate = |row| Allocation::pitched(row, height);
         let rows = Rows::alloc::<T>("PitchedBuffer::alloc", [width, height, 1], allocate)?;
         Ok(Self { rows, elements: PhantomData })
     }
@@ -165,8 +164,7 @@ impl<T: AnyBitPattern> PitchedVolume<T> {
     #[doc(alias = "cudaMalloc3D")]
     #[track_caller]
     pub fn alloc(width: usize, height: usize, depth: usize) -> Result<Self> {
-        let device = Device::current()?;
-        let allocate = |row| Allocation::pitched_volume(device, row, height, depth);
+        let allocate = |row| Allocation::pitched_volume(row, height, depth);
         let rows = Rows::alloc::<T>("PitchedVolume::alloc", [width, height, depth], allocate)?;
         Ok(Self { rows, elements: PhantomData })
     }

@@ -230,11 +230,7 @@ impl<T> Array<T> {
     #[track_caller]
     #[allow(clippy::result_large_err, reason = "the array comes back with the error, as every owner does")]
     pub fn into_raw(mut self) -> core::result::Result<sys::cudaArray_t, (Error, Self)> {
-        const API: &str = "Array::into_raw";
-        let Some(allocation) = Arc::get_mut(&mut self.allocation) else {
-            return Err((Error::refused(API, Detail::InGraph), self));
-        };
-        match allocation.give_up(API) {
+        match Allocation::give_up(&mut self.allocation, "Array::into_raw") {
             Ok(array) => Ok(array.cast()),
             Err(error) => Err((error, self)),
         }
