@@ -11,7 +11,7 @@ use super::{ClusterScheduling, Dim3, Kernel, LaunchAttributes, LaunchConfig};
 use crate::device::properties::{count, getters, is_set, size};
 use crate::device::{CacheConfig, Device};
 use crate::error::{Detail, Error, Result};
-use crate::{check, stream, sys};
+use crate::{check, sys};
 
 /// The properties of a kernel on the current device.
 #[doc(alias = "cudaFuncAttributes")]
@@ -291,7 +291,7 @@ impl<P> Kernel<P> {
     #[cfg(cudart_12_8)]
     #[track_caller]
     pub fn set_for(&self, device: Device, setting: KernelSetting) -> Result<()> {
-        stream::ensure_idle("Kernel::set_for")?;
+        crate::stream::ensure_idle("Kernel::set_for")?;
         let (attribute, value) = setting.raw();
         let kernel = self.kernel()?;
         // SAFETY: the handle is that of a live kernel. The call changes a limit or records a preference.
