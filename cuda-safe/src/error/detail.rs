@@ -317,18 +317,13 @@ impl Detail {
 
     /// Returns the versions of driver, loaded runtime and headers.
     pub(crate) fn versions() -> Self {
-        let (mut driver, mut runtime) = (0, 0);
-        // SAFETY: the pointer is to a live integer. The call needs no device, and returns 0 without a
-        // driver.
-        let driver_code = unsafe { sys::cudaDriverGetVersion(&raw mut driver) };
-        // SAFETY: the pointer is to a live integer. The call needs neither device nor driver.
-        let runtime_code = unsafe { sys::cudaRuntimeGetVersion(&raw mut runtime) };
-        if driver_code != sys::cudaSuccess {
-            driver = 0;
-        }
-        if runtime_code != sys::cudaSuccess {
-            runtime = 0;
-        }
+        let ask = |version: unsafe extern "C" fn(*mut i32) -> cudaError_t| {
+            let mut number = 0;
+            // SAFETY: the pointer is to a live integer. Neither call needs a device or a driver.
+            let code = unsafe { version(&raw mut number) };
+            if code == sys::cudaSuccess { number } else { 0 }
+        };
+        let (driver, runtime) = (ask(sys::cudaDriverGetVersion), ask(sys::cudaRuntimeGetVersion));
         Self::Versions { driver, runtime, built: BUILT }
     }
 }

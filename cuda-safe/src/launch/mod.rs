@@ -30,7 +30,6 @@ mod macros;
 mod memory;
 mod module;
 mod pitched;
-mod refusal;
 mod run;
 
 pub(crate) use argument::Named;

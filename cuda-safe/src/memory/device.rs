@@ -258,7 +258,7 @@ impl<T> DeviceBuffer<T> {
 #[repr(transparent)]
 pub struct DevicePtr<T> {
     address: u64,
-    element: PhantomData<*mut T>,
+    element: PhantomData<fn(T) -> T>,
 }
 
 impl<T> DevicePtr<T> {
@@ -335,10 +335,6 @@ impl<T> fmt::Debug for DevicePtr<T> {
     }
 }
 
-// SAFETY: an address is a number, and the host accesses nothing through it.
-unsafe impl<T> Send for DevicePtr<T> {}
-// SAFETY: as above.
-unsafe impl<T> Sync for DevicePtr<T> {}
 // SAFETY: 64 bits. All zeros is the null address.
 unsafe impl<T> Zeroable for DevicePtr<T> {}
 // SAFETY: 64 bits without padding, every pattern of which is an address, and a zero-sized marker.

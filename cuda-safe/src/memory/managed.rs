@@ -126,7 +126,7 @@ impl<T: AnyBitPattern> ManagedBuffer<T> {
         const API: &str = "ManagedBuffer::alloc";
         supported(API)?;
         let bytes = size::bytes_of::<T>(API, len)?;
-        Self::of(API, Allocation::managed(None, bytes, attachment as u32)?, len)
+        Self::of(API, Allocation::managed(bytes, attachment as u32)?, len)
     }
 
     /// Attaches the buffer in stream order: to the stream, to the host, or to all streams.
