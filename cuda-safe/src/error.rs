@@ -117,6 +117,17 @@ impl Error {
         self
     }
 
+    /// Returns the same refusal as that of one argument of a kernel. Errors of calls stay as they are.
+    #[cold]
+    #[must_use]
+    pub(crate) fn of_argument(mut self, index: usize) -> Self {
+        if self.0.refused {
+            let detail = std::mem::replace(&mut self.0.detail, Detail::None);
+            self.0.detail = Detail::Argument { index, detail: Box::new(detail) };
+        }
+        self
+    }
+
     /// Returns the same error with another call site, for wrappers that make their call in a closure,
     /// where the caller's location is not known.
     #[must_use]

@@ -269,6 +269,20 @@ pub enum Detail {
         /// The size in bytes according to the kernel. `None` if the kernel has no such parameter.
         found: Option<usize>,
     },
+    /// An argument of a kernel was refused.
+    Argument {
+        /// The index of the argument, from 0.
+        index: usize,
+        /// The reason.
+        detail: Box<Detail>,
+    },
+    /// A number that the type of its parameter cannot hold.
+    NumberDoesNotFit {
+        /// The number.
+        value: String,
+        /// The parameter's type.
+        parameter: &'static str,
+    },
     /// A host function of a stream panicked.
     CallbackPanicked {
         /// The call site that submitted the host function.
@@ -305,6 +319,7 @@ impl Detail {
             Self::NotCode { .. } => sys::cudaErrorInvalidKernelImage,
             Self::Signature { .. } => sys::cudaErrorInvalidDeviceFunction,
             Self::NoSuchName { .. } => sys::cudaErrorSymbolNotFound,
+            Self::Argument { detail, .. } => detail.code(),
             Self::CallbackPanicked { .. } => sys::cudaErrorUnknown,
             Self::ClusterSize { .. } => sys::cudaErrorInvalidClusterSize,
             Self::Allocation { .. } => sys::cudaErrorMemoryAllocation,
@@ -488,6 +503,12 @@ impl fmt::Display for Detail {
                 write!(f, "there is a buffer of {name} already: drop that, and kernels that use it, first")
             }
             Self::Signature { index, asked, found } => write_signature(f, index, asked, found),
+            Self::Argument { index, ref detail } => {
+                write!(f, "argument {index} of the kernel (0 is the first): {detail}")
+            }
+            Self::NumberDoesNotFit { ref value, parameter } => {
+                write!(f, "{value} does not fit in the parameter's type `{parameter}`")
+            }
             Self::CallbackPanicked { launched } => {
                 write!(f, "the host function launched at {launched} panicked")
             }
