@@ -168,6 +168,15 @@ pub enum Detail {
         /// The device that it must belong to.
         needed: i32,
     },
+    /// Memory of another device that a kernel cannot access.
+    NotAccessible {
+        /// The device of the memory.
+        found: i32,
+        /// The device of the kernel.
+        needed: i32,
+        /// Whether the memory is from a pool, which has its own permissions.
+        pooled: bool,
+    },
     /// An operation that the device or the driver does not support.
     Unsupported {
         /// The unsupported operation.
@@ -305,6 +314,7 @@ impl Detail {
         match self {
             Self::InvalidDevice { .. } => sys::cudaErrorInvalidDevice,
             Self::DeviceMismatch { .. } => sys::cudaErrorInvalidResourceHandle,
+            Self::NotAccessible { .. } => sys::cudaErrorPeerAccessNotEnabled,
             Self::Unsupported { .. } => sys::cudaErrorNotSupported,
             Self::InCallback
             | Self::HostBorrowed
@@ -435,6 +445,14 @@ impl fmt::Display for Detail {
             }
             Self::DeviceMismatch { what, found, needed } => {
                 write!(f, "{what} belongs to device {found}, device {needed} is needed")
+            }
+            Self::NotAccessible { found, needed, pooled } => {
+                let how = if pooled { "MemoryPool::enable_access" } else { "Device::enable_peer_access" };
+                write!(
+                    f,
+                    "the memory belongs to device {found}, and kernels of device {needed} cannot access it: copy \
+                     it to device {needed}, or use {how} if the hardware allows it"
+                )
             }
             Self::Unsupported { what } => write!(f, "{what} is not supported"),
             Self::Texture { asked, instead } => write!(f, "there is no {asked}; {instead}"),

@@ -109,10 +109,7 @@ macro_rules! tuple {
             fn with<R>(&self, device: Device, enqueue: impl FnOnce(&[Access<'_>], &mut [*mut c_void]) -> Result<R>) -> Result<R> {
                 const COUNT: usize = [$($index),*].len();
                 let found: [Option<Access<'_>>; COUNT] = [$(self.$index.access()),*];
-                $(let mut $value = match self.$index.value() {
-                    Ok(value) => value,
-                    Err(error) => return Err(error.of_argument($index)),
-                };)*
+                $(let mut $value = received(&self.$index, $index, device)?;)*
                 let mut pointers: [*mut c_void; COUNT] = [$((&raw mut $value).cast()),*];
                 // A compile-time condition: launches without textures and surfaces pay nothing.
                 if const { false $(|| <$argument as KernelArg<$parameter>>::BY_OBJECT)* } {
@@ -127,6 +124,18 @@ macro_rules! tuple {
             }
         }
     };
+}
+
+/// Returns the value that a kernel of the device receives for one argument.
+#[inline]
+#[track_caller]
+fn received<P: ByValue>(argument: &impl KernelArg<P>, index: usize, device: Device) -> Result<P> {
+    // No closure before the calls, which would hide the caller.
+    let value = match argument.ensure_accessible(device) {
+        Ok(()) => argument.value(),
+        Err(error) => Err(error),
+    };
+    value.map_err(|error| error.of_argument(index))
 }
 
 /// Calls `f` with at most `MOST` accesses in an array.

@@ -76,6 +76,12 @@ macro_rules! memory {
             }
 
             #[inline]
+            #[track_caller]
+            fn ensure_accessible(&self, device: Device) -> Result<()> {
+                self.span().ensure_accessible::<$memory_type>(device)
+            }
+
+            #[inline]
             fn access(&self) -> Option<Access<'_>> {
                 Some(self.span().access(Mode::$mode))
             }
@@ -146,6 +152,12 @@ macro_rules! components {
             }
 
             #[inline]
+            #[track_caller]
+            fn ensure_accessible(&self, device: Device) -> Result<()> {
+                self.span().ensure_accessible::<M>(device)
+            }
+
+            #[inline]
             fn access(&self) -> Option<Access<'_>> {
                 Some(self.span().access(Mode::$mode))
             }
@@ -169,6 +181,12 @@ macro_rules! rows {
                 // All of these are tracked memory. A kernel cannot access other memory.
                 let address = self.grid().bytes().map(kernel_pointer::<u8, $memory_type>).transpose()?;
                 Ok(address.unwrap_or(ptr::null_mut()).cast())
+            }
+
+            #[inline]
+            #[track_caller]
+            fn ensure_accessible(&self, device: Device) -> Result<()> {
+                self.grid().bytes().map_or(Ok(()), |bytes| bytes.ensure_accessible::<$memory_type>(device))
             }
 
             #[inline]

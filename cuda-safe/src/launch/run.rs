@@ -28,7 +28,9 @@ impl<P> Kernel<P> {
     /// variables of its source file that it uses.
     ///
     /// # Errors
-    /// A shape that no device can run is refused before the call, and the error names the wrong number.
+    /// A shape that no device can run is refused before the call, and the error names the wrong number. So is
+    /// memory of another device that the kernel cannot access, by the number of its argument. The first
+    /// launch with such memory enables peer access, as the first copy does.
     /// The runtime refuses a launch that this device or kernel cannot run. A failure while the kernel
     /// runs is reported by a later call.
     ///
@@ -44,8 +46,6 @@ impl<P> Kernel<P> {
     /// - Memory behind raw pointers among the arguments lives until the kernel has ended and is
     ///   reachable from the stream's device. Until then, nobody else uses it in a conflicting way: the
     ///   tracker does not know it.
-    /// - The memory among the arguments is reachable from the stream's device: it belongs to this device
-    ///   or to one that this device has peer access to, or it is pinned.
     /// - The kernel ends once the events that it waits for have happened.
     #[doc(alias = "cudaLaunchKernel")]
     #[doc(alias = "<<<>>>")]

@@ -4,8 +4,9 @@
 use super::super::location::MemoryLocation;
 use super::owned::{MemoryPool, enter};
 use crate::device::Device;
-use crate::error::{Detail, Error, Result};
-use crate::{check, sys};
+use crate::error::{Detail, Error, Result, quietly};
+use crate::stream::in_callback;
+use crate::{check, copy, sys};
 
 /// The access of a device to a pool's memory: one of the constants, or a newer one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -24,6 +25,26 @@ impl PoolAccess {
     pub fn as_raw(self) -> sys::cudaMemAccessFlags {
         self.0
     }
+}
+
+/// Refuses memory of a pool of `owner` that a kernel of `device`, another one, cannot access. An allocation
+/// does not name its pool, so every pool counts that this crate has given access to, and the two that the
+/// device itself names.
+#[cold]
+#[inline(never)]
+#[track_caller]
+pub(crate) fn ensure_accessible(device: Device, owner: Device) -> Result<()> {
+    let gives = |pool: Result<MemoryPool>| -> Result<bool> { Ok(pool?.access(device)? != PoolAccess::NONE) };
+    // A host function must not call CUDA. The launch itself is refused there.
+    if in_callback()
+        || copy::peer::is_pool_enabled(device, owner)
+        || quietly(gives(owner.default_memory_pool())).unwrap_or(false)
+        || quietly(gives(owner.memory_pool())).unwrap_or(false)
+    {
+        return Ok(());
+    }
+    let (found, needed) = (owner.ordinal(), device.ordinal());
+    Err(Error::refused("launch", Detail::NotAccessible { found, needed, pooled: true }))
 }
 
 impl MemoryPool {
@@ -55,7 +76,11 @@ impl MemoryPool {
     #[doc(alias = "cudaMemPoolSetAccess")]
     #[track_caller]
     pub fn enable_access(&self, device: Device) -> Result<()> {
-        self.set_access("MemoryPool::enable_access", device, sys::cudaMemAccessFlagsProtReadWrite)
+        self.set_access("MemoryPool::enable_access", device, sys::cudaMemAccessFlagsProtReadWrite)?;
+        if let MemoryLocation::Device(owner) = self.location() {
+            copy::peer::pool_enabled(device, owner);
+        }
+        Ok(())
     }
 
     /// Disables the access that [`enable_access`](Self::enable_access) enabled.

@@ -81,6 +81,7 @@ mod retention;
 mod share;
 
 pub use access::PoolAccess;
+pub(super) use access::ensure_accessible;
 pub use attributes::{PoolReuse, PoolStatistics};
 pub use builder::MemoryPoolBuilder;
 pub use owned::{MemoryPool, PoolKind};
