@@ -81,6 +81,7 @@ impl Error {
     pub fn from_code(api: &'static str, code: cudaError_t) -> Self {
         let call_site = Location::caller();
         let detail = match Class::of(code) {
+            Class::Driver if code == sys::cudaErrorNoDevice => Detail::NoDevice,
             Class::Driver => Detail::versions(),
             _ => Detail::None,
         };

@@ -182,6 +182,11 @@ pub enum Detail {
         /// The unsupported operation.
         what: &'static str,
     },
+    /// Two events between which no time is measured.
+    Elapsed {
+        /// The reason.
+        why: &'static str,
+    },
     /// A texture or surface that is not possible.
     Texture {
         /// The requested property or memory.
@@ -297,6 +302,8 @@ pub enum Detail {
         /// The call site that submitted the host function.
         launched: &'static Location<'static>,
     },
+    /// No device answers, although there may be a driver.
+    NoDevice,
     /// Versions of driver and runtime, as `1000 * major + 10 * minor`, or 0 if unknown.
     Versions {
         /// The newest version that the installed driver supports, or 0 without a driver.
@@ -314,6 +321,8 @@ impl Detail {
         match self {
             Self::InvalidDevice { .. } => sys::cudaErrorInvalidDevice,
             Self::DeviceMismatch { .. } => sys::cudaErrorInvalidResourceHandle,
+            Self::Elapsed { .. } => sys::cudaErrorInvalidResourceHandle,
+            Self::NoDevice => sys::cudaErrorNoDevice,
             Self::NotAccessible { .. } => sys::cudaErrorPeerAccessNotEnabled,
             Self::Unsupported { .. } => sys::cudaErrorNotSupported,
             Self::InCallback
@@ -438,7 +447,7 @@ impl fmt::Display for Detail {
             }
             Self::LimitAsked { limit, value } => write!(f, "asked to set {limit:?} to {value}"),
             Self::InvalidDevice { ordinal, count: 0 } => {
-                write!(f, "there is no device {ordinal}: this machine has none")
+                write!(f, "there is no device {ordinal}: this machine has none; {EMULATOR}")
             }
             Self::InvalidDevice { ordinal, count } => {
                 write!(f, "there is no device {ordinal}: ordinals go from 0 to {}", count - 1)
@@ -455,6 +464,7 @@ impl fmt::Display for Detail {
                 )
             }
             Self::Unsupported { what } => write!(f, "{what} is not supported"),
+            Self::Elapsed { why } => f.write_str(why),
             Self::Texture { asked, instead } => write!(f, "there is no {asked}; {instead}"),
             Self::Allocation { bytes, memory, free: None } => {
                 write!(f, "asked for {bytes} bytes of {memory} memory")
@@ -530,6 +540,9 @@ impl fmt::Display for Detail {
             Self::CallbackPanicked { launched } => {
                 write!(f, "the host function launched at {launched} panicked")
             }
+            Self::NoDevice => {
+                write!(f, "CUDA_VISIBLE_DEVICES may hide the devices of this machine; {EMULATOR}")
+            }
             Self::Versions { driver, runtime, built } => write_versions(f, driver, runtime, built),
         }
     }
@@ -563,6 +576,10 @@ pub(crate) const BUILT: i32 = {
     version
 };
 
+/// What a program can do without a GPU.
+const EMULATOR: &str = "without a GPU, `ci/emulate PROGRAM` in the repository of cuda-safe runs any program on its \
+                        emulator, and `cargo run` and `cargo test` do so there";
+
 /// Returns the usual notation of a version number.
 struct Dotted(i32);
 
@@ -589,7 +606,7 @@ fn write_versions(f: &mut fmt::Formatter<'_>, driver: i32, runtime: i32, built: 
     if driver == 0 {
         return write!(
             f,
-            "no NVIDIA driver answers (runtime CUDA {}): install one, or run where there is a GPU",
+            "no NVIDIA driver answers (runtime CUDA {}): install one if there is a GPU; {EMULATOR}",
             Dotted(runtime)
         );
     }
@@ -637,6 +654,15 @@ mod tests {
     #[test]
     fn a_machine_without_a_driver_is_told_so() {
         let text = Detail::Versions { driver: 0, runtime: 13_000, built: 13_000 }.to_string();
-        assert!(text.contains("no NVIDIA driver"), "{text}");
+        assert!(text.contains("no NVIDIA driver") && text.contains("ci/emulate PROGRAM"), "{text}");
+    }
+
+    #[test]
+    fn a_machine_without_a_gpu_is_shown_the_emulator() {
+        let error = crate::Error::from_code("cudaGetDevice", crate::sys::cudaErrorNoDevice);
+        let text = error.to_string();
+        assert!(text.contains("ci/emulate PROGRAM") && text.contains("CUDA_VISIBLE_DEVICES"), "{text}");
+        let text = Detail::InvalidDevice { ordinal: 0, count: 0 }.to_string();
+        assert!(text.contains("emulator"), "{text}");
     }
 }

@@ -44,6 +44,7 @@ use super::buffer::Buffer;
 use super::memory_type::Managed;
 use super::size;
 use crate::device::Device;
+use crate::element::Element;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::Mode;
 use crate::stream::AsStream;
@@ -110,7 +111,7 @@ impl Attachment {
 #[doc(alias = "cudaMallocManaged")]
 pub type ManagedBuffer<T> = Buffer<T, Managed>;
 
-impl<T: AnyBitPattern> ManagedBuffer<T> {
+impl<T> ManagedBuffer<T> {
     /// Allocates `len` elements, for use from any stream. As in C, their contents are unspecified.
     ///
     /// Stands for [`cudaMallocManaged`](sys::cudaMallocManaged). If `len` is 0, nothing is allocated.
@@ -121,7 +122,10 @@ impl<T: AnyBitPattern> ManagedBuffer<T> {
     /// - A refusal if the number of bytes overflows, or if `T` is zero-sized.
     #[doc(alias = "cudaMallocManaged")]
     #[track_caller]
-    pub fn alloc(len: usize) -> Result<Self> {
+    pub fn alloc(len: usize) -> Result<Self>
+    where
+        T: Element,
+    {
         Self::with_attachment(len, Attachment::Global)
     }
 
@@ -134,13 +138,18 @@ impl<T: AnyBitPattern> ManagedBuffer<T> {
     /// [`attach_async`](Self::attach_async) attaches memory to a single stream later.
     #[doc(alias = "cudaMallocManaged")]
     #[track_caller]
-    pub fn with_attachment(len: usize, attachment: Attachment) -> Result<Self> {
+    pub fn with_attachment(len: usize, attachment: Attachment) -> Result<Self>
+    where
+        T: Element,
+    {
         const API: &str = "ManagedBuffer::alloc";
         supported(API)?;
         let bytes = size::bytes_of::<T>(API, len)?;
         Self::of(API, Allocation::managed(None, bytes, attachment.to_raw())?, len)
     }
+}
 
+impl<T: AnyBitPattern> ManagedBuffer<T> {
     /// Attaches the buffer in stream order: to the stream, to the host, or to all streams.
     ///
     /// Stands for [`cudaStreamAttachMemAsync`](sys::cudaStreamAttachMemAsync). If the length is 0, does

@@ -44,6 +44,7 @@ mod device_ptr;
 mod flag;
 pub(crate) mod grid;
 mod guard;
+mod indexing;
 mod ipc;
 mod location;
 pub mod managed;
