@@ -54,13 +54,13 @@ fn the_first_launch_enables_access_and_without_access_the_argument_is_refused_an
         let error = refused.unwrap_err();
         let (found, needed) = (second.ordinal(), first.ordinal());
         let detail = Detail::NotAccessible { found, needed, pooled: false };
-        assert_eq!(error.detail(), &Detail::Argument { index: 0, detail: Box::new(detail) });
+        assert_eq!(error.detail(), &Detail::Argument { index: 0, name: "from", detail: Box::new(detail) });
         assert!(error.to_string().contains("Device::enable_peer_access"), "{error}");
     }
     let mut moved = theirs;
     // SAFETY: as above.
     let refused = unsafe { launch!(add_one<<<1, 32, 0, &stream>>>(&mut moved.reinterpret_mut::<i32>()?, 4)) };
-    assert!(refused.unwrap_err().to_string().contains("argument 0 of the kernel"));
+    assert!(refused.unwrap_err().to_string().contains("add_one: argument 0"));
     // The context is intact, and the refusals have not enabled access.
     // SAFETY: four elements.
     unsafe { launch!(add_one<<<1, 32, 0, &stream>>>(&mut own.reinterpret_mut::<i32>()?, 4)) }?;

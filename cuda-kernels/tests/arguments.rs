@@ -159,7 +159,11 @@ fn a_whole_number_that_its_parameter_cannot_hold_is_refused_by_its_argument() ->
     let refused = unsafe { launch!(arguments_overloaded1<<<1, 1, 0, &stream>>>(&mut data, too_many)) };
     let error = refused.unwrap_err();
     let said = error.to_string();
-    assert!(said.contains("argument 1 of the kernel") && said.contains("2147483648 does not fit"), "{said}");
+    assert!(
+        said.contains("arguments_overloaded1: argument 1 (0 is the first), `value`: ")
+            && said.contains("2147483648 does not fit"),
+        "{said}"
+    );
     assert!(said.contains("arguments.rs"), "{said}");
     // SAFETY: as above.
     let refused = unsafe { launch!(arguments_overloaded1<<<too_many, 1, 0, &stream>>>(&mut data, 1)) };

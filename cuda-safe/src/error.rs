@@ -121,10 +121,11 @@ impl Error {
     /// Returns the same refusal as that of one argument of a kernel. Errors of calls stay as they are.
     #[cold]
     #[must_use]
-    pub(crate) fn of_argument(mut self, index: usize) -> Self {
+    pub(crate) fn of_argument(mut self, kernel: &'static str, index: usize, name: &'static str) -> Self {
         if self.0.refused {
             let detail = std::mem::replace(&mut self.0.detail, Detail::None);
-            self.0.detail = Detail::Argument { index, detail: Box::new(detail) };
+            self.0.api = kernel;
+            self.0.detail = Detail::Argument { index, name, detail: Box::new(detail) };
         }
         self
     }

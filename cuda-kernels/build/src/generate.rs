@@ -319,7 +319,7 @@ fn handle(text: &mut String, kernel: &Prototype, uses: Option<&str>) {
         "pub static {name}: ::cuda_safe::launch::Kernel<({types})> = {{\n    \
          unsafe extern \"C\" {{ #[link_name = {symbol:?}] fn stub(); }}\n    {uses}\
          // SAFETY: the stub that nvcc made for this kernel, with the parameter types of its prototype.\n    \
-         unsafe {{ ::cuda_safe::launch::Kernel::from_stub({name:?}, stub){with_symbols} }}\n}};\n"
+         unsafe {{ ::cuda_safe::launch::Kernel::from_stub({name:?}, stub){with_symbols} }}.with_parameter_names(&{names:?})\n}};\n"
     ));
 }
 
@@ -372,6 +372,7 @@ mod tests {
             "{text}"
         );
         assert!(text.contains(r#"#[link_name = "_Z4moveP5PointS_j"] fn stub();"#), "{text}");
+        assert!(text.contains(r#".with_parameter_names(&["points", "by", "count"])"#), "{text}");
         assert!(text.contains(r#"#[doc = " Says \"hello\"."]"#), "{text}");
         assert!(text.contains("Parameters: `(points: *mut Point, by: Point, count: u32)`."), "{text}");
         assert!(text.contains("pub static nothing: ::cuda_safe::launch::Kernel<()> ="), "{text}");

@@ -287,6 +287,8 @@ pub enum Detail {
     Argument {
         /// The index of the argument, from 0.
         index: usize,
+        /// The name of the parameter in the source. Empty if it is not known.
+        name: &'static str,
         /// The reason.
         detail: Box<Detail>,
     },
@@ -531,8 +533,11 @@ impl fmt::Display for Detail {
                 write!(f, "there is a buffer of {name} already: drop that, and kernels that use it, first")
             }
             Self::Signature { index, asked, found } => write_signature(f, index, asked, found),
-            Self::Argument { index, ref detail } => {
-                write!(f, "argument {index} of the kernel (0 is the first): {detail}")
+            Self::Argument { index, name: "", ref detail } => {
+                write!(f, "argument {index} (0 is the first): {detail}")
+            }
+            Self::Argument { index, name, ref detail } => {
+                write!(f, "argument {index} (0 is the first), `{name}`: {detail}")
             }
             Self::NumberDoesNotFit { ref value, parameter } => {
                 write!(f, "{value} does not fit in the parameter's type `{parameter}`")

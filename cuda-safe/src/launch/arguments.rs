@@ -23,16 +23,25 @@ use super::{ByValue, Kernel, KernelArg, LaunchConfig};
     label = "wrong number of arguments: the kernel's parameters are `{P}`"
 )]
 pub unsafe trait Arguments<P>: sealed::ArgumentTuple {
-    /// Calls `enqueue` with the accesses of all arguments and the pointers to their values, for a kernel
-    /// that runs on `device`. Does not allocate.
+    /// Calls `enqueue` with the accesses of all arguments and the pointers to their values. Does not
+    /// allocate.
     #[doc(hidden)]
     #[track_caller]
     #[allow(clippy::missing_errors_doc, reason = "hidden")]
     fn with<R>(
         &self,
-        device: Device,
+        target: Target,
         enqueue: impl FnOnce(&[Access<'_>], &mut [*mut c_void]) -> Result<R>,
     ) -> Result<R>;
+}
+
+/// The kernel of a launch, and the device that runs it.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    pub(crate) device: Device,
+    pub(crate) kernel: &'static str,
+    pub(crate) parameter_names: &'static [&'static str],
 }
 
 /// A parameter list: a tuple of up to 32 [`ByValue`] types.
@@ -106,16 +115,16 @@ macro_rules! tuple {
         {
             #[inline]
             #[track_caller]
-            fn with<R>(&self, device: Device, enqueue: impl FnOnce(&[Access<'_>], &mut [*mut c_void]) -> Result<R>) -> Result<R> {
+            fn with<R>(&self, target: Target, enqueue: impl FnOnce(&[Access<'_>], &mut [*mut c_void]) -> Result<R>) -> Result<R> {
                 const COUNT: usize = [$($index),*].len();
                 let found: [Option<Access<'_>>; COUNT] = [$(self.$index.access()),*];
-                $(let mut $value = received(&self.$index, $index, device)?;)*
+                $(let mut $value = received(&self.$index, $index, target)?;)*
                 let mut pointers: [*mut c_void; COUNT] = [$((&raw mut $value).cast()),*];
                 // A compile-time condition: launches without textures and surfaces pay nothing.
                 if const { false $(|| <$argument as KernelArg<$parameter>>::BY_OBJECT)* } {
                     let objects = [$(self.$index.object()),*];
                     for (_, found) in objects.iter().flatten() {
-                        found.ensure_is(device, "launch", "a texture or surface")?;
+                        found.ensure_is(target.device, "launch", "a texture or surface")?;
                     }
                     let all = found.iter().flatten().chain(objects.iter().flatten().map(|(access, _)| access));
                     return packed::<{ 2 * COUNT }, _>(all, |accesses| enqueue(accesses, &mut pointers));
@@ -126,16 +135,22 @@ macro_rules! tuple {
     };
 }
 
-/// Returns the value that a kernel of the device receives for one argument.
+/// Returns the value that the kernel receives for one argument.
 #[inline]
 #[track_caller]
-fn received<P: ByValue>(argument: &impl KernelArg<P>, index: usize, device: Device) -> Result<P> {
+fn received<P: ByValue>(argument: &impl KernelArg<P>, index: usize, target: Target) -> Result<P> {
     // No closure before the calls, which would hide the caller.
-    let value = match argument.ensure_accessible(device) {
+    let value = match argument.ensure_accessible(target.device) {
         Ok(()) => argument.value(),
         Err(error) => Err(error),
     };
-    value.map_err(|error| error.of_argument(index))
+    value.map_err(|error| {
+        error.of_argument(
+            target.kernel,
+            index,
+            target.parameter_names.get(index).copied().unwrap_or_default(),
+        )
+    })
 }
 
 /// Calls `f` with at most `MOST` accesses in an array.
@@ -210,7 +225,7 @@ unsafe impl Arguments<()> for () {
     #[inline]
     fn with<R>(
         &self,
-        _: Device,
+        _: Target,
         enqueue: impl FnOnce(&[Access<'_>], &mut [*mut c_void]) -> Result<R>,
     ) -> Result<R> {
         enqueue(&[], &mut [])
@@ -224,6 +239,9 @@ mod tests {
     use crate::hazard::AccessHistory;
 
     use super::*;
+
+    const TARGET: Target =
+        Target { device: Device::from_ordinal(0), kernel: "kernel", parameter_names: &["first", "second"] };
 
     struct Reads<'a>(&'a AccessHistory, usize);
 
@@ -240,7 +258,7 @@ mod tests {
     /// Returns the number of parameters, the ranges of the accesses, and the value of the second parameter.
     fn second<P, A: Arguments<P>>(arguments: &A) -> (usize, Vec<std::ops::Range<usize>>, u32) {
         arguments
-            .with(Device::from_ordinal(0), |accesses, pointers| {
+            .with(TARGET, |accesses, pointers| {
                 // SAFETY: the tests below pass a u32 as their second argument.
                 let value = unsafe { *pointers[1].cast::<u32>() };
                 Ok((pointers.len(), accesses.iter().map(Access::range).collect(), value))
@@ -273,17 +291,16 @@ mod tests {
 
     #[test]
     fn a_number_that_does_not_fit_is_refused_by_its_argument() {
-        let with = |arguments: (i64, usize)| {
-            Arguments::<(u8, i32)>::with(&arguments, Device::from_ordinal(0), |_, _| Ok(()))
-        };
+        let with = |arguments: (i64, usize)| Arguments::<(u8, i32)>::with(&arguments, TARGET, |_, _| Ok(()));
         assert_eq!(with((255, 7)), Ok(()));
         let (first, second) = (with((-1, 7)).unwrap_err(), with((0, 1 << 31)).unwrap_err());
         assert!(
-            first.to_string().contains("argument 0 of the kernel (0 is the first): -1 does not fit in"),
+            first.to_string().contains("kernel: argument 0 (0 is the first), `first`: -1 does not fit in"),
             "{first}"
         );
         assert!(
-            second.to_string().contains("argument 1") && second.to_string().contains("`i32`"),
+            second.to_string().contains("argument 1 (0 is the first), `second`: ")
+                && second.to_string().contains("`i32`"),
             "{second}"
         );
         assert!(first.is_refused() && first.code() == crate::sys::cudaErrorInvalidValue);
