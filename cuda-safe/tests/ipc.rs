@@ -54,7 +54,7 @@ fn another_process_waits_for_an_event_and_then_finds_what_was_written_before_it(
 }
 
 #[test]
-#[ignore = "the other process of another_process_waits_for_an_event_and_then_finds_what_was_written_before_it"]
+#[ignore = "the other process of another test"]
 fn the_other_process() {
     let device = Device::new(0).unwrap();
     let gift = child::gift();

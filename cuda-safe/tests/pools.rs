@@ -7,7 +7,7 @@ use common::{Gate, alone};
 use cuda_safe::memory::{ArrayBuilder, MemoryLocation, MemoryPool, PoolAccess, PoolKind, PoolReuse};
 use cuda_safe::stream::Stream;
 use cuda_safe::{
-    Device, DeviceBuffer, PinnedBuffer, memcpy, memcpy_2d_async, memcpy_async, memset_async, sys,
+    Device, DeviceBuffer, PinnedBuffer, hazard, memcpy, memcpy_2d_async, memcpy_async, memset_async, sys,
 };
 
 const MIB: usize = 1 << 20;
@@ -48,6 +48,37 @@ fn a_pool_dropped_with_work_pending_on_its_memory_waits_for_nothing() {
     drop(buffer);
     assert!(!stream.is_done().unwrap(), "the gate was waited for");
     gate.open();
+    stream.synchronize().unwrap();
+}
+
+#[test]
+fn memory_of_a_pool_that_one_stream_alone_still_uses_is_freed_on_that_stream() {
+    let alone = alone();
+    let [stream, other] = [(); 2].map(|()| Stream::non_blocking().unwrap());
+    let alloc = || DeviceBuffer::<u8>::alloc_async(1000, &stream).unwrap();
+    let (mut whole, mut parts, mut shared) = (alloc(), alloc(), alloc());
+    stream.synchronize().unwrap();
+    let gate = Gate::on(&alone, &stream);
+    memset_async(&mut whole, 1, &stream).unwrap();
+    memset_async(&mut parts.slice_mut(..10).unwrap(), 2, &stream).unwrap();
+    memset_async(&mut parts.slice_mut(500..).unwrap(), 3, &stream).unwrap();
+    memset_async(&mut shared.slice_mut(..10).unwrap(), 4, &stream).unwrap();
+    memset_async(&mut shared.slice_mut(10..).unwrap(), 5, &other).unwrap();
+    let waits = hazard::added_waits();
+    drop((whole, parts));
+    assert_eq!(hazard::added_waits(), waits, "no other stream takes part");
+    drop(shared);
+    let added = hazard::added_waits() - waits;
+    assert!((1..=2).contains(&added), "{added} waits for two streams, one of which may be found idle");
+    // The stream goes on as ever, and so does a new one with its handle.
+    let mut next = alloc();
+    memset_async(&mut next, 6, &stream).unwrap();
+    gate.open();
+    assert_eq!(next.to_vec().unwrap(), [6; 1000]);
+    drop(stream);
+    drop(next);
+    let stream = Stream::non_blocking().unwrap();
+    assert_eq!(DeviceBuffer::<u8>::from_slice(&[7; 9]).unwrap().to_vec().unwrap(), [7; 9]);
     stream.synchronize().unwrap();
 }
 

@@ -143,14 +143,12 @@ const UNCHECKED: &[(&str, &[&str])] = &[
     (
         "its function begins with a refusal",
         &[
-            "cudaDeviceGetDefaultMemPool",
             "cudaEventQuery",
             "cudaGetDeviceCount",
             "cudaLibraryGetKernel",
             "cudaLibraryLoadData",
             "cudaLibraryLoadFromFile",
             "cudaMemPoolGetAttribute",
-            "cudaMemPoolSetAttribute",
             "cudaProfilerStart",
             "cudaProfilerStop",
             "cudaStreamIsCapturing",
@@ -178,6 +176,19 @@ const UNCHECKED: &[(&str, &[&str])] = &[
     ("looks a text up, and is no call into CUDA", &["cudaGetErrorName", "cudaGetErrorString"]),
 ];
 
+/// The types of numbers, which are made with parentheses, as calls are.
+const NUMBERS: [&str; 9] = [
+    "cudaAtomicOperation",
+    "cudaDeviceP2PAttr",
+    "cudaError",
+    "cudaLimit",
+    "cudaMemLocationType",
+    "cudaResourceViewFormat",
+    "cudaTextureAddressMode",
+    "cudaTextureFilterMode",
+    "cudaTextureReadMode",
+];
+
 fn unchecked(folder: &Path, found: &mut BTreeSet<String>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -193,8 +204,7 @@ fn unchecked(folder: &Path, found: &mut BTreeSet<String>) {
                 let end = name.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(name.len());
                 let (name, after) = name.split_at(end);
                 let of_the_runtime = name["cuda".len()..].starts_with(|c: char| c.is_ascii_uppercase());
-                // Numbers are made with parentheses too.
-                let number = ["cudaError", "cudaResourceViewFormat", "cudaMemLocationType"].contains(&name);
+                let number = NUMBERS.contains(&name);
                 if of_the_runtime && after.starts_with('(') && !number && !before.ends_with("check!(") {
                     found.insert(name.to_owned());
                 }

@@ -79,10 +79,9 @@ impl Report {
                 json!({ "name": series.name, "description": series.shown, "rates": rates })
             })
             .collect();
-        format!(
-            "{:#}\n",
-            json!({ "machine": self.machine, "emulated": self.emulated, "method": self.method, "cases": cases })
-        )
+        let Self { machine, emulated, method, .. } = self;
+        let all = json!({ "machine": machine, "emulated": emulated, "method": method, "cases": cases });
+        format!("{all:#}\n")
     }
 
     /// Returns comma-separated values, for spreadsheets.

@@ -22,26 +22,32 @@ pub(crate) struct Operation {
     pub(crate) goal: f64,
 }
 
+/// An operation of one CUDA call.
 const fn operation(name: &'static str, shown: &'static str, calls: u32) -> Operation {
-    Operation { name, shown, calls, goal: 30.0 }
+    Operation { name, shown, calls, goal: 50.0 }
+}
+
+impl Operation {
+    /// The same for an operation of several CUDA calls, each of which may cost more.
+    const fn of(self, cuda_calls: u32) -> Self {
+        Self { goal: 50.0 * cuda_calls as f64, ..self }
+    }
 }
 
 /// The operations. A batch is far shorter than the queue of a stream, about 1,000 operations, beyond
 /// which the host has to wait. Short batches also let all sides run under the same conditions.
-const OPERATIONS: [Operation; 25] = [
+const OPERATIONS: [Operation; 26] = [
     operation("launch_two", "launch of a kernel, one buffer and a number", 100),
-    Operation {
-        goal: 40.0,
-        ..operation("launch_three", "launch of a kernel, three buffers and a number", 100)
-    },
+    operation("launch_three", "launch of a kernel, three buffers and a number", 100),
     operation("event_record", "event record, no timing", 200),
     operation("event_query", "event query", 500),
-    operation("event_create", "event create and destroy, no timing", 200),
+    operation("event_create", "event create and destroy, no timing", 200).of(2),
     operation("synchronise", "stream synchronise, idle", 300),
     operation("host_function", "host function", 50),
-    operation("alloc_async", "allocate and free on a stream, 4 KiB", 100),
-    operation("alloc_pool", "allocate and free from a pool of one's own, 4 KiB", 100),
-    operation("alloc", "allocate and free, 1 MiB", 50),
+    operation("alloc_async", "allocate and free on a stream, 4 KiB", 100).of(2),
+    operation("alloc_drop", "allocate on a stream and drop, 4 KiB", 100).of(2),
+    operation("alloc_pool", "allocate and free from a pool of one's own, 4 KiB", 100).of(2),
+    operation("alloc", "allocate and free, 1 MiB", 50).of(2),
     operation("h2d_pinned", "host to device, 4 KiB, pinned, asynchronous", 100),
     operation("h2d_scope", "host to device, 4 KiB, pageable, asynchronous", 100),
     operation("h2d_pageable", "host to device, 4 KiB, pageable, blocking", 40),
@@ -54,9 +60,9 @@ const OPERATIONS: [Operation; 25] = [
     operation("batch_3d", "host to device, a batch of 16 copies of 2 × 2 rows", 20),
     operation("memset", "memset, 4 KiB, asynchronous", 200),
     operation("graph", "launch of a graph: copy, kernel, copy", 50),
-    operation("switch", "memset on two streams in turn, ordered by the tracker", 50),
-    operation("switch_by_hand", "memset on two streams in turn, ordered by events", 50),
-    operation("round_trip", "to the device and back, 4 KiB, pinned, and synchronise", 30),
+    operation("switch", "memset on two streams in turn, ordered by the tracker", 50).of(6),
+    operation("switch_by_hand", "memset on two streams in turn, ordered by events", 50).of(6),
+    operation("round_trip", "to the device and back, 4 KiB, pinned, and synchronise", 30).of(3),
 ];
 
 /// The results of all starts of the process for one operation: nanoseconds of C++, raw and safe in each

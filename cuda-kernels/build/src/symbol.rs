@@ -148,7 +148,9 @@ mod tests {
     #[test]
     fn a_variable_in_a_namespace_is_found_by_its_symbol_and_one_with_a_number_by_its_name() {
         let items = items(
-            r#"unsafe extern "C" { #[doc = " Counts."] #[link_name = "\u{1}_ZN2ns1cE"] pub static mut ns_c: f32; }
+            r#"unsafe extern "C" {
+                   #[doc = " Counts."] #[link_name = "\u{1}_ZN2ns1cE"] pub static mut ns_c: f32;
+               }
                pub const ns_n: ::core::ffi::c_uint = 5;"#,
         );
         let found = symbols(&items, &[declared("ns_c", "_ZN2ns1cE"), declared("ns_n", "_ZN2ns1nE")]).unwrap();

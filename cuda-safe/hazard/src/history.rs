@@ -6,11 +6,12 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 
-use crate::clock::{Epoch, VectorClock};
+use crate::clock::{Epoch, TimelineId, VectorClock};
 use crate::entry::{Conflict, FirstWrite, FullView, Interval, Mode, View};
 use crate::interval_list::IntervalList;
 use crate::last_access::{LISTED, LastAccess};
-use crate::primitives::{AtomicBool, AtomicU64, Mutex, constructor, fence};
+use crate::primitives::{AtomicBool, AtomicU64, Mutex, Once, constructor, fence};
+use crate::readers::Readers;
 use crate::wait_log::CallSite;
 
 /// The access history of one allocation. Every owner of memory that a stream can reach has one.
@@ -32,6 +33,8 @@ pub struct AccessHistory {
     retain_fn: Option<RetainFn>,
     /// Live host guards.
     host_guards: HostGuards,
+    /// The readers, used while the word says so: made when two streams first read without an order.
+    readers: Once<Box<Readers>>,
     /// The interval list, used while the word says so. Most allocations never need one, and owners that are
     /// moved about should be small.
     list: Mutex<Option<Box<IntervalList>>>,
@@ -252,6 +255,9 @@ pub(crate) enum Next {
     Behind(Epoch),
     /// The access is not entered for another reason.
     Unclear,
+    /// The access may be found, but an access of another kind may have come first: the operation gives its
+    /// sequence number up.
+    Overtaken,
 }
 
 impl AccessHistory {
@@ -267,6 +273,7 @@ impl AccessHistory {
                 last_access,
                 host_guards,
                 bytes,
+                readers: Once::new(),
                 list: Mutex::new(None),
                 retain_fn: None,
                 was_retained: AtomicBool::new(false),
@@ -286,6 +293,7 @@ impl AccessHistory {
             last_access,
             host_guards,
             bytes,
+            readers: Once::new(),
             list: Mutex::new(list),
             retain_fn: None,
             was_retained: AtomicBool::new(false),
@@ -326,6 +334,20 @@ impl AccessHistory {
         self.last_access.load(SeqCst) == 0
     }
 
+    /// Returns the timeline that made every access which has not completed. Returns `None` if there are
+    /// several, or none.
+    #[inline]
+    pub(crate) fn only_user(&self, completed: impl Fn(Epoch) -> bool) -> Option<TimelineId> {
+        match LastAccess::unpack(self.bits()) {
+            LastAccess::Empty => None,
+            LastAccess::Write(epoch) | LastAccess::Read(epoch) | LastAccess::Both { write: epoch, .. } => {
+                Some(epoch.timeline)
+            }
+            LastAccess::Shared { .. } => None,
+            LastAccess::Listed => self.listed(&mut self.list.lock())?.only_user(completed),
+        }
+    }
+
     /// Enters the accesses `group`, all of this access history, in one step, and collects the conflicts with
     /// earlier accesses.
     #[inline]
@@ -341,7 +363,8 @@ impl AccessHistory {
         {
             let alone = matches!(group, [access] if self.is_its_own(access.exclusive));
             let mut bits = self.last_access.load(Acquire);
-            while let Some(next) = after(LastAccess::unpack(bits), mode, view).and_then(LastAccess::pack) {
+            while let Some(next) = after(LastAccess::unpack(bits), mode, view).ok().and_then(LastAccess::pack)
+            {
                 if alone {
                     self.last_access.store(next, Release);
                     return;
@@ -351,8 +374,77 @@ impl AccessHistory {
                     Err(found) => bits = found,
                 }
             }
+            if mode == Mode::Read && self.enter_read(view, out) {
+                return;
+            }
         }
         self.enter_in_list(group, view, call_site, out);
+    }
+
+    /// Enters a read of the whole allocation among the readers, and collects the conflict with the write
+    /// before them. Returns false, with nothing entered, if the interval list has to take it.
+    #[cold]
+    #[inline(never)]
+    fn enter_read<V: View>(&self, view: &V, out: &mut Vec<Conflict>) -> bool {
+        let mut readers = self.readers.get_or_init(|| Box::new(Readers::new())).lock();
+        loop {
+            let bits = self.last_access.load(Acquire);
+            let (write, earlier) = match LastAccess::unpack(bits) {
+                LastAccess::Empty | LastAccess::Listed => return false,
+                LastAccess::Shared { write } => (write, None),
+                LastAccess::Write(write) => (Some(write), None),
+                LastAccess::Read(read) => (None, Some(read)),
+                LastAccess::Both { write, read } => {
+                    (Some(write), Some(Epoch { timeline: write.timeline, sequence: read }))
+                }
+            };
+            if !matches!(LastAccess::unpack(bits), LastAccess::Shared { .. }) {
+                readers.begin(earlier);
+            }
+            let write = write.filter(|write| !view.completed(*write));
+            let Some(shared) = (LastAccess::Shared { write }).pack() else { return false };
+            if self.last_access.compare_exchange(bits, shared, SeqCst, Acquire).is_err() {
+                continue;
+            }
+            let is_entered = readers.add(view.me(), |last| view.is_after(last));
+            if is_entered {
+                let conflict = write.filter(|write| !view.is_after(*write));
+                out.extend(conflict.map(|epoch| Conflict { epoch, call_site: None }));
+            }
+            return is_entered;
+        }
+    }
+
+    /// Enters an access to the whole allocation while the readers are in use: one more read of a stream that
+    /// is among them, or an exclusive write that is ordered after all of them. Otherwise, and if the write
+    /// before them is not ordered before it, the access is left to the slow path.
+    #[inline(never)]
+    pub(crate) fn enter_beside_readers<V: FullView>(&self, access: &Access<'_>, view: &V) -> Next {
+        let bits = self.last_access.load(Acquire);
+        let (LastAccess::Shared { write }, Some(readers)) = (LastAccess::unpack(bits), self.readers.get())
+        else {
+            return Next::Unclear;
+        };
+        let orders_before = |epoch| view.orders_before(access.at_call, epoch);
+        if !write.is_none_or(orders_before) {
+            return Next::Unclear;
+        }
+        if access.mode == Mode::Read {
+            let is_current = || self.last_access.load(Acquire) == bits;
+            return match readers.read_again(view.me(), orders_before, is_current) {
+                Some(true) => Next::Entered,
+                Some(false) => Next::Overtaken,
+                None => Next::Unclear,
+            };
+        }
+        let readers = readers.lock();
+        match LastAccess::Write(view.me()).pack() {
+            Some(next) if self.is_its_own(access.exclusive) && readers.reads().all(orders_before) => {
+                self.last_access.store(next, Release);
+                readers.end(|_| Next::Entered)
+            }
+            _ => Next::Unclear,
+        }
     }
 
     /// Returns the bits of the last-access word.
@@ -432,13 +524,10 @@ impl AccessHistory {
             view
         };
         let bits = self.last_access.load(Acquire);
-        match after(LastAccess::unpack(bits), access.mode, view).and_then(LastAccess::pack) {
-            Some(next) if self.replace(bits, next, access.exclusive) => Next::Entered,
-            Some(_) => Next::Unclear,
-            None => match self.before(access.mode) {
-                Before::Only(epoch) if !view.is_after(epoch) => Next::Behind(epoch),
-                _ => Next::Unclear,
-            },
+        match after(LastAccess::unpack(bits), access.mode, view).map(LastAccess::pack) {
+            Ok(Some(next)) if self.replace(bits, next, access.exclusive) => Next::Entered,
+            Err(Some(epoch)) => Next::Behind(epoch),
+            _ => Next::Unclear,
         }
     }
 
@@ -453,7 +542,8 @@ impl AccessHistory {
     #[inline]
     pub(crate) fn before(&self, mode: Mode) -> Before {
         match (LastAccess::unpack(self.last_access.load(Acquire)), mode) {
-            (LastAccess::Listed, _) => Before::Listed,
+            (LastAccess::Listed, _) | (LastAccess::Shared { .. }, Mode::Write) => Before::Listed,
+            (LastAccess::Shared { write }, Mode::Read) => write.map_or(Before::Nothing, Before::Only),
             (LastAccess::Empty, _) | (LastAccess::Read(_), Mode::Read) => Before::Nothing,
             (LastAccess::Write(epoch), _) | (LastAccess::Read(epoch), Mode::Write) => Before::Only(epoch),
             (LastAccess::Both { write, .. }, Mode::Read) => Before::Only(write),
@@ -496,7 +586,13 @@ impl AccessHistory {
         while bits != LISTED {
             match self.last_access.compare_exchange_weak(bits, LISTED, SeqCst, Acquire) {
                 Ok(_) => {
-                    list.take_over(LastAccess::unpack(bits), self.bytes);
+                    let last_access = LastAccess::unpack(bits);
+                    match (last_access, self.readers.get()) {
+                        (LastAccess::Shared { .. }, Some(readers)) => readers
+                            .lock()
+                            .end(|readers| list.take_over(last_access, readers.reads(), self.bytes)),
+                        _ => list.take_over(last_access, std::iter::empty(), self.bytes),
+                    }
                     break;
                 }
                 Err(found) => bits = found,
@@ -545,13 +641,26 @@ impl AccessHistory {
                 out.push(Conflict { epoch, call_site: None });
             }
         };
-        match LastAccess::unpack(self.last_access.load(SeqCst)) {
+        let bits = self.last_access.load(SeqCst);
+        match LastAccess::unpack(bits) {
             LastAccess::Empty => return,
             LastAccess::Write(epoch) => return add(Mode::Write, epoch),
             LastAccess::Read(epoch) => return add(Mode::Read, epoch),
             LastAccess::Both { write, read } => {
                 add(Mode::Write, write);
                 return add(Mode::Read, Epoch { timeline: write.timeline, sequence: read });
+            }
+            LastAccess::Shared { write } => {
+                if let Some(readers) = self.readers.get()
+                    && let locked = readers.lock()
+                    && self.last_access.load(SeqCst) == bits
+                {
+                    write.into_iter().for_each(|write| add(Mode::Write, write));
+                    locked.reads().for_each(|read| add(Mode::Read, read));
+                    return;
+                }
+                // Another access has ended the period in between.
+                return self.conflicts(interval, ordered, out);
             }
             LastAccess::Listed => {}
         }
@@ -650,37 +759,35 @@ impl View for FastView<'_> {
     }
 }
 
-/// Returns the last-access word after a whole access of mode `mode`, if everything in it is ordered before
-/// the access and a word can hold the result.
+/// Returns the last-access word after a whole access of mode `mode`. If the access is not ordered after an
+/// epoch in the word that it conflicts with, returns that epoch as the error; if no word can hold the
+/// result, returns no epoch.
 #[inline]
-fn after<V: View>(last_access: LastAccess, mode: Mode, view: &V) -> Option<LastAccess> {
+fn after<V: View>(last_access: LastAccess, mode: Mode, view: &V) -> Result<LastAccess, Option<Epoch>> {
     let me = view.me();
-    let next = match mode {
-        Mode::Write => LastAccess::Write(me),
-        Mode::Read => LastAccess::Read(me),
-    };
-    let passed = |epoch: Epoch| view.is_after(epoch);
+    let ordered = |epoch: Epoch| if view.is_after(epoch) { Ok(()) } else { Err(Some(epoch)) };
     match (last_access, mode) {
-        (LastAccess::Empty, _) => Some(next),
-        (LastAccess::Listed, _) => None,
-        (LastAccess::Write(epoch) | LastAccess::Read(epoch), Mode::Write) => passed(epoch).then_some(next),
+        (LastAccess::Listed | LastAccess::Shared { .. }, _) => return Err(None),
+        (LastAccess::Empty, _) => {}
+        (LastAccess::Write(epoch) | LastAccess::Read(epoch), Mode::Write) => ordered(epoch)?,
         (LastAccess::Both { write, read }, Mode::Write) => {
-            passed(Epoch { timeline: write.timeline, sequence: read }).then_some(next)
+            ordered(Epoch { timeline: write.timeline, sequence: read })?;
         }
-        (LastAccess::Read(epoch), Mode::Read) => passed(epoch).then_some(next),
+        // Two reads have no conflict, but only the later one of an order stays in the word.
+        (LastAccess::Read(epoch), Mode::Read) => ordered(epoch).map_err(|_| None)?,
         // A completed write can be dropped from the word: what is left are reads, after which the next one
         // costs less.
-        (LastAccess::Write(write) | LastAccess::Both { write, .. }, Mode::Read)
-            if write.timeline == me.timeline && passed(write) =>
-        {
-            Some(if view.completed(write) { next } else { LastAccess::Both { write, read: me.sequence } })
+        (LastAccess::Write(write), Mode::Read) if view.completed(write) => {}
+        (LastAccess::Both { write, read }, Mode::Read) if view.completed(write) => {
+            ordered(Epoch { timeline: write.timeline, sequence: read }).map_err(|_| None)?;
         }
-        (LastAccess::Write(write), Mode::Read) => view.completed(write).then_some(next),
-        (LastAccess::Both { write, read }, Mode::Read) => {
-            let read = Epoch { timeline: write.timeline, sequence: read };
-            (view.completed(write) && passed(read)).then_some(next)
+        (LastAccess::Write(write) | LastAccess::Both { write, .. }, Mode::Read) => {
+            ordered(write)?;
+            let is_own = write.timeline == me.timeline;
+            return if is_own { Ok(LastAccess::Both { write, read: me.sequence }) } else { Err(None) };
         }
     }
+    Ok(if mode == Mode::Write { LastAccess::Write(me) } else { LastAccess::Read(me) })
 }
 
 /// What a guard that writes adds to the count; a reader adds one.

@@ -8,8 +8,9 @@ use crate::wait_log::CallSite;
 /// With more entries than this, the list is compacted.
 const COMPACT_AT: usize = 64;
 
-/// With more entries than this, accesses of one stream are merged although their sequence numbers differ.
-const AT_MOST: usize = 512;
+/// With more entries than this, accesses of one stream are merged although their sequence numbers differ: the
+/// list then has 2.5 MiB.
+const AT_MOST: usize = 65_536;
 
 /// One sequence number for several entries of a list, which is written to them later.
 #[derive(Clone, Copy, Debug)]
@@ -84,11 +85,20 @@ impl IntervalList {
         Self { entries: vec![entry], longest: bytes, ..Self::default() }
     }
 
-    /// Takes over the accesses of the last-access word of an allocation of `bytes` bytes. The list must be
-    /// empty.
-    pub(crate) fn take_over(&mut self, last_access: LastAccess, bytes: usize) {
+    /// Takes over the accesses of the last-access word of an allocation of `bytes` bytes, and the `reads` of
+    /// several streams. The list must be empty.
+    pub(crate) fn take_over(
+        &mut self,
+        last_access: LastAccess,
+        reads: impl Iterator<Item = Epoch>,
+        bytes: usize,
+    ) {
         let entry = |mode, epoch| Entry { start: 0, end: bytes, mode, epoch, call_site: None };
         match last_access {
+            LastAccess::Shared { write } => {
+                self.entries.extend(write.map(|epoch| entry(Mode::Write, epoch)));
+                self.entries.extend(reads.map(|epoch| entry(Mode::Read, epoch)));
+            }
             LastAccess::Empty | LastAccess::Listed => return,
             LastAccess::Write(epoch) => self.entries.push(entry(Mode::Write, epoch)),
             LastAccess::Read(epoch) => self.entries.push(entry(Mode::Read, epoch)),
@@ -151,8 +161,7 @@ impl IntervalList {
     /// bytes or one entry. Otherwise returns false, and does nothing, also if the list is so long that it has
     /// to be compacted.
     pub(crate) fn enter_behind<V: View>(&mut self, interval: Interval, view: &V) -> bool {
-        // A cut leaves two pieces.
-        if interval.is_empty() || self.entries.len() + 2 > self.limit {
+        if interval.is_empty() {
             return false;
         }
         let (low, high) = self.window_at(self.next, interval);
@@ -164,6 +173,12 @@ impl IntervalList {
             same &= entry.is_of(interval.start, interval.end);
         }
         if !same && (self.overlapping || high - low > 1) {
+            return false;
+        }
+        let repeats = |only: &Entry| only.mode == interval.mode && only.epoch.timeline == view.me().timeline;
+        let replaces = same && matches!(&self.entries[low..high], [only] if repeats(only));
+        // A cut leaves two pieces.
+        if !replaces && self.entries.len() + 2 > self.limit {
             return false;
         }
         self.put(low, high, same, interval, view, None);
@@ -336,6 +351,15 @@ impl IntervalList {
                 out.push(Conflict { epoch: entry.epoch, call_site: entry.call_site });
             }
         }
+    }
+
+    /// Returns the timeline that made every access which has not completed. Returns `None` if there are
+    /// several, or none.
+    pub(crate) fn only_user(&self, completed: impl Fn(Epoch) -> bool) -> Option<TimelineId> {
+        let pending = self.entries.iter().filter(|entry| !completed(entry.epoch));
+        let mut users = pending.map(|entry| entry.epoch.timeline);
+        let first = users.next()?;
+        users.all(|user| user == first).then_some(first)
     }
 
     /// Returns how many entries there are.

@@ -19,6 +19,7 @@ const MODE_READ: u64 = 2;
 const MODE_BOTH: u64 = 3;
 const MODE_BOTH_LATE: u64 = 4;
 const MODE_LISTED: u64 = 5;
+const MODE_SHARED: u64 = 6;
 
 /// The word of an allocation whose accesses are in its interval list.
 pub(crate) const LISTED: u64 = MODE_LISTED << (TIMELINE_BITS + SEQUENCE_BITS);
@@ -34,6 +35,9 @@ pub(crate) enum LastAccess {
     Read(Epoch),
     /// `write`, then a read of the same stream at `read`.
     Both { write: Epoch, read: SequenceNumber },
+    /// `write`, or no write that matters any more, and then reads of several streams, which are in the
+    /// [`Readers`](crate::readers::Readers).
+    Shared { write: Option<Epoch> },
     /// The accesses are in the interval list.
     Listed,
 }
@@ -58,6 +62,8 @@ impl LastAccess {
             MODE_READ => Self::Read(Epoch { timeline, sequence }),
             MODE_BOTH => Self::both(timeline, sequence, SOON_BITS),
             MODE_BOTH_LATE => Self::both(timeline, sequence, LATE_BITS),
+            // Sequence numbers count from 1.
+            MODE_SHARED => Self::Shared { write: (sequence != 0).then_some(Epoch { timeline, sequence }) },
             _ => Self::Listed,
         }
     }
@@ -98,6 +104,10 @@ impl LastAccess {
             Self::Listed => return Some(LISTED),
             Self::Write(epoch) => (MODE_WRITE, epoch.timeline, fits(epoch.sequence, SEQUENCE_BITS)?),
             Self::Read(epoch) => (MODE_READ, epoch.timeline, fits(epoch.sequence, SEQUENCE_BITS)?),
+            Self::Shared { write: None } => (MODE_SHARED, TimelineId(0), 0),
+            Self::Shared { write: Some(epoch) } => {
+                (MODE_SHARED, epoch.timeline, fits(epoch.sequence, SEQUENCE_BITS)?)
+            }
             Self::Both { write, read } => {
                 let delta = read.checked_sub(write.sequence)?;
                 let (mode, bits) = if delta >> SOON_BITS == 0 {
@@ -123,7 +133,9 @@ mod tests {
         for timeline in [0, 1, 77, (1 << 13) - 1] {
             for sequence in [1, 2, 255, 256, (1 << 40) - 1] {
                 let epoch = Epoch { timeline: TimelineId(timeline), sequence };
+                let shared = [None, Some(epoch)].map(|write| LastAccess::Shared { write });
                 let mut words = vec![LastAccess::Write(epoch), LastAccess::Read(epoch)];
+                words.extend(shared);
                 words.extend(
                     [0, 1, 255].map(|later| LastAccess::Both { write: epoch, read: sequence + later }),
                 );

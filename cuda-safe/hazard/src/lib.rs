@@ -112,10 +112,15 @@
 //!   (`c@t` ≼ `C`): the stream's clock covers it if the last access was of another stream that this stream
 //!   waits for already. Either way, the new epoch replaces the last one by one compare-and-exchange of the
 //!   last-access word, and no interval list is locked or searched.
+//! - *A vector clock of readers only while they are not ordered* (FastTrack's adaptive representation of
+//!   reads): if several streams read an allocation, each stores its number in a slot of its own, without a
+//!   lock and without a look at the others (`readers`). On the EPYC an operation that reads a shared buffer
+//!   and writes its own costs 34 ns on 2 streams and on 128; in the interval list it cost 130 and 1,411 ns. A
+//!   write after n readers looks at n slots.
 //! - *Intervals*: an access to a part of an allocation is entered under the lock of the interval list if the
 //!   stream's order or clock covers all entries that conflict with it. A finger into the list, the position
-//!   behind the last access, saves the search if parts are used in order. One of 64 parts, on eight streams,
-//!   costs 88 ns.
+//!   behind the last access, saves the search if parts are used in order. One of 64 or 8,192 parts, on
+//!   eight streams, costs 34 ns.
 //! - *Lock elision by ownership*: if a whole allocation is written through an exclusive borrow, its word is
 //!   stored and not exchanged, which saves the second compare-and-exchange. Every access by a borrow is
 //!   entered while that borrow lasts, so no other access by a borrow is being entered. Accesses without a
@@ -161,7 +166,7 @@
 //! # Where it waits more than it must
 //! A wait can be added although the program had ordered the two operations:
 //! - if the earlier operation failed and never ran;
-//! - if one allocation has more than 512 pieces in use at once;
+//! - if one allocation has more than 65,536 pieces in use at once;
 //! - between threads that enter work at the same moment;
 //! - before a copy from pinned memory that CUDA's documents, but not its driver, order after the legacy
 //!   stream's work;
@@ -184,6 +189,7 @@ mod prepared;
 pub mod primitives;
 #[cfg(not(loom))]
 mod primitives;
+mod readers;
 mod retained;
 mod snapshot;
 mod submission;

@@ -75,6 +75,16 @@ impl<T> Lock<T> {
         self.lock_with_others()
     }
 
+    /// Takes the lock if that needs no other thread: nobody is inside, and no other thread owns the lock.
+    #[inline]
+    pub fn try_lock(&self) -> Option<LockGuard<'_, T>> {
+        let taken = match self.owner.load(Acquire) {
+            SHARED => self.taken.compare_exchange(false, true, Acquire, Relaxed).is_ok(),
+            owner => owner == thread_number() && !self.inside.load(Relaxed) && self.enter(owner),
+        };
+        taken.then(|| LockGuard { lock: self, not_send: PhantomData })
+    }
+
     /// Tries to go in as the owner.
     #[inline]
     fn enter(&self, me: u64) -> bool {

@@ -13,6 +13,9 @@ mod native {
     pub(crate) use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, fence};
     pub(crate) use std::sync::{Arc, MutexGuard};
 
+    /// A value that is made once, by any thread.
+    pub(crate) type Once<T> = std::sync::OnceLock<T>;
+
     /// A mutex without poisoning: its value is consistent between any two statements that can panic.
     #[derive(Debug)]
     pub(crate) struct Mutex<T>(std::sync::Mutex<T>);
@@ -157,6 +160,29 @@ mod modelled {
         /// Locks the mutex, unless somebody else has it.
         pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
             self.0.try_lock().ok()
+        }
+    }
+
+    /// A value that is made once, by any thread, so that loom knows that it is made before it is used.
+    #[derive(Debug)]
+    pub(crate) struct Once<T> {
+        value: std::sync::OnceLock<T>,
+        is_made: Mutex<bool>,
+    }
+
+    impl<T> Once<T> {
+        pub(crate) fn new() -> Self {
+            Self { value: std::sync::OnceLock::new(), is_made: Mutex::new(false) }
+        }
+
+        pub(crate) fn get(&self) -> Option<&T> {
+            if *self.is_made.lock() { self.value.get() } else { None }
+        }
+
+        pub(crate) fn get_or_init(&self, make: impl FnOnce() -> T) -> &T {
+            let mut is_made = self.is_made.lock();
+            *is_made = true;
+            self.value.get_or_init(make)
         }
     }
 

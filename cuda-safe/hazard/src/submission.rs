@@ -19,19 +19,20 @@
 #![expect(unsafe_code, reason = "declares how operations begin and are committed")]
 
 use std::fmt;
+use std::ops::Deref;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 use crate::added_wait::EventBackend;
 use crate::clock::{Epoch, SequenceNumber};
 use crate::device::Kind;
 use crate::entry::{Conflict, FirstWrite, FullView, View};
-use crate::history::{Access, Before, Next};
+use crate::history::{Access, AccessHistory, Before, Next};
 use crate::operation_view::OperationView;
 use crate::policy::Policy;
 use crate::prepared::{AccessFlags, RepeatedGroup, SortedAccesses, by_allocation, in_order, sorted};
 use crate::primitives::{fence, pause};
 use crate::snapshot::SubmittedSnapshot;
-use crate::timeline::{InFlight, SubmitState, SubmitStateGuard, Timeline};
+use crate::timeline::{InFlight, SubmitState, SubmitStateGuard, Timeline, WaitTarget};
 use crate::tracker::Tracker;
 use crate::wait_log::{CallSite, Hazard};
 
@@ -128,8 +129,15 @@ impl<'a> Submission<'a> {
         self.timeline.next_by_owner()
     }
 
+    /// Returns the stream's timeline.
+    #[must_use]
+    pub fn timeline(&self) -> &'a Timeline {
+        self.timeline
+    }
+
     /// Ends the submission: CUDA took the operation if `done`, or refused it.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "measured: the submission then stays in registers")]
+    #[inline(always)]
     pub fn commit(mut self, done: bool) {
         self.state.in_flight.done = done;
     }
@@ -258,14 +266,17 @@ impl Tracker {
         let state = timeline.lock_caught_up()?;
         let me = timeline.next_by_owner();
         for (index, access) in accesses.iter().enumerate() {
-            let entered = !meets_host_guard(access)
-                && if access.is_whole() {
-                    access.history.enter_repeated(access, me) || self.enter_whole(timeline, &state, access)
-                } else {
-                    timeline.enter_part(&state, access)
-                };
-            if !entered {
-                timeline.give_up(state, index > 0);
+            let next = if meets_host_guard(access) {
+                Next::Unclear
+            } else if !access.is_whole() {
+                timeline.enter_part(&state, access)
+            } else if access.history.enter_repeated(access, me) {
+                Next::Entered
+            } else {
+                self.enter_whole(timeline, &state, access)
+            };
+            if next != Next::Entered {
+                timeline.give_up(state, index > 0 || next == Next::Overtaken);
                 return None;
             }
         }
@@ -292,13 +303,17 @@ impl Tracker {
         let (mut rest, mut start) = (accesses.as_slice(), 0);
         for end in accesses.ends() {
             let (group, behind) = rest.split_at_checked(end - start).unwrap_or_default();
-            let entered = match group {
+            let next = match group {
                 [access] if access.is_whole() => self.enter_whole(timeline, &state, access),
-                [first, ..] => first.history.enter_group(accesses.number(), group, timeline.next_by_owner()),
-                [] => false,
+                [first, ..]
+                    if first.history.enter_group(accesses.number(), group, timeline.next_by_owner()) =>
+                {
+                    Next::Entered
+                }
+                _ => Next::Unclear,
             };
-            if !entered {
-                timeline.give_up(state, start > 0);
+            if next != Next::Entered {
+                timeline.give_up(state, start > 0 || next == Next::Overtaken);
                 return None;
             }
             (rest, start) = (behind, *end);
@@ -337,14 +352,51 @@ impl Tracker {
 }
 
 impl Tracker {
-    /// Enters an access to a whole allocation. Returns false, with nothing entered, if the slow path has to.
+    /// Begins the operation that frees an allocation, on the one stream of `device` that still uses it.
+    /// The second value holds the stream's handle during the call. Returns `None` if several streams use
+    /// the allocation, if the stream's own order is not enough, or if another thread uses the stream or its
+    /// handle: this waits for no thread.
+    ///
+    /// Nothing is entered, because nobody looks at the history of an allocation without an owner.
+    ///
+    /// # Safety
+    /// - As for [`begin_slow`](Self::begin_slow), with a write of the whole allocation.
+    /// - No other operation accesses the allocation from now on, and none is between begin and commit.
+    #[inline]
+    pub unsafe fn begin_free<'a>(
+        &'a self,
+        history: &AccessHistory,
+        device: i32,
+    ) -> Option<(Submission<'a>, impl Deref<Target = WaitTarget> + 'a)> {
+        let timeline = self.timeline(history.only_user(|epoch| self.completed(epoch))?)?;
+        let of_this_device = timeline.device.ordinal == device;
+        if !of_this_device || !matches!(timeline.kind, Kind::Blocking | Kind::NonBlocking) {
+            return None;
+        }
+        let state = timeline.state.try_lock()?;
+        // Without the policy, the history may lack accesses. A refused operation may stand for one that only
+        // the legacy rule would have ordered before it.
+        if !timeline.orders.load(Relaxed) || !timeline.is_sync_covered() {
+            return None;
+        }
+        let target = timeline.try_wait_target()?;
+        Some((Submission::new(timeline, state, false, false), target))
+    }
+
+    /// Enters an access to a whole allocation, or leaves it to the slow path.
     ///
     /// The first use of an allocation takes the slow path: two threads that use the same new allocations in
     /// different orders would both give up half-way, and each would wait for what the other has given up.
     #[inline(never)]
-    fn enter_whole(&self, timeline: &Timeline, state: &SubmitState, access: &Access<'_>) -> bool {
+    fn enter_whole(&self, timeline: &Timeline, state: &SubmitState, access: &Access<'_>) -> Next {
         let view = OperationView::new(self, timeline, state, false, timeline.next_by_owner());
-        !access.history.is_unused() && access.history.enter_next(access, &view) == Next::Entered
+        if access.history.is_unused() {
+            return Next::Unclear;
+        }
+        match access.history.enter_next(access, &view) {
+            Next::Unclear => access.history.enter_beside_readers(access, &view),
+            next => next,
+        }
     }
 }
 
@@ -358,10 +410,12 @@ impl Timeline {
     }
 
     /// Enters an access to a part of an allocation if the stream is ordered after all entries of the
-    /// allocation's list that conflict with it. Otherwise returns false, with nothing entered.
+    /// allocation's list that conflict with it, or leaves it to the slow path.
     #[inline(never)]
-    fn enter_part(&self, state: &SubmitState, access: &Access<'_>) -> bool {
-        access.history.enter_part(access, self.next_by_owner(), &state.clock, self.is_sync_covered())
+    fn enter_part(&self, state: &SubmitState, access: &Access<'_>) -> Next {
+        let (me, sync_covered) = (self.next_by_owner(), self.is_sync_covered());
+        let entered = access.history.enter_part(access, me, &state.clock, sync_covered);
+        if entered { Next::Entered } else { Next::Unclear }
     }
 
     /// Ends an operation that the fast path cannot finish. If any access was `entered` for it, its sequence
@@ -684,7 +738,7 @@ fn enter_next<'a, 'b>(
         match first.history.enter_next(first, view) {
             Next::Entered => rest = others,
             Next::Behind(epoch) => return (rest, Some(epoch)),
-            Next::Unclear => return (rest, None),
+            Next::Unclear | Next::Overtaken => return (rest, None),
         }
     }
     (rest, None)

@@ -13,7 +13,7 @@ use crate::wait_log::{self, AddedWait, WaitCounter};
 /// Timelines in the first block; each further block is as large as all before it together.
 const FIRST_BLOCK: u32 = 64;
 /// The most blocks, which allow two million timelines.
-const BLOCKS: usize = 16;
+pub(crate) const BLOCKS: usize = 16;
 /// No policy is chosen yet.
 const UNSET: u32 = u32::MAX;
 
@@ -254,7 +254,7 @@ impl Tracker {
 
 /// Returns the block of a timeline, and its position in it.
 #[inline]
-fn position(id: TimelineId) -> (usize, usize) {
+pub(crate) fn position(id: TimelineId) -> (usize, usize) {
     // 0..64 are in block 0, 64..128 in 1, 128..256 in 2, and so on.
     let block = (id.0 / FIRST_BLOCK).checked_ilog2().map_or(0, |log| log + 1);
     let base = if block == 0 { 0 } else { FIRST_BLOCK << (block - 1) };
@@ -263,7 +263,7 @@ fn position(id: TimelineId) -> (usize, usize) {
 }
 
 /// Returns how many timelines the block of `id` has.
-fn block_size(id: TimelineId) -> u32 {
+pub(crate) fn block_size(id: TimelineId) -> u32 {
     (id.0 / FIRST_BLOCK).checked_ilog2().map_or(FIRST_BLOCK, |log| FIRST_BLOCK << log)
 }
 

@@ -10,7 +10,7 @@ use std::hint::black_box;
 use std::panic::Location;
 use std::time::Instant;
 
-use common::{NoBackend, Tracker};
+use common::{NoBackend, Tracker, exclusive};
 use cuda_hazard::{Access, AccessHistory, Kind, Policy, Timeline, WaitTarget};
 
 static TRACKER: Tracker = Tracker::new(Policy::default);
@@ -98,13 +98,24 @@ fn the_cost_of_an_operation() {
     TRACKER.completed_all(&TRACKER.snapshot_of_device(0));
 
     let streams: Vec<&Timeline> = (0..8).map(|_| stream(Kind::NonBlocking)).collect();
-    let chunked = AccessHistory::new(BYTES);
-    let chunk = BYTES / 64;
-    time("one of 64 chunks, on 8 streams", |number| {
-        let at = usize::try_from(number % 64).unwrap();
-        enqueue(streams[at % 8], &[Access::write(&chunked, at * chunk..(at + 1) * chunk)]);
-    });
+    for chunks in [64, 2_048, 8_192] {
+        let (chunked, chunk) = (AccessHistory::new(BYTES), BYTES / chunks);
+        time(&format!("one of {chunks} chunks, on 8 streams"), |number| {
+            let at = usize::try_from(number).unwrap() % chunks;
+            enqueue(streams[at % 8], &[Access::write(&chunked, at * chunk..(at + 1) * chunk)]);
+        });
+    }
     TRACKER.completed_all(&TRACKER.snapshot_of_device(0));
+
+    for readers in [2, 8, 32, 128] {
+        let streams: Vec<&Timeline> = (0..readers).map(|_| stream(Kind::NonBlocking)).collect();
+        let shared = AccessHistory::new(BYTES);
+        let own: Vec<AccessHistory> = streams.iter().map(|_| AccessHistory::new(BYTES)).collect();
+        time(&format!("a shared buffer read and one of its own written, on {readers} streams"), |number| {
+            let at = usize::try_from(number).unwrap() % readers;
+            enqueue(streams[at], &[Access::read(&shared, 0..BYTES), Access::write(&own[at], 0..BYTES)]);
+        });
+    }
 
     let shared = AccessHistory::new(BYTES);
     let (a, b) = (streams[0], streams[1]);
@@ -114,7 +125,7 @@ fn the_cost_of_an_operation() {
     };
     time("record and wait", |_| hand_over(a, b));
     time("write here, read there and back, with events (two operations)", |_| {
-        enqueue(a, &[Access::write(&shared, 0..BYTES)]);
+        enqueue(a, &[exclusive(Access::write(&shared, 0..BYTES))]);
         hand_over(a, b);
         enqueue(b, &[Access::read(&shared, 0..BYTES)]);
         hand_over(b, a);

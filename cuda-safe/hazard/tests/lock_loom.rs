@@ -57,6 +57,35 @@ fn of_two_threads_that_take_the_lock_from_its_owner_at_once_one_does() {
 }
 
 #[test]
+fn a_thread_that_only_tries_gets_in_alone_or_not_at_all() {
+    let _guard = ONE_AT_A_TIME.lock();
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(|| {
+        let lock = Arc::new(Lock::new(Cell::new(0_u64)));
+        NUMBER.with(|number| number.set(1));
+        lock.lock().set(1);
+        let enter =
+            |lock: &Lock<Cell<u64>>| lock.try_lock().map(|count| count.set(count.get() + 1)).is_some();
+        let [taker, trier] = [true, false].map(|takes| {
+            let lock = Arc::clone(&lock);
+            loom::thread::spawn(move || {
+                NUMBER.with(|number| number.set(if takes { 2 } else { 3 }));
+                if takes {
+                    let count = lock.lock();
+                    count.set(count.get() + 1);
+                    return true;
+                }
+                enter(&lock)
+            })
+        });
+        let entered = [enter(&lock), taker.join().unwrap(), trier.join().unwrap()];
+        let entered = entered.into_iter().filter(|entered| *entered).count();
+        assert_eq!(usize::try_from(lock.lock().get()).unwrap(), 1 + entered);
+    });
+}
+
+#[test]
 fn loom_catches_a_lock_without_its_barrier() {
     let _guard = ONE_AT_A_TIME.lock();
     barrier::SABOTAGE.store(true, std::sync::atomic::Ordering::Relaxed);

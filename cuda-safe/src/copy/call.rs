@@ -153,7 +153,8 @@ impl CheckedCopy<'_> {
     ///
     /// # Safety
     /// As [`call`](Self::call).
-    #[inline]
+    #[expect(clippy::inline_always, reason = "as `call`: a reference would put the copy into memory")]
+    #[inline(always)]
     unsafe fn linear(&self, bytes: usize, stream: Option<sys::cudaStream_t>) -> sys::cudaError_t {
         let (to, from) = (self.to.pointer.cast(), self.from.pointer.cast_const().cast());
         let kind = self.direction.kind();
@@ -169,7 +170,8 @@ impl CheckedCopy<'_> {
     ///
     /// # Safety
     /// As [`call`](Self::call).
-    #[inline]
+    #[expect(clippy::inline_always, reason = "as `call`: a reference would put the copy into memory")]
+    #[inline(always)]
     unsafe fn plane(&self, row: usize, rows: usize, stream: Option<sys::cudaStream_t>) -> sys::cudaError_t {
         let (to, from) = (self.to.pointer.cast(), self.from.pointer.cast_const().cast());
         let (to_pitch, from_pitch) = (self.to.layout.pitch, self.from.layout.pitch);
@@ -188,7 +190,8 @@ impl CheckedCopy<'_> {
     ///
     /// # Safety
     /// As [`call`](Self::call).
-    #[inline]
+    #[expect(clippy::inline_always, reason = "as `call`: a reference would put the copy into memory")]
+    #[inline(always)]
     unsafe fn volume(&self, stream: Option<sys::cudaStream_t>) -> sys::cudaError_t {
         let (to, from) = (Corner::of(&self.to), Corner::of(&self.from));
         let parameters = sys::cudaMemcpy3DParms {

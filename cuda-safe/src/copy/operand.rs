@@ -17,7 +17,7 @@ use crate::device::Device;
 use crate::error::Result;
 use crate::hazard::{Access, AccessHistory, Mode};
 use crate::memory::allocation::Allocation;
-use crate::memory::array::region::Region;
+use crate::memory::array::view::Region;
 use crate::memory::grid::Grid;
 use crate::memory::managed::extent;
 use crate::memory::memory_type::sealed::Tag;

@@ -31,7 +31,7 @@ pub(super) fn enqueue(
     let asked = Call { api: copy.name(true), call_site: Location::caller(), bytes: shape.bytes() };
     // SAFETY: the copy accesses no other tracked memory. Its owners wait for the copy before they free it.
     // Untracked memory is borrowed by a scope that outlives the copy.
-    let submission = unsafe { submit::begin(stream, (copy.to.written(), copy.from.read()), asked) }?;
+    let submission = unsafe { submit::begin(stream, (copy.to.written(), copy.from.read()), &asked) }?;
     // SAFETY: both sides are memory of the copy's shape that outlives it, and the stream is live.
     let code = unsafe { copy.call(Some(stream.as_raw())) };
     submission.commit(code == sys::cudaSuccess);

@@ -9,56 +9,36 @@ use crate::{check, sys};
 
 /// An atomic operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u32)]
 #[non_exhaustive]
 #[doc(alias = "cudaAtomicOperation")]
 pub enum AtomicOperation {
     /// Adds integers.
-    IntegerAdd,
+    IntegerAdd = sys::cudaAtomicOperationIntegerAdd.0,
     /// Stores the smaller of two integers.
-    IntegerMin,
+    IntegerMin = sys::cudaAtomicOperationIntegerMin.0,
     /// Stores the larger of two integers.
-    IntegerMax,
+    IntegerMax = sys::cudaAtomicOperationIntegerMax.0,
     /// Increments an integer.
-    IntegerIncrement,
+    IntegerIncrement = sys::cudaAtomicOperationIntegerIncrement.0,
     /// Decrements an integer.
-    IntegerDecrement,
+    IntegerDecrement = sys::cudaAtomicOperationIntegerDecrement.0,
     /// Bitwise and.
-    And,
+    And = sys::cudaAtomicOperationAnd.0,
     /// Bitwise or.
-    Or,
+    Or = sys::cudaAtomicOperationOr.0,
     /// Bitwise exclusive or.
-    Xor,
+    Xor = sys::cudaAtomicOperationXOR.0,
     /// Replaces the value.
-    Exchange,
+    Exchange = sys::cudaAtomicOperationExchange.0,
     /// Replaces the value if the current one is as expected.
-    CompareAndSwap,
+    CompareAndSwap = sys::cudaAtomicOperationCAS.0,
     /// Adds floating-point numbers.
-    FloatAdd,
+    FloatAdd = sys::cudaAtomicOperationFloatAdd.0,
     /// Stores the smaller of two floating-point numbers.
-    FloatMin,
+    FloatMin = sys::cudaAtomicOperationFloatMin.0,
     /// Stores the larger of two floating-point numbers.
-    FloatMax,
-}
-
-impl AtomicOperation {
-    /// Returns C's constant.
-    fn to_raw(self) -> sys::cudaAtomicOperation {
-        match self {
-            Self::IntegerAdd => sys::cudaAtomicOperationIntegerAdd,
-            Self::IntegerMin => sys::cudaAtomicOperationIntegerMin,
-            Self::IntegerMax => sys::cudaAtomicOperationIntegerMax,
-            Self::IntegerIncrement => sys::cudaAtomicOperationIntegerIncrement,
-            Self::IntegerDecrement => sys::cudaAtomicOperationIntegerDecrement,
-            Self::And => sys::cudaAtomicOperationAnd,
-            Self::Or => sys::cudaAtomicOperationOr,
-            Self::Xor => sys::cudaAtomicOperationXOR,
-            Self::Exchange => sys::cudaAtomicOperationExchange,
-            Self::CompareAndSwap => sys::cudaAtomicOperationCAS,
-            Self::FloatAdd => sys::cudaAtomicOperationFloatAdd,
-            Self::FloatMin => sys::cudaAtomicOperationFloatMin,
-            Self::FloatMax => sys::cudaAtomicOperationFloatMax,
-        }
-    }
+    FloatMax = sys::cudaAtomicOperationFloatMax.0,
 }
 
 bitflags! {
@@ -152,7 +132,7 @@ fn ask(
         let detail = Detail::Overflow { what: "a list of operations", left: operations.len(), right: 1 };
         return Err(Error::refused(api, detail));
     };
-    let wanted: Vec<_> = operations.iter().map(|it| it.to_raw()).collect();
+    let wanted: Vec<_> = operations.iter().map(|it| sys::cudaAtomicOperation(*it as u32)).collect();
     let mut found = vec![0; operations.len()];
     call(found.as_mut_ptr(), wanted.as_ptr(), count)?;
     Ok(found.into_iter().map(AtomicCapabilities::from_bits_retain).collect())

@@ -42,28 +42,23 @@
 
 #[cfg(cudart_13_0)]
 mod atomic;
-mod cache;
 mod choose;
 #[cfg(cudart_12_8)]
 mod entry_point;
-mod flags;
-mod graph_memory;
 mod limit;
 mod notification;
 mod ordinal;
 mod peer;
 mod profiler;
-mod properties;
+pub(crate) mod properties;
 mod reset;
+mod settings;
 mod version;
 
 #[cfg(cudart_13_0)]
 pub use atomic::{AtomicCapabilities, AtomicOperation};
-pub use cache::{CacheConfig, RemoteWritesScope};
 #[cfg(cudart_12_8)]
 pub use entry_point::{DefaultStream, DriverEntryPoint, driver_entry_point};
-pub use flags::DeviceFlags;
-pub use graph_memory::GraphMemory;
 pub use limit::Limit;
 pub use notification::{Notice, Notification};
 pub(crate) use ordinal::Switched;
@@ -71,4 +66,5 @@ pub use ordinal::{Device, MemoryInfo, PriorityRange};
 pub use peer::PeerAttribute;
 pub use profiler::{profiler_start, profiler_stop};
 pub use properties::DeviceProperties;
+pub use settings::{CacheConfig, DeviceFlags, GraphMemory, RemoteWritesScope};
 pub use version::{Version, driver_version, runtime_version};

@@ -7,28 +7,17 @@ use crate::{check, copy, sys};
 
 /// A property of the link between two devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u32)]
 #[non_exhaustive]
 pub enum PeerAttribute {
     /// The link's rank among the links of the machine; 0 is the fastest.
-    PerformanceRank,
+    PerformanceRank = sys::cudaDevP2PAttrPerformanceRank.0,
     /// 1 if direct access is supported.
-    AccessSupported,
+    AccessSupported = sys::cudaDevP2PAttrAccessSupported.0,
     /// 1 if atomic operations over the link are native.
-    NativeAtomicSupported,
+    NativeAtomicSupported = sys::cudaDevP2PAttrNativeAtomicSupported.0,
     /// 1 if arrays can be accessed over the link.
-    ArrayAccessSupported,
-}
-
-impl PeerAttribute {
-    /// Returns C's constant.
-    fn as_raw(self) -> sys::cudaDeviceP2PAttr {
-        match self {
-            Self::PerformanceRank => sys::cudaDevP2PAttrPerformanceRank,
-            Self::AccessSupported => sys::cudaDevP2PAttrAccessSupported,
-            Self::NativeAtomicSupported => sys::cudaDevP2PAttrNativeAtomicSupported,
-            Self::ArrayAccessSupported => sys::cudaDevP2PAttrCudaArrayAccessSupported,
-        }
-    }
+    ArrayAccessSupported = sys::cudaDevP2PAttrCudaArrayAccessSupported.0,
 }
 
 impl Device {
@@ -126,7 +115,7 @@ impl Device {
     #[track_caller]
     pub fn peer_attribute(self, peer: &Self, attribute: PeerAttribute) -> Result<i32> {
         let mut value = 0;
-        let attribute = attribute.as_raw();
+        let attribute = sys::cudaDeviceP2PAttr(attribute as u32);
         // SAFETY: the pointer is to a live local integer, which the call fills. The runtime checks the
         // ordinals.
         unsafe {

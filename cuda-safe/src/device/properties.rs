@@ -81,7 +81,7 @@ impl DeviceProperties {
     /// Returns the device's name, such as `NVIDIA H200`.
     #[must_use]
     pub fn name(&self) -> &str {
-        let bytes = self.raw.name.map_bytes();
+        let bytes: &[u8] = bytemuck::cast_slice(&self.raw.name); // `char` is signed or unsigned
         CStr::from_bytes_until_nul(bytes).ok().and_then(|name| name.to_str().ok()).unwrap_or("")
     }
 
@@ -105,20 +105,22 @@ impl DeviceProperties {
     }
 }
 
-/// Declares getters of fields, with a conversion of each.
+/// Declares getters of the fields of a structure of C, with a conversion of each.
 macro_rules! getters {
-    ($($(#[$doc:meta])* $name:ident: $type:ty = $convert:ident($field:ident),)*) => {
-        impl DeviceProperties { $(
+    ($owner:ident, $raw:tt, $($(#[$doc:meta])* $name:ident: $type:ty = $convert:ident($field:ident),)*) => {
+        impl $owner { $(
             $(#[$doc])*
             #[must_use]
             pub fn $name(&self) -> $type {
-                $convert(self.raw.$field)
+                $convert(self.$raw.$field)
             }
         )* }
     };
 }
+pub(crate) use getters;
 
 getters! {
+    DeviceProperties, raw,
     /// Returns the size of the device's memory in bytes.
     total_global_mem: usize = same(totalGlobalMem),
     /// Returns the size of constant memory in bytes.
@@ -171,19 +173,8 @@ getters! {
     ecc_enabled: bool = is_set(ECCEnabled),
 }
 
-/// Returns the bytes of a C character array, for signed and unsigned `char`.
-trait MapBytes {
-    fn map_bytes(&self) -> &[u8];
-}
-
-impl<const N: usize> MapBytes for [std::ffi::c_char; N] {
-    fn map_bytes(&self) -> &[u8] {
-        bytemuck::cast_slice(self)
-    }
-}
-
 /// Converts a count that C stores in an `int`.
-fn count(value: c_int) -> u32 {
+pub(crate) fn count(value: c_int) -> u32 {
     u32::try_from(value).unwrap_or(0)
 }
 
@@ -193,12 +184,12 @@ fn counts(values: [c_int; 3]) -> [u32; 3] {
 }
 
 /// Converts a size that C stores in an `int`.
-fn size(value: c_int) -> usize {
+pub(crate) fn size(value: c_int) -> usize {
     usize::try_from(value).unwrap_or(0)
 }
 
 /// Converts C's truth value.
-fn is_set(value: c_int) -> bool {
+pub(crate) fn is_set(value: c_int) -> bool {
     value != 0
 }
 

@@ -434,11 +434,10 @@ impl fmt::Display for Detail {
                         "; Kernel::set_non_portable_clusters allows more than 8 where the device can",
                     )?;
                 }
-                f.write_str(if limit < 8 {
-                    "; blocks with less shared memory or fewer threads leave room for more"
-                } else {
-                    ""
-                })
+                if limit < 8 {
+                    f.write_str("; blocks with less shared memory or fewer threads leave room for more")?;
+                }
+                Ok(())
             }
             Self::OtherClusters { asked, declared } => {
                 write!(
@@ -468,11 +467,9 @@ impl fmt::Display for Detail {
             Self::Unsupported { what } => write!(f, "{what} is not supported"),
             Self::Elapsed { why } => f.write_str(why),
             Self::Texture { asked, instead } => write!(f, "there is no {asked}; {instead}"),
-            Self::Allocation { bytes, memory, free: None } => {
-                write!(f, "asked for {bytes} bytes of {memory} memory")
-            }
-            Self::Allocation { bytes, memory, free: Some(free) } => {
-                write!(f, "asked for {bytes} bytes of {memory} memory, of which {free} are free")
+            Self::Allocation { bytes, memory, free } => {
+                write!(f, "asked for {bytes} bytes of {memory} memory")?;
+                free.map_or(Ok(()), |free| write!(f, ", of which {free} are free"))
             }
             Self::Transfer { bytes } => write!(f, "the transfer was of {bytes} bytes"),
             Self::InCallback => {
@@ -481,20 +478,15 @@ impl fmt::Display for Detail {
             Self::HostBorrowed => {
                 f.write_str("the memory is lent to the host by a guard that still lives: drop that first")
             }
-            Self::Hazard { first: Some(first), second } => {
-                write!(
-                    f,
-                    "nothing orders the operation at {second} after the conflicting one at {first}: have its \
-                     stream wait for an event that is recorded behind that, or wait for that on the host \
-                     first"
-                )
-            }
-            Self::Hazard { first: None, second } => {
-                write!(
-                    f,
-                    "nothing orders the operation at {second} after an earlier conflicting one: have its \
-                     stream wait for an event that is recorded behind that, or wait for that on the host \
-                     first"
+            Self::Hazard { first, second } => {
+                write!(f, "nothing orders the operation at {second} after ")?;
+                match first {
+                    Some(first) => write!(f, "the conflicting one at {first}")?,
+                    None => f.write_str("an earlier conflicting one")?,
+                }
+                f.write_str(
+                    ": have its stream wait for an event that is recorded behind that, or wait for that on \
+                     the host first",
                 )
             }
             Self::Nested => f.write_str("an operation was started inside the closure of another one"),
@@ -532,7 +524,16 @@ impl fmt::Display for Detail {
             Self::Taken { ref name } => {
                 write!(f, "there is a buffer of {name} already: drop that, and kernels that use it, first")
             }
-            Self::Signature { index, asked, found } => write_signature(f, index, asked, found),
+            Self::Signature { index, asked: Some(asked), found: Some(found) } => write!(
+                f,
+                "parameter {index} of the kernel (0 is the first) has {found} bytes, its type has {asked}"
+            ),
+            Self::Signature { index, asked: Some(_), .. } => {
+                write!(f, "the type has more than the {index} parameters that the kernel has")
+            }
+            Self::Signature { index, .. } => {
+                write!(f, "the kernel has more than the {index} parameters that its type has")
+            }
             Self::Argument { index, name: "", ref detail } => {
                 write!(f, "argument {index} (0 is the first): {detail}")
             }
@@ -550,25 +551,6 @@ impl fmt::Display for Detail {
             }
             Self::Versions { driver, runtime, built } => write_versions(f, driver, runtime, built),
         }
-    }
-}
-
-/// Writes which parameter of a kernel does not match its type.
-fn write_signature(
-    f: &mut fmt::Formatter<'_>,
-    index: usize,
-    asked: Option<usize>,
-    found: Option<usize>,
-) -> fmt::Result {
-    match (asked, found) {
-        (Some(asked), Some(found)) => {
-            write!(
-                f,
-                "parameter {index} of the kernel (0 is the first) has {found} bytes, its type has {asked}"
-            )
-        }
-        (Some(_), None) => write!(f, "the type has more than the {index} parameters that the kernel has"),
-        _ => write!(f, "the kernel has more than the {index} parameters that its type has"),
     }
 }
 
@@ -596,36 +578,31 @@ impl fmt::Display for Dotted {
 
 /// Writes which of driver, runtime and headers does not match, and what to do.
 fn write_versions(f: &mut fmt::Formatter<'_>, driver: i32, runtime: i32, built: i32) -> fmt::Result {
-    if runtime != 0 && runtime / 1000 != built / 1000 {
+    let (supported, loaded, headers) = (Dotted(driver), Dotted(runtime), Dotted(built));
+    let (needed, found) = (built / 1000, runtime / 1000);
+    if runtime != 0 && found != needed {
         return write!(
             f,
-            "the loaded libcudart is of CUDA {}, but this program was built for CUDA {}: put the CUDA {} \
-             library first on the loader path (LD_LIBRARY_PATH), or build with CUDA_PATH set to a CUDA {} \
-             toolkit",
-            Dotted(runtime),
-            Dotted(built),
-            built / 1000,
-            runtime / 1000
+            "the loaded libcudart is of CUDA {loaded}, but this program was built for CUDA {headers}: put \
+             the CUDA {needed} library first on the loader path (LD_LIBRARY_PATH), or build with CUDA_PATH \
+             set to a CUDA {found} toolkit"
         );
     }
     if driver == 0 {
         return write!(
             f,
-            "no NVIDIA driver answers (runtime CUDA {}): install one if there is a GPU; {EMULATOR}",
-            Dotted(runtime)
+            "no NVIDIA driver answers (runtime CUDA {loaded}): install one if there is a GPU; {EMULATOR}"
         );
     }
+    write!(
+        f,
+        "the driver supports CUDA {}{supported}, the runtime is CUDA {loaded}",
+        if driver < runtime { "up to " } else { "" }
+    )?;
     if driver < runtime {
-        return write!(
-            f,
-            "the driver supports CUDA up to {}, the runtime is CUDA {}: update the driver, or build with \
-             CUDA_PATH set to a toolkit no newer than {}",
-            Dotted(driver),
-            Dotted(runtime),
-            Dotted(driver)
-        );
+        write!(f, ": update the driver, or build with CUDA_PATH set to a toolkit no newer than {supported}")?;
     }
-    write!(f, "the driver supports CUDA {}, the runtime is CUDA {}", Dotted(driver), Dotted(runtime))
+    Ok(())
 }
 
 #[cfg(test)]

@@ -167,6 +167,15 @@ fn does_not_fit(value: &impl ToString, parameter: &'static str) -> Error {
     Error::refused("launch", Detail::NumberDoesNotFit { value: value.to_string(), parameter })
 }
 
+/// The kernel of a launch, and the device that runs it.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    pub(crate) device: Device,
+    pub(crate) kernel: &'static str,
+    pub(crate) parameter_names: &'static [&'static str],
+}
+
 /// An object argument: the access to the object itself, and the device that must run the kernel.
 pub(crate) type Named<'a> = (Access<'a>, Device);
 

@@ -9,6 +9,7 @@ use crate::hazard::Access;
 
 use crate::stream::AsStream;
 
+use super::argument::Target;
 use super::passing::{Launcher, Passed, Takes, unknown};
 use super::{ByValue, Kernel, KernelArg, LaunchConfig};
 
@@ -33,15 +34,6 @@ pub unsafe trait Arguments<P>: sealed::ArgumentTuple {
         target: Target,
         enqueue: impl FnOnce(&[Access<'_>], &mut [*mut c_void]) -> Result<R>,
     ) -> Result<R>;
-}
-
-/// The kernel of a launch, and the device that runs it.
-#[doc(hidden)]
-#[derive(Clone, Copy, Debug)]
-pub struct Target {
-    pub(crate) device: Device,
-    pub(crate) kernel: &'static str,
-    pub(crate) parameter_names: &'static [&'static str],
 }
 
 /// A parameter list: a tuple of up to 32 [`ByValue`] types.

@@ -1,72 +1,48 @@
-//! The compiled properties of a kernel (registers, shared memory, block size), and attributes that programs
-//! can set.
-#![expect(unsafe_code, reason = "asks the runtime about kernels")]
+//! The compiled properties of a kernel (registers, shared memory, block size), attributes that programs can
+//! set, and its occupancy.
+#![expect(unsafe_code, reason = "asks and tells the runtime about kernels")]
 
+use std::convert::identity as same;
 use std::ffi::{CStr, c_int, c_void};
 use std::ptr;
 
+use super::dimensions::wide;
+use super::{ClusterScheduling, Dim3, Kernel, LaunchAttributes, LaunchConfig};
+use crate::device::properties::{count, getters, is_set, size};
 use crate::device::{CacheConfig, Device};
 use crate::error::{Detail, Error, Result};
-use crate::{check, sys};
-
-use super::dimensions::wide;
-use super::{Dim3, Kernel};
+use crate::{check, stream, sys};
 
 /// The properties of a kernel on the current device.
 #[doc(alias = "cudaFuncAttributes")]
 #[derive(Clone, Copy, Debug)]
 pub struct KernelAttributes(sys::cudaFuncAttributes);
 
-impl KernelAttributes {
+getters! {
+    KernelAttributes, 0,
     /// Returns the maximum number of threads of a block. It is below the device's limit if the kernel needs
     /// many registers or declares a lower limit.
-    #[must_use]
-    pub fn max_threads_per_block(&self) -> u32 {
-        u32::try_from(self.0.maxThreadsPerBlock).unwrap_or(0)
-    }
-
+    max_threads_per_block: u32 = count(maxThreadsPerBlock),
     /// Returns the bytes of dynamic shared memory that a launch may request with the current settings.
-    #[must_use]
-    pub fn max_dynamic_shared_bytes(&self) -> usize {
-        usize::try_from(self.0.maxDynamicSharedSizeBytes).unwrap_or(0)
-    }
-
+    max_dynamic_shared_bytes: usize = size(maxDynamicSharedSizeBytes),
     /// Returns the bytes of shared memory that the kernel declares.
-    #[must_use]
-    pub fn static_shared_bytes(&self) -> usize {
-        self.0.sharedSizeBytes
-    }
-
+    static_shared_bytes: usize = same(sharedSizeBytes),
     /// Returns the bytes of constant memory that the kernel uses.
-    #[must_use]
-    pub fn constant_bytes(&self) -> usize {
-        self.0.constSizeBytes
-    }
-
+    constant_bytes: usize = same(constSizeBytes),
     /// Returns the bytes of local memory (spilled registers, arrays) of each thread.
-    #[must_use]
-    pub fn local_bytes(&self) -> usize {
-        self.0.localSizeBytes
-    }
-
+    local_bytes: usize = same(localSizeBytes),
     /// Returns the number of registers of each thread.
-    #[must_use]
-    pub fn registers(&self) -> u32 {
-        u32::try_from(self.0.numRegs).unwrap_or(0)
-    }
-
+    registers: u32 = count(numRegs),
     /// Returns the compute capability of the machine code, as `10 * major + minor`.
-    #[must_use]
-    pub fn binary_version(&self) -> i32 {
-        self.0.binaryVersion
-    }
-
+    binary_version: i32 = same(binaryVersion),
     /// Returns the compute capability of the PTX, as `10 * major + minor`.
-    #[must_use]
-    pub fn ptx_version(&self) -> i32 {
-        self.0.ptxVersion
-    }
+    ptx_version: i32 = same(ptxVersion),
+    /// Returns whether the kernel may have clusters of more than 8 blocks, which not all devices support:
+    /// see [`Kernel::set_non_portable_clusters`].
+    non_portable_clusters: bool = is_set(nonPortableClusterSizeAllowed),
+}
 
+impl KernelAttributes {
     /// Returns the cluster size that the kernel's source declares with `__cluster_dims__`, in blocks along
     /// each axis. Returns `None` if it declares none.
     #[must_use]
@@ -78,13 +54,6 @@ impl KernelAttributes {
             y: size(sizes.requiredClusterHeight)?,
             z: size(sizes.requiredClusterDepth)?,
         })
-    }
-
-    /// Returns whether the kernel may have clusters of more than 8 blocks, which not all devices support:
-    /// see [`Kernel::set_non_portable_clusters`].
-    #[must_use]
-    pub fn non_portable_clusters(&self) -> bool {
-        self.0.nonPortableClusterSizeAllowed != 0
     }
 
     /// Returns the runtime's structure.
@@ -301,4 +270,356 @@ impl<P> Kernel<P> {
         // SAFETY: the kernel belongs to this program or to a loaded library. The call records a preference.
         unsafe { check!(cudaFuncSetAttribute(self.as_raw(), attribute, percent)) }
     }
+
+    /// Sets an attribute of the kernel for launches on a device, which need not be current. A value that
+    /// the method named by the [`KernelSetting`] sets for the current device takes precedence, whichever
+    /// was set first.
+    ///
+    /// Stands for [`cudaKernelSetAttributeForDevice`](sys::cudaKernelSetAttributeForDevice). It takes more
+    /// locks than the other methods: call it before launches begin.
+    ///
+    /// # Errors
+    /// Returns `cudaErrorInvalidValue` with the requested number if it exceeds the device's limit, and the
+    /// runtime's error if there is no code for the device. Refused inside a host function.
+    ///
+    /// # Examples
+    /// ```
+    /// # use cuda_safe::Device;
+    /// # use cuda_safe::launch::{Kernel, KernelSetting};
+    /// # fn with(kernel: &Kernel<(*mut f32, u32)>) -> cuda_safe::Result<()> {
+    /// for ordinal in 0..Device::count()? {
+    ///     kernel.set_for(Device::new(ordinal)?, KernelSetting::MaxDynamicSharedBytes(64 << 10))?;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[doc(alias = "cudaKernelSetAttributeForDevice")]
+    #[cfg(cudart_12_8)]
+    #[track_caller]
+    pub fn set_for(&self, device: Device, setting: KernelSetting) -> Result<()> {
+        stream::ensure_idle("Kernel::set_for")?;
+        let (attribute, value) = setting.raw();
+        let kernel = self.kernel()?;
+        // SAFETY: the handle is that of a live kernel. The call changes a limit or records a preference.
+        let set =
+            unsafe { check!(cudaKernelSetAttributeForDevice(kernel, attribute, value, device.ordinal())) };
+        // No closure here: it would hide the caller's location.
+        match (set, setting) {
+            (Err(error), KernelSetting::MaxDynamicSharedBytes(bytes))
+                if error.code() == sys::cudaErrorInvalidValue =>
+            {
+                let most = device.attribute(sys::cudaDevAttrMaxSharedMemoryPerBlockOptin)?;
+                let (asked, limit) = (wide(bytes), u64::try_from(most).unwrap_or(0));
+                let what = "shared memory of a block in bytes";
+                let detail = Detail::Limit { what, asked, limit };
+                Err::<(), Error>(if asked > limit { error.with_detail(detail) } else { error })
+            }
+            (set, _) => set,
+        }
+    }
+
+    /// Returns how many blocks of this size one multiprocessor of the current device runs at the same time.
+    /// Stands for
+    /// [`cudaOccupancyMaxActiveBlocksPerMultiprocessor`](sys::cudaOccupancyMaxActiveBlocksPerMultiprocessor).
+    ///
+    /// # Errors
+    /// Returns the runtime's error if there is no code for the current device, or no device.
+    #[doc(alias = "cudaOccupancyMaxActiveBlocksPerMultiprocessor")]
+    #[track_caller]
+    pub fn blocks_per_multiprocessor(&self, block: impl Into<Dim3>, shared_bytes: usize) -> Result<u32> {
+        let size = threads("Kernel::blocks_per_multiprocessor", block.into())?;
+        let mut blocks = 0;
+        let out = &raw mut blocks;
+        // SAFETY: the pointer is to a live integer. The kernel belongs to this program or to a loaded
+        // library.
+        unsafe {
+            check!(cudaOccupancyMaxActiveBlocksPerMultiprocessor(out, self.as_raw(), size, shared_bytes))
+        }?;
+        Ok(u32::try_from(blocks).unwrap_or(0))
+    }
+
+    /// [`blocks_per_multiprocessor`](Self::blocks_per_multiprocessor) with flags. Stands for
+    /// [`cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags`][c].
+    ///
+    /// [c]: sys::cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags
+    ///
+    /// # Errors
+    /// Returns the runtime's error if there is no code for the current device, or no device.
+    ///
+    /// # Examples
+    /// ```
+    /// # use cuda_safe::launch::{Kernel, OccupancyFlags};
+    /// # fn with(kernel: &Kernel<(*mut f32, u32)>) -> cuda_safe::Result<()> {
+    /// let flags = OccupancyFlags::DISABLE_CACHING_OVERRIDE;
+    /// let cached = kernel.blocks_per_multiprocessor_with_flags(256, 0, flags)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[doc(alias = "cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags")]
+    #[track_caller]
+    pub fn blocks_per_multiprocessor_with_flags(
+        &self,
+        block: impl Into<Dim3>,
+        shared_bytes: usize,
+        flags: OccupancyFlags,
+    ) -> Result<u32> {
+        let size = threads("Kernel::blocks_per_multiprocessor_with_flags", block.into())?;
+        let mut blocks = 0;
+        let out = &raw mut blocks;
+        // SAFETY: the pointer is to a live integer. The kernel belongs to this program or to a loaded
+        // library.
+        unsafe {
+            check!(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+                out,
+                self.as_raw(),
+                size,
+                shared_bytes,
+                flags.0
+            ))
+        }?;
+        Ok(u32::try_from(blocks).unwrap_or(0))
+    }
+
+    /// Returns how many bytes of dynamic shared memory each block can have if this many blocks of this size
+    /// run at the same time on one multiprocessor of the current device. Stands for
+    /// [`cudaOccupancyAvailableDynamicSMemPerBlock`](sys::cudaOccupancyAvailableDynamicSMemPerBlock).
+    ///
+    /// # Errors
+    /// Returns `cudaErrorInvalidValue` if so many blocks do not fit even without dynamic shared memory, and
+    /// the runtime's error if there is no code for the current device, or no device.
+    #[doc(alias = "cudaOccupancyAvailableDynamicSMemPerBlock")]
+    #[track_caller]
+    pub fn available_dynamic_shared_bytes(&self, blocks: u32, block: impl Into<Dim3>) -> Result<usize> {
+        const API: &str = "Kernel::available_dynamic_shared_bytes";
+        let size = threads(API, block.into())?;
+        let blocks = c_int::try_from(blocks).map_err(|_| {
+            let limit = u64::from(c_int::MAX.unsigned_abs());
+            Error::refused(API, Detail::Limit { what: "the number of blocks", asked: blocks.into(), limit })
+        })?;
+        let mut bytes = 0;
+        let out = &raw mut bytes;
+        // SAFETY: the pointer is to a live integer. The kernel belongs to this program or to a loaded
+        // library.
+        unsafe { check!(cudaOccupancyAvailableDynamicSMemPerBlock(out, self.as_raw(), blocks, size)) }?;
+        Ok(bytes)
+    }
+
+    /// Returns the block size for which the most threads run at the same time, and the smallest number of
+    /// blocks that fills the current device. The result is `(blocks, threads of a block)`. Corresponds to
+    /// C++'s `cudaOccupancyMaxPotentialBlockSize`, and with `shared_bytes` as a function of the block size
+    /// to its variant.
+    ///
+    /// `limit` is the maximum number of threads of a block; 0 means the kernel's maximum. Both numbers are
+    /// 0 if not even the smallest block fits.
+    ///
+    /// # Errors
+    /// Returns the runtime's error if there is no code for the current device, or no device, and for a size
+    /// of shared memory that the runtime refuses.
+    ///
+    /// # Examples
+    /// ```
+    /// # use cuda_safe::launch::Kernel;
+    /// # fn with(kernel: &Kernel<(*mut f32, u32)>, count: u32) -> cuda_safe::Result<()> {
+    /// let (_, block) = kernel.max_potential_block_size(|_| 0, 0)?;
+    /// let grid = count.div_ceil(block.max(1));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[doc(alias = "cudaOccupancyMaxPotentialBlockSize")]
+    #[doc(alias = "cudaOccupancyMaxPotentialBlockSizeVariableSMem")]
+    #[track_caller]
+    pub fn max_potential_block_size(
+        &self,
+        mut shared_bytes: impl FnMut(u32) -> usize,
+        limit: u32,
+    ) -> Result<(u32, u32)> {
+        let device = Device::current()?;
+        let number = |attribute| device.attribute(attribute).map(|it| u32::try_from(it).unwrap_or(0));
+        let resident = number(sys::cudaDevAttrMaxThreadsPerMultiProcessor)?;
+        let (warp, processors) =
+            (number(sys::cudaDevAttrWarpSize)?.max(1), number(sys::cudaDevAttrMultiProcessorCount)?);
+        let most = self.attributes()?.max_threads_per_block();
+        let most = if limit == 0 { most } else { most.min(limit) };
+        let (mut threads, mut best) = (0, (0, 0));
+        // Large blocks first: if two sizes have the same number of threads, the larger one is chosen.
+        let whole = most / warp * warp;
+        let part = (whole < most).then_some(most);
+        let sizes = (1..=whole / warp).rev().map(|warps| warps * warp);
+        for block in part.into_iter().chain(sizes) {
+            let blocks = self.blocks_per_multiprocessor(block, shared_bytes(block))?;
+            if blocks.saturating_mul(block) > threads {
+                threads = blocks.saturating_mul(block);
+                best = (blocks.saturating_mul(processors), block);
+            }
+            if threads >= resident {
+                break;
+            }
+        }
+        Ok(best)
+    }
+
+    /// Sets whether the kernel may have clusters of more than 8 blocks. Programs that use them run only on
+    /// some devices. Stands for [`cudaFuncSetAttribute`](sys::cudaFuncSetAttribute).
+    ///
+    /// # Errors
+    /// Returns the runtime's error if there is no code for the current device, or no device.
+    #[doc(alias = "cudaFuncSetAttribute")]
+    #[doc(alias = "cudaFuncAttributeNonPortableClusterSizeAllowed")]
+    #[track_caller]
+    pub fn set_non_portable_clusters(&self, allowed: bool) -> Result<()> {
+        let attribute = sys::cudaFuncAttributeNonPortableClusterSizeAllowed;
+        // SAFETY: the kernel belongs to this program or to a loaded library. The call records what its
+        // launches may request.
+        unsafe { check!(cudaFuncSetAttribute(self.as_raw(), attribute, c_int::from(allowed))) }
+    }
+
+    /// Sets the preferred placement of the blocks of the kernel's clusters, for launches without [a policy
+    /// of their own](LaunchAttributes::cluster_scheduling). A hint. Stands for
+    /// [`cudaFuncSetAttribute`](sys::cudaFuncSetAttribute).
+    ///
+    /// # Errors
+    /// Returns the runtime's error if there is no code for the current device, or no device.
+    #[doc(alias = "cudaFuncSetAttribute")]
+    #[doc(alias = "cudaFuncAttributeClusterSchedulingPolicyPreference")]
+    #[track_caller]
+    pub fn set_cluster_scheduling(&self, policy: ClusterScheduling) -> Result<()> {
+        let attribute = sys::cudaFuncAttributeClusterSchedulingPolicyPreference;
+        let policy = c_int::try_from(policy.as_raw().0).unwrap_or(c_int::MAX);
+        // SAFETY: the kernel belongs to this program or to a loaded library. The call records a preference.
+        unsafe { check!(cudaFuncSetAttribute(self.as_raw(), attribute, policy)) }
+    }
+
+    /// Returns how many clusters of such a launch run at the same time on the current device, which must
+    /// support clusters. Stands for
+    /// [`cudaOccupancyMaxActiveClusters`](sys::cudaOccupancyMaxActiveClusters).
+    ///
+    /// # Errors
+    /// Refuses a shape or clusters that no device supports. Returns the runtime's error for clusters that
+    /// are too large, and for a device without clusters.
+    ///
+    /// # Examples
+    /// ```
+    /// # use cuda_safe::launch::{Kernel, LaunchAttributes};
+    /// # fn with(kernel: &Kernel<(*const u32, u32, *mut u32)>) -> cuda_safe::Result<()> {
+    /// let most = kernel.max_potential_cluster_size((64, 256), &LaunchAttributes::new())?;
+    /// let clusters = LaunchAttributes::new().cluster(most.min(4));
+    /// let at_once = kernel.max_active_clusters((64, 256), &clusters)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[doc(alias = "cudaOccupancyMaxActiveClusters")]
+    #[track_caller]
+    pub fn max_active_clusters(
+        &self,
+        config: impl Into<LaunchConfig>,
+        attributes: &LaunchAttributes<'_>,
+    ) -> Result<u32> {
+        let config = self.checked(config.into(), attributes)?;
+        let mut clusters = 0;
+        let out = &raw mut clusters;
+        // SAFETY: the pointers are to a live integer and a live structure, whose attributes are borrowed.
+        // The kernel belongs to this program or to a loaded library. The null stream is that of the current
+        // device.
+        unsafe { check!(cudaOccupancyMaxActiveClusters(out, self.as_raw(), &raw const config)) }?;
+        Ok(u32::try_from(clusters).unwrap_or(0))
+    }
+
+    /// Returns the maximum number of blocks in a cluster of such a launch on the current device. It exceeds
+    /// 8 only if [larger clusters are allowed](Self::set_non_portable_clusters). Stands for
+    /// [`cudaOccupancyMaxPotentialClusterSize`](sys::cudaOccupancyMaxPotentialClusterSize).
+    ///
+    /// # Errors
+    /// As [`max_active_clusters`](Self::max_active_clusters).
+    #[doc(alias = "cudaOccupancyMaxPotentialClusterSize")]
+    #[track_caller]
+    pub fn max_potential_cluster_size(
+        &self,
+        config: impl Into<LaunchConfig>,
+        attributes: &LaunchAttributes<'_>,
+    ) -> Result<u32> {
+        let config = self.checked(config.into(), attributes)?;
+        let mut blocks = 0;
+        let out = &raw mut blocks;
+        // SAFETY: as above.
+        unsafe { check!(cudaOccupancyMaxPotentialClusterSize(out, self.as_raw(), &raw const config)) }?;
+        Ok(u32::try_from(blocks).unwrap_or(0))
+    }
+
+    /// Returns a launch in C's form, which holds the address of the attributes.
+    #[track_caller]
+    fn checked(
+        &self,
+        config: LaunchConfig,
+        attributes: &LaunchAttributes<'_>,
+    ) -> Result<sys::cudaLaunchConfig_t> {
+        config.check(self.name())?;
+        attributes.check(self.name(), config.grid)?;
+        Ok(attributes.config(&config, ptr::null_mut()))
+    }
+}
+
+/// An attribute of a kernel, for [`Kernel::set_for`].
+#[cfg(cudart_12_8)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+#[doc(alias = "cudaFuncAttribute")]
+pub enum KernelSetting {
+    /// The maximum bytes of dynamic shared memory of a launch: see
+    /// [`Kernel::set_max_dynamic_shared_bytes`].
+    MaxDynamicSharedBytes(usize),
+    /// The preferred share of shared memory in percent of the maximum; `None` leaves it to the driver: see
+    /// [`Kernel::set_shared_carveout`].
+    SharedCarveout(Option<u32>),
+    /// Whether clusters may have more than 8 blocks: see [`Kernel::set_non_portable_clusters`].
+    NonPortableClusters(bool),
+    /// The preferred placement of a cluster's blocks: see [`Kernel::set_cluster_scheduling`].
+    ClusterScheduling(ClusterScheduling),
+}
+
+#[cfg(cudart_12_8)]
+impl KernelSetting {
+    /// Returns the attribute in C's form. A value beyond C's `int` becomes its maximum, which exceeds every
+    /// device's limit.
+    fn raw(self) -> (sys::cudaFuncAttribute, c_int) {
+        let most = c_int::MAX;
+        match self {
+            Self::MaxDynamicSharedBytes(bytes) => {
+                (sys::cudaFuncAttributeMaxDynamicSharedMemorySize, c_int::try_from(bytes).unwrap_or(most))
+            }
+            Self::SharedCarveout(percent) => {
+                let percent = percent.map_or(-1, |percent| c_int::try_from(percent).unwrap_or(most));
+                (sys::cudaFuncAttributePreferredSharedMemoryCarveout, percent)
+            }
+            Self::NonPortableClusters(allowed) => {
+                (sys::cudaFuncAttributeNonPortableClusterSizeAllowed, c_int::from(allowed))
+            }
+            Self::ClusterScheduling(policy) => {
+                let policy = c_int::try_from(policy.as_raw().0).unwrap_or(most);
+                (sys::cudaFuncAttributeClusterSchedulingPolicyPreference, policy)
+            }
+        }
+    }
+}
+
+/// How to count blocks on devices where the cache of global memory reduces occupancy. One of the constants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct OccupancyFlags(u32);
+
+impl OccupancyFlags {
+    /// If no block fits with the cache, counts as if the cache were disabled.
+    #[doc(alias = "cudaOccupancyDefault")]
+    pub const DEFAULT: Self = Self(sys::cudaOccupancyDefault);
+    /// Always counts with the cache. The result can then be 0.
+    #[doc(alias = "cudaOccupancyDisableCachingOverride")]
+    pub const DISABLE_CACHING_OVERRIDE: Self = Self(sys::cudaOccupancyDisableCachingOverride);
+}
+
+/// Returns the number of threads of a block as C's integer.
+#[track_caller]
+fn threads(api: &'static str, block: Dim3) -> Result<c_int> {
+    let threads = block.count();
+    c_int::try_from(threads).map_err(|_| {
+        let (asked, limit) = (u64::try_from(threads).unwrap_or(u64::MAX), 1024);
+        Error::refused(api, Detail::Limit { what: "the number of threads of a block", asked, limit })
+    })
 }

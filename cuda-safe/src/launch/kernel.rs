@@ -15,7 +15,7 @@ use crate::hazard::{Access, GraphAccesses};
 use crate::memory::retain;
 use crate::{check, stream, sys};
 
-use super::arguments::Target;
+use super::argument::Target;
 use super::{VariableAccesses, module};
 
 /// A kernel of this program or of a [`Library`](crate::library::Library). Its parameter list `P` is a tuple

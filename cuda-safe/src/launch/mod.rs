@@ -29,25 +29,21 @@ mod kernel;
 mod macros;
 mod memory;
 mod module;
-mod occupancy;
 #[doc(hidden)]
 pub mod passing;
 mod pitched;
 mod refusal;
 mod run;
-#[cfg(cudart_12_8)]
-mod setting;
 
 pub(crate) use argument::Named;
 pub use argument::{ByValue, KernelArg, SurfaceObject, TextureObject};
 pub use arguments::{Arguments, Parameters};
-pub use attributes::{KernelAttributes, Parameter};
+#[cfg(cudart_12_8)]
+pub use attributes::KernelSetting;
+pub use attributes::{KernelAttributes, OccupancyFlags, Parameter};
 pub use dimensions::{AxisSize, Dim3, LaunchConfig};
 pub use extended::{ClusterScheduling, LaunchAttributes};
 pub use kernel::Kernel;
 pub use memory::{Components, KernelInput, KernelOutput};
 pub use module::{Module, Space, VariableAccess, VariableAccesses};
-pub use occupancy::OccupancyFlags;
 pub use pitched::PitchedParameter;
-#[cfg(cudart_12_8)]
-pub use setting::KernelSetting;

@@ -14,7 +14,7 @@ use std::sync::{Arc, OnceLock};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, AccessHistory, Mode};
-use crate::memory::{Retainable, retained};
+use crate::memory::{retainable, retained};
 use cuda_hazard::RetainedResource;
 
 /// The number of accesses of one launch that fit on the stack.
@@ -60,18 +60,7 @@ impl VariableHistory {
     }
 }
 
-// SAFETY: the access history is a field, so it lives as long as the value and stays in it.
-unsafe impl RetainedResource for VariableHistory {
-    fn history(&self) -> &AccessHistory {
-        &self.0
-    }
-}
-
-impl Retainable for VariableHistory {
-    fn history_mut(&mut self) -> &mut AccessHistory {
-        &mut self.0
-    }
-}
+retainable!(VariableHistory, 0);
 
 impl Module {
     /// Makes the access histories for this many bytes of `__constant__`, `__device__` and `__managed__`
@@ -210,8 +199,8 @@ fn with_all<'a, R>(
     }
     let Some(first) = all.next() else { return enqueue(&[]) };
     let mut few = [first?; INLINE];
-    for (call_site, access) in few.iter_mut().skip(1).zip(all) {
-        *call_site = access?;
+    for (one, access) in few.iter_mut().skip(1).zip(all) {
+        *one = access?;
     }
     enqueue(few.get(..count).unwrap_or(&few))
 }

@@ -29,64 +29,45 @@ impl<P> Kernel<P> {
         if code == sys::cudaSuccess {
             return Ok(());
         }
+        let error = Error::from_code(F::API, code).at(call_site);
+        if error.is_sticky() {
+            return Err(error);
+        }
         // The error's details about the kernel and its limits are those of the launch's device.
         let _current = device.switch();
-        Err(self.failed(F::API, code, config, function.attributes(), call_site))
+        let reason = self.reason(error.code(), config, function.attributes());
+        Err(error.with_detail(reason.unwrap_or(Detail::None)))
     }
 
-    /// Returns the error of a launch that the runtime refused.
-    fn failed(
+    /// Returns the number that is too large for the kernel, or `None` if no number is.
+    fn reason(
         &self,
-        api: &'static str,
         code: sys::cudaError_t,
         config: &LaunchConfig,
         extended: Option<&LaunchAttributes<'_>>,
-        call_site: &'static Location<'static>,
-    ) -> Error {
-        let error = Error::from_code(api, code).at(call_site);
-        if error.is_sticky() {
-            return error;
+    ) -> Option<Detail> {
+        let attributes = attributes::of(self.as_raw()).ok()?;
+        let (threads, most) = (config.block.count(), attributes.max_threads_per_block());
+        if threads > most.into() {
+            let (asked, limit) = (u64::try_from(threads).unwrap_or(u64::MAX), most.into());
+            return Some(Detail::Limit { what: "the number of threads of a block", asked, limit });
         }
-        let Ok(attributes) = attributes::of(self.as_raw()) else { return error };
-        let threads = config.block.count();
-        let most = u128::from(attributes.max_threads_per_block());
-        if threads > most {
-            let asked = u64::try_from(threads).unwrap_or(u64::MAX);
-            let limit = u64::from(attributes.max_threads_per_block());
-            return error.with_detail(Detail::Limit {
-                what: "the number of threads of a block",
-                asked,
-                limit,
-            });
+        if config.shared_bytes > attributes.max_dynamic_shared_bytes() {
+            return Some(attributes.dynamic_shared(config.shared_bytes));
         }
-        let limit = attributes.max_dynamic_shared_bytes();
-        if config.shared_bytes > limit {
-            return error.with_detail(attributes.dynamic_shared(config.shared_bytes));
+        if code == sys::cudaErrorCooperativeLaunchTooLarge {
+            return self.too_many_at_once(config);
         }
-        if error.code() == sys::cudaErrorCooperativeLaunchTooLarge {
-            return self.too_many_at_once(error, config);
-        }
-        match self.clusters_refused(config, extended, &attributes) {
-            Some(detail) => error.with_detail(detail),
-            None => error,
-        }
+        self.clusters_refused(config, extended, &attributes)
     }
 
-    /// Returns the error of a cooperative launch with too many blocks, with the number that fits on the
-    /// device.
-    fn too_many_at_once(&self, error: Error, config: &LaunchConfig) -> Error {
-        let fitting = || -> Result<u64> {
-            let each = self.blocks_per_multiprocessor(config.block, config.shared_bytes)?;
-            let all = Device::current()?.attribute(sys::cudaDevAttrMultiProcessorCount)?;
-            Ok(u64::from(each) * u64::try_from(all).unwrap_or(0))
-        };
-        let Ok(limit) = fitting() else { return error };
+    /// Returns the number of blocks of a cooperative launch that fit on the device, which are too few.
+    fn too_many_at_once(&self, config: &LaunchConfig) -> Option<Detail> {
+        let each = self.blocks_per_multiprocessor(config.block, config.shared_bytes).ok()?;
+        let all = Device::current().and_then(|it| it.attribute(sys::cudaDevAttrMultiProcessorCount)).ok()?;
+        let limit = u64::from(each) * u64::try_from(all).unwrap_or(0);
         let asked = u64::try_from(config.grid.count()).unwrap_or(u64::MAX);
-        error.with_detail(Detail::Limit {
-            what: "the number of blocks that wait for each other",
-            asked,
-            limit,
-        })
+        Some(Detail::Limit { what: "the number of blocks that wait for each other", asked, limit })
     }
 
     /// Returns what is wrong with the clusters of a refused launch, or `None` if they are not the reason.

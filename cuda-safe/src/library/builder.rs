@@ -7,8 +7,7 @@ use std::path::Path;
 use std::ptr;
 
 use super::image;
-use super::loaded::{LentToDriver, Loaded, Log, explained};
-use super::owned::Library;
+use super::owned::{LentToDriver, Library, Loaded, Log, explained};
 use crate::error::{Detail, Error, Result, quietly};
 use crate::memory::relax;
 use crate::{stream, sys};
@@ -280,7 +279,7 @@ impl LibraryBuilder {
         if let Err(error) = Error::check(name, call(&raw mut raw, &mut lent)) {
             return Err(explained(error, lent.errors.text()));
         }
-        let library = Library::of(Loaded::new(raw, lent));
+        let library = Library { loaded: Loaded::new(raw, lent) };
         match refused_late(&library) {
             // Dropping `library` unloads it.
             Some((code, log)) => Err(explained(Error::from_code(name, code), Some(log))),
@@ -296,10 +295,10 @@ impl LibraryBuilder {
         let mut all: Vec<(sys::cudaJitOption, *mut c_void)> =
             self.options.iter().map(|(option, value)| (*option, number(*value))).collect();
         all.push((sys::cudaJitErrorLogBuffer, errors.pointer()));
-        all.push((sys::cudaJitErrorLogBufferSizeBytes, number(Log::bytes())));
+        all.push((sys::cudaJitErrorLogBufferSizeBytes, number(Log::BYTES)));
         if let Some(log) = &information {
             all.push((sys::cudaJitInfoLogBuffer, log.pointer()));
-            all.push((sys::cudaJitInfoLogBufferSizeBytes, number(Log::bytes())));
+            all.push((sys::cudaJitInfoLogBufferSizeBytes, number(Log::BYTES)));
         }
         let (options, values) = all.into_iter().unzip();
         LentToDriver { errors, information, code, options, values }

@@ -202,9 +202,8 @@ mod tests {
         let table = bytes.len() - 64;
         bytes[table + 0x21] = 1;
         let needed = 64 + 100 + 256;
-        assert!(
-            matches!(any("x", &bytes).unwrap_err().detail(), &Detail::WrongLength { needed: it, .. } if it == needed)
-        );
+        let refused = any("x", &bytes).unwrap_err();
+        assert!(matches!(refused.detail(), &Detail::WrongLength { needed: it, .. } if it == needed));
         for at in 4..bytes.len() {
             let mut damaged = bytes.clone();
             damaged[at..].iter_mut().take(8).for_each(|byte| *byte = 0xFF);

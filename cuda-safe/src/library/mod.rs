@@ -27,10 +27,7 @@
 
 mod builder;
 mod image;
-mod kernel;
-mod loaded;
 mod owned;
-mod variable;
 
 pub use builder::{CacheMode, Fallback, LibraryBuilder};
 pub use owned::Library;

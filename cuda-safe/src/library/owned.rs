@@ -1,15 +1,26 @@
-//! The owner of a library.
-#![expect(unsafe_code, reason = "asks the runtime about libraries")]
+//! The owner of a library, its kernels, and its variables as buffers; and the library as its other users
+//! retain it.
+#![expect(unsafe_code, reason = "loads from libraries, unloads them, and vouches for what is in them")]
 
-use std::ffi::{CStr, c_void};
+use std::collections::BTreeSet;
+use std::ffi::{CStr, CString, c_void};
 use std::fmt;
+use std::mem::ManuallyDrop;
+use std::ops::Range;
 use std::ptr;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::loaded::{Loaded, c_name, explained};
-use crate::error::{Detail, Error, Result};
-use crate::memory::relax;
-use crate::{check, stream, sys};
+use bytemuck::AnyBitPattern;
+
+use crate::device::Device;
+use crate::error::{Detail, Error, Result, quietly};
+use crate::hazard::{Access, AccessHistory, Mode, RetainedAccesses};
+use crate::launch::{Kernel, Parameters};
+use crate::memory::{
+    DeviceBuffer, ManagedBuffer, MemoryKind, PointerAttributes, relax, retain, retainable, retained, size,
+};
+use crate::{check, process, stream, sys};
 
 /// Code that was loaded at run time. It is unloaded when the last owner of the library, or of any of its
 /// parts, is dropped.
@@ -58,10 +69,6 @@ pub struct Library {
 }
 
 impl Library {
-    pub(super) fn of(loaded: Arc<Loaded>) -> Self {
-        Self { loaded }
-    }
-
     /// Returns the compiler's messages that are not errors, if
     /// [`information`](super::LibraryBuilder::information) requested them.
     #[must_use]
@@ -165,7 +172,7 @@ impl Library {
     }
 
     /// Adds the name to the error of a failed search.
-    pub(super) fn named(&self, what: &'static str, name: &str, error: Error) -> Error {
+    fn named(&self, what: &'static str, name: &str, error: Error) -> Error {
         if error.code() != sys::cudaErrorSymbolNotFound {
             // A driver that compiles late reports compile errors here instead of during the load.
             return explained(error, self.loaded.lent().and_then(|lent| lent.errors.text()));
@@ -202,12 +209,461 @@ impl Library {
     /// Returns the raw handle. The library retains ownership of it.
     #[must_use]
     pub fn as_raw(&self) -> sys::cudaLibrary_t {
-        self.loaded.raw()
+        self.loaded.raw
+    }
+
+    /// Returns a kernel by its name in the code: the source name of an `extern "C"` kernel, the mangled
+    /// name of any other.
+    ///
+    /// The kernel retains the library, and the tracker records its launches like those of any other kernel.
+    /// `P` is the tuple of the kernel's parameter types. Their number and sizes are compared with the
+    /// kernel's own on the current device; this may compile the code for that device.
+    ///
+    /// Stands for [`cudaLibraryGetKernel`](sys::cudaLibraryGetKernel).
+    ///
+    /// # Errors
+    /// - `cudaErrorSymbolNotFound` if the library has no such kernel; the error lists the kernels that it
+    ///   has.
+    /// - `Signature` if `P` does not fit the kernel; the error holds both sizes.
+    /// - `NulByte` if the name contains a zero byte.
+    /// - The compiler's error, if the driver compiles only now.
+    /// - The runtime's error if there is no code for the current device.
+    /// - Refused inside a host function.
+    ///
+    /// # Safety
+    /// - `P` is the tuple of the kernel's parameter types, each a type with C's layout: only sizes are
+    ///   compared.
+    /// - If a variable of the library has [a buffer](Self::global), the kernel uses that variable only if
+    ///   it is declared by [`Kernel::using`] or is an argument of the launch. Launches are not ordered with
+    ///   copies of other variables.
+    ///
+    /// # Examples
+    /// ```
+    /// # use cuda_safe::library::Library;
+    /// # fn with(library: &Library) -> cuda_safe::Result<()> {
+    /// // SAFETY: extern "C" __global__ void saxpy(float a, const float* x, float* y, unsigned n)
+    /// let saxpy = unsafe { library.kernel::<(f32, *const f32, *mut f32, u32)>("saxpy") }?;
+    /// println!("{} registers", saxpy.attributes()?.registers());
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[doc(alias = "cudaLibraryGetKernel")]
+    #[doc(alias = "cudaKernel_t")]
+    #[track_caller]
+    pub unsafe fn kernel<P: Parameters>(&self, name: &str) -> Result<Kernel<P>> {
+        const API: &str = "Library::kernel";
+        stream::ensure_idle(API)?;
+        relax()?;
+        let c_name = c_name(API, name)?;
+        let mut raw: sys::cudaKernel_t = ptr::null_mut();
+        // SAFETY: the pointer is to a live variable, which the call fills. The name ends in a zero byte,
+        // and the library is loaded.
+        let found = unsafe { check!(cudaLibraryGetKernel(&raw mut raw, self.as_raw(), c_name.as_ptr())) };
+        // No closures here: they would hide the caller's location.
+        if let Err(error) = found {
+            return Err(self.no_kernel(name, error));
+        }
+        let mut held = RetainedAccesses::default();
+        let alive = self.loaded.alive();
+        if !held.add(&alive, || retain(&alive)) {
+            return Err(Error::refused(API, Detail::NotKept));
+        }
+        // SAFETY: the handle is that of a kernel of the library, which `held` retains. The caller
+        // guarantees that `P` are the kernel's parameters, and which variables it uses.
+        let kernel: Kernel<P> = unsafe { Kernel::from_code(lasting(name), raw.cast_const().cast(), held) };
+        match self.fits(&kernel) {
+            Ok(()) => Ok(kernel),
+            Err(error) => Err(self.named("kernel", name, error)),
+        }
+    }
+
+    /// Refuses a type whose parameters differ from the kernel's.
+    #[track_caller]
+    fn fits<P: Parameters>(&self, kernel: &Kernel<P>) -> Result<()> {
+        // Without code for this device the parameter queries fail, too. `load` reports that error first.
+        kernel.load()?;
+        // One query more than `P` has parameters: the kernel must not have it.
+        let asked = P::SIZES.iter().map(|size| Some(*size)).chain([None]);
+        for (index, asked) in asked.enumerate() {
+            let found = quietly(kernel.parameter(index)).map(|parameter| parameter.size);
+            if found != asked {
+                return Err(Error::refused("Library::kernel", Detail::Signature { index, asked, found }));
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the names of the existing kernels to the error of a failed search.
+    fn no_kernel(&self, name: &str, error: Error) -> Error {
+        let known =
+            if error.code() == sys::cudaErrorSymbolNotFound { quietly(self.kernel_names()) } else { None };
+        let Some(known) = known else { return self.named("kernel", name, error) };
+        let known = match known.as_slice() {
+            [] => "it has none".to_owned(),
+            known => format!("it has {}", known.join(", ")),
+        };
+        let (name, known) = (name.to_owned(), Some(known));
+        error.with_detail(Detail::NoSuchName { what: "kernel", name, known })
+    }
+
+    /// Returns the `__device__` or `__constant__` variable of this name on the current device, as a buffer
+    /// of all its elements.
+    ///
+    /// A variable has at most one buffer at a time. The buffer retains the library; dropping it leaves the
+    /// variable unchanged. Copies, fills and kernel arguments take it like any other buffer. A kernel that
+    /// uses the variable by name must [declare it](crate::launch::Kernel::using).
+    ///
+    /// Stands for [`cudaLibraryGetGlobal`](sys::cudaLibraryGetGlobal).
+    ///
+    /// # Ordering
+    /// Blocks the host until the kernels of the library that were launched before are complete.
+    ///
+    /// # Errors
+    /// - `cudaErrorSymbolNotFound` with the name, if the library has no such variable.
+    /// - `cudaErrorInvalidValue` if the name is that of a kernel or function.
+    /// - `Taken` if the variable already has a buffer.
+    /// - `Unsupported` for a managed variable; use [`managed`](Self::managed).
+    /// - `NotDivisible` or `Misaligned` if the variable does not consist of elements `T`.
+    /// - `NulByte` if the name contains a zero byte.
+    /// - Refused inside a host function.
+    ///
+    /// # Examples
+    /// ```
+    /// use cuda_safe::library::Library;
+    /// use cuda_safe::{Stream, memcpy};
+    ///
+    /// const PTX: &str = "
+    /// .version 8.0
+    /// .target sm_70
+    /// .address_size 64
+    /// .visible .global .align 4 .u32 count;
+    /// .visible .entry tally()
+    /// {
+    ///     .reg .b32 %r<2>;
+    ///     atom.global.add.u32 %r1, [count], 1;
+    ///     ret;
+    /// }";
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// let (library, stream) = (Library::from_ptx(PTX)?, Stream::new()?);
+    /// let mut count = library.global::<u32>("count")?;
+    /// // SAFETY: the kernel has no parameters, and uses only the variable that is declared.
+    /// let tally = unsafe { library.kernel::<()>("tally") }?.using(count.access_mut())?;
+    /// memcpy(&mut count, &[10])?;
+    /// // SAFETY: the kernel is correct with any number of threads.
+    /// unsafe { tally.launch((2, 32), &stream, ()) }?;
+    /// assert_eq!(count.to_vec()?, [74]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[doc(alias = "cudaLibraryGetGlobal")]
+    #[track_caller]
+    pub fn global<T: AnyBitPattern>(&self, name: &str) -> Result<DeviceBuffer<T>> {
+        const API: &str = "Library::global";
+        let device = Device::current()?;
+        let (pointer, bytes, taken) = self.variable(API, "variable", name, |pointer, bytes, name| {
+            // SAFETY: the pointers are to live variables, which the call fills. The name ends in a zero
+            // byte, and the library is loaded.
+            unsafe { check!(cudaLibraryGetGlobal(pointer, bytes, self.as_raw(), name)) }
+        })?;
+        // The runtime finds managed variables here, too. Its guarantees for copies to device memory do not
+        // cover them.
+        if PointerAttributes::of(pointer.cast_const())?.kind() == MemoryKind::MANAGED {
+            let what = "a managed variable as memory of a device (Library::managed has it)";
+            return Err(Error::refused(API, Detail::Unsupported { what }));
+        }
+        let len = size::reinterpreted::<T>(API, pointer.addr(), bytes)?;
+        // SAFETY: the variable belongs to the current device and has `len` elements, which are live while
+        // `taken` retains the library. No other buffer of these bytes exists. Only kernels use them
+        // otherwise: earlier launches are complete, and later ones declare the variable.
+        unsafe { DeviceBuffer::adopt(device, pointer.cast(), len, taken) }
+    }
+
+    /// Returns the `__managed__` variable of this name as a buffer of all its elements. The host reaches
+    /// them through guards.
+    ///
+    /// As [`global`](Self::global). Stands for [`cudaLibraryGetManaged`](sys::cudaLibraryGetManaged).
+    ///
+    /// # Ordering
+    /// As [`global`](Self::global).
+    ///
+    /// # Errors
+    /// As [`global`](Self::global), and `Unsupported` if a device of this process has no concurrent managed
+    /// access.
+    ///
+    /// # Examples
+    /// ```
+    /// # use cuda_safe::library::Library;
+    /// # fn with(library: &Library) -> cuda_safe::Result<()> {
+    /// let mut limits = library.managed::<f32>("limits")?;
+    /// limits.host_mut()?.fill(1.0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[doc(alias = "cudaLibraryGetManaged")]
+    #[track_caller]
+    pub fn managed<T: AnyBitPattern>(&self, name: &str) -> Result<ManagedBuffer<T>> {
+        const API: &str = "Library::managed";
+        let device = Device::current()?;
+        let (pointer, bytes, taken) =
+            self.variable(API, "managed variable", name, |pointer, bytes, name| {
+                // SAFETY: as above.
+                unsafe { check!(cudaLibraryGetManaged(pointer, bytes, self.as_raw(), name)) }
+            })?;
+        let len = size::reinterpreted::<T>(API, pointer.addr(), bytes)?;
+        // SAFETY: as above. The memory is managed.
+        unsafe { ManagedBuffer::adopted(API, device, pointer.cast(), len, taken) }
+    }
+
+    /// Finds a variable, takes ownership of its bytes, and waits for all launched kernels of the library.
+    /// Returns its address, its size in bytes, and the ownership.
+    #[track_caller]
+    fn variable(
+        &self,
+        api: &'static str,
+        what: &'static str,
+        name: &str,
+        find: impl FnOnce(*mut *mut c_void, *mut usize, *const std::ffi::c_char) -> Result<()>,
+    ) -> Result<(*mut c_void, usize, Taken)> {
+        stream::ensure_idle(api)?;
+        relax()?;
+        let c_name = c_name(api, name)?;
+        let (mut pointer, mut bytes) = (ptr::null_mut(), 0);
+        // No closure here: it would hide the caller's location.
+        if let Err(error) = find(&raw mut pointer, &raw mut bytes, c_name.as_ptr()) {
+            return Err(self.named(what, name, error));
+        }
+        let start = pointer.addr();
+        let Some(taken) = Taken::new(&self.loaded, start..start.saturating_add(bytes)) else {
+            return Err(Error::refused(api, Detail::Taken { name: name.to_owned() }));
+        };
+        self.loaded.wait()?;
+        Ok((pointer, bytes, taken))
     }
 }
 
 impl fmt::Debug for Library {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Library").field("raw", &self.as_raw()).finish_non_exhaustive()
+    }
+}
+
+/// Returns a copy of the name that lives as long as the program. Equal names share one copy.
+fn lasting(name: &str) -> &'static str {
+    static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = names.get(name) {
+        return known;
+    }
+    let lasting = Box::leak(name.to_owned().into_boxed_str());
+    names.insert(lasting);
+    lasting
+}
+
+/// Memory whose addresses the driver holds. The driver may read and write it until the library is unloaded.
+pub(super) struct LentToDriver {
+    pub(super) errors: Log,
+    pub(super) information: Option<Log>,
+    /// The code, if the driver was promised that it stays.
+    pub(super) code: Vec<u8>,
+    pub(super) options: Vec<sys::cudaJitOption>,
+    pub(super) values: Vec<*mut c_void>,
+}
+
+/// A loaded library, which is unloaded when its last owner is dropped. The program, kernels, variables and
+/// graphs are owners.
+pub(super) struct Loaded {
+    /// Null after unloading, and after the handle moves to a deferred unloading.
+    raw: sys::cudaLibrary_t,
+    /// The process that loaded the library. A forked child that inherits it does not touch it.
+    process: u32,
+    /// The access history of the code: each launch reads its one byte.
+    history: AccessHistory,
+    /// Dropped only after the library is unloaded.
+    lent: ManuallyDrop<Option<Box<LentToDriver>>>,
+    /// The address ranges of the variables that have an owner.
+    taken: Mutex<Vec<Range<usize>>>,
+}
+
+// SAFETY: a library's handle is a name that the runtime accepts on any thread. This type only reads the
+// lent memory, and reads the logs by atomic loads.
+unsafe impl Send for Loaded {}
+// SAFETY: as above.
+unsafe impl Sync for Loaded {}
+
+impl Loaded {
+    /// Makes the owner of a library that was just loaded.
+    pub(super) fn new(raw: sys::cudaLibrary_t, lent: Box<LentToDriver>) -> Arc<Self> {
+        let (process, history) = (process::number(), AccessHistory::new(1));
+        let lent = ManuallyDrop::new(Some(lent));
+        retained(Self { raw, process, history, lent, taken: Mutex::default() })
+    }
+
+    pub(super) fn lent(&self) -> Option<&LentToDriver> {
+        self.lent.as_deref()
+    }
+
+    /// The access of a launch to the code.
+    fn alive(&self) -> Access<'_> {
+        Access::read(&self.history, 0..1)
+    }
+
+    /// Waits for all launched kernels of the library.
+    #[track_caller]
+    fn wait(&self) -> Result<()> {
+        stream::wait_host(&self.history, 0..1, Mode::Write)
+    }
+
+    fn taken(&self) -> MutexGuard<'_, Vec<Range<usize>>> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Unloads the library after all its launches are complete. If this thread must not wait, the unloading
+    /// is deferred.
+    #[track_caller]
+    fn unload(&mut self) -> Result<()> {
+        const API: &str = "Library::unload";
+        if self.raw.is_null() {
+            return Ok(());
+        }
+        if stream::in_callback() {
+            self.defer();
+            return Err(Error::refused(API, Detail::InCallback));
+        }
+        if let Err(error) = self.wait() {
+            if error.is_refused() {
+                self.defer();
+            } else {
+                // Work may still run the code, so the library is leaked, with the lent memory.
+                self.raw = std::ptr::null_mut();
+            }
+            return Err(error);
+        }
+        let raw = std::mem::replace(&mut self.raw, std::ptr::null_mut());
+        relax()?;
+        // SAFETY: the library is loaded. Only this function unloads it, and `raw` is null from now on. No
+        // work runs its code.
+        unsafe { check!(cudaLibraryUnload(raw)) }?;
+        drop(self.lent.take());
+        Ok(())
+    }
+
+    /// Leaves the library to the next thread that may unload it.
+    fn defer(&mut self) {
+        let mut history = std::mem::replace(&mut self.history, AccessHistory::new(1));
+        // The owners no longer exist.
+        history.clear_retain_fn();
+        let later = Self {
+            raw: std::mem::replace(&mut self.raw, std::ptr::null_mut()),
+            process: self.process,
+            history,
+            lent: ManuallyDrop::new(self.lent.take()),
+            taken: Mutex::default(),
+        };
+        stream::defer(Box::new(move || drop(later)));
+    }
+}
+
+impl Drop for Loaded {
+    fn drop(&mut self) {
+        // In a forked child the runtime is not usable, and the library belongs to the parent.
+        if process::is(self.process) {
+            // A drop cannot return the error. Callers that need it use `Library::unload`.
+            let _ = self.unload();
+        }
+    }
+}
+
+retainable!(Loaded, history);
+
+/// The bytes of a variable, with exclusive ownership. They retain the library.
+struct Taken {
+    library: Arc<Loaded>,
+    bytes: Range<usize>,
+}
+
+impl Taken {
+    /// Takes ownership of the bytes. Returns `None` if any of them has an owner.
+    fn new(library: &Arc<Loaded>, bytes: Range<usize>) -> Option<Self> {
+        let mut taken = library.taken();
+        if taken.iter().any(|other| other.start < bytes.end && bytes.start < other.end) {
+            return None;
+        }
+        taken.push(bytes.clone());
+        Some(Self { library: library.clone(), bytes })
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        self.library.taken().retain(|other| *other != self.bytes);
+    }
+}
+
+/// A buffer for text that the driver writes, possibly long after it received the address.
+pub(super) struct Log(Box<[AtomicU8]>);
+
+impl Log {
+    /// The size of a log in bytes.
+    pub(super) const BYTES: u32 = 16 << 10;
+
+    pub(super) fn new() -> Self {
+        Self((0..Self::BYTES).map(|_| AtomicU8::new(0)).collect())
+    }
+
+    /// The address for the driver.
+    pub(super) fn pointer(&self) -> *mut c_void {
+        self.0.as_ptr().cast_mut().cast()
+    }
+
+    /// Returns the text up to the zero byte, or `None` if it is empty.
+    pub(super) fn text(&self) -> Option<String> {
+        let written = self.0.iter().map(|byte| byte.load(Ordering::Relaxed)).take_while(|byte| *byte != 0);
+        let bytes: Vec<u8> = written.collect();
+        let text = String::from_utf8_lossy(&bytes);
+        Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+    }
+}
+
+/// Returns the name as a C string.
+#[track_caller]
+fn c_name(api: &'static str, name: &str) -> Result<CString> {
+    match CString::new(name) {
+        Ok(name) => Ok(name),
+        Err(_) => Err(Error::refused(api, Detail::NulByte { what: "the name" })),
+    }
+}
+
+/// Adds the compiler's message to the error, if the compiler wrote one.
+pub(super) fn explained(error: Error, log: Option<String>) -> Error {
+    match log {
+        Some(log) => error.with_detail(Detail::Compiler { log }),
+        None => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering;
+
+    use super::{Log, lasting};
+
+    #[test]
+    fn a_name_is_kept_once() {
+        let (first, second) = (lasting("scale"), lasting(&["sc", "ale"].concat()));
+        assert_eq!((first, first.as_ptr()), ("scale", second.as_ptr()));
+    }
+
+    #[test]
+    fn a_log_ends_with_its_zero_byte_or_where_it_is_full() {
+        let log = Log::new();
+        assert_eq!(log.text(), None);
+        log.0
+            .iter()
+            .zip(b"ptxas error \xFF\n\0more")
+            .for_each(|(to, from)| to.store(*from, Ordering::Relaxed));
+        assert_eq!(log.text().unwrap(), "ptxas error \u{FFFD}");
+        log.0.iter().for_each(|byte| byte.store(b'x', Ordering::Relaxed));
+        assert_eq!(log.text().unwrap().len(), log.0.len());
     }
 }

@@ -138,7 +138,7 @@ impl Allocation {
     /// is allocated.
     #[track_caller]
     pub(crate) fn managed(device: Option<Device>, bytes: usize, flags: u32) -> Result<Self> {
-        Self::with(device, bytes, Kind::Managed, |pointer| {
+        Self::called(device, bytes, Kind::Managed, "cudaMallocManaged", |pointer| {
             // SAFETY: the pointer is to a live variable of the caller, which the call fills.
             unsafe { sys::cudaMallocManaged(pointer, bytes, flags) }
         })
@@ -149,7 +149,7 @@ impl Allocation {
     #[track_caller]
     #[inline]
     pub(crate) fn pinned(device: impl Into<Option<Device>>, bytes: usize, flags: u32) -> Result<Self> {
-        Self::with(device.into(), bytes, Kind::Pinned, |pointer| {
+        Self::called(device.into(), bytes, Kind::Pinned, "cudaHostAlloc", |pointer| {
             // SAFETY: the pointer is to a live variable of the caller, which the call fills.
             unsafe { sys::cudaHostAlloc(pointer, bytes, flags) }
         })
@@ -170,7 +170,7 @@ impl Allocation {
         flags: u32,
         container: Box<C>,
     ) -> core::result::Result<Self, (Error, Box<C>)> {
-        let registered = Self::with(Some(device), bytes, Kind::Registered, |found| {
+        let registered = Self::called(Some(device), bytes, Kind::Registered, "cudaHostRegister", |found| {
             // SAFETY: the caller guarantees that the memory has `bytes` bytes. They belong to the
             // container, so nobody can free them during the call.
             let code = unsafe { sys::cudaHostRegister(pointer.cast(), bytes, flags) };
@@ -274,28 +274,6 @@ impl Allocation {
     /// Makes the owner right after the call that allocates, by default on the current device.
     #[inline]
     #[track_caller]
-    fn with(
-        device: Option<Device>,
-        bytes: usize,
-        kind: Kind,
-        allocate: impl FnOnce(*mut *mut c_void) -> sys::cudaError_t,
-    ) -> Result<Self> {
-        let api = match kind {
-            Kind::Device => "cudaMalloc",
-            Kind::Pool => "cudaMallocAsync",
-            Kind::Managed => "cudaMallocManaged",
-            Kind::Pinned => "cudaHostAlloc",
-            Kind::Registered => "cudaHostRegister",
-            Kind::Array => "cudaMalloc3DArray",
-            Kind::Mipmapped => "cudaMallocMipmappedArray",
-            Kind::Foreign => "",
-        };
-        Self::called(device, bytes, kind, api, allocate)
-    }
-
-    /// As `with`, for a call that is not the usual one of this kind.
-    #[inline]
-    #[track_caller]
     pub(super) fn called(
         device: Option<Device>,
         bytes: usize,
@@ -307,7 +285,8 @@ impl Allocation {
         Ok(Self::new(pointer, bytes, device, kind, AccessHistory::new(bytes)))
     }
 
-    /// Makes the call on the given device, by default the current one, and returns that device, too.
+    /// Makes the call on the given device, by default the current one, unless `bytes` is 0. Returns that
+    /// device, too.
     #[inline]
     #[track_caller]
     fn allocate(
@@ -317,37 +296,11 @@ impl Allocation {
         api: &'static str,
         allocate: impl FnOnce(*mut *mut c_void) -> sys::cudaError_t,
     ) -> Result<(*mut u8, Device)> {
-        match device {
-            None => {
-                let device = Device::current()?;
-                Ok((Self::call(bytes, kind, api, allocate)?, device))
-            }
-            Some(device) => Ok((Self::call_on(device, bytes, kind, api, allocate)?, device)),
-        }
-    }
-
-    #[inline(never)]
-    #[track_caller]
-    fn call_on(
-        device: Device,
-        bytes: usize,
-        kind: Kind,
-        api: &'static str,
-        allocate: impl FnOnce(*mut *mut c_void) -> sys::cudaError_t,
-    ) -> Result<*mut u8> {
-        let _current = if bytes > 0 { Some(device.switch()?) } else { None };
-        Self::call(bytes, kind, api, allocate)
-    }
-
-    /// Makes the call that allocates, unless `bytes` is 0.
-    #[inline]
-    #[track_caller]
-    fn call(
-        bytes: usize,
-        kind: Kind,
-        api: &'static str,
-        allocate: impl FnOnce(*mut *mut c_void) -> sys::cudaError_t,
-    ) -> Result<*mut u8> {
+        let (device, _current) = match device {
+            None => (Device::current()?, None),
+            Some(device) if bytes == 0 => (device, None),
+            Some(device) => (device, Some(device.switch()?)),
+        };
         let mut pointer = ptr::null_mut();
         if bytes > 0 {
             relax()?;
@@ -356,7 +309,7 @@ impl Allocation {
                 return Err(refused(api, code, kind, bytes));
             }
         }
-        Ok(pointer.cast())
+        Ok((pointer.cast(), device))
     }
 
     /// Takes over memory that was allocated elsewhere.

@@ -234,14 +234,18 @@ impl<'a, T> Grid<'a, T> {
         if empty || self.layout.is_empty() { self.start } else { self.start + number * step }
     }
 
-    /// Returns one row as a span, or `None` for borrowed memory.
+    /// Returns one row as a span. Refuses borrowed memory, which has no access history; the memory of the
+    /// callers is a `MemoryType` and has one.
     #[track_caller]
-    pub(crate) fn row(&self, api: &'static str, number: usize) -> Result<Option<Span<'a, T>>> {
+    pub(crate) fn row(&self, api: &'static str, number: usize) -> Result<Span<'a, T>> {
         let row = self.rows(api, &(number..number.saturating_add(1)))?;
-        Ok(match row.base {
-            Base::Tracked(allocation) => Some(Span::part_of(allocation, row.start, row.width)),
-            Base::Borrowed(_) => None,
-        })
+        let Base::Tracked(allocation) = row.base else {
+            return Err(Error::refused(
+                api,
+                Detail::Unsupported { what: "memory without an access history" },
+            ));
+        };
+        Ok(Span::part_of(allocation, row.start, row.width))
     }
 
     /// Returns the bytes from the first to just past the last, with those between rows, or `None` for

@@ -28,7 +28,6 @@
 #![expect(unsafe_code, reason = "takes over raw managed pointers")]
 
 mod advice;
-mod attributes;
 #[cfg(cudart_13_0)]
 mod batch;
 pub(crate) mod extent;
@@ -50,8 +49,7 @@ use crate::hazard::Mode;
 use crate::stream::AsStream;
 use crate::{check, sys};
 
-pub use advice::Advice;
-pub use attributes::RangeAttributes;
+pub use advice::{Advice, RangeAttributes};
 #[cfg(cudart_13_0)]
 pub use batch::PrefetchBatch;
 
@@ -60,28 +58,18 @@ pub use batch::PrefetchBatch;
 /// This is a hint that forbids nothing: the crate has managed memory only if all devices have concurrent
 /// managed access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u32)]
 #[non_exhaustive]
 pub enum Attachment {
     /// All streams of all devices.
     #[doc(alias = "cudaMemAttachGlobal")]
-    Global,
+    Global = sys::cudaMemAttachGlobal,
     /// No stream: the host uses it.
     #[doc(alias = "cudaMemAttachHost")]
-    Host,
+    Host = sys::cudaMemAttachHost,
     /// One stream.
     #[doc(alias = "cudaMemAttachSingle")]
-    Single,
-}
-
-impl Attachment {
-    /// Returns C's number.
-    fn to_raw(self) -> u32 {
-        match self {
-            Self::Global => sys::cudaMemAttachGlobal,
-            Self::Host => sys::cudaMemAttachHost,
-            Self::Single => sys::cudaMemAttachSingle,
-        }
-    }
+    Single = sys::cudaMemAttachSingle,
 }
 
 /// An array of `T` in managed memory, freed when it is dropped.
@@ -145,7 +133,7 @@ impl<T> ManagedBuffer<T> {
         const API: &str = "ManagedBuffer::alloc";
         supported(API)?;
         let bytes = size::bytes_of::<T>(API, len)?;
-        Self::of(API, Allocation::managed(None, bytes, attachment.to_raw())?, len)
+        Self::of(API, Allocation::managed(None, bytes, attachment as u32)?, len)
     }
 }
 
@@ -188,7 +176,7 @@ impl<T: AnyBitPattern> ManagedBuffer<T> {
         let call = |raw| {
             // SAFETY: the pointer is to a live managed allocation, and the length 0 stands for all of it.
             // The stream is live.
-            unsafe { check!(cudaStreamAttachMemAsync(raw, pointer, 0, attachment.to_raw())) }
+            unsafe { check!(cudaStreamAttachMemAsync(raw, pointer, 0, attachment as u32)) }
                 .map_err(|error| error.at(call_site))
         };
         // SAFETY: the operation is put on this stream. It uses the buffer and nothing else.
@@ -249,18 +237,6 @@ impl<T: AnyBitPattern> ManagedBuffer<T> {
 }
 
 impl<T> ManagedBuffer<T> {
-    /// Waits for the work that still uses the buffer, and frees it. Unlike a drop, this returns the error.
-    ///
-    /// Stands for [`cudaFree`](sys::cudaFree).
-    ///
-    /// # Errors
-    /// Returns the failure of work that used the buffer, which is then leaked, or the runtime's error.
-    #[doc(alias = "cudaFree")]
-    #[track_caller]
-    pub fn free(self) -> Result<()> {
-        Allocation::free_owned(self.into_shared())
-    }
-
     /// Waits for the work that still uses the buffer, and gives the memory up without freeing it.
     ///
     /// [`from_raw`](Self::from_raw) or `cudaFree` frees it.
@@ -285,7 +261,10 @@ fn supported(api: &'static str) -> Result<()> {
     let supported = match SUPPORTED.get() {
         Some(supported) => *supported,
         None => {
-            let found = all_concurrent()?;
+            let mut found = true;
+            for device in Device::all()? {
+                found &= device.attribute(sys::cudaDevAttrConcurrentManagedAccess)? != 0;
+            }
             *SUPPORTED.get_or_init(|| found)
         }
     };
@@ -294,15 +273,4 @@ fn supported(api: &'static str) -> Result<()> {
     }
     let what = "managed memory that host and devices use at the same time (concurrent managed access)";
     Err(Error::refused(api, Detail::Unsupported { what }))
-}
-
-#[track_caller]
-fn all_concurrent() -> Result<bool> {
-    for ordinal in 0..Device::count()? {
-        let device = Device::from_ordinal(ordinal);
-        if device.attribute(sys::cudaDevAttrConcurrentManagedAccess)? == 0 {
-            return Ok(false);
-        }
-    }
-    Ok(true)
 }

@@ -37,10 +37,8 @@
 
 pub(crate) mod allocation;
 pub(crate) mod array;
-mod attributes;
 mod buffer;
 mod device;
-mod device_ptr;
 mod flag;
 pub(crate) mod grid;
 mod guard;
@@ -57,12 +55,8 @@ mod registered;
 mod relaxed;
 mod retain;
 pub(crate) mod size;
-mod slice;
 pub(crate) mod span;
-mod stable;
 mod symbol;
-mod volume;
-mod write_combined;
 
 #[cfg(feature = "staged")]
 pub(crate) use allocation::on_free;
@@ -73,35 +67,30 @@ pub use array::{
     Array, ArrayBuilder, ArrayElement, ArrayFlags, ArrayInfo, ArrayKind, ArrayView, ArrayViewMut, Half,
     MemoryRequirements, MipmappedArray, Nv12Array, SparseProperties, UnmappedArray,
 };
-pub use attributes::{MemoryKind, PointerAttributes};
-pub use buffer::Buffer;
-pub use device::DeviceBuffer;
-pub use device_ptr::DevicePtr;
+pub use buffer::{
+    Buffer, DeviceSlice, DeviceSliceMut, ManagedSlice, ManagedSliceMut, PinnedSlice, PinnedSliceMut, Slice,
+    SliceMut,
+};
+pub use device::{DeviceBuffer, DevicePtr};
 pub use flag::MappedFlag;
 pub use guard::{HostMut, HostRef};
-pub use ipc::IpcMemHandle;
-pub use location::MemoryLocation;
+pub use ipc::{ImportedPool, IpcMemHandle, PoolPointer};
+pub use location::{MemoryKind, MemoryLocation, PointerAttributes};
 pub use managed::ManagedBuffer;
 pub use memory_type::{
     AnyMemoryType, HostMemoryType, Managed, MappedMemoryType, MemoryType, OnDevice, Pageable, Pinned,
     SourceOf, WriteCombined,
 };
-pub use pinned::{PinnedBuffer, PinnedFlags};
+pub use pinned::{
+    HostWriter, PinnedBuffer, PinnedFlags, WriteCombinedBuffer, WriteCombinedSlice, WriteCombinedSliceMut,
+};
 pub use pitched::{PitchedBuffer, PitchedVolume};
-pub use plane::{Plane, PlaneMut};
-#[cfg(unix)]
-pub use pool::{ImportedPool, PoolPointer};
+pub use plane::{Plane, PlaneMut, Volume, VolumeMut};
 pub use pool::{
     MemoryPool, MemoryPoolBuilder, PoolAccess, PoolKind, PoolReuse, PoolStatistics, keep_pool_memory,
 };
-pub use registered::{RegisterFlags, Registered};
-pub use slice::{
-    DeviceSlice, DeviceSliceMut, ManagedSlice, ManagedSliceMut, PinnedSlice, PinnedSliceMut, Slice, SliceMut,
-};
-pub use stable::{ReadOnly, Stable, StableMut};
+pub use registered::{ReadOnly, RegisterFlags, Registered, Stable, StableMut};
 pub use symbol::{Symbol, SymbolSlice};
-pub use volume::{Volume, VolumeMut};
-pub use write_combined::{HostWriter, WriteCombinedBuffer, WriteCombinedSlice, WriteCombinedSliceMut};
 
 /// Forgets the memory that the crate itself retains on a device. The device is reset, which frees all its
 /// memory.

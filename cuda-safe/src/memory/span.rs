@@ -121,11 +121,17 @@ impl<'a, T> Span<'a, T> {
 
     /// Returns parts of `size` elements. The last one is shorter if `size` does not divide the length.
     #[track_caller]
-    pub(crate) fn chunks(&self, api: &'static str, size: usize) -> Result<Chunks<'a, T>> {
+    pub(crate) fn chunks(
+        &self,
+        api: &'static str,
+        size: usize,
+    ) -> Result<impl ExactSizeIterator<Item = Self> + use<'a, T>> {
         if size == 0 {
             return Err(Error::refused(api, Detail::Zero { what: "the chunk size" }));
         }
-        Ok(Chunks { rest: *self, size })
+        let span = *self;
+        let chunk = move |start: usize| span.cut(start..start.saturating_add(size).min(span.len));
+        Ok((0..span.len.div_ceil(size)).map(move |number| chunk(number * size)))
     }
 
     /// Returns the same bytes as elements of another type.
@@ -155,34 +161,6 @@ pub(crate) fn kernel_pointer<T, M: MemoryType>(span: Span<'_, T>) -> Result<*mut
         Tag::Pinned => mapped_pointer(span),
     }
 }
-
-/// Consecutive parts of a span.
-#[derive(Debug)]
-pub(crate) struct Chunks<'a, T> {
-    rest: Span<'a, T>,
-    size: usize,
-}
-
-impl<'a, T> Iterator for Chunks<'a, T> {
-    type Item = Span<'a, T>;
-
-    fn next(&mut self) -> Option<Span<'a, T>> {
-        if self.rest.len == 0 {
-            return None;
-        }
-        let size = self.size.min(self.rest.len);
-        let chunk = self.rest.cut(0..size);
-        self.rest = self.rest.cut(size..self.rest.len);
-        Some(chunk)
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        let count = self.rest.len.div_ceil(self.size);
-        (count, Some(count))
-    }
-}
-
-impl<T> ExactSizeIterator for Chunks<'_, T> {}
 
 #[cfg(test)]
 mod tests {

@@ -67,14 +67,6 @@ use crate::sys;
 #[doc(alias = "__device__")]
 #[doc(alias = "__managed__")]
 pub struct Symbol<T: 'static> {
-    variable: Variable,
-    len: usize,
-    elements: PhantomData<fn() -> T>,
-}
-
-/// A variable without its type.
-#[derive(Debug)]
-struct Variable {
     name: &'static str,
     shadow: unsafe extern "C" fn() -> *const c_void,
     module: &'static Module,
@@ -83,6 +75,8 @@ struct Variable {
     start: usize,
     /// Whether the runtime has confirmed the size.
     measured: AtomicBool,
+    len: usize,
+    elements: PhantomData<fn() -> T>,
 }
 
 impl<T> Symbol<T> {
@@ -105,20 +99,20 @@ impl<T> Symbol<T> {
         start: usize,
         len: usize,
     ) -> Self {
-        let variable = Variable { name, shadow, module, space, start, measured: AtomicBool::new(false) };
-        Self { variable, len, elements: PhantomData }
+        let measured = AtomicBool::new(false);
+        Self { name, shadow, module, space, start, measured, len, elements: PhantomData }
     }
 
     /// Returns the variable's name in C++, with namespaces in front.
     #[must_use]
     pub fn name(&self) -> &'static str {
-        self.variable.name
+        self.name
     }
 
     /// Returns the memory space of the variable.
     #[must_use]
     pub fn space(&self) -> Space {
-        self.variable.space
+        self.space
     }
 
     /// Returns the length in elements.
@@ -175,7 +169,7 @@ impl<T> Symbol<T> {
         let mut pointer = ptr::null_mut();
         // SAFETY: the first pointer is to a live variable, which the call fills. The second is only a name.
         unsafe { check!(cudaGetSymbolAddress(&raw mut pointer, shadow)) }?;
-        if !self.variable.measured.load(Ordering::Relaxed) {
+        if !self.measured.load(Ordering::Relaxed) {
             let (needed, found) = (self.size_in_bytes(), self.size()?);
             if needed != found {
                 let what = "the variable, in bytes,";
@@ -184,7 +178,7 @@ impl<T> Symbol<T> {
                     Detail::WrongLength { what, needed, found },
                 ));
             }
-            self.variable.measured.store(true, Ordering::Relaxed);
+            self.measured.store(true, Ordering::Relaxed);
         }
         Ok(pointer.cast())
     }
@@ -203,7 +197,7 @@ impl<T> Symbol<T> {
     fn shadow(&self, api: &'static str) -> Result<*const c_void> {
         ensure_callable(api)?;
         // SAFETY: the maker of the handle guarantees that this is such a function.
-        Ok(unsafe { (self.variable.shadow)() })
+        Ok(unsafe { (self.shadow)() })
     }
 
     /// Returns the elements of a range.
@@ -240,8 +234,8 @@ impl<T> Symbol<T> {
     }
 
     const fn used(&self, mode: Mode) -> VariableAccess {
-        let start = self.variable.start;
-        VariableAccess { space: self.variable.space, start, end: start + self.size_in_bytes(), mode }
+        let start = self.start;
+        VariableAccess { space: self.space, start, end: start + self.size_in_bytes(), mode }
     }
 
     /// Returns a read of the whole variable on a device, for
@@ -341,7 +335,7 @@ impl<T> SymbolSlice<T> {
     /// Returns the access history of the elements, and their bytes in it.
     #[track_caller]
     pub(crate) fn tracker(&self) -> Result<(&'static AccessHistory, Range<usize>)> {
-        let Variable { module, space, start, .. } = self.symbol.variable;
+        let &Symbol { module, space, start, .. } = self.symbol;
         let first = start + self.range.0 * size_of::<T>();
         Ok((module.history(space, self.device()?)?, first..first + self.bytes()))
     }

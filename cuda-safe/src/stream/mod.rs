@@ -46,7 +46,7 @@ pub use view::{AsStream, StreamRef};
 
 pub(crate) use crate::callback::{defer, enter_callback, in_callback};
 pub(crate) use busy::ensure_idle;
-pub(crate) use enqueue::{Call, Submission};
+pub(crate) use enqueue::{Call, Submission, enqueue_free};
 pub(crate) use host::{is_quiet, synchronize_device, wait_host};
 pub(crate) use host_function::guarded;
 pub(crate) use pool::abandon;

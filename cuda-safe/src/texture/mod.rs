@@ -61,16 +61,10 @@
 //! `cudaGetTextureObjectTextureDesc`, `cudaGetTextureObjectResourceViewDesc`, `cudaCreateSurfaceObject`,
 //! `cudaDestroySurfaceObject`, `cudaGetSurfaceObjectResourceDesc`.
 
-mod check;
 mod description;
 mod object;
-mod owned;
 mod source;
-mod surface;
-mod view;
 
-pub use description::{AddressMode, FilterMode, ReadMode, TextureDesc};
-pub use owned::Texture;
+pub use description::{AddressMode, FilterMode, ReadMode, ResourceView, TextureDesc};
+pub use object::{ReadOnlySurface, Surface, Texture};
 pub use source::TextureSource;
-pub use surface::{ReadOnlySurface, Surface};
-pub use view::ResourceView;

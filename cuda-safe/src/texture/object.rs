@@ -1,25 +1,515 @@
-//! The handle of a texture or surface. It retains the memory of the image until its last user releases it.
-#![expect(unsafe_code, reason = "makes and destroys objects through the runtime")]
+//! Textures and surfaces, and the handle that both own. It retains the memory of the image until its last
+//! user releases it.
+#![expect(unsafe_code, reason = "makes, describes and destroys objects through the runtime")]
 
+use std::fmt;
+use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 
+use cuda_hazard::RetainedResource;
+
+use super::description::{self, ResourceView, TextureDesc};
+use super::source::{ImageLayout, Resource, TextureSource};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, AccessHistory, Mode};
-use crate::memory::{relax, retain, retainable};
+use crate::launch::{KernelArg, Named, SurfaceObject, TextureObject};
+use crate::memory::{ArrayElement, ArrayKind, relax, retain, retainable, retained};
 use crate::{check, process, stream, sys};
-use cuda_hazard::RetainedResource;
+
+/// An image of elements `T` that kernels read by coordinates. Dropping it destroys the texture object.
+///
+/// A kernel takes `&texture` for a parameter of type `cudaTextureObject_t`. The texture retains its memory,
+/// so the owner of the memory may be dropped, or written between launches: see [the
+/// module](crate::texture).
+///
+/// # Ordering
+/// A launch with a texture reads the texture's memory. It is ordered after earlier writes of that memory
+/// and before later ones. Dropping the texture blocks until the launches that use it are complete.
+///
+/// # Examples
+/// ```
+/// use cuda_safe::DeviceBuffer;
+/// use cuda_safe::texture::{Texture, TextureDesc};
+///
+/// # fn main() -> cuda_safe::Result<()> {
+/// let table = DeviceBuffer::from_slice(&[1.0_f32, 4.0, 9.0])?;
+/// let texture = Texture::new(&table, &TextureDesc::default())?; // for tex1Dfetch<float>
+/// assert_eq!(texture.resource_desc()?.resType, cuda_safe::sys::cudaResourceTypeLinear);
+/// assert!(texture.shares(&table.access()));
+/// texture.destroy()?;
+/// # Ok(())
+/// # }
+/// ```
+#[doc(alias = "cudaTextureObject_t")]
+pub struct Texture<T> {
+    object: Arc<Object>,
+    desc: TextureDesc,
+    kind: Option<ArrayKind>,
+    extent: [usize; 3],
+    elements: PhantomData<fn() -> T>,
+}
+
+impl<T: ArrayElement> Texture<T> {
+    /// Makes a texture of memory that kernels read as `desc` describes.
+    ///
+    /// Stands for [`cudaCreateTextureObject`](sys::cudaCreateTextureObject) without a resource view.
+    ///
+    /// # Errors
+    /// Refuses a description that the element type or the memory does not support, and names the
+    /// alternative. Also refuses misaligned memory, an unsupported pitch, and more elements than the device
+    /// supports; the error holds both numbers. Otherwise returns the runtime's error.
+    #[doc(alias = "cudaCreateTextureObject")]
+    #[track_caller]
+    pub fn new(source: &impl TextureSource<Element = T>, desc: &TextureDesc) -> Result<Self> {
+        Self::made(source, desc, None)
+    }
+
+    /// Makes a texture of some layers and levels of an array.
+    ///
+    /// Stands for [`cudaCreateTextureObject`](sys::cudaCreateTextureObject) with a resource view.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new). Also refuses layers or levels that the array does not have, and linear
+    /// memory.
+    ///
+    /// # Examples
+    /// ```
+    /// use cuda_safe::memory::ArrayBuilder;
+    /// use cuda_safe::texture::{ResourceView, Texture, TextureDesc};
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// let layers = ArrayBuilder::plane(16, 16).layers(5).alloc::<f32>()?;
+    /// let view = ResourceView { first_layer: 1, last_layer: 3, ..ResourceView::default() };
+    /// let texture = Texture::with_view(&layers, &TextureDesc::default(), &view)?;
+    /// assert_eq!(texture.resource_view_desc()?.map(|desc| desc.lastLayer), Some(3));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[doc(alias = "cudaCreateTextureObject")]
+    #[doc(alias = "cudaResourceViewDesc")]
+    #[track_caller]
+    pub fn with_view(
+        source: &impl TextureSource<Element = T>,
+        desc: &TextureDesc,
+        view: &ResourceView,
+    ) -> Result<Self> {
+        Self::made(source, desc, Some(view))
+    }
+
+    #[track_caller]
+    fn made(
+        source: &impl TextureSource<Element = T>,
+        desc: &TextureDesc,
+        view: Option<&ResourceView>,
+    ) -> Result<Self> {
+        let api = "Texture::new";
+        let resource = source.resource(api)?;
+        description::check(api, desc, T::descriptor(), resource.layout)?;
+        let view = match view {
+            Some(view) => Some(view.raw(api, &resource, T::descriptor())?),
+            None => None,
+        };
+        let object = Object::new(Sort::Texture, &resource, &desc.raw(), view.as_ref())?;
+        let (kind, extent) = (resource.kind, resource.extent);
+        Ok(Self { object: retained(object), desc: *desc, kind, extent, elements: PhantomData })
+    }
+}
+
+impl<T> Texture<T> {
+    /// Returns the device whose kernels can read the texture.
+    #[must_use]
+    pub fn device(&self) -> Device {
+        self.object.device
+    }
+
+    /// Returns the meaning of the image's dimensions. Returns `None` for linear memory, which is read by
+    /// element index.
+    #[must_use]
+    pub fn kind(&self) -> Option<ArrayKind> {
+        self.kind
+    }
+
+    /// Returns the elements per row, the rows, and the layers. A missing dimension is 1. The extent is that
+    /// of the first level and of all layers, even if the texture covers only some of them.
+    #[must_use]
+    pub fn extent(&self) -> [usize; 3] {
+        self.extent
+    }
+
+    /// Returns how kernels read the texture.
+    #[must_use]
+    pub fn desc(&self) -> &TextureDesc {
+        &self.desc
+    }
+
+    /// Returns the runtime's description of the memory that the texture was made of.
+    ///
+    /// Stands for [`cudaGetTextureObjectResourceDesc`](sys::cudaGetTextureObjectResourceDesc).
+    ///
+    /// # Errors
+    /// Returns the runtime's error.
+    #[doc(alias = "cudaGetTextureObjectResourceDesc")]
+    #[track_caller]
+    pub fn resource_desc(&self) -> Result<sys::cudaResourceDesc> {
+        let _current = self.device().switch()?;
+        relax()?;
+        let mut found = sys::cudaResourceDesc::default();
+        // SAFETY: `self` borrows the texture, which is therefore live. The pointer is to a live variable,
+        // which the call fills.
+        unsafe { check!(cudaGetTextureObjectResourceDesc(&raw mut found, self.object.raw)) }?;
+        Ok(found)
+    }
+
+    /// Returns the runtime's description of how the texture is read. The border colour is the one that the
+    /// texture was made with, because the runtime does not return it.
+    ///
+    /// Stands for [`cudaGetTextureObjectTextureDesc`](sys::cudaGetTextureObjectTextureDesc).
+    ///
+    /// # Errors
+    /// Returns the runtime's error.
+    #[doc(alias = "cudaGetTextureObjectTextureDesc")]
+    #[track_caller]
+    pub fn texture_desc(&self) -> Result<sys::cudaTextureDesc> {
+        let _current = self.device().switch()?;
+        relax()?;
+        let mut found = sys::cudaTextureDesc::default();
+        // SAFETY: as above.
+        unsafe { check!(cudaGetTextureObjectTextureDesc(&raw mut found, self.object.raw)) }?;
+        // The runtime of CUDA 13.0 overwrites the border colour with bytes that it never initialized.
+        found.borderColor = self.desc.border_color;
+        Ok(found)
+    }
+
+    /// Returns the runtime's description of the texture's layers and levels. Returns `None` if the texture
+    /// was made without a view.
+    ///
+    /// Stands for [`cudaGetTextureObjectResourceViewDesc`](sys::cudaGetTextureObjectResourceViewDesc).
+    ///
+    /// # Errors
+    /// Returns the runtime's error.
+    #[doc(alias = "cudaGetTextureObjectResourceViewDesc")]
+    #[track_caller]
+    pub fn resource_view_desc(&self) -> Result<Option<sys::cudaResourceViewDesc>> {
+        if !self.object.viewed {
+            // The runtime reports success here, but does not document that it writes the structure.
+            return Ok(None);
+        }
+        let _current = self.device().switch()?;
+        relax()?;
+        let mut found = sys::cudaResourceViewDesc::default();
+        // SAFETY: as above.
+        unsafe { check!(cudaGetTextureObjectResourceViewDesc(&raw mut found, self.object.raw)) }?;
+        Ok(Some(found))
+    }
+
+    /// Returns whether the texture and `access` have bytes in common. A kernel must not write bytes that it
+    /// reads by a texture in the same launch.
+    ///
+    /// Functions that wrap a kernel use this to check their arguments before the launch.
+    #[must_use]
+    pub fn shares(&self, access: &Access<'_>) -> bool {
+        self.access().overlaps(access)
+    }
+
+    /// Returns a read of the memory, for [`enqueue`](crate::stream::StreamRef::enqueue) and
+    /// [`launch_with`](crate::launch::Kernel::launch_with). Pass [`alive`](Self::alive) with it.
+    #[must_use]
+    pub fn access(&self) -> Access<'_> {
+        self.object.access(Mode::Read)
+    }
+
+    /// Returns a read of the texture object, which delays its destruction. Work that receives the handle
+    /// needs this access in addition to [`access`](Self::access).
+    #[must_use]
+    pub fn alive(&self) -> Access<'_> {
+        self.object.alive()
+    }
+
+    /// Returns the handle. The tracker does not see uses of the handle: see [`access`](Self::access) and
+    /// [`alive`](Self::alive).
+    #[must_use]
+    pub fn as_raw(&self) -> TextureObject {
+        TextureObject::from_raw(self.object.raw)
+    }
+
+    /// Waits for the work that uses the texture, then destroys it. Dropping does the same but discards the
+    /// error. If a graph retains the texture, this does nothing, and the graph destroys the texture later.
+    ///
+    /// Stands for [`cudaDestroyTextureObject`](sys::cudaDestroyTextureObject).
+    ///
+    /// # Errors
+    /// Returns the failure of work that used the texture, or of the call. Refused inside a host function;
+    /// the texture is then destroyed later.
+    #[doc(alias = "cudaDestroyTextureObject")]
+    #[track_caller]
+    pub fn destroy(mut self) -> Result<()> {
+        Arc::get_mut(&mut self.object).map_or(Ok(()), Object::destroy)
+    }
+}
+
+// SAFETY: the kernel receives the handle. The tracker records a read of the memory, which the texture
+// retains, and a read of the object, which delays its destruction.
+unsafe impl<T> KernelArg<TextureObject> for &Texture<T> {
+    const BY_OBJECT: bool = true;
+
+    #[inline]
+    fn value(&self) -> Result<TextureObject> {
+        Ok(self.as_raw())
+    }
+
+    #[inline]
+    fn access(&self) -> Option<Access<'_>> {
+        Some(Texture::access(self))
+    }
+
+    #[inline]
+    fn object(&self) -> Option<Named<'_>> {
+        Some((self.alive(), self.device()))
+    }
+}
+
+impl<T> fmt::Debug for Texture<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.object.describe::<T>(f, "Texture")
+    }
+}
+
+/// An array of elements `T` that kernels read and write by coordinates. Dropping it destroys the surface
+/// object.
+///
+/// A kernel takes `&mut surface` for a parameter of type `cudaSurfaceObject_t`, or
+/// [`read_only`](Self::read_only) if it does not write. The surface retains its array: see [the
+/// module](crate::texture).
+///
+/// In the kernel, the first coordinate is in bytes, not in elements.
+///
+/// # Ordering
+/// A launch with a surface writes the surface's array. It is ordered with all other work on that array.
+/// Dropping the surface blocks until the launches that use it are complete.
+///
+/// # Examples
+/// ```
+/// use cuda_safe::memory::ArrayBuilder;
+/// use cuda_safe::texture::Surface;
+///
+/// # fn main() -> cuda_safe::Result<()> {
+/// let image = ArrayBuilder::plane(64, 48).surface().alloc::<[u8; 4]>()?;
+/// let mut surface = Surface::new(&image)?;
+/// assert_eq!(surface.resource_desc()?.resType, cuda_safe::sys::cudaResourceTypeArray);
+/// // unsafe { launch!(paint<<<grid, block, 0, &stream>>>(&mut surface, 64, 48)) }?;
+/// let pixels = image.to_vec()?; // after the kernel
+/// surface.destroy()?;
+/// # Ok(())
+/// # }
+/// ```
+#[doc(alias = "cudaSurfaceObject_t")]
+pub struct Surface<T> {
+    object: Arc<Object>,
+    kind: ArrayKind,
+    extent: [usize; 3],
+    elements: PhantomData<fn() -> T>,
+}
+
+/// A surface that a kernel does not write. The tracker records the launch as a read.
+///
+/// [`Surface::read_only`] makes it.
+#[derive(Clone, Copy, Debug)]
+pub struct ReadOnlySurface<'a, T> {
+    surface: &'a Surface<T>,
+}
+
+impl<T: ArrayElement> Surface<T> {
+    /// Makes a surface of an array, or of a level of a mipmapped array, that was allocated for surfaces
+    /// ([`ArrayBuilder::surface`](crate::memory::ArrayBuilder::surface)).
+    ///
+    /// Stands for [`cudaCreateSurfaceObject`](sys::cudaCreateSurfaceObject).
+    ///
+    /// # Errors
+    /// Refuses memory that is not an array, and an array that was not allocated for surfaces, which the
+    /// runtime itself accepts. Otherwise returns the runtime's error.
+    #[doc(alias = "cudaCreateSurfaceObject")]
+    #[track_caller]
+    pub fn new(source: &impl TextureSource<Element = T>) -> Result<Self> {
+        let api = "Surface::new";
+        let resource = source.resource(api)?;
+        if let (ImageLayout::Array, Some(kind), true) = (resource.layout, resource.kind, resource.writable) {
+            let object = Object::new(Sort::Surface, &resource, &sys::cudaTextureDesc::default(), None)?;
+            let extent = resource.extent;
+            return Ok(Self { object: retained(object), kind, extent, elements: PhantomData });
+        }
+        let (asked, instead) = match resource.layout {
+            ImageLayout::Array => (
+                "surface of an array that was not made for surfaces",
+                "make the array with ArrayBuilder::surface",
+            ),
+            ImageLayout::Mipmapped => {
+                ("surface of all levels of a mipmapped array", "make one of each level()")
+            }
+            ImageLayout::Linear | ImageLayout::Pitched => (
+                "surface of linear memory",
+                "kernels write that by its address; a surface is made of an Array",
+            ),
+        };
+        Err(Error::refused(api, Detail::Texture { asked, instead }))
+    }
+}
+
+impl<T> Surface<T> {
+    /// Returns the device whose kernels can use the surface.
+    #[must_use]
+    pub fn device(&self) -> Device {
+        self.object.device
+    }
+
+    /// Returns the meaning of the image's dimensions.
+    #[must_use]
+    pub fn kind(&self) -> ArrayKind {
+        self.kind
+    }
+
+    /// Returns the elements per row, the rows, and the layers. A missing dimension is 1.
+    #[must_use]
+    pub fn extent(&self) -> [usize; 3] {
+        self.extent
+    }
+
+    /// Returns the surface as an argument for a kernel that only reads it. The caller of the launch
+    /// guarantees that the kernel does not write it.
+    #[must_use]
+    pub fn read_only(&self) -> ReadOnlySurface<'_, T> {
+        ReadOnlySurface { surface: self }
+    }
+
+    /// Returns the runtime's description of the memory that the surface was made of.
+    ///
+    /// Stands for [`cudaGetSurfaceObjectResourceDesc`](sys::cudaGetSurfaceObjectResourceDesc).
+    ///
+    /// # Errors
+    /// Returns the runtime's error.
+    #[doc(alias = "cudaGetSurfaceObjectResourceDesc")]
+    #[track_caller]
+    pub fn resource_desc(&self) -> Result<sys::cudaResourceDesc> {
+        let _current = self.device().switch()?;
+        relax()?;
+        let mut found = sys::cudaResourceDesc::default();
+        // SAFETY: `self` borrows the surface, which is therefore live. The pointer is to a live variable,
+        // which the call fills.
+        unsafe { check!(cudaGetSurfaceObjectResourceDesc(&raw mut found, self.object.raw)) }?;
+        Ok(found)
+    }
+
+    /// Returns whether the surface and `access` have bytes in common.
+    #[must_use]
+    pub fn shares(&self, access: &Access<'_>) -> bool {
+        self.access().overlaps(access)
+    }
+
+    /// Returns a read of the array, for [`enqueue`](crate::stream::StreamRef::enqueue) and
+    /// [`launch_with`](crate::launch::Kernel::launch_with). Pass [`alive`](Self::alive) with it.
+    #[must_use]
+    pub fn access(&self) -> Access<'_> {
+        self.object.access(Mode::Read)
+    }
+
+    /// Returns a write of the array, for the same uses as [`access`](Self::access).
+    #[must_use]
+    pub fn access_mut(&mut self) -> Access<'_> {
+        self.written()
+    }
+
+    /// Returns a write of the array without a mutable borrow of the surface.
+    pub(crate) fn written(&self) -> Access<'_> {
+        self.object.access(Mode::Write)
+    }
+
+    /// Returns a read of the surface object, which delays its destruction. Work that receives the handle
+    /// needs this access in addition to [`access`](Self::access) or [`access_mut`](Self::access_mut).
+    #[must_use]
+    pub fn alive(&self) -> Access<'_> {
+        self.object.alive()
+    }
+
+    /// Returns the handle. The tracker does not see uses of the handle: see [`access`](Self::access) and
+    /// [`alive`](Self::alive).
+    #[must_use]
+    pub fn as_raw(&self) -> SurfaceObject {
+        SurfaceObject::from_raw(self.object.raw)
+    }
+
+    /// Waits for the work that uses the surface, then destroys it. Dropping does the same but discards the
+    /// error. If a graph retains the surface, this does nothing, and the graph destroys the surface later.
+    ///
+    /// Stands for [`cudaDestroySurfaceObject`](sys::cudaDestroySurfaceObject).
+    ///
+    /// # Errors
+    /// Returns the failure of work that used the surface, or of the call. Refused inside a host function;
+    /// the surface is then destroyed later.
+    #[doc(alias = "cudaDestroySurfaceObject")]
+    #[track_caller]
+    pub fn destroy(mut self) -> Result<()> {
+        Arc::get_mut(&mut self.object).map_or(Ok(()), Object::destroy)
+    }
+}
+
+// SAFETY: the kernel receives the handle. The tracker records a write of the memory, which the surface
+// retains, and a read of the object, which delays its destruction.
+unsafe impl<T> KernelArg<SurfaceObject> for &mut Surface<T> {
+    const BY_OBJECT: bool = true;
+
+    #[inline]
+    fn value(&self) -> Result<SurfaceObject> {
+        Ok(self.as_raw())
+    }
+
+    #[inline]
+    fn access(&self) -> Option<Access<'_>> {
+        Some(self.written())
+    }
+
+    #[inline]
+    fn object(&self) -> Option<Named<'_>> {
+        Some((self.alive(), self.device()))
+    }
+}
+
+// SAFETY: as above, with a read of the memory. The caller of the launch guarantees that the kernel does not
+// write through the handle.
+unsafe impl<T> KernelArg<SurfaceObject> for ReadOnlySurface<'_, T> {
+    const BY_OBJECT: bool = true;
+
+    #[inline]
+    fn value(&self) -> Result<SurfaceObject> {
+        Ok(self.surface.as_raw())
+    }
+
+    #[inline]
+    fn access(&self) -> Option<Access<'_>> {
+        Some(self.surface.access())
+    }
+
+    #[inline]
+    fn object(&self) -> Option<Named<'_>> {
+        Some((self.surface.alive(), self.surface.device()))
+    }
+}
+
+impl<T> fmt::Debug for Surface<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.object.describe::<T>(f, "Surface")
+    }
+}
 
 /// The kind of the object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sort {
+enum Sort {
     Texture,
     Surface,
 }
 
 /// A live object, which is destroyed when its last owner is dropped. The program and graphs are owners.
-pub(super) struct Object {
+struct Object {
     sort: Sort,
     /// Zero after destruction, and after the handle moves to a deferred destruction.
     raw: sys::cudaTextureObject_t,
@@ -37,11 +527,9 @@ pub(super) struct Object {
 impl Object {
     /// Makes an object from the memory that `memory` accesses.
     #[track_caller]
-    pub(super) fn new(
+    fn new(
         sort: Sort,
-        device: Device,
-        memory: &Access<'_>,
-        resource: &sys::cudaResourceDesc,
+        resource: &Resource<'_>,
         texture: &sys::cudaTextureDesc,
         view: Option<&sys::cudaResourceViewDesc>,
     ) -> Result<Self> {
@@ -50,9 +538,9 @@ impl Object {
             Sort::Surface => "Surface::new",
         };
         stream::ensure_idle(api)?;
-        let range = memory.range();
+        let (device, range) = (resource.device, resource.memory.range());
         // The memory is retained before the object exists.
-        let Some(memory) = retain(memory) else { return Err(Error::refused(api, Detail::NotKept)) };
+        let Some(memory) = retain(&resource.memory) else { return Err(Error::refused(api, Detail::NotKept)) };
         let _current = device.switch()?;
         // Without this, a capture in progress refuses the creation, and the attempt invalidates the
         // capture.
@@ -64,44 +552,33 @@ impl Object {
                 // SAFETY: the pointers are to live structures, or null. The first structure names memory
                 // that is live and belongs to the current device; `memory` above retains it for the
                 // object's lifetime.
-                unsafe { check!(cudaCreateTextureObject(&raw mut raw, resource, texture, view_desc)) }?;
+                unsafe {
+                    check!(cudaCreateTextureObject(&raw mut raw, &raw const resource.raw, texture, view_desc))
+                }?;
             }
             Sort::Surface => {
                 // SAFETY: as above.
-                unsafe { check!(cudaCreateSurfaceObject(&raw mut raw, resource)) }?;
+                unsafe { check!(cudaCreateSurfaceObject(&raw mut raw, &raw const resource.raw)) }?;
             }
         }
         let (history, process) = (AccessHistory::new(1), process::number());
         Ok(Self { sort, raw, device, process, history, memory, range, viewed: view.is_some() })
     }
 
-    pub(super) fn raw(&self) -> sys::cudaTextureObject_t {
-        self.raw
-    }
-
-    pub(super) fn device(&self) -> Device {
-        self.device
-    }
-
-    /// Returns whether the object covers only some layers and levels.
-    pub(super) fn has_view(&self) -> bool {
-        self.viewed
-    }
-
     /// The access of a launch to the memory.
-    pub(super) fn access(&self, mode: Mode) -> Access<'_> {
+    fn access(&self, mode: Mode) -> Access<'_> {
         Access::new(self.memory.history(), self.range.clone(), mode).unborrowed()
     }
 
     /// The access of a launch to the object.
-    pub(super) fn alive(&self) -> Access<'_> {
+    fn alive(&self) -> Access<'_> {
         Access::read(&self.history, 0..1)
     }
 
     /// Waits for the work that uses the object, then destroys it. If this thread must not wait, the
     /// destruction is deferred.
     #[track_caller]
-    pub(super) fn destroy(&mut self) -> Result<()> {
+    fn destroy(&mut self) -> Result<()> {
         if self.raw == 0 {
             return Ok(());
         }
@@ -133,6 +610,14 @@ impl Object {
             // SAFETY: as above.
             Sort::Surface => unsafe { check!(cudaDestroySurfaceObject(raw)) },
         }
+    }
+
+    fn describe<T>(&self, f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
+        f.debug_struct(name)
+            .field("element", &std::any::type_name::<T>())
+            .field("memory", &self.access(Mode::Read))
+            .field("device", &self.device.ordinal())
+            .finish()
     }
 
     /// Leaves the object, with its own reference to the memory, to the next thread that may destroy it.

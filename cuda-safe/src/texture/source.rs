@@ -1,12 +1,13 @@
 //! The memory that textures and surfaces are made of.
 #![expect(unsafe_code, reason = "asks the runtime what arrays are like")]
 
-use super::check::ImageLayout;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Mode};
 use crate::memory::array::info::ArrayInfo;
-use crate::memory::array::region::Region;
+use crate::memory::array::view::Region;
+use crate::memory::grid::Grid;
+use crate::memory::span::Span;
 use crate::memory::{
     Array, ArrayElement, ArrayFlags, ArrayKind, ArrayView, DeviceBuffer, DeviceSlice, MipmappedArray,
     OnDevice, PitchedBuffer, Plane,
@@ -26,19 +27,25 @@ use crate::sys;
 /// Linear memory must begin at a multiple of [`texture_alignment`](crate::device::DeviceProperties) bytes
 /// (512 on today's devices); whole buffers do. The pitch of rows must be a multiple of 32 bytes;
 /// [`PitchedBuffer`] ensures this. The trait is sealed.
-pub trait TextureSource: sealed::SealedSource {
+pub trait TextureSource {
     /// The element type.
     type Element: ArrayElement;
+
+    #[doc(hidden)]
+    fn resource(&self, api: &'static str) -> Result<Resource<'_>>;
 }
 
-pub(super) mod sealed {
-    use super::Resource;
-    use crate::error::Result;
-
-    pub trait SealedSource {
-        #[doc(hidden)]
-        fn resource(&self, api: &'static str) -> Result<Resource<'_>>;
-    }
+/// The memory layout of an image. It decides which texture features are available.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ImageLayout {
+    /// Linear memory, read by element index.
+    Linear,
+    /// Pitched rows.
+    Pitched,
+    /// An array.
+    Array,
+    /// A mipmapped array.
+    Mipmapped,
 }
 
 /// The memory as the runtime's resource descriptor, with the facts that the checks need.
@@ -102,9 +109,7 @@ impl<'a> Resource<'a> {
 
 impl<T: ArrayElement> TextureSource for Array<T> {
     type Element = T;
-}
 
-impl<T: ArrayElement> sealed::SealedSource for Array<T> {
     #[track_caller]
     fn resource(&self, _api: &'static str) -> Result<Resource<'_>> {
         Resource::of_region(self.region())
@@ -113,9 +118,7 @@ impl<T: ArrayElement> sealed::SealedSource for Array<T> {
 
 impl<T: ArrayElement> TextureSource for ArrayView<'_, T> {
     type Element = T;
-}
 
-impl<T: ArrayElement> sealed::SealedSource for ArrayView<'_, T> {
     #[track_caller]
     fn resource(&self, api: &'static str) -> Result<Resource<'_>> {
         let region = self.region();
@@ -131,9 +134,7 @@ impl<T: ArrayElement> sealed::SealedSource for ArrayView<'_, T> {
 
 impl<T: ArrayElement> TextureSource for MipmappedArray<T> {
     type Element = T;
-}
 
-impl<T: ArrayElement> sealed::SealedSource for MipmappedArray<T> {
     #[track_caller]
     fn resource(&self, _api: &'static str) -> Result<Resource<'_>> {
         let mut raw =
@@ -149,56 +150,37 @@ impl<T: ArrayElement> sealed::SealedSource for MipmappedArray<T> {
 
 impl<T: ArrayElement> TextureSource for DeviceBuffer<T> {
     type Element = T;
-}
 
-impl<T: ArrayElement> sealed::SealedSource for DeviceBuffer<T> {
     #[track_caller]
     fn resource(&self, api: &'static str) -> Result<Resource<'_>> {
-        linear::<T>(api, self.device(), self.as_ptr(), self.len(), self.access())
+        linear(api, self.span())
     }
 }
 
 impl<T: ArrayElement> TextureSource for DeviceSlice<'_, T> {
     type Element = T;
-}
 
-impl<T: ArrayElement> sealed::SealedSource for DeviceSlice<'_, T> {
     #[track_caller]
     fn resource(&self, api: &'static str) -> Result<Resource<'_>> {
-        linear::<T>(api, self.device(), self.as_ptr(), self.len(), self.access())
+        linear(api, self.span())
     }
 }
 
 impl<T: ArrayElement> TextureSource for PitchedBuffer<T> {
     type Element = T;
-}
 
-impl<T: ArrayElement> sealed::SealedSource for PitchedBuffer<T> {
     #[track_caller]
     fn resource(&self, api: &'static str) -> Result<Resource<'_>> {
-        rows::<T>(
-            api,
-            self.device(),
-            self.as_ptr(),
-            [self.width(), self.height(), self.pitch()],
-            self.access(),
-        )
+        rows(api, self.grid())
     }
 }
 
 impl<T: ArrayElement> TextureSource for Plane<'_, T, OnDevice> {
     type Element = T;
-}
 
-impl<T: ArrayElement> sealed::SealedSource for Plane<'_, T, OnDevice> {
     #[track_caller]
     fn resource(&self, api: &'static str) -> Result<Resource<'_>> {
-        let bytes = self.grid().bytes();
-        let (Some(device), Some(bytes)) = (self.device(), bytes) else {
-            return Err(Error::refused(api, Detail::NotKept));
-        };
-        let extent = [self.width(), self.height(), self.pitch()];
-        rows::<T>(api, device, self.as_ptr(), extent, bytes.access(Mode::Read))
+        rows(api, self.grid())
     }
 }
 
@@ -229,57 +211,43 @@ fn aligned(api: &'static str, device: Device, address: usize) -> Result<()> {
     Err(Error::refused(api, Detail::Misaligned { address, align }))
 }
 
-/// Describes linear memory of `len` elements.
+/// Describes linear memory.
 #[track_caller]
-fn linear<'a, T: ArrayElement>(
-    api: &'static str,
-    device: Device,
-    pointer: *const T,
-    len: usize,
-    memory: Access<'a>,
-) -> Result<Resource<'a>> {
-    let desc = T::descriptor();
+fn linear<'a, T: ArrayElement>(api: &'static str, span: Span<'a, T>) -> Result<Resource<'a>> {
+    let (device, desc, len) = (span.device(), T::descriptor(), span.len());
     at_most(api, "the number of elements of the texture", len, device.texture_1d_linear_max_width(&desc)?)?;
-    aligned(api, device, pointer.addr())?;
+    aligned(api, device, span.pointer().addr())?;
     let mut raw = sys::cudaResourceDesc { resType: sys::cudaResourceTypeLinear, ..Default::default() };
-    // The slice has this many bytes, so the product does not overflow.
-    let bytes = len * size_of::<T>();
     raw.res.linear = sys::cudaResourceDesc__bindgen_ty_1__bindgen_ty_3 {
-        devPtr: pointer.cast_mut().cast(),
+        devPtr: span.pointer().cast(),
         desc,
-        sizeInBytes: bytes,
+        sizeInBytes: span.bytes(),
     };
-    let (layout, kind, extent) = (ImageLayout::Linear, None, [len, 1, 1]);
+    let (layout, memory, kind, extent) = (ImageLayout::Linear, span.access(Mode::Read), None, [len, 1, 1]);
     Ok(Resource { raw, layout, device, memory, kind, extent, writable: false, levels: 1 })
 }
 
-/// Describes rows: width in elements, height in rows, pitch in bytes.
+/// Describes rows of device memory.
 #[track_caller]
-fn rows<'a, T: ArrayElement>(
-    api: &'static str,
-    device: Device,
-    pointer: *const T,
-    [width, height, pitch]: [usize; 3],
-    memory: Access<'a>,
-) -> Result<Resource<'a>> {
-    at_most(api, "the width of the texture", width, limit(device, sys::cudaDevAttrMaxTexture2DLinearWidth)?)?;
-    at_most(
-        api,
-        "the height of the texture",
-        height,
-        limit(device, sys::cudaDevAttrMaxTexture2DLinearHeight)?,
-    )?;
-    at_most(api, "the pitch of the texture", pitch, limit(device, sys::cudaDevAttrMaxTexture2DLinearPitch)?)?;
-    aligned(api, device, pointer.addr())?;
+fn rows<'a, T: ArrayElement>(api: &'static str, grid: Grid<'a, T>) -> Result<Resource<'a>> {
+    let Some(bytes) = grid.bytes() else { return Err(Error::refused(api, Detail::NotKept)) };
+    let (device, memory) = (bytes.device(), bytes.access(Mode::Read));
+    let (width, height, pitch) = (grid.width(), grid.height(), grid.layout().pitch);
+    for (what, asked, attribute) in [
+        ("the width of the texture", width, sys::cudaDevAttrMaxTexture2DLinearWidth),
+        ("the height of the texture", height, sys::cudaDevAttrMaxTexture2DLinearHeight),
+        ("the pitch of the texture", pitch, sys::cudaDevAttrMaxTexture2DLinearPitch),
+    ] {
+        at_most(api, what, asked, limit(device, attribute)?)?;
+    }
+    aligned(api, device, grid.pointer().addr())?;
     let align = limit(device, sys::cudaDevAttrTexturePitchAlignment)?;
     if !pitch.is_multiple_of(align) {
-        // The plane has this many bytes in a row, so the product does not overflow.
-        let row = width * size_of::<T>();
-        return Err(Error::refused(api, Detail::Pitch { pitch, row, align }));
+        return Err(Error::refused(api, Detail::Pitch { pitch, row: grid.layout().row, align }));
     }
     let mut raw = sys::cudaResourceDesc { resType: sys::cudaResourceTypePitch2D, ..Default::default() };
     raw.res.pitch2D = sys::cudaResourceDesc__bindgen_ty_1__bindgen_ty_4 {
-        devPtr: pointer.cast_mut().cast(),
+        devPtr: grid.pointer().cast(),
         desc: T::descriptor(),
         width,
         height,

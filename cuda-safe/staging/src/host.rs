@@ -3,7 +3,7 @@
 //!
 //! Stores that bypass the caches (non-temporal stores) save the read of every line that is overwritten, and
 //! leave the caches to the program. Whether that is faster depends on the processor, the size and the number
-//! of threads, so the caller chooses. Processors other than x86-64 have one kind of store only.
+//! of threads, so the caller chooses. Without x86-64 and AVX there is one kind of store only.
 #![expect(
     unsafe_code,
     reason = "moves bytes between raw pointers, with vector instructions where there are any"
@@ -18,7 +18,7 @@ use std::ptr;
 /// `from` can be read and `to` written for `len` bytes, and the two do not overlap.
 pub(crate) unsafe fn copy(to: *mut u8, from: *const u8, len: usize, bypass_caches: bool) {
     #[cfg(target_arch = "x86_64")]
-    if bypass_caches && len >= x86::WORTH {
+    if bypass_caches && x86::serves(len) {
         // SAFETY: the caller guarantees the bytes.
         return unsafe { x86::copy(to, from, len) };
     }
@@ -30,14 +30,11 @@ pub(crate) unsafe fn copy(to: *mut u8, from: *const u8, len: usize, bypass_cache
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use std::arch::x86_64::{
-        __m128i, __m256i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128, _mm256_loadu_si256,
-        _mm256_stream_si256,
-    };
+    use std::arch::x86_64::{__m256i, _mm_sfence, _mm256_loadu_si256, _mm256_stream_si256};
     use std::ptr;
 
     /// Below this many bytes the ends cost more than the middle saves.
-    pub(crate) const WORTH: usize = 4096;
+    const WORTH: usize = 4096;
 
     /// A line of the caches.
     const LINE: usize = 64;
@@ -65,8 +62,14 @@ mod x86 {
         };
     }
 
+    /// Returns whether non-temporal stores are faster for this many bytes, if the processor has the
+    /// instructions.
+    pub(crate) fn serves(len: usize) -> bool {
+        len >= WORTH && std::arch::is_x86_feature_detected!("avx")
+    }
+
     /// # Safety
-    /// Those of [`super::copy`], with at least [`WORTH`] bytes.
+    /// Those of [`super::copy`], and [`serves`] returned true for `len`.
     pub(crate) unsafe fn copy(to: *mut u8, from: *const u8, len: usize) {
         let head = to.align_offset(LINE).min(len);
         let lines = (len - head) / LINE;
@@ -74,14 +77,9 @@ mod x86 {
         // SAFETY: the first bytes of the memory that the caller guarantees.
         unsafe { ptr::copy_nonoverlapping(from, to, head) };
         let (to_lines, from_lines) = (to.wrapping_add(head), from.wrapping_add(head));
-        if std::arch::is_x86_feature_detected!("avx") {
-            // SAFETY: the processor has the instructions. The lines are within the memory that the caller
-            // guarantees, and `to` is aligned.
-            unsafe { avx(to_lines, from_lines, lines) };
-        } else {
-            // SAFETY: the lines are within the memory that the caller guarantees, and `to` is aligned.
-            unsafe { sse(to_lines, from_lines, lines) };
-        }
+        // SAFETY: the processor has the instructions. The lines are within the memory that the caller
+        // guarantees, and `to` is aligned.
+        unsafe { avx(to_lines, from_lines, lines) };
         let (to_rest, from_rest) = (to_lines.wrapping_add(middle), from_lines.wrapping_add(middle));
         // SAFETY: the last bytes of the memory that the caller guarantees.
         unsafe { ptr::copy_nonoverlapping(from_rest, to_rest, len - head - middle) };
@@ -106,24 +104,6 @@ mod x86 {
         fence();
     }
 
-    /// # Safety
-    /// So many lines can be read and written, do not overlap, and `to` is aligned to a line. (The
-    /// instructions are always there.)
-    #[target_feature(enable = "sse2")]
-    unsafe fn sse(to: *mut u8, from: *const u8, lines: usize) {
-        by_pages!(lines, |line| {
-            let to = to.wrapping_add(line * LINE).cast::<__m128i>();
-            let from = from.wrapping_add(line * LINE).cast::<__m128i>();
-            for quarter in 0..LINE / size_of::<__m128i>() {
-                // SAFETY: a quarter of a line that the caller guarantees.
-                let bytes = unsafe { _mm_loadu_si128(from.wrapping_add(quarter)) };
-                // SAFETY: likewise, and aligned to more than the 16 bytes needed.
-                unsafe { _mm_stream_si128(to.wrapping_add(quarter), bytes) };
-            }
-        });
-        fence();
-    }
-
     /// Orders non-temporal stores, which have no order of their own, before everything that follows.
     #[inline]
     #[allow(unused_unsafe, reason = "the intrinsic is safe to call in newer versions of Rust only")]
@@ -134,20 +114,16 @@ mod x86 {
 
     #[cfg(test)]
     mod tests {
-        use super::{LINE, PAGE, avx, sse};
+        use super::{LINE, PAGE, avx};
 
         /// Twice the pages that are moved together, and some lines.
         const LINES: usize = 8 * PAGE + 10;
 
         #[test]
-        fn sse_and_avx_move_the_same_bytes() {
+        fn avx_moves_all_bytes() {
             #[repr(align(64))]
             struct Lines([u8; LINES * LINE]);
             let from: Vec<u8> = (0..=250).cycle().skip(3).take(LINES * LINE + 1).collect();
-            let mut by_sse = Lines([0; LINES * LINE]);
-            // SAFETY: both have so many lines, and the destination is aligned to lines.
-            unsafe { sse(by_sse.0.as_mut_ptr(), from[1..].as_ptr(), LINES) };
-            assert_eq!(by_sse.0[..], from[1..]);
             if std::arch::is_x86_feature_detected!("avx") {
                 let mut by_avx = Lines([0; LINES * LINE]);
                 // SAFETY: both have so many lines, the destination is aligned to lines, and the processor has

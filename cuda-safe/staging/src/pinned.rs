@@ -22,19 +22,19 @@
 //!
 //! There is one bounce buffer for the process, and a copy that finds it taken does without. It is allocated
 //! once a program has copied enough to make up for that, counts as page-locked memory of the crate, and is
-//! released with it. Taking it needs no lock.
+//! released with it. No call is made under its lock.
 #![expect(unsafe_code, reason = "allocates page-locked memory, streams and events, and copies through them")]
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use cuda_sys as sys;
 
 use crate::plan::{BOUNCE_BYTES, HostMemory, WORTH, settings};
-use crate::runtime::{CurrentDevice, Error, RelaxedCapture, Result, check, fail_point, may_call};
+use crate::runtime::{CurrentDevice, Error, RelaxedCapture, Result, check, fail_point, lock, may_call};
 
 /// Slots of the largest size in a ring, if the bound allows: enough for the link to be busy while the host is
 /// at other slots, and at 2 MiB each page-locked in 5.5 ms. (With half of them the link has half its rate;
@@ -128,7 +128,7 @@ static CACHE: Mutex<Cache> = Mutex::new(Cache {
 });
 
 fn cache() -> MutexGuard<'static, Cache> {
-    CACHE.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(&CACHE)
 }
 
 /// Rings in use.
@@ -261,6 +261,14 @@ impl Block {
         cache.last_use = Some(Instant::now());
     }
 
+    /// Records that the bounce buffer no longer exists. There can be another one once it has been earned
+    /// again.
+    fn retired(self) -> Self {
+        BOUNCE_EARNED.store(0, Ordering::Relaxed);
+        BOUNCE_MADE.store(false, Ordering::Relaxed);
+        self
+    }
+
     /// Frees the memory. If the runtime refuses the call, the block stays in the cache, and the next release
     /// tries again.
     fn free(self) -> Result<()> {
@@ -359,7 +367,8 @@ fn release_rings() -> Result<()> {
 }
 
 fn release_bounce_buffer() -> Result<()> {
-    BounceBuffer::take().map_or(Ok(()), |buffer| buffer.retire().free())
+    let buffer = lock(&BOUNCE).take();
+    buffer.map_or(Ok(()), |buffer| buffer.retired().free())
 }
 
 /// How long memory lies unused before [`release_idle`] frees it.
@@ -402,20 +411,16 @@ pub fn abandon(device: c_int) {
         cache.blocks.iter().filter(|block| block.device == device).map(|block| block.bytes).sum();
     cache.blocks.retain(|block| block.device != device);
     cache.held -= gone;
-    if let Some(buffer) = BounceBuffer::take() {
-        if buffer.0.device == device {
-            cache.held -= buffer.retire().bytes;
-        } else {
-            buffer.give_back();
-        }
+    if let Some(buffer) = lock(&BOUNCE).take_if(|buffer| buffer.device == device) {
+        cache.held -= buffer.retired().bytes;
     }
 }
 
 /// A copy through the bounce buffer saves as much as this many further bytes would, however small it is.
 const BOUNCE_SAVES: usize = 16 << 10;
 
-/// The bounce buffer, a `Box<Block>`, while no copy uses it.
-static BOUNCE: AtomicPtr<Block> = AtomicPtr::new(ptr::null_mut());
+/// The bounce buffer, while no copy uses it.
+static BOUNCE: Mutex<Option<Block>> = Mutex::new(None);
 
 /// Whether the bounce buffer exists, or could not be allocated.
 static BOUNCE_MADE: AtomicBool = AtomicBool::new(false);
@@ -457,34 +462,7 @@ pub fn allocate_bounce_buffer(device: c_int, bytes: usize) {
     }
     cache.last_bounce = Some(Instant::now());
     if let Ok(block) = Block::add(cache, device, BOUNCE_BYTES) {
-        BounceBuffer(Box::new(block)).give_back();
-    }
-}
-
-/// The bounce buffer, taken by a copy. Dropping it leaks the memory.
-struct BounceBuffer(Box<Block>);
-
-impl BounceBuffer {
-    #[inline]
-    fn take() -> Option<Self> {
-        let block = BOUNCE.swap(ptr::null_mut(), Ordering::Acquire);
-        // SAFETY: what is stored there comes from a box, in `give_back`, and the swap makes this its only
-        // owner.
-        (!block.is_null()).then(|| Self(unsafe { Box::from_raw(block) }))
-    }
-
-    #[inline]
-    fn give_back(self) {
-        // There is only one, so nothing is overwritten.
-        BOUNCE.store(Box::into_raw(self.0), Ordering::Release);
-    }
-
-    /// Records that the bounce buffer no longer exists. There can be another one once it has been earned
-    /// again.
-    fn retire(self) -> Block {
-        BOUNCE_EARNED.store(0, Ordering::Relaxed);
-        BOUNCE_MADE.store(false, Ordering::Relaxed);
-        *self.0
+        *lock(&BOUNCE) = Some(block);
     }
 }
 
@@ -499,12 +477,12 @@ pub unsafe fn bounce_to_host(
     memory: HostMemory,
 ) -> sys::cudaError_t {
     let kind = sys::cudaMemcpyDeviceToHost;
-    let buffer = if memory.bounces(bytes) { BounceBuffer::take() } else { None };
+    let buffer = if memory.bounces(bytes) { lock(&BOUNCE).take() } else { None };
     let Some(buffer) = buffer else {
         // SAFETY: the caller guarantees it.
         return unsafe { sys::cudaMemcpy(to.cast(), from.cast(), bytes, kind) };
     };
-    let pinned = buffer.0.pointer;
+    let pinned = buffer.pointer;
     // SAFETY: the caller guarantees it. The buffer is large enough and has no other user.
     let code = unsafe { sys::cudaMemcpy(pinned.cast(), from.cast(), bytes, kind) };
     if code != sys::cudaSuccess {
@@ -514,7 +492,7 @@ pub unsafe fn bounce_to_host(
     // the caller's memory.
     unsafe { ptr::copy_nonoverlapping(pinned, to, bytes) };
     BOUNCE_USED.store(true, Ordering::Relaxed);
-    buffer.give_back();
+    *lock(&BOUNCE) = Some(buffer);
     code
 }
 
@@ -522,9 +500,9 @@ pub unsafe fn bounce_to_host(
 /// and it is leaked.
 #[cold]
 #[inline(never)]
-fn bounce_failed(buffer: BounceBuffer, code: sys::cudaError_t) -> sys::cudaError_t {
+fn bounce_failed(buffer: Block, code: sys::cudaError_t) -> sys::cudaError_t {
     if !Error::new("cudaMemcpy", code).is_sticky() {
-        buffer.give_back();
+        *lock(&BOUNCE) = Some(buffer);
     }
     code
 }

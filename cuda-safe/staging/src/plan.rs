@@ -12,9 +12,10 @@
 //! the host, and 16 GB/s to the device if the bytes were in the processor's cache.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 
 use crate::Direction;
+use crate::runtime::lock;
 
 /// How large blocking copies between pageable memory and a device are made.
 ///
@@ -113,7 +114,7 @@ fn current() -> &'static Mutex<Settings> {
 /// Returns the settings of the process.
 #[must_use]
 pub fn settings() -> Settings {
-    let current = current().lock().unwrap_or_else(PoisonError::into_inner);
+    let current = lock(current());
     current.publish();
     *current
 }
@@ -122,7 +123,7 @@ pub fn settings() -> Settings {
 ///
 /// [`release`](crate::release) frees page-locked memory beyond a lower bound.
 pub fn configure(settings: Settings) {
-    let mut current = current().lock().unwrap_or_else(PoisonError::into_inner);
+    let mut current = lock(current());
     *current = settings;
     current.publish();
 }

@@ -27,7 +27,7 @@ use cuda_sys as sys;
 
 use crate::pinned::StagingRing;
 use crate::plan::MOST_THREADS;
-use crate::runtime::{Error, Result, is_own_process, relax_for_life, set_device};
+use crate::runtime::{Error, Result, is_own_process, lock, relax_for_life, set_device};
 use crate::transfer::Transfer;
 
 /// How long a worker waits for a transfer before it ends.
@@ -65,10 +65,6 @@ struct Pool {
 }
 
 static POOL: Mutex<Pool> = Mutex::new(Pool { open: Vec::new(), idle: Vec::new(), alive: 0 });
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// The number of workers that exist now.
 pub(crate) fn workers() -> usize {

@@ -4,7 +4,7 @@
 
 use std::ffi::c_int;
 use std::fmt;
-use std::sync::OnceLock;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use cuda_sys as sys;
 
@@ -113,6 +113,11 @@ pub(crate) fn is_own_process() -> bool {
     static PROCESS: OnceLock<u32> = OnceLock::new();
     let now = std::process::id();
     *PROCESS.get_or_init(|| now) == now
+}
+
+/// Locks a mutex, also after a panic under it: every value behind one is valid between any two statements.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Makes a device current until the guard is dropped, which restores the previous device.

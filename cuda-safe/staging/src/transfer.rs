@@ -17,7 +17,7 @@
 #![expect(unsafe_code, reason = "moves bytes between raw pointers, and hands them to the runtime")]
 
 use std::ffi::c_int;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use cuda_sys as sys;
@@ -26,7 +26,7 @@ use crate::Direction;
 use crate::host;
 use crate::pinned::Slots;
 use crate::plan::{Chunks, Cursor, Layout, Part, Plan};
-use crate::runtime::{Error, Result, check, fail_point};
+use crate::runtime::{Error, Result, check, fail_point, lock};
 use crate::schedule::{DeviceQueue, Schedule};
 
 /// A transfer.
@@ -85,41 +85,33 @@ impl Transfer {
 
     /// Submits the first chunks, if the device comes first.
     pub(crate) fn begin(&self) {
-        if self.direction == Direction::DeviceToHost
-            && let Err(error) = self.schedule.begin(self, AHEAD)
-        {
-            self.fail(error);
+        if self.direction == Direction::DeviceToHost {
+            self.schedule.begin(self, AHEAD).unwrap_or_else(|error| self.fail(error));
         }
     }
 
     /// Moves pieces until none are left, or `leave` returns true. The transfer keeps the first error of all
     /// threads.
     pub(crate) fn work(&self, leave: impl Fn() -> bool) {
-        if let Err(error) = self.work_until(&leave) {
-            self.fail(error);
-        }
+        self.work_until(&leave).unwrap_or_else(|error| self.fail(error));
     }
 
     /// Waits until the device has completed everything, or the transfer has failed.
     pub(crate) fn finish(&self, leave: impl Fn() -> bool) {
-        if let Err(error) = self.wait(&leave, || self.schedule.is_completed()) {
-            self.fail(error);
-        }
+        let waited = self.wait(&leave, || self.schedule.is_completed());
+        waited.map(drop).unwrap_or_else(|error| self.fail(error));
     }
 
     /// Ends the transfer with an error. Only the first error counts.
     pub(crate) fn fail(&self, error: Error) {
-        self.error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        lock(&self.error).get_or_insert(error);
         self.schedule.stop();
     }
 
     /// Returns the result, once all threads have left: without an error everything is copied, and no slot
     /// is in use.
     pub(crate) fn result(&self) -> Result<()> {
-        match *self.error.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(error) => Err(error),
-            None => Ok(()),
-        }
+        lock(&self.error).map_or(Ok(()), Err)
     }
 
     fn work_until(&self, leave: &impl Fn() -> bool) -> Result<()> {

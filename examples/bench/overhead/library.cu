@@ -151,6 +151,12 @@ struct Twin : Things {
 
     explicit Twin(const Things& things) : Things(things) {}
 
+    void allocate_and_free() {
+        float* pointer;
+        CHECK(cudaMallocAsync(&pointer, bytes, stream));
+        CHECK(cudaFreeAsync(pointer, stream));
+    }
+
     void in_turn() {
         CHECK(cudaMemsetAsync(a, 0, bytes, stream));
         CHECK(cudaEventRecord(event, stream));
@@ -186,13 +192,8 @@ struct Twin : Things {
         {"host_function", [this](unsigned calls) {
              return time(calls, [this] { CHECK(cudaLaunchHostFunc(stream, count_up, &counter)); });
          }},
-        {"alloc_async", [this](unsigned calls) {
-             return time(calls, [this] {
-                 float* pointer;
-                 CHECK(cudaMallocAsync(&pointer, bytes, stream));
-                 CHECK(cudaFreeAsync(pointer, stream));
-             });
-         }},
+        {"alloc_async", [this](unsigned calls) { return time(calls, [this] { allocate_and_free(); }); }},
+        {"alloc_drop", [this](unsigned calls) { return time(calls, [this] { allocate_and_free(); }); }},
         {"alloc_pool", [this](unsigned calls) {
              return time(calls, [this] {
                  float* pointer;

@@ -235,7 +235,7 @@ pub(crate) fn measure(operation: &str, plan: Plan<'_>, handles: Handles) -> Resu
             // SAFETY: see above; the function takes a pointer to the counter, which is static.
             unsafe { check!(cudaLaunchHostFunc(stream, Some(count_up), counter)) }
         }),
-        "alloc_async" => plan.time(|| {
+        "alloc_async" | "alloc_drop" => plan.time(|| {
             let mut memory = null_mut();
             // SAFETY: the pointer is to a live variable, which the call fills.
             unsafe { check!(cudaMallocAsync(&raw mut memory, BYTES, stream)) }?;

@@ -40,6 +40,7 @@ pub(crate) fn measure(operation: &str, plan: Plan<'_>, things: &mut Things) -> R
             })
         }),
         "alloc_async" => plan.time(|| DeviceBuffer::<f32>::alloc_async(FLOATS, stream)?.free_async(stream)),
+        "alloc_drop" => plan.time(|| DeviceBuffer::<f32>::alloc_async(FLOATS, stream).map(drop)),
         "alloc_pool" => {
             plan.time(|| DeviceBuffer::<f32>::alloc_from(pool, FLOATS, stream)?.free_async(stream))
         }

@@ -8,8 +8,9 @@ pub(crate) mod machine;
 use std::ops::Deref;
 
 use cuda_hazard::{
-    Access, CallSite, Epoch, EventBackend, EventClock, FirstWrite, Kind, Operation, Policy, Refusal,
-    RepeatedGroup, SortedAccesses, Submission, SubmittedSnapshot, Timeline, TooManyStreams, WaitTarget,
+    Access, AccessHistory, CallSite, Epoch, EventBackend, EventClock, FirstWrite, Kind, Operation, Policy,
+    Refusal, RepeatedGroup, SortedAccesses, Submission, SubmittedSnapshot, Timeline, TooManyStreams,
+    WaitTarget,
 };
 
 /// [`cuda_hazard::Tracker`] whose functions are safe to call.
@@ -56,6 +57,16 @@ impl Tracker {
         fn record[E](&self, timeline: &Timeline, call: impl FnOnce() -> Result<(), E>) -> Result<EventClock, E>;
         fn record_last[E](&self, timeline: &Timeline, call: impl FnOnce() -> Result<(), E>) -> Result<(), E>;
         fn wait[E](&self, timeline: &Timeline, event_clock: &EventClock, call: impl FnOnce() -> Result<(), E>) -> Result<(), E>;
+    }
+
+    /// Begins an operation that frees memory; see [`cuda_hazard::Tracker::begin_free`].
+    pub(crate) fn begin_free(
+        &self,
+        history: &AccessHistory,
+        device: i32,
+    ) -> Option<(Submission<'_>, impl Deref<Target = WaitTarget>)> {
+        // SAFETY: no memory depends on it.
+        unsafe { self.0.begin_free(history, device) }
     }
 
     /// Begin, call, commit.

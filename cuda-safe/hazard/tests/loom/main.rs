@@ -69,6 +69,55 @@ fn readers_and_a_writer_on_three_streams_are_ordered() {
 /// Writes memory through an exclusive borrow while another stream reaches it without one, as a graph that
 /// retains it does. The first stream wrote it before, so its second write would take the fast path. So it
 /// would if a third stream wrote it.
+/// Two streams read a buffer. Then one of them reads it again, or a third one does for the first time, while
+/// a fourth one writes it.
+fn a_read_beside_a_write(reader: usize) {
+    every_order(move || {
+        let (world, ids) = World::new(&[FREE, FREE, FREE, FREE]);
+        for id in &ids[..2] {
+            world.operate(*id, &[(0, Mode::Read)], false).unwrap();
+        }
+        let other = {
+            let (world, id) = (Arc::clone(&world), ids[reader]);
+            loom::thread::spawn(move || world.operate(id, &[(0, Mode::Read)], false).unwrap())
+        };
+        world.operate(ids[3], &[(0, Mode::Write)], false).unwrap();
+        other.join().unwrap();
+        world.operate(ids[2], &[(0, Mode::Write)], false).unwrap();
+    });
+}
+
+#[test]
+fn a_stream_that_reads_again_and_one_that_writes_see_each_other() {
+    a_read_beside_a_write(1);
+}
+
+#[test]
+fn a_stream_that_reads_for_the_first_time_and_one_that_writes_see_each_other() {
+    a_read_beside_a_write(2);
+}
+
+#[test]
+fn readers_that_read_again_at_the_same_moment_hold_nobody_up() {
+    every_order(|| {
+        let (world, ids) = World::new(&[FREE, FREE, FREE]);
+        for id in &ids[..2] {
+            world.operate(*id, &[(0, Mode::Read)], false).unwrap();
+        }
+        let other = {
+            let (world, id) = (Arc::clone(&world), ids[1]);
+            loom::thread::spawn(move || {
+                world.operate(id, &[(0, Mode::Read), (1, Mode::Write)], false).unwrap()
+            })
+        };
+        world.operate(ids[0], &[(0, Mode::Read), (1, Mode::Write)], false).unwrap();
+        other.join().unwrap();
+        assert_eq!(world.tracker.added_waits(), 1, "for the buffer that both write");
+        world.operate(ids[2], &[(0, Mode::Write)], false).unwrap();
+        assert_eq!(world.tracker.added_waits(), 2, "the later of the two comes after the other");
+    });
+}
+
 fn write_beside_a_graph(retained: bool, before: usize) {
     let (world, ids) = World::new(&[FREE, FREE, FREE]);
     if retained {
@@ -409,6 +458,38 @@ fn one_stream_may_be_used_by_two_threads() {
         let mark = other.join().unwrap();
         world.wait(ids[1], &mark);
         world.operate(ids[1], &[(0, Mode::Write)], false).unwrap();
+    });
+}
+
+#[test]
+fn a_buffer_is_freed_on_its_only_stream_while_another_thread_uses_the_stream() {
+    every_order(|| {
+        let (world, ids) = World::new(&[FREE]);
+        world.operate(ids[0], &[(0, Mode::Write)], false).unwrap();
+        let other = {
+            let (world, id) = (Arc::clone(&world), ids[0]);
+            loom::thread::spawn(move || world.operate(id, &[(1, Mode::Write)], false).unwrap())
+        };
+        world.free(0);
+        other.join().unwrap();
+        world.operate(ids[0], &[(1, Mode::Write)], false).unwrap();
+    });
+}
+
+#[test]
+fn a_stream_s_handle_is_not_given_up_while_a_buffer_is_freed_on_it() {
+    every_order(|| {
+        let (world, ids) = World::new(&[FREE]);
+        world.operate(ids[0], &[(0, Mode::Write)], false).unwrap();
+        let other = {
+            let (world, id) = (Arc::clone(&world), ids[0]);
+            loom::thread::spawn(move || {
+                world.tracker.retire(world.tracker.timeline(id).unwrap(), WaitTarget::Device);
+                world.machine.lock().tracks[0].gone = true;
+            })
+        };
+        world.free(0);
+        other.join().unwrap();
     });
 }
 

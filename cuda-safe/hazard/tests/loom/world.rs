@@ -181,6 +181,20 @@ impl World {
         answer.map(|((), _)| ())
     }
 
+    /// Frees a buffer on the one stream that uses it, if there is one whose handle can be had.
+    pub(super) fn free(&self, buffer: usize) {
+        let Some((submission, target)) = self.tracker.begin_free(&self.histories[buffer], 0) else { return };
+        let is_stream = *target == WaitTarget::Stream(0);
+        if is_stream {
+            let timeline = submission.timeline();
+            let touch = Touch { buffer, start: 0, end: BYTES, mode: Mode::Write, at_call: false };
+            self.give(timeline, &[touch]);
+            let machine = self.machine.lock();
+            assert!(!machine.tracks[Self::track(&machine, timeline.id)].gone, "the handle is gone");
+        }
+        submission.commit(is_stream);
+    }
+
     /// Gives the devices an operation, and checks that everything that has to be complete before it is.
     fn give(&self, timeline: &Timeline, touches: &[Touch]) {
         let mut machine = self.machine.lock();

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use crate::common::Tracker;
-use crate::common::machine::{Set, Touch, Track};
+use crate::common::machine::{Orders, Set, Touch, Track};
 use crate::model::Model;
 use crate::operate::Repeatable;
 use crate::program::{Program, Sabotage, Totals};
@@ -171,7 +171,12 @@ impl<'a> Bench<'a> {
             }
             Step::DeviceSynchronize(device) => self.backend.device_synchronize(device),
             Step::Host(touch) => self.host(touch)?,
-            Step::Progress(choice) => self.backend.machine.borrow_mut().progress(choice),
+            Step::Progress(choice) => {
+                self.backend.machine.borrow_mut().progress(choice);
+                if choice.is_multiple_of(3) {
+                    self.check_frees()?;
+                }
+            }
             Step::Drop(stream) => self.leave(stream, |bench, gone| bench.pool.push(gone)),
             Step::Retire { stream, event } => self.leave(stream, |bench, gone| bench.retire(gone, event)),
             Step::Create { device, blocking } => {
@@ -231,6 +236,35 @@ impl<'a> Bench<'a> {
 
     pub(crate) fn device(&self, track: usize) -> usize {
         self.backend.machine.borrow().tracks[track].device
+    }
+
+    /// Checks for each buffer that the stream on which a drop would free it is itself ordered after all
+    /// work on the buffer.
+    pub(crate) fn check_frees(&mut self) -> Result<(), String> {
+        for (buffer, history) in self.histories.iter().enumerate() {
+            for device in 0..DEVICES {
+                let Some((submission, target)) =
+                    self.tracker.begin_free(history, i32::try_from(device).unwrap())
+                else {
+                    continue;
+                };
+                let timeline = submission.timeline();
+                let is_stream = matches!(*target, WaitTarget::Stream(_));
+                drop(target);
+                submission.commit(is_stream);
+                if !is_stream {
+                    continue;
+                }
+                let machine = self.backend.machine.borrow();
+                let track = &machine.tracks[self.backend.track(timeline)];
+                let touch = Touch { buffer, start: 0, end: BYTES, mode: Mode::Write, at_call: false };
+                if let Some(node) = machine.unordered(&[touch], Orders::of(track.tail)).next() {
+                    return Err(format!("buffer {buffer} would be freed beside operation {node}"));
+                }
+                self.run.frees += 1;
+            }
+        }
+        Ok(())
     }
 
     /// Checks that nothing counts as complete that was not submitted.

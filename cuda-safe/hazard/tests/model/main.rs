@@ -52,6 +52,7 @@ fn every_conflicting_pair_is_ordered_and_no_wait_is_added_for_nothing() {
     assert!(seen.host_waits > programs / 10, "{seen:?}");
     assert!(seen.by_legacy_rule > programs / 10, "{seen:?}");
     assert!(seen.repeated > programs / 100, "{seen:?}");
+    assert!(seen.frees > programs / 5, "{seen:?}");
     assert!(seen.reused_timelines > programs / 100, "{seen:?}");
 }
 
@@ -88,6 +89,35 @@ fn the_model_catches_a_tracker_that_relies_on_the_legacy_stream_for_what_is_read
 /// Returns whether one of the first programs exposes the sabotage.
 fn caught_within(programs: u64, sabotage: Sabotage) -> bool {
     (1..=programs).any(|seed| Program::random(seed).run(sabotage).is_err())
+}
+
+#[test]
+fn a_write_after_hundreds_of_readers_comes_after_each_of_them() {
+    use std::panic::Location;
+
+    use cuda_hazard::{Access, AccessHistory, Kind, Policy, WaitTarget};
+    const READERS: u32 = 300;
+    let (tracker, shared) = (Tracker::new(Policy::default), AccessHistory::new(16));
+    let stream = || tracker.add_timeline(0, Kind::NonBlocking, WaitTarget::Stream(0)).unwrap();
+    let backend = Orders::default();
+    let operate = |timeline, access| {
+        tracker.enqueue(timeline, &[access], true, &backend, Location::caller(), || Ok(())).unwrap();
+    };
+    let readers: Vec<_> = (0..READERS).map(|_| stream()).collect();
+    for _ in 0..3 {
+        for reader in &readers {
+            operate(reader, Access::read(&shared, 0..16));
+        }
+    }
+    // Readers of a part, and readers that come once more, are among them.
+    operate(readers[7], Access::read(&shared, 0..4));
+    operate(readers[8], Access::read(&shared, 0..16));
+    assert_eq!(backend.0.get(), 0, "reads do not wait for each other");
+    let writer = stream();
+    operate(writer, Access::write(&shared, 0..16));
+    assert_eq!(backend.0.get(), READERS);
+    operate(readers[0], Access::read(&shared, 0..16));
+    assert_eq!(backend.0.get(), READERS + 1, "and the readers after the write");
 }
 
 /// Counts the waits that are added, and makes them.

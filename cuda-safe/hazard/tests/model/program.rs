@@ -40,6 +40,8 @@ pub(crate) struct Totals {
     pub(crate) failed_calls: u64,
     /// Operations that were entered by their groups alone.
     pub(crate) repeated: u64,
+    /// Frees that the one stream that used the buffer could take.
+    pub(crate) frees: u64,
 }
 
 impl Totals {
@@ -53,6 +55,7 @@ impl Totals {
         self.reused_timelines += other.reused_timelines;
         self.failed_calls += other.failed_calls;
         self.repeated += other.repeated;
+        self.frees += other.frees;
     }
 }
 
@@ -99,6 +102,7 @@ impl Program {
             }
             bench.step(Step::of(*step)).map_err(|message| format!("{message}, in {:?}", Step::of(*step)))?;
         }
+        bench.check_frees().map_err(|message| format!("{message}, at the end"))?;
         let mut run = bench.run;
         run.added_waits = tracker.added_waits();
         Ok(run)

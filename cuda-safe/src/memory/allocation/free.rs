@@ -215,11 +215,19 @@ impl Allocation {
         Ok(())
     }
 
-    /// Frees memory from a pool on a stream with no other work, so that no stream of the program waits for
-    /// it.
+    /// Frees memory from a pool: on the stream that alone still uses it, or else on a stream with no other
+    /// work, so that no stream of the program waits for the others.
     #[track_caller]
     fn free_pool(&mut self) -> Result<()> {
-        let freed = reaper(self.device).and_then(|stream| self.enqueue_free(stream.as_stream()));
+        // SAFETY: the allocation is borrowed exclusively. The pointer came from `cudaMallocAsync` and is
+        // freed only here: `bytes` is 0 once this
+        // succeeds.
+        let free = |stream| unsafe { sys::cudaFreeAsync(self.pointer.cast(), stream) };
+        // SAFETY: the call frees this memory and does nothing else. This is the only owner.
+        let freed = match unsafe { stream::enqueue_free(&self.history, self.device, free) } {
+            Some(code) => Error::check("cudaFreeAsync", code),
+            None => reaper(self.device).and_then(|stream| self.enqueue_free(stream.as_stream())),
+        };
         match &freed {
             Err(error) if error.is_refused() || is_of_a_capture(error) => self.defer(),
             // On any other error, nobody frees the memory again.

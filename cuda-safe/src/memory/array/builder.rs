@@ -1,12 +1,8 @@
 //! [`ArrayBuilder`]: the properties of a new array.
 #![expect(unsafe_code, reason = "makes arrays through the runtime")]
 
-use super::element::ArrayElement;
-use super::info::{ArrayFlags, ArrayKind, bytes_of};
-use super::mipmapped::MipmappedArray;
-use super::nv12::Nv12Array;
-use super::owned::Array;
-use super::unmapped::{Mapping, UnmappedArray};
+use super::info::{ArrayElement, ArrayFlags, ArrayKind, bytes_of};
+use super::owned::{Array, Mapping, MipmappedArray, Nv12Array, UnmappedArray};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::memory::allocation::{Allocation, Kind};
@@ -132,7 +128,7 @@ impl ArrayBuilder {
     pub fn alloc<T: ArrayElement>(&self) -> Result<Array<T>> {
         let (kind, extent) = self.shape("ArrayBuilder::alloc")?;
         let bytes = bytes_of::<T>("ArrayBuilder::alloc", extent)?;
-        let allocation = self.array(kind, extent, bytes, T::descriptor(), 0)?;
+        let allocation = self.make(kind, extent, bytes, None, T::descriptor(), 0)?;
         Ok(Array::new(allocation, kind, extent, self.flags))
     }
 
@@ -161,7 +157,7 @@ impl ArrayBuilder {
     pub fn mipmapped<T: ArrayElement>(&self, levels: u32) -> Result<MipmappedArray<T>> {
         let (kind, extent) = self.shape("ArrayBuilder::mipmapped")?;
         let bytes = MipmappedArray::<T>::bytes("ArrayBuilder::mipmapped", kind, extent, levels)?;
-        let allocation = self.mipmap(kind, extent, bytes, levels, T::descriptor(), 0)?;
+        let allocation = self.make(kind, extent, bytes, Some(levels), T::descriptor(), 0)?;
         MipmappedArray::new(allocation, kind, extent, self.flags, levels)
     }
 
@@ -210,14 +206,11 @@ impl ArrayBuilder {
     fn unmapped<T: ArrayElement>(&self, mapping: Mapping, levels: Option<u32>) -> Result<UnmappedArray<T>> {
         let api = "ArrayBuilder::deferred or sparse";
         let (kind, extent) = self.shape(api)?;
-        let desc = T::descriptor();
-        let allocation = match levels {
-            Some(levels) => {
-                let bytes = MipmappedArray::<T>::bytes(api, kind, extent, levels)?;
-                self.mipmap(kind, extent, bytes, levels, desc, mapping.flag())?
-            }
-            None => self.array(kind, extent, bytes_of::<T>(api, extent)?, desc, mapping.flag())?,
+        let bytes = match levels {
+            Some(levels) => MipmappedArray::<T>::bytes(api, kind, extent, levels)?,
+            None => bytes_of::<T>(api, extent)?,
         };
+        let allocation = self.make(kind, extent, bytes, levels, T::descriptor(), mapping as u32)?;
         Ok(UnmappedArray::new(allocation, mapping, levels.is_some()))
     }
 
@@ -264,48 +257,43 @@ impl ArrayBuilder {
             Error::refused(api, Detail::Overflow { what: "the size in bytes", left: luma, right: half })
         })?;
         let desc = sys::cudaChannelFormatDesc { x: 8, y: 8, z: 8, w: 0, f: sys::cudaChannelFormatKindNV12 };
-        let allocation = self.array(kind, extent, bytes, desc, FOR_VIDEO)?;
+        let allocation = self.make(kind, extent, bytes, None, desc, FOR_VIDEO)?;
         Nv12Array::new(allocation, [width, height])
     }
 
+    /// Makes the array, mipmapped if it has `levels`.
     #[track_caller]
-    fn array(
+    fn make(
         &self,
         kind: ArrayKind,
         extent: [usize; 3],
         bytes: usize,
+        levels: Option<u32>,
         desc: sys::cudaChannelFormatDesc,
         more: u32,
     ) -> Result<Allocation> {
         let (extent, flags) = (kind.extent(extent), kind.flags() | self.flags.bits() | more);
-        if extent.depth == 0 {
-            return Allocation::called(self.device, bytes, Kind::Array, "cudaMallocArray", |out| {
-                let sys::cudaExtent { width, height, .. } = extent;
-                // SAFETY: both pointers are to live variables. The call fills the first one with a handle.
-                unsafe { sys::cudaMallocArray(out.cast(), &raw const desc, width, height, flags) }
-            });
+        let sys::cudaExtent { width, height, depth } = extent;
+        match levels {
+            Some(levels) => {
+                Allocation::called(self.device, bytes, Kind::Mipmapped, "cudaMallocMipmappedArray", |out| {
+                    // SAFETY: both pointers are to live variables. The call fills the first with a handle.
+                    unsafe {
+                        sys::cudaMallocMipmappedArray(out.cast(), &raw const desc, extent, levels, flags)
+                    }
+                })
+            }
+            None if depth == 0 => {
+                Allocation::called(self.device, bytes, Kind::Array, "cudaMallocArray", |out| {
+                    // SAFETY: as above.
+                    unsafe { sys::cudaMallocArray(out.cast(), &raw const desc, width, height, flags) }
+                })
+            }
+            None => Allocation::called(self.device, bytes, Kind::Array, "cudaMalloc3DArray", |out| {
+                // SAFETY: as above.
+                unsafe { sys::cudaMalloc3DArray(out.cast(), &raw const desc, extent, flags) }
+            }),
         }
-        Allocation::called(self.device, bytes, Kind::Array, "cudaMalloc3DArray", |out| {
-            // SAFETY: both pointers are to live variables. The call fills the first one with a handle.
-            unsafe { sys::cudaMalloc3DArray(out.cast(), &raw const desc, extent, flags) }
-        })
-    }
-
-    #[track_caller]
-    fn mipmap(
-        &self,
-        kind: ArrayKind,
-        extent: [usize; 3],
-        bytes: usize,
-        levels: u32,
-        desc: sys::cudaChannelFormatDesc,
-        more: u32,
-    ) -> Result<Allocation> {
-        let (extent, flags) = (kind.extent(extent), kind.flags() | self.flags.bits() | more);
-        Allocation::called(self.device, bytes, Kind::Mipmapped, "cudaMallocMipmappedArray", |out| {
-            // SAFETY: both pointers are to live variables. The call fills the first one with a handle.
-            unsafe { sys::cudaMallocMipmappedArray(out.cast(), &raw const desc, extent, levels, flags) }
-        })
     }
 }
 

@@ -52,20 +52,11 @@
 //! `cudaMipmappedArrayGetSparseProperties`.
 
 mod builder;
-mod element;
 pub(crate) mod info;
-mod mipmapped;
-mod nv12;
 mod owned;
-pub(crate) mod region;
-mod unmapped;
-mod view;
+pub(crate) mod view;
 
 pub use builder::ArrayBuilder;
-pub use element::{ArrayElement, Half};
-pub use info::{ArrayFlags, ArrayInfo, ArrayKind};
-pub use mipmapped::MipmappedArray;
-pub use nv12::Nv12Array;
-pub use owned::Array;
-pub use unmapped::{MemoryRequirements, SparseProperties, UnmappedArray};
+pub use info::{ArrayElement, ArrayFlags, ArrayInfo, ArrayKind, Half};
+pub use owned::{Array, MemoryRequirements, MipmappedArray, Nv12Array, SparseProperties, UnmappedArray};
 pub use view::{ArrayView, ArrayViewMut};

@@ -7,9 +7,9 @@ use std::panic::Location;
 
 use cuda_hazard::Operation;
 
+use super::super::buffer::{Slice, SliceMut};
 use super::super::location::MemoryLocation;
 use super::super::memory_type::Managed;
-use super::super::slice::{Slice, SliceMut};
 use super::super::span::Span;
 use crate::check;
 use crate::error::Result;
@@ -80,22 +80,14 @@ impl<'a> Ranges<'a> {
         self.accesses.push(span.access(mode));
         self.locations.extend(location);
     }
-
-    /// Returns one location for each range, as C needs them.
-    fn raw_locations(&self) -> (Vec<sys::cudaMemLocation>, Vec<usize>) {
-        (
-            self.locations.iter().map(|location| location.to_raw()).collect(),
-            (0..self.locations.len()).collect(),
-        )
-    }
 }
 
-/// Returns the whole blocks within `bytes` bytes at an address, counted from there. Empty if there are
-/// none.
+/// Returns the whole blocks within `bytes` bytes at an address, counted from there. If there are none, the
+/// range is empty and at the end.
 fn blocks(address: usize, bytes: usize) -> Range<usize> {
-    let Some(first) = address.checked_next_multiple_of(BLOCK) else { return 0..0 };
+    let Some(first) = address.checked_next_multiple_of(BLOCK) else { return bytes..bytes };
     let last = address.saturating_add(bytes) / BLOCK * BLOCK;
-    if first < last { first - address..last - address } else { 0..0 }
+    if first < last { first - address..last - address } else { bytes..bytes }
 }
 
 impl<'a> PrefetchBatch<'a> {
@@ -127,13 +119,8 @@ impl<'a> PrefetchBatch<'a> {
         let span = range.span();
         let inner = blocks(span.pointer().addr(), span.bytes());
         // The bytes that are not discarded are only prefetched.
-        let (head, tail) = if inner.is_empty() {
-            (0..span.bytes(), 0..0)
-        } else {
-            (0..inner.start, inner.end..span.bytes())
-        };
-        self.prefetches.add(span, head, Mode::Read, Some(to));
-        self.prefetches.add(span, tail, Mode::Read, Some(to));
+        self.prefetches.add(span, 0..inner.start, Mode::Read, Some(to));
+        self.prefetches.add(span, inner.end..span.bytes(), Mode::Read, Some(to));
         self.both.add(span, inner, Mode::Write, Some(to));
         self
     }
@@ -165,44 +152,48 @@ impl<'a> PrefetchBatch<'a> {
         //
         // A discard gives the device nothing to do: on an H200, it does not make a blocking stream wait for
         // the legacy stream.
-        put(stream, self.discards, false, call_site, |ranges, raw| {
-            let (pointers, sizes) = (ranges.pointers.as_mut_ptr(), ranges.sizes.as_mut_ptr());
+        put(stream, self.discards, false, call_site, |pointers, sizes, count, _, _, raw| {
             // SAFETY: as above.
-            unsafe { check!(cudaMemDiscardBatchAsync(pointers, sizes, ranges.sizes.len(), 0, raw)) }
+            unsafe { check!(cudaMemDiscardBatchAsync(pointers, sizes, count, 0, raw)) }
         })?;
-        put(stream, self.both, true, call_site, |ranges, raw| {
-            let (mut locations, mut numbers) = ranges.raw_locations();
-            let (pointers, sizes) = (ranges.pointers.as_mut_ptr(), ranges.sizes.as_mut_ptr());
-            let (count, to, which) = (ranges.sizes.len(), locations.as_mut_ptr(), numbers.as_mut_ptr());
+        put(stream, self.both, true, call_site, |pointers, sizes, count, to, which, raw| {
             // SAFETY: as above.
             unsafe {
                 check!(cudaMemDiscardAndPrefetchBatchAsync(pointers, sizes, count, to, which, count, 0, raw))
             }
         })?;
-        put(stream, self.prefetches, true, call_site, |ranges, raw| {
-            let (mut locations, mut numbers) = ranges.raw_locations();
-            let (pointers, sizes) = (ranges.pointers.as_mut_ptr(), ranges.sizes.as_mut_ptr());
-            let (count, to, which) = (ranges.sizes.len(), locations.as_mut_ptr(), numbers.as_mut_ptr());
+        put(stream, self.prefetches, true, call_site, |pointers, sizes, count, to, which, raw| {
             // SAFETY: as above.
             unsafe { check!(cudaMemPrefetchBatchAsync(pointers, sizes, count, to, which, count, 0, raw)) }
         })
     }
 }
 
-/// Declares the ranges to the tracker and makes the call. `acts` is whether the call gives the device
-/// something to do.
+/// Declares the ranges to the tracker and makes the call, with the lists that C needs: pointers, sizes, their
+/// number, one location for each range, and the numbers of the ranges. `acts` is whether the call gives the
+/// device something to do.
 fn put(
     stream: StreamRef<'_>,
-    mut ranges: Ranges<'_>,
+    Ranges { mut pointers, mut sizes, locations, accesses }: Ranges<'_>,
     acts: bool,
     call_site: &'static Location<'static>,
-    call: impl FnOnce(&mut Ranges<'_>, sys::cudaStream_t) -> Result<()>,
+    call: impl FnOnce(
+        *mut *mut c_void,
+        *mut usize,
+        usize,
+        *mut sys::cudaMemLocation,
+        *mut usize,
+        sys::cudaStream_t,
+    ) -> Result<()>,
 ) -> Result<()> {
-    if ranges.sizes.is_empty() {
+    if sizes.is_empty() {
         return Ok(());
     }
-    let accesses = std::mem::take(&mut ranges.accesses);
-    let call = |raw| call(&mut ranges, raw).map_err(|error| error.at(call_site));
+    let mut to: Vec<_> = locations.iter().map(|location| location.to_raw()).collect();
+    let (mut which, count): (Vec<_>, _) = ((0..sizes.len()).collect(), sizes.len());
+    let (pointers, sizes, to, which) =
+        (pointers.as_mut_ptr(), sizes.as_mut_ptr(), to.as_mut_ptr(), which.as_mut_ptr());
+    let call = |raw| call(pointers, sizes, count, to, which, raw).map_err(|error| error.at(call_site));
     let operation = if acts { Operation::new(&accesses) } else { Operation::mark(&accesses) };
     // SAFETY: the operation is put on this stream. It uses these ranges and nothing else.
     unsafe { stream.submit(operation, call_site, call) }

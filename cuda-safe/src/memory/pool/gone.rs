@@ -64,13 +64,7 @@ pub(super) unsafe fn bury(raw: sys::cudaMemPool_t, location: MemoryLocation) {
 /// Returns the pools of a device that are to be destroyed. Call it before waiting for the device, and pass
 /// the result to [`destroy`] afterwards.
 pub(crate) fn of(device: Device) -> Vec<Gone> {
-    let mut list = list();
-    if list.is_empty() {
-        return Vec::new();
-    }
-    let (found, others) = std::mem::take(&mut *list).into_iter().partition(|gone| gone.device == device);
-    *list = others;
-    found
+    list().extract_if(.., |gone| gone.device == device).collect()
 }
 
 /// Destroys the pools whose memory is not in use, and retains the others for the next time. `waited` is

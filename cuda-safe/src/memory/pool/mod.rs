@@ -68,25 +68,14 @@
 //! `cudaDeviceGetMemPool`, `cudaDeviceSetMemPool`, `cudaMemGetDefaultMemPool`, `cudaMemGetMemPool`,
 //! `cudaMemSetMemPool`, `cudaMemPoolTrimTo`, `cudaMemPoolSetAttribute`, `cudaMemPoolGetAttribute`,
 //! `cudaMemPoolSetAccess`, `cudaMemPoolGetAccess`, `cudaMallocFromPoolAsync`, and the functions for other
-//! processes in `share`.
+//! processes ([`ImportedPool`](super::ImportedPool)).
 
-mod access;
-mod attributes;
-mod builder;
-mod current;
 pub(crate) mod gone;
 mod owned;
 mod retention;
-#[cfg(unix)]
-mod share;
 
-pub use access::PoolAccess;
-pub(super) use access::ensure_accessible;
-pub use attributes::{PoolReuse, PoolStatistics};
-pub use builder::MemoryPoolBuilder;
-pub use owned::{MemoryPool, PoolKind};
+pub use owned::{MemoryPool, MemoryPoolBuilder, PoolAccess, PoolKind, PoolReuse, PoolStatistics};
 pub use retention::keep_pool_memory;
-#[cfg(unix)]
-pub use share::{ImportedPool, PoolPointer};
 
+pub(super) use owned::{ensure_accessible, enter};
 pub(super) use retention::{abandon, before_first_use};

@@ -1,14 +1,17 @@
-//! [`MemoryPool`]: a pool of memory.
-#![expect(unsafe_code, reason = "keeps and destroys handles of pools")]
+//! [`MemoryPool`]: how a pool is made and found, its attributes, and the devices that can access it.
+#![expect(unsafe_code, reason = "makes, finds, configures and destroys pools through the runtime")]
 
+use std::ffi::{c_int, c_void};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use bitflags::bitflags;
 
 use super::super::location::MemoryLocation;
 use super::super::relaxed::relax;
-use super::gone;
+use super::{gone, retention};
 use crate::device::Device;
-use crate::error::{Detail, Error, Result, ensure_callable};
-use crate::{check, process, stream, sys};
+use crate::error::{Detail, Error, Result, ensure_callable, quietly};
+use crate::{check, copy, process, stream, sys};
 
 /// The kind of a pool's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -23,7 +26,7 @@ pub enum PoolKind {
 impl PoolKind {
     /// Returns C's number.
     #[cfg(cudart_13_0)]
-    pub(super) fn to_raw(self) -> sys::cudaMemAllocationType {
+    fn to_raw(self) -> sys::cudaMemAllocationType {
         match self {
             Self::Pinned => sys::cudaMemAllocationTypePinned,
             Self::Managed => sys::cudaMemAllocationTypeManaged,
@@ -66,7 +69,7 @@ pub struct MemoryPool {
 
 /// The handle of a pool.
 #[derive(Debug)]
-pub(super) struct PoolHandle {
+struct PoolHandle {
     raw: sys::cudaMemPool_t,
     location: MemoryLocation,
     kind: PoolKind,
@@ -99,28 +102,19 @@ fn of_no_device() -> Error {
 
 impl MemoryPool {
     /// Returns the owner of a pool that was just made.
-    pub(super) fn own(raw: sys::cudaMemPool_t, device: Device) -> Self {
-        let location = MemoryLocation::Device(device);
-        let handle = Arc::new(PoolHandle {
-            raw,
-            location,
-            kind: PoolKind::Pinned,
-            owned: true,
-            process: process::number(),
-        });
+    pub(crate) fn own(raw: sys::cudaMemPool_t, device: Device) -> Self {
+        let Self { handle } = Self::of(raw, MemoryLocation::Device(device), PoolKind::Pinned, true);
         owned().push((raw.addr(), Arc::downgrade(&handle)));
         Self { handle }
     }
 
-    /// Returns a default pool, which is never destroyed.
-    pub(super) fn default_one(raw: sys::cudaMemPool_t, location: MemoryLocation, kind: PoolKind) -> Self {
-        Self {
-            handle: Arc::new(PoolHandle { raw, location, kind, owned: false, process: process::number() }),
-        }
+    /// Makes an owner of a handle, which the last owner destroys if it is `owned`.
+    fn of(raw: sys::cudaMemPool_t, location: MemoryLocation, kind: PoolKind, owned: bool) -> Self {
+        Self { handle: Arc::new(PoolHandle { raw, location, kind, owned, process: process::number() }) }
     }
 
     /// Returns the program's pool with this handle, if it is still alive.
-    pub(super) fn find(raw: sys::cudaMemPool_t) -> Option<Self> {
+    fn find(raw: sys::cudaMemPool_t) -> Option<Self> {
         let owned = owned();
         let (_, handle) = owned.iter().find(|(number, _)| *number == raw.addr())?;
         Some(Self { handle: handle.upgrade()? })
@@ -202,12 +196,224 @@ impl MemoryPool {
         // SAFETY: the pool lives as long as the borrow.
         unsafe { check!(cudaMemPoolTrimTo(self.as_raw(), bytes_to_keep)) }
     }
+
+    /// Makes a pool of the current device's memory.
+    ///
+    /// Stands for [`cudaMemPoolCreate`](sys::cudaMemPoolCreate).
+    ///
+    /// # Errors
+    /// Those of [`MemoryPoolBuilder::build`].
+    #[doc(alias = "cudaMemPoolCreate")]
+    #[track_caller]
+    pub fn new() -> Result<Self> {
+        Self::builder().build()
+    }
+
+    /// Starts the description of a pool.
+    #[doc(alias = "cudaMemPoolProps")]
+    pub fn builder() -> MemoryPoolBuilder {
+        MemoryPoolBuilder { device: None, max_bytes: 0, shareable: false }
+    }
+
+    /// Returns the number of bytes that the pool retains when the host synchronises, beyond those in use.
+    ///
+    /// Stands for [`cudaMemPoolGetAttribute`](sys::cudaMemPoolGetAttribute) with
+    /// `cudaMemPoolAttrReleaseThreshold`.
+    ///
+    /// # Errors
+    /// Returns the runtime's error. Refused inside a host function.
+    #[doc(alias = "cudaMemPoolGetAttribute")]
+    #[doc(alias = "cudaMemPoolAttrReleaseThreshold")]
+    #[track_caller]
+    pub fn release_threshold(&self) -> Result<u64> {
+        self.number("MemoryPool::release_threshold", sys::cudaMemPoolAttrReleaseThreshold)
+    }
+
+    /// Sets the number of bytes that the pool retains when the host synchronises. `u64::MAX` retains all.
+    ///
+    /// Stands for [`cudaMemPoolSetAttribute`](sys::cudaMemPoolSetAttribute) with
+    /// `cudaMemPoolAttrReleaseThreshold`. Once this has set the threshold of a device's default pool, the
+    /// crate no longer changes it.
+    ///
+    /// # Errors
+    /// Returns the runtime's error. Refused inside a host function.
+    #[doc(alias = "cudaMemPoolSetAttribute")]
+    #[doc(alias = "cudaMemPoolAttrReleaseThreshold")]
+    #[track_caller]
+    pub fn set_release_threshold(&self, bytes: u64) -> Result<()> {
+        if self.is_default()
+            && let Ok(device) = self.device()
+        {
+            retention::leave_alone(device);
+        }
+        self.set_number("MemoryPool::set_release_threshold", sys::cudaMemPoolAttrReleaseThreshold, bytes)
+    }
+
+    /// Returns when the pool reuses freed memory for an allocation.
+    ///
+    /// Stands for [`cudaMemPoolGetAttribute`](sys::cudaMemPoolGetAttribute) with the three
+    /// `cudaMemPoolReuse` attributes.
+    ///
+    /// # Errors
+    /// Returns the runtime's error. Refused inside a host function.
+    #[doc(alias = "cudaMemPoolGetAttribute")]
+    #[track_caller]
+    pub fn reuse(&self) -> Result<PoolReuse> {
+        enter("MemoryPool::reuse")?;
+        let mut rules = PoolReuse::empty();
+        for (rule, attribute) in RULES {
+            let mut on: c_int = 0;
+            let value = (&raw mut on).cast::<c_void>();
+            // SAFETY: the pool lives as long as the borrow. The attribute is an `int`, and the pointer is
+            // to a live local one.
+            unsafe { check!(cudaMemPoolGetAttribute(self.as_raw(), attribute, value)) }?;
+            rules.set(rule, on != 0);
+        }
+        Ok(rules)
+    }
+
+    /// Sets when the pool reuses freed memory for an allocation.
+    ///
+    /// Stands for [`cudaMemPoolSetAttribute`](sys::cudaMemPoolSetAttribute) with the three
+    /// `cudaMemPoolReuse` attributes.
+    ///
+    /// # Errors
+    /// Returns the runtime's error; some of the rules are then set. Refused inside a host function.
+    #[doc(alias = "cudaMemPoolSetAttribute")]
+    #[track_caller]
+    pub fn set_reuse(&self, rules: PoolReuse) -> Result<()> {
+        enter("MemoryPool::set_reuse")?;
+        for (rule, attribute) in RULES {
+            let mut on = c_int::from(rules.contains(rule));
+            let value = (&raw mut on).cast::<c_void>();
+            // SAFETY: the pool lives as long as the borrow. The attribute is an `int`, and the pointer is
+            // to a live local one.
+            unsafe { check!(cudaMemPoolSetAttribute(self.as_raw(), attribute, value)) }?;
+        }
+        Ok(())
+    }
+
+    /// Returns the size of the pool, now and at most.
+    ///
+    /// Stands for [`cudaMemPoolGetAttribute`](sys::cudaMemPoolGetAttribute), which is called four times.
+    ///
+    /// # Errors
+    /// Returns the runtime's error. Refused inside a host function.
+    #[doc(alias = "cudaMemPoolGetAttribute")]
+    #[track_caller]
+    pub fn statistics(&self) -> Result<PoolStatistics> {
+        let api = "MemoryPool::statistics";
+        Ok(PoolStatistics {
+            reserved: self.number(api, sys::cudaMemPoolAttrReservedMemCurrent)?,
+            reserved_high: self.number(api, sys::cudaMemPoolAttrReservedMemHigh)?,
+            used: self.number(api, sys::cudaMemPoolAttrUsedMemCurrent)?,
+            used_high: self.number(api, sys::cudaMemPoolAttrUsedMemHigh)?,
+        })
+    }
+
+    /// Resets both greatest sizes to the current ones.
+    ///
+    /// Stands for [`cudaMemPoolSetAttribute`](sys::cudaMemPoolSetAttribute) with 0, which is called twice.
+    ///
+    /// # Errors
+    /// Returns the runtime's error. Refused inside a host function.
+    #[doc(alias = "cudaMemPoolSetAttribute")]
+    #[track_caller]
+    pub fn reset_watermarks(&self) -> Result<()> {
+        let api = "MemoryPool::reset_watermarks";
+        self.set_number(api, sys::cudaMemPoolAttrReservedMemHigh, 0)?;
+        self.set_number(api, sys::cudaMemPoolAttrUsedMemHigh, 0)
+    }
+
+    /// Returns an attribute that is a 64-bit number of bytes.
+    #[track_caller]
+    fn number(&self, api: &'static str, attribute: sys::cudaMemPoolAttr) -> Result<u64> {
+        enter(api)?;
+        let mut number = 0_u64;
+        let value = (&raw mut number).cast::<c_void>();
+        // SAFETY: the pool lives as long as the borrow. These attributes have 64 bits, and the pointer is
+        // to a live local variable of that size.
+        unsafe { check!(cudaMemPoolGetAttribute(self.as_raw(), attribute, value)) }?;
+        Ok(number)
+    }
+
+    #[track_caller]
+    fn set_number(&self, api: &'static str, attribute: sys::cudaMemPoolAttr, mut number: u64) -> Result<()> {
+        enter(api)?;
+        let value = (&raw mut number).cast::<c_void>();
+        // SAFETY: the pool lives as long as the borrow. These attributes have 64 bits, and the pointer is
+        // to a live local variable of that size.
+        unsafe { check!(cudaMemPoolSetAttribute(self.as_raw(), attribute, value)) }
+    }
+
+    /// Returns the access of a device to the pool's memory.
+    ///
+    /// Stands for [`cudaMemPoolGetAccess`](sys::cudaMemPoolGetAccess).
+    ///
+    /// # Errors
+    /// Returns the runtime's error. Refused inside a host function.
+    #[doc(alias = "cudaMemPoolGetAccess")]
+    #[track_caller]
+    pub fn access(&self, device: Device) -> Result<PoolAccess> {
+        enter("MemoryPool::access")?;
+        let mut flags = sys::cudaMemAccessFlagsProtNone;
+        let mut location = MemoryLocation::Device(device).to_raw();
+        // SAFETY: the pool lives as long as the borrow. Both pointers are to live local variables.
+        unsafe { check!(cudaMemPoolGetAccess(&raw mut flags, self.as_raw(), &raw mut location)) }?;
+        Ok(PoolAccess(flags))
+    }
+
+    /// Lets a device read and write the pool's memory, including memory that exists already.
+    ///
+    /// Stands for [`cudaMemPoolSetAccess`](sys::cudaMemPoolSetAccess). [`Device::enable_peer_access`] has
+    /// no effect on memory from pools.
+    ///
+    /// # Errors
+    /// Returns `cudaErrorInvalidDevice` if [`Device::can_access_peer`] returns false. Refused inside a host
+    /// function.
+    #[doc(alias = "cudaMemPoolSetAccess")]
+    #[track_caller]
+    pub fn enable_access(&self, device: Device) -> Result<()> {
+        self.set_access("MemoryPool::enable_access", device, sys::cudaMemAccessFlagsProtReadWrite)?;
+        if let MemoryLocation::Device(owner) = self.location() {
+            copy::peer::pool_enabled(device, owner);
+        }
+        Ok(())
+    }
+
+    /// Disables the access that [`enable_access`](Self::enable_access) enabled.
+    ///
+    /// # Errors
+    /// Refused for the pool's own device, and inside a host function.
+    ///
+    /// # Safety
+    /// - No work of this device that uses memory of the pool is running.
+    /// - No such work is submitted afterwards.
+    #[doc(alias = "cudaMemPoolSetAccess")]
+    #[track_caller]
+    pub unsafe fn disable_access(&self, device: Device) -> Result<()> {
+        let api = "MemoryPool::disable_access";
+        if self.location() == MemoryLocation::Device(device) {
+            let detail = Detail::Unsupported { what: "keeping a device from its own memory" };
+            return Err(Error::refused(api, detail));
+        }
+        self.set_access(api, device, sys::cudaMemAccessFlagsProtNone)
+    }
+
+    #[track_caller]
+    fn set_access(&self, api: &'static str, device: Device, flags: sys::cudaMemAccessFlags) -> Result<()> {
+        enter(api)?;
+        let wanted = sys::cudaMemAccessDesc { location: MemoryLocation::Device(device).to_raw(), flags };
+        // SAFETY: the pool lives as long as the borrow. The pointer is to one live local entry. If access
+        // ends, the caller guarantees that no work relies on it.
+        unsafe { check!(cudaMemPoolSetAccess(self.as_raw(), &raw const wanted, 1)) }
+    }
 }
 
 /// Precedes every call about a pool: refuses it in a host function, and makes the thread relaxed so that no
 /// capture forbids it.
 #[track_caller]
-pub(super) fn enter(api: &'static str) -> Result<()> {
+pub(crate) fn enter(api: &'static str) -> Result<()> {
     ensure_callable(api)?;
     relax()
 }
@@ -235,5 +441,299 @@ impl Drop for PoolHandle {
         // SAFETY: the pool was made for this value alone. The value has no owners any more, and the list no
         // longer contains the handle.
         unsafe { gone::bury(self.raw, self.location) };
+    }
+}
+
+/// The properties of a new pool. Made by [`MemoryPool::builder`].
+#[derive(Clone, Copy, Debug)]
+#[must_use = "nothing is made before `build`"]
+pub struct MemoryPoolBuilder {
+    device: Option<Device>,
+    max_bytes: usize,
+    shareable: bool,
+}
+
+impl MemoryPoolBuilder {
+    /// Sets the device whose memory the pool uses. The default is the current device.
+    pub fn device(mut self, device: Device) -> Self {
+        self.device = Some(device);
+        self
+    }
+
+    /// Sets the greatest size of the pool in bytes, which the device may round up. The default is 0, which
+    /// is no limit.
+    pub fn max_bytes(mut self, bytes: usize) -> Self {
+        self.max_bytes = bytes;
+        self
+    }
+
+    /// Lets other processes import the pool: see [`MemoryPool::export`].
+    pub fn shareable(mut self) -> Self {
+        self.shareable = true;
+        self
+    }
+
+    /// Makes the pool.
+    ///
+    /// Stands for [`cudaMemPoolCreate`](sys::cudaMemPoolCreate).
+    ///
+    /// # Errors
+    /// Returns `cudaErrorNotSupported` if the device has no pools or cannot share them. Refused inside a
+    /// host function.
+    #[doc(alias = "cudaMemPoolCreate")]
+    #[track_caller]
+    pub fn build(self) -> Result<MemoryPool> {
+        enter("MemoryPoolBuilder::build")?;
+        let device = match self.device {
+            Some(device) => device,
+            None => Device::current()?,
+        };
+        let mut wanted = sys::cudaMemPoolProps {
+            allocType: sys::cudaMemAllocationTypePinned,
+            location: MemoryLocation::Device(device).to_raw(),
+            maxSize: self.max_bytes,
+            ..Default::default()
+        };
+        if self.shareable {
+            wanted.handleTypes = sys::cudaMemHandleTypePosixFileDescriptor;
+        }
+        let mut raw = std::ptr::null_mut();
+        // SAFETY: both pointers are to live local variables. The call fills the first one.
+        unsafe { check!(cudaMemPoolCreate(&raw mut raw, &raw const wanted)) }?;
+        Ok(MemoryPool::own(raw, device))
+    }
+}
+
+impl Device {
+    /// Returns the device's default pool, which CUDA made.
+    ///
+    /// Stands for [`cudaDeviceGetDefaultMemPool`](sys::cudaDeviceGetDefaultMemPool).
+    ///
+    /// # Errors
+    /// Returns `cudaErrorNotSupported` if the device has no pools. Refused inside a host function.
+    #[doc(alias = "cudaDeviceGetDefaultMemPool")]
+    #[track_caller]
+    pub fn default_memory_pool(self) -> Result<MemoryPool> {
+        enter("Device::default_memory_pool")?;
+        let mut raw = std::ptr::null_mut();
+        // SAFETY: the pointer is to a live local variable, which the call fills. The runtime checks the
+        // ordinal.
+        unsafe { check!(cudaDeviceGetDefaultMemPool(&raw mut raw, self.ordinal())) }?;
+        Ok(MemoryPool::of(raw, MemoryLocation::Device(self), PoolKind::Pinned, false))
+    }
+
+    /// Returns the device's current pool, from which its allocations come. It is the default pool until
+    /// another is chosen.
+    ///
+    /// Stands for [`cudaDeviceGetMemPool`](sys::cudaDeviceGetMemPool).
+    ///
+    /// # Errors
+    /// - `cudaErrorNotSupported` if the device has no pools.
+    /// - A refusal if raw code made and chose the pool, because the crate cannot retain it.
+    /// - Refused inside a host function.
+    #[doc(alias = "cudaDeviceGetMemPool")]
+    #[track_caller]
+    pub fn memory_pool(self) -> Result<MemoryPool> {
+        let get = || {
+            let mut raw = std::ptr::null_mut();
+            // SAFETY: the pointer is to a live local variable, which the call fills. The runtime checks the
+            // ordinal.
+            unsafe { check!(cudaDeviceGetMemPool(&raw mut raw, self.ordinal())) }?;
+            Ok(raw)
+        };
+        current("Device::memory_pool", || self.default_memory_pool(), get)
+    }
+
+    /// Makes a pool the device's current pool, as long as the pool lives.
+    ///
+    /// Stands for [`cudaDeviceSetMemPool`](sys::cudaDeviceSetMemPool).
+    ///
+    /// # Errors
+    /// - `DeviceMismatch` if the pool is of another device.
+    /// - A refusal if the pool is not of device memory.
+    /// - Refused inside a host function.
+    #[doc(alias = "cudaDeviceSetMemPool")]
+    #[track_caller]
+    pub fn set_memory_pool(self, pool: &MemoryPool) -> Result<()> {
+        enter("Device::set_memory_pool")?;
+        pool.device()?.ensure_is(self, "Device::set_memory_pool", "the pool")?;
+        // SAFETY: the pool lives as long as the borrow. When it is destroyed, the runtime chooses the
+        // device's default pool again.
+        unsafe { check!(cudaDeviceSetMemPool(self.ordinal(), pool.as_raw())) }
+    }
+}
+
+#[cfg(cudart_13_0)]
+impl MemoryPool {
+    /// Returns the default pool of a location.
+    ///
+    /// Stands for [`cudaMemGetDefaultMemPool`](sys::cudaMemGetDefaultMemPool). Pools of host memory and of
+    /// managed memory can be queried and configured here, but buffers are not made from them.
+    ///
+    /// # Errors
+    /// Returns `cudaErrorNotSupported` or `cudaErrorInvalidValue` if there is no such pool. Refused inside
+    /// a host function.
+    #[doc(alias = "cudaMemGetDefaultMemPool")]
+    #[track_caller]
+    pub fn default_at(location: MemoryLocation, kind: PoolKind) -> Result<Self> {
+        enter("MemoryPool::default_at")?;
+        let mut raw = std::ptr::null_mut();
+        let mut place = location.to_raw();
+        // SAFETY: both pointers are to live local variables. The call fills the first one.
+        unsafe { check!(cudaMemGetDefaultMemPool(&raw mut raw, &raw mut place, kind.to_raw())) }?;
+        Ok(Self::of(raw, location, kind, false))
+    }
+
+    /// Returns the current pool of a location, from which its allocations come.
+    ///
+    /// Stands for [`cudaMemGetMemPool`](sys::cudaMemGetMemPool).
+    ///
+    /// # Errors
+    /// Those of [`default_at`](Self::default_at), and a refusal if raw code made and chose the pool,
+    /// because the crate cannot retain it.
+    #[doc(alias = "cudaMemGetMemPool")]
+    #[track_caller]
+    pub fn current_at(location: MemoryLocation, kind: PoolKind) -> Result<Self> {
+        let get = || {
+            let mut raw = std::ptr::null_mut();
+            let mut place = location.to_raw();
+            // SAFETY: both pointers are to live local variables. The call fills the first one.
+            unsafe { check!(cudaMemGetMemPool(&raw mut raw, &raw mut place, kind.to_raw())) }?;
+            Ok(raw)
+        };
+        current("MemoryPool::current_at", || Self::default_at(location, kind), get)
+    }
+
+    /// Makes this the current pool of its location, as long as the pool lives.
+    ///
+    /// Stands for [`cudaMemSetMemPool`](sys::cudaMemSetMemPool), with the pool's own location and kind.
+    ///
+    /// # Errors
+    /// Returns the runtime's error. Refused inside a host function.
+    ///
+    /// # Examples
+    /// ```no_run
+    /// use cuda_safe::Device;
+    /// use cuda_safe::memory::{MemoryLocation, MemoryPool, PoolKind};
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// let here = MemoryLocation::Device(Device::current()?);
+    /// MemoryPool::default_at(here, PoolKind::Pinned)?.set_current()?;
+    /// assert!(MemoryPool::current_at(here, PoolKind::Pinned)?.is_default());
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[doc(alias = "cudaMemSetMemPool")]
+    #[track_caller]
+    pub fn set_current(&self) -> Result<()> {
+        enter("MemoryPool::set_current")?;
+        let mut place = self.location().to_raw();
+        // SAFETY: the pointer is to a live local variable, and the pool lives as long as the borrow. When
+        // it is destroyed, the runtime chooses the location's default pool again.
+        unsafe { check!(cudaMemSetMemPool(&raw mut place, self.kind().to_raw(), self.as_raw())) }
+    }
+}
+
+/// Refuses memory of a pool of `owner` that a kernel of `device`, another one, cannot access. An allocation
+/// does not name its pool, so every pool counts that this crate has given access to, and the two that the
+/// device itself names.
+#[cold]
+#[inline(never)]
+#[track_caller]
+pub(crate) fn ensure_accessible(device: Device, owner: Device) -> Result<()> {
+    let gives = |pool: Result<MemoryPool>| -> Result<bool> { Ok(pool?.access(device)? != PoolAccess::NONE) };
+    // A host function must not call CUDA. The launch itself is refused there.
+    if stream::in_callback()
+        || copy::peer::is_pool_enabled(device, owner)
+        || quietly(gives(owner.default_memory_pool())).unwrap_or(false)
+        || quietly(gives(owner.memory_pool())).unwrap_or(false)
+    {
+        return Ok(());
+    }
+    let (found, needed) = (owner.ordinal(), device.ordinal());
+    Err(Error::refused("launch", Detail::NotAccessible { found, needed, pooled: true }))
+}
+
+/// Returns the current pool and retains it.
+#[track_caller]
+fn current(
+    api: &'static str,
+    default: impl Fn() -> Result<MemoryPool>,
+    get: impl Fn() -> Result<sys::cudaMemPool_t>,
+) -> Result<MemoryPool> {
+    enter(api)?;
+    let mut last = std::ptr::null_mut();
+    loop {
+        let raw = get()?;
+        let own = default()?;
+        if own.as_raw() == raw {
+            return Ok(own);
+        }
+        if let Some(pool) = MemoryPool::find(raw) {
+            return Ok(pool);
+        }
+        // A pool that is being dropped is no longer current at the next query. One that still is current
+        // does not belong to the crate.
+        if last == raw {
+            return Err(Error::refused(
+                api,
+                Detail::Unsupported { what: "a pool that was made and chosen behind the crate's back" },
+            ));
+        }
+        last = raw;
+    }
+}
+
+bitflags! {
+    /// When a pool reuses freed memory for an allocation. CUDA's default is all three.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub struct PoolReuse: u32 {
+        /// If an event orders the allocating stream after the free.
+        const FOLLOW_EVENT_DEPENDENCIES = 1;
+        /// If the free is complete at the time.
+        const ALLOW_OPPORTUNISTIC = 2;
+        /// After the pool has made the allocating stream wait for the free.
+        const ALLOW_INTERNAL_DEPENDENCIES = 4;
+    }
+}
+
+/// Each rule, with its attribute in C.
+const RULES: [(PoolReuse, sys::cudaMemPoolAttr); 3] = [
+    (PoolReuse::FOLLOW_EVENT_DEPENDENCIES, sys::cudaMemPoolReuseFollowEventDependencies),
+    (PoolReuse::ALLOW_OPPORTUNISTIC, sys::cudaMemPoolReuseAllowOpportunistic),
+    (PoolReuse::ALLOW_INTERNAL_DEPENDENCIES, sys::cudaMemPoolReuseAllowInternalDependencies),
+];
+
+/// The size of a pool, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[doc(alias = "cudaMemPoolAttrUsedMemCurrent")]
+#[doc(alias = "cudaMemPoolAttrReservedMemCurrent")]
+pub struct PoolStatistics {
+    /// Reserved for the pool now.
+    pub reserved: u64,
+    /// The greatest reserved size since [`reset_watermarks`](MemoryPool::reset_watermarks).
+    pub reserved_high: u64,
+    /// In use by buffers now, including the rounding of their sizes.
+    pub used: u64,
+    /// The greatest used size since [`reset_watermarks`](MemoryPool::reset_watermarks).
+    pub used_high: u64,
+}
+
+/// The access of a device to a pool's memory: one of the constants, or a newer one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PoolAccess(sys::cudaMemAccessFlags);
+
+impl PoolAccess {
+    /// No access.
+    pub const NONE: Self = Self(sys::cudaMemAccessFlagsProtNone);
+    /// Reads.
+    pub const READ: Self = Self(sys::cudaMemAccessFlagsProtRead);
+    /// Reads and writes.
+    pub const READ_WRITE: Self = Self(sys::cudaMemAccessFlagsProtReadWrite);
+
+    /// Returns the number that C uses.
+    #[must_use]
+    pub fn as_raw(self) -> sys::cudaMemAccessFlags {
+        self.0
     }
 }

@@ -1,13 +1,11 @@
 //! The release threshold of the devices' default pools, which the crate raises once if it is 0.
-#![expect(unsafe_code, reason = "asks and sets an attribute of default pools")]
 
-use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::super::relaxed::relax;
 use super::gone;
 use crate::device::Device;
-use crate::{stream, sys};
+use crate::error::quietly;
+use crate::stream;
 
 /// Whether the default pool of a device is done or to be left alone, by ordinal. Devices beyond the list
 /// are always left alone.
@@ -69,30 +67,9 @@ fn raise(device: Device, done: &AtomicBool) {
     if done.swap(true, Ordering::Relaxed) || !wanted {
         return;
     }
-    if relax().is_err() {
-        return;
-    }
-    let mut pool = std::ptr::null_mut();
-    // SAFETY: the pointer is to a live local variable, which the call fills. The runtime checks the
-    // ordinal.
-    let mut code = unsafe { sys::cudaDeviceGetDefaultMemPool(&raw mut pool, device.ordinal()) };
-    let mut threshold = 0_u64;
-    let value = (&raw mut threshold).cast::<c_void>();
-    let attribute = sys::cudaMemPoolAttrReleaseThreshold;
-    if code == sys::cudaSuccess {
-        // SAFETY: a default pool is never destroyed. The attribute has 64 bits, and the pointer is to a
-        // live local variable of that size.
-        code = unsafe { sys::cudaMemPoolGetAttribute(pool, attribute, value) };
-    }
-    if code == sys::cudaSuccess && threshold == 0 {
-        threshold = u64::MAX;
-        let value = (&raw mut threshold).cast::<c_void>();
-        // SAFETY: as above.
-        code = unsafe { sys::cudaMemPoolSetAttribute(pool, attribute, value) };
-    }
-    if code != sys::cudaSuccess {
-        // SAFETY: the call takes no arguments and only clears the thread's last error, which one of these
-        // calls set.
-        let _ = unsafe { sys::cudaGetLastError() };
-    }
+    let raised = device.default_memory_pool().and_then(|pool| match pool.release_threshold()? {
+        0 => pool.set_release_threshold(u64::MAX),
+        _ => Ok(()),
+    });
+    quietly(raised);
 }
