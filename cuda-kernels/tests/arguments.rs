@@ -6,12 +6,12 @@
 use cuda_kernels::kernels::{
     arguments_Aligned, arguments_Direction, arguments_Nested, arguments_Padded, arguments_View,
     arguments_many, arguments_overloaded, arguments_overloaded1, arguments_pitched, arguments_scalars,
-    arguments_signs, arguments_structs, arguments_vectors, copy_values,
+    arguments_structs, arguments_vectors, copy_values,
 };
 use cuda_safe::hazard::added_waits;
 use cuda_safe::memory::Plane;
 use cuda_safe::{
-    Device, DeviceBuffer, MappedFlag, PitchedBuffer, PitchedVolume, Result, Stream, check, launch, memcpy_2d,
+    Device, DeviceBuffer, PitchedBuffer, PitchedVolume, Result, Stream, check, launch, memcpy_2d,
 };
 
 #[test]
@@ -218,18 +218,5 @@ fn vector_types_take_memory_of_their_numbers_and_bools_take_bytes() -> Result<()
     let (divided, misaligned) = (odd(0..9)?, odd(1..9)?);
     assert!(divided.contains("argument 1") && divided.contains("whole number of elements"), "{divided}");
     assert!(misaligned.contains("argument 1") && misaligned.contains("aligned to 16"), "{misaligned}");
-    Ok(())
-}
-
-#[test]
-fn a_flag_serves_kernels_that_declare_it_signed_or_with_64_bits() -> Result<()> {
-    let stream = Stream::non_blocking()?;
-    let [open, opened, close] = [MappedFlag::new()?, MappedFlag::new()?, MappedFlag::new()?];
-    // SAFETY: the kernel accesses only the flags, and ends once the host has set them.
-    unsafe { launch!(arguments_signs<<<1, 1, 0, &stream>>>(&open, &opened, &close)) }?;
-    open.set(5);
-    close.set(7);
-    stream.synchronize()?;
-    assert_eq!(opened.load(), 5);
     Ok(())
 }

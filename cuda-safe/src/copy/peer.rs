@@ -97,17 +97,17 @@ fn is_enabled_elsewhere(device: Device, owner: Device) -> bool {
     let enable = || -> Result<bool> {
         let _current = device.switch()?;
         // SAFETY: the call takes an ordinal, which the runtime checks, and flags, which must be 0.
-        match unsafe { sys::cudaDeviceEnablePeerAccess(owner.ordinal(), 0) } {
-            sys::cudaErrorPeerAccessAlreadyEnabled => {
+        match unsafe { check!(cudaDeviceEnablePeerAccess(owner.ordinal(), 0)) } {
+            Err(error) if error.code() == sys::cudaErrorPeerAccessAlreadyEnabled => {
                 let _ = take_last();
                 set_enabled(device, owner, true);
                 Ok(true)
             }
-            sys::cudaSuccess => {
+            enabled => {
+                enabled?;
                 // SAFETY: access was enabled just now, so no kernel uses it.
                 unsafe { check!(cudaDeviceDisablePeerAccess(owner.ordinal())) }.map(|()| false)
             }
-            code => Error::check("cudaDeviceEnablePeerAccess", code).map(|()| false),
         }
     };
     quietly(enable()).unwrap_or(false)

@@ -3,7 +3,6 @@
 
 use std::ffi::c_void;
 
-use crate::device::Device;
 use crate::error::Result;
 use crate::hazard::Access;
 
@@ -232,8 +231,11 @@ mod tests {
 
     use super::*;
 
-    const TARGET: Target =
-        Target { device: Device::from_ordinal(0), kernel: "kernel", parameter_names: &["first", "second"] };
+    const TARGET: Target = Target {
+        device: crate::Device::from_ordinal(0),
+        kernel: "kernel",
+        parameter_names: &["first", "second"],
+    };
 
     struct Reads<'a>(&'a AccessHistory, usize);
 
