@@ -319,7 +319,8 @@ fn handle(text: &mut String, kernel: &Prototype, uses: Option<&str>) {
         "pub static {name}: ::cuda_safe::launch::Kernel<({types})> = {{\n    \
          unsafe extern \"C\" {{ #[link_name = {symbol:?}] fn stub(); }}\n    {uses}\
          // SAFETY: the stub that nvcc made for this kernel, with the parameter types of its prototype.\n    \
-         unsafe {{ ::cuda_safe::launch::Kernel::from_stub({name:?}, stub){with_symbols} }}.with_parameter_names(&{names:?})\n}};\n"
+         unsafe {{ ::cuda_safe::launch::Kernel::from_stub({name:?}, stub){with_symbols} }}\n    \
+         .with_parameter_names(&{names:?})\n}};\n"
     ));
 }
 

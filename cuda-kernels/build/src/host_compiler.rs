@@ -23,8 +23,8 @@ fn not_runnable(compiler: &Path) -> Option<Error> {
         Err(error) => error.to_string(),
     };
     Some(Error::Toolkit(format!(
-        "nvcc needs a C++ compiler on this machine, and {} does not run ({why}): install one (Debian: g++), or set \
-         CXX to one, or unset CXX if it is wrong",
+        "nvcc needs a C++ compiler on this machine, and {} does not run ({why}): install one (Debian: g++), \
+         or set CXX to one, or unset CXX if it is wrong",
         compiler.display()
     )))
 }

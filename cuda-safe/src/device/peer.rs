@@ -43,7 +43,8 @@ impl Device {
     ///
     /// Access is enabled in one direction only; call this on `peer` for the other. Enabling access twice is
     /// not an error. The first copy between the two devices, or launch with memory of the other one, enables
-    /// access in both directions, unless that is disabled by [`set_automatic_peer_access`](crate::copy::set_automatic_peer_access).
+    /// access in both directions, unless that is disabled by
+    /// [`set_automatic_peer_access`](crate::copy::set_automatic_peer_access).
     ///
     /// Stands for [`cudaDeviceEnablePeerAccess`](sys::cudaDeviceEnablePeerAccess).
     ///

@@ -460,8 +460,8 @@ impl fmt::Display for Detail {
                 let how = if pooled { "MemoryPool::enable_access" } else { "Device::enable_peer_access" };
                 write!(
                     f,
-                    "the memory belongs to device {found}, and kernels of device {needed} cannot access it: copy \
-                     it to device {needed}, or use {how} if the hardware allows it"
+                    "the memory belongs to device {found}, and kernels of device {needed} cannot access it: \
+                     copy it to device {needed}, or use {how} if the hardware allows it"
                 )
             }
             Self::Unsupported { what } => write!(f, "{what} is not supported"),
@@ -564,8 +564,8 @@ pub(crate) const BUILT: i32 = {
 };
 
 /// What a program can do without a GPU.
-const EMULATOR: &str = "without a GPU, `ci/emulate PROGRAM` in the repository of cuda-safe runs any program on its \
-                        emulator, and `cargo run` and `cargo test` do so there";
+const EMULATOR: &str = "without a GPU, `ci/emulate PROGRAM` in the repository of cuda-safe runs any program on \
+                        its emulator, and `cargo run` and `cargo test` do so there";
 
 /// Returns the usual notation of a version number.
 struct Dotted(i32);

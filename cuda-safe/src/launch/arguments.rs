@@ -106,7 +106,11 @@ macro_rules! tuple {
         {
             #[inline]
             #[track_caller]
-            fn with<R>(&self, target: Target, enqueue: impl FnOnce(&[Access<'_>], &mut [*mut c_void]) -> Result<R>) -> Result<R> {
+            fn with<R>(
+                &self,
+                target: Target,
+                enqueue: impl FnOnce(&[Access<'_>], &mut [*mut c_void]) -> Result<R>,
+            ) -> Result<R> {
                 const COUNT: usize = [$($index),*].len();
                 let found: [Option<Access<'_>>; COUNT] = [$(self.$index.access()),*];
                 $(let mut $value = received(&self.$index, $index, target)?;)*

@@ -64,7 +64,9 @@ macro_rules! __launch {
         ::core::compile_error!("a launch ends with `>>>(arguments)`")
     };
     (@call [$($kernel:tt)+] [$grid:expr, $block:expr, $shared_bytes:expr, 0 $(,)?] [$($arguments:tt)*]) => {
-        ::core::compile_error!("C++'s stream `0` is `&Stream::legacy()?`: `<<<grid, block, shared_bytes, &stream>>>`")
+        ::core::compile_error!(
+            "C++'s stream `0` is `&Stream::legacy()?`: `<<<grid, block, shared_bytes, &stream>>>`"
+        )
     };
     (@call [$($kernel:tt)+] [$grid:expr, $block:expr, $shared_bytes:expr, $stream:expr $(,)?]
         [$($arguments:tt)*]) => {

@@ -111,8 +111,8 @@ memory!([C: StableMut] of C::Element, in Pinned, KernelOutput, Write, *mut C::El
 /// vector types (`float4`, `uchar3`, ...) and `bool`.
 ///
 /// A parameter that points to it takes memory of [`Component`](Self::Component)s, too: `&mut` of a
-/// `DeviceBuffer<f32>` for `float4*`. The launch refuses memory that is not aligned for the type or that is no
-/// whole number of it. `cuda-kernels-build` implements this for the vector types of a header.
+/// `DeviceBuffer<f32>` for `float4*`. The launch refuses memory that is not aligned for the type or that is
+/// no whole number of it. `cuda-kernels-build` implements this for the vector types of a header.
 ///
 /// # Safety
 /// The type has the layout of an array of components, with the same or a stricter alignment.

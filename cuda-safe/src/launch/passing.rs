@@ -3,13 +3,14 @@
 //!
 //! The macro passes each argument to [`Launcher::launch`] on its own. A wrong one is then what the compiler
 //! points at; in a tuple it would be the whole launch. The number of arguments is checked first, by
-//! [`Takes`]. Two more effects come from the types of what `launch` returns, one [`Passed`] for each argument:
+//! [`Takes`]. Two more effects come from the types of what `launch` returns, one [`Passed`] for each
+//! argument:
 //!
 //! - A whole number converts to its parameter's type, so `32` could have any type, and the compiler would
-//!   choose `i32`. [`Passed::infer`] exists for an argument of the very type of its parameter, and the compiler
-//!   chooses this type.
-//! - [`like`] tells the compiler the type of a variable before it is passed. Where a `&mut` borrow is expected,
-//!   the compiler borrows again from a variable that is one; otherwise it would move the variable.
+//!   choose `i32`. [`Passed::infer`] exists for an argument of the very type of its parameter, and the
+//!   compiler chooses this type.
+//! - [`like`] tells the compiler the type of a variable before it is passed. Where a `&mut` borrow is
+//!   expected, the compiler borrows again from a variable that is one; otherwise it would move the variable.
 
 use std::fmt;
 use std::marker::PhantomData;

@@ -83,7 +83,8 @@ impl<T: AnyBitPattern, M: MemoryType> Buffer<T, M> {
         Ok(Slice::new(self.span().part("Buffer::slice", &range)?))
     }
 
-    /// Views the elements of a range for writing.
+    /// Views the elements of a range for writing. Two such views at a time come from
+    /// [`split_at_mut`](Self::split_at_mut).
     ///
     /// # Errors
     /// Refused with the range and the length if the range is not within the buffer.

@@ -9,7 +9,8 @@ use super::{Buffer, Slice, SliceMut};
     message = "`{Self}` cannot be indexed",
     label = "the host has no reference to these elements",
     note = "device memory is copied to the host first: `d.to_vec()?[i]`; a part of it is `d.slice(i..j)?`",
-    note = "pinned and managed memory is lent to the host: `b.host()?[i]`, and `b.host_mut()?[i] = x` to write"
+    note = "pinned and managed memory is lent to the host: `b.host()?[i]`, and to write \
+            `b.host_mut()?[i] = x`"
 )]
 pub trait Indexable<T> {
     #[doc(hidden)]

@@ -299,8 +299,8 @@ impl Event {
         Ok(milliseconds)
     }
 
-    /// Returns why no time is measured from `start` to this event. Events of different devices are left to the
-    /// runtime.
+    /// Returns why no time is measured from `start` to this event. Events of different devices are left to
+    /// the runtime.
     fn not_measurable(&self, start: &Self) -> Option<&'static str> {
         let recorded = |event: &Self| !matches!(event.mark, Mark::Nothing);
         let timed = |event: &Self| !event.flags.contains(EventFlags::DISABLE_TIMING);
