@@ -95,7 +95,7 @@ fn planes_and_volumes_are_passed_as_their_first_element_and_the_tracker_knows_wh
     // done.
     unsafe { check!(cudaMemset(image.as_mut_ptr().cast(), 0xee, bytes)) }?;
     Device::current()?.synchronize()?;
-    memcpy_2d(&mut image, &Plane::of_slice(&numbers, 4, 6)?)?;
+    memcpy_2d(&mut image, &Plane::from_slice(&numbers, 4, 6)?)?;
     let before = added_waits();
     // SAFETY: five pitches and a row are within either.
     unsafe { launch!(copy_values<<<count.div_ceil(256), 256, 0, &one>>>(&image, &mut field, count)) }?;

@@ -334,7 +334,7 @@ fn unloading_waits_for_launches_that_still_run() -> Result<()> {
     // SAFETY: one thread, one element.
     unsafe { kernel.launch((1, 1), &stream, (&mut data,)) }?;
     stream.synchronize()?;
-    let mut passed = Event::without_timing()?;
+    let passed = Event::without_timing()?;
     let gate = Gate::on(&alone, &stream);
     // SAFETY: as above.
     unsafe { kernel.launch((1, 1), &stream, (&mut data,)) }?;
@@ -381,7 +381,7 @@ fn a_graph_keeps_the_libraries_of_its_kernels_loaded() -> Result<()> {
     }
     assert_eq!(data.to_vec()?, [4]);
     // A running launch outlives its executable graph, and so does the code.
-    let mut passed = Event::without_timing()?;
+    let passed = Event::without_timing()?;
     let gate = Gate::on(&alone, &stream);
     exec.launch(&stream)?;
     passed.record(&stream)?;
@@ -505,7 +505,7 @@ fn a_variable_has_one_buffer_at_a_time_of_elements_that_fit_it() -> Result<()> {
     let _alone = alone();
     let library = load();
     let count = library.global::<u32>("count")?;
-    let (error, count) = count.into_raw().unwrap_err();
+    let (error, count) = count.into_raw().unwrap_err().into_parts();
     assert!(matches!(error.detail(), Detail::Unsupported { .. }), "{error}");
     let error = refusal(library.global::<u32>("count"));
     assert!(

@@ -20,7 +20,7 @@ fn arrays_of_every_kind_and_length_come_through_in_order() {
     let _alone = alone();
     both_ways(|| {
         for (chunk, lanes) in [(1000, 4), (1000, 1), (7, 3), (10_000, 2), (4096, 3)] {
-            let mut pipeline = Pipeline::<u32, u32>::builder().chunk(chunk).rooms(lanes).build().unwrap();
+            let mut pipeline = Pipeline::<u32, u32>::builder().chunk(chunk).buffers(lanes).build().unwrap();
             for len in [0, 1, 7, 999, 1000, 1001, 4096, 5003] {
                 let source = numbers(len);
                 let pinned = PinnedBuffer::from_slice(&source).unwrap();
@@ -86,11 +86,11 @@ fn elements_may_change_their_type_and_work_may_use_other_streams() {
 fn results_are_those_of_the_sequential_program() {
     let _alone = alone();
     both_ways(|| {
-        for (chunk, rooms, streams) in
+        for (chunk, buffers, streams) in
             [(101, 4, 1), (101, 3, 2), (64, 1, 1), (64, 2, 3), (5000, 3, 1), (1, 6, 1)]
         {
             let mut pipeline =
-                Pipeline::builder().chunk(chunk).rooms(rooms).work_streams(streams).build().unwrap();
+                Pipeline::builder().chunk(chunk).buffers(buffers).work_streams(streams).build().unwrap();
             for len in [0, 1, 2, 63, 64, 65, 1003] {
                 if len / chunk > 100 {
                     continue;
@@ -107,7 +107,7 @@ fn results_are_those_of_the_sequential_program() {
                     assert_eq!(
                         arrays.take(way),
                         expected,
-                        "{len} by {chunk}, {rooms} rooms, pinned: {way:?}"
+                        "{len} by {chunk}, {buffers} buffers, pinned: {way:?}"
                     );
                 }
                 for pinned in [false, true] {
@@ -163,10 +163,10 @@ fn a_pipeline_orders_its_own_work_and_has_no_wait_added() {
     let _alone = alone();
     both_ways(|| {
         let mut arrays = Arrays::of(10_001);
-        for (rooms, streams) in [(1, 1), (2, 1), (3, 2), (4, 1), (4, 3)] {
+        for (buffers, streams) in [(1, 1), (2, 1), (3, 2), (4, 1), (4, 3)] {
             let added = hazard::added_waits();
             let mut in_place =
-                Pipeline::builder().chunk(1000).rooms(rooms).work_streams(streams).build().unwrap();
+                Pipeline::builder().chunk(1000).buffers(buffers).work_streams(streams).build().unwrap();
             for pinned in [false, true, false, true] {
                 hazard::set_policy(Policy::Error).unwrap();
                 let worked = arrays.run_in_place(&mut in_place, pinned, |stream, mut chunk, _| {
@@ -174,14 +174,14 @@ fn a_pipeline_orders_its_own_work_and_has_no_wait_added() {
                 });
                 hazard::set_policy(Policy::Order).unwrap();
                 worked.unwrap();
-                assert_eq!(hazard::added_waits(), added, "in place, {rooms} rooms, {streams} streams");
+                assert_eq!(hazard::added_waits(), added, "in place, {buffers} buffers, {streams} streams");
                 let found = arrays.take((false, pinned));
                 for (at, (found, number)) in found.iter().zip(&arrays.source).enumerate() {
                     assert_eq!(*found, if at % 1000 == 0 { 0 } else { *number });
                 }
             }
             let mut pipeline =
-                Pipeline::builder().chunk(1000).rooms(rooms).work_streams(streams).build().unwrap();
+                Pipeline::builder().chunk(1000).buffers(buffers).work_streams(streams).build().unwrap();
             for way in WAYS.into_iter().chain(WAYS) {
                 let added = hazard::added_waits();
                 // Unordered work is refused, too.
@@ -191,7 +191,11 @@ fn a_pipeline_orders_its_own_work_and_has_no_wait_added() {
                 });
                 hazard::set_policy(Policy::Order).unwrap();
                 worked.unwrap();
-                assert_eq!(hazard::added_waits(), added, "{rooms} rooms, {streams} streams, pinned: {way:?}");
+                assert_eq!(
+                    hazard::added_waits(),
+                    added,
+                    "{buffers} buffers, {streams} streams, pinned: {way:?}"
+                );
                 assert_eq!(arrays.take(way), arrays.source);
             }
         }
@@ -204,7 +208,7 @@ fn other_chunks_go_up_and_down_while_one_is_computed() {
     both_ways(|| {
         let mut arrays = Arrays::of(10_000);
         for way in WAYS {
-            let mut pipeline = Pipeline::<u32, u32>::builder().chunk(1000).rooms(4).build().unwrap();
+            let mut pipeline = Pipeline::<u32, u32>::builder().chunk(1000).buffers(4).build().unwrap();
             let (open, opened) = channel::<()>();
             let (tell, told) = channel();
             let mut opened = Some(opened);
@@ -294,7 +298,7 @@ fn what_cannot_be_is_refused() {
     let _alone = alone();
     assert!(matches!(Pipeline::<u8, u8>::new(0).unwrap_err().detail(), Detail::Zero { .. }));
     assert!(matches!(
-        Pipeline::<u8, u8>::builder().rooms(0).build().unwrap_err().detail(),
+        Pipeline::<u8, u8>::builder().buffers(0).build().unwrap_err().detail(),
         &Detail::Zero { .. }
     ));
     let error = Pipeline::<u8, u8>::builder().work_streams(0).build().unwrap_err();

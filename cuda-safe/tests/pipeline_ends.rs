@@ -56,9 +56,9 @@ fn at_every_chunk(end: End) {
     let chunks = LEN.div_ceil(CHUNK);
     both_ways(|| {
         let mut arrays = Arrays::of(LEN);
-        for (rooms, streams) in [(4, 1), (1, 1), (3, 2)] {
+        for (buffers, streams) in [(4, 1), (1, 1), (3, 2)] {
             let mut pipeline =
-                Pipeline::builder().chunk(CHUNK).rooms(rooms).work_streams(streams).build().unwrap();
+                Pipeline::builder().chunk(CHUNK).buffers(buffers).work_streams(streams).build().unwrap();
             for way in WAYS {
                 for last in 0..chunks {
                     let mut calls = 0;

@@ -22,10 +22,10 @@ fn main() -> anyhow::Result<()> {
 
     let stream = Stream::non_blocking()?;
     let other = Stream::non_blocking()?;
-    let mut start = Event::new()?;
-    let mut kernel_done = Event::new()?;
-    let mut copy_done = Event::new()?;
-    let mut other_done = Event::without_timing()?;
+    let start = Event::new()?;
+    let kernel_done = Event::new()?;
+    let copy_done = Event::new()?;
+    let other_done = Event::without_timing()?;
 
     // CUDA loads a kernel when it is first launched, and loading may wait for the device. So both kernels
     // run once before the gate closes.

@@ -493,12 +493,16 @@ impl Tracker {
         let policy = self.policy();
         let path = SlowPath { timeline, policy, is_action: operation.is_action, backend, at };
         match operation.accesses {
+            // Also if there are none.
+            Accesses::Unsorted(accesses) if in_order(accesses) => {
+                self.enter(&path, state, accesses, AccessFlags::of(accesses))
+            }
             Accesses::Unsorted(accesses) => self.enter_sorted(&path, state, accesses),
             Accesses::Prepared(accesses) => self.enter(&path, state, accesses.as_slice(), accesses.flags()),
         }
     }
 
-    /// Sorts accesses that are in any order and may be empty, and enters them.
+    /// Sorts accesses, some of which may be empty, and enters them.
     #[cold]
     #[inline(never)]
     fn enter_sorted<'a, P: EventBackend>(
@@ -509,8 +513,6 @@ impl Tracker {
     ) -> Result<Submission<'a>, Refusal<P::Error>> {
         let enter = |state, sorted: &[Access<'_>]| self.enter(path, state, sorted, AccessFlags::of(sorted));
         match accesses {
-            // Also if there are none.
-            _ if in_order(accesses) => enter(state, accesses),
             // The small copy is for the usual launch: filling the large one would cost more than all the
             // rest.
             [first, ..] if accesses.len() <= FEW => {

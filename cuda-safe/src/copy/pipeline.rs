@@ -283,7 +283,7 @@ impl<I, O> fmt::Debug for Pipeline<I, O> {
         f.debug_struct("Pipeline")
             .field("device", &self.device.ordinal())
             .field("chunk", &self.chunk)
-            .field("rooms", &self.count)
+            .field("buffers", &self.count)
             .field("work_streams", &self.streams.work.len())
             .finish_non_exhaustive()
     }
@@ -324,8 +324,8 @@ where
     ///
     /// The default is four, and six if an array is pageable. Copies in both directions and work all overlap
     /// with at least three; with one, nothing overlaps.
-    pub fn rooms(mut self, rooms: usize) -> Self {
-        self.buffers = Some(rooms);
+    pub fn buffers(mut self, buffers: usize) -> Self {
+        self.buffers = Some(buffers);
         self
     }
 
@@ -351,7 +351,7 @@ where
     ///
     /// # fn main() -> cuda_safe::Result<()> {
     /// // The chunk size fits each array; the device has memory for six chunks.
-    /// let mut pipeline = Pipeline::<f32, f32>::builder().rooms(6).build()?;
+    /// let mut pipeline = Pipeline::<f32, f32>::builder().buffers(6).build()?;
     /// let mut output = vec![0.0; 3];
     /// pipeline.run(&mut output, &vec![1.0, 2.0, 3.0], |stream, input, mut output, _range| {
     ///     memcpy_async(&mut output, &input, &stream)
@@ -364,7 +364,7 @@ where
     pub fn build(self) -> Result<Pipeline<I, O>> {
         for (what, number) in [
             ("the chunk size", self.chunk.unwrap_or(1)),
-            ("the number of rooms", self.buffers.unwrap_or(1)),
+            ("the number of buffers", self.buffers.unwrap_or(1)),
             ("the number of work streams", self.work_streams),
         ] {
             if number == 0 {

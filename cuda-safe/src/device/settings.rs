@@ -13,7 +13,7 @@ use crate::{check, sys};
 
 bitflags! {
     /// Settings of a device's context. At most one of the three `SCHEDULE_*` bits may be set.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct DeviceFlags: u32 {
         /// The host spins while it waits: lowest latency, one core busy.
         #[doc(alias = "cudaDeviceScheduleSpin")]

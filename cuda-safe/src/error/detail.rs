@@ -223,6 +223,8 @@ pub enum Detail {
     Nested,
     /// The call is not possible while a stream is being captured into a graph.
     Capturing,
+    /// The thread makes a capture, and the stream or the event is not part of it.
+    OutsideCapture,
     /// The memory is still retained by a graph.
     InGraph,
     /// The memory differs from that which a plan was made for.
@@ -335,7 +337,7 @@ impl Detail {
             | Self::Taken { .. }
             | Self::NodesUnordered { .. }
             | Self::InGraph => sys::cudaErrorNotPermitted,
-            Self::Capturing => sys::cudaErrorStreamCaptureUnsupported,
+            Self::Capturing | Self::OutsideCapture => sys::cudaErrorStreamCaptureUnsupported,
             Self::Update { .. } => sys::cudaErrorGraphExecUpdateFailure,
             Self::NotCode { .. } => sys::cudaErrorInvalidKernelImage,
             Self::Signature { .. } => sys::cudaErrorInvalidDeviceFunction,
@@ -491,6 +493,11 @@ impl fmt::Display for Detail {
             }
             Self::Nested => f.write_str("an operation was started inside the closure of another one"),
             Self::Capturing => f.write_str("not possible while a stream is being captured"),
+            Self::OutsideCapture => f.write_str(
+                "not part of the capture that this thread makes: use the stream that the closure receives, a \
+                 `fork` of it, or a stream that waits for an event recorded there; do blocking calls and work \
+                 on other streams before the capture or after it",
+            ),
             Self::NotPlanned { index } => {
                 write!(f, "the plan was made for other memory than that of operand {index}")
             }

@@ -23,7 +23,7 @@ bitflags! {
     ///
     /// Three of C's flags are left out: memory that no node frees ([`Graph::instantiate`] refuses such
     /// graphs), launches by kernels, and an immediate upload ([`GraphExec::upload`] does this).
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     #[doc(alias = "cudaGraphInstantiateFlags")]
     pub struct InstantiateFlags: u32 {
         /// Kernels run with the priorities of their nodes instead of the stream's priority.

@@ -161,23 +161,29 @@ impl Graph {
     #[doc(alias = "cudaGraphAddHostNode")]
     #[track_caller]
     pub fn add_host_fn(&mut self, after: &[Node], f: impl Fn() + Send + Sync + 'static) -> Result<Node> {
-        stream::ensure_idle("Graph::add_host_fn")?;
+        self.add_host("Graph::add_host_fn", after, RetainedAccesses::default(), f)
+    }
+
+    /// [`add_host_fn`](Self::add_host_fn) for a function with accesses.
+    #[track_caller]
+    pub(super) fn add_host(
+        &mut self,
+        api: &'static str,
+        after: &[Node],
+        uses: RetainedAccesses,
+        f: impl Fn() + Send + Sync + 'static,
+    ) -> Result<Node> {
+        stream::ensure_idle(api)?;
         let function = HostFunction::new(self.device(), f)?;
         let (fn_, data) = function.parts();
         // Owned before the node exists, even if the call fails.
         let object = function.give_to(self.as_raw())?;
         let parameters = sys::cudaHostNodeParams { fn_, userData: data };
-        let node = self.add(
-            "Graph::add_host_fn",
-            after,
-            RetainedAccesses::default(),
-            true,
-            |node, graph, before, count| {
-                // SAFETY: the graph and its `count` nodes are live, and the pointers are to live variables.
-                // The graph owns the function.
-                unsafe { check!(cudaGraphAddHostNode(node, graph, before, count, &raw const parameters)) }
-            },
-        )?;
+        let node = self.add(api, after, uses, true, |node, graph, before, count| {
+            // SAFETY: the graph and its `count` nodes are live, and the pointers are to live variables. The
+            // graph owns the function.
+            unsafe { check!(cudaGraphAddHostNode(node, graph, before, count, &raw const parameters)) }
+        })?;
         if let Some(step) = self.steps.list.get_mut(node.at()) {
             step.function = Some(object);
         }

@@ -15,7 +15,7 @@ use super::retain::retained;
 use super::size;
 use super::span::{Span, mapped_pointer};
 use crate::device::Device;
-use crate::error::{Detail, Error, Result};
+use crate::error::{Detail, Error, ErrorWith, Result};
 use crate::hazard::{Access, Mode};
 #[cfg(doc)]
 use crate::sys;
@@ -313,13 +313,13 @@ impl<T, M: MemoryType> Buffer<T, M> {
     /// Waits for the work that still uses the memory, and gives the memory up without freeing it. On
     /// failure, returns the owner with the error.
     #[track_caller]
-    pub(super) fn give_up(mut self, api: &'static str) -> core::result::Result<*mut T, (Error, Self)> {
+    pub(super) fn give_up(mut self, api: &'static str) -> core::result::Result<*mut T, ErrorWith<Self>> {
         let Some(allocation) = Arc::get_mut(&mut self.allocation) else {
-            return Err((Error::refused(api, Detail::InGraph), self));
+            return Err(ErrorWith::new(Error::refused(api, Detail::InGraph), self));
         };
         match allocation.give_up(api) {
             Ok(pointer) => Ok(pointer.cast()),
-            Err(error) => Err((error, self)),
+            Err(error) => Err(ErrorWith::new(error, self)),
         }
     }
 }

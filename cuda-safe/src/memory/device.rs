@@ -14,7 +14,7 @@ use super::pool::MemoryPool;
 use super::size;
 use crate::device::Device;
 use crate::element::Element;
-use crate::error::{Error, Result};
+use crate::error::{ErrorWith, Result};
 use crate::stream::AsStream;
 #[cfg(doc)]
 use crate::sys;
@@ -244,7 +244,7 @@ impl<T> DeviceBuffer<T> {
     /// - The failure of the work that it waited for.
     /// - A refusal inside a host function.
     #[track_caller]
-    pub fn into_raw(self) -> core::result::Result<*mut T, (Error, Self)> {
+    pub fn into_raw(self) -> core::result::Result<*mut T, ErrorWith<Self>> {
         self.give_up("DeviceBuffer::into_raw")
     }
 }

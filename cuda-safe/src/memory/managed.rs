@@ -44,7 +44,7 @@ use super::memory_type::Managed;
 use super::size;
 use crate::device::Device;
 use crate::element::Element;
-use crate::error::{Detail, Error, Result};
+use crate::error::{Detail, Error, ErrorWith, Result};
 use crate::hazard::Mode;
 use crate::stream::AsStream;
 use crate::{check, sys};
@@ -248,7 +248,7 @@ impl<T> ManagedBuffer<T> {
     /// - The failure of the work that it waited for.
     /// - A refusal inside a host function.
     #[track_caller]
-    pub fn into_raw(self) -> core::result::Result<*mut T, (Error, Self)> {
+    pub fn into_raw(self) -> core::result::Result<*mut T, ErrorWith<Self>> {
         self.give_up("ManagedBuffer::into_raw")
     }
 }

@@ -44,6 +44,7 @@ pub(crate) mod grid;
 mod guard;
 mod indexing;
 mod ipc;
+mod lent;
 mod location;
 pub mod managed;
 pub(crate) mod memory_type;

@@ -24,7 +24,7 @@ use super::size;
 use super::span::Span;
 use crate::device::Device;
 use crate::element::Element;
-use crate::error::{Detail, Error, Result, ensure_callable};
+use crate::error::{Detail, Error, ErrorWith, Result, ensure_callable};
 use crate::hazard::Mode;
 use crate::{check, sys};
 
@@ -32,7 +32,7 @@ bitflags! {
     /// Properties of page-locked memory. On systems with unified addresses, all of it is portable and
     /// mapped anyway. Write-combined memory has its own type:
     /// [`WriteCombinedBuffer`](crate::WriteCombinedBuffer).
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct PinnedFlags: u32 {
         /// Counts as pinned for every device, not only for the current one.
         #[doc(alias = "cudaHostAllocPortable")]
@@ -183,7 +183,7 @@ impl<T> PinnedBuffer<T> {
     /// - The failure of the work that it waited for.
     /// - A refusal inside a host function.
     #[track_caller]
-    pub fn into_raw(self) -> core::result::Result<*mut T, (Error, Self)> {
+    pub fn into_raw(self) -> core::result::Result<*mut T, ErrorWith<Self>> {
         self.give_up("PinnedBuffer::into_raw")
     }
 }

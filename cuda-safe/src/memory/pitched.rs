@@ -40,7 +40,7 @@ use crate::sys;
 ///
 /// # fn main() -> cuda_safe::Result<()> {
 /// let mut image = PitchedBuffer::<f32>::alloc(3, 2)?; // width in elements, height in rows
-/// memcpy_2d(&mut image, &Plane::of_slice(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 3, 2)?)?;
+/// memcpy_2d(&mut image, &Plane::from_slice(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 3, 2)?)?;
 /// assert!(image.pitch() >= 3 * size_of::<f32>());
 /// assert_eq!(image.to_vec()?, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
 /// # Ok(())
@@ -68,7 +68,7 @@ pub struct PitchedBuffer<T> {
 /// # fn main() -> cuda_safe::Result<()> {
 /// let numbers: Vec<u32> = (0..24).collect();
 /// let mut field = PitchedVolume::<u32>::alloc(4, 3, 2)?; // width, height, depth
-/// memcpy_3d(&mut field, &Volume::of_slice(&numbers, 4, 3, 2)?)?;
+/// memcpy_3d(&mut field, &Volume::from_slice(&numbers, 4, 3, 2)?)?;
 /// assert_eq!(field.to_vec()?, numbers);
 /// # Ok(())
 /// # }

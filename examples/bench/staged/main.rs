@@ -3,7 +3,7 @@
 //!
 //!     staged --cpp PROGRAM [--emulator] [--turns N] [--most MIB] [--threads N,N,...]
 //!     staged --pipeline [--emulator] [--turns N] [--most MIB] [--threads N,N,...] [--chunks MIB,...]
-//!            [--rooms N,...] [--work-streams N,...]
+//!            [--buffers N,...] [--work-streams N,...]
 //!
 //! PROGRAM is the C++ twin in this folder. The program prints these tables:
 //!
@@ -51,7 +51,7 @@ struct Options {
     pipeline_threads: Vec<Option<usize>>,
     /// The bytes of its chunks; `None` is the pipeline's choice.
     chunks: Vec<Option<usize>>,
-    rooms: Vec<Option<usize>>,
+    buffers: Vec<Option<usize>>,
     work_streams: Vec<usize>,
 }
 
@@ -73,7 +73,7 @@ impl Options {
             pipeline: false,
             pipeline_threads: vec![None],
             chunks: vec![None, Some(8 * MIB), Some(32 * MIB)],
-            rooms: vec![None],
+            buffers: vec![None],
             work_streams: vec![1],
         };
         let mut arguments = std::env::args().skip(1);
@@ -97,7 +97,7 @@ impl Options {
                     options.pipeline_threads = options.threads.iter().copied().map(Some).collect();
                 }
                 "--chunks" => options.chunks = list(&value)?.into_iter().map(|mib| Some(mib * MIB)).collect(),
-                "--rooms" => options.rooms = list(&value)?.into_iter().map(Some).collect(),
+                "--buffers" => options.buffers = list(&value)?.into_iter().map(Some).collect(),
                 "--work-streams" => options.work_streams = list(&value)?,
                 _ => bail!("unknown argument {argument}"),
             }
@@ -238,7 +238,7 @@ fn choice(options: &Options, bytes: usize) -> pipeline::Choice {
         len: elements(bytes),
         turns: options.turns,
         chunks: options.chunks.iter().map(|chunk| chunk.map(elements)).collect(),
-        rooms: options.rooms.clone(),
+        buffers: options.buffers.clone(),
         work_streams: options.work_streams.clone(),
         emulator: options.emulator,
     }

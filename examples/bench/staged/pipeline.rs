@@ -43,8 +43,8 @@ pub(crate) struct Choice {
     pub(crate) turns: usize,
     /// The elements of a chunk; `None` is the pipeline's choice.
     pub(crate) chunks: Vec<Option<usize>>,
-    /// The number of rooms; `None` is the pipeline's choice.
-    pub(crate) rooms: Vec<Option<usize>>,
+    /// The number of buffers; `None` is the pipeline's choice.
+    pub(crate) buffers: Vec<Option<usize>>,
     pub(crate) work_streams: Vec<usize>,
     pub(crate) emulator: bool,
 }
@@ -138,7 +138,7 @@ pub(crate) fn run(choice: &Choice) -> Result<()> {
         bytes >> 20
     );
     println!(
-        "\n| memory, work | host to device | device to host | both at once, each | work | chunk, rooms, work \
+        "\n| memory, work | host to device | device to host | both at once, each | work | chunk, buffers, work \
          streams | pipeline | of the slowest alone | of the slowest |"
     );
     println!("|----|---:|---:|---:|---:|----|---:|---:|---:|");
@@ -148,17 +148,17 @@ pub(crate) fn run(choice: &Choice) -> Result<()> {
         let both = time(turns, || arrays.both(pageable))?;
         for times in light_and_heavy {
             let alone = time(turns, || arrays.work(times))?;
-            for (&chunk, &rooms, &streams) in choice.chunks.iter().flat_map(|chunk| {
-                choice.rooms.iter().flat_map(move |rooms| {
-                    choice.work_streams.iter().map(move |streams| (chunk, rooms, streams))
+            for (&chunk, &buffers, &streams) in choice.chunks.iter().flat_map(|chunk| {
+                choice.buffers.iter().flat_map(move |buffers| {
+                    choice.work_streams.iter().map(move |streams| (chunk, buffers, streams))
                 })
             }) {
                 let mut builder = Pipeline::builder().work_streams(streams);
                 if let Some(chunk) = chunk {
                     builder = builder.chunk(chunk);
                 }
-                if let Some(rooms) = rooms {
-                    builder = builder.rooms(rooms);
+                if let Some(buffers) = buffers {
+                    builder = builder.buffers(buffers);
                 }
                 let mut pipeline = builder.build()?;
                 let all = time(turns, || arrays.through(&mut pipeline, pageable, times))?;
@@ -171,7 +171,7 @@ pub(crate) fn run(choice: &Choice) -> Result<()> {
                     rate(bytes, both),
                     rate(bytes, alone),
                     chunk.map_or("chosen".to_owned(), |chunk| crate::shown(chunk * size_of::<f32>())),
-                    rooms.map_or("chosen".to_owned(), |rooms| rooms.to_string()),
+                    buffers.map_or("chosen".to_owned(), |buffers| buffers.to_string()),
                     rate(bytes, all),
                     100.0 * up.max(down).max(alone) / all,
                     100.0 * both.max(alone) / all

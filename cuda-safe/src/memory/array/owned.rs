@@ -13,7 +13,7 @@ use std::sync::Arc;
 use super::info::{ArrayElement, ArrayFlags, ArrayInfo, ArrayKind, bytes_of};
 use super::view::{ArrayView, ArrayViewMut, Region, SubArray};
 use crate::device::Device;
-use crate::error::{Detail, Error, Result};
+use crate::error::{Detail, Error, ErrorWith, Result};
 use crate::hazard::Access;
 use crate::memory::allocation::{Allocation, Kind};
 use crate::memory::retain::retained;
@@ -36,7 +36,7 @@ use crate::{check, sys};
 /// # fn main() -> cuda_safe::Result<()> {
 /// let numbers: Vec<u16> = (0..12).collect();
 /// let mut array = Array::<u16>::alloc_2d(4, 3)?;
-/// memcpy_2d(&mut array, &Plane::of_slice(&numbers, 4, 3)?)?;
+/// memcpy_2d(&mut array, &Plane::from_slice(&numbers, 4, 3)?)?;
 /// assert_eq!(array.view().columns(1..3)?.rows(2..)?.to_vec()?, [9, 10]);
 /// # Ok(())
 /// # }
@@ -232,14 +232,14 @@ impl<T> Array<T> {
     /// - A refusal inside a host function.
     #[track_caller]
     #[allow(clippy::result_large_err, reason = "the array comes back with the error, as every owner does")]
-    pub fn into_raw(mut self) -> core::result::Result<sys::cudaArray_t, (Error, Self)> {
+    pub fn into_raw(mut self) -> core::result::Result<sys::cudaArray_t, ErrorWith<Self>> {
         const API: &str = "Array::into_raw";
         let Some(allocation) = Arc::get_mut(&mut self.allocation) else {
-            return Err((Error::refused(API, Detail::InGraph), self));
+            return Err(ErrorWith::new(Error::refused(API, Detail::InGraph), self));
         };
         match allocation.give_up(API) {
             Ok(array) => Ok(array.cast()),
-            Err(error) => Err((error, self)),
+            Err(error) => Err(ErrorWith::new(error, self)),
         }
     }
 

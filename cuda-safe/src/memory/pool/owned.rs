@@ -686,7 +686,7 @@ fn current(
 
 bitflags! {
     /// When a pool reuses freed memory for an allocation. CUDA's default is all three.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct PoolReuse: u32 {
         /// If an event orders the allocating stream after the free.
         const FOLLOW_EVENT_DEPENDENCIES = 1;
