@@ -76,7 +76,7 @@ fn an_event_that_was_never_recorded_stands_for_nothing_even_with_a_used_handle()
     assert!(error.to_string().contains("the start was never recorded"), "{error}");
     gate.open();
     stream.synchronize().unwrap();
-    let mut start = Event::new().unwrap();
+    let start = Event::new().unwrap();
     start.record(&stream).unwrap();
     let error = fresh.elapsed_ms(&start).unwrap_err();
     assert!(error.to_string().contains("the end was never recorded"), "{error}");
