@@ -65,7 +65,7 @@ fn after_a_fault_every_call_says_so_and_pinned_memory_in_flight_is_leaked() {
 
     // A registered container is neither returned nor dropped: one owner of the shared elements remains
     // forever.
-    let (error, registered) = registered.into_inner().unwrap_err();
+    let (error, registered) = registered.into_inner().unwrap_err().into_parts();
     assert!(error.is_sticky(), "{error}");
     drop(registered);
     assert_eq!(Arc::strong_count(&shared), 2);

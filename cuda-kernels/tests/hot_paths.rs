@@ -99,7 +99,7 @@ fn an_operation_makes_the_calls_of_a_cpp_program_and_asks_for_no_memory() {
 fn operations() -> Result<()> {
     let (stream, other) = (Stream::non_blocking()?, Stream::non_blocking()?);
     let blocking = Stream::new()?;
-    let mut event = Event::without_timing()?;
+    let event = Event::without_timing()?;
     let mut ints = DeviceBuffer::<i32>::alloc_zeroed(64)?;
     let (mut a, b) = (DeviceBuffer::<f32>::alloc_zeroed(64)?, DeviceBuffer::<f32>::alloc_zeroed(64)?);
     let mut c = DeviceBuffer::<f32>::alloc_zeroed(64)?;
@@ -224,7 +224,7 @@ fn operations() -> Result<()> {
     let hand_over = ["cudaMemsetAsync", "cudaEventRecord", "cudaStreamWaitEvent", "cudaMemcpyAsync"];
     let back = ["cudaEventRecord", "cudaStreamWaitEvent"];
     let both: Vec<&str> = hand_over.into_iter().chain(back).collect();
-    let mut second = Event::without_timing()?;
+    let second = Event::without_timing()?;
     costs("from stream to stream and back", &both, 0, || {
         memset_async(&mut a, 1, &stream)?;
         event.record(&stream)?;

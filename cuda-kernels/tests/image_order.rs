@@ -25,7 +25,7 @@ fn a_write_of_the_array_and_a_read_by_the_texture_on_another_stream_are_ordered(
     let (writer, reader) = (Stream::new()?, Stream::new()?);
     let (width, height) = (64, 64);
     let mut image = Array::alloc_2d(width, height)?;
-    memcpy_2d(&mut image, &Plane::of_slice(&vec![0.0_f32; width * height], width, height)?)?;
+    memcpy_2d(&mut image, &Plane::from_slice(&vec![0.0_f32; width * height], width, height)?)?;
     let texture = Texture::new(&image, &TextureDesc::default())?;
     let ones = DeviceBuffer::from_slice(&vec![1.0_f32; width * height])?;
     let twos = DeviceBuffer::from_slice(&vec![2.0_f32; width * height])?;

@@ -26,7 +26,7 @@ fn what_a_kernel_paints_is_in_the_array() -> Result<()> {
 fn a_part_of_an_image_may_be_painted_and_no_more_than_all_of_it() -> Result<()> {
     let stream = Stream::new()?;
     let mut image = image(4, 2)?;
-    memcpy_2d(&mut image, &Plane::of_slice(&[9.0_f32; 8], 4, 2)?)?;
+    memcpy_2d(&mut image, &Plane::from_slice(&[9.0_f32; 8], 4, 2)?)?;
     let mut surface = Surface::new(&image)?;
     paint_gradient(&mut surface, [2, 1], [1.0, 10.0], &stream)?;
     assert_eq!(image.to_vec()?, [0.0, 1.0, 9.0, 9.0, 9.0, 9.0, 9.0, 9.0]);
@@ -73,7 +73,7 @@ fn solids_layers_and_elements_of_several_numbers_are_written_as_well() -> Result
 fn outside_of_the_image_nothing_is_written_and_zeros_or_the_edge_are_read() -> Result<()> {
     let stream = Stream::new()?;
     let mut image = image(3, 2)?;
-    memcpy_2d(&mut image, &Plane::of_slice(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0_f32], 3, 2)?)?;
+    memcpy_2d(&mut image, &Plane::from_slice(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0_f32], 3, 2)?)?;
     let mut surface = Surface::new(&image)?;
     let (x, y) = (DeviceBuffer::from_slice(&[-1, 3, 0, 1])?, DeviceBuffer::from_slice(&[0, 1, 2, 0])?);
     let mut out = DeviceBuffer::<f32>::alloc(8)?;
@@ -90,7 +90,7 @@ fn outside_of_the_image_nothing_is_written_and_zeros_or_the_edge_are_read() -> R
 fn a_level_of_a_mipmapped_array_is_an_image_too() -> Result<()> {
     let stream = Stream::new()?;
     let mut levels = ArrayBuilder::plane(8, 8).surface().mipmapped::<f32>(2)?;
-    memcpy_2d(&mut levels.level_mut(0)?, &Plane::of_slice(&[5.0_f32; 64], 8, 8)?)?;
+    memcpy_2d(&mut levels.level_mut(0)?, &Plane::from_slice(&[5.0_f32; 64], 8, 8)?)?;
     let mut surface = Surface::new(&levels.level(1)?)?;
     assert_eq!(surface.extent(), [4, 4, 1]);
     paint_gradient(&mut surface, [4, 4], [1.0, 10.0], &stream)?;

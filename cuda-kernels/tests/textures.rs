@@ -54,7 +54,7 @@ fn read<T: ArrayElement>(kernel: &Reads, texture: &Texture<T>, at: &[f32]) -> Re
 /// Makes a line of the numbers 0, 10, 20 and 30.
 fn line() -> Result<Array<f32>> {
     let mut line = Array::alloc_1d(4)?;
-    memcpy_2d(&mut line, &Plane::of_slice(&[0.0, 10.0, 20.0, 30.0], 4, 1)?)?;
+    memcpy_2d(&mut line, &Plane::from_slice(&[0.0, 10.0, 20.0, 30.0], 4, 1)?)?;
     Ok(line)
 }
 
@@ -118,8 +118,8 @@ fn planes_are_filtered_in_both_directions_whether_of_an_array_or_of_rows_with_a_
     let numbers = plane(5, 4);
     let mut array = Array::alloc_2d(5, 4)?;
     let mut rows = PitchedBuffer::alloc(5, 4)?;
-    memcpy_2d(&mut array, &Plane::of_slice(&numbers, 5, 4)?)?;
-    memcpy_2d(&mut rows, &Plane::of_slice(&numbers, 5, 4)?)?;
+    memcpy_2d(&mut array, &Plane::from_slice(&numbers, 5, 4)?)?;
+    memcpy_2d(&mut rows, &Plane::from_slice(&numbers, 5, 4)?)?;
     let desc = linear(NEAREST);
     for texture in [Texture::new(&array, &desc)?, Texture::new(&rows, &desc)?] {
         let stream = Stream::new()?;
@@ -137,7 +137,7 @@ fn planes_are_filtered_in_both_directions_whether_of_an_array_or_of_rows_with_a_
 #[test]
 fn solids_are_filtered_in_all_directions_and_layers_stand_for_themselves() -> Result<()> {
     let numbers: Vec<f32> = (0_u8..27).map(f32::from).collect();
-    let volume = Volume::of_slice(&numbers, 3, 3, 3)?;
+    let volume = Volume::from_slice(&numbers, 3, 3, 3)?;
     let mut solid = Array::alloc_3d(3, 3, 3)?;
     memcpy_3d(&mut solid, &volume)?;
     let texture = Texture::new(&solid, &linear(NEAREST))?;
@@ -157,7 +157,7 @@ fn solids_are_filtered_in_all_directions_and_layers_stand_for_themselves() -> Re
     assert_eq!(out.to_vec()?, [0.0, 22.0, 17.0]);
 
     let mut lines = ArrayBuilder::line(3).layers(3).alloc::<f32>()?;
-    memcpy_3d(&mut lines, &Volume::of_slice(&numbers[..9], 3, 1, 3)?)?;
+    memcpy_3d(&mut lines, &Volume::from_slice(&numbers[..9], 3, 1, 3)?)?;
     let texture = Texture::new(&lines, &NEAREST)?;
     let kernel = &kernels::probe_lines;
     // SAFETY: as above.
@@ -185,7 +185,7 @@ fn integers_come_as_they_are_or_as_fractions_of_the_largest() -> Result<()> {
     let (at, mut out) = (DeviceBuffer::from_slice(&[0.5_f32, 1.5])?, DeviceBuffer::<u32>::alloc(8)?);
     let mut pixels = Array::<[u8; 4]>::alloc_2d(2, 2)?;
     let colours = [[1, 2, 3, 4], [0; 4], [0; 4], [255, 128, 0, 7]];
-    memcpy_2d(&mut pixels, &Plane::of_slice(&colours, 2, 2)?)?;
+    memcpy_2d(&mut pixels, &Plane::from_slice(&colours, 2, 2)?)?;
     let texture = Texture::new(&pixels, &NEAREST)?;
     let kernel = &kernels::probe_bytes;
     // SAFETY: the kernel reads the texture, and writes four numbers for each that it reads.
@@ -193,7 +193,7 @@ fn integers_come_as_they_are_or_as_fractions_of_the_largest() -> Result<()> {
     assert_eq!(out.to_vec()?, [1, 2, 3, 4, 255, 128, 0, 7]);
 
     let mut signed = Array::<i16>::alloc_2d(2, 2)?;
-    memcpy_2d(&mut signed, &Plane::of_slice(&[-300_i16, 0, 0, 32_767], 2, 2)?)?;
+    memcpy_2d(&mut signed, &Plane::from_slice(&[-300_i16, 0, 0, 32_767], 2, 2)?)?;
     let texture = Texture::new(&signed, &NEAREST)?;
     let mut out = DeviceBuffer::<i32>::alloc(2)?;
     let kernel = &kernels::probe_integers;
@@ -203,7 +203,7 @@ fn integers_come_as_they_are_or_as_fractions_of_the_largest() -> Result<()> {
 
     let fractions = TextureDesc { read_mode: ReadMode::NormalizedFloat, ..NEAREST };
     let mut bytes = Array::<u8>::alloc_1d(4)?;
-    memcpy_2d(&mut bytes, &Plane::of_slice(&[0_u8, 51, 255, 102], 4, 1)?)?;
+    memcpy_2d(&mut bytes, &Plane::from_slice(&[0_u8, 51, 255, 102], 4, 1)?)?;
     let texture = Texture::new(&bytes, &fractions)?;
     let found = read(&kernels::probe_line, &texture, &[0.5, 1.5, 2.5, 3.5])?;
     assert_relative_eq!(found[..], [0.0, 0.2, 1.0, 0.4][..], epsilon = 1e-6);
@@ -211,7 +211,7 @@ fn integers_come_as_they_are_or_as_fractions_of_the_largest() -> Result<()> {
     let found = read(&kernels::probe_line, &texture, &[1.0, 2.0])?;
     assert_relative_eq!(found[..], [0.1, 0.6][..], epsilon = 0.01);
     let mut signed = Array::<i16>::alloc_1d(2)?;
-    memcpy_2d(&mut signed, &Plane::of_slice(&[-32_767_i16, 16_384], 2, 1)?)?;
+    memcpy_2d(&mut signed, &Plane::from_slice(&[-32_767_i16, 16_384], 2, 1)?)?;
     let texture = Texture::new(&signed, &fractions)?;
     let found = read(&kernels::probe_line, &texture, &[0.5, 1.5])?;
     assert_relative_eq!(found[..], [-1.0, 0.500_015][..], epsilon = 1e-5);
@@ -223,7 +223,7 @@ fn a_turn_by_nothing_changes_nothing_and_half_a_turn_reverses_the_image() -> Res
     let stream = Stream::new()?;
     let numbers = plane(33, 20);
     let mut image = Array::alloc_2d(33, 20)?;
-    memcpy_2d(&mut image, &Plane::of_slice(&numbers, 33, 20)?)?;
+    memcpy_2d(&mut image, &Plane::from_slice(&numbers, 33, 20)?)?;
     let texture = Texture::new(&image, &linear(mode(AddressMode::Border)))?;
     let mut out = DeviceBuffer::alloc(33 * 20)?;
     rotate(&texture, &mut out, [33, 20], 0.0, &stream)?;
@@ -283,7 +283,7 @@ fn a_graph_keeps_the_textures_that_its_kernels_read() -> Result<()> {
     let mut image = Array::alloc_2d(8, 8)?;
     let mut numbers = PinnedBuffer::from_slice(&[3.0_f32; 64])?;
     let mut out = DeviceBuffer::<f32>::alloc(64)?;
-    memcpy_2d(&mut image, &Plane::of_slice(&[1.0_f32; 64], 8, 8)?)?;
+    memcpy_2d(&mut image, &Plane::from_slice(&[1.0_f32; 64], 8, 8)?)?;
     let texture = Texture::new(&image, &NEAREST)?;
     let graph = stream.capture(|s| rotate(&texture, &mut out, [8, 8], 0.0, s))?;
     texture.destroy()?;
@@ -343,7 +343,7 @@ fn a_node_that_is_set_to_another_texture_keeps_that_and_lets_the_former_go() -> 
     let mut found = [0.0; 2];
     for round in [1.0_f32, 5.0] {
         let numbers = [round, 0.0, 0.0, round + 1.0];
-        memcpy_2d(&mut other, &Plane::of_slice(&numbers, 4, 1)?)?;
+        memcpy_2d(&mut other, &Plane::from_slice(&numbers, 4, 1)?)?;
         exec.launch(&stream)?;
         memcpy(&mut found, &out)?;
         assert_eq!(found, [round, round + 1.0], "what is written to the array meanwhile is read");

@@ -81,6 +81,7 @@ impl Error {
     pub fn from_code(api: &'static str, code: cudaError_t) -> Self {
         let call_site = Location::caller();
         let detail = match Class::of(code) {
+            Class::Driver if code == sys::cudaErrorNoDevice => Detail::NoDevice,
             Class::Driver => Detail::versions(),
             _ => Detail::None,
         };
@@ -113,6 +114,18 @@ impl Error {
     pub fn with_detail(mut self, detail: Detail) -> Self {
         if matches!(self.0.detail, Detail::None) {
             self.0.detail = detail;
+        }
+        self
+    }
+
+    /// Returns the same refusal as that of one argument of a kernel. Errors of calls stay as they are.
+    #[cold]
+    #[must_use]
+    pub(crate) fn of_argument(mut self, kernel: &'static str, index: usize, name: &'static str) -> Self {
+        if self.0.refused {
+            let detail = std::mem::replace(&mut self.0.detail, Detail::None);
+            self.0.api = kernel;
+            self.0.detail = Detail::Argument { index, name, detail: Box::new(detail) };
         }
         self
     }
@@ -304,6 +317,78 @@ impl fmt::Debug for Error {
 }
 
 impl std::error::Error for Error {}
+
+/// An [`Error`] with the value that the failed call would have consumed: a container, or an owner of memory.
+///
+/// `?` converts it to an [`Error`], to a `Box<dyn std::error::Error>`, or to another type that takes any
+/// error. The value is then dropped with the error, or right away.
+///
+/// # Examples
+/// ```
+/// use cuda_safe::Registered;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+/// let registered = Registered::new(vec![1, 2, 3])?;
+/// let numbers = match registered.into_inner() {
+///     Ok(numbers) => numbers,
+///     Err(failed) => {
+///         println!("{failed}");
+///         failed.into_value().into_inner()? // once more
+///     }
+/// };
+/// assert_eq!(numbers, [1, 2, 3]);
+/// # Ok(())
+/// # }
+/// ```
+pub struct ErrorWith<T> {
+    error: Error,
+    value: T,
+}
+
+impl<T> ErrorWith<T> {
+    /// Makes the error of a call that gives the value back.
+    pub(crate) fn new(error: Error, value: T) -> Self {
+        Self { error, value }
+    }
+
+    /// Returns the error.
+    #[must_use]
+    pub fn error(&self) -> &Error {
+        &self.error
+    }
+
+    /// Returns the value, and drops the error.
+    #[must_use]
+    pub fn into_value(self) -> T {
+        self.value
+    }
+
+    /// Returns the error and the value.
+    #[must_use]
+    pub fn into_parts(self) -> (Error, T) {
+        (self.error, self.value)
+    }
+}
+
+impl<T> fmt::Display for ErrorWith<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl<T> fmt::Debug for ErrorWith<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.error, f)
+    }
+}
+
+impl<T> std::error::Error for ErrorWith<T> {}
+
+impl<T> From<ErrorWith<T>> for Error {
+    fn from(failed: ErrorWith<T>) -> Self {
+        failed.error
+    }
+}
 
 /// Returns the first sticky failure that any call of this process reported, if there was one.
 ///

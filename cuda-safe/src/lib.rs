@@ -13,7 +13,7 @@
 //! let stream = Stream::new()?;
 //! let mut host = PinnedBuffer::from_slice(&[1.0_f32; 1024])?; // cudaMallocHost
 //! let mut device = DeviceBuffer::<f32>::alloc(1024)?; // cudaMalloc: lengths are in elements
-//! let (mut start, mut stop) = (Event::new()?, Event::new()?);
+//! let (start, stop) = (Event::new()?, Event::new()?);
 //! start.record(&stream)?;
 //! memcpy_async(&mut device, &host, &stream)?;
 //! memset_async(&mut device.slice_mut(..512)?, 0, &stream)?;
@@ -92,5 +92,5 @@ pub use memory::{
     PitchedBuffer, PitchedVolume, Plane, PlaneMut, RegisterFlags, Registered, Volume, VolumeMut,
     WriteCombinedBuffer,
 };
-pub use stream::{AsStream, Event, Stream};
+pub use stream::{AsStream, Event, EventFlags, Stream};
 pub use texture::{Surface, Texture};

@@ -74,7 +74,7 @@ fn a_threads_own_stream_is_nobodys_any_more_once_the_thread_is_ending() {
 fn an_event_that_a_graph_records_too_proves_nothing_about_the_stream_that_it_was_recorded_on() {
     let alone = alone();
     let [held, mut other, third] = [(); 3].map(|()| Stream::non_blocking().unwrap());
-    let mut event = Event::without_timing().unwrap();
+    let event = Event::without_timing().unwrap();
     let graph = other.capture(|captured| event.record_with(captured, RecordFlags::EXTERNAL)).unwrap();
     let mut graph = graph.instantiate().unwrap();
     let mut buffer = DeviceBuffer::<u8>::alloc(64).unwrap();
@@ -95,7 +95,7 @@ fn an_event_that_a_graph_records_too_proves_nothing_about_the_stream_that_it_was
 fn an_event_that_a_graph_records_is_nobody_elses_after_it_was_dropped() {
     let alone = alone();
     let [held, mut other, third] = [(); 3].map(|()| Stream::non_blocking().unwrap());
-    let mut event = Event::without_timing().unwrap();
+    let event = Event::without_timing().unwrap();
     let handle = event.as_raw();
     let graph = other.capture(|captured| event.record_with(captured, RecordFlags::EXTERNAL)).unwrap();
     let mut graph = graph.instantiate().unwrap();

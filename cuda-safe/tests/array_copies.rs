@@ -30,7 +30,7 @@ fn filled(builder: ArrayBuilder) -> Array<u16> {
     let mut array = builder.alloc::<u16>().unwrap();
     let [width, height, depth] = [array.width(), array.height(), array.depth()];
     let host = numbers(width * height * depth);
-    memcpy_3d(&mut array, &Volume::of_slice(&host, width, height, depth).unwrap()).unwrap();
+    memcpy_3d(&mut array, &Volume::from_slice(&host, width, height, depth).unwrap()).unwrap();
     array
 }
 
@@ -68,7 +68,7 @@ fn what_goes_into_an_array_of_any_kind_comes_out() {
         let mut back = builder.alloc::<u16>().unwrap();
         memcpy_3d(&mut back, &device).unwrap();
         let mut host = vec![0; width * height * depth];
-        memcpy_3d(&mut VolumeMut::of_slice(&mut host, width, height, depth).unwrap(), &back).unwrap();
+        memcpy_3d(&mut VolumeMut::from_slice(&mut host, width, height, depth).unwrap(), &back).unwrap();
         assert_eq!(host, numbers(width * height * depth));
     }
 }
@@ -77,9 +77,9 @@ fn what_goes_into_an_array_of_any_kind_comes_out() {
 fn rows_go_to_and_from_and_between_arrays_with_nothing_around_them_touched() {
     let _alone = alone();
     let host = numbers(W * H);
-    let plane = Plane::of_slice(&host, W, H).unwrap();
+    let plane = Plane::from_slice(&host, W, H).unwrap();
     let mut array = Array::<u16>::alloc_2d(W, H).unwrap();
-    memcpy_2d(&mut array, &Plane::of_slice(&[GUARD; W * H], W, H).unwrap()).unwrap();
+    memcpy_2d(&mut array, &Plane::from_slice(&[GUARD; W * H], W, H).unwrap()).unwrap();
     // Rows 1 to 3 of columns 2 to 6 of the host to rows 2 to 4 of columns 1 to 5.
     let part = plane.columns(2..6).unwrap().rows(1..3).unwrap();
     memcpy_2d(&mut array.view_mut().columns_mut(1..5).unwrap().rows_mut(2..4).unwrap(), &part).unwrap();
@@ -111,7 +111,7 @@ fn rows_go_to_and_from_and_between_arrays_with_nothing_around_them_touched() {
         assert_eq!(found, expected, "{x} {y}");
     }
     let mut back = vec![GUARD; W * H];
-    let mut corner = PlaneMut::of_slice(&mut back, W, H).unwrap();
+    let mut corner = PlaneMut::from_slice(&mut back, W, H).unwrap();
     let part = array.view().columns(1..3).unwrap().rows(2..3).unwrap();
     memcpy_2d(&mut corner.columns_mut(5..).unwrap().rows_mut(4..).unwrap(), &part).unwrap();
     assert_eq!(back.pop(), Some(number(3, 1, 0)));
@@ -143,9 +143,9 @@ fn boxes_go_to_and_from_and_between_arrays_with_nothing_around_them_touched() {
     }
     // One layer of it as a plane.
     let mut layer = vec![0; W * H];
-    memcpy_2d(&mut PlaneMut::of_slice(&mut layer, W, H).unwrap(), &layered.layers(1..2)).unwrap();
+    memcpy_2d(&mut PlaneMut::from_slice(&mut layer, W, H).unwrap(), &layered.layers(1..2)).unwrap();
     assert_eq!(layer, (0..H).flat_map(|y| (0..W).map(move |x| number(x, y, 1))).collect::<Vec<_>>());
-    memcpy_2d(&mut layered.layers_mut(3..).unwrap(), &Plane::of_slice(&layer, W, H).unwrap()).unwrap();
+    memcpy_2d(&mut layered.layers_mut(3..).unwrap(), &Plane::from_slice(&layer, W, H).unwrap()).unwrap();
     assert_eq!(layered.layers(3..4).unwrap().to_vec().unwrap(), layer);
     assert_eq!(layered.layers(0..1).unwrap().to_vec().unwrap(), numbers(W * H));
 }
@@ -154,11 +154,11 @@ fn boxes_go_to_and_from_and_between_arrays_with_nothing_around_them_touched() {
 fn elements_of_all_sizes_are_counted_as_elements() {
     fn round<T: cuda_safe::memory::ArrayElement + PartialEq + std::fmt::Debug>(one: T, other: T) {
         let mut array = ArrayBuilder::volume(3, 2, 2).alloc::<T>().unwrap();
-        memcpy_3d(&mut array, &Volume::of_slice(&[one; 12], 3, 2, 2).unwrap()).unwrap();
+        memcpy_3d(&mut array, &Volume::from_slice(&[one; 12], 3, 2, 2).unwrap()).unwrap();
         let mut last = array.view_mut();
         let mut last = last.columns_mut(2..).unwrap();
         let mut last = last.rows_mut(1..).unwrap();
-        memcpy_3d(&mut last.layers_mut(1..), &Volume::of_slice(&[other], 1, 1, 1).unwrap()).unwrap();
+        memcpy_3d(&mut last.layers_mut(1..), &Volume::from_slice(&[other], 1, 1, 1).unwrap()).unwrap();
         let mut found = array.to_vec().unwrap();
         assert_eq!(found.pop(), Some(other));
         assert_eq!(found, [one; 11]);
@@ -179,7 +179,7 @@ fn extents_that_differ_are_refused_with_both() {
     let mut array = Array::<u16>::alloc_2d(W, H).unwrap();
     let host = numbers(W * (H + 1));
     for (width, height) in [(W - 1, H), (W, H - 1), (W, H + 1)] {
-        let plane = Plane::of_slice(&host[..width * height], width, height).unwrap();
+        let plane = Plane::from_slice(&host[..width * height], width, height).unwrap();
         let error = memcpy_2d(&mut array, &plane).unwrap_err();
         let (destination, source) = ([W, H, 1], [width, height, 1]);
         assert_eq!(error.detail(), &Detail::ExtentMismatch { destination, source });
@@ -187,12 +187,12 @@ fn extents_that_differ_are_refused_with_both() {
     }
     // An array of layers is not a plane.
     let mut layered = ArrayBuilder::plane(W, H).layers(2).alloc::<u16>().unwrap();
-    let error = memcpy_2d(&mut layered, &Plane::of_slice(&host[..W * H], W, H).unwrap()).unwrap_err();
+    let error = memcpy_2d(&mut layered, &Plane::from_slice(&host[..W * H], W, H).unwrap()).unwrap_err();
     let (destination, source) = ([W, H, 2], [W, H, 1]);
     assert_eq!(error.detail(), &Detail::ExtentMismatch { destination, source });
     // A view that does not fit is an error of the copy.
-    let error =
-        memcpy_2d(&mut array.layers_mut(1..2), &Plane::of_slice(&host[..W * H], W, H).unwrap()).unwrap_err();
+    let error = memcpy_2d(&mut array.layers_mut(1..2), &Plane::from_slice(&host[..W * H], W, H).unwrap())
+        .unwrap_err();
     assert_eq!(error.detail(), &Detail::OutOfRange { start: 1, end: 2, len: 1 });
 }
 
@@ -200,7 +200,7 @@ fn extents_that_differ_are_refused_with_both() {
 fn nothing_is_copied_without_a_call() {
     let _alone = alone();
     let mut array = filled(ArrayBuilder::plane(W, H));
-    memcpy_2d(&mut array.view_mut().rows_mut(2..2).unwrap(), &Plane::of_slice(&[0_u16; 0], W, 0).unwrap())
+    memcpy_2d(&mut array.view_mut().rows_mut(2..2).unwrap(), &Plane::from_slice(&[0_u16; 0], W, 0).unwrap())
         .unwrap();
     assert!(array.view().columns(7..).unwrap().to_vec().unwrap().is_empty());
     assert_eq!(array.to_vec().unwrap(), numbers(W * H));
@@ -266,9 +266,9 @@ fn borrowed_slices_go_to_and_from_arrays_within_a_scope() {
     let mut back = vec![0; W * H * D];
     let mut layer = vec![0; W * H];
     let mut array = Array::<u16>::alloc_3d(W, H, D).unwrap();
-    let from = Volume::of_slice(&source, W, H, D).unwrap();
-    let mut to = VolumeMut::of_slice(&mut back, W, H, D).unwrap();
-    let mut one = PlaneMut::of_slice(&mut layer, W, H).unwrap();
+    let from = Volume::from_slice(&source, W, H, D).unwrap();
+    let mut to = VolumeMut::from_slice(&mut back, W, H, D).unwrap();
+    let mut one = PlaneMut::from_slice(&mut layer, W, H).unwrap();
     stream
         .scope(|scope| {
             scope.memcpy_3d_async(&mut array, &from)?;
@@ -287,13 +287,13 @@ fn levels_are_copied_each_for_itself() {
     let mut image = ArrayBuilder::plane(12, 6).mipmapped::<u16>(3).unwrap();
     for (value, mut level) in (10..).zip(image.levels_mut()) {
         let (width, height) = (level.width(), level.height());
-        memcpy_2d(&mut level, &Plane::of_slice(&vec![value; width * height], width, height).unwrap())
+        memcpy_2d(&mut level, &Plane::from_slice(&vec![value; width * height], width, height).unwrap())
             .unwrap();
     }
     let mut level = image.level_mut(1).unwrap();
     memcpy_2d(
         &mut level.columns_mut(5..).unwrap().rows_mut(2..).unwrap(),
-        &Plane::of_slice(&[99], 1, 1).unwrap(),
+        &Plane::from_slice(&[99], 1, 1).unwrap(),
     )
     .unwrap();
     let all = |level: ArrayView<'_, u16>| level.to_vec().unwrap();
@@ -312,8 +312,8 @@ fn both_planes_of_an_image_are_copied_each_for_itself() {
     let _alone = alone();
     let mut image = ArrayBuilder::plane(8, 4).nv12().unwrap();
     let (mut luma, mut chroma) = image.planes_mut();
-    memcpy_2d(&mut luma, &Plane::of_slice(&[7_u8; 32], 8, 4).unwrap()).unwrap();
-    memcpy_2d(&mut chroma, &Plane::of_slice(&[[1_u8, 2]; 8], 4, 2).unwrap()).unwrap();
+    memcpy_2d(&mut luma, &Plane::from_slice(&[7_u8; 32], 8, 4).unwrap()).unwrap();
+    memcpy_2d(&mut chroma, &Plane::from_slice(&[[1_u8, 2]; 8], 4, 2).unwrap()).unwrap();
     assert_eq!(image.luma().to_vec().unwrap(), [7; 32]);
     assert_eq!(image.chroma().to_vec().unwrap(), [[1, 2]; 8]);
 }

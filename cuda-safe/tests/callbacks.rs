@@ -47,12 +47,12 @@ struct Things {
 impl Things {
     fn new() -> Result<Self> {
         let mut buffer = DeviceBuffer::alloc(64)?;
-        let mut event = Event::new()?;
+        let event = Event::new()?;
         let (mut graph, mut inner) = (Graph::new()?, Graph::new()?);
         inner.add_empty(&[])?;
         let fill = graph.add_memset(&[], &mut buffer, 1)?;
         let call = graph.add_host_fn(&[fill], || ())?;
-        let mark = graph.add_event_record(&[call], &mut event)?;
+        let mark = graph.add_event_record(&[call], &event)?;
         let within = graph.add_graph(&[mark], &inner)?;
         let exec = graph.instantiate()?;
         let array = Array::alloc_2d(8, 8)?;
@@ -188,8 +188,8 @@ fn not_refused(things: &mut Things) -> Vec<String> {
         PitchedBuffer::<u8>::alloc(8, 8);
         PitchedVolume::<u8>::alloc(8, 8, 8);
         MappedFlag::new();
-        Registered::new(vec![1_u8]).map_err(|(error, _)| error);
-        Registered::read_only(vec![1_u8]).map_err(|(error, _)| error);
+        Registered::new(vec![1_u8]).map_err(cuda_safe::Error::from);
+        Registered::read_only(vec![1_u8]).map_err(cuda_safe::Error::from);
         PointerAttributes::of(buffer.as_ptr());
         MemoryPool::new();
         pool.release_threshold();

@@ -57,7 +57,7 @@ fn a_buffer_dropped_while_another_thread_captures_is_freed_and_not_captured() {
             let busy = Stream::non_blocking().unwrap();
             let mut device = DeviceBuffer::<u8>::alloc(1 << 16).unwrap();
             let mut pinned = PinnedBuffer::<u8>::alloc(1 << 16).unwrap();
-            let mut event = Event::without_timing().unwrap();
+            let event = Event::without_timing().unwrap();
             let gate = Gate::on(&alone, &busy);
             memset_async(&mut device, 1, &busy).unwrap();
             memset_async(&mut pinned, 1, &busy).unwrap();

@@ -85,7 +85,7 @@ fn parts_go_to_where_they_belong_and_nothing_around_them_is_touched() -> Result<
     let (pitch, layer_rows) = (2 * W + 6, H + 2);
     let mut device = DeviceBuffer::from_slice(&[GUARD; 1000])?;
     let mut array = Array::<u16>::alloc_3d(W, H, D)?;
-    memcpy_3d(&mut array, &Volume::of_slice(&[GUARD; W * H * D], W, H, D)?)?;
+    memcpy_3d(&mut array, &Volume::from_slice(&[GUARD; W * H * D], W, H, D)?)?;
     {
         let mut all = device.slice_mut(..)?.volume_mut_with_pitch((W, H, D), pitch, layer_rows)?;
         let mut to = all.columns_mut(2..6)?;
@@ -241,8 +241,8 @@ fn the_legacy_and_the_per_thread_stream_take_batches_in_the_order_of_their_work(
         let (mut to_a, mut to_c) = (a.plane_mut(W, H)?, c.plane_mut(W, H)?);
         CopyBatch3d::new()
             .copy_2d(&mut to_a, &plane)
-            .copy_3d_during_call(&mut b, &Volume::of_slice(&kept, W, H, 1)?)
-            .copy_2d_during_call(&mut to_c, &Plane::of_slice(&kept, W, H)?)
+            .copy_3d_during_call(&mut b, &Volume::from_slice(&kept, W, H, 1)?)
+            .copy_2d_during_call(&mut to_c, &Plane::from_slice(&kept, W, H)?)
             .enqueue(&legacy)?;
     }
     drop(kept);
@@ -272,7 +272,9 @@ fn sources_are_read_in_the_order_of_the_stream_or_during_the_call() -> Result<()
     enqueued?;
     assert!(!done?, "the destination is written in the order of the stream");
     // Not behind the gate: if rows go to an array, the runtime waits for the stream before it reads them.
-    CopyBatch3d::new().copy_2d_during_call(&mut during, &Plane::of_slice(&values, W, H)?).enqueue(&stream)?;
+    CopyBatch3d::new()
+        .copy_2d_during_call(&mut during, &Plane::from_slice(&values, W, H)?)
+        .enqueue(&stream)?;
     values.fill(0);
     assert_eq!((ordered.to_vec()?, during.to_vec()?), (numbers(W * H), numbers(W * H)));
     Ok(())
@@ -383,7 +385,7 @@ fn a_captured_batch_runs_at_each_launch_with_no_copy_lost() -> Result<()> {
     let mut array = Array::<u16>::alloc_2d(W, H)?;
     let values = numbers(W * H);
     let graph = stream.capture(|s| {
-        let (plane, values) = (host.plane(W, H)?, Plane::of_slice(&values, W, H)?);
+        let (plane, values) = (host.plane(W, H)?, Plane::from_slice(&values, W, H)?);
         CopyBatch3d::new().copy_2d(&mut device, &plane).copy_2d(&mut array, &plane).enqueue(s)?;
         let refused = CopyBatch3d::new().copy_2d_during_call(&mut device, &values).enqueue(s);
         assert_eq!(refused.unwrap_err().detail(), &Detail::Capturing);
@@ -468,7 +470,7 @@ fn on_the_legacy_stream_a_slice_reaches_pinned_memory_after_what_was_written_the
     let enqueued = (|| {
         memcpy_async(&mut host, &old, &first)?;
         let mut to = host.plane_mut(W, H)?;
-        CopyBatch3d::new().copy_2d_during_call(&mut to, &Plane::of_slice(&values, W, H)?).enqueue(&legacy)
+        CopyBatch3d::new().copy_2d_during_call(&mut to, &Plane::from_slice(&values, W, H)?).enqueue(&legacy)
     })();
     opener.join().unwrap();
     enqueued?;

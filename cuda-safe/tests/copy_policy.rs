@@ -28,7 +28,7 @@ fn copies_that_nothing_orders_are_refused_with_both_lines() {
     assert!(matches!(error.detail(), Detail::Hazard { .. }), "{error}");
 
     // In order: there is nothing to refuse.
-    let mut event = Event::without_timing().unwrap();
+    let event = Event::without_timing().unwrap();
     event.record(&first).unwrap();
     second.wait(&event).unwrap();
     let added = hazard::added_waits();

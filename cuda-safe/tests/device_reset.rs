@@ -8,7 +8,7 @@ use cuda_safe::{Device, DeviceBuffer, MappedFlag, PinnedBuffer, memcpy_async, me
 /// Uses each resource that the crate caches: streams, events, added waits, pool memory, flags.
 fn use_everything() -> cuda_safe::Result<()> {
     let (first, second) = (Stream::non_blocking()?, Stream::new()?);
-    let mut event = Event::new()?;
+    let event = Event::new()?;
     let mut device = DeviceBuffer::<u32>::alloc(1000)?;
     let mut pinned = PinnedBuffer::<u32>::alloc(1000)?;
     let mut scratch = DeviceBuffer::<u32>::alloc_async(1000, &first)?;

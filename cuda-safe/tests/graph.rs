@@ -88,7 +88,7 @@ fn memory_of_a_launch_under_way_is_freed_only_after_it() -> Result<()> {
     let mut stream = Stream::non_blocking()?;
     let (mut device, mut host) = (DeviceBuffer::<u8>::alloc(4)?, PinnedBuffer::<u8>::alloc(4)?);
     let mut exec = fill_and_fetch(&mut stream, &mut device, &mut host, 7)?.instantiate()?;
-    let mut event = Event::without_timing()?;
+    let event = Event::without_timing()?;
     let gate = Gate::on(&alone, &stream);
     GraphExec::launch(&mut exec, &stream)?;
     event.record(&stream)?;
@@ -178,34 +178,47 @@ fn what_cannot_be_captured_is_refused_and_spoils_nothing() -> Result<()> {
     let _alone = alone();
     let mut stream = Stream::new()?;
     let mut device = DeviceBuffer::<u8>::from_slice(&[1; 4])?;
-    let mut recorded = Event::new()?;
+    let (other, recorded, event) = (Stream::new()?, Event::new()?, Event::new()?);
+    let before = other.as_stream();
     recorded.record(&stream)?;
-    let mut event = Event::new()?;
     let mut inner = stream.capture(|s| memset_async(&mut device, 1, s))?.instantiate()?;
-    let pool = DeviceBuffer::<u8>::alloc_async(4, &stream)?;
+    let [pool, freed] = [(); 2].map(|()| DeviceBuffer::<u8>::alloc_async(4, &stream));
+    let (pool, freed) = (pool?, freed?);
     let mut ran = false;
     let graph = stream.capture(|s| {
         let view = s.as_stream();
         assert!(view.is_capturing());
         assert_eq!(detail(view.synchronize()), Detail::Capturing);
         assert_eq!(detail(view.is_done()), Detail::Capturing);
-        assert_eq!(detail(view.wait(&recorded)), Detail::Capturing);
-        assert_eq!(detail(event.record(s)), Detail::Capturing);
+        assert_eq!(detail(view.wait(&recorded)), Detail::OutsideCapture);
+        assert_eq!(detail(view.wait(&event)), Detail::OutsideCapture, "it was never recorded");
         assert_eq!(detail(view.launch_host_fn(|| ())), Detail::Capturing);
         assert_eq!(detail(view.scope(|_| ran = true)), Detail::Capturing);
         assert_eq!(detail(inner.launch(s)), Detail::Capturing);
         assert_eq!(detail(DeviceBuffer::<u8>::alloc_async(4, s)), Detail::Capturing);
-        assert_eq!(detail(pool.free_async(s)), Detail::Capturing);
-        // Work that does not concern the captured stream continues.
-        memset(&mut device, 2)?;
-        assert_eq!(device.to_vec()?, [2; 4]);
-        drop(DeviceBuffer::<u8>::from_slice(&[3; 1 << 16])?);
+        assert_eq!(detail(freed.free_async(s)), Detail::Capturing);
+        // Blocking verbs, and work on other streams: they would run at once and be missing in the graph.
+        assert_eq!(detail(memset(&mut device, 2)), Detail::OutsideCapture);
+        assert_eq!(detail(device.to_vec()), Detail::OutsideCapture);
+        assert_eq!(detail(DeviceBuffer::<u8>::from_slice(&[3; 1 << 16])), Detail::OutsideCapture);
+        assert_eq!(detail(memset_async(&mut device, 2, &other)), Detail::OutsideCapture);
+        assert_eq!(detail(memset_async(&mut device, 2, &before)), Detail::OutsideCapture);
+        assert_eq!(detail(other.synchronize()), Detail::OutsideCapture);
+        assert_eq!(detail(recorded.record(&other)), Detail::OutsideCapture);
+        assert_eq!(detail(recorded.synchronize()), Detail::OutsideCapture);
+        assert_eq!(detail(inner.launch(&other)), Detail::OutsideCapture);
+        assert_eq!(detail(s.device().synchronize()), Detail::OutsideCapture);
+        // What puts nothing on a stream continues.
+        drop(DeviceBuffer::<u8>::alloc(1 << 16)?);
         drop(PinnedBuffer::<u8>::alloc(1 << 16)?);
+        drop(pool);
         assert!(recorded.is_done()?);
         memset_async(&mut device, 9, s)
     })?;
     assert!(!ran);
     assert_eq!(graph.node_count()?, 1);
+    memset_async(&mut device, 8, &before)?;
+    assert_eq!(device.to_vec()?, [8; 4], "afterwards the streams are as before");
     graph.instantiate()?.launch(&stream)?;
     assert_eq!(device.to_vec()?, [9; 4]);
     Ok(())
@@ -217,8 +230,9 @@ fn a_wait_for_the_device_spoils_the_capture_and_nothing_else() -> Result<()> {
     let mut stream = Stream::non_blocking()?;
     let mut device = DeviceBuffer::<u8>::from_slice(&[1; 4])?;
     let spoiled = stream.capture(|s| {
-        let here = s.device();
-        assert!(here.synchronize().is_err());
+        assert!(s.device().synchronize().is_err(), "refused");
+        // SAFETY: the call takes no arguments.
+        assert!(unsafe { check!(cudaDeviceSynchronize()) }.is_err());
         Ok(())
     });
     assert_eq!(spoiled.unwrap_err().code(), sys::cudaErrorStreamCaptureInvalidated);
@@ -527,7 +541,7 @@ fn a_registered_container_is_given_back_only_when_no_graph_holds_it() -> Result<
     let device = DeviceBuffer::<u8>::from_slice(&[5; 4])?;
     let mut registered = Registered::new(vec![0_u8; 4])?;
     let mut exec = stream.capture(|s| memcpy_async(&mut registered, &device, s))?.instantiate()?;
-    let (refused, registered) = registered.into_inner().unwrap_err();
+    let (refused, registered) = registered.into_inner().unwrap_err().into_parts();
     assert_eq!(refused.detail(), &Detail::InGraph);
     exec.launch(&stream)?;
     assert_eq!(*registered.host()?, [5; 4]);

@@ -329,7 +329,7 @@ fn what_an_executable_graph_used_before_an_update_is_let_go() -> Result<()> {
     second.add_memset(&[], &mut other, 2)?;
     let mut exec = first.instantiate()?;
     drop(first);
-    let (refused, registered) = registered.into_inner().unwrap_err();
+    let (refused, registered) = registered.into_inner().unwrap_err().into_parts();
     assert_eq!(refused.detail(), &Detail::InGraph);
     exec.update(&second)?;
     assert_eq!(registered.into_inner().unwrap(), [0; 64]);

@@ -72,7 +72,7 @@ fn its_end_proves_nothing(alone: &Alone, of_the_blocking_stream: impl FnOnce(&St
 fn the_end_of_a_blocking_stream_proves_nothing_of_the_legacy_stream_because_of_an_event() {
     let alone = alone();
     its_end_proves_nothing(&alone, |blocking| {
-        let mut event = Event::without_timing().unwrap();
+        let event = Event::without_timing().unwrap();
         event.record(blocking).unwrap();
     });
 }
@@ -164,7 +164,7 @@ fn the_event_of_a_blocking_stream_comes_after_the_legacy_stream_s_work() {
     let (legacy, blocking) = (Stream::legacy().unwrap(), Stream::new().unwrap());
     let other = Stream::non_blocking().unwrap();
     let mut buffer = DeviceBuffer::<u8>::alloc(64).unwrap();
-    let mut event = Event::without_timing().unwrap();
+    let event = Event::without_timing().unwrap();
     let gate = Gate::on(&alone, &legacy);
     memset_async(&mut buffer, 1, &legacy).unwrap();
     event.record(&blocking).unwrap();
@@ -182,7 +182,7 @@ fn a_program_that_orders_its_work_pays_for_no_wait() {
     let (a, b) = two();
     let mut buffer = DeviceBuffer::<u32>::alloc(256).unwrap();
     let mut back = PinnedBuffer::<u32>::alloc(256).unwrap();
-    let mut event = Event::without_timing().unwrap();
+    let event = Event::without_timing().unwrap();
     let waits = added(|| {
         for round in 0..10 {
             memset_async(&mut buffer, round, &a).unwrap();
@@ -206,7 +206,7 @@ fn what_is_read_after_an_event_was_recorded_may_still_be_read_by_who_waits_for_t
     let mut buffer = DeviceBuffer::<u8>::alloc(64).unwrap();
     let (mut first, mut second) =
         (PinnedBuffer::<u8>::alloc(64).unwrap(), PinnedBuffer::<u8>::alloc(64).unwrap());
-    let mut event = Event::without_timing().unwrap();
+    let event = Event::without_timing().unwrap();
     let waits = added(|| {
         memset_async(&mut buffer, 1, &a).unwrap();
         event.record(&a).unwrap();
@@ -367,7 +367,7 @@ fn memory_lent_to_the_host_is_refused_to_who_reaches_it_without_a_borrow() {
 fn a_buffer_dropped_with_work_pending_on_a_dropped_stream_waits_for_it() {
     let alone = alone();
     let stream = Stream::non_blocking().unwrap();
-    let mut event = Event::without_timing().unwrap();
+    let event = Event::without_timing().unwrap();
     let mut buffer = DeviceBuffer::<u8>::alloc(1 << 16).unwrap();
     let gate = Gate::on(&alone, &stream);
     memset_async(&mut buffer, 1, &stream).unwrap();

@@ -23,7 +23,7 @@ fn another_process_waits_for_an_event_and_then_finds_what_was_written_before_it(
     let alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let mut buffer = DeviceBuffer::<u8>::alloc(LEN).unwrap();
-    let mut event = interprocess();
+    let event = interprocess();
     let handle = match buffer.ipc_handle() {
         Ok(handle) => handle,
         Err(error) => {
@@ -129,7 +129,7 @@ fn an_event_that_others_may_have_proves_nothing_and_still_orders() {
     let _alone = alone();
     let (first, second) = (Stream::non_blocking().unwrap(), Stream::non_blocking().unwrap());
     let mut buffer = DeviceBuffer::<u8>::alloc(LEN).unwrap();
-    let mut event = interprocess();
+    let event = interprocess();
     memset_async(&mut buffer, 1, &first).unwrap();
     event.record(&first).unwrap();
     second.wait(&event).unwrap();

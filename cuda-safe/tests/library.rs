@@ -334,7 +334,7 @@ fn unloading_waits_for_launches_that_still_run() -> Result<()> {
     // SAFETY: one thread, one element.
     unsafe { kernel.launch((1, 1), &stream, (&mut data,)) }?;
     stream.synchronize()?;
-    let mut passed = Event::without_timing()?;
+    let passed = Event::without_timing()?;
     let gate = Gate::on(&alone, &stream);
     // SAFETY: as above.
     unsafe { kernel.launch((1, 1), &stream, (&mut data,)) }?;
@@ -381,7 +381,7 @@ fn a_graph_keeps_the_libraries_of_its_kernels_loaded() -> Result<()> {
     }
     assert_eq!(data.to_vec()?, [4]);
     // A running launch outlives its executable graph, and so does the code.
-    let mut passed = Event::without_timing()?;
+    let passed = Event::without_timing()?;
     let gate = Gate::on(&alone, &stream);
     exec.launch(&stream)?;
     passed.record(&stream)?;
@@ -505,7 +505,7 @@ fn a_variable_has_one_buffer_at_a_time_of_elements_that_fit_it() -> Result<()> {
     let _alone = alone();
     let library = load();
     let count = library.global::<u32>("count")?;
-    let (error, count) = count.into_raw().unwrap_err();
+    let (error, count) = count.into_raw().unwrap_err().into_parts();
     assert!(matches!(error.detail(), Detail::Unsupported { .. }), "{error}");
     let error = refusal(library.global::<u32>("count"));
     assert!(
@@ -637,8 +637,9 @@ fn memory_of_a_graph_is_an_argument_of_kernels_of_its_own_nodes_alone() -> Resul
     unsafe { graph.add_kernel(&[], &double_it, (1, 2), (&mut scratch,)) }?;
     let refused = |answer: Result<()>| {
         let detail = refusal(answer).detail().clone();
+        let Detail::Argument { index: 0, detail, .. } = detail else { panic!("{detail:?}") };
         assert!(
-            matches!(detail, Detail::Unsupported { what } if what.contains("nodes of that graph")),
+            matches!(*detail, Detail::Unsupported { what } if what.contains("nodes of that graph")),
             "{detail:?}"
         );
     };

@@ -183,7 +183,7 @@ fn what_a_guard_lends_is_the_source_of_a_blocking_copy_and_then_written() -> Res
     for turn in 1..20 {
         source.host_mut()?.fill(turn);
         memcpy(&mut device, &*source.host()?)?;
-        memcpy_2d(&mut plane, &Plane::of_slice(&source.host()?, 8, 8)?)?;
+        memcpy_2d(&mut plane, &Plane::from_slice(&source.host()?, 8, 8)?)?;
         CopyBatch::new().copy_during_call(&mut batched, &source.host()?).enqueue(&legacy)?;
         source.host_mut()?.fill(u32::MAX);
         assert_eq!(device.to_vec()?, [turn; 64]);

@@ -74,6 +74,6 @@ fn the_first_copy_between_two_devices_enables_access_both_ways_and_later_ones_as
     memcpy(&mut a, &b).unwrap();
     assert!(!reaches(first, second) && !reaches(second, first));
     assert_eq!(plane.to_vec().unwrap(), host);
-    let plain = Plane::of_slice(&host, 10, 100).unwrap();
+    let plain = Plane::from_slice(&host, 10, 100).unwrap();
     assert_eq!((plain.width(), plain.pitch()), (10, 40));
 }

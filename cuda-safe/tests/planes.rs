@@ -22,11 +22,11 @@ fn rows_go_to_the_device_and_back_whatever_the_pitches() {
     let host = numbers(12);
     let mut device = PitchedBuffer::<u32>::alloc(4, 3).unwrap();
     assert!(device.pitch() >= 16 && (device.width(), device.height()) == (4, 3));
-    memcpy_2d(&mut device, &Plane::of_slice(&host, 4, 3).unwrap()).unwrap();
+    memcpy_2d(&mut device, &Plane::from_slice(&host, 4, 3).unwrap()).unwrap();
     assert_eq!(device.to_vec().unwrap(), host);
     // Two columns of two rows, to rows of five elements.
     let mut back = [7_u32; 10];
-    let mut to = PlaneMut::of_slice_with_pitch(&mut back, 2, 2, 20).unwrap();
+    let mut to = PlaneMut::from_slice_with_pitch(&mut back, 2, 2, 20).unwrap();
     memcpy_2d(&mut to, &device.plane().rows(1..).unwrap().columns(1..3).unwrap()).unwrap();
     assert_eq!(back, [host[5], host[6], 7, 7, 7, host[9], host[10], 7, 7, 7]);
 }
@@ -52,11 +52,11 @@ fn a_part_of_a_volume_is_copied_by_layers_rows_and_columns() {
     let host = numbers(60);
     let mut device = PitchedVolume::<u32>::alloc(5, 4, 3).unwrap();
     assert_eq!((device.width(), device.height(), device.depth()), (5, 4, 3));
-    memcpy_3d(&mut device, &Volume::of_slice(&host, 5, 4, 3).unwrap()).unwrap();
+    memcpy_3d(&mut device, &Volume::from_slice(&host, 5, 4, 3).unwrap()).unwrap();
     assert_eq!(device.to_vec().unwrap(), host);
     let part = device.volume().layers(1..).unwrap().rows(2..4).unwrap().columns(..2).unwrap();
     let mut back = [0; 8];
-    memcpy_3d(&mut VolumeMut::of_slice(&mut back, 2, 2, 2).unwrap(), &part).unwrap();
+    memcpy_3d(&mut VolumeMut::from_slice(&mut back, 2, 2, 2).unwrap(), &part).unwrap();
     let at = |x: usize, y: usize, z: usize| host[(z * 4 + y) * 5 + x];
     let expected = [
         at(0, 2, 1),
@@ -72,10 +72,10 @@ fn a_part_of_a_volume_is_copied_by_layers_rows_and_columns() {
     // One layer of it, as a plane; and layers that begin further apart than their rows require.
     let mut row = [0; 5];
     let second = device.volume().layer(1).unwrap();
-    memcpy_2d(&mut PlaneMut::of_slice(&mut row, 5, 1).unwrap(), &second.rows(3..)).unwrap();
+    memcpy_2d(&mut PlaneMut::from_slice(&mut row, 5, 1).unwrap(), &second.rows(3..)).unwrap();
     assert_eq!(row, host[35..40]);
     let mut wide = [1_u32; 26];
-    let mut to = VolumeMut::of_slice_with_pitch(&mut wide, (2, 2, 2), 16, 4).unwrap();
+    let mut to = VolumeMut::from_slice_with_pitch(&mut wide, (2, 2, 2), 16, 4).unwrap();
     memcpy_3d(&mut to, &part).unwrap();
     assert_eq!(
         (wide[0..2].to_vec(), wide[20..22].to_vec()),
@@ -138,7 +138,7 @@ fn extents_that_differ_are_refused_with_both_before_any_call() {
     let host = [1_u16; 12];
     let mut device = PitchedBuffer::<u16>::alloc(3, 4).unwrap();
     memset_2d(&mut device, 0).unwrap();
-    let error = memcpy_2d(&mut device, &Plane::of_slice(&host, 4, 3).unwrap()).unwrap_err();
+    let error = memcpy_2d(&mut device, &Plane::from_slice(&host, 4, 3).unwrap()).unwrap_err();
     let detail = Detail::ExtentMismatch { destination: [3, 4, 1], source: [4, 3, 1] };
     assert_eq!((error.detail(), error.api(), error.call_site().file()), (&detail, "memcpy_2d", file!()));
     let stream = Stream::new().unwrap();
@@ -159,26 +159,26 @@ fn planes_that_do_not_fit_their_memory_are_refused_on_the_host_too() {
     let host = [0_u32; 12];
     let mut room = [0_u32; 12];
     let length = |error: cuda_safe::Error| error.detail().clone();
-    let error = Plane::of_slice(&host, 4, 4).unwrap_err();
+    let error = Plane::from_slice(&host, 4, 4).unwrap_err();
     assert_eq!(length(error), Detail::WrongLength { what: "the memory", needed: 16, found: 12 });
-    assert!(Plane::of_slice(&host, 4, 2).is_err(), "fewer elements than there are");
-    assert!(PlaneMut::of_slice(&mut room, 13, 1).is_err());
+    assert!(Plane::from_slice(&host, 4, 2).is_err(), "fewer elements than there are");
+    assert!(PlaneMut::from_slice(&mut room, 13, 1).is_err());
     // No bytes need follow the last row: (2 * 20 + 8) / 4 elements, and not one less.
-    assert!(PlaneMut::of_slice_with_pitch(&mut room, 2, 3, 20).is_ok());
-    assert!(PlaneMut::of_slice_with_pitch(&mut room[1..], 2, 3, 20).is_err());
-    assert!(PlaneMut::of_slice_with_pitch(&mut room, 3, 3, 20).is_err());
-    assert!(VolumeMut::of_slice(&mut room, 2, 2, 4).is_err());
-    assert!(VolumeMut::of_slice_with_pitch(&mut room, (1, 2, 2), 8, 4).is_ok());
-    assert!(VolumeMut::of_slice_with_pitch(&mut room[..10], (1, 2, 2), 8, 4).is_err());
+    assert!(PlaneMut::from_slice_with_pitch(&mut room, 2, 3, 20).is_ok());
+    assert!(PlaneMut::from_slice_with_pitch(&mut room[1..], 2, 3, 20).is_err());
+    assert!(PlaneMut::from_slice_with_pitch(&mut room, 3, 3, 20).is_err());
+    assert!(VolumeMut::from_slice(&mut room, 2, 2, 4).is_err());
+    assert!(VolumeMut::from_slice_with_pitch(&mut room, (1, 2, 2), 8, 4).is_ok());
+    assert!(VolumeMut::from_slice_with_pitch(&mut room[..10], (1, 2, 2), 8, 4).is_err());
     for (width, height) in [(usize::MAX, 2), (usize::MAX / 8, 16), (1 << 33, 1 << 33)] {
-        assert!(Plane::of_slice(&host, width, height).is_err(), "{width} times {height}");
+        assert!(Plane::from_slice(&host, width, height).is_err(), "{width} times {height}");
         assert!(PitchedBuffer::<u32>::alloc(width, height).is_err(), "{width} times {height}");
     }
-    assert!(Volume::of_slice(&host, 1 << 30, 1 << 30, 1 << 30).is_err());
-    let error = Plane::of_slice_with_pitch(&host, 3, 2, 8).unwrap_err();
+    assert!(Volume::from_slice(&host, 1 << 30, 1 << 30, 1 << 30).is_err());
+    let error = Plane::from_slice_with_pitch(&host, 3, 2, 8).unwrap_err();
     assert_eq!(error.detail(), &Detail::Pitch { pitch: 8, row: 12, align: 4 });
-    assert!(Plane::of_slice_with_pitch(&host, 1, 2, 6).is_err(), "rows that are not aligned");
-    let error = Volume::of_slice_with_pitch(&host, (1, 3, 2), 4, 2).unwrap_err();
+    assert!(Plane::from_slice_with_pitch(&host, 1, 2, 6).is_err(), "rows that are not aligned");
+    let error = Volume::from_slice_with_pitch(&host, (1, 3, 2), 4, 2).unwrap_err();
     assert!(
         matches!(error.detail(), Detail::WrongLength { needed: 3, found: 2, .. }),
         "layers over each other"
@@ -209,11 +209,11 @@ fn no_elements_make_no_call() {
     let empty: [u32; 0] = [];
     let mut device = PitchedBuffer::<u32>::alloc(0, 5).unwrap();
     assert!(device.as_ptr().is_null());
-    memcpy_2d(&mut device, &Plane::of_slice(&empty, 0, 5).unwrap()).unwrap();
+    memcpy_2d(&mut device, &Plane::from_slice(&empty, 0, 5).unwrap()).unwrap();
     memset_2d(&mut device, 1).unwrap();
     assert_eq!(device.to_vec().unwrap(), empty);
     let mut volume = PitchedVolume::<u32>::alloc(2, 0, 2).unwrap();
-    memcpy_3d(&mut volume, &Volume::of_slice(&empty, 2, 0, 2).unwrap()).unwrap();
+    memcpy_3d(&mut volume, &Volume::from_slice(&empty, 2, 0, 2).unwrap()).unwrap();
     volume.free().unwrap();
     device.free().unwrap();
 }
@@ -237,10 +237,10 @@ fn views_made_in_the_line_of_a_scopes_copy_are_passed_as_they_are() {
     let mut solid = PitchedVolume::<u32>::alloc(4, 3, 2).unwrap();
     stream
         .scope(|scope| -> cuda_safe::Result<()> {
-            scope.memcpy_2d_async(&mut device, Plane::of_slice(&host[..6], 3, 2)?)?;
-            scope.memcpy_2d_async(PlaneMut::of_slice(&mut rows, 3, 2)?, &device)?;
-            scope.memcpy_3d_async(&mut solid, Volume::of_slice(&host, 4, 3, 2)?)?;
-            scope.memcpy_3d_async(VolumeMut::of_slice(&mut layers, 4, 3, 2)?, &solid)
+            scope.memcpy_2d_async(&mut device, Plane::from_slice(&host[..6], 3, 2)?)?;
+            scope.memcpy_2d_async(PlaneMut::from_slice(&mut rows, 3, 2)?, &device)?;
+            scope.memcpy_3d_async(&mut solid, Volume::from_slice(&host, 4, 3, 2)?)?;
+            scope.memcpy_3d_async(VolumeMut::from_slice(&mut layers, 4, 3, 2)?, &solid)
         })
         .unwrap()
         .unwrap();
@@ -255,9 +255,9 @@ fn planes_are_borrowed_for_a_scope() {
     let (mut back, mut again) = (vec![0; 12], vec![0; 12]);
     let mut device = PitchedBuffer::<u32>::alloc(4, 3).unwrap();
     let mut solid = PitchedVolume::<u32>::alloc(3, 2, 2).unwrap();
-    let from = (Plane::of_slice(&source, 4, 3).unwrap(), Volume::of_slice(&source, 3, 2, 2).unwrap());
+    let from = (Plane::from_slice(&source, 4, 3).unwrap(), Volume::from_slice(&source, 3, 2, 2).unwrap());
     let mut to =
-        (PlaneMut::of_slice(&mut back, 4, 3).unwrap(), VolumeMut::of_slice(&mut again, 3, 2, 2).unwrap());
+        (PlaneMut::from_slice(&mut back, 4, 3).unwrap(), VolumeMut::from_slice(&mut again, 3, 2, 2).unwrap());
     stream
         .scope(|scope| {
             scope.memcpy_2d_async(&mut device, &from.0)?;
@@ -333,7 +333,7 @@ fn planes_and_volumes_go_from_one_device_to_another() {
     let host = numbers(12);
     let mut a = first.with_current(|| PitchedBuffer::<u32>::alloc(4, 3)).unwrap();
     let mut b = second.with_current(|| PitchedBuffer::<u32>::alloc(4, 3)).unwrap();
-    memcpy_2d(&mut a, &Plane::of_slice(&host, 4, 3).unwrap()).unwrap();
+    memcpy_2d(&mut a, &Plane::from_slice(&host, 4, 3).unwrap()).unwrap();
     memcpy_2d(&mut b, &a).unwrap(); // cudaMemcpy3DPeer
     assert_eq!(b.to_vec().unwrap(), host);
     let mut c = second.with_current(|| PitchedVolume::<u32>::alloc(3, 2, 2)).unwrap();
@@ -357,15 +357,15 @@ fn large_planes_of_slices_are_staged_and_nothing_between_the_rows_is_touched() {
     let mut device = DeviceBuffer::<u32>::alloc(host.len()).unwrap();
     memset_2d(&mut device.plane_mut(pitch / 4, height), 0xee).unwrap();
     let copies = staged::statistics().copies;
-    let from = Plane::of_slice_with_pitch(&host, width, height, pitch).unwrap();
+    let from = Plane::from_slice_with_pitch(&host, width, height, pitch).unwrap();
     let to = device.as_slice_mut().plane_mut_with_pitch(width, height, pitch);
     memcpy_2d(&mut { to }, &from).unwrap();
     let mut back = vec![7; host.len()];
-    let mut to = PlaneMut::of_slice_with_pitch(&mut back, width, height, pitch).unwrap();
+    let mut to = PlaneMut::from_slice_with_pitch(&mut back, width, height, pitch).unwrap();
     memcpy_2d(&mut to, &device.as_slice().plane_with_pitch(width, height, pitch)).unwrap();
     let mut again = vec![7; host.len()];
     let mut to =
-        VolumeMut::of_slice_with_pitch(&mut again, (width, height / 2, 2), pitch, height / 2).unwrap();
+        VolumeMut::from_slice_with_pitch(&mut again, (width, height / 2, 2), pitch, height / 2).unwrap();
     let whole = device.as_slice().volume_with_pitch((width, height / 2, 2), pitch, height / 2);
     memcpy_3d(&mut to, &whole).unwrap();
     assert_eq!(staged::statistics().copies, copies + 3);

@@ -22,7 +22,7 @@ fn given_up_behind_a_gate<O, R>(
     give_up: impl FnOnce(O) -> Result<R>,
 ) -> Result<R> {
     let stream = Stream::non_blocking()?;
-    let mut over = Event::without_timing()?;
+    let over = Event::without_timing()?;
     let gate = Gate::on(alone, &stream);
     put(&mut owner, &stream)?;
     over.record(&stream)?;
@@ -65,7 +65,7 @@ fn memory_is_given_up_after_the_work_that_uses_it() -> Result<()> {
     // SAFETY: as above.
     let array = unsafe { Array::<u8>::from_raw(device, raw) }?;
     let mut back = [0; 64];
-    memcpy_2d(&mut cuda_safe::memory::PlaneMut::of_slice(&mut back, 8, 8)?, &array)?;
+    memcpy_2d(&mut cuda_safe::memory::PlaneMut::from_slice(&mut back, 8, 8)?, &array)?;
     assert_eq!(back, [6; 64]);
     Ok(())
 }
@@ -105,7 +105,7 @@ fn memory_of_others_is_not_given_up() -> Result<()> {
     // SAFETY: the memory lives as long as its owner, which is dropped with the buffer and does nothing
     // meanwhile.
     let buffer = unsafe { DeviceBuffer::adopt(Device::current()?, pointer, len, keeper) }?;
-    let (error, buffer) = buffer.into_raw().unwrap_err();
+    let (error, buffer) = buffer.into_raw().unwrap_err().into_parts();
     assert!(matches!(error.detail(), Detail::Unsupported { .. }), "{error}");
     assert_eq!(buffer.to_vec()?, [1, 2, 3]);
     drop(buffer);
@@ -118,7 +118,7 @@ fn memory_that_a_graph_holds_is_not_given_up() -> Result<()> {
     let _alone = alone();
     let mut buffer = DeviceBuffer::<u8>::alloc(64)?;
     let graph = Stream::non_blocking()?.capture(|captured| memset_async(&mut buffer, 1, captured))?;
-    let (error, buffer) = buffer.into_raw().unwrap_err();
+    let (error, buffer) = buffer.into_raw().unwrap_err().into_parts();
     assert_eq!(error.detail(), &Detail::InGraph);
     drop(graph);
     let (device, raw) = (buffer.device(), buffer.into_raw()?);
@@ -134,7 +134,8 @@ fn nothing_is_given_up_in_a_host_function() -> Result<()> {
     let buffer = PinnedBuffer::from_slice(&[1_u8, 2, 3])?;
     let (tell, told) = std::sync::mpsc::channel();
     stream.launch_host_fn(move || {
-        let refused = matches!(buffer.into_raw(), Err((error, _)) if error.detail() == &Detail::InCallback);
+        let refused =
+            matches!(buffer.into_raw(), Err(failed) if failed.error().detail() == &Detail::InCallback);
         tell.send(refused).unwrap();
     })?;
     assert!(told.recv().unwrap());

@@ -108,7 +108,7 @@ fn nothing_is_added_where_an_event_orders_or_the_stream_has_something_to_do() {
     let mut streams = Streams::new().unwrap();
     let mut busy = DeviceBuffer::<u8>::alloc(LEN).unwrap();
     let right = (vec![7; LEN], 0);
-    let mut event = Event::new().unwrap();
+    let event = Event::new().unwrap();
     let Streams { legacy, one, other, scratch, .. } = &mut streams;
     let (one, other) = (one.as_stream(), other.as_stream());
     let by_event = || {
@@ -128,7 +128,7 @@ fn nothing_is_added_where_an_event_orders_or_the_stream_has_something_to_do() {
 fn the_same_goes_for_rows_batches_and_registered_memory() {
     let _turn = turn();
     let mut streams = Streams::new().unwrap();
-    let mut registered = Registered::new(vec![0_u8; LEN]).map_err(|(error, _)| error).unwrap();
+    let mut registered = Registered::new(vec![0_u8; LEN]).unwrap();
     let mut row = PitchedBuffer::<u8>::alloc(LEN, 1).unwrap();
     let [mut by_copy, mut by_batch] = [(); 2].map(|()| DeviceBuffer::<u8>::alloc(LEN).unwrap());
     let mut by_batch3d = PitchedBuffer::<u8>::alloc(LEN, 1).unwrap();

@@ -204,7 +204,7 @@ fn registered_memory_in_a_host_function_is_kept_and_dropped_later() {
     let seen = drops.clone();
     stream
         .launch_host_fn(move || {
-            let (error, memory) = memory.into_inner().unwrap_err();
+            let (error, memory) = memory.into_inner().unwrap_err().into_parts();
             drop(memory);
             tell.send((error, seen.load(Ordering::SeqCst))).unwrap();
         })
@@ -238,7 +238,7 @@ fn memory_that_is_page_locked_already_is_given_back_with_the_error() {
     }
     let twice = Twice(container.elements.as_mut_ptr());
     let memory = Registered::new(container).unwrap();
-    let (error, twice) = Registered::new(twice).unwrap_err();
+    let (error, twice) = Registered::new(twice).unwrap_err().into_parts();
     assert_eq!(error.code(), sys::cudaErrorHostMemoryAlreadyRegistered);
     assert_eq!(error.api(), "cudaHostRegister");
     assert_eq!(error.detail(), &Detail::Allocation { bytes: 40, memory: "registered host", free: None });
@@ -269,7 +269,7 @@ fn a_container_without_elements_is_never_registered_and_still_comes_back() {
 #[test]
 fn elements_without_bytes_and_unknown_flags_are_refused_with_the_container() {
     let _alone = alone();
-    let (error, units) = Registered::new(vec![(), ()]).unwrap_err();
+    let (error, units) = Registered::new(vec![(), ()]).unwrap_err().into_parts();
     assert!(matches!(error.detail(), Detail::ZeroSized { .. }) && units.len() == 2);
     // The second one would make devices treat the elements as memory of another device, in one piece.
     for flags in [
@@ -279,7 +279,7 @@ fn elements_without_bytes_and_unknown_flags_are_refused_with_the_container() {
         sys::cudaHostRegisterIoMemory | sys::cudaHostRegisterMapped,
     ] {
         let flags = RegisterFlags::from_bits_retain(flags);
-        let (error, bytes) = Registered::with_flags(vec![1_u8], flags).unwrap_err();
+        let (error, bytes) = Registered::with_flags(vec![1_u8], flags).unwrap_err().into_parts();
         assert_eq!((error.code(), bytes), (sys::cudaErrorInvalidValue, vec![1]));
         assert!(error.is_refused(), "{error}");
     }
@@ -306,7 +306,8 @@ fn memory_that_devices_only_read_is_a_source_and_is_read_by_the_host() {
     let mut device = DeviceBuffer::<u8>::alloc(4).unwrap();
     let numbers = match Registered::read_only(vec![1_u8, 2, 3, 4]) {
         Ok(numbers) => numbers,
-        Err((error, numbers)) => {
+        Err(failed) => {
+            let (error, numbers) = failed.into_parts();
             // Not every device knows this attribute.
             assert_eq!((error.code(), numbers), (sys::cudaErrorNotSupported, vec![1, 2, 3, 4]));
             return;
@@ -316,7 +317,7 @@ fn memory_that_devices_only_read_is_a_source_and_is_read_by_the_host() {
     assert_eq!(*numbers.host().unwrap(), [1, 2, 3, 4]);
     assert_eq!(numbers.into_inner().unwrap().0, [1, 2, 3, 4]);
     assert_eq!(device.to_vec().unwrap(), [1, 2, 3, 4]);
-    let (error, shared) = Registered::read_only(Arc::<[()]>::from([()])).unwrap_err();
+    let (error, shared) = Registered::read_only(Arc::<[()]>::from([()])).unwrap_err().into_parts();
     assert!(matches!(error.detail(), Detail::ZeroSized { .. }) && shared.len() == 1);
 }
 
@@ -336,4 +337,29 @@ fn a_question_mark_makes_an_error_of_what_comes_back() {
     }
     let _alone = alone();
     assert_eq!(there_and_back(vec![1, 2]).unwrap(), [1, 2]);
+}
+
+#[test]
+fn a_question_mark_works_with_an_error_type_that_takes_any_error() {
+    let _alone = alone();
+    // The bound of anyhow's error type.
+    #[derive(Debug)]
+    struct Anyhow(Box<dyn std::error::Error + Send + Sync>);
+    impl<E: std::error::Error + Send + Sync + 'static> From<E> for Anyhow {
+        fn from(error: E) -> Self {
+            Self(Box::new(error))
+        }
+    }
+    fn there_and_back(numbers: Vec<()>) -> Result<Vec<()>, Anyhow> {
+        Ok(Registered::new(numbers)?.into_inner()?)
+    }
+    fn raw(buffer: DeviceBuffer<u8>) -> Result<*mut u8, Anyhow> {
+        Ok(buffer.into_raw()?)
+    }
+    let Anyhow(error) = there_and_back(vec![()]).unwrap_err();
+    assert!(error.to_string().contains("Registered::new"), "{error}");
+    assert!(raw(DeviceBuffer::alloc(0).unwrap()).unwrap().is_null());
+    let failed = Registered::new(vec![(), ()]).unwrap_err();
+    assert_eq!(failed.to_string(), failed.error().to_string());
+    assert_eq!(failed.into_value().len(), 2);
 }

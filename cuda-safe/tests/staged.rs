@@ -229,7 +229,7 @@ fn the_tracker_orders_staged_copies_with_all_streams() {
     assert!(*pinned.host().unwrap() == bytes(LEN, 11)[..]);
 
     // Ordered by the program: no wait is added either.
-    let mut event = Event::without_timing().unwrap();
+    let event = Event::without_timing().unwrap();
     memset_async(&mut device, 6, &stream).unwrap();
     event.record(&stream).unwrap();
     Stream::legacy().unwrap().wait(&event).unwrap();

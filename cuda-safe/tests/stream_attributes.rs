@@ -9,7 +9,7 @@ use cuda_safe::{Device, DeviceBuffer, sys};
 #[test]
 fn an_attribute_that_was_set_is_the_attribute() {
     let stream = Stream::new().unwrap();
-    let view = stream.as_stream();
+    let view = &stream;
     for policy in [SyncPolicy::SPIN, SyncPolicy::YIELD, SyncPolicy::BLOCKING_SYNC, SyncPolicy::AUTO] {
         view.set_sync_policy(policy).unwrap();
         assert_eq!(view.sync_policy().unwrap(), policy);
@@ -35,7 +35,7 @@ fn an_attribute_that_was_set_is_the_attribute() {
 #[test]
 fn an_access_policy_is_a_hint_about_addresses_that_may_outlive_the_memory() {
     let stream = Stream::new().unwrap();
-    let view = stream.as_stream();
+    let view = &stream;
     assert_eq!(view.access_policy_window().unwrap(), None);
     let buffer = DeviceBuffer::<u8>::alloc(4096).unwrap();
     let place = buffer.as_ptr().addr();
@@ -57,9 +57,9 @@ fn an_access_policy_is_a_hint_about_addresses_that_may_outlive_the_memory() {
 #[test]
 fn attributes_are_copied_from_one_stream_to_another() {
     let (from, to) = (Stream::new().unwrap(), Stream::new().unwrap());
-    from.as_stream().set_sync_policy(SyncPolicy::BLOCKING_SYNC).unwrap();
-    to.as_stream().copy_attributes_from(&from).unwrap();
-    assert_eq!(to.as_stream().sync_policy().unwrap(), SyncPolicy::BLOCKING_SYNC);
+    from.set_sync_policy(SyncPolicy::BLOCKING_SYNC).unwrap();
+    to.copy_attributes_from(&from).unwrap();
+    assert_eq!(to.sync_policy().unwrap(), SyncPolicy::BLOCKING_SYNC);
     let Ok(second) = Device::new(1) else {
         eprintln!("skipped: there is no second device");
         return;
@@ -74,8 +74,8 @@ fn a_stream_does_not_inherit_what_another_one_was_set_to() {
     let usual = fresh.as_stream().sync_policy().unwrap();
     let stream = Stream::builder().non_blocking().build().unwrap();
     let id = stream.id().unwrap();
-    stream.as_stream().set_sync_policy(SyncPolicy::SPIN).unwrap();
-    stream.as_stream().set_mem_sync_domain(MemSyncDomain::REMOTE).unwrap();
+    stream.set_sync_policy(SyncPolicy::SPIN).unwrap();
+    stream.set_mem_sync_domain(MemSyncDomain::REMOTE).unwrap();
     stream.synchronize().unwrap();
     drop(stream);
     let next = Stream::builder().non_blocking().build().unwrap();
@@ -87,7 +87,7 @@ fn a_stream_does_not_inherit_what_another_one_was_set_to() {
 #[test]
 fn an_event_is_recorded_for_the_outside_only_in_a_capture() {
     let stream = Stream::new().unwrap();
-    let mut event = Event::without_timing().unwrap();
+    let event = Event::without_timing().unwrap();
     event.record_with(&stream, RecordFlags::empty()).unwrap();
     event.synchronize().unwrap();
     let error = event.record_with(&stream, RecordFlags::EXTERNAL).unwrap_err();

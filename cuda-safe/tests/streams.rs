@@ -45,7 +45,7 @@ fn a_stream_is_done_when_all_it_was_given_is() {
 fn an_event_stands_for_what_came_before_it_and_nothing_after() {
     let alone = alone();
     let stream = Stream::non_blocking().unwrap();
-    let mut event = Event::without_timing().unwrap();
+    let event = Event::without_timing().unwrap();
     event.record(&stream).unwrap();
     event.synchronize().unwrap();
     let gate = Gate::on(&alone, &stream);
@@ -62,7 +62,7 @@ fn an_event_that_was_never_recorded_stands_for_nothing_even_with_a_used_handle()
     let alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let gate = Gate::on(&alone, &stream);
-    let mut former = Event::with_flags(EventFlags::BLOCKING_SYNC).unwrap();
+    let former = Event::with_flags(EventFlags::BLOCKING_SYNC).unwrap();
     former.record(&stream).unwrap();
     drop(former);
     let fresh = Event::with_flags(EventFlags::BLOCKING_SYNC).unwrap();
@@ -73,15 +73,20 @@ fn an_event_that_was_never_recorded_stands_for_nothing_even_with_a_used_handle()
     other.synchronize().unwrap();
     let error = fresh.elapsed_ms(&fresh).unwrap_err();
     assert_eq!(error.code(), sys::cudaErrorInvalidResourceHandle);
+    assert!(error.to_string().contains("the start was never recorded"), "{error}");
     gate.open();
     stream.synchronize().unwrap();
+    let start = Event::new().unwrap();
+    start.record(&stream).unwrap();
+    let error = fresh.elapsed_ms(&start).unwrap_err();
+    assert!(error.to_string().contains("the end was never recorded"), "{error}");
 }
 
 #[test]
 fn a_stream_that_waits_for_an_event_goes_on_when_it_is_complete() {
     let alone = alone();
     let (producer, consumer) = (Stream::non_blocking().unwrap(), Stream::non_blocking().unwrap());
-    let mut ready = Event::without_timing().unwrap();
+    let ready = Event::without_timing().unwrap();
     let gate = Gate::on(&alone, &producer);
     ready.record(&producer).unwrap();
     consumer.wait(&ready).unwrap();
@@ -99,7 +104,7 @@ fn a_wait_stands_for_the_mark_as_it_was_when_it_was_given() {
     let alone = alone();
     let (first, second, waiter) =
         (Stream::non_blocking().unwrap(), Stream::non_blocking().unwrap(), Stream::non_blocking().unwrap());
-    let mut event = Event::without_timing().unwrap();
+    let event = Event::without_timing().unwrap();
     event.record(&first).unwrap();
     waiter.wait(&event).unwrap();
     let gate = Gate::on(&alone, &second);
@@ -114,7 +119,7 @@ fn a_wait_stands_for_the_mark_as_it_was_when_it_was_given() {
 fn elapsed_time_is_negative_the_other_way_round() {
     let _alone = alone();
     let stream = Stream::new().unwrap();
-    let (mut start, mut end) = (Event::new().unwrap(), Event::new().unwrap());
+    let (start, end) = (Event::new().unwrap(), Event::new().unwrap());
     start.record(&stream).unwrap();
     let mut buffer = DeviceBuffer::<u8>::alloc(1 << 20).unwrap();
     memset_async(&mut buffer, 1, &stream).unwrap();
@@ -124,8 +129,9 @@ fn elapsed_time_is_negative_the_other_way_round() {
     assert!(forwards >= 0.0);
     assert_eq!(start.elapsed_ms(&end).unwrap(), -forwards);
     let untimed = Event::without_timing().unwrap();
-    assert_eq!(end.elapsed_ms(&untimed).unwrap_err().code(), sys::cudaErrorInvalidResourceHandle);
-    let _ = cuda_safe::error::take_last();
+    let error = end.elapsed_ms(&untimed).unwrap_err();
+    assert_eq!(error.code(), sys::cudaErrorInvalidResourceHandle);
+    assert!(error.to_string().contains("made without timing: use `Event::new`"), "{error}");
 }
 
 #[test]
@@ -136,7 +142,7 @@ fn an_event_is_refused_on_a_stream_of_another_device() {
         return;
     }
     let elsewhere = Stream::builder().device(Device::new(1).unwrap()).build().unwrap();
-    let mut event = Event::on(Device::new(0).unwrap(), EventFlags::empty()).unwrap();
+    let event = Event::on(Device::new(0).unwrap(), EventFlags::empty()).unwrap();
     let error = event.record(&elsewhere).unwrap_err();
     assert_eq!(error.detail(), &Detail::DeviceMismatch { what: "the stream", found: 1, needed: 0 });
 }
@@ -150,7 +156,7 @@ fn a_stream_of_another_device_needs_no_switch() {
     }
     let other = Device::new(1).unwrap();
     let stream = Stream::builder().device(other).non_blocking().build().unwrap();
-    let mut event = Event::on(other, EventFlags::DISABLE_TIMING).unwrap();
+    let event = Event::on(other, EventFlags::DISABLE_TIMING).unwrap();
     let gate = Gate::on(&alone, &stream);
     event.record(&stream).unwrap();
     let here = Stream::non_blocking().unwrap();

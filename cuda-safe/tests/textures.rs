@@ -201,14 +201,14 @@ fn a_texture_keeps_its_memory_and_knows_whose_it_is() {
     assert!(texture.shares(&image.view().access()) && texture.shares(&surface.access_mut()));
     assert!(!texture.shares(&other.view().access()));
     // The owner continues to write.
-    memcpy_2d(&mut image, &Plane::of_slice(&[1.5_f32; 4096], 64, 64).unwrap()).unwrap();
+    memcpy_2d(&mut image, &Plane::from_slice(&[1.5_f32; 4096], 64, 64).unwrap()).unwrap();
     assert_eq!(image.to_vec().unwrap(), [1.5; 4096]);
     let buffer = DeviceBuffer::<f32>::alloc(1024).unwrap();
     let part = make(&buffer.slice(512..).unwrap()).unwrap();
     assert!(!part.shares(&buffer.slice(..512).unwrap().access()));
     assert!(part.shares(&buffer.slice(..513).unwrap().access()));
     // Memory that a texture retains can be neither given up nor freed by its owner.
-    let (error, buffer) = buffer.into_raw().unwrap_err();
+    let (error, buffer) = buffer.into_raw().unwrap_err().into_parts();
     assert_eq!(error.detail(), &Detail::InGraph);
     drop(buffer);
     image.free().unwrap();

@@ -128,7 +128,7 @@ fn two_threads_on_one_stream_and_an_event_between_them() -> Result<()> {
             Ok(())
         });
         let recording = threads.spawn(|| -> Result<()> {
-            let mut event = Event::without_timing()?;
+            let event = Event::without_timing()?;
             let (mut device, mut host) = (DeviceBuffer::<u8>::alloc(BYTES)?, PinnedBuffer::<u8>::alloc(4)?);
             start.wait();
             for round in 0..ROUNDS {
@@ -147,4 +147,61 @@ fn two_threads_on_one_stream_and_an_event_between_them() -> Result<()> {
         filling.join().unwrap()?;
         recording.join().unwrap()
     })
+}
+
+#[test]
+fn one_thread_records_an_event_while_others_wait_for_it_and_query_it() -> Result<()> {
+    let (a, b) = (Stream::non_blocking()?, Stream::non_blocking()?);
+    let (mut x, mut y) = (DeviceBuffer::<u8>::alloc(BYTES)?, DeviceBuffer::<u8>::alloc(BYTES)?);
+    let event = Event::without_timing()?;
+    let start = Barrier::new(3);
+    std::thread::scope(|threads| -> Result<()> {
+        let recording = threads.spawn(|| -> Result<()> {
+            start.wait();
+            for round in 0..ROUNDS {
+                memset_async(&mut x, u8::try_from(round % 251).unwrap_or_default(), &a)?;
+                event.record(if round % 3 == 0 { &b } else { &a })?;
+            }
+            event.record(&a)
+        });
+        let waiting = threads.spawn(|| -> Result<()> {
+            start.wait();
+            for _ in 0..ROUNDS {
+                b.wait(&event)?;
+                memset_async(&mut y, 7, &b)?;
+            }
+            Ok(())
+        });
+        start.wait();
+        for _ in 0..ROUNDS {
+            event.synchronize()?;
+            event.is_done()?;
+        }
+        recording.join().unwrap()?;
+        waiting.join().unwrap()
+    })?;
+    let mut last = PinnedBuffer::<u8>::alloc(BYTES)?;
+    event.synchronize()?;
+    assert!(event.is_done()?, "nobody records it any more");
+    b.wait(&event)?;
+    memcpy_async(&mut last, &x, &b)?;
+    assert_eq!(last.host()?[..], vec![u8::try_from((ROUNDS - 1) % 251).unwrap(); BYTES]);
+    assert_eq!(y.to_vec()?, vec![7; BYTES]);
+    Ok(())
+}
+
+#[test]
+fn an_event_shared_by_an_arc_is_recorded_by_any_of_its_owners() -> Result<()> {
+    let event = std::sync::Arc::new(Event::new()?);
+    let (a, b) = (Stream::non_blocking()?, Stream::non_blocking()?);
+    let mut x = DeviceBuffer::<u8>::alloc(BYTES)?;
+    memset_async(&mut x, 1, &a)?;
+    let waits = {
+        let event = std::sync::Arc::clone(&event);
+        event.record(&a)?;
+        std::thread::spawn(move || event.synchronize())
+    };
+    waits.join().unwrap()?;
+    event.record(&b)?;
+    event.synchronize()
 }

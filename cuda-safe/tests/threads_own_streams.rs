@@ -146,8 +146,7 @@ fn memory_that_a_capture_keeps_from_being_waited_for_is_freed_later() -> Result<
         scope.spawn(move || {
             let owner = Arc::new(());
             let weak: Weak<()> = Arc::downgrade(&owner);
-            let mut memory =
-                Registered::new(Watched(vec![0; 64], owner)).map_err(|(error, _)| error).unwrap();
+            let mut memory = Registered::new(Watched(vec![0; 64], owner)).unwrap();
             memset_async(&mut memory, 1, &Stream::per_thread().unwrap()).unwrap();
             give.send((memory, weak)).unwrap();
             let _ = going.recv();

@@ -52,7 +52,7 @@ impl Plan {
     ) -> Result<f64> {
         // Loading a kernel may wait for a running kernel.
         kernels::gate.load()?;
-        let (mut start, mut end) = (Event::new()?, Event::new()?);
+        let (start, end) = (Event::new()?, Event::new()?);
         self.median(|| {
             let flag = MappedFlag::new()?;
             let opens = Opens(&flag);
@@ -81,8 +81,8 @@ impl Plan {
     ) -> Result<f64> {
         kernels::gate.load()?;
         let [first, second] = streams;
-        let (mut open, mut warm) = (Event::without_timing()?, Event::without_timing()?);
-        let (mut start, mut first_end, mut second_end) = (Event::new()?, Event::new()?, Event::new()?);
+        let (open, warm) = (Event::without_timing()?, Event::without_timing()?);
+        let (start, first_end, second_end) = (Event::new()?, Event::new()?, Event::new()?);
         self.median(|| {
             let flag = MappedFlag::new()?;
             let opens = Opens(&flag);

@@ -11,21 +11,21 @@ use cuda_safe::{DeviceBuffer, Event, MappedFlag, PinnedBuffer, Stream, memcpy_as
 use examples::yes_no;
 
 fn main() -> anyhow::Result<()> {
-    let (n, threads) = (4096_u32, 256);
-    let (len, blocks) = (n as usize, n / threads);
-    let mut d_data = DeviceBuffer::<f32>::alloc(len)?;
-    let mut h_first = PinnedBuffer::<f32>::alloc(len)?;
-    let mut h_second = PinnedBuffer::<f32>::alloc(len)?;
+    let (n, threads) = (4096, 256);
+    let blocks = n / threads;
+    let mut d_data = DeviceBuffer::<f32>::alloc(n)?;
+    let mut h_first = PinnedBuffer::<f32>::alloc(n)?;
+    let mut h_second = PinnedBuffer::<f32>::alloc(n)?;
     h_first.host_mut()?.fill(0.0);
     h_second.host_mut()?.fill(0.0);
     let flag = MappedFlag::new()?;
 
     let stream = Stream::non_blocking()?;
     let other = Stream::non_blocking()?;
-    let mut start = Event::new()?;
-    let mut kernel_done = Event::new()?;
-    let mut copy_done = Event::new()?;
-    let mut other_done = Event::without_timing()?;
+    let start = Event::new()?;
+    let kernel_done = Event::new()?;
+    let copy_done = Event::new()?;
+    let other_done = Event::without_timing()?;
 
     // CUDA loads a kernel when it is first launched, and loading may wait for the device. So both kernels
     // run once before the gate closes.
@@ -64,7 +64,7 @@ fn main() -> anyhow::Result<()> {
         yes_no(copy_done.is_done()?),
         yes_no(other_done.is_done()?)
     );
-    let (brought, waited) = (h_first.host()?[len - 1], h_second.host()?[len - 1]);
+    let (brought, waited) = (h_first.host()?[n - 1], h_second.host()?[n - 1]);
     println!("the copy brought {brought:.0}, the one that waited for the kernel {waited:.0}");
 
     let kernel_ms = kernel_done.elapsed_ms(&start)?;

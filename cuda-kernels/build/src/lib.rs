@@ -35,8 +35,9 @@
 //! # Handles
 //! Every `__global__` function of the sources and headers has one `static` of the same name. Its type lists
 //! the parameters as C declares them, here `Kernel<(f32, *const f32, *mut f32, u32)>`. A launch with another
-//! number of arguments, or with an argument of another type, does not compile. `const T*` takes memory that
-//! the kernel reads, `T*` takes memory that it writes, and everything else is passed by value.
+//! number of arguments, or with an argument of another type, does not compile. `const T*` takes memory
+//! that the kernel reads, `T*` takes memory that it writes, and everything else is passed by value; a whole
+//! number converts to the parameter's type. A kernel has at most 32 parameters.
 //!
 //! The module links its kernels itself, so a package's programs, tests and examples can include it, whether
 //! the package has a library or not.
@@ -135,6 +136,7 @@ mod depfile;
 mod error;
 mod generate;
 mod header;
+mod host_compiler;
 mod layout;
 mod lexer;
 mod nvcc;

@@ -218,9 +218,7 @@ impl Bench {
                 Memory::Device(DeviceBuffer::alloc_async(LEN, &self.lines[stream].stream())?)
             }
             MemoryType::Pinned => Memory::Pinned(PinnedBuffer::alloc(LEN)?),
-            MemoryType::Registered => {
-                Memory::Registered(Registered::new(vec![0; LEN]).map_err(|(error, _)| error)?)
-            }
+            MemoryType::Registered => Memory::Registered(Registered::new(vec![0; LEN])?),
             MemoryType::Managed => Memory::Managed(ManagedBuffer::alloc(LEN)?),
         };
         self.buffers[buffer] = Some(memory);

@@ -22,7 +22,7 @@
 //! | epoch `c@t` | [`Epoch`]: the operation with sequence number `c` on timeline `t` |
 //! | clock of a thread, `C_t` | [vector clock](happens_before::VectorClock) of a timeline, under its lock |
 //! | clock of a lock, `L_m` | [`EventClock`]: what an event happens after |
-//! | release and acquire of a lock | record of an event, and a stream's wait for the event |
+//! | release and acquire of a lock | record of an event, and a stream's wait for it ([`SharedEvent`]) |
 //! | last write and reads of a variable, `W_x` and `R_x` | [`AccessHistory`] of an allocation |
 //! | race report | [`AddedWait`], or [`Hazard`] under [`Policy::Error`] |
 //!
@@ -136,7 +136,7 @@
 //!
 //! # Why nothing waits for ever
 //! - A stream is locked while it is given an operation, and a thread that holds one such lock takes no second
-//!   one.
+//!   one. An event that threads share is locked before a stream, never after one ([`SharedEvent`]).
 //! - Access histories are entered in the order of their addresses, each in one step and only once. Before the
 //!   next one is entered, the operation waits for the epochs that it found and that are not yet published. So
 //!   the operation that is waited for stands at the same access history and came to it earlier, or stands at
@@ -176,6 +176,8 @@ mod added_wait;
 mod clock;
 mod device;
 mod entry;
+mod event;
+mod graph_histories;
 pub mod happens_before;
 mod history;
 mod interval_list;
@@ -201,10 +203,12 @@ pub use added_wait::{EventBackend, WaitMethod};
 pub use clock::{Epoch, SequenceNumber, TimelineId};
 pub use device::Kind;
 pub use entry::{Conflict, FirstWrite, Mode};
+pub use event::SharedEvent;
+pub use graph_histories::GraphHistories;
 pub use history::{Access, AccessHistory, RetainFn, RetainedResource};
 pub use policy::Policy;
 pub use prepared::{GroupId, RepeatedGroup, SortedAccesses};
-pub use retained::{GraphAccesses, RetainedAccesses};
+pub use retained::{AccessUnion, GraphAccesses, RetainedAccesses};
 pub use snapshot::{EventClock, SubmittedSnapshot};
 pub use submission::{Operation, Refusal, Submission};
 pub use timeline::{Timeline, WaitTarget};

@@ -160,7 +160,7 @@ impl Tracker {
     /// # Safety
     /// As for [`record`](Self::record). The event clock is of no other event.
     #[inline]
-    pub unsafe fn record_into<E>(
+    pub(crate) unsafe fn record_into<E>(
         &self,
         timeline: &Timeline,
         event_clock: &mut EventClock,

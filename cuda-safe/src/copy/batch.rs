@@ -534,9 +534,9 @@ mod tests {
         let stream = Stream::legacy().unwrap();
         let (mut to, from) = ([0_u8; 8], [1_u8; 8]);
         // A second operand of the same rows, as if there were two owners.
-        let again = PlaneMut::of_slice(&mut to, 4, 2).unwrap();
+        let again = PlaneMut::from_slice(&mut to, 4, 2).unwrap();
         let grids = [again.grid(), again.grid()];
-        let source = Plane::of_slice(&from, 4, 2).unwrap();
+        let source = Plane::from_slice(&from, 4, 2).unwrap();
         let mut batch = CopyBatch3d::new();
         for grid in grids {
             batch.enqueue(&stream).unwrap();

@@ -375,7 +375,8 @@ mod tests {
     #[test]
     fn planes_of_different_extents_are_refused_though_they_have_as_many_elements() {
         let (mut a, b) = ([0_u16; 6], [0_u16; 6]);
-        let (mut to, from) = (PlaneMut::of_slice(&mut a, 3, 2).unwrap(), Plane::of_slice(&b, 2, 3).unwrap());
+        let (mut to, from) =
+            (PlaneMut::from_slice(&mut a, 3, 2).unwrap(), Plane::from_slice(&b, 2, 3).unwrap());
         let to = Destination::<Planar>::operand_mut(&mut to).unwrap();
         let error = shape("memcpy_2d", to, Source::<Planar>::operand(&from).unwrap()).unwrap_err();
         let expected = Detail::ExtentMismatch { destination: [3, 2, 1], source: [2, 3, 1] };
@@ -385,7 +386,7 @@ mod tests {
     #[test]
     fn columns_of_one_plane_that_lie_in_each_other_share_nothing() {
         let a = [0_u16; 12];
-        let plane = Plane::of_slice(&a, 4, 3).unwrap();
+        let plane = Plane::from_slice(&a, 4, 3).unwrap();
         let columns = |range| plane.columns(range).unwrap();
         let shape = |a: Plane<'_, u16, _>, b: Plane<'_, u16, _>| {
             let side = Source::<Planar>::operand;
@@ -399,7 +400,7 @@ mod tests {
     #[test]
     fn a_volume_has_layers() {
         let (a, b) = ([0_u16; 12], [0_u16; 12]);
-        let (a, b) = (Volume::of_slice(&a, 3, 2, 2).unwrap(), Volume::of_slice(&b, 3, 2, 2).unwrap());
+        let (a, b) = (Volume::from_slice(&a, 3, 2, 2).unwrap(), Volume::from_slice(&b, 3, 2, 2).unwrap());
         let side = Source::<Volumetric>::operand;
         let shape = shape("memcpy_3d", side(&a).unwrap(), side(&b).unwrap()).unwrap().unwrap();
         assert_eq!((shape, shape.bytes()), (Shape::Volume { row: 6, rows: 2, layers: 2 }, 24));

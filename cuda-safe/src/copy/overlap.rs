@@ -162,7 +162,7 @@ mod tests {
 
     fn of_parts(copies: &[(Part, Part)]) -> Option<Detail> {
         let room = [0_u8; 100];
-        let plane = Plane::of_slice(&room, 10, 10).unwrap();
+        let plane = Plane::from_slice(&room, 10, 10).unwrap();
         let area = |it: Part| Area::from_operand(&Source::<Planar>::operand(&part(&plane, it)).unwrap());
         let areas: Vec<_> = copies.iter().map(|copy| (area(copy.0), area(copy.1))).collect();
         find(areas.into_iter())

@@ -72,8 +72,8 @@ impl<'scope> Scope<'scope, '_> {
     /// let mut device = PitchedBuffer::<u32>::alloc(3, 2)?;
     /// let (source, mut back) = ([1, 2, 3, 4, 5, 6], vec![0; 6]);
     /// stream.scope(|scope| {
-    ///     scope.memcpy_2d_async(&mut device, Plane::of_slice(&source, 3, 2)?)?;
-    ///     scope.memcpy_2d_async(PlaneMut::of_slice(&mut back, 3, 2)?, &device)
+    ///     scope.memcpy_2d_async(&mut device, Plane::from_slice(&source, 3, 2)?)?;
+    ///     scope.memcpy_2d_async(PlaneMut::from_slice(&mut back, 3, 2)?, &device)
     /// })??;
     /// assert_eq!(back, source);
     /// # Ok(())

@@ -134,10 +134,10 @@ where
 /// # fn main() -> cuda_safe::Result<()> {
 /// let numbers: Vec<i32> = (0..12).collect();
 /// let mut device = PitchedBuffer::<i32>::alloc(4, 3)?;
-/// memcpy_2d(&mut device, &Plane::of_slice(&numbers, 4, 3)?)?;
+/// memcpy_2d(&mut device, &Plane::from_slice(&numbers, 4, 3)?)?;
 ///
 /// let mut middle = [0; 2]; // the last two rows of the third column
-/// memcpy_2d(&mut PlaneMut::of_slice(&mut middle, 1, 2)?, &device.plane().columns(2..3)?.rows(1..)?)?;
+/// memcpy_2d(&mut PlaneMut::from_slice(&mut middle, 1, 2)?, &device.plane().columns(2..3)?.rows(1..)?)?;
 /// assert_eq!(middle, [6, 10]);
 /// # Ok(())
 /// # }
@@ -207,11 +207,11 @@ where
 /// # fn main() -> cuda_safe::Result<()> {
 /// let numbers: Vec<u8> = (0..60).collect();
 /// let mut device = PitchedVolume::<u8>::alloc(5, 4, 3)?;
-/// memcpy_3d(&mut device, &Volume::of_slice(&numbers, 5, 4, 3)?)?;
+/// memcpy_3d(&mut device, &Volume::from_slice(&numbers, 5, 4, 3)?)?;
 ///
 /// let mut last = [0; 4]; // the last two columns of the last two rows of the last layer
 /// let part = device.volume().layers(2..)?.rows(2..)?.columns(3..)?;
-/// memcpy_3d(&mut VolumeMut::of_slice(&mut last, 2, 2, 1)?, &part)?;
+/// memcpy_3d(&mut VolumeMut::from_slice(&mut last, 2, 2, 1)?, &part)?;
 /// assert_eq!(last, [53, 54, 58, 59]);
 /// # Ok(())
 /// # }

@@ -43,7 +43,7 @@ pub enum AtomicOperation {
 
 bitflags! {
     /// The forms of an atomic operation that a link supports natively. No bit is set if it supports none.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct AtomicCapabilities: u32 {
         /// On signed integers.
         const SIGNED = sys::cudaAtomicCapabilitySigned.0;

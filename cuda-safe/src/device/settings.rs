@@ -1,9 +1,6 @@
 //! Settings of a device: the flags of its context, its caches, the visibility of remote writes, and the
 //! memory that it reserves for graphs.
-#![expect(
-    unsafe_code,
-    reason = "calls the runtime's functions for flags, caches, remote writes and memory of graphs"
-)]
+#![expect(unsafe_code, reason = "calls the runtime's functions for the settings of devices")]
 
 use bitflags::bitflags;
 
@@ -13,7 +10,7 @@ use crate::{check, sys};
 
 bitflags! {
     /// Settings of a device's context. At most one of the three `SCHEDULE_*` bits may be set.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct DeviceFlags: u32 {
         /// The host spins while it waits: lowest latency, one core busy.
         #[doc(alias = "cudaDeviceScheduleSpin")]

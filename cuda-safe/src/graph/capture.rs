@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "begins and ends captures of raw streams")]
 
 use std::cell::RefCell;
-use std::mem::ManuallyDrop;
+use std::fmt;
 use std::panic::Location;
 
 use cuda_hazard::Operation;
@@ -11,19 +11,81 @@ use super::graph::Graph;
 use super::host::HostFunction;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
+use crate::hazard::Access;
 use crate::memory::relax;
-use crate::stream::{AsStream, Recorder, Stream, StreamRef, sealed};
+use crate::stream::{AsStream, Event, HiddenStream, Recorder, Stream, StreamRef, sealed};
 use crate::{check, stream, sys};
 
-/// The stream that [`Stream::capture`] passes to its closure. Its operations become nodes of the graph and
-/// do not run.
-#[derive(Debug)]
+/// The stream that [`Stream::capture`] passes to its closure, or a [`fork`](Self::fork) of it. Its operations
+/// become nodes of the graph and do not run.
 pub struct Capture<'c> {
     stream: StreamRef<'c>,
     functions: &'c RefCell<Vec<HostFunction>>,
+    recorder: &'c Recorder,
 }
 
-impl Capture<'_> {
+impl<'c> Capture<'c> {
+    /// Begins a branch of the graph: its operations come after those that this stream has been given so far,
+    /// and beside those that it is given later. Conflicting operations of branches are ordered, as those of
+    /// streams are.
+    ///
+    /// [`join`](Self::join) ends the branch. Stands for [`cudaEventRecord`](sys::cudaEventRecord) on this
+    /// stream and [`cudaStreamWaitEvent`](sys::cudaStreamWaitEvent) on another one.
+    ///
+    /// # Errors
+    /// Returns the runtime's error. Refused inside a host function.
+    ///
+    /// # Examples
+    /// ```
+    /// use cuda_safe::{DeviceBuffer, Stream, memset_async};
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// let mut stream = Stream::new()?;
+    /// let (mut x, mut y) = (DeviceBuffer::<u8>::alloc(4)?, DeviceBuffer::<u8>::alloc(4)?);
+    /// let graph = stream.capture(|s| {
+    ///     let side = s.fork()?;
+    ///     memset_async(&mut x, 1, s)?;
+    ///     memset_async(&mut y, 2, &side)?; // beside the other one
+    ///     s.join(side)
+    /// })?;
+    /// graph.instantiate()?.launch(&stream)?;
+    /// assert_eq!((x.to_vec()?, y.to_vec()?), (vec![1; 4], vec![2; 4]));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[doc(alias = "cudaEventRecord")]
+    #[doc(alias = "cudaStreamWaitEvent")]
+    #[track_caller]
+    pub fn fork(&self) -> Result<Self> {
+        Ok(Self { stream: self.recorder.fork(self.stream)?, ..*self })
+    }
+
+    /// Ends a branch: operations that this stream is given later come after all of the branch.
+    ///
+    /// Every branch must be joined. Otherwise the capture fails with `cudaErrorStreamCaptureUnjoined`, as in
+    /// C++.
+    ///
+    /// # Errors
+    /// Returns the runtime's error; `OutsideCapture` for a branch of another capture. Refused inside a host
+    /// function.
+    #[doc(alias = "cudaStreamWaitEvent")]
+    #[track_caller]
+    #[expect(clippy::needless_pass_by_value, reason = "a branch that is joined has ended")]
+    pub fn join(&self, side: Self) -> Result<()> {
+        self.recorder.join(self.stream, side.stream)
+    }
+
+    /// Makes later operations of this branch come after those that an event stands for, which was recorded in
+    /// this capture.
+    ///
+    /// # Errors
+    /// Returns the runtime's error; `OutsideCapture` for another event. Refused inside a host function.
+    #[doc(alias = "cudaStreamWaitEvent")]
+    #[track_caller]
+    pub fn wait(&self, event: &Event) -> Result<()> {
+        self.stream.wait(event)
+    }
+
     /// Returns the device of the graph.
     #[must_use]
     pub fn device(&self) -> Device {
@@ -53,7 +115,22 @@ impl Capture<'_> {
     #[doc(alias = "cudaGraphRetainUserObject")]
     #[track_caller]
     pub fn host_fn(&self, f: impl Fn() + Send + Sync + 'static) -> Result<()> {
-        stream::ensure_idle("Capture::host_fn")?;
+        // SAFETY: the function accesses no memory that streams use.
+        unsafe { self.put_host("Capture::host_fn", &[], f) }
+    }
+
+    /// [`host_fn`](Self::host_fn) for a function with accesses.
+    ///
+    /// # Safety
+    /// The function accesses no memory of this crate except the bytes in `accesses`.
+    #[track_caller]
+    pub(super) unsafe fn put_host(
+        &self,
+        api: &'static str,
+        accesses: &[Access<'_>],
+        f: impl Fn() + Send + Sync + 'static,
+    ) -> Result<()> {
+        stream::ensure_idle(api)?;
         let call_site = Location::caller();
         let function = HostFunction::new(self.device(), f)?;
         let (call, data) = function.parts();
@@ -66,10 +143,10 @@ impl Capture<'_> {
         // the program runs while it is borrowed.
         match self.functions.try_borrow_mut() {
             Ok(mut functions) => functions.push(function),
-            Err(_) => return Err(Error::refused("Capture::host_fn", Detail::Nested)),
+            Err(_) => return Err(Error::refused(api, Detail::Nested)),
         }
-        // SAFETY: the function accesses no memory that streams use.
-        unsafe { self.stream.submit(Operation::new(&[]), call_site, launch) }
+        // SAFETY: the caller guarantees the accesses.
+        unsafe { self.stream.submit(Operation::new(accesses), call_site, launch) }
     }
 }
 
@@ -81,23 +158,25 @@ impl AsStream for Capture<'_> {
     }
 }
 
-/// An active capture of a stream that has no other user.
+impl fmt::Debug for Capture<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Capture").field("stream", &self.stream).finish_non_exhaustive()
+    }
+}
+
+/// An active capture, by the hidden stream that it began with. The stream lives longer.
 struct OpenCapture {
-    stream: ManuallyDrop<Stream>,
+    stream: sys::cudaStream_t,
     ended: bool,
 }
 
 impl OpenCapture {
     #[track_caller]
-    fn begin(stream: Stream) -> Result<Self> {
+    fn begin(stream: sys::cudaStream_t) -> Result<Self> {
         let mode = sys::cudaStreamCaptureModeThreadLocal;
-        stream.set_apart(true);
         // SAFETY: the stream is live, and no other code puts work on it.
-        if let Err(error) = unsafe { check!(cudaStreamBeginCapture(stream.as_raw(), mode)) } {
-            stream.set_apart(false);
-            return Err(error);
-        }
-        Ok(Self { stream: ManuallyDrop::new(stream), ended: false })
+        unsafe { check!(cudaStreamBeginCapture(stream, mode)) }?;
+        Ok(Self { stream, ended: false })
     }
 
     #[track_caller]
@@ -106,20 +185,12 @@ impl OpenCapture {
         let mut graph = std::ptr::null_mut();
         // SAFETY: the capture began on this thread. The pointer is to a live variable, which the call
         // fills.
-        unsafe { check!(cudaStreamEndCapture(self.stream.as_raw(), &raw mut graph)) }?;
+        unsafe { check!(cudaStreamEndCapture(self.stream, &raw mut graph)) }?;
         Ok(graph)
-    }
-
-    /// Returns whether the stream can be used again.
-    fn is_over(&self) -> bool {
-        let mut status = sys::cudaStreamCaptureStatusActive;
-        // SAFETY: the stream is live. The pointer is to a live variable, which the call fills.
-        let code = unsafe { sys::cudaStreamIsCapturing(self.stream.as_raw(), &raw mut status) };
-        code == sys::cudaSuccess && status == sys::cudaStreamCaptureStatusNone
     }
 }
 
-/// Ends the capture, also during a panic. A stream whose capture did not end is never used again.
+/// Ends the capture, also during a panic.
 impl Drop for OpenCapture {
     fn drop(&mut self) {
         if !self.ended
@@ -127,11 +198,6 @@ impl Drop for OpenCapture {
         {
             // SAFETY: the graph was just made and has no other owner.
             let _ = unsafe { sys::cudaGraphDestroy(graph) };
-        }
-        if self.is_over() {
-            self.stream.set_apart(false);
-            // SAFETY: the stream is not used afterwards, and only this function drops it.
-            unsafe { ManuallyDrop::drop(&mut self.stream) };
         }
     }
 }
@@ -144,12 +210,22 @@ impl Stream {
     /// that no operation reaches it by mistake. Memory is borrowed only during each call, as on any stream;
     /// the graph retains it.
     ///
+    /// A graph has branches if the closure uses [`Capture::fork`] and [`Capture::join`], or C++'s form:
+    /// an event is recorded on the stream of the closure, another stream waits for it, and so becomes
+    /// part of the capture until it ends. On this thread, operations on that stream then become part of
+    /// the graph. On other threads the stream is used as ever. Each such stream must be joined by an
+    /// event again.
+    ///
+    /// Inside the closure, blocking calls and work on other streams are refused with `OutsideCapture`. C++
+    /// would run some of them at once, and the graph would lack them.
+    ///
     /// Stands for [`cudaStreamBeginCapture`](sys::cudaStreamBeginCapture), in thread-local mode, and
     /// [`cudaStreamEndCapture`](sys::cudaStreamEndCapture).
     ///
     /// # Errors
     /// Returns the error of `f`, or the runtime's error: `cudaErrorStreamCaptureInvalidated` if a call that
-    /// is not permitted during a capture has invalidated it. Refused inside a host function.
+    /// is not permitted during a capture has invalidated it, `cudaErrorStreamCaptureUnjoined` for a branch
+    /// that was not joined. Refused inside a host function.
     ///
     /// # Panics
     /// If `f` panics; the capture ends first.
@@ -183,18 +259,20 @@ impl Stream {
         stream::ensure_idle("Stream::capture")?;
         relax()?;
         let device = self.device();
-        let hidden = Stream::builder().device(device).non_blocking().priority(self.priority()?).build()?;
         // Declared before the capture, so that they drop after it and its graph.
         let functions = RefCell::default();
-        let recorder = Recorder::default();
-        let mut open = OpenCapture::begin(hidden)?;
-        let stream = StreamRef::captured(open.stream.as_stream(), &recorder);
-        f(&Capture { stream, functions: &functions })?;
+        let recorder = Recorder::new(device, self.priority()?);
+        let hidden = HiddenStream::new(device, recorder.priority())?;
+        // SAFETY: its capture begins below.
+        let stream = unsafe { hidden.into_branch(&recorder) }?;
+        let mut open = OpenCapture::begin(stream.as_raw())?;
+        let active = recorder.activate();
+        f(&Capture { stream, functions: &functions, recorder: &recorder })?;
+        drop(active);
         let raw = open.end()?;
-        drop(open);
         if raw.is_null() {
             return Err(Error::refused("Stream::capture", Detail::Capturing));
         }
-        Graph::captured(raw, device, recorder.into_accesses(), functions.into_inner())
+        Graph::captured(raw, device, recorder.take_accesses(), functions.into_inner())
     }
 }

@@ -33,12 +33,12 @@ impl Graph {
     ///
     /// # fn main() -> cuda_safe::Result<()> {
     /// let (stream, other) = (Stream::new()?, Stream::new()?);
-    /// let (mut start, mut end) = (Event::new()?, Event::new()?);
+    /// let (start, end) = (Event::new()?, Event::new()?);
     /// let mut bytes = DeviceBuffer::<u8>::alloc(1 << 20)?;
     /// let mut graph = Graph::new()?;
-    /// let first = graph.add_event_record(&[], &mut start)?;
+    /// let first = graph.add_event_record(&[], &start)?;
     /// let fill = graph.add_memset(&[first], &mut bytes, 7)?;
-    /// graph.add_event_record(&[fill], &mut end)?;
+    /// graph.add_event_record(&[fill], &end)?;
     /// graph.instantiate()?.launch(&stream)?;
     /// other.wait(&end)?;
     /// end.synchronize()?;
@@ -48,8 +48,9 @@ impl Graph {
     /// ```
     #[doc(alias = "cudaGraphAddEventRecordNode")]
     #[track_caller]
-    pub fn add_event_record(&mut self, after: &[Node], event: &mut Event) -> Result<Node> {
+    pub fn add_event_record(&mut self, after: &[Node], event: &Event) -> Result<Node> {
         let api = "Graph::add_event_record";
+        stream::ensure_idle(api)?;
         event.device().ensure_is(self.device(), api, "the event")?;
         event.given_to_graphs(true);
         let raw = event.as_raw();
@@ -76,10 +77,10 @@ impl Graph {
     ///
     /// # fn main() -> cuda_safe::Result<()> {
     /// let (stream, other) = (Stream::new()?, Stream::new()?);
-    /// let mut event = Event::without_timing()?;
+    /// let event = Event::without_timing()?;
     /// let mut bytes = DeviceBuffer::<u8>::alloc(1 << 20)?;
     /// let mut graph = Graph::new()?;
-    /// let wait = graph.add_event_wait(&[], &mut event)?;
+    /// let wait = graph.add_event_wait(&[], &event)?;
     /// graph.add_memset(&[wait], &mut bytes, 7)?;
     /// let mut exec = graph.instantiate()?;
     /// event.record(&other)?;
@@ -90,19 +91,15 @@ impl Graph {
     /// ```
     #[doc(alias = "cudaGraphAddEventWaitNode")]
     #[track_caller]
-    pub fn add_event_wait(&mut self, after: &[Node], event: &mut Event) -> Result<Node> {
+    pub fn add_event_wait(&mut self, after: &[Node], event: &Event) -> Result<Node> {
+        let api = "Graph::add_event_wait";
+        stream::ensure_idle(api)?;
         event.given_to_graphs(false);
         let raw = event.as_raw();
-        self.add(
-            "Graph::add_event_wait",
-            after,
-            RetainedAccesses::default(),
-            false,
-            |node, graph, before, count| {
-                // SAFETY: as in `add_event_record`.
-                unsafe { check!(cudaGraphAddEventWaitNode(node, graph, before, count, raw)) }
-            },
-        )
+        self.add(api, after, RetainedAccesses::default(), false, |node, graph, before, count| {
+            // SAFETY: as in `add_event_record`.
+            unsafe { check!(cudaGraphAddEventWaitNode(node, graph, before, count, raw)) }
+        })
     }
 
     /// Returns the handle of the event that a node records or waits for. It equals that of
@@ -144,7 +141,7 @@ impl Graph {
     #[doc(alias = "cudaGraphEventRecordNodeSetEvent")]
     #[doc(alias = "cudaGraphEventWaitNodeSetEvent")]
     #[track_caller]
-    pub fn set_event(&mut self, node: Node, event: &mut Event) -> Result<()> {
+    pub fn set_event(&mut self, node: Node, event: &Event) -> Result<()> {
         let api = "Graph::set_event";
         stream::ensure_idle(api)?;
         let (_, raw) = self.steps.added(api, self.number, node)?;
@@ -177,11 +174,11 @@ impl GraphExec {
     ///
     /// # fn main() -> cuda_safe::Result<()> {
     /// let stream = Stream::new()?;
-    /// let (mut first, mut second) = (Event::new()?, Event::new()?);
+    /// let (first, second) = (Event::new()?, Event::new()?);
     /// let mut graph = Graph::new()?;
-    /// let node = graph.add_event_record(&[], &mut first)?;
+    /// let node = graph.add_event_record(&[], &first)?;
     /// let mut exec = graph.instantiate()?;
-    /// exec.set_event(&graph, node, &mut second)?;
+    /// exec.set_event(&graph, node, &second)?;
     /// exec.launch(&stream)?;
     /// second.synchronize()?;
     /// # Ok(())
@@ -190,7 +187,7 @@ impl GraphExec {
     #[doc(alias = "cudaGraphExecEventRecordNodeSetEvent")]
     #[doc(alias = "cudaGraphExecEventWaitNodeSetEvent")]
     #[track_caller]
-    pub fn set_event(&mut self, graph: &Graph, node: Node, event: &mut Event) -> Result<()> {
+    pub fn set_event(&mut self, graph: &Graph, node: Node, event: &Event) -> Result<()> {
         let api = "GraphExec::set_event";
         stream::ensure_idle(api)?;
         let (_, raw) = self.find(api, graph, node)?;
@@ -209,7 +206,7 @@ impl GraphExec {
 
 /// Assigns an event to a node. Returns whether the node waits for it.
 #[track_caller]
-fn give(api: &'static str, graph: &Graph, node: Node, event: &mut Event) -> Result<bool> {
+fn give(api: &'static str, graph: &Graph, node: Node, event: &Event) -> Result<bool> {
     let waits = graph.node_kind(node)? == NodeKind::EVENT_WAIT;
     if !waits {
         event.device().ensure_is(graph.device(), api, "the event")?;

@@ -10,9 +10,12 @@
 //!   accesses as one operation ([`StreamRef::enqueue`](crate::stream::StreamRef::enqueue)). It is ordered
 //!   after every conflicting earlier operation, and conflicting later operations are ordered after it. CUDA
 //!   also orders the launches of one executable graph among themselves.
-//! - Inside a graph, conflicting nodes are ordered. Captured nodes have the order of the one stream that
-//!   they are captured from. For added nodes, edges are added where the program names none. An added node
-//!   comes after all captured nodes that it conflicts with.
+//! - Inside a graph, conflicting nodes are ordered. Captured nodes have the order of the stream that they
+//!   are captured from. An operation of one branch of a capture waits for the operations of other
+//!   branches that it conflicts with, or is refused under `Policy::Error`. For added nodes, edges are
+//!   added where the program names none. An added node comes after all captured nodes that it conflicts
+//!   with. Access histories of the graph find the conflicts, and chains of nodes tell the order, so a node
+//!   costs the same in a graph of any size.
 //! - The graph retains every allocation that it uses, so the addresses in its nodes stay valid: a dropped
 //!   buffer is freed only after its graphs and their executable forms are dropped. Memory without a
 //!   reference count, for example that of a [`MappedFlag`](crate::MappedFlag), is refused with
@@ -22,8 +25,9 @@
 //!   launch.
 //! - Kernel arguments are copied when the node is made. Host functions are `Fn + Send + Sync + 'static` and
 //!   belong to the graph. The runtime drops them after the last launch of the last executable form is
-//!   complete. An executable form that takes over another graph's functions, or receives one, retains them
-//!   like memory.
+//!   complete. Memory that they read and write is declared with them ([`Graph::add_host_fn_with`]), like that
+//!   of any node. An executable form that takes over another graph's functions, or receives one, retains
+//!   them like memory.
 //! - The operation of a node can be changed, in a graph (`Graph::set_kernel` and the other `set_` methods)
 //!   and in an executable graph for later launches. The accesses are then computed again. Two changes are
 //!   refused: an operation that conflicts with a node that is not ordered with this one, and the removal of
@@ -34,12 +38,20 @@
 //!
 //! # Captures
 //! A program's stream is never captured itself. The closure receives another stream with the same device
-//! and priority, which has no other user. Therefore neither the tracker nor another thread ever uses a
-//! captured stream. The capture is bound to its thread. The thread may allocate and free during the
-//! capture, and none of that becomes part of the graph. On the captured stream, these are refused before
-//! anything runs: `synchronize`, `is_done`, `wait`, `scope`, events, host functions that run only once, and
-//! stream-ordered allocation. CUDA forbids waiting for a whole device during any capture on it. Such a wait
-//! fails, and the capture fails with it.
+//! and priority, which has no other user, and so does each branch. If a stream of the program waits for
+//! an event of the capture, it stands for a branch from then on, on this thread and until the capture
+//! ends; the stream itself is not touched. Therefore neither the tracker nor another thread ever uses a
+//! captured stream.
+//!
+//! The capture is bound to its thread. The thread may allocate and free during the capture, and none of that
+//! becomes part of the graph. All of these are refused before anything runs:
+//! - on the streams of the capture: `synchronize`, `is_done`, `scope`, host functions that run only once, and
+//!   stream-ordered allocation;
+//! - any work on other streams, and blocking verbs, `synchronize` of streams, events and the device included.
+//!   They would run at once, and the graph would lack them.
+//!
+//! CUDA forbids waiting for a whole device during any capture on it. If another thread does, the wait fails,
+//! and the capture fails with it.
 //!
 //! # Threads
 //! A graph may be sent to another thread, but not shared: CUDA does not lock it.
@@ -61,16 +73,21 @@ mod clone;
 mod edges;
 mod events;
 mod executable;
+mod few;
 #[expect(clippy::module_inception, reason = "the room is named after its first noun")]
 mod graph;
 mod handle;
 mod host;
+mod host_with;
 mod memory;
 mod nodes;
+mod order;
 mod set;
 mod slice;
 mod steps;
 mod symbols;
+#[cfg(test)]
+mod tests;
 mod topology;
 
 pub use capture::Capture;

@@ -3,6 +3,7 @@
 
 use std::ptr;
 
+use crate::device::Device;
 use crate::error::Result;
 use crate::hazard::Access;
 use crate::memory::{
@@ -41,6 +42,12 @@ unsafe impl<T: 'static, A: KernelArg<*const T>> KernelArg<*mut T> for ReadOnlyMe
     }
 
     #[inline]
+    #[track_caller]
+    fn ensure_accessible(&self, device: Device) -> Result<()> {
+        self.0.ensure_accessible(device)
+    }
+
+    #[inline]
     fn access(&self) -> Option<Access<'_>> {
         self.0.access()
     }
@@ -52,6 +59,12 @@ unsafe impl<T: 'static, A: KernelArg<*const T>> KernelArg<*const T> for ReadOnly
     #[track_caller]
     fn value(&self) -> Result<*const T> {
         self.0.value()
+    }
+
+    #[inline]
+    #[track_caller]
+    fn ensure_accessible(&self, device: Device) -> Result<()> {
+        self.0.ensure_accessible(device)
     }
 
     #[inline]
@@ -78,6 +91,12 @@ where
     #[track_caller]
     fn value(&self) -> Result<*const T> {
         shared(self).value()
+    }
+
+    #[inline]
+    #[track_caller]
+    fn ensure_accessible(&self, device: Device) -> Result<()> {
+        shared(self).ensure_accessible(device)
     }
 
     #[inline]

@@ -19,7 +19,7 @@
 //! # fn main() -> cuda_safe::Result<()> {
 //! // One process
 //! let (stream, mut buffer) = (Stream::new()?, DeviceBuffer::<u32>::alloc(1000)?);
-//! let mut written = Event::with_flags(EventFlags::INTERPROCESS | EventFlags::DISABLE_TIMING)?;
+//! let written = Event::with_flags(EventFlags::INTERPROCESS | EventFlags::DISABLE_TIMING)?;
 //! memset_async(&mut buffer, 0, &stream)?;
 //! written.record(&stream)?;
 //! send(buffer.ipc_handle()?.as_bytes());

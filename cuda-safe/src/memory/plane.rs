@@ -15,7 +15,7 @@ use std::ops::RangeBounds;
 use bytemuck::{AnyBitPattern, NoUninit};
 
 use super::buffer::{Buffer, Slice, SliceMut};
-use super::grid::{Apart, Grid};
+use super::grid::{Apart, Extent, Grid};
 use super::memory_type::{AnyMemoryType, MemoryType, Pageable};
 use crate::device::Device;
 use crate::error::Result;
@@ -31,7 +31,7 @@ use crate::error::Result;
 /// let numbers = DeviceBuffer::from_slice(&[0, 1, 2, 10, 11, 12])?;
 /// let plane = numbers.plane(3, 2)?; // two rows of three
 /// let mut right = [0; 4];
-/// memcpy_2d(&mut PlaneMut::of_slice(&mut right, 2, 2)?, &plane.columns(1..)?)?;
+/// memcpy_2d(&mut PlaneMut::from_slice(&mut right, 2, 2)?, &plane.columns(1..)?)?;
 /// assert_eq!(right, [1, 2, 11, 12]);
 /// # Ok(())
 /// # }
@@ -58,7 +58,7 @@ pub struct PlaneMut<'a, T, M> {
 /// let numbers = DeviceBuffer::from_slice(&(0..24).collect::<Vec<u16>>())?;
 /// let corner = numbers.volume(4, 3, 2)?.columns(2..)?.rows(..1)?; // width, height, depth
 /// let mut found = [0; 4];
-/// memcpy_3d(&mut VolumeMut::of_slice(&mut found, 2, 1, 2)?, &corner)?;
+/// memcpy_3d(&mut VolumeMut::from_slice(&mut found, 2, 1, 2)?, &corner)?;
 /// assert_eq!(found, [2, 3, 14, 15]);
 /// # Ok(())
 /// # }
@@ -108,6 +108,25 @@ macro_rules! views_of_rows {
             #[track_caller]
             pub fn columns(&self, range: impl RangeBounds<usize>) -> Result<Self> {
                 Ok(Self::new(self.grid.columns(concat!(stringify!($view), "::columns"), &range)?))
+            }
+        }
+
+        impl<'a, T: NoUninit> $view<'a, T, Pageable> {
+            #[track_caller]
+            fn of(slice: &'a [T], extent: Extent, apart: Apart) -> Result<Self> {
+                // Never written through: only destinations are written, and they are made from the `Mut`
+                // type.
+                let slice = std::ptr::from_ref(slice).cast_mut();
+                let api = concat!(stringify!($view), "::from_slice");
+                Ok(Self::new(Grid::of_slice(api, slice, extent, apart)?))
+            }
+        }
+
+        impl<'a, T: AnyBitPattern> $view_mut<'a, T, Pageable> {
+            #[track_caller]
+            fn of(slice: &'a mut [T], extent: Extent, apart: Apart) -> Result<Self> {
+                let api = concat!(stringify!($view_mut), "::from_slice");
+                Ok(Self::new(Grid::of_slice(api, slice, extent, apart)?))
             }
         }
 
@@ -357,26 +376,18 @@ impl<'a, T: NoUninit> Plane<'a, T, Pageable> {
     /// - Refused with both numbers if the slice and the plane do not have the same number of elements.
     /// - Refused if the size overflows.
     #[track_caller]
-    pub fn of_slice(slice: &'a [T], width: usize, height: usize) -> Result<Self> {
-        Self::of(slice, width, height, Apart::Packed)
+    pub fn from_slice(slice: &'a [T], width: usize, height: usize) -> Result<Self> {
+        Self::of(slice, [width, height, 1], Apart::Packed)
     }
 
     /// Views a slice as rows that are `pitch` bytes apart. The slice may end with the last row.
     ///
     /// # Errors
-    /// As [`of_slice`](Self::of_slice), except that the slice may have more elements than the plane needs.
-    /// Also refused if the pitch is not possible for these rows.
+    /// As [`from_slice`](Self::from_slice), except that the slice may have more elements than the plane
+    /// needs. Also refused if the pitch is not possible for these rows.
     #[track_caller]
-    pub fn of_slice_with_pitch(slice: &'a [T], width: usize, height: usize, pitch: usize) -> Result<Self> {
-        Self::of(slice, width, height, Apart::By(pitch, height))
-    }
-
-    #[track_caller]
-    fn of(slice: &'a [T], width: usize, height: usize, apart: Apart) -> Result<Self> {
-        // Never written through: only destinations are written, and they are made from the `Mut` type.
-        let pointer = slice.as_ptr().cast_mut();
-        let extent = [width, height, 1];
-        Ok(Self::new(Grid::of_slice("Plane::of_slice", pointer, slice.len(), extent, apart)?))
+    pub fn from_slice_with_pitch(slice: &'a [T], width: usize, height: usize, pitch: usize) -> Result<Self> {
+        Self::of(slice, [width, height, 1], Apart::By(pitch, height))
     }
 }
 
@@ -387,30 +398,24 @@ impl<'a, T: AnyBitPattern> PlaneMut<'a, T, Pageable> {
     /// - Refused with both numbers if the slice and the plane do not have the same number of elements.
     /// - Refused if the size overflows.
     #[track_caller]
-    pub fn of_slice(slice: &'a mut [T], width: usize, height: usize) -> Result<Self> {
-        Self::of(slice, width, height, Apart::Packed)
+    pub fn from_slice(slice: &'a mut [T], width: usize, height: usize) -> Result<Self> {
+        Self::of(slice, [width, height, 1], Apart::Packed)
     }
 
     /// Views a slice as rows that are `pitch` bytes apart, for writing. The slice may end with the last
     /// row.
     ///
     /// # Errors
-    /// As [`of_slice`](Self::of_slice), except that the slice may have more elements than the plane needs.
-    /// Also refused if the pitch is not possible for these rows.
+    /// As [`from_slice`](Self::from_slice), except that the slice may have more elements than the plane
+    /// needs. Also refused if the pitch is not possible for these rows.
     #[track_caller]
-    pub fn of_slice_with_pitch(
+    pub fn from_slice_with_pitch(
         slice: &'a mut [T],
         width: usize,
         height: usize,
         pitch: usize,
     ) -> Result<Self> {
-        Self::of(slice, width, height, Apart::By(pitch, height))
-    }
-
-    #[track_caller]
-    fn of(slice: &'a mut [T], width: usize, height: usize, apart: Apart) -> Result<Self> {
-        let (pointer, len) = (slice.as_mut_ptr(), slice.len());
-        Ok(Self::new(Grid::of_slice("PlaneMut::of_slice", pointer, len, [width, height, 1], apart)?))
+        Self::of(slice, [width, height, 1], Apart::By(pitch, height))
     }
 }
 
@@ -565,7 +570,7 @@ impl<'a, T: NoUninit> Volume<'a, T, Pageable> {
     /// - Refused with both numbers if the slice and the volume do not have the same number of elements.
     /// - Refused if the size overflows.
     #[track_caller]
-    pub fn of_slice(slice: &'a [T], width: usize, height: usize, depth: usize) -> Result<Self> {
+    pub fn from_slice(slice: &'a [T], width: usize, height: usize, depth: usize) -> Result<Self> {
         Self::of(slice, [width, height, depth], Apart::Packed)
     }
 
@@ -573,23 +578,16 @@ impl<'a, T: NoUninit> Volume<'a, T, Pageable> {
     /// The slice may end with the last row.
     ///
     /// # Errors
-    /// As [`of_slice`](Self::of_slice), except that the slice may have more elements than the volume needs.
-    /// Also refused if the pitch is not possible for these rows, or if layers would overlap.
+    /// As [`from_slice`](Self::from_slice), except that the slice may have more elements than the volume
+    /// needs. Also refused if the pitch is not possible for these rows, or if layers would overlap.
     #[track_caller]
-    pub fn of_slice_with_pitch(
+    pub fn from_slice_with_pitch(
         slice: &'a [T],
         (width, height, depth): (usize, usize, usize),
         pitch: usize,
         layer_rows: usize,
     ) -> Result<Self> {
         Self::of(slice, [width, height, depth], Apart::By(pitch, layer_rows))
-    }
-
-    #[track_caller]
-    fn of(slice: &'a [T], extent: [usize; 3], apart: Apart) -> Result<Self> {
-        // Never written through: only destinations are written, and they are made from the `Mut` type.
-        let pointer = slice.as_ptr().cast_mut();
-        Ok(Self::new(Grid::of_slice("Volume::of_slice", pointer, slice.len(), extent, apart)?))
     }
 }
 
@@ -600,7 +598,7 @@ impl<'a, T: AnyBitPattern> VolumeMut<'a, T, Pageable> {
     /// - Refused with both numbers if the slice and the volume do not have the same number of elements.
     /// - Refused if the size overflows.
     #[track_caller]
-    pub fn of_slice(slice: &'a mut [T], width: usize, height: usize, depth: usize) -> Result<Self> {
+    pub fn from_slice(slice: &'a mut [T], width: usize, height: usize, depth: usize) -> Result<Self> {
         Self::of(slice, [width, height, depth], Apart::Packed)
     }
 
@@ -608,21 +606,15 @@ impl<'a, T: AnyBitPattern> VolumeMut<'a, T, Pageable> {
     /// for writing. The slice may end with the last row.
     ///
     /// # Errors
-    /// As [`of_slice`](Self::of_slice), except that the slice may have more elements than the volume needs.
-    /// Also refused if the pitch is not possible for these rows, or if layers would overlap.
+    /// As [`from_slice`](Self::from_slice), except that the slice may have more elements than the volume
+    /// needs. Also refused if the pitch is not possible for these rows, or if layers would overlap.
     #[track_caller]
-    pub fn of_slice_with_pitch(
+    pub fn from_slice_with_pitch(
         slice: &'a mut [T],
         (width, height, depth): (usize, usize, usize),
         pitch: usize,
         layer_rows: usize,
     ) -> Result<Self> {
         Self::of(slice, [width, height, depth], Apart::By(pitch, layer_rows))
-    }
-
-    #[track_caller]
-    fn of(slice: &'a mut [T], extent: [usize; 3], apart: Apart) -> Result<Self> {
-        let (pointer, len) = (slice.as_mut_ptr(), slice.len());
-        Ok(Self::new(Grid::of_slice("VolumeMut::of_slice", pointer, len, extent, apart)?))
     }
 }

@@ -1,9 +1,6 @@
 //! Registered memory: a container of the program, owned here and page-locked while devices may use its
 //! elements.
-#![expect(
-    unsafe_code,
-    reason = "vouches for containers of the standard library, and hands their elements to the runtime"
-)]
+#![expect(unsafe_code, reason = "vouches for containers, and hands their elements to the runtime")]
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -20,14 +17,14 @@ use super::retain::retained;
 use super::size;
 use super::span::{Span, mapped_pointer};
 use crate::device::Device;
-use crate::error::{Detail, Error, Result};
+use crate::error::{Detail, Error, ErrorWith, Result};
 use crate::hazard::{Access, Mode};
 use crate::sys;
 
 bitflags! {
     /// Properties of registered memory. On systems with unified addresses, all of it is portable and mapped
     /// anyway. Memory that devices only read has its own constructor: [`Registered::read_only`].
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct RegisterFlags: u32 {
         /// Counts as pinned for every device, not only for the current one.
         #[doc(alias = "cudaHostRegisterPortable")]
@@ -85,10 +82,10 @@ impl<C: Stable> Registered<C> {
     ///   already page-locked.
     /// - A refusal if the elements are zero-sized.
     ///
-    /// `?` converts the pair to an [`Error`] if the container is not needed.
+    /// `?` converts the [`ErrorWith`] if the container is not needed.
     #[doc(alias = "cudaHostRegister")]
     #[track_caller]
-    pub fn new(container: C) -> core::result::Result<Self, (Error, C)> {
+    pub fn new(container: C) -> core::result::Result<Self, ErrorWith<C>> {
         Self::with_flags(container, RegisterFlags::empty())
     }
 
@@ -103,31 +100,31 @@ impl<C: Stable> Registered<C> {
     /// which is never true of a container.
     #[doc(alias = "cudaHostRegister")]
     #[track_caller]
-    pub fn with_flags(container: C, flags: RegisterFlags) -> core::result::Result<Self, (Error, C)> {
+    pub fn with_flags(container: C, flags: RegisterFlags) -> core::result::Result<Self, ErrorWith<C>> {
         if !RegisterFlags::all().contains(flags) {
             let detail = Detail::Unsupported { what: "registering memory by flags that have no name" };
             let error = Error::refused("Registered::with_flags", detail);
-            return Err((error.with_code(sys::cudaErrorInvalidValue), container));
+            return Err(ErrorWith::new(error.with_code(sys::cudaErrorInvalidValue), container));
         }
         Self::register(container, flags.bits())
     }
 
     #[track_caller]
-    fn register(container: C, flags: u32) -> core::result::Result<Self, (Error, C)> {
+    fn register(container: C, flags: u32) -> core::result::Result<Self, ErrorWith<C>> {
         // From here on the container does not move, so the pointer stays valid.
         let mut container = Box::new(container);
         let (pointer, len) = container.elements();
         let bytes = size::bytes_of::<C::Element>("Registered::new", len);
         let (device, bytes) = match Device::current().and_then(|device| Ok((device, bytes?))) {
             Ok(both) => both,
-            Err(error) => return Err((error, *container)),
+            Err(error) => return Err(ErrorWith::new(error, *container)),
         };
         // SAFETY: `Stable` guarantees that the container has this many elements, that they do not move, and
         // that only other owners reach them, who only read. The box goes to the allocation.
         let allocation = unsafe { Allocation::registered(device, pointer.cast(), bytes, flags, container) };
         match allocation {
             Ok(allocation) => Ok(Self { allocation: retained(allocation), len, container: PhantomData }),
-            Err((error, container)) => Err((error, *container)),
+            Err((error, container)) => Err(ErrorWith::new(error, *container)),
         }
     }
 
@@ -157,9 +154,12 @@ impl<C: Stable> Registered<C> {
     /// ```
     #[doc(alias = "cudaHostRegisterReadOnly")]
     #[track_caller]
-    pub fn read_only(container: C) -> core::result::Result<Registered<ReadOnly<C>>, (Error, C)> {
+    pub fn read_only(container: C) -> core::result::Result<Registered<ReadOnly<C>>, ErrorWith<C>> {
         let registered = Registered::register(ReadOnly(container), sys::cudaHostRegisterReadOnly);
-        registered.map_err(|(error, container)| (error, container.0))
+        registered.map_err(|failed| {
+            let (error, ReadOnly(container)) = failed.into_parts();
+            ErrorWith::new(error, container)
+        })
     }
 
     /// Waits for the work that still uses the elements, makes them pageable again, and returns the
@@ -176,15 +176,15 @@ impl<C: Stable> Registered<C> {
     /// - A refusal inside a host function.
     #[doc(alias = "cudaHostUnregister")]
     #[track_caller]
-    pub fn into_inner(mut self) -> core::result::Result<C, (Error, Self)> {
+    pub fn into_inner(mut self) -> core::result::Result<C, ErrorWith<Self>> {
         let Some(allocation) = Arc::get_mut(&mut self.allocation) else {
-            return Err((Error::refused("Registered::into_inner", Detail::InGraph), self));
+            return Err(ErrorWith::new(Error::refused("Registered::into_inner", Detail::InGraph), self));
         };
         match allocation.take_container() {
             Ok(Some(container)) => Ok(*container),
             // Unreachable: a container of this type exists from `new` on, and is taken only once.
-            Ok(None) => Err((Error::refused("Registered::into_inner", Detail::None), self)),
-            Err(error) => Err((error, self)),
+            Ok(None) => Err(ErrorWith::new(Error::refused("Registered::into_inner", Detail::None), self)),
+            Err(error) => Err(ErrorWith::new(error, self)),
         }
     }
 
@@ -321,13 +321,6 @@ impl<C> Registered<C> {
     #[must_use]
     pub fn device(&self) -> Device {
         self.allocation.on()
-    }
-}
-
-/// Keeps the error and drops the value that came with it, so that `?` works if the value is not needed.
-impl<C> From<(Error, C)> for Error {
-    fn from((error, _): (Error, C)) -> Self {
-        error
     }
 }
 

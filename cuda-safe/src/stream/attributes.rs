@@ -5,20 +5,19 @@
 //!
 //! # Examples
 //! ```
-//! use cuda_safe::stream::{AccessPolicy, AccessProperty, AsStream, SyncPolicy};
+//! use cuda_safe::stream::{AccessPolicy, AccessProperty, SyncPolicy};
 //! use cuda_safe::{DeviceBuffer, Stream};
 //!
 //! # fn main() -> cuda_safe::Result<()> {
 //! let (stream, other) = (Stream::non_blocking()?, Stream::non_blocking()?);
-//! let settings = stream.as_stream();
-//! settings.set_sync_policy(SyncPolicy::BLOCKING_SYNC)?; // who waits for it sleeps
+//! stream.set_sync_policy(SyncPolicy::BLOCKING_SYNC)?; // who waits for it sleeps
 //! let table = DeviceBuffer::<f32>::alloc(1000)?;
 //! let stays = AccessPolicy::new(&table.slice(..)?, 1.0, AccessProperty::Persisting, AccessProperty::Normal);
-//! settings.set_access_policy(Some(stays))?;
-//! other.as_stream().copy_attributes_from(&stream)?;
-//! assert_eq!(other.as_stream().sync_policy()?, SyncPolicy::BLOCKING_SYNC);
-//! settings.set_access_policy(None)?;
-//! # other.as_stream().set_access_policy(None)?;
+//! stream.set_access_policy(Some(stays))?;
+//! other.copy_attributes_from(&stream)?;
+//! assert_eq!(other.sync_policy()?, SyncPolicy::BLOCKING_SYNC);
+//! stream.set_access_policy(None)?;
+//! # other.set_access_policy(None)?;
 //! stream.device().reset_persisting_l2_cache()?;
 //! # Ok(())
 //! # }
@@ -29,7 +28,8 @@
 
 use std::marker::PhantomData;
 
-use super::view::StreamRef;
+use super::owned::Stream;
+use super::view::{AsStream, StreamRef};
 use super::{busy, pool};
 use crate::error::{Detail, Error, Result};
 use crate::memory::DeviceSlice;
@@ -316,7 +316,7 @@ impl StreamRef<'_> {
     /// Returns `DeviceMismatch` for a stream of another device. Refused inside a host function.
     #[doc(alias = "cudaStreamCopyAttributes")]
     #[track_caller]
-    pub fn copy_attributes_from(&self, source: &impl super::AsStream) -> Result<()> {
+    pub fn copy_attributes_from(&self, source: &impl AsStream) -> Result<()> {
         let api = "StreamRef::copy_attributes_from";
         busy::ensure_idle(api)?;
         let source = source.as_stream();
@@ -362,4 +362,35 @@ impl StreamRef<'_> {
         // this attribute is set.
         unsafe { check!(cudaStreamSetAttribute(self.as_raw(), id, value)) }
     }
+}
+
+/// Implements methods of [`StreamRef`] for [`Stream`].
+macro_rules! forward {
+    ($(fn $name:ident(&self $(, $argument:ident: $type:ty)?) -> $answer:ty;)*) => {
+        impl Stream {
+            $(
+                #[doc = concat!("Calls [`StreamRef::", stringify!($name), "`].")]
+                ///
+                /// # Errors
+                #[doc = concat!("Those of `StreamRef::", stringify!($name), "`.")]
+                #[track_caller]
+                pub fn $name(&self $(, $argument: $type)?) -> Result<$answer> {
+                    self.as_stream().$name($($argument)?)
+                }
+            )*
+        }
+    };
+}
+
+forward! {
+    fn sync_policy(&self) -> SyncPolicy;
+    fn set_sync_policy(&self, policy: SyncPolicy) -> ();
+    fn set_access_policy(&self, policy: Option<AccessPolicy<'_>>) -> ();
+    fn access_policy_window(&self) -> Option<(usize, usize)>;
+    fn set_priority(&self, priority: i32) -> ();
+    fn mem_sync_domain(&self) -> MemSyncDomain;
+    fn set_mem_sync_domain(&self, domain: MemSyncDomain) -> ();
+    fn mem_sync_domain_map(&self) -> MemSyncDomainMap;
+    fn set_mem_sync_domain_map(&self, map: MemSyncDomainMap) -> ();
+    fn copy_attributes_from(&self, source: &impl AsStream) -> ();
 }

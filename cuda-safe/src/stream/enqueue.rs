@@ -89,7 +89,8 @@ impl StreamRef<'_> {
     ///
     /// `f` receives the raw stream and makes the CUDA call. This is also the entry point for other
     /// libraries that take a stream: with declared accesses, their work is ordered with all work of this
-    /// crate. Several accesses may name the same allocation.
+    /// crate. Several accesses may name the same allocation. `f` may return the library's own error type, to
+    /// which [`Error`] converts: its status then reaches the caller with its number and name.
     ///
     /// # Ordering
     /// The operation runs after every conflicting operation that was enqueued before, on any stream. If
@@ -120,11 +121,11 @@ impl StreamRef<'_> {
     ///   complete. Owners of this crate ensure that themselves when they are dropped.
     #[inline]
     #[track_caller]
-    pub unsafe fn enqueue<R>(
+    pub unsafe fn enqueue<R, E: From<Error>>(
         &self,
         accesses: &[Access<'_>],
-        f: impl FnOnce(sys::cudaStream_t) -> Result<R>,
-    ) -> Result<R> {
+        f: impl FnOnce(sys::cudaStream_t) -> core::result::Result<R, E>,
+    ) -> core::result::Result<R, E> {
         // SAFETY: the caller has the same duties.
         unsafe { self.submit(Operation::new(accesses), Location::caller(), f) }
     }
@@ -136,12 +137,12 @@ impl StreamRef<'_> {
     /// # Safety
     /// The duties of `enqueue`, except that a mark need not make the device do anything.
     #[inline]
-    pub(crate) unsafe fn submit<R>(
+    pub(crate) unsafe fn submit<R, E: From<Error>>(
         self,
         operation: Operation<'_, '_>,
         call_site: &'static Location<'static>,
-        f: impl FnOnce(sys::cudaStream_t) -> Result<R>,
-    ) -> Result<R> {
+        f: impl FnOnce(sys::cudaStream_t) -> core::result::Result<R, E>,
+    ) -> core::result::Result<R, E> {
         // SAFETY: the caller has the same duties.
         let submission = unsafe { self.begin(operation, call_site) }?;
         let answer = f(self.as_raw());
@@ -209,7 +210,8 @@ impl StreamRef<'_> {
         call_site: &'static Location<'static>,
     ) -> Result<Submission> {
         if let Some(recorder) = self.recorder() {
-            recorder.note(operation.accesses()).map_err(|error| error.at(call_site))?;
+            let noted = recorder.note(self.timeline(), operation.accesses(), call_site);
+            noted.map_err(|error| error.at(call_site))?;
             // If the runtime refuses a launch because of the current device, that may invalidate the
             // capture.
             let current = self.device().switch().map_err(|error| error.at(call_site))?;

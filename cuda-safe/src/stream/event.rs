@@ -2,21 +2,22 @@
 #![expect(unsafe_code, reason = "calls the runtime's event functions")]
 
 use std::panic::Location;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bitflags::bitflags;
 
 use super::pool::{self, RawEvent};
 use super::tracker::TRACKER;
 use super::view::AsStream;
-use super::{busy, port};
+use super::{busy, port, recorder};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::{callback, check, process, sys};
-use cuda_hazard::EventClock;
+use cuda_hazard::SharedEvent;
 
 bitflags! {
     /// Properties of an event.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct EventFlags: u32 {
         /// A thread that waits for the event sleeps instead of spinning.
         #[doc(alias = "cudaEventBlockingSync")]
@@ -30,9 +31,15 @@ bitflags! {
     }
 }
 
+impl EventFlags {
+    /// No flag: the event measures time, and a thread that waits for it spins.
+    #[doc(alias = "cudaEventDefault")]
+    pub const DEFAULT: Self = Self::empty();
+}
+
 bitflags! {
     /// How an event is recorded.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     #[doc(alias = "cudaEventRecordDefault")]
     pub struct RecordFlags: u32 {
         /// In a capture: every launch of the graph records the event, for waiters outside of the graph.
@@ -43,8 +50,9 @@ bitflags! {
 
 /// A mark on a stream. After a record, it stands for everything submitted to the stream before that.
 ///
-/// Recording again moves the mark. That needs `&mut`, so nobody can be waiting for the event at that
-/// moment. A dropped event goes to a pool, because creating events is expensive.
+/// Recording again moves the mark. Threads may share an event, as in C++: one records it while others wait
+/// for it or query it. Each of these calls is for the last record before it. A dropped event goes to a pool,
+/// because creating events is expensive.
 #[derive(Debug)]
 #[doc(alias = "cudaEventDestroy")]
 #[doc(alias = "cudaEvent_t")]
@@ -52,32 +60,17 @@ pub struct Event {
     raw: RawEvent,
     device: Device,
     flags: EventFlags,
-    mark: Mark,
-    /// The mark after a record. If another process or a graph may record the event too, the mark is
-    /// `Unknown`, and the event proves nothing here.
-    recorded: Mark,
-    /// The vector clock that the event stands for, if the mark is `Recorded`.
-    event_clock: EventClock,
+    /// What the event stands for. If another process or a graph may record it too, it proves nothing here.
+    shared: SharedEvent,
     /// Whether the event is left to others and not reused: to graphs, which may record it at any time or
     /// wait for it, or to the caller of `into_raw`.
-    left: bool,
+    left: AtomicBool,
     process: u32,
 }
 
-/// The knowledge about the work that an event stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mark {
-    /// Nothing: the event was never recorded. The handle may have been used before, so the runtime is
-    /// not asked.
-    Nothing,
-    /// Everything that the stream was ordered after at the record, as the event's vector clock says.
-    Recorded,
-    /// The event was recorded by other code, or recording it failed.
-    Unknown,
-}
-
-// SAFETY: the runtime accepts the handle on any thread. Through `&Event` it is only waited for and
-// queried.
+// SAFETY: the runtime accepts the handle on any thread and serializes its calls. The tracker's side of the
+// event is made for many threads: `SharedEvent` says why it never claims more than the last record does. Only
+// a drop gives the handle away, and a drop has no borrows beside it.
 unsafe impl Sync for Event {}
 
 impl Event {
@@ -129,20 +122,21 @@ impl Event {
         busy::ensure_idle("Event::on")?;
         callback::run_deferred();
         let raw = pool::event(device, flags.bits())?;
-        Ok(Self::made(raw, device, flags, Mark::Nothing))
+        Ok(Self::made(raw, device, flags, SharedEvent::new()))
     }
 
-    fn made(raw: RawEvent, device: Device, flags: EventFlags, mark: Mark) -> Self {
-        let shared = flags.contains(EventFlags::INTERPROCESS);
-        let recorded = if shared { Mark::Unknown } else { Mark::Recorded };
-        let (event_clock, process) = (EventClock::new(), process::number());
-        Self { raw, device, flags, mark, recorded, event_clock, left: false, process }
+    fn made(raw: RawEvent, device: Device, flags: EventFlags, shared: SharedEvent) -> Self {
+        Self { raw, device, flags, shared, left: AtomicBool::new(false), process: process::number() }
     }
 
     /// Records the event on a stream of the same device. It then stands for everything submitted to the
     /// stream so far.
     ///
-    /// Stands for [`cudaEventRecord`](sys::cudaEventRecord). Does not block.
+    /// In a capture, the record counts for that capture alone: streams that wait for the event there become
+    /// part of it, and the event itself does not change.
+    ///
+    /// Stands for [`cudaEventRecord`](sys::cudaEventRecord). Does not block. A thread that waits for the
+    /// event at this moment waits for this record or for the one before.
     ///
     /// # Errors
     /// - `DeviceMismatch` if the stream belongs to another device.
@@ -150,10 +144,9 @@ impl Event {
     /// - Refused inside a host function.
     #[doc(alias = "cudaEventRecord")]
     #[track_caller]
-    pub fn record(&mut self, stream: &impl AsStream) -> Result<()> {
+    pub fn record(&self, stream: &impl AsStream) -> Result<()> {
         let stream = stream.as_stream();
         let _entered = busy::enter("Event::record")?;
-        stream.ensure_not_captured("Event::record")?;
         stream.ensure_not_ending("Event::record")?;
         let (found, needed) = (stream.device().ordinal(), self.device.ordinal());
         if found != needed {
@@ -163,16 +156,18 @@ impl Event {
             ));
         }
         let (raw, timeline, call_site) = (self.as_raw(), stream.timeline(), Location::caller());
+        if let Some(recorder) = stream.recorder() {
+            return recorder.record("Event::record", timeline, raw);
+        }
         // SAFETY: event and stream live as long as the borrows, and the stream belongs to the device
         // that its timeline names.
         let record = || unsafe { port::record(self.device, stream.as_raw(), timeline.kind, raw) };
-        // If the call fails, it is unknown what the event stands for.
-        self.mark = Mark::Unknown;
-        // SAFETY: the call records this event, and nothing else uses its vector clock.
-        unsafe { TRACKER.record_into(timeline, &mut self.event_clock, record) }
-            .map_err(|error| error.at(call_site))?;
-        self.mark = self.recorded;
-        Ok(())
+        if self.flags.contains(EventFlags::INTERPROCESS) {
+            // Another process may record it, too.
+            self.shared.set_unknown(true);
+        }
+        // SAFETY: the call records this event. Graphs and other processes that record it are noted.
+        unsafe { TRACKER.record_shared(timeline, &self.shared, record) }.map_err(|error| error.at(call_site))
     }
 
     /// [`record`](Self::record) with flags.
@@ -193,7 +188,7 @@ impl Event {
     ///
     /// # fn main() -> cuda_safe::Result<()> {
     /// let stream = Stream::new()?;
-    /// let mut event = Event::with_flags(EventFlags::BLOCKING_SYNC | EventFlags::DISABLE_TIMING)?;
+    /// let event = Event::with_flags(EventFlags::BLOCKING_SYNC | EventFlags::DISABLE_TIMING)?;
     /// event.record_with(&stream, RecordFlags::empty())?;
     /// event.synchronize()?; // sleeps, and does not spin
     /// assert!(event.is_done()?);
@@ -202,7 +197,7 @@ impl Event {
     /// ```
     #[doc(alias = "cudaEventRecordWithFlags")]
     #[track_caller]
-    pub fn record_with(&mut self, stream: &impl AsStream, flags: RecordFlags) -> Result<()> {
+    pub fn record_with(&self, stream: &impl AsStream, flags: RecordFlags) -> Result<()> {
         if flags.is_empty() {
             return self.record(stream);
         }
@@ -221,32 +216,31 @@ impl Event {
     }
 
     /// Leaves the event to graphs, which wait for it. If `recorded` is set, they also record it at times
-    /// that are unknown here.
-    pub(crate) fn given_to_graphs(&mut self, recorded: bool) {
-        self.left = true;
+    /// that are unknown here. The thread is not inside an operation.
+    pub(crate) fn given_to_graphs(&self, recorded: bool) {
+        self.left.store(true, Ordering::Relaxed);
         if recorded {
-            (self.mark, self.recorded) = (Mark::Unknown, Mark::Unknown);
+            self.shared.set_unknown(true);
         }
     }
 
     /// Blocks until the work that the event stands for is complete. Returns at once if the event was
-    /// never recorded.
+    /// never recorded. If another thread records it meanwhile, this waits for the former record.
     ///
     /// Stands for [`cudaEventSynchronize`](sys::cudaEventSynchronize).
     ///
     /// # Errors
     /// Returns the failure of any work that the device has run since the last check. Refused inside a
-    /// host function.
+    /// host function, and while the thread makes a capture.
     #[doc(alias = "cudaEventSynchronize")]
     #[track_caller]
     pub fn synchronize(&self) -> Result<()> {
         busy::ensure_idle("Event::synchronize")?;
-        if matches!(self.mark, Mark::Nothing) {
-            return Ok(());
-        }
+        recorder::ensure_none("Event::synchronize")?;
+        let Some(record) = self.shared.last_record() else { return Ok(()) };
         // SAFETY: the event lives as long as the borrow.
         unsafe { check!(cudaEventSynchronize(self.as_raw())) }?;
-        self.completed();
+        self.completed(record);
         Ok(())
     }
 
@@ -257,21 +251,22 @@ impl Event {
     ///
     /// # Errors
     /// Returns the failure of any work that the device has run since the last check. Refused inside a
-    /// host function.
+    /// host function, and in a capture in which the event was recorded.
     #[doc(alias = "cudaEventQuery")]
     #[track_caller]
     pub fn is_done(&self) -> Result<bool> {
         busy::ensure_idle("Event::is_done")?;
-        if matches!(self.mark, Mark::Nothing) {
-            return Ok(true);
+        if let Some(recorder) = recorder::current() {
+            recorder.ensure_not_recorded("Event::is_done", self.as_raw())?;
         }
+        let Some(record) = self.shared.last_record() else { return Ok(true) };
         // SAFETY: the event lives as long as the borrow.
         let code = unsafe { sys::cudaEventQuery(self.as_raw()) };
         if code == sys::cudaErrorNotReady {
             return Ok(false);
         }
         Error::check("cudaEventQuery", code)?;
-        self.completed();
+        self.completed(record);
         Ok(true)
     }
 
@@ -282,21 +277,36 @@ impl Event {
     ///
     /// # Errors
     /// - `cudaErrorNotReady` while either event is pending.
-    /// - `cudaErrorInvalidResourceHandle` if either does not measure time, was never recorded, or
-    ///   belongs to another device.
+    /// - `cudaErrorInvalidResourceHandle` if either does not measure time or was never recorded, with the
+    ///   one that is meant, or belongs to another device.
     /// - Refused inside a host function.
     #[doc(alias = "cudaEventElapsedTime")]
     #[track_caller]
     pub fn elapsed_ms(&self, start: &Self) -> Result<f32> {
         busy::ensure_idle("Event::elapsed_ms")?;
-        if [self, start].iter().any(|event| matches!(event.mark, Mark::Nothing)) {
-            return Err(Error::from_code("cudaEventElapsedTime", sys::cudaErrorInvalidResourceHandle));
+        if let Some(why) = self.not_measurable(start) {
+            return Err(Error::refused("Event::elapsed_ms", Detail::Elapsed { why }));
         }
         let mut milliseconds = 0.0;
         // SAFETY: both events live as long as the borrows. The pointer is to a live number, which the
         // call fills.
         unsafe { check!(cudaEventElapsedTime(&raw mut milliseconds, start.as_raw(), self.as_raw())) }?;
         Ok(milliseconds)
+    }
+
+    /// Returns why no time is measured from `start` to this event. Events of different devices are left to
+    /// the runtime.
+    fn not_measurable(&self, start: &Self) -> Option<&'static str> {
+        let recorded = |event: &Self| event.shared.last_record().is_some();
+        let timed = |event: &Self| !event.flags.contains(EventFlags::DISABLE_TIMING);
+        match (recorded(start), recorded(self), timed(start) && timed(self)) {
+            (true, true, true) => None,
+            (_, _, false) => {
+                Some("an event measures no time if it is made without timing: use `Event::new` for both")
+            }
+            (false, ..) => Some("the start was never recorded: `start.record(&stream)?` before the work"),
+            (_, false, _) => Some("the end was never recorded: `end.record(&stream)?` after the work"),
+        }
     }
 
     /// Returns the device of the event.
@@ -327,33 +337,29 @@ impl Event {
     /// - Nobody else uses it, and no graph records it.
     #[must_use]
     pub unsafe fn from_raw(raw: sys::cudaEvent_t, device: Device, flags: EventFlags) -> Self {
-        Self::made(RawEvent(raw), device, flags, Mark::Unknown)
+        let shared = SharedEvent::new();
+        shared.set_unknown(false);
+        Self::made(RawEvent(raw), device, flags, shared)
     }
 
     /// Returns the raw handle without destroying the event. The caller owns it from now on.
     #[must_use = "the event is destroyed by nobody else"]
-    pub fn into_raw(mut self) -> sys::cudaEvent_t {
-        self.left = true;
+    pub fn into_raw(self) -> sys::cudaEvent_t {
+        self.left.store(true, Ordering::Relaxed);
         self.raw.0
     }
 
+    /// Returns the tracker's side of the event.
     #[inline]
-    pub(super) fn mark(&self) -> Mark {
-        self.mark
+    pub(super) fn shared(&self) -> &SharedEvent {
+        &self.shared
     }
 
-    /// Returns the vector clock that the event stands for, valid if the mark is `Recorded`.
-    #[inline]
-    pub(super) fn event_clock(&self) -> &EventClock {
-        &self.event_clock
-    }
-
-    /// Informs the tracker that the work before the event is complete.
-    fn completed(&self) {
-        if self.mark == Mark::Recorded {
-            // SAFETY: the runtime has reported that the event is complete.
-            unsafe { TRACKER.completed_event(&self.event_clock) };
-        }
+    /// Informs the tracker that the work before record number `record` is complete, if no other record has
+    /// come since.
+    fn completed(&self, record: u64) {
+        // SAFETY: the runtime has reported that the event is complete, in a call after the number was read.
+        unsafe { TRACKER.completed_shared(&self.shared, record) };
         callback::run_deferred();
     }
 }
@@ -362,7 +368,7 @@ impl Drop for Event {
     /// Returns the handle to the pool. This makes no CUDA call, so it may happen anywhere. An event that
     /// other processes may have is destroyed instead, and one that graphs may record is left to them.
     fn drop(&mut self) {
-        if !self.left && process::is(self.process) {
+        if !*self.left.get_mut() && process::is(self.process) {
             // This is the only copy of the handle from now on.
             let raw = RawEvent(self.raw.0);
             if self.flags.contains(EventFlags::INTERPROCESS) {

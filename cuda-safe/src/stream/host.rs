@@ -8,7 +8,7 @@ use super::owned::Stream;
 use super::port::{self, drop_tasks_if_lost, wait_device};
 use super::tracker::{LEGACY, TRACKER};
 use super::view::AsStream as _;
-use super::{busy, host_function, pool};
+use super::{busy, host_function, pool, recorder};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, AccessHistory, Mode};
@@ -147,6 +147,7 @@ fn wait_timeline(timeline: &Timeline) -> Result<()> {
 #[track_caller]
 pub(crate) fn synchronize_device(device: Device) -> Result<()> {
     busy::ensure_idle("Device::synchronize")?;
+    recorder::ensure_none("Device::synchronize")?;
     wait_device(device)?;
     callback::run_deferred();
     host_function::panicked_on(device.ordinal())

@@ -27,6 +27,7 @@ use cuda_hazard::Operation;
 use super::busy;
 use super::view::StreamRef;
 use crate::error::{Detail, Error, Result};
+use crate::hazard::Access;
 use crate::{callback, sys};
 use cuda_hazard::{CallSite, Timeline, TimelineId};
 
@@ -164,12 +165,25 @@ impl StreamRef<'_> {
     #[doc(alias = "cudaStreamAddCallback")]
     #[track_caller]
     pub fn launch_host_fn(&self, f: impl FnOnce() + Send + 'static) -> Result<()> {
-        let (api, call_site) = ("StreamRef::launch_host_fn", Location::caller());
-        busy::ensure_idle(api)?;
-        self.ensure_not_captured(api)?;
+        // SAFETY: the function accesses no memory that streams use.
+        unsafe { self.launch_task("StreamRef::launch_host_fn", Location::caller(), &[], Box::new(f)) }
+    }
+
+    /// Launches a host function as an operation with these accesses.
+    ///
+    /// # Safety
+    /// The function accesses no memory of this crate except the bytes in `accesses`.
+    pub(super) unsafe fn launch_task(
+        self,
+        api: &'static str,
+        call_site: CallSite,
+        accesses: &[Access<'_>],
+        run: Box<dyn FnOnce() + Send>,
+    ) -> Result<()> {
+        busy::ensure_idle(api).map_err(|error| error.at(call_site))?;
+        self.ensure_not_captured(api).map_err(|error| error.at(call_site))?;
         let timeline = self.timeline();
-        let number =
-            add(Task { run: Box::new(f), timeline: timeline.id, device: timeline.device(), call_site });
+        let number = add(Task { run, timeline: timeline.id, device: timeline.device(), call_site });
         let data = std::ptr::without_provenance_mut(number);
         let launch = |stream| {
             // SAFETY: the stream lives as long as the view. `call` may be called at any time, on any
@@ -177,8 +191,8 @@ impl StreamRef<'_> {
             let code = unsafe { sys::cudaLaunchHostFunc(stream, Some(call), data) };
             Error::check("cudaLaunchHostFunc", code).map_err(|error| error.at(call_site))
         };
-        // SAFETY: the task accesses no memory that streams use.
-        let launched = unsafe { self.submit(Operation::new(&[]), call_site, launch) };
+        // SAFETY: the caller guarantees the accesses.
+        let launched = unsafe { self.submit(Operation::new(accesses), call_site, launch) };
         if launched.is_err() {
             // Dropped here, where the stream is not locked.
             drop(take(number));

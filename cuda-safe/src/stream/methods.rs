@@ -16,7 +16,8 @@ macro_rules! stream_methods {
                 self.as_stream().device()
             }
 
-            /// Returns the raw handle. The tracker does not see work that other code submits to it.
+            /// Returns the raw handle. The tracker does not see work that other code submits to it: make such
+            /// calls by `call` or `enqueue`.
             #[must_use]
             #[inline]
             pub fn as_raw(&self) -> $crate::sys::cudaStream_t {
@@ -99,6 +100,22 @@ macro_rules! stream_methods {
                 self.as_stream().launch_host_fn(f)
             }
 
+            /// Runs a function on the host with memory, which it receives as slices. Does not block.
+            ///
+            /// See [`StreamRef::launch_host_fn_with`](crate::stream::StreamRef::launch_host_fn_with).
+            ///
+            /// # Errors
+            /// Returns the runtime's error. Refused inside another host function.
+            #[doc(alias = "cudaLaunchHostFunc")]
+            #[track_caller]
+            pub fn launch_host_fn_with<A: $crate::stream::HostFnArgument>(
+                &self,
+                memory: A,
+                f: impl FnOnce(A::Slices<'_>) + Send + 'static,
+            ) -> $crate::Result<()> {
+                self.as_stream().launch_host_fn_with(memory, f)
+            }
+
             /// Lets operations borrow memory of the caller. All of them are complete when this returns.
             ///
             /// See [`StreamRef::scope`](crate::stream::StreamRef::scope).
@@ -125,13 +142,32 @@ macro_rules! stream_methods {
             /// The duties of `StreamRef::enqueue`.
             #[inline]
             #[track_caller]
-            pub unsafe fn enqueue<R>(
+            pub unsafe fn enqueue<R, E: From<$crate::Error>>(
                 &self,
                 accesses: &[$crate::hazard::Access<'_>],
-                f: impl FnOnce($crate::sys::cudaStream_t) -> $crate::Result<R>,
-            ) -> $crate::Result<R> {
+                f: impl FnOnce($crate::sys::cudaStream_t) -> ::core::result::Result<R, E>,
+            ) -> ::core::result::Result<R, E> {
                 // SAFETY: the caller has the same duties.
                 unsafe { self.as_stream().enqueue(accesses, f) }
+            }
+
+            /// Submits a call of another library with the memory that it uses.
+            ///
+            /// See [`StreamRef::call`](crate::stream::StreamRef::call).
+            ///
+            /// # Errors
+            /// Returns the error of `f`. Refuses as `StreamRef::enqueue`.
+            ///
+            /// # Safety
+            /// The duties of `StreamRef::call`.
+            #[track_caller]
+            pub unsafe fn call<A: $crate::stream::CallArgument, R, E: From<$crate::Error>>(
+                &self,
+                memory: A,
+                f: impl FnOnce($crate::sys::cudaStream_t, A::Pointers) -> ::core::result::Result<R, E>,
+            ) -> ::core::result::Result<R, E> {
+                // SAFETY: the caller has the same duties.
+                unsafe { self.as_stream().call(memory, f) }
             }
         }
     };

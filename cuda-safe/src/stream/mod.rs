@@ -14,20 +14,25 @@
 //! `cudaStreamCopyAttributes`, `cudaIpcGetEventHandle`, `cudaIpcOpenEventHandle`.
 
 mod attributes;
+mod branch;
 mod busy;
+mod call;
 mod enqueue;
 mod event;
 mod foreign;
 mod host;
 mod host_function;
+mod host_function_with;
 mod ipc;
 mod legacy;
+mod memory_argument;
 mod methods;
 mod owned;
 mod per_thread;
 mod pool;
 mod port;
 mod prepared;
+mod recorder;
 mod scope;
 mod tracker;
 mod view;
@@ -38,6 +43,7 @@ pub use event::{Event, EventFlags, RecordFlags};
 pub use foreign::ForeignStream;
 pub use ipc::IpcEventHandle;
 pub use legacy::LegacyStream;
+pub use memory_argument::{CallArgument, HostFnArgument};
 pub use owned::{Stream, StreamBuilder};
 pub use per_thread::PerThreadStream;
 pub use prepared::PreparedAccesses;
@@ -45,13 +51,16 @@ pub use scope::Scope;
 pub use view::{AsStream, StreamRef};
 
 pub(crate) use crate::callback::{defer, enter_callback, in_callback};
+pub(crate) use branch::HiddenStream;
 pub(crate) use busy::ensure_idle;
 pub(crate) use enqueue::{Call, Submission, enqueue_free};
 pub(crate) use host::{is_quiet, synchronize_device, wait_host};
 pub(crate) use host_function::guarded;
+pub(crate) use memory_argument::Accesses;
 pub(crate) use pool::abandon;
 #[cfg(test)]
 pub(crate) use port::CAPTURE_OR_WAIT;
 pub(crate) use port::wait_device;
+pub(crate) use recorder::Recorder;
 pub(crate) use tracker::TRACKER;
-pub(crate) use view::{Recorder, sealed};
+pub(crate) use view::sealed;

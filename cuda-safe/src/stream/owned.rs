@@ -24,7 +24,7 @@ use cuda_hazard::{Kind, Timeline, WaitTarget};
 /// # fn main() -> cuda_safe::Result<()> {
 /// let producer = Stream::non_blocking()?;
 /// let consumer = Stream::non_blocking()?;
-/// let mut ready = Event::without_timing()?;
+/// let ready = Event::without_timing()?;
 /// // ... work on `producer` ...
 /// ready.record(&producer)?;
 /// consumer.wait(&ready)?;

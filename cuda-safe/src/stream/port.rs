@@ -219,12 +219,18 @@ mod tests {
         let mut kept = event.0.expose_provenance();
         let mut apart = None;
         let graph = stream.capture(|captured| {
-            let (waiter, captured) = (waiter.as_stream(), captured.as_stream());
-            let (port, other) = (Runtime::new(waiter.as_raw()), captured.timeline());
-            // As a thread does that has just found work on the timeline.
-            assert_eq!(port.order(waiter.timeline(), other, &mut kept)?, WaitMethod::Host);
+            let other = captured.as_stream().timeline();
             apart = Some(other);
-            memset_async(&mut buffer, 7, &waiter)
+            // As a thread does that has just found work on the timeline.
+            let waits = || {
+                let (view, kept) = (waiter.as_stream(), &mut kept);
+                assert_eq!(
+                    Runtime::new(view.as_raw()).order(view.timeline(), other, kept)?,
+                    WaitMethod::Host
+                );
+                memset_async(&mut buffer, 7, &view)
+            };
+            std::thread::scope(|threads| threads.spawn(waits).join()).unwrap()
         });
         assert_eq!(graph.unwrap().node_count().unwrap(), 0);
         // To pinned memory: other tests in this process make copies of pageable memory fail.

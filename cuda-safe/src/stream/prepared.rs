@@ -8,7 +8,7 @@ use cuda_hazard::{GroupId, Operation, RepeatedGroup, SortedAccesses};
 
 use super::enqueue::Submission;
 use super::view::StreamRef;
-use crate::error::Result;
+use crate::error::Error;
 use crate::hazard::{Access, Mode};
 use crate::sys;
 
@@ -114,12 +114,12 @@ impl StreamRef<'_> {
     /// The duties of `enqueue`.
     #[inline]
     #[track_caller]
-    pub unsafe fn enqueue_prepared<R>(
+    pub unsafe fn enqueue_prepared<R, E: From<Error>>(
         &self,
         prepared: &PreparedAccesses,
         accesses: &[Access<'_>],
-        f: impl FnOnce(sys::cudaStream_t) -> Result<R>,
-    ) -> Result<R> {
+        f: impl FnOnce(sys::cudaStream_t) -> Result<R, E>,
+    ) -> Result<R, E> {
         // SAFETY: the caller has the same duties.
         unsafe { self.enqueue_prepared_at(prepared, accesses, Location::caller(), f) }
     }
@@ -129,13 +129,13 @@ impl StreamRef<'_> {
     /// # Safety
     /// The duties of `enqueue`.
     #[inline]
-    pub(crate) unsafe fn enqueue_prepared_at<R>(
+    pub(crate) unsafe fn enqueue_prepared_at<R, E: From<Error>>(
         self,
         prepared: &PreparedAccesses,
         accesses: &[Access<'_>],
         call_site: &'static Location<'static>,
-        f: impl FnOnce(sys::cudaStream_t) -> Result<R>,
-    ) -> Result<R> {
+        f: impl FnOnce(sys::cudaStream_t) -> Result<R, E>,
+    ) -> Result<R, E> {
         // SAFETY: the caller has the same duties.
         let submission = match unsafe { self.begin_prepared(prepared, accesses) } {
             Some(submission) => submission,

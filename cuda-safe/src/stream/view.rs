@@ -2,13 +2,12 @@
 #![expect(unsafe_code, reason = "calls the runtime's stream functions")]
 
 use std::marker::PhantomData;
-use std::sync::{Mutex, PoisonError};
+use std::rc::Rc;
 
 use super::busy;
+use super::recorder::{self, Recorder};
 use crate::device::{Device, Switched};
 use crate::error::{Detail, Error, Result};
-use crate::hazard::{Access, RetainedAccesses};
-use crate::memory::retain;
 use crate::{check, sys};
 use cuda_hazard::{Kind, Timeline};
 
@@ -33,17 +32,7 @@ pub struct StreamRef<'a> {
     /// The raw handle. Its pointer type also keeps views of per-thread streams on their thread.
     raw: sys::cudaStream_t,
     timeline: &'static Timeline,
-    /// Records operations while the stream is captured.
-    recorder: Option<&'a Recorder>,
     owner: PhantomData<&'a ()>,
-}
-
-/// Returns the refusal of a call that cannot be part of a graph.
-#[cold]
-#[inline(never)]
-#[track_caller]
-fn captured(api: &'static str) -> Error {
-    Error::refused(api, Detail::Capturing)
 }
 
 impl sealed::SealedStream for StreamRef<'_> {}
@@ -59,31 +48,27 @@ impl<'a> StreamRef<'a> {
     /// Makes the view of a stream with this timeline.
     #[inline]
     pub(super) fn new(raw: sys::cudaStream_t, timeline: &'static Timeline) -> Self {
-        Self { raw, timeline, recorder: None, owner: PhantomData }
+        Self { raw, timeline, owner: PhantomData }
     }
 
-    /// Makes the view of a stream that is captured. Its operations become part of the graph.
-    pub(crate) fn captured(stream: StreamRef<'a>, recorder: &'a Recorder) -> Self {
-        Self { recorder: Some(recorder), ..stream }
-    }
-
-    /// Records operations while the stream is captured.
+    /// Returns the capture that the thread makes, whether or not the stream is part of it.
     #[inline]
-    pub(super) fn recorder(&self) -> Option<&'a Recorder> {
-        self.recorder
+    pub(super) fn recorder(&self) -> Option<Rc<Recorder>> {
+        recorder::current()
     }
 
-    /// Returns whether the stream is not captured and its handle denotes the same stream on every thread and
+    /// Returns whether the thread makes no capture and the handle denotes the same stream on every thread and
     /// device.
     #[inline]
     pub(super) fn is_plain(&self) -> bool {
-        self.recorder.is_none() && matches!(self.timeline.kind, Kind::Blocking | Kind::NonBlocking)
+        !recorder::is_active() && matches!(self.timeline.kind, Kind::Blocking | Kind::NonBlocking)
     }
 
     /// Returns whether operations become part of a graph instead of running.
     ///
-    /// That is the case inside [`Stream::capture`](super::Stream::capture), and nowhere else. Makes no
-    /// CUDA call. Stands for [`cudaStreamIsCapturing`](sys::cudaStreamIsCapturing).
+    /// That is the case inside [`Stream::capture`](super::Stream::capture), for its stream and for all
+    /// that wait for an event of it. Makes no CUDA call. Stands for
+    /// [`cudaStreamIsCapturing`](sys::cudaStreamIsCapturing).
     ///
     /// # Examples
     /// ```
@@ -105,14 +90,23 @@ impl<'a> StreamRef<'a> {
     #[doc(alias = "cudaStreamIsCapturing")]
     #[must_use]
     pub fn is_capturing(&self) -> bool {
-        self.recorder.is_some()
+        recorder::current().is_some_and(|recorder| recorder.raw_of(self.timeline.id).is_some())
     }
 
-    /// Refuses a call that cannot be part of a graph.
+    /// Refuses a call that cannot be part of a graph while the thread makes one.
     #[inline]
     #[track_caller]
     pub(crate) fn ensure_not_captured(&self, api: &'static str) -> Result<()> {
-        if self.recorder.is_none() { Ok(()) } else { Err(captured(api)) }
+        if recorder::is_active() { Err(self.captured(api)) } else { Ok(()) }
+    }
+
+    /// Returns the refusal of a call that cannot be part of a graph.
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    fn captured(&self, api: &'static str) -> Error {
+        let detail = if self.is_capturing() { Detail::Capturing } else { Detail::OutsideCapture };
+        Error::refused(api, detail)
     }
 
     /// Returns the stream's timeline in the tracker.
@@ -144,11 +138,21 @@ impl<'a> StreamRef<'a> {
         Device::from_ordinal(self.timeline.device())
     }
 
-    /// Returns the raw handle. The tracker does not see work that other code submits to it.
+    /// Returns the raw handle. The tracker does not see work that other code submits to it: make such
+    /// calls by `call` or `enqueue`. In a capture, the handle is that of the branch that the stream
+    /// stands for.
     #[must_use]
     #[inline]
     pub fn as_raw(&self) -> sys::cudaStream_t {
-        self.raw
+        if recorder::is_active() { self.raw_in_capture() } else { self.raw }
+    }
+
+    /// Returns the handle of the hidden stream if this one stands for it.
+    #[cold]
+    #[inline(never)]
+    fn raw_in_capture(&self) -> sys::cudaStream_t {
+        let branch = recorder::current().and_then(|recorder| recorder.raw_of(self.timeline.id));
+        branch.unwrap_or(self.raw)
     }
 
     /// Returns whether this is the legacy stream of its device.
@@ -223,36 +227,5 @@ impl<'a> StreamRef<'a> {
     #[track_caller]
     pub(super) fn ensure_not_ending(&self, api: &'static str) -> Result<()> {
         if self.timeline.kind == Kind::PerThread { busy::ensure_not_ending(api) } else { Ok(()) }
-    }
-}
-
-/// The accesses of the operations that have been captured so far. They become part of a graph and are
-/// not entered in the tracker.
-#[derive(Debug, Default)]
-pub(crate) struct Recorder {
-    accesses: Mutex<RetainedAccesses>,
-}
-
-impl Recorder {
-    /// Records the accesses of an operation that is about to be captured.
-    ///
-    /// # Errors
-    /// Returns `NotKept` if the memory cannot be retained for as long as the graph lives. The operation
-    /// is then not captured.
-    #[track_caller]
-    pub(super) fn note(&self, accesses: &[Access<'_>]) -> Result<()> {
-        let refused = || Error::refused("capture", Detail::NotKept);
-        let mut recorded = self.accesses.lock().unwrap_or_else(PoisonError::into_inner);
-        // Accesses that were added before a refusal stay. Retaining too much does no harm.
-        if accesses.iter().all(|access| recorded.add(access, || retain(access))) {
-            Ok(())
-        } else {
-            Err(refused())
-        }
-    }
-
-    /// Returns all captured accesses.
-    pub(crate) fn into_accesses(self) -> RetainedAccesses {
-        self.accesses.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,7 +1,7 @@
 //! Waits: the host for a stream, and a stream for an event.
 #![expect(unsafe_code, reason = "calls the runtime's stream functions")]
 
-use super::event::{Event, Mark};
+use super::event::Event;
 use super::port::drop_tasks_if_lost;
 use super::tracker::TRACKER;
 use super::view::StreamRef;
@@ -71,7 +71,9 @@ impl StreamRef<'_> {
 
     /// Makes all later work of the stream wait for the work that the event stands for. Does not block.
     ///
-    /// An event that was never recorded stands for nothing. Stands for
+    /// An event that was never recorded stands for nothing. In a capture, the event must have been
+    /// recorded in the same capture, and a stream that was not part of it becomes one: see
+    /// [`Stream::capture`](super::Stream::capture). Stands for
     /// [`cudaStreamWaitEvent`](sys::cudaStreamWaitEvent).
     ///
     /// # Errors
@@ -79,11 +81,10 @@ impl StreamRef<'_> {
     #[doc(alias = "cudaStreamWaitEvent")]
     #[track_caller]
     pub fn wait(&self, event: &Event) -> Result<()> {
-        let _entered = busy::enter("StreamRef::wait")?;
-        self.ensure_not_captured("StreamRef::wait")?;
-        if matches!(event.mark(), Mark::Nothing) {
-            return Ok(());
+        if let Some(recorder) = self.recorder() {
+            return recorder.wait_for("StreamRef::wait", *self, event.as_raw());
         }
+        let _entered = busy::enter("StreamRef::wait")?;
         let _current = self.switch()?;
         let wait = || {
             // SAFETY: stream and event live as long as the view and the borrow.
@@ -92,11 +93,8 @@ impl StreamRef<'_> {
                 code => Err(code),
             }
         };
-        let waits = match event.mark() {
-            // SAFETY: the vector clock is the one that the event stands for.
-            Mark::Recorded => unsafe { TRACKER.wait(self.timeline(), event.event_clock(), wait) },
-            Mark::Nothing | Mark::Unknown => wait(),
-        };
+        // SAFETY: the call makes this stream wait for this event.
+        let waits = unsafe { TRACKER.wait_shared(self.timeline(), event.shared(), wait) };
         // No closure here: it would hide the caller's location.
         match waits {
             Ok(()) => Ok(()),

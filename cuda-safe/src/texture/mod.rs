@@ -43,7 +43,7 @@
 //!
 //! # fn main() -> cuda_safe::Result<()> {
 //! let mut image = Array::<f32>::alloc_2d(4, 2)?;
-//! memcpy_2d(&mut image, &Plane::of_slice(&[0.5; 8], 4, 2)?)?;
+//! memcpy_2d(&mut image, &Plane::from_slice(&[0.5; 8], 4, 2)?)?;
 //! let desc = TextureDesc {
 //!     address_mode: [AddressMode::Border; 3],
 //!     filter_mode: FilterMode::Linear,

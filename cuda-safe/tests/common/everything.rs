@@ -36,7 +36,7 @@ fn all(stream: &Stream, hold: impl FnOnce()) -> Result<Vec<Owner>> {
     let mut array = ArrayBuilder::plane(64, 64).alloc::<u8>()?;
     let mut levels = ArrayBuilder::plane(64, 64).mipmapped::<u8>(2)?;
     let pool = MemoryPool::builder().device(stream.device()).build()?;
-    let (other, mut event) = (Stream::non_blocking()?, Event::new()?);
+    let (other, event) = (Stream::non_blocking()?, Event::new()?);
     let mut exec = {
         let (mut captured, mut kept) = (Stream::non_blocking()?, DeviceBuffer::<u8>::alloc(BYTES)?);
         let graph = captured.capture(|s| memset_async(&mut kept, 1, s))?;

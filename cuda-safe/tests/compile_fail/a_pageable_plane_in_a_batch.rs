@@ -7,5 +7,5 @@ fn main() -> cuda_safe::Result<()> {
     let stream = Stream::new()?;
     let mut device = PitchedBuffer::<u32>::alloc(2, 2)?;
     let host = vec![1_u32, 2, 3, 4];
-    CopyBatch3d::new().copy_2d(&mut device, &Plane::of_slice(&host, 2, 2)?).enqueue(&stream)
+    CopyBatch3d::new().copy_2d(&mut device, &Plane::from_slice(&host, 2, 2)?).enqueue(&stream)
 }

@@ -5,5 +5,5 @@ use cuda_safe::memory::{Array, Plane};
 fn main() -> cuda_safe::Result<()> {
     let stream = cuda_safe::Stream::new()?;
     let mut array = Array::<u8>::alloc_2d(4, 2)?;
-    memcpy_2d_async(&mut array, &Plane::of_slice(&[1; 8], 4, 2)?, &stream)
+    memcpy_2d_async(&mut array, &Plane::from_slice(&[1; 8], 4, 2)?, &stream)
 }

@@ -8,7 +8,7 @@ fn main() -> cuda_safe::Result<()> {
     let device = PitchedBuffer::<u32>::alloc(2, 2)?;
     let mut other = PitchedBuffer::<u32>::alloc(2, 2)?;
     let mut host = vec![0_u32; 4];
-    let mut plane = PlaneMut::of_slice(&mut host, 2, 2)?;
+    let mut plane = PlaneMut::from_slice(&mut host, 2, 2)?;
     stream.scope(|scope| {
         scope.memcpy_2d_async(&mut plane, &device)?;
         memcpy_2d(&mut other, &plane)

@@ -7,7 +7,7 @@ fn main() -> cuda_safe::Result<()> {
     let device = PitchedBuffer::<u32>::alloc(2, 2)?;
     let mut host = vec![0_u32; 4];
     stream.scope(|scope| {
-        scope.memcpy_2d_async(PlaneMut::of_slice(&mut host, 2, 2)?, &device)?;
+        scope.memcpy_2d_async(PlaneMut::from_slice(&mut host, 2, 2)?, &device)?;
         println!("{}", host[0]);
         Ok(())
     })?

@@ -4,5 +4,5 @@ use cuda_safe::memory::{Array, Plane};
 
 fn main() -> cuda_safe::Result<()> {
     let array = Array::<u8>::alloc_2d(4, 2)?;
-    memcpy_2d(&mut array.view(), &Plane::of_slice(&[1; 8], 4, 2)?)
+    memcpy_2d(&mut array.view(), &Plane::from_slice(&[1; 8], 4, 2)?)
 }

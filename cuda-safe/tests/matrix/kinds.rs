@@ -89,10 +89,7 @@ pub(crate) fn standard<T: Element>() -> Vec<Entry<T>> {
         own("managed", ManagedBuffer::alloc),
         Entry::new("registered", &[1, 2, 3], |bounds| {
             let vector = vec![T::nth(0, 0); bounds.len()];
-            Box::new(Owned {
-                container: Registered::new(vector).map_err(|(error, _)| error).unwrap(),
-                bounds,
-            })
+            Box::new(Owned { container: Registered::new(vector).unwrap(), bounds })
         }),
         Entry::new("pageable", &[1, 2, 3], |bounds| {
             Box::new(Plain { vector: vec![T::nth(0, 0); bounds.len()], bounds })
@@ -319,11 +316,11 @@ impl<T: Element> Memory<T> for Plain<T> {
             // The language cuts a slice of the program: a part that does not fit is a length that differs.
             1 => Source::PageableRow(&self.vector[x.min(width)..(x + w).min(width)]),
             2 => {
-                let plane = Plane::of_slice_with_pitch(&self.vector, width, height, pitch)?;
+                let plane = Plane::from_slice_with_pitch(&self.vector, width, height, pitch)?;
                 Source::PageableRows(plane.columns(x..x + w)?.rows(y..y + h)?)
             }
             _ => {
-                let volume = Volume::of_slice_with_pitch(&self.vector, size.into(), pitch, rows)?;
+                let volume = Volume::from_slice_with_pitch(&self.vector, size.into(), pitch, rows)?;
                 Source::PageableLayers(volume.columns(x..x + w)?.rows(y..y + h)?.layers(z..z + d)?)
             }
         })
@@ -341,14 +338,14 @@ impl<T: Element> Memory<T> for Plain<T> {
         Ok(match dimensions {
             1 => Destination::PageableRow(&mut self.vector[x.min(width)..(x + w).min(width)]),
             2 => {
-                let plane = PlaneMut::of_slice_with_pitch(&mut self.vector, width, height, pitch)?;
+                let plane = PlaneMut::from_slice_with_pitch(&mut self.vector, width, height, pitch)?;
                 let (_, plane) = plane.split_at_row_mut(y)?;
                 let (plane, _) = plane.split_at_row_mut(h)?;
                 let (_, plane) = plane.split_at_column_mut(x)?;
                 Destination::PageableRows(plane.split_at_column_mut(w)?.0)
             }
             _ => {
-                let volume = VolumeMut::of_slice_with_pitch(&mut self.vector, size.into(), pitch, rows)?;
+                let volume = VolumeMut::from_slice_with_pitch(&mut self.vector, size.into(), pitch, rows)?;
                 Destination::PageableLayers(cut(volume, start, extent)?)
             }
         })
@@ -385,7 +382,7 @@ impl<T: Element> Memory<T> for Rows<T> {
         let [width, height, _] = self.bounds.size;
         self.guards = all.to_vec();
         let inside = self.bounds.inside(all);
-        memcpy_2d(&mut self.memory, &Plane::<T, Pageable>::of_slice(&inside, width, height)).unwrap();
+        memcpy_2d(&mut self.memory, &Plane::<T, Pageable>::from_slice(&inside, width, height)).unwrap();
     }
 
     fn read(&self) -> Vec<T> {
@@ -428,7 +425,8 @@ impl<T: Element> Memory<T> for Layers<T> {
         let [width, height, depth] = self.bounds.size;
         self.guards = all.to_vec();
         let inside = self.bounds.inside(all);
-        memcpy_3d(&mut self.memory, &Volume::<T, Pageable>::of_slice(&inside, width, height, depth)).unwrap();
+        memcpy_3d(&mut self.memory, &Volume::<T, Pageable>::from_slice(&inside, width, height, depth))
+            .unwrap();
     }
 
     fn read(&self) -> Vec<T> {
@@ -462,7 +460,8 @@ impl<T: Element + ArrayElement> Memory<T> for Grid<T> {
         let [width, height, depth] = self.bounds.size;
         self.guards = all.to_vec();
         let inside = self.bounds.inside(all);
-        memcpy_3d(&mut self.memory, &Volume::<T, Pageable>::of_slice(&inside, width, height, depth)).unwrap();
+        memcpy_3d(&mut self.memory, &Volume::<T, Pageable>::from_slice(&inside, width, height, depth))
+            .unwrap();
     }
 
     fn read(&self) -> Vec<T> {

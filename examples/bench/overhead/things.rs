@@ -33,7 +33,7 @@ pub(crate) struct Things {
 impl Things {
     pub(crate) fn new(device: Device) -> Result<Self> {
         let mut stream = Stream::non_blocking()?;
-        let mut event = Event::without_timing()?;
+        let event = Event::without_timing()?;
         event.record(&stream)?;
         let pool = MemoryPool::new()?;
         // Pools retain freed memory, so that no call requests memory from the driver.

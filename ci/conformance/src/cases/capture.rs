@@ -86,14 +86,14 @@ const CALLS: [(&str, Safe, Call); 31] = [
             cudaMemcpyAsync(b.device.ptr(), b.pinned.ptr(), 0, cuda_sys::cudaMemcpyDefault, b.on)
         );
     }),
-    ("a copy on another stream", Safe::Works, |log, b| {
+    ("a copy on another stream", Safe::Refused, |log, b| {
         ask!(
             log,
             "call",
             cudaMemcpyAsync(b.device.ptr(), b.pinned.ptr(), 4096, cuda_sys::cudaMemcpyDefault, b.other)
         );
     }),
-    ("a copy on the legacy stream", Safe::Passed, |log, b| {
+    ("a copy on the legacy stream", Safe::Refused, |log, b| {
         ask!(
             log,
             "call",
@@ -106,7 +106,7 @@ const CALLS: [(&str, Safe, Call); 31] = [
             )
         );
     }),
-    ("a blocking copy", Safe::Passed, |log, b| {
+    ("a blocking copy", Safe::Refused, |log, b| {
         ask!(log, "call", cudaMemcpy(b.device.ptr(), b.pinned.ptr(), 4096, cuda_sys::cudaMemcpyDefault));
     }),
     ("a blocking copy of no bytes", Safe::Works, |log, b| {
@@ -115,7 +115,7 @@ const CALLS: [(&str, Safe, Call); 31] = [
     ("a set on the stream", Safe::Works, |log, b| {
         ask!(log, "call", cudaMemsetAsync(b.device.ptr(), 1, 4096, b.on));
     }),
-    ("a blocking set", Safe::Passed, |log, b| {
+    ("a blocking set", Safe::Refused, |log, b| {
         ask!(log, "call", cudaMemset(b.device.ptr(), 1, 4096));
     }),
     ("a copy within planes on the stream", Safe::Works, |log, b| {
@@ -134,7 +134,7 @@ const CALLS: [(&str, Safe, Call); 31] = [
             )
         );
     }),
-    ("a blocking copy within planes", Safe::Passed, |log, b| {
+    ("a blocking copy within planes", Safe::Refused, |log, b| {
         ask!(
             log,
             "call",
@@ -153,10 +153,10 @@ const CALLS: [(&str, Safe, Call); 31] = [
     ("asking the stream", Safe::Refused, |log, b| {
         ask!(log, "call", cudaStreamQuery(b.on));
     }),
-    ("waiting for another stream", Safe::Works, |log, b| {
+    ("waiting for another stream", Safe::Refused, |log, b| {
         ask!(log, "call", cudaStreamSynchronize(b.other));
     }),
-    ("waiting for the device", Safe::Passed, |log, _| {
+    ("waiting for the device", Safe::Refused, |log, _| {
         ask!(log, "call", cudaDeviceSynchronize());
     }),
     ("recording an event on the stream", Safe::Works, |log, b| {
@@ -330,7 +330,29 @@ pub(super) fn add(cases: &mut Cases) {
         })
         .alone();
     cases
-        .add("capture/a fork that does not join", Safe::Unwritable, |log| {
+        .add("capture/an event recorded in it, and again afterwards", Safe::Works, |log| {
+            let before = Before::new(log, 1)?;
+            let (inside, side) = (event(log)?, event(log)?);
+            need!(log, cudaStreamBeginCapture(before.on, MODES[1].0));
+            ask!(log, cudaEventRecord(inside, before.on));
+            ask!(log, cudaStreamWaitEvent(before.other, inside, 0));
+            ask!(log, cudaMemsetAsync(before.second.ptr(), 2, 4096, before.other));
+            ask!(log, cudaEventRecord(side, before.other));
+            ask!(log, cudaStreamWaitEvent(before.on, side, 0));
+            let graph = end(log, "end", before.on);
+            for (name, again) in [("inside", inside), ("side", side)] {
+                ask!(log, name, cudaEventRecord(again, before.other));
+                ask!(log, name, cudaStreamWaitEvent(before.on, again, 0));
+                ask!(log, name, cudaEventSynchronize(again));
+                ask!(log, name, cudaEventQuery(again));
+            }
+            status(log, "afterwards", before.on);
+            ask!(log, cudaGraphDestroy(graph));
+            Ok(())
+        })
+        .alone();
+    cases
+        .add("capture/a fork that does not join", Safe::Passed, |log| {
             let before = Before::new(log, 1)?;
             let fork = event(log)?;
             need!(log, cudaStreamBeginCapture(before.on, MODES[1].0));

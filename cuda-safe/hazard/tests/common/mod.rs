@@ -9,8 +9,8 @@ use std::ops::Deref;
 
 use cuda_hazard::{
     Access, AccessHistory, CallSite, Epoch, EventBackend, EventClock, FirstWrite, Kind, Operation, Policy,
-    Refusal, RepeatedGroup, SortedAccesses, Submission, SubmittedSnapshot, Timeline, TooManyStreams,
-    WaitTarget,
+    Refusal, RepeatedGroup, SequenceNumber, SharedEvent, SortedAccesses, Submission, SubmittedSnapshot,
+    Timeline, TooManyStreams, WaitTarget,
 };
 
 /// [`cuda_hazard::Tracker`] whose functions are safe to call.
@@ -57,6 +57,12 @@ impl Tracker {
         fn record[E](&self, timeline: &Timeline, call: impl FnOnce() -> Result<(), E>) -> Result<EventClock, E>;
         fn record_last[E](&self, timeline: &Timeline, call: impl FnOnce() -> Result<(), E>) -> Result<(), E>;
         fn wait[E](&self, timeline: &Timeline, event_clock: &EventClock, call: impl FnOnce() -> Result<(), E>) -> Result<(), E>;
+    }
+
+    forward! {
+        fn record_shared[E](&self, timeline: &Timeline, event: &SharedEvent, call: impl FnOnce() -> Result<(), E>) -> Result<(), E>;
+        fn wait_shared[E](&self, timeline: &Timeline, event: &SharedEvent, call: impl FnOnce() -> Result<(), E>) -> Result<(), E>;
+        fn completed_shared(&self, event: &SharedEvent, record: SequenceNumber);
     }
 
     /// Begins an operation that frees memory; see [`cuda_hazard::Tracker::begin_free`].

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use common::machine::Touch;
 use cuda_hazard::{Access, GroupId, Kind, Mode, Policy, TimelineId, WaitTarget};
-use world::{BYTES, Part, Taken, World};
+use world::{BYTES, Part, Shared, Taken, World};
 
 /// Runs every interleaving with up to two preemptions.
 fn every_order(f: impl Fn() + Sync + Send + 'static) {
@@ -458,6 +458,79 @@ fn one_stream_may_be_used_by_two_threads() {
         let mark = other.join().unwrap();
         world.wait(ids[1], &mark);
         world.operate(ids[1], &[(0, Mode::Write)], false).unwrap();
+    });
+}
+
+/// Two streams have written a buffer each, and an event is recorded on the first one.
+fn an_event_of_two_writers() -> (Arc<World>, Vec<TimelineId>, Arc<Shared>) {
+    let (world, ids) = World::new(&[FREE, FREE, FREE]);
+    world.operate(ids[0], &[(0, Mode::Write)], false).unwrap();
+    world.operate(ids[1], &[(1, Mode::Write)], false).unwrap();
+    let shared = Shared::new();
+    world.record_shared(ids[0], &shared);
+    (world, ids, shared)
+}
+
+#[test]
+fn a_stream_that_waits_for_an_event_while_it_is_recorded_again_joins_the_clock_of_the_record_it_waits_for() {
+    every_order(|| {
+        let (world, ids, shared) = an_event_of_two_writers();
+        let other = {
+            let (world, id, shared) = (Arc::clone(&world), ids[1], Arc::clone(&shared));
+            loom::thread::spawn(move || world.record_shared(id, &shared))
+        };
+        world.wait_shared(ids[2], &shared);
+        let touches = [(0, Mode::Write), (1, Mode::Write)];
+        world.operate(ids[2], &touches, false).unwrap();
+        assert_eq!(world.tracker.added_waits(), 1, "the event orders one of the two, whichever it was");
+        other.join().unwrap();
+    });
+}
+
+#[test]
+#[should_panic(expected = "races")]
+fn if_a_wait_and_its_clock_were_not_one_step_it_could_join_the_clock_of_another_record() {
+    every_order(|| {
+        let (world, ids, shared) = an_event_of_two_writers();
+        let before = world.record_apart(ids[0], &shared);
+        let other = {
+            let (world, id, shared) = (Arc::clone(&world), ids[1], Arc::clone(&shared));
+            loom::thread::spawn(move || drop(world.record_apart(id, &shared)))
+        };
+        world.wait_apart(ids[2], &shared, &before);
+        world.operate(ids[2], &[(0, Mode::Write)], false).unwrap();
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn a_host_that_waits_for_an_event_while_it_is_recorded_again_concludes_nothing_about_the_other_record() {
+    every_order(|| {
+        let (world, ids, shared) = an_event_of_two_writers();
+        let other = {
+            let (world, id, shared) = (Arc::clone(&world), ids[1], Arc::clone(&shared));
+            loom::thread::spawn(move || world.record_shared(id, &shared))
+        };
+        world.synchronize_shared(&shared);
+        world.operate(ids[2], &[(0, Mode::Write)], false).unwrap();
+        world.operate(ids[2], &[(1, Mode::Write)], false).unwrap();
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn of_two_threads_that_record_one_event_the_last_one_counts() {
+    every_order(|| {
+        let (world, ids, shared) = an_event_of_two_writers();
+        let other = {
+            let (world, id, shared) = (Arc::clone(&world), ids[1], Arc::clone(&shared));
+            loom::thread::spawn(move || world.record_shared(id, &shared))
+        };
+        world.record_shared(ids[0], &shared);
+        other.join().unwrap();
+        world.wait_shared(ids[2], &shared);
+        world.operate(ids[2], &[(0, Mode::Write), (1, Mode::Write)], false).unwrap();
+        assert_eq!(world.tracker.added_waits(), 1);
     });
 }
 

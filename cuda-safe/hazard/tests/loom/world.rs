@@ -8,7 +8,7 @@ use super::common::machine::{Machine, Set, Touch, Track};
 use super::common::{Tracker, exclusive};
 use cuda_hazard::{
     Access, AccessHistory, EventBackend, EventClock, GroupId, Kind, Mode, Policy, Refusal, RepeatedGroup,
-    SortedAccesses, Timeline, TimelineId, WaitMethod, WaitTarget,
+    SharedEvent, SortedAccesses, Timeline, TimelineId, WaitMethod, WaitTarget,
 };
 
 /// Bytes of each allocation.
@@ -229,6 +229,79 @@ impl World {
         };
         let timeline = self.tracker.timeline(id).unwrap();
         self.tracker.wait(timeline, event_clock, wait).unwrap();
+    }
+}
+
+/// An event that threads share, with what it stands for on the devices.
+pub(super) struct Shared {
+    event: SharedEvent,
+    stands_for: cuda_hazard::primitives::Mutex<Set>,
+}
+
+impl Shared {
+    pub(super) fn new() -> Arc<Self> {
+        let stands_for = cuda_hazard::primitives::Mutex::new(Set::default());
+        Arc::new(Self { event: SharedEvent::new(), stands_for })
+    }
+}
+
+impl World {
+    /// Records an event on the devices.
+    fn record_on_device(&self, id: TimelineId, shared: &Shared) {
+        let mut machine = self.machine.lock();
+        let track = Self::track(&machine, id);
+        *shared.stands_for.lock() = machine.record(track);
+    }
+
+    /// Makes a stream of the devices wait for an event.
+    fn wait_on_device(&self, id: TimelineId, shared: &Shared) {
+        let mut machine = self.machine.lock();
+        let track = Self::track(&machine, id);
+        machine.wait(track, *shared.stands_for.lock());
+    }
+
+    /// Records an event that threads share.
+    pub(super) fn record_shared(&self, id: TimelineId, shared: &Shared) {
+        let record = || {
+            self.record_on_device(id, shared);
+            Ok::<(), ()>(())
+        };
+        self.tracker.record_shared(self.tracker.timeline(id).unwrap(), &shared.event, record).unwrap();
+    }
+
+    /// Makes a stream wait for an event that threads share.
+    pub(super) fn wait_shared(&self, id: TimelineId, shared: &Shared) {
+        let wait = || {
+            self.wait_on_device(id, shared);
+            Ok::<(), ()>(())
+        };
+        self.tracker.wait_shared(self.tracker.timeline(id).unwrap(), &shared.event, wait).unwrap();
+    }
+
+    /// Has the host wait for an event that threads share. A synchronisation waits for what the event stands
+    /// for when it begins.
+    pub(super) fn synchronize_shared(&self, shared: &Shared) {
+        let Some(record) = shared.event.last_record() else { return };
+        let mut machine = self.machine.lock();
+        let stands_for = *shared.stands_for.lock();
+        machine.waited(stands_for);
+        drop(machine);
+        self.tracker.completed_shared(&shared.event, record);
+    }
+
+    /// [`wait_shared`](Self::wait_shared) that joins the clock of one record and may wait for another.
+    pub(super) fn wait_apart(&self, id: TimelineId, shared: &Shared, clock: &EventClock) {
+        self.wait_on_device(id, shared);
+        self.tracker.wait(self.tracker.timeline(id).unwrap(), clock, || Ok::<(), ()>(())).unwrap();
+    }
+
+    /// [`record_shared`](Self::record_shared) that returns the clock, for nobody to find.
+    pub(super) fn record_apart(&self, id: TimelineId, shared: &Shared) -> EventClock {
+        let record = || {
+            self.record_on_device(id, shared);
+            Ok::<(), ()>(())
+        };
+        self.tracker.record(self.tracker.timeline(id).unwrap(), record).unwrap()
     }
 }
 

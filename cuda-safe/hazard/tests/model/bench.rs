@@ -8,7 +8,7 @@ use crate::model::Model;
 use crate::operate::Repeatable;
 use crate::program::{Program, Sabotage, Totals};
 use crate::step::{BYTES, DEVICES, EVENTS, Step};
-use cuda_hazard::{AccessHistory, EventClock, Kind, Mode, Policy, Timeline, WaitTarget};
+use cuda_hazard::{AccessHistory, Kind, Mode, Policy, SequenceNumber, SharedEvent, Timeline, WaitTarget};
 
 /// A running program.
 pub(crate) struct Bench<'a> {
@@ -18,7 +18,7 @@ pub(crate) struct Bench<'a> {
     /// Streams that the program has, as tracks of the model.
     pub(crate) streams: Vec<(usize, &'a Timeline)>,
     pub(crate) pool: Vec<(usize, &'a Timeline)>,
-    pub(crate) events: Vec<Option<(EventClock, Set, cuda_hazard::TimelineId)>>,
+    pub(crate) events: Vec<(SharedEvent, Option<(Set, cuda_hazard::TimelineId)>)>,
     pub(crate) policy: Policy,
     pub(crate) changes: bool,
     pub(crate) failures: bool,
@@ -41,7 +41,7 @@ impl<'a> Bench<'a> {
             backend,
             streams: Vec::new(),
             pool: Vec::new(),
-            events: vec![None; EVENTS],
+            events: (0..EVENTS).map(|_| (SharedEvent::new(), None)).collect(),
             policy: program.policy,
             changes: program.changes,
             failures: program.failures,
@@ -111,27 +111,18 @@ impl<'a> Bench<'a> {
             Step::Operate { stream, touches, fails } => {
                 self.operate(stream, touches, fails && self.failures)?;
             }
-            Step::Record { event, stream } => {
-                let (track, timeline) = self.stream(stream);
-                let mut set = Set::default();
-                let recorded = self.tracker.record(timeline, || {
-                    set = self.backend.machine.borrow_mut().record(track);
-                    Ok::<(), ()>(())
-                });
-                self.events[event] = Some((recorded.unwrap(), set, timeline.id));
-            }
+            Step::Record { event, stream } => self.record(event, stream),
             Step::Wait { stream, event } => {
                 let (track, timeline) = self.stream(stream);
-                if let Some((event_clock, set, from)) = &self.events[event] {
-                    let wait = || {
-                        // A stream's own event adds nothing: that wait may be left out altogether.
-                        if *from != timeline.id {
-                            self.backend.machine.borrow_mut().wait(track, *set);
-                        }
-                        Ok::<(), ()>(())
-                    };
-                    self.tracker.wait(timeline, event_clock, wait).unwrap();
-                }
+                let (shared, recorded) = &self.events[event];
+                let wait = || {
+                    // A stream's own event adds nothing: that wait may be left out altogether.
+                    if let Some((set, _)) = recorded.filter(|(_, from)| *from != timeline.id) {
+                        self.backend.machine.borrow_mut().wait(track, set);
+                    }
+                    Ok::<(), ()>(())
+                };
+                self.tracker.wait_shared(timeline, shared, wait).unwrap();
             }
             Step::StreamSynchronize(stream) => {
                 let (track, timeline) = self.stream(stream);
@@ -157,16 +148,27 @@ impl<'a> Bench<'a> {
                 }
             }
             Step::EventSynchronize(event) => {
-                if let Some((event_clock, set, _)) = &self.events[event] {
-                    self.backend.machine.borrow_mut().waited(*set);
-                    self.tracker.completed_event(event_clock);
+                let record = self.events[event].0.last_record();
+                self.event_synchronize(event, record);
+            }
+            Step::EventSynchronizeAndRecord { event, stream } => {
+                let record = self.events[event].0.last_record();
+                if self.backend.sabotage == Sabotage::AnyRecord
+                    && let Some(record) = record
+                {
+                    // As if the end of the later record proved that of this one.
+                    self.tracker.completed_shared(&self.events[event].0, record);
                 }
+                // As if another thread had recorded it before the call.
+                self.record(event, stream);
+                self.event_synchronize(event, record);
             }
             Step::EventQuery(event) => {
-                if let Some((event_clock, set, _)) = &self.events[event]
-                    && self.backend.machine.borrow_mut().ask(*set)
+                let (shared, recorded) = &self.events[event];
+                if let Some((record, (set, _))) = shared.last_record().zip(*recorded)
+                    && self.backend.machine.borrow_mut().ask(set)
                 {
-                    self.tracker.completed_event(event_clock);
+                    self.tracker.completed_shared(shared, record);
                 }
             }
             Step::DeviceSynchronize(device) => self.backend.device_synchronize(device),
@@ -191,6 +193,29 @@ impl<'a> Bench<'a> {
         match self.backend.complaint.borrow_mut().take() {
             Some(complaint) => Err(complaint),
             None => Ok(()),
+        }
+    }
+
+    fn record(&mut self, event: usize, stream: usize) {
+        let (track, timeline) = self.stream(stream);
+        let (shared, recorded) = &mut self.events[event];
+        let record = || {
+            let set = self.backend.machine.borrow_mut().record(track);
+            *recorded = Some((set, timeline.id));
+            Ok::<(), ()>(())
+        };
+        self.tracker.record_shared(timeline, shared, record).unwrap();
+    }
+
+    /// Has the host wait for the last record of an event. It read the number `record` before: if that is of
+    /// another record, the wait proves nothing.
+    fn event_synchronize(&self, event: usize, record: Option<SequenceNumber>) {
+        let (shared, recorded) = &self.events[event];
+        if let Some((record, (set, _))) = record.zip(*recorded) {
+            if shared.last_record() == Some(record) {
+                self.backend.machine.borrow_mut().waited(set);
+            }
+            self.tracker.completed_shared(shared, record);
         }
     }
 

@@ -86,6 +86,11 @@ fn the_model_catches_a_tracker_that_relies_on_the_legacy_stream_for_what_is_read
     assert!(caught_within(2000, Sabotage::NotAtCall));
 }
 
+#[test]
+fn the_model_catches_an_event_whose_end_is_taken_for_that_of_another_record() {
+    assert!(caught_within(2000, Sabotage::AnyRecord));
+}
+
 /// Returns whether one of the first programs exposes the sabotage.
 fn caught_within(programs: u64, sabotage: Sabotage) -> bool {
     (1..=programs).any(|seed| Program::random(seed).run(sabotage).is_err())

@@ -22,6 +22,8 @@ pub(crate) enum Sabotage {
     LateSnapshot,
     /// The legacy stream does not wait for the last event of a stream that goes.
     NoLastEvent,
+    /// An event that completes after another record is taken for complete.
+    AnyRecord,
     /// The tracker does not know which reads are made during the call.
     NotAtCall,
 }

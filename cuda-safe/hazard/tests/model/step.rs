@@ -54,6 +54,11 @@ pub(crate) enum Step {
     StreamSynchronize(usize),
     StreamQuery(usize),
     EventSynchronize(usize),
+    /// While the host waits for an event, another thread records it.
+    EventSynchronizeAndRecord {
+        event: usize,
+        stream: usize,
+    },
     EventQuery(usize),
     DeviceSynchronize(usize),
     Host(Touch),
@@ -87,7 +92,8 @@ impl Step {
             54..66 => Self::Wait { stream: d.below(60), event: d.below(EVENTS) },
             66..69 => Self::StreamSynchronize(d.below(60)),
             69..73 => Self::StreamQuery(d.below(60)),
-            73..75 => Self::EventSynchronize(d.below(EVENTS)),
+            73..74 => Self::EventSynchronize(d.below(EVENTS)),
+            74..75 => Self::EventSynchronizeAndRecord { event: d.below(EVENTS), stream: d.below(60) },
             75..79 => Self::EventQuery(d.below(EVENTS)),
             79..80 => Self::DeviceSynchronize(d.below(DEVICES)),
             80..85 => Self::Host(Touch { at_call: false, ..Self::touch(&mut d) }),

@@ -230,8 +230,8 @@ impl ArrayBuilder {
     /// # if ArrayBuilder::plane(64, 32).nv12().is_err() { return Ok(()) }
     /// let mut frame = ArrayBuilder::plane(64, 32).nv12()?;
     /// let (mut luma, mut chroma) = frame.planes_mut();
-    /// memcpy_2d(&mut luma, &Plane::of_slice(&[128_u8; 64 * 32], 64, 32)?)?;
-    /// memcpy_2d(&mut chroma, &Plane::of_slice(&[[0_u8, 255]; 32 * 16], 32, 16)?)?;
+    /// memcpy_2d(&mut luma, &Plane::from_slice(&[128_u8; 64 * 32], 64, 32)?)?;
+    /// memcpy_2d(&mut chroma, &Plane::from_slice(&[[0_u8, 255]; 32 * 16], 32, 16)?)?;
     /// assert_eq!((frame.luma().width(), frame.chroma().width()), (64, 32));
     /// # Ok(())
     /// # }

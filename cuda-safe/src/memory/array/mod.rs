@@ -32,7 +32,7 @@
 //!
 //! # fn main() -> cuda_safe::Result<()> {
 //! let mut image = Array::<[u8; 4]>::alloc_2d(4, 2)?;
-//! memcpy_2d(&mut image, &Plane::of_slice(&[[1, 2, 3, 4]; 8], 4, 2)?)?;
+//! memcpy_2d(&mut image, &Plane::from_slice(&[[1, 2, 3, 4]; 8], 4, 2)?)?;
 //! assert_eq!(image.to_vec()?, [[1, 2, 3, 4]; 8]);
 //! assert_eq!(image.info()?.kind, ArrayKind::Plane);
 //!

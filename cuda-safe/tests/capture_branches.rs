@@ -1,0 +1,298 @@
+//! Captures with branches: forks and joins, C++'s form with events, and the order of branches that conflict.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod common;
+
+use std::sync::mpsc::channel;
+
+use common::{Gate, alone};
+use cuda_safe::error::Detail;
+use cuda_safe::{
+    AsStream as _, DeviceBuffer, Event, Graph, PinnedBuffer, Result, Stream, memcpy_async, memset_async, sys,
+};
+
+fn detail<T>(answer: Result<T>) -> Detail {
+    answer.err().unwrap().detail().clone()
+}
+
+/// Returns the number of edges between captured nodes.
+fn edges(graph: &Graph) -> usize {
+    let path = std::env::temp_dir().join(format!("cuda-safe-branches-{}.dot", std::process::id()));
+    graph.write_dot(&path).unwrap();
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    text.matches("->").count()
+}
+
+#[test]
+fn a_fork_runs_beside_the_stream_and_what_follows_its_join_comes_after_both() -> Result<()> {
+    let _alone = alone();
+    let mut stream = Stream::non_blocking()?;
+    let mut buffers = [(); 3].map(|()| DeviceBuffer::<u8>::alloc(64));
+    let [x, y, z] = &mut buffers;
+    let (x, y, z) = (x.as_mut().unwrap(), y.as_mut().unwrap(), z.as_mut().unwrap());
+    let graph = stream.capture(|s| {
+        memset_async(z, 1, s)?;
+        let side = s.fork()?;
+        memset_async(x, 2, s)?;
+        memset_async(y, 3, &side)?;
+        let inner = side.fork()?;
+        assert!(inner.as_stream().is_capturing() && side.device() == s.device());
+        memcpy_async(z, y, &inner)?;
+        side.join(inner)?;
+        s.join(side)?;
+        memcpy_async(y, x, s)
+    })?;
+    // A fill, two branches after it, a copy at the end of one, and a copy after all.
+    let (nodes, edges) = (graph.node_count()?, edges(&graph));
+    assert!(nodes == 5 && (5..=6).contains(&edges), "{nodes} nodes, {edges} edges");
+    let mut exec = graph.instantiate()?;
+    exec.launch(&stream)?;
+    assert_eq!((x.to_vec()?, y.to_vec()?, z.to_vec()?), (vec![2; 64], vec![2; 64], vec![3; 64]));
+    Ok(())
+}
+
+#[test]
+fn branches_are_really_branches() -> Result<()> {
+    let _alone = alone();
+    let mut stream = Stream::non_blocking()?;
+    let (tell, told) = channel();
+    let (open, opened) = channel::<()>();
+    let opened = std::sync::Mutex::new(opened);
+    let mut x = DeviceBuffer::<u8>::alloc(64)?;
+    let graph = stream.capture(|s| {
+        let side = s.fork()?;
+        // Waits for what only the other branch does.
+        side.host_fn(move || opened.lock().unwrap().recv().unwrap())?;
+        memset_async(&mut x, 1, s)?;
+        s.host_fn(move || open.send(()).unwrap())?;
+        s.join(side)?;
+        s.host_fn(move || tell.send(()).unwrap())
+    })?;
+    graph.instantiate()?.launch(&stream)?;
+    stream.synchronize()?;
+    told.try_recv().unwrap();
+    Ok(())
+}
+
+#[test]
+fn the_form_of_c_with_events_and_streams_of_the_program() -> Result<()> {
+    let alone = alone();
+    let (mut stream, side, other) = (Stream::new()?, Stream::new()?, Stream::non_blocking()?);
+    let [fork, join] = [(); 2].map(|()| Event::without_timing());
+    let (fork, join) = (fork?, join?);
+    let (mut x, mut y) = (DeviceBuffer::from_slice(&[0_u8; 64])?, DeviceBuffer::from_slice(&[0_u8; 64])?);
+    // The side stream has real work, and the event a real record.
+    let gate = Gate::on(&alone, &side);
+    join.record(&side)?;
+    let view = side.as_stream();
+    let graph = stream.capture(|s| {
+        memset_async(&mut x, 1, s)?;
+        assert!(!view.is_capturing());
+        assert_eq!(detail(memset_async(&mut y, 2, &side)), Detail::OutsideCapture);
+        fork.record(s)?;
+        side.wait(&fork)?;
+        assert!(view.is_capturing() && !other.as_stream().is_capturing());
+        memset_async(&mut y, 2, &side)?;
+        // A view from before the capture stands for the branch as well.
+        memcpy_async(&mut x.slice_mut(32..)?, &y.slice(32..)?, &view)?;
+        assert_eq!(detail(side.synchronize()), Detail::Capturing);
+        assert_eq!(detail(fork.is_done()), Detail::Capturing);
+        // On another thread the stream is what it always is.
+        std::thread::scope(|threads| {
+            threads.spawn(|| side.is_done()).join().unwrap().map(|done| assert!(!done))
+        })?;
+        join.record(&side)?;
+        s.wait(&join)?;
+        memset_async(&mut x.slice_mut(..16)?, 3, s)
+    })?;
+    assert!(!view.is_capturing());
+    assert!(!join.is_done()?, "the event stands for its record before the capture");
+    gate.open();
+    join.synchronize()?;
+    assert!(join.is_done()? && fork.is_done()?, "the other one was never recorded outside");
+    assert_eq!(graph.node_count()?, 4);
+    assert_eq!(x.to_vec()?, [0; 64], "nothing has run");
+    graph.instantiate()?.launch(&stream)?;
+    let expected = [[3; 16], [1; 16], [2; 16], [2; 16]].concat();
+    assert_eq!((x.to_vec()?, y.to_vec()?), (expected, vec![2; 64]));
+    memset_async(&mut y, 9, &side)?;
+    assert_eq!(y.to_vec()?, [9; 64]);
+    Ok(())
+}
+
+#[test]
+fn branches_that_conflict_are_ordered() -> Result<()> {
+    let _alone = alone();
+    let mut stream = Stream::non_blocking()?;
+    let mut x = DeviceBuffer::<u8>::alloc(1 << 20)?;
+    let mut host = PinnedBuffer::<u8>::alloc(1 << 20)?;
+    let graph = stream.capture(|s| {
+        let event = Event::without_timing()?;
+        event.record(s)?;
+        // Before there is a second branch, and after the event at which it begins.
+        memset_async(&mut x, 4, s)?;
+        let side = Stream::non_blocking()?;
+        side.wait(&event)?;
+        memcpy_async(&mut host, &x, &side)?;
+        memset_async(&mut x, 5, s)?;
+        event.record(&side)?;
+        s.wait(&event)
+    })?;
+    // The copy comes after the first fill and the second fill after the copy.
+    assert_eq!(graph.node_count()?, 3);
+    assert!(edges(&graph) >= 2, "the copy would run beside the fills");
+    let mut exec = graph.instantiate()?;
+    for _ in 0..3 {
+        exec.launch(&stream)?;
+    }
+    assert_eq!((host.host()?[..] == vec![4; 1 << 20], x.to_vec()? == vec![5; 1 << 20]), (true, true));
+    Ok(())
+}
+
+#[test]
+fn a_branch_that_is_not_joined_fails_the_capture_and_its_streams_work_again() -> Result<()> {
+    let _alone = alone();
+    let mut stream = Stream::non_blocking()?;
+    let (mut x, side, event) = (DeviceBuffer::<u8>::alloc(64)?, Stream::new()?, Event::new()?);
+    for by_fork in [true, false] {
+        let failed = stream.capture(|s| {
+            if by_fork {
+                return memset_async(&mut x, 1, &s.fork()?);
+            }
+            event.record(s)?;
+            side.wait(&event)?;
+            memset_async(&mut x, 1, &side)
+        });
+        assert_eq!(failed.unwrap_err().code(), sys::cudaErrorStreamCaptureUnjoined);
+        let _ = cuda_safe::error::take_last();
+        memset_async(&mut x, 2, &side)?;
+        assert_eq!(x.to_vec()?, [2; 64]);
+    }
+    let unwound = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let _ = stream.capture(|s| {
+            let _side = s.fork()?;
+            panic!("as planned")
+        });
+    }));
+    assert!(unwound.is_err());
+    let graph = stream.capture(|s| {
+        let side = s.fork()?;
+        memset_async(&mut x, 3, &side)?;
+        s.join(side)
+    })?;
+    graph.instantiate()?.launch(&stream)?;
+    assert_eq!(x.to_vec()?, [3; 64]);
+    Ok(())
+}
+
+#[test]
+fn what_is_not_of_the_capture_is_refused_in_it() -> Result<()> {
+    let _alone = alone();
+    let (mut stream, mut second) = (Stream::new()?, Stream::new()?);
+    let (event, legacy, own) = (Event::new()?, Stream::legacy()?, Stream::per_thread()?);
+    let mut x = DeviceBuffer::<u8>::alloc(64)?;
+    let graph = stream.capture(|s| {
+        event.record(s)?;
+        assert_eq!(detail(legacy.wait(&event)), Detail::OutsideCapture, "it cannot be captured");
+        own.wait(&event)?;
+        memset_async(&mut x, 1, &own)?;
+        event.record(&own)?;
+        s.wait(&event)?;
+        // A capture within the capture has nothing of the outer one.
+        let inner = second.capture(|t| {
+            assert_eq!(detail(memset_async(&mut x, 2, s)), Detail::OutsideCapture);
+            assert_eq!(detail(t.as_stream().wait(&event)), Detail::OutsideCapture);
+            assert!(!own.as_stream().is_capturing());
+            memset_async(&mut x, 3, t)
+        })?;
+        assert_eq!(inner.node_count()?, 1);
+        memset_async(&mut x.slice_mut(..8)?, 4, s)
+    })?;
+    assert_eq!(graph.node_count()?, 2);
+    graph.instantiate()?.launch(&stream)?;
+    assert_eq!(x.to_vec()?, [[4; 8].as_slice(), &[1; 56]].concat());
+    memset_async(&mut x, 5, &own)?;
+    assert_eq!(x.to_vec()?, [5; 64]);
+    Ok(())
+}
+
+/// A random number generator.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap() % limit
+    }
+}
+
+#[test]
+fn random_branches_do_what_their_operations_do_one_after_the_other() -> Result<()> {
+    const BUFFERS: usize = 3;
+    const BYTES: usize = 24;
+    let _alone = alone();
+    let (mut stream, streams) = (Stream::non_blocking()?, [(); 3].map(|()| Stream::non_blocking()));
+    let streams = streams.into_iter().collect::<Result<Vec<_>>>()?;
+    let events = [(); 2].map(|()| Event::without_timing()).into_iter().collect::<Result<Vec<_>>>()?;
+    for seed in 0..200 {
+        let mut dice = Dice(seed);
+        let mut expected = vec![vec![0_u8; BYTES]; BUFFERS];
+        let mut buffers =
+            expected.iter().map(|bytes| DeviceBuffer::from_slice(bytes)).collect::<Result<Vec<_>>>()?;
+        let mut waits = 0;
+        let graph = stream.capture(|s| {
+            let mut forks = vec![s.fork()?];
+            let end = Event::without_timing()?;
+            for step in 1..40_u8 {
+                let part = [0..BYTES, 0..8, 4..12, 16..BYTES][dice.below(4)].clone();
+                let (to, from) = (dice.below(BUFFERS), dice.below(BUFFERS));
+                let (fork, side) = (&forks[dice.below(forks.len())], &streams[dice.below(streams.len())]);
+                let on = match dice.below(3) {
+                    0 => s.as_stream(),
+                    1 => fork.as_stream(),
+                    _ => side.as_stream(),
+                };
+                let event = &events[dice.below(events.len())];
+                match dice.below(10) {
+                    0 if forks.len() < 4 => {
+                        let more = fork.fork()?;
+                        forks.push(more);
+                    }
+                    1 if forks.len() > 1 => {
+                        let at = dice.below(forks.len());
+                        s.join(forks.swap_remove(at))?;
+                    }
+                    // Of streams and events that are not of the capture yet, the next two are refused.
+                    2 if on.is_capturing() => event.record(&on)?,
+                    3 => waits += usize::from(on.wait(event).is_ok()),
+                    _ if !on.is_capturing() => {}
+                    4..7 => {
+                        memset_async(&mut buffers[to].slice_mut(part.clone())?, step, &on)?;
+                        expected[to][part].fill(step);
+                    }
+                    _ if to == from => {}
+                    _ => {
+                        let [to_bytes, from_bytes] = expected.get_disjoint_mut([to, from]).unwrap();
+                        to_bytes[part.clone()].copy_from_slice(&from_bytes[part.clone()]);
+                        let [to, from] = buffers.get_disjoint_mut([to, from]).unwrap();
+                        memcpy_async(&mut to.slice_mut(part.clone())?, &from.slice(part)?, &on)?;
+                    }
+                }
+            }
+            for fork in forks {
+                s.join(fork)?;
+            }
+            for side in streams.iter().filter(|side| side.as_stream().is_capturing()) {
+                end.record(side)?;
+                s.wait(&end)?;
+            }
+            Ok(())
+        })?;
+        assert!(buffers.iter().all(|buffer| buffer.to_vec().unwrap() == [0; BYTES]), "nothing has run");
+        graph.instantiate()?.launch(&stream)?;
+        let found: Vec<_> = buffers.iter().map(|buffer| buffer.to_vec().unwrap()).collect();
+        assert_eq!(found, expected, "seed {seed}, {waits} waits");
+    }
+    Ok(())
+}
