@@ -358,6 +358,11 @@ mod tests {
             .unwrap();
         let mut arguments = vec![format!("-I{}", stand_in(folder.path()).unwrap().display())];
         arguments.extend(cuda_sys_build::prepare_libclang(&cuda_sys_build::Env::from_process()).unwrap());
+        let source = folder.path().join("kernels.cu");
+        let text = "#include <cooperative_groups.h>\nnamespace cg = cooperative_groups;\n\
+                    __global__ void k(float* out) { *out = cg::this_grid().size(); }";
+        fs::write(&source, text).unwrap();
+        assert!(text_of(&bind(&[], &[source], &arguments).unwrap()).contains("static k: "));
         let text = text_of(&bind(&[file], &[], &arguments).unwrap());
         assert!(
             text.contains("static k: ::cuda_safe::launch::Kernel<(*const float4, dim3, usize)>"),

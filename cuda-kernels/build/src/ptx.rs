@@ -841,7 +841,7 @@ mod tests {
 
     /// The kernels beside this library: their prototypes say what is only read.
     #[test]
-    fn what_the_prototypes_of_real_kernels_call_const_is_read_and_nothing_else() {
+    fn what_the_prototypes_of_real_kernels_call_const_is_read_and_what_they_do_not_is_written() {
         let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels").canonicalize().unwrap();
         let files = |end: &str| {
             let all = std::fs::read_dir(&kernels).unwrap().map(|entry| entry.unwrap().path());
@@ -854,24 +854,26 @@ mod tests {
             arguments.extend(["-isystem".to_owned(), include.display().to_string()]);
         }
         let bindings = crate::header::bind(&files("cuh"), &[], &arguments).unwrap();
-        let (mut read, mut unsure) = (0, Vec::new());
+        let (mut read, mut undeclared, mut unsure) = (0, Vec::new(), Vec::new());
         for item in syn::parse_file(&bindings.text).unwrap().items {
             let syn::Item::ForeignMod(block) = item else { continue };
             for kernel in crate::prototype::kernels(&block).unwrap() {
                 let uses = &found[&kernel.symbol];
                 assert_eq!(uses.len(), kernel.parameters.len(), "{}", kernel.name);
                 for (parameter, used) in kernel.parameters.iter().zip(uses) {
+                    let named = format!("{} {parameter}", kernel.name);
                     match used {
                         Read if parameter.starts_with("*const ") => read += 1,
-                        Unsure if parameter.starts_with('*') => {
-                            unsure.push(format!("{} {parameter}", kernel.name))
-                        }
+                        Read if parameter.starts_with("*mut ") => undeclared.push(named),
+                        Unsure if parameter.starts_with('*') => unsure.push(named),
                         Written if parameter.starts_with("*mut ") => {}
                         _ => assert!(!parameter.starts_with('*'), "{}: {parameter}, {used:?}", kernel.name),
                     }
                 }
             }
         }
+        // It waits for a flag.
+        assert_eq!(undeclared, ["arguments_signs *mut u64"]);
         // It adds to the shared memory of another block, by an address of which nothing is known.
         assert_eq!(unsure, ["cluster_histogram *const u32"]);
         assert!(read >= 40, "{read}");
