@@ -15,6 +15,7 @@ pub fn yes_no(answer: bool) -> &'static str {
 pub mod bench {
     pub mod interval;
     pub mod program;
+    pub mod serve;
 }
 
 #[cfg(doctest)]
