@@ -77,4 +77,26 @@ __global__ void pitched(cudaPitchedPtr to, unsigned depth, int value) {
     }
 }
 
+__global__ void many(int* out, int a, int b, int c, int d, int e, int f, int g, int h, int i, int j, int k, int l, int m,
+                     int n, int o, int p, int q, int r, int s, int t) {
+    int all[20] = {a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t};
+    for (int at = 0; at < 20; ++at) out[at] = all[at];
+}
+
+__global__ void vectors(const float4* in, float4* out, bool* positive, int n) {
+    int at = blockIdx.x * blockDim.x + threadIdx.x;
+    if (at >= n) return;
+    float4 v = in[at];
+    out[at] = make_float4(2.0f * v.x, 2.0f * v.y, 2.0f * v.z, 2.0f * v.w);
+    positive[at] = v.x > 0.0f;
+}
+
+__global__ void signs(const volatile int* open, volatile int* opened, volatile unsigned long long* close) {
+    while (*open == 0) {
+    }
+    *opened = *open;
+    while (*close != 7ull) {
+    }
+}
+
 }  // namespace arguments

@@ -79,4 +79,14 @@ __global__ void meet(unsigned* arrived, unsigned* seen);
 /// element.
 __global__ void pitched(cudaPitchedPtr to, unsigned depth, int value);
 
+/// Writes twenty numbers.
+__global__ void many(int* out, int a, int b, int c, int d, int e, int f, int g, int h, int i, int j, int k, int l, int m,
+                     int n, int o, int p, int q, int r, int s, int t);
+
+/// Scales `n` vectors, and says for each whether its first number is positive.
+__global__ void vectors(const float4* in, float4* out, bool* positive, int n);
+
+/// Waits until a flag is no longer zero, sets a second one, then waits for a third one of 64 bits.
+__global__ void signs(const volatile int* open, volatile int* opened, volatile unsigned long long* close);
+
 }  // namespace arguments

@@ -5,8 +5,8 @@
 
 use cuda_kernels::kernels::{
     arguments_Aligned, arguments_Direction, arguments_Nested, arguments_Padded, arguments_View,
-    arguments_overloaded, arguments_overloaded1, arguments_pitched, arguments_scalars, arguments_structs,
-    copy_values,
+    arguments_many, arguments_overloaded, arguments_overloaded1, arguments_pitched, arguments_scalars,
+    arguments_structs, arguments_vectors, copy_values,
 };
 use cuda_safe::hazard::added_waits;
 use cuda_safe::memory::Plane;
@@ -128,5 +128,95 @@ fn pitched_memory_is_an_argument_for_cudas_structure_of_that() -> Result<()> {
     // SAFETY: as above.
     unsafe { launch!(arguments_pitched<<<1, 32, 0, &streams[0]>>>(&mut volume, 4, 7)) }?;
     assert_eq!(volume.to_vec()?, (7..31).collect::<Vec<i32>>());
+    Ok(())
+}
+
+#[test]
+fn twenty_parameters_arrive_from_whole_numbers_of_any_type() -> Result<()> {
+    let stream = Stream::new()?;
+    let mut out = DeviceBuffer::from_slice(&[0_i32; 20])?;
+    let (length, wide, narrow): (usize, i64, u8) = (out.len(), -3, 250);
+    // SAFETY: the kernel writes twenty numbers.
+    unsafe {
+        launch!(arguments_many<<<1, 1, 0, &stream>>>(
+            &mut out, length, wide, narrow, 4_u64, 5_isize, 6_i16, 7_u16, 8_i8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18,
+            19, 1 << 20
+        ))
+    }?;
+    let mut expected: Vec<i32> = (1..=20).collect();
+    expected[..3].copy_from_slice(&[20, -3, 250]);
+    expected[19] = 1 << 20;
+    assert_eq!(out.to_vec()?, expected);
+    Ok(())
+}
+
+#[test]
+fn a_whole_number_that_its_parameter_cannot_hold_is_refused_by_its_argument() -> Result<()> {
+    let stream = Stream::new()?;
+    let mut data = DeviceBuffer::from_slice(&[1_i32])?;
+    let too_many: usize = 1 << 31;
+    // SAFETY: the launch is refused.
+    let refused = unsafe { launch!(arguments_overloaded1<<<1, 1, 0, &stream>>>(&mut data, too_many)) };
+    let error = refused.unwrap_err();
+    let said = error.to_string();
+    assert!(
+        said.contains("arguments_overloaded1: argument 1 (0 is the first), `value`: ")
+            && said.contains("2147483648 does not fit"),
+        "{said}"
+    );
+    assert!(said.contains("arguments.rs"), "{said}");
+    // SAFETY: as above.
+    let refused = unsafe { launch!(arguments_overloaded1<<<too_many, 1, 0, &stream>>>(&mut data, 1)) };
+    assert!(refused.unwrap_err().to_string().contains("the grid's x"));
+    assert_eq!(data.to_vec()?, [1]);
+    Ok(())
+}
+
+#[test]
+fn a_mutable_borrow_serves_one_launch_after_the_other() -> Result<()> {
+    struct Problem<'a> {
+        data: &'a mut DeviceBuffer<i32>,
+    }
+    fn twice(data: &mut DeviceBuffer<i32>, stream: &Stream) -> Result<()> {
+        for value in [1_i64, 2] {
+            // SAFETY: the kernel adds to one element.
+            unsafe { launch!(arguments_overloaded1<<<1, 1, 0, stream>>>(data, value)) }?;
+        }
+        let problem = Problem { data };
+        // SAFETY: as above.
+        unsafe { launch!(arguments_overloaded1<<<1, 1, 0, stream>>>(problem.data, 3)) }?;
+        // SAFETY: as above.
+        unsafe { launch!(arguments_overloaded1<<<1, 1, 0, stream>>>(problem.data, 4)) }
+    }
+    let stream = Stream::new()?;
+    let mut data = DeviceBuffer::from_slice(&[0_i32])?;
+    twice(&mut data, &stream)?;
+    assert_eq!(data.to_vec()?, [10]);
+    Ok(())
+}
+
+#[test]
+fn vector_types_take_memory_of_their_numbers_and_bools_take_bytes() -> Result<()> {
+    let stream = Stream::new()?;
+    let input = DeviceBuffer::from_slice(&[1.0_f32, 2.0, 3.0, 4.0, -5.0, 6.0, 7.0, 8.0])?;
+    let mut output = DeviceBuffer::from_slice(&[0.0_f32; 9])?;
+    let mut positive = DeviceBuffer::from_slice(&[7_u8; 2])?;
+    // SAFETY: two vectors of four numbers, and two bytes.
+    unsafe {
+        launch!(arguments_vectors<<<1, 32, 0, &stream>>>(&input, output.slice_mut(..8)?, &mut positive, 2))
+    }?;
+    assert_eq!(output.to_vec()?, [2.0, 4.0, 6.0, 8.0, -10.0, 12.0, 14.0, 16.0, 0.0]);
+    assert_eq!(positive.to_vec()?, [1, 0]);
+    // Neither a part of a vector nor a misaligned one.
+    let mut odd = |range: std::ops::Range<usize>| -> Result<String> {
+        let part = output.slice_mut(range)?;
+        // SAFETY: the launch is refused.
+        let refused =
+            unsafe { launch!(arguments_vectors<<<1, 32, 0, &stream>>>(&input, part, &mut positive, 1)) };
+        Ok(refused.unwrap_err().to_string())
+    };
+    let (divided, misaligned) = (odd(0..9)?, odd(1..9)?);
+    assert!(divided.contains("argument 1") && divided.contains("whole number of elements"), "{divided}");
+    assert!(misaligned.contains("argument 1") && misaligned.contains("aligned to 16"), "{misaligned}");
     Ok(())
 }

@@ -1,10 +1,11 @@
 //! Flags that kernels poll: what the host may do with them meanwhile.
+#![allow(unsafe_code, reason = "launches a kernel that has no safe function")]
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use cuda_kernels::{gate, gate_announced, kernels, raise_flag};
 use cuda_safe::stream::Stream;
-use cuda_safe::{DeviceBuffer, MappedFlag, PinnedBuffer, memcpy_async, memset_async};
+use cuda_safe::{DeviceBuffer, MappedFlag, PinnedBuffer, launch, memcpy_async, memset_async};
 
 /// Runs one test at a time: freeing may wait for the whole device, and so for the gate of another test.
 fn alone() -> MutexGuard<'static, ()> {
@@ -90,4 +91,18 @@ fn every_guard_and_owner_can_be_forgotten_with_work_pending() {
     open.set(1);
     stream.synchronize().unwrap();
     assert_eq!(*pinned.host().unwrap(), [0x0909_0909; 1000]);
+}
+
+#[test]
+fn a_flag_serves_kernels_that_declare_it_signed_or_with_64_bits() {
+    let _alone = alone();
+    let stream = Stream::non_blocking().unwrap();
+    let [open, opened, close] = [(); 3].map(|()| MappedFlag::new().unwrap());
+    let kernel = &kernels::arguments_signs;
+    // SAFETY: the kernel accesses only the flags, and ends once the host has set them.
+    unsafe { launch!(kernel<<<1, 1, 0, &stream>>>(&open, &opened, &close)) }.unwrap();
+    open.set(5);
+    close.set(7);
+    stream.synchronize().unwrap();
+    assert_eq!(opened.load(), 5);
 }

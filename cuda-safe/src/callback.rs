@@ -14,7 +14,7 @@
 //! Nothing here blocks or calls CUDA.
 
 use std::cell::Cell;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -108,12 +108,12 @@ pub(crate) struct Register<F: ?Sized>(Mutex<Numbered<F>>);
 
 struct Numbered<F: ?Sized> {
     next: usize,
-    functions: Option<HashMap<usize, Arc<F>>>,
+    functions: BTreeMap<usize, Arc<F>>,
 }
 
 impl<F: ?Sized> Register<F> {
     pub(crate) const fn new() -> Self {
-        Self(Mutex::new(Numbered { next: 1, functions: None }))
+        Self(Mutex::new(Numbered { next: 1, functions: BTreeMap::new() }))
     }
 
     fn lock(&self) -> MutexGuard<'_, Numbered<F>> {
@@ -125,19 +125,19 @@ impl<F: ?Sized> Register<F> {
         let mut register = self.lock();
         let number = register.next;
         register.next += 1;
-        register.functions.get_or_insert_default().insert(number, function);
+        register.functions.insert(number, function);
         number
     }
 
     /// Removes a function. It is dropped outside of the lock, because its drop may use this register.
     pub(crate) fn forget(&self, number: usize) {
-        let function = self.lock().functions.as_mut().and_then(|functions| functions.remove(&number));
+        let function = self.lock().functions.remove(&number);
         drop(function);
     }
 
     /// Returns the function with this number, or `None` if it has been removed.
     pub(crate) fn find(&self, number: usize) -> Option<Arc<F>> {
-        self.lock().functions.as_ref()?.get(&number).cloned()
+        self.lock().functions.get(&number).cloned()
     }
 }
 

@@ -81,6 +81,7 @@ impl Error {
     pub fn from_code(api: &'static str, code: cudaError_t) -> Self {
         let call_site = Location::caller();
         let detail = match Class::of(code) {
+            Class::Driver if code == sys::cudaErrorNoDevice => Detail::NoDevice,
             Class::Driver => Detail::versions(),
             _ => Detail::None,
         };
@@ -113,6 +114,18 @@ impl Error {
     pub fn with_detail(mut self, detail: Detail) -> Self {
         if matches!(self.0.detail, Detail::None) {
             self.0.detail = detail;
+        }
+        self
+    }
+
+    /// Returns the same refusal as that of one argument of a kernel. Errors of calls stay as they are.
+    #[cold]
+    #[must_use]
+    pub(crate) fn of_argument(mut self, kernel: &'static str, index: usize, name: &'static str) -> Self {
+        if self.0.refused {
+            let detail = std::mem::replace(&mut self.0.detail, Detail::None);
+            self.0.api = kernel;
+            self.0.detail = Detail::Argument { index, name, detail: Box::new(detail) };
         }
         self
     }

@@ -275,6 +275,40 @@ fn nodes_of_a_copy_are_found_and_changed_without_the_original() -> Result<()> {
 }
 
 #[test]
+fn nodes_before_and_after_a_capture_are_ordered_with_all_of_it_until_their_edges_are_removed() -> Result<()> {
+    let _alone = alone();
+    let mut stream = Stream::non_blocking()?;
+    let (mut a, mut b) = (DeviceBuffer::from_slice(&[0_u8; 4])?, DeviceBuffer::from_slice(&[0_u8; 4])?);
+    let (mut host, mut other) =
+        (PinnedBuffer::from_slice(&[0_u8; 4])?, PinnedBuffer::from_slice(&[0_u8; 4])?);
+    let captured = stream.capture(|s| {
+        memset_async(&mut a, 1, s)?;
+        memset_async(&mut b, 2, s)?;
+        memset_async(&mut a.slice_mut(2..)?, 3, s)
+    })?;
+    for mut graph in [captured.try_clone()?, captured] {
+        let all = graph.nodes()[0];
+        // The first captured node fills the source, the second one does not.
+        let after = graph.add_memcpy(&[], &mut host, &a)?;
+        let before = graph.add_memset(&[], &mut other, 9)?;
+        graph.add_dependencies(&[(before, all)])?;
+        assert_eq!(graph.edges()?, [(all, after), (before, all)]);
+        let unordered = |to| matches!(detail(to), Detail::NodesUnordered { other: 0 });
+        assert!(unordered(graph.remove_dependencies(&[(all, after)])));
+        let mut exec = graph.instantiate()?;
+        exec.launch(&stream)?;
+        assert_eq!((host.host()?.to_vec(), other.host()?.to_vec()), (vec![1, 1, 3, 3], vec![9; 4]));
+        graph.set_memcpy(after, &mut host, &other)?;
+        graph.add_dependencies(&[(before, after)])?;
+        graph.remove_dependencies(&[(all, after), (before, all)])?;
+        assert_eq!(graph.edges()?, [(before, after)]);
+        graph.instantiate()?.launch(&stream)?;
+        assert_eq!(host.host()?.to_vec(), [9; 4]);
+    }
+    Ok(())
+}
+
+#[test]
 fn a_graph_with_memory_of_its_own_loses_neither_nodes_nor_edges() -> Result<()> {
     let _alone = alone();
     let mut graph = Graph::new()?;

@@ -637,8 +637,9 @@ fn memory_of_a_graph_is_an_argument_of_kernels_of_its_own_nodes_alone() -> Resul
     unsafe { graph.add_kernel(&[], &double_it, (1, 2), (&mut scratch,)) }?;
     let refused = |answer: Result<()>| {
         let detail = refusal(answer).detail().clone();
+        let Detail::Argument { index: 0, detail, .. } = detail else { panic!("{detail:?}") };
         assert!(
-            matches!(detail, Detail::Unsupported { what } if what.contains("nodes of that graph")),
+            matches!(*detail, Detail::Unsupported { what } if what.contains("nodes of that graph")),
             "{detail:?}"
         );
     };

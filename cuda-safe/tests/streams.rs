@@ -73,8 +73,13 @@ fn an_event_that_was_never_recorded_stands_for_nothing_even_with_a_used_handle()
     other.synchronize().unwrap();
     let error = fresh.elapsed_ms(&fresh).unwrap_err();
     assert_eq!(error.code(), sys::cudaErrorInvalidResourceHandle);
+    assert!(error.to_string().contains("the start was never recorded"), "{error}");
     gate.open();
     stream.synchronize().unwrap();
+    let start = Event::new().unwrap();
+    start.record(&stream).unwrap();
+    let error = fresh.elapsed_ms(&start).unwrap_err();
+    assert!(error.to_string().contains("the end was never recorded"), "{error}");
 }
 
 #[test]
@@ -124,8 +129,9 @@ fn elapsed_time_is_negative_the_other_way_round() {
     assert!(forwards >= 0.0);
     assert_eq!(start.elapsed_ms(&end).unwrap(), -forwards);
     let untimed = Event::without_timing().unwrap();
-    assert_eq!(end.elapsed_ms(&untimed).unwrap_err().code(), sys::cudaErrorInvalidResourceHandle);
-    let _ = cuda_safe::error::take_last();
+    let error = end.elapsed_ms(&untimed).unwrap_err();
+    assert_eq!(error.code(), sys::cudaErrorInvalidResourceHandle);
+    assert!(error.to_string().contains("made without timing: use `Event::new`"), "{error}");
 }
 
 #[test]

@@ -8,12 +8,12 @@ use cuda_safe::copy::{memcpy_from_symbol, memcpy_to_symbol};
 use cuda_safe::{DeviceBuffer, Stream, launch, memcpy};
 
 fn main() -> anyhow::Result<()> {
-    const N: u32 = 16;
-    const TAPS: u32 = 3;
+    const N: usize = 16;
+    const TAPS: usize = 3;
     let (smooth, edges) = ([0.25_f32, 0.5, 0.25], [-1.0, 0.0, 1.0]);
-    let mut signal = [0.0_f32; N as usize];
+    let mut signal = [0.0_f32; N];
     signal[8..].fill(8.0);
-    let mut result = [0.0; N as usize];
+    let mut result = [0.0; N];
 
     let d_signal = DeviceBuffer::from_slice(&signal)?;
     let mut d_result = DeviceBuffer::<f32>::alloc(result.len())?;
@@ -26,7 +26,7 @@ fn main() -> anyhow::Result<()> {
         println!("{}", numbers.join(" "));
         ensure!(result[7] == expected);
     }
-    let mut back = [0.0; TAPS as usize];
+    let mut back = [0.0; TAPS];
     memcpy_from_symbol(&mut back, filter.slice(..edges.len()))?;
     ensure!(back == edges);
     Ok(())

@@ -11,11 +11,11 @@ use cuda_safe::{DeviceBuffer, Event, MappedFlag, PinnedBuffer, Stream, memcpy_as
 use examples::yes_no;
 
 fn main() -> anyhow::Result<()> {
-    let (n, threads) = (4096_u32, 256);
-    let (len, blocks) = (n as usize, n / threads);
-    let mut d_data = DeviceBuffer::<f32>::alloc(len)?;
-    let mut h_first = PinnedBuffer::<f32>::alloc(len)?;
-    let mut h_second = PinnedBuffer::<f32>::alloc(len)?;
+    let (n, threads) = (4096, 256);
+    let blocks = n / threads;
+    let mut d_data = DeviceBuffer::<f32>::alloc(n)?;
+    let mut h_first = PinnedBuffer::<f32>::alloc(n)?;
+    let mut h_second = PinnedBuffer::<f32>::alloc(n)?;
     h_first.host_mut()?.fill(0.0);
     h_second.host_mut()?.fill(0.0);
     let flag = MappedFlag::new()?;
@@ -64,7 +64,7 @@ fn main() -> anyhow::Result<()> {
         yes_no(copy_done.is_done()?),
         yes_no(other_done.is_done()?)
     );
-    let (brought, waited) = (h_first.host()?[len - 1], h_second.host()?[len - 1]);
+    let (brought, waited) = (h_first.host()?[n - 1], h_second.host()?[n - 1]);
     println!("the copy brought {brought:.0}, the one that waited for the kernel {waited:.0}");
 
     let kernel_ms = kernel_done.elapsed_ms(&start)?;

@@ -11,11 +11,10 @@ use cuda_safe::launch;
 use cuda_safe::{DeviceBuffer, PinnedBuffer, Stream, memcpy_async};
 
 fn main() -> anyhow::Result<ExitCode> {
-    let (n, threads) = (1_u32 << 12, 256);
-    let len = n as usize;
-    let input: Vec<i32> = (0..10).cycle().take(len).collect();
+    let (n, threads) = (1 << 12, 256);
+    let input: Vec<i32> = (0..10).cycle().take(n).collect();
     let mut h_data = PinnedBuffer::from_slice(&input)?;
-    let mut d_data = DeviceBuffer::<i32>::alloc(len)?;
+    let mut d_data = DeviceBuffer::<i32>::alloc(n)?;
     let mut stream = Stream::new()?;
 
     let graph = stream.capture(|s| {
@@ -28,7 +27,7 @@ fn main() -> anyhow::Result<ExitCode> {
     })?;
     let mut exec = graph.instantiate()?;
     let nodes = graph.node_count()?;
-    println!("a graph of {nodes} nodes; nothing has run: the last number is {}", h_data.host()?[len - 1]);
+    println!("a graph of {nodes} nodes; nothing has run: the last number is {}", h_data.host()?[n - 1]);
 
     for _ in 0..20 {
         exec.launch(&stream)?;
@@ -37,6 +36,6 @@ fn main() -> anyhow::Result<ExitCode> {
     // x -> 2x + 1, twenty times: (x + 1) * 2^20 - 1.
     let data = h_data.host()?;
     let right = data.iter().zip(&input).filter(|(found, x)| **found == (**x + 1) * (1 << 20) - 1).count();
-    println!("after 20 launches it is {}; {right} of {n} are right", data[len - 1]);
-    Ok(if right == len { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    println!("after 20 launches it is {}; {right} of {n} are right", data[n - 1]);
+    Ok(if right == n { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

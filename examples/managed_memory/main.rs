@@ -9,8 +9,7 @@ use cuda_safe::memory::managed::Advice;
 use cuda_safe::{Device, ManagedBuffer, Stream, launch};
 
 fn main() -> anyhow::Result<()> {
-    const N: u32 = 1 << 16;
-    let n = N as usize;
+    let n = 1 << 16;
     let numbers: Vec<f32> = (0_u16..=u16::MAX).map(f32::from).collect();
     let mut a = ManagedBuffer::<f32>::alloc(n)?;
     let mut b = ManagedBuffer::<f32>::alloc(n)?;
@@ -25,8 +24,8 @@ fn main() -> anyhow::Result<()> {
     a.advise(Advice::SetReadMostly)?;
     a.prefetch_async(device, &stream)?;
     b.prefetch_async(device, &stream)?;
-    // SAFETY: all three buffers hold the `N` elements of the kernel's count.
-    unsafe { launch!(vector_add<<<N / 256, 256, 0, &stream>>>(&a, &b, &mut sum, N)) }?;
+    // SAFETY: all three buffers hold the `n` elements of the kernel's count.
+    unsafe { launch!(vector_add<<<n / 256, 256, 0, &stream>>>(&a, &b, &mut sum, n)) }?;
 
     let seen = sum.host()?; // waits for the kernel
     ensure!(seen.iter().zip(&numbers).all(|(sum, number)| *sum == 3.0 * number));

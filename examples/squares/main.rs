@@ -6,9 +6,9 @@ use cuda_safe::launch;
 use cuda_safe::{DeviceBuffer, Stream, memcpy};
 
 fn main() -> anyhow::Result<()> {
-    const N: u32 = 10;
+    const N: usize = 10;
     let numbers = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
-    let mut squares = [0; N as usize];
+    let mut squares = [0; N];
 
     let mut d_numbers = DeviceBuffer::<i32>::alloc(numbers.len())?;
     let mut d_squares = DeviceBuffer::<i32>::alloc(squares.len())?;

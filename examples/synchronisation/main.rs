@@ -14,13 +14,13 @@ use cuda_safe::{DeviceBuffer, MappedFlag, PinnedBuffer, Stream, memcpy, memcpy_a
 use examples::yes_no;
 
 fn main() -> anyhow::Result<()> {
-    let (n, threads) = (4096_u32, 256);
-    let (len, blocks) = (n as usize, n / threads);
-    let mut d_gated = DeviceBuffer::<u32>::alloc(len)?;
-    let mut d_free = DeviceBuffer::<u32>::alloc(len)?;
-    let mut d_set = DeviceBuffer::<u32>::alloc(len)?;
-    let mut h_gated = PinnedBuffer::<u32>::alloc(len)?;
-    let mut h_free = PinnedBuffer::<u32>::alloc(len)?;
+    let (n, threads) = (4096, 256);
+    let blocks = n / threads;
+    let mut d_gated = DeviceBuffer::<u32>::alloc(n)?;
+    let mut d_free = DeviceBuffer::<u32>::alloc(n)?;
+    let mut d_set = DeviceBuffer::<u32>::alloc(n)?;
+    let mut h_gated = PinnedBuffer::<u32>::alloc(n)?;
+    let mut h_free = PinnedBuffer::<u32>::alloc(n)?;
     h_gated.host_mut()?.fill(0);
     h_free.host_mut()?.fill(0);
     let flag = MappedFlag::new()?;
@@ -70,27 +70,27 @@ fn main() -> anyhow::Result<()> {
     println!(
         "the non-blocking stream: done? {}, brought {}; the gated one: done? {}",
         yes_no(independent.is_done()?),
-        h_free.host()?[len - 1],
+        h_free.host()?[n - 1],
         yes_no(gated.is_done()?)
     );
 
     // A blocking copy to the host waits for all earlier work of the blocking streams, so another thread
     // opens the gate.
-    let mut result = vec![0; len];
+    let mut result = vec![0; n];
     thread::scope(|scope| {
         scope.spawn(|| flag.set(1));
         memcpy(&mut result, &d_gated)
     })?;
-    println!("after a blocking copy: done? {}, brought {}", yes_no(gated.is_done()?), result[len - 1]);
+    println!("after a blocking copy: done? {}, brought {}", yes_no(gated.is_done()?), result[n - 1]);
 
     gated.synchronize()?;
     println!(
         "after synchronising: done? {}, calls: {}, the asynchronous copy brought {}",
         yes_no(gated.is_done()?),
         calls.load(Ordering::SeqCst),
-        h_gated.host()?[len - 1]
+        h_gated.host()?[n - 1]
     );
     memcpy(&mut result, &d_set)?;
-    println!("the memset wrote {:#010x}", result[len - 1]);
+    println!("the memset wrote {:#010x}", result[n - 1]);
     Ok(())
 }

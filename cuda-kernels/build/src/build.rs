@@ -12,7 +12,7 @@ use crate::header::Bindings;
 use crate::nvcc::{Settings, Source};
 use crate::symbol::Symbol;
 use crate::unit::Units;
-use crate::{Arch, Error, arch, depfile, generate, header, nvcc, toolkit, unit};
+use crate::{Arch, Error, arch, depfile, generate, header, host_compiler, nvcc, toolkit, unit};
 
 /// The variable that overrides the architectures of one build.
 const ARCHS: &str = "CUDA_KERNELS_ARCHS";
@@ -120,7 +120,7 @@ impl Build {
     /// - A header is not plain C++.
     pub fn try_compile(&self, name: &str) -> Result<(), Error> {
         let env = Env::from_process();
-        let done = self.compile_in(&env, name);
+        let done = self.compile_in(&env, name).map_err(host_compiler::explained);
         for variable in env.asked() {
             println!("cargo:rerun-if-env-changed={variable}");
         }

@@ -235,6 +235,44 @@ fn structure(text: &mut String, item: &ItemStruct, plain: Plain) {
     if item.ident == "cudaPitchedPtr" {
         text.push_str(PITCHED);
     }
+    if plain == Plain::Pod
+        && let Some(component) = component(item)
+    {
+        let _ = write!(
+            text,
+            "// SAFETY: a vector type of CUDA, without padding.\n\
+             unsafe impl ::cuda_safe::launch::Components for {} {{ type Component = {component}; }}\n",
+            item.ident
+        );
+    }
+}
+
+/// Returns the type of each number in a vector type of CUDA. Returns `None` for another structure.
+fn component(item: &ItemStruct) -> Option<String> {
+    const TYPES: &[&str] = &[
+        "char",
+        "uchar",
+        "short",
+        "ushort",
+        "int",
+        "uint",
+        "long",
+        "ulong",
+        "longlong",
+        "ulonglong",
+        "float",
+        "double",
+    ];
+    let name = item.ident.to_string();
+    let (kind, count) = name.split_at(name.find(|sign: char| sign.is_ascii_digit())?);
+    // CUDA 13 has variants by alignment: `double4_16a`.
+    let count = count.strip_suffix("_16a").or_else(|| count.strip_suffix("_32a")).unwrap_or(count);
+    if !TYPES.contains(&kind) || !matches!(count, "1" | "2" | "3" | "4") {
+        return None;
+    }
+    let mut fields = item.fields.iter().map(|field| prototype::spell(&field.ty));
+    let first = fields.next()?;
+    fields.all(|field| field == first).then_some(first)
 }
 
 /// Makes pitched memory an argument for CUDA's structure for pitched memory.
@@ -281,7 +319,8 @@ fn handle(text: &mut String, kernel: &Prototype, uses: Option<&str>) {
         "pub static {name}: ::cuda_safe::launch::Kernel<({types})> = {{\n    \
          unsafe extern \"C\" {{ #[link_name = {symbol:?}] fn stub(); }}\n    {uses}\
          // SAFETY: the stub that nvcc made for this kernel, with the parameter types of its prototype.\n    \
-         unsafe {{ ::cuda_safe::launch::Kernel::from_stub({name:?}, stub){with_symbols} }}\n}};\n"
+         unsafe {{ ::cuda_safe::launch::Kernel::from_stub({name:?}, stub){with_symbols} }}\n    \
+         .with_parameter_names(&{names:?})\n}};\n"
     ));
 }
 
@@ -313,6 +352,10 @@ mod tests {
         #[repr(C)]
         #[derive(Debug, Copy, Clone)]
         pub struct View { pub data: *mut f32 }
+        #[repr(C)]
+        #[repr(align(16))]
+        #[derive(Debug, Copy, Clone)]
+        pub struct float4 { pub x: f32, pub y: f32, pub z: f32, pub w: f32 }
         unsafe extern "C" {
             #[doc = " Says \"hello\"."]
             #[link_name = "\u{1}_Z4moveP5PointS_j"]
@@ -330,6 +373,7 @@ mod tests {
             "{text}"
         );
         assert!(text.contains(r#"#[link_name = "_Z4moveP5PointS_j"] fn stub();"#), "{text}");
+        assert!(text.contains(r#".with_parameter_names(&["points", "by", "count"])"#), "{text}");
         assert!(text.contains(r#"#[doc = " Says \"hello\"."]"#), "{text}");
         assert!(text.contains("Parameters: `(points: *mut Point, by: Point, count: u32)`."), "{text}");
         assert!(text.contains("pub static nothing: ::cuda_safe::launch::Kernel<()> ="), "{text}");
@@ -346,6 +390,15 @@ mod tests {
         assert!(text.contains("pub const MATRIX_TILE : u32 = 16"), "{text}");
         assert!(text.contains("size_of :: < Point > () - 12usize"), "{text}");
         assert!(text.contains("unsafe impl ::cuda_safe::launch::ByValue for View {}"), "{text}");
+    }
+
+    #[test]
+    fn vector_types_of_cuda_and_no_other_structures_have_components() {
+        let text = generate(BINDINGS).unwrap();
+        let components: Vec<_> =
+            text.lines().filter(|line| line.contains("launch::Components for")).collect();
+        let expected = "unsafe impl ::cuda_safe::launch::Components for float4 { type Component = f32; }";
+        assert_eq!(components, [expected]);
     }
 
     #[test]

@@ -35,7 +35,8 @@
 //! Every `__global__` prototype of the headers has one `static` of the same name. Its type lists the
 //! parameters as C declares them, here `Kernel<(f32, *const f32, *mut f32, u32)>`. A launch with another
 //! number of arguments, or with an argument of another type, does not compile. `const T*` takes memory
-//! that the kernel reads, `T*` takes memory that it writes, and everything else is passed by value.
+//! that the kernel reads, `T*` takes memory that it writes, and everything else is passed by value; a whole
+//! number converts to the parameter's type. A kernel has at most 32 parameters.
 //!
 //! Structs, enums and constants (`#define N 16`) of the headers are generated too. Structs have C's
 //! layout, which is checked at compile time. Structs without padding and pointers are
@@ -113,6 +114,7 @@ mod depfile;
 mod error;
 mod generate;
 mod header;
+mod host_compiler;
 mod layout;
 mod nvcc;
 mod prototype;

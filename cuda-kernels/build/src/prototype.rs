@@ -15,6 +15,9 @@ use crate::Error;
 /// The definition of `__global__` while bindgen reads the headers.
 pub(crate) const GLOBAL_STANDS_FOR: &str = "__attribute__((noreturn))";
 
+/// The length of the longest tuple that is a list of parameters in `cuda-safe`.
+const MOST_PARAMETERS: usize = 32;
+
 /// One `__global__` prototype.
 #[derive(Debug)]
 pub(crate) struct Prototype {
@@ -59,6 +62,13 @@ fn prototype(function: &ForeignItemFn) -> Result<Prototype, Error> {
         parameters.push(parameter(&input.ty));
         let given = input.pat.to_token_stream().to_string();
         names.push(if given.starts_with("arg") { format!("#{}", at + 1) } else { given });
+    }
+    if parameters.len() > MOST_PARAMETERS {
+        return Err(Error::Prototype(format!(
+            "kernel `{name}` has {} parameters, its handle at most {MOST_PARAMETERS}: put some into a struct, \
+             or hide the prototype between #ifdef __CUDACC__ and #endif",
+            parameters.len()
+        )));
     }
     let symbol = link_name(&function.attrs).unwrap_or_else(|| name.clone());
     Ok(Prototype { name, symbol, parameters, names, docs: docs(&function.attrs) })
@@ -181,6 +191,18 @@ mod tests {
         }"#);
         assert_eq!(found[0].symbol, "_ZN5fault5storeEPjj");
         assert_eq!(found[0].docs, [" Stores."]);
+    }
+
+    #[test]
+    fn more_parameters_than_a_handle_has_are_refused_with_their_number() {
+        let with = |count: usize| {
+            let parameters: Vec<_> = (0..count).map(|at| format!("p{at}: i32")).collect();
+            let block = format!(r#"unsafe extern "C" {{ pub fn wide({}) -> !; }}"#, parameters.join(", "));
+            kernels(&syn::parse_str(&block).unwrap())
+        };
+        assert_eq!(with(32).unwrap()[0].parameters.len(), 32);
+        let error = with(33).unwrap_err().to_string();
+        assert!(error.contains("`wide` has 33 parameters") && error.contains("struct"), "{error}");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! as one operation.
 #![expect(unsafe_code, reason = "a list of accesses beside what retains their histories")]
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,18 +16,22 @@ use crate::history::{Access, RetainedResource};
 /// used.
 const PARTS: usize = 16;
 
-/// An allocation, and the parts of it that are used.
+/// A part of an allocation that is used.
 #[derive(Clone)]
-struct RetainedAllocation {
+struct Retained {
     resource: Arc<dyn RetainedResource>,
-    parts: Vec<(Range<usize>, Mode)>,
+    /// The address of the resource's access history.
+    address: usize,
+    part: Part,
 }
 
-/// The bytes that a graph uses, and what retains them.
+type Part = (Range<usize>, Mode);
+
+/// The bytes that a graph or a node of one uses, and what retains them.
 #[derive(Clone, Default)]
 pub struct RetainedAccesses {
     /// Sorted by the addresses of the access histories, the order in which an operation enters them.
-    held: Vec<RetainedAllocation>,
+    list: Vec<Retained>,
     /// Whether pinned memory is filled.
     fills: bool,
 }
@@ -43,94 +48,159 @@ impl RetainedAccesses {
             return true;
         }
         self.fills |= access.is_fill();
-        let (range, mode) = (access.range(), access.mode());
-        let at = self.held.binary_search_by_key(&access.address(), |held| address(&held.resource));
-        match at {
-            Ok(at) => {
-                if let Some(held) = self.held.get_mut(at) {
-                    held.add(range, mode);
-                }
-            }
-            Err(at) => {
+        let (address, part) = (access.address(), (access.range(), access.mode()));
+        let at = self.range(address);
+        let (resource, mut parts) = match self.list.get(at.start).filter(|_| !at.is_empty()) {
+            Some(first) => (
+                Arc::clone(&first.resource),
+                self.list[at.clone()].iter().map(|it| it.part.clone()).collect(),
+            ),
+            None => {
                 let Some(resource) = retain_fn() else { return false };
-                self.held.insert(at, RetainedAllocation { resource, parts: vec![(range, mode)] });
+                if self.list.is_empty() {
+                    self.list = vec![Retained { resource, address, part }];
+                    return true;
+                }
+                (resource, Vec::new())
             }
-        }
+        };
+        add_part(&mut parts, part);
+        let new = parts.into_iter().map(|part| Retained { resource: Arc::clone(&resource), address, part });
+        self.list.splice(at, new);
         true
     }
 
     /// Adds everything that another graph uses.
     pub fn add_all(&mut self, other: &Self) {
-        self.fills |= other.fills;
-        for held in &other.held {
-            for (range, mode) in &held.parts {
-                let access = Access::new(held.resource.history(), range.clone(), *mode);
-                // Never refused: the resource is retained already.
-                let _ = self.add(&access, || Some(Arc::clone(&held.resource)));
+        *self = [&*self, other].into_iter().collect();
+    }
+
+    /// Replaces the accesses to one allocation, by the address of its access history, by the union of all
+    /// that `others` make. Whether pinned memory is filled is only ever added.
+    pub fn replace<'a>(&mut self, address: usize, others: impl IntoIterator<Item = &'a Self>) {
+        let (mut parts, mut resource) = (Vec::new(), None);
+        for other in others {
+            self.fills |= other.fills;
+            for it in &other.list[other.range(address)] {
+                resource = Some(&it.resource);
+                add_part(&mut parts, it.part.clone());
             }
         }
+        let with = |part| Some(Retained { resource: Arc::clone(resource?), address, part });
+        self.list.splice(self.range(address), parts.into_iter().filter_map(with));
     }
 
-    /// Returns the accesses, as accesses without a borrow.
-    fn all(&self) -> impl Iterator<Item = Access<'_>> {
-        self.held.iter().flat_map(|held| {
-            let history = held.resource.history();
-            held.parts.iter().map(|(range, mode)| Access::new(history, range.clone(), *mode).unborrowed())
+    /// Returns the accesses by the addresses of their histories, as accesses without a borrow.
+    pub fn accesses(&self) -> impl Iterator<Item = Access<'_>> {
+        self.list.iter().map(|it| {
+            let (range, mode) = it.part.clone();
+            Access::new(it.resource.history(), range, mode).unborrowed()
         })
-    }
-
-    /// Returns whether the allocation is used whose access history is at this address.
-    pub fn touches(&self, history: usize) -> bool {
-        self.held.binary_search_by_key(&history, |held| address(&held.resource)).is_ok()
     }
 
     /// Returns whether one of the two writes what the other uses.
     pub fn conflicts(&self, other: &Self) -> bool {
-        self.held.iter().any(|held| {
-            let at = other.held.binary_search_by_key(&address(&held.resource), |it| address(&it.resource));
-            at.ok().and_then(|at| other.held.get(at)).is_some_and(|it| held.conflicts(it))
-        })
+        let (few, many) = if self.list.len() < other.list.len() { (self, other) } else { (other, self) };
+        few.list.iter().any(|it| many.parts(it.address).any(|part| conflict(part, &it.part)))
+    }
+
+    /// Returns whether it has all accesses of the other, each as a part of one of its own.
+    pub fn covers(&self, other: &Self) -> bool {
+        let covered = |it: &Retained| self.parts(it.address).any(|part| covers(part, &it.part));
+        self.fills >= other.fills && other.list.iter().all(covered)
+    }
+
+    /// Returns the parts of an allocation that are used, by the address of its access history.
+    fn parts(&self, address: usize) -> impl Iterator<Item = &Part> {
+        self.list[self.range(address)].iter().map(|it| &it.part)
+    }
+
+    fn range(&self, address: usize) -> Range<usize> {
+        let start = self.list.partition_point(|it| it.address < address);
+        let len = self.list[start..].iter().take_while(|it| it.address == address).count();
+        start..start + len
     }
 }
 
-/// Returns the address of the resource's access history.
-fn address(resource: &Arc<dyn RetainedResource>) -> usize {
-    std::ptr::from_ref(resource.history()).addr()
+/// Adds a part of an allocation to others.
+fn add_part(parts: &mut Vec<Part>, part: Part) {
+    if parts.iter().any(|other| covers(other, &part)) {
+        return;
+    }
+    parts.retain(|other| !covers(&part, other));
+    parts.push(part);
+    if parts.len() > PARTS {
+        let start = parts.iter().map(|part| part.0.start).min().unwrap_or(0);
+        let end = parts.iter().map(|part| part.0.end).max().unwrap_or(0);
+        let written = parts.iter().any(|part| part.1 == Mode::Write);
+        *parts = vec![(start..end, if written { Mode::Write } else { Mode::Read })];
+    }
 }
 
-impl RetainedAllocation {
-    fn add(&mut self, range: Range<usize>, mode: Mode) {
-        let writes = |mode: Mode| mode == Mode::Write;
-        let within = |(outer, by): &(Range<usize>, Mode)| {
-            outer.start <= range.start && range.end <= outer.end && (*by == mode || writes(*by))
-        };
-        if self.parts.iter().any(within) {
-            return;
+/// Returns whether the first part has all of the second.
+fn covers((outer, by): &Part, (inner, mode): &Part) -> bool {
+    outer.start <= inner.start && inner.end <= outer.end && (by == mode || *by == Mode::Write)
+}
+
+fn conflict((a, by): &Part, (b, with): &Part) -> bool {
+    a.start < b.end && b.start < a.end && (*by == Mode::Write || *with == Mode::Write)
+}
+
+/// The accesses of a capture: adding one costs the same for any number of allocations.
+#[derive(Default)]
+pub struct AccessUnion {
+    /// By the addresses of the access histories.
+    held: BTreeMap<usize, (Arc<dyn RetainedResource>, Vec<Part>)>,
+    fills: bool,
+}
+
+impl AccessUnion {
+    /// Adds the accesses of an operation.
+    pub fn add(&mut self, other: &RetainedAccesses) {
+        self.fills |= other.fills;
+        for Retained { resource, address, part } in &other.list {
+            let held = self.held.entry(*address).or_insert_with(|| (Arc::clone(resource), Vec::new()));
+            add_part(&mut held.1, part.clone());
         }
-        self.parts.retain(|(inner, by)| {
-            !(range.start <= inner.start && inner.end <= range.end && (*by == mode || writes(mode)))
+    }
+
+    /// Returns the union.
+    pub fn into_accesses(self) -> RetainedAccesses {
+        let list = self.held.into_iter().flat_map(|(address, (resource, parts))| {
+            parts.into_iter().map(move |part| Retained { resource: Arc::clone(&resource), address, part })
         });
-        self.parts.push((range, mode));
-        if self.parts.len() > PARTS {
-            let start = self.parts.iter().map(|part| part.0.start).min().unwrap_or(0);
-            let end = self.parts.iter().map(|part| part.0.end).max().unwrap_or(0);
-            let written = self.parts.iter().any(|part| writes(part.1));
-            self.parts = vec![(start..end, if written { Mode::Write } else { Mode::Read })];
-        }
+        RetainedAccesses { list: list.collect(), fills: self.fills }
     }
+}
 
-    fn conflicts(&self, other: &Self) -> bool {
-        self.parts.iter().any(|(a, by)| {
-            other.parts.iter().any(|(b, with)| {
-                a.start < b.end && b.start < a.end && (*by == Mode::Write || *with == Mode::Write)
-            })
-        })
+impl<'a> FromIterator<&'a RetainedAccesses> for RetainedAccesses {
+    /// Returns the union of all accesses.
+    fn from_iter<I: IntoIterator<Item = &'a Self>>(all: I) -> Self {
+        let (mut union, mut every) = (Self::default(), Vec::new());
+        for one in all {
+            union.fills |= one.fills;
+            every.extend(&one.list);
+        }
+        every.sort_by_key(|it| it.address);
+        for same in every.chunk_by(|one, next| one.address == next.address) {
+            let mut parts = Vec::new();
+            same.iter().for_each(|it| add_part(&mut parts, it.part.clone()));
+            let with = |part| same.first().map(|it| Retained { part, ..(*it).clone() });
+            union.list.extend(parts.into_iter().filter_map(with));
+        }
+        union
+    }
+}
+
+impl fmt::Debug for AccessUnion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.held.iter().map(|(address, held)| (address, &held.1))).finish()
     }
 }
 
 impl fmt::Debug for RetainedAccesses {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.all()).finish()
+        f.debug_list().entries(self.accesses()).finish()
     }
 }
 
@@ -150,7 +220,7 @@ impl GraphAccesses {
         // SAFETY: `uses` retains the allocations that hold the access histories. It is stored beside the
         // list, is not changed, and is dropped with it. A retained resource does not move.
         let extend = |access| unsafe { std::mem::transmute::<Access<'_>, Access<'static>>(access) };
-        Self { list: uses.all().map(extend).collect(), uses }
+        Self { list: uses.accesses().map(extend).collect(), uses }
     }
 
     /// Returns the accesses, in the order of the access histories' addresses, as accesses without a borrow.
@@ -168,6 +238,11 @@ impl GraphAccesses {
     /// Returns the bytes that the graph uses.
     pub fn uses(&self) -> &RetainedAccesses {
         &self.uses
+    }
+
+    /// Returns the bytes that the graph uses, for a change.
+    pub fn into_uses(self) -> RetainedAccesses {
+        self.uses
     }
 }
 

@@ -7,6 +7,7 @@ use super::operand::{
     AsyncDestination, AsyncSource, ByScope, Destination, Dimensions, FillDestination, InGraph, Linear,
     Operand, Planar, Source, Volumetric,
 };
+use crate::element::{Element, PlainElement};
 use crate::error::Result;
 use crate::memory::{
     AnyMemoryType, Array, ArrayElement, ArrayView, ArrayViewMut, Buffer, MemoryType, OnDevice, Pageable,
@@ -73,13 +74,13 @@ operands! { Linear: C::Element, it => Operand::from_span::<_, Pinned>(it.span())
 }
 
 operands! { Linear: T, it => Operand::from_slice(it);
-    from [T: NoUninit] [T], Vec<T>;
-    from [T: NoUninit, const N: usize] [T; N];
+    from [T: PlainElement] [T], Vec<T>;
+    from [T: PlainElement, const N: usize] [T; N];
 }
 
 operands! { Linear: T, it => Operand::from_slice_mut(it);
-    to [T: AnyBitPattern] [T], Vec<T>;
-    to [T: AnyBitPattern, const N: usize] [T; N];
+    to [T: Element] [T], Vec<T>;
+    to [T: Element, const N: usize] [T; N];
 }
 
 /// Implements the traits for rows or layers: pitched memory, views of any memory, and arrays.
@@ -172,9 +173,9 @@ macro_rules! passed_on {
 passed_on!(Linear, Planar, Volumetric);
 
 // Pageable memory must be borrowed for the whole scope.
-impl<'scope, T: NoUninit> AsyncSource<Linear, ByScope<'scope>> for &'scope [T] {}
-impl<'scope, T: NoUninit, const N: usize> AsyncSource<Linear, ByScope<'scope>> for &'scope [T; N] {}
-impl<'scope, T: NoUninit> AsyncSource<Linear, ByScope<'scope>> for &'scope Vec<T> {}
+impl<'scope, T: PlainElement> AsyncSource<Linear, ByScope<'scope>> for &'scope [T] {}
+impl<'scope, T: PlainElement, const N: usize> AsyncSource<Linear, ByScope<'scope>> for &'scope [T; N] {}
+impl<'scope, T: PlainElement> AsyncSource<Linear, ByScope<'scope>> for &'scope Vec<T> {}
 impl<'scope, T: AnyBitPattern> AsyncDestination<Linear, ByScope<'scope>> for &'scope mut [T] {}
 impl<'scope, T: AnyBitPattern, const N: usize> AsyncDestination<Linear, ByScope<'scope>>
     for &'scope mut [T; N]

@@ -1,20 +1,21 @@
 //! Copies into new owners: device buffers from elements, and vectors from device memory.
 #![expect(unsafe_code, reason = "takes a vector's spare as filled once the copy has filled it")]
 
-use bytemuck::{AnyBitPattern, NoUninit};
+use bytemuck::AnyBitPattern;
 
 use super::fill::memset;
 use super::operand::{Dimensions, Operand, Planar, Source, Volumetric};
 use super::staged;
 use super::transfer;
 use super::verbs::memcpy;
+use crate::element::{Element, PlainElement};
 use crate::error::Result;
 use crate::memory::{
     Array, ArrayElement, ArrayView, DeviceBuffer, DeviceSlice, DeviceSliceMut, OnDevice, PitchedBuffer,
     PitchedVolume,
 };
 
-impl<T: AnyBitPattern> DeviceBuffer<T> {
+impl<T> DeviceBuffer<T> {
     /// Allocates a buffer of the slice's length on the current device, and copies the elements to it.
     ///
     /// Stands for [`cudaMalloc`](crate::sys::cudaMalloc) and [`cudaMemcpy`](crate::sys::cudaMemcpy).
@@ -33,7 +34,7 @@ impl<T: AnyBitPattern> DeviceBuffer<T> {
     #[track_caller]
     pub fn from_slice(elements: &[T]) -> Result<Self>
     where
-        T: NoUninit,
+        T: PlainElement,
     {
         let mut buffer = Self::alloc(elements.len())?;
         memcpy(&mut buffer, elements)?;
@@ -47,12 +48,17 @@ impl<T: AnyBitPattern> DeviceBuffer<T> {
     /// # Errors
     /// As [`alloc`](Self::alloc) and [`memset`].
     #[track_caller]
-    pub fn alloc_zeroed(len: usize) -> Result<Self> {
+    pub fn alloc_zeroed(len: usize) -> Result<Self>
+    where
+        T: Element,
+    {
         let mut buffer = Self::alloc(len)?;
         memset(&mut buffer, 0)?;
         Ok(buffer)
     }
+}
 
+impl<T: AnyBitPattern> DeviceBuffer<T> {
     /// Copies the elements to a new vector, as [`memcpy`] does.
     ///
     /// # Errors

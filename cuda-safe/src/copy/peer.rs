@@ -2,36 +2,39 @@
 //!
 //! The first copy between two devices enables access to each other's memory if the hardware can. Copies
 //! then use the link between the two instead of host memory, which makes them about ten times faster.
-//! Access is enabled once for each pair of devices; later copies check one flag.
+//! Access is enabled once for each pair of devices; later copies check one flag. A launch with memory of
+//! another device does the same, and is refused if its kernel could not access the memory.
 //! [`set_automatic_peer_access`] disables this for the process.
 //!
 //! If access cannot be enabled, copies work all the same. Memory of pools is not affected, because it
 //! has its own permissions.
 
+#![expect(unsafe_code, reason = "asks the runtime whether a raw call has enabled access")]
+
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::device::Device;
-use crate::error::{Result, quietly};
+use crate::error::{Detail, Error, Result, quietly, take_last};
 use crate::stream::in_callback;
-#[cfg(doc)]
-use crate::sys;
+use crate::{check, sys};
 
 static AUTOMATIC: AtomicBool = AtomicBool::new(true);
 
-/// For each pair of devices, whether the decision is made: access is enabled, impossible, or left to the
-/// program.
-static DECIDED: OnceLock<Pairs> = OnceLock::new();
+/// For each pair of devices, whether the decision is made (access is enabled, impossible, or left to the
+/// program), and what is known to be enabled.
+static PAIRS: OnceLock<Pairs> = OnceLock::new();
 
-/// Whether the first copy between two devices enables access between them. On by default.
+/// Whether the first copy between two devices, or launch with memory of another device, enables access
+/// between them. On by default.
 #[must_use]
 pub fn automatic_peer_access() -> bool {
     AUTOMATIC.load(Ordering::Relaxed)
 }
 
-/// Sets whether the first copy between two devices enables access between them, in both directions, as
-/// [`Device::enable_peer_access`] does. Applies to the whole process, from the next copy on. Access that
-/// is enabled stays enabled.
+/// Sets whether the first copy between two devices, or launch with memory of another device, enables access
+/// between them, in both directions, as [`Device::enable_peer_access`] does. Applies to the whole process,
+/// from the next copy on. Access that is enabled stays enabled.
 ///
 /// Disable it if a faulty kernel must not reach another device's memory, or to measure its benefit.
 ///
@@ -70,6 +73,70 @@ fn enable(device: Device, peer: Device) -> Result<()> {
     if device.can_access_peer(&peer)? { device.enable_peer_access(&peer) } else { Ok(()) }
 }
 
+/// Refuses memory of `owner` that a kernel of `device`, another one, cannot access. Enables access first, as
+/// for a copy.
+#[cold]
+#[inline(never)]
+#[track_caller]
+pub(crate) fn ensure_accessible(device: Device, owner: Device) -> Result<()> {
+    // A host function must not call CUDA. The launch itself is refused there.
+    if in_callback() || is_enabled(device, owner) {
+        return Ok(());
+    }
+    ensure(device, owner);
+    if is_enabled(device, owner) || is_enabled_elsewhere(device, owner) {
+        return Ok(());
+    }
+    let (found, needed) = (owner.ordinal(), device.ordinal());
+    Err(Error::refused("launch", Detail::NotAccessible { found, needed, pooled: false }))
+}
+
+/// Returns whether the program itself has enabled access, by a raw call. The runtime only reports that when
+/// access is enabled again; access that this enables is disabled at once.
+fn is_enabled_elsewhere(device: Device, owner: Device) -> bool {
+    let enable = || -> Result<bool> {
+        let _current = device.switch()?;
+        // SAFETY: the call takes an ordinal, which the runtime checks, and flags, which must be 0.
+        match unsafe { check!(cudaDeviceEnablePeerAccess(owner.ordinal(), 0)) } {
+            Err(error) if error.code() == sys::cudaErrorPeerAccessAlreadyEnabled => {
+                let _ = take_last();
+                set_enabled(device, owner, true);
+                Ok(true)
+            }
+            enabled => {
+                enabled?;
+                // SAFETY: access was enabled just now, so no kernel uses it.
+                unsafe { check!(cudaDeviceDisablePeerAccess(owner.ordinal())) }.map(|()| false)
+            }
+        }
+    };
+    quietly(enable()).unwrap_or(false)
+}
+
+/// Returns whether this crate has given a device access to a pool of `owner`.
+pub(crate) fn is_pool_enabled(device: Device, owner: Device) -> bool {
+    flag(device, owner, |pairs| &pairs.pools).is_some_and(|given| given.load(Ordering::Acquire))
+}
+
+/// Records that a pool of `owner` was given access.
+pub(crate) fn pool_enabled(device: Device, owner: Device) {
+    if let Some(given) = flag(device, owner, |pairs| &pairs.pools) {
+        given.store(true, Ordering::Release);
+    }
+}
+
+/// Returns whether this crate has enabled access of `device` to the memory of `owner`.
+fn is_enabled(device: Device, owner: Device) -> bool {
+    flag(device, owner, |pairs| &pairs.enabled).is_some_and(|enabled| enabled.load(Ordering::Acquire))
+}
+
+/// Records that access of `device` to the memory of `owner` was enabled or disabled.
+pub(crate) fn set_enabled(device: Device, owner: Device, is_enabled: bool) {
+    if let Some(enabled) = flag(device, owner, |pairs| &pairs.enabled) {
+        enabled.store(is_enabled, Ordering::Release);
+    }
+}
+
 /// Records that the program itself has decided about two devices.
 pub(crate) fn decided(a: Device, b: Device) {
     if let Some(decided) = pair(a, b) {
@@ -77,12 +144,15 @@ pub(crate) fn decided(a: Device, b: Device) {
     }
 }
 
-/// Forgets the decisions about a device that was reset, because the reset disables access.
+/// Forgets what is known about a device that was reset, because the reset disables access.
 pub(crate) fn forget(device: Device) {
-    if let Some(pairs) = DECIDED.get() {
-        for other in 0..pairs.count {
-            if let Some(flag) = index(device).and_then(|device| pairs.flag(device, other)) {
-                flag.store(false, Ordering::Release);
+    let Some(pairs) = PAIRS.get() else { return };
+    for other in (0..pairs.count).filter_map(|other| i32::try_from(other).ok()).map(Device::from_ordinal) {
+        for (a, b) in [(device, other), (other, device)] {
+            for flags in [&pairs.decided, &pairs.enabled, &pairs.pools] {
+                if let Some(flag) = pairs.at(flags, a, b) {
+                    flag.store(false, Ordering::Release);
+                }
             }
         }
     }
@@ -91,29 +161,40 @@ pub(crate) fn forget(device: Device) {
 /// Flags for pairs of devices.
 struct Pairs {
     count: usize,
-    flags: Box<[AtomicBool]>,
+    /// Of each pair in ascending order: whether the decision is made.
+    decided: Box<[AtomicBool]>,
+    /// Of a device and the owner of memory: whether access is enabled, as far as this crate has done it.
+    enabled: Box<[AtomicBool]>,
+    /// The same for some pool of the owner.
+    pools: Box<[AtomicBool]>,
 }
 
 impl Pairs {
-    /// Returns the flag of a pair, in either order.
-    fn flag(&self, a: usize, b: usize) -> Option<&AtomicBool> {
-        let (low, high) = if a <= b { (a, b) } else { (b, a) };
-        self.flags.get(low * self.count + high).filter(|_| high < self.count)
+    /// Returns the flag of a pair of devices.
+    fn at<'a>(&self, flags: &'a [AtomicBool], a: Device, b: Device) -> Option<&'a AtomicBool> {
+        let [a, b] =
+            [a, b].map(|device| usize::try_from(device.ordinal()).ok().filter(|at| *at < self.count));
+        flags.get(a? * self.count + b?)
     }
 }
 
-fn index(device: Device) -> Option<usize> {
-    usize::try_from(device.ordinal()).ok()
+fn pair(a: Device, b: Device) -> Option<&'static AtomicBool> {
+    let (low, high) = if a.ordinal() <= b.ordinal() { (a, b) } else { (b, a) };
+    flag(low, high, |pairs| &pairs.decided)
 }
 
-fn pair(a: Device, b: Device) -> Option<&'static AtomicBool> {
-    let pairs = match DECIDED.get() {
+fn flag(
+    a: Device,
+    b: Device,
+    flags: impl FnOnce(&'static Pairs) -> &'static [AtomicBool],
+) -> Option<&'static AtomicBool> {
+    let pairs = match PAIRS.get() {
         Some(pairs) => pairs,
         None => {
             let count = usize::try_from(Device::count().ok()?).ok()?;
-            let flags = std::iter::repeat_with(AtomicBool::default).take(count * count).collect();
-            DECIDED.get_or_init(|| Pairs { count, flags })
+            let flags = || std::iter::repeat_with(AtomicBool::default).take(count * count).collect();
+            PAIRS.get_or_init(|| Pairs { count, decided: flags(), enabled: flags(), pools: flags() })
         }
     };
-    pairs.flag(index(a)?, index(b)?)
+    pairs.at(flags(pairs), a, b)
 }

@@ -185,7 +185,7 @@ impl Device {
     }
 
     /// Returns the device of an ordinal that the runtime returned, or that an owner was made with.
-    pub(crate) fn from_ordinal(ordinal: c_int) -> Self {
+    pub(crate) const fn from_ordinal(ordinal: c_int) -> Self {
         Self { ordinal }
     }
 

@@ -42,8 +42,9 @@ impl Device {
     /// times faster over NVLink.
     ///
     /// Access is enabled in one direction only; call this on `peer` for the other. Enabling access twice is
-    /// not an error. The first copy between the two devices enables access in both directions, unless it is
-    /// disabled by [`set_automatic_peer_access`](crate::copy::set_automatic_peer_access).
+    /// not an error. The first copy between the two devices, or launch with memory of the other one, enables
+    /// access in both directions, unless that is disabled by
+    /// [`set_automatic_peer_access`](crate::copy::set_automatic_peer_access).
     ///
     /// Stands for [`cudaDeviceEnablePeerAccess`](sys::cudaDeviceEnablePeerAccess).
     ///
@@ -62,10 +63,11 @@ impl Device {
                 // SAFETY: the call takes no arguments and only clears the thread's last error, which is
                 // this code.
                 let _ = unsafe { sys::cudaGetLastError() };
-                Ok(())
             }
-            other => other,
+            other => other?,
         }
+        copy::peer::set_enabled(self, *peer, true);
+        Ok(())
     }
 
     /// Disables the access that [`enable_peer_access`](Self::enable_peer_access) or a copy enabled. Later
@@ -97,6 +99,7 @@ impl Device {
     #[track_caller]
     pub unsafe fn disable_peer_access(self, peer: &Self) -> Result<()> {
         copy::peer::decided(self, *peer);
+        copy::peer::set_enabled(self, *peer, false);
         let _current = self.switch()?;
         // SAFETY: the runtime checks the ordinal. The caller guarantees that no kernel uses the peer's
         // memory.

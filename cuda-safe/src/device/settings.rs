@@ -1,9 +1,6 @@
 //! Settings of a device: the flags of its context, its caches, the visibility of remote writes, and the
 //! memory that it reserves for graphs.
-#![expect(
-    unsafe_code,
-    reason = "calls the runtime's functions for flags, caches, remote writes and memory of graphs"
-)]
+#![expect(unsafe_code, reason = "calls the runtime's functions for the settings of devices")]
 
 use bitflags::bitflags;
 

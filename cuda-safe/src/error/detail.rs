@@ -168,10 +168,24 @@ pub enum Detail {
         /// The device that it must belong to.
         needed: i32,
     },
+    /// Memory of another device that a kernel cannot access.
+    NotAccessible {
+        /// The device of the memory.
+        found: i32,
+        /// The device of the kernel.
+        needed: i32,
+        /// Whether the memory is from a pool, which has its own permissions.
+        pooled: bool,
+    },
     /// An operation that the device or the driver does not support.
     Unsupported {
         /// The unsupported operation.
         what: &'static str,
+    },
+    /// Two events between which no time is measured.
+    Elapsed {
+        /// The reason.
+        why: &'static str,
     },
     /// A texture or surface that is not possible.
     Texture {
@@ -271,11 +285,29 @@ pub enum Detail {
         /// The size in bytes according to the kernel. `None` if the kernel has no such parameter.
         found: Option<usize>,
     },
+    /// An argument of a kernel was refused.
+    Argument {
+        /// The index of the argument, from 0.
+        index: usize,
+        /// The name of the parameter in the source. Empty if it is not known.
+        name: &'static str,
+        /// The reason.
+        detail: Box<Detail>,
+    },
+    /// A number that the type of its parameter cannot hold.
+    NumberDoesNotFit {
+        /// The number.
+        value: String,
+        /// The parameter's type.
+        parameter: &'static str,
+    },
     /// A host function of a stream panicked.
     CallbackPanicked {
         /// The call site that submitted the host function.
         launched: &'static Location<'static>,
     },
+    /// No device answers, although there may be a driver.
+    NoDevice,
     /// Versions of driver and runtime, as `1000 * major + 10 * minor`, or 0 if unknown.
     Versions {
         /// The newest version that the installed driver supports, or 0 without a driver.
@@ -293,6 +325,9 @@ impl Detail {
         match self {
             Self::InvalidDevice { .. } => sys::cudaErrorInvalidDevice,
             Self::DeviceMismatch { .. } => sys::cudaErrorInvalidResourceHandle,
+            Self::Elapsed { .. } => sys::cudaErrorInvalidResourceHandle,
+            Self::NoDevice => sys::cudaErrorNoDevice,
+            Self::NotAccessible { .. } => sys::cudaErrorPeerAccessNotEnabled,
             Self::Unsupported { .. } => sys::cudaErrorNotSupported,
             Self::InCallback
             | Self::HostBorrowed
@@ -307,6 +342,7 @@ impl Detail {
             Self::NotCode { .. } => sys::cudaErrorInvalidKernelImage,
             Self::Signature { .. } => sys::cudaErrorInvalidDeviceFunction,
             Self::NoSuchName { .. } => sys::cudaErrorSymbolNotFound,
+            Self::Argument { detail, .. } => detail.code(),
             Self::CallbackPanicked { .. } => sys::cudaErrorUnknown,
             Self::ClusterSize { .. } => sys::cudaErrorInvalidClusterSize,
             Self::Allocation { .. } => sys::cudaErrorMemoryAllocation,
@@ -317,18 +353,13 @@ impl Detail {
 
     /// Returns the versions of driver, loaded runtime and headers.
     pub(crate) fn versions() -> Self {
-        let (mut driver, mut runtime) = (0, 0);
-        // SAFETY: the pointer is to a live integer. The call needs no device, and returns 0 without a
-        // driver.
-        let driver_code = unsafe { sys::cudaDriverGetVersion(&raw mut driver) };
-        // SAFETY: the pointer is to a live integer. The call needs neither device nor driver.
-        let runtime_code = unsafe { sys::cudaRuntimeGetVersion(&raw mut runtime) };
-        if driver_code != sys::cudaSuccess {
-            driver = 0;
-        }
-        if runtime_code != sys::cudaSuccess {
-            runtime = 0;
-        }
+        let ask = |version: unsafe extern "C" fn(*mut i32) -> cudaError_t| {
+            let mut number = 0;
+            // SAFETY: the pointer is to a live integer. Neither call needs a device or a driver.
+            let code = unsafe { version(&raw mut number) };
+            if code == sys::cudaSuccess { number } else { 0 }
+        };
+        let (driver, runtime) = (ask(sys::cudaDriverGetVersion), ask(sys::cudaRuntimeGetVersion));
         Self::Versions { driver, runtime, built: BUILT }
     }
 }
@@ -414,7 +445,7 @@ impl fmt::Display for Detail {
             }
             Self::LimitAsked { limit, value } => write!(f, "asked to set {limit:?} to {value}"),
             Self::InvalidDevice { ordinal, count: 0 } => {
-                write!(f, "there is no device {ordinal}: this machine has none")
+                write!(f, "there is no device {ordinal}: this machine has none; {EMULATOR}")
             }
             Self::InvalidDevice { ordinal, count } => {
                 write!(f, "there is no device {ordinal}: ordinals go from 0 to {}", count - 1)
@@ -422,7 +453,16 @@ impl fmt::Display for Detail {
             Self::DeviceMismatch { what, found, needed } => {
                 write!(f, "{what} belongs to device {found}, device {needed} is needed")
             }
+            Self::NotAccessible { found, needed, pooled } => {
+                let how = if pooled { "MemoryPool::enable_access" } else { "Device::enable_peer_access" };
+                write!(
+                    f,
+                    "the memory belongs to device {found}, and kernels of device {needed} cannot access it: \
+                     copy it to device {needed}, or use {how} if the hardware allows it"
+                )
+            }
             Self::Unsupported { what } => write!(f, "{what} is not supported"),
+            Self::Elapsed { why } => f.write_str(why),
             Self::Texture { asked, instead } => write!(f, "there is no {asked}; {instead}"),
             Self::Allocation { bytes, memory, free } => {
                 write!(f, "asked for {bytes} bytes of {memory} memory")?;
@@ -496,8 +536,20 @@ impl fmt::Display for Detail {
             Self::Signature { index, .. } => {
                 write!(f, "the kernel has more than the {index} parameters that its type has")
             }
+            Self::Argument { index, name: "", ref detail } => {
+                write!(f, "argument {index} (0 is the first): {detail}")
+            }
+            Self::Argument { index, name, ref detail } => {
+                write!(f, "argument {index} (0 is the first), `{name}`: {detail}")
+            }
+            Self::NumberDoesNotFit { ref value, parameter } => {
+                write!(f, "{value} does not fit in the parameter's type `{parameter}`")
+            }
             Self::CallbackPanicked { launched } => {
                 write!(f, "the host function launched at {launched} panicked")
+            }
+            Self::NoDevice => {
+                write!(f, "CUDA_VISIBLE_DEVICES may hide the devices of this machine; {EMULATOR}")
             }
             Self::Versions { driver, runtime, built } => write_versions(f, driver, runtime, built),
         }
@@ -512,6 +564,10 @@ pub(crate) const BUILT: i32 = {
     let version = version as i32;
     version
 };
+
+/// What a program can do without a GPU.
+const EMULATOR: &str = "without a GPU, `ci/emulate PROGRAM` in the repository of cuda-safe runs any program on \
+                        its emulator, and `cargo run` and `cargo test` do so there";
 
 /// Returns the usual notation of a version number.
 struct Dotted(i32);
@@ -537,7 +593,7 @@ fn write_versions(f: &mut fmt::Formatter<'_>, driver: i32, runtime: i32, built: 
     if driver == 0 {
         return write!(
             f,
-            "no NVIDIA driver answers (runtime CUDA {loaded}): install one, or run where there is a GPU"
+            "no NVIDIA driver answers (runtime CUDA {loaded}): install one if there is a GPU; {EMULATOR}"
         );
     }
     write!(
@@ -582,6 +638,15 @@ mod tests {
     #[test]
     fn a_machine_without_a_driver_is_told_so() {
         let text = Detail::Versions { driver: 0, runtime: 13_000, built: 13_000 }.to_string();
-        assert!(text.contains("no NVIDIA driver"), "{text}");
+        assert!(text.contains("no NVIDIA driver") && text.contains("ci/emulate PROGRAM"), "{text}");
+    }
+
+    #[test]
+    fn a_machine_without_a_gpu_is_shown_the_emulator() {
+        let error = crate::Error::from_code("cudaGetDevice", crate::sys::cudaErrorNoDevice);
+        let text = error.to_string();
+        assert!(text.contains("ci/emulate PROGRAM") && text.contains("CUDA_VISIBLE_DEVICES"), "{text}");
+        let text = Detail::InvalidDevice { ordinal: 0, count: 0 }.to_string();
+        assert!(text.contains("emulator"), "{text}");
     }
 }

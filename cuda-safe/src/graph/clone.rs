@@ -2,9 +2,10 @@
 #![expect(unsafe_code, reason = "copies raw graphs, and asks the runtime about them")]
 
 use std::ptr;
+use std::sync::Arc;
 
 use super::graph::Graph;
-use super::steps::{Node, Step};
+use super::steps::Node;
 use crate::error::{Detail, Error, Result};
 use crate::{check, stream, sys};
 
@@ -27,12 +28,13 @@ impl Graph {
         // SAFETY: the graph is live. The pointer is to a live variable, which the call fills.
         unsafe { check!(cudaGraphClone(&raw mut raw, self.as_raw())) }?;
         let mut graph = Self::of(raw, self.device());
-        graph.steps = self.steps.clone();
-        for step in &mut graph.steps.list {
-            let twins = step.raws.iter().map(|node| twin(*node, raw)).collect::<Result<Vec<_>>>()?;
-            *step = Step { raws: twins.into(), ..step.clone() };
+        graph.steps = Arc::clone(&self.steps);
+        graph.steps_mut().changed();
+        for step in &mut graph.steps_mut().list {
+            for node in step.raws.iter_mut().chain(step.ends.iter_mut().flatten().flatten()) {
+                *node = twin(*node, raw)?;
+            }
         }
-        graph.uses = self.uses.clone();
         graph.acts = self.acts;
         graph.original = Some((self.number, self.steps.list.len()));
         Ok(graph)

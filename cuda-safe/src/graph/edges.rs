@@ -9,7 +9,8 @@ use std::collections::BTreeSet;
 use std::ptr;
 
 use super::graph::Graph;
-use super::steps::{Edge, Node};
+use super::order::Edge;
+use super::steps::Node;
 use crate::error::{Detail, Error, Result};
 use crate::{check, stream, sys};
 
@@ -60,7 +61,7 @@ impl Graph {
     fn neighbours(&self, api: &'static str, node: Node, ask: Ask) -> Result<Vec<Node>> {
         stream::ensure_idle(api)?;
         let (at, step) = self.steps.find(api, self.number, node)?;
-        let (numbers, mut found) = (self.numbers(), BTreeSet::new());
+        let (numbers, mut found) = (self.steps.numbers(), BTreeSet::new());
         for raw in step.raws.iter() {
             let mut count = 0;
             ask(*raw, ptr::null_mut(), &mut count)?;
@@ -103,18 +104,16 @@ impl Graph {
         let api = "Graph::add_dependencies";
         stream::ensure_idle(api)?;
         let edges = self.found(api, edges)?;
-        let mut then = self.steps.clone();
-        for (from, to) in &edges {
-            if from == to || then.comes_before(*to, *from) {
-                let what = "dependencies in a circle, by which a node would come before itself";
-                return Err(Error::refused(api, Detail::Unsupported { what }));
-            }
-            then.join(&[(*from, *to)]);
+        let Some(new) = self.steps_mut().join(&edges) else {
+            let what = "dependencies in a circle, by which a node would come before itself";
+            return Err(Error::refused(api, Detail::Unsupported { what }));
+        };
+        self.steps_mut().changed();
+        let done = self.join_raw(&edges);
+        if done.is_err() {
+            self.steps_mut().part(&new);
         }
-        self.steps.changed();
-        self.join_raw(&edges)?;
-        self.steps = then;
-        Ok(())
+        done
     }
 
     /// Removes edges, given as pairs of a node and its direct successor.
@@ -135,18 +134,15 @@ impl Graph {
         stream::ensure_idle(api)?;
         self.ensure_no_memory(api)?;
         let edges = self.found(api, edges)?;
-        if !edges.iter().all(|edge| self.steps.has_edge(*edge)) {
+        if !edges.iter().all(|edge| self.steps.edges().has_edge(*edge)) {
             return Err(Error::refused(api, Detail::Unsupported { what: "a dependency that there is not" }));
         }
-        let mut then = self.steps.clone();
-        then.part(&edges);
-        if let Some((other, _)) = self.steps.lost(&then).first() {
-            return Err(Error::refused(api, Detail::NodesUnordered { other: *other }));
-        }
+        let then = self.steps.parted(&edges);
+        let then = then.map_err(|other| Error::refused(api, Detail::NodesUnordered { other }))?;
         let (from, to) = self.raw_edges(&edges);
         let done = if from.is_empty() { Ok(()) } else { part(self.as_raw(), &from, &to) };
         // If the call fails half-way, edges may be missing, but conflicting nodes remain ordered.
-        self.steps = then;
+        self.steps_mut().set_order(then);
         done
     }
 
@@ -182,24 +178,15 @@ impl Graph {
         stream::ensure_idle(api)?;
         self.ensure_no_memory(api)?;
         let (at, raw) = self.steps.added(api, self.number, node)?;
-        let mut then = self.steps.clone();
-        then.part(&self.steps.edges_of(at));
-        let mut needed = Vec::new();
-        for (from, to) in self.steps.lost(&then) {
-            if from != at && to != at && !then.comes_before(from, to) {
-                then.join(&[(from, to)]);
-                needed.push((from, to));
-            }
-        }
-        self.steps.changed();
+        let (then, needed) = self.steps.without(at);
+        self.steps_mut().changed();
         self.join_raw(&needed)?;
         // From here on the node provides no order, whether its destruction succeeds or not.
-        self.steps = then;
+        self.steps_mut().set_order(then);
         // SAFETY: the node belongs to a live graph, which is borrowed mutably. No other step refers to the
         // same raw node.
         unsafe { check!(cudaGraphDestroyNode(raw)) }?;
-        let gone = self.steps.take_out(at);
-        self.uses = self.steps.uses();
+        let gone = self.steps_mut().take_out(at);
         self.acts = self.steps.list.iter().any(|step| step.acts);
         let Some(gone) = gone else { return Ok(()) };
         gone.function.map_or(Ok(()), |function| self.let_go(function))
@@ -218,12 +205,11 @@ impl Graph {
 
     /// Returns the handles of both ends of all raw edges that these edges represent.
     fn raw_edges(&self, edges: &[Edge]) -> (Vec<sys::cudaGraphNode_t>, Vec<sys::cudaGraphNode_t>) {
-        let raws = |at| self.steps.get(at).map(|step| &*step.raws).unwrap_or_default();
-        let pairs = |(from, to): &Edge| {
-            let to = raws(*to);
-            raws(*from).iter().flat_map(move |from| to.iter().map(move |to| (*from, *to))).collect::<Vec<_>>()
-        };
-        edges.iter().flat_map(pairs).unzip()
+        let steps = edges.iter().filter_map(|(from, to)| self.steps.get(*from).zip(self.steps.get(*to)));
+        let pairs = steps.flat_map(|(from, to)| {
+            from.last().iter().flat_map(move |from| to.first().iter().map(move |to| (*from, *to)))
+        });
+        pairs.unzip()
     }
 
     #[track_caller]

@@ -45,12 +45,15 @@ pub struct GraphExec {
     raw: sys::cudaGraphExec_t,
     device: Device,
     /// Whether each launch is known to give the device work.
-    acts: bool,
-    uses: GraphAccesses,
+    pub(super) acts: bool,
+    /// The accesses of a launch. `None` after the accesses of a node have changed, until the next launch.
+    uses: Option<GraphAccesses>,
+    /// The accesses of a launch in that time.
+    changed: RetainedAccesses,
     /// The host functions that were taken over from another graph.
     taken: RetainedAccesses,
     /// Whether launches may skip nodes whose identity is no longer known.
-    skips: bool,
+    pub(super) skips: bool,
     /// The graph that this was made from, with the current state of its nodes. `None` after the nodes of
     /// another graph were taken over.
     pub(super) origin: Option<Origin>,
@@ -65,14 +68,14 @@ pub(super) struct Origin {
     /// The number of the graph.
     pub(super) graph: u64,
     /// The graph's nodes in their state here.
-    pub(super) steps: Steps,
+    pub(super) steps: Arc<Steps>,
     /// The nodes that launches skip.
     pub(super) disabled: BTreeSet<usize>,
 }
 
 impl Origin {
     fn of(graph: &Graph) -> Self {
-        Self { graph: graph.number, steps: graph.steps.clone(), disabled: BTreeSet::new() }
+        Self { graph: graph.number, steps: Arc::clone(&graph.steps), disabled: BTreeSet::new() }
     }
 }
 
@@ -126,7 +129,8 @@ impl Graph {
             raw: exec,
             device: self.device(),
             acts: self.acts,
-            uses: GraphAccesses::new(self.uses.clone()),
+            uses: Some(GraphAccesses::new(self.steps.uses())),
+            changed: RetainedAccesses::default(),
             taken: RetainedAccesses::default(),
             skips: false,
             origin: Some(Origin::of(self)),
@@ -163,20 +167,21 @@ impl GraphExec {
         let stream = stream.as_stream();
         stream.ensure_not_captured("GraphExec::launch")?;
         stream.device().ensure_is(self.device, "GraphExec::launch", "the stream or graph")?;
+        let (raw, acts, uses) = (self.raw, self.acts, self.accesses());
         // The nodes may give the device no work although the graph has accesses. Such accesses remain after
         // a copy that was refused during capture, and for a node that launches may skip.
-        let accesses = self.uses.accesses();
-        let operation = if self.acts { Operation::new(accesses) } else { Operation::mark(accesses) };
+        let accesses = uses.accesses();
+        let operation = if acts { Operation::new(accesses) } else { Operation::mark(accesses) };
         // SAFETY: the accesses cover all tracked memory that the nodes use. The graph retains it until the
         // tracker knows that the launch is complete. Callers that made nodes with unsafe code are
         // responsible for all other memory.
         let submission = unsafe { stream.begin(operation, call_site) }?;
-        if self.uses.fills() {
+        if uses.fills() {
             stream.note_fill();
         }
         // SAFETY: graph and stream are borrowed and therefore live. The mutable borrow excludes other
         // launches of the graph.
-        let code = unsafe { sys::cudaGraphLaunch(self.raw, stream.as_raw()) };
+        let code = unsafe { sys::cudaGraphLaunch(raw, stream.as_raw()) };
         submission.commit(code == sys::cudaSuccess);
         Call { api: "cudaGraphLaunch", call_site, bytes: 0 }.check(code)
     }
@@ -247,12 +252,12 @@ impl GraphExec {
             graph.ensure_no_memory("GraphExec::update")?;
         }
         let taken = host::taken("GraphExec::update", &graph.steps.functions())?;
-        let mut then = graph.uses.clone();
+        let mut then = graph.steps.uses();
         then.add_all(&taken);
         // If the call fails half-way, launches may use memory and functions of both graphs.
-        let mut both = self.uses.uses().clone();
+        let mut both = self.accesses().uses().clone();
         both.add_all(&then);
-        self.uses = GraphAccesses::new(both);
+        self.uses = Some(GraphAccesses::new(both));
         self.acts &= graph.acts;
         let before = self.origin.take();
         let disabled = before.as_ref().map(|origin| origin.disabled.clone()).unwrap_or_default();
@@ -263,7 +268,7 @@ impl GraphExec {
         let done = unsafe { check!(cudaGraphExecUpdate(self.raw, graph.as_raw(), &raw mut found)) };
         done.map_err(|error| different(error, graph, &found))?;
         // A skipped node may be the graph's only work for the device.
-        (self.uses, self.acts) = (GraphAccesses::new(then), graph.acts && !self.skips);
+        (self.uses, self.acts) = (Some(GraphAccesses::new(then)), graph.acts && !self.skips);
         self.taken = taken;
         // The runtime pairs nodes by their order. If the graph's nodes or edges differ from before, the
         // pairs are unknown afterwards.
@@ -273,18 +278,21 @@ impl GraphExec {
         Ok(())
     }
 
-    /// Recomputes the accesses of launches from the nodes' current accesses and `besides`.
-    pub(super) fn list(&mut self, besides: Option<&RetainedAccesses>) {
-        let Some(origin) = &self.origin else { return };
-        let mut all = origin.steps.uses();
-        all.add_all(&self.taken);
-        if let Some(besides) = besides {
-            all.add_all(besides);
+    /// Returns the accesses of a launch. Lists them again if the accesses of a node have changed.
+    fn accesses(&mut self) -> &GraphAccesses {
+        let Self { uses, changed, .. } = self;
+        uses.get_or_insert_with(|| GraphAccesses::new(std::mem::take(changed)))
+    }
+
+    /// Records the result of a call that gave a node an operation with other accesses.
+    pub(super) fn given(&mut self, at: usize, uses: RetainedAccesses, done: bool) {
+        let Some(origin) = &mut self.origin else { return };
+        let steps = Arc::make_mut(&mut origin.steps);
+        let before = steps.given(at, uses, done);
+        if let Some(listed) = self.uses.take() {
+            self.changed = listed.into_uses();
         }
-        let mut enabled =
-            origin.steps.list.iter().enumerate().filter(|(at, _)| !origin.disabled.contains(at));
-        self.acts = !self.skips && enabled.any(|(_, step)| step.acts);
-        self.uses = GraphAccesses::new(all);
+        steps.update(&mut self.changed, at, &before, &self.taken);
     }
 
     /// Returns the raw handle. The executable graph retains ownership of it.

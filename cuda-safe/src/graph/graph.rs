@@ -11,7 +11,7 @@ use super::handle::{Handle, Raw};
 use super::host::HostFunction;
 use super::steps::{Step, Steps};
 use crate::device::Device;
-use crate::error::{Detail, Error, Result};
+use crate::error::{Detail, Error, Result, quietly};
 use crate::hazard::RetainedAccesses;
 use crate::{check, stream, sys};
 
@@ -47,8 +47,8 @@ pub struct Graph {
     device: Device,
     /// Distinguishes the graph's nodes from those of other graphs.
     pub(super) number: u64,
-    pub(super) steps: Steps,
-    pub(super) uses: RetainedAccesses,
+    /// Shared with the executable forms until one of them changes.
+    pub(super) steps: Arc<Steps>,
     /// Whether each launch is known to give the device work. A graph of empty nodes is not an operation of
     /// the stream: an H200 does not order a blocking stream after the legacy stream because of it.
     pub(super) acts: bool,
@@ -88,8 +88,7 @@ impl Graph {
             raw,
             device,
             number: NUMBER.fetch_add(1, Ordering::Relaxed),
-            steps: Steps::default(),
-            uses: RetainedAccesses::default(),
+            steps: Arc::default(),
             acts: false,
             original: None,
             made: Arc::default(),
@@ -105,17 +104,30 @@ impl Graph {
         functions: Vec<HostFunction>,
     ) -> Result<Self> {
         let mut graph = Self::of(raw, device);
-        graph.uses = uses;
         let functions = functions.into_iter().map(|function| function.give_to(raw)).collect::<Result<_>>()?;
         let raws = graph.raw_nodes()?;
         for raw in &raws {
             graph.acts = graph.acts || acts(*raw)?;
         }
-        if !raws.is_empty() {
-            let step = Step::captured(raws, graph.uses.clone(), graph.acts);
-            graph.steps.push(Step { functions, ..step });
+        // An edge after which a kernel may run before the other one is over makes the query fail. Then the
+        // nodes count one by one.
+        let (from, to) = quietly(graph.all_raw_edges()).unwrap_or_default();
+        let ends = [to, from].map(|mut others| {
+            others.sort_unstable();
+            raws.iter().copied().filter(|raw| others.binary_search(raw).is_err()).collect()
+        });
+        let step = Step { ends: Some(ends), functions, ..Step::new(raws.into(), uses, graph.acts) };
+        if step.raws.is_empty() {
+            graph.steps_mut().failed(&step.uses);
+        } else {
+            graph.steps_mut().push(step, Vec::new());
         }
         Ok(graph)
+    }
+
+    /// Returns the nodes for a change.
+    pub(super) fn steps_mut(&mut self) -> &mut Steps {
+        Arc::make_mut(&mut self.steps)
     }
 
     /// Returns the device of the graph.

@@ -152,7 +152,7 @@ impl Graph {
                 // SAFETY: the graph and its `count` nodes are live, and the pointers are to live variables.
                 unsafe { check!(cudaGraphAddMemAllocNode(node, graph, before, count, &raw mut parameters)) }
             })?;
-            self.steps.begin(ptr::from_ref(&owner.0).addr(), node);
+            self.steps_mut().begin(ptr::from_ref(&owner.0).addr(), node);
             node
         };
         let address = parameters.dptr.expose_provenance();
@@ -184,7 +184,7 @@ impl Graph {
             // refuses that.
             unsafe { check!(cudaGraphAddMemFreeNode(node, graph, before, count, address)) }
         })?;
-        self.steps.end(ptr::from_ref(memory.history()).addr(), node);
+        self.steps_mut().end(ptr::from_ref(memory.history()).addr(), node);
         Ok(node)
     }
 

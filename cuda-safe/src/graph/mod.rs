@@ -14,7 +14,8 @@
 //!   are captured from. An operation of one branch of a capture waits for the operations of other
 //!   branches that it conflicts with, or is refused under `Policy::Error`. For added nodes, edges are
 //!   added where the program names none. An added node comes after all captured nodes that it conflicts
-//!   with.
+//!   with. Access histories of the graph find the conflicts, and chains of nodes tell the order, so a node
+//!   costs the same in a graph of any size.
 //! - The graph retains every allocation that it uses, so the addresses in its nodes stay valid: a dropped
 //!   buffer is freed only after its graphs and their executable forms are dropped. Memory without a
 //!   reference count, for example that of a [`MappedFlag`](crate::MappedFlag), is refused with
@@ -72,6 +73,7 @@ mod clone;
 mod edges;
 mod events;
 mod executable;
+mod few;
 #[expect(clippy::module_inception, reason = "the room is named after its first noun")]
 mod graph;
 mod handle;
@@ -79,10 +81,13 @@ mod host;
 mod host_with;
 mod memory;
 mod nodes;
+mod order;
 mod set;
 mod slice;
 mod steps;
 mod symbols;
+#[cfg(test)]
+mod tests;
 mod topology;
 
 pub use capture::Capture;

@@ -2,10 +2,12 @@
 #![expect(unsafe_code, reason = "adds nodes to raw graphs")]
 
 use std::cell::Cell;
+use std::sync::Arc;
 
+use super::few::Few;
 use super::graph::Graph;
 use super::host::HostFunction;
-use super::steps::{Node, Order, Step};
+use super::steps::{Node, Step};
 use crate::copy::{Destination, FillNode, InGraph, LinearNode, Operand, Source};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
@@ -32,23 +34,21 @@ impl Graph {
         ) -> Result<()>,
     ) -> Result<Node> {
         stream::ensure_idle(api)?;
-        let Order { direct, before } = self.steps.order(api, self.number, after, &uses)?;
-        let raws: Vec<sys::cudaGraphNode_t> = direct
-            .iter()
-            .filter_map(|at| self.steps.get(*at))
-            .flat_map(|step| step.raws.iter().copied())
-            .collect();
-        let _current = self.device().switch()?;
+        let (graph, device) = (self.as_raw(), self.device());
+        let steps = Arc::make_mut(&mut self.steps);
+        let direct = steps.order(api, self.number, after, &uses)?;
+        let before = direct.iter().filter_map(|at| steps.get(*at)).flat_map(Step::last);
+        let before: Vec<sys::cudaGraphNode_t> = before.copied().collect();
+        let _current = device.switch()?;
         let mut raw = std::ptr::null_mut();
-        // Retained before the node exists, even if the call fails.
-        self.uses.add_all(&uses);
-        if let Err(error) = make(&raw mut raw, self.as_raw(), raws.as_ptr(), raws.len()) {
-            self.steps.failed(&uses);
+        // The memory is retained before the node exists, even if the call fails.
+        if let Err(error) = make(&raw mut raw, graph, before.as_ptr(), before.len()) {
+            steps.failed(&uses);
             return Err(error);
         }
         self.acts |= acts;
-        self.steps.push(Step::added(raw, uses, Order { direct, before }, acts));
-        Ok(Node::new(self.number, self.steps.list.len() - 1))
+        steps.push(Step::new(Few::One([raw]), uses, acts), direct);
+        Ok(Node::new(self.number, steps.list.len() - 1))
     }
 
     /// Adds a node that does nothing. It serves as a dependency between other nodes.
@@ -184,7 +184,7 @@ impl Graph {
             // graph owns the function.
             unsafe { check!(cudaGraphAddHostNode(node, graph, before, count, &raw const parameters)) }
         })?;
-        if let Some(step) = self.steps.list.get_mut(node.at()) {
+        if let Some(step) = self.steps_mut().list.get_mut(node.at()) {
             step.function = Some(object);
         }
         Ok(node)
@@ -247,12 +247,12 @@ impl Graph {
         let api = "Graph::add_graph";
         graph.device().ensure_is(self.device(), api, "the graph")?;
         graph.ensure_no_memory(api)?;
-        let node = self.add(api, after, graph.uses.clone(), graph.acts, |node, parent, before, count| {
+        let node = self.add(api, after, graph.steps.uses(), graph.acts, |node, parent, before, count| {
             // SAFETY: both graphs and the `count` nodes are live, and `node` points to a live variable.
             unsafe { check!(cudaGraphAddChildGraphNode(node, parent, before, count, graph.as_raw())) }
         })?;
-        if let Some(step) = self.steps.list.get_mut(node.at()) {
-            step.functions = graph.steps.functions().into();
+        if let Some(step) = self.steps_mut().list.get_mut(node.at()) {
+            step.functions = graph.steps.functions();
         }
         Ok(node)
     }
@@ -296,7 +296,7 @@ pub(super) fn kernel_node<P, A: Arguments<P>, R>(
     let shared = u32::try_from(config.shared_bytes).unwrap_or(u32::MAX);
     // Memory that the graph owns may be among the arguments, only here.
     let _made = make_nodes_of(graph);
-    arguments.with(device, |accesses, values| {
+    arguments.with(kernel.on(device), |accesses, values| {
         let parameters = sys::cudaKernelNodeParams {
             func: kernel.as_raw().cast_mut(),
             gridDim: config.grid.into(),

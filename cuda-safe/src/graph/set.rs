@@ -209,7 +209,7 @@ impl Graph {
             // SAFETY: the node belongs to a live graph, as in `set_kernel`. The graph owns the function.
             unsafe { check!(cudaGraphHostNodeSetParams(node, &raw const parameters)) }
         })?;
-        let before = self.steps.list.get_mut(at).and_then(|step| step.function.replace(object));
+        let before = self.steps_mut().list.get_mut(at).and_then(|step| step.function.replace(object));
         before.map_or(Ok(()), |before| self.let_go(before))
     }
 
@@ -235,8 +235,9 @@ impl Graph {
         let _current = self.device().switch()?;
         self.steps.ensure_fits(api, at, &uses)?;
         let set = call(raw);
-        self.steps.given(at, uses, set.is_ok());
-        self.uses = self.steps.uses();
+        if self.steps.differs(at, &uses) {
+            self.steps_mut().given(at, uses, set.is_ok());
+        }
         set
     }
 }
@@ -495,7 +496,7 @@ impl GraphExec {
         stream::ensure_idle(api)?;
         within.device().ensure_is(self.device(), api, "the graph")?;
         within.ensure_no_memory(api)?;
-        let mut uses = within.uses.clone();
+        let mut uses = within.steps.uses();
         uses.add_all(&host::taken(api, &within.steps.functions())?);
         self.set(api, graph, node, uses, |exec, node| {
             // SAFETY: the executable graph, both graphs and the node are live, as in `set_kernel`. The
@@ -544,8 +545,10 @@ impl GraphExec {
             } else {
                 origin.disabled.insert(at);
             }
+            let mut steps = origin.steps.list.iter().enumerate();
+            let acts = steps.any(|(at, step)| step.acts && !origin.disabled.contains(&at));
+            self.acts = acts && !self.skips;
         }
-        self.list(None);
         Ok(())
     }
 
@@ -585,13 +588,10 @@ impl GraphExec {
             origin.steps.ensure_have_memory_of(api, &graph.steps, &uses)?;
             origin.steps.ensure_fits(api, at, &uses)?;
         }
-        // If the call fails half-way, launches may use the memory of both the old and the new operation.
-        self.list(Some(&uses));
         let set = call(self.as_raw(), raw);
-        if let Some(origin) = &mut self.origin {
-            origin.steps.given(at, uses, set.is_ok());
+        if self.origin.as_ref().is_some_and(|origin| origin.steps.differs(at, &uses)) {
+            self.given(at, uses, set.is_ok());
         }
-        self.list(None);
         set
     }
 

@@ -2,7 +2,7 @@
 //!
 //! # Why nodes that conflict are ordered
 //! - An added node comes after all earlier nodes that it conflicts with. If the program's edges do not
-//!   order them, edges are added.
+//!   order them, edges are added. The graph's access histories name the nodes that conflict.
 //! - A change of a node's operation is refused if the new operation conflicts with a node that comes
 //!   neither before nor after it.
 //! - The removal of an edge is refused if it would leave two conflicting nodes unordered. If a node is
@@ -15,11 +15,14 @@
 //! refused. A graph is made executable only if a node frees each of its allocations, so at its end a launch
 //! has freed all that it allocated.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::OnceLock;
 
+use super::few::Few;
+use super::order::{Edge, Order};
 use crate::error::{Detail, Error, Result};
-use crate::hazard::RetainedAccesses;
+use crate::hazard::{GraphHistories, RetainedAccesses};
 use crate::sys;
 
 /// A node of a graph. It names the node in calls, for example as a dependency of another one.
@@ -51,81 +54,88 @@ impl Node {
 #[derive(Clone, Debug)]
 pub(super) struct Step {
     /// Empty after the node is destroyed.
-    pub(super) raws: Arc<[sys::cudaGraphNode_t]>,
-    pub(super) uses: Arc<RetainedAccesses>,
-    /// The direct predecessors. For a capture, all its nodes come after each of them.
-    pub(super) direct: Arc<BTreeSet<usize>>,
-    /// All predecessors, direct and indirect.
-    pub(super) before: Arc<BTreeSet<usize>>,
+    pub(super) raws: Few<sys::cudaGraphNode_t>,
+    /// The nodes of a capture without a predecessor in it, and those without a successor. All its nodes come
+    /// after what the former come after, and before what comes after the latter.
+    pub(super) ends: Option<[Vec<sys::cudaGraphNode_t>; 2]>,
+    pub(super) uses: RetainedAccesses,
     /// Whether the node gives the device work.
     pub(super) acts: bool,
-    /// Whether this is a capture, whose accesses are recorded as a whole.
-    pub(super) captured: bool,
     /// The user object through which the graph owns the node's host function.
     pub(super) function: Option<sys::cudaUserObject_t>,
     /// The user objects through which the graph owns further host functions: those of a capture or of a
     /// child graph.
-    pub(super) functions: Arc<[sys::cudaUserObject_t]>,
+    pub(super) functions: Vec<sys::cudaUserObject_t>,
 }
 
 impl Step {
-    /// Makes a step of all nodes of a capture.
-    pub(super) fn captured(raws: Vec<sys::cudaGraphNode_t>, uses: RetainedAccesses, acts: bool) -> Self {
-        Self { captured: true, ..Self::new(raws.into(), uses, Order::default(), acts) }
+    /// Makes a step of an added node, or of all nodes of a capture.
+    pub(super) fn new(raws: Few<sys::cudaGraphNode_t>, uses: RetainedAccesses, acts: bool) -> Self {
+        Self { raws, ends: None, uses, acts, function: None, functions: Vec::new() }
     }
 
-    /// Makes a step of an added node.
-    pub(super) fn added(raw: sys::cudaGraphNode_t, uses: RetainedAccesses, order: Order, acts: bool) -> Self {
-        Self::new([raw].into(), uses, order, acts)
+    /// Returns the raw nodes that an edge to this node leads to.
+    pub(super) fn first(&self) -> &[sys::cudaGraphNode_t] {
+        self.ends.as_ref().map_or(&self.raws, |[first, _]| first)
     }
 
-    fn new(raws: Arc<[sys::cudaGraphNode_t]>, uses: RetainedAccesses, order: Order, acts: bool) -> Self {
-        let (direct, before) = (Arc::new(order.direct), Arc::new(order.before));
-        let uses = Arc::new(uses);
-        Self { raws, uses, direct, before, acts, captured: false, function: None, functions: [].into() }
+    /// Returns the raw nodes that an edge from this node comes from.
+    pub(super) fn last(&self) -> &[sys::cudaGraphNode_t] {
+        self.ends.as_ref().map_or(&self.raws, |[_, last]| last)
     }
 }
-
-/// A node and its direct successor.
-pub(super) type Edge = (usize, usize);
 
 /// The lifetime of one allocation that the graph owns.
 #[derive(Clone, Copy, Debug)]
 struct Life {
-    /// The address of its access history, which the allocating node retains.
-    history: usize,
     from: usize,
     to: Option<usize>,
-}
-
-/// The position of a new node: its direct predecessors and all predecessors.
-#[derive(Default)]
-pub(super) struct Order {
-    pub(super) direct: BTreeSet<usize>,
-    pub(super) before: BTreeSet<usize>,
 }
 
 /// The nodes of a graph.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Steps {
     pub(super) list: Vec<Step>,
-    lives: Vec<Life>,
+    order: Order,
+    /// `None` after a change, until the next node is added.
+    histories: Option<GraphHistories>,
+    /// By the address of the access history, which the allocating node retains.
+    lives: BTreeMap<usize, Life>,
     /// The accesses that failed calls may have left in the graph.
     spare: RetainedAccesses,
     /// The number of changes to nodes or edges, including possible changes by failed calls.
     changes: u64,
+    /// The nodes that use each allocation, sorted, by the address of its access history. Made when the memory
+    /// of a node is first changed.
+    users: OnceLock<HashMap<usize, Vec<usize>>>,
+    /// The number of each raw node, made when it is first wanted after a change.
+    numbers: OnceLock<HashMap<sys::cudaGraphNode_t, usize>>,
 }
 
 impl Steps {
-    /// Adds a node or a capture.
-    pub(super) fn push(&mut self, step: Step) {
+    /// Adds a node or a capture after its direct predecessors, which [`order`](Self::order) returned.
+    pub(super) fn push(&mut self, step: Step, direct: Vec<usize>) {
         self.changed();
+        self.order.push(direct);
+        if let Some(histories) = &mut self.histories {
+            let at = self.list.len();
+            histories.enter(at, &step.uses, |other| self.order.is_seen_before(other, at));
+        }
         self.list.push(step);
     }
 
     /// Records that nodes or edges are about to change, even if the change fails.
     pub(super) fn changed(&mut self) {
         self.changes += 1;
+        (self.users, self.numbers) = (OnceLock::new(), OnceLock::new());
+    }
+
+    /// Returns the number of each raw node.
+    pub(super) fn numbers(&self) -> &HashMap<sys::cudaGraphNode_t, usize> {
+        self.numbers.get_or_init(|| {
+            let all = self.list.iter().enumerate();
+            all.flat_map(|(at, step)| step.raws.iter().map(move |raw| (*raw, at))).collect()
+        })
     }
 
     /// Returns whether nodes and edges are unchanged since the other state of the same graph.
@@ -141,7 +151,7 @@ impl Steps {
     /// Returns the user objects of all host functions, including those of child graphs.
     pub(super) fn functions(&self) -> Vec<sys::cudaUserObject_t> {
         let there = self.list.iter().filter(|step| !step.raws.is_empty());
-        there.flat_map(|step| step.function.iter().chain(step.functions.iter())).copied().collect()
+        there.flat_map(|step| step.function.iter().chain(&step.functions)).copied().collect()
     }
 
     /// Returns a node of graph number `graph`, with its number.
@@ -166,8 +176,8 @@ impl Steps {
         node: Node,
     ) -> Result<(usize, sys::cudaGraphNode_t)> {
         let (at, step) = self.find(api, graph, node)?;
-        match (step.captured, step.raws.first()) {
-            (false, Some(raw)) => Ok((at, *raw)),
+        match (&step.ends, step.raws.first()) {
+            (None, Some(raw)) => Ok((at, *raw)),
             _ => Err(Error::refused(
                 api,
                 Detail::Unsupported {
@@ -177,36 +187,36 @@ impl Steps {
         }
     }
 
-    /// Returns the position of a node with these accesses: after the nodes in `after` and after all nodes
-    /// that it conflicts with.
+    /// Returns the direct predecessors of a new node with these accesses, sorted: it comes after the nodes in
+    /// `after` and after all nodes that it conflicts with.
     #[track_caller]
     pub(super) fn order(
-        &self,
+        &mut self,
         api: &'static str,
         graph: u64,
         after: &[Node],
         uses: &RetainedAccesses,
-    ) -> Result<Order> {
-        let (mut direct, mut before) = (BTreeSet::new(), BTreeSet::new());
-        let mut put = |at: usize, step: &Step| {
-            if before.insert(at) {
-                direct.insert(at);
-                before.extend(step.before.iter().copied());
-            }
-        };
+    ) -> Result<Vec<usize>> {
+        let mut direct = Vec::with_capacity(after.len());
         for node in after {
-            let (at, step) = self.find(api, graph, *node)?;
-            put(at, step);
+            direct.push(self.find(api, graph, *node)?.0);
         }
-        // In reverse order: later nodes have most earlier ones as predecessors.
-        let all = self.list.iter().enumerate().rev();
-        for (at, step) in all.filter(|(_, step)| step.uses.conflicts(uses)) {
-            put(at, step);
-        }
-        if self.lives.iter().any(|life| life.to.is_some() && uses.touches(life.history)) {
+        direct.sort_unstable();
+        direct.dedup();
+        if self.lives_of(uses).any(|life| life.to.is_some()) {
             return Err(ended(api));
         }
-        Ok(Order { direct, before })
+        let histories = self.histories.take().unwrap_or_else(|| {
+            let mut histories = GraphHistories::default();
+            for at in self.order.sorted() {
+                let is_before = |other| self.order.is_seen_before(other, *at);
+                histories.enter(*at, &self.list[*at].uses, is_before);
+            }
+            histories
+        });
+        self.order.extend(&mut direct, histories.before(uses));
+        self.histories = Some(histories);
+        Ok(direct)
     }
 
     /// Refuses an operation for a node if it conflicts with a node without an order, or uses the graph's
@@ -214,20 +224,25 @@ impl Steps {
     #[track_caller]
     pub(super) fn ensure_fits(&self, api: &'static str, at: usize, uses: &RetainedAccesses) -> Result<()> {
         let Some(own) = self.get(at) else { return Ok(()) };
-        let all = self.list.iter().enumerate();
-        let mut others = all.filter(|(other, step)| {
-            *other != at && !own.before.contains(other) && !step.before.contains(&at)
-        });
-        if let Some((other, _)) = others.find(|(_, step)| step.uses.conflicts(uses)) {
+        // As a rule only values change, and there is no conflict that the node does not have already.
+        let users = (!own.uses.covers(uses)).then(|| self.users());
+        let others = uses.accesses().filter_map(|access| users?.get(&access.address())).flatten();
+        let is_unordered = |other: &usize| {
+            *other != at && self.list[*other].uses.conflicts(uses) && !self.order.are_ordered(*other, at)
+        };
+        if let Some(other) = others.copied().filter(is_unordered).min() {
             return Err(Error::refused(api, Detail::NodesUnordered { other }));
         }
-        for life in self.lives.iter().filter(|life| uses.touches(life.history)) {
-            let ends_later = |to: usize| self.get(to).is_some_and(|end| end.before.contains(&at));
-            if !own.before.contains(&life.from) || !life.to.is_none_or(ends_later) {
-                return Err(ended(api));
-            }
-        }
-        Ok(())
+        let comes_within = |life: &Life| {
+            self.order.comes_before(life.from, at) && life.to.is_none_or(|to| self.order.comes_before(at, to))
+        };
+        if self.lives_of(uses).all(comes_within) { Ok(()) } else { Err(ended(api)) }
+    }
+
+    /// Returns the lifetimes of the graph's memory that is used.
+    fn lives_of(&self, uses: &RetainedAccesses) -> impl Iterator<Item = &Life> {
+        let lives = (!self.lives.is_empty()).then_some(&self.lives);
+        lives.into_iter().flat_map(|lives| uses.accesses().filter_map(|it| lives.get(&it.address())))
     }
 
     /// Refuses an operation for a node here if it uses memory that only the current state of the original
@@ -239,88 +254,166 @@ impl Steps {
         graph: &Self,
         uses: &RetainedAccesses,
     ) -> Result<()> {
-        let mut used = graph.lives.iter().filter(|life| uses.touches(life.history));
-        if used.all(|life| self.lives.iter().any(|it| it.history == life.history)) {
-            return Ok(());
-        }
-        Err(ended(api))
+        let fits = |history| !graph.lives.contains_key(&history) || self.lives.contains_key(&history);
+        if uses.accesses().all(|access| fits(access.address())) { Ok(()) } else { Err(ended(api)) }
     }
 
-    /// Records the result of a call that changed a node's operation.
-    pub(super) fn given(&mut self, at: usize, uses: RetainedAccesses, done: bool) {
-        let Some(step) = self.list.get_mut(at) else { return };
+    /// Returns whether these accesses differ from those that a node has.
+    pub(super) fn differs(&self, at: usize, uses: &RetainedAccesses) -> bool {
+        self.list.get(at).is_none_or(|step| !(step.uses.covers(uses) && uses.covers(&step.uses)))
+    }
+
+    /// Records the result of a call that gave a node an operation with other accesses. Returns the accesses
+    /// before.
+    pub(super) fn given(&mut self, at: usize, uses: RetainedAccesses, done: bool) -> RetainedAccesses {
+        let Some(step) = self.list.get_mut(at) else { return uses };
         let mut all = uses;
         if !done {
-            // After a partial failure, the node may have the accesses of both operations.
+            // If the call failed half-way, launches may use the memory of both operations.
             all.add_all(&step.uses);
         }
-        step.uses = Arc::new(all);
-    }
-
-    /// Returns whether the first node is a direct or indirect predecessor of the second.
-    pub(super) fn comes_before(&self, first: usize, second: usize) -> bool {
-        self.list.get(second).is_some_and(|step| step.before.contains(&first))
-    }
-
-    /// Returns whether the edge exists.
-    pub(super) fn has_edge(&self, (from, to): Edge) -> bool {
-        self.list.get(to).is_some_and(|step| step.direct.contains(&from))
-    }
-
-    /// Returns the edges from a node and to it.
-    pub(super) fn edges_of(&self, at: usize) -> Vec<Edge> {
-        let all = self.list.iter().enumerate();
-        let edges = all.flat_map(|(to, step)| step.direct.iter().map(move |from| (*from, to)));
-        edges.filter(|(from, to)| *from == at || *to == at).collect()
-    }
-
-    /// Adds edges, which form no cycle.
-    pub(super) fn join(&mut self, edges: &[Edge]) {
-        self.change(edges, |direct, from| _ = direct.insert(from));
-    }
-
-    /// Removes edges.
-    pub(super) fn part(&mut self, edges: &[Edge]) {
-        self.change(edges, |direct, from| _ = direct.remove(&from));
-    }
-
-    fn change(&mut self, edges: &[Edge], change: impl Fn(&mut BTreeSet<usize>, usize)) {
-        self.changed();
-        for (from, to) in edges {
-            if let Some(step) = self.list.get_mut(*to) {
-                change(Arc::make_mut(&mut step.direct), *from);
+        let before = std::mem::replace(&mut step.uses, all);
+        self.histories = None;
+        if let Some(users) = self.users.get_mut() {
+            for access in before.accesses() {
+                if let Entry::Occupied(mut nodes) = users.entry(access.address()) {
+                    nodes.get_mut().retain(|node| *node != at);
+                    if nodes.get().is_empty() {
+                        nodes.remove();
+                    }
+                }
             }
-        }
-        let befores: Vec<_> = (0..self.list.len()).map(|at| self.reached(at)).collect();
-        for (step, before) in self.list.iter_mut().zip(befores) {
-            step.before = Arc::new(before);
-        }
-    }
-
-    /// Computes all predecessors of a node from the edges.
-    fn reached(&self, at: usize) -> BTreeSet<usize> {
-        let (mut before, mut open) = (BTreeSet::new(), vec![at]);
-        while let Some(step) = open.pop().and_then(|at| self.list.get(at)) {
-            open.extend(step.direct.iter().copied().filter(|from| before.insert(*from)));
+            for access in step.uses.accesses() {
+                let nodes = users.entry(access.address()).or_default();
+                if let Err(index) = nodes.binary_search(&at) {
+                    nodes.insert(index, at);
+                }
+            }
         }
         before
     }
 
-    /// Returns the conflicting pairs that are ordered here but not in `then`.
-    pub(super) fn lost(&self, then: &Self) -> Vec<Edge> {
-        let all = self.list.iter().enumerate();
-        let pairs = all.flat_map(|(to, step)| step.before.iter().map(move |from| (*from, to)));
-        let conflict = |from: usize, to: usize| {
-            let (from, to) = (self.list.get(from), self.list.get(to));
-            from.zip(to).is_some_and(|(from, to)| from.uses.conflicts(&to.uses))
+    /// Returns the nodes that use each allocation.
+    fn users(&self) -> &HashMap<usize, Vec<usize>> {
+        self.users.get_or_init(|| {
+            let mut users: HashMap<usize, Vec<usize>> = HashMap::new();
+            for (at, step) in self.list.iter().enumerate() {
+                for access in step.uses.accesses() {
+                    let nodes = users.entry(access.address()).or_default();
+                    if nodes.last() != Some(&at) {
+                        nodes.push(at);
+                    }
+                }
+            }
+            users
+        })
+    }
+
+    /// Brings the union of all accesses and of `besides` up to date after the accesses of a node have
+    /// changed.
+    pub(super) fn update(
+        &self,
+        union: &mut RetainedAccesses,
+        at: usize,
+        before: &RetainedAccesses,
+        besides: &RetainedAccesses,
+    ) {
+        let now = self.list.get(at).into_iter().flat_map(|step| step.uses.accesses());
+        for address in before.accesses().chain(now).map(|access| access.address()) {
+            let users = self.users().get(&address).into_iter().flatten();
+            let uses = users.map(|at| &self.list[*at].uses).chain([&self.spare, besides]);
+            union.replace(address, uses);
+        }
+    }
+
+    /// Returns the order of the nodes.
+    pub(super) fn edges(&self) -> &Order {
+        &self.order
+    }
+
+    /// Adds edges and returns those that are new. Returns `None`, and adds none, if they close a cycle.
+    pub(super) fn join(&mut self, edges: &[Edge]) -> Option<Vec<Edge>> {
+        let new: Vec<Edge> = edges.iter().copied().filter(|edge| !self.order.has_edge(*edge)).collect();
+        if edges.iter().all(|edge| self.order.join(*edge)) {
+            return Some(new);
+        }
+        self.order.part(&new);
+        None
+    }
+
+    /// Removes edges that were added last.
+    pub(super) fn part(&mut self, edges: &[Edge]) {
+        self.order.part(edges);
+    }
+
+    /// Replaces the order by one with other edges.
+    pub(super) fn set_order(&mut self, order: Order) {
+        self.changed();
+        (self.order, self.histories) = (order, None);
+    }
+
+    /// Returns the order without these edges. Returns the first node of two conflicting nodes that would
+    /// have no order as an error.
+    pub(super) fn parted(&self, edges: &[Edge]) -> std::result::Result<Order, usize> {
+        let mut then = self.order.clone();
+        then.part(edges);
+        match self.lost(&then) {
+            Some(other) => Err(other),
+            None => Ok(then),
+        }
+    }
+
+    /// Returns the order without the edges of a node, and with those that keep the other nodes ordered if
+    /// they conflict. Also returns the latter.
+    pub(super) fn without(&self, at: usize) -> (Order, Vec<Edge>) {
+        let (mut order, mut needed) = (self.order.clone(), Vec::new());
+        order.part(&self.order.edges_of(at));
+        for (to, before) in self.conflicts(Some(at)) {
+            for from in order.not_before(order.direct(to), before) {
+                if order.join((from, to)) {
+                    needed.push((from, to));
+                }
+            }
+        }
+        (order, needed)
+    }
+
+    /// Returns each node but `without`, each after its predecessors, with earlier nodes that it conflicts
+    /// with. If all of these pairs are ordered, so are all nodes that conflict: through nodes between them.
+    fn conflicts(&self, without: Option<usize>) -> impl Iterator<Item = (usize, Vec<usize>)> {
+        let mut histories = GraphHistories::default();
+        let nodes = self.order.sorted().iter().copied().filter(move |at| Some(*at) != without);
+        nodes.map(move |at| {
+            let uses = &self.list[at].uses;
+            let before = histories.before(uses);
+            // A read replaces none: the order of two reads may be what is lost.
+            histories.enter(at, uses, |_| false);
+            (at, before)
+        })
+    }
+
+    /// Returns the first node of a conflicting pair that is ordered here but not in `then`: of the pair whose
+    /// nodes have the lowest numbers, by the second.
+    fn lost(&self, then: &Order) -> Option<usize> {
+        let is_lost =
+            |(to, before): (usize, Vec<usize>)| !then.not_before(then.direct(to), before).is_empty();
+        let first = self.conflicts(None).position(is_lost)?;
+        // No pair is lost whose second node is sorted before.
+        let mut rest = self.order.sorted()[first..].to_vec();
+        rest.sort_unstable();
+        let is_lost = |from: usize, to: usize| {
+            self.list[from].uses.conflicts(&self.list[to].uses)
+                && self.order.comes_before(from, to)
+                && !then.comes_before(from, to)
         };
-        pairs.filter(|(from, to)| !then.comes_before(*from, *to) && conflict(*from, *to)).collect()
+        rest.into_iter().find_map(|to| (0..self.list.len()).find(|from| is_lost(*from, to)))
     }
 
     /// Removes a node without edges, which is destroyed, and returns it.
     pub(super) fn take_out(&mut self, at: usize) -> Option<Step> {
         self.changed();
-        let gone = Step::new(Arc::default(), RetainedAccesses::default(), Order::default(), false);
+        self.histories = None;
+        let gone = Step::new(Few::Many(Vec::new()), RetainedAccesses::default(), false);
         self.list.get_mut(at).map(|step| std::mem::replace(step, gone))
     }
 
@@ -332,12 +425,12 @@ impl Steps {
 
     /// Records that a node allocates the memory with the access history at `history`.
     pub(super) fn begin(&mut self, history: usize, node: Node) {
-        self.lives.push(Life { history, from: node.at(), to: None });
+        self.lives.insert(history, Life { from: node.at(), to: None });
     }
 
     /// Records that a node frees the memory.
     pub(super) fn end(&mut self, history: usize, node: Node) {
-        if let Some(life) = self.lives.iter_mut().find(|life| life.history == history) {
+        if let Some(life) = self.lives.get_mut(&history) {
             life.to = Some(node.at());
         }
     }
@@ -349,16 +442,12 @@ impl Steps {
 
     /// Returns whether a node allocates memory that no node frees.
     pub(super) fn leave_memory(&self) -> bool {
-        self.lives.iter().any(|life| life.to.is_none())
+        self.lives.values().any(|life| life.to.is_none())
     }
 
     /// Returns the union of all accesses.
     pub(super) fn uses(&self) -> RetainedAccesses {
-        let mut all = self.spare.clone();
-        for step in &self.list {
-            all.add_all(&step.uses);
-        }
-        all
+        self.list.iter().map(|step| &step.uses).chain([&self.spare]).collect()
     }
 }
 

@@ -1,11 +1,11 @@
 //! Queries the nodes and edges of a graph.
 #![expect(unsafe_code, reason = "asks the runtime about graphs")]
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::ptr;
 
 use super::graph::Graph;
-use super::steps::{Node, Step};
+use super::steps::Node;
 use crate::error::{Detail, Error, Result};
 use crate::{check, stream, sys};
 
@@ -88,7 +88,7 @@ impl Graph {
             // SAFETY: the graph is live, and the array has `count` entries.
             unsafe { check!(cudaGraphGetRootNodes(self.as_raw(), raws.as_mut_ptr(), &raw mut count)) }?;
         }
-        let numbers = self.numbers();
+        let numbers = self.steps.numbers();
         let found: BTreeSet<usize> = raws.iter().filter_map(|raw| numbers.get(raw).copied()).collect();
         Ok(found.into_iter().map(|at| Node::new(self.number, at)).collect())
     }
@@ -103,18 +103,25 @@ impl Graph {
     #[track_caller]
     pub fn edges(&self) -> Result<Vec<(Node, Node)>> {
         stream::ensure_idle("Graph::edges")?;
+        let (from, to) = self.all_raw_edges()?;
+        let numbers = self.steps.numbers();
+        let at = |raw| numbers.get(raw).copied();
+        let pairs = from.iter().zip(&to).filter_map(|(from, to)| Some((at(from)?, at(to)?)));
+        let found: BTreeSet<(usize, usize)> = pairs.filter(|(from, to)| from != to).collect();
+        let node = |at| Node::new(self.number, at);
+        Ok(found.into_iter().map(|(from, to)| (node(from), node(to))).collect())
+    }
+
+    /// Returns both ends of all raw edges.
+    #[track_caller]
+    pub(super) fn all_raw_edges(&self) -> Result<(Vec<sys::cudaGraphNode_t>, Vec<sys::cudaGraphNode_t>)> {
         let mut count = 0;
         edges_of(self.as_raw(), ptr::null_mut(), ptr::null_mut(), &mut count)?;
         let (mut from, mut to) = (vec![ptr::null_mut(); count], vec![ptr::null_mut(); count]);
         if count > 0 {
             edges_of(self.as_raw(), from.as_mut_ptr(), to.as_mut_ptr(), &mut count)?;
         }
-        let numbers = self.numbers();
-        let at = |raw| numbers.get(raw).copied();
-        let pairs = from.iter().zip(&to).filter_map(|(from, to)| Some((at(from)?, at(to)?)));
-        let found: BTreeSet<(usize, usize)> = pairs.filter(|(from, to)| from != to).collect();
-        let node = |at| Node::new(self.number, at);
-        Ok(found.into_iter().map(|(from, to)| (node(from), node(to))).collect())
+        Ok((from, to))
     }
 
     /// Returns the kind of a node.
@@ -137,12 +144,6 @@ impl Graph {
         // fills.
         unsafe { check!(cudaGraphNodeGetType(raw, &raw mut kind)) }?;
         Ok(NodeKind(kind))
-    }
-
-    /// Returns the number of each raw node.
-    pub(super) fn numbers(&self) -> HashMap<sys::cudaGraphNode_t, usize> {
-        let of = |(at, step): (usize, &Step)| step.raws.iter().map(move |raw| (*raw, at)).collect::<Vec<_>>();
-        self.steps.list.iter().enumerate().flat_map(of).collect()
     }
 }
 

@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "declares which Rust values may stand for which C parameters")]
 
 use crate::device::Device;
-use crate::error::Result;
+use crate::error::{Detail, Error, Result};
 use crate::hazard::Access;
 use crate::sys;
 
@@ -53,16 +53,20 @@ unsafe impl<T: ByValue, const N: usize> ByValue for [T; N] {}
 /// | `cudaPitchedPtr` | `&mut PitchedVolume<T>`, `VolumeMut<T>` | write, first to last byte |
 /// | `const T*` (3) | `&GraphBuffer<T>` and its slices | read of these bytes |
 /// | `T*` (3) | `&mut GraphBuffer<T>` and its slices | write of these bytes |
-/// | `unsigned*`, `const unsigned*` | `&MappedFlag` | none; delays freeing the flag |
+/// | `float4*`, `const uchar3*`, ... | the same with the [component](super::Components) as `T` | as above |
+/// | `bool*`, `const bool*` | the same with `u8` as `T` | as above |
+/// | `unsigned*`, `int*`, 64 bits (4) | `&MappedFlag` | none; delays freeing the flag |
 /// | `T*`, `const T*` | a raw pointer of exactly this type | none |
 /// | `cudaTextureObject_t` | `&Texture<T>` | read of the texture's memory |
 /// | `cudaSurfaceObject_t` | `&mut Surface<T>` | write of the array |
 /// | `cudaSurfaceObject_t` | `surface.read_only()`, for a kernel that only reads | read of the array |
-/// | a number or a struct | the same type | none |
+/// | a whole number | a whole number of any type, if the parameter's type can hold it | none |
+/// | another number or a struct | the same type | none |
 ///
 /// 1. Also the corresponding types of pinned and managed memory.
 /// 2. The kernel takes the pitch as a separate number.
 /// 3. Only in a node of the graph that owns the memory.
+/// 4. Also `const` and `volatile`.
 ///
 /// Views may also be borrowed. For `void*`, pass a raw pointer and order the work yourself.
 ///
@@ -76,12 +80,23 @@ unsafe impl<T: ByValue, const N: usize> ByValue for [T; N] {}
     message = "`{Self}` is not an argument for a kernel parameter of type `{P}`",
     label = "the kernel declares this parameter as `{P}`",
     note = "`*const T` takes a shared borrow of device or pinned memory of `T`, `*mut T` a mutable one",
-    note = "numbers and structs are passed by value and must be of the very type that the header declares"
+    note = "a whole number converts to any type of whole numbers, other numbers do not: `2.0` for a `float`, \
+            `x as f32` for another number",
+    note = "structs are passed by value and must be of the very type that the header declares"
 )]
 pub unsafe trait KernelArg<P: ByValue> {
     /// Whether the value is a texture or surface; [`object`](Self::object) then returns it.
     #[doc(hidden)]
     const BY_OBJECT: bool = false;
+
+    /// Refuses memory that kernels of the device cannot access. Enables peer access first, as for a copy.
+    #[doc(hidden)]
+    #[allow(clippy::missing_errors_doc, reason = "hidden")]
+    #[inline]
+    #[track_caller]
+    fn ensure_accessible(&self, _: Device) -> Result<()> {
+        Ok(())
+    }
 
     /// Returns the value that the kernel receives.
     ///
@@ -111,6 +126,54 @@ unsafe impl<T: ByValue> KernelArg<T> for T {
     fn value(&self) -> Result<T> {
         Ok(*self)
     }
+}
+
+/// Whole numbers, checked: a parameter of one type takes a number of each other one.
+macro_rules! converted {
+    ($($parameter:ident from [$($argument:ident)*])*) => { $($(
+        // SAFETY: the value has the parameter's type. It is not memory of an owner.
+        #[diagnostic::do_not_recommend]
+        unsafe impl KernelArg<$parameter> for $argument {
+            #[inline]
+            #[track_caller]
+            fn value(&self) -> Result<$parameter> {
+                // No closure, which would hide the caller.
+                match $parameter::try_from(*self) {
+                    Ok(value) => Ok(value),
+                    Err(_) => Err(does_not_fit(self, stringify!($parameter))),
+                }
+            }
+        }
+    )*)* };
+}
+
+converted!(
+    u8 from [u16 u32 u64 usize i8 i16 i32 i64 isize]
+    u16 from [u8 u32 u64 usize i8 i16 i32 i64 isize]
+    u32 from [u8 u16 u64 usize i8 i16 i32 i64 isize]
+    u64 from [u8 u16 u32 usize i8 i16 i32 i64 isize]
+    usize from [u8 u16 u32 u64 i8 i16 i32 i64 isize]
+    i8 from [u8 u16 u32 u64 usize i16 i32 i64 isize]
+    i16 from [u8 u16 u32 u64 usize i8 i32 i64 isize]
+    i32 from [u8 u16 u32 u64 usize i8 i16 i64 isize]
+    i64 from [u8 u16 u32 u64 usize i8 i16 i32 isize]
+    isize from [u8 u16 u32 u64 usize i8 i16 i32 i64]
+);
+
+/// Returns the error for a number that its parameter cannot hold.
+#[cold]
+#[track_caller]
+fn does_not_fit(value: &impl ToString, parameter: &'static str) -> Error {
+    Error::refused("launch", Detail::NumberDoesNotFit { value: value.to_string(), parameter })
+}
+
+/// The kernel of a launch, and the device that runs it.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    pub(crate) device: Device,
+    pub(crate) kernel: &'static str,
+    pub(crate) parameter_names: &'static [&'static str],
 }
 
 /// An object argument: the access to the object itself, and the device that must run the kernel.

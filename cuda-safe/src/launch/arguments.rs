@@ -3,13 +3,16 @@
 
 use std::ffi::c_void;
 
-use crate::device::Device;
 use crate::error::Result;
 use crate::hazard::Access;
 
-use super::{ByValue, KernelArg};
+use crate::stream::AsStream;
 
-/// A tuple of arguments that fits the parameter list `P`, a tuple of up to sixteen types.
+use super::argument::Target;
+use super::passing::{Launcher, Passed, Takes, unknown};
+use super::{ByValue, Kernel, KernelArg, LaunchConfig};
+
+/// A tuple of arguments that fits the parameter list `P`, a tuple of up to 32 types.
 ///
 /// Implemented for tuples of [`KernelArg`]s of the same length. The trait is sealed.
 ///
@@ -20,19 +23,19 @@ use super::{ByValue, KernelArg};
     label = "wrong number of arguments: the kernel's parameters are `{P}`"
 )]
 pub unsafe trait Arguments<P>: sealed::ArgumentTuple {
-    /// Calls `enqueue` with the accesses of all arguments and the pointers to their values, for a kernel
-    /// that runs on `device`. Does not allocate.
+    /// Calls `enqueue` with the accesses of all arguments and the pointers to their values. Does not
+    /// allocate.
     #[doc(hidden)]
     #[track_caller]
     #[allow(clippy::missing_errors_doc, reason = "hidden")]
     fn with<R>(
         &self,
-        device: Device,
+        target: Target,
         enqueue: impl FnOnce(&[Access<'_>], &mut [*mut c_void]) -> Result<R>,
     ) -> Result<R>;
 }
 
-/// A parameter list: a tuple of up to sixteen [`ByValue`] types.
+/// A parameter list: a tuple of up to 32 [`ByValue`] types.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no list of a kernel's parameters",
     label = "not a tuple of numbers, pointers and other types that kernels take by value",
@@ -62,6 +65,39 @@ macro_rules! tuple {
             const SIZES: &'static [usize] = &[$(size_of::<$parameter>()),*];
         }
 
+        #[diagnostic::do_not_recommend]
+        impl<$($parameter: ByValue),*> Takes<{ [$($index),*].len() }> for ($($parameter,)*) {
+            type Launcher<'k> = Launcher<'k, Self>;
+
+            fn launcher(kernel: &Kernel<Self>) -> Launcher<'_, Self> {
+                Launcher(kernel)
+            }
+        }
+
+        impl<$($parameter: ByValue),*> Launcher<'_, ($($parameter,)*)> {
+            /// [`Kernel::launch`], with each argument on its own, so that errors of the compiler point at the
+            /// wrong one.
+            ///
+            /// # Errors
+            /// As `launch`.
+            ///
+            /// # Safety
+            /// The duties of `launch`.
+            #[allow(clippy::too_many_arguments, reason = "as many as the kernel has parameters")]
+            #[inline]
+            #[track_caller]
+            pub unsafe fn launch<$($argument: KernelArg<$parameter>),*>(
+                self,
+                config: LaunchConfig,
+                stream: &impl AsStream,
+                $($value: $argument),*
+            ) -> (Result<()>, ($(Passed<$argument, $parameter>,)*)) {
+                // SAFETY: the caller has the same duties.
+                let launched = unsafe { self.0.launch(config, stream, ($($value,)*)) };
+                (launched, ($(unknown::<$argument, $parameter>(),)*))
+            }
+        }
+
         // SAFETY: each pointer is to a local variable of the parameter's type, which lives until `enqueue`
         // returns.
         unsafe impl<$($argument, $parameter),*> Arguments<($($parameter,)*)> for ($($argument,)*)
@@ -70,16 +106,20 @@ macro_rules! tuple {
         {
             #[inline]
             #[track_caller]
-            fn with<R>(&self, device: Device, enqueue: impl FnOnce(&[Access<'_>], &mut [*mut c_void]) -> Result<R>) -> Result<R> {
+            fn with<R>(
+                &self,
+                target: Target,
+                enqueue: impl FnOnce(&[Access<'_>], &mut [*mut c_void]) -> Result<R>,
+            ) -> Result<R> {
                 const COUNT: usize = [$($index),*].len();
                 let found: [Option<Access<'_>>; COUNT] = [$(self.$index.access()),*];
-                $(let mut $value = self.$index.value()?;)*
+                $(let mut $value = received(&self.$index, $index, target)?;)*
                 let mut pointers: [*mut c_void; COUNT] = [$((&raw mut $value).cast()),*];
                 // A compile-time condition: launches without textures and surfaces pay nothing.
                 if const { false $(|| <$argument as KernelArg<$parameter>>::BY_OBJECT)* } {
                     let objects = [$(self.$index.object()),*];
                     for (_, found) in objects.iter().flatten() {
-                        found.ensure_is(device, "launch", "a texture or surface")?;
+                        found.ensure_is(target.device, "launch", "a texture or surface")?;
                     }
                     let all = found.iter().flatten().chain(objects.iter().flatten().map(|(access, _)| access));
                     return packed::<{ 2 * COUNT }, _>(all, |accesses| enqueue(accesses, &mut pointers));
@@ -88,6 +128,24 @@ macro_rules! tuple {
             }
         }
     };
+}
+
+/// Returns the value that the kernel receives for one argument.
+#[inline]
+#[track_caller]
+fn received<P: ByValue>(argument: &impl KernelArg<P>, index: usize, target: Target) -> Result<P> {
+    // No closure before the calls, which would hide the caller.
+    let value = match argument.ensure_accessible(target.device) {
+        Ok(()) => argument.value(),
+        Err(error) => Err(error),
+    };
+    value.map_err(|error| {
+        error.of_argument(
+            target.kernel,
+            index,
+            target.parameter_names.get(index).copied().unwrap_or_default(),
+        )
+    })
 }
 
 /// Calls `f` with at most `MOST` accesses in an array.
@@ -108,11 +166,45 @@ fn packed<'a, const MOST: usize, R>(
 
 /// Implements the traits for each length.
 macro_rules! tuples {
+    () => {
+        tuples!([]
+            (A0 P0 0 v0) (A1 P1 1 v1) (A2 P2 2 v2) (A3 P3 3 v3) (A4 P4 4 v4) (A5 P5 5 v5) (A6 P6 6 v6) (A7 P7 7 v7)
+            (A8 P8 8 v8) (A9 P9 9 v9) (A10 P10 10 v10) (A11 P11 11 v11) (A12 P12 12 v12) (A13 P13 13 v13)
+            (A14 P14 14 v14) (A15 P15 15 v15) (A16 P16 16 v16) (A17 P17 17 v17) (A18 P18 18 v18) (A19 P19 19 v19)
+            (A20 P20 20 v20) (A21 P21 21 v21) (A22 P22 22 v22) (A23 P23 23 v23) (A24 P24 24 v24) (A25 P25 25 v25)
+            (A26 P26 26 v26) (A27 P27 27 v27) (A28 P28 28 v28) (A29 P29 29 v29) (A30 P30 30 v30) (A31 P31 31 v31)
+        );
+    };
     ([$($done:tt)*]) => {};
     ([$($done:tt)*] $next:tt $($rest:tt)*) => {
         tuple!($($done)* $next);
         tuples!([$($done)* $next] $($rest)*);
     };
+}
+
+#[diagnostic::do_not_recommend]
+impl Takes<0> for () {
+    type Launcher<'k> = Launcher<'k, Self>;
+
+    fn launcher(kernel: &Kernel<Self>) -> Launcher<'_, Self> {
+        Launcher(kernel)
+    }
+}
+
+impl Launcher<'_, ()> {
+    /// [`Kernel::launch`] without arguments.
+    ///
+    /// # Errors
+    /// As `launch`.
+    ///
+    /// # Safety
+    /// The duties of `launch`.
+    #[inline]
+    #[track_caller]
+    pub unsafe fn launch(self, config: LaunchConfig, stream: &impl AsStream) -> (Result<()>, ()) {
+        // SAFETY: the caller has the same duties.
+        (unsafe { self.0.launch(config, stream, ()) }, ())
+    }
 }
 
 impl sealed::ArgumentTuple for () {}
@@ -128,24 +220,26 @@ unsafe impl Arguments<()> for () {
     #[inline]
     fn with<R>(
         &self,
-        _: Device,
+        _: Target,
         enqueue: impl FnOnce(&[Access<'_>], &mut [*mut c_void]) -> Result<R>,
     ) -> Result<R> {
         enqueue(&[], &mut [])
     }
 }
 
-tuples!([]
-    (A0 P0 0 v0) (A1 P1 1 v1) (A2 P2 2 v2) (A3 P3 3 v3) (A4 P4 4 v4) (A5 P5 5 v5) (A6 P6 6 v6) (A7 P7 7 v7)
-    (A8 P8 8 v8) (A9 P9 9 v9) (A10 P10 10 v10) (A11 P11 11 v11) (A12 P12 12 v12) (A13 P13 13 v13)
-    (A14 P14 14 v14) (A15 P15 15 v15)
-);
+tuples!();
 
 #[cfg(test)]
 mod tests {
     use crate::hazard::AccessHistory;
 
     use super::*;
+
+    const TARGET: Target = Target {
+        device: crate::Device::from_ordinal(0),
+        kernel: "kernel",
+        parameter_names: &["first", "second"],
+    };
 
     struct Reads<'a>(&'a AccessHistory, usize);
 
@@ -162,7 +256,7 @@ mod tests {
     /// Returns the number of parameters, the ranges of the accesses, and the value of the second parameter.
     fn second<P, A: Arguments<P>>(arguments: &A) -> (usize, Vec<std::ops::Range<usize>>, u32) {
         arguments
-            .with(Device::from_ordinal(0), |accesses, pointers| {
+            .with(TARGET, |accesses, pointers| {
                 // SAFETY: the tests below pass a u32 as their second argument.
                 let value = unsafe { *pointers[1].cast::<u32>() };
                 Ok((pointers.len(), accesses.iter().map(Access::range).collect(), value))
@@ -179,11 +273,35 @@ mod tests {
     }
 
     #[test]
-    fn sixteen_arguments_fit() {
-        let arguments = (0, 1_u32, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    fn thirty_two_arguments_fit() {
         type U = u32;
-        let seen = second::<(U, U, U, U, U, U, U, U, U, U, U, U, U, U, U, U), _>(&arguments);
-        assert_eq!(seen, (16, vec![], 1));
+        #[rustfmt::skip]
+        let arguments = (
+            0_u8, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28,
+            29, 30, 31_i64,
+        );
+        #[rustfmt::skip]
+        type Parameters = (
+            U, U, U, U, U, U, U, U, U, U, U, U, U, U, U, U, U, U, U, U, U, U, U, U, U, U, U, U, U, U, U, U,
+        );
+        assert_eq!(second::<Parameters, _>(&arguments), (32, vec![], 1));
+    }
+
+    #[test]
+    fn a_number_that_does_not_fit_is_refused_by_its_argument() {
+        let with = |arguments: (i64, usize)| Arguments::<(u8, i32)>::with(&arguments, TARGET, |_, _| Ok(()));
+        assert_eq!(with((255, 7)), Ok(()));
+        let (first, second) = (with((-1, 7)).unwrap_err(), with((0, 1 << 31)).unwrap_err());
+        assert!(
+            first.to_string().contains("kernel: argument 0 (0 is the first), `first`: -1 does not fit in"),
+            "{first}"
+        );
+        assert!(
+            second.to_string().contains("argument 1 (0 is the first), `second`: ")
+                && second.to_string().contains("`i32`"),
+            "{second}"
+        );
+        assert!(first.is_refused() && first.code() == crate::sys::cudaErrorInvalidValue);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::{ClusterScheduling, Dim3, Kernel, LaunchAttributes, LaunchConfig};
 use crate::device::properties::{count, getters, is_set, size};
 use crate::device::{CacheConfig, Device};
 use crate::error::{Detail, Error, Result};
-use crate::{check, stream, sys};
+use crate::{check, sys};
 
 /// The properties of a kernel on the current device.
 #[doc(alias = "cudaFuncAttributes")]
@@ -138,13 +138,7 @@ impl<P> Kernel<P> {
     #[track_caller]
     pub fn set_max_dynamic_shared_bytes(&self, bytes: usize) -> Result<()> {
         let what = "dynamic shared memory in bytes";
-        let limit = u64::from(c_int::MAX.unsigned_abs());
-        let size = c_int::try_from(bytes).map_err(|_| {
-            Error::refused(
-                "Kernel::set_max_dynamic_shared_bytes",
-                Detail::Limit { what, asked: wide(bytes), limit },
-            )
-        })?;
+        let size = int("Kernel::set_max_dynamic_shared_bytes", what, wide(bytes), MOST)?;
         let attribute = sys::cudaFuncAttributeMaxDynamicSharedMemorySize;
         // SAFETY: the kernel belongs to this program or to a loaded library. The call changes a limit and
         // takes no pointer to memory.
@@ -297,7 +291,7 @@ impl<P> Kernel<P> {
     #[cfg(cudart_12_8)]
     #[track_caller]
     pub fn set_for(&self, device: Device, setting: KernelSetting) -> Result<()> {
-        stream::ensure_idle("Kernel::set_for")?;
+        crate::stream::ensure_idle("Kernel::set_for")?;
         let (attribute, value) = setting.raw();
         let kernel = self.kernel()?;
         // SAFETY: the handle is that of a live kernel. The call changes a limit or records a preference.
@@ -392,10 +386,7 @@ impl<P> Kernel<P> {
     pub fn available_dynamic_shared_bytes(&self, blocks: u32, block: impl Into<Dim3>) -> Result<usize> {
         const API: &str = "Kernel::available_dynamic_shared_bytes";
         let size = threads(API, block.into())?;
-        let blocks = c_int::try_from(blocks).map_err(|_| {
-            let limit = u64::from(c_int::MAX.unsigned_abs());
-            Error::refused(API, Detail::Limit { what: "the number of blocks", asked: blocks.into(), limit })
-        })?;
+        let blocks = int(API, "the number of blocks", blocks.into(), MOST)?;
         let mut bytes = 0;
         let out = &raw mut bytes;
         // SAFETY: the pointer is to a live integer. The kernel belongs to this program or to a loaded
@@ -617,9 +608,19 @@ impl OccupancyFlags {
 /// Returns the number of threads of a block as C's integer.
 #[track_caller]
 fn threads(api: &'static str, block: Dim3) -> Result<c_int> {
-    let threads = block.count();
-    c_int::try_from(threads).map_err(|_| {
-        let (asked, limit) = (u64::try_from(threads).unwrap_or(u64::MAX), 1024);
-        Error::refused(api, Detail::Limit { what: "the number of threads of a block", asked, limit })
-    })
+    let asked = u64::try_from(block.count()).unwrap_or(u64::MAX);
+    int(api, "the number of threads of a block", asked, 1024)
+}
+
+/// The largest number of C's integer.
+const MOST: u64 = 0x7fff_ffff;
+
+/// Returns a number as C's integer. Refuses one that is too large, with the limit.
+#[track_caller]
+fn int(api: &'static str, what: &'static str, asked: u64, limit: u64) -> Result<c_int> {
+    // No closure, which would hide the caller.
+    match c_int::try_from(asked) {
+        Ok(number) => Ok(number),
+        Err(_) => Err(Error::refused(api, Detail::Limit { what, asked, limit })),
+    }
 }

@@ -21,7 +21,7 @@ const IMPOSSIBLE: sys::cudaError_t =
 
 /// Sizes along three axes. Omitted axes are 1.
 ///
-/// Converts from a number, a pair or a triple: `256`, `(16, 16)`, `(8, 8, 4)`.
+/// Converts from a number, a pair or a triple of [`AxisSize`]s: `256`, `(16, 16)`, `(8, 8, n.div_ceil(4))`.
 #[doc(alias = "dim3")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Dim3 {
@@ -41,21 +41,52 @@ impl Dim3 {
     }
 }
 
-impl From<u32> for Dim3 {
-    fn from(x: u32) -> Self {
-        Self { x, y: 1, z: 1 }
+/// A whole number that is a size along an axis: `u32`, `i32`, `usize`, `u64` or `i64`.
+///
+/// A negative number, or one beyond 32 bits, becomes the largest `u32`, which is beyond the limit of every
+/// axis: the launch refuses it.
+pub trait AxisSize: sealed::Size {}
+
+mod sealed {
+    /// Seals [`AxisSize`](super::AxisSize), and converts.
+    pub trait Size {
+        fn size(self) -> u32;
     }
 }
 
-impl From<(u32, u32)> for Dim3 {
-    fn from((x, y): (u32, u32)) -> Self {
-        Self { x, y, z: 1 }
+macro_rules! axis_sizes {
+    ($($number:ty)*) => { $(
+        impl sealed::Size for $number {
+            #[inline]
+            fn size(self) -> u32 {
+                u32::try_from(self).unwrap_or(u32::MAX)
+            }
+        }
+
+        impl AxisSize for $number {}
+
+        impl From<$number> for Dim3 {
+            #[inline]
+            fn from(x: $number) -> Self {
+                Self { x: sealed::Size::size(x), y: 1, z: 1 }
+            }
+        }
+    )* };
+}
+
+axis_sizes!(u32 i32 usize u64 i64);
+
+impl<X: AxisSize, Y: AxisSize> From<(X, Y)> for Dim3 {
+    #[inline]
+    fn from((x, y): (X, Y)) -> Self {
+        Self { x: x.size(), y: y.size(), z: 1 }
     }
 }
 
-impl From<(u32, u32, u32)> for Dim3 {
-    fn from((x, y, z): (u32, u32, u32)) -> Self {
-        Self { x, y, z }
+impl<X: AxisSize, Y: AxisSize, Z: AxisSize> From<(X, Y, Z)> for Dim3 {
+    #[inline]
+    fn from((x, y, z): (X, Y, Z)) -> Self {
+        Self { x: x.size(), y: y.size(), z: z.size() }
     }
 }
 
@@ -150,20 +181,27 @@ impl LaunchConfig {
     #[cold]
     #[track_caller]
     fn refused(&self, kernel: &'static str) -> Error {
+        macro_rules! axis {
+            ($what:literal) => {
+                ($what, concat!($what, ", a negative number or one beyond 32 bits,"))
+            };
+        }
         let Self { grid, block, .. } = *self;
         let sizes = [
-            ("the grid's x", grid.x, limit::GRID.x),
-            ("the grid's y", grid.y, limit::GRID.y),
-            ("the grid's z", grid.z, limit::GRID.z),
-            ("the block's x", block.x, limit::BLOCK.x),
-            ("the block's y", block.y, limit::BLOCK.y),
-            ("the block's z", block.z, limit::BLOCK.z),
+            (axis!("the grid's x"), grid.x, limit::GRID.x),
+            (axis!("the grid's y"), grid.y, limit::GRID.y),
+            (axis!("the grid's z"), grid.z, limit::GRID.z),
+            (axis!("the block's x"), block.x, limit::BLOCK.x),
+            (axis!("the block's y"), block.y, limit::BLOCK.y),
+            (axis!("the block's z"), block.z, limit::BLOCK.z),
         ];
-        for (what, size, most) in sizes {
+        for ((what, converted), size, most) in sizes {
             if size == 0 {
                 return Error::refused(kernel, Detail::Zero { what });
             }
             if size > most {
+                // Numbers that are no `u32` became its largest one.
+                let what = if size == u32::MAX { converted } else { what };
                 return too_large(kernel, what, size.into(), most.into());
             }
         }
@@ -245,12 +283,24 @@ mod tests {
     #[test]
     fn what_is_too_large_is_refused_with_both_numbers() {
         let limit = |what, asked, limit| Some(Detail::Limit { what, asked, limit });
-        assert_eq!(refusal((0x8000_0000, 1)), limit("the grid's x", 0x8000_0000, 0x7fff_ffff));
+        assert_eq!(refusal((0x8000_0000_u32, 1)), limit("the grid's x", 0x8000_0000, 0x7fff_ffff));
         assert_eq!(refusal(((1, 65_536), 1)), limit("the grid's y", 65_536, 65_535));
         assert_eq!(refusal((1, 1025)), limit("the block's x", 1025, 1024));
         assert_eq!(refusal((1, (1, 1, 65))), limit("the block's z", 65, 64));
         assert_eq!(refusal((1, (64, 32))), limit("the number of threads of a block", 2048, 1024));
         assert_eq!(refusal((1, (1024, 1024, 64))), limit("the number of threads of a block", 1 << 26, 1024));
+    }
+
+    #[test]
+    fn lengths_and_ints_are_sizes_and_what_no_grid_has_is_refused_by_its_axis() {
+        let count: usize = 1000;
+        let config = LaunchConfig::new((count.div_ceil(32), 2_i32), 32);
+        assert_eq!(config, LaunchConfig::new((32_u32, 2_u32), 32_u32));
+        assert_eq!(Dim3::from((7_u64, 8_i64, 9)), Dim3 { x: 7, y: 8, z: 9 });
+        for grid in [Dim3::from(-1), Dim3::from(1_usize << 32), Dim3::from(i64::MIN)] {
+            let said = LaunchConfig::new(grid, 1).check("kernel").unwrap_err().to_string();
+            assert!(said.contains("the grid's x, a negative number or one beyond 32 bits, is"), "{said}");
+        }
     }
 
     #[test]

@@ -15,6 +15,7 @@ use crate::hazard::{Access, GraphAccesses};
 use crate::memory::retain;
 use crate::{check, stream, sys};
 
+use super::argument::Target;
 use super::{VariableAccesses, module};
 
 /// A kernel of this program or of a [`Library`](crate::library::Library). Its parameter list `P` is a tuple
@@ -34,6 +35,8 @@ pub struct Kernel<P> {
     /// that no argument names.
     pub(super) held: Option<Arc<GraphAccesses>>,
     pub(super) parameters: PhantomData<fn(P)>,
+    /// The names of the parameters in the source, as far as they are known.
+    pub(super) parameter_names: &'static [&'static str],
 }
 
 /// The runtime's identifier of a kernel. It is not dereferenced here.
@@ -63,7 +66,16 @@ impl<P> Kernel<P> {
     #[must_use]
     pub const unsafe fn from_stub(name: &'static str, stub: unsafe extern "C" fn()) -> Self {
         let code = Code { raw: stub as *const c_void, loaded: false };
-        Self { name, code, symbols: None, held: None, parameters: PhantomData }
+        Self { name, code, symbols: None, held: None, parameters: PhantomData, parameter_names: &[] }
+    }
+
+    /// Names the parameters, for messages.
+    ///
+    /// Generated code calls this.
+    #[must_use]
+    pub const fn with_parameter_names(mut self, names: &'static [&'static str]) -> Self {
+        self.parameter_names = names;
+        self
     }
 
     /// Declares which variables of its module the kernel accesses. The tracker records these accesses with
@@ -92,6 +104,12 @@ impl<P> Kernel<P> {
     #[must_use]
     pub fn as_raw(&self) -> *const c_void {
         self.code.raw
+    }
+
+    /// Returns the target of a launch, for its arguments.
+    #[inline]
+    pub(crate) fn on(&self, device: Device) -> Target {
+        Target { device, kernel: self.name, parameter_names: self.parameter_names }
     }
 
     /// Calls `f` with these accesses and all other accesses of the kernel on a device: its variables, its
@@ -125,7 +143,7 @@ impl<P> Kernel<P> {
     #[cfg(cudart_12_8)]
     pub(crate) unsafe fn from_code(name: &'static str, raw: *const c_void, held: RetainedAccesses) -> Self {
         let (held, code) = (Some(Arc::new(GraphAccesses::new(held))), Code { raw, loaded: true });
-        Self { name, code, symbols: None, held, parameters: PhantomData }
+        Self { name, code, symbols: None, held, parameters: PhantomData, parameter_names: &[] }
     }
 
     /// Returns the same kernel with a further access in each launch, to memory that no argument names: a

@@ -4,9 +4,12 @@
 /// `launch!(kernel<<<grid, block, shared_bytes, &stream>>>(arguments))`.
 ///
 /// Expands to [`Kernel::launch`](crate::launch::Kernel::launch). The surrounding `unsafe` block takes on
-/// its duties. Grid and block are numbers, pairs or triples of `u32`, or [`Dim3`](crate::launch::Dim3)s;
+/// its duties. Grid and block are numbers, pairs or triples, or [`Dim3`](crate::launch::Dim3)s;
 /// `shared_bytes` is a `usize`. All four are required in the brackets, because asynchronous work names its
-/// stream.
+/// stream. C++'s stream `0` is [`&Stream::legacy()?`](crate::stream::Stream::legacy).
+///
+/// A whole number may have any type: the launch converts it and refuses one that the parameter's type cannot
+/// hold. A variable that is a `&mut` borrow is borrowed again, not moved, and serves the next launch, too.
 ///
 /// # Examples
 /// ```no_run
@@ -60,14 +63,53 @@ macro_rules! __launch {
     (@config [$($kernel:tt)+] [$($config:tt)*]) => {
         ::core::compile_error!("a launch ends with `>>>(arguments)`")
     };
-    (@call [$($kernel:tt)+] [$grid:expr, $block:expr, $shared_bytes:expr, $stream:expr $(,)?]
-        [$($argument:expr),* $(,)?]) => {
-        ($($kernel)+).launch(
-            $crate::launch::LaunchConfig::new($grid, $block).with_shared_bytes($shared_bytes),
-            $stream,
-            ($($argument,)*),
+    (@call [$($kernel:tt)+] [$grid:expr, $block:expr, $shared_bytes:expr, 0 $(,)?] [$($arguments:tt)*]) => {
+        ::core::compile_error!(
+            "C++'s stream `0` is `&Stream::legacy()?`: `<<<grid, block, shared_bytes, &stream>>>`"
         )
     };
+    (@call [$($kernel:tt)+] [$grid:expr, $block:expr, $shared_bytes:expr, $stream:expr $(,)?]
+        [$($arguments:tt)*]) => {
+        $crate::__launch!(@arguments [($($kernel)+) $grid, $block, $shared_bytes, $stream] []
+            [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31]
+            [$($arguments)*] [$($arguments)*])
+    };
+    // One argument at a time, from two copies of the rest. In the first copy a variable or a field is
+    // recognised. The second copy has the tokens with their place in the program, which an `ident` loses and
+    // the compiler's errors point at.
+    (@arguments $call:tt [$($done:tt)*] [$index:tt $($indices:tt)*]
+        [$variable:ident $(.$field:tt)* $(, $($rest:tt)*)?] [$first:tt $(.$next:tt)* $(, $($again:tt)*)?]) => {
+        $crate::__launch!(@arguments $call
+            [$($done)* { $first $(.$next)*, $index, $crate::launch::passing::like(&$first $(.$next)*) }]
+            [$($indices)*] [$($($rest)*)?] [$($($again)*)?])
+    };
+    (@arguments $call:tt [$($done:tt)*] [$index:tt $($indices:tt)*] [$argument:expr $(, $($rest:tt)*)?] $all:tt) => {
+        $crate::__launch!(@arguments $call
+            [$($done)* { $argument, $index, $crate::launch::passing::unknown() }]
+            [$($indices)*] [$($($rest)*)?] [$($($rest)*)?])
+    };
+    (@arguments [($($kernel:tt)+) $grid:expr, $block:expr, $shared_bytes:expr, $stream:expr]
+        [$({ $argument:expr, $index:tt, $like:expr })*] $indices:tt [] []) => {{
+        #[allow(unused_imports, reason = "a launch without arguments has no use for it")]
+        use $crate::launch::passing::Infer as _;
+        match $crate::launch::passing::joined(
+            ($($like,)*),
+            ($($kernel)+).taking::<{ <[()]>::len(&[$($crate::__launch!(@unit $argument)),*]) }>().launch(
+                $crate::launch::LaunchConfig::new($grid, $block).with_shared_bytes($shared_bytes),
+                $stream,
+                $($argument),*
+            ),
+        ) {
+            (launched, _passed) => {
+                $(_passed.$index.infer();)*
+                launched
+            }
+        }
+    }};
+    (@arguments $call:tt $done:tt [] [$($rest:tt)+] $again:tt) => {
+        ::core::compile_error!("a kernel has at most 32 parameters here: put some into a struct")
+    };
+    (@unit $argument:expr) => { () };
     (@call [$($kernel:tt)+] [$grid:expr, $block:expr, $shared_bytes:expr $(,)?] [$($arguments:tt)*]) => {
         ::core::compile_error!(
             "asynchronous work names its stream: `<<<grid, block, shared_bytes, &stream>>>`; \

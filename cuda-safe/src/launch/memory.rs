@@ -13,7 +13,7 @@ use crate::memory::{
     Registered, Slice, SliceMut, Stable, StableMut, Volume, VolumeMut,
 };
 
-use super::KernelArg;
+use super::{ByValue, KernelArg};
 
 /// Memory that a kernel reads: an argument for `const T*` with a known length.
 ///
@@ -76,6 +76,12 @@ macro_rules! memory {
             }
 
             #[inline]
+            #[track_caller]
+            fn ensure_accessible(&self, device: Device) -> Result<()> {
+                self.span().ensure_accessible::<$memory_type>(device)
+            }
+
+            #[inline]
             fn access(&self) -> Option<Access<'_>> {
                 Some(self.span().access(Mode::$mode))
             }
@@ -101,6 +107,66 @@ memory!([T: 'static, M: MemoryType] of T, in M, KernelOutput, Write, *mut T, for
 memory!([C: Stable] of C::Element, in Pinned, KernelInput, Read, *const C::Element, for &Registered<C>);
 memory!([C: StableMut] of C::Element, in Pinned, KernelOutput, Write, *mut C::Element, for &mut Registered<C>);
 
+/// A type of CUDA C++ whose bytes are those of one number or of several in a row, without padding: CUDA's
+/// vector types (`float4`, `uchar3`, ...) and `bool`.
+///
+/// A parameter that points to it takes memory of [`Component`](Self::Component)s, too: `&mut` of a
+/// `DeviceBuffer<f32>` for `float4*`. The launch refuses memory that is not aligned for the type or that is
+/// no whole number of it. `cuda-kernels-build` implements this for the vector types of a header.
+///
+/// # Safety
+/// The type has the layout of an array of components, with the same or a stricter alignment.
+pub unsafe trait Components: ByValue {
+    /// The type of each number.
+    type Component: 'static;
+}
+
+// SAFETY: a `bool` is one byte in CUDA C++. The caller of a launch is responsible for a kernel that reads a
+// `bool` from a byte that is neither 0 nor 1.
+unsafe impl Components for bool {
+    type Component = u8;
+}
+
+/// Implements [`KernelArg`] for memory of components.
+macro_rules! components {
+    ($($component:ty)*) => { $(
+        components!(@ $component, Read, *const V, &Buffer<$component, M>);
+        components!(@ $component, Read, *const V, Slice<'_, $component, M>);
+        components!(@ $component, Read, *const V, &Slice<'_, $component, M>);
+        components!(@ $component, Read, *const V, &SliceMut<'_, $component, M>);
+        components!(@ $component, Write, *mut V, &mut Buffer<$component, M>);
+        components!(@ $component, Write, *mut V, SliceMut<'_, $component, M>);
+        components!(@ $component, Write, *mut V, &mut SliceMut<'_, $component, M>);
+    )* };
+    (@ $component:ty, $mode:ident, $pointer:ty, $memory:ty) => {
+        // SAFETY: the kernel receives the address of the first element, which is aligned for the parameter's
+        // type, and the tracker the bytes of all elements, which are a whole number of that type. The borrow
+        // keeps the owner alive during the call, and the owner's drop is ordered after the access.
+        #[diagnostic::do_not_recommend]
+        unsafe impl<V: Components<Component = $component>, M: MemoryType> KernelArg<$pointer> for $memory {
+            #[inline]
+            #[track_caller]
+            fn value(&self) -> Result<$pointer> {
+                let pointer = kernel_pointer::<V, M>(self.span().reinterpret("launch")?)?;
+                Ok(pointer)
+            }
+
+            #[inline]
+            #[track_caller]
+            fn ensure_accessible(&self, device: Device) -> Result<()> {
+                self.span().ensure_accessible::<M>(device)
+            }
+
+            #[inline]
+            fn access(&self) -> Option<Access<'_>> {
+                Some(self.span().access(Mode::$mode))
+            }
+        }
+    };
+}
+
+components!(i8 u8 i16 u16 i32 u32 i64 u64 f32 f64);
+
 /// Implements the traits for planes and volumes that are passed as one kind of pointer. The pitch is an
 /// argument of its own, which the program passes.
 macro_rules! rows {
@@ -115,6 +181,12 @@ macro_rules! rows {
                 // All of these are tracked memory. A kernel cannot access other memory.
                 let address = self.grid().bytes().map(kernel_pointer::<u8, $memory_type>).transpose()?;
                 Ok(address.unwrap_or(ptr::null_mut()).cast())
+            }
+
+            #[inline]
+            #[track_caller]
+            fn ensure_accessible(&self, device: Device) -> Result<()> {
+                self.grid().bytes().map_or(Ok(()), |bytes| bytes.ensure_accessible::<$memory_type>(device))
             }
 
             #[inline]
@@ -140,29 +212,35 @@ rows!([T: 'static, M: MemoryType] in M, Read, *const T, &VolumeMut<'_, T, M>);
 rows!([T: 'static, M: MemoryType] in M, Write, *mut T, VolumeMut<'_, T, M>);
 rows!([T: 'static, M: MemoryType] in M, Write, *mut T, &mut VolumeMut<'_, T, M>);
 
-// SAFETY: the flag is an atomic that host and devices may access at any time. Its access only orders the
-// freeing of its memory.
-unsafe impl KernelArg<*const u32> for &MappedFlag {
-    #[inline]
-    fn value(&self) -> Result<*const u32> {
-        Ok(self.device_ptr().cast_const())
-    }
+macro_rules! flags {
+    ($($number:ty)*) => { $(
+        // SAFETY: the flag is an atomic that host and devices may access at any time, with at least as many
+        // bytes as the number. Its access only orders the freeing of its memory.
+        unsafe impl KernelArg<*const $number> for &MappedFlag {
+            #[inline]
+            fn value(&self) -> Result<*const $number> {
+                Ok(self.device_ptr().cast_const().cast())
+            }
 
-    #[inline]
-    fn access(&self) -> Option<Access<'_>> {
-        Some(MappedFlag::access(self))
-    }
+            #[inline]
+            fn access(&self) -> Option<Access<'_>> {
+                Some(MappedFlag::access(self))
+            }
+        }
+
+        // SAFETY: as above.
+        unsafe impl KernelArg<*mut $number> for &MappedFlag {
+            #[inline]
+            fn value(&self) -> Result<*mut $number> {
+                Ok(self.device_ptr().cast())
+            }
+
+            #[inline]
+            fn access(&self) -> Option<Access<'_>> {
+                Some(MappedFlag::access(self))
+            }
+        }
+    )* };
 }
 
-// SAFETY: as above.
-unsafe impl KernelArg<*mut u32> for &MappedFlag {
-    #[inline]
-    fn value(&self) -> Result<*mut u32> {
-        Ok(self.device_ptr())
-    }
-
-    #[inline]
-    fn access(&self) -> Option<Access<'_>> {
-        Some(MappedFlag::access(self))
-    }
-}
+flags!(u32 i32 u64 i64);

@@ -29,8 +29,9 @@ mod kernel;
 mod macros;
 mod memory;
 mod module;
+#[doc(hidden)]
+pub mod passing;
 mod pitched;
-mod refusal;
 mod run;
 
 pub(crate) use argument::Named;
@@ -39,9 +40,9 @@ pub use arguments::{Arguments, Parameters};
 #[cfg(cudart_12_8)]
 pub use attributes::KernelSetting;
 pub use attributes::{KernelAttributes, OccupancyFlags, Parameter};
-pub use dimensions::{Dim3, LaunchConfig};
+pub use dimensions::{AxisSize, Dim3, LaunchConfig};
 pub use extended::{ClusterScheduling, LaunchAttributes};
 pub use kernel::Kernel;
-pub use memory::{KernelInput, KernelOutput};
+pub use memory::{Components, KernelInput, KernelOutput};
 pub use module::{Module, Space, VariableAccess, VariableAccesses};
 pub use pitched::PitchedParameter;

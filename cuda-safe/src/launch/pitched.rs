@@ -7,6 +7,7 @@
 use std::ffi::c_void;
 use std::ptr;
 
+use crate::device::Device;
 use crate::error::Result;
 use crate::hazard::{Access, Mode};
 use crate::memory::grid::Grid;
@@ -56,6 +57,12 @@ macro_rules! pitched_argument {
                 let address = grid.bytes().map(kernel_pointer::<u8, $call_site>).transpose()?;
                 let (layout, rows) = (grid.layout(), $rows(&grid));
                 Ok(P::new(address.unwrap_or(ptr::null_mut()).cast(), layout.pitch, layout.row, rows))
+            }
+
+            #[inline]
+            #[track_caller]
+            fn ensure_accessible(&self, device: Device) -> Result<()> {
+                self.grid().bytes().map_or(Ok(()), |bytes| bytes.ensure_accessible::<$call_site>(device))
             }
 
             #[inline]

@@ -28,7 +28,9 @@ impl<P> Kernel<P> {
     /// variables of its source file that it uses.
     ///
     /// # Errors
-    /// A shape that no device can run is refused before the call, and the error names the wrong number.
+    /// A shape that no device can run is refused before the call, and the error names the wrong number. So is
+    /// memory of another device that the kernel cannot access, by the number of its argument. The first
+    /// launch with such memory enables peer access, as the first copy does.
     /// The runtime refuses a launch that this device or kernel cannot run. A failure while the kernel
     /// runs is reported by a later call.
     ///
@@ -44,8 +46,6 @@ impl<P> Kernel<P> {
     /// - Memory behind raw pointers among the arguments lives until the kernel has ended and is
     ///   reachable from the stream's device. Until then, nobody else uses it in a conflicting way: the
     ///   tracker does not know it.
-    /// - The memory among the arguments is reachable from the stream's device: it belongs to this device
-    ///   or to one that this device has peer access to, or it is pinned.
     /// - The kernel ends once the events that it waits for have happened.
     #[doc(alias = "cudaLaunchKernel")]
     #[doc(alias = "<<<>>>")]
@@ -61,7 +61,7 @@ impl<P> Kernel<P> {
         config.check(self.name)?;
         let call_site = Location::caller();
         let stream = stream.as_stream();
-        arguments.with(stream.device(), |accesses, values| {
+        arguments.with(self.on(stream.device()), |accesses, values| {
             // SAFETY: the accesses cover all memory that the kernel receives from owners, and there is a
             // live value of the right type for each parameter (`Arguments`). The caller of `launch` has
             // the other duties.
@@ -186,7 +186,7 @@ impl<P> Kernel<P> {
     ) -> Result<()> {
         let (config, stream, call_site) = (config.into(), stream.as_stream(), Location::caller());
         self.check_ex(&config, attributes, stream)?;
-        arguments.with(stream.device(), |accesses, values| {
+        arguments.with(self.on(stream.device()), |accesses, values| {
             // SAFETY: as in `launch`.
             unsafe { self.submit(attributes, &config, stream, accesses, values, call_site) }
         })
@@ -254,7 +254,7 @@ impl<P> Kernel<P> {
         config.check(self.name)?;
         let call_site = Location::caller();
         let stream = stream.as_stream();
-        arguments.with(stream.device(), |accesses, values| {
+        arguments.with(self.on(stream.device()), |accesses, values| {
             // SAFETY: as in `launch`.
             unsafe { self.submit(COOPERATIVE, &config, stream, accesses, values, call_site) }
         })

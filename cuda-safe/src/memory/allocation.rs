@@ -89,39 +89,33 @@ impl Allocation {
         Ok(retained(Self::new(pointer, bytes, device, kind, AccessHistory::new(bytes))))
     }
 
-    /// Allocates rows of `row` bytes on a device, and returns the pitch that the runtime chose. The number
-    /// of bytes must not be 0.
+    /// Allocates rows of `row` bytes on the current device, and returns the pitch that the runtime chose. The
+    /// number of bytes must not be 0.
     #[track_caller]
-    pub(crate) fn pitched(device: Device, row: usize, height: usize) -> Result<(Self, usize)> {
+    pub(crate) fn pitched(row: usize, height: usize) -> Result<(Self, usize)> {
         let mut pitch = 0;
         let allocation =
-            Self::called(Some(device), row.saturating_mul(height), Kind::Device, "cudaMallocPitch", |to| {
+            Self::called(None, row.saturating_mul(height), Kind::Device, "cudaMallocPitch", |to| {
                 // SAFETY: both pointers are to live variables, which the call fills.
                 unsafe { sys::cudaMallocPitch(to, &raw mut pitch, row, height) }
             })?;
         Ok((allocation.of_rows(pitch, height), pitch))
     }
 
-    /// Allocates layers of rows of `row` bytes on a device, and returns the pitch that the runtime chose.
-    /// The number of bytes must not be 0.
+    /// Allocates layers of rows of `row` bytes on the current device, and returns the pitch that the runtime
+    /// chose. The number of bytes must not be 0.
     #[track_caller]
-    pub(crate) fn pitched_volume(
-        device: Device,
-        row: usize,
-        height: usize,
-        depth: usize,
-    ) -> Result<(Self, usize)> {
+    pub(crate) fn pitched_volume(row: usize, height: usize, depth: usize) -> Result<(Self, usize)> {
         let mut found = sys::cudaPitchedPtr { ptr: ptr::null_mut(), pitch: 0, xsize: 0, ysize: 0 };
         let extent = sys::cudaExtent { width: row, height, depth };
         let rows = height.saturating_mul(depth);
-        let allocation =
-            Self::called(Some(device), row.saturating_mul(rows), Kind::Device, "cudaMalloc3D", |to| {
-                // SAFETY: the pointer is to a live variable, which the call fills.
-                let code = unsafe { sys::cudaMalloc3D(&raw mut found, extent) };
-                // SAFETY: the pointer is to a live variable of the caller.
-                unsafe { to.write(found.ptr) };
-                code
-            })?;
+        let allocation = Self::called(None, row.saturating_mul(rows), Kind::Device, "cudaMalloc3D", |to| {
+            // SAFETY: the pointer is to a live variable, which the call fills.
+            let code = unsafe { sys::cudaMalloc3D(&raw mut found, extent) };
+            // SAFETY: the pointer is to a live variable of the caller.
+            unsafe { to.write(found.ptr) };
+            code
+        })?;
         Ok((allocation.of_rows(found.pitch, rows), found.pitch))
     }
 
@@ -134,11 +128,10 @@ impl Allocation {
         self
     }
 
-    /// Allocates managed memory for use with a device, by default the current one. If `bytes` is 0, nothing
-    /// is allocated.
+    /// Allocates managed memory for use with the current device. If `bytes` is 0, nothing is allocated.
     #[track_caller]
-    pub(crate) fn managed(device: Option<Device>, bytes: usize, flags: u32) -> Result<Self> {
-        Self::called(device, bytes, Kind::Managed, "cudaMallocManaged", |pointer| {
+    pub(crate) fn managed(bytes: usize, flags: u32) -> Result<Self> {
+        Self::called(None, bytes, Kind::Managed, "cudaMallocManaged", |pointer| {
             // SAFETY: the pointer is to a live variable of the caller, which the call fills.
             unsafe { sys::cudaMallocManaged(pointer, bytes, flags) }
         })
@@ -322,19 +315,20 @@ impl Allocation {
     }
 
     /// Waits for the work that still uses the memory, and gives the memory up without freeing it. An error
-    /// changes nothing, so that the owner can be given back.
+    /// changes nothing, so that the owner can be given back. Refused while a graph is another owner.
     #[track_caller]
-    pub(crate) fn give_up(&mut self, api: &'static str) -> Result<*mut u8> {
-        if matches!(self.kind, Kind::Foreign | Kind::Registered) {
+    pub(crate) fn give_up(owner: &mut Arc<Self>, api: &'static str) -> Result<*mut u8> {
+        let Some(this) = Arc::get_mut(owner) else { return Err(Error::refused(api, Detail::InGraph)) };
+        if matches!(this.kind, Kind::Foreign | Kind::Registered) {
             let what = "giving up memory that the crate has not allocated, which its owner frees";
             return Err(Error::refused(api, Detail::Unsupported { what }));
         }
-        if self.bytes > 0 {
+        if this.bytes > 0 {
             stream::ensure_idle(api)?;
-            stream::wait_host(&self.history, 0..self.bytes, Mode::Write)?;
-            self.bytes = 0;
+            stream::wait_host(&this.history, 0..this.bytes, Mode::Write)?;
+            this.bytes = 0;
         }
-        Ok(self.pointer)
+        Ok(this.pointer)
     }
 
     /// Returns the address of the first byte, or null if the size is 0.

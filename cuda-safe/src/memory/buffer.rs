@@ -15,7 +15,7 @@ use super::retain::retained;
 use super::size;
 use super::span::{Span, mapped_pointer};
 use crate::device::Device;
-use crate::error::{Detail, Error, ErrorWith, Result};
+use crate::error::{ErrorWith, Result};
 use crate::hazard::{Access, Mode};
 #[cfg(doc)]
 use crate::sys;
@@ -83,7 +83,8 @@ impl<T: AnyBitPattern, M: MemoryType> Buffer<T, M> {
         Ok(Slice::new(self.span().part("Buffer::slice", &range)?))
     }
 
-    /// Views the elements of a range for writing.
+    /// Views the elements of a range for writing. Two such views at a time come from
+    /// [`split_at_mut`](Self::split_at_mut).
     ///
     /// # Errors
     /// Refused with the range and the length if the range is not within the buffer.
@@ -169,7 +170,7 @@ impl<T: AnyBitPattern, M: MemoryType> Buffer<T, M> {
     }
 }
 
-impl<T: AnyBitPattern, M: HostMemoryType> Buffer<T, M> {
+impl<T: AnyBitPattern, M: MemoryType> Buffer<T, M> {
     /// Waits until no work writes the elements any more, and lends them to the host for reading.
     ///
     /// Blocks while a copy into the buffer or a kernel that writes it is pending. Pending reads do not
@@ -179,7 +180,10 @@ impl<T: AnyBitPattern, M: HostMemoryType> Buffer<T, M> {
     /// Returns the failure of the work that it waited for. Refused inside a host function, unless the work
     /// is known to be complete.
     #[track_caller]
-    pub fn host(&self) -> Result<HostRef<'_, T>> {
+    pub fn host(&self) -> Result<HostRef<'_, T>>
+    where
+        M: HostMemoryType,
+    {
         HostRef::new(self.span())
     }
 
@@ -190,10 +194,15 @@ impl<T: AnyBitPattern, M: HostMemoryType> Buffer<T, M> {
     /// # Errors
     /// As [`host`](Self::host).
     #[track_caller]
-    pub fn host_mut(&mut self) -> Result<HostMut<'_, T>> {
+    pub fn host_mut(&mut self) -> Result<HostMut<'_, T>>
+    where
+        M: HostMemoryType,
+    {
         HostMut::new(self.span())
     }
+}
 
+impl<T: AnyBitPattern, M: HostMemoryType> Buffer<T, M> {
     /// Waits as [`host`](Self::host) does, and copies the elements to a vector.
     ///
     /// # Errors
@@ -305,10 +314,7 @@ impl<T, M: MemoryType> Buffer<T, M> {
     /// failure, returns the owner with the error.
     #[track_caller]
     pub(super) fn give_up(mut self, api: &'static str) -> core::result::Result<*mut T, ErrorWith<Self>> {
-        let Some(allocation) = Arc::get_mut(&mut self.allocation) else {
-            return Err(ErrorWith::new(Error::refused(api, Detail::InGraph), self));
-        };
-        match allocation.give_up(api) {
+        match Allocation::give_up(&mut self.allocation, api) {
             Ok(pointer) => Ok(pointer.cast()),
             Err(error) => Err(ErrorWith::new(error, self)),
         }

@@ -13,6 +13,7 @@ use super::memory_type::OnDevice;
 use super::pool::MemoryPool;
 use super::size;
 use crate::device::Device;
+use crate::element::Element;
 use crate::error::{ErrorWith, Result};
 use crate::stream::AsStream;
 #[cfg(doc)]
@@ -41,7 +42,7 @@ use crate::sys;
 #[doc(alias = "cudaMalloc")]
 pub type DeviceBuffer<T> = Buffer<T, OnDevice>;
 
-impl<T: AnyBitPattern> DeviceBuffer<T> {
+impl<T> DeviceBuffer<T> {
     /// Allocates `len` elements on the current device. As in C, their contents are unspecified.
     ///
     /// Stands for [`cudaMalloc`](sys::cudaMalloc). If `len` is 0, nothing is allocated.
@@ -52,7 +53,10 @@ impl<T: AnyBitPattern> DeviceBuffer<T> {
     #[doc(alias = "cudaMalloc")]
     #[inline]
     #[track_caller]
-    pub fn alloc(len: usize) -> Result<Self> {
+    pub fn alloc(len: usize) -> Result<Self>
+    where
+        T: Element,
+    {
         Self::alloc_where(None, len)
     }
 
@@ -63,14 +67,20 @@ impl<T: AnyBitPattern> DeviceBuffer<T> {
     #[doc(alias = "cudaMalloc")]
     #[inline]
     #[track_caller]
-    pub fn alloc_on(device: Device, len: usize) -> Result<Self> {
+    pub fn alloc_on(device: Device, len: usize) -> Result<Self>
+    where
+        T: Element,
+    {
         Self::alloc_where(Some(device), len)
     }
 
     /// Allocates on a device, by default the current one.
     #[inline]
     #[track_caller]
-    fn alloc_where(device: Option<Device>, len: usize) -> Result<Self> {
+    fn alloc_where(device: Option<Device>, len: usize) -> Result<Self>
+    where
+        T: Element,
+    {
         let bytes = size::bytes_of::<T>("DeviceBuffer::alloc", len)?;
         Self::of_shared("DeviceBuffer::alloc", Allocation::device(device, bytes)?, len)
     }
@@ -106,7 +116,10 @@ impl<T: AnyBitPattern> DeviceBuffer<T> {
     #[doc(alias = "cudaMallocAsync")]
     #[inline]
     #[track_caller]
-    pub fn alloc_async(len: usize, stream: &impl AsStream) -> Result<Self> {
+    pub fn alloc_async(len: usize, stream: &impl AsStream) -> Result<Self>
+    where
+        T: Element,
+    {
         let bytes = size::bytes_of::<T>("DeviceBuffer::alloc_async", len)?;
         let allocation = Allocation::pool(stream.as_stream(), None, bytes)?;
         Self::of_shared("DeviceBuffer::alloc_async", allocation, len)
@@ -126,13 +139,18 @@ impl<T: AnyBitPattern> DeviceBuffer<T> {
     #[doc(alias = "cudaMallocFromPoolAsync")]
     #[inline]
     #[track_caller]
-    pub fn alloc_from(pool: &MemoryPool, len: usize, stream: &impl AsStream) -> Result<Self> {
+    pub fn alloc_from(pool: &MemoryPool, len: usize, stream: &impl AsStream) -> Result<Self>
+    where
+        T: Element,
+    {
         let bytes = size::bytes_of::<T>("DeviceBuffer::alloc_from", len)?;
         let from = Some((pool, pool.device()?));
         let allocation = Allocation::pool(stream.as_stream(), from, bytes)?;
         Self::of_shared("DeviceBuffer::alloc_from", allocation, len)
     }
+}
 
+impl<T: AnyBitPattern> DeviceBuffer<T> {
     /// Takes over memory that was allocated with `cudaMalloc`.
     ///
     /// # Errors
@@ -258,7 +276,7 @@ impl<T> DeviceBuffer<T> {
 #[repr(transparent)]
 pub struct DevicePtr<T> {
     address: u64,
-    element: PhantomData<*mut T>,
+    element: PhantomData<fn(T) -> T>,
 }
 
 impl<T> DevicePtr<T> {
@@ -335,10 +353,6 @@ impl<T> fmt::Debug for DevicePtr<T> {
     }
 }
 
-// SAFETY: an address is a number, and the host accesses nothing through it.
-unsafe impl<T> Send for DevicePtr<T> {}
-// SAFETY: as above.
-unsafe impl<T> Sync for DevicePtr<T> {}
 // SAFETY: 64 bits. All zeros is the null address.
 unsafe impl<T> Zeroable for DevicePtr<T> {}
 // SAFETY: 64 bits without padding, every pattern of which is an address, and a zero-sized marker.

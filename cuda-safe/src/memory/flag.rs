@@ -16,6 +16,9 @@ use crate::stream;
 
 /// An `AtomicU32` in mapped pinned memory, which the host and all devices share.
 ///
+/// Kernels may declare it as `unsigned*` or `int*`, or as a pointer to 64 bits, whose upper half
+/// [`set`](Self::set) makes zero. `volatile` and `const` make no difference.
+///
 /// The tracker does not order accesses to it, and no guard lends it. The host and kernels may read and
 /// write it at any time, and neither waits for the other. A kernel that spins until the host sets a flag is
 /// a gate; tests use one to hold a stream. The initial value is 0.
@@ -51,6 +54,9 @@ unsafe impl Send for MappedFlag {}
 // SAFETY: as above.
 unsafe impl Sync for MappedFlag {}
 
+/// The size of a flag that a kernel declares with 64 bits.
+const BYTES: usize = size_of::<[AtomicU32; 2]>();
+
 impl MappedFlag {
     /// Allocates a flag for all devices, with the value 0.
     ///
@@ -67,17 +73,21 @@ impl MappedFlag {
             return Ok(flag);
         }
         let flags = PinnedFlags::MAPPED | PinnedFlags::PORTABLE;
-        let allocation = Allocation::pinned(Some(device), size_of::<AtomicU32>(), flags.bits())?;
+        let allocation = Allocation::pinned(Some(device), BYTES, flags.bits())?;
         // SAFETY: the allocation is new, large enough and sufficiently aligned, and nobody else knows of
         // it.
-        unsafe { allocation.pointer().cast::<AtomicU32>().write(AtomicU32::new(0)) };
+        unsafe {
+            allocation.pointer().cast::<[AtomicU32; 2]>().write([AtomicU32::new(0), AtomicU32::new(0)])
+        };
         let device_pointer = mapped_pointer(Span::whole(&allocation, 1))?;
         Ok(Self { allocation: ManuallyDrop::new(allocation), device_pointer })
     }
 
     /// Sets the flag for all that poll it. Never blocks.
     pub fn set(&self, value: u32) {
-        self.atomic().store(value, Ordering::Release);
+        let [lower, upper] = self.halves();
+        upper.store(0, Ordering::Relaxed);
+        lower.store(value, Ordering::Release);
     }
 
     /// Reads the flag. Never blocks.
@@ -89,9 +99,15 @@ impl MappedFlag {
     /// Returns the atomic itself, for the other operations of atomics.
     #[must_use]
     pub fn atomic(&self) -> &AtomicU32 {
-        // SAFETY: `new` wrote an atomic there, which lives as long as the allocation. All accesses to it
+        let [lower, _] = self.halves();
+        lower
+    }
+
+    /// Returns the halves of a kernel's 64 bits. Devices and hosts of CUDA begin with the lower half.
+    fn halves(&self) -> &[AtomicU32; 2] {
+        // SAFETY: `new` wrote two atomics there, which live as long as the allocation. All accesses to them
         // are atomic.
-        unsafe { &*self.allocation.pointer().cast::<AtomicU32>() }
+        unsafe { &*self.allocation.pointer().cast::<[AtomicU32; 2]>() }
     }
 
     /// Returns the address at which kernels reach the flag.
@@ -104,7 +120,7 @@ impl MappedFlag {
     /// from being freed too early and orders nothing, whether the kernel reads the flag or sets it.
     #[must_use]
     pub fn access(&self) -> Access<'_> {
-        Access::new(self.allocation.history(), 0..size_of::<AtomicU32>(), Mode::Read)
+        Access::new(self.allocation.history(), 0..BYTES, Mode::Read)
     }
 }
 
@@ -124,7 +140,7 @@ impl Drop for MappedFlag {
 
 /// Returns whether all kernels that received the flag are known to be complete. Does not ask the runtime.
 fn is_done(allocation: &Allocation) -> bool {
-    stream::is_quiet(allocation.history(), 0..size_of::<AtomicU32>(), Mode::Write)
+    stream::is_quiet(allocation.history(), 0..BYTES, Mode::Write)
 }
 
 /// Returns the dropped flags that kernels may still poll. Freeing them later could block on a gate that is

@@ -77,16 +77,10 @@ impl<'a, T> Grid<'a, T> {
         Self::checked(api, base, span.range().start, span.len(), extent, apart)
     }
 
-    /// Makes rows and layers of a slice of `len` elements at `pointer`, which is borrowed for `'a`.
+    /// Makes rows and layers of a slice, which is borrowed for `'a`.
     #[track_caller]
-    pub(crate) fn of_slice(
-        api: &'static str,
-        pointer: *mut T,
-        len: usize,
-        extent: Extent,
-        apart: Apart,
-    ) -> Result<Self> {
-        Self::checked(api, Base::Borrowed(pointer.cast()), 0, len, extent, apart)
+    pub(crate) fn of_slice(api: &'static str, slice: *mut [T], extent: Extent, apart: Apart) -> Result<Self> {
+        Self::checked(api, Base::Borrowed(slice.cast()), 0, slice.len(), extent, apart)
     }
 
     /// Returns all rows of an allocation that was made with this extent and pitch.

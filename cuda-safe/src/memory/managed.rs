@@ -43,6 +43,7 @@ use super::buffer::Buffer;
 use super::memory_type::Managed;
 use super::size;
 use crate::device::Device;
+use crate::element::Element;
 use crate::error::{Detail, Error, ErrorWith, Result};
 use crate::hazard::Mode;
 use crate::stream::AsStream;
@@ -98,7 +99,7 @@ pub enum Attachment {
 #[doc(alias = "cudaMallocManaged")]
 pub type ManagedBuffer<T> = Buffer<T, Managed>;
 
-impl<T: AnyBitPattern> ManagedBuffer<T> {
+impl<T> ManagedBuffer<T> {
     /// Allocates `len` elements, for use from any stream. As in C, their contents are unspecified.
     ///
     /// Stands for [`cudaMallocManaged`](sys::cudaMallocManaged). If `len` is 0, nothing is allocated.
@@ -109,7 +110,10 @@ impl<T: AnyBitPattern> ManagedBuffer<T> {
     /// - A refusal if the number of bytes overflows, or if `T` is zero-sized.
     #[doc(alias = "cudaMallocManaged")]
     #[track_caller]
-    pub fn alloc(len: usize) -> Result<Self> {
+    pub fn alloc(len: usize) -> Result<Self>
+    where
+        T: Element,
+    {
         Self::with_attachment(len, Attachment::Global)
     }
 
@@ -122,13 +126,18 @@ impl<T: AnyBitPattern> ManagedBuffer<T> {
     /// [`attach_async`](Self::attach_async) attaches memory to a single stream later.
     #[doc(alias = "cudaMallocManaged")]
     #[track_caller]
-    pub fn with_attachment(len: usize, attachment: Attachment) -> Result<Self> {
+    pub fn with_attachment(len: usize, attachment: Attachment) -> Result<Self>
+    where
+        T: Element,
+    {
         const API: &str = "ManagedBuffer::alloc";
         supported(API)?;
         let bytes = size::bytes_of::<T>(API, len)?;
-        Self::of(API, Allocation::managed(None, bytes, attachment as u32)?, len)
+        Self::of(API, Allocation::managed(bytes, attachment as u32)?, len)
     }
+}
 
+impl<T: AnyBitPattern> ManagedBuffer<T> {
     /// Attaches the buffer in stream order: to the stream, to the host, or to all streams.
     ///
     /// Stands for [`cudaStreamAttachMemAsync`](sys::cudaStreamAttachMemAsync). If the length is 0, does

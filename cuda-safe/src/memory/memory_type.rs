@@ -28,7 +28,7 @@ pub trait AnyMemoryType: sealed::SealedAnyMemory {}
 /// A memory type that is lent to the host through guards.
 #[diagnostic::on_unimplemented(
     message = "the host cannot reach memory that is `{Self}`",
-    note = "copy the elements with `memcpy`"
+    note = "copy the elements: `buffer.to_vec()?`, or `memcpy` into a slice"
 )]
 pub trait HostMemoryType: MemoryType {}
 

@@ -42,6 +42,7 @@ mod device;
 mod flag;
 pub(crate) mod grid;
 mod guard;
+mod indexing;
 mod ipc;
 mod lent;
 mod location;

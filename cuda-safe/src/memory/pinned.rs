@@ -6,10 +6,7 @@
 //! until the work that still uses the memory is complete. Nothing else here blocks.
 //!
 //! C functions: `cudaHostAlloc` with `cudaHostAllocWriteCombined`, `cudaFreeHost`.
-#![expect(
-    unsafe_code,
-    reason = "takes over raw pinned pointers, and writes to memory that devices reach too"
-)]
+#![expect(unsafe_code, reason = "takes over raw pinned pointers, and writes through them")]
 
 use std::fmt;
 
@@ -23,6 +20,7 @@ use super::memory_type::{Pinned, WriteCombined};
 use super::size;
 use super::span::Span;
 use crate::device::Device;
+use crate::element::Element;
 use crate::error::{Detail, Error, ErrorWith, Result, ensure_callable};
 use crate::hazard::Mode;
 use crate::{check, sys};
@@ -67,7 +65,7 @@ bitflags! {
 #[doc(alias = "cudaHostAlloc")]
 pub type PinnedBuffer<T> = Buffer<T, Pinned>;
 
-impl<T: AnyBitPattern> PinnedBuffer<T> {
+impl<T> PinnedBuffer<T> {
     /// Allocates `len` elements. As in C, their contents are unspecified.
     ///
     /// Stands for [`cudaMallocHost`](sys::cudaMallocHost). If `len` is 0, nothing is allocated.
@@ -77,7 +75,10 @@ impl<T: AnyBitPattern> PinnedBuffer<T> {
     /// - A refusal if the number of bytes overflows, or if `T` is zero-sized.
     #[doc(alias = "cudaMallocHost")]
     #[track_caller]
-    pub fn alloc(len: usize) -> Result<Self> {
+    pub fn alloc(len: usize) -> Result<Self>
+    where
+        T: Element,
+    {
         Self::with_flags(len, PinnedFlags::empty())
     }
 
@@ -90,7 +91,10 @@ impl<T: AnyBitPattern> PinnedBuffer<T> {
     /// know.
     #[doc(alias = "cudaHostAlloc")]
     #[track_caller]
-    pub fn with_flags(len: usize, flags: PinnedFlags) -> Result<Self> {
+    pub fn with_flags(len: usize, flags: PinnedFlags) -> Result<Self>
+    where
+        T: Element,
+    {
         let bytes = size::bytes_of::<T>("PinnedBuffer::alloc", len)?;
         Self::of("PinnedBuffer::alloc", Allocation::pinned(None, bytes, flags.bits())?, len)
     }
@@ -100,12 +104,17 @@ impl<T: AnyBitPattern> PinnedBuffer<T> {
     /// # Errors
     /// As [`alloc`](Self::alloc).
     #[track_caller]
-    pub fn from_slice(elements: &[T]) -> Result<Self> {
+    pub fn from_slice(elements: &[T]) -> Result<Self>
+    where
+        T: Element,
+    {
         let mut buffer = Self::alloc(elements.len())?;
         buffer.host_mut()?.copy_from_slice(elements);
         Ok(buffer)
     }
+}
 
+impl<T: AnyBitPattern> PinnedBuffer<T> {
     /// Takes over memory that was allocated with `cudaMallocHost` or `cudaHostAlloc`.
     ///
     /// # Errors

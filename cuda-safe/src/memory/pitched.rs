@@ -4,7 +4,6 @@
 //! is complete. Owners may be sent to other threads and shared with them if their elements may.
 //!
 //! C functions: `cudaMallocPitch`, `cudaMalloc3D`, `cudaFree`.
-#![expect(unsafe_code, reason = "shares typed device pointers between threads")]
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -88,15 +87,6 @@ struct Rows {
     pitch: usize,
 }
 
-// SAFETY: the owner owns its elements, which are `Send`, and any thread may free the allocation.
-unsafe impl<T: Send> Send for PitchedBuffer<T> {}
-// SAFETY: a shared owner only allows reads of its elements.
-unsafe impl<T: Sync> Sync for PitchedBuffer<T> {}
-// SAFETY: as above.
-unsafe impl<T: Send> Send for PitchedVolume<T> {}
-// SAFETY: as above.
-unsafe impl<T: Sync> Sync for PitchedVolume<T> {}
-
 impl Rows {
     /// Allocates with `allocate`, which takes the bytes of a row and also returns the pitch.
     #[track_caller]
@@ -145,8 +135,7 @@ impl<T: AnyBitPattern> PitchedBuffer<T> {
     #[doc(alias = "cudaMallocPitch")]
     #[track_caller]
     pub fn alloc(width: usize, height: usize) -> Result<Self> {
-        let device = Device::current()?;
-        let allocate = |row| Allocation::pitched(device, row, height);
+        let allocate = |row| Allocation::pitched(row, height);
         let rows = Rows::alloc::<T>("PitchedBuffer::alloc", [width, height, 1], allocate)?;
         Ok(Self { rows, elements: PhantomData })
     }
@@ -175,8 +164,7 @@ impl<T: AnyBitPattern> PitchedVolume<T> {
     #[doc(alias = "cudaMalloc3D")]
     #[track_caller]
     pub fn alloc(width: usize, height: usize, depth: usize) -> Result<Self> {
-        let device = Device::current()?;
-        let allocate = |row| Allocation::pitched_volume(device, row, height, depth);
+        let allocate = |row| Allocation::pitched_volume(row, height, depth);
         let rows = Rows::alloc::<T>("PitchedVolume::alloc", [width, height, depth], allocate)?;
         Ok(Self { rows, elements: PhantomData })
     }

@@ -15,7 +15,7 @@ use std::ops::RangeBounds;
 use bytemuck::{AnyBitPattern, NoUninit};
 
 use super::buffer::{Buffer, Slice, SliceMut};
-use super::grid::{Apart, Grid};
+use super::grid::{Apart, Extent, Grid};
 use super::memory_type::{AnyMemoryType, MemoryType, Pageable};
 use crate::device::Device;
 use crate::error::Result;
@@ -108,6 +108,25 @@ macro_rules! views_of_rows {
             #[track_caller]
             pub fn columns(&self, range: impl RangeBounds<usize>) -> Result<Self> {
                 Ok(Self::new(self.grid.columns(concat!(stringify!($view), "::columns"), &range)?))
+            }
+        }
+
+        impl<'a, T: NoUninit> $view<'a, T, Pageable> {
+            #[track_caller]
+            fn of(slice: &'a [T], extent: Extent, apart: Apart) -> Result<Self> {
+                // Never written through: only destinations are written, and they are made from the `Mut`
+                // type.
+                let slice = std::ptr::from_ref(slice).cast_mut();
+                let api = concat!(stringify!($view), "::from_slice");
+                Ok(Self::new(Grid::of_slice(api, slice, extent, apart)?))
+            }
+        }
+
+        impl<'a, T: AnyBitPattern> $view_mut<'a, T, Pageable> {
+            #[track_caller]
+            fn of(slice: &'a mut [T], extent: Extent, apart: Apart) -> Result<Self> {
+                let api = concat!(stringify!($view_mut), "::from_slice");
+                Ok(Self::new(Grid::of_slice(api, slice, extent, apart)?))
             }
         }
 
@@ -358,7 +377,7 @@ impl<'a, T: NoUninit> Plane<'a, T, Pageable> {
     /// - Refused if the size overflows.
     #[track_caller]
     pub fn from_slice(slice: &'a [T], width: usize, height: usize) -> Result<Self> {
-        Self::of(slice, width, height, Apart::Packed)
+        Self::of(slice, [width, height, 1], Apart::Packed)
     }
 
     /// Views a slice as rows that are `pitch` bytes apart. The slice may end with the last row.
@@ -368,15 +387,7 @@ impl<'a, T: NoUninit> Plane<'a, T, Pageable> {
     /// needs. Also refused if the pitch is not possible for these rows.
     #[track_caller]
     pub fn from_slice_with_pitch(slice: &'a [T], width: usize, height: usize, pitch: usize) -> Result<Self> {
-        Self::of(slice, width, height, Apart::By(pitch, height))
-    }
-
-    #[track_caller]
-    fn of(slice: &'a [T], width: usize, height: usize, apart: Apart) -> Result<Self> {
-        // Never written through: only destinations are written, and they are made from the `Mut` type.
-        let pointer = slice.as_ptr().cast_mut();
-        let extent = [width, height, 1];
-        Ok(Self::new(Grid::of_slice("Plane::from_slice", pointer, slice.len(), extent, apart)?))
+        Self::of(slice, [width, height, 1], Apart::By(pitch, height))
     }
 }
 
@@ -388,7 +399,7 @@ impl<'a, T: AnyBitPattern> PlaneMut<'a, T, Pageable> {
     /// - Refused if the size overflows.
     #[track_caller]
     pub fn from_slice(slice: &'a mut [T], width: usize, height: usize) -> Result<Self> {
-        Self::of(slice, width, height, Apart::Packed)
+        Self::of(slice, [width, height, 1], Apart::Packed)
     }
 
     /// Views a slice as rows that are `pitch` bytes apart, for writing. The slice may end with the last
@@ -404,13 +415,7 @@ impl<'a, T: AnyBitPattern> PlaneMut<'a, T, Pageable> {
         height: usize,
         pitch: usize,
     ) -> Result<Self> {
-        Self::of(slice, width, height, Apart::By(pitch, height))
-    }
-
-    #[track_caller]
-    fn of(slice: &'a mut [T], width: usize, height: usize, apart: Apart) -> Result<Self> {
-        let (pointer, len) = (slice.as_mut_ptr(), slice.len());
-        Ok(Self::new(Grid::of_slice("PlaneMut::from_slice", pointer, len, [width, height, 1], apart)?))
+        Self::of(slice, [width, height, 1], Apart::By(pitch, height))
     }
 }
 
@@ -584,13 +589,6 @@ impl<'a, T: NoUninit> Volume<'a, T, Pageable> {
     ) -> Result<Self> {
         Self::of(slice, [width, height, depth], Apart::By(pitch, layer_rows))
     }
-
-    #[track_caller]
-    fn of(slice: &'a [T], extent: [usize; 3], apart: Apart) -> Result<Self> {
-        // Never written through: only destinations are written, and they are made from the `Mut` type.
-        let pointer = slice.as_ptr().cast_mut();
-        Ok(Self::new(Grid::of_slice("Volume::from_slice", pointer, slice.len(), extent, apart)?))
-    }
 }
 
 impl<'a, T: AnyBitPattern> VolumeMut<'a, T, Pageable> {
@@ -618,11 +616,5 @@ impl<'a, T: AnyBitPattern> VolumeMut<'a, T, Pageable> {
         layer_rows: usize,
     ) -> Result<Self> {
         Self::of(slice, [width, height, depth], Apart::By(pitch, layer_rows))
-    }
-
-    #[track_caller]
-    fn of(slice: &'a mut [T], extent: [usize; 3], apart: Apart) -> Result<Self> {
-        let (pointer, len) = (slice.as_mut_ptr(), slice.len());
-        Ok(Self::new(Grid::of_slice("VolumeMut::from_slice", pointer, len, extent, apart)?))
     }
 }

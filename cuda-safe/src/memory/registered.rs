@@ -1,9 +1,6 @@
 //! Registered memory: a container of the program, owned here and page-locked while devices may use its
 //! elements.
-#![expect(
-    unsafe_code,
-    reason = "vouches for containers of the standard library, and hands their elements to the runtime"
-)]
+#![expect(unsafe_code, reason = "vouches for containers, and hands their elements to the runtime")]
 
 use std::fmt;
 use std::marker::PhantomData;

@@ -277,21 +277,36 @@ impl Event {
     ///
     /// # Errors
     /// - `cudaErrorNotReady` while either event is pending.
-    /// - `cudaErrorInvalidResourceHandle` if either does not measure time, was never recorded, or
-    ///   belongs to another device.
+    /// - `cudaErrorInvalidResourceHandle` if either does not measure time or was never recorded, with the
+    ///   one that is meant, or belongs to another device.
     /// - Refused inside a host function.
     #[doc(alias = "cudaEventElapsedTime")]
     #[track_caller]
     pub fn elapsed_ms(&self, start: &Self) -> Result<f32> {
         busy::ensure_idle("Event::elapsed_ms")?;
-        if [self, start].iter().any(|event| event.shared.last_record().is_none()) {
-            return Err(Error::from_code("cudaEventElapsedTime", sys::cudaErrorInvalidResourceHandle));
+        if let Some(why) = self.not_measurable(start) {
+            return Err(Error::refused("Event::elapsed_ms", Detail::Elapsed { why }));
         }
         let mut milliseconds = 0.0;
         // SAFETY: both events live as long as the borrows. The pointer is to a live number, which the
         // call fills.
         unsafe { check!(cudaEventElapsedTime(&raw mut milliseconds, start.as_raw(), self.as_raw())) }?;
         Ok(milliseconds)
+    }
+
+    /// Returns why no time is measured from `start` to this event. Events of different devices are left to
+    /// the runtime.
+    fn not_measurable(&self, start: &Self) -> Option<&'static str> {
+        let recorded = |event: &Self| event.shared.last_record().is_some();
+        let timed = |event: &Self| !event.flags.contains(EventFlags::DISABLE_TIMING);
+        match (recorded(start), recorded(self), timed(start) && timed(self)) {
+            (true, true, true) => None,
+            (_, _, false) => {
+                Some("an event measures no time if it is made without timing: use `Event::new` for both")
+            }
+            (false, ..) => Some("the start was never recorded: `start.record(&stream)?` before the work"),
+            (_, false, _) => Some("the end was never recorded: `end.record(&stream)?` after the work"),
+        }
     }
 
     /// Returns the device of the event.

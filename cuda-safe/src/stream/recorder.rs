@@ -27,7 +27,7 @@ use super::pool::{self, RawEvent};
 use super::tracker::TRACKER;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
-use crate::hazard::{Access, Policy, RetainedAccesses};
+use crate::hazard::{Access, AccessUnion, GraphHistories, Policy, RetainedAccesses};
 use crate::memory::retain;
 use crate::{check, sys};
 
@@ -97,14 +97,15 @@ type OrderedStream = (sys::cudaStream_t, happens_before::Timeline);
 
 #[derive(Default)]
 struct State {
-    accesses: RetainedAccesses,
+    accesses: AccessUnion,
     order: HappensBefore,
     /// The hidden events.
     marks: Vec<RawEvent>,
     /// The last record of each of the program's events, by handle.
     events: Vec<(usize, Mark)>,
-    /// The operations since the first record.
+    /// The operations since the first record, and their access histories.
     steps: Vec<Step>,
+    histories: GraphHistories,
 }
 
 /// A record in the capture.
@@ -117,7 +118,6 @@ pub(super) struct Mark {
 /// A captured operation.
 struct Step {
     epoch: Epoch,
-    uses: RetainedAccesses,
     call_site: &'static Location<'static>,
 }
 
@@ -145,7 +145,8 @@ impl Recorder {
 
     /// Returns all captured accesses, and forgets them.
     pub(crate) fn take_accesses(&self) -> RetainedAccesses {
-        self.state.try_borrow_mut().map(|mut state| mem::take(&mut state.accesses)).unwrap_or_default()
+        let taken = self.state.try_borrow_mut().map(|mut state| mem::take(&mut state.accesses));
+        taken.unwrap_or_default().into_accesses()
     }
 
     /// Adds a branch. The stream with the timeline `name` stands for it.
@@ -222,12 +223,17 @@ impl Recorder {
                 }
             }
         }
-        let mut state = self.state()?;
-        state.accesses.add_all(&uses);
-        let epoch = state.order.operate(timeline);
+        let state = &mut *self.state()?;
+        state.accesses.add(&uses);
         // No branch but the first one before the first event.
         if !state.marks.is_empty() && !accesses.is_empty() {
-            state.steps.push(Step { epoch, uses, call_site });
+            let (order, steps) = (&state.order, &state.steps);
+            let is_before = |step: usize| order.is_before_next(steps[step].epoch, timeline);
+            state.histories.enter(steps.len(), &uses, is_before);
+            let epoch = state.order.operate(timeline);
+            state.steps.push(Step { epoch, call_site });
+        } else {
+            state.order.operate(timeline);
         }
         Ok(())
     }
@@ -240,9 +246,10 @@ impl Recorder {
         uses: &RetainedAccesses,
     ) -> Result<Option<(OrderedStream, &'static Location<'static>)>> {
         let state = self.state()?;
-        let open =
-            |step: &&Step| !state.order.is_before_next(step.epoch, timeline) && step.uses.conflicts(uses);
-        let Some(step) = state.steps.iter().find(open) else { return Ok(None) };
+        let before = state.histories.before(uses).into_iter();
+        let is_open = |step: &usize| !state.order.is_before_next(state.steps[*step].epoch, timeline);
+        let Some(step) = before.filter(is_open).min() else { return Ok(None) };
+        let step = &state.steps[step];
         let branches = self.branches.try_borrow().map_err(|_| nested())?;
         let of_step = branches.iter().find(|branch| branch.timeline == step.epoch.timeline);
         Ok(of_step.map(|branch| ((branch.raw, branch.timeline), step.call_site)))

@@ -4,8 +4,12 @@ use cuda_safe::launch;
 use cuda_safe::launch::Kernel;
 use cuda_safe::stream::Stream;
 
-fn run(k: Kernel<(*const f32, *mut f32, u32)>, s: Stream, mut b: DeviceBuffer<f32>) {
+type Both = Kernel<(*mut f32, *mut f32)>;
+
+fn run(k: Kernel<(*const f32, *mut f32, u32)>, both: Both, s: Stream, mut b: DeviceBuffer<f32>) {
     let _ = unsafe { launch!(k<<<1, 32, 0, &s>>>(&b, &mut b, 32)) };
+    let borrow = &mut b;
+    let _ = unsafe { launch!(both<<<1, 32, 0, &s>>>(borrow, borrow)) };
 }
 
 fn main() {}

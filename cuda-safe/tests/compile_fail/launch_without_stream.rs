@@ -7,6 +7,7 @@ use cuda_safe::stream::Stream;
 fn run(k: Kernel<(*const f32, *mut f32, u32)>, s: Stream, a: DeviceBuffer<f32>, mut b: DeviceBuffer<f32>) {
     let _ = unsafe { launch!(k<<<1, 32, 0>>>(&a, &mut b, 32)) };
     let _ = unsafe { launch!(k<<<1, 32>>>(&a, &mut b, 32)) };
+    let _ = unsafe { launch!(k<<<1, 32, 0, 0>>>(&a, &mut b, 32)) };
 }
 
 fn main() {}

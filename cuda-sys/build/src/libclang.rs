@@ -1,5 +1,6 @@
 //! Finds the libclang that bindgen uses.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -21,7 +22,9 @@ pub(crate) fn load(workspace: &[PathBuf]) -> Result<()> {
     if clang_sys::is_loaded() {
         return Ok(());
     }
+    let asked = std::env::var_os("LIBCLANG_PATH");
     let Err(usual) = clang_sys::load() else { return Ok(()) };
+    let missing = |why: &str| missing(asked.as_deref(), why);
     let ours = workspace.iter().map(|site| site.join("clang/native")).find(|folder| folder.is_dir());
     let Some(folder) = ours else {
         return Err(missing(&usual));
@@ -37,8 +40,17 @@ fn load_from(folder: &Path) -> std::result::Result<(), String> {
     clang_sys::load()
 }
 
-fn missing(why: &str) -> Error {
-    Error::new("no libclang found, which bindgen reads the CUDA headers with.")
+/// Returns the error without a libclang. `asked` is the folder or file that LIBCLANG_PATH names.
+fn missing(asked: Option<&OsStr>, why: &str) -> Error {
+    let error = Error::new("no libclang found, which bindgen reads the CUDA headers with.");
+    let error = match asked {
+        Some(path) => error.detail(format!(
+            "LIBCLANG_PATH is {}, and there is none: set it to the folder of libclang.so, or unset it.",
+            path.display()
+        )),
+        None => error,
+    };
+    error
         .detail(
             "Run ci/setup in the workspace of cuda-safe, or install libclang (Debian: libclang-dev), or set \
              LIBCLANG_PATH.",
@@ -56,4 +68,17 @@ pub(crate) fn builtin_headers() -> Vec<String> {
         Path::new(&folder).join("stddef.h").is_file().then_some(folder)
     });
     printed.map(|folder| vec!["-idirafter".to_owned(), folder]).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_libclang_path_is_named() {
+        let said = missing(Some(OsStr::new("/no/such/folder")), "not\nfound").to_string();
+        assert!(said.contains("LIBCLANG_PATH is /no/such/folder, and there is none"), "{said}");
+        assert!(said.contains("(not found)") && said.contains("ci/setup"), "{said}");
+        assert!(!missing(None, "why").to_string().contains("LIBCLANG_PATH is"));
+    }
 }

@@ -130,9 +130,9 @@ api! {
     /// The node of a copy that was made from a node of the original.
     fn cudaGraphNodeFindInClone(call, out: Out<'_, cudaGraphNode_t>, original: cudaGraphNode_t, clone: cudaGraph_t) {
         let (machine, _) = call.context()?;
-        let nodes = &machine.graphs.get(clone.addr())?.nodes;
-        let found = nodes.iter().find(|it| it.1.twin == Some(original.addr())).map(|entry| *entry.0);
-        put(out, node(found.ok_or(cudaErrorInvalidValue)?))
+        let it = machine.graphs.get(clone.addr())?;
+        let found = it.twins.get(&original.addr()).filter(|twin| it.nodes.contains_key(twin));
+        put(out, node(*found.ok_or(cudaErrorInvalidValue)?))
     }
 
     /// The type of a node.
@@ -208,9 +208,8 @@ api! {
         let (from, to) = (unsafe { handles(from, count) }?, unsafe { handles(to, count) }?);
         let it = machine.graphs.get_mut(graph.addr())?;
         let known = from.iter().chain(&to).all(|node| it.nodes.contains_key(node));
-        let edges = it.edges();
         let pairs = || from.iter().copied().zip(to.iter().copied());
-        if !known || pairs().any(|(a, b)| a == b || edges.contains(&(a, b))) {
+        if !known || pairs().any(|(a, b)| a == b || it.has_edge(a, b)) {
             return Err(cudaErrorInvalidValue);
         }
         for (a, b) in pairs() {
@@ -235,9 +234,8 @@ api! {
             return Err(cudaErrorNotSupported);
         }
         let it = machine.graphs.get_mut(graph.addr())?;
-        let edges = it.edges();
         let pairs = || from.iter().copied().zip(to.iter().copied());
-        if !pairs().all(|pair| edges.contains(&pair)) {
+        if !pairs().all(|(a, b)| it.has_edge(a, b)) {
             return Err(cudaErrorInvalidValue);
         }
         for (a, b) in pairs() {

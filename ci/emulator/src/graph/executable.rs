@@ -1,6 +1,6 @@
 //! Executable graphs: a flat copy of a graph, whose launches put it on the queue.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::node::Act;
 use super::table::Graphs;
@@ -29,6 +29,8 @@ pub(crate) struct Exec {
     /// The graph that it was made from.
     pub(super) source: usize,
     pub(super) steps: Vec<ExecNode>,
+    /// The step of each node: the last one, if there are two around a child graph.
+    places: HashMap<usize, usize>,
     pub(crate) flags: u64,
     /// The end of its last launch: launches of one executable graph do not overlap.
     pub(super) last: Tick,
@@ -51,12 +53,11 @@ pub(crate) enum Mismatch {
 /// `graph`.
 fn lay_out(graphs: &Graphs, graph: usize, after: &[usize], steps: &mut Vec<ExecNode>) -> Answer<Vec<usize>> {
     let it = graphs.get(graph)?;
-    let mut places = HashMap::new();
-    let mut ends: Vec<usize> = Vec::new();
+    let (mut places, mut exits, mut followed) = (HashMap::new(), Vec::new(), HashSet::new());
     for handle in it.order().ok_or(cudaErrorInvalidValue)? {
         let node = graphs.node(handle)?;
         let mut before: Vec<usize> = node.before.iter().filter_map(|it| places.get(it).copied()).collect();
-        ends.retain(|end| !before.contains(end));
+        followed.extend(before.iter().copied());
         if before.is_empty() {
             before = after.to_vec();
         }
@@ -74,9 +75,10 @@ fn lay_out(graphs: &Graphs, graph: usize, after: &[usize], steps: &mut Vec<ExecN
         }
         steps.push(step(before, node.act.clone()));
         places.insert(handle, steps.len() - 1);
-        ends.push(steps.len() - 1);
+        exits.push(steps.len() - 1);
     }
-    Ok(ends)
+    exits.retain(|exit| !followed.contains(exit));
+    Ok(exits)
 }
 
 /// The user objects of a graph and of all that it owns.
@@ -103,12 +105,14 @@ impl Exec {
         for (user, count) in &users {
             counts.retain(*user, *count)?;
         }
-        Ok(Self { source: graph, steps, flags, last: 0, users })
+        let places = steps.iter().enumerate().map(|(at, step)| (step.source, at)).collect();
+        Ok(Self { source: graph, steps, places, flags, last: 0, users })
     }
 
     /// The step that was made from a node.
     pub(crate) fn step_mut(&mut self, source: usize) -> Answer<&mut ExecNode> {
-        self.steps.iter_mut().rev().find(|step| step.source == source).ok_or(cudaErrorInvalidValue)
+        let at = self.places.get(&source);
+        at.and_then(|at| self.steps.get_mut(*at)).ok_or(cudaErrorInvalidValue)
     }
 
     /// Takes over the acts of another graph of the same shape.

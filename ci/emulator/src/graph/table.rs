@@ -17,8 +17,6 @@ pub(crate) struct Node {
     pub(crate) before: Vec<usize>,
     pub(crate) device: usize,
     pub(crate) call: &'static str,
-    /// The node that it was cloned from.
-    pub(crate) twin: Option<usize>,
 }
 
 /// One graph.
@@ -26,6 +24,8 @@ pub(crate) struct Node {
 pub(crate) struct Graph {
     /// The nodes, in the order in which they were made: handles only grow.
     pub(crate) nodes: BTreeMap<usize, Node>,
+    /// The nodes that were cloned from those of another graph.
+    pub(crate) twins: HashMap<usize, usize>,
     /// Whether a node of another graph owns it.
     pub(crate) owned: bool,
     /// How many references to user objects it holds.
@@ -38,6 +38,11 @@ impl Graph {
         let of =
             |(to, node): (&usize, &Node)| node.before.iter().map(|from| (*from, *to)).collect::<Vec<_>>();
         self.nodes.iter().flat_map(of).collect()
+    }
+
+    /// Whether a node is named as a dependency of another one.
+    pub(crate) fn has_edge(&self, from: usize, to: usize) -> bool {
+        self.nodes.get(&to).is_some_and(|node| node.before.contains(&from))
     }
 
     /// The nodes in a topological order; `None` if there is a cycle.
@@ -126,7 +131,7 @@ impl Graphs {
         }
         let handle = self.handle();
         self.nodes.insert(handle, graph);
-        let node = Node { act, before: before.to_vec(), device, call, twin: None };
+        let node = Node { act, before: before.to_vec(), device, call };
         self.get_mut(graph)?.nodes.insert(handle, node);
         Ok(handle)
     }
@@ -194,7 +199,6 @@ impl Graphs {
                     self.get_mut(*body)?.owned = true;
                 }
             }
-            node.twin = Some(old);
             let new = self.handle();
             twins.insert(old, new);
             self.nodes.insert(new, copy);
@@ -207,6 +211,7 @@ impl Graphs {
                 *before = twins.get(before).copied().ok_or(cudaErrorInvalidValue)?;
             }
         }
+        target.twins = twins;
         Ok(copy)
     }
 
@@ -290,7 +295,7 @@ mod tests {
         add(&mut graphs, graph, &[a]);
         let copy = graphs.duplicate(&mut Users::default(), graph).unwrap();
         let [(from, to)] = graphs.get(copy).unwrap().edges()[..] else { panic!() };
-        assert_eq!(graphs.node(from).unwrap().twin, Some(a));
+        assert_eq!(graphs.get(copy).unwrap().twins.get(&a), Some(&from));
         assert_ne!(to, from);
         let refused = graphs.add(copy, Act::Nothing, &[a], 0, "test");
         assert_eq!(refused, Err(cudaErrorInvalidValue));

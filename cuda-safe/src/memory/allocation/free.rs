@@ -74,13 +74,8 @@ impl Allocation {
                 self.free_device()
             }
             (Kind::Pinned, Ok(())) => self.free_pinned(),
-            (Kind::Foreign, Ok(())) => {
-                self.bytes = 0;
-                drop(self.container.take());
-                Ok(())
-            }
-            (Kind::Registered, Ok(())) => {
-                let unregistered = self.unregister();
+            (Kind::Foreign | Kind::Registered, Ok(())) => {
+                let unregistered = if self.kind == Kind::Registered { self.unregister() } else { Ok(()) };
                 // Whether this succeeds or fails, nobody tries again. Memory that may still be registered
                 // is leaked with its container.
                 self.bytes = 0;

@@ -1,9 +1,6 @@
 //! Owned arrays: plain ones, those with smaller versions of themselves, those of the format NV12, and those
 //! without memory.
-#![expect(
-    unsafe_code,
-    reason = "takes over raw handles, and asks the runtime about arrays, levels and planes"
-)]
+#![expect(unsafe_code, reason = "takes over raw handles, and asks the runtime about arrays")]
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -11,7 +8,7 @@ use std::ops::RangeBounds;
 use std::sync::Arc;
 
 use super::info::{ArrayElement, ArrayFlags, ArrayInfo, ArrayKind, bytes_of};
-use super::view::{ArrayView, ArrayViewMut, Region, SubArray};
+use super::view::{ArrayView, ArrayViewMut, LAYERS, Region, SubArray};
 use crate::device::Device;
 use crate::error::{Detail, Error, ErrorWith, Result};
 use crate::hazard::Access;
@@ -106,7 +103,7 @@ impl<T: ArrayElement> Array<T> {
     /// Refused if the range is not within the array.
     #[track_caller]
     pub fn layers(&self, range: impl RangeBounds<usize>) -> Result<ArrayView<'_, T>> {
-        Ok(ArrayView::new(self.region().layers("Array::layers", &range)?))
+        Ok(ArrayView::new(self.region().cut("Array::layers", LAYERS, &range)?))
     }
 
     /// Views some layers or faces for writing.
@@ -115,7 +112,7 @@ impl<T: ArrayElement> Array<T> {
     /// Refused if the range is not within the array.
     #[track_caller]
     pub fn layers_mut(&mut self, range: impl RangeBounds<usize>) -> Result<ArrayViewMut<'_, T>> {
-        Ok(ArrayViewMut::new(self.region().layers("Array::layers_mut", &range)?))
+        Ok(ArrayViewMut::new(self.region().cut("Array::layers_mut", LAYERS, &range)?))
     }
 }
 
@@ -233,11 +230,7 @@ impl<T> Array<T> {
     #[track_caller]
     #[allow(clippy::result_large_err, reason = "the array comes back with the error, as every owner does")]
     pub fn into_raw(mut self) -> core::result::Result<sys::cudaArray_t, ErrorWith<Self>> {
-        const API: &str = "Array::into_raw";
-        let Some(allocation) = Arc::get_mut(&mut self.allocation) else {
-            return Err(ErrorWith::new(Error::refused(API, Detail::InGraph), self));
-        };
-        match allocation.give_up(API) {
+        match Allocation::give_up(&mut self.allocation, "Array::into_raw") {
             Ok(array) => Ok(array.cast()),
             Err(error) => Err(ErrorWith::new(error, self)),
         }

@@ -122,7 +122,7 @@ impl<T: ArrayElement> ArrayView<'_, T> {
     /// Refused if the range is not within the view.
     #[track_caller]
     pub fn columns(&self, range: impl RangeBounds<usize>) -> Result<Self> {
-        Ok(Self::new(self.region.columns("ArrayView::columns", &range)?))
+        Ok(Self::new(self.region.cut("ArrayView::columns", COLUMNS, &range)?))
     }
 
     /// Views some rows of every layer.
@@ -131,7 +131,7 @@ impl<T: ArrayElement> ArrayView<'_, T> {
     /// Refused if the range is not within the view.
     #[track_caller]
     pub fn rows(&self, range: impl RangeBounds<usize>) -> Result<Self> {
-        Ok(Self::new(self.region.rows("ArrayView::rows", &range)?))
+        Ok(Self::new(self.region.cut("ArrayView::rows", ROWS, &range)?))
     }
 
     /// Views some layers.
@@ -140,7 +140,7 @@ impl<T: ArrayElement> ArrayView<'_, T> {
     /// Refused if the range is not within the view.
     #[track_caller]
     pub fn layers(&self, range: impl RangeBounds<usize>) -> Result<Self> {
-        Ok(Self::new(self.region.layers("ArrayView::layers", &range)?))
+        Ok(Self::new(self.region.cut("ArrayView::layers", LAYERS, &range)?))
     }
 }
 
@@ -163,7 +163,7 @@ impl<'a, T: ArrayElement> ArrayViewMut<'a, T> {
     /// Refused if the range is not within the view.
     #[track_caller]
     pub fn columns_mut(&mut self, range: impl RangeBounds<usize>) -> Result<ArrayViewMut<'_, T>> {
-        Ok(ArrayViewMut::new(self.region.columns("ArrayViewMut::columns_mut", &range)?))
+        Ok(ArrayViewMut::new(self.region.cut("ArrayViewMut::columns_mut", COLUMNS, &range)?))
     }
 
     /// Views some rows of every layer for writing, for the lifetime of this borrow.
@@ -172,7 +172,7 @@ impl<'a, T: ArrayElement> ArrayViewMut<'a, T> {
     /// Refused if the range is not within the view.
     #[track_caller]
     pub fn rows_mut(&mut self, range: impl RangeBounds<usize>) -> Result<ArrayViewMut<'_, T>> {
-        Ok(ArrayViewMut::new(self.region.rows("ArrayViewMut::rows_mut", &range)?))
+        Ok(ArrayViewMut::new(self.region.cut("ArrayViewMut::rows_mut", ROWS, &range)?))
     }
 
     /// Views some layers for writing, for the lifetime of this borrow.
@@ -181,7 +181,7 @@ impl<'a, T: ArrayElement> ArrayViewMut<'a, T> {
     /// Refused if the range is not within the view.
     #[track_caller]
     pub fn layers_mut(&mut self, range: impl RangeBounds<usize>) -> Result<ArrayViewMut<'_, T>> {
-        Ok(ArrayViewMut::new(self.region.layers("ArrayViewMut::layers_mut", &range)?))
+        Ok(ArrayViewMut::new(self.region.cut("ArrayViewMut::layers_mut", LAYERS, &range)?))
     }
 
     /// Splits the view into the layers before `middle` and those from `middle` on. Different streams may
@@ -191,7 +191,7 @@ impl<'a, T: ArrayElement> ArrayViewMut<'a, T> {
     /// Refused if `middle` is past the end.
     #[track_caller]
     pub fn split_at_layer_mut(self, middle: usize) -> Result<(ArrayViewMut<'a, T>, ArrayViewMut<'a, T>)> {
-        let split = |range| self.region.layers("ArrayViewMut::split_at_layer_mut", &range);
+        let split = |range| self.region.cut("ArrayViewMut::split_at_layer_mut", LAYERS, &range);
         let (first, second) = (split(0..middle)?, split(middle..self.depth())?);
         Ok((Self::new(first), Self::new(second)))
     }
@@ -202,7 +202,7 @@ impl<'a, T: ArrayElement> ArrayViewMut<'a, T> {
     /// Refused if `middle` is past the end.
     #[track_caller]
     pub fn split_at_row_mut(self, middle: usize) -> Result<(ArrayViewMut<'a, T>, ArrayViewMut<'a, T>)> {
-        let split = |range| self.region.rows("ArrayViewMut::split_at_row_mut", &range);
+        let split = |range| self.region.cut("ArrayViewMut::split_at_row_mut", ROWS, &range);
         let (first, second) = (split(0..middle)?, split(middle..self.height())?);
         Ok((Self::new(first), Self::new(second)))
     }
@@ -213,7 +213,7 @@ impl<'a, T: ArrayElement> ArrayViewMut<'a, T> {
     /// Refused if `middle` is past the end.
     #[track_caller]
     pub fn split_at_column_mut(self, middle: usize) -> Result<(ArrayViewMut<'a, T>, ArrayViewMut<'a, T>)> {
-        let split = |range| self.region.columns("ArrayViewMut::split_at_column_mut", &range);
+        let split = |range| self.region.cut("ArrayViewMut::split_at_column_mut", COLUMNS, &range);
         let (first, second) = (split(0..middle)?, split(middle..self.width())?);
         Ok((Self::new(first), Self::new(second)))
     }
@@ -273,6 +273,11 @@ impl<T> Clone for Region<'_, T> {
 }
 
 impl<T> Copy for Region<'_, T> {}
+
+/// The dimensions of a [`Region`], by the index in its extents.
+pub(super) const COLUMNS: usize = 0;
+pub(super) const ROWS: usize = 1;
+pub(super) const LAYERS: usize = 2;
 
 impl<'a, T> Region<'a, T> {
     /// Returns all of an array of this extent, which begins at byte `base` of the access history. The size
@@ -348,26 +353,14 @@ impl<'a, T> Region<'a, T> {
         self.allocation
     }
 
-    /// Returns some elements of every row.
+    /// Returns a part along one dimension: some [`COLUMNS`], [`ROWS`] or [`LAYERS`].
     #[track_caller]
-    pub(super) fn columns(&self, api: &'static str, range: &impl RangeBounds<usize>) -> Result<Self> {
-        self.cut(api, 0, range)
-    }
-
-    /// Returns some rows of every layer.
-    #[track_caller]
-    pub(super) fn rows(&self, api: &'static str, range: &impl RangeBounds<usize>) -> Result<Self> {
-        self.cut(api, 1, range)
-    }
-
-    /// Returns some layers.
-    #[track_caller]
-    pub(super) fn layers(&self, api: &'static str, range: &impl RangeBounds<usize>) -> Result<Self> {
-        self.cut(api, 2, range)
-    }
-
-    #[track_caller]
-    fn cut(&self, api: &'static str, dimension: usize, range: &impl RangeBounds<usize>) -> Result<Self> {
+    pub(super) fn cut(
+        &self,
+        api: &'static str,
+        dimension: usize,
+        range: &impl RangeBounds<usize>,
+    ) -> Result<Self> {
         let mut part = *self;
         let range = size::range_in(api, range, self.extent[dimension])?;
         part.at[dimension] += range.start;
@@ -378,7 +371,7 @@ impl<'a, T> Region<'a, T> {
 
 #[cfg(test)]
 mod tests {
-    use super::Region;
+    use super::{COLUMNS, LAYERS, ROWS, Region};
     use crate::device::Device;
     use crate::error::Detail;
     use crate::memory::allocation::{Allocation, Kind};
@@ -399,26 +392,26 @@ mod tests {
         let all = Region::<u32>::whole(&allocation, RAW, 1000, [10, 8, 6]);
         assert_eq!((all.range(), all.len()), (1000..1000 + 1920, 480));
         let part = all
-            .columns("test", &(2..7))
+            .cut("test", COLUMNS, &(2..7))
             .unwrap()
-            .rows("test", &(3..))
+            .cut("test", ROWS, &(3..))
             .unwrap()
-            .layers("test", &(1..=2))
+            .cut("test", LAYERS, &(1..=2))
             .unwrap();
         assert_eq!((part.at(), part.extent()), ([2, 3, 1], [5, 5, 2]));
         let inner = part
-            .columns("test", &(1..2))
+            .cut("test", COLUMNS, &(1..2))
             .unwrap()
-            .rows("test", &(4..))
+            .cut("test", ROWS, &(4..))
             .unwrap()
-            .layers("test", &(1..))
+            .cut("test", LAYERS, &(1..))
             .unwrap();
         assert_eq!((inner.at(), inner.extent()), ([3, 7, 2], [1, 1, 1]));
         let byte = 1000 + ((2 * 8 + 7) * 10 + 3) * 4;
         assert_eq!(inner.range(), byte..byte + 4);
-        let error = part.columns("test", &(3..6)).unwrap_err();
+        let error = part.cut("test", COLUMNS, &(3..6)).unwrap_err();
         assert_eq!(error.detail(), &Detail::OutOfRange { start: 3, end: 6, len: 5 });
-        let none = all.rows("test", &(8..)).unwrap();
+        let none = all.cut("test", ROWS, &(8..)).unwrap();
         assert!(none.is_empty() && none.range().is_empty());
     }
 }

@@ -77,5 +77,5 @@ mod retention;
 pub use owned::{MemoryPool, MemoryPoolBuilder, PoolAccess, PoolKind, PoolReuse, PoolStatistics};
 pub use retention::keep_pool_memory;
 
-pub(super) use owned::enter;
+pub(super) use owned::{ensure_accessible, enter};
 pub(super) use retention::{abandon, before_first_use};

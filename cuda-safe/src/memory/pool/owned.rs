@@ -10,8 +10,8 @@ use super::super::location::MemoryLocation;
 use super::super::relaxed::relax;
 use super::{gone, retention};
 use crate::device::Device;
-use crate::error::{Detail, Error, Result, ensure_callable};
-use crate::{check, process, stream, sys};
+use crate::error::{Detail, Error, Result, ensure_callable, quietly};
+use crate::{check, copy, process, stream, sys};
 
 /// The kind of a pool's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -374,7 +374,11 @@ impl MemoryPool {
     #[doc(alias = "cudaMemPoolSetAccess")]
     #[track_caller]
     pub fn enable_access(&self, device: Device) -> Result<()> {
-        self.set_access("MemoryPool::enable_access", device, sys::cudaMemAccessFlagsProtReadWrite)
+        self.set_access("MemoryPool::enable_access", device, sys::cudaMemAccessFlagsProtReadWrite)?;
+        if let MemoryLocation::Device(owner) = self.location() {
+            copy::peer::pool_enabled(device, owner);
+        }
+        Ok(())
     }
 
     /// Disables the access that [`enable_access`](Self::enable_access) enabled.
@@ -628,6 +632,26 @@ impl MemoryPool {
         // it is destroyed, the runtime chooses the location's default pool again.
         unsafe { check!(cudaMemSetMemPool(&raw mut place, self.kind().to_raw(), self.as_raw())) }
     }
+}
+
+/// Refuses memory of a pool of `owner` that a kernel of `device`, another one, cannot access. An allocation
+/// does not name its pool, so every pool counts that this crate has given access to, and the two that the
+/// device itself names.
+#[cold]
+#[inline(never)]
+#[track_caller]
+pub(crate) fn ensure_accessible(device: Device, owner: Device) -> Result<()> {
+    let gives = |pool: Result<MemoryPool>| -> Result<bool> { Ok(pool?.access(device)? != PoolAccess::NONE) };
+    // A host function must not call CUDA. The launch itself is refused there.
+    if stream::in_callback()
+        || copy::peer::is_pool_enabled(device, owner)
+        || quietly(gives(owner.default_memory_pool())).unwrap_or(false)
+        || quietly(gives(owner.memory_pool())).unwrap_or(false)
+    {
+        return Ok(());
+    }
+    let (found, needed) = (owner.ordinal(), device.ordinal());
+    Err(Error::refused("launch", Detail::NotAccessible { found, needed, pooled: true }))
 }
 
 /// Returns the current pool and retains it.
