@@ -11,6 +11,8 @@ pub fn yes_no(answer: bool) -> &'static str {
     if answer { "yes" } else { "no" }
 }
 
+pub mod plot;
+
 /// Shared code of the programs in `bench/`.
 pub mod bench {
     pub mod interval;

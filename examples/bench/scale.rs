@@ -3,9 +3,12 @@
 
 use std::fmt::Write as _;
 
+use anyhow::Context as _;
+
 use crate::Options;
 use examples::bench::interval::median;
 use examples::bench::program::{Program, in_turns};
+use examples::plot::{self, Curve, Panel};
 
 /// The maximum number of turns. Five are enough for a median, and all cases of a turn take a few seconds.
 const MOST_TURNS: u32 = 5;
@@ -40,22 +43,16 @@ const GROUPS: [Group; 7] = [
         size: "threads",
         cases: &[
             Case("threads_launch", "launch of a kernel", THREADS, 500, 4),
-            Case("threads_shared", "kernel that reads a shared buffer and writes its own", THREADS, 500, 4),
+            Case("threads_shared", "kernel that reads a shared buffer", THREADS, 500, 4),
             Case("threads_memset", "memset, 4 KiB", THREADS, 500, 4),
-            Case("threads_alloc", "allocate on a stream and drop, 4 KiB", THREADS, 500, 4),
+            Case("threads_alloc", "allocate and drop, 4 KiB", THREADS, 500, 4),
         ],
     },
     Group {
         title: "Streams",
         about: "One thread uses the streams in turn. The time of a call.",
         size: "streams",
-        cases: &[Case(
-            "streams",
-            "kernel that reads a shared buffer and writes its own",
-            &[1, 2, 8, 32, 128],
-            512,
-            4,
-        )],
+        cases: &[Case("streams", "kernel that reads a shared buffer", &[1, 2, 8, 32, 128], 512, 4)],
     },
     Group {
         title: "Parts of one buffer",
@@ -68,8 +65,8 @@ const GROUPS: [Group; 7] = [
         about: "The time for each node, and of one launch on an idle stream.",
         size: "nodes",
         cases: &[
-            Case("graph_chain", "chain of kernels, built node by node, each node", NODES, 1, 3),
-            Case("graph_fills", "independent fills of separate buffers, each node", NODES, 1, 3),
+            Case("graph_chain", "chain of kernels, each node", NODES, 1, 3),
+            Case("graph_fills", "independent fills, each node", NODES, 1, 3),
             Case("graph_instantiate", "instantiate the chain, each node", NODES, 1, 3),
             Case("graph_launch", "launch of the chain", NODES, 1, 7),
         ],
@@ -151,6 +148,7 @@ pub(crate) fn measure(options: &Options) -> anyhow::Result<Option<String>> {
          are in `examples/bench/scale`.\n",
         programs[0].machine()
     );
+    let mut panels = Vec::new();
     for Group { title, about, size: heading, cases } in &GROUPS {
         let mut rows = Vec::new();
         for &Case(name, shown, sizes, calls, batches) in *cases {
@@ -168,11 +166,40 @@ pub(crate) fn measure(options: &Options) -> anyhow::Result<Option<String>> {
             }
         }
         write!(text, "\n### {title}\n\n{about}\n\n{}", table(heading, &rows)?)?;
+        if *heading != "bytes" {
+            panels.push(panel(title, heading, &rows));
+        }
     }
     for program in programs {
         program.end()?;
     }
+    if let Some(folder) = &options.plots {
+        std::fs::create_dir_all(folder).with_context(|| format!("{}", folder.display()))?;
+        let file = folder.join("scale.svg");
+        plot::draw(&panels, 300, options.emulator, &file)?;
+        writeln!(text, "\n![Cost by size]({})", file.display())?;
+    }
     Ok(Some(text))
+}
+
+/// Returns the plot of a table: two curves for each case.
+fn panel(title: &str, heading: &str, rows: &[Row]) -> Panel {
+    let curves = rows.chunk_by(|a, b| a.shown == b.shown).enumerate().flat_map(|(colour, rows)| {
+        ["C++", "safe"].into_iter().enumerate().map(move |(side, name)| Curve {
+            shown: format!("{}, {name}", rows[0].shown),
+            colour,
+            filled: side == 1,
+            points: rows.iter().map(|row| (f64::from(row.size), row.times[side])).collect(),
+        })
+    });
+    let powers_of_two = rows.iter().all(|row| row.size.is_power_of_two());
+    Panel {
+        caption: title.to_owned(),
+        axes: [heading, "nanoseconds"].map(str::to_owned),
+        base: if powers_of_two { 2.0 } else { 10.0 },
+        label: |size| format!("{size:.0}"),
+        curves: curves.collect(),
+    }
 }
 
 fn table(heading: &str, rows: &[Row]) -> Result<String, std::fmt::Error> {

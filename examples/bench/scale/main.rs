@@ -96,7 +96,7 @@ fn threads(plan: Plan, count: u32, call: impl Fn(&mut Own) -> Result<()> + Sync)
         own.map(|_| spans)
     };
     let spans = thread::scope(|scope| {
-        let running: Vec<_> = (0..count).map(|_| scope.spawn(&run)).collect();
+        let running: Vec<_> = (0..count).map(|_| scope.spawn(run)).collect();
         running
             .into_iter()
             .map(|thread| Ok(thread.join().ok().context("a thread panicked")??))
