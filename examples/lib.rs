@@ -11,10 +11,13 @@ pub fn yes_no(answer: bool) -> &'static str {
     if answer { "yes" } else { "no" }
 }
 
+pub mod plot;
+
 /// Shared code of the programs in `bench/`.
 pub mod bench {
     pub mod interval;
     pub mod program;
+    pub mod serve;
 }
 
 #[cfg(doctest)]

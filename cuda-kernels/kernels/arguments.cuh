@@ -55,6 +55,13 @@ __global__ void structs(double* out, Padded padded, Nested nested, unsigned char
 /// use: each thread fills its part.
 __global__ void shape(unsigned* threads, unsigned* shared_words, unsigned words);
 
+/// Writes one to the first element of each buffer.
+__global__ void buffers_4(int* a, int* b, int* c, int* d);
+
+/// Writes one to the first element of each buffer.
+__global__ void buffers_16(int* a, int* b, int* c, int* d, int* e, int* f, int* g, int* h, int* i, int* j, int* k, int* l,
+                           int* m, int* n, int* o, int* p);
+
 /// One of two kernels of the same name: adds to floats.
 __global__ void overloaded(float* data, float value);
 

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use crate::Options;
-use crate::table::median;
-use examples::bench::program::Program;
+use examples::bench::interval::median;
+use examples::bench::program::{Program, in_turns};
 
 const COPIES: u32 = 64;
 const SIZES: [u32; 3] = [256, 4096, 65536];
@@ -37,15 +37,9 @@ pub(crate) fn measure(options: &Options) -> anyhow::Result<Option<Vec<Row>>> {
         for bytes in SIZES {
             let mut times = [[0.0; 2]; 3];
             for (way, times) in WAYS.into_iter().zip(&mut times) {
-                let mut found = [Vec::new(), Vec::new()];
-                for turn in 0..options.turns() {
-                    for place in 0..2 {
-                        let side = (turn as usize + place) % 2;
-                        let operation = format!("{direction}_{way}_{bytes}");
-                        found[side].push(programs[side].measure(&operation, calls, batches)? / 1000.0);
-                    }
-                }
-                *times = found.map(|times| median(&times));
+                let operation = format!("{direction}_{way}_{bytes}");
+                let found = in_turns(&mut programs, options.turns(), &operation, calls, batches)?;
+                *times = found.map(|times| median(&times) / 1000.0);
             }
             rows.push(Row { direction: shown, bytes, times });
         }

@@ -1,4 +1,12 @@
-//! The confidence interval of a median.
+//! The median of times, and its confidence interval.
+
+/// Returns the middle value, or the mean of the two middle values.
+#[must_use]
+pub fn median(times: &[f64]) -> f64 {
+    let mut times = times.to_vec();
+    times.sort_by(f64::total_cmp);
+    times[(times.len() - 1) / 2].midpoint(times[times.len() / 2])
+}
 
 /// Returns the interval between two of the values that contains the median of their distribution with a
 /// probability of at least 95 %, for any distribution. Returns `None` if there are too few values.

@@ -4,6 +4,7 @@
 mod builds;
 mod copies;
 mod operations;
+mod scale;
 mod stream;
 mod table;
 mod transfers;
@@ -15,13 +16,16 @@ use std::time::Instant;
 use anyhow::{Context as _, bail, ensure};
 
 /// The sections of the report, as `--only` names them.
-const SECTIONS: [&str; 7] = ["operations", "tracker", "many", "kernels", "large", "pageable", "everything"];
+const SECTIONS: [&str; 8] =
+    ["operations", "tracker", "scale", "many", "kernels", "large", "pageable", "everything"];
 
 #[derive(Default)]
 struct Options {
     /// The cost of each operation: the library in C++, and the program in Rust that loads it.
     overhead: Option<[PathBuf; 2]>,
     tracker: Option<PathBuf>,
+    /// How costs grow: C++ and Rust.
+    scale: Option<[PathBuf; 2]>,
     /// The programs that make many small copies: C++ and Rust.
     many: Option<[PathBuf; 2]>,
     /// The five kernels over large arrays: C++ and Rust.
@@ -62,6 +66,7 @@ impl Options {
             let mut value = || arguments.next().with_context(|| format!("{argument} needs a value"));
             if let Some(pair) = match argument.as_str() {
                 "--overhead" => Some(&mut options.overhead),
+                "--scale" => Some(&mut options.scale),
                 "--many" => Some(&mut options.many),
                 "--stream" => Some(&mut options.stream),
                 "--bandwidth" => Some(&mut options.bandwidth),
@@ -114,6 +119,7 @@ fn main() -> anyhow::Result<ExitCode> {
         let text = match section {
             "operations" => Some(operations::measure(&options)?),
             "tracker" => options.tracker.as_deref().map(tracker).transpose()?,
+            "scale" => scale::measure(&options)?,
             "many" => copies::measure(&options)?.map(|rows| copies::report(&rows)).transpose()?,
             "kernels" => stream::measure(&options)?.map(|rows| stream::report(&rows)).transpose()?,
             "large" => transfers::measure(&options)?.map(|rows| transfers::report(&rows)).transpose()?,

@@ -96,3 +96,24 @@ impl Program {
         Ok(())
     }
 }
+
+/// Measures an operation with two programs in turns. Returns the answers of each.
+///
+/// # Errors
+/// As [`Program::ask`].
+pub fn in_turns(
+    programs: &mut [Program; 2],
+    turns: u32,
+    operation: &str,
+    calls: u32,
+    batches: u32,
+) -> anyhow::Result<[Vec<f64>; 2]> {
+    let mut found = [Vec::new(), Vec::new()];
+    for turn in 0..turns {
+        let order = if turn % 2 == 0 { [0, 1] } else { [1, 0] };
+        for side in order {
+            found[side].push(programs[side].measure(operation, calls, batches)?);
+        }
+    }
+    Ok(found)
+}

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::operations::{Operation, Starts};
-use examples::bench::interval;
+use examples::bench::interval::{self, median};
 
 /// Whether the extra cost of Rust is within the goal.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -68,13 +68,6 @@ impl Row {
         let met = Met::of(safe.interval, goal);
         Self { shown: operation.shown, medians, raw, safe, goal, met }
     }
-}
-
-/// Returns the middle value, or the mean of the two middle values.
-pub(crate) fn median(times: &[f64]) -> f64 {
-    let mut times = times.to_vec();
-    times.sort_by(f64::total_cmp);
-    times[(times.len() - 1) / 2].midpoint(times[times.len() / 2])
 }
 
 /// Returns the two lines above the rows.

@@ -8,8 +8,8 @@ use std::process::Command;
 use anyhow::{Context as _, ensure};
 
 use crate::Options;
-use crate::table::median;
-use examples::bench::program::Program;
+use examples::bench::interval::median;
+use examples::bench::program::{Program, in_turns};
 
 /// The cases of the C++ twin.
 const CASES: [(&str, &str); 3] = [
@@ -36,13 +36,7 @@ pub(crate) fn measure(options: &Options) -> anyhow::Result<Option<Vec<Row>>> {
     let (calls, batches) = if options.emulator { (2, 1) } else { (16, 3) };
     let mut rows = Vec::new();
     for (case, shown) in CASES {
-        let mut rates = [Vec::new(), Vec::new()];
-        for turn in 0..options.turns().min(MOST_TURNS) {
-            for place in 0..2 {
-                let side = (turn as usize + place) % 2;
-                rates[side].push(programs[side].measure(case, calls, batches)?);
-            }
-        }
+        let rates = in_turns(&mut programs, options.turns().min(MOST_TURNS), case, calls, batches)?;
         rows.push(Row { shown, rates });
     }
     for program in programs {

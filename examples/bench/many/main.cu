@@ -4,37 +4,12 @@
 // input with the nanoseconds that 64 copies take until all have arrived: the median over BATCHES batches
 // of CALLS rounds each, after one batch that does not count. An operation is a direction, a method and
 // the bytes of a copy: "h2d_loop_4096", "d2h_batch_256", "d2d_kernel_65536".
-#include "../../check.cuh"
+#include "../serve.cuh"
 #include "copy_many.cuh"
-
-#include <algorithm>
-#include <chrono>
-#include <iostream>
-#include <string>
-#include <vector>
 
 namespace {
 
 const size_t copies = 64, largest = 65536;
-
-struct Plan {
-    unsigned calls, batches;
-};
-
-template <typename Call>
-double time(Plan plan, Call call) {
-    std::vector<double> times;
-    for (unsigned batch = 0; batch <= plan.batches; ++batch) {
-        CHECK(cudaDeviceSynchronize());
-        const auto start = std::chrono::steady_clock::now();
-        for (unsigned i = 0; i < plan.calls; ++i) call();
-        const std::chrono::duration<double, std::nano> spent = std::chrono::steady_clock::now() - start;
-        if (batch > 0) times.push_back(spent.count() / plan.calls);
-    }
-    CHECK(cudaDeviceSynchronize());
-    std::sort(times.begin(), times.end());
-    return times[times.size() / 2];
-}
 
 // 64 parts of the same size, with gaps of that size.
 struct Places {
@@ -86,12 +61,6 @@ void kernel(const Places& to, const Places& from, size_t bytes, cudaStream_t str
 }  // namespace
 
 int main() {
-    cudaDeviceProp properties;
-    int driver, runtime;
-    CHECK(cudaGetDeviceProperties(&properties, 0));
-    CHECK(cudaDriverGetVersion(&driver));
-    CHECK(cudaRuntimeGetVersion(&runtime));
-
     cudaStream_t stream;
     CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     unsigned char *a, *b, *host;
@@ -101,12 +70,8 @@ int main() {
     CHECK(cudaMemset(a, 1, 2 * copies * largest));
     std::fill_n(host, 2 * copies * largest, static_cast<unsigned char>(2));
 
-    std::cout << properties.name << "; runtime " << runtime / 1000 << '.' << runtime % 1000 / 10 << ", driver for "
-              << driver / 1000 << '.' << driver % 1000 / 10 << std::endl;
-    std::string operation;
-    Plan plan;
-    while (std::cin >> operation >> plan.calls >> plan.batches) {
-        EXPECT(plan.calls > 0 && plan.batches > 0 && operation.size() > 4);
+    serve([&](const std::string& operation, Plan plan) {
+        EXPECT(operation.size() > 4);
         const size_t last = operation.rfind('_');
         const std::string direction = operation.substr(0, 3), way = operation.substr(4, last - 4);
         const size_t bytes = std::stoul(operation.substr(last + 1));
@@ -126,8 +91,8 @@ int main() {
             }
             CHECK(cudaStreamSynchronize(stream));
         };
-        std::cout << time(plan, once) << std::endl;
-    }
+        return plan.time(once);
+    });
 
     CHECK(cudaFreeHost(host));
     CHECK(cudaFree(a));

@@ -1,0 +1,222 @@
+//! How costs grow with threads, streams, parts, nodes, buffers and allocations, and the costs of idioms: each
+//! case in both languages.
+
+use std::fmt::Write as _;
+
+use anyhow::Context as _;
+
+use crate::Options;
+use examples::bench::interval::median;
+use examples::bench::program::{Program, in_turns};
+use examples::plot::{self, Curve, Panel};
+
+/// The maximum number of turns. Five are enough for a median, and all cases of a turn take a few seconds.
+const MOST_TURNS: u32 = 5;
+
+/// The largest size on the emulator, beyond the first size of each case.
+const LARGEST_ON_THE_EMULATOR: u32 = 128;
+
+/// A table of the report: cases with the same kind of size.
+struct Group {
+    title: &'static str,
+    /// The meaning of the numbers.
+    about: &'static str,
+    /// The column of the sizes.
+    size: &'static str,
+    cases: &'static [Case],
+}
+
+/// A case: its name in the programs, its title, its sizes, the calls of a batch, and the batches of a turn.
+struct Case(&'static str, &'static str, &'static [u32], u32, u32);
+
+const THREADS: &[u32] = &[1, 2, 4, 8, 16];
+const NODES: &[u32] = &[100, 1000, 3000, 10_000];
+const BYTES: &[u32] = &[4096, 1 << 20];
+
+/// The groups. A batch stays within the queue of a stream, about 1,000 operations, beyond which the host has
+/// to wait.
+const GROUPS: [Group; 7] = [
+    Group {
+        title: "Threads",
+        about: "Each thread has its own stream and makes the same calls. The time from the first start to \
+                the last end, divided by the calls of all threads.",
+        size: "threads",
+        cases: &[
+            Case("threads_launch", "launch of a kernel", THREADS, 500, 4),
+            Case("threads_shared", "kernel that reads a shared buffer", THREADS, 500, 4),
+            Case("threads_memset", "memset, 4 KiB", THREADS, 500, 4),
+            Case("threads_alloc", "allocate and drop, 4 KiB", THREADS, 500, 4),
+        ],
+    },
+    Group {
+        title: "Streams",
+        about: "One thread uses the streams in turn. The time of a call.",
+        size: "streams",
+        cases: &[Case("streams", "kernel that reads a shared buffer", &[1, 2, 8, 32, 128], 512, 4)],
+    },
+    Group {
+        title: "Parts of one buffer",
+        about: "Parts of 64 bytes, filled on 8 streams in turn. The time of a fill.",
+        size: "parts",
+        cases: &[Case("parts", "memset of a part", &[8, 64, 512, 2048, 8192], 512, 4)],
+    },
+    Group {
+        title: "Graphs",
+        about: "The time for each node, and of one launch on an idle stream.",
+        size: "nodes",
+        cases: &[
+            Case("graph_chain", "chain of kernels, each node", NODES, 1, 3),
+            Case("graph_fills", "independent fills, each node", NODES, 1, 3),
+            Case("graph_instantiate", "instantiate the chain, each node", NODES, 1, 3),
+            Case("graph_launch", "launch of the chain", NODES, 1, 7),
+        ],
+    },
+    Group {
+        title: "Buffers of a launch",
+        about: "The time of a launch whose kernel writes each of the buffers.",
+        size: "buffers",
+        cases: &[Case("buffers", "launch of a kernel", &[1, 4, 16], 200, 8)],
+    },
+    Group {
+        title: "Live allocations",
+        about: "The time of one more allocation while so many of 256 bytes live.",
+        size: "live",
+        cases: &[Case("live", "allocate from a pool and drop", &[10, 1000, 100_000], 200, 4)],
+    },
+    Group {
+        title: "Idioms",
+        about: "The first lines that a Rust programmer writes, and the C++ for the same work. An owner is \
+                made and dropped.",
+        size: "bytes",
+        cases: &[
+            Case("from_slice", "`DeviceBuffer::from_slice`", BYTES, 20, 4),
+            Case("to_vec", "`to_vec`", BYTES, 20, 4),
+            Case("scope", "copy to the device in a `scope`", BYTES, 20, 4),
+            Case("host", "copy to pinned memory, then `host`", BYTES, 20, 4),
+            Case("device", "`DeviceBuffer::alloc`", BYTES, 50, 4),
+            Case("pinned", "`PinnedBuffer::alloc`", BYTES, 20, 4),
+            Case("event", "`Event::new`", &[0], 200, 4),
+            Case("stream", "`Stream::new`", &[0], 20, 4),
+        ],
+    },
+];
+
+/// The greatest allowed cost of Rust: so many times that of C++, or so many nanoseconds more, if that is
+/// more.
+struct Goal {
+    times: f64,
+    more: f64,
+}
+
+impl Goal {
+    /// Returns the goal of a case at a size, if it has one.
+    fn of(name: &str, size: u32) -> Option<Self> {
+        let (times, more) = match (name, size) {
+            ("threads_alloc", 1) => (1.0, 60.0),
+            ("threads_alloc", 2..) | ("threads_shared", 8..) | ("streams", 2..) => (1.05, 0.0),
+            ("parts", 2048..) => (1.15, 0.0),
+            ("graph_chain", 1000..) | ("graph_fills", 10_000..) => (1.3, 0.0),
+            ("graph_launch", 100 | 1000) => (1.02, 50.0),
+            _ => return None,
+        };
+        Some(Self { times, more })
+    }
+
+    fn limit(&self, cpp: f64) -> f64 {
+        (self.times * cpp).max(cpp + self.more)
+    }
+}
+
+/// One line of a table.
+struct Row {
+    shown: &'static str,
+    size: u32,
+    /// The nanoseconds of C++ and Rust.
+    times: [f64; 2],
+    /// The median of the ratio within a turn.
+    ratio: f64,
+    goal: Option<Goal>,
+}
+
+/// Measures all cases, with the programs in turns, and returns their section.
+pub(crate) fn measure(options: &Options) -> anyhow::Result<Option<String>> {
+    let Some([cpp, rust]) = &options.scale else { return Ok(None) };
+    let mut programs = [Program::start(cpp, &[])?, Program::start(rust, &[])?];
+    let turns = options.turns().min(MOST_TURNS);
+    let mut text = format!(
+        "\n## How costs grow\n\n- {}\n\nHost time in nanoseconds: medians of {turns} turns of C++ and safe \
+         Rust, each of which is the median of a few batches, and the median of the ratio within a turn. The \
+         goal is the greatest time that meets it. The programs are in `examples/bench/scale`.\n",
+        programs[0].machine()
+    );
+    let mut panels = Vec::new();
+    for Group { title, about, size: heading, cases } in &GROUPS {
+        let mut rows = Vec::new();
+        for &Case(name, shown, sizes, calls, batches) in *cases {
+            let (calls, batches) = if options.emulator { (2, 1) } else { (calls, batches) };
+            for (at, &size) in sizes.iter().enumerate() {
+                if options.emulator && at > 0 && size > LARGEST_ON_THE_EMULATOR {
+                    continue;
+                }
+                let times = in_turns(&mut programs, turns, &format!("{name}_{size}"), calls, batches)?;
+                let [cpp, rust] = &times;
+                let ratios: Vec<f64> = cpp.iter().zip(rust).map(|(cpp, rust)| rust / cpp).collect();
+                let ratio = median(&ratios);
+                let goal = Goal::of(name, size);
+                rows.push(Row { shown, size, times: times.map(|times| median(&times)), ratio, goal });
+            }
+        }
+        write!(text, "\n### {title}\n\n{about}\n\n{}", table(heading, &rows)?)?;
+        if *heading != "bytes" {
+            panels.push(panel(title, heading, &rows));
+        }
+    }
+    for program in programs {
+        program.end()?;
+    }
+    if let Some(folder) = &options.plots {
+        std::fs::create_dir_all(folder).with_context(|| format!("{}", folder.display()))?;
+        let file = folder.join("scale.svg");
+        plot::draw(&panels, 300, options.emulator, &file)?;
+        writeln!(text, "\n![Cost by size]({})", file.display())?;
+    }
+    Ok(Some(text))
+}
+
+/// Returns the plot of a table: two curves for each case.
+fn panel(title: &str, heading: &str, rows: &[Row]) -> Panel {
+    let curves = rows.chunk_by(|a, b| a.shown == b.shown).enumerate().flat_map(|(colour, rows)| {
+        ["C++", "safe"].into_iter().enumerate().map(move |(side, name)| Curve {
+            shown: format!("{}, {name}", rows[0].shown),
+            colour,
+            filled: side == 1,
+            points: rows.iter().map(|row| (f64::from(row.size), row.times[side])).collect(),
+        })
+    });
+    let powers_of_two = rows.iter().all(|row| row.size.is_power_of_two());
+    Panel {
+        caption: title.to_owned(),
+        axes: [heading, "nanoseconds"].map(str::to_owned),
+        base: if powers_of_two { 2.0 } else { 10.0 },
+        label: |size| format!("{size:.0}"),
+        curves: curves.collect(),
+    }
+}
+
+fn table(heading: &str, rows: &[Row]) -> Result<String, std::fmt::Error> {
+    let mut text = format!(
+        "| operation | {heading} | C++ | safe | ratio | goal | met |\n|---|--:|--:|--:|--:|---|---|\n"
+    );
+    for Row { shown, size, times: [cpp, rust], ratio, goal } in rows {
+        let size = if *size == 0 { String::new() } else { size.to_string() };
+        write!(text, "| {shown} | {size} | {cpp:.0} | {rust:.0} | {ratio:.2} | ")?;
+        match goal {
+            None => writeln!(text, "| |")?,
+            Some(goal) => {
+                let limit = goal.limit(*cpp);
+                writeln!(text, "{limit:.0} | {} |", if ratio * cpp <= limit { "yes" } else { "no" })?;
+            }
+        }
+    }
+    Ok(text)
+}
