@@ -33,8 +33,8 @@ pub(crate) struct Bindings {
 /// Generates Rust for the declarations of these headers and sources. `arguments` are clang's, with the
 /// include folders.
 ///
-/// Some of the toolkit's headers are for the device compiler only. If the sources cannot be read with them, they
-/// are read without.
+/// Some of the toolkit's headers are for the device compiler only. If the sources cannot be read with them,
+/// they are read without.
 pub(crate) fn bind(
     headers: &[PathBuf],
     sources: &[PathBuf],

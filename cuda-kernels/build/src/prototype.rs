@@ -109,8 +109,8 @@ fn prototype(function: &ForeignItemFn) -> Result<Prototype, Error> {
     }
     if parameters.len() > MOST_PARAMETERS {
         return Err(Error::Prototype(format!(
-            "kernel `{name}` has {} parameters, its handle at most {MOST_PARAMETERS}: put some into a struct, \
-             or hide the prototype between #ifdef __CUDACC__ and #endif",
+            "kernel `{name}` has {} parameters, its handle at most {MOST_PARAMETERS}: put some into a \
+             struct, or hide the prototype between #ifdef __CUDACC__ and #endif",
             parameters.len()
         )));
     }

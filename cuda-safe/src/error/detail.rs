@@ -566,8 +566,8 @@ pub(crate) const BUILT: i32 = {
 };
 
 /// What a program can do without a GPU.
-const EMULATOR: &str = "without a GPU, `ci/emulate PROGRAM` in the repository of cuda-safe runs any program on \
-                        its emulator, and `cargo run` and `cargo test` do so there";
+const EMULATOR: &str = "without a GPU, `ci/emulate PROGRAM` in the repository of cuda-safe runs any \
+                        program on its emulator, and `cargo run` and `cargo test` do so there";
 
 /// Returns the usual notation of a version number.
 struct Dotted(i32);

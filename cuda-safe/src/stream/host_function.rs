@@ -43,7 +43,7 @@ struct Task {
 ///
 /// The thread that launches adds to `added`. The thread that runs tasks takes them all over at once when
 /// it has run those in `taken`. So a thread that launches many rarely waits for a cache line of the other
-/// thread: on an H200, one lock for both cost 90 ns a launch.
+/// thread. With one lock for both, a launch cost 110 to 130 ns more than in C++ on an H200.
 struct Pending {
     added: Locked<Added>,
     /// Sorted by number. A stream runs its tasks in order, so the next one is at or near the front.

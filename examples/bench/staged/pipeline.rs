@@ -138,8 +138,8 @@ pub(crate) fn run(choice: &Choice) -> Result<()> {
         bytes >> 20
     );
     println!(
-        "\n| memory, work | host to device | device to host | both at once, each | work | chunk, buffers, work \
-         streams | pipeline | of the slowest alone | of the slowest |"
+        "\n| memory, work | host to device | device to host | both at once, each | work | chunk, buffers, \
+         work streams | pipeline | of the slowest alone | of the slowest |"
     );
     println!("|----|---:|---:|---:|---:|----|---:|---:|---:|");
     for pageable in [false, true] {
