@@ -436,6 +436,21 @@ mod tests {
     }
 
     #[test]
+    fn a_source_may_specialize_and_instantiate_templates_of_functions() {
+        for text in [
+            "template <int N> __device__ constexpr int power(int x);\n\
+             template <> __device__ constexpr int power<2>(int x) { return x * x; }\n",
+            "template <typename T> __device__ T twice(T x) { return 2 * x; }\n\
+             template __device__ int twice<int>(int);\n",
+            "template <typename T> __device__ auto half(T x) { return x / 2; }\n\
+             template <> __device__ auto half<int>(int x) { return x / 2; }\n",
+        ] {
+            let text = text_of(&read_file("k.cu", &format!("{text}__global__ void k(int* p) {{}}")).unwrap());
+            assert!(text.contains("static k"), "{text}");
+        }
+    }
+
+    #[test]
     fn a_kernel_without_a_handle_is_named_with_its_line_and_the_reason() {
         let bindings = read_file(
             "kernels.cu",
