@@ -15,6 +15,7 @@ pub mod plot;
 
 /// Shared code of the programs in `bench/`.
 pub mod bench {
+    pub mod affinity;
     pub mod interval;
     pub mod program;
     pub mod serve;

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use anyhow::Context as _;
 
 use crate::Options;
+use examples::bench::affinity::Pinned;
 use examples::bench::interval::median;
 use examples::bench::program::{Program, in_turns};
 use examples::plot::{self, Curve, Panel};
@@ -141,17 +142,24 @@ struct Row {
 /// Measures all cases, with the programs in turns, and returns their section.
 pub(crate) fn measure(options: &Options) -> anyhow::Result<Option<String>> {
     let Some([cpp, rust]) = &options.scale else { return Ok(None) };
-    let mut programs = [Program::start(cpp, &[])?, Program::start(rust, &[])?];
     let turns = options.turns().min(MOST_TURNS);
-    let mut text = format!(
-        "\n## How costs grow\n\n- {}\n\nHost time in nanoseconds: medians of {turns} turns of C++ and safe \
-         Rust, each of which is the median of a few batches, and the median of the ratio within a turn. The \
-         goal is the greatest time that meets it. The programs are in `examples/bench/scale`.\n",
-        programs[0].machine()
-    );
+    let mut text = String::new();
     let mut panels = Vec::new();
     for Group { title, about, size: heading, cases } in &GROUPS {
         let mut rows = Vec::new();
+        let one_thread = *heading != "threads" && !options.unpinned;
+        let pinned = one_thread.then(Pinned::to_one_processor).transpose()?;
+        let mut programs = [Program::start(cpp, &[])?, Program::start(rust, &[])?];
+        if text.is_empty() {
+            write!(
+                text,
+                "\n## How costs grow\n\n- {}\n\nHost time in nanoseconds: medians of {turns} turns of C++ and \
+                 safe Rust, each of which is the median of a few batches, and the median of the ratio within a \
+                 turn. The goal is the greatest time that meets it. Programs that measure one thread stay on \
+                 one processor, the same for both. The programs are in `examples/bench/scale`.\n",
+                programs[0].machine()
+            )?;
+        }
         for &Case(name, shown, sizes, calls, batches) in *cases {
             let (calls, batches) = if options.emulator { (2, 1) } else { (calls, batches) };
             for (at, &size) in sizes.iter().enumerate() {
@@ -166,13 +174,14 @@ pub(crate) fn measure(options: &Options) -> anyhow::Result<Option<String>> {
                 rows.push(Row { shown, size, times: times.map(|times| median(&times)), ratio, goal });
             }
         }
+        for program in programs {
+            program.end()?;
+        }
+        drop(pinned);
         write!(text, "\n### {title}\n\n{about}\n\n{}", table(heading, &rows)?)?;
         if *heading != "bytes" {
             panels.push(panel(title, heading, &rows));
         }
-    }
-    for program in programs {
-        program.end()?;
     }
     if let Some(folder) = &options.plots {
         std::fs::create_dir_all(folder).with_context(|| format!("{}", folder.display()))?;
