@@ -95,7 +95,7 @@ const GROUPS: [Group; 7] = [
             Case("scope", "copy to the device in a `scope`", BYTES, 20, 4),
             Case("host", "copy to pinned memory, then `host`", BYTES, 20, 4),
             Case("device", "`DeviceBuffer::alloc`", BYTES, 50, 4),
-            Case("pinned", "`PinnedBuffer::alloc`", BYTES, 20, 4),
+            Case("pinned", "`PinnedBuffer::alloc`", &[4096, 1 << 20, 1 << 30], 1, 3),
             Case("event", "`Event::new`", &[0], 200, 4),
             Case("stream", "`Stream::new`", &[0], 20, 4),
         ],
