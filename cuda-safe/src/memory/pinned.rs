@@ -69,8 +69,8 @@ impl<T> PinnedBuffer<T> {
     /// Allocates `len` elements. As in C, their contents are unspecified.
     ///
     /// Stands for [`cudaMallocHost`](sys::cudaMallocHost). If `len` is 0, nothing is allocated. From 16 MiB
-    /// on, up to four threads get large pages from the system, and [`cudaHostRegister`](sys::cudaHostRegister)
-    /// page-locks them. This takes a third to a sixth of the time on Linux. [`with_flags`](Self::with_flags)
+    /// on, up to four threads get large pages from the system, and
+    /// [`cudaHostRegister`](sys::cudaHostRegister) page-locks them. This takes a third to a sixth of the time. [`with_flags`](Self::with_flags)
     /// never does it.
     ///
     /// # Errors
