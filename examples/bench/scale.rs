@@ -6,10 +6,10 @@ use std::fmt::Write as _;
 use anyhow::Context as _;
 
 use crate::Options;
-use examples::bench::affinity::Pinned;
-use examples::bench::interval::median;
-use examples::bench::program::{Program, in_turns};
-use examples::plot::{self, Curve, Panel};
+use bench::affinity::Pinned;
+use bench::interval::median;
+use bench::plot::{self, Curve, Panel};
+use bench::program::{Program, in_turns};
 
 /// The maximum number of turns. Five are enough for a median, and all cases of a turn take a few seconds.
 const MOST_TURNS: u32 = 5;

@@ -21,9 +21,9 @@ use std::path::Path;
 use std::sync::atomic::AtomicU32;
 
 use anyhow::{Context as _, bail, ensure};
+use bench::affinity::Pinned;
 use cuda_safe::Device;
 use cuda_safe::device::{driver_version, runtime_version};
-use examples::bench::affinity::Pinned;
 
 use crate::things::{Handles, Things};
 use crate::turns::{Batch, Plan, Times, Turns};

@@ -10,13 +10,13 @@ use std::thread;
 use std::time::Instant;
 
 use anyhow::{Context as _, bail};
+use bench::serve::{Plan, serve};
 use cuda_kernels::kernels::{add_one, arguments_buffers_4, arguments_buffers_16, square, vector_add};
 use cuda_safe::copy::Pipeline;
 use cuda_safe::{
     Device, DeviceBuffer, Event, Graph, MemoryPool, PinnedBuffer, Result, Stream, launch, memcpy_async,
     memset_async,
 };
-use examples::bench::serve::{Plan, serve};
 
 const ELEMENTS: usize = 1024;
 const BYTES: usize = ELEMENTS * size_of::<f32>();
