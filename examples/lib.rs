@@ -1,23 +1,13 @@
 //! Shared code of the examples. The C++ programs share `check.cuh`.
 //!
 //! Each folder beside this file is one example: `main.cu` is the CUDA C++ program, and `main.rs` is its
-//! Rust port, line by line. Both print the same. `cargo run -p examples --bin vector_add` runs one. Two
-//! folders are not examples: `bench/` compares costs, and `bandwidth/`, which has no twin, measures the
-//! copies of a machine.
+//! Rust port, line by line. Both print the same. `cargo run -p examples --bin vector_add` runs one. `bench/` is
+//! a package of its own: programs that measure.
 
 /// Returns the text for a condition that holds or does not.
 #[must_use]
 pub fn yes_no(answer: bool) -> &'static str {
     if answer { "yes" } else { "no" }
-}
-
-pub mod plot;
-
-/// Shared code of the programs in `bench/`.
-pub mod bench {
-    pub mod interval;
-    pub mod program;
-    pub mod serve;
 }
 
 /// The programs of the documents. `ci/steps/documents` runs the guide's first chapter.

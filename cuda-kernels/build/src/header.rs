@@ -109,10 +109,11 @@ fn bind_with(
 /// Writes the header that replaces CUDA's if there is no toolkit, and returns its folder.
 pub(crate) fn stand_in(out: &Path) -> Result<PathBuf, Error> {
     let folder = out.join("stand-in");
-    let file = folder.join("cuda_runtime.h");
-    fs::create_dir_all(&folder)
-        .and_then(|()| fs::write(&file, include_str!("stand_in.h")))
-        .map_err(|error| Error::File(file, error))?;
+    fs::create_dir_all(&folder).map_err(|error| Error::File(folder.clone(), error))?;
+    for name in ["cuda_runtime.h", "cuda_fp16.h", "cuda_bf16.h"] {
+        let file = folder.join(name);
+        fs::write(&file, include_str!("stand_in.h")).map_err(|error| Error::File(file, error))?;
+    }
     Ok(folder)
 }
 
