@@ -335,6 +335,62 @@ fn a_capture_into_a_graph_that_fails_ends_and_drops_the_graph() -> Result<()> {
     Ok(())
 }
 
+#[test]
+fn all_streams_of_a_capture_have_its_number_and_no_other_has() -> Result<()> {
+    let _alone = alone();
+    let (mut stream, mut second) = (Stream::new()?, Stream::new()?);
+    let (side, event) = (Stream::non_blocking()?, Event::without_timing()?);
+    let mut seen = Vec::new();
+    for _ in 0..2 {
+        stream.capture(|s| {
+            let id = s.as_stream().capture_id()?;
+            assert_eq!(side.as_stream().capture_id()?, None);
+            event.record(s)?;
+            side.wait(&event)?;
+            assert_eq!(side.as_stream().capture_id()?, id);
+            second.capture(|t| {
+                assert_eq!(side.as_stream().capture_id()?, None, "it is not part of the inner capture");
+                seen.push(t.as_stream().capture_id()?.unwrap());
+                Ok(())
+            })?;
+            seen.push(id.unwrap());
+            event.record(&side)?;
+            s.wait(&event)
+        })?;
+    }
+    let two = stream.capture_to_graph(Graph::new()?, &[], |s| {
+        seen.extend(s.as_stream().capture_id()?);
+        Ok(())
+    })?;
+    assert_eq!(two.0.node_count()?, 1);
+    seen.sort_unstable();
+    seen.dedup();
+    assert_eq!(seen.len(), 5, "{seen:?}");
+    let legacy = Stream::legacy()?;
+    let streams = [stream.as_stream(), side.as_stream(), legacy.as_stream()];
+    assert_eq!(streams.map(|stream| stream.capture_id()), [Ok(None), Ok(None), Ok(None)]);
+    Ok(())
+}
+
+#[test]
+fn a_capture_that_has_failed_has_no_number() -> Result<()> {
+    let _alone = alone();
+    let mut stream = Stream::non_blocking()?;
+    let failed = stream.capture(|s| {
+        let device = s.device();
+        let waited =
+            std::thread::scope(|threads| threads.spawn(move || device.synchronize()).join().unwrap());
+        assert_eq!(waited.unwrap_err().code(), sys::cudaErrorStreamCaptureUnsupported);
+        let refused = s.as_stream().capture_id().unwrap_err();
+        assert_eq!(refused.code(), sys::cudaErrorStreamCaptureInvalidated);
+        assert!(matches!(refused.detail(), Detail::Unsupported { .. }));
+        Ok(())
+    });
+    assert_eq!(failed.unwrap_err().code(), sys::cudaErrorStreamCaptureInvalidated);
+    assert_eq!(stream.as_stream().capture_id()?, None);
+    Ok(())
+}
+
 /// A random number generator.
 struct Dice(u64);
 
