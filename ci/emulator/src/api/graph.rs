@@ -178,7 +178,7 @@ api! {
         count: Option<&mut usize>,
     ) {
         let (machine, _) = call.context()?;
-        let found = machine.graphs.node(node.addr())?.before.clone();
+        let found = machine.graphs.node(node.addr())?.before.iter().collect();
         // SAFETY: the program promises that there is room for that many.
         unsafe { list(&[found], &[nodes], edges, count) }
     }
@@ -189,9 +189,7 @@ api! {
         count: Option<&mut usize>,
     ) {
         let (machine, _) = call.context()?;
-        let node = node.addr();
-        let home = machine.graphs.get(machine.graphs.home(node)?)?;
-        let found = home.edges().into_iter().filter(|it| it.0 == node).map(|it| it.1).collect();
+        let found = machine.graphs.node(node.addr())?.after.iter().copied().collect();
         // SAFETY: the program promises that there is room for that many.
         unsafe { list(&[found], &[nodes], edges, count) }
     }
@@ -213,9 +211,7 @@ api! {
             return Err(cudaErrorInvalidValue);
         }
         for (a, b) in pairs() {
-            if let Some(node) = it.nodes.get_mut(&b) {
-                node.before.push(a);
-            }
+            it.connect(a, b);
         }
         Ok(())
     }
@@ -239,9 +235,7 @@ api! {
             return Err(cudaErrorInvalidValue);
         }
         for (a, b) in pairs() {
-            if let Some(node) = it.nodes.get_mut(&b) {
-                node.before.retain(|it| *it != a);
-            }
+            it.disconnect(a, b);
         }
         Ok(())
     }
