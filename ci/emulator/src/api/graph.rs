@@ -78,7 +78,7 @@ fn dot(machine: &Guard, graph: usize, name: &str, text: &mut String) -> Answer {
             Act::Record(_) => "EVENT_RECORD".to_owned(),
             Act::Wait(_) => "EVENT_WAIT".to_owned(),
             Act::Child(_) => "GRAPH".to_owned(),
-            Act::Conditional(bodies) => format!("CONDITIONAL\\n{} bodies", bodies.len()),
+            Act::Conditional(it) => format!("CONDITIONAL\\n{} bodies", it.bodies.len()),
             Act::Alloc(address, bytes) => format!("MEM_ALLOC\\n{bytes} bytes at {address:#x}"),
             Act::Free(address) => format!("MEM_FREE\\n{address:#x}"),
         };

@@ -278,8 +278,8 @@ impl Graphs {
                 self.get_mut(child)?.owned = true;
                 node.act = Act::Child(child);
             }
-            if let Act::Conditional(bodies) = &mut node.act {
-                for body in bodies {
+            if let Act::Conditional(it) = &mut node.act {
+                for body in &mut it.bodies {
                     *body = self.duplicate(counts, *body)?;
                     self.get_mut(*body)?.owned = true;
                 }
@@ -308,8 +308,8 @@ impl Graphs {
             self.nodes.remove(&handle);
             match node.act {
                 Act::Child(child) => users.extend(self.destroy(child)?),
-                Act::Conditional(bodies) => {
-                    for body in bodies {
+                Act::Conditional(it) => {
+                    for body in it.bodies {
                         users.extend(self.destroy(body)?);
                     }
                 }
