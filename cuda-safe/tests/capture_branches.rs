@@ -56,22 +56,23 @@ fn a_fork_runs_beside_the_stream_and_what_follows_its_join_comes_after_both() ->
 fn branches_are_really_branches() -> Result<()> {
     let _alone = alone();
     let mut stream = Stream::non_blocking()?;
-    let (tell, told) = channel();
-    let (open, opened) = channel::<()>();
-    let opened = std::sync::Mutex::new(opened);
-    let mut x = DeviceBuffer::<u8>::alloc(64)?;
+    let (mut x, mut y) = (DeviceBuffer::<u8>::alloc(64)?, DeviceBuffer::<u8>::alloc(64)?);
+    let (ran, runs) = channel();
     let graph = stream.capture(|s| {
         let side = s.fork()?;
-        // Waits for what only the other branch does.
-        side.host_fn(move || opened.lock().unwrap().recv().unwrap())?;
-        memset_async(&mut x, 1, s)?;
-        s.host_fn(move || open.send(()).unwrap())?;
+        let on_side = ran.clone();
+        side.host_fn(move || on_side.send("side").unwrap())?;
+        memset_async(&mut x, 1, &side)?;
+        memset_async(&mut y, 1, s)?;
         s.join(side)?;
-        s.host_fn(move || tell.send(()).unwrap())
+        s.host_fn(move || ran.send("after").unwrap())
     })?;
-    graph.instantiate()?.launch(&stream)?;
+    // The function and the fill of one branch, the fill of the other, and the function after both fills.
+    assert_eq!((graph.node_count()?, edges(&graph)), (4, 3), "no edge joins the branches before the end");
+    let mut exec = graph.instantiate()?;
+    exec.launch(&stream)?;
     stream.synchronize()?;
-    told.try_recv().unwrap();
+    assert_eq!(runs.try_iter().collect::<Vec<_>>(), ["side", "after"]);
     Ok(())
 }
 
