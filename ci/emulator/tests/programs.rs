@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The cases of `graph.cpp`.
-const GRAPHS: [&str; 6] = ["capture", "fork_join", "rules", "built", "launches", "user_objects"];
+const GRAPHS: [&str; 7] = ["capture", "fork_join", "into", "rules", "built", "launches", "user_objects"];
 const SCHEDULES: [&str; 5] = ["late", "eager", "random:1", "random:2", "random:3"];
 
 /// The cases of `early.cpp`.
