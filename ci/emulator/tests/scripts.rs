@@ -52,3 +52,17 @@ fn another_wish_is_refused_by_name() {
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(stderr.contains("CUDA_RUNNER is \"both\""), "{stderr}");
 }
+
+#[test]
+fn another_target_folder_takes_the_build_that_the_user_has() {
+    let first = built::folder().join("libcudart.so.13").canonicalize().unwrap();
+    let elsewhere = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("elsewhere");
+    let _ = std::fs::remove_dir_all(&elsewhere);
+    let output = Command::new("../emulate").env("CARGO_TARGET_DIR", &elsewhere).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success() && !said.contains("building"), "{said}");
+    let folder = String::from_utf8(output.stdout).unwrap();
+    let second = std::path::Path::new(folder.trim()).join("libcudart.so.13").canonicalize().unwrap();
+    assert_eq!(first, second);
+    assert!(!elsewhere.join("debug").exists(), "something was compiled");
+}
