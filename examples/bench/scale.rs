@@ -87,15 +87,16 @@ const GROUPS: [Group; 7] = [
     Group {
         title: "Idioms",
         about: "The first lines that a Rust programmer writes, and the C++ for the same work. An owner is \
-                made and dropped.",
+                made and dropped. A pipeline brings an array through the device: copy, kernel, copy.",
         size: "bytes",
         cases: &[
             Case("from_slice", "`DeviceBuffer::from_slice`", BYTES, 20, 4),
             Case("to_vec", "`to_vec`", BYTES, 20, 4),
             Case("scope", "copy to the device in a `scope`", BYTES, 20, 4),
             Case("host", "copy to pinned memory, then `host`", BYTES, 20, 4),
+            Case("pipeline", "a chunk of a `Pipeline` of 4 MiB", &[4096, 1 << 16, 1 << 20], 1, 4),
             Case("device", "`DeviceBuffer::alloc`", BYTES, 50, 4),
-            Case("pinned", "`PinnedBuffer::alloc`", BYTES, 20, 4),
+            Case("pinned", "`PinnedBuffer::alloc`", &[4096, 1 << 20, 1 << 30], 1, 3),
             Case("event", "`Event::new`", &[0], 200, 4),
             Case("stream", "`Stream::new`", &[0], 20, 4),
         ],
@@ -153,8 +154,8 @@ pub(crate) fn measure(options: &Options) -> anyhow::Result<Option<String>> {
         if text.is_empty() {
             write!(
                 text,
-                "\n## How costs grow\n\n- {}\n\nHost time in nanoseconds: medians of {turns} turns of C++ and \
-                 safe Rust, each of which is the median of a few batches, and the median of the ratio within a \
+                "\n## How costs grow\n\n- {}\n\nHost time in nanoseconds: medians of {turns} turns of C++ \
+                 and safe Rust, each of which is the median of a few batches, and the median of the ratio within a \
                  turn. The goal is the greatest time that meets it. Programs that measure one thread stay on \
                  one processor, the same for both. The programs are in `examples/bench/scale`.\n",
                 programs[0].machine()

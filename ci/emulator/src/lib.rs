@@ -11,6 +11,7 @@ mod api;
 mod calls;
 mod config;
 mod device;
+pub mod doctor;
 mod error;
 pub mod exec;
 mod graph;

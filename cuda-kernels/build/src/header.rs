@@ -89,9 +89,13 @@ fn bind_with(
     let bindings = builder.generate().map_err(|error| {
         let headers = all.iter().map(|header| header.display().to_string()).collect::<Vec<_>>().join(", ");
         let said = error.to_string();
+        let advice = if said.contains("file not found") {
+            "name the folder of that file by `Build::include`, or remove the line if the kernels do not need it"
+        } else {
+            "what only the device compiler takes belongs between #ifdef __CUDACC__ and #endif"
+        };
         Error::Header(format!(
-            "the kernel headers could not be read as plain C++ ({headers}): {}; what only the device \
-             compiler takes belongs into the .cu file, or between #ifdef __CUDACC__ and #endif",
+            "the kernels' prototypes could not be read as plain C++ ({headers}): {}; {advice}",
             said.trim_end()
         ))
     })?;

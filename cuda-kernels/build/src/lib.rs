@@ -64,8 +64,9 @@
 //! A warning of the build names each kernel without a handle and the reason: a template without an instance,
 //! a `static` kernel, or one that a macro makes.
 //!
-//! Bodies of functions are not read, and a source may contain a whole program. The types and prototypes of
-//! kernels must be plain C++. Put the rest between `#ifdef __CUDACC__` and `#endif`.
+//! Bodies of functions are not read, and a source may contain a whole program with its own `main`, which
+//! nothing calls. The types and prototypes of kernels must be plain C++. Put the rest between `#ifdef
+//! __CUDACC__` and `#endif`.
 //!
 //! # Pointers that a kernel only reads
 //! Many kernels declare `T*` for memory that they only read. Such a parameter becomes `*const T` and takes

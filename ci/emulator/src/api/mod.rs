@@ -49,6 +49,8 @@ mod stubs;
 mod symbol;
 mod texture;
 
+pub(crate) use stubs::STUBS;
+
 use core::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
