@@ -219,6 +219,15 @@ pub enum Detail {
         /// The call site of the later operation, which was refused.
         second: &'static Location<'static>,
     },
+    /// A [`Hazard`](Self::Hazard) of a launch that would be none if the kernel only read one of its arguments.
+    IfWritten {
+        /// The type of the parameter.
+        parameter: &'static str,
+        /// The name of the parameter in the source. Empty if it is not known.
+        name: &'static str,
+        /// The hazard.
+        hazard: Box<Detail>,
+    },
     /// An operation was started inside the closure of another one on the same thread.
     Nested,
     /// The call is not possible while a stream is being captured into a graph.
@@ -342,7 +351,7 @@ impl Detail {
             Self::NotCode { .. } => sys::cudaErrorInvalidKernelImage,
             Self::Signature { .. } => sys::cudaErrorInvalidDeviceFunction,
             Self::NoSuchName { .. } => sys::cudaErrorSymbolNotFound,
-            Self::Argument { detail, .. } => detail.code(),
+            Self::Argument { detail, .. } | Self::IfWritten { hazard: detail, .. } => detail.code(),
             Self::CallbackPanicked { .. } => sys::cudaErrorUnknown,
             Self::ClusterSize { .. } => sys::cudaErrorInvalidClusterSize,
             Self::Allocation { .. } => sys::cudaErrorMemoryAllocation,
@@ -485,6 +494,14 @@ impl fmt::Display for Detail {
                     ": have its stream wait for an event that is recorded behind that, or wait for that on \
                      the host first",
                 )
+            }
+            Self::IfWritten { parameter, name, ref hazard } => {
+                write!(
+                    f,
+                    "{hazard}; the kernel declares the parameter as `{parameter}`: if it only reads there, pass \
+                     the memory's `read_only()`"
+                )?;
+                if name.is_empty() { Ok(()) } else { write!(f, ", or write `/// @reads {name}` above the kernel") }
             }
             Self::Nested => f.write_str("an operation was started inside the closure of another one"),
             Self::Capturing => f.write_str("not possible while a stream is being captured"),

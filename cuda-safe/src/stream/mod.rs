@@ -42,7 +42,7 @@ pub use attributes::{AccessPolicy, AccessProperty, MemSyncDomain, MemSyncDomainM
 pub use event::{Event, EventFlags, RecordFlags};
 pub use foreign::ForeignStream;
 pub use ipc::IpcEventHandle;
-pub use legacy::LegacyStream;
+pub use legacy::{CurrentLegacyStream, LegacyStream};
 pub use memory_argument::{CallArgument, HostFnArgument};
 pub use owned::{Stream, StreamBuilder};
 pub use per_thread::PerThreadStream;
