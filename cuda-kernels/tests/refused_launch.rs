@@ -22,7 +22,9 @@ fn a_refused_launch_names_its_argument_and_offers_read_only_where_that_would_do(
     memcpy_async(&mut host, &values, &a)?;
     let error = add_one(&mut values).unwrap_err();
     let Detail::Argument { index: 0, detail, .. } = error.detail() else { panic!("{error}") };
-    let Detail::IfWritten { parameter: "*mut i32", name: "data", hazard } = &**detail else { panic!("{error}") };
+    let Detail::IfWritten { parameter: "*mut i32", name: "data", hazard } = &**detail else {
+        panic!("{error}")
+    };
     assert!(matches!(&**hazard, Detail::Hazard { first: Some(_), .. }), "{error}");
     let text = error.to_string();
     assert!(text.contains("`read_only()`") && text.contains("`/// @reads data`"), "{text}");

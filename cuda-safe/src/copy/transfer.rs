@@ -11,9 +11,7 @@ use crate::check;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{self, AccessHistory, Mode, Policy, lend};
-use crate::stream::{
-    AsStream, Call, Event, EventFlags, LegacyStream, StreamRef, ensure_idle, wait_host,
-};
+use crate::stream::{AsStream, Call, Event, EventFlags, LegacyStream, StreamRef, ensure_idle, wait_host};
 use crate::sys;
 
 /// Submits the copy of `source` to `destination`. All asynchronous verbs call this.

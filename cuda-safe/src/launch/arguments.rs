@@ -164,7 +164,8 @@ fn unordered(
     };
     let (name, declared) = (target.parameter_name(index), types.get(index).map_or("", |name| name()));
     let read = Access::new(access.history(), access.range(), Mode::Read);
-    let only_read = access.mode() == Mode::Write && declared.starts_with("*mut") && !stream.is_unordered(read);
+    let only_read =
+        access.mode() == Mode::Write && declared.starts_with("*mut") && !stream.is_unordered(read);
     let error = if only_read { error.if_written(declared, name) } else { error };
     error.of_argument(target.kernel, index, name)
 }
