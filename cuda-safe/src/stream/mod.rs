@@ -8,15 +8,16 @@
 //!
 //! C functions: `cudaStreamCreateWithPriority`, `cudaStreamDestroy`, `cudaStreamSynchronize`,
 //! `cudaStreamQuery`, `cudaStreamWaitEvent`, `cudaStreamGetFlags`, `cudaStreamGetPriority`,
-//! `cudaStreamGetId`, `cudaLaunchHostFunc`, `cudaEventCreateWithFlags`, `cudaEventRecord`,
-//! `cudaEventSynchronize`, `cudaEventQuery`, `cudaEventElapsedTime`, `cudaEventDestroy`,
-//! `cudaEventRecordWithFlags`, `cudaStreamGetAttribute`, `cudaStreamSetAttribute`,
+//! `cudaStreamGetId`, `cudaLaunchHostFunc`, `cudaStreamAddCallback`, `cudaEventCreateWithFlags`,
+//! `cudaEventRecord`, `cudaEventSynchronize`, `cudaEventQuery`, `cudaEventElapsedTime`,
+//! `cudaEventDestroy`, `cudaEventRecordWithFlags`, `cudaStreamGetAttribute`, `cudaStreamSetAttribute`,
 //! `cudaStreamCopyAttributes`, `cudaIpcGetEventHandle`, `cudaIpcOpenEventHandle`.
 
 mod attributes;
 mod branch;
 mod busy;
 mod call;
+mod done;
 mod enqueue;
 mod event;
 mod foreign;
@@ -39,6 +40,7 @@ mod view;
 mod wait;
 
 pub use attributes::{AccessPolicy, AccessProperty, MemSyncDomain, MemSyncDomainMap, SyncPolicy};
+pub use done::Done;
 pub use event::{Event, EventFlags, RecordFlags};
 pub use foreign::ForeignStream;
 pub use ipc::IpcEventHandle;
