@@ -13,6 +13,7 @@ mod config;
 mod device;
 mod error;
 pub mod exec;
+mod external;
 mod graph;
 mod leaks;
 mod machine;

@@ -10,6 +10,7 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use crate::config::{Config, Schedule};
 use crate::device::Device;
 use crate::error::{Answer, Code};
+use crate::external::Externals;
 use crate::graph::{Captures, Graphs, Users};
 use crate::memory::Book;
 use crate::stream::{Events, Queue, Streams};
@@ -31,6 +32,7 @@ pub(crate) struct Machine {
     pub(crate) graphs: Graphs,
     pub(crate) users: Users,
     pub(crate) captures: Captures,
+    pub(crate) externals: Externals,
 }
 
 impl Machine {
@@ -50,6 +52,7 @@ impl Machine {
             graphs: Graphs::default(),
             users: Users::default(),
             captures: Captures::default(),
+            externals: Externals::default(),
         })
     }
 

@@ -596,7 +596,7 @@ impl GraphExec {
 
     /// Changes the operation of a node to one with the accesses `uses`.
     #[track_caller]
-    fn set(
+    pub(super) fn set(
         &mut self,
         api: &'static str,
         graph: &Graph,

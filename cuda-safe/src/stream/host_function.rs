@@ -39,8 +39,30 @@ pub(super) type Run = Box<dyn FnOnce(sys::cudaError_t) + Send>;
 pub(super) enum Trigger {
     /// After the work before it (`cudaLaunchHostFunc`).
     Completed,
+    /// As above, and the device waits for the function in this way (`cudaLaunchHostFunc_v2`).
+    #[cfg(cudart_13_2)]
+    Synced(HostTaskSync),
     /// As above, and also after an error, with its code (`cudaStreamAddCallback`).
     Always,
+}
+
+/// How a stream waits for a host function: C's `cudaHostTaskSyncMode`. One of the constants, or a newer value.
+#[cfg(cudart_13_2)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct HostTaskSync(u32);
+
+#[cfg(cudart_13_2)]
+impl HostTaskSync {
+    /// The threads involved sleep. For functions that take long.
+    pub const BLOCKING: Self = Self(sys::cudaHostTaskBlocking.0);
+    /// They spin, which is faster and keeps a processor busy. For functions that are soon over.
+    pub const SPIN_WAIT: Self = Self(sys::cudaHostTaskSpinWait.0);
+
+    /// Returns C's number.
+    #[must_use]
+    pub fn as_raw(self) -> u32 {
+        self.0
+    }
 }
 
 /// A host function that is pending on a stream.
@@ -184,6 +206,33 @@ impl StreamRef<'_> {
         }
     }
 
+    /// [`launch_host_fn`](Self::launch_host_fn) with the way in which the stream waits for the function.
+    ///
+    /// Stands for [`cudaLaunchHostFunc_v2`](sys::cudaLaunchHostFunc_v2), since CUDA 13.2.
+    ///
+    /// # Errors
+    /// As `launch_host_fn`; the runtime's error for a way that it does not know.
+    ///
+    /// # Examples
+    /// ```
+    /// use cuda_safe::Stream;
+    /// use cuda_safe::stream::{AsStream, HostTaskSync};
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// let stream = Stream::new()?;
+    /// stream.as_stream().launch_host_fn_ex(HostTaskSync::SPIN_WAIT, || println!("soon over"))?;
+    /// stream.synchronize()
+    /// # }
+    /// ```
+    #[cfg(cudart_13_2)]
+    #[doc(alias = "cudaLaunchHostFunc_v2")]
+    #[track_caller]
+    pub fn launch_host_fn_ex(&self, sync: HostTaskSync, f: impl FnOnce() + Send + 'static) -> Result<()> {
+        let (api, call_site) = ("StreamRef::launch_host_fn_ex", Location::caller());
+        // SAFETY: the function accesses no memory that streams use.
+        unsafe { self.launch_task(api, call_site, &[], Trigger::Synced(sync), Box::new(move |_| f())) }
+    }
+
     /// Submits a host function as an operation with these accesses.
     ///
     /// # Safety
@@ -207,6 +256,11 @@ impl StreamRef<'_> {
             let done = match trigger {
                 // SAFETY: as above.
                 Trigger::Completed => unsafe { check!(cudaLaunchHostFunc(stream, Some(call), data)) },
+                #[cfg(cudart_13_2)]
+                Trigger::Synced(HostTaskSync(mode)) => {
+                    // SAFETY: as above. The runtime checks the mode.
+                    unsafe { check!(cudaLaunchHostFunc_v2(stream, Some(call), data, mode)) }
+                }
                 // SAFETY: as above. The flags must be 0.
                 Trigger::Always => unsafe { check!(cudaStreamAddCallback(stream, Some(notify), data, 0)) },
             };

@@ -43,6 +43,8 @@ pub use attributes::{AccessPolicy, AccessProperty, MemSyncDomain, MemSyncDomainM
 pub use done::Done;
 pub use event::{Event, EventFlags, RecordFlags};
 pub use foreign::ForeignStream;
+#[cfg(cudart_13_2)]
+pub use host_function::HostTaskSync;
 pub use ipc::IpcEventHandle;
 pub use legacy::{CurrentLegacyStream, LegacyStream};
 pub use memory_argument::{CallArgument, HostFnArgument};
