@@ -182,6 +182,11 @@ pub enum Detail {
         /// The unsupported operation.
         what: &'static str,
     },
+    /// Managed memory in a process with a device that has no concurrent managed access.
+    NoManagedMemory {
+        /// The first such device.
+        device: i32,
+    },
     /// Two events between which no time is measured.
     Elapsed {
         /// The reason.
@@ -337,7 +342,7 @@ impl Detail {
             Self::Elapsed { .. } => sys::cudaErrorInvalidResourceHandle,
             Self::NoDevice => sys::cudaErrorNoDevice,
             Self::NotAccessible { .. } => sys::cudaErrorPeerAccessNotEnabled,
-            Self::Unsupported { .. } => sys::cudaErrorNotSupported,
+            Self::Unsupported { .. } | Self::NoManagedMemory { .. } => sys::cudaErrorNotSupported,
             Self::InCallback
             | Self::HostBorrowed
             | Self::Hazard { .. }
@@ -471,6 +476,13 @@ impl fmt::Display for Detail {
                 )
             }
             Self::Unsupported { what } => write!(f, "{what} is not supported"),
+            Self::NoManagedMemory { device } => write!(
+                f,
+                "device {device} has no concurrent managed access: the host must not touch managed memory \
+                 while any kernel of it runs, so there is none in this process; use a PinnedBuffer, which \
+                 kernels reach, too, or a DeviceBuffer and copies, or hide the device with \
+                 CUDA_VISIBLE_DEVICES"
+            ),
             Self::Elapsed { why } => f.write_str(why),
             Self::Texture { asked, instead } => write!(f, "there is no {asked}; {instead}"),
             Self::Allocation { bytes, memory, free } => {
