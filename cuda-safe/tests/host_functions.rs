@@ -290,7 +290,7 @@ fn a_panic_in_a_function_with_memory_is_reported_and_the_memory_can_be_used() {
 #[cfg(cudart_13_2)]
 #[test]
 fn a_function_runs_in_order_however_the_stream_waits_for_it() {
-    use cuda_safe::stream::HostTaskSync;
+    use cuda_safe::stream::{AsStream, HostTaskSync};
 
     let _alone = alone();
     let stream = Stream::non_blocking().unwrap();

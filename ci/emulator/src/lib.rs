@@ -10,6 +10,7 @@
 mod api;
 mod calls;
 mod config;
+mod context;
 mod device;
 mod error;
 pub mod exec;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use crate::config::{Config, Schedule};
+use crate::context::Contexts;
 use crate::device::Device;
 use crate::error::{Answer, Code};
 use crate::external::Externals;
@@ -33,6 +34,7 @@ pub(crate) struct Machine {
     pub(crate) users: Users,
     pub(crate) captures: Captures,
     pub(crate) externals: Externals,
+    pub(crate) contexts: Contexts,
 }
 
 impl Machine {
@@ -53,6 +55,7 @@ impl Machine {
             users: Users::default(),
             captures: Captures::default(),
             externals: Externals::default(),
+            contexts: Contexts::default(),
         })
     }
 

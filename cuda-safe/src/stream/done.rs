@@ -25,20 +25,17 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use super::event::Event;
 use super::host_function::{self, Trigger};
-use super::owned::Stream;
 use super::port::drop_tasks_if_lost;
 use super::tracker::TRACKER;
-use super::view::{AsStream, StreamRef};
-use super::{busy, recorder};
+use super::view::StreamRef;
 use crate::device::Device;
 use crate::error::{Error, Result, first_sticky};
 use crate::{callback, sys};
 use cuda_hazard::{CallSite, SubmittedSnapshot, Timeline};
 
 /// A future that is ready when a stream or an event has completed its work: see [`StreamRef::done`] and
-/// [`Event::done`]. It belongs to no executor and borrows nothing.
+/// [`Event::done`](super::Event::done). It belongs to no executor and borrows nothing.
 ///
 /// Its output is the failure of earlier work, if any. After it was ready, it stays so.
 #[derive(Debug)]
@@ -55,8 +52,8 @@ struct Pending {
     snapshot: SubmittedSnapshot,
     timeline: &'static Timeline,
     call_site: CallSite,
-    /// The stream that waits for an event. It goes back to the pool with the future.
-    stream: Option<Stream>,
+    /// What has to live until the work is complete or the future is dropped.
+    _keeper: Option<Box<dyn Send + Sync>>,
 }
 
 /// Shared by the future and the function that the stream calls.
@@ -143,61 +140,22 @@ impl StreamRef<'_> {
     }
 }
 
-impl Event {
-    /// Returns a future that is ready when the work that the event stands for is complete. Later work of the
-    /// event's stream does not delay it. Does not block.
-    ///
-    /// Recording the event again does not change the future. An event that was never recorded is ready.
-    /// Everything else is as for [`StreamRef::done`]: a stream of the future's own waits for the event.
-    ///
-    /// # Errors
-    /// The future returns those of [`StreamRef::done`].
-    ///
-    /// # Examples
-    /// ```
-    /// use cuda_safe::{DeviceBuffer, Event, Stream, memset_async};
-    ///
-    /// async fn first_half(stream: &Stream, buffer: &mut DeviceBuffer<u8>) -> cuda_safe::Result<()> {
-    ///     memset_async(buffer, 1, stream)?;
-    ///     let event = Event::without_timing()?;
-    ///     event.record(stream)?;
-    ///     memset_async(buffer, 2, stream)?;
-    ///     event.done().await // does not wait for the second half
-    /// }
-    /// ```
-    #[doc(alias = "cudaEventSynchronize")]
-    #[track_caller]
-    pub fn done(&self) -> Done {
-        match self.follower() {
-            Ok(Some(stream)) => {
-                let mut done = Done::new(stream.as_stream());
-                if let Progress::Pending(pending) = &mut done.0 {
-                    pending.stream = Some(stream);
-                }
-                done
-            }
-            Ok(None) => Done(Progress::Finished(Ok(()))),
-            Err(error) => Done(Progress::Finished(Err(error))),
-        }
-    }
-
-    /// Returns a stream that waits for the event. Returns `None` if it was never recorded.
-    #[track_caller]
-    fn follower(&self) -> Result<Option<Stream>> {
-        busy::ensure_idle("Event::done")?;
-        recorder::ensure_none("Event::done")?;
-        if self.shared().last_record().is_none() {
-            return Ok(None);
-        }
-        let stream = Stream::builder().device(self.device()).non_blocking().build()?;
-        stream.wait(self)?;
-        Ok(Some(stream))
-    }
-}
-
 impl Done {
+    /// Makes a future that is ready with this result.
+    pub(super) fn ready(result: Result<()>) -> Self {
+        Self(Progress::Finished(result))
+    }
+
+    /// Keeps a value until the future is ready or dropped.
+    pub(super) fn keeping(mut self, keeper: impl Send + Sync + 'static) -> Self {
+        if let Progress::Pending(pending) = &mut self.0 {
+            pending._keeper = Some(Box::new(keeper));
+        }
+        self
+    }
+
     #[track_caller]
-    fn new(stream: StreamRef<'_>) -> Self {
+    pub(super) fn new(stream: StreamRef<'_>) -> Self {
         let signal = Arc::<Signal>::default();
         let timeline = stream.timeline();
         let snapshot = TRACKER.snapshot_of(timeline);
@@ -208,7 +166,7 @@ impl Done {
         let launched = unsafe { stream.launch_task("StreamRef::done", call_site, &[], Trigger::Always, run) };
         match launched {
             Ok(()) => {
-                let pending = Pending { signal, snapshot, timeline, call_site, stream: None };
+                let pending = Pending { signal, snapshot, timeline, call_site, _keeper: None };
                 Self(Progress::Pending(Box::new(pending)))
             }
             Err(error) => Self(Progress::Finished(Err(error))),

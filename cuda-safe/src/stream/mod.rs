@@ -20,6 +20,8 @@ mod call;
 mod done;
 mod enqueue;
 mod event;
+#[cfg(cudart_13_1)]
+mod execution;
 mod foreign;
 mod host;
 mod host_function;
@@ -42,6 +44,8 @@ mod wait;
 pub use attributes::{AccessPolicy, AccessProperty, MemSyncDomain, MemSyncDomainMap, SyncPolicy};
 pub use done::Done;
 pub use event::{Event, EventFlags, RecordFlags};
+#[cfg(cudart_13_1)]
+pub use execution::{ExecutionContext, SmGroup, SmResource};
 pub use foreign::ForeignStream;
 #[cfg(cudart_13_2)]
 pub use host_function::HostTaskSync;

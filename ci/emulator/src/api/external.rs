@@ -52,8 +52,10 @@ fn work<P: Value>(
         return Err(cudaErrorInvalidValue);
     }
     let one = |at: usize| {
-        // SAFETY: the program promises that there are `count` handles and as many parameters.
-        let (handle, parameters) = unsafe { (list.add(at).read(), &*parameters.add(at)) };
+        // SAFETY: the program promises that there are `count` handles.
+        let handle = unsafe { list.wrapping_add(at).read() };
+        // SAFETY: and as many parameters.
+        let parameters = unsafe { &*parameters.wrapping_add(at) };
         Ok((machine.externals.semaphore(handle.addr())?, parameters.value()))
     };
     let list = (0..usize::try_from(count).unwrap_or(0)).rev().map(one).collect::<Answer<_>>()?;

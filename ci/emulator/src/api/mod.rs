@@ -20,6 +20,7 @@ mod device;
 mod entry_point;
 mod error;
 mod event;
+mod execution;
 mod external;
 mod function;
 mod graph;
