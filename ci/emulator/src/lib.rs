@@ -12,6 +12,7 @@ mod calls;
 mod config;
 mod context;
 mod device;
+pub mod doctor;
 mod error;
 pub mod exec;
 mod external;
@@ -22,7 +23,9 @@ mod memory;
 pub mod module;
 pub mod ptx;
 mod stream;
-mod sys;
+// Public for the compiler's sake: it searches the whole crate for uses of each private constant whose name is
+// not upper case, and C has a thousand of them.
+pub mod sys;
 #[cfg(test)]
 mod testing;
 mod thread;

@@ -8,9 +8,10 @@
 //!
 //! C functions: `cudaStreamCreateWithPriority`, `cudaStreamDestroy`, `cudaStreamSynchronize`,
 //! `cudaStreamQuery`, `cudaStreamWaitEvent`, `cudaStreamGetFlags`, `cudaStreamGetPriority`,
-//! `cudaStreamGetId`, `cudaLaunchHostFunc`, `cudaStreamAddCallback`, `cudaEventCreateWithFlags`,
-//! `cudaEventRecord`, `cudaEventSynchronize`, `cudaEventQuery`, `cudaEventElapsedTime`,
-//! `cudaEventDestroy`, `cudaEventRecordWithFlags`, `cudaStreamGetAttribute`, `cudaStreamSetAttribute`,
+//! `cudaStreamGetId`, `cudaStreamIsCapturing`, `cudaStreamGetCaptureInfo`, `cudaLaunchHostFunc`,
+//! `cudaStreamAddCallback`, `cudaEventCreateWithFlags`, `cudaEventRecord`, `cudaEventSynchronize`,
+//! `cudaEventQuery`, `cudaEventElapsedTime`, `cudaEventDestroy`, `cudaEventRecordWithFlags`,
+//! `cudaStreamGetAttribute`, `cudaStreamSetAttribute`,
 //! `cudaStreamCopyAttributes`, `cudaIpcGetEventHandle`, `cudaIpcOpenEventHandle`.
 
 mod attributes;

@@ -80,7 +80,7 @@ fn dot(machine: &Guard, graph: usize, name: &str, text: &mut String) -> Answer {
             Act::Semaphores(work) if work.signals => "EXT_SEMAS_SIGNAL".to_owned(),
             Act::Semaphores(_) => "EXT_SEMAS_WAIT".to_owned(),
             Act::Child(_) => "GRAPH".to_owned(),
-            Act::Conditional(bodies) => format!("CONDITIONAL\\n{} bodies", bodies.len()),
+            Act::Conditional(it) => format!("CONDITIONAL\\n{} bodies", it.bodies.len()),
             Act::Alloc(address, bytes) => format!("MEM_ALLOC\\n{bytes} bytes at {address:#x}"),
             Act::Free(address) => format!("MEM_FREE\\n{address:#x}"),
         };
@@ -180,7 +180,7 @@ api! {
         count: Option<&mut usize>,
     ) {
         let (machine, _) = call.context()?;
-        let found = machine.graphs.node(node.addr())?.before.clone();
+        let found = machine.graphs.node(node.addr())?.before.iter().collect();
         // SAFETY: the program promises that there is room for that many.
         unsafe { list(&[found], &[nodes], edges, count) }
     }
@@ -191,9 +191,7 @@ api! {
         count: Option<&mut usize>,
     ) {
         let (machine, _) = call.context()?;
-        let node = node.addr();
-        let home = machine.graphs.get(machine.graphs.home(node)?)?;
-        let found = home.edges().into_iter().filter(|it| it.0 == node).map(|it| it.1).collect();
+        let found = machine.graphs.node(node.addr())?.after.iter().copied().collect();
         // SAFETY: the program promises that there is room for that many.
         unsafe { list(&[found], &[nodes], edges, count) }
     }
@@ -215,9 +213,7 @@ api! {
             return Err(cudaErrorInvalidValue);
         }
         for (a, b) in pairs() {
-            if let Some(node) = it.nodes.get_mut(&b) {
-                node.before.push(a);
-            }
+            it.connect(a, b);
         }
         Ok(())
     }
@@ -241,9 +237,7 @@ api! {
             return Err(cudaErrorInvalidValue);
         }
         for (a, b) in pairs() {
-            if let Some(node) = it.nodes.get_mut(&b) {
-                node.before.retain(|it| *it != a);
-            }
+            it.disconnect(a, b);
         }
         Ok(())
     }

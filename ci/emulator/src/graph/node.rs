@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use super::conditional::Conditional;
 use crate::exec::{Kernel, Launch};
 use crate::external::SemaphoreWork;
 use crate::memory::Book;
@@ -101,7 +102,7 @@ pub(crate) enum Act {
     /// All of another graph, which this node owns.
     Child(usize),
     /// The choice of other graphs, which this node owns.
-    Conditional(Vec<usize>),
+    Conditional(Conditional),
     /// The beginning of memory that the graph has had since the node was made.
     Alloc(u64, u64),
     /// The end of such memory, or of a stream-ordered allocation.
