@@ -1,5 +1,5 @@
-//! Launches that `Policy::Error` refuses: the error names the argument, and what to do if the kernel only reads
-//! it. One process, one policy.
+//! Launches that `Policy::Error` refuses: the error names the argument, and what to do if the kernel only
+//! reads it. One process, one policy.
 #![allow(unsafe_code, reason = "launches kernels")]
 
 use cuda_kernels::kernels;

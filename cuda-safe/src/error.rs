@@ -130,7 +130,8 @@ impl Error {
         self
     }
 
-    /// Returns the same refusal of a launch with a pointer parameter that causes it only if the kernel writes.
+    /// Returns the same refusal of a launch with a pointer parameter that causes it only if the kernel
+    /// writes.
     #[cold]
     pub(crate) fn if_written(mut self, parameter: &'static str, name: &'static str) -> Self {
         let hazard = Box::new(std::mem::replace(&mut self.0.detail, Detail::None));

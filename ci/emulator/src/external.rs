@@ -1,5 +1,5 @@
-//! Memory and semaphores of other interfaces, which a program imports as file descriptors. Any file that can be
-//! mapped is memory here, and the first eight bytes of one are a semaphore.
+//! Memory and semaphores of other interfaces, which a program imports as file descriptors. Any file that
+//! can be mapped is memory here, and the first eight bytes of one are a semaphore.
 
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -339,8 +339,8 @@ impl Tracker {
         conflicts.is_empty()
     }
 
-    /// Returns whether an operation of the stream with this access would conflict with one that nothing orders
-    /// before it. For messages: others may submit work at the same time.
+    /// Returns whether an operation of the stream with this access would conflict with one that nothing
+    /// orders before it. For messages: others may submit work at the same time.
     pub fn is_unordered(&self, timeline: &Timeline, access: Access<'_>) -> bool {
         let mut state = timeline.state.lock();
         let pending = self.catch_up(timeline, &mut state);

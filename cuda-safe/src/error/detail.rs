@@ -224,7 +224,8 @@ pub enum Detail {
         /// The call site of the later operation, which was refused.
         second: &'static Location<'static>,
     },
-    /// A [`Hazard`](Self::Hazard) of a launch that would be none if the kernel only read one of its arguments.
+    /// A [`Hazard`](Self::Hazard) of a launch that would be none if the kernel only read one of its
+    /// arguments.
     IfWritten {
         /// The type of the parameter.
         parameter: &'static str,
@@ -510,10 +511,13 @@ impl fmt::Display for Detail {
             Self::IfWritten { parameter, name, ref hazard } => {
                 write!(
                     f,
-                    "{hazard}; the kernel declares the parameter as `{parameter}`: if it only reads there, pass \
-                     the memory's `read_only()`"
+                    "{hazard}; the kernel declares the parameter as `{parameter}`: if it only reads there, \
+                     pass the memory's `read_only()`"
                 )?;
-                if name.is_empty() { Ok(()) } else { write!(f, ", or write `/// @reads {name}` above the kernel") }
+                if name.is_empty() {
+                    return Ok(());
+                }
+                write!(f, ", or write `/// @reads {name}` above the kernel")
             }
             Self::Nested => f.write_str("an operation was started inside the closure of another one"),
             Self::Capturing => f.write_str("not possible while a stream is being captured"),

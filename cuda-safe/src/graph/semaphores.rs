@@ -53,7 +53,8 @@ impl Lists<sys::cudaExternalSemaphoreWaitParams> {
 }
 
 impl Graph {
-    /// Adds a node that signals semaphores of the graph's device, each with its value. The graph retains them.
+    /// Adds a node that signals semaphores of the graph's device, each with its value. The graph retains
+    /// them.
     ///
     /// Stands for
     /// [`cudaGraphAddExternalSemaphoresSignalNode`](sys::cudaGraphAddExternalSemaphoresSignalNode).

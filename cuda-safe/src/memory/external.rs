@@ -1,9 +1,9 @@
 //! Memory and semaphores of other interfaces, such as Vulkan, in the same process or another one.
 //!
-//! The other side exports them as opaque file descriptors. Importing is `unsafe`: the tracker does not see what
-//! the other side does, and a descriptor says neither what it is nor how large it is. A part of imported memory
-//! is a [`DeviceBuffer`] like any other. Semaphores order the work of both sides: a stream signals one, or
-//! waits for one, and so does the other side.
+//! The other side exports them as opaque file descriptors. Importing is `unsafe`: the tracker does not see
+//! what the other side does, and a descriptor says neither what it is nor how large it is. A part of
+//! imported memory is a [`DeviceBuffer`] like any other. Semaphores order the work of both sides: a stream
+//! signals one, or waits for one, and so does the other side.
 //!
 //! Nothing here blocks, except the drops: a buffer's and a semaphore's wait for the work that uses it.
 //!
@@ -146,8 +146,8 @@ impl ExternalMemory {
     ///
     /// # Errors
     /// - `OutOfRange`, in bytes, if the memory ends before.
-    /// - A refusal if the number of bytes overflows, if `T` is zero-sized, or if the address is not aligned for
-    ///   `T`.
+    /// - A refusal if the number of bytes overflows, if `T` is zero-sized, or if the address is not aligned
+    ///   for `T`.
     /// - The runtime's error. Refused inside a host function.
     ///
     /// # Safety
@@ -238,7 +238,8 @@ impl Drop for Mapped {
 #[derive(Debug)]
 #[doc(alias = "cudaExternalSemaphore_t")]
 pub struct ExternalSemaphore {
-    /// The pointer is the handle, which nothing reads through. Work that uses the semaphore reads the one byte.
+    /// The pointer is the handle, which nothing reads through. Work that uses the semaphore reads the one
+    /// byte.
     handle: Arc<Allocation>,
 }
 
@@ -284,8 +285,8 @@ impl ExternalSemaphore {
         unsafe { Self::import_as("ExternalSemaphore::import", descriptor, kind, device) }
     }
 
-    /// Imports a semaphore with a value, for work on `device`: a signal sets the value, and a wait ends when it
-    /// is reached. The runtime takes over the descriptor; after an error it is closed.
+    /// Imports a semaphore with a value, for work on `device`: a signal sets the value, and a wait ends
+    /// when it is reached. The runtime takes over the descriptor; after an error it is closed.
     ///
     /// Stands for [`cudaImportExternalSemaphore`](sys::cudaImportExternalSemaphore) with
     /// `cudaExternalSemaphoreHandleTypeTimelineSemaphoreFd`.
@@ -413,8 +414,8 @@ impl StreamRef<'_> {
     /// Makes all later work of the stream wait until semaphores are signalled, each with its value. Does not
     /// block. An empty list is a no-op.
     ///
-    /// Stands for [`cudaWaitExternalSemaphoresAsync`](sys::cudaWaitExternalSemaphoresAsync). If nobody signals
-    /// a semaphore, the stream waits for ever, and with it whoever waits for the stream.
+    /// Stands for [`cudaWaitExternalSemaphoresAsync`](sys::cudaWaitExternalSemaphoresAsync). If nobody
+    /// signals a semaphore, the stream waits for ever, and with it whoever waits for the stream.
     ///
     /// # Errors
     /// Those of [`signal_external_semaphores`](Self::signal_external_semaphores).

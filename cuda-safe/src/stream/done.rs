@@ -13,7 +13,8 @@
 //!
 //! # Why `Ok` means that the work is complete
 //! The function is behind the work in the stream, so it begins when the work is complete. The tracker then
-//! knows that everything has completed that was submitted before [`done`](StreamRef::done), and nothing later.
+//! knows that everything has completed that was submitted before [`done`](StreamRef::done), and nothing
+//! later.
 //!
 //! # Why a future may be dropped or forgotten at any time
 //! It owns no memory and orders nothing. Memory in flight stays with its owners, who wait as ever. The stream

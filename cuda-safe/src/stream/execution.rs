@@ -27,14 +27,16 @@ use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::{callback, check, process, sys};
 
-/// Multiprocessors of a device (C's `cudaDevResource`): all of them, those of a context or a stream, or a part of a split.
+/// Multiprocessors of a device (C's `cudaDevResource`): all of them, those of a context or a stream, or a
+/// part of a split.
 #[derive(Clone, Copy)]
 pub struct SmResource {
     raw: sys::cudaDevResource,
     device: Device,
 }
 
-/// One part of [`SmResource::split`]: C's `cudaDevSmResourceGroupParams`. Numbers that are 0 are chosen by the runtime.
+/// One part of [`SmResource::split`]: C's `cudaDevSmResourceGroupParams`. Numbers that are 0 are chosen by
+/// the runtime.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SmGroup {
     /// The number of multiprocessors. 0 takes as many as fit the other numbers.
@@ -322,8 +324,9 @@ impl ExecutionContext {
 
     /// Records an event that stands for everything submitted to the context so far, on any stream.
     ///
-    /// Stands for [`cudaExecutionCtxRecordEvent`](sys::cudaExecutionCtxRecordEvent). The tracker does not know
-    /// which streams that are: a wait for the event proves nothing to it, and conflicts are ordered as ever.
+    /// Stands for [`cudaExecutionCtxRecordEvent`](sys::cudaExecutionCtxRecordEvent). The tracker does not
+    /// know which streams that are: a wait for the event proves nothing to it, and conflicts are ordered as
+    /// ever.
     ///
     /// # Errors
     /// - `DeviceMismatch` if the event belongs to another device.

@@ -46,7 +46,8 @@ pub(super) enum Trigger {
     Always,
 }
 
-/// How a stream waits for a host function: C's `cudaHostTaskSyncMode`. One of the constants, or a newer value.
+/// How a stream waits for a host function: C's `cudaHostTaskSyncMode`. One of the constants, or a newer
+/// value.
 #[cfg(cudart_13_2)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct HostTaskSync(u32);

@@ -1,5 +1,5 @@
-//! The moments of an event that several processes know: two counters in a file that all of them map. The first
-//! one alone is a semaphore of another interface.
+//! The moments of an event that several processes know: two counters in a file that all of them map. The
+//! first one alone is a semaphore of another interface.
 #![expect(unsafe_code, reason = "maps a file with two counters")]
 
 use core::ptr;
