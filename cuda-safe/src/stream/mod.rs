@@ -18,6 +18,7 @@ mod branch;
 mod busy;
 mod call;
 mod enqueue;
+mod enqueue_all;
 mod event;
 mod foreign;
 mod host;
@@ -39,6 +40,7 @@ mod view;
 mod wait;
 
 pub use attributes::{AccessPolicy, AccessProperty, MemSyncDomain, MemSyncDomainMap, SyncPolicy};
+pub use enqueue_all::enqueue_all;
 pub use event::{Event, EventFlags, RecordFlags};
 pub use foreign::ForeignStream;
 pub use ipc::IpcEventHandle;
