@@ -25,3 +25,12 @@ pub mod bench {
 #[doc = include_str!("../README.md")]
 #[doc = include_str!("../cuda-safe/docs/porting.md")]
 struct Documents;
+
+/// The programs of the guides about other libraries.
+#[cfg(doctest)]
+mod guides {
+    #[doc = include_str!("../cuda-safe/docs/other-libraries.md")]
+    struct OtherLibraries;
+    #[doc = include_str!("../cuda-safe/docs/coming-from-cudarc.md")]
+    struct ComingFromCudarc;
+}
