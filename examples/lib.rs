@@ -3,8 +3,8 @@
 //! Each folder beside this file is one example: `main.cu` is the CUDA C++ program, and `main.rs` is its
 //! Rust port, line by line. Both print the same. `cargo run -p examples --bin vector_add` runs one. Two
 //! folders are not examples: `bench/` compares costs, and `bandwidth/`, which has no twin, measures the
-//! copies of a machine. `own_library` and `cublas_gemm` are packages of their own, because each links a
-//! library: `cargo run -p own_library`.
+//! copies of a machine. `own_library`, `cublas_gemm` and `all_reduce` are packages of their own, because each
+//! uses another library: `cargo run -p own_library`.
 
 /// Returns the text for a condition that holds or does not.
 #[must_use]
