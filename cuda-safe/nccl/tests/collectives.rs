@@ -1,6 +1,7 @@
 //! Collectives with one rank for each device of this machine, from one thread.
 //!
-//! They need NCCL and a GPU. Each test prints what is missing.
+//! They need NCCL and a GPU, and each test prints what is missing. On the emulator, one test runs the others with a
+//! stand-in for NCCL, which it compiles.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use cuda_nccl::{Communicator, Error, Group, Reduction, Result, UniqueId};
@@ -194,4 +195,36 @@ fn a_rank_alone_joins_by_an_identity_and_refuses_what_does_not_fit() -> Result<(
     comm.all_reduce_in_place(&mut view, Reduction::Min)?.enqueue(&stream)?;
     assert_eq!(y.to_vec()?, [0; 3]);
     comm.abort()
+}
+
+/// Compiles the stand-in into a folder as NCCL has it. Returns false if there is no compiler.
+fn compile(folder: &std::path::Path) -> bool {
+    std::fs::create_dir_all(folder.join("lib")).unwrap();
+    let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stand_in/nccl.c");
+    let mut compiler = std::process::Command::new("cc");
+    compiler.args(["-shared", "-fPIC", "-O1", "-o"]).arg(folder.join("lib/libnccl.so.2")).arg(source);
+    compiler.status().is_ok_and(|status| status.success())
+}
+
+#[test]
+fn the_emulator_runs_all_of_them_with_a_stand_in_for_nccl() {
+    let emulated = Device::current().unwrap().properties().unwrap().name().starts_with("CUDA emulator");
+    if !emulated || std::env::var_os("CUDA_NCCL_STAND_IN").is_some() {
+        println!("with NCCL or its stand-in already");
+        return;
+    }
+    let folder = std::env::temp_dir().join(format!("cuda-nccl-{}", std::process::id()));
+    assert!(compile(&folder), "the stand-in needs a C compiler");
+    let output = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--nocapture", "--test-threads=1"])
+        .env("NCCL_PATH", &folder)
+        .env("CUDA_NCCL_STAND_IN", "1")
+        .output();
+    std::fs::remove_dir_all(&folder).unwrap();
+    let output = output.unwrap();
+    let [text, errors] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
+    assert!(output.status.success(), "{text}\n{errors}");
+    assert!(text.contains("5 passed") && !text.contains("not run"), "{text}");
+    // By drops. One communicator is aborted.
+    assert!(text.matches("destroyed").count() >= 4, "{text}");
 }
