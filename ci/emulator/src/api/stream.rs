@@ -99,10 +99,11 @@ api! {
             }
             _ => return Err(cudaErrorInvalidValue),
         }
-        if let Some(tick) = tick.filter(|tick| machine.queue.pending(*tick)) {
-            submit(&mut machine, key, call.name, Work::Nothing, &[tick])?;
-        } else if let Some(awaited) = awaited {
-            submit(&mut machine, key, call.name, Work::Task(Box::new(awaited)), &[])?;
+        let tick = tick.filter(|tick| machine.queue.pending(*tick));
+        // Another process may have recorded the event since.
+        let work = awaited.map_or(Work::Nothing, |awaited| Work::Task(Box::new(awaited)));
+        if tick.is_some() || matches!(work, Work::Task(_)) {
+            submit(&mut machine, key, call.name, work, tick.as_slice())?;
         }
         Ok(())
     }

@@ -1,5 +1,7 @@
 //! Launches of executable graphs.
 
+use super::conditional::Beginning;
+use super::executable::ExecNode;
 use super::node::Act;
 use crate::error::Answer;
 use crate::machine::Guard;
@@ -14,6 +16,21 @@ fn memory(act: &Act) -> Option<(u64, Option<u64>)> {
         Act::Free(address) => Some((*address, None)),
         _ => None,
     }
+}
+
+/// The operations of some steps. `moment` is the one that an event marks.
+pub(super) fn parts(steps: &[ExecNode], moment: impl Fn(usize) -> Option<Tick>) -> Vec<Part> {
+    let part = |step: &ExecNode| {
+        let and =
+            if let Act::Wait(event) = step.act { moment(event).into_iter().collect() } else { Vec::new() };
+        let work = match &step.choice {
+            _ if !step.enabled => Work::Nothing,
+            Some(choice) => Work::Expansion(Box::new(choice.clone())),
+            None => step.act.work(),
+        };
+        Part { device: step.device, call: step.call, work, before: step.before.clone(), and }
+    };
+    steps.iter().map(part).collect()
 }
 
 /// Puts all nodes of an executable graph on the queue, after the pending work of the stream and after its
@@ -31,16 +48,17 @@ pub(crate) fn launch(machine: &mut Guard, exec: usize, stream: Key, call: &'stat
         return Err(cudaErrorInvalidValue);
     }
     let last = it.last;
-    let mut parts = Vec::with_capacity(it.steps.len());
-    for step in &it.steps {
-        let mut and = Vec::new();
-        if let Act::Wait(event) = step.act
-            && let Some(tick) = m.events.tick(event)
-        {
-            and.push(tick);
+    let mut parts = parts(&it.steps, |event| m.events.tick(event));
+    if let Some(beginning) = Beginning::of(&it.steps) {
+        for part in &mut parts {
+            part.before.iter_mut().for_each(|at| *at += 1);
+            if part.before.is_empty() {
+                part.before.push(0);
+            }
         }
-        let work = if step.enabled { step.act.work() } else { Work::Nothing };
-        parts.push(Part { device: step.device, call: step.call, work, before: step.before.clone(), and });
+        let (device, work) =
+            (it.steps.first().map_or(0, |step| step.device), Work::Expansion(Box::new(beginning)));
+        parts.insert(0, Part { device, call, work, before: Vec::new(), and: Vec::new() });
     }
     let memory: Vec<_> =
         it.steps.iter().filter(|step| step.enabled).filter_map(|step| memory(&step.act)).collect();

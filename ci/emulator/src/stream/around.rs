@@ -1,6 +1,7 @@
 //! The machine as a running kernel sees it.
 #![expect(unsafe_code, reason = "writes to the C standard output")]
 
+use super::condition;
 use crate::exec::Refused;
 use crate::exec::env::{Env, Region};
 use crate::exec::image::{Image, Texture};
@@ -80,6 +81,10 @@ impl Env for Around<'_> {
 
     fn unwritten(&mut self, at: *mut u8, bytes: u64, kernel: &str) -> Option<String> {
         self.book.unwritten(at, bytes, kernel)
+    }
+
+    fn set_conditional(&mut self, handle: u64, value: u32) {
+        condition::set(handle, value);
     }
 
     fn print(&mut self, text: &str) {

@@ -83,6 +83,20 @@ impl Machine {
                 let done = fill.run(&self.book);
                 self.check(device, call, done);
             }
+            Work::Expansion(mut it) => {
+                if let Some(parts) = it.next() {
+                    let mut ticks = Vec::with_capacity(parts.len());
+                    for part in parts {
+                        let before: Vec<Tick> =
+                            part.before.iter().filter_map(|at| ticks.get(*at).copied()).collect();
+                        ticks.push(self.queue.push(part.device, part.call, part.work, &before));
+                    }
+                    let end = self.queue.push(device, call, Work::Nothing, &ticks);
+                    self.queue.put_back(tick, Work::Expansion(it));
+                    self.queue.put_off(tick, end);
+                    return Progress::Worked;
+                }
+            }
             Work::Fault(code, message) => self.fail(device, code, &message),
             Work::Task(mut task) => {
                 let peers = self.devices.get(device).map_or(&[][..], |device| &device.peers);

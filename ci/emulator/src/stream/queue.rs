@@ -5,7 +5,6 @@
 //! wanted: because a thread waits for it or queried it, because it has been pending for long enough, or
 //! because the schedule wants everything.
 
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
@@ -53,8 +52,12 @@ pub(crate) struct Queue {
     random: Random,
     last: Tick,
     entries: BTreeMap<Tick, Operation>,
-    /// Operations without pending dependencies.
-    ready: Vec<Tick>,
+    /// The operations that may run and are wanted, by how many steps of them have run.
+    ready: BTreeSet<(u64, Tick)>,
+    /// The operations that may run and are not wanted.
+    idle: BTreeSet<Tick>,
+    /// The operations that are not wanted.
+    unwanted: BTreeSet<Tick>,
     /// How many threads are running wanted work.
     pub(super) drivers: usize,
     /// Whether the background thread exists.
@@ -71,7 +74,9 @@ impl Queue {
             random: Random::new(seed),
             last: 0,
             entries: BTreeMap::new(),
-            ready: Vec::new(),
+            ready: BTreeSet::new(),
+            idle: BTreeSet::new(),
+            unwanted: BTreeSet::new(),
             drivers: 0,
             started: false,
             staged: 0,
@@ -90,9 +95,6 @@ impl Queue {
                 entry.after.push(tick);
             }
         }
-        if before.is_empty() {
-            self.ready.push(tick);
-        }
         self.staged += work.staged();
         let unmet = before.len();
         let (submitted, used) = (Instant::now(), thread::processor_time());
@@ -101,7 +103,21 @@ impl Queue {
             tick,
             Operation { device, call, work, submitted, used, wanted, turns: 0, before, unmet, after },
         );
+        if !wanted {
+            self.unwanted.insert(tick);
+        }
+        if unmet == 0 {
+            self.may_run(tick);
+        }
         tick
+    }
+
+    /// Offers an operation whose dependencies are done.
+    fn may_run(&mut self, tick: Tick) {
+        match self.entries.get(&tick) {
+            Some(entry) if entry.wanted => self.ready.insert((entry.turns, tick)),
+            _ => self.idle.insert(tick),
+        };
     }
 
     /// Has an operation that has not begun come after a later one, which does not come after it.
@@ -111,13 +127,19 @@ impl Queue {
         entry.before.push(until);
         entry.unmet += 1;
         let wanted = entry.wanted;
-        self.ready.retain(|ready| *ready != tick);
+        self.ready.remove(&(entry.turns, tick));
+        self.idle.remove(&tick);
         if let Some(first) = self.entries.get_mut(&until) {
             first.after.push(tick);
         }
         if wanted {
             self.want(until);
         }
+    }
+
+    /// Whether everything is done.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
     }
 
     /// Whether an operation is not done.
@@ -173,13 +195,18 @@ impl Queue {
             {
                 entry.wanted = true;
                 open.extend_from_slice(&entry.before);
+                self.unwanted.remove(&tick);
+                if self.idle.remove(&tick) {
+                    self.ready.insert((entry.turns, tick));
+                }
             }
         }
     }
 
     /// The unwanted operation that has been pending longest.
     fn first_unwanted(&self) -> Option<(Tick, &Operation)> {
-        self.entries.iter().find(|entry| !entry.1.wanted).map(|(tick, entry)| (*tick, entry))
+        let tick = *self.unwanted.first()?;
+        Some((tick, self.entries.get(&tick)?))
     }
 
     /// Whether an unwanted operation is overdue although the process has computed little since, by the time
@@ -206,24 +233,14 @@ impl Queue {
     /// kernel delays nothing. Among equals the late schedule prefers the last one queued, so that nothing
     /// runs first unless the program has ordered it.
     pub(crate) fn pick(&mut self) -> Option<Picked> {
-        let wanted: Vec<(usize, u64, Tick)> = self
-            .ready
-            .iter()
-            .enumerate()
-            .filter_map(|(at, tick)| {
-                self.entries.get(tick).filter(|it| it.wanted).map(|it| (at, it.turns, *tick))
-            })
-            .collect();
         // Who asks in vain, and how often, is a matter of time: no number may be drawn for that.
-        if wanted.is_empty() {
-            return None;
-        }
-        let (at, ..) = match self.schedule {
-            Schedule::Late => wanted.into_iter().min_by_key(|(_, turns, tick)| (*turns, Reverse(*tick)))?,
-            Schedule::Eager => wanted.into_iter().min_by_key(|(_, turns, tick)| (*turns, *tick))?,
-            Schedule::Random(_) => *wanted.get(self.random.below(wanted.len()))?,
+        let least = self.ready.first()?.0;
+        let (_, tick) = match self.schedule {
+            Schedule::Late => *self.ready.range(..=(least, Tick::MAX)).next_back()?,
+            Schedule::Eager => *self.ready.first()?,
+            Schedule::Random(_) => *self.ready.iter().nth(self.random.below(self.ready.len()))?,
         };
-        self.take(at)
+        self.take(tick)
     }
 
     /// In the random schedule: now and then takes any operation that may run, wanted or not.
@@ -231,20 +248,20 @@ impl Queue {
         if !matches!(self.schedule, Schedule::Random(_)) || self.random.below(4) != 0 {
             return None;
         }
-        let at = self.random.below(self.ready.len());
-        self.take(at)
+        let at = self.random.below(self.ready.len() + self.idle.len());
+        let tick = *self.ready.iter().map(|it| &it.1).chain(&self.idle).nth(at)?;
+        self.take(tick)
     }
 
     /// Whether some wanted operation may run.
     pub(crate) fn has_work(&self) -> bool {
-        self.ready.iter().any(|tick| self.entries.get(tick).is_some_and(|it| it.wanted))
+        !self.ready.is_empty()
     }
 
     /// Whether the last operation queued is the only unwanted one: the background thread does not know it
     /// yet.
     pub(crate) fn first_to_be_patient_with(&self) -> bool {
-        let unwanted = |tick: &Tick| self.entries.get(tick).is_some_and(|it| !it.wanted);
-        unwanted(&self.last) && self.entries.values().rev().skip(1).all(|it| it.wanted)
+        self.unwanted.len() == 1 && self.unwanted.contains(&self.last)
     }
 
     /// How much of a kernel runs in one step.
@@ -266,29 +283,28 @@ impl Queue {
         if let Some(entry) = self.entries.get_mut(&tick) {
             entry.work = Some(work);
             entry.turns += 1;
-            self.ready.push(tick);
+            self.may_run(tick);
         }
     }
 
     /// Marks an operation as done.
     pub(crate) fn complete(&mut self, tick: Tick) {
         let Some(done) = self.entries.remove(&tick) else { return };
+        self.unwanted.remove(&tick);
         for later in done.after {
             if let Some(entry) = self.entries.get_mut(&later) {
                 entry.unmet = entry.unmet.saturating_sub(1);
                 if entry.unmet == 0 {
-                    self.ready.push(later);
+                    self.may_run(later);
                 }
             }
         }
     }
 
-    fn take(&mut self, at: usize) -> Option<Picked> {
-        if at >= self.ready.len() {
-            return None;
-        }
-        let tick = self.ready.remove(at);
+    fn take(&mut self, tick: Tick) -> Option<Picked> {
         let entry = self.entries.get_mut(&tick)?;
+        self.ready.remove(&(entry.turns, tick));
+        self.idle.remove(&tick);
         let work = entry.work.take()?;
         Some(Picked { tick, device: entry.device, call: entry.call, work })
     }

@@ -5,6 +5,7 @@ use std::fmt;
 use super::copy::Copy;
 use super::fill::Fill;
 use super::host::HostCall;
+use super::submit::Part;
 use crate::error::Code;
 use crate::exec::env::Task;
 
@@ -12,6 +13,12 @@ use crate::exec::env::Task;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Record {
     pub(crate) event: usize,
+}
+
+/// An operation whose parts depend on what ran before it.
+pub(crate) trait Expansion: fmt::Debug + Send {
+    /// The operations that run now, and before this one is asked again; `None` at its end.
+    fn next(&mut self) -> Option<Vec<Part>>;
 }
 
 /// One operation.
@@ -37,6 +44,8 @@ pub(crate) enum Work {
     Reuse(u64),
     /// The end of references to user objects.
     Release(Vec<(usize, u32)>),
+    /// Operations that are known only when it runs.
+    Expansion(Box<dyn Expansion>),
     /// An error that hardware finds only when it runs the operation.
     Fault(Code, String),
 }
@@ -65,6 +74,7 @@ impl fmt::Debug for Work {
             Self::Free(_) => "Free",
             Self::Reuse(_) => "Reuse",
             Self::Release(_) => "Release",
+            Self::Expansion(_) => "Expansion",
             Self::Fault(..) => "Fault",
         })
     }
