@@ -1,5 +1,5 @@
-//! Generates bindings to the installed `nccl.h`. Without one, and on docs.rs, the signatures in `snapshot/` serve:
-//! the library itself is loaded at run time.
+//! Generates bindings to the installed `nccl.h`. Without one, and on docs.rs, the signatures in `snapshot/`
+//! serve: the library itself is loaded at run time.
 
 use std::path::{Path, PathBuf};
 
@@ -28,7 +28,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// Writes what the crate calls, as functions that are loaded at run time.
 fn generate(env: &Env, nccl: &Library, header: &Path, out: &Path) -> Result<(), Box<dyn std::error::Error>> {
     let functions = "GetVersion|GetUniqueId|CommInitRank|CommInitAll|CommDestroy|CommAbort|CommGetAsyncError\
-                     |GetLastError|AllReduce|Broadcast|Reduce|ReduceScatter|AllGather|Send|Recv|GroupStart|GroupEnd";
+                     |GetLastError|AllReduce|Broadcast|Reduce|ReduceScatter|AllGather\
+                     |Send|Recv|GroupStart|GroupEnd";
     bindgen::builder()
         .header(header.display().to_string())
         .clang_args(["-x", "c++"])

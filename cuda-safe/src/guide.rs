@@ -10,7 +10,7 @@
 //! | [`graphs`] | captures, branches, launches |
 //! | [`devices`] | several devices |
 //! | [`races`] | how a port finds the races of the C++ program |
-//! | [`other_libraries`] | cuBLAS, NCCL, MPI and CUDA C++ of your own, over streams and memory of this crate |
+//! | [`other_libraries`] | cuBLAS, NCCL, MPI and your own CUDA C++, over streams and memory of this crate |
 //! | [`coming_from_cudarc`] | 25 lines of cudarc, and ours |
 //! | [`names`] | the appendix: every name of CUDA C++ and its counterpart |
 //!

@@ -1,8 +1,8 @@
 //! Adds the vectors of all GPUs with NCCL.
 //!
-//! One process has all GPUs of the machine. Started by `launch N all_reduce`, or by torchrun, each process has
-//! one, and the processes find each other. `all_reduce bandwidth` prints a table of bus bandwidth, by the formula
-//! of nccl-tests. Without NCCL or a GPU, the program says so.
+//! One process has all GPUs of the machine. Started by `launch N all_reduce`, or by torchrun, each process
+//! has one, and the processes find each other. `all_reduce bandwidth` prints a table of bus bandwidth, by the
+//! formula of nccl-tests. Without NCCL or a GPU, the program says so.
 use std::process::ExitCode;
 use std::time::Duration;
 

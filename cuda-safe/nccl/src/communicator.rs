@@ -59,9 +59,10 @@ impl std::fmt::Debug for UniqueId {
 
 /// One rank of a communicator, on one device.
 ///
-/// A communicator is used by one thread at a time. When it is dropped, it waits for the work that uses it, and is
-/// then destroyed. If it cannot be waited for, inside a host function for example or after the device is lost,
-/// it is leaked. A collective whose other ranks have gone never ends: [`abort`](Self::abort) ends it.
+/// A communicator is used by one thread at a time. When it is dropped, it waits for the work that uses it,
+/// and is then destroyed. If it cannot be waited for, inside a host function for example or after the device
+/// is lost, it is leaked. A collective whose other ranks have gone never ends: [`abort`](Self::abort) ends
+/// it.
 #[doc(alias = "ncclComm_t")]
 #[derive(Debug)]
 pub struct Communicator {
@@ -73,8 +74,8 @@ pub struct Communicator {
     work: DeviceBuffer<u8>,
 }
 
-// SAFETY: NCCL has no thread-local state of a communicator. It must not be used by two threads at once, and the
-// type is not `Sync`.
+// SAFETY: NCCL has no thread-local state of a communicator. It must not be used by two threads at once, and
+// the type is not `Sync`.
 unsafe impl Send for Communicator {}
 
 impl Communicator {
@@ -123,8 +124,8 @@ impl Communicator {
         Ok(Self { raw, device, rank, size, work })
     }
 
-    /// Creates this process's rank as a launcher asks for it: makes the device of the local rank current, gets the
-    /// identity from rank 0 ([`Place::exchange`]), or by `NCCL_COMM_ID` if that is set, and joins.
+    /// Creates this process's rank as a launcher asks for it: makes the device of the local rank current,
+    /// gets the identity from rank 0 ([`Place::exchange`]), or by `NCCL_COMM_ID` if that is set, and joins.
     ///
     /// `time_out` is that of the rendezvous.
     ///
@@ -182,8 +183,8 @@ impl Communicator {
         if found == raw::ncclInProgress { Ok(()) } else { self.checked("ncclCommGetAsyncError", found) }
     }
 
-    /// Ends all work of the communicator, also of collectives that wait for a rank that has gone, and frees it.
-    /// The contents of the memory that they were to write are then unspecified.
+    /// Ends all work of the communicator, also of collectives that wait for a rank that has gone, and frees
+    /// it. The contents of the memory that they were to write are then unspecified.
     ///
     /// Stands for `ncclCommAbort`.
     ///
@@ -209,8 +210,8 @@ impl Communicator {
         if self.size > 1 { access } else { Access::write(access.history(), access.range()) }
     }
 
-    /// Gives a stream something to do if the communicator has one rank: NCCL then leaves out what would change
-    /// nothing, and the tracker relies on the device doing something for each operation.
+    /// Gives a stream something to do if the communicator has one rank: NCCL then leaves out what would
+    /// change nothing, and the tracker relies on the device doing something for each operation.
     pub(crate) fn act_alone(&self, count: usize, stream: sys::cudaStream_t) -> Result<()> {
         if self.size == 1 && count > 0 {
             let pointer = self.work.as_ptr().cast_mut().cast();

@@ -1,15 +1,16 @@
 //! NCCL's collectives over the memory and the streams of `cuda-safe`.
 //!
-//! NCCL is loaded when it is first needed: a program that is built with this crate starts without it, and gets
-//! [`Error::Missing`] when it creates a communicator. Work goes through the one submission path of `cuda-safe`, so
-//! it is ordered with all other work on the same memory, and a communicator is destroyed after its work.
+//! NCCL is loaded when it is first needed: a program that is built with this crate starts without it, and
+//! gets [`Error::Missing`] when it creates a communicator. Work goes through the one submission path of
+//! `cuda-safe`, so it is ordered with all other work on the same memory, and a communicator is destroyed
+//! after its work.
 //!
 //! | C | here |
 //! |---|---|
 //! | `ncclCommInitAll` | [`Communicator::init_all`] |
 //! | `ncclGetUniqueId`, `ncclCommInitRank` | [`UniqueId::new`], [`Communicator::init_rank`] |
 //! | the same, started by torchrun or `srun` | [`Communicator::from_env`] |
-//! | `ncclAllReduce(x, y, n, ncclFloat, ncclSum, comm, s)` | `comm.all_reduce(&x, &mut y, Reduction::Sum)?.enqueue(&s)?` |
+//! | `ncclAllReduce(x, y, n, type, op, comm, s)` | `comm.all_reduce(&x, &mut y, op)?.enqueue(&s)?` |
 //! | `ncclGroupStart`, a loop, `ncclGroupEnd` | [`Group::add`] in the loop, then [`Group::enqueue`] |
 //! | `ncclCommDestroy`, `ncclCommAbort` | the drop, [`Communicator::abort`] |
 //!

@@ -76,8 +76,8 @@ impl Communicator {
         self.operation::<T>("ncclAllReduce", None, Some(both), count, Kind::AllReduce(reduction.raw()))
     }
 
-    /// Reduces the elements of all ranks in place, and leaves the result on the rank `root`. The elements of the
-    /// other ranks do not change.
+    /// Reduces the elements of all ranks in place, and leaves the result on the rank `root`. The elements of
+    /// the other ranks do not change.
     ///
     /// Stands for `ncclReduce`.
     ///
@@ -111,8 +111,8 @@ impl Communicator {
         self.operation::<T>("ncclBroadcast", None, Some(both), count, kind)
     }
 
-    /// Reduces the elements of all ranks, and gives each rank its part of the result. `send` is as long as the parts
-    /// of all ranks together.
+    /// Reduces the elements of all ranks, and gives each rank its part of the result. `send` is as long as
+    /// the parts of all ranks together.
     ///
     /// Stands for `ncclReduceScatter`.
     ///
@@ -130,7 +130,8 @@ impl Communicator {
         self.operation::<T>(api, Some(send), Some(recv), count, Kind::ReduceScatter(reduction.raw()))
     }
 
-    /// Gives all ranks the elements of all ranks, in the order of the ranks. `recv` is as long as all together.
+    /// Gives all ranks the elements of all ranks, in the order of the ranks. `recv` is as long as all
+    /// together.
     ///
     /// Stands for `ncclAllGather`.
     ///
@@ -147,8 +148,8 @@ impl Communicator {
         self.operation::<T>(api, Some(send), Some(recv), count, Kind::AllGather)
     }
 
-    /// Sends elements to the rank `peer`, which [receives](Self::recv) as many. A rank that sends and receives at
-    /// once does both in one [`Group`].
+    /// Sends elements to the rank `peer`, which [receives](Self::recv) as many. A rank that sends and
+    /// receives at once does both in one [`Group`].
     ///
     /// Stands for `ncclSend`.
     ///
@@ -234,14 +235,15 @@ fn same(api: &str, found: usize, needed: Option<usize>) -> Result<()> {
 }
 
 impl Operation<'_> {
-    /// Enqueues the operation on a stream of the communicator's device, ordered after all work that conflicts.
+    /// Enqueues the operation on a stream of the communicator's device, ordered after all work that
+    /// conflicts.
     ///
-    /// The first operation of a communicator may block until the other ranks have enqueued theirs. If one thread
-    /// has several ranks, they enqueue theirs in a [`Group`].
+    /// The first operation of a communicator may block until the other ranks have enqueued theirs. If one
+    /// thread has several ranks, they enqueue theirs in a [`Group`].
     ///
     /// # Errors
-    /// NCCL's error; those of `StreamRef::enqueue`. Refused on a stream that is being captured: the graph could
-    /// outlive the communicator.
+    /// NCCL's error; those of `StreamRef::enqueue`. Refused on a stream that is being captured: the graph
+    /// could outlive the communicator.
     pub fn enqueue(self, stream: &impl AsStream) -> Result<()> {
         Group::new().add(self, stream)?.enqueue()
     }
@@ -249,12 +251,14 @@ impl Operation<'_> {
     /// Makes the call.
     ///
     /// # Safety
-    /// The stream is one of the communicator's device and is live, and the operation's accesses are entered for it.
+    /// The stream is one of the communicator's device and is live, and the operation's accesses are entered
+    /// for it.
     unsafe fn call(&self, nccl: &Nccl, stream: cuda_safe::sys::cudaStream_t) -> raw::ncclResult_t {
         let Self { send, recv, count, data_type, kind, .. } = *self;
         let comm = self.comm.raw();
         match kind {
-            // SAFETY: the views have these elements, and the caller has entered the accesses. This holds for all.
+            // SAFETY: the views have these elements, and the caller has entered the accesses. This holds for
+            // all.
             Kind::AllReduce(op) => unsafe {
                 nccl.ncclAllReduce(send, recv, count, data_type, op, comm, stream)
             },
@@ -286,8 +290,8 @@ impl fmt::Debug for Operation<'_> {
     }
 }
 
-/// Operations that are enqueued together: of several ranks on one thread, or sends and receives that wait for each
-/// other.
+/// Operations that are enqueued together: of several ranks on one thread, or sends and receives that wait for
+/// each other.
 #[doc(alias = "ncclGroupStart")]
 #[doc(alias = "ncclGroupEnd")]
 #[must_use = "a group does nothing until it is enqueued"]
@@ -349,8 +353,8 @@ impl<'a> Group<'a> {
             }
             Ok(())
         };
-        // SAFETY: each stream is given the operations whose accesses are declared for it. Each that has elements
-        // starts a kernel or a copy, or `act_alone` does.
+        // SAFETY: each stream is given the operations whose accesses are declared for it. Each that has
+        // elements starts a kernel or a copy, or `act_alone` does.
         unsafe { enqueue_all::<_, _, Error>(&parts, call) }
     }
 }

@@ -1,7 +1,7 @@
 //! NCCL's functions, loaded at run time.
 //!
-//! The library is searched for when it is first needed: in the folder `lib` of `NCCL_PATH`, if that is set, else
-//! as `libnccl.so.2` where the loader looks. It is never unloaded.
+//! The library is searched for when it is first needed: in the folder `lib` of `NCCL_PATH`, if that is set,
+//! else as `libnccl.so.2` where the loader looks. It is never unloaded.
 #![expect(unsafe_code, reason = "loads a library")]
 
 use std::sync::OnceLock;

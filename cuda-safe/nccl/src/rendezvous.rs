@@ -1,9 +1,9 @@
 //! The rendezvous: how the ranks of a job find each other, and get the same identity for their communicator.
 //!
 //! Launchers such as torchrun, and wrappers of SLURM's `srun`, start one process for each rank and set
-//! variables: `RANK`, `WORLD_SIZE`, `LOCAL_RANK`, `MASTER_ADDR`, `MASTER_PORT`. Rank 0 listens at the master's
-//! address, and the other ranks connect to it over TCP and receive 128 bytes: NCCL's identity. Each function
-//! ends within its time-out, with an error that names the ranks that have not come.
+//! variables: `RANK`, `WORLD_SIZE`, `LOCAL_RANK`, `MASTER_ADDR`, `MASTER_PORT`. Rank 0 listens at the
+//! master's address, and the other ranks connect to it over TCP and receive 128 bytes: NCCL's identity. Each
+//! function ends within its time-out, with an error that names the ranks that have not come.
 //!
 //! Whoever can reach the port can take the place of a rank: as with NCCL itself, the network is trusted.
 //!
@@ -38,8 +38,8 @@ pub struct Place {
 }
 
 impl Place {
-    /// Reads the place from `RANK`, `WORLD_SIZE`, `LOCAL_RANK` (else the rank), `MASTER_ADDR` (else `127.0.0.1`)
-    /// and `MASTER_PORT` (else 29500).
+    /// Reads the place from `RANK`, `WORLD_SIZE`, `LOCAL_RANK` (else the rank), `MASTER_ADDR` (else
+    /// `127.0.0.1`) and `MASTER_PORT` (else 29500).
     ///
     /// If torchrun has its own server at the port, the next port is used.
     ///

@@ -1,7 +1,7 @@
 //! Collectives with one rank for each device of this machine, from one thread.
 //!
-//! They need NCCL and a GPU, and each test prints what is missing. On the emulator, one test runs the others with a
-//! stand-in for NCCL, which it compiles.
+//! They need NCCL and a GPU, and each test prints what is missing. On the emulator, one test runs the others
+//! with a stand-in for NCCL, which it compiles.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use cuda_nccl::{Communicator, Error, Group, Reduction, Result, UniqueId};

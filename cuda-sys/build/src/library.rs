@@ -119,7 +119,8 @@ fn link_in(env: &Env, name: &str) -> Result<Library> {
 }
 
 impl Search<'_> {
-    /// Finds a library of the toolkit or of NVIDIA's wheels by its name, such as `cublas`, without linking it.
+    /// Finds a library of the toolkit or of NVIDIA's wheels by its name, such as `cublas`, without linking
+    /// it.
     ///
     /// # Errors
     /// No location has the library, or a variable names one that lacks it. The error lists the locations.

@@ -1,5 +1,6 @@
-// A stand-in for NCCL, for the tests on the emulator: the ranks of one thread, without a network. A group runs when
-// it ends, on the host: each operation waits for its stream, which shows whether the tracker made that wait.
+// A stand-in for NCCL, for the tests on the emulator: the ranks of one thread, without a network. A group runs
+// when it ends, on the host: each operation waits for its stream, which shows whether the tracker made that
+// wait for the work before it.
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +34,7 @@ static void* fetch(const Op* op, size_t count) {
     return host;
 }
 
-// Runs the operations of one kind, one for each rank: all ranks' elements are read, then all results are written.
+// Runs the operations of one kind, one for each rank: reads all ranks' elements, then writes all results.
 static void collective(char kind) {
     const Op* of[RANKS];
     void* sent[RANKS];
