@@ -89,7 +89,8 @@ impl StreamRef<'_> {
     ///
     /// `f` receives the raw stream and makes the CUDA call. This is also the entry point for other
     /// libraries that take a stream: with declared accesses, their work is ordered with all work of this
-    /// crate. Several accesses may name the same allocation. `f` may return the library's own error type, to
+    /// crate. Several accesses may name the same allocation. A call that submits to several streams takes
+    /// [`enqueue_all`](crate::stream::enqueue_all). `f` may return the library's own error type, to
     /// which [`Error`] converts: its status then reaches the caller with its number and name.
     ///
     /// # Ordering
