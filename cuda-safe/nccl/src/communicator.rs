@@ -34,7 +34,7 @@ impl UniqueId {
         let mut id = raw::ncclUniqueId { internal: [0; ID_BYTES] };
         // SAFETY: the pointer is to a live variable.
         checked("ncclGetUniqueId", ptr::null_mut(), unsafe { nccl.ncclGetUniqueId(&raw mut id) })?;
-        Ok(Self(id.internal.map(c_char::cast_unsigned)))
+        Ok(Self(id.internal.map(|byte| byte.to_ne_bytes()[0])))
     }
 
     /// Returns an identity that another rank has made.
@@ -116,7 +116,7 @@ impl Communicator {
         let device = Device::current()?;
         let work = DeviceBuffer::alloc_on(device, 1)?;
         let number = |number: u32| c_int::try_from(number).map_err(|_| refused("too many ranks"));
-        let id = raw::ncclUniqueId { internal: id.0.map(u8::cast_signed) };
+        let id = raw::ncclUniqueId { internal: id.0.map(|byte| c_char::from_ne_bytes([byte])) };
         let mut raw = ptr::null_mut();
         // SAFETY: the pointer is to a live variable.
         let status = unsafe { nccl.ncclCommInitRank(&raw mut raw, number(size)?, id, number(rank)?) };
