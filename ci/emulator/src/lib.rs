@@ -10,10 +10,12 @@
 mod api;
 mod calls;
 mod config;
+mod context;
 mod device;
 pub mod doctor;
 mod error;
 pub mod exec;
+mod external;
 mod graph;
 mod leaks;
 mod machine;

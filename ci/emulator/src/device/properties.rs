@@ -131,7 +131,7 @@ pub(crate) fn properties(device: usize, config: &Config) -> cudaDeviceProp {
         multiGpuBoardGroupID: get(cudaDevAttrMultiGpuBoardGroupID),
         hostNativeAtomicSupported: get(cudaDevAttrHostNativeAtomicSupported),
         pageableMemoryAccess: get(cudaDevAttrPageableMemoryAccess),
-        concurrentManagedAccess: get(cudaDevAttrConcurrentManagedAccess),
+        concurrentManagedAccess: i32::from(config.managed),
         computePreemptionSupported: get(cudaDevAttrComputePreemptionSupported),
         canUseHostPointerForRegisteredMem: get(cudaDevAttrCanUseHostPointerForRegisteredMem),
         cooperativeLaunch: get(cudaDevAttrCooperativeLaunch),
@@ -172,6 +172,7 @@ mod tests {
             budget: None,
             schedule: Schedule::Late,
             free_waits: true,
+            managed: true,
             leaks: false,
             initcheck: false,
         };
