@@ -205,6 +205,10 @@ impl Place {
         let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
         for address in self.master.to_socket_addrs()? {
             match TcpStream::connect_timeout(&address, left.min(GREETING)) {
+                // While nobody listens, TCP may connect a port to itself.
+                Ok(connection) if connection.local_addr()? == address => {
+                    last = io::ErrorKind::NotFound.into()
+                }
                 Ok(mut connection) => {
                     let mut greeting = MAGIC.to_vec();
                     greeting.extend(self.rank.to_le_bytes());
