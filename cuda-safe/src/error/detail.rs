@@ -234,6 +234,15 @@ pub enum Detail {
         /// The hazard.
         hazard: Box<Detail>,
     },
+    /// Two streams of one operation access the same bytes, and one of them writes.
+    StreamsOverlap {
+        /// The first byte of one access, counted from the start of the allocation.
+        first: usize,
+        /// The first byte of the access of another stream.
+        second: usize,
+        /// The number of bytes that they have in common.
+        bytes: usize,
+    },
     /// An operation was started inside the closure of another one on the same thread.
     Nested,
     /// The call is not possible while a stream is being captured into a graph.
@@ -347,6 +356,7 @@ impl Detail {
             Self::InCallback
             | Self::HostBorrowed
             | Self::Hazard { .. }
+            | Self::StreamsOverlap { .. }
             | Self::Nested
             | Self::NotKept
             | Self::Taken { .. }
@@ -411,6 +421,12 @@ impl fmt::Display for Detail {
                 f,
                 "source and destination overlap: {bytes} bytes from byte {source} to byte {destination} of \
                  the same memory; copy them to other memory first"
+            ),
+            Self::StreamsOverlap { first, second, bytes } => write!(
+                f,
+                "two streams of one call access the same {bytes} bytes of an allocation, one from byte \
+                 {first} on and one from byte {second} on, and one of them writes: nothing orders the two; \
+                 give one stream both accesses, or make two calls"
             ),
             Self::OutOfRange { start, end, len } => {
                 write!(f, "range {start}..{end} does not fit in {len} elements")

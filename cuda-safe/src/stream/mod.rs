@@ -20,6 +20,7 @@ mod busy;
 mod call;
 mod done;
 mod enqueue;
+mod enqueue_all;
 mod event;
 #[cfg(cudart_13_1)]
 mod execution;
@@ -44,6 +45,7 @@ mod wait;
 
 pub use attributes::{AccessPolicy, AccessProperty, MemSyncDomain, MemSyncDomainMap, SyncPolicy};
 pub use done::Done;
+pub use enqueue_all::enqueue_all;
 pub use event::{Event, EventFlags, RecordFlags};
 #[cfg(cudart_13_1)]
 pub use execution::{ExecutionContext, SmGroup, SmResource};
