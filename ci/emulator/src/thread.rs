@@ -13,6 +13,7 @@ thread_local! {
     static DEVICE: Cell<usize> = const { Cell::new(0) };
     static NUMBER: Cell<u64> = const { Cell::new(0) };
     static USES: Cell<bool> = const { Cell::new(false) };
+    static IN_CALL: Cell<bool> = const { Cell::new(false) };
     static IN_CALLBACK: Cell<bool> = const { Cell::new(false) };
     static CAPTURE_MODE: Cell<cudaStreamCaptureMode> = const { Cell::new(cudaStreamCaptureModeGlobal) };
 }
@@ -43,6 +44,16 @@ pub(crate) fn number() -> u64 {
         NUMBER.set(NEXT.fetch_add(1, Ordering::Relaxed));
     }
     NUMBER.get()
+}
+
+/// Whether the calling thread runs a function of this library, which the program has called.
+pub(crate) fn in_call() -> bool {
+    IN_CALL.get()
+}
+
+/// Notes that the calling thread runs such a function, or no more. Returns whether it did before.
+pub(crate) fn set_in_call(is: bool) -> bool {
+    IN_CALL.replace(is)
 }
 
 /// Whether the calling thread runs host functions: those may not call CUDA.

@@ -92,7 +92,8 @@ macro_rules! races {
 
 races! {
     missing_synchronisation two_streams event_too_early buffer_reused freed_on_another_stream
-    used_before_allocated legacy_stream threads symbols
+    used_before_allocated legacy_stream threads symbols managed_read_by_the_host staging_overwritten
+    result_read_too_early
 }
 
 #[test]

@@ -135,6 +135,7 @@ impl Call {
 
 /// Runs the body of an exported function and turns its result into a C error code.
 pub(crate) fn enter(name: &'static str, per_thread: bool, body: impl FnOnce(&Call) -> Answer) -> cudaError_t {
+    let outer = thread::set_in_call(true);
     let answer = catch_unwind(AssertUnwindSafe(|| {
         calls::note(name);
         if leaks::gone() {
@@ -157,6 +158,7 @@ pub(crate) fn enter(name: &'static str, per_thread: bool, body: impl FnOnce(&Cal
     if code != cudaSuccess && code != cudaErrorNotReady {
         logs::note(name, code);
     }
+    thread::set_in_call(outer);
     code
 }
 

@@ -116,6 +116,11 @@ pub trait Task: Send {
     /// Runs at most about `budget` units of work (warp instructions) and returns the state of the task.
     fn step(&mut self, env: &mut dyn Env, budget: u64) -> Step;
 
+    /// The bytes of a kernel's arguments.
+    fn arguments(&self) -> &[u8] {
+        &[]
+    }
+
     /// The program, if it is a kernel.
     fn program(&self) -> Option<&Arc<Program>> {
         None

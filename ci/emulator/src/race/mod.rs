@@ -9,6 +9,7 @@
 //! Otherwise a program whose threads wait for each other would be reported. For the same reason, what happens
 //! before a host function is known to the host when the function is called.
 
+pub(crate) mod guard;
 mod history;
 mod order;
 mod touched;
@@ -88,6 +89,25 @@ impl Races {
         self.report(&earlier, operation, Mode::Use, (span.clone(), span), Some(&gone));
     }
 
+    /// Records an access of the host to a byte.
+    pub(crate) fn host_accessed(
+        &mut self,
+        allocation: &Allocation,
+        address: u64,
+        writes: bool,
+        line: HostLine,
+    ) {
+        // The host's access may be atomic, too.
+        let mode = if writes { Mode::Strong } else { Mode::StrongRead };
+        let operation = self.order.add_host("the host", line);
+        self.accessed(&operation, Some(allocation), mode, vec![Span::new(address, 1)]);
+    }
+
+    /// Opens pages of memory for the host that are used by operations that it has waited for.
+    pub(crate) fn release_guards(&self) {
+        guard::release(|operation| self.order.host_knows(operation));
+    }
+
     /// Forgets what no later operation can race with, if no operation is pending.
     pub(crate) fn forget_known(&mut self) {
         let order = &self.order;
@@ -123,7 +143,11 @@ impl Races {
                 format!(" bytes {} to {}", span.start - base, span.end - base)
             };
             let source = span.source.map_or_else(String::new, |source| format!(" ({})", source.place()));
-            let what = format!("{} {}{bytes}{source}", operation.origin, mode.verb());
+            let what = format!(
+                "{} {}{bytes}{source}",
+                operation.origin,
+                mode.verb(operation.origin.kernel.is_some())
+            );
             finding = finding.part(what, operation.origin.line);
             if operation.origin.launch != HostLine::NONE {
                 finding = finding.part("    in a graph that is launched", operation.origin.launch);

@@ -11,8 +11,10 @@ use super::copy::{Copy, End, Memory, Volume};
 use super::fill::Fill;
 use super::names::Tick;
 use super::queue::Queue;
+use super::work::Work;
+use crate::host_line::HostLine;
 use crate::memory::{Allocation, Book, Kind};
-use crate::race::{Mode, OrderedOperation, Races, Span, whole};
+use crate::race::{Mode, OrderedOperation, Races, Span, guard, whole};
 
 /// Whether all operations on memory are known.
 fn is_private(book: &Book, it: &Allocation) -> bool {
@@ -26,6 +28,32 @@ fn rows(address: u64, pitch: u64, slice: u64, volume: Volume) -> Vec<Span> {
     volume.rows(layout, layout, |at, _, bytes| spans.push(Span::new(address.saturating_add(at), bytes)));
     spans.sort_unstable_by_key(|span| span.start);
     spans
+}
+
+/// Protects host memory that an operation uses, until the host has waited for it.
+pub(super) fn protect(work: &Work, operation: &Arc<OrderedOperation>) {
+    let end = |end: &End, volume: Volume, writes: bool| {
+        let address = match &end.memory {
+            Memory::Known(address) | Memory::Staged(_, Some(address)) => *address,
+            Memory::Pageable(_) | Memory::Staged(_, None) => return,
+        };
+        let bytes = volume.span(end.pitch, end.slice).unwrap_or(u64::MAX);
+        guard::protect(address, bytes, writes, operation);
+    };
+    let copy = |copy: &Copy| {
+        end(&copy.from, copy.volume, false);
+        end(&copy.to, copy.volume, true);
+    };
+    match work {
+        Work::Copy(one) => copy(one),
+        Work::Copies(all) => all.iter().for_each(copy),
+        Work::Fill(fill) => {
+            let bytes = fill.volume.span(fill.pitch, fill.slice).unwrap_or(u64::MAX);
+            guard::protect(fill.address, bytes, true, operation);
+        }
+        Work::Task(task) => guard::protect_targets(task.arguments(), operation),
+        _ => {}
+    }
 }
 
 impl Queue {
@@ -142,7 +170,7 @@ impl Queue {
     pub(crate) fn note_host_free(&mut self, book: &Book, address: u64, call: &'static str) {
         let it = book.at(address).filter(|it| it.start == address && is_private(book, it));
         if let (Some(races), Some(it)) = (&mut self.races, it) {
-            let operation = races.order.add_host(call);
+            let operation = races.order.add_host(call, HostLine::captured());
             races.frees(&operation, it);
         }
     }

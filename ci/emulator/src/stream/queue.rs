@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use cuda_hazard::happens_before::VectorClock;
 
+use super::accesses::protect;
 use super::fill::Fill;
 use super::names::{Key, Tick};
 use super::work::Work;
@@ -126,7 +127,7 @@ impl Queue {
         let (call, line) = (origin.call, origin.line);
         if let Some(races) = &mut self.races {
             origin.kernel = work.kernel();
-            races.order.add(tick, device, before, origin);
+            protect(&work, &races.order.add(tick, device, before, origin));
         }
         let mut before: Vec<Tick> = before.iter().copied().filter(|tick| self.matters(*tick)).collect();
         before.sort_unstable();
@@ -182,6 +183,7 @@ impl Queue {
     pub(crate) fn host_waited(&mut self, ticks: &[Tick]) {
         if let Some(races) = &mut self.races {
             races.order.host_waited(ticks);
+            races.release_guards();
             if self.entries.is_empty() {
                 races.forget_known();
             }

@@ -152,6 +152,48 @@ void threads() {
     OK(cudaDeviceSynchronize());
 }
 
+// The host reads managed memory that a kernel writes.
+void managed_read_by_the_host() {
+    int *data = nullptr;
+    OK(cudaMallocManaged(&data, BYTES));
+    for (int at = 0; at < N; at++) data[at] = 1;
+    cudaStream_t a = stream();
+    fill<<<N / 256, 256, 0, a>>>(data, 2); // managed_read_by_the_host: first
+    if (right) OK(cudaStreamSynchronize(a));
+    volatile int value = data[7]; // managed_read_by_the_host: second
+    (void)value;
+    OK(cudaDeviceSynchronize());
+    EXPECT(data[7] == 2 && data[N - 1] == 2);
+    OK(cudaFree(data));
+}
+
+// The host fills a staging buffer again while a copy reads it.
+void staging_overwritten() {
+    int *data = ints();
+    int *staging = reinterpret_cast<int *>(pinned(BYTES));
+    cudaStream_t a = stream();
+    staging[3] = 1;
+    OK(cudaMemcpyAsync(data, staging, BYTES, cudaMemcpyHostToDevice, a)); // staging_overwritten: first
+    EXPECT(staging[3] == 1);
+    if (right) OK(cudaStreamSynchronize(a));
+    staging[3] = 2; // staging_overwritten: second
+    OK(cudaDeviceSynchronize());
+    OK(cudaFreeHost(staging));
+}
+
+// The host reads a result before the copy is known to have come.
+void result_read_too_early() {
+    int *data = ints();
+    unsigned char *result = pinned(BYTES);
+    cudaStream_t a = stream();
+    OK(cudaMemcpyAsync(result, data, BYTES, cudaMemcpyDeviceToHost, a)); // result_read_too_early: first
+    if (right) OK(cudaStreamSynchronize(a));
+    volatile int value = result[9]; // result_read_too_early: second
+    (void)value;
+    OK(cudaDeviceSynchronize());
+    EXPECT(result[0] == 0);
+}
+
 __device__ int variable[N];
 
 void symbols() {
@@ -226,6 +268,7 @@ int main(int count, char **words) {
 #define RUN(test) if (name == #test) { test(); return 0; }
     RUN(missing_synchronisation) RUN(two_streams) RUN(event_too_early) RUN(buffer_reused)
     RUN(freed_on_another_stream) RUN(used_before_allocated) RUN(legacy_stream) RUN(graph_branches) RUN(threads)
+    RUN(managed_read_by_the_host) RUN(staging_overwritten) RUN(result_read_too_early)
     RUN(symbols) RUN(uninitialised) RUN(double_free) RUN(wrong_kind) RUN(host_pointer) RUN(past_the_end)
     RUN(leak) RUN(cuda_in_a_host_function)
     std::fprintf(stderr, "no such case: %s\n", name.c_str());
