@@ -104,10 +104,13 @@ fn graph_branches_are_named_with_the_launch() {
 #[test]
 fn other_mistakes_are_named_with_the_host_line() {
     named("uninitialised", "initcheck", &["read"]);
-    named("double_free", "free", &["second"]);
+    named("double_free", "free", &["first", "second"]);
     named("wrong_kind", "pointer", &["copy"]);
     named("host_pointer", "fault", &["launch"]);
     named("past_the_end", "pointer", &["copy"]);
+    named("kernel_past_the_end", "fault", &["launch"]);
+    named("misaligned", "fault", &["launch"]);
+    named("pitch_too_large", "pointer", &["copy"]);
     named("leak", "leak", &["memory"]);
     named("cuda_in_a_host_function", "host function", &["call"]);
 }

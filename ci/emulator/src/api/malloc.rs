@@ -87,7 +87,11 @@ api! {
             let near = near.map_or_else(String::new, |near| format!(": {near}"));
             let what = format!("{}: {memory:#x} is no address to free{near}", call.name);
             let advice = "Free each allocation once, by the address that was returned.";
-            Finding::new(Subject::Free, what, advice).here(call.name).report();
+            let mut finding = Finding::new(Subject::Free, what, advice).here(call.name);
+            if let Some((_, before, line)) = machine.book.freed_around(memory) {
+                finding = finding.part(format!("{before} has freed it before"), *line);
+            }
+            finding.report();
             return Err(cudaErrorInvalidValue);
         };
         before_free(&mut machine, device)?;

@@ -116,7 +116,8 @@ pub(crate) struct Book {
     /// Memory whose free is pending on a stream.
     leaving: HashSet<u64>,
     pub(crate) reuse: Reuse,
-    freed: VecDeque<(Allocation, &'static str)>,
+    /// What was freed, by which call, and where the program made it.
+    freed: VecDeque<(Allocation, &'static str, HostLine)>,
     serial: u64,
     /// The advice about managed memory.
     pub(crate) advices: Advices,
@@ -409,7 +410,7 @@ impl Book {
         if self.freed.len() == REMEMBERED {
             self.freed.pop_front();
         }
-        self.freed.push_back((gone, call));
+        self.freed.push_back((gone, call, HostLine::captured()));
         Some(())
     }
 
@@ -421,9 +422,14 @@ impl Book {
         live
     }
 
+    /// What was freed last around an address, by which call, and where the program made it.
+    pub(crate) fn freed_around(&self, address: u64) -> Option<&(Allocation, &'static str, HostLine)> {
+        self.freed.iter().rev().find(|entry| entry.0.contains(address))
+    }
+
     /// Describes the memory nearest to an address that no live allocation covers.
     pub(crate) fn nearest(&self, address: u64) -> Option<String> {
-        if let Some((gone, call)) = self.freed.iter().rev().find(|entry| entry.0.contains(address)) {
+        if let Some((gone, call, _)) = self.freed_around(address) {
             let offset = address - gone.start;
             return Some(format!("{offset} bytes into {gone}, which {call} has freed"));
         }

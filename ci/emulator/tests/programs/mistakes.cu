@@ -215,7 +215,7 @@ void uninitialised() {
 
 void double_free() {
     int *data = ints();
-    OK(cudaFree(data));
+    OK(cudaFree(data)); // double_free: first
     if (!right) CODE(cudaErrorInvalidValue, cudaFree(data)); // double_free: second
 }
 
@@ -238,6 +238,28 @@ void past_the_end() {
     int *data = ints();
     std::vector<int> host(N + 1);
     cudaMemcpy(data, host.data(), BYTES + (right ? 0 : 4), cudaMemcpyHostToDevice); // past_the_end: copy
+    OK(cudaDeviceSynchronize());
+}
+
+void kernel_past_the_end() {
+    int *data = ints();
+    fill<<<N / 256 + (right ? 0 : 1), 256>>>(data, 1); // kernel_past_the_end: launch
+    CODE(right ? cudaSuccess : cudaErrorIllegalAddress, cudaDeviceSynchronize());
+}
+
+void misaligned() {
+    char *data = reinterpret_cast<char *>(ints());
+    fill<<<1, 256>>>(reinterpret_cast<int *>(data + (right ? 4 : 2)), 1); // misaligned: launch
+    CODE(right ? cudaSuccess : cudaErrorMisalignedAddress, cudaDeviceSynchronize());
+}
+
+void pitch_too_large() {
+    size_t pitch = 0;
+    char *data = nullptr;
+    std::vector<char> host(100 * 16);
+    OK(cudaMallocPitch(&data, &pitch, 100, 16));
+    size_t given = right ? pitch : 2 * pitch;
+    cudaMemcpy2D(data, given, host.data(), 100, 100, 16, cudaMemcpyHostToDevice); // pitch_too_large: copy
     OK(cudaDeviceSynchronize());
 }
 
@@ -270,6 +292,7 @@ int main(int count, char **words) {
     RUN(freed_on_another_stream) RUN(used_before_allocated) RUN(legacy_stream) RUN(graph_branches) RUN(threads)
     RUN(managed_read_by_the_host) RUN(staging_overwritten) RUN(result_read_too_early)
     RUN(symbols) RUN(uninitialised) RUN(double_free) RUN(wrong_kind) RUN(host_pointer) RUN(past_the_end)
+    RUN(kernel_past_the_end) RUN(misaligned) RUN(pitch_too_large)
     RUN(leak) RUN(cuda_in_a_host_function)
     std::fprintf(stderr, "no such case: %s\n", name.c_str());
     return 2;
