@@ -129,7 +129,10 @@ pub(crate) fn demangled(name: &str) -> String {
 /// Whether a source file belongs to the toolkit or to the standard library of Rust.
 fn is_between(file: &str) -> bool {
     let name = file.rsplit('/').next().unwrap_or(file);
-    name.starts_with("cuda_runtime") || name.ends_with(".stub.c") || file.starts_with("/rustc/")
+    name.starts_with("cuda_runtime")
+        || name.ends_with(".stub.c")
+        || name.ends_with(".S")
+        || file.starts_with("/rustc/")
 }
 
 impl fmt::Debug for HostLine {

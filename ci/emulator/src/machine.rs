@@ -113,7 +113,7 @@ fn host_accessed(address: u64, writes: bool, at: usize) {
     let Ok(mut machine) = lock() else { return };
     let m = &mut *machine;
     if let (Some(races), Some(it)) = (&mut m.queue.races, m.book.at(address)) {
-        races.host_accessed(it, address, writes, HostLine::interrupted(at));
+        races.host_accessed(it, (address, writes), thread::function(), HostLine::interrupted(at));
     }
 }
 

@@ -15,6 +15,7 @@ thread_local! {
     static USES: Cell<bool> = const { Cell::new(false) };
     static IN_CALL: Cell<bool> = const { Cell::new(false) };
     static IN_CALLBACK: Cell<bool> = const { Cell::new(false) };
+    static FUNCTION: Cell<u64> = const { Cell::new(0) };
     static CAPTURE_MODE: Cell<cudaStreamCaptureMode> = const { Cell::new(cudaStreamCaptureModeGlobal) };
 }
 
@@ -59,6 +60,16 @@ pub(crate) fn set_in_call(is: bool) -> bool {
 /// Whether the calling thread runs host functions: those may not call CUDA.
 pub(crate) fn in_callback() -> bool {
     IN_CALLBACK.get()
+}
+
+/// Sets the operation whose host function the calling thread runs.
+pub(crate) fn set_function(tick: u64) {
+    FUNCTION.set(tick);
+}
+
+/// The operation whose host function the calling thread runs, if it does.
+pub(crate) fn function() -> Option<u64> {
+    Some(FUNCTION.get()).filter(|tick| *tick != 0)
 }
 
 /// Makes the calling thread run host functions, for good.

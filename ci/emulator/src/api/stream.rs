@@ -107,7 +107,11 @@ api! {
         if let Some(tick) = tick.filter(|tick| machine.queue.pending(*tick)) {
             submit(&mut machine, key, call.name, Work::Nothing, &[tick])?;
         } else if let Some(tick) = tick.filter(|tick| machine.queue.matters(*tick)) {
-            machine.streams.comes_after(key, tick);
+            let device = machine.streams.get(key)?.device;
+            let m = &mut *machine;
+            if let Some(done) = m.queue.push_done(device, Some(key), call.name, &[tick]) {
+                m.streams.comes_after(key, done);
+            }
         } else if let Some(awaited) = awaited {
             submit(&mut machine, key, call.name, Work::Task(Box::new(awaited)), &[])?;
         }

@@ -3,12 +3,14 @@
 //! If races are looked for, such memory is mapped twice: for the program, and for this library. The program's
 //! pages are protected from when an operation on them is submitted until the host has waited for it: against
 //! writes if the operation reads, against all accesses otherwise. A kernel's accesses are not known before it
-//! runs, so the allocations that its arguments point to are protected. An access of the host faults. The
-//! handler records it as an access of the host to that byte, opens the page, and the program goes on.
+//! runs, so until then the managed allocations that its arguments point to are protected. An operation that
+//! comes after a host function protects nothing before that has returned, because the function may use the
+//! memory. An access of the host faults. The handler records it as an access of the host to that byte, opens
+//! the page, and the program goes on.
 //!
-//! What this misses: after its first access to a page, the host's further accesses to it until the next
-//! operation on the page; registered memory, which is mapped by the program; and system calls, to which the
-//! system refuses protected pages (`EFAULT`).
+//! This does not find further accesses of the host to a page after its first one, until the next operation
+//! on the page; accesses to registered memory, which the program has mapped; and accesses by system calls,
+//! which refuse protected pages (`EFAULT`).
 #![expect(unsafe_code, reason = "protects pages and handles the faults")]
 
 use core::ffi::{c_int, c_void};
@@ -35,8 +37,8 @@ struct Guard {
 /// The memory that is mapped twice, and the operations on it.
 #[derive(Debug, Default)]
 struct Guards {
-    /// The program's views: start and end.
-    views: BTreeMap<u64, u64>,
+    /// The program's views: start and end, and whether the memory is managed.
+    views: BTreeMap<u64, (u64, bool)>,
     all: Vec<Guard>,
 }
 
@@ -45,15 +47,15 @@ static GUARDS: Mutex<Guards> = Mutex::new(Guards { views: BTreeMap::new(), all: 
 static ANY: AtomicBool = AtomicBool::new(false);
 
 /// Notes that memory is mapped twice.
-pub(crate) fn add_view(start: u64, bytes: u64) {
-    GUARDS.lock().views.insert(start, start.saturating_add(bytes));
+pub(crate) fn add_view(start: u64, bytes: u64, managed: bool) {
+    GUARDS.lock().views.insert(start, (start.saturating_add(bytes), managed));
     ANY.store(true, Ordering::Relaxed);
 }
 
 /// Notes that memory that is mapped twice is about to be unmapped.
 pub(crate) fn remove_view(start: u64) {
     let mut guards = GUARDS.lock();
-    if let Some(end) = guards.views.remove(&start) {
+    if let Some((end, _)) = guards.views.remove(&start) {
         guards.all.retain(|guard| guard.end <= start || end <= guard.start);
     }
 }
@@ -64,22 +66,24 @@ pub(crate) fn protect(start: u64, bytes: u64, writes: bool, operation: &Arc<Orde
         return;
     }
     let mut guards = GUARDS.lock();
-    let Some(view) = guards.around(start) else { return };
-    let end = start.saturating_add(bytes).min(view.1);
-    guards.all.push(Guard { start, end, writes, operation: Arc::clone(operation) });
-    guards.apply(start, end);
+    let Some((_, last, _)) = guards.around(start) else { return };
+    guards.add(Guard {
+        start,
+        end: start.saturating_add(bytes).min(last),
+        writes,
+        operation: Arc::clone(operation),
+    });
 }
 
-/// The same for all bytes of each allocation that some words point to.
+/// The same for all bytes of each managed allocation that some words point to.
 pub(crate) fn protect_targets(words: &[u8], operation: &Arc<OrderedOperation>) {
     if !ANY.load(Ordering::Relaxed) {
         return;
     }
     let mut guards = GUARDS.lock();
     for word in words.as_chunks::<8>().0 {
-        if let Some((start, end)) = guards.around(u64::from_le_bytes(*word)) {
-            guards.all.push(Guard { start, end, writes: true, operation: Arc::clone(operation) });
-            guards.apply(start, end);
+        if let Some((start, end, true)) = guards.around(u64::from_le_bytes(*word)) {
+            guards.add(Guard { start, end, writes: true, operation: Arc::clone(operation) });
         }
     }
 }
@@ -97,10 +101,20 @@ pub(super) fn release(is_over: impl Fn(&OrderedOperation) -> bool) {
 }
 
 impl Guards {
-    /// The view around an address.
-    fn around(&self, address: u64) -> Option<(u64, u64)> {
-        let (start, end) = self.views.range(..=address).next_back()?;
-        (address < *end).then_some((*start, *end))
+    /// The view around an address, and whether it is of managed memory.
+    fn around(&self, address: u64) -> Option<(u64, u64, bool)> {
+        let (start, (end, managed)) = self.views.range(..=address).next_back()?;
+        (address < *end).then_some((*start, *end, *managed))
+    }
+
+    fn add(&mut self, guard: Guard) {
+        let (start, end) = (guard.start, guard.end);
+        let same =
+            |it: &Guard| it.start <= start && end <= it.end && Arc::ptr_eq(&it.operation, &guard.operation);
+        if !self.all.iter().any(same) {
+            self.all.push(guard);
+            self.apply(start, end);
+        }
     }
 
     /// Protects the pages of some bytes as all operations on them want it.

@@ -14,7 +14,7 @@ mod history;
 mod order;
 mod touched;
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 pub(crate) use history::{Mode, Span};
@@ -38,6 +38,8 @@ pub(crate) struct Races {
     histories: Histories,
     /// The accesses so far of kernels that run.
     pub(crate) running: HashMap<Tick, Touched>,
+    /// Host functions that are pending or run.
+    pub(crate) functions: BTreeMap<Tick, Arc<OrderedOperation>>,
     /// The memory that was freed, and by what.
     freed: VecDeque<(Allocation, Arc<OrderedOperation>)>,
     reported: HashSet<(HostLine, HostLine)>,
@@ -49,6 +51,7 @@ impl Races {
             order: Order::new(devices),
             histories: Histories::default(),
             running: HashMap::new(),
+            functions: BTreeMap::new(),
             freed: VecDeque::new(),
             reported: HashSet::new(),
         }
@@ -89,18 +92,24 @@ impl Races {
         self.report(&earlier, operation, Mode::Use, (span.clone(), span), Some(&gone));
     }
 
-    /// Records an access of the host to a byte.
+    /// Records an access of the host to a byte, in a host function or elsewhere.
     pub(crate) fn host_accessed(
         &mut self,
         allocation: &Allocation,
-        address: u64,
-        writes: bool,
+        (address, writes): (u64, bool),
+        function: Option<Tick>,
         line: HostLine,
     ) {
         // The host's access may be atomic, too.
         let mode = if writes { Mode::Strong } else { Mode::StrongRead };
-        let operation = self.order.add_host("the host", line);
+        let function = function.and_then(|tick| self.functions.get(&tick)).cloned();
+        let operation = function.unwrap_or_else(|| self.order.add_host("the host", line));
         self.accessed(&operation, Some(allocation), mode, vec![Span::new(address, 1)]);
+    }
+
+    /// Whether an operation comes after a host function that is pending or runs.
+    pub(crate) fn follows_function(&self, operation: &OrderedOperation) -> bool {
+        self.functions.values().any(|function| operation.comes_after(function))
     }
 
     /// Opens pages of memory for the host that are used by operations that it has waited for.

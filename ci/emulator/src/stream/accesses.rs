@@ -31,7 +31,10 @@ fn rows(address: u64, pitch: u64, slice: u64, volume: Volume) -> Vec<Span> {
 }
 
 /// Protects host memory that an operation uses, until the host has waited for it.
-pub(super) fn protect(work: &Work, operation: &Arc<OrderedOperation>) {
+pub(super) fn protect(races: &Races, work: &Work, operation: &Arc<OrderedOperation>) {
+    if races.follows_function(operation) {
+        return;
+    }
     let end = |end: &End, volume: Volume, writes: bool| {
         let address = match &end.memory {
             Memory::Known(address) | Memory::Staged(_, Some(address)) => *address,
@@ -116,6 +119,7 @@ impl Queue {
             races.touches_freed(&operation, address);
         }
         for (mode, spans) in touched {
+            let writes = matches!(mode, Mode::Write | Mode::Strong);
             let mut found: Option<(&Allocation, Vec<Span>)> = None;
             for mut span in spans {
                 while span.start < span.end {
@@ -128,6 +132,7 @@ impl Queue {
                     let address = it.start + (span.start - base);
                     let part = Span { start: address, end: address + (end - span.start), ..span.clone() };
                     span.start = end;
+                    guard::protect(part.start, part.end - part.start, writes, &operation);
                     match &mut found {
                         Some((same, parts)) if same.serial == it.serial => parts.push(part),
                         _ => {

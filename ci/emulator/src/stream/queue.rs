@@ -127,7 +127,11 @@ impl Queue {
         let (call, line) = (origin.call, origin.line);
         if let Some(races) = &mut self.races {
             origin.kernel = work.kernel();
-            protect(&work, &races.order.add(tick, device, before, origin));
+            let operation = races.order.add(tick, device, before, origin);
+            protect(races, &work, &operation);
+            if matches!(work, Work::Host(_)) {
+                races.functions.insert(tick, operation);
+            }
         }
         let mut before: Vec<Tick> = before.iter().copied().filter(|tick| self.matters(*tick)).collect();
         before.sort_unstable();
@@ -351,6 +355,9 @@ impl Queue {
     /// Marks an operation as done.
     pub(crate) fn complete(&mut self, tick: Tick) {
         let Some(done) = self.entries.remove(&tick) else { return };
+        if let Some(races) = &mut self.races {
+            races.functions.remove(&tick);
+        }
         for later in done.after {
             if let Some(entry) = self.entries.get_mut(&later) {
                 entry.unmet = entry.unmet.saturating_sub(1);
@@ -368,6 +375,11 @@ impl Queue {
         let tick = self.ready.remove(at);
         let entry = self.entries.get_mut(&tick)?;
         let work = entry.work.take()?;
+        if let Some(races) = &self.races
+            && let Some(operation) = races.order.get(tick)
+        {
+            protect(races, &work, operation);
+        }
         Some(Picked { tick, device: entry.device, call: entry.call, line: entry.line, work })
     }
 }

@@ -194,6 +194,17 @@ void result_read_too_early() {
     EXPECT(result[0] == 0);
 }
 
+// A host function that uses a buffer in its stream's order, and one that does not.
+void host_function() {
+    int *data = ints();
+    int *staging = reinterpret_cast<int *>(pinned(BYTES));
+    cudaStream_t a = stream(), b = stream();
+    auto prepare = [](void *at) { static_cast<int *>(at)[1] = 5; };
+    OK(cudaLaunchHostFunc(right ? a : b, prepare, staging)); // host_function: first
+    OK(cudaMemcpyAsync(data, staging, BYTES, cudaMemcpyHostToDevice, a)); // host_function: second
+    OK(cudaDeviceSynchronize());
+}
+
 __device__ int variable[N];
 
 void symbols() {
@@ -291,6 +302,7 @@ int main(int count, char **words) {
     RUN(missing_synchronisation) RUN(two_streams) RUN(event_too_early) RUN(buffer_reused)
     RUN(freed_on_another_stream) RUN(used_before_allocated) RUN(legacy_stream) RUN(graph_branches) RUN(threads)
     RUN(managed_read_by_the_host) RUN(staging_overwritten) RUN(result_read_too_early)
+    RUN(host_function)
     RUN(symbols) RUN(uninitialised) RUN(double_free) RUN(wrong_kind) RUN(host_pointer) RUN(past_the_end)
     RUN(kernel_past_the_end) RUN(misaligned) RUN(pitch_too_large)
     RUN(leak) RUN(cuda_in_a_host_function)
