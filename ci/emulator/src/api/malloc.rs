@@ -95,6 +95,10 @@ api! {
             return Err(cudaErrorInvalidValue);
         };
         before_free(&mut machine, device)?;
+        // A graph keeps the address of its memory for its next launch.
+        if let Some(used) = machine.graphs.memory.give_back(memory) {
+            return if used { Ok(()) } else { Err(cudaErrorInvalidValue) };
+        }
         let m = &mut *machine;
         m.queue.note_host_free(&m.book, memory, call.name);
         machine.book.remove(memory, call.name).ok_or(cudaErrorInvalidValue)

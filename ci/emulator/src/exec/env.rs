@@ -102,6 +102,11 @@ pub trait Env {
         let _ = (kind, at, mask, bytes, pc);
     }
 
+    /// Sets the value of a conditional node of a graph.
+    fn set_conditional(&mut self, handle: u64, value: u32) {
+        let _ = (handle, value);
+    }
+
     /// Takes the output of `printf` in a kernel. It appears on standard output when the device synchronises.
     fn print(&mut self, text: &str);
 

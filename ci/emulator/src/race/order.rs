@@ -123,6 +123,13 @@ impl Order {
         operation
     }
 
+    /// Adds a part of an operation.
+    pub(crate) fn add_part(&mut self, tick: Tick, whole: Tick) -> Option<Arc<OrderedOperation>> {
+        let operation = Arc::clone(self.operations.get(&whole)?);
+        self.operations.insert(tick, Arc::clone(&operation));
+        Some(operation)
+    }
+
     /// Adds a call of the host, which comes after what the host has waited for.
     pub(crate) fn add_host(&mut self, call: &'static str, line: HostLine) -> Arc<OrderedOperation> {
         let epoch = self.next(HOST);

@@ -445,6 +445,12 @@ fn int_to_float(to: Type, from: Type, mode: Rounding) -> Result<Alu, Failure> {
         (Type::Bf16, Rounding::Nearest) => {
             from_int!(from, S => op1!(S => bf16, |v| Half::once(whole64(v as i128, Rounding::Zero))))
         }
+        (Type::F16, _) => {
+            by_mode!(mode, M => from_int!(from, S => op1!(S => f16, |v| Half::toward(whole64(v as i128, M), M))))
+        }
+        (Type::Bf16, _) => {
+            by_mode!(mode, M => from_int!(from, S => op1!(S => bf16, |v| Half::toward(whole64(v as i128, M), M))))
+        }
         _ => return Err(UNKNOWN.into()),
     })
 }
@@ -501,6 +507,8 @@ fn narrowed(to: Type, mode: Rounding) -> Result<Alu, Failure> {
         (Type::F32, _) => by_mode!(mode, M => op1!(f64 => u32, |v| seal(narrow(v, M)))),
         (Type::F16, Rounding::Nearest) => op1!(f64 => f16, Half::once),
         (Type::Bf16, Rounding::Nearest) => op1!(f64 => bf16, Half::once),
+        (Type::F16, _) => by_mode!(mode, M => op1!(f64 => f16, |v| Half::toward(v, M))),
+        (Type::Bf16, _) => by_mode!(mode, M => op1!(f64 => bf16, |v| Half::toward(v, M))),
         _ => return Err(UNKNOWN.into()),
     })
 }
