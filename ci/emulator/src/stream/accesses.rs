@@ -30,32 +30,34 @@ fn rows(address: u64, pitch: u64, slice: u64, volume: Volume) -> Vec<Span> {
     spans
 }
 
-/// Protects host memory that an operation uses, until the host has waited for it.
-pub(super) fn protect(races: &Races, work: &Work, operation: &Arc<OrderedOperation>) {
-    if races.follows_function(operation) {
-        return;
-    }
-    let end = |end: &End, volume: Volume, writes: bool| {
-        let address = match &end.memory {
-            Memory::Known(address) | Memory::Staged(_, Some(address)) => *address,
-            Memory::Pageable(_) | Memory::Staged(_, None) => return,
-        };
-        let bytes = volume.span(end.pitch, end.slice).unwrap_or(u64::MAX);
-        guard::protect(address, bytes, writes, operation);
-    };
-    let copy = |copy: &Copy| {
-        end(&copy.from, copy.volume, false);
-        end(&copy.to, copy.volume, true);
-    };
-    match work {
-        Work::Copy(one) => copy(one),
-        Work::Copies(all) => all.iter().for_each(copy),
-        Work::Fill(fill) => {
-            let bytes = fill.volume.span(fill.pitch, fill.slice).unwrap_or(u64::MAX);
-            guard::protect(fill.address, bytes, true, operation);
+impl Work {
+    /// Protects host memory that the operation uses, until the host has waited for it.
+    pub(super) fn protect(&self, races: &Races, operation: &Arc<OrderedOperation>) {
+        if races.follows_function(operation) {
+            return;
         }
-        Work::Task(task) => guard::protect_targets(task.arguments(), operation),
-        _ => {}
+        let end = |end: &End, volume: Volume, writes: bool| {
+            let address = match &end.memory {
+                Memory::Known(address) | Memory::Staged(_, Some(address)) => *address,
+                Memory::Pageable(_) | Memory::Staged(_, None) => return,
+            };
+            let bytes = volume.span(end.pitch, end.slice).unwrap_or(u64::MAX);
+            guard::protect(address, bytes, writes, operation);
+        };
+        let copy = |copy: &Copy| {
+            end(&copy.from, copy.volume, false);
+            end(&copy.to, copy.volume, true);
+        };
+        match self {
+            Self::Copy(one) => copy(one),
+            Self::Copies(all) => all.iter().for_each(copy),
+            Self::Fill(fill) => {
+                let bytes = fill.volume.span(fill.pitch, fill.slice).unwrap_or(u64::MAX);
+                guard::protect(fill.address, bytes, true, operation);
+            }
+            Self::Task(task) => guard::protect_targets(task.arguments(), operation),
+            _ => {}
+        }
     }
 }
 
