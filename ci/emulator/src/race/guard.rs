@@ -165,8 +165,10 @@ pub(crate) fn watch(accessed: Accessed) {
 }
 
 extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    // SAFETY: the system passes a live structure that describes the fault.
-    let address = unsafe { (*info).si_addr() };
+    // SAFETY: the system passes a live structure.
+    let fault = unsafe { &*info };
+    // SAFETY: it describes a fault, which has an address.
+    let address = unsafe { fault.si_addr() };
     let address = u64::try_from(address.expose_provenance()).unwrap_or(0);
     let is_ours = ANY.load(Ordering::Relaxed) && GUARDS.lock().around(address).is_some();
     if is_ours {
