@@ -44,8 +44,8 @@ impl Machine {
         }
     }
 
-    /// At the end of the process, runs what is pending for a while if races are looked for: the program has not
-    /// waited for it. Host functions are not called any more, and nothing is printed.
+    /// At the end of the process, runs what is pending for a while if races are looked for: the program has
+    /// not waited for it. Host functions are not called any more, and nothing is printed.
     pub(crate) fn finish(&mut self) {
         const MOST: Duration = Duration::from_secs(2);
         if self.queue.races.is_none() {
