@@ -175,6 +175,7 @@ mod tests {
             managed: true,
             leaks: false,
             initcheck: false,
+            races: false,
         };
         let prop = properties(1, &config);
         let name: Vec<u8> =

@@ -1,9 +1,9 @@
 //! Launches of executable graphs.
 
-use super::conditional::Beginning;
-use super::executable::ExecNode;
+use super::conditional::{Beginning, parts};
 use super::node::Act;
 use crate::error::Answer;
+use crate::host_line::HostLine;
 use crate::machine::Guard;
 use crate::stream::{Key, Part, Tick, Work, submit_after, submit_all};
 use crate::sys::{cudaErrorInvalidValue, cudaGraphInstantiateFlagAutoFreeOnLaunch};
@@ -16,21 +16,6 @@ fn memory(act: &Act) -> Option<(u64, Option<u64>)> {
         Act::Free(address) => Some((*address, None)),
         _ => None,
     }
-}
-
-/// The operations of some steps. `moment` is the one that an event marks.
-pub(super) fn parts(steps: &[ExecNode], moment: impl Fn(usize) -> Option<Tick>) -> Vec<Part> {
-    let part = |step: &ExecNode| {
-        let and =
-            if let Act::Wait(event) = step.act { moment(event).into_iter().collect() } else { Vec::new() };
-        let work = match &step.choice {
-            _ if !step.enabled => Work::Nothing,
-            Some(choice) => Work::Expansion(Box::new(choice.clone())),
-            None => step.act.work(),
-        };
-        Part { device: step.device, call: step.call, work, before: step.before.clone(), and }
-    };
-    steps.iter().map(part).collect()
 }
 
 /// Puts all nodes of an executable graph on the queue, after the pending work of the stream and after its
@@ -58,7 +43,10 @@ pub(crate) fn launch(machine: &mut Guard, exec: usize, stream: Key, call: &'stat
         }
         let (device, work) =
             (it.steps.first().map_or(0, |step| step.device), Work::Expansion(Box::new(beginning)));
-        parts.insert(0, Part { device, call, work, before: Vec::new(), and: Vec::new() });
+        parts.insert(
+            0,
+            Part { device, call, line: HostLine::NONE, work, before: Vec::new(), and: Vec::new() },
+        );
     }
     let memory: Vec<_> =
         it.steps.iter().filter(|step| step.enabled).filter_map(|step| memory(&step.act)).collect();
