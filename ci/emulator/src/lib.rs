@@ -14,12 +14,15 @@ mod device;
 pub mod doctor;
 mod error;
 pub mod exec;
+mod finding;
 mod graph;
+mod host_line;
 mod leaks;
 mod machine;
 mod memory;
 pub mod module;
 pub mod ptx;
+mod race;
 mod stream;
 // Public for the compiler's sake: it searches the whole crate for uses of each private constant whose name is
 // not upper case, and C has a thousand of them.

@@ -56,6 +56,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::calls;
 use crate::error::{Answer, remember};
+use crate::finding::{Finding, Subject};
 use crate::graph::capture as captures;
 use crate::leaks;
 use crate::machine::{self, Guard, Machine};
@@ -88,6 +89,9 @@ impl Call {
     /// Locks the machine for a call that needs no context.
     pub(crate) fn machine(&self) -> Answer<Guard> {
         if thread::in_callback() {
+            let what = format!("{} is called in a host function, which may not call CUDA", self.name);
+            let advice = "Have the host function tell a thread of the program to make the call.";
+            Finding::new(Subject::HostFunction, what, advice).here(self.name).report();
             return Err(cudaErrorNotPermitted);
         }
         machine::lock()
@@ -139,6 +143,7 @@ pub(crate) fn enter(name: &'static str, per_thread: bool, body: impl FnOnce(&Cal
 
 /// The part of [`enter`] that is compiled once, not for each function.
 fn enter_with(name: &'static str, per_thread: bool, body: &mut dyn FnMut(&Call) -> Answer) -> cudaError_t {
+    let outer = thread::set_in_call(true);
     let answer = catch_unwind(AssertUnwindSafe(|| {
         calls::note(name);
         if leaks::gone() {
@@ -161,6 +166,7 @@ fn enter_with(name: &'static str, per_thread: bool, body: &mut dyn FnMut(&Call) 
     if code != cudaSuccess && code != cudaErrorNotReady {
         logs::note(name, code);
     }
+    thread::set_in_call(outer);
     code
 }
 

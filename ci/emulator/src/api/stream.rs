@@ -80,8 +80,13 @@ api! {
         let (mut machine, _, key) = call.stream(stream)?;
         machine.waitable(key)?;
         let ticks = pending(&machine, key);
-        nudge(&mut machine, &ticks);
-        if ticks.is_empty() { Ok(()) } else { Err(cudaErrorNotReady) }
+        if ticks.iter().any(|tick| machine.queue.pending(*tick)) {
+            nudge(&mut machine, &ticks);
+            return Err(cudaErrorNotReady);
+        }
+        nudge(&mut machine, &[]);
+        machine.queue.host_waited(&ticks);
+        Ok(())
     }
 
     /// Has a stream wait for the moment that an event marks now.
@@ -99,11 +104,18 @@ api! {
             }
             _ => return Err(cudaErrorInvalidValue),
         }
-        let tick = tick.filter(|tick| machine.queue.pending(*tick));
+        let pending = tick.filter(|tick| machine.queue.pending(*tick));
+        if let Some(over) = tick.filter(|tick| pending.is_none() && machine.queue.matters(*tick)) {
+            let device = machine.streams.get(key)?.device;
+            let m = &mut *machine;
+            if let Some(done) = m.queue.push_done(device, Some(key), call.name, &[over]) {
+                m.streams.comes_after(key, done);
+            }
+        }
         // Another process may have recorded the event since.
         let work = awaited.map_or(Work::Nothing, |awaited| Work::Task(Box::new(awaited)));
-        if tick.is_some() || matches!(work, Work::Task(_)) {
-            submit(&mut machine, key, call.name, work, tick.as_slice())?;
+        if pending.is_some() || matches!(work, Work::Task(_)) {
+            submit(&mut machine, key, call.name, work, pending.as_slice())?;
         }
         Ok(())
     }

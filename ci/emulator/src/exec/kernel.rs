@@ -1,12 +1,14 @@
 //! A launched kernel as work on a stream: its blocks, in bounded steps.
 
+use std::sync::Arc;
+
 use super::barrier::Barriers;
 use super::bytes::write;
 use super::cluster::Cluster;
 use super::env::{Env, Region, Step, Task};
 use super::fault::Fault;
 use super::launch::{Cached, Context, Launch};
-use super::program::Element;
+use super::program::{Element, Program};
 use super::warp::{Turn, Warp};
 
 /// The number of instructions that a block runs before another has its turn.
@@ -218,6 +220,7 @@ impl Kernel {
         let shared: &mut [u8] = bytemuck::cast_slice_mut(&mut block.shared);
         let mut cx = Context {
             watched: env.watches(),
+            traced: env.traces(),
             env,
             launch: &self.launch,
             program: &self.launch.program,
@@ -293,6 +296,14 @@ impl Task for Kernel {
             self.workspace = 0;
         }
         step
+    }
+
+    fn arguments(&self) -> &[u8] {
+        &self.launch.params
+    }
+
+    fn program(&self) -> Option<&Arc<Program>> {
+        Some(&self.launch.program)
     }
 }
 

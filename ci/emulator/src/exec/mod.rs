@@ -28,7 +28,7 @@ pub mod rounding;
 mod run;
 mod warp;
 
-pub use env::{Env, Region, Step, Task};
+pub use env::{AccessKind, Env, Region, Step, Task};
 pub use fault::{Fault, Refused};
 pub use kernel::Kernel;
 pub use launch::Launch;

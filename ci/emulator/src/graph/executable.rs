@@ -7,6 +7,7 @@ use super::node::Act;
 use super::table::Graphs;
 use super::user::Users;
 use crate::error::Answer;
+use crate::host_line::HostLine;
 use crate::memory::Book;
 use crate::stream::Tick;
 use crate::sys::cudaErrorInvalidValue;
@@ -21,6 +22,7 @@ pub(crate) struct ExecNode {
     pub(super) before: Vec<usize>,
     pub(super) device: usize,
     pub(super) call: &'static str,
+    pub(super) line: HostLine,
     pub(crate) enabled: bool,
     /// The laid out bodies of a conditional node.
     pub(super) choice: Option<Choice>,
@@ -64,9 +66,11 @@ fn lay_out(graphs: &Graphs, graph: usize, after: &[usize], steps: &mut Vec<ExecN
         if before.is_empty() {
             before = after.to_vec();
         }
-        let (device, call) = (node.device, node.call);
-        let step =
-            |before, act| ExecNode { source: handle, act, before, device, call, enabled: true, choice: None };
+        let (device, call, line) = (node.device, node.call, node.line);
+        let step = |before, act| {
+            let (source, enabled, choice) = (handle, true, None);
+            ExecNode { source, act, before, device, call, line, enabled, choice }
+        };
         let mut choice = None;
         if let Act::Conditional(it) = &node.act {
             let mut bodies = vec![Vec::new(); it.bodies.len()];

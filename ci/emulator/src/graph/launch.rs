@@ -4,6 +4,7 @@ use super::conditional::Beginning;
 use super::executable::ExecNode;
 use super::node::Act;
 use crate::error::Answer;
+use crate::host_line::HostLine;
 use crate::machine::Guard;
 use crate::stream::{Key, Part, Tick, Work, submit_after, submit_all};
 use crate::sys::{cudaErrorInvalidValue, cudaGraphInstantiateFlagAutoFreeOnLaunch};
@@ -28,7 +29,8 @@ pub(super) fn parts(steps: &[ExecNode], moment: impl Fn(usize) -> Option<Tick>) 
             Some(choice) => Work::Expansion(Box::new(choice.clone())),
             None => step.act.work(),
         };
-        Part { device: step.device, call: step.call, work, before: step.before.clone(), and }
+        let (device, call, line, before) = (step.device, step.call, step.line, step.before.clone());
+        Part { device, call, line, work, before, and }
     };
     steps.iter().map(part).collect()
 }
@@ -58,7 +60,10 @@ pub(crate) fn launch(machine: &mut Guard, exec: usize, stream: Key, call: &'stat
         }
         let (device, work) =
             (it.steps.first().map_or(0, |step| step.device), Work::Expansion(Box::new(beginning)));
-        parts.insert(0, Part { device, call, work, before: Vec::new(), and: Vec::new() });
+        parts.insert(
+            0,
+            Part { device, call, line: HostLine::NONE, work, before: Vec::new(), and: Vec::new() },
+        );
     }
     let memory: Vec<_> =
         it.steps.iter().filter(|step| step.enabled).filter_map(|step| memory(&step.act)).collect();

@@ -7,6 +7,7 @@ use super::memory::GraphMemories;
 use super::node::Act;
 use super::user::Users;
 use crate::error::Answer;
+use crate::host_line::HostLine;
 use crate::sys::cudaErrorInvalidValue;
 
 /// Nodes in the order in which they were named, each of them once.
@@ -58,6 +59,8 @@ pub(crate) struct Node {
     pub(crate) after: BTreeSet<usize>,
     pub(crate) device: usize,
     pub(crate) call: &'static str,
+    /// Where the program made it.
+    pub(super) line: HostLine,
 }
 
 /// One graph.
@@ -214,8 +217,9 @@ impl Graphs {
         }
         let handle = self.handle();
         self.nodes.insert(handle, graph);
+        let line = HostLine::captured();
         let before = before.iter().copied().collect();
-        let node = Node { act, before, after: BTreeSet::new(), device, call };
+        let node = Node { act, before, after: BTreeSet::new(), device, call, line };
         self.get_mut(graph)?.insert(handle, node);
         Ok(handle)
     }

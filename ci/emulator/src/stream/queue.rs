@@ -8,10 +8,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
+use cuda_hazard::happens_before::VectorClock;
+
+use super::accesses::protect;
 use super::fill::Fill;
-use super::names::Tick;
+use super::names::{Key, Tick};
 use super::work::Work;
 use crate::config::Schedule;
+use crate::host_line::HostLine;
+use crate::race::{Origin, Races};
 use crate::thread;
 
 /// The time that an operation stays pending if nothing asks for it.
@@ -22,6 +27,8 @@ pub(crate) const PATIENCE: Duration = Duration::from_millis(50);
 struct Operation {
     device: usize,
     call: &'static str,
+    /// Where the program asked for it.
+    line: HostLine,
     /// Taken out while a step of it runs.
     work: Option<Work>,
     submitted: Instant,
@@ -42,6 +49,7 @@ pub(crate) struct Picked {
     pub(crate) tick: Tick,
     pub(crate) device: usize,
     pub(crate) call: &'static str,
+    pub(crate) line: HostLine,
     pub(crate) work: Work,
 }
 
@@ -64,6 +72,10 @@ pub(crate) struct Queue {
     pub(super) started: bool,
     /// Bytes of pageable memory held for copies that have not run.
     pub(super) staged: usize,
+    /// Whether the process ends.
+    pub(super) ends: bool,
+    /// The races between operations, if they are looked for.
+    pub(crate) races: Option<Races>,
 }
 
 impl Queue {
@@ -80,28 +92,102 @@ impl Queue {
             drivers: 0,
             started: false,
             staged: 0,
+            ends: false,
+            races: None,
         }
     }
 
     /// Adds an operation that comes after `before`.
     pub(crate) fn push(&mut self, device: usize, call: &'static str, work: Work, before: &[Tick]) -> Tick {
+        let origin = Origin { call, line: HostLine::captured(), ..Origin::default() };
+        self.push_from(device, origin, work, before)
+    }
+
+    /// Adds an operation that is done from the start, if races are looked for: only its place in the order
+    /// matters, and only to them.
+    pub(crate) fn push_done(
+        &mut self,
+        device: usize,
+        stream: Option<Key>,
+        call: &'static str,
+        before: &[Tick],
+    ) -> Option<Tick> {
+        let races = self.races.as_mut()?;
+        self.last += 1;
+        let origin = Origin { call, stream, line: HostLine::captured(), ..Origin::default() };
+        races.order.add(self.last, device, before, origin);
+        Some(self.last)
+    }
+
+    /// The same, from a stream or a graph.
+    pub(super) fn push_from(
+        &mut self,
+        device: usize,
+        mut origin: Origin,
+        work: Work,
+        before: &[Tick],
+    ) -> Tick {
         self.last += 1;
         let tick = self.last;
-        let mut before: Vec<Tick> = before.iter().copied().filter(|tick| self.pending(*tick)).collect();
+        let (call, line) = (origin.call, origin.line);
+        if let Some(races) = &mut self.races {
+            origin.kernel = work.kernel();
+            let operation = races.order.add(tick, device, before, origin);
+            protect(races, &work, &operation);
+            if matches!(work, Work::Host(_)) {
+                races.functions.insert(tick, operation);
+            }
+        }
+        self.enter(tick, (device, call, line), work, before);
+        tick
+    }
+
+    /// Adds an operation that is part of one that runs. Races know it as that one, which later operations
+    /// come after.
+    pub(super) fn push_within(
+        &mut self,
+        whole: Tick,
+        device: usize,
+        call: &'static str,
+        work: Work,
+        before: &[Tick],
+    ) -> Tick {
+        self.last += 1;
+        let tick = self.last;
+        if let Some(races) = &mut self.races
+            && let Some(operation) = races.order.add_part(tick, whole)
+            && matches!(work, Work::Host(_))
+        {
+            races.functions.insert(tick, operation);
+        }
+        let line = self.entries.get(&whole).map_or(HostLine::NONE, |whole| whole.line);
+        self.enter(tick, (device, call, line), work, before);
+        tick
+    }
+
+    fn enter(
+        &mut self,
+        tick: Tick,
+        (device, call, line): (usize, &'static str, HostLine),
+        work: Work,
+        before: &[Tick],
+    ) {
+        let mut before: Vec<Tick> = before.iter().copied().filter(|tick| self.matters(*tick)).collect();
         before.sort_unstable();
         before.dedup();
+        let mut unmet = 0;
         for earlier in &before {
             if let Some(entry) = self.entries.get_mut(earlier) {
                 entry.after.push(tick);
+                unmet += 1;
             }
         }
         self.staged += work.staged();
-        let unmet = before.len();
         let (submitted, used) = (Instant::now(), thread::processor_time());
         let (work, wanted, after) = (Some(work), self.schedule == Schedule::Eager, Vec::new());
         self.entries.insert(
             tick,
-            Operation { device, call, work, submitted, used, wanted, turns: 0, before, unmet, after },
+            Operation { device, call, line, work, submitted, used, wanted, turns: 0, before, unmet, after },
         );
         if !wanted {
             self.unwanted.insert(tick);
@@ -109,7 +195,6 @@ impl Queue {
         if unmet == 0 {
             self.may_run(tick);
         }
-        tick
     }
 
     /// Offers an operation whose dependencies are done.
@@ -145,6 +230,31 @@ impl Queue {
     /// Whether an operation is not done.
     pub(crate) fn pending(&self, tick: Tick) -> bool {
         self.entries.contains_key(&tick)
+    }
+
+    /// Whether the order of an operation and later ones matters: it is not done, or races are looked for and
+    /// the host has not waited for it.
+    pub(crate) fn matters(&self, tick: Tick) -> bool {
+        self.pending(tick) || self.races.as_ref().is_some_and(|races| races.order.get(tick).is_some())
+    }
+
+    /// Notes that the host has waited for operations.
+    pub(crate) fn host_waited(&mut self, ticks: &[Tick]) {
+        if let Some(races) = &mut self.races {
+            races.order.host_waited(ticks);
+            races.release_guards();
+            if self.entries.is_empty() {
+                races.forget_known();
+            }
+        }
+    }
+
+    /// Notes that the host has waited for what a device had to do.
+    pub(super) fn host_waited_for_device(&mut self, clock: Option<&VectorClock>) {
+        if let (Some(races), Some(clock)) = (&mut self.races, clock) {
+            races.order.host_waited_for_device(clock);
+        }
+        self.host_waited(&[]);
     }
 
     /// Whether an operation is pending and it, or one of its dependencies, is more than a mark. If only marks
@@ -200,6 +310,13 @@ impl Queue {
                     self.ready.insert((entry.turns, tick));
                 }
             }
+        }
+    }
+
+    /// Wants every operation.
+    pub(super) fn want_all(&mut self) {
+        for tick in self.unwanted.clone() {
+            self.want(tick);
         }
     }
 
@@ -290,6 +407,9 @@ impl Queue {
     /// Marks an operation as done.
     pub(crate) fn complete(&mut self, tick: Tick) {
         let Some(done) = self.entries.remove(&tick) else { return };
+        if let Some(races) = &mut self.races {
+            races.functions.remove(&tick);
+        }
         self.unwanted.remove(&tick);
         for later in done.after {
             if let Some(entry) = self.entries.get_mut(&later) {
@@ -306,7 +426,12 @@ impl Queue {
         self.ready.remove(&(entry.turns, tick));
         self.idle.remove(&tick);
         let work = entry.work.take()?;
-        Some(Picked { tick, device: entry.device, call: entry.call, work })
+        if let Some(races) = &self.races
+            && let Some(operation) = races.order.get(tick)
+        {
+            protect(races, &work, operation);
+        }
+        Some(Picked { tick, device: entry.device, call: entry.call, line: entry.line, work })
     }
 }
 

@@ -8,6 +8,7 @@ use super::host::HostCall;
 use super::submit::Part;
 use crate::error::Code;
 use crate::exec::env::Task;
+use crate::host_line::demangled;
 
 /// The moment that an event marks, once it has come.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +52,12 @@ pub(crate) enum Work {
 }
 
 impl Work {
+    /// The name of the kernel, if it is one.
+    pub(super) fn kernel(&self) -> Option<String> {
+        let Self::Task(task) = self else { return None };
+        task.program().map(|program| demangled(&program.name))
+    }
+
     /// Bytes of pageable memory that this holds a copy of.
     pub(crate) fn staged(&self) -> usize {
         match self {

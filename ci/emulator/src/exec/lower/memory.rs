@@ -32,6 +32,11 @@ pub(super) fn space(i: &Instruction) -> Space {
         .unwrap_or(Space::Generic)
 }
 
+/// Whether accesses by an instruction do not race with each other.
+fn is_strong(i: &Instruction) -> bool {
+    ["volatile", "relaxed", "acquire", "release", "mmio"].iter().any(|word| i.has(word))
+}
+
 fn element(ty: Type) -> Result<Element, Failure> {
     Ok(match ty {
         Type::U8 | Type::B8 => Element::U8,
@@ -116,7 +121,8 @@ impl Lower<'_> {
         let cache = self.program.accesses;
         self.program.accesses += 1;
         let offset = i32::try_from(place.offset).map_err(|_| "an offset too large")?;
-        Ok(Access { space: place.space, element, count, wide, wide_address: place.wide, offset, cache })
+        let (space, wide_address) = (place.space, place.wide);
+        Ok(Access { space, element, count, wide, wide_address, offset, cache, strong: false })
     }
 
     pub(super) fn load(&mut self, i: &Instruction) -> Result<(), Failure> {
@@ -140,7 +146,8 @@ impl Lower<'_> {
             *slot = self.dst(part, whole)?;
         }
         s[4] = place.slot;
-        let access = self.access(&place, element, count, class == Class::Wide)?;
+        let mut access = self.access(&place, element, count, class == Class::Wide)?;
+        access.strong = is_strong(i);
         self.emit(if place.argument { Op::Param(access) } else { Op::Load(access) }, &s);
         Ok(())
     }
@@ -172,7 +179,8 @@ impl Lower<'_> {
             *slot = self.src(part, ty)?;
         }
         s[4] = place.slot;
-        let access = self.access(&place, element, count, class == Class::Wide)?;
+        let mut access = self.access(&place, element, count, class == Class::Wide)?;
+        access.strong = is_strong(i);
         self.emit(Op::Store(access), &s);
         Ok(())
     }
