@@ -139,6 +139,15 @@ pub enum Target {
     Missing(String),
 }
 
+/// What is wrong with a call of a function that the module only declares.
+#[must_use]
+pub fn missing(name: &str) -> String {
+    if name.starts_with("__cudaCDP2") {
+        return format!("a call of {name}: kernels cannot launch kernels or call the runtime here");
+    }
+    format!("a call of {name}, which the program does not define")
+}
+
 /// A predicate in front of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Predicate {
