@@ -247,6 +247,8 @@ pub enum Geometry {
     Lines,
     /// Layers of rows that stand for themselves.
     Planes,
+    /// The six faces of a cube, read by direction.
+    Cube,
 }
 
 impl Geometry {
@@ -262,7 +264,7 @@ impl Geometry {
         match self {
             Self::Line | Self::Lines => 1,
             Self::Plane | Self::Planes => 2,
-            Self::Solid => 3,
+            Self::Solid | Self::Cube => 3,
         }
     }
 }
