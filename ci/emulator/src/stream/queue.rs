@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 
 use cuda_hazard::happens_before::VectorClock;
 
-use super::accesses::protect;
 use super::fill::Fill;
 use super::names::{Key, Tick};
 use super::work::Work;
@@ -133,7 +132,7 @@ impl Queue {
         if let Some(races) = &mut self.races {
             origin.kernel = work.kernel();
             let operation = races.order.add(tick, device, before, origin);
-            protect(races, &work, &operation);
+            work.protect(races, &operation);
             if matches!(work, Work::Host(_)) {
                 races.functions.insert(tick, operation);
             }
@@ -429,7 +428,7 @@ impl Queue {
         if let Some(races) = &self.races
             && let Some(operation) = races.order.get(tick)
         {
-            protect(races, &work, operation);
+            work.protect(races, operation);
         }
         Some(Picked { tick, device: entry.device, call: entry.call, line: entry.line, work })
     }
