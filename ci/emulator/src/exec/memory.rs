@@ -1,6 +1,6 @@
 //! Memory access of a warp: every access is checked, in every lane.
 
-use super::bytes::{change, read8, read16, read32, read64, write};
+use super::bytes::{change, read8, read16, read32, read64, write, write8, write16, write32, write64};
 use super::fault::Fault;
 use super::file::{FULL, LANES, Slot, Slots, Word, lanes, low};
 use super::launch::{Cached, Context};
@@ -72,10 +72,14 @@ impl Warp {
         mask: u32,
         read: impl Fn(*mut u8) -> W,
     ) {
+        // Threads often read one address together.
+        let same = at[0] == at[LANES - 1] && at.iter().all(|it| *it == at[0]);
         let size = a.element.size() as usize;
         for (part, &slot) in s[..usize::from(a.count)].iter().enumerate() {
             let row = W::row_mut(&mut self.file, slot);
-            if mask == FULL {
+            if mask == FULL && same {
+                row.fill(read(at[0].wrapping_add(part * size)));
+            } else if mask == FULL {
                 for lane in 0..LANES {
                     row[lane] = read(at[lane].wrapping_add(part * size));
                 }
@@ -100,19 +104,42 @@ impl Warp {
         if cx.watched {
             lanes(mask).for_each(|lane| cx.env.wrote(at[lane], a.bytes()));
         }
-        let size = a.element.size() as usize;
-        for (part, &slot) in s[..usize::from(a.count)].iter().enumerate() {
-            for lane in lanes(mask) {
-                let p = at[lane].wrapping_add(part * size);
-                let value = if a.wide {
-                    u64::row(&self.file, slot)[lane]
-                } else {
-                    u64::from(u32::row(&self.file, slot)[lane])
-                };
-                write(p, a.element, value);
+        match (a.element, a.wide) {
+            (Element::U8 | Element::S8, false) => {
+                self.spread(&at, a, s, mask, |p, v: u32| write8(p, v as u8))
             }
+            (Element::U16 | Element::S16, false) => {
+                self.spread(&at, a, s, mask, |p, v: u32| write16(p, v as u16));
+            }
+            (Element::U32 | Element::S32 | Element::U64, false) => self.spread(&at, a, s, mask, write32),
+            (Element::U64, true) => self.spread(&at, a, s, mask, write64),
+            (_, true) => self.spread(&at, a, s, mask, |p, v: u64| write(p, a.element, v)),
         }
         Ok(())
+    }
+
+    #[inline(always)]
+    fn spread<W: Word>(
+        &mut self,
+        at: &Pointers,
+        a: Access,
+        s: &Slots,
+        mask: u32,
+        write: impl Fn(*mut u8, W),
+    ) {
+        let size = a.element.size() as usize;
+        for (part, &slot) in s[..usize::from(a.count)].iter().enumerate() {
+            let row = W::row(&self.file, slot);
+            if mask == FULL {
+                for lane in 0..LANES {
+                    write(at[lane].wrapping_add(part * size), row[lane]);
+                }
+            } else {
+                for lane in lanes(mask) {
+                    write(at[lane].wrapping_add(part * size), row[lane]);
+                }
+            }
+        }
     }
 
     /// `atom` and `red`: lane after lane.
@@ -217,26 +244,33 @@ impl Warp {
     ) -> Result<Pointers, Fault> {
         let bytes = a.bytes();
         let addresses = self.addresses(a, s[4]);
-        let mut at = [core::ptr::null_mut(); LANES];
         let known = match a.space {
             Space::Shared => Cached { start: 0, len: cx.shared_len, host: cx.shared, writable: true },
             Space::Local | Space::Param | Space::Reg => Cached::EMPTY,
             Space::Global | Space::Const | Space::Generic => cx.caches[a.cache as usize],
         };
-        let writes = !matches!(verb, Verb::Read);
-        let mut left = mask;
-        if known.len >= bytes && (known.writable || !writes) {
+        let mut at = [core::ptr::null_mut(); LANES];
+        if known.len >= bytes && (known.writable || matches!(verb, Verb::Read)) {
             let last = known.len - bytes;
-            let mut bad = 0;
+            // No region is half of the address space: the highest bit of the offset, or of the rest behind
+            // it, is set if the address is outside. So all lanes are checked without a branch.
+            let (mut outside, mut uneven) = (0, 0);
             for lane in 0..LANES {
                 let from = addresses[lane].wrapping_sub(known.start);
-                let outside = from > last || addresses[lane] & (bytes - 1) != 0;
-                bad |= u32::from(outside) << lane;
-                at[lane] = known.host.wrapping_add(usize::try_from(from).unwrap_or(0));
+                outside |= from | last.wrapping_sub(from);
+                uneven |= addresses[lane];
+                at[lane] = known.host.wrapping_byte_offset(from.cast_signed() as isize);
             }
-            left &= bad;
+            if outside >> 63 == 0 && uneven & (bytes - 1) == 0 {
+                return Ok(at);
+            }
+            let wrong = |address: u64| address.wrapping_sub(known.start) > last || address & (bytes - 1) != 0;
+            for lane in lanes(mask).filter(|&lane| wrong(addresses[lane])) {
+                at[lane] = self.pointer(cx, a, addresses[lane], bytes, lane, pc, verb)?;
+            }
+            return Ok(at);
         }
-        for lane in lanes(left) {
+        for lane in lanes(mask) {
             at[lane] = self.pointer(cx, a, addresses[lane], bytes, lane, pc, verb)?;
         }
         Ok(at)
