@@ -21,7 +21,12 @@ pub struct Region {
 }
 
 /// The machine as a running kernel sees it.
-pub trait Env {
+pub trait Env: Send {
+    /// The number of processors that a kernel may use.
+    fn processors(&self) -> usize {
+        1
+    }
+
     /// Finds the live allocation around an address. The result is valid until the running step returns, or
     /// until [`Env::heap_free`] is called.
     fn region(&mut self, addr: u64) -> Option<Region>;

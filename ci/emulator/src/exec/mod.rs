@@ -4,6 +4,7 @@
 //! runs it as a [`env::Task`] in bounded steps. The machine around it is an [`env::Env`].
 
 mod barrier;
+mod block;
 mod builtin;
 mod bytes;
 mod cluster;
@@ -27,6 +28,7 @@ pub mod program;
 pub mod rounding;
 mod run;
 mod warp;
+mod workers;
 
 pub use env::{Env, Region, Step, Task};
 pub use fault::{Fault, Refused};

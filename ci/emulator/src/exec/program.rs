@@ -66,6 +66,9 @@ pub struct Program {
     pub cluster: Option<[u32; 3]>,
     /// Bytes of constant memory that the module declares.
     pub constant_bytes: u64,
+    /// Whether a correct kernel may show in which order its blocks run: by atomic operations, fences, volatile
+    /// accesses, output, the heap or clocks.
+    pub shows_order: bool,
 }
 
 /// One function of a program.

@@ -28,11 +28,17 @@ pub(super) struct Around<'a> {
     pub(super) device: usize,
     /// The devices whose memory this one may use.
     pub(super) peers: &'a [usize],
+    /// The number of processors that a kernel may use.
+    pub(super) processors: usize,
     /// The output of the kernel in this step.
     pub(super) printed: Vec<u8>,
 }
 
 impl Env for Around<'_> {
+    fn processors(&self) -> usize {
+        self.processors
+    }
+
     fn region(&mut self, addr: u64) -> Option<Region> {
         let it = self.book.at(addr).filter(|it| it.kind != Kind::Array)?;
         let (reads, writes) = access(self.book, it, self.device, self.peers);
@@ -147,7 +153,7 @@ mod tests {
         let module = parse(&crate::testing::compile_ptx(source, &[])).unwrap();
         let program = lower(&module, &module.functions[0].name, &Addresses::default()).unwrap();
         let launch = Launch::new(Arc::new(program), [1; 3], [8, 1, 1], argument.to_le_bytes().to_vec());
-        let around = Around { book, device: 0, peers: &[], printed: Vec::new() };
+        let around = Around { book, device: 0, peers: &[], processors: 1, printed: Vec::new() };
         let mut env = Listening(around, Vec::new());
         let step = Kernel::new(launch).step(&mut env, 1_000_000);
         assert!(matches!(step, Step::Done), "{step:?}");

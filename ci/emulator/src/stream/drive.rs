@@ -87,7 +87,9 @@ impl Machine {
             Work::Task(mut task) => {
                 let peers = self.devices.get(device).map_or(&[][..], |device| &device.peers);
                 let budget = self.queue.budget();
-                let mut around = Around { book: &mut self.book, device, peers, printed: Vec::new() };
+                let processors = self.queue.processors();
+                let mut around =
+                    Around { book: &mut self.book, device, peers, processors, printed: Vec::new() };
                 let step = task.step(&mut around, budget);
                 show(&around.printed);
                 match step {

@@ -32,6 +32,16 @@ pub(super) fn space(i: &Instruction) -> Space {
         .unwrap_or(Space::Generic)
 }
 
+/// Whether accesses by an instruction do not race with each other.
+fn is_strong(i: &Instruction) -> bool {
+    ["volatile", "relaxed", "acquire", "release", "mmio"].iter().any(|word| i.has(word))
+}
+
+/// Whether atomic operations give the same in every order, if their old values are not used.
+fn commutes(i: &Instruction, ty: Type) -> bool {
+    ["add", "min", "max", "and", "or", "xor"].iter().any(|word| i.has(word)) && !ty.is_float()
+}
+
 fn element(ty: Type) -> Result<Element, Failure> {
     Ok(match ty {
         Type::U8 | Type::B8 => Element::U8,
@@ -141,6 +151,7 @@ impl Lower<'_> {
         }
         s[4] = place.slot;
         let access = self.access(&place, element, count, class == Class::Wide)?;
+        self.program.shows_order |= is_strong(i) && place.space != Space::Shared;
         self.emit(if place.argument { Op::Param(access) } else { Op::Load(access) }, &s);
         Ok(())
     }
@@ -173,6 +184,7 @@ impl Lower<'_> {
         }
         s[4] = place.slot;
         let access = self.access(&place, element, count, class == Class::Wide)?;
+        self.program.shows_order |= is_strong(i) && place.space != Space::Shared;
         self.emit(Op::Store(access), &s);
         Ok(())
     }
@@ -225,10 +237,14 @@ impl Lower<'_> {
         if matches!(place.space, Space::Const | Space::Param) || place.argument {
             return Err("this memory is not written atomically".into());
         }
+        self.program.shows_order |= place.space != Space::Shared && !commutes(i, ty);
         if let Operand::Vector(values) = operand(i, first + 1)? {
             return self.atomics(i, (op, element, ty), place, values);
         }
         let d = if wants { self.dst(operand(i, 0)?, ty)? } else { NONE };
+        if wants && place.space != Space::Shared {
+            self.olds.insert(d);
+        }
         let b = self.src(operand(i, first + 1)?, ty)?;
         let c = match i.operands.get(first + 2) {
             Some(c) if i.has("cas") => self.src(c, ty)?,

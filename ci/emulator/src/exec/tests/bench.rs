@@ -8,6 +8,7 @@ use crate::thread::processor_time;
 
 fn measure(name: &str, m: &mut Loaded, launch: super::super::Launch) {
     let mut kernel = Kernel::new(launch);
+    m.machine.processors = 2;
     let (start, used) = (Instant::now(), processor_time());
     while let Step::Yield = kernel.step(&mut m.machine, 1 << 20) {}
     let (wall, used) = (start.elapsed().as_secs_f64(), (processor_time() - used).as_secs_f64());
