@@ -10,7 +10,7 @@ fn measure(name: &str, m: &mut Loaded, launch: super::super::Launch) {
     let mut kernel = Kernel::new(launch);
     m.machine.processors = 2;
     let (start, used) = (Instant::now(), processor_time());
-    while let Step::Yield = kernel.step(&mut m.machine, 1 << 20) {}
+    while let Step::Yield = kernel.step(&mut m.machine, 50_000) {}
     let (wall, used) = (start.elapsed().as_secs_f64(), (processor_time() - used).as_secs_f64());
     let lanes = kernel.clock() as f64 * 32.0 / 1e9;
     println!("{name}: {:.2} billion lane instructions a second of a processor", lanes / used);
@@ -79,9 +79,9 @@ fn speed() {
          }",
     );
     let (a, b, c) = (m.machine.alloc(1 << 20), m.machine.alloc(1 << 20), m.machine.alloc(1 << 20));
-    let launch = m.launch("arithmetic", [64, 1, 1], [256, 1, 1], &[arg(c), arg(2000)]);
+    let launch = m.launch("arithmetic", [64, 1, 1], [256, 1, 1], &[arg(c), arg(8000)]);
     measure("integers", &mut m, launch);
-    let launch = m.launch("fused", [64, 1, 1], [256, 1, 1], &[arg(c), arg(2000)]);
+    let launch = m.launch("fused", [64, 1, 1], [256, 1, 1], &[arg(c), arg(8000)]);
     measure("fused multiplication", &mut m, launch);
     let launch = m.launch("copy", [64, 1, 1], [256, 1, 1], &[arg(a), arg(b), arg(1 << 18)]);
     measure("copy", &mut m, launch);
