@@ -9,11 +9,15 @@
 //! | `CUDA_EMULATOR_FREE` | `waits`: a free waits for the device; `at-once`: it does not | `waits` |
 //! | `CUDA_EMULATOR_LEAKS` | `1`: list leaks at exit | `0` |
 //! | `CUDA_EMULATOR_INITCHECK` | `1`: report reads of unwritten device memory | `0` |
+//! | `CUDA_EMULATOR_RACES` | `1`: report races between operations | `0` |
 //!
 //! `CUDA_EMULATOR_BUDGET` is for `cudaDeviceRegisterAsyncNotification`. The module [`calls`](crate::calls)
-//! reads `CUDA_EMULATOR_CALLS`.
+//! reads `CUDA_EMULATOR_CALLS`, the module [`finding`](crate::finding) `CUDA_EMULATOR_REPORT` and
+//! `CUDA_EMULATOR_EXIT_CODE`.
 
 use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::finding::reports_to_file;
 
 /// When asynchronous work runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,12 +44,19 @@ pub(crate) struct Config {
     pub(crate) leaks: bool,
     /// Reports reads of bytes that nobody has written.
     pub(crate) initcheck: bool,
+    /// Reports races between operations.
+    pub(crate) races: bool,
 }
 
 impl Config {
     /// Reads the process's environment. A value of the wrong form is an error that names the variable.
     pub(crate) fn from_env() -> Result<Self, String> {
         Self::read(|name| std::env::var(name).ok())
+    }
+
+    /// Whether operations and allocations remember the program's lines.
+    pub(crate) fn captures_lines(&self) -> bool {
+        self.races || self.leaks || self.initcheck || reports_to_file()
     }
 
     fn read(get: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
@@ -64,6 +75,7 @@ impl Config {
         };
         let leaks = number("CUDA_EMULATOR_LEAKS", 0, 1)? == 1;
         let initcheck = number("CUDA_EMULATOR_INITCHECK", 0, 1)? == 1;
+        let races = number("CUDA_EMULATOR_RACES", 0, 1)? == 1;
         let schedule = match get("CUDA_EMULATOR_SCHEDULE").as_deref() {
             None | Some("" | "late") => Schedule::Late,
             Some("eager") => Schedule::Eager,
@@ -82,7 +94,7 @@ impl Config {
             Some(text) => return Err(format!("CUDA_EMULATOR_FREE is {text:?}: expected waits or at-once")),
         };
         let devices = usize::try_from(devices).unwrap_or(2);
-        Ok(Self { devices, memory: memory << 20, budget, schedule, free_waits, leaks, initcheck })
+        Ok(Self { devices, memory: memory << 20, budget, schedule, free_waits, leaks, initcheck, races })
     }
 }
 

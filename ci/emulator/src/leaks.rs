@@ -4,8 +4,10 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::finding::{self, Finding, Subject};
 use crate::machine;
 use crate::memory::{Allocation, Kind, Written};
+use crate::stream::finish;
 
 /// Whether the runtime is gone at the end of the process. Every call fails from then on.
 static GONE: AtomicBool = AtomicBool::new(false);
@@ -26,25 +28,33 @@ pub(crate) fn list_at_exit() {
 
 extern "C" fn at_exit() {
     GONE.store(true, Ordering::Relaxed);
-    let Ok(machine) = machine::lock() else { return };
+    let Ok(mut machine) = machine::lock() else { return };
+    finish(&mut machine);
     if machine.config.leaks {
-        for line in list(&machine.book.live(None)) {
-            eprintln!("{line}");
-        }
+        let live = machine.book.live(None);
+        leaked(&live).for_each(|it| leak(it).report());
+        eprintln!("{}", sum(&live));
     }
     if let Some(sum) = machine.book.written.as_ref().and_then(Written::sum) {
         eprintln!("{sum}");
     }
+    finding::sum_up();
 }
 
-/// One line a leak and one with their sum; memory that is not the program's to free is no leak.
-fn list(live: &[Allocation]) -> Vec<String> {
-    let leaked: Vec<_> = live.iter().filter(|it| it.kind != Kind::Symbol).collect();
-    let bytes: u64 = leaked.iter().map(|it| it.size).sum();
-    let mut lines: Vec<_> =
-        leaked.iter().map(|it| format!("CUDA emulator: leak: {it} (allocation {})", it.serial)).collect();
-    lines.push(format!("CUDA emulator: {} leaks, {bytes} bytes", leaked.len()));
-    lines
+/// Memory that is not the program's to free is no leak.
+fn leaked(live: &[Allocation]) -> impl Iterator<Item = &Allocation> {
+    live.iter().filter(|it| it.kind != Kind::Symbol)
+}
+
+fn leak(it: &Allocation) -> Finding {
+    let what = format!("{it} (allocation {})", it.serial);
+    Finding::new(Subject::Leak, what, "Free it before the process ends.").part(it.call, it.line)
+}
+
+/// The totals in one line.
+fn sum(live: &[Allocation]) -> String {
+    let bytes: u64 = leaked(live).map(|it| it.size).sum();
+    format!("CUDA emulator: {} leaks, {bytes} bytes", leaked(live).count())
 }
 
 #[cfg(test)]
@@ -57,9 +67,11 @@ mod tests {
         let mut book = Book::new(1, 1 << 20).unwrap();
         book.allocate(0, 1000, Kind::Device, "cudaMallocPitch").unwrap();
         book.allocate(0, 4, Kind::Symbol, "__cudaRegisterVar").unwrap();
-        let lines = list(&book.live(None));
-        assert_eq!(lines.len(), 2);
-        assert!(lines[0].contains("1000 bytes") && lines[0].contains("cudaMallocPitch"), "{}", lines[0]);
-        assert_eq!(lines[1], "CUDA emulator: 1 leaks, 1000 bytes");
+        let live = book.live(None);
+        let findings: Vec<_> = leaked(&live).map(leak).collect();
+        assert_eq!(findings.len(), 1);
+        let what = &findings[0].what;
+        assert!(what.contains("1000 bytes") && what.contains("cudaMallocPitch"), "{what}");
+        assert_eq!(sum(&live), "CUDA emulator: 1 leaks, 1000 bytes");
     }
 }

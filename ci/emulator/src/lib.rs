@@ -13,12 +13,15 @@ mod config;
 mod device;
 mod error;
 pub mod exec;
+mod finding;
 mod graph;
+mod host_line;
 mod leaks;
 mod machine;
 mod memory;
 pub mod module;
 pub mod ptx;
+mod race;
 mod stream;
 mod sys;
 #[cfg(test)]

@@ -10,8 +10,11 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use crate::config::{Config, Schedule};
 use crate::device::Device;
 use crate::error::{Answer, Code};
+use crate::finding::{Finding, Subject};
 use crate::graph::{Captures, Graphs, Users};
+use crate::host_line::{self, HostLine};
 use crate::memory::Book;
+use crate::race::Races;
 use crate::stream::{Events, Queue, Streams};
 use crate::sys::cudaErrorInitializationError;
 use crate::thread;
@@ -40,13 +43,15 @@ impl Machine {
         if config.initcheck {
             book.watch()?;
         }
+        let mut queue = Queue::new(config.schedule);
+        queue.races = config.races.then(|| Races::new(config.devices));
         Some(Self {
             config,
             book,
             devices: (0..config.devices).map(|_| Device::default()).collect(),
             streams: Streams::new(config.devices),
             events: Events::default(),
-            queue: Queue::new(config.schedule),
+            queue,
             graphs: Graphs::default(),
             users: Users::default(),
             captures: Captures::default(),
@@ -54,10 +59,12 @@ impl Machine {
     }
 
     /// Ends a device's context with an error that every later call on it returns.
-    pub(crate) fn fail(&mut self, device: usize, code: Code, message: &str) {
+    pub(crate) fn fail(&mut self, device: usize, code: Code, message: &str, call: &str, line: HostLine) {
         let name =
             crate::error::name(code).map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-        eprintln!("CUDA emulator: {name} ({}) on device {device}: {message}", code.0);
+        let what = format!("{name} ({}) on device {device}: {message}", code.0);
+        let advice = "Every later call on the device returns this error.";
+        Finding::new(Subject::Fault, what, advice).part(call, line).report();
         if let Some(device) = self.devices.get_mut(device) {
             device.fault.get_or_insert(code);
         }
@@ -75,6 +82,9 @@ struct Shared {
 static SHARED: LazyLock<Result<Shared, String>> = LazyLock::new(|| {
     let started = Config::from_env().and_then(|config| {
         let machine = Machine::new(config).ok_or_else(|| "there is no address space left".to_owned())?;
+        if config.captures_lines() {
+            host_line::capture();
+        }
         if let Schedule::Random(seed) = config.schedule {
             eprintln!("CUDA emulator: CUDA_EMULATOR_SCHEDULE=random:{seed}");
         }

@@ -16,6 +16,7 @@
 
 use crate::api::Call;
 use crate::error::Answer;
+use crate::finding::Finding;
 use crate::machine::Guard;
 use crate::memory::{Book, Found, Kind};
 use crate::stream::{Copy, End, Key, Memory, Volume, Work, access, submit, synchronize, taken_early};
@@ -97,7 +98,7 @@ pub(crate) fn memory_type(
 ) -> Answer<MemoryType> {
     let size = span.unwrap_or(u64::MAX);
     let wrong = |what: String| {
-        eprintln!("CUDA emulator: {call}: {size} bytes at {address:#x}: {what}");
+        Finding::pointer(call, &format!("{size} bytes at {address:#x}: {what}")).report();
         cudaErrorInvalidValue
     };
     match book.find(address, size) {

@@ -9,7 +9,7 @@ use crate::device::{Device, attribute, p2p_attribute, pci_bus_id, properties, un
 use crate::error::Answer;
 use crate::machine::Guard;
 use crate::memory::Kind;
-use crate::stream::synchronize;
+use crate::stream::synchronize_device;
 use crate::sys::*;
 use crate::thread;
 
@@ -112,8 +112,7 @@ api! {
     /// Waits for all that the current device has to do.
     fn cudaDeviceSynchronize(call) {
         let (mut machine, device) = call.context()?;
-        let all = machine.queue.on_device(device);
-        synchronize(&mut machine, device, &all)
+        synchronize_device(&mut machine, device)
     }
 
     /// Ends everything that the process has on the current device. A context that failed stays failed until
@@ -123,8 +122,7 @@ api! {
         if !thread::uses_device() {
             return Ok(());
         }
-        let all = machine.queue.on_device(device);
-        synchronize(&mut machine, device, &all)?;
+        synchronize_device(&mut machine, device)?;
         let kinds =
             [Kind::Device, Kind::Pool, Kind::Pinned, Kind::Managed, Kind::Heap, Kind::Array, Kind::Imported];
         for it in machine.book.live(Some(device)) {

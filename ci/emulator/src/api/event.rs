@@ -84,10 +84,14 @@ api! {
         machine.event_waitable(event.addr())?;
         let event = machine.events.get(event)?;
         let elsewhere = event.awaited().is_some();
-        let tick = event.tick.filter(|tick| machine.queue.pending(*tick));
+        let last = event.tick;
+        let tick = last.filter(|tick| machine.queue.pending(*tick));
         match tick {
             None if elsewhere => Err(cudaErrorNotReady),
-            None => Ok(()),
+            None => {
+                machine.queue.host_waited(last.as_slice());
+                Ok(())
+            }
             Some(tick) => {
                 nudge(&mut machine, &[tick]);
                 Err(cudaErrorNotReady)
@@ -116,7 +120,7 @@ api! {
             return Err(cudaErrorInvalidResourceHandle);
         }
         let mut moments = [None; 2];
-        let mut pending = Vec::new();
+        let (mut ticks, mut pending) = (Vec::new(), Vec::new());
         for (moment, event) in moments.iter_mut().zip([start, end]) {
             if machine.events.mark(event.addr()).is_some() {
                 machine.event_waitable(event.addr())?;
@@ -127,6 +131,7 @@ api! {
             if machine.queue.pending(tick) {
                 pending.push(tick);
             }
+            ticks.push(tick);
             *moment = event.at;
         }
         if !pending.is_empty() {
@@ -134,6 +139,7 @@ api! {
             return Err(cudaErrorNotReady);
         }
         let [Some(start), Some(end)] = moments else { return Err(cudaErrorInvalidResourceHandle) };
+        machine.queue.host_waited(&ticks);
         let forth = end.saturating_duration_since(start).as_secs_f32();
         let back = start.saturating_duration_since(end).as_secs_f32();
         out.write((forth - back) * 1000.0);

@@ -137,7 +137,7 @@ fn side(end: &End, volume: Volume) -> cudaPitchedPtr {
     let memory = match &end.memory {
         Memory::Known(address) => pointer(*address),
         Memory::Pageable(address) => core::ptr::with_exposed_provenance_mut(*address),
-        Memory::Staged(_) => core::ptr::null_mut(),
+        Memory::Staged(..) => core::ptr::null_mut(),
     };
     let pitch = if end.pitch == 0 { volume.width } else { end.pitch };
     let rows = end.slice.checked_div(end.pitch).filter(|rows| *rows > 0).unwrap_or(volume.height);

@@ -5,6 +5,7 @@ use core::ffi::c_void;
 
 use super::{Call, Out, address, api, pointer, wide};
 use crate::error::Answer;
+use crate::finding::{Finding, Subject};
 use crate::memory::Kind;
 use crate::stream::before_free;
 use crate::sys::{cudaErrorInvalidValue, cudaErrorMemoryAllocation, cudaExtent, cudaPitchedPtr};
@@ -84,10 +85,14 @@ api! {
                 None => machine.book.nearest(memory),
             };
             let near = near.map_or_else(String::new, |near| format!(": {near}"));
-            eprintln!("CUDA emulator: {}: {memory:#x} is no address to free{near}", call.name);
+            let what = format!("{}: {memory:#x} is no address to free{near}", call.name);
+            let advice = "Free each allocation once, by the address that was returned.";
+            Finding::new(Subject::Free, what, advice).here(call.name).report();
             return Err(cudaErrorInvalidValue);
         };
         before_free(&mut machine, device)?;
+        let m = &mut *machine;
+        m.queue.note_host_free(&m.book, memory, call.name);
         machine.book.remove(memory, call.name).ok_or(cudaErrorInvalidValue)
     }
 

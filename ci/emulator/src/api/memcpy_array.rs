@@ -9,6 +9,7 @@ use core::ffi::c_void;
 use super::array::handle;
 use super::{Call, address, api, wide};
 use crate::error::Answer;
+use crate::finding::Finding;
 use crate::memory::{Array, Book};
 use crate::stream::Volume;
 use crate::sys::{
@@ -52,7 +53,7 @@ pub(super) fn copyable<'a>(call: &Call, book: &'a Book, array: u64) -> Answer<&'
     } else {
         return Ok(found);
     };
-    eprintln!("CUDA emulator: {}: {trouble}", call.name);
+    Finding::pointer(call.name, trouble).report();
     Err(cudaErrorInvalidValue)
 }
 
@@ -68,16 +69,15 @@ fn part<T>(call: &Call, book: &Book, corner: Corner<T>, volume: Volume) -> Answe
         || !x.is_multiple_of(element)
         || !volume.width.is_multiple_of(element)
     {
-        eprintln!(
-            "CUDA emulator: {}: {} bytes and {} rows from byte {x} of row {y} on are not in an \
-             array of {} bytes and {} rows, \
-             or no whole elements of {element} bytes",
-            call.name,
+        let what = format!(
+            "{} bytes and {} rows from byte {x} of row {y} on are not in an array of {} bytes and {} rows, or \
+             no whole elements of {element} bytes",
             volume.width,
             volume.height,
             array.pitch(),
             array.rows()
         );
+        Finding::pointer(call.name, &what).report();
         return Err(cudaErrorInvalidValue);
     }
     Ok(Side { address: array.start + y * array.pitch() + x, pitch: array.pitch(), slice: array.slice() })

@@ -54,6 +54,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::calls;
 use crate::error::{Answer, remember};
+use crate::finding::{Finding, Subject};
 use crate::graph::capture as captures;
 use crate::leaks;
 use crate::machine::{self, Guard, Machine};
@@ -86,6 +87,9 @@ impl Call {
     /// Locks the machine for a call that needs no context.
     pub(crate) fn machine(&self) -> Answer<Guard> {
         if thread::in_callback() {
+            let what = format!("{} is called in a host function, which may not call CUDA", self.name);
+            let advice = "Have the host function tell a thread of the program to make the call.";
+            Finding::new(Subject::HostFunction, what, advice).here(self.name).report();
             return Err(cudaErrorNotPermitted);
         }
         machine::lock()

@@ -72,6 +72,8 @@ api! {
         let memory = address(memory);
         machine.book.starting_at(memory, &[Kind::Pinned]).ok_or(cudaErrorInvalidValue)?;
         before_free(&mut machine, device)?;
+        let m = &mut *machine;
+        m.queue.note_host_free(&m.book, memory, call.name);
         machine.book.remove(memory, call.name).ok_or(cudaErrorInvalidValue)
     }
 
@@ -97,6 +99,8 @@ api! {
             return Err(cudaErrorInvalidValue);
         }
         before_free(&mut machine, device)?;
+        let m = &mut *machine;
+        m.queue.note_host_free(&m.book, address(memory), call.name);
         machine.book.unregister(address(memory))
     }
 

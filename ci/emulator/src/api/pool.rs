@@ -85,6 +85,12 @@ fn allocate(
     // not belong to the pool.
     if machine.add_captured(stream, call.name, || Some(Act::Alloc(start, size)))?.is_none() {
         machine.book.pools.took(pool, start, size);
+        let m = &mut **machine;
+        let before = m.streams.before(stream, &m.queue);
+        if let Some(begin) = m.queue.push_done(device, Some(stream), call.name, &before) {
+            m.queue.note_begin(&m.book, begin, start);
+            m.streams.comes_after(stream, begin);
+        }
     }
     *out = pointer(start);
     super::notification::look(machine, device);

@@ -80,8 +80,13 @@ api! {
         let (mut machine, _, key) = call.stream(stream)?;
         machine.waitable(key)?;
         let ticks = pending(&machine, key);
-        nudge(&mut machine, &ticks);
-        if ticks.is_empty() { Ok(()) } else { Err(cudaErrorNotReady) }
+        if ticks.iter().any(|tick| machine.queue.pending(*tick)) {
+            nudge(&mut machine, &ticks);
+            return Err(cudaErrorNotReady);
+        }
+        nudge(&mut machine, &[]);
+        machine.queue.host_waited(&ticks);
+        Ok(())
     }
 
     /// Has a stream wait for the moment that an event marks now.
@@ -101,6 +106,8 @@ api! {
         }
         if let Some(tick) = tick.filter(|tick| machine.queue.pending(*tick)) {
             submit(&mut machine, key, call.name, Work::Nothing, &[tick])?;
+        } else if let Some(tick) = tick.filter(|tick| machine.queue.matters(*tick)) {
+            machine.streams.comes_after(key, tick);
         } else if let Some(awaited) = awaited {
             submit(&mut machine, key, call.name, Work::Task(Box::new(awaited)), &[])?;
         }

@@ -13,6 +13,7 @@ use core::ops::Range;
 
 use super::{Call, Out, address, api, pointer, wide};
 use crate::error::Answer;
+use crate::finding::Finding;
 use crate::machine::Guard;
 use crate::memory::POISON;
 use crate::module::image::variables;
@@ -284,19 +285,19 @@ fn copy_beyond(machine: &mut Guard, call: &Call, stream: Key, asked: Beyond) -> 
         copies.push(garbage(other + inside, far, count - inside));
     }
     let rest = if way == VariableSide::To { "the others are dropped" } else { "the others are read as 0xcd" };
-    eprintln!(
-        "CUDA emulator: {name}: {count} bytes from byte {offset} on are not within a variable of \
-         {} bytes. Hardware takes \
-         this, and copies what lies behind the variable; here {inside} bytes are copied, and {rest}",
+    let what = format!(
+        "{count} bytes from byte {offset} on are not within a variable of {} bytes. Hardware takes this, and \
+         copies what lies behind the variable; here {inside} bytes are copied, and {rest}",
         of.size
     );
+    Finding::pointer(name, &what).report();
     submit(machine, stream, name, Work::Copies(copies), &[]).map(drop)
 }
 
 /// The bytes that a copy from behind a variable yields.
 fn garbage(to: u64, place: MemoryType, bytes: u64) -> Copy {
     let read = vec![POISON; usize::try_from(bytes).unwrap_or(0)];
-    let from = End { memory: Memory::Staged(read), pitch: 0, slice: 0 };
+    let from = End { memory: Memory::Staged(read, None), pitch: 0, slice: 0 };
     Copy { to: end(Side::row(to), place), from, volume: Volume::row(bytes) }
 }
 

@@ -174,6 +174,7 @@ mod tests {
             free_waits: true,
             leaks: false,
             initcheck: false,
+            races: false,
         };
         let prop = properties(1, &config);
         let name: Vec<u8> =

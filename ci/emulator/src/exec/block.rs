@@ -82,6 +82,7 @@ impl Runner<'_> {
         let shared: &mut [u8] = bytemuck::cast_slice_mut(&mut block.shared);
         let mut cx = Context {
             watched: self.env.watches(),
+            traced: self.env.traces(),
             env: self.env,
             launch: self.launch,
             program: &self.launch.program,

@@ -4,8 +4,11 @@
 //! [`Region`]s. It returns control after a bounded number of instructions, so that a kernel that polls a flag
 //! never blocks the machine.
 
+use std::sync::Arc;
+
 use super::fault::{Fault, Refused};
 use super::image::{Image, Texture};
+use super::program::Program;
 
 /// One live allocation, as a kernel may use it.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +21,19 @@ pub struct Region {
     pub host: *mut u8,
     /// Whether a kernel may write here.
     pub writable: bool,
+}
+
+/// How an instruction touches memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AccessKind {
+    /// It reads.
+    Read,
+    /// It writes.
+    Write,
+    /// It reads by a volatile, relaxed or acquiring load.
+    StrongRead,
+    /// It is atomic, or a volatile, relaxed or releasing store.
+    Strong,
 }
 
 /// The machine as a running kernel sees it.
@@ -80,6 +96,17 @@ pub trait Env: Send {
         None
     }
 
+    /// Whether the machine looks for races.
+    fn traces(&self) -> bool {
+        false
+    }
+
+    /// Takes the bytes that the lanes in a mask touch at addresses of this process: so many each. Called only
+    /// if this [traces](Env::traces).
+    fn touched(&mut self, kind: AccessKind, at: &[*mut u8; 32], mask: u32, bytes: u64, pc: u32) {
+        let _ = (kind, at, mask, bytes, pc);
+    }
+
     /// Takes the output of `printf` in a kernel. It appears on standard output when the device synchronises.
     fn print(&mut self, text: &str);
 
@@ -93,6 +120,11 @@ pub trait Env: Send {
 pub trait Task: Send {
     /// Runs at most about `budget` units of work (warp instructions) and returns the state of the task.
     fn step(&mut self, env: &mut dyn Env, budget: u64) -> Step;
+
+    /// The program, if it is a kernel.
+    fn program(&self) -> Option<&Arc<Program>> {
+        None
+    }
 }
 
 /// The state of a task after one step.

@@ -1,8 +1,9 @@
 //! Texture reads, and surface reads and writes, of a warp.
 
 use super::bytes::{read, write};
+use super::env::AccessKind;
 use super::fault::{Fault, Refused};
-use super::file::{Slot, Slots, Word, lanes, low};
+use super::file::{LANES, Slot, Slots, Word, lanes, low};
 use super::launch::Context;
 use super::program::{Element, NONE, Read, Touch};
 use super::warp::Warp;
@@ -35,8 +36,14 @@ impl Warp {
         cx.fault(code, &why, self.thread(u32::try_from(lane).unwrap_or(0)), pc)
     }
 
-    /// Reports a read of bytes of an image that nobody has written.
-    fn tell_unwritten_of_image(&self, cx: &mut Context<'_>, at: *mut u8, bytes: u64, lane: usize, pc: u32) {
+    /// Tells the machine of a read of an image, and reports bytes that nobody has written.
+    fn note_read(&self, cx: &mut Context<'_>, at: *mut u8, bytes: u64, lane: usize, pc: u32) {
+        if cx.traced {
+            cx.env.touched(AccessKind::Read, &[at; LANES], 1, bytes, pc);
+        }
+        if !cx.watched {
+            return;
+        }
         if let Some(told) = cx.env.unwritten(at, bytes, &cx.program.name) {
             let what = format!("read of {bytes} bytes of an image: {told}");
             let line = cx.fault(0, &what, self.thread(u32::try_from(lane).unwrap_or(0)), pc).message;
@@ -62,15 +69,15 @@ impl Warp {
             };
             last = Some((handle, texture));
             let mut seen = Vec::new();
-            let watched = cx.watched;
+            let noted = cx.watched || cx.traced;
             let mut note = |at| {
-                if watched {
+                if noted {
                     seen.push(at);
                 }
             };
             let values = texture.read(read, at, &mut note).map_err(|why| self.refused(cx, why, lane, pc))?;
             for at in seen {
-                self.tell_unwritten_of_image(cx, at, texture.image.element(), lane, pc);
+                self.note_read(cx, at, texture.image.element(), lane, pc);
             }
             for (slot, value) in s.iter().zip(values) {
                 u32::row_mut(&mut self.file, *slot)[lane] = value;
@@ -90,8 +97,8 @@ impl Warp {
     ) -> Result<(), Fault> {
         for lane in lanes(mask) {
             let place = self.surface_place(cx, touch, lane, pc)?;
-            if let Some(at) = place.filter(|_| cx.watched) {
-                self.tell_unwritten_of_image(cx, at, touch.bytes(), lane, pc);
+            if let Some(at) = place {
+                self.note_read(cx, at, touch.bytes(), lane, pc);
             }
             for (offset, slot) in parts(touch, s) {
                 let value = place.map_or(0, |at| read(at.wrapping_add(offset), touch.element));
@@ -118,6 +125,9 @@ impl Warp {
             let Some(at) = self.surface_place(cx, touch, lane, pc)? else { continue };
             if cx.watched {
                 cx.env.wrote(at, touch.bytes());
+            }
+            if cx.traced {
+                cx.env.touched(AccessKind::Write, &[at; LANES], 1, touch.bytes(), pc);
             }
             for (offset, slot) in parts(touch, s) {
                 let value = if touch.element == Element::U64 {

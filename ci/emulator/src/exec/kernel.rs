@@ -1,12 +1,14 @@
 //! A launched kernel as work on a stream: its blocks, in bounded steps.
 
+use std::sync::Arc;
+
 use super::block::{Block, Left, Runner};
 use super::bytes::write;
 use super::cluster::Cluster;
 use super::env::{Env, Region, Step, Task};
 use super::fault::Fault;
 use super::launch::{Cached, Launch};
-use super::program::Element;
+use super::program::{Element, Program};
 use super::workers::Blocks;
 
 /// The number of instructions that a block runs before another has its turn.
@@ -179,7 +181,7 @@ impl Kernel {
         let program = &self.launch.program;
         let alone = self.launch.cluster_blocks() == 1 && !self.launch.cooperative && !program.shows_order;
         let left = self.resident.len() as u64 + (self.count() - self.next);
-        alone && !env.watches() && self.clock >= WORTH && left > 1 && env.processors() > 1
+        alone && !env.watches() && !env.traces() && self.clock >= WORTH && left > 1 && env.processors() > 1
     }
 
     /// Runs blocks on several processors.
@@ -217,6 +219,10 @@ impl Task for Kernel {
             self.workspace = 0;
         }
         step
+    }
+
+    fn program(&self) -> Option<&Arc<Program>> {
+        Some(&self.launch.program)
     }
 }
 

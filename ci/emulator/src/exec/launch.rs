@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use super::cluster::Cluster;
-use super::env::Env;
+use super::env::{AccessKind, Env};
 use super::fault::Fault;
-use super::program::Program;
+use super::file::LANES;
+use super::program::{Access, Program};
+use crate::ptx::Space;
 
 /// A launch: the kernel, its shape and its arguments.
 #[derive(Clone, Debug)]
@@ -142,6 +144,8 @@ pub(super) struct Context<'a> {
     pub(super) within: [u32; 3],
     /// Whether reads and writes are watched.
     pub(super) watched: bool,
+    /// Whether the machine looks for races.
+    pub(super) traced: bool,
     pub(super) shared: *mut u8,
     pub(super) shared_len: u64,
     pub(super) caches: &'a mut Vec<Cached>,
@@ -179,16 +183,30 @@ impl Context<'_> {
 
     /// The place of an instruction, in PTX and, if known, in the source.
     pub(super) fn place(&self, pc: u32) -> String {
-        let line = self.program.lines.get(pc as usize).copied().unwrap_or(0);
-        let routine = self.program.functions.iter().find(|f| f.start <= pc && pc < f.end);
-        let function = match routine {
-            Some(f) if f.name != self.program.name => format!(" in function {}", f.name),
-            _ => String::new(),
-        };
-        let source = self.program.locations.iter().take_while(|l| l.0 <= pc).last();
-        let source = source
-            .filter(|l| routine.is_none_or(|f| f.start <= l.0))
-            .and_then(|(_, file, line)| self.program.files.get(file).map(|file| format!(", {file}:{line}")));
-        format!("{function} at PTX line {line}{}", source.unwrap_or_default())
+        self.program.place(pc)
+    }
+
+    /// Tells the machine which bytes an instruction touches, if it looks for races.
+    pub(super) fn trace(&mut self, a: Access, kind: AccessKind, at: &[*mut u8; LANES], mask: u32, pc: u32) {
+        self.trace_bytes(a, kind, at, (mask, a.bytes()), pc);
+    }
+
+    /// The same, of so many bytes.
+    pub(super) fn trace_bytes(
+        &mut self,
+        a: Access,
+        kind: AccessKind,
+        at: &[*mut u8; LANES],
+        (mask, bytes): (u32, u64),
+        pc: u32,
+    ) {
+        if self.traced && matches!(a.space, Space::Global | Space::Const | Space::Generic) {
+            let kind = match kind {
+                AccessKind::Read if a.strong => AccessKind::StrongRead,
+                AccessKind::Write if a.strong => AccessKind::Strong,
+                kind => kind,
+            };
+            self.env.touched(kind, at, mask, bytes, pc);
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Memory access of a warp: every access is checked, in every lane.
 
 use super::bytes::{change, read, read8, read32, read64, write, write32, write64};
+use super::env::AccessKind;
 use super::fault::Fault;
 use super::file::{FULL, LANES, Slot, Slots, Word, lanes, low};
 use super::launch::{Cached, Context};
@@ -43,7 +44,8 @@ impl Warp {
         pc: u32,
     ) -> Result<(), Fault> {
         let mut offsets = [0; LANES];
-        let near = if cx.watched { None } else { self.near(cx, a, s[4], mask, false, &mut offsets) };
+        let near =
+            if cx.watched || cx.traced { None } else { self.near(cx, a, s[4], mask, false, &mut offsets) };
         let Some(base) = near else {
             return self.load_far(cx, a, s, mask, pc);
         };
@@ -99,6 +101,7 @@ impl Warp {
         if cx.watched {
             self.tell_unwritten(cx, a, &at, mask, pc);
         }
+        cx.trace(a, AccessKind::Read, &at, mask, pc);
         let size = a.element.size() as usize;
         for (part, &slot) in s[..usize::from(a.count)].iter().enumerate() {
             for lane in lanes(mask) {
@@ -123,7 +126,8 @@ impl Warp {
         pc: u32,
     ) -> Result<(), Fault> {
         let mut offsets = [0; LANES];
-        let near = if cx.watched { None } else { self.near(cx, a, s[4], mask, true, &mut offsets) };
+        let near =
+            if cx.watched || cx.traced { None } else { self.near(cx, a, s[4], mask, true, &mut offsets) };
         let Some(base) = near else {
             return self.store_far(cx, a, s, mask, pc);
         };
@@ -161,6 +165,7 @@ impl Warp {
         if cx.watched {
             lanes(mask).for_each(|lane| cx.env.wrote(at[lane], a.bytes()));
         }
+        cx.trace(a, AccessKind::Write, &at, mask, pc);
         let size = a.element.size() as usize;
         for (part, &slot) in s[..usize::from(a.count)].iter().enumerate() {
             for lane in lanes(mask) {
@@ -192,6 +197,7 @@ impl Warp {
             self.tell_unwritten(cx, a, &at, mask, pc);
             lanes(mask).for_each(|lane| cx.env.wrote(at[lane], a.bytes()));
         }
+        cx.trace(a, AccessKind::Strong, &at, mask, pc);
         for lane in lanes(mask) {
             if a.wide {
                 let (b, c) = (u64::row(&self.file, s[1])[lane], u64::row(&self.file, s[2])[lane]);
@@ -396,6 +402,7 @@ impl Warp {
                 Verb::Read | Verb::Change => self.tell_unwritten_at(cx, at, bytes, lane, pc),
             }
         }
+        trace_one(cx, a, at, bytes, lane, pc, verb);
         Ok(at)
     }
 
@@ -416,7 +423,9 @@ impl Warp {
         }
         // They are of one allocation, if the first and the last one are there.
         self.reach(cx, a, address + bytes - 1, 1, lane, pc, verb)?;
-        self.reach(cx, a, address, 1, lane, pc, verb)
+        let at = self.reach(cx, a, address, 1, lane, pc, verb)?;
+        trace_one(cx, a, at, bytes, lane, pc, verb);
+        Ok(at)
     }
 
     /// Checks one address and finds its bytes.
@@ -539,6 +548,7 @@ impl Warp {
             wide_address: true,
             offset: 0,
             cache: u32::MAX,
+            strong: false,
         };
         for (at, byte) in (address..).zip(out) {
             *byte = read8(self.pointer(cx, a, at, 1, lane, pc, Verb::Read)?);
@@ -563,6 +573,18 @@ impl Warp {
             }
             text.push(byte[0]);
         }
+    }
+}
+
+/// Tells the machine which bytes a lane touches, if it looks for races.
+fn trace_one(cx: &mut Context<'_>, a: Access, at: *mut u8, bytes: u64, lane: usize, pc: u32, verb: Verb) {
+    if cx.traced {
+        let kind = match verb {
+            Verb::Read => AccessKind::Read,
+            Verb::Write => AccessKind::Write,
+            Verb::Change => AccessKind::Strong,
+        };
+        cx.trace_bytes(a, kind, &[at; LANES], (1 << lane, bytes), pc);
     }
 }
 

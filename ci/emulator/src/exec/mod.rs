@@ -30,7 +30,7 @@ mod run;
 mod warp;
 mod workers;
 
-pub use env::{Env, Region, Step, Task};
+pub use env::{AccessKind, Env, Region, Step, Task};
 pub use fault::{Fault, Refused};
 pub use kernel::Kernel;
 pub use launch::Launch;

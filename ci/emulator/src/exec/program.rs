@@ -71,6 +71,24 @@ pub struct Program {
     pub shows_order: bool,
 }
 
+impl Program {
+    /// The place of an instruction, in PTX and, if known, in the source.
+    #[must_use]
+    pub fn place(&self, pc: u32) -> String {
+        let line = self.lines.get(pc as usize).copied().unwrap_or(0);
+        let routine = self.functions.iter().find(|f| f.start <= pc && pc < f.end);
+        let function = match routine {
+            Some(f) if f.name != self.name => format!(" in function {}", f.name),
+            _ => String::new(),
+        };
+        let source = self.locations.iter().take_while(|l| l.0 <= pc).last();
+        let source = source
+            .filter(|l| routine.is_none_or(|f| f.start <= l.0))
+            .and_then(|(_, file, line)| self.files.get(file).map(|file| format!(", {file}:{line}")));
+        format!("{function} at PTX line {line}{}", source.unwrap_or_default())
+    }
+}
+
 /// One function of a program.
 #[derive(Clone, Debug, Default)]
 pub struct Routine {
@@ -196,6 +214,8 @@ pub struct Access {
     pub offset: i32,
     /// The place in the cache of regions.
     pub cache: u32,
+    /// Whether it is volatile, relaxed, acquiring or releasing: such accesses do not race with each other.
+    pub strong: bool,
 }
 
 impl Access {

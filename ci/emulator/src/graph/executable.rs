@@ -6,6 +6,7 @@ use super::node::Act;
 use super::table::Graphs;
 use super::user::Users;
 use crate::error::Answer;
+use crate::host_line::HostLine;
 use crate::memory::Book;
 use crate::stream::Tick;
 use crate::sys::{cudaErrorInvalidValue, cudaErrorNotSupported};
@@ -20,6 +21,7 @@ pub(crate) struct ExecNode {
     pub(super) before: Vec<usize>,
     pub(super) device: usize,
     pub(super) call: &'static str,
+    pub(super) line: HostLine,
     pub(crate) enabled: bool,
 }
 
@@ -61,8 +63,8 @@ fn lay_out(graphs: &Graphs, graph: usize, after: &[usize], steps: &mut Vec<ExecN
         if before.is_empty() {
             before = after.to_vec();
         }
-        let (device, call) = (node.device, node.call);
-        let step = |before, act| ExecNode { source: handle, act, before, device, call, enabled: true };
+        let (device, call, line) = (node.device, node.call, node.line);
+        let step = |before, act| ExecNode { source: handle, act, before, device, call, line, enabled: true };
         if let Act::Conditional(_) = node.act {
             eprintln!("CUDA emulator: graphs with conditional nodes cannot be made executable");
             return Err(cudaErrorNotSupported);

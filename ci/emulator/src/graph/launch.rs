@@ -40,7 +40,8 @@ pub(crate) fn launch(machine: &mut Guard, exec: usize, stream: Key, call: &'stat
             and.push(tick);
         }
         let work = if step.enabled { step.act.work() } else { Work::Nothing };
-        parts.push(Part { device: step.device, call: step.call, work, before: step.before.clone(), and });
+        let (device, call, line, before) = (step.device, step.call, step.line, step.before.clone());
+        parts.push(Part { device, call, line, work, before, and });
     }
     let memory: Vec<_> =
         it.steps.iter().filter(|step| step.enabled).filter_map(|step| memory(&step.act)).collect();

@@ -7,6 +7,7 @@ use super::memory::GraphMemories;
 use super::node::Act;
 use super::user::Users;
 use crate::error::Answer;
+use crate::host_line::HostLine;
 use crate::sys::cudaErrorInvalidValue;
 
 /// One node.
@@ -17,6 +18,8 @@ pub(crate) struct Node {
     pub(crate) before: Vec<usize>,
     pub(crate) device: usize,
     pub(crate) call: &'static str,
+    /// Where the program made it.
+    pub(super) line: HostLine,
 }
 
 /// One graph.
@@ -131,7 +134,8 @@ impl Graphs {
         }
         let handle = self.handle();
         self.nodes.insert(handle, graph);
-        let node = Node { act, before: before.to_vec(), device, call };
+        let line = HostLine::captured();
+        let node = Node { act, before: before.to_vec(), device, call, line };
         self.get_mut(graph)?.nodes.insert(handle, node);
         Ok(handle)
     }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::host_line::HostLine;
+
 /// The kind of memory. It decides which calls may free it and copy it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -66,7 +68,22 @@ pub(crate) struct Allocation {
     pub(crate) call: &'static str,
     /// Which allocation of the process it is, counted from one.
     pub(crate) serial: u64,
+    /// Where the program asked for it.
+    pub(crate) line: HostLine,
 }
+
+/// An allocation that nobody has entered.
+pub(super) const NEW: Allocation = Allocation {
+    start: 0,
+    size: 0,
+    kind: Kind::Device,
+    device: 0,
+    flags: 0,
+    host: core::ptr::null_mut(),
+    call: "",
+    serial: 0,
+    line: HostLine::NONE,
+};
 
 // SAFETY: the pointer names memory that stays mapped while the allocation lives; the bytes are shared with
 // kernels and copies by design, and every access happens under the machine's lock.

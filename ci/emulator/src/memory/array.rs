@@ -10,6 +10,7 @@ use super::allocation::Kind;
 use super::book::Book;
 use super::format::{Extent, Format};
 use crate::error::Answer;
+use crate::finding::{Finding, Subject};
 use crate::sys::{
     cudaArrayCubemap, cudaArrayDeferredMapping, cudaArrayLayered, cudaArraySparse, cudaChannelFormatDesc,
     cudaErrorContextIsDestroyed, cudaErrorInvalidResourceHandle, cudaErrorInvalidValue,
@@ -240,7 +241,9 @@ impl Book {
     /// Why a handle names nothing: hardware gives no code that can be relied on once it is freed.
     fn no_handle(&self, handle: u64, stale: bool) -> crate::error::Code {
         if stale || self.arrays.freed.contains(&handle) {
-            eprintln!("CUDA emulator: the array {handle:#x} was freed before");
+            let what = format!("the array {handle:#x} was freed before");
+            let advice = "Free each array once, and use it only before that.";
+            Finding::new(Subject::Free, what, advice).here("the call").report();
             return cudaErrorContextIsDestroyed;
         }
         cudaErrorInvalidResourceHandle

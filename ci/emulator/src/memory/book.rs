@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use super::advice::Advices;
-use super::allocation::{Allocation, Kind};
+use super::allocation::{Allocation, Kind, NEW};
 use super::array::Arrays;
 use super::object::Objects;
 use super::pool::{PoolKey, Pools};
@@ -15,6 +15,7 @@ use super::shared::{self, Backing, Ticket};
 use super::space::{ALIGNMENT, AddressSpace, GAP, map, unmap};
 use super::written::Written;
 use crate::error::Answer;
+use crate::host_line::HostLine;
 use crate::stream::{Key, Tick};
 use crate::sys::{
     cudaErrorHostMemoryAlreadyRegistered, cudaErrorHostMemoryNotRegistered, cudaErrorInvalidDevice,
@@ -185,7 +186,7 @@ impl Book {
         unsafe { host.write_bytes(POISON, poisoned) };
         // Variables have values from the start.
         self.note(host, size, kind == Kind::Symbol);
-        self.enter(Allocation { start, size, kind, device, flags: 0, host, call, serial: 0 });
+        self.enter(Allocation { start, size, kind, device, flags: 0, host, call, ..NEW });
         Ok(start)
     }
 
@@ -224,7 +225,7 @@ impl Book {
         let host = host.wrapping_add(usize::try_from(ticket.offset).unwrap_or(0));
         self.backings.insert(start, backing.from(first));
         self.wrote(host, ticket.size);
-        self.enter(Allocation { start, size: ticket.size, kind, device, flags: 0, host, call, serial: 0 });
+        self.enter(Allocation { start, size: ticket.size, kind, device, flags: 0, host, call, ..NEW });
         Ok(start)
     }
 
@@ -264,7 +265,7 @@ impl Book {
         let length = size.checked_next_multiple_of(PAGE).ok_or(cudaErrorMemoryAllocation)?;
         let host = map(length, libc::PROT_READ | libc::PROT_WRITE).ok_or(cudaErrorMemoryAllocation)?;
         let start = u64::try_from(host.addr()).map_err(|_| cudaErrorMemoryAllocation)?;
-        self.enter(Allocation { start, size, kind, device, flags, host, call, serial: 0 });
+        self.enter(Allocation { start, size, kind, device, flags, host, call, ..NEW });
         Ok(start)
     }
 
@@ -283,7 +284,7 @@ impl Book {
             });
         }
         let call = "cudaHostRegister";
-        self.enter(Allocation { start, size, kind: Kind::Registered, device, flags, host, call, serial: 0 });
+        self.enter(Allocation { start, size, kind: Kind::Registered, device, flags, host, call, ..NEW });
         Ok(())
     }
 
@@ -348,7 +349,7 @@ impl Book {
     }
 
     /// Whether other processes may have device memory open, or it is another's.
-    pub(super) fn is_shared(&self, start: u64) -> bool {
+    pub(crate) fn is_shared(&self, start: u64) -> bool {
         self.backings.contains_key(&start)
     }
 
@@ -420,6 +421,7 @@ impl Book {
     fn enter(&mut self, mut allocation: Allocation) {
         self.serial += 1;
         allocation.serial = self.serial;
+        allocation.line = HostLine::captured();
         self.live.insert(allocation.start, allocation);
     }
 }
@@ -523,6 +525,12 @@ impl Book {
     pub(crate) fn unwritten(&self, at: *mut u8, bytes: u64, reader: &str) -> Option<String> {
         let missing = self.written.as_ref()?.missing(at, usize::try_from(bytes).unwrap_or(0))?;
         self.tell(at.wrapping_add(missing), reader)
+    }
+
+    /// The live allocation of a byte at an address of this process.
+    pub(crate) fn around(&self, at: *mut u8) -> Option<&Allocation> {
+        let address = self.spaces.iter().find_map(|space| space.address(at));
+        self.at(address.or_else(|| u64::try_from(at.addr()).ok())?)
     }
 
     fn tell(&self, at: *mut u8, reader: &str) -> Option<String> {

@@ -2,9 +2,12 @@
 #![expect(unsafe_code, reason = "writes to the C standard output")]
 
 use crate::exec::Refused;
-use crate::exec::env::{Env, Region};
+use crate::exec::env::{AccessKind, Env, Region};
 use crate::exec::image::{Image, Texture};
+use crate::finding::Finding;
+use crate::host_line::HostLine;
 use crate::memory::{Allocation, Book, Kind};
+use crate::race::Touched;
 use crate::sys::{cudaMemAccessFlagsProtNone, cudaMemAccessFlagsProtReadWrite};
 
 /// Whether a device with these peers reads memory, and whether it writes it.
@@ -32,6 +35,12 @@ pub(super) struct Around<'a> {
     pub(super) processors: usize,
     /// The output of the kernel in this step.
     pub(super) printed: Vec<u8>,
+    /// The bytes that the kernel has touched, if races are looked for.
+    pub(super) touched: Option<Touched>,
+    /// The last address at which there was no memory.
+    pub(super) missed: Option<u64>,
+    /// Where the program launched the kernel.
+    pub(super) line: HostLine,
 }
 
 impl Env for Around<'_> {
@@ -46,6 +55,7 @@ impl Env for Around<'_> {
     }
 
     fn nearest(&mut self, addr: u64) -> Option<String> {
+        self.missed = Some(addr);
         match self.book.at(addr) {
             Some(it) if it.kind == Kind::Array => {
                 Some(format!("inside {it}, which has no addresses for kernels"))
@@ -86,6 +96,24 @@ impl Env for Around<'_> {
 
     fn unwritten(&mut self, at: *mut u8, bytes: u64, kernel: &str) -> Option<String> {
         self.book.unwritten(at, bytes, kernel)
+    }
+
+    fn traces(&self) -> bool {
+        self.touched.is_some()
+    }
+
+    fn touched(&mut self, kind: AccessKind, at: &[*mut u8; 32], mask: u32, bytes: u64, pc: u32) {
+        if let Some(touched) = &mut self.touched {
+            touched.warp(kind, at, mask, usize::try_from(bytes).unwrap_or(0), pc);
+        }
+    }
+
+    fn complain(&mut self, text: &str) {
+        // A read of what nobody has written is a finding; other lines are the kernel's own.
+        match text.strip_prefix("CUDA emulator: initcheck: ") {
+            Some(what) => Finding::unwritten(what.to_owned()).part("the launch", self.line).report(),
+            None => eprintln!("{text}"),
+        }
     }
 
     fn print(&mut self, text: &str) {
@@ -153,7 +181,9 @@ mod tests {
         let module = parse(&crate::testing::compile_ptx(source, &[])).unwrap();
         let program = lower(&module, &module.functions[0].name, &Addresses::default()).unwrap();
         let launch = Launch::new(Arc::new(program), [1; 3], [8, 1, 1], argument.to_le_bytes().to_vec());
-        let around = Around { book, device: 0, peers: &[], processors: 1, printed: Vec::new() };
+        let (touched, missed, line) = (None, None, HostLine::default());
+        let (peers, printed) = (&[][..], Vec::new());
+        let around = Around { book, device: 0, peers, processors: 1, printed, touched, missed, line };
         let mut env = Listening(around, Vec::new());
         let step = Kernel::new(launch).step(&mut env, 1_000_000);
         assert!(matches!(step, Step::Done), "{step:?}");

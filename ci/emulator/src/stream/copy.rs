@@ -1,6 +1,8 @@
 //! A copy: rows of bytes from one place to another, checked against the live allocations when it runs.
 #![expect(unsafe_code, reason = "moves bytes")]
 
+use crate::finding::Finding;
+use crate::host_line::HostLine;
 use crate::memory::{Book, Found};
 
 /// Where one side of a copy is.
@@ -10,8 +12,8 @@ pub(crate) enum Memory {
     Known(u64),
     /// In the program's own memory.
     Pageable(usize),
-    /// In this library's memory: the contents that pageable memory had at the call.
-    Staged(Vec<u8>),
+    /// In this library's memory: the contents at the call, and the address at which the machine knows them.
+    Staged(Vec<u8>, Option<u64>),
 }
 
 /// One side of a copy.
@@ -86,13 +88,13 @@ impl Copy {
     pub(crate) fn between(&self, book: &Book) -> [Option<(usize, bool)>; 2] {
         [&self.to, &self.from].map(|end| match end.memory {
             Memory::Known(address) => book.at(address).map(|it| (it.device, it.kind.on_host())),
-            Memory::Pageable(_) | Memory::Staged(_) => None,
+            Memory::Pageable(_) | Memory::Staged(..) => None,
         })
     }
 
     /// Bytes of pageable memory that this holds.
     pub(crate) fn staged(&self) -> usize {
-        if let Memory::Staged(bytes) = &self.from.memory { bytes.len() } else { 0 }
+        if let Memory::Staged(bytes, _) = &self.from.memory { bytes.len() } else { 0 }
     }
 
     /// Copies the bytes of the source now, so that the program may reuse it. Does nothing if the machine
@@ -110,11 +112,12 @@ impl Copy {
             let row = unsafe { core::slice::from_raw_parts(start, usize::try_from(length).unwrap_or(0)) };
             staged.extend_from_slice(row);
         });
-        self.from = End { memory: Memory::Staged(staged), pitch: width, slice: width * height };
+        let known = if let Memory::Known(address) = self.from.memory { Some(address) } else { None };
+        self.from = End { memory: Memory::Staged(staged, known), pitch: width, slice: width * height };
     }
 
     /// Moves the bytes for a call. The error names the side that is gone.
-    pub(super) fn run(&mut self, book: &Book, call: &str) -> Result<(), String> {
+    pub(super) fn run(&mut self, book: &Book, call: &str, line: HostLine) -> Result<(), String> {
         let to = resolve(&mut self.to, self.volume, book, "writes")?;
         let from = resolve(&mut self.from, self.volume, book, "reads")?;
         let layouts = ((self.to.pitch, self.to.slice), (self.from.pitch, self.from.slice));
@@ -124,7 +127,8 @@ impl Copy {
             // promised for its own memory; the two may overlap.
             unsafe { core::ptr::copy(offset(from, source), offset(to, at), length) };
             if let Some(told) = book.copied(offset(to, at), offset(from, source), length, call) {
-                eprintln!("CUDA emulator: initcheck: {call} copies {length} bytes to the host: {told}");
+                let what = format!("{call} copies {length} bytes to the host: {told}");
+                Finding::unwritten(what).part(call, line).report();
             }
         });
         Ok(())
@@ -135,7 +139,7 @@ impl Copy {
 fn resolve(end: &mut End, volume: Volume, book: &Book, verb: &str) -> Result<*mut u8, String> {
     match &mut end.memory {
         Memory::Pageable(address) => Ok(core::ptr::with_exposed_provenance_mut(*address)),
-        Memory::Staged(bytes) => Ok(bytes.as_mut_ptr()),
+        Memory::Staged(bytes, _) => Ok(bytes.as_mut_ptr()),
         Memory::Known(address) => live(book, *address, volume.span(end.pitch, end.slice), verb),
     }
 }
@@ -191,12 +195,12 @@ mod tests {
         // SAFETY: `source` has eight bytes.
         unsafe { copy.stage(&book) };
         source.fill(9);
-        copy.run(&book, "a test").unwrap();
+        copy.run(&book, "a test", HostLine::default()).unwrap();
         let host = book.at(address).unwrap().host;
         // SAFETY: the allocation has eight bytes and is live.
         assert_eq!(unsafe { core::slice::from_raw_parts(host, 8) }, [1, 2, 3, 4, 5, 6, 7, 8]);
         book.remove(address, "cudaFree");
-        let error = copy.run(&book, "a test").unwrap_err();
+        let error = copy.run(&book, "a test", HostLine::default()).unwrap_err();
         assert!(error.contains("writes 8 bytes") && error.contains("cudaFree has freed"), "{error}");
     }
 }

@@ -14,6 +14,7 @@ use super::work::Work;
 use crate::device::Device;
 use crate::error::{Answer, Code};
 use crate::exec::env::Step;
+use crate::host_line::HostLine;
 use crate::machine::{self, Guard, Machine};
 use crate::sys::cudaErrorIllegalAddress;
 use crate::thread;
@@ -44,21 +45,30 @@ impl Machine {
     }
 
     fn step(&mut self, picked: Picked) -> Progress {
-        let Picked { tick, device, call, work } = picked;
+        let Picked { tick, device, call, line, work } = picked;
         let failed = self.devices.get(device).and_then(|device| device.fault);
         self.queue.staged -= work.staged();
         match work {
-            Work::Host(host) if failed.is_none() || host.survives_errors() => {
+            Work::Host(host) if !self.queue.ends && (failed.is_none() || host.survives_errors()) => {
                 let caller = self.devices.get_mut(device).and_then(Device::caller);
                 if let Some(caller) = caller {
+                    // The function may tell the host.
+                    self.queue.host_waited(&[tick]);
                     caller.call(tick, host, failed);
                     return Progress::Worked;
                 }
-                self.fail(device, crate::sys::cudaErrorOperatingSystem, "no thread for host functions");
+                let message = "no thread for host functions";
+                self.fail(device, crate::sys::cudaErrorOperatingSystem, message, call, line);
             }
             Work::Record(record) => self.events.done(record, tick),
-            Work::Free(address) => self.book.free(address, call),
-            Work::Reuse(address) => self.book.poison(address),
+            Work::Free(address) => {
+                self.queue.note_end(&self.book, tick, address);
+                self.book.free(address, call);
+            }
+            Work::Reuse(address) => {
+                self.queue.note_begin(&self.book, tick, address);
+                self.book.poison(address);
+            }
             Work::Release(users) => {
                 for (user, count) in users {
                     if let Ok(Some(destroy)) = self.users.release(user, count) {
@@ -70,35 +80,51 @@ impl Machine {
             _ if failed.is_some() => {}
             Work::Nothing | Work::Host(_) => {}
             Work::Copy(mut copy) => {
-                let done = copy.run(&self.book, call);
-                self.check(device, call, done);
+                let done = copy.run(&self.book, call, line);
+                self.queue.note_copy(&self.book, tick, &copy, done.is_ok());
+                self.check(device, call, line, done);
             }
             Work::Copies(copies) => {
                 for mut copy in copies {
-                    let done = copy.run(&self.book, call);
-                    self.check(device, call, done);
+                    let done = copy.run(&self.book, call, line);
+                    self.queue.note_copy(&self.book, tick, &copy, done.is_ok());
+                    self.check(device, call, line, done);
                 }
             }
             Work::Fill(fill) => {
                 let done = fill.run(&self.book);
-                self.check(device, call, done);
+                self.queue.note_fill(&self.book, tick, &fill, done.is_ok());
+                self.check(device, call, line, done);
             }
-            Work::Fault(code, message) => self.fail(device, code, &message),
+            Work::Fault(code, message) => self.fail(device, code, &message, call, line),
             Work::Task(mut task) => {
                 let peers = self.devices.get(device).map_or(&[][..], |device| &device.peers);
                 let budget = self.queue.budget();
-                let processors = self.queue.processors();
+                let touched =
+                    self.queue.races.as_mut().map(|races| races.running.remove(&tick).unwrap_or_default());
+                let (processors, printed) = (self.queue.processors(), Vec::new());
+                let book = &mut self.book;
                 let mut around =
-                    Around { book: &mut self.book, device, peers, processors, printed: Vec::new() };
+                    Around { book, device, peers, processors, printed, touched, missed: None, line };
                 let step = task.step(&mut around, budget);
-                show(&around.printed);
+                if !self.queue.ends {
+                    show(&around.printed);
+                }
+                let Around { touched, missed, .. } = around;
+                match (&step, &mut self.queue.races, touched) {
+                    (_, None, _) | (_, _, None) => {}
+                    (Step::Yield, Some(races), Some(touched)) => drop(races.running.insert(tick, touched)),
+                    (_, _, Some(touched)) => {
+                        self.queue.note_kernel(&self.book, tick, touched.spans(task.program()), missed);
+                    }
+                }
                 match step {
                     Step::Done => {}
                     Step::Yield => {
                         self.queue.put_back(tick, Work::Task(task));
                         return Progress::Yielded;
                     }
-                    Step::Fault(fault) => self.fail(device, Code(fault.code), &fault.message),
+                    Step::Fault(fault) => self.fail(device, Code(fault.code), &fault.message, call, line),
                 }
             }
         }
@@ -106,9 +132,9 @@ impl Machine {
         Progress::Worked
     }
 
-    fn check(&mut self, device: usize, call: &str, done: Result<(), String>) {
+    fn check(&mut self, device: usize, call: &'static str, line: HostLine, done: Result<(), String>) {
         if let Err(message) = done {
-            self.fail(device, cudaErrorIllegalAddress, &format!("{call} {message}"));
+            self.fail(device, cudaErrorIllegalAddress, &format!("{call} {message}"), call, line);
         }
     }
 }
@@ -150,8 +176,18 @@ pub(super) fn leave_the_rest(machine: &Guard) {
 /// Waits for operations, and returns the error that a device failed with, if it did.
 pub(crate) fn synchronize(machine: &mut Guard, device: usize, ticks: &[Tick]) -> Answer {
     wait_for(machine, ticks);
+    machine.queue.host_waited(ticks);
     machine.book.pools.synchronised(device);
     machine.devices.get(device).and_then(|device| device.fault).map_or(Ok(()), Err)
+}
+
+/// Waits for all operations of a device, and returns the error that it failed with, if it did.
+pub(crate) fn synchronize_device(machine: &mut Guard, device: usize) -> Answer {
+    let all = machine.queue.on_device(device);
+    let clock = machine.queue.races.as_ref().map(|races| races.order.of_device(device));
+    let answer = synchronize(machine, device, &all);
+    machine.queue.host_waited_for_device(clock.as_ref());
+    answer
 }
 
 /// The wait before a free. CUDA only says that a free may wait. `CUDA_EMULATOR_FREE=at-once` switches the
@@ -160,8 +196,20 @@ pub(crate) fn before_free(machine: &mut Guard, device: usize) -> Answer {
     if !machine.config.free_waits {
         return Ok(());
     }
-    let all = machine.queue.on_device(device);
-    synchronize(machine, device, &all)
+    synchronize_device(machine, device)
+}
+
+/// At the end of the process, runs what is pending for a while if races are looked for: the program has not
+/// waited for it. Host functions are not called any more, and nothing is printed.
+pub(crate) fn finish(machine: &mut Guard) {
+    const MOST: Duration = Duration::from_secs(2);
+    if machine.queue.races.is_none() {
+        return;
+    }
+    let start = Instant::now();
+    machine.queue.want_all();
+    machine.queue.ends = true;
+    while start.elapsed() < MOST && machine.drive() != Progress::Nothing {}
 }
 
 /// Wants operations that a program queries and runs some of their pending work, without waiting for anything.

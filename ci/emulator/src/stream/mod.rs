@@ -7,6 +7,7 @@
 //!
 //! To put work on a stream: [`submit()`], which is all that a launch needs.
 
+mod accesses;
 mod around;
 mod copy;
 mod drive;
@@ -25,7 +26,7 @@ mod work;
 
 pub(crate) use around::access;
 pub(crate) use copy::{Copy, End, Memory, Volume};
-pub(crate) use drive::{before_free, nudge, synchronize};
+pub(crate) use drive::{before_free, finish, nudge, synchronize, synchronize_device};
 pub(crate) use early::{submit_past_fill, taken_early};
 pub(crate) use event::{Events, Mark};
 pub(crate) use fill::Fill;

@@ -11,10 +11,14 @@ use std::num::NonZero;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
+use cuda_hazard::happens_before::VectorClock;
+
 use super::fill::Fill;
-use super::names::Tick;
+use super::names::{Key, Tick};
 use super::work::Work;
 use crate::config::Schedule;
+use crate::host_line::HostLine;
+use crate::race::{Origin, Races};
 use crate::thread;
 
 /// The time that an operation stays pending if nothing asks for it.
@@ -25,6 +29,8 @@ pub(crate) const PATIENCE: Duration = Duration::from_millis(50);
 struct Operation {
     device: usize,
     call: &'static str,
+    /// Where the program asked for it.
+    line: HostLine,
     /// Taken out while a step of it runs.
     work: Option<Work>,
     submitted: Instant,
@@ -45,6 +51,7 @@ pub(crate) struct Picked {
     pub(crate) tick: Tick,
     pub(crate) device: usize,
     pub(crate) call: &'static str,
+    pub(crate) line: HostLine,
     pub(crate) work: Work,
 }
 
@@ -63,6 +70,10 @@ pub(crate) struct Queue {
     pub(super) started: bool,
     /// Bytes of pageable memory held for copies that have not run.
     pub(super) staged: usize,
+    /// Whether the process ends.
+    pub(super) ends: bool,
+    /// The races between operations, if they are looked for.
+    pub(crate) races: Option<Races>,
 }
 
 impl Queue {
@@ -77,31 +88,67 @@ impl Queue {
             drivers: 0,
             started: false,
             staged: 0,
+            ends: false,
+            races: None,
         }
     }
 
     /// Adds an operation that comes after `before`.
     pub(crate) fn push(&mut self, device: usize, call: &'static str, work: Work, before: &[Tick]) -> Tick {
+        let origin = Origin { call, line: HostLine::captured(), ..Origin::default() };
+        self.push_from(device, origin, work, before)
+    }
+
+    /// Adds an operation that is done from the start, if races are looked for: only its place in the order
+    /// matters, and only to them.
+    pub(crate) fn push_done(
+        &mut self,
+        device: usize,
+        stream: Option<Key>,
+        call: &'static str,
+        before: &[Tick],
+    ) -> Option<Tick> {
+        let races = self.races.as_mut()?;
+        self.last += 1;
+        let origin = Origin { call, stream, line: HostLine::captured(), ..Origin::default() };
+        races.order.add(self.last, device, before, origin);
+        Some(self.last)
+    }
+
+    /// The same, from a stream or a graph.
+    pub(super) fn push_from(
+        &mut self,
+        device: usize,
+        mut origin: Origin,
+        work: Work,
+        before: &[Tick],
+    ) -> Tick {
         self.last += 1;
         let tick = self.last;
-        let mut before: Vec<Tick> = before.iter().copied().filter(|tick| self.pending(*tick)).collect();
+        let (call, line) = (origin.call, origin.line);
+        if let Some(races) = &mut self.races {
+            origin.kernel = work.kernel();
+            races.order.add(tick, device, before, origin);
+        }
+        let mut before: Vec<Tick> = before.iter().copied().filter(|tick| self.matters(*tick)).collect();
         before.sort_unstable();
         before.dedup();
+        let mut unmet = 0;
         for earlier in &before {
             if let Some(entry) = self.entries.get_mut(earlier) {
                 entry.after.push(tick);
+                unmet += 1;
             }
         }
-        if before.is_empty() {
+        if unmet == 0 {
             self.ready.push(tick);
         }
         self.staged += work.staged();
-        let unmet = before.len();
         let (submitted, used) = (Instant::now(), thread::processor_time());
         let (work, wanted, after) = (Some(work), self.schedule == Schedule::Eager, Vec::new());
         self.entries.insert(
             tick,
-            Operation { device, call, work, submitted, used, wanted, turns: 0, before, unmet, after },
+            Operation { device, call, line, work, submitted, used, wanted, turns: 0, before, unmet, after },
         );
         tick
     }
@@ -125,6 +172,30 @@ impl Queue {
     /// Whether an operation is not done.
     pub(crate) fn pending(&self, tick: Tick) -> bool {
         self.entries.contains_key(&tick)
+    }
+
+    /// Whether the order of an operation and later ones matters: it is not done, or races are looked for and
+    /// the host has not waited for it.
+    pub(crate) fn matters(&self, tick: Tick) -> bool {
+        self.pending(tick) || self.races.as_ref().is_some_and(|races| races.order.get(tick).is_some())
+    }
+
+    /// Notes that the host has waited for operations.
+    pub(crate) fn host_waited(&mut self, ticks: &[Tick]) {
+        if let Some(races) = &mut self.races {
+            races.order.host_waited(ticks);
+            if self.entries.is_empty() {
+                races.forget_known();
+            }
+        }
+    }
+
+    /// Notes that the host has waited for what a device had to do.
+    pub(super) fn host_waited_for_device(&mut self, clock: Option<&VectorClock>) {
+        if let (Some(races), Some(clock)) = (&mut self.races, clock) {
+            races.order.host_waited_for_device(clock);
+        }
+        self.host_waited(&[]);
     }
 
     /// Whether an operation is pending and it, or one of its dependencies, is more than a mark. If only marks
@@ -177,6 +248,11 @@ impl Queue {
                 open.extend_from_slice(&entry.before);
             }
         }
+    }
+
+    /// Wants every operation.
+    pub(super) fn want_all(&mut self) {
+        self.entries.values_mut().for_each(|entry| entry.wanted = true);
     }
 
     /// The unwanted operation that has been pending longest.
@@ -299,7 +375,7 @@ impl Queue {
         let tick = self.ready.remove(at);
         let entry = self.entries.get_mut(&tick)?;
         let work = entry.work.take()?;
-        Some(Picked { tick, device: entry.device, call: entry.call, work })
+        Some(Picked { tick, device: entry.device, call: entry.call, line: entry.line, work })
     }
 }
 

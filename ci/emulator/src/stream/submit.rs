@@ -7,7 +7,9 @@ use super::names::{Key, Tick};
 use super::work::Work;
 use crate::error::Answer;
 use crate::exec::env::Task;
+use crate::host_line::HostLine;
 use crate::machine::Guard;
+use crate::race::Origin;
 use crate::sys::cudaErrorInvalidResourceHandle;
 
 /// The size of pageable memory held for copies that have not run, from which on a call waits for its own
@@ -50,7 +52,8 @@ fn put(
     let mut before = m.streams.before(stream, &m.queue);
     before.extend_from_slice(and);
     let record = if let Work::Record(record) = &work { Some(record.event) } else { None };
-    let tick = m.queue.push(device, call, work, &before);
+    let origin = Origin { call, stream: Some(stream), line: HostLine::captured(), ..Origin::default() };
+    let tick = m.queue.push_from(device, origin, work, &before);
     if mark {
         m.streams.took_mark(stream, tick, record.is_some(), and, &m.queue);
         m.streams.append_mark(stream, tick, and, &m.queue);
@@ -73,6 +76,8 @@ fn put(
 pub(crate) struct Part {
     pub(crate) device: usize,
     pub(crate) call: &'static str,
+    /// Where the program made the node.
+    pub(crate) line: HostLine,
     pub(crate) work: Work,
     /// The places, among the operations, of those that it comes after.
     pub(crate) before: Vec<usize>,
@@ -103,6 +108,7 @@ pub(crate) fn submit_all(
     let mut ticks: Vec<Tick> = Vec::with_capacity(parts.len());
     let real = parts.iter().any(|part| !matches!(part.work, Work::Nothing) || !part.and.is_empty());
     let leaf = only_leaf(&parts);
+    let launch = HostLine::captured();
     for part in parts {
         let mut before: Vec<Tick> = part.before.iter().filter_map(|at| ticks.get(*at).copied()).collect();
         if before.is_empty() {
@@ -110,7 +116,8 @@ pub(crate) fn submit_all(
         }
         before.extend_from_slice(&part.and);
         let record = if let Work::Record(record) = &part.work { Some(record.event) } else { None };
-        let tick = m.queue.push(part.device, part.call, part.work, &before);
+        let origin = Origin { call: part.call, stream: Some(stream), kernel: None, line: part.line, launch };
+        let tick = m.queue.push_from(part.device, origin, part.work, &before);
         if let Some(event) = record {
             m.events.recorded(event, tick);
         }

@@ -27,6 +27,8 @@ pub(crate) struct Stream {
     pub(crate) legacy: bool,
     /// The last operation given to it.
     tail: Tick,
+    /// Operations that are done, and that its next operation comes after too, if races are looked for.
+    also: Vec<Tick>,
     /// The operations that a wait for the stream waits for. The tail is not among them if it is a mark or a
     /// wait that only the legacy stream's order holds back. Hardware waits for it with events, and with later
     /// work, but not with the stream.
@@ -54,10 +56,18 @@ impl Stream {
             domains: cudaLaunchMemSyncDomainMap { default_: 0, remote: 1 },
             legacy: false,
             tail: 0,
+            also: Vec::new(),
             owed: Vec::new(),
             own: Vec::new(),
             destroyed: false,
         }
+    }
+
+    /// What its next operation comes after, by its own order.
+    fn order(&self) -> Vec<Tick> {
+        let mut order = vec![self.tail];
+        order.extend_from_slice(&self.also);
+        order
     }
 
     /// Whether the legacy stream and this one wait for each other.
@@ -144,31 +154,43 @@ impl Streams {
     /// The dependencies of a new operation on a stream.
     pub(crate) fn before(&self, key: Key, queue: &Queue) -> Vec<Tick> {
         let Some(stream) = self.all.get(&key) else { return Vec::new() };
-        let mut before = vec![stream.tail];
+        let mut before = stream.order();
         if stream.legacy {
             let others = self.all.values().filter(|it| it.device == stream.device && it.blocking());
-            before.extend(others.map(|it| it.tail));
-        } else {
-            before.extend(self.legacy_tail(stream));
+            before.extend(others.flat_map(Stream::order));
+        } else if let Some(legacy) = self.legacy_of(stream) {
+            before.extend(legacy.order());
         }
-        before.retain(|tick| queue.pending(*tick));
+        before.retain(|tick| queue.matters(*tick));
         before
     }
 
     /// The legacy stream's last operation, if a stream's own operations come after it.
     pub(super) fn legacy_tail(&self, stream: &Stream) -> Option<Tick> {
+        self.legacy_of(stream).map(|legacy| legacy.tail)
+    }
+
+    /// The legacy stream that a stream is ordered with, unless it is one itself.
+    fn legacy_of(&self, stream: &Stream) -> Option<&Stream> {
         if stream.legacy || !stream.blocking() {
             return None;
         }
-        let legacy = self.legacy.get(stream.device).and_then(|key| self.all.get(key));
-        legacy.map(|legacy| legacy.tail)
+        self.legacy.get(stream.device).and_then(|key| self.all.get(key))
+    }
+
+    /// Makes the next operation of a stream come after one that is done.
+    pub(crate) fn comes_after(&mut self, key: Key, done: Tick) {
+        if let Some(stream) = self.all.get_mut(&key) {
+            stream.also.push(done);
+        }
     }
 
     /// The operations that a wait for a stream waits for.
     pub(crate) fn owed(&self, key: Key, queue: &Queue) -> Vec<Tick> {
         match self.all.get(&key) {
             Some(stream) if !stream.legacy => {
-                stream.owed.iter().copied().filter(|tick| queue.pending(*tick)).collect()
+                let all = stream.owed.iter().chain(&stream.also).copied();
+                all.filter(|tick| queue.matters(*tick)).collect()
             }
             _ => self.before(key, queue),
         }
@@ -176,16 +198,17 @@ impl Streams {
 
     /// The last operation of every stream of a device.
     pub(crate) fn tails(&self, device: usize) -> Vec<Tick> {
-        self.all.values().filter(|it| it.device == device).map(|it| it.tail).collect()
+        self.all.values().filter(|it| it.device == device).flat_map(Stream::order).collect()
     }
 
     /// Makes an operation the last one of a stream.
     pub(crate) fn append(&mut self, key: Key, tick: Tick, queue: &Queue) {
         if let Some(stream) = self.all.get_mut(&key) {
             stream.tail = tick;
+            stream.also.clear();
             stream.owed = vec![tick];
         }
-        self.all.retain(|_, stream| !stream.destroyed || queue.pending(stream.tail));
+        self.all.retain(|_, stream| !stream.destroyed || queue.matters(stream.tail));
     }
 
     /// The same of a mark, or of a wait for `others`: nothing that the device does.
@@ -196,16 +219,18 @@ impl Streams {
         }
         if let Some(stream) = self.all.get_mut(&key) {
             stream.tail = tick;
-            stream.owed.retain(|owed| queue.pending(*owed));
+            stream.owed.append(&mut stream.also);
+            stream.owed.retain(|owed| queue.matters(*owed));
             stream.owed.extend_from_slice(others);
         }
-        self.all.retain(|_, stream| !stream.destroyed || queue.pending(stream.tail));
+        self.all.retain(|_, stream| !stream.destroyed || queue.matters(stream.tail));
     }
 
     /// Makes an operation the last one of every stream of a device.
     pub(crate) fn append_everywhere(&mut self, device: usize, tick: Tick) {
         for stream in self.all.values_mut().filter(|it| it.device == device) {
             stream.tail = tick;
+            stream.also.clear();
             stream.owed = vec![tick];
             stream.own = vec![tick];
         }

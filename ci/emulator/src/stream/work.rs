@@ -7,6 +7,7 @@ use super::fill::Fill;
 use super::host::HostCall;
 use crate::error::Code;
 use crate::exec::env::Task;
+use crate::host_line::demangled;
 
 /// The moment that an event marks, once it has come.
 #[derive(Clone, Copy, Debug)]
@@ -42,6 +43,12 @@ pub(crate) enum Work {
 }
 
 impl Work {
+    /// The name of the kernel, if it is one.
+    pub(super) fn kernel(&self) -> Option<String> {
+        let Self::Task(task) = self else { return None };
+        task.program().map(|program| demangled(&program.name))
+    }
+
     /// Bytes of pageable memory that this holds a copy of.
     pub(crate) fn staged(&self) -> usize {
         match self {

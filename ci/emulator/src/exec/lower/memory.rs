@@ -126,7 +126,8 @@ impl Lower<'_> {
         let cache = self.program.accesses;
         self.program.accesses += 1;
         let offset = i32::try_from(place.offset).map_err(|_| "an offset too large")?;
-        Ok(Access { space: place.space, element, count, wide, wide_address: place.wide, offset, cache })
+        let (space, wide_address) = (place.space, place.wide);
+        Ok(Access { space, element, count, wide, wide_address, offset, cache, strong: false })
     }
 
     pub(super) fn load(&mut self, i: &Instruction) -> Result<(), Failure> {
@@ -150,8 +151,9 @@ impl Lower<'_> {
             *slot = self.dst(part, whole)?;
         }
         s[4] = place.slot;
-        let access = self.access(&place, element, count, class == Class::Wide)?;
-        self.program.shows_order |= is_strong(i) && place.space != Space::Shared;
+        let mut access = self.access(&place, element, count, class == Class::Wide)?;
+        access.strong = is_strong(i);
+        self.program.shows_order |= access.strong && place.space != Space::Shared;
         self.emit(if place.argument { Op::Param(access) } else { Op::Load(access) }, &s);
         Ok(())
     }
@@ -183,8 +185,9 @@ impl Lower<'_> {
             *slot = self.src(part, ty)?;
         }
         s[4] = place.slot;
-        let access = self.access(&place, element, count, class == Class::Wide)?;
-        self.program.shows_order |= is_strong(i) && place.space != Space::Shared;
+        let mut access = self.access(&place, element, count, class == Class::Wide)?;
+        access.strong = is_strong(i);
+        self.program.shows_order |= access.strong && place.space != Space::Shared;
         self.emit(Op::Store(access), &s);
         Ok(())
     }

@@ -1,0 +1,180 @@
+//! Call sites: where in the program a call of this library was made, for findings.
+//!
+//! A call site is a few return addresses outside this library. To capture it is cheap enough for every
+//! operation; files and lines are only looked up for a finding. It is captured always if a finding is about
+//! the running call, and for operations and allocations only if [`capture`] has switched that on.
+#![expect(unsafe_code, reason = "asks the loader which addresses are this library's")]
+
+use core::ffi::{CStr, c_int, c_void};
+use std::fmt;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The most return addresses that are captured.
+const DEPTH: usize = 8;
+/// The most frames that a finding shows.
+const SHOWN: usize = 4;
+
+static ON: AtomicBool = AtomicBool::new(false);
+
+/// Captures call sites of operations and allocations from now on.
+pub(crate) fn capture() {
+    ON.store(true, Ordering::Relaxed);
+}
+
+/// Return addresses in the program, the innermost first; zeros follow.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub(crate) struct HostLine([usize; DEPTH]);
+
+/// One function of a call stack, as far as it is known.
+#[derive(Debug, Default)]
+pub(crate) struct Frame {
+    pub(crate) function: Option<String>,
+    pub(crate) file: Option<String>,
+    pub(crate) line: Option<u32>,
+    /// The file of the program or library, and the offset in it.
+    pub(crate) object: Option<(String, usize)>,
+}
+
+impl HostLine {
+    /// Nothing is known.
+    pub(crate) const NONE: Self = Self([0; DEPTH]);
+
+    /// The running call's, if call sites are captured.
+    pub(crate) fn captured() -> Self {
+        if ON.load(Ordering::Relaxed) { Self::now() } else { Self::default() }
+    }
+
+    /// The running call's.
+    pub(crate) fn now() -> Self {
+        let (mut found, mut count) = (Self::default(), 0);
+        backtrace::trace(|frame| {
+            let at = frame.ip().addr();
+            // The frames of this library come first.
+            if count > 0 || !is_own(at) {
+                if let Some(place) = found.0.get_mut(count) {
+                    *place = at;
+                }
+                count += 1;
+            }
+            count < DEPTH
+        });
+        found
+    }
+
+    /// The functions of the program that made the call, the innermost first. Code that nvcc or its headers
+    /// put between the program's line and the call is left out.
+    pub(crate) fn frames(&self) -> Vec<Frame> {
+        let mut frames = Vec::new();
+        // The host function of a kernel calls its stub.
+        let mut below_stub = false;
+        'stack: for at in self.0.iter().copied().take_while(|at| *at != 0) {
+            let mut here = Vec::new();
+            backtrace::resolve(core::ptr::without_provenance_mut(at), |symbol| {
+                here.push(Frame {
+                    function: symbol.name().map(|name| name.to_string()),
+                    file: symbol.filename().map(|file| file.display().to_string()),
+                    line: symbol.lineno(),
+                    object: None,
+                });
+            });
+            if here.is_empty() {
+                here.push(Frame::default());
+            }
+            for mut frame in here {
+                let function = frame.function.as_deref().unwrap_or("");
+                if function.starts_with("__libc_start") {
+                    break 'stack;
+                }
+                let stub = function.contains("__device_stub_");
+                let generated = stub || below_stub || function.starts_with("__cuda");
+                let between = generated || frame.file.as_deref().is_some_and(is_between);
+                below_stub = stub;
+                if !between && frames.len() < SHOWN {
+                    frame.object = object(at);
+                    frames.push(frame);
+                }
+            }
+        }
+        frames
+    }
+}
+
+/// The name of a function as its source has it.
+pub(crate) fn demangled(name: &str) -> String {
+    backtrace::SymbolName::new(name.as_bytes()).to_string()
+}
+
+/// Whether a source file belongs to the toolkit or to the standard library of Rust.
+fn is_between(file: &str) -> bool {
+    let name = file.rsplit('/').next().unwrap_or(file);
+    name.starts_with("cuda_runtime") || name.ends_with(".stub.c") || file.starts_with("/rustc/")
+}
+
+impl fmt::Debug for HostLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("HostLine")
+    }
+}
+
+impl fmt::Display for Frame {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let function = self.function.as_deref().unwrap_or("an unknown function");
+        match (&self.file, self.line, &self.object) {
+            (Some(file), Some(line), _) => write!(f, "{file}:{line} in {function}"),
+            (_, _, Some((object, offset))) => write!(f, "{function} ({object}+{offset:#x})"),
+            _ => f.write_str(function),
+        }
+    }
+}
+
+/// The file that an address was loaded from, and the offset in it.
+fn object(at: usize) -> Option<(String, usize)> {
+    let mut info = core::mem::MaybeUninit::<libc::Dl_info>::uninit();
+    // SAFETY: the address is only looked up, and the place is for the answer.
+    if unsafe { libc::dladdr(core::ptr::without_provenance::<c_void>(at), info.as_mut_ptr()) } == 0 {
+        return None;
+    }
+    // SAFETY: the call has succeeded and filled it.
+    let info = unsafe { info.assume_init() };
+    if info.dli_fname.is_null() {
+        return None;
+    }
+    // SAFETY: the loader's own name of a loaded file, which ends in a zero byte.
+    let name = unsafe { CStr::from_ptr(info.dli_fname) }.to_string_lossy().into_owned();
+    Some((name, at.wrapping_sub(info.dli_fbase.addr())))
+}
+
+/// Whether an address is in the code of this library.
+fn is_own(at: usize) -> bool {
+    static OWN: OnceLock<(usize, usize)> = OnceLock::new();
+    let (first, end) = *OWN.get_or_init(|| {
+        let mut own = (0, 0);
+        // SAFETY: the function has the required signature, and the data is what it expects.
+        unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut own).cast()) };
+        own
+    });
+    first <= at && at < end
+}
+
+/// Notes the range of addresses of the loaded file with this function in it, and then stops.
+unsafe extern "C" fn look(info: *mut libc::dl_phdr_info, _size: usize, own: *mut c_void) -> c_int {
+    // SAFETY: the loader passes a live structure.
+    let info = unsafe { &*info };
+    let number = usize::from(info.dlpi_phnum);
+    // SAFETY: the loader says how many headers there are.
+    let headers = unsafe { core::slice::from_raw_parts(info.dlpi_phdr, number) };
+    let base = usize::try_from(info.dlpi_addr).unwrap_or(0);
+    let at = |offset: u64| base.wrapping_add(usize::try_from(offset).unwrap_or(0));
+    let loaded = headers.iter().filter(|it| it.p_type == libc::PT_LOAD);
+    let ranges: Vec<_> = loaded.map(|it| (at(it.p_vaddr), at(it.p_vaddr + it.p_memsz))).collect();
+    let here = (look as *const ()).addr();
+    if !ranges.iter().any(|(first, end)| *first <= here && here < *end) {
+        return 0;
+    }
+    let first = ranges.iter().map(|it| it.0).min().unwrap_or(0);
+    let end = ranges.iter().map(|it| it.1).max().unwrap_or(0);
+    // SAFETY: `is_own` passes the place of such a pair.
+    unsafe { own.cast::<(usize, usize)>().write((first, end)) };
+    1
+}

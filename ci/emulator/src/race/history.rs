@@ -1,0 +1,194 @@
+//! The access histories of allocations: which operation has read or written which bytes.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::order::OrderedOperation;
+use crate::exec::Program;
+
+/// How bytes are accessed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Mode {
+    /// By volatile, relaxed and acquiring loads of kernels.
+    StrongRead,
+    Read,
+    /// By atomic instructions, and volatile, relaxed and releasing stores.
+    Strong,
+    Write,
+    Allocate,
+    Free,
+    /// An access that failed, because there was no memory.
+    Use,
+}
+
+impl Mode {
+    fn conflicts(self, other: Self) -> bool {
+        let (weaker, stronger) = (self.min(other), self.max(other));
+        stronger >= Self::Write || (weaker, stronger) == (Self::Read, Self::Strong)
+    }
+
+    pub(super) fn verb(self) -> &'static str {
+        match self {
+            Self::StrongRead | Self::Read => "reads",
+            Self::Strong => "accesses atomically",
+            Self::Write => "writes",
+            Self::Allocate => "allocates them",
+            Self::Free => "frees them",
+            Self::Use => "uses them",
+        }
+    }
+}
+
+/// An instruction of a kernel.
+#[derive(Clone, Debug)]
+pub(crate) struct CodePlace {
+    pub(crate) program: Arc<Program>,
+    pub(crate) pc: u32,
+}
+
+impl CodePlace {
+    pub(super) fn place(&self) -> String {
+        self.program.place(self.pc).trim_start().trim_start_matches("at ").to_owned()
+    }
+}
+
+/// Consecutive bytes, by their addresses, and the instruction that last accessed them.
+#[derive(Clone, Debug)]
+pub(crate) struct Span {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    pub(crate) source: Option<CodePlace>,
+}
+
+impl Span {
+    pub(crate) fn new(start: u64, bytes: u64) -> Self {
+        Self { start, end: start.saturating_add(bytes), source: None }
+    }
+}
+
+/// The accesses of one operation to one allocation in one mode.
+#[derive(Debug)]
+pub(super) struct AccessRecord {
+    pub(super) operation: Arc<OrderedOperation>,
+    pub(super) mode: Mode,
+    /// In the order of their addresses.
+    pub(super) spans: Vec<Span>,
+}
+
+impl AccessRecord {
+    /// The first bytes that both access, of each.
+    fn meets(&self, other: &Self) -> Option<(Span, Span)> {
+        let (mut a, mut b) = (self.spans.iter().peekable(), other.spans.iter().peekable());
+        while let (Some(x), Some(y)) = (a.peek(), b.peek()) {
+            if x.start < y.end && y.start < x.end {
+                return Some(((*x).clone(), (*y).clone()));
+            }
+            if x.end <= y.end {
+                a.next()
+            } else {
+                b.next()
+            };
+        }
+        None
+    }
+
+    /// Whether later operations that would race with `earlier` race with this one too, which comes after it.
+    fn replaces(&self, earlier: &Self) -> bool {
+        let ([span], Some(first), Some(last)) = (&*self.spans, earlier.spans.first(), earlier.spans.last())
+        else {
+            return false;
+        };
+        let harsher =
+            self.mode >= Mode::Write || self.mode == earlier.mode || earlier.mode == Mode::StrongRead;
+        harsher
+            && span.start <= first.start
+            && last.end <= span.end
+            && self.operation.comes_after(&earlier.operation)
+    }
+}
+
+/// The accesses that later ones may race with, by the serial number of the allocation.
+#[derive(Debug, Default)]
+pub(super) struct Histories(HashMap<u64, Vec<AccessRecord>>);
+
+impl Histories {
+    /// Enters a record, and returns the operations that it races with, with the bytes of both.
+    pub(super) fn enter(
+        &mut self,
+        allocation: u64,
+        record: AccessRecord,
+    ) -> Vec<(AccessRecord, (Span, Span))> {
+        let history = self.0.entry(allocation).or_default();
+        let mut found = Vec::new();
+        for earlier in &*history {
+            if earlier.mode.conflicts(record.mode)
+                && !record.operation.comes_after(&earlier.operation)
+                && let Some(bytes) = earlier.meets(&record)
+            {
+                let operation = Arc::clone(&earlier.operation);
+                found.push((AccessRecord { operation, mode: earlier.mode, spans: Vec::new() }, bytes));
+            }
+        }
+        history.retain(|earlier| !record.replaces(earlier));
+        history.push(record);
+        found
+    }
+
+    pub(super) fn forget(&mut self, allocation: u64) {
+        self.0.remove(&allocation);
+    }
+
+    pub(super) fn retain(&mut self, mut keep: impl FnMut(&AccessRecord) -> bool) {
+        self.0.retain(|_, history| {
+            history.retain(&mut keep);
+            !history.is_empty()
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::race::order::{Order, Origin};
+
+    fn order() -> Order {
+        let mut order = Order::new(1);
+        order.add(1, 0, &[], Origin::default());
+        order.add(2, 0, &[], Origin::default());
+        order.add(3, 0, &[1], Origin::default());
+        order
+    }
+
+    fn races(histories: &mut Histories, order: &Order, tick: u64, mode: Mode, spans: &[(u64, u64)]) -> usize {
+        let spans = spans.iter().map(|(start, end)| Span::new(*start, end - start)).collect();
+        let operation = Arc::clone(order.get(tick).unwrap());
+        histories.enter(7, AccessRecord { operation, mode, spans }).len()
+    }
+
+    #[test]
+    fn only_unordered_operations_that_share_a_byte_which_one_writes_race() {
+        let (order, mut it) = (order(), Histories::default());
+        assert_eq!(races(&mut it, &order, 1, Mode::Write, &[(0, 4), (8, 12)]), 0);
+        assert_eq!(races(&mut it, &order, 3, Mode::Write, &[(0, 12)]), 0, "it comes after the first");
+        assert_eq!(races(&mut it, &order, 2, Mode::Read, &[(12, 16)]), 0);
+        assert_eq!(races(&mut it, &order, 2, Mode::Read, &[(4, 8)]), 1, "the third one");
+        let mut it = Histories::default();
+        assert_eq!(races(&mut it, &order, 1, Mode::Write, &[(0, 4), (8, 12)]), 0);
+        assert_eq!(races(&mut it, &order, 2, Mode::Write, &[(4, 8), (12, 16)]), 0);
+        assert_eq!(races(&mut it, &order, 2, Mode::Read, &[(4, 9)]), 1);
+        let mut it = Histories::default();
+        assert_eq!(races(&mut it, &order, 1, Mode::Strong, &[(0, 4)]), 0);
+        assert_eq!(races(&mut it, &order, 2, Mode::Strong, &[(0, 4)]), 0);
+        assert_eq!(races(&mut it, &order, 3, Mode::Read, &[(0, 4)]), 1, "not with the first");
+    }
+
+    #[test]
+    fn an_access_replaces_earlier_ones_that_it_comes_after() {
+        let (order, mut it) = (order(), Histories::default());
+        races(&mut it, &order, 1, Mode::Read, &[(0, 4), (8, 12)]);
+        races(&mut it, &order, 3, Mode::Read, &[(0, 12)]);
+        assert_eq!(it.0[&7].len(), 1);
+        races(&mut it, &order, 2, Mode::Read, &[(0, 12)]);
+        assert_eq!(it.0[&7].len(), 2, "it comes after nothing");
+    }
+}

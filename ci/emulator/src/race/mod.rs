@@ -1,0 +1,142 @@
+//! Races: operations that touch the same bytes, at least one of which writes, and that nothing orders.
+//!
+//! The order is happens-before, by the vector clocks and epochs of `cuda-hazard` ([`order`]): what the
+//! program has ordered, whatever the schedule did. Each operation's accesses are recorded when it runs, and
+//! compared with those of earlier ones ([`history`]). A kernel's are collected while it runs ([`touched`]).
+//! Accesses by atomic, volatile and other strong instructions do not race with each other.
+//!
+//! The host counts as one thread: what one thread has waited for, all later calls of all threads come after.
+//! Otherwise a program whose threads wait for each other would be reported. For the same reason, what happens
+//! before a host function is known to the host when the function is called.
+
+mod history;
+mod order;
+mod touched;
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+
+pub(crate) use history::{Mode, Span};
+pub(crate) use order::{OrderedOperation, Origin};
+pub(crate) use touched::Touched;
+
+use crate::finding::{Finding, Subject};
+use crate::host_line::HostLine;
+use crate::memory::Allocation;
+use crate::stream::Tick;
+use history::{AccessRecord, Histories};
+use order::Order;
+
+/// How many stream-ordered frees are remembered.
+const FREED: usize = 256;
+
+/// The races of one process.
+#[derive(Debug)]
+pub(crate) struct Races {
+    pub(crate) order: Order,
+    histories: Histories,
+    /// The accesses so far of kernels that run.
+    pub(crate) running: HashMap<Tick, Touched>,
+    /// The memory that was freed, and by what.
+    freed: VecDeque<(Allocation, Arc<OrderedOperation>)>,
+    reported: HashSet<(HostLine, HostLine)>,
+}
+
+impl Races {
+    pub(crate) fn new(devices: usize) -> Self {
+        Self {
+            order: Order::new(devices),
+            histories: Histories::default(),
+            running: HashMap::new(),
+            freed: VecDeque::new(),
+            reported: HashSet::new(),
+        }
+    }
+
+    /// Records that an operation has accessed bytes of an allocation (`None`: of pageable memory), and
+    /// reports the races.
+    pub(crate) fn accessed(
+        &mut self,
+        operation: &Arc<OrderedOperation>,
+        allocation: Option<&Allocation>,
+        mode: Mode,
+        spans: Vec<Span>,
+    ) {
+        let record = AccessRecord { operation: Arc::clone(operation), mode, spans };
+        let serial = allocation.map_or(0, |it| it.serial);
+        for (earlier, bytes) in self.histories.enter(serial, record) {
+            self.report(&earlier, operation, mode, bytes, allocation);
+        }
+    }
+
+    /// Records that an operation ends the life of an allocation, and reports the races.
+    pub(crate) fn frees(&mut self, operation: &Arc<OrderedOperation>, allocation: &Allocation) {
+        self.accessed(operation, Some(allocation), Mode::Free, vec![whole(allocation)]);
+        self.histories.forget(allocation.serial);
+        if self.freed.len() == FREED {
+            self.freed.pop_front();
+        }
+        self.freed.push_back((allocation.clone(), Arc::clone(operation)));
+    }
+
+    /// Reports an access to memory that was freed, if the free is not ordered before it.
+    pub(crate) fn touches_freed(&mut self, operation: &Arc<OrderedOperation>, address: u64) {
+        let found = self.freed.iter().rev().find(|it| it.0.contains(address));
+        let Some((gone, free)) = found.filter(|it| !operation.comes_after(&it.1)).cloned() else { return };
+        let span = Span { start: address, end: address + 1, source: None };
+        let earlier = AccessRecord { operation: free, mode: Mode::Free, spans: Vec::new() };
+        self.report(&earlier, operation, Mode::Use, (span.clone(), span), Some(&gone));
+    }
+
+    /// Forgets what no later operation can race with, if no operation is pending.
+    pub(crate) fn forget_known(&mut self) {
+        let order = &self.order;
+        self.histories.retain(|record| !order.host_knows(&record.operation));
+        self.freed.retain(|it| !order.host_knows(&it.1));
+    }
+
+    fn report(
+        &mut self,
+        earlier: &AccessRecord,
+        later: &Arc<OrderedOperation>,
+        mode: Mode,
+        (first, second): (Span, Span),
+        allocation: Option<&Allocation>,
+    ) {
+        let mut both = [(&earlier.operation, earlier.mode, first), (later, mode, second)];
+        both.sort_by_key(|it| it.0.number);
+        let [(a, ..), (b, ..)] = &both;
+        if !self.reported.insert((a.origin.line, b.origin.line)) {
+            return;
+        }
+        let base = allocation.map_or(0, |it| it.start);
+        let memory = allocation.map_or_else(|| "pageable memory".to_owned(), ToString::to_string);
+        let what =
+            format!("nothing orders {} and {}, which use the same bytes of {memory}", a.origin, b.origin);
+        let advice = "Order them: an event recorded behind the first and a wait of the other's stream, one \
+                      stream for both, or a synchronisation in between.";
+        let mut finding = Finding::new(Subject::Race, what, advice);
+        for (operation, mode, span) in both {
+            let bytes = if mode >= Mode::Allocate {
+                String::new()
+            } else {
+                format!(" bytes {} to {}", span.start - base, span.end - base)
+            };
+            let source = span.source.map_or_else(String::new, |source| format!(" ({})", source.place()));
+            let what = format!("{} {}{bytes}{source}", operation.origin, mode.verb());
+            finding = finding.part(what, operation.origin.line);
+            if operation.origin.launch != HostLine::NONE {
+                finding = finding.part("    in a graph that is launched", operation.origin.launch);
+            }
+        }
+        if let Some(it) = allocation {
+            finding = finding.part("the memory", it.line);
+        }
+        finding.report();
+    }
+}
+
+/// All bytes of an allocation.
+pub(crate) fn whole(it: &Allocation) -> Span {
+    Span { start: it.start, end: it.end(), source: None }
+}

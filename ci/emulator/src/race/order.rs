@@ -1,0 +1,221 @@
+//! Which operation comes after which, whatever the schedule did.
+//!
+//! Every operation has an epoch and the vector clock of all that comes before it. The queue knows the direct
+//! dependencies of an operation: streams, events, the legacy stream's rule and graphs have put them there.
+//! Its clock is the join of theirs and of the host's, which has the operations that the host has waited for.
+//!
+//! A timeline is a chain of operations that are ordered one after the other. An operation continues the
+//! timeline of one of its dependencies, or any other whose last operation it comes after. So there are as
+//! many timelines as there are operations at the same time, and not one for each stream that ever was.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use cuda_hazard::happens_before::{Epoch, Timeline, VectorClock};
+
+use crate::host_line::HostLine;
+use crate::stream::{Key, Tick};
+
+/// What an operation is, and where the program asked for it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Origin {
+    pub(crate) call: &'static str,
+    pub(crate) stream: Option<Key>,
+    /// The name of the kernel, if it is one.
+    pub(crate) kernel: Option<String>,
+    pub(crate) line: HostLine,
+    /// Where the graph is launched, if it is a node of one.
+    pub(crate) launch: HostLine,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kernel {
+            Some(kernel) => write!(f, "kernel {kernel}")?,
+            None => f.write_str(self.call)?,
+        }
+        match self.stream {
+            Some(stream) => write!(f, " on stream {stream}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// An operation, or a call of the host that ends the life of memory.
+#[derive(Debug)]
+pub(crate) struct OrderedOperation {
+    epoch: Epoch,
+    /// What it comes after, itself included.
+    clock: VectorClock,
+    /// Operations count in the order in which the program asks for them.
+    pub(crate) number: u64,
+    pub(crate) origin: Origin,
+}
+
+impl OrderedOperation {
+    /// Whether this operation comes after another one, or is the same.
+    pub(crate) fn comes_after(&self, other: &Self) -> bool {
+        self.clock.covers(other.epoch)
+    }
+}
+
+/// The host's timeline.
+const HOST: Timeline = Timeline(0);
+
+/// The operations, and what the host has waited for.
+#[derive(Debug)]
+pub(crate) struct Order {
+    /// The last sequence number of each timeline.
+    last: Vec<u64>,
+    host: VectorClock,
+    /// What comes before a device's synchronisation.
+    devices: Vec<VectorClock>,
+    operations: HashMap<Tick, Arc<OrderedOperation>>,
+    count: u64,
+}
+
+impl Order {
+    pub(super) fn new(devices: usize) -> Self {
+        Self {
+            last: vec![0],
+            host: VectorClock::new(),
+            devices: vec![VectorClock::new(); devices],
+            operations: HashMap::new(),
+            count: 0,
+        }
+    }
+
+    /// The operation of a name, unless the host has waited for it.
+    pub(crate) fn get(&self, tick: Tick) -> Option<&Arc<OrderedOperation>> {
+        self.operations.get(&tick)
+    }
+
+    /// Adds an operation that comes after others.
+    pub(crate) fn add(&mut self, tick: Tick, device: usize, before: &[Tick], origin: Origin) {
+        let mut clock = self.host.clone();
+        let mut timeline = None;
+        for earlier in before.iter().filter_map(|tick| self.operations.get(tick)) {
+            clock.join(&earlier.clock);
+            if self.is_last(earlier.epoch) {
+                timeline = Some(earlier.epoch.timeline);
+            }
+        }
+        let timeline = timeline.or_else(|| self.free_timeline(&clock)).unwrap_or_else(|| {
+            self.last.push(0);
+            Timeline(u32::try_from(self.last.len() - 1).unwrap_or(u32::MAX))
+        });
+        let epoch = self.next(timeline);
+        clock.add(epoch);
+        if let Some(device) = self.devices.get_mut(device) {
+            device.join(&clock);
+        }
+        self.count += 1;
+        let number = self.count;
+        self.operations.insert(tick, Arc::new(OrderedOperation { epoch, clock, number, origin }));
+    }
+
+    /// Adds a call of the host, which comes after what the host has waited for.
+    pub(crate) fn add_host(&mut self, call: &'static str) -> Arc<OrderedOperation> {
+        let epoch = self.next(HOST);
+        self.host.add(epoch);
+        let origin = Origin { call, line: HostLine::captured(), ..Origin::default() };
+        self.count += 1;
+        Arc::new(OrderedOperation { epoch, clock: self.host.clone(), number: self.count, origin })
+    }
+
+    /// The host has waited for operations.
+    pub(crate) fn host_waited(&mut self, ticks: &[Tick]) {
+        for earlier in ticks.iter().filter_map(|tick| self.operations.get(tick)) {
+            self.host.join(&earlier.clock);
+        }
+        self.forget();
+    }
+
+    /// What a device has to do now, for a wait that begins.
+    pub(crate) fn of_device(&self, device: usize) -> VectorClock {
+        self.devices.get(device).cloned().unwrap_or_default()
+    }
+
+    /// The host has waited for what a device had to do.
+    pub(crate) fn host_waited_for_device(&mut self, clock: &VectorClock) {
+        self.host.join(clock);
+        self.forget();
+    }
+
+    /// Whether the host has waited for an operation.
+    pub(super) fn host_knows(&self, operation: &OrderedOperation) -> bool {
+        self.host.covers(operation.epoch)
+    }
+
+    /// Later operations come after the host, and so after these.
+    fn forget(&mut self) {
+        let host = &self.host;
+        self.operations.retain(|_, it| !host.covers(it.epoch));
+    }
+
+    fn next(&mut self, timeline: Timeline) -> Epoch {
+        let last = usize::try_from(timeline.0).ok().and_then(|at| self.last.get_mut(at));
+        let sequence = last.map_or(1, |last| {
+            *last += 1;
+            *last
+        });
+        Epoch { timeline, sequence }
+    }
+
+    fn is_last(&self, epoch: Epoch) -> bool {
+        let last = usize::try_from(epoch.timeline.0).ok().and_then(|at| self.last.get(at));
+        last.is_some_and(|last| *last == epoch.sequence)
+    }
+
+    /// A timeline, but the host's, whose last operation a clock covers.
+    fn free_timeline(&self, clock: &VectorClock) -> Option<Timeline> {
+        let timelines = (0..).map(Timeline).zip(&self.last).skip(1);
+        let mut covered = timelines
+            .filter(|(timeline, last)| clock.covers(Epoch { timeline: *timeline, sequence: **last }));
+        covered.next().map(|it| it.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ordered(order: &Order, a: Tick, b: Tick) -> bool {
+        order.get(b).unwrap().comes_after(order.get(a).unwrap())
+    }
+
+    #[test]
+    fn an_operation_comes_after_its_dependencies_and_theirs_and_nothing_else() {
+        let mut order = Order::new(1);
+        for (tick, before) in [(1, &[][..]), (2, &[]), (3, &[1]), (4, &[1]), (5, &[2, 3])] {
+            order.add(tick, 0, before, Origin::default());
+        }
+        let all = [1, 2, 3, 4, 5];
+        let expected = [(1, 3), (1, 4), (1, 5), (2, 5), (3, 5)];
+        for a in all {
+            for b in all.into_iter().filter(|b| *b != a) {
+                assert_eq!(ordered(&order, a, b), expected.contains(&(a, b)), "{a} {b}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_the_host_has_waited_for_comes_before_all_later_operations_and_its_timeline_goes_on() {
+        let mut order = Order::new(2);
+        order.add(1, 0, &[], Origin::default());
+        order.add(2, 1, &[], Origin::default());
+        let (first, second) = (Arc::clone(order.get(1).unwrap()), Arc::clone(order.get(2).unwrap()));
+        let clock = order.of_device(0);
+        order.host_waited_for_device(&clock);
+        assert!(order.get(1).is_none() && order.get(2).is_some());
+        order.add(3, 0, &[], Origin::default());
+        let third = order.get(3).unwrap();
+        assert!(third.comes_after(&first) && !third.comes_after(&second));
+        assert_eq!(order.last.len(), 3, "the host's and two");
+        let free = order.add_host("cudaFree");
+        assert!(free.comes_after(&first) && !free.comes_after(&second));
+        order.add(4, 0, &[], Origin::default());
+        assert!(order.get(4).unwrap().comes_after(&free));
+    }
+}

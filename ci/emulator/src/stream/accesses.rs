@@ -1,0 +1,149 @@
+//! The accesses of operations that have run, for the detection of races.
+//!
+//! A copy and a memset access the bytes of their rows. The bytes of a kernel were collected while it ran. A
+//! stream-ordered allocation and a free access all bytes of the memory. Memory that another process may have
+//! open is left out, because its operations are unknown here, and so is the heap of a device, which kernels
+//! order by themselves.
+
+use std::sync::Arc;
+
+use super::copy::{Copy, End, Memory, Volume};
+use super::fill::Fill;
+use super::names::Tick;
+use super::queue::Queue;
+use crate::memory::{Allocation, Book, Kind};
+use crate::race::{Mode, OrderedOperation, Races, Span, whole};
+
+/// Whether all operations on memory are known.
+fn is_private(book: &Book, it: &Allocation) -> bool {
+    it.kind != Kind::Imported && it.kind != Kind::Heap && !book.is_shared(it.start)
+}
+
+/// The bytes of rows.
+fn rows(address: u64, pitch: u64, slice: u64, volume: Volume) -> Vec<Span> {
+    let mut spans = Vec::new();
+    let layout = (pitch, slice);
+    volume.rows(layout, layout, |at, _, bytes| spans.push(Span::new(address.saturating_add(at), bytes)));
+    spans.sort_unstable_by_key(|span| span.start);
+    spans
+}
+
+impl Queue {
+    fn races(&mut self, tick: Tick) -> Option<(&mut Races, Arc<OrderedOperation>)> {
+        let races = self.races.as_mut()?;
+        let operation = Arc::clone(races.order.get(tick)?);
+        Some((races, operation))
+    }
+
+    /// Notes the bytes that a copy has accessed, or that it could not access.
+    pub(super) fn note_copy(&mut self, book: &Book, tick: Tick, copy: &Copy, done: bool) {
+        for (end, mode) in [(&copy.from, Mode::Read), (&copy.to, Mode::Write)] {
+            let End { memory, pitch, slice } = end;
+            let (address, pitch, slice) = match memory {
+                Memory::Known(address) => (*address, *pitch, *slice),
+                Memory::Pageable(address) => (u64::try_from(*address).unwrap_or(0), *pitch, *slice),
+                Memory::Staged(_, Some(address)) => (*address, 0, 0),
+                Memory::Staged(_, None) => continue,
+            };
+            // The source of pageable memory belongs to the program.
+            if mode == Mode::Write || !matches!(memory, Memory::Pageable(_)) {
+                self.note_rows(book, tick, mode, (address, pitch, slice, copy.volume), done);
+            }
+        }
+    }
+
+    /// Notes the bytes that a memset has written, or that it could not write.
+    pub(super) fn note_fill(&mut self, book: &Book, tick: Tick, fill: &Fill, done: bool) {
+        self.note_rows(book, tick, Mode::Write, (fill.address, fill.pitch, fill.slice, fill.volume), done);
+    }
+
+    fn note_rows(
+        &mut self,
+        book: &Book,
+        tick: Tick,
+        mode: Mode,
+        (address, pitch, slice, volume): (u64, u64, u64, Volume),
+        done: bool,
+    ) {
+        let Some((races, operation)) = self.races(tick) else { return };
+        let it = book.at(address);
+        if it.is_some_and(|it| is_private(book, it)) || it.is_none() && done {
+            races.accessed(&operation, it, mode, rows(address, pitch, slice, volume));
+        } else if it.is_none() {
+            races.touches_freed(&operation, address);
+        }
+    }
+
+    /// Notes the bytes that a kernel has accessed, by their addresses in this process, and the address at
+    /// which it found no memory.
+    pub(super) fn note_kernel(
+        &mut self,
+        book: &Book,
+        tick: Tick,
+        touched: [(Mode, Vec<Span>); 4],
+        missed: Option<u64>,
+    ) {
+        let Some((races, operation)) = self.races(tick) else { return };
+        if let Some(address) = missed {
+            races.touches_freed(&operation, address);
+        }
+        for (mode, spans) in touched {
+            let mut found: Option<(&Allocation, Vec<Span>)> = None;
+            for mut span in spans {
+                while span.start < span.end {
+                    let host = |address: u64| {
+                        core::ptr::with_exposed_provenance_mut(usize::try_from(address).unwrap_or(0))
+                    };
+                    let Some(it) = book.around(host(span.start)) else { break };
+                    let base = u64::try_from(it.host.addr()).unwrap_or(0);
+                    let end = span.end.min(base.saturating_add(it.size));
+                    let address = it.start + (span.start - base);
+                    let part = Span { start: address, end: address + (end - span.start), ..span.clone() };
+                    span.start = end;
+                    match &mut found {
+                        Some((same, parts)) if same.serial == it.serial => parts.push(part),
+                        _ => {
+                            if let Some((it, parts)) = found.replace((it, vec![part]))
+                                && is_private(book, it)
+                            {
+                                races.accessed(&operation, Some(it), mode, parts);
+                            }
+                        }
+                    }
+                }
+            }
+            if let Some((it, parts)) = found.filter(|(it, _)| is_private(book, it)) {
+                races.accessed(&operation, Some(it), mode, parts);
+            }
+        }
+    }
+
+    /// Notes the end of a stream-ordered allocation.
+    pub(super) fn note_end(&mut self, book: &Book, tick: Tick, address: u64) {
+        let it = book.starting_at(address, &[Kind::Device, Kind::Pool]);
+        if let Some((races, operation)) = self.races(tick)
+            && let Some(it) = it.filter(|it| is_private(book, it))
+        {
+            races.frees(&operation, it);
+        }
+    }
+
+    /// Notes the beginning of a stream-ordered allocation.
+    pub(crate) fn note_begin(&mut self, book: &Book, tick: Tick, address: u64) {
+        let it = book.starting_at(address, &[Kind::Pool]);
+        if let Some((races, operation)) = self.races(tick)
+            && let Some(it) = it.filter(|it| is_private(book, it))
+        {
+            races.accessed(&operation, Some(it), Mode::Allocate, vec![whole(it)]);
+        }
+    }
+
+    /// Notes that the host ends the life of memory.
+    pub(crate) fn note_host_free(&mut self, book: &Book, address: u64, call: &'static str) {
+        let it = book.at(address).filter(|it| it.start == address && is_private(book, it));
+        if let (Some(races), Some(it)) = (&mut self.races, it) {
+            let operation = races.order.add_host(call);
+            races.frees(&operation, it);
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Programs with one classic mistake each, in C++ with kernels: each is named with its lines in every
+//! schedule, and the corrected programs are not reported.
+#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test may panic")]
+
+mod built;
+
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
+
+const SCHEDULES: [&str; 5] = ["late", "eager", "random:1", "random:2", "random:3"];
+/// The exit code of a program with a finding.
+const FOUND: i32 = 33;
+
+/// Compiles `mistakes.cu`, once.
+fn program() -> &'static PathBuf {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("mistakes");
+        let toolkit = built::toolkit();
+        let output = Command::new(toolkit.nvcc().expect("nvcc"))
+            .args(["-std=c++17", "-g", "-lineinfo", "-arch=compute_90", "-code=compute_90"])
+            .args(["-cudart", "none", "-cudadevrt", "none", "tests/programs/mistakes.cu", "-o"])
+            .arg(&program)
+            .arg(format!("-L{}", built::folder().display()))
+            .arg("-lcudart")
+            .output()
+            .expect("nvcc starts");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        program
+    })
+}
+
+/// The line that a comment `// CASE: WORD` marks.
+fn line(case: &str, word: &str) -> usize {
+    let mark = format!("// {case}: {word}");
+    let source = include_str!("programs/mistakes.cu");
+    let at = source.lines().position(|line| line.ends_with(&mark));
+    at.unwrap_or_else(|| panic!("no line is marked {mark:?}")) + 1
+}
+
+/// Runs a case, and returns what happened and the report for tools.
+fn run(case: &str, right: bool, schedule: &str) -> (Output, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let report = folder.path().join("report");
+    let mut command = Command::new(program());
+    command.arg(case).args(right.then_some("right"));
+    command
+        .env("LD_LIBRARY_PATH", built::folder())
+        .env("CUDA_EMULATOR_SCHEDULE", schedule)
+        .env("CUDA_EMULATOR_RACES", "1")
+        .env("CUDA_EMULATOR_INITCHECK", "1")
+        .env("CUDA_EMULATOR_LEAKS", if case == "leak" { "1" } else { "0" })
+        .env("CUDA_EMULATOR_REPORT", &report)
+        .env("CUDA_EMULATOR_EXIT_CODE", FOUND.to_string())
+        .stdin(Stdio::null());
+    let output = command.output().expect("the program starts");
+    (output, std::fs::read_to_string(&report).unwrap_or_default())
+}
+
+/// Checks that a case is named with the lines of these marks, and not if it is right.
+fn named(case: &str, subject: &str, words: &[&str]) {
+    for schedule in SCHEDULES {
+        let (output, report) = run(case, false, schedule);
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(FOUND), "{case} under {schedule}:\n{text}");
+        let subject = format!("\"finding\":\"{subject}\"");
+        let names = |finding: &&str| {
+            let lines = words.iter().map(|word| format!("mistakes.cu\",\"line\":{},", line(case, word)));
+            finding.contains(&subject) && lines.into_iter().all(|line| finding.contains(&line))
+        };
+        assert!(report.lines().any(|finding| names(&finding)), "{case} under {schedule}:\n{report}\n{text}");
+        for word in words {
+            let place = format!("mistakes.cu:{} in ", line(case, word));
+            assert!(text.contains(&place), "{case} under {schedule}: {place:?} is not in\n{text}");
+        }
+        let (output, report) = run(case, true, schedule);
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{case}, right, under {schedule}: {}\n{text}", output.status);
+        assert_eq!(report, "", "{case}, right, under {schedule}");
+    }
+}
+
+macro_rules! races {
+    ($($case:ident)*) => {$(
+        #[test]
+        fn $case() {
+            named(stringify!($case), "race", &["first", "second"]);
+        }
+    )*};
+}
+
+races! {
+    missing_synchronisation two_streams event_too_early buffer_reused freed_on_another_stream
+    used_before_allocated legacy_stream threads symbols
+}
+
+#[test]
+fn graph_branches_are_named_with_the_launch() {
+    named("graph_branches", "race", &["first", "second", "launch"]);
+}
+
+#[test]
+fn other_mistakes_are_named_with_the_host_line() {
+    named("uninitialised", "initcheck", &["read"]);
+    named("double_free", "free", &["second"]);
+    named("wrong_kind", "pointer", &["copy"]);
+    named("host_pointer", "fault", &["launch"]);
+    named("past_the_end", "pointer", &["copy"]);
+    named("leak", "leak", &["memory"]);
+    named("cuda_in_a_host_function", "host function", &["call"]);
+}
+
+#[test]
+fn each_pair_of_lines_is_reported_once_and_kernels_are_named_with_their_source() {
+    let (output, report) = run("two_streams", false, "late");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(report.lines().count(), 1, "{report}");
+    assert_eq!(text.lines().filter(|line| line.starts_with("CUDA emulator: race: ")).count(), 1, "{text}");
+    for words in ["add(int const*, int*)", "fill(int*, int)", "bytes 0 to 16384", "findings: 1 (race: 1)"] {
+        assert!(text.contains(words), "{words:?} is not in\n{text}");
+    }
+    let (kernel, memory) = ("PTX line ", "from cudaMalloc on device 0");
+    assert!(text.contains(kernel) && text.contains("mistakes.cu:16") && text.contains(memory), "{text}");
+}

@@ -1,0 +1,233 @@
+// Classic mistakes, one a case: mistakes CASE [right]. With `right` the program is correct. A comment
+// `// CASE: WORD` marks a line that the finding of the case must name.
+#include "check.h"
+
+#include <thread>
+#include <vector>
+
+namespace {
+
+constexpr int N = 4096;
+constexpr size_t BYTES = N * sizeof(int);
+bool right = false;
+
+__global__ void fill(int *data, int value) {
+    int at = blockIdx.x * blockDim.x + threadIdx.x;
+    data[at] = value;
+}
+
+__global__ void add(const int *from, int *to) {
+    int at = blockIdx.x * blockDim.x + threadIdx.x;
+    to[at] += from[at];
+}
+
+__global__ void count(int *to) { atomicAdd(to, 1); }
+
+int *ints() {
+    int *made = nullptr;
+    OK(cudaMalloc(&made, BYTES));
+    OK(cudaMemset(made, 0, BYTES));
+    OK(cudaDeviceSynchronize());
+    return made;
+}
+
+// A blocking copy to the host waits for the legacy stream only.
+void missing_synchronisation() {
+    int *data = ints();
+    cudaStream_t a = stream();
+    std::vector<int> host(N);
+    fill<<<N / 256, 256, 0, a>>>(data, 1); // missing_synchronisation: first
+    if (right) OK(cudaStreamSynchronize(a));
+    OK(cudaMemcpy(host.data(), data, BYTES, cudaMemcpyDeviceToHost)); // missing_synchronisation: second
+}
+
+void two_streams() {
+    int *data = ints(), *sum = ints();
+    cudaStream_t a = stream(), b = stream();
+    cudaEvent_t event = nullptr;
+    OK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+    fill<<<N / 256, 256, 0, a>>>(data, 1); // two_streams: first
+    if (right) {
+        OK(cudaEventRecord(event, a));
+        OK(cudaStreamWaitEvent(b, event, 0));
+    }
+    add<<<N / 256, 256, 0, b>>>(data, sum); // two_streams: second
+    // Different bytes of one allocation, and atomic accesses to the same, are no race.
+    OK(cudaDeviceSynchronize());
+    OK(cudaMemsetAsync(data, 1, BYTES / 2, a));
+    OK(cudaMemsetAsync(data + N / 2, 2, BYTES / 2, b));
+    OK(cudaDeviceSynchronize());
+    count<<<1, 32, 0, a>>>(data);
+    count<<<1, 32, 0, b>>>(data);
+    OK(cudaDeviceSynchronize());
+}
+
+void event_too_early() {
+    int *data = ints(), *sum = ints();
+    cudaStream_t a = stream(), b = stream();
+    cudaEvent_t event = nullptr;
+    OK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+    if (!right) OK(cudaEventRecord(event, a));
+    OK(cudaMemsetAsync(data, 1, BYTES, a)); // event_too_early: first
+    if (right) OK(cudaEventRecord(event, a));
+    OK(cudaStreamWaitEvent(b, event, 0));
+    add<<<N / 256, 256, 0, b>>>(data, sum); // event_too_early: second
+    OK(cudaDeviceSynchronize());
+}
+
+// A second copy overwrites the staging buffer while the first reads it.
+void buffer_reused() {
+    int *data = ints(), *other = ints();
+    int *staging = reinterpret_cast<int *>(pinned(BYTES));
+    cudaStream_t a = stream(), b = stream();
+    OK(cudaMemcpyAsync(data, staging, BYTES, cudaMemcpyHostToDevice, a)); // buffer_reused: first
+    if (right) OK(cudaStreamSynchronize(a));
+    OK(cudaMemcpyAsync(staging, other, BYTES, cudaMemcpyDeviceToHost, b)); // buffer_reused: second
+    OK(cudaDeviceSynchronize());
+}
+
+void freed_on_another_stream() {
+    cudaStream_t a = stream(), b = stream();
+    cudaEvent_t event = nullptr;
+    OK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+    int *data = nullptr;
+    OK(cudaMallocAsync(&data, BYTES, a));
+    fill<<<N / 256, 256, 0, a>>>(data, 1); // freed_on_another_stream: first
+    if (right) {
+        OK(cudaEventRecord(event, a));
+        OK(cudaStreamWaitEvent(b, event, 0));
+    }
+    OK(cudaFreeAsync(data, b)); // freed_on_another_stream: second
+    cudaDeviceSynchronize();
+}
+
+void used_before_allocated() {
+    cudaStream_t a = stream(), b = stream();
+    int *data = nullptr;
+    OK(cudaMallocAsync(&data, BYTES, a)); // used_before_allocated: first
+    fill<<<N / 256, 256, 0, right ? a : b>>>(data, 1); // used_before_allocated: second
+    OK(cudaDeviceSynchronize());
+}
+
+// The legacy stream waits for blocking streams and not for others.
+void legacy_stream() {
+    int *data = ints();
+    cudaStream_t a = stream(right ? cudaStreamDefault : cudaStreamNonBlocking);
+    fill<<<N / 256, 256>>>(data, 1); // legacy_stream: first
+    OK(cudaMemsetAsync(data, 0, BYTES, a)); // legacy_stream: second
+    OK(cudaDeviceSynchronize());
+}
+
+// Two branches of a graph that nothing joins.
+void graph_branches() {
+    int *data = ints(), *sum = ints();
+    cudaStream_t a = stream(), b = stream();
+    cudaEvent_t fork = nullptr, join = nullptr;
+    OK(cudaEventCreateWithFlags(&fork, cudaEventDisableTiming));
+    OK(cudaEventCreateWithFlags(&join, cudaEventDisableTiming));
+    OK(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal));
+    OK(cudaMemsetAsync(sum, 0, BYTES, a));
+    if (!right) OK(cudaEventRecord(fork, a));
+    fill<<<N / 256, 256, 0, a>>>(data, 1); // graph_branches: first
+    if (right) OK(cudaEventRecord(fork, a));
+    OK(cudaStreamWaitEvent(b, fork, 0));
+    add<<<N / 256, 256, 0, b>>>(data, sum); // graph_branches: second
+    OK(cudaEventRecord(join, b));
+    OK(cudaStreamWaitEvent(a, join, 0));
+    cudaGraph_t graph = nullptr;
+    OK(cudaStreamEndCapture(a, &graph));
+    cudaGraphExec_t exec = nullptr;
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    for (int turn = 0; turn < 2; turn++) OK(cudaGraphLaunch(exec, a)); // graph_branches: launch
+    OK(cudaDeviceSynchronize());
+}
+
+// What one thread has waited for, another one may use.
+void threads() {
+    int *data = ints();
+    cudaStream_t a = stream(), b = stream();
+    fill<<<N / 256, 256, 0, a>>>(data, 1); // threads: first
+    std::thread([&] { if (right) OK(cudaStreamSynchronize(a)); }).join();
+    fill<<<N / 256, 256, 0, b>>>(data, 2); // threads: second
+    OK(cudaDeviceSynchronize());
+}
+
+__device__ int variable[N];
+
+void symbols() {
+    int *data = ints();
+    cudaStream_t a = stream(), b = stream();
+    OK(cudaMemcpyToSymbolAsync(variable, data, BYTES, 0, cudaMemcpyDeviceToDevice, a)); // symbols: first
+    if (right) OK(cudaStreamSynchronize(a));
+    OK(cudaMemcpyFromSymbolAsync(data, variable, BYTES, 0, cudaMemcpyDeviceToDevice, b)); // symbols: second
+    OK(cudaDeviceSynchronize());
+}
+
+void uninitialised() {
+    int *data = nullptr, first = 0;
+    OK(cudaMalloc(&data, BYTES)); // uninitialised: memory
+    if (right) OK(cudaMemset(data, 0, BYTES));
+    OK(cudaMemcpy(&first, data, sizeof first, cudaMemcpyDeviceToHost)); // uninitialised: read
+    OK(cudaFree(data));
+}
+
+void double_free() {
+    int *data = ints();
+    OK(cudaFree(data));
+    if (!right) CODE(cudaErrorInvalidValue, cudaFree(data)); // double_free: second
+}
+
+void wrong_kind() {
+    int *data = ints();
+    std::vector<int> host(N);
+    cudaMemcpyKind kind = right ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToDevice;
+    cudaMemcpy(data, host.data(), BYTES, kind); // wrong_kind: copy
+    OK(cudaDeviceSynchronize());
+}
+
+void host_pointer() {
+    int *data = ints();
+    std::vector<int> host(N);
+    fill<<<N / 256, 256>>>(right ? data : host.data(), 1); // host_pointer: launch
+    CODE(right ? cudaSuccess : cudaErrorIllegalAddress, cudaDeviceSynchronize());
+}
+
+void past_the_end() {
+    int *data = ints();
+    std::vector<int> host(N + 1);
+    cudaMemcpy(data, host.data(), BYTES + (right ? 0 : 4), cudaMemcpyHostToDevice); // past_the_end: copy
+    OK(cudaDeviceSynchronize());
+}
+
+void leak() {
+    void *data = nullptr;
+    OK(cudaMalloc(&data, 100)); // leak: memory
+    if (right) OK(cudaFree(data));
+}
+
+void call_cuda(void *) {
+    int device = 0;
+    cudaGetDevice(&device); // cuda_in_a_host_function: call
+}
+
+void nothing(void *) {}
+
+void cuda_in_a_host_function() {
+    cudaStream_t a = stream();
+    OK(cudaLaunchHostFunc(a, right ? nothing : call_cuda, nullptr));
+    OK(cudaDeviceSynchronize());
+}
+
+} // namespace
+
+int main(int count, char **words) {
+    const std::string name = count > 1 ? words[1] : "";
+    right = count > 2;
+#define RUN(test) if (name == #test) { test(); return 0; }
+    RUN(missing_synchronisation) RUN(two_streams) RUN(event_too_early) RUN(buffer_reused)
+    RUN(freed_on_another_stream) RUN(used_before_allocated) RUN(legacy_stream) RUN(graph_branches) RUN(threads)
+    RUN(symbols) RUN(uninitialised) RUN(double_free) RUN(wrong_kind) RUN(host_pointer) RUN(past_the_end)
+    RUN(leak) RUN(cuda_in_a_host_function)
+    std::fprintf(stderr, "no such case: %s\n", name.c_str());
+    return 2;
+}
