@@ -5,6 +5,7 @@ use super::cluster::Cluster;
 use super::env::Env;
 use super::fault::Fault;
 use super::launch::{Cached, Context, Launch};
+use super::races::Races;
 use super::warp::{Turn, Warp};
 
 /// The number of instructions that a warp runs before another of its block has its turn.
@@ -60,6 +61,11 @@ impl Block {
         }
         block
     }
+
+    /// The number of its warps, and its shared memory.
+    pub(super) fn extent(&self) -> (usize, *const u8, usize) {
+        (self.warps.len(), self.shared.as_ptr().cast(), size_of_val(&self.shared[..]))
+    }
 }
 
 /// Runs blocks, one after the other.
@@ -69,6 +75,8 @@ pub(super) struct Runner<'a> {
     pub(super) caches: &'a mut Vec<Cached>,
     pub(super) clock: &'a mut u64,
     pub(super) workspace: u64,
+    /// The accesses of the launch, if the machine looks for races.
+    pub(super) races: Option<&'a mut Races>,
 }
 
 impl Runner<'_> {
@@ -83,6 +91,7 @@ impl Runner<'_> {
         let mut cx = Context {
             watched: self.env.watches(),
             traced: self.env.traces(),
+            races: self.races.as_deref_mut(),
             env: self.env,
             launch: self.launch,
             program: &self.launch.program,

@@ -36,6 +36,17 @@ pub enum AccessKind {
     Strong,
 }
 
+/// A mistake within a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mistake {
+    /// Threads use the same bytes, and nothing orders them.
+    Race,
+    /// A thread reads shared memory that nobody has written.
+    Unwritten,
+    /// Threads of a block meet a barrier in different places.
+    Barrier,
+}
+
 /// The machine as a running kernel sees it.
 pub trait Env: Send {
     /// The number of processors that a kernel may use.
@@ -105,6 +116,12 @@ pub trait Env: Send {
     /// if this [traces](Env::traces).
     fn touched(&mut self, kind: AccessKind, at: &[*mut u8; 32], mask: u32, bytes: u64, pc: u32) {
         let _ = (kind, at, mask, bytes, pc);
+    }
+
+    /// Takes the report of a mistake within a kernel, and the accesses or threads that take part. Called only
+    /// if this [traces](Env::traces).
+    fn report(&mut self, mistake: Mistake, what: String, parts: &[String]) {
+        let _ = (mistake, what, parts);
     }
 
     /// Takes the output of `printf` in a kernel. It appears on standard output when the device synchronises.

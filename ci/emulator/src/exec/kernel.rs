@@ -7,8 +7,10 @@ use super::bytes::write;
 use super::cluster::Cluster;
 use super::env::{Env, Region, Step, Task};
 use super::fault::Fault;
+use super::file::low;
 use super::launch::{Cached, Launch};
 use super::program::{Element, Program};
+use super::races::Races;
 use super::workers::Blocks;
 
 /// The number of instructions that a block runs before another has its turn.
@@ -37,6 +39,8 @@ pub struct Kernel {
     caches: Vec<Cached>,
     clock: u64,
     workspace: u64,
+    /// The accesses so far, if the machine looks for races.
+    races: Option<Box<Races>>,
 }
 
 // SAFETY: the pointers in it are those of regions, which are forgotten before a step returns, and those of
@@ -60,6 +64,7 @@ impl Kernel {
             caches,
             clock: 0,
             workspace: 0,
+            races: None,
         }
     }
 
@@ -87,6 +92,10 @@ impl Kernel {
         self.turn = self.resident.len();
         for rank in 0..blocks {
             let block = Block::start(&self.launch, self.spare.pop(), &mut cluster, rank);
+            if let Some(races) = &mut self.races {
+                let (warps, shared, bytes) = block.extent();
+                races.start(low(block.number), warps, shared.addr(), bytes);
+            }
             self.resident.push(block);
         }
         self.clusters.push(cluster);
@@ -96,6 +105,9 @@ impl Kernel {
     /// Removes a block that has ended, and its cluster with its last block.
     fn end(&mut self) {
         let block = self.resident.swap_remove(self.turn);
+        if let Some(races) = &mut self.races {
+            races.end(low(block.number));
+        }
         if let Some(at) = self.clusters.iter().position(|it| it.number == block.cluster)
             && self.clusters[at].ended(block.rank as usize)
         {
@@ -172,8 +184,15 @@ impl Kernel {
             return Err(Fault { code: Fault::LAUNCH_FAILURE, message });
         };
         let (caches, clock) = (&mut self.caches, &mut self.clock);
-        Runner { launch: &self.launch, env, caches, clock, workspace: self.workspace }
-            .run(block, cluster, fuel)
+        Runner {
+            launch: &self.launch,
+            env,
+            caches,
+            clock,
+            workspace: self.workspace,
+            races: self.races.as_deref_mut(),
+        }
+        .run(block, cluster, fuel)
     }
 
     /// Whether blocks may run on several processors: if that cannot be seen, and is worth it.
@@ -207,6 +226,9 @@ impl Task for Kernel {
     fn step(&mut self, env: &mut dyn Env, budget: u64) -> Step {
         // Memory may have changed since the last step, so that cached regions are invalid.
         self.caches.fill(Cached::EMPTY);
+        if env.traces() && self.races.is_none() {
+            self.races = Some(Box::default());
+        }
         let result = self.run(env, budget);
         self.caches.fill(Cached::EMPTY);
         let step = match result {

@@ -1,12 +1,13 @@
 //! Memory access of a warp: every access is checked, in every lane.
 
 use super::bytes::{change, read, read8, read32, read64, write, write32, write64};
-use super::env::AccessKind;
+use super::env::{AccessKind, Mistake};
 use super::fault::Fault;
 use super::file::{FULL, LANES, Slot, Slots, Word, lanes, low};
 use super::launch::{Cached, Context};
 use super::program::{Access, Element, Modify};
 use super::program::{LOCAL, PARAM, SHARED};
+use super::races::{self, Races, Wrong};
 use super::warp::Warp;
 use crate::ptx::Space;
 
@@ -102,6 +103,7 @@ impl Warp {
             self.tell_unwritten(cx, a, &at, mask, pc);
         }
         cx.trace(a, AccessKind::Read, &at, mask, pc);
+        self.note_all(cx, a, AccessKind::Read, s[4], &at, mask, pc);
         let size = a.element.size() as usize;
         for (part, &slot) in s[..usize::from(a.count)].iter().enumerate() {
             for lane in lanes(mask) {
@@ -167,15 +169,35 @@ impl Warp {
         }
         cx.trace(a, AccessKind::Write, &at, mask, pc);
         let size = a.element.size() as usize;
-        for (part, &slot) in s[..usize::from(a.count)].iter().enumerate() {
-            for lane in lanes(mask) {
-                let value = if a.wide {
-                    u64::row(&self.file, slot)[lane]
-                } else {
-                    u64::from(u32::row(&self.file, slot)[lane])
+        let parts = || s[..usize::from(a.count)].iter().enumerate();
+        let value = |warp: &Self, slot: Slot, lane: usize| {
+            if a.wide { u64::row(&warp.file, slot)[lane] } else { u32::row(&warp.file, slot)[lane].into() }
+        };
+        let addresses = cx.races.is_some().then(|| self.addresses(a, s[4]));
+        for lane in lanes(mask) {
+            if let Some(addresses) = &addresses {
+                let bits = u64::MAX >> (64 - 8 * size);
+                let same = |(part, &slot): (usize, &Slot)| {
+                    read(at[lane].wrapping_add(part * size), a.element) == value(self, slot, lane) & bits
                 };
-                write(at[lane].wrapping_add(part * size), a.element, value);
+                let changes_nothing = parts().all(same);
+                self.note(
+                    cx,
+                    a,
+                    AccessKind::Write,
+                    (addresses[lane], at[lane]),
+                    a.bytes(),
+                    lane,
+                    pc,
+                    changes_nothing,
+                );
             }
+            for (part, &slot) in parts() {
+                write(at[lane].wrapping_add(part * size), a.element, value(self, slot, lane));
+            }
+        }
+        if a.strong {
+            self.order(cx, |races, block, warp| races.strong(block, warp, false));
         }
         Ok(())
     }
@@ -198,6 +220,7 @@ impl Warp {
             lanes(mask).for_each(|lane| cx.env.wrote(at[lane], a.bytes()));
         }
         cx.trace(a, AccessKind::Strong, &at, mask, pc);
+        self.note_all(cx, a, AccessKind::Strong, s[4], &at, mask, pc);
         for lane in lanes(mask) {
             if a.wide {
                 let (b, c) = (u64::row(&self.file, s[1])[lane], u64::row(&self.file, s[2])[lane]);
@@ -214,6 +237,98 @@ impl Warp {
             }
         }
         Ok(())
+    }
+
+    /// Notes what the lanes of a mask touch, if the machine looks for races.
+    #[expect(clippy::too_many_arguments, reason = "they are the parts of one instruction")]
+    fn note_all(
+        &self,
+        cx: &mut Context<'_>,
+        a: Access,
+        kind: AccessKind,
+        slot: Slot,
+        at: &Pointers,
+        mask: u32,
+        pc: u32,
+    ) {
+        if cx.races.is_none() {
+            return;
+        }
+        let addresses = self.addresses(a, slot);
+        let mut last = None;
+        for lane in lanes(mask) {
+            // One of several reads of the same bytes is enough.
+            if kind != AccessKind::Read || last != Some(at[lane]) {
+                self.note(cx, a, kind, (addresses[lane], at[lane]), a.bytes(), lane, pc, false);
+            }
+            last = Some(at[lane]);
+        }
+        if a.strong || kind == AccessKind::Strong {
+            self.order(cx, |races, block, warp| races.strong(block, warp, kind == AccessKind::Read));
+        }
+    }
+
+    /// Notes what one lane touches, and reports what is wrong about it.
+    #[expect(clippy::too_many_arguments, reason = "as above")]
+    fn note(
+        &self,
+        cx: &mut Context<'_>,
+        a: Access,
+        kind: AccessKind,
+        (address, at): (u64, *mut u8),
+        bytes: u64,
+        lane: usize,
+        pc: u32,
+        changes_nothing: bool,
+    ) {
+        let shared = match (a.space, address & !WINDOW) {
+            (Space::Shared, _) | (Space::Generic, SHARED) => true,
+            (Space::Generic, LOCAL | PARAM) => return,
+            (Space::Global | Space::Generic, _) => false,
+            _ => return,
+        };
+        let kind = match kind {
+            AccessKind::Read if a.strong => AccessKind::StrongRead,
+            AccessKind::Write if a.strong => AccessKind::Strong,
+            kind => kind,
+        };
+        let (block, thread) = (cx.block(), self.thread(u32::try_from(lane).unwrap_or(0)));
+        let Some(races) = &mut cx.races else { return };
+        let (at, bytes, number) =
+            (at.addr(), usize::try_from(bytes).unwrap_or(0), u16::try_from(thread).unwrap_or(0));
+        let access = races::Access { block, thread: number, kind, pc, at, bytes, shared, changes_nothing };
+        let Some(wrong) = races.access(&access) else { return };
+        let memory = if shared { "shared" } else { "global" };
+        let here = cx.thread_at(block, thread, pc);
+        match wrong {
+            Wrong::Race(old) => {
+                let verb = |kind: AccessKind| match kind {
+                    AccessKind::Read | AccessKind::StrongRead => "read",
+                    AccessKind::Write => "write",
+                    AccessKind::Strong => "atomic or volatile access",
+                };
+                let there = cx.thread_at(old.block, old.thread.into(), old.pc);
+                let what = format!("nothing orders two threads that use the same bytes of {memory} memory");
+                let parts = [
+                    format!("{} by {there}", verb(old.kind)),
+                    format!("{} of {bytes} bytes at {:#x} by {here}", verb(kind), address & WINDOW),
+                ];
+                cx.report(Mistake::Race, (old.pc, pc), &what, &parts);
+            }
+            Wrong::Unwritten => {
+                let what = "a read of shared memory that no thread of the block has written";
+                let parts = [format!("read of {bytes} bytes at {:#x} by {here}", address & WINDOW)];
+                cx.report(Mistake::Unwritten, (pc, pc), what, &parts);
+            }
+        }
+    }
+
+    /// Notes that this warp does something that orders accesses, if the machine looks for races.
+    pub(super) fn order(&self, cx: &mut Context<'_>, how: impl FnOnce(&mut Races, u32, usize)) {
+        let block = cx.block();
+        if let Some(races) = &mut cx.races {
+            how(races, block, self.first as usize / 32);
+        }
     }
 
     /// `ld.param` of a kernel's argument: the same for all lanes.
@@ -402,8 +517,31 @@ impl Warp {
                 Verb::Read | Verb::Change => self.tell_unwritten_at(cx, at, bytes, lane, pc),
             }
         }
-        trace_one(cx, a, at, bytes, lane, pc, verb);
+        self.trace_one(cx, a, (address, at), bytes, lane, pc, verb);
         Ok(at)
+    }
+
+    /// Tells the machine which bytes a lane touches, if it looks for races.
+    #[expect(clippy::too_many_arguments, reason = "as above")]
+    fn trace_one(
+        &self,
+        cx: &mut Context<'_>,
+        a: Access,
+        (address, at): (u64, *mut u8),
+        bytes: u64,
+        lane: usize,
+        pc: u32,
+        verb: Verb,
+    ) {
+        if cx.traced {
+            let kind = match verb {
+                Verb::Read => AccessKind::Read,
+                Verb::Write => AccessKind::Write,
+                Verb::Change => AccessKind::Strong,
+            };
+            cx.trace_bytes(a, kind, &[at; LANES], (1 << lane, bytes), pc);
+            self.note(cx, a, kind, (address, at), bytes, lane, pc, false);
+        }
     }
 
     /// [`reach`](Self::reach) of the first of so many bytes, aligned as if all of them were reached.
@@ -424,7 +562,7 @@ impl Warp {
         // They are of one allocation, if the first and the last one are there.
         self.reach(cx, a, address + bytes - 1, 1, lane, pc, verb)?;
         let at = self.reach(cx, a, address, 1, lane, pc, verb)?;
-        trace_one(cx, a, at, bytes, lane, pc, verb);
+        self.trace_one(cx, a, (address, at), bytes, lane, pc, verb);
         Ok(at)
     }
 
@@ -573,18 +711,6 @@ impl Warp {
             }
             text.push(byte[0]);
         }
-    }
-}
-
-/// Tells the machine which bytes a lane touches, if it looks for races.
-fn trace_one(cx: &mut Context<'_>, a: Access, at: *mut u8, bytes: u64, lane: usize, pc: u32, verb: Verb) {
-    if cx.traced {
-        let kind = match verb {
-            Verb::Read => AccessKind::Read,
-            Verb::Write => AccessKind::Write,
-            Verb::Change => AccessKind::Strong,
-        };
-        cx.trace_bytes(a, kind, &[at; LANES], (1 << lane, bytes), pc);
     }
 }
 

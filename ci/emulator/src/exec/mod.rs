@@ -25,12 +25,13 @@ mod memory;
 pub mod number;
 pub mod printf;
 pub mod program;
+mod races;
 pub mod rounding;
 mod run;
 mod warp;
 mod workers;
 
-pub use env::{AccessKind, Env, Region, Step, Task};
+pub use env::{AccessKind, Env, Mistake, Region, Step, Task};
 pub use fault::{Fault, Refused};
 pub use kernel::Kernel;
 pub use launch::Launch;

@@ -87,7 +87,7 @@ fn work(launch: &Launch, blocks: &Mutex<&mut Blocks>, env: &Mutex<&mut dyn Env>,
         let taken = blocks.lock().take(launch);
         let Some((mut block, mut cluster)) = taken else { break };
         let (env, caches, clock) = (&mut Locked(env), &mut caches, &mut clock);
-        let mut runner = Runner { launch, env, caches, clock, workspace: 0 };
+        let mut runner = Runner { launch, env, caches, clock, workspace: 0, races: None };
         let state = runner.run(&mut block, &mut cluster, &mut fuel);
         // A turn costs something even when it runs nothing.
         fuel = fuel.saturating_sub(1);

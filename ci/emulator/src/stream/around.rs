@@ -2,9 +2,9 @@
 #![expect(unsafe_code, reason = "writes to the C standard output")]
 
 use crate::exec::Refused;
-use crate::exec::env::{AccessKind, Env, Region};
+use crate::exec::env::{AccessKind, Env, Mistake, Region};
 use crate::exec::image::{Image, Texture};
-use crate::finding::Finding;
+use crate::finding::{Finding, Subject};
 use crate::host_line::HostLine;
 use crate::memory::{Allocation, Book, Kind};
 use crate::race::Touched;
@@ -106,6 +106,19 @@ impl Env for Around<'_> {
         if let Some(touched) = &mut self.touched {
             touched.warp(kind, at, mask, usize::try_from(bytes).unwrap_or(0), pc);
         }
+    }
+
+    fn report(&mut self, mistake: Mistake, what: String, parts: &[String]) {
+        let advice = "Between the two, put a __syncthreads() or __syncwarp() for threads of one block or warp. \
+                      Between blocks, use atomic operations and fences, or two kernels.";
+        let barrier = "All threads of a block must reach the same __syncthreads().";
+        let finding = match mistake {
+            Mistake::Race => Finding::new(Subject::Race, what, advice),
+            Mistake::Unwritten => Finding::unwritten(what),
+            Mistake::Barrier => Finding::new(Subject::Barrier, what, barrier),
+        };
+        let finding = parts.iter().fold(finding, |it, part| it.part(part, HostLine::NONE));
+        finding.part("the launch", self.line).report();
     }
 
     fn complain(&mut self, text: &str) {

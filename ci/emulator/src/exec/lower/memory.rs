@@ -188,8 +188,16 @@ impl Lower<'_> {
         let mut access = self.access(&place, element, count, class == Class::Wide)?;
         access.strong = is_strong(i);
         self.program.shows_order |= access.strong && place.space != Space::Shared;
+        self.fence_of(i);
         self.emit(Op::Store(access), &s);
         Ok(())
+    }
+
+    /// An instruction that releases is one behind a fence.
+    fn fence_of(&mut self, i: &Instruction) {
+        if i.has("release") || i.has("acq_rel") {
+            self.emit(Op::Fence, &[]);
+        }
     }
 
     /// Does the same for several elements, each of which is changed by itself.
@@ -241,6 +249,7 @@ impl Lower<'_> {
             return Err("this memory is not written atomically".into());
         }
         self.program.shows_order |= place.space != Space::Shared && !commutes(i, ty);
+        self.fence_of(i);
         if let Operand::Vector(values) = operand(i, first + 1)? {
             return self.atomics(i, (op, element, ty), place, values);
         }

@@ -27,6 +27,8 @@ mod warp;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use parking_lot::Mutex;
+
 use super::file::{Alu, Class, Constants, LANES, Sizes, Slot};
 use super::program::{CODE, CallSite, Ins, NONE, Op, Predicate, Program, Routine};
 use crate::ptx::ast::Name;
@@ -193,6 +195,7 @@ impl<'m> Lower<'m> {
                 .map(Variable::size)
                 .sum(),
             shows_order: false,
+            reported: Mutex::default(),
         };
         Self {
             module,
@@ -381,7 +384,7 @@ impl<'m> Lower<'m> {
             | "mapa" | "getctarank" => self.warp(i),
             "membar" | "fence" => {
                 self.program.shows_order = true;
-                self.emit(Op::Nothing, &[]);
+                self.emit(Op::Fence, &[]);
                 Ok(())
             }
             "prefetch" | "prefetchu" | "discard" | "applypriority" | "griddepcontrol" | "setmaxnreg"
