@@ -132,7 +132,12 @@ pub trait Word: Copy + Default {
     /// A register's row, to write.
     fn row_mut(file: &mut File, slot: Slot) -> &mut [Self; LANES];
     /// Replaces the lanes of a mask in a row by those of another row.
-    fn blend(row: &mut [Self; LANES], with: &[Self; LANES], mask: u32);
+    #[inline(never)]
+    fn blend(row: &mut [Self; LANES], with: &[Self; LANES], mask: u32) {
+        for lane in 0..LANES {
+            row[lane] = if mask >> lane & 1 != 0 { with[lane] } else { row[lane] };
+        }
+    }
     /// Writes the lanes of a mask to a register.
     #[inline(always)]
     fn put(file: &mut File, slot: Slot, mask: u32, values: &[Self; LANES]) {
@@ -154,13 +159,6 @@ impl Word for u32 {
     fn row_mut(file: &mut File, slot: Slot) -> &mut [Self; LANES] {
         &mut file.words[slot as usize]
     }
-    #[inline(never)]
-    fn blend(row: &mut [Self; LANES], with: &[Self; LANES], mask: u32) {
-        for lane in 0..LANES {
-            let keep = (Self::from(mask >> lane & 1)).wrapping_sub(1);
-            row[lane] = row[lane] & keep | with[lane] & !keep;
-        }
-    }
 }
 
 impl Word for u64 {
@@ -175,13 +173,6 @@ impl Word for u64 {
     #[inline(always)]
     fn row_mut(file: &mut File, slot: Slot) -> &mut [Self; LANES] {
         &mut file.wides[slot as usize]
-    }
-    #[inline(never)]
-    fn blend(row: &mut [Self; LANES], with: &[Self; LANES], mask: u32) {
-        for lane in 0..LANES {
-            let keep = (Self::from(mask >> lane & 1)).wrapping_sub(1);
-            row[lane] = row[lane] & keep | with[lane] & !keep;
-        }
     }
 }
 

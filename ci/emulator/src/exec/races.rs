@@ -18,7 +18,7 @@ use super::env::AccessKind;
 const WORD: usize = 4;
 const WORDS: usize = 1024;
 /// The most pages of global memory that are remembered.
-const PAGES: usize = 8192;
+const PAGES: usize = 4096;
 /// How many barriers a block has.
 const BARRIERS: usize = 17;
 
