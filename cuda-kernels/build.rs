@@ -17,6 +17,7 @@ fn main() {
         "image",
         "probe",
         "tensor",
+        "reduce",
     ];
     cuda_kernels_build::Build::new()
         .files(names.map(|name| format!("kernels/{name}.cu")))

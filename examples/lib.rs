@@ -1,9 +1,8 @@
 //! Shared code of the examples. The C++ programs share `check.cuh`.
 //!
 //! Each folder beside this file is one example: `main.cu` is the CUDA C++ program, and `main.rs` is its
-//! Rust port, line by line. Both print the same. `cargo run -p examples --bin vector_add` runs one. Two
-//! folders are not examples: `bench/` compares costs, and `bandwidth/`, which has no twin, measures the
-//! copies of a machine.
+//! Rust port, line by line. Both print the same. `cargo run -p examples --bin vector_add` runs one. `bench/` is
+//! a package of its own: programs that measure.
 
 /// Returns the text for a condition that holds or does not.
 #[must_use]
@@ -11,16 +10,23 @@ pub fn yes_no(answer: bool) -> &'static str {
     if answer { "yes" } else { "no" }
 }
 
-pub mod plot;
-
-/// Shared code of the programs in `bench/`.
-pub mod bench {
-    pub mod interval;
-    pub mod program;
-    pub mod serve;
-}
-
+/// The programs of the documents. `ci/steps/documents` runs the guide's first chapter.
 #[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-#[doc = include_str!("../cuda-safe/docs/porting.md")]
-struct Documents;
+mod documents {
+    #[doc = include_str!("../README.md")]
+    struct Readme;
+    #[doc = include_str!("../cuda-safe/docs/guide/2-memory.md")]
+    struct Memory;
+    #[doc = include_str!("../cuda-safe/docs/guide/3-copies.md")]
+    struct Copies;
+    #[doc = include_str!("../cuda-safe/docs/guide/4-streams.md")]
+    struct Streams;
+    #[doc = include_str!("../cuda-safe/docs/guide/5-kernels.md")]
+    struct Kernels;
+    #[doc = include_str!("../cuda-safe/docs/guide/6-graphs.md")]
+    struct Graphs;
+    #[doc = include_str!("../cuda-safe/docs/guide/7-devices.md")]
+    struct Devices;
+    #[doc = include_str!("../cuda-safe/docs/guide/8-races.md")]
+    struct Races;
+}

@@ -1,20 +1,16 @@
-//! Prepares the parts that the library is made of: the runtime's types, the names of its errors, a stub for
+//! Prepares the parts that the program is made of: the runtime's types, the names of its errors, a stub for
 //! every function that is not written yet, and the link arguments that make the result a drop-in
-//! `libcudart.so.13`.
+//! `libcudart.so.13`, too.
 
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
-use cuda_sys_build::{Bindings, Env, Search};
-
-/// The major version of the runtime that this library stands for.
-const STANDS_FOR: u32 = 13;
-/// The signatures of CUDA 13.0.
-const KEPT: &str = "../../cuda-sys/snapshot/bindings.rs";
+/// The signatures of CUDA 13.0, which the library stands for.
+const BINDINGS: &str = "../../cuda-sys/snapshot/bindings.rs";
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -30,37 +26,39 @@ fn main() -> ExitCode {
 
 fn run() -> Result<()> {
     let out = PathBuf::from(std::env::var("OUT_DIR")?);
-    let bindings = bindings(&out.join("bindings.rs"))?;
+    for file in [BINDINGS, "exports.txt", "exports-newer.txt", "src/api"] {
+        println!("cargo:rerun-if-changed={file}");
+    }
+    let bindings = fs::read_to_string(BINDINGS)?;
+    fs::write(out.join("bindings.rs"), &bindings)?;
     fs::write(out.join("errors.rs"), errors(&bindings)?)?;
-    fs::write(out.join("stubs.rs"), stubs()?)?;
-    // The loader looks for this name, and programs ask for symbols of this version. GNU ld gives every symbol
-    // the library's name as its version. Other linkers refuse to do so beside the list of exports that rustc
-    // passes.
-    println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libcudart.so.13");
-    println!("cargo:rustc-cdylib-link-arg=-fuse-ld=bfd");
-    println!("cargo:rustc-cdylib-link-arg=-Wl,--default-symver");
-    Ok(())
+    let exports = fs::read_to_string("exports.txt")?;
+    let newer = fs::read_to_string("exports-newer.txt")?;
+    fs::write(out.join("stubs.rs"), stubs(exports.lines().collect())?)?;
+    link(&out, &exports.lines().chain(newer.lines()).collect::<Vec<_>>().join(" "))
 }
 
-/// The runtime's types and constants. They come from the installed headers if those are of CUDA 13, which
-/// this library stands for, and otherwise from the kept signatures of CUDA 13.0.
-fn bindings(file: &Path) -> Result<String> {
-    let env = Env::from_process();
-    let found = Search::new(&env).find().and_then(|toolkit| {
-        let suits = toolkit.version().major == STANDS_FOR;
-        if suits {
-            Bindings::new().types_only().signatures_only().generate(&env, &toolkit, file)?;
-        }
-        Ok(suits)
-    });
-    for name in env.asked() {
-        println!("cargo:rerun-if-env-changed={name}");
+/// Makes the program a library as well, as `libc.so.6` is both: the linker makes a shared library with the
+/// loader's name and a program's entry point. The loader looks for the name, and programs ask for functions
+/// of that version.
+fn link(out: &Path, exports: &str) -> Result<()> {
+    let map = format!("libcudart.so.13 {{ global: {}; local: *; }};\n", exports.replace(' ', "; "));
+    fs::write(out.join("exports.map"), map)?;
+    // Without a reference, the linker leaves the functions in their archive.
+    fs::write(out.join("exports.ld"), format!("EXTERN({exports})\n"))?;
+    let start = Command::new("cc").arg("-print-file-name=Scrt1.o").output()?;
+    let out = out.display();
+    for argument in [
+        "-shared",
+        String::from_utf8(start.stdout)?.trim(),
+        "-Wl,-e,_start",
+        "-Wl,-soname,libcudart.so.13",
+        &format!("-Wl,--version-script={out}/exports.map"),
+        &format!("{out}/exports.ld"),
+    ] {
+        println!("cargo:rustc-link-arg-bins={argument}");
     }
-    if !found? {
-        println!("cargo:rerun-if-changed={KEPT}");
-        fs::copy(KEPT, file)?;
-    }
-    Ok(fs::read_to_string(file)?)
+    Ok(())
 }
 
 /// A table of the names and numbers of all errors, from the bindings.
@@ -68,7 +66,6 @@ fn errors(bindings: &str) -> Result<String> {
     let mut table = String::from("&[\n");
     let mut count = 0;
     for item in bindings.split("pub const ").skip(1) {
-        // Where there is no rustfmt, the bindings have blanks in other places.
         let item: String = item.chars().take_while(|c| *c != ';').filter(|c| !c.is_whitespace()).collect();
         let Some((name, rest)) = item.split_once(':') else { continue };
         let Some(number) = rest.strip_prefix("cudaError=cudaError(") else { continue };
@@ -83,19 +80,12 @@ fn errors(bindings: &str) -> Result<String> {
     Ok(table)
 }
 
-/// A `stub!` line for every exported function that no file of `src/api` defines.
-fn stubs() -> Result<String> {
-    println!("cargo:rerun-if-changed=exports.txt");
-    println!("cargo:rerun-if-changed=src/api");
-    let exports = fs::read_to_string("exports.txt")?;
-    let exports: BTreeSet<&str> = exports.lines().filter(|line| !line.starts_with('#')).collect();
+/// The exported functions that no file of `src/api` defines, for the macro `stubs!`.
+fn stubs(exports: BTreeSet<&str>) -> Result<String> {
     let mut written = BTreeSet::new();
     collect(Path::new("src/api"), &exports, &mut written)?;
-    let mut stubs = String::new();
-    for name in exports.iter().filter(|name| !written.contains(**name)) {
-        writeln!(stubs, "stub!({name});")?;
-    }
-    Ok(stubs)
+    let rest: Vec<&str> = exports.difference(&written).copied().collect();
+    Ok(format!("stubs! {{ {} }}\n", rest.join("\n")))
 }
 
 /// Finds the names of `exports` that follow `fn` or `|` in the files of a folder.

@@ -37,3 +37,9 @@ extern "C" __global__ void copy_values(const float* from, float* to, unsigned co
     unsigned i = global_index();
     if (i < count) to[i] = from[i];
 }
+
+extern "C" __global__ void add_step(int* data, int* step, unsigned count, int rounds) {
+    unsigned i = global_index();
+    if (i >= count) return;
+    for (int round = 0; round < rounds; ++round) data[i] += step[0];
+}

@@ -20,3 +20,6 @@ extern "C" __global__ void square(const int* numbers, int* squares, unsigned cou
 
 /// Copies element by element. Source and destination may be device memory or mapped host memory.
 extern "C" __global__ void copy_values(const float* from, float* to, unsigned count);
+
+/// Adds `step[0]` to every element, `rounds` times. It only reads `step`, which its type does not say.
+extern "C" __global__ void add_step(int* data, int* step, unsigned count, int rounds);

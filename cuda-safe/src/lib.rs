@@ -1,9 +1,8 @@
 //! Safe, typed access to the CUDA Runtime API, with CUDA's own names.
 //!
 //! CUDA C++ ports line by line: the nouns and the order of arguments are the same. For functions without a
-//! wrapper, [`check!`] surrounds the raw call. The crate adds safety: memory is freed automatically,
-//! lengths are checked before the call, and conflicting work is ordered even if the program does not order
-//! it.
+//! wrapper, [`check!`] surrounds the raw call. The [`guide`] begins with a first program in a crate of your
+//! own, and ends with a table of all names.
 //!
 //! # A first program
 //! ```
@@ -25,12 +24,25 @@
 //! # }
 //! ```
 //!
-//! Kernels stay CUDA C++. `cuda-kernels-build` compiles the `.cu` files of a crate and generates a typed
-//! handle for each kernel, which [`launch!`] launches. Its documentation describes the three steps.
+//! # Safety model
+//! 1. Every operation declares the bytes that it reads and the bytes that it writes.
+//! 2. Its arguments do this: `&d` is read, and `&mut d` is written.
+//! 3. The borrow ends with the call, but the operation runs later, so the tracker records its accesses.
+//! 4. Two operations conflict if they access the same bytes and one of them writes.
+//! 5. If nothing orders an operation after one that it conflicts with, its stream waits for the other stream;
+//!    under [`Policy::Error`](hazard::Policy) it is refused, and the error names both lines.
+//! 6. The host gets a slice of memory only through a guard, which waits for the work on these bytes.
+//! 7. Memory is freed only after the work that uses it, and a graph retains what its nodes use.
+//! 8. Lengths and devices are checked before the call, so an operation that is refused changes nothing.
+//! 9. A kernel launch is `unsafe`: its caller promises that the kernel stays within its arguments.
+//! 10. Everything else that is safe to call cannot cause undefined behaviour, in any order and on any thread.
+//!
+//! [`soundness`] has the proof, and the programs that try to break it.
 //!
 //! # Map
 //! | module | what it owns |
 //! |---|---|
+//! | [`guide`] | eight short chapters, and every name of C with its counterpart |
 //! | [`error`] | [`Error`], [`check!`], the last-error slot of the runtime |
 //! | [`device`] | devices: ordinal, current device, properties, limits, peer access |
 //! | [`element`] | the types that may be copied to a device |
@@ -44,7 +56,7 @@
 //! | [`logs`] | the log messages of runtime and driver about failing calls |
 //! | [`texture`] | textures and surfaces: images that kernels read and write by coordinates |
 //! | [`process`] | everything the crate does to the whole process, and how to switch it off |
-//! | [`soundness`] | each attempt to break safe code, its result, and the test that shows it |
+//! | [`soundness`] | the proof, and each attempt to break safe code with the test that shows its result |
 //! | [`sys`] | the raw bindings, re-exported |
 //!
 //! Names follow C without the `cuda` prefix. A search of this documentation for a C name finds its wrapper.
@@ -60,6 +72,7 @@ pub mod device;
 pub mod element;
 pub mod error;
 pub mod graph;
+pub mod guide;
 pub mod hazard;
 pub mod launch;
 #[cfg(cudart_12_8)]

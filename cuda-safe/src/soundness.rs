@@ -1,8 +1,20 @@
-//! Attempts to break safe code: each with its result and the test that shows it.
+//! Why safe code cannot cause undefined behaviour, and the attempts to break it.
 //!
-//! The crate promises that safe code cannot cause undefined behaviour. These pages list the programs
-//! that try to. A test of the crate fails if a test that a page names no longer exists.
-//! [`hazard`](crate::hazard) explains why the ordering part of the promise holds. Nothing here runs, and
+//! The sentences on the [front page](crate) are the model. The proofs stand beside the code that they are
+//! about:
+//!
+//! | claim | proof |
+//! |---|---|
+//! | conflicting operations are ordered, and the host waits | [`cuda_hazard`], `src/stream/enqueue.rs` |
+//! | a graph has no data race, and its memory lives | [`graph`](crate::graph), `src/graph/steps.rs` |
+//! | managed memory and variables have no data race | `src/memory/managed.rs`, `src/memory/symbol.rs` |
+//! | no buffer outlives its pool | `src/memory/pool/mod.rs` |
+//! | no code is unloaded while it runs | `src/library/mod.rs` |
+//! | a slice that a host function receives is valid | `src/stream/host_function_with.rs` |
+//! | a pipeline's chunks do not collide | `src/copy/pipeline.rs` |
+//!
+//! The pages below list the programs that try to break the promise, each with its result and the test that
+//! shows it. A test of the crate fails if a test that a page names no longer exists. Nothing here runs, and
 //! it stands for no C function.
 
 /// Programs that try to defeat the tracker.

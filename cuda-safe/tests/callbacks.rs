@@ -40,6 +40,7 @@ struct Things {
     managed: Option<ManagedBuffer<u8>>,
     graph: Graph,
     inner: Graph,
+    spare: Option<Graph>,
     nodes: [Node; 4],
     exec: GraphExec,
 }
@@ -69,6 +70,7 @@ impl Things {
             managed: ManagedBuffer::alloc(64).ok(),
             graph,
             inner,
+            spare: Some(Graph::new()?),
             nodes: [fill, call, mark, within],
             exec,
         })
@@ -92,7 +94,8 @@ fn not_refused(things: &mut Things) -> Vec<String> {
             }
         )*};
     }
-    let Things { device, stream, other, event, pool, buffer, pinned, array, texture, managed, .. } = things;
+    let Things { device, stream, other, event, pool, buffer, pinned, array, texture, managed, spare, .. } =
+        things;
     let (device, here) = (*device, MemoryLocation::Device(*device));
     refused! {
         Device::count();
@@ -150,6 +153,8 @@ fn not_refused(things: &mut Things) -> Vec<String> {
         stream.launch_host_fn(|| ());
         stream.scope(|_| ());
         stream.capture(|_| Ok(()));
+        stream.capture_to_graph(spare.take().unwrap(), &[], |_| Ok(()));
+        stream.as_stream().capture_id();
         stream.as_stream().sync_policy();
         stream.as_stream().set_sync_policy(SyncPolicy::AUTO);
         stream.as_stream().set_access_policy(None);

@@ -3,12 +3,15 @@
 
 mod common;
 
+use std::sync::Arc;
 use std::sync::mpsc::channel;
 
 use common::{Gate, alone};
 use cuda_safe::error::Detail;
+use cuda_safe::graph::NodeKind;
 use cuda_safe::{
-    AsStream as _, DeviceBuffer, Event, Graph, PinnedBuffer, Result, Stream, memcpy_async, memset_async, sys,
+    AsStream as _, Device, DeviceBuffer, Event, Graph, PinnedBuffer, Result, Stream, memcpy_async,
+    memset_async, sys,
 };
 
 fn detail<T>(answer: Result<T>) -> Detail {
@@ -56,22 +59,23 @@ fn a_fork_runs_beside_the_stream_and_what_follows_its_join_comes_after_both() ->
 fn branches_are_really_branches() -> Result<()> {
     let _alone = alone();
     let mut stream = Stream::non_blocking()?;
-    let (tell, told) = channel();
-    let (open, opened) = channel::<()>();
-    let opened = std::sync::Mutex::new(opened);
-    let mut x = DeviceBuffer::<u8>::alloc(64)?;
+    let (mut x, mut y) = (DeviceBuffer::<u8>::alloc(64)?, DeviceBuffer::<u8>::alloc(64)?);
+    let (ran, runs) = channel();
     let graph = stream.capture(|s| {
         let side = s.fork()?;
-        // Waits for what only the other branch does.
-        side.host_fn(move || opened.lock().unwrap().recv().unwrap())?;
-        memset_async(&mut x, 1, s)?;
-        s.host_fn(move || open.send(()).unwrap())?;
+        let on_side = ran.clone();
+        side.host_fn(move || on_side.send("side").unwrap())?;
+        memset_async(&mut x, 1, &side)?;
+        memset_async(&mut y, 1, s)?;
         s.join(side)?;
-        s.host_fn(move || tell.send(()).unwrap())
+        s.host_fn(move || ran.send("after").unwrap())
     })?;
-    graph.instantiate()?.launch(&stream)?;
+    // The function and the fill of one branch, the fill of the other, and the function after both fills.
+    assert_eq!((graph.node_count()?, edges(&graph)), (4, 3), "no edge joins the branches before the end");
+    let mut exec = graph.instantiate()?;
+    exec.launch(&stream)?;
     stream.synchronize()?;
-    told.try_recv().unwrap();
+    assert_eq!(runs.try_iter().collect::<Vec<_>>(), ["side", "after"]);
     Ok(())
 }
 
@@ -214,6 +218,176 @@ fn what_is_not_of_the_capture_is_refused_in_it() -> Result<()> {
     assert_eq!(x.to_vec()?, [[4; 8].as_slice(), &[1; 56]].concat());
     memset_async(&mut x, 5, &own)?;
     assert_eq!(x.to_vec()?, [5; 64]);
+    Ok(())
+}
+
+#[test]
+fn a_capture_into_a_graph_comes_after_the_nodes_that_it_names_and_those_that_it_conflicts_with() -> Result<()>
+{
+    let _alone = alone();
+    let mut stream = Stream::non_blocking()?;
+    let mut buffers = [(); 4].map(|()| DeviceBuffer::from_slice(&[0_u8; 64]).unwrap());
+    let [x, y, z, w] = &mut buffers;
+    let mut graph = Graph::new()?;
+    let [fill_x, fill_y] = [graph.add_memset(&[], x, 1)?, graph.add_memset(&[], y, 2)?];
+    let (beside, empty) = (graph.add_memset(&[], w, 3)?, graph.add_empty(&[])?);
+    let (mut graph, captured) = stream.capture_to_graph(graph, &[empty, fill_x], |s| {
+        let side = s.fork()?;
+        memcpy_async(z, x, s)?;
+        memset_async(y, 4, &side)?;
+        s.join(side)
+    })?;
+    // Nothing but the conflict over `y` orders the second fill, and nothing the third.
+    assert_eq!(graph.edges()?, [(fill_x, captured), (fill_y, captured), (empty, captured)]);
+    assert_eq!((graph.node_count()?, graph.root_nodes()?), (6, vec![fill_x, fill_y, beside, empty]));
+    // Each of the three before both branches.
+    assert_eq!(edges(&graph), 6);
+    let copy = graph.add_memcpy(&[], w, y)?;
+    assert_eq!(graph.dependencies(copy)?, [beside, captured]);
+    // A second capture into the same graph, and nodes before that may no longer conflict with it.
+    let (mut graph, second) = stream.capture_to_graph(graph, &[], |s| memset_async(z, 5, s))?;
+    assert_eq!(graph.dependencies(second)?, [captured]);
+    assert_eq!(detail(graph.set_memset(beside, z, 6)), Detail::NodesUnordered { other: 4 });
+    graph.instantiate()?.launch(&stream)?;
+    let filled = [x, y, z, w].map(|buffer| buffer.to_vec().unwrap()[63]);
+    assert_eq!(filled, [1, 4, 5, 4]);
+    Ok(())
+}
+
+#[test]
+fn a_capture_of_nothing_into_a_graph_adds_an_empty_node() -> Result<()> {
+    let _alone = alone();
+    let mut stream = Stream::new()?;
+    let mut graph = Graph::new()?;
+    let first = graph.add_empty(&[])?;
+    let (graph, none) = stream.capture_to_graph(graph, &[first], |_| Ok(()))?;
+    assert_eq!((graph.edges()?, graph.node_kind(none)?), (vec![(first, none)], NodeKind::EMPTY));
+    Ok(())
+}
+
+#[test]
+fn host_functions_that_are_captured_into_a_graph_belong_to_it() -> Result<()> {
+    let _alone = alone();
+    let mut stream = Stream::new()?;
+    let (ran, runs) = channel();
+    let mut graph = Graph::new()?;
+    let first = ran.clone();
+    graph.add_host_fn(&[], move || first.send("first").unwrap())?;
+    let (added, captured) = (graph.nodes(), move || ran.send("captured").unwrap());
+    let (graph, _) = stream.capture_to_graph(graph, &added, |s| s.host_fn(captured))?;
+    let mut exec = graph.try_clone()?.instantiate()?;
+    drop(graph);
+    exec.launch(&stream)?;
+    exec.launch(&stream)?;
+    stream.synchronize()?;
+    assert_eq!(runs.try_iter().collect::<Vec<_>>(), ["first", "captured"].repeat(2));
+    drop(exec);
+    assert!(runs.recv().is_err(), "the functions are dropped");
+    Ok(())
+}
+
+#[test]
+fn a_capture_into_a_graph_that_fails_ends_and_drops_the_graph() -> Result<()> {
+    let _alone = alone();
+    let mut stream = Stream::non_blocking()?;
+    let mut x = DeviceBuffer::<u8>::alloc(64)?;
+    let held = Arc::new(());
+    let graph = || {
+        let (mut graph, held) = (Graph::new()?, Arc::clone(&held));
+        let node = graph.add_host_fn(&[], move || drop(Arc::clone(&held)))?;
+        Result::Ok((graph, node))
+    };
+    let (first, foreign) = graph()?;
+    let refused = stream.capture_to_graph(graph()?.0, &[foreign], |_| unreachable!());
+    assert!(matches!(detail(refused), Detail::Unsupported { .. }));
+    drop(first);
+    if Device::count()? > 1 {
+        let there = Device::new(1)?.with_current(Graph::new)?;
+        let refused = stream.capture_to_graph(there, &[], |_| unreachable!());
+        assert!(matches!(detail(refused), Detail::DeviceMismatch { found: 1, needed: 0, .. }));
+    }
+    let (into, node) = graph()?;
+    let unjoined = stream.capture_to_graph(into, &[node], |s| memset_async(&mut x, 1, &s.fork()?));
+    assert_eq!(unjoined.err().unwrap().code(), sys::cudaErrorStreamCaptureUnjoined);
+    let _ = cuda_safe::error::take_last();
+    for panics in [false, true] {
+        let (into, node) = graph()?;
+        let failed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            let failed = stream.capture_to_graph(into, &[node], |s| {
+                memset_async(&mut x, 2, s)?;
+                let held = Arc::clone(&held);
+                s.host_fn(move || drop(Arc::clone(&held)))?;
+                assert!(!panics, "as planned");
+                x.slice(65..).map(drop)
+            });
+            assert!(matches!(detail(failed), Detail::OutOfRange { start: 65, .. }));
+        }));
+        assert_eq!(failed.is_err(), panics);
+    }
+    // The runtime drops the functions on one of its threads.
+    while Arc::strong_count(&held) > 1 {
+        std::thread::yield_now();
+    }
+    let (into, node) = graph()?;
+    let (into, _) = stream.capture_to_graph(into, &[node], |s| memset_async(&mut x, 3, s))?;
+    into.instantiate()?.launch(&stream)?;
+    assert_eq!(x.to_vec()?, [3; 64]);
+    Ok(())
+}
+
+#[test]
+fn all_streams_of_a_capture_have_its_number_and_no_other_has() -> Result<()> {
+    let _alone = alone();
+    let (mut stream, mut second) = (Stream::new()?, Stream::new()?);
+    let (side, event) = (Stream::non_blocking()?, Event::without_timing()?);
+    let mut seen = Vec::new();
+    for _ in 0..2 {
+        stream.capture(|s| {
+            let id = s.as_stream().capture_id()?;
+            assert_eq!(side.as_stream().capture_id()?, None);
+            event.record(s)?;
+            side.wait(&event)?;
+            assert_eq!(side.as_stream().capture_id()?, id);
+            second.capture(|t| {
+                assert_eq!(side.as_stream().capture_id()?, None, "it is not part of the inner capture");
+                seen.push(t.as_stream().capture_id()?.unwrap());
+                Ok(())
+            })?;
+            seen.push(id.unwrap());
+            event.record(&side)?;
+            s.wait(&event)
+        })?;
+    }
+    let two = stream.capture_to_graph(Graph::new()?, &[], |s| {
+        seen.extend(s.as_stream().capture_id()?);
+        Ok(())
+    })?;
+    assert_eq!(two.0.node_count()?, 1);
+    seen.sort_unstable();
+    seen.dedup();
+    assert_eq!(seen.len(), 5, "{seen:?}");
+    let legacy = Stream::legacy()?;
+    let streams = [stream.as_stream(), side.as_stream(), legacy.as_stream()];
+    assert_eq!(streams.map(|stream| stream.capture_id()), [Ok(None), Ok(None), Ok(None)]);
+    Ok(())
+}
+
+#[test]
+fn a_capture_that_has_failed_has_no_number() -> Result<()> {
+    let _alone = alone();
+    let mut stream = Stream::non_blocking()?;
+    let failed = stream.capture(|s| {
+        let device = s.device();
+        let waited =
+            std::thread::scope(|threads| threads.spawn(move || device.synchronize()).join().unwrap());
+        assert_eq!(waited.unwrap_err().code(), sys::cudaErrorStreamCaptureUnsupported);
+        let refused = s.as_stream().capture_id().unwrap_err();
+        assert_eq!(refused.code(), sys::cudaErrorStreamCaptureInvalidated);
+        assert!(matches!(refused.detail(), Detail::Unsupported { .. }));
+        Ok(())
+    });
+    assert_eq!(failed.unwrap_err().code(), sys::cudaErrorStreamCaptureInvalidated);
+    assert_eq!(stream.as_stream().capture_id()?, None);
     Ok(())
 }
 

@@ -222,3 +222,47 @@ fn pinned_memory_says_how_it_was_set_up() {
     assert_eq!(buffer.flags().unwrap().bits() & cuda_safe::sys::cudaHostAllocWriteCombined, 0);
     assert_eq!(PinnedBuffer::<u8>::alloc(0).unwrap().flags().unwrap(), PinnedFlags::empty());
 }
+
+#[test]
+fn a_large_buffer_in_large_pages_is_pinned_memory_like_any_other() {
+    let alone = alone();
+    let stream = Stream::new().unwrap();
+    let len = (16 << 20) + 5;
+    let mut from = PinnedBuffer::<u8>::alloc(len).unwrap();
+    for (at, byte) in from.host_mut().unwrap().iter_mut().enumerate() {
+        *byte = u8::try_from(at % 251).unwrap();
+    }
+    let mut to = PinnedBuffer::<u8>::alloc(len).unwrap();
+    let mut device = DeviceBuffer::alloc(len).unwrap();
+    let gate = Gate::on(&alone, &stream);
+    memcpy_async(&mut device, &from, &stream).unwrap();
+    memcpy_async(&mut to, &device, &stream).unwrap();
+    assert!(!stream.is_done().unwrap(), "the copies are asynchronous");
+    gate.open();
+    assert_eq!(to.host().unwrap()[..], from.host().unwrap()[..]);
+    assert_eq!(
+        (to.flags().unwrap(), to.device_ptr().unwrap()),
+        (PinnedFlags::MAPPED, to.as_ptr().cast_mut())
+    );
+    // Dropped while a copy into it is pending, it is freed after the copy.
+    let gate = Gate::on(&alone, &stream);
+    memcpy_async(&mut to, &device, &stream).unwrap();
+    std::thread::scope(|scope| {
+        let dropped = scope.spawn(|| drop(to));
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        assert!(!dropped.is_finished());
+        gate.open();
+    });
+}
+
+#[test]
+fn a_large_buffer_is_taken_apart_only_if_cuda_allocated_it() {
+    let len = 16 << 20;
+    let (error, buffer) = PinnedBuffer::<u8>::alloc(len).unwrap().into_raw().unwrap_err().into_parts();
+    assert!(error.to_string().contains("PinnedBuffer::with_flags"), "{error}");
+    assert_eq!(buffer.len(), len);
+    let device = buffer.device();
+    let pointer = PinnedBuffer::<u8>::with_flags(len, PinnedFlags::empty()).unwrap().into_raw().unwrap();
+    // SAFETY: the memory is what a buffer of this size was just taken apart into.
+    drop(unsafe { PinnedBuffer::from_raw(device, pointer, len) }.unwrap());
+}

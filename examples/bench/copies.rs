@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use crate::Options;
-use examples::bench::interval::median;
-use examples::bench::program::{Program, in_turns};
+use bench::interval::median;
+use bench::program::{Program, in_turns};
 
 const COPIES: u32 = 64;
 const SIZES: [u32; 3] = [256, 4096, 65536];

@@ -11,7 +11,7 @@ use anyhow::{Context as _, bail, ensure};
 
 use crate::Options;
 use crate::table::{self, Met, Row};
-use examples::bench::program::Program;
+use bench::program::Program;
 
 /// An operation to measure: its name in the programs, its title in the table, the calls of a batch, and
 /// the allowed extra cost of Rust in nanoseconds, which is 2 % if that is more.

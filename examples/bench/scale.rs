@@ -6,9 +6,10 @@ use std::fmt::Write as _;
 use anyhow::Context as _;
 
 use crate::Options;
-use examples::bench::interval::median;
-use examples::bench::program::{Program, in_turns};
-use examples::plot::{self, Curve, Panel};
+use bench::affinity::Pinned;
+use bench::interval::median;
+use bench::plot::{self, Curve, Panel};
+use bench::program::{Program, in_turns};
 
 /// The maximum number of turns. Five are enough for a median, and all cases of a turn take a few seconds.
 const MOST_TURNS: u32 = 5;
@@ -86,15 +87,16 @@ const GROUPS: [Group; 7] = [
     Group {
         title: "Idioms",
         about: "The first lines that a Rust programmer writes, and the C++ for the same work. An owner is \
-                made and dropped.",
+                made and dropped. A pipeline brings an array through the device: copy, kernel, copy.",
         size: "bytes",
         cases: &[
             Case("from_slice", "`DeviceBuffer::from_slice`", BYTES, 20, 4),
             Case("to_vec", "`to_vec`", BYTES, 20, 4),
             Case("scope", "copy to the device in a `scope`", BYTES, 20, 4),
             Case("host", "copy to pinned memory, then `host`", BYTES, 20, 4),
+            Case("pipeline", "a chunk of a `Pipeline` of 4 MiB", &[4096, 1 << 16, 1 << 20], 1, 4),
             Case("device", "`DeviceBuffer::alloc`", BYTES, 50, 4),
-            Case("pinned", "`PinnedBuffer::alloc`", BYTES, 20, 4),
+            Case("pinned", "`PinnedBuffer::alloc`", &[4096, 1 << 20, 1 << 30], 1, 3),
             Case("event", "`Event::new`", &[0], 200, 4),
             Case("stream", "`Stream::new`", &[0], 20, 4),
         ],
@@ -141,17 +143,24 @@ struct Row {
 /// Measures all cases, with the programs in turns, and returns their section.
 pub(crate) fn measure(options: &Options) -> anyhow::Result<Option<String>> {
     let Some([cpp, rust]) = &options.scale else { return Ok(None) };
-    let mut programs = [Program::start(cpp, &[])?, Program::start(rust, &[])?];
     let turns = options.turns().min(MOST_TURNS);
-    let mut text = format!(
-        "\n## How costs grow\n\n- {}\n\nHost time in nanoseconds: medians of {turns} turns of C++ and safe \
-         Rust, each of which is the median of a few batches, and the median of the ratio within a turn. The \
-         goal is the greatest time that meets it. The programs are in `examples/bench/scale`.\n",
-        programs[0].machine()
-    );
+    let mut text = String::new();
     let mut panels = Vec::new();
     for Group { title, about, size: heading, cases } in &GROUPS {
         let mut rows = Vec::new();
+        let one_thread = *heading != "threads" && !options.unpinned;
+        let pinned = one_thread.then(Pinned::to_one_processor).transpose()?;
+        let mut programs = [Program::start(cpp, &[])?, Program::start(rust, &[])?];
+        if text.is_empty() {
+            write!(
+                text,
+                "\n## How costs grow\n\n- {}\n\nHost time in nanoseconds: medians of {turns} turns of C++ \
+                 and safe Rust, each of which is the median of a few batches, and the median of the ratio within a \
+                 turn. The goal is the greatest time that meets it. Programs that measure one thread stay on \
+                 one processor, the same for both. The programs are in `examples/bench/scale`.\n",
+                programs[0].machine()
+            )?;
+        }
         for &Case(name, shown, sizes, calls, batches) in *cases {
             let (calls, batches) = if options.emulator { (2, 1) } else { (calls, batches) };
             for (at, &size) in sizes.iter().enumerate() {
@@ -166,13 +175,14 @@ pub(crate) fn measure(options: &Options) -> anyhow::Result<Option<String>> {
                 rows.push(Row { shown, size, times: times.map(|times| median(&times)), ratio, goal });
             }
         }
+        for program in programs {
+            program.end()?;
+        }
+        drop(pinned);
         write!(text, "\n### {title}\n\n{about}\n\n{}", table(heading, &rows)?)?;
         if *heading != "bytes" {
             panels.push(panel(title, heading, &rows));
         }
-    }
-    for program in programs {
-        program.end()?;
     }
     if let Some(folder) = &options.plots {
         std::fs::create_dir_all(folder).with_context(|| format!("{}", folder.display()))?;

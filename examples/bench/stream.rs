@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::{Context as _, ensure};
 
 use crate::Options;
-use examples::bench::interval::median;
+use bench::interval::median;
 
 /// One kernel, with the best rate of each run in MB/s.
 pub(crate) struct Row {

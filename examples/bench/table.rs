@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::operations::{Operation, Starts};
-use examples::bench::interval::{self, median};
+use bench::interval::{self, median};
 
 /// Whether the extra cost of Rust is within the goal.
 #[derive(Clone, Copy, PartialEq, Eq)]

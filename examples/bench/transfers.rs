@@ -1,4 +1,4 @@
-//! Large copies: the same measurement in both languages in turns, and `examples/bandwidth` for all other
+//! Large copies: the same measurement in both languages in turns, and `examples/bench/bandwidth` for all other
 //! cases.
 
 use std::fmt::Write as _;
@@ -8,8 +8,8 @@ use std::process::Command;
 use anyhow::{Context as _, ensure};
 
 use crate::Options;
-use examples::bench::interval::median;
-use examples::bench::program::{Program, in_turns};
+use bench::interval::median;
+use bench::program::{Program, in_turns};
 
 /// The cases of the C++ twin.
 const CASES: [(&str, &str); 3] = [
@@ -86,7 +86,7 @@ fn output(mut command: Command, program: &Path) -> anyhow::Result<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
-/// Returns the output of `examples/bandwidth` for all of its cases, and writes its plot.
+/// Returns the output of `examples/bench/bandwidth` for all of its cases, and writes its plot.
 pub(crate) fn everything(options: &Options) -> anyhow::Result<Option<String>> {
     let Some([_, program]) = &options.bandwidth else { return Ok(None) };
     let mut command = Command::new(program);

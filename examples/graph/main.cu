@@ -1,46 +1,87 @@
-// Runs the same short work twenty times as a graph.
+// Runs a graph with two branches and a host function.
 //
-// The program captures a stream once: copy in, two kernels, copy out. Each launch of the graph runs all
-// four with one call. In C++ the program must keep the buffers until the last launch is complete, and
-// must not touch the pinned memory while a launch runs.
+// The program captures a stream once. After the first kernel, two branches read the data side by side: one
+// finds the sum of the elements, the other one the largest. Each copies what its blocks found to the host.
+// Where the branches join, a host function combines these numbers. In C++ the program must keep all memory
+// until the last launch is complete, and must not touch it on the host while a launch runs.
 #include "../check.cuh"
+#include "reduce.cuh"
 #include "vector.cuh"
 
+#include <algorithm>
+
+const unsigned blocks = 4, threads = 256;
+
+struct Found {
+    const int *sums, *maxima;
+    int sum, largest;
+};
+
+void combine(void* data) {
+    Found* found = static_cast<Found*>(data);
+    found->sum = 0;
+    for (unsigned block = 0; block < blocks; ++block) found->sum += found->sums[block];
+    found->largest = *std::max_element(found->maxima, found->maxima + blocks);
+}
+
 int main() {
-    const unsigned n = 1 << 12, threads = 256;
-    const size_t bytes = n * sizeof(int);
-    int *h_data, *d_data;
+    const unsigned n = 1 << 12;
+    const size_t bytes = n * sizeof(int), found_bytes = blocks * sizeof(int);
+    int *h_data, *h_sums, *h_maxima, *d_data, *d_sums, *d_maxima;
     CHECK(cudaMallocHost(&h_data, bytes));
+    CHECK(cudaMallocHost(&h_sums, found_bytes));
+    CHECK(cudaMallocHost(&h_maxima, found_bytes));
     CHECK(cudaMalloc(&d_data, bytes));
-    for (unsigned i = 0; i < n; ++i) h_data[i] = int(i % 10);
-    cudaStream_t stream;
+    CHECK(cudaMalloc(&d_sums, found_bytes));
+    CHECK(cudaMalloc(&d_maxima, found_bytes));
+    for (unsigned i = 0; i < n; ++i) h_data[i] = int(i % 1000);
+    CHECK(cudaMemcpy(d_data, h_data, bytes, cudaMemcpyHostToDevice));
+    cudaStream_t stream, side;
+    cudaEvent_t fork, join;
     CHECK(cudaStreamCreate(&stream));
+    CHECK(cudaStreamCreate(&side));
+    CHECK(cudaEventCreateWithFlags(&fork, cudaEventDisableTiming));
+    CHECK(cudaEventCreateWithFlags(&join, cudaEventDisableTiming));
 
     cudaGraph_t graph;
+    Found found = {h_sums, h_maxima, 0, 0};
     CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    CHECK(cudaMemcpyAsync(d_data, h_data, bytes, cudaMemcpyHostToDevice, stream));
-    double_values<<<n / threads, threads, 0, stream>>>(d_data, n);
     add_one<<<n / threads, threads, 0, stream>>>(d_data, n);
-    CHECK(cudaMemcpyAsync(h_data, d_data, bytes, cudaMemcpyDeviceToHost, stream));
+    CHECK(cudaGetLastError());
+    CHECK(cudaEventRecord(fork, stream));
+    CHECK(cudaStreamWaitEvent(side, fork, 0));
+    block_sums<<<blocks, threads, 0, stream>>>(d_data, d_sums, n);
+    CHECK(cudaGetLastError());
+    CHECK(cudaMemcpyAsync(h_sums, d_sums, found_bytes, cudaMemcpyDeviceToHost, stream));
+    block_maxima<<<blocks, threads, 0, side>>>(d_data, d_maxima, n);
+    CHECK(cudaGetLastError());
+    CHECK(cudaMemcpyAsync(h_maxima, d_maxima, found_bytes, cudaMemcpyDeviceToHost, side));
+    CHECK(cudaEventRecord(join, side));
+    CHECK(cudaStreamWaitEvent(stream, join, 0));
+    CHECK(cudaLaunchHostFunc(stream, combine, &found));
     CHECK(cudaStreamEndCapture(stream, &graph));
+
     size_t nodes = 0;
     CHECK(cudaGraphGetNodes(graph, nullptr, &nodes));
     cudaGraphExec_t exec;
     CHECK(cudaGraphInstantiate(&exec, graph, 0));
-    std::printf("a graph of %zu nodes; nothing has run: the last number is %d\n", nodes, h_data[n - 1]);
-
-    for (int launch = 0; launch < 20; ++launch) CHECK(cudaGraphLaunch(exec, stream));
-    CHECK(cudaStreamSynchronize(stream));
-
-    // x -> 2x + 1, twenty times: (x + 1) * 2^20 - 1.
-    unsigned right = 0;
-    for (unsigned i = 0; i < n; ++i) right += h_data[i] == int((i % 10 + 1) * (1u << 20) - 1);
-    std::printf("after 20 launches it is %d; %u of %u are right\n", h_data[n - 1], right, n);
+    std::printf("a graph of %zu nodes\n", nodes);
+    for (int launch = 1; launch <= 3; ++launch) {
+        CHECK(cudaGraphLaunch(exec, stream));
+        CHECK(cudaStreamSynchronize(stream));
+        std::printf("launch %d: the sum is %d, the largest %d\n", launch, found.sum, found.largest);
+    }
 
     CHECK(cudaGraphExecDestroy(exec));
     CHECK(cudaGraphDestroy(graph));
+    CHECK(cudaEventDestroy(fork));
+    CHECK(cudaEventDestroy(join));
     CHECK(cudaStreamDestroy(stream));
+    CHECK(cudaStreamDestroy(side));
     CHECK(cudaFree(d_data));
+    CHECK(cudaFree(d_sums));
+    CHECK(cudaFree(d_maxima));
     CHECK(cudaFreeHost(h_data));
-    return right == n ? EXIT_SUCCESS : EXIT_FAILURE;
+    CHECK(cudaFreeHost(h_sums));
+    CHECK(cudaFreeHost(h_maxima));
 }

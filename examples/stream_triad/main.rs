@@ -7,32 +7,14 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
-use anyhow::ensure;
-use clap::Parser;
+use anyhow::{Context as _, bail, ensure};
 use cuda_kernels::kernels::{
     STREAM_SCALAR, STREAM_THREADS, stream_add, stream_copy, stream_dot, stream_init, stream_mul, stream_triad,
 };
 use cuda_safe::{Device, DeviceBuffer, Result, Stream, launch, memcpy};
 
 const START: [f64; 3] = [0.1, 0.2, 0.0];
-
-/// The bandwidth of device memory by five kernels: Copy, Mul, Add, Triad and Dot.
-#[derive(Parser)]
-#[command(name = "stream_triad")]
-struct Arguments {
-    /// Elements of each array, a multiple of 1024.
-    #[arg(long, default_value_t = 1 << 25)]
-    arraysize: u32,
-    /// Iterations, of which the first does not count.
-    #[arg(long, default_value_t = 100)]
-    numtimes: u32,
-    /// Prints comma-separated values.
-    #[arg(long)]
-    csv: bool,
-    /// Leaves out what changes from run to run.
-    #[arg(long)]
-    no_times: bool,
-}
+const USAGE: &str = "stream_triad [--arraysize N] [--numtimes N] [--csv | --no-times]";
 
 struct Kernel {
     name: &'static str,
@@ -53,7 +35,18 @@ fn error_of(elements: &[f64], expected: f64, count: f64) -> f64 {
 }
 
 fn main() -> anyhow::Result<ExitCode> {
-    let Arguments { arraysize, numtimes, csv, no_times } = Arguments::parse();
+    let (mut arraysize, mut numtimes): (u32, u32) = (1 << 25, 100);
+    let (mut csv, mut no_times) = (false, false);
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--csv" => csv = true,
+            "--no-times" => no_times = true,
+            "--arraysize" => arraysize = arguments.next().context(USAGE)?.parse()?,
+            "--numtimes" => numtimes = arguments.next().context(USAGE)?.parse()?,
+            _ => bail!(USAGE),
+        }
+    }
     ensure!(
         arraysize > 0 && arraysize.is_multiple_of(STREAM_THREADS),
         "--arraysize must be a multiple of {STREAM_THREADS}"

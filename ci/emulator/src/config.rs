@@ -76,6 +76,7 @@ impl Config {
         let leaks = number("CUDA_EMULATOR_LEAKS", 0, 1)? == 1;
         let initcheck = number("CUDA_EMULATOR_INITCHECK", 0, 1)? == 1;
         let races = number("CUDA_EMULATOR_RACES", 0, 1)? == 1;
+        number("CUDA_EMULATOR_EXIT_CODE", 0, 255)?;
         let schedule = match get("CUDA_EMULATOR_SCHEDULE").as_deref() {
             None | Some("" | "late") => Schedule::Late,
             Some("eager") => Schedule::Eager,

@@ -62,6 +62,27 @@ impl HostLine {
         found
     }
 
+    /// That of an instruction of the program that a signal has interrupted, for the handler.
+    pub(crate) fn interrupted(at: usize) -> Self {
+        let mut found = Self::default();
+        let mut count = 0;
+        backtrace::trace(|frame| {
+            let here = frame.ip().addr();
+            if count > 0 || here == at {
+                if let Some(place) = found.0.get_mut(count) {
+                    // Return addresses are behind the call.
+                    *place = if count == 0 { here + 1 } else { here };
+                }
+                count += 1;
+            }
+            count < DEPTH
+        });
+        if count == 0 {
+            found.0[0] = at + 1;
+        }
+        found
+    }
+
     /// The functions of the program that made the call, the innermost first. Code that nvcc or its headers
     /// put between the program's line and the call is left out.
     pub(crate) fn frames(&self) -> Vec<Frame> {
@@ -108,7 +129,10 @@ pub(crate) fn demangled(name: &str) -> String {
 /// Whether a source file belongs to the toolkit or to the standard library of Rust.
 fn is_between(file: &str) -> bool {
     let name = file.rsplit('/').next().unwrap_or(file);
-    name.starts_with("cuda_runtime") || name.ends_with(".stub.c") || file.starts_with("/rustc/")
+    name.starts_with("cuda_runtime")
+        || name.ends_with(".stub.c")
+        || name.ends_with(".S")
+        || file.starts_with("/rustc/")
 }
 
 impl fmt::Debug for HostLine {

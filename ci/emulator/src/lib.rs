@@ -11,6 +11,7 @@ mod api;
 mod calls;
 mod config;
 mod device;
+pub mod doctor;
 mod error;
 pub mod exec;
 mod finding;
@@ -23,7 +24,9 @@ pub mod module;
 pub mod ptx;
 mod race;
 mod stream;
-mod sys;
+// Public for the compiler's sake: it searches the whole crate for uses of each private constant whose name is
+// not upper case, and C has a thousand of them.
+pub mod sys;
 #[cfg(test)]
 mod testing;
 mod thread;

@@ -14,7 +14,7 @@ use crate::finding::{Finding, Subject};
 use crate::graph::{Captures, Graphs, Users};
 use crate::host_line::{self, HostLine};
 use crate::memory::Book;
-use crate::race::Races;
+use crate::race::{Races, guard};
 use crate::stream::{Events, Queue, Streams};
 use crate::sys::cudaErrorInitializationError;
 use crate::thread;
@@ -43,6 +43,7 @@ impl Machine {
         if config.initcheck {
             book.watch()?;
         }
+        book.two_views = config.races;
         let mut queue = Queue::new(config.schedule);
         queue.races = config.races.then(|| Races::new(config.devices));
         Some(Self {
@@ -85,6 +86,9 @@ static SHARED: LazyLock<Result<Shared, String>> = LazyLock::new(|| {
         if config.captures_lines() {
             host_line::capture();
         }
+        if config.races {
+            guard::watch(host_accessed);
+        }
         if let Schedule::Random(seed) = config.schedule {
             eprintln!("CUDA emulator: CUDA_EMULATOR_SCHEDULE=random:{seed}");
         }
@@ -99,6 +103,19 @@ static SHARED: LazyLock<Result<Shared, String>> = LazyLock::new(|| {
     }
     started
 });
+
+/// Notes that an instruction of the program has accessed memory that an operation uses.
+fn host_accessed(address: u64, writes: bool, at: usize) {
+    // This library may write to the program's memory whenever the program has called it.
+    if thread::in_call() {
+        return;
+    }
+    let Ok(mut machine) = lock() else { return };
+    let m = &mut *machine;
+    if let (Some(races), Some(it)) = (&mut m.queue.races, m.book.at(address)) {
+        races.host_accessed(it, (address, writes), thread::function(), HostLine::interrupted(at));
+    }
+}
 
 fn shared() -> Answer<&'static Shared> {
     SHARED.as_ref().map_err(|_| cudaErrorInitializationError)

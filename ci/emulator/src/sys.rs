@@ -3,9 +3,7 @@
     non_camel_case_types,
     non_upper_case_globals,
     non_snake_case,
-    dead_code,
-    unreachable_pub,
-    unused_imports,
+    missing_docs,
     reason = "generated code, which keeps the names of the C headers"
 )]
 #![allow(

@@ -13,7 +13,9 @@ thread_local! {
     static DEVICE: Cell<usize> = const { Cell::new(0) };
     static NUMBER: Cell<u64> = const { Cell::new(0) };
     static USES: Cell<bool> = const { Cell::new(false) };
+    static IN_CALL: Cell<bool> = const { Cell::new(false) };
     static IN_CALLBACK: Cell<bool> = const { Cell::new(false) };
+    static FUNCTION: Cell<u64> = const { Cell::new(0) };
     static CAPTURE_MODE: Cell<cudaStreamCaptureMode> = const { Cell::new(cudaStreamCaptureModeGlobal) };
 }
 
@@ -45,9 +47,29 @@ pub(crate) fn number() -> u64 {
     NUMBER.get()
 }
 
+/// Whether the calling thread runs a function of this library, which the program has called.
+pub(crate) fn in_call() -> bool {
+    IN_CALL.get()
+}
+
+/// Notes that the calling thread runs such a function, or no more. Returns whether it did before.
+pub(crate) fn set_in_call(is: bool) -> bool {
+    IN_CALL.replace(is)
+}
+
 /// Whether the calling thread runs host functions: those may not call CUDA.
 pub(crate) fn in_callback() -> bool {
     IN_CALLBACK.get()
+}
+
+/// Sets the operation whose host function the calling thread runs.
+pub(crate) fn set_function(tick: u64) {
+    FUNCTION.set(tick);
+}
+
+/// The operation whose host function the calling thread runs, if it does.
+pub(crate) fn function() -> Option<u64> {
+    Some(FUNCTION.get()).filter(|tick| *tick != 0)
 }
 
 /// Makes the calling thread run host functions, for good.

@@ -6,25 +6,17 @@ mod built;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Compiles a program.
-fn compile(name: &str) -> PathBuf {
+/// Compiles a program with an option.
+fn compile(name: &str, option: &str) -> PathBuf {
     let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     let toolkit = built::toolkit();
     let output = Command::new(toolkit.nvcc().expect("nvcc"))
-        .args([
-            "-std=c++17",
-            "-arch=compute_90",
-            "-code=compute_90",
-            "-cudart",
-            "none",
-            "-cudadevrt",
-            "none",
-            "-o",
-        ])
+        .args(["-std=c++17", "-gencode=arch=compute_90,code=compute_90", "-cudart=shared", option])
+        .arg(format!("-L{}", toolkit.root().join("lib").display()))
+        .arg("-o")
         .arg(&program)
         .arg(format!("tests/programs/{name}.cu"))
         .arg(format!("-L{}", built::folder().display()))
-        .arg("-lcudart")
         .output()
         .expect("nvcc starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -41,12 +33,29 @@ fn printed(program: &PathBuf, arguments: &[&str]) -> String {
 
 #[test]
 fn tensor_cores_multiply_tiles_and_a_wait_that_is_forgotten_shows() {
-    let program = compile("gemm");
+    let program = compile("gemm", "-rdc=false");
     assert_eq!(printed(&program, &[]), "cudaSuccess, right\n");
     assert_eq!(printed(&program, &["forgets"]), "cudaSuccess, wrong\n");
 }
 
 #[test]
 fn thrust_sorts_sums_and_scans() {
-    assert_eq!(printed(&compile("thrust"), &[]), "reduce: right\nsort: right\ninclusive_scan: right\n");
+    assert_eq!(
+        printed(&compile("thrust", "-rdc=false"), &[]),
+        "reduce: right\nsort: right\ninclusive_scan: right\n"
+    );
+}
+
+#[test]
+fn what_real_programs_do_goes_as_on_hardware_in_every_schedule() {
+    let program = compile("found", "-rdc=true");
+    for case in ["conditionals", "polls", "textures", "captures", "graph_memory", "rounding", "shared"] {
+        for schedule in ["late", "eager", "random:1", "random:2"] {
+            let mut command = Command::new(&program);
+            command.arg(case).env("LD_LIBRARY_PATH", built::folder()).env("CUDA_EMULATOR_SCHEDULE", schedule);
+            let output = command.output().unwrap();
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "{case} under {schedule}: {}\n{stderr}", output.status);
+        }
+    }
 }

@@ -20,6 +20,10 @@ const EARLY: [&str; 6] =
 /// The cases of `pool.cpp`.
 const POOL: [&str; 4] = ["pool_stream", "pool_events", "pool_legacy", "pool_waits"];
 
+/// The cases that race on purpose.
+const RACING: [&str; 6] =
+    ["late_copy", "late_order", "late_blocking_copy", "late_source", "early_batch", "outcomes"];
+
 /// Compiles a program, once: `graph.cpp`, `early.cpp` and `pool.cpp` have the cases of the lists above,
 /// `host.cpp` all others.
 fn program(case: &str) -> &'static PathBuf {
@@ -58,6 +62,7 @@ fn command(case: &str, schedule: &str) -> Command {
         .env("LD_LIBRARY_PATH", built::folder())
         .env("CUDA_EMULATOR_SCHEDULE", schedule)
         .env("CUDA_EMULATOR_LEAKS", if case == "leak" { "1" } else { "0" })
+        .env("CUDA_EMULATOR_RACES", if RACING.contains(&case) { "0" } else { "1" })
         .stdin(Stdio::null());
     command
 }
@@ -71,6 +76,7 @@ fn passes(case: &str, schedules: &[&str]) {
         let output = run(case, schedule);
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{case} under {schedule}: {}\n{stderr}", output.status);
+        assert!(!stderr.contains("CUDA emulator: race: "), "{case} under {schedule}:\n{stderr}");
     }
 }
 
@@ -127,11 +133,13 @@ fn leaks_are_listed_by_call_and_size_on_request() {
     let output = run("leak", "late");
     assert!(output.status.success());
     let stderr = String::from_utf8(output.stderr).unwrap();
-    let lines: Vec<&str> = stderr.lines().collect();
-    assert_eq!(lines.len(), 3, "{stderr}");
+    // The other lines are indented.
+    let lines: Vec<&str> = stderr.lines().filter(|line| !line.starts_with(' ')).collect();
+    assert_eq!(lines.len(), 4, "{stderr}");
     assert!(lines[0].contains("1234 bytes of device memory") && lines[0].contains("cudaMalloc on device 0"));
     assert!(lines[1].contains("77 bytes of pinned host memory") && lines[1].contains("cudaMallocHost"));
     assert!(lines[2].ends_with("2 leaks, 1311 bytes"), "{}", lines[2]);
+    assert!(lines[3].ends_with("findings: 2 (leak: 2)"), "{}", lines[3]);
 }
 
 #[test]
@@ -141,7 +149,8 @@ fn copies_to_the_host_of_what_nobody_has_written_are_told_on_request() {
         let output = command.env("CUDA_EMULATOR_INITCHECK", initcheck).output().expect("the program starts");
         let stderr = String::from_utf8(output.stderr).unwrap();
         assert!(output.status.success(), "{stderr}");
-        stderr.lines().filter(|line| !line.contains("SCHEDULE")).map(str::to_owned).collect::<Vec<_>>()
+        let shown = |line: &&str| !line.contains("SCHEDULE") && !line.starts_with(' ');
+        stderr.lines().filter(shown).map(str::to_owned).collect::<Vec<_>>()
     };
     for schedule in SCHEDULES {
         assert_eq!(told(schedule, "0"), ["from here on"]);
@@ -155,6 +164,7 @@ fn copies_to_the_host_of_what_nobody_has_written_are_told_on_request() {
             ],
             &["cudaMemcpyAsync copies 1024 bytes to the host", "byte 100 of 1536 bytes", "cudaMallocPitch"],
             &["2 reads of bytes that nobody has written, 2 of them told"],
+            &["findings: 2 (initcheck: 2)"],
         ];
         assert_eq!(lines.len(), expected.len(), "{schedule}: {lines:#?}");
         for (line, words) in lines.iter().zip(expected) {

@@ -1,6 +1,8 @@
 //! Architectures for which nvcc generates machine code and PTX.
 
 use std::fmt;
+use std::path::Path;
+use std::process::Command;
 use std::str::FromStr;
 
 use crate::Error;
@@ -51,9 +53,63 @@ pub(crate) fn default_archs() -> Vec<Arch> {
     vec![Arch::Machine("90".to_owned()), Arch::Ptx("75".to_owned())]
 }
 
-/// Parses a list such as `sm_80,sm_90,compute_80`.
-pub(crate) fn parse_list(text: &str) -> Result<Vec<Arch>, Error> {
-    text.split([',', ';', ' ']).filter(|item| !item.trim().is_empty()).map(str::parse).collect()
+/// Parses a list such as `sm_80,native,compute_80`. `gpus` returns what `native` stands for.
+pub(crate) fn parse_list(
+    text: &str,
+    gpus: impl Fn() -> Result<Vec<Arch>, String>,
+) -> Result<Vec<Arch>, Error> {
+    let mut archs: Vec<Arch> = Vec::new();
+    for item in text.split([',', ';', ' ']).map(str::trim).filter(|item| !item.is_empty()) {
+        let found = if item == "native" { gpus().map_err(Error::NoGpu)? } else { vec![item.parse()?] };
+        for arch in found {
+            if !archs.contains(&arch) {
+                archs.push(arch);
+            }
+        }
+    }
+    Ok(archs)
+}
+
+/// Returns the machine code of the GPUs of this machine, or the reason why there is none.
+pub(crate) fn of_gpus() -> Result<Vec<Arch>, String> {
+    let said = said_by(Path::new("nvidia-smi"), &["--query-gpu=compute_cap", "--format=csv,noheader"])?;
+    of_capabilities(&said)
+}
+
+/// Returns the machine code for a list of compute capabilities such as `9.0`, one a line.
+fn of_capabilities(lines: &str) -> Result<Vec<Arch>, String> {
+    let arch =
+        |line: &str| format!("sm_{}", line.trim().replace('.', "")).parse().map_err(|_| line.to_owned());
+    let archs: Vec<Arch> = lines
+        .lines()
+        .map(arch)
+        .collect::<Result<_, _>>()
+        .map_err(|line: String| format!("nvidia-smi printed `{line}`"))?;
+    if archs.is_empty() { Err("nvidia-smi lists none".to_owned()) } else { Ok(archs) }
+}
+
+/// Adds the machine code of the GPUs of this machine, if any, that this nvcc can make.
+pub(crate) fn add_gpus(archs: &mut Vec<Arch>, nvcc: &Path) {
+    let Ok(gpus) = of_gpus() else { return };
+    let mut known = None;
+    for gpu in gpus {
+        let known = known.get_or_insert_with(|| said_by(nvcc, &["--list-gpu-code"]).unwrap_or_default());
+        if !archs.contains(&gpu) && known.lines().any(|line| line.trim() == gpu.to_string()) {
+            archs.push(gpu);
+        }
+    }
+}
+
+/// Returns what a program prints, or why it fails.
+fn said_by(program: &Path, arguments: &[&str]) -> Result<String, String> {
+    let name = program.display();
+    let output =
+        Command::new(program).args(arguments).output().map_err(|error| format!("{name}: {error}"))?;
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    if output.status.success() {
+        return Ok(said);
+    }
+    Err(format!("{name}: {}", said.lines().next().unwrap_or("no answer")))
 }
 
 /// Adds PTX of the oldest generation in the list if the list has machine code only.
@@ -88,9 +144,13 @@ pub(crate) fn flags(archs: &[Arch]) -> Vec<String> {
 mod tests {
     use super::*;
 
+    fn none() -> Result<Vec<Arch>, String> {
+        Err("nvidia-smi: not found".to_owned())
+    }
+
     #[test]
     fn a_list_is_read_in_any_separation() {
-        let archs = parse_list("sm_80, sm_90a;compute_75 ").unwrap();
+        let archs = parse_list("sm_80, sm_90a;compute_75 ", none).unwrap();
         assert_eq!(archs, [Arch::Machine("80".into()), Arch::Machine("90a".into()), Arch::Ptx("75".into())]);
     }
 
@@ -103,8 +163,28 @@ mod tests {
     }
 
     #[test]
+    fn native_is_the_machine_code_of_the_gpus() {
+        let spelled = |text| {
+            let archs = with_ptx(parse_list(text, || of_capabilities("9.0\n9.0\n8.6\n")).unwrap());
+            archs.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(spelled("native"), ["sm_90", "sm_86", "compute_86"]);
+        assert_eq!(spelled("compute_75,native,sm_86"), ["compute_75", "sm_90", "sm_86"]);
+    }
+
+    #[test]
+    fn native_without_a_gpu_is_an_error_with_the_reason_and_the_remedy() {
+        let error = parse_list("native", none).unwrap_err().to_string();
+        for part in ["`native`", "nvidia-smi: not found", "sm_90"] {
+            assert!(error.contains(part), "{error}");
+        }
+        assert!(of_capabilities("").unwrap_err().contains("none"));
+        assert!(of_capabilities("[N/A]\n").unwrap_err().contains("[N/A]"));
+    }
+
+    #[test]
     fn ptx_is_always_made() {
-        let made = with_ptx(parse_list("sm_100,sm_80").unwrap());
+        let made = with_ptx(parse_list("sm_100,sm_80", none).unwrap());
         assert_eq!(made.last(), Some(&Arch::Ptx("80".into())));
         assert_eq!(with_ptx(made.clone()), made);
         assert_eq!(with_ptx(Vec::new()), default_archs());

@@ -112,10 +112,11 @@ impl Build {
         self
     }
 
-    /// Adds architectures to compile for: `sm_NN` is machine code, `compute_NN` is PTX.
+    /// Adds architectures to compile for: `sm_NN` is machine code, `compute_NN` is PTX, and `native` is the
+    /// machine code of the GPUs of the machine that builds.
     ///
-    /// If the list has no PTX, PTX of its oldest generation is added. The default list is `sm_90` and
-    /// `compute_75`.
+    /// If the list has no PTX, PTX of its oldest generation is added. The default list is `sm_90`,
+    /// `compute_75`, and the machine code of the GPUs that answer, if any.
     pub fn archs<S: AsRef<str>>(mut self, archs: impl IntoIterator<Item = S>) -> Self {
         self.archs.extend(archs.into_iter().map(|arch| arch.as_ref().to_owned()));
         self
@@ -180,7 +181,8 @@ impl Build {
             }
         } else {
             let toolkit = toolkit::find(env)?;
-            let archs = self.wanted_archs(env.get(ARCHS).map(|text| text.to_string_lossy().into_owned()))?;
+            let asked = env.get(ARCHS).map(|text| text.to_string_lossy().into_owned());
+            let archs = self.wanted_archs(asked, &toolkit.nvcc)?;
             let bindings = bindings(&toolkit.includes)?;
             let mut flags = self.flags.clone();
             if bindings.as_ref().is_some_and(|bindings| bindings.has_instances)
@@ -245,14 +247,17 @@ impl Build {
         Ok(all)
     }
 
-    /// Returns the architectures: those of the environment, else of the build script, else the default.
-    /// PTX is always among them.
-    fn wanted_archs(&self, from_environment: Option<String>) -> Result<Vec<Arch>, Error> {
-        let asked = match from_environment.filter(|text| !text.trim().is_empty()) {
-            Some(text) => arch::parse_list(&text)?,
-            None => arch::parse_list(&self.archs.join(","))?,
-        };
-        Ok(arch::with_ptx(asked))
+    /// Returns the architectures: those of the environment, else of the build script, else the default and
+    /// those of this machine's GPUs. PTX is always among them.
+    fn wanted_archs(&self, from_environment: Option<String>, nvcc: &Path) -> Result<Vec<Arch>, Error> {
+        let asked = from_environment.filter(|text| !text.trim().is_empty());
+        let asked = arch::parse_list(&asked.unwrap_or_else(|| self.archs.join(",")), arch::of_gpus)?;
+        let any = !asked.is_empty();
+        let mut archs = arch::with_ptx(asked);
+        if !any {
+            arch::add_gpus(&mut archs, nvcc);
+        }
+        Ok(archs)
     }
 
     fn clang_arguments(&self, toolkit: &[PathBuf]) -> Vec<String> {
@@ -325,7 +330,7 @@ mod tests {
     fn the_environment_overrides_the_build_script_and_an_empty_one_does_not() {
         let build = Build::new().archs(["sm_80"]);
         let spelled = |text: Option<&str>| {
-            let archs = build.wanted_archs(text.map(str::to_owned)).unwrap();
+            let archs = build.wanted_archs(text.map(str::to_owned), Path::new("nvcc")).unwrap();
             archs.iter().map(ToString::to_string).collect::<Vec<_>>()
         };
         assert_eq!(spelled(None), ["sm_80", "compute_80"]);
@@ -335,8 +340,8 @@ mod tests {
 
     #[test]
     fn a_wrong_architecture_in_the_environment_is_an_error() {
-        let error = Build::new().wanted_archs(Some("native".to_owned())).unwrap_err();
-        assert!(error.to_string().contains("`native`"), "{error}");
+        let error = Build::new().wanted_archs(Some("newest".to_owned()), Path::new("nvcc")).unwrap_err();
+        assert!(error.to_string().contains("`newest`"), "{error}");
     }
 
     #[test]

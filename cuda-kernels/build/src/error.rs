@@ -11,8 +11,10 @@ use std::path::PathBuf;
 pub enum Error {
     /// No toolkit with a usable nvcc was found. The text lists the searched locations.
     Toolkit(String),
-    /// An architecture is neither `sm_NN` nor `compute_NN`.
+    /// An architecture is neither `sm_NN` nor `compute_NN` nor `native`.
     Arch(String),
+    /// `native` is an architecture, and no GPU answers.
+    NoGpu(String),
     /// A variable that cargo sets for build scripts is missing, so this is not a build script.
     NotABuildScript(&'static str),
     /// A file could not be read or written.
@@ -32,7 +34,13 @@ impl fmt::Display for Error {
             Self::Arch(text) => {
                 write!(
                     f,
-                    "`{text}` is not an architecture: sm_NN (machine code) or compute_NN (PTX) is wanted"
+                    "`{text}` is not an architecture: sm_NN (machine code), compute_NN (PTX) or native is wanted"
+                )
+            }
+            Self::NoGpu(why) => {
+                write!(
+                    f,
+                    "`native` is no architecture here, because no GPU answers ({why}); name one, such as sm_90"
                 )
             }
             Self::NotABuildScript(name) => {

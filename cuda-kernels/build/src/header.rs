@@ -89,9 +89,13 @@ fn bind_with(
     let bindings = builder.generate().map_err(|error| {
         let headers = all.iter().map(|header| header.display().to_string()).collect::<Vec<_>>().join(", ");
         let said = error.to_string();
+        let advice = if said.contains("file not found") {
+            "name the folder of that file by `Build::include`, or remove the line if the kernels do not need it"
+        } else {
+            "what only the device compiler takes belongs between #ifdef __CUDACC__ and #endif"
+        };
         Error::Header(format!(
-            "the kernel headers could not be read as plain C++ ({headers}): {}; what only the device \
-             compiler takes belongs into the .cu file, or between #ifdef __CUDACC__ and #endif",
+            "the kernels' prototypes could not be read as plain C++ ({headers}): {}; {advice}",
             said.trim_end()
         ))
     })?;
@@ -105,10 +109,11 @@ fn bind_with(
 /// Writes the header that replaces CUDA's if there is no toolkit, and returns its folder.
 pub(crate) fn stand_in(out: &Path) -> Result<PathBuf, Error> {
     let folder = out.join("stand-in");
-    let file = folder.join("cuda_runtime.h");
-    fs::create_dir_all(&folder)
-        .and_then(|()| fs::write(&file, include_str!("stand_in.h")))
-        .map_err(|error| Error::File(file, error))?;
+    fs::create_dir_all(&folder).map_err(|error| Error::File(folder.clone(), error))?;
+    for name in ["cuda_runtime.h", "cuda_fp16.h", "cuda_bf16.h"] {
+        let file = folder.join(name);
+        fs::write(&file, include_str!("stand_in.h")).map_err(|error| Error::File(file, error))?;
+    }
     Ok(folder)
 }
 

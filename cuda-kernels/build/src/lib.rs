@@ -64,8 +64,9 @@
 //! A warning of the build names each kernel without a handle and the reason: a template without an instance,
 //! a `static` kernel, or one that a macro makes.
 //!
-//! Bodies of functions are not read, and a source may contain a whole program. The types and prototypes of
-//! kernels must be plain C++. Put the rest between `#ifdef __CUDACC__` and `#endif`.
+//! Bodies of functions are not read, and a source may contain a whole program with its own `main`, which
+//! nothing calls. The types and prototypes of kernels must be plain C++. Put the rest between `#ifdef
+//! __CUDACC__` and `#endif`.
 //!
 //! # Pointers that a kernel only reads
 //! Many kernels declare `T*` for memory that they only read. Such a parameter becomes `*const T` and takes
@@ -116,9 +117,11 @@
 //!
 //! # Compilation
 //! The library has machine code for the architectures of [`Build::archs`], and always PTX, so that newer
-//! devices (and software ones) can run the kernels. The default is `sm_90` and PTX for `compute_75`. The
-//! environment variable `CUDA_KERNELS_ARCHS` (`CUDA_KERNELS_ARCHS=sm_80,sm_90,compute_80`) overrides
-//! both.
+//! devices (and software ones) can run the kernels. The default is `sm_90`, PTX for `compute_75`, and the
+//! machine code of the GPUs that answer on the machine that builds. The environment variable
+//! `CUDA_KERNELS_ARCHS` (`CUDA_KERNELS_ARCHS=sm_80,sm_90,compute_80`) overrides both. `native` in either
+//! list stands for the machine code of these GPUs, and is an error without one. Cargo does not notice
+//! another GPU: touch the build script then.
 //!
 //! The toolkit is the one that `cuda-sys` uses if the crate depends on `cuda-sys` directly, else the one
 //! that `cuda-sys-build` finds by the same rules. nvcc needs a C++ compiler on the host; `CXX` selects

@@ -114,6 +114,9 @@ impl<'a> Compiler<'a> {
         command.arg("--keep").arg("--keep-dir").arg(&kept);
         // One file for each command: several would need relocatable device code and a device link.
         command.arg("-MD").arg("-MF").arg(&step.dependencies).arg("-o").arg(&step.output);
+        // A source may be a whole C++ program. The Rust program has its own `main`.
+        command
+            .arg(format!("-Dmain=main_of_{}", file_tag(file).replace(|c: char| !c.is_alphanumeric(), "_")));
         command.arg("-c").arg(source.wrapped.as_ref().unwrap_or(file));
         self.run(file, command, &step)?;
         let mut sources = self.dependencies(&step)?;

@@ -872,8 +872,8 @@ mod tests {
                 }
             }
         }
-        // It waits for a flag.
-        assert_eq!(undeclared, ["arguments_signs *mut u64"]);
+        // The first is there to show this, and the second waits for a flag.
+        assert_eq!(undeclared, ["add_step *mut i32", "arguments_signs *mut u64"]);
         // It adds to the shared memory of another block, by an address of which nothing is known.
         assert_eq!(unsure, ["cluster_histogram *const u32"]);
         assert!(read >= 40, "{read}");

@@ -1,6 +1,7 @@
-// Replaces cuda_runtime.h for documentation builds without a toolkit. It has what prototypes of kernels
-// need. Such builds do not use layouts, so only the names matter.
-#pragma once
+// Replaces cuda_runtime.h, cuda_fp16.h and cuda_bf16.h for documentation builds without a toolkit. It has
+// what prototypes of kernels need. Such builds do not use layouts, so only the names matter.
+#ifndef CUDA_STAND_IN
+#define CUDA_STAND_IN
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,7 +32,15 @@ VECTORS(float, float)
 VECTORS(double, double)
 #undef VECTORS
 
+struct __half { unsigned short x; };
+struct __half2 { __half x, y; };
+typedef __half half;
+typedef __half2 half2;
+struct __nv_bfloat16 { unsigned short x; };
+struct __nv_bfloat162 { __nv_bfloat16 x, y; };
+
 struct dim3 { unsigned x, y, z; };
 struct cudaPitchedPtr { void* ptr; size_t pitch, xsize, ysize; };
 typedef unsigned long long cudaTextureObject_t;
 typedef unsigned long long cudaSurfaceObject_t;
+#endif

@@ -171,6 +171,7 @@ fn the_same_in_the_emulator_s_other_schedules() {
             (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         let passed = printed.contains("2 passed");
         assert!(output.status.success() && passed, "{schedule}:\n{printed}\n{told}");
+        assert!(!told.contains("CUDA emulator: race: "), "{schedule}:\n{told}");
     }
 }
 
@@ -179,6 +180,16 @@ fn without_the_tracker_programs_go_wrong_and_are_made_small() {
     let late = std::env::var(SCHEDULE).map_or(true, |schedule| schedule == "late");
     if !on_the_emulator() || !late {
         println!("only the late schedule of the emulator is sure to show what nobody orders");
+        return;
+    }
+    // The programs race on purpose. The emulator reads this when it starts.
+    const RACES: &str = "CUDA_EMULATOR_RACES";
+    if std::env::var(RACES).is_ok_and(|races| races == "1") {
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        let child = child.args(["without_the_tracker_", "--nocapture"]).env(RACES, "0");
+        let output = child.output().unwrap();
+        let printed = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && printed.contains("1 passed"), "{printed}");
         return;
     }
     let (_turn, world) = (turn(), world());

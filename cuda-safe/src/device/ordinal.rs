@@ -59,6 +59,26 @@ impl Device {
         Ok(count)
     }
 
+    /// Returns whether the process can use a device: there is a driver, new enough for the runtime, and at
+    /// least one device. Never fails, so a program for any machine asks it first.
+    ///
+    /// [`count`](Self::count) returns the reason as an error. A program that starts without CUDA is linked
+    /// with the feature `static`: otherwise the loader wants libcudart before `main`. Inside a host function
+    /// the answer is `false`, because nothing may be called there.
+    ///
+    /// # Examples
+    /// ```
+    /// if cuda_safe::Device::available() {
+    ///     println!("on the GPU");
+    /// } else {
+    ///     println!("on the host");
+    /// }
+    /// ```
+    #[must_use]
+    pub fn available() -> bool {
+        Self::count().is_ok_and(|count| count > 0)
+    }
+
     /// Returns the device with this ordinal. Does not make it current.
     ///
     /// # Errors

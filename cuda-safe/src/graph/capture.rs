@@ -1,4 +1,5 @@
-//! [`Stream::capture`]: makes a graph from the operations that a closure puts on a stream.
+//! [`Stream::capture`] and [`Stream::capture_to_graph`]: make a graph, or a part of one, from the operations
+//! that a closure puts on a stream.
 #![expect(unsafe_code, reason = "begins and ends captures of raw streams")]
 
 use std::cell::RefCell;
@@ -9,9 +10,10 @@ use cuda_hazard::Operation;
 
 use super::graph::Graph;
 use super::host::HostFunction;
+use super::steps::Node;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
-use crate::hazard::Access;
+use crate::hazard::{Access, RetainedAccesses};
 use crate::memory::relax;
 use crate::stream::{AsStream, Event, HiddenStream, Recorder, Stream, StreamRef, sealed};
 use crate::{check, stream, sys};
@@ -164,19 +166,35 @@ impl fmt::Debug for Capture<'_> {
     }
 }
 
+/// A graph that a capture continues: its handle, and the raw nodes that the capture begins after.
+type Continued<'g> = (sys::cudaGraph_t, &'g [sys::cudaGraphNode_t]);
+
 /// An active capture, by the hidden stream that it began with. The stream lives longer.
 struct OpenCapture {
     stream: sys::cudaStream_t,
+    /// Whether the capture makes the graph. Otherwise the graph has an owner, who outlives the capture.
+    makes: bool,
     ended: bool,
 }
 
 impl OpenCapture {
     #[track_caller]
-    fn begin(stream: sys::cudaStream_t) -> Result<Self> {
+    fn begin(stream: sys::cudaStream_t, into: Option<Continued<'_>>) -> Result<Self> {
         let mode = sys::cudaStreamCaptureModeThreadLocal;
-        // SAFETY: the stream is live, and no other code puts work on it.
-        unsafe { check!(cudaStreamBeginCapture(stream, mode)) }?;
-        Ok(Self { stream, ended: false })
+        let begun = match into {
+            // SAFETY: the stream is live, and no other code puts work on it.
+            None => unsafe { check!(cudaStreamBeginCapture(stream, mode)) },
+            Some((graph, after)) => {
+                let (nodes, count) = (after.as_ptr(), after.len());
+                // SAFETY: as above. The graph is live, and so are the `count` nodes, which belong to it.
+                // Edges without data are plain ones.
+                unsafe {
+                    check!(cudaStreamBeginCaptureToGraph(stream, graph, nodes, std::ptr::null(), count, mode))
+                }
+            }
+        };
+        begun?;
+        Ok(Self { stream, makes: into.is_none(), ended: false })
     }
 
     #[track_caller]
@@ -195,6 +213,7 @@ impl Drop for OpenCapture {
     fn drop(&mut self) {
         if !self.ended
             && let Ok(graph) = self.end()
+            && self.makes
         {
             // SAFETY: the graph was just made and has no other owner.
             let _ = unsafe { sys::cudaGraphDestroy(graph) };
@@ -256,23 +275,97 @@ impl Stream {
     #[doc(alias = "cudaStreamCaptureModeThreadLocal")]
     #[doc(alias = "cudaStreamCaptureModeRelaxed")]
     pub fn capture(&mut self, f: impl FnOnce(&Capture<'_>) -> Result<()>) -> Result<Graph> {
-        stream::ensure_idle("Stream::capture")?;
-        relax()?;
-        let device = self.device();
-        // Declared before the capture, so that they drop after it and its graph.
+        // Declared before the graph, so that they drop after it.
         let functions = RefCell::default();
-        let recorder = Recorder::new(device, self.priority()?);
-        let hidden = HiddenStream::new(device, recorder.priority())?;
+        let (raw, uses) = self.record("Stream::capture", None, &functions, f)?;
+        Graph::captured(raw, self.device(), uses, functions.into_inner())
+    }
+
+    /// Adds the operations that `f` puts on the stream it receives to a graph, as [`capture`](Self::capture)
+    /// makes a graph of them. Returns the graph, and one node that stands for all of them.
+    ///
+    /// The operations come after the nodes in `after`, and after every earlier node that one of them
+    /// conflicts with. If there are no operations, adds an empty node. The cost grows with the number of
+    /// nodes and edges of the graph.
+    ///
+    /// Stands for [`cudaStreamBeginCaptureToGraph`](sys::cudaStreamBeginCaptureToGraph), in thread-local mode
+    /// and with edges without data, and [`cudaStreamEndCapture`](sys::cudaStreamEndCapture).
+    ///
+    /// # Errors
+    /// - Those of [`capture`](Self::capture).
+    /// - `Unsupported` if `after` names a node of another graph.
+    /// - `DeviceMismatch` if the graph is for another device.
+    ///
+    /// An error drops the graph, because a capture that fails may leave some of its operations in it.
+    /// [`Graph::try_clone`] makes a copy to fall back on.
+    ///
+    /// # Panics
+    /// If `f` panics; the capture ends first.
+    ///
+    /// # Examples
+    /// ```
+    /// use cuda_safe::{DeviceBuffer, Graph, Stream, memcpy_async, memset_async};
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// let mut stream = Stream::new()?;
+    /// let (mut x, mut y) = (DeviceBuffer::<u8>::alloc(4)?, DeviceBuffer::<u8>::alloc(4)?);
+    /// let mut graph = Graph::new()?;
+    /// let first = graph.add_memset(&[], &mut x, 7)?;
+    /// let (graph, rest) = stream.capture_to_graph(graph, &[first], |s| {
+    ///     memcpy_async(&mut y, &x, s)?;
+    ///     memset_async(&mut x, 8, s)
+    /// })?;
+    /// assert_eq!(graph.edges()?, [(first, rest)]);
+    /// graph.instantiate()?.launch(&stream)?;
+    /// assert_eq!((x.to_vec()?, y.to_vec()?), (vec![8; 4], vec![7; 4]));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[doc(alias = "cudaStreamBeginCaptureToGraph")]
+    #[doc(alias = "cudaStreamEndCapture")]
+    #[track_caller]
+    pub fn capture_to_graph(
+        &mut self,
+        graph: Graph,
+        after: &[Node],
+        f: impl FnOnce(&Capture<'_>) -> Result<()>,
+    ) -> Result<(Graph, Node)> {
+        let api = "Stream::capture_to_graph";
+        stream::ensure_idle(api)?;
+        graph.device().ensure_is(self.device(), api, "the graph")?;
+        // Declared before the graph, so that they drop after it.
+        let functions = RefCell::default();
+        let mut graph = graph;
+        let (known, before) = (graph.raw_nodes()?, graph.last_of(api, after)?);
+        let (_, uses) = self.record(api, Some((graph.as_raw(), &before)), &functions, f)?;
+        let node = graph.add_captured(api, &known, after, uses, functions.into_inner())?;
+        Ok((graph, node))
+    }
+
+    /// Captures the operations of a closure, and returns the graph that has them and what they use. If there
+    /// are functions, they outlive the graph.
+    #[track_caller]
+    fn record(
+        &mut self,
+        api: &'static str,
+        into: Option<Continued<'_>>,
+        functions: &RefCell<Vec<HostFunction>>,
+        f: impl FnOnce(&Capture<'_>) -> Result<()>,
+    ) -> Result<(sys::cudaGraph_t, RetainedAccesses)> {
+        stream::ensure_idle(api)?;
+        relax()?;
+        let recorder = Recorder::new(self.device(), self.priority()?);
+        let hidden = HiddenStream::new(self.device(), recorder.priority())?;
         // SAFETY: its capture begins below.
         let stream = unsafe { hidden.into_branch(&recorder) }?;
-        let mut open = OpenCapture::begin(stream.as_raw())?;
+        let mut open = OpenCapture::begin(stream.as_raw(), into)?;
         let active = recorder.activate();
-        f(&Capture { stream, functions: &functions, recorder: &recorder })?;
+        f(&Capture { stream, functions, recorder: &recorder })?;
         drop(active);
         let raw = open.end()?;
         if raw.is_null() {
-            return Err(Error::refused("Stream::capture", Detail::Capturing));
+            return Err(Error::refused(api, Detail::Capturing));
         }
-        Graph::captured(raw, device, recorder.take_accesses(), functions.into_inner())
+        Ok((raw, recorder.take_accesses()))
     }
 }

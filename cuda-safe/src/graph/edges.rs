@@ -109,7 +109,8 @@ impl Graph {
             return Err(Error::refused(api, Detail::Unsupported { what }));
         };
         self.steps_mut().changed();
-        let done = self.join_raw(&edges);
+        let (from, to) = self.raw_edges(&edges);
+        let done = self.join_raw(&from, &to);
         if done.is_err() {
             self.steps_mut().part(&new);
         }
@@ -180,7 +181,8 @@ impl Graph {
         let (at, raw) = self.steps.added(api, self.number, node)?;
         let (then, needed) = self.steps.without(at);
         self.steps_mut().changed();
-        self.join_raw(&needed)?;
+        let (from, to) = self.raw_edges(&needed);
+        self.join_raw(&from, &to)?;
         // From here on the node provides no order, whether its destruction succeeds or not.
         self.steps_mut().set_order(then);
         // SAFETY: the node belongs to a live graph, which is borrowed mutably. No other step refers to the
@@ -212,15 +214,19 @@ impl Graph {
         pairs.unzip()
     }
 
+    /// Adds raw edges from live nodes of the graph to as many others.
     #[track_caller]
-    fn join_raw(&mut self, edges: &[Edge]) -> Result<()> {
-        let (from, to) = self.raw_edges(edges);
+    pub(super) fn join_raw(
+        &mut self,
+        from: &[sys::cudaGraphNode_t],
+        to: &[sys::cudaGraphNode_t],
+    ) -> Result<()> {
         if from.is_empty() {
             return Ok(());
         }
-        let (graph, count) = (self.as_raw(), from.len());
+        let (graph, count) = (self.as_raw(), from.len().min(to.len()));
         #[cfg(cudart_13_0)]
-        // SAFETY: the graph and the nodes are live, and both lists have `count` nodes.
+        // SAFETY: the graph and the nodes are live, and both lists have at least `count` nodes.
         let done = unsafe {
             check!(cudaGraphAddDependencies(graph, from.as_ptr(), to.as_ptr(), ptr::null(), count))
         };

@@ -1,7 +1,8 @@
 //! Graphs: work that is described once and launched many times.
 //!
 //! [`Stream::capture`](crate::Stream::capture) makes a [`Graph`] from the operations that a closure puts on
-//! a stream. [`Graph::new`] and the `add_` methods build one node by node. [`Graph::instantiate`] makes it
+//! a stream, and [`Stream::capture_to_graph`](crate::Stream::capture_to_graph) adds them to one.
+//! [`Graph::new`] and the `add_` methods build one node by node. [`Graph::instantiate`] makes it
 //! executable, and [`GraphExec::launch`] submits all of it to a stream as one operation. Only the launch is
 //! stream-ordered. Nothing here blocks, except that dropping the last owner of memory does.
 //!
@@ -14,7 +15,8 @@
 //!   are captured from. An operation of one branch of a capture waits for the operations of other
 //!   branches that it conflicts with, or is refused under `Policy::Error`. For added nodes, edges are
 //!   added where the program names none. An added node comes after all captured nodes that it conflicts
-//!   with. Access histories of the graph find the conflicts, and chains of nodes tell the order, so a node
+//!   with, and a capture that is added comes after all earlier nodes that one of its operations conflicts
+//!   with. If such a capture fails, the graph is dropped, with the nodes that nothing orders. Access histories of the graph find the conflicts, and chains of nodes tell the order, so a node
 //!   costs the same in a graph of any size.
 //! - The graph retains every allocation that it uses, so the addresses in its nodes stay valid: a dropped
 //!   buffer is freed only after its graphs and their executable forms are dropped. Memory without a
@@ -56,8 +58,8 @@
 //! # Threads
 //! A graph may be sent to another thread, but not shared: CUDA does not lock it.
 //!
-//! C functions: `cudaStreamBeginCapture`, `cudaStreamEndCapture`, `cudaGraphCreate`, `cudaGraphDestroy`,
-//! `cudaGraphClone`, `cudaGraphAdd*Node`, `cudaGraphGetNodes`, `cudaGraphInstantiate`, `cudaGraphLaunch`,
+//! C functions: `cudaStreamBeginCapture`, `cudaStreamBeginCaptureToGraph`, `cudaStreamEndCapture`,
+//! `cudaGraphCreate`, `cudaGraphDestroy`, `cudaGraphClone`, `cudaGraphAdd*Node`, `cudaGraphGetNodes`, `cudaGraphInstantiate`, `cudaGraphLaunch`,
 //! `cudaGraphUpload`, `cudaGraphExecUpdate`, `cudaGraphExecDestroy`, `cudaGraph*NodeSetParams`,
 //! `cudaGraphExec*NodeSetParams`, `cudaGraphNodeSetEnabled`, `cudaGraphNodeGetEnabled`,
 //! `cudaGraphGetEdges`, `cudaGraphGetRootNodes`, `cudaGraphNodeGetType`, `cudaGraphNodeGetDependencies`,

@@ -44,8 +44,8 @@ impl NodeKind {
 }
 
 impl Graph {
-    /// Returns the nodes in the order in which they were added. A capture is one node, the first. As a
-    /// dependency of other nodes it stands for all captured nodes.
+    /// Returns the nodes in the order in which they were added. A capture is one node. As a dependency of
+    /// other nodes it stands for all captured nodes.
     ///
     /// # Examples
     /// ```

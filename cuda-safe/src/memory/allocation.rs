@@ -319,8 +319,15 @@ impl Allocation {
     #[track_caller]
     pub(crate) fn give_up(owner: &mut Arc<Self>, api: &'static str) -> Result<*mut u8> {
         let Some(this) = Arc::get_mut(owner) else { return Err(Error::refused(api, Detail::InGraph)) };
-        if matches!(this.kind, Kind::Foreign | Kind::Registered) {
-            let what = "giving up memory that the crate has not allocated, which its owner frees";
+        let what = match this.kind {
+            Kind::Foreign => "giving up memory that the crate has not allocated, which its owner frees",
+            Kind::Registered => {
+                "giving up memory in large pages, which cudaFreeHost cannot free: \
+                 PinnedBuffer::with_flags allocates memory that it can"
+            }
+            _ => "",
+        };
+        if !what.is_empty() {
             return Err(Error::refused(api, Detail::Unsupported { what }));
         }
         if this.bytes > 0 {
@@ -347,6 +354,11 @@ impl Allocation {
     #[inline]
     pub(crate) fn on(&self) -> Device {
         self.device
+    }
+
+    /// Returns whether the memory was allocated by the program or the system, and then page-locked.
+    pub(crate) fn is_registered(&self) -> bool {
+        self.kind == Kind::Registered
     }
 
     /// Returns the device if the memory is from a pool.

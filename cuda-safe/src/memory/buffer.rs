@@ -27,7 +27,7 @@ use crate::sys;
 /// The tracker records the accesses to the buffer. Dropping the buffer waits for the work that still uses
 /// it.
 pub struct Buffer<T, M> {
-    allocation: Arc<Allocation>,
+    pub(super) allocation: Arc<Allocation>,
     len: usize,
     elements: PhantomData<(T, M)>,
 }

@@ -44,6 +44,8 @@ pub(crate) mod grid;
 mod guard;
 mod indexing;
 mod ipc;
+#[cfg(target_os = "linux")]
+mod large_pages;
 mod lent;
 mod location;
 pub mod managed;

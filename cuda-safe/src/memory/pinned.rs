@@ -1,11 +1,9 @@
-//! Owned page-locked host memory.
-//!
-//! Page-locked memory that the host only writes.
+//! Owned page-locked host memory: for all uses, and write-combined memory, which the host only writes.
 //!
 //! Allocating and freeing are not stream-ordered. Freeing and [`write`](WriteCombinedBuffer::write) block
 //! until the work that still uses the memory is complete. Nothing else here blocks.
 //!
-//! C functions: `cudaHostAlloc` with `cudaHostAllocWriteCombined`, `cudaFreeHost`.
+//! C functions: `cudaHostAlloc`, `cudaMallocHost`, `cudaFreeHost`.
 #![expect(unsafe_code, reason = "takes over raw pinned pointers, and writes through them")]
 
 use std::fmt;
@@ -16,6 +14,8 @@ use bytemuck::AnyBitPattern;
 use super::allocation::{Allocation, Kind};
 use super::buffer::{Buffer, Slice, SliceMut};
 use super::guard::Loan;
+#[cfg(target_os = "linux")]
+use super::large_pages;
 use super::memory_type::{Pinned, WriteCombined};
 use super::size;
 use super::span::Span;
@@ -68,7 +68,10 @@ pub type PinnedBuffer<T> = Buffer<T, Pinned>;
 impl<T> PinnedBuffer<T> {
     /// Allocates `len` elements. As in C, their contents are unspecified.
     ///
-    /// Stands for [`cudaMallocHost`](sys::cudaMallocHost). If `len` is 0, nothing is allocated.
+    /// Stands for [`cudaMallocHost`](sys::cudaMallocHost). If `len` is 0, nothing is allocated. From 16 MiB
+    /// on, up to four threads get large pages from the system, and
+    /// [`cudaHostRegister`](sys::cudaHostRegister) page-locks them. This takes a third to a sixth of the time. [`with_flags`](Self::with_flags)
+    /// never does it.
     ///
     /// # Errors
     /// - `cudaErrorMemoryAllocation` with the number of bytes, if there is not enough memory.
@@ -79,6 +82,10 @@ impl<T> PinnedBuffer<T> {
     where
         T: Element,
     {
+        #[cfg(target_os = "linux")]
+        if let Some(allocation) = large_pages::allocate(size::bytes_of::<T>("PinnedBuffer::alloc", len)?) {
+            return Self::of("PinnedBuffer::alloc", allocation?, len);
+        }
         Self::with_flags(len, PinnedFlags::empty())
     }
 
@@ -162,6 +169,10 @@ impl<T> PinnedBuffer<T> {
     pub fn flags(&self) -> Result<PinnedFlags> {
         ensure_callable("PinnedBuffer::flags")?;
         let mut flags = 0;
+        if self.allocation.is_registered() {
+            // In large pages. The runtime reports flags of its own allocations only.
+            return Ok(PinnedFlags::MAPPED);
+        }
         if !self.is_empty() {
             // SAFETY: the first pointer is to a live local integer, which the call fills. The memory lives
             // as long as the borrow.
@@ -178,7 +189,8 @@ impl<T> PinnedBuffer<T> {
     /// Each error comes with the buffer:
     /// - `InGraph` while a graph also holds the memory.
     /// - The failure of the work that it waited for.
-    /// - A refusal inside a host function.
+    /// - A refusal inside a host function, and of memory in large pages, which `cudaFreeHost` cannot free:
+    ///   allocate such a buffer with [`with_flags`](Self::with_flags).
     #[track_caller]
     pub fn into_raw(self) -> core::result::Result<*mut T, ErrorWith<Self>> {
         self.give_up("PinnedBuffer::into_raw")

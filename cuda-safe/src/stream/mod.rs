@@ -8,7 +8,7 @@
 //!
 //! C functions: `cudaStreamCreateWithPriority`, `cudaStreamDestroy`, `cudaStreamSynchronize`,
 //! `cudaStreamQuery`, `cudaStreamWaitEvent`, `cudaStreamGetFlags`, `cudaStreamGetPriority`,
-//! `cudaStreamGetId`, `cudaLaunchHostFunc`, `cudaEventCreateWithFlags`, `cudaEventRecord`,
+//! `cudaStreamGetId`, `cudaStreamIsCapturing`, `cudaStreamGetCaptureInfo`, `cudaLaunchHostFunc`, `cudaEventCreateWithFlags`, `cudaEventRecord`,
 //! `cudaEventSynchronize`, `cudaEventQuery`, `cudaEventElapsedTime`, `cudaEventDestroy`,
 //! `cudaEventRecordWithFlags`, `cudaStreamGetAttribute`, `cudaStreamSetAttribute`,
 //! `cudaStreamCopyAttributes`, `cudaIpcGetEventHandle`, `cudaIpcOpenEventHandle`.

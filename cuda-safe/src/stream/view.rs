@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "calls the runtime's stream functions")]
 
 use std::marker::PhantomData;
+use std::ptr;
 use std::rc::Rc;
 
 use super::busy;
@@ -91,6 +92,52 @@ impl<'a> StreamRef<'a> {
     #[must_use]
     pub fn is_capturing(&self) -> bool {
         recorder::current().is_some_and(|recorder| recorder.raw_of(self.timeline.id).is_some())
+    }
+
+    /// Returns a number that no other capture of the process has or will have, or `None` if the stream is
+    /// not captured. All streams of a capture have the same number. An allocator, for example, recognizes by
+    /// it what belongs together.
+    ///
+    /// In contrast to [`is_capturing`](Self::is_capturing), this also finds a capture that raw calls have
+    /// begun. Stands for [`cudaStreamGetCaptureInfo`](sys::cudaStreamGetCaptureInfo).
+    ///
+    /// # Errors
+    /// - `cudaErrorStreamCaptureInvalidated` if the capture has failed and is not over.
+    /// - `cudaErrorStreamCaptureImplicit` on the legacy stream, while raw calls capture a blocking stream.
+    /// - Refused inside a host function.
+    ///
+    /// # Examples
+    /// ```
+    /// use cuda_safe::{AsStream as _, Stream};
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// let mut stream = Stream::new()?;
+    /// stream.capture(|s| {
+    ///     let side = s.fork()?;
+    ///     assert!(s.as_stream().capture_id()?.is_some());
+    ///     assert_eq!(s.as_stream().capture_id()?, side.as_stream().capture_id()?);
+    ///     s.join(side)
+    /// })?;
+    /// assert_eq!(stream.as_stream().capture_id()?, None);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[doc(alias = "cudaStreamGetCaptureInfo")]
+    #[track_caller]
+    pub fn capture_id(&self) -> Result<Option<u64>> {
+        let api = "StreamRef::capture_id";
+        busy::ensure_idle(api)?;
+        let _current = self.switch()?;
+        let (mut status, mut id) = (sys::cudaStreamCaptureStatusNone, 0);
+        info(self.as_raw(), &mut status, &mut id)?;
+        match status {
+            sys::cudaStreamCaptureStatusNone => Ok(None),
+            sys::cudaStreamCaptureStatusActive => Ok(Some(id)),
+            _ => {
+                let refused = Error::refused(api, Detail::Unsupported { what: "a capture that has failed" });
+                Err(refused.with_code(sys::cudaErrorStreamCaptureInvalidated))
+            }
+        }
     }
 
     /// Refuses a call that cannot be part of a graph while the thread makes one.
@@ -228,4 +275,29 @@ impl<'a> StreamRef<'a> {
     pub(super) fn ensure_not_ending(&self, api: &'static str) -> Result<()> {
         if self.timeline.kind == Kind::PerThread { busy::ensure_not_ending(api) } else { Ok(()) }
     }
+}
+
+/// Asks for the state of a live stream's capture, and for its number if it is active.
+#[track_caller]
+fn info(raw: sys::cudaStream_t, status: &mut sys::cudaStreamCaptureStatus, id: &mut u64) -> Result<()> {
+    let (status, id, graph) = (ptr::from_mut(status), ptr::from_mut(id), ptr::null_mut());
+    #[cfg(cudart_13_0)]
+    // SAFETY: the stream is live. The first two pointers are to live variables, which the call fills. It
+    // returns nothing for the others, which are null.
+    let asked = unsafe {
+        check!(cudaStreamGetCaptureInfo(
+            raw,
+            status,
+            id,
+            graph,
+            ptr::null_mut(),
+            ptr::null_mut(),
+            ptr::null_mut()
+        ))
+    };
+    #[cfg(not(cudart_13_0))]
+    // SAFETY: as above.
+    let asked =
+        unsafe { check!(cudaStreamGetCaptureInfo(raw, status, id, graph, ptr::null_mut(), ptr::null_mut())) };
+    asked
 }

@@ -1,6 +1,6 @@
 //! Writes the signature-only bindings for documentation builds without a toolkit.
 //!
-//! Run it with CUDA 13.0 as the toolkit, as `ci/snapshot` does: `cargo run -p cuda-sys-build --example
+//! Run it with CUDA 13.0 as the toolkit, as `ci/snapshot` does: `cargo run -p cudart-sys-build --example
 //! snapshot -- FILE`.
 
 use std::path::Path;

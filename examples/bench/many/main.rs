@@ -6,12 +6,12 @@
 //! the bytes of a copy: `h2d_loop_4096`, `d2h_batch_256`, `d2d_kernel_65536`.
 
 use anyhow::{bail, ensure};
+use bench::serve::{Plan, serve};
 use cuda_kernels::CopyManyPlan;
 use cuda_safe::copy::{AsyncDestination, AsyncSource};
 use cuda_safe::launch::{KernelInput, KernelOutput};
 use cuda_safe::memory::{MemoryType, Slice, SliceMut};
 use cuda_safe::{CopyBatch, Device, DeviceBuffer, PinnedBuffer, Result, Stream, memcpy_async};
-use examples::bench::serve::{Plan, serve};
 
 const COPIES: usize = 64;
 const LARGEST: usize = 65536;

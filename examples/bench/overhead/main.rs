@@ -10,7 +10,6 @@
 //! input with a line of nanoseconds, three for each turn: the time of a call in the batch of the C++, the
 //! raw and the safe side.
 
-mod affinity;
 mod raw;
 mod safe;
 mod things;
@@ -22,10 +21,10 @@ use std::path::Path;
 use std::sync::atomic::AtomicU32;
 
 use anyhow::{Context as _, bail, ensure};
+use bench::affinity::Pinned;
 use cuda_safe::Device;
 use cuda_safe::device::{driver_version, runtime_version};
 
-use crate::affinity::Pinned;
 use crate::things::{Handles, Things};
 use crate::turns::{Batch, Plan, Times, Turns};
 use crate::twin::Twin;

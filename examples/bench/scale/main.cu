@@ -11,7 +11,7 @@
 
 namespace {
 
-const size_t elements = 1024, bytes = elements * sizeof(float), part = 64, small = 256;
+const size_t elements = 1024, bytes = elements * sizeof(float), part = 64, small = 256, streamed = 4 << 20;
 const unsigned threads_of_a_block = 32;
 
 cudaStream_t new_stream() {
@@ -273,6 +273,56 @@ double host(Plan plan, size_t size, cudaStream_t stream) {
     return time;
 }
 
+// Brings an array through the device in chunks: three streams, four buffers, and events between the steps. The
+// time of a chunk.
+double pipeline(Plan plan, size_t bytes) {
+    struct Buffer {
+        int *in = nullptr, *out = nullptr;
+        cudaEvent_t arrived = nullptr, computed = nullptr, returned = nullptr;
+    };
+    const size_t chunk = bytes / sizeof(int), chunks = streamed / bytes;
+    int *in, *out;
+    CHECK(cudaMallocHost(&in, streamed));
+    CHECK(cudaMallocHost(&out, streamed));
+    const cudaStream_t up = new_stream(), work = new_stream(), down = new_stream();
+    std::vector<Buffer> buffers(4);
+    for (Buffer& buffer : buffers) {
+        buffer.in = new_buffer<int>(chunk);
+        buffer.out = new_buffer<int>(chunk);
+        for (cudaEvent_t* event : {&buffer.arrived, &buffer.computed, &buffer.returned}) {
+            CHECK(cudaEventCreateWithFlags(event, cudaEventDisableTiming));
+        }
+    }
+    const double time = plan.time_batches(unsigned(chunks), [&] {
+        const auto start = Clock::now();
+        for (size_t i = 0; i < chunks; ++i) {
+            const Buffer& buffer = buffers[i % buffers.size()];
+            CHECK(cudaStreamWaitEvent(up, buffer.computed, 0));
+            CHECK(cudaMemcpyAsync(buffer.in, in + i * chunk, bytes, cudaMemcpyHostToDevice, up));
+            CHECK(cudaEventRecord(buffer.arrived, up));
+            CHECK(cudaStreamWaitEvent(work, buffer.arrived, 0));
+            CHECK(cudaStreamWaitEvent(work, buffer.returned, 0));
+            square<<<unsigned(chunk / 256), 256, 0, work>>>(buffer.in, buffer.out, unsigned(chunk));
+            CHECK(cudaGetLastError());
+            CHECK(cudaEventRecord(buffer.computed, work));
+            CHECK(cudaStreamWaitEvent(down, buffer.computed, 0));
+            CHECK(cudaMemcpyAsync(out + i * chunk, buffer.out, bytes, cudaMemcpyDeviceToHost, down));
+            CHECK(cudaEventRecord(buffer.returned, down));
+        }
+        CHECK(cudaStreamSynchronize(down));
+        return Clock::now() - start;
+    });
+    for (Buffer& buffer : buffers) {
+        CHECK(cudaFree(buffer.in));
+        CHECK(cudaFree(buffer.out));
+        for (cudaEvent_t event : {buffer.arrived, buffer.computed, buffer.returned}) CHECK(cudaEventDestroy(event));
+    }
+    for (cudaStream_t stream : {up, work, down}) CHECK(cudaStreamDestroy(stream));
+    CHECK(cudaFreeHost(in));
+    CHECK(cudaFreeHost(out));
+    return time;
+}
+
 // The objects that several cases use.
 struct Scale {
     Own own;
@@ -323,6 +373,7 @@ struct Scale {
         if (name == "to_vec") return to_vec(plan, size);
         if (name == "scope") return scope(plan, size, own.stream);
         if (name == "host") return host(plan, size, own.stream);
+        if (name == "pipeline") return pipeline(plan, size);
         if (name == "event") {
             return plan.time([] {
                 cudaEvent_t event;

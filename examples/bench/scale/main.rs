@@ -10,17 +10,19 @@ use std::thread;
 use std::time::Instant;
 
 use anyhow::{Context as _, bail};
-use cuda_kernels::kernels::{add_one, arguments_buffers_4, arguments_buffers_16, vector_add};
+use bench::serve::{Plan, serve};
+use cuda_kernels::kernels::{add_one, arguments_buffers_4, arguments_buffers_16, square, vector_add};
+use cuda_safe::copy::Pipeline;
 use cuda_safe::{
     Device, DeviceBuffer, Event, Graph, MemoryPool, PinnedBuffer, Result, Stream, launch, memcpy_async,
     memset_async,
 };
-use examples::bench::serve::{Plan, serve};
 
 const ELEMENTS: usize = 1024;
 const BYTES: usize = ELEMENTS * size_of::<f32>();
 const PART: usize = 64;
 const SMALL: usize = 256;
+const STREAMED: usize = 4 << 20;
 const THREADS: u32 = 32;
 
 /// A stream and the memory that its operations write.
@@ -267,6 +269,21 @@ fn host(plan: Plan, size: usize, stream: &Stream) -> Result<f64> {
     })
 }
 
+fn pipeline(plan: Plan, size: usize) -> Result<f64> {
+    let chunk = size / size_of::<i32>();
+    let input = PinnedBuffer::<i32>::alloc(STREAMED / size_of::<i32>())?;
+    let mut output = PinnedBuffer::<i32>::alloc(STREAMED / size_of::<i32>())?;
+    let mut pipeline = Pipeline::<i32, i32>::new(chunk)?;
+    plan.time_batches(u32::try_from(STREAMED / size).unwrap_or(1), || {
+        let start = Instant::now();
+        pipeline.run(&mut output, &input, |stream, input, mut output, _| {
+            // SAFETY: each thread touches one element of each of the two arrays, which have as many.
+            unsafe { launch!(square<<<chunk / 256, 256, 0, &stream>>>(&input, &mut output, chunk)) }
+        })?;
+        Ok(start.elapsed())
+    })
+}
+
 /// The objects that several cases use.
 struct Scale {
     own: Own,
@@ -298,6 +315,7 @@ impl Scale {
             "to_vec" => to_vec(plan, count)?,
             "scope" => scope(plan, count, &own.stream)?,
             "host" => host(plan, count, &own.stream)?,
+            "pipeline" => pipeline(plan, count)?,
             "event" => plan.time(|| Event::new().map(drop))?,
             "stream" => plan.time(|| Stream::new().map(drop))?,
             "pinned" => plan.time(|| PinnedBuffer::<u8>::alloc(count).map(drop))?,

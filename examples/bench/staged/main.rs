@@ -28,7 +28,7 @@ use cuda_safe::copy::staged::{self, Settings, configure, statistics};
 use cuda_safe::device::{driver_version, runtime_version};
 use cuda_safe::{Device, DeviceBuffer, Result, check, memcpy, memset, sys};
 
-use examples::bench::program::Program;
+use bench::program::Program;
 
 const MIB: usize = 1 << 20;
 

@@ -1,4 +1,4 @@
-// Large copies: the C++ side of that part of `ci/bench`. The Rust side is `examples/bandwidth --serve`.
+// Large copies: the C++ side of that part of `ci/bench`. The Rust side is `examples/bench/bandwidth --serve`.
 //
 //     transfer [--size BYTES]     "512MiB", "64KiB" or a number
 //

@@ -15,6 +15,7 @@ mod early;
 mod edge;
 mod error;
 mod event;
+mod fidelity;
 #[cfg(cudart_13_0)]
 mod graph;
 #[cfg(cudart_13_0)]
@@ -59,7 +60,7 @@ mod wait;
 /// All cases, in the order of the table.
 pub(crate) fn all() -> Cases {
     let mut cases = Cases::default();
-    let areas: [fn(&mut Cases); 29] = [
+    let areas: [fn(&mut Cases); 30] = [
         linear::add,
         plane::add,
         volume::add,
@@ -89,6 +90,7 @@ pub(crate) fn all() -> Cases {
         texture::add,
         texture_read::add,
         pool_reuse::add,
+        fidelity::add,
     ];
     for area in areas {
         area(&mut cases);

@@ -1,33 +1,29 @@
-//! Conditional nodes. A graph may have them, with bodies to be filled, but it cannot be made executable with
-//! them.
+//! Conditional nodes.
 #![expect(unsafe_code, reason = "exports C functions, and writes where a program wants its answer")]
 
 use core::ffi::c_uint;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::capture::graph;
 use super::{Out, api};
 use crate::error::Answer;
 use crate::graph::Act;
+use crate::graph::conditional::{Conditional, Test};
 use crate::machine::Guard;
+use crate::stream::condition;
 use crate::sys::{
     cudaConditionalNodeParams, cudaErrorInvalidValue, cudaGraph_t, cudaGraphCondAssignDefault,
     cudaGraphCondTypeIf, cudaGraphCondTypeSwitch, cudaGraphCondTypeWhile, cudaGraphConditionalHandle,
 };
 
-/// How many handles were given out; they are the numbers up to this.
-static GIVEN: AtomicU64 = AtomicU64::new(0);
-
 /// A conditional node with as many empty bodies as are asked for.
 pub(super) fn node(machine: &mut Guard, wanted: &cudaConditionalNodeParams) -> Answer<Act> {
-    let known = (1..=GIVEN.load(Ordering::Relaxed)).contains(&wanted.handle);
-    let right = match wanted.type_ {
-        it if it == cudaGraphCondTypeIf => matches!(wanted.size, 1 | 2),
-        it if it == cudaGraphCondTypeWhile => wanted.size == 1,
-        it if it == cudaGraphCondTypeSwitch => wanted.size > 0,
-        _ => false,
+    let test = match wanted.type_ {
+        it if it == cudaGraphCondTypeIf && matches!(wanted.size, 1 | 2) => Test::If,
+        it if it == cudaGraphCondTypeWhile && wanted.size == 1 => Test::While,
+        it if it == cudaGraphCondTypeSwitch && wanted.size > 0 => Test::Switch,
+        _ => return Err(cudaErrorInvalidValue),
     };
-    if !known || !right {
+    if !condition::is_known(wanted.handle) {
         return Err(cudaErrorInvalidValue);
     }
     let mut bodies = Vec::new();
@@ -36,7 +32,7 @@ pub(super) fn node(machine: &mut Guard, wanted: &cudaConditionalNodeParams) -> A
         machine.graphs.get_mut(body)?.owned = true;
         bodies.push(body);
     }
-    Ok(Act::Conditional(bodies))
+    Ok(Act::Conditional(Conditional { handle: wanted.handle, test, bodies }))
 }
 
 /// The list of bodies, as a program wants it; it lives as long as the process.
@@ -48,14 +44,15 @@ pub(super) fn list(bodies: &[usize]) -> *mut cudaGraph_t {
 api! {
     /// Makes a handle for a conditional node of a graph.
     fn cudaGraphConditionalHandleCreate(
-        call, out: Out<'_, cudaGraphConditionalHandle>, graph: cudaGraph_t, _value: c_uint, flags: c_uint,
+        call, out: Out<'_, cudaGraphConditionalHandle>, graph: cudaGraph_t, value: c_uint, flags: c_uint,
     ) {
         let (machine, _) = call.context()?;
         machine.graphs.get(graph.addr())?;
         if flags != 0 && flags != cudaGraphCondAssignDefault.0 {
             return Err(cudaErrorInvalidValue);
         }
-        out.ok_or(cudaErrorInvalidValue)?.write(GIVEN.fetch_add(1, Ordering::Relaxed) + 1);
+        let out = out.ok_or(cudaErrorInvalidValue)?;
+        out.write(condition::create((flags != 0).then_some(value)));
         Ok(())
     }
 }

@@ -78,7 +78,7 @@ fn dot(machine: &Guard, graph: usize, name: &str, text: &mut String) -> Answer {
             Act::Record(_) => "EVENT_RECORD".to_owned(),
             Act::Wait(_) => "EVENT_WAIT".to_owned(),
             Act::Child(_) => "GRAPH".to_owned(),
-            Act::Conditional(bodies) => format!("CONDITIONAL\\n{} bodies", bodies.len()),
+            Act::Conditional(it) => format!("CONDITIONAL\\n{} bodies", it.bodies.len()),
             Act::Alloc(address, bytes) => format!("MEM_ALLOC\\n{bytes} bytes at {address:#x}"),
             Act::Free(address) => format!("MEM_FREE\\n{address:#x}"),
         };
@@ -178,7 +178,7 @@ api! {
         count: Option<&mut usize>,
     ) {
         let (machine, _) = call.context()?;
-        let found = machine.graphs.node(node.addr())?.before.clone();
+        let found = machine.graphs.node(node.addr())?.before.iter().collect();
         // SAFETY: the program promises that there is room for that many.
         unsafe { list(&[found], &[nodes], edges, count) }
     }
@@ -189,9 +189,7 @@ api! {
         count: Option<&mut usize>,
     ) {
         let (machine, _) = call.context()?;
-        let node = node.addr();
-        let home = machine.graphs.get(machine.graphs.home(node)?)?;
-        let found = home.edges().into_iter().filter(|it| it.0 == node).map(|it| it.1).collect();
+        let found = machine.graphs.node(node.addr())?.after.iter().copied().collect();
         // SAFETY: the program promises that there is room for that many.
         unsafe { list(&[found], &[nodes], edges, count) }
     }
@@ -213,9 +211,7 @@ api! {
             return Err(cudaErrorInvalidValue);
         }
         for (a, b) in pairs() {
-            if let Some(node) = it.nodes.get_mut(&b) {
-                node.before.push(a);
-            }
+            it.connect(a, b);
         }
         Ok(())
     }
@@ -239,9 +235,7 @@ api! {
             return Err(cudaErrorInvalidValue);
         }
         for (a, b) in pairs() {
-            if let Some(node) = it.nodes.get_mut(&b) {
-                node.before.retain(|it| *it != a);
-            }
+            it.disconnect(a, b);
         }
         Ok(())
     }

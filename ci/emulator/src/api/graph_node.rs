@@ -147,10 +147,10 @@ api! {
         unsafe { plain(edges, count) }?;
         add(call, out, NodePlace { graph, before, count }, |machine, device| {
             let act = general(call, machine, device, given)?;
-            if let Act::Conditional(bodies) = &act {
+            if let Act::Conditional(it) = &act {
                 // SAFETY: `general` has read the structure, so that the pointer is valid.
                 let given = unsafe { &mut *given };
-                given.__bindgen_anon_1.conditional.phGraph_out = conditional::list(bodies);
+                given.__bindgen_anon_1.conditional.phGraph_out = conditional::list(&it.bodies);
             }
             Ok(act)
         })

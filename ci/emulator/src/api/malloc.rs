@@ -87,10 +87,18 @@ api! {
             let near = near.map_or_else(String::new, |near| format!(": {near}"));
             let what = format!("{}: {memory:#x} is no address to free{near}", call.name);
             let advice = "Free each allocation once, by the address that was returned.";
-            Finding::new(Subject::Free, what, advice).here(call.name).report();
+            let mut finding = Finding::new(Subject::Free, what, advice).here(call.name);
+            if let Some((_, before, line)) = machine.book.freed_around(memory) {
+                finding = finding.part(format!("{before} has freed it before"), *line);
+            }
+            finding.report();
             return Err(cudaErrorInvalidValue);
         };
         before_free(&mut machine, device)?;
+        // A graph keeps the address of its memory for its next launch.
+        if let Some(used) = machine.graphs.memory.give_back(memory) {
+            return if used { Ok(()) } else { Err(cudaErrorInvalidValue) };
+        }
         let m = &mut *machine;
         m.queue.note_host_free(&m.book, memory, call.name);
         machine.book.remove(memory, call.name).ok_or(cudaErrorInvalidValue)

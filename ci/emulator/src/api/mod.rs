@@ -49,6 +49,8 @@ mod stubs;
 mod symbol;
 mod texture;
 
+pub(crate) use stubs::STUBS;
+
 use core::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -135,6 +137,13 @@ impl Call {
 
 /// Runs the body of an exported function and turns its result into a C error code.
 pub(crate) fn enter(name: &'static str, per_thread: bool, body: impl FnOnce(&Call) -> Answer) -> cudaError_t {
+    let mut body = Some(body);
+    enter_with(name, per_thread, &mut |call| body.take().map_or(Ok(()), |body| body(call)))
+}
+
+/// The part of [`enter`] that is compiled once, not for each function.
+fn enter_with(name: &'static str, per_thread: bool, body: &mut dyn FnMut(&Call) -> Answer) -> cudaError_t {
+    let outer = thread::set_in_call(true);
     let answer = catch_unwind(AssertUnwindSafe(|| {
         calls::note(name);
         if leaks::gone() {
@@ -157,6 +166,7 @@ pub(crate) fn enter(name: &'static str, per_thread: bool, body: impl FnOnce(&Cal
     if code != cudaSuccess && code != cudaErrorNotReady {
         logs::note(name, code);
     }
+    thread::set_in_call(outer);
     code
 }
 

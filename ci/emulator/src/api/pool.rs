@@ -135,15 +135,18 @@ api! {
         let kinds = [Kind::Device, Kind::Pool];
         machine.book.starting_at(memory, &kinds).ok_or(cudaErrorInvalidValue)?;
         // A captured free runs when its graph runs.
-        if machine.captures.of(key).is_none() && !machine.book.leaves(memory) {
+        if machine.captures.of(key).is_some() {
+            return submit(&mut machine, key, call.name, Work::Free(memory), &[]).map(drop);
+        }
+        // A graph keeps the address of its memory for its next launch.
+        if let Some(used) = machine.graphs.memory.give_back(memory) {
+            let done = used.then(|| submit(&mut machine, key, call.name, Work::Nothing, &[]));
+            return done.ok_or(cudaErrorInvalidValue)?.map(drop);
+        }
+        if !machine.book.leaves(memory) {
             return Err(cudaErrorInvalidValue);
         }
-        let captured = machine.captures.of(key).is_some();
         let free = submit(&mut machine, key, call.name, Work::Free(memory), &[])?;
-        if captured {
-            return Ok(());
-        }
-        machine.graphs.memory.free(memory);
         if machine.queue.pending(free) {
             machine.book.reuse.offer(memory, key, free);
         }

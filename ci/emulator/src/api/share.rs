@@ -89,9 +89,9 @@ api! {
     /// Opens another process's event.
     fn cudaIpcOpenEventHandle(call, out: Out<'_, cudaEvent_t>, handle: cudaIpcEventHandle_t) {
         let out = out.ok_or(cudaErrorInvalidValue)?;
-        let (mut machine, _) = call.context()?;
+        let (mut machine, device) = call.context()?;
         let ticket = foreign(&unsigned(&handle.reserved))?;
-        out.write(machine.events.open(&ticket)?);
+        out.write(machine.events.open(&ticket, device)?);
         Ok(())
     }
 

@@ -104,12 +104,18 @@ api! {
             }
             _ => return Err(cudaErrorInvalidValue),
         }
-        if let Some(tick) = tick.filter(|tick| machine.queue.pending(*tick)) {
-            submit(&mut machine, key, call.name, Work::Nothing, &[tick])?;
-        } else if let Some(tick) = tick.filter(|tick| machine.queue.matters(*tick)) {
-            machine.streams.comes_after(key, tick);
-        } else if let Some(awaited) = awaited {
-            submit(&mut machine, key, call.name, Work::Task(Box::new(awaited)), &[])?;
+        let pending = tick.filter(|tick| machine.queue.pending(*tick));
+        if let Some(over) = tick.filter(|tick| pending.is_none() && machine.queue.matters(*tick)) {
+            let device = machine.streams.get(key)?.device;
+            let m = &mut *machine;
+            if let Some(done) = m.queue.push_done(device, Some(key), call.name, &[over]) {
+                m.streams.comes_after(key, done);
+            }
+        }
+        // Another process may have recorded the event since.
+        let work = awaited.map_or(Work::Nothing, |awaited| Work::Task(Box::new(awaited)));
+        if pending.is_some() || matches!(work, Work::Task(_)) {
+            submit(&mut machine, key, call.name, work, pending.as_slice())?;
         }
         Ok(())
     }

@@ -29,4 +29,13 @@ macro_rules! stub {
     };
 }
 
+/// Defines the functions, and lists their names.
+macro_rules! stubs {
+    ($($name:ident)*) => {
+        $(stub!($name);)*
+        /// The functions that only return an error.
+        pub(crate) const STUBS: &[&str] = &[$(stringify!($name)),*];
+    };
+}
+
 include!(concat!(env!("OUT_DIR"), "/stubs.rs"));

@@ -166,7 +166,8 @@ api! {
         if machine.book.objects.get(texture)?.texture.is_none() {
             return Err(cudaErrorInvalidValue);
         }
-        machine.book.objects.remove(texture)
+        let pending = !machine.queue.is_empty();
+        machine.book.objects.remove(texture, pending)
     }
 
     /// The resource of a texture.
@@ -226,7 +227,8 @@ api! {
         if machine.book.objects.get(surface)?.texture.is_some() {
             return Err(cudaErrorInvalidValue);
         }
-        machine.book.objects.remove(surface)
+        let pending = !machine.queue.is_empty();
+        machine.book.objects.remove(surface, pending)
     }
 
     /// The resource of a surface.

@@ -10,6 +10,8 @@ use super::warp::{Turn, Warp};
 
 /// The number of instructions that a warp runs before another of its block has its turn.
 const WARP_TURN: u64 = 1 << 12;
+/// The contents of shared memory that no thread has written: as new memory of a device.
+const UNWRITTEN: u128 = u128::from_ne_bytes([0xcd; 16]);
 
 /// A block that is running.
 #[derive(Debug)]
@@ -54,7 +56,7 @@ impl Block {
         block.number = launch.block_number(block.place);
         (block.cluster, block.rank) = (cluster.number, rank);
         block.barriers = Barriers::new(threads);
-        block.shared.fill(0);
+        block.shared.fill(UNWRITTEN);
         cluster.members.push(block.shared.as_mut_ptr().cast());
         for (first, warp) in (0..).step_by(32).zip(&mut block.warps) {
             warp.reset(launch, first, rank);

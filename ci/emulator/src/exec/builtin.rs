@@ -1,7 +1,7 @@
 //! Functions that device code calls and the machine provides: `printf`, `malloc`, `free`, `assert`.
 
 use super::fault::Fault;
-use super::file::lanes;
+use super::file::{lanes, low};
 use super::launch::{Cached, Context};
 use super::printf;
 use super::program::{CallSite, Target};
@@ -41,6 +41,10 @@ impl Warp {
                 }
                 Target::Assert => {
                     failed = Some(self.assertion(cx, &args, lane, pc)?);
+                    0
+                }
+                Target::SetConditional => {
+                    cx.env.set_conditional(args[0], low(args[1]));
                     0
                 }
                 Target::Routine(_) => 0,

@@ -225,8 +225,9 @@ impl Warp {
             Special::SmId => Some(cx.number % u64::from(launch.multiprocessors.max(1))),
             Special::NSmId => Some(u64::from(launch.multiprocessors)),
             Special::GridId => Some(launch.number),
-            Special::Clock => Some(*cx.clock),
-            Special::ClockHi => Some(*cx.clock >> 32),
+            // A nanosecond is a cycle of the clock rate that the devices claim.
+            Special::Clock => Some(cx.clock.wrapping_add(time())),
+            Special::ClockHi => Some(cx.clock.wrapping_add(time()) >> 32),
             Special::GlobalTimer => Some(time()),
             Special::GlobalTimerHi => Some(time() >> 32),
             Special::DynamicShared => Some(u64::from(launch.dynamic_shared)),

@@ -124,6 +124,11 @@ pub trait Env: Send {
         let _ = (mistake, what, parts);
     }
 
+    /// Sets the value of a conditional node of a graph.
+    fn set_conditional(&mut self, handle: u64, value: u32) {
+        let _ = (handle, value);
+    }
+
     /// Takes the output of `printf` in a kernel. It appears on standard output when the device synchronises.
     fn print(&mut self, text: &str);
 
@@ -137,6 +142,11 @@ pub trait Env: Send {
 pub trait Task: Send {
     /// Runs at most about `budget` units of work (warp instructions) and returns the state of the task.
     fn step(&mut self, env: &mut dyn Env, budget: u64) -> Step;
+
+    /// The bytes of a kernel's arguments.
+    fn arguments(&self) -> &[u8] {
+        &[]
+    }
 
     /// The program, if it is a kernel.
     fn program(&self) -> Option<&Arc<Program>> {

@@ -243,6 +243,10 @@ impl Task for Kernel {
         step
     }
 
+    fn arguments(&self) -> &[u8] {
+        &self.launch.params
+    }
+
     fn program(&self) -> Option<&Arc<Program>> {
         Some(&self.launch.program)
     }

@@ -141,6 +141,8 @@ pub enum Target {
     Free,
     /// `__assertfail`.
     Assert,
+    /// `cudaGraphSetConditional`.
+    SetConditional,
     /// A function that the module only declares.
     Missing(String),
 }

@@ -6,10 +6,14 @@ use super::program::{Ins, NONE, Op};
 use super::races::Races;
 use super::warp::{Flow, Group, TURN, Turn, Warp};
 
+/// The instructions that a poll counts as.
+const POLL: u64 = 1 << 8;
+
 impl Warp {
     /// Runs until the fuel is used up or all threads wait or have ended.
     pub(super) fn run(&mut self, cx: &mut Context<'_>, fuel: &mut u64) -> Result<Turn, Fault> {
         let program = cx.program;
+        let mut polls = 0;
         while let Some((mut group, limit)) = self.pick(cx) {
             let mut turn = if limit.is_none() { TURN } else { u32::MAX };
             let limit = limit.unwrap_or(u32::MAX);
@@ -75,6 +79,15 @@ impl Warp {
                                 break;
                             }
                             Flow::Leave => break,
+                            Flow::Yield => {
+                                // The wait costs what other warps could do meanwhile.
+                                *fuel = fuel.saturating_sub(POLL);
+                                polls += 1;
+                                if polls > self.groups.len() {
+                                    return Ok(Turn::Ready);
+                                }
+                                break;
+                            }
                         }
                     }
                 }

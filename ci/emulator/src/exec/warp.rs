@@ -58,6 +58,8 @@ pub(super) enum Flow {
     Next,
     /// The group is gone or must be chosen again.
     Leave,
+    /// The group polls: others have a turn first.
+    Yield,
 }
 
 /// A call that has not returned, of one thread.
@@ -344,6 +346,6 @@ impl Warp {
     pub(super) fn let_others(&mut self, group: &Group) -> Flow {
         self.park(*group);
         self.unfair = PATIENCE;
-        Flow::Leave
+        Flow::Yield
     }
 }

@@ -377,12 +377,21 @@ impl Machine {
         Err(if it.invalid { cudaErrorStreamCaptureInvalidated } else { cudaErrorStreamCaptureUnjoined })
     }
 
-    /// Forgets a stream that is destroyed: its capture cannot end well.
+    /// Forgets a stream that is destroyed. Its capture cannot end well, unless the stream had only joined it
+    /// and all of its work is joined again.
     pub(crate) fn stream_gone(&mut self, stream: Key) {
-        let Some(id) = self.captures.of.get(&stream).copied() else { return };
-        let origin = self.captures.all.get(&id).is_some_and(|it| it.origin == stream);
-        self.captures.invalidate(|it, _| it == id);
+        let Some((id, it)) = self.captures.of(stream) else { return };
+        let origin = it.origin == stream;
+        let of = |key| it.streams.get(&key).map_or(&[][..], Vec::as_slice);
+        let joined = self.graphs.get(it.graph).is_ok_and(|graph| graph.reached(of(stream), of(it.origin)));
         self.captures.of.remove(&stream);
+        if !origin && joined {
+            if let Some(it) = self.captures.all.get_mut(&id) {
+                it.streams.remove(&stream);
+            }
+            return;
+        }
+        self.captures.invalidate(|it, _| it == id);
         if origin
             && let Some(it) = self.captures.end(id)
             && !it.given

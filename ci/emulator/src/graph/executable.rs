@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::conditional::Choice;
 use super::node::Act;
 use super::table::Graphs;
 use super::user::Users;
@@ -9,7 +10,7 @@ use crate::error::Answer;
 use crate::host_line::HostLine;
 use crate::memory::Book;
 use crate::stream::Tick;
-use crate::sys::{cudaErrorInvalidValue, cudaErrorNotSupported};
+use crate::sys::cudaErrorInvalidValue;
 
 /// One node of an executable graph.
 #[derive(Clone, Debug)]
@@ -23,6 +24,8 @@ pub(crate) struct ExecNode {
     pub(super) call: &'static str,
     pub(super) line: HostLine,
     pub(crate) enabled: bool,
+    /// The laid out bodies of a conditional node.
+    pub(super) choice: Option<Choice>,
 }
 
 /// One executable graph.
@@ -58,16 +61,23 @@ fn lay_out(graphs: &Graphs, graph: usize, after: &[usize], steps: &mut Vec<ExecN
     let (mut places, mut exits, mut followed) = (HashMap::new(), Vec::new(), HashSet::new());
     for handle in it.order().ok_or(cudaErrorInvalidValue)? {
         let node = graphs.node(handle)?;
-        let mut before: Vec<usize> = node.before.iter().filter_map(|it| places.get(it).copied()).collect();
+        let mut before: Vec<usize> = node.before.iter().filter_map(|it| places.get(&it).copied()).collect();
         followed.extend(before.iter().copied());
         if before.is_empty() {
             before = after.to_vec();
         }
         let (device, call, line) = (node.device, node.call, node.line);
-        let step = |before, act| ExecNode { source: handle, act, before, device, call, line, enabled: true };
-        if let Act::Conditional(_) = node.act {
-            eprintln!("CUDA emulator: graphs with conditional nodes cannot be made executable");
-            return Err(cudaErrorNotSupported);
+        let step = |before, act| {
+            let (source, enabled, choice) = (handle, true, None);
+            ExecNode { source, act, before, device, call, line, enabled, choice }
+        };
+        let mut choice = None;
+        if let Act::Conditional(it) = &node.act {
+            let mut bodies = vec![Vec::new(); it.bodies.len()];
+            for (body, laid_out) in it.bodies.iter().zip(&mut bodies) {
+                lay_out(graphs, *body, &[], laid_out)?;
+            }
+            choice = Some(Choice::new(it, bodies));
         }
         if let Act::Child(child) = node.act {
             steps.push(step(before, Act::Nothing));
@@ -75,7 +85,7 @@ fn lay_out(graphs: &Graphs, graph: usize, after: &[usize], steps: &mut Vec<ExecN
             before = lay_out(graphs, child, &[entry], steps)?;
             before.push(entry);
         }
-        steps.push(step(before, node.act.clone()));
+        steps.push(ExecNode { choice, ..step(before, node.act.clone()) });
         places.insert(handle, steps.len() - 1);
         exits.push(steps.len() - 1);
     }
@@ -150,7 +160,7 @@ impl Exec {
         inner.iter_mut().flat_map(|step| &mut step.before).for_each(|at| *at -= entry);
         let done = replace(&mut inner, &wanted, book);
         for (step, new) in self.steps.iter_mut().skip(entry + 1).zip(inner.into_iter().skip(1)) {
-            step.act = new.act;
+            (step.act, step.choice) = (new.act, new.choice);
         }
         Ok(done)
     }
@@ -164,6 +174,15 @@ impl Exec {
 
 /// Gives steps the acts of others of the same shape. Changes nothing if the shapes differ.
 fn replace(steps: &mut [ExecNode], with: &[ExecNode], book: &Book) -> Result<(), Mismatch> {
+    compare(steps, with, book)?;
+    for (old, new) in steps.iter_mut().zip(with) {
+        (old.act, old.choice) = (new.act.clone(), new.choice.clone());
+    }
+    Ok(())
+}
+
+/// Checks that steps can get the acts of others.
+fn compare(steps: &[ExecNode], with: &[ExecNode], book: &Book) -> Result<(), Mismatch> {
     let shape =
         with.iter().enumerate().find(|(at, new)| steps.get(*at).is_none_or(|old| old.before != new.before));
     if let Some((_, new)) = shape {
@@ -178,8 +197,15 @@ fn replace(steps: &mut [ExecNode], with: &[ExecNode], book: &Book) -> Result<(),
     if let Some((_, new)) = steps.iter().zip(with).find(|(old, new)| !old.act.may_become(&new.act, book)) {
         return Err(Mismatch::Parameters(new.source));
     }
-    for (old, new) in steps.iter_mut().zip(with) {
-        old.act = new.act.clone();
+    for (old, new) in
+        steps.iter().zip(with).filter_map(|(old, new)| old.choice.as_ref().zip(new.choice.as_ref()))
+    {
+        if old.test != new.test || old.bodies.len() != new.bodies.len() {
+            return Err(Mismatch::Parameters(0));
+        }
+        for (old, new) in old.bodies.iter().zip(&new.bodies) {
+            compare(old, new, book)?;
+        }
     }
     Ok(())
 }

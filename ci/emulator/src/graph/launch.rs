@@ -1,7 +1,10 @@
 //! Launches of executable graphs.
 
+use super::conditional::Beginning;
+use super::executable::ExecNode;
 use super::node::Act;
 use crate::error::Answer;
+use crate::host_line::HostLine;
 use crate::machine::Guard;
 use crate::stream::{Key, Part, Tick, Work, submit_after, submit_all};
 use crate::sys::{cudaErrorInvalidValue, cudaGraphInstantiateFlagAutoFreeOnLaunch};
@@ -14,6 +17,22 @@ fn memory(act: &Act) -> Option<(u64, Option<u64>)> {
         Act::Free(address) => Some((*address, None)),
         _ => None,
     }
+}
+
+/// The operations of some steps. `moment` is the one that an event marks.
+pub(super) fn parts(steps: &[ExecNode], moment: impl Fn(usize) -> Option<Tick>) -> Vec<Part> {
+    let part = |step: &ExecNode| {
+        let and =
+            if let Act::Wait(event) = step.act { moment(event).into_iter().collect() } else { Vec::new() };
+        let work = match &step.choice {
+            _ if !step.enabled => Work::Nothing,
+            Some(choice) => Work::Expansion(Box::new(choice.clone())),
+            None => step.act.work(),
+        };
+        let (device, call, line, before) = (step.device, step.call, step.line, step.before.clone());
+        Part { device, call, line, work, before, and }
+    };
+    steps.iter().map(part).collect()
 }
 
 /// Puts all nodes of an executable graph on the queue, after the pending work of the stream and after its
@@ -31,17 +50,20 @@ pub(crate) fn launch(machine: &mut Guard, exec: usize, stream: Key, call: &'stat
         return Err(cudaErrorInvalidValue);
     }
     let last = it.last;
-    let mut parts = Vec::with_capacity(it.steps.len());
-    for step in &it.steps {
-        let mut and = Vec::new();
-        if let Act::Wait(event) = step.act
-            && let Some(tick) = m.events.tick(event)
-        {
-            and.push(tick);
+    let mut parts = parts(&it.steps, |event| m.events.tick(event));
+    if let Some(beginning) = Beginning::of(&it.steps) {
+        for part in &mut parts {
+            part.before.iter_mut().for_each(|at| *at += 1);
+            if part.before.is_empty() {
+                part.before.push(0);
+            }
         }
-        let work = if step.enabled { step.act.work() } else { Work::Nothing };
-        let (device, call, line, before) = (step.device, step.call, step.line, step.before.clone());
-        parts.push(Part { device, call, line, work, before, and });
+        let (device, work) =
+            (it.steps.first().map_or(0, |step| step.device), Work::Expansion(Box::new(beginning)));
+        parts.insert(
+            0,
+            Part { device, call, line: HostLine::NONE, work, before: Vec::new(), and: Vec::new() },
+        );
     }
     let memory: Vec<_> =
         it.steps.iter().filter(|step| step.enabled).filter_map(|step| memory(&step.act)).collect();

@@ -3,7 +3,7 @@
 //! A node has its memory from when it is made. The counts are of launches: a launch uses the memory of its
 //! nodes until a node of this or another launch frees it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The granularity of reservations.
 const PIECE: u64 = 32 << 20;
@@ -41,6 +41,8 @@ pub(crate) struct GraphMemories {
     devices: BTreeMap<usize, GraphMemory>,
     /// The memory in use: the device and the bytes, by address.
     live: BTreeMap<u64, (usize, u64)>,
+    /// The memory that was in use and will be again if its graph is launched.
+    idle: BTreeSet<u64>,
 }
 
 impl GraphMemories {
@@ -58,12 +60,22 @@ impl GraphMemories {
     pub(crate) fn take(&mut self, address: u64, device: usize, bytes: u64) {
         if self.live.insert(address, (device, bytes)).is_none() {
             self.of(device).take(bytes);
+            self.idle.remove(&address);
         }
     }
 
-    /// Counts a free by a launch or by the program.
+    /// Counts a free by the program. Returns whether it was in use; `None` if it is no memory of a graph.
+    pub(crate) fn give_back(&mut self, address: u64) -> Option<bool> {
+        if self.idle.contains(&address) {
+            return Some(false);
+        }
+        self.is_in_use(address).then(|| self.free(address)).map(|()| true)
+    }
+
+    /// Counts a free by a launch.
     pub(crate) fn free(&mut self, address: u64) {
         if let Some((device, bytes)) = self.live.remove(&address) {
+            self.idle.insert(address);
             let memory = self.of(device);
             memory.used = memory.used.saturating_sub(bytes);
         }

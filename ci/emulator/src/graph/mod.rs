@@ -5,6 +5,7 @@
 //! captured, its work becomes nodes instead ([`capture`]).
 
 pub(crate) mod capture;
+pub(crate) mod conditional;
 mod executable;
 mod launch;
 mod memory;

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use super::conditional::Conditional;
 use crate::exec::{Kernel, Launch};
 use crate::memory::Book;
 use crate::stream::{Copy, Fill, HostCall, Record, Work};
@@ -98,7 +99,7 @@ pub(crate) enum Act {
     /// All of another graph, which this node owns.
     Child(usize),
     /// The choice of other graphs, which this node owns.
-    Conditional(Vec<usize>),
+    Conditional(Conditional),
     /// The beginning of memory that the graph has had since the node was made.
     Alloc(u64, u64),
     /// The end of such memory, or of a stream-ordered allocation.

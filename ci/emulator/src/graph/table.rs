@@ -10,12 +10,53 @@ use crate::error::Answer;
 use crate::host_line::HostLine;
 use crate::sys::cudaErrorInvalidValue;
 
+/// Nodes in the order in which they were named, each of them once.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Named {
+    order: BTreeMap<usize, usize>,
+    places: HashMap<usize, usize>,
+}
+
+impl Named {
+    fn insert(&mut self, node: usize) {
+        let place = self.order.last_key_value().map_or(0, |last| last.0 + 1);
+        if !self.places.contains_key(&node) {
+            self.order.insert(place, node);
+            self.places.insert(node, place);
+        }
+    }
+
+    fn remove(&mut self, node: usize) {
+        if let Some(place) = self.places.remove(&node) {
+            self.order.remove(&place);
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = usize> {
+        self.order.values().copied()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+}
+
+impl FromIterator<usize> for Named {
+    fn from_iter<I: IntoIterator<Item = usize>>(nodes: I) -> Self {
+        let mut named = Self::default();
+        nodes.into_iter().for_each(|node| named.insert(node));
+        named
+    }
+}
+
 /// One node.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
     pub(crate) act: Act,
-    /// The nodes that it comes after, in the order in which they were named.
-    pub(crate) before: Vec<usize>,
+    /// The nodes that it comes after.
+    pub(crate) before: Named,
+    /// The nodes that come after it.
+    pub(crate) after: BTreeSet<usize>,
     pub(crate) device: usize,
     pub(crate) call: &'static str,
     /// Where the program made it.
@@ -33,38 +74,80 @@ pub(crate) struct Graph {
     pub(crate) owned: bool,
     /// How many references to user objects it holds.
     pub(crate) users: BTreeMap<usize, u32>,
+    /// The nodes that allocate or free memory, and those with a child graph.
+    notable: BTreeSet<usize>,
 }
 
 impl Graph {
+    /// Takes a node in. The nodes that it names are in the graph.
+    fn insert(&mut self, handle: usize, node: Node) {
+        for from in node.before.iter() {
+            if let Some(from) = self.nodes.get_mut(&from) {
+                from.after.insert(handle);
+            }
+        }
+        if matches!(node.act, Act::Alloc(..) | Act::Free(_) | Act::Child(_)) {
+            self.notable.insert(handle);
+        }
+        self.nodes.insert(handle, node);
+    }
+
     /// Every edge, as a pair of the earlier and the later node.
     pub(crate) fn edges(&self) -> Vec<(usize, usize)> {
-        let of =
-            |(to, node): (&usize, &Node)| node.before.iter().map(|from| (*from, *to)).collect::<Vec<_>>();
+        let of = |(to, node): (&usize, &Node)| node.before.iter().map(|from| (from, *to)).collect::<Vec<_>>();
         self.nodes.iter().flat_map(of).collect()
     }
 
     /// Whether a node is named as a dependency of another one.
     pub(crate) fn has_edge(&self, from: usize, to: usize) -> bool {
-        self.nodes.get(&to).is_some_and(|node| node.before.contains(&from))
+        self.nodes.get(&from).is_some_and(|node| node.after.contains(&to))
     }
 
-    /// The nodes in a topological order; `None` if there is a cycle.
+    /// Has a node come after another one.
+    pub(crate) fn connect(&mut self, from: usize, to: usize) {
+        if let Some(node) = self.nodes.get_mut(&from) {
+            node.after.insert(to);
+        }
+        if let Some(node) = self.nodes.get_mut(&to) {
+            node.before.insert(from);
+        }
+    }
+
+    /// Ends that.
+    pub(crate) fn disconnect(&mut self, from: usize, to: usize) {
+        if let Some(node) = self.nodes.get_mut(&from) {
+            node.after.remove(&to);
+        }
+        if let Some(node) = self.nodes.get_mut(&to) {
+            node.before.remove(from);
+        }
+    }
+
+    /// The nodes in a topological order; `None` if there is a cycle. It is the order of several passes over
+    /// all nodes, of which each takes the nodes whose dependencies were taken.
     pub(super) fn order(&self) -> Option<Vec<usize>> {
+        let mut unmet: HashMap<usize, usize> =
+            self.nodes.iter().map(|(handle, node)| (*handle, node.before.order.len())).collect();
+        let mut passes: HashMap<usize, usize> = HashMap::new();
+        let mut open: Vec<usize> =
+            self.nodes.iter().filter(|it| it.1.before.is_empty()).map(|it| *it.0).collect();
         let mut order = Vec::with_capacity(self.nodes.len());
-        let mut done = BTreeSet::new();
-        while order.len() < self.nodes.len() {
-            let before = order.len();
-            for (handle, node) in &self.nodes {
-                if !done.contains(handle) && node.before.iter().all(|it| done.contains(it)) {
-                    done.insert(*handle);
-                    order.push(*handle);
+        while let Some(handle) = open.pop() {
+            let pass = passes.get(&handle).copied().unwrap_or(0);
+            order.push((pass, handle));
+            for later in self.nodes.get(&handle).into_iter().flat_map(|node| &node.after) {
+                let least = pass + usize::from(*later < handle);
+                passes.entry(*later).and_modify(|it| *it = least.max(*it)).or_insert(least);
+                if let Some(left) = unmet.get_mut(later) {
+                    *left -= 1;
+                    if *left == 0 {
+                        open.push(*later);
+                    }
                 }
             }
-            if order.len() == before {
-                return None;
-            }
         }
-        Some(order)
+        order.sort_unstable();
+        (order.len() == self.nodes.len()).then(|| order.into_iter().map(|it| it.1).collect())
     }
 
     /// Whether all of `some` are among `others` or come before one of those.
@@ -72,9 +155,9 @@ impl Graph {
         let mut seen: BTreeSet<usize> = others.iter().copied().collect();
         let mut open = others.to_vec();
         while let Some(handle) = open.pop() {
-            for earlier in self.nodes.get(&handle).map_or(&[][..], |node| &node.before) {
-                if seen.insert(*earlier) {
-                    open.push(*earlier);
+            for earlier in self.nodes.get(&handle).into_iter().flat_map(|node| node.before.iter()) {
+                if seen.insert(earlier) {
+                    open.push(earlier);
                 }
             }
         }
@@ -135,8 +218,9 @@ impl Graphs {
         let handle = self.handle();
         self.nodes.insert(handle, graph);
         let line = HostLine::captured();
-        let node = Node { act, before: before.to_vec(), device, call, line };
-        self.get_mut(graph)?.nodes.insert(handle, node);
+        let before = before.iter().copied().collect();
+        let node = Node { act, before, after: BTreeSet::new(), device, call, line };
+        self.get_mut(graph)?.insert(handle, node);
         Ok(handle)
     }
 
@@ -160,22 +244,23 @@ impl Graphs {
         self.nodes.remove(&node);
         let graph = self.get_mut(home)?;
         let gone = graph.nodes.remove(&node).ok_or(cudaErrorInvalidValue)?;
-        for other in graph.nodes.values_mut() {
-            other.before.retain(|it| *it != node);
+        graph.notable.remove(&node);
+        for from in gone.before.iter() {
+            graph.disconnect(from, node);
+        }
+        for to in &gone.after {
+            graph.disconnect(node, *to);
         }
         Ok(if let Act::Child(child) = gone.act { Some(child) } else { None })
     }
 
     /// Whether a graph has memory of its own: a node that allocates or frees.
     pub(crate) fn allocates(&self, graph: usize) -> Answer<bool> {
-        for node in self.get(graph)?.nodes.values() {
-            let one = match node.act {
-                Act::Alloc(..) | Act::Free(_) => true,
-                Act::Child(child) => self.allocates(child)?,
-                _ => false,
-            };
-            if one {
-                return Ok(true);
+        let it = self.get(graph)?;
+        for node in it.notable.iter().filter_map(|handle| it.nodes.get(handle)) {
+            match node.act {
+                Act::Child(child) if !self.allocates(child)? => {}
+                _ => return Ok(true),
             }
         }
         Ok(false)
@@ -190,15 +275,15 @@ impl Graphs {
             counts.retain(*user, *count)?;
         }
         let copy = self.create();
-        let mut twins = HashMap::new();
+        let (mut twins, mut edges) = (HashMap::new(), Vec::new());
         for (old, mut node) in nodes {
             if let Act::Child(child) = node.act {
                 let child = self.duplicate(counts, child)?;
                 self.get_mut(child)?.owned = true;
                 node.act = Act::Child(child);
             }
-            if let Act::Conditional(bodies) = &mut node.act {
-                for body in bodies {
+            if let Act::Conditional(it) = &mut node.act {
+                for body in &mut it.bodies {
                     *body = self.duplicate(counts, *body)?;
                     self.get_mut(*body)?.owned = true;
                 }
@@ -206,14 +291,14 @@ impl Graphs {
             let new = self.handle();
             twins.insert(old, new);
             self.nodes.insert(new, copy);
-            self.get_mut(copy)?.nodes.insert(new, node);
+            edges.extend(node.before.iter().map(|from| (from, new)));
+            (node.before, node.after) = (Named::default(), BTreeSet::new());
+            self.get_mut(copy)?.insert(new, node);
         }
         let target = self.get_mut(copy)?;
         target.users = users;
-        for node in target.nodes.values_mut() {
-            for before in &mut node.before {
-                *before = twins.get(before).copied().ok_or(cudaErrorInvalidValue)?;
-            }
+        for (from, to) in edges {
+            target.connect(twins.get(&from).copied().ok_or(cudaErrorInvalidValue)?, to);
         }
         target.twins = twins;
         Ok(copy)
@@ -227,8 +312,8 @@ impl Graphs {
             self.nodes.remove(&handle);
             match node.act {
                 Act::Child(child) => users.extend(self.destroy(child)?),
-                Act::Conditional(bodies) => {
-                    for body in bodies {
+                Act::Conditional(it) => {
+                    for body in it.bodies {
                         users.extend(self.destroy(body)?);
                     }
                 }
@@ -282,12 +367,12 @@ mod tests {
         let a = add(&mut graphs, graph, &[]);
         let b = add(&mut graphs, graph, &[]);
         let c = add(&mut graphs, graph, &[a, b]);
-        graphs.node_mut(a).unwrap().before.push(b);
+        graphs.get_mut(graph).unwrap().connect(b, a);
         let it = graphs.get(graph).unwrap();
         assert_eq!(it.order(), Some(vec![b, a, c]));
         assert_eq!(it.edges(), [(b, a), (a, c), (b, c)]);
         assert!(it.reached(&[b], &[a]) && !it.reached(&[c], &[a]));
-        graphs.node_mut(b).unwrap().before.push(c);
+        graphs.get_mut(graph).unwrap().connect(c, b);
         assert_eq!(graphs.get(graph).unwrap().order(), None);
     }
 

@@ -12,10 +12,11 @@ use super::array::Arrays;
 use super::object::Objects;
 use super::pool::{PoolKey, Pools};
 use super::shared::{self, Backing, Ticket};
-use super::space::{ALIGNMENT, AddressSpace, GAP, map, unmap};
+use super::space::{ALIGNMENT, AddressSpace, GAP, map, map_twice, unmap};
 use super::written::Written;
 use crate::error::Answer;
 use crate::host_line::HostLine;
+use crate::race::guard;
 use crate::stream::{Key, Tick};
 use crate::sys::{
     cudaErrorHostMemoryAlreadyRegistered, cudaErrorHostMemoryNotRegistered, cudaErrorInvalidDevice,
@@ -115,7 +116,8 @@ pub(crate) struct Book {
     /// Memory whose free is pending on a stream.
     leaving: HashSet<u64>,
     pub(crate) reuse: Reuse,
-    freed: VecDeque<(Allocation, &'static str)>,
+    /// What was freed, by which call, and where the program made it.
+    freed: VecDeque<(Allocation, &'static str, HostLine)>,
     serial: u64,
     /// The advice about managed memory.
     pub(crate) advices: Advices,
@@ -130,6 +132,10 @@ pub(crate) struct Book {
     opened: Vec<(Ticket, u64, usize)>,
     /// The bytes that have been written, if initcheck is on.
     pub(crate) written: Option<Written>,
+    /// Whether host memory is mapped twice, for the program and for this library.
+    pub(crate) two_views: bool,
+    /// The program's view of such memory, by the address of this library's.
+    views: BTreeMap<usize, u64>,
 }
 
 impl Book {
@@ -156,6 +162,8 @@ impl Book {
             backings: HashMap::new(),
             opened: Vec::new(),
             written: None,
+            two_views: false,
+            views: BTreeMap::new(),
         })
     }
 
@@ -263,8 +271,15 @@ impl Book {
         call: &'static str,
     ) -> Answer<u64> {
         let length = size.checked_next_multiple_of(PAGE).ok_or(cudaErrorMemoryAllocation)?;
-        let host = map(length, libc::PROT_READ | libc::PROT_WRITE).ok_or(cudaErrorMemoryAllocation)?;
-        let start = u64::try_from(host.addr()).map_err(|_| cudaErrorMemoryAllocation)?;
+        let both = libc::PROT_READ | libc::PROT_WRITE;
+        let views =
+            if self.two_views { map_twice(length) } else { map(length, both).map(|host| (host, host)) };
+        let (program, host) = views.ok_or(cudaErrorMemoryAllocation)?;
+        let start = u64::try_from(program.expose_provenance()).map_err(|_| cudaErrorMemoryAllocation)?;
+        if self.two_views {
+            guard::add_view(start, length, kind == Kind::Managed);
+            self.views.insert(host.addr(), start);
+        }
         self.enter(Allocation { start, size, kind, device, flags, host, call, ..NEW });
         Ok(start)
     }
@@ -364,8 +379,15 @@ impl Book {
         match gone.kind {
             Kind::Registered => {}
             Kind::Pinned | Kind::Managed => {
+                let length = gone.size.next_multiple_of(PAGE);
+                if self.views.remove(&gone.host.addr()).is_some() {
+                    guard::remove_view(start);
+                    let view = core::ptr::with_exposed_provenance_mut(usize::try_from(start).unwrap_or(0));
+                    // SAFETY: the book mapped this view itself, and it was live until now.
+                    unsafe { unmap(view, length) };
+                }
                 // SAFETY: the book mapped this range itself, whole pages of it, and it was live until now.
-                unsafe { unmap(gone.host, gone.size.next_multiple_of(PAGE)) };
+                unsafe { unmap(gone.host, length) };
             }
             Kind::Device | Kind::Pool | Kind::Heap | Kind::Array | Kind::Symbol | Kind::Imported => {
                 self.pools.gave(start);
@@ -388,7 +410,7 @@ impl Book {
         if self.freed.len() == REMEMBERED {
             self.freed.pop_front();
         }
-        self.freed.push_back((gone, call));
+        self.freed.push_back((gone, call, HostLine::captured()));
         Some(())
     }
 
@@ -400,9 +422,14 @@ impl Book {
         live
     }
 
+    /// What was freed last around an address, by which call, and where the program made it.
+    pub(crate) fn freed_around(&self, address: u64) -> Option<&(Allocation, &'static str, HostLine)> {
+        self.freed.iter().rev().find(|entry| entry.0.contains(address))
+    }
+
     /// Describes the memory nearest to an address that no live allocation covers.
     pub(crate) fn nearest(&self, address: u64) -> Option<String> {
-        if let Some((gone, call)) = self.freed.iter().rev().find(|entry| entry.0.contains(address)) {
+        if let Some((gone, call, _)) = self.freed_around(address) {
             let offset = address - gone.start;
             return Some(format!("{offset} bytes into {gone}, which {call} has freed"));
         }
@@ -529,7 +556,12 @@ impl Book {
 
     /// The live allocation of a byte at an address of this process.
     pub(crate) fn around(&self, at: *mut u8) -> Option<&Allocation> {
-        let address = self.spaces.iter().find_map(|space| space.address(at));
+        let in_view = || {
+            let (host, start) = self.views.range(..=at.addr()).next_back()?;
+            let it = self.at(*start)?;
+            Some(*start + u64::try_from(at.addr() - host).ok()?).filter(|address| it.contains(*address))
+        };
+        let address = self.spaces.iter().find_map(|space| space.address(at)).or_else(in_view);
         self.at(address.or_else(|| u64::try_from(at.addr()).ok())?)
     }
 

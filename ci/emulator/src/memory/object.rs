@@ -66,6 +66,8 @@ impl std::fmt::Debug for Object {
 #[derive(Debug, Default)]
 pub(crate) struct Objects {
     live: BTreeMap<u64, Object>,
+    /// Objects that were destroyed while work was pending, which still reads by them, as on an H200.
+    gone: BTreeMap<u64, Object>,
     last: u64,
 }
 
@@ -82,9 +84,20 @@ impl Objects {
         self.live.get(&handle).ok_or(cudaErrorInvalidValue)
     }
 
-    /// Ends an object's life.
-    pub(crate) fn remove(&mut self, handle: u64) -> Answer {
-        self.live.remove(&handle).map(drop).ok_or(cudaErrorInvalidValue)
+    /// Ends an object's life. Work that is `pending` keeps it.
+    pub(crate) fn remove(&mut self, handle: u64, pending: bool) -> Answer {
+        let object = self.live.remove(&handle).ok_or(cudaErrorInvalidValue)?;
+        if !pending {
+            self.gone.clear();
+        } else {
+            self.gone.insert(handle, object);
+        }
+        Ok(())
+    }
+
+    /// An object as work sees it, which may have been queued before the object was destroyed.
+    fn seen(&self, handle: u64) -> Option<&Object> {
+        self.live.get(&handle).or_else(|| self.gone.get(&handle))
     }
 }
 
@@ -184,7 +197,7 @@ impl Book {
         reached: impl Fn(&super::Allocation) -> bool,
     ) -> Result<Texture, Refused> {
         let none = || (Fault::ILLEGAL_ADDRESS, format!("{handle:#x} is no texture, or was destroyed before"));
-        let object = self.objects.get(handle).map_err(|_| none())?;
+        let object = self.objects.seen(handle).ok_or_else(none)?;
         let desc = object.texture.ok_or_else(none)?;
         let unknown = |why: &str| Err((Fault::NOT_SUPPORTED, format!("{why} are not known to the emulator")));
         if desc.sRGB != 0 {
@@ -221,7 +234,7 @@ impl Book {
 
     /// The surface that a handle names, for work of a device.
     pub(crate) fn surface(&self, handle: u64, device: usize) -> Result<Image, Refused> {
-        let found = self.objects.get(handle).ok().filter(|object| object.texture.is_none());
+        let found = self.objects.seen(handle).filter(|object| object.texture.is_none());
         let object = found.ok_or_else(|| {
             (Fault::ILLEGAL_ADDRESS, format!("{handle:#x} is no surface, or was destroyed before"))
         })?;

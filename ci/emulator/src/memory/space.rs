@@ -8,6 +8,8 @@
 
 use core::ptr;
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 
 /// The alignment of every allocation: textures can be made of memory that begins at such an address.
 pub(crate) const ALIGNMENT: u64 = 512;
@@ -140,6 +142,27 @@ pub(crate) fn map(length: u64, protection: i32) -> Option<*mut u8> {
     // SAFETY: a new anonymous mapping at an address of the system's choice touches nothing that exists.
     let address = unsafe { libc::mmap(ptr::null_mut(), length, protection, flags, -1, 0) };
     (address != libc::MAP_FAILED).then_some(address.cast())
+}
+
+/// Maps the same pages at two addresses; `None` if the system refuses.
+pub(crate) fn map_twice(length: u64) -> Option<(*mut u8, *mut u8)> {
+    // SAFETY: the name ends in a zero byte.
+    let file = unsafe { libc::memfd_create(c"cuda-host-memory".as_ptr(), libc::MFD_CLOEXEC) };
+    if file < 0 {
+        return None;
+    }
+    // SAFETY: the call has just opened it, and nothing else knows it.
+    let file = unsafe { OwnedFd::from_raw_fd(file) };
+    let file = File::from(file);
+    file.set_len(length).ok()?;
+    let length = usize::try_from(length).ok()?;
+    let view = || {
+        let (both, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_NORESERVE);
+        // SAFETY: a new mapping at an address of the system's choice touches nothing that exists.
+        let address = unsafe { libc::mmap(ptr::null_mut(), length, both, flags, file.as_raw_fd(), 0) };
+        (address != libc::MAP_FAILED).then_some(address.cast())
+    };
+    Some((view()?, view()?))
 }
 
 /// Undoes [`map`].

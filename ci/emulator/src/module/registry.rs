@@ -22,13 +22,16 @@ use crate::sys::{
 };
 
 /// Compute capability of the devices, times ten.
-pub(super) const CAPABILITY: u32 = 90;
+pub(crate) const CAPABILITY: u32 = 90;
+
+/// The syntax tree of a module, and why there is no PTX in some of its fatbinaries.
+type Parsed = Result<(Arc<Module>, Option<FatbinError>), Code>;
 
 /// One registered module.
 #[derive(Debug)]
 pub(crate) struct RegisteredModule {
     fatbins: Result<Vec<&'static [u8]>, FatbinError>,
-    parsed: Option<Result<Arc<Module>, Code>>,
+    parsed: Option<Parsed>,
     /// The module on each device that has used it.
     instances: HashMap<usize, Instance>,
     live: bool,
@@ -102,7 +105,7 @@ impl Registry {
     pub(super) fn add_parsed(&mut self, parsed: Arc<Module>) -> usize {
         let module = self.add(Ok(Vec::new()));
         if let Some(it) = self.modules.get_mut(module) {
-            it.parsed = Some(Ok(parsed));
+            it.parsed = Some(Ok((parsed, None)));
         }
         module
     }
@@ -158,7 +161,11 @@ impl Registry {
         if it.parsed.is_none() {
             it.parsed = Some(read(&it.fatbins));
         }
-        it.parsed.clone().unwrap_or(Err(cudaErrorInvalidKernelImage))
+        match &it.parsed {
+            Some(Ok((module, _))) => Ok(Arc::clone(module)),
+            Some(Err(code)) => Err(*code),
+            None => Err(cudaErrorInvalidKernelImage),
+        }
     }
 
     /// The module on a device, if it has come to life there.
@@ -187,33 +194,39 @@ impl Registry {
     /// A kernel, lowered for a device on which its module has come to life.
     pub(crate) fn program(&mut self, module: usize, device: usize, name: &str) -> Answer<Arc<Program>> {
         let parsed = self.parsed(module)?;
-        let it = self.modules.get_mut(module).and_then(|m| m.instances.get_mut(&device));
-        let it = it.ok_or(cudaErrorInvalidDeviceFunction)?;
-        if let Some(program) = it.programs.get(name) {
+        let it = self.modules.get_mut(module).ok_or(cudaErrorInvalidDeviceFunction)?;
+        let instance = it.instances.get_mut(&device).ok_or(cudaErrorInvalidDeviceFunction)?;
+        if let Some(program) = instance.programs.get(name) {
             return Ok(Arc::clone(program));
         }
-        let program = lower(&parsed, name, &it.addresses).ok_or(cudaErrorInvalidDeviceFunction)?;
+        let missing = || match &it.parsed {
+            Some(Ok((_, Some(e)))) => complain(&format_args!("{name}: {e}"), code_of(e)),
+            _ => cudaErrorInvalidDeviceFunction,
+        };
+        let program = lower(&parsed, name, &instance.addresses).ok_or_else(missing)?;
         let program = Arc::new(program);
-        it.programs.insert(name.to_owned(), Arc::clone(&program));
+        instance.programs.insert(name.to_owned(), Arc::clone(&program));
         Ok(program)
     }
 }
 
-/// Reads the PTX of a module. Damage is reported once, on standard error.
-fn read(fatbins: &Result<Vec<&'static [u8]>, FatbinError>) -> Result<Arc<Module>, Code> {
+/// Reads the PTX of a module. Damage is reported once, on standard error. With separate compilation there are
+/// several fatbinaries, of which nvcc's own library for kernels that launch kernels (libcudadevrt) has no PTX
+/// for these devices. They are passed over; a kernel that is missing then ends with their error.
+fn read(fatbins: &Result<Vec<&'static [u8]>, FatbinError>) -> Parsed {
     let list = fatbins.as_ref().map_err(|e| complain(e, cudaErrorInvalidKernelImage))?;
     let mut whole = Module::default();
+    let mut passed_over = None;
     for fatbin in list {
-        let text = ptx(fatbin, CAPABILITY).map_err(|e| {
-            let code = code_of(&e);
-            complain(&e, code)
-        })?;
-        let module = parse(&text).map_err(|e| complain(&e, cudaErrorInvalidPtx))?;
-        link(&mut whole, module);
+        match ptx(fatbin, CAPABILITY) {
+            Ok(text) => link(&mut whole, parse(&text).map_err(|e| complain(&e, cudaErrorInvalidPtx))?),
+            Err(e @ FatbinError::NoPtx(_)) if list.len() > 1 => passed_over = passed_over.or(Some(e)),
+            Err(e) => return Err(complain(&e, code_of(&e))),
+        }
     }
     // A variable that no module defines has no place.
     debug_assert!(variables(&whole).all(|v| !v.external));
-    Ok(Arc::new(whole))
+    Ok((Arc::new(whole), passed_over))
 }
 
 /// The error code for a fatbinary without PTX for these devices.
@@ -230,7 +243,7 @@ fn complain(error: &dyn core::fmt::Display, code: Code) -> Code {
 }
 
 /// Joins modules that were compiled apart: a definition stands for every declaration of its name.
-fn link(whole: &mut Module, more: Module) {
+pub(crate) fn link(whole: &mut Module, more: Module) {
     for f in more.functions {
         match whole.functions.iter_mut().find(|o| o.name == f.name) {
             Some(other) if other.body.is_none() => *other = f,

@@ -27,11 +27,12 @@ impl Mode {
         stronger >= Self::Write || (weaker, stronger) == (Self::Read, Self::Strong)
     }
 
-    pub(super) fn verb(self) -> &'static str {
+    /// What an operation does, a kernel or another.
+    pub(super) fn verb(self, kernel: bool) -> &'static str {
         match self {
             Self::StrongRead | Self::Read => "reads",
-            Self::Strong => "accesses atomically",
-            Self::Write => "writes",
+            Self::Strong if kernel => "accesses atomically",
+            Self::Strong | Self::Write => "writes",
             Self::Allocate => "allocates them",
             Self::Free => "frees them",
             Self::Use => "uses them",

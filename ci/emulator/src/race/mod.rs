@@ -9,11 +9,12 @@
 //! Otherwise a program whose threads wait for each other would be reported. For the same reason, what happens
 //! before a host function is known to the host when the function is called.
 
+pub(crate) mod guard;
 mod history;
 mod order;
 mod touched;
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 pub(crate) use history::{Mode, Span};
@@ -37,6 +38,8 @@ pub(crate) struct Races {
     histories: Histories,
     /// The accesses so far of kernels that run.
     pub(crate) running: HashMap<Tick, Touched>,
+    /// Host functions that are pending or run.
+    pub(crate) functions: BTreeMap<Tick, Arc<OrderedOperation>>,
     /// The memory that was freed, and by what.
     freed: VecDeque<(Allocation, Arc<OrderedOperation>)>,
     reported: HashSet<(HostLine, HostLine)>,
@@ -48,6 +51,7 @@ impl Races {
             order: Order::new(devices),
             histories: Histories::default(),
             running: HashMap::new(),
+            functions: BTreeMap::new(),
             freed: VecDeque::new(),
             reported: HashSet::new(),
         }
@@ -88,6 +92,31 @@ impl Races {
         self.report(&earlier, operation, Mode::Use, (span.clone(), span), Some(&gone));
     }
 
+    /// Records an access of the host to a byte, in a host function or elsewhere.
+    pub(crate) fn host_accessed(
+        &mut self,
+        allocation: &Allocation,
+        (address, writes): (u64, bool),
+        function: Option<Tick>,
+        line: HostLine,
+    ) {
+        // The host's access may be atomic, too.
+        let mode = if writes { Mode::Strong } else { Mode::StrongRead };
+        let function = function.and_then(|tick| self.functions.get(&tick)).cloned();
+        let operation = function.unwrap_or_else(|| self.order.add_host("the host", line));
+        self.accessed(&operation, Some(allocation), mode, vec![Span::new(address, 1)]);
+    }
+
+    /// Whether an operation comes after a host function that is pending or runs.
+    pub(crate) fn follows_function(&self, operation: &OrderedOperation) -> bool {
+        self.functions.values().any(|function| operation.comes_after(function))
+    }
+
+    /// Opens pages of memory for the host that are used by operations that it has waited for.
+    pub(crate) fn release_guards(&self) {
+        guard::release(|operation| self.order.host_knows(operation));
+    }
+
     /// Forgets what no later operation can race with, if no operation is pending.
     pub(crate) fn forget_known(&mut self) {
         let order = &self.order;
@@ -123,7 +152,11 @@ impl Races {
                 format!(" bytes {} to {}", span.start - base, span.end - base)
             };
             let source = span.source.map_or_else(String::new, |source| format!(" ({})", source.place()));
-            let what = format!("{} {}{bytes}{source}", operation.origin, mode.verb());
+            let what = format!(
+                "{} {}{bytes}{source}",
+                operation.origin,
+                mode.verb(operation.origin.kernel.is_some())
+            );
             finding = finding.part(what, operation.origin.line);
             if operation.origin.launch != HostLine::NONE {
                 finding = finding.part("    in a graph that is launched", operation.origin.launch);

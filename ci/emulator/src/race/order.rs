@@ -92,7 +92,13 @@ impl Order {
     }
 
     /// Adds an operation that comes after others.
-    pub(crate) fn add(&mut self, tick: Tick, device: usize, before: &[Tick], origin: Origin) {
+    pub(crate) fn add(
+        &mut self,
+        tick: Tick,
+        device: usize,
+        before: &[Tick],
+        origin: Origin,
+    ) -> Arc<OrderedOperation> {
         let mut clock = self.host.clone();
         let mut timeline = None;
         for earlier in before.iter().filter_map(|tick| self.operations.get(tick)) {
@@ -112,14 +118,23 @@ impl Order {
         }
         self.count += 1;
         let number = self.count;
-        self.operations.insert(tick, Arc::new(OrderedOperation { epoch, clock, number, origin }));
+        let operation = Arc::new(OrderedOperation { epoch, clock, number, origin });
+        self.operations.insert(tick, Arc::clone(&operation));
+        operation
+    }
+
+    /// Adds a part of an operation.
+    pub(crate) fn add_part(&mut self, tick: Tick, whole: Tick) -> Option<Arc<OrderedOperation>> {
+        let operation = Arc::clone(self.operations.get(&whole)?);
+        self.operations.insert(tick, Arc::clone(&operation));
+        Some(operation)
     }
 
     /// Adds a call of the host, which comes after what the host has waited for.
-    pub(crate) fn add_host(&mut self, call: &'static str) -> Arc<OrderedOperation> {
+    pub(crate) fn add_host(&mut self, call: &'static str, line: HostLine) -> Arc<OrderedOperation> {
         let epoch = self.next(HOST);
         self.host.add(epoch);
-        let origin = Origin { call, line: HostLine::captured(), ..Origin::default() };
+        let origin = Origin { call, line, ..Origin::default() };
         self.count += 1;
         Arc::new(OrderedOperation { epoch, clock: self.host.clone(), number: self.count, origin })
     }
@@ -213,7 +228,7 @@ mod tests {
         let third = order.get(3).unwrap();
         assert!(third.comes_after(&first) && !third.comes_after(&second));
         assert_eq!(order.last.len(), 3, "the host's and two");
-        let free = order.add_host("cudaFree");
+        let free = order.add_host("cudaFree", HostLine::NONE);
         assert!(free.comes_after(&first) && !free.comes_after(&second));
         order.add(4, 0, &[], Origin::default());
         assert!(order.get(4).unwrap().comes_after(&free));

@@ -11,8 +11,10 @@ use super::copy::{Copy, End, Memory, Volume};
 use super::fill::Fill;
 use super::names::Tick;
 use super::queue::Queue;
+use super::work::Work;
+use crate::host_line::HostLine;
 use crate::memory::{Allocation, Book, Kind};
-use crate::race::{Mode, OrderedOperation, Races, Span, whole};
+use crate::race::{Mode, OrderedOperation, Races, Span, guard, whole};
 
 /// Whether all operations on memory are known.
 fn is_private(book: &Book, it: &Allocation) -> bool {
@@ -26,6 +28,35 @@ fn rows(address: u64, pitch: u64, slice: u64, volume: Volume) -> Vec<Span> {
     volume.rows(layout, layout, |at, _, bytes| spans.push(Span::new(address.saturating_add(at), bytes)));
     spans.sort_unstable_by_key(|span| span.start);
     spans
+}
+
+/// Protects host memory that an operation uses, until the host has waited for it.
+pub(super) fn protect(races: &Races, work: &Work, operation: &Arc<OrderedOperation>) {
+    if races.follows_function(operation) {
+        return;
+    }
+    let end = |end: &End, volume: Volume, writes: bool| {
+        let address = match &end.memory {
+            Memory::Known(address) | Memory::Staged(_, Some(address)) => *address,
+            Memory::Pageable(_) | Memory::Staged(_, None) => return,
+        };
+        let bytes = volume.span(end.pitch, end.slice).unwrap_or(u64::MAX);
+        guard::protect(address, bytes, writes, operation);
+    };
+    let copy = |copy: &Copy| {
+        end(&copy.from, copy.volume, false);
+        end(&copy.to, copy.volume, true);
+    };
+    match work {
+        Work::Copy(one) => copy(one),
+        Work::Copies(all) => all.iter().for_each(copy),
+        Work::Fill(fill) => {
+            let bytes = fill.volume.span(fill.pitch, fill.slice).unwrap_or(u64::MAX);
+            guard::protect(fill.address, bytes, true, operation);
+        }
+        Work::Task(task) => guard::protect_targets(task.arguments(), operation),
+        _ => {}
+    }
 }
 
 impl Queue {
@@ -88,6 +119,7 @@ impl Queue {
             races.touches_freed(&operation, address);
         }
         for (mode, spans) in touched {
+            let writes = matches!(mode, Mode::Write | Mode::Strong);
             let mut found: Option<(&Allocation, Vec<Span>)> = None;
             for mut span in spans {
                 while span.start < span.end {
@@ -100,6 +132,7 @@ impl Queue {
                     let address = it.start + (span.start - base);
                     let part = Span { start: address, end: address + (end - span.start), ..span.clone() };
                     span.start = end;
+                    guard::protect(part.start, part.end - part.start, writes, &operation);
                     match &mut found {
                         Some((same, parts)) if same.serial == it.serial => parts.push(part),
                         _ => {
@@ -142,7 +175,7 @@ impl Queue {
     pub(crate) fn note_host_free(&mut self, book: &Book, address: u64, call: &'static str) {
         let it = book.at(address).filter(|it| it.start == address && is_private(book, it));
         if let (Some(races), Some(it)) = (&mut self.races, it) {
-            let operation = races.order.add_host(call);
+            let operation = races.order.add_host(call, HostLine::captured());
             races.frees(&operation, it);
         }
     }

@@ -1,6 +1,7 @@
 //! The machine as a running kernel sees it.
 #![expect(unsafe_code, reason = "writes to the C standard output")]
 
+use super::condition;
 use crate::exec::Refused;
 use crate::exec::env::{AccessKind, Env, Mistake, Region};
 use crate::exec::image::{Image, Texture};
@@ -127,6 +128,10 @@ impl Env for Around<'_> {
             Some(what) => Finding::unwritten(what.to_owned()).part("the launch", self.line).report(),
             None => eprintln!("{text}"),
         }
+    }
+
+    fn set_conditional(&mut self, handle: u64, value: u32) {
+        condition::set(handle, value);
     }
 
     fn print(&mut self, text: &str) {

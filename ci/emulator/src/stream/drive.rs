@@ -96,6 +96,20 @@ impl Machine {
                 self.queue.note_fill(&self.book, tick, &fill, done.is_ok());
                 self.check(device, call, line, done);
             }
+            Work::Expansion(mut it) => {
+                if let Some(parts) = it.next() {
+                    let mut ticks = Vec::with_capacity(parts.len());
+                    for part in parts {
+                        let before: Vec<Tick> =
+                            part.before.iter().filter_map(|at| ticks.get(*at).copied()).collect();
+                        ticks.push(self.queue.push_within(tick, part.device, part.call, part.work, &before));
+                    }
+                    let end = self.queue.push_within(tick, device, call, Work::Nothing, &ticks);
+                    self.queue.put_back(tick, Work::Expansion(it));
+                    self.queue.put_off(tick, end);
+                    return Progress::Worked;
+                }
+            }
             Work::Fault(code, message) => self.fail(device, code, &message, call, line),
             Work::Task(mut task) => {
                 let peers = self.devices.get(device).map_or(&[][..], |device| &device.peers);

@@ -19,8 +19,10 @@ use super::queue::Queue;
 use super::table::Streams;
 use super::work::Work;
 use crate::error::Answer;
+use crate::host_line::HostLine;
 use crate::machine::Guard;
 use crate::memory::{Book, Kind};
+use crate::race::Origin;
 
 /// The most bytes that are read early.
 const LARGEST_COPY: u64 = 24_576;
@@ -57,7 +59,8 @@ pub(crate) fn submit_past_fill(
     if past.is_empty() {
         return Ok(None);
     }
-    let tick = machine.queue.push(device, call, Work::Copies(past), &before);
+    let origin = Origin { call, stream: Some(stream), line: HostLine::captured(), ..Origin::default() };
+    let tick = machine.queue.push_from(device, origin, Work::Copies(past), &before);
     machine.queue.put_off(last, tick);
     queued(machine);
     Ok(Some(tick))

@@ -11,8 +11,8 @@ use super::work::Record;
 use crate::error::Answer;
 use crate::memory::{Ticket, unnamed_file};
 use crate::sys::{
-    CUevent_st, cudaErrorInvalidResourceHandle, cudaErrorInvalidValue, cudaErrorMapBufferObjectFailed,
-    cudaEvent_t, cudaEventDisableTiming, cudaEventInterprocess,
+    CUevent_st, cudaErrorInvalidResourceHandle, cudaErrorMapBufferObjectFailed, cudaEvent_t,
+    cudaEventDisableTiming, cudaEventInterprocess,
 };
 
 /// Where in a capture an event was recorded.
@@ -148,9 +148,8 @@ impl Events {
         event.ticket.ok_or(cudaErrorInvalidResourceHandle)
     }
 
-    /// Opens another process's event.
-    pub(crate) fn open(&mut self, ticket: &Ticket) -> Answer<cudaEvent_t> {
-        let device = ticket.device().ok_or(cudaErrorInvalidValue)?;
+    /// Opens another process's event on a device, which need not be the one that it was made on.
+    pub(crate) fn open(&mut self, ticket: &Ticket, device: usize) -> Answer<cudaEvent_t> {
         let moments = ticket.open().and_then(Moments::map).ok_or(cudaErrorMapBufferObjectFailed)?;
         let handle = self.create(device, cudaEventDisableTiming | cudaEventInterprocess);
         if let Some(event) = self.all.get_mut(&handle.addr()) {

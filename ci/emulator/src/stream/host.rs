@@ -88,6 +88,7 @@ impl Caller {
 fn serve(calls: &Receiver<(Tick, HostCall, Code)>, called: fn(Tick) -> Answer) {
     thread::becomes_callback_thread();
     for (tick, call, status) in calls {
+        thread::set_function(tick);
         call.call(status);
         if called(tick).is_err() {
             return;

@@ -9,6 +9,7 @@
 
 mod accesses;
 mod around;
+pub(crate) mod condition;
 mod copy;
 mod drive;
 mod early;
@@ -37,4 +38,4 @@ pub(crate) use queue::Queue;
 pub(crate) use submit::submit_task;
 pub(crate) use submit::{Part, submit, submit_after, submit_all, submit_aside, submit_everywhere};
 pub(crate) use table::Streams;
-pub(crate) use work::{Record, Work};
+pub(crate) use work::{Expansion, Record, Work};

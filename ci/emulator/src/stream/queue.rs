@@ -5,7 +5,6 @@
 //! wanted: because a thread waits for it or queried it, because it has been pending for long enough, or
 //! because the schedule wants everything.
 
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZero;
 use std::sync::LazyLock;
@@ -13,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use cuda_hazard::happens_before::VectorClock;
 
+use super::accesses::protect;
 use super::fill::Fill;
 use super::names::{Key, Tick};
 use super::work::Work;
@@ -62,8 +62,12 @@ pub(crate) struct Queue {
     random: Random,
     last: Tick,
     entries: BTreeMap<Tick, Operation>,
-    /// Operations without pending dependencies.
-    ready: Vec<Tick>,
+    /// The operations that may run and are wanted, by how many steps of them have run.
+    ready: BTreeSet<(u64, Tick)>,
+    /// The operations that may run and are not wanted.
+    idle: BTreeSet<Tick>,
+    /// The operations that are not wanted.
+    unwanted: BTreeSet<Tick>,
     /// How many threads are running wanted work.
     pub(super) drivers: usize,
     /// Whether the background thread exists.
@@ -84,7 +88,9 @@ impl Queue {
             random: Random::new(seed),
             last: 0,
             entries: BTreeMap::new(),
-            ready: Vec::new(),
+            ready: BTreeSet::new(),
+            idle: BTreeSet::new(),
+            unwanted: BTreeSet::new(),
             drivers: 0,
             started: false,
             staged: 0,
@@ -128,8 +134,46 @@ impl Queue {
         let (call, line) = (origin.call, origin.line);
         if let Some(races) = &mut self.races {
             origin.kernel = work.kernel();
-            races.order.add(tick, device, before, origin);
+            let operation = races.order.add(tick, device, before, origin);
+            protect(races, &work, &operation);
+            if matches!(work, Work::Host(_)) {
+                races.functions.insert(tick, operation);
+            }
         }
+        self.enter(tick, (device, call, line), work, before);
+        tick
+    }
+
+    /// Adds an operation that is part of one that runs. Races know it as that one, which later operations
+    /// come after.
+    pub(super) fn push_within(
+        &mut self,
+        whole: Tick,
+        device: usize,
+        call: &'static str,
+        work: Work,
+        before: &[Tick],
+    ) -> Tick {
+        self.last += 1;
+        let tick = self.last;
+        if let Some(races) = &mut self.races
+            && let Some(operation) = races.order.add_part(tick, whole)
+            && matches!(work, Work::Host(_))
+        {
+            races.functions.insert(tick, operation);
+        }
+        let line = self.entries.get(&whole).map_or(HostLine::NONE, |whole| whole.line);
+        self.enter(tick, (device, call, line), work, before);
+        tick
+    }
+
+    fn enter(
+        &mut self,
+        tick: Tick,
+        (device, call, line): (usize, &'static str, HostLine),
+        work: Work,
+        before: &[Tick],
+    ) {
         let mut before: Vec<Tick> = before.iter().copied().filter(|tick| self.matters(*tick)).collect();
         before.sort_unstable();
         before.dedup();
@@ -140,9 +184,6 @@ impl Queue {
                 unmet += 1;
             }
         }
-        if unmet == 0 {
-            self.ready.push(tick);
-        }
         self.staged += work.staged();
         let (submitted, used) = (Instant::now(), thread::processor_time());
         let (work, wanted, after) = (Some(work), self.schedule == Schedule::Eager, Vec::new());
@@ -150,7 +191,20 @@ impl Queue {
             tick,
             Operation { device, call, line, work, submitted, used, wanted, turns: 0, before, unmet, after },
         );
-        tick
+        if !wanted {
+            self.unwanted.insert(tick);
+        }
+        if unmet == 0 {
+            self.may_run(tick);
+        }
+    }
+
+    /// Offers an operation whose dependencies are done.
+    fn may_run(&mut self, tick: Tick) {
+        match self.entries.get(&tick) {
+            Some(entry) if entry.wanted => self.ready.insert((entry.turns, tick)),
+            _ => self.idle.insert(tick),
+        };
     }
 
     /// Has an operation that has not begun come after a later one, which does not come after it.
@@ -160,13 +214,19 @@ impl Queue {
         entry.before.push(until);
         entry.unmet += 1;
         let wanted = entry.wanted;
-        self.ready.retain(|ready| *ready != tick);
+        self.ready.remove(&(entry.turns, tick));
+        self.idle.remove(&tick);
         if let Some(first) = self.entries.get_mut(&until) {
             first.after.push(tick);
         }
         if wanted {
             self.want(until);
         }
+    }
+
+    /// Whether everything is done.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
     }
 
     /// Whether an operation is not done.
@@ -184,6 +244,7 @@ impl Queue {
     pub(crate) fn host_waited(&mut self, ticks: &[Tick]) {
         if let Some(races) = &mut self.races {
             races.order.host_waited(ticks);
+            races.release_guards();
             if self.entries.is_empty() {
                 races.forget_known();
             }
@@ -246,18 +307,25 @@ impl Queue {
             {
                 entry.wanted = true;
                 open.extend_from_slice(&entry.before);
+                self.unwanted.remove(&tick);
+                if self.idle.remove(&tick) {
+                    self.ready.insert((entry.turns, tick));
+                }
             }
         }
     }
 
     /// Wants every operation.
     pub(super) fn want_all(&mut self) {
-        self.entries.values_mut().for_each(|entry| entry.wanted = true);
+        for tick in self.unwanted.clone() {
+            self.want(tick);
+        }
     }
 
     /// The unwanted operation that has been pending longest.
     fn first_unwanted(&self) -> Option<(Tick, &Operation)> {
-        self.entries.iter().find(|entry| !entry.1.wanted).map(|(tick, entry)| (*tick, entry))
+        let tick = *self.unwanted.first()?;
+        Some((tick, self.entries.get(&tick)?))
     }
 
     /// Whether an unwanted operation is overdue although the process has computed little since, by the time
@@ -284,24 +352,14 @@ impl Queue {
     /// kernel delays nothing. Among equals the late schedule prefers the last one queued, so that nothing
     /// runs first unless the program has ordered it.
     pub(crate) fn pick(&mut self) -> Option<Picked> {
-        let wanted: Vec<(usize, u64, Tick)> = self
-            .ready
-            .iter()
-            .enumerate()
-            .filter_map(|(at, tick)| {
-                self.entries.get(tick).filter(|it| it.wanted).map(|it| (at, it.turns, *tick))
-            })
-            .collect();
         // Who asks in vain, and how often, is a matter of time: no number may be drawn for that.
-        if wanted.is_empty() {
-            return None;
-        }
-        let (at, ..) = match self.schedule {
-            Schedule::Late => wanted.into_iter().min_by_key(|(_, turns, tick)| (*turns, Reverse(*tick)))?,
-            Schedule::Eager => wanted.into_iter().min_by_key(|(_, turns, tick)| (*turns, *tick))?,
-            Schedule::Random(_) => *wanted.get(self.random.below(wanted.len()))?,
+        let least = self.ready.first()?.0;
+        let (_, tick) = match self.schedule {
+            Schedule::Late => *self.ready.range(..=(least, Tick::MAX)).next_back()?,
+            Schedule::Eager => *self.ready.first()?,
+            Schedule::Random(_) => *self.ready.iter().nth(self.random.below(self.ready.len()))?,
         };
-        self.take(at)
+        self.take(tick)
     }
 
     /// In the random schedule: now and then takes any operation that may run, wanted or not.
@@ -309,20 +367,20 @@ impl Queue {
         if !matches!(self.schedule, Schedule::Random(_)) || self.random.below(4) != 0 {
             return None;
         }
-        let at = self.random.below(self.ready.len());
-        self.take(at)
+        let at = self.random.below(self.ready.len() + self.idle.len());
+        let tick = *self.ready.iter().map(|it| &it.1).chain(&self.idle).nth(at)?;
+        self.take(tick)
     }
 
     /// Whether some wanted operation may run.
     pub(crate) fn has_work(&self) -> bool {
-        self.ready.iter().any(|tick| self.entries.get(tick).is_some_and(|it| it.wanted))
+        !self.ready.is_empty()
     }
 
     /// Whether the last operation queued is the only unwanted one: the background thread does not know it
     /// yet.
     pub(crate) fn first_to_be_patient_with(&self) -> bool {
-        let unwanted = |tick: &Tick| self.entries.get(tick).is_some_and(|it| !it.wanted);
-        unwanted(&self.last) && self.entries.values().rev().skip(1).all(|it| it.wanted)
+        self.unwanted.len() == 1 && self.unwanted.contains(&self.last)
     }
 
     /// How much of a kernel runs in one step.
@@ -351,30 +409,37 @@ impl Queue {
         if let Some(entry) = self.entries.get_mut(&tick) {
             entry.work = Some(work);
             entry.turns += 1;
-            self.ready.push(tick);
+            self.may_run(tick);
         }
     }
 
     /// Marks an operation as done.
     pub(crate) fn complete(&mut self, tick: Tick) {
         let Some(done) = self.entries.remove(&tick) else { return };
+        if let Some(races) = &mut self.races {
+            races.functions.remove(&tick);
+        }
+        self.unwanted.remove(&tick);
         for later in done.after {
             if let Some(entry) = self.entries.get_mut(&later) {
                 entry.unmet = entry.unmet.saturating_sub(1);
                 if entry.unmet == 0 {
-                    self.ready.push(later);
+                    self.may_run(later);
                 }
             }
         }
     }
 
-    fn take(&mut self, at: usize) -> Option<Picked> {
-        if at >= self.ready.len() {
-            return None;
-        }
-        let tick = self.ready.remove(at);
+    fn take(&mut self, tick: Tick) -> Option<Picked> {
         let entry = self.entries.get_mut(&tick)?;
+        self.ready.remove(&(entry.turns, tick));
+        self.idle.remove(&tick);
         let work = entry.work.take()?;
+        if let Some(races) = &self.races
+            && let Some(operation) = races.order.get(tick)
+        {
+            protect(races, &work, operation);
+        }
         Some(Picked { tick, device: entry.device, call: entry.call, line: entry.line, work })
     }
 }

@@ -5,6 +5,7 @@ use std::fmt;
 use super::copy::Copy;
 use super::fill::Fill;
 use super::host::HostCall;
+use super::submit::Part;
 use crate::error::Code;
 use crate::exec::env::Task;
 use crate::host_line::demangled;
@@ -13,6 +14,12 @@ use crate::host_line::demangled;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Record {
     pub(crate) event: usize,
+}
+
+/// An operation whose parts depend on what ran before it.
+pub(crate) trait Expansion: fmt::Debug + Send {
+    /// The operations that run now, and before this one is asked again; `None` at its end.
+    fn next(&mut self) -> Option<Vec<Part>>;
 }
 
 /// One operation.
@@ -38,6 +45,8 @@ pub(crate) enum Work {
     Reuse(u64),
     /// The end of references to user objects.
     Release(Vec<(usize, u32)>),
+    /// Operations that are known only when it runs.
+    Expansion(Box<dyn Expansion>),
     /// An error that hardware finds only when it runs the operation.
     Fault(Code, String),
 }
@@ -72,6 +81,7 @@ impl fmt::Debug for Work {
             Self::Free(_) => "Free",
             Self::Reuse(_) => "Reuse",
             Self::Release(_) => "Release",
+            Self::Expansion(_) => "Expansion",
             Self::Fault(..) => "Fault",
         })
     }

@@ -1,4 +1,5 @@
-//! The built library and the toolkit, for the tests that look at them from outside.
+//! The built program, which is the library as well, and the toolkit, for the tests that look at them from
+//! outside.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -6,11 +7,14 @@ use std::sync::OnceLock;
 
 use cuda_sys_build::{Env, Search, Toolkit};
 
-/// The folder with `libcudart.so.13`, which `ci/emulate` keeps up to date.
+/// The folder with `libcudart.so.13`, as the program names it.
+#[allow(dead_code, reason = "not every test file needs it")]
 pub(crate) fn folder() -> &'static PathBuf {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
-        let output = Command::new("../emulate").output().expect("ci/emulate starts");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cuda-emulate"));
+        let output = command.arg("--library").env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR")).output();
+        let output = output.expect("the program starts");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         PathBuf::from(String::from_utf8(output.stdout).expect("a path").trim())
     })

@@ -152,6 +152,59 @@ void threads() {
     OK(cudaDeviceSynchronize());
 }
 
+// The host reads managed memory that a kernel writes.
+void managed_read_by_the_host() {
+    int *data = nullptr;
+    OK(cudaMallocManaged(&data, BYTES));
+    for (int at = 0; at < N; at++) data[at] = 1;
+    cudaStream_t a = stream();
+    fill<<<N / 256, 256, 0, a>>>(data, 2); // managed_read_by_the_host: first
+    if (right) OK(cudaStreamSynchronize(a));
+    volatile int value = data[7]; // managed_read_by_the_host: second
+    (void)value;
+    OK(cudaDeviceSynchronize());
+    EXPECT(data[7] == 2 && data[N - 1] == 2);
+    OK(cudaFree(data));
+}
+
+// The host fills a staging buffer again while a copy reads it.
+void staging_overwritten() {
+    int *data = ints();
+    int *staging = reinterpret_cast<int *>(pinned(BYTES));
+    cudaStream_t a = stream();
+    staging[3] = 1;
+    OK(cudaMemcpyAsync(data, staging, BYTES, cudaMemcpyHostToDevice, a)); // staging_overwritten: first
+    EXPECT(staging[3] == 1);
+    if (right) OK(cudaStreamSynchronize(a));
+    staging[3] = 2; // staging_overwritten: second
+    OK(cudaDeviceSynchronize());
+    OK(cudaFreeHost(staging));
+}
+
+// The host reads a result before the copy is known to have come.
+void result_read_too_early() {
+    int *data = ints();
+    unsigned char *result = pinned(BYTES);
+    cudaStream_t a = stream();
+    OK(cudaMemcpyAsync(result, data, BYTES, cudaMemcpyDeviceToHost, a)); // result_read_too_early: first
+    if (right) OK(cudaStreamSynchronize(a));
+    volatile int value = result[9]; // result_read_too_early: second
+    (void)value;
+    OK(cudaDeviceSynchronize());
+    EXPECT(result[0] == 0);
+}
+
+// A host function that uses a buffer in its stream's order, and one that does not.
+void host_function() {
+    int *data = ints();
+    int *staging = reinterpret_cast<int *>(pinned(BYTES));
+    cudaStream_t a = stream(), b = stream();
+    auto prepare = [](void *at) { static_cast<int *>(at)[1] = 5; };
+    OK(cudaLaunchHostFunc(right ? a : b, prepare, staging)); // host_function: first
+    OK(cudaMemcpyAsync(data, staging, BYTES, cudaMemcpyHostToDevice, a)); // host_function: second
+    OK(cudaDeviceSynchronize());
+}
+
 __device__ int variable[N];
 
 void symbols() {
@@ -173,7 +226,7 @@ void uninitialised() {
 
 void double_free() {
     int *data = ints();
-    OK(cudaFree(data));
+    OK(cudaFree(data)); // double_free: first
     if (!right) CODE(cudaErrorInvalidValue, cudaFree(data)); // double_free: second
 }
 
@@ -196,6 +249,28 @@ void past_the_end() {
     int *data = ints();
     std::vector<int> host(N + 1);
     cudaMemcpy(data, host.data(), BYTES + (right ? 0 : 4), cudaMemcpyHostToDevice); // past_the_end: copy
+    OK(cudaDeviceSynchronize());
+}
+
+void kernel_past_the_end() {
+    int *data = ints();
+    fill<<<N / 256 + (right ? 0 : 1), 256>>>(data, 1); // kernel_past_the_end: launch
+    CODE(right ? cudaSuccess : cudaErrorIllegalAddress, cudaDeviceSynchronize());
+}
+
+void misaligned() {
+    char *data = reinterpret_cast<char *>(ints());
+    fill<<<1, 256>>>(reinterpret_cast<int *>(data + (right ? 4 : 2)), 1); // misaligned: launch
+    CODE(right ? cudaSuccess : cudaErrorMisalignedAddress, cudaDeviceSynchronize());
+}
+
+void pitch_too_large() {
+    size_t pitch = 0;
+    char *data = nullptr;
+    std::vector<char> host(100 * 16);
+    OK(cudaMallocPitch(&data, &pitch, 100, 16));
+    size_t given = right ? pitch : 2 * pitch;
+    cudaMemcpy2D(data, given, host.data(), 100, 100, 16, cudaMemcpyHostToDevice); // pitch_too_large: copy
     OK(cudaDeviceSynchronize());
 }
 
@@ -226,7 +301,10 @@ int main(int count, char **words) {
 #define RUN(test) if (name == #test) { test(); return 0; }
     RUN(missing_synchronisation) RUN(two_streams) RUN(event_too_early) RUN(buffer_reused)
     RUN(freed_on_another_stream) RUN(used_before_allocated) RUN(legacy_stream) RUN(graph_branches) RUN(threads)
+    RUN(managed_read_by_the_host) RUN(staging_overwritten) RUN(result_read_too_early)
+    RUN(host_function)
     RUN(symbols) RUN(uninitialised) RUN(double_free) RUN(wrong_kind) RUN(host_pointer) RUN(past_the_end)
+    RUN(kernel_past_the_end) RUN(misaligned) RUN(pitch_too_large)
     RUN(leak) RUN(cuda_in_a_host_function)
     std::fprintf(stderr, "no such case: %s\n", name.c_str());
     return 2;

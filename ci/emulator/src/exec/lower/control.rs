@@ -103,6 +103,7 @@ impl Lower<'_> {
                 "malloc" => Target::Malloc,
                 "free" => Target::Free,
                 "__assertfail" => Target::Assert,
+                "cudaGraphSetConditional" => Target::SetConditional,
                 _ => Target::Missing(name.to_string()),
             },
         }

@@ -12,6 +12,7 @@ use super::float::{max32, min32};
 use super::integer::operand;
 use super::{Failure, Lower, UNKNOWN};
 use crate::exec::file::Alu;
+use crate::exec::rounding::Rounding;
 use crate::ptx::{Instruction, Type};
 
 /// A 16-bit format.
@@ -33,6 +34,20 @@ pub(super) trait Half: Copy {
             f32::from_bits(near.to_bits().wrapping_sub(1))
         };
         Self::near(odd)
+    }
+    /// Rounds a number of 64 bits once, in any direction.
+    fn toward(v: f64, mode: Rounding) -> Self {
+        let near = Self::once(v);
+        let back = f64::from(near.wide());
+        let bits = near.bits16();
+        match mode {
+            Rounding::Zero if back.abs() > v.abs() => Self::from16(bits - 1),
+            Rounding::Down if back > v && back > 0.0 => Self::from16(bits - 1),
+            Rounding::Down if back > v => Self::from16((bits | 0x8000) + 1),
+            Rounding::Up if back < v && back < 0.0 => Self::from16(bits - 1),
+            Rounding::Up if back < v => Self::from16((bits & 0x7FFF) + 1),
+            _ => near,
+        }
     }
 }
 

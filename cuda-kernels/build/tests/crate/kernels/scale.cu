@@ -1,4 +1,4 @@
-// Kernels without a header: as a C++ program has them.
+// Kernels without a header, in a C++ program with its own `main`.
 #include <cooperative_groups.h>
 
 namespace cg = cooperative_groups;
@@ -30,3 +30,8 @@ template <typename T, int N> __global__ void sums(T* in, T* out, unsigned count)
 
 template __global__ void sums<float, 4>(float*, float*, unsigned);
 template __global__ void sums<unsigned, TILE>(unsigned*, unsigned*, unsigned);
+
+int main() {
+    apply<<<1, 1>>>(nullptr, Line{1.0f, 0.0f}, 0);
+    return cudaDeviceSynchronize();
+}

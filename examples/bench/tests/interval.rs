@@ -1,6 +1,6 @@
 //! The confidence intervals of `ci/bench`.
 
-use examples::bench::interval;
+use bench::interval;
 
 /// Returns the values from one to `count`, in descending order.
 fn up_to(count: u32) -> Vec<f64> {

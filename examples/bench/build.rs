@@ -1,5 +1,5 @@
 //! Sets cfgs for the functions of the toolkit's headers: CUDA 12 declares some functions that
-//! `bench/overhead` calls differently.
+//! `overhead` calls differently.
 
 use std::process::ExitCode;
 

@@ -1,12 +1,15 @@
-//! Pins the measuring thread to one processor, so that its caches stay warm during a turn.
+//! Pins the measuring thread to one processor: its caches stay warm during a turn, and all sides have the
+//! same processor. On a machine that shares its cores, one processor is slower than another for minutes.
 #![expect(unsafe_code, reason = "queries and sets the processors of the thread")]
 
 use std::io;
 
 use anyhow::Context as _;
 
-/// Pins the calling thread to one processor until the same thread drops it.
-pub(crate) struct Pinned {
+/// Pins the calling thread, and the programs and threads that it starts, to one processor until the same
+/// thread drops it.
+#[expect(missing_debug_implementations, reason = "the set has no text")]
+pub struct Pinned {
     before: libc::cpu_set_t,
 }
 
@@ -15,7 +18,10 @@ const HINT: &str = "the thread that measures cannot be kept on one processor; --
 
 impl Pinned {
     /// Pins the thread to its current processor.
-    pub(crate) fn to_one_processor() -> anyhow::Result<Self> {
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn to_one_processor() -> anyhow::Result<Self> {
         let mut before = none();
         // SAFETY: the call fills a live set of the given size, for the calling thread.
         succeeded(unsafe { libc::sched_getaffinity(0, SIZE, &raw mut before) }).context(HINT)?;
@@ -33,7 +39,7 @@ impl Pinned {
 impl Drop for Pinned {
     fn drop(&mut self) {
         if let Err(error) = succeeded(set(&self.before)) {
-            eprintln!("overhead: the thread stays on one processor: {error}");
+            eprintln!("the thread stays on one processor: {error}");
         }
     }
 }

@@ -1,7 +1,7 @@
-//! The output of `bandwidth` and `stream_triad`, with sizes that are too small to measure speed.
+//! The output of `bandwidth`, with sizes that are too small to measure speed.
 //!
-//! The test runs the programs that cargo built. In a bundle on another machine, `EXAMPLES_DIR` names
-//! their folder.
+//! The test runs the program that cargo built. In a bundle on another machine, `EXAMPLES_DIR` names
+//! its folder.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::path::PathBuf;
@@ -10,20 +10,16 @@ use std::{env, fs};
 
 use serde_json::Value;
 
-fn run(name: &str, arguments: &[&str]) -> Output {
-    let built = match name {
-        "bandwidth" => env!("CARGO_BIN_EXE_bandwidth"),
-        _ => env!("CARGO_BIN_EXE_stream_triad"),
-    };
-    let program =
-        env::var_os("EXAMPLES_DIR").map_or(PathBuf::from(built), |folder| PathBuf::from(folder).join(name));
+fn run(arguments: &[&str]) -> Output {
+    let built = PathBuf::from(env!("CARGO_BIN_EXE_bandwidth"));
+    let program = env::var_os("EXAMPLES_DIR").map_or(built, |folder| PathBuf::from(folder).join("bandwidth"));
     let mut command = Command::new(&program);
     command.args(arguments).output().unwrap_or_else(|error| panic!("{}: {error}", program.display()))
 }
 
-/// Returns the output of a program that must succeed.
-fn printed(name: &str, arguments: &[&str]) -> String {
-    let output = run(name, arguments);
+/// Returns the output of a run that must succeed.
+fn printed(arguments: &[&str]) -> String {
+    let output = run(arguments);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
@@ -36,11 +32,11 @@ fn small<'a>(more: &[&'a str]) -> Vec<&'a str> {
 
 #[test]
 fn every_case_has_a_rate_for_every_size_of_a_sweep() {
-    let text = printed("bandwidth", &small(&["--sweep", "--sweep-from", "1KiB", "--json"]));
+    let text = printed(&small(&["--sweep", "--sweep-from", "1KiB", "--json"]));
     let report: Value = serde_json::from_str(&text).unwrap();
     let names: Vec<_> =
         report["cases"].as_array().unwrap().iter().map(|case| case["name"].as_str().unwrap()).collect();
-    let listed = printed("bandwidth", &["--list"]);
+    let listed = printed(&["--list"]);
     let expected: Vec<_> = listed
         .lines()
         .map(|line| line.split_whitespace().next().unwrap())
@@ -60,7 +56,7 @@ fn every_case_has_a_rate_for_every_size_of_a_sweep() {
 
 #[test]
 fn the_emulator_says_that_its_numbers_mean_nothing() {
-    let output = run("bandwidth", &small(&["--only", "h2d"]));
+    let output = run(&small(&["--only", "h2d"]));
     let machine = String::from_utf8(output.stdout).unwrap();
     let warned = String::from_utf8(output.stderr).unwrap().contains("the numbers have no meaning");
     assert_eq!(warned, machine.starts_with("CUDA emulator"));
@@ -68,16 +64,16 @@ fn the_emulator_says_that_its_numbers_mean_nothing() {
 
 #[test]
 fn values_and_tables_have_a_line_for_each_case() {
-    let csv = printed("bandwidth", &small(&["--only", "d2h", "--only", "device_local", "--csv"]));
+    let csv = printed(&small(&["--only", "d2h", "--only", "device_local", "--csv"]));
     let lines: Vec<_> = csv.lines().collect();
     assert_eq!(lines[0], "case,bytes,gb_per_s");
     assert!(
         lines[1].starts_with("d2h,65536,") && lines.last().unwrap().starts_with("device_local,65536,"),
         "{csv}"
     );
-    let table = printed("bandwidth", &small(&["--only", "h2d", "--markdown"]));
+    let table = printed(&small(&["--only", "h2d", "--markdown"]));
     assert!(table.contains("| GB/s | 64 KiB |\n|---|--:|\n| host to device, pinned | "), "{table}");
-    let table = printed("bandwidth", &small(&["--only", "h2d"]));
+    let table = printed(&small(&["--only", "h2d"]));
     assert!(table.contains("host to device, registered") && table.contains("64 KiB"), "{table}");
 }
 
@@ -86,7 +82,7 @@ fn the_plot_names_its_axes_and_every_line() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("plot.svg");
     let path = file.to_str().unwrap();
-    printed("bandwidth", &small(&["--only", "h2d", "--sweep-from", "4KiB", "--plot", path]));
+    printed(&small(&["--only", "h2d", "--sweep-from", "4KiB", "--plot", path]));
     let svg = fs::read_to_string(&file).unwrap();
     for text in
         ["bytes of a copy", "GB/s", "4 KiB", "64 KiB", "host to device, pinned", "host to device, registered"]
@@ -103,30 +99,6 @@ fn what_makes_no_sense_is_refused() {
     for arguments in
         [&["--size", "12parsecs"][..], &["--size", "0"], &["--only", "teleport"], &["--json", "--csv"]]
     {
-        assert!(!run("bandwidth", arguments).status.success(), "{arguments:?}");
+        assert!(!run(arguments).status.success(), "{arguments:?}");
     }
-    for arguments in [&["--arraysize", "1000"][..], &["--numtimes", "1"], &["--arraysize", "0"]] {
-        assert!(!run("stream_triad", arguments).status.success(), "{arguments:?}");
-    }
-}
-
-#[test]
-fn a_rate_of_a_stream_kernel_is_what_it_moves_in_its_best_time() {
-    let csv = printed("stream_triad", &["--arraysize", "8192", "--numtimes", "3", "--csv"]);
-    let mut names = Vec::new();
-    for line in csv.lines().skip(1) {
-        let cells: Vec<&str> = line.split(',').collect();
-        let [name, times, elements, bytes, rate, least, most, average] = cells[..] else { panic!("{line}") };
-        assert_eq!((times, elements, bytes), ("3", "8192", "8"));
-        let [rate, least, most, average] =
-            [rate, least, most, average].map(|cell| cell.parse::<f64>().unwrap());
-        assert!(least > 0.0 && least <= average && average <= most, "{line}");
-        let arrays = if matches!(name, "Add" | "Triad") { 3.0 } else { 2.0 };
-        let moved = arrays * 8192.0 * 8.0 * 1e-6;
-        // The rate is printed to thousandths, the time in whole nanoseconds.
-        let rounded = 1e-3 + rate * 1e-9 / least;
-        assert!((rate - moved / least).abs() < rounded, "{line}");
-        names.push(name);
-    }
-    assert_eq!(names, ["Copy", "Mul", "Add", "Triad", "Dot"]);
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use examples::plot::{Curve, Panel, draw as draw_panels};
+use bench::plot::{Curve, Panel, draw as draw_panels};
 
 use crate::output::Report;
 use crate::size::Size;

@@ -1,0 +1,214 @@
+//! The host's own accesses to pinned and managed memory while work on it is in flight.
+//!
+//! If races are looked for, such memory is mapped twice: for the program, and for this library. The program's
+//! pages are protected from when an operation on them is submitted until the host has waited for it: against
+//! writes if the operation reads, against all accesses otherwise. A kernel's accesses are not known before it
+//! runs, so until then the managed allocations that its arguments point to are protected. An operation that
+//! comes after a host function protects nothing before that has returned, because the function may use the
+//! memory. An access of the host faults. The handler records it as an access of the host to that byte, opens
+//! the page, and the program goes on.
+//!
+//! This does not find further accesses of the host to a page after its first one, until the next operation
+//! on the page; accesses to registered memory, which the program has mapped; and accesses by system calls,
+//! which refuse protected pages (`EFAULT`).
+#![expect(unsafe_code, reason = "protects pages and handles the faults")]
+
+use core::ffi::{c_int, c_void};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use parking_lot::Mutex;
+
+use super::order::OrderedOperation;
+
+const PAGE: u64 = 4096;
+
+/// Some bytes of the program's view that an operation uses.
+#[derive(Debug)]
+struct Guard {
+    start: u64,
+    end: u64,
+    writes: bool,
+    operation: Arc<OrderedOperation>,
+}
+
+/// The memory that is mapped twice, and the operations on it.
+#[derive(Debug, Default)]
+struct Guards {
+    /// The program's views: start and end, and whether the memory is managed.
+    views: BTreeMap<u64, (u64, bool)>,
+    all: Vec<Guard>,
+}
+
+static GUARDS: Mutex<Guards> = Mutex::new(Guards { views: BTreeMap::new(), all: Vec::new() });
+/// Whether there is a view, so that everything else costs one check.
+static ANY: AtomicBool = AtomicBool::new(false);
+
+/// Notes that memory is mapped twice.
+pub(crate) fn add_view(start: u64, bytes: u64, managed: bool) {
+    GUARDS.lock().views.insert(start, (start.saturating_add(bytes), managed));
+    ANY.store(true, Ordering::Relaxed);
+}
+
+/// Notes that memory that is mapped twice is about to be unmapped.
+pub(crate) fn remove_view(start: u64) {
+    let mut guards = GUARDS.lock();
+    if let Some((end, _)) = guards.views.remove(&start) {
+        guards.all.retain(|guard| guard.end <= start || end <= guard.start);
+    }
+}
+
+/// Protects bytes that an operation uses, if they are mapped twice.
+pub(crate) fn protect(start: u64, bytes: u64, writes: bool, operation: &Arc<OrderedOperation>) {
+    if !ANY.load(Ordering::Relaxed) || bytes == 0 {
+        return;
+    }
+    let mut guards = GUARDS.lock();
+    let Some((_, last, _)) = guards.around(start) else { return };
+    guards.add(Guard {
+        start,
+        end: start.saturating_add(bytes).min(last),
+        writes,
+        operation: Arc::clone(operation),
+    });
+}
+
+/// The same for all bytes of each managed allocation that some words point to.
+pub(crate) fn protect_targets(words: &[u8], operation: &Arc<OrderedOperation>) {
+    if !ANY.load(Ordering::Relaxed) {
+        return;
+    }
+    let mut guards = GUARDS.lock();
+    for word in words.as_chunks::<8>().0 {
+        if let Some((start, end, true)) = guards.around(u64::from_le_bytes(*word)) {
+            guards.add(Guard { start, end, writes: true, operation: Arc::clone(operation) });
+        }
+    }
+}
+
+/// Opens the pages of operations that are over for the host.
+pub(super) fn release(is_over: impl Fn(&OrderedOperation) -> bool) {
+    if !ANY.load(Ordering::Relaxed) {
+        return;
+    }
+    let mut guards = GUARDS.lock();
+    for gone in guards.all.extract_if(.., |guard| is_over(&guard.operation)).collect::<Vec<_>>() {
+        set(gone.start, gone.end, libc::PROT_READ | libc::PROT_WRITE);
+        guards.apply(gone.start, gone.end);
+    }
+}
+
+impl Guards {
+    /// The view around an address, and whether it is of managed memory.
+    fn around(&self, address: u64) -> Option<(u64, u64, bool)> {
+        let (start, (end, managed)) = self.views.range(..=address).next_back()?;
+        (address < *end).then_some((*start, *end, *managed))
+    }
+
+    fn add(&mut self, guard: Guard) {
+        let (start, end) = (guard.start, guard.end);
+        let same =
+            |it: &Guard| it.start <= start && end <= it.end && Arc::ptr_eq(&it.operation, &guard.operation);
+        if !self.all.iter().any(same) {
+            self.all.push(guard);
+            self.apply(start, end);
+        }
+    }
+
+    /// Protects the pages of some bytes as all operations on them want it.
+    fn apply(&self, start: u64, end: u64) {
+        let (first, last) = (start / PAGE * PAGE, end.next_multiple_of(PAGE));
+        for writes in [false, true] {
+            for guard in self.all.iter().filter(|guard| guard.writes == writes) {
+                let (from, to) =
+                    (first.max(guard.start / PAGE * PAGE), last.min(guard.end.next_multiple_of(PAGE)));
+                if from < to {
+                    set(from, to, if writes { libc::PROT_NONE } else { libc::PROT_READ });
+                }
+            }
+        }
+    }
+}
+
+/// Sets the protection of the pages of some bytes of a view.
+fn set(start: u64, end: u64, protection: c_int) {
+    let (first, last) = (start / PAGE * PAGE, end.next_multiple_of(PAGE));
+    let (Ok(at), Ok(bytes)) = (usize::try_from(first), usize::try_from(last - first)) else { return };
+    // SAFETY: whole pages of a view, which is mapped until `remove_view`. The program gets its access back by
+    // the handler.
+    unsafe { libc::mprotect(core::ptr::with_exposed_provenance_mut::<c_void>(at), bytes, protection) };
+}
+
+/// The handler that was there before.
+static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
+
+/// What to do about an access of the host, by its address and whether it writes.
+type Accessed = fn(u64, bool, usize);
+static ACCESSED: OnceLock<Accessed> = OnceLock::new();
+
+/// Handles accesses of the host to protected pages from now on.
+pub(crate) fn watch(accessed: Accessed) {
+    if ACCESSED.set(accessed).is_err() {
+        return;
+    }
+    let mut before = core::mem::MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: all fields may be zero.
+    let mut new = unsafe { core::mem::MaybeUninit::<libc::sigaction>::zeroed().assume_init() };
+    new.sa_sigaction = (handle as *const ()).addr();
+    new.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER;
+    // SAFETY: both are live structures, and the handler has the required signature.
+    unsafe { libc::sigaction(libc::SIGSEGV, &raw const new, before.as_mut_ptr()) };
+    // SAFETY: all fields may be zero, and the call has filled it.
+    let _ = BEFORE.set(unsafe { before.assume_init() });
+}
+
+extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    // SAFETY: the system passes a live structure that describes the fault.
+    let address = unsafe { (*info).si_addr() };
+    let address = u64::try_from(address.expose_provenance()).unwrap_or(0);
+    let is_ours = ANY.load(Ordering::Relaxed) && GUARDS.lock().around(address).is_some();
+    if is_ours {
+        let (at, writes) = instruction(context);
+        if let Some(accessed) = ACCESSED.get() {
+            accessed(address, writes, at);
+        }
+        set(address, address + 1, libc::PROT_READ | libc::PROT_WRITE);
+        return;
+    }
+    let before = BEFORE.get().filter(|before| before.sa_sigaction > libc::SIG_IGN);
+    if let Some(before) = before {
+        let handler = core::ptr::with_exposed_provenance::<c_void>(before.sa_sigaction);
+        if before.sa_flags & libc::SA_SIGINFO != 0 {
+            type Handler = extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
+            // SAFETY: the system had this as a handler of three arguments.
+            let handler = unsafe { core::mem::transmute::<*const c_void, Handler>(handler) };
+            return handler(signal, info, context);
+        }
+        // SAFETY: the system had this as a handler of one argument.
+        let handler = unsafe { core::mem::transmute::<*const c_void, extern "C" fn(c_int)>(handler) };
+        return handler(signal);
+    }
+    // SAFETY: this restores the system's own handling, under which the access faults again.
+    unsafe { libc::signal(libc::SIGSEGV, libc::SIG_DFL) };
+}
+
+/// The instruction that has faulted, and whether it writes.
+fn instruction(context: *mut c_void) -> (usize, bool) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        const WRITES: i64 = 2;
+        // SAFETY: the system passes the context of the fault.
+        let registers = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
+        let at = |register: c_int| {
+            usize::try_from(register).ok().and_then(|register| registers.get(register)).copied().unwrap_or(0)
+        };
+        (usize::try_from(at(libc::REG_RIP)).unwrap_or(0), at(libc::REG_ERR) & WRITES != 0)
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        let _ = context;
+        (0, false)
+    }
+}

@@ -1,0 +1,52 @@
+//! The guide: eight short chapters for people who port CUDA C++, and the table of all names.
+//!
+//! | chapter | what it shows |
+//! |---|---|
+//! | [`first_program`] | from `cargo new` to a kernel's result |
+//! | [`memory`] | owners, parts, and the host's access |
+//! | [`copies`] | blocking and asynchronous copies and fills |
+//! | [`streams`] | streams, events and host functions |
+//! | [`kernels`] | kernels, their arguments and their build |
+//! | [`graphs`] | captures, branches, launches |
+//! | [`devices`] | several devices |
+//! | [`races`] | how a port finds the races of the C++ program |
+//! | [`names`] | the appendix: every name of CUDA C++ and its counterpart |
+//!
+//! `ci/test` runs every program of the chapters. They use kernels of `cuda-kernels`, so they are doctests of
+//! the package `examples`, not of this crate; the first chapter is run as a crate of its own.
+
+/// From `cargo new` to a kernel's result.
+#[cfg_attr(not(doctest), doc = include_str!("../docs/guide/1-first-program.md"))]
+pub mod first_program {}
+
+/// Owners, parts, and the host's access.
+#[cfg_attr(not(doctest), doc = include_str!("../docs/guide/2-memory.md"))]
+pub mod memory {}
+
+/// Blocking and asynchronous copies and fills.
+#[cfg_attr(not(doctest), doc = include_str!("../docs/guide/3-copies.md"))]
+pub mod copies {}
+
+/// Streams, events and host functions.
+#[cfg_attr(not(doctest), doc = include_str!("../docs/guide/4-streams.md"))]
+pub mod streams {}
+
+/// Kernels, their arguments and their build.
+#[cfg_attr(not(doctest), doc = include_str!("../docs/guide/5-kernels.md"))]
+pub mod kernels {}
+
+/// Captures, branches, launches.
+#[cfg_attr(not(doctest), doc = include_str!("../docs/guide/6-graphs.md"))]
+pub mod graphs {}
+
+/// Several devices.
+#[cfg_attr(not(doctest), doc = include_str!("../docs/guide/7-devices.md"))]
+pub mod devices {}
+
+/// How a port finds the races of the C++ program.
+#[cfg_attr(not(doctest), doc = include_str!("../docs/guide/8-races.md"))]
+pub mod races {}
+
+/// The appendix: every name of CUDA C++ and its counterpart.
+#[cfg_attr(not(doctest), doc = include_str!("../docs/porting.md"))]
+pub mod names {}

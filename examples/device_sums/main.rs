@@ -1,0 +1,44 @@
+//! All devices sum their parts of an array, and the first one sums them up.
+//!
+//! Each device has its own stream, which copies a part to the device, sums it, and copies the sums of the
+//! blocks to the first device. The first device's stream waits for all of them.
+#![expect(unsafe_code, reason = "launches kernels")]
+use anyhow::ensure;
+use cuda_kernels::kernels::block_sums;
+use cuda_safe::{Device, DeviceBuffer, Event, PinnedBuffer, Stream, launch, memcpy_async};
+
+fn main() -> anyhow::Result<()> {
+    let (n, blocks, threads) = (1 << 14, 8, 128);
+    let devices = 0..Device::count()?;
+    let mut d_all = DeviceBuffer::<i32>::alloc(blocks * devices.len())?;
+    let mut d_total = DeviceBuffer::<i32>::alloc(1)?;
+    let (mut all, mut expected) = (Vec::new(), 0);
+
+    for (ordinal, mut d_gathered) in devices.zip(d_all.chunks_mut(blocks)?) {
+        Device::new(ordinal)?.set_current()?;
+        let input: Vec<i32> = (0..100).map(|number| number + ordinal).cycle().take(n).collect();
+        expected += input.iter().sum::<i32>();
+        let (stream, done) = (Stream::non_blocking()?, Event::without_timing()?);
+        let h_part = PinnedBuffer::from_slice(&input)?;
+        let mut d_part = DeviceBuffer::<i32>::alloc(n)?;
+        let mut d_sums = DeviceBuffer::<i32>::alloc(blocks)?;
+
+        memcpy_async(&mut d_part, &h_part, &stream)?;
+        // SAFETY: the part holds the `n` integers of the kernel's count, and the sums are one for each block.
+        unsafe { launch!(block_sums<<<blocks, threads, 0, &stream>>>(&d_part, &mut d_sums, n)) }?;
+        memcpy_async(&mut d_gathered, &d_sums, &stream)?;
+        done.record(&stream)?;
+        all.push((stream, done, h_part, d_part, d_sums)); // a drop here would wait for this device
+    }
+
+    let stream = &all[0].0;
+    for (_, done, ..) in &all {
+        stream.wait(done)?;
+    }
+    // SAFETY: the buffer holds the blocks' sums of all devices, and the kernel's only block writes one total.
+    unsafe { launch!(block_sums<<<1, threads, 0, stream>>>(&d_all, &mut d_total, d_all.len())) }?;
+    let total = d_total.to_vec()?[0];
+    ensure!(total == expected);
+    println!("{n} numbers on each device, their sum is {total} for {} devices", all.len());
+    Ok(())
+}
