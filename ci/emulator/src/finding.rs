@@ -21,6 +21,8 @@ use crate::host_line::HostLine;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Subject {
     Race,
+    /// A barrier that not all threads of a block reach.
+    Barrier,
     Fault,
     Initcheck,
     Leak,
@@ -36,6 +38,7 @@ impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Race => "race",
+            Self::Barrier => "barrier",
             Self::Fault => "fault",
             Self::Initcheck => "initcheck",
             Self::Leak => "leak",

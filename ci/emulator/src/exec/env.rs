@@ -36,8 +36,24 @@ pub enum AccessKind {
     Strong,
 }
 
+/// A mistake within a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mistake {
+    /// Threads use the same bytes, and nothing orders them.
+    Race,
+    /// A thread reads shared memory that nobody has written.
+    Unwritten,
+    /// Threads of a block meet a barrier in different places.
+    Barrier,
+}
+
 /// The machine as a running kernel sees it.
-pub trait Env {
+pub trait Env: Send {
+    /// The number of processors that a kernel may use.
+    fn processors(&self) -> usize {
+        1
+    }
+
     /// Finds the live allocation around an address. The result is valid until the running step returns, or
     /// until [`Env::heap_free`] is called.
     fn region(&mut self, addr: u64) -> Option<Region>;
@@ -100,6 +116,12 @@ pub trait Env {
     /// if this [traces](Env::traces).
     fn touched(&mut self, kind: AccessKind, at: &[*mut u8; 32], mask: u32, bytes: u64, pc: u32) {
         let _ = (kind, at, mask, bytes, pc);
+    }
+
+    /// Takes the report of a mistake within a kernel, and the accesses or threads that take part. Called only
+    /// if this [traces](Env::traces).
+    fn report(&mut self, mistake: Mistake, what: String, parts: &[String]) {
+        let _ = (mistake, what, parts);
     }
 
     /// Sets the value of a conditional node of a graph.

@@ -1,8 +1,11 @@
 //! A lowered kernel and the functions that it calls: the input of the interpreter.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use parking_lot::Mutex;
+
+use super::env::Mistake;
 use super::file::{Alu, Constants, Sizes, Slot, Slots};
 use super::number::Number;
 use crate::ptx::Space;
@@ -66,6 +69,11 @@ pub struct Program {
     pub cluster: Option<[u32; 3]>,
     /// Bytes of constant memory that the module declares.
     pub constant_bytes: u64,
+    /// Whether a correct kernel may show in which order its blocks run: by atomic operations, fences, volatile
+    /// accesses, output, the heap or clocks.
+    pub shows_order: bool,
+    /// The mistakes that were reported: the instructions that take part.
+    pub reported: Mutex<HashSet<(Mistake, u32, u32)>>,
 }
 
 impl Program {
@@ -611,7 +619,9 @@ pub enum Op {
     MapAddress(bool),
     /// `getctarank`: destination and address. The flag selects an address of 64 bits.
     RankOf(bool),
-    /// Has no effect here: fences, prefetches.
+    /// A fence: the machine is told of it if it looks for races.
+    Fence,
+    /// Has no effect here: prefetches.
     Nothing,
     /// Cannot be run. The number is the index of the explanation.
     Unsupported(u32),

@@ -24,8 +24,10 @@ mod operand;
 mod reach;
 mod warp;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::file::{Alu, Class, Constants, LANES, Sizes, Slot};
 use super::program::{CODE, CallSite, Ins, NONE, Op, Predicate, Program, Routine};
@@ -82,6 +84,8 @@ struct Lower<'m> {
     labels: HashMap<Name, u32>,
     jumps: Vec<(u32, Name)>,
     tables: Vec<(u32, Vec<Name>)>,
+    /// The registers that get old values from atomic operations.
+    olds: HashSet<Slot>,
     counts: Sizes,
     routine: Routine,
     number: u32,
@@ -190,6 +194,8 @@ impl<'m> Lower<'m> {
                 .filter(|v| v.space == Space::Const)
                 .map(Variable::size)
                 .sum(),
+            shows_order: false,
+            reported: Mutex::default(),
         };
         Self {
             module,
@@ -203,6 +209,7 @@ impl<'m> Lower<'m> {
             labels: HashMap::new(),
             jumps: Vec::new(),
             tables: Vec::new(),
+            olds: HashSet::new(),
             counts: Sizes::default(),
             routine: Routine::default(),
             number: 0,
@@ -261,6 +268,10 @@ impl<'m> Lower<'m> {
             self.program.tables[table as usize] = targets;
         }
         let start = self.routine.start as usize;
+        let olds = std::mem::take(&mut self.olds);
+        let mut code = self.program.code[start..].iter();
+        self.program.shows_order |=
+            code.any(|ins| allocate::read(ins).iter().any(|slot| olds.contains(slot)));
         self.routine.base = self.program.sizes;
         self.routine.sizes = allocate::allocate(
             &mut self.program.code[start..],
@@ -371,8 +382,13 @@ impl<'m> Lower<'m> {
             "vabsdiff2" | "vabsdiff4" => self.differences(i),
             "bar" | "barrier" | "shfl" | "vote" | "match" | "redux" | "activemask" | "elect" | "isspacep"
             | "mapa" | "getctarank" => self.warp(i),
-            "membar" | "fence" | "prefetch" | "prefetchu" | "discard" | "applypriority"
-            | "griddepcontrol" | "setmaxnreg" | "pmevent" => {
+            "membar" | "fence" => {
+                self.program.shows_order = true;
+                self.emit(Op::Fence, &[]);
+                Ok(())
+            }
+            "prefetch" | "prefetchu" | "discard" | "applypriority" | "griddepcontrol" | "setmaxnreg"
+            | "pmevent" => {
                 self.emit(Op::Nothing, &[]);
                 Ok(())
             }
