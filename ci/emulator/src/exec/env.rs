@@ -43,6 +43,8 @@ pub enum Mistake {
     Race,
     /// A thread reads shared memory that nobody has written.
     Unwritten,
+    /// A thread uses shared memory outside of the array whose address it has taken.
+    Outside,
     /// Threads of a block meet a barrier in different places.
     Barrier,
 }

@@ -8,6 +8,7 @@ use super::fault::Fault;
 use super::file::{LANES, low};
 use super::program::{Access, Program};
 use super::races::Races;
+use crate::host_line::demangled;
 use crate::ptx::Space;
 
 /// A launch: the kernel, its shape and its arguments.
@@ -182,7 +183,7 @@ impl Context<'_> {
     pub(super) fn report(&mut self, mistake: Mistake, pcs: (u32, u32), what: &str, parts: &[String]) {
         let (first, second) = (pcs.0.min(pcs.1), pcs.0.max(pcs.1));
         if self.program.reported.lock().insert((mistake, first, second)) {
-            self.env.report(mistake, format!("kernel {}: {what}", self.program.name), parts);
+            self.env.report(mistake, format!("kernel {}: {what}", demangled(&self.program.name)), parts);
         }
     }
 

@@ -72,6 +72,10 @@ pub struct Program {
     /// Whether a correct kernel may show in which order its blocks run: by atomic operations, fences, volatile
     /// accesses, output, the heap or clocks.
     pub shows_order: bool,
+    /// The arrays of shared memory that have a size.
+    pub arrays: Vec<SharedArray>,
+    /// Instructions whose address is of one of them.
+    pub array_of: HashMap<u32, u16>,
     /// The mistakes that were reported: the instructions that take part.
     pub reported: Mutex<HashSet<(Mistake, u32, u32)>>,
 }
@@ -92,6 +96,17 @@ impl Program {
             .and_then(|(_, file, line)| self.files.get(file).map(|file| format!(", {file}:{line}")));
         format!("{function} at PTX line {line}{}", source.unwrap_or_default())
     }
+}
+
+/// An array of shared memory.
+#[derive(Clone, Debug)]
+pub struct SharedArray {
+    /// Its name.
+    pub name: String,
+    /// Its first byte.
+    pub start: u32,
+    /// Just past its last byte.
+    pub end: u32,
 }
 
 /// One function of a program.

@@ -116,6 +116,9 @@ impl Env for Around<'_> {
         let finding = match mistake {
             Mistake::Race => Finding::new(Subject::Race, what, advice),
             Mistake::Unwritten => Finding::unwritten(what),
+            Mistake::Outside => {
+                Finding::new(Subject::Bounds, what, "Check the index against the array's length.")
+            }
             Mistake::Barrier => Finding::new(Subject::Barrier, what, barrier),
         };
         let finding = parts.iter().fold(finding, |it, part| it.part(part, HostLine::NONE));
