@@ -6,7 +6,6 @@
     clippy::cast_possible_wrap,
     clippy::cast_precision_loss,
     clippy::cast_lossless,
-    clippy::unnecessary_fallible_conversions,
     reason = "converting is what these instructions are for"
 )]
 
