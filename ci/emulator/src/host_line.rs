@@ -28,7 +28,7 @@ pub(crate) struct HostLine([usize; DEPTH]);
 
 /// One function of a call stack, as far as it is known.
 #[derive(Debug, Default)]
-pub(crate) struct Frame {
+pub(crate) struct StackFrame {
     pub(crate) function: Option<String>,
     pub(crate) file: Option<String>,
     pub(crate) line: Option<u32>,
@@ -85,14 +85,14 @@ impl HostLine {
 
     /// The functions of the program that made the call, the innermost first. Code that nvcc or its headers
     /// put between the program's line and the call is left out.
-    pub(crate) fn frames(&self) -> Vec<Frame> {
+    pub(crate) fn frames(&self) -> Vec<StackFrame> {
         let mut frames = Vec::new();
         // The host function of a kernel calls its stub.
         let mut below_stub = false;
         'stack: for at in self.0.iter().copied().take_while(|at| *at != 0) {
             let mut here = Vec::new();
             backtrace::resolve(core::ptr::without_provenance_mut(at), |symbol| {
-                here.push(Frame {
+                here.push(StackFrame {
                     function: symbol.name().map(|name| name.to_string()),
                     file: symbol.filename().map(|file| file.display().to_string()),
                     line: symbol.lineno(),
@@ -100,7 +100,7 @@ impl HostLine {
                 });
             });
             if here.is_empty() {
-                here.push(Frame::default());
+                here.push(StackFrame::default());
             }
             for mut frame in here {
                 let function = frame.function.as_deref().unwrap_or("");
@@ -141,7 +141,7 @@ impl fmt::Debug for HostLine {
     }
 }
 
-impl fmt::Display for Frame {
+impl fmt::Display for StackFrame {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let function = self.function.as_deref().unwrap_or("an unknown function");
         match (&self.file, self.line, &self.object) {

@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::finding::{self, Finding, Subject};
 use crate::machine;
 use crate::memory::{Allocation, Kind, Written};
-use crate::stream::finish;
 
 /// Whether the runtime is gone at the end of the process. Every call fails from then on.
 static GONE: AtomicBool = AtomicBool::new(false);
@@ -29,7 +28,7 @@ pub(crate) fn list_at_exit() {
 extern "C" fn at_exit() {
     GONE.store(true, Ordering::Relaxed);
     let Ok(mut machine) = machine::lock() else { return };
-    finish(&mut machine);
+    machine.finish();
     if machine.config.leaks {
         let live = machine.book.live(None);
         leaked(&live).for_each(|it| leak(it).report());

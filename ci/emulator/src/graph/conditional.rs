@@ -1,8 +1,8 @@
 //! Conditional nodes, and the bodies that run for the values that kernels set.
 
 use super::executable::ExecNode;
-use super::launch::parts;
-use crate::stream::{Expansion, Part, condition};
+use super::node::Act;
+use crate::stream::{Expansion, Part, Tick, Work, condition};
 
 /// When a conditional node runs which of its bodies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,4 +81,20 @@ impl Expansion for Choice {
         // Bodies have no nodes that wait for events.
         body.map(|steps| parts(steps, |_| None))
     }
+}
+
+/// The operations of some steps. `moment` is the one that an event marks.
+pub(super) fn parts(steps: &[ExecNode], moment: impl Fn(usize) -> Option<Tick>) -> Vec<Part> {
+    let part = |step: &ExecNode| {
+        let and =
+            if let Act::Wait(event) = step.act { moment(event).into_iter().collect() } else { Vec::new() };
+        let work = match &step.choice {
+            _ if !step.enabled => Work::Nothing,
+            Some(choice) => Work::Expansion(Box::new(choice.clone())),
+            None => step.act.work(),
+        };
+        let (device, call, line, before) = (step.device, step.call, step.line, step.before.clone());
+        Part { device, call, line, work, before, and }
+    };
+    steps.iter().map(part).collect()
 }

@@ -1,7 +1,6 @@
 //! Launches of executable graphs.
 
-use super::conditional::Beginning;
-use super::executable::ExecNode;
+use super::conditional::{Beginning, parts};
 use super::node::Act;
 use crate::error::Answer;
 use crate::host_line::HostLine;
@@ -17,22 +16,6 @@ fn memory(act: &Act) -> Option<(u64, Option<u64>)> {
         Act::Free(address) => Some((*address, None)),
         _ => None,
     }
-}
-
-/// The operations of some steps. `moment` is the one that an event marks.
-pub(super) fn parts(steps: &[ExecNode], moment: impl Fn(usize) -> Option<Tick>) -> Vec<Part> {
-    let part = |step: &ExecNode| {
-        let and =
-            if let Act::Wait(event) = step.act { moment(event).into_iter().collect() } else { Vec::new() };
-        let work = match &step.choice {
-            _ if !step.enabled => Work::Nothing,
-            Some(choice) => Work::Expansion(Box::new(choice.clone())),
-            None => step.act.work(),
-        };
-        let (device, call, line, before) = (step.device, step.call, step.line, step.before.clone());
-        Part { device, call, line, work, before, and }
-    };
-    steps.iter().map(part).collect()
 }
 
 /// Puts all nodes of an executable graph on the queue, after the pending work of the stream and after its

@@ -24,10 +24,12 @@ use parking_lot::Mutex;
 use super::order::OrderedOperation;
 
 const PAGE: u64 = 4096;
+/// The most guards at a time: further operations protect nothing.
+const MOST: usize = 1 << 12;
 
 /// Some bytes of the program's view that an operation uses.
 #[derive(Debug)]
-struct Guard {
+struct PageGuard {
     start: u64,
     end: u64,
     writes: bool,
@@ -39,7 +41,7 @@ struct Guard {
 struct Guards {
     /// The program's views: start and end, and whether the memory is managed.
     views: BTreeMap<u64, (u64, bool)>,
-    all: Vec<Guard>,
+    all: Vec<PageGuard>,
 }
 
 static GUARDS: Mutex<Guards> = Mutex::new(Guards { views: BTreeMap::new(), all: Vec::new() });
@@ -67,7 +69,7 @@ pub(crate) fn protect(start: u64, bytes: u64, writes: bool, operation: &Arc<Orde
     }
     let mut guards = GUARDS.lock();
     let Some((_, last, _)) = guards.around(start) else { return };
-    guards.add(Guard {
+    guards.add(PageGuard {
         start,
         end: start.saturating_add(bytes).min(last),
         writes,
@@ -83,7 +85,7 @@ pub(crate) fn protect_targets(words: &[u8], operation: &Arc<OrderedOperation>) {
     let mut guards = GUARDS.lock();
     for word in words.as_chunks::<8>().0 {
         if let Some((start, end, true)) = guards.around(u64::from_le_bytes(*word)) {
-            guards.add(Guard { start, end, writes: true, operation: Arc::clone(operation) });
+            guards.add(PageGuard { start, end, writes: true, operation: Arc::clone(operation) });
         }
     }
 }
@@ -107,11 +109,12 @@ impl Guards {
         (address < *end).then_some((*start, *end, *managed))
     }
 
-    fn add(&mut self, guard: Guard) {
+    fn add(&mut self, guard: PageGuard) {
         let (start, end) = (guard.start, guard.end);
-        let same =
-            |it: &Guard| it.start <= start && end <= it.end && Arc::ptr_eq(&it.operation, &guard.operation);
-        if !self.all.iter().any(same) {
+        let same = |it: &PageGuard| {
+            it.start <= start && end <= it.end && Arc::ptr_eq(&it.operation, &guard.operation)
+        };
+        if self.all.len() < MOST && !self.all.iter().any(same) {
             self.all.push(guard);
             self.apply(start, end);
         }
@@ -165,8 +168,10 @@ pub(crate) fn watch(accessed: Accessed) {
 }
 
 extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    // SAFETY: the system passes a live structure that describes the fault.
-    let address = unsafe { (*info).si_addr() };
+    // SAFETY: the system passes a live structure.
+    let fault = unsafe { &*info };
+    // SAFETY: it describes a fault, which has an address.
+    let address = unsafe { fault.si_addr() };
     let address = u64::try_from(address.expose_provenance()).unwrap_or(0);
     let is_ours = ANY.load(Ordering::Relaxed) && GUARDS.lock().around(address).is_some();
     if is_ours {

@@ -6,9 +6,12 @@ use std::sync::Arc;
 use super::order::OrderedOperation;
 use crate::exec::Program;
 
+/// The most records of an allocation: beyond this, the older half is forgotten.
+const LONGEST: usize = 1 << 14;
+
 /// How bytes are accessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Mode {
+pub(crate) enum AccessMode {
     /// By volatile, relaxed and acquiring loads of kernels.
     StrongRead,
     Read,
@@ -21,7 +24,7 @@ pub(crate) enum Mode {
     Use,
 }
 
-impl Mode {
+impl AccessMode {
     fn conflicts(self, other: Self) -> bool {
         let (weaker, stronger) = (self.min(other), self.max(other));
         stronger >= Self::Write || (weaker, stronger) == (Self::Read, Self::Strong)
@@ -71,7 +74,7 @@ impl Span {
 #[derive(Debug)]
 pub(super) struct AccessRecord {
     pub(super) operation: Arc<OrderedOperation>,
-    pub(super) mode: Mode,
+    pub(super) mode: AccessMode,
     /// In the order of their addresses.
     pub(super) spans: Vec<Span>,
 }
@@ -99,8 +102,9 @@ impl AccessRecord {
         else {
             return false;
         };
-        let harsher =
-            self.mode >= Mode::Write || self.mode == earlier.mode || earlier.mode == Mode::StrongRead;
+        let harsher = self.mode >= AccessMode::Write
+            || self.mode == earlier.mode
+            || earlier.mode == AccessMode::StrongRead;
         harsher
             && span.start <= first.start
             && last.end <= span.end
@@ -131,6 +135,9 @@ impl Histories {
             }
         }
         history.retain(|earlier| !record.replaces(earlier));
+        if history.len() >= LONGEST {
+            history.drain(..LONGEST / 2);
+        }
         history.push(record);
         found
     }
@@ -150,17 +157,23 @@ impl Histories {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::race::order::{Order, Origin};
+    use crate::race::order::{OperationOrder, Origin};
 
-    fn order() -> Order {
-        let mut order = Order::new(1);
+    fn order() -> OperationOrder {
+        let mut order = OperationOrder::new(1);
         order.add(1, 0, &[], Origin::default());
         order.add(2, 0, &[], Origin::default());
         order.add(3, 0, &[1], Origin::default());
         order
     }
 
-    fn races(histories: &mut Histories, order: &Order, tick: u64, mode: Mode, spans: &[(u64, u64)]) -> usize {
+    fn races(
+        histories: &mut Histories,
+        order: &OperationOrder,
+        tick: u64,
+        mode: AccessMode,
+        spans: &[(u64, u64)],
+    ) -> usize {
         let spans = spans.iter().map(|(start, end)| Span::new(*start, end - start)).collect();
         let operation = Arc::clone(order.get(tick).unwrap());
         histories.enter(7, AccessRecord { operation, mode, spans }).len()
@@ -169,27 +182,27 @@ mod tests {
     #[test]
     fn only_unordered_operations_that_share_a_byte_which_one_writes_race() {
         let (order, mut it) = (order(), Histories::default());
-        assert_eq!(races(&mut it, &order, 1, Mode::Write, &[(0, 4), (8, 12)]), 0);
-        assert_eq!(races(&mut it, &order, 3, Mode::Write, &[(0, 12)]), 0, "it comes after the first");
-        assert_eq!(races(&mut it, &order, 2, Mode::Read, &[(12, 16)]), 0);
-        assert_eq!(races(&mut it, &order, 2, Mode::Read, &[(4, 8)]), 1, "the third one");
+        assert_eq!(races(&mut it, &order, 1, AccessMode::Write, &[(0, 4), (8, 12)]), 0);
+        assert_eq!(races(&mut it, &order, 3, AccessMode::Write, &[(0, 12)]), 0, "it comes after the first");
+        assert_eq!(races(&mut it, &order, 2, AccessMode::Read, &[(12, 16)]), 0);
+        assert_eq!(races(&mut it, &order, 2, AccessMode::Read, &[(4, 8)]), 1, "the third one");
         let mut it = Histories::default();
-        assert_eq!(races(&mut it, &order, 1, Mode::Write, &[(0, 4), (8, 12)]), 0);
-        assert_eq!(races(&mut it, &order, 2, Mode::Write, &[(4, 8), (12, 16)]), 0);
-        assert_eq!(races(&mut it, &order, 2, Mode::Read, &[(4, 9)]), 1);
+        assert_eq!(races(&mut it, &order, 1, AccessMode::Write, &[(0, 4), (8, 12)]), 0);
+        assert_eq!(races(&mut it, &order, 2, AccessMode::Write, &[(4, 8), (12, 16)]), 0);
+        assert_eq!(races(&mut it, &order, 2, AccessMode::Read, &[(4, 9)]), 1);
         let mut it = Histories::default();
-        assert_eq!(races(&mut it, &order, 1, Mode::Strong, &[(0, 4)]), 0);
-        assert_eq!(races(&mut it, &order, 2, Mode::Strong, &[(0, 4)]), 0);
-        assert_eq!(races(&mut it, &order, 3, Mode::Read, &[(0, 4)]), 1, "not with the first");
+        assert_eq!(races(&mut it, &order, 1, AccessMode::Strong, &[(0, 4)]), 0);
+        assert_eq!(races(&mut it, &order, 2, AccessMode::Strong, &[(0, 4)]), 0);
+        assert_eq!(races(&mut it, &order, 3, AccessMode::Read, &[(0, 4)]), 1, "not with the first");
     }
 
     #[test]
     fn an_access_replaces_earlier_ones_that_it_comes_after() {
         let (order, mut it) = (order(), Histories::default());
-        races(&mut it, &order, 1, Mode::Read, &[(0, 4), (8, 12)]);
-        races(&mut it, &order, 3, Mode::Read, &[(0, 12)]);
+        races(&mut it, &order, 1, AccessMode::Read, &[(0, 4), (8, 12)]);
+        races(&mut it, &order, 3, AccessMode::Read, &[(0, 12)]);
         assert_eq!(it.0[&7].len(), 1);
-        races(&mut it, &order, 2, Mode::Read, &[(0, 12)]);
+        races(&mut it, &order, 2, AccessMode::Read, &[(0, 12)]);
         assert_eq!(it.0[&7].len(), 2, "it comes after nothing");
     }
 }

@@ -17,7 +17,7 @@ mod touched;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
-pub(crate) use history::{Mode, Span};
+pub(crate) use history::{AccessMode, Span};
 pub(crate) use order::{OrderedOperation, Origin};
 pub(crate) use touched::Touched;
 
@@ -26,7 +26,7 @@ use crate::host_line::HostLine;
 use crate::memory::Allocation;
 use crate::stream::Tick;
 use history::{AccessRecord, Histories};
-use order::Order;
+use order::OperationOrder;
 
 /// How many stream-ordered frees are remembered.
 const FREED: usize = 256;
@@ -34,7 +34,7 @@ const FREED: usize = 256;
 /// The races of one process.
 #[derive(Debug)]
 pub(crate) struct Races {
-    pub(crate) order: Order,
+    pub(crate) order: OperationOrder,
     histories: Histories,
     /// The accesses so far of kernels that run.
     pub(crate) running: HashMap<Tick, Touched>,
@@ -48,7 +48,7 @@ pub(crate) struct Races {
 impl Races {
     pub(crate) fn new(devices: usize) -> Self {
         Self {
-            order: Order::new(devices),
+            order: OperationOrder::new(devices),
             histories: Histories::default(),
             running: HashMap::new(),
             functions: BTreeMap::new(),
@@ -63,7 +63,7 @@ impl Races {
         &mut self,
         operation: &Arc<OrderedOperation>,
         allocation: Option<&Allocation>,
-        mode: Mode,
+        mode: AccessMode,
         spans: Vec<Span>,
     ) {
         let record = AccessRecord { operation: Arc::clone(operation), mode, spans };
@@ -75,7 +75,7 @@ impl Races {
 
     /// Records that an operation ends the life of an allocation, and reports the races.
     pub(crate) fn frees(&mut self, operation: &Arc<OrderedOperation>, allocation: &Allocation) {
-        self.accessed(operation, Some(allocation), Mode::Free, vec![whole(allocation)]);
+        self.accessed(operation, Some(allocation), AccessMode::Free, vec![whole(allocation)]);
         self.histories.forget(allocation.serial);
         if self.freed.len() == FREED {
             self.freed.pop_front();
@@ -88,8 +88,8 @@ impl Races {
         let found = self.freed.iter().rev().find(|it| it.0.contains(address));
         let Some((gone, free)) = found.filter(|it| !operation.comes_after(&it.1)).cloned() else { return };
         let span = Span { start: address, end: address + 1, source: None };
-        let earlier = AccessRecord { operation: free, mode: Mode::Free, spans: Vec::new() };
-        self.report(&earlier, operation, Mode::Use, (span.clone(), span), Some(&gone));
+        let earlier = AccessRecord { operation: free, mode: AccessMode::Free, spans: Vec::new() };
+        self.report(&earlier, operation, AccessMode::Use, (span.clone(), span), Some(&gone));
     }
 
     /// Records an access of the host to a byte, in a host function or elsewhere.
@@ -101,7 +101,7 @@ impl Races {
         line: HostLine,
     ) {
         // The host's access may be atomic, too.
-        let mode = if writes { Mode::Strong } else { Mode::StrongRead };
+        let mode = if writes { AccessMode::Strong } else { AccessMode::StrongRead };
         let function = function.and_then(|tick| self.functions.get(&tick)).cloned();
         let operation = function.unwrap_or_else(|| self.order.add_host("the host", line));
         self.accessed(&operation, Some(allocation), mode, vec![Span::new(address, 1)]);
@@ -128,7 +128,7 @@ impl Races {
         &mut self,
         earlier: &AccessRecord,
         later: &Arc<OrderedOperation>,
-        mode: Mode,
+        mode: AccessMode,
         (first, second): (Span, Span),
         allocation: Option<&Allocation>,
     ) {
@@ -146,7 +146,7 @@ impl Races {
                       stream for both, or a synchronisation in between.";
         let mut finding = Finding::new(Subject::Race, what, advice);
         for (operation, mode, span) in both {
-            let bytes = if mode >= Mode::Allocate {
+            let bytes = if mode >= AccessMode::Allocate {
                 String::new()
             } else {
                 format!(" bytes {} to {}", span.start - base, span.end - base)

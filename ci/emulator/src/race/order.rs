@@ -65,7 +65,7 @@ const HOST: Timeline = Timeline(0);
 
 /// The operations, and what the host has waited for.
 #[derive(Debug)]
-pub(crate) struct Order {
+pub(crate) struct OperationOrder {
     /// The last sequence number of each timeline.
     last: Vec<u64>,
     host: VectorClock,
@@ -75,7 +75,7 @@ pub(crate) struct Order {
     count: u64,
 }
 
-impl Order {
+impl OperationOrder {
     pub(super) fn new(devices: usize) -> Self {
         Self {
             last: vec![0],
@@ -196,13 +196,13 @@ impl Order {
 mod tests {
     use super::*;
 
-    fn ordered(order: &Order, a: Tick, b: Tick) -> bool {
+    fn ordered(order: &OperationOrder, a: Tick, b: Tick) -> bool {
         order.get(b).unwrap().comes_after(order.get(a).unwrap())
     }
 
     #[test]
     fn an_operation_comes_after_its_dependencies_and_theirs_and_nothing_else() {
-        let mut order = Order::new(1);
+        let mut order = OperationOrder::new(1);
         for (tick, before) in [(1, &[][..]), (2, &[]), (3, &[1]), (4, &[1]), (5, &[2, 3])] {
             order.add(tick, 0, before, Origin::default());
         }
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn what_the_host_has_waited_for_comes_before_all_later_operations_and_its_timeline_goes_on() {
-        let mut order = Order::new(2);
+        let mut order = OperationOrder::new(2);
         order.add(1, 0, &[], Origin::default());
         order.add(2, 1, &[], Origin::default());
         let (first, second) = (Arc::clone(order.get(1).unwrap()), Arc::clone(order.get(2).unwrap()));

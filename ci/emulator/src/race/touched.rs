@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::history::{CodePlace, Mode, Span};
+use super::history::{AccessMode, CodePlace, Span};
 use crate::exec::{AccessKind, Program};
 
 /// Bytes of a page, and words of its bits.
@@ -79,7 +79,8 @@ impl Bits {
 /// One page, by the [kinds of access](KINDS).
 type Page = [Bits; 4];
 
-const KINDS: [Mode; 4] = [Mode::Read, Mode::Write, Mode::StrongRead, Mode::Strong];
+const KINDS: [AccessMode; 4] =
+    [AccessMode::Read, AccessMode::Write, AccessMode::StrongRead, AccessMode::Strong];
 
 /// The bytes that a kernel has touched, by their addresses in this process.
 #[derive(Debug, Default)]
@@ -143,7 +144,7 @@ impl Touched {
     }
 
     /// The bytes touched in each way, in the order of their addresses.
-    pub(crate) fn spans(mut self, program: Option<&Arc<Program>>) -> [(Mode, Vec<Span>); 4] {
+    pub(crate) fn spans(mut self, program: Option<&Arc<Program>>) -> [(AccessMode, Vec<Span>); 4] {
         self.pages.sort_unstable_by_key(|page| page.0);
         let mut found = KINDS.map(|mode| (mode, Vec::<Span>::new()));
         for (number, page) in &self.pages {

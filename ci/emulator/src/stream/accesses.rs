@@ -14,7 +14,7 @@ use super::queue::Queue;
 use super::work::Work;
 use crate::host_line::HostLine;
 use crate::memory::{Allocation, Book, Kind};
-use crate::race::{Mode, OrderedOperation, Races, Span, guard, whole};
+use crate::race::{AccessMode, OrderedOperation, Races, Span, guard, whole};
 
 /// Whether all operations on memory are known.
 fn is_private(book: &Book, it: &Allocation) -> bool {
@@ -30,32 +30,34 @@ fn rows(address: u64, pitch: u64, slice: u64, volume: Volume) -> Vec<Span> {
     spans
 }
 
-/// Protects host memory that an operation uses, until the host has waited for it.
-pub(super) fn protect(races: &Races, work: &Work, operation: &Arc<OrderedOperation>) {
-    if races.follows_function(operation) {
-        return;
-    }
-    let end = |end: &End, volume: Volume, writes: bool| {
-        let address = match &end.memory {
-            Memory::Known(address) | Memory::Staged(_, Some(address)) => *address,
-            Memory::Pageable(_) | Memory::Staged(_, None) => return,
-        };
-        let bytes = volume.span(end.pitch, end.slice).unwrap_or(u64::MAX);
-        guard::protect(address, bytes, writes, operation);
-    };
-    let copy = |copy: &Copy| {
-        end(&copy.from, copy.volume, false);
-        end(&copy.to, copy.volume, true);
-    };
-    match work {
-        Work::Copy(one) => copy(one),
-        Work::Copies(all) => all.iter().for_each(copy),
-        Work::Fill(fill) => {
-            let bytes = fill.volume.span(fill.pitch, fill.slice).unwrap_or(u64::MAX);
-            guard::protect(fill.address, bytes, true, operation);
+impl Work {
+    /// Protects host memory that the operation uses, until the host has waited for it.
+    pub(super) fn protect(&self, races: &Races, operation: &Arc<OrderedOperation>) {
+        if races.follows_function(operation) {
+            return;
         }
-        Work::Task(task) => guard::protect_targets(task.arguments(), operation),
-        _ => {}
+        let end = |end: &End, volume: Volume, writes: bool| {
+            let address = match &end.memory {
+                Memory::Known(address) | Memory::Staged(_, Some(address)) => *address,
+                Memory::Pageable(_) | Memory::Staged(_, None) => return,
+            };
+            let bytes = volume.span(end.pitch, end.slice).unwrap_or(u64::MAX);
+            guard::protect(address, bytes, writes, operation);
+        };
+        let copy = |copy: &Copy| {
+            end(&copy.from, copy.volume, false);
+            end(&copy.to, copy.volume, true);
+        };
+        match self {
+            Self::Copy(one) => copy(one),
+            Self::Copies(all) => all.iter().for_each(copy),
+            Self::Fill(fill) => {
+                let bytes = fill.volume.span(fill.pitch, fill.slice).unwrap_or(u64::MAX);
+                guard::protect(fill.address, bytes, true, operation);
+            }
+            Self::Task(task) => guard::protect_targets(task.arguments(), operation),
+            _ => {}
+        }
     }
 }
 
@@ -68,7 +70,7 @@ impl Queue {
 
     /// Notes the bytes that a copy has accessed, or that it could not access.
     pub(super) fn note_copy(&mut self, book: &Book, tick: Tick, copy: &Copy, done: bool) {
-        for (end, mode) in [(&copy.from, Mode::Read), (&copy.to, Mode::Write)] {
+        for (end, mode) in [(&copy.from, AccessMode::Read), (&copy.to, AccessMode::Write)] {
             let End { memory, pitch, slice } = end;
             let (address, pitch, slice) = match memory {
                 Memory::Known(address) => (*address, *pitch, *slice),
@@ -77,7 +79,7 @@ impl Queue {
                 Memory::Staged(_, None) => continue,
             };
             // The source of pageable memory belongs to the program.
-            if mode == Mode::Write || !matches!(memory, Memory::Pageable(_)) {
+            if mode == AccessMode::Write || !matches!(memory, Memory::Pageable(_)) {
                 self.note_rows(book, tick, mode, (address, pitch, slice, copy.volume), done);
             }
         }
@@ -85,14 +87,20 @@ impl Queue {
 
     /// Notes the bytes that a memset has written, or that it could not write.
     pub(super) fn note_fill(&mut self, book: &Book, tick: Tick, fill: &Fill, done: bool) {
-        self.note_rows(book, tick, Mode::Write, (fill.address, fill.pitch, fill.slice, fill.volume), done);
+        self.note_rows(
+            book,
+            tick,
+            AccessMode::Write,
+            (fill.address, fill.pitch, fill.slice, fill.volume),
+            done,
+        );
     }
 
     fn note_rows(
         &mut self,
         book: &Book,
         tick: Tick,
-        mode: Mode,
+        mode: AccessMode,
         (address, pitch, slice, volume): (u64, u64, u64, Volume),
         done: bool,
     ) {
@@ -111,7 +119,7 @@ impl Queue {
         &mut self,
         book: &Book,
         tick: Tick,
-        touched: [(Mode, Vec<Span>); 4],
+        touched: [(AccessMode, Vec<Span>); 4],
         missed: Option<u64>,
     ) {
         let Some((races, operation)) = self.races(tick) else { return };
@@ -119,7 +127,7 @@ impl Queue {
             races.touches_freed(&operation, address);
         }
         for (mode, spans) in touched {
-            let writes = matches!(mode, Mode::Write | Mode::Strong);
+            let writes = matches!(mode, AccessMode::Write | AccessMode::Strong);
             let mut found: Option<(&Allocation, Vec<Span>)> = None;
             for mut span in spans {
                 while span.start < span.end {
@@ -167,7 +175,7 @@ impl Queue {
         if let Some((races, operation)) = self.races(tick)
             && let Some(it) = it.filter(|it| is_private(book, it))
         {
-            races.accessed(&operation, Some(it), Mode::Allocate, vec![whole(it)]);
+            races.accessed(&operation, Some(it), AccessMode::Allocate, vec![whole(it)]);
         }
     }
 

@@ -44,6 +44,19 @@ impl Machine {
         }
     }
 
+    /// At the end of the process, runs what is pending for a while if races are looked for: the program has
+    /// not waited for it. Host functions are not called any more, and nothing is printed.
+    pub(crate) fn finish(&mut self) {
+        const MOST: Duration = Duration::from_secs(2);
+        if self.queue.races.is_none() {
+            return;
+        }
+        let start = Instant::now();
+        self.queue.want_all();
+        self.queue.ends = true;
+        while start.elapsed() < MOST && self.drive() != Progress::Nothing {}
+    }
+
     fn step(&mut self, picked: Picked) -> Progress {
         let Picked { tick, device, call, line, work } = picked;
         let failed = self.devices.get(device).and_then(|device| device.fault);
@@ -211,19 +224,6 @@ pub(crate) fn before_free(machine: &mut Guard, device: usize) -> Answer {
         return Ok(());
     }
     synchronize_device(machine, device)
-}
-
-/// At the end of the process, runs what is pending for a while if races are looked for: the program has not
-/// waited for it. Host functions are not called any more, and nothing is printed.
-pub(crate) fn finish(machine: &mut Guard) {
-    const MOST: Duration = Duration::from_secs(2);
-    if machine.queue.races.is_none() {
-        return;
-    }
-    let start = Instant::now();
-    machine.queue.want_all();
-    machine.queue.ends = true;
-    while start.elapsed() < MOST && machine.drive() != Progress::Nothing {}
 }
 
 /// Wants operations that a program queries and runs some of their pending work, without waiting for anything.

@@ -27,7 +27,7 @@ mod work;
 
 pub(crate) use around::access;
 pub(crate) use copy::{Copy, End, Memory, Volume};
-pub(crate) use drive::{before_free, finish, nudge, synchronize, synchronize_device};
+pub(crate) use drive::{before_free, nudge, synchronize, synchronize_device};
 pub(crate) use early::{submit_past_fill, taken_early};
 pub(crate) use event::{Events, Mark};
 pub(crate) use fill::Fill;
@@ -36,6 +36,6 @@ pub(crate) use names::{Key, Tick};
 pub(crate) use queue::Queue;
 #[allow(unused_imports, reason = "launches are what it is for")]
 pub(crate) use submit::submit_task;
-pub(crate) use submit::{Part, submit, submit_after, submit_all, submit_aside, submit_everywhere};
+pub(crate) use submit::{submit, submit_after, submit_all, submit_aside, submit_everywhere};
 pub(crate) use table::Streams;
-pub(crate) use work::{Expansion, Record, Work};
+pub(crate) use work::{Expansion, Part, Record, Work};

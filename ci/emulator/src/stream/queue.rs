@@ -12,7 +12,6 @@ use std::time::{Duration, Instant};
 
 use cuda_hazard::happens_before::VectorClock;
 
-use super::accesses::protect;
 use super::fill::Fill;
 use super::names::{Key, Tick};
 use super::work::Work;
@@ -135,7 +134,7 @@ impl Queue {
         if let Some(races) = &mut self.races {
             origin.kernel = work.kernel();
             let operation = races.order.add(tick, device, before, origin);
-            protect(races, &work, &operation);
+            work.protect(races, &operation);
             if matches!(work, Work::Host(_)) {
                 races.functions.insert(tick, operation);
             }
@@ -438,7 +437,7 @@ impl Queue {
         if let Some(races) = &self.races
             && let Some(operation) = races.order.get(tick)
         {
-            protect(races, &work, operation);
+            work.protect(races, operation);
         }
         Some(Picked { tick, device: entry.device, call: entry.call, line: entry.line, work })
     }

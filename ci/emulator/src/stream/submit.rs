@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::drive::{queued, wait_for};
 use super::names::{Key, Tick};
-use super::work::Work;
+use super::work::{Part, Work};
 use crate::error::Answer;
 use crate::exec::env::Task;
 use crate::host_line::HostLine;
@@ -69,20 +69,6 @@ fn put(
         wait_for(machine, &[tick]);
     }
     Ok(tick)
-}
-
-/// One of several operations that are put on a stream together.
-#[derive(Debug)]
-pub(crate) struct Part {
-    pub(crate) device: usize,
-    pub(crate) call: &'static str,
-    /// Where the program made the node.
-    pub(crate) line: HostLine,
-    pub(crate) work: Work,
-    /// The places, among the operations, of those that it comes after.
-    pub(crate) before: Vec<usize>,
-    /// Other operations that it comes after.
-    pub(crate) and: Vec<Tick>,
 }
 
 /// The place of the one operation that nothing comes after, if there is only one: it is the last, then.

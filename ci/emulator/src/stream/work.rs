@@ -5,10 +5,10 @@ use std::fmt;
 use super::copy::Copy;
 use super::fill::Fill;
 use super::host::HostCall;
-use super::submit::Part;
+use super::names::Tick;
 use crate::error::Code;
 use crate::exec::env::Task;
-use crate::host_line::demangled;
+use crate::host_line::{HostLine, demangled};
 
 /// The moment that an event marks, once it has come.
 #[derive(Clone, Copy, Debug)]
@@ -85,4 +85,18 @@ impl fmt::Debug for Work {
             Self::Fault(..) => "Fault",
         })
     }
+}
+
+/// One of several operations that are put on a stream together.
+#[derive(Debug)]
+pub(crate) struct Part {
+    pub(crate) device: usize,
+    pub(crate) call: &'static str,
+    /// Where the program made the node.
+    pub(crate) line: HostLine,
+    pub(crate) work: Work,
+    /// The places, among the operations, of those that it comes after.
+    pub(crate) before: Vec<usize>,
+    /// Other operations that it comes after.
+    pub(crate) and: Vec<Tick>,
 }
