@@ -323,6 +323,7 @@ fn a_capture_into_a_graph_that_fails_ends_and_drops_the_graph() -> Result<()> {
             assert!(matches!(detail(failed), Detail::OutOfRange { start: 65, .. }));
         }));
         assert_eq!(failed.is_err(), panics);
+        assert_eq!(cuda_safe::error::take_last(), Ok(()), "the graph is destroyed once");
     }
     // The runtime drops the functions on one of its threads.
     while Arc::strong_count(&held) > 1 {

@@ -48,7 +48,12 @@ pub(crate) fn disagreements(cases: &[Case]) -> Vec<String> {
     let mut found = Vec::new();
     for case in cases {
         match known.get(case.id.as_str()) {
-            None => found.push(format!("{}: not in answers.tsv; ask a GPU with --write", case.id)),
+            None => found.push(format!(
+                "{}: not in answers.tsv; ask a GPU with --write FILE, or add this row until then:\n\
+                 {0}\t{NOT_ASKED}\t{}",
+                case.id,
+                case.safe.name()
+            )),
             Some((_, safe)) if *safe != case.safe.name() => {
                 found.push(format!(
                     "{}: classed {:?} in answers.tsv, {:?} by the case",

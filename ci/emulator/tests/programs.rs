@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The cases of `graph.cpp`.
-const GRAPHS: [&str; 6] = ["capture", "fork_join", "rules", "built", "launches", "user_objects"];
+const GRAPHS: [&str; 7] = ["capture", "fork_join", "into", "rules", "built", "launches", "user_objects"];
 const SCHEDULES: [&str; 5] = ["late", "eager", "random:1", "random:2", "random:3"];
 
 /// The cases of `early.cpp`.
@@ -81,7 +81,10 @@ fn passes(case: &str, schedules: &[&str]) {
 }
 
 macro_rules! everywhere {
-    ($($case:ident)*) => {$(
+    ($($case:ident)*) => {
+        /// The cases that run in every schedule.
+        const EVERYWHERE: &[&str] = &[$(stringify!($case)),*];
+        $(
         #[test]
         fn $case() {
             passes(stringify!($case), &SCHEDULES);
@@ -89,10 +92,31 @@ macro_rules! everywhere {
     )*};
 }
 
+#[test]
+fn every_case_of_the_programs_is_run() {
+    let source = include_str!("programs.rs");
+    // Below the lists, tests name further cases.
+    let tests = source.split("\neverywhere! {").nth(1).unwrap();
+    for (program, text) in [
+        ("host", include_str!("programs/host.cpp")),
+        ("graph", include_str!("programs/graph.cpp")),
+        ("early", include_str!("programs/early.cpp")),
+        ("pool", include_str!("programs/pool.cpp")),
+    ] {
+        let table = text.split("cases = {").nth(1).unwrap().split("};").next().unwrap();
+        let cases: Vec<&str> = table.split("{\"").skip(1).filter_map(|it| it.split('"').next()).collect();
+        assert!(cases.len() > 3, "{program}.cpp: {cases:?}");
+        for case in cases {
+            let runs = EVERYWHERE.contains(&case) || tests.contains(&format!("\"{case}\""));
+            assert!(runs, "{program}.cpp: no test runs {case}: add it to everywhere! in tests/programs.rs");
+        }
+    }
+}
+
 everywhere! {
     event_order event_snapshot staged_source pinned_source legacy_order per_thread done_by_itself polling
     destroyed_stream host_functions two_devices sticky_error fork_child elapsed waiting threads shapes
-    capture fork_join rules built launches user_objects early_forms early_after early_streams early_batch
+    capture fork_join into rules built launches user_objects early_forms early_after early_streams early_batch
     ordered_batch pool_stream pool_events pool_legacy pool_waits
 }
 

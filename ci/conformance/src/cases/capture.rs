@@ -364,6 +364,69 @@ pub(super) fn add(cases: &mut Cases) {
             Ok(())
         })
         .alone();
+    for (name, fate) in [
+        ("after a node", Safe::Works),
+        ("a fork that does not join", Safe::Passed),
+        ("a forbidden call", Safe::Refused),
+        ("a node of another graph", Safe::Refused),
+    ] {
+        cases
+            .add(format!("cudaStreamBeginCaptureToGraph/{name}"), fate, move |log| {
+                let before = Before::new(log, 1)?;
+                let fork = event(log)?;
+                let (mut graph, mut other) = (ptr::null_mut(), ptr::null_mut());
+                let (mut first, mut second, mut foreign) =
+                    (ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
+                need!(log, cudaGraphCreate(&raw mut graph, 0));
+                need!(log, cudaGraphCreate(&raw mut other, 0));
+                need!(log, cudaGraphAddEmptyNode(&raw mut first, graph, ptr::null(), 0));
+                need!(log, cudaGraphAddEmptyNode(&raw mut second, graph, ptr::null(), 0));
+                need!(log, cudaGraphAddEmptyNode(&raw mut foreign, other, ptr::null(), 0));
+                let after = if name == "a node of another graph" { foreign } else { first };
+                ask!(
+                    log,
+                    "begin",
+                    cudaStreamBeginCaptureToGraph(
+                        before.on,
+                        graph,
+                        &raw const after,
+                        ptr::null(),
+                        1,
+                        MODES[1].0
+                    )
+                );
+                status(log, "is capturing", before.on);
+                if name != "a node of another graph" {
+                    ask!(log, cudaEventRecord(fork, before.on));
+                    ask!(log, cudaMemsetAsync(before.device.ptr(), 1, 4096, before.on));
+                    ask!(log, cudaStreamWaitEvent(before.other, fork, 0));
+                    ask!(log, cudaMemsetAsync(before.second.ptr(), 2, 4096, before.other));
+                    if name == "a forbidden call" {
+                        ask!(log, "forbidden", cudaDeviceSynchronize());
+                    }
+                    if name == "after a node" {
+                        ask!(log, cudaEventRecord(before.recorded, before.other));
+                        ask!(log, cudaStreamWaitEvent(before.on, before.recorded, 0));
+                    }
+                    let ended = end(log, "end", before.on);
+                    log.fact("the graph", ended == graph);
+                }
+                let (mut nodes, mut edges) = (0, 0);
+                ask!(log, "nodes", cudaGraphGetNodes(graph, ptr::null_mut(), &raw mut nodes));
+                log.fact("nodes", nodes);
+                ask!(
+                    log,
+                    "after",
+                    cudaGraphNodeGetDependentNodes(first, ptr::null_mut(), ptr::null_mut(), &raw mut edges)
+                );
+                log.fact("after", edges);
+                ask!(log, "destroy", cudaGraphDestroy(graph));
+                ask!(log, "destroy", cudaGraphDestroy(other));
+                status(log, "afterwards", before.on);
+                Ok(())
+            })
+            .alone();
+    }
     cases
         .add("capture/ended on the fork", Safe::Unwritable, |log| {
             let before = Before::new(log, 1)?;

@@ -92,6 +92,49 @@ void fork_join() {
     EXPECT(byte_at(memory) == 2 && byte_at(memory + 1) == 3 && byte_at(memory + N) == 3);
 }
 
+// A capture into a graph comes after the nodes that it names, and leaves the graph its own if it fails.
+void into() {
+    auto *memory = device(N);
+    cudaStream_t a = stream(), b = stream();
+    cudaGraph_t graph = nullptr, ended = nullptr, other = nullptr;
+    cudaGraphNode_t first = nullptr, beside = nullptr, foreign = nullptr;
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphCreate(&other, 0));
+    OK(cudaGraphAddEmptyNode(&first, graph, nullptr, 0));
+    OK(cudaGraphAddEmptyNode(&beside, graph, nullptr, 0));
+    OK(cudaGraphAddEmptyNode(&foreign, other, nullptr, 0));
+    auto mode = cudaStreamCaptureModeThreadLocal;
+    CODE(cudaErrorInvalidValue, cudaStreamBeginCaptureToGraph(a, graph, &foreign, nullptr, 1, mode));
+    OK(cudaStreamBeginCaptureToGraph(a, graph, &first, nullptr, 1, mode));
+    OK(cudaMemsetAsync(memory, 1, N, a));
+    cudaStreamCaptureStatus found;
+    unsigned long long id = 0;
+    cudaGraph_t in = nullptr;
+    const cudaGraphNode_t *before = nullptr;
+    size_t count = 0;
+    OK(cudaStreamGetCaptureInfo(a, &found, &id, &in, &before, nullptr, &count));
+    EXPECT(found == cudaStreamCaptureStatusActive && id != 0 && in == graph);
+    EXPECT(count == 1 && before[0] != first && before[0] != beside);
+    OK(cudaStreamEndCapture(a, &ended));
+    EXPECT(ended == graph && nodes(graph) == 3);
+    cudaGraphNode_t from = nullptr, to = nullptr;
+    size_t edges = 1;
+    OK(cudaGraphGetEdges(graph, &from, &to, nullptr, &edges));
+    EXPECT(edges == 1 && from == first && to != beside);
+
+    // A fork that does not join.
+    cudaEvent_t fork = event();
+    OK(cudaStreamBeginCaptureToGraph(a, graph, nullptr, nullptr, 0, mode));
+    OK(cudaEventRecord(fork, a));
+    OK(cudaStreamWaitEvent(b, fork, 0));
+    OK(cudaMemsetAsync(memory, 2, N, b));
+    CODE(cudaErrorStreamCaptureUnjoined, cudaStreamEndCapture(a, &ended));
+    EXPECT(ended == nullptr);
+    OK(cudaGraphDestroy(graph));
+    OK(cudaGraphDestroy(other));
+    EXPECT(status(a) == cudaStreamCaptureStatusNone);
+}
+
 // Forbidden calls, and the state of the capture after them.
 void rules() {
     cudaStream_t a = stream(), b = stream();
@@ -278,8 +321,9 @@ void user_objects() {
 }
 
 const std::map<std::string, void (*)()> cases = {
-    {"capture", capture}, {"fork_join", fork_join}, {"rules", rules},
-    {"built", built},     {"launches", launches},   {"user_objects", user_objects},
+    {"capture", capture}, {"fork_join", fork_join}, {"into", into},
+    {"rules", rules},     {"built", built},         {"launches", launches},
+    {"user_objects", user_objects},
 };
 
 }  // namespace
