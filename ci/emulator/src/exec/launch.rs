@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::cluster::Cluster;
-use super::env::{AccessKind, Env, Mistake};
-use super::fault::Fault;
+use super::env::{AccessKind, Env};
+use super::fault::{Fault, Mistake};
 use super::file::{LANES, low};
 use super::program::{Access, Program};
-use super::races::Races;
+use super::races::KernelRaces;
 use crate::host_line::demangled;
 use crate::ptx::Space;
 
@@ -149,7 +149,7 @@ pub(super) struct Context<'a> {
     /// Whether the machine looks for races.
     pub(super) traced: bool,
     /// The accesses of this launch, if it does.
-    pub(super) races: Option<&'a mut Races>,
+    pub(super) races: Option<&'a mut KernelRaces>,
     pub(super) shared: *mut u8,
     pub(super) shared_len: u64,
     pub(super) caches: &'a mut Vec<Cached>,

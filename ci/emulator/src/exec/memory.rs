@@ -2,13 +2,13 @@
 
 use super::bytes::{change, read, read8, read32, read64, write, write32, write64};
 use super::cluster::parts;
-use super::env::{AccessKind, Mistake};
-use super::fault::Fault;
+use super::env::AccessKind;
+use super::fault::{Fault, Mistake};
 use super::file::{FULL, LANES, Slot, Slots, Word, lanes, low};
 use super::launch::{Cached, Context};
 use super::program::{Access, Element, Modify};
 use super::program::{LOCAL, PARAM, SHARED};
-use super::races::{self, Races, Wrong};
+use super::races::{self, KernelRaces, Wrong};
 use super::warp::Warp;
 use crate::host_line::demangled;
 use crate::ptx::Space;
@@ -304,7 +304,8 @@ impl Warp {
         let Some(races) = &mut cx.races else { return };
         let (at, bytes, number) =
             (at.addr(), usize::try_from(bytes).unwrap_or(0), u16::try_from(thread).unwrap_or(0));
-        let access = races::Access { block, thread: number, kind, pc, at, bytes, shared, changes_nothing };
+        let access =
+            races::ThreadAccess { block, thread: number, kind, pc, at, bytes, shared, changes_nothing };
         let Some(wrong) = races.access(&access) else { return };
         let memory = if shared { "shared" } else { "global" };
         let here = cx.thread_at(block, thread, pc);
@@ -352,7 +353,7 @@ impl Warp {
     }
 
     /// Notes that this warp does something that orders accesses, if the machine looks for races.
-    pub(super) fn order(&self, cx: &mut Context<'_>, how: impl FnOnce(&mut Races, u32, usize)) {
+    pub(super) fn order(&self, cx: &mut Context<'_>, how: impl FnOnce(&mut KernelRaces, u32, usize)) {
         let block = cx.block();
         if let Some(races) = &mut cx.races {
             how(races, block, self.first as usize / 32);

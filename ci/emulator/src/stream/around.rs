@@ -2,9 +2,9 @@
 #![expect(unsafe_code, reason = "writes to the C standard output")]
 
 use super::condition;
-use crate::exec::Refused;
-use crate::exec::env::{AccessKind, Env, Mistake, Region};
+use crate::exec::env::{AccessKind, Env, Region};
 use crate::exec::image::{Image, Texture};
+use crate::exec::{Mistake, Refused};
 use crate::finding::{Finding, Subject};
 use crate::host_line::HostLine;
 use crate::memory::{Allocation, Book, Kind};

@@ -11,12 +11,12 @@ use crate::exec::program::{Ins, NONE, Op};
 use crate::ptx::Space;
 
 /// The array that a register's value is an address in: `None` if its definitions do not agree.
-type Arrays = HashMap<Slot, Option<u16>>;
+type OfRegisters = HashMap<Slot, Option<u16>>;
 
 /// The arrays that the loads, stores and atomic operations from an instruction on access. `taken` has the
 /// instructions that take the address of an array.
 pub(super) fn accessed(code: &[Ins], start: u32, taken: &HashMap<u32, u16>) -> Vec<(u32, u16)> {
-    let mut arrays = Arrays::new();
+    let mut arrays = OfRegisters::new();
     if taken.is_empty() {
         return Vec::new();
     }
@@ -37,7 +37,7 @@ pub(super) fn accessed(code: &[Ins], start: u32, taken: &HashMap<u32, u16>) -> V
 
 /// Joins all definitions. With `strict`, a definition that is of no array does not agree with one that is.
 /// Returns whether something has changed.
-fn pass(code: &[(u32, &Ins)], taken: &HashMap<u32, u16>, arrays: &mut Arrays, strict: bool) -> bool {
+fn pass(code: &[(u32, &Ins)], taken: &HashMap<u32, u16>, arrays: &mut OfRegisters, strict: bool) -> bool {
     let mut changed = false;
     for (at, ins) in code {
         let register = |slot: &Slot| *slot != NONE && slot & CONSTANT == 0;
