@@ -17,7 +17,7 @@ use parking_lot::{Mutex, MutexGuard};
 
 use crate::host_line::HostLine;
 
-/// What a finding is about.
+/// The subject of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Subject {
     Race,
@@ -65,7 +65,7 @@ pub(crate) struct Finding {
     pub(crate) subject: Subject,
     pub(crate) what: String,
     pub(crate) parts: Vec<Involved>,
-    /// What to do about it.
+    /// The remedy.
     pub(crate) advice: &'static str,
 }
 

@@ -43,7 +43,8 @@ impl Machine {
         if config.initcheck {
             book.watch()?;
         }
-        book.two_views = config.races;
+        // The handler of faults knows the registers of this architecture only.
+        book.two_views = config.races && cfg!(target_arch = "x86_64");
         let mut queue = Queue::new(config.schedule);
         queue.races = config.races.then(|| Races::new(config.devices));
         Some(Self {

@@ -116,7 +116,7 @@ pub(crate) struct Book {
     /// Memory whose free is pending on a stream.
     leaving: HashSet<u64>,
     pub(crate) reuse: Reuse,
-    /// What was freed, by which call, and where the program made it.
+    /// The memory that was freed lately, by which call, and where the program made it.
     freed: VecDeque<(Allocation, &'static str, HostLine)>,
     serial: u64,
     /// The advice about managed memory.
@@ -422,7 +422,7 @@ impl Book {
         live
     }
 
-    /// What was freed last around an address, by which call, and where the program made it.
+    /// The memory that was freed last around an address, by which call, and where the program made it.
     pub(crate) fn freed_around(&self, address: u64) -> Option<&(Allocation, &'static str, HostLine)> {
         self.freed.iter().rev().find(|entry| entry.0.contains(address))
     }

@@ -147,7 +147,7 @@ fn set(start: u64, end: u64, protection: c_int) {
 /// The handler that was there before.
 static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
 
-/// What to do about an access of the host, by its address and whether it writes.
+/// Takes an access of the host: its address, whether it writes, and the instruction.
 type Accessed = fn(u64, bool, usize);
 static ACCESSED: OnceLock<Accessed> = OnceLock::new();
 
