@@ -8,8 +8,10 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use crate::config::{Config, Schedule};
+use crate::context::Contexts;
 use crate::device::Device;
 use crate::error::{Answer, Code};
+use crate::external::Externals;
 use crate::finding::{Finding, Subject};
 use crate::graph::{Captures, Graphs, Users};
 use crate::host_line::{self, HostLine};
@@ -34,6 +36,8 @@ pub(crate) struct Machine {
     pub(crate) graphs: Graphs,
     pub(crate) users: Users,
     pub(crate) captures: Captures,
+    pub(crate) externals: Externals,
+    pub(crate) contexts: Contexts,
 }
 
 impl Machine {
@@ -57,6 +61,8 @@ impl Machine {
             graphs: Graphs::default(),
             users: Users::default(),
             captures: Captures::default(),
+            externals: Externals::default(),
+            contexts: Contexts::default(),
         })
     }
 

@@ -69,8 +69,8 @@ pub struct Program {
     pub cluster: Option<[u32; 3]>,
     /// Bytes of constant memory that the module declares.
     pub constant_bytes: u64,
-    /// Whether a correct kernel may show in which order its blocks run: by atomic operations, fences, volatile
-    /// accesses, output, the heap or clocks.
+    /// Whether a correct kernel may show in which order its blocks run: by atomic operations, fences,
+    /// volatile accesses, output, the heap or clocks.
     pub shows_order: bool,
     /// The arrays of shared memory that have a size.
     pub arrays: Vec<SharedArray>,

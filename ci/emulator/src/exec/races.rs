@@ -1,12 +1,13 @@
 //! Races within a kernel: threads that use the same bytes, at least one to write, and that nothing orders.
 //!
-//! Time is counted in epochs. Each warp has one, and a new one begins at whatever orders threads. A warp knows
-//! up to which epoch the accesses of each warp of its block happened before its own (a vector clock). Barriers
-//! of the block join what their warps know, and a warp's own barriers, shuffles and votes order its threads.
+//! Time is counted in epochs. Each warp has one, and whatever orders threads begins a new one. A warp knows
+//! up to which epoch the accesses of each warp of its block happened before its own (a vector clock).
+//! Barriers of the block join the clocks of their warps. A warp's own barriers, shuffles and votes order its
+//! threads.
 //!
 //! Between blocks, and between threads that use flags, a fence and an atomic or volatile access behind it
 //! release what was before the fence, and an atomic or volatile access acquires all that was released before.
-//! Which bytes the flag has does not matter, so that no ordered program is reported, and some races are missed.
+//! The address of the flag does not matter: no ordered program is reported, and some races are missed.
 //!
 //! Each word of memory remembers its last write and its last two reads.
 
