@@ -2,7 +2,8 @@
 //!
 //! Each folder beside this file is one example: `main.cu` is the CUDA C++ program, and `main.rs` is its
 //! Rust port, line by line. Both print the same. `cargo run -p examples --bin vector_add` runs one. `bench/` is
-//! a package of its own: programs that measure.
+//! a package of its own: programs that measure. So are `own_library`, `cublas_gemm` and `all_reduce`, because
+//! each uses another library: `cargo run -p own_library`.
 
 /// Returns the text for a condition that holds or does not.
 #[must_use]
@@ -29,4 +30,8 @@ mod documents {
     struct Devices;
     #[doc = include_str!("../cuda-safe/docs/guide/8-races.md")]
     struct Races;
+    #[doc = include_str!("../cuda-safe/docs/other-libraries.md")]
+    struct OtherLibraries;
+    #[doc = include_str!("../cuda-safe/docs/coming-from-cudarc.md")]
+    struct ComingFromCudarc;
 }

@@ -130,6 +130,15 @@ impl Error {
         self
     }
 
+    /// Returns the same refusal of a launch with a pointer parameter that causes it only if the kernel
+    /// writes.
+    #[cold]
+    pub(crate) fn if_written(mut self, parameter: &'static str, name: &'static str) -> Self {
+        let hazard = Box::new(std::mem::replace(&mut self.0.detail, Detail::None));
+        self.0.detail = Detail::IfWritten { parameter, name, hazard };
+        self
+    }
+
     /// Returns the same error with another call site, for wrappers that make their call in a closure,
     /// where the caller's location is not known.
     #[must_use]
@@ -220,6 +229,24 @@ impl Error {
     #[must_use]
     pub fn is_not_ready(&self) -> bool {
         !self.0.refused && self.0.code == sys::cudaErrorNotReady
+    }
+}
+
+/// Refuses a missing value at the caller's location. A closure of `ok_or_else` would report its own line.
+pub(crate) trait OrRefused<T> {
+    /// Returns the value, or the refusal with this detail.
+    #[track_caller]
+    fn or_refused(self, api: &'static str, detail: impl FnOnce() -> Detail) -> Result<T>;
+}
+
+impl<T> OrRefused<T> for Option<T> {
+    #[inline]
+    #[track_caller]
+    fn or_refused(self, api: &'static str, detail: impl FnOnce() -> Detail) -> Result<T> {
+        match self {
+            Some(value) => Ok(value),
+            None => Err(Error::refused(api, detail())),
+        }
     }
 }
 

@@ -10,6 +10,8 @@
 //! | [`graphs`] | captures, branches, launches |
 //! | [`devices`] | several devices |
 //! | [`races`] | how a port finds the races of the C++ program |
+//! | [`other_libraries`] | cuBLAS, NCCL, MPI and your own CUDA C++, over streams and memory of this crate |
+//! | [`coming_from_cudarc`] | 25 lines of cudarc, and ours |
 //! | [`names`] | the appendix: every name of CUDA C++ and its counterpart |
 //!
 //! `ci/test` runs every program of the chapters. They use kernels of `cuda-kernels`, so they are doctests of
@@ -46,6 +48,14 @@ pub mod devices {}
 /// How a port finds the races of the C++ program.
 #[cfg_attr(not(doctest), doc = include_str!("../docs/guide/8-races.md"))]
 pub mod races {}
+
+/// Other libraries over streams and memory of this crate.
+#[cfg_attr(not(doctest), doc = include_str!("../docs/other-libraries.md"))]
+pub mod other_libraries {}
+
+/// 25 lines of cudarc, and ours.
+#[cfg_attr(not(doctest), doc = include_str!("../docs/coming-from-cudarc.md"))]
+pub mod coming_from_cudarc {}
 
 /// The appendix: every name of CUDA C++ and its counterpart.
 #[cfg_attr(not(doctest), doc = include_str!("../docs/porting.md"))]

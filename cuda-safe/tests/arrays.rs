@@ -7,7 +7,7 @@ mod common;
 use common::alone;
 use cuda_safe::error::{self, Detail};
 use cuda_safe::memory::{Array, ArrayBuilder, ArrayElement, ArrayFlags, ArrayKind, Half, UnmappedArray};
-use cuda_safe::{Device, sys};
+use cuda_safe::{Device, PitchedVolume, sys};
 
 /// Returns C's descriptor of these numbers.
 fn of_c(x: i32, y: i32, z: i32, w: i32, kind: sys::cudaChannelFormatKind) -> sys::cudaChannelFormatDesc {
@@ -201,4 +201,19 @@ fn an_array_without_memory_says_how_much_it_needs_or_how_large_its_tiles_are() {
         assert!(plane.sparse::<f32>().is_err());
     }
     let _ = error::take_last();
+}
+
+#[test]
+fn a_refused_size_names_the_line_that_asked_for_it() {
+    let _alone = alone();
+    let huge = usize::MAX / 2;
+    let here = |error: &cuda_safe::Error, line: u32| {
+        let call_site = error.call_site();
+        assert_eq!((call_site.file(), call_site.line()), (file!(), line), "{error}");
+    };
+    here(&Array::<f32>::alloc_2d(huge, 3).unwrap_err(), line!());
+    here(&ArrayBuilder::cubemap(4).layers(huge).alloc::<f32>().unwrap_err(), line!());
+    here(&PitchedVolume::<u8>::alloc(1, huge, 3).unwrap_err(), line!());
+    let mut image = ArrayBuilder::plane(8, 8).mipmapped::<u8>(2).unwrap();
+    here(&image.level_mut(2).map(drop).unwrap_err(), line!());
 }

@@ -194,7 +194,7 @@ fn not_refused(things: &mut Things) -> Vec<String> {
         PitchedVolume::<u8>::alloc(8, 8, 8);
         MappedFlag::new();
         Registered::new(vec![1_u8]).map_err(cuda_safe::Error::from);
-        Registered::read_only(vec![1_u8]).map_err(cuda_safe::Error::from);
+        Registered::new_read_only(vec![1_u8]).map_err(cuda_safe::Error::from);
         PointerAttributes::of(buffer.as_ptr());
         MemoryPool::new();
         pool.release_threshold();

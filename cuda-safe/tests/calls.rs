@@ -8,7 +8,9 @@ use common::{Gate, alone};
 use cuda_safe::error::Detail;
 use cuda_safe::hazard;
 use cuda_safe::memory::ManagedBuffer;
-use cuda_safe::{DeviceBuffer, Error, PinnedBuffer, Registered, Result, Stream, check, memset_async, sys};
+use cuda_safe::{
+    DeviceBuffer, Error, PinnedBuffer, Registered, Result, Stream, check, memcpy_async, memset_async, sys,
+};
 
 /// The status of another library.
 #[derive(Debug, PartialEq)]
@@ -107,4 +109,75 @@ fn the_status_of_a_library_gets_out_of_a_call_as_it_is() {
     // What failed holds nothing up.
     memset_async(&mut x, 1, &stream).unwrap();
     assert_eq!(x.to_vec().unwrap(), [1; 64]);
+}
+
+/// A function of another library that the host calls: copies bytes of any memory.
+unsafe fn copy_now(to: *mut u8, from: *const u8, bytes: usize) -> std::result::Result<usize, Status> {
+    // SAFETY: the caller guarantees that both addresses have the bytes.
+    unsafe { check!(cudaMemcpy(to.cast(), from.cast(), bytes, sys::cudaMemcpyDefault)) }?;
+    // A copy from pageable memory returns once the host's side is read.
+    // SAFETY: the legacy stream always exists.
+    unsafe { check!(cudaStreamSynchronize(std::ptr::null_mut())) }?;
+    Ok(bytes)
+}
+
+#[test]
+fn memory_that_is_lent_to_a_call_of_the_host_is_complete_and_comes_back() -> Result<()> {
+    let alone = alone();
+    let (a, b) = (Stream::non_blocking()?, Stream::non_blocking()?);
+    let mut x = DeviceBuffer::<u8>::alloc(64)?;
+    let mut found = [0; 32];
+    let gate = Gate::on(&alone, &a);
+    memset_async(&mut x, 5, &a)?;
+    let opens = std::thread::spawn(|| gate.open());
+    let part = x.slice(16..48)?;
+    // SAFETY: the array has as many bytes as are lent.
+    let read = |pointer, bytes| unsafe { copy_now(found.as_mut_ptr(), pointer, bytes) };
+    // SAFETY: the call reads the bytes that are lent, and is complete when it returns.
+    let read = unsafe { part.lend(read) };
+    opens.join().unwrap();
+    assert_eq!((read, found), (Ok(32), [5; 32]));
+    // A write waits for readers, and later work sees it.
+    let mut down = PinnedBuffer::<u8>::alloc(64)?;
+    let gate = Gate::on(&alone, &a);
+    memcpy_async(&mut down, &x, &a)?;
+    let opens = std::thread::spawn(|| gate.open());
+    let from = [9; 64];
+    // SAFETY: the array has as many bytes as are lent.
+    let write = |pointer, bytes| unsafe { copy_now(pointer, from.as_ptr(), bytes) };
+    // SAFETY: the call writes the bytes that are lent, and is complete when it returns.
+    let written = unsafe { x.lend_mut(write) };
+    opens.join().unwrap();
+    assert_eq!((written, &down.host()?[..]), (Ok(64), &[5; 64][..]));
+    memcpy_async(&mut down, &x, &b)?;
+    assert_eq!(down.host()?[..], [9; 64]);
+    let empty = DeviceBuffer::<u32>::alloc(0)?;
+    // SAFETY: nothing is done.
+    let lent = unsafe { empty.lend(|pointer, bytes| Result::Ok((pointer, bytes))) }?;
+    assert_eq!(lent, (std::ptr::null(), 0));
+    Ok(())
+}
+
+#[test]
+fn a_graph_that_writes_what_is_lent_to_the_host_is_refused_meanwhile() -> Result<()> {
+    let _alone = alone();
+    let mut stream = Stream::non_blocking()?;
+    let mut x = DeviceBuffer::<u8>::alloc(64)?;
+    let graph = stream.capture(|captured| memset_async(&mut x, 7, captured))?;
+    let mut exec = graph.instantiate()?;
+    let mut launch = || exec.launch(&stream).map_err(|error| error.detail().clone());
+    // SAFETY: nothing reads or writes the memory in this call.
+    let refused: std::result::Result<_, Status> = unsafe { x.lend(|_, _| Ok(launch())) };
+    assert_eq!(refused, Ok(Err(Detail::HostBorrowed)));
+    let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        // SAFETY: as above.
+        unsafe { x.lend_mut(|_, _| -> Result<()> { panic!("as planned") }) }
+    }));
+    assert!(panicked.is_err());
+    assert_eq!(launch(), Ok(()), "the loan is over");
+    // SAFETY: as above.
+    let failed: std::result::Result<(), _> = unsafe { x.lend(|_, _| Err(Status::Library(3))) };
+    assert_eq!(failed, Err(Status::Library(3)));
+    assert_eq!(x.to_vec()?, [7; 64]);
+    Ok(())
 }

@@ -124,3 +124,30 @@ fn work_on_a_stream_waits_for_a_launch_whose_function_uses_the_memory() -> Resul
     assert_eq!(device.to_vec()?, [6; 64]);
     Ok(())
 }
+
+#[test]
+fn a_node_is_given_another_function_with_other_memory() -> Result<()> {
+    let alone = alone();
+    let stream = Stream::non_blocking()?;
+    let (mut first, mut second, mut third) =
+        (PinnedBuffer::<u8>::alloc(4)?, PinnedBuffer::<u8>::alloc(4)?, PinnedBuffer::<u8>::alloc(4)?);
+    [&mut first, &mut second, &mut third].into_iter().try_for_each(|it| memset(it, 0))?;
+    let mut graph = Graph::new()?;
+    let node = graph.add_host_fn_with(&[], &mut first, |h: &mut [u8]| h.fill(1))?;
+    let mut before = graph.instantiate()?;
+    graph.set_host_fn_with(node, &mut second, |h: &mut [u8]| h.fill(2))?;
+    let mut exec = graph.instantiate()?;
+    exec.launch(&stream)?;
+    assert_eq!((first.host()?[0], second.host()?[0]), (0, 2));
+    // The launch writes what its node was given, and the host waits for that alone.
+    exec.set_host_fn_with(&graph, node, &mut third, |h: &mut [u8]| h.fill(3))?;
+    let gate = Gate::on(&alone, &stream);
+    exec.launch(&stream)?;
+    assert_eq!(second.host()?[0], 2);
+    // The executable graph retains the memory.
+    assert_eq!(third.into_raw().unwrap_err().error().detail(), &Detail::InGraph);
+    gate.open();
+    before.launch(&stream)?;
+    assert_eq!(first.host()?[0], 1);
+    stream.synchronize()
+}

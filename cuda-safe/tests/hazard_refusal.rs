@@ -7,7 +7,7 @@ mod common;
 use common::{Gate, alone};
 use cuda_safe::error::Detail;
 use cuda_safe::hazard::{self, Policy};
-use cuda_safe::{DeviceBuffer, Event, Stream, memset_async};
+use cuda_safe::{Device, DeviceBuffer, Event, Result, Stream, memcpy, memset, memset_async};
 
 #[test]
 fn an_unordered_conflict_is_refused_with_both_places_and_does_not_run() {
@@ -64,4 +64,68 @@ fn branches_of_a_capture_that_conflict_are_refused_with_both_lines() {
     graph.instantiate().unwrap().launch(&stream).unwrap();
     stream.synchronize().unwrap();
     assert_eq!(buffer.to_vec().unwrap(), [3; 64]);
+}
+
+#[test]
+fn work_after_a_measured_time_is_ordered() -> Result<()> {
+    let _alone = alone();
+    hazard::set_policy(Policy::Error)?;
+    let (a, b) = (Stream::non_blocking()?, Stream::non_blocking()?);
+    let mut buffer = DeviceBuffer::<u8>::alloc(64)?;
+    let (start, stop) = (Event::new()?, Event::new()?);
+    start.record(&a)?;
+    memset_async(&mut buffer, 1, &a)?;
+    stop.record(&a)?;
+    memset_async(&mut buffer, 2, &b).unwrap_err();
+    while stop.elapsed_ms(&start).is_err_and(|error| error.is_not_ready()) {}
+    memset_async(&mut buffer, 2, &b)?;
+    b.synchronize()
+}
+
+#[test]
+fn launches_of_one_executable_graph_on_two_streams_are_ordered() -> Result<()> {
+    let alone = alone();
+    hazard::set_policy(Policy::Error)?;
+    let (mut a, b) = (Stream::non_blocking()?, Stream::non_blocking()?);
+    let mut buffer = DeviceBuffer::<u8>::alloc(64)?;
+    let mut exec = a.capture(|s| memset_async(&mut buffer, 1, s))?.instantiate()?;
+    let gate = Gate::on(&alone, &a);
+    exec.launch(&a)?;
+    exec.launch(&b)?;
+    // Nothing orders the first stream after the second launch.
+    memset_async(&mut buffer, 2, &a).unwrap_err();
+    assert!(!b.is_done()?);
+    gate.open();
+    exec.launch(&a)?;
+    memset_async(&mut buffer, 2, &a)?;
+    a.synchronize()?;
+    assert_eq!(buffer.to_vec()?, [2; 64]);
+    Ok(())
+}
+
+#[test]
+fn blocking_copies_between_devices_are_ordered_with_the_default_streams_of_both() -> Result<()> {
+    let _alone = alone();
+    hazard::set_policy(Policy::Error)?;
+    let devices: Vec<_> = Device::all()?.collect();
+    let [here, there, ..] = devices[..] else {
+        println!("one device only: nothing to copy between");
+        return Ok(());
+    };
+    let (mut first, mut second) =
+        (DeviceBuffer::<u8>::alloc_on(here, 64)?, DeviceBuffer::<u8>::alloc_on(there, 64)?);
+    memset(&mut first, 1)?;
+    memset(&mut second, 2)?;
+    memcpy(&mut second, &first)?;
+    memset(&mut first, 3)?;
+    assert_eq!(second.to_vec()?, [1; 64]);
+    memcpy(&mut second, &first)?;
+    memset(&mut second, 4)?;
+    memcpy(&mut first, &second)?;
+    assert_eq!(first.to_vec()?, [4; 64]);
+    // In C++ a stream that does not wait for the default one must be ordered by the program, here too.
+    let stream = Stream::builder().device(there).non_blocking().build()?;
+    memcpy(&mut second, &first)?;
+    memset_async(&mut second, 5, &stream).unwrap_err();
+    Ok(())
 }

@@ -286,3 +286,20 @@ fn a_panic_in_a_function_with_memory_is_reported_and_the_memory_can_be_used() {
     assert!(matches!(stream.synchronize().unwrap_err().detail(), Detail::CallbackPanicked { .. }));
     assert_eq!(host.to_vec().unwrap(), [1, 0]);
 }
+
+#[cfg(cudart_13_2)]
+#[test]
+fn a_function_runs_in_order_however_the_stream_waits_for_it() {
+    use cuda_safe::stream::{AsStream, HostTaskSync};
+
+    let _alone = alone();
+    let stream = Stream::non_blocking().unwrap();
+    let (tell, told) = channel();
+    for (number, sync) in [HostTaskSync::BLOCKING, HostTaskSync::SPIN_WAIT].into_iter().enumerate() {
+        assert_eq!(sync.as_raw(), u32::try_from(number).unwrap());
+        let tell = tell.clone();
+        stream.as_stream().launch_host_fn_ex(sync, move || tell.send(number).unwrap()).unwrap();
+    }
+    stream.synchronize().unwrap();
+    assert_eq!(told.try_iter().collect::<Vec<_>>(), [0, 1]);
+}

@@ -354,3 +354,36 @@ fn every_part_says_where_its_pages_are() -> Result<()> {
     assert!(matches!(refused(4096, 8192), Detail::Limit { asked: 8192, limit: 4096, .. }));
     Ok(())
 }
+
+/// Only the emulator has such devices here: another process gets one by its environment.
+#[cfg(unix)]
+#[test]
+fn without_concurrent_managed_access_the_error_says_what_to_use_instead() {
+    let _alone = alone();
+    let mut command = common::child::command("the_process_without_managed_memory", &[]);
+    command.env("CUDA_EMULATOR_MANAGED", "0");
+    let mut other = common::child::Talk::start(command);
+    let found = other.hear_one_of(&["refused", "concurrent"]);
+    other.end();
+    if std::env::var("CUDA_RUNNER").as_deref() == Ok("emulator") {
+        assert_eq!(found, "refused");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+#[ignore = "the other process of another test"]
+fn the_process_without_managed_memory() {
+    let Err(error) = ManagedBuffer::<u32>::alloc(4) else {
+        return common::child::say("concurrent");
+    };
+    assert_eq!(error.detail(), &Detail::NoManagedMemory { device: 0 });
+    assert_eq!(error.code(), cuda_safe::sys::cudaErrorNotSupported);
+    assert!(error.to_string().contains("use a PinnedBuffer"), "{error}");
+    assert!(!Device::current().unwrap().properties().unwrap().concurrent_managed_access());
+    // Memory that does the same.
+    let mut pinned = PinnedBuffer::<u32>::alloc(4).unwrap();
+    memset(&mut pinned, 0).unwrap();
+    assert_eq!(*pinned.host().unwrap(), [0; 4]);
+    common::child::say("refused");
+}

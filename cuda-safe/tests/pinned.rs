@@ -257,6 +257,7 @@ fn a_large_buffer_in_large_pages_is_pinned_memory_like_any_other() {
 
 #[test]
 fn a_large_buffer_is_taken_apart_only_if_cuda_allocated_it() {
+    let _alone = alone();
     let len = 16 << 20;
     let (error, buffer) = PinnedBuffer::<u8>::alloc(len).unwrap().into_raw().unwrap_err().into_parts();
     assert!(error.to_string().contains("PinnedBuffer::with_flags"), "{error}");

@@ -304,7 +304,7 @@ fn memory_that_devices_only_read_is_a_source_and_is_read_by_the_host() {
     let _alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let mut device = DeviceBuffer::<u8>::alloc(4).unwrap();
-    let numbers = match Registered::read_only(vec![1_u8, 2, 3, 4]) {
+    let numbers = match Registered::new_read_only(vec![1_u8, 2, 3, 4]) {
         Ok(numbers) => numbers,
         Err(failed) => {
             let (error, numbers) = failed.into_parts();
@@ -317,7 +317,7 @@ fn memory_that_devices_only_read_is_a_source_and_is_read_by_the_host() {
     assert_eq!(*numbers.host().unwrap(), [1, 2, 3, 4]);
     assert_eq!(numbers.into_inner().unwrap().0, [1, 2, 3, 4]);
     assert_eq!(device.to_vec().unwrap(), [1, 2, 3, 4]);
-    let (error, shared) = Registered::read_only(Arc::<[()]>::from([()])).unwrap_err().into_parts();
+    let (error, shared) = Registered::new_read_only(Arc::<[()]>::from([()])).unwrap_err().into_parts();
     assert!(matches!(error.detail(), Detail::ZeroSized { .. }) && shared.len() == 1);
 }
 

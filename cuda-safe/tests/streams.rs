@@ -366,3 +366,16 @@ fn every_kind_of_stream_is_a_stream() {
     assert_eq!(device_of(&Stream::legacy().unwrap()), here);
     assert_eq!(device_of(&Stream::per_thread().unwrap()), here);
 }
+
+#[test]
+fn the_legacy_stream_without_a_result_is_that_of_the_device_that_is_current_at_each_use() {
+    let _alone = alone();
+    let mut buffer = DeviceBuffer::<u8>::alloc(16).unwrap();
+    memset_async(&mut buffer, 5, &Stream::LEGACY).unwrap();
+    Stream::LEGACY.synchronize().unwrap();
+    assert_eq!(buffer.to_vec().unwrap(), [5; 16]);
+    for device in Device::all().unwrap() {
+        let used = device.with_current(|| Ok(Stream::LEGACY.as_stream().device())).unwrap();
+        assert_eq!(used, device);
+    }
+}

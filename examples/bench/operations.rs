@@ -36,7 +36,7 @@ impl Operation {
 
 /// The operations. A batch is far shorter than the queue of a stream, about 1,000 operations, beyond
 /// which the host has to wait. Short batches also let all sides run under the same conditions.
-const OPERATIONS: [Operation; 26] = [
+const OPERATIONS: [Operation; 28] = [
     operation("launch_two", "launch of a kernel, one buffer and a number", 100),
     operation("launch_three", "launch of a kernel, three buffers and a number", 100),
     operation("event_record", "event record, no timing", 200),
@@ -44,6 +44,8 @@ const OPERATIONS: [Operation; 26] = [
     operation("event_create", "event create and destroy, no timing", 200).of(2),
     operation("synchronise", "stream synchronise, idle", 300),
     operation("host_function", "host function", 50),
+    operation("wait_blocking", "memset, 4 KiB, and synchronise", 50).of(2),
+    operation("wait_woken", "memset, 4 KiB, until a callback or a future wakes the thread", 50).of(2),
     operation("alloc_async", "allocate and free on a stream, 4 KiB", 100).of(2),
     operation("alloc_drop", "allocate on a stream and drop, 4 KiB", 100).of(2),
     operation("alloc_pool", "allocate and free from a pool of one's own, 4 KiB", 100).of(2),

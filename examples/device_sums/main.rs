@@ -37,6 +37,7 @@ fn main() -> anyhow::Result<()> {
     }
     // SAFETY: the buffer holds the blocks' sums of all devices, and the kernel's only block writes one total.
     unsafe { launch!(block_sums<<<1, threads, 0, stream>>>(&d_all, &mut d_total, d_all.len())) }?;
+    stream.synchronize()?;
     let total = d_total.to_vec()?[0];
     ensure!(total == expected);
     println!("{n} numbers on each device, their sum is {total} for {} devices", all.len());

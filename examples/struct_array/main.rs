@@ -15,7 +15,7 @@ fn main() -> anyhow::Result<()> {
     memcpy(&mut d_points, &points)?;
     // SAFETY: the buffer holds the `n` points of the kernel's count.
     unsafe {
-        launch!(transform_points<<<n / threads, threads, 0, &Stream::legacy()?>>>(&mut d_points, scale, offset, n))
+        launch!(transform_points<<<n / threads, threads, 0, &Stream::LEGACY>>>(&mut d_points, scale, offset, n))
     }?;
     memcpy(&mut points, &d_points)?;
 

@@ -20,7 +20,7 @@ fn main() -> anyhow::Result<()> {
     let (half_a, half_b) = (d_a.reinterpret()?, d_b.reinterpret()?);
     // SAFETY: each matrix has `n` rows of `n` numbers, and `n` is a multiple of the tile's edge.
     unsafe {
-        launch!(tensor_multiply<<<(tiles, tiles), 32, 0, &Stream::legacy()?>>>(&half_a, &half_b, &mut d_c, width))
+        launch!(tensor_multiply<<<(tiles, tiles), 32, 0, &Stream::LEGACY>>>(&half_a, &half_b, &mut d_c, width))
     }?;
     memcpy(&mut c, &d_c)?;
 

@@ -7,9 +7,10 @@
 //! | `CUDA_EMULATOR_SCHEDULE` | `late`, `eager` or `random:SEED` (`random` alone picks a seed) | `late` |
 //! | `CUDA_EMULATOR_BUDGET` | MiB of each device that a process may use without a notification | none |
 //! | `CUDA_EMULATOR_FREE` | `waits`: a free waits for the device; `at-once`: it does not | `waits` |
+//! | `CUDA_EMULATOR_MANAGED` | `0`: devices without concurrent managed access | `1` |
 //! | `CUDA_EMULATOR_LEAKS` | `1`: list leaks at exit | `0` |
 //! | `CUDA_EMULATOR_INITCHECK` | `1`: report reads of unwritten device memory | `0` |
-//! | `CUDA_EMULATOR_RACES` | `1`: report races between operations | `0` |
+//! | `CUDA_EMULATOR_RACES` | `1`: report races between operations and within kernels | `0` |
 //!
 //! `CUDA_EMULATOR_BUDGET` is for `cudaDeviceRegisterAsyncNotification`. The module [`calls`](crate::calls)
 //! reads `CUDA_EMULATOR_CALLS`, the module [`finding`](crate::finding) `CUDA_EMULATOR_REPORT` and
@@ -41,6 +42,8 @@ pub(crate) struct Config {
     pub(crate) schedule: Schedule,
     /// Freeing waits for the work of the device.
     pub(crate) free_waits: bool,
+    /// Devices have concurrent managed access.
+    pub(crate) managed: bool,
     pub(crate) leaks: bool,
     /// Reports reads of bytes that nobody has written.
     pub(crate) initcheck: bool,
@@ -73,6 +76,7 @@ impl Config {
             u64::MAX => None,
             budget => Some(budget << 20),
         };
+        let managed = number("CUDA_EMULATOR_MANAGED", 1, 1)? == 1;
         let leaks = number("CUDA_EMULATOR_LEAKS", 0, 1)? == 1;
         let initcheck = number("CUDA_EMULATOR_INITCHECK", 0, 1)? == 1;
         let races = number("CUDA_EMULATOR_RACES", 0, 1)? == 1;
@@ -95,7 +99,17 @@ impl Config {
             Some(text) => return Err(format!("CUDA_EMULATOR_FREE is {text:?}: expected waits or at-once")),
         };
         let devices = usize::try_from(devices).unwrap_or(2);
-        Ok(Self { devices, memory: memory << 20, budget, schedule, free_waits, leaks, initcheck, races })
+        Ok(Self {
+            devices,
+            memory: memory << 20,
+            budget,
+            schedule,
+            free_waits,
+            managed,
+            leaks,
+            initcheck,
+            races,
+        })
     }
 }
 

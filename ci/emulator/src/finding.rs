@@ -17,10 +17,12 @@ use parking_lot::{Mutex, MutexGuard};
 
 use crate::host_line::HostLine;
 
-/// What a finding is about.
+/// The subject of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Subject {
     Race,
+    /// An access outside of an array.
+    Bounds,
     /// A barrier that not all threads of a block reach.
     Barrier,
     Fault,
@@ -38,6 +40,7 @@ impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Race => "race",
+            Self::Bounds => "bounds",
             Self::Barrier => "barrier",
             Self::Fault => "fault",
             Self::Initcheck => "initcheck",
@@ -62,7 +65,7 @@ pub(crate) struct Finding {
     pub(crate) subject: Subject,
     pub(crate) what: String,
     pub(crate) parts: Vec<Involved>,
-    /// What to do about it.
+    /// The remedy.
     pub(crate) advice: &'static str,
 }
 

@@ -10,10 +10,12 @@
 mod api;
 mod calls;
 mod config;
+mod context;
 mod device;
 pub mod doctor;
 mod error;
 pub mod exec;
+mod external;
 mod finding;
 mod graph;
 mod host_line;

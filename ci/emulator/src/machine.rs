@@ -8,8 +8,10 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use crate::config::{Config, Schedule};
+use crate::context::Contexts;
 use crate::device::Device;
 use crate::error::{Answer, Code};
+use crate::external::Externals;
 use crate::finding::{Finding, Subject};
 use crate::graph::{Captures, Graphs, Users};
 use crate::host_line::{self, HostLine};
@@ -35,6 +37,8 @@ pub(crate) struct Machine {
     pub(crate) graphs: Graphs,
     pub(crate) users: Users,
     pub(crate) captures: Captures,
+    pub(crate) externals: Externals,
+    pub(crate) contexts: Contexts,
 }
 
 impl Machine {
@@ -44,7 +48,8 @@ impl Machine {
         if config.initcheck {
             book.watch()?;
         }
-        book.two_views = config.races;
+        // The handler of faults knows the registers of this architecture only.
+        book.two_views = config.races && cfg!(target_arch = "x86_64");
         let mut queue = Queue::new(config.schedule);
         queue.races = config.races.then(|| Races::new(config.devices));
         Some(Self {
@@ -57,6 +62,8 @@ impl Machine {
             graphs: Graphs::default(),
             users: Users::default(),
             captures: Captures::default(),
+            externals: Externals::default(),
+            contexts: Contexts::default(),
         })
     }
 

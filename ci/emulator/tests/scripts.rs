@@ -2,6 +2,7 @@
 
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test may panic")]
 
+use std::path::Path;
 use std::process::{Command, Output};
 
 /// The folder with `libcudart.so.13`, which `ci/emulate` keeps up to date.
@@ -56,4 +57,18 @@ fn another_wish_is_refused_by_name() {
     assert_eq!(output.status.code(), Some(2));
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(stderr.contains("CUDA_RUNNER is \"both\""), "{stderr}");
+}
+
+#[test]
+fn another_target_folder_takes_the_build_that_the_user_has() {
+    let first = Path::new(&folder()).join("libcudart.so.13").canonicalize().unwrap();
+    let elsewhere = Path::new(env!("CARGO_TARGET_TMPDIR")).join("elsewhere");
+    let _ = std::fs::remove_dir_all(&elsewhere);
+    let output = Command::new("../emulate").env("CARGO_TARGET_DIR", &elsewhere).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success() && !said.contains("building"), "{said}");
+    let folder = String::from_utf8(output.stdout).unwrap();
+    let second = Path::new(folder.trim()).join("libcudart.so.13").canonicalize().unwrap();
+    assert_eq!(first, second);
+    assert!(!elsewhere.join("debug").exists(), "something was compiled");
 }

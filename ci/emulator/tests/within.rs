@@ -81,8 +81,9 @@ fn blocks_that_nothing_orders_are_named_with_both_lines() {
 }
 
 #[test]
-fn reads_of_unwritten_shared_memory_and_divergent_barriers_are_named() {
+fn reads_of_unwritten_shared_memory_accesses_outside_of_arrays_and_divergent_barriers_are_named() {
     named("unwritten", "initcheck", &["read"]);
+    named("outside", "bounds", &["read"]);
     named("divergent_barrier", "barrier", &["first", "second"]);
 }
 
@@ -91,7 +92,7 @@ fn a_finding_names_the_kernel_the_blocks_and_the_threads_once() {
     let (_, text) = run("neighbours", false, "late");
     let lines = text.lines().filter(|line| line.starts_with("CUDA emulator: race: ")).count();
     assert_eq!(lines, 1, "{text}");
-    for words in ["neighbours", "(0,0,0)", "(1,0,0)", "global memory", "PTX line "] {
+    for words in ["neighbours(int*, bool)", "(0,0,0)", "(1,0,0)", "global memory", "PTX line "] {
         assert!(text.contains(words), "{words:?} is not in\n{text}");
     }
 }

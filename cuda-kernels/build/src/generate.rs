@@ -6,7 +6,8 @@ use std::fmt::Write as _;
 use std::fs;
 
 use quote::ToTokens;
-use syn::{Item, ItemStruct};
+use syn::punctuated::Punctuated;
+use syn::{Item, ItemStruct, Token};
 
 use crate::Error;
 use crate::declared::Space;
@@ -253,6 +254,9 @@ fn line(text: &mut String, item: &impl ToTokens) {
 }
 
 fn structure(text: &mut String, item: &ItemStruct, plain: Plain) {
+    if !is_copy(item) {
+        return line(text, item);
+    }
     let derives = match plain {
         Plain::Pod => "Pod, ::cuda_safe::bytemuck::Zeroable",
         Plain::Padded => "AnyBitPattern",
@@ -316,6 +320,15 @@ unsafe impl ::cuda_safe::launch::PitchedParameter for cudaPitchedPtr {
     }
 }
 ";
+
+/// Returns whether a struct can be copied as bytes. bindgen derives `Copy` except for one with a destructor.
+fn is_copy(item: &ItemStruct) -> bool {
+    let derives = item.attrs.iter().filter(|attribute| attribute.path().is_ident("derive"));
+    let traits = derives.filter_map(|derive| {
+        derive.parse_args_with(Punctuated::<syn::Path, Token![,]>::parse_terminated).ok()
+    });
+    traits.flatten().any(|name| name.is_ident("Copy"))
+}
 
 /// Makes a type of the header a kernel argument by value.
 fn by_value(text: &mut String, name: &str, concrete: bool) {
@@ -392,6 +405,9 @@ mod tests {
         #[derive(Debug, Copy, Clone)]
         pub struct View { pub data: *mut f32 }
         #[repr(C)]
+        #[derive(Debug)]
+        pub struct Owner { pub n: u32 }
+        #[repr(C)]
         #[repr(align(16))]
         #[derive(Debug, Copy, Clone)]
         pub struct float4 { pub x: f32, pub y: f32, pub z: f32, pub w: f32 }
@@ -459,6 +475,9 @@ mod tests {
         );
         assert_eq!(derive_of("Gap"), "#[derive(::cuda_safe::bytemuck::AnyBitPattern)]");
         assert_eq!(derive_of("View"), "");
+        // It has a destructor.
+        assert_eq!(derive_of("Owner"), "");
+        assert!(!text.contains("ByValue for Owner"), "{text}");
     }
 
     #[test]

@@ -30,6 +30,9 @@ pub(crate) struct Bindings {
     pub(crate) files: Vec<PathBuf>,
 }
 
+/// The words of clang for a file that no folder has.
+const NOT_FOUND: &str = "file not found";
+
 /// Generates Rust for the declarations of these headers and sources. `arguments` are clang's, with the
 /// include folders.
 ///
@@ -42,7 +45,10 @@ pub(crate) fn bind(
 ) -> Result<Bindings, Error> {
     let whole = bind_with(Includes::All, headers, sources, arguments);
     let Err(Error::Header(error)) = whole else { return whole };
-    bind_with(Includes::HostOnly, headers, sources, arguments).map_err(|_| Error::Header(error))
+    bind_with(Includes::HostOnly, headers, sources, arguments).map_err(|second| match second {
+        Error::Header(second) if second.contains(NOT_FOUND) => Error::Header(second),
+        _ => Error::Header(error),
+    })
 }
 
 fn bind_with(
@@ -89,7 +95,7 @@ fn bind_with(
     let bindings = builder.generate().map_err(|error| {
         let headers = all.iter().map(|header| header.display().to_string()).collect::<Vec<_>>().join(", ");
         let said = error.to_string();
-        let advice = if said.contains("file not found") {
+        let advice = if said.contains(NOT_FOUND) {
             "name the folder of that file by `Build::include`, or remove the line if the kernels do not need it"
         } else {
             "what only the device compiler takes belongs between #ifdef __CUDACC__ and #endif"
@@ -434,6 +440,28 @@ mod tests {
             assert!(!text.contains(absent), "{absent} is in {text}");
         }
         assert_eq!(bindings.warnings, [""; 0]);
+    }
+
+    #[test]
+    fn a_missing_header_is_named_beside_headers_for_devices_too() {
+        let text = "#include <cooperative_groups.h>\n#include \"missing.h\"\n__global__ void k(int* p) {}";
+        let error = read_file("k.cu", text).unwrap_err().to_string();
+        assert!(error.contains("'missing.h' file not found; name the folder"), "{error}");
+    }
+
+    #[test]
+    fn a_source_may_specialize_and_instantiate_templates_of_functions() {
+        for text in [
+            "template <int N> __device__ constexpr int power(int x);\n\
+             template <> __device__ constexpr int power<2>(int x) { return x * x; }\n",
+            "template <typename T> __device__ T twice(T x) { return 2 * x; }\n\
+             template __device__ int twice<int>(int);\n",
+            "template <typename T> __device__ auto half(T x) { return x / 2; }\n\
+             template <> __device__ auto half<int>(int x) { return x / 2; }\n",
+        ] {
+            let text = text_of(&read_file("k.cu", &format!("{text}__global__ void k(int* p) {{}}")).unwrap());
+            assert!(text.contains("static k"), "{text}");
+        }
     }
 
     #[test]

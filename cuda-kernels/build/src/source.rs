@@ -75,18 +75,20 @@ pub(crate) fn prepare(
     Ok(Prepared { variables, warnings, has_instances, texts })
 }
 
-/// Makes each explicit instance of a kernel template a declaration of a specialization, which has the same
-/// symbol. libclang does not report instances.
+/// Makes each explicit instance of a function template a declaration of a specialization, which has the same
+/// symbol and needs no body. libclang does not report instances.
 fn with_specializations(mut text: String) -> String {
     let tokens = lexer::tokens(&text);
     let word = |at: usize| tokens.get(at).and_then(|token| text.get(token.range.clone())).unwrap_or_default();
+    let begins = |at: usize| {
+        let before = at.checked_sub(1).and_then(|before| tokens.get(before));
+        before.is_none_or(|it| matches!(it.kind, Kind::Directive | Kind::Sign(b';' | b'{' | b'}')))
+    };
     let is_instance = |at: usize| {
-        let end = |token: &Token| token.is(b';') || token.is(b'{');
-        let inside = tokens.iter().skip(at).take_while(|token| !end(token));
         word(at) == "template"
+            && begins(at)
             && !word(at + 1).starts_with('<')
-            && (at == 0 || word(at - 1) != "extern")
-            && inside.clone().any(|token| text.get(token.range.clone()) == Some("__global__"))
+            && !["class", "struct", "union"].contains(&word(at + 1))
     };
     let ends: Vec<usize> =
         (0..tokens.len()).filter(|at| is_instance(*at)).map(|at| tokens[at].range.end).collect();
@@ -289,7 +291,9 @@ impl Reading<'_> {
             self.templates.push((name, path.clone(), range.clone()));
         }
         let is_member_outside = !in_record && cursor.parent().part() == Part::Record;
-        if is_member_outside || (is_source && !in_record) {
+        // Specializations and instances that remain need the template.
+        let is_template = cursor.part() == Part::FunctionTemplate && !is_kernel;
+        if is_member_outside || (is_source && !in_record && !is_template) {
             file.replace(range.start..end, ";");
         } else if has_body {
             file.replace(range.end..end, ";");

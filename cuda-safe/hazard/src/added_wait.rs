@@ -25,7 +25,8 @@ pub unsafe trait EventBackend {
     /// If both are the same timeline, the backend makes the stream wait for what the legacy rule gives its
     /// next operation: by an event of the legacy stream.
     ///
-    /// Called with `waiter`'s submit state locked and no other lock of the tracker held.
+    /// Called with the submit states of `waiter` and of the operation's other streams locked, and no other
+    /// lock of the tracker held. It must not wait for a submit state.
     ///
     /// # Errors
     /// The failure of a call.

@@ -577,6 +577,16 @@ impl AccessHistory {
         call_site: Option<CallSite>,
         out: &mut Vec<Conflict>,
     ) {
+        self.enter_together(std::iter::once((group, view, out)), call_site);
+    }
+
+    /// Enters the accesses of several streams to this allocation in one step. Each comes with its view and
+    /// the list that collects its conflicts with earlier accesses.
+    pub(crate) fn enter_together<'b, V: View + 'b>(
+        &self,
+        groups: impl Iterator<Item = (&'b [Access<'b>], &'b V, &'b mut Vec<Conflict>)>,
+        call_site: Option<CallSite>,
+    ) {
         let mut list = self.list.lock();
         let list = list.get_or_insert_with(Box::default);
         list.end_shared_epoch();
@@ -598,14 +608,16 @@ impl AccessHistory {
                 Err(found) => bits = found,
             }
         }
-        // If call sites are recorded, each access is entered by itself.
-        let done = if call_site.is_none() {
-            list.enter_repeated(group.iter().map(Access::interval), view.me())
-        } else {
-            0
-        };
-        for access in group.iter().skip(done) {
-            list.enter(access.interval(), view, call_site, out);
+        for (group, view, out) in groups {
+            // If call sites are recorded, each access is entered by itself.
+            let done = if call_site.is_none() {
+                list.enter_repeated(group.iter().map(Access::interval), view.me())
+            } else {
+                0
+            };
+            for access in group.iter().skip(done) {
+                list.enter(access.interval(), view, call_site, out);
+            }
         }
         self.shorten(list);
     }

@@ -135,12 +135,20 @@
 //!   them again costs the same for any number of intervals.
 //!
 //! # Why nothing waits for ever
-//! - A stream is locked while it is given an operation, and a thread that holds one such lock takes no second
-//!   one. An event that threads share is locked before a stream, never after one ([`SharedEvent`]).
-//! - Access histories are entered in the order of their addresses, each in one step and only once. Before the
-//!   next one is entered, the operation waits for the epochs that it found and that are not yet published. So
-//!   the operation that is waited for stands at the same access history and came to it earlier, or stands at
-//!   a later one: there is no circle.
+//! - A stream is locked while it is given an operation. An operation on several streams
+//!   ([`Tracker::begin_all`]) locks all of them before it enters anything, in the order of their timelines'
+//!   numbers; a thread takes no other second lock of this kind. So a thread that waits for such a lock holds
+//!   only lower ones and has entered nothing: nobody waits for an epoch of it, and a chain of threads that
+//!   wait for locks ends at a thread that has all of its locks. An event that threads share is locked before
+//!   a stream, never after one ([`SharedEvent`]).
+//! - Access histories are entered in the order of their addresses, each in one step and only once, also if
+//!   several streams of an operation access one allocation. Before the next one is entered, the operation
+//!   waits for the epochs that it found and that are not yet published. These belong to operations that have
+//!   all of their locks. So the operation that is waited for stands at the same access history and came to it
+//!   earlier, or stands at a later one: there is no circle.
+//! - An operation does not wait for itself: two streams of one operation must not conflict, and if the
+//!   interval list has merged an entry of one with earlier ones, the other one waits for the earlier ones
+//!   only.
 //! - The fast path waits for no other operation. If it cannot finish, it gives its sequence number up, and
 //!   the operation takes the slow path with the next one.
 //! - An operation cannot be started inside another operation's closure, nor inside a host function.
@@ -195,6 +203,7 @@ mod readers;
 mod retained;
 mod snapshot;
 mod submission;
+mod submit_all;
 mod timeline;
 mod tracker;
 mod wait_log;
@@ -211,6 +220,7 @@ pub use prepared::{GroupId, RepeatedGroup, SortedAccesses};
 pub use retained::{AccessUnion, GraphAccesses, RetainedAccesses};
 pub use snapshot::{EventClock, SubmittedSnapshot};
 pub use submission::{Operation, Refusal, Submission};
+pub use submit_all::StreamAccesses;
 pub use timeline::{Timeline, WaitTarget};
 pub use tracker::{TooManyStreams, Tracker};
 pub use wait_log::{AddedWait, CallSite, Hazard};

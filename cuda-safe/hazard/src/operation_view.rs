@@ -339,6 +339,17 @@ impl Tracker {
         conflicts.is_empty()
     }
 
+    /// Returns whether an operation of the stream with this access would conflict with one that nothing
+    /// orders before it. For messages: others may submit work at the same time.
+    pub fn is_unordered(&self, timeline: &Timeline, access: Access<'_>) -> bool {
+        let mut state = timeline.state.lock();
+        let pending = self.catch_up(timeline, &mut state);
+        let view = OperationView::new(self, timeline, &state, pending, timeline.next_by_owner());
+        let mut conflicts = Vec::new();
+        access.history.conflicts(access.interval(), |epoch| view.is_after(epoch), &mut conflicts);
+        !conflicts.is_empty()
+    }
+
     /// Drops what has completed from an allocation's access history.
     ///
     /// # Safety

@@ -95,6 +95,15 @@ pub enum Refusal<E> {
     Hazard(Hazard),
     /// It would reach memory that a live host guard lends.
     HostBorrowed,
+    /// Two of its streams access the same bytes of an allocation, and one of them writes.
+    Overlap {
+        /// The first byte of one access.
+        first: usize,
+        /// The first byte of the other access, which is not before that.
+        second: usize,
+        /// The bytes that they have in common.
+        bytes: usize,
+    },
     /// A call that was to order it failed.
     Call(E),
 }
@@ -691,7 +700,7 @@ impl Tracker {
     }
 
     /// Refuses a hazard under `Policy::Error`, before anything is entered.
-    fn refuse<E>(
+    pub(crate) fn refuse<E>(
         &self,
         timeline: &Timeline,
         state: &SubmitState,
@@ -771,7 +780,7 @@ fn only_behind(accesses: &[Access<'_>], view: &OperationView<'_>) -> Option<Epoc
 }
 
 /// Returns whether a host guard lends memory that one of the accesses would reach without a borrow.
-fn any_meets_host_guard(accesses: &[Access<'_>]) -> bool {
+pub(crate) fn any_meets_host_guard(accesses: &[Access<'_>]) -> bool {
     accesses.iter().any(|access| access.unborrowed && access.history.has_conflicting_guard(access.mode))
 }
 
@@ -785,6 +794,6 @@ fn sort<'a, 'b>(copy: &'b mut [Access<'a>], accesses: &[Access<'a>]) -> &'b [Acc
 }
 
 /// Returns the hazard to report: with the call site of an earlier operation if one has it.
-fn hazard(conflicts: &[Conflict], second: CallSite) -> Hazard {
+pub(crate) fn hazard(conflicts: &[Conflict], second: CallSite) -> Hazard {
     Hazard { first: conflicts.iter().find_map(|conflict| conflict.call_site), second }
 }

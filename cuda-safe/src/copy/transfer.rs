@@ -10,8 +10,8 @@ use super::submit;
 use crate::check;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
-use crate::hazard::{AccessHistory, Mode, lend};
-use crate::stream::{AsStream, Call, LegacyStream, StreamRef, ensure_idle, wait_host};
+use crate::hazard::{self, AccessHistory, Mode, Policy, lend};
+use crate::stream::{AsStream, Call, Event, EventFlags, LegacyStream, StreamRef, ensure_idle, wait_host};
 use crate::sys;
 
 /// Submits the copy of `source` to `destination`. All asynchronous verbs call this.
@@ -76,10 +76,32 @@ fn block_checked(api: &'static str, copy: &CheckedCopy<'_>, is_fresh: bool) -> R
 #[track_caller]
 fn by_a_device(device: Device, copy: &CheckedCopy<'_>, is_fresh: bool) -> Result<()> {
     let legacy = LegacyStream::of(device)?;
-    match stage(copy, is_fresh, Traffic::OneWay) {
-        Some(transfer) => run_staged(legacy.as_stream(), transfer, copy),
-        None => on_legacy(legacy.as_stream(), device, copy, is_fresh),
+    match (copy.direction, stage(copy, is_fresh, Traffic::OneWay)) {
+        (_, Some(transfer)) => run_staged(legacy.as_stream(), transfer, copy),
+        (CopyDirection::Peer { source, .. }, _) if hazard::policy() == Policy::Error => {
+            between_legacy(&LegacyStream::of(source)?, &legacy, copy)
+        }
+        _ => on_legacy(legacy.as_stream(), device, copy, is_fresh),
     }
+}
+
+/// Copies between devices in the order of the legacy streams of both. The blocking calls of the runtime have
+/// this order, but the tracker knows only that of the destination's stream, so `Policy::Error` would refuse
+/// a correct program. The events are waits of the crate's own, and not added ones.
+#[cold]
+#[track_caller]
+fn between_legacy(source: &LegacyStream, destination: &LegacyStream, copy: &CheckedCopy<'_>) -> Result<()> {
+    follow(destination, source)?;
+    on_legacy(destination.as_stream(), destination.as_stream().device(), copy, false)?;
+    follow(source, destination)
+}
+
+/// Makes all later work of a legacy stream wait for all earlier work of another device's.
+#[track_caller]
+fn follow(later: &LegacyStream, earlier: &LegacyStream) -> Result<()> {
+    let event = Event::on(earlier.as_stream().device(), EventFlags::DISABLE_TIMING)?;
+    event.record(earlier)?;
+    later.wait(&event)
 }
 
 /// Copies within host memory. The host makes the copy, so it waits as a guard would, and nothing remains

@@ -187,6 +187,12 @@ impl Device {
         Ok(Switched(Some(former)))
     }
 
+    /// Makes the device that is current now current again when the guard is dropped.
+    #[track_caller]
+    pub(crate) fn restored() -> Result<Switched> {
+        Ok(Switched(Some(Self::current()?)))
+    }
+
     /// Returns the ordinal, as C counts devices.
     #[must_use]
     pub fn ordinal(self) -> i32 {

@@ -182,6 +182,11 @@ pub enum Detail {
         /// The unsupported operation.
         what: &'static str,
     },
+    /// Managed memory in a process with a device that has no concurrent managed access.
+    NoManagedMemory {
+        /// The first such device.
+        device: i32,
+    },
     /// Two events between which no time is measured.
     Elapsed {
         /// The reason.
@@ -218,6 +223,25 @@ pub enum Detail {
         first: Option<&'static Location<'static>>,
         /// The call site of the later operation, which was refused.
         second: &'static Location<'static>,
+    },
+    /// A [`Hazard`](Self::Hazard) of a launch that would be none if the kernel only read one of its
+    /// arguments.
+    IfWritten {
+        /// The type of the parameter.
+        parameter: &'static str,
+        /// The name of the parameter in the source. Empty if it is not known.
+        name: &'static str,
+        /// The hazard.
+        hazard: Box<Detail>,
+    },
+    /// Two streams of one operation access the same bytes, and one of them writes.
+    StreamsOverlap {
+        /// The first byte of one access, counted from the start of the allocation.
+        first: usize,
+        /// The first byte of the access of another stream.
+        second: usize,
+        /// The number of bytes that they have in common.
+        bytes: usize,
     },
     /// An operation was started inside the closure of another one on the same thread.
     Nested,
@@ -328,10 +352,11 @@ impl Detail {
             Self::Elapsed { .. } => sys::cudaErrorInvalidResourceHandle,
             Self::NoDevice => sys::cudaErrorNoDevice,
             Self::NotAccessible { .. } => sys::cudaErrorPeerAccessNotEnabled,
-            Self::Unsupported { .. } => sys::cudaErrorNotSupported,
+            Self::Unsupported { .. } | Self::NoManagedMemory { .. } => sys::cudaErrorNotSupported,
             Self::InCallback
             | Self::HostBorrowed
             | Self::Hazard { .. }
+            | Self::StreamsOverlap { .. }
             | Self::Nested
             | Self::NotKept
             | Self::Taken { .. }
@@ -342,7 +367,7 @@ impl Detail {
             Self::NotCode { .. } => sys::cudaErrorInvalidKernelImage,
             Self::Signature { .. } => sys::cudaErrorInvalidDeviceFunction,
             Self::NoSuchName { .. } => sys::cudaErrorSymbolNotFound,
-            Self::Argument { detail, .. } => detail.code(),
+            Self::Argument { detail, .. } | Self::IfWritten { hazard: detail, .. } => detail.code(),
             Self::CallbackPanicked { .. } => sys::cudaErrorUnknown,
             Self::ClusterSize { .. } => sys::cudaErrorInvalidClusterSize,
             Self::Allocation { .. } => sys::cudaErrorMemoryAllocation,
@@ -396,6 +421,12 @@ impl fmt::Display for Detail {
                 f,
                 "source and destination overlap: {bytes} bytes from byte {source} to byte {destination} of \
                  the same memory; copy them to other memory first"
+            ),
+            Self::StreamsOverlap { first, second, bytes } => write!(
+                f,
+                "two streams of one call access the same {bytes} bytes of an allocation, one from byte \
+                 {first} on and one from byte {second} on, and one of them writes: nothing orders the two; \
+                 give one stream both accesses, or make two calls"
             ),
             Self::OutOfRange { start, end, len } => {
                 write!(f, "range {start}..{end} does not fit in {len} elements")
@@ -462,6 +493,13 @@ impl fmt::Display for Detail {
                 )
             }
             Self::Unsupported { what } => write!(f, "{what} is not supported"),
+            Self::NoManagedMemory { device } => write!(
+                f,
+                "device {device} has no concurrent managed access: the host must not touch managed memory \
+                 while any kernel of it runs, so there is none in this process; use a PinnedBuffer, which \
+                 kernels reach, too, or a DeviceBuffer and copies, or hide the device with \
+                 CUDA_VISIBLE_DEVICES"
+            ),
             Self::Elapsed { why } => f.write_str(why),
             Self::Texture { asked, instead } => write!(f, "there is no {asked}; {instead}"),
             Self::Allocation { bytes, memory, free } => {
@@ -485,6 +523,17 @@ impl fmt::Display for Detail {
                     ": have its stream wait for an event that is recorded behind that, or wait for that on \
                      the host first",
                 )
+            }
+            Self::IfWritten { parameter, name, ref hazard } => {
+                write!(
+                    f,
+                    "{hazard}; the kernel declares the parameter as `{parameter}`: if it only reads there, \
+                     pass the memory's `read_only()`"
+                )?;
+                if name.is_empty() {
+                    return Ok(());
+                }
+                write!(f, ", or write `/// @reads {name}` above the kernel")
             }
             Self::Nested => f.write_str("an operation was started inside the closure of another one"),
             Self::Capturing => f.write_str("not possible while a stream is being captured"),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::graph::Graph;
 use super::steps::Node;
-use crate::error::{Detail, Error, Result};
+use crate::error::{Detail, OrRefused, Result};
 use crate::{check, stream, sys};
 
 impl Graph {
@@ -72,7 +72,7 @@ impl Graph {
             self.steps.get(at).map(|_| Node::new(self.number, at))
         });
         let what = "a node that this graph has no copy of";
-        found.ok_or_else(|| Error::refused("Graph::find_in_clone", Detail::Unsupported { what }))
+        found.or_refused("Graph::find_in_clone", || Detail::Unsupported { what })
     }
 
     /// Returns the handle of a node's child graph. The node retains ownership of it. The crate does not see

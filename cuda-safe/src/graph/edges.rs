@@ -138,8 +138,10 @@ impl Graph {
         if !edges.iter().all(|edge| self.steps.edges().has_edge(*edge)) {
             return Err(Error::refused(api, Detail::Unsupported { what: "a dependency that there is not" }));
         }
-        let then = self.steps.parted(&edges);
-        let then = then.map_err(|other| Error::refused(api, Detail::NodesUnordered { other }))?;
+        let then = match self.steps.parted(&edges) {
+            Ok(then) => then,
+            Err(other) => return Err(Error::refused(api, Detail::NodesUnordered { other })),
+        };
         let (from, to) = self.raw_edges(&edges);
         let done = if from.is_empty() { Ok(()) } else { part(self.as_raw(), &from, &to) };
         // If the call fails half-way, edges may be missing, but conflicting nodes remain ordered.

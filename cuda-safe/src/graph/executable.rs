@@ -14,8 +14,8 @@ use super::host;
 use super::steps::Steps;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
-use crate::hazard::{GraphAccesses, RetainedAccesses};
-use crate::stream::{AsStream, Call};
+use crate::hazard::{self, GraphAccesses, Policy, RetainedAccesses};
+use crate::stream::{AsStream, Call, Event, EventFlags, StreamRef};
 use crate::{check, stream, sys};
 
 bitflags! {
@@ -57,6 +57,8 @@ pub struct GraphExec {
     /// The graph that this was made from, with the current state of its nodes. `None` after the nodes of
     /// another graph were taken over.
     pub(super) origin: Option<Origin>,
+    /// Recorded after the last launch, under `Policy::Error`.
+    last_launch: Option<Event>,
     /// Tells the graph that an executable form exists, if it may have only one. Dropped after the form is
     /// destroyed.
     _token: Option<Arc<()>>,
@@ -134,6 +136,7 @@ impl Graph {
             taken: RetainedAccesses::default(),
             skips: false,
             origin: Some(Origin::of(self)),
+            last_launch: None,
             _token: token,
         })
     }
@@ -167,6 +170,10 @@ impl GraphExec {
         let stream = stream.as_stream();
         stream.ensure_not_captured("GraphExec::launch")?;
         stream.device().ensure_is(self.device, "GraphExec::launch", "the stream or graph")?;
+        let orders = hazard::policy() == Policy::Error;
+        if orders {
+            self.follow_last_launch(stream)?;
+        }
         let (raw, acts, uses) = (self.raw, self.acts, self.accesses());
         // The nodes may give the device no work although the graph has accesses. Such accesses remain after
         // a copy that was refused during capture, and for a node that launches may skip.
@@ -183,7 +190,32 @@ impl GraphExec {
         // launches of the graph.
         let code = unsafe { sys::cudaGraphLaunch(raw, stream.as_raw()) };
         submission.commit(code == sys::cudaSuccess);
-        Call { api: "cudaGraphLaunch", call_site, bytes: 0 }.check(code)
+        Call { api: "cudaGraphLaunch", call_site, bytes: 0 }.check(code)?;
+        if orders { self.mark_launch(stream) } else { Ok(()) }
+    }
+
+    /// Makes the stream wait for the previous launch, for `Policy::Error`. The runtime does so itself, but
+    /// the tracker would refuse the launch: an event shows it the order.
+    #[cold]
+    #[track_caller]
+    fn follow_last_launch(&self, stream: StreamRef<'_>) -> Result<()> {
+        match &self.last_launch {
+            Some(event) => stream.wait(event),
+            None => Ok(()),
+        }
+    }
+
+    /// Records the event for [`follow_last_launch`](Self::follow_last_launch).
+    #[cold]
+    #[track_caller]
+    fn mark_launch(&mut self, stream: StreamRef<'_>) -> Result<()> {
+        let event = match self.last_launch.take() {
+            Some(event) => event,
+            None => Event::on(self.device, EventFlags::DISABLE_TIMING)?,
+        };
+        event.record(&stream)?;
+        self.last_launch = Some(event);
+        Ok(())
     }
 
     /// Prepares the next launch so that it costs less. Only a hint: nothing runs.

@@ -5,6 +5,7 @@
 #![expect(unsafe_code, reason = "makes the slices of a host function")]
 
 use super::capture::Capture;
+use super::executable::GraphExec;
 use super::graph::Graph;
 use super::nodes::kept;
 use super::steps::Node;
@@ -55,6 +56,70 @@ impl Graph {
         // retains. Launches and nodes that conflict are ordered.
         let run = move || f(unsafe { A::slices(parts) });
         self.add_host(api, after, kept(api, &accesses.0)?, run)
+    }
+
+    /// [`set_host_fn`](Self::set_host_fn) with memory, as [`add_host_fn_with`](Self::add_host_fn_with).
+    ///
+    /// Stands for [`cudaGraphHostNodeSetParams`](crate::sys::cudaGraphHostNodeSetParams).
+    ///
+    /// # Errors
+    /// Those of [`set_kernel`](Self::set_kernel); `NotKept` if the graph cannot retain the memory.
+    #[doc(alias = "cudaGraphHostNodeSetParams")]
+    #[doc(alias = "cudaGraphNodeSetParams")]
+    #[track_caller]
+    pub fn set_host_fn_with<A: HostFnArgument>(
+        &mut self,
+        node: Node,
+        memory: A,
+        f: impl Fn(A::Slices<'_>) + Send + Sync + 'static,
+    ) -> Result<()> {
+        let (api, mut accesses) = ("Graph::set_host_fn_with", Accesses::default());
+        let parts = memory.parts(&mut accesses);
+        // SAFETY: as in `add_host_fn_with`.
+        let run = move || f(unsafe { A::slices(parts) });
+        self.set_host(api, node, kept(api, &accesses.0)?, run)
+    }
+}
+
+impl GraphExec {
+    /// [`set_host_fn`](Self::set_host_fn) with memory, which the function receives as slices. `&memory` is
+    /// read and `&mut memory` is written. The executable graph retains the memory.
+    ///
+    /// Stands for [`cudaGraphExecHostNodeSetParams`](crate::sys::cudaGraphExecHostNodeSetParams).
+    ///
+    /// # Errors
+    /// Those of [`set_kernel`](Self::set_kernel); `NotKept` if the memory cannot be retained.
+    ///
+    /// # Examples
+    /// ```
+    /// use cuda_safe::{Graph, PinnedBuffer, Stream};
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// let stream = Stream::new()?;
+    /// let (mut ones, mut twos) = (PinnedBuffer::<u8>::alloc(4)?, PinnedBuffer::<u8>::alloc(4)?);
+    /// let mut graph = Graph::new()?;
+    /// let node = graph.add_host_fn_with(&[], &mut ones, |h: &mut [u8]| h.fill(1))?;
+    /// let mut exec = graph.instantiate()?;
+    /// exec.set_host_fn_with(&graph, node, &mut twos, |h: &mut [u8]| h.fill(2))?;
+    /// exec.launch(&stream)?;
+    /// assert_eq!(*twos.host()?, [2; 4]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[doc(alias = "cudaGraphExecHostNodeSetParams")]
+    #[track_caller]
+    pub fn set_host_fn_with<A: HostFnArgument>(
+        &mut self,
+        graph: &Graph,
+        node: Node,
+        memory: A,
+        f: impl Fn(A::Slices<'_>) + Send + Sync + 'static,
+    ) -> Result<()> {
+        let (api, mut accesses) = ("GraphExec::set_host_fn_with", Accesses::default());
+        let parts = memory.parts(&mut accesses);
+        // SAFETY: as in `add_host_fn_with`. The executable graph retains the memory.
+        let run = move || f(unsafe { A::slices(parts) });
+        self.set_host(api, (graph, node), &kept(api, &accesses.0)?, run)
     }
 }
 

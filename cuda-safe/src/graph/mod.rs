@@ -84,6 +84,7 @@ mod host_with;
 mod memory;
 mod nodes;
 mod order;
+mod semaphores;
 mod set;
 mod slice;
 mod steps;

@@ -296,7 +296,7 @@ pub(super) fn kernel_node<P, A: Arguments<P>, R>(
     let shared = u32::try_from(config.shared_bytes).unwrap_or(u32::MAX);
     // Memory that the graph owns may be among the arguments, only here.
     let _made = make_nodes_of(graph);
-    arguments.with(kernel.on(device), |accesses, values| {
+    arguments.with(kernel.of_node(device), |accesses, values| {
         let parameters = sys::cudaKernelNodeParams {
             func: kernel.as_raw().cast_mut(),
             gridDim: config.grid.into(),

@@ -197,7 +197,18 @@ impl Graph {
     #[doc(alias = "cudaGraphReleaseUserObject")]
     #[track_caller]
     pub fn set_host_fn(&mut self, node: Node, f: impl Fn() + Send + Sync + 'static) -> Result<()> {
-        let api = "Graph::set_host_fn";
+        self.set_host("Graph::set_host_fn", node, RetainedAccesses::default(), f)
+    }
+
+    /// [`set_host_fn`](Self::set_host_fn) for a function with accesses.
+    #[track_caller]
+    pub(super) fn set_host(
+        &mut self,
+        api: &'static str,
+        node: Node,
+        uses: RetainedAccesses,
+        f: impl Fn() + Send + Sync + 'static,
+    ) -> Result<()> {
         stream::ensure_idle(api)?;
         let (at, _) = self.steps.added(api, self.number, node)?;
         let function = HostFunction::new(self.device(), f)?;
@@ -205,7 +216,7 @@ impl Graph {
         // Owned before the node uses it, even if the call fails.
         let object = function.give_to(self.as_raw())?;
         let parameters = sys::cudaHostNodeParams { fn_, userData: data };
-        self.set(api, node, RetainedAccesses::default(), |node| {
+        self.set(api, node, uses, |node| {
             // SAFETY: the node belongs to a live graph, as in `set_kernel`. The graph owns the function.
             unsafe { check!(cudaGraphHostNodeSetParams(node, &raw const parameters)) }
         })?;
@@ -449,9 +460,21 @@ impl GraphExec {
         node: Node,
         f: impl Fn() + Send + Sync + 'static,
     ) -> Result<()> {
-        let api = "GraphExec::set_host_fn";
+        self.set_host("GraphExec::set_host_fn", (graph, node), &RetainedAccesses::default(), f)
+    }
+
+    /// [`set_host_fn`](Self::set_host_fn) for a function with accesses.
+    #[track_caller]
+    pub(super) fn set_host(
+        &mut self,
+        api: &'static str,
+        (graph, node): (&Graph, Node),
+        memory: &RetainedAccesses,
+        f: impl Fn() + Send + Sync + 'static,
+    ) -> Result<()> {
         stream::ensure_idle(api)?;
-        let (parameters, uses) = host::given(api, self.device(), f)?;
+        let (parameters, mut uses) = host::given(api, self.device(), f)?;
+        uses.add_all(memory);
         self.set(api, graph, node, uses, |exec, node| {
             // SAFETY: the executable graph and the node are live, as in `set_kernel`. The function is
             // retained until no launch calls it.
@@ -573,7 +596,7 @@ impl GraphExec {
 
     /// Changes the operation of a node to one with the accesses `uses`.
     #[track_caller]
-    fn set(
+    pub(super) fn set(
         &mut self,
         api: &'static str,
         graph: &Graph,

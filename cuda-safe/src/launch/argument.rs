@@ -4,6 +4,7 @@
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::Access;
+use crate::stream::StreamRef;
 use crate::sys;
 
 /// A type that is passed to kernels by value and has the same bytes in C and in Rust.
@@ -172,10 +173,19 @@ fn does_not_fit(value: &impl ToString, parameter: &'static str) -> Error {
 /// The kernel of a launch, and the device that runs it.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
-pub struct Target {
+pub struct Target<'a> {
     pub(crate) device: Device,
+    /// The stream of the launch. `None` for a node of a graph.
+    pub(crate) stream: Option<StreamRef<'a>>,
     pub(crate) kernel: &'static str,
     pub(crate) parameter_names: &'static [&'static str],
+}
+
+impl Target<'_> {
+    /// Returns the name of a parameter in the source. Empty if it is not known.
+    pub(super) fn parameter_name(&self, index: usize) -> &'static str {
+        self.parameter_names.get(index).copied().unwrap_or_default()
+    }
 }
 
 /// An object argument: the access to the object itself, and the device that must run the kernel.

@@ -3,8 +3,8 @@
 
 use std::ffi::c_void;
 
-use crate::error::Result;
-use crate::hazard::Access;
+use crate::error::{Detail, Error, Result};
+use crate::hazard::{Access, Mode};
 
 use crate::stream::AsStream;
 
@@ -30,7 +30,7 @@ pub unsafe trait Arguments<P>: sealed::ArgumentTuple {
     #[allow(clippy::missing_errors_doc, reason = "hidden")]
     fn with<R>(
         &self,
-        target: Target,
+        target: Target<'_>,
         enqueue: impl FnOnce(&[Access<'_>], &mut [*mut c_void]) -> Result<R>,
     ) -> Result<R>;
 }
@@ -108,7 +108,7 @@ macro_rules! tuple {
             #[track_caller]
             fn with<R>(
                 &self,
-                target: Target,
+                target: Target<'_>,
                 enqueue: impl FnOnce(&[Access<'_>], &mut [*mut c_void]) -> Result<R>,
             ) -> Result<R> {
                 const COUNT: usize = [$($index),*].len();
@@ -124,7 +124,12 @@ macro_rules! tuple {
                     let all = found.iter().flatten().chain(objects.iter().flatten().map(|(access, _)| access));
                     return packed::<{ 2 * COUNT }, _>(all, |accesses| enqueue(accesses, &mut pointers));
                 }
-                packed::<COUNT, _>(found.iter().flatten(), |accesses| enqueue(accesses, &mut pointers))
+                let all = found.iter().flatten();
+                let launched = packed::<COUNT, _>(all, |accesses| enqueue(accesses, &mut pointers));
+                launched.map_err(|error| {
+                    let types: [fn() -> &'static str; COUNT] = [$(std::any::type_name::<$parameter>),*];
+                    unordered(error, &found, &types, target)
+                })
             }
         }
     };
@@ -133,19 +138,36 @@ macro_rules! tuple {
 /// Returns the value that the kernel receives for one argument.
 #[inline]
 #[track_caller]
-fn received<P: ByValue>(argument: &impl KernelArg<P>, index: usize, target: Target) -> Result<P> {
+fn received<P: ByValue>(argument: &impl KernelArg<P>, index: usize, target: Target<'_>) -> Result<P> {
     // No closure before the calls, which would hide the caller.
     let value = match argument.ensure_accessible(target.device) {
         Ok(()) => argument.value(),
         Err(error) => Err(error),
     };
-    value.map_err(|error| {
-        error.of_argument(
-            target.kernel,
-            index,
-            target.parameter_names.get(index).copied().unwrap_or_default(),
-        )
-    })
+    value.map_err(|error| error.of_argument(target.kernel, index, target.parameter_name(index)))
+}
+
+/// Returns the refusal of a launch that nothing orders, with the argument that conflicts. If a read of it
+/// would not conflict, the error also says what to do for a kernel that only reads.
+#[cold]
+#[inline(never)]
+fn unordered(
+    error: Error,
+    found: &[Option<Access<'_>>],
+    types: &[fn() -> &'static str],
+    target: Target<'_>,
+) -> Error {
+    let (Detail::Hazard { .. }, Some(stream)) = (error.detail(), target.stream) else { return error };
+    let mut conflicts = found.iter().enumerate().filter_map(|(index, access)| Some((index, (*access)?)));
+    let Some((index, access)) = conflicts.find(|(_, access)| stream.is_unordered(*access)) else {
+        return error;
+    };
+    let (name, declared) = (target.parameter_name(index), types.get(index).map_or("", |name| name()));
+    let read = Access::new(access.history(), access.range(), Mode::Read);
+    let only_read =
+        access.mode() == Mode::Write && declared.starts_with("*mut") && !stream.is_unordered(read);
+    let error = if only_read { error.if_written(declared, name) } else { error };
+    error.of_argument(target.kernel, index, name)
 }
 
 /// Calls `f` with at most `MOST` accesses in an array.
@@ -220,7 +242,7 @@ unsafe impl Arguments<()> for () {
     #[inline]
     fn with<R>(
         &self,
-        _: Target,
+        _: Target<'_>,
         enqueue: impl FnOnce(&[Access<'_>], &mut [*mut c_void]) -> Result<R>,
     ) -> Result<R> {
         enqueue(&[], &mut [])
@@ -235,8 +257,9 @@ mod tests {
 
     use super::*;
 
-    const TARGET: Target = Target {
+    const TARGET: Target<'static> = Target {
         device: crate::Device::from_ordinal(0),
+        stream: None,
         kernel: "kernel",
         parameter_names: &["first", "second"],
     };

@@ -74,8 +74,8 @@ impl<'a> LaunchAttributes<'a> {
         let attribute = sys::cudaLaunchAttribute { id, pad: [0; 4], val };
         let at = self.list.iter().position(|it| it.id == id || it.id == sys::cudaLaunchAttributeIgnore);
         // The array has an entry for each kind.
-        if let Some((at, call_site)) = at.and_then(|at| Some((at, self.list.get_mut(at)?))) {
-            *call_site = attribute;
+        if let Some((at, entry)) = at.and_then(|at| Some((at, self.list.get_mut(at)?))) {
+            *entry = attribute;
             self.used = self.used.max(at + 1);
         }
         self

@@ -13,6 +13,7 @@ use crate::error::{Detail, Error, Result};
 use crate::hazard::RetainedAccesses;
 use crate::hazard::{Access, GraphAccesses};
 use crate::memory::retain;
+use crate::stream::StreamRef;
 use crate::{check, stream, sys};
 
 use super::argument::Target;
@@ -108,8 +109,14 @@ impl<P> Kernel<P> {
 
     /// Returns the target of a launch, for its arguments.
     #[inline]
-    pub(crate) fn on(&self, device: Device) -> Target {
-        Target { device, kernel: self.name, parameter_names: self.parameter_names }
+    pub(super) fn on<'a>(&self, stream: StreamRef<'a>) -> Target<'a> {
+        Target { stream: Some(stream), ..self.of_node(stream.device()) }
+    }
+
+    /// Returns the target of a node of a graph, for its arguments.
+    #[inline]
+    pub(crate) fn of_node(&self, device: Device) -> Target<'static> {
+        Target { device, stream: None, kernel: self.name, parameter_names: self.parameter_names }
     }
 
     /// Calls `f` with these accesses and all other accesses of the kernel on a device: its variables, its

@@ -12,7 +12,7 @@
 use std::sync::{Arc, OnceLock};
 
 use crate::device::Device;
-use crate::error::{Detail, Error, Result};
+use crate::error::{Detail, OrRefused, Result};
 use crate::hazard::{Access, AccessHistory, Mode};
 use crate::memory::{retainable, retained};
 use cuda_hazard::RetainedResource;
@@ -101,9 +101,9 @@ impl Module {
             }
         };
         let found = usize::try_from(device.ordinal()).ok().and_then(|ordinal| devices.get(ordinal));
-        found.ok_or_else(|| {
+        found.or_refused("Module", || {
             let count = i32::try_from(devices.len()).unwrap_or(i32::MAX);
-            Error::refused("Module", Detail::InvalidDevice { ordinal: device.ordinal(), count })
+            Detail::InvalidDevice { ordinal: device.ordinal(), count }
         })
     }
 

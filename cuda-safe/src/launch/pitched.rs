@@ -44,7 +44,7 @@ unsafe impl PitchedParameter for sys::cudaPitchedPtr {
 }
 
 macro_rules! pitched_argument {
-    ([$($generics:tt)*] in $call_site:ty, $memory:ty, $rows:expr) => {
+    ([$($generics:tt)*] in $memory_type:ty, $memory:ty, $rows:expr) => {
         // SAFETY: the kernel receives the address of the first element, and the access covers all bytes
         // from there to the last. The borrow ensures that the owner is live during the call, and the
         // owner's drop is ordered after the access.
@@ -54,15 +54,22 @@ macro_rules! pitched_argument {
             fn value(&self) -> Result<P> {
                 let grid = self.grid();
                 // All these types have an access history. A kernel could not access memory without one.
-                let address = grid.bytes().map(kernel_pointer::<u8, $call_site>).transpose()?;
+                // A match, because a closure would hide the caller.
+                let address = match grid.bytes() {
+                    Some(bytes) => kernel_pointer::<u8, $memory_type>(bytes)?,
+                    None => ptr::null_mut(),
+                };
                 let (layout, rows) = (grid.layout(), $rows(&grid));
-                Ok(P::new(address.unwrap_or(ptr::null_mut()).cast(), layout.pitch, layout.row, rows))
+                Ok(P::new(address.cast(), layout.pitch, layout.row, rows))
             }
 
             #[inline]
             #[track_caller]
             fn ensure_accessible(&self, device: Device) -> Result<()> {
-                self.grid().bytes().map_or(Ok(()), |bytes| bytes.ensure_accessible::<$call_site>(device))
+                match self.grid().bytes() {
+                    Some(bytes) => bytes.ensure_accessible::<$memory_type>(device),
+                    None => Ok(()),
+                }
             }
 
             #[inline]

@@ -7,7 +7,8 @@ use crate::device::Device;
 use crate::error::Result;
 use crate::hazard::Access;
 use crate::memory::{
-    Buffer, MemoryType, PitchedBuffer, PitchedVolume, Plane, PlaneMut, Slice, SliceMut, Volume, VolumeMut,
+    Buffer, MemoryType, PitchedBuffer, PitchedVolume, Plane, PlaneMut, Registered, Slice, SliceMut, Stable,
+    Volume, VolumeMut,
 };
 
 use super::KernelArg;
@@ -134,6 +135,7 @@ pub(crate) use read_only;
 
 read_only! {
     [T, M: MemoryType] Buffer<T, M>;
+    [C: Stable] Registered<C>;
     [T, M: MemoryType] Slice<'_, T, M>;
     [T, M: MemoryType] SliceMut<'_, T, M>;
     [T] PitchedBuffer<T>;

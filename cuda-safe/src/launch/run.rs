@@ -61,7 +61,7 @@ impl<P> Kernel<P> {
         config.check(self.name)?;
         let call_site = Location::caller();
         let stream = stream.as_stream();
-        arguments.with(self.on(stream.device()), |accesses, values| {
+        arguments.with(self.on(stream), |accesses, values| {
             // SAFETY: the accesses cover all memory that the kernel receives from owners, and there is a
             // live value of the right type for each parameter (`Arguments`). The caller of `launch` has
             // the other duties.
@@ -186,7 +186,7 @@ impl<P> Kernel<P> {
     ) -> Result<()> {
         let (config, stream, call_site) = (config.into(), stream.as_stream(), Location::caller());
         self.check_ex(&config, attributes, stream)?;
-        arguments.with(self.on(stream.device()), |accesses, values| {
+        arguments.with(self.on(stream), |accesses, values| {
             // SAFETY: as in `launch`.
             unsafe { self.submit(attributes, &config, stream, accesses, values, call_site) }
         })
@@ -254,7 +254,7 @@ impl<P> Kernel<P> {
         config.check(self.name)?;
         let call_site = Location::caller();
         let stream = stream.as_stream();
-        arguments.with(self.on(stream.device()), |accesses, values| {
+        arguments.with(self.on(stream), |accesses, values| {
             // SAFETY: as in `launch`.
             unsafe { self.submit(COOPERATIVE, &config, stream, accesses, values, call_site) }
         })

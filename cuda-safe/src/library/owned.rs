@@ -388,8 +388,8 @@ impl Library {
     /// As [`global`](Self::global).
     ///
     /// # Errors
-    /// As [`global`](Self::global), and `Unsupported` if a device of this process has no concurrent managed
-    /// access.
+    /// As [`global`](Self::global), and `NoManagedMemory` if a device of this process has no concurrent
+    /// managed access.
     ///
     /// # Examples
     /// ```

@@ -1,5 +1,5 @@
 //! Memory as an argument of host functions and calls: the types that [`HostFnArgument`] and [`CallArgument`]
-//! are implemented for.
+//! are implemented for, and the loan of memory to a call that the host makes.
 #![expect(unsafe_code, reason = "makes slices of memory that devices reach too")]
 
 use std::{ptr, slice};
@@ -7,11 +7,12 @@ use std::{ptr, slice};
 use bytemuck::AnyBitPattern;
 
 use super::buffer::{Buffer, Slice, SliceMut};
+use super::guard::Loan;
 use super::memory_type::sealed::{SealedMemory as _, Tag};
 use super::memory_type::{HostMemoryType, MemoryType, Pinned};
 use super::registered::{Registered, Stable, StableMut};
 use super::span::{Span, kernel_pointer};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::hazard::Mode;
 use crate::stream::{Accesses, CallArgument, HostFnArgument};
 
@@ -168,6 +169,74 @@ called_tuple!(A 0 B 1 C 2 D 3 E 4);
 called_tuple!(A 0 B 1 C 2 D 3 E 4 F 5);
 called_tuple!(A 0 B 1 C 2 D 3 E 4 F 5 G 6);
 called_tuple!(A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7);
+
+/// Waits for the work that conflicts, and counts as a host guard while `f` runs.
+#[track_caller]
+fn lend<T, R, E: From<Error>>(
+    span: Span<'_, T>,
+    mode: Mode,
+    f: impl FnOnce(*mut T, usize) -> core::result::Result<R, E>,
+) -> core::result::Result<R, E> {
+    let _loan = Loan::new(span, mode)?;
+    f(span.pointer(), span.bytes())
+}
+
+/// Declares the loans to calls of the host, for a type and each view of it.
+macro_rules! loans {
+    ($([$($generics:tt)*] $type:ty $(, $mutable:ident)?;)+) => {$(
+        impl<$($generics)*> $type {
+            /// Waits until no work writes the memory any more, and lends it to a call of the host that reads
+            /// it, such as `MPI_Send` or `cuFileWrite` on device memory.
+            ///
+            /// `f` receives the address of the first element, null if there is none, and the size in bytes.
+            /// Meanwhile nobody submits work that conflicts: the borrow excludes it, and the launch of a
+            /// graph, which needs no borrow, is refused. `f` may return the library's own error type, to
+            /// which [`Error`] converts.
+            ///
+            /// # Errors
+            /// - The error of `f`.
+            /// - The failure of the work that it waited for.
+            /// - A refusal inside a host function or an operation, unless the work is known to be complete.
+            ///
+            /// # Safety
+            /// The call reads nothing of this crate but these bytes, and writes nothing of it. It is complete
+            /// when `f` returns.
+            #[track_caller]
+            pub unsafe fn lend<R, E: From<Error>>(
+                &self,
+                f: impl FnOnce(*const T, usize) -> core::result::Result<R, E>,
+            ) -> core::result::Result<R, E> {
+                lend(self.span(), Mode::Read, |pointer, bytes| f(pointer.cast_const(), bytes))
+            }
+            $(loans! { @$mutable })?
+        }
+    )+};
+    (@mutable) => {
+        /// Waits until no work uses the memory any more, and lends it to a call of the host that writes it,
+        /// such as `MPI_Recv` or `cuFileRead` into device memory. Apart from that, this is
+        /// [`lend`](Self::lend).
+        ///
+        /// # Errors
+        /// As [`lend`](Self::lend).
+        ///
+        /// # Safety
+        /// The call uses nothing of this crate but these bytes, and is complete when `f` returns. (A
+        /// `cudaMemcpy` from pageable memory is not: it returns once the host's side is read.)
+        #[track_caller]
+        pub unsafe fn lend_mut<R, E: From<Error>>(
+            &mut self,
+            f: impl FnOnce(*mut T, usize) -> core::result::Result<R, E>,
+        ) -> core::result::Result<R, E> {
+            lend(self.span(), Mode::Write, f)
+        }
+    };
+}
+
+loans! {
+    [T, M: MemoryType] Buffer<T, M>, mutable;
+    [T, M: MemoryType] Slice<'_, T, M>;
+    [T, M: MemoryType] SliceMut<'_, T, M>, mutable;
+}
 
 /// Implements [`HostFnArgument`] for a tuple.
 macro_rules! tuple {

@@ -105,7 +105,7 @@ impl<T> ManagedBuffer<T> {
     /// Stands for [`cudaMallocManaged`](sys::cudaMallocManaged). If `len` is 0, nothing is allocated.
     ///
     /// # Errors
-    /// - `cudaErrorNotSupported` if a device of this process has no concurrent managed access.
+    /// - `NoManagedMemory` if a device of this process has no concurrent managed access.
     /// - `cudaErrorMemoryAllocation` with the number of bytes, if there is not enough memory.
     /// - A refusal if the number of bytes overflows, or if `T` is zero-sized.
     #[doc(alias = "cudaMallocManaged")]
@@ -256,21 +256,22 @@ impl<T> ManagedBuffer<T> {
 /// Refuses managed memory if the host must not access it while a kernel of some device runs.
 #[track_caller]
 fn supported(api: &'static str) -> Result<()> {
-    /// Whether all devices have concurrent managed access. Queried once, because devices do not change.
-    static SUPPORTED: OnceLock<bool> = OnceLock::new();
-    let supported = match SUPPORTED.get() {
-        Some(supported) => *supported,
+    /// The first device without concurrent managed access. Queried once, because devices do not change.
+    static LACKING: OnceLock<Option<i32>> = OnceLock::new();
+    let lacking = match LACKING.get() {
+        Some(lacking) => *lacking,
         None => {
-            let mut found = true;
-            for device in Device::all()? {
-                found &= device.attribute(sys::cudaDevAttrConcurrentManagedAccess)? != 0;
+            let mut found = None;
+            for device in Device::all()?.rev() {
+                if device.attribute(sys::cudaDevAttrConcurrentManagedAccess)? == 0 {
+                    found = Some(device.ordinal());
+                }
             }
-            *SUPPORTED.get_or_init(|| found)
+            *LACKING.get_or_init(|| found)
         }
     };
-    if supported {
-        return Ok(());
+    match lacking {
+        None => Ok(()),
+        Some(device) => Err(Error::refused(api, Detail::NoManagedMemory { device })),
     }
-    let what = "managed memory that host and devices use at the same time (concurrent managed access)";
-    Err(Error::refused(api, Detail::Unsupported { what }))
 }

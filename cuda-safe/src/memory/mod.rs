@@ -29,7 +29,8 @@
 //! `cudaHostRegister`, `cudaHostUnregister`, `cudaHostGetDevicePointer`, `cudaMallocAsync`,
 //! `cudaFreeAsync`, `cudaGetSymbolAddress`, `cudaGetSymbolSize`, `cudaThreadExchangeStreamCaptureMode`,
 //! `cudaPointerGetAttributes`, `cudaHostGetFlags`; for pools, those of [`MemoryPool`]; for other processes,
-//! `cudaIpcGetMemHandle`, `cudaIpcOpenMemHandle`, `cudaIpcCloseMemHandle` ([`IpcMemHandle`]); for arrays,
+//! `cudaIpcGetMemHandle`, `cudaIpcOpenMemHandle`, `cudaIpcCloseMemHandle` ([`IpcMemHandle`]); for other
+//! interfaces, those of [`ExternalMemory`] and [`ExternalSemaphore`]; for arrays,
 //! `cudaMallocArray`, `cudaMalloc3DArray`, `cudaFreeArray`, `cudaArrayGetInfo`, `cudaGetChannelDesc`,
 //! `cudaMallocMipmappedArray`, `cudaFreeMipmappedArray`, `cudaGetMipmappedArrayLevel`, `cudaArrayGetPlane`,
 //! `cudaArrayGetMemoryRequirements`, `cudaMipmappedArrayGetMemoryRequirements`,
@@ -39,6 +40,7 @@ pub(crate) mod allocation;
 pub(crate) mod array;
 mod buffer;
 mod device;
+pub(crate) mod external;
 mod flag;
 pub(crate) mod grid;
 mod guard;
@@ -75,6 +77,7 @@ pub use buffer::{
     SliceMut,
 };
 pub use device::{DeviceBuffer, DevicePtr};
+pub use external::{ExternalMemory, ExternalSemaphore};
 pub use flag::MappedFlag;
 pub use guard::{HostMut, HostRef};
 pub use ipc::{ImportedPool, IpcMemHandle, PoolPointer};

@@ -19,7 +19,7 @@ use super::retain::retained;
 use super::size;
 use super::span::Span;
 use crate::device::Device;
-use crate::error::{Detail, Error, Result};
+use crate::error::{Detail, OrRefused, Result};
 use crate::hazard::{Access, Mode};
 #[cfg(doc)]
 use crate::sys;
@@ -97,11 +97,10 @@ impl Rows {
     ) -> Result<Self> {
         let [width, height, depth] = extent;
         let row = size::bytes_of::<T>(api, width)?;
-        let overflow =
-            |left, right| Error::refused(api, Detail::Overflow { what: "the size in bytes", left, right });
-        let rows = height.checked_mul(depth).ok_or_else(|| overflow(height, depth))?;
+        let overflow = |left, right| Detail::Overflow { what: "the size in bytes", left, right };
+        let rows = height.checked_mul(depth).or_refused(api, || overflow(height, depth))?;
         let bytes = row.checked_mul(rows).filter(|bytes| isize::try_from(*bytes).is_ok());
-        if bytes.ok_or_else(|| overflow(row, rows))? == 0 {
+        if bytes.or_refused(api, || overflow(row, rows))? == 0 {
             // Nothing is allocated. The pitch is that of packed rows.
             let allocation = Allocation::device(None, 0)?;
             return Ok(Self { allocation, extent, pitch: row });

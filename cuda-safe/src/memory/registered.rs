@@ -23,7 +23,7 @@ use crate::sys;
 
 bitflags! {
     /// Properties of registered memory. On systems with unified addresses, all of it is portable and mapped
-    /// anyway. Memory that devices only read has its own constructor: [`Registered::read_only`].
+    /// anyway. Memory that devices only read has its own constructor: [`Registered::new_read_only`].
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct RegisterFlags: u32 {
         /// Counts as pinned for every device, not only for the current one.
@@ -146,7 +146,7 @@ impl<C: Stable> Registered<C> {
     /// # fn main() -> cuda_safe::Result<()> {
     /// let stream = Stream::new()?;
     /// let mut device = DeviceBuffer::<u32>::alloc(3)?;
-    /// let numbers = Registered::read_only(vec![1, 2, 3])?;
+    /// let numbers = Registered::new_read_only(vec![1, 2, 3])?;
     /// memcpy_async(&mut device, &numbers, &stream)?;
     /// assert_eq!(numbers.into_inner()?.0, vec![1, 2, 3]);
     /// # Ok(())
@@ -154,7 +154,7 @@ impl<C: Stable> Registered<C> {
     /// ```
     #[doc(alias = "cudaHostRegisterReadOnly")]
     #[track_caller]
-    pub fn read_only(container: C) -> core::result::Result<Registered<ReadOnly<C>>, ErrorWith<C>> {
+    pub fn new_read_only(container: C) -> core::result::Result<Registered<ReadOnly<C>>, ErrorWith<C>> {
         let registered = Registered::register(ReadOnly(container), sys::cudaHostRegisterReadOnly);
         registered.map_err(|failed| {
             let (error, ReadOnly(container)) = failed.into_parts();
@@ -410,7 +410,7 @@ unsafe impl<T: AnyBitPattern + Send + Sync, const N: usize> Stable for Box<[T; N
 unsafe impl<T: AnyBitPattern + Send + Sync, const N: usize> StableMut for Box<[T; N]> {}
 
 /// A container that devices only read, which
-/// [`Registered::read_only`](crate::memory::Registered::read_only) owns.
+/// [`Registered::new_read_only`](crate::memory::Registered::new_read_only) owns.
 ///
 /// It does not implement [`StableMut`]. Therefore its elements can be neither the destination of a copy nor
 /// an argument that a kernel writes.

@@ -89,7 +89,8 @@ impl StreamRef<'_> {
     ///
     /// `f` receives the raw stream and makes the CUDA call. This is also the entry point for other
     /// libraries that take a stream: with declared accesses, their work is ordered with all work of this
-    /// crate. Several accesses may name the same allocation. `f` may return the library's own error type, to
+    /// crate. Several accesses may name the same allocation. A call that submits to several streams takes
+    /// [`enqueue_all`](crate::stream::enqueue_all). `f` may return the library's own error type, to
     /// which [`Error`] converts: its status then reaches the caller with its number and name.
     ///
     /// # Ordering
@@ -231,7 +232,7 @@ impl StreamRef<'_> {
             // SAFETY: as above.
             None => match unsafe { TRACKER.begin_slow(timeline, operation, &port, call_site) } {
                 Ok(state) => state,
-                Err(refusal) => return Err(refused(refusal, call_site)),
+                Err(refusal) => return Err(refused(refusal, "enqueue", call_site)),
             },
         };
         Ok(Submission { state: Some(state), _entered: entered, _current: current })
@@ -324,13 +325,16 @@ impl Call {
 /// Returns the error for an operation that the tracker refused or could not order.
 #[cold]
 #[inline(never)]
-fn refused(refusal: Refusal<Error>, call_site: &'static Location<'static>) -> Error {
-    match refusal {
-        Refusal::Call(error) => error,
-        Refusal::HostBorrowed => Error::refused("enqueue", Detail::HostBorrowed).at(call_site),
-        Refusal::Hazard(hazard) => {
-            let detail = Detail::Hazard { first: hazard.first, second: hazard.second };
-            Error::refused("enqueue", detail).at(call_site)
-        }
-    }
+pub(super) fn refused(
+    refusal: Refusal<Error>,
+    api: &'static str,
+    call_site: &'static Location<'static>,
+) -> Error {
+    let detail = match refusal {
+        Refusal::Call(error) => return error,
+        Refusal::HostBorrowed => Detail::HostBorrowed,
+        Refusal::Overlap { first, second, bytes } => Detail::StreamsOverlap { first, second, bytes },
+        Refusal::Hazard(hazard) => Detail::Hazard { first: hazard.first, second: hazard.second },
+    };
+    Error::refused(api, detail).at(call_site)
 }

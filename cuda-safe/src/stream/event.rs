@@ -287,10 +287,15 @@ impl Event {
         if let Some(why) = self.not_measurable(start) {
             return Err(Error::refused("Event::elapsed_ms", Detail::Elapsed { why }));
         }
+        let records = [start, self].map(|event| event.shared.last_record());
         let mut milliseconds = 0.0;
         // SAFETY: both events live as long as the borrows. The pointer is to a live number, which the
         // call fills.
         unsafe { check!(cudaEventElapsedTime(&raw mut milliseconds, start.as_raw(), self.as_raw())) }?;
+        // The runtime measures only between events that are complete.
+        for (event, record) in [start, self].into_iter().zip(records) {
+            record.into_iter().for_each(|record| event.completed(record));
+        }
         Ok(milliseconds)
     }
 

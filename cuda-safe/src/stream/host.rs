@@ -1,8 +1,10 @@
-//! The host as a further timeline: waits for the work that uses memory, and for devices.
+//! The host as a further timeline: waits for the work that uses memory, for devices, and futures of events.
 #![expect(unsafe_code, reason = "records events and waits for them and for devices")]
 
 use std::ops::Range;
 
+use super::done::Done;
+use super::event::Event;
 use super::legacy::LegacyStream;
 use super::owned::Stream;
 use super::port::{self, drop_tasks_if_lost, wait_device};
@@ -151,4 +153,50 @@ pub(crate) fn synchronize_device(device: Device) -> Result<()> {
     wait_device(device)?;
     callback::run_deferred();
     host_function::panicked_on(device.ordinal())
+}
+
+impl Event {
+    /// Returns a future that is ready when the work that the event stands for is complete. Later work of the
+    /// event's stream does not delay it. Does not block.
+    ///
+    /// Recording the event again does not change the future. An event that was never recorded is ready.
+    /// Everything else is as for [`StreamRef::done`]: a stream of the future's own waits for the event.
+    ///
+    /// # Errors
+    /// The future returns those of [`StreamRef::done`].
+    ///
+    /// # Examples
+    /// ```
+    /// use cuda_safe::{DeviceBuffer, Event, Stream, memset_async};
+    ///
+    /// async fn first_half(stream: &Stream, buffer: &mut DeviceBuffer<u8>) -> cuda_safe::Result<()> {
+    ///     memset_async(buffer, 1, stream)?;
+    ///     let event = Event::without_timing()?;
+    ///     event.record(stream)?;
+    ///     memset_async(buffer, 2, stream)?;
+    ///     event.done().await // does not wait for the second half
+    /// }
+    /// ```
+    #[doc(alias = "cudaEventSynchronize")]
+    #[track_caller]
+    pub fn done(&self) -> Done {
+        match self.follower() {
+            Ok(Some(stream)) => Done::new(stream.as_stream()).keeping(stream),
+            Ok(None) => Done::ready(Ok(())),
+            Err(error) => Done::ready(Err(error)),
+        }
+    }
+
+    /// Returns a stream that waits for the event. Returns `None` if it was never recorded.
+    #[track_caller]
+    fn follower(&self) -> Result<Option<Stream>> {
+        busy::ensure_idle("Event::done")?;
+        recorder::ensure_none("Event::done")?;
+        if self.shared().last_record().is_none() {
+            return Ok(None);
+        }
+        let stream = Stream::builder().device(self.device()).non_blocking().build()?;
+        stream.wait(self)?;
+        Ok(Some(stream))
+    }
 }

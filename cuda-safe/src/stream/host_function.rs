@@ -28,12 +28,47 @@ use super::busy;
 use super::view::StreamRef;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::Access;
-use crate::{callback, sys};
+use crate::{callback, check, sys};
 use cuda_hazard::{CallSite, Timeline, TimelineId};
+
+/// A function with the state of the device when it is called.
+pub(super) type Run = Box<dyn FnOnce(sys::cudaError_t) + Send>;
+
+/// When a stream calls a function.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Trigger {
+    /// After the work before it (`cudaLaunchHostFunc`).
+    Completed,
+    /// As above, and the device waits for the function in this way (`cudaLaunchHostFunc_v2`).
+    #[cfg(cudart_13_2)]
+    Synced(HostTaskSync),
+    /// As above, and also after an error, with its code (`cudaStreamAddCallback`).
+    Always,
+}
+
+/// How a stream waits for a host function: C's `cudaHostTaskSyncMode`. One of the constants, or a newer
+/// value.
+#[cfg(cudart_13_2)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct HostTaskSync(u32);
+
+#[cfg(cudart_13_2)]
+impl HostTaskSync {
+    /// The threads involved sleep. For functions that take long.
+    pub const BLOCKING: Self = Self(sys::cudaHostTaskBlocking.0);
+    /// They spin, which is faster and keeps a processor busy. For functions that are soon over.
+    pub const SPIN_WAIT: Self = Self(sys::cudaHostTaskSpinWait.0);
+
+    /// Returns C's number.
+    #[must_use]
+    pub fn as_raw(self) -> u32 {
+        self.0
+    }
+}
 
 /// A host function that is pending on a stream.
 struct Task {
-    run: Box<dyn FnOnce() + Send>,
+    run: Run,
     timeline: TimelineId,
     device: i32,
     call_site: CallSite,
@@ -166,10 +201,40 @@ impl StreamRef<'_> {
     #[track_caller]
     pub fn launch_host_fn(&self, f: impl FnOnce() + Send + 'static) -> Result<()> {
         // SAFETY: the function accesses no memory that streams use.
-        unsafe { self.launch_task("StreamRef::launch_host_fn", Location::caller(), &[], Box::new(f)) }
+        unsafe {
+            let (api, call_site) = ("StreamRef::launch_host_fn", Location::caller());
+            self.launch_task(api, call_site, &[], Trigger::Completed, Box::new(move |_| f()))
+        }
     }
 
-    /// Launches a host function as an operation with these accesses.
+    /// [`launch_host_fn`](Self::launch_host_fn) with the way in which the stream waits for the function.
+    ///
+    /// Stands for [`cudaLaunchHostFunc_v2`](sys::cudaLaunchHostFunc_v2), since CUDA 13.2.
+    ///
+    /// # Errors
+    /// As `launch_host_fn`; the runtime's error for a way that it does not know.
+    ///
+    /// # Examples
+    /// ```
+    /// use cuda_safe::Stream;
+    /// use cuda_safe::stream::{AsStream, HostTaskSync};
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// let stream = Stream::new()?;
+    /// stream.as_stream().launch_host_fn_ex(HostTaskSync::SPIN_WAIT, || println!("soon over"))?;
+    /// stream.synchronize()
+    /// # }
+    /// ```
+    #[cfg(cudart_13_2)]
+    #[doc(alias = "cudaLaunchHostFunc_v2")]
+    #[track_caller]
+    pub fn launch_host_fn_ex(&self, sync: HostTaskSync, f: impl FnOnce() + Send + 'static) -> Result<()> {
+        let (api, call_site) = ("StreamRef::launch_host_fn_ex", Location::caller());
+        // SAFETY: the function accesses no memory that streams use.
+        unsafe { self.launch_task(api, call_site, &[], Trigger::Synced(sync), Box::new(move |_| f())) }
+    }
+
+    /// Submits a host function as an operation with these accesses.
     ///
     /// # Safety
     /// The function accesses no memory of this crate except the bytes in `accesses`.
@@ -178,7 +243,8 @@ impl StreamRef<'_> {
         api: &'static str,
         call_site: CallSite,
         accesses: &[Access<'_>],
-        run: Box<dyn FnOnce() + Send>,
+        trigger: Trigger,
+        run: Run,
     ) -> Result<()> {
         busy::ensure_idle(api).map_err(|error| error.at(call_site))?;
         self.ensure_not_captured(api).map_err(|error| error.at(call_site))?;
@@ -186,10 +252,20 @@ impl StreamRef<'_> {
         let number = add(Task { run, timeline: timeline.id, device: timeline.device(), call_site });
         let data = std::ptr::without_provenance_mut(number);
         let launch = |stream| {
-            // SAFETY: the stream lives as long as the view. `call` may be called at any time, on any
-            // thread, with a number that identifies a task or no longer does.
-            let code = unsafe { sys::cudaLaunchHostFunc(stream, Some(call), data) };
-            Error::check("cudaLaunchHostFunc", code).map_err(|error| error.at(call_site))
+            // The stream lives as long as the view. The functions may be called at any time, on any thread,
+            // with a number that identifies a task or no longer does.
+            let done = match trigger {
+                // SAFETY: as above.
+                Trigger::Completed => unsafe { check!(cudaLaunchHostFunc(stream, Some(call), data)) },
+                #[cfg(cudart_13_2)]
+                Trigger::Synced(HostTaskSync(mode)) => {
+                    // SAFETY: as above. The runtime checks the mode.
+                    unsafe { check!(cudaLaunchHostFunc_v2(stream, Some(call), data, mode)) }
+                }
+                // SAFETY: as above. The flags must be 0.
+                Trigger::Always => unsafe { check!(cudaStreamAddCallback(stream, Some(notify), data, 0)) },
+            };
+            done.map_err(|error| error.at(call_site))
         };
         // SAFETY: the caller guarantees the accesses.
         let launched = unsafe { self.submit(Operation::new(accesses), call_site, launch) };
@@ -203,8 +279,17 @@ impl StreamRef<'_> {
 
 /// The function that the runtime calls with the number of a task. It never unwinds.
 unsafe extern "C" fn call(data: *mut c_void) {
+    run(data, sys::cudaSuccess);
+}
+
+/// [`call`] with the state of the device.
+unsafe extern "C" fn notify(_: sys::cudaStream_t, status: sys::cudaError_t, data: *mut c_void) {
+    run(data, status);
+}
+
+fn run(data: *mut c_void, status: sys::cudaError_t) {
     if let Some(Task { run, timeline, device, call_site }) = take(data.addr()) {
-        guarded(run, Some(timeline), device, call_site);
+        guarded(|| run(status), Some(timeline), device, call_site);
     }
 }
 
@@ -283,7 +368,7 @@ mod tests {
     /// A task of a device that owns something and counts its runs.
     fn task(device: i32, drops: &Arc<AtomicU32>, runs: &Arc<AtomicU32>) -> Task {
         let (owned, runs) = (Counts(Arc::clone(drops)), Arc::clone(runs));
-        let run = Box::new(move || {
+        let run = Box::new(move |_| {
             let _owned = &owned;
             runs.fetch_add(1, Ordering::SeqCst);
         });
@@ -332,7 +417,7 @@ mod tests {
         }
         let drops = Arc::default();
         let owned = LaunchesWhenDropped(Arc::clone(&drops));
-        let run = Box::new(move || drop(owned));
+        let run = Box::new(move |_| drop(owned));
         add(Task { run, timeline: TimelineId(0), device: DEVICE, call_site: Location::caller() });
         abandon(DEVICE);
         assert_eq!(drops.load(Ordering::SeqCst), 1);

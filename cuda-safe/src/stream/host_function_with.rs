@@ -27,6 +27,7 @@
 
 use std::panic::Location;
 
+use super::host_function::Trigger;
 use super::memory_argument::{Accesses, HostFnArgument};
 use super::view::StreamRef;
 use crate::error::Result;
@@ -71,9 +72,9 @@ impl StreamRef<'_> {
         let parts = memory.parts(&mut accesses);
         // SAFETY: the function is called as this operation of the stream, at most once. The operation has
         // these accesses, so the memory lives and nothing conflicts until it returns: see above.
-        let run = move || f(unsafe { A::slices(parts) });
+        let run = move |_| f(unsafe { A::slices(parts) });
         let (api, call_site) = ("StreamRef::launch_host_fn_with", Location::caller());
         // SAFETY: the function accesses the memory of these accesses and no other.
-        unsafe { self.launch_task(api, call_site, &accesses.0, Box::new(run)) }
+        unsafe { self.launch_task(api, call_site, &accesses.0, Trigger::Completed, Box::new(run)) }
     }
 }

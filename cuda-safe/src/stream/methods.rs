@@ -74,6 +74,17 @@ macro_rules! stream_methods {
                 self.as_stream().is_done()
             }
 
+            /// Returns a future that is ready when the stream has completed everything submitted before this
+            /// call. Does not block.
+            ///
+            /// See [`StreamRef::done`](crate::stream::StreamRef::done).
+            #[doc(alias = "cudaStreamAddCallback")]
+            #[doc(alias = "cudaStreamSynchronize")]
+            #[track_caller]
+            pub fn done(&self) -> $crate::stream::Done {
+                self.as_stream().done()
+            }
+
             /// Makes all later work of the stream wait for the work that the event stands for. Does not
             /// block.
             ///

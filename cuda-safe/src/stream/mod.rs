@@ -8,17 +8,22 @@
 //!
 //! C functions: `cudaStreamCreateWithPriority`, `cudaStreamDestroy`, `cudaStreamSynchronize`,
 //! `cudaStreamQuery`, `cudaStreamWaitEvent`, `cudaStreamGetFlags`, `cudaStreamGetPriority`,
-//! `cudaStreamGetId`, `cudaStreamIsCapturing`, `cudaStreamGetCaptureInfo`, `cudaLaunchHostFunc`, `cudaEventCreateWithFlags`, `cudaEventRecord`,
-//! `cudaEventSynchronize`, `cudaEventQuery`, `cudaEventElapsedTime`, `cudaEventDestroy`,
-//! `cudaEventRecordWithFlags`, `cudaStreamGetAttribute`, `cudaStreamSetAttribute`,
+//! `cudaStreamGetId`, `cudaStreamIsCapturing`, `cudaStreamGetCaptureInfo`, `cudaLaunchHostFunc`,
+//! `cudaStreamAddCallback`, `cudaEventCreateWithFlags`, `cudaEventRecord`, `cudaEventSynchronize`,
+//! `cudaEventQuery`, `cudaEventElapsedTime`, `cudaEventDestroy`, `cudaEventRecordWithFlags`,
+//! `cudaStreamGetAttribute`, `cudaStreamSetAttribute`,
 //! `cudaStreamCopyAttributes`, `cudaIpcGetEventHandle`, `cudaIpcOpenEventHandle`.
 
 mod attributes;
 mod branch;
 mod busy;
 mod call;
+mod done;
 mod enqueue;
+mod enqueue_all;
 mod event;
+#[cfg(cudart_13_1)]
+mod execution;
 mod foreign;
 mod host;
 mod host_function;
@@ -39,10 +44,16 @@ mod view;
 mod wait;
 
 pub use attributes::{AccessPolicy, AccessProperty, MemSyncDomain, MemSyncDomainMap, SyncPolicy};
+pub use done::Done;
+pub use enqueue_all::enqueue_all;
 pub use event::{Event, EventFlags, RecordFlags};
+#[cfg(cudart_13_1)]
+pub use execution::{ExecutionContext, SmGroup, SmResource};
 pub use foreign::ForeignStream;
+#[cfg(cudart_13_2)]
+pub use host_function::HostTaskSync;
 pub use ipc::IpcEventHandle;
-pub use legacy::LegacyStream;
+pub use legacy::{CurrentLegacyStream, LegacyStream};
 pub use memory_argument::{CallArgument, HostFnArgument};
 pub use owned::{Stream, StreamBuilder};
 pub use per_thread::PerThreadStream;

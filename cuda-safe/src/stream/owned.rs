@@ -1,7 +1,7 @@
 //! [`Stream`]: a stream that the program makes and owns.
 #![expect(unsafe_code, reason = "takes raw streams in and gives them out")]
 
-use super::legacy::LegacyStream;
+use super::legacy::{CurrentLegacyStream, LegacyStream};
 use super::methods::stream_methods;
 use super::per_thread::PerThreadStream;
 use super::tracker::TRACKER;
@@ -83,7 +83,24 @@ impl Stream {
         StreamBuilder::new()
     }
 
-    /// Returns the legacy default stream of the current device: C's stream `0`.
+    /// C's stream `0`: the legacy default stream of the device that is current whenever it is used.
+    ///
+    /// # Examples
+    /// ```
+    /// use cuda_safe::{DeviceBuffer, Stream, memset_async};
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// let mut device = DeviceBuffer::<u8>::alloc(4)?;
+    /// memset_async(&mut device, 7, &Stream::LEGACY)?;
+    /// assert_eq!(device.to_vec()?, [7; 4]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[doc(alias = "cudaStreamLegacy")]
+    pub const LEGACY: CurrentLegacyStream = CurrentLegacyStream;
+
+    /// Returns the legacy default stream of the device that is current now, also for later:
+    /// [`LEGACY`](Self::LEGACY) follows the current device.
     ///
     /// # Errors
     /// Returns the runtime's error if there is no device.

@@ -7,8 +7,10 @@ use std::rc::Rc;
 
 use super::busy;
 use super::recorder::{self, Recorder};
+use super::tracker::TRACKER;
 use crate::device::{Device, Switched};
 use crate::error::{Detail, Error, Result};
+use crate::hazard::Access;
 use crate::{check, sys};
 use cuda_hazard::{Kind, Timeline};
 
@@ -160,6 +162,11 @@ impl<'a> StreamRef<'a> {
     #[inline]
     pub(super) fn timeline(&self) -> &'static Timeline {
         self.timeline
+    }
+
+    /// Returns whether an operation with this access would conflict with one that nothing orders before it.
+    pub(crate) fn is_unordered(&self, access: Access<'_>) -> bool {
+        TRACKER.is_unordered(self.timeline, access)
     }
 
     /// Records that a fill of pinned memory is submitted to the stream. The caller is inside an

@@ -21,6 +21,11 @@ impl Target {
         }
         Self { folders, multiarch: format!("{arch}-linux-gnu") }
     }
+
+    /// Returns Debian's name.
+    pub(crate) fn multiarch(&self) -> &str {
+        &self.multiarch
+    }
 }
 
 /// The folders and files of one toolkit, before its version is known.

@@ -5,6 +5,7 @@
 //!
 //! - [`build`] is the whole build script of `cuda-sys`.
 //! - [`emit_version_cfgs`] sets the `cudart_12_4` ... cfgs of `cuda-sys` for a crate that depends on it.
+//! - [`link()`] finds and links another library of NVIDIA's, such as cuBLAS, for the `-sys` crates of others.
 //! - [`Search`] finds a toolkit, and [`Bindings`] writes Rust for its headers without linking.
 //!
 //! Only [`Env::from_process`] reads the process's environment. All other functions take it as data.
@@ -18,6 +19,7 @@ mod error;
 mod generate;
 mod layout;
 mod libclang;
+mod library;
 mod link;
 #[cfg(test)]
 mod made_up;
@@ -31,6 +33,7 @@ pub use env::Env;
 pub use error::{Error, Result};
 pub use generate::Bindings;
 pub use libclang::prepare_libclang;
+pub use library::{Library, link};
 pub use search::Search;
 pub use toolkit::Toolkit;
 pub use version::{KNOWN_VERSIONS, Version};

@@ -119,6 +119,28 @@ impl<'a> Search<'a> {
         roots
     }
 
+    /// Returns the environment.
+    pub(crate) fn env(&self) -> &Env {
+        self.env
+    }
+
+    /// Returns the target machine.
+    pub(crate) fn target(&self) -> &Target {
+        &self.target
+    }
+
+    /// Returns the folders of the system.
+    pub(crate) fn system_folders(&self) -> &[PathBuf] {
+        &self.system
+    }
+
+    /// Returns the `nvidia` folders of the environments and of the workspace.
+    pub(crate) fn wheel_folders(&self) -> Vec<PathBuf> {
+        let environments = ["CONDA_PREFIX", "VIRTUAL_ENV"].into_iter().filter_map(|name| self.env.path(name));
+        let sites = environments.flat_map(|prefix| python::sites(&prefix)).chain(self.workspace.clone());
+        sites.map(|site| site.join("nvidia")).filter(|nvidia| nvidia.is_dir()).collect()
+    }
+
     /// Returns the folders that `ci/setup` fills, if they exist. They may contain a libclang too.
     pub(crate) fn workspace_folders(&self) -> &[PathBuf] {
         &self.workspace

@@ -64,6 +64,11 @@ impl Toolkit {
         self.cudart.parent().unwrap_or(&self.root)
     }
 
+    /// Returns the folders of the shared libraries.
+    pub(crate) fn libs(&self) -> &[PathBuf] {
+        &self.layout.libs
+    }
+
     /// Returns the static library if the toolkit has one.
     #[must_use]
     pub fn cudart_static(&self) -> Option<PathBuf> {

@@ -8,8 +8,10 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -140,11 +142,32 @@ private:
 #endif
 };
 
+// What a callback wakes.
+struct Sleeper {
+    std::mutex mutex;
+    std::condition_variable woken;
+    bool done = false;
+
+    void sleep() {
+        std::unique_lock<std::mutex> lock(mutex);
+        woken.wait(lock, [this] { return done; });
+        done = false;
+    }
+};
+
+void CUDART_CB wake(cudaStream_t, cudaError_t, void* data) {
+    auto* sleeper = static_cast<Sleeper*>(data);
+    std::lock_guard<std::mutex> lock(sleeper->mutex);
+    sleeper->done = true;
+    sleeper->woken.notify_one();
+}
+
 void CUDART_CB count_up(void* counter) { static_cast<std::atomic<unsigned>*>(counter)->fetch_add(1); }
 
 // The operations.
 struct Twin : Things {
     std::atomic<unsigned> counter{0};
+    Sleeper sleeper;
     cudaMemcpy3DParms parameters = volume(b, a, pitch, row, layer_rows, layers, cudaMemcpyDeviceToDevice);
     Batch batch{b, pinned, cudaMemcpyHostToDevice};
     Batch3d batch_3d{b, pinned};
@@ -191,6 +214,19 @@ struct Twin : Things {
         {"synchronise", [this](unsigned calls) { return time(calls, [this] { CHECK(cudaStreamSynchronize(stream)); }); }},
         {"host_function", [this](unsigned calls) {
              return time(calls, [this] { CHECK(cudaLaunchHostFunc(stream, count_up, &counter)); });
+         }},
+        {"wait_blocking", [this](unsigned calls) {
+             return time(calls, [this] {
+                 CHECK(cudaMemsetAsync(a, 0, bytes, stream));
+                 CHECK(cudaStreamSynchronize(stream));
+             });
+         }},
+        {"wait_woken", [this](unsigned calls) {
+             return time(calls, [this] {
+                 CHECK(cudaMemsetAsync(a, 0, bytes, stream));
+                 CHECK(cudaStreamAddCallback(stream, wake, &sleeper, 0));
+                 sleeper.sleep();
+             });
          }},
         {"alloc_async", [this](unsigned calls) { return time(calls, [this] { allocate_and_free(); }); }},
         {"alloc_drop", [this](unsigned calls) { return time(calls, [this] { allocate_and_free(); }); }},

@@ -3,7 +3,8 @@
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::thread::{self, Thread};
 
 use cuda_kernels::kernels;
 use cuda_safe::{Result, check, sys};
@@ -16,6 +17,21 @@ use crate::{
 };
 
 const ROW_BYTES: usize = ROW * size_of::<f32>();
+
+/// What a callback wakes.
+struct Sleeper {
+    thread: Thread,
+    done: AtomicBool,
+}
+
+unsafe extern "C" fn wake(_: sys::cudaStream_t, _: sys::cudaError_t, data: *mut c_void) {
+    // SAFETY: the pointer is to a sleeper that lives until `done` is set.
+    let sleeper = unsafe { &*data.cast_const().cast::<Sleeper>() };
+    // After the flag is set, the sleeper may be gone.
+    let thread = sleeper.thread.clone();
+    sleeper.done.store(true, Ordering::Release);
+    thread.unpark();
+}
 
 unsafe extern "C" fn count_up(counter: *mut c_void) {
     // SAFETY: the pointer is to the static counter, as passed below.
@@ -234,6 +250,24 @@ pub(crate) fn measure(operation: &str, plan: Plan<'_>, handles: Handles) -> Resu
             let counter = (&raw const COUNTER).cast_mut().cast();
             // SAFETY: see above; the function takes a pointer to the counter, which is static.
             unsafe { check!(cudaLaunchHostFunc(stream, Some(count_up), counter)) }
+        }),
+        "wait_blocking" => plan.time(|| {
+            // SAFETY: see above.
+            unsafe { check!(cudaMemsetAsync(a.cast(), 0, BYTES, stream)) }?;
+            // SAFETY: see above.
+            unsafe { check!(cudaStreamSynchronize(stream)) }
+        }),
+        "wait_woken" => plan.time(|| {
+            let sleeper = Sleeper { thread: thread::current(), done: AtomicBool::new(false) };
+            // SAFETY: see above.
+            unsafe { check!(cudaMemsetAsync(a.cast(), 0, BYTES, stream)) }?;
+            let data = (&raw const sleeper).cast_mut().cast();
+            // SAFETY: see above; the sleeper lives until the callback has woken the thread.
+            unsafe { check!(cudaStreamAddCallback(stream, Some(wake), data, 0)) }?;
+            while !sleeper.done.load(Ordering::Acquire) {
+                thread::park();
+            }
+            Ok(())
         }),
         "alloc_async" | "alloc_drop" => plan.time(|| {
             let mut memory = null_mut();

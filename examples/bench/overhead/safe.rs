@@ -1,7 +1,11 @@
 //! The operations as a program of `cuda-safe` writes them.
 #![expect(unsafe_code, reason = "launches kernels")]
 
+use std::pin::pin;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
 
 use cuda_kernels::kernels::{add_one, vector_add};
 use cuda_safe::copy::CopyBatch3d;
@@ -16,6 +20,15 @@ use crate::{
     APART, COPIES, COUNTER, FLOATS, LAYER_ROWS, LAYERS, MEBIBYTE, PITCH, ROW, ROWS, SMALL, SOLID,
     SOLID_LAYERS, SOLID_PITCH, SOLID_ROW, SOLID_ROWS, SOLIDS,
 };
+
+/// Wakes a thread, as the simplest executor does.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
 
 /// Runs the plan with an operation. Does nothing if there is no operation of that name.
 pub(crate) fn measure(operation: &str, plan: Plan<'_>, things: &mut Things) -> Result<()> {
@@ -39,6 +52,23 @@ pub(crate) fn measure(operation: &str, plan: Plan<'_>, things: &mut Things) -> R
                 COUNTER.fetch_add(1, Ordering::SeqCst);
             })
         }),
+        "wait_blocking" => plan.time(|| {
+            memset_async(a, 0, stream)?;
+            stream.synchronize()
+        }),
+        "wait_woken" => {
+            let waker = Waker::from(Arc::new(Unpark(thread::current())));
+            plan.time(|| {
+                memset_async(a, 0, stream)?;
+                let mut done = pin!(stream.done());
+                loop {
+                    match done.as_mut().poll(&mut Context::from_waker(&waker)) {
+                        Poll::Ready(result) => return result,
+                        Poll::Pending => thread::park(),
+                    }
+                }
+            })
+        }
         "alloc_async" => plan.time(|| DeviceBuffer::<f32>::alloc_async(FLOATS, stream)?.free_async(stream)),
         "alloc_drop" => plan.time(|| DeviceBuffer::<f32>::alloc_async(FLOATS, stream).map(drop)),
         "alloc_pool" => {

@@ -11,6 +11,7 @@ use cuda_sys::{
 };
 
 use crate::case::{Cases, Change, Safe};
+use crate::gate::Gate;
 use crate::log::{Log, Setup, ask, need};
 use crate::memory::{Block, Kind, event, pattern, stream};
 
@@ -198,6 +199,27 @@ fn life(cases: &mut Cases) {
         ask!(log, cudaGraphDestroy(graph));
         Ok(())
     });
+    cases
+        .add("cudaGraphLaunch/again on another stream, while the first one is held", Safe::Works, |log| {
+            let block = Block::new(log, Kind::Device, N)?;
+            let (graph, mut node) = (graph(log)?, ptr::null_mut());
+            let fill = row(block, 0);
+            need!(log, cudaGraphAddMemsetNode(&raw mut node, graph, ptr::null(), 0, &raw const fill));
+            let run = ready(log, graph)?;
+            let (first, second, after) = (stream(log)?, stream(log)?, event(log)?);
+            launch(log, run, block, &[0; N])?;
+            let gate = Gate::hold(log, first)?;
+            ask!(log, cudaGraphLaunch(run, first));
+            ask!(log, "on the other stream", cudaGraphLaunch(run, second));
+            ask!(log, cudaEventRecord(after, second));
+            // Long enough for a launch that waits for nothing.
+            std::thread::sleep(std::time::Duration::from_millis(200));
+            ask!(log, "an event behind it", cudaEventQuery(after));
+            gate.open();
+            ask!(log, cudaDeviceSynchronize());
+            Ok(())
+        })
+        .alone();
     cases.add("cudaGraphLaunch/null", Safe::Unwritable, |log| {
         let on = stream(log)?;
         ask!(log, cudaGraphLaunch(ptr::null_mut(), on));

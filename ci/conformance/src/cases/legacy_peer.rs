@@ -4,8 +4,12 @@
 
 use std::ffi::c_int;
 use std::ptr;
+use std::thread;
+use std::time::{Duration, Instant};
 
-use cuda_sys::{cudaMemcpy3DPeerParms, cudaStream_t, make_cudaExtent, make_cudaPitchedPtr};
+use cuda_sys::{
+    cudaMemcpy3DPeerParms, cudaMemcpyDeviceToDevice, cudaStream_t, make_cudaExtent, make_cudaPitchedPtr,
+};
 
 use crate::case::{Cases, Safe};
 use crate::gate::Gate;
@@ -20,19 +24,24 @@ type Side = (Block, c_int);
 /// A copy on a stream.
 type PeerCopy = fn(&mut Log, Side, Side, cudaStream_t);
 
+/// The parameters of a copy of all bytes as rows.
+fn peer_volume((to, there): Side, (from, here): Side) -> cudaMemcpy3DPeerParms {
+    cudaMemcpy3DPeerParms {
+        dstPtr: make_cudaPitchedPtr(to.ptr(), 64, 64, N / 64),
+        dstDevice: there,
+        srcPtr: make_cudaPitchedPtr(from.ptr(), 64, 64, N / 64),
+        srcDevice: here,
+        extent: make_cudaExtent(64, N / 64, 1),
+        ..Default::default()
+    }
+}
+
 const COPIES: [(&str, PeerCopy); 2] = [
     ("cudaMemcpyPeerAsync", |log, (to, there), (from, here), on| {
         ask!(log, cudaMemcpyPeerAsync(to.ptr(), there, from.ptr(), here, N, on));
     }),
-    ("cudaMemcpy3DPeerAsync", |log, (to, there), (from, here), on| {
-        let parameters = cudaMemcpy3DPeerParms {
-            dstPtr: make_cudaPitchedPtr(to.ptr(), 64, 64, N / 64),
-            dstDevice: there,
-            srcPtr: make_cudaPitchedPtr(from.ptr(), 64, 64, N / 64),
-            srcDevice: here,
-            extent: make_cudaExtent(64, N / 64, 1),
-            ..Default::default()
-        };
+    ("cudaMemcpy3DPeerAsync", |log, to, from, on| {
+        let parameters = peer_volume(to, from);
         ask!(log, cudaMemcpy3DPeerAsync(&raw const parameters, on));
     }),
 ];
@@ -136,6 +145,45 @@ fn case(cases: &mut Cases, (api, copy): (&str, PeerCopy), way: PeerPair, held: P
     }
 }
 
+/// A legacy stream is held while a blocking copy between devices is given. Asks which legacy streams the copy
+/// waits for, and which later work waits for the copy.
+fn blocking(cases: &mut Cases, api: &str, copy: fn(&mut Log, Side, Side), held: c_int) {
+    let id =
+        format!("legacy/the legacy stream of device {held} is held, then {api} from device 0 to device 1");
+    let added = cases.add(id, Safe::Works, move |log| {
+        let (to, from) = PeerPair { from: 0, to: 1, access: true }.sides(log)?;
+        copy(log, to, from);
+        for device in 0..2 {
+            need!(log, cudaSetDevice(device));
+            need!(log, cudaDeviceSynchronize());
+        }
+        need!(log, cudaSetDevice(held));
+        let gate = Gate::hold(log, ptr::null_mut())?;
+        need!(log, cudaSetDevice(0));
+        let begun = Instant::now();
+        copy(log, to, from);
+        log.fact("waits", begun.elapsed() > Duration::from_secs(10));
+        let mut behind = Vec::new();
+        for device in 0..2 {
+            need!(log, cudaSetDevice(device));
+            let after = event(log)?;
+            ask!(log, cudaEventRecord(after, ptr::null_mut()));
+            behind.push(after);
+        }
+        // Long enough for a copy that waits for nothing.
+        thread::sleep(Duration::from_millis(200));
+        ask!(log, "the legacy stream of device 0", cudaEventQuery(behind[0]));
+        ask!(log, "that of device 1", cudaEventQuery(behind[1]));
+        gate.open();
+        for device in 0..2 {
+            need!(log, cudaSetDevice(device));
+            ask!(log, cudaDeviceSynchronize());
+        }
+        Ok(())
+    });
+    added.alone().two_devices();
+}
+
 /// A batch of one copy, beside those in `legacy`: one that names its locations and lets kernels run beside
 /// it, one between two devices, and one of a plane.
 #[cfg(cudart_13_0)]
@@ -211,6 +259,33 @@ pub(super) fn add(cases: &mut Cases) {
                 }
             }
         }
+    }
+    for held in 0..2 {
+        blocking(
+            cases,
+            "cudaMemcpyPeer",
+            |log, (to, there), (from, here)| {
+                ask!(log, cudaMemcpyPeer(to.ptr(), there, from.ptr(), here, N));
+            },
+            held,
+        );
+        blocking(
+            cases,
+            "cudaMemcpy",
+            |log, (to, _), (from, _)| {
+                ask!(log, cudaMemcpy(to.ptr(), from.ptr(), N, cudaMemcpyDeviceToDevice));
+            },
+            held,
+        );
+        blocking(
+            cases,
+            "cudaMemcpy3DPeer",
+            |log, to, from| {
+                let parameters = peer_volume(to, from);
+                ask!(log, cudaMemcpy3DPeer(&raw const parameters));
+            },
+            held,
+        );
     }
     #[cfg(cudart_13_0)]
     batch::add(cases);

@@ -115,6 +115,23 @@ fn linear(cases: &mut Cases, blocking: bool) {
     }
 }
 
+/// Whether a blocking fill of memory that the host reaches is complete when it returns.
+fn complete(cases: &mut Cases) {
+    for kind in [Kind::Pinned, Kind::Managed] {
+        let id = format!("cudaMemset/64 MiB, {}, the legacy stream afterwards", kind.name());
+        let case = cases.add(id, Safe::Works, move |log| {
+            let block = Block::new(log, kind, 64 << 20)?;
+            set(log, true, block.ptr(), 7, 64 << 20);
+            need!(log, cudaDeviceSynchronize());
+            set(log, true, block.ptr(), 8, 64 << 20);
+            ask!(log, cudaStreamQuery(ptr::null_mut()));
+            ask!(log, cudaDeviceSynchronize());
+            Ok(())
+        });
+        case.alone();
+    }
+}
+
 /// A change of a plane's pitch, width and height.
 type ChangePlane = fn(usize, usize, usize) -> (usize, usize, usize);
 
@@ -237,6 +254,7 @@ pub(super) fn add(cases: &mut Cases) {
         plane(cases, blocking);
         volume(cases, blocking);
     }
+    complete(cases);
     cases.add("cudaMemsetAsync/on a stream of its own", Safe::Works, |log| {
         let block = Block::new(log, Kind::Device, N)?;
         let on = stream(log)?;

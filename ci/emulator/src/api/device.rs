@@ -156,7 +156,8 @@ api! {
         let machine = call.machine()?;
         let out = out.ok_or(cudaErrorInvalidValue)?;
         let device = ordinal(&machine, device)?;
-        out.write(attribute(attr, device).ok_or(cudaErrorInvalidValue)?);
+        let lacks = attr == cudaDevAttrConcurrentManagedAccess && !machine.config.managed;
+        out.write(if lacks { 0 } else { attribute(attr, device).ok_or(cudaErrorInvalidValue)? });
         Ok(())
     }
 

@@ -77,6 +77,8 @@ fn dot(machine: &Guard, graph: usize, name: &str, text: &mut String) -> Answer {
             Act::Host(_) => "HOST".to_owned(),
             Act::Record(_) => "EVENT_RECORD".to_owned(),
             Act::Wait(_) => "EVENT_WAIT".to_owned(),
+            Act::Semaphores(work) if work.signals => "EXT_SEMAS_SIGNAL".to_owned(),
+            Act::Semaphores(_) => "EXT_SEMAS_WAIT".to_owned(),
             Act::Child(_) => "GRAPH".to_owned(),
             Act::Conditional(it) => format!("CONDITIONAL\\n{} bodies", it.bodies.len()),
             Act::Alloc(address, bytes) => format!("MEM_ALLOC\\n{bytes} bytes at {address:#x}"),

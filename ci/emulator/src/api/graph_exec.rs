@@ -7,13 +7,14 @@ use super::graph::node;
 use super::graph_node::general;
 use super::graph_params as params;
 use super::symbol::{VariableRange, VariableSide};
-use super::{Call, Out, api, put};
+use super::{Call, Out, api, external, put};
 use crate::error::Answer;
 use crate::graph::{Act, Exec, Mismatch, kind, launch, release};
 use crate::machine::Guard;
 use crate::sys::{
     CUgraphExec_st, cudaErrorGraphExecUpdateFailure, cudaErrorInvalidValue, cudaErrorNotSupported,
-    cudaErrorStreamCaptureUnsupported, cudaEvent_t, cudaGraph_t, cudaGraphExec_t,
+    cudaErrorStreamCaptureUnsupported, cudaEvent_t, cudaExternalSemaphoreSignalNodeParams,
+    cudaExternalSemaphoreWaitNodeParams, cudaGraph_t, cudaGraphExec_t,
     cudaGraphExecUpdateErrorNodeTypeChanged, cudaGraphExecUpdateErrorParametersChanged,
     cudaGraphExecUpdateErrorTopologyChanged, cudaGraphExecUpdateResultInfo, cudaGraphExecUpdateSuccess,
     cudaGraphInstantiateFlagAutoFreeOnLaunch, cudaGraphInstantiateFlagDeviceLaunch,
@@ -218,6 +219,22 @@ api! {
         call, exec: cudaGraphExec_t, node: cudaGraphNode_t, event: cudaEvent_t,
     ) {
         set(call, exec, node, |machine, _| params::event(machine, event).map(Act::Wait))
+    }
+
+    /// Changes the signals of a node, in an executable graph.
+    fn cudaGraphExecExternalSemaphoresSignalNodeSetParams(
+        call, exec: cudaGraphExec_t, node: cudaGraphNode_t, it: Option<&cudaExternalSemaphoreSignalNodeParams>,
+    ) {
+        let it = it.ok_or(cudaErrorInvalidValue)?;
+        set(call, exec, node, |machine, _| external::signals(machine, it))
+    }
+
+    /// Changes the waits of a node, in an executable graph.
+    fn cudaGraphExecExternalSemaphoresWaitNodeSetParams(
+        call, exec: cudaGraphExec_t, node: cudaGraphNode_t, it: Option<&cudaExternalSemaphoreWaitNodeParams>,
+    ) {
+        let it = it.ok_or(cudaErrorInvalidValue)?;
+        set(call, exec, node, |machine, _| external::waits(machine, it))
     }
 
     /// Updates the child graph of a node, in an executable graph, from another graph of the same shape.

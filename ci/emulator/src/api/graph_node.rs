@@ -7,19 +7,20 @@ use super::capture::{graph, handles, plain};
 use super::graph::node;
 use super::graph_params as params;
 use super::symbol::{VariableRange, VariableSide};
-use super::{Call, Out, address, api, conditional, ordinal, pointer, put, wide};
+use super::{Call, Out, address, api, conditional, external, ordinal, pointer, put, wide};
 use crate::error::Answer;
 use crate::graph::{Act, kind};
 use crate::machine::Guard;
 use crate::memory::Kind;
 use crate::sys::{
-    CUevent_st, cudaErrorInvalidValue, cudaErrorNotSupported, cudaEvent_t, cudaGraph_t, cudaGraphEdgeData,
-    cudaGraphNode_t, cudaGraphNodeParams, cudaGraphNodeTypeConditional, cudaGraphNodeTypeEmpty,
-    cudaGraphNodeTypeEventRecord, cudaGraphNodeTypeGraph, cudaGraphNodeTypeHost, cudaGraphNodeTypeKernel,
-    cudaGraphNodeTypeMemcpy, cudaGraphNodeTypeMemset, cudaGraphNodeTypeWaitEvent, cudaHostNodeParams,
-    cudaKernelNodeParams, cudaLaunchAttributeID, cudaLaunchAttributeValue, cudaMemAllocNodeParams,
-    cudaMemAllocationTypePinned, cudaMemLocationTypeDevice, cudaMemcpy3DParms, cudaMemcpyKind,
-    cudaMemsetParams,
+    CUevent_st, cudaErrorInvalidValue, cudaErrorNotSupported, cudaEvent_t,
+    cudaExternalSemaphoreSignalNodeParams, cudaExternalSemaphoreWaitNodeParams, cudaGraph_t,
+    cudaGraphEdgeData, cudaGraphNode_t, cudaGraphNodeParams, cudaGraphNodeTypeConditional,
+    cudaGraphNodeTypeEmpty, cudaGraphNodeTypeEventRecord, cudaGraphNodeTypeGraph, cudaGraphNodeTypeHost,
+    cudaGraphNodeTypeKernel, cudaGraphNodeTypeMemcpy, cudaGraphNodeTypeMemset, cudaGraphNodeTypeWaitEvent,
+    cudaHostNodeParams, cudaKernelNodeParams, cudaLaunchAttributeID, cudaLaunchAttributeValue,
+    cudaMemAllocNodeParams, cudaMemAllocationTypePinned, cudaMemLocationTypeDevice, cudaMemcpy3DParms,
+    cudaMemcpyKind, cudaMemsetParams,
 };
 
 /// Where a new node goes.
@@ -357,6 +358,40 @@ api! {
     /// Changes the event that a node records.
     fn cudaGraphEventRecordNodeSetEvent(call, node: cudaGraphNode_t, event: cudaEvent_t) {
         set(call, node, |machine, _| params::event(machine, event).map(Act::Record))
+    }
+
+    /// Adds signals of semaphores.
+    fn cudaGraphAddExternalSemaphoresSignalNode(
+        call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
+        it: Option<&cudaExternalSemaphoreSignalNodeParams>,
+    ) {
+        let it = it.ok_or(cudaErrorInvalidValue)?;
+        add(call, out, NodePlace { graph, before, count }, |machine, _| external::signals(machine, it))
+    }
+
+    /// Changes the signals of a node.
+    fn cudaGraphExternalSemaphoresSignalNodeSetParams(
+        call, node: cudaGraphNode_t, it: Option<&cudaExternalSemaphoreSignalNodeParams>,
+    ) {
+        let it = it.ok_or(cudaErrorInvalidValue)?;
+        set(call, node, |machine, _| external::signals(machine, it))
+    }
+
+    /// Adds waits for semaphores.
+    fn cudaGraphAddExternalSemaphoresWaitNode(
+        call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
+        it: Option<&cudaExternalSemaphoreWaitNodeParams>,
+    ) {
+        let it = it.ok_or(cudaErrorInvalidValue)?;
+        add(call, out, NodePlace { graph, before, count }, |machine, _| external::waits(machine, it))
+    }
+
+    /// Changes the waits of a node.
+    fn cudaGraphExternalSemaphoresWaitNodeSetParams(
+        call, node: cudaGraphNode_t, it: Option<&cudaExternalSemaphoreWaitNodeParams>,
+    ) {
+        let it = it.ok_or(cudaErrorInvalidValue)?;
+        set(call, node, |machine, _| external::waits(machine, it))
     }
 
     /// Adds a wait for an event.

@@ -17,6 +17,18 @@ api! {
         submit(&mut machine, key, call.name, work, &[]).map(drop)
     }
 
+    /// Does the same with the way in which hardware waits for the function, which makes no difference here.
+    fn cudaLaunchHostFunc_v2 | cudaLaunchHostFunc_v2_ptsz(
+        call, stream: cudaStream_t, function: cudaHostFn_t, data: *mut c_void, mode: c_uint,
+    ) {
+        let (mut machine, _, key) = call.stream(stream)?;
+        if mode > 1 {
+            return Err(cudaErrorInvalidValue);
+        }
+        let work = Work::Host(HostCall::function(function.ok_or(cudaErrorInvalidValue)?, data));
+        submit(&mut machine, key, call.name, work, &[]).map(drop)
+    }
+
     /// Does the same for a function that gets the stream and the state of the device, and is called after
     /// errors too.
     fn cudaStreamAddCallback | cudaStreamAddCallback_ptsz(

@@ -5,7 +5,7 @@ use super::cluster::Cluster;
 use super::env::Env;
 use super::fault::Fault;
 use super::launch::{Cached, Context, Launch};
-use super::races::Races;
+use super::races::KernelRaces;
 use super::warp::{Turn, Warp};
 
 /// The number of instructions that a warp runs before another of its block has its turn.
@@ -78,7 +78,7 @@ pub(super) struct Runner<'a> {
     pub(super) clock: &'a mut u64,
     pub(super) workspace: u64,
     /// The accesses of the launch, if the machine looks for races.
-    pub(super) races: Option<&'a mut Races>,
+    pub(super) races: Option<&'a mut KernelRaces>,
 }
 
 impl Runner<'_> {

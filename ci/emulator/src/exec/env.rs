@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::fault::{Fault, Refused};
+use super::fault::{Fault, Mistake, Refused};
 use super::image::{Image, Texture};
 use super::program::Program;
 
@@ -34,17 +34,6 @@ pub enum AccessKind {
     StrongRead,
     /// It is atomic, or a volatile, relaxed or releasing store.
     Strong,
-}
-
-/// A mistake within a kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Mistake {
-    /// Threads use the same bytes, and nothing orders them.
-    Race,
-    /// A thread reads shared memory that nobody has written.
-    Unwritten,
-    /// Threads of a block meet a barrier in different places.
-    Barrier,
 }
 
 /// The machine as a running kernel sees it.

@@ -1,12 +1,11 @@
 //! Calls, returns, indirect jumps and exits of a warp, and the barriers of its block and its cluster.
 
 use super::cluster::{RANK, parts};
-use super::env::Mistake;
-use super::fault::Fault;
+use super::fault::{Fault, Mistake};
 use super::file::{Word, lanes, low};
 use super::launch::Context;
 use super::program::{Ins, NONE, Op, Reduce, Target, Until};
-use super::races::Races;
+use super::races::KernelRaces;
 use super::warp::{Flow, Frame, Group, Saved, Wait, Warp};
 
 impl Warp {
@@ -309,7 +308,7 @@ impl Warp {
         }
         let generation = cx.cluster.generation;
         lanes(mask).for_each(|lane| self.arrived[lane] = Some(generation));
-        self.order(cx, Races::meets);
+        self.order(cx, KernelRaces::meets);
         cx.cluster.arrive(mask.count_ones());
         group.pc += 1;
         Ok(Flow::Next)
@@ -332,7 +331,7 @@ impl Warp {
             return Err(cx.fault(Fault::LAUNCH_FAILURE, what, thread, group.pc));
         };
         if cx.cluster.generation != generation {
-            self.order(cx, Races::meets);
+            self.order(cx, KernelRaces::meets);
             lanes(group.mask).for_each(|lane| self.arrived[lane] = None);
             group.pc += 1;
             return Ok(Flow::Next);

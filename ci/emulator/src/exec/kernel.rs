@@ -10,7 +10,7 @@ use super::fault::Fault;
 use super::file::low;
 use super::launch::{Cached, Launch};
 use super::program::{Element, Program};
-use super::races::Races;
+use super::races::KernelRaces;
 use super::workers::Blocks;
 
 /// The number of instructions that a block runs before another has its turn.
@@ -40,7 +40,7 @@ pub struct Kernel {
     clock: u64,
     workspace: u64,
     /// The accesses so far, if the machine looks for races.
-    races: Option<Box<Races>>,
+    races: Option<Box<KernelRaces>>,
 }
 
 // SAFETY: the pointers in it are those of regions, which are forgotten before a step returns, and those of

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use super::cluster::Cluster;
-use super::env::{AccessKind, Env, Mistake};
-use super::fault::Fault;
+use super::env::{AccessKind, Env};
+use super::fault::{Fault, Mistake};
 use super::file::{LANES, low};
 use super::program::{Access, Program};
-use super::races::Races;
+use super::races::KernelRaces;
+use crate::host_line::demangled;
 use crate::ptx::Space;
 
 /// A launch: the kernel, its shape and its arguments.
@@ -148,7 +149,7 @@ pub(super) struct Context<'a> {
     /// Whether the machine looks for races.
     pub(super) traced: bool,
     /// The accesses of this launch, if it does.
-    pub(super) races: Option<&'a mut Races>,
+    pub(super) races: Option<&'a mut KernelRaces>,
     pub(super) shared: *mut u8,
     pub(super) shared_len: u64,
     pub(super) caches: &'a mut Vec<Cached>,
@@ -182,7 +183,7 @@ impl Context<'_> {
     pub(super) fn report(&mut self, mistake: Mistake, pcs: (u32, u32), what: &str, parts: &[String]) {
         let (first, second) = (pcs.0.min(pcs.1), pcs.0.max(pcs.1));
         if self.program.reported.lock().insert((mistake, first, second)) {
-            self.env.report(mistake, format!("kernel {}: {what}", self.program.name), parts);
+            self.env.report(mistake, format!("kernel {}: {what}", demangled(&self.program.name)), parts);
         }
     }
 

@@ -1,14 +1,16 @@
 //! Memory access of a warp: every access is checked, in every lane.
 
 use super::bytes::{change, read, read8, read32, read64, write, write32, write64};
-use super::env::{AccessKind, Mistake};
-use super::fault::Fault;
+use super::cluster::parts;
+use super::env::AccessKind;
+use super::fault::{Fault, Mistake};
 use super::file::{FULL, LANES, Slot, Slots, Word, lanes, low};
 use super::launch::{Cached, Context};
 use super::program::{Access, Element, Modify};
 use super::program::{LOCAL, PARAM, SHARED};
-use super::races::{self, Races, Wrong};
+use super::races::{self, KernelRaces, Wrong};
 use super::warp::Warp;
+use crate::host_line::demangled;
 use crate::ptx::Space;
 
 /// The width of a window: the highest byte of a generic address selects the window.
@@ -293,10 +295,17 @@ impl Warp {
             kind => kind,
         };
         let (block, thread) = (cx.block(), self.thread(u32::try_from(lane).unwrap_or(0)));
+        if cx.races.is_none() {
+            return;
+        }
+        if shared {
+            self.check_array(cx, address & WINDOW, bytes, lane, pc);
+        }
         let Some(races) = &mut cx.races else { return };
         let (at, bytes, number) =
             (at.addr(), usize::try_from(bytes).unwrap_or(0), u16::try_from(thread).unwrap_or(0));
-        let access = races::Access { block, thread: number, kind, pc, at, bytes, shared, changes_nothing };
+        let access =
+            races::ThreadAccess { block, thread: number, kind, pc, at, bytes, shared, changes_nothing };
         let Some(wrong) = races.access(&access) else { return };
         let memory = if shared { "shared" } else { "global" };
         let here = cx.thread_at(block, thread, pc);
@@ -323,8 +332,28 @@ impl Warp {
         }
     }
 
+    /// Reports an access to shared memory outside of the array whose address the thread has taken.
+    fn check_array(&self, cx: &mut Context<'_>, address: u64, bytes: u64, lane: usize, pc: u32) {
+        let Some(array) = cx.program.array_of.get(&pc) else { return };
+        let Some(array) = cx.program.arrays.get(usize::from(*array)) else { return };
+        let (offset, rank) = parts(address);
+        if rank.is_some() || (u64::from(array.start) <= offset && offset + bytes <= array.end.into()) {
+            return;
+        }
+        let (name, size) = (demangled(&array.name), array.end - array.start);
+        let from = offset.cast_signed() - i64::from(array.start);
+        let what = format!("an access to shared memory outside of the array {name}, which has {size} bytes");
+        let here = cx.thread_at(cx.block(), self.thread(u32::try_from(lane).unwrap_or(0)), pc);
+        cx.report(
+            Mistake::Outside,
+            (pc, pc),
+            &what,
+            &[format!("{bytes} bytes at byte {from} of it by {here}")],
+        );
+    }
+
     /// Notes that this warp does something that orders accesses, if the machine looks for races.
-    pub(super) fn order(&self, cx: &mut Context<'_>, how: impl FnOnce(&mut Races, u32, usize)) {
+    pub(super) fn order(&self, cx: &mut Context<'_>, how: impl FnOnce(&mut KernelRaces, u32, usize)) {
         let block = cx.block();
         if let Some(races) = &mut cx.races {
             how(races, block, self.first as usize / 32);

@@ -31,8 +31,8 @@ mod run;
 mod warp;
 mod workers;
 
-pub use env::{AccessKind, Env, Mistake, Region, Step, Task};
-pub use fault::{Fault, Refused};
+pub use env::{AccessKind, Env, Region, Step, Task};
+pub use fault::{Fault, Mistake, Refused};
 pub use kernel::Kernel;
 pub use launch::Launch;
 pub use lower::{Addresses, lower};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::env::Mistake;
+use super::fault::Mistake;
 use super::file::{Alu, Constants, Sizes, Slot, Slots};
 use super::number::Number;
 use crate::ptx::Space;
@@ -69,9 +69,13 @@ pub struct Program {
     pub cluster: Option<[u32; 3]>,
     /// Bytes of constant memory that the module declares.
     pub constant_bytes: u64,
-    /// Whether a correct kernel may show in which order its blocks run: by atomic operations, fences, volatile
-    /// accesses, output, the heap or clocks.
+    /// Whether a correct kernel may show in which order its blocks run: by atomic operations, fences,
+    /// volatile accesses, output, the heap or clocks.
     pub shows_order: bool,
+    /// The arrays of shared memory that have a size.
+    pub arrays: Vec<SharedArray>,
+    /// Instructions whose address is of one of them.
+    pub array_of: HashMap<u32, u16>,
     /// The mistakes that were reported: the instructions that take part.
     pub reported: Mutex<HashSet<(Mistake, u32, u32)>>,
 }
@@ -92,6 +96,17 @@ impl Program {
             .and_then(|(_, file, line)| self.files.get(file).map(|file| format!(", {file}:{line}")));
         format!("{function} at PTX line {line}{}", source.unwrap_or_default())
     }
+}
+
+/// An array of shared memory.
+#[derive(Clone, Debug)]
+pub struct SharedArray {
+    /// Its name.
+    pub name: String,
+    /// Its first byte.
+    pub start: u32,
+    /// Just past its last byte.
+    pub end: u32,
 }
 
 /// One function of a program.

@@ -1,12 +1,13 @@
 //! Races within a kernel: threads that use the same bytes, at least one to write, and that nothing orders.
 //!
-//! Time is counted in epochs. Each warp has one, and a new one begins at whatever orders threads. A warp knows
-//! up to which epoch the accesses of each warp of its block happened before its own (a vector clock). Barriers
-//! of the block join what their warps know, and a warp's own barriers, shuffles and votes order its threads.
+//! Time is counted in epochs. Each warp has one, and whatever orders threads begins a new one. A warp knows
+//! up to which epoch the accesses of each warp of its block happened before its own (a vector clock).
+//! Barriers of the block join the clocks of their warps. A warp's own barriers, shuffles and votes order its
+//! threads.
 //!
 //! Between blocks, and between threads that use flags, a fence and an atomic or volatile access behind it
 //! release what was before the fence, and an atomic or volatile access acquires all that was released before.
-//! Which bytes the flag has does not matter, so that no ordered program is reported, and some races are missed.
+//! The address of the flag does not matter: no ordered program is reported, and some races are missed.
 //!
 //! Each word of memory remembers its last write and its last two reads.
 
@@ -24,7 +25,7 @@ const BARRIERS: usize = 17;
 
 /// One access to a word.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Touch {
+pub(super) struct PastAccess {
     pub(super) block: u32,
     pub(super) thread: u16,
     /// The bytes of the word.
@@ -34,7 +35,7 @@ pub(super) struct Touch {
     pub(super) pc: u32,
 }
 
-impl Touch {
+impl PastAccess {
     /// None.
     const NONE: Self = Self { block: u32::MAX, thread: 0, bytes: 0, kind: AccessKind::Read, epoch: 0, pc: 0 };
 
@@ -54,21 +55,21 @@ impl Touch {
 
 /// What is remembered of a word.
 #[derive(Clone, Copy, Debug)]
-struct Word {
-    write: Touch,
+struct MemoryWord {
+    write: PastAccess,
     /// The last read, and the one before it by another thread.
-    reads: [Touch; 2],
+    reads: [PastAccess; 2],
     /// The bytes that were written since their block started.
     written: u8,
 }
 
-impl Word {
-    const NEW: Self = Self { write: Touch::NONE, reads: [Touch::NONE; 2], written: 0 };
+impl MemoryWord {
+    const NEW: Self = Self { write: PastAccess::NONE, reads: [PastAccess::NONE; 2], written: 0 };
 }
 
 /// The order of the accesses of one block.
 #[derive(Debug, Default)]
-struct Order {
+struct BlockClocks {
     /// The epoch of each warp.
     epochs: Vec<u32>,
     /// For each warp: accesses of which warp before which epoch happened before.
@@ -85,14 +86,14 @@ struct Order {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Wrong {
     /// It races with another one.
-    Race(Touch),
+    Race(PastAccess),
     /// It reads shared memory that no thread of the block has written.
     Unwritten,
 }
 
 /// A thread's access to bytes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Access {
+pub(super) struct ThreadAccess {
     pub(super) block: u32,
     pub(super) thread: u16,
     pub(super) kind: AccessKind,
@@ -107,15 +108,15 @@ pub(super) struct Access {
 
 /// What is remembered of memory, by the number of a word.
 #[derive(Debug, Default)]
-struct Words {
+struct MemoryWords {
     places: HashMap<usize, usize>,
-    pages: Vec<(usize, Box<[Word; WORDS]>)>,
+    pages: Vec<(usize, Box<[MemoryWord; WORDS]>)>,
     last: usize,
 }
 
-impl Words {
+impl MemoryWords {
     /// The word of a number, if its page is there.
-    fn find(&mut self, number: usize) -> Option<&mut Word> {
+    fn find(&mut self, number: usize) -> Option<&mut MemoryWord> {
         let key = number / WORDS;
         if self.pages.get(self.last).is_none_or(|page| page.0 != key) {
             self.last = *self.places.get(&key)?;
@@ -126,7 +127,7 @@ impl Words {
     /// Makes a page for a word, in place of another if there are `most`.
     fn add(&mut self, number: usize, most: usize) {
         let key = number / WORDS;
-        let page = (key, Box::new([Word::NEW; WORDS]));
+        let page = (key, Box::new([MemoryWord::NEW; WORDS]));
         if self.pages.len() < most {
             self.last = self.pages.len();
             self.pages.push(page);
@@ -142,17 +143,17 @@ impl Words {
 
 /// The accesses of one launch.
 #[derive(Debug, Default)]
-pub(super) struct Races {
-    order: Orders,
-    global: Words,
-    shared: Words,
+pub(super) struct KernelRaces {
+    order: HappensBefore,
+    global: MemoryWords,
+    shared: MemoryWords,
 }
 
 /// The order of the accesses of all blocks.
 #[derive(Debug, Default)]
-struct Orders {
+struct HappensBefore {
     now: u32,
-    blocks: HashMap<u32, Order>,
+    blocks: HashMap<u32, BlockClocks>,
     /// For each block the fences, and the releases behind them.
     releases: HashMap<u32, Vec<(u32, u32)>>,
     /// The time of each block's last acquire.
@@ -163,7 +164,7 @@ fn join(to: &mut [u32], from: &[u32]) {
     to.iter_mut().zip(from).for_each(|(to, from)| *to = (*to).max(*from));
 }
 
-impl Races {
+impl KernelRaces {
     fn tick(&mut self) -> u32 {
         self.order.now = self.order.now.saturating_add(1);
         self.order.now
@@ -172,7 +173,7 @@ impl Races {
     /// Starts a block with so many warps and this shared memory.
     pub(super) fn start(&mut self, block: u32, warps: usize, shared: usize, bytes: usize) {
         let now = self.tick();
-        let order = Order {
+        let order = BlockClocks {
             epochs: vec![now; warps],
             known: vec![vec![now; warps]; warps],
             fenced: vec![None; warps],
@@ -182,7 +183,7 @@ impl Races {
         self.order.blocks.insert(block, order);
         for number in shared / WORD..(shared + bytes).div_ceil(WORD) {
             match self.shared.find(number) {
-                Some(word) => *word = Word::NEW,
+                Some(word) => *word = MemoryWord::NEW,
                 None => self.shared.add(number, usize::MAX),
             }
         }
@@ -193,7 +194,7 @@ impl Races {
         self.order.blocks.remove(&block);
     }
 
-    /// Orders the threads of a warp.
+    /// HappensBefore the threads of a warp.
     pub(super) fn warp_meets(&mut self, block: u32, warp: usize) {
         let now = self.tick();
         if let Some(order) = self.order.blocks.get_mut(&block) {
@@ -212,7 +213,7 @@ impl Races {
         elsewhere
     }
 
-    /// Orders the warps that have arrived at a barrier, which opens.
+    /// HappensBefore the warps that have arrived at a barrier, which opens.
     pub(super) fn opens(&mut self, block: u32, barrier: u32) {
         let now = self.tick();
         let Some(order) = self.order.blocks.get_mut(&block) else { return };
@@ -263,8 +264,8 @@ impl Races {
     }
 
     /// Notes an access. Returns what is wrong about it.
-    pub(super) fn access(&mut self, access: &Access) -> Option<Wrong> {
-        let Access { block, thread, kind, pc, at, bytes, shared, changes_nothing } = *access;
+    pub(super) fn access(&mut self, access: &ThreadAccess) -> Option<Wrong> {
+        let ThreadAccess { block, thread, kind, pc, at, bytes, shared, changes_nothing } = *access;
         let order = &self.order;
         let epoch = *order.blocks.get(&block)?.epochs.get(usize::from(thread / 32))?;
         let words = if shared { &mut self.shared } else { &mut self.global };
@@ -274,12 +275,12 @@ impl Races {
             let from = at.max(number * WORD) % WORD;
             let to = (end - number * WORD).min(WORD);
             let bytes = (0xF >> (WORD - to)) & (0xF << from);
-            let new = Touch { block, thread, bytes, kind, epoch, pc };
+            let new = PastAccess { block, thread, bytes, kind, epoch, pc };
             if words.find(number).is_none() {
                 words.add(number, if shared { usize::MAX } else { PAGES });
             }
             let word = words.find(number)?;
-            let races = |old: &Touch| {
+            let races = |old: &PastAccess| {
                 let same = old.bytes & bytes != 0 && !(old.is_strong() && new.is_strong());
                 let harmless = old.writes() && new.writes() && changes_nothing;
                 same && !harmless && !order.is_before(old, &new)
@@ -304,9 +305,9 @@ impl Races {
     }
 }
 
-impl Orders {
+impl HappensBefore {
     /// Whether an earlier access happened before all that a thread does now.
-    fn is_before(&self, earlier: &Touch, now: &Touch) -> bool {
+    fn is_before(&self, earlier: &PastAccess, now: &PastAccess) -> bool {
         if earlier.bytes == 0 || earlier.is_same_thread(now) {
             return true;
         }

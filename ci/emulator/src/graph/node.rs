@@ -6,13 +6,14 @@ use std::fmt;
 
 use super::conditional::Conditional;
 use crate::exec::{Kernel, Launch};
+use crate::external::SemaphoreWork;
 use crate::memory::Book;
 use crate::stream::{Copy, Fill, HostCall, Record, Work};
 use crate::sys::{
     cudaGraphNodeType, cudaGraphNodeTypeConditional, cudaGraphNodeTypeEmpty, cudaGraphNodeTypeEventRecord,
-    cudaGraphNodeTypeGraph, cudaGraphNodeTypeHost, cudaGraphNodeTypeKernel, cudaGraphNodeTypeMemAlloc,
-    cudaGraphNodeTypeMemFree, cudaGraphNodeTypeMemcpy, cudaGraphNodeTypeMemset, cudaGraphNodeTypeWaitEvent,
-    cudaLaunchAttributeValue,
+    cudaGraphNodeTypeExtSemaphoreSignal, cudaGraphNodeTypeExtSemaphoreWait, cudaGraphNodeTypeGraph,
+    cudaGraphNodeTypeHost, cudaGraphNodeTypeKernel, cudaGraphNodeTypeMemAlloc, cudaGraphNodeTypeMemFree,
+    cudaGraphNodeTypeMemcpy, cudaGraphNodeTypeMemset, cudaGraphNodeTypeWaitEvent, cudaLaunchAttributeValue,
 };
 
 /// The value of an attribute. Only the bytes that the attribute has need to be valid.
@@ -96,6 +97,8 @@ pub(crate) enum Act {
     Record(usize),
     /// Waits for the moment that an event marks at the launch.
     Wait(usize),
+    /// Signals semaphores of another interface, or waits for them.
+    Semaphores(Box<SemaphoreWork>),
     /// All of another graph, which this node owns.
     Child(usize),
     /// The choice of other graphs, which this node owns.
@@ -121,6 +124,7 @@ impl Act {
             Self::Fill(fill) => Work::Fill(fill.clone()),
             Self::Host(host) => Work::Host(*host),
             Self::Record(event) => Work::Record(Record { event: *event }),
+            Self::Semaphores(work) => Work::Task(work.clone()),
         }
     }
 
@@ -169,6 +173,8 @@ pub(crate) fn kind(act: &Act) -> cudaGraphNodeType {
         Act::Host(_) => cudaGraphNodeTypeHost,
         Act::Record(_) => cudaGraphNodeTypeEventRecord,
         Act::Wait(_) => cudaGraphNodeTypeWaitEvent,
+        Act::Semaphores(work) if work.signals => cudaGraphNodeTypeExtSemaphoreSignal,
+        Act::Semaphores(_) => cudaGraphNodeTypeExtSemaphoreWait,
         Act::Child(_) => cudaGraphNodeTypeGraph,
         Act::Conditional(_) => cudaGraphNodeTypeConditional,
         Act::Alloc(..) => cudaGraphNodeTypeMemAlloc,

@@ -5,6 +5,7 @@
 #![expect(unsafe_code, reason = "fills and unmaps memory that the book owns")]
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::fs::File;
 
 use super::advice::Advices;
 use super::allocation::{Allocation, Kind, NEW};
@@ -116,7 +117,7 @@ pub(crate) struct Book {
     /// Memory whose free is pending on a stream.
     leaving: HashSet<u64>,
     pub(crate) reuse: Reuse,
-    /// What was freed, by which call, and where the program made it.
+    /// The memory that was freed lately, by which call, and where the program made it.
     freed: VecDeque<(Allocation, &'static str, HostLine)>,
     serial: u64,
     /// The advice about managed memory.
@@ -216,24 +217,45 @@ impl Book {
 
     /// Opens another process's memory.
     pub(crate) fn open(&mut self, ticket: &Ticket, kind: Kind, call: &'static str) -> Answer<u64> {
-        let device =
-            ticket.device().filter(|device| *device < self.spaces.len()).ok_or(cudaErrorInvalidDevice)?;
+        let device = ticket.device().ok_or(cudaErrorInvalidDevice)?;
         let file = ticket.open().ok_or(cudaErrorMapBufferObjectFailed)?;
+        self.map_file(device, file, (ticket.offset, ticket.size), kind, call)
+    }
+
+    /// Maps a part of a file that another interface has handed over: from this byte on, so many.
+    pub(crate) fn open_file(
+        &mut self,
+        device: usize,
+        file: File,
+        part: (u64, u64),
+        call: &'static str,
+    ) -> Answer<u64> {
+        self.map_file(device, file, part, Kind::Device, call)
+    }
+
+    fn map_file(
+        &mut self,
+        device: usize,
+        file: File,
+        (offset, size): (u64, u64),
+        kind: Kind,
+        call: &'static str,
+    ) -> Answer<u64> {
         let space = self.spaces.get_mut(device).ok_or(cudaErrorInvalidDevice)?;
         // Whole pages, and as far into the first one as there: so the bytes lie as they do in the other
         // process.
-        let span = ticket.offset.checked_add(ticket.size).ok_or(cudaErrorInvalidValue)?;
+        let span = offset.checked_add(size).ok_or(cudaErrorInvalidValue)?;
         let (first, host) = space.take(span, PAGE, GAP).ok_or(cudaErrorMemoryAllocation)?;
         // SAFETY: the pages were just taken and nothing else has bytes in them.
         let Some(backing) = (unsafe { shared::map(file, host, span) }) else {
             space.give_back(first);
             return Err(cudaErrorMapBufferObjectFailed);
         };
-        let start = first + ticket.offset;
-        let host = host.wrapping_add(usize::try_from(ticket.offset).unwrap_or(0));
+        let start = first + offset;
+        let host = host.wrapping_add(usize::try_from(offset).unwrap_or(0));
         self.backings.insert(start, backing.from(first));
-        self.wrote(host, ticket.size);
-        self.enter(Allocation { start, size: ticket.size, kind, device, flags: 0, host, call, ..NEW });
+        self.wrote(host, size);
+        self.enter(Allocation { start, size, kind, device, flags: 0, host, call, ..NEW });
         Ok(start)
     }
 
@@ -422,7 +444,7 @@ impl Book {
         live
     }
 
-    /// What was freed last around an address, by which call, and where the program made it.
+    /// The memory that was freed last around an address, by which call, and where the program made it.
     pub(crate) fn freed_around(&self, address: u64) -> Option<&(Allocation, &'static str, HostLine)> {
         self.freed.iter().rev().find(|entry| entry.0.contains(address))
     }

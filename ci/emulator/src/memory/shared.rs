@@ -203,7 +203,8 @@ pub(super) unsafe fn share(host: *mut u8, size: u64) -> Option<Backing> {
 /// The pages are the book's own, and nothing is in them.
 pub(super) unsafe fn map(file: File, pages: *mut u8, size: u64) -> Option<Backing> {
     let length = size.checked_next_multiple_of(PAGE)?;
-    if file.metadata().ok()?.len() < length {
+    // The rest of the last page is not in the file of another interface.
+    if file.metadata().ok()?.len() < size {
         return None;
     }
     // SAFETY: the caller promises that nothing is in these pages.

@@ -30,7 +30,7 @@ impl AccessMode {
         stronger >= Self::Write || (weaker, stronger) == (Self::Read, Self::Strong)
     }
 
-    /// What an operation does, a kernel or another.
+    /// The verb for an operation, a kernel or another.
     pub(super) fn verb(self, kernel: bool) -> &'static str {
         match self {
             Self::StrongRead | Self::Read => "reads",

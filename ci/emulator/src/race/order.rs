@@ -17,7 +17,7 @@ use cuda_hazard::happens_before::{Epoch, Timeline, VectorClock};
 use crate::host_line::HostLine;
 use crate::stream::{Key, Tick};
 
-/// What an operation is, and where the program asked for it.
+/// The identity of an operation: its call, its stream, and the lines of the program.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Origin {
     pub(crate) call: &'static str,
@@ -46,7 +46,7 @@ impl fmt::Display for Origin {
 #[derive(Debug)]
 pub(crate) struct OrderedOperation {
     epoch: Epoch,
-    /// What it comes after, itself included.
+    /// The operations that it comes after, itself included.
     clock: VectorClock,
     /// Operations count in the order in which the program asks for them.
     pub(crate) number: u64,
@@ -69,7 +69,7 @@ pub(crate) struct OperationOrder {
     /// The last sequence number of each timeline.
     last: Vec<u64>,
     host: VectorClock,
-    /// What comes before a device's synchronisation.
+    /// The operations for which a synchronisation of each device waits.
     devices: Vec<VectorClock>,
     operations: HashMap<Tick, Arc<OrderedOperation>>,
     count: u64,
@@ -147,7 +147,7 @@ impl OperationOrder {
         self.forget();
     }
 
-    /// What a device has to do now, for a wait that begins.
+    /// The operations of a device so far, for a wait that begins.
     pub(crate) fn of_device(&self, device: usize) -> VectorClock {
         self.devices.get(device).cloned().unwrap_or_default()
     }

@@ -2,9 +2,9 @@
 #![expect(unsafe_code, reason = "writes to the C standard output")]
 
 use super::condition;
-use crate::exec::Refused;
-use crate::exec::env::{AccessKind, Env, Mistake, Region};
+use crate::exec::env::{AccessKind, Env, Region};
 use crate::exec::image::{Image, Texture};
+use crate::exec::{Mistake, Refused};
 use crate::finding::{Finding, Subject};
 use crate::host_line::HostLine;
 use crate::memory::{Allocation, Book, Kind};
@@ -116,6 +116,9 @@ impl Env for Around<'_> {
         let finding = match mistake {
             Mistake::Race => Finding::new(Subject::Race, what, advice),
             Mistake::Unwritten => Finding::unwritten(what),
+            Mistake::Outside => {
+                Finding::new(Subject::Bounds, what, "Check the index against the array's length.")
+            }
             Mistake::Barrier => Finding::new(Subject::Barrier, what, barrier),
         };
         let finding = parts.iter().fold(finding, |it, part| it.part(part, HostLine::NONE));

@@ -1,4 +1,5 @@
-//! The moments of an event that several processes know: two counters in a file that all of them map.
+//! The moments of an event that several processes know: two counters in a file that all of them map. The
+//! first one alone is a semaphore of another interface.
 #![expect(unsafe_code, reason = "maps a file with two counters")]
 
 use core::ptr;
@@ -35,6 +36,11 @@ impl Moments {
         let pages =
             unsafe { libc::mmap(ptr::null_mut(), LENGTH, protection, libc::MAP_SHARED, file.as_raw_fd(), 0) };
         (pages != libc::MAP_FAILED).then(|| Self { _file: file, counters: pages.cast() })
+    }
+
+    /// The first counter, as the value of a semaphore.
+    pub(crate) fn value(&self) -> &AtomicU64 {
+        self.recorded()
     }
 
     fn recorded(&self) -> &AtomicU64 {

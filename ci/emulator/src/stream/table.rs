@@ -63,7 +63,7 @@ impl Stream {
         }
     }
 
-    /// What its next operation comes after, by its own order.
+    /// The operations that its next one comes after, by its own order.
     fn order(&self) -> Vec<Tick> {
         let mut order = vec![self.tail];
         order.extend_from_slice(&self.also);

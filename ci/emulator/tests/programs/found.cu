@@ -11,7 +11,8 @@
 
 __global__ void count_down(cudaGraphConditionalHandle handle, int* left) { cudaGraphSetConditional(handle, --*left > 0); }
 __global__ void choose(cudaGraphConditionalHandle handle, int* value) { cudaGraphSetConditional(handle, *value); }
-__global__ void add(int* to, int what) { *to += what; }
+// Two conditional nodes that nothing orders add to one counter.
+__global__ void add(int* to, int what) { atomicAdd(to, what); }
 
 // A conditional node of a graph, after `before`, with bodies that each add a number to a counter.
 static int conditional(cudaGraph_t graph, cudaGraphNode_t* before, cudaGraphConditionalHandle handle,

@@ -142,7 +142,7 @@ void graph_branches() {
     OK(cudaDeviceSynchronize());
 }
 
-// What one thread has waited for, another one may use.
+// Another thread may use memory for whose work one thread has waited.
 void threads() {
     int *data = ints();
     cudaStream_t a = stream(), b = stream();

@@ -76,6 +76,17 @@ __global__ void unwritten(int *out, bool right) {
     out[threadIdx.x] = all[threadIdx.x]; // unwritten: read
 }
 
+// One past the end of an array is in the next one.
+__global__ void outside(int *out, bool right) {
+    __shared__ int first[N], second[N];
+    first[threadIdx.x] = 1;
+    second[threadIdx.x] = 2;
+    __syncthreads();
+    int sum = 0;
+    for (int k = 0; k < (right ? 3 : 4); k++) sum += first[threadIdx.x / 64 * 64 + 22 * k]; // outside: read
+    out[threadIdx.x] = sum + second[N - 1 - threadIdx.x];
+}
+
 __global__ void divergent_barrier(int *out, bool right) {
     if (right) {
         __syncthreads();
@@ -207,6 +218,7 @@ int main(int count, char **arguments) {
     CASE(neighbours, 2);
     CASE(missing_fence, 4);
     CASE(unwritten, 1);
+    CASE(outside, 1);
     CASE(divergent_barrier, 1);
     OK(cudaGetLastError());
     OK(cudaDeviceSynchronize());

@@ -9,8 +9,8 @@ use std::ops::Deref;
 
 use cuda_hazard::{
     Access, AccessHistory, CallSite, Epoch, EventBackend, EventClock, FirstWrite, Kind, Operation, Policy,
-    Refusal, RepeatedGroup, SequenceNumber, SharedEvent, SortedAccesses, Submission, SubmittedSnapshot,
-    Timeline, TooManyStreams, WaitTarget,
+    Refusal, RepeatedGroup, SequenceNumber, SharedEvent, SortedAccesses, StreamAccesses, Submission,
+    SubmittedSnapshot, Timeline, TooManyStreams, WaitTarget,
 };
 
 /// [`cuda_hazard::Tracker`] whose functions are safe to call.
@@ -118,6 +118,22 @@ impl Tracker {
         call: impl FnOnce() -> Result<R, P::Error>,
     ) -> Result<(R, Epoch), Refusal<P::Error>> {
         self.submit(timeline, Operation::prepared(accesses), backend, at, call)
+    }
+
+    /// Submits one operation to several streams.
+    pub(crate) fn enqueue_all<'s, P: EventBackend, R>(
+        &'s self,
+        parts: &[StreamAccesses<'s, '_, '_, P>],
+        at: CallSite,
+        call: impl FnOnce() -> Result<R, P::Error>,
+    ) -> Result<R, Refusal<P::Error>> {
+        // SAFETY: no memory depends on it.
+        let submissions = unsafe { self.0.begin_all(parts, at) }?;
+        let answer = call().map_err(Refusal::Call)?;
+        for submission in submissions {
+            submission.commit(true);
+        }
+        Ok(answer)
     }
 
     /// Submits an operation that makes memory.

@@ -765,6 +765,96 @@ fn a_policy_is_in_force_everywhere_when_setting_it_returns() {
     });
 }
 
+/// Two threads, each with an operation on several streams: whatever order they come in, both get through, and
+/// the later one has waited.
+fn two_threads_with_several_streams(
+    streams: usize,
+    one: &'static [(usize, &'static [Part])],
+    other: &'static [(usize, &'static [Part])],
+    fails: bool,
+) {
+    every_order(move || {
+        let (mut world, ids) = World::new(&vec![FREE; streams]);
+        Arc::get_mut(&mut world).unwrap().unborrowed = true;
+        let write = |world: &World, ids: &[TimelineId], parts: &[(usize, &'static [Part])], fails: bool| {
+            let parts: Vec<_> = parts.iter().map(|(stream, parts)| (ids[*stream], *parts)).collect();
+            world.write_on_all(&parts, fails);
+        };
+        let thread = {
+            let (world, ids) = (Arc::clone(&world), ids.clone());
+            loom::thread::spawn(move || write(&world, &ids, other, false))
+        };
+        write(&world, &ids, one, fails);
+        thread.join().unwrap();
+        // Whatever comes after both finds both.
+        world.write_parts(ids[0], &[(0, 0..BYTES), (1, 0..BYTES)]);
+    });
+}
+
+#[test]
+fn two_operations_on_several_streams_take_two_buffers_in_either_order() {
+    let one: &[(usize, &[Part])] = &[(0, &[(0, 0..BYTES)]), (1, &[(1, 0..BYTES)])];
+    let other: &[(usize, &[Part])] = &[(2, &[(1, 0..BYTES)]), (3, &[(0, 0..BYTES)])];
+    two_threads_with_several_streams(4, one, other, false);
+}
+
+#[test]
+fn two_operations_on_the_same_streams_lock_them_in_one_order() {
+    let one: &[(usize, &[Part])] = &[(0, &[(0, 0..BYTES)]), (1, &[(1, 0..BYTES)])];
+    let other: &[(usize, &[Part])] = &[(1, &[(0, 0..BYTES)]), (0, &[(1, 0..BYTES)])];
+    two_threads_with_several_streams(2, one, other, false);
+}
+
+#[test]
+fn several_streams_enter_one_buffer_in_one_step() {
+    // In steps of their own, the four could enter it in the order 0, 2, 1, 3, and wait for each other.
+    let one: &[(usize, &[Part])] = &[(0, &[(0, 0..8)]), (1, &[(0, 8..16)])];
+    let other: &[(usize, &[Part])] = &[(2, &[(0, 8..16)]), (3, &[(0, 0..8)])];
+    two_threads_with_several_streams(4, one, other, false);
+}
+
+#[test]
+fn an_operation_on_several_streams_whose_call_fails_holds_no_thread_up() {
+    let one: &[(usize, &[Part])] = &[(0, &[(0, 0..BYTES)]), (1, &[(1, 0..BYTES)])];
+    let other: &[(usize, &[Part])] = &[(1, &[(0, 0..BYTES)]), (2, &[(1, 0..BYTES)])];
+    two_threads_with_several_streams(3, one, other, true);
+}
+
+#[test]
+fn operations_on_several_streams_and_on_one_wait_for_each_other_in_no_circle() {
+    every_order(|| {
+        let (mut world, ids) = World::new(&[FREE, FREE, FREE]);
+        Arc::get_mut(&mut world).unwrap().unborrowed = true;
+        // The last-access words are in use, so the single stream takes the fast path or gives up half-way.
+        world.operate(ids[2], &[(0, Mode::Write), (1, Mode::Write)], false).unwrap();
+        let other = {
+            let (world, id) = (Arc::clone(&world), ids[2]);
+            loom::thread::spawn(move || {
+                world.operate(id, &[(1, Mode::Write), (0, Mode::Write)], false).unwrap();
+            })
+        };
+        world.write_on_all(&[(ids[1], &[(0, 0..BYTES)]), (ids[0], &[(1, 0..BYTES)])], false);
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn the_legacy_stream_and_a_blocking_one_take_part_in_one_operation() {
+    every_order(|| {
+        let (mut world, ids) = World::new(&[Kind::Legacy, Kind::Blocking, Kind::Blocking]);
+        Arc::get_mut(&mut world).unwrap().unborrowed = true;
+        let other = {
+            let (world, id) = (Arc::clone(&world), ids[2]);
+            loom::thread::spawn(move || {
+                world.operate(id, &[(0, Mode::Write), (1, Mode::Write)], false).unwrap();
+            })
+        };
+        world.write_on_all(&[(ids[1], &[(0, 0..BYTES)]), (ids[0], &[(1, 0..BYTES)])], false);
+        other.join().unwrap();
+        world.operate(ids[2], &[(0, Mode::Write)], false).unwrap();
+    });
+}
+
 #[test]
 #[should_panic(expected = "races")]
 fn loom_catches_a_wait_that_does_nothing() {

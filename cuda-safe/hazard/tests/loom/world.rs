@@ -8,7 +8,7 @@ use super::common::machine::{Machine, Set, Touch, Track};
 use super::common::{Tracker, exclusive};
 use cuda_hazard::{
     Access, AccessHistory, EventBackend, EventClock, GroupId, Kind, Mode, Policy, Refusal, RepeatedGroup,
-    SharedEvent, SortedAccesses, Timeline, TimelineId, WaitMethod, WaitTarget,
+    SharedEvent, SortedAccesses, StreamAccesses, Timeline, TimelineId, WaitMethod, WaitTarget,
 };
 
 /// Bytes of each allocation.
@@ -181,6 +181,29 @@ impl World {
         answer.map(|((), _)| ())
     }
 
+    /// Submits one operation to several streams, each of which writes parts of buffers.
+    pub(super) fn write_on_all(&self, streams: &[(TimelineId, &[Part])], fails: bool) {
+        let all: Vec<_> = streams
+            .iter()
+            .map(|(id, parts)| (self.tracker.timeline(*id).unwrap(), self.writes(parts)))
+            .collect();
+        let operation: Vec<_> = all
+            .iter()
+            .map(|(timeline, (accesses, _))| StreamAccesses { timeline, accesses, backend: self })
+            .collect();
+        let call = || {
+            if fails {
+                return Err(());
+            }
+            for (timeline, (_, touches)) in &all {
+                self.give(timeline, touches);
+            }
+            Ok(())
+        };
+        let answer = self.tracker.enqueue_all(&operation, Location::caller(), call);
+        assert_eq!(answer.is_err(), fails);
+    }
+
     /// Frees a buffer on the one stream that uses it, if there is one whose handle can be had.
     pub(super) fn free(&self, buffer: usize) {
         let Some((submission, target)) = self.tracker.begin_free(&self.histories[buffer], 0) else { return };
@@ -302,6 +325,15 @@ impl World {
             Ok::<(), ()>(())
         };
         self.tracker.record(self.tracker.timeline(id).unwrap(), record).unwrap()
+    }
+}
+
+// SAFETY: no memory depends on it.
+unsafe impl EventBackend for &World {
+    type Error = ();
+
+    fn order(&self, waiter: &Timeline, other: &Timeline, data: &mut usize) -> Result<WaitMethod, ()> {
+        (**self).order(waiter, other, data)
     }
 }
 

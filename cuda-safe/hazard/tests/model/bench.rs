@@ -111,6 +111,7 @@ impl<'a> Bench<'a> {
             Step::Operate { stream, touches, fails } => {
                 self.operate(stream, touches, fails && self.failures)?;
             }
+            Step::OperateAll { parts, fails } => self.operate_all(parts, fails && self.failures)?,
             Step::Record { event, stream } => self.record(event, stream),
             Step::Wait { stream, event } => {
                 let (track, timeline) = self.stream(stream);

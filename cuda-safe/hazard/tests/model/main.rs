@@ -15,6 +15,7 @@ mod common;
 mod host;
 mod model;
 mod operate;
+mod operate_all;
 mod program;
 mod step;
 
@@ -52,6 +53,7 @@ fn every_conflicting_pair_is_ordered_and_no_wait_is_added_for_nothing() {
     assert!(seen.host_waits > programs / 10, "{seen:?}");
     assert!(seen.by_legacy_rule > programs / 10, "{seen:?}");
     assert!(seen.repeated > programs / 100, "{seen:?}");
+    assert!(seen.on_several > programs / 2 && seen.overlaps > programs / 20, "{seen:?}");
     assert!(seen.frees > programs / 5, "{seen:?}");
     assert!(seen.reused_timelines > programs / 100, "{seen:?}");
 }

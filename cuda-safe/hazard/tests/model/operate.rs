@@ -46,7 +46,35 @@ impl<'a> Repeatable<'a> {
     }
 }
 
+/// Returns the touches as the tracker may ask for them: once for each buffer, whichever of its bytes are read
+/// during the call.
+pub(crate) fn asked(touches: &[Touch]) -> Vec<Touch> {
+    let mut asked = touches.to_vec();
+    for buffer in 0..BUFFERS {
+        let mut of_it: Vec<_> = asked.iter_mut().filter(|touch| touch.buffer == buffer).collect();
+        let at_call = of_it.iter().any(|touch| touch.at_call);
+        of_it.iter_mut().for_each(|touch| touch.at_call = at_call);
+    }
+    asked
+}
+
 impl<'a> Bench<'a> {
+    /// Returns the accesses of an operation for the tracker.
+    pub(crate) fn accesses(&self, touches: &[Touch]) -> Vec<Access<'a>> {
+        let access = |touch: &Touch| {
+            let access = Access::new(&self.histories[touch.buffer], touch.start..touch.end, touch.mode);
+            let at_call = touch.at_call && self.backend.sabotage != Sabotage::NotAtCall;
+            let access = if at_call { access.at_call() } else { access };
+            // One thread enters everything here, so any write could have borrowed exclusively.
+            if touch.mode == Mode::Write && touch.buffer.is_multiple_of(2) {
+                exclusive(access)
+            } else {
+                access
+            }
+        };
+        touches.iter().map(access).collect()
+    }
+
     /// Enters what was done before by its groups: without its accesses, or otherwise with them. Returns
     /// `None` if that is not possible, otherwise also whether the accesses were listed.
     fn repeat(&self, timeline: &'a Timeline, earlier: &Repeatable<'_>) -> Option<(Submission<'a>, bool)> {
@@ -77,25 +105,10 @@ impl<'a> Bench<'a> {
             _ => (None, stream, touches),
         };
         let (track, timeline) = self.stream(stream);
-        let accesses: Vec<Access<'_>> = touches
-            .iter()
-            .map(|touch| {
-                let access = Access::new(&self.histories[touch.buffer], touch.start..touch.end, touch.mode);
-                let at_call = touch.at_call && self.backend.sabotage != Sabotage::NotAtCall;
-                let access = if at_call { access.at_call() } else { access };
-                // One thread enters everything here, so any write could have borrowed exclusively.
-                if touch.mode == Mode::Write && touch.buffer % 2 == 0 { exclusive(access) } else { access }
-            })
-            .collect();
+        let accesses = self.accesses(&touches);
         let rolled = touches.clone();
         let touches: Vec<Touch> = touches.into_iter().filter(|touch| touch.start < touch.end).collect();
-        // The tracker may ask once for each buffer, whichever of its bytes are read during the call.
-        let mut asked = touches.clone();
-        for buffer in 0..BUFFERS {
-            let mut of_it: Vec<_> = asked.iter_mut().filter(|touch| touch.buffer == buffer).collect();
-            let at_call = of_it.iter().any(|touch| touch.at_call);
-            of_it.iter_mut().for_each(|touch| touch.at_call = at_call);
-        }
+        let asked = asked(&touches);
         if fails {
             self.backend.imprecise.set(true);
             self.run.failed_calls += 1;
@@ -179,6 +192,9 @@ impl<'a> Bench<'a> {
                 if hazard.first.is_none() && !self.changes {
                     return Err("the refusal does not say where the earlier operation was".into());
                 }
+            }
+            Err(Refusal::Overlap { .. }) => {
+                return Err("refused for a second stream that there is not".into());
             }
             Err(Refusal::HostBorrowed) => return Err("refused for a guard that there is not".into()),
             Err(Refusal::Call(())) if fails => {}

@@ -42,6 +42,9 @@ pub(crate) struct Totals {
     pub(crate) failed_calls: u64,
     /// Operations that were entered by their groups alone.
     pub(crate) repeated: u64,
+    /// Operations on several streams, and those of them whose streams conflict.
+    pub(crate) on_several: u64,
+    pub(crate) overlaps: u64,
     /// Frees that the one stream that used the buffer could take.
     pub(crate) frees: u64,
 }
@@ -57,6 +60,8 @@ impl Totals {
         self.reused_timelines += other.reused_timelines;
         self.failed_calls += other.failed_calls;
         self.repeated += other.repeated;
+        self.on_several += other.on_several;
+        self.overlaps += other.overlaps;
         self.frees += other.frees;
     }
 }
@@ -99,7 +104,7 @@ impl Program {
         let histories: Vec<AccessHistory> = (0..BUFFERS).map(|_| AccessHistory::new(BYTES)).collect();
         let mut bench = Bench::new(&tracker, &histories, self, sabotage);
         for step in &self.steps {
-            if bench.backend.machine.borrow().nodes.len() + 1 >= Set::LIMIT {
+            if bench.backend.machine.borrow().nodes.len() + 3 >= Set::LIMIT {
                 break;
             }
             bench.step(Step::of(*step)).map_err(|message| format!("{message}, in {:?}", Step::of(*step)))?;

@@ -43,6 +43,11 @@ pub(crate) enum Step {
         touches: Vec<Touch>,
         fails: bool,
     },
+    /// One operation on several streams.
+    OperateAll {
+        parts: Vec<(usize, Vec<Touch>)>,
+        fails: bool,
+    },
     Record {
         event: usize,
         stream: usize,
@@ -82,11 +87,20 @@ impl Step {
     pub(crate) fn of(number: u64) -> Self {
         let mut d = Digits(number);
         match d.below(100) {
-            0..42 => {
+            0..36 => {
                 let stream = d.below(60);
                 let fails = d.below(8) == 0;
                 let touches = (0..[0, 1, 1, 1, 2, 2, 3][d.below(7)]).map(|_| Self::touch(&mut d)).collect();
                 Self::Operate { stream, touches, fails }
+            }
+            36..42 => {
+                let fails = d.below(8) == 0;
+                let part = |d: &mut Digits| (d.below(60), vec![Self::touch(d)]);
+                let mut parts: Vec<_> = (0..2 + d.below(2)).map(|_| part(&mut d)).collect();
+                if d.below(3) == 0 {
+                    parts[0].1.push(Self::touch(&mut d));
+                }
+                Self::OperateAll { parts, fails }
             }
             42..54 => Self::Record { event: d.below(EVENTS), stream: d.below(60) },
             54..66 => Self::Wait { stream: d.below(60), event: d.below(EVENTS) },

@@ -4,7 +4,7 @@
 use super::info::{ArrayElement, ArrayFlags, ArrayKind, bytes_of};
 use super::owned::{Array, Mapping, MipmappedArray, Nv12Array, UnmappedArray};
 use crate::device::Device;
-use crate::error::{Detail, Error, Result};
+use crate::error::{Detail, Error, OrRefused, Result};
 use crate::memory::allocation::{Allocation, Kind};
 use crate::sys;
 
@@ -103,9 +103,8 @@ impl ArrayBuilder {
             ArrayKind::Plane => Ok((ArrayKind::LayeredPlane, [width, height, layers])),
             ArrayKind::Cubemap => {
                 let what = "the number of faces";
-                let faces = layers.checked_mul(FACES).ok_or_else(|| {
-                    Error::refused(api, Detail::Overflow { what, left: layers, right: FACES })
-                })?;
+                let overflow = || Detail::Overflow { what, left: layers, right: FACES };
+                let faces = layers.checked_mul(FACES).or_refused(api, overflow)?;
                 Ok((ArrayKind::LayeredCubemap, [width, height, faces]))
             }
             _ => Err(Error::refused(api, Detail::Unsupported { what: "an array with depth and layers" })),
@@ -252,10 +251,8 @@ impl ArrayBuilder {
         }
         let luma = bytes_of::<u8>(api, extent)?;
         let half = luma / 2;
-        let bytes = luma.checked_add(half);
-        let bytes = bytes.ok_or_else(|| {
-            Error::refused(api, Detail::Overflow { what: "the size in bytes", left: luma, right: half })
-        })?;
+        let overflow = || Detail::Overflow { what: "the size in bytes", left: luma, right: half };
+        let bytes = luma.checked_add(half).or_refused(api, overflow)?;
         let desc = sys::cudaChannelFormatDesc { x: 8, y: 8, z: 8, w: 0, f: sys::cudaChannelFormatKindNV12 };
         let allocation = self.make(kind, extent, bytes, None, desc, FOR_VIDEO)?;
         Nv12Array::new(allocation, [width, height])

@@ -4,7 +4,7 @@
 use bytemuck::{Pod, Zeroable};
 
 use crate::device::Device;
-use crate::error::{Detail, Error, Result};
+use crate::error::{Detail, Error, OrRefused, Result};
 use crate::memory::size;
 use crate::{check, sys};
 
@@ -132,11 +132,10 @@ pub(super) fn bytes_of<T>(api: &'static str, extent: [usize; 3]) -> Result<usize
         }
     }
     let [width, height, depth] = extent;
-    let times = |left: usize, right: usize| {
-        let what = "the number of elements";
-        left.checked_mul(right).ok_or_else(|| Error::refused(api, Detail::Overflow { what, left, right }))
-    };
-    size::bytes_of::<T>(api, times(times(width, height)?, depth)?)
+    let what = "the number of elements";
+    let overflow = |left, right| Detail::Overflow { what, left, right };
+    let layer = width.checked_mul(height).or_refused(api, || overflow(width, height))?;
+    size::bytes_of::<T>(api, layer.checked_mul(depth).or_refused(api, || overflow(layer, depth))?)
 }
 
 /// An element of an array: one, two or four numbers of 8, 16 or 32 bits.

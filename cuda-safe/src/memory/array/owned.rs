@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::info::{ArrayElement, ArrayFlags, ArrayInfo, ArrayKind, bytes_of};
 use super::view::{ArrayView, ArrayViewMut, LAYERS, Region, SubArray};
 use crate::device::Device;
-use crate::error::{Detail, Error, ErrorWith, Result};
+use crate::error::{Detail, Error, ErrorWith, OrRefused, Result};
 use crate::hazard::Access;
 use crate::memory::allocation::{Allocation, Kind};
 use crate::memory::retain::retained;
@@ -299,9 +299,8 @@ impl<T: ArrayElement> MipmappedArray<T> {
         let mut bytes = 0_usize;
         for level in 0..levels {
             let right = bytes_of::<T>(api, extent_of(kind, extent, level))?;
-            bytes = bytes.checked_add(right).ok_or_else(|| {
-                Error::refused(api, Detail::Overflow { what: "the size in bytes", left: bytes, right })
-            })?;
+            let overflow = || Detail::Overflow { what: "the size in bytes", left: bytes, right };
+            bytes = bytes.checked_add(right).or_refused(api, overflow)?;
         }
         Ok(bytes)
     }
@@ -373,10 +372,8 @@ impl<T: ArrayElement> MipmappedArray<T> {
 
     #[track_caller]
     fn region(&self, api: &'static str, level: usize) -> Result<Region<'_, T>> {
-        let found = self.levels.get(level).ok_or_else(|| {
-            let (start, end, len) = (level, level.saturating_add(1), self.levels.len());
-            Error::refused(api, Detail::OutOfRange { start, end, len })
-        })?;
+        let (start, end, len) = (level, level.saturating_add(1), self.levels.len());
+        let found = self.levels.get(level).or_refused(api, || Detail::OutOfRange { start, end, len })?;
         Ok(found.region(&self.allocation))
     }
 

@@ -16,7 +16,7 @@ use super::half::Half;
 use super::integer::operand;
 use super::logic::pred_or;
 use super::operand::window;
-use super::{Failure, Lower, UNKNOWN};
+use super::{Failure, Lower, Symbol, UNKNOWN};
 use crate::exec::file::{Alu, Class, Slot};
 use crate::exec::rounding::{Rounding, flush, narrow, seal};
 use crate::ptx::{Instruction, Operand, Space, Type};
@@ -37,6 +37,13 @@ impl Lower<'_> {
             (to, from) => {
                 let d = self.dst(to, ty)?;
                 let a = self.src(from, ty)?;
+                if let Operand::Name(name) | Operand::Offset(name, _) = from
+                    && let Some(Symbol::Shared(start)) = self.lookup(name)
+                    && let Some(array) =
+                        self.program.arrays.iter().position(|it| it.start == start && it.end > start)
+                {
+                    self.taken.insert(self.here(), u16::try_from(array).unwrap_or(u16::MAX));
+                }
                 self.copy(d, a, ty);
                 Ok(())
             }

@@ -8,6 +8,7 @@
 mod macros;
 
 mod allocate;
+mod arrays;
 mod compare;
 mod control;
 mod convert;
@@ -86,6 +87,8 @@ struct Lower<'m> {
     tables: Vec<(u32, Vec<Name>)>,
     /// The registers that get old values from atomic operations.
     olds: HashSet<Slot>,
+    /// The instructions that take the address of an array of shared memory.
+    taken: HashMap<u32, u16>,
     counts: Sizes,
     routine: Routine,
     number: u32,
@@ -98,7 +101,7 @@ struct Lower<'m> {
 pub fn lower(module: &Module, kernel: &str, addresses: &Addresses) -> Option<Program> {
     let kernel = module.function(kernel).filter(|f| f.entry)?;
     let reached = reach::reach(module, kernel);
-    let (shared, static_shared) = reach::shared(module, &reached);
+    let (shared, arrays, static_shared) = reach::shared(module, &reached);
     let mut symbols: HashMap<Name, Symbol> =
         addresses.iter().map(|(name, &at)| (name.clone(), Symbol::Device(at))).collect();
     symbols.extend(shared.into_iter().map(|(name, at)| (name, Symbol::Shared(at))));
@@ -113,6 +116,7 @@ pub fn lower(module: &Module, kernel: &str, addresses: &Addresses) -> Option<Pro
         }
     }
     let mut lower = Lower::new(module, kernel, symbols, static_shared);
+    lower.program.arrays = arrays;
     for (number, f) in (0..).zip(&reached) {
         lower.routines.insert(f.name.clone(), number);
         if let Some(at) = code_address(module, &f.name) {
@@ -195,6 +199,8 @@ impl<'m> Lower<'m> {
                 .map(Variable::size)
                 .sum(),
             shows_order: false,
+            arrays: Vec::new(),
+            array_of: HashMap::new(),
             reported: Mutex::default(),
         };
         Self {
@@ -210,6 +216,7 @@ impl<'m> Lower<'m> {
             jumps: Vec::new(),
             tables: Vec::new(),
             olds: HashSet::new(),
+            taken: HashMap::new(),
             counts: Sizes::default(),
             routine: Routine::default(),
             number: 0,
@@ -272,6 +279,8 @@ impl<'m> Lower<'m> {
         let mut code = self.program.code[start..].iter();
         self.program.shows_order |=
             code.any(|ins| allocate::read(ins).iter().any(|slot| olds.contains(slot)));
+        let taken = std::mem::take(&mut self.taken);
+        self.program.array_of.extend(arrays::accessed(&self.program.code, self.routine.start, &taken));
         self.routine.base = self.program.sizes;
         self.routine.sizes = allocate::allocate(
             &mut self.program.code[start..],

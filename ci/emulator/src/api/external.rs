@@ -1,0 +1,196 @@
+//! Memory and semaphores of other interfaces: imports, mapped buffers, and semaphores in stream order and in
+//! graphs.
+#![expect(unsafe_code, reason = "exports C functions, and reads the structures that they are given")]
+
+use core::ffi::{c_int, c_uint, c_void};
+use std::fs::File;
+use std::mem::ManuallyDrop;
+use std::os::fd::FromRawFd as _;
+use std::sync::Arc;
+
+use super::{Call, Out, api, pointer, put};
+use crate::error::Answer;
+use crate::external::{ExternalMemory, Semaphore, SemaphoreWork};
+use crate::graph::Act;
+use crate::machine::Machine;
+use crate::stream::{Moments, Work, submit};
+use crate::sys::{
+    cudaError_t, cudaErrorInvalidResourceHandle, cudaErrorInvalidValue, cudaErrorMapBufferObjectFailed,
+    cudaErrorNotSupported, cudaExternalMemory_t, cudaExternalMemoryBufferDesc, cudaExternalMemoryHandleDesc,
+    cudaExternalMemoryHandleTypeOpaqueFd, cudaExternalSemaphore_t, cudaExternalSemaphoreHandleDesc,
+    cudaExternalSemaphoreHandleTypeOpaqueFd, cudaExternalSemaphoreHandleTypeTimelineSemaphoreFd,
+    cudaExternalSemaphoreSignalNodeParams, cudaExternalSemaphoreSignalParams,
+    cudaExternalSemaphoreWaitNodeParams, cudaExternalSemaphoreWaitParams, cudaStream_t,
+};
+
+/// The value of a semaphore in the parameters of a call.
+trait Value {
+    fn value(&self) -> u64;
+}
+
+impl Value for cudaExternalSemaphoreSignalParams {
+    fn value(&self) -> u64 {
+        self.params.fence.value
+    }
+}
+
+impl Value for cudaExternalSemaphoreWaitParams {
+    fn value(&self) -> u64 {
+        self.params.fence.value
+    }
+}
+
+/// The work of a call with such lists.
+fn work<P: Value>(
+    machine: &Machine,
+    signals: bool,
+    list: *const cudaExternalSemaphore_t,
+    parameters: *const P,
+    count: c_uint,
+) -> Answer<SemaphoreWork> {
+    if count == 0 || list.is_null() || parameters.is_null() {
+        return Err(cudaErrorInvalidValue);
+    }
+    let one = |at: usize| {
+        // SAFETY: the program promises that there are `count` handles.
+        let handle = unsafe { list.wrapping_add(at).read() };
+        // SAFETY: and as many parameters.
+        let parameters = unsafe { &*parameters.wrapping_add(at) };
+        Ok((machine.externals.semaphore(handle.addr())?, parameters.value()))
+    };
+    let list = (0..usize::try_from(count).unwrap_or(0)).rev().map(one).collect::<Answer<_>>()?;
+    Ok(SemaphoreWork { signals, list })
+}
+
+/// The signals of a node.
+pub(super) fn signals(machine: &Machine, it: &cudaExternalSemaphoreSignalNodeParams) -> Answer<Act> {
+    let work = work(machine, true, it.extSemArray, it.paramsArray, it.numExtSems)?;
+    Ok(Act::Semaphores(Box::new(work)))
+}
+
+/// The waits of a node.
+pub(super) fn waits(machine: &Machine, it: &cudaExternalSemaphoreWaitNodeParams) -> Answer<Act> {
+    let work = work(machine, false, it.extSemArray, it.paramsArray, it.numExtSems)?;
+    Ok(Act::Semaphores(Box::new(work)))
+}
+
+/// A file of the program's, which keeps it if the call fails.
+fn file(number: c_int) -> Answer<ManuallyDrop<File>> {
+    if number < 0 {
+        return Err(cudaErrorInvalidValue);
+    }
+    // SAFETY: the program passes an open descriptor. It is taken over only if the call succeeds.
+    Ok(ManuallyDrop::new(unsafe { File::from_raw_fd(number) }))
+}
+
+fn in_order<P: Value>(
+    call: &Call,
+    signals: bool,
+    (list, parameters, count): (*const cudaExternalSemaphore_t, *const P, c_uint),
+    stream: cudaStream_t,
+) -> Answer {
+    let (mut machine, _, key) = call.stream(stream)?;
+    let work = work(&machine, signals, list, parameters, count)?;
+    submit(&mut machine, key, call.name, Work::Task(Box::new(work)), &[]).map(drop)
+}
+
+fn unknown(call: &Call, what: &str) -> cudaError_t {
+    eprintln!("CUDA emulator: {}: there is no {what} here but that of file descriptors", call.name);
+    cudaErrorNotSupported
+}
+
+api! {
+    /// Takes over a file as memory.
+    fn cudaImportExternalMemory(
+        call, out: Out<'_, cudaExternalMemory_t>, description: Option<&cudaExternalMemoryHandleDesc>,
+    ) {
+        let (mut machine, device) = call.context()?;
+        let (out, it) = (out.ok_or(cudaErrorInvalidValue)?, description.ok_or(cudaErrorInvalidValue)?);
+        if it.type_ != cudaExternalMemoryHandleTypeOpaqueFd {
+            return Err(unknown(call, "external memory"));
+        }
+        // SAFETY: for this type the program sets this member.
+        let file = file(unsafe { it.handle.fd })?;
+        let long = file.metadata().is_ok_and(|file| file.len() >= it.size);
+        if it.size == 0 || it.flags > 1 || !long {
+            return Err(cudaErrorInvalidValue);
+        }
+        let number = machine.externals.number();
+        let memory = ExternalMemory { file: ManuallyDrop::into_inner(file), size: it.size, device };
+        machine.externals.memories.insert(number, memory);
+        out.write(pointer(number.try_into().unwrap_or(0)).cast());
+        Ok(())
+    }
+
+    /// Maps a part of such memory.
+    fn cudaExternalMemoryGetMappedBuffer(
+        call, out: Out<'_, *mut c_void>, memory: cudaExternalMemory_t,
+        description: Option<&cudaExternalMemoryBufferDesc>,
+    ) {
+        let (mut machine, _) = call.context()?;
+        let (out, part) = (out.ok_or(cudaErrorInvalidValue)?, description.ok_or(cudaErrorInvalidValue)?);
+        let m = &mut *machine;
+        let it = m.externals.memories.get(&memory.addr()).ok_or(cudaErrorInvalidResourceHandle)?;
+        let end = part.offset.checked_add(part.size).ok_or(cudaErrorInvalidValue)?;
+        if part.size == 0 || end > it.size || part.flags != 0 {
+            return Err(cudaErrorInvalidValue);
+        }
+        let file = it.file.try_clone().map_err(|_| cudaErrorMapBufferObjectFailed)?;
+        let start = m.book.open_file(it.device, file, (part.offset, part.size), call.name)?;
+        put(Some(out), pointer(start))
+    }
+
+    /// Gives such memory up. Buffers stay mapped.
+    fn cudaDestroyExternalMemory(call, memory: cudaExternalMemory_t) {
+        let (mut machine, _) = call.context()?;
+        let gone = machine.externals.memories.remove(&memory.addr());
+        gone.map(drop).ok_or(cudaErrorInvalidResourceHandle)
+    }
+
+    /// Takes over a file as a semaphore.
+    fn cudaImportExternalSemaphore(
+        call, out: Out<'_, cudaExternalSemaphore_t>, description: Option<&cudaExternalSemaphoreHandleDesc>,
+    ) {
+        let (mut machine, _) = call.context()?;
+        let (out, it) = (out.ok_or(cudaErrorInvalidValue)?, description.ok_or(cudaErrorInvalidValue)?);
+        let timeline = it.type_ == cudaExternalSemaphoreHandleTypeTimelineSemaphoreFd;
+        if !timeline && it.type_ != cudaExternalSemaphoreHandleTypeOpaqueFd {
+            return Err(unknown(call, "semaphore"));
+        }
+        // SAFETY: for these types the program sets this member.
+        let file = file(unsafe { it.handle.fd })?;
+        let copy = file.try_clone().map_err(|_| cudaErrorInvalidValue)?;
+        let counter = Moments::map(copy).ok_or(cudaErrorInvalidValue)?;
+        if it.flags != 0 {
+            return Err(cudaErrorInvalidValue);
+        }
+        drop(ManuallyDrop::into_inner(file));
+        let number = machine.externals.number();
+        machine.externals.semaphores.insert(number, Semaphore { counter: Arc::new(counter), timeline });
+        out.write(pointer(number.try_into().unwrap_or(0)).cast());
+        Ok(())
+    }
+
+    /// Gives a semaphore up.
+    fn cudaDestroyExternalSemaphore(call, semaphore: cudaExternalSemaphore_t) {
+        let (mut machine, _) = call.context()?;
+        let gone = machine.externals.semaphores.remove(&semaphore.addr());
+        gone.map(drop).ok_or(cudaErrorInvalidResourceHandle)
+    }
+
+    /// Signals semaphores in stream order.
+    fn cudaSignalExternalSemaphoresAsync | cudaSignalExternalSemaphoresAsync_ptsz(
+        call, list: *const cudaExternalSemaphore_t, parameters: *const cudaExternalSemaphoreSignalParams,
+        count: c_uint, stream: cudaStream_t,
+    ) {
+        in_order(call, true, (list, parameters, count), stream)
+    }
+
+    /// Waits for semaphores in stream order.
+    fn cudaWaitExternalSemaphoresAsync | cudaWaitExternalSemaphoresAsync_ptsz(
+        call, list: *const cudaExternalSemaphore_t, parameters: *const cudaExternalSemaphoreWaitParams,
+        count: c_uint, stream: cudaStream_t,
+    ) {
+        in_order(call, false, (list, parameters, count), stream)
+    }
+}

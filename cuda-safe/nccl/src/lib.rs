@@ -1,0 +1,54 @@
+//! NCCL's collectives over the memory and the streams of `cuda-safe`.
+//!
+//! NCCL is loaded when it is first needed: a program that is built with this crate starts without it, and
+//! gets [`Error::Missing`] when it creates a communicator. Work goes through the one submission path of
+//! `cuda-safe`, so it is ordered with all other work on the same memory, and a communicator is destroyed
+//! after its work.
+//!
+//! | C | here |
+//! |---|---|
+//! | `ncclCommInitAll` | [`Communicator::init_all`] |
+//! | `ncclGetUniqueId`, `ncclCommInitRank` | [`UniqueId::new`], [`Communicator::init_rank`] |
+//! | the same, started by torchrun or `srun` | [`Communicator::from_env`] |
+//! | `ncclAllReduce(x, y, n, type, op, comm, s)` | `comm.all_reduce(&x, &mut y, op)?.enqueue(&s)?` |
+//! | `ncclGroupStart`, a loop, `ncclGroupEnd` | [`Group::add`] in the loop, then [`Group::enqueue`] |
+//! | `ncclCommDestroy`, `ncclCommAbort` | the drop, [`Communicator::abort`] |
+//!
+//! # Examples
+//! One process with all devices of the machine:
+//!
+//! ```no_run
+//! use cuda_nccl::{Communicator, Group, Reduction};
+//! use cuda_safe::{Device, DeviceBuffer, Stream};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let devices: Vec<Device> = Device::all()?.collect();
+//! let comms = Communicator::init_all(&devices)?;
+//! let mut streams = Vec::new();
+//! let mut buffers = Vec::new();
+//! for device in &devices {
+//!     streams.push(Stream::builder().device(*device).non_blocking().build()?);
+//!     buffers.push(device.with_current(|| DeviceBuffer::from_slice(&[1.0_f32; 1024]))?);
+//! }
+//! let mut views: Vec<_> = buffers.iter_mut().map(|buffer| buffer.as_slice_mut()).collect();
+//! let mut group = Group::new();
+//! for ((comm, view), stream) in comms.iter().zip(&mut views).zip(&streams) {
+//!     group = group.add(comm.all_reduce_in_place(view, Reduction::Sum)?, stream)?;
+//! }
+//! group.enqueue()?;
+//! # Ok(())
+//! # }
+//! ```
+
+mod communicator;
+mod element;
+mod error;
+mod operation;
+mod raw;
+mod rendezvous;
+
+pub use communicator::{Communicator, UniqueId};
+pub use element::{Element, Reduction};
+pub use error::{Error, Result};
+pub use operation::{Group, Operation};
+pub use rendezvous::Place;

@@ -1,0 +1,46 @@
+//! NCCL's functions, loaded at run time.
+//!
+//! The library is searched for when it is first needed: in the folder `lib` of `NCCL_PATH`, if that is set,
+//! else as `libnccl.so.2` where the loader looks. It is never unloaded.
+#![expect(unsafe_code, reason = "loads a library")]
+
+use std::sync::OnceLock;
+
+use crate::error::{Error, Result};
+
+/// The declarations of `nccl.h`, by bindgen.
+mod bindings {
+    #![allow(
+        missing_docs,
+        non_camel_case_types,
+        non_snake_case,
+        non_upper_case_globals,
+        reason = "generated"
+    )]
+    #![allow(dead_code, unreachable_pub, unsafe_code, unused, clippy::all, reason = "generated from C")]
+    #![allow(missing_debug_implementations, unsafe_op_in_unsafe_fn, reason = "generated from C")]
+    #![allow(clippy::undocumented_unsafe_blocks, clippy::multiple_unsafe_ops_per_block, reason = "generated")]
+    #![allow(clippy::missing_safety_doc, clippy::ptr_as_ptr, reason = "generated from C")]
+    #![allow(clippy::allow_attributes_without_reason, clippy::cast_possible_truncation, reason = "generated")]
+    include!(concat!(env!("OUT_DIR"), "/nccl.rs"));
+}
+
+pub(crate) use bindings::*;
+
+/// Returns NCCL's functions.
+///
+/// # Errors
+/// `Missing` if the library is not there or lacks a function.
+pub(crate) fn nccl() -> Result<&'static Nccl> {
+    static NCCL: OnceLock<std::result::Result<Nccl, String>> = OnceLock::new();
+    let loaded = NCCL.get_or_init(|| {
+        let name = match std::env::var_os("NCCL_PATH") {
+            Some(root) => std::path::Path::new(&root).join("lib/libnccl.so.2").into_os_string(),
+            None => "libnccl.so.2".into(),
+        };
+        // SAFETY: NCCL's own functions at load and unload have no requirements, and the signatures are those
+        // of its header.
+        unsafe { Nccl::new(name) }.map_err(|error| error.to_string())
+    });
+    loaded.as_ref().map_err(|why| Error::Missing(why.clone()))
+}
