@@ -80,4 +80,8 @@ impl Task for SemaphoreWork {
         }
         Step::Done
     }
+
+    fn waits_outside(&self) -> bool {
+        !self.signals
+    }
 }

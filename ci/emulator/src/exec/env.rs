@@ -132,6 +132,11 @@ pub trait Task: Send {
     /// Runs at most about `budget` units of work (warp instructions) and returns the state of the task.
     fn step(&mut self, env: &mut dyn Env, budget: u64) -> Step;
 
+    /// Whether it waits for something outside of the program's streams.
+    fn waits_outside(&self) -> bool {
+        false
+    }
+
     /// The bytes of a kernel's arguments.
     fn arguments(&self) -> &[u8] {
         &[]

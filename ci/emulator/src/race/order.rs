@@ -27,6 +27,8 @@ pub(crate) struct Origin {
     pub(crate) line: HostLine,
     /// Where the graph is launched, if it is a node of one.
     pub(crate) launch: HostLine,
+    /// Whether it waits for something outside of the program's streams.
+    pub(crate) waits_outside: bool,
 }
 
 impl fmt::Display for Origin {
@@ -48,15 +50,18 @@ pub(crate) struct OrderedOperation {
     epoch: Epoch,
     /// The operations that it comes after, itself included.
     clock: VectorClock,
+    /// Whether it, or something before it, waits for something outside of the program's streams: it may come
+    /// after anything.
+    outside: bool,
     /// Operations count in the order in which the program asks for them.
     pub(crate) number: u64,
     pub(crate) origin: Origin,
 }
 
 impl OrderedOperation {
-    /// Whether this operation comes after another one, or is the same.
+    /// Whether this operation comes after another one, may do so for all that is known, or is the same.
     pub(crate) fn comes_after(&self, other: &Self) -> bool {
-        self.clock.covers(other.epoch)
+        self.outside || self.clock.covers(other.epoch)
     }
 }
 
@@ -73,6 +78,8 @@ pub(crate) struct OperationOrder {
     devices: Vec<VectorClock>,
     operations: HashMap<Tick, Arc<OrderedOperation>>,
     count: u64,
+    /// Whether the host has waited for an operation that may come after anything.
+    outside: bool,
 }
 
 impl OperationOrder {
@@ -83,6 +90,7 @@ impl OperationOrder {
             devices: vec![VectorClock::new(); devices],
             operations: HashMap::new(),
             count: 0,
+            outside: false,
         }
     }
 
@@ -101,8 +109,10 @@ impl OperationOrder {
     ) -> Arc<OrderedOperation> {
         let mut clock = self.host.clone();
         let mut timeline = None;
+        let mut outside = self.outside || origin.waits_outside;
         for earlier in before.iter().filter_map(|tick| self.operations.get(tick)) {
             clock.join(&earlier.clock);
+            outside |= earlier.outside;
             if self.is_last(earlier.epoch) {
                 timeline = Some(earlier.epoch.timeline);
             }
@@ -118,7 +128,7 @@ impl OperationOrder {
         }
         self.count += 1;
         let number = self.count;
-        let operation = Arc::new(OrderedOperation { epoch, clock, number, origin });
+        let operation = Arc::new(OrderedOperation { epoch, clock, outside, number, origin });
         self.operations.insert(tick, Arc::clone(&operation));
         operation
     }
@@ -136,13 +146,15 @@ impl OperationOrder {
         self.host.add(epoch);
         let origin = Origin { call, line, ..Origin::default() };
         self.count += 1;
-        Arc::new(OrderedOperation { epoch, clock: self.host.clone(), number: self.count, origin })
+        let (clock, number, outside) = (self.host.clone(), self.count, self.outside);
+        Arc::new(OrderedOperation { epoch, clock, outside, number, origin })
     }
 
     /// The host has waited for operations.
     pub(crate) fn host_waited(&mut self, ticks: &[Tick]) {
         for earlier in ticks.iter().filter_map(|tick| self.operations.get(tick)) {
             self.host.join(&earlier.clock);
+            self.outside |= earlier.outside;
         }
         self.forget();
     }
@@ -155,6 +167,7 @@ impl OperationOrder {
     /// The host has waited for what a device had to do.
     pub(crate) fn host_waited_for_device(&mut self, clock: &VectorClock) {
         self.host.join(clock);
+        self.outside |= self.operations.values().any(|it| it.outside && clock.covers(it.epoch));
         self.forget();
     }
 
@@ -213,6 +226,20 @@ mod tests {
                 assert_eq!(ordered(&order, a, b), expected.contains(&(a, b)), "{a} {b}");
             }
         }
+    }
+
+    #[test]
+    fn whatever_follows_a_wait_outside_of_the_program_may_come_after_anything() {
+        let mut order = OperationOrder::new(1);
+        let waits = Origin { waits_outside: true, ..Origin::default() };
+        order.add(1, 0, &[], Origin::default());
+        order.add(2, 0, &[], waits);
+        order.add(3, 0, &[2], Origin::default());
+        order.add(4, 0, &[], Origin::default());
+        assert!(ordered(&order, 1, 3) && !ordered(&order, 3, 1) && !ordered(&order, 1, 4));
+        order.host_waited(&[3]);
+        order.add(5, 0, &[], Origin::default());
+        assert!(ordered(&order, 1, 5));
     }
 
     #[test]

@@ -92,4 +92,8 @@ impl Task for Await {
     fn step(&mut self, _env: &mut dyn Env, _budget: u64) -> Step {
         if self.moments.reached(self.number) { Step::Done } else { Step::Yield }
     }
+
+    fn waits_outside(&self) -> bool {
+        true
+    }
 }

@@ -133,6 +133,7 @@ impl Queue {
         let (call, line) = (origin.call, origin.line);
         if let Some(races) = &mut self.races {
             origin.kernel = work.kernel();
+            origin.waits_outside = matches!(&work, Work::Task(task) if task.waits_outside());
             let operation = races.order.add(tick, device, before, origin);
             work.protect(races, &operation);
             if matches!(work, Work::Host(_)) {

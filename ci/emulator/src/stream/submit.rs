@@ -102,7 +102,8 @@ pub(crate) fn submit_all(
         }
         before.extend_from_slice(&part.and);
         let record = if let Work::Record(record) = &part.work { Some(record.event) } else { None };
-        let origin = Origin { call: part.call, stream: Some(stream), kernel: None, line: part.line, launch };
+        let origin =
+            Origin { call: part.call, stream: Some(stream), line: part.line, launch, ..Origin::default() };
         let tick = m.queue.push_from(part.device, origin, part.work, &before);
         if let Some(event) = record {
             m.events.recorded(event, tick);
