@@ -10,7 +10,7 @@
 //! | `CUDA_EMULATOR_MANAGED` | `0`: devices without concurrent managed access | `1` |
 //! | `CUDA_EMULATOR_LEAKS` | `1`: list leaks at exit | `0` |
 //! | `CUDA_EMULATOR_INITCHECK` | `1`: report reads of unwritten device memory | `0` |
-//! | `CUDA_EMULATOR_RACES` | `1`: report races between operations | `0` |
+//! | `CUDA_EMULATOR_RACES` | `1`: report races between operations and within kernels | `0` |
 //!
 //! `CUDA_EMULATOR_BUDGET` is for `cudaDeviceRegisterAsyncNotification`. The module [`calls`](crate::calls)
 //! reads `CUDA_EMULATOR_CALLS`, the module [`finding`](crate::finding) `CUDA_EMULATOR_REPORT` and

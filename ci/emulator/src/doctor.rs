@@ -7,7 +7,7 @@ use object::read::elf::{Dyn as _, ElfFile64, FileHeader as _};
 use object::{Endianness, Object as _, ObjectSection as _, ObjectSymbol as _, elf};
 
 use crate::api::STUBS;
-use crate::exec::program::Target;
+use crate::exec::program::{Target, missing};
 use crate::exec::{Addresses, Program, lower};
 use crate::module::fatbin::{FATBIN_MAGIC, FatbinError, ptx};
 use crate::module::image::variables;
@@ -213,7 +213,7 @@ fn kernels(file: &File<'_>, found: &mut Findings) {
 /// What a kernel cannot do here, if it gets there.
 fn obstacles(program: &Program) -> BTreeSet<String> {
     let calls = program.calls.iter().filter_map(|call| match &call.target {
-        Some(Target::Missing(name)) => Some(format!("a call of {name}, which the program does not define")),
+        Some(Target::Missing(name)) => Some(missing(name)),
         _ => None,
     });
     program.unsupported.iter().cloned().chain(calls).collect()

@@ -21,6 +21,10 @@ use crate::host_line::HostLine;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Subject {
     Race,
+    /// An access outside of an array.
+    Bounds,
+    /// A barrier that not all threads of a block reach.
+    Barrier,
     Fault,
     Initcheck,
     Leak,
@@ -36,6 +40,8 @@ impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Race => "race",
+            Self::Bounds => "bounds",
+            Self::Barrier => "barrier",
             Self::Fault => "fault",
             Self::Initcheck => "initcheck",
             Self::Leak => "leak",

@@ -16,7 +16,8 @@ use crate::finding::{Finding, Subject};
 use crate::graph::{Captures, Graphs, Users};
 use crate::host_line::{self, HostLine};
 use crate::memory::Book;
-use crate::race::{Races, guard};
+use crate::race::Races;
+use crate::race::guard::{self, Accesses};
 use crate::stream::{Events, Queue, Streams};
 use crate::sys::cudaErrorInitializationError;
 use crate::thread;
@@ -93,9 +94,7 @@ static SHARED: LazyLock<Result<Shared, String>> = LazyLock::new(|| {
         if config.captures_lines() {
             host_line::capture();
         }
-        if config.races {
-            guard::watch(host_accessed);
-        }
+        guard::watch(Accesses { guarded: host_accessed, forbidden: host_strayed });
         if let Schedule::Random(seed) = config.schedule {
             eprintln!("CUDA emulator: CUDA_EMULATOR_SCHEDULE=random:{seed}");
         }
@@ -122,6 +121,20 @@ fn host_accessed(address: u64, writes: bool, at: usize) {
     if let (Some(races), Some(it)) = (&mut m.queue.races, m.book.at(address)) {
         races.host_accessed(it, (address, writes), thread::function(), HostLine::interrupted(at));
     }
+}
+
+/// Names the memory of a device that an instruction of the program has accessed on the host, which ends the
+/// program.
+fn host_strayed(address: u64, writes: bool, at: usize) {
+    // The program is lost. Another thread may hold the machine for long.
+    const MOST: Duration = Duration::from_millis(200);
+    let Some(machine) = shared().ok().and_then(|shared| shared.machine.try_lock_for(MOST)) else { return };
+    let Some(it) = machine.book.at(address).filter(|it| !it.kind.on_host()) else { return };
+    let verb = if writes { "writes" } else { "reads" };
+    let what = format!("the host {verb} byte {} of {it}, which only devices reach", address - it.start);
+    let advice = "Copy it, or allocate memory that the host reaches: cudaMallocManaged or cudaMallocHost.";
+    let finding = Finding::new(Subject::Pointer, what, advice).part("the access", HostLine::interrupted(at));
+    finding.part("the memory", it.line).report();
 }
 
 fn shared() -> Answer<&'static Shared> {

@@ -146,10 +146,13 @@ fn misuse_gives_the_codes_of_hardware_and_says_what_was_wrong() {
 }
 
 #[test]
-fn a_device_pointer_dereferenced_on_the_host_faults() {
+fn a_device_pointer_dereferenced_on_the_host_faults_and_names_its_memory() {
     use std::os::unix::process::ExitStatusExt as _;
     const SIGSEGV: i32 = 11;
-    assert_eq!(run("host_dereference", "late").status.signal(), Some(SIGSEGV));
+    let output = run("host_dereference", "late");
+    assert_eq!(output.status.signal(), Some(SIGSEGV));
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(stderr.contains("of device memory") && stderr.contains("which only devices reach"), "{stderr}");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Whole ranges of arguments: device attributes, limits, flags, addresses of the bus, launches, pools, symbols,
-//! planes of arrays, and the names and texts of errors.
+//! Whole ranges of arguments: device attributes, limits, flags, addresses of the bus, launches, pools,
+//! symbols, planes of arrays, and the names and texts of errors.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;

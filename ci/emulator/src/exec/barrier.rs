@@ -46,15 +46,17 @@ impl Barriers {
         b.open(live);
     }
 
-    /// Removes threads that have ended: nobody waits for them.
-    pub(super) fn exit(&mut self, threads: u32) {
+    /// Removes threads that have ended: nobody waits for them. Returns the barriers that open.
+    pub(super) fn exit(&mut self, threads: u32) -> Vec<u32> {
         self.live -= threads.min(self.live);
         let live = self.live;
-        for b in &mut self.list {
-            if b.arrived > 0 {
-                b.open(live);
+        let mut opened = Vec::new();
+        for (id, b) in (0..).zip(&mut self.list) {
+            if b.arrived > 0 && b.open(live) {
+                opened.push(id);
             }
         }
+        opened
     }
 
     /// The counts of a generation: threads, and true predicates.
@@ -74,11 +76,14 @@ impl Barriers {
 }
 
 impl Barrier {
-    fn open(&mut self, live: u32) {
-        if self.arrived >= self.expected.unwrap_or(live) {
+    /// Opens if nobody is missing. Returns whether it does.
+    fn open(&mut self, live: u32) -> bool {
+        let opens = self.arrived >= self.expected.unwrap_or(live);
+        if opens {
             self.gathered[usize::from(self.generation % 2 == 1)] = (self.arrived, self.truths);
             self.generation += 1;
             (self.arrived, self.truths, self.expected) = (0, 0, None);
         }
+        opens
     }
 }

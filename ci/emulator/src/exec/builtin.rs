@@ -4,7 +4,7 @@ use super::fault::Fault;
 use super::file::{lanes, low};
 use super::launch::{Cached, Context};
 use super::printf;
-use super::program::{CallSite, Target};
+use super::program::{CallSite, Target, missing};
 use super::warp::Warp;
 
 impl Warp {
@@ -49,8 +49,7 @@ impl Warp {
                 }
                 Target::Routine(_) => 0,
                 Target::Missing(name) => {
-                    let what = format!("a call of {name}, which the program does not define");
-                    return Err(cx.fault(Fault::NOT_SUPPORTED, &what, thread, pc));
+                    return Err(cx.fault(Fault::NOT_SUPPORTED, &missing(name), thread, pc));
                 }
             };
             if let Some(&(at, size)) = call.returns.first() {

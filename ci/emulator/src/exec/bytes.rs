@@ -16,7 +16,7 @@ macro_rules! accessors {
             a.load(Ordering::Relaxed)
         }
         #[inline(always)]
-        fn $write(p: *mut u8, value: $ty) {
+        pub(super) fn $write(p: *mut u8, value: $ty) {
             // SAFETY: `pointers` found these bytes in a live, writable allocation, aligned.
             let a = unsafe { <$atomic>::from_ptr(p.cast()) };
             a.store(value, Ordering::Relaxed);

@@ -28,6 +28,10 @@ pub(super) struct Cluster {
     idle: usize,
 }
 
+// SAFETY: the pointers are to the memory of its blocks, which only the thread that runs the cluster uses.
+#[expect(unsafe_code, reason = "the pointers in it are to its blocks, which go where it goes")]
+unsafe impl Send for Cluster {}
+
 impl Cluster {
     /// A cluster whose blocks have not started.
     pub(super) fn new(number: u64, threads: u32) -> Self {

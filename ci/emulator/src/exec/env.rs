@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::fault::{Fault, Refused};
+use super::fault::{Fault, Mistake, Refused};
 use super::image::{Image, Texture};
 use super::program::Program;
 
@@ -37,7 +37,12 @@ pub enum AccessKind {
 }
 
 /// The machine as a running kernel sees it.
-pub trait Env {
+pub trait Env: Send {
+    /// The number of processors that a kernel may use.
+    fn processors(&self) -> usize {
+        1
+    }
+
     /// Finds the live allocation around an address. The result is valid until the running step returns, or
     /// until [`Env::heap_free`] is called.
     fn region(&mut self, addr: u64) -> Option<Region>;
@@ -100,6 +105,12 @@ pub trait Env {
     /// if this [traces](Env::traces).
     fn touched(&mut self, kind: AccessKind, at: &[*mut u8; 32], mask: u32, bytes: u64, pc: u32) {
         let _ = (kind, at, mask, bytes, pc);
+    }
+
+    /// Takes the report of a mistake within a kernel, and the accesses or threads that take part. Called only
+    /// if this [traces](Env::traces).
+    fn report(&mut self, mistake: Mistake, what: String, parts: &[String]) {
+        let _ = (mistake, what, parts);
     }
 
     /// Sets the value of a conditional node of a graph.

@@ -1,4 +1,4 @@
-//! Faults: how a kernel ends with an error.
+//! Faults: how a kernel ends with an error. And mistakes, which it survives.
 
 use core::fmt;
 
@@ -41,6 +41,19 @@ impl fmt::Display for Fault {
 }
 
 impl core::error::Error for Fault {}
+
+/// A mistake within a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mistake {
+    /// Threads use the same bytes, and nothing orders them.
+    Race,
+    /// A thread reads shared memory that nobody has written.
+    Unwritten,
+    /// A thread uses shared memory outside of the array whose address it has taken.
+    Outside,
+    /// Threads of a block meet a barrier in different places.
+    Barrier,
+}
 
 /// The reason why an image cannot be used: the code of the fault, and a message.
 pub type Refused = (u32, String);

@@ -131,6 +131,19 @@ pub trait Word: Copy + Default {
     fn row(file: &File, slot: Slot) -> &[Self; LANES];
     /// A register's row, to write.
     fn row_mut(file: &mut File, slot: Slot) -> &mut [Self; LANES];
+    /// Replaces the lanes of a mask in a row by those of another row.
+    #[inline(never)]
+    fn blend(row: &mut [Self; LANES], with: &[Self; LANES], mask: u32) {
+        for lane in 0..LANES {
+            row[lane] = if mask >> lane & 1 != 0 { with[lane] } else { row[lane] };
+        }
+    }
+    /// Writes the lanes of a mask to a register.
+    #[inline(always)]
+    fn put(file: &mut File, slot: Slot, mask: u32, values: &[Self; LANES]) {
+        let row = Self::row_mut(file, slot);
+        if mask == FULL { *row = *values } else { Self::blend(row, values, mask) }
+    }
 }
 
 impl Word for u32 {
@@ -206,43 +219,29 @@ pub type Slots = [Slot; 5];
 /// A lowered instruction without side effects: works on the lanes of a mask.
 pub type Alu = fn(&mut File, &Slots, u32);
 
-#[inline(always)]
-fn write<D: Value>(file: &mut File, slot: Slot, mask: u32, value: impl Fn(&File, usize) -> D) {
-    let mut out = [D::Word::default(); LANES];
-    if mask == FULL {
-        for (lane, out) in out.iter_mut().enumerate() {
-            *out = value(file, lane).word();
-        }
-        *D::Word::row_mut(file, slot) = out;
-    } else {
-        let mut left = mask;
-        while left != 0 {
-            let lane = left.trailing_zeros() as usize;
-            out[lane & 31] = value(file, lane & 31).word();
-            left &= left - 1;
-        }
-        let row = D::Word::row_mut(file, slot);
-        for lane in 0..LANES {
-            row[lane] = if mask >> lane & 1 != 0 { out[lane] } else { row[lane] };
-        }
-    }
-}
-
-/// Applies a function of one operand.
+/// Makes an operation of a function of one operand, for all lanes at once.
 #[inline(always)]
 pub fn map1<A: Value, D: Value>(file: &mut File, s: &Slots, mask: u32, f: impl Fn(A) -> D) {
-    let slot = s[1];
-    write(file, s[0], mask, |file, l| f(A::of(A::Word::row(file, slot)[l])));
+    let a = A::Word::row(file, s[1]);
+    let mut out = [D::Word::default(); LANES];
+    for lane in 0..LANES {
+        out[lane] = f(A::of(a[lane])).word();
+    }
+    D::Word::put(file, s[0], mask, &out);
 }
 
-/// Applies a function of two operands.
+/// Does the same for two operands.
 #[inline(always)]
 pub fn map2<A: Value, B: Value, D: Value>(file: &mut File, s: &Slots, mask: u32, f: impl Fn(A, B) -> D) {
-    let (a, b) = (s[1], s[2]);
-    write(file, s[0], mask, |file, l| f(A::of(A::Word::row(file, a)[l]), B::of(B::Word::row(file, b)[l])));
+    let (a, b) = (A::Word::row(file, s[1]), B::Word::row(file, s[2]));
+    let mut out = [D::Word::default(); LANES];
+    for lane in 0..LANES {
+        out[lane] = f(A::of(a[lane]), B::of(b[lane])).word();
+    }
+    D::Word::put(file, s[0], mask, &out);
 }
 
-/// Applies a function of three operands.
+/// Does the same for three operands.
 #[inline(always)]
 pub fn map3<A: Value, B: Value, C: Value, D: Value>(
     file: &mut File,
@@ -250,39 +249,70 @@ pub fn map3<A: Value, B: Value, C: Value, D: Value>(
     mask: u32,
     f: impl Fn(A, B, C) -> D,
 ) {
-    let (a, b, c) = (s[1], s[2], s[3]);
-    write(file, s[0], mask, |file, l| {
-        f(A::of(A::Word::row(file, a)[l]), B::of(B::Word::row(file, b)[l]), C::of(C::Word::row(file, c)[l]))
-    });
+    let (a, b, c) = (A::Word::row(file, s[1]), B::Word::row(file, s[2]), C::Word::row(file, s[3]));
+    let mut out = [D::Word::default(); LANES];
+    for lane in 0..LANES {
+        out[lane] = f(A::of(a[lane]), B::of(b[lane]), C::of(c[lane])).word();
+    }
+    D::Word::put(file, s[0], mask, &out);
 }
 
-/// Applies a function of four operands.
+/// Does the same for a function that takes long, for one lane of the mask after the other.
 #[inline(always)]
-pub fn map4<A: Value, B: Value, C: Value, E: Value, D: Value>(
+fn each<D: Value>(file: &mut File, slot: Slot, mask: u32, f: impl Fn(&File, usize) -> D) {
+    for lane in lanes(mask) {
+        let value = f(file, lane).word();
+        D::Word::row_mut(file, slot)[lane] = value;
+    }
+}
+
+#[inline(always)]
+fn get<A: Value>(file: &File, slot: Slot, lane: usize) -> A {
+    A::of(A::Word::row(file, slot)[lane])
+}
+
+/// [`map1`] for a function that takes long.
+#[inline(always)]
+pub fn each1<A: Value, D: Value>(file: &mut File, s: &Slots, mask: u32, f: impl Fn(A) -> D) {
+    each(file, s[0], mask, |file, l| f(get(file, s[1], l)));
+}
+
+/// [`map2`] for a function that takes long.
+#[inline(always)]
+pub fn each2<A: Value, B: Value, D: Value>(file: &mut File, s: &Slots, mask: u32, f: impl Fn(A, B) -> D) {
+    each(file, s[0], mask, |file, l| f(get(file, s[1], l), get(file, s[2], l)));
+}
+
+/// [`map3`] for a function that takes long.
+#[inline(always)]
+pub fn each3<A: Value, B: Value, C: Value, D: Value>(
+    file: &mut File,
+    s: &Slots,
+    mask: u32,
+    f: impl Fn(A, B, C) -> D,
+) {
+    each(file, s[0], mask, |file, l| f(get(file, s[1], l), get(file, s[2], l), get(file, s[3], l)));
+}
+
+/// The same for four operands.
+#[inline(always)]
+pub fn each4<A: Value, B: Value, C: Value, E: Value, D: Value>(
     file: &mut File,
     s: &Slots,
     mask: u32,
     f: impl Fn(A, B, C, E) -> D,
 ) {
-    let (a, b, c, e) = (s[1], s[2], s[3], s[4]);
-    write(file, s[0], mask, |file, l| {
-        f(
-            A::of(A::Word::row(file, a)[l]),
-            B::of(B::Word::row(file, b)[l]),
-            C::of(C::Word::row(file, c)[l]),
-            E::of(E::Word::row(file, e)[l]),
-        )
+    each(file, s[0], mask, |file, l| {
+        f(get(file, s[1], l), get(file, s[2], l), get(file, s[3], l), get(file, s[4], l))
     });
 }
 
 /// Chooses between two operands by the predicate in the fourth slot.
 #[inline(always)]
-pub fn choose<A: Value>(file: &mut File, s: &Slots, mask: u32) {
-    let (a, b, p) = (s[1], s[2], file.pred(s[3]));
-    write(file, s[0], mask, |file, l| {
-        let (a, b) = (A::Word::row(file, a)[l], A::Word::row(file, b)[l]);
-        A::of(if p >> l & 1 != 0 { a } else { b })
-    });
+pub fn choose<A: Value<Word = A> + Word>(file: &mut File, s: &Slots, mask: u32) {
+    let (a, mut out) = (A::row(file, s[1]), *A::row(file, s[2]));
+    A::blend(&mut out, a, file.pred(s[3]));
+    A::put(file, s[0], mask, &out);
 }
 
 /// Compares two operands into a predicate.

@@ -1,10 +1,11 @@
 //! Calls, returns, indirect jumps and exits of a warp, and the barriers of its block and its cluster.
 
 use super::cluster::{RANK, parts};
-use super::fault::Fault;
+use super::fault::{Fault, Mistake};
 use super::file::{Word, lanes, low};
 use super::launch::Context;
 use super::program::{Ins, NONE, Op, Reduce, Target, Until};
+use super::races::KernelRaces;
 use super::warp::{Flow, Frame, Group, Saved, Wait, Warp};
 
 impl Warp {
@@ -242,12 +243,32 @@ impl Warp {
         } else {
             group.pc += 1;
         }
+        let waits = !matches!(ins.op, Op::Arrive) && expected.is_none();
+        self.note_arrival(cx, id, group, waits);
         cx.barriers.arrive(id, group.mask.count_ones(), truths, expected);
+        if cx.barriers.generation(id) != generation {
+            self.order(cx, |races, block, _| races.opens(block, id));
+        }
         if !matches!(ins.op, Op::Arrive) {
             group.wait = Wait::Barrier(id, generation);
         }
         self.park(*group);
         Ok(Flow::Leave)
+    }
+
+    /// Notes the arrival of threads at a barrier, and reports it if others of the block are at another one.
+    fn note_arrival(&self, cx: &mut Context<'_>, id: u32, group: &Group, waits: bool) {
+        let mut other = None;
+        let pc = group.pc - u32::from(waits && group.pc > 0);
+        self.order(cx, |races, block, warp| other = races.arrives(block, warp, id, pc));
+        let Some(first) = other.filter(|_| waits) else { return };
+        let thread = self.thread(group.mask.trailing_zeros());
+        let parts = [
+            format!("other threads of the block wait{}", cx.place(first)),
+            cx.thread_at(cx.block(), thread, pc),
+        ];
+        let what = format!("threads of a block wait at barrier {id} in different places");
+        cx.report(Mistake::Barrier, (first, pc), &what, &parts);
     }
 
     /// Gives the result of a reduction to lanes that come back for it. Returns whether these lanes do.
@@ -287,6 +308,7 @@ impl Warp {
         }
         let generation = cx.cluster.generation;
         lanes(mask).for_each(|lane| self.arrived[lane] = Some(generation));
+        self.order(cx, KernelRaces::meets);
         cx.cluster.arrive(mask.count_ones());
         group.pc += 1;
         Ok(Flow::Next)
@@ -309,6 +331,7 @@ impl Warp {
             return Err(cx.fault(Fault::LAUNCH_FAILURE, what, thread, group.pc));
         };
         if cx.cluster.generation != generation {
+            self.order(cx, KernelRaces::meets);
             lanes(group.mask).for_each(|lane| self.arrived[lane] = None);
             group.pc += 1;
             return Ok(Flow::Next);

@@ -125,6 +125,20 @@ fn index(address: Address, at: i64, size: u64) -> Option<u64> {
     u64::try_from(inside).ok()
 }
 
+/// The face of a cube that a direction meets, and where: fractions of the face's width and height.
+fn face([x, y, z]: [f32; 3]) -> (u32, [f32; 3]) {
+    let (face, along, s, t) = if x.abs() >= y.abs() && x.abs() >= z.abs() {
+        if x >= 0.0 { (0, x, -z, -y) } else { (1, -x, z, -y) }
+    } else if y.abs() >= z.abs() {
+        if y >= 0.0 { (2, y, x, z) } else { (3, -y, x, -z) }
+    } else if z >= 0.0 {
+        (4, z, x, -y)
+    } else {
+        (5, -z, -x, -y)
+    };
+    (face, [(s / along + 1.0) / 2.0, (t / along + 1.0) / 2.0, 0.0])
+}
+
 /// A fetched element: four numbers, as bits of floats or of integers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Texel {
@@ -206,12 +220,13 @@ impl Texture {
         note: &mut dyn FnMut(*mut u8),
     ) -> Result<Texel, Refused> {
         self.image.expect(geometry)?;
-        let dimensions = geometry.dimensions();
+        let cube = geometry == Geometry::Cube;
+        let dimensions = if cube { 2 } else { geometry.dimensions() };
         let mut low = [0_i64; 3];
         let mut weight = [0.0_f64; 3];
         for (d, coordinate) in coordinates.into_iter().enumerate().take(dimensions) {
             let size = self.image.size[d];
-            let at = if self.normalized_coords { coordinate * size as f32 } else { coordinate };
+            let at = if self.normalized_coords || cube { coordinate * size as f32 } else { coordinate };
             let at = if self.linear { at - 0.5 } else { at };
             low[d] = at.floor() as i64;
             let between = f64::from(at - at.floor());
@@ -223,15 +238,20 @@ impl Texture {
         let layer = u64::from(layer).min(layers.saturating_sub(1));
         let mut sum = [0.0_f64; 4];
         for corner in 0..1_usize << dimensions {
-            let (mut share, mut at) = (1.0, [Some(0), Some(0), Some(layer)]);
+            let (mut share, mut at, mut over_edge) = (1.0, [Some(0), Some(0), Some(layer)], false);
             for d in 0..dimensions {
                 let far = corner >> d & 1;
                 share *= if far == 1 { weight[d] } else { 1.0 - weight[d] };
                 let there = low[d].saturating_add(i64::from(far == 1));
-                at[d] = index(self.address[d], there, self.image.size[d]);
+                at[d] = index(if cube { Address::Clamp } else { self.address[d] }, there, self.image.size[d]);
+                over_edge |= cube && self.linear && at[d].is_none_or(|it| i64::try_from(it) != Ok(there));
             }
             if share == 0.0 {
                 continue;
+            }
+            if over_edge {
+                let why = "a linear filter over the edge of a cube is not known to the emulator";
+                return Err((Fault::NOT_SUPPORTED, why.to_owned()));
             }
             let texel = match at {
                 [Some(x), Some(y), Some(z)] => {
@@ -292,7 +312,12 @@ impl Texture {
             for (to, from) in coordinates.iter_mut().zip(given.iter().skip(first)) {
                 *to = f32::from_bits(*from);
             }
-            self.sample(read.geometry, coordinates, layer, note)?
+            if read.geometry == Geometry::Cube {
+                let (face, coordinates) = face(coordinates);
+                self.sample(read.geometry, coordinates, face, note)?
+            } else {
+                self.sample(read.geometry, coordinates, layer, note)?
+            }
         };
         match texel {
             Texel::Floats(values) if read.floats => Ok(values.map(f32::to_bits)),
@@ -323,7 +348,7 @@ impl Image {
         let [x, y, z] = match touch.geometry {
             Geometry::Line => [a, 0, 0],
             Geometry::Plane => [a, b, 0],
-            Geometry::Solid => [a, b, c],
+            Geometry::Solid | Geometry::Cube => [a, b, c],
             // The layer comes first.
             Geometry::Lines => [b, 0, a],
             Geometry::Planes => [b, c, a],
@@ -414,6 +439,36 @@ mod tests {
         assert_eq!([-1.0, 0.0, 0.5, 4.0].map(|x| at(&border, x)), [-1.0, -0.75, -0.5, 6.75]);
         let nearest = line(&mut numbers, Address::Border, false, false);
         assert_eq!([-0.5, 0.5, 3.5, 4.0].map(|x| at(&nearest, x)), [-1.0, 0.0, 30.0, -1.0]);
+    }
+
+    #[test]
+    fn a_direction_meets_the_middle_of_its_face_and_a_filter_stays_on_it() {
+        let mut numbers: Vec<f32> = (0..24_u8).map(f32::from).collect();
+        let image = Image {
+            host: numbers.as_mut_ptr().cast(),
+            geometry: Some(Geometry::Cube),
+            size: [2, 2, 6],
+            pitch: 8,
+            slice: 16,
+            channels: Channels { kind: NumberKind::Float, bytes: 4, count: 1 },
+        };
+        let mut texture = Texture { image, linear: true, ..line(&mut [0.0; 4], Address::Clamp, true, true) };
+        let read = Read { geometry: Geometry::Cube, by_number: false, floats: true };
+        let at = |texture: &Texture, direction: [f32; 3]| {
+            texture.read(read, direction.map(f32::to_bits), &mut |_| ()).map(|it| f32::from_bits(it[0]))
+        };
+        for (axis, sign, middle) in
+            [(0, 1.0, 1.5), (0, -1.0, 5.5), (1, 1.0, 9.5), (1, -1.0, 13.5), (2, 1.0, 17.5), (2, -1.0, 21.5)]
+        {
+            let mut direction = [0.0; 3];
+            direction[axis] = sign;
+            assert_eq!(at(&texture, direction), Ok(middle));
+        }
+        // The lower left element of the face in front: s grows with x, and t falls with y.
+        assert_eq!(at(&texture, [-0.5, -0.5, 1.0]), Ok(18.0));
+        assert!(at(&texture, [-0.9, 0.0, 1.0]).is_err_and(|why| why.1.contains("edge of a cube")));
+        texture.linear = false;
+        assert_eq!(at(&texture, [-0.9, 0.1, 1.0]), Ok(16.0));
     }
 
     #[test]

@@ -2,52 +2,29 @@
 
 use std::sync::Arc;
 
-use super::barrier::Barriers;
+use super::block::{Block, Left, Runner};
 use super::bytes::write;
 use super::cluster::Cluster;
 use super::env::{Env, Region, Step, Task};
 use super::fault::Fault;
-use super::launch::{Cached, Context, Launch};
+use super::file::low;
+use super::launch::{Cached, Launch};
 use super::program::{Element, Program};
-use super::warp::{Turn, Warp};
+use super::races::KernelRaces;
+use super::workers::Blocks;
 
 /// The number of instructions that a block runs before another has its turn.
 const BLOCK_TURN: u64 = 1 << 16;
-/// The number of instructions that a warp runs before another of its block has its turn.
-const WARP_TURN: u64 = 1 << 12;
-/// The contents of shared memory that no thread has written: as new memory of a device.
-const UNWRITTEN: u128 = u128::from_ne_bytes([0xcd; 16]);
+/// The number of instructions after which a kernel is long enough for several processors.
+const WORTH: u64 = 1 << 15;
 /// Bytes of the memory that grid-wide barriers use.
 const WORKSPACE: u64 = 64;
-
-/// A block that is running.
-#[derive(Debug)]
-struct Block {
-    number: u64,
-    place: [u32; 3],
-    /// The number of its cluster, and its place in the cluster.
-    cluster: u64,
-    rank: u32,
-    within: [u32; 3],
-    warps: Vec<Warp>,
-    shared: Vec<u128>,
-    barriers: Barriers,
-}
-
-/// The state of a block after a turn.
-enum Left {
-    /// It can go on.
-    Ready,
-    /// It can go on once another block of its cluster has.
-    Waiting,
-    /// Its threads have ended.
-    Over,
-}
 
 /// A kernel that was launched.
 ///
 /// Blocks start in order, all of a cluster at once. Usually one block runs at a time. If a block takes long,
-/// others join it, up to as many as the device would hold, so that blocks may wait for each other.
+/// others join it, up to as many as the device would hold, so that blocks may wait for each other. The blocks
+/// of a long kernel run on all processors if nothing can show their order.
 #[derive(Debug)]
 pub struct Kernel {
     launch: Launch,
@@ -62,6 +39,8 @@ pub struct Kernel {
     caches: Vec<Cached>,
     clock: u64,
     workspace: u64,
+    /// The accesses so far, if the machine looks for races.
+    races: Option<Box<KernelRaces>>,
 }
 
 // SAFETY: the pointers in it are those of regions, which are forgotten before a step returns, and those of
@@ -85,6 +64,7 @@ impl Kernel {
             caches,
             clock: 0,
             workspace: 0,
+            races: None,
         }
     }
 
@@ -111,40 +91,23 @@ impl Kernel {
         let mut cluster = Cluster::new(self.next, threads.saturating_mul(blocks));
         self.turn = self.resident.len();
         for rank in 0..blocks {
-            self.admit_block(&mut cluster, rank, threads);
+            let block = Block::start(&self.launch, self.spare.pop(), &mut cluster, rank);
+            if let Some(races) = &mut self.races {
+                let (warps, shared, bytes) = block.extent();
+                races.start(low(block.number), warps, shared.addr(), bytes);
+            }
+            self.resident.push(block);
         }
         self.clusters.push(cluster);
         self.next += 1;
     }
 
-    fn admit_block(&mut self, cluster: &mut Cluster, rank: u32, threads: u32) {
-        let launch = &self.launch;
-        let mut block = self.spare.pop().unwrap_or_else(|| Block {
-            number: 0,
-            place: [0; 3],
-            cluster: 0,
-            rank: 0,
-            within: [0; 3],
-            warps: (0..threads.div_ceil(32)).map(|_| Warp::new(&launch.program)).collect(),
-            // Never empty: a null pointer marks a block that has ended.
-            shared: vec![0; (launch.shared() as usize).div_ceil(16).max(1)],
-            barriers: Barriers::default(),
-        });
-        (block.place, block.within) = launch.member(self.next, rank);
-        block.number = launch.block_number(block.place);
-        (block.cluster, block.rank) = (self.next, rank);
-        block.barriers = Barriers::new(threads);
-        block.shared.fill(UNWRITTEN);
-        cluster.members.push(block.shared.as_mut_ptr().cast());
-        for (first, warp) in (0..).step_by(32).zip(&mut block.warps) {
-            warp.reset(launch, first, rank);
-        }
-        self.resident.push(block);
-    }
-
     /// Removes a block that has ended, and its cluster with its last block.
     fn end(&mut self) {
         let block = self.resident.swap_remove(self.turn);
+        if let Some(races) = &mut self.races {
+            races.end(low(block.number));
+        }
         if let Some(at) = self.clusters.iter().position(|it| it.number == block.cluster)
             && self.clusters[at].ended(block.rank as usize)
         {
@@ -172,6 +135,9 @@ impl Kernel {
 
     fn run(&mut self, env: &mut dyn Env, budget: u64) -> Result<bool, Fault> {
         self.prepare(env)?;
+        if self.spreads(env) {
+            return self.spread(env, budget);
+        }
         let mut left = budget.max(1);
         while left > 0 {
             if self.resident.is_empty() {
@@ -209,7 +175,7 @@ impl Kernel {
         Ok(self.resident.is_empty() && self.next >= self.count())
     }
 
-    /// Runs one block.
+    /// Runs the block whose turn it is.
     fn run_block(&mut self, env: &mut dyn Env, fuel: &mut u64) -> Result<Left, Fault> {
         let block = &mut self.resident[self.turn];
         let cluster = self.clusters.iter_mut().find(|it| it.number == block.cluster);
@@ -217,66 +183,42 @@ impl Kernel {
             let message = format!("kernel {}: a block without a cluster", self.launch.program.name);
             return Err(Fault { code: Fault::LAUNCH_FAILURE, message });
         };
-        let shared: &mut [u8] = bytemuck::cast_slice_mut(&mut block.shared);
-        let mut cx = Context {
-            watched: env.watches(),
-            traced: env.traces(),
-            env,
+        let (caches, clock) = (&mut self.caches, &mut self.clock);
+        Runner {
             launch: &self.launch,
-            program: &self.launch.program,
-            block: block.place,
-            number: block.number,
-            cluster,
-            rank: block.rank,
-            within: block.within,
-            shared: shared.as_mut_ptr(),
-            shared_len: u64::from(self.launch.shared()),
-            caches: &mut self.caches,
-            barriers: &mut block.barriers,
-            clock: &mut self.clock,
+            env,
+            caches,
+            clock,
             workspace: self.workspace,
-        };
-        loop {
-            let (mut over, mut moved) = (true, false);
-            for warp in &mut block.warps {
-                let mut turn = (*fuel).min(WARP_TURN);
-                let given = turn;
-                let state = warp.run(&mut cx, &mut turn)?;
-                *fuel -= given - turn;
-                moved |= given != turn;
-                over &= state == Turn::Over;
-            }
-            if moved {
-                cx.cluster.moved();
-            }
-            if over {
-                return Ok(Left::Over);
-            }
-            if *fuel == 0 {
-                return Ok(Left::Ready);
-            }
-            if !moved {
-                if block.warps.iter().any(Warp::waits_for_cluster) && !cx.cluster.stuck() {
-                    return Ok(Left::Waiting);
-                }
-                let mut waits = Vec::new();
-                block.warps.iter().for_each(|w| w.describe(&cx, &mut waits));
-                waits.truncate(4);
-                let [x, y, z] = cx.block;
-                let mut at = vec![cx.barriers.describe()];
-                if block.warps.iter().any(Warp::waits_for_cluster) {
-                    at.push(cx.cluster.describe());
-                }
-                at.retain(|text| !text.is_empty());
-                let message = format!(
-                    "kernel {}: the threads of block ({x},{y},{z}) wait for each other for ever ({}): {}",
-                    cx.program.name,
-                    at.join(", "),
-                    waits.join("; ")
-                );
-                return Err(Fault { code: Fault::LAUNCH_FAILURE, message });
-            }
+            races: self.races.as_deref_mut(),
         }
+        .run(block, cluster, fuel)
+    }
+
+    /// Whether blocks may run on several processors: if that cannot be seen, and is worth it.
+    fn spreads(&self, env: &dyn Env) -> bool {
+        let program = &self.launch.program;
+        let alone = self.launch.cluster_blocks() == 1 && !self.launch.cooperative && !program.shows_order;
+        let left = self.resident.len() as u64 + (self.count() - self.next);
+        alone && !env.watches() && !env.traces() && self.clock >= WORTH && left > 1 && env.processors() > 1
+    }
+
+    /// Runs blocks on several processors.
+    fn spread(&mut self, env: &mut dyn Env, budget: u64) -> Result<bool, Fault> {
+        let mut clusters = std::mem::take(&mut self.clusters);
+        let started = self.resident.drain(..).filter_map(|block| {
+            let at = clusters.iter().position(|it| it.number == block.cluster)?;
+            Some((block, clusters.swap_remove(at)))
+        });
+        let (started, spare) = (started.collect(), std::mem::take(&mut self.spare));
+        let mut blocks = Blocks::new(self.next, self.count(), started, spare);
+        blocks.run(&self.launch, env, budget)?;
+        self.next = blocks.next;
+        self.clock += blocks.clock;
+        self.spare = blocks.spare;
+        (self.resident, self.clusters) = blocks.started.into_iter().unzip();
+        (self.turn, self.spent) = (0, 0);
+        Ok(self.resident.is_empty() && self.next >= self.count())
     }
 }
 
@@ -284,6 +226,9 @@ impl Task for Kernel {
     fn step(&mut self, env: &mut dyn Env, budget: u64) -> Step {
         // Memory may have changed since the last step, so that cached regions are invalid.
         self.caches.fill(Cached::EMPTY);
+        if env.traces() && self.races.is_none() {
+            self.races = Some(Box::default());
+        }
         let result = self.run(env, budget);
         self.caches.fill(Cached::EMPTY);
         let step = match result {

@@ -10,6 +10,7 @@ use super::file::{LANES, Slots, Word, lanes};
 use super::launch::Context;
 use super::memory::Verb;
 use super::program::{AsyncCopy, Element, NONE, Until};
+use super::races::KernelRaces;
 use super::warp::{Asked, Warp};
 
 impl Warp {
@@ -120,6 +121,7 @@ impl Warp {
                 self.count_bytes(cx, barrier, barriers[lane], bytes, lane, pc)?;
             }
         }
+        self.order(cx, KernelRaces::meets);
         Ok(())
     }
 }

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use super::cluster::Cluster;
 use super::env::{AccessKind, Env};
-use super::fault::Fault;
-use super::file::LANES;
+use super::fault::{Fault, Mistake};
+use super::file::{LANES, low};
 use super::program::{Access, Program};
+use super::races::KernelRaces;
+use crate::host_line::demangled;
 use crate::ptx::Space;
 
 /// A launch: the kernel, its shape and its arguments.
@@ -146,6 +148,8 @@ pub(super) struct Context<'a> {
     pub(super) watched: bool,
     /// Whether the machine looks for races.
     pub(super) traced: bool,
+    /// The accesses of this launch, if it does.
+    pub(super) races: Option<&'a mut KernelRaces>,
     pub(super) shared: *mut u8,
     pub(super) shared_len: u64,
     pub(super) caches: &'a mut Vec<Cached>,
@@ -170,6 +174,27 @@ impl Cached {
 }
 
 impl Context<'_> {
+    /// The number of the current block as races have it.
+    pub(super) fn block(&self) -> u32 {
+        low(self.number)
+    }
+
+    /// Reports a mistake at two instructions, once.
+    pub(super) fn report(&mut self, mistake: Mistake, pcs: (u32, u32), what: &str, parts: &[String]) {
+        let (first, second) = (pcs.0.min(pcs.1), pcs.0.max(pcs.1));
+        if self.program.reported.lock().insert((mistake, first, second)) {
+            self.env.report(mistake, format!("kernel {}: {what}", demangled(&self.program.name)), parts);
+        }
+    }
+
+    /// A thread of a block, by their numbers, and an instruction.
+    pub(super) fn thread_at(&self, block: u32, thread: u32, pc: u32) -> String {
+        let [w, h, _] = self.launch.grid;
+        let (bx, by, bz) = (block % w, block / w % h, block / w / h);
+        let [tx, ty, tz] = self.launch.thread(thread);
+        format!("thread ({tx},{ty},{tz}) of block ({bx},{by},{bz}){}", self.place(pc))
+    }
+
     /// An error in a thread of the current block.
     pub(super) fn fault(&self, code: u32, what: &str, thread: u32, pc: u32) -> Fault {
         let [bx, by, bz] = self.block;

@@ -10,6 +10,7 @@ use super::file::{Slots, Word, lanes, low};
 use super::launch::Context;
 use super::memory::Verb;
 use super::program::{Access, Element, Meet, NONE, Until};
+use super::races::KernelRaces;
 use super::warp::{Flow, Group, Warp};
 
 const COUNT: u64 = (1 << 20) - 1;
@@ -142,6 +143,7 @@ impl Warp {
                 u64::row_mut(&mut self.file, s[0])[lane] = before;
             }
         }
+        self.order(cx, KernelRaces::meets);
         group.pc += 1;
         if let Meet::Test { waits, .. } = meet {
             self.file.set_pred(s[0], over, mask);

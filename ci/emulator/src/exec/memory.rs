@@ -1,17 +1,30 @@
 //! Memory access of a warp: every access is checked, in every lane.
 
-use super::bytes::{change, read8, read16, read32, read64, write};
+use super::bytes::{change, read, read8, read32, read64, write, write32, write64};
+use super::cluster::parts;
 use super::env::AccessKind;
-use super::fault::Fault;
+use super::fault::{Fault, Mistake};
 use super::file::{FULL, LANES, Slot, Slots, Word, lanes, low};
 use super::launch::{Cached, Context};
 use super::program::{Access, Element, Modify};
 use super::program::{LOCAL, PARAM, SHARED};
+use super::races::{self, KernelRaces, Wrong};
 use super::warp::Warp;
+use crate::host_line::demangled;
 use crate::ptx::Space;
 
 /// The width of a window: the highest byte of a generic address selects the window.
 const WINDOW: u64 = (1 << 56) - 1;
+
+/// The reach of the offsets of lanes that are near to each other.
+const NEAR: u64 = 1 << 31;
+
+/// Where lanes that are near to each other find their bytes.
+#[derive(Clone, Copy)]
+struct Near<'a> {
+    base: *mut u8,
+    offsets: &'a [u32; LANES],
+}
 
 type Pointers = [*mut u8; LANES];
 
@@ -33,64 +46,118 @@ impl Warp {
         mask: u32,
         pc: u32,
     ) -> Result<(), Fault> {
-        let at = self.pointers(cx, a, s, mask, pc, Verb::Read)?;
-        if cx.watched {
-            self.tell_unwritten(cx, a, &at, mask, pc);
-        }
-        cx.trace(a, AccessKind::Read, &at, mask, pc);
+        let mut offsets = [0; LANES];
+        let near =
+            if cx.watched || cx.traced { None } else { self.near(cx, a, s[4], mask, false, &mut offsets) };
+        let Some(base) = near else {
+            return self.load_far(cx, a, s, mask, pc);
+        };
+        let at = Near { base, offsets: &offsets };
         match (a.element, a.wide) {
-            (Element::U8, false) => self.fetch(&at, a, s, mask, |p| u32::from(read8(p))),
-            (Element::U16, false) => self.fetch(&at, a, s, mask, |p| u32::from(read16(p))),
-            (Element::U32 | Element::S32 | Element::U64, false) => self.fetch(&at, a, s, mask, read32),
-            (Element::S8, false) => {
-                self.fetch(&at, a, s, mask, |p| i32::from(read8(p).cast_signed()).cast_unsigned());
-            }
-            (Element::S16, false) => {
-                self.fetch(&at, a, s, mask, |p| i32::from(read16(p).cast_signed()).cast_unsigned());
-            }
-            (Element::U8, true) => self.fetch(&at, a, s, mask, |p| u64::from(read8(p))),
-            (Element::U16, true) => self.fetch(&at, a, s, mask, |p| u64::from(read16(p))),
-            (Element::U32, true) => self.fetch(&at, a, s, mask, |p| u64::from(read32(p))),
-            (Element::U64, true) => self.fetch(&at, a, s, mask, read64),
-            (Element::S8, true) => {
-                self.fetch(&at, a, s, mask, |p| i64::from(read8(p).cast_signed()).cast_unsigned());
-            }
-            (Element::S16, true) => {
-                self.fetch(&at, a, s, mask, |p| i64::from(read16(p).cast_signed()).cast_unsigned());
-            }
-            (Element::S32, true) => {
-                self.fetch(&at, a, s, mask, |p| i64::from(read32(p).cast_signed()).cast_unsigned());
-            }
+            (Element::U32 | Element::S32, false) => self.fetch(at, a, s, mask, read32),
+            (Element::U64, true) => self.fetch(at, a, s, mask, read64),
+            (element, false) => self.fetch(at, a, s, mask, |p| low(read_extended(p, element))),
+            (element, true) => self.fetch(at, a, s, mask, |p| read_extended(p, element)),
         }
         Ok(())
     }
 
     #[inline(always)]
-    fn fetch<W: Word>(
+    fn fetch<W: Word + PartialEq>(
         &mut self,
-        at: &Pointers,
+        at: Near<'_>,
         a: Access,
         s: &Slots,
         mask: u32,
         read: impl Fn(*mut u8) -> W,
     ) {
         let size = a.element.size() as usize;
+        let Near { base, offsets } = at;
+        // Threads often read one address together.
+        let first = offsets[0];
+        let same = first == offsets[LANES - 1] && offsets.iter().fold(0, |d, o| d | (o ^ first)) == 0;
         for (part, &slot) in s[..usize::from(a.count)].iter().enumerate() {
+            let base = base.wrapping_add(part * size);
             let row = W::row_mut(&mut self.file, slot);
-            if mask == FULL {
-                for lane in 0..LANES {
-                    row[lane] = read(at[lane].wrapping_add(part * size));
-                }
+            if mask != FULL {
+                lanes(mask).for_each(|lane| row[lane] = read(base.wrapping_add(offsets[lane] as usize)));
+            } else if same {
+                *row = [read(base.wrapping_add(first as usize)); LANES];
             } else {
-                for lane in lanes(mask) {
-                    row[lane] = read(at[lane].wrapping_add(part * size));
+                for lane in 0..LANES {
+                    row[lane] = read(base.wrapping_add(offsets[lane] as usize));
                 }
             }
         }
     }
 
+    /// The same for lanes that may be anywhere.
+    fn load_far(
+        &mut self,
+        cx: &mut Context<'_>,
+        a: Access,
+        s: &Slots,
+        mask: u32,
+        pc: u32,
+    ) -> Result<(), Fault> {
+        let at = self.pointers(cx, a, s, mask, pc, Verb::Read)?;
+        if cx.watched {
+            self.tell_unwritten(cx, a, &at, mask, pc);
+        }
+        cx.trace(a, AccessKind::Read, &at, mask, pc);
+        self.note_all(cx, a, AccessKind::Read, s[4], &at, mask, pc);
+        let size = a.element.size() as usize;
+        for (part, &slot) in s[..usize::from(a.count)].iter().enumerate() {
+            for lane in lanes(mask) {
+                let value = read_extended(at[lane].wrapping_add(part * size), a.element);
+                if a.wide {
+                    u64::row_mut(&mut self.file, slot)[lane] = value;
+                } else {
+                    u32::row_mut(&mut self.file, slot)[lane] = low(value);
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// `st`.
     pub(super) fn store(
+        &mut self,
+        cx: &mut Context<'_>,
+        a: Access,
+        s: &Slots,
+        mask: u32,
+        pc: u32,
+    ) -> Result<(), Fault> {
+        let mut offsets = [0; LANES];
+        let near =
+            if cx.watched || cx.traced { None } else { self.near(cx, a, s[4], mask, true, &mut offsets) };
+        let Some(base) = near else {
+            return self.store_far(cx, a, s, mask, pc);
+        };
+        let at = Near { base, offsets: &offsets };
+        match (a.element, a.wide) {
+            (Element::U32 | Element::S32, false) => self.spread(at, a, s, mask, write32),
+            (Element::U64, true) => self.spread(at, a, s, mask, write64),
+            (element, false) => self.spread(at, a, s, mask, |p, v: u32| write(p, element, v.into())),
+            (element, true) => self.spread(at, a, s, mask, |p, v| write(p, element, v)),
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn spread<W: Word>(&self, at: Near<'_>, a: Access, s: &Slots, mask: u32, write: impl Fn(*mut u8, W)) {
+        let size = a.element.size() as usize;
+        for (part, &slot) in s[..usize::from(a.count)].iter().enumerate() {
+            let base = at.base.wrapping_add(part * size);
+            let row = W::row(&self.file, slot);
+            let one = |lane: usize| write(base.wrapping_add(at.offsets[lane] as usize), row[lane]);
+            if mask == FULL { (0..LANES).for_each(one) } else { lanes(mask).for_each(one) }
+        }
+    }
+
+    /// The same for lanes that may be anywhere.
+    fn store_far(
         &mut self,
         cx: &mut Context<'_>,
         a: Access,
@@ -104,16 +171,35 @@ impl Warp {
         }
         cx.trace(a, AccessKind::Write, &at, mask, pc);
         let size = a.element.size() as usize;
-        for (part, &slot) in s[..usize::from(a.count)].iter().enumerate() {
-            for lane in lanes(mask) {
-                let p = at[lane].wrapping_add(part * size);
-                let value = if a.wide {
-                    u64::row(&self.file, slot)[lane]
-                } else {
-                    u64::from(u32::row(&self.file, slot)[lane])
+        let parts = || s[..usize::from(a.count)].iter().enumerate();
+        let value = |warp: &Self, slot: Slot, lane: usize| {
+            if a.wide { u64::row(&warp.file, slot)[lane] } else { u32::row(&warp.file, slot)[lane].into() }
+        };
+        let addresses = cx.races.is_some().then(|| self.addresses(a, s[4]));
+        for lane in lanes(mask) {
+            if let Some(addresses) = &addresses {
+                let bits = u64::MAX >> (64 - 8 * size);
+                let same = |(part, &slot): (usize, &Slot)| {
+                    read(at[lane].wrapping_add(part * size), a.element) == value(self, slot, lane) & bits
                 };
-                write(p, a.element, value);
+                let changes_nothing = parts().all(same);
+                self.note(
+                    cx,
+                    a,
+                    AccessKind::Write,
+                    (addresses[lane], at[lane]),
+                    a.bytes(),
+                    lane,
+                    pc,
+                    changes_nothing,
+                );
             }
+            for (part, &slot) in parts() {
+                write(at[lane].wrapping_add(part * size), a.element, value(self, slot, lane));
+            }
+        }
+        if a.strong {
+            self.order(cx, |races, block, warp| races.strong(block, warp, false));
         }
         Ok(())
     }
@@ -136,6 +222,7 @@ impl Warp {
             lanes(mask).for_each(|lane| cx.env.wrote(at[lane], a.bytes()));
         }
         cx.trace(a, AccessKind::Strong, &at, mask, pc);
+        self.note_all(cx, a, AccessKind::Strong, s[4], &at, mask, pc);
         for lane in lanes(mask) {
             if a.wide {
                 let (b, c) = (u64::row(&self.file, s[1])[lane], u64::row(&self.file, s[2])[lane]);
@@ -152,6 +239,125 @@ impl Warp {
             }
         }
         Ok(())
+    }
+
+    /// Notes what the lanes of a mask touch, if the machine looks for races.
+    #[expect(clippy::too_many_arguments, reason = "they are the parts of one instruction")]
+    fn note_all(
+        &self,
+        cx: &mut Context<'_>,
+        a: Access,
+        kind: AccessKind,
+        slot: Slot,
+        at: &Pointers,
+        mask: u32,
+        pc: u32,
+    ) {
+        if cx.races.is_none() {
+            return;
+        }
+        let addresses = self.addresses(a, slot);
+        let mut last = None;
+        for lane in lanes(mask) {
+            // One of several reads of the same bytes is enough.
+            if kind != AccessKind::Read || last != Some(at[lane]) {
+                self.note(cx, a, kind, (addresses[lane], at[lane]), a.bytes(), lane, pc, false);
+            }
+            last = Some(at[lane]);
+        }
+        if a.strong || kind == AccessKind::Strong {
+            self.order(cx, |races, block, warp| races.strong(block, warp, kind == AccessKind::Read));
+        }
+    }
+
+    /// Notes what one lane touches, and reports what is wrong about it.
+    #[expect(clippy::too_many_arguments, reason = "as above")]
+    fn note(
+        &self,
+        cx: &mut Context<'_>,
+        a: Access,
+        kind: AccessKind,
+        (address, at): (u64, *mut u8),
+        bytes: u64,
+        lane: usize,
+        pc: u32,
+        changes_nothing: bool,
+    ) {
+        let shared = match (a.space, address & !WINDOW) {
+            (Space::Shared, _) | (Space::Generic, SHARED) => true,
+            (Space::Generic, LOCAL | PARAM) => return,
+            (Space::Global | Space::Generic, _) => false,
+            _ => return,
+        };
+        let kind = match kind {
+            AccessKind::Read if a.strong => AccessKind::StrongRead,
+            AccessKind::Write if a.strong => AccessKind::Strong,
+            kind => kind,
+        };
+        let (block, thread) = (cx.block(), self.thread(u32::try_from(lane).unwrap_or(0)));
+        if cx.races.is_none() {
+            return;
+        }
+        if shared {
+            self.check_array(cx, address & WINDOW, bytes, lane, pc);
+        }
+        let Some(races) = &mut cx.races else { return };
+        let (at, bytes, number) =
+            (at.addr(), usize::try_from(bytes).unwrap_or(0), u16::try_from(thread).unwrap_or(0));
+        let access =
+            races::ThreadAccess { block, thread: number, kind, pc, at, bytes, shared, changes_nothing };
+        let Some(wrong) = races.access(&access) else { return };
+        let memory = if shared { "shared" } else { "global" };
+        let here = cx.thread_at(block, thread, pc);
+        match wrong {
+            Wrong::Race(old) => {
+                let verb = |kind: AccessKind| match kind {
+                    AccessKind::Read | AccessKind::StrongRead => "read",
+                    AccessKind::Write => "write",
+                    AccessKind::Strong => "atomic or volatile access",
+                };
+                let there = cx.thread_at(old.block, old.thread.into(), old.pc);
+                let what = format!("nothing orders two threads that use the same bytes of {memory} memory");
+                let parts = [
+                    format!("{} by {there}", verb(old.kind)),
+                    format!("{} of {bytes} bytes at {:#x} by {here}", verb(kind), address & WINDOW),
+                ];
+                cx.report(Mistake::Race, (old.pc, pc), &what, &parts);
+            }
+            Wrong::Unwritten => {
+                let what = "a read of shared memory that no thread of the block has written";
+                let parts = [format!("read of {bytes} bytes at {:#x} by {here}", address & WINDOW)];
+                cx.report(Mistake::Unwritten, (pc, pc), what, &parts);
+            }
+        }
+    }
+
+    /// Reports an access to shared memory outside of the array whose address the thread has taken.
+    fn check_array(&self, cx: &mut Context<'_>, address: u64, bytes: u64, lane: usize, pc: u32) {
+        let Some(array) = cx.program.array_of.get(&pc) else { return };
+        let Some(array) = cx.program.arrays.get(usize::from(*array)) else { return };
+        let (offset, rank) = parts(address);
+        if rank.is_some() || (u64::from(array.start) <= offset && offset + bytes <= array.end.into()) {
+            return;
+        }
+        let (name, size) = (demangled(&array.name), array.end - array.start);
+        let from = offset.cast_signed() - i64::from(array.start);
+        let what = format!("an access to shared memory outside of the array {name}, which has {size} bytes");
+        let here = cx.thread_at(cx.block(), self.thread(u32::try_from(lane).unwrap_or(0)), pc);
+        cx.report(
+            Mistake::Outside,
+            (pc, pc),
+            &what,
+            &[format!("{bytes} bytes at byte {from} of it by {here}")],
+        );
+    }
+
+    /// Notes that this warp does something that orders accesses, if the machine looks for races.
+    pub(super) fn order(&self, cx: &mut Context<'_>, how: impl FnOnce(&mut KernelRaces, u32, usize)) {
+        let block = cx.block();
+        if let Some(races) = &mut cx.races {
+            how(races, block, self.first as usize / 32);
+        }
     }
 
     /// `ld.param` of a kernel's argument: the same for all lanes.
@@ -176,12 +382,7 @@ impl Warp {
             let mut value = [0; 8];
             value[..size as usize].copy_from_slice(bytes);
             let value = u64::from_le_bytes(value);
-            let value = match a.element {
-                Element::S8 => extend(value, 8),
-                Element::S16 => extend(value, 16),
-                Element::S32 => extend(value, 32),
-                _ => value,
-            };
+            let value = extended(value, a.element);
             let slot = s[part as usize];
             if a.wide {
                 let row = u64::row_mut(&mut self.file, slot);
@@ -219,31 +420,92 @@ impl Warp {
         pc: u32,
         verb: Verb,
     ) -> Result<Pointers, Fault> {
-        let bytes = a.bytes();
-        let addresses = self.addresses(a, s[4]);
         let mut at = [core::ptr::null_mut(); LANES];
-        let known = match a.space {
-            Space::Shared => Cached { start: 0, len: cx.shared_len, host: cx.shared, writable: true },
-            Space::Local | Space::Param | Space::Reg => Cached::EMPTY,
-            Space::Global | Space::Const | Space::Generic => cx.caches[a.cache as usize],
-        };
-        let writes = !matches!(verb, Verb::Read);
-        let mut left = mask;
-        if known.len >= bytes && (known.writable || !writes) {
-            let last = known.len - bytes;
-            let mut bad = 0;
-            for lane in 0..LANES {
-                let from = addresses[lane].wrapping_sub(known.start);
-                let outside = from > last || addresses[lane] & (bytes - 1) != 0;
-                bad |= u32::from(outside) << lane;
-                at[lane] = known.host.wrapping_add(usize::try_from(from).unwrap_or(0));
-            }
-            left &= bad;
+        let mut offsets = [0; LANES];
+        if let Some(base) = self.near(cx, a, s[4], mask, !matches!(verb, Verb::Read), &mut offsets) {
+            lanes(mask).for_each(|lane| at[lane] = base.wrapping_add(offsets[lane] as usize));
+            return Ok(at);
         }
-        for lane in lanes(left) {
-            at[lane] = self.pointer(cx, a, addresses[lane], bytes, lane, pc, verb)?;
+        let addresses = self.addresses(a, s[4]);
+        for lane in lanes(mask) {
+            at[lane] = self.pointer(cx, a, addresses[lane], a.bytes(), lane, pc, verb)?;
         }
         Ok(at)
+    }
+
+    /// Checks the addresses of all lanes at once, without a branch. Returns the place from which the offsets
+    /// of the lanes count, or `None` if a lane may be elsewhere.
+    #[inline]
+    fn near(
+        &self,
+        cx: &Context<'_>,
+        a: Access,
+        slot: Slot,
+        mask: u32,
+        writes: bool,
+        offsets: &mut [u32; LANES],
+    ) -> Option<*mut u8> {
+        /// The addresses, with that of a lane of the mask in the lanes beyond it.
+        fn of_mask<W: Word>(row: &[W; LANES], mask: u32) -> [W; LANES] {
+            let mut filled = [row[(mask.trailing_zeros() & 31) as usize]; LANES];
+            W::blend(&mut filled, row, mask);
+            filled
+        }
+        let bytes = a.bytes();
+        // The highest bit of an offset, or of the rest behind it, is set if the address is outside.
+        let (mut outside, mut uneven) = (0, 0);
+        if !a.wide_address {
+            if a.space != Space::Shared {
+                return None;
+            }
+            let last = u32::try_from(cx.shared_len.checked_sub(bytes)?).ok()?;
+            let part;
+            let mut row = u32::row(&self.file, slot);
+            if mask != FULL {
+                part = of_mask(row, mask);
+                row = &part;
+            }
+            for lane in 0..LANES {
+                let at = row[lane].wrapping_add_signed(a.offset);
+                outside |= at | last.wrapping_sub(at);
+                uneven |= at;
+                offsets[lane] = at;
+            }
+            return (outside >> 31 == 0 && uneven & low(bytes - 1) == 0).then_some(cx.shared);
+        }
+        let part;
+        let mut row = u64::row(&self.file, slot);
+        if mask != FULL {
+            part = of_mask(row, mask);
+            row = &part;
+        }
+        let add = i64::from(a.offset).cast_unsigned();
+        let first = row[0].wrapping_add(add);
+        let shared = Cached { start: SHARED, len: cx.shared_len, host: cx.shared, writable: true };
+        let known = match a.space {
+            Space::Shared => Cached { start: 0, ..shared },
+            Space::Local | Space::Param | Space::Reg => return None,
+            Space::Generic if first & !WINDOW == SHARED => shared,
+            Space::Global | Space::Const | Space::Generic => *cx.caches.get(a.cache as usize)?,
+        };
+        if writes && !known.writable {
+            return None;
+        }
+        // Of a large region, the part around the first lane's address, so that 31 bits are enough.
+        let last = known.len.checked_sub(bytes)?;
+        let skip =
+            if last < NEAR { 0 } else { first.wrapping_sub(known.start).min(last).saturating_sub(NEAR / 2) };
+        let (start, last) = (known.start + skip, (last - skip).min(NEAR - 1));
+        let (mut outside, mut uneven) = (0, 0);
+        for lane in 0..LANES {
+            let at = row[lane].wrapping_add(add);
+            let from = at.wrapping_sub(start);
+            outside |= from | last.wrapping_sub(from);
+            uneven |= at;
+            offsets[lane] = low(from);
+        }
+        let good = outside < NEAR && uneven & (bytes - 1) == 0;
+        good.then(|| known.host.wrapping_add(usize::try_from(skip).unwrap_or(0)))
     }
 
     /// The addresses of all lanes.
@@ -284,8 +546,31 @@ impl Warp {
                 Verb::Read | Verb::Change => self.tell_unwritten_at(cx, at, bytes, lane, pc),
             }
         }
-        trace_one(cx, a, at, bytes, lane, pc, verb);
+        self.trace_one(cx, a, (address, at), bytes, lane, pc, verb);
         Ok(at)
+    }
+
+    /// Tells the machine which bytes a lane touches, if it looks for races.
+    #[expect(clippy::too_many_arguments, reason = "as above")]
+    fn trace_one(
+        &self,
+        cx: &mut Context<'_>,
+        a: Access,
+        (address, at): (u64, *mut u8),
+        bytes: u64,
+        lane: usize,
+        pc: u32,
+        verb: Verb,
+    ) {
+        if cx.traced {
+            let kind = match verb {
+                Verb::Read => AccessKind::Read,
+                Verb::Write => AccessKind::Write,
+                Verb::Change => AccessKind::Strong,
+            };
+            cx.trace_bytes(a, kind, &[at; LANES], (1 << lane, bytes), pc);
+            self.note(cx, a, kind, (address, at), bytes, lane, pc, false);
+        }
     }
 
     /// [`reach`](Self::reach) of the first of so many bytes, aligned as if all of them were reached.
@@ -306,7 +591,7 @@ impl Warp {
         // They are of one allocation, if the first and the last one are there.
         self.reach(cx, a, address + bytes - 1, 1, lane, pc, verb)?;
         let at = self.reach(cx, a, address, 1, lane, pc, verb)?;
-        trace_one(cx, a, at, bytes, lane, pc, verb);
+        self.trace_one(cx, a, (address, at), bytes, lane, pc, verb);
         Ok(at)
     }
 
@@ -458,18 +743,18 @@ impl Warp {
     }
 }
 
-/// Tells the machine which bytes a lane touches, if it looks for races.
-fn trace_one(cx: &mut Context<'_>, a: Access, at: *mut u8, bytes: u64, lane: usize, pc: u32, verb: Verb) {
-    if cx.traced {
-        let kind = match verb {
-            Verb::Read => AccessKind::Read,
-            Verb::Write => AccessKind::Write,
-            Verb::Change => AccessKind::Strong,
-        };
-        cx.trace_bytes(a, kind, &[at; LANES], (1 << lane, bytes), pc);
-    }
+/// Reads an element, extended to 64 bits.
+#[inline(always)]
+fn read_extended(p: *mut u8, element: Element) -> u64 {
+    extended(read(p, element), element)
 }
 
-fn extend(value: u64, bits: u32) -> u64 {
-    (value.cast_signed() << (64 - bits) >> (64 - bits)).cast_unsigned()
+fn extended(value: u64, element: Element) -> u64 {
+    let extend = |bits: u32| (value.cast_signed() << (64 - bits) >> (64 - bits)).cast_unsigned();
+    match element {
+        Element::S8 => extend(8),
+        Element::S16 => extend(16),
+        Element::S32 => extend(32),
+        Element::U8 | Element::U16 | Element::U32 | Element::U64 => value,
+    }
 }

@@ -4,6 +4,7 @@
 //! runs it as a [`env::Task`] in bounded steps. The machine around it is an [`env::Env`].
 
 mod barrier;
+mod block;
 mod builtin;
 mod bytes;
 mod cluster;
@@ -24,12 +25,14 @@ mod memory;
 pub mod number;
 pub mod printf;
 pub mod program;
+mod races;
 pub mod rounding;
 mod run;
 mod warp;
+mod workers;
 
 pub use env::{AccessKind, Env, Region, Step, Task};
-pub use fault::{Fault, Refused};
+pub use fault::{Fault, Mistake, Refused};
 pub use kernel::Kernel;
 pub use launch::Launch;
 pub use lower::{Addresses, lower};

@@ -1,8 +1,11 @@
 //! A lowered kernel and the functions that it calls: the input of the interpreter.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use parking_lot::Mutex;
+
+use super::fault::Mistake;
 use super::file::{Alu, Constants, Sizes, Slot, Slots};
 use super::number::Number;
 use crate::ptx::Space;
@@ -66,6 +69,15 @@ pub struct Program {
     pub cluster: Option<[u32; 3]>,
     /// Bytes of constant memory that the module declares.
     pub constant_bytes: u64,
+    /// Whether a correct kernel may show in which order its blocks run: by atomic operations, fences,
+    /// volatile accesses, output, the heap or clocks.
+    pub shows_order: bool,
+    /// The arrays of shared memory that have a size.
+    pub arrays: Vec<SharedArray>,
+    /// Instructions whose address is of one of them.
+    pub array_of: HashMap<u32, u16>,
+    /// The mistakes that were reported: the instructions that take part.
+    pub reported: Mutex<HashSet<(Mistake, u32, u32)>>,
 }
 
 impl Program {
@@ -84,6 +96,17 @@ impl Program {
             .and_then(|(_, file, line)| self.files.get(file).map(|file| format!(", {file}:{line}")));
         format!("{function} at PTX line {line}{}", source.unwrap_or_default())
     }
+}
+
+/// An array of shared memory.
+#[derive(Clone, Debug)]
+pub struct SharedArray {
+    /// Its name.
+    pub name: String,
+    /// Its first byte.
+    pub start: u32,
+    /// Just past its last byte.
+    pub end: u32,
 }
 
 /// One function of a program.
@@ -137,6 +160,15 @@ pub enum Target {
     SetConditional,
     /// A function that the module only declares.
     Missing(String),
+}
+
+/// What is wrong with a call of a function that the module only declares.
+#[must_use]
+pub fn missing(name: &str) -> String {
+    if name.starts_with("__cudaCDP2") {
+        return format!("a call of {name}: kernels cannot launch kernels or call the runtime here");
+    }
+    format!("a call of {name}, which the program does not define")
 }
 
 /// A predicate in front of an instruction.
@@ -238,6 +270,8 @@ pub enum Geometry {
     Lines,
     /// Layers of rows that stand for themselves.
     Planes,
+    /// The six faces of a cube, read by direction.
+    Cube,
 }
 
 impl Geometry {
@@ -253,7 +287,7 @@ impl Geometry {
         match self {
             Self::Line | Self::Lines => 1,
             Self::Plane | Self::Planes => 2,
-            Self::Solid => 3,
+            Self::Solid | Self::Cube => 3,
         }
     }
 }
@@ -600,7 +634,9 @@ pub enum Op {
     MapAddress(bool),
     /// `getctarank`: destination and address. The flag selects an address of 64 bits.
     RankOf(bool),
-    /// Has no effect here: fences, prefetches.
+    /// A fence: the machine is told of it if it looks for races.
+    Fence,
+    /// Has no effect here: prefetches.
     Nothing,
     /// Cannot be run. The number is the index of the explanation.
     Unsupported(u32),

@@ -3,6 +3,7 @@
 use super::fault::Fault;
 use super::launch::Context;
 use super::program::{Ins, NONE, Op};
+use super::races::KernelRaces;
 use super::warp::{Flow, Group, TURN, Turn, Warp};
 
 /// The instructions that a poll counts as.
@@ -129,6 +130,7 @@ impl Warp {
                 self.copy_bulk(cx, cx.program.copies[number as usize], &ins.s, mask, group.pc)?;
             }
             Op::Meet(meet, access) => return self.meet_in_memory(cx, (meet, access), &ins.s, group, mask),
+            Op::Fence => self.order(cx, KernelRaces::fence),
             Op::Nothing => {}
             Op::Sleep => {
                 group.pc += 1;
@@ -162,7 +164,15 @@ impl Warp {
             | Op::Redux(_)
             | Op::ActiveMask
             | Op::Elect
-            | Op::IsSpace(..) => return Ok(self.together(ins, group, mask)),
+            | Op::IsSpace(..) => {
+                if matches!(
+                    ins.op,
+                    Op::WarpBarrier | Op::Shuffle(..) | Op::Vote(..) | Op::Match(..) | Op::Redux(_)
+                ) {
+                    self.order(cx, KernelRaces::warp_meets);
+                }
+                return Ok(self.together(ins, group, mask));
+            }
         }
         group.pc += 1;
         Ok(Flow::Next)

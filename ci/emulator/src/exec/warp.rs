@@ -298,7 +298,10 @@ impl Warp {
     /// Ends threads.
     pub(super) fn exit(&mut self, cx: &mut Context<'_>, mask: u32) {
         self.live &= !mask;
-        cx.barriers.exit(mask.count_ones());
+        let opened = cx.barriers.exit(mask.count_ones());
+        for id in opened {
+            self.order(cx, |races, block, _| races.opens(block, id));
+        }
         let now = Some(cx.cluster.generation);
         let arrived = lanes(mask).filter(|&lane| self.arrived[lane].take() == now).count();
         cx.cluster.exit(mask.count_ones(), u32::try_from(arrived).unwrap_or(0));

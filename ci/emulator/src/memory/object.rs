@@ -148,7 +148,7 @@ impl Book {
                 }
                 let host = self.at(array.start).ok_or_else(|| gone("the array"))?;
                 let at = usize::try_from(array.start - host.start).unwrap_or(0);
-                let geometry = geometry(array).ok_or_else(|| unknown("cubemaps"))?;
+                let geometry = geometry(array).ok_or_else(|| unknown("layers of cubemaps"))?;
                 Ok(Image {
                     host: host.host.wrapping_add(at),
                     geometry: Some(geometry),
@@ -250,10 +250,10 @@ impl Book {
     }
 }
 
-/// The dimensions of an array; `None` for a cubemap.
+/// The dimensions of an array; `None` for layers of cubes.
 fn geometry(array: &Array) -> Option<Geometry> {
     if is_cube(array.flags) {
-        return None;
+        return (!is_layered(array.flags)).then_some(Geometry::Cube);
     }
     Some(match (is_layered(array.flags), array.extent.height, array.extent.depth) {
         (true, 0, _) => Geometry::Lines,

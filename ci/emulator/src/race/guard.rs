@@ -147,20 +147,25 @@ fn set(start: u64, end: u64, protection: c_int) {
 /// The handler that was there before.
 static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
 
-/// Takes an access of the host: its address, whether it writes, and the instruction.
-type Accessed = fn(u64, bool, usize);
-static ACCESSED: OnceLock<Accessed> = OnceLock::new();
+/// What to do about an access of the host, by its address, whether it writes, and its instruction: one to a
+/// protected page, or one to any other page that it may not use.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Accesses {
+    pub(crate) guarded: fn(u64, bool, usize),
+    pub(crate) forbidden: fn(u64, bool, usize),
+}
+static ACCESSES: OnceLock<Accesses> = OnceLock::new();
 
-/// Handles accesses of the host to protected pages from now on.
-pub(crate) fn watch(accessed: Accessed) {
-    if ACCESSED.set(accessed).is_err() {
+/// Handles accesses of the host that fault from now on.
+pub(crate) fn watch(accesses: Accesses) {
+    if ACCESSES.set(accesses).is_err() {
         return;
     }
     let mut before = core::mem::MaybeUninit::<libc::sigaction>::zeroed();
     // SAFETY: all fields may be zero.
     let mut new = unsafe { core::mem::MaybeUninit::<libc::sigaction>::zeroed().assume_init() };
     new.sa_sigaction = (handle as *const ()).addr();
-    new.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER;
+    new.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER | libc::SA_ONSTACK;
     // SAFETY: both are live structures, and the handler has the required signature.
     unsafe { libc::sigaction(libc::SIGSEGV, &raw const new, before.as_mut_ptr()) };
     // SAFETY: all fields may be zero, and the call has filled it.
@@ -174,11 +179,11 @@ extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_
     let address = unsafe { fault.si_addr() };
     let address = u64::try_from(address.expose_provenance()).unwrap_or(0);
     let is_ours = ANY.load(Ordering::Relaxed) && GUARDS.lock().around(address).is_some();
+    let (at, writes) = instruction(context);
+    if let Some(accesses) = ACCESSES.get() {
+        (if is_ours { accesses.guarded } else { accesses.forbidden })(address, writes, at);
+    }
     if is_ours {
-        let (at, writes) = instruction(context);
-        if let Some(accessed) = ACCESSED.get() {
-            accessed(address, writes, at);
-        }
         set(address, address + 1, libc::PROT_READ | libc::PROT_WRITE);
         return;
     }

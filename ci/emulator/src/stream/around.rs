@@ -2,10 +2,10 @@
 #![expect(unsafe_code, reason = "writes to the C standard output")]
 
 use super::condition;
-use crate::exec::Refused;
 use crate::exec::env::{AccessKind, Env, Region};
 use crate::exec::image::{Image, Texture};
-use crate::finding::Finding;
+use crate::exec::{Mistake, Refused};
+use crate::finding::{Finding, Subject};
 use crate::host_line::HostLine;
 use crate::memory::{Allocation, Book, Kind};
 use crate::race::Touched;
@@ -32,6 +32,8 @@ pub(super) struct Around<'a> {
     pub(super) device: usize,
     /// The devices whose memory this one may use.
     pub(super) peers: &'a [usize],
+    /// The number of processors that a kernel may use.
+    pub(super) processors: usize,
     /// The output of the kernel in this step.
     pub(super) printed: Vec<u8>,
     /// The bytes that the kernel has touched, if races are looked for.
@@ -43,6 +45,10 @@ pub(super) struct Around<'a> {
 }
 
 impl Env for Around<'_> {
+    fn processors(&self) -> usize {
+        self.processors
+    }
+
     fn region(&mut self, addr: u64) -> Option<Region> {
         let it = self.book.at(addr).filter(|it| it.kind != Kind::Array)?;
         let (reads, writes) = access(self.book, it, self.device, self.peers);
@@ -101,6 +107,22 @@ impl Env for Around<'_> {
         if let Some(touched) = &mut self.touched {
             touched.warp(kind, at, mask, usize::try_from(bytes).unwrap_or(0), pc);
         }
+    }
+
+    fn report(&mut self, mistake: Mistake, what: String, parts: &[String]) {
+        let advice = "Between the two, put a __syncthreads() or __syncwarp() for threads of one block or warp. \
+                      Between blocks, use atomic operations and fences, or two kernels.";
+        let barrier = "All threads of a block must reach the same __syncthreads().";
+        let finding = match mistake {
+            Mistake::Race => Finding::new(Subject::Race, what, advice),
+            Mistake::Unwritten => Finding::unwritten(what),
+            Mistake::Outside => {
+                Finding::new(Subject::Bounds, what, "Check the index against the array's length.")
+            }
+            Mistake::Barrier => Finding::new(Subject::Barrier, what, barrier),
+        };
+        let finding = parts.iter().fold(finding, |it, part| it.part(part, HostLine::NONE));
+        finding.part("the launch", self.line).report();
     }
 
     fn complain(&mut self, text: &str) {
@@ -181,7 +203,8 @@ mod tests {
         let program = lower(&module, &module.functions[0].name, &Addresses::default()).unwrap();
         let launch = Launch::new(Arc::new(program), [1; 3], [8, 1, 1], argument.to_le_bytes().to_vec());
         let (touched, missed, line) = (None, None, HostLine::default());
-        let around = Around { book, device: 0, peers: &[], printed: Vec::new(), touched, missed, line };
+        let (peers, printed) = (&[][..], Vec::new());
+        let around = Around { book, device: 0, peers, processors: 1, printed, touched, missed, line };
         let mut env = Listening(around, Vec::new());
         let step = Kernel::new(launch).step(&mut env, 1_000_000);
         assert!(matches!(step, Step::Done), "{step:?}");

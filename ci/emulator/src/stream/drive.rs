@@ -129,9 +129,10 @@ impl Machine {
                 let budget = self.queue.budget();
                 let touched =
                     self.queue.races.as_mut().map(|races| races.running.remove(&tick).unwrap_or_default());
+                let (processors, printed) = (self.queue.processors(), Vec::new());
                 let book = &mut self.book;
                 let mut around =
-                    Around { book, device, peers, printed: Vec::new(), touched, missed: None, line };
+                    Around { book, device, peers, processors, printed, touched, missed: None, line };
                 let step = task.step(&mut around, budget);
                 if !self.queue.ends {
                     show(&around.printed);

@@ -6,6 +6,8 @@
 //! because the schedule wants everything.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZero;
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use cuda_hazard::happens_before::VectorClock;
@@ -388,6 +390,13 @@ impl Queue {
             Schedule::Random(_) => FULL >> self.random.below(12),
             Schedule::Late | Schedule::Eager => FULL,
         }
+    }
+
+    /// The number of processors that a kernel may use: one in the random schedule, which repeats its runs.
+    pub(crate) fn processors(&self) -> usize {
+        static ALL: LazyLock<usize> =
+            LazyLock::new(|| std::thread::available_parallelism().map_or(1, NonZero::get));
+        if matches!(self.schedule, Schedule::Random(_)) { 1 } else { *ALL }
     }
 
     /// Whether everything runs as soon as it can.

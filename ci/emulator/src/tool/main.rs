@@ -31,7 +31,7 @@ Runs CUDA programs on machines without a GPU.
 
   cuda-emulate PROGRAM [ARGUMENT...]   runs a program that is linked to libcudart.so.13
   cuda-emulate --doctor FILE...        prints what of a program or library the emulator can run
-  cuda-emulate --library               prints a folder with libcudart.so, for linkers: -L\"$(cuda-emulate --library)\"
+  cuda-emulate --library               prints the folder of libcudart.so, for linkers
   cuda-emulate --version
 
 Variables: see ci/emulator/README.md of the project.

@@ -6,7 +6,8 @@
 
 #define CHECK(call) do { cudaError_t code_ = (call); if (code_ != cudaSuccess) { \
     fprintf(stderr, "line %d: %s\n", __LINE__, cudaGetErrorName(code_)); return 1; } } while (0)
-#define EXPECT(condition) do { if (!(condition)) { fprintf(stderr, "line %d: %s\n", __LINE__, #condition); return 1; } } while (0)
+#define EXPECT(condition) do { if (!(condition)) { \
+    fprintf(stderr, "line %d: %s\n", __LINE__, #condition); return 1; } } while (0)
 
 __global__ void count_down(cudaGraphConditionalHandle handle, int* left) { cudaGraphSetConditional(handle, --*left > 0); }
 __global__ void choose(cudaGraphConditionalHandle handle, int* value) { cudaGraphSetConditional(handle, *value); }

@@ -100,6 +100,11 @@ fn defined(ins: &Ins) -> usize {
     }
 }
 
+/// The slots that an instruction reads.
+pub(super) fn read(ins: &Ins) -> &[Slot] {
+    &ins.s[defined(ins)..]
+}
+
 fn touch(live: &mut [Vec<Option<Interval>>; 3], slot: Slot, at: u32, block: u32, writes: bool) {
     if slot == NONE || slot == FRAME || slot & CONSTANT != 0 {
         return;

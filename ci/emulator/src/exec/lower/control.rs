@@ -78,6 +78,8 @@ impl Lower<'_> {
         let results = self.passed(returns, &prototype.returns, false)?;
         let places = |list: &[(u32, u32, Option<_>)]| list.iter().map(|p| (p.0, p.1)).collect();
         let call = CallSite { target, caller: self.number, args: places(&args), returns: places(&results) };
+        let routine = matches!(call.target, None | Some(Target::Routine(_) | Target::Assert));
+        self.program.shows_order |= !routine;
         let number = u32::try_from(self.program.calls.len()).unwrap_or(u32::MAX);
         self.program.calls.push(call);
         self.emit(Op::Call(number), &slot.map_or(vec![], |s| vec![s]));

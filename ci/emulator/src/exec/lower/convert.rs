@@ -6,7 +6,6 @@
     clippy::cast_possible_wrap,
     clippy::cast_precision_loss,
     clippy::cast_lossless,
-    clippy::unnecessary_fallible_conversions,
     reason = "converting is what these instructions are for"
 )]
 
@@ -17,7 +16,7 @@ use super::half::Half;
 use super::integer::operand;
 use super::logic::pred_or;
 use super::operand::window;
-use super::{Failure, Lower, UNKNOWN};
+use super::{Failure, Lower, Symbol, UNKNOWN};
 use crate::exec::file::{Alu, Class, Slot};
 use crate::exec::rounding::{Rounding, flush, narrow, seal};
 use crate::ptx::{Instruction, Operand, Space, Type};
@@ -38,6 +37,13 @@ impl Lower<'_> {
             (to, from) => {
                 let d = self.dst(to, ty)?;
                 let a = self.src(from, ty)?;
+                if let Operand::Name(name) | Operand::Offset(name, _) = from
+                    && let Some(Symbol::Shared(start)) = self.lookup(name)
+                    && let Some(array) =
+                        self.program.arrays.iter().position(|it| it.start == start && it.end > start)
+                {
+                    self.taken.insert(self.here(), u16::try_from(array).unwrap_or(u16::MAX));
+                }
                 self.copy(d, a, ty);
                 Ok(())
             }
@@ -174,12 +180,18 @@ impl Lower<'_> {
         }
         match (to.is_float(), from.is_float()) {
             (false, false) => {
-                let f = if i.has("sat") { int_to_int_sat(to, from)? } else { int_to_int(to, from)? };
-                self.alu(f, &[t, a]);
+                if i.has("sat") {
+                    let a = self.whole(a, from)?;
+                    self.alu(int_to_int_sat(to, from)?, &[t, a]);
+                } else {
+                    self.alu(int_to_int(to, from)?, &[t, a]);
+                }
             }
             (true, false) => {
-                let f = int_to_float(to, from, rounding(i))?;
-                self.alu(f, &[t, a]);
+                let mode = rounding(i);
+                let direct = mode == Rounding::Nearest && matches!(to, Type::F32 | Type::F64);
+                let a = if direct { a } else { self.whole(a, from)? };
+                self.alu(int_to_float(to, from, mode)?, &[t, a]);
                 if i.has("sat") {
                     self.saturated(t, to);
                 }
@@ -210,8 +222,8 @@ impl Lower<'_> {
                 self.alu(f, &[t, wide]);
                 if i.has("relu") {
                     let f: Alu = match to {
-                        Type::F16 => op1!(f16 => f16, |v| if v.to_f32() > 0.0 { v } else { f16::ZERO }),
-                        Type::Bf16 => op1!(bf16 => bf16, |v| if v.to_f32() > 0.0 { v } else { bf16::ZERO }),
+                        Type::F16 => slow!(f16 => f16, |v| if v.to_f32() > 0.0 { v } else { f16::ZERO }),
+                        Type::Bf16 => slow!(bf16 => bf16, |v| if v.to_f32() > 0.0 { v } else { bf16::ZERO }),
                         _ => return Err("this type does not fit .relu".into()),
                     };
                     self.alu(f, &[t, t]);
@@ -248,10 +260,10 @@ impl Lower<'_> {
             (Type::F64, Some(1)) => op1!(f64 => f64, f64::trunc),
             (Type::F64, Some(2)) => op1!(f64 => f64, f64::floor),
             (Type::F64, Some(3)) => op1!(f64 => f64, f64::ceil),
-            (Type::F16, Some(0)) => op1!(f16 => f16, |v| Half::near(v.to_f32().round_ties_even())),
-            (Type::F16, Some(1)) => op1!(f16 => f16, |v| Half::near(v.to_f32().trunc())),
-            (Type::F16, Some(2)) => op1!(f16 => f16, |v| Half::near(v.to_f32().floor())),
-            (Type::F16, Some(3)) => op1!(f16 => f16, |v| Half::near(v.to_f32().ceil())),
+            (Type::F16, Some(0)) => slow!(f16 => f16, |v| Half::near(v.to_f32().round_ties_even())),
+            (Type::F16, Some(1)) => slow!(f16 => f16, |v| Half::near(v.to_f32().trunc())),
+            (Type::F16, Some(2)) => slow!(f16 => f16, |v| Half::near(v.to_f32().floor())),
+            (Type::F16, Some(3)) => slow!(f16 => f16, |v| Half::near(v.to_f32().ceil())),
             (_, Some(_)) => return Err(UNKNOWN.into()),
             (Type::F64, None) => op1!(u64 => u64, |v| v),
             (_, None) => op1!(u32 => u32, |v| v),
@@ -269,13 +281,20 @@ impl Lower<'_> {
         Ok(())
     }
 
+    /// An integer as 64 bits, of the same sign.
+    fn whole(&mut self, a: Slot, from: Type) -> Result<Slot, Failure> {
+        let wide = self.register(Class::Wide);
+        self.alu(int_to_int(if from.is_signed() { Type::S64 } else { Type::U64 }, from)?, &[wide, a]);
+        Ok(wide)
+    }
+
     /// A floating-point number as 64 bits.
     fn widened(&mut self, a: Slot, from: Type) -> Result<Slot, Failure> {
         let f: Alu = match from {
             Type::F64 => return Ok(a),
             Type::F32 => op1!(f32 => f64, f64::from),
-            Type::F16 => op1!(f16 => f64, |v| f64::from(v.to_f32())),
-            Type::Bf16 => op1!(bf16 => f64, |v| f64::from(v.to_f32())),
+            Type::F16 => slow!(f16 => f64, |v| f64::from(v.to_f32())),
+            Type::Bf16 => slow!(bf16 => f64, |v| f64::from(v.to_f32())),
             _ => return Err("this type does not fit the instruction".into()),
         };
         let wide = self.register(Class::Wide);
@@ -292,12 +311,12 @@ impl Lower<'_> {
         let a = self.src(operand(i, 1)?, Type::F32)?;
         let b = self.src(operand(i, 2)?, Type::F32)?;
         let f: Alu = if to == Type::F16x2 {
-            op2!(f32, f32 => u32, |a, b| {
+            slow!(f32, f32 => u32, |a, b| {
                 let (a, b): (f16, f16) = (Half::near(a), Half::near(b));
                 u32::from(a.bits16()) << 16 | u32::from(b.bits16())
             })
         } else {
-            op2!(f32, f32 => u32, |a, b| {
+            slow!(f32, f32 => u32, |a, b| {
                 let (a, b): (bf16, bf16) = (Half::near(a), Half::near(b));
                 u32::from(a.bits16()) << 16 | u32::from(b.bits16())
             })
@@ -396,12 +415,26 @@ macro_rules! from_int {
     };
 }
 
+/// One expression for each sign of integers of 64 bits.
+macro_rules! from_whole {
+    ($from:expr, $s:ident => $body:expr) => {
+        if $from.is_signed() {
+            type $s = i64;
+            $body
+        } else {
+            type $s = u64;
+            $body
+        }
+    };
+}
+
 fn int_to_int(to: Type, from: Type) -> Result<Alu, Failure> {
     Ok(from_int!(from, S => from_int!(to, D => op1!(S => D, |v| v as D))))
 }
 
+/// Converts from an integer of 64 bits, and stops at the largest and the smallest.
 fn int_to_int_sat(to: Type, from: Type) -> Result<Alu, Failure> {
-    Ok(from_int!(from, S => from_int!(to, D => op1!(S => D, |v| {
+    Ok(from_whole!(from, S => from_int!(to, D => slow!(S => D, |v| {
         D::try_from(v).unwrap_or(if (v as i128) < 0 { D::MIN } else { D::MAX })
     }))))
 }
@@ -429,27 +462,28 @@ macro_rules! by_mode {
     };
 }
 
+/// Converts from an integer: to the nearest number of 32 or 64 bits directly, otherwise from 64 bits.
 fn int_to_float(to: Type, from: Type, mode: Rounding) -> Result<Alu, Failure> {
     Ok(match (to, mode) {
         (Type::F32, Rounding::Nearest) => from_int!(from, S => op1!(S => f32, |v| v as f32)),
         (Type::F64, Rounding::Nearest) => from_int!(from, S => op1!(S => f64, |v| v as f64)),
         (Type::F32, _) => {
-            by_mode!(mode, M => from_int!(from, S => op1!(S => f32, |v| whole32(v as i128, M))))
+            by_mode!(mode, M => from_whole!(from, S => slow!(S => f32, |v| whole32(v as i128, M))))
         }
         (Type::F64, _) => {
-            by_mode!(mode, M => from_int!(from, S => op1!(S => f64, |v| whole64(v as i128, M))))
+            by_mode!(mode, M => from_whole!(from, S => slow!(S => f64, |v| whole64(v as i128, M))))
         }
         (Type::F16, Rounding::Nearest) => {
-            from_int!(from, S => op1!(S => f16, |v| Half::once(whole64(v as i128, Rounding::Zero))))
+            from_whole!(from, S => slow!(S => f16, |v| Half::once(whole64(v as i128, Rounding::Zero))))
         }
         (Type::Bf16, Rounding::Nearest) => {
-            from_int!(from, S => op1!(S => bf16, |v| Half::once(whole64(v as i128, Rounding::Zero))))
+            from_whole!(from, S => slow!(S => bf16, |v| Half::once(whole64(v as i128, Rounding::Zero))))
         }
         (Type::F16, _) => {
-            by_mode!(mode, M => from_int!(from, S => op1!(S => f16, |v| Half::toward(whole64(v as i128, M), M))))
+            by_mode!(mode, M => from_whole!(from, S => slow!(S => f16, |v| Half::toward(whole64(v as i128, M), M))))
         }
         (Type::Bf16, _) => {
-            by_mode!(mode, M => from_int!(from, S => op1!(S => bf16, |v| Half::toward(whole64(v as i128, M), M))))
+            by_mode!(mode, M => from_whole!(from, S => slow!(S => bf16, |v| Half::toward(whole64(v as i128, M), M))))
         }
         _ => return Err(UNKNOWN.into()),
     })
@@ -505,10 +539,10 @@ fn narrowed(to: Type, mode: Rounding) -> Result<Alu, Failure> {
     Ok(match (to, mode) {
         (Type::F64, _) => op1!(f64 => f64, |v| v),
         (Type::F32, _) => by_mode!(mode, M => op1!(f64 => u32, |v| seal(narrow(v, M)))),
-        (Type::F16, Rounding::Nearest) => op1!(f64 => f16, Half::once),
-        (Type::Bf16, Rounding::Nearest) => op1!(f64 => bf16, Half::once),
-        (Type::F16, _) => by_mode!(mode, M => op1!(f64 => f16, |v| Half::toward(v, M))),
-        (Type::Bf16, _) => by_mode!(mode, M => op1!(f64 => bf16, |v| Half::toward(v, M))),
+        (Type::F16, Rounding::Nearest) => slow!(f64 => f16, Half::once),
+        (Type::Bf16, Rounding::Nearest) => slow!(f64 => bf16, Half::once),
+        (Type::F16, _) => by_mode!(mode, M => slow!(f64 => f16, |v| Half::toward(v, M))),
+        (Type::Bf16, _) => by_mode!(mode, M => slow!(f64 => bf16, |v| Half::toward(v, M))),
         _ => return Err(UNKNOWN.into()),
     })
 }

@@ -119,25 +119,25 @@ fn operation32(i: &Instruction) -> Result<Alu, Failure> {
     let mode = rounding(i);
     Ok(match &*i.opcode {
         "add" => by_mode!(mode, op2!(f32, f32 => u32, |a, b| seal(a + b)),
-            M => op2!(f32, f32 => u32, |a, b| seal(add32(a, b, M)))),
+            M => slow!(f32, f32 => u32, |a, b| seal(add32(a, b, M)))),
         "sub" => by_mode!(mode, op2!(f32, f32 => u32, |a, b| seal(a - b)),
-            M => op2!(f32, f32 => u32, |a, b| seal(add32(a, -b, M)))),
+            M => slow!(f32, f32 => u32, |a, b| seal(add32(a, -b, M)))),
         "mul" => by_mode!(mode, op2!(f32, f32 => u32, |a, b| seal(a * b)),
-            M => op2!(f32, f32 => u32, |a, b| seal(mul32(a, b, M)))),
+            M => slow!(f32, f32 => u32, |a, b| seal(mul32(a, b, M)))),
         "fma" | "mad" => by_mode!(mode, nearest_fma32(),
-            M => op3!(f32, f32, f32 => u32, |a, b, c| seal(fma32(a, b, c, M)))),
+            M => slow!(f32, f32, f32 => u32, |a, b, c| seal(fma32(a, b, c, M)))),
         "div" => by_mode!(mode, op2!(f32, f32 => u32, |a, b| seal(a / b)),
-            M => op2!(f32, f32 => u32, |a, b| seal(div32(a, b, M)))),
+            M => slow!(f32, f32 => u32, |a, b| seal(div32(a, b, M)))),
         "rcp" => by_mode!(mode, op1!(f32 => u32, |a| seal(1.0 / a)),
-            M => op1!(f32 => u32, |a| seal(div32(1.0, a, M)))),
+            M => slow!(f32 => u32, |a| seal(div32(1.0, a, M)))),
         "sqrt" => by_mode!(mode, op1!(f32 => u32, |a| seal(a.sqrt())),
-            M => op1!(f32 => u32, |a| seal(sqrt32(a, M)))),
+            M => slow!(f32 => u32, |a| seal(sqrt32(a, M)))),
         "rsqrt" => op1!(f32 => u32, |a| seal((1.0 / f64::from(a).sqrt()) as f32)),
-        "ex2" => op1!(f32 => u32, |a| seal(f64::from(a).exp2() as f32)),
-        "lg2" => op1!(f32 => u32, |a| seal(f64::from(a).log2() as f32)),
-        "sin" => op1!(f32 => u32, |a| seal(f64::from(a).sin() as f32)),
-        "cos" => op1!(f32 => u32, |a| seal(f64::from(a).cos() as f32)),
-        "tanh" => op1!(f32 => u32, |a| seal(f64::from(a).tanh() as f32)),
+        "ex2" => slow!(f32 => u32, |a| seal(f64::from(a).exp2() as f32)),
+        "lg2" => slow!(f32 => u32, |a| seal(f64::from(a).log2() as f32)),
+        "sin" => slow!(f32 => u32, |a| seal(f64::from(a).sin() as f32)),
+        "cos" => slow!(f32 => u32, |a| seal(f64::from(a).cos() as f32)),
+        "tanh" => slow!(f32 => u32, |a| seal(f64::from(a).tanh() as f32)),
         "abs" => op1!(f32 => f32, f32::abs),
         "neg" => op1!(f32 => f32, |a| -a),
         "copysign" => op2!(f32, f32 => f32, |a, b| b.copysign(a)),
@@ -162,19 +162,19 @@ fn operation64(i: &Instruction) -> Result<Alu, Failure> {
     let mode = rounding(i);
     Ok(match &*i.opcode {
         "add" => by_mode!(mode, op2!(f64, f64 => f64, |a, b| a + b),
-            M => op2!(f64, f64 => f64, |a, b| add64(a, b, M))),
+            M => slow!(f64, f64 => f64, |a, b| add64(a, b, M))),
         "sub" => by_mode!(mode, op2!(f64, f64 => f64, |a, b| a - b),
-            M => op2!(f64, f64 => f64, |a, b| add64(a, -b, M))),
+            M => slow!(f64, f64 => f64, |a, b| add64(a, -b, M))),
         "mul" => by_mode!(mode, op2!(f64, f64 => f64, |a, b| a * b),
-            M => op2!(f64, f64 => f64, |a, b| mul64(a, b, M))),
+            M => slow!(f64, f64 => f64, |a, b| mul64(a, b, M))),
         "fma" | "mad" => by_mode!(mode, nearest_fma64(),
-            M => op3!(f64, f64, f64 => f64, |a, b, c| fma64(a, b, c, M))),
+            M => slow!(f64, f64, f64 => f64, |a, b, c| fma64(a, b, c, M))),
         "div" => by_mode!(mode, op2!(f64, f64 => f64, |a, b| a / b),
-            M => op2!(f64, f64 => f64, |a, b| div64(a, b, M))),
+            M => slow!(f64, f64 => f64, |a, b| div64(a, b, M))),
         "rcp" => by_mode!(mode, op1!(f64 => f64, |a| 1.0 / a),
-            M => op1!(f64 => f64, |a| div64(1.0, a, M))),
+            M => slow!(f64 => f64, |a| div64(1.0, a, M))),
         "sqrt" => by_mode!(mode, op1!(f64 => f64, f64::sqrt),
-            M => op1!(f64 => f64, |a| sqrt64(a, M))),
+            M => slow!(f64 => f64, |a| sqrt64(a, M))),
         "rsqrt" => op1!(f64 => f64, |a| 1.0 / a.sqrt()),
         "abs" => op1!(f64 => f64, f64::abs),
         "neg" => op1!(f64 => f64, |a| -a),
@@ -203,13 +203,20 @@ fn xor_sign(a: f32, b: f32, v: f32) -> f32 {
     f32::from_bits(v.to_bits() & 0x7FFF_FFFF | (a.to_bits() ^ b.to_bits()) & 0x8000_0000)
 }
 
+#[inline]
+fn fused32(a: f32, b: f32, c: f32) -> u32 {
+    seal(a.mul_add(b, c))
+}
+
 #[cfg(target_arch = "x86_64")]
 mod native {
-    //! Fused multiplication on processors that have it. Elsewhere the host computes it in software, lane by
-    //! lane.
+    //! Fused multiplication on processors that have it. Elsewhere the host computes it in software.
+    //!
+    //! A closure written here would have the features of its function, and would not be inlined into the loop
+    //! over the lanes, which has none. So the functions of one lane stand outside.
 
+    use super::fused32;
     use crate::exec::file::{File, Slots, map3};
-    use crate::exec::rounding::seal;
 
     pub(super) fn available() -> bool {
         std::arch::is_x86_feature_detected!("fma") && std::arch::is_x86_feature_detected!("avx2")
@@ -217,7 +224,7 @@ mod native {
 
     #[target_feature(enable = "avx2,fma")]
     pub(super) fn fma32(file: &mut File, s: &Slots, mask: u32) {
-        map3::<f32, f32, f32, u32>(file, s, mask, |a, b, c| seal(a.mul_add(b, c)));
+        map3::<f32, f32, f32, u32>(file, s, mask, fused32);
     }
 
     #[target_feature(enable = "avx2,fma")]
@@ -232,7 +239,7 @@ fn nearest_fma32() -> Alu {
         // SAFETY: the processor was just asked whether it has the instructions.
         return |f, s, m| unsafe { native::fma32(f, s, m) };
     }
-    op3!(f32, f32, f32 => u32, |a, b, c| seal(a.mul_add(b, c)))
+    slow!(f32, f32, f32 => u32, fused32)
 }
 
 fn nearest_fma64() -> Alu {
@@ -241,5 +248,5 @@ fn nearest_fma64() -> Alu {
         // SAFETY: the processor was just asked whether it has the instructions.
         return |f, s, m| unsafe { native::fma64(f, s, m) };
     }
-    op3!(f64, f64, f64 => f64, f64::mul_add)
+    slow!(f64, f64, f64 => f64, f64::mul_add)
 }

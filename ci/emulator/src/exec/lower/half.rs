@@ -109,13 +109,13 @@ fn fused<H: Half>(a: H, b: H, c: H) -> H {
 macro_rules! half1 {
     ($t:ty, $packed:expr, $f:expr) => {
         if $packed {
-            op1!(u32 => u32, |a| {
+            slow!(u32 => u32, |a| {
                 let [al, ah] = halves::<$t>(a);
                 let f: fn($t) -> $t = $f;
                 pair(f(al), f(ah))
             })
         } else {
-            op1!($t => $t, $f)
+            slow!($t => $t, $f)
         }
     };
 }
@@ -123,13 +123,13 @@ macro_rules! half1 {
 macro_rules! half2 {
     ($t:ty, $packed:expr, $f:expr) => {
         if $packed {
-            op2!(u32, u32 => u32, |a, b| {
+            slow!(u32, u32 => u32, |a, b| {
                 let ([al, ah], [bl, bh]) = (halves::<$t>(a), halves::<$t>(b));
                 let f: fn($t, $t) -> $t = $f;
                 pair(f(al, bl), f(ah, bh))
             })
         } else {
-            op2!($t, $t => $t, $f)
+            slow!($t, $t => $t, $f)
         }
     };
 }
@@ -137,13 +137,13 @@ macro_rules! half2 {
 macro_rules! half3 {
     ($t:ty, $packed:expr, $f:expr) => {
         if $packed {
-            op3!(u32, u32, u32 => u32, |a, b, c| {
+            slow!(u32, u32, u32 => u32, |a, b, c| {
                 let ([al, ah], [bl, bh], [cl, ch]) = (halves::<$t>(a), halves::<$t>(b), halves::<$t>(c));
                 let f: fn($t, $t, $t) -> $t = $f;
                 pair(f(al, bl, cl), f(ah, bh, ch))
             })
         } else {
-            op3!($t, $t, $t => $t, $f)
+            slow!($t, $t, $t => $t, $f)
         }
     };
 }

@@ -17,6 +17,7 @@ fn geometry(i: &Instruction) -> Result<Geometry, Failure> {
         "3d" => Some(Geometry::Solid),
         "a1d" => Some(Geometry::Lines),
         "a2d" => Some(Geometry::Planes),
+        "cube" => Some(Geometry::Cube),
         _ => None,
     });
     found.ok_or_else(|| "images of these dimensions are not known to the emulator".into())

@@ -45,10 +45,10 @@ impl Lower<'_> {
                 _ => op2!(u32, u32 => u32, |a, b| (low24(a) * low24(b)) as u32),
             },
             "div" => {
-                by_int!(ty, T => op2!(T, T => T, |a, b| if b == 0 { ones!(T) } else { a.wrapping_div(b) }))
+                by_int!(ty, T => slow!(T, T => T, |a, b| if b == 0 { ones!(T) } else { a.wrapping_div(b) }))
             }
             "rem" => {
-                by_int!(ty, T => op2!(T, T => T, |a, b| if b == 0 { ones!(T) } else { a.wrapping_rem(b) }))
+                by_int!(ty, T => slow!(T, T => T, |a, b| if b == 0 { ones!(T) } else { a.wrapping_rem(b) }))
             }
             "min" => by_int!(ty, T => op2!(T, T => T, Ord::min)),
             "max" => by_int!(ty, T => op2!(T, T => T, Ord::max)),
@@ -252,14 +252,14 @@ impl Lower<'_> {
             }
         }
         let f: Alu = match (&*i.opcode, types[1].is_signed(), i.has("add")) {
-            ("vabsdiff2", false, false) => op3!(u32, u32, u32 => u32, differences::<16, false, false>),
-            ("vabsdiff2", false, true) => op3!(u32, u32, u32 => u32, differences::<16, false, true>),
-            ("vabsdiff2", true, false) => op3!(u32, u32, u32 => u32, differences::<16, true, false>),
-            ("vabsdiff2", true, true) => op3!(u32, u32, u32 => u32, differences::<16, true, true>),
-            (_, false, false) => op3!(u32, u32, u32 => u32, differences::<8, false, false>),
-            (_, false, true) => op3!(u32, u32, u32 => u32, differences::<8, false, true>),
-            (_, true, false) => op3!(u32, u32, u32 => u32, differences::<8, true, false>),
-            (_, true, true) => op3!(u32, u32, u32 => u32, differences::<8, true, true>),
+            ("vabsdiff2", false, false) => slow!(u32, u32, u32 => u32, differences::<16, false, false>),
+            ("vabsdiff2", false, true) => slow!(u32, u32, u32 => u32, differences::<16, false, true>),
+            ("vabsdiff2", true, false) => slow!(u32, u32, u32 => u32, differences::<16, true, false>),
+            ("vabsdiff2", true, true) => slow!(u32, u32, u32 => u32, differences::<16, true, true>),
+            (_, false, false) => slow!(u32, u32, u32 => u32, differences::<8, false, false>),
+            (_, false, true) => slow!(u32, u32, u32 => u32, differences::<8, false, true>),
+            (_, true, false) => slow!(u32, u32, u32 => u32, differences::<8, true, false>),
+            (_, true, true) => slow!(u32, u32, u32 => u32, differences::<8, true, true>),
         };
         self.alu(f, &[d, a, b, c]);
         Ok(())
@@ -327,8 +327,8 @@ fn high(ty: Type) -> Result<Alu, Failure> {
         Type::S16 => op2!(i16, i16 => i16, |a, b| ((i32::from(a) * i32::from(b)) >> 16) as i16),
         Type::U32 => op2!(u32, u32 => u32, |a, b| ((u64::from(a) * u64::from(b)) >> 32) as u32),
         Type::S32 => op2!(i32, i32 => i32, |a, b| ((i64::from(a) * i64::from(b)) >> 32) as i32),
-        Type::U64 => op2!(u64, u64 => u64, |a, b| ((u128::from(a) * u128::from(b)) >> 64) as u64),
-        Type::S64 => op2!(i64, i64 => i64, |a, b| ((i128::from(a) * i128::from(b)) >> 64) as i64),
+        Type::U64 => slow!(u64, u64 => u64, |a, b| ((u128::from(a) * u128::from(b)) >> 64) as u64),
+        Type::S64 => slow!(i64, i64 => i64, |a, b| ((i128::from(a) * i128::from(b)) >> 64) as i64),
         _ => return Err("this type does not fit the instruction".into()),
     })
 }

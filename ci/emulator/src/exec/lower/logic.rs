@@ -166,11 +166,11 @@ impl Lower<'_> {
         let c = self.src(operand(i, 3)?, Type::U32)?;
         let f: Alu = match ty {
             Type::U32 => {
-                op3!(u32, u32, u32 => u32, |a, b, c| field(u64::from(a), b, c, 32, false) as u32)
+                slow!(u32, u32, u32 => u32, |a, b, c| field(u64::from(a), b, c, 32, false) as u32)
             }
-            Type::S32 => op3!(u32, u32, u32 => u32, |a, b, c| field(u64::from(a), b, c, 32, true) as u32),
-            Type::U64 => op3!(u64, u32, u32 => u64, |a, b, c| field(a, b, c, 64, false)),
-            Type::S64 => op3!(u64, u32, u32 => u64, |a, b, c| field(a, b, c, 64, true)),
+            Type::S32 => slow!(u32, u32, u32 => u32, |a, b, c| field(u64::from(a), b, c, 32, true) as u32),
+            Type::U64 => slow!(u64, u32, u32 => u64, |a, b, c| field(a, b, c, 64, false)),
+            Type::S64 => slow!(u64, u32, u32 => u64, |a, b, c| field(a, b, c, 64, true)),
             _ => return Err("this type does not fit the instruction".into()),
         };
         self.alu(f, &[d, a, b, c]);
@@ -192,9 +192,9 @@ impl Lower<'_> {
             b & !mask | a << at & mask
         }
         let f: Alu = match ty.size() {
-            4 => op4!(u32, u32, u32, u32 => u32,
+            4 => slow!(u32, u32, u32, u32 => u32,
                 |a, b, c, e| put(u64::from(a), u64::from(b), c, e, 32) as u32),
-            8 => op4!(u64, u64, u32, u32 => u64, |a, b, c, e| put(a, b, c, e, 64)),
+            8 => slow!(u64, u64, u32, u32 => u64, |a, b, c, e| put(a, b, c, e, 64)),
             _ => return Err("this type does not fit the instruction".into()),
         };
         self.alu(f, &[d, a, b, c, e]);
@@ -220,34 +220,34 @@ impl Lower<'_> {
             })
         }
         let f: Alu = if i.has("f4e") {
-            op3!(u32, u32, u32 => u32, |a, b, c| {
+            slow!(u32, u32, u32 => u32, |a, b, c| {
                 let n = c & 3;
                 bytes(a, b, [n, n + 1, n + 2, n + 3])
             })
         } else if i.has("b4e") {
-            op3!(u32, u32, u32 => u32, |a, b, c| {
+            slow!(u32, u32, u32 => u32, |a, b, c| {
                 let n = c & 3;
                 bytes(a, b, [n, (n + 7) & 7, (n + 6) & 7, (n + 5) & 7])
             })
         } else if i.has("rc8") {
-            op3!(u32, u32, u32 => u32, |a, b, c| bytes(a, b, [c & 3; 4]))
+            slow!(u32, u32, u32 => u32, |a, b, c| bytes(a, b, [c & 3; 4]))
         } else if i.has("ecl") {
-            op3!(u32, u32, u32 => u32, |a, b, c| {
+            slow!(u32, u32, u32 => u32, |a, b, c| {
                 let n = c & 3;
                 bytes(a, b, [n, 1.max(n), 2.max(n), 3])
             })
         } else if i.has("ecr") {
-            op3!(u32, u32, u32 => u32, |a, b, c| {
+            slow!(u32, u32, u32 => u32, |a, b, c| {
                 let n = c & 3;
                 bytes(a, b, [0, 1.min(n), 2.min(n), 3.min(n)])
             })
         } else if i.has("rc16") {
-            op3!(u32, u32, u32 => u32, |a, b, c| {
+            slow!(u32, u32, u32 => u32, |a, b, c| {
                 let n = 2 * (c & 1);
                 bytes(a, b, [n, n + 1, n, n + 1])
             })
         } else {
-            op3!(u32, u32, u32 => u32, plain)
+            slow!(u32, u32, u32 => u32, plain)
         };
         self.alu(f, &[d, a, b, c]);
         Ok(())
@@ -258,7 +258,7 @@ impl Lower<'_> {
         let a = self.src(operand(i, 1)?, Type::B32)?;
         let b = self.src(operand(i, 2)?, Type::B32)?;
         let c = self.src(operand(i, 3)?, Type::S32)?;
-        let f = op3!(u32, u32, i32 => u32, |mask, base, offset| {
+        let f = slow!(u32, u32, i32 => u32, |mask, base, offset| {
             let base = base & 31;
             if offset == 0 {
                 return if mask >> base & 1 != 0 { base } else { u32::MAX };
@@ -300,7 +300,7 @@ impl Lower<'_> {
             0x96 => op3!(u32, u32, u32 => u32, |a, b, c| a ^ b ^ c),
             0xE8 => op3!(u32, u32, u32 => u32, |a, b, c| a & b | a & c | b & c),
             0xCA => op3!(u32, u32, u32 => u32, |a, b, c| a & b | !a & c),
-            _ => op4!(u32, u32, u32, u32 => u32, |a, b, c, t| {
+            _ => slow!(u32, u32, u32, u32 => u32, |a, b, c, t| {
                 (0..8).fold(0, |d, n| {
                     let pick = |v: u32, bit: u32| if n & bit != 0 { v } else { !v };
                     if t >> n & 1 != 0 { d | pick(a, 4) & pick(b, 2) & pick(c, 1) } else { d }

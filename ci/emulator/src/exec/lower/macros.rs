@@ -1,47 +1,55 @@
 //! Makes lowered operations out of closures on typed values.
 
+/// An operation that applies a function of [`file`](crate::exec::file) to the closure.
+macro_rules! lanes {
+    ($map:ident :: < $($t:ty),* >, $f:expr) => {
+        (|file: &mut $crate::exec::file::File, s: &$crate::exec::file::Slots, mask: u32| {
+            $crate::exec::file::$map::<$($t),*>(file, s, mask, $f)
+        }) as $crate::exec::file::Alu
+    };
+}
+
 /// An operation of one operand.
 macro_rules! op1 {
     ($a:ty => $d:ty, $f:expr) => {
-        (|file: &mut $crate::exec::file::File, s: &$crate::exec::file::Slots, mask: u32| {
-            $crate::exec::file::map1::<$a, $d>(file, s, mask, $f)
-        }) as $crate::exec::file::Alu
+        lanes!(map1::<$a, $d>, $f)
     };
 }
 
 /// An operation of two operands.
 macro_rules! op2 {
     ($a:ty, $b:ty => $d:ty, $f:expr) => {
-        (|file: &mut $crate::exec::file::File, s: &$crate::exec::file::Slots, mask: u32| {
-            $crate::exec::file::map2::<$a, $b, $d>(file, s, mask, $f)
-        }) as $crate::exec::file::Alu
+        lanes!(map2::<$a, $b, $d>, $f)
     };
 }
 
 /// An operation of three operands.
 macro_rules! op3 {
     ($a:ty, $b:ty, $c:ty => $d:ty, $f:expr) => {
-        (|file: &mut $crate::exec::file::File, s: &$crate::exec::file::Slots, mask: u32| {
-            $crate::exec::file::map3::<$a, $b, $c, $d>(file, s, mask, $f)
-        }) as $crate::exec::file::Alu
+        lanes!(map3::<$a, $b, $c, $d>, $f)
     };
 }
 
-/// An operation of four operands.
-macro_rules! op4 {
+/// An operation that takes long: computed only in the lanes that need it, one after the other.
+macro_rules! slow {
+    ($a:ty => $d:ty, $f:expr) => {
+        lanes!(each1::<$a, $d>, $f)
+    };
+    ($a:ty, $b:ty => $d:ty, $f:expr) => {
+        lanes!(each2::<$a, $b, $d>, $f)
+    };
+    ($a:ty, $b:ty, $c:ty => $d:ty, $f:expr) => {
+        lanes!(each3::<$a, $b, $c, $d>, $f)
+    };
     ($a:ty, $b:ty, $c:ty, $e:ty => $d:ty, $f:expr) => {
-        (|file: &mut $crate::exec::file::File, s: &$crate::exec::file::Slots, mask: u32| {
-            $crate::exec::file::map4::<$a, $b, $c, $e, $d>(file, s, mask, $f)
-        }) as $crate::exec::file::Alu
+        lanes!(each4::<$a, $b, $c, $e, $d>, $f)
     };
 }
 
 /// A comparison of two operands into a predicate.
 macro_rules! cmp {
     ($a:ty, $f:expr) => {
-        (|file: &mut $crate::exec::file::File, s: &$crate::exec::file::Slots, mask: u32| {
-            $crate::exec::file::compare::<$a>(file, s, mask, $f)
-        }) as $crate::exec::file::Alu
+        lanes!(compare::<$a>, $f)
     };
 }
 

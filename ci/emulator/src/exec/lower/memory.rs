@@ -37,6 +37,11 @@ fn is_strong(i: &Instruction) -> bool {
     ["volatile", "relaxed", "acquire", "release", "mmio"].iter().any(|word| i.has(word))
 }
 
+/// Whether atomic operations give the same in every order, if their old values are not used.
+fn commutes(i: &Instruction, ty: Type) -> bool {
+    ["add", "min", "max", "and", "or", "xor"].iter().any(|word| i.has(word)) && !ty.is_float()
+}
+
 fn element(ty: Type) -> Result<Element, Failure> {
     Ok(match ty {
         Type::U8 | Type::B8 => Element::U8,
@@ -148,6 +153,7 @@ impl Lower<'_> {
         s[4] = place.slot;
         let mut access = self.access(&place, element, count, class == Class::Wide)?;
         access.strong = is_strong(i);
+        self.program.shows_order |= access.strong && place.space != Space::Shared;
         self.emit(if place.argument { Op::Param(access) } else { Op::Load(access) }, &s);
         Ok(())
     }
@@ -181,8 +187,17 @@ impl Lower<'_> {
         s[4] = place.slot;
         let mut access = self.access(&place, element, count, class == Class::Wide)?;
         access.strong = is_strong(i);
+        self.program.shows_order |= access.strong && place.space != Space::Shared;
+        self.fence_of(i);
         self.emit(Op::Store(access), &s);
         Ok(())
+    }
+
+    /// An instruction that releases is one behind a fence.
+    fn fence_of(&mut self, i: &Instruction) {
+        if i.has("release") || i.has("acq_rel") {
+            self.emit(Op::Fence, &[]);
+        }
     }
 
     /// Does the same for several elements, each of which is changed by itself.
@@ -233,10 +248,15 @@ impl Lower<'_> {
         if matches!(place.space, Space::Const | Space::Param) || place.argument {
             return Err("this memory is not written atomically".into());
         }
+        self.program.shows_order |= place.space != Space::Shared && !commutes(i, ty);
+        self.fence_of(i);
         if let Operand::Vector(values) = operand(i, first + 1)? {
             return self.atomics(i, (op, element, ty), place, values);
         }
         let d = if wants { self.dst(operand(i, 0)?, ty)? } else { NONE };
+        if wants && place.space != Space::Shared {
+            self.olds.insert(d);
+        }
         let b = self.src(operand(i, first + 1)?, ty)?;
         let c = match i.operands.get(first + 2) {
             Some(c) if i.has("cas") => self.src(c, ty)?,

@@ -8,6 +8,7 @@
 mod macros;
 
 mod allocate;
+mod arrays;
 mod compare;
 mod control;
 mod convert;
@@ -24,8 +25,10 @@ mod operand;
 mod reach;
 mod warp;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::file::{Alu, Class, Constants, LANES, Sizes, Slot};
 use super::program::{CODE, CallSite, Ins, NONE, Op, Predicate, Program, Routine};
@@ -82,6 +85,10 @@ struct Lower<'m> {
     labels: HashMap<Name, u32>,
     jumps: Vec<(u32, Name)>,
     tables: Vec<(u32, Vec<Name>)>,
+    /// The registers that get old values from atomic operations.
+    olds: HashSet<Slot>,
+    /// The instructions that take the address of an array of shared memory.
+    taken: HashMap<u32, u16>,
     counts: Sizes,
     routine: Routine,
     number: u32,
@@ -94,7 +101,7 @@ struct Lower<'m> {
 pub fn lower(module: &Module, kernel: &str, addresses: &Addresses) -> Option<Program> {
     let kernel = module.function(kernel).filter(|f| f.entry)?;
     let reached = reach::reach(module, kernel);
-    let (shared, static_shared) = reach::shared(module, &reached);
+    let (shared, arrays, static_shared) = reach::shared(module, &reached);
     let mut symbols: HashMap<Name, Symbol> =
         addresses.iter().map(|(name, &at)| (name.clone(), Symbol::Device(at))).collect();
     symbols.extend(shared.into_iter().map(|(name, at)| (name, Symbol::Shared(at))));
@@ -109,6 +116,7 @@ pub fn lower(module: &Module, kernel: &str, addresses: &Addresses) -> Option<Pro
         }
     }
     let mut lower = Lower::new(module, kernel, symbols, static_shared);
+    lower.program.arrays = arrays;
     for (number, f) in (0..).zip(&reached) {
         lower.routines.insert(f.name.clone(), number);
         if let Some(at) = code_address(module, &f.name) {
@@ -190,6 +198,10 @@ impl<'m> Lower<'m> {
                 .filter(|v| v.space == Space::Const)
                 .map(Variable::size)
                 .sum(),
+            shows_order: false,
+            arrays: Vec::new(),
+            array_of: HashMap::new(),
+            reported: Mutex::default(),
         };
         Self {
             module,
@@ -203,6 +215,8 @@ impl<'m> Lower<'m> {
             labels: HashMap::new(),
             jumps: Vec::new(),
             tables: Vec::new(),
+            olds: HashSet::new(),
+            taken: HashMap::new(),
             counts: Sizes::default(),
             routine: Routine::default(),
             number: 0,
@@ -261,6 +275,12 @@ impl<'m> Lower<'m> {
             self.program.tables[table as usize] = targets;
         }
         let start = self.routine.start as usize;
+        let olds = std::mem::take(&mut self.olds);
+        let mut code = self.program.code[start..].iter();
+        self.program.shows_order |=
+            code.any(|ins| allocate::read(ins).iter().any(|slot| olds.contains(slot)));
+        let taken = std::mem::take(&mut self.taken);
+        self.program.array_of.extend(arrays::accessed(&self.program.code, self.routine.start, &taken));
         self.routine.base = self.program.sizes;
         self.routine.sizes = allocate::allocate(
             &mut self.program.code[start..],
@@ -371,8 +391,13 @@ impl<'m> Lower<'m> {
             "vabsdiff2" | "vabsdiff4" => self.differences(i),
             "bar" | "barrier" | "shfl" | "vote" | "match" | "redux" | "activemask" | "elect" | "isspacep"
             | "mapa" | "getctarank" => self.warp(i),
-            "membar" | "fence" | "prefetch" | "prefetchu" | "discard" | "applypriority"
-            | "griddepcontrol" | "setmaxnreg" | "pmevent" => {
+            "membar" | "fence" => {
+                self.program.shows_order = true;
+                self.emit(Op::Fence, &[]);
+                Ok(())
+            }
+            "prefetch" | "prefetchu" | "discard" | "applypriority" | "griddepcontrol" | "setmaxnreg"
+            | "pmevent" => {
                 self.emit(Op::Nothing, &[]);
                 Ok(())
             }

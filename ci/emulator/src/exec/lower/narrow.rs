@@ -54,18 +54,20 @@ impl Lower<'_> {
                 // The second operand becomes the lower part.
                 let b = self.src(operand(i, 2)?, from)?;
                 let f: Alu = match (e4m3, i.has("relu")) {
-                    (true, false) => op2!(f32, f32 => u16, |a, b| eight::<true, false>(b.into(), a.into())),
-                    (true, true) => op2!(f32, f32 => u16, |a, b| eight::<true, true>(b.into(), a.into())),
-                    (false, false) => op2!(f32, f32 => u16, |a, b| eight::<false, false>(b.into(), a.into())),
-                    (false, true) => op2!(f32, f32 => u16, |a, b| eight::<false, true>(b.into(), a.into())),
+                    (true, false) => slow!(f32, f32 => u16, |a, b| eight::<true, false>(b.into(), a.into())),
+                    (true, true) => slow!(f32, f32 => u16, |a, b| eight::<true, true>(b.into(), a.into())),
+                    (false, false) => {
+                        slow!(f32, f32 => u16, |a, b| eight::<false, false>(b.into(), a.into()))
+                    }
+                    (false, true) => slow!(f32, f32 => u16, |a, b| eight::<false, true>(b.into(), a.into())),
                 };
                 self.alu(f, &[d, a, b]);
                 return Ok(());
             }
-            (Type::F16x2, true, false) => op1!(u32 => u16, halves::<true, false>),
-            (Type::F16x2, true, true) => op1!(u32 => u16, halves::<true, true>),
-            (Type::F16x2, false, false) => op1!(u32 => u16, halves::<false, false>),
-            (Type::F16x2, false, true) => op1!(u32 => u16, halves::<false, true>),
+            (Type::F16x2, true, false) => slow!(u32 => u16, halves::<true, false>),
+            (Type::F16x2, true, true) => slow!(u32 => u16, halves::<true, true>),
+            (Type::F16x2, false, false) => slow!(u32 => u16, halves::<false, false>),
+            (Type::F16x2, false, true) => slow!(u32 => u16, halves::<false, true>),
             _ => return Err(UNKNOWN.into()),
         };
         self.alu(f, &[d, a]);
@@ -75,8 +77,8 @@ impl Lower<'_> {
     fn pair_of_halves(&mut self, i: &Instruction, e4m3: bool, to: Type) -> Result<(), Failure> {
         let (d, a) = (self.dst(operand(i, 0)?, Type::B32)?, self.src(operand(i, 1)?, Type::B16)?);
         let f: Alu = match (to, e4m3, i.has("relu")) {
-            (Type::F16x2, true, false) => op1!(u16 => u32, |v| widened(Number::E4m3, v)),
-            (Type::F16x2, false, false) => op1!(u16 => u32, |v| widened(Number::E5m2, v)),
+            (Type::F16x2, true, false) => slow!(u16 => u32, |v| widened(Number::E4m3, v)),
+            (Type::F16x2, false, false) => slow!(u16 => u32, |v| widened(Number::E5m2, v)),
             _ => return Err(UNKNOWN.into()),
         };
         self.alu(f, &[d, a]);

@@ -51,6 +51,9 @@ impl Lower<'_> {
                     return self.as_class(slot, found, class, ty.is_signed());
                 }
                 if let Some(special) = special(name) {
+                    use Special::{Clock, ClockHi, GlobalTimer, GlobalTimerHi};
+                    let clock = matches!(special, Clock | ClockHi | GlobalTimer | GlobalTimerHi);
+                    self.program.shows_order |= clock;
                     let d = self.register(class);
                     self.emit(Op::Special(special, class == Class::Wide), &[d]);
                     return Ok(d);

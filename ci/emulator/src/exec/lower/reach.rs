@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::exec::program::SharedArray;
 use crate::ptx::ast::{Initial, Name};
 use crate::ptx::{Function, Module, Operand, Space, Statement, Variable};
 
@@ -97,7 +98,7 @@ fn names<'m>(operands: &'m [Operand], each: &mut impl FnMut(&'m Name)) {
 
 /// Lays out the shared variables that some functions use. Returns their offsets by name, and the bytes that
 /// have a declared size. Arrays without a size all start behind the others, as the language requires.
-pub(super) fn shared(module: &Module, reached: &[&Function]) -> (HashMap<Name, u32>, u32) {
+pub(super) fn shared(module: &Module, reached: &[&Function]) -> (HashMap<Name, u32>, Vec<SharedArray>, u32) {
     let mut used = HashSet::new();
     let mut declared: Vec<&Variable> = module.variables.iter().collect();
     for f in reached {
@@ -112,7 +113,7 @@ pub(super) fn shared(module: &Module, reached: &[&Function]) -> (HashMap<Name, u
         }
     }
     let mut at = 0u32;
-    let mut places = HashMap::new();
+    let (mut places, mut arrays) = (HashMap::new(), Vec::new());
     let mut open = Vec::new();
     let mut widest = 1;
     for v in declared {
@@ -124,14 +125,15 @@ pub(super) fn shared(module: &Module, reached: &[&Function]) -> (HashMap<Name, u
             open.push(v);
             continue;
         }
-        let (place, _) = super::reserve(&mut at, v);
+        let (place, size) = super::reserve(&mut at, v);
         places.insert(v.name.clone(), place);
+        arrays.push(SharedArray { name: v.name.to_string(), start: place, end: place + size });
     }
     let bytes = at;
     if !open.is_empty() {
         at = at.next_multiple_of(widest.max(16));
         places.extend(open.into_iter().map(|v| (v.name.clone(), at)));
-        return (places, at);
+        return (places, arrays, at);
     }
-    (places, bytes)
+    (places, arrays, bytes)
 }

@@ -8,6 +8,7 @@ mod faults;
 mod later;
 mod matrices;
 mod programs;
+mod workers;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,6 +25,8 @@ pub(super) struct TestMachine {
     heap: Vec<u64>,
     pub(super) printed: String,
     pub(super) complaints: String,
+    /// The number of processors that kernels may use.
+    pub(super) processors: usize,
 }
 
 impl TestMachine {
@@ -52,6 +55,9 @@ impl TestMachine {
 }
 
 impl Env for TestMachine {
+    fn processors(&self) -> usize {
+        self.processors
+    }
     fn region(&mut self, addr: u64) -> Option<Region> {
         let (&start, (data, len)) = self.memory.range_mut(..=addr).next_back()?;
         let host = data.as_mut_ptr().cast();
