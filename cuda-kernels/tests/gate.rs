@@ -1,9 +1,12 @@
 //! Gates: work behind a gate does not run until the host opens the gate, and then it does.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
 
 use cuda_kernels::{add_one, gate, gate_announced, gate_then_write, kernels, raise_flag};
-use cuda_safe::{DeviceBuffer, MappedFlag, Result, Stream};
+use cuda_safe::{DeviceBuffer, Event, MappedFlag, PinnedBuffer, Result, Stream, memset_async};
 
 /// Runs one test at a time: freeing may wait for the whole device, and so for the gate of another test.
 fn alone() -> MutexGuard<'static, ()> {
@@ -95,4 +98,46 @@ fn one_stream_opens_the_gate_of_another() -> Result<()> {
     held.synchronize()?;
     assert_eq!(flag.load(), 9);
     Ok(())
+}
+
+/// Runs a future on this thread.
+fn block_on<F: Future>(future: F) -> F::Output {
+    struct Unpark(Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut future = pin!(future);
+    loop {
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => thread::park(),
+        }
+    }
+}
+
+/// Held by a kernel: a host function that blocks would delay the functions of all streams on hardware.
+#[test]
+fn an_event_is_done_whatever_its_stream_does_then() -> Result<()> {
+    let _alone = alone();
+    let stream = Stream::non_blocking()?;
+    let flag = MappedFlag::new()?;
+    let _opens = Opens(&flag);
+    let mut buffer = PinnedBuffer::<u8>::alloc(64)?;
+    let event = Event::without_timing()?;
+    block_on(event.done())?; // never recorded
+    memset_async(&mut buffer, 3, &stream)?;
+    event.record(&stream)?;
+    gate(&flag, &stream)?;
+    let later = stream.done();
+    let done = event.done();
+    // Another record does not concern the future.
+    event.record(&stream)?;
+    block_on(done)?;
+    assert_eq!(*buffer.host()?, [3; 64]);
+    assert!(!stream.is_done()?);
+    flag.set(1);
+    block_on(later)
 }

@@ -93,26 +93,6 @@ fn afterwards_the_host_accesses_the_memory_of_the_work_without_waiting() -> Resu
 }
 
 #[test]
-fn an_event_is_done_whatever_its_stream_does_then() -> Result<()> {
-    let alone = alone();
-    let stream = Stream::non_blocking()?;
-    let mut buffer = PinnedBuffer::<u8>::alloc(64)?;
-    let event = Event::without_timing()?;
-    block_on(event.done())?; // never recorded
-    memset_async(&mut buffer, 3, &stream)?;
-    event.record(&stream)?;
-    let gate = Gate::on(&alone, &stream);
-    let later = stream.done();
-    let done = event.done();
-    // Another record does not concern the future.
-    event.record(&stream)?;
-    block_on(done)?;
-    assert_eq!(*buffer.host()?, [3; 64]);
-    gate.open();
-    block_on(later)
-}
-
-#[test]
 fn a_dropped_future_wakes_nobody_and_leaves_the_work_as_it_is() -> Result<()> {
     let alone = alone();
     let stream = Stream::non_blocking()?;
