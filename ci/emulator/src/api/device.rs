@@ -30,6 +30,25 @@ fn check_flags(flags: c_uint) -> Answer<c_uint> {
     Ok(flags)
 }
 
+/// The numbers of an address on the bus, `[domain:]bus:device[.function]`; `None` if the text has another form.
+fn bus_address(text: &str) -> Option<[u32; 4]> {
+    let (front, function) = text.split_once('.').unwrap_or((text, "0"));
+    let (front, device) = front.rsplit_once(':')?;
+    let (domain, bus) = front.split_once(':').unwrap_or(("0", front));
+    let [domain, bus, device, function] = [domain, bus, device, function].map(hexadecimal);
+    Some([domain?, bus?, device?, function?])
+}
+
+/// A number as C reads it: after blanks, with or without `0x`. An `x` may also follow a 0 that is the number.
+fn hexadecimal(text: &str) -> Option<u32> {
+    let text = text.trim_ascii_start();
+    let digits = text.strip_prefix("0x").or(text.strip_prefix("0X"));
+    match digits {
+        Some("") => Some(0),
+        digits => u32::from_str_radix(digits.unwrap_or(text), 16).ok(),
+    }
+}
+
 fn c_device(device: usize) -> c_int {
     c_int::try_from(device).unwrap_or(c_int::MAX)
 }
@@ -255,15 +274,13 @@ api! {
         let machine = call.machine()?;
         let out = out.ok_or(cudaErrorInvalidValue)?.as_mut_ptr();
         let id = pci_bus_id(ordinal(&machine, device)?);
-        let length = usize::try_from(length).map_err(|_| cudaErrorInvalidValue)?;
-        if length <= id.len() {
-            return Err(cudaErrorInvalidValue);
-        }
-        for (at, byte) in id.bytes().chain([0]).enumerate() {
-            // SAFETY: the program promises that there is room for `length` characters, which are enough.
+        // Too little room gets as many characters as it has. CUDA takes a negative length for room enough.
+        let room = usize::try_from(length).unwrap_or(id.len());
+        for (at, byte) in id.bytes().chain([0]).take(room).enumerate() {
+            // SAFETY: the program promises that there is room for `length` characters, or for all of them.
             unsafe { out.wrapping_add(at).write(c_char::try_from(byte).unwrap_or(0)) };
         }
-        Ok(())
+        if room > id.len() { Ok(()) } else { Err(cudaErrorInvalidValue) }
     }
 
     /// The device at a place on the bus.
@@ -274,13 +291,10 @@ api! {
             return Err(cudaErrorInvalidValue);
         }
         // SAFETY: the program gives a string that ends in NUL.
-        let wanted = unsafe { CStr::from_ptr(id) }.to_string_lossy().to_uppercase();
-        let full = |device: usize| pci_bus_id(device);
-        let same = |device: &usize| {
-            let id = full(*device);
-            id == wanted || id.trim_end_matches(".0") == wanted || id.trim_start_matches("0000:") == wanted
-        };
-        let found = (0..machine.devices.len()).find(same).ok_or(cudaErrorInvalidValue)?;
+        let wanted = bus_address(&unsafe { CStr::from_ptr(id) }.to_string_lossy());
+        let wanted = wanted.ok_or(cudaErrorInvalidValue)?;
+        let same = |device: &usize| bus_address(&pci_bus_id(*device)) == Some(wanted);
+        let found = (0..machine.devices.len()).find(same).ok_or(cudaErrorInvalidDevice)?;
         device.write(c_device(found));
         Ok(())
     }

@@ -2,6 +2,9 @@
 
 use crate::sys::*;
 
+/// Attributes that are 1 on an H200 and have no name in the headers, or a reserved one.
+const WITHOUT_A_NAME: [u32; 14] = [44, 96, 102, 103, 107, 110, 122, 123, 124, 127, 128, 129, 141, 145];
+
 /// The value of an attribute; `None` if there is no such attribute.
 pub(crate) fn attribute(attr: cudaDeviceAttr, device: usize) -> Option<i32> {
     let value = match attr {
@@ -49,14 +52,26 @@ pub(crate) fn attribute(attr: cudaDeviceAttr, device: usize) -> Option<i32> {
         it if it == cudaDevAttrMaxAccessPolicyWindowSize => 2 << 20,
         it if it == cudaDevAttrReservedSharedMemoryPerBlock => 1024,
         it if it == cudaDevAttrMemoryPoolsSupported => 1,
-        // File descriptors.
-        it if it == cudaDevAttrMemoryPoolSupportedHandleTypes => 1,
+        // File descriptors, and the handles of a fabric, of which this machine has none.
+        it if it == cudaDevAttrMemoryPoolSupportedHandleTypes => 1 | 8,
+        it if it == cudaDevAttrEccEnabled => 1,
+        it if it == cudaDevAttrHostRegisterReadOnlySupported => 1,
+        it if it == cudaDevAttrTimelineSemaphoreInteropSupported => 1,
+        it if it == cudaDevAttrHostNumaMemoryPoolsSupported => 1,
+        it if it == cudaDevAttrHostMemoryPoolsSupported => 1,
+        it if it == cudaDevAttrGPUDirectRDMASupported => 1,
         it if it == cudaDevAttrGPUDirectRDMAFlushWritesOptions => 1,
+        it if it == cudaDevAttrGPUDirectRDMAWritesOrdering => {
+            i32::try_from(cudaGPUDirectRDMAWritesOrderingAllDevices.0).unwrap_or(0)
+        }
+        // No device has these numbers.
+        it if it == cudaDevAttrGpuPciDeviceId || it == cudaDevAttrGpuPciSubsystemId => 0x10de,
         it if it == cudaDevAttrIpcEventSupport => 1,
-        it if it == cudaDevAttrNumaId || it == cudaDevAttrHostNumaId => -1,
+        it if it == cudaDevAttrNumaId => -1,
         it if it == cudaDevAttrMemSyncDomainCount => 4,
         it if it == cudaDevAttrSparseCudaArraySupported => 1,
         it if it == cudaDevAttrDeferredMappingCudaArraySupported => 1,
+        it if WITHOUT_A_NAME.contains(&it.0) => 1,
         it if (21..=29).contains(&it.0) || (42..=74).contains(&it.0) || it.0 == 77 => return image(it),
         it if known(it) => 0,
         _ => return None,
@@ -88,7 +103,7 @@ fn image(attr: cudaDeviceAttr) -> Option<i32> {
         it if it == cudaDevAttrMaxSurfaceCubemapLayeredLayers => 2046,
         it if it == cudaDevAttrMaxSurface2DWidth => 131_072,
         it if it == cudaDevAttrMaxSurface2DHeight => 65536,
-        it if it.0 == 44 || !known(it) => return None,
+        it if !known(it) => return None,
         _ => 32768,
     };
     Some(value)
@@ -96,7 +111,7 @@ fn image(attr: cudaDeviceAttr) -> Option<i32> {
 
 /// Whether the headers have an attribute of this number; those without a meaning here are zero.
 fn known(attr: cudaDeviceAttr) -> bool {
-    (1..cudaDevAttrMax.0).contains(&attr.0) && attr.0 != 44
+    (1..cudaDevAttrMax.0).contains(&attr.0)
 }
 
 /// The value of an attribute of a pair of devices: every pair has peer access and native atomics.
@@ -115,8 +130,8 @@ mod tests {
 
     #[test]
     fn every_attribute_of_the_headers_has_a_value_and_no_other_has() {
-        assert!((1..148).filter(|n| *n != 44).all(|n| attribute(cudaDeviceAttr(n), 0).is_some()));
-        for number in [0, 44, 148, u32::MAX] {
+        assert!((1..148).all(|n| attribute(cudaDeviceAttr(n), 0).is_some()));
+        for number in [0, 148, u32::MAX] {
             assert_eq!(attribute(cudaDeviceAttr(number), 0), None, "{number}");
         }
     }

@@ -1,9 +1,12 @@
 //! The limits of a device that a program may set. The size of the device heap is kept with the heap itself.
 
+use std::ops::RangeInclusive;
+
+use super::attribute;
 use crate::sys::{
-    cudaLimit, cudaLimitDevRuntimePendingLaunchCount, cudaLimitDevRuntimeSyncDepth,
-    cudaLimitMaxL2FetchGranularity, cudaLimitPersistingL2CacheSize, cudaLimitPrintfFifoSize,
-    cudaLimitStackSize,
+    cudaDevAttrMaxPersistingL2CacheSize, cudaLimit, cudaLimitDevRuntimePendingLaunchCount,
+    cudaLimitDevRuntimeSyncDepth, cudaLimitMaxL2FetchGranularity, cudaLimitPersistingL2CacheSize,
+    cudaLimitPrintfFifoSize, cudaLimitStackSize,
 };
 
 /// The limits of one device, in bytes or counts as CUDA has them.
@@ -25,6 +28,19 @@ impl Default for Limits {
 /// The most local memory that a thread may have.
 const LARGEST_STACK: usize = 512 << 10;
 
+/// The least and the most bytes of the buffer of `printf`, and launches that may be pending. An H200 takes any
+/// value, and keeps the nearest that it can have: 1 MiB for `printf`, but not 16 KiB or 8 GiB; 1,000 and
+/// 16,384 launches, but not 1 or 1,048,576. The values between them are not asked of a GPU.
+const PRINTF: RangeInclusive<usize> = 1 << 20..=1 << 30;
+const LAUNCHES: RangeInclusive<usize> = 128..=64 << 10;
+
+/// Bytes of persisting cache come in steps of this. An H200 rounds up even 1 MiB.
+const PERSISTING_STEP: usize = 2 << 20;
+
+fn nearest(value: usize, range: RangeInclusive<usize>) -> usize {
+    value.clamp(*range.start(), *range.end())
+}
+
 impl Limits {
     /// The value of a limit; `None` if there is no such limit.
     pub(crate) fn get(&self, limit: cudaLimit) -> Option<usize> {
@@ -44,15 +60,24 @@ impl Limits {
             it if it == cudaLimitStackSize && value <= LARGEST_STACK => {
                 (&mut self.stack, value.next_multiple_of(16))
             }
-            it if it == cudaLimitPrintfFifoSize => (&mut self.printf, value),
-            it if it == cudaLimitDevRuntimePendingLaunchCount => (&mut self.launches, value),
+            it if it == cudaLimitPrintfFifoSize => (&mut self.printf, nearest(value, PRINTF)),
+            it if it == cudaLimitDevRuntimePendingLaunchCount => {
+                (&mut self.launches, nearest(value, LAUNCHES))
+            }
             it if it == cudaLimitMaxL2FetchGranularity && value <= 128 => (&mut self.fetch, value),
-            it if it == cudaLimitPersistingL2CacheSize => (&mut self.persisting, value),
+            it if it == cudaLimitPersistingL2CacheSize && value <= most_persisting() => {
+                (&mut self.persisting, value.next_multiple_of(PERSISTING_STEP))
+            }
             _ => return false,
         };
         *place = value;
         true
     }
+}
+
+fn most_persisting() -> usize {
+    let most = attribute(cudaDevAttrMaxPersistingL2CacheSize, 0);
+    most.and_then(|most| usize::try_from(most).ok()).unwrap_or(0)
 }
 
 /// Limits that exist in the headers but not on devices of this generation.

@@ -45,6 +45,9 @@ pub(crate) enum Found<'a> {
 /// The size of a device's heap before the program sets one.
 const DEFAULT_LIMIT: u64 = 8 << 20;
 
+/// The least size of a heap. An H200 takes any size; a heap of 1 MiB gets more, and one of 8 MiB does not.
+const LEAST_HEAP: u64 = 4 << 20;
+
 /// The heap of one device.
 #[derive(Debug)]
 pub(crate) struct Heap {
@@ -502,11 +505,11 @@ impl Book {
         self.heaps.get(device).map_or(0, |heap| heap.limit)
     }
 
-    /// Sets the size of a device's heap; whether that was still possible.
+    /// Sets the size of a device's heap to the nearest that it can have; whether that was still possible.
     pub(crate) fn set_heap_limit(&mut self, device: usize, bytes: u64) -> bool {
-        let total = self.room(device).1;
+        let bytes = bytes.max(LEAST_HEAP).min(self.room(device).1);
         match self.heaps.get_mut(device) {
-            Some(heap) if bytes <= total && (!heap.touched || bytes == heap.limit) => {
+            Some(heap) if !heap.touched || bytes == heap.limit => {
                 heap.limit = bytes;
                 true
             }
@@ -658,10 +661,11 @@ mod tests {
     fn the_heap_has_a_limit_that_settles_with_the_first_allocation() {
         let mut book = Book::new(1, 1 << 24).unwrap();
         assert!(book.set_heap_limit(0, 4096));
-        let a = book.heap_malloc(0, 4000).unwrap();
+        assert_eq!(book.heap_limit(0), LEAST_HEAP);
+        let a = book.heap_malloc(0, LEAST_HEAP - 96).unwrap();
         assert_eq!(a % 16, 0);
         assert_eq!(book.heap_malloc(0, 4000), None);
-        assert!(!book.set_heap_limit(0, 8192));
+        assert!(!book.set_heap_limit(0, 2 * LEAST_HEAP));
         assert!(book.heap_free(0, a));
         assert!(!book.heap_free(0, a), "freed twice");
         assert!(book.heap_malloc(0, 4000).is_some());
