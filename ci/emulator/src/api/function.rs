@@ -5,7 +5,7 @@ use core::ffi::{c_char, c_int, c_uint, c_void};
 use std::sync::Arc;
 
 use super::kernel::{MOST_BLOCKS, MOST_SHARED, PORTABLE, SHARED, attributes, program};
-use super::{Call, Out, api, ordinal, put};
+use super::{Call, Out, api, ordinal, put, wide};
 use crate::error::Answer;
 use crate::exec::{Launch, Program};
 use crate::module::registry::{KernelEntry, registry};
@@ -28,13 +28,26 @@ fn small(value: u64) -> c_int {
     c_int::try_from(value).unwrap_or(c_int::MAX)
 }
 
-/// How many blocks of a shape a multiprocessor holds.
-fn occupancy(program: Arc<Program>, block: c_int, shared: usize) -> Answer<c_int> {
+/// The shared memory of each block that a multiprocessor keeps for itself.
+const KEPT: u32 = 1 << 10;
+
+/// The most dynamic shared memory that a kernel may have.
+fn most_dynamic(program: &Program, entry: &KernelEntry) -> u32 {
+    entry.dynamic.unwrap_or(SHARED.saturating_sub(program.static_shared))
+}
+
+/// How many blocks of a shape a multiprocessor holds: none if a launch would need more than the kernel may have.
+fn occupancy(call: &Call, function: *const c_void, block: c_int, shared: usize) -> Answer<c_int> {
+    let program = find(call, function)?;
     let block = u32::try_from(block).ok().filter(|b| *b > 0).ok_or(cudaErrorInvalidValue)?;
     let most = program.max_threads.unwrap_or(1024);
+    let most_dynamic = most_dynamic(&program, registry().kernel(function.addr())?);
     let mut launch = Launch::new(program, [1; 3], [block, 1, 1], Vec::new());
+    // CUDA adds the kept memory without an overflow check: a size that wraps around is none.
+    let kept = u64::from(KEPT);
+    let shared = wide(shared).wrapping_add(kept).saturating_sub(kept);
     launch.dynamic_shared = u32::try_from(shared).unwrap_or(u32::MAX);
-    if block > most || launch.shared() > MOST_SHARED {
+    if block > most || launch.dynamic_shared > most_dynamic || launch.shared() > MOST_SHARED {
         return Ok(0);
     }
     Ok(small(u64::from(launch.blocks_per_multiprocessor())))
@@ -53,7 +66,7 @@ fn asked(
     let dim = |d: crate::sys::dim3| [d.x, d.y, d.z];
     let mut launch = Launch::new(program, dim(config.gridDim), dim(config.blockDim), Vec::new());
     let threads = c_int::try_from(launch.threads()).map_err(|_| cudaErrorInvalidValue)?;
-    let each = occupancy(Arc::clone(&launch.program), threads, config.dynamicSmemBytes)?;
+    let each = occupancy(call, function, threads, config.dynamicSmemBytes)?;
     launch.cluster = attributes(config)?.cluster.or(launch.program.cluster);
     let non_portable = registry().kernel(function.addr())?.non_portable;
     Ok((launch, u32::try_from(each).unwrap_or(0), non_portable))
@@ -96,7 +109,6 @@ api! {
         let program = find(call, function)?;
         let registry = registry();
         let entry = registry.kernel(function.addr())?;
-        let usual = SHARED.saturating_sub(program.static_shared);
         let declared = |axis: usize| program.cluster.map_or(0, |blocks| small(u64::from(blocks[axis])));
         let local = program.functions.last().map_or(0, |f| f.frame);
         out.write(cudaFuncAttributes {
@@ -108,7 +120,7 @@ api! {
             ptxVersion: 90,
             binaryVersion: 90,
             cacheModeCA: 0,
-            maxDynamicSharedSizeBytes: small(u64::from(entry.dynamic.unwrap_or(usual))),
+            maxDynamicSharedSizeBytes: small(u64::from(most_dynamic(&program, entry))),
             preferredShmemCarveout: entry.carveout,
             clusterDimMustBeSet: c_int::from(program.cluster.is_some()),
             requiredClusterWidth: declared(0),
@@ -189,7 +201,7 @@ api! {
     fn cudaOccupancyMaxActiveBlocksPerMultiprocessor(
         call, out: Out<'_, c_int>, function: *const c_void, block: c_int, shared: usize,
     ) {
-        put(out, occupancy(find(call, function)?, block, shared)?)
+        put(out, occupancy(call, function, block, shared)?)
     }
 
     /// The same; the flags choose among cache configurations, which make no difference here.
@@ -199,7 +211,7 @@ api! {
         if flags > 1 {
             return Err(cudaErrorInvalidValue);
         }
-        put(out, occupancy(find(call, function)?, block, shared)?)
+        put(out, occupancy(call, function, block, shared)?)
     }
 
     /// The number of clusters of a launch that run at once. Hardware has groups of multiprocessors, and no
@@ -242,9 +254,8 @@ api! {
         if block <= 0 {
             return Err(cudaErrorInvalidValue);
         }
-        // A multiprocessor keeps a kibibyte of each block for itself.
         let each = (228 << 10) / blocks;
-        let left = each.saturating_sub(1 << 10).min(MOST_SHARED).saturating_sub(program.static_shared);
+        let left = each.saturating_sub(KEPT).min(MOST_SHARED).saturating_sub(program.static_shared);
         put(out, usize::try_from(left).unwrap_or(0))
     }
 }

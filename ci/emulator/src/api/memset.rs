@@ -38,7 +38,7 @@ fn set(call: &Call, stream: cudaStream_t, request: FillRequest, mode: Mode) -> A
     let fill = Fill { address, pitch, slice, volume, value: value.to_le_bytes(), element: 1 };
     let fill = Box::new(fill);
     let tick = submit(&mut machine, stream, call.name, Work::Fill(fill), &[])?;
-    let waits = mode == Mode::Blocking && place == MemoryType::Pinned;
+    let waits = mode == Mode::Blocking && place != MemoryType::Device;
     if waits { synchronize(&mut machine, device, &[tick]) } else { Ok(()) }
 }
 
