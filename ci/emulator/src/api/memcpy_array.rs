@@ -1,7 +1,7 @@
 //! Copies to, from and between arrays by rows, and the older ones by bytes.
 //!
-//! Offsets and widths are in bytes and must be whole elements; heights are in rows. These copies only reach
-//! the first layer of an array. A direction that would put the array on the host is refused.
+//! Offsets and widths are in bytes and, in copies by rows, need not be whole elements; heights are in rows.
+//! These copies only reach the first layer of an array. A direction that would put the array on the host is refused.
 #![expect(unsafe_code, reason = "exports C functions")]
 
 use core::ffi::c_void;
@@ -61,17 +61,11 @@ pub(super) fn copyable<'a>(call: &Call, book: &'a Book, array: u64) -> Answer<&'
 fn part<T>(call: &Call, book: &Book, corner: Corner<T>, volume: Volume) -> Answer<Side> {
     let array = copyable(call, book, handle(corner.array))?;
     let (x, y) = (wide(corner.x), wide(corner.y));
-    let element = array.format.element();
     let right = x.checked_add(volume.width).filter(|end| *end <= array.pitch());
     let below = y.checked_add(volume.height).filter(|end| *end <= array.rows());
-    if right.is_none()
-        || below.is_none()
-        || !x.is_multiple_of(element)
-        || !volume.width.is_multiple_of(element)
-    {
+    if right.is_none() || below.is_none() {
         let what = format!(
-            "{} bytes and {} rows from byte {x} of row {y} on are not in an array of {} bytes and {} rows, or \
-             no whole elements of {element} bytes",
+            "{} bytes and {} rows from byte {x} of row {y} on are not in an array of {} bytes and {} rows",
             volume.width,
             volume.height,
             array.pitch(),
@@ -98,9 +92,15 @@ fn run<T>(call: &Call, book: &Book, corner: Corner<T>, count: u64) -> Answer<Sid
 }
 
 /// Linear memory on one side of a copy.
+///
+/// CUDA does not check the pitch of a single row, and divides by it.
 fn linear(rows: Rows, volume: Volume) -> Answer<Side> {
     if rows.memory.is_null() {
         return Err(cudaErrorInvalidValue);
+    }
+    if rows.pitch == 0 && volume.height == 1 {
+        // SAFETY: takes a number.
+        unsafe { libc::raise(libc::SIGFPE) };
     }
     if wide(rows.pitch) < volume.width || wide(rows.pitch) > LARGEST_PITCH {
         return Err(cudaErrorInvalidPitchValue);

@@ -338,7 +338,7 @@ void misuse() {
     CODE(cudaErrorInvalidPitchValue, cudaMemcpy2DToArray(a, 0, 0, h, 0, P, H, cudaMemcpyHostToDevice));
     CODE(cudaErrorInvalidValue, cudaMemcpy2DToArray(a, 4, 0, h, P, P, H, cudaMemcpyHostToDevice));
     CODE(cudaErrorInvalidValue, cudaMemcpy2DToArray(a, 0, 1, h, P, P, H, cudaMemcpyHostToDevice));
-    CODE(cudaErrorInvalidValue, cudaMemcpy2DToArray(a, 2, 0, h, P, 4, 1, cudaMemcpyHostToDevice));
+    OK(cudaMemcpy2DToArray(a, 2, 0, h, P, 4, 1, cudaMemcpyHostToDevice));
     CODE(cudaErrorInvalidMemcpyDirection, cudaMemcpy2DToArray(a, 0, 0, h, P, P, H, bad));
     CODE(cudaErrorInvalidMemcpyDirection, cudaMemcpy2DToArray(a, 0, 0, h, P, P, H, cudaMemcpyDeviceToHost));
     OK(cudaMemcpy2DToArray(a, 0, 0, h, P, 0, H, cudaMemcpyHostToDevice));
