@@ -4,6 +4,7 @@
 use core::ffi::{c_uint, c_ulonglong};
 use std::cell::RefCell;
 
+use super::graph::destroy;
 use super::{Call, Out, api};
 use crate::error::Answer;
 use crate::graph::capture::Id;
@@ -100,10 +101,15 @@ api! {
     fn cudaStreamEndCapture | cudaStreamEndCapture_ptsz(call, stream: cudaStream_t, out: Out<'_, cudaGraph_t>) {
         let (mut machine, _, key) = call.stream(stream)?;
         let ended = machine.end_capture(key);
+        let kept = ended.ok().filter(|(_, ended)| ended.is_ok()).map_or(0, |(graph, _)| graph);
         if let Some(out) = out {
-            out.write(graph(ended.unwrap_or(0)));
+            out.write(graph(kept));
         }
-        ended.map(drop)
+        let (graph, ended) = ended?;
+        if ended.is_err() {
+            destroy(&mut machine, graph)?;
+        }
+        ended
     }
 
     /// Whether a stream is being captured.

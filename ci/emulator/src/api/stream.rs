@@ -3,6 +3,7 @@
 
 use core::ffi::{c_int, c_uint, c_ulonglong};
 
+use super::graph::destroy;
 use super::{Call, Out, api, put};
 use crate::error::Answer;
 use crate::graph::Act;
@@ -61,8 +62,11 @@ api! {
     /// Destroys a stream. Its pending work still runs.
     fn cudaStreamDestroy(call, stream: cudaStream_t) {
         let (mut machine, device) = call.context()?;
-        if let Ok(key) = machine.streams.resolve(stream, device, false) {
-            machine.stream_gone(key);
+        if let Ok(key) = machine.streams.resolve(stream, device, false)
+            && let Some(graph) = machine.stream_gone(key)
+        {
+            // The program may have destroyed it already.
+            let _ = destroy(&mut machine, graph);
         }
         machine.streams.destroy(stream)
     }

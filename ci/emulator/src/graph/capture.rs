@@ -56,8 +56,6 @@ const CONFLICTING: [&str; 2] = ["cudaDeviceSynchronize", "cudaDeviceReset"];
 #[derive(Debug)]
 pub(crate) struct Capture {
     pub(crate) graph: usize,
-    /// Whether the program gave the graph.
-    given: bool,
     origin: Key,
     device: usize,
     mode: cudaStreamCaptureMode,
@@ -333,7 +331,6 @@ impl Machine {
             return Err(cudaErrorIllegalState);
         }
         let device = it.device;
-        let given = into.is_some();
         let (graph, after) = match into {
             Some((graph, after)) => {
                 let nodes = &self.graphs.get(graph)?.nodes;
@@ -347,15 +344,16 @@ impl Machine {
         self.captures.last += 1;
         let (id, thread) = (self.captures.last, thread::number());
         let streams = BTreeMap::from([(stream, after)]);
-        let capture = Capture { graph, given, origin: stream, device, mode, thread, invalid: false, streams };
+        let capture = Capture { graph, origin: stream, device, mode, thread, invalid: false, streams };
         self.captures.all.insert(id, capture);
         self.captures.of.insert(stream, id);
         COUNT.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
 
-    /// Ends the capture of a stream, and returns the graph, or the reason why there is none.
-    pub(crate) fn end_capture(&mut self, stream: Key) -> Answer<usize> {
+    /// Ends the capture of a stream. Returns its graph, and whether the program gets it: a capture that fails
+    /// loses the graph, also one that the program gave.
+    pub(crate) fn end_capture(&mut self, stream: Key) -> Answer<(usize, Answer)> {
         let (id, it) = self.captures.of(stream).ok_or(cudaErrorIllegalState)?;
         if it.mode != cudaStreamCaptureModeRelaxed && it.thread != thread::number() {
             self.captures.end(id);
@@ -368,19 +366,18 @@ impl Machine {
         let graph = self.graphs.get(it.graph)?;
         let own = it.streams.get(&stream).map_or(&[][..], Vec::as_slice);
         let joined = it.streams.values().all(|after| graph.reached(after, own));
-        if !it.invalid && joined {
-            return Ok(it.graph);
-        }
-        if !it.given {
-            self.graphs.destroy(it.graph)?;
-        }
-        Err(if it.invalid { cudaErrorStreamCaptureInvalidated } else { cudaErrorStreamCaptureUnjoined })
+        let ended = match (it.invalid, joined) {
+            (true, _) => Err(cudaErrorStreamCaptureInvalidated),
+            (false, false) => Err(cudaErrorStreamCaptureUnjoined),
+            (false, true) => Ok(()),
+        };
+        Ok((it.graph, ended))
     }
 
     /// Forgets a stream that is destroyed. Its capture cannot end well, unless the stream had only joined it
-    /// and all of its work is joined again.
-    pub(crate) fn stream_gone(&mut self, stream: Key) {
-        let Some((id, it)) = self.captures.of(stream) else { return };
+    /// and all of its work is joined again. Returns the graph that the capture loses with its first stream.
+    pub(crate) fn stream_gone(&mut self, stream: Key) -> Option<usize> {
+        let (id, it) = self.captures.of(stream)?;
         let origin = it.origin == stream;
         let of = |key| it.streams.get(&key).map_or(&[][..], Vec::as_slice);
         let joined = self.graphs.get(it.graph).is_ok_and(|graph| graph.reached(of(stream), of(it.origin)));
@@ -389,16 +386,10 @@ impl Machine {
             if let Some(it) = self.captures.all.get_mut(&id) {
                 it.streams.remove(&stream);
             }
-            return;
+            return None;
         }
         self.captures.invalidate(|it, _| it == id);
-        if origin
-            && let Some(it) = self.captures.end(id)
-            && !it.given
-        {
-            // No end of the capture ever returned a handle of this graph.
-            let _ = self.graphs.destroy(it.graph);
-        }
+        if origin { self.captures.end(id).map(|it| it.graph) } else { None }
     }
 }
 

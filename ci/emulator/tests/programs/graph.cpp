@@ -92,7 +92,7 @@ void fork_join() {
     EXPECT(byte_at(memory) == 2 && byte_at(memory + 1) == 3 && byte_at(memory + N) == 3);
 }
 
-// A capture into a graph comes after the nodes that it names, and leaves the graph its own if it fails.
+// A capture into a graph comes after the nodes that it names, and destroys the graph if it fails.
 void into() {
     auto *memory = device(N);
     cudaStream_t a = stream(), b = stream();
@@ -130,7 +130,7 @@ void into() {
     OK(cudaMemsetAsync(memory, 2, N, b));
     CODE(cudaErrorStreamCaptureUnjoined, cudaStreamEndCapture(a, &ended));
     EXPECT(ended == nullptr);
-    OK(cudaGraphDestroy(graph));
+    CODE(cudaErrorInvalidValue, cudaGraphDestroy(graph));
     OK(cudaGraphDestroy(other));
     EXPECT(status(a) == cudaStreamCaptureStatusNone);
 }
