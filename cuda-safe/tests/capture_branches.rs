@@ -309,7 +309,8 @@ fn a_capture_into_a_graph_that_fails_ends_and_drops_the_graph() -> Result<()> {
     let (into, node) = graph()?;
     let unjoined = stream.capture_to_graph(into, &[node], |s| memset_async(&mut x, 1, &s.fork()?));
     assert_eq!(unjoined.err().unwrap().code(), sys::cudaErrorStreamCaptureUnjoined);
-    let _ = cuda_safe::error::take_last();
+    let last = cuda_safe::error::take_last().unwrap_err();
+    assert_eq!(last.code(), sys::cudaErrorStreamCaptureUnjoined, "the graph is destroyed once");
     for panics in [false, true] {
         let (into, node) = graph()?;
         let failed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {

@@ -166,26 +166,26 @@ impl fmt::Debug for Capture<'_> {
     }
 }
 
-/// A graph that a capture continues: its handle, and the raw nodes that the capture begins after.
-type Continued<'g> = (sys::cudaGraph_t, &'g [sys::cudaGraphNode_t]);
+/// A graph that a capture continues, and the raw nodes that the capture begins after.
+type Continued<'g> = (&'g mut Graph, &'g [sys::cudaGraphNode_t]);
 
 /// An active capture, by the hidden stream that it began with. The stream lives longer.
-struct OpenCapture {
+struct OpenCapture<'g> {
     stream: sys::cudaStream_t,
-    /// Whether the capture makes the graph. Otherwise the graph has an owner, who outlives the capture.
-    makes: bool,
+    /// The graph that the capture continues. Otherwise the capture makes a graph.
+    into: Option<&'g mut Graph>,
     ended: bool,
 }
 
-impl OpenCapture {
+impl<'g> OpenCapture<'g> {
     #[track_caller]
-    fn begin(stream: sys::cudaStream_t, into: Option<Continued<'_>>) -> Result<Self> {
+    fn begin(stream: sys::cudaStream_t, into: Option<Continued<'g>>) -> Result<Self> {
         let mode = sys::cudaStreamCaptureModeThreadLocal;
-        let begun = match into {
+        let begun = match &into {
             // SAFETY: the stream is live, and no other code puts work on it.
             None => unsafe { check!(cudaStreamBeginCapture(stream, mode)) },
             Some((graph, after)) => {
-                let (nodes, count) = (after.as_ptr(), after.len());
+                let (graph, nodes, count) = (graph.as_raw(), after.as_ptr(), after.len());
                 // SAFETY: as above. The graph is live, and so are the `count` nodes, which belong to it.
                 // Edges without data are plain ones.
                 unsafe {
@@ -194,26 +194,32 @@ impl OpenCapture {
             }
         };
         begun?;
-        Ok(Self { stream, makes: into.is_none(), ended: false })
+        Ok(Self { stream, into: into.map(|(graph, _)| graph), ended: false })
     }
 
+    /// Ends the capture. If that fails, an H200 has destroyed the graph, also one that the capture continued.
     #[track_caller]
     fn end(&mut self) -> Result<sys::cudaGraph_t> {
         self.ended = true;
         let mut graph = std::ptr::null_mut();
         // SAFETY: the capture began on this thread. The pointer is to a live variable, which the call
         // fills.
-        unsafe { check!(cudaStreamEndCapture(self.stream, &raw mut graph)) }?;
-        Ok(graph)
+        let ended = unsafe { check!(cudaStreamEndCapture(self.stream, &raw mut graph)) };
+        if ended.is_err()
+            && let Some(lost) = &mut self.into
+        {
+            lost.give_up();
+        }
+        ended.map(|()| graph)
     }
 }
 
 /// Ends the capture, also during a panic.
-impl Drop for OpenCapture {
+impl Drop for OpenCapture<'_> {
     fn drop(&mut self) {
         if !self.ended
             && let Ok(graph) = self.end()
-            && self.makes
+            && self.into.is_none()
         {
             // SAFETY: the graph was just made and has no other owner.
             let _ = unsafe { sys::cudaGraphDestroy(graph) };
@@ -337,7 +343,7 @@ impl Stream {
         let functions = RefCell::default();
         let mut graph = graph;
         let (known, before) = (graph.raw_nodes()?, graph.last_of(api, after)?);
-        let (_, uses) = self.record(api, Some((graph.as_raw(), &before)), &functions, f)?;
+        let (_, uses) = self.record(api, Some((&mut graph, &before)), &functions, f)?;
         let node = graph.add_captured(api, &known, after, uses, functions.into_inner())?;
         Ok((graph, node))
     }

@@ -43,7 +43,7 @@ use crate::{check, stream, sys};
 #[doc(alias = "cudaGraph_t")]
 pub struct Graph {
     /// Destroyed before the retained memory is released.
-    _owner: Handle,
+    owner: Handle,
     raw: sys::cudaGraph_t,
     device: Device,
     /// Distinguishes the graph's nodes from those of other graphs.
@@ -85,7 +85,7 @@ impl Graph {
     pub(super) fn of(raw: sys::cudaGraph_t, device: Device) -> Self {
         static NUMBER: AtomicU64 = AtomicU64::new(1);
         Self {
-            _owner: Handle::new(Raw::Graph(raw)),
+            owner: Handle::new(Raw::Graph(raw)),
             raw,
             device,
             number: NUMBER.fetch_add(1, Ordering::Relaxed),
@@ -94,6 +94,11 @@ impl Graph {
             original: None,
             made: Arc::default(),
         }
+    }
+
+    /// Gives up a graph that the runtime has destroyed, which may only be dropped then.
+    pub(super) fn give_up(&mut self) {
+        self.owner.give_up();
     }
 
     /// Makes the owner of a captured graph with its accesses and host functions.

@@ -29,7 +29,7 @@ impl Handle {
     }
 
     /// Gives up ownership without destroying the handle.
-    pub(super) fn give_up(mut self) {
+    pub(super) fn give_up(&mut self) {
         self.raw = None;
     }
 }

@@ -64,7 +64,7 @@ impl HostFunction {
 
     /// Transfers the function to a graph whose nodes call it. Returns the user object.
     #[track_caller]
-    pub(super) fn give_to(self, graph: sys::cudaGraph_t) -> Result<sys::cudaUserObject_t> {
+    pub(super) fn give_to(mut self, graph: sys::cudaGraph_t) -> Result<sys::cudaUserObject_t> {
         let flags = sys::cudaGraphUserObjectMove.0;
         // SAFETY: the graph is live, and the one reference that moves belongs to this value.
         unsafe { check!(cudaGraphRetainUserObject(graph, self.raw, 1, flags)) }?;
