@@ -154,12 +154,13 @@ pub fn main() -> ExitCode {
     ExitCode::from(u8::from(!wrong.is_empty()))
 }
 
-/// The differences between answers and table.
+/// The differences between answers and table. What a library prints before it ends the process is its own.
 fn differences(answers: &BTreeMap<String, String>) -> Vec<String> {
     let known = table::known();
     let differing = answers.iter().filter_map(|(id, answer)| {
         let (expected, _) = known.get(id.as_str())?;
-        (answer != expected && *expected != table::NOT_ASKED)
+        let ends = expected.starts_with(run::ENDS) && answer.starts_with(expected);
+        (answer != expected && !ends && *expected != table::NOT_ASKED)
             .then(|| format!("{id}\n    a GPU answers: {expected}\n    this library:  {answer}"))
     });
     differing.collect()

@@ -15,6 +15,9 @@ use crate::log::{Log, error_name};
 const BEGIN: &str = "case\t";
 const END: &str = "answer\t";
 
+/// The beginning of the answer of a case in which the process ends.
+pub(crate) const ENDS: &str = "ENDS THE PROCESS";
+
 /// Cases that may share a process, at most.
 const BATCH: usize = 24;
 
@@ -63,7 +66,7 @@ pub(crate) fn beside(id: &str, handed: &str) -> String {
     let output = output.expect("this program starts again");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let answer = text.lines().find_map(|line| line.strip_prefix(END));
-    answer.map_or_else(|| format!("ENDS THE PROCESS ({})", output.status), str::to_owned)
+    answer.map_or_else(|| format!("{ENDS} ({})", output.status), str::to_owned)
 }
 
 /// The text that the case passed to this helper.
@@ -173,7 +176,8 @@ fn end(child: &mut Child, timed_out: bool) -> String {
         return "HANGS".to_owned();
     }
     match child.wait() {
-        Ok(status) => format!("ENDS THE PROCESS ({status})"),
-        Err(error) => format!("ENDS THE PROCESS ({error})"),
+        // Whether there is a dump is the machine's choice.
+        Ok(status) => format!("{ENDS} ({status})").replace(" (core dumped)", ""),
+        Err(error) => format!("{ENDS} ({error})"),
     }
 }

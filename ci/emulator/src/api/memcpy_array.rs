@@ -94,11 +94,12 @@ fn run<T>(call: &Call, book: &Book, corner: Corner<T>, count: u64) -> Answer<Sid
 /// Linear memory on one side of a copy.
 ///
 /// CUDA does not check the pitch of a single row, and divides by it.
-fn linear(rows: Rows, volume: Volume) -> Answer<Side> {
+fn linear(call: &Call, rows: Rows, volume: Volume) -> Answer<Side> {
     if rows.memory.is_null() {
         return Err(cudaErrorInvalidValue);
     }
     if rows.pitch == 0 && volume.height == 1 {
+        Finding::pointer(call.name, "the pitch of a single row is 0, and CUDA divides by it").report();
         // SAFETY: takes a number.
         unsafe { libc::raise(libc::SIGFPE) };
     }
@@ -152,7 +153,7 @@ fn to_array(
     copy(call, stream, volume, mode, |book| {
         given(to.array)?;
         one_of(kind, &TO)?;
-        let from = linear(from, volume)?;
+        let from = linear(call, from, volume)?;
         Ok(Request { to: part(call, book, to, volume)?, from, volume, kind })
     })
 }
@@ -167,7 +168,7 @@ fn from_array(
     copy(call, stream, volume, mode, |book| {
         given(from.array)?;
         one_of(kind, &FROM)?;
-        let to = linear(to, volume)?;
+        let to = linear(call, to, volume)?;
         Ok(Request { to, from: part(call, book, from, volume)?, volume, kind })
     })
 }
@@ -193,6 +194,7 @@ fn bytes(
         given(corner.array)?;
         one_of(kind, if way == ArraySide::To { &TO } else { &FROM })?;
         let linear = linear(
+            call,
             Rows {
                 memory,
                 pitch: usize::try_from(LARGEST_PITCH).map_or(count, |largest| count.min(largest)),
