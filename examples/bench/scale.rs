@@ -148,7 +148,7 @@ pub(crate) fn measure(options: &Options) -> anyhow::Result<Option<String>> {
     let mut panels = Vec::new();
     for Group { title, about, size: heading, cases } in &GROUPS {
         let mut rows = Vec::new();
-        let one_thread = !matches!(*heading, "threads" | "bytes") && !options.unpinned;
+        let one_thread = *heading != "threads" && !options.unpinned;
         let pinned = one_thread.then(Pinned::to_one_processor).transpose()?;
         let mut programs = [Program::start(cpp, &[])?, Program::start(rust, &[])?];
         if text.is_empty() {
@@ -156,8 +156,8 @@ pub(crate) fn measure(options: &Options) -> anyhow::Result<Option<String>> {
                 text,
                 "\n## How costs grow\n\n- {}\n\nHost time in nanoseconds: medians of {turns} turns of C++ \
                  and safe Rust, each of which is the median of a few batches, and the median of the ratio within a \
-                 turn. The goal is the greatest time that meets it. Except for threads and idioms, the programs \
-                 stay on one processor, the same for both. The programs are in `examples/bench/scale`.\n",
+                 turn. The goal is the greatest time that meets it. Programs that measure one thread stay on one \
+                 processor, the same for both. The programs are in `examples/bench/scale`.\n",
                 programs[0].machine()
             )?;
         }
