@@ -70,8 +70,8 @@ fn part<T>(call: &Call, book: &Book, corner: Corner<T>, volume: Volume) -> Answe
         || !volume.width.is_multiple_of(element)
     {
         let what = format!(
-            "{} bytes and {} rows from byte {x} of row {y} on are not in an array of {} bytes and {} rows, or \
-             no whole elements of {element} bytes",
+            "{} bytes and {} rows from byte {x} of row {y} on are not in an array of {} bytes and {} rows, \
+             or no whole elements of {element} bytes",
             volume.width,
             volume.height,
             array.pitch(),
