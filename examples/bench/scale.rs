@@ -156,8 +156,8 @@ pub(crate) fn measure(options: &Options) -> anyhow::Result<Option<String>> {
                 text,
                 "\n## How costs grow\n\n- {}\n\nHost time in nanoseconds: medians of {turns} turns of C++ \
                  and safe Rust, each of which is the median of a few batches, and the median of the ratio within a \
-                 turn. The goal is the greatest time that meets it. Programs that measure one thread stay on \
-                 one processor, the same for both. The programs are in `examples/bench/scale`.\n",
+                 turn. The goal is the greatest time that meets it. Programs that measure one thread stay on one \
+                 processor, the same for both. The programs are in `examples/bench/scale`.\n",
                 programs[0].machine()
             )?;
         }

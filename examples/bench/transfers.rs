@@ -1,5 +1,5 @@
-//! Large copies: the same measurement in both languages in turns, and `examples/bench/bandwidth` for all other
-//! cases.
+//! Large copies: the same measurement in both languages in turns, and `examples/bench/bandwidth` for all
+//! other cases.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -63,7 +63,10 @@ fn main() -> anyhow::Result<ExitCode> {
     println!("a graph: the same, {}", if d_d.to_vec()? == d { "yes" } else { "no" });
 
     // cuBLAS's own error.
-    match cublas.multiply(-1, &d_a.as_slice(), &d_b.as_slice(), &mut d_c.as_slice_mut(), &first) {
+    let refused = cublas.multiply(-1, &d_a.as_slice(), &d_b.as_slice(), &mut d_c.as_slice_mut(), &first);
+    // SAFETY: null means all streams of C. cuBLAS has printed to one, which Rust's output does not wait for.
+    unsafe { libc::fflush(std::ptr::null_mut()) };
+    match refused {
         Err(error) => println!("-1 rows: {error}"),
         Ok(()) => println!("-1 rows: taken"),
     }

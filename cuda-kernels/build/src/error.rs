@@ -34,13 +34,15 @@ impl fmt::Display for Error {
             Self::Arch(text) => {
                 write!(
                     f,
-                    "`{text}` is not an architecture: sm_NN (machine code), compute_NN (PTX) or native is wanted"
+                    "`{text}` is not an architecture: sm_NN (machine code), compute_NN (PTX) or native is \
+                     wanted"
                 )
             }
             Self::NoGpu(why) => {
                 write!(
                     f,
-                    "`native` is no architecture here, because no GPU answers ({why}); name one, such as sm_90"
+                    "`native` is no architecture here, because no GPU answers ({why}); name one, such as \
+                     sm_90"
                 )
             }
             Self::NotABuildScript(name) => {

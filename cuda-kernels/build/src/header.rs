@@ -96,7 +96,8 @@ fn bind_with(
         let headers = all.iter().map(|header| header.display().to_string()).collect::<Vec<_>>().join(", ");
         let said = error.to_string();
         let advice = if said.contains(NOT_FOUND) {
-            "name the folder of that file by `Build::include`, or remove the line if the kernels do not need it"
+            "name the folder of that file by `Build::include`, or remove the line if the kernels do not \
+             need it"
         } else {
             "what only the device compiler takes belongs between #ifdef __CUDACC__ and #endif"
         };

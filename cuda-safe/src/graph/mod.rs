@@ -16,8 +16,9 @@
 //!   branches that it conflicts with, or is refused under `Policy::Error`. For added nodes, edges are
 //!   added where the program names none. An added node comes after all captured nodes that it conflicts
 //!   with, and a capture that is added comes after all earlier nodes that one of its operations conflicts
-//!   with. If such a capture fails, the graph is dropped, with the nodes that nothing orders. Access histories of the graph find the conflicts, and chains of nodes tell the order, so a node
-//!   costs the same in a graph of any size.
+//!   with. If such a capture fails, the graph is dropped, with the nodes that nothing orders. Access
+//!   histories of the graph find the conflicts, and chains of nodes tell the order, so a node costs the
+//!   same in a graph of any size.
 //! - The graph retains every allocation that it uses, so the addresses in its nodes stay valid: a dropped
 //!   buffer is freed only after its graphs and their executable forms are dropped. Memory without a
 //!   reference count, for example that of a [`MappedFlag`](crate::MappedFlag), is refused with
@@ -59,7 +60,8 @@
 //! A graph may be sent to another thread, but not shared: CUDA does not lock it.
 //!
 //! C functions: `cudaStreamBeginCapture`, `cudaStreamBeginCaptureToGraph`, `cudaStreamEndCapture`,
-//! `cudaGraphCreate`, `cudaGraphDestroy`, `cudaGraphClone`, `cudaGraphAdd*Node`, `cudaGraphGetNodes`, `cudaGraphInstantiate`, `cudaGraphLaunch`,
+//! `cudaGraphCreate`, `cudaGraphDestroy`, `cudaGraphClone`, `cudaGraphAdd*Node`, `cudaGraphGetNodes`,
+//! `cudaGraphInstantiate`, `cudaGraphLaunch`,
 //! `cudaGraphUpload`, `cudaGraphExecUpdate`, `cudaGraphExecDestroy`, `cudaGraph*NodeSetParams`,
 //! `cudaGraphExec*NodeSetParams`, `cudaGraphNodeSetEnabled`, `cudaGraphNodeGetEnabled`,
 //! `cudaGraphGetEdges`, `cudaGraphGetRootNodes`, `cudaGraphNodeGetType`, `cudaGraphNodeGetDependencies`,

@@ -70,8 +70,8 @@ impl<T> PinnedBuffer<T> {
     ///
     /// Stands for [`cudaMallocHost`](sys::cudaMallocHost). If `len` is 0, nothing is allocated. From 16 MiB
     /// on, up to four threads get large pages from the system, and
-    /// [`cudaHostRegister`](sys::cudaHostRegister) page-locks them. This takes a third to a sixth of the time. [`with_flags`](Self::with_flags)
-    /// never does it.
+    /// [`cudaHostRegister`](sys::cudaHostRegister) page-locks them, in a third to a sixth of the time.
+    /// [`with_flags`](Self::with_flags) never does it.
     ///
     /// # Errors
     /// - `cudaErrorMemoryAllocation` with the number of bytes, if there is not enough memory.

@@ -160,8 +160,8 @@ impl Event {
     /// event's stream does not delay it. Does not block.
     ///
     /// Recording the event again does not change the future. An event that was never recorded is ready.
-    /// Everything else is as for [`StreamRef::done`](crate::stream::StreamRef::done): a stream of the future's
-    /// own waits for the event.
+    /// Everything else is as for [`StreamRef::done`](crate::stream::StreamRef::done): a stream of the
+    /// future's own waits for the event.
     ///
     /// # Errors
     /// The future returns those of [`StreamRef::done`](crate::stream::StreamRef::done).

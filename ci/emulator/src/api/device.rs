@@ -30,7 +30,8 @@ fn check_flags(flags: c_uint) -> Answer<c_uint> {
     Ok(flags)
 }
 
-/// The numbers of an address on the bus, `[domain:]bus:device[.function]`; `None` if the text has another form.
+/// The numbers of an address on the bus, `[domain:]bus:device[.function]`; `None` if the text has another
+/// form.
 fn bus_address(text: &str) -> Option<[u32; 4]> {
     let (front, function) = text.split_once('.').unwrap_or((text, "0"));
     let (front, device) = front.rsplit_once(':')?;

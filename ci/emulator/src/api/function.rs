@@ -36,7 +36,8 @@ fn most_dynamic(program: &Program, entry: &KernelEntry) -> u32 {
     entry.dynamic.unwrap_or(SHARED.saturating_sub(program.static_shared))
 }
 
-/// How many blocks of a shape a multiprocessor holds: none if a launch would need more than the kernel may have.
+/// How many blocks of a shape a multiprocessor holds: none if a launch would need more than the kernel may
+/// have.
 fn occupancy(call: &Call, function: *const c_void, block: c_int, shared: usize) -> Answer<c_int> {
     let program = find(call, function)?;
     let block = u32::try_from(block).ok().filter(|b| *b > 0).ok_or(cudaErrorInvalidValue)?;

@@ -1,7 +1,8 @@
 //! Copies to, from and between arrays by rows, and the older ones by bytes.
 //!
-//! Offsets and widths are in bytes and, in copies by rows, need not be whole elements; heights are in rows.
-//! These copies only reach the first layer of an array. A direction that would put the array on the host is refused.
+//! Offsets and widths are in bytes, and in copies by rows they need not be whole elements; heights are in
+//! rows. These copies only reach the first layer of an array. A direction that would put the array on the
+//! host is refused.
 #![expect(unsafe_code, reason = "exports C functions")]
 
 use core::ffi::c_void;

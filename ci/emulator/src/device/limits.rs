@@ -28,9 +28,9 @@ impl Default for Limits {
 /// The most local memory that a thread may have.
 const LARGEST_STACK: usize = 512 << 10;
 
-/// The least and the most bytes of the buffer of `printf`, and launches that may be pending. An H200 takes any
-/// value, and keeps the nearest that it can have: 1 MiB for `printf`, but not 16 KiB or 8 GiB; 1,000 and
-/// 16,384 launches, but not 1 or 1,048,576. The values between them are not asked of a GPU.
+/// The least and the most bytes of the buffer of `printf`, and launches that may be pending. An H200 takes
+/// any value, but does not keep each: it keeps 1 MiB for `printf`, but not 16 KiB or 8 GiB; 1,000 and 16,384
+/// launches, but not 1 or 1,048,576. The values between them are not asked of a GPU.
 const PRINTF: RangeInclusive<usize> = 1 << 20..=1 << 30;
 const LAUNCHES: RangeInclusive<usize> = 128..=64 << 10;
 
