@@ -34,7 +34,7 @@ const LARGEST_STACK: usize = 512 << 10;
 const PRINTF: RangeInclusive<usize> = 1 << 20..=1 << 30;
 const LAUNCHES: RangeInclusive<usize> = 128..=64 << 10;
 
-/// Bytes of persisting cache come in steps of this. An H200 rounds up even 1 MiB.
+/// Bytes of persisting cache come in steps of this. An H200 takes 1 byte and 1 MiB, but keeps neither.
 const PERSISTING_STEP: usize = 2 << 20;
 
 fn nearest(value: usize, range: RangeInclusive<usize>) -> usize {

@@ -45,7 +45,7 @@ pub(crate) enum Found<'a> {
 /// The size of a device's heap before the program sets one.
 const DEFAULT_LIMIT: u64 = 8 << 20;
 
-/// The least size of a heap. An H200 takes any size; a heap of 1 MiB gets more, and one of 8 MiB does not.
+/// The least size of a heap. An H200 takes any size, but does not keep 1 MiB; the usual size is 8 MiB.
 const LEAST_HEAP: u64 = 4 << 20;
 
 /// The heap of one device.
