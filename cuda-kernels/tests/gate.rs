@@ -1,11 +1,12 @@
 //! Gates: work behind a gate does not run until the host opens the gate, and then it does.
 
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::{self, Thread};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::thread;
 
 use cuda_kernels::{add_one, gate, gate_announced, gate_then_write, kernels, raise_flag};
+use cuda_safe::stream::Done;
 use cuda_safe::{DeviceBuffer, Event, MappedFlag, PinnedBuffer, Result, Stream, memset_async};
 
 /// Runs one test at a time: freeing may wait for the whole device, and so for the gate of another test.
@@ -100,21 +101,13 @@ fn one_stream_opens_the_gate_of_another() -> Result<()> {
     Ok(())
 }
 
-/// Runs a future on this thread.
-fn block_on<F: Future>(future: F) -> F::Output {
-    struct Unpark(Thread);
-    impl Wake for Unpark {
-        fn wake(self: Arc<Self>) {
-            self.0.unpark();
-        }
-    }
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
-    let mut future = pin!(future);
+/// Asks a future until it is ready.
+fn wait_for(mut done: Done) -> Result<()> {
     loop {
-        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
-            Poll::Ready(output) => return output,
-            Poll::Pending => thread::park(),
+        if let Poll::Ready(answer) = pin!(&mut done).poll(&mut Context::from_waker(Waker::noop())) {
+            return answer;
         }
+        thread::yield_now();
     }
 }
 
@@ -127,7 +120,7 @@ fn an_event_is_done_whatever_its_stream_does_then() -> Result<()> {
     let _opens = Opens(&flag);
     let mut buffer = PinnedBuffer::<u8>::alloc(64)?;
     let event = Event::without_timing()?;
-    block_on(event.done())?; // never recorded
+    wait_for(event.done())?; // never recorded
     memset_async(&mut buffer, 3, &stream)?;
     event.record(&stream)?;
     gate(&flag, &stream)?;
@@ -135,9 +128,9 @@ fn an_event_is_done_whatever_its_stream_does_then() -> Result<()> {
     let done = event.done();
     // Another record does not concern the future.
     event.record(&stream)?;
-    block_on(done)?;
+    wait_for(done)?;
     assert_eq!(*buffer.host()?, [3; 64]);
     assert!(!stream.is_done()?);
     flag.set(1);
-    block_on(later)
+    wait_for(later)
 }

@@ -15,20 +15,7 @@ const FOUND: i32 = 33;
 /// Compiles `mistakes.cu`, once.
 fn program() -> &'static PathBuf {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("mistakes");
-        let toolkit = built::toolkit();
-        let output = Command::new(toolkit.nvcc().expect("nvcc"))
-            .args(["-std=c++17", "-g", "-lineinfo", "-arch=compute_90", "-code=compute_90"])
-            .args(["-cudart", "none", "-cudadevrt", "none", "tests/programs/mistakes.cu", "-o"])
-            .arg(&program)
-            .arg(format!("-L{}", built::folder().display()))
-            .arg("-lcudart")
-            .output()
-            .expect("nvcc starts");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        program
-    })
+    PROGRAM.get_or_init(|| built::compile("mistakes", &["-g"]))
 }
 
 /// The line that a comment `// CASE: WORD` marks.

@@ -71,7 +71,7 @@ impl Graph {
         let api = "Graph::add_semaphore_signal";
         let mut lists = Lists::new(api, self, semaphores, signals(semaphores))?;
         let raw = lists.raw();
-        self.add(api, after, lists.uses.clone(), false, |node, graph, before, count| {
+        self.add(api, after, lists.uses, false, |node, graph, before, count| {
             // SAFETY: the graph and its `count` nodes are live, and the other pointers are to live variables.
             // The graph retains the semaphores.
             unsafe {
@@ -98,7 +98,7 @@ impl Graph {
         let api = "Graph::add_semaphore_wait";
         let mut lists = Lists::new(api, self, semaphores, waits(semaphores))?;
         let raw = lists.raw();
-        self.add(api, after, lists.uses.clone(), false, |node, graph, before, count| {
+        self.add(api, after, lists.uses, false, |node, graph, before, count| {
             // SAFETY: as in `add_semaphore_signal`.
             unsafe {
                 check!(cudaGraphAddExternalSemaphoresWaitNode(node, graph, before, count, &raw const raw))
@@ -123,7 +123,7 @@ impl Graph {
         let api = "Graph::set_semaphore_signal";
         let mut lists = Lists::new(api, self, semaphores, signals(semaphores))?;
         let raw = lists.raw();
-        self.set(api, node, lists.uses.clone(), |node| {
+        self.set(api, node, lists.uses, |node| {
             // SAFETY: the node belongs to a live graph, which retains the semaphores.
             unsafe { check!(cudaGraphExternalSemaphoresSignalNodeSetParams(node, &raw const raw)) }
         })
@@ -142,7 +142,7 @@ impl Graph {
         let api = "Graph::set_semaphore_wait";
         let mut lists = Lists::new(api, self, semaphores, waits(semaphores))?;
         let raw = lists.raw();
-        self.set(api, node, lists.uses.clone(), |node| {
+        self.set(api, node, lists.uses, |node| {
             // SAFETY: as in `set_semaphore_signal`.
             unsafe { check!(cudaGraphExternalSemaphoresWaitNodeSetParams(node, &raw const raw)) }
         })
@@ -168,7 +168,7 @@ impl GraphExec {
         let api = "GraphExec::set_semaphore_signal";
         let mut lists = Lists::new(api, graph, semaphores, signals(semaphores))?;
         let raw = lists.raw();
-        self.set(api, graph, node, lists.uses.clone(), |exec, node| {
+        self.set(api, graph, node, lists.uses, |exec, node| {
             // SAFETY: the executable graph, and the node of the graph that it was made from, are live. The
             // mutable borrow excludes launches. The semaphores are retained.
             unsafe { check!(cudaGraphExecExternalSemaphoresSignalNodeSetParams(exec, node, &raw const raw)) }
@@ -193,7 +193,7 @@ impl GraphExec {
         let api = "GraphExec::set_semaphore_wait";
         let mut lists = Lists::new(api, graph, semaphores, waits(semaphores))?;
         let raw = lists.raw();
-        self.set(api, graph, node, lists.uses.clone(), |exec, node| {
+        self.set(api, graph, node, lists.uses, |exec, node| {
             // SAFETY: as in `set_semaphore_signal`.
             unsafe { check!(cudaGraphExecExternalSemaphoresWaitNodeSetParams(exec, node, &raw const raw)) }
         })

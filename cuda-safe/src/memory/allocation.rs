@@ -320,14 +320,14 @@ impl Allocation {
     pub(crate) fn give_up(owner: &mut Arc<Self>, api: &'static str) -> Result<*mut u8> {
         let Some(this) = Arc::get_mut(owner) else { return Err(Error::refused(api, Detail::InGraph)) };
         let what = match this.kind {
-            Kind::Foreign => "giving up memory that the crate has not allocated, which its owner frees",
-            Kind::Registered => {
+            Kind::Foreign => Some("giving up memory that the crate has not allocated, which its owner frees"),
+            Kind::Registered => Some(
                 "giving up memory in large pages, which cudaFreeHost cannot free: \
-                 PinnedBuffer::with_flags allocates memory that it can"
-            }
-            _ => "",
+                 PinnedBuffer::with_flags allocates memory that it can",
+            ),
+            _ => None,
         };
-        if !what.is_empty() {
+        if let Some(what) = what {
             return Err(Error::refused(api, Detail::Unsupported { what }));
         }
         if this.bytes > 0 {

@@ -30,17 +30,17 @@ pub(super) fn allocate(bytes: usize) -> Option<Result<Allocation>> {
     if bytes < WORTH {
         return None;
     }
+    // First, because it refuses what may not allocate. No closure: it would hide the caller's location.
+    let device = match Device::current() {
+        Ok(device) => device,
+        Err(error) => return Some(Err(error)),
+    };
     let mut map = MmapMut::map_anon(bytes.checked_add(LARGE)?).ok()?;
     let first = map.as_ptr().align_offset(LARGE);
     // Without large or early pages, page-locking still provides them, only slower.
     let _ = map.advise_range(Advice::HugePage, first, bytes);
     populate(&map, first, bytes);
     let pointer = map.as_mut_ptr().wrapping_add(first);
-    // No closure here: it would hide the caller's location.
-    let device = match Device::current() {
-        Ok(device) => device,
-        Err(error) => return Some(Err(error)),
-    };
     // SAFETY: the bytes are within the mapping, which nobody else has and which moves no memory.
     let locked =
         unsafe { Allocation::registered(device, pointer, bytes, sys::cudaHostRegisterMapped, Box::new(map)) };

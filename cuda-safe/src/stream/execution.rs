@@ -156,6 +156,8 @@ impl SmResource {
         if groups == 0 {
             return Err(Error::refused(api, Detail::Zero { what: "the number of parts" }));
         }
+        // There are never more parts than multiprocessors.
+        let groups = groups.min(self.count());
         let (mut parts, mut rest) = (vec![empty(); usize::try_from(groups).unwrap_or(0)], empty());
         let (mut made, input) = (groups, &raw const self.raw);
         let (to, rest_to) = (parts.as_mut_ptr(), &raw mut rest);

@@ -178,7 +178,7 @@ impl StreamRef<'_> {
     /// The function runs on a thread of the runtime, and later work of the stream waits for it. It must
     /// not call CUDA, nor wait for a thread that does; this crate refuses such calls with `InCallback`.
     /// The functions of all streams of a device may run one at a time, as on an H200: one that waits for
-    /// another one may wait forever.
+    /// another one may wait for ever.
     /// Values that it drops are freed later. If it panics, the stream's next synchronization reports
     /// that. If the context is lost before it runs, it never runs, and the thread that notices the loss
     /// drops it.

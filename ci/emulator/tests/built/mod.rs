@@ -25,3 +25,20 @@ pub(crate) fn folder() -> &'static PathBuf {
 pub(crate) fn toolkit() -> Toolkit {
     Search::new(&Env::from_process()).find().expect("a toolkit")
 }
+
+/// Compiles `tests/programs/NAME.cu` with further options, for the built library.
+#[allow(dead_code, reason = "not every test file needs it")]
+pub(crate) fn compile(name: &str, options: &[&str]) -> PathBuf {
+    let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let output = Command::new(toolkit().nvcc().expect("nvcc"))
+        .args(["-std=c++17", "-lineinfo", "-arch=compute_90", "-code=compute_90"])
+        .args(["-cudart", "none", "-cudadevrt", "none", &format!("tests/programs/{name}.cu"), "-o"])
+        .arg(&program)
+        .arg(format!("-L{}", folder().display()))
+        .arg("-lcudart")
+        .args(options)
+        .output()
+        .expect("nvcc starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    program
+}
