@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::error::Answer;
-use crate::stream::{Key, Tick};
+use crate::stream::{OperationId, StreamId};
 use crate::sys::cudaErrorInvalidResourceHandle;
 
 /// A context: a device with all its multiprocessors, or a green one.
@@ -12,11 +12,11 @@ pub(crate) struct Context {
     pub(crate) device: usize,
     pub(crate) multiprocessors: u32,
     pub(crate) is_green: bool,
-    pub(crate) streams: Vec<Key>,
+    pub(crate) streams: Vec<StreamId>,
     /// The stream on which events of the whole context are recorded.
-    pub(crate) marks: Key,
+    pub(crate) marks: StreamId,
     /// What later streams come after.
-    pub(crate) after: Vec<Tick>,
+    pub(crate) after: Vec<OperationId>,
 }
 
 /// All contexts, and the descriptions from which green ones are made, by handle.

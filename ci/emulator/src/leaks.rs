@@ -30,11 +30,11 @@ extern "C" fn at_exit() {
     let Ok(mut machine) = machine::lock() else { return };
     machine.finish();
     if machine.config.leaks {
-        let live = machine.book.live(None);
+        let live = machine.allocations.live(None);
         leaked(&live).for_each(|it| leak(it).report());
         eprintln!("{}", sum(&live));
     }
-    if let Some(sum) = machine.book.written.as_ref().and_then(Written::sum) {
+    if let Some(sum) = machine.allocations.written.as_ref().and_then(Written::sum) {
         eprintln!("{sum}");
     }
     finding::sum_up();
@@ -59,14 +59,14 @@ fn sum(live: &[Allocation]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::Book;
+    use crate::memory::Allocations;
 
     #[test]
     fn a_leak_is_named_by_its_call_and_size_and_variables_are_none() {
-        let mut book = Book::new(1, 1 << 20).unwrap();
-        book.allocate(0, 1000, Kind::Device, "cudaMallocPitch").unwrap();
-        book.allocate(0, 4, Kind::Symbol, "__cudaRegisterVar").unwrap();
-        let live = book.live(None);
+        let mut allocations = Allocations::new(1, 1 << 20).unwrap();
+        allocations.allocate(0, 1000, Kind::Device, "cudaMallocPitch").unwrap();
+        allocations.allocate(0, 4, Kind::Symbol, "__cudaRegisterVar").unwrap();
+        let live = allocations.live(None);
         let findings: Vec<_> = leaked(&live).map(leak).collect();
         assert_eq!(findings.len(), 1);
         let what = &findings[0].what;

@@ -15,7 +15,7 @@ use crate::external::Externals;
 use crate::finding::{Finding, Subject};
 use crate::graph::{Captures, Graphs, Users};
 use crate::host_line::{self, HostLine};
-use crate::memory::Book;
+use crate::memory::Allocations;
 use crate::race::Races;
 use crate::race::guard::{self, Accesses};
 use crate::stream::{Events, Queue, Streams};
@@ -29,7 +29,7 @@ pub(crate) type Guard = MutexGuard<'static, Machine>;
 #[derive(Debug)]
 pub(crate) struct Machine {
     pub(crate) config: Config,
-    pub(crate) book: Book,
+    pub(crate) allocations: Allocations,
     pub(crate) devices: Vec<Device>,
     pub(crate) streams: Streams,
     pub(crate) events: Events,
@@ -44,17 +44,17 @@ pub(crate) struct Machine {
 impl Machine {
     /// A machine as `config` describes it; `None` if the system has no address space for it.
     pub(crate) fn new(config: Config) -> Option<Self> {
-        let mut book = Book::new(config.devices, config.memory)?;
+        let mut allocations = Allocations::new(config.devices, config.memory)?;
         if config.initcheck {
-            book.watch()?;
+            allocations.watch()?;
         }
         // The handler of faults knows the registers of this architecture only.
-        book.two_views = config.races && cfg!(target_arch = "x86_64");
+        allocations.two_views = config.races && cfg!(target_arch = "x86_64");
         let mut queue = Queue::new(config.schedule);
         queue.races = config.races.then(|| Races::new(config.devices));
         Some(Self {
             config,
-            book,
+            allocations,
             devices: (0..config.devices).map(|_| Device::default()).collect(),
             streams: Streams::new(config.devices),
             events: Events::default(),
@@ -118,7 +118,7 @@ fn host_accessed(address: u64, writes: bool, at: usize) {
     }
     let Ok(mut machine) = lock() else { return };
     let m = &mut *machine;
-    if let (Some(races), Some(it)) = (&mut m.queue.races, m.book.at(address)) {
+    if let (Some(races), Some(it)) = (&mut m.queue.races, m.allocations.at(address)) {
         races.host_accessed(it, (address, writes), thread::function(), HostLine::interrupted(at));
     }
 }
@@ -129,7 +129,7 @@ fn host_strayed(address: u64, writes: bool, at: usize) {
     // The program is lost. Another thread may hold the machine for long.
     const MOST: Duration = Duration::from_millis(200);
     let Some(machine) = shared().ok().and_then(|shared| shared.machine.try_lock_for(MOST)) else { return };
-    let Some(it) = machine.book.at(address).filter(|it| !it.kind.on_host()) else { return };
+    let Some(it) = machine.allocations.at(address).filter(|it| !it.kind.on_host()) else { return };
     let verb = if writes { "writes" } else { "reads" };
     let what = format!("the host {verb} byte {} of {it}, which only devices reach", address - it.start);
     let advice = "Copy it, or allocate memory that the host reaches: cudaMallocManaged or cudaMallocHost.";

@@ -63,13 +63,13 @@ pub(crate) fn in_callback() -> bool {
 }
 
 /// Sets the operation whose host function the calling thread runs.
-pub(crate) fn set_function(tick: u64) {
-    FUNCTION.set(tick);
+pub(crate) fn set_function(id: u64) {
+    FUNCTION.set(id);
 }
 
 /// The operation whose host function the calling thread runs, if it does.
 pub(crate) fn function() -> Option<u64> {
-    Some(FUNCTION.get()).filter(|tick| *tick != 0)
+    Some(FUNCTION.get()).filter(|id| *id != 0)
 }
 
 /// Makes the calling thread run host functions, for good.

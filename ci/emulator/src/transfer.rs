@@ -18,8 +18,8 @@ use crate::api::Call;
 use crate::error::Answer;
 use crate::finding::Finding;
 use crate::machine::Guard;
-use crate::memory::{Book, Found, Kind};
-use crate::stream::{Copy, End, Key, Memory, Volume, Work, access, submit, synchronize, taken_early};
+use crate::memory::{Allocations, Found, Kind};
+use crate::stream::{Copy, End, Memory, StreamId, Volume, Work, access, submit, synchronize, taken_early};
 use crate::sys::{
     cudaErrorInvalidMemcpyDirection, cudaErrorInvalidValue, cudaMemcpyDefault, cudaMemcpyDeviceToDevice,
     cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice, cudaMemcpyHostToHost, cudaMemcpyKind,
@@ -91,7 +91,7 @@ impl MemoryType {
 /// copied.
 pub(crate) fn memory_type(
     call: &str,
-    book: &Book,
+    allocations: &Allocations,
     address: u64,
     span: Option<u64>,
     device: bool,
@@ -101,7 +101,7 @@ pub(crate) fn memory_type(
         Finding::pointer(call, &format!("{size} bytes at {address:#x}: {what}")).report();
         cudaErrorInvalidValue
     };
-    match book.find(address, size) {
+    match allocations.find(address, size) {
         Found::Inside(it) => match it.kind {
             Kind::Heap => Err(wrong(format!("only kernels reach {it}"))),
             Kind::Pinned | Kind::Registered => Ok(MemoryType::Pinned),
@@ -109,8 +109,8 @@ pub(crate) fn memory_type(
             Kind::Device | Kind::Pool | Kind::Array | Kind::Symbol | Kind::Imported => Ok(MemoryType::Device),
         },
         Found::Beyond(it) => Err(wrong(format!("past the end of {it}"))),
-        Found::Unknown if book.on_device(address) => {
-            Err(wrong(book.nearest(address).unwrap_or_else(|| "no memory is live there".to_owned())))
+        Found::Unknown if allocations.on_device(address) => {
+            Err(wrong(allocations.nearest(address).unwrap_or_else(|| "no memory is live there".to_owned())))
         }
         Found::Unknown if device && address != 0 => Err(wrong("no memory that a device reaches".to_owned())),
         Found::Unknown if device || address == 0 => Err(cudaErrorInvalidValue),
@@ -151,14 +151,15 @@ pub(crate) fn end(side: Side, place: MemoryType) -> End {
 /// # Errors
 /// `cudaErrorInvalidMemcpyDirection` for an invalid direction, `cudaErrorInvalidValue` for a side whose
 /// memory does not fit the direction.
-pub(crate) fn plan(call: &Call, book: &Book, request: &Request, mode: Mode) -> Answer<Planned> {
+pub(crate) fn plan(call: &Call, allocations: &Allocations, request: &Request, mode: Mode) -> Answer<Planned> {
     let (to_device, from_device) = claims(request.kind)?;
     let Request { to, from, volume, .. } = *request;
     if to.address == 0 || from.address == 0 {
         return Err(cudaErrorInvalidValue);
     }
     let look = |side: Side, device| {
-        let found = memory_type(call.name, book, side.address, volume.span(side.pitch, side.slice), device)?;
+        let found =
+            memory_type(call.name, allocations, side.address, volume.span(side.pitch, side.slice), device)?;
         // The pitch of host memory may be any.
         let host = matches!(found, MemoryType::Pageable | MemoryType::Pinned);
         if host || side.pitch <= LARGEST_PITCH { Ok(found) } else { Err(cudaErrorInvalidValue) }
@@ -174,21 +175,21 @@ pub(crate) fn plan(call: &Call, book: &Book, request: &Request, mode: Mode) -> A
     };
     let mut copy = Copy { to: end(to, target), from: end(from, source), volume };
     if source == MemoryType::Pageable && !target_on_host && mode != Mode::Captured {
-        take_source(&mut copy, book);
+        take_source(&mut copy, allocations);
     }
     Ok(Planned { copy, waits })
 }
 
 #[expect(unsafe_code, reason = "reads the program's memory")]
-fn take_source(copy: &mut Copy, book: &Book) {
+fn take_source(copy: &mut Copy, allocations: &Allocations) {
     // SAFETY: the program called a copy function with this source, and thereby promises that it can be read.
-    unsafe { copy.stage(book) };
+    unsafe { copy.stage(allocations) };
 }
 
 /// Reads the source of an asynchronous copy now, if hardware ignores an order for it.
-pub(crate) fn take_early(machine: &Guard, stream: Key, copy: &mut Copy) {
+pub(crate) fn take_early(machine: &Guard, stream: StreamId, copy: &mut Copy) {
     if taken_early(machine, stream, copy) {
-        take_source(copy, &machine.book);
+        take_source(copy, &machine.allocations);
     }
 }
 
@@ -198,9 +199,9 @@ pub(crate) fn reachable<const N: usize>(machine: &Guard, ends: [&End; N]) -> Ans
     let peers = machine.devices.get(device).map_or(&[][..], |device| &device.peers);
     let hidden = |end: &&End| match end.memory {
         Memory::Known(address) => machine
-            .book
+            .allocations
             .at(address)
-            .is_some_and(|it| it.kind == Kind::Pool && !access(&machine.book, it, device, peers).0),
+            .is_some_and(|it| it.kind == Kind::Pool && !access(&machine.allocations, it, device, peers).0),
         _ => false,
     };
     if ends.iter().any(hidden) { Err(cudaErrorInvalidValue) } else { Ok(()) }
@@ -213,7 +214,7 @@ pub(crate) fn reachable<const N: usize>(machine: &Guard, ends: [&End; N]) -> Ans
 pub(crate) fn transfer(
     machine: &mut Guard,
     call: &Call,
-    stream: Key,
+    stream: StreamId,
     request: &Request,
     mode: Mode,
 ) -> Answer {
@@ -221,7 +222,7 @@ pub(crate) fn transfer(
         return Ok(());
     }
     let mode = if machine.is_captured(stream) { Mode::Captured } else { mode };
-    let Planned { mut copy, waits } = plan(call, &machine.book, request, mode)?;
+    let Planned { mut copy, waits } = plan(call, &machine.allocations, request, mode)?;
     if mode != Mode::Captured {
         reachable(machine, [&copy.to, &copy.from])?;
     }
@@ -229,6 +230,6 @@ pub(crate) fn transfer(
         take_early(machine, stream, &mut copy);
     }
     let device = machine.streams.get(stream)?.device;
-    let tick = submit(machine, stream, call.name, Work::Copy(Box::new(copy)), &[])?;
-    if waits { synchronize(machine, device, &[tick]) } else { Ok(()) }
+    let id = submit(machine, stream, call.name, Work::Copy(Box::new(copy)), &[])?;
+    if waits { synchronize(machine, device, &[id]) } else { Ok(()) }
 }

@@ -57,7 +57,7 @@ fn make(
 ) -> Answer {
     let out = out.ok_or(cudaErrorInvalidValue)?;
     let (mut machine, wanted) = wanted(call, desc, extent, flags, false)?;
-    out.write(pointer(machine.book.make_array(wanted, call.name)?).cast());
+    out.write(pointer(machine.allocations.make_array(wanted, call.name)?).cast());
     Ok(())
 }
 
@@ -136,7 +136,7 @@ api! {
         if wanted.format.is_planar() {
             return Err(cudaErrorInvalidValue);
         }
-        out.write(pointer(machine.book.make_mipmap(wanted, levels, call.name)?).cast());
+        out.write(pointer(machine.allocations.make_mipmap(wanted, levels, call.name)?).cast());
         Ok(())
     }
 
@@ -146,9 +146,9 @@ api! {
         if array.is_null() {
             return Ok(());
         }
-        let device = machine.book.freeable_array(handle(array))?;
+        let device = machine.allocations.freeable_array(handle(array))?;
         before_free(&mut machine, device)?;
-        machine.book.remove_array(handle(array), call.name)
+        machine.allocations.remove_array(handle(array), call.name)
     }
 
     /// Frees a mipmapped array and its levels, after all work of its device.
@@ -157,9 +157,9 @@ api! {
         if mipmap.is_null() {
             return Ok(());
         }
-        let device = machine.book.mipmap_device(handle(mipmap))?;
+        let device = machine.allocations.mipmap_device(handle(mipmap))?;
         before_free(&mut machine, device)?;
-        machine.book.remove_array(handle(mipmap), call.name)
+        machine.allocations.remove_array(handle(mipmap), call.name)
     }
 
     /// One level of a mipmapped array, as an array that lives as long.
@@ -168,14 +168,14 @@ api! {
     ) {
         let (machine, _) = call.context()?;
         let out = out.ok_or(cudaErrorInvalidValue)?;
-        put(Some(out), pointer(machine.book.level(handle(mipmap), level)?).cast())
+        put(Some(out), pointer(machine.allocations.level(handle(mipmap), level)?).cast())
     }
 
     /// One plane of an array whose format has several, as an array that lives as long.
     fn cudaArrayGetPlane(call, out: Out<'_, cudaArray_t>, array: cudaArray_t, plane: c_uint) {
         let (machine, _) = call.context()?;
         let out = out.ok_or(cudaErrorInvalidValue)?;
-        put(Some(out), pointer(machine.book.plane(handle(array), plane)?).cast())
+        put(Some(out), pointer(machine.allocations.plane(handle(array), plane)?).cast())
     }
 
     /// The description with which an array was made.
@@ -184,7 +184,7 @@ api! {
         array: cudaArray_t,
     ) {
         let (machine, _) = call.context()?;
-        let found = machine.book.array(handle(array))?;
+        let found = machine.allocations.array(handle(array))?;
         if let Some(out) = desc {
             out.write(found.desc);
         }
@@ -201,7 +201,7 @@ api! {
     fn cudaGetChannelDesc(call, desc: Out<'_, cudaChannelFormatDesc>, array: cudaArray_const_t) {
         let (machine, _) = call.context()?;
         let out = desc.ok_or(cudaErrorInvalidValue)?;
-        put(Some(out), machine.book.array(handle(array))?.desc)
+        put(Some(out), machine.allocations.array(handle(array))?.desc)
     }
 
     /// How much memory an array needs that was made without any.
@@ -211,7 +211,7 @@ api! {
         let (machine, _) = call.context()?;
         let out = out.ok_or(cudaErrorInvalidValue)?;
         ordinal(&machine, device)?;
-        let found = machine.book.array(handle(array))?;
+        let found = machine.allocations.array(handle(array))?;
         if found.flags & cudaArrayDeferredMapping == 0 || found.part_of.is_some() {
             return Err(cudaErrorInvalidValue);
         }
@@ -225,7 +225,7 @@ api! {
         let (machine, _) = call.context()?;
         let out = out.ok_or(cudaErrorInvalidValue)?;
         ordinal(&machine, device)?;
-        let found = machine.book.mipmap(handle(mipmap))?;
+        let found = machine.allocations.mipmap(handle(mipmap))?;
         if found.flags & cudaArrayDeferredMapping == 0 {
             return Err(cudaErrorInvalidValue);
         }
@@ -236,7 +236,7 @@ api! {
     fn cudaArrayGetSparseProperties(call, out: Out<'_, cudaArraySparseProperties>, array: cudaArray_t) {
         let (machine, _) = call.context()?;
         let out = out.ok_or(cudaErrorInvalidValue)?;
-        let found = machine.book.array(handle(array))?;
+        let found = machine.allocations.array(handle(array))?;
         if found.flags & cudaArraySparse == 0 || found.part_of.is_some() {
             return Err(cudaErrorInvalidValue);
         }
@@ -249,7 +249,7 @@ api! {
     ) {
         let (machine, _) = call.context()?;
         let out = out.ok_or(cudaErrorInvalidValue)?;
-        let found = machine.book.mipmap(handle(mipmap))?;
+        let found = machine.allocations.mipmap(handle(mipmap))?;
         if found.flags & cudaArraySparse == 0 {
             return Err(cudaErrorInvalidValue);
         }

@@ -20,7 +20,7 @@ api! {
         let out = out.ok_or(cudaErrorInvalidValue)?;
         let (machine, current) = call.context()?;
         let null = core::ptr::null_mut();
-        let (type_, device, on_device, on_host) = match machine.book.at(address(memory)) {
+        let (type_, device, on_device, on_host) = match machine.allocations.at(address(memory)) {
             None | Some(Allocation { kind: Kind::Array, .. }) => (cudaMemoryTypeUnregistered, NO_DEVICE, null, memory.cast_mut()),
             Some(it) => {
                 let device = c_int::try_from(it.device).unwrap_or(NO_DEVICE);
@@ -33,7 +33,7 @@ api! {
                 };
                 // Memory of a device that the current one has no way to has no address there.
                 let peers = machine.devices.get(current).map_or(&[][..], |device| &device.peers);
-                let (near, _) = access(&machine.book, it, current, peers);
+                let (near, _) = access(&machine.allocations, it, current, peers);
                 (type_, device, if near { memory.cast_mut() } else { null }, on_host)
             }
         };

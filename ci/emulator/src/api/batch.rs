@@ -10,8 +10,8 @@ use super::memcpy_array::copyable;
 use super::{Call, address, api, wide};
 use crate::error::Answer;
 use crate::machine::Guard;
-use crate::memory::{Array, Book};
-use crate::stream::{Copy, Key, Volume, Work, submit, submit_past_fill};
+use crate::memory::{Allocations, Array};
+use crate::stream::{Copy, StreamId, Volume, Work, submit, submit_past_fill};
 use crate::sys::{
     cudaErrorInvalidValue, cudaErrorStreamCaptureUnsupported, cudaMemcpy3DBatchOp, cudaMemcpy3DOperand,
     cudaMemcpyAttributes, cudaMemcpyDefault, cudaMemcpyFlagPreferOverlapWithCompute,
@@ -33,7 +33,7 @@ pub(super) unsafe fn list<'a, T>(start: *const T, length: usize) -> Answer<&'a [
 }
 
 /// The stream of a batch, which may not be the legacy one.
-pub(super) fn batch_stream(call: &Call, stream: cudaStream_t) -> Answer<(Guard, Key)> {
+pub(super) fn batch_stream(call: &Call, stream: cudaStream_t) -> Answer<(Guard, StreamId)> {
     let (machine, _, key) = call.stream(stream)?;
     if machine.streams.get(key)?.legacy {
         return Err(cudaErrorInvalidValue);
@@ -51,12 +51,12 @@ fn check_flags(flags: u32) -> Answer {
 }
 
 fn planned(call: &Call, machine: &Guard, request: &Request, order: cudaMemcpySrcAccessOrder) -> Answer<Copy> {
-    let mut copy = plan(call, &machine.book, request, Mode::Asynchronous)?.copy;
+    let mut copy = plan(call, &machine.allocations, request, Mode::Asynchronous)?.copy;
     if order != cudaMemcpySrcAccessOrderStream {
         // The source is read now: the order allows it during the call, or at any time, even before earlier
         // work of the stream is done.
         // SAFETY: by the order, the program promises that its source can be read during the call.
-        unsafe { copy.stage(&machine.book) };
+        unsafe { copy.stage(&machine.allocations) };
     }
     Ok(copy)
 }
@@ -64,7 +64,7 @@ fn planned(call: &Call, machine: &Guard, request: &Request, order: cudaMemcpySrc
 /// Puts the copies on the stream. If one of them is invalid, the copies before it are still put there.
 fn put_on(
     machine: &mut Guard,
-    key: Key,
+    key: StreamId,
     call: &Call,
     copies: impl Iterator<Item = impl FnOnce(&Guard) -> Answer<Copy>>,
 ) -> Answer {
@@ -92,7 +92,11 @@ fn put_on(
 }
 
 /// The array of an operand, if it is one.
-fn array<'a>(call: &Call, book: &'a Book, operand: &cudaMemcpy3DOperand) -> Answer<Option<&'a Array>> {
+fn array<'a>(
+    call: &Call,
+    allocations: &'a Allocations,
+    operand: &cudaMemcpy3DOperand,
+) -> Answer<Option<&'a Array>> {
     if operand.type_ == cudaMemcpyOperandTypePointer {
         return Ok(None);
     }
@@ -101,7 +105,7 @@ fn array<'a>(call: &Call, book: &'a Book, operand: &cudaMemcpy3DOperand) -> Answ
     }
     // SAFETY: the type says which member of the union the program has set.
     let array = unsafe { operand.op.array };
-    copyable(call, book, handle(array.array)).map(Some)
+    copyable(call, allocations, handle(array.array)).map(Some)
 }
 
 /// One side of a copy of a volume, in a batch. Lengths of linear memory are in elements of the array on the
@@ -143,8 +147,8 @@ fn check_solid(op: &cudaMemcpy3DBatchOp) -> Answer {
 }
 
 /// A copy of a batch of copies of volumes.
-fn solid(call: &Call, book: &Book, op: &cudaMemcpy3DBatchOp) -> Answer<Request> {
-    let (to, from) = (array(call, book, &op.dst)?, array(call, book, &op.src)?);
+fn solid(call: &Call, allocations: &Allocations, op: &cudaMemcpy3DBatchOp) -> Answer<Request> {
+    let (to, from) = (array(call, allocations, &op.dst)?, array(call, allocations, &op.src)?);
     let volume = volume(op.extent, to, from)?;
     let element = to.or(from).map_or(1, |array| array.format.element());
     let (to, from) = (side(&op.dst, to, volume, element)?, side(&op.src, from, volume, element)?);
@@ -207,7 +211,7 @@ api! {
         }
         let copies = ops.iter().map(|op| {
             move |machine: &Guard| {
-                let request = solid(call, &machine.book, op)?;
+                let request = solid(call, &machine.allocations, op)?;
                 planned(call, machine, &request, op.srcAccessOrder)
             }
         });

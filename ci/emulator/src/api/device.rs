@@ -145,14 +145,14 @@ api! {
         synchronize_device(&mut machine, device)?;
         let kinds =
             [Kind::Device, Kind::Pool, Kind::Pinned, Kind::Managed, Kind::Heap, Kind::Array, Kind::Imported];
-        for it in machine.book.live(Some(device)) {
+        for it in machine.allocations.live(Some(device)) {
             if kinds.contains(&it.kind) {
-                machine.book.remove(it.start, call.name);
+                machine.allocations.remove(it.start, call.name);
             } else if it.kind == Kind::Registered {
-                machine.book.unregister(it.start)?;
+                machine.allocations.unregister(it.start)?;
             }
         }
-        machine.book.pools.reset(device);
+        machine.allocations.pools.reset(device);
         machine.streams.reset(device);
         machine.events.reset(device);
         machine.captures.reset(device);
@@ -219,7 +219,7 @@ api! {
         let (mut machine, device) = call.context()?;
         let value = value.ok_or(cudaErrorInvalidValue)?;
         let found = if limit == cudaLimitMallocHeapSize {
-            usize::try_from(machine.book.heap_limit(device)).ok()
+            usize::try_from(machine.allocations.heap_limit(device)).ok()
         } else if unsupported(limit) {
             return Err(cudaErrorUnsupportedLimit);
         } else {
@@ -233,7 +233,7 @@ api! {
     fn cudaDeviceSetLimit(call, limit: cudaLimit, value: usize) {
         let (mut machine, device) = call.context()?;
         let done = if limit == cudaLimitMallocHeapSize {
-            machine.book.set_heap_limit(device, super::wide(value))
+            machine.allocations.set_heap_limit(device, super::wide(value))
         } else if unsupported(limit) {
             return Err(cudaErrorUnsupportedLimit);
         } else {

@@ -84,16 +84,16 @@ api! {
         machine.event_waitable(event.addr())?;
         let event = machine.events.get(event)?;
         let elsewhere = event.awaited().is_some();
-        let last = event.tick;
-        let tick = last.filter(|tick| machine.queue.pending(*tick));
-        match tick {
+        let last = event.id;
+        let id = last.filter(|id| machine.queue.pending(*id));
+        match id {
             None if elsewhere => Err(cudaErrorNotReady),
             None => {
                 machine.queue.host_waited(last.as_slice());
                 Ok(())
             }
-            Some(tick) => {
-                nudge(&mut machine, &[tick]);
+            Some(id) => {
+                nudge(&mut machine, &[id]);
                 Err(cudaErrorNotReady)
             }
         }
@@ -104,8 +104,8 @@ api! {
         let (mut machine, _) = call.context()?;
         machine.event_waitable(event.addr())?;
         let event = machine.events.get(event)?;
-        let (device, tick, awaited) = (event.device, event.tick, event.awaited());
-        synchronize(&mut machine, device, tick.as_slice())?;
+        let (device, id, awaited) = (event.device, event.id, event.awaited());
+        synchronize(&mut machine, device, id.as_slice())?;
         while awaited.as_ref().is_some_and(|awaited| !awaited.moments.reached(awaited.number)) {
             machine::wait(&mut machine, LOOK);
         }
@@ -120,18 +120,18 @@ api! {
             return Err(cudaErrorInvalidResourceHandle);
         }
         let mut moments = [None; 2];
-        let (mut ticks, mut pending) = (Vec::new(), Vec::new());
+        let (mut ids, mut pending) = (Vec::new(), Vec::new());
         for (moment, event) in moments.iter_mut().zip([start, end]) {
             if machine.events.mark(event.addr()).is_some() {
                 machine.event_waitable(event.addr())?;
             }
             let event = machine.events.get(event)?;
             let timed = event.flags & cudaEventDisableTiming == 0;
-            let tick = event.tick.filter(|_| timed).ok_or(cudaErrorInvalidResourceHandle)?;
-            if machine.queue.pending(tick) {
-                pending.push(tick);
+            let id = event.id.filter(|_| timed).ok_or(cudaErrorInvalidResourceHandle)?;
+            if machine.queue.pending(id) {
+                pending.push(id);
             }
-            ticks.push(tick);
+            ids.push(id);
             *moment = event.at;
         }
         if !pending.is_empty() {
@@ -139,7 +139,7 @@ api! {
             return Err(cudaErrorNotReady);
         }
         let [Some(start), Some(end)] = moments else { return Err(cudaErrorInvalidResourceHandle) };
-        machine.queue.host_waited(&ticks);
+        machine.queue.host_waited(&ids);
         let forth = end.saturating_duration_since(start).as_secs_f32();
         let back = start.saturating_duration_since(end).as_secs_f32();
         out.write((forth - back) * 1000.0);

@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::device::attribute;
 use crate::error::Answer;
 use crate::machine::{Guard, Machine};
-use crate::stream::{Key, Record, Tick, Work, submit, synchronize};
+use crate::stream::{OperationId, Record, StreamId, Work, submit, synchronize};
 use crate::sys::{
     cudaDevAttrMultiProcessorCount, cudaErrorInvalidResourceHandle, cudaErrorInvalidValue, cudaEvent_t,
     cudaStream_t, cudaStreamNonBlocking,
@@ -101,13 +101,13 @@ fn add(machine: &mut Machine, device: usize, multiprocessors: c_uint, is_green: 
 }
 
 /// A new stream.
-fn made(machine: &mut Machine, device: usize, priority: c_int) -> (cudaStream_t, Key) {
+fn made(machine: &mut Machine, device: usize, priority: c_int) -> (cudaStream_t, StreamId) {
     let handle = machine.streams.create(device, cudaStreamNonBlocking, priority);
     (handle, machine.streams.resolve(handle, device, false).unwrap_or_default())
 }
 
 /// The pending work of a context: a device has that of all its streams.
-fn pending(machine: &mut Machine, handle: usize) -> Answer<Vec<Tick>> {
+fn pending(machine: &mut Machine, handle: usize) -> Answer<Vec<OperationId>> {
     let Context { device, is_green, streams, .. } = machine.contexts.get(handle)?;
     let (device, is_green, streams) = (*device, *is_green, streams.clone());
     if !is_green {
@@ -261,9 +261,9 @@ api! {
     /// Waits for all streams of a context.
     fn cudaExecutionCtxSynchronize(call, handle: *mut c_void) {
         let (mut machine, handle) = context(call, handle)?;
-        let ticks = pending(&mut machine, handle)?;
+        let ids = pending(&mut machine, handle)?;
         let device = machine.contexts.get(handle)?.device;
-        synchronize(&mut machine, device, &ticks)
+        synchronize(&mut machine, device, &ids)
     }
 
     /// Makes an event stand for all work of a context.
@@ -274,20 +274,20 @@ api! {
         if device != of_event {
             return Err(cudaErrorInvalidResourceHandle);
         }
-        let ticks = pending(&mut machine, handle)?;
-        submit(&mut machine, marks, call.name, Work::Record(Record { event: event.addr() }), &ticks).map(drop)
+        let ids = pending(&mut machine, handle)?;
+        submit(&mut machine, marks, call.name, Work::Record(Record { event: event.addr() }), &ids).map(drop)
     }
 
     /// Makes all later work of a context wait for an event.
     fn cudaExecutionCtxWaitEvent(call, handle: *mut c_void, event: cudaEvent_t) {
         let (mut machine, handle) = context(call, handle)?;
-        let Some(tick) = machine.events.get(event)?.tick else { return Ok(()) };
+        let Some(id) = machine.events.get(event)?.id else { return Ok(()) };
         let it = machine.contexts.get(handle)?;
-        it.after.push(tick);
+        it.after.push(id);
         let streams = it.streams.clone();
         for key in streams {
             if machine.streams.get(key).is_ok() {
-                submit(&mut machine, key, call.name, Work::Nothing, &[tick])?;
+                submit(&mut machine, key, call.name, Work::Nothing, &[id])?;
             }
         }
         Ok(())

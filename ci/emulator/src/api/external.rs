@@ -136,7 +136,7 @@ api! {
             return Err(cudaErrorInvalidValue);
         }
         let file = it.file.try_clone().map_err(|_| cudaErrorMapBufferObjectFailed)?;
-        let start = m.book.open_file(it.device, file, (part.offset, part.size), call.name)?;
+        let start = m.allocations.open_file(it.device, file, (part.offset, part.size), call.name)?;
         put(Some(out), pointer(start))
     }
 

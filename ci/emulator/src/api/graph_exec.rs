@@ -52,7 +52,7 @@ fn set(
     let act = act(&mut machine, device)?;
     let machine = &mut *machine;
     let step = machine.graphs.exec_mut(exec.addr())?.step_mut(node.addr())?;
-    if kind(&step.act) != kind(&act) || !step.act.may_become(&act, &machine.book) {
+    if kind(&step.act) != kind(&act) || !step.act.may_become(&act, &machine.allocations) {
         return Err(cudaErrorInvalidValue);
     }
     step.act = act;
@@ -128,7 +128,7 @@ api! {
         let (mut machine, _) = call.context()?;
         let m = &mut *machine;
         let mut changed = m.graphs.end(exec.addr())?;
-        let done = changed.update(&m.graphs, &m.book, graph.addr());
+        let done = changed.update(&m.graphs, &m.allocations, graph.addr());
         m.graphs.put_back(exec.addr(), changed);
         let (result, at) = match done? {
             Ok(()) => (cudaGraphExecUpdateSuccess, 0),
@@ -244,7 +244,7 @@ api! {
         let (mut machine, _) = call.context()?;
         let m = &mut *machine;
         let mut changed = m.graphs.end(exec.addr())?;
-        let done = changed.update_child(&m.graphs, &m.book, node.addr(), inner.addr());
+        let done = changed.update_child(&m.graphs, &m.allocations, node.addr(), inner.addr());
         m.graphs.put_back(exec.addr(), changed);
         done?.map_err(|_| cudaErrorGraphExecUpdateFailure)
     }

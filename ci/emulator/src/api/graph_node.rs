@@ -424,7 +424,7 @@ api! {
                 return Err(cudaErrorInvalidValue);
             }
             let device = ordinal(machine, given.poolProps.location.id).map_err(|_| cudaErrorInvalidValue)?;
-            let memory = machine.book.allocate(device, bytes, Kind::Pool, call.name)?;
+            let memory = machine.allocations.allocate(device, bytes, Kind::Pool, call.name)?;
             given.dptr = pointer(memory);
             Ok(Act::Alloc(memory, bytes))
         })
@@ -434,7 +434,7 @@ api! {
     fn cudaGraphMemAllocNodeGetParams(call, node: cudaGraphNode_t, out: Out<'_, cudaMemAllocNodeParams>) {
         let (machine, _) = call.context()?;
         let Act::Alloc(memory, bytes) = machine.graphs.node(node.addr())?.act else { return Err(cudaErrorInvalidValue) };
-        let device = machine.book.at(memory).map_or(0, |it| it.device);
+        let device = machine.allocations.at(memory).map_or(0, |it| it.device);
         let mut found = cudaMemAllocNodeParams { dptr: pointer(memory), ..Default::default() };
         found.bytesize = usize::try_from(bytes).map_err(|_| cudaErrorInvalidValue)?;
         found.poolProps.allocType = cudaMemAllocationTypePinned;
@@ -450,7 +450,7 @@ api! {
     ) {
         add(call, out, NodePlace { graph, before, count }, |machine, _| {
             let start = address(memory);
-            machine.book.starting_at(start, &[Kind::Pool]).ok_or(cudaErrorInvalidValue)?;
+            machine.allocations.starting_at(start, &[Kind::Pool]).ok_or(cudaErrorInvalidValue)?;
             let mut others = machine.graphs.get(graph.addr())?.nodes.values();
             if others.any(|node| matches!(node.act, Act::Free(it) if it == start)) {
                 return Err(cudaErrorInvalidValue);

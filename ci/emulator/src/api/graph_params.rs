@@ -98,7 +98,7 @@ fn copy(call: &Call, machine: &Guard, request: &Request) -> Answer<Act> {
     if request.volume.is_empty() {
         return Err(cudaErrorInvalidValue);
     }
-    Ok(Act::Copy(Box::new(plan(call, &machine.book, request, Mode::Captured)?.copy)))
+    Ok(Act::Copy(Box::new(plan(call, &machine.allocations, request, Mode::Captured)?.copy)))
 }
 
 pub(super) fn shaped(call: &Call, machine: &Guard, given: *const cudaMemcpy3DParms) -> Answer<Act> {
@@ -185,7 +185,7 @@ pub(super) fn fill(call: &Call, machine: &Guard, given: *const cudaMemsetParams)
     {
         return Err(cudaErrorInvalidValue);
     }
-    let place = memory_type(call.name, &machine.book, address, volume.span(pitch, 0), true)?;
+    let place = memory_type(call.name, &machine.allocations, address, volume.span(pitch, 0), true)?;
     if place == MemoryType::Pageable {
         return Err(cudaErrorInvalidValue);
     }

@@ -14,7 +14,7 @@ use crate::graph::{Act, KernelNode};
 use crate::machine::Guard;
 use crate::module::load::load;
 use crate::module::registry::{Registry, registry};
-use crate::stream::{Key, submit_task};
+use crate::stream::{StreamId, submit_task};
 use crate::sys::{
     cudaDevAttrMultiProcessorCount, cudaError_t, cudaErrorCooperativeLaunchTooLarge,
     cudaErrorInvalidClusterSize, cudaErrorInvalidDeviceFunction, cudaErrorInvalidResourceHandle,
@@ -220,7 +220,7 @@ fn launch(
     if function.is_null() {
         return Err(cudaErrorInvalidDeviceFunction);
     }
-    let (mut machine, device, stream): (Guard, usize, Key) = call.stream(configuration.stream)?;
+    let (mut machine, device, stream): (Guard, usize, StreamId) = call.stream(configuration.stream)?;
     let Configuration { grid, block, shared, .. } = configuration;
     let Attributes { cooperative, cluster } = attributes;
     let shape = LaunchShape { grid, block, shared, cooperative, cluster };

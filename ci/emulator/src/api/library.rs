@@ -224,7 +224,7 @@ api! {
         permits_waiting(&mut machine)?;
         let (places, used) = registry().remove_library(library.addr())?;
         for place in places {
-            let _ = machine.book.remove(place, call.name);
+            let _ = machine.allocations.remove(place, call.name);
         }
         if used {
             eprintln!("CUDA emulator: {}: work or a graph still has a kernel of the library", call.name);

@@ -19,7 +19,7 @@ fn allocate(call: &Call, out: Out<'_, *mut c_void>, size: u64) -> Answer {
     let (mut machine, device) = call.context()?;
     let out = out.write(core::ptr::null_mut());
     if size > 0 {
-        *out = pointer(machine.book.allocate(device, size, Kind::Device, call.name)?);
+        *out = pointer(machine.allocations.allocate(device, size, Kind::Device, call.name)?);
         super::notification::look(&machine, device);
     }
     Ok(())
@@ -63,7 +63,7 @@ api! {
             let out = out.write(cudaPitchedPtr { xsize: 0, ysize: 0, ..found });
             let size = bytes.checked_mul(wide(height)).and_then(|layer| layer.checked_mul(wide(depth)));
             let size = size.ok_or(cudaErrorMemoryAllocation)?;
-            found.ptr = pointer(machine.book.allocate(device, size, Kind::Device, call.name)?);
+            found.ptr = pointer(machine.allocations.allocate(device, size, Kind::Device, call.name)?);
             *out = found;
             return Ok(());
         }
@@ -79,16 +79,16 @@ api! {
         }
         let memory = address(memory);
         let kinds = [Kind::Device, Kind::Pool, Kind::Managed];
-        let Some(device) = machine.book.starting_at(memory, &kinds).map(|it| it.device) else {
-            let near = match machine.book.at(memory) {
+        let Some(device) = machine.allocations.starting_at(memory, &kinds).map(|it| it.device) else {
+            let near = match machine.allocations.at(memory) {
                 Some(it) => Some(format!("it lies in {it}")),
-                None => machine.book.nearest(memory),
+                None => machine.allocations.nearest(memory),
             };
             let near = near.map_or_else(String::new, |near| format!(": {near}"));
             let what = format!("{}: {memory:#x} is no address to free{near}", call.name);
             let advice = "Free each allocation once, by the address that was returned.";
             let mut finding = Finding::new(Subject::Free, what, advice).here(call.name);
-            if let Some((_, before, line)) = machine.book.freed_around(memory) {
+            if let Some((_, before, line)) = machine.allocations.freed_around(memory) {
                 finding = finding.part(format!("{before} has freed it before"), *line);
             }
             finding.report();
@@ -100,14 +100,14 @@ api! {
             return if used { Ok(()) } else { Err(cudaErrorInvalidValue) };
         }
         let m = &mut *machine;
-        m.queue.note_host_free(&m.book, memory, call.name);
-        machine.book.remove(memory, call.name).ok_or(cudaErrorInvalidValue)
+        m.queue.note_host_free(&m.allocations, memory, call.name);
+        machine.allocations.remove(memory, call.name).ok_or(cudaErrorInvalidValue)
     }
 
     /// How much device memory there is.
     fn cudaMemGetInfo(call, free: Out<'_, usize>, total: Out<'_, usize>) {
         let (machine, device) = call.context()?;
-        let (unused, all) = machine.book.room(device);
+        let (unused, all) = machine.allocations.room(device);
         for (out, bytes) in [(free, unused), (total, all)] {
             if let Some(out) = out {
                 out.write(usize::try_from(bytes).unwrap_or(usize::MAX));

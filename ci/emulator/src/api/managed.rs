@@ -25,7 +25,7 @@ use crate::sys::{
 /// Finds that a range is managed memory.
 pub(super) fn managed(machine: &Guard, memory: *const c_void, size: usize) -> Answer<(u64, u64)> {
     let (start, size) = (address(memory), wide(size));
-    match machine.book.find(start, size) {
+    match machine.allocations.find(start, size) {
         Found::Inside(it) if it.kind == Kind::Managed && size > 0 => Ok((start, size)),
         _ => Err(cudaErrorInvalidValue),
     }
@@ -67,14 +67,15 @@ fn ask(
     room: usize,
 ) -> Answer<Vec<c_int>> {
     let (start, size) = range;
-    let common =
-        |get: fn(&Advice) -> Location| machine.book.advices.common(start, size, get).unwrap_or(NOWHERE);
+    let common = |get: fn(&Advice) -> Location| {
+        machine.allocations.advices.common(start, size, get).unwrap_or(NOWHERE)
+    };
     let preferred = || common(|advice| advice.preferred);
     let prefetched = || common(|advice| advice.prefetched);
     let one = |value: c_int| if room == 1 { Ok(vec![value]) } else { Err(cudaErrorInvalidValue) };
     match attribute {
         it if it == cudaMemRangeAttributeReadMostly => {
-            one(c_int::from(machine.book.advices.of(start, size).all(|advice| advice.read_mostly)))
+            one(c_int::from(machine.allocations.advices.of(start, size).all(|advice| advice.read_mostly)))
         }
         it if it == cudaMemRangeAttributePreferredLocation => one(preferred()),
         it if it == cudaMemRangeAttributeLastPrefetchLocation => one(prefetched()),
@@ -83,7 +84,7 @@ fn ask(
         it if it == cudaMemRangeAttributePreferredLocationId => one(preferred().max(0)),
         it if it == cudaMemRangeAttributeLastPrefetchLocationId => one(prefetched().max(0)),
         it if it == cudaMemRangeAttributeAccessedBy => {
-            let all = machine.book.advices.common(start, size, |advice| advice.accessed_by.clone());
+            let all = machine.allocations.advices.common(start, size, |advice| advice.accessed_by.clone());
             let mut all = all.unwrap_or_default();
             all.resize(room, NOWHERE);
             Ok(all)
@@ -122,7 +123,7 @@ api! {
         if flags != cudaMemAttachGlobal && flags != cudaMemAttachHost {
             return Err(cudaErrorInvalidValue);
         }
-        *out = pointer(machine.book.allocate_host(device, wide(size), Kind::Managed, flags, call.name)?);
+        *out = pointer(machine.allocations.allocate_host(device, wide(size), Kind::Managed, flags, call.name)?);
         Ok(())
     }
 
@@ -134,7 +135,7 @@ api! {
         let start = address(memory);
         // By its name, the legacy stream is one like others here.
         let to_nobody = flags == cudaMemAttachSingle && stream.is_null();
-        let whole = machine.book.starting_at(start, &[Kind::Managed]).ok_or(cudaErrorInvalidValue)?.size;
+        let whole = machine.allocations.starting_at(start, &[Kind::Managed]).ok_or(cudaErrorInvalidValue)?.size;
         let known = [cudaMemAttachGlobal, cudaMemAttachHost, cudaMemAttachSingle].contains(&flags);
         if !known || to_nobody || (length != 0 && wide(length) != whole) {
             return Err(cudaErrorInvalidValue);
@@ -152,7 +153,7 @@ api! {
             return Err(cudaErrorInvalidValue);
         }
         let place = place(&machine, &location)?;
-        machine.book.advices.change(start, size, |advice| advice.prefetched = place);
+        machine.allocations.advices.change(start, size, |advice| advice.prefetched = place);
         // Work like a copy's, unlike an attachment: it puts a blocking stream behind the legacy one.
         submit(&mut machine, key, call.name, Work::Copies(Vec::new()), &[]).map(drop)
     }
@@ -189,7 +190,7 @@ api! {
             }
             _ => return Err(cudaErrorInvalidValue),
         };
-        machine.book.advices.change(start, size, change);
+        machine.allocations.advices.change(start, size, change);
         Ok(())
     }
 

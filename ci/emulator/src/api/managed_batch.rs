@@ -10,7 +10,7 @@ use super::{Call, api};
 use crate::error::Answer;
 use crate::machine::Guard;
 use crate::memory::Location;
-use crate::stream::{Fill, Key, Volume, Work, submit, submit_aside};
+use crate::stream::{Fill, StreamId, Volume, Work, submit, submit_aside};
 use crate::sys::{cudaErrorInvalidValue, cudaMemLocation, cudaStream_t};
 
 /// The contents of discarded memory.
@@ -64,7 +64,7 @@ fn places(
     (0..count).map(of).collect()
 }
 
-fn discard(machine: &mut Guard, key: Key, call: &Call, ranges: &Ranges) -> Answer {
+fn discard(machine: &mut Guard, key: StreamId, call: &Call, ranges: &Ranges) -> Answer {
     for (address, size) in ranges {
         let volume = Volume::row(*size);
         let fill = Fill { address: *address, pitch: 0, slice: 0, volume, value: [DISCARDED; 4], element: 1 };
@@ -74,9 +74,9 @@ fn discard(machine: &mut Guard, key: Key, call: &Call, ranges: &Ranges) -> Answe
     Ok(())
 }
 
-fn prefetch(machine: &mut Guard, key: Key, call: &Call, ranges: &Ranges, places: &[Location]) -> Answer {
+fn prefetch(machine: &mut Guard, key: StreamId, call: &Call, ranges: &Ranges, places: &[Location]) -> Answer {
     for ((start, size), place) in ranges.iter().zip(places) {
-        machine.book.advices.change(*start, *size, |advice| advice.prefetched = *place);
+        machine.allocations.advices.change(*start, *size, |advice| advice.prefetched = *place);
     }
     // As the prefetch of one range.
     submit(machine, key, call.name, Work::Copies(Vec::new()), &[]).map(drop)

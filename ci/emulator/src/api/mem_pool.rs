@@ -47,8 +47,8 @@ fn place(
 
 /// A pool that a program's handle names.
 fn named(machine: &mut Guard, pool: cudaMemPool_t) -> Answer<&mut Pool> {
-    let key = machine.book.pools.named(pool)?;
-    machine.book.pools.get_mut(key)
+    let key = machine.allocations.pools.named(pool)?;
+    machine.allocations.pools.get_mut(key)
 }
 
 /// Reads a value that a program passes by address.
@@ -87,7 +87,7 @@ fn of_device(call: &Call, out: Out<'_, cudaMemPool_t>, device: c_int, default: b
     // The function for the current pool has no other code for it.
     let wrong = if default { cudaErrorInvalidDevice } else { cudaErrorInvalidValue };
     let device = ordinal(&machine, device).map_err(|_| wrong)?;
-    let pools = &mut machine.book.pools;
+    let pools = &mut machine.allocations.pools;
     let place = device_place(device);
     answer(Some(out), if default { pools.default_of(place, device) } else { pools.current_of(place, device) })
 }
@@ -107,8 +107,8 @@ api! {
     fn cudaDeviceSetMemPool(call, device: c_int, pool: cudaMemPool_t) {
         let mut machine = call.machine()?;
         let device = ordinal(&machine, device)?;
-        let key = machine.book.pools.named(pool)?;
-        machine.book.pools.set_current(device_place(device), key)
+        let key = machine.allocations.pools.named(pool)?;
+        machine.allocations.pools.set_current(device_place(device), key)
     }
 
     /// The pool that a place has by itself.
@@ -118,7 +118,7 @@ api! {
         let out = out.ok_or(cudaErrorInvalidValue)?;
         let mut machine = call.machine()?;
         let (place, device) = place(&machine, read(location)?, allocation)?;
-        answer(Some(out), machine.book.pools.default_of(place, device))
+        answer(Some(out), machine.allocations.pools.default_of(place, device))
     }
 
     /// The pool that memory of a place comes from.
@@ -128,7 +128,7 @@ api! {
         let out = out.ok_or(cudaErrorInvalidValue)?;
         let mut machine = call.machine()?;
         let (place, device) = place(&machine, read(location)?, allocation)?;
-        answer(Some(out), machine.book.pools.current_of(place, device))
+        answer(Some(out), machine.allocations.pools.current_of(place, device))
     }
 
     /// Chooses it.
@@ -137,8 +137,8 @@ api! {
     ) {
         let mut machine = call.machine()?;
         let (place, _) = place(&machine, read(location)?, allocation)?;
-        let key = machine.book.pools.named(pool)?;
-        machine.book.pools.set_current(place, key)
+        let key = machine.allocations.pools.named(pool)?;
+        machine.allocations.pools.set_current(place, key)
     }
 
     /// Makes a pool.
@@ -153,15 +153,15 @@ api! {
         if handles & !known != 0 || (handles != 0 && !shareable) {
             return Err(if handles == cudaMemHandleTypeFabric.0 { cudaErrorNotSupported } else { cudaErrorInvalidValue });
         }
-        let key = machine.book.pools.create(place, device, handles, super::wide(wanted.maxSize).div_ceil(GRAIN) * GRAIN);
+        let key = machine.allocations.pools.create(place, device, handles, super::wide(wanted.maxSize).div_ceil(GRAIN) * GRAIN);
         answer(Some(out), key)
     }
 
     /// Ends a pool, as soon as the last of its memory is freed.
     fn cudaMemPoolDestroy(call, pool: cudaMemPool_t) {
         let mut machine = call.machine()?;
-        let key = machine.book.pools.named(pool)?;
-        machine.book.pools.destroy(key)
+        let key = machine.allocations.pools.named(pool)?;
+        machine.allocations.pools.destroy(key)
     }
 
     /// Releases memory that a pool has reserved and does not use.
@@ -220,7 +220,7 @@ api! {
     /// Lets devices reach a pool's memory, or no longer.
     fn cudaMemPoolSetAccess(call, pool: cudaMemPool_t, list: *const cudaMemAccessDesc, count: usize) {
         let mut machine = call.machine()?;
-        let key = machine.book.pools.named(pool)?;
+        let key = machine.allocations.pools.named(pool)?;
         if count > machine.devices.len() {
             return Err(cudaErrorInvalidDevice);
         }
@@ -237,7 +237,7 @@ api! {
             let flags = it.flags;
             let known = flags == cudaMemAccessFlagsProtNone || flags == cudaMemAccessFlagsProtReadWrite;
             // A device is never kept from its own memory.
-            let own = machine.book.pools.get(key)?.place == device_place(device);
+            let own = machine.allocations.pools.get(key)?.place == device_place(device);
             if !known {
                 return Err(cudaErrorInvalidValue);
             }
@@ -246,7 +246,7 @@ api! {
             }
             wanted.push((device, flags));
         }
-        let pool = machine.book.pools.get_mut(key)?;
+        let pool = machine.allocations.pools.get_mut(key)?;
         for (device, flags) in wanted {
             pool.set_access(device, flags);
         }

@@ -8,7 +8,7 @@ use super::memcpy_array::copyable;
 use super::{Call, address, api, ordinal, wide};
 use crate::error::Answer;
 use crate::machine::Machine;
-use crate::memory::{Array, Book};
+use crate::memory::{Allocations, Array};
 use crate::stream::{Volume, Work, submit_everywhere};
 use crate::sys::{
     cudaArray_t, cudaErrorInvalidPitchValue, cudaErrorInvalidValue, cudaExtent, cudaMemcpy3DParms,
@@ -80,11 +80,11 @@ struct VolumeSide {
 
 impl VolumeSide {
     /// The array, if this is one.
-    fn array<'a>(&self, call: &Call, book: &'a Book) -> Answer<Option<&'a Array>> {
+    fn array<'a>(&self, call: &Call, allocations: &'a Allocations) -> Answer<Option<&'a Array>> {
         match (self.array.is_null(), self.memory.ptr.is_null()) {
             (true, true) | (false, false) => Err(cudaErrorInvalidValue),
             (true, false) => Ok(None),
-            (false, true) => copyable(call, book, handle(self.array)).map(Some),
+            (false, true) => copyable(call, allocations, handle(self.array)).map(Some),
         }
     }
 }
@@ -158,12 +158,12 @@ fn corrected(kind: cudaMemcpyKind, to_array: bool, from_array: bool) -> cudaMemc
 /// Checks both sides of a copy of a volume.
 fn both(
     call: &Call,
-    book: &Book,
+    allocations: &Allocations,
     (to, from): (VolumeSide, VolumeSide),
     extent: cudaExtent,
     kind: cudaMemcpyKind,
 ) -> Answer<Request> {
-    let (to_array, from_array) = (to.array(call, book)?, from.array(call, book)?);
+    let (to_array, from_array) = (to.array(call, allocations)?, from.array(call, allocations)?);
     let volume = volume(extent, to_array, from_array)?;
     let side = |operand: VolumeSide, array: Option<&Array>| match array {
         Some(array) => {
@@ -201,7 +201,7 @@ pub(super) fn solid(
     }
     let to = VolumeSide { array: p.dstArray, memory: p.dstPtr, at: p.dstPos };
     let from = VolumeSide { array: p.srcArray, memory: p.srcPtr, at: p.srcPos };
-    both(call, &machine.book, (to, from), p.extent, p.kind)
+    both(call, &machine.allocations, (to, from), p.extent, p.kind)
 }
 
 fn between(call: &Call, machine: &Machine, parameters: Option<&cudaMemcpy3DPeerParms>) -> Answer<Request> {
@@ -213,11 +213,11 @@ fn between(call: &Call, machine: &Machine, parameters: Option<&cudaMemcpy3DPeerP
     let to = VolumeSide { array: p.dstArray, memory: p.dstPtr, at: p.dstPos };
     let from = VolumeSide { array: p.srcArray, memory: p.srcPtr, at: p.srcPos };
     for (operand, device) in [(to, to_device), (from, from_device)] {
-        if operand.array(call, &machine.book)?.is_some_and(|array| array.device != device) {
+        if operand.array(call, &machine.allocations)?.is_some_and(|array| array.device != device) {
             return Err(cudaErrorInvalidValue);
         }
     }
-    both(call, &machine.book, (to, from), p.extent, cudaMemcpyDefault)
+    both(call, &machine.allocations, (to, from), p.extent, cudaMemcpyDefault)
 }
 
 api! {
@@ -262,7 +262,7 @@ api! {
         let mut devices = vec![current, ordinal(&machine, p.dstDevice)?, ordinal(&machine, p.srcDevice)?];
         devices.sort_unstable();
         devices.dedup();
-        let planned = plan(call, &machine.book, &request, Mode::Asynchronous)?;
+        let planned = plan(call, &machine.allocations, &request, Mode::Asynchronous)?;
         let work = Work::Copy(Box::new(planned.copy));
         submit_everywhere(&mut machine, stream, &devices, call.name, work).map(drop)
     }

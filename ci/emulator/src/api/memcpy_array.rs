@@ -11,7 +11,7 @@ use super::array::handle;
 use super::{Call, address, api, wide};
 use crate::error::Answer;
 use crate::finding::Finding;
-use crate::memory::{Array, Book};
+use crate::memory::{Allocations, Array};
 use crate::stream::Volume;
 use crate::sys::{
     cudaArray_const_t, cudaArray_t, cudaErrorInvalidMemcpyDirection, cudaErrorInvalidPitchValue,
@@ -44,9 +44,9 @@ struct Rows {
 /// The array behind a handle, for a copy. It must have memory that is copied as a whole.
 ///
 /// # Errors
-/// Those of [`Book::array`], and `cudaErrorInvalidValue`.
-pub(super) fn copyable<'a>(call: &Call, book: &'a Book, array: u64) -> Answer<&'a Array> {
-    let found = book.array(array)?;
+/// Those of [`Allocations::array`], and `cudaErrorInvalidValue`.
+pub(super) fn copyable<'a>(call: &Call, allocations: &'a Allocations, array: u64) -> Answer<&'a Array> {
+    let found = allocations.array(array)?;
     let trouble = if found.format.is_planar() {
         "an array of several planes is copied plane by plane"
     } else if !found.is_backed() {
@@ -59,8 +59,8 @@ pub(super) fn copyable<'a>(call: &Call, book: &'a Book, array: u64) -> Answer<&'
 }
 
 /// Some rows of an array.
-fn part<T>(call: &Call, book: &Book, corner: Corner<T>, volume: Volume) -> Answer<Side> {
-    let array = copyable(call, book, handle(corner.array))?;
+fn part<T>(call: &Call, allocations: &Allocations, corner: Corner<T>, volume: Volume) -> Answer<Side> {
+    let array = copyable(call, allocations, handle(corner.array))?;
     let (x, y) = (wide(corner.x), wide(corner.y));
     let right = x.checked_add(volume.width).filter(|end| *end <= array.pitch());
     let below = y.checked_add(volume.height).filter(|end| *end <= array.rows());
@@ -79,8 +79,8 @@ fn part<T>(call: &Call, book: &Book, corner: Corner<T>, volume: Volume) -> Answe
 }
 
 /// So many bytes of an array, row after row.
-fn run<T>(call: &Call, book: &Book, corner: Corner<T>, count: u64) -> Answer<Side> {
-    let array = copyable(call, book, handle(corner.array))?;
+fn run<T>(call: &Call, allocations: &Allocations, corner: Corner<T>, count: u64) -> Answer<Side> {
+    let array = copyable(call, allocations, handle(corner.array))?;
     let element = array.format.element();
     let start = wide(corner.y).checked_mul(array.pitch()).and_then(|rows| rows.checked_add(wide(corner.x)));
     let start = start.ok_or(cudaErrorInvalidValue)?;
@@ -125,13 +125,13 @@ fn copy(
     stream: cudaStream_t,
     volume: Volume,
     mode: Mode,
-    request: impl FnOnce(&Book) -> Answer<Request>,
+    request: impl FnOnce(&Allocations) -> Answer<Request>,
 ) -> Answer {
     let (mut machine, _, stream) = call.stream(stream)?;
     if volume.is_empty() {
         return Ok(());
     }
-    let request = request(&machine.book)?;
+    let request = request(&machine.allocations)?;
     transfer(&mut machine, call, stream, &request, mode)
 }
 
@@ -151,11 +151,11 @@ fn to_array(
     kind: cudaMemcpyKind,
     (stream, mode): (cudaStream_t, Mode),
 ) -> Answer {
-    copy(call, stream, volume, mode, |book| {
+    copy(call, stream, volume, mode, |allocations| {
         given(to.array)?;
         one_of(kind, &TO)?;
         let from = linear(call, from, volume)?;
-        Ok(Request { to: part(call, book, to, volume)?, from, volume, kind })
+        Ok(Request { to: part(call, allocations, to, volume)?, from, volume, kind })
     })
 }
 
@@ -166,11 +166,11 @@ fn from_array(
     kind: cudaMemcpyKind,
     (stream, mode): (cudaStream_t, Mode),
 ) -> Answer {
-    copy(call, stream, volume, mode, |book| {
+    copy(call, stream, volume, mode, |allocations| {
         given(from.array)?;
         one_of(kind, &FROM)?;
         let to = linear(call, to, volume)?;
-        Ok(Request { to, from: part(call, book, from, volume)?, volume, kind })
+        Ok(Request { to, from: part(call, allocations, from, volume)?, volume, kind })
     })
 }
 
@@ -191,7 +191,7 @@ fn bytes(
     (stream, mode): (cudaStream_t, Mode),
 ) -> Answer {
     let volume = Volume::row(wide(count));
-    copy(call, stream, volume, mode, |book| {
+    copy(call, stream, volume, mode, |allocations| {
         given(corner.array)?;
         one_of(kind, if way == ArraySide::To { &TO } else { &FROM })?;
         let linear = linear(
@@ -202,7 +202,7 @@ fn bytes(
             },
             Volume::row(0),
         )?;
-        let array = run(call, book, corner, volume.width)?;
+        let array = run(call, allocations, corner, volume.width)?;
         let (to, from) = if way == ArraySide::To { (array, linear) } else { (linear, array) };
         Ok(Request { to, from, volume, kind })
     })
@@ -251,14 +251,14 @@ api! {
         width: usize, height: usize, kind: cudaMemcpyKind,
     ) {
         let volume = plane(width, height);
-        copy(call, NULL, volume, Mode::Blocking, |book| {
+        copy(call, NULL, volume, Mode::Blocking, |allocations| {
             given(src)?;
             if dst.is_null() {
                 return Err(cudaErrorInvalidValue);
             }
             one_of(kind, &[cudaMemcpyDeviceToDevice])?;
-            let to = part(call, book, at(dst, to_x, to_y), volume)?;
-            Ok(Request { to, from: part(call, book, at(src, from_x, from_y), volume)?, volume, kind })
+            let to = part(call, allocations, at(dst, to_x, to_y), volume)?;
+            Ok(Request { to, from: part(call, allocations, at(src, from_x, from_y), volume)?, volume, kind })
         })
     }
 
@@ -298,14 +298,14 @@ api! {
         count: usize, kind: cudaMemcpyKind,
     ) {
         let volume = Volume::row(wide(count));
-        copy(call, NULL, volume, Mode::Blocking, |book| {
+        copy(call, NULL, volume, Mode::Blocking, |allocations| {
             given(src)?;
             if dst.is_null() {
                 return Err(cudaErrorInvalidValue);
             }
             one_of(kind, &[cudaMemcpyDeviceToDevice])?;
-            let to = run(call, book, at(dst, to_x, to_y), volume.width)?;
-            Ok(Request { to, from: run(call, book, at(src, from_x, from_y), volume.width)?, volume, kind })
+            let to = run(call, allocations, at(dst, to_x, to_y), volume.width)?;
+            Ok(Request { to, from: run(call, allocations, at(src, from_x, from_y), volume.width)?, volume, kind })
         })
     }
 }

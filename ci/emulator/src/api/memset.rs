@@ -34,12 +34,12 @@ fn set(call: &Call, stream: cudaStream_t, request: FillRequest, mode: Mode) -> A
         submit(&mut machine, stream, call.name, Work::Fault(cudaErrorIllegalAddress, message), &[])?;
         return Ok(());
     }
-    let place = memory_type(call.name, &machine.book, address, Some(span), true)?;
+    let place = memory_type(call.name, &machine.allocations, address, Some(span), true)?;
     let fill = Fill { address, pitch, slice, volume, value: value.to_le_bytes(), element: 1 };
     let fill = Box::new(fill);
-    let tick = submit(&mut machine, stream, call.name, Work::Fill(fill), &[])?;
+    let id = submit(&mut machine, stream, call.name, Work::Fill(fill), &[])?;
     let waits = mode == Mode::Blocking && place != MemoryType::Device;
-    if waits { synchronize(&mut machine, device, &[tick]) } else { Ok(()) }
+    if waits { synchronize(&mut machine, device, &[id]) } else { Ok(()) }
 }
 
 fn wrapping_span(volume: Volume, pitch: u64, slice: u64) -> u64 {

@@ -61,7 +61,7 @@ use crate::finding::{Finding, Subject};
 use crate::graph::capture as captures;
 use crate::leaks;
 use crate::machine::{self, Guard, Machine};
-use crate::stream::Key;
+use crate::stream::StreamId;
 use crate::sys::{
     cudaError_t, cudaErrorCudartUnloading, cudaErrorInvalidDevice, cudaErrorInvalidValue, cudaErrorNoDevice,
     cudaErrorNotPermitted, cudaErrorNotReady, cudaErrorUnknown, cudaStream_t, cudaSuccess,
@@ -129,7 +129,7 @@ impl Call {
     }
 
     /// Does what [`Call::context`] does, and resolves a stream handle.
-    pub(crate) fn stream(&self, stream: cudaStream_t) -> Answer<(Guard, usize, Key)> {
+    pub(crate) fn stream(&self, stream: cudaStream_t) -> Answer<(Guard, usize, StreamId)> {
         let (mut machine, device) = self.context()?;
         let key = machine.streams.resolve(stream, device, self.per_thread)?;
         Ok((machine, device, key))

@@ -39,7 +39,7 @@ fn registered() -> MutexGuard<'static, Vec<Notification>> {
 
 /// Calls the registered functions if a device's memory is beyond the budget.
 pub(super) fn look(machine: &Guard, device: usize) {
-    let (free, total) = machine.book.room(device);
+    let (free, total) = machine.allocations.room(device);
     let over = match machine.config.budget {
         Some(budget) if total - free > budget => total - free - budget,
         _ => return,

@@ -25,7 +25,7 @@ fn copy(call: &Call, request: Request, devices: (c_int, c_int), stream: Option<c
         return Ok(());
     }
     let (to, from) = (ordinal(&machine, devices.0)?, ordinal(&machine, devices.1)?);
-    let planned = plan(call, &machine.book, &request, Mode::Asynchronous)?;
+    let planned = plan(call, &machine.allocations, &request, Mode::Asynchronous)?;
     let work = Work::Copy(Box::new(planned.copy));
     if stream.is_some() {
         machine.keep_out_of_captures(key)?;

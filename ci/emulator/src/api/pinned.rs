@@ -30,7 +30,7 @@ fn allocate(call: &Call, out: Out<'_, *mut c_void>, size: usize, flags: c_uint) 
     }
     // With unified addressing all pinned memory is mapped, and is said to be.
     let flags = flags | cudaHostAllocMapped;
-    *out = pointer(machine.book.allocate_host(device, wide(size), Kind::Pinned, flags, call.name)?);
+    *out = pointer(machine.allocations.allocate_host(device, wide(size), Kind::Pinned, flags, call.name)?);
     Ok(())
 }
 
@@ -70,11 +70,11 @@ api! {
             return Ok(());
         }
         let memory = address(memory);
-        machine.book.starting_at(memory, &[Kind::Pinned]).ok_or(cudaErrorInvalidValue)?;
+        machine.allocations.starting_at(memory, &[Kind::Pinned]).ok_or(cudaErrorInvalidValue)?;
         before_free(&mut machine, device)?;
         let m = &mut *machine;
-        m.queue.note_host_free(&m.book, memory, call.name);
-        machine.book.remove(memory, call.name).ok_or(cudaErrorInvalidValue)
+        m.queue.note_host_free(&m.allocations, memory, call.name);
+        machine.allocations.remove(memory, call.name).ok_or(cudaErrorInvalidValue)
     }
 
     /// Makes the program's own memory known to the devices.
@@ -89,7 +89,7 @@ api! {
         if !mapped_for_writing(address(memory), wide(size)) {
             return Err(cudaErrorInvalidValue);
         }
-        machine.book.register(device, memory.cast(), wide(size), flags | cudaHostRegisterMapped)
+        machine.allocations.register(device, memory.cast(), wide(size), flags | cudaHostRegisterMapped)
     }
 
     /// Makes it unknown again, after all work of the device.
@@ -100,15 +100,15 @@ api! {
         }
         before_free(&mut machine, device)?;
         let m = &mut *machine;
-        m.queue.note_host_free(&m.book, address(memory), call.name);
-        machine.book.unregister(address(memory))
+        m.queue.note_host_free(&m.allocations, address(memory), call.name);
+        machine.allocations.unregister(address(memory))
     }
 
     /// The address by which kernels know host memory: its own.
     fn cudaHostGetDevicePointer(call, out: Out<'_, *mut c_void>, memory: *mut c_void, flags: c_uint) {
         let (machine, _) = call.context()?;
         let out = out.ok_or(cudaErrorInvalidValue)?;
-        let found = machine.book.at(address(memory)).map(|it| it.kind);
+        let found = machine.allocations.at(address(memory)).map(|it| it.kind);
         if flags != 0 || !matches!(found, Some(Kind::Pinned | Kind::Registered)) {
             return Err(cudaErrorInvalidValue);
         }
@@ -119,7 +119,7 @@ api! {
     /// The flags with which host memory was allocated or registered.
     fn cudaHostGetFlags(call, out: Out<'_, c_uint>, memory: *mut c_void) {
         let (machine, _) = call.context()?;
-        let found = machine.book.at(address(memory)).filter(|it| it.kind.on_host()).ok_or(cudaErrorInvalidValue)?;
+        let found = machine.allocations.at(address(memory)).filter(|it| it.kind.on_host()).ok_or(cudaErrorInvalidValue)?;
         put(out, found.flags)
     }
 }

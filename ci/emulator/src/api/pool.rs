@@ -12,7 +12,7 @@ use crate::error::Answer;
 use crate::graph::Act;
 use crate::machine::Guard;
 use crate::memory::{Kind, PoolKey};
-use crate::stream::{Key, Work, submit, submit_aside};
+use crate::stream::{StreamId, Work, submit, submit_aside};
 use crate::sys::{
     cudaErrorInvalidValue, cudaErrorNotSupported, cudaMemLocationTypeDevice, cudaMemPool_t, cudaStream_t,
 };
@@ -31,26 +31,33 @@ enum After {
 /// Takes over memory whose free is still pending on a stream: on the same stream at any time, on another one
 /// if the pool's rules of reuse allow it. (Memory that has been freed is the device's again, and anybody may
 /// have it, whatever the rule for opportunistic reuse is.)
-fn reuse(call: &Call, machine: &mut Guard, stream: Key, pool: PoolKey, size: u64) -> Answer<Option<u64>> {
+fn reuse(
+    call: &Call,
+    machine: &mut Guard,
+    stream: StreamId,
+    pool: PoolKey,
+    size: u64,
+) -> Answer<Option<u64>> {
     if machine.captures.of(stream).is_some() {
         return Ok(None);
     }
     let (follows, waits) = {
-        let of = machine.book.pools.get(pool)?;
-        let short = machine.book.pools.check(pool, size).is_err() || machine.book.room(of.device).0 < size;
+        let of = machine.allocations.pools.get(pool)?;
+        let short = machine.allocations.pools.check(pool, size).is_err()
+            || machine.allocations.room(of.device).0 < size;
         (of.reuse[0] != 0, of.reuse[2] != 0 && short)
     };
     let (queue, streams) = (&machine.queue, &machine.streams);
     let (owed, before) = (streams.owed(stream, queue), streams.before(stream, queue));
-    let way = |(_, freed_by, free): &(u64, Key, _)| match () {
+    let way = |(_, freed_by, free): &(u64, StreamId, _)| match () {
         () if *freed_by == stream || follows && queue.is_before(*free, &owed) => Some(After::Stream),
         () if follows && queue.is_before(*free, &before) => Some(After::Legacy),
         () => waits.then_some(After::Wait),
     };
-    let offers = machine.book.to_be_had(pool, size);
+    let offers = machine.allocations.to_be_had(pool, size);
     let found = offers.iter().filter_map(|offer| way(offer).map(|way| (way, offer.2, offer.0))).min();
     let Some((way, free, start)) = found else { return Ok(None) };
-    machine.book.pass_on(start, call.name);
+    machine.allocations.pass_on(start, call.name);
     let begin = Work::Reuse(start);
     match way {
         After::Stream => submit_aside(machine, stream, call.name, begin)?,
@@ -64,7 +71,7 @@ fn reuse(call: &Call, machine: &mut Guard, stream: Key, pool: PoolKey, size: u64
 fn allocate(
     call: &Call,
     machine: &mut Guard,
-    stream: Key,
+    stream: StreamId,
     pool: PoolKey,
     out: Out<'_, *mut c_void>,
     size: usize,
@@ -78,17 +85,17 @@ fn allocate(
         *out = pointer(start);
         return Ok(());
     }
-    machine.book.pools.check(pool, size)?;
-    let device = machine.book.pools.get(pool)?.device;
-    let start = machine.book.allocate(device, size, Kind::Pool, call.name)?;
+    machine.allocations.pools.check(pool, size)?;
+    let device = machine.allocations.pools.get(pool)?.device;
+    let start = machine.allocations.allocate(device, size, Kind::Pool, call.name)?;
     // A graph has its memory from when the node is made. The memory is usable while the graph runs, and does
     // not belong to the pool.
     if machine.add_captured(stream, call.name, || Some(Act::Alloc(start, size)))?.is_none() {
-        machine.book.pools.took(pool, start, size);
+        machine.allocations.pools.took(pool, start, size);
         let m = &mut **machine;
         let before = m.streams.before(stream, &m.queue);
         if let Some(begin) = m.queue.push_done(device, Some(stream), call.name, &before) {
-            m.queue.note_begin(&m.book, begin, start);
+            m.queue.note_begin(&m.allocations, begin, start);
             m.streams.comes_after(stream, begin);
         }
     }
@@ -103,7 +110,7 @@ api! {
         let out = out.ok_or(cudaErrorInvalidValue)?;
         let (mut machine, _, key) = call.stream(stream)?;
         let device = machine.streams.get(key)?.device;
-        let pool = machine.book.pools.current_of(device_place(device), device);
+        let pool = machine.allocations.pools.current_of(device_place(device), device);
         allocate(call, &mut machine, key, pool, Some(out), size)
     }
 
@@ -113,8 +120,8 @@ api! {
     ) {
         let out = out.ok_or(cudaErrorInvalidValue)?;
         let (mut machine, _, key) = call.stream(stream)?;
-        let from = machine.book.pools.named(pool)?;
-        let pool = machine.book.pools.get(from)?;
+        let from = machine.allocations.pools.named(pool)?;
+        let pool = machine.allocations.pools.get(from)?;
         if pool.imported.is_some() {
             return Err(cudaErrorInvalidValue);
         }
@@ -133,7 +140,7 @@ api! {
         }
         let memory = address(memory);
         let kinds = [Kind::Device, Kind::Pool];
-        machine.book.starting_at(memory, &kinds).ok_or(cudaErrorInvalidValue)?;
+        machine.allocations.starting_at(memory, &kinds).ok_or(cudaErrorInvalidValue)?;
         // A captured free runs when its graph runs.
         if machine.captures.of(key).is_some() {
             return submit(&mut machine, key, call.name, Work::Free(memory), &[]).map(drop);
@@ -143,12 +150,12 @@ api! {
             let done = used.then(|| submit(&mut machine, key, call.name, Work::Nothing, &[]));
             return done.ok_or(cudaErrorInvalidValue)?.map(drop);
         }
-        if !machine.book.leaves(memory) {
+        if !machine.allocations.leaves(memory) {
             return Err(cudaErrorInvalidValue);
         }
         let free = submit(&mut machine, key, call.name, Work::Free(memory), &[])?;
         if machine.queue.pending(free) {
-            machine.book.reuse.offer(memory, key, free);
+            machine.allocations.reuse.offer(memory, key, free);
         }
         Ok(())
     }

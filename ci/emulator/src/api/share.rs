@@ -13,7 +13,7 @@ use std::os::unix::fs::FileExt as _;
 use super::mem_pool::device_place;
 use super::{Out, address, api, pointer, put};
 use crate::error::Answer;
-use crate::memory::{Kind, Pools, Ticket, unnamed_file};
+use crate::memory::{IpcHandle, Kind, Pools, unnamed_file};
 use crate::sys::*;
 
 /// The bytes of a handle as numbers.
@@ -26,11 +26,11 @@ fn signed(bytes: [u8; 64]) -> [c_char; 64] {
     bytes.map(|byte| c_char::from_ne_bytes(byte.to_ne_bytes()))
 }
 
-/// A ticket from another process.
-fn foreign(bytes: &[u8; 64]) -> Answer<Ticket> {
-    let ticket = Ticket::from_bytes(bytes).ok_or(cudaErrorInvalidValue)?;
+/// The handle of memory or an event of another process.
+fn foreign(bytes: &[u8; 64]) -> Answer<IpcHandle> {
+    let ipc_handle = IpcHandle::from_bytes(bytes).ok_or(cudaErrorInvalidValue)?;
     // A process may not open its own memory.
-    if ticket.is_ours() { Err(cudaErrorDeviceUninitialized) } else { Ok(ticket) }
+    if ipc_handle.is_ours() { Err(cudaErrorDeviceUninitialized) } else { Ok(ipc_handle) }
 }
 
 fn file_handles(kind: cudaMemAllocationHandleType, flags: c_uint) -> Answer {
@@ -43,10 +43,10 @@ api! {
     fn cudaIpcGetMemHandle(call, out: Out<'_, cudaIpcMemHandle_t>, memory: *mut c_void) {
         let out = out.ok_or(cudaErrorInvalidValue)?;
         let (mut machine, _) = call.context()?;
-        let within = machine.book.at(address(memory)).filter(|it| it.kind == Kind::Device);
+        let within = machine.allocations.at(address(memory)).filter(|it| it.kind == Kind::Device);
         let memory = within.ok_or(cudaErrorInvalidValue)?.start;
-        let ticket = machine.book.share(memory)?;
-        out.write(cudaIpcMemHandle_t { reserved: signed(ticket.to_bytes()) });
+        let ipc_handle = machine.allocations.share(memory)?;
+        out.write(cudaIpcMemHandle_t { reserved: signed(ipc_handle.to_bytes()) });
         Ok(())
     }
 
@@ -57,9 +57,9 @@ api! {
         if flags != cudaIpcMemLazyEnablePeerAccess {
             return Err(cudaErrorInvalidValue);
         }
-        let ticket = foreign(&unsigned(&handle.reserved))?;
-        let start = machine.book.open_once_more(&ticket, call.name)?;
-        let device = ticket.device().ok_or(cudaErrorInvalidValue)?;
+        let ipc_handle = foreign(&unsigned(&handle.reserved))?;
+        let start = machine.allocations.open_once_more(&ipc_handle, call.name)?;
+        let device = ipc_handle.device().ok_or(cudaErrorInvalidValue)?;
         if device != current
             && let Some(state) = machine.devices.get_mut(current)
             && !state.peers.contains(&device)
@@ -73,7 +73,7 @@ api! {
     /// Closes it as often as it was opened.
     fn cudaIpcCloseMemHandle(call, memory: *mut c_void) {
         let (mut machine, _) = call.context()?;
-        machine.book.close(address(memory), call.name)
+        machine.allocations.close(address(memory), call.name)
     }
 
     /// The handle with which another process opens an event.
@@ -81,8 +81,8 @@ api! {
         let out = out.ok_or(cudaErrorInvalidValue)?;
         let (mut machine, _) = call.context()?;
         let m = &mut *machine;
-        let ticket = m.events.share(event, &m.queue)?;
-        out.write(cudaIpcEventHandle_t { reserved: signed(ticket.to_bytes()) });
+        let ipc_handle = m.events.share(event, &m.queue)?;
+        out.write(cudaIpcEventHandle_t { reserved: signed(ipc_handle.to_bytes()) });
         Ok(())
     }
 
@@ -90,8 +90,8 @@ api! {
     fn cudaIpcOpenEventHandle(call, out: Out<'_, cudaEvent_t>, handle: cudaIpcEventHandle_t) {
         let out = out.ok_or(cudaErrorInvalidValue)?;
         let (mut machine, device) = call.context()?;
-        let ticket = foreign(&unsigned(&handle.reserved))?;
-        out.write(machine.events.open(&ticket, device)?);
+        let ipc_handle = foreign(&unsigned(&handle.reserved))?;
+        out.write(machine.events.open(&ipc_handle, device)?);
         Ok(())
     }
 
@@ -100,15 +100,15 @@ api! {
         call, out: *mut c_void, pool: cudaMemPool_t, kind: cudaMemAllocationHandleType, flags: c_uint,
     ) {
         let mut machine = call.machine()?;
-        let key = machine.book.pools.named(pool)?;
+        let key = machine.allocations.pools.named(pool)?;
         file_handles(kind, flags)?;
-        let pool = machine.book.pools.get(key)?;
+        let pool = machine.allocations.pools.get(key)?;
         if out.is_null() || pool.handles & kind.0 == 0 || pool.imported.is_some() {
             return Err(cudaErrorInvalidValue);
         }
-        let (file, ticket) = unnamed_file(pool.device).ok_or(cudaErrorMapBufferObjectFailed)?;
-        file.write_all_at(&ticket.to_bytes(), 0).map_err(|_| cudaErrorMapBufferObjectFailed)?;
-        machine.book.pools.get_mut(key)?.exported = true;
+        let (file, ipc_handle) = unnamed_file(pool.device).ok_or(cudaErrorMapBufferObjectFailed)?;
+        file.write_all_at(&ipc_handle.to_bytes(), 0).map_err(|_| cudaErrorMapBufferObjectFailed)?;
+        machine.allocations.pools.get_mut(key)?.exported = true;
         // SAFETY: for this type of handle the program passes the address of a file descriptor, which it owns
         // from now on.
         unsafe { out.cast::<c_int>().write_unaligned(file.into_raw_fd()) };
@@ -128,9 +128,9 @@ api! {
         let file = ManuallyDrop::new(unsafe { File::from_raw_fd(number) });
         let mut bytes = [0; 64];
         file.read_exact_at(&mut bytes, 0).map_err(|_| cudaErrorInvalidValue)?;
-        let ticket = Ticket::from_bytes(&bytes).ok_or(cudaErrorInvalidValue)?;
-        let device = ticket.device().filter(|device| *device < machine.devices.len()).ok_or(cudaErrorInvalidValue)?;
-        let key = machine.book.pools.import(device_place(device), device, ticket.process);
+        let ipc_handle = IpcHandle::from_bytes(&bytes).ok_or(cudaErrorInvalidValue)?;
+        let device = ipc_handle.device().filter(|device| *device < machine.devices.len()).ok_or(cudaErrorInvalidValue)?;
+        let key = machine.allocations.pools.import(device_place(device), device, ipc_handle.process);
         put(Some(out), Pools::handle(key))
     }
 
@@ -139,12 +139,12 @@ api! {
         let out = out.ok_or(cudaErrorInvalidValue)?;
         let mut machine = call.machine()?;
         let memory = address(memory);
-        let (_, pool) = machine.book.pools.of(memory).ok_or(cudaErrorInvalidValue)?;
+        let (_, pool) = machine.allocations.pools.of(memory).ok_or(cudaErrorInvalidValue)?;
         if !pool.exported || pool.imported.is_some() {
             return Err(cudaErrorInvalidValue);
         }
-        let ticket = machine.book.share(memory)?;
-        out.write(cudaMemPoolPtrExportData { reserved: ticket.to_bytes() });
+        let ipc_handle = machine.allocations.share(memory)?;
+        out.write(cudaMemPoolPtrExportData { reserved: ipc_handle.to_bytes() });
         Ok(())
     }
 
@@ -154,13 +154,13 @@ api! {
     ) {
         let out = out.ok_or(cudaErrorInvalidValue)?;
         let mut machine = call.machine()?;
-        let key = machine.book.pools.named(pool)?;
-        let ticket = Ticket::from_bytes(&data.ok_or(cudaErrorInvalidValue)?.reserved).ok_or(cudaErrorInvalidValue)?;
-        if machine.book.pools.get(key)?.imported != Some(ticket.process) || ticket.is_ours() {
+        let key = machine.allocations.pools.named(pool)?;
+        let ipc_handle = IpcHandle::from_bytes(&data.ok_or(cudaErrorInvalidValue)?.reserved).ok_or(cudaErrorInvalidValue)?;
+        if machine.allocations.pools.get(key)?.imported != Some(ipc_handle.process) || ipc_handle.is_ours() {
             return Err(cudaErrorInvalidValue);
         }
-        let start = machine.book.open(&ticket, Kind::Pool, call.name)?;
-        machine.book.pools.took(key, start, ticket.size);
+        let start = machine.allocations.open(&ipc_handle, Kind::Pool, call.name)?;
+        machine.allocations.pools.took(key, start, ipc_handle.size);
         out.write(pointer(start));
         Ok(())
     }

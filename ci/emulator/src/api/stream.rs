@@ -7,7 +7,7 @@ use super::graph::destroy;
 use super::{Call, Out, api, put};
 use crate::error::Answer;
 use crate::graph::Act;
-use crate::stream::{Key, Work, nudge, submit, synchronize};
+use crate::stream::{StreamId, Work, nudge, submit, synchronize};
 use crate::sys::{
     cudaAccessPropertyPersisting, cudaLaunchAttributeAccessPolicyWindow, cudaLaunchAttributeMemSyncDomain,
     cudaLaunchAttributeMemSyncDomainMap, cudaLaunchMemSyncDomainRemote,
@@ -39,7 +39,7 @@ fn create(call: &Call, out: Out<'_, cudaStream_t>, flags: c_uint, priority: c_in
 }
 
 /// All that a stream has to do: waiting for it means waiting for these.
-fn pending(machine: &crate::machine::Guard, key: Key) -> Vec<crate::stream::Tick> {
+fn pending(machine: &crate::machine::Guard, key: StreamId) -> Vec<crate::stream::OperationId> {
     machine.streams.owed(key, &machine.queue)
 }
 
@@ -75,28 +75,28 @@ api! {
     fn cudaStreamSynchronize | cudaStreamSynchronize_ptsz(call, stream: cudaStream_t) {
         let (mut machine, _, key) = call.stream(stream)?;
         machine.waitable(key)?;
-        let (device, ticks) = (machine.streams.get(key)?.device, pending(&machine, key));
-        synchronize(&mut machine, device, &ticks)
+        let (device, ids) = (machine.streams.get(key)?.device, pending(&machine, key));
+        synchronize(&mut machine, device, &ids)
     }
 
     /// Whether a stream has nothing left to do.
     fn cudaStreamQuery | cudaStreamQuery_ptsz(call, stream: cudaStream_t) {
         let (mut machine, _, key) = call.stream(stream)?;
         machine.waitable(key)?;
-        let ticks = pending(&machine, key);
-        if ticks.iter().any(|tick| machine.queue.pending(*tick)) {
-            nudge(&mut machine, &ticks);
+        let ids = pending(&machine, key);
+        if ids.iter().any(|id| machine.queue.pending(*id)) {
+            nudge(&mut machine, &ids);
             return Err(cudaErrorNotReady);
         }
         nudge(&mut machine, &[]);
-        machine.queue.host_waited(&ticks);
+        machine.queue.host_waited(&ids);
         Ok(())
     }
 
     /// Has a stream wait for the moment that an event marks now.
     fn cudaStreamWaitEvent | cudaStreamWaitEvent_ptsz(call, stream: cudaStream_t, event: cudaEvent_t, flags: c_uint) {
         let (mut machine, _, key) = call.stream(stream)?;
-        let (tick, awaited) = { let event = machine.events.get(event)?; (event.tick, event.awaited()) };
+        let (id, awaited) = { let event = machine.events.get(event)?; (event.id, event.awaited()) };
         match flags {
             0 if machine.wait_captured(key, event.addr())? => return Ok(()),
             0 => {}
@@ -108,8 +108,8 @@ api! {
             }
             _ => return Err(cudaErrorInvalidValue),
         }
-        let pending = tick.filter(|tick| machine.queue.pending(*tick));
-        if let Some(over) = tick.filter(|tick| pending.is_none() && machine.queue.matters(*tick)) {
+        let pending = id.filter(|id| machine.queue.pending(*id));
+        if let Some(over) = id.filter(|id| pending.is_none() && machine.queue.matters(*id)) {
             let device = machine.streams.get(key)?.device;
             let m = &mut *machine;
             if let Some(done) = m.queue.push_done(device, Some(key), call.name, &[over]) {

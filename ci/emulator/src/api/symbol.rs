@@ -20,7 +20,7 @@ use crate::module::image::variables;
 use crate::module::load::load;
 use crate::module::registry::{RegisteredVariable, Registry, registry};
 use crate::ptx::ast::Space;
-use crate::stream::{Copy, End, Key, Memory, Volume, Work, submit};
+use crate::stream::{Copy, End, Memory, StreamId, Volume, Work, submit};
 use crate::sys::{
     cudaErrorInvalidMemcpyDirection, cudaErrorInvalidSymbol, cudaErrorInvalidValue, cudaMemcpyDefault,
     cudaMemcpyDeviceToDevice, cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice, cudaMemcpyKind, cudaStream_t,
@@ -264,7 +264,7 @@ pub(super) struct Beyond {
 ///
 /// # Errors
 /// Those of [`plan`].
-fn copy_beyond(machine: &mut Guard, call: &Call, stream: Key, asked: Beyond) -> Answer {
+fn copy_beyond(machine: &mut Guard, call: &Call, stream: StreamId, asked: Beyond) -> Answer {
     let Beyond { way, part, of, other, kind } = asked;
     let (offset, count) = (wide(part.offset), wide(part.count));
     let inside = of.size.saturating_sub(offset);
@@ -272,14 +272,14 @@ fn copy_beyond(machine: &mut Guard, call: &Call, stream: Key, asked: Beyond) -> 
     if other == 0 {
         return Err(cudaErrorInvalidValue);
     }
-    let far = memory_type(name, &machine.book, other, Some(count), kind == cudaMemcpyDeviceToDevice)?;
+    let far = memory_type(name, &machine.allocations, other, Some(count), kind == cudaMemcpyDeviceToDevice)?;
     reachable(machine, [&end(Side::row(other), far)])?;
     let mut copies = Vec::new();
     if inside > 0 {
         let (here, there) = (Side::row(of.at + offset), Side::row(other));
         let (to, from) = if way == VariableSide::To { (here, there) } else { (there, here) };
         let request = Request { to, from, volume: Volume::row(inside), kind };
-        copies.push(plan(call, &machine.book, &request, Mode::Asynchronous)?.copy);
+        copies.push(plan(call, &machine.allocations, &request, Mode::Asynchronous)?.copy);
     }
     if way == VariableSide::From {
         copies.push(garbage(other + inside, far, count - inside));

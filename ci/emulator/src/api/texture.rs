@@ -17,7 +17,7 @@ fn linear(machine: &Guard, device: usize, start: u64) -> Answer<Option<u64>> {
     if start == 0 || !start.is_multiple_of(limit(device, cudaDevAttrTextureAlignment)) {
         return Err(cudaErrorInvalidValue);
     }
-    match machine.book.find(start, 1) {
+    match machine.allocations.find(start, 1) {
         Found::Inside(it) if it.kind == Kind::Array => Err(cudaErrorInvalidValue),
         Found::Inside(it) => Ok(Some(it.serial)),
         _ => Ok(None),
@@ -38,7 +38,7 @@ pub(super) fn source(
         sys::cudaResourceTypeArray => {
             // SAFETY: the type says which member of the union the program has set.
             let array = handle(unsafe { resource.res.array.array }.cast_const());
-            let found = machine.book.array(array)?;
+            let found = machine.allocations.array(array)?;
             // An array without memory, or with several planes, cannot be the source of an object.
             let usable = found.is_backed() && !found.format.is_planar();
             usable.then_some((Source::Array(array), found.desc)).ok_or(cudaErrorInvalidValue)
@@ -46,8 +46,8 @@ pub(super) fn source(
         sys::cudaResourceTypeMipmappedArray => {
             // SAFETY: as above.
             let mipmap = handle(unsafe { resource.res.mipmap.mipmap }.cast_const());
-            let level = machine.book.level(mipmap, 0)?;
-            Ok((Source::Mipmap(level), machine.book.array(level)?.desc))
+            let level = machine.allocations.level(mipmap, 0)?;
+            Ok((Source::Mipmap(level), machine.allocations.array(level)?.desc))
         }
         sys::cudaResourceTypeLinear => {
             // SAFETY: as above.
@@ -120,7 +120,7 @@ fn visible(machine: &Guard, source: Source, view: &cudaResourceViewDesc) -> Answ
         // Of several levels too the layers are those of each.
         Source::Mipmap(first) | Source::Array(first) => first,
     };
-    let array = machine.book.array(handle)?;
+    let array = machine.allocations.array(handle)?;
     if !is_layered(array.flags) {
         return Ok(());
     }
@@ -152,7 +152,7 @@ api! {
             visible(&machine, source, view)?;
         }
         let object = Object { device, source, resource: ResourceDesc(resource), texture: Some(texture), view };
-        out.write(machine.book.objects.add(object));
+        out.write(machine.allocations.objects.add(object));
         Ok(())
     }
 
@@ -163,17 +163,17 @@ api! {
         if texture == 0 {
             return Ok(());
         }
-        if machine.book.objects.get(texture)?.texture.is_none() {
+        if machine.allocations.objects.get(texture)?.texture.is_none() {
             return Err(cudaErrorInvalidValue);
         }
         let pending = !machine.queue.is_empty();
-        machine.book.objects.remove(texture, pending)
+        machine.allocations.objects.remove(texture, pending)
     }
 
     /// The resource of a texture.
     fn cudaGetTextureObjectResourceDesc(call, out: Out<'_, cudaResourceDesc>, texture: cudaTextureObject_t) {
         let (machine, _) = call.context()?;
-        let found = machine.book.objects.get(texture)?;
+        let found = machine.allocations.objects.get(texture)?;
         if found.texture.is_none() {
             return Err(cudaErrorInvalidValue);
         }
@@ -183,7 +183,7 @@ api! {
     /// How a texture is read.
     fn cudaGetTextureObjectTextureDesc(call, out: Out<'_, cudaTextureDesc>, texture: cudaTextureObject_t) {
         let (machine, _) = call.context()?;
-        let told = machine.book.objects.get(texture)?.texture.ok_or(cudaErrorInvalidValue)?;
+        let told = machine.allocations.objects.get(texture)?.texture.ok_or(cudaErrorInvalidValue)?;
         // An H200 returned unwritten bytes as the border's colour. No program can rely on them.
         put(out, cudaTextureDesc { borderColor: [f32::NAN; 4], ..told })
     }
@@ -193,7 +193,7 @@ api! {
         call, out: Out<'_, cudaResourceViewDesc>, texture: cudaTextureObject_t,
     ) {
         let (machine, _) = call.context()?;
-        let found = machine.book.objects.get(texture)?;
+        let found = machine.allocations.objects.get(texture)?;
         if found.texture.is_none() {
             return Err(cudaErrorInvalidValue);
         }
@@ -213,7 +213,7 @@ api! {
         // An array that was not made for surfaces is taken as well.
         let Source::Array(_) = source else { return Err(cudaErrorInvalidValue) };
         let object = Object { device, source, resource: ResourceDesc(resource), texture: None, view: None };
-        out.write(machine.book.objects.add(object));
+        out.write(machine.allocations.objects.add(object));
         Ok(())
     }
 
@@ -224,17 +224,17 @@ api! {
         if surface == 0 {
             return Ok(());
         }
-        if machine.book.objects.get(surface)?.texture.is_some() {
+        if machine.allocations.objects.get(surface)?.texture.is_some() {
             return Err(cudaErrorInvalidValue);
         }
         let pending = !machine.queue.is_empty();
-        machine.book.objects.remove(surface, pending)
+        machine.allocations.objects.remove(surface, pending)
     }
 
     /// The resource of a surface.
     fn cudaGetSurfaceObjectResourceDesc(call, out: Out<'_, cudaResourceDesc>, surface: cudaSurfaceObject_t) {
         let (machine, _) = call.context()?;
-        let found = machine.book.objects.get(surface)?;
+        let found = machine.allocations.objects.get(surface)?;
         if found.texture.is_some() {
             return Err(cudaErrorInvalidValue);
         }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::node::Act;
 use crate::error::{Answer, Code};
 use crate::machine::Machine;
-use crate::stream::{Key, Mark, Tick, Work};
+use crate::stream::{Mark, OperationId, StreamId, Work};
 use crate::sys::{
     cudaErrorCapturedEvent, cudaErrorIllegalState, cudaErrorInvalidValue, cudaErrorStreamCaptureImplicit,
     cudaErrorStreamCaptureInvalidated, cudaErrorStreamCaptureIsolation, cudaErrorStreamCaptureMerge,
@@ -56,13 +56,13 @@ const CONFLICTING: [&str; 2] = ["cudaDeviceSynchronize", "cudaDeviceReset"];
 #[derive(Debug)]
 pub(crate) struct Capture {
     pub(crate) graph: usize,
-    origin: Key,
+    origin: StreamId,
     device: usize,
     mode: cudaStreamCaptureMode,
     thread: u64,
     pub(crate) invalid: bool,
     /// The dependencies of the next node of each stream in it.
-    streams: BTreeMap<Key, Vec<usize>>,
+    streams: BTreeMap<StreamId, Vec<usize>>,
 }
 
 /// All captures of the process.
@@ -70,23 +70,23 @@ pub(crate) struct Capture {
 pub(crate) struct Captures {
     last: Id,
     all: BTreeMap<Id, Capture>,
-    of: BTreeMap<Key, Id>,
+    of: BTreeMap<StreamId, Id>,
 }
 
 impl Captures {
     /// The capture that a stream is in.
-    pub(crate) fn of(&self, stream: Key) -> Option<(Id, &Capture)> {
+    pub(crate) fn of(&self, stream: StreamId) -> Option<(Id, &Capture)> {
         let id = *self.of.get(&stream)?;
         Some((id, self.all.get(&id)?))
     }
 
     /// The dependencies of the next node of a stream.
-    pub(crate) fn after(&self, stream: Key) -> Option<&Vec<usize>> {
+    pub(crate) fn after(&self, stream: StreamId) -> Option<&Vec<usize>> {
         self.of(stream)?.1.streams.get(&stream)
     }
 
     /// Sets the dependencies of the next node of a stream.
-    pub(crate) fn set_after(&mut self, stream: Key, after: Vec<usize>) {
+    pub(crate) fn set_after(&mut self, stream: StreamId, after: Vec<usize>) {
         if let Some(id) = self.of.get(&stream)
             && let Some(capture) = self.all.get_mut(id)
         {
@@ -105,7 +105,7 @@ impl Captures {
         any
     }
 
-    fn join(&mut self, stream: Key, id: Id, after: Vec<usize>) {
+    fn join(&mut self, stream: StreamId, id: Id, after: Vec<usize>) {
         if let Some(capture) = self.all.get_mut(&id) {
             capture.streams.insert(stream, after);
             self.of.insert(stream, id);
@@ -162,21 +162,21 @@ pub(crate) fn permits_waiting(machine: &mut Machine) -> Answer {
 
 impl Machine {
     /// Ends the captures of blocking streams if the legacy stream is used, which would wait for them.
-    fn implicit(&mut self, stream: Key) -> Answer {
+    fn implicit(&mut self, stream: StreamId) -> Answer {
         let legacy = self.streams.get(stream)?;
         if !legacy.legacy || !any() {
             return Ok(());
         }
         let device = legacy.device;
         let streams = &self.streams;
-        let blocking = |it: &Key| streams.get(*it).is_ok_and(|it| it.flags & 1 == 0);
+        let blocking = |it: &StreamId| streams.get(*it).is_ok_and(|it| it.flags & 1 == 0);
         let hit = self.captures.invalidate(|_, it| it.device == device && it.streams.keys().any(&blocking));
         if hit { Err(cudaErrorStreamCaptureImplicit) } else { Ok(()) }
     }
 
     /// Checks that a stream may be queried or waited for. A captured stream may not, nor may the legacy
     /// stream if it would wait for a captured one.
-    pub(crate) fn waitable(&mut self, stream: Key) -> Answer {
+    pub(crate) fn waitable(&mut self, stream: StreamId) -> Answer {
         if !any() {
             return Ok(());
         }
@@ -188,7 +188,7 @@ impl Machine {
     }
 
     /// The state of a stream's capture.
-    pub(crate) fn capture_of(&mut self, stream: Key) -> Answer<Option<(Id, bool)>> {
+    pub(crate) fn capture_of(&mut self, stream: StreamId) -> Answer<Option<(Id, bool)>> {
         let found = self.captures.of(stream).map(|(id, it)| (id, it.invalid));
         if found.is_none() {
             self.implicit(stream)?;
@@ -197,7 +197,7 @@ impl Machine {
     }
 
     /// Refuses work that no graph can hold, on a captured stream. The capture is lost.
-    pub(crate) fn keep_out_of_captures(&mut self, stream: Key) -> Answer {
+    pub(crate) fn keep_out_of_captures(&mut self, stream: StreamId) -> Answer {
         match self.capturing(stream)? {
             Some((id, _)) => self.refuse(id, cudaErrorStreamCaptureUnsupported),
             None => Ok(()),
@@ -210,7 +210,7 @@ impl Machine {
     }
 
     /// The live capture of a stream that gets work; `None` if the stream is not captured.
-    fn capturing(&mut self, stream: Key) -> Answer<Option<(Id, usize)>> {
+    fn capturing(&mut self, stream: StreamId) -> Answer<Option<(Id, usize)>> {
         if !any() {
             return Ok(None);
         }
@@ -222,7 +222,7 @@ impl Machine {
     }
 
     /// Whether work on a stream becomes a node.
-    pub(crate) fn is_captured(&self, stream: Key) -> bool {
+    pub(crate) fn is_captured(&self, stream: StreamId) -> bool {
         any() && self.captures.of(stream).is_some()
     }
 
@@ -230,7 +230,7 @@ impl Machine {
     /// not captured.
     pub(crate) fn add_captured(
         &mut self,
-        stream: Key,
+        stream: StreamId,
         call: &'static str,
         act: impl FnOnce() -> Option<Act>,
     ) -> Answer<Option<usize>> {
@@ -247,10 +247,10 @@ impl Machine {
     /// captured.
     pub(crate) fn take_captured(
         &mut self,
-        stream: Key,
+        stream: StreamId,
         call: &'static str,
         work: Work,
-    ) -> Answer<Result<Tick, Work>> {
+    ) -> Answer<Result<OperationId, Work>> {
         if !any() {
             return Ok(Err(work));
         }
@@ -266,7 +266,7 @@ impl Machine {
 
     /// Makes a stream wait for the captured work before an event, if the stream or the event is captured.
     /// Returns whether one of them is.
-    pub(crate) fn wait_captured(&mut self, stream: Key, event: usize) -> Answer<bool> {
+    pub(crate) fn wait_captured(&mut self, stream: StreamId, event: usize) -> Answer<bool> {
         let mark = self.events.mark(event).cloned();
         let Some(mark) = mark else {
             return match self.capturing(stream)? {
@@ -314,7 +314,7 @@ impl Machine {
     /// Begins the capture of a stream, into a graph that the program gives or a new one.
     pub(crate) fn begin_capture(
         &mut self,
-        stream: Key,
+        stream: StreamId,
         into: Option<(usize, Vec<usize>)>,
         mode: cudaStreamCaptureMode,
     ) -> Answer {
@@ -353,7 +353,7 @@ impl Machine {
 
     /// Ends the capture of a stream. Returns its graph, and whether the program gets it: a capture that fails
     /// loses the graph, also one that the program gave.
-    pub(crate) fn end_capture(&mut self, stream: Key) -> Answer<(usize, Answer)> {
+    pub(crate) fn end_capture(&mut self, stream: StreamId) -> Answer<(usize, Answer)> {
         let (id, it) = self.captures.of(stream).ok_or(cudaErrorIllegalState)?;
         if it.mode != cudaStreamCaptureModeRelaxed && it.thread != thread::number() {
             self.captures.end(id);
@@ -376,7 +376,7 @@ impl Machine {
 
     /// Forgets a stream that is destroyed. Its capture cannot end well, unless the stream had only joined it
     /// and all of its work is joined again. Returns the graph that the capture loses with its first stream.
-    pub(crate) fn stream_gone(&mut self, stream: Key) -> Option<usize> {
+    pub(crate) fn stream_gone(&mut self, stream: StreamId) -> Option<usize> {
         let (id, it) = self.captures.of(stream)?;
         let origin = it.origin == stream;
         let of = |key| it.streams.get(&key).map_or(&[][..], Vec::as_slice);

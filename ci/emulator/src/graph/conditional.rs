@@ -2,7 +2,7 @@
 
 use super::executable::ExecNode;
 use super::node::Act;
-use crate::stream::{Expansion, Part, Tick, Work, condition};
+use crate::stream::{Expansion, OperationId, Part, Work, condition};
 
 /// When a conditional node runs which of its bodies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +84,7 @@ impl Expansion for Choice {
 }
 
 /// The operations of some steps. `moment` is the one that an event marks.
-pub(super) fn parts(steps: &[ExecNode], moment: impl Fn(usize) -> Option<Tick>) -> Vec<Part> {
+pub(super) fn parts(steps: &[ExecNode], moment: impl Fn(usize) -> Option<OperationId>) -> Vec<Part> {
     let part = |step: &ExecNode| {
         let and =
             if let Act::Wait(event) = step.act { moment(event).into_iter().collect() } else { Vec::new() };

@@ -8,8 +8,8 @@ use super::table::Graphs;
 use super::user::Users;
 use crate::error::Answer;
 use crate::host_line::HostLine;
-use crate::memory::Book;
-use crate::stream::Tick;
+use crate::memory::Allocations;
+use crate::stream::OperationId;
 use crate::sys::cudaErrorInvalidValue;
 
 /// One node of an executable graph.
@@ -38,7 +38,7 @@ pub(crate) struct Exec {
     places: HashMap<usize, usize>,
     pub(crate) flags: u64,
     /// The end of its last launch: launches of one executable graph do not overlap.
-    pub(super) last: Tick,
+    pub(super) last: OperationId,
     /// How many references to user objects it holds.
     users: Vec<(usize, u32)>,
 }
@@ -131,19 +131,19 @@ impl Exec {
     pub(crate) fn update(
         &mut self,
         graphs: &Graphs,
-        book: &Book,
+        allocations: &Allocations,
         graph: usize,
     ) -> Answer<Result<(), Mismatch>> {
         let mut steps = Vec::new();
         lay_out(graphs, graph, &[], &mut steps)?;
-        Ok(replace(&mut self.steps, &steps, book))
+        Ok(replace(&mut self.steps, &steps, allocations))
     }
 
     /// Takes over the acts of another graph, for the child graph of one node.
     pub(crate) fn update_child(
         &mut self,
         graphs: &Graphs,
-        book: &Book,
+        allocations: &Allocations,
         source: usize,
         graph: usize,
     ) -> Answer<Result<(), Mismatch>> {
@@ -158,7 +158,7 @@ impl Exec {
             root.before.clear();
         }
         inner.iter_mut().flat_map(|step| &mut step.before).for_each(|at| *at -= entry);
-        let done = replace(&mut inner, &wanted, book);
+        let done = replace(&mut inner, &wanted, allocations);
         for (step, new) in self.steps.iter_mut().skip(entry + 1).zip(inner.into_iter().skip(1)) {
             (step.act, step.choice) = (new.act, new.choice);
         }
@@ -167,14 +167,14 @@ impl Exec {
 
     /// The resources that it still holds at its end: the end of its last launch, and references to user
     /// objects.
-    pub(crate) fn into_rest(self) -> (Tick, Vec<(usize, u32)>) {
+    pub(crate) fn into_rest(self) -> (OperationId, Vec<(usize, u32)>) {
         (self.last, self.users)
     }
 }
 
 /// Gives steps the acts of others of the same shape. Changes nothing if the shapes differ.
-fn replace(steps: &mut [ExecNode], with: &[ExecNode], book: &Book) -> Result<(), Mismatch> {
-    compare(steps, with, book)?;
+fn replace(steps: &mut [ExecNode], with: &[ExecNode], allocations: &Allocations) -> Result<(), Mismatch> {
+    compare(steps, with, allocations)?;
     for (old, new) in steps.iter_mut().zip(with) {
         (old.act, old.choice) = (new.act.clone(), new.choice.clone());
     }
@@ -182,7 +182,7 @@ fn replace(steps: &mut [ExecNode], with: &[ExecNode], book: &Book) -> Result<(),
 }
 
 /// Checks that steps can get the acts of others.
-fn compare(steps: &[ExecNode], with: &[ExecNode], book: &Book) -> Result<(), Mismatch> {
+fn compare(steps: &[ExecNode], with: &[ExecNode], allocations: &Allocations) -> Result<(), Mismatch> {
     let shape =
         with.iter().enumerate().find(|(at, new)| steps.get(*at).is_none_or(|old| old.before != new.before));
     if let Some((_, new)) = shape {
@@ -194,7 +194,9 @@ fn compare(steps: &[ExecNode], with: &[ExecNode], book: &Book) -> Result<(), Mis
     if let Some((_, new)) = steps.iter().zip(with).find(|(old, new)| !old.act.like(&new.act)) {
         return Err(Mismatch::Kind(new.source));
     }
-    if let Some((_, new)) = steps.iter().zip(with).find(|(old, new)| !old.act.may_become(&new.act, book)) {
+    if let Some((_, new)) =
+        steps.iter().zip(with).find(|(old, new)| !old.act.may_become(&new.act, allocations))
+    {
         return Err(Mismatch::Parameters(new.source));
     }
     for (old, new) in
@@ -204,7 +206,7 @@ fn compare(steps: &[ExecNode], with: &[ExecNode], book: &Book) -> Result<(), Mis
             return Err(Mismatch::Parameters(0));
         }
         for (old, new) in old.bodies.iter().zip(&new.bodies) {
-            compare(old, new, book)?;
+            compare(old, new, allocations)?;
         }
     }
     Ok(())
@@ -244,7 +246,7 @@ mod tests {
 
     #[test]
     fn an_executable_graph_takes_over_acts_but_no_other_shape() {
-        let book = Book::new(1, 1 << 20).unwrap();
+        let allocations = Allocations::new(1, 1 << 20).unwrap();
         let mut graphs = Graphs::default();
         let (graph, node) = nested(&mut graphs);
         let mut exec = exec(&graphs, graph);
@@ -254,16 +256,16 @@ mod tests {
         };
         let last = *graphs.get(child).unwrap().nodes.keys().last().unwrap();
         graphs.node_mut(last).unwrap().act = Act::Record(7);
-        assert_eq!(exec.update(&graphs, &book, copy), Ok(Ok(())));
+        assert_eq!(exec.update(&graphs, &allocations, copy), Ok(Ok(())));
         assert!(matches!(exec.steps[3].act, Act::Record(7)));
         graphs.node_mut(last).unwrap().act = Act::Record(8);
-        assert_eq!(exec.update_child(&graphs, &book, node, child), Ok(Ok(())));
+        assert_eq!(exec.update_child(&graphs, &allocations, node, child), Ok(Ok(())));
         assert!(matches!(exec.steps[3].act, Act::Record(8)));
         graphs.node_mut(last).unwrap().act = Act::Wait(8);
-        assert_eq!(exec.update_child(&graphs, &book, node, child), Ok(Err(Mismatch::Kind(last))));
+        assert_eq!(exec.update_child(&graphs, &allocations, node, child), Ok(Err(Mismatch::Kind(last))));
         let more = graphs.add(child, Act::Nothing, &[], 0, "test").unwrap();
         graphs.node_mut(last).unwrap().act = Act::Record(9);
-        assert_eq!(exec.update(&graphs, &book, copy), Ok(Err(Mismatch::Topology(more))));
+        assert_eq!(exec.update(&graphs, &allocations, copy), Ok(Err(Mismatch::Topology(more))));
         assert!(matches!(exec.steps[3].act, Act::Record(8)));
     }
 }

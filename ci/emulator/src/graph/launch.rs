@@ -5,7 +5,7 @@ use super::node::Act;
 use crate::error::Answer;
 use crate::host_line::HostLine;
 use crate::machine::Guard;
-use crate::stream::{Key, Part, Tick, Work, submit_after, submit_all};
+use crate::stream::{OperationId, Part, StreamId, Work, submit_after, submit_all};
 use crate::sys::{cudaErrorInvalidValue, cudaGraphInstantiateFlagAutoFreeOnLaunch};
 
 /// The effect of an act on the memory of its graph: the address, and the bytes that it allocates, or `None`
@@ -24,7 +24,7 @@ fn memory(act: &Act) -> Option<(u64, Option<u64>)> {
 /// # Errors
 /// `cudaErrorInvalidValue` if there is no such graph, or if memory that its last launch allocated is still in
 /// use.
-pub(crate) fn launch(machine: &mut Guard, exec: usize, stream: Key, call: &'static str) -> Answer {
+pub(crate) fn launch(machine: &mut Guard, exec: usize, stream: StreamId, call: &'static str) -> Answer {
     let m = &mut **machine;
     let it = m.graphs.exec(exec)?;
     let frees_first = it.flags & u64::from(cudaGraphInstantiateFlagAutoFreeOnLaunch.0) != 0;
@@ -33,7 +33,7 @@ pub(crate) fn launch(machine: &mut Guard, exec: usize, stream: Key, call: &'stat
         return Err(cudaErrorInvalidValue);
     }
     let last = it.last;
-    let mut parts = parts(&it.steps, |event| m.events.tick(event));
+    let mut parts = parts(&it.steps, |event| m.events.id(event));
     if let Some(beginning) = Beginning::of(&it.steps) {
         for part in &mut parts {
             part.before.iter_mut().for_each(|at| *at += 1);
@@ -54,7 +54,7 @@ pub(crate) fn launch(machine: &mut Guard, exec: usize, stream: Key, call: &'stat
     for (address, bytes) in memory {
         match bytes {
             Some(bytes) => {
-                let device = machine.book.at(address).map_or(0, |it| it.device);
+                let device = machine.allocations.at(address).map_or(0, |it| it.device);
                 machine.graphs.memory.take(address, device, bytes);
             }
             None => machine.graphs.memory.free(address),
@@ -65,7 +65,12 @@ pub(crate) fn launch(machine: &mut Guard, exec: usize, stream: Key, call: &'stat
 }
 
 /// Releases the resources of an executable graph, once its last launch is over.
-pub(crate) fn release(machine: &mut Guard, users: Vec<(usize, u32)>, device: usize, after: Tick) -> Answer {
+pub(crate) fn release(
+    machine: &mut Guard,
+    users: Vec<(usize, u32)>,
+    device: usize,
+    after: OperationId,
+) -> Answer {
     if !machine.queue.pending(after) {
         for (user, count) in users {
             if let Some(destroy) = machine.users.release(user, count)? {

@@ -7,7 +7,7 @@ use std::fmt;
 use super::conditional::Conditional;
 use crate::exec::{Kernel, Launch};
 use crate::external::SemaphoreWork;
-use crate::memory::Book;
+use crate::memory::Allocations;
 use crate::stream::{Copy, Fill, HostCall, Record, Work};
 use crate::sys::{
     cudaGraphNodeType, cudaGraphNodeTypeConditional, cudaGraphNodeTypeEmpty, cudaGraphNodeTypeEventRecord,
@@ -149,12 +149,12 @@ impl Act {
 
     /// Whether another act of the same kind can replace this one. Copies and memsets stay with the same kinds
     /// of memory of the same devices, and a memset of several rows keeps its extent.
-    pub(crate) fn may_become(&self, other: &Self, book: &Book) -> bool {
+    pub(crate) fn may_become(&self, other: &Self, allocations: &Allocations) -> bool {
         match (self, other) {
-            (Self::Copy(old), Self::Copy(new)) => old.between(book) == new.between(book),
+            (Self::Copy(old), Self::Copy(new)) => old.between(allocations) == new.between(allocations),
             (Self::Fill(old), Self::Fill(new)) => {
                 let flat = |it: &Fill| it.volume.height <= 1;
-                let device = |it: &Fill| book.at(it.address).map(|it| it.device);
+                let device = |it: &Fill| allocations.at(it.address).map(|it| it.device);
                 let same = old.volume == new.volume && old.element == new.element;
                 device(old) == device(new) && (same || flat(old) && flat(new))
             }

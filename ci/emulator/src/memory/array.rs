@@ -1,13 +1,13 @@
 //! CUDA arrays: memory without addresses, in elements of a few channels, with bounds in up to three
 //! dimensions.
 //!
-//! An array's bytes lie row after row in an allocation of the book. Its handle is an address in the gap
+//! An array's bytes lie row after row in an allocation like any other. Its handle is an address in the gap
 //! behind them: a handle that is taken for a pointer finds no memory.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use super::allocation::Kind;
-use super::book::Book;
+use super::allocations::Allocations;
 use super::format::{Extent, Format};
 use crate::error::Answer;
 use crate::finding::{Finding, Subject};
@@ -69,7 +69,7 @@ pub(crate) struct Mipmap {
     allocation: ArrayMemory,
 }
 
-/// The allocation behind an array, which is gone when the book has no such one any more.
+/// The allocation behind an array, or none if it is freed.
 #[derive(Clone, Copy, Debug)]
 struct ArrayMemory {
     start: u64,
@@ -167,7 +167,7 @@ pub(crate) struct Wanted {
     pub(crate) flags: u32,
 }
 
-impl Book {
+impl Allocations {
     /// Makes an array and returns its handle.
     pub(crate) fn make_array(&mut self, wanted: Wanted, call: &'static str) -> Answer<u64> {
         let size = bytes(wanted.format, wanted.extent).ok_or(cudaErrorInvalidValue)?;
@@ -318,75 +318,80 @@ mod tests {
 
     #[test]
     fn a_handle_is_no_address_of_memory_and_ends_with_its_array() {
-        let mut book = Book::new(1, 1 << 24).unwrap();
-        let handle = book.make_array(wanted(10, 4, 0, 0), "cudaMallocArray").unwrap();
-        assert!(matches!(book.find(handle, 1), Found::Unknown));
-        let array = book.array(handle).unwrap();
+        let mut allocations = Allocations::new(1, 1 << 24).unwrap();
+        let handle = allocations.make_array(wanted(10, 4, 0, 0), "cudaMallocArray").unwrap();
+        assert!(matches!(allocations.find(handle, 1), Found::Unknown));
+        let array = allocations.array(handle).unwrap();
         assert_eq!((array.pitch(), array.slice(), array.layers()), (40, 160, 1));
-        assert!(matches!(book.find(array.start, 160), Found::Inside(_)));
-        book.remove_array(handle, "cudaFreeArray").unwrap();
-        assert_eq!(book.array(handle).map(|_| ()), Err(cudaErrorContextIsDestroyed));
-        assert_eq!(book.array(handle + 1).map(|_| ()), Err(cudaErrorInvalidResourceHandle));
-        assert_eq!(book.room(0).0, 1 << 24);
+        assert!(matches!(allocations.find(array.start, 160), Found::Inside(_)));
+        allocations.remove_array(handle, "cudaFreeArray").unwrap();
+        assert_eq!(allocations.array(handle).map(|_| ()), Err(cudaErrorContextIsDestroyed));
+        assert_eq!(allocations.array(handle + 1).map(|_| ()), Err(cudaErrorInvalidResourceHandle));
+        assert_eq!(allocations.room(0).0, 1 << 24);
     }
 
     #[test]
     fn a_surface_ends_with_its_array_and_is_of_no_other_devices_array() {
-        let mut book = Book::new(2, 1 << 24).unwrap();
+        let mut allocations = Allocations::new(2, 1 << 24).unwrap();
         let array = Wanted { device: 1, ..wanted(10, 4, 0, cudaArraySurfaceLoadStore) };
-        let array = book.make_array(array, "cudaMallocArray").unwrap();
+        let array = allocations.make_array(array, "cudaMallocArray").unwrap();
         let [there, here] = [1, 0].map(|device| {
             let (source, resource) = (Source::Array(array), ResourceDesc(cudaResourceDesc::default()));
-            book.objects.add(Object { device, source, resource, texture: None, view: None })
+            allocations.objects.add(Object { device, source, resource, texture: None, view: None })
         });
-        assert!(book.surface(there, 1).is_ok());
-        let (_, why) = book.surface(here, 0).unwrap_err();
+        assert!(allocations.surface(there, 1).is_ok());
+        let (_, why) = allocations.surface(here, 0).unwrap_err();
         assert!(why.contains("an array of device 1 on device 0"), "{why}");
-        book.remove_array(array, "cudaFreeArray").unwrap();
-        let (_, why) = book.surface(there, 1).unwrap_err();
+        allocations.remove_array(array, "cudaFreeArray").unwrap();
+        let (_, why) = allocations.surface(there, 1).unwrap_err();
         assert!(why.contains("was freed before"), "{why}");
     }
 
     #[test]
     fn levels_halve_down_to_one_and_lie_apart() {
-        let mut book = Book::new(1, 1 << 24).unwrap();
-        let handle = book.make_mipmap(wanted(10, 4, 0, 0), 99, "cudaMallocMipmappedArray").unwrap();
-        let levels: Vec<_> = (0..4).map(|level| book.level(handle, level).unwrap()).collect();
-        assert_eq!(book.level(handle, 4), Err(cudaErrorInvalidValue));
-        let extents: Vec<_> = levels.iter().map(|level| book.array(*level).unwrap().extent).collect();
+        let mut allocations = Allocations::new(1, 1 << 24).unwrap();
+        let handle = allocations.make_mipmap(wanted(10, 4, 0, 0), 99, "cudaMallocMipmappedArray").unwrap();
+        let levels: Vec<_> = (0..4).map(|level| allocations.level(handle, level).unwrap()).collect();
+        assert_eq!(allocations.level(handle, 4), Err(cudaErrorInvalidValue));
+        let extents: Vec<_> = levels.iter().map(|level| allocations.array(*level).unwrap().extent).collect();
         let sizes: Vec<_> = extents.iter().map(|it| (it.width, it.height, it.depth)).collect();
         assert_eq!(sizes, [(10, 4, 0), (5, 2, 0), (2, 1, 0), (1, 1, 0)]);
-        let ends = levels.iter().map(|level| book.array(*level).unwrap()).map(|it| it.start + it.slice());
-        let starts = levels.iter().skip(1).map(|level| book.array(*level).unwrap().start);
+        let ends =
+            levels.iter().map(|level| allocations.array(*level).unwrap()).map(|it| it.start + it.slice());
+        let starts = levels.iter().skip(1).map(|level| allocations.array(*level).unwrap().start);
         assert!(ends.zip(starts).all(|(end, start)| end <= start));
-        assert_eq!(book.freeable_array(levels[0]), Err(cudaErrorInvalidValue));
-        book.remove_array(handle, "cudaFreeMipmappedArray").unwrap();
-        assert!(book.array(levels[0]).is_err());
+        assert_eq!(allocations.freeable_array(levels[0]), Err(cudaErrorInvalidValue));
+        allocations.remove_array(handle, "cudaFreeMipmappedArray").unwrap();
+        assert!(allocations.array(levels[0]).is_err());
     }
 
     #[test]
     fn layers_do_not_become_fewer_and_an_array_without_memory_takes_none() {
-        let mut book = Book::new(1, 1 << 24).unwrap();
+        let mut allocations = Allocations::new(1, 1 << 24).unwrap();
         let flags = cudaArrayLayered | cudaArrayDeferredMapping;
-        let handle = book.make_mipmap(wanted(8, 8, 5, flags), 3, "cudaMallocMipmappedArray").unwrap();
-        let last = book.level(handle, 2).unwrap();
-        assert_eq!(book.array(last).unwrap().extent, Extent { width: 2, height: 2, depth: 5 });
-        assert!(!book.array(last).unwrap().is_backed());
-        assert_eq!(book.room(0).0, 1 << 24);
+        let handle = allocations.make_mipmap(wanted(8, 8, 5, flags), 3, "cudaMallocMipmappedArray").unwrap();
+        let last = allocations.level(handle, 2).unwrap();
+        assert_eq!(allocations.array(last).unwrap().extent, Extent { width: 2, height: 2, depth: 5 });
+        assert!(!allocations.array(last).unwrap().is_backed());
+        assert_eq!(allocations.room(0).0, 1 << 24);
     }
 
     #[test]
     fn a_format_of_two_planes_has_them_as_arrays() {
-        let mut book = Book::new(1, 1 << 24).unwrap();
+        let mut allocations = Allocations::new(1, 1 << 24).unwrap();
         let desc = cudaChannelFormatDesc { x: 8, y: 8, z: 8, w: 0, f: cudaChannelFormatKindNV12 };
         let format = Format::of(desc).unwrap();
-        let handle =
-            book.make_array(Wanted { desc, format, ..wanted(16, 8, 0, 0) }, "cudaMallocArray").unwrap();
-        let (luma, chroma) = (book.plane(handle, 0).unwrap(), book.plane(handle, 1).unwrap());
-        assert_eq!(book.array(luma).unwrap().slice(), 128);
-        assert_eq!((book.array(chroma).unwrap().pitch(), book.array(chroma).unwrap().rows()), (16, 4));
-        assert_eq!(book.array(chroma).unwrap().start, book.array(luma).unwrap().start + 128);
-        assert_eq!(book.plane(handle, 2), Err(cudaErrorInvalidValue));
-        assert_eq!(book.plane(luma, 0), Err(cudaErrorInvalidValue));
+        let handle = allocations
+            .make_array(Wanted { desc, format, ..wanted(16, 8, 0, 0) }, "cudaMallocArray")
+            .unwrap();
+        let (luma, chroma) = (allocations.plane(handle, 0).unwrap(), allocations.plane(handle, 1).unwrap());
+        assert_eq!(allocations.array(luma).unwrap().slice(), 128);
+        assert_eq!(
+            (allocations.array(chroma).unwrap().pitch(), allocations.array(chroma).unwrap().rows()),
+            (16, 4)
+        );
+        assert_eq!(allocations.array(chroma).unwrap().start, allocations.array(luma).unwrap().start + 128);
+        assert_eq!(allocations.plane(handle, 2), Err(cudaErrorInvalidValue));
+        assert_eq!(allocations.plane(luma, 0), Err(cudaErrorInvalidValue));
     }
 }

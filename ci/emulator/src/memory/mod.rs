@@ -3,8 +3,8 @@
 
 mod advice;
 mod allocation;
+mod allocations;
 mod array;
-mod book;
 mod format;
 mod object;
 mod pool;
@@ -14,10 +14,10 @@ mod written;
 
 pub(crate) use advice::{Advice, HOST, Location, NOWHERE};
 pub(crate) use allocation::{Allocation, Kind};
+pub(crate) use allocations::{Allocations, Found, POISON};
 pub(crate) use array::{Array, Wanted, bytes, is_layered};
-pub(crate) use book::{Book, Found, POISON};
 pub(crate) use format::{Extent, Format};
 pub(crate) use object::{Object, ResourceDesc, Source, is_plain};
 pub(crate) use pool::{Pool, PoolKey, PoolPlace, Pools};
-pub(crate) use shared::{Ticket, unnamed_file};
+pub(crate) use shared::{IpcHandle, unnamed_file};
 pub(crate) use written::Written;

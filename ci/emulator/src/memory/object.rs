@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use super::allocation::Kind as Memory;
+use super::allocations::Allocations;
 use super::array::{Array, is_cube, is_layered};
-use super::book::Book;
 use super::format::Format;
 use crate::error::Answer;
 use crate::exec::image::{Address, Channels, Image, NumberKind, Texture};
@@ -121,7 +121,7 @@ pub(crate) fn is_plain(desc: cudaChannelFormatDesc) -> bool {
     known && matches!(Format::of(desc), Ok(Format::Elements(_)))
 }
 
-impl Book {
+impl Allocations {
     /// The image of an object, for work of a device. `reached` checks access to an allocation.
     fn image(
         &self,

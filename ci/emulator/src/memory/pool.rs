@@ -1,7 +1,7 @@
 //! Pools of stream-ordered memory: their properties, their sizes, and access to their memory.
 //!
-//! The bytes themselves are in the book. A pool counts them: the used bytes, and the bytes reserved for it.
-//! It reserves pieces of [`PIECE`] bytes. They go back only when the pool is trimmed, or when the host
+//! The bytes themselves are in `Allocations`. A pool counts them: the used bytes, and the bytes reserved for
+//! it. It reserves pieces of [`PIECE`] bytes. They go back only when the pool is trimmed, or when the host
 //! synchronises and more is reserved than the release threshold. The handle of a destroyed pool is invalid;
 //! the pool goes with the last of its memory.
 

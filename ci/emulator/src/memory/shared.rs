@@ -1,9 +1,9 @@
 //! Device memory that several processes reach: its bytes lie in a file without a name, which every process
 //! maps.
 //!
-//! A process that exports memory moves its bytes into such a file, in place. A [`Ticket`], which fits into
-//! the runtime's own handles, names the file. A process that opens the ticket maps the same pages.
-#![expect(unsafe_code, reason = "maps files over memory that the book owns")]
+//! A process that exports memory moves its bytes into such a file, in place. An [`IpcHandle`], which fits
+//! into the runtime's own handles, names the file. A process that opens the handle maps the same pages.
+#![expect(unsafe_code, reason = "maps files over memory that the allocations owns")]
 
 use core::ptr;
 use std::fs::{File, OpenOptions};
@@ -14,16 +14,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::allocation::Allocation;
 
 const PAGE: u64 = 4096;
-/// The first bytes of a ticket, so that other bytes are no ticket.
+/// The first bytes of a handle, which tell it from other bytes.
 const MAGIC: u32 = 0x7e0d_ec1d;
-/// How long a ticket is in bytes.
+/// How long a handle is in bytes.
 const LENGTH: usize = 40;
 
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
 /// The name under which another process finds memory of this one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Ticket {
+pub(crate) struct IpcHandle {
     device: u32,
     pub(crate) process: u32,
     file: u32,
@@ -35,8 +35,8 @@ pub(crate) struct Ticket {
     serial: u64,
 }
 
-impl Ticket {
-    /// The ticket in the form of the runtime's handles.
+impl IpcHandle {
+    /// The handle in the form of the runtime's handles.
     pub(crate) fn to_bytes(self) -> [u8; 64] {
         let mut bytes = [0; 64];
         let words = [MAGIC, self.device, self.process, self.file].map(u32::to_ne_bytes);
@@ -48,7 +48,7 @@ impl Ticket {
         bytes
     }
 
-    /// Reads a ticket from the bytes of a handle; `None` if they are no ticket.
+    /// Reads the bytes of a handle; `None` if they are none.
     pub(crate) fn from_bytes(bytes: &[u8; 64]) -> Option<Self> {
         let (used, rest) = bytes.split_at_checked(LENGTH)?;
         let word = |at: usize| Some(u32::from_ne_bytes(used.get(at..at + 4)?.try_into().ok()?));
@@ -90,10 +90,10 @@ fn name_of(process: u32, serial: u64) -> String {
     format!("cuda-emulator-{process}-{serial}")
 }
 
-/// A new file of one page, and its ticket.
-pub(crate) fn unnamed_file(device: usize) -> Option<(File, Ticket)> {
+/// A new file of one page, and its handle.
+pub(crate) fn unnamed_file(device: usize) -> Option<(File, IpcHandle)> {
     let (it, serial) = file(PAGE)?;
-    let ticket = Ticket {
+    let ipc_handle = IpcHandle {
         device: u32::try_from(device).ok()?,
         process: std::process::id(),
         file: u32::try_from(it.as_raw_fd()).ok()?,
@@ -101,7 +101,7 @@ pub(crate) fn unnamed_file(device: usize) -> Option<(File, Ticket)> {
         offset: 0,
         serial,
     };
-    Some((it, ticket))
+    Some((it, ipc_handle))
 }
 
 /// A new file of so many bytes, and its number.
@@ -119,7 +119,7 @@ fn file(length: u64) -> Option<(File, u64)> {
     Some((file, serial))
 }
 
-/// A file mapped over memory of the book.
+/// A file mapped over device memory.
 #[derive(Debug)]
 pub(crate) struct Backing {
     file: File,
@@ -131,8 +131,8 @@ pub(crate) struct Backing {
     taken: Option<u64>,
 }
 
-// SAFETY: the pointer is to pages of the book, which live as long as the process; whoever uses them holds the
-// machine.
+// SAFETY: the pointer is to pages of device memory, which live as long as the process; whoever uses them
+// holds the machine.
 unsafe impl Send for Backing {}
 
 impl Backing {
@@ -146,13 +146,13 @@ impl Backing {
         self.taken
     }
 
-    /// The ticket of this allocation's bytes; `None` if they are another process's.
-    pub(super) fn ticket(&self, it: &Allocation) -> Option<Ticket> {
+    /// The handle of this allocation's bytes; `None` if they are another process's.
+    pub(super) fn ipc_handle(&self, it: &Allocation) -> Option<IpcHandle> {
         if self.taken.is_some() {
             return None;
         }
         let offset = u64::try_from(it.host.addr().checked_sub(self.pages.addr())?).ok()?;
-        Some(Ticket {
+        Some(IpcHandle {
             device: u32::try_from(it.device).ok()?,
             process: std::process::id(),
             file: u32::try_from(self.file.as_raw_fd()).ok()?,
@@ -169,8 +169,8 @@ impl Backing {
     pub(super) unsafe fn undo(self) {
         let Ok(length) = usize::try_from(self.length) else { return };
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
-        // SAFETY: the pages are a part of the book's own mapping, and the caller promises that nothing uses
-        // them.
+        // SAFETY: the pages are a part of the process's own mapping, and the caller promises that nothing
+        // uses them.
         let done = unsafe {
             libc::mmap(self.pages.cast(), length, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
         };
@@ -183,8 +183,8 @@ impl Backing {
 /// Moves the bytes of an allocation into a file, in place.
 ///
 /// # Safety
-/// The pages that hold these bytes are the book's own, hold no bytes of another allocation, and nobody uses
-/// them meanwhile.
+/// The pages that hold these bytes are this process's own, hold no bytes of another allocation, and nobody
+/// uses them meanwhile.
 pub(super) unsafe fn share(host: *mut u8, size: u64) -> Option<Backing> {
     let before = u64::try_from(host.addr()).ok()? % PAGE;
     let pages = host.wrapping_sub(usize::try_from(before).ok()?);
@@ -200,7 +200,7 @@ pub(super) unsafe fn share(host: *mut u8, size: u64) -> Option<Backing> {
 /// Maps another process's file over pages of this one.
 ///
 /// # Safety
-/// The pages are the book's own, and nothing is in them.
+/// The pages are this process's own, and nothing is in them.
 pub(super) unsafe fn map(file: File, pages: *mut u8, size: u64) -> Option<Backing> {
     let length = size.checked_next_multiple_of(PAGE)?;
     // The rest of the last page is not in the file of another interface.
@@ -214,12 +214,12 @@ pub(super) unsafe fn map(file: File, pages: *mut u8, size: u64) -> Option<Backin
 /// Maps a file over pages.
 ///
 /// # Safety
-/// The pages are the book's own, and whatever is in them may go.
+/// The pages are this process's own, and whatever is in them may go.
 unsafe fn put(file: File, serial: u64, pages: *mut u8, length: u64) -> Option<Backing> {
     let bytes = usize::try_from(length).ok()?;
     let flags = libc::MAP_SHARED | libc::MAP_FIXED;
     let protection = libc::PROT_READ | libc::PROT_WRITE;
-    // SAFETY: the pages are a part of the book's own mapping, and the caller promises that they may be
+    // SAFETY: the pages are a part of the process's own mapping, and the caller promises that they may be
     // replaced.
     let mapped = unsafe { libc::mmap(pages.cast(), bytes, protection, flags, file.as_raw_fd(), 0) };
     (mapped != libc::MAP_FAILED && !ptr::eq(mapped, ptr::null())).then_some(Backing {
@@ -233,44 +233,44 @@ unsafe fn put(file: File, serial: u64, pages: *mut u8, length: u64) -> Option<Ba
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Book, Kind};
+    use super::super::{Allocations, Kind};
     use super::*;
 
     #[test]
-    fn a_ticket_survives_as_bytes_and_other_bytes_are_none() {
-        let ticket = Ticket { device: 1, process: 2, file: 3, size: 4, offset: 5, serial: 6 };
-        assert_eq!(Ticket::from_bytes(&ticket.to_bytes()), Some(ticket));
-        assert_eq!(Ticket::from_bytes(&[0; 64]), None);
-        let mut longer = ticket.to_bytes();
+    fn a_handle_survives_as_bytes_and_other_bytes_are_none() {
+        let ipc_handle = IpcHandle { device: 1, process: 2, file: 3, size: 4, offset: 5, serial: 6 };
+        assert_eq!(IpcHandle::from_bytes(&ipc_handle.to_bytes()), Some(ipc_handle));
+        assert_eq!(IpcHandle::from_bytes(&[0; 64]), None);
+        let mut longer = ipc_handle.to_bytes();
         longer[63] = 1;
-        assert_eq!(Ticket::from_bytes(&longer), None);
+        assert_eq!(IpcHandle::from_bytes(&longer), None);
     }
 
     #[test]
     fn what_is_opened_is_the_same_memory_and_its_pages_are_private_again_afterwards() {
-        let mut book = Book::new(1, 1 << 24).unwrap();
+        let mut allocations = Allocations::new(1, 1 << 24).unwrap();
         let size = 100_000;
-        let start = book.allocate(0, size, Kind::Device, "cudaMalloc").unwrap();
-        let host = book.at(start).unwrap().host;
-        // SAFETY: the first byte of a live allocation of this book.
+        let start = allocations.allocate(0, size, Kind::Device, "cudaMalloc").unwrap();
+        let host = allocations.at(start).unwrap().host;
+        // SAFETY: the first byte of a live allocation.
         unsafe { host.write(1) };
-        let ticket = book.share(start).unwrap();
-        assert_eq!(book.share(start), Ok(ticket), "the same memory has one handle");
-        let opened = book.open(&ticket, Kind::Imported, "test").unwrap();
+        let ipc_handle = allocations.share(start).unwrap();
+        assert_eq!(allocations.share(start), Ok(ipc_handle), "the same memory has one handle");
+        let opened = allocations.open(&ipc_handle, Kind::Imported, "test").unwrap();
         assert_eq!(opened % PAGE, start % PAGE);
-        let other = book.at(opened).unwrap().host;
-        // SAFETY: both are the first byte of a live allocation of this book.
+        let other = allocations.at(opened).unwrap().host;
+        // SAFETY: both are the first byte of a live allocation.
         unsafe { assert_eq!(other.read(), 1) };
         // SAFETY: as above.
         unsafe { other.write(2) };
         // SAFETY: as above.
         unsafe { assert_eq!(host.read(), 2) };
-        let free = book.room(0);
-        book.remove(opened, "test").unwrap();
-        assert_eq!(book.room(0), free, "what is another's does not count");
-        book.remove(start, "test").unwrap();
-        // SAFETY: the pages are mapped for as long as the book is.
+        let free = allocations.room(0);
+        allocations.remove(opened, "test").unwrap();
+        assert_eq!(allocations.room(0), free, "what is another's does not count");
+        allocations.remove(start, "test").unwrap();
+        // SAFETY: the pages are mapped for as long as `Allocations` is.
         unsafe { host.write(3) };
-        assert_eq!(ticket.open().map(drop), None, "the file is gone with the memory");
+        assert_eq!(ipc_handle.open().map(drop), None, "the file is gone with the memory");
     }
 }

@@ -116,23 +116,23 @@ impl Written {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Book, Kind};
+    use super::super::{Allocations, Kind};
 
-    /// A book that takes notes, and the bytes of two allocations.
-    fn two(bytes: u64) -> (Book, [*mut u8; 2]) {
-        let mut book = Book::new(2, 1 << 24).unwrap();
-        book.watch().unwrap();
+    /// Allocations that take notes, and the bytes of two allocations.
+    fn two(bytes: u64) -> (Allocations, [*mut u8; 2]) {
+        let mut allocations = Allocations::new(2, 1 << 24).unwrap();
+        allocations.watch().unwrap();
         let places = [0, 1].map(|device| {
-            let start = book.allocate(device, bytes, Kind::Device, "cudaMalloc").unwrap();
-            book.at(start).unwrap().host
+            let start = allocations.allocate(device, bytes, Kind::Device, "cudaMalloc").unwrap();
+            allocations.at(start).unwrap().host
         });
-        (book, places)
+        (allocations, places)
     }
 
     #[test]
     fn a_byte_is_missing_until_it_is_written_and_copies_take_along_what_is_known() {
-        let (book, [a, b]) = two(100);
-        let written = book.written.as_ref().unwrap();
+        let (allocations, [a, b]) = two(100);
+        let written = allocations.written.as_ref().unwrap();
         let mut host = [0_u8; 100];
         let host = host.as_mut_ptr();
         assert_eq!(written.missing(a, 100), Some(0));
@@ -149,44 +149,44 @@ mod tests {
     #[test]
     fn what_is_allocated_where_something_was_freed_is_new() {
         for size in [100, 300_001] {
-            let (mut book, _) = two(16);
+            let (mut allocations, _) = two(16);
             // The addresses are used up several times.
             for round in 0..2000 {
-                let start = book.allocate(0, size, Kind::Device, "cudaMalloc").unwrap();
-                let (host, bytes) = (book.at(start).unwrap().host, usize::try_from(size).unwrap());
-                let written = book.written.as_ref().unwrap();
+                let start = allocations.allocate(0, size, Kind::Device, "cudaMalloc").unwrap();
+                let (host, bytes) = (allocations.at(start).unwrap().host, usize::try_from(size).unwrap());
+                let written = allocations.written.as_ref().unwrap();
                 // If the first and the last byte are new, every byte in between is, too.
                 assert_eq!(written.missing(host, 1), Some(0), "{round}");
                 assert_eq!(written.missing(host.wrapping_add(bytes - 1), 1), Some(0), "{round}");
                 assert_eq!(written.missing(host.wrapping_add(bytes / 2), 1), Some(0), "{round}");
                 written.set(host, bytes, true);
                 assert_eq!(written.missing(host, bytes), None);
-                book.remove(start, "cudaFree");
+                allocations.remove(start, "cudaFree");
             }
         }
     }
 
     #[test]
     fn variables_of_modules_are_written_when_they_are_made() {
-        let (mut book, _) = two(16);
-        let start = book.allocate(0, 8, Kind::Symbol, "a variable of a module").unwrap();
-        assert_eq!(book.unwritten(book.at(start).unwrap().host, 8, "a test"), None);
+        let (mut allocations, _) = two(16);
+        let start = allocations.allocate(0, 8, Kind::Symbol, "a variable of a module").unwrap();
+        assert_eq!(allocations.unwritten(allocations.at(start).unwrap().host, 8, "a test"), None);
     }
 
     #[test]
     fn a_reader_is_told_once_of_an_allocation_and_counted_each_time() {
-        let (book, [a, b]) = two(100);
-        assert_eq!(book.written.as_ref().unwrap().sum(), None);
-        let words = book.unwritten(a, 4, "a test").unwrap();
+        let (allocations, [a, b]) = two(100);
+        assert_eq!(allocations.written.as_ref().unwrap().sum(), None);
+        let words = allocations.unwritten(a, 4, "a test").unwrap();
         assert!(
             words.contains("byte 0 of 100 bytes of device memory") && words.contains("cudaMalloc"),
             "{words}"
         );
-        assert_eq!(book.unwritten(a, 4, "a test"), None);
-        let words = book.unwritten(b.wrapping_add(7), 4, "a test").unwrap();
+        assert_eq!(allocations.unwritten(a, 4, "a test"), None);
+        let words = allocations.unwritten(b.wrapping_add(7), 4, "a test").unwrap();
         assert!(words.contains("byte 7 of"), "{words}");
-        assert!(book.unwritten(a, 4, "another").is_some());
-        let sum = book.written.as_ref().unwrap().sum().unwrap();
+        assert!(allocations.unwritten(a, 4, "another").is_some());
+        let sum = allocations.written.as_ref().unwrap().sum().unwrap();
         assert!(sum.ends_with("4 reads of bytes that nobody has written, 3 of them told"), "{sum}");
     }
 }

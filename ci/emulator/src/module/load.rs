@@ -14,7 +14,7 @@ use crate::sys::cudaMemAttachGlobal;
 pub(crate) fn load(machine: &mut Machine, registry: &mut Registry, module: usize, device: usize) -> Answer {
     if let Some(instance) = registry.instance(module, device) {
         // A reset of the device removes the variables as well.
-        if instance.addresses.values().all(|at| machine.book.at(*at).is_some()) {
+        if instance.addresses.values().all(|at| machine.allocations.at(*at).is_some()) {
             return Ok(());
         }
     }
@@ -24,22 +24,22 @@ pub(crate) fn load(machine: &mut Machine, registry: &mut Registry, module: usize
     for v in variables(&parsed) {
         // Managed variables are the same memory for all devices.
         let known = registry.anywhere(module, &v.name).filter(|_| v.managed);
-        if let Some(at) = known.filter(|at| machine.book.at(*at).is_some()) {
+        if let Some(at) = known.filter(|at| machine.allocations.at(*at).is_some()) {
             addresses.insert(v.name.clone(), at);
             continue;
         }
         let (size, call) = (v.size().max(1), "a variable of a module");
         let at = if v.managed {
-            machine.book.allocate_host(device, size, Kind::Managed, cudaMemAttachGlobal, call)?
+            machine.allocations.allocate_host(device, size, Kind::Managed, cudaMemAttachGlobal, call)?
         } else {
-            machine.book.allocate(device, size, Kind::Symbol, call)?
+            machine.allocations.allocate(device, size, Kind::Symbol, call)?
         };
         addresses.insert(v.name.clone(), at);
         fresh.push((v, at));
     }
     for (v, at) in fresh {
         let bytes = image(&parsed, v, &addresses);
-        if let Some(place) = machine.book.at(at).filter(|a| a.end() - at >= bytes.len() as u64) {
+        if let Some(place) = machine.allocations.at(at).filter(|a| a.end() - at >= bytes.len() as u64) {
             // SAFETY: the allocation was just made for this variable, and is at least this long.
             unsafe { place.host.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
         }

@@ -170,12 +170,12 @@ mod tests {
     fn races(
         histories: &mut Histories,
         order: &OperationOrder,
-        tick: u64,
+        id: u64,
         mode: AccessMode,
         spans: &[(u64, u64)],
     ) -> usize {
         let spans = spans.iter().map(|(start, end)| Span::new(*start, end - start)).collect();
-        let operation = Arc::clone(order.get(tick).unwrap());
+        let operation = Arc::clone(order.get(id).unwrap());
         histories.enter(7, AccessRecord { operation, mode, spans }).len()
     }
 

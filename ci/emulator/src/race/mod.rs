@@ -24,7 +24,7 @@ pub(crate) use touched::Touched;
 use crate::finding::{Finding, Subject};
 use crate::host_line::HostLine;
 use crate::memory::Allocation;
-use crate::stream::Tick;
+use crate::stream::OperationId;
 use history::{AccessRecord, Histories};
 use order::OperationOrder;
 
@@ -37,9 +37,9 @@ pub(crate) struct Races {
     pub(crate) order: OperationOrder,
     histories: Histories,
     /// The accesses so far of kernels that run.
-    pub(crate) running: HashMap<Tick, Touched>,
+    pub(crate) running: HashMap<OperationId, Touched>,
     /// Host functions that are pending or run.
-    pub(crate) functions: BTreeMap<Tick, Arc<OrderedOperation>>,
+    pub(crate) functions: BTreeMap<OperationId, Arc<OrderedOperation>>,
     /// The memory that was freed, and by what.
     freed: VecDeque<(Allocation, Arc<OrderedOperation>)>,
     reported: HashSet<(HostLine, HostLine)>,
@@ -97,12 +97,12 @@ impl Races {
         &mut self,
         allocation: &Allocation,
         (address, writes): (u64, bool),
-        function: Option<Tick>,
+        function: Option<OperationId>,
         line: HostLine,
     ) {
         // The host's access may be atomic, too.
         let mode = if writes { AccessMode::Strong } else { AccessMode::StrongRead };
-        let function = function.and_then(|tick| self.functions.get(&tick)).cloned();
+        let function = function.and_then(|id| self.functions.get(&id)).cloned();
         let operation = function.unwrap_or_else(|| self.order.add_host("the host", line));
         self.accessed(&operation, Some(allocation), mode, vec![Span::new(address, 1)]);
     }

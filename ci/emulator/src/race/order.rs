@@ -15,13 +15,13 @@ use std::sync::Arc;
 use cuda_hazard::happens_before::{Epoch, Timeline, VectorClock};
 
 use crate::host_line::HostLine;
-use crate::stream::{Key, Tick};
+use crate::stream::{OperationId, StreamId};
 
 /// The identity of an operation: its call, its stream, and the lines of the program.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Origin {
     pub(crate) call: &'static str,
-    pub(crate) stream: Option<Key>,
+    pub(crate) stream: Option<StreamId>,
     /// The name of the kernel, if it is one.
     pub(crate) kernel: Option<String>,
     pub(crate) line: HostLine,
@@ -76,7 +76,7 @@ pub(crate) struct OperationOrder {
     host: VectorClock,
     /// The operations for which a synchronisation of each device waits.
     devices: Vec<VectorClock>,
-    operations: HashMap<Tick, Arc<OrderedOperation>>,
+    operations: HashMap<OperationId, Arc<OrderedOperation>>,
     count: u64,
     /// Whether the host has waited for an operation that may come after anything.
     outside: bool,
@@ -95,22 +95,22 @@ impl OperationOrder {
     }
 
     /// The operation of a name, unless the host has waited for it.
-    pub(crate) fn get(&self, tick: Tick) -> Option<&Arc<OrderedOperation>> {
-        self.operations.get(&tick)
+    pub(crate) fn get(&self, id: OperationId) -> Option<&Arc<OrderedOperation>> {
+        self.operations.get(&id)
     }
 
     /// Adds an operation that comes after others.
     pub(crate) fn add(
         &mut self,
-        tick: Tick,
+        id: OperationId,
         device: usize,
-        before: &[Tick],
+        before: &[OperationId],
         origin: Origin,
     ) -> Arc<OrderedOperation> {
         let mut clock = self.host.clone();
         let mut timeline = None;
         let mut outside = self.outside || origin.waits_outside;
-        for earlier in before.iter().filter_map(|tick| self.operations.get(tick)) {
+        for earlier in before.iter().filter_map(|id| self.operations.get(id)) {
             clock.join(&earlier.clock);
             outside |= earlier.outside;
             if self.is_last(earlier.epoch) {
@@ -129,14 +129,14 @@ impl OperationOrder {
         self.count += 1;
         let number = self.count;
         let operation = Arc::new(OrderedOperation { epoch, clock, outside, number, origin });
-        self.operations.insert(tick, Arc::clone(&operation));
+        self.operations.insert(id, Arc::clone(&operation));
         operation
     }
 
     /// Adds a part of an operation.
-    pub(crate) fn add_part(&mut self, tick: Tick, whole: Tick) -> Option<Arc<OrderedOperation>> {
+    pub(crate) fn add_part(&mut self, id: OperationId, whole: OperationId) -> Option<Arc<OrderedOperation>> {
         let operation = Arc::clone(self.operations.get(&whole)?);
-        self.operations.insert(tick, Arc::clone(&operation));
+        self.operations.insert(id, Arc::clone(&operation));
         Some(operation)
     }
 
@@ -151,8 +151,8 @@ impl OperationOrder {
     }
 
     /// The host has waited for operations.
-    pub(crate) fn host_waited(&mut self, ticks: &[Tick]) {
-        for earlier in ticks.iter().filter_map(|tick| self.operations.get(tick)) {
+    pub(crate) fn host_waited(&mut self, ids: &[OperationId]) {
+        for earlier in ids.iter().filter_map(|id| self.operations.get(id)) {
             self.host.join(&earlier.clock);
             self.outside |= earlier.outside;
         }
@@ -209,15 +209,15 @@ impl OperationOrder {
 mod tests {
     use super::*;
 
-    fn ordered(order: &OperationOrder, a: Tick, b: Tick) -> bool {
+    fn ordered(order: &OperationOrder, a: OperationId, b: OperationId) -> bool {
         order.get(b).unwrap().comes_after(order.get(a).unwrap())
     }
 
     #[test]
     fn an_operation_comes_after_its_dependencies_and_theirs_and_nothing_else() {
         let mut order = OperationOrder::new(1);
-        for (tick, before) in [(1, &[][..]), (2, &[]), (3, &[1]), (4, &[1]), (5, &[2, 3])] {
-            order.add(tick, 0, before, Origin::default());
+        for (id, before) in [(1, &[][..]), (2, &[]), (3, &[1]), (4, &[1]), (5, &[2, 3])] {
+            order.add(id, 0, before, Origin::default());
         }
         let all = [1, 2, 3, 4, 5];
         let expected = [(1, 3), (1, 4), (1, 5), (2, 5), (3, 5)];

@@ -9,16 +9,16 @@ use std::sync::Arc;
 
 use super::copy::{Copy, End, Memory, Volume};
 use super::fill::Fill;
-use super::names::Tick;
+use super::names::OperationId;
 use super::queue::Queue;
 use super::work::Work;
 use crate::host_line::HostLine;
-use crate::memory::{Allocation, Book, Kind};
+use crate::memory::{Allocation, Allocations, Kind};
 use crate::race::{AccessMode, OrderedOperation, Races, Span, guard, whole};
 
 /// Whether all operations on memory are known.
-fn is_private(book: &Book, it: &Allocation) -> bool {
-    it.kind != Kind::Imported && it.kind != Kind::Heap && !book.is_shared(it.start)
+fn is_private(allocations: &Allocations, it: &Allocation) -> bool {
+    it.kind != Kind::Imported && it.kind != Kind::Heap && !allocations.is_shared(it.start)
 }
 
 /// The bytes of rows.
@@ -62,14 +62,14 @@ impl Work {
 }
 
 impl Queue {
-    fn races(&mut self, tick: Tick) -> Option<(&mut Races, Arc<OrderedOperation>)> {
+    fn races(&mut self, id: OperationId) -> Option<(&mut Races, Arc<OrderedOperation>)> {
         let races = self.races.as_mut()?;
-        let operation = Arc::clone(races.order.get(tick)?);
+        let operation = Arc::clone(races.order.get(id)?);
         Some((races, operation))
     }
 
     /// Notes the bytes that a copy has accessed, or that it could not access.
-    pub(super) fn note_copy(&mut self, book: &Book, tick: Tick, copy: &Copy, done: bool) {
+    pub(super) fn note_copy(&mut self, allocations: &Allocations, id: OperationId, copy: &Copy, done: bool) {
         for (end, mode) in [(&copy.from, AccessMode::Read), (&copy.to, AccessMode::Write)] {
             let End { memory, pitch, slice } = end;
             let (address, pitch, slice) = match memory {
@@ -80,16 +80,16 @@ impl Queue {
             };
             // The source of pageable memory belongs to the program.
             if mode == AccessMode::Write || !matches!(memory, Memory::Pageable(_)) {
-                self.note_rows(book, tick, mode, (address, pitch, slice, copy.volume), done);
+                self.note_rows(allocations, id, mode, (address, pitch, slice, copy.volume), done);
             }
         }
     }
 
     /// Notes the bytes that a memset has written, or that it could not write.
-    pub(super) fn note_fill(&mut self, book: &Book, tick: Tick, fill: &Fill, done: bool) {
+    pub(super) fn note_fill(&mut self, allocations: &Allocations, id: OperationId, fill: &Fill, done: bool) {
         self.note_rows(
-            book,
-            tick,
+            allocations,
+            id,
             AccessMode::Write,
             (fill.address, fill.pitch, fill.slice, fill.volume),
             done,
@@ -98,15 +98,15 @@ impl Queue {
 
     fn note_rows(
         &mut self,
-        book: &Book,
-        tick: Tick,
+        allocations: &Allocations,
+        id: OperationId,
         mode: AccessMode,
         (address, pitch, slice, volume): (u64, u64, u64, Volume),
         done: bool,
     ) {
-        let Some((races, operation)) = self.races(tick) else { return };
-        let it = book.at(address);
-        if it.is_some_and(|it| is_private(book, it)) || it.is_none() && done {
+        let Some((races, operation)) = self.races(id) else { return };
+        let it = allocations.at(address);
+        if it.is_some_and(|it| is_private(allocations, it)) || it.is_none() && done {
             races.accessed(&operation, it, mode, rows(address, pitch, slice, volume));
         } else if it.is_none() {
             races.touches_freed(&operation, address);
@@ -117,12 +117,12 @@ impl Queue {
     /// which it found no memory.
     pub(super) fn note_kernel(
         &mut self,
-        book: &Book,
-        tick: Tick,
+        allocations: &Allocations,
+        id: OperationId,
         touched: [(AccessMode, Vec<Span>); 4],
         missed: Option<u64>,
     ) {
-        let Some((races, operation)) = self.races(tick) else { return };
+        let Some((races, operation)) = self.races(id) else { return };
         if let Some(address) = missed {
             races.touches_freed(&operation, address);
         }
@@ -134,7 +134,7 @@ impl Queue {
                     let host = |address: u64| {
                         core::ptr::with_exposed_provenance_mut(usize::try_from(address).unwrap_or(0))
                     };
-                    let Some(it) = book.around(host(span.start)) else { break };
+                    let Some(it) = allocations.around(host(span.start)) else { break };
                     let base = u64::try_from(it.host.addr()).unwrap_or(0);
                     let end = span.end.min(base.saturating_add(it.size));
                     let address = it.start + (span.start - base);
@@ -145,7 +145,7 @@ impl Queue {
                         Some((same, parts)) if same.serial == it.serial => parts.push(part),
                         _ => {
                             if let Some((it, parts)) = found.replace((it, vec![part]))
-                                && is_private(book, it)
+                                && is_private(allocations, it)
                             {
                                 races.accessed(&operation, Some(it), mode, parts);
                             }
@@ -153,35 +153,35 @@ impl Queue {
                     }
                 }
             }
-            if let Some((it, parts)) = found.filter(|(it, _)| is_private(book, it)) {
+            if let Some((it, parts)) = found.filter(|(it, _)| is_private(allocations, it)) {
                 races.accessed(&operation, Some(it), mode, parts);
             }
         }
     }
 
     /// Notes the end of a stream-ordered allocation.
-    pub(super) fn note_end(&mut self, book: &Book, tick: Tick, address: u64) {
-        let it = book.starting_at(address, &[Kind::Device, Kind::Pool]);
-        if let Some((races, operation)) = self.races(tick)
-            && let Some(it) = it.filter(|it| is_private(book, it))
+    pub(super) fn note_end(&mut self, allocations: &Allocations, id: OperationId, address: u64) {
+        let it = allocations.starting_at(address, &[Kind::Device, Kind::Pool]);
+        if let Some((races, operation)) = self.races(id)
+            && let Some(it) = it.filter(|it| is_private(allocations, it))
         {
             races.frees(&operation, it);
         }
     }
 
     /// Notes the beginning of a stream-ordered allocation.
-    pub(crate) fn note_begin(&mut self, book: &Book, tick: Tick, address: u64) {
-        let it = book.starting_at(address, &[Kind::Pool]);
-        if let Some((races, operation)) = self.races(tick)
-            && let Some(it) = it.filter(|it| is_private(book, it))
+    pub(crate) fn note_begin(&mut self, allocations: &Allocations, id: OperationId, address: u64) {
+        let it = allocations.starting_at(address, &[Kind::Pool]);
+        if let Some((races, operation)) = self.races(id)
+            && let Some(it) = it.filter(|it| is_private(allocations, it))
         {
             races.accessed(&operation, Some(it), AccessMode::Allocate, vec![whole(it)]);
         }
     }
 
     /// Notes that the host ends the life of memory.
-    pub(crate) fn note_host_free(&mut self, book: &Book, address: u64, call: &'static str) {
-        let it = book.at(address).filter(|it| it.start == address && is_private(book, it));
+    pub(crate) fn note_host_free(&mut self, allocations: &Allocations, address: u64, call: &'static str) {
+        let it = allocations.at(address).filter(|it| it.start == address && is_private(allocations, it));
         if let (Some(races), Some(it)) = (&mut self.races, it) {
             let operation = races.order.add_host(call, HostLine::captured());
             races.frees(&operation, it);

@@ -7,18 +7,25 @@ use crate::exec::image::{Image, Texture};
 use crate::exec::{Mistake, Refused};
 use crate::finding::{Finding, Subject};
 use crate::host_line::HostLine;
-use crate::memory::{Allocation, Book, Kind};
+use crate::memory::{Allocation, Allocations, Kind};
 use crate::race::Touched;
 use crate::sys::{cudaMemAccessFlagsProtNone, cudaMemAccessFlagsProtReadWrite};
 
 /// Whether a device with these peers reads memory, and whether it writes it.
-pub(crate) fn access(book: &Book, it: &Allocation, device: usize, peers: &[usize]) -> (bool, bool) {
+pub(crate) fn access(
+    allocations: &Allocations,
+    it: &Allocation,
+    device: usize,
+    peers: &[usize],
+) -> (bool, bool) {
     if it.kind.on_host() || it.device == device {
         (true, true)
     } else if it.kind == Kind::Pool {
         // Access to a pool's memory is a property of the pool, not of the devices.
-        let flags =
-            book.pools.of(it.start).map_or(cudaMemAccessFlagsProtNone, |(_, pool)| pool.access(device));
+        let flags = allocations
+            .pools
+            .of(it.start)
+            .map_or(cudaMemAccessFlagsProtNone, |(_, pool)| pool.access(device));
         (flags != cudaMemAccessFlagsProtNone, flags == cudaMemAccessFlagsProtReadWrite)
     } else {
         let peer = peers.contains(&it.device);
@@ -28,7 +35,7 @@ pub(crate) fn access(book: &Book, it: &Allocation, device: usize, peers: &[usize
 
 /// The surroundings of a kernel on a device, during a single step.
 pub(super) struct Around<'a> {
-    pub(super) book: &'a mut Book,
+    pub(super) allocations: &'a mut Allocations,
     pub(super) device: usize,
     /// The devices whose memory this one may use.
     pub(super) peers: &'a [usize],
@@ -50,14 +57,14 @@ impl Env for Around<'_> {
     }
 
     fn region(&mut self, addr: u64) -> Option<Region> {
-        let it = self.book.at(addr).filter(|it| it.kind != Kind::Array)?;
-        let (reads, writes) = access(self.book, it, self.device, self.peers);
+        let it = self.allocations.at(addr).filter(|it| it.kind != Kind::Array)?;
+        let (reads, writes) = access(self.allocations, it, self.device, self.peers);
         reads.then(|| Region { start: it.start, end: it.end(), host: it.host, writable: writes })
     }
 
     fn nearest(&mut self, addr: u64) -> Option<String> {
         self.missed = Some(addr);
-        match self.book.at(addr) {
+        match self.allocations.at(addr) {
             Some(it) if it.kind == Kind::Array => {
                 Some(format!("inside {it}, which has no addresses for kernels"))
             }
@@ -65,38 +72,38 @@ impl Env for Around<'_> {
                 Some(format!("inside {it}, to whose pool device {} was given no access", self.device))
             }
             Some(it) => Some(format!("inside {it}, to which device {} has no peer access", self.device)),
-            None => self.book.nearest(addr),
+            None => self.allocations.nearest(addr),
         }
     }
 
     fn texture(&mut self, handle: u64) -> Result<Texture, Refused> {
-        let reached = |it: &Allocation| access(self.book, it, self.device, self.peers).0;
-        self.book.texture(handle, self.device, reached)
+        let reached = |it: &Allocation| access(self.allocations, it, self.device, self.peers).0;
+        self.allocations.texture(handle, self.device, reached)
     }
 
     fn surface(&mut self, handle: u64) -> Result<Image, Refused> {
-        self.book.surface(handle, self.device)
+        self.allocations.surface(handle, self.device)
     }
 
     fn heap_malloc(&mut self, bytes: u64) -> u64 {
-        self.book.heap_malloc(self.device, bytes).unwrap_or(0)
+        self.allocations.heap_malloc(self.device, bytes).unwrap_or(0)
     }
 
     fn heap_free(&mut self, addr: u64) -> bool {
-        self.book.starting_at(addr, &[Kind::Heap]).is_some_and(|it| it.device == self.device)
-            && self.book.heap_free(self.device, addr)
+        self.allocations.starting_at(addr, &[Kind::Heap]).is_some_and(|it| it.device == self.device)
+            && self.allocations.heap_free(self.device, addr)
     }
 
     fn watches(&self) -> bool {
-        self.book.written.is_some()
+        self.allocations.written.is_some()
     }
 
     fn wrote(&mut self, at: *mut u8, bytes: u64) {
-        self.book.wrote(at, bytes);
+        self.allocations.wrote(at, bytes);
     }
 
     fn unwritten(&mut self, at: *mut u8, bytes: u64, kernel: &str) -> Option<String> {
-        self.book.unwritten(at, bytes, kernel)
+        self.allocations.unwritten(at, bytes, kernel)
     }
 
     fn traces(&self) -> bool {
@@ -198,13 +205,13 @@ mod tests {
     }
 
     /// Runs a kernel of one argument with eight threads. Returns its complaints.
-    fn run(book: &mut Book, source: &str, argument: u64) -> Vec<String> {
+    fn run(allocations: &mut Allocations, source: &str, argument: u64) -> Vec<String> {
         let module = parse(&crate::testing::compile_ptx(source, &[])).unwrap();
         let program = lower(&module, &module.functions[0].name, &Addresses::default()).unwrap();
         let launch = Launch::new(Arc::new(program), [1; 3], [8, 1, 1], argument.to_le_bytes().to_vec());
         let (touched, missed, line) = (None, None, HostLine::default());
         let (peers, printed) = (&[][..], Vec::new());
-        let around = Around { book, device: 0, peers, processors: 1, printed, touched, missed, line };
+        let around = Around { allocations, device: 0, peers, processors: 1, printed, touched, missed, line };
         let mut env = Listening(around, Vec::new());
         let step = Kernel::new(launch).step(&mut env, 1_000_000);
         assert!(matches!(step, Step::Done), "{step:?}");
@@ -216,16 +223,16 @@ mod tests {
         const WRITES: &str = "__global__ void writes(int* p) { p[threadIdx.x] = 1; }";
         const READS: &str = "__global__ void reads(int* p) { p[8 + threadIdx.x] = p[threadIdx.x + 2]; }";
         const COUNTS: &str = "__global__ void counts(int* p) { atomicAdd(p + 20, 1); }";
-        let mut book = Book::new(1, 1 << 24).unwrap();
-        let plain = book.allocate(0, 100, Kind::Device, "cudaMalloc").unwrap();
-        assert!(run(&mut book, READS, plain).is_empty(), "nobody has asked");
-        book.watch().unwrap();
-        let at = book.allocate(0, 100, Kind::Device, "cudaMalloc").unwrap();
-        assert!(run(&mut book, WRITES, at).is_empty());
+        let mut allocations = Allocations::new(1, 1 << 24).unwrap();
+        let plain = allocations.allocate(0, 100, Kind::Device, "cudaMalloc").unwrap();
+        assert!(run(&mut allocations, READS, plain).is_empty(), "nobody has asked");
+        allocations.watch().unwrap();
+        let at = allocations.allocate(0, 100, Kind::Device, "cudaMalloc").unwrap();
+        assert!(run(&mut allocations, WRITES, at).is_empty());
         // Threads 6 and 7 read the elements 8 and 9, which the first threads write in the same turn or
         // before: those are the kernel's own.
-        assert!(run(&mut book, "__global__ void own(int* p) { p[threadIdx.x] += 1; }", at).is_empty());
-        let told = run(&mut book, READS, at + 16);
+        assert!(run(&mut allocations, "__global__ void own(int* p) { p[threadIdx.x] += 1; }", at).is_empty());
+        let told = run(&mut allocations, READS, at + 16);
         assert_eq!(told.len(), 1, "once: {told:?}");
         let words = [
             "kernel",
@@ -236,8 +243,8 @@ mod tests {
             "thread (2,0,0)",
         ];
         assert!(words.iter().all(|word| told[0].contains(word)), "{told:?}");
-        let told = run(&mut book, COUNTS, at);
+        let told = run(&mut allocations, COUNTS, at);
         assert!(told.len() == 1 && told[0].contains("byte 80 of 100"), "{told:?}");
-        assert!(run(&mut book, "__global__ void counted(int* p) { p[0] = p[20]; }", at).is_empty());
+        assert!(run(&mut allocations, "__global__ void counted(int* p) { p[0] = p[20]; }", at).is_empty());
     }
 }

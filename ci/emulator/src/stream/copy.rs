@@ -3,7 +3,7 @@
 
 use crate::finding::Finding;
 use crate::host_line::HostLine;
-use crate::memory::{Book, Found};
+use crate::memory::{Allocations, Found};
 
 /// Where one side of a copy is.
 #[derive(Clone, Debug)]
@@ -85,9 +85,9 @@ fn offset(pointer: *mut u8, bytes: u64) -> *mut u8 {
 
 impl Copy {
     /// The memory on both sides: its device, and whether it is on the host. `None` for pageable memory.
-    pub(crate) fn between(&self, book: &Book) -> [Option<(usize, bool)>; 2] {
+    pub(crate) fn between(&self, allocations: &Allocations) -> [Option<(usize, bool)>; 2] {
         [&self.to, &self.from].map(|end| match end.memory {
-            Memory::Known(address) => book.at(address).map(|it| (it.device, it.kind.on_host())),
+            Memory::Known(address) => allocations.at(address).map(|it| (it.device, it.kind.on_host())),
             Memory::Pageable(_) | Memory::Staged(..) => None,
         })
     }
@@ -102,8 +102,8 @@ impl Copy {
     ///
     /// # Safety
     /// The program must have given a source that can be read.
-    pub(crate) unsafe fn stage(&mut self, book: &Book) {
-        let Ok(source) = resolve(&mut self.from, self.volume, book, "reads") else { return };
+    pub(crate) unsafe fn stage(&mut self, allocations: &Allocations) {
+        let Ok(source) = resolve(&mut self.from, self.volume, allocations, "reads") else { return };
         let Volume { width, height, depth } = self.volume;
         let mut staged = Vec::with_capacity(usize::try_from(width * height * depth).unwrap_or(0));
         self.volume.rows((self.from.pitch, self.from.slice), (width, width * height), |at, _, length| {
@@ -117,16 +117,21 @@ impl Copy {
     }
 
     /// Moves the bytes for a call. The error names the side that is gone.
-    pub(super) fn run(&mut self, book: &Book, call: &str, line: HostLine) -> Result<(), String> {
-        let to = resolve(&mut self.to, self.volume, book, "writes")?;
-        let from = resolve(&mut self.from, self.volume, book, "reads")?;
+    pub(super) fn run(
+        &mut self,
+        allocations: &Allocations,
+        call: &str,
+        line: HostLine,
+    ) -> Result<(), String> {
+        let to = resolve(&mut self.to, self.volume, allocations, "writes")?;
+        let from = resolve(&mut self.from, self.volume, allocations, "reads")?;
         let layouts = ((self.to.pitch, self.to.slice), (self.from.pitch, self.from.slice));
         self.volume.rows(layouts.0, layouts.1, |at, source, length| {
             let length = usize::try_from(length).unwrap_or(0);
             // SAFETY: both sides are live for the whole span, as `resolve` has just found or as the program
             // promised for its own memory; the two may overlap.
             unsafe { core::ptr::copy(offset(from, source), offset(to, at), length) };
-            if let Some(told) = book.copied(offset(to, at), offset(from, source), length, call) {
+            if let Some(told) = allocations.copied(offset(to, at), offset(from, source), length, call) {
                 let what = format!("{call} copies {length} bytes to the host: {told}");
                 Finding::unwritten(what).part(call, line).report();
             }
@@ -136,22 +141,27 @@ impl Copy {
 }
 
 /// Where the bytes of one side are for this process.
-fn resolve(end: &mut End, volume: Volume, book: &Book, verb: &str) -> Result<*mut u8, String> {
+fn resolve(end: &mut End, volume: Volume, allocations: &Allocations, verb: &str) -> Result<*mut u8, String> {
     match &mut end.memory {
         Memory::Pageable(address) => Ok(core::ptr::with_exposed_provenance_mut(*address)),
         Memory::Staged(bytes, _) => Ok(bytes.as_mut_ptr()),
-        Memory::Known(address) => live(book, *address, volume.span(end.pitch, end.slice), verb),
+        Memory::Known(address) => live(allocations, *address, volume.span(end.pitch, end.slice), verb),
     }
 }
 
 /// The place of `span` live bytes in this process, or the reason why there are none.
-pub(super) fn live(book: &Book, address: u64, span: Option<u64>, verb: &str) -> Result<*mut u8, String> {
+pub(super) fn live(
+    allocations: &Allocations,
+    address: u64,
+    span: Option<u64>,
+    verb: &str,
+) -> Result<*mut u8, String> {
     let span = span.unwrap_or(u64::MAX);
-    match book.find(address, span) {
+    match allocations.find(address, span) {
         Found::Inside(it) => Ok(it.host_at(address)),
         Found::Beyond(it) => Err(format!("{verb} {span} bytes at {address:#x}, past the end of {it}")),
         Found::Unknown => {
-            let near = book.nearest(address).map_or_else(String::new, |near| format!(": {near}"));
+            let near = allocations.nearest(address).map_or_else(String::new, |near| format!(": {near}"));
             Err(format!("{verb} {span} bytes at {address:#x}, where no memory is live{near}"))
         }
     }
@@ -185,22 +195,22 @@ mod tests {
 
     #[test]
     fn a_staged_source_is_read_at_the_call_and_a_freed_destination_is_named() {
-        let mut book = Book::new(1, 1 << 20).unwrap();
-        let address = book.allocate(0, 8, Kind::Device, "cudaMalloc").unwrap();
+        let mut allocations = Allocations::new(1, 1 << 20).unwrap();
+        let address = allocations.allocate(0, 8, Kind::Device, "cudaMalloc").unwrap();
         let mut source = [1_u8, 2, 3, 4, 5, 6, 7, 8];
         let memory = Memory::Pageable(source.as_mut_ptr().expose_provenance());
         let from = End { memory, pitch: 0, slice: 0 };
         let to = End { memory: Memory::Known(address), pitch: 0, slice: 0 };
         let mut copy = Copy { to, from, volume: Volume::row(8) };
         // SAFETY: `source` has eight bytes.
-        unsafe { copy.stage(&book) };
+        unsafe { copy.stage(&allocations) };
         source.fill(9);
-        copy.run(&book, "a test", HostLine::default()).unwrap();
-        let host = book.at(address).unwrap().host;
+        copy.run(&allocations, "a test", HostLine::default()).unwrap();
+        let host = allocations.at(address).unwrap().host;
         // SAFETY: the allocation has eight bytes and is live.
         assert_eq!(unsafe { core::slice::from_raw_parts(host, 8) }, [1, 2, 3, 4, 5, 6, 7, 8]);
-        book.remove(address, "cudaFree");
-        let error = copy.run(&book, "a test", HostLine::default()).unwrap_err();
+        allocations.remove(address, "cudaFree");
+        let error = copy.run(&allocations, "a test", HostLine::default()).unwrap_err();
         assert!(error.contains("writes 8 bytes") && error.contains("cudaFree has freed"), "{error}");
     }
 }

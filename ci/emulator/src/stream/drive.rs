@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::around::{Around, show};
 use super::host::Caller;
-use super::names::Tick;
+use super::names::OperationId;
 use super::queue::{PATIENCE, Picked};
 use super::work::Work;
 use crate::device::Device;
@@ -58,7 +58,7 @@ impl Machine {
     }
 
     fn step(&mut self, picked: Picked) -> Progress {
-        let Picked { tick, device, call, line, work } = picked;
+        let Picked { id, device, call, line, work } = picked;
         let failed = self.devices.get(device).and_then(|device| device.fault);
         self.queue.staged -= work.staged();
         match work {
@@ -66,60 +66,60 @@ impl Machine {
                 let caller = self.devices.get_mut(device).and_then(Device::caller);
                 if let Some(caller) = caller {
                     // The function may tell the host.
-                    self.queue.host_waited(&[tick]);
-                    caller.call(tick, host, failed);
+                    self.queue.host_waited(&[id]);
+                    caller.call(id, host, failed);
                     return Progress::Worked;
                 }
                 let message = "no thread for host functions";
                 self.fail(device, crate::sys::cudaErrorOperatingSystem, message, call, line);
             }
-            Work::Record(record) => self.events.done(record, tick),
+            Work::Record(record) => self.events.done(record, id),
             Work::Free(address) => {
-                self.queue.note_end(&self.book, tick, address);
-                self.book.free(address, call);
+                self.queue.note_end(&self.allocations, id, address);
+                self.allocations.free(address, call);
             }
             Work::Reuse(address) => {
-                self.queue.note_begin(&self.book, tick, address);
-                self.book.poison(address);
+                self.queue.note_begin(&self.allocations, id, address);
+                self.allocations.poison(address);
             }
             Work::Release(users) => {
                 for (user, count) in users {
                     if let Ok(Some(destroy)) = self.users.release(user, count) {
-                        let tick = self.queue.push(device, call, Work::Host(destroy), &[]);
-                        self.queue.want(tick);
+                        let id = self.queue.push(device, call, Work::Host(destroy), &[]);
+                        self.queue.want(id);
                     }
                 }
             }
             _ if failed.is_some() => {}
             Work::Nothing | Work::Host(_) => {}
             Work::Copy(mut copy) => {
-                let done = copy.run(&self.book, call, line);
-                self.queue.note_copy(&self.book, tick, &copy, done.is_ok());
+                let done = copy.run(&self.allocations, call, line);
+                self.queue.note_copy(&self.allocations, id, &copy, done.is_ok());
                 self.check(device, call, line, done);
             }
             Work::Copies(copies) => {
                 for mut copy in copies {
-                    let done = copy.run(&self.book, call, line);
-                    self.queue.note_copy(&self.book, tick, &copy, done.is_ok());
+                    let done = copy.run(&self.allocations, call, line);
+                    self.queue.note_copy(&self.allocations, id, &copy, done.is_ok());
                     self.check(device, call, line, done);
                 }
             }
             Work::Fill(fill) => {
-                let done = fill.run(&self.book);
-                self.queue.note_fill(&self.book, tick, &fill, done.is_ok());
+                let done = fill.run(&self.allocations);
+                self.queue.note_fill(&self.allocations, id, &fill, done.is_ok());
                 self.check(device, call, line, done);
             }
             Work::Expansion(mut it) => {
                 if let Some(parts) = it.next() {
-                    let mut ticks = Vec::with_capacity(parts.len());
+                    let mut ids = Vec::with_capacity(parts.len());
                     for part in parts {
-                        let before: Vec<Tick> =
-                            part.before.iter().filter_map(|at| ticks.get(*at).copied()).collect();
-                        ticks.push(self.queue.push_within(tick, part.device, part.call, part.work, &before));
+                        let before: Vec<OperationId> =
+                            part.before.iter().filter_map(|at| ids.get(*at).copied()).collect();
+                        ids.push(self.queue.push_within(id, part.device, part.call, part.work, &before));
                     }
-                    let end = self.queue.push_within(tick, device, call, Work::Nothing, &ticks);
-                    self.queue.put_back(tick, Work::Expansion(it));
-                    self.queue.put_off(tick, end);
+                    let end = self.queue.push_within(id, device, call, Work::Nothing, &ids);
+                    self.queue.put_back(id, Work::Expansion(it));
+                    self.queue.put_off(id, end);
                     return Progress::Worked;
                 }
             }
@@ -128,11 +128,11 @@ impl Machine {
                 let peers = self.devices.get(device).map_or(&[][..], |device| &device.peers);
                 let budget = self.queue.budget();
                 let touched =
-                    self.queue.races.as_mut().map(|races| races.running.remove(&tick).unwrap_or_default());
+                    self.queue.races.as_mut().map(|races| races.running.remove(&id).unwrap_or_default());
                 let (processors, printed) = (self.queue.processors(), Vec::new());
-                let book = &mut self.book;
+                let allocations = &mut self.allocations;
                 let mut around =
-                    Around { book, device, peers, processors, printed, touched, missed: None, line };
+                    Around { allocations, device, peers, processors, printed, touched, missed: None, line };
                 let step = task.step(&mut around, budget);
                 if !self.queue.ends {
                     show(&around.printed);
@@ -140,22 +140,22 @@ impl Machine {
                 let Around { touched, missed, .. } = around;
                 match (&step, &mut self.queue.races, touched) {
                     (_, None, _) | (_, _, None) => {}
-                    (Step::Yield, Some(races), Some(touched)) => drop(races.running.insert(tick, touched)),
+                    (Step::Yield, Some(races), Some(touched)) => drop(races.running.insert(id, touched)),
                     (_, _, Some(touched)) => {
-                        self.queue.note_kernel(&self.book, tick, touched.spans(task.program()), missed);
+                        self.queue.note_kernel(&self.allocations, id, touched.spans(task.program()), missed);
                     }
                 }
                 match step {
                     Step::Done => {}
                     Step::Yield => {
-                        self.queue.put_back(tick, Work::Task(task));
+                        self.queue.put_back(id, Work::Task(task));
                         return Progress::Yielded;
                     }
                     Step::Fault(fault) => self.fail(device, Code(fault.code), &fault.message, call, line),
                 }
             }
         }
-        self.queue.complete(tick);
+        self.queue.complete(id);
         Progress::Worked
     }
 
@@ -167,13 +167,13 @@ impl Machine {
 }
 
 /// Waits until all of these operations are done, and runs their pending work.
-pub(crate) fn wait_for(machine: &mut Guard, ticks: &[Tick]) {
+pub(crate) fn wait_for(machine: &mut Guard, ids: &[OperationId]) {
     stir(machine);
-    for tick in ticks {
-        machine.queue.want(*tick);
+    for id in ids {
+        machine.queue.want(*id);
     }
     machine.queue.drivers += 1;
-    let mut left = ticks.to_vec();
+    let mut left = ids.to_vec();
     while let Some(last) = left.last() {
         if !machine.queue.pending(*last) {
             left.pop();
@@ -201,10 +201,10 @@ pub(super) fn leave_the_rest(machine: &Guard) {
 }
 
 /// Waits for operations, and returns the error that a device failed with, if it did.
-pub(crate) fn synchronize(machine: &mut Guard, device: usize, ticks: &[Tick]) -> Answer {
-    wait_for(machine, ticks);
-    machine.queue.host_waited(ticks);
-    machine.book.pools.synchronised(device);
+pub(crate) fn synchronize(machine: &mut Guard, device: usize, ids: &[OperationId]) -> Answer {
+    wait_for(machine, ids);
+    machine.queue.host_waited(ids);
+    machine.allocations.pools.synchronised(device);
     machine.devices.get(device).and_then(|device| device.fault).map_or(Ok(()), Err)
 }
 
@@ -227,13 +227,13 @@ pub(crate) fn before_free(machine: &mut Guard, device: usize) -> Answer {
 }
 
 /// Wants operations that a program queries and runs some of their pending work, without waiting for anything.
-pub(crate) fn nudge(machine: &mut Guard, ticks: &[Tick]) {
+pub(crate) fn nudge(machine: &mut Guard, ids: &[OperationId]) {
     stir(machine);
-    for tick in ticks {
-        machine.queue.want(*tick);
+    for id in ids {
+        machine.queue.want(*id);
     }
     let mut yields = 0;
-    while yields < STEPS_OF_A_QUERY && ticks.iter().any(|tick| machine.queue.pending(*tick)) {
+    while yields < STEPS_OF_A_QUERY && ids.iter().any(|id| machine.queue.pending(*id)) {
         match machine.drive() {
             Progress::Nothing => break,
             Progress::Worked => machine::announce(),
@@ -309,9 +309,9 @@ fn background() {
 }
 
 /// Completes the operation whose function has returned. The thread that called the function calls this.
-fn called(tick: Tick) -> Answer {
+fn called(id: OperationId) -> Answer {
     let mut machine = machine::lock()?;
-    machine.queue.complete(tick);
+    machine.queue.complete(id);
     leave_the_rest(&machine);
     drop(machine);
     machine::announce();

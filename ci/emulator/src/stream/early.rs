@@ -14,14 +14,14 @@
 use super::copy::{Copy, Memory};
 use super::drive::queued;
 use super::fill::Fill;
-use super::names::{Key, Tick};
+use super::names::{OperationId, StreamId};
 use super::queue::Queue;
 use super::table::Streams;
 use super::work::Work;
 use crate::error::Answer;
 use crate::host_line::HostLine;
 use crate::machine::Guard;
-use crate::memory::{Book, Kind};
+use crate::memory::{Allocations, Kind};
 use crate::race::Origin;
 
 /// The most bytes that are read early.
@@ -31,8 +31,8 @@ const LEAST_FILL: u64 = 2_048;
 
 /// Whether the source of an asynchronous copy is read during the call, before operations that the legacy
 /// stream's order puts first.
-pub(crate) fn taken_early(machine: &Guard, stream: Key, copy: &Copy) -> bool {
-    small(copy, &machine.book) && machine.streams.looks_idle(stream, &machine.queue)
+pub(crate) fn taken_early(machine: &Guard, stream: StreamId, copy: &Copy) -> bool {
+    small(copy, &machine.allocations) && machine.streams.looks_idle(stream, &machine.queue)
 }
 
 /// Takes those copies out of a batch that read the target of a small memset, the last operation of the
@@ -43,43 +43,44 @@ pub(crate) fn taken_early(machine: &Guard, stream: Key, copy: &Copy) -> bool {
 /// `cudaErrorInvalidResourceHandle` for a stream that there is not.
 pub(crate) fn submit_past_fill(
     machine: &mut Guard,
-    stream: Key,
+    stream: StreamId,
     call: &'static str,
     copies: &mut Vec<Copy>,
-) -> Answer<Option<Tick>> {
+) -> Answer<Option<OperationId>> {
     let device = machine.streams.get(stream)?.device;
     let Some((last, fill, before)) = machine.streams.last_fill(stream, &machine.queue) else {
         return Ok(None);
     };
-    if !pinned(&machine.book, fill.address) {
+    if !pinned(&machine.allocations, fill.address) {
         return Ok(None);
     }
-    let book = &machine.book;
-    let past: Vec<Copy> = copies.extract_if(.., |copy| small(copy, book) && reads(copy, &fill)).collect();
+    let allocations = &machine.allocations;
+    let past: Vec<Copy> =
+        copies.extract_if(.., |copy| small(copy, allocations) && reads(copy, &fill)).collect();
     if past.is_empty() {
         return Ok(None);
     }
     let origin = Origin { call, stream: Some(stream), line: HostLine::captured(), ..Origin::default() };
-    let tick = machine.queue.push_from(device, origin, Work::Copies(past), &before);
-    machine.queue.put_off(last, tick);
+    let id = machine.queue.push_from(device, origin, Work::Copies(past), &before);
+    machine.queue.put_off(last, id);
     queued(machine);
-    Ok(Some(tick))
+    Ok(Some(id))
 }
 
-fn pinned(book: &Book, address: u64) -> bool {
-    book.at(address).is_some_and(|it| matches!(it.kind, Kind::Pinned | Kind::Registered))
+fn pinned(allocations: &Allocations, address: u64) -> bool {
+    allocations.at(address).is_some_and(|it| matches!(it.kind, Kind::Pinned | Kind::Registered))
 }
 
 /// Whether a copy is one row of few bytes, from pinned memory to linear memory of a device.
-fn small(copy: &Copy, book: &Book) -> bool {
+fn small(copy: &Copy, allocations: &Allocations) -> bool {
     let (Memory::Known(to), Memory::Known(from)) = (&copy.to.memory, &copy.from.memory) else { return false };
     let linear = |kind| matches!(kind, Kind::Device | Kind::Pool | Kind::Symbol | Kind::Imported);
     let volume = copy.volume;
     volume.height == 1
         && volume.depth == 1
         && volume.width <= LARGEST_COPY
-        && pinned(book, *from)
-        && book.at(*to).is_some_and(|it| linear(it.kind))
+        && pinned(allocations, *from)
+        && allocations.at(*to).is_some_and(|it| linear(it.kind))
 }
 
 /// Whether a copy of one row reads bytes that a memset writes.
@@ -91,40 +92,47 @@ fn reads(copy: &Copy, fill: &Fill) -> bool {
 
 impl Streams {
     /// Notes that a stream got work.
-    pub(super) fn took(&mut self, key: Key, tick: Tick) {
+    pub(super) fn took(&mut self, key: StreamId, id: OperationId) {
         if let Ok(stream) = self.get_mut(key) {
-            stream.own = vec![tick];
+            stream.own = vec![id];
         }
     }
 
     /// Notes that a stream got a mark, or a wait for `others`.
-    pub(super) fn took_mark(&mut self, key: Key, tick: Tick, record: bool, others: &[Tick], queue: &Queue) {
+    pub(super) fn took_mark(
+        &mut self,
+        key: StreamId,
+        id: OperationId,
+        record: bool,
+        others: &[OperationId],
+        queue: &Queue,
+    ) {
         let Ok(stream) = self.get_mut(key) else { return };
         stream.own.retain(|own| queue.pending(*own));
         stream.own.extend_from_slice(others);
         if stream.legacy && record {
-            stream.own.push(tick);
+            stream.own.push(id);
         }
     }
 
     /// Whether a stream has nothing of its own to do, and yet something that it comes after.
-    fn looks_idle(&self, key: Key, queue: &Queue) -> bool {
+    fn looks_idle(&self, key: StreamId, queue: &Queue) -> bool {
         let Ok(stream) = self.get(key) else { return false };
-        !stream.own.iter().any(|tick| queue.busy(*tick))
-            && self.before(key, queue).iter().any(|tick| queue.busy(*tick))
+        !stream.own.iter().any(|id| queue.busy(*id))
+            && self.before(key, queue).iter().any(|id| queue.busy(*id))
     }
 
     /// The small memset that is the last operation of a stream, and its dependencies.
-    fn last_fill(&self, key: Key, queue: &Queue) -> Option<(Tick, Fill, Vec<Tick>)> {
+    fn last_fill(&self, key: StreamId, queue: &Queue) -> Option<(OperationId, Fill, Vec<OperationId>)> {
         let stream = self.get(key).ok()?;
-        let mut own = stream.own.iter().copied().filter(|tick| queue.busy(*tick));
-        let tick = own.next().filter(|_| own.next().is_none())?;
-        let (fill, before) = queue.fill(tick)?;
+        let mut own = stream.own.iter().copied().filter(|id| queue.busy(*id));
+        let id = own.next().filter(|_| own.next().is_none())?;
+        let (fill, before) = queue.fill(id)?;
         let volume = fill.volume;
         let bytes = volume.width.saturating_mul(volume.height).saturating_mul(volume.depth);
         // Later work of the legacy stream waits for the memset, and the stream's next operation waits for
         // that work.
-        let between = self.legacy_tail(stream).is_some_and(|tail| tail > tick && queue.pending(tail));
-        (bytes < LEAST_FILL && !between).then(|| (tick, fill.clone(), before.to_vec()))
+        let between = self.legacy_tail(stream).is_some_and(|tail| tail > id && queue.pending(tail));
+        (bytes < LEAST_FILL && !between).then(|| (id, fill.clone(), before.to_vec()))
     }
 }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::moments::{Await, Moments};
-use super::names::Tick;
+use super::names::OperationId;
 use super::queue::Queue;
 use super::work::Record;
 use crate::error::Answer;
-use crate::memory::{Ticket, unnamed_file};
+use crate::memory::{IpcHandle, unnamed_file};
 use crate::sys::{
     CUevent_st, cudaErrorInvalidResourceHandle, cudaErrorMapBufferObjectFailed, cudaEvent_t,
     cudaEventDisableTiming, cudaEventInterprocess,
@@ -30,7 +30,7 @@ pub(crate) struct Event {
     pub(crate) device: usize,
     pub(crate) flags: u32,
     /// The operation of the last record, if there was one.
-    pub(crate) tick: Option<Tick>,
+    pub(crate) id: Option<OperationId>,
     /// When that operation was done.
     pub(crate) at: Option<Instant>,
     /// The place of its last record in a capture, if that record was captured.
@@ -38,9 +38,9 @@ pub(crate) struct Event {
     /// The counters that other processes know, once there may be any.
     pub(crate) moments: Option<Arc<Moments>>,
     /// Where other processes find that.
-    ticket: Option<Ticket>,
+    ipc_handle: Option<IpcHandle>,
     /// The numbers of records that are not done, for other processes.
-    numbers: Vec<(Tick, u64)>,
+    numbers: Vec<(OperationId, u64)>,
 }
 
 impl Event {
@@ -48,11 +48,11 @@ impl Event {
         Self {
             device,
             flags,
-            tick: None,
+            id: None,
             at: None,
             mark: None,
             moments: None,
-            ticket: None,
+            ipc_handle: None,
             numbers: Vec::new(),
         }
     }
@@ -98,13 +98,13 @@ impl Events {
     }
 
     /// Sets the operation of the last record of an event.
-    pub(super) fn recorded(&mut self, event: usize, tick: Tick) {
+    pub(super) fn recorded(&mut self, event: usize, id: OperationId) {
         if let Some(event) = self.all.get_mut(&event) {
-            event.tick = Some(tick);
+            event.id = Some(id);
             event.at = None;
             event.mark = None;
             if let Some(moments) = &event.moments {
-                event.numbers.push((tick, moments.record()));
+                event.numbers.push((id, moments.record()));
             }
         }
     }
@@ -112,7 +112,7 @@ impl Events {
     /// Sets the place of the last record of an event in a capture.
     pub(crate) fn marked(&mut self, event: usize, mark: Mark) {
         if let Some(event) = self.all.get_mut(&event) {
-            event.tick = None;
+            event.id = None;
             event.at = None;
             event.mark = Some(mark);
         }
@@ -124,33 +124,33 @@ impl Events {
     }
 
     /// The operation of the last record of an event.
-    pub(crate) fn tick(&self, event: usize) -> Option<Tick> {
-        self.all.get(&event)?.tick
+    pub(crate) fn id(&self, event: usize) -> Option<OperationId> {
+        self.all.get(&event)?.id
     }
 
-    /// Lets other processes know an event. Returns the ticket that they need.
-    pub(crate) fn share(&mut self, event: cudaEvent_t, queue: &Queue) -> Answer<Ticket> {
+    /// Lets other processes know an event. Returns the handle that they need.
+    pub(crate) fn share(&mut self, event: cudaEvent_t, queue: &Queue) -> Answer<IpcHandle> {
         let event = self.all.get_mut(&event.addr()).ok_or(cudaErrorInvalidResourceHandle)?;
         if event.flags & cudaEventInterprocess == 0 {
             return Err(cudaErrorInvalidResourceHandle);
         }
         if event.moments.is_none() {
-            let (file, ticket) = unnamed_file(event.device).ok_or(cudaErrorMapBufferObjectFailed)?;
+            let (file, ipc_handle) = unnamed_file(event.device).ok_or(cudaErrorMapBufferObjectFailed)?;
             let moments = Moments::map(file).ok_or(cudaErrorMapBufferObjectFailed)?;
-            if let Some(tick) = event.tick {
+            if let Some(id) = event.id {
                 let number = moments.record();
-                if queue.pending(tick) { event.numbers.push((tick, number)) } else { moments.reach(number) }
+                if queue.pending(id) { event.numbers.push((id, number)) } else { moments.reach(number) }
             }
             event.moments = Some(Arc::new(moments));
-            event.ticket = Some(ticket);
+            event.ipc_handle = Some(ipc_handle);
         }
         // An event that was itself opened is its own process's to share.
-        event.ticket.ok_or(cudaErrorInvalidResourceHandle)
+        event.ipc_handle.ok_or(cudaErrorInvalidResourceHandle)
     }
 
     /// Opens another process's event on a device, which need not be the one that it was made on.
-    pub(crate) fn open(&mut self, ticket: &Ticket, device: usize) -> Answer<cudaEvent_t> {
-        let moments = ticket.open().and_then(Moments::map).ok_or(cudaErrorMapBufferObjectFailed)?;
+    pub(crate) fn open(&mut self, ipc_handle: &IpcHandle, device: usize) -> Answer<cudaEvent_t> {
+        let moments = ipc_handle.open().and_then(Moments::map).ok_or(cudaErrorMapBufferObjectFailed)?;
         let handle = self.create(device, cudaEventDisableTiming | cudaEventInterprocess);
         if let Some(event) = self.all.get_mut(&handle.addr()) {
             event.moments = Some(Arc::new(moments));
@@ -159,13 +159,12 @@ impl Events {
     }
 
     /// Notes that a record's moment has come. Does nothing if the event is gone or was recorded again.
-    pub(super) fn done(&mut self, record: Record, tick: Tick) {
+    pub(super) fn done(&mut self, record: Record, id: OperationId) {
         let Some(event) = self.all.get_mut(&record.event) else { return };
-        if event.tick == Some(tick) {
+        if event.id == Some(id) {
             event.at = Some(Instant::now());
         }
-        if let (Some(at), Some(moments)) = (event.numbers.iter().position(|it| it.0 == tick), &event.moments)
-        {
+        if let (Some(at), Some(moments)) = (event.numbers.iter().position(|it| it.0 == id), &event.moments) {
             moments.reach(event.numbers.swap_remove(at).1);
         }
     }
@@ -184,7 +183,7 @@ mod tests {
     fn only_the_last_record_of_an_event_counts() {
         let mut events = Events::default();
         let event = events.create(0, 0);
-        events.get_mut(event).unwrap().tick = Some(5);
+        events.get_mut(event).unwrap().id = Some(5);
         let record = Record { event: event.addr() };
         events.done(record, 4);
         assert!(events.get(event).unwrap().at.is_none());

@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "writes bytes")]
 
 use super::copy::{Volume, live};
-use crate::memory::Book;
+use crate::memory::Allocations;
 
 /// A memset whose arguments the call has checked.
 #[derive(Clone, Debug)]
@@ -19,13 +19,13 @@ pub(crate) struct Fill {
 
 impl Fill {
     /// Writes the bytes. The error names the memory that is gone.
-    pub(super) fn run(&self, book: &Book) -> Result<(), String> {
-        let host = live(book, self.address, self.volume.span(self.pitch, self.slice), "writes")?;
+    pub(super) fn run(&self, allocations: &Allocations) -> Result<(), String> {
+        let host = live(allocations, self.address, self.volume.span(self.pitch, self.slice), "writes")?;
         let layout = (self.pitch, self.slice);
         self.volume.rows(layout, layout, |at, _, length| {
             let row = host.wrapping_add(usize::try_from(at).unwrap_or(usize::MAX));
             let (length, element) = (usize::try_from(length).unwrap_or(0), usize::from(self.element.max(1)));
-            book.wrote(row, u64::try_from(length).unwrap_or(0));
+            allocations.wrote(row, u64::try_from(length).unwrap_or(0));
             if element == 1 {
                 // SAFETY: `live` has just found the whole span inside one live allocation.
                 unsafe { row.write_bytes(self.value[0], length) };

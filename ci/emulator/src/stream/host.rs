@@ -5,7 +5,7 @@
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use super::names::Tick;
+use super::names::OperationId;
 use crate::error::{Answer, Code};
 use crate::sys::{CUstream_st, cudaError_t, cudaStream_t, cudaSuccess};
 use crate::thread;
@@ -66,12 +66,12 @@ impl HostCall {
 
 /// The thread of a device that calls the program's functions.
 #[derive(Debug)]
-pub(crate) struct Caller(Sender<(Tick, HostCall, Code)>);
+pub(crate) struct Caller(Sender<(OperationId, HostCall, Code)>);
 
 impl Caller {
     /// Starts the thread. It reports each call that has returned to `called`, and ends if that fails. Returns
     /// `None` if the system refuses.
-    pub(super) fn start(called: fn(Tick) -> Answer) -> Option<Self> {
+    pub(super) fn start(called: fn(OperationId) -> Answer) -> Option<Self> {
         let (sender, receiver) = channel();
         let builder = std::thread::Builder::new().name("cuda-host-func".to_owned());
         builder.spawn(move || serve(&receiver, called)).ok()?;
@@ -79,18 +79,18 @@ impl Caller {
     }
 
     /// Has the thread call a function and then complete its operation.
-    pub(super) fn call(&self, tick: Tick, call: HostCall, status: Option<Code>) {
+    pub(super) fn call(&self, id: OperationId, call: HostCall, status: Option<Code>) {
         // The receiver lives as long as its thread, which never ends.
-        let _ = self.0.send((tick, call, status.unwrap_or(cudaSuccess)));
+        let _ = self.0.send((id, call, status.unwrap_or(cudaSuccess)));
     }
 }
 
-fn serve(calls: &Receiver<(Tick, HostCall, Code)>, called: fn(Tick) -> Answer) {
+fn serve(calls: &Receiver<(OperationId, HostCall, Code)>, called: fn(OperationId) -> Answer) {
     thread::becomes_callback_thread();
-    for (tick, call, status) in calls {
-        thread::set_function(tick);
+    for (id, call, status) in calls {
+        thread::set_function(id);
         call.call(status);
-        if called(tick).is_err() {
+        if called(id).is_err() {
             return;
         }
     }

@@ -33,7 +33,7 @@ pub(crate) use event::{Events, Mark};
 pub(crate) use fill::Fill;
 pub(crate) use host::{Caller, HostCall};
 pub(crate) use moments::Moments;
-pub(crate) use names::{Key, Tick};
+pub(crate) use names::{OperationId, StreamId};
 pub(crate) use queue::Queue;
 #[allow(unused_imports, reason = "launches are what it is for")]
 pub(crate) use submit::submit_task;

@@ -1,7 +1,7 @@
-//! The names of streams and operations, which everything that waits for something keeps.
+//! The ids of streams and operations, which everything that waits for something keeps.
 
-/// The name of a stream, never used again.
-pub(crate) type Key = u64;
+/// The id of a stream, never used again.
+pub(crate) type StreamId = u64;
 
-/// The name of an operation; zero names no operation.
-pub(crate) type Tick = u64;
+/// The id of an operation, never used again; zero is no operation's.
+pub(crate) type OperationId = u64;

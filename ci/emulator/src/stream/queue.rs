@@ -1,7 +1,7 @@
 //! The queue of asynchronous work: which operation waits for which, and which one may run next.
 //!
-//! An operation is named by its tick. Ticks only grow and are never used again, so that an operation is done
-//! if its tick is gone from the queue. An operation runs when all its dependencies are done *and* it is
+//! Every operation has an id. Ids only grow and are never used again, so that an operation is done
+//! if its id is gone from the queue. An operation runs when all its dependencies are done *and* it is
 //! wanted: because a thread waits for it or queried it, because it has been pending for long enough, or
 //! because the schedule wants everything.
 
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use cuda_hazard::happens_before::VectorClock;
 
 use super::fill::Fill;
-use super::names::{Key, Tick};
+use super::names::{OperationId, StreamId};
 use super::work::Work;
 use crate::config::Schedule;
 use crate::host_line::HostLine;
@@ -38,16 +38,16 @@ struct Operation {
     wanted: bool,
     /// How many steps of it have run.
     turns: u64,
-    before: Vec<Tick>,
+    before: Vec<OperationId>,
     /// How many of `before` are not done.
     unmet: usize,
-    after: Vec<Tick>,
+    after: Vec<OperationId>,
 }
 
 /// An operation that was picked to run.
 #[derive(Debug)]
 pub(crate) struct Picked {
-    pub(crate) tick: Tick,
+    pub(crate) id: OperationId,
     pub(crate) device: usize,
     pub(crate) call: &'static str,
     pub(crate) line: HostLine,
@@ -59,14 +59,14 @@ pub(crate) struct Picked {
 pub(crate) struct Queue {
     schedule: Schedule,
     random: Random,
-    last: Tick,
-    entries: BTreeMap<Tick, Operation>,
+    last: OperationId,
+    entries: BTreeMap<OperationId, Operation>,
     /// The operations that may run and are wanted, by how many steps of them have run.
-    ready: BTreeSet<(u64, Tick)>,
+    ready: BTreeSet<(u64, OperationId)>,
     /// The operations that may run and are not wanted.
-    idle: BTreeSet<Tick>,
+    idle: BTreeSet<OperationId>,
     /// The operations that are not wanted.
-    unwanted: BTreeSet<Tick>,
+    unwanted: BTreeSet<OperationId>,
     /// How many threads are running wanted work.
     pub(super) drivers: usize,
     /// Whether the background thread exists.
@@ -99,7 +99,13 @@ impl Queue {
     }
 
     /// Adds an operation that comes after `before`.
-    pub(crate) fn push(&mut self, device: usize, call: &'static str, work: Work, before: &[Tick]) -> Tick {
+    pub(crate) fn push(
+        &mut self,
+        device: usize,
+        call: &'static str,
+        work: Work,
+        before: &[OperationId],
+    ) -> OperationId {
         let origin = Origin { call, line: HostLine::captured(), ..Origin::default() };
         self.push_from(device, origin, work, before)
     }
@@ -109,10 +115,10 @@ impl Queue {
     pub(crate) fn push_done(
         &mut self,
         device: usize,
-        stream: Option<Key>,
+        stream: Option<StreamId>,
         call: &'static str,
-        before: &[Tick],
-    ) -> Option<Tick> {
+        before: &[OperationId],
+    ) -> Option<OperationId> {
         let races = self.races.as_mut()?;
         self.last += 1;
         let origin = Origin { call, stream, line: HostLine::captured(), ..Origin::default() };
@@ -126,61 +132,61 @@ impl Queue {
         device: usize,
         mut origin: Origin,
         work: Work,
-        before: &[Tick],
-    ) -> Tick {
+        before: &[OperationId],
+    ) -> OperationId {
         self.last += 1;
-        let tick = self.last;
+        let id = self.last;
         let (call, line) = (origin.call, origin.line);
         if let Some(races) = &mut self.races {
             origin.kernel = work.kernel();
             origin.waits_outside = matches!(&work, Work::Task(task) if task.waits_outside());
-            let operation = races.order.add(tick, device, before, origin);
+            let operation = races.order.add(id, device, before, origin);
             work.protect(races, &operation);
             if matches!(work, Work::Host(_)) {
-                races.functions.insert(tick, operation);
+                races.functions.insert(id, operation);
             }
         }
-        self.enter(tick, (device, call, line), work, before);
-        tick
+        self.enter(id, (device, call, line), work, before);
+        id
     }
 
     /// Adds an operation that is part of one that runs. Races know it as that one, which later operations
     /// come after.
     pub(super) fn push_within(
         &mut self,
-        whole: Tick,
+        whole: OperationId,
         device: usize,
         call: &'static str,
         work: Work,
-        before: &[Tick],
-    ) -> Tick {
+        before: &[OperationId],
+    ) -> OperationId {
         self.last += 1;
-        let tick = self.last;
+        let id = self.last;
         if let Some(races) = &mut self.races
-            && let Some(operation) = races.order.add_part(tick, whole)
+            && let Some(operation) = races.order.add_part(id, whole)
             && matches!(work, Work::Host(_))
         {
-            races.functions.insert(tick, operation);
+            races.functions.insert(id, operation);
         }
         let line = self.entries.get(&whole).map_or(HostLine::NONE, |whole| whole.line);
-        self.enter(tick, (device, call, line), work, before);
-        tick
+        self.enter(id, (device, call, line), work, before);
+        id
     }
 
     fn enter(
         &mut self,
-        tick: Tick,
+        id: OperationId,
         (device, call, line): (usize, &'static str, HostLine),
         work: Work,
-        before: &[Tick],
+        before: &[OperationId],
     ) {
-        let mut before: Vec<Tick> = before.iter().copied().filter(|tick| self.matters(*tick)).collect();
+        let mut before: Vec<OperationId> = before.iter().copied().filter(|id| self.matters(*id)).collect();
         before.sort_unstable();
         before.dedup();
         let mut unmet = 0;
         for earlier in &before {
             if let Some(entry) = self.entries.get_mut(earlier) {
-                entry.after.push(tick);
+                entry.after.push(id);
                 unmet += 1;
             }
         }
@@ -188,36 +194,36 @@ impl Queue {
         let (submitted, used) = (Instant::now(), thread::processor_time());
         let (work, wanted, after) = (Some(work), self.schedule == Schedule::Eager, Vec::new());
         self.entries.insert(
-            tick,
+            id,
             Operation { device, call, line, work, submitted, used, wanted, turns: 0, before, unmet, after },
         );
         if !wanted {
-            self.unwanted.insert(tick);
+            self.unwanted.insert(id);
         }
         if unmet == 0 {
-            self.may_run(tick);
+            self.may_run(id);
         }
     }
 
     /// Offers an operation whose dependencies are done.
-    fn may_run(&mut self, tick: Tick) {
-        match self.entries.get(&tick) {
-            Some(entry) if entry.wanted => self.ready.insert((entry.turns, tick)),
-            _ => self.idle.insert(tick),
+    fn may_run(&mut self, id: OperationId) {
+        match self.entries.get(&id) {
+            Some(entry) if entry.wanted => self.ready.insert((entry.turns, id)),
+            _ => self.idle.insert(id),
         };
     }
 
     /// Has an operation that has not begun come after a later one, which does not come after it.
-    pub(crate) fn put_off(&mut self, tick: Tick, until: Tick) {
-        let there = tick != until && self.pending(until);
-        let Some(entry) = self.entries.get_mut(&tick).filter(|_| there) else { return };
+    pub(crate) fn put_off(&mut self, id: OperationId, until: OperationId) {
+        let there = id != until && self.pending(until);
+        let Some(entry) = self.entries.get_mut(&id).filter(|_| there) else { return };
         entry.before.push(until);
         entry.unmet += 1;
         let wanted = entry.wanted;
-        self.ready.remove(&(entry.turns, tick));
-        self.idle.remove(&tick);
+        self.ready.remove(&(entry.turns, id));
+        self.idle.remove(&id);
         if let Some(first) = self.entries.get_mut(&until) {
-            first.after.push(tick);
+            first.after.push(id);
         }
         if wanted {
             self.want(until);
@@ -230,20 +236,20 @@ impl Queue {
     }
 
     /// Whether an operation is not done.
-    pub(crate) fn pending(&self, tick: Tick) -> bool {
-        self.entries.contains_key(&tick)
+    pub(crate) fn pending(&self, id: OperationId) -> bool {
+        self.entries.contains_key(&id)
     }
 
     /// Whether the order of an operation and later ones matters: it is not done, or races are looked for and
     /// the host has not waited for it.
-    pub(crate) fn matters(&self, tick: Tick) -> bool {
-        self.pending(tick) || self.races.as_ref().is_some_and(|races| races.order.get(tick).is_some())
+    pub(crate) fn matters(&self, id: OperationId) -> bool {
+        self.pending(id) || self.races.as_ref().is_some_and(|races| races.order.get(id).is_some())
     }
 
     /// Notes that the host has waited for operations.
-    pub(crate) fn host_waited(&mut self, ticks: &[Tick]) {
+    pub(crate) fn host_waited(&mut self, ids: &[OperationId]) {
         if let Some(races) = &mut self.races {
-            races.order.host_waited(ticks);
+            races.order.host_waited(ids);
             races.release_guards();
             if self.entries.is_empty() {
                 races.forget_known();
@@ -261,10 +267,10 @@ impl Queue {
 
     /// Whether an operation is pending and it, or one of its dependencies, is more than a mark. If only marks
     /// are left, hardware is done at once.
-    pub(crate) fn busy(&self, tick: Tick) -> bool {
-        let (mut open, mut seen) = (vec![tick], BTreeSet::new());
-        while let Some(tick) = open.pop() {
-            let Some(entry) = self.entries.get(&tick).filter(|_| seen.insert(tick)) else { continue };
+    pub(crate) fn busy(&self, id: OperationId) -> bool {
+        let (mut open, mut seen) = (vec![id], BTreeSet::new());
+        while let Some(id) = open.pop() {
+            let Some(entry) = self.entries.get(&id).filter(|_| seen.insert(id)) else { continue };
             match entry.work {
                 Some(Work::Nothing | Work::Record(_)) => open.extend_from_slice(&entry.before),
                 _ => return true,
@@ -274,13 +280,13 @@ impl Queue {
     }
 
     /// Whether an operation that is not done is one of these, or one that they come after.
-    pub(crate) fn is_before(&self, earlier: Tick, these: &[Tick]) -> bool {
+    pub(crate) fn is_before(&self, earlier: OperationId, these: &[OperationId]) -> bool {
         let (mut open, mut seen) = (these.to_vec(), BTreeSet::new());
-        while let Some(tick) = open.pop() {
-            if tick == earlier {
+        while let Some(id) = open.pop() {
+            if id == earlier {
                 return true;
             }
-            if let Some(entry) = self.entries.get(&tick).filter(|_| seen.insert(tick)) {
+            if let Some(entry) = self.entries.get(&id).filter(|_| seen.insert(id)) {
                 open.extend_from_slice(&entry.before);
             }
         }
@@ -288,28 +294,28 @@ impl Queue {
     }
 
     /// The memset of an operation and its dependencies, if it is a pending memset.
-    pub(crate) fn fill(&self, tick: Tick) -> Option<(&Fill, &[Tick])> {
-        let entry = self.entries.get(&tick)?;
+    pub(crate) fn fill(&self, id: OperationId) -> Option<(&Fill, &[OperationId])> {
+        let entry = self.entries.get(&id)?;
         if let Some(Work::Fill(fill)) = &entry.work { Some((fill, &entry.before)) } else { None }
     }
 
     /// Every operation of a device that is not done.
-    pub(crate) fn on_device(&self, device: usize) -> Vec<Tick> {
+    pub(crate) fn on_device(&self, device: usize) -> Vec<OperationId> {
         self.entries.iter().filter(|entry| entry.1.device == device).map(|entry| *entry.0).collect()
     }
 
     /// Wants an operation, and so all that comes before it.
-    pub(crate) fn want(&mut self, tick: Tick) {
-        let mut open = vec![tick];
-        while let Some(tick) = open.pop() {
-            if let Some(entry) = self.entries.get_mut(&tick)
+    pub(crate) fn want(&mut self, id: OperationId) {
+        let mut open = vec![id];
+        while let Some(id) = open.pop() {
+            if let Some(entry) = self.entries.get_mut(&id)
                 && !entry.wanted
             {
                 entry.wanted = true;
                 open.extend_from_slice(&entry.before);
-                self.unwanted.remove(&tick);
-                if self.idle.remove(&tick) {
-                    self.ready.insert((entry.turns, tick));
+                self.unwanted.remove(&id);
+                if self.idle.remove(&id) {
+                    self.ready.insert((entry.turns, id));
                 }
             }
         }
@@ -317,15 +323,15 @@ impl Queue {
 
     /// Wants every operation.
     pub(super) fn want_all(&mut self) {
-        for tick in self.unwanted.clone() {
-            self.want(tick);
+        for id in self.unwanted.clone() {
+            self.want(id);
         }
     }
 
     /// The unwanted operation that has been pending longest.
-    fn first_unwanted(&self) -> Option<(Tick, &Operation)> {
-        let tick = *self.unwanted.first()?;
-        Some((tick, self.entries.get(&tick)?))
+    fn first_unwanted(&self) -> Option<(OperationId, &Operation)> {
+        let id = *self.unwanted.first()?;
+        Some((id, self.entries.get(&id)?))
     }
 
     /// Whether an unwanted operation is overdue although the process has computed little since, by the time
@@ -339,12 +345,11 @@ impl Queue {
     /// Wants overdue operations, and returns the time at which the next one becomes overdue.
     pub(crate) fn want_overdue(&mut self, now: Instant) -> Option<Instant> {
         loop {
-            let (tick, due) =
-                self.first_unwanted().map(|(tick, entry)| (tick, entry.submitted + PATIENCE))?;
+            let (id, due) = self.first_unwanted().map(|(id, entry)| (id, entry.submitted + PATIENCE))?;
             if due > now {
                 return Some(due);
             }
-            self.want(tick);
+            self.want(id);
         }
     }
 
@@ -354,12 +359,12 @@ impl Queue {
     pub(crate) fn pick(&mut self) -> Option<Picked> {
         // Who asks in vain, and how often, is a matter of time: no number may be drawn for that.
         let least = self.ready.first()?.0;
-        let (_, tick) = match self.schedule {
-            Schedule::Late => *self.ready.range(..=(least, Tick::MAX)).next_back()?,
+        let (_, id) = match self.schedule {
+            Schedule::Late => *self.ready.range(..=(least, OperationId::MAX)).next_back()?,
             Schedule::Eager => *self.ready.first()?,
             Schedule::Random(_) => *self.ready.iter().nth(self.random.below(self.ready.len()))?,
         };
-        self.take(tick)
+        self.take(id)
     }
 
     /// In the random schedule: now and then takes any operation that may run, wanted or not.
@@ -368,8 +373,8 @@ impl Queue {
             return None;
         }
         let at = self.random.below(self.ready.len() + self.idle.len());
-        let tick = *self.ready.iter().map(|it| &it.1).chain(&self.idle).nth(at)?;
-        self.take(tick)
+        let id = *self.ready.iter().map(|it| &it.1).chain(&self.idle).nth(at)?;
+        self.take(id)
     }
 
     /// Whether some wanted operation may run.
@@ -405,21 +410,21 @@ impl Queue {
     }
 
     /// Puts back an operation that has more to do.
-    pub(crate) fn put_back(&mut self, tick: Tick, work: Work) {
-        if let Some(entry) = self.entries.get_mut(&tick) {
+    pub(crate) fn put_back(&mut self, id: OperationId, work: Work) {
+        if let Some(entry) = self.entries.get_mut(&id) {
             entry.work = Some(work);
             entry.turns += 1;
-            self.may_run(tick);
+            self.may_run(id);
         }
     }
 
     /// Marks an operation as done.
-    pub(crate) fn complete(&mut self, tick: Tick) {
-        let Some(done) = self.entries.remove(&tick) else { return };
+    pub(crate) fn complete(&mut self, id: OperationId) {
+        let Some(done) = self.entries.remove(&id) else { return };
         if let Some(races) = &mut self.races {
-            races.functions.remove(&tick);
+            races.functions.remove(&id);
         }
-        self.unwanted.remove(&tick);
+        self.unwanted.remove(&id);
         for later in done.after {
             if let Some(entry) = self.entries.get_mut(&later) {
                 entry.unmet = entry.unmet.saturating_sub(1);
@@ -430,17 +435,17 @@ impl Queue {
         }
     }
 
-    fn take(&mut self, tick: Tick) -> Option<Picked> {
-        let entry = self.entries.get_mut(&tick)?;
-        self.ready.remove(&(entry.turns, tick));
-        self.idle.remove(&tick);
+    fn take(&mut self, id: OperationId) -> Option<Picked> {
+        let entry = self.entries.get_mut(&id)?;
+        self.ready.remove(&(entry.turns, id));
+        self.idle.remove(&id);
         let work = entry.work.take()?;
         if let Some(races) = &self.races
-            && let Some(operation) = races.order.get(tick)
+            && let Some(operation) = races.order.get(id)
         {
             work.protect(races, operation);
         }
-        Some(Picked { tick, device: entry.device, call: entry.call, line: entry.line, work })
+        Some(Picked { id, device: entry.device, call: entry.call, line: entry.line, work })
     }
 }
 
@@ -472,15 +477,15 @@ impl Random {
 mod tests {
     use super::*;
 
-    fn push(queue: &mut Queue, before: &[Tick]) -> Tick {
+    fn push(queue: &mut Queue, before: &[OperationId]) -> OperationId {
         queue.push(0, "test", Work::Nothing, before)
     }
 
-    fn run(queue: &mut Queue) -> Vec<Tick> {
+    fn run(queue: &mut Queue) -> Vec<OperationId> {
         let mut ran = Vec::new();
         while let Some(picked) = queue.pick() {
-            queue.complete(picked.tick);
-            ran.push(picked.tick);
+            queue.complete(picked.id);
+            ran.push(picked.id);
         }
         ran
     }
@@ -532,10 +537,10 @@ mod tests {
         let (a, b) = (push(&mut queue, &[]), push(&mut queue, &[]));
         let c = push(&mut queue, &[a, b, a]);
         let first = queue.pick().unwrap();
-        assert_eq!(first.tick, a);
+        assert_eq!(first.id, a);
         queue.complete(a);
         let second = queue.pick().unwrap();
-        assert_eq!(second.tick, b);
+        assert_eq!(second.id, b);
         assert!(queue.pick().is_none(), "c ran before b was done");
         queue.complete(b);
         assert_eq!(run(&mut queue), [c]);
@@ -546,10 +551,10 @@ mod tests {
         let mut queue = Queue::new(Schedule::Eager);
         let (a, b) = (push(&mut queue, &[]), push(&mut queue, &[]));
         let picked = queue.pick().unwrap();
-        assert_eq!(picked.tick, a);
+        assert_eq!(picked.id, a);
         queue.put_back(a, picked.work);
-        assert_eq!(queue.pick().unwrap().tick, b);
-        assert_eq!(queue.pick().unwrap().tick, a);
+        assert_eq!(queue.pick().unwrap().id, b);
+        assert_eq!(queue.pick().unwrap().id, a);
     }
 
     #[test]
@@ -557,8 +562,8 @@ mod tests {
         let mut queue = Queue::new(Schedule::Late);
         let (a, b, c) = (push(&mut queue, &[]), push(&mut queue, &[]), push(&mut queue, &[]));
         let after_c = push(&mut queue, &[c]);
-        for tick in [a, b, after_c] {
-            queue.want(tick);
+        for id in [a, b, after_c] {
+            queue.want(id);
         }
         assert_eq!(run(&mut queue), [c, after_c, b, a]);
     }
@@ -582,12 +587,12 @@ mod tests {
             let mut queue = Queue::new(schedule);
             let (now, used) = (Instant::now(), thread::processor_time());
             assert!(!queue.overdue_by_the_clock_only(now + second, used, second), "nothing is late");
-            let tick = push(&mut queue, &[]);
+            let id = push(&mut queue, &[]);
             assert!(!queue.overdue_by_the_clock_only(now, used, second), "it is too early to be late");
             assert!(queue.overdue_by_the_clock_only(now + second, used, second));
             assert_eq!(queue.overdue_by_the_clock_only(now + second, used + much, second), patient);
             assert!(!queue.overdue_by_the_clock_only(now + second, used + 5 * second, second));
-            queue.want(tick);
+            queue.want(id);
             assert!(!queue.overdue_by_the_clock_only(now + second, used, second), "somebody wants it");
         }
     }
@@ -600,8 +605,8 @@ mod tests {
                 assert!(queue.pick().is_none());
             }
             let all: Vec<_> = (0..8).map(|_| push(&mut queue, &[])).collect();
-            for tick in all {
-                queue.want(tick);
+            for id in all {
+                queue.want(id);
             }
             run(&mut queue)
         };

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::drive::{queued, wait_for};
-use super::names::{Key, Tick};
+use super::names::{OperationId, StreamId};
 use super::work::{Part, Work};
 use crate::error::Answer;
 use crate::exec::env::Task;
@@ -19,56 +19,61 @@ const STAGED: usize = 64 << 20;
 /// Puts an operation on a stream, with all its dependencies. Returns its name.
 pub(crate) fn submit(
     machine: &mut Guard,
-    stream: Key,
+    stream: StreamId,
     call: &'static str,
     work: Work,
-    and: &[Tick],
-) -> Answer<Tick> {
+    and: &[OperationId],
+) -> Answer<OperationId> {
     let mark = matches!(work, Work::Record(_) | Work::Nothing);
     put(machine, stream, call, work, and, mark)
 }
 
 /// Puts work on a stream that does not count as the stream's own. Hardware does not wait for it with the
 /// stream if only the legacy stream's order holds it back.
-pub(crate) fn submit_aside(machine: &mut Guard, stream: Key, call: &'static str, work: Work) -> Answer<Tick> {
+pub(crate) fn submit_aside(
+    machine: &mut Guard,
+    stream: StreamId,
+    call: &'static str,
+    work: Work,
+) -> Answer<OperationId> {
     put(machine, stream, call, work, &[], true)
 }
 
 /// Puts an operation on a stream: a `mark`, or something to do.
 fn put(
     machine: &mut Guard,
-    stream: Key,
+    stream: StreamId,
     call: &'static str,
     work: Work,
-    and: &[Tick],
+    and: &[OperationId],
     mark: bool,
-) -> Answer<Tick> {
+) -> Answer<OperationId> {
     let device = machine.streams.get(stream)?.device;
     let m = &mut **machine;
     let work = match m.take_captured(stream, call, work)? {
-        Ok(tick) => return Ok(tick),
+        Ok(id) => return Ok(id),
         Err(work) => work,
     };
     let mut before = m.streams.before(stream, &m.queue);
     before.extend_from_slice(and);
     let record = if let Work::Record(record) = &work { Some(record.event) } else { None };
     let origin = Origin { call, stream: Some(stream), line: HostLine::captured(), ..Origin::default() };
-    let tick = m.queue.push_from(device, origin, work, &before);
+    let id = m.queue.push_from(device, origin, work, &before);
     if mark {
-        m.streams.took_mark(stream, tick, record.is_some(), and, &m.queue);
-        m.streams.append_mark(stream, tick, and, &m.queue);
+        m.streams.took_mark(stream, id, record.is_some(), and, &m.queue);
+        m.streams.append_mark(stream, id, and, &m.queue);
     } else {
-        m.streams.took(stream, tick);
-        m.streams.append(stream, tick, &m.queue);
+        m.streams.took(stream, id);
+        m.streams.append(stream, id, &m.queue);
     }
     if let Some(event) = record {
-        m.events.recorded(event, tick);
+        m.events.recorded(event, id);
     }
     queued(machine);
     if machine.queue.staged > STAGED {
-        wait_for(machine, &[tick]);
+        wait_for(machine, &[id]);
     }
-    Ok(tick)
+    Ok(id)
 }
 
 /// The place of the one operation that nothing comes after, if there is only one: it is the last, then.
@@ -82,21 +87,22 @@ fn only_leaf(parts: &[Part]) -> Option<usize> {
 /// operation that comes after all of them.
 pub(crate) fn submit_all(
     machine: &mut Guard,
-    stream: Key,
+    stream: StreamId,
     call: &'static str,
     parts: Vec<Part>,
-    and: &[Tick],
-) -> Answer<Tick> {
+    and: &[OperationId],
+) -> Answer<OperationId> {
     let device = machine.streams.get(stream)?.device;
     let m = &mut **machine;
     let mut first = m.streams.before(stream, &m.queue);
     first.extend_from_slice(and);
-    let mut ticks: Vec<Tick> = Vec::with_capacity(parts.len());
+    let mut ids: Vec<OperationId> = Vec::with_capacity(parts.len());
     let real = parts.iter().any(|part| !matches!(part.work, Work::Nothing) || !part.and.is_empty());
     let leaf = only_leaf(&parts);
     let launch = HostLine::captured();
     for part in parts {
-        let mut before: Vec<Tick> = part.before.iter().filter_map(|at| ticks.get(*at).copied()).collect();
+        let mut before: Vec<OperationId> =
+            part.before.iter().filter_map(|at| ids.get(*at).copied()).collect();
         if before.is_empty() {
             before.extend_from_slice(&first);
         }
@@ -104,16 +110,16 @@ pub(crate) fn submit_all(
         let record = if let Work::Record(record) = &part.work { Some(record.event) } else { None };
         let origin =
             Origin { call: part.call, stream: Some(stream), line: part.line, launch, ..Origin::default() };
-        let tick = m.queue.push_from(part.device, origin, part.work, &before);
+        let id = m.queue.push_from(part.device, origin, part.work, &before);
         if let Some(event) = record {
-            m.events.recorded(event, tick);
+            m.events.recorded(event, id);
         }
-        ticks.push(tick);
+        ids.push(id);
     }
-    first.extend_from_slice(&ticks);
+    first.extend_from_slice(&ids);
     let end = m.queue.push(device, call, Work::Nothing, &first);
     if real {
-        let leaf = leaf.and_then(|at| ticks.get(at).copied());
+        let leaf = leaf.and_then(|at| ids.get(at).copied());
         m.streams.took(stream, leaf.unwrap_or(end));
         m.streams.append(stream, end, &m.queue);
     } else {
@@ -130,11 +136,11 @@ pub(crate) fn submit_after(
     device: usize,
     call: &'static str,
     work: Work,
-    after: &[Tick],
-) -> Tick {
-    let tick = machine.queue.push(device, call, work, after);
+    after: &[OperationId],
+) -> OperationId {
+    let id = machine.queue.push(device, call, work, after);
     queued(machine);
-    tick
+    id
 }
 
 /// Launches a kernel on a stream of the calling thread's current device.
@@ -143,11 +149,11 @@ pub(crate) fn submit_after(
 /// `cudaErrorInvalidResourceHandle` if the stream belongs to another device.
 pub(crate) fn submit_task(
     machine: &mut Guard,
-    stream: Key,
+    stream: StreamId,
     device: usize,
     call: &'static str,
     task: Box<dyn Task>,
-) -> Answer<Tick> {
+) -> Answer<OperationId> {
     if machine.streams.get(stream)?.device != device {
         return Err(cudaErrorInvalidResourceHandle);
     }
@@ -157,18 +163,18 @@ pub(crate) fn submit_task(
 /// Puts an operation after all and before all that these devices have and will have to do.
 pub(crate) fn submit_everywhere(
     machine: &mut Guard,
-    stream: Key,
+    stream: StreamId,
     devices: &[usize],
     call: &'static str,
     work: Work,
-) -> Answer<Tick> {
-    let before: Vec<Tick> = devices.iter().flat_map(|device| machine.streams.tails(*device)).collect();
+) -> Answer<OperationId> {
+    let before: Vec<OperationId> = devices.iter().flat_map(|device| machine.streams.tails(*device)).collect();
     let home = machine.streams.get(stream)?.device;
     let m = &mut **machine;
-    let tick = m.queue.push(home, call, work, &before);
+    let id = m.queue.push(home, call, work, &before);
     for device in devices {
-        m.streams.append_everywhere(*device, tick);
+        m.streams.append_everywhere(*device, id);
     }
     queued(machine);
-    Ok(tick)
+    Ok(id)
 }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::names::{Key, Tick};
+use super::names::{OperationId, StreamId};
 use super::queue::Queue;
 use crate::error::Answer;
 use crate::sys::{
@@ -26,16 +26,16 @@ pub(crate) struct Stream {
     pub(crate) domains: cudaLaunchMemSyncDomainMap,
     pub(crate) legacy: bool,
     /// The last operation given to it.
-    tail: Tick,
+    tail: OperationId,
     /// Operations that are done, and that its next operation comes after too, if races are looked for.
-    also: Vec<Tick>,
+    also: Vec<OperationId>,
     /// The operations that a wait for the stream waits for. The tail is not among them if it is a mark or a
     /// wait that only the legacy stream's order holds back. Hardware waits for it with events, and with later
     /// work, but not with the stream.
-    owed: Vec<Tick>,
+    owed: Vec<OperationId>,
     /// The stream's own work, as [`early`](super::early) counts it: no work that only the legacy stream's
     /// order puts first, and no marks.
-    pub(super) own: Vec<Tick>,
+    pub(super) own: Vec<OperationId>,
     /// Whether its handle is gone: it leaves the table when its work is done.
     destroyed: bool,
 }
@@ -64,7 +64,7 @@ impl Stream {
     }
 
     /// The operations that its next one comes after, by its own order.
-    fn order(&self) -> Vec<Tick> {
+    fn order(&self) -> Vec<OperationId> {
         let mut order = vec![self.tail];
         order.extend_from_slice(&self.also);
         order
@@ -79,13 +79,13 @@ impl Stream {
 /// All streams of the process.
 #[derive(Debug)]
 pub(crate) struct Streams {
-    last: Key,
-    all: BTreeMap<Key, Stream>,
-    handles: HashMap<usize, Key>,
+    last: StreamId,
+    all: BTreeMap<StreamId, Stream>,
+    handles: HashMap<usize, StreamId>,
     /// The legacy stream of each device.
-    legacy: Vec<Key>,
+    legacy: Vec<StreamId>,
     /// The per-thread streams: by thread and device.
-    per_thread: HashMap<(u64, usize), Key>,
+    per_thread: HashMap<(u64, usize), StreamId>,
 }
 
 /// The handles that stand for a stream without being one.
@@ -119,7 +119,12 @@ impl Streams {
     }
 
     /// Resolves a handle for the calling thread. With `per_thread`, null is the thread's own stream.
-    pub(crate) fn resolve(&mut self, stream: cudaStream_t, device: usize, per_thread: bool) -> Answer<Key> {
+    pub(crate) fn resolve(
+        &mut self,
+        stream: cudaStream_t,
+        device: usize,
+        per_thread: bool,
+    ) -> Answer<StreamId> {
         match stream.addr() {
             0 if !per_thread => self.legacy(device),
             LEGACY => self.legacy(device),
@@ -129,11 +134,11 @@ impl Streams {
     }
 
     /// The legacy stream of a device.
-    pub(crate) fn legacy(&self, device: usize) -> Answer<Key> {
+    pub(crate) fn legacy(&self, device: usize) -> Answer<StreamId> {
         self.legacy.get(device).copied().ok_or(cudaErrorInvalidResourceHandle)
     }
 
-    fn of_thread(&mut self, device: usize) -> Key {
+    fn of_thread(&mut self, device: usize) -> StreamId {
         let name = (thread::number(), device);
         if let Some(key) = self.per_thread.get(&name) {
             return *key;
@@ -143,16 +148,16 @@ impl Streams {
         key
     }
 
-    pub(crate) fn get(&self, key: Key) -> Answer<&Stream> {
+    pub(crate) fn get(&self, key: StreamId) -> Answer<&Stream> {
         self.all.get(&key).ok_or(cudaErrorInvalidResourceHandle)
     }
 
-    pub(crate) fn get_mut(&mut self, key: Key) -> Answer<&mut Stream> {
+    pub(crate) fn get_mut(&mut self, key: StreamId) -> Answer<&mut Stream> {
         self.all.get_mut(&key).ok_or(cudaErrorInvalidResourceHandle)
     }
 
     /// The dependencies of a new operation on a stream.
-    pub(crate) fn before(&self, key: Key, queue: &Queue) -> Vec<Tick> {
+    pub(crate) fn before(&self, key: StreamId, queue: &Queue) -> Vec<OperationId> {
         let Some(stream) = self.all.get(&key) else { return Vec::new() };
         let mut before = stream.order();
         if stream.legacy {
@@ -161,12 +166,12 @@ impl Streams {
         } else if let Some(legacy) = self.legacy_of(stream) {
             before.extend(legacy.order());
         }
-        before.retain(|tick| queue.matters(*tick));
+        before.retain(|id| queue.matters(*id));
         before
     }
 
     /// The legacy stream's last operation, if a stream's own operations come after it.
-    pub(super) fn legacy_tail(&self, stream: &Stream) -> Option<Tick> {
+    pub(super) fn legacy_tail(&self, stream: &Stream) -> Option<OperationId> {
         self.legacy_of(stream).map(|legacy| legacy.tail)
     }
 
@@ -179,46 +184,52 @@ impl Streams {
     }
 
     /// Makes the next operation of a stream come after one that is done.
-    pub(crate) fn comes_after(&mut self, key: Key, done: Tick) {
+    pub(crate) fn comes_after(&mut self, key: StreamId, done: OperationId) {
         if let Some(stream) = self.all.get_mut(&key) {
             stream.also.push(done);
         }
     }
 
     /// The operations that a wait for a stream waits for.
-    pub(crate) fn owed(&self, key: Key, queue: &Queue) -> Vec<Tick> {
+    pub(crate) fn owed(&self, key: StreamId, queue: &Queue) -> Vec<OperationId> {
         match self.all.get(&key) {
             Some(stream) if !stream.legacy => {
                 let all = stream.owed.iter().chain(&stream.also).copied();
-                all.filter(|tick| queue.matters(*tick)).collect()
+                all.filter(|id| queue.matters(*id)).collect()
             }
             _ => self.before(key, queue),
         }
     }
 
     /// The last operation of every stream of a device.
-    pub(crate) fn tails(&self, device: usize) -> Vec<Tick> {
+    pub(crate) fn tails(&self, device: usize) -> Vec<OperationId> {
         self.all.values().filter(|it| it.device == device).flat_map(Stream::order).collect()
     }
 
     /// Makes an operation the last one of a stream.
-    pub(crate) fn append(&mut self, key: Key, tick: Tick, queue: &Queue) {
+    pub(crate) fn append(&mut self, key: StreamId, id: OperationId, queue: &Queue) {
         if let Some(stream) = self.all.get_mut(&key) {
-            stream.tail = tick;
+            stream.tail = id;
             stream.also.clear();
-            stream.owed = vec![tick];
+            stream.owed = vec![id];
         }
         self.all.retain(|_, stream| !stream.destroyed || queue.matters(stream.tail));
     }
 
     /// The same of a mark, or of a wait for `others`: nothing that the device does.
-    pub(crate) fn append_mark(&mut self, key: Key, tick: Tick, others: &[Tick], queue: &Queue) {
+    pub(crate) fn append_mark(
+        &mut self,
+        key: StreamId,
+        id: OperationId,
+        others: &[OperationId],
+        queue: &Queue,
+    ) {
         let legacy = self.all.get(&key).and_then(|stream| self.legacy_tail(stream));
         if !legacy.is_some_and(|tail| queue.pending(tail)) {
-            return self.append(key, tick, queue);
+            return self.append(key, id, queue);
         }
         if let Some(stream) = self.all.get_mut(&key) {
-            stream.tail = tick;
+            stream.tail = id;
             stream.owed.append(&mut stream.also);
             stream.owed.retain(|owed| queue.matters(*owed));
             stream.owed.extend_from_slice(others);
@@ -227,12 +238,12 @@ impl Streams {
     }
 
     /// Makes an operation the last one of every stream of a device.
-    pub(crate) fn append_everywhere(&mut self, device: usize, tick: Tick) {
+    pub(crate) fn append_everywhere(&mut self, device: usize, id: OperationId) {
         for stream in self.all.values_mut().filter(|it| it.device == device) {
-            stream.tail = tick;
+            stream.tail = id;
             stream.also.clear();
-            stream.owed = vec![tick];
-            stream.own = vec![tick];
+            stream.owed = vec![id];
+            stream.own = vec![id];
         }
     }
 
@@ -255,7 +266,7 @@ impl Streams {
         });
     }
 
-    fn add(&mut self, stream: Stream) -> Key {
+    fn add(&mut self, stream: Stream) -> StreamId {
         self.last += 1;
         self.all.insert(self.last, stream);
         self.last
@@ -278,15 +289,15 @@ mod tests {
             Self { streams: Streams::new(2), queue: Queue::new(Schedule::Late) }
         }
 
-        fn key(&mut self, stream: cudaStream_t) -> Key {
+        fn key(&mut self, stream: cudaStream_t) -> StreamId {
             self.streams.resolve(stream, 0, false).unwrap()
         }
 
-        fn put(&mut self, key: Key) -> (Tick, Vec<Tick>) {
+        fn put(&mut self, key: StreamId) -> (OperationId, Vec<OperationId>) {
             let before = self.streams.before(key, &self.queue);
-            let tick = self.queue.push(0, "test", Work::Nothing, &before);
-            self.streams.append(key, tick, &self.queue);
-            (tick, before)
+            let id = self.queue.push(0, "test", Work::Nothing, &before);
+            self.streams.append(key, id, &self.queue);
+            (id, before)
         }
     }
 
@@ -330,13 +341,13 @@ mod tests {
         let mut world = World::new();
         let handle = world.streams.create(0, 0, 0);
         let key = world.key(handle);
-        let (tick, _) = world.put(key);
+        let (id, _) = world.put(key);
         world.streams.destroy(handle).unwrap();
         assert_eq!(world.streams.resolve(handle, 0, false), Err(cudaErrorInvalidResourceHandle));
         let legacy = world.key(NULL);
-        assert_eq!(world.put(legacy).1, [tick]);
+        assert_eq!(world.put(legacy).1, [id]);
         assert!(world.streams.get(key).is_ok());
-        world.queue.complete(tick);
+        world.queue.complete(id);
         world.put(legacy);
         assert!(world.streams.get(key).is_err());
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{Key, Tick, Work, nudge, submit, submit_task, synchronize};
+use super::{OperationId, StreamId, Work, nudge, submit, submit_task, synchronize};
 use crate::error::Code;
 use crate::exec::{Env, Fault, Step, Task};
 use crate::machine::{self, Guard};
@@ -42,12 +42,12 @@ fn turn() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn stream(machine: &mut Guard, device: usize) -> Key {
+fn stream(machine: &mut Guard, device: usize) -> StreamId {
     let handle = machine.streams.create(device, 1, 0);
     machine.streams.resolve(handle, device, false).unwrap()
 }
 
-fn poll(machine: &mut Guard, stream: Key, flag: &Arc<AtomicU32>, until: u32, then: u32) -> Tick {
+fn poll(machine: &mut Guard, stream: StreamId, flag: &Arc<AtomicU32>, until: u32, then: u32) -> OperationId {
     let task = Box::new(Poll { flag: Arc::clone(flag), until, then });
     submit_task(machine, stream, 0, "test", task).unwrap()
 }
@@ -58,17 +58,17 @@ fn a_kernel_that_polls_sees_what_the_host_sets_while_another_thread_waits_for_it
     let flag = Arc::new(AtomicU32::new(0));
     let mut machine = machine::lock().unwrap();
     let key = stream(&mut machine, 0);
-    let tick = poll(&mut machine, key, &flag, 1, 2);
+    let id = poll(&mut machine, key, &flag, 1, 2);
     drop(machine);
     let (started, waiting) = channel();
     let waiter = std::thread::spawn(move || {
         let mut machine = machine::lock().unwrap();
         started.send(()).unwrap();
-        synchronize(&mut machine, 0, &[tick])
+        synchronize(&mut machine, 0, &[id])
     });
     waiting.recv().unwrap();
     // The waiter holds the machine only for a step at a time.
-    assert!(machine::lock().unwrap().queue.pending(tick));
+    assert!(machine::lock().unwrap().queue.pending(id));
     flag.store(1, Ordering::SeqCst);
     assert_eq!(waiter.join().unwrap(), Ok(()));
     assert_eq!(flag.load(Ordering::SeqCst), 2);
@@ -80,13 +80,13 @@ fn kernels_that_poll_for_each_other_on_two_streams_take_turns() {
     let flag = Arc::new(AtomicU32::new(0));
     let mut machine = machine::lock().unwrap();
     let (a, b) = (stream(&mut machine, 0), stream(&mut machine, 0));
-    let ticks = [
+    let ids = [
         poll(&mut machine, a, &flag, 1, 2),
         poll(&mut machine, a, &flag, 3, 4),
         poll(&mut machine, b, &flag, 0, 1),
         poll(&mut machine, b, &flag, 2, 3),
     ];
-    synchronize(&mut machine, 0, &ticks).unwrap();
+    synchronize(&mut machine, 0, &ids).unwrap();
     assert_eq!(flag.load(Ordering::SeqCst), 4);
 }
 
@@ -108,12 +108,12 @@ fn asking_runs_some_of_a_kernel_and_never_waits_for_it() {
     let flag = Arc::new(AtomicU32::new(0));
     let mut machine = machine::lock().unwrap();
     let key = stream(&mut machine, 0);
-    let tick = poll(&mut machine, key, &flag, 1, 2);
-    nudge(&mut machine, &[tick]);
-    assert!(machine.queue.pending(tick));
+    let id = poll(&mut machine, key, &flag, 1, 2);
+    nudge(&mut machine, &[id]);
+    assert!(machine.queue.pending(id));
     flag.store(1, Ordering::SeqCst);
-    nudge(&mut machine, &[tick]);
-    assert!(!machine.queue.pending(tick));
+    nudge(&mut machine, &[id]);
+    assert!(!machine.queue.pending(id));
 }
 
 #[test]
@@ -130,8 +130,8 @@ fn a_kernel_that_dies_takes_its_device_with_it_and_what_came_after_it() {
     assert_eq!(flag.load(Ordering::SeqCst), 0, "the second kernel ran");
     assert_eq!(machine.devices[DEVICE].fault, Some(Code(Fault::LAUNCH_FAILURE)));
     let own = stream(&mut machine, 0);
-    let tick = submit(&mut machine, own, "test", Work::Nothing, &[]).unwrap();
-    assert_eq!(synchronize(&mut machine, 0, &[tick]), Ok(()));
+    let id = submit(&mut machine, own, "test", Work::Nothing, &[]).unwrap();
+    assert_eq!(synchronize(&mut machine, 0, &[id]), Ok(()));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::fmt;
 use super::copy::Copy;
 use super::fill::Fill;
 use super::host::HostCall;
-use super::names::Tick;
+use super::names::OperationId;
 use crate::error::Code;
 use crate::exec::env::Task;
 use crate::host_line::{HostLine, demangled};
@@ -98,5 +98,5 @@ pub(crate) struct Part {
     /// The places, among the operations, of those that it comes after.
     pub(crate) before: Vec<usize>,
     /// Other operations that it comes after.
-    pub(crate) and: Vec<Tick>,
+    pub(crate) and: Vec<OperationId>,
 }

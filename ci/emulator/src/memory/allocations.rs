@@ -2,7 +2,7 @@
 //! with a pending free.
 //!
 //! Nothing here waits or runs work: callers synchronise first if the runtime does.
-#![expect(unsafe_code, reason = "fills and unmaps memory that the book owns")]
+#![expect(unsafe_code, reason = "fills and unmaps memory that the allocations owns")]
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::fs::File;
@@ -12,13 +12,13 @@ use super::allocation::{Allocation, Kind, NEW};
 use super::array::Arrays;
 use super::object::Objects;
 use super::pool::{PoolKey, Pools};
-use super::shared::{self, Backing, Ticket};
+use super::shared::{self, Backing, IpcHandle};
 use super::space::{ALIGNMENT, AddressSpace, GAP, map, map_twice, unmap};
 use super::written::Written;
 use crate::error::Answer;
 use crate::host_line::HostLine;
 use crate::race::guard;
-use crate::stream::{Key, Tick};
+use crate::stream::{OperationId, StreamId};
 use crate::sys::{
     cudaErrorHostMemoryAlreadyRegistered, cudaErrorHostMemoryNotRegistered, cudaErrorInvalidDevice,
     cudaErrorInvalidValue, cudaErrorMapBufferObjectFailed, cudaErrorMemoryAllocation,
@@ -79,14 +79,14 @@ fn charge(bytes: u64) -> Option<u64> {
 #[derive(Debug, Default)]
 pub(crate) struct Reuse {
     /// Memory with a pending free: its start, the stream of the free, and the operation.
-    offered: BTreeMap<u64, (Key, Tick)>,
+    offered: BTreeMap<u64, (StreamId, OperationId)>,
     /// How many frees are still to come of memory that is another allocation's by now.
     passed_on: HashMap<u64, u32>,
 }
 
 impl Reuse {
     /// Offers memory whose free is pending on a stream.
-    pub(crate) fn offer(&mut self, start: u64, stream: Key, free: Tick) {
+    pub(crate) fn offer(&mut self, start: u64, stream: StreamId, free: OperationId) {
         self.offered.insert(start, (stream, free));
     }
 
@@ -108,9 +108,9 @@ impl Reuse {
     }
 }
 
-/// The book of one process.
+/// The allocations of one process.
 #[derive(Debug)]
-pub(crate) struct Book {
+pub(crate) struct Allocations {
     pub(super) spaces: Vec<AddressSpace>,
     /// Bytes in use on each device.
     used: Vec<u64>,
@@ -133,7 +133,7 @@ pub(crate) struct Book {
     /// The files behind memory that other processes may open, or that another process owns.
     backings: HashMap<u64, Backing>,
     /// How often another process's memory was opened.
-    opened: Vec<(Ticket, u64, usize)>,
+    opened: Vec<(IpcHandle, u64, usize)>,
     /// The bytes that have been written, if initcheck is on.
     pub(crate) written: Option<Written>,
     /// Whether host memory is mapped twice, for the program and for this library.
@@ -142,9 +142,9 @@ pub(crate) struct Book {
     views: BTreeMap<usize, u64>,
 }
 
-impl Book {
-    /// A book for `devices` devices with `total` bytes of memory each; `None` if the system has no addresses
-    /// left.
+impl Allocations {
+    /// The allocations of `devices` devices with `total` bytes of memory each; `None` if the system has no
+    /// addresses left.
     pub(crate) fn new(devices: usize, total: u64) -> Option<Self> {
         let spaces = (0..devices).map(|_| AddressSpace::reserve(total)).collect::<Option<Vec<_>>>()?;
         let heaps = (0..devices).map(|_| Heap::default()).collect();
@@ -202,27 +202,27 @@ impl Book {
         Ok(start)
     }
 
-    /// Lets other processes open device memory. Returns the ticket that they need.
-    pub(crate) fn share(&mut self, start: u64) -> Answer<Ticket> {
+    /// Lets other processes open device memory. Returns the handle that they need.
+    pub(crate) fn share(&mut self, start: u64) -> Answer<IpcHandle> {
         let it = self.live.get(&start).ok_or(cudaErrorInvalidValue)?;
         if let Some(backing) = self.backings.get(&start) {
-            return backing.ticket(it).ok_or(cudaErrorInvalidValue);
+            return backing.ipc_handle(it).ok_or(cudaErrorInvalidValue);
         }
         // SAFETY: no other allocation has bytes in the pages of this one, as there is a gap after each, and
-        // whoever holds the book is the only one who reaches device memory.
+        // whoever holds `Allocations` is the only one who reaches device memory.
         let backing = unsafe { shared::share(it.host, it.size) }.ok_or(cudaErrorMapBufferObjectFailed)?;
-        let ticket = backing.ticket(it).ok_or(cudaErrorInvalidValue)?;
+        let ipc_handle = backing.ipc_handle(it).ok_or(cudaErrorInvalidValue)?;
         // Writes of other processes are not seen here.
         self.wrote(it.host, it.size);
         self.backings.insert(start, backing);
-        Ok(ticket)
+        Ok(ipc_handle)
     }
 
     /// Opens another process's memory.
-    pub(crate) fn open(&mut self, ticket: &Ticket, kind: Kind, call: &'static str) -> Answer<u64> {
-        let device = ticket.device().ok_or(cudaErrorInvalidDevice)?;
-        let file = ticket.open().ok_or(cudaErrorMapBufferObjectFailed)?;
-        self.map_file(device, file, (ticket.offset, ticket.size), kind, call)
+    pub(crate) fn open(&mut self, ipc_handle: &IpcHandle, kind: Kind, call: &'static str) -> Answer<u64> {
+        let device = ipc_handle.device().ok_or(cudaErrorInvalidDevice)?;
+        let file = ipc_handle.open().ok_or(cudaErrorMapBufferObjectFailed)?;
+        self.map_file(device, file, (ipc_handle.offset, ipc_handle.size), kind, call)
     }
 
     /// Maps a part of a file that another interface has handed over: from this byte on, so many.
@@ -263,17 +263,17 @@ impl Book {
     }
 
     /// Opens another process's memory. If it is open already, counts one more user.
-    pub(crate) fn open_once_more(&mut self, ticket: &Ticket, call: &'static str) -> Answer<u64> {
-        if let Some((_, start, count)) = self.opened.iter_mut().find(|it| it.0 == *ticket) {
+    pub(crate) fn open_once_more(&mut self, ipc_handle: &IpcHandle, call: &'static str) -> Answer<u64> {
+        if let Some((_, start, count)) = self.opened.iter_mut().find(|it| it.0 == *ipc_handle) {
             *count += 1;
             return Ok(*start);
         }
-        let start = self.open(ticket, Kind::Imported, call)?;
-        self.opened.push((*ticket, start, 1));
+        let start = self.open(ipc_handle, Kind::Imported, call)?;
+        self.opened.push((*ipc_handle, start, 1));
         Ok(start)
     }
 
-    /// Undoes one [`Book::open_once_more`].
+    /// Undoes one [`Allocations::open_once_more`].
     pub(crate) fn close(&mut self, start: u64, call: &'static str) -> Answer {
         let at = self.opened.iter().position(|it| it.1 == start).ok_or(cudaErrorInvalidValue)?;
         let last = self.opened.get_mut(at).is_none_or(|it| {
@@ -382,8 +382,8 @@ impl Book {
         let Some(it) = self.starting_at(start, &[Kind::Pool]) else { return };
         let (host, size) = (it.host, it.size);
         let poisoned = usize::try_from(size.min(POISONED)).unwrap_or(0);
-        // SAFETY: the allocation is live and has so many bytes, and whoever holds the book is the only one
-        // who reaches device memory.
+        // SAFETY: the allocation is live and has so many bytes, and whoever holds `Allocations` is the only
+        // one who reaches device memory.
         unsafe { host.write_bytes(POISON, poisoned) };
         self.note(host, size, false);
     }
@@ -408,10 +408,11 @@ impl Book {
                 if self.views.remove(&gone.host.addr()).is_some() {
                     guard::remove_view(start);
                     let view = core::ptr::with_exposed_provenance_mut(usize::try_from(start).unwrap_or(0));
-                    // SAFETY: the book mapped this view itself, and it was live until now.
+                    // SAFETY: `Allocations` mapped this view itself, and it was live until now.
                     unsafe { unmap(view, length) };
                 }
-                // SAFETY: the book mapped this range itself, whole pages of it, and it was live until now.
+                // SAFETY: `Allocations` mapped this range itself, whole pages of it, and it was live until
+                // now.
                 unsafe { unmap(gone.host, length) };
             }
             Kind::Device | Kind::Pool | Kind::Heap | Kind::Array | Kind::Symbol | Kind::Imported => {
@@ -480,7 +481,7 @@ impl Book {
 
 /// The device heap: memory that `malloc` in a kernel allocates. Kernels reach it; copies from the host do
 /// not.
-impl Book {
+impl Allocations {
     /// Serves `malloc` in a kernel on a device; `None` if the heap is full.
     pub(crate) fn heap_malloc(&mut self, device: usize, bytes: u64) -> Option<u64> {
         let heap = self.heaps.get_mut(device)?;
@@ -519,10 +520,10 @@ impl Book {
 }
 
 /// Reuse of stream-ordered memory.
-impl Book {
+impl Allocations {
     /// Memory of a pool with a pending free and so many bytes: its start, the stream of the free, and the
     /// operation.
-    pub(crate) fn to_be_had(&self, pool: PoolKey, size: u64) -> Vec<(u64, Key, Tick)> {
+    pub(crate) fn to_be_had(&self, pool: PoolKey, size: u64) -> Vec<(u64, StreamId, OperationId)> {
         let fits = |start: u64| {
             self.starting_at(start, &[Kind::Pool]).is_some_and(|it| it.size == size)
                 && !self.is_shared(start)
@@ -547,7 +548,7 @@ impl Book {
     }
 }
 /// Notes on written bytes.
-impl Book {
+impl Allocations {
     /// Takes notes of writes from now on; `None` if the system has no addresses for them.
     pub(crate) fn watch(&mut self) -> Option<()> {
         self.written = Some(Written::on(self.spaces.iter().map(AddressSpace::bytes))?);
@@ -602,41 +603,44 @@ impl Book {
 mod tests {
     use super::*;
 
-    fn book() -> Book {
-        Book::new(2, 1 << 24).unwrap()
+    fn allocations() -> Allocations {
+        Allocations::new(2, 1 << 24).unwrap()
     }
 
     #[test]
     fn a_range_is_inside_beyond_or_unknown() {
-        let mut book = book();
-        let a = book.allocate(0, 1000, Kind::Device, "cudaMalloc").unwrap();
-        assert!(matches!(book.find(a, 1000), Found::Inside(_)));
-        assert!(matches!(book.find(a + 999, 1), Found::Inside(_)));
-        assert!(matches!(book.find(a + 1, 1000), Found::Beyond(_)));
-        assert!(matches!(book.find(a + 1000, 1), Found::Unknown));
-        assert!(matches!(book.find(a, u64::MAX), Found::Beyond(_)));
+        let mut allocations = allocations();
+        let a = allocations.allocate(0, 1000, Kind::Device, "cudaMalloc").unwrap();
+        assert!(matches!(allocations.find(a, 1000), Found::Inside(_)));
+        assert!(matches!(allocations.find(a + 999, 1), Found::Inside(_)));
+        assert!(matches!(allocations.find(a + 1, 1000), Found::Beyond(_)));
+        assert!(matches!(allocations.find(a + 1000, 1), Found::Unknown));
+        assert!(matches!(allocations.find(a, u64::MAX), Found::Beyond(_)));
     }
 
     #[test]
     fn memory_of_one_device_runs_out_without_touching_the_other() {
-        let mut book = book();
-        assert_eq!(book.allocate(0, 1 << 25, Kind::Device, "cudaMalloc"), Err(cudaErrorMemoryAllocation));
-        let a = book.allocate(0, 1 << 24, Kind::Device, "cudaMalloc").unwrap();
-        assert_eq!(book.room(0), (0, 1 << 24));
-        assert_eq!(book.allocate(0, 1, Kind::Device, "cudaMalloc"), Err(cudaErrorMemoryAllocation));
-        assert!(book.allocate(1, 1, Kind::Device, "cudaMalloc").is_ok());
-        book.remove(a, "cudaFree");
-        assert_eq!(book.room(0), (1 << 24, 1 << 24));
+        let mut allocations = allocations();
+        assert_eq!(
+            allocations.allocate(0, 1 << 25, Kind::Device, "cudaMalloc"),
+            Err(cudaErrorMemoryAllocation)
+        );
+        let a = allocations.allocate(0, 1 << 24, Kind::Device, "cudaMalloc").unwrap();
+        assert_eq!(allocations.room(0), (0, 1 << 24));
+        assert_eq!(allocations.allocate(0, 1, Kind::Device, "cudaMalloc"), Err(cudaErrorMemoryAllocation));
+        assert!(allocations.allocate(1, 1, Kind::Device, "cudaMalloc").is_ok());
+        allocations.remove(a, "cudaFree");
+        assert_eq!(allocations.room(0), (1 << 24, 1 << 24));
     }
 
     #[test]
     fn what_was_freed_is_named() {
-        let mut book = book();
-        let a = book.allocate(1, 100, Kind::Device, "cudaMallocPitch").unwrap();
-        let near = book.nearest(a + 104).unwrap();
+        let mut allocations = allocations();
+        let a = allocations.allocate(1, 100, Kind::Device, "cudaMallocPitch").unwrap();
+        let near = allocations.nearest(a + 104).unwrap();
         assert!(near.starts_with("4 bytes past the end of 100 bytes of device memory"), "{near}");
-        book.remove(a, "cudaFree");
-        let gone = book.nearest(a + 7).unwrap();
+        allocations.remove(a, "cudaFree");
+        let gone = allocations.nearest(a + 7).unwrap();
         assert!(
             gone.contains("cudaMallocPitch on device 1") && gone.contains("cudaFree has freed"),
             "{gone}"
@@ -645,29 +649,32 @@ mod tests {
 
     #[test]
     fn registrations_may_share_pages_but_not_bytes() {
-        let mut book = book();
+        let mut allocations = allocations();
         let mut memory = vec![0_u8; 4096];
         let p = memory.as_mut_ptr();
         let start = u64::try_from(p.addr()).unwrap();
-        book.register(0, p, 100, 0).unwrap();
-        assert_eq!(book.register(0, p.wrapping_add(50), 100, 0), Err(cudaErrorHostMemoryAlreadyRegistered));
-        book.register(0, p.wrapping_add(100), 100, 0).unwrap();
-        assert_eq!(book.unregister(start + 1), Err(cudaErrorInvalidValue));
-        book.unregister(start).unwrap();
-        assert_eq!(book.unregister(start), Err(cudaErrorHostMemoryNotRegistered));
+        allocations.register(0, p, 100, 0).unwrap();
+        assert_eq!(
+            allocations.register(0, p.wrapping_add(50), 100, 0),
+            Err(cudaErrorHostMemoryAlreadyRegistered)
+        );
+        allocations.register(0, p.wrapping_add(100), 100, 0).unwrap();
+        assert_eq!(allocations.unregister(start + 1), Err(cudaErrorInvalidValue));
+        allocations.unregister(start).unwrap();
+        assert_eq!(allocations.unregister(start), Err(cudaErrorHostMemoryNotRegistered));
     }
 
     #[test]
     fn the_heap_has_a_limit_that_settles_with_the_first_allocation() {
-        let mut book = Book::new(1, 1 << 24).unwrap();
-        assert!(book.set_heap_limit(0, 4096));
-        assert_eq!(book.heap_limit(0), LEAST_HEAP);
-        let a = book.heap_malloc(0, LEAST_HEAP - 96).unwrap();
+        let mut allocations = Allocations::new(1, 1 << 24).unwrap();
+        assert!(allocations.set_heap_limit(0, 4096));
+        assert_eq!(allocations.heap_limit(0), LEAST_HEAP);
+        let a = allocations.heap_malloc(0, LEAST_HEAP - 96).unwrap();
         assert_eq!(a % 16, 0);
-        assert_eq!(book.heap_malloc(0, 4000), None);
-        assert!(!book.set_heap_limit(0, 2 * LEAST_HEAP));
-        assert!(book.heap_free(0, a));
-        assert!(!book.heap_free(0, a), "freed twice");
-        assert!(book.heap_malloc(0, 4000).is_some());
+        assert_eq!(allocations.heap_malloc(0, 4000), None);
+        assert!(!allocations.set_heap_limit(0, 2 * LEAST_HEAP));
+        assert!(allocations.heap_free(0, a));
+        assert!(!allocations.heap_free(0, a), "freed twice");
+        assert!(allocations.heap_malloc(0, 4000).is_some());
     }
 }
