@@ -14,6 +14,7 @@ use std::ops::Range;
 use crate::entry::Mode;
 use crate::few::Few;
 use crate::retained::RetainedAccesses;
+use crate::segments::Segments;
 
 /// How many of the last reads of some bytes a further read may replace.
 const READS: usize = 8;
@@ -22,7 +23,7 @@ const READS: usize = 8;
 #[derive(Clone, Debug, Default)]
 pub struct GraphHistories {
     /// Those of each allocation.
-    allocations: Vec<Spans>,
+    allocations: Segments<Spans>,
     /// The index of an allocation by the address of the tracker's access history, which names it.
     numbers: HashMap<usize, usize, BuildHasherDefault<AddressHasher>>,
 }

@@ -14,7 +14,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use cuda_hazard::Few;
+use cuda_hazard::{Few, Segments};
 
 /// A node and its direct successor.
 pub(super) type Edge = (usize, usize);
@@ -25,7 +25,7 @@ const MOST: usize = 32;
 /// The nodes of a graph by number, and their edges. There is no cycle.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Order {
-    places: Vec<Place>,
+    places: Segments<Place>,
     /// All nodes, each after its predecessors: by rank. Nodes beyond its end are in the order of their
     /// numbers.
     sorted: Vec<usize>,
