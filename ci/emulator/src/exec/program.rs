@@ -634,7 +634,7 @@ pub enum Op {
     MapAddress(bool),
     /// `getctarank`: destination and address. The flag selects an address of 64 bits.
     RankOf(bool),
-    /// A fence: the machine is told of it if it looks for races.
+    /// A fence: the machine records it if it looks for races.
     Fence,
     /// Has no effect here: prefetches.
     Nothing,
