@@ -1,5 +1,7 @@
 // Images as kernels read them, against the formulas of the CUDA C++ Programming Guide (texture fetching): each
-// case returns 0 if every read is as computed here. texture [CASE]; without a case, all of them.
+// case returns 0 if every read is as computed here. texture [CASE]; without a case, all of them. ci/bundle packs it
+// for a GPU, among tests with the arguments and the last line of Rust's.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -366,12 +368,23 @@ int main(int count, char** arguments) {
         {"mipmaps", mipmaps}, {"gradients", gradients}, {"cubes", cubes}, {"colours", colours},
         {"gathers", gathers}, {"surfaces", surfaces}, {"queries", queries},
     };
-    int failed = 0;
-    for (auto& it : cases) {
-        if (count > 1 && strcmp(it.name, arguments[1])) continue;
-        bool wrong = it.run() != 0;
-        if (wrong) printf("%s: FAILED\n", it.name);
-        failed += wrong;
+    const char* only = nullptr;
+    bool list = false;
+    for (int n = 1; n < count; n++) {
+        if (!strcmp(arguments[n], "--list")) list = true;
+        if (arguments[n][0] != '-') only = arguments[n];
     }
-    return failed ? 1 : 0;
+    int passed = 0, failed = 0;
+    for (auto& it : cases) {
+        if (only && strcmp(it.name, only)) continue;
+        if (list) {
+            printf("%s: test\n", it.name);
+            continue;
+        }
+        bool wrong = it.run() != 0;
+        printf("test %s ... %s\n", it.name, wrong ? "FAILED" : "ok");
+        (wrong ? failed : passed)++;
+    }
+    if (!list) printf("test result: %s. %d passed; %d failed; 0 ignored; 0 measured\n", failed ? "FAILED" : "ok", passed, failed);
+    return failed || (!list && !passed);
 }
