@@ -272,13 +272,21 @@ pub enum Geometry {
     Planes,
     /// The six faces of a cube, read by direction.
     Cube,
+    /// Layers of cubes.
+    Cubes,
 }
 
 impl Geometry {
     /// Whether the first coordinate is the number of a layer.
     #[must_use]
     pub fn is_layered(self) -> bool {
-        matches!(self, Self::Lines | Self::Planes)
+        matches!(self, Self::Lines | Self::Planes | Self::Cubes)
+    }
+
+    /// Whether it is read by direction.
+    #[must_use]
+    pub fn is_cube(self) -> bool {
+        matches!(self, Self::Cube | Self::Cubes)
     }
 
     /// How many coordinates there are besides.
@@ -287,9 +295,20 @@ impl Geometry {
         match self {
             Self::Line | Self::Lines => 1,
             Self::Plane | Self::Planes => 2,
-            Self::Solid | Self::Cube => 3,
+            Self::Solid | Self::Cube | Self::Cubes => 3,
         }
     }
+}
+
+/// How a read of a texture selects a level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LevelBy {
+    /// It reads the first.
+    Nothing,
+    /// By number.
+    Number,
+    /// By derivatives of the coordinates.
+    Derivatives,
 }
 
 /// A read of a texture.
@@ -301,6 +320,25 @@ pub struct Read {
     pub by_number: bool,
     /// Whether the registers are to hold floating-point numbers.
     pub floats: bool,
+    /// How the level is selected.
+    pub level: LevelBy,
+    /// The channel of a gather: of the four neighbours one number each.
+    pub gathers: Option<u8>,
+}
+
+/// A question about an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ImageQuery {
+    /// Elements of a row.
+    Width,
+    /// Rows.
+    Height,
+    /// Layers with values between them.
+    Depth,
+    /// Layers that stand for themselves.
+    Layers,
+    /// Levels.
+    Levels,
 }
 
 /// The effect of a surface access outside of its image.
@@ -555,11 +593,13 @@ pub enum Op {
     /// Changes memory: element, operands in slots 1 and 2, address in slot 4. With the flag, the old value
     /// goes to slot 0.
     Atomic(Access, Modify, bool),
-    /// Notes the handle of an image, in slot 4, and coordinates in slots 1 to 3, for the operation that
-    /// follows.
-    Coordinates,
+    /// Notes operands of the access to an image that follows: up to four words in slots 0 to 3, from a
+    /// position on, and the handle, if any, in slot 4.
+    Coordinates(u8),
     /// Reads a texture into slots 0 to 3.
     Texture(Read),
+    /// Answers a question into slot 0. The flag selects a surface.
+    ImageQuery(ImageQuery, bool),
     /// Reads a surface.
     SurfaceLoad(Touch),
     /// Writes a surface.

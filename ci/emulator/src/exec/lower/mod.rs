@@ -404,7 +404,8 @@ impl<'m> Lower<'m> {
             "cp" => self.later(i),
             "mbarrier" => self.mbarrier(i),
             "ldmatrix" | "stmatrix" | "movmatrix" | "mma" | "wmma" => self.matrix(i),
-            "tex" | "tld4" | "txq" => self.texture(i),
+            "tex" | "tld4" => self.texture(i),
+            "txq" | "suq" => self.image_query(i),
             "suld" | "sust" => self.surface(i),
             "nanosleep" => {
                 self.emit(Op::Sleep, &[]);
