@@ -47,6 +47,9 @@ impl Warp {
         if !cx.program.copies.is_empty() {
             self.make(cx, Until::All, mask)?;
         }
+        if !cx.program.bulk_copies.is_empty() {
+            self.wait_for_bulk(cx, Until::All, mask)?;
+        }
         self.exit(cx, mask);
         Ok(())
     }

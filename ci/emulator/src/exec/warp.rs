@@ -7,9 +7,10 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::bulk::Bulk;
 use super::file::{File, LANES, Word, lanes};
 use super::launch::{Context, Launch};
-use super::program::{AsyncCopy, Program};
+use super::program::{AsyncCopy, Program, Until};
 
 /// The number of backward jumps after which another group of the warp gets a turn.
 const PATIENCE: u32 = 512;
@@ -104,11 +105,31 @@ pub(super) struct Asked {
 }
 
 /// The copies of a thread that it has not waited for.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Later {
+#[derive(Clone, Debug)]
+pub(super) struct Later<T> {
     /// Those that are in no group yet.
-    pub(super) open: Vec<Asked>,
-    pub(super) groups: VecDeque<Vec<Asked>>,
+    pub(super) open: Vec<T>,
+    groups: VecDeque<Vec<T>>,
+}
+
+impl<T> Later<T> {
+    pub(super) const NOTHING: Self = Self { open: Vec::new(), groups: VecDeque::new() };
+
+    /// Makes a group of the open ones.
+    pub(super) fn close(&mut self) {
+        self.groups.push_back(std::mem::take(&mut self.open));
+    }
+
+    /// Takes those that must be made, the oldest first.
+    pub(super) fn due(&mut self, until: Until) -> Vec<T> {
+        let left = if let Until::Groups(left) = until { left as usize } else { 0 };
+        let count = self.groups.len().saturating_sub(left);
+        let mut due: Vec<T> = self.groups.drain(..count).flatten().collect();
+        if until == Until::All {
+            due.append(&mut self.open);
+        }
+        due
+    }
 }
 
 /// The registers of matrix operations, one row for each.
@@ -130,7 +151,9 @@ pub(super) struct Warp {
     /// The second result of the last shuffle, match or election.
     pub(super) side: u32,
     /// The copies that each lane has not waited for.
-    pub(super) later: Vec<Later>,
+    pub(super) later: Vec<Later<Asked>>,
+    /// The same for bulk copies in groups.
+    pub(super) bulk: Vec<Later<Bulk>>,
     /// The operands and results of matrix operations.
     pub(super) table: Table,
     /// The next image access of each lane.
@@ -157,7 +180,8 @@ impl Warp {
             active: vec![0; program.functions.len()],
             stacks: (0..LANES).map(|_| Vec::new()).collect(),
             side: 0,
-            later: vec![Later::default(); LANES],
+            later: vec![Later::NOTHING; LANES],
+            bulk: vec![Later::NOTHING; LANES],
             table: Table::new(),
             given: Given::NOTHING,
             tid: [[0; LANES]; 3],

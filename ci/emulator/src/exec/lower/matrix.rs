@@ -144,7 +144,7 @@ impl Lower<'_> {
     }
 
     /// Lays registers on the table, from a position on. Returns the position behind them.
-    fn lay(&mut self, registers: &[Operand], ty: Type, first: u8) -> Result<u8, Failure> {
+    pub(super) fn lay(&mut self, registers: &[Operand], ty: Type, first: u8) -> Result<u8, Failure> {
         let mut at = first;
         for part in registers.chunks(5) {
             let slots = part.iter().map(|r| self.src(r, ty)).collect::<Result<Vec<Slot>, _>>()?;
