@@ -50,6 +50,9 @@ impl Warp {
         if !cx.program.bulk_copies.is_empty() {
             self.wait_for_bulk(cx, Until::All, mask)?;
         }
+        if self.live & !mask == 0 {
+            self.forgotten_product(cx)?;
+        }
         self.exit(cx, mask);
         Ok(())
     }

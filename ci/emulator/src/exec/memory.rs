@@ -16,6 +16,18 @@ use crate::ptx::Space;
 /// The width of a window: the highest byte of a generic address selects the window.
 pub(super) const WINDOW: u64 = (1 << 56) - 1;
 
+/// An access to bytes of the block's shared memory.
+pub(super) const SHARED_ACCESS: Access = Access {
+    space: Space::Shared,
+    element: Element::U8,
+    count: 1,
+    wide: false,
+    wide_address: true,
+    offset: 0,
+    cache: u32::MAX,
+    strong: false,
+};
+
 /// The reach of the offsets of lanes that are near to each other.
 const NEAR: u64 = 1 << 31;
 
@@ -738,16 +750,7 @@ impl Warp {
         lane: usize,
         pc: u32,
     ) -> Result<(), Fault> {
-        let a = Access {
-            space: Space::Generic,
-            element: Element::U8,
-            count: 1,
-            wide: false,
-            wide_address: true,
-            offset: 0,
-            cache: u32::MAX,
-            strong: false,
-        };
+        let a = Access { space: Space::Generic, ..SHARED_ACCESS };
         for (at, byte) in (address..).zip(out) {
             *byte = read8(self.pointer(cx, a, at, 1, lane, pc, Verb::Read)?);
         }

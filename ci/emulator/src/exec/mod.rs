@@ -31,6 +31,7 @@ pub mod rounding;
 mod run;
 pub mod tensor;
 mod warp;
+mod wgmma;
 mod workers;
 
 pub use env::{AccessKind, Env, Region, Step, Task};

@@ -454,6 +454,36 @@ pub enum Matrix {
     Store(Access, Tile, Order),
     /// `mma` and `wmma.mma`.
     Multiply(Multiply),
+    /// `wgmma.mma_async`. Whether the sums are added is in the predicate in slot 1.
+    Product(Warpgroup),
+    /// `wgmma.fence`.
+    ProductFence,
+    /// `wgmma.commit_group`.
+    CloseProducts,
+    /// `wgmma.wait_group`: until so many groups are left.
+    WaitForProducts(u32),
+}
+
+/// A product of a matrix of 64 rows, a quarter of them for each warp, and one in shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Warpgroup {
+    /// The columns of the product.
+    pub n: usize,
+    /// The elements of the factors.
+    pub numbers: [Number; 2],
+    /// The elements of the product.
+    pub sum: Number,
+    /// The registers of the first factor; 0 if it is in shared memory.
+    pub left: usize,
+    /// Which elements of the factors lie beside each other: those of a row of the first factor and of a column
+    /// of the second, or not.
+    pub orders: [Order; 2],
+    /// Whether the factors are negated.
+    pub negates: [bool; 2],
+    /// Whether the predicate is negated.
+    pub negated: bool,
+    /// Whether integers stop at the largest and the smallest.
+    pub saturates: bool,
 }
 
 /// Which elements lie beside each other in memory.

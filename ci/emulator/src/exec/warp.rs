@@ -11,6 +11,7 @@ use super::bulk::Bulk;
 use super::file::{File, LANES, Word, lanes};
 use super::launch::{Context, Launch};
 use super::program::{AsyncCopy, Program, Until};
+use super::wgmma::Products;
 
 /// The number of backward jumps after which another group of the warp gets a turn.
 const PATIENCE: u32 = 512;
@@ -130,6 +131,11 @@ impl<T> Later<T> {
         }
         due
     }
+
+    /// All of them, the oldest first.
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.groups.iter_mut().flatten().chain(&mut self.open)
+    }
 }
 
 /// The registers of matrix operations, one row for each.
@@ -154,6 +160,8 @@ pub(super) struct Warp {
     pub(super) later: Vec<Later<Asked>>,
     /// The same for bulk copies in groups.
     pub(super) bulk: Vec<Later<Bulk>>,
+    /// The products that it has not waited for.
+    pub(super) products: Products,
     /// The operands and results of matrix operations.
     pub(super) table: Table,
     /// The next image access of each lane.
@@ -182,6 +190,7 @@ impl Warp {
             side: 0,
             later: vec![Later::NOTHING; LANES],
             bulk: vec![Later::NOTHING; LANES],
+            products: Products::NOTHING,
             table: Table::new(),
             given: Given::NOTHING,
             tid: [[0; LANES]; 3],
@@ -216,6 +225,7 @@ impl Warp {
         self.groups.clear();
         (self.reducing, self.arrived, self.rank) = ([None; LANES], [None; LANES], rank);
         (self.side, self.unfair, self.stamp) = (0, 0, 0);
+        self.products = Products::NOTHING;
         self.groups.push(Group { mask: self.live, pc: start, depth: 0, wait: Wait::Nothing, stamp: 0 });
     }
 

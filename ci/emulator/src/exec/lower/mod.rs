@@ -25,6 +25,7 @@ mod narrow;
 mod operand;
 mod reach;
 mod warp;
+mod wgmma;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -428,6 +429,7 @@ impl<'m> Lower<'m> {
             "cp" => self.later(i),
             "mbarrier" => self.mbarrier(i),
             "ldmatrix" | "stmatrix" | "movmatrix" | "mma" | "wmma" => self.matrix(i),
+            "wgmma" => self.warpgroup(i),
             "tex" | "tld4" | "txq" => self.texture(i),
             "suld" | "sust" => self.surface(i),
             "nanosleep" => {
