@@ -28,6 +28,7 @@ pub mod program;
 mod races;
 pub mod rounding;
 mod run;
+pub mod runtime;
 mod warp;
 mod workers;
 

@@ -46,6 +46,13 @@ pub fn code_address(module: &Module, name: &str) -> Option<u64> {
     Some(CODE + 16 * u64::try_from(number).ok()?)
 }
 
+/// The name of the kernel that an address stands for.
+#[must_use]
+pub fn named_at(module: &Module, address: u64) -> Option<&str> {
+    let number = usize::try_from(address.checked_sub(CODE)? / 16).ok()?;
+    module.functions.get(number).filter(|f| f.entry).map(|f| &*f.name)
+}
+
 fn resolve<'m>(module: &'m Module, name: &'m str) -> &'m str {
     module.aliases.iter().find(|(new, _)| **new == *name).map_or(name, |(_, old)| old)
 }
@@ -171,6 +178,7 @@ impl<'m> Lower<'m> {
         let params = kernel.prototype.params.iter().map(|v| reserve(&mut param_bytes, v)).collect();
         let program = Program {
             name: kernel.name.to_string(),
+            module: 0,
             code: Vec::new(),
             lines: Vec::new(),
             locations: Vec::new(),
