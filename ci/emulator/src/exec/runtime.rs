@@ -43,7 +43,7 @@ macro_rules! functions {
 
 functions! {
     GetParameterBuffer GetParameterBufferV2 LaunchDevice LaunchDeviceV2 StreamCreateWithFlags StreamDestroy
-    StreamWaitEvent EventCreateWithFlags EventRecord EventRecordWithFlags EventDestroy MemcpyAsync
+    StreamWaitEvent EventCreateWithFlags EventRecord EventDestroy MemcpyAsync
     Memcpy2DAsync Memcpy3DAsync MemsetAsync Memset2DAsync Memset3DAsync Malloc Free GetLastError
     PeekAtLastError GetErrorString GetErrorName GetDevice GetDeviceCount DeviceGetAttribute DeviceGetLimit
     DeviceGetCacheConfig DeviceGetSharedMemConfig RuntimeGetVersion FuncGetAttributes

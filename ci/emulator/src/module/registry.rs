@@ -16,7 +16,7 @@ use super::library::Library;
 use crate::error::{Answer, Code};
 use crate::exec::lower::named_at;
 use crate::exec::{Addresses, Program, lower};
-use crate::ptx::{Module, parse};
+use crate::ptx::{Module, Statement, parse};
 use crate::sys::{
     cudaErrorInvalidDeviceFunction, cudaErrorInvalidKernelImage, cudaErrorInvalidPtx,
     cudaErrorInvalidResourceHandle, cudaErrorInvalidSymbol, cudaErrorNoKernelImageForDevice,
@@ -261,7 +261,15 @@ fn complain(error: &dyn core::fmt::Display, code: Code) -> Code {
 
 /// Joins modules that were compiled apart: a definition stands for every declaration of its name.
 pub(crate) fn link(whole: &mut Module, more: Module) {
-    for f in more.functions {
+    // Both count their source files from 1.
+    let first = whole.files.keys().max().copied().unwrap_or(0);
+    for mut f in more.functions {
+        for statement in f.body.iter_mut().flatten() {
+            if let Statement::Location { file, caller, .. } = statement {
+                *file += first;
+                *caller = caller.map(|(file, line)| (file + first, line));
+            }
+        }
         match whole.functions.iter_mut().find(|o| o.name == f.name) {
             Some(other) if other.body.is_none() => *other = f,
             Some(_) => {}
@@ -276,6 +284,6 @@ pub(crate) fn link(whole: &mut Module, more: Module) {
         }
     }
     whole.aliases.extend(more.aliases);
-    whole.files.extend(more.files);
+    whole.files.extend(more.files.into_iter().map(|(file, name)| (file + first, name)));
     (whole.version, whole.target) = (more.version, more.target);
 }

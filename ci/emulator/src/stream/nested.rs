@@ -192,7 +192,6 @@ impl Around<'_> {
                 Function::StreamDestroy
                 | Function::StreamWaitEvent
                 | Function::EventRecord
-                | Function::EventRecordWithFlags
                 | Function::EventDestroy => self.order(call),
                 _ => self.query(call).map(|bytes| output = bytes),
             };
@@ -215,16 +214,20 @@ impl Around<'_> {
             let program = &call.launch.program;
             let name = error::name(code).map_or_else(String::new, |name| name.to_string_lossy().into_owned());
             let (kernel, place) = (demangled(&program.name), program.place(call.pc));
-            let limit = if code == cudaErrorLaunchOutOfResources {
-                let most = self.limits.get(cudaLimitDevRuntimePendingLaunchCount).unwrap_or(0);
-                format!(": {most} launches are pending, cudaLimitDevRuntimePendingLaunchCount")
-            } else {
-                String::new()
+            let what = match call.function {
+                _ if code == cudaErrorLaunchOutOfResources => {
+                    let most = self.limits.get(cudaLimitDevRuntimePendingLaunchCount).unwrap_or(0);
+                    format!("one more beside {most} pending launches (cudaLimitDevRuntimePendingLaunchCount)")
+                }
+                Function::GetParameterBufferV2 => {
+                    let ([x, y, z], [w, h, d]) = (call.dimensions(1), call.dimensions(2));
+                    let shared = call.number(3);
+                    format!("a launch of ({x},{y},{z}) blocks of ({w},{h},{d}) threads and {shared} bytes")
+                }
+                Function::LaunchDevice | Function::LaunchDeviceV2 => "a launch".to_owned(),
+                function => function.name().to_owned(),
             };
-            eprintln!(
-                "CUDA emulator: kernel {kernel}: {} returns {name}{place}{limit}",
-                call.function.name()
-            );
+            eprintln!("CUDA emulator: kernel {kernel}: {what} returns {name}{place}");
         }
     }
 

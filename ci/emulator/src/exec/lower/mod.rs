@@ -73,6 +73,11 @@ enum Symbol {
     Targets(Vec<Name>),
 }
 
+/// Whether a source file is a header of the toolkit whose functions only pass on their arguments.
+fn is_wrapper(file: &str) -> bool {
+    file.ends_with("/cuda_device_runtime_api.h") || file.ends_with("/device_atomic_functions.hpp")
+}
+
 /// The reason why an instruction cannot be lowered.
 type Failure = String;
 
@@ -313,9 +318,12 @@ impl<'m> Lower<'m> {
             Statement::Close => {
                 self.scopes.pop();
             }
-            Statement::Location { file, line } => {
+            Statement::Location { file, line, caller } => {
                 let here = self.here();
-                self.program.locations.push((here, *file, *line));
+                // A line of the program says more than one of the toolkit.
+                let shown = caller.filter(|_| self.module.files.get(file).is_some_and(|it| is_wrapper(it)));
+                let (file, line) = shown.unwrap_or((*file, *line));
+                self.program.locations.push((here, file, line));
             }
             Statement::Registers { prefix, ty, count } => {
                 let class = Class::of(*ty);
