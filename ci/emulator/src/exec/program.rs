@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use super::fault::Mistake;
 use super::file::{Alu, Constants, Sizes, Slot, Slots};
 use super::number::Number;
+use super::runtime::RuntimeFunction;
 use crate::ptx::{Space, Type};
 
 /// A slot that is not used.
@@ -27,6 +28,8 @@ pub const PARAM: u64 = 0x0300_0000_0000_0000;
 pub struct Program {
     /// The kernel's name.
     pub name: String,
+    /// The number of its module among those of the process.
+    pub module: usize,
     /// All instructions; those of callees come before those of callers.
     pub code: Vec<Ins>,
     /// The PTX line of each instruction.
@@ -160,6 +163,8 @@ pub enum Target {
     Assert,
     /// `cudaGraphSetConditional`.
     SetConditional,
+    /// Another function of the runtime.
+    Runtime(RuntimeFunction),
     /// A function that the module only declares.
     Missing(String),
 }
@@ -167,8 +172,11 @@ pub enum Target {
 /// What is wrong with a call of a function that the module only declares.
 #[must_use]
 pub fn missing(name: &str) -> String {
-    if name.starts_with("__cudaCDP2") {
-        return format!("a call of {name}: kernels cannot launch kernels or call the runtime here");
+    if name.starts_with("cudaGraph") {
+        return format!("a call of {name}: kernels cannot launch or change graphs here");
+    }
+    if name.starts_with("cuda") || name.starts_with("__cuda") {
+        return format!("a call of {name}, which the runtime does not have in kernels for sm_90");
     }
     format!("a call of {name}, which the program does not define")
 }
