@@ -201,7 +201,7 @@ impl Steps {
             _ => Err(Error::refused(
                 api,
                 Detail::Unsupported {
-                    what: "a node that was captured: capture anew, and take that over with GraphExec::update",
+                    what: "a node that was captured: capture again, and apply that with GraphExec::update",
                 },
             )),
         }
