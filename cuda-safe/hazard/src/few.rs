@@ -1,7 +1,6 @@
 //! [`Few`]: a list that most often has one element, and then allocates nothing.
 //!
-//! A graph of 10,000 nodes has several such lists for each node: an allocation for each would cost more than
-//! everything else that is done for the node.
+//! A node of a graph has several such lists, most often of one predecessor, one access and one raw node.
 
 use std::mem;
 use std::ops::{Deref, DerefMut};

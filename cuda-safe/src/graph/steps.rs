@@ -59,7 +59,7 @@ pub(super) struct Step {
     pub(super) uses: RetainedAccesses,
     /// Whether the node gives the device work.
     pub(super) acts: bool,
-    /// Boxed, because few nodes have it: a large graph is written once, and costs what its pages cost.
+    /// Boxed, because few nodes have it, and the memory of a large graph costs more than its instructions.
     pub(super) more: Option<Box<More>>,
 }
 
