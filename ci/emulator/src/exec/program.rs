@@ -90,16 +90,32 @@ impl Program {
     #[must_use]
     pub fn place(&self, pc: u32) -> String {
         let line = self.lines.get(pc as usize).copied().unwrap_or(0);
-        let routine = self.functions.iter().find(|f| f.start <= pc && pc < f.end);
-        let function = match routine {
+        let function = match self.routine(pc) {
             Some(f) if f.name != self.name => format!(" in function {}", f.name),
             _ => String::new(),
         };
-        let source = self.locations.iter().take_while(|l| l.0 <= pc).last();
-        let source = source
-            .filter(|l| routine.is_none_or(|f| f.start <= l.0))
-            .and_then(|(_, file, line)| self.files.get(file).map(|file| format!(", {file}:{line}")));
+        let source = self
+            .source(pc)
+            .and_then(|(file, line)| self.files.get(&file).map(|file| format!(", {file}:{line}")));
         format!("{function} at PTX line {line}{}", source.unwrap_or_default())
+    }
+
+    /// The first instruction of the same line of the source: a loop that is unrolled has many.
+    #[must_use]
+    pub fn first_of_line(&self, pc: u32) -> u32 {
+        let Some(source) = self.source(pc) else { return pc };
+        self.locations.iter().find(|l| (l.1, l.2) == source).map_or(pc, |l| l.0)
+    }
+
+    /// The function that an instruction is in.
+    fn routine(&self, pc: u32) -> Option<&Routine> {
+        self.functions.iter().find(|f| f.start <= pc && pc < f.end)
+    }
+
+    /// File and line of the source that an instruction comes from.
+    fn source(&self, pc: u32) -> Option<(u32, u32)> {
+        let (start, file, line) = *self.locations.iter().take_while(|l| l.0 <= pc).last()?;
+        self.routine(pc).is_none_or(|f| f.start <= start).then_some((file, line))
     }
 }
 

@@ -142,8 +142,13 @@ impl Races {
         let memory = allocation.map_or_else(|| "pageable memory".to_owned(), ToString::to_string);
         let what =
             format!("nothing orders {} and {}, which use the same bytes of {memory}", a.origin, b.origin);
-        let advice = "Order them: an event recorded behind the first and a wait of the other's stream, one \
-                      stream for both, or a synchronisation in between.";
+        let by_host = both.iter().any(|(operation, ..)| operation.origin.stream.is_none());
+        let advice = if by_host {
+            "The host must wait first: cudaStreamSynchronize, cudaEventSynchronize, or a call that waits."
+        } else {
+            "Order them: an event recorded behind the first and a wait of the other's stream, one stream for \
+             both, or a synchronisation in between."
+        };
         let mut finding = Finding::new(Subject::Race, what, advice);
         for (operation, mode, span) in both {
             let bytes = if mode >= AccessMode::Allocate {
