@@ -4,6 +4,7 @@ use super::bytes::{read, write};
 use super::env::AccessKind;
 use super::fault::{Fault, Refused};
 use super::file::{LANES, Slot, Slots, Word, lanes, low};
+use super::image::Texture;
 use super::launch::Context;
 use super::program::{Element, ImageQuery, NONE, Read, Touch};
 use super::warp::Warp;
@@ -84,16 +85,14 @@ impl Warp {
         mask: u32,
         pc: u32,
     ) -> Result<(), Fault> {
-        let mut last = None;
+        let mut last: Option<(u64, Texture)> = None;
         for lane in lanes(mask) {
             let (handle, at) = (self.given.handles[lane], self.given.at[lane]);
-            let (_, texture) = match last.take() {
-                Some((known, texture)) if known == handle => last.insert((handle, texture)),
-                _ => {
-                    let found = cx.env.texture(handle).map_err(|why| self.refused(cx, why, lane, pc))?;
-                    last.insert((handle, found))
-                }
-            };
+            if !matches!(&last, Some((known, _)) if *known == handle) {
+                let found = cx.env.texture(handle).map_err(|why| self.refused(cx, why, lane, pc))?;
+                last = Some((handle, found));
+            }
+            let Some((_, texture)) = &last else { continue };
             let mut seen = Vec::new();
             let noted = cx.watched || cx.traced;
             let mut note = |at| {

@@ -45,8 +45,8 @@ impl Lower<'_> {
         handle: Option<&Operand>,
     ) -> Result<(), Failure> {
         let mut s = [NONE; 5];
-        for n in 0..count {
-            s[n] = self.src(list.get(n).ok_or("a coordinate is missing")?, types(n))?;
+        for (n, slot) in s.iter_mut().enumerate().take(count) {
+            *slot = self.src(list.get(n).ok_or("a coordinate is missing")?, types(n))?;
         }
         if let Some(handle) = handle {
             s[4] = self.src(handle, Type::B64)?;
