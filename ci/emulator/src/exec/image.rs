@@ -294,13 +294,15 @@ impl Texture {
             (NumberKind::Signed, _) => (integer(n).cast_signed() as f32 / 32_767.0).max(-1.0),
         };
         if self.floats() {
-            let colour = |n: u64| if self.srgb && n < 3 { linear_colour(float(n)) } else { float(n) };
-            Texel::Floats(
-                [0, 1, 2, 3].map(|n| if n < count { colour(n) } else { f32::from(u8::from(n == 3)) }),
-            )
-        } else {
-            Texel::Integers([0, 1, 2, 3].map(|n| if n < count { integer(n) } else { u32::from(n == 3) }))
+            let mut found = [0.0, 0.0, 0.0, 1.0];
+            for (to, n) in found.iter_mut().zip(0..count) {
+                *to = if self.srgb && n < 3 { linear_colour(float(n)) } else { float(n) };
+            }
+            return Texel::Floats(found);
         }
+        let mut found = [0, 0, 0, 1];
+        found.iter_mut().zip(0..count).for_each(|(to, n)| *to = integer(n));
+        Texel::Integers(found)
     }
 
     fn outside(&self) -> Result<Texel, Refused> {
