@@ -2,7 +2,7 @@
 
 use super::fault::Fault;
 use super::launch::Context;
-use super::program::{Ins, NONE, Op};
+use super::program::{Ins, NONE, Op, Queue};
 use super::races::KernelRaces;
 use super::warp::{Flow, Group, TURN, Turn, Warp};
 
@@ -127,10 +127,11 @@ impl Warp {
             Op::AskCopy(number) => {
                 self.ask(cx, cx.program.copies[number as usize], &ins.s, mask, group.pc)?;
             }
-            Op::CloseGroup => self.close_group(mask),
-            Op::MakeCopies(until) => self.make(cx, until, mask)?,
-            Op::CopyBulk(number) => {
-                self.copy_bulk(cx, cx.program.copies[number as usize], &ins.s, mask, group.pc)?;
+            Op::CloseGroup(queue) => self.close_group(queue, mask),
+            Op::MakeCopies(Queue::Copies, until) => self.make(cx, until, mask)?,
+            Op::MakeCopies(Queue::Bulk, until) => self.wait_for_bulk(cx, until, mask)?,
+            Op::AskBulk(number) => {
+                self.ask_bulk(cx, cx.program.bulk_copies[number as usize], &ins.s, mask, group.pc)?;
             }
             Op::Meet(meet, access) => return self.meet_in_memory(cx, (meet, access), &ins.s, group, mask),
             Op::Fence => self.order(cx, KernelRaces::fence),
