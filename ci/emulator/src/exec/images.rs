@@ -1,4 +1,4 @@
-//! Texture reads, surface reads and writes, and questions about images, of a warp.
+//! Texture reads, and surface reads and writes, of a warp.
 
 use super::bytes::{read, write};
 use super::env::AccessKind;
@@ -6,7 +6,7 @@ use super::fault::{Fault, Refused};
 use super::file::{LANES, Slot, Slots, Word, lanes, low};
 use super::image::Texture;
 use super::launch::Context;
-use super::program::{Element, ImageQuery, NONE, Read, Touch};
+use super::program::{Element, NONE, Read, Touch};
 use super::warp::Warp;
 
 /// The numbers of an access to a surface: how many bytes each lies behind the first, and its slot.
@@ -52,28 +52,6 @@ impl Warp {
             let line = cx.fault(0, &what, self.thread(u32::try_from(lane).unwrap_or(0)), pc).message;
             cx.env.complain(&format!("CUDA emulator: initcheck: {line}"));
         }
-    }
-
-    /// `txq` and `suq`.
-    pub(super) fn image_query(
-        &mut self,
-        cx: &mut Context<'_>,
-        asked: ImageQuery,
-        surface: bool,
-        d: Slot,
-        mask: u32,
-        pc: u32,
-    ) -> Result<(), Fault> {
-        for lane in lanes(mask) {
-            let handle = self.given.handles[lane];
-            let answer = if surface {
-                cx.env.surface(handle).and_then(|image| image.answer(asked))
-            } else {
-                cx.env.texture(handle).and_then(|texture| texture.answer(asked, &self.given.at[lane]))
-            };
-            u32::row_mut(&mut self.file, d)[lane] = answer.map_err(|why| self.refused(cx, why, lane, pc))?;
-        }
-        Ok(())
     }
 
     /// `tex` and `tld4`.
