@@ -12,18 +12,19 @@
 #![expect(unsafe_code, reason = "reads the arguments of launches, and writes text for kernels")]
 
 use core::ffi::CStr;
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::around::Around;
 use super::copy::{Copy, End, Memory, Volume};
 use super::fill::Fill;
+use super::grid::Grid;
 use super::names::OperationId;
 use super::queue::Queue;
 use super::work::Work;
 use crate::device::attribute;
 use crate::error::{self, Answer, Code};
-use crate::exec::runtime::{RuntimeAnswer, RuntimeCall, RuntimeFunction as Function};
+use crate::exec::env::{RuntimeAnswer, RuntimeCall};
+use crate::exec::runtime::RuntimeFunction as Function;
 use crate::exec::{Fault, Kernel, Launch, Program, Refused};
 use crate::host_line::{HostLine, demangled};
 use crate::memory::{Allocations, Kind};
@@ -48,31 +49,6 @@ const FORGET: u64 = 4;
 const FIRST_HANDLE: u64 = 0x5EED_0000_0000;
 /// So many launches of a grid divide its accesses into those before and after, if races are looked for.
 const MOST_PHASES: usize = 256;
-
-/// The work and the handles of a kernel that has called the runtime.
-#[derive(Debug, Default)]
-pub(super) struct Grid {
-    /// The operations that the next one on each stream comes after.
-    streams: HashMap<u64, Vec<OperationId>>,
-    /// The same for the NULL stream of each block.
-    blocks: HashMap<u64, Vec<OperationId>>,
-    /// The operations that each event stands for.
-    events: HashMap<u64, Vec<OperationId>>,
-    /// All work but that of the tail.
-    children: Vec<OperationId>,
-    /// The work that begins once all other work is over.
-    tail: Vec<(Origin, Work)>,
-    /// The launches whose arguments are being written, by the address of the arguments. Older interfaces name
-    /// the kernel later.
-    buffers: HashMap<u64, Option<Launch>>,
-    /// The last error of each thread, by its block and number.
-    errors: HashMap<(u64, u32), Code>,
-    /// The instructions whose errors were explained.
-    told: HashSet<u32>,
-    /// The accesses of the kernel since its last launch are those of this operation.
-    phase: Option<OperationId>,
-    phases: usize,
-}
 
 /// Memory that a kernel cannot pass on, or that is not there.
 fn memory(address: u64) -> Answer<Memory> {
@@ -211,7 +187,7 @@ impl Around<'_> {
         let grid = self.grid();
         grid.errors.insert((call.block, call.thread), code);
         if grid.told.insert(call.pc) {
-            let program = &call.launch.program;
+            let program = call.program;
             let name = error::name(code).map_or_else(String::new, |name| name.to_string_lossy().into_owned());
             let (kernel, place) = (demangled(&program.name), program.place(call.pc));
             let what = match call.function {
@@ -233,7 +209,7 @@ impl Around<'_> {
 
     /// A kernel of the caller's module by its address, and a launch of it without arguments.
     fn prepare(&self, call: &RuntimeCall<'_>, function: u64, shape: LaunchShape) -> Answer<Launch> {
-        let module = call.launch.program.module;
+        let module = call.program.module;
         let mut registry = registry();
         let (entry, program) = registry.kernel_at(module, self.device, function)?;
         let launch = shape.launch(&program, &entry, self.device, self.limits);
@@ -303,7 +279,7 @@ impl Around<'_> {
             return Ok(());
         }
         let mut before = if stream == FORGET { Vec::new() } else { self.waits(call, stream)?.clone() };
-        self.divide(&call.launch.program);
+        self.divide(call.program);
         before.extend(self.grid().phase);
         self.queue.hold_launch(self.device);
         let id = self.queue.push_within(self.id, self.device, origin, work, &before);
@@ -414,7 +390,7 @@ impl Around<'_> {
             }
             Function::FuncGetAttributes => {
                 let (entry, program) =
-                    registry().kernel_at(call.launch.program.module, self.device, call.number(1))?;
+                    registry().kernel_at(call.program.module, self.device, call.number(1))?;
                 let attributes = function_attributes(&program, &entry);
                 let size = size_of_val(&attributes);
                 // SAFETY: the structure is made of integers, and has so many bytes; padding there is none.
@@ -425,7 +401,7 @@ impl Around<'_> {
             Function::OccupancyMaxActiveBlocksPerMultiprocessor
             | Function::OccupancyMaxActiveBlocksPerMultiprocessorWithFlags => {
                 let (entry, program) =
-                    registry().kernel_at(call.launch.program.module, self.device, call.number(1))?;
+                    registry().kernel_at(call.program.module, self.device, call.number(1))?;
                 let block = i32::try_from(call.number(2)).unwrap_or(-1);
                 word(occupancy(&program, &entry, block, call.number(3))?)
             }
@@ -463,7 +439,7 @@ fn code_of(code: Option<Code>) -> RuntimeAnswer {
 
 /// The kernel and the place of a call.
 fn caller(call: &RuntimeCall<'_>) -> String {
-    let program = &call.launch.program;
+    let program = call.program;
     format!("kernel {}{}", demangled(&program.name), program.place(call.pc))
 }
 

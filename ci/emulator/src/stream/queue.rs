@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 use cuda_hazard::happens_before::VectorClock;
 
 use super::fill::Fill;
+use super::grid::Grid;
 use super::names::{OperationId, StreamId};
-use super::nested::Grid;
 use super::work::Work;
 use crate::config::Schedule;
 use crate::host_line::HostLine;
