@@ -23,7 +23,7 @@ use super::queue::Queue;
 use super::work::Work;
 use crate::device::attribute;
 use crate::error::{self, Answer, Code};
-use crate::exec::env::{RuntimeAnswer, RuntimeCall};
+use crate::exec::env::{Env as _, RuntimeAnswer, RuntimeCall};
 use crate::exec::runtime::RuntimeFunction as Function;
 use crate::exec::{Fault, Kernel, Launch, Program, Refused};
 use crate::host_line::{HostLine, demangled};
@@ -141,19 +141,14 @@ impl Around<'_> {
                 }
                 Function::GetLastError => return Ok(code_of(self.grid().errors.remove(&who))),
                 Function::PeekAtLastError => return Ok(code_of(self.grid().errors.get(&who).copied())),
-                Function::Free if call.number(0) != 0 => {
-                    if !self.allocations.starting_at(call.number(0), &[Kind::Heap]).is_some()
-                        || !self.allocations.heap_free(self.device, call.number(0))
-                    {
-                        let what = format!(
-                            "cudaFree of {:#x}, which no kernel has allocated or which is freed",
-                            call.number(0)
-                        );
-                        return Err((Fault::LAUNCH_FAILURE, what));
+                Function::Free => match call.number(0) {
+                    0 => Ok(()),
+                    address if self.heap_free(address) => Ok(()),
+                    address => {
+                        let what = "which no kernel has allocated or which is freed";
+                        return Err((Fault::LAUNCH_FAILURE, format!("cudaFree of {address:#x}, {what}")));
                     }
-                    Ok(())
-                }
-                Function::Free => Ok(()),
+                },
                 Function::LaunchDevice | Function::LaunchDeviceV2 => self.launch(call),
                 Function::MemcpyAsync | Function::Memcpy2DAsync | Function::Memcpy3DAsync => copy(call)
                     .and_then(|copy| match copy {
