@@ -258,6 +258,7 @@ impl Around<'_> {
             };
             launch.params = bytes.to_vec();
         }
+        launch.params.resize(usize::try_from(launch.program.param_bytes).unwrap_or(0), 0);
         self.allocations.remove(buffer, "a launch by a kernel");
         self.start(call, Work::Task(Box::new(Kernel::new(launch))))
     }
@@ -448,7 +449,7 @@ impl Grid {
 
     /// The operation that the last accesses of a kernel are of, if races are looked for.
     pub(super) fn last_phase(&mut self, queue: &mut Queue, whole: OperationId) -> OperationId {
-        if self.phase.is_none() {
+        if self.phase.is_none() && self.tail.is_empty() {
             return whole;
         }
         self.divide(queue, whole);

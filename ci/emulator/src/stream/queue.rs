@@ -497,6 +497,9 @@ impl Queue {
         if let Some(races) = &mut self.races {
             races.functions.remove(&id);
         }
+        if let Some(grid) = self.grids.remove(&id) {
+            self.drop_launches(done.device, grid.tail.len());
+        }
         self.unwanted.remove(&id);
         for later in done.after {
             if let Some(entry) = self.entries.get_mut(&later) {

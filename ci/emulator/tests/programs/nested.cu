@@ -106,6 +106,19 @@ void tail(int *data) {
     for (int at = 0; at < 7; at++) EXPECT(host[at] == expected[at]);
 }
 
+// A tail sees all that the grid has written, before its launch and after.
+__global__ void before_tail(int *data, int *result) {
+    data[threadIdx.x] = threadIdx.x;
+    if (threadIdx.x == 0) copy<<<1, N, 0, cudaStreamTailLaunch>>>(result, data);
+    data[threadIdx.x] += N;
+}
+void tail_alone(int *data) {
+    before_tail<<<1, N>>>(data, data + N);
+    std::vector<int> host(N);
+    OK(cudaMemcpy(host.data(), data + N, N * sizeof(int), cudaMemcpyDeviceToHost));
+    for (int at = 0; at < N; at++) EXPECT(host[at] == N + at);
+}
+
 // Fire and forget, and recursion.
 __global__ void tree(int *count, int depth) {
     atomicAdd(count, 1);
@@ -279,7 +292,7 @@ int main(int count, char **words) {
     bool known = false;
 #define RUN(test) if (name == #test) known = true, test(data);
 #define MISTAKE(test) if (name == #test) known = true, test(data, right);
-    RUN(visibility) RUN(null_stream) RUN(named_streams) RUN(tail) RUN(recursion) RUN(memory) RUN(errors)
+    RUN(visibility) RUN(null_stream) RUN(named_streams) RUN(tail) RUN(tail_alone) RUN(recursion) RUN(memory) RUN(errors)
     RUN(questions) RUN(graph)
     MISTAKE(parent_reads_early) MISTAKE(parent_writes_late) MISTAKE(siblings) MISTAKE(blocks) MISTAKE(grandchildren)
     OK(cudaDeviceSynchronize());
