@@ -23,6 +23,7 @@ mod leaks;
 mod machine;
 mod memory;
 pub mod module;
+mod page;
 pub mod ptx;
 mod race;
 mod shape;
