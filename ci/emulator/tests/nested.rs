@@ -45,7 +45,7 @@ macro_rules! everywhere {
     )*};
 }
 
-everywhere! { visibility null_stream named_streams tail tail_alone recursion memory questions graph }
+everywhere! { visibility null_stream named_streams tail tail_alone recursion memory limits questions graph }
 
 #[test]
 fn a_launch_that_fails_gives_its_thread_an_error_and_names_itself_once() {
