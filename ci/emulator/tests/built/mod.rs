@@ -30,13 +30,23 @@ pub(crate) fn toolkit() -> Toolkit {
 /// Compiles `tests/programs/NAME.cu` with further options, for the built library.
 #[allow(dead_code, reason = "not every test file needs it")]
 pub(crate) fn compile(name: &str, options: &[&str]) -> PathBuf {
+    build(name, &["-cudart", "none", "-cudadevrt", "none", "-lcudart"], options)
+}
+
+/// The same with separate compilation, for kernels that launch kernels.
+#[allow(dead_code, reason = "not every test file needs it")]
+pub(crate) fn compile_apart(name: &str, options: &[&str]) -> PathBuf {
+    let devrt = format!("-L{}", toolkit().root().join("lib").display());
+    build(name, &["-rdc=true", "-cudart", "shared", &devrt], options)
+}
+
+fn build(name: &str, libraries: &[&str], options: &[&str]) -> PathBuf {
     let mut command = Command::new(toolkit().nvcc().expect("nvcc"));
     command
         .args(["-std=c++17", "-lineinfo", "-arch=compute_90", "-code=compute_90"])
-        .args(["-cudart", "none", "-cudadevrt", "none"])
         .arg(format!("tests/programs/{name}.cu"))
         .arg(format!("-L{}", folder().display()))
-        .arg("-lcudart")
+        .args(libraries)
         .args(options);
     made(name, &mut command)
 }
