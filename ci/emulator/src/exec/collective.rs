@@ -192,8 +192,7 @@ impl Warp {
         let mut row = [0u64; LANES];
         let value = match which {
             Special::Tid(n) => {
-                let tid = &self.tid[usize::from(n)];
-                (0..LANES).for_each(|l| row[l] = u64::from(tid[l]));
+                row = self.tid[usize::from(n)].map(u64::from);
                 None
             }
             Special::LaneId => {
@@ -252,11 +251,9 @@ impl Warp {
             row.fill(value);
         }
         if wide {
-            let out = u64::row_mut(&mut self.file, d);
-            lanes(mask).for_each(|l| out[l] = row[l]);
+            u64::put(&mut self.file, d, mask, &row);
         } else {
-            let out = u32::row_mut(&mut self.file, d);
-            lanes(mask).for_each(|l| out[l] = low(row[l]));
+            u32::put(&mut self.file, d, mask, &row.map(low));
         }
     }
 }
