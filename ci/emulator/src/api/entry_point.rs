@@ -1,28 +1,38 @@
-//! Functions of the driver. There is no driver here, so none is found. Flags are ignored: an H200 takes
-//! unknown ones, too. An argument that ends a process on an H200, because it is null, is an error here.
-#![expect(unsafe_code, reason = "exports C functions")]
+//! Functions of the driver. There is no driver here: of its functions only those that make tensor maps are
+//! found. Flags are ignored: an H200 takes unknown ones, too. An argument that ends a process on an H200,
+//! because it is null, is an error here.
+#![expect(unsafe_code, reason = "exports C functions, and reads the name that it is given")]
 
-use core::ffi::{c_char, c_uint, c_ulonglong, c_void};
+use core::ffi::{CStr, c_char, c_uint, c_ulonglong, c_void};
 
+use super::tensor_map::{self, SINCE};
 use super::{Out, api};
 use crate::error::Answer;
 use crate::sys::{
-    CUDART_VERSION, cudaDriverEntryPointQueryResult, cudaDriverEntryPointSymbolNotFound,
-    cudaErrorInvalidValue,
+    CUDART_VERSION, cudaDriverEntryPointQueryResult, cudaDriverEntryPointSuccess,
+    cudaDriverEntryPointSymbolNotFound, cudaDriverEntryPointVersionNotSufficent, cudaErrorInvalidValue,
 };
 
-fn none(
+fn find(
     name: *const c_char,
     out: Out<'_, *mut c_void>,
     status: Out<'_, cudaDriverEntryPointQueryResult>,
+    version: c_uint,
 ) -> Answer {
     let out = out.ok_or(cudaErrorInvalidValue)?;
     if name.is_null() {
         return Err(cudaErrorInvalidValue);
     }
-    out.write(core::ptr::null_mut());
+    // SAFETY: C's caller vouches for a text, which is not null.
+    let name = unsafe { CStr::from_ptr(name) };
+    let (function, found) = match tensor_map::function(name.to_bytes()) {
+        Some(_) if version < SINCE => (None, cudaDriverEntryPointVersionNotSufficent),
+        Some(function) => (Some(function), cudaDriverEntryPointSuccess),
+        None => (None, cudaDriverEntryPointSymbolNotFound),
+    };
+    out.write(function.unwrap_or(core::ptr::null_mut()));
     if let Some(status) = status {
-        status.write(cudaDriverEntryPointSymbolNotFound);
+        status.write(found);
     }
     Ok(())
 }
@@ -34,7 +44,7 @@ api! {
         status: Out<'_, cudaDriverEntryPointQueryResult>,
     ) {
         call.check()?;
-        none(name, out, status)
+        find(name, out, status, CUDART_VERSION)
     }
 
     /// The same as of a version.
@@ -46,6 +56,6 @@ api! {
         if version > CUDART_VERSION {
             return Err(cudaErrorInvalidValue);
         }
-        none(name, out, status)
+        find(name, out, status, version)
     }
 }

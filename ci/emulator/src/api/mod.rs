@@ -48,6 +48,7 @@ mod share;
 mod stream;
 mod stubs;
 mod symbol;
+mod tensor_map;
 mod texture;
 
 pub(crate) use stubs::STUBS;

@@ -7,6 +7,7 @@ use super::fault::Fault;
 use super::launch::{Cached, Context, Launch};
 use super::races::KernelRaces;
 use super::warp::{Turn, Warp};
+use super::wgmma::Matrices;
 
 /// The number of instructions that a warp runs before another of its block has its turn.
 const WARP_TURN: u64 = 1 << 12;
@@ -25,6 +26,7 @@ pub(super) struct Block {
     warps: Vec<Warp>,
     shared: Vec<u128>,
     barriers: Barriers,
+    matrices: Vec<Matrices>,
 }
 
 /// The state of a block after a turn.
@@ -51,11 +53,13 @@ impl Block {
             // Never empty: a null pointer marks a block that has ended.
             shared: vec![0; (launch.shared() as usize).div_ceil(16).max(1)],
             barriers: Barriers::default(),
+            matrices: Vec::new(),
         });
         (block.place, block.within) = launch.member(cluster.number, rank);
         block.number = launch.block_number(block.place);
         (block.cluster, block.rank) = (cluster.number, rank);
         block.barriers = Barriers::new(threads);
+        block.matrices.clear();
         block.shared.fill(UNWRITTEN);
         cluster.members.push(block.shared.as_mut_ptr().cast());
         block.warps.iter_mut().for_each(|warp| warp.reset(launch, rank));
@@ -104,6 +108,7 @@ impl Runner<'_> {
             shared_len: u64::from(self.launch.shared()),
             caches: self.caches,
             barriers: &mut block.barriers,
+            matrices: &mut block.matrices,
             clock: self.clock,
             workspace: self.workspace,
         };

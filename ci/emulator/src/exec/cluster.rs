@@ -4,6 +4,10 @@
 //! address above the offset hold the rank of a block plus one. Zero there means the block that uses the
 //! address.
 
+use std::collections::HashMap;
+
+use super::bulk::Bulk;
+
 /// The position of the rank in an address. No block has that much shared memory.
 pub(super) const RANK: u32 = 24;
 
@@ -24,6 +28,10 @@ pub(super) struct Cluster {
     arrived: u32,
     /// Threads that have not ended.
     live: u32,
+    /// Bulk copies whose bytes a barrier will count.
+    pub(super) bulk: Vec<Bulk>,
+    /// The barriers that only wait for bytes: the state in which they were last asked for, and how often.
+    pub(super) starved: HashMap<u64, (u64, u32)>,
     /// Consecutive turns in which none of its blocks could do anything.
     idle: usize,
 }
@@ -35,7 +43,16 @@ unsafe impl Send for Cluster {}
 impl Cluster {
     /// A cluster whose blocks have not started.
     pub(super) fn new(number: u64, threads: u32) -> Self {
-        Self { number, members: Vec::new(), generation: 0, arrived: 0, live: threads, idle: 0 }
+        Self {
+            number,
+            members: Vec::new(),
+            generation: 0,
+            arrived: 0,
+            live: threads,
+            bulk: Vec::new(),
+            starved: HashMap::new(),
+            idle: 0,
+        }
     }
 
     /// Notes the end of a block. Returns whether it was the last.

@@ -47,6 +47,12 @@ impl Warp {
         if !cx.program.copies.is_empty() {
             self.make(cx, Until::All, mask)?;
         }
+        if !cx.program.bulk_copies.is_empty() {
+            self.wait_for_bulk(cx, Until::All, mask)?;
+        }
+        if self.live & !mask == 0 {
+            self.forgotten_product(cx)?;
+        }
         self.exit(cx, mask);
         Ok(())
     }

@@ -1,16 +1,14 @@
 //! Asynchronous copies to shared memory.
 //!
 //! A thread's copies are made when the thread waits for them, and not before: a thread that reads too early
-//! finds the old bytes. Addresses are checked when a copy is requested, and again when it is made. Bulk
-//! copies, whose end a barrier in memory counts, are made at once.
+//! finds the old bytes. Addresses are checked when a copy is requested, and again when it is made.
 
 use super::bytes::{read8, write};
 use super::fault::Fault;
-use super::file::{LANES, Slots, Word, lanes};
+use super::file::{Slots, Word, lanes};
 use super::launch::Context;
 use super::memory::Verb;
-use super::program::{AsyncCopy, Element, NONE, Until};
-use super::races::KernelRaces;
+use super::program::{AsyncCopy, Element, NONE, Queue, Until};
 use super::warp::{Asked, Warp};
 
 impl Warp {
@@ -25,7 +23,7 @@ impl Warp {
     ) -> Result<(), Fault> {
         let (to, from) = (self.addresses(copy.to, s[3]), self.addresses(copy.from, s[4]));
         let ignored = if s[1] == NONE { 0 } else { self.file.pred(s[1]) };
-        let all = u64::from(copy.bytes.unwrap_or(0));
+        let all = u64::from(copy.bytes);
         let told = (s[0] != NONE).then(|| *u32::row(&self.file, s[0]));
         for lane in lanes(mask) {
             let mut read = told.map_or(all, |told| u64::from(told[lane]).min(all));
@@ -40,26 +38,20 @@ impl Warp {
     }
 
     /// Makes a group of the copies that each lane has requested.
-    pub(super) fn close_group(&mut self, mask: u32) {
+    pub(super) fn close_group(&mut self, queue: Queue, mask: u32) {
         for lane in lanes(mask) {
-            let later = &mut self.later[lane];
-            later.groups.push_back(std::mem::take(&mut later.open));
+            match queue {
+                Queue::Copies => self.later[lane].close(),
+                Queue::Bulk => self.bulk[lane].close(),
+            }
         }
     }
 
     /// Makes requested copies, the oldest first.
     pub(super) fn make(&mut self, cx: &mut Context<'_>, until: Until, mask: u32) -> Result<(), Fault> {
         for lane in lanes(mask) {
-            let left = if let Until::Groups(left) = until { left as usize } else { 0 };
-            while self.later[lane].groups.len() > left {
-                for asked in self.later[lane].groups.pop_front().unwrap_or_default() {
-                    self.make_one(cx, &asked, lane)?;
-                }
-            }
-            if until == Until::All {
-                for asked in std::mem::take(&mut self.later[lane].open) {
-                    self.make_one(cx, &asked, lane)?;
-                }
+            for asked in self.later[lane].due(until) {
+                self.make_one(cx, &asked, lane)?;
             }
         }
         Ok(())
@@ -91,40 +83,4 @@ impl Warp {
         };
         Ok((self.reach_range(cx, to, asked.to, (all, all), lane, pc, Verb::Write)?, from))
     }
-
-    /// Makes a bulk copy, and lets its barrier count the bytes.
-    pub(super) fn copy_bulk(
-        &mut self,
-        cx: &mut Context<'_>,
-        copy: AsyncCopy,
-        s: &Slots,
-        mask: u32,
-        pc: u32,
-    ) -> Result<(), Fault> {
-        let (to, from) = (self.addresses(copy.to, s[3]), self.addresses(copy.from, s[4]));
-        let count = *u32::row(&self.file, s[0]);
-        let barriers = copy.counted.map_or([0; LANES], |barrier| self.addresses(barrier, s[1]));
-        for lane in lanes(mask) {
-            let bytes = u64::from(count[lane]);
-            if bytes % BULK != 0 {
-                let what = format!("a bulk copy of {bytes} bytes, which are no multiple of {BULK}");
-                let thread = self.thread(u32::try_from(lane).unwrap_or(0));
-                return Err(cx.fault(Fault::MISALIGNED_ADDRESS, &what, thread, pc));
-            }
-            let (to, from) = (to[lane], from[lane]);
-            // The copy is made in pieces, and each piece is aligned.
-            for at in (0..bytes).step_by(usize::try_from(BULK).unwrap_or(16)) {
-                let asked = Asked { copy, to: to + at, from: from + at, bytes: (BULK, BULK), pc };
-                self.make_one(cx, &asked, lane)?;
-            }
-            if let Some(barrier) = copy.counted {
-                self.count_bytes(cx, barrier, barriers[lane], bytes, lane, pc)?;
-            }
-        }
-        self.order(cx, KernelRaces::meets);
-        Ok(())
-    }
 }
-
-/// Addresses and lengths of bulk copies are multiples of this.
-const BULK: u64 = 16;

@@ -154,6 +154,8 @@ pub(super) struct Context<'a> {
     pub(super) shared_len: u64,
     pub(super) caches: &'a mut Vec<Cached>,
     pub(super) barriers: &'a mut super::barrier::Barriers,
+    /// The matrices that warps of a warpgroup share.
+    pub(super) matrices: &'a mut Vec<super::wgmma::Matrices>,
     /// Instructions that warps of this launch have run: its clock.
     pub(super) clock: &'a mut u64,
     /// The memory that grid-wide barriers of this launch use.

@@ -11,7 +11,7 @@ use super::fault::Fault;
 use super::file::{FULL, LANES, Slots, Word, lanes, low};
 use super::launch::Context;
 use super::memory::Verb;
-use super::program::{Access, Matrix, Multiply, NONE, Order, Spread, Tile};
+use super::program::{Access, Matrix, Multiply, NONE, Order, Spread, Tile, Until};
 use super::warp::{Flow, Group, Table, Warp};
 
 /// Bytes of a row of the small matrices of `ldmatrix`.
@@ -45,7 +45,10 @@ impl Tile {
                 (group + 8 * (register % turns), within * per + part + register / turns * 4 * per)
             }
             Spread::Right => (within * per + part + register * 4 * per, group),
-            Spread::Sums => (group + 8 * (element / 2), within * 2 + element % 2),
+            Spread::Sums => {
+                let block = element / 2;
+                (group + 8 * (block % turns), within * 2 + element % 2 + 8 * (block / turns))
+            }
             Spread::Fragment => {
                 let at = (lane * self.elements() + element) % (self.rows * self.columns);
                 (at / self.columns, at % self.columns)
@@ -54,13 +57,13 @@ impl Tile {
     }
 
     /// All lanes' elements, with their positions in the matrix.
-    fn all(self) -> impl Iterator<Item = (usize, usize, (usize, usize))> {
+    pub(super) fn all(self) -> impl Iterator<Item = (usize, usize, (usize, usize))> {
         let each = self.elements();
         (0..LANES).flat_map(move |lane| (0..each).map(move |at| (lane, at, self.place(lane, at))))
     }
 
     /// The matrix, row after row.
-    fn read(self, table: &[[u64; LANES]]) -> Vec<f64> {
+    pub(super) fn read(self, table: &[[u64; LANES]]) -> Vec<f64> {
         let mut out = vec![0.0; self.rows * self.columns];
         for (lane, at, (row, column)) in self.all() {
             out[row * self.columns + column] = self.number.value(self.bits(table, lane, at));
@@ -76,7 +79,7 @@ impl Tile {
     }
 
     /// Sets an element of a lane. The table held zeros.
-    fn set(self, table: &mut [[u64; LANES]], lane: usize, element: usize, bits: u64) {
+    pub(super) fn set(self, table: &mut [[u64; LANES]], lane: usize, element: usize, bits: u64) {
         let (per, width) = (self.number.per_register(), self.number.bits());
         table[element / per][lane] |= bits << (element % per * width as usize);
     }
@@ -176,6 +179,10 @@ impl Warp {
                 })?;
             }
             Matrix::Multiply(multiply) => self.table = multiply.run(&self.table),
+            Matrix::Product(warpgroup) => self.ask_product(cx, warpgroup, s, pc)?,
+            Matrix::ProductFence => self.fence_products(),
+            Matrix::CloseProducts => self.close_products(),
+            Matrix::WaitForProducts(left) => self.wait_for_products(cx, Until::Groups(left))?,
         }
         group.pc += 1;
         Ok(Flow::Next)

@@ -4,6 +4,7 @@
 //! arrivals that each phase waits for (20 bits each), the bytes that are still to be counted (23 bits, with a
 //! sign), and in the highest bit the parity of the phase.
 
+use super::bulk::with_rank;
 use super::bytes::{read64, write};
 use super::fault::Fault;
 use super::file::{Slots, Word, lanes, low};
@@ -15,6 +16,10 @@ use super::warp::{Flow, Group, Warp};
 
 const COUNT: u64 = (1 << 20) - 1;
 const BYTES: u64 = (1 << 23) - 1;
+/// The most bytes that a phase counts.
+const MOST_BYTES: u64 = (1 << 20) - 1;
+/// How often a barrier is asked for before the bytes that are missing are known to be lost.
+const PATIENCE: u32 = 1 << 18;
 
 /// The fields in the bits of a barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,8 +85,11 @@ impl Warp {
                 Meet::Test { by_parity: false, .. } => u64::row(&self.file, s[1])[lane],
                 _ => u64::from(u32::row(&self.file, s[1])[lane]),
             };
+            if matches!(meet, Meet::Test { .. }) {
+                self.bulk_arrives(cx, access, addresses[lane], lane)?;
+            }
             let at = self.reach(cx, access, addresses[lane], 8, lane, pc, Verb::Change)?;
-            let wrong = |warp: &Self, what: &str| {
+            let wrong = |warp: &Self, cx: &Context<'_>, what: &str| {
                 let thread = warp.thread(u32::try_from(lane).unwrap_or(0));
                 cx.fault(
                     Fault::LAUNCH_FAILURE,
@@ -94,6 +102,7 @@ impl Warp {
                 if given == 0 || given > COUNT {
                     return Err(wrong(
                         self,
+                        cx,
                         &format!("cannot wait for {given} arrivals: 1 to {COUNT} are possible"),
                     ));
                 }
@@ -104,7 +113,7 @@ impl Warp {
             let before = read64(at);
             let mut state = State::unpack(before);
             if state.expected == 0 && meet != Meet::Invalidate && !matches!(meet, Meet::Test { .. }) {
-                return Err(wrong(self, "was not begun by mbarrier.init, or is ended"));
+                return Err(wrong(self, cx, "was not begun by mbarrier.init, or is ended"));
             }
             let pending = state.pending;
             let mut fits = true;
@@ -127,13 +136,26 @@ impl Warp {
                 Meet::ArriveAfterCopies { counted } => fits = !counted || state.arrive(1),
                 Meet::Test { by_parity, .. } => {
                     let odd = if by_parity { given & 1 != 0 } else { given >> 63 != 0 };
-                    over |= u32::from(state.odd != odd) << lane;
+                    let is_over = state.odd != odd;
+                    over |= u32::from(is_over) << lane;
+                    if !is_over && state.pending == 0 && self.starves(cx, addresses[lane], before) {
+                        let what = if state.bytes > 0 {
+                            format!("waits for {} bytes that no copy brings", state.bytes)
+                        } else {
+                            format!("has counted {} bytes more than it expects", -state.bytes)
+                        };
+                        return Err(wrong(self, cx, &what));
+                    }
                     continue;
                 }
             }
+            if state.bytes.unsigned_abs() > MOST_BYTES {
+                let what = format!("would count {} bytes: {MOST_BYTES} are possible", state.bytes);
+                return Err(wrong(self, cx, &what));
+            }
             if !fits {
                 let what = format!("waits for {pending} more arrivals of this phase, and more come");
-                return Err(wrong(self, &what));
+                return Err(wrong(self, cx, &what));
             }
             if meet != Meet::Invalidate && meet != Meet::Expect {
                 state.go_on();
@@ -152,6 +174,33 @@ impl Warp {
             }
         }
         Ok(Flow::Next)
+    }
+
+    /// Whether a barrier that only waits for bytes has been asked for so often that none will come.
+    fn starves(&self, cx: &mut Context<'_>, address: u64, state: u64) -> bool {
+        let barrier = with_rank(cx.rank, address);
+        let (last, polls) = cx.cluster.starved.entry(barrier).or_insert((state, 0));
+        *polls = if *last == state { *polls + 1 } else { 0 };
+        *last = state;
+        *polls > PATIENCE
+    }
+
+    /// Checks that a barrier was begun.
+    pub(super) fn begun(
+        &mut self,
+        cx: &mut Context<'_>,
+        access: Access,
+        address: u64,
+        lane: usize,
+        pc: u32,
+    ) -> Result<(), Fault> {
+        let at = self.span(cx, access, address, (8, 8), lane, pc, Verb::Change)?;
+        if State::unpack(read64(at)).expected == 0 {
+            let what = format!("the mbarrier at {address:#x} was not begun by mbarrier.init, or is ended");
+            let thread = self.thread(u32::try_from(lane).unwrap_or(0));
+            return Err(cx.fault(Fault::LAUNCH_FAILURE, &what, thread, pc));
+        }
+        Ok(())
     }
 
     /// Bytes of a bulk copy have come.

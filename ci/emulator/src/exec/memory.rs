@@ -18,7 +18,19 @@ use crate::host_line::demangled;
 use crate::ptx::Space;
 
 /// The width of a window: the highest byte of a generic address selects the window.
-const WINDOW: u64 = (1 << 56) - 1;
+pub(super) const WINDOW: u64 = (1 << 56) - 1;
+
+/// An access to bytes of the block's shared memory.
+pub(super) const SHARED_ACCESS: Access = Access {
+    space: Space::Shared,
+    element: Element::U8,
+    count: 1,
+    wide: false,
+    wide_address: true,
+    offset: 0,
+    cache: u32::MAX,
+    strong: false,
+};
 
 type Pointers = [*mut u8; LANES];
 
@@ -497,7 +509,22 @@ impl Warp {
         pc: u32,
         verb: Verb,
     ) -> Result<*mut u8, Fault> {
-        let at = self.pointer(cx, a, address, bytes, lane, pc, verb)?;
+        self.reach_span(cx, a, address, (bytes, bytes), lane, pc, verb)
+    }
+
+    /// [`reach`](Self::reach) of so many bytes with an alignment.
+    #[expect(clippy::too_many_arguments, reason = "as above")]
+    pub(super) fn reach_span(
+        &mut self,
+        cx: &mut Context<'_>,
+        a: Access,
+        address: u64,
+        (bytes, align): (u64, u64),
+        lane: usize,
+        pc: u32,
+        verb: Verb,
+    ) -> Result<*mut u8, Fault> {
+        let at = self.span(cx, a, address, (bytes, align), lane, pc, verb)?;
         if cx.watched {
             match verb {
                 Verb::Write => cx.env.wrote(at, bytes),
@@ -565,6 +592,21 @@ impl Warp {
         pc: u32,
         verb: Verb,
     ) -> Result<*mut u8, Fault> {
+        self.span(cx, a, address, (bytes, bytes), lane, pc, verb)
+    }
+
+    /// Checks so many bytes with an alignment, and finds them.
+    #[expect(clippy::too_many_arguments, reason = "as above")]
+    pub(super) fn span(
+        &mut self,
+        cx: &mut Context<'_>,
+        a: Access,
+        address: u64,
+        (bytes, align): (u64, u64),
+        lane: usize,
+        pc: u32,
+        verb: Verb,
+    ) -> Result<*mut u8, Fault> {
         let (space, inside) = match a.space {
             Space::Generic => match address & !WINDOW {
                 SHARED => (Space::Shared, address & WINDOW),
@@ -590,8 +632,9 @@ impl Warp {
             cx.fault(code, &format!("{kind} {verb} of {bytes} bytes at {inside:#x}: {why}"), thread, pc)
         };
         let thread = self.thread(u32::try_from(lane).unwrap_or(0));
-        if inside & (bytes - 1) != 0 {
-            return Err(wrong(cx, Fault::MISALIGNED_ADDRESS, "the address is not aligned", thread));
+        if inside & (align - 1) != 0 {
+            let why = format!("the address is not aligned to {align} bytes");
+            return Err(wrong(cx, Fault::MISALIGNED_ADDRESS, &why, thread));
         }
         let within = |len: u64| inside.checked_add(bytes).is_some_and(|end| end <= len);
         match space {
@@ -665,16 +708,7 @@ impl Warp {
         lane: usize,
         pc: u32,
     ) -> Result<(), Fault> {
-        let a = Access {
-            space: Space::Generic,
-            element: Element::U8,
-            count: 1,
-            wide: false,
-            wide_address: true,
-            offset: 0,
-            cache: u32::MAX,
-            strong: false,
-        };
+        let a = Access { space: Space::Generic, ..SHARED_ACCESS };
         for (at, byte) in (address..).zip(out) {
             *byte = read8(self.pointer(cx, a, at, 1, lane, pc, Verb::Read)?);
         }

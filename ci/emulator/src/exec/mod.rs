@@ -6,6 +6,7 @@
 mod barrier;
 mod block;
 mod builtin;
+mod bulk;
 mod bytes;
 mod cluster;
 mod collective;
@@ -29,7 +30,10 @@ pub mod program;
 mod races;
 pub mod rounding;
 mod run;
+pub mod runtime;
+pub mod tensor;
 mod warp;
+mod wgmma;
 mod workers;
 
 pub use env::{AccessKind, Env, Region, Step, Task};

@@ -8,7 +8,8 @@ use parking_lot::Mutex;
 use super::fault::Mistake;
 use super::file::{Alu, Constants, Sizes, Slot, Slots};
 use super::number::Number;
-use crate::ptx::Space;
+use super::runtime::RuntimeFunction;
+use crate::ptx::{Space, Type};
 
 /// A slot that is not used.
 pub const NONE: Slot = Slot::MAX;
@@ -27,6 +28,8 @@ pub const PARAM: u64 = 0x0300_0000_0000_0000;
 pub struct Program {
     /// The kernel's name.
     pub name: String,
+    /// The number of its module among those of the process.
+    pub module: usize,
     /// All instructions; those of callees come before those of callers.
     pub code: Vec<Ins>,
     /// The PTX line of each instruction.
@@ -45,6 +48,8 @@ pub struct Program {
     pub matrices: Vec<Matrix>,
     /// Asynchronous copies that instructions refer to.
     pub copies: Vec<AsyncCopy>,
+    /// Bulk copies that instructions refer to.
+    pub bulk_copies: Vec<BulkCopy>,
     /// Calls that instructions refer to.
     pub calls: Vec<CallSite>,
     /// Branch tables that instructions refer to.
@@ -158,6 +163,8 @@ pub enum Target {
     Assert,
     /// `cudaGraphSetConditional`.
     SetConditional,
+    /// Another function of the runtime.
+    Runtime(RuntimeFunction),
     /// A function that the module only declares.
     Missing(String),
 }
@@ -165,8 +172,11 @@ pub enum Target {
 /// What is wrong with a call of a function that the module only declares.
 #[must_use]
 pub fn missing(name: &str) -> String {
-    if name.starts_with("__cudaCDP2") {
-        return format!("a call of {name}: kernels cannot launch kernels or call the runtime here");
+    if name.starts_with("cudaGraph") {
+        return format!("a call of {name}: kernels cannot launch or change graphs here");
+    }
+    if name.starts_with("cuda") || name.starts_with("__cuda") {
+        return format!("a call of {name}, which the runtime does not have in kernels for sm_90");
     }
     format!("a call of {name}, which the program does not define")
 }
@@ -272,13 +282,21 @@ pub enum Geometry {
     Planes,
     /// The six faces of a cube, read by direction.
     Cube,
+    /// Layers of cubes.
+    Cubes,
 }
 
 impl Geometry {
     /// Whether the first coordinate is the number of a layer.
     #[must_use]
     pub fn is_layered(self) -> bool {
-        matches!(self, Self::Lines | Self::Planes)
+        matches!(self, Self::Lines | Self::Planes | Self::Cubes)
+    }
+
+    /// Whether it is read by direction.
+    #[must_use]
+    pub fn is_cube(self) -> bool {
+        matches!(self, Self::Cube | Self::Cubes)
     }
 
     /// How many coordinates there are besides.
@@ -287,9 +305,20 @@ impl Geometry {
         match self {
             Self::Line | Self::Lines => 1,
             Self::Plane | Self::Planes => 2,
-            Self::Solid | Self::Cube => 3,
+            Self::Solid | Self::Cube | Self::Cubes => 3,
         }
     }
+}
+
+/// How a read of a texture selects a level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LevelBy {
+    /// It reads the first.
+    Nothing,
+    /// By number.
+    Number,
+    /// By derivatives of the coordinates.
+    Derivatives,
 }
 
 /// A read of a texture.
@@ -301,6 +330,25 @@ pub struct Read {
     pub by_number: bool,
     /// Whether the registers are to hold floating-point numbers.
     pub floats: bool,
+    /// How the level is selected.
+    pub level: LevelBy,
+    /// The channel of a gather: of the four neighbours one number each.
+    pub gathers: Option<u8>,
+}
+
+/// A question about an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ImageQuery {
+    /// Elements of a row.
+    Width,
+    /// Rows.
+    Height,
+    /// Layers with values between them.
+    Depth,
+    /// Layers that stand for themselves.
+    Layers,
+    /// Levels.
+    Levels,
 }
 
 /// The effect of a surface access outside of its image.
@@ -335,18 +383,60 @@ impl Touch {
     }
 }
 
-/// A `cp.async`, or a bulk copy.
+/// A `cp.async`.
 #[derive(Clone, Copy, Debug)]
 pub struct AsyncCopy {
     /// Where to; its address is in slot 3.
     pub to: Access,
     /// Where from; its address is in slot 4.
     pub from: Access,
-    /// The number of bytes. A bulk copy has it in slot 0. Another copy may have the number of bytes to read
-    /// in slot 0; the rest becomes zeros.
-    pub bytes: Option<u32>,
-    /// The barrier of a bulk copy that counts its bytes, whose address is in slot 1.
+    /// The number of bytes. The number of bytes to read may be in slot 0; the rest becomes zeros.
+    pub bytes: u32,
+}
+
+/// One side of a bulk copy.
+#[derive(Clone, Copy, Debug)]
+pub enum Side {
+    /// Bytes, as many as slot 0 says.
+    Bytes(Access),
+    /// A box of a tensor of so many dimensions. The address is that of the map, the coordinates are on the
+    /// table.
+    Tensor(Access, u8),
+    /// Nothing: the other side is prefetched.
+    Nothing,
+}
+
+/// A reduction by a bulk copy.
+#[derive(Clone, Copy, Debug)]
+pub struct BulkReduction {
+    /// Its name in PTX.
+    pub name: &'static str,
+    /// The type of the elements; `None` if the tensor's map has it.
+    pub ty: Option<Type>,
+}
+
+/// A `cp.async.bulk`, `cp.async.bulk.tensor` or `cp.reduce.async.bulk`.
+#[derive(Clone, Copy, Debug)]
+pub struct BulkCopy {
+    /// Where to; its address is in slot 3.
+    pub to: Side,
+    /// Where from; its address is in slot 4.
+    pub from: Side,
+    /// The barrier that counts the bytes, whose address is in slot 1. Without it the copy is of a group.
     pub counted: Option<Access>,
+    /// How elements are combined with those that are there.
+    pub reduction: Option<BulkReduction>,
+    /// Whether it is made in each block of the cluster that the mask in slot 2 names.
+    pub multicast: bool,
+}
+
+/// Which of a thread's copies are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Queue {
+    /// Those of `cp.async`.
+    Copies,
+    /// Bulk copies.
+    Bulk,
 }
 
 /// Until when copies are made.
@@ -410,6 +500,36 @@ pub enum Matrix {
     Store(Access, Tile, Order),
     /// `mma` and `wmma.mma`.
     Multiply(Multiply),
+    /// `wgmma.mma_async`. Whether the sums are added is in the predicate in slot 1.
+    Product(Warpgroup),
+    /// `wgmma.fence`.
+    ProductFence,
+    /// `wgmma.commit_group`.
+    CloseProducts,
+    /// `wgmma.wait_group`: until so many groups are left.
+    WaitForProducts(u32),
+}
+
+/// A product of a matrix of 64 rows, a quarter of them for each warp, and one in shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Warpgroup {
+    /// The columns of the product.
+    pub n: usize,
+    /// The elements of the factors.
+    pub numbers: [Number; 2],
+    /// The elements of the product.
+    pub sum: Number,
+    /// The registers of the first factor; 0 if it is in shared memory.
+    pub left: usize,
+    /// Which elements of the factors lie beside each other: those of a row of the first factor and of a column
+    /// of the second, or not.
+    pub orders: [Order; 2],
+    /// Whether the factors are negated.
+    pub negates: [bool; 2],
+    /// Whether the predicate is negated.
+    pub negated: bool,
+    /// Whether integers stop at the largest and the smallest.
+    pub saturates: bool,
 }
 
 /// Which elements lie beside each other in memory.
@@ -555,11 +675,13 @@ pub enum Op {
     /// Changes memory: element, operands in slots 1 and 2, address in slot 4. With the flag, the old value
     /// goes to slot 0.
     Atomic(Access, Modify, bool),
-    /// Notes the handle of an image, in slot 4, and coordinates in slots 1 to 3, for the operation that
-    /// follows.
-    Coordinates,
+    /// Notes operands of the access to an image that follows: up to four words in slots 0 to 3, from a
+    /// position on, and the handle, if any, in slot 4.
+    Coordinates(u8),
     /// Reads a texture into slots 0 to 3.
     Texture(Read),
+    /// Answers a question into slot 0. The flag selects a surface.
+    ImageQuery(ImageQuery, bool),
     /// Reads a surface.
     SurfaceLoad(Touch),
     /// Writes a surface.
@@ -576,11 +698,12 @@ pub enum Op {
     /// predicate that skips the read, slots 3 and 4 the addresses.
     AskCopy(u32),
     /// Makes a group of the requested copies.
-    CloseGroup,
+    CloseGroup(Queue),
     /// Makes the requested copies.
-    MakeCopies(Until),
-    /// Makes a bulk copy: bytes in slot 0, the address of its barrier in slot 1, the others as above.
-    CopyBulk(u32),
+    MakeCopies(Queue, Until),
+    /// Requests a bulk copy, by its index in the list of them: bytes in slot 0, the address of its barrier in
+    /// slot 1, the mask of blocks in slot 2, the others as above.
+    AskBulk(u32),
     /// Operates on a barrier in shared memory.
     Meet(Meet, Access),
     /// Goes elsewhere.
@@ -634,7 +757,7 @@ pub enum Op {
     MapAddress(bool),
     /// `getctarank`: destination and address. The flag selects an address of 64 bits.
     RankOf(bool),
-    /// A fence: the machine is told of it if it looks for races.
+    /// A fence: the machine records it if it looks for races.
     Fence,
     /// Has no effect here: prefetches.
     Nothing,

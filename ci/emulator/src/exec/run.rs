@@ -2,7 +2,7 @@
 
 use super::fault::Fault;
 use super::launch::Context;
-use super::program::{Ins, NONE, Op};
+use super::program::{Ins, NONE, Op, Queue};
 use super::races::KernelRaces;
 use super::warp::{Flow, Group, TURN, Turn, Warp};
 
@@ -117,8 +117,11 @@ impl Warp {
             Op::Alu(_) | Op::Load(_) | Op::Store(_) | Op::Param(_) | Op::Branch(_) => {}
             Op::Special(which, wide) => self.read_special(cx, which, wide, ins.s[0], mask),
             Op::Atomic(a, modify, wants) => self.atomic(cx, a, modify, wants, &ins.s, mask, group.pc)?,
-            Op::Coordinates => self.coordinates(&ins.s, mask),
+            Op::Coordinates(first) => self.coordinates(first, &ins.s, mask),
             Op::Texture(read) => self.texture(cx, read, &ins.s, mask, group.pc)?,
+            Op::ImageQuery(asked, surface) => {
+                self.image_query(cx, asked, surface, ins.s[0], mask, group.pc)?;
+            }
             Op::SurfaceLoad(touch) => self.surface_load(cx, touch, &ins.s, mask, group.pc)?,
             Op::SurfaceStore(touch) => self.surface_store(cx, touch, &ins.s, mask, group.pc)?,
             Op::Lay(first, wide) => self.lay(first, wide, &ins.s, mask),
@@ -129,10 +132,11 @@ impl Warp {
             Op::AskCopy(number) => {
                 self.ask(cx, cx.program.copies[number as usize], &ins.s, mask, group.pc)?;
             }
-            Op::CloseGroup => self.close_group(mask),
-            Op::MakeCopies(until) => self.make(cx, until, mask)?,
-            Op::CopyBulk(number) => {
-                self.copy_bulk(cx, cx.program.copies[number as usize], &ins.s, mask, group.pc)?;
+            Op::CloseGroup(queue) => self.close_group(queue, mask),
+            Op::MakeCopies(Queue::Copies, until) => self.make(cx, until, mask)?,
+            Op::MakeCopies(Queue::Bulk, until) => self.wait_for_bulk(cx, until, mask)?,
+            Op::AskBulk(number) => {
+                self.ask_bulk(cx, cx.program.bulk_copies[number as usize], &ins.s, mask, group.pc)?;
             }
             Op::Meet(meet, access) => return self.meet_in_memory(cx, (meet, access), &ins.s, group, mask),
             Op::Fence => self.order(cx, KernelRaces::fence),

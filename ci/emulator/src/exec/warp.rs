@@ -7,9 +7,12 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::bulk::Bulk;
 use super::file::{File, LANES, Word, lanes};
+use super::image::{IMAGE_OPERANDS, ImageOperands};
 use super::launch::{Context, Launch};
-use super::program::AsyncCopy;
+use super::program::{AsyncCopy, Until};
+use super::wgmma::Products;
 
 /// The number of backward jumps after which another group of the warp gets a turn.
 const PATIENCE: u32 = 512;
@@ -81,15 +84,15 @@ pub(super) struct Saved {
     pub(super) preds: Vec<bool>,
 }
 
-/// The handle and the coordinates of each lane's next access to an image.
+/// The handle and the other operands of each lane's next access to an image.
 #[derive(Clone, Debug)]
 pub(super) struct Given {
     pub(super) handles: [u64; LANES],
-    pub(super) at: [[u32; 3]; LANES],
+    pub(super) at: [ImageOperands; LANES],
 }
 
 impl Given {
-    pub(super) const NOTHING: Self = Self { handles: [0; LANES], at: [[0; 3]; LANES] };
+    pub(super) const NOTHING: Self = Self { handles: [0; LANES], at: [[0; IMAGE_OPERANDS]; LANES] };
 }
 
 /// A requested copy.
@@ -104,11 +107,36 @@ pub(super) struct Asked {
 }
 
 /// The copies of a thread that it has not waited for.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Later {
+#[derive(Clone, Debug)]
+pub(super) struct Later<T> {
     /// Those that are in no group yet.
-    pub(super) open: Vec<Asked>,
-    pub(super) groups: VecDeque<Vec<Asked>>,
+    pub(super) open: Vec<T>,
+    groups: VecDeque<Vec<T>>,
+}
+
+impl<T> Later<T> {
+    pub(super) const NOTHING: Self = Self { open: Vec::new(), groups: VecDeque::new() };
+
+    /// Makes a group of the open ones.
+    pub(super) fn close(&mut self) {
+        self.groups.push_back(std::mem::take(&mut self.open));
+    }
+
+    /// Takes those that must be made, the oldest first.
+    pub(super) fn due(&mut self, until: Until) -> Vec<T> {
+        let left = if let Until::Groups(left) = until { left as usize } else { 0 };
+        let count = self.groups.len().saturating_sub(left);
+        let mut due: Vec<T> = self.groups.drain(..count).flatten().collect();
+        if until == Until::All {
+            due.append(&mut self.open);
+        }
+        due
+    }
+
+    /// All of them, the oldest first.
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.groups.iter_mut().flatten().chain(&mut self.open)
+    }
 }
 
 /// The registers of matrix operations, one row for each.
@@ -130,7 +158,11 @@ pub(super) struct Warp {
     /// The second result of the last shuffle, match or election.
     pub(super) side: u32,
     /// The copies that each lane has not waited for.
-    pub(super) later: Vec<Later>,
+    pub(super) later: Vec<Later<Asked>>,
+    /// The same for bulk copies in groups.
+    pub(super) bulk: Vec<Later<Bulk>>,
+    /// The products that it has not waited for.
+    pub(super) products: Products,
     /// The operands and results of matrix operations.
     pub(super) table: Table,
     /// The next image access of each lane.
@@ -165,7 +197,9 @@ impl Warp {
             active: vec![0; program.functions.len()],
             stacks: (0..LANES).map(|_| Vec::new()).collect(),
             side: 0,
-            later: vec![Later::default(); LANES],
+            later: vec![Later::NOTHING; LANES],
+            bulk: vec![Later::NOTHING; LANES],
+            products: Products::NOTHING,
             table: Table::new(),
             given: Given::NOTHING,
             tid,
@@ -193,6 +227,7 @@ impl Warp {
         self.groups.clear();
         (self.reducing, self.arrived, self.rank) = ([None; LANES], [None; LANES], rank);
         (self.side, self.unfair, self.stamp) = (0, 0, 0);
+        self.products = Products::NOTHING;
         self.groups.push(Group { mask: self.live, pc: start, depth: 0, wait: Wait::Nothing, stamp: 0 });
     }
 

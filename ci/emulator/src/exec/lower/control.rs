@@ -4,6 +4,7 @@ use super::integer::operand;
 use super::{Failure, Lower, Symbol, resolve};
 use crate::exec::file::Class;
 use crate::exec::program::{CallSite, Op, Target};
+use crate::exec::runtime::RuntimeFunction;
 use crate::ptx::ast::{Name, Prototype};
 use crate::ptx::{Function, Instruction, Operand, Space, Type, Variable};
 
@@ -13,7 +14,7 @@ impl Lower<'_> {
             "bra" => {
                 let Operand::Name(label) = operand(i, 0)? else { return Err("no label".into()) };
                 let at = self.here();
-                self.jumps.push((at, label.clone()));
+                self.jumps.push((at, self.open.clone(), label.clone()));
                 self.emit(Op::Branch(0), &[]);
             }
             "brx" => {
@@ -24,7 +25,7 @@ impl Lower<'_> {
                 };
                 let table = u32::try_from(self.program.tables.len()).unwrap_or(u32::MAX);
                 self.program.tables.push(Vec::new());
-                self.tables.push((table, labels));
+                self.tables.push((table, self.open.clone(), labels));
                 self.emit(Op::Table(table), &[index]);
             }
             "call" => self.call(i)?,
@@ -104,7 +105,10 @@ impl Lower<'_> {
                 "free" => Target::Free,
                 "__assertfail" => Target::Assert,
                 "cudaGraphSetConditional" => Target::SetConditional,
-                _ => Target::Missing(name.to_string()),
+                _ => match RuntimeFunction::from_name(name) {
+                    Some(function) => Target::Runtime(function),
+                    None => Target::Missing(name.to_string()),
+                },
             },
         }
     }

@@ -5,25 +5,16 @@ use super::memory::space;
 use super::{Failure, Lower, UNKNOWN};
 use crate::exec::file::low;
 use crate::exec::mbarrier::pending;
-use crate::exec::program::{AsyncCopy, Element, Meet, NONE, Op, Until};
+use crate::exec::program::{AsyncCopy, Element, Meet, NONE, Op, Queue, Until};
 use crate::ptx::{Instruction, Operand, Space, Type};
 
 impl Lower<'_> {
-    /// `cp`.
+    /// `cp`, but for bulk copies.
     pub(super) fn later(&mut self, i: &Instruction) -> Result<(), Failure> {
-        if i.has("tensor") || i.has("reduce") || i.has("prefetch") || i.has("multicast::cluster") {
-            return Err(UNKNOWN.into());
-        }
-        match (i.has("bulk"), i.has("commit_group"), i.has("wait_group"), i.has("wait_all")) {
-            // Bulk copies are made at once.
-            (true, true, ..) | (true, _, true, _) => self.emit(Op::Nothing, &[]),
-            (true, ..) => return self.bulk(i),
-            (_, true, ..) => self.emit(Op::CloseGroup, &[]),
-            (_, _, true, _) => match operand(i, 0)? {
-                Operand::Int(left) => self.emit(Op::MakeCopies(Until::Groups(low(*left))), &[]),
-                _ => return Err("a number of groups is needed here".into()),
-            },
-            (_, _, _, true) => self.emit(Op::MakeCopies(Until::All), &[]),
+        match (i.has("commit_group"), i.has("wait_group"), i.has("wait_all")) {
+            (true, ..) => self.emit(Op::CloseGroup(Queue::Copies), &[]),
+            (_, true, _) => self.wait_for_groups(i, Queue::Copies)?,
+            (.., true) => self.emit(Op::MakeCopies(Queue::Copies, Until::All), &[]),
             _ if i.has("mbarrier") => {
                 let place = self.place(operand(i, 0)?, space(i))?;
                 let access = self.access(&place, Element::U64, 1, true)?;
@@ -32,6 +23,15 @@ impl Lower<'_> {
             }
             _ => return self.copy_later(i),
         }
+        Ok(())
+    }
+
+    /// `wait_group`.
+    pub(super) fn wait_for_groups(&mut self, i: &Instruction, queue: Queue) -> Result<(), Failure> {
+        let Operand::Int(left) = operand(i, 0)? else {
+            return Err("a number of groups is needed here".into());
+        };
+        self.emit(Op::MakeCopies(queue, Until::Groups(low(*left))), &[]);
         Ok(())
     }
 
@@ -56,47 +56,12 @@ impl Lower<'_> {
         let copy = AsyncCopy {
             to: self.access(&to, Element::U8, 1, false)?,
             from: self.access(&from, Element::U8, 1, false)?,
-            bytes: Some(bytes),
-            counted: None,
+            bytes,
         };
-        let number = self.keep(copy);
+        let number = u32::try_from(self.program.copies.len()).unwrap_or(u32::MAX);
+        self.program.copies.push(copy);
         self.emit(Op::AskCopy(number), &[read, ignored, NONE, to.slot, from.slot]);
         Ok(())
-    }
-
-    /// `cp.async.bulk`.
-    fn bulk(&mut self, i: &Instruction) -> Result<(), Failure> {
-        let spaces: Vec<Space> = i
-            .modifiers
-            .iter()
-            .filter_map(|m| match &**m {
-                "global" => Some(Space::Global),
-                "shared::cta" | "shared::cluster" => Some(Space::Shared),
-                _ => None,
-            })
-            .collect();
-        let [to, from] = spaces[..] else { return Err(UNKNOWN.into()) };
-        let (to, from) = (self.place(operand(i, 0)?, to)?, self.place(operand(i, 1)?, from)?);
-        let bytes = self.src(operand(i, 2)?, Type::U32)?;
-        let (mut barrier, mut counted) = (NONE, None);
-        if i.has("mbarrier::complete_tx::bytes") {
-            let place = self.place(operand(i, 3)?, Space::Shared)?;
-            (barrier, counted) = (place.slot, Some(self.access(&place, Element::U64, 1, true)?));
-        }
-        let copy = AsyncCopy {
-            to: self.access(&to, Element::U8, 1, false)?,
-            from: self.access(&from, Element::U8, 1, false)?,
-            bytes: None,
-            counted,
-        };
-        let number = self.keep(copy);
-        self.emit(Op::CopyBulk(number), &[bytes, barrier, NONE, to.slot, from.slot]);
-        Ok(())
-    }
-
-    fn keep(&mut self, copy: AsyncCopy) -> u32 {
-        self.program.copies.push(copy);
-        u32::try_from(self.program.copies.len() - 1).unwrap_or(u32::MAX)
     }
 
     /// `mbarrier`.

@@ -144,7 +144,7 @@ impl Lower<'_> {
     }
 
     /// Lays registers on the table, from a position on. Returns the position behind them.
-    fn lay(&mut self, registers: &[Operand], ty: Type, first: u8) -> Result<u8, Failure> {
+    pub(super) fn lay(&mut self, registers: &[Operand], ty: Type, first: u8) -> Result<u8, Failure> {
         let mut at = first;
         for part in registers.chunks(5) {
             let slots = part.iter().map(|r| self.src(r, ty)).collect::<Result<Vec<Slot>, _>>()?;
@@ -155,7 +155,7 @@ impl Lower<'_> {
     }
 
     /// Takes registers from the table, from its start on.
-    fn take(&mut self, registers: &[Operand], ty: Type) -> Result<(), Failure> {
+    pub(super) fn take(&mut self, registers: &[Operand], ty: Type) -> Result<(), Failure> {
         let mut at = 0;
         for part in registers.chunks(5) {
             let slots = part.iter().map(|r| self.dst(r, ty)).collect::<Result<Vec<Slot>, _>>()?;
@@ -165,7 +165,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    fn emit_matrix(&mut self, matrix: Matrix, apart: Slot, address: Slot) {
+    pub(super) fn emit_matrix(&mut self, matrix: Matrix, apart: Slot, address: Slot) {
         let number = u32::try_from(self.program.matrices.len()).unwrap_or(u32::MAX);
         self.program.matrices.push(matrix);
         self.emit(Op::Matrix(number), &[NONE, NONE, NONE, apart, address]);
@@ -173,7 +173,7 @@ impl Lower<'_> {
 }
 
 /// The registers of an operand.
-fn parts(operand: &Operand) -> &[Operand] {
+pub(super) fn parts(operand: &Operand) -> &[Operand] {
     match operand {
         Operand::Vector(parts) => parts,
         one => std::slice::from_ref(one),
@@ -186,12 +186,12 @@ fn register(number: Number) -> Type {
 }
 
 /// The numbers that an instruction names, in order.
-fn numbers(i: &Instruction) -> impl Iterator<Item = Number> {
+pub(super) fn numbers(i: &Instruction) -> impl Iterator<Item = Number> {
     i.modifiers.iter().filter_map(|m| Number::named(m))
 }
 
 /// The rows and columns of the result, and the length of the sums, of a modifier such as `m16n8k16`.
-fn shape(i: &Instruction) -> Result<[usize; 3], Failure> {
+pub(super) fn shape(i: &Instruction) -> Result<[usize; 3], Failure> {
     let read = |word: &str| {
         let (m, rest) = word.strip_prefix('m')?.split_once('n')?;
         let (n, k) = rest.split_once('k')?;

@@ -318,7 +318,7 @@ fn f32_of(v: u64) -> f32 {
 }
 
 /// The function of an atomic operation at a type.
-fn modify(op: &str, ty: Type) -> Option<Modify> {
+pub(in crate::exec) fn modify(op: &str, ty: Type) -> Option<Modify> {
     Some(match (op, ty) {
         ("exch", _) => |_, b, _| b,
         ("cas", _) => |old, b, c| if old == b { c } else { old },
@@ -351,6 +351,18 @@ fn modify(op: &str, ty: Type) -> Option<Modify> {
         },
         ("add", _) if ty.size() == 4 => |old, b, _| u64::from((old as u32).wrapping_add(b as u32)),
         ("add", _) => |old, b, _| old.wrapping_add(b),
+        ("min", Type::F16) => {
+            |old, b, _| u64::from(f16::from_bits(old as u16).min(f16::from_bits(b as u16)).to_bits())
+        }
+        ("max", Type::F16) => {
+            |old, b, _| u64::from(f16::from_bits(old as u16).max(f16::from_bits(b as u16)).to_bits())
+        }
+        ("min", Type::Bf16) => {
+            |old, b, _| u64::from(bf16::from_bits(old as u16).min(bf16::from_bits(b as u16)).to_bits())
+        }
+        ("max", Type::Bf16) => {
+            |old, b, _| u64::from(bf16::from_bits(old as u16).max(bf16::from_bits(b as u16)).to_bits())
+        }
         ("min", Type::S32) => |old, b, _| u64::from((old as i32).min(b as i32) as u32),
         ("max", Type::S32) => |old, b, _| u64::from((old as i32).max(b as i32) as u32),
         ("min", Type::S64) => |old, b, _| (old as i64).min(b as i64) as u64,

@@ -9,6 +9,7 @@ mod macros;
 
 mod allocate;
 mod arrays;
+mod bulk;
 mod compare;
 mod control;
 mod convert;
@@ -24,11 +25,14 @@ mod narrow;
 mod operand;
 mod reach;
 mod warp;
+mod wgmma;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+
+pub(in crate::exec) use memory::modify;
 
 use super::file::{Alu, Class, Constants, LANES, Sizes, Slot};
 use super::program::{CODE, CallSite, Ins, NONE, Op, Predicate, Program, Routine};
@@ -44,6 +48,13 @@ pub fn code_address(module: &Module, name: &str) -> Option<u64> {
     let name = resolve(module, name);
     let number = module.functions.iter().position(|f| *f.name == *name)?;
     Some(CODE + 16 * u64::try_from(number).ok()?)
+}
+
+/// The name of the kernel that an address stands for.
+#[must_use]
+pub fn named_at(module: &Module, address: u64) -> Option<&str> {
+    let number = usize::try_from(address.checked_sub(CODE)? / 16).ok()?;
+    module.functions.get(number).filter(|f| f.entry).map(|f| &*f.name)
 }
 
 fn resolve<'m>(module: &'m Module, name: &'m str) -> &'m str {
@@ -66,6 +77,11 @@ enum Symbol {
     Targets(Vec<Name>),
 }
 
+/// Whether a source file is a header of the toolkit whose functions only pass on their arguments.
+fn is_wrapper(file: &str) -> bool {
+    file.ends_with("/cuda_device_runtime_api.h") || file.ends_with("/device_atomic_functions.hpp")
+}
+
 /// The reason why an instruction cannot be lowered.
 type Failure = String;
 
@@ -82,9 +98,13 @@ struct Lower<'m> {
     routines: HashMap<Name, u32>,
     // The state of the current function:
     scopes: Vec<HashMap<Name, Symbol>>,
-    labels: HashMap<Name, u32>,
-    jumps: Vec<(u32, Name)>,
-    tables: Vec<(u32, Vec<Name>)>,
+    /// The numbers of the scopes that are open, and how many there were.
+    open: Vec<u32>,
+    opened: u32,
+    /// Labels by their scope: each piece of inline PTX may have its own of the same name.
+    labels: HashMap<(u32, Name), u32>,
+    jumps: Vec<(u32, Vec<u32>, Name)>,
+    tables: Vec<(u32, Vec<u32>, Vec<Name>)>,
     /// The registers that get old values from atomic operations.
     olds: HashSet<Slot>,
     /// The instructions that take the address of an array of shared memory.
@@ -171,6 +191,7 @@ impl<'m> Lower<'m> {
         let params = kernel.prototype.params.iter().map(|v| reserve(&mut param_bytes, v)).collect();
         let program = Program {
             name: kernel.name.to_string(),
+            module: 0,
             code: Vec::new(),
             lines: Vec::new(),
             locations: Vec::new(),
@@ -180,6 +201,7 @@ impl<'m> Lower<'m> {
             unsupported: Vec::new(),
             matrices: Vec::new(),
             copies: Vec::new(),
+            bulk_copies: Vec::new(),
             calls: Vec::<CallSite>::new(),
             tables: Vec::new(),
             constants: Arc::default(),
@@ -212,6 +234,8 @@ impl<'m> Lower<'m> {
             constants: Constants::default(),
             routines: HashMap::new(),
             scopes: Vec::new(),
+            open: Vec::new(),
+            opened: 0,
             labels: HashMap::new(),
             jumps: Vec::new(),
             tables: Vec::new(),
@@ -230,6 +254,7 @@ impl<'m> Lower<'m> {
         self.routine = self.program.functions[number as usize].clone();
         self.routine.start = self.here();
         self.scopes = vec![HashMap::new()];
+        (self.open, self.opened) = (vec![0], 0);
         self.labels.clear();
         self.jumps.clear();
         self.tables.clear();
@@ -263,15 +288,15 @@ impl<'m> Lower<'m> {
     fn finish(&mut self) {
         self.routine.frame = self.routine.frame.next_multiple_of(16);
         self.routine.end = self.here();
-        for (at, label) in std::mem::take(&mut self.jumps) {
-            let op = match self.labels.get(&label) {
-                Some(&target) => Op::Branch(target),
+        for (at, scopes, label) in std::mem::take(&mut self.jumps) {
+            let op = match self.label(&scopes, &label) {
+                Some(target) => Op::Branch(target),
                 None => self.unsupported(format!("the label {label} is not there")),
             };
             self.program.code[at as usize].op = op;
         }
-        for (table, labels) in std::mem::take(&mut self.tables) {
-            let targets: Vec<u32> = labels.iter().filter_map(|l| self.labels.get(l).copied()).collect();
+        for (table, scopes, labels) in std::mem::take(&mut self.tables) {
+            let targets: Vec<u32> = labels.iter().filter_map(|label| self.label(&scopes, label)).collect();
             self.program.tables[table as usize] = targets;
         }
         let start = self.routine.start as usize;
@@ -295,19 +320,33 @@ impl<'m> Lower<'m> {
         self.program.functions[self.number as usize] = std::mem::take(&mut self.routine);
     }
 
+    /// The instruction at a label of the innermost scope that has it.
+    fn label(&self, scopes: &[u32], label: &Name) -> Option<u32> {
+        scopes.iter().rev().find_map(|&scope| self.labels.get(&(scope, label.clone())).copied())
+    }
+
     fn statement(&mut self, f: &Function, statement: &Statement) {
         match statement {
             Statement::Label(name) => {
                 let here = self.here();
-                self.labels.insert(name.clone(), here);
+                let scope = self.open.last().copied().unwrap_or(0);
+                self.labels.insert((scope, name.clone()), here);
             }
-            Statement::Open => self.scopes.push(HashMap::new()),
+            Statement::Open => {
+                self.scopes.push(HashMap::new());
+                self.opened += 1;
+                self.open.push(self.opened);
+            }
             Statement::Close => {
                 self.scopes.pop();
+                self.open.pop();
             }
-            Statement::Location { file, line } => {
+            Statement::Location { file, line, caller } => {
                 let here = self.here();
-                self.program.locations.push((here, *file, *line));
+                // A line of the program says more than one of the toolkit.
+                let shown = caller.filter(|_| self.module.files.get(file).is_some_and(|it| is_wrapper(it)));
+                let (file, line) = shown.unwrap_or((*file, *line));
+                self.program.locations.push((here, file, line));
             }
             Statement::Registers { prefix, ty, count } => {
                 let class = Class::of(*ty);
@@ -392,7 +431,8 @@ impl<'m> Lower<'m> {
             "bar" | "barrier" | "shfl" | "vote" | "match" | "redux" | "activemask" | "elect" | "isspacep"
             | "mapa" | "getctarank" => self.warp(i),
             "membar" | "fence" => {
-                self.program.shows_order = true;
+                // Fences between ways to reach the same memory, and for new barriers, order no blocks.
+                self.program.shows_order |= !(i.has("async") || i.has("mbarrier_init"));
                 self.emit(Op::Fence, &[]);
                 Ok(())
             }
@@ -401,10 +441,13 @@ impl<'m> Lower<'m> {
                 self.emit(Op::Nothing, &[]);
                 Ok(())
             }
+            "cp" if i.has("bulk") => self.bulk(i),
             "cp" => self.later(i),
             "mbarrier" => self.mbarrier(i),
             "ldmatrix" | "stmatrix" | "movmatrix" | "mma" | "wmma" => self.matrix(i),
-            "tex" | "tld4" | "txq" => self.texture(i),
+            "wgmma" => self.warpgroup(i),
+            "tex" | "tld4" => self.texture(i),
+            "txq" | "suq" => self.image_query(i),
             "suld" | "sust" => self.surface(i),
             "nanosleep" => {
                 self.emit(Op::Sleep, &[]);

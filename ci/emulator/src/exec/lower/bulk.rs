@@ -1,0 +1,110 @@
+//! Bulk copies: of bytes, and of the boxes of tensors.
+
+use super::{Failure, Lower, UNKNOWN};
+use crate::exec::file::Slot;
+use crate::exec::program::{BulkCopy, BulkReduction, Element, NONE, Op, Queue, Side};
+use crate::ptx::{Instruction, Operand, Space, Type};
+
+/// The operations of reductions.
+const REDUCTIONS: [&str; 8] = ["add", "min", "max", "inc", "dec", "and", "or", "xor"];
+
+impl Lower<'_> {
+    /// `cp.async.bulk`, `cp.async.bulk.tensor` and `cp.reduce.async.bulk`, with their groups and prefetches.
+    pub(super) fn bulk(&mut self, i: &Instruction) -> Result<(), Failure> {
+        if i.has("commit_group") {
+            self.emit(Op::CloseGroup(Queue::Bulk), &[]);
+            return Ok(());
+        }
+        if i.has("wait_group") {
+            return self.wait_for_groups(i, Queue::Bulk);
+        }
+        let unknown = ["cp_mask", "im2col", "im2col_no_offs", "cta_group::1", "cta_group::2"];
+        if unknown.iter().any(|word| i.has(word)) || i.modifiers.iter().any(|m| m.starts_with("tile::")) {
+            return Err(UNKNOWN.into());
+        }
+        let spaces: Vec<Space> = i.modifiers.iter().filter_map(|m| side(m)).collect();
+        let (to, from) = match spaces[..] {
+            [to, from] => (Some(to), from),
+            [from] if i.has("prefetch") => (None, from),
+            _ => return Err(UNKNOWN.into()),
+        };
+        let tensor = i.has("tensor");
+        let mut operands = i.operands.iter();
+        let mut next = || operands.next().ok_or("an operand is missing");
+        let (mut to_slot, mut to_side) = (NONE, Side::Nothing);
+        if let Some(space) = to {
+            (to_side, to_slot) = self.side(i, next()?, space, tensor)?;
+        }
+        let (from_side, from_slot) = self.side(i, next()?, from, tensor)?;
+        let bytes = if tensor { NONE } else { self.src(next()?, Type::U32)? };
+        let (mut barrier, mut counted) = (NONE, None);
+        if i.has("mbarrier::complete_tx::bytes") {
+            let place = self.place(next()?, Space::Shared)?;
+            (barrier, counted) = (place.slot, Some(self.access(&place, Element::U64, 1, true)?));
+        } else if !(i.has("bulk_group") || i.has("prefetch")) {
+            return Err(UNKNOWN.into());
+        }
+        let multicast = i.has("multicast::cluster");
+        // A cache policy, which may follow, has no effect here.
+        let mask = if multicast { self.src(next()?, Type::U32)? } else { NONE };
+        let reduction =
+            if &*i.opcode == "cp" && i.has("reduce") { Some(self.reduction(i, tensor)?) } else { None };
+        let copy = BulkCopy { to: to_side, from: from_side, counted, reduction, multicast };
+        let number = u32::try_from(self.program.bulk_copies.len()).unwrap_or(u32::MAX);
+        self.program.bulk_copies.push(copy);
+        self.emit(Op::AskBulk(number), &[bytes, barrier, mask, to_slot, from_slot]);
+        Ok(())
+    }
+
+    /// One side of a copy, and the slot of its address. The coordinates of a box go to the table.
+    fn side(
+        &mut self,
+        i: &Instruction,
+        operand: &Operand,
+        space: Space,
+        tensor: bool,
+    ) -> Result<(Side, Slot), Failure> {
+        if !(tensor && space == Space::Global) {
+            let place = self.place(operand, space)?;
+            return Ok((Side::Bytes(self.access(&place, Element::U8, 1, false)?), place.slot));
+        }
+        let Operand::Multi(parts) = operand else {
+            return Err("a map and coordinates are needed here".into());
+        };
+        let [map, Operand::Vector(coordinates)] = &parts[..] else {
+            return Err("a map and coordinates are needed here".into());
+        };
+        let dimensions = u8::try_from(coordinates.len()).map_err(|_| UNKNOWN)?;
+        if !i.has(&format!("{dimensions}d")) {
+            return Err("another number of coordinates than of dimensions".into());
+        }
+        let (name, offset) = match map {
+            Operand::Name(name) => (name.clone(), 0),
+            Operand::Offset(name, offset) => (name.clone(), *offset),
+            _ => return Err("the address of a map is needed here".into()),
+        };
+        self.lay(coordinates, Type::S32, 0)?;
+        let place = self.place(&Operand::Address(Some(name), offset), Space::Generic)?;
+        Ok((Side::Tensor(self.access(&place, Element::U8, 1, false)?, dimensions), place.slot))
+    }
+
+    fn reduction(&mut self, i: &Instruction, tensor: bool) -> Result<BulkReduction, Failure> {
+        let name = REDUCTIONS.into_iter().find(|name| i.has(name)).ok_or(UNKNOWN)?;
+        let ty = if tensor { None } else { Some(i.types().last().ok_or("no type")?) };
+        // Sums of floating-point numbers depend on their order.
+        self.program.shows_order |= ty.is_none_or(Type::is_float);
+        if ty.is_some_and(|ty| super::modify(name, ty).is_none()) {
+            return Err("this operation is not known to the emulator".into());
+        }
+        Ok(BulkReduction { name, ty })
+    }
+}
+
+/// The memory that a modifier names.
+fn side(word: &str) -> Option<Space> {
+    match word {
+        "global" => Some(Space::Global),
+        "shared::cta" | "shared::cluster" => Some(Space::Shared),
+        _ => None,
+    }
+}

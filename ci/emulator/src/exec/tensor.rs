@@ -1,0 +1,316 @@
+//! Tensor maps: 128 bytes that describe a tensor in global memory, and the box of it that one bulk copy moves.
+//!
+//! Programs do not see the layout of the bytes. Here they begin with a mark, so that other bytes are found
+//! out.
+
+use crate::ptx::Type;
+
+/// The first bytes of a map.
+const MARK: u64 = u64::from_le_bytes(*b"TMAtiled");
+/// Bytes of a map.
+pub const BYTES: usize = 128;
+/// The most dimensions of a tensor.
+pub const RANK: usize = 5;
+
+/// A tensor, and the box of it that is moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TensorMap {
+    /// The type of the elements, as its number in `CUtensorMapDataType`.
+    pub element: u32,
+    /// The number of dimensions.
+    pub rank: usize,
+    /// The swizzle, as its number in `CUtensorMapSwizzle`: 0 to 3.
+    pub swizzle: u32,
+    /// Whether elements outside are read as NaN.
+    pub nan: bool,
+    /// The first element.
+    pub address: u64,
+    /// Elements along each dimension, the innermost first.
+    pub dims: [u64; RANK],
+    /// Bytes from one element to the next along each dimension but the first.
+    pub strides: [u64; RANK - 1],
+    /// Elements that a box spans along each dimension.
+    pub boxes: [u32; RANK],
+    /// Only every so many of them are moved. The innermost dimension has 1.
+    pub steps: [u32; RANK],
+}
+
+impl TensorMap {
+    /// Checks the rules for maps of tiles.
+    ///
+    /// # Errors
+    /// The rule that does not hold.
+    pub fn check(&self) -> Result<(), String> {
+        let Self { rank, swizzle, .. } = *self;
+        let size = self.size().ok_or_else(|| format!("there is no type of elements {}", self.element))?;
+        if !(1..=RANK).contains(&rank) {
+            return Err(format!("the rank is {rank}: 1 to {RANK} are possible"));
+        }
+        if !self.address.is_multiple_of(16) {
+            return Err(format!("the address {:#x} is not aligned to 16 bytes", self.address));
+        }
+        for dimension in 0..rank {
+            let (dim, span, step) = (self.dims[dimension], self.boxes[dimension], self.steps[dimension]);
+            if dim == 0 || dim > 1 << 32 {
+                return Err(format!("dimension {dimension} has {dim} elements: 1 to 2^32 are possible"));
+            }
+            if span == 0 || span > 256 {
+                return Err(format!("the box spans {span} of dimension {dimension}: 1 to 256 are possible"));
+            }
+            if step == 0 || step > 8 {
+                return Err(format!("the step in dimension {dimension} is {step}: 1 to 8 are possible"));
+            }
+        }
+        for (dimension, stride) in self.strides[..rank - 1].iter().enumerate() {
+            if !stride.is_multiple_of(16) || *stride >= 1 << 40 {
+                let number = dimension + 1;
+                return Err(format!(
+                    "the stride of dimension {number} is {stride}: it is a multiple of 16 below 2^40"
+                ));
+            }
+        }
+        let (inner, span) = (u64::from(self.boxes[0]) * size, self.span());
+        if !inner.is_multiple_of(16) {
+            return Err(format!("a row of the box has {inner} bytes, which are no multiple of 16"));
+        }
+        if swizzle > 3 {
+            return Err(format!("there is no swizzle {swizzle} on devices of compute capability 9.0"));
+        }
+        if swizzle > 0 && inner > span {
+            return Err(format!("a row of the box has {inner} bytes: the swizzle is of {span}"));
+        }
+        if self.nan && !matches!(self.element, 6..=12) {
+            return Err("only floating-point elements are filled with NaN".into());
+        }
+        Ok(())
+    }
+
+    /// Bytes of an element.
+    #[must_use]
+    pub fn size(&self) -> Option<u64> {
+        Some(match self.element {
+            0 => 1,
+            1 | 6 | 9 => 2,
+            2 | 3 | 7 | 10 | 11 | 12 => 4,
+            4 | 5 | 8 => 8,
+            _ => return None,
+        })
+    }
+
+    /// The type of an element in a reduction.
+    #[must_use]
+    pub fn ty(&self) -> Option<Type> {
+        Some(match self.element {
+            2 => Type::U32,
+            3 => Type::S32,
+            4 => Type::U64,
+            5 => Type::S64,
+            6 => Type::F16,
+            7 | 10 => Type::F32,
+            8 => Type::F64,
+            9 => Type::Bf16,
+            _ => return None,
+        })
+    }
+
+    /// The bytes over which rows are swizzled.
+    fn span(&self) -> u64 {
+        16 << self.swizzle
+    }
+
+    /// Elements of a box along each dimension, as they are in shared memory.
+    fn counts(&self) -> [u64; RANK] {
+        let mut counts = [1; RANK];
+        for dimension in 0..self.rank {
+            counts[dimension] = u64::from(self.boxes[dimension].div_ceil(self.steps[dimension]));
+        }
+        counts
+    }
+
+    /// Bytes of a row of the box.
+    #[must_use]
+    pub fn row(&self) -> u64 {
+        u64::from(self.boxes[0]) * self.size().unwrap_or(0)
+    }
+
+    /// The rows of the box.
+    #[must_use]
+    pub fn rows(&self) -> u64 {
+        self.counts()[1..].iter().product()
+    }
+
+    /// Bytes from one row to the next in shared memory. A swizzle is over whole spans.
+    #[must_use]
+    pub fn pitch(&self) -> u64 {
+        if self.swizzle == 0 { self.row() } else { self.span() }
+    }
+
+    /// Where an address of shared memory is with the swizzle: pieces of 16 bytes change places.
+    #[must_use]
+    pub fn swizzled(&self, address: u64) -> u64 {
+        swizzled(address, self.swizzle, 0)
+    }
+
+    /// A row of the box at coordinates: the address of its first element that is within the tensor, the
+    /// number of elements before it that are outside, and of those within. `None` if all are outside.
+    #[must_use]
+    pub fn place(&self, at: [i32; RANK], row: u64) -> Option<(u64, u64, u64)> {
+        let (counts, mut rest, mut address) = (self.counts(), row, self.address);
+        for dimension in 1..self.rank {
+            let step = i64::from(self.steps[dimension]) * (rest % counts[dimension]).cast_signed();
+            rest /= counts[dimension];
+            let index = u64::try_from(i64::from(at[dimension]) + step).ok()?;
+            if index >= self.dims[dimension] {
+                return None;
+            }
+            address = address.wrapping_add(index.wrapping_mul(self.strides[dimension - 1]));
+        }
+        let first = i64::from(at[0]);
+        let before = u64::try_from(-first).unwrap_or(0).min(u64::from(self.boxes[0]));
+        let from = u64::try_from(first).unwrap_or(0);
+        let within = (u64::from(self.boxes[0]) - before).min(self.dims[0].saturating_sub(from));
+        (within > 0).then(|| (address.wrapping_add(from * self.size().unwrap_or(0)), before, within))
+    }
+
+    /// The bits of an element that is outside of the tensor.
+    #[must_use]
+    pub fn outside(&self) -> u64 {
+        if self.nan { 0x7FFF_FFFF_FFFF_FFFF >> (64 - 8 * self.size().unwrap_or(8)) } else { 0 }
+    }
+
+    /// What a load makes of an element: some types round or flush it.
+    #[must_use]
+    pub fn loaded(&self, bits: u64) -> u64 {
+        let flushed = || {
+            let small = bits & 0x7F80_0000 == 0;
+            if small { bits & 0x8000_0000 } else { bits }
+        };
+        let rounded = |bits: u64| {
+            let finite = bits & 0x7F80_0000 != 0x7F80_0000;
+            // To the nearest of 10 bits of fraction, of two the even one.
+            if finite { (bits + 0xFFF + (bits >> 13 & 1)) & 0xFFFF_E000 } else { bits }
+        };
+        match self.element {
+            10 => flushed(),
+            11 => rounded(bits),
+            12 => rounded(flushed()),
+            _ => bits,
+        }
+    }
+
+    /// Puts the map into bytes.
+    #[must_use]
+    pub fn pack(&self) -> [u8; BYTES] {
+        let mut bytes = Vec::with_capacity(BYTES);
+        let small = |v: u32| v.to_le_bytes()[0];
+        bytes.extend(MARK.to_le_bytes());
+        let rank = u32::try_from(self.rank).unwrap_or(0);
+        bytes.extend([small(self.element), small(rank), small(self.swizzle), u8::from(self.nan)]);
+        bytes.extend(self.steps.map(small));
+        bytes.extend(self.boxes.iter().flat_map(|span| (span - 1).to_le_bytes().into_iter().take(1)));
+        bytes.resize(24, 0);
+        bytes.extend(self.address.to_le_bytes());
+        bytes.extend(self.dims.iter().chain(&self.strides).flat_map(|v| v.to_le_bytes()));
+        bytes.resize(BYTES, 0);
+        let mut out = [0; BYTES];
+        out.copy_from_slice(&bytes);
+        out
+    }
+
+    /// Reads the map in bytes.
+    #[must_use]
+    pub fn unpack(bytes: &[u8; BYTES]) -> Option<Self> {
+        let wide = |at: usize| {
+            let mut word = [0; 8];
+            word.copy_from_slice(&bytes[at..at + 8]);
+            u64::from_le_bytes(word)
+        };
+        let small = |at: usize| u32::from(bytes[at]);
+        let map = Self {
+            element: small(8),
+            rank: usize::from(bytes[9]),
+            swizzle: small(10),
+            nan: bytes[11] != 0,
+            address: wide(24),
+            dims: [0, 1, 2, 3, 4].map(|n| wide(32 + n * 8)),
+            strides: [5, 6, 7, 8].map(|n| wide(32 + n * 8)),
+            boxes: [0, 1, 2, 3, 4].map(|n| small(17 + n) + 1),
+            steps: [0, 1, 2, 3, 4].map(|n| small(12 + n)),
+        };
+        (wide(0) == MARK && map.check().is_ok()).then_some(map)
+    }
+}
+
+/// Where an address of shared memory is with a swizzle (1, 2 and 3 for 32, 64 and 128 bytes): rows of 128 bytes
+/// change places of their pieces of 16 bytes, by their number. `base` is the number of the first row.
+#[must_use]
+pub(super) fn swizzled(address: u64, swizzle: u32, base: u64) -> u64 {
+    let row = (address >> 7).wrapping_sub(base) & ((1 << swizzle) - 1);
+    address ^ row << 4
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{RANK, TensorMap};
+
+    const MAP: TensorMap = TensorMap {
+        element: 6,
+        rank: 3,
+        swizzle: 3,
+        nan: false,
+        address: 0x7000_0000,
+        dims: [100, 50, 20, 1, 1],
+        strides: [208, 12_000, 0, 0],
+        boxes: [64, 8, 4, 1, 1],
+        steps: [1, 1, 2, 1, 1],
+    };
+
+    #[test]
+    fn a_map_is_in_its_bytes_and_other_bytes_are_none() {
+        let widest = TensorMap { boxes: [64, 256, 256, 1, 1], nan: true, ..MAP };
+        for map in [MAP, widest] {
+            assert_eq!(map.check(), Ok(()));
+            assert_eq!(TensorMap::unpack(&map.pack()), Some(map));
+        }
+        assert_eq!(TensorMap::unpack(&[0; 128]), None);
+        assert_eq!(TensorMap::unpack(&TensorMap { address: 8, ..MAP }.pack()), None);
+    }
+
+    #[test]
+    fn rows_of_a_box_are_found_and_their_ends_outside_are_cut() {
+        let at = |x, y, z| {
+            let mut at = [0; RANK];
+            (at[0], at[1], at[2]) = (x, y, z);
+            at
+        };
+        // Of four layers every other one is moved.
+        assert_eq!((MAP.rows(), MAP.pitch(), MAP.row()), (16, 128, 128));
+        assert_eq!(MAP.place(at(0, 0, 0), 0), Some((0x7000_0000, 0, 64)));
+        assert_eq!(MAP.place(at(64, 3, 1), 9), Some((0x7000_0000 + 128 + 4 * 208 + 3 * 12_000, 0, 36)));
+        assert_eq!(MAP.place(at(-10, 49, 0), 0), Some((0x7000_0000 + 49 * 208, 10, 54)));
+        assert_eq!(MAP.place(at(0, 49, 0), 1), None);
+        assert_eq!(MAP.place(at(0, 0, -2), 0), None);
+        assert_eq!(MAP.place(at(100, 0, 0), 0), None);
+        assert_eq!(MAP.place(at(-64, 0, 0), 0), None);
+    }
+
+    #[test]
+    fn swizzles_change_the_places_of_pieces_within_their_span() {
+        let with = |swizzle| TensorMap { swizzle, ..MAP };
+        assert_eq!(with(0).swizzled(0x3F5), 0x3F5);
+        assert_eq!([0x005, 0x085, 0x105, 0x385].map(|at| with(1).swizzled(at)), [0x005, 0x095, 0x105, 0x395]);
+        assert_eq!([0x085, 0x105, 0x185, 0x385].map(|at| with(2).swizzled(at)), [0x095, 0x125, 0x1B5, 0x3B5]);
+        assert_eq!([0x085, 0x3F0, 0x400].map(|at| with(3).swizzled(at)), [0x095, 0x380, 0x400]);
+    }
+
+    #[test]
+    fn some_types_are_rounded_when_they_are_loaded() {
+        let load = |element, bits: u32| TensorMap { element, ..MAP }.loaded(u64::from(bits));
+        assert_eq!(load(7, 0x3F80_1001), 0x3F80_1001);
+        assert_eq!(
+            [0x3F80_1000, 0x3F80_1001, 0x3F80_3000].map(|b| load(11, b)),
+            [0x3F80_0000, 0x3F80_2000, 0x3F80_4000]
+        );
+        assert_eq!((load(10, 0x8000_0001), load(10, 0x0080_0000)), (0x8000_0000, 0x0080_0000));
+    }
+}
