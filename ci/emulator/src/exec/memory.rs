@@ -457,7 +457,21 @@ impl Warp {
             let bounds = Bounds { add, start: 0, last, bytes };
             return Near::of32(cx.shared, u32::row(&self.file, slot), bounds, mask);
         }
-        let row = u64::row(&self.file, slot);
+        self.near_to(cx, a, u64::row(&self.file, slot), mask, writes)
+    }
+
+    /// The same for addresses of 64 bits.
+    #[inline(always)]
+    pub(super) fn near_to(
+        &self,
+        cx: &Context<'_>,
+        a: Access,
+        row: &[u64; LANES],
+        mask: u32,
+        writes: bool,
+    ) -> Option<Near> {
+        let bytes = a.bytes();
+        let add = i64::from(a.offset).cast_unsigned();
         let first = row[(mask.trailing_zeros() & 31) as usize].wrapping_add(add);
         let shared = Cached { start: SHARED, len: cx.shared_len, host: cx.shared, writable: true };
         let known = match a.space {
