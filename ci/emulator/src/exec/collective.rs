@@ -119,8 +119,12 @@ impl Warp {
                     }
                 };
                 let mut out = [0; LANES];
-                for l in lanes(mask) {
-                    out[l] = lanes(mask).filter(|&o| value(o) == value(l)).fold(0, |m, o| m | 1 << o);
+                let mut left = mask;
+                while left != 0 {
+                    let first = value((left.trailing_zeros() & 31) as usize);
+                    let same = (0..LANES).fold(0, |m, o| m | u32::from(value(o) == first) << o) & mask;
+                    lanes(same).for_each(|l| out[l] = same);
+                    left &= !same;
                 }
                 let row = u32::row_mut(&mut self.file, ins.s[0]);
                 self.side = 0;

@@ -417,6 +417,9 @@ pub mod vectors {
     macro_rules! operations {
         ($($map:ident<$($t:ident),*>($($a:ident),* => $d:ty);)*) => {$(
             #[doc = concat!("[`", stringify!($map), "`](super::", stringify!($map), ").")]
+            ///
+            /// # Safety
+            /// The vectors are [`available`].
             #[target_feature(enable = "avx2,fma")]
             pub fn $map<$($t: Value),*>(file: &mut File, s: &Slots, mask: u32, f: impl Fn($($a),*) -> $d) {
                 super::$map::<$($t),*>(file, s, mask, f);

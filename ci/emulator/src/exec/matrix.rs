@@ -58,7 +58,7 @@ impl Tile {
                 (group + 8 * (block % turns), within * 2 + element % 2 + 8 * (block / turns))
             }
             Spread::Fragment => {
-                let at = (lane * self.registers + register) * per + part & (self.rows * self.columns - 1);
+                let at = ((lane * self.registers + register) * per + part) & (self.rows * self.columns - 1);
                 (at >> self.columns.trailing_zeros(), at & (self.columns - 1))
             }
         }
@@ -82,15 +82,15 @@ impl Tile {
 
     /// The matrix, row after row.
     pub(super) fn read(self, table: &[[u64; LANES]]) -> Vec<f64> {
-        // One loop for each common number.
-        match self.number {
-            Number::F16 => self.values(table, |bits| Number::F16.value(bits)),
-            Number::Bf16 => self.values(table, |bits| Number::Bf16.value(bits)),
-            Number::F32 => self.values(table, |bits| Number::F32.value(bits)),
-            Number::F64 => self.values(table, |bits| Number::F64.value(bits)),
-            Number::S32 => self.values(table, |bits| Number::S32.value(bits)),
-            number => self.values(table, |bits| number.value(bits)),
+        macro_rules! one_loop_for_each {
+            ($($number:ident),*) => {
+                match self.number {
+                    $(Number::$number => self.values(table, |bits| Number::$number.value(bits)),)*
+                    number => self.values(table, |bits| number.value(bits)),
+                }
+            };
         }
+        one_loop_for_each!(F16, Bf16, Tf32, F32, F64, S8, U8, S32)
     }
 
     #[inline(always)]
