@@ -352,21 +352,6 @@ pub struct Read {
     pub gathers: Option<u8>,
 }
 
-/// A question about an image.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ImageQuery {
-    /// Elements of a row.
-    Width,
-    /// Rows.
-    Height,
-    /// Layers with values between them.
-    Depth,
-    /// Layers that stand for themselves.
-    Layers,
-    /// Levels.
-    Levels,
-}
-
 /// The effect of a surface access outside of its image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Boundary {
@@ -696,8 +681,6 @@ pub enum Op {
     Coordinates(u8),
     /// Reads a texture into slots 0 to 3.
     Texture(Read),
-    /// Answers a question into slot 0. The flag selects a surface.
-    ImageQuery(ImageQuery, bool),
     /// Reads a surface.
     SurfaceLoad(Touch),
     /// Writes a surface.
