@@ -192,7 +192,7 @@ pub fn missing(name: &str) -> String {
         return format!("a call of {name}: kernels cannot launch or change graphs here");
     }
     if name.starts_with("cuda") || name.starts_with("__cuda") {
-        return format!("a call of {name}, which the runtime does not have in kernels for sm_90");
+        return format!("a call of {name}, which kernels for sm_90 cannot call here");
     }
     format!("a call of {name}, which the program does not define")
 }
@@ -623,6 +623,14 @@ pub enum Special {
     ClusterNctaRank,
     IsExplicitCluster,
     EnvReg(u8),
+}
+
+impl Special {
+    /// Whether it changes with time.
+    #[must_use]
+    pub fn is_clock(self) -> bool {
+        matches!(self, Self::Clock | Self::ClockHi | Self::GlobalTimer | Self::GlobalTimerHi)
+    }
 }
 
 /// How lanes exchange values in `shfl`.

@@ -2,13 +2,12 @@
 #![expect(unsafe_code, reason = "writes to the C standard output")]
 
 use super::condition;
+use super::grid::Grid;
 use super::names::OperationId;
-use super::nested::Grid;
 use super::queue::Queue;
 use crate::device::Limits;
-use crate::exec::env::{AccessKind, Env, Region};
+use crate::exec::env::{AccessKind, Env, Region, RuntimeAnswer, RuntimeCall};
 use crate::exec::image::{Image, Texture};
-use crate::exec::runtime::{RuntimeAnswer, RuntimeCall};
 use crate::exec::{Mistake, Refused};
 use crate::finding::{Finding, Subject};
 use crate::host_line::HostLine;
