@@ -142,12 +142,16 @@ impl Races {
         let memory = allocation.map_or_else(|| "pageable memory".to_owned(), ToString::to_string);
         let what =
             format!("nothing orders {} and {}, which use the same bytes of {memory}", a.origin, b.origin);
-        let advice = if a.origin.by.is_empty() && b.origin.by.is_empty() {
-            "Order them: an event recorded behind the first and a wait of the other's stream, one stream for \
-             both, or a synchronisation in between."
-        } else {
+        let by_host = both.iter().any(|(operation, ..)| operation.origin.stream.is_none());
+        let by_kernel = both.iter().any(|(operation, ..)| !operation.origin.by.is_empty());
+        let advice = if by_kernel {
             "Order them: one stream of the kernel for both, an event between its streams, or \
              cudaStreamTailLaunch for what comes after a kernel and all that it launches."
+        } else if by_host {
+            "The host must wait first: cudaStreamSynchronize, cudaEventSynchronize, or a call that waits."
+        } else {
+            "Order them: an event recorded behind the first and a wait of the other's stream, one stream for \
+             both, or a synchronisation in between."
         };
         let mut finding = Finding::new(Subject::Race, what, advice);
         for (operation, mode, span) in both {

@@ -130,7 +130,8 @@ impl Env for Around<'_> {
 
     fn report(&mut self, mistake: Mistake, what: String, parts: &[String]) {
         let advice = "Between the two, put a __syncthreads() or __syncwarp() for threads of one block or \
-                      warp. Between blocks, use atomic operations and fences, or two kernels.";
+                      warp. Between blocks, use two kernels, grid.sync() of a cooperative launch, or atomic \
+                      operations and fences.";
         let barrier = "All threads of a block must reach the same __syncthreads().";
         let finding = match mistake {
             Mistake::Race => Finding::new(Subject::Race, what, advice),
