@@ -29,7 +29,7 @@ fn tensors_are_copied_and_matrices_multiplied_as_on_hardware() {
         let (stdout, stderr) =
             (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         assert!(output.status.success(), "{schedule}: {stdout}\n{stderr}");
-        assert_eq!(stdout.lines().filter(|line| line.ends_with(": PASS")).count(), 16, "{stdout}");
+        assert_eq!(stdout.lines().filter(|line| line.ends_with(": PASS")).count(), 18, "{stdout}");
         assert!(!stderr.contains("findings"), "{schedule}: {stderr}");
     }
 }
@@ -65,4 +65,12 @@ fn mistakes_are_faults_that_say_how_or_give_wrong_values() {
         assert!(stdout.contains(printed), "{mistake}: {stdout}\n{stderr}");
         assert!(stderr.contains(words), "{mistake}: {stderr}");
     }
+    // The right program and one without the fence, with the checks of races.
+    let found = |mistake| {
+        let output = run(program, &[mistake], "late", "1");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert!(!found("right").contains("CUDA emulator"), "{}", found("right"));
+    let words = "no fence.proxy.async between a write of shared memory and a bulk copy or wgmma";
+    assert!(found("no_proxy_fence").contains(words), "{}", found("no_proxy_fence"));
 }

@@ -26,6 +26,7 @@ pub(super) const SHARED_ACCESS: Access = Access {
     offset: 0,
     cache: u32::MAX,
     strong: false,
+    proxy: false,
 };
 
 /// The reach of the offsets of lanes that are near to each other.
@@ -316,8 +317,17 @@ impl Warp {
         let Some(races) = &mut cx.races else { return };
         let (at, bytes, number) =
             (at.addr(), usize::try_from(bytes).unwrap_or(0), u16::try_from(thread).unwrap_or(0));
-        let access =
-            races::ThreadAccess { block, thread: number, kind, pc, at, bytes, shared, changes_nothing };
+        let access = races::ThreadAccess {
+            block,
+            thread: number,
+            kind,
+            pc,
+            at,
+            bytes,
+            shared,
+            proxy: a.proxy,
+            changes_nothing,
+        };
         let Some(wrong) = races.access(&access) else { return };
         let memory = if shared { "shared" } else { "global" };
         let here = cx.thread_at(block, thread, pc);
@@ -340,6 +350,15 @@ impl Warp {
                 let what = "a read of shared memory that no thread of the block has written";
                 let parts = [format!("read of {bytes} bytes at {:#x} by {here}", address & WINDOW)];
                 cx.report(Mistake::Unwritten, (pc, pc), what, &parts);
+            }
+            Wrong::Unfenced(old) => {
+                let there = cx.thread_at(old.block, old.thread.into(), old.pc);
+                let what = "no fence.proxy.async between a write of shared memory and a bulk copy or wgmma that reads it";
+                let parts = [
+                    format!("write by {there}"),
+                    format!("read of {bytes} bytes at {:#x} by {here}", address & WINDOW),
+                ];
+                cx.report(Mistake::Proxy, (old.pc, pc), what, &parts);
             }
         }
     }
@@ -671,7 +690,11 @@ impl Warp {
                 Space::Const => "constant",
                 _ => "global",
             };
-            cx.fault(code, &format!("{kind} {verb} of {bytes} bytes at {inside:#x}: {why}"), thread, pc)
+            let shown = match parts(inside) {
+                (offset, Some(rank)) if space == Space::Shared && rank == u64::from(cx.rank) => offset,
+                _ => inside,
+            };
+            cx.fault(code, &format!("{kind} {verb} of {bytes} bytes at {shown:#x}: {why}"), thread, pc)
         };
         let thread = self.thread(u32::try_from(lane).unwrap_or(0));
         if inside & (align - 1) != 0 {

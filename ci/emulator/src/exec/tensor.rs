@@ -241,6 +241,66 @@ impl TensorMap {
     }
 }
 
+/// A field of a map that kernels may change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Field {
+    /// The address of the tensor.
+    Address,
+    /// The number of dimensions.
+    Rank,
+    /// Elements that a box spans along a dimension.
+    Box,
+    /// Elements along a dimension.
+    Dimension,
+    /// Bytes from one element to the next along a dimension.
+    Stride,
+    /// The step along a dimension.
+    Step,
+    /// The type of the elements.
+    Element,
+    /// The interleaved layout, which no map here has.
+    Interleave,
+    /// The swizzle.
+    Swizzle,
+    /// Whether elements outside are NaN.
+    Fill,
+}
+
+impl Field {
+    /// The fields, by their names in PTX.
+    pub const ALL: [(&'static str, Self); 10] = [
+        ("global_address", Self::Address),
+        ("rank", Self::Rank),
+        ("box_dim", Self::Box),
+        ("global_dim", Self::Dimension),
+        ("global_stride", Self::Stride),
+        ("element_stride", Self::Step),
+        ("elemtype", Self::Element),
+        ("interleave_layout", Self::Interleave),
+        ("swizzle_mode", Self::Swizzle),
+        ("fill_mode", Self::Fill),
+    ];
+
+    /// The offset of a field in the bytes of a map, and its size. Spans of boxes are one less.
+    #[must_use]
+    pub fn place(self, dimension: usize) -> Option<(usize, usize)> {
+        let place = match self {
+            Self::Element => (8, 1),
+            Self::Rank => (9, 1),
+            Self::Swizzle => (10, 1),
+            Self::Fill => (11, 1),
+            Self::Step if dimension < RANK => (12 + dimension, 1),
+            Self::Box if dimension < RANK => (17 + dimension, 1),
+            Self::Address => (24, 8),
+            Self::Dimension if dimension < RANK => (32 + 8 * dimension, 8),
+            Self::Stride if dimension < RANK - 1 => (72 + 8 * dimension, 8),
+            Self::Interleave => (BYTES - 1, 1),
+            _ => return None,
+        };
+        Some(place)
+    }
+}
+
 /// Where an address of shared memory is with a swizzle (1, 2 and 3 for 32, 64 and 128 bytes): rows of 128 bytes
 /// change places of their pieces of 16 bytes, by their number. `base` is the number of the first row.
 #[must_use]
@@ -251,7 +311,7 @@ pub(super) fn swizzled(address: u64, swizzle: u32, base: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{RANK, TensorMap};
+    use super::{Field, RANK, TensorMap};
 
     const MAP: TensorMap = TensorMap {
         element: 6,
@@ -271,6 +331,21 @@ mod tests {
         for map in [MAP, widest] {
             assert_eq!(map.check(), Ok(()));
             assert_eq!(TensorMap::unpack(&map.pack()), Some(map));
+        }
+        for (field, dimension, value, changed) in [
+            (Field::Address, 0, 0x9000, TensorMap { address: 0x9000, ..MAP }),
+            (Field::Rank, 0, 2, TensorMap { rank: 2, ..MAP }),
+            (Field::Box, 1, 7, MAP),
+            (Field::Dimension, 2, 21, TensorMap { dims: [100, 50, 21, 1, 1], ..MAP }),
+            (Field::Stride, 1, 32, TensorMap { strides: [208, 32, 0, 0], ..MAP }),
+            (Field::Step, 2, 2, MAP),
+            (Field::Element, 0, 9, TensorMap { element: 9, ..MAP }),
+            (Field::Swizzle, 0, 3, MAP),
+            (Field::Fill, 0, 1, TensorMap { nan: true, ..MAP }),
+        ] {
+            let (mut bytes, (at, size)) = (MAP.pack(), field.place(dimension).unwrap());
+            bytes[at..at + size].copy_from_slice(&u64::to_le_bytes(value)[..size]);
+            assert_eq!(TensorMap::unpack(&bytes), Some(changed), "{field:?}");
         }
         assert_eq!(TensorMap::unpack(&[0; 128]), None);
         assert_eq!(TensorMap::unpack(&TensorMap { address: 8, ..MAP }.pack()), None);

@@ -13,7 +13,7 @@ use super::file::{FULL, LANES, Slots, low};
 use super::launch::Context;
 use super::memory::{SHARED_ACCESS, Verb};
 use super::number::Number;
-use super::program::{NONE, Order, Spread, Tile, Until, Warpgroup};
+use super::program::{Access, NONE, Order, Spread, Tile, Until, Warpgroup};
 use super::tensor::swizzled;
 use super::warp::{Later, Warp};
 
@@ -24,8 +24,9 @@ const OWN: usize = 16;
 const DEPTH: usize = 32;
 /// Bytes that lie beside each other.
 const PIECE: u64 = 16;
-/// The number of marks. Their bits are NaN as one number of 32 bits and as two of 16.
-const MARKS: u32 = 127 * 1023;
+/// The number of marks. Their bits are NaN as one number of 32 bits and as two of 16. All ones, a frequent
+/// integer, are none.
+const MARKS: u32 = 126 * 1023;
 
 /// The mark of a register.
 fn mark(number: u32) -> u32 {
@@ -36,7 +37,7 @@ fn mark(number: u32) -> u32 {
 /// The number of a mark.
 fn number_of(bits: u32) -> Option<u32> {
     let (high, low) = ((bits >> 16).wrapping_sub(0xFF81), (bits & 0xFFFF).wrapping_sub(0xFC01));
-    (high < 127 && low < 1023).then_some(high * 1023 + low)
+    (high < 126 && low < 1023).then_some(high * 1023 + low)
 }
 
 impl Warpgroup {
@@ -296,7 +297,8 @@ impl Warp {
                     }
                 };
                 let address = swizzled(start + along, swizzle, base);
-                let at = self.reach_span(cx, SHARED_ACCESS, address, (PIECE, PIECE), 0, pc, Verb::Read)?;
+                let access = Access { proxy: true, ..SHARED_ACCESS };
+                let at = self.reach_span(cx, access, address, (PIECE, PIECE), 0, pc, Verb::Read)?;
                 for element in 0..per_piece {
                     let at = at.wrapping_add(element * size);
                     let bits = match size {

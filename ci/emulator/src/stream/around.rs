@@ -120,6 +120,8 @@ impl Env for Around<'_> {
         let advice = "Between the two, put a __syncthreads() or __syncwarp() for threads of one block or \
                       warp. Between blocks, use atomic operations and fences, or two kernels.";
         let barrier = "All threads of a block must reach the same __syncthreads().";
+        let proxy = "After the writes, have the threads that wrote execute fence.proxy.async, and then meet at a \
+                     barrier.";
         let finding = match mistake {
             Mistake::Race => Finding::new(Subject::Race, what, advice),
             Mistake::Unwritten => Finding::unwritten(what),
@@ -127,6 +129,7 @@ impl Env for Around<'_> {
                 Finding::new(Subject::Bounds, what, "Check the index against the array's length.")
             }
             Mistake::Barrier => Finding::new(Subject::Barrier, what, barrier),
+            Mistake::Proxy => Finding::new(Subject::Race, what, proxy),
         };
         let finding = parts.iter().fold(finding, |it, part| it.part(part, HostLine::NONE));
         finding.part("the launch", self.line).report();

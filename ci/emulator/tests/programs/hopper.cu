@@ -350,6 +350,112 @@ static bool library() {
     return right;
 }
 
+// A map of another tensor, made by the kernel of one that it is given.
+__global__ void fields_kernel(const __grid_constant__ CUtensorMap map, CUtensorMap* changed, const unsigned char* other,
+                              unsigned bytes, unsigned char* out) {
+    __shared__ __align__(1024) unsigned char tile[2048];
+    __shared__ __align__(128) CUtensorMap mine;
+    __shared__ __align__(8) uint64_t barrier;
+    const uint32_t s = shared(&mine);
+    if (threadIdx.x == 0) {
+        begin(&barrier, 1);
+        mine = map;
+#define REPLACE(field, type, operands, letter, value) \
+    asm volatile("tensormap.replace.tile." field ".shared::cta.b1024." type " [%0], " operands ";" ::"r"(s), letter(value) : "memory")
+        REPLACE("global_address", "b64", "%1", "l", other);
+        REPLACE("rank", "b32", "%1", "r", 1);
+        REPLACE("global_dim", "b32", "0, %1", "r", 50);
+        REPLACE("global_dim", "b32", "1, %1", "r", 33);
+        REPLACE("global_stride", "b64", "0, %1", "l", 208ull);
+        REPLACE("box_dim", "b32", "0, %1", "r", 16);
+        REPLACE("box_dim", "b32", "1, %1", "r", 24);
+        REPLACE("element_stride", "b32", "1, %1", "r", 2);
+#undef REPLACE
+        asm volatile("tensormap.replace.tile.elemtype.shared::cta.b1024.b32 [%0], 2;" ::"r"(s) : "memory");
+        asm volatile("tensormap.replace.tile.swizzle_mode.shared::cta.b1024.b32 [%0], 2;" ::"r"(s) : "memory");
+    }
+    __syncwarp();
+    asm volatile(
+        "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%0], [%1], 128;" ::"l"(
+            changed),
+        "r"(s)
+        : "memory");
+    asm volatile("fence.proxy.tensormap::generic.acquire.gpu [%0], 128;" ::"l"(changed) : "memory");
+    if (threadIdx.x == 0) {
+        expect(&barrier, bytes);
+        load(tile, changed, 2, {{40, 10}}, &barrier);
+    }
+    wait(&barrier, 0);
+    for (unsigned i = threadIdx.x; i < bytes; i += blockDim.x) out[i] = tile[i];
+}
+
+static bool fields() {
+    const Tensor before = tensor(CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2, {100, 40}, {64, 16}, CU_TENSOR_MAP_SWIZZLE_128B);
+    Tensor t = tensor(CU_TENSOR_MAP_DATA_TYPE_UINT32, 4, {50, 33}, {16, 24}, CU_TENSOR_MAP_SWIZZLE_64B);
+    t.steps[1] = 2;
+    const Bytes memory = numbers(bytes_of(t));
+    unsigned char *source = upload(memory), *changed = upload(Bytes(128)), *out = upload(Bytes(box_bytes(t)));
+    CUtensorMap map;
+    if (encode(&map, before, source) != CUDA_SUCCESS) return printf("  no map\n"), false;
+    fields_kernel<<<1, 32>>>(map, reinterpret_cast<CUtensorMap*>(changed), source, box_bytes(t), out);
+    Bytes got(box_bytes(t)), expected(box_bytes(t));
+    const int at[] = {40, 10};
+    each(t, at, [&](unsigned place, long where) {
+        if (where >= 0) memcpy(&expected[place], &memory[where], t.size);
+    });
+    const bool right = download(got, out) && same(got, expected);
+    CHECK(cudaFree(source));
+    CHECK(cudaFree(changed));
+    return right;
+}
+
+// Stores to the other block of a cluster, whose bytes a barrier there counts.
+__global__ void __cluster_dims__(2) remote_kernel(unsigned* out) {
+    __shared__ __align__(16) unsigned words[32 * 5];
+    __shared__ unsigned sum;
+    __shared__ __align__(8) uint64_t barrier;
+    const unsigned rank = cooperative_groups::this_cluster().block_rank(), lane = threadIdx.x;
+    if (lane == 0) {
+        begin(&barrier, 1);
+        sum = 1000;
+        expect(&barrier, 32 * 24);
+    }
+    cooperative_groups::this_cluster().sync();
+    const auto there = [&](const void* p) {
+        uint32_t address;
+        asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"(shared(p)), "r"(1 - rank));
+        return address;
+    };
+#define COUNTED "shared::cluster.mbarrier::complete_tx::bytes."
+    asm volatile("st.async.weak." COUNTED "u32 [%0], %1, [%2];" ::"r"(there(words + 128 + lane)), "r"(lane * 3 + rank),
+                 "r"(there(&barrier))
+                 : "memory");
+    asm volatile("st.async.weak." COUNTED "v4.b32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(there(words + lane * 4)),
+                 "r"(lane), "r"(lane + 1), "r"(lane + 2), "r"(rank), "r"(there(&barrier))
+                 : "memory");
+    asm volatile("red.async.relaxed.cluster." COUNTED "add.u32 [%0], %1, [%2];" ::"r"(there(&sum)), "r"(lane),
+                 "r"(there(&barrier))
+                 : "memory");
+#undef COUNTED
+    wait(&barrier, 0);
+    for (unsigned i = lane; i < 160; i += 32) out[rank * 161 + i] = words[i];
+    if (lane == 0) out[rank * 161 + 160] = sum;
+    cooperative_groups::this_cluster().sync();
+}
+
+static bool remote() {
+    Bytes got(2 * 161 * 4), expected(got.size());
+    for (unsigned rank = 0; rank < 2; rank++)
+        for (unsigned i = 0; i < 161; i++) {
+            const unsigned other = 1 - rank, part = i % 4;
+            const unsigned word = i == 160 ? 1496 : i >= 128 ? (i - 128) * 3 + other : part == 3 ? other : i / 4 + part;
+            memcpy(&expected[(rank * 161 + i) * 4], &word, 4);
+        }
+    unsigned char* out = upload(got);
+    remote_kernel<<<2, 32>>>(reinterpret_cast<unsigned*>(out));
+    return download(got, out) && same(got, expected);
+}
+
 #include "warpgroup.h"
 
 struct Case {
@@ -360,6 +466,7 @@ struct Case {
 static const Case cases[] = {
     {"tiles", tiles},           {"swizzles", swizzles}, {"steps", steps},         {"writes", writes},
     {"reductions", reductions}, {"plain", plain},       {"multicast", multicast}, {"library", library},
+    {"fields", fields},         {"remote", remote},
     {"products", products},     {"layouts", layouts},   {"columns", columns},     {"registers", registers},
     {"scales", scales},         {"widths", widths},     {"kinds", kinds},         {"pipeline", pipeline},
 };
