@@ -5,9 +5,9 @@ use super::cluster::Cluster;
 use super::env::Env;
 use super::fault::Fault;
 use super::launch::{Cached, Context, Launch};
+use super::pending::Matrices;
 use super::races::KernelRaces;
 use super::warp::{Turn, Warp};
-use super::wgmma::Matrices;
 
 /// The number of instructions that a warp runs before another of its block has its turn.
 const WARP_TURN: u64 = 1 << 12;

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use super::bulk::Bulk;
+use super::pending::Bulk;
 
 /// The position of the rank in an address. No block has that much shared memory.
 pub(super) const RANK: u32 = 24;
@@ -14,6 +14,11 @@ pub(super) const RANK: u32 = 24;
 /// Splits an address of shared memory into the offset and the rank of its block, if it has one.
 pub(super) fn parts(address: u64) -> (u64, Option<u64>) {
     (address & ((1 << RANK) - 1), (address >> RANK).checked_sub(1))
+}
+
+/// An address in the window of shared memory that names its block.
+pub(super) fn with_rank(rank: u32, address: u64) -> u64 {
+    if parts(address).1.is_some() { address } else { address | u64::from(rank + 1) << RANK }
 }
 
 /// A cluster that is running.

@@ -4,12 +4,12 @@
 //! arrivals that each phase waits for (20 bits each), the bytes that are still to be counted (23 bits, with a
 //! sign), and in the highest bit the parity of the phase.
 
-use super::bulk::with_rank;
 use super::bytes::{read64, write};
+use super::cluster::with_rank;
 use super::fault::Fault;
 use super::file::{Slots, Word, lanes, low};
 use super::launch::Context;
-use super::memory::Verb;
+use super::memory::{Verb, WINDOW};
 use super::program::{Access, Element, Meet, NONE, Until};
 use super::races::KernelRaces;
 use super::warp::{Flow, Group, Warp};
@@ -178,7 +178,7 @@ impl Warp {
 
     /// Whether a barrier that only waits for bytes has been asked for so often that none will come.
     fn starves(&self, cx: &mut Context<'_>, address: u64, state: u64) -> bool {
-        let barrier = with_rank(cx.rank, address);
+        let barrier = with_rank(cx.rank, address & WINDOW);
         let (last, polls) = cx.cluster.starved.entry(barrier).or_insert((state, 0));
         *polls = if *last == state { *polls + 1 } else { 0 };
         *last = state;

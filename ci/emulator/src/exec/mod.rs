@@ -24,6 +24,7 @@ pub mod matrix;
 pub mod mbarrier;
 mod memory;
 pub mod number;
+mod pending;
 pub mod printf;
 pub mod program;
 mod races;

@@ -121,8 +121,9 @@ impl TensorMap {
     /// Elements of a box along each dimension, as they are in shared memory.
     fn counts(&self) -> [u64; RANK] {
         let mut counts = [1; RANK];
-        for dimension in 0..self.rank {
-            counts[dimension] = u64::from(self.boxes[dimension].div_ceil(self.steps[dimension]));
+        for (count, (span, step)) in counts.iter_mut().zip(self.boxes.iter().zip(self.steps)).take(self.rank)
+        {
+            *count = u64::from(span.div_ceil(step));
         }
         counts
     }

@@ -13,9 +13,10 @@ use super::file::{FULL, LANES, Slots, low};
 use super::launch::Context;
 use super::memory::{SHARED_ACCESS, Verb};
 use super::number::Number;
+use super::pending::{Matrices, Product};
 use super::program::{Access, NONE, Order, Spread, Tile, Until, Warpgroup};
 use super::tensor::swizzled;
-use super::warp::{Later, Warp};
+use super::warp::Warp;
 
 /// Rows of a product, and those of each warp.
 const ROWS: usize = 64;
@@ -31,7 +32,7 @@ const MARKS: u32 = 126 * 1023;
 /// The mark of a register.
 fn mark(number: u32) -> u32 {
     let number = number % MARKS;
-    (0xFF81 + number / 1023) << 16 | 0xFC01 + number % 1023
+    ((0xFF81 + number / 1023) << 16) | (0xFC01 + number % 1023)
 }
 
 /// The number of a mark.
@@ -51,49 +52,6 @@ impl Warpgroup {
     fn sums(self, registers: usize) -> Tile {
         Tile { rows: OWN, columns: self.n, number: self.sum, registers, spread: Spread::Sums }
     }
-}
-
-/// A product that is not made yet.
-#[derive(Clone, Debug)]
-pub(super) struct Product {
-    warpgroup: Warpgroup,
-    /// Its number among those of the warp.
-    number: u64,
-    /// The matrices in shared memory; the first may be in registers.
-    places: [Option<u64>; 2],
-    registers: Vec<[u64; LANES]>,
-    /// What is added.
-    sums: Vec<[u64; LANES]>,
-    adds: bool,
-    /// The mark of its first register.
-    first: u32,
-    pc: u32,
-}
-
-/// The products of a warp that it has not waited for.
-#[derive(Debug)]
-pub(super) struct Products {
-    later: Later<Product>,
-    count: u64,
-    marks: u32,
-    fenced: bool,
-}
-
-impl Products {
-    pub(super) const NOTHING: Self = Self { later: Later::NOTHING, count: 0, marks: 0, fenced: false };
-}
-
-/// The matrices of a product, as the first warp of a warpgroup has read them.
-#[derive(Debug)]
-pub(super) struct Matrices {
-    warpgroup: u32,
-    number: u64,
-    pc: u32,
-    places: [Option<u64>; 2],
-    left: Vec<f64>,
-    right: Vec<f64>,
-    /// The warps that have not taken them.
-    remaining: u32,
 }
 
 impl Warp {
@@ -348,7 +306,8 @@ mod tests {
             let bits = mark(number);
             assert_eq!(number_of(bits), Some(number));
             assert!(f32::from_bits(bits).is_nan());
-            assert!([bits as u16, (bits >> 16) as u16].iter().all(|half| f16::from_bits(*half).is_nan()));
+            let [b0, b1, b2, b3] = bits.to_le_bytes();
+            assert!([[b0, b1], [b2, b3]].iter().all(|half| f16::from_le_bytes(*half).is_nan()));
         }
         assert_eq!(mark(MARKS), mark(0));
         assert_eq!([0, 0x7FC0_0000, 0xFFFF_FFFF, 0x3F80_0000].map(number_of), [None; 4]);
