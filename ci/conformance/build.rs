@@ -7,6 +7,7 @@ fn main() -> ExitCode {
     // The emulator reads PTX, and finds clusters only in PTX for devices that have clusters.
     cuda_kernels_build::Build::new()
         .file("src/device.cu")
+        .file("src/image.cu")
         .archs(["sm_90", "compute_75", "compute_90"])
         .compile("conformance_device");
     match cuda_sys_build::emit_version_cfgs() {

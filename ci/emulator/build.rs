@@ -46,7 +46,9 @@ fn link(out: &Path, exports: &str) -> Result<()> {
     fs::write(out.join("exports.map"), map)?;
     // Without a reference, the linker leaves the functions in their archive.
     fs::write(out.join("exports.ld"), format!("EXTERN({exports})\n"))?;
-    let start = Command::new("cc").arg("-print-file-name=Scrt1.o").output()?;
+    // The linker that is configured for the target has its start file.
+    let linker = std::env::var_os("RUSTC_LINKER").unwrap_or_else(|| "cc".into());
+    let start = Command::new(linker).arg("-print-file-name=Scrt1.o").output()?;
     let out = out.display();
     for argument in [
         "-shared",

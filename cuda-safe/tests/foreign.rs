@@ -147,7 +147,7 @@ fn memory_that_does_not_fit_is_not_adopted_and_its_owner_goes() {
     let device = Device::current().unwrap();
     let (tell, told) = channel();
     let odd = std::ptr::without_provenance_mut::<u32>(0x1001);
-    // SAFETY: refused before the address is used. Dropping it makes no call with the address.
+    // SAFETY: refused before the address is used. Its drop does not use the address.
     let refused = unsafe { DeviceBuffer::adopt(device, odd, 1, Dropped(tell)) };
     assert!(refused.unwrap_err().is_refused());
     told.recv().unwrap();

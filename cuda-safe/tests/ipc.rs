@@ -109,7 +109,7 @@ fn a_process_does_not_open_what_it_has_itself() {
     // SAFETY: the runtime refuses.
     let error = unsafe { shared.open(device) }.unwrap_err();
     assert_eq!(error.code(), sys::cudaErrorDeviceUninitialized);
-    // SAFETY: without elements there is no call.
+    // SAFETY: without elements nothing is called.
     assert!(unsafe { memory.open::<u8>(device, 0) }.unwrap().is_empty());
     let _ = cuda_safe::error::take_last();
 }

@@ -103,7 +103,7 @@ fn the_child_of_a_fork_in_the_middle_of_a_copy_ends_by_itself() {
         within_half_a_minute();
         stage_everything();
         copy_for_ever();
-        // SAFETY: the child makes no call into the runtime, and takes no lock that a thread of the parent may
+        // SAFETY: the child does not call the runtime, and takes no lock that a thread of the parent may
         // have held.
         let child = unsafe { libc::fork() };
         assert!(child >= 0);

@@ -21,7 +21,7 @@ fn stand_in(name: &str, version: u32) -> PathBuf {
     // The names in the real library have its name as their version, and the loader checks that.
     let versions = folder.join("versions");
     std::fs::write(&versions, format!("{soname} {{ *; }};\n")).unwrap();
-    let mut command = Command::new("cc");
+    let mut command = Command::new(std::env::var("CC").unwrap_or_else(|_| "cc".to_owned()));
     command.args(["-shared", "-fPIC", "-o"]).arg(folder.join(&soname));
     command.arg(format!("-Wl,-soname,{soname},--version-script={}", versions.display()));
     assert!(command.arg(source).status().expect("a C compiler runs").success());

@@ -123,7 +123,10 @@ impl HostLine {
 
 /// The name of a function as its source has it.
 pub(crate) fn demangled(name: &str) -> String {
-    backtrace::SymbolName::new(name.as_bytes()).to_string()
+    // Separate compilation puts the file in front of the name of what is local to it.
+    let local =
+        name.strip_prefix("__nv_static_").and_then(|it| it.find("__Z").and_then(|at| it.get(at + 1..)));
+    backtrace::SymbolName::new(local.unwrap_or(name).as_bytes()).to_string()
 }
 
 /// Whether a source file belongs to the toolkit or to the standard library of Rust.

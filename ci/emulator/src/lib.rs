@@ -23,8 +23,10 @@ mod leaks;
 mod machine;
 mod memory;
 pub mod module;
+mod page;
 pub mod ptx;
 mod race;
+mod shape;
 mod stream;
 // Public for the compiler's sake: it searches the whole crate for uses of each private constant whose name is
 // not upper case, and C has a thousand of them.

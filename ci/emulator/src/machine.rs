@@ -48,8 +48,7 @@ impl Machine {
         if config.initcheck {
             allocations.watch()?;
         }
-        // The handler of faults knows the registers of this architecture only.
-        allocations.two_views = config.races && cfg!(target_arch = "x86_64");
+        allocations.two_views = config.races && guard::HANDLES_FAULTS;
         let mut queue = Queue::new(config.schedule);
         queue.races = config.races.then(|| Races::new(config.devices));
         Some(Self {

@@ -45,6 +45,7 @@ fn mistakes_are_faults_that_say_how_or_give_wrong_values() {
         ("odd_size", "cudaErrorMisalignedAddress", "1020 bytes, which are no multiple of 16"),
         ("wrong_map", "cudaErrorIllegalInstruction", "was not made by cuTensorMapEncodeTiled"),
         ("wrong_rank", "cudaErrorIllegalInstruction", "is of 2 dimensions and not of 3"),
+        ("odd_column", "cudaErrorIllegalInstruction", "begins 12 bytes into its rows"),
         ("outside_memory", "cudaErrorIllegalAddress", "the allocation from"),
         ("past_shared", "cudaErrorIllegalAddress", "shared write of 1024 bytes"),
         ("unbegun", "cudaErrorLaunchFailure", "was not begun by mbarrier.init"),

@@ -59,3 +59,10 @@ fn what_real_programs_do_goes_as_on_hardware_in_every_schedule() {
         }
     }
 }
+
+#[test]
+fn images_are_read_by_the_formulas_of_the_programming_guide() {
+    let program = compile("texture", "-rdc=false");
+    let output = printed(&program, &[]);
+    assert!(output.ends_with("test result: ok. 7 passed; 0 failed; 0 ignored; 0 measured\n"), "{output}");
+}

@@ -6,10 +6,13 @@
 //! a node that is entered last comes after everything that it conflicts with if it comes after the nodes
 //! that [`GraphHistories::before`] returns.
 
-use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
 
 use crate::entry::Mode;
+use crate::few::Few;
 use crate::retained::RetainedAccesses;
 
 /// How many of the last reads of some bytes a further read may replace.
@@ -18,9 +21,19 @@ const READS: usize = 8;
 /// The last accesses of all bytes that the nodes of a graph use, by the numbers of the nodes.
 #[derive(Clone, Debug, Default)]
 pub struct GraphHistories {
-    /// Bytes with the same last accesses: by the address of the tracker's access history, which names the
-    /// allocation, and the first byte.
-    spans: BTreeMap<(usize, usize), Span>,
+    /// Those of each allocation.
+    allocations: Vec<Spans>,
+    /// The index of an allocation by the address of the tracker's access history, which names it.
+    numbers: HashMap<usize, usize, BuildHasherDefault<AddressHasher>>,
+}
+
+/// The last accesses of one allocation.
+#[derive(Clone, Debug)]
+enum Spans {
+    /// As a rule all nodes that use an allocation use the same bytes.
+    One { start: usize, span: Span },
+    /// Bytes with the same last accesses, by the first byte.
+    Many(BTreeMap<usize, Span>),
 }
 
 /// The last accesses of some bytes.
@@ -29,21 +42,21 @@ struct Span {
     end: usize,
     write: Option<usize>,
     /// The reads since. They come after the write.
-    reads: Vec<usize>,
+    reads: Few<usize>,
 }
 
 impl Span {
     fn new(end: usize, node: usize, mode: Mode) -> Self {
         match mode {
-            Mode::Write => Self { end, write: Some(node), reads: Vec::new() },
-            Mode::Read => Self { end, write: None, reads: vec![node] },
+            Mode::Write => Self { end, write: Some(node), reads: Few::default() },
+            Mode::Read => Self { end, write: None, reads: Few::One([node]) },
         }
     }
 
     /// Enters an access. A read replaces a recent one that comes before it.
     fn enter(&mut self, node: usize, mode: Mode, is_before: impl Fn(usize) -> bool) {
         if mode == Mode::Write {
-            (self.write, self.reads) = (Some(node), Vec::new());
+            (self.write, self.reads) = (Some(node), Few::default());
             return;
         }
         let recent = self.reads.len().saturating_sub(READS);
@@ -52,21 +65,101 @@ impl Span {
             None => self.reads.push(node),
         }
     }
+
+    /// Returns the nodes that a node with such an access must come after.
+    fn before(&self, mode: Mode) -> &[usize] {
+        if mode == Mode::Write && !self.reads.is_empty() { &self.reads } else { self.write.as_slice() }
+    }
+}
+
+impl Spans {
+    /// Adds the nodes that a node with such an access must come after.
+    fn before(&self, &Range { start, end }: &Range<usize>, mode: Mode, before: &mut Few<usize>) {
+        let mut add = |span: &Span| span.before(mode).iter().for_each(|node| before.push(*node));
+        match self {
+            Self::One { start: first, span } if *first < end && span.end > start => add(span),
+            Self::One { .. } => {}
+            Self::Many(spans) => {
+                let spans = spans.range(..end).rev().map(|span| span.1);
+                spans.take_while(|span| span.end > start).for_each(add);
+            }
+        }
+    }
+
+    /// Enters an access of a node.
+    fn enter(&mut self, range: &Range<usize>, node: usize, mode: Mode, is_before: &impl Fn(usize) -> bool) {
+        match self {
+            Self::One { start, span } if *start == range.start && span.end == range.end => {
+                span.enter(node, mode, is_before);
+            }
+            Self::One { start, span } => {
+                *self = Self::Many(BTreeMap::from([(*start, span.clone())]));
+                self.enter(range, node, mode, is_before);
+            }
+            Self::Many(spans) => enter(spans, range, node, mode, is_before),
+        }
+    }
+}
+
+/// Enters an access of a node among the spans of one allocation.
+fn enter(
+    spans: &mut BTreeMap<usize, Span>,
+    &Range { start, end }: &Range<usize>,
+    node: usize,
+    mode: Mode,
+    is_before: &impl Fn(usize) -> bool,
+) {
+    // As a rule a node uses the same bytes as others, or bytes that no other one uses.
+    match spans.range_mut(..end).next_back() {
+        Some((first, span)) if *first == start && span.end == end => {
+            return span.enter(node, mode, is_before);
+        }
+        Some((_, span)) if span.end > start => {}
+        _ => {
+            spans.insert(start, Span::new(end, node, mode));
+            return;
+        }
+    }
+    split(spans, start);
+    split(spans, end);
+    let mut gaps = Vec::new();
+    if mode == Mode::Write {
+        while let Some(at) = spans.range(start..end).next().map(|it| *it.0) {
+            spans.remove(&at);
+        }
+        gaps.push(start..end);
+    } else {
+        let mut at = start;
+        for (first, span) in spans.range_mut(start..end) {
+            gaps.push(at..*first);
+            at = span.end;
+            span.enter(node, mode, is_before);
+        }
+        gaps.push(at..end);
+    }
+    for Range { start, end } in gaps.into_iter().filter(|gap| !gap.is_empty()) {
+        spans.insert(start, Span::new(end, node, mode));
+    }
+}
+
+/// Makes a span begin at a byte if one contains it.
+fn split(spans: &mut BTreeMap<usize, Span>, byte: usize) {
+    if let Some((_, span)) = spans.range_mut(..byte).next_back()
+        && span.end > byte
+    {
+        let rest = span.clone();
+        span.end = byte;
+        spans.insert(byte, rest);
+    }
 }
 
 impl GraphHistories {
     /// Returns the nodes that a node with these accesses must come after, in any order.
-    pub fn before(&self, uses: &RetainedAccesses) -> Vec<usize> {
-        let mut before = Vec::new();
-        for access in uses.accesses() {
-            let (address, Range { start, end }) = (access.address(), access.range());
-            let spans = self.spans.range((address, 0)..(address, end)).rev().map(|span| span.1);
-            for Span { write, reads, .. } in spans.take_while(|span| span.end > start) {
-                if access.mode() == Mode::Write && !reads.is_empty() {
-                    before.extend_from_slice(reads);
-                } else {
-                    before.extend(write);
-                }
+    pub fn before(&self, uses: &RetainedAccesses) -> Few<usize> {
+        let mut before = Few::default();
+        for (address, range, mode) in uses.list() {
+            if let Some(number) = self.numbers.get(&address) {
+                self.allocations[*number].before(range, mode, &mut before);
             }
         }
         before
@@ -75,52 +168,36 @@ impl GraphHistories {
     /// Enters a node. A read replaces a recent read that `is_before` shows to come before it: a node that
     /// comes after the one comes after the other, too.
     pub fn enter(&mut self, node: usize, uses: &RetainedAccesses, is_before: impl Fn(usize) -> bool) {
-        for access in uses.accesses() {
-            let (address, Range { start, end }, mode) = (access.address(), access.range(), access.mode());
-            // As a rule a node uses the same bytes as others, or bytes that no other one uses.
-            match self.spans.range_mut((address, 0)..(address, end)).next_back() {
-                Some(((_, first), span)) if *first == start && span.end == end => {
-                    span.enter(node, mode, &is_before);
-                    continue;
+        for (address, range, mode) in uses.list() {
+            match self.numbers.entry(address) {
+                Entry::Occupied(number) => {
+                    self.allocations[*number.get()].enter(range, node, mode, &is_before);
                 }
-                Some((_, span)) if span.end > start => {}
-                _ => {
-                    self.spans.insert((address, start), Span::new(end, node, mode));
-                    continue;
+                Entry::Vacant(place) => {
+                    place.insert(self.allocations.len());
+                    let span = Span::new(range.end, node, mode);
+                    self.allocations.push(Spans::One { start: range.start, span });
                 }
-            }
-            self.split(address, start);
-            self.split(address, end);
-            let mut gaps = Vec::new();
-            if mode == Mode::Write {
-                while let Some(at) = self.spans.range((address, start)..(address, end)).next().map(|it| *it.0)
-                {
-                    self.spans.remove(&at);
-                }
-                gaps.push(start..end);
-            } else {
-                let mut at = start;
-                for ((_, first), span) in self.spans.range_mut((address, start)..(address, end)) {
-                    gaps.push(at..*first);
-                    at = span.end;
-                    span.enter(node, mode, &is_before);
-                }
-                gaps.push(at..end);
-            }
-            for Range { start, end } in gaps.into_iter().filter(|gap| !gap.is_empty()) {
-                self.spans.insert((address, start), Span::new(end, node, mode));
             }
         }
     }
+}
 
-    /// Makes a span begin at a byte if one contains it.
-    fn split(&mut self, address: usize, byte: usize) {
-        if let Some((_, span)) = self.spans.range_mut((address, 0)..(address, byte)).next_back()
-            && span.end > byte
-        {
-            let rest = span.clone();
-            span.end = byte;
-            self.spans.insert((address, byte), rest);
-        }
+/// Hashes an address. The standard hash withstands chosen keys, and would cost a fifth of a node.
+#[derive(Clone, Copy, Debug, Default)]
+struct AddressHasher(u64);
+
+impl Hasher for AddressHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_usize(usize::from(*byte)));
+    }
+
+    fn write_usize(&mut self, address: usize) {
+        // Fibonacci hashing: the product's high half depends on all bits.
+        self.0 = (self.0 ^ address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
     }
 }

@@ -10,6 +10,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::entry::Mode;
+use crate::few::Few;
 use crate::history::{Access, RetainedResource};
 
 /// If one allocation has more parts than this, everything between the first and the last of them counts as
@@ -31,7 +32,7 @@ type Part = (Range<usize>, Mode);
 #[derive(Clone, Default)]
 pub struct RetainedAccesses {
     /// Sorted by the addresses of the access histories, the order in which an operation enters them.
-    list: Vec<Retained>,
+    list: Few<Retained>,
     /// Whether pinned memory is filled.
     fills: bool,
 }
@@ -50,23 +51,22 @@ impl RetainedAccesses {
         self.fills |= access.is_fill();
         let (address, part) = (access.address(), (access.range(), access.mode()));
         let at = self.range(address);
-        let (resource, mut parts) = match self.list.get(at.start).filter(|_| !at.is_empty()) {
-            Some(first) => (
-                Arc::clone(&first.resource),
-                self.list[at.clone()].iter().map(|it| it.part.clone()).collect(),
-            ),
-            None => {
-                let Some(resource) = retain_fn() else { return false };
-                if self.list.is_empty() {
-                    self.list = vec![Retained { resource, address, part }];
-                    return true;
-                }
-                (resource, Vec::new())
+        if at.is_empty() {
+            let Some(resource) = retain_fn() else { return false };
+            let new = Retained { resource, address, part };
+            if self.list.is_empty() {
+                self.list.push(new);
+            } else {
+                self.list.change(|list| list.insert(at.start, new));
             }
-        };
-        add_part(&mut parts, part);
-        let new = parts.into_iter().map(|part| Retained { resource: Arc::clone(&resource), address, part });
-        self.list.splice(at, new);
+        } else {
+            let resource = &self.list[at.start].resource;
+            let mut parts = self.list[at.clone()].iter().map(|it| it.part.clone()).collect();
+            add_part(&mut parts, part);
+            let with = |part| Retained { resource: Arc::clone(resource), address, part };
+            let new: Vec<_> = parts.into_iter().map(with).collect();
+            self.list.change(|list| drop(list.splice(at, new)));
+        }
         true
     }
 
@@ -87,7 +87,8 @@ impl RetainedAccesses {
             }
         }
         let with = |part| Some(Retained { resource: Arc::clone(resource?), address, part });
-        self.list.splice(self.range(address), parts.into_iter().filter_map(with));
+        let (at, new) = (self.range(address), parts.into_iter().filter_map(with));
+        self.list.change(|list| drop(list.splice(at, new)));
     }
 
     /// Returns the accesses by the addresses of their histories, as accesses without a borrow.
@@ -108,6 +109,11 @@ impl RetainedAccesses {
     pub fn covers(&self, other: &Self) -> bool {
         let covered = |it: &Retained| self.parts(it.address).any(|part| covers(part, &it.part));
         self.fills >= other.fills && other.list.iter().all(covered)
+    }
+
+    /// Returns the used parts of allocations, each with the address of the allocation's access history.
+    pub(crate) fn list(&self) -> impl Iterator<Item = (usize, &Range<usize>, Mode)> {
+        self.list.iter().map(|it| (it.address, &it.part.0, it.part.1))
     }
 
     /// Returns the parts of an allocation that are used, by the address of its access history.
@@ -158,7 +164,7 @@ impl AccessUnion {
     /// Adds the accesses of an operation.
     pub fn add(&mut self, other: &RetainedAccesses) {
         self.fills |= other.fills;
-        for Retained { resource, address, part } in &other.list {
+        for Retained { resource, address, part } in other.list.iter() {
             let held = self.held.entry(*address).or_insert_with(|| (Arc::clone(resource), Vec::new()));
             add_part(&mut held.1, part.clone());
         }
@@ -176,19 +182,19 @@ impl AccessUnion {
 impl<'a> FromIterator<&'a RetainedAccesses> for RetainedAccesses {
     /// Returns the union of all accesses.
     fn from_iter<I: IntoIterator<Item = &'a Self>>(all: I) -> Self {
-        let (mut union, mut every) = (Self::default(), Vec::new());
+        let (mut fills, mut list, mut every) = (false, Vec::new(), Vec::new());
         for one in all {
-            union.fills |= one.fills;
-            every.extend(&one.list);
+            fills |= one.fills;
+            every.extend(one.list.iter());
         }
         every.sort_by_key(|it| it.address);
         for same in every.chunk_by(|one, next| one.address == next.address) {
             let mut parts = Vec::new();
             same.iter().for_each(|it| add_part(&mut parts, it.part.clone()));
             let with = |part| same.first().map(|it| Retained { part, ..(*it).clone() });
-            union.list.extend(parts.into_iter().filter_map(with));
+            list.extend(parts.into_iter().filter_map(with));
         }
-        union
+        Self { list: list.into(), fills }
     }
 }
 

@@ -241,7 +241,7 @@ impl Tracker {
     /// As for [`begin_slow`](Self::begin_slow).
     #[expect(
         clippy::inline_always,
-        reason = "measured: code behind the driver's is fetched anew, line by line"
+        reason = "measured: code behind the driver's is fetched again, line by line"
     )]
     #[inline(always)]
     pub unsafe fn begin_fast<'a>(

@@ -4,12 +4,14 @@
 use std::ffi::{CStr, c_char, c_int};
 use std::mem::ManuallyDrop;
 use std::ptr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use cuda_safe::hazard::Access;
 use cuda_safe::stream::{StreamRef, enqueue_all};
 use cuda_safe::{Device, DeviceBuffer, check, sys};
 
+use crate::clique::Clique;
 use crate::error::{Error, Result};
 use crate::raw::{self, nccl};
 use crate::rendezvous::{ID_BYTES, Place};
@@ -70,6 +72,7 @@ pub struct Communicator {
     device: Device,
     rank: u32,
     size: u32,
+    clique: Arc<Clique>,
     /// Each operation reads it, so that the tracker knows which work uses the communicator.
     work: DeviceBuffer<u8>,
 }
@@ -98,9 +101,17 @@ impl Communicator {
         // SAFETY: both arrays have as many elements as the count says.
         let status = unsafe { nccl.ncclCommInitAll(raws.as_mut_ptr(), count, ordinals.as_ptr()) };
         checked("ncclCommInitAll", ptr::null_mut(), status)?;
+        let clique = Clique::with_ranks(size);
         let ranks = raws.into_iter().zip(devices).zip(work).zip(0..size);
         Ok(ranks
-            .map(|(((raw, device), work), rank)| Self { raw, device: *device, rank, size, work })
+            .map(|(((raw, device), work), rank)| Self {
+                raw,
+                device: *device,
+                rank,
+                size,
+                clique: Arc::clone(&clique),
+                work,
+            })
             .collect())
     }
 
@@ -116,12 +127,14 @@ impl Communicator {
         let device = Device::current()?;
         let work = DeviceBuffer::alloc_on(device, 1)?;
         let number = |number: u32| c_int::try_from(number).map_err(|_| refused("too many ranks"));
+        let (count, place) = (number(size)?, number(rank)?);
+        let clique = Clique::join(&id.0, rank);
         let id = raw::ncclUniqueId { internal: id.0.map(|byte| c_char::from_ne_bytes([byte])) };
         let mut raw = ptr::null_mut();
         // SAFETY: the pointer is to a live variable.
-        let status = unsafe { nccl.ncclCommInitRank(&raw mut raw, number(size)?, id, number(rank)?) };
-        checked("ncclCommInitRank", ptr::null_mut(), status)?;
-        Ok(Self { raw, device, rank, size, work })
+        let status = unsafe { nccl.ncclCommInitRank(&raw mut raw, count, id, place) };
+        checked("ncclCommInitRank", ptr::null_mut(), status).inspect_err(|_| clique.leave(rank))?;
+        Ok(Self { raw, device, rank, size, clique, work })
     }
 
     /// Creates this process's rank as a launcher asks for it: makes the device of the local rank current,
@@ -189,18 +202,46 @@ impl Communicator {
     /// Stands for `ncclCommAbort`.
     ///
     /// # Errors
-    /// NCCL's error. Refused inside a host function or an operation; the communicator is then leaked.
+    /// Those of [`abort_all`](Self::abort_all). Refused if this process has other ranks of the communicator.
     #[doc(alias = "ncclCommAbort")]
     pub fn abort(self) -> Result<()> {
-        let this = ManuallyDrop::new(self);
+        Self::abort_all(vec![self])
+    }
+
+    /// [`abort`](Self::abort) of several communicators, with all ranks that this process has of each: the GPU
+    /// of a rank that goes on could write memory of a rank whose work has ended.
+    ///
+    /// # Errors
+    /// NCCL's error. Refused if a rank of this process is missing, or inside a host function or an operation.
+    /// The communicators are leaked if this is refused.
+    pub fn abort_all(comms: Vec<Self>) -> Result<()> {
+        let comms: Vec<_> = comms.into_iter().map(ManuallyDrop::new).collect();
         ensure_idle()?;
+        for comm in &comms {
+            let given = comms.iter().filter(|other| Arc::ptr_eq(&comm.clique, &other.clique)).count();
+            let needed = comm.clique.len();
+            if given < needed {
+                let why = "abort all ranks of this process together, by abort_all";
+                return Err(refused(&format!("ncclCommAbort: {given} of {needed} ranks: {why}")));
+            }
+            comm.clique.break_off();
+        }
         let _former = Current::keep()?;
-        // SAFETY: the communicator is live and not used again.
-        let status = unsafe { nccl()?.ncclCommAbort(this.raw) };
-        checked("ncclCommAbort", ptr::null_mut(), status)?;
-        // The work has ended or is about to, and the tracker waits for it as for any other.
-        // SAFETY: the value is not dropped otherwise, and its buffer is not used again.
-        drop(unsafe { ptr::read(&raw const this.work) });
+        let nccl = nccl()?;
+        let mut first = Ok(());
+        for comm in &comms {
+            // SAFETY: the communicator is live and not used again.
+            let status = unsafe { nccl.ncclCommAbort(comm.raw) };
+            first = first.and_then(|()| checked("ncclCommAbort", ptr::null_mut(), status));
+        }
+        first?;
+        for comm in comms {
+            // The work has ended or is about to, and the tracker waits for it as for any other.
+            // SAFETY: the value is not dropped otherwise, and not used again.
+            drop(unsafe { ptr::read(&raw const comm.work) });
+            // SAFETY: as above.
+            drop(unsafe { ptr::read(&raw const comm.clique) });
+        }
         Ok(())
     }
 
@@ -225,6 +266,10 @@ impl Communicator {
         self.raw
     }
 
+    pub(crate) fn clique(&self) -> &Clique {
+        &self.clique
+    }
+
     /// Converts a status to a result, with NCCL's last error.
     pub(crate) fn checked(&self, api: &'static str, status: raw::ncclResult_t) -> Result<()> {
         checked(api, self.raw, status)
@@ -239,6 +284,7 @@ impl Drop for Communicator {
         // SAFETY: nothing is done with the memory.
         let waited = unsafe { self.work.lend_mut(|_, _| Ok::<(), cuda_safe::Error>(())) };
         if let (Ok(()), Ok(nccl), Ok(_former)) = (waited, nccl(), Current::keep()) {
+            self.clique.leave(self.rank);
             // SAFETY: the communicator is live and not used again, and its work is complete. An error leaves
             // nothing to do.
             let _ = unsafe { nccl.ncclCommDestroy(self.raw) };

@@ -12,7 +12,7 @@
 //! | the same, started by torchrun or `srun` | [`Communicator::from_env`] |
 //! | `ncclAllReduce(x, y, n, type, op, comm, s)` | `comm.all_reduce(&x, &mut y, op)?.enqueue(&s)?` |
 //! | `ncclGroupStart`, a loop, `ncclGroupEnd` | [`Group::add`] in the loop, then [`Group::enqueue`] |
-//! | `ncclCommDestroy`, `ncclCommAbort` | the drop, [`Communicator::abort`] |
+//! | `ncclCommDestroy`, `ncclCommAbort` | the drop, [`Communicator::abort`], [`Communicator::abort_all`] |
 //!
 //! # Examples
 //! One process with all devices of the machine:
@@ -40,6 +40,7 @@
 //! # }
 //! ```
 
+mod clique;
 mod communicator;
 mod element;
 mod error;

@@ -19,16 +19,24 @@ use crate::raw::{self, Nccl, nccl};
 pub struct Operation<'a> {
     comm: &'a Communicator,
     accesses: Vec<Access<'a>>,
-    api: &'static str,
     send: *const c_void,
     recv: *mut c_void,
-    count: usize,
-    data_type: raw::ncclDataType_t,
-    kind: Kind,
+    call: Call,
 }
 
-#[derive(Clone, Copy)]
-enum Kind {
+/// One rank's part of an operation, without its memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Call {
+    pub(crate) api: &'static str,
+    pub(crate) count: usize,
+    pub(crate) data_type: raw::ncclDataType_t,
+    /// The name of the element type, for messages.
+    pub(crate) element: &'static str,
+    pub(crate) kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
     AllReduce(raw::ncclRedOp_t),
     Reduce(raw::ncclRedOp_t, c_int),
     Broadcast(c_int),
@@ -38,7 +46,40 @@ enum Kind {
     Recv(c_int),
 }
 
-/// Collectives. Every rank enqueues the same ones in the same order; lengths are in elements.
+impl Call {
+    /// Returns the sender and the receiver if a rank enqueues a transfer.
+    pub(crate) fn transfer(&self, rank: u32) -> Option<(u32, u32)> {
+        match self.kind {
+            Kind::Send(to) => Some((rank, to.cast_unsigned())),
+            Kind::Recv(from) => Some((from.cast_unsigned(), rank)),
+            _ => None,
+        }
+    }
+
+    /// Returns whether two ranks can enqueue these for each other.
+    pub(crate) fn fits(&self, other: &Self) -> bool {
+        let is_transfer = |call: &Self| matches!(call.kind, Kind::Send(_) | Kind::Recv(_));
+        let same_kind = self.kind == other.kind || is_transfer(self) && is_transfer(other);
+        same_kind && self.count == other.count && self.data_type == other.data_type
+    }
+}
+
+impl fmt::Display for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { api, count, element, kind, .. } = self;
+        write!(f, "{api} of {count} {element}")?;
+        match kind {
+            Kind::AllReduce(op) | Kind::ReduceScatter(op) => write!(f, ", {}", name_of(*op)),
+            Kind::Reduce(op, root) => write!(f, ", {} to rank {root}", name_of(*op)),
+            Kind::Broadcast(rank) | Kind::Recv(rank) => write!(f, " from rank {rank}"),
+            Kind::Send(rank) => write!(f, " to rank {rank}"),
+            Kind::AllGather => Ok(()),
+        }
+    }
+}
+
+/// Collectives. Every rank enqueues the same ones in the same order. Lengths are in elements. Ranks of one
+/// process are compared when they enqueue; ranks of other processes cannot be.
 impl Communicator {
     /// Reduces the elements of all ranks, and gives each rank the result.
     ///
@@ -209,8 +250,10 @@ impl Communicator {
             }
             accesses.push(recv.access_mut());
         }
-        let ((send, recv), data_type) = (pointers, raw::ncclDataType_t(T::TYPE));
-        Ok(Operation { comm: self, accesses, api, send, recv, count, data_type, kind })
+        let (send, recv) = pointers;
+        let (data_type, element) = (raw::ncclDataType_t(T::TYPE), std::any::type_name::<T>());
+        let call = Call { api, count, data_type, element, kind };
+        Ok(Operation { comm: self, accesses, send, recv, call })
     }
 
     /// Checks the number of another rank.
@@ -251,14 +294,14 @@ impl Operation<'_> {
     /// Makes the call.
     ///
     /// # Safety
-    /// The stream is one of the communicator's device and is live, and the operation's accesses are entered
-    /// for it.
+    /// The stream is one of the communicator's device and is live, the operation's accesses are entered for
+    /// it, and the operation is recorded.
     unsafe fn call(&self, nccl: &Nccl, stream: cuda_safe::sys::cudaStream_t) -> raw::ncclResult_t {
-        let Self { send, recv, count, data_type, kind, .. } = *self;
+        let Self { send, recv, call: Call { count, data_type, kind, .. }, .. } = *self;
         let comm = self.comm.raw();
         match kind {
-            // SAFETY: the views have these elements, and the caller has entered the accesses. This holds for
-            // all.
+            // SAFETY: the views have these elements, the caller has entered the accesses, and the other ranks
+            // of this process do the same. This holds for all.
             Kind::AllReduce(op) => unsafe {
                 nccl.ncclAllReduce(send, recv, count, data_type, op, comm, stream)
             },
@@ -286,7 +329,7 @@ impl Operation<'_> {
 
 impl fmt::Debug for Operation<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} of {} elements on rank {}", self.api, self.count, self.comm.rank())
+        write!(f, "{} on rank {}", self.call, self.comm.rank())
     }
 }
 
@@ -316,7 +359,7 @@ impl<'a> Group<'a> {
             let (found, needed) = (stream.device().ordinal(), operation.comm.device().ordinal());
             let why = format!(
                 "{}: a stream of device {found} and a communicator of device {needed}",
-                operation.api
+                operation.call.api
             );
             return Err(refused(&why));
         }
@@ -330,31 +373,59 @@ impl<'a> Group<'a> {
     /// Enqueues all operations between `ncclGroupStart` and `ncclGroupEnd`, in one call over all streams.
     ///
     /// # Errors
-    /// The first error of NCCL; those of `enqueue_all`: streams of one group must not conflict.
+    /// - The first error of NCCL.
+    /// - Those of `enqueue_all`: streams of one group must not conflict.
+    /// - Refused if an operation does not fit that of another rank of this process. After this and after an
+    ///   error of NCCL, the communicators accept no operation any more: abort them.
     pub fn enqueue(self) -> Result<()> {
         let nccl = nccl()?;
         let parts = self.operations.iter().map(|(operation, stream)| (stream, operation.accesses.as_slice()));
         let parts: Vec<(&StreamRef<'_>, &[Access<'_>])> = parts.collect();
         let call = |raws: &[cuda_safe::sys::cudaStream_t]| {
-            // SAFETY: no condition.
-            checked("ncclGroupStart", ptr::null_mut(), unsafe { nccl.ncclGroupStart() })?;
-            let mut first = Ok(());
-            for ((operation, _), raw) in self.operations.iter().zip(raws) {
-                // SAFETY: the stream is of the communicator's device, and its accesses are entered.
-                let status = unsafe { operation.call(nccl, *raw) };
-                first = first.and_then(|()| operation.comm.checked(operation.api, status));
+            let done = self.call(nccl, raws);
+            if done.is_err() {
+                // Some operations are recorded, and it is unknown which of them NCCL has.
+                self.operations.iter().for_each(|(operation, _)| operation.comm.clique().break_off());
             }
-            // Always: the group has begun.
-            // SAFETY: no condition.
-            let ended = checked("ncclGroupEnd", ptr::null_mut(), unsafe { nccl.ncclGroupEnd() });
-            first.and(ended)?;
-            for ((operation, _), raw) in self.operations.iter().zip(raws) {
-                operation.comm.act_alone(operation.count, *raw)?;
-            }
-            Ok(())
+            done
         };
         // SAFETY: each stream is given the operations whose accesses are declared for it. Each that has
         // elements starts a kernel or a copy, or `act_alone` does.
         unsafe { enqueue_all::<_, _, Error>(&parts, call) }
+    }
+
+    /// Records the operations and makes the calls.
+    fn call(&self, nccl: &Nccl, raws: &[cuda_safe::sys::cudaStream_t]) -> Result<()> {
+        for (Operation { comm, call, .. }, _) in &self.operations {
+            comm.clique().record(comm.rank(), *call)?;
+        }
+        // SAFETY: no condition.
+        checked("ncclGroupStart", ptr::null_mut(), unsafe { nccl.ncclGroupStart() })?;
+        let mut first = Ok(());
+        for ((operation, _), raw) in self.operations.iter().zip(raws) {
+            // SAFETY: the stream is of the communicator's device, its accesses are entered, and the operation
+            // is recorded.
+            let status = unsafe { operation.call(nccl, *raw) };
+            first = first.and_then(|()| operation.comm.checked(operation.call.api, status));
+        }
+        // Always: the group has begun.
+        // SAFETY: no condition.
+        let ended = checked("ncclGroupEnd", ptr::null_mut(), unsafe { nccl.ncclGroupEnd() });
+        first.and(ended)?;
+        for ((operation, _), raw) in self.operations.iter().zip(raws) {
+            operation.comm.act_alone(operation.call.count, *raw)?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns the name of a reduction, for messages.
+fn name_of(op: raw::ncclRedOp_t) -> &'static str {
+    match op {
+        raw::ncclSum => "sum",
+        raw::ncclProd => "product",
+        raw::ncclMax => "maximum",
+        raw::ncclMin => "minimum",
+        _ => "average",
     }
 }

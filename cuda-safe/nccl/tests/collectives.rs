@@ -197,6 +197,31 @@ fn a_rank_alone_joins_by_an_identity_and_refuses_what_does_not_fit() -> Result<(
     comm.abort()
 }
 
+#[test]
+fn ranks_of_one_process_whose_operations_do_not_fit_are_refused() -> Result<()> {
+    let Some(ranks) = ranks() else { return Ok(()) };
+    if ranks.len() < 2 {
+        println!("one device: ranks of one process need two");
+        return Ok(());
+    }
+    let mut buffers = ranks.buffers(8, |_, _| 1.0);
+    let mut views: Vec<_> = buffers.iter_mut().map(DeviceBuffer::as_slice_mut).collect();
+    let parts = views.iter_mut().enumerate().map(|(rank, it)| it.slice_mut(rank..));
+    let mut parts = parts.collect::<cuda_safe::Result<Vec<_>>>()?;
+    let mut group = Group::new();
+    for ((comm, part), stream) in ranks.comms.iter().zip(&mut parts).zip(&ranks.streams) {
+        group = group.add(comm.all_reduce_in_place(part, Reduction::Sum)?, stream)?;
+    }
+    let text = group.enqueue().unwrap_err().to_string();
+    let expected =
+        "rank 1 enqueues ncclAllReduce of 7 f32, sum, where another rank enqueued ncclAllReduce of 8";
+    assert!(text.starts_with(expected), "{text}");
+    let alone = ranks.comms[0].all_reduce_in_place(&mut parts[0], Reduction::Sum)?;
+    assert!(alone.enqueue(&ranks.streams[0]).unwrap_err().to_string().contains("abort"));
+    assert_eq!(buffers[1].to_vec()?, [1.0; 8]);
+    Communicator::abort_all(ranks.comms)
+}
+
 /// Compiles the stand-in into a folder as NCCL has it. Returns false if there is no compiler.
 fn compile(folder: &std::path::Path) -> bool {
     std::fs::create_dir_all(folder.join("lib")).unwrap();
@@ -224,7 +249,7 @@ fn the_emulator_runs_all_of_them_with_a_stand_in_for_nccl() {
     let output = output.unwrap();
     let [text, errors] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
     assert!(output.status.success(), "{text}\n{errors}");
-    assert!(text.contains("5 passed") && !text.contains("not run"), "{text}");
+    assert!(text.contains("6 passed") && !text.contains("not run"), "{text}");
     // By drops. One communicator is aborted.
     assert!(text.matches("destroyed").count() >= 4, "{text}");
 }

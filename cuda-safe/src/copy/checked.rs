@@ -225,6 +225,7 @@ impl CopyDirection {
 impl Operand<'_> {
     /// Returns the operand for a node of the graph with this number. Memory that a graph owns is an
     /// operand only in that graph's nodes.
+    #[inline]
     #[track_caller]
     pub(crate) fn in_graph(self, graph: u64) -> Result<Self> {
         match self.special {

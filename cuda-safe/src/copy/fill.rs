@@ -71,7 +71,7 @@ pub fn memset_async<D: AsyncDestination + ?Sized>(
 /// Sets every *element* of the destination to `value`, on the legacy stream of its device.
 ///
 /// If all bytes of the element are equal, this is [`cudaMemset`](sys::cudaMemset). For other elements
-/// the runtime has no call, so this makes one [`cudaMemset2D`](sys::cudaMemset2D) per byte of the
+/// the runtime has no function, so this makes one [`cudaMemset2D`](sys::cudaMemset2D) per byte of the
 /// element. A kernel such as `cuda_kernels::fill` is faster. A zero-length fill is a no-op.
 ///
 /// # Ordering

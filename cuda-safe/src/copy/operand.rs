@@ -126,7 +126,7 @@ pub trait AsyncDestination<Shape = Linear, RetainedBy = ByOwner>: Destination<Sh
 /// Rows or layers that can be filled: memory with addresses, unlike arrays.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be filled",
-    note = "CUDA has no call that fills an array: copy to it, or write it from a kernel"
+    note = "CUDA cannot fill an array: copy to it, or write it from a kernel"
 )]
 pub trait FillDestination<Shape>: AsyncDestination<Shape> {}
 

@@ -31,7 +31,8 @@ impl Graph {
         graph.steps = Arc::clone(&self.steps);
         graph.steps_mut().changed();
         for step in &mut graph.steps_mut().list {
-            for node in step.raws.iter_mut().chain(step.ends.iter_mut().flatten().flatten()) {
+            let ends = step.more.iter_mut().filter_map(|more| more.ends.as_mut()).flatten().flatten();
+            for node in step.raws.iter_mut().chain(ends) {
                 *node = twin(*node, raw)?;
             }
         }

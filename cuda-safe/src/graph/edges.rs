@@ -193,7 +193,7 @@ impl Graph {
         let gone = self.steps_mut().take_out(at);
         self.acts = self.steps.list.iter().any(|step| step.acts);
         let Some(gone) = gone else { return Ok(()) };
-        gone.function.map_or(Ok(()), |function| self.let_go(function))
+        gone.more.and_then(|more| more.function).map_or(Ok(()), |function| self.let_go(function))
     }
 
     /// Returns the numbers of the nodes.

@@ -8,9 +8,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use cuda_hazard::Few;
+
 use super::handle::{Handle, Raw};
 use super::host::HostFunction;
-use super::steps::{Node, Step, Steps};
+use super::steps::{More, Node, Step, Steps};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result, quietly};
 use crate::hazard::RetainedAccesses;
@@ -115,7 +117,7 @@ impl Graph {
             graph.steps_mut().failed(&step.uses);
         } else {
             graph.acts = step.acts;
-            graph.steps_mut().push(step, Vec::new());
+            graph.steps_mut().push(step, Few::default());
         }
         Ok(graph)
     }
@@ -185,7 +187,8 @@ impl Graph {
         let (from, to): (HashSet<_>, HashSet<_>) = inside.copied().unzip();
         let ends =
             [to, from].map(|others| raws.iter().copied().filter(|raw| !others.contains(raw)).collect());
-        Ok((Step { ends: Some(ends), functions, ..Step::new(raws.into(), uses, acts) }, edges))
+        let more = Some(Box::new(More { ends: Some(ends), functions, function: None }));
+        Ok((Step { more, ..Step::new(raws.into(), uses, acts) }, edges))
     }
 
     /// Returns the raw nodes that edges from these nodes come from.

@@ -77,7 +77,6 @@ mod clone;
 mod edges;
 mod events;
 mod executable;
-mod few;
 #[expect(clippy::module_inception, reason = "the room is named after its first noun")]
 mod graph;
 mod handle;

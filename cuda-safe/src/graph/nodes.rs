@@ -4,7 +4,8 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use super::few::Few;
+use cuda_hazard::Few;
+
 use super::graph::Graph;
 use super::host::HostFunction;
 use super::steps::{Node, Step};
@@ -37,8 +38,10 @@ impl Graph {
         let (graph, device) = (self.as_raw(), self.device());
         let steps = Arc::make_mut(&mut self.steps);
         let direct = steps.order(api, self.number, after, &uses)?;
-        let before = direct.iter().filter_map(|at| steps.get(*at)).flat_map(Step::last);
-        let before: Vec<sys::cudaGraphNode_t> = before.copied().collect();
+        let mut before = Few::default();
+        for step in direct.iter().filter_map(|at| steps.get(*at)) {
+            step.last().iter().for_each(|raw| before.push(*raw));
+        }
         let _current = device.switch()?;
         let mut raw = std::ptr::null_mut();
         // The memory is retained before the node exists, even if the call fails.
@@ -185,7 +188,7 @@ impl Graph {
             unsafe { check!(cudaGraphAddHostNode(node, graph, before, count, &raw const parameters)) }
         })?;
         if let Some(step) = self.steps_mut().list.get_mut(node.at()) {
-            step.function = Some(object);
+            step.more_mut().function = Some(object);
         }
         Ok(node)
     }
@@ -252,7 +255,7 @@ impl Graph {
             unsafe { check!(cudaGraphAddChildGraphNode(node, parent, before, count, graph.as_raw())) }
         })?;
         if let Some(step) = self.steps_mut().list.get_mut(node.at()) {
-            step.functions = graph.steps.functions();
+            step.more_mut().functions = graph.steps.functions();
         }
         Ok(node)
     }

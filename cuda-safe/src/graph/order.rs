@@ -14,7 +14,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use super::few::Few;
+use cuda_hazard::Few;
 
 /// A node and its direct successor.
 pub(super) type Edge = (usize, usize);
@@ -26,9 +26,13 @@ const MOST: usize = 32;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Order {
     places: Vec<Place>,
-    /// All nodes, each after its predecessors.
+    /// All nodes, each after its predecessors: by rank. Nodes beyond its end are in the order of their
+    /// numbers.
     sorted: Vec<usize>,
-    chains: Vec<Chain>,
+    /// The rank of each node. Beyond the end it is the node's number.
+    ranks: Vec<usize>,
+    /// The nodes of each chain with an edge from another chain, first to last.
+    crossings: BTreeMap<usize, Vec<usize>>,
 }
 
 /// The place of a node.
@@ -36,33 +40,31 @@ pub(super) struct Order {
 struct Place {
     /// The direct predecessors, sorted.
     direct: Few<usize>,
-    /// The index in `sorted`.
-    rank: usize,
+    /// The chain, a path of edges, by its first node.
     chain: usize,
     /// The position in the chain.
     position: usize,
-}
-
-/// A path of edges.
-#[derive(Clone, Debug, Default)]
-struct Chain {
-    len: usize,
-    /// The nodes with an edge from another chain, first to last.
-    crossings: Vec<usize>,
+    /// Whether it is the last node of its chain.
+    is_last: bool,
 }
 
 impl Order {
     /// Adds a node after its direct predecessors, which are sorted.
-    pub(super) fn push(&mut self, direct: Vec<usize>) {
+    pub(super) fn push(&mut self, direct: Few<usize>) {
         let at = self.places.len();
-        self.places.push(Place { direct: direct.into(), rank: at, chain: 0, position: 0 });
-        self.sorted.push(at);
+        self.places.push(Place { direct, chain: at, position: 0, is_last: true });
         self.link(at);
     }
 
     /// Returns all nodes, each after its predecessors.
-    pub(super) fn sorted(&self) -> &[usize] {
-        &self.sorted
+    pub(super) fn sorted(&self) -> impl Iterator<Item = usize> {
+        let rest = self.sorted.len()..self.places.len();
+        self.sorted.iter().copied().chain(rest)
+    }
+
+    /// Returns the position of a node among all sorted nodes.
+    fn rank(&self, at: usize) -> usize {
+        self.ranks.get(at).copied().unwrap_or(at)
     }
 
     /// Returns whether the edge exists.
@@ -94,20 +96,31 @@ impl Order {
     }
 
     /// Adds nodes to the direct predecessors of a new node, so that it comes after all of `others`.
-    pub(super) fn extend(&self, direct: &mut Vec<usize>, others: Vec<usize>) {
-        direct.extend(self.missing(direct, others, MOST));
+    pub(super) fn extend(&self, direct: &mut Few<usize>, others: Few<usize>) {
+        // As a rule nothing is: the program names the nodes, or there is no conflict.
+        if others.iter().all(|other| direct.binary_search(other).is_ok()) {
+            return;
+        }
+        let missing = self.missing(direct, others, MOST);
+        if direct.is_empty() {
+            *direct = missing;
+        } else if !missing.is_empty() {
+            direct.change(|direct| direct.extend_from_slice(&missing));
+        }
         direct.sort_unstable();
     }
 
     /// Returns those of `others` that a node with these predecessors, which are sorted, does not come after
     /// yet. It comes after all of them if it comes after these. Spends at most `most` steps on each.
-    fn missing(&self, direct: &[usize], mut others: Vec<usize>, most: usize) -> Vec<usize> {
-        others.retain(|other| direct.binary_search(other).is_err());
+    fn missing(&self, direct: &[usize], others: Few<usize>, most: usize) -> Few<usize> {
+        let is_indirect = |other: &usize| direct.binary_search(other).is_err();
+        let others: Few<usize> = others.iter().copied().filter(is_indirect).collect();
         if others.is_empty() || direct.is_empty() && others.len() == 1 {
             return others;
         }
+        let mut others: Vec<usize> = others.into();
         // The last come first: the earlier ones are most often before them.
-        others.sort_unstable_by_key(|other| Reverse(self.places[*other].rank));
+        others.sort_unstable_by_key(|other| Reverse(self.rank(*other)));
         others.dedup();
         let mut search = Search::from(self, direct);
         others.retain(|other| {
@@ -117,12 +130,12 @@ impl Order {
             }
             is_missing
         });
-        others
+        others.into()
     }
 
     /// Returns nodes of `others` that a node with these direct predecessors does not come after. If it came
     /// after these, it would come after all.
-    pub(super) fn not_before(&self, direct: &[usize], others: Vec<usize>) -> Vec<usize> {
+    pub(super) fn not_before(&self, direct: &[usize], others: Few<usize>) -> Few<usize> {
         self.missing(direct, others, usize::MAX)
     }
 
@@ -139,13 +152,13 @@ impl Order {
         }
         let Err(index) = self.places[to].direct.binary_search(&from) else { return true };
         self.places[to].direct.change(|direct| direct.insert(index, from));
-        let Place { chain, position, .. } = self.places[to];
-        if self.chains[chain].len == 1 && self.is_end(from) {
-            self.chains[chain] = Chain::default();
+        let Place { chain, position, is_last, .. } = self.places[to];
+        if position == 0 && is_last && self.places[from].is_last {
+            self.crossings.remove(&chain);
             self.link(to);
             return true;
         }
-        let crossings = &mut self.chains[chain].crossings;
+        let crossings = self.crossings.entry(chain).or_default();
         let index = crossings.partition_point(|other| self.places[*other].position < position);
         if crossings.get(index) != Some(&to) {
             crossings.insert(index, to);
@@ -158,48 +171,46 @@ impl Order {
         for (from, to) in edges {
             self.places[*to].direct.change(|direct| direct.retain(|other| other != from));
         }
-        self.chains.clear();
-        for rank in 0..self.sorted.len() {
-            self.link(self.sorted[rank]);
+        self.crossings.clear();
+        for rank in 0..self.places.len() {
+            self.link(self.sorted.get(rank).copied().unwrap_or(rank));
         }
-    }
-
-    /// Returns whether a node is the last one of its chain.
-    fn is_end(&self, at: usize) -> bool {
-        let place = &self.places[at];
-        self.chains[place.chain].len == place.position + 1
     }
 
     /// Appends a node, which is in no chain, to the longest chain that ends with a predecessor, or to a new
     /// one.
     fn link(&mut self, at: usize) {
-        let ends = self.places[at].direct.iter().filter(|from| self.is_end(**from));
-        let longest = ends.max_by_key(|from| self.places[**from].position);
-        let chain = longest.map_or(self.chains.len(), |from| self.places[*from].chain);
-        let crosses = self.places[at].direct.len() > usize::from(longest.is_some());
-        if longest.is_none() {
-            self.chains.push(Chain::default());
-        }
-        let (place, chain_of) = (&mut self.places[at], &mut self.chains[chain]);
-        (place.chain, place.position) = (chain, chain_of.len);
-        chain_of.len += 1;
+        let direct = &self.places[at].direct;
+        let ends = direct.iter().copied().filter(|from| self.places[*from].is_last);
+        let longest = ends.max_by_key(|from| self.places[*from].position);
+        let crosses = direct.len() > usize::from(longest.is_some());
+        let (chain, position) = longest.map_or((at, 0), |from| {
+            let before = &mut self.places[from];
+            before.is_last = false;
+            (before.chain, before.position + 1)
+        });
+        let place = &mut self.places[at];
+        (place.chain, place.position, place.is_last) = (chain, position, true);
         if crosses {
-            chain_of.crossings.push(at);
+            self.crossings.entry(chain).or_default().push(at);
         }
     }
 
     /// Sorts the nodes so that `from` is before `to`. Returns false, and changes nothing, if it comes after
     /// it, or is the same.
     fn sort(&mut self, from: usize, to: usize) -> bool {
-        let (first, last) = (self.places[to].rank, self.places[from].rank);
+        let (first, last) = (self.rank(to), self.rank(from));
         if last < first {
             return true;
+        }
+        for list in [&mut self.sorted, &mut self.ranks] {
+            list.extend(list.len()..=last);
         }
         // Whether each node from one to the other is `to` or comes after it.
         let mut behind = Vec::with_capacity(last - first + 1);
         for at in &self.sorted[first..=last] {
-            let ranks = self.places[*at].direct.iter().map(|before| self.places[*before].rank);
-            let is_behind = *at == to || ranks.filter(|rank| *rank >= first).any(|rank| behind[rank - first]);
+            let mut ranks = self.places[*at].direct.iter().map(|before| self.ranks[*before]);
+            let is_behind = *at == to || ranks.any(|rank| rank >= first && behind[rank - first]);
             behind.push(is_behind);
         }
         if behind.last() == Some(&true) {
@@ -211,8 +222,7 @@ impl Order {
         };
         let sorted: Vec<usize> = of(false).chain(of(true)).collect();
         for (rank, at) in (first..).zip(sorted) {
-            self.sorted[rank] = at;
-            self.places[at].rank = rank;
+            (self.sorted[rank], self.ranks[at]) = (at, rank);
         }
         true
     }
@@ -249,16 +259,17 @@ impl<'o> Search<'o> {
 
     /// Opens the last crossing of a chain before a position.
     fn open_up_to(&mut self, chain: usize, end: usize) {
-        let (places, crossings) = (&self.order.places, &self.order.chains[chain].crossings);
+        let places = &self.order.places;
+        let Some(crossings) = self.order.crossings.get(&chain) else { return };
         let index = crossings.partition_point(|at| places[*at].position < end);
         if let Some(at) = index.checked_sub(1).map(|index| crossings[index]) {
-            self.open.push((places[at].rank, at));
+            self.open.push((self.order.rank(at), at));
         }
     }
 
     /// Returns whether a node is a start, or comes before one. May return false after `most` further steps.
     fn reaches(&mut self, at: usize, most: usize) -> bool {
-        let place = &self.order.places[at];
+        let (place, rank) = (&self.order.places[at], self.order.rank(at));
         let end = self.steps.saturating_add(most);
         loop {
             if self.found.get(&place.chain).is_some_and(|found| *found >= place.position) {
@@ -266,7 +277,7 @@ impl<'o> Search<'o> {
             }
             // What precedes the remaining crossings is earlier still.
             let Some(next) = self.open.peek().copied() else { return false };
-            if next.0 <= place.rank || self.steps == end {
+            if next.0 <= rank || self.steps == end {
                 return false;
             }
             self.steps += 1;

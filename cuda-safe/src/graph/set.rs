@@ -220,7 +220,8 @@ impl Graph {
             // SAFETY: the node belongs to a live graph, as in `set_kernel`. The graph owns the function.
             unsafe { check!(cudaGraphHostNodeSetParams(node, &raw const parameters)) }
         })?;
-        let before = self.steps_mut().list.get_mut(at).and_then(|step| step.function.replace(object));
+        let before =
+            self.steps_mut().list.get_mut(at).and_then(|step| step.more_mut().function.replace(object));
         before.map_or(Ok(()), |before| self.let_go(before))
     }
 

@@ -19,7 +19,8 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
 
-use super::few::Few;
+use cuda_hazard::Few;
+
 use super::order::{Edge, Order};
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{GraphHistories, RetainedAccesses};
@@ -55,12 +56,19 @@ impl Node {
 pub(super) struct Step {
     /// Empty after the node is destroyed.
     pub(super) raws: Few<sys::cudaGraphNode_t>,
-    /// The nodes of a capture without a predecessor in it, and those without a successor. All its nodes come
-    /// after what the former come after, and before what comes after the latter.
-    pub(super) ends: Option<[Vec<sys::cudaGraphNode_t>; 2]>,
     pub(super) uses: RetainedAccesses,
     /// Whether the node gives the device work.
     pub(super) acts: bool,
+    /// Boxed, because few nodes have it: a large graph is written once, and costs what its pages cost.
+    pub(super) more: Option<Box<More>>,
+}
+
+/// What only captures, host functions and child graphs have.
+#[derive(Clone, Debug, Default)]
+pub(super) struct More {
+    /// The nodes of a capture without a predecessor in it, and those without a successor. All its nodes come
+    /// after what the former come after, and before what comes after the latter.
+    pub(super) ends: Option<[Vec<sys::cudaGraphNode_t>; 2]>,
     /// The user object through which the graph owns the node's host function.
     pub(super) function: Option<sys::cudaUserObject_t>,
     /// The user objects through which the graph owns further host functions: those of a capture or of a
@@ -71,17 +79,27 @@ pub(super) struct Step {
 impl Step {
     /// Makes a step of an added node, or of all nodes of a capture.
     pub(super) fn new(raws: Few<sys::cudaGraphNode_t>, uses: RetainedAccesses, acts: bool) -> Self {
-        Self { raws, ends: None, uses, acts, function: None, functions: Vec::new() }
+        Self { raws, uses, acts, more: None }
+    }
+
+    /// Returns the first and the last nodes of a capture.
+    fn ends(&self) -> Option<&[Vec<sys::cudaGraphNode_t>; 2]> {
+        self.more.as_ref()?.ends.as_ref()
     }
 
     /// Returns the raw nodes that an edge to this node leads to.
     pub(super) fn first(&self) -> &[sys::cudaGraphNode_t] {
-        self.ends.as_ref().map_or(&self.raws, |[first, _]| first)
+        self.ends().map_or(&self.raws, |[first, _]| first)
     }
 
     /// Returns the raw nodes that an edge from this node comes from.
     pub(super) fn last(&self) -> &[sys::cudaGraphNode_t] {
-        self.ends.as_ref().map_or(&self.raws, |[_, last]| last)
+        self.ends().map_or(&self.raws, |[_, last]| last)
+    }
+
+    /// Returns what few nodes have, for a change.
+    pub(super) fn more_mut(&mut self) -> &mut More {
+        self.more.get_or_insert_default()
     }
 }
 
@@ -114,7 +132,7 @@ pub(super) struct Steps {
 
 impl Steps {
     /// Adds a node or a capture after its direct predecessors, which [`order`](Self::order) returned.
-    pub(super) fn push(&mut self, step: Step, direct: Vec<usize>) {
+    pub(super) fn push(&mut self, step: Step, direct: Few<usize>) {
         self.changed();
         self.order.push(direct);
         if let Some(histories) = &mut self.histories {
@@ -127,7 +145,8 @@ impl Steps {
     /// Records that nodes or edges are about to change, even if the change fails.
     pub(super) fn changed(&mut self) {
         self.changes += 1;
-        (self.users, self.numbers) = (OnceLock::new(), OnceLock::new());
+        self.users.take();
+        self.numbers.take();
     }
 
     /// Returns the number of each raw node.
@@ -151,7 +170,8 @@ impl Steps {
     /// Returns the user objects of all host functions, including those of child graphs.
     pub(super) fn functions(&self) -> Vec<sys::cudaUserObject_t> {
         let there = self.list.iter().filter(|step| !step.raws.is_empty());
-        there.flat_map(|step| step.function.iter().chain(&step.functions)).copied().collect()
+        let more = there.filter_map(|step| step.more.as_ref());
+        more.flat_map(|more| more.function.iter().chain(&more.functions)).copied().collect()
     }
 
     /// Returns a node of graph number `graph`, with its number.
@@ -176,12 +196,12 @@ impl Steps {
         node: Node,
     ) -> Result<(usize, sys::cudaGraphNode_t)> {
         let (at, step) = self.find(api, graph, node)?;
-        match (&step.ends, step.raws.first()) {
+        match (step.ends(), step.raws.first()) {
             (None, Some(raw)) => Ok((at, *raw)),
             _ => Err(Error::refused(
                 api,
                 Detail::Unsupported {
-                    what: "a node that was captured: capture anew, and take that over with GraphExec::update",
+                    what: "a node that was captured: capture again, and apply that with GraphExec::update",
                 },
             )),
         }
@@ -196,26 +216,27 @@ impl Steps {
         graph: u64,
         after: &[Node],
         uses: &RetainedAccesses,
-    ) -> Result<Vec<usize>> {
-        let mut direct = Vec::with_capacity(after.len());
+    ) -> Result<Few<usize>> {
+        let mut direct = Few::default();
         for node in after {
             direct.push(self.find(api, graph, *node)?.0);
         }
-        direct.sort_unstable();
-        direct.dedup();
+        if direct.len() > 1 {
+            direct.sort_unstable();
+            direct.change(Vec::dedup);
+        }
         if self.lives_of(uses).any(|life| life.to.is_some()) {
             return Err(ended(api));
         }
-        let histories = self.histories.take().unwrap_or_else(|| {
+        let histories = self.histories.get_or_insert_with(|| {
             let mut histories = GraphHistories::default();
             for at in self.order.sorted() {
-                let is_before = |other| self.order.is_seen_before(other, *at);
-                histories.enter(*at, &self.list[*at].uses, is_before);
+                let is_before = |other| self.order.is_seen_before(other, at);
+                histories.enter(at, &self.list[at].uses, is_before);
             }
             histories
         });
         self.order.extend(&mut direct, histories.before(uses));
-        self.histories = Some(histories);
         Ok(direct)
     }
 
@@ -369,7 +390,7 @@ impl Steps {
         let (mut order, mut needed) = (self.order.clone(), Vec::new());
         order.part(&self.order.edges_of(at));
         for (to, before) in self.conflicts(Some(at)) {
-            for from in order.not_before(order.direct(to), before) {
+            for from in order.not_before(order.direct(to), before).iter().copied() {
                 if order.join((from, to)) {
                     needed.push((from, to));
                 }
@@ -380,9 +401,9 @@ impl Steps {
 
     /// Returns each node but `without`, each after its predecessors, with earlier nodes that it conflicts
     /// with. If all of these pairs are ordered, so are all nodes that conflict: through nodes between them.
-    fn conflicts(&self, without: Option<usize>) -> impl Iterator<Item = (usize, Vec<usize>)> {
+    fn conflicts(&self, without: Option<usize>) -> impl Iterator<Item = (usize, Few<usize>)> {
         let mut histories = GraphHistories::default();
-        let nodes = self.order.sorted().iter().copied().filter(move |at| Some(*at) != without);
+        let nodes = self.order.sorted().filter(move |at| Some(*at) != without);
         nodes.map(move |at| {
             let uses = &self.list[at].uses;
             let before = histories.before(uses);
@@ -396,10 +417,10 @@ impl Steps {
     /// nodes have the lowest numbers, by the second.
     fn lost(&self, then: &Order) -> Option<usize> {
         let is_lost =
-            |(to, before): (usize, Vec<usize>)| !then.not_before(then.direct(to), before).is_empty();
+            |(to, before): (usize, Few<usize>)| !then.not_before(then.direct(to), before).is_empty();
         let first = self.conflicts(None).position(is_lost)?;
         // No pair is lost whose second node is sorted before.
-        let mut rest = self.order.sorted()[first..].to_vec();
+        let mut rest: Vec<usize> = self.order.sorted().skip(first).collect();
         rest.sort_unstable();
         let is_lost = |from: usize, to: usize| {
             self.list[from].uses.conflicts(&self.list[to].uses)
@@ -413,7 +434,7 @@ impl Steps {
     pub(super) fn take_out(&mut self, at: usize) -> Option<Step> {
         self.changed();
         self.histories = None;
-        let gone = Step::new(Few::Many(Vec::new()), RetainedAccesses::default(), false);
+        let gone = Step::new(Few::default(), RetainedAccesses::default(), false);
         self.list.get_mut(at).map(|step| std::mem::replace(step, gone))
     }
 

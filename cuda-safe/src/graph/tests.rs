@@ -7,13 +7,13 @@ use std::ops::Range;
 use std::ptr;
 use std::sync::Arc;
 
-use super::few::Few;
 use super::nodes::kept;
 use super::order::{Edge, Order, STEPS};
 use super::steps::{Node, Step, Steps};
 use crate::error::Detail;
 use crate::hazard::{Access, AccessHistory, Mode, RetainedAccesses};
 use crate::memory::{retainable, retained};
+use cuda_hazard::Few;
 
 #[derive(Debug)]
 struct Memory(AccessHistory);
@@ -136,8 +136,9 @@ fn which_of_two_nodes_comes_first_is_what_a_transitive_closure_says() {
                     direct.sort_unstable();
                     direct.dedup();
                     let (named, others) = (direct.clone(), dice.recent(&nodes));
-                    let missing = order.not_before(&named, others.clone());
-                    order.extend(&mut direct, others.clone());
+                    let missing = order.not_before(&named, others.clone().into());
+                    let mut direct = Few::from(direct);
+                    order.extend(&mut direct, others.clone().into());
                     // So few edges need no limit: the missing ones are exactly those that are added.
                     let added: Vec<usize> = direct.iter().copied().filter(|at| !named.contains(at)).collect();
                     assert_eq!(
@@ -169,8 +170,8 @@ fn which_of_two_nodes_comes_first_is_what_a_transitive_closure_says() {
             }
             let mut seen = BTreeSet::new();
             for at in order.sorted() {
-                assert!(closure.0[*at].iter().all(|before| seen.contains(before)));
-                seen.insert(*at);
+                assert!(closure.0[at].iter().all(|before| seen.contains(before)));
+                seen.insert(at);
             }
             assert_eq!(seen.len(), count);
         }

@@ -10,14 +10,16 @@ use crate::sys;
 /// A type that is passed to kernels by value and has the same bytes in C and in Rust.
 ///
 /// Numbers, `bool`, raw pointers, and types that `cuda-kernels-build` generates from a header implement it.
-/// To pass a struct of your own, declare it in the header.
+/// To pass a struct of your own, declare it in the header, or, for a kernel that is loaded by name, implement
+/// this trait for it.
 ///
 /// # Safety
 /// - The type has the size, the alignment and the layout of the C type in the kernel's prototype.
 /// - A copy of its bytes may be given to the device: it contains no reference, no lock and no owner.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be passed to a kernel by value",
-    note = "numbers, raw pointers and types generated from the kernel's header can"
+    note = "numbers, raw pointers and types generated from the kernel's header can",
+    note = "for a kernel that is loaded by name: `unsafe impl ByValue` for a `#[repr(C)]` struct like the kernel's"
 )]
 pub unsafe trait ByValue: Copy + 'static {}
 

@@ -169,7 +169,7 @@ impl<P> Kernel<P> {
     /// let values = DeviceBuffer::from_slice(&[1_u32; 4096])?;
     /// let mut bins = DeviceBuffer::from_slice(&[0_u32; 1024])?;
     /// let pairs = LaunchAttributes::new().cluster(2);
-    /// // SAFETY: the kernel counts as many values as it is told, in as many bins as there are.
+    /// // SAFETY: the kernel counts 4,096 values in 1,024 bins.
     /// unsafe { histogram.launch_ex((8, 256, 2048), &pairs, &stream, (&values, 4096, &mut bins)) }?;
     /// # Ok(())
     /// # }

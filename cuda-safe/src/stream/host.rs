@@ -20,7 +20,7 @@ use cuda_hazard::{Kind, Timeline, WaitTarget};
 /// Blocks until every operation that conflicts with this access of the host to the bytes `range` is
 /// complete.
 ///
-/// If everything that conflicts is known to be complete, this returns at once and makes no call.
+/// If everything that conflicts is known to be complete, this returns at once, without a CUDA call.
 ///
 /// # Errors
 /// Returns `InCallback` or `Nested` if something conflicts and the thread must not wait, and otherwise
@@ -71,7 +71,7 @@ pub(crate) fn wait_host(history: &AccessHistory, range: Range<usize>, mode: Mode
 }
 
 /// Returns whether nothing conflicts with this access of the host to the bytes `range`, by facts that
-/// are already known. Makes no call.
+/// are already known, without a CUDA call.
 pub(crate) fn is_quiet(history: &AccessHistory, range: Range<usize>, mode: Mode) -> bool {
     TRACKER.is_quiet(Access::new(history, range, mode))
 }

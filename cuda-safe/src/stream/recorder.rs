@@ -246,9 +246,9 @@ impl Recorder {
         uses: &RetainedAccesses,
     ) -> Result<Option<(OrderedStream, &'static Location<'static>)>> {
         let state = self.state()?;
-        let before = state.histories.before(uses).into_iter();
+        let before = state.histories.before(uses);
         let is_open = |step: &usize| !state.order.is_before_next(state.steps[*step].epoch, timeline);
-        let Some(step) = before.filter(is_open).min() else { return Ok(None) };
+        let Some(step) = before.iter().copied().filter(is_open).min() else { return Ok(None) };
         let step = &state.steps[step];
         let branches = self.branches.try_borrow().map_err(|_| nested())?;
         let of_step = branches.iter().find(|branch| branch.timeline == step.epoch.timeline);

@@ -1,5 +1,5 @@
 //! Texture descriptions: how a kernel reads an image, and the layers and levels that a texture covers. Checks
-//! that need no call precede the runtime's.
+//! that need no CUDA function precede the runtime's.
 
 use super::source::{ImageLayout, Resource};
 use crate::error::{Detail, Error, Result};

@@ -52,13 +52,13 @@ impl Layout {
         if root.join("cuda_runtime/include").join(HEADER).is_file() {
             return Self::wheels_of_12(root);
         }
+        // The target's own folders come first: in a toolkit that compiles for several machines, `include`
+        // and `lib64` are links to the folders of the machine that compiles.
         let per_target = target.folders.iter().map(|folder| root.join("targets").join(folder));
-        let mut includes = vec![root.join("include")];
-        let mut libs = vec![root.join("lib64"), root.join("lib"), root.join("lib").join(&target.multiarch)];
-        for folder in per_target {
-            includes.push(folder.join("include"));
-            libs.push(folder.join("lib"));
-        }
+        let (mut includes, mut libs): (Vec<_>, Vec<_>) =
+            per_target.map(|folder| (folder.join("include"), folder.join("lib"))).unzip();
+        includes.push(root.join("include"));
+        libs.extend([root.join("lib64"), root.join("lib"), root.join("lib").join(&target.multiarch)]);
         let nvcc = Some(root.join("bin/nvcc"));
         Self { includes, libs, nvcc }.checked()
     }

@@ -7,13 +7,23 @@ use std::process::Command;
 use crate::{Env, Error, Result, Search};
 
 /// Loads libclang on this thread for the caller's own use of bindgen, by the rules of `cuda-sys`. Returns
-/// extra arguments for clang: the folder of the compiler's own headers if libclang has none.
+/// extra arguments for clang: the folder of the compiler's own headers if libclang has none, and the target if
+/// it is not the machine that compiles.
 ///
 /// # Errors
 /// There is no libclang.
 pub fn prepare_libclang(env: &Env) -> Result<Vec<String>> {
     load(Search::new(env).workspace_folders())?;
-    Ok(builtin_headers())
+    Ok([builtin_headers(), other_target(env)].concat())
+}
+
+/// Returns the argument that names the target of cargo's build, unless it is the machine that compiles.
+/// bindgen finds the target by itself; a caller of libclang does not.
+fn other_target(env: &Env) -> Vec<String> {
+    match (env.cargo("TARGET"), env.cargo("HOST")) {
+        (Ok(target), Ok(host)) if target != host => vec![format!("--target={}", target.to_string_lossy())],
+        _ => Vec::new(),
+    }
 }
 
 /// Loads libclang, so that bindgen finds it loaded. If the usual folders have none, it loads the wheel
@@ -73,6 +83,15 @@ pub(crate) fn builtin_headers() -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn another_target_than_the_host_is_named_to_clang() {
+        let arguments = |target| {
+            other_target(&Env::from_vars([("TARGET", target), ("HOST", "x86_64-unknown-linux-gnu")]))
+        };
+        assert_eq!(arguments("aarch64-unknown-linux-gnu"), ["--target=aarch64-unknown-linux-gnu"]);
+        assert!(arguments("x86_64-unknown-linux-gnu").is_empty());
+    }
 
     #[test]
     fn a_wrong_libclang_path_is_named() {

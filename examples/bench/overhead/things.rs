@@ -36,7 +36,7 @@ impl Things {
         let event = Event::without_timing()?;
         event.record(&stream)?;
         let pool = MemoryPool::new()?;
-        // Pools retain freed memory, so that no call requests memory from the driver.
+        // Pools retain freed memory, so that nothing requests memory from the driver.
         for pool in [&pool, &device.default_memory_pool()?] {
             pool.set_release_threshold(u64::MAX)?;
         }

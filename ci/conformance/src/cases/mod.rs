@@ -29,6 +29,10 @@ mod graph_memory;
 #[cfg(cudart_13_0)]
 mod graph_set;
 mod host_memory;
+mod image;
+mod image_cube;
+mod image_format;
+mod image_view;
 mod kernel;
 mod launch;
 mod legacy;
@@ -60,7 +64,7 @@ mod wait;
 /// All cases, in the order of the table.
 pub(crate) fn all() -> Cases {
     let mut cases = Cases::default();
-    let areas: [fn(&mut Cases); 30] = [
+    let areas: [fn(&mut Cases); 34] = [
         linear::add,
         plane::add,
         volume::add,
@@ -91,6 +95,10 @@ pub(crate) fn all() -> Cases {
         texture_read::add,
         pool_reuse::add,
         fidelity::add,
+        image::add,
+        image_cube::add,
+        image_format::add,
+        image_view::add,
     ];
     for area in areas {
         area(&mut cases);

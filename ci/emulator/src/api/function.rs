@@ -4,11 +4,12 @@
 use core::ffi::{c_char, c_int, c_uint, c_void};
 use std::sync::Arc;
 
-use super::kernel::{MOST_BLOCKS, MOST_SHARED, PORTABLE, SHARED, attributes, program};
+use super::kernel::{attributes, program};
 use super::{Call, Out, api, ordinal, put, wide};
 use crate::error::Answer;
 use crate::exec::{Launch, Program};
 use crate::module::registry::{KernelEntry, registry};
+use crate::shape::{self, KEPT, MOST_BLOCKS, MOST_SHARED, PORTABLE, function_attributes, small};
 use crate::sys::{
     cudaErrorInvalidClusterSize, cudaErrorInvalidDeviceFunction, cudaErrorInvalidValue, cudaFuncAttribute,
     cudaFuncAttributeClusterSchedulingPolicyPreference, cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -24,34 +25,10 @@ fn find(call: &Call, function: *const c_void) -> Answer<Arc<Program>> {
     program(&mut machine, &mut registry(), device, function)
 }
 
-fn small(value: u64) -> c_int {
-    c_int::try_from(value).unwrap_or(c_int::MAX)
-}
-
-/// The shared memory of each block that a multiprocessor keeps for itself.
-const KEPT: u32 = 1 << 10;
-
-/// The most dynamic shared memory that a kernel may have.
-fn most_dynamic(program: &Program, entry: &KernelEntry) -> u32 {
-    entry.dynamic.unwrap_or(SHARED.saturating_sub(program.static_shared))
-}
-
-/// How many blocks of a shape a multiprocessor holds: none if a launch would need more than the kernel may
-/// have.
+/// How many blocks of a shape a multiprocessor holds.
 fn occupancy(call: &Call, function: *const c_void, block: c_int, shared: usize) -> Answer<c_int> {
     let program = find(call, function)?;
-    let block = u32::try_from(block).ok().filter(|b| *b > 0).ok_or(cudaErrorInvalidValue)?;
-    let most = program.max_threads.unwrap_or(1024);
-    let most_dynamic = most_dynamic(&program, registry().kernel(function.addr())?);
-    let mut launch = Launch::new(program, [1; 3], [block, 1, 1], Vec::new());
-    // CUDA adds the kept memory without an overflow check: a size that wraps around is none.
-    let kept = u64::from(KEPT);
-    let shared = wide(shared).wrapping_add(kept).saturating_sub(kept);
-    launch.dynamic_shared = u32::try_from(shared).unwrap_or(u32::MAX);
-    if block > most || launch.dynamic_shared > most_dynamic || launch.shared() > MOST_SHARED {
-        return Ok(0);
-    }
-    Ok(small(u64::from(launch.blocks_per_multiprocessor())))
+    shape::occupancy(&program, registry().kernel(function.addr())?, block, wide(shared))
 }
 
 /// The launch that a query describes, the number of its blocks that a multiprocessor holds, and whether its
@@ -108,29 +85,7 @@ api! {
     fn cudaFuncGetAttributes(call, out: Out<'_, cudaFuncAttributes>, function: *const c_void) {
         let out = out.ok_or(cudaErrorInvalidValue)?;
         let program = find(call, function)?;
-        let registry = registry();
-        let entry = registry.kernel(function.addr())?;
-        let declared = |axis: usize| program.cluster.map_or(0, |blocks| small(u64::from(blocks[axis])));
-        let local = program.functions.last().map_or(0, |f| f.frame);
-        out.write(cudaFuncAttributes {
-            sharedSizeBytes: usize::try_from(program.static_shared).unwrap_or(0),
-            constSizeBytes: usize::try_from(program.constant_bytes).unwrap_or(0),
-            localSizeBytes: usize::try_from(local).unwrap_or(0),
-            maxThreadsPerBlock: small(u64::from(program.max_threads.unwrap_or(1024).min(1024))),
-            numRegs: small(u64::from((program.sizes.words + 2 * program.sizes.wides).clamp(8, 255))),
-            ptxVersion: 90,
-            binaryVersion: 90,
-            cacheModeCA: 0,
-            maxDynamicSharedSizeBytes: small(u64::from(most_dynamic(&program, entry))),
-            preferredShmemCarveout: entry.carveout,
-            clusterDimMustBeSet: c_int::from(program.cluster.is_some()),
-            requiredClusterWidth: declared(0),
-            requiredClusterHeight: declared(1),
-            requiredClusterDepth: declared(2),
-            clusterSchedulingPolicyPreference: entry.scheduling,
-            nonPortableClusterSizeAllowed: c_int::from(entry.non_portable),
-            reserved: [0; 16],
-        });
+        out.write(function_attributes(&program, registry().kernel(function.addr())?));
         Ok(())
     }
 

@@ -3,13 +3,14 @@
 
 use core::ffi::{c_int, c_void};
 
-use super::kernel::{ATTRIBUTES, LaunchShape, prepare};
+use super::kernel::{ATTRIBUTES, dimensions, prepare};
 use super::memcpy::solid;
 use super::symbol::{VariableRange, VariableSide, request};
 use super::{Call, address, pointer, wide};
 use crate::error::Answer;
 use crate::graph::{Act, AttributeValue, KernelNode};
 use crate::machine::Guard;
+use crate::shape::LaunchShape;
 use crate::stream::{End, Fill, HostCall, Memory, Volume};
 use crate::sys::{
     cudaErrorInvalidValue, cudaErrorNotSupported, cudaEvent_t, cudaExtent, cudaHostNodeParams,
@@ -26,8 +27,12 @@ pub(super) fn kernel(machine: &mut Guard, device: usize, given: *const cudaKerne
         return Err(cudaErrorNotSupported);
     }
     let shared = usize::try_from(given.sharedMemBytes).map_err(|_| cudaErrorInvalidValue)?;
-    let shape =
-        LaunchShape { grid: given.gridDim, block: given.blockDim, shared, cooperative: false, cluster: None };
+    let shape = LaunchShape {
+        grid: dimensions(given.gridDim),
+        block: dimensions(given.blockDim),
+        shared,
+        ..LaunchShape::default()
+    };
     let function = given.func;
     let launch = prepare(machine, device, function, shape, given.kernelParams)?;
     Ok(Act::Kernel(Box::new(KernelNode::new(function.addr(), launch))))

@@ -4,27 +4,21 @@
 use core::ffi::{c_uint, c_void};
 use std::cell::RefCell;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{Call, Out, api, put};
-use crate::device::attribute;
 use crate::error::Answer;
 use crate::exec::{Kernel, Launch, Program};
 use crate::graph::{Act, KernelNode};
 use crate::machine::Guard;
 use crate::module::load::load;
 use crate::module::registry::{Registry, registry};
+use crate::shape::LaunchShape;
 use crate::stream::{StreamId, submit_task};
 use crate::sys::{
-    cudaDevAttrMultiProcessorCount, cudaError_t, cudaErrorCooperativeLaunchTooLarge,
-    cudaErrorInvalidClusterSize, cudaErrorInvalidDeviceFunction, cudaErrorInvalidResourceHandle,
-    cudaErrorInvalidValue, cudaErrorMissingConfiguration, cudaKernel_t, cudaLaunchAttributeClusterDimension,
-    cudaLaunchAttributeCooperative, cudaLaunchConfig_t, cudaLimitStackSize, cudaStream_t, cudaSuccess, dim3,
+    cudaError_t, cudaErrorInvalidDeviceFunction, cudaErrorInvalidResourceHandle, cudaErrorInvalidValue,
+    cudaErrorMissingConfiguration, cudaKernel_t, cudaLaunchAttributeClusterDimension,
+    cudaLaunchAttributeCooperative, cudaLaunchConfig_t, cudaStream_t, cudaSuccess, dim3,
 };
-
-/// Shared memory that a block has unless the program asks for more, and the most that it may ask for.
-pub(super) const SHARED: u32 = 48 << 10;
-pub(super) const MOST_SHARED: u32 = 227 << 10;
 
 /// The values between the angle brackets of a launch.
 #[derive(Clone, Copy)]
@@ -39,6 +33,11 @@ thread_local! {
     static PUSHED: RefCell<Vec<Configuration>> = const { RefCell::new(Vec::new()) };
 }
 
+/// Dimensions as the machine has them.
+pub(super) fn dimensions(of: dim3) -> [u32; 3] {
+    [of.x, of.y, of.z]
+}
+
 /// A kernel's program on the current device, its module brought to life there.
 pub(super) fn program(
     machine: &mut Guard,
@@ -49,56 +48,6 @@ pub(super) fn program(
     let entry = registry.kernel(function.addr())?.clone();
     load(machine, registry, entry.module, device)?;
     registry.program(entry.module, device, &entry.name)
-}
-
-/// Blocks of a cluster that every device with clusters can have, and those that these devices can.
-pub(super) const PORTABLE: u32 = 8;
-pub(super) const MOST_BLOCKS: u32 = 16;
-
-/// The clusters of a launch: the shape that the program asks for, or the one that the kernel declares. If
-/// there are both, they must be the same.
-fn clusters(asked: Option<[u32; 3]>, declared: Option<[u32; 3]>) -> Answer<Option<[u32; 3]>> {
-    match (asked, declared) {
-        (Some(asked), Some(declared)) if asked != declared => Err(cudaErrorInvalidClusterSize),
-        (asked, declared) => Ok(asked.or(declared)),
-    }
-}
-
-/// Checks the clusters of a launch.
-fn check_clusters(launch: &Launch, non_portable: bool) -> Answer {
-    let Some(cluster) = launch.cluster else { return Ok(()) };
-    let divides = |(grid, blocks): (u32, u32)| grid.checked_rem(blocks) == Some(0);
-    if !launch.grid.into_iter().zip(cluster).all(divides) {
-        return Err(cudaErrorInvalidClusterSize);
-    }
-    if launch.cluster_blocks() > if non_portable { MOST_BLOCKS } else { PORTABLE } {
-        return Err(cudaErrorInvalidClusterSize);
-    }
-    Ok(())
-}
-
-/// Checks a launch's shape. Under CUDA 13.0 an H200 refuses every shape that cannot run with
-/// `cudaErrorInvalidValue`.
-fn check(launch: &Launch, cooperative: bool, limit: u32) -> Answer {
-    let most_grid = [0x7FFF_FFFF, 65_535, 65_535];
-    let most_block = [1024, 1024, 64];
-    let within = |sizes: [u32; 3], most: [u32; 3]| sizes.iter().zip(most).all(|(s, m)| (1..=m).contains(s));
-    if !within(launch.grid, most_grid) || !within(launch.block, most_block) || launch.threads() > 1024 {
-        return Err(cudaErrorInvalidValue);
-    }
-    if launch.program.required_threads.is_some_and(|required| required != launch.block) {
-        return Err(cudaErrorInvalidValue);
-    }
-    if launch.program.max_threads.is_some_and(|most| launch.threads() > most) {
-        return Err(cudaErrorInvalidValue);
-    }
-    if launch.dynamic_shared > limit || launch.shared() > MOST_SHARED {
-        return Err(if cooperative { cudaErrorCooperativeLaunchTooLarge } else { cudaErrorInvalidValue });
-    }
-    if cooperative && launch.blocks() > launch.resident() {
-        return Err(cudaErrorCooperativeLaunchTooLarge);
-    }
-    Ok(())
 }
 
 /// Copies a kernel's arguments: an array of pointers, whose sizes come from the kernel's parameters.
@@ -126,16 +75,6 @@ fn arguments(program: &Program, args: *mut *mut c_void) -> Answer<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The shape of a launch.
-#[derive(Clone, Copy)]
-pub(super) struct LaunchShape {
-    pub(super) grid: dim3,
-    pub(super) block: dim3,
-    pub(super) shared: usize,
-    pub(super) cooperative: bool,
-    pub(super) cluster: Option<[u32; 3]>,
-}
-
 /// Checks a launch on a device and copies its arguments.
 pub(super) fn prepare(
     machine: &mut Guard,
@@ -144,32 +83,14 @@ pub(super) fn prepare(
     shape: LaunchShape,
     args: *mut *mut c_void,
 ) -> Answer<Launch> {
-    static NUMBER: AtomicU64 = AtomicU64::new(1);
     if function.is_null() {
         return Err(cudaErrorInvalidDeviceFunction);
     }
-    let LaunchShape { grid, block, shared, cooperative, cluster } = shape;
     let mut registry = registry();
     let program = program(machine, &mut registry, device, function)?;
-    let entry = registry.kernel(function.addr())?;
-    let non_portable = entry.non_portable;
-    let limit = entry.dynamic.unwrap_or(SHARED.saturating_sub(program.static_shared));
-    let dim = |d: dim3| [d.x, d.y, d.z];
-    let mut launch = Launch::new(Arc::clone(&program), dim(grid), dim(block), Vec::new());
-    launch.dynamic_shared = u32::try_from(shared).map_err(|_| cudaErrorInvalidValue)?;
-    launch.cooperative = cooperative;
-    launch.cluster = clusters(cluster, program.cluster)?;
-    let processors = attribute(cudaDevAttrMultiProcessorCount, device).and_then(|n| u32::try_from(n).ok());
-    launch.multiprocessors = processors.unwrap_or(launch.multiprocessors);
-    launch.number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    check(&launch, cooperative, limit)?;
-    check_clusters(&launch, non_portable)?;
+    let limits = machine.devices.get(device).map(|device| device.limits).unwrap_or_default();
+    let mut launch = shape.launch(&program, registry.kernel(function.addr())?, device, limits)?;
     launch.params = arguments(&program, args)?;
-    // Hardware keeps far less on the stack than PTX declares. The limit counts the part that a compiler would
-    // leave.
-    let stack = machine.devices.get(device).and_then(|d| d.limits.get(cudaLimitStackSize)).unwrap_or(1024);
-    let own = program.functions.last().map_or(0, |f| f.frame);
-    launch.stack = u32::try_from(stack).unwrap_or(1024).saturating_mul(16).saturating_add(own);
     Ok(launch)
 }
 
@@ -223,6 +144,7 @@ fn launch(
     let (mut machine, device, stream): (Guard, usize, StreamId) = call.stream(configuration.stream)?;
     let Configuration { grid, block, shared, .. } = configuration;
     let Attributes { cooperative, cluster } = attributes;
+    let (grid, block) = (dimensions(grid), dimensions(block));
     let shape = LaunchShape { grid, block, shared, cooperative, cluster };
     let launch = prepare(&mut machine, device, function, shape, args)?;
     if machine.is_captured(stream) {

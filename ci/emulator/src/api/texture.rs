@@ -47,7 +47,7 @@ pub(super) fn source(
             // SAFETY: as above.
             let mipmap = handle(unsafe { resource.res.mipmap.mipmap }.cast_const());
             let level = machine.allocations.level(mipmap, 0)?;
-            Ok((Source::Mipmap(level), machine.allocations.array(level)?.desc))
+            Ok((Source::Mipmap(mipmap), machine.allocations.array(level)?.desc))
         }
         sys::cudaResourceTypeLinear => {
             // SAFETY: as above.
@@ -118,7 +118,8 @@ fn visible(machine: &Guard, source: Source, view: &cudaResourceViewDesc) -> Answ
     let handle = match source {
         Source::Linear { .. } => return Err(cudaErrorInvalidValue),
         // Of several levels too the layers are those of each.
-        Source::Mipmap(first) | Source::Array(first) => first,
+        Source::Mipmap(mipmap) => machine.allocations.level(mipmap, 0)?,
+        Source::Array(array) => array,
     };
     let array = machine.allocations.array(handle)?;
     if !is_layered(array.flags) {

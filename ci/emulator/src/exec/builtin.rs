@@ -47,6 +47,7 @@ impl Warp {
                     cx.env.set_conditional(args[0], low(args[1]));
                     0
                 }
+                Target::Runtime(function) => self.runtime(cx, *function, call, lane, pc)?,
                 Target::Routine(_) => 0,
                 Target::Missing(name) => {
                     return Err(cx.fault(Fault::NOT_SUPPORTED, &missing(name), thread, pc));
@@ -65,13 +66,15 @@ impl Warp {
     }
 
     fn frame_value(&mut self, lane: usize, at: u32, size: u32) -> u64 {
-        let from = (self.file.words[0][lane] + at) as usize;
-        let size = (size as usize).min(8);
         let mut bytes = [0; 8];
-        if let Some(place) = self.stack_bytes(lane).get(from..from + size) {
-            bytes[..size].copy_from_slice(place);
-        }
+        bytes.iter_mut().zip(self.frame_bytes(lane, at, size)).for_each(|(to, from)| *to = *from);
         u64::from_le_bytes(bytes)
+    }
+
+    /// Bytes in a lane's current frame.
+    pub(super) fn frame_bytes(&mut self, lane: usize, at: u32, size: u32) -> &[u8] {
+        let from = (self.file.words[0][lane] + at) as usize;
+        self.stack_bytes(lane).get(from..from + size as usize).unwrap_or_default()
     }
 
     /// `printf`: the arguments lie one after the other, each aligned to its size.

@@ -160,6 +160,13 @@ impl Warp {
         for (place, row) in coordinates.iter_mut().zip(&self.table).take(map.rank) {
             *place = super::file::low(row[lane]).cast_signed();
         }
+        let column = i64::from(coordinates[0]) * map.size().unwrap_or(1).cast_signed();
+        if column % PIECE.cast_signed() != 0 {
+            let what =
+                format!("a box that begins {column} bytes into its rows, which are no multiple of {PIECE}");
+            let thread = self.thread(u32::try_from(lane).unwrap_or(0));
+            return Err(cx.fault(Fault::ILLEGAL_INSTRUCTION, &what, thread, pc));
+        }
         Ok(Box::new((map, coordinates)))
     }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::fault::{Fault, Mistake, Refused};
 use super::image::{Image, Texture};
 use super::program::Program;
+use super::runtime::{RuntimeAnswer, RuntimeCall};
 
 /// One live allocation, as a kernel may use it.
 #[derive(Clone, Copy, Debug)]
@@ -116,6 +117,14 @@ pub trait Env: Send {
     /// Sets the value of a conditional node of a graph.
     fn set_conditional(&mut self, handle: u64, value: u32) {
         let _ = (handle, value);
+    }
+
+    /// Serves a call of the runtime by a kernel.
+    ///
+    /// # Errors
+    /// Returns a fault if the machine has no runtime for kernels.
+    fn runtime(&mut self, call: &RuntimeCall<'_>) -> Result<RuntimeAnswer, Refused> {
+        Err((Fault::NOT_SUPPORTED, format!("a call of {}", call.function.name())))
     }
 
     /// Takes the output of `printf` in a kernel. It appears on standard output when the device synchronises.

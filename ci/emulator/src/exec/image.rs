@@ -13,7 +13,7 @@ use half::f16;
 
 use super::bytes::{read8, read16, read32};
 use super::fault::{Fault, Refused};
-use super::program::{Boundary, Geometry, Read, Touch};
+use super::program::{Boundary, Geometry, ImageQuery, LevelBy, Read, Touch};
 
 /// The type of an element's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,21 +67,60 @@ pub enum Address {
     Border,
 }
 
+/// How many words an access to an image has besides the handle: coordinates with the layer first, a level,
+/// and derivatives in both directions of a warp's threads.
+pub(super) const IMAGE_OPERANDS: usize = 11;
+/// The position of the level among them.
+pub(super) const LEVEL: u8 = 4;
+/// The position of the first derivatives.
+pub(super) const DX: u8 = 5;
+/// The position of the second derivatives.
+pub(super) const DY: u8 = 8;
+
+/// The words of an access to an image.
+pub(super) type ImageOperands = [u32; IMAGE_OPERANDS];
+
+/// Three numbers of an access.
+fn three(given: &ImageOperands, first: usize) -> [f32; 3] {
+    [0, 1, 2].map(|n| f32::from_bits(given.get(first + n).copied().unwrap_or(0)))
+}
+
+/// How a texture with several levels chooses among them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LevelRule {
+    /// Whether two levels are mixed.
+    pub linear: bool,
+    /// Added to the level.
+    pub bias: f32,
+    /// The lowest level that is read, and the highest.
+    pub range: [f32; 2],
+    /// The highest ratio of the derivatives that a read takes into account.
+    pub anisotropy: u32,
+}
+
 /// An image and how it is read.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Texture {
-    /// The image.
+    /// The image, or its first level.
     pub image: Image,
+    /// Its further levels.
+    pub smaller: Vec<Image>,
+    /// How a level is chosen.
+    pub levels: LevelRule,
     /// The contents outside, in each dimension.
     pub address: [Address; 3],
     /// Whether neighbours are mixed.
     pub linear: bool,
     /// Whether integers are read as fractions of the largest one.
     pub normalized_read: bool,
+    /// Whether such fractions of bytes are colours, of which the first three become linear values.
+    pub srgb: bool,
     /// Whether coordinates are fractions of the size.
     pub normalized_coords: bool,
     /// The border's colour.
     pub border: [f32; 4],
+    /// Whether a filter goes over the edges of a cube.
+    pub seamless: bool,
 }
 
 impl Image {
@@ -107,6 +146,32 @@ impl Image {
             None => Err((Fault::NOT_SUPPORTED, "linear memory is only read by tex1Dfetch".to_owned())),
         }
     }
+
+    /// Answers a question of a kernel.
+    pub(super) fn answer(&self, asked: ImageQuery) -> Result<u32, Refused> {
+        let [width, height, depth] = self.size;
+        let layered = self.geometry.is_some_and(Geometry::is_layered);
+        let answer = match asked {
+            ImageQuery::Width => width,
+            ImageQuery::Height => height,
+            ImageQuery::Depth => {
+                if layered {
+                    1
+                } else {
+                    depth
+                }
+            }
+            ImageQuery::Layers => {
+                if layered {
+                    depth
+                } else {
+                    1
+                }
+            }
+            ImageQuery::Levels => 1,
+        };
+        u32::try_from(answer).map_err(|_| (Fault::NOT_SUPPORTED, "a size beyond 32 bits".to_owned()))
+    }
 }
 
 /// The element that an index selects in a dimension of a size; `None` for the border.
@@ -125,18 +190,72 @@ fn index(address: Address, at: i64, size: u64) -> Option<u64> {
     u64::try_from(inside).ok()
 }
 
-/// The face of a cube that a direction meets, and where: fractions of the face's width and height.
+/// The axis of a direction that is longest decides the face of a cube: that face, the length, and the other
+/// two numbers along the face's rows and columns.
 fn face([x, y, z]: [f32; 3]) -> (u32, [f32; 3]) {
-    let (face, along, s, t) = if x.abs() >= y.abs() && x.abs() >= z.abs() {
-        if x >= 0.0 { (0, x, -z, -y) } else { (1, -x, z, -y) }
+    if x.abs() >= y.abs() && x.abs() >= z.abs() {
+        if x >= 0.0 { (0, [x, -z, -y]) } else { (1, [-x, z, -y]) }
     } else if y.abs() >= z.abs() {
-        if y >= 0.0 { (2, y, x, z) } else { (3, -y, x, -z) }
+        if y >= 0.0 { (2, [y, x, z]) } else { (3, [-y, x, -z]) }
     } else if z >= 0.0 {
-        (4, z, x, -y)
+        (4, [z, x, -y])
     } else {
-        (5, -z, -x, -y)
+        (5, [-z, -x, -y])
+    }
+}
+
+/// The same numbers of another direction, such as a derivative.
+fn on_face(face: u32, [x, y, z]: [f32; 3]) -> [f32; 3] {
+    match face {
+        0 => [x, -z, -y],
+        1 => [-x, z, -y],
+        2 => [y, x, z],
+        3 => [-y, x, -z],
+        4 => [z, x, -y],
+        _ => [-z, -x, -y],
+    }
+}
+
+/// The element of a cube at a row and a column that may lie beyond a face's edge; `None` beyond a corner.
+fn over_edge(face_of: u32, [column, row]: [i64; 2], size: u64) -> Option<[u64; 3]> {
+    let count = i64::try_from(size).ok()?;
+    let inside = |at: i64| (0..count).contains(&at);
+    if !inside(column) && !inside(row) {
+        return None;
+    }
+    let middle = |at: i64| (2.0 * at as f32 + 1.0) / count as f32 - 1.0;
+    let (s, t) = (middle(column), middle(row));
+    let direction = match face_of {
+        0 => [1.0, -t, -s],
+        1 => [-1.0, -t, s],
+        2 => [s, 1.0, t],
+        3 => [s, -1.0, -t],
+        4 => [s, -t, 1.0],
+        _ => [-s, -t, -1.0],
     };
-    (face, [(s / along + 1.0) / 2.0, (t / along + 1.0) / 2.0, 0.0])
+    let (there, [along, s, t]) = face(direction);
+    let nearest =
+        |at: f32| index(Address::Clamp, ((at / along + 1.0) / 2.0 * count as f32).floor() as i64, size);
+    Some([nearest(s)?, nearest(t)?, u64::from(there)])
+}
+
+/// The linear value of a colour's fraction, by the sRGB curve.
+fn linear_colour(fraction: f32) -> f32 {
+    if fraction <= 0.040_45 { fraction / 12.92 } else { ((fraction + 0.055) / 1.055).powf(2.4) }
+}
+
+/// A number in 256ths, rounded, with its whole part and the rest.
+fn in_256ths(number: f32) -> (i64, f64) {
+    // Saturates, and makes zero of what is no number.
+    let whole = (f64::from(number) * 256.0 + 0.5).floor() as i64;
+    (whole >> 8, (whole & 255) as f64 / 256.0)
+}
+
+/// Where a texture is read: coordinates, layer, and derivatives by the face of a cube.
+struct Place {
+    at: [f32; 3],
+    layer: u64,
+    slopes: [[f32; 3]; 2],
 }
 
 /// A fetched element: four numbers, as bits of floats or of integers.
@@ -175,8 +294,9 @@ impl Texture {
             (NumberKind::Signed, _) => (integer(n).cast_signed() as f32 / 32_767.0).max(-1.0),
         };
         if self.floats() {
+            let colour = |n: u64| if self.srgb && n < 3 { linear_colour(float(n)) } else { float(n) };
             Texel::Floats(
-                [0, 1, 2, 3].map(|n| if n < count { float(n) } else { f32::from(u8::from(n == 3)) }),
+                [0, 1, 2, 3].map(|n| if n < count { colour(n) } else { f32::from(u8::from(n == 3)) }),
             )
         } else {
             Texel::Integers([0, 1, 2, 3].map(|n| if n < count { integer(n) } else { u32::from(n == 3) }))
@@ -211,51 +331,173 @@ impl Texture {
         }
     }
 
-    /// Reads by coordinates. The layer, if there are layers, is a separate index.
+    /// A level, or the last one.
+    fn level(&self, level: usize) -> &Image {
+        level
+            .checked_sub(1)
+            .map_or(&self.image, |n| self.smaller.get(n).or(self.smaller.last()).unwrap_or(&self.image))
+    }
+
+    /// The level that a read selects, and the part of the next one in the result.
+    fn choose(&self, read: Read, given: &ImageOperands, place: &Place) -> Result<(usize, f64), Refused> {
+        if self.smaller.is_empty() {
+            return Ok((0, 0.0));
+        }
+        let LevelRule { linear, bias, range: [least, most], anisotropy } = self.levels;
+        let level = match read.level {
+            LevelBy::Nothing => 0.0,
+            LevelBy::Number => f32::from_bits(given[usize::from(LEVEL)]),
+            LevelBy::Derivatives => {
+                let [a, b] = place.slopes.map(|slope| slope.iter().map(|it| it * it).sum::<f32>().sqrt());
+                if anisotropy > 1 && self.linear && a != b {
+                    let why = "anisotropic reads are not known to the emulator";
+                    return Err((Fault::NOT_SUPPORTED, why.to_owned()));
+                }
+                a.max(b).log2()
+            }
+        };
+        let last = self.smaller.len() as f32;
+        let level = (level + bias).min(most).max(least).clamp(0.0, last);
+        let (level, part) = in_256ths(if linear { level } else { (level + 0.5).floor().min(last) });
+        Ok((usize::try_from(level).unwrap_or(0), part))
+    }
+
+    /// The coordinates and the layer of a read.
+    fn place(&self, read: Read, given: &ImageOperands) -> Place {
+        let geometry = read.geometry;
+        let first = usize::from(geometry.is_layered());
+        let layer = if geometry.is_layered() { u64::from(given[0]) } else { 0 };
+        let (at, slopes) = (three(given, first), [DX, DY].map(|first| three(given, usize::from(first))));
+        let [width, height, depth] = self.image.size.map(|size| size as f32);
+        let layers = self.image.size[2].saturating_sub(1);
+        if geometry.is_cube() {
+            let (side, [along, s, t]) = face(at);
+            let slopes = slopes.map(|slope| {
+                let [d, ds, dt] = on_face(side, slope);
+                let part = |of: f32, to: f32| (to * along - of * d) / (along * along) / 2.0;
+                [part(s, ds) * width, part(t, dt) * height, 0.0]
+            });
+            let layer = layer.min(layers / 6) * 6 + u64::from(side);
+            return Place { at: [(s / along + 1.0) / 2.0, (t / along + 1.0) / 2.0, 0.0], layer, slopes };
+        }
+        let size = if self.normalized_coords { [width, height, depth] } else { [1.0; 3] };
+        let mut scaled = [[0.0; 3]; 2];
+        for (to, from) in scaled.iter_mut().zip(slopes) {
+            for d in 0..geometry.dimensions() {
+                to[d] = from[d] * size[d];
+            }
+        }
+        Place { at, layer: layer.min(layers), slopes: scaled }
+    }
+
+    /// Reads by coordinates.
     fn sample(
         &self,
-        geometry: Geometry,
-        coordinates: [f32; 3],
-        layer: u32,
+        read: Read,
+        given: &ImageOperands,
         note: &mut dyn FnMut(*mut u8),
     ) -> Result<Texel, Refused> {
-        self.image.expect(geometry)?;
-        let cube = geometry == Geometry::Cube;
+        self.image.expect(read.geometry)?;
+        let place = self.place(read, given);
+        if let Some(channel) = read.gathers {
+            return self.gather(channel, &place, note);
+        }
+        let (level, part) = self.choose(read, given, &place)?;
+        let texel = self.filter(self.level(level), read.geometry, &place, note)?;
+        if part == 0.0 {
+            return Ok(texel);
+        }
+        let next = self.filter(self.level(level + 1), read.geometry, &place, note)?;
+        let (Texel::Floats(mut values), Texel::Floats(others)) = (texel, next) else {
+            let why = "linearly filtered integers are not known to the emulator";
+            return Err((Fault::NOT_SUPPORTED, why.to_owned()));
+        };
+        for (value, other) in values.iter_mut().zip(others) {
+            *value = (f64::from(*value) * (1.0 - part) + f64::from(other) * part) as f32;
+        }
+        Ok(Texel::Floats(values))
+    }
+
+    /// One number of each of the four neighbours, from the lower left one against the clock.
+    fn gather(&self, channel: u8, place: &Place, note: &mut dyn FnMut(*mut u8)) -> Result<Texel, Refused> {
+        let mut low = [0; 2];
+        for (d, low) in low.iter_mut().enumerate() {
+            let size = if self.normalized_coords { self.image.size[d] as f32 } else { 1.0 };
+            (*low, _) = in_256ths(place.at[d] * size - 0.5);
+        }
+        let (mut floats, mut integers) = ([0.0; 4], [0; 4]);
+        for (n, (right, below)) in [(0, 1), (1, 1), (1, 0), (0, 0)].into_iter().enumerate() {
+            let place = [low[0].saturating_add(right), low[1].saturating_add(below)];
+            let at = |d: usize| index(self.address[d], place[d], self.image.size[d]);
+            let texel = match (at(0), at(1)) {
+                (Some(x), Some(y)) => {
+                    let at = self.image.at([x, y, 0]);
+                    note(at);
+                    self.texel(at)
+                }
+                _ => self.outside()?,
+            };
+            match texel {
+                Texel::Floats(values) => floats[n] = values[usize::from(channel)],
+                Texel::Integers(values) => integers[n] = values[usize::from(channel)],
+            }
+        }
+        Ok(if self.floats() { Texel::Floats(floats) } else { Texel::Integers(integers) })
+    }
+
+    /// Reads one level.
+    fn filter(
+        &self,
+        image: &Image,
+        geometry: Geometry,
+        place: &Place,
+        note: &mut dyn FnMut(*mut u8),
+    ) -> Result<Texel, Refused> {
+        let cube = geometry.is_cube();
         let dimensions = if cube { 2 } else { geometry.dimensions() };
         let mut low = [0_i64; 3];
         let mut weight = [0.0_f64; 3];
-        for (d, coordinate) in coordinates.into_iter().enumerate().take(dimensions) {
-            let size = self.image.size[d];
-            let at = if self.normalized_coords || cube { coordinate * size as f32 } else { coordinate };
-            let at = if self.linear { at - 0.5 } else { at };
-            low[d] = at.floor() as i64;
-            let between = f64::from(at - at.floor());
-            // 8 bits of fraction, so that 1 is a possible weight.
-            weight[d] =
-                if self.linear && between.is_finite() { (between * 256.0).round() / 256.0 } else { 0.0 };
+        for d in 0..dimensions {
+            let scale = if self.normalized_coords || cube { image.size[d] as f32 } else { 1.0 };
+            let at = place.at[d] * scale;
+            if self.linear {
+                (low[d], weight[d]) = in_256ths(at - 0.5);
+            } else {
+                low[d] = at.floor() as i64;
+            }
         }
-        let [_, _, layers] = self.image.size;
-        let layer = u64::from(layer).min(layers.saturating_sub(1));
         let mut sum = [0.0_f64; 4];
+        // The part of elements beyond a cube's corner, which has no such element.
+        let mut lacking = 0.0;
         for corner in 0..1_usize << dimensions {
-            let (mut share, mut at, mut over_edge) = (1.0, [Some(0), Some(0), Some(layer)], false);
+            let (mut share, mut at, mut there) = (1.0, [Some(0), Some(0), Some(place.layer)], [0; 3]);
             for d in 0..dimensions {
                 let far = corner >> d & 1;
                 share *= if far == 1 { weight[d] } else { 1.0 - weight[d] };
-                let there = low[d].saturating_add(i64::from(far == 1));
-                at[d] = index(if cube { Address::Clamp } else { self.address[d] }, there, self.image.size[d]);
-                over_edge |= cube && self.linear && at[d].is_none_or(|it| i64::try_from(it) != Ok(there));
+                there[d] = low[d].saturating_add(i64::from(far == 1));
+                let address = if cube { Address::Clamp } else { self.address[d] };
+                at[d] = index(address, there[d], image.size[d]);
             }
             if share == 0.0 {
                 continue;
             }
-            if over_edge {
-                let why = "a linear filter over the edge of a cube is not known to the emulator";
-                return Err((Fault::NOT_SUPPORTED, why.to_owned()));
+            if cube && self.linear && self.seamless {
+                let size = image.size[0];
+                let [column, row, _] = there;
+                let outside = [column, row].iter().any(|at| u64::try_from(*at).map_or(true, |at| at >= size));
+                if outside {
+                    let cubes = place.layer - place.layer % 6;
+                    let face = u32::try_from(place.layer % 6).unwrap_or(0);
+                    let Some([x, y, z]) = over_edge(face, [column, row], size) else {
+                        lacking += share;
+                        continue;
+                    };
+                    at = [Some(x), Some(y), Some(cubes + z)];
+                }
             }
             let texel = match at {
                 [Some(x), Some(y), Some(z)] => {
-                    let at = self.image.at([x, y, z]);
+                    let at = image.at([x, y, z]);
                     note(at);
                     self.texel(at)
                 }
@@ -269,10 +511,19 @@ impl Texture {
                 texel => return Ok(texel),
             }
         }
+        sum.iter_mut().for_each(|sum| *sum /= 1.0 - lacking);
         if self.mixed_with_border(geometry)? {
             sum.iter_mut().zip(self.border).for_each(|(sum, border)| *sum = (*sum + f64::from(border)) / 2.0);
         }
         Ok(Texel::Floats(sum.map(|value| value as f32)))
+    }
+
+    /// Answers a question of a kernel.
+    pub(super) fn answer(&self, asked: ImageQuery, given: &ImageOperands) -> Result<u32, Refused> {
+        if asked == ImageQuery::Levels {
+            return Ok(u32::try_from(self.smaller.len()).unwrap_or(0) + 1);
+        }
+        self.level(usize::try_from(given[usize::from(LEVEL)]).unwrap_or(0)).answer(asked)
     }
 
     /// Whether a linear filter always mixes in half of the border's colour.
@@ -301,23 +552,13 @@ impl Texture {
     pub(super) fn read(
         &self,
         read: Read,
-        given: [u32; 3],
+        given: &ImageOperands,
         note: &mut dyn FnMut(*mut u8),
     ) -> Result<[u32; 4], Refused> {
         let texel = if read.by_number {
             self.fetch(i64::from(given[0].cast_signed()), note)?
         } else {
-            let (layer, first) = if read.geometry.is_layered() { (given[0], 1) } else { (0, 0) };
-            let mut coordinates = [0.0; 3];
-            for (to, from) in coordinates.iter_mut().zip(given.iter().skip(first)) {
-                *to = f32::from_bits(*from);
-            }
-            if read.geometry == Geometry::Cube {
-                let (face, coordinates) = face(coordinates);
-                self.sample(read.geometry, coordinates, face, note)?
-            } else {
-                self.sample(read.geometry, coordinates, layer, note)?
-            }
+            self.sample(read, given, note)?
         };
         match texel {
             Texel::Floats(values) if read.floats => Ok(values.map(f32::to_bits)),
@@ -337,18 +578,21 @@ impl Texture {
 impl Image {
     /// The address of a surface access, which begins at byte `x` of a row. `None` if nothing is read or
     /// written.
-    pub(super) fn place(&self, touch: Touch, given: [u32; 3]) -> Result<Option<*mut u8>, Refused> {
-        self.expect(touch.geometry)?;
+    pub(super) fn place(&self, touch: Touch, given: &ImageOperands) -> Result<Option<*mut u8>, Refused> {
+        // Surfaces of cubes are read and written by face.
+        if touch.geometry != Geometry::Planes || !self.geometry.is_some_and(Geometry::is_cube) {
+            self.expect(touch.geometry)?;
+        }
         let (bytes, element) = (touch.bytes(), self.element());
         if bytes != element {
             let why = format!("a surface access of {bytes} bytes to elements of {element}");
             return Err((Fault::NOT_SUPPORTED, why));
         }
-        let [a, b, c] = given.map(|it| i64::from(it.cast_signed()));
+        let [a, b, c] = [given[0], given[1], given[2]].map(|it| i64::from(it.cast_signed()));
         let [x, y, z] = match touch.geometry {
             Geometry::Line => [a, 0, 0],
             Geometry::Plane => [a, b, 0],
-            Geometry::Solid | Geometry::Cube => [a, b, c],
+            Geometry::Solid | Geometry::Cube | Geometry::Cubes => [a, b, c],
             // The layer comes first.
             Geometry::Lines => [b, 0, a],
             Geometry::Planes => [b, c, a],
@@ -395,17 +639,32 @@ mod tests {
                 slice: 16,
                 channels: Channels { kind: NumberKind::Float, bytes: 4, count: 1 },
             },
+            smaller: Vec::new(),
+            levels: LevelRule { linear: false, bias: 0.0, range: [0.0, 99.0], anisotropy: 0 },
             address: [address; 3],
             linear,
             normalized_read: false,
+            srgb: false,
             normalized_coords: normalized,
             border: [-1.0, 0.0, 0.0, 0.0],
+            seamless: false,
         }
     }
 
+    /// A read of floating-point numbers without a level.
+    fn floats(geometry: Geometry) -> Read {
+        Read { geometry, by_number: false, floats: true, level: LevelBy::Nothing, gathers: None }
+    }
+
+    fn operands(words: &[f32]) -> ImageOperands {
+        let mut given = [0; IMAGE_OPERANDS];
+        given.iter_mut().zip(words).for_each(|(to, from)| *to = from.to_bits());
+        given
+    }
+
     fn at(texture: &Texture, x: f32) -> f32 {
-        let read = Read { geometry: Geometry::Line, by_number: false, floats: true };
-        f32::from_bits(texture.read(read, [x.to_bits(), 0, 0], &mut |_| ()).unwrap()[0])
+        let read = floats(Geometry::Line);
+        f32::from_bits(texture.read(read, &operands(&[x]), &mut |_| ()).unwrap()[0])
     }
 
     #[test]
@@ -453,9 +712,9 @@ mod tests {
             channels: Channels { kind: NumberKind::Float, bytes: 4, count: 1 },
         };
         let mut texture = Texture { image, linear: true, ..line(&mut [0.0; 4], Address::Clamp, true, true) };
-        let read = Read { geometry: Geometry::Cube, by_number: false, floats: true };
+        let read = floats(Geometry::Cube);
         let at = |texture: &Texture, direction: [f32; 3]| {
-            texture.read(read, direction.map(f32::to_bits), &mut |_| ()).map(|it| f32::from_bits(it[0]))
+            texture.read(read, &operands(&direction), &mut |_| ()).map(|it| f32::from_bits(it[0]))
         };
         for (axis, sign, middle) in
             [(0, 1.0, 1.5), (0, -1.0, 5.5), (1, 1.0, 9.5), (1, -1.0, 13.5), (2, 1.0, 17.5), (2, -1.0, 21.5)]
@@ -466,18 +725,89 @@ mod tests {
         }
         // The lower left element of the face in front: s grows with x, and t falls with y.
         assert_eq!(at(&texture, [-0.5, -0.5, 1.0]), Ok(18.0));
-        assert!(at(&texture, [-0.9, 0.0, 1.0]).is_err_and(|why| why.1.contains("edge of a cube")));
+        // Beyond the edge is the element at the edge, or one of the next face: of 16 and 18, and of 5 and 7.
+        assert_eq!(at(&texture, [-0.9999, 0.0, 1.0]), Ok(17.0));
+        texture.seamless = true;
+        assert_eq!(at(&texture, [-0.9999, 0.0, 1.0]), Ok((17.0 + 6.0) / 2.0));
+        // At a corner the three faces that meet there are mixed.
+        assert_eq!(at(&texture, [-0.9999, -0.9999, 1.0]), Ok((18.0 + 7.0 + 12.0) / 3.0));
         texture.linear = false;
         assert_eq!(at(&texture, [-0.9, 0.1, 1.0]), Ok(16.0));
+    }
+
+    #[test]
+    fn a_level_is_the_nearest_or_a_mixture_of_two_within_the_limits() {
+        let mut numbers = [0.0; 4];
+        let mut texture = line(&mut numbers, Address::Clamp, false, true);
+        let mut levels = [[256.0_f32; 4], [512.0; 4]];
+        for (level, size) in levels.iter_mut().zip([2, 1]) {
+            let host = level.as_mut_ptr().cast();
+            texture.smaller.push(Image { host, size: [size, 1, 1], ..texture.image });
+        }
+        let read = Read { level: LevelBy::Number, ..floats(Geometry::Line) };
+        let at = |texture: &Texture, level: f32| {
+            let given = operands(&[0.0, 0.0, 0.0, 0.0, level]);
+            f32::from_bits(texture.read(read, &given, &mut |_| ()).unwrap()[0])
+        };
+        assert_eq!(
+            [-1.0, 0.4, 0.5, 1.4, 1.5, 9.0].map(|it| at(&texture, it)),
+            [0.0, 0.0, 256.0, 256.0, 512.0, 512.0]
+        );
+        texture.levels.linear = true;
+        assert_eq!([-1.0, 0.25, 1.0, 1.5, 9.0].map(|it| at(&texture, it)), [0.0, 64.0, 256.0, 384.0, 512.0]);
+        texture.levels = LevelRule { bias: 0.5, range: [0.75, 1.25], ..texture.levels };
+        assert_eq!([-1.0, 0.5, 9.0].map(|it| at(&texture, it)), [192.0, 256.0, 320.0]);
+    }
+
+    #[test]
+    fn derivatives_of_two_elements_select_the_second_level() {
+        let mut numbers = [0.0; 4];
+        let mut texture = line(&mut numbers, Address::Clamp, false, true);
+        let mut level = [256.0_f32; 2];
+        texture.smaller.push(Image { host: level.as_mut_ptr().cast(), size: [2, 1, 1], ..texture.image });
+        texture.levels.linear = true;
+        let read = Read { level: LevelBy::Derivatives, ..floats(Geometry::Line) };
+        for (dx, dy, found) in [(0.0, 0.0, 0.0), (0.25, 0.1, 0.0), (0.5, 0.0, 256.0), (0.1, -0.5, 256.0)] {
+            let given = operands(&[0.0, 0.0, 0.0, 0.0, 0.0, dx, 0.0, 0.0, dy]);
+            let texel = texture.read(read, &given, &mut |_| ()).unwrap();
+            assert_eq!(f32::from_bits(texel[0]), found, "{dx} {dy}");
+        }
+    }
+
+    #[test]
+    fn a_gather_begins_at_the_lower_left() {
+        let mut numbers = [0.0; 4];
+        let mut texture = line(&mut numbers, Address::Clamp, false, false);
+        texture.image = Image { geometry: Some(Geometry::Plane), size: [2, 2, 1], pitch: 8, ..texture.image };
+        let read = Read { gathers: Some(0), ..floats(Geometry::Plane) };
+        let at = |texture: &Texture, x, y| {
+            texture.read(read, &operands(&[x, y]), &mut |_| ()).unwrap().map(f32::from_bits)
+        };
+        assert_eq!(at(&texture, 1.0, 1.0), [20.0, 30.0, 10.0, 0.0]);
+        assert_eq!(at(&texture, 0.2, 0.2), [0.0, 0.0, 0.0, 0.0]);
+        texture.address = [Address::Border; 3];
+        assert_eq!(at(&texture, 2.0, 1.0), [30.0, -1.0, -1.0, 10.0]);
+    }
+
+    #[test]
+    fn colours_are_made_linear_and_the_fourth_channel_is_not() {
+        let mut bytes = [128_u8, 10, 255, 128];
+        let texture = line(&mut [0.0; 4], Address::Clamp, false, false);
+        let channels = Channels { kind: NumberKind::Unsigned, bytes: 1, count: 4 };
+        let image = Image { host: bytes.as_mut_ptr(), channels, size: [1, 1, 1], ..texture.image };
+        let texture = Texture { image, normalized_read: true, srgb: true, ..texture };
+        let found = texture.read(floats(Geometry::Line), &operands(&[]), &mut |_| ()).unwrap();
+        let [r, g, b, a] = found.map(f32::from_bits);
+        assert!((r - 0.215_860_5).abs() < 1e-6 && (g - 10.0 / 255.0 / 12.92).abs() < 1e-7, "{r} {g}");
+        assert_eq!((b, a), (1.0, 128.0 / 255.0));
     }
 
     #[test]
     fn a_read_of_another_kind_of_number_is_refused() {
         let mut numbers = [0.0; 4];
         let texture = line(&mut numbers, Address::Clamp, false, false);
-        let read = Read { geometry: Geometry::Line, by_number: false, floats: false };
-        assert!(texture.read(read, [0; 3], &mut |_| ()).is_err());
-        let plane = Read { geometry: Geometry::Plane, by_number: false, floats: true };
-        assert!(texture.read(plane, [0; 3], &mut |_| ()).is_err());
+        let read = Read { floats: false, ..floats(Geometry::Line) };
+        assert!(texture.read(read, &operands(&[]), &mut |_| ()).is_err());
+        assert!(texture.read(floats(Geometry::Plane), &operands(&[]), &mut |_| ()).is_err());
     }
 }

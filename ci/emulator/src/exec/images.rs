@@ -1,11 +1,11 @@
-//! Texture reads, and surface reads and writes, of a warp.
+//! Texture reads, surface reads and writes, and questions about images, of a warp.
 
 use super::bytes::{read, write};
 use super::env::AccessKind;
 use super::fault::{Fault, Refused};
 use super::file::{LANES, Slot, Slots, Word, lanes, low};
 use super::launch::Context;
-use super::program::{Element, NONE, Read, Touch};
+use super::program::{Element, ImageQuery, NONE, Read, Touch};
 use super::warp::Warp;
 
 /// The numbers of an access to a surface: how many bytes each lies behind the first, and its slot.
@@ -17,16 +17,18 @@ fn parts(touch: Touch, s: &Slots) -> impl Iterator<Item = (usize, Slot)> {
 }
 
 impl Warp {
-    /// Notes the handle and the coordinates of the access that follows.
-    pub(super) fn coordinates(&mut self, s: &Slots, mask: u32) {
-        let handles = u64::row(&self.file, s[4]);
-        for lane in lanes(mask) {
-            self.given.handles[lane] = handles[lane];
+    /// Notes operands of the access that follows, from a position on, and perhaps the handle.
+    pub(super) fn coordinates(&mut self, first: u8, s: &Slots, mask: u32) {
+        if s[4] != NONE {
+            let handles = u64::row(&self.file, s[4]);
+            for lane in lanes(mask) {
+                self.given.handles[lane] = handles[lane];
+            }
         }
-        for (n, &slot) in s[1..4].iter().enumerate().filter(|(_, slot)| **slot != NONE) {
+        for (n, &slot) in s[..4].iter().enumerate().filter(|(_, slot)| **slot != NONE) {
             let row = u32::row(&self.file, slot);
             for lane in lanes(mask) {
-                self.given.at[lane][n] = row[lane];
+                self.given.at[lane][usize::from(first) + n] = row[lane];
             }
         }
     }
@@ -51,7 +53,29 @@ impl Warp {
         }
     }
 
-    /// `tex`.
+    /// `txq` and `suq`.
+    pub(super) fn image_query(
+        &mut self,
+        cx: &mut Context<'_>,
+        asked: ImageQuery,
+        surface: bool,
+        d: Slot,
+        mask: u32,
+        pc: u32,
+    ) -> Result<(), Fault> {
+        for lane in lanes(mask) {
+            let handle = self.given.handles[lane];
+            let answer = if surface {
+                cx.env.surface(handle).and_then(|image| image.answer(asked))
+            } else {
+                cx.env.texture(handle).and_then(|texture| texture.answer(asked, &self.given.at[lane]))
+            };
+            u32::row_mut(&mut self.file, d)[lane] = answer.map_err(|why| self.refused(cx, why, lane, pc))?;
+        }
+        Ok(())
+    }
+
+    /// `tex` and `tld4`.
     pub(super) fn texture(
         &mut self,
         cx: &mut Context<'_>,
@@ -63,11 +87,13 @@ impl Warp {
         let mut last = None;
         for lane in lanes(mask) {
             let (handle, at) = (self.given.handles[lane], self.given.at[lane]);
-            let texture = match last {
-                Some((known, texture)) if known == handle => texture,
-                _ => cx.env.texture(handle).map_err(|why| self.refused(cx, why, lane, pc))?,
+            let (_, texture) = match last.take() {
+                Some((known, texture)) if known == handle => last.insert((handle, texture)),
+                _ => {
+                    let found = cx.env.texture(handle).map_err(|why| self.refused(cx, why, lane, pc))?;
+                    last.insert((handle, found))
+                }
             };
-            last = Some((handle, texture));
             let mut seen = Vec::new();
             let noted = cx.watched || cx.traced;
             let mut note = |at| {
@@ -75,7 +101,7 @@ impl Warp {
                     seen.push(at);
                 }
             };
-            let values = texture.read(read, at, &mut note).map_err(|why| self.refused(cx, why, lane, pc))?;
+            let values = texture.read(read, &at, &mut note).map_err(|why| self.refused(cx, why, lane, pc))?;
             for at in seen {
                 self.note_read(cx, at, texture.image.element(), lane, pc);
             }
@@ -150,7 +176,7 @@ impl Warp {
         pc: u32,
     ) -> Result<Option<*mut u8>, Fault> {
         let image = cx.env.surface(self.given.handles[lane]);
-        let place = image.and_then(|image| image.place(touch, self.given.at[lane]));
+        let place = image.and_then(|image| image.place(touch, &self.given.at[lane]));
         place.map_err(|why| self.refused(cx, why, lane, pc))
     }
 }

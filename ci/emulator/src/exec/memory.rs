@@ -16,9 +16,9 @@ use crate::ptx::Space;
 /// The width of a window: the highest byte of a generic address selects the window.
 pub(super) const WINDOW: u64 = (1 << 56) - 1;
 
-/// An access to bytes of the block's shared memory.
-pub(super) const SHARED_ACCESS: Access = Access {
-    space: Space::Shared,
+/// An access to bytes anywhere.
+pub(super) const BYTES: Access = Access {
+    space: Space::Generic,
     element: Element::U8,
     count: 1,
     wide: false,
@@ -773,9 +773,8 @@ impl Warp {
         lane: usize,
         pc: u32,
     ) -> Result<(), Fault> {
-        let a = Access { space: Space::Generic, ..SHARED_ACCESS };
         for (at, byte) in (address..).zip(out) {
-            *byte = read8(self.pointer(cx, a, at, 1, lane, pc, Verb::Read)?);
+            *byte = read8(self.pointer(cx, BYTES, at, 1, lane, pc, Verb::Read)?);
         }
         Ok(())
     }

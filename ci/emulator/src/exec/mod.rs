@@ -30,6 +30,7 @@ pub mod program;
 mod races;
 pub mod rounding;
 mod run;
+pub mod runtime;
 pub mod tensor;
 mod warp;
 mod wgmma;

@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use super::fault::Mistake;
 use super::file::{Alu, Constants, Sizes, Slot, Slots};
 use super::number::Number;
+use super::runtime::RuntimeFunction;
 use crate::ptx::{Space, Type};
 
 /// A slot that is not used.
@@ -27,6 +28,8 @@ pub const PARAM: u64 = 0x0300_0000_0000_0000;
 pub struct Program {
     /// The kernel's name.
     pub name: String,
+    /// The number of its module among those of the process.
+    pub module: usize,
     /// All instructions; those of callees come before those of callers.
     pub code: Vec<Ins>,
     /// The PTX line of each instruction.
@@ -160,6 +163,8 @@ pub enum Target {
     Assert,
     /// `cudaGraphSetConditional`.
     SetConditional,
+    /// Another function of the runtime.
+    Runtime(RuntimeFunction),
     /// A function that the module only declares.
     Missing(String),
 }
@@ -167,8 +172,11 @@ pub enum Target {
 /// What is wrong with a call of a function that the module only declares.
 #[must_use]
 pub fn missing(name: &str) -> String {
-    if name.starts_with("__cudaCDP2") {
-        return format!("a call of {name}: kernels cannot launch kernels or call the runtime here");
+    if name.starts_with("cudaGraph") {
+        return format!("a call of {name}: kernels cannot launch or change graphs here");
+    }
+    if name.starts_with("cuda") || name.starts_with("__cuda") {
+        return format!("a call of {name}, which the runtime does not have in kernels for sm_90");
     }
     format!("a call of {name}, which the program does not define")
 }
@@ -276,13 +284,21 @@ pub enum Geometry {
     Planes,
     /// The six faces of a cube, read by direction.
     Cube,
+    /// Layers of cubes.
+    Cubes,
 }
 
 impl Geometry {
     /// Whether the first coordinate is the number of a layer.
     #[must_use]
     pub fn is_layered(self) -> bool {
-        matches!(self, Self::Lines | Self::Planes)
+        matches!(self, Self::Lines | Self::Planes | Self::Cubes)
+    }
+
+    /// Whether it is read by direction.
+    #[must_use]
+    pub fn is_cube(self) -> bool {
+        matches!(self, Self::Cube | Self::Cubes)
     }
 
     /// How many coordinates there are besides.
@@ -291,9 +307,20 @@ impl Geometry {
         match self {
             Self::Line | Self::Lines => 1,
             Self::Plane | Self::Planes => 2,
-            Self::Solid | Self::Cube => 3,
+            Self::Solid | Self::Cube | Self::Cubes => 3,
         }
     }
+}
+
+/// How a read of a texture selects a level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LevelBy {
+    /// It reads the first.
+    Nothing,
+    /// By number.
+    Number,
+    /// By derivatives of the coordinates.
+    Derivatives,
 }
 
 /// A read of a texture.
@@ -305,6 +332,25 @@ pub struct Read {
     pub by_number: bool,
     /// Whether the registers are to hold floating-point numbers.
     pub floats: bool,
+    /// How the level is selected.
+    pub level: LevelBy,
+    /// The channel of a gather: of the four neighbours one number each.
+    pub gathers: Option<u8>,
+}
+
+/// A question about an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ImageQuery {
+    /// Elements of a row.
+    Width,
+    /// Rows.
+    Height,
+    /// Layers with values between them.
+    Depth,
+    /// Layers that stand for themselves.
+    Layers,
+    /// Levels.
+    Levels,
 }
 
 /// The effect of a surface access outside of its image.
@@ -631,11 +677,13 @@ pub enum Op {
     /// Changes memory: element, operands in slots 1 and 2, address in slot 4. With the flag, the old value
     /// goes to slot 0.
     Atomic(Access, Modify, bool),
-    /// Notes the handle of an image, in slot 4, and coordinates in slots 1 to 3, for the operation that
-    /// follows.
-    Coordinates,
+    /// Notes operands of the access to an image that follows: up to four words in slots 0 to 3, from a
+    /// position on, and the handle, if any, in slot 4.
+    Coordinates(u8),
     /// Reads a texture into slots 0 to 3.
     Texture(Read),
+    /// Answers a question into slot 0. The flag selects a surface.
+    ImageQuery(ImageQuery, bool),
     /// Reads a surface.
     SurfaceLoad(Touch),
     /// Writes a surface.
@@ -711,7 +759,7 @@ pub enum Op {
     MapAddress(bool),
     /// `getctarank`: destination and address. The flag selects an address of 64 bits.
     RankOf(bool),
-    /// A fence: the machine is told of it if it looks for races. With the flag, it is of the asynchronous proxy.
+    /// A fence: the machine records it if it looks for races. With the flag, it is of the asynchronous proxy.
     Fence(bool),
     /// Has no effect here: prefetches.
     Nothing,

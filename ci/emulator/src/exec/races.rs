@@ -203,7 +203,7 @@ impl KernelRaces {
         self.order.blocks.remove(&block);
     }
 
-    /// HappensBefore the threads of a warp.
+    /// Orders the threads of a warp.
     pub(super) fn warp_meets(&mut self, block: u32, warp: usize) {
         let now = self.tick();
         if let Some(order) = self.order.blocks.get_mut(&block) {
@@ -222,7 +222,7 @@ impl KernelRaces {
         elsewhere
     }
 
-    /// HappensBefore the warps that have arrived at a barrier, which opens.
+    /// Orders the warps that have arrived at a barrier, which opens.
     pub(super) fn opens(&mut self, block: u32, barrier: u32) {
         let now = self.tick();
         let Some(order) = self.order.blocks.get_mut(&block) else { return };

@@ -112,8 +112,11 @@ impl Warp {
             Op::Special(which, wide) => self.read_special(cx, which, wide, ins.s[0], mask),
             Op::Param(a) => self.argument(cx, a, &ins.s, mask, group.pc)?,
             Op::Atomic(a, modify, wants) => self.atomic(cx, a, modify, wants, &ins.s, mask, group.pc)?,
-            Op::Coordinates => self.coordinates(&ins.s, mask),
+            Op::Coordinates(first) => self.coordinates(first, &ins.s, mask),
             Op::Texture(read) => self.texture(cx, read, &ins.s, mask, group.pc)?,
+            Op::ImageQuery(asked, surface) => {
+                self.image_query(cx, asked, surface, ins.s[0], mask, group.pc)?;
+            }
             Op::SurfaceLoad(touch) => self.surface_load(cx, touch, &ins.s, mask, group.pc)?,
             Op::SurfaceStore(touch) => self.surface_store(cx, touch, &ins.s, mask, group.pc)?,
             Op::Lay(first, wide) => self.lay(first, wide, &ins.s, mask),

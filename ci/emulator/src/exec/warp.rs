@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use super::file::{File, LANES, Word, lanes};
+use super::image::{IMAGE_OPERANDS, ImageOperands};
 use super::launch::{Context, Launch};
 use super::pending::{Asked, Bulk, Later, Products};
 use super::program::Program;
@@ -81,15 +82,15 @@ pub(super) struct Saved {
     pub(super) preds: Vec<bool>,
 }
 
-/// The handle and the coordinates of each lane's next access to an image.
+/// The handle and the other operands of each lane's next access to an image.
 #[derive(Clone, Debug)]
 pub(super) struct Given {
     pub(super) handles: [u64; LANES],
-    pub(super) at: [[u32; 3]; LANES],
+    pub(super) at: [ImageOperands; LANES],
 }
 
 impl Given {
-    pub(super) const NOTHING: Self = Self { handles: [0; LANES], at: [[0; 3]; LANES] };
+    pub(super) const NOTHING: Self = Self { handles: [0; LANES], at: [[0; IMAGE_OPERANDS]; LANES] };
 }
 
 /// The registers of matrix operations, one row for each.

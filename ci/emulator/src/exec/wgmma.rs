@@ -11,12 +11,13 @@ use super::bytes::{read8, read32};
 use super::fault::Fault;
 use super::file::{FULL, LANES, Slots, low};
 use super::launch::Context;
-use super::memory::{SHARED_ACCESS, Verb};
+use super::memory::{BYTES, Verb};
 use super::number::Number;
 use super::pending::{Matrices, Product};
 use super::program::{Access, NONE, Order, Spread, Tile, Until, Warpgroup};
 use super::tensor::swizzled;
 use super::warp::Warp;
+use crate::ptx::Space;
 
 /// Rows of a product, and those of each warp.
 const ROWS: usize = 64;
@@ -255,7 +256,7 @@ impl Warp {
                     }
                 };
                 let address = swizzled(start + along, swizzle, base);
-                let access = Access { proxy: true, ..SHARED_ACCESS };
+                let access = Access { space: Space::Shared, proxy: true, ..BYTES };
                 let at = self.reach_span(cx, access, address, (PIECE, PIECE), 0, pc, Verb::Read)?;
                 for element in 0..per_piece {
                     let at = at.wrapping_add(element * size);

@@ -13,10 +13,11 @@ use super::array::Arrays;
 use super::object::Objects;
 use super::pool::{PoolKey, Pools};
 use super::shared::{self, Backing, IpcHandle};
-use super::space::{ALIGNMENT, AddressSpace, GAP, map, map_twice, unmap};
+use super::space::{ALIGNMENT, AddressSpace, map, map_twice, unmap};
 use super::written::Written;
 use crate::error::Answer;
 use crate::host_line::HostLine;
+use crate::page::page;
 use crate::race::guard;
 use crate::stream::{OperationId, StreamId};
 use crate::sys::{
@@ -29,7 +30,6 @@ const REMEMBERED: usize = 256;
 /// New memory is filled with this up to [`POISONED`] bytes, so that reads of unwritten memory show.
 pub(crate) const POISON: u8 = 0xcd;
 const POISONED: u64 = 1 << 20;
-const PAGE: u64 = 4096;
 
 /// The memory at a range of addresses.
 #[derive(Debug)]
@@ -188,7 +188,8 @@ impl Allocations {
         let charged = size.checked_next_multiple_of(512).filter(|charged| *charged <= free);
         let charged = charged.ok_or(cudaErrorMemoryAllocation)?;
         let space = self.spaces.get_mut(device).ok_or(cudaErrorMemoryAllocation)?;
-        let (alignment, gap) = if kind == Kind::Heap { (16, 32) } else { (ALIGNMENT, GAP) };
+        // Memory of the host's making has pages of its own, which another process may map.
+        let (alignment, gap) = if kind == Kind::Heap { (16, 32) } else { (ALIGNMENT, page()) };
         let (start, host) = space.take(size, alignment, gap).ok_or(cudaErrorMemoryAllocation)?;
         if let Some(used) = self.used.get_mut(device) {
             *used += charged;
@@ -248,7 +249,7 @@ impl Allocations {
         // Whole pages, and as far into the first one as there: so the bytes lie as they do in the other
         // process.
         let span = offset.checked_add(size).ok_or(cudaErrorInvalidValue)?;
-        let (first, host) = space.take(span, PAGE, GAP).ok_or(cudaErrorMemoryAllocation)?;
+        let (first, host) = space.take(span, page(), page()).ok_or(cudaErrorMemoryAllocation)?;
         // SAFETY: the pages were just taken and nothing else has bytes in them.
         let Some(backing) = (unsafe { shared::map(file, host, span) }) else {
             space.give_back(first);
@@ -295,7 +296,7 @@ impl Allocations {
         flags: u32,
         call: &'static str,
     ) -> Answer<u64> {
-        let length = size.checked_next_multiple_of(PAGE).ok_or(cudaErrorMemoryAllocation)?;
+        let length = size.checked_next_multiple_of(page()).ok_or(cudaErrorMemoryAllocation)?;
         let both = libc::PROT_READ | libc::PROT_WRITE;
         let views =
             if self.two_views { map_twice(length) } else { map(length, both).map(|host| (host, host)) };
@@ -404,7 +405,7 @@ impl Allocations {
         match gone.kind {
             Kind::Registered => {}
             Kind::Pinned | Kind::Managed => {
-                let length = gone.size.next_multiple_of(PAGE);
+                let length = gone.size.next_multiple_of(page());
                 if self.views.remove(&gone.host.addr()).is_some() {
                     guard::remove_view(start);
                     let view = core::ptr::with_exposed_provenance_mut(usize::try_from(start).unwrap_or(0));

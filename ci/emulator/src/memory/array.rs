@@ -117,6 +117,11 @@ impl Mipmap {
         self.extent.tiled(self.flags)
     }
 
+    /// The handle of every level.
+    pub(super) fn levels(&self) -> &[u64] {
+        &self.levels
+    }
+
     /// The extent of every level.
     pub(crate) fn extents(&self) -> impl Iterator<Item = Extent> {
         let layered = layered(self.flags);

@@ -8,13 +8,13 @@ use super::allocations::Allocations;
 use super::array::{Array, is_cube, is_layered};
 use super::format::Format;
 use crate::error::Answer;
-use crate::exec::image::{Address, Channels, Image, NumberKind, Texture};
+use crate::exec::image::{Address, Channels, Image, LevelRule, NumberKind, Texture};
 use crate::exec::program::Geometry;
 use crate::exec::{Fault, Refused};
 use crate::sys::{
     self, cudaArraySurfaceLoadStore, cudaChannelFormatDesc, cudaChannelFormatKindFloat,
-    cudaErrorInvalidValue, cudaFilterModeLinear, cudaReadModeNormalizedFloat, cudaResourceDesc,
-    cudaResourceViewDesc, cudaTextureAddressMode, cudaTextureDesc,
+    cudaErrorInvalidValue, cudaFilterModeLinear, cudaReadModeNormalizedFloat, cudaResViewFormatNone,
+    cudaResourceDesc, cudaResourceViewDesc, cudaResourceViewFormat, cudaTextureAddressMode, cudaTextureDesc,
 };
 
 /// The source of an object.
@@ -22,7 +22,7 @@ use crate::sys::{
 pub(crate) enum Source {
     /// An array, by its handle.
     Array(u64),
-    /// A mipmapped array, which is not read here, by the handle of its first level.
+    /// A mipmapped array, by its handle.
     Mipmap(u64),
     /// Rows of linear memory: start, width in elements, height, bytes from row to row, all bytes, serial of
     /// the allocation. `None` as height for elements that are read by index; `None` as serial if there was no
@@ -121,44 +121,82 @@ pub(crate) fn is_plain(desc: cudaChannelFormatDesc) -> bool {
     known && matches!(Format::of(desc), Ok(Format::Elements(_)))
 }
 
+/// The format of a resource view.
+fn viewed(format: cudaResourceViewFormat) -> Option<Channels> {
+    use NumberKind::{Float, Signed, Unsigned};
+    // In the order of the C type: one, two and four numbers of each kind.
+    const KINDS: [(NumberKind, u64); 8] = [
+        (Unsigned, 1),
+        (Signed, 1),
+        (Unsigned, 2),
+        (Signed, 2),
+        (Unsigned, 4),
+        (Signed, 4),
+        (Float, 2),
+        (Float, 4),
+    ];
+    let n = usize::try_from(format.0).ok()?.checked_sub(1)?;
+    let (kind, bytes) = *KINDS.get(n / 3)?;
+    Some(Channels { kind, bytes, count: 1 << (n % 3) })
+}
+
+/// The images of an object: that of its only level or its first, and further ones.
+type Images = (Image, Vec<Image>);
+
 impl Allocations {
-    /// The image of an object, for work of a device. `reached` checks access to an allocation.
-    fn image(
+    /// The image of an array, for work of a device.
+    fn array_image(&self, array: u64, device: usize) -> Result<Image, Refused> {
+        let gone = || (Fault::ILLEGAL_ADDRESS, "the array was freed before".to_owned());
+        let array = self.array(array).map_err(|_| gone())?;
+        if array.device != device {
+            return Err(unknown(&format!(
+                "accesses to an array of device {} on device {device}",
+                array.device
+            )));
+        }
+        let host = self.at(array.start).ok_or_else(gone)?;
+        let at = usize::try_from(array.start - host.start).unwrap_or(0);
+        Ok(Image {
+            host: host.host.wrapping_add(at),
+            geometry: Some(geometry(array)),
+            size: [array.extent.width, array.rows(), array.layers()],
+            pitch: array.pitch(),
+            slice: array.slice(),
+            channels: channels(array.desc),
+        })
+    }
+
+    /// The images of an object, for work of a device. `reached` checks access to an allocation.
+    fn images(
         &self,
         handle: u64,
         object: &Object,
         device: usize,
         reached: impl Fn(&super::Allocation) -> bool,
-    ) -> Result<Image, Refused> {
+    ) -> Result<Images, Refused> {
         if object.device != device {
             let why =
                 format!("{handle:#x} is an object of device {}, used on device {device}", object.device);
             return Err((Fault::ILLEGAL_ADDRESS, why));
         }
         let gone = |what: &str| (Fault::ILLEGAL_ADDRESS, format!("{what} of {handle:#x} was freed before"));
-        let unknown = |why: &str| (Fault::NOT_SUPPORTED, format!("{why} are not known to the emulator"));
         match object.source {
             Source::Array(array) => {
-                let array = self.array(array).map_err(|_| gone("the array"))?;
-                if array.device != device {
-                    return Err(unknown(&format!(
-                        "accesses to an array of device {} on device {device}",
-                        array.device
-                    )));
-                }
-                let host = self.at(array.start).ok_or_else(|| gone("the array"))?;
-                let at = usize::try_from(array.start - host.start).unwrap_or(0);
-                let geometry = geometry(array).ok_or_else(|| unknown("layers of cubemaps"))?;
-                Ok(Image {
-                    host: host.host.wrapping_add(at),
-                    geometry: Some(geometry),
-                    size: [array.extent.width, array.rows(), array.layers()],
-                    pitch: array.pitch(),
-                    slice: array.slice(),
-                    channels: channels(array.desc),
-                })
+                self.array(array).map_err(|_| gone("the array"))?;
+                Ok((self.array_image(array, device)?, Vec::new()))
             }
-            Source::Mipmap(_) => Err(unknown("reads of mipmapped arrays")),
+            Source::Mipmap(mipmap) => {
+                let levels = self.mipmap(mipmap).map_err(|_| gone("the mipmapped array"))?.levels();
+                let range = object.view.map_or(0..levels.len(), |view| {
+                    let number = |level: u32| usize::try_from(level).unwrap_or(usize::MAX);
+                    number(view.firstMipmapLevel)..number(view.lastMipmapLevel).saturating_add(1)
+                });
+                let levels = levels.get(range).filter(|levels| !levels.is_empty());
+                let levels = levels.ok_or_else(|| unknown("levels that there are not"))?;
+                let mut images = levels.iter().map(|level| self.array_image(*level, device));
+                let first = images.next().unwrap_or_else(|| Err(gone("the first level")))?;
+                Ok((first, images.collect::<Result<_, _>>()?))
+            }
             Source::Linear { start, width, height, pitch, bytes, serial, desc } => {
                 // Such textures can be made, but their reads are unknown.
                 let Some(serial) = serial else {
@@ -177,16 +215,36 @@ impl Allocations {
                 }
                 let at = usize::try_from(start - found.start).unwrap_or(0);
                 let rows = height.unwrap_or(1);
-                Ok(Image {
+                let image = Image {
                     host: found.host.wrapping_add(at),
                     geometry: height.map(|_| Geometry::Plane),
                     size: [width, rows, 1],
                     pitch,
                     slice: pitch.saturating_mul(rows),
                     channels: channels(desc),
-                })
+                };
+                Ok((image, Vec::new()))
             }
         }
+    }
+
+    /// What a view leaves of an image: its layers, with elements of its format.
+    fn view(&self, image: Image, view: &cudaResourceViewDesc) -> Result<Image, Refused> {
+        let mut image = image;
+        if view.format != cudaResViewFormatNone {
+            let element = image.element();
+            image.channels = viewed(view.format).ok_or_else(|| unknown("views of blocks of elements"))?;
+            if image.element() != element {
+                return Err(unknown("views of elements of another size"));
+            }
+        }
+        if image.geometry.is_some_and(Geometry::is_layered) {
+            let first = u64::from(view.firstLayer).min(image.size[2] - 1);
+            let last = u64::from(view.lastLayer).clamp(first, image.size[2] - 1);
+            image.host = image.host.wrapping_add(usize::try_from(first * image.slice).unwrap_or(0));
+            image.size[2] = last - first + 1;
+        }
+        Ok(image)
     }
 
     /// The texture that a handle names, for work of a device.
@@ -199,14 +257,11 @@ impl Allocations {
         let none = || (Fault::ILLEGAL_ADDRESS, format!("{handle:#x} is no texture, or was destroyed before"));
         let object = self.objects.seen(handle).ok_or_else(none)?;
         let desc = object.texture.ok_or_else(none)?;
-        let unknown = |why: &str| Err((Fault::NOT_SUPPORTED, format!("{why} are not known to the emulator")));
-        if desc.sRGB != 0 {
-            return unknown("reads of sRGB");
+        let (mut image, mut smaller) = self.images(handle, object, device, reached)?;
+        if let Some(view) = &object.view {
+            image = self.view(image, view)?;
+            smaller = smaller.into_iter().map(|it| self.view(it, view)).collect::<Result<_, _>>()?;
         }
-        if object.view.is_some() {
-            return unknown("reads by a resource view");
-        }
-        let image = self.image(handle, object, device, reached)?;
         let normalized_coords = desc.normalizedCoords != 0;
         // Without normalized coordinates the image is not repeated, whatever the mode.
         let address = |mode: cudaTextureAddressMode| match mode {
@@ -218,16 +273,27 @@ impl Allocations {
         let normalized_read = desc.readMode == cudaReadModeNormalizedFloat
             && image.channels.bytes < 4
             && image.channels.kind != NumberKind::Float;
+        let levels = LevelRule {
+            linear: desc.mipmapFilterMode == cudaFilterModeLinear,
+            bias: desc.mipmapLevelBias,
+            range: [desc.minMipmapLevelClamp, desc.maxMipmapLevelClamp],
+            anisotropy: desc.maxAnisotropy,
+        };
+        let bytes = image.channels.bytes == 1 && image.channels.kind == NumberKind::Unsigned;
         let texture = Texture {
             image,
+            smaller,
+            levels,
             address: desc.addressMode.map(address),
             linear: desc.filterMode == cudaFilterModeLinear && image.geometry.is_some(),
             normalized_read,
+            srgb: desc.sRGB != 0 && normalized_read && bytes,
             normalized_coords,
             border: desc.borderColor,
+            seamless: desc.seamlessCubemap != 0,
         };
         if texture.linear && !normalized_read && image.channels.kind != NumberKind::Float {
-            return unknown("linearly filtered integers");
+            return Err(unknown("linearly filtered integers"));
         }
         Ok(texture)
     }
@@ -246,20 +312,25 @@ impl Allocations {
                 "accesses by surfaces to arrays that were not made for them are not known to the emulator";
             return Err((Fault::NOT_SUPPORTED, why.to_owned()));
         }
-        self.image(handle, object, device, |_| true)
+        self.images(handle, object, device, |_| true).map(|(image, _)| image)
     }
 }
 
-/// The dimensions of an array; `None` for layers of cubes.
-fn geometry(array: &Array) -> Option<Geometry> {
+/// The refusal of what hardware may do, and is not known here.
+fn unknown(what: &str) -> Refused {
+    (Fault::NOT_SUPPORTED, format!("{what} are not known to the emulator"))
+}
+
+/// The dimensions of an array.
+fn geometry(array: &Array) -> Geometry {
     if is_cube(array.flags) {
-        return (!is_layered(array.flags)).then_some(Geometry::Cube);
+        return if is_layered(array.flags) { Geometry::Cubes } else { Geometry::Cube };
     }
-    Some(match (is_layered(array.flags), array.extent.height, array.extent.depth) {
+    match (is_layered(array.flags), array.extent.height, array.extent.depth) {
         (true, 0, _) => Geometry::Lines,
         (true, ..) => Geometry::Planes,
         (false, 0, 0) => Geometry::Line,
         (false, _, 0) => Geometry::Plane,
         (false, ..) => Geometry::Solid,
-    })
+    }
 }

@@ -12,8 +12,8 @@ use std::os::fd::{AsRawFd as _, FromRawFd as _};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::allocation::Allocation;
+use crate::page::page;
 
-const PAGE: u64 = 4096;
 /// The first bytes of a handle, which tell it from other bytes.
 const MAGIC: u32 = 0x7e0d_ec1d;
 /// How long a handle is in bytes.
@@ -92,12 +92,12 @@ fn name_of(process: u32, serial: u64) -> String {
 
 /// A new file of one page, and its handle.
 pub(crate) fn unnamed_file(device: usize) -> Option<(File, IpcHandle)> {
-    let (it, serial) = file(PAGE)?;
+    let (it, serial) = file(page())?;
     let ipc_handle = IpcHandle {
         device: u32::try_from(device).ok()?,
         process: std::process::id(),
         file: u32::try_from(it.as_raw_fd()).ok()?,
-        size: PAGE,
+        size: page(),
         offset: 0,
         serial,
     };
@@ -186,9 +186,9 @@ impl Backing {
 /// The pages that hold these bytes are this process's own, hold no bytes of another allocation, and nobody
 /// uses them meanwhile.
 pub(super) unsafe fn share(host: *mut u8, size: u64) -> Option<Backing> {
-    let before = u64::try_from(host.addr()).ok()? % PAGE;
+    let before = u64::try_from(host.addr()).ok()? % page();
     let pages = host.wrapping_sub(usize::try_from(before).ok()?);
-    let length = before.checked_add(size)?.checked_next_multiple_of(PAGE)?;
+    let length = before.checked_add(size)?.checked_next_multiple_of(page())?;
     let (mut file, serial) = file(length)?;
     // SAFETY: the caller promises that these pages exist and that nobody writes to them meanwhile.
     let bytes = unsafe { core::slice::from_raw_parts(pages, usize::try_from(length).ok()?) };
@@ -202,7 +202,7 @@ pub(super) unsafe fn share(host: *mut u8, size: u64) -> Option<Backing> {
 /// # Safety
 /// The pages are this process's own, and nothing is in them.
 pub(super) unsafe fn map(file: File, pages: *mut u8, size: u64) -> Option<Backing> {
-    let length = size.checked_next_multiple_of(PAGE)?;
+    let length = size.checked_next_multiple_of(page())?;
     // The rest of the last page is not in the file of another interface.
     if file.metadata().ok()?.len() < size {
         return None;
@@ -257,7 +257,7 @@ mod tests {
         let ipc_handle = allocations.share(start).unwrap();
         assert_eq!(allocations.share(start), Ok(ipc_handle), "the same memory has one handle");
         let opened = allocations.open(&ipc_handle, Kind::Imported, "test").unwrap();
-        assert_eq!(opened % PAGE, start % PAGE);
+        assert_eq!(opened % page(), start % page());
         let other = allocations.at(opened).unwrap().host;
         // SAFETY: both are the first byte of a live allocation.
         unsafe { assert_eq!(other.read(), 1) };

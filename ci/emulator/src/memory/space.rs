@@ -11,10 +11,10 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 
+use crate::page::page;
+
 /// The alignment of every allocation: textures can be made of memory that begins at such an address.
 pub(crate) const ALIGNMENT: u64 = 512;
-/// The unaddressable bytes after an allocation of the host's making, at the least.
-pub(crate) const GAP: u64 = 4096;
 /// How many times more address space than memory a device has.
 const SPREAD: u64 = 4;
 
@@ -22,7 +22,6 @@ const SPREAD: u64 = 4;
 const LARGE: u64 = 64 << 10;
 /// The number of smaller frees after which their pages are returned to the system.
 const SMALL_ONES: usize = 256;
-const PAGE: u64 = 4096;
 const NOTHING_STALE: (u64, u64, usize) = (u64::MAX, 0, 0);
 
 /// The address space of one device.
@@ -109,7 +108,7 @@ impl AddressSpace {
 
     /// Releases the free pages between two offsets.
     fn release(&self, first: u64, last: u64) {
-        let (first, last) = (first.next_multiple_of(PAGE), last / PAGE * PAGE);
+        let (first, last) = (first.next_multiple_of(page()), last / page() * page());
         if let (Ok(start), Ok(length)) = (usize::try_from(first), usize::try_from(last.saturating_sub(first)))
             && length > 0
         {
@@ -183,12 +182,12 @@ mod tests {
     #[test]
     fn addresses_are_aligned_apart_and_not_reused_at_once() {
         let mut space = AddressSpace::reserve(1 << 20).unwrap();
-        let (a, _) = space.take(1, ALIGNMENT, GAP).unwrap();
-        let (b, _) = space.take(300, ALIGNMENT, GAP).unwrap();
+        let (a, _) = space.take(1, ALIGNMENT, page()).unwrap();
+        let (b, _) = space.take(300, ALIGNMENT, page()).unwrap();
         assert_eq!((a % ALIGNMENT, b % ALIGNMENT), (0, 0));
-        assert!(b - a >= 256 + GAP);
+        assert!(b - a >= 256 + page());
         space.give_back(b);
-        let (c, _) = space.take(300, ALIGNMENT, GAP).unwrap();
+        let (c, _) = space.take(300, ALIGNMENT, page()).unwrap();
         assert!(c > b, "a freed address came back while others were left");
     }
 
@@ -196,19 +195,19 @@ mod tests {
     fn freed_addresses_serve_again_once_the_range_is_used_up() {
         let mut space = AddressSpace::reserve(1 << 20).unwrap();
         let mut taken = Vec::new();
-        while let Some((address, _)) = space.take(100_000, ALIGNMENT, GAP) {
+        while let Some((address, _)) = space.take(100_000, ALIGNMENT, page()) {
             taken.push(address);
         }
         assert!(taken.len() > 30);
         space.give_back(taken[7]);
-        assert_eq!(space.take(100_000, ALIGNMENT, GAP).map(|pair| pair.0), Some(taken[7]));
-        assert!(space.take(100_000, ALIGNMENT, GAP).is_none());
+        assert_eq!(space.take(100_000, ALIGNMENT, page()).map(|pair| pair.0), Some(taken[7]));
+        assert!(space.take(100_000, ALIGNMENT, page()).is_none());
     }
 
     #[test]
     fn the_bytes_are_elsewhere_and_start_as_zero_after_a_large_block_was_given_back() {
         let mut space = AddressSpace::reserve(1 << 20).unwrap();
-        let (address, host) = space.take(1 << 19, ALIGNMENT, GAP).unwrap();
+        let (address, host) = space.take(1 << 19, ALIGNMENT, page()).unwrap();
         assert_ne!(usize::try_from(address).unwrap(), host.addr());
         // SAFETY: `host` is the first of 2^19 bytes of this space's own mapping.
         unsafe { host.write(7) };
@@ -220,12 +219,12 @@ mod tests {
     #[test]
     fn pages_of_small_allocations_come_back_and_neighbours_keep_their_bytes() {
         let mut space = AddressSpace::reserve(1 << 24).unwrap();
-        let (kept, bytes) = space.take(16, ALIGNMENT, GAP).unwrap();
+        let (kept, bytes) = space.take(16, ALIGNMENT, page()).unwrap();
         // SAFETY: the memory was just handed out.
         unsafe { bytes.write(7) };
         let mut freed = Vec::new();
         for _ in 0..=SMALL_ONES {
-            let (address, byte) = space.take(16, ALIGNMENT, GAP).unwrap();
+            let (address, byte) = space.take(16, ALIGNMENT, page()).unwrap();
             // SAFETY: the memory was just handed out.
             unsafe { byte.write(1) };
             space.give_back(address);

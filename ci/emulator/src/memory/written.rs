@@ -9,12 +9,12 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 
 use super::space::map;
+use crate::page::page;
 
 /// The note on a written byte.
 const WRITTEN: u8 = 1;
 /// From this many notes on, a reset gives their pages back.
 const LARGE: usize = 64 << 10;
-const PAGE: usize = 4096;
 /// The number of reads that are reported in full.
 const TOLD: usize = 100;
 
@@ -67,8 +67,9 @@ impl Written {
             unsafe { note.write_bytes(if written { WRITTEN } else { 0 }, bytes) };
             return;
         }
-        let before = note.addr().next_multiple_of(PAGE) - note.addr();
-        let whole = (bytes - before) / PAGE * PAGE;
+        let page = usize::try_from(page()).unwrap_or(LARGE);
+        let before = note.addr().next_multiple_of(page) - note.addr();
+        let whole = (bytes - before) / page * page;
         // SAFETY: as above.
         unsafe { note.write_bytes(0, before) };
         // SAFETY: whole pages of the notes' own mapping, which are zero when they are touched again.

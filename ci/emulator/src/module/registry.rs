@@ -14,8 +14,9 @@ use super::fatbin::{FatbinError, ptx};
 use super::image::variables;
 use super::library::Library;
 use crate::error::{Answer, Code};
+use crate::exec::lower::named_at;
 use crate::exec::{Addresses, Program, lower};
-use crate::ptx::{Module, parse};
+use crate::ptx::{Module, Statement, parse};
 use crate::sys::{
     cudaErrorInvalidDeviceFunction, cudaErrorInvalidKernelImage, cudaErrorInvalidPtx,
     cudaErrorInvalidResourceHandle, cudaErrorInvalidSymbol, cudaErrorNoKernelImageForDevice,
@@ -191,6 +192,21 @@ impl Registry {
         managed.into_iter().find(|v| self.anywhere(v.module, &v.name) == Some(data)).cloned()
     }
 
+    /// The kernel at an address that code of its module has, lowered for a device.
+    pub(crate) fn kernel_at(
+        &mut self,
+        module: usize,
+        device: usize,
+        address: u64,
+    ) -> Answer<(KernelEntry, Arc<Program>)> {
+        let parsed = self.parsed(module)?;
+        let name = named_at(&parsed, address).ok_or(cudaErrorInvalidDeviceFunction)?;
+        let program = self.program(module, device, name)?;
+        let known = self.kernels.values().find(|it| it.module == module && it.name == name);
+        let entry = known.cloned().unwrap_or_else(|| KernelEntry::new(module, name.to_owned(), c""));
+        Ok((entry, program))
+    }
+
     /// A kernel, lowered for a device on which its module has come to life.
     pub(crate) fn program(&mut self, module: usize, device: usize, name: &str) -> Answer<Arc<Program>> {
         let parsed = self.parsed(module)?;
@@ -203,7 +219,8 @@ impl Registry {
             Some(Ok((_, Some(e)))) => complain(&format_args!("{name}: {e}"), code_of(e)),
             _ => cudaErrorInvalidDeviceFunction,
         };
-        let program = lower(&parsed, name, &instance.addresses).ok_or_else(missing)?;
+        let mut program = lower(&parsed, name, &instance.addresses).ok_or_else(missing)?;
+        program.module = module;
         let program = Arc::new(program);
         instance.programs.insert(name.to_owned(), Arc::clone(&program));
         Ok(program)
@@ -244,7 +261,15 @@ fn complain(error: &dyn core::fmt::Display, code: Code) -> Code {
 
 /// Joins modules that were compiled apart: a definition stands for every declaration of its name.
 pub(crate) fn link(whole: &mut Module, more: Module) {
-    for f in more.functions {
+    // Both count their source files from 1.
+    let first = whole.files.keys().max().copied().unwrap_or(0);
+    for mut f in more.functions {
+        for statement in f.body.iter_mut().flatten() {
+            if let Statement::Location { file, caller, .. } = statement {
+                *file += first;
+                *caller = caller.map(|(file, line)| (file + first, line));
+            }
+        }
         match whole.functions.iter_mut().find(|o| o.name == f.name) {
             Some(other) if other.body.is_none() => *other = f,
             Some(_) => {}
@@ -259,6 +284,6 @@ pub(crate) fn link(whole: &mut Module, more: Module) {
         }
     }
     whole.aliases.extend(more.aliases);
-    whole.files.extend(more.files);
+    whole.files.extend(more.files.into_iter().map(|(file, name)| (file + first, name)));
     (whole.version, whole.target) = (more.version, more.target);
 }

@@ -274,6 +274,8 @@ pub enum Statement {
         file: u32,
         /// Line in that file.
         line: u32,
+        /// File and line of the call, if the statements are of a function that was inlined there.
+        caller: Option<(u32, u32)>,
     },
     /// `name: .branchtargets a, b;`.
     BranchTargets(Name, Vec<Name>),

@@ -62,9 +62,12 @@ impl<'a> Parser<'a> {
                 self.tokens.take();
                 let (file, line) = (self.tokens.small()?, self.tokens.small()?);
                 self.tokens.int()?;
+                let mut caller = None;
                 while self.tokens.eat(',') {
                     // `function_name label [+ n]` and `inlined_at file line column`.
-                    self.tokens.word()?;
+                    if &*self.tokens.word()? == "inlined_at" {
+                        caller = Some((self.tokens.small()?, self.tokens.small()?));
+                    }
                     while matches!(self.tokens.peek(), Token::Int(_) | Token::Sign('+'))
                         || matches!(
                             (self.tokens.peek(), self.tokens.ahead(1)),
@@ -74,7 +77,7 @@ impl<'a> Parser<'a> {
                         self.tokens.take();
                     }
                 }
-                list.push(Statement::Location { file, line });
+                list.push(Statement::Location { file, line, caller });
                 Ok(())
             }
             "pragma" => {

@@ -22,8 +22,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use parking_lot::Mutex;
 
 use super::order::OrderedOperation;
+use crate::page::page;
 
-const PAGE: u64 = 4096;
 /// The most guards at a time: further operations protect nothing.
 const MOST: usize = 1 << 12;
 
@@ -122,11 +122,11 @@ impl Guards {
 
     /// Protects the pages of some bytes as all operations on them want it.
     fn apply(&self, start: u64, end: u64) {
-        let (first, last) = (start / PAGE * PAGE, end.next_multiple_of(PAGE));
+        let (first, last) = (start / page() * page(), end.next_multiple_of(page()));
         for writes in [false, true] {
             for guard in self.all.iter().filter(|guard| guard.writes == writes) {
                 let (from, to) =
-                    (first.max(guard.start / PAGE * PAGE), last.min(guard.end.next_multiple_of(PAGE)));
+                    (first.max(guard.start / page() * page()), last.min(guard.end.next_multiple_of(page())));
                 if from < to {
                     set(from, to, if writes { libc::PROT_NONE } else { libc::PROT_READ });
                 }
@@ -137,7 +137,7 @@ impl Guards {
 
 /// Sets the protection of the pages of some bytes of a view.
 fn set(start: u64, end: u64, protection: c_int) {
-    let (first, last) = (start / PAGE * PAGE, end.next_multiple_of(PAGE));
+    let (first, last) = (start / page() * page(), end.next_multiple_of(page()));
     let (Ok(at), Ok(bytes)) = (usize::try_from(first), usize::try_from(last - first)) else { return };
     // SAFETY: whole pages of a view, which is mapped until `remove_view`. The program gets its access back by
     // the handler.
@@ -204,6 +204,27 @@ extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_
     unsafe { libc::signal(libc::SIGSEGV, libc::SIG_DFL) };
 }
 
+/// Whether the handler knows the registers of this architecture.
+pub(crate) const HANDLES_FAULTS: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
+
+/// The instructions of ARM that write, as masks and the bits under them ("Loads and Stores" of the Arm
+/// Architecture Reference Manual). Atomic operations write as well.
+#[cfg(any(target_arch = "aarch64", test))]
+const STORES: [(u32, u32); 9] = [
+    // One register of the processor, one of the vector unit, a pair of either, structures of vectors.
+    (0x3ec0_0000, 0x3800_0000),
+    (0x3e40_0000, 0x3c00_0000),
+    (0x3a40_0000, 0x2800_0000),
+    (0xbe40_0000, 0x0c00_0000),
+    // Exclusive and ordered stores, compare-and-swap of one register and of a pair, other atomic operations.
+    (0x3f40_0000, 0x0800_0000),
+    (0x3fa0_0000, 0x08a0_0000),
+    (0xbfa0_0000, 0x0820_0000),
+    (0x3f20_0c00, 0x3820_0000),
+    // The scalable vector extension.
+    (0xfe00_0000, 0xe400_0000),
+];
+
 /// The instruction that has faulted, and whether it writes.
 fn instruction(context: *mut c_void) -> (usize, bool) {
     #[cfg(target_arch = "x86_64")]
@@ -216,9 +237,40 @@ fn instruction(context: *mut c_void) -> (usize, bool) {
         };
         (usize::try_from(at(libc::REG_RIP)).unwrap_or(0), at(libc::REG_ERR) & WRITES != 0)
     }
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(target_arch = "aarch64")]
+    {
+        // SAFETY: the system passes the context of the fault.
+        let registers = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext };
+        let at = usize::try_from(registers.pc).unwrap_or(0);
+        // SAFETY: the processor has just read this instruction.
+        let word = unsafe { core::ptr::with_exposed_provenance::<u32>(at).read() };
+        (at, STORES.iter().any(|(mask, bits)| word & mask == *bits))
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     {
         let _ = context;
         (0, false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::STORES;
+
+    /// The words are from an assembler.
+    #[test]
+    fn stores_and_loads_of_arm_are_told_apart() {
+        let stores = |word: &u32| STORES.iter().any(|(mask, bits)| word & mask == *bits);
+        let str_stur_strb_strh = [0xb900_0420, 0xfc1f_8020, 0x3800_1420, 0x7822_6820, 0x3d80_0020];
+        let stp_stnp_st1_stxr_stlr = [0xa900_0440, 0xac00_0440, 0x4c00_7020, 0x8800_7c41, 0x889f_fc40];
+        let cas_casp_ldadd_swp_st1b_str = [0x88a0_7c41, 0x0820_7c82, 0xb820_0041, 0xf8e0_8041, 0xe400_e020];
+        let ldr_ldrsw_ldrb_prfm = [0xb940_0420, 0xb980_0020, 0x3862_6820, 0xf980_0020, 0x3dc0_0020];
+        let ldp_ld1_ldxr_ldar_ld1b = [0xa940_0440, 0x4c40_7020, 0x885f_7c40, 0x88df_fc40, 0xa400_a020];
+        for writing in [str_stur_strb_strh, stp_stnp_st1_stxr_stlr, cas_casp_ldadd_swp_st1b_str] {
+            assert_eq!(writing.iter().find(|word| !stores(word)), None);
+        }
+        for reading in [ldr_ldrsw_ldrb_prfm, ldp_ld1_ldxr_ldar_ld1b] {
+            assert_eq!(reading.iter().find(|word| stores(word)), None);
+        }
     }
 }

@@ -27,6 +27,8 @@ pub(crate) struct Origin {
     pub(crate) line: HostLine,
     /// Where the graph is launched, if it is a node of one.
     pub(crate) launch: HostLine,
+    /// The kernel that asked for it, and its line, if no call of the host did.
+    pub(crate) by: String,
     /// Whether it waits for something outside of the program's streams.
     pub(crate) waits_outside: bool,
 }
@@ -36,6 +38,9 @@ impl fmt::Display for Origin {
         match &self.kernel {
             Some(kernel) => write!(f, "kernel {kernel}")?,
             None => f.write_str(self.call)?,
+        }
+        if !self.by.is_empty() {
+            write!(f, " (by {})", self.by)?;
         }
         match self.stream {
             Some(stream) => write!(f, " on stream {stream}"),
@@ -48,8 +53,10 @@ impl fmt::Display for Origin {
 #[derive(Debug)]
 pub(crate) struct OrderedOperation {
     epoch: Epoch,
-    /// The operations that it comes after, itself included.
+    /// The operations that it comes after.
     clock: VectorClock,
+    /// The operations that it is part of, the outermost first. What comes after one of them comes after it.
+    within: Vec<Epoch>,
     /// Whether it, or something before it, waits for something outside of the program's streams: it may come
     /// after anything.
     outside: bool,
@@ -61,7 +68,20 @@ pub(crate) struct OrderedOperation {
 impl OrderedOperation {
     /// Whether this operation comes after another one, may do so for all that is known, or is the same.
     pub(crate) fn comes_after(&self, other: &Self) -> bool {
-        self.outside || self.clock.covers(other.epoch)
+        let is_self = self.epoch == other.epoch;
+        let after = |whole: &Epoch| self.clock.covers(*whole) && !self.within.contains(whole);
+        self.outside || is_self || self.clock.covers(other.epoch) || other.within.iter().any(after)
+    }
+
+    /// Whether a clock has it, or an operation that it is part of.
+    fn is_covered_by(&self, clock: &VectorClock) -> bool {
+        clock.covers(self.epoch) || self.within.iter().any(|whole| clock.covers(*whole))
+    }
+
+    /// Adds it, and what it comes after, to a clock.
+    fn join_into(&self, clock: &mut VectorClock) {
+        clock.join(&self.clock);
+        clock.add(self.epoch);
     }
 }
 
@@ -107,11 +127,26 @@ impl OperationOrder {
         before: &[OperationId],
         origin: Origin,
     ) -> Arc<OrderedOperation> {
-        let mut clock = self.host.clone();
+        let (clock, outside) = (self.host.clone(), self.outside);
+        let operation = self.enter(id, before, origin, (clock, outside, Vec::new()));
+        if let Some(device) = self.devices.get_mut(device) {
+            operation.join_into(device);
+        }
+        operation
+    }
+
+    /// Adds an operation to others that a clock has.
+    fn enter(
+        &mut self,
+        id: OperationId,
+        before: &[OperationId],
+        origin: Origin,
+        (mut clock, mut outside, within): (VectorClock, bool, Vec<Epoch>),
+    ) -> Arc<OrderedOperation> {
         let mut timeline = None;
-        let mut outside = self.outside || origin.waits_outside;
+        outside |= origin.waits_outside;
         for earlier in before.iter().filter_map(|id| self.operations.get(id)) {
-            clock.join(&earlier.clock);
+            earlier.join_into(&mut clock);
             outside |= earlier.outside;
             if self.is_last(earlier.epoch) {
                 timeline = Some(earlier.epoch.timeline);
@@ -122,22 +157,30 @@ impl OperationOrder {
             Timeline(u32::try_from(self.last.len() - 1).unwrap_or(u32::MAX))
         });
         let epoch = self.next(timeline);
-        clock.add(epoch);
-        if let Some(device) = self.devices.get_mut(device) {
-            device.join(&clock);
-        }
         self.count += 1;
         let number = self.count;
-        let operation = Arc::new(OrderedOperation { epoch, clock, outside, number, origin });
+        let operation = Arc::new(OrderedOperation { epoch, clock, within, outside, number, origin });
         self.operations.insert(id, Arc::clone(&operation));
         operation
     }
 
-    /// Adds a part of an operation.
-    pub(crate) fn add_part(&mut self, id: OperationId, whole: OperationId) -> Option<Arc<OrderedOperation>> {
-        let operation = Arc::clone(self.operations.get(&whole)?);
-        self.operations.insert(id, Arc::clone(&operation));
-        Some(operation)
+    /// Adds a part of an operation, which comes after what that one comes after, and after other parts.
+    pub(crate) fn add_part(
+        &mut self,
+        id: OperationId,
+        whole: OperationId,
+        before: &[OperationId],
+        mut origin: Origin,
+    ) -> Option<Arc<OrderedOperation>> {
+        let whole = self.operations.get(&whole)?;
+        (origin.stream, origin.launch) = (whole.origin.stream, whole.origin.launch);
+        if origin.line == HostLine::NONE {
+            origin.line = whole.origin.line;
+        }
+        let mut within = whole.within.clone();
+        within.push(whole.epoch);
+        let known = (whole.clock.clone(), whole.outside, within);
+        Some(self.enter(id, before, origin, known))
     }
 
     /// Adds a call of the host, which comes after what the host has waited for.
@@ -147,13 +190,13 @@ impl OperationOrder {
         let origin = Origin { call, line, ..Origin::default() };
         self.count += 1;
         let (clock, number, outside) = (self.host.clone(), self.count, self.outside);
-        Arc::new(OrderedOperation { epoch, clock, outside, number, origin })
+        Arc::new(OrderedOperation { epoch, clock, within: Vec::new(), outside, number, origin })
     }
 
     /// The host has waited for operations.
     pub(crate) fn host_waited(&mut self, ids: &[OperationId]) {
         for earlier in ids.iter().filter_map(|id| self.operations.get(id)) {
-            self.host.join(&earlier.clock);
+            earlier.join_into(&mut self.host);
             self.outside |= earlier.outside;
         }
         self.forget();
@@ -173,13 +216,13 @@ impl OperationOrder {
 
     /// Whether the host has waited for an operation.
     pub(super) fn host_knows(&self, operation: &OrderedOperation) -> bool {
-        self.host.covers(operation.epoch)
+        operation.is_covered_by(&self.host)
     }
 
     /// Later operations come after the host, and so after these.
     fn forget(&mut self) {
         let host = &self.host;
-        self.operations.retain(|_, it| !host.covers(it.epoch));
+        self.operations.retain(|_, it| !it.is_covered_by(host));
     }
 
     fn next(&mut self, timeline: Timeline) -> Epoch {

@@ -2,8 +2,13 @@
 #![expect(unsafe_code, reason = "writes to the C standard output")]
 
 use super::condition;
+use super::names::OperationId;
+use super::nested::Grid;
+use super::queue::Queue;
+use crate::device::Limits;
 use crate::exec::env::{AccessKind, Env, Region};
 use crate::exec::image::{Image, Texture};
+use crate::exec::runtime::{RuntimeAnswer, RuntimeCall};
 use crate::exec::{Mistake, Refused};
 use crate::finding::{Finding, Subject};
 use crate::host_line::HostLine;
@@ -36,7 +41,13 @@ pub(crate) fn access(
 /// The surroundings of a kernel on a device, during a single step.
 pub(super) struct Around<'a> {
     pub(super) allocations: &'a mut Allocations,
+    pub(super) queue: &'a mut Queue,
+    /// The kernel's operation.
+    pub(super) id: OperationId,
     pub(super) device: usize,
+    /// The number of devices.
+    pub(super) devices: usize,
+    pub(super) limits: Limits,
     /// The devices whose memory this one may use.
     pub(super) peers: &'a [usize],
     /// The number of processors that a kernel may use.
@@ -49,6 +60,8 @@ pub(super) struct Around<'a> {
     pub(super) missed: Option<u64>,
     /// Where the program launched the kernel.
     pub(super) line: HostLine,
+    /// The kernel's work and handles, if it has called the runtime.
+    pub(super) grid: Option<Box<Grid>>,
 }
 
 impl Env for Around<'_> {
@@ -147,6 +160,10 @@ impl Env for Around<'_> {
         condition::set(handle, value);
     }
 
+    fn runtime(&mut self, call: &RuntimeCall<'_>) -> Result<RuntimeAnswer, Refused> {
+        self.serve(call)
+    }
+
     fn print(&mut self, text: &str) {
         self.printed.extend_from_slice(text.as_bytes());
     }
@@ -212,9 +229,21 @@ mod tests {
         let module = parse(&crate::testing::compile_ptx(source, &[])).unwrap();
         let program = lower(&module, &module.functions[0].name, &Addresses::default()).unwrap();
         let launch = Launch::new(Arc::new(program), [1; 3], [8, 1, 1], argument.to_le_bytes().to_vec());
-        let (touched, missed, line) = (None, None, HostLine::default());
-        let (peers, printed) = (&[][..], Vec::new());
-        let around = Around { allocations, device: 0, peers, processors: 1, printed, touched, missed, line };
+        let around = Around {
+            allocations,
+            queue: &mut Queue::new(crate::config::Schedule::Late),
+            id: 1,
+            device: 0,
+            devices: 1,
+            limits: Limits::default(),
+            peers: &[],
+            processors: 1,
+            printed: Vec::new(),
+            touched: None,
+            missed: None,
+            line: HostLine::default(),
+            grid: None,
+        };
         let mut env = Listening(around, Vec::new());
         let step = Kernel::new(launch).step(&mut env, 1_000_000);
         assert!(matches!(step, Step::Done), "{step:?}");

@@ -16,6 +16,7 @@ use crate::error::{Answer, Code};
 use crate::exec::env::Step;
 use crate::host_line::HostLine;
 use crate::machine::{self, Guard, Machine};
+use crate::race::Origin;
 use crate::sys::cudaErrorIllegalAddress;
 use crate::thread;
 
@@ -115,9 +116,11 @@ impl Machine {
                     for part in parts {
                         let before: Vec<OperationId> =
                             part.before.iter().filter_map(|at| ids.get(*at).copied()).collect();
-                        ids.push(self.queue.push_within(id, part.device, part.call, part.work, &before));
+                        let origin = Origin { call: part.call, line: part.line, ..Origin::default() };
+                        ids.push(self.queue.push_within(id, part.device, origin, part.work, &before));
                     }
-                    let end = self.queue.push_within(id, device, call, Work::Nothing, &ids);
+                    let origin = Origin { call, ..Origin::default() };
+                    let end = self.queue.push_within(id, device, origin, Work::Nothing, &ids);
                     self.queue.put_back(id, Work::Expansion(it));
                     self.queue.put_off(id, end);
                     return Progress::Worked;
@@ -129,28 +132,49 @@ impl Machine {
                 let budget = self.queue.budget();
                 let touched =
                     self.queue.races.as_mut().map(|races| races.running.remove(&id).unwrap_or_default());
-                let (processors, printed) = (self.queue.processors(), Vec::new());
-                let allocations = &mut self.allocations;
-                let mut around =
-                    Around { allocations, device, peers, processors, printed, touched, missed: None, line };
+                let mut around = Around {
+                    allocations: &mut self.allocations,
+                    id,
+                    device,
+                    devices: self.devices.len(),
+                    limits: self.devices.get(device).map(|device| device.limits).unwrap_or_default(),
+                    peers,
+                    processors: self.queue.processors(),
+                    printed: Vec::new(),
+                    touched,
+                    missed: None,
+                    line,
+                    grid: self.queue.grids.remove(&id),
+                    queue: &mut self.queue,
+                };
                 let step = task.step(&mut around, budget);
+                let Around { touched, missed, mut grid, printed, .. } = around;
                 if !self.queue.ends {
-                    show(&around.printed);
+                    show(&printed);
                 }
-                let Around { touched, missed, .. } = around;
                 match (&step, &mut self.queue.races, touched) {
                     (_, None, _) | (_, _, None) => {}
                     (Step::Yield, Some(races), Some(touched)) => drop(races.running.insert(id, touched)),
                     (_, _, Some(touched)) => {
-                        self.queue.note_kernel(&self.allocations, id, touched.spans(task.program()), missed);
+                        let last = grid.as_mut().map_or(id, |grid| grid.last_phase(&mut self.queue, id));
+                        let accesses = touched.spans(task.program());
+                        self.queue.note_kernel(&self.allocations, last, accesses, missed);
                     }
                 }
+                if let Step::Yield = step {
+                    self.queue.grids.extend(grid.map(|grid| (id, grid)));
+                    self.queue.put_back(id, Work::Task(task));
+                    return Progress::Yielded;
+                }
+                let failed = matches!(step, Step::Fault(_));
+                let (queue, allocations) = (&mut self.queue, &mut self.allocations);
+                if let Some(end) = grid.and_then(|grid| grid.end(queue, allocations, (id, device), failed)) {
+                    queue.put_back(id, Work::Nothing);
+                    queue.put_off(id, end);
+                    return Progress::Worked;
+                }
                 match step {
-                    Step::Done => {}
-                    Step::Yield => {
-                        self.queue.put_back(id, Work::Task(task));
-                        return Progress::Yielded;
-                    }
+                    Step::Done | Step::Yield => {}
                     Step::Fault(fault) => self.fail(device, Code(fault.code), &fault.message, call, line),
                 }
             }

@@ -18,6 +18,7 @@ mod fill;
 mod host;
 mod moments;
 mod names;
+mod nested;
 mod queue;
 mod submit;
 mod table;

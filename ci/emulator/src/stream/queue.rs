@@ -5,7 +5,7 @@
 //! wanted: because a thread waits for it or queried it, because it has been pending for long enough, or
 //! because the schedule wants everything.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::num::NonZero;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
@@ -14,6 +14,7 @@ use cuda_hazard::happens_before::VectorClock;
 
 use super::fill::Fill;
 use super::names::{OperationId, StreamId};
+use super::nested::Grid;
 use super::work::Work;
 use crate::config::Schedule;
 use crate::host_line::HostLine;
@@ -38,6 +39,8 @@ struct Operation {
     wanted: bool,
     /// How many steps of it have run.
     turns: u64,
+    /// Whether it counts as a pending launch of a kernel until it begins.
+    is_launch: bool,
     before: Vec<OperationId>,
     /// How many of `before` are not done.
     unmet: usize,
@@ -77,6 +80,14 @@ pub(crate) struct Queue {
     pub(super) ends: bool,
     /// The races between operations, if they are looked for.
     pub(crate) races: Option<Races>,
+    /// The work and the handles of kernels that run and have called the runtime.
+    pub(super) grids: HashMap<OperationId, Box<Grid>>,
+    /// The launches of kernels that have not begun, by device.
+    launches: HashMap<usize, usize>,
+    /// The handles that kernels have got.
+    handles: u64,
+    /// Texts for kernels: their places in the memory of a device.
+    pub(super) texts: HashMap<(usize, &'static [u8]), u64>,
 }
 
 impl Queue {
@@ -95,6 +106,10 @@ impl Queue {
             staged: 0,
             ends: false,
             races: None,
+            grids: HashMap::new(),
+            launches: HashMap::new(),
+            handles: 0,
+            texts: HashMap::new(),
         }
     }
 
@@ -150,27 +165,72 @@ impl Queue {
         id
     }
 
-    /// Adds an operation that is part of one that runs. Races know it as that one, which later operations
-    /// come after.
+    /// Adds an operation that is part of one that runs. Later operations come after that one, and so after
+    /// its parts.
     pub(super) fn push_within(
         &mut self,
         whole: OperationId,
         device: usize,
-        call: &'static str,
+        mut origin: Origin,
         work: Work,
         before: &[OperationId],
     ) -> OperationId {
         self.last += 1;
         let id = self.last;
-        if let Some(races) = &mut self.races
-            && let Some(operation) = races.order.add_part(id, whole)
-            && matches!(work, Work::Host(_))
-        {
-            races.functions.insert(id, operation);
+        let known = self.entries.get(&whole);
+        let line = known.map(|whole| whole.line).filter(|_| origin.line == HostLine::NONE);
+        let (call, line) = (origin.call, line.unwrap_or(origin.line));
+        if let Some(races) = &mut self.races {
+            origin.kernel = work.kernel();
+            // The first parts come after those that the whole has waited for.
+            let earlier = known.map_or(&[][..], |whole| &whole.before);
+            let earlier = if before.is_empty() { earlier } else { before };
+            if let Some(operation) = races.order.add_part(id, whole, earlier, origin)
+                && matches!(work, Work::Host(_))
+            {
+                races.functions.insert(id, operation);
+            }
         }
-        let line = self.entries.get(&whole).map_or(HostLine::NONE, |whole| whole.line);
         self.enter(id, (device, call, line), work, before);
         id
+    }
+
+    /// Adds an operation that stands for the next accesses of one that runs, if races are looked for.
+    pub(super) fn push_phase(&mut self, whole: OperationId, before: &[OperationId]) -> Option<OperationId> {
+        let order = &mut self.races.as_mut()?.order;
+        let origin = order.get(whole)?.origin.clone();
+        self.last += 1;
+        order.add_part(self.last, whole, before, origin)?;
+        Some(self.last)
+    }
+
+    /// A new handle for a kernel.
+    pub(super) fn handle(&mut self, first: u64) -> u64 {
+        self.handles += 16;
+        first + self.handles
+    }
+
+    /// The launches of kernels on a device that have not begun.
+    pub(super) fn launches(&self, device: usize) -> usize {
+        self.launches.get(&device).copied().unwrap_or(0)
+    }
+
+    /// Counts a launch of a kernel.
+    pub(super) fn hold_launch(&mut self, device: usize) {
+        *self.launches.entry(device).or_default() += 1;
+    }
+
+    /// Forgets launches that will not begin, or have begun.
+    pub(super) fn drop_launches(&mut self, device: usize, count: usize) {
+        let launches = self.launches.entry(device).or_default();
+        *launches = launches.saturating_sub(count);
+    }
+
+    /// Marks an operation as a launch of a kernel that was counted.
+    pub(super) fn is_launch(&mut self, id: OperationId) {
+        if let Some(entry) = self.entries.get_mut(&id) {
+            entry.is_launch = true;
+        }
     }
 
     fn enter(
@@ -195,7 +255,20 @@ impl Queue {
         let (work, wanted, after) = (Some(work), self.schedule == Schedule::Eager, Vec::new());
         self.entries.insert(
             id,
-            Operation { device, call, line, work, submitted, used, wanted, turns: 0, before, unmet, after },
+            Operation {
+                device,
+                call,
+                line,
+                work,
+                submitted,
+                used,
+                wanted,
+                turns: 0,
+                is_launch: false,
+                before,
+                unmet,
+                after,
+            },
         );
         if !wanted {
             self.unwanted.insert(id);
@@ -440,12 +513,16 @@ impl Queue {
         self.ready.remove(&(entry.turns, id));
         self.idle.remove(&id);
         let work = entry.work.take()?;
+        let (device, call, line) = (entry.device, entry.call, entry.line);
+        if core::mem::take(&mut entry.is_launch) {
+            self.drop_launches(device, 1);
+        }
         if let Some(races) = &self.races
             && let Some(operation) = races.order.get(id)
         {
             work.protect(races, operation);
         }
-        Some(Picked { id, device: entry.device, call: entry.call, line: entry.line, work })
+        Some(Picked { id, device, call, line, work })
     }
 }
 

@@ -158,6 +158,22 @@ fn arm_servers_have_a_folder_of_their_own() {
 }
 
 #[test]
+fn a_toolkit_for_several_machines_gives_the_library_of_the_target() {
+    let tree = Tree::new();
+    tree.headers("a/include", 13000);
+    for folder in ["a/lib64", "a/targets/x86_64-linux/lib", "a/targets/sbsa-linux/lib"] {
+        tree.file(&format!("{folder}/libcudart.so.13"), "");
+    }
+    for (triple, folder) in
+        [("x86_64-unknown-linux-gnu", "x86_64-linux"), ("aarch64-unknown-linux-gnu", "sbsa-linux")]
+    {
+        let env = Env::from_vars([("TARGET", triple), ("CUDA_PATH", tree.path("a").to_str().unwrap())]);
+        let found = Search::new(&env).find().unwrap();
+        assert_eq!(found.cudart(), tree.path(&format!("a/targets/{folder}/lib/libcudart.so.13")));
+    }
+}
+
+#[test]
 fn the_newest_wheels_of_a_virtual_environment_win() {
     let tree = Tree::new();
     let site = "venv/lib/python3.12/site-packages/nvidia";

@@ -4,6 +4,7 @@ use super::integer::operand;
 use super::{Failure, Lower, Symbol, resolve};
 use crate::exec::file::Class;
 use crate::exec::program::{CallSite, Op, Target};
+use crate::exec::runtime::RuntimeFunction;
 use crate::ptx::ast::{Name, Prototype};
 use crate::ptx::{Function, Instruction, Operand, Space, Type, Variable};
 
@@ -104,7 +105,10 @@ impl Lower<'_> {
                 "free" => Target::Free,
                 "__assertfail" => Target::Assert,
                 "cudaGraphSetConditional" => Target::SetConditional,
-                _ => Target::Missing(name.to_string()),
+                _ => match RuntimeFunction::from_name(name) {
+                    Some(function) => Target::Runtime(function),
+                    None => Target::Missing(name.to_string()),
+                },
             },
         }
     }

@@ -1,12 +1,14 @@
-//! Reads of textures, reads and writes of surfaces.
+//! Reads of textures, reads and writes of surfaces, and questions about both.
 //!
-//! Each becomes two operations, because the values leave too few slots. The first operation notes the handle
-//! and the coordinates.
+//! Each becomes two operations or more, because the values leave too few slots. The first operations note the
+//! handle, the coordinates, the level and the derivatives.
 
 use super::integer::operand;
 use super::{Failure, Lower, UNKNOWN};
+use crate::exec::file::test;
+use crate::exec::image::{DX, DY, LEVEL};
 use crate::exec::program::Boundary;
-use crate::exec::program::{Element, Geometry, NONE, Op, Read, Touch};
+use crate::exec::program::{Element, Geometry, ImageQuery, LevelBy, NONE, Op, Read, Touch};
 use crate::ptx::{Instruction, Operand, Type};
 
 /// The dimensions that an instruction names.
@@ -18,35 +20,53 @@ fn geometry(i: &Instruction) -> Result<Geometry, Failure> {
         "a1d" => Some(Geometry::Lines),
         "a2d" => Some(Geometry::Planes),
         "cube" => Some(Geometry::Cube),
+        "acube" => Some(Geometry::Cubes),
         _ => None,
     });
     found.ok_or_else(|| "images of these dimensions are not known to the emulator".into())
 }
 
+/// The numbers of an operand, which may be one or in braces.
+fn list(operand: &Operand) -> &[Operand] {
+    match operand {
+        Operand::Vector(list) => list,
+        one => std::slice::from_ref(one),
+    }
+}
+
 impl Lower<'_> {
+    /// Notes numbers for the access that follows, and perhaps the handle.
+    fn operands(
+        &mut self,
+        first: u8,
+        list: &[Operand],
+        types: impl Fn(usize) -> Type,
+        count: usize,
+        handle: Option<&Operand>,
+    ) -> Result<(), Failure> {
+        let mut s = [NONE; 5];
+        for n in 0..count {
+            s[n] = self.src(list.get(n).ok_or("a coordinate is missing")?, types(n))?;
+        }
+        if let Some(handle) = handle {
+            s[4] = self.src(handle, Type::B64)?;
+        }
+        self.emit(Op::Coordinates(first), &s);
+        Ok(())
+    }
+
     /// Notes the handle and the coordinates of an access.
     fn coordinates(&mut self, at: &Operand, geometry: Geometry, ty: Type) -> Result<(), Failure> {
         let Operand::Multi(parts) = at else { return Err("a handle and coordinates are needed here".into()) };
         let [handle, Operand::Vector(list)] = parts.as_slice() else {
             return Err(UNKNOWN.into());
         };
-        let mut s = [NONE; 5];
         let layered = geometry.is_layered();
         let count = geometry.dimensions() + usize::from(layered);
-        for n in 0..count {
-            let part = list.get(n).ok_or("a coordinate is missing")?;
-            let ty = if layered && n == 0 { Type::U32 } else { ty };
-            s[1 + n] = self.src(part, ty)?;
-        }
-        s[4] = self.src(handle, Type::B64)?;
-        self.emit(Op::Coordinates, &s);
-        Ok(())
+        self.operands(0, list, |n| if layered && n == 0 { Type::U32 } else { ty }, count, Some(handle))
     }
 
     pub(super) fn texture(&mut self, i: &Instruction) -> Result<(), Failure> {
-        if &*i.opcode != "tex" || i.has("grad") {
-            return Err("this access to textures is not known to the emulator".into());
-        }
         let geometry = geometry(i)?;
         let types: Vec<Type> = i.types().collect();
         let [.., result, given] = types.as_slice() else { return Err("no type".into()) };
@@ -57,19 +77,68 @@ impl Lower<'_> {
         if by_number && geometry != Geometry::Line || !by_number && *given != Type::F32 {
             return Err("coordinates of this type are not known to the emulator".into());
         }
-        let Operand::Vector(parts) = operand(i, 0)? else {
-            return Err(UNKNOWN.into());
+        let (results, resident) = match operand(i, 0)? {
+            Operand::Pair(results, resident) => (&**results, Some(&**resident)),
+            results => (results, None),
         };
+        let parts = list(results);
         if parts.len() != 4 {
             return Err(UNKNOWN.into());
         }
-        // A level belongs to an image with levels, which is refused when it is read.
         self.coordinates(operand(i, 1)?, geometry, *given)?;
+        let level = if i.has("level") {
+            self.operands(LEVEL, list(operand(i, 2)?), |_| *given, 1, None)?;
+            if by_number { LevelBy::Nothing } else { LevelBy::Number }
+        } else if i.has("grad") {
+            for (first, n) in [(DX, 2), (DY, 3)] {
+                self.operands(first, list(operand(i, n)?), |_| Type::F32, geometry.dimensions(), None)?;
+            }
+            LevelBy::Derivatives
+        } else {
+            LevelBy::Nothing
+        };
+        let gathers = match (&*i.opcode, i.modifiers.first().map(|word| &**word)) {
+            ("tld4", Some("r")) => Some(0),
+            ("tld4", Some("g")) => Some(1),
+            ("tld4", Some("b")) => Some(2),
+            ("tld4", Some("a")) => Some(3),
+            ("tld4", _) => return Err(UNKNOWN.into()),
+            _ => None,
+        };
+        if gathers.is_some() && geometry != Geometry::Plane {
+            return Err("gathers of images of these dimensions are not known to the emulator".into());
+        }
         let mut s = [NONE; 5];
         for (slot, part) in s.iter_mut().zip(parts) {
             *slot = self.dst(part, *result)?;
         }
-        self.emit(Op::Texture(Read { geometry, by_number, floats: *result == Type::F32 }), &s);
+        let floats = *result == Type::F32;
+        self.emit(Op::Texture(Read { geometry, by_number, floats, level, gathers }), &s);
+        if let Some(resident) = resident {
+            // No image lacks memory: those that do cannot be read at all.
+            let (d, one) = (self.dst(resident, Type::Pred)?, self.word(1));
+            self.alu(|f, s, m| test::<u32>(f, s, m, |v| v != 0), &[d, one]);
+        }
+        Ok(())
+    }
+
+    /// `txq` and `suq`.
+    pub(super) fn image_query(&mut self, i: &Instruction) -> Result<(), Failure> {
+        let asked = i.modifiers.iter().find_map(|word| match &**word {
+            "width" => Some(ImageQuery::Width),
+            "height" => Some(ImageQuery::Height),
+            "depth" => Some(ImageQuery::Depth),
+            "array_size" => Some(ImageQuery::Layers),
+            "num_mipmap_levels" => Some(ImageQuery::Levels),
+            _ => None,
+        });
+        let asked = asked.ok_or("this question about an image is not known to the emulator")?;
+        let Operand::Address(Some(handle), 0) = operand(i, 1)? else { return Err(UNKNOWN.into()) };
+        let level = if i.has("level") { operand(i, 2)?.clone() } else { Operand::Int(0) };
+        let handle = Operand::Name(handle.clone());
+        self.operands(LEVEL, std::slice::from_ref(&level), |_| Type::U32, 1, Some(&handle))?;
+        let d = self.dst(operand(i, 0)?, Type::B32)?;
+        self.emit(Op::ImageQuery(asked, &*i.opcode == "suq"), &[d]);
         Ok(())
     }
 
@@ -95,11 +164,7 @@ impl Lower<'_> {
         };
         let load = &*i.opcode == "suld";
         let (at, values) = if load { (1, 0) } else { (0, 1) };
-        let single = std::slice::from_ref(operand(i, values)?);
-        let parts = match operand(i, values)? {
-            Operand::Vector(parts) => parts,
-            _ => single,
-        };
+        let parts = list(operand(i, values)?);
         let count = match parts.len() {
             1 => 1,
             2 => 2,

@@ -50,6 +50,13 @@ pub fn code_address(module: &Module, name: &str) -> Option<u64> {
     Some(CODE + 16 * u64::try_from(number).ok()?)
 }
 
+/// The name of the kernel that an address stands for.
+#[must_use]
+pub fn named_at(module: &Module, address: u64) -> Option<&str> {
+    let number = usize::try_from(address.checked_sub(CODE)? / 16).ok()?;
+    module.functions.get(number).filter(|f| f.entry).map(|f| &*f.name)
+}
+
 fn resolve<'m>(module: &'m Module, name: &'m str) -> &'m str {
     module.aliases.iter().find(|(new, _)| **new == *name).map_or(name, |(_, old)| old)
 }
@@ -68,6 +75,11 @@ enum Symbol {
     Code(u64),
     Prototype(crate::ptx::ast::Prototype),
     Targets(Vec<Name>),
+}
+
+/// Whether a source file is a header of the toolkit whose functions only pass on their arguments.
+fn is_wrapper(file: &str) -> bool {
+    file.ends_with("/cuda_device_runtime_api.h") || file.ends_with("/device_atomic_functions.hpp")
 }
 
 /// The reason why an instruction cannot be lowered.
@@ -179,6 +191,7 @@ impl<'m> Lower<'m> {
         let params = kernel.prototype.params.iter().map(|v| reserve(&mut param_bytes, v)).collect();
         let program = Program {
             name: kernel.name.to_string(),
+            module: 0,
             code: Vec::new(),
             lines: Vec::new(),
             locations: Vec::new(),
@@ -328,9 +341,12 @@ impl<'m> Lower<'m> {
                 self.scopes.pop();
                 self.open.pop();
             }
-            Statement::Location { file, line } => {
+            Statement::Location { file, line, caller } => {
                 let here = self.here();
-                self.program.locations.push((here, *file, *line));
+                // A line of the program says more than one of the toolkit.
+                let shown = caller.filter(|_| self.module.files.get(file).is_some_and(|it| is_wrapper(it)));
+                let (file, line) = shown.unwrap_or((*file, *line));
+                self.program.locations.push((here, file, line));
             }
             Statement::Registers { prefix, ty, count } => {
                 let class = Class::of(*ty);
@@ -432,7 +448,8 @@ impl<'m> Lower<'m> {
             "mbarrier" => self.mbarrier(i),
             "ldmatrix" | "stmatrix" | "movmatrix" | "mma" | "wmma" => self.matrix(i),
             "wgmma" => self.warpgroup(i),
-            "tex" | "tld4" | "txq" => self.texture(i),
+            "tex" | "tld4" => self.texture(i),
+            "txq" | "suq" => self.image_query(i),
             "suld" | "sust" => self.surface(i),
             "nanosleep" => {
                 self.emit(Op::Sleep, &[]);

@@ -19,7 +19,7 @@ pub(super) fn reach<'m>(module: &'m Module, kernel: &'m Function) -> Vec<&'m Fun
         let tables = module.variables.iter().flat_map(|v| &v.initial);
         for initial in tables {
             let Initial::Symbol { name, .. } = initial else { continue };
-            let Some(f) = module.function(super::resolve(module, name)) else { continue };
+            let Some(f) = callable(module, name) else { continue };
             if seen.insert(&f.name) {
                 visit(module, f, &mut seen, &mut order, &mut indirect);
             }
@@ -54,6 +54,11 @@ fn visit<'m>(
     }
 }
 
+/// The function of a name, unless it is a kernel: kernels are launched, never called.
+fn callable<'m>(module: &'m Module, name: &str) -> Option<&'m Function> {
+    module.function(super::resolve(module, name)).filter(|f| !f.entry)
+}
+
 /// The functions that a body names, as a call's target or as an address.
 fn callees<'m>(module: &'m Module, f: &'m Function, indirect: &mut bool) -> Vec<&'m Function> {
     let mut list = Vec::new();
@@ -63,7 +68,7 @@ fn callees<'m>(module: &'m Module, f: &'m Function, indirect: &mut bool) -> Vec<
                 let call = &*i.opcode == "call";
                 let mut direct = false;
                 names(&i.operands, &mut |name| {
-                    if let Some(callee) = module.function(super::resolve(module, name)) {
+                    if let Some(callee) = callable(module, name) {
                         direct = true;
                         list.push(callee);
                     } else if call && module.functions.iter().any(|f| f.name == *name) {
@@ -73,7 +78,7 @@ fn callees<'m>(module: &'m Module, f: &'m Function, indirect: &mut bool) -> Vec<
                 *indirect |= call && !direct;
             }
             Statement::CallTargets(_, targets) => {
-                list.extend(targets.iter().filter_map(|t| module.function(super::resolve(module, t))));
+                list.extend(targets.iter().filter_map(|t| callable(module, t)));
             }
             _ => {}
         }
