@@ -1,5 +1,5 @@
-//! Programs for `sm_90a`, compiled by nvcc, run on the built library: tensor maps, bulk copies and products of
-//! warpgroups. What they expect is what an H200 gives.
+//! Programs for `sm_90a`, compiled by nvcc, run on the built library: tensor maps, bulk copies and products
+//! of warpgroups. They expect what an H200 gives.
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test may panic")]
 
 mod built;

@@ -121,6 +121,9 @@ impl Runner<'_> {
                 let given = turn;
                 let state = warp.run(&mut cx, &mut turn)?;
                 *fuel -= given - turn;
+                if given == WARP_TURN && turn == 0 {
+                    cx.cluster.works();
+                }
                 moved |= given != turn;
                 over &= state == Turn::Over;
             }

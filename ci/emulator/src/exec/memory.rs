@@ -353,7 +353,8 @@ impl Warp {
             }
             Wrong::Unfenced(old) => {
                 let there = cx.thread_at(old.block, old.thread.into(), old.pc);
-                let what = "no fence.proxy.async between a write of shared memory and a bulk copy or wgmma that reads it";
+                let what = "no fence.proxy.async between a write of shared memory and a bulk copy or wgmma \
+                            that reads it";
                 let parts = [
                     format!("write by {there}"),
                     format!("read of {bytes} bytes at {:#x} by {here}", address & WINDOW),

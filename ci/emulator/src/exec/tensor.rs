@@ -1,4 +1,4 @@
-//! Tensor maps: 128 bytes that describe a tensor in global memory, and the box of it that one bulk copy moves.
+//! Tensor maps: 128 bytes that describe a tensor in global memory, and the box that one bulk copy moves.
 //!
 //! Programs do not see the layout of the bytes. Here they begin with a mark, so that other bytes are found
 //! out.
@@ -179,8 +179,8 @@ impl TensorMap {
         if self.nan { 0x7FFF_FFFF_FFFF_FFFF >> (64 - 8 * self.size().unwrap_or(8)) } else { 0 }
     }
 
-    /// What a load makes of an element: numbers of 19 bits are rounded to the nearest, of two to the even one, and
-    /// there is one NaN. Nothing is flushed to zero, as on an H200.
+    /// What a load makes of an element. Numbers of 19 bits are rounded to the nearest, of two to the even one.
+    /// They have one NaN. Nothing is flushed to zero, as on an H200.
     #[must_use]
     pub fn loaded(&self, bits: u64) -> u64 {
         match self.element {

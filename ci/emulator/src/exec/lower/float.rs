@@ -210,7 +210,7 @@ fn fused32(a: f32, b: f32, c: f32) -> u32 {
 
 #[cfg(target_arch = "x86_64")]
 mod native {
-    //! Fused multiplication on processors that have it. Elsewhere the host computes it in software.
+    //! Fused multiplication on processors of x86-64 that have it. Others compute it in software; ARM always has it.
     //!
     //! A closure written here would have the features of its function, and would not be inlined into the loop
     //! over the lanes, which has none. So the functions of one lane stand outside.
