@@ -49,7 +49,7 @@ impl Block {
             cluster: 0,
             rank: 0,
             within: [0; 3],
-            warps: (0..threads.div_ceil(32)).map(|_| Warp::new(&launch.program)).collect(),
+            warps: (0..threads).step_by(32).map(|first| Warp::new(launch, first)).collect(),
             // Never empty: a null pointer marks a block that has ended.
             shared: vec![0; (launch.shared() as usize).div_ceil(16).max(1)],
             barriers: Barriers::default(),
@@ -62,9 +62,7 @@ impl Block {
         block.matrices.clear();
         block.shared.fill(UNWRITTEN);
         cluster.members.push(block.shared.as_mut_ptr().cast());
-        for (first, warp) in (0..).step_by(32).zip(&mut block.warps) {
-            warp.reset(launch, first, rank);
-        }
+        block.warps.iter_mut().for_each(|warp| warp.reset(launch, rank));
         block
     }
 

@@ -5,6 +5,7 @@
 
 use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
+use super::file::LANES;
 use super::program::{Element, Modify};
 
 macro_rules! accessors {
@@ -45,6 +46,24 @@ accessors!(read8, write8, change8, u8, AtomicU8);
 accessors!(read16, write16, change16, u16, AtomicU16);
 accessors!(read32, write32, change32, u32, AtomicU32);
 accessors!(read64, write64, change64, u64, AtomicU64);
+
+macro_rules! rows {
+    ($read:ident, $write:ident, $one:ident, $put:ident, $ty:ty) => {
+        /// Reads a row of elements.
+        #[inline(always)]
+        pub(super) fn $read(p: *mut u8) -> [$ty; LANES] {
+            core::array::from_fn(|lane| $one(p.wrapping_add(lane * size_of::<$ty>())))
+        }
+        /// Writes a row of elements.
+        #[inline(always)]
+        pub(super) fn $write(p: *mut u8, row: &[$ty; LANES]) {
+            (0..LANES).for_each(|lane| $put(p.wrapping_add(lane * size_of::<$ty>()), row[lane]));
+        }
+    };
+}
+
+rows!(read_row32, write_row32, read32, write32, u32);
+rows!(read_row64, write_row64, read64, write64, u64);
 
 /// Reads an element's bits; those above are zeros, whatever its sign.
 pub(super) fn read(p: *mut u8, element: Element) -> u64 {

@@ -119,8 +119,12 @@ impl Warp {
                     }
                 };
                 let mut out = [0; LANES];
-                for l in lanes(mask) {
-                    out[l] = lanes(mask).filter(|&o| value(o) == value(l)).fold(0, |m, o| m | 1 << o);
+                let mut left = mask;
+                while left != 0 {
+                    let first = value((left.trailing_zeros() & 31) as usize);
+                    let same = (0..LANES).fold(0, |m, o| m | u32::from(value(o) == first) << o) & mask;
+                    lanes(same).for_each(|l| out[l] = same);
+                    left &= !same;
                 }
                 let row = u32::row_mut(&mut self.file, ins.s[0]);
                 self.side = 0;
@@ -192,8 +196,7 @@ impl Warp {
         let mut row = [0u64; LANES];
         let value = match which {
             Special::Tid(n) => {
-                let tid = &self.tid[usize::from(n)];
-                (0..LANES).for_each(|l| row[l] = u64::from(tid[l]));
+                row = self.tid[usize::from(n)].map(u64::from);
                 None
             }
             Special::LaneId => {
@@ -252,11 +255,9 @@ impl Warp {
             row.fill(value);
         }
         if wide {
-            let out = u64::row_mut(&mut self.file, d);
-            lanes(mask).for_each(|l| out[l] = row[l]);
+            u64::put(&mut self.file, d, mask, &row);
         } else {
-            let out = u32::row_mut(&mut self.file, d);
-            lanes(mask).for_each(|l| out[l] = low(row[l]));
+            u32::put(&mut self.file, d, mask, &row.map(low));
         }
     }
 }

@@ -12,6 +12,7 @@
               and lanes index several rows at once"
 )]
 
+use std::ops::{BitAnd, BitOr, Not};
 use std::sync::Arc;
 
 use half::{bf16, f16};
@@ -126,23 +127,38 @@ pub(super) fn low(bits: u64) -> u32 {
 }
 
 /// A row's element.
-pub trait Word: Copy + Default {
+pub trait Word: Copy + Default + BitAnd<Output = Self> + BitOr<Output = Self> + Not<Output = Self> {
     /// A register's or constant's row.
     fn row(file: &File, slot: Slot) -> &[Self; LANES];
     /// A register's row, to write.
     fn row_mut(file: &mut File, slot: Slot) -> &mut [Self; LANES];
+    /// All bits for true, none for false.
+    fn all(bit: bool) -> Self;
     /// Replaces the lanes of a mask in a row by those of another row.
-    #[inline(never)]
+    #[inline(always)]
     fn blend(row: &mut [Self; LANES], with: &[Self; LANES], mask: u32) {
+        let mut out = [Self::default(); LANES];
         for lane in 0..LANES {
-            row[lane] = if mask >> lane & 1 != 0 { with[lane] } else { row[lane] };
+            let new = Self::all(mask >> lane & 1 != 0);
+            out[lane] = with[lane] & new | row[lane] & !new;
         }
+        *row = out;
     }
     /// Writes the lanes of a mask to a register.
     #[inline(always)]
     fn put(file: &mut File, slot: Slot, mask: u32, values: &[Self; LANES]) {
         let row = Self::row_mut(file, slot);
         if mask == FULL { *row = *values } else { Self::blend(row, values, mask) }
+    }
+    /// Writes one value to the lanes of a mask of a register.
+    #[inline(always)]
+    fn set(file: &mut File, slot: Slot, mask: u32, value: Self) {
+        let row = Self::row_mut(file, slot);
+        if mask == FULL {
+            *row = [value; LANES];
+        } else {
+            lanes(mask).for_each(|lane| row[lane] = value);
+        }
     }
 }
 
@@ -159,6 +175,10 @@ impl Word for u32 {
     fn row_mut(file: &mut File, slot: Slot) -> &mut [Self; LANES] {
         &mut file.words[slot as usize]
     }
+    #[inline(always)]
+    fn all(bit: bool) -> Self {
+        Self::from(bit).wrapping_neg()
+    }
 }
 
 impl Word for u64 {
@@ -173,6 +193,10 @@ impl Word for u64 {
     #[inline(always)]
     fn row_mut(file: &mut File, slot: Slot) -> &mut [Self; LANES] {
         &mut file.wides[slot as usize]
+    }
+    #[inline(always)]
+    fn all(bit: bool) -> Self {
+        Self::from(bit).wrapping_neg()
     }
 }
 
@@ -218,6 +242,16 @@ pub type Slots = [Slot; 5];
 
 /// A lowered instruction without side effects: works on the lanes of a mask.
 pub type Alu = fn(&mut File, &Slots, u32);
+
+/// Takes the second of two forms of an operation if the processor has [`vectors`].
+#[must_use]
+pub fn best(plain: Alu, wide: Alu) -> Alu {
+    #[cfg(target_arch = "x86_64")]
+    if vectors::available() {
+        return wide;
+    }
+    if cfg!(target_arch = "x86_64") { plain } else { wide }
+}
 
 /// Makes an operation of a function of one operand, for all lanes at once.
 #[inline(always)]
@@ -307,12 +341,15 @@ pub fn each4<A: Value, B: Value, C: Value, E: Value, D: Value>(
     });
 }
 
-/// Chooses between two operands by the predicate in the fourth slot.
+/// Applies a function of two operands and the predicate in the fourth slot.
 #[inline(always)]
-pub fn choose<A: Value<Word = A> + Word>(file: &mut File, s: &Slots, mask: u32) {
-    let (a, mut out) = (A::row(file, s[1]), *A::row(file, s[2]));
-    A::blend(&mut out, a, file.pred(s[3]));
-    A::put(file, s[0], mask, &out);
+pub fn choose<A: Value>(file: &mut File, s: &Slots, mask: u32, f: impl Fn(A, A, bool) -> A) {
+    let (a, b, p) = (A::Word::row(file, s[1]), A::Word::row(file, s[2]), file.pred(s[3]));
+    let mut out = [A::Word::default(); LANES];
+    for lane in 0..LANES {
+        out[lane] = f(A::of(a[lane]), A::of(b[lane]), p >> lane & 1 != 0).word();
+    }
+    A::Word::put(file, s[0], mask, &out);
 }
 
 /// Compares two operands into a predicate.
@@ -360,5 +397,46 @@ pub fn carry3<A: Value, D: Value>(
     }
     if set {
         file.carry = flags;
+    }
+}
+
+/// The same operations for processors with vectors of 256 bits and fused multiplication.
+///
+/// A closure that is written in such a function would have its features, and would not be inlined into the
+/// loop over the lanes, which has none. So the closures are written elsewhere.
+#[cfg(target_arch = "x86_64")]
+pub mod vectors {
+    use super::{File, Slots, Value};
+
+    /// Whether the processor has them.
+    #[must_use]
+    pub fn available() -> bool {
+        std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma")
+    }
+
+    macro_rules! operations {
+        ($($map:ident<$($t:ident),*>($($a:ident),* => $d:ty);)*) => {$(
+            #[doc = concat!("[`", stringify!($map), "`](super::", stringify!($map), ").")]
+            ///
+            /// # Safety
+            /// The vectors are [`available`].
+            #[target_feature(enable = "avx2,fma")]
+            pub fn $map<$($t: Value),*>(file: &mut File, s: &Slots, mask: u32, f: impl Fn($($a),*) -> $d) {
+                super::$map::<$($t),*>(file, s, mask, f);
+            }
+        )*};
+    }
+
+    operations! {
+        map1<A, D>(A => D);
+        map2<A, B, D>(A, B => D);
+        map3<A, B, C, D>(A, B, C => D);
+        each1<A, D>(A => D);
+        each2<A, B, D>(A, B => D);
+        each3<A, B, C, D>(A, B, C => D);
+        each4<A, B, C, E, D>(A, B, C, E => D);
+        compare<A>(A, A => bool);
+        test<A>(A => bool);
+        choose<A>(A, A, bool => A);
     }
 }

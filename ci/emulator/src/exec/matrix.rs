@@ -7,10 +7,16 @@
 //! Sums are of 64-bit numbers, rounded once at their end. Tensor cores round differently, in ways that NVIDIA
 //! does not promise, so compare with a tolerance.
 
+#![cfg_attr(
+    target_arch = "x86_64",
+    expect(unsafe_code, reason = "functions for newer processors are called after asking for them")
+)]
+
 use super::fault::Fault;
 use super::file::{FULL, LANES, Slots, Word, lanes, low};
 use super::launch::Context;
 use super::memory::Verb;
+use super::number::Number;
 use super::program::{Access, Matrix, Multiply, NONE, Order, Spread, Tile, Until};
 use super::warp::{Flow, Group, Table, Warp};
 
@@ -28,16 +34,17 @@ impl Tile {
         let (all, held) = (self.rows * self.columns, self.elements() * LANES);
         all > 0
             && match self.spread {
-                Spread::Fragment => held >= all && held.is_multiple_of(all),
+                // The powers of two are counted on below.
+                Spread::Fragment => held >= all && all.is_power_of_two() && self.columns.is_power_of_two(),
                 _ => held == all,
             }
     }
 
-    /// Row and column of an element of a lane.
-    fn place(self, lane: usize, element: usize) -> (usize, usize) {
+    /// Row and column of an element of a lane: a part of a register.
+    #[inline(always)]
+    fn place(self, lane: usize, register: usize, part: usize) -> (usize, usize) {
         let per = self.number.per_register();
         let (group, within) = (lane / 4, lane % 4);
-        let (register, part) = (element / per, element % per);
         // Registers alternate in the rows, eight apart; then they go on in the columns.
         let turns = self.rows / 8;
         match self.spread {
@@ -46,43 +53,92 @@ impl Tile {
             }
             Spread::Right => (within * per + part + register * 4 * per, group),
             Spread::Sums => {
+                let element = register * per + part;
                 let block = element / 2;
                 (group + 8 * (block % turns), within * 2 + element % 2 + 8 * (block / turns))
             }
             Spread::Fragment => {
-                let at = (lane * self.elements() + element) % (self.rows * self.columns);
-                (at / self.columns, at % self.columns)
+                let at = ((lane * self.registers + register) * per + part) & (self.rows * self.columns - 1);
+                (at >> self.columns.trailing_zeros(), at & (self.columns - 1))
             }
         }
     }
 
-    /// All lanes' elements, with their positions in the matrix.
-    pub(super) fn all(self) -> impl Iterator<Item = (usize, usize, (usize, usize))> {
-        let each = self.elements();
-        (0..LANES).flat_map(move |lane| (0..each).map(move |at| (lane, at, self.place(lane, at))))
+    /// All elements: the lane, where the lane has it, and its position in the matrix.
+    #[inline(always)]
+    pub(super) fn all(self) -> impl Iterator<Item = (usize, Held, (usize, usize))> {
+        (0..self.registers).flat_map(move |register| self.of_register(register))
+    }
+
+    /// The elements of a register.
+    #[inline(always)]
+    fn of_register(self, register: usize) -> impl Iterator<Item = (usize, Held, (usize, usize))> {
+        let (per, width) = (self.number.per_register(), self.number.bits() as usize);
+        (0..per).flat_map(move |part| {
+            let held = Held { register, shift: part * width };
+            (0..LANES).map(move |lane| (lane, held, self.place(lane, register, part)))
+        })
     }
 
     /// The matrix, row after row.
     pub(super) fn read(self, table: &[[u64; LANES]]) -> Vec<f64> {
-        let mut out = vec![0.0; self.rows * self.columns];
-        for (lane, at, (row, column)) in self.all() {
-            out[row * self.columns + column] = self.number.value(self.bits(table, lane, at));
+        macro_rules! one_loop_for_each {
+            ($($number:ident),*) => {
+                match self.number {
+                    $(Number::$number => self.values(table, |bits| Number::$number.value(bits)),)*
+                    number => self.values(table, |bits| number.value(bits)),
+                }
+            };
         }
+        one_loop_for_each!(F16, Bf16, Tf32, F32, F64, S8, U8, S32)
+    }
+
+    #[inline(always)]
+    fn values(self, table: &[[u64; LANES]], value: impl Fn(u64) -> f64) -> Vec<f64> {
+        let mut out = vec![0.0; self.rows * self.columns];
+        self.all().for_each(|(lane, held, (row, column))| {
+            out[row * self.columns + column] = value(self.bits(table, lane, held));
+        });
         out
     }
 
     /// The bits of an element of a lane.
-    fn bits(self, table: &[[u64; LANES]], lane: usize, element: usize) -> u64 {
-        let (per, width) = (self.number.per_register(), self.number.bits());
-        let register = table[element / per][lane];
-        register >> (element % per * width as usize) & (u64::MAX >> (64 - width))
+    #[inline(always)]
+    fn bits(self, table: &[[u64; LANES]], lane: usize, held: Held) -> u64 {
+        table[held.register][lane] >> held.shift & (u64::MAX >> (64 - self.number.bits()))
     }
 
     /// Sets an element of a lane. The table held zeros.
-    pub(super) fn set(self, table: &mut [[u64; LANES]], lane: usize, element: usize, bits: u64) {
-        let (per, width) = (self.number.per_register(), self.number.bits());
-        table[element / per][lane] |= bits << (element % per * width as usize);
+    #[inline(always)]
+    pub(super) fn set(self, table: &mut [[u64; LANES]], lane: usize, held: Held, bits: u64) {
+        table[held.register][lane] |= bits << held.shift;
     }
+}
+
+/// Where a lane has an element.
+#[derive(Clone, Copy)]
+pub(super) struct Held {
+    register: usize,
+    shift: usize,
+}
+
+/// Adds the product of two matrices to a third one. In 64 bits a product of two narrower numbers is exact.
+#[inline(always)]
+fn add_product(a: &[f64], b: &[f64], sums: &mut [f64], inner: usize, columns: usize) {
+    for (a, sums) in a.chunks_exact(inner).zip(sums.chunks_exact_mut(columns)) {
+        for (factor, b) in a.iter().zip(b.chunks_exact(columns)) {
+            for (sum, b) in sums.iter_mut().zip(b) {
+                *sum = factor.mul_add(*b, *sum);
+            }
+        }
+    }
+}
+
+/// The same for processors with fused multiplication.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn add_product_fused(a: &[f64], b: &[f64], sums: &mut [f64], inner: usize, columns: usize) {
+    add_product(a, b, sums, inner, columns);
 }
 
 impl Multiply {
@@ -90,16 +146,25 @@ impl Multiply {
     fn run(&self, table: &[[u64; LANES]]) -> Table {
         let (a, rest) = table.split_at(self.a.registers);
         let (b, c) = rest.split_at(self.b.registers);
-        let (a, b, c) = (self.a.read(a), self.b.read(b), self.c.read(c));
+        let (a, b, mut sums) = (self.a.read(a), self.b.read(b), self.c.read(c));
         let (inner, columns) = (self.a.columns, self.b.columns);
+        #[cfg(target_arch = "x86_64")]
+        let product = if super::file::vectors::available() {
+            // SAFETY: the processor was just asked whether it has the instructions.
+            |a: &[f64], b: &[f64], sums: &mut [f64], inner, columns| unsafe {
+                add_product_fused(a, b, sums, inner, columns);
+            }
+        } else {
+            add_product
+        };
+        #[cfg(not(target_arch = "x86_64"))]
+        let product = add_product;
+        product(&a, &b, &mut sums, inner, columns);
         let mut out = vec![[0; LANES]; self.d.registers];
-        for (lane, at, (row, column)) in self.d.all() {
-            // In 64 bits a product of two narrower numbers is exact.
-            let sum = (0..inner).fold(c[row * columns + column], |sum, k| {
-                a[row * inner + k].mul_add(b[k * columns + column], sum)
-            });
-            self.d.set(&mut out, lane, at, self.d.number.rounded(sum, self.saturates));
-        }
+        self.d.all().for_each(|(lane, held, (row, column))| {
+            let sum = self.d.number.rounded(sums[row * columns + column], self.saturates);
+            self.d.set(&mut out, lane, held, sum);
+        });
         out
     }
 }
@@ -112,13 +177,9 @@ impl Warp {
             if self.table.len() <= at {
                 self.table.resize(at + 1, [0; LANES]);
             }
-            for lane in lanes(mask) {
-                self.table[at][lane] = if wide {
-                    u64::row(&self.file, slot)[lane]
-                } else {
-                    u64::from(u32::row(&self.file, slot)[lane])
-                };
-            }
+            let row =
+                if wide { *u64::row(&self.file, slot) } else { u32::row(&self.file, slot).map(u64::from) };
+            u64::blend(&mut self.table[at], &row, mask);
         }
     }
 
@@ -126,12 +187,10 @@ impl Warp {
     pub(super) fn take(&mut self, first: u8, wide: bool, s: &Slots, mask: u32) {
         let used = s.iter().take_while(|slot| **slot != NONE);
         for (row, &slot) in self.table.iter().skip(usize::from(first)).zip(used) {
-            for lane in lanes(mask) {
-                if wide {
-                    u64::row_mut(&mut self.file, slot)[lane] = row[lane];
-                } else {
-                    u32::row_mut(&mut self.file, slot)[lane] = low(row[lane]);
-                }
+            if wide {
+                u64::put(&mut self.file, slot, mask, row);
+            } else {
+                u32::put(&mut self.file, slot, mask, &row.map(low));
             }
         }
     }
@@ -166,16 +225,16 @@ impl Warp {
             }
             Matrix::Load(access, tile, order) => {
                 let mut out = vec![[0; LANES]; tile.registers];
-                self.each(cx, access, tile, order, s, pc, Verb::Read, |at, lane, element| {
+                self.each(cx, access, tile, order, s, pc, Verb::Read, |at, lane, held| {
                     let bits = super::bytes::read(at, access.element);
-                    tile.set(&mut out, lane, element, bits);
+                    tile.set(&mut out, lane, held, bits);
                 })?;
                 self.table = out;
             }
             Matrix::Store(access, tile, order) => {
                 let table = std::mem::take(&mut self.table);
-                self.each(cx, access, tile, order, s, pc, Verb::Write, |at, lane, element| {
-                    super::bytes::write(at, access.element, tile.bits(&table, lane, element));
+                self.each(cx, access, tile, order, s, pc, Verb::Write, |at, lane, held| {
+                    super::bytes::write(at, access.element, tile.bits(&table, lane, held));
                 })?;
             }
             Matrix::Multiply(multiply) => self.table = multiply.run(&self.table),
@@ -264,21 +323,35 @@ impl Warp {
         s: &Slots,
         pc: u32,
         verb: Verb,
-        mut f: impl FnMut(*mut u8, usize, usize),
+        mut f: impl FnMut(*mut u8, usize, Held),
     ) -> Result<(), Fault> {
-        let (addresses, apart) = (self.addresses(access, s[4]), *u32::row(&self.file, s[3]));
+        let (first, apart) = (self.addresses(access, s[4]), *u32::row(&self.file, s[3]));
         let size = u64::from(access.element.size());
-        for (lane, element, (row, column)) in tile.all() {
-            if self.live >> lane & 1 == 0 {
+        let one = Access { count: 1, offset: 0, ..access };
+        let (per, width) = (tile.number.per_register(), tile.number.bits() as usize);
+        for (register, part) in
+            (0..tile.registers).flat_map(|register| (0..per).map(move |part| (register, part)))
+        {
+            let held = Held { register, shift: part * width };
+            let addresses = core::array::from_fn(|lane| {
+                let (row, column) = tile.place(lane, register, part);
+                let (line, along) = match order {
+                    Order::Rows => (row, column),
+                    Order::Columns => (column, row),
+                };
+                let elements = u64::from(apart[lane]) * line as u64 + along as u64;
+                first[lane].wrapping_add(elements * size)
+            });
+            if let Some(near) = self.near_to(cx, one, &addresses, self.live, !matches!(verb, Verb::Read))
+                && !cx.watched
+                && !cx.traced
+            {
+                lanes(self.live).for_each(|lane| f(near.pointer(lane), lane, held));
                 continue;
             }
-            let (line, along) = match order {
-                Order::Rows => (row, column),
-                Order::Columns => (column, row),
-            };
-            let elements = u64::from(apart[lane]) * line as u64 + along as u64;
-            let address = addresses[lane].wrapping_add(elements * size);
-            f(self.reach(cx, access, address, size, lane, pc, verb)?, lane, element);
+            for lane in lanes(self.live) {
+                f(self.reach(cx, access, addresses[lane], size, lane, pc, verb)?, lane, held);
+            }
         }
         Ok(())
     }

@@ -1,11 +1,15 @@
 //! Memory access of a warp: every access is checked, in every lane.
 
-use super::bytes::{change, read, read8, read32, read64, write, write32, write64};
+use super::bytes::{
+    change, read, read_row32, read_row64, read8, read32, read64, write, write_row32, write_row64, write32,
+    write64,
+};
 use super::cluster::parts;
 use super::env::AccessKind;
 use super::fault::{Fault, Mistake};
 use super::file::{FULL, LANES, Slot, Slots, Word, lanes, low};
 use super::launch::{Cached, Context};
+use super::near::{Bounds, NEAR, Near, Shape};
 use super::program::{Access, Element, Modify};
 use super::program::{LOCAL, PARAM, SHARED};
 use super::races::{self, KernelRaces, Wrong};
@@ -29,16 +33,6 @@ pub(super) const BYTES: Access = Access {
     proxy: false,
 };
 
-/// The reach of the offsets of lanes that are near to each other.
-const NEAR: u64 = 1 << 31;
-
-/// Where lanes that are near to each other find their bytes.
-#[derive(Clone, Copy)]
-struct Near<'a> {
-    base: *mut u8,
-    offsets: &'a [u32; LANES],
-}
-
 type Pointers = [*mut u8; LANES];
 
 /// The kind of access that a thread attempts, for messages.
@@ -51,6 +45,7 @@ pub(super) enum Verb {
 
 impl Warp {
     /// `ld`.
+    #[inline(always)]
     pub(super) fn load(
         &mut self,
         cx: &mut Context<'_>,
@@ -59,47 +54,47 @@ impl Warp {
         mask: u32,
         pc: u32,
     ) -> Result<(), Fault> {
-        let mut offsets = [0; LANES];
-        let near =
-            if cx.watched || cx.traced { None } else { self.near(cx, a, s[4], mask, false, &mut offsets) };
-        let Some(base) = near else {
+        let near = if cx.watched || cx.traced { None } else { self.near(cx, a, s[4], mask, false) };
+        let Some(near) = near else {
             return self.load_far(cx, a, s, mask, pc);
         };
-        let at = Near { base, offsets: &offsets };
+        if near.shape == Shape::Row && a.count == 1 {
+            match (a.element, a.wide) {
+                (Element::U32 | Element::S32, false) => {
+                    *u32::row_mut(&mut self.file, s[0]) = read_row32(near.pointer(0));
+                    return Ok(());
+                }
+                (Element::U64, true) => {
+                    *u64::row_mut(&mut self.file, s[0]) = read_row64(near.pointer(0));
+                    return Ok(());
+                }
+                _ => {}
+            }
+        }
         match (a.element, a.wide) {
-            (Element::U32 | Element::S32, false) => self.fetch(at, a, s, mask, read32),
-            (Element::U64, true) => self.fetch(at, a, s, mask, read64),
-            (element, false) => self.fetch(at, a, s, mask, |p| low(read_extended(p, element))),
-            (element, true) => self.fetch(at, a, s, mask, |p| read_extended(p, element)),
+            (Element::U32 | Element::S32, false) => self.fetch(&near, a, s, mask, read32),
+            (Element::U64, true) => self.fetch(&near, a, s, mask, read64),
+            (element, false) => self.fetch(&near, a, s, mask, |p| low(read_extended(p, element))),
+            (element, true) => self.fetch(&near, a, s, mask, |p| read_extended(p, element)),
         }
         Ok(())
     }
 
     #[inline(always)]
-    fn fetch<W: Word + PartialEq>(
-        &mut self,
-        at: Near<'_>,
-        a: Access,
-        s: &Slots,
-        mask: u32,
-        read: impl Fn(*mut u8) -> W,
-    ) {
+    fn fetch<W: Word>(&mut self, near: &Near, a: Access, s: &Slots, mask: u32, read: impl Fn(*mut u8) -> W) {
         let size = a.element.size() as usize;
-        let Near { base, offsets } = at;
-        // Threads often read one address together.
-        let first = offsets[0];
-        let same = first == offsets[LANES - 1] && offsets.iter().fold(0, |d, o| d | (o ^ first)) == 0;
         for (part, &slot) in s[..usize::from(a.count)].iter().enumerate() {
-            let base = base.wrapping_add(part * size);
+            let read = |lane: usize| read(near.pointer(lane).wrapping_add(part * size));
+            if near.shape == Shape::Same {
+                let value = read((mask.trailing_zeros() & 31) as usize);
+                W::set(&mut self.file, slot, mask, value);
+                continue;
+            }
             let row = W::row_mut(&mut self.file, slot);
-            if mask != FULL {
-                lanes(mask).for_each(|lane| row[lane] = read(base.wrapping_add(offsets[lane] as usize)));
-            } else if same {
-                *row = [read(base.wrapping_add(first as usize)); LANES];
+            if mask == FULL {
+                (0..LANES).for_each(|lane| row[lane] = read(lane));
             } else {
-                for lane in 0..LANES {
-                    row[lane] = read(base.wrapping_add(offsets[lane] as usize));
-                }
+                lanes(mask).for_each(|lane| row[lane] = read(lane));
             }
         }
     }
@@ -134,6 +129,7 @@ impl Warp {
     }
 
     /// `st`.
+    #[inline(always)]
     pub(super) fn store(
         &mut self,
         cx: &mut Context<'_>,
@@ -142,29 +138,38 @@ impl Warp {
         mask: u32,
         pc: u32,
     ) -> Result<(), Fault> {
-        let mut offsets = [0; LANES];
-        let near =
-            if cx.watched || cx.traced { None } else { self.near(cx, a, s[4], mask, true, &mut offsets) };
-        let Some(base) = near else {
+        let near = if cx.watched || cx.traced { None } else { self.near(cx, a, s[4], mask, true) };
+        let Some(near) = near else {
             return self.store_far(cx, a, s, mask, pc);
         };
-        let at = Near { base, offsets: &offsets };
+        if near.shape == Shape::Row && a.count == 1 {
+            match (a.element, a.wide) {
+                (Element::U32 | Element::S32, false) => {
+                    write_row32(near.pointer(0), u32::row(&self.file, s[0]));
+                    return Ok(());
+                }
+                (Element::U64, true) => {
+                    write_row64(near.pointer(0), u64::row(&self.file, s[0]));
+                    return Ok(());
+                }
+                _ => {}
+            }
+        }
         match (a.element, a.wide) {
-            (Element::U32 | Element::S32, false) => self.spread(at, a, s, mask, write32),
-            (Element::U64, true) => self.spread(at, a, s, mask, write64),
-            (element, false) => self.spread(at, a, s, mask, |p, v: u32| write(p, element, v.into())),
-            (element, true) => self.spread(at, a, s, mask, |p, v| write(p, element, v)),
+            (Element::U32 | Element::S32, false) => self.spread(&near, a, s, mask, write32),
+            (Element::U64, true) => self.spread(&near, a, s, mask, write64),
+            (element, false) => self.spread(&near, a, s, mask, |p, v: u32| write(p, element, v.into())),
+            (element, true) => self.spread(&near, a, s, mask, |p, v| write(p, element, v)),
         }
         Ok(())
     }
 
     #[inline(always)]
-    fn spread<W: Word>(&self, at: Near<'_>, a: Access, s: &Slots, mask: u32, write: impl Fn(*mut u8, W)) {
+    fn spread<W: Word>(&self, near: &Near, a: Access, s: &Slots, mask: u32, write: impl Fn(*mut u8, W)) {
         let size = a.element.size() as usize;
         for (part, &slot) in s[..usize::from(a.count)].iter().enumerate() {
-            let base = at.base.wrapping_add(part * size);
             let row = W::row(&self.file, slot);
-            let one = |lane: usize| write(base.wrapping_add(at.offsets[lane] as usize), row[lane]);
+            let one = |lane: usize| write(near.pointer(lane).wrapping_add(part * size), row[lane]);
             if mask == FULL { (0..LANES).for_each(one) } else { lanes(mask).for_each(one) }
         }
     }
@@ -393,6 +398,7 @@ impl Warp {
     }
 
     /// `ld.param` of a kernel's argument: the same for all lanes.
+    #[inline(always)]
     pub(super) fn argument(
         &mut self,
         cx: &Context<'_>,
@@ -411,9 +417,7 @@ impl Warp {
                     let what = format!("a read of argument bytes from {from}, past the last");
                     cx.fault(Fault::ILLEGAL_ADDRESS, &what, self.thread(mask.trailing_zeros()), pc)
                 })?;
-            let mut value = [0; 8];
-            value[..size as usize].copy_from_slice(bytes);
-            let value = u64::from_le_bytes(value);
+            let value = bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte));
             let value = extended(value, a.element);
             let slot = s[part as usize];
             if a.wide {
@@ -452,12 +456,10 @@ impl Warp {
         pc: u32,
         verb: Verb,
     ) -> Result<Pointers, Fault> {
-        let mut at = [core::ptr::null_mut(); LANES];
-        let mut offsets = [0; LANES];
-        if let Some(base) = self.near(cx, a, s[4], mask, !matches!(verb, Verb::Read), &mut offsets) {
-            lanes(mask).for_each(|lane| at[lane] = base.wrapping_add(offsets[lane] as usize));
-            return Ok(at);
+        if let Some(near) = self.near(cx, a, s[4], mask, !matches!(verb, Verb::Read)) {
+            return Ok(core::array::from_fn(|lane| near.pointer(lane)));
         }
+        let mut at = [core::ptr::null_mut(); LANES];
         let addresses = self.addresses(a, s[4]);
         for lane in lanes(mask) {
             at[lane] = self.pointer(cx, a, addresses[lane], a.bytes(), lane, pc, verb)?;
@@ -465,54 +467,32 @@ impl Warp {
         Ok(at)
     }
 
-    /// Checks the addresses of all lanes at once, without a branch. Returns the place from which the offsets
-    /// of the lanes count, or `None` if a lane may be elsewhere.
-    #[inline]
-    fn near(
+    /// Finds the bytes of all lanes at once. Returns `None` if a lane may be elsewhere.
+    #[inline(always)]
+    fn near(&self, cx: &Context<'_>, a: Access, slot: Slot, mask: u32, writes: bool) -> Option<Near> {
+        let bytes = a.bytes();
+        let add = i64::from(a.offset).cast_unsigned();
+        if !a.wide_address {
+            let last = cx.shared_len.checked_sub(bytes).filter(|_| a.space == Space::Shared)?;
+            let bounds = Bounds { add, start: 0, last, bytes };
+            return Near::of32(cx.shared, u32::row(&self.file, slot), bounds, mask);
+        }
+        self.near_to(cx, a, u64::row(&self.file, slot), mask, writes)
+    }
+
+    /// The same for addresses of 64 bits.
+    #[inline(always)]
+    pub(super) fn near_to(
         &self,
         cx: &Context<'_>,
         a: Access,
-        slot: Slot,
+        row: &[u64; LANES],
         mask: u32,
         writes: bool,
-        offsets: &mut [u32; LANES],
-    ) -> Option<*mut u8> {
-        /// The addresses, with that of a lane of the mask in the lanes beyond it.
-        fn of_mask<W: Word>(row: &[W; LANES], mask: u32) -> [W; LANES] {
-            let mut filled = [row[(mask.trailing_zeros() & 31) as usize]; LANES];
-            W::blend(&mut filled, row, mask);
-            filled
-        }
+    ) -> Option<Near> {
         let bytes = a.bytes();
-        // The highest bit of an offset, or of the rest behind it, is set if the address is outside.
-        let (mut outside, mut uneven) = (0, 0);
-        if !a.wide_address {
-            if a.space != Space::Shared {
-                return None;
-            }
-            let last = u32::try_from(cx.shared_len.checked_sub(bytes)?).ok()?;
-            let part;
-            let mut row = u32::row(&self.file, slot);
-            if mask != FULL {
-                part = of_mask(row, mask);
-                row = &part;
-            }
-            for lane in 0..LANES {
-                let at = row[lane].wrapping_add_signed(a.offset);
-                outside |= at | last.wrapping_sub(at);
-                uneven |= at;
-                offsets[lane] = at;
-            }
-            return (outside >> 31 == 0 && uneven & low(bytes - 1) == 0).then_some(cx.shared);
-        }
-        let part;
-        let mut row = u64::row(&self.file, slot);
-        if mask != FULL {
-            part = of_mask(row, mask);
-            row = &part;
-        }
         let add = i64::from(a.offset).cast_unsigned();
-        let first = row[0].wrapping_add(add);
+        let first = row[(mask.trailing_zeros() & 31) as usize].wrapping_add(add);
         let shared = Cached { start: SHARED, len: cx.shared_len, host: cx.shared, writable: true };
         let known = match a.space {
             Space::Shared => Cached { start: 0, ..shared },
@@ -527,17 +507,9 @@ impl Warp {
         let last = known.len.checked_sub(bytes)?;
         let skip =
             if last < NEAR { 0 } else { first.wrapping_sub(known.start).min(last).saturating_sub(NEAR / 2) };
-        let (start, last) = (known.start + skip, (last - skip).min(NEAR - 1));
-        let (mut outside, mut uneven) = (0, 0);
-        for lane in 0..LANES {
-            let at = row[lane].wrapping_add(add);
-            let from = at.wrapping_sub(start);
-            outside |= from | last.wrapping_sub(from);
-            uneven |= at;
-            offsets[lane] = low(from);
-        }
-        let good = outside < NEAR && uneven & (bytes - 1) == 0;
-        good.then(|| known.host.wrapping_add(usize::try_from(skip).unwrap_or(0)))
+        let bounds = Bounds { add, start: known.start + skip, last: (last - skip).min(NEAR - 1), bytes };
+        let base = known.host.wrapping_add(usize::try_from(skip).unwrap_or(0));
+        Near::of64(base, row, bounds, mask)
     }
 
     /// The addresses of all lanes.

@@ -23,6 +23,7 @@ pub mod lower;
 pub mod matrix;
 pub mod mbarrier;
 mod memory;
+mod near;
 pub mod number;
 mod pending;
 pub mod printf;

@@ -51,6 +51,7 @@ impl Number {
 
     /// Its bits.
     #[must_use]
+    #[inline]
     pub fn bits(self) -> u32 {
         match self {
             Self::S4 | Self::U4 => 4,
@@ -68,6 +69,7 @@ impl Number {
     }
 
     /// The value of the bits.
+    #[inline(always)]
     pub(super) fn value(self, bits: u64) -> f64 {
         match self {
             Self::F16 => f16::from_bits(bits as u16).to_f64(),

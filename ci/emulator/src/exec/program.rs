@@ -627,6 +627,14 @@ pub enum Special {
     EnvReg(u8),
 }
 
+impl Special {
+    /// Whether it changes with time.
+    #[must_use]
+    pub fn is_clock(self) -> bool {
+        matches!(self, Self::Clock | Self::ClockHi | Self::GlobalTimer | Self::GlobalTimerHi)
+    }
+}
+
 /// How lanes exchange values in `shfl`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names are those of the PTX language")]

@@ -305,8 +305,28 @@ mod exact {
         if carry > 0 || sum.iter().any(|&l| l != 0) { Ordering::Greater } else { Ordering::Equal }
     }
 
+    /// The sign of the sum of a number, its error and two more numbers (Shewchuk, 1997: an expansion grows).
+    fn sign_of_sum(number: f64, error: f64, third: f64, fourth: f64) -> Ordering {
+        let mut parts = [error, number, 0.0, 0.0];
+        for (len, mut sum) in [(2, third), (3, fourth)] {
+            for part in &mut parts[..len] {
+                (sum, *part) = super::two_sum(sum, *part);
+            }
+            parts[len] = sum;
+        }
+        // Each part is smaller than the last digit of those behind it.
+        let largest = parts.into_iter().rev().find(|part| *part != 0.0).unwrap_or(0.0);
+        largest.partial_cmp(&0.0).unwrap_or(Ordering::Equal)
+    }
+
     /// Compares `a·b + c` with `d`, exactly. All are finite.
     pub(super) fn compare_fma(a: f64, b: f64, c: f64, d: f64) -> Ordering {
+        // The errors of such numbers' products and sums are numbers, too.
+        let has_errors = |v: f64| v == 0.0 || (1e-250..1e250).contains(&v.abs());
+        let product = a * b;
+        if (product != 0.0 || a == 0.0 || b == 0.0) && [product, c, d].into_iter().all(has_errors) {
+            return sign_of_sum(product, a.mul_add(b, -product), c, -d);
+        }
         let ((na, ma, ea), (nb, mb, eb)) = (split(a), split(b));
         let ((nc, mc, ec), (nd, md, ed)) = (split(c), split(d));
         sign([

@@ -53,6 +53,12 @@ impl Warp {
                         }
                         group.pc += 1;
                     }
+                    Op::Param(a) => {
+                        if mask != 0 {
+                            self.argument(cx, a, &ins.s, mask, group.pc)?;
+                        }
+                        group.pc += 1;
+                    }
                     Op::Branch(target) if mask == group.mask => {
                         let back = target <= group.pc;
                         group.pc = target;
@@ -108,9 +114,15 @@ impl Warp {
         mask: u32,
     ) -> Result<Flow, Fault> {
         match ins.op {
-            Op::Alu(_) | Op::Load(_) | Op::Store(_) | Op::Branch(_) => {}
-            Op::Special(which, wide) => self.read_special(cx, which, wide, ins.s[0], mask),
-            Op::Param(a) => self.argument(cx, a, &ins.s, mask, group.pc)?,
+            Op::Alu(_) | Op::Load(_) | Op::Store(_) | Op::Param(_) | Op::Branch(_) => {}
+            Op::Special(which, wide) => {
+                self.read_special(cx, which, wide, ins.s[0], mask);
+                if which.is_clock() {
+                    // Warps that wait for a time wait together.
+                    group.pc += 1;
+                    return Ok(self.let_others(group));
+                }
+            }
             Op::Atomic(a, modify, wants) => self.atomic(cx, a, modify, wants, &ins.s, mask, group.pc)?,
             Op::Coordinates(first) => self.coordinates(first, &ins.s, mask),
             Op::Texture(read) => self.texture(cx, read, &ins.s, mask, group.pc)?,

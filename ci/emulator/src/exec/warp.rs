@@ -10,7 +10,6 @@ use super::file::{File, LANES, Word, lanes};
 use super::image::{IMAGE_OPERANDS, ImageOperands};
 use super::launch::{Context, Launch};
 use super::pending::{Asked, Bulk, Later, Products};
-use super::program::Program;
 
 /// The number of backward jumps after which another group of the warp gets a turn.
 const PATIENCE: u32 = 512;
@@ -133,12 +132,20 @@ pub(super) struct Warp {
 }
 
 impl Warp {
-    pub(super) fn new(program: &Program) -> Self {
+    /// Makes the warp of a block whose first thread has this number.
+    pub(super) fn new(launch: &Launch, first: u32) -> Self {
+        let program = &launch.program;
+        let mut tid = [[0; LANES]; 3];
+        for (lane, thread) in (first..).take(LANES).enumerate() {
+            for (row, at) in tid.iter_mut().zip(launch.thread(thread)) {
+                row[lane] = at;
+            }
+        }
         Self {
             file: File::new(program.sizes, Arc::clone(&program.constants)),
             groups: Vec::new(),
             live: 0,
-            first: 0,
+            first,
             frames: (0..LANES).map(|_| Vec::new()).collect(),
             active: vec![0; program.functions.len()],
             stacks: (0..LANES).map(|_| Vec::new()).collect(),
@@ -148,7 +155,7 @@ impl Warp {
             products: Products::NOTHING,
             table: Table::new(),
             given: Given::NOTHING,
-            tid: [[0; LANES]; 3],
+            tid,
             reducing: [None; LANES],
             arrived: [None; LANES],
             rank: 0,
@@ -158,24 +165,17 @@ impl Warp {
     }
 
     /// Starts over, as a warp of another block.
-    pub(super) fn reset(&mut self, launch: &Launch, first: u32, rank: u32) {
+    pub(super) fn reset(&mut self, launch: &Launch, rank: u32) {
         let program = &launch.program;
-        let count = launch.threads().saturating_sub(first).min(32);
+        let count = launch.threads().saturating_sub(self.first).min(32);
         self.file.clear();
-        self.first = first;
         self.live = u32::MAX.checked_shr(32 - count).unwrap_or(0);
-        for lane in 0..LANES {
-            let place = launch.thread(self.thread(u32::try_from(lane).unwrap_or(0)));
-            for (row, at) in self.tid.iter_mut().zip(place) {
-                row[lane] = at;
-            }
-        }
         let (start, frame) = program.functions.last().map_or((0, 0), |k| (k.start, k.frame));
         self.active.fill(0);
-        for lane in 0..LANES {
-            self.frames[lane].clear();
+        self.frames.iter_mut().for_each(Vec::clear);
+        if frame > 0 {
             // Not cleared: a thread finds the bytes that another one left on its stack.
-            self.grow(lane, frame);
+            (0..LANES).for_each(|lane| self.grow(lane, frame));
         }
         self.groups.clear();
         (self.reducing, self.arrived, self.rank) = ([None; LANES], [None; LANES], rank);

@@ -29,6 +29,12 @@ pub(super) struct Blocks {
     fault: Option<(u64, Fault)>,
 }
 
+/// A block to run, which has started, or the number of one and the memory of one that has ended.
+enum Taken {
+    Started((Block, Cluster)),
+    New(u64, Option<Block>),
+}
+
 impl Blocks {
     pub(super) fn new(next: u64, count: u64, started: VecDeque<(Block, Cluster)>, spare: Vec<Block>) -> Self {
         Self { next, count, started, spare, clock: 0, fault: None }
@@ -51,19 +57,17 @@ impl Blocks {
     }
 
     /// Takes a block to run. After a fault, blocks behind the faulty one are left.
-    fn take(&mut self, launch: &Launch) -> Option<(Block, Cluster)> {
+    fn take(&mut self) -> Option<Taken> {
         let last = self.fault.as_ref().map_or(u64::MAX, |(number, _)| *number);
         if let Some(at) = self.started.iter().position(|(block, _)| block.number < last) {
-            return self.started.remove(at);
+            return self.started.remove(at).map(Taken::Started);
         }
         let number = self.next;
         if number >= self.count.min(last) {
             return None;
         }
         self.next += 1;
-        let mut cluster = Cluster::new(number, launch.threads());
-        let block = Block::start(launch, self.spare.pop(), &mut cluster, 0);
-        Some((block, cluster))
+        Some(Taken::New(number, self.spare.pop()))
     }
 
     /// Puts a block back after it has run.
@@ -84,8 +88,15 @@ fn work(launch: &Launch, blocks: &Mutex<&mut Blocks>, env: &Mutex<&mut dyn Env>,
     let mut caches = vec![Cached::EMPTY; launch.program.accesses as usize];
     let mut clock = 0;
     while fuel > 0 {
-        let taken = blocks.lock().take(launch);
-        let Some((mut block, mut cluster)) = taken else { break };
+        let taken = blocks.lock().take();
+        let (mut block, mut cluster) = match taken {
+            None => break,
+            Some(Taken::Started(it)) => it,
+            Some(Taken::New(number, spare)) => {
+                let mut cluster = Cluster::new(number, launch.threads());
+                (Block::start(launch, spare, &mut cluster, 0), cluster)
+            }
+        };
         let (env, caches, clock) = (&mut Locked(env), &mut caches, &mut clock);
         let mut runner = Runner { launch, env, caches, clock, workspace: 0, races: None };
         let state = runner.run(&mut block, &mut cluster, &mut fuel);

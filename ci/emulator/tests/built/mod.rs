@@ -59,9 +59,11 @@ pub(crate) fn made(name: &str, command: &mut Command) -> PathBuf {
     command.arg("-o").arg(&program);
     let version = Command::new(command.get_program()).arg("--version").output().expect("the compiler starts");
     let mut inputs = format!("{command:?}\n{}", String::from_utf8_lossy(&version.stdout));
-    let named =
-        command.get_args().filter_map(|it| it.to_str()).filter(|it| it.starts_with("tests/programs/"));
-    for file in named.chain(["tests/programs/check.h"]) {
+    let named = command.get_args().map(PathBuf::from).filter(|it| it.starts_with("tests/programs"));
+    let files = fs::read_dir("tests/programs").expect("the folder").map(|it| it.expect("a file").path());
+    let mut headers: Vec<_> = files.filter(|it| it.extension().is_some_and(|it| it == "h")).collect();
+    headers.sort();
+    for file in named.chain(headers) {
         inputs += &fs::read_to_string(file).expect("a source");
     }
     let stamp = program.with_extension("inputs");

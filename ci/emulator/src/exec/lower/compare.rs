@@ -5,7 +5,7 @@ use half::{bf16, f16};
 use super::integer::operand;
 use super::logic::{pred_and, pred_or, pred_xor};
 use super::{Failure, Lower};
-use crate::exec::file::{Alu, Class, Slot, choose};
+use crate::exec::file::{Alu, Class, Slot};
 use crate::exec::rounding::flush;
 use crate::ptx::{Instruction, Operand, Type};
 
@@ -139,7 +139,7 @@ impl Lower<'_> {
             _ => return Err("this type does not fit the instruction".into()),
         };
         let no = self.word(0);
-        self.alu(choose::<u32>, &[d, yes, no, t]);
+        self.alu(choose!(u32), &[d, yes, no, t]);
         Ok(())
     }
 
@@ -173,8 +173,8 @@ impl Lower<'_> {
                 let d = self.dst(d, Type::B32)?;
                 let (l, h) = (self.register(Class::Word), self.register(Class::Word));
                 let (yes, upper, no) = (self.word(one), self.word(one << 16), self.word(0));
-                self.alu(choose::<u32>, &[l, yes, no, low]);
-                self.alu(choose::<u32>, &[h, upper, no, high]);
+                self.alu(choose!(u32), &[l, yes, no, low]);
+                self.alu(choose!(u32), &[h, upper, no, high]);
                 self.alu(op2!(u32, u32 => u32, |a, b| a | b), &[d, l, h]);
                 Ok(())
             }

@@ -1,14 +1,10 @@
 //! Floating-point arithmetic in 32 and 64 bits.
 
 #![expect(clippy::cast_possible_truncation, reason = "approximations are computed wide and narrowed")]
-#![cfg_attr(
-    target_arch = "x86_64",
-    expect(unsafe_code, reason = "functions compiled for newer processors are called after asking for them")
-)]
 
 use super::integer::operand;
 use super::{Failure, Lower};
-use crate::exec::file::{Alu, Class, Slot, test};
+use crate::exec::file::{Alu, Class, Slot};
 use crate::exec::rounding::{
     Rounding, add32, add64, div32, div64, flush, fma32, fma64, mul32, mul64, saturate, seal, sqrt32, sqrt64,
 };
@@ -99,12 +95,12 @@ impl Lower<'_> {
         macro_rules! pick {
             ($t:ty) => {
                 match i.modifiers.first().map(|m| &**m) {
-                    Some("finite") => |f, s, m| test::<$t>(f, s, m, <$t>::is_finite),
-                    Some("infinite") => |f, s, m| test::<$t>(f, s, m, <$t>::is_infinite),
-                    Some("number") => |f, s, m| test::<$t>(f, s, m, |v| !v.is_nan()),
-                    Some("notanumber") => |f, s, m| test::<$t>(f, s, m, <$t>::is_nan),
-                    Some("normal") => |f, s, m| test::<$t>(f, s, m, <$t>::is_normal),
-                    Some("subnormal") => |f, s, m| test::<$t>(f, s, m, <$t>::is_subnormal),
+                    Some("finite") => lanes!(test::<$t>, <$t>::is_finite),
+                    Some("infinite") => lanes!(test::<$t>, <$t>::is_infinite),
+                    Some("number") => lanes!(test::<$t>, |v| !v.is_nan()),
+                    Some("notanumber") => lanes!(test::<$t>, <$t>::is_nan),
+                    Some("normal") => lanes!(test::<$t>, <$t>::is_normal),
+                    Some("subnormal") => lanes!(test::<$t>, <$t>::is_subnormal),
                     _ => return Err("an unknown test".into()),
                 }
             };
@@ -124,7 +120,7 @@ fn operation32(i: &Instruction) -> Result<Alu, Failure> {
             M => slow!(f32, f32 => u32, |a, b| seal(add32(a, -b, M)))),
         "mul" => by_mode!(mode, op2!(f32, f32 => u32, |a, b| seal(a * b)),
             M => slow!(f32, f32 => u32, |a, b| seal(mul32(a, b, M)))),
-        "fma" | "mad" => by_mode!(mode, nearest_fma32(),
+        "fma" | "mad" => by_mode!(mode, op3!(f32, f32, f32 => u32, |a, b, c| seal(a.mul_add(b, c))),
             M => slow!(f32, f32, f32 => u32, |a, b, c| seal(fma32(a, b, c, M)))),
         "div" => by_mode!(mode, op2!(f32, f32 => u32, |a, b| seal(a / b)),
             M => slow!(f32, f32 => u32, |a, b| seal(div32(a, b, M)))),
@@ -167,7 +163,7 @@ fn operation64(i: &Instruction) -> Result<Alu, Failure> {
             M => slow!(f64, f64 => f64, |a, b| add64(a, -b, M))),
         "mul" => by_mode!(mode, op2!(f64, f64 => f64, |a, b| a * b),
             M => slow!(f64, f64 => f64, |a, b| mul64(a, b, M))),
-        "fma" | "mad" => by_mode!(mode, nearest_fma64(),
+        "fma" | "mad" => by_mode!(mode, op3!(f64, f64, f64 => f64, f64::mul_add),
             M => slow!(f64, f64, f64 => f64, |a, b, c| fma64(a, b, c, M))),
         "div" => by_mode!(mode, op2!(f64, f64 => f64, |a, b| a / b),
             M => slow!(f64, f64 => f64, |a, b| div64(a, b, M))),
@@ -201,52 +197,4 @@ pub(super) fn max32(a: f32, b: f32) -> f32 {
 
 fn xor_sign(a: f32, b: f32, v: f32) -> f32 {
     f32::from_bits(v.to_bits() & 0x7FFF_FFFF | (a.to_bits() ^ b.to_bits()) & 0x8000_0000)
-}
-
-#[inline]
-fn fused32(a: f32, b: f32, c: f32) -> u32 {
-    seal(a.mul_add(b, c))
-}
-
-#[cfg(target_arch = "x86_64")]
-mod native {
-    //! Fused multiplication on processors of x86-64 that have it. Others compute it in software; ARM always has it.
-    //!
-    //! A closure written here would have the features of its function, and would not be inlined into the loop
-    //! over the lanes, which has none. So the functions of one lane stand outside.
-
-    use super::fused32;
-    use crate::exec::file::{File, Slots, map3};
-
-    pub(super) fn available() -> bool {
-        std::arch::is_x86_feature_detected!("fma") && std::arch::is_x86_feature_detected!("avx2")
-    }
-
-    #[target_feature(enable = "avx2,fma")]
-    pub(super) fn fma32(file: &mut File, s: &Slots, mask: u32) {
-        map3::<f32, f32, f32, u32>(file, s, mask, fused32);
-    }
-
-    #[target_feature(enable = "avx2,fma")]
-    pub(super) fn fma64(file: &mut File, s: &Slots, mask: u32) {
-        map3::<f64, f64, f64, f64>(file, s, mask, f64::mul_add);
-    }
-}
-
-fn nearest_fma32() -> Alu {
-    #[cfg(target_arch = "x86_64")]
-    if native::available() {
-        // SAFETY: the processor was just asked whether it has the instructions.
-        return |f, s, m| unsafe { native::fma32(f, s, m) };
-    }
-    slow!(f32, f32, f32 => u32, fused32)
-}
-
-fn nearest_fma64() -> Alu {
-    #[cfg(target_arch = "x86_64")]
-    if native::available() {
-        // SAFETY: the processor was just asked whether it has the instructions.
-        return |f, s, m| unsafe { native::fma64(f, s, m) };
-    }
-    slow!(f64, f64, f64 => f64, f64::mul_add)
 }

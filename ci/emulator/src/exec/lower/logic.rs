@@ -9,7 +9,7 @@
 
 use super::integer::operand;
 use super::{Failure, Lower};
-use crate::exec::file::{Alu, Class, File, Slots, choose};
+use crate::exec::file::{Alu, Class, File, Slots};
 use crate::ptx::{Instruction, Operand, Type};
 
 impl Lower<'_> {
@@ -312,7 +312,7 @@ impl Lower<'_> {
         if let Some(p) = p {
             let p = self.dst(p, Type::Pred)?;
             let t = self.register(Class::Pred);
-            self.alu(|f, s, m| crate::exec::file::test::<u32>(f, s, m, |v| v != 0), &[t, d]);
+            self.alu(lanes!(test::<u32>, |v| v != 0), &[t, d]);
             let (q, negated) = self.predicate(operand(i, 5)?)?;
             let q = if negated { self.inverted(q) } else { q };
             self.alu(if i.has("and") { pred_and } else { pred_or }, &[p, t, q]);
@@ -334,14 +334,12 @@ impl Lower<'_> {
             let c = self.src(operand(i, 3)?, by)?;
             let p = self.register(Class::Pred);
             match by {
-                Type::F32 => {
-                    self.alu(|f, s, m| crate::exec::file::test::<f32>(f, s, m, |v| v >= 0.0), &[p, c])
-                }
-                _ => self.alu(|f, s, m| crate::exec::file::test::<i32>(f, s, m, |v| v >= 0), &[p, c]),
+                Type::F32 => self.alu(lanes!(test::<f32>, |v| v >= 0.0), &[p, c]),
+                _ => self.alu(lanes!(test::<i32>, |v| v >= 0), &[p, c]),
             }
             p
         };
-        let f: Alu = if ty.size() == 8 { choose::<u64> } else { choose::<u32> };
+        let f: Alu = if ty.size() == 8 { choose!(u64) } else { choose!(u32) };
         self.alu(f, &[d, a, b, p]);
         Ok(())
     }

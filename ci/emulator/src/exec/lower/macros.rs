@@ -2,11 +2,18 @@
 
 /// An operation that applies a function of [`file`](crate::exec::file) to the closure.
 macro_rules! lanes {
-    ($map:ident :: < $($t:ty),* >, $f:expr) => {
-        (|file: &mut $crate::exec::file::File, s: &$crate::exec::file::Slots, mask: u32| {
-            $crate::exec::file::$map::<$($t),*>(file, s, mask, $f)
-        }) as $crate::exec::file::Alu
-    };
+    ($map:ident :: < $($t:ty),* >, $f:expr) => {{
+        let plain: $crate::exec::file::Alu =
+            |file, s, mask| $crate::exec::file::$map::<$($t),*>(file, s, mask, $f);
+        #[cfg(target_arch = "x86_64")]
+        #[allow(unsafe_code, reason = "functions for newer processors are called after asking for them")]
+        let vectors: $crate::exec::file::Alu =
+            // SAFETY: it is used only if the processor has the instructions.
+            |file, s, mask| unsafe { $crate::exec::file::vectors::$map::<$($t),*>(file, s, mask, $f) };
+        #[cfg(not(target_arch = "x86_64"))]
+        let vectors = plain;
+        $crate::exec::file::best(plain, vectors)
+    }};
 }
 
 /// An operation of one operand.
@@ -50,6 +57,13 @@ macro_rules! slow {
 macro_rules! cmp {
     ($a:ty, $f:expr) => {
         lanes!(compare::<$a>, $f)
+    };
+}
+
+/// Chooses between two operands by a predicate.
+macro_rules! choose {
+    ($a:ty) => {
+        lanes!(choose::<$a>, |a, b, p| if p { a } else { b })
     };
 }
 

@@ -159,7 +159,7 @@ impl Lower<'_> {
             // A constant predicate.
             (None, Operand::Int(v)) => {
                 let (d, c) = (self.register(Class::Pred), self.word(u32::from(*v != 0)));
-                self.alu(|f, s, m| crate::exec::file::test::<u32>(f, s, m, |v| v != 0), &[d, c]);
+                self.alu(lanes!(test::<u32>, |v| v != 0), &[d, c]);
                 Ok((d, negated))
             }
             _ => Err("a predicate is needed here".into()),
