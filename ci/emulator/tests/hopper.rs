@@ -1,5 +1,5 @@
-//! Programs for `sm_90a`, compiled by nvcc, run on the built library: tensor maps, bulk copies and products of
-//! warpgroups. What they expect is what an H200 gives.
+//! Programs for `sm_90a`, compiled by nvcc, run on the built library: tensor maps, bulk copies and products
+//! of warpgroups. They expect what an H200 gives.
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test may panic")]
 
 mod built;
@@ -29,7 +29,7 @@ fn tensors_are_copied_and_matrices_multiplied_as_on_hardware() {
         let (stdout, stderr) =
             (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         assert!(output.status.success(), "{schedule}: {stdout}\n{stderr}");
-        assert_eq!(stdout.lines().filter(|line| line.ends_with(": PASS")).count(), 16, "{stdout}");
+        assert_eq!(stdout.lines().filter(|line| line.ends_with(": PASS")).count(), 18, "{stdout}");
         assert!(!stderr.contains("findings"), "{schedule}: {stderr}");
     }
 }
@@ -45,6 +45,7 @@ fn mistakes_are_faults_that_say_how_or_give_wrong_values() {
         ("odd_size", "cudaErrorMisalignedAddress", "1020 bytes, which are no multiple of 16"),
         ("wrong_map", "cudaErrorIllegalInstruction", "was not made by cuTensorMapEncodeTiled"),
         ("wrong_rank", "cudaErrorIllegalInstruction", "is of 2 dimensions and not of 3"),
+        ("odd_column", "cudaErrorIllegalInstruction", "begins 12 bytes into its rows"),
         ("outside_memory", "cudaErrorIllegalAddress", "the allocation from"),
         ("past_shared", "cudaErrorIllegalAddress", "shared write of 1024 bytes"),
         ("unbegun", "cudaErrorLaunchFailure", "was not begun by mbarrier.init"),
@@ -65,4 +66,12 @@ fn mistakes_are_faults_that_say_how_or_give_wrong_values() {
         assert!(stdout.contains(printed), "{mistake}: {stdout}\n{stderr}");
         assert!(stderr.contains(words), "{mistake}: {stderr}");
     }
+    // The right program and one without the fence, with the checks of races.
+    let found = |mistake| {
+        let output = run(program, &[mistake], "late", "1");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert!(!found("right").contains("CUDA emulator"), "{}", found("right"));
+    let words = "no fence.proxy.async between a write of shared memory and a bulk copy or wgmma";
+    assert!(found("no_proxy_fence").contains(words), "{}", found("no_proxy_fence"));
 }

@@ -5,9 +5,9 @@ use super::cluster::Cluster;
 use super::env::Env;
 use super::fault::Fault;
 use super::launch::{Cached, Context, Launch};
+use super::pending::Matrices;
 use super::races::KernelRaces;
 use super::warp::{Turn, Warp};
-use super::wgmma::Matrices;
 
 /// The number of instructions that a warp runs before another of its block has its turn.
 const WARP_TURN: u64 = 1 << 12;
@@ -119,6 +119,9 @@ impl Runner<'_> {
                 let given = turn;
                 let state = warp.run(&mut cx, &mut turn)?;
                 *fuel -= given - turn;
+                if given == WARP_TURN && turn == 0 {
+                    cx.cluster.works();
+                }
                 moved |= given != turn;
                 over &= state == Turn::Over;
             }

@@ -6,12 +6,11 @@ use super::env::{RuntimeAnswer, RuntimeCall, number};
 use super::fault::Fault;
 use super::file::{lanes, low};
 use super::launch::{Cached, Context};
-use super::memory::Verb;
+use super::memory::{BYTES, Verb};
 use super::printf;
-use super::program::{Access, CallSite, Element, Target, missing};
+use super::program::{CallSite, Element, Target, missing};
 use super::runtime::RuntimeFunction;
 use super::warp::Warp;
-use crate::ptx::Space;
 
 impl Warp {
     pub(super) fn builtin(
@@ -177,7 +176,7 @@ impl Warp {
         // Memory may have come or gone.
         cx.caches.fill(Cached::EMPTY);
         for (at, byte) in (first..).zip(output) {
-            let place = self.reach(cx, BYTE, at, 1, lane, pc, Verb::Write)?;
+            let place = self.reach(cx, BYTES, at, 1, lane, pc, Verb::Write)?;
             write(place, Element::U8, byte.into());
         }
         Ok(result)
@@ -186,15 +185,3 @@ impl Warp {
 
 /// `sizeof(cudaMemcpy3DParms)`.
 const COPY_PARAMETERS: usize = 160;
-
-/// An access to one byte anywhere.
-const BYTE: Access = Access {
-    space: Space::Generic,
-    element: Element::U8,
-    count: 1,
-    wide: false,
-    wide_address: true,
-    offset: 0,
-    cache: u32::MAX,
-    strong: false,
-};

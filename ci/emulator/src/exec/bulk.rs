@@ -1,16 +1,17 @@
 //! Bulk copies: of bytes, and of the boxes of tensors.
 //!
-//! A copy whose bytes a barrier counts is made when a thread asks for that barrier, and a copy of a group when
-//! its thread waits for the group. So a thread that reads too early finds the old bytes, and one that writes
+//! A copy whose bytes a barrier counts is made when a thread asks for that barrier. A copy of a group is made
+//! when its thread waits for the group. So a thread that reads too early finds the old bytes, and one that writes
 //! too early spoils the copy. Addresses are checked when a copy is requested, and again when it is made.
 
 use super::bytes::{change, read, write};
-use super::cluster::{RANK as RANK_SHIFT, parts};
+use super::cluster::{parts, with_rank};
 use super::fault::Fault;
 use super::file::{LANES, Slots, Word, lanes};
 use super::launch::Context;
 use super::lower::modify;
 use super::memory::{Verb, WINDOW};
+use super::pending::Bulk;
 use super::program::{Access, BulkCopy, Element, Modify, Side, Until};
 use super::races::KernelRaces;
 use super::tensor::{BYTES, RANK, TensorMap};
@@ -20,20 +21,6 @@ use super::warp::Warp;
 const PIECE: u64 = 16;
 /// The alignment of boxes in shared memory.
 const BOX: u64 = 128;
-
-/// A bulk copy that is requested and not yet made.
-#[derive(Clone, Debug)]
-pub(super) struct Bulk {
-    copy: BulkCopy,
-    to: u64,
-    from: u64,
-    /// The number of bytes that a barrier counts.
-    bytes: u64,
-    tensor: Option<Box<(TensorMap, [i32; RANK])>>,
-    /// The barrier, in the window of the cluster.
-    pub(super) barrier: u64,
-    pc: u32,
-}
 
 /// What is done with the elements of two sides.
 #[derive(Clone, Copy)]
@@ -64,12 +51,6 @@ fn element(bytes: u64) -> Element {
 
 fn offset(at: *mut u8, bytes: u64) -> *mut u8 {
     at.wrapping_add(usize::try_from(bytes).unwrap_or(0))
-}
-
-/// An address of shared memory that names its block.
-pub(super) fn with_rank(rank: u32, address: u64) -> u64 {
-    let address = address & WINDOW;
-    if parts(address).1.is_some() { address } else { address | u64::from(rank + 1) << RANK_SHIFT }
 }
 
 impl Warp {
@@ -111,7 +92,7 @@ impl Warp {
             if let Some(tensor) = &bulk.tensor {
                 bulk.bytes = tensor.0.row() * tensor.0.rows();
             }
-            if bulk.bytes % PIECE != 0 {
+            if !bulk.bytes.is_multiple_of(PIECE) {
                 let what = format!("a bulk copy of {} bytes, which are no multiple of {PIECE}", bulk.bytes);
                 let thread = self.thread(u32::try_from(lane).unwrap_or(0));
                 return Err(cx.fault(Fault::MISALIGNED_ADDRESS, &what, thread, pc));
@@ -122,7 +103,7 @@ impl Warp {
             if let (Side::Bytes(access), None) = (copy.from, &bulk.tensor)
                 && access.space == crate::ptx::Space::Shared
             {
-                bulk.from = with_rank(cx.rank, bulk.from);
+                bulk.from = with_rank(cx.rank, bulk.from & WINDOW);
             }
             let Some(access) = copy.counted else {
                 self.check_bulk(cx, &bulk, lane)?;
@@ -139,7 +120,7 @@ impl Warp {
             for block in lanes(named) {
                 let place = |address: u64| match u32::try_from(block) {
                     Ok(block) if copy.multicast => with_rank(block, parts(address & WINDOW).0),
-                    _ => with_rank(cx.rank, address),
+                    _ => with_rank(cx.rank, address & WINDOW),
                 };
                 let one = Bulk { to: place(bulk.to), barrier: place(barriers[lane]), ..bulk.clone() };
                 self.check_bulk(cx, &one, lane)?;
@@ -178,6 +159,13 @@ impl Warp {
         let mut coordinates = [0; RANK];
         for (place, row) in coordinates.iter_mut().zip(&self.table).take(map.rank) {
             *place = super::file::low(row[lane]).cast_signed();
+        }
+        let column = i64::from(coordinates[0]) * map.size().unwrap_or(1).cast_signed();
+        if column % PIECE.cast_signed() != 0 {
+            let what =
+                format!("a box that begins {column} bytes into its rows, which are no multiple of {PIECE}");
+            let thread = self.thread(u32::try_from(lane).unwrap_or(0));
+            return Err(cx.fault(Fault::ILLEGAL_INSTRUCTION, &what, thread, pc));
         }
         Ok(Box::new((map, coordinates)))
     }
@@ -220,7 +208,7 @@ impl Warp {
         address: u64,
         lane: usize,
     ) -> Result<(), Fault> {
-        let barrier = with_rank(cx.rank, address);
+        let barrier = with_rank(cx.rank, address & WINDOW);
         if cx.cluster.bulk.iter().all(|bulk| bulk.barrier != barrier) {
             return Ok(());
         }

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use super::bulk::Bulk;
+use super::pending::Bulk;
 
 /// The position of the rank in an address. No block has that much shared memory.
 pub(super) const RANK: u32 = 24;
@@ -14,6 +14,11 @@ pub(super) const RANK: u32 = 24;
 /// Splits an address of shared memory into the offset and the rank of its block, if it has one.
 pub(super) fn parts(address: u64) -> (u64, Option<u64>) {
     (address & ((1 << RANK) - 1), (address >> RANK).checked_sub(1))
+}
+
+/// An address in the window of shared memory that names its block.
+pub(super) fn with_rank(rank: u32, address: u64) -> u64 {
+    if parts(address).1.is_some() { address } else { address | u64::from(rank + 1) << RANK }
 }
 
 /// A cluster that is running.
@@ -30,7 +35,8 @@ pub(super) struct Cluster {
     live: u32,
     /// Bulk copies whose bytes a barrier will count.
     pub(super) bulk: Vec<Bulk>,
-    /// The barriers that only wait for bytes: the state in which they were last asked for, and how often.
+    /// The barriers that only wait for bytes: the state in which they were last asked for, and how often while
+    /// no warp did anything else.
     pub(super) starved: HashMap<u64, (u64, u32)>,
     /// Consecutive turns in which none of its blocks could do anything.
     idle: usize,
@@ -76,6 +82,12 @@ impl Cluster {
             }
             Some(_) => Err(format!("each block of the cluster has {len} bytes")),
         }
+    }
+
+    /// Notes that a warp of the cluster does more than ask for barriers: it may bring the bytes that one waits
+    /// for.
+    pub(super) fn works(&mut self) {
+        self.starved.clear();
     }
 
     /// Notes progress of a block of the cluster.

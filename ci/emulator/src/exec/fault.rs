@@ -53,6 +53,8 @@ pub enum Mistake {
     Outside,
     /// Threads of a block meet a barrier in different places.
     Barrier,
+    /// Nothing orders a thread's write and a bulk copy or product that reads it.
+    Proxy,
 }
 
 /// The reason why an image cannot be used: the code of the fault, and a message.

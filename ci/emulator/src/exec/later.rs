@@ -8,8 +8,9 @@ use super::fault::Fault;
 use super::file::{Slots, Word, lanes};
 use super::launch::Context;
 use super::memory::Verb;
+use super::pending::Asked;
 use super::program::{AsyncCopy, Element, NONE, Queue, Until};
-use super::warp::{Asked, Warp};
+use super::warp::Warp;
 
 impl Warp {
     /// Requests a copy that is made later.

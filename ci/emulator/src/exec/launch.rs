@@ -155,7 +155,7 @@ pub(super) struct Context<'a> {
     pub(super) caches: &'a mut Vec<Cached>,
     pub(super) barriers: &'a mut super::barrier::Barriers,
     /// The matrices that warps of a warpgroup share.
-    pub(super) matrices: &'a mut Vec<super::wgmma::Matrices>,
+    pub(super) matrices: &'a mut Vec<super::pending::Matrices>,
     /// Instructions that warps of this launch have run: its clock.
     pub(super) clock: &'a mut u64,
     /// The memory that grid-wide barriers of this launch use.

@@ -4,12 +4,12 @@
 //! arrivals that each phase waits for (20 bits each), the bytes that are still to be counted (23 bits, with a
 //! sign), and in the highest bit the parity of the phase.
 
-use super::bulk::with_rank;
 use super::bytes::{read64, write};
+use super::cluster::with_rank;
 use super::fault::Fault;
 use super::file::{Slots, Word, lanes, low};
 use super::launch::Context;
-use super::memory::Verb;
+use super::memory::{Verb, WINDOW};
 use super::program::{Access, Element, Meet, NONE, Until};
 use super::races::KernelRaces;
 use super::warp::{Flow, Group, Warp};
@@ -18,8 +18,9 @@ const COUNT: u64 = (1 << 20) - 1;
 const BYTES: u64 = (1 << 23) - 1;
 /// The most bytes that a phase counts.
 const MOST_BYTES: u64 = (1 << 20) - 1;
-/// How often a barrier is asked for before the bytes that are missing are known to be lost.
-const PATIENCE: u32 = 1 << 18;
+/// How often a barrier is asked for, while all warps of the cluster only wait, before the bytes that are missing
+/// are known to be lost.
+const PATIENCE: u32 = 1 << 14;
 
 /// The fields in the bits of a barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -176,9 +177,10 @@ impl Warp {
         Ok(Flow::Next)
     }
 
-    /// Whether a barrier that only waits for bytes has been asked for so often that none will come.
+    /// Whether a barrier that only waits for bytes has been asked for so often, while all warps only waited, that
+    /// none will come.
     fn starves(&self, cx: &mut Context<'_>, address: u64, state: u64) -> bool {
-        let barrier = with_rank(cx.rank, address);
+        let barrier = with_rank(cx.rank, address & WINDOW);
         let (last, polls) = cx.cluster.starved.entry(barrier).or_insert((state, 0));
         *polls = if *last == state { *polls + 1 } else { 0 };
         *last = state;

@@ -20,9 +20,9 @@ use crate::ptx::Space;
 /// The width of a window: the highest byte of a generic address selects the window.
 pub(super) const WINDOW: u64 = (1 << 56) - 1;
 
-/// An access to bytes of the block's shared memory.
-pub(super) const SHARED_ACCESS: Access = Access {
-    space: Space::Shared,
+/// An access to bytes anywhere.
+pub(super) const BYTES: Access = Access {
+    space: Space::Generic,
     element: Element::U8,
     count: 1,
     wide: false,
@@ -30,6 +30,7 @@ pub(super) const SHARED_ACCESS: Access = Access {
     offset: 0,
     cache: u32::MAX,
     strong: false,
+    proxy: false,
 };
 
 type Pointers = [*mut u8; LANES];
@@ -321,8 +322,17 @@ impl Warp {
         let Some(races) = &mut cx.races else { return };
         let (at, bytes, number) =
             (at.addr(), usize::try_from(bytes).unwrap_or(0), u16::try_from(thread).unwrap_or(0));
-        let access =
-            races::ThreadAccess { block, thread: number, kind, pc, at, bytes, shared, changes_nothing };
+        let access = races::ThreadAccess {
+            block,
+            thread: number,
+            kind,
+            pc,
+            at,
+            bytes,
+            shared,
+            proxy: a.proxy,
+            changes_nothing,
+        };
         let Some(wrong) = races.access(&access) else { return };
         let memory = if shared { "shared" } else { "global" };
         let here = cx.thread_at(block, thread, pc);
@@ -345,6 +355,16 @@ impl Warp {
                 let what = "a read of shared memory that no thread of the block has written";
                 let parts = [format!("read of {bytes} bytes at {:#x} by {here}", address & WINDOW)];
                 cx.report(Mistake::Unwritten, (pc, pc), what, &parts);
+            }
+            Wrong::Unfenced(old) => {
+                let there = cx.thread_at(old.block, old.thread.into(), old.pc);
+                let what = "no fence.proxy.async between a write of shared memory and a bulk copy or wgmma \
+                            that reads it";
+                let parts = [
+                    format!("write by {there}"),
+                    format!("read of {bytes} bytes at {:#x} by {here}", address & WINDOW),
+                ];
+                cx.report(Mistake::Proxy, (old.pc, pc), what, &parts);
             }
         }
     }
@@ -643,7 +663,11 @@ impl Warp {
                 Space::Const => "constant",
                 _ => "global",
             };
-            cx.fault(code, &format!("{kind} {verb} of {bytes} bytes at {inside:#x}: {why}"), thread, pc)
+            let shown = match parts(inside) {
+                (offset, Some(rank)) if space == Space::Shared && rank == u64::from(cx.rank) => offset,
+                _ => inside,
+            };
+            cx.fault(code, &format!("{kind} {verb} of {bytes} bytes at {shown:#x}: {why}"), thread, pc)
         };
         let thread = self.thread(u32::try_from(lane).unwrap_or(0));
         if inside & (align - 1) != 0 {
@@ -722,9 +746,8 @@ impl Warp {
         lane: usize,
         pc: u32,
     ) -> Result<(), Fault> {
-        let a = Access { space: Space::Generic, ..SHARED_ACCESS };
         for (at, byte) in (address..).zip(out) {
-            *byte = read8(self.pointer(cx, a, at, 1, lane, pc, Verb::Read)?);
+            *byte = read8(self.pointer(cx, BYTES, at, 1, lane, pc, Verb::Read)?);
         }
         Ok(())
     }

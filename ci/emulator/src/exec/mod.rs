@@ -25,6 +25,7 @@ pub mod mbarrier;
 mod memory;
 mod near;
 pub mod number;
+mod pending;
 pub mod printf;
 pub mod program;
 mod races;

@@ -273,6 +273,8 @@ pub struct Access {
     pub cache: u32,
     /// Whether it is volatile, relaxed, acquiring or releasing: such accesses do not race with each other.
     pub strong: bool,
+    /// Whether it is by a bulk copy or a product, which reach shared memory by the asynchronous proxy.
+    pub proxy: bool,
 }
 
 impl Access {
@@ -764,8 +766,8 @@ pub enum Op {
     MapAddress(bool),
     /// `getctarank`: destination and address. The flag selects an address of 64 bits.
     RankOf(bool),
-    /// A fence: the machine records it if it looks for races.
-    Fence,
+    /// A fence: the machine records it if it looks for races. With the flag, it is of the asynchronous proxy.
+    Fence(bool),
     /// Has no effect here: prefetches.
     Nothing,
     /// Cannot be run. The number is the index of the explanation.

@@ -20,6 +20,8 @@ const WORD: usize = 4;
 const WORDS: usize = 1024;
 /// The most pages of global memory that are remembered.
 const PAGES: usize = 4096;
+/// The bit of an access by a bulk copy or a `wgmma`.
+const BY_PROXY: u8 = 0x10;
 /// How many barriers a block has.
 const BARRIERS: usize = 17;
 
@@ -28,7 +30,7 @@ const BARRIERS: usize = 17;
 pub(super) struct PastAccess {
     pub(super) block: u32,
     pub(super) thread: u16,
-    /// The bytes of the word.
+    /// The bytes of the word, as bits, and [`BY_PROXY`].
     bytes: u8,
     pub(super) kind: AccessKind,
     epoch: u32,
@@ -76,6 +78,8 @@ struct BlockClocks {
     known: Vec<Vec<u32>>,
     /// The same as it was at the last fence of a warp, and the time of the fence.
     fenced: Vec<Option<(Vec<u32>, u32)>>,
+    /// The epoch from which on a warp's writes are not behind a `fence.proxy.async` of its own.
+    proxies: Vec<u32>,
     /// What was released within the block.
     released: Vec<u32>,
     /// The warps that have arrived at each barrier, as bits, and where the first of them did.
@@ -89,6 +93,8 @@ pub(super) enum Wrong {
     Race(PastAccess),
     /// It reads shared memory that no thread of the block has written.
     Unwritten,
+    /// It reads by the asynchronous proxy what a thread wrote, without a fence between the two.
+    Unfenced(PastAccess),
 }
 
 /// A thread's access to bytes.
@@ -102,6 +108,8 @@ pub(super) struct ThreadAccess {
     pub(super) at: usize,
     pub(super) bytes: usize,
     pub(super) shared: bool,
+    /// Whether a bulk copy or a `wgmma` does it.
+    pub(super) proxy: bool,
     /// Whether it writes the bytes that are there.
     pub(super) changes_nothing: bool,
 }
@@ -177,6 +185,7 @@ impl KernelRaces {
             epochs: vec![now; warps],
             known: vec![vec![now; warps]; warps],
             fenced: vec![None; warps],
+            proxies: vec![0; warps],
             released: vec![0; warps],
             barriers: [(0, 0); BARRIERS],
         };
@@ -241,6 +250,14 @@ impl KernelRaces {
         order.epochs[warp] = now;
     }
 
+    /// Notes a `fence.proxy.async` of a warp.
+    pub(super) fn proxy_fence(&mut self, block: u32, warp: usize) {
+        self.fence(block, warp);
+        if let Some(order) = self.order.blocks.get_mut(&block) {
+            order.proxies[warp] = order.epochs[warp];
+        }
+    }
+
     /// Notes an atomic or volatile access of a warp: it releases, unless it only reads, and acquires.
     pub(super) fn strong(&mut self, block: u32, warp: usize, reads: bool) {
         let now = self.tick();
@@ -265,7 +282,7 @@ impl KernelRaces {
 
     /// Notes an access. Returns what is wrong about it.
     pub(super) fn access(&mut self, access: &ThreadAccess) -> Option<Wrong> {
-        let ThreadAccess { block, thread, kind, pc, at, bytes, shared, changes_nothing } = *access;
+        let ThreadAccess { block, thread, kind, pc, at, bytes, shared, proxy, changes_nothing } = *access;
         let order = &self.order;
         let epoch = *order.blocks.get(&block)?.epochs.get(usize::from(thread / 32))?;
         let words = if shared { &mut self.shared } else { &mut self.global };
@@ -275,7 +292,8 @@ impl KernelRaces {
             let from = at.max(number * WORD) % WORD;
             let to = (end - number * WORD).min(WORD);
             let bytes = (0xF >> (WORD - to)) & (0xF << from);
-            let new = PastAccess { block, thread, bytes, kind, epoch, pc };
+            let by = if proxy { BY_PROXY } else { 0 };
+            let new = PastAccess { block, thread, bytes: bytes | by, kind, epoch, pc };
             if words.find(number).is_none() {
                 words.add(number, if shared { usize::MAX } else { PAGES });
             }
@@ -296,6 +314,9 @@ impl KernelRaces {
             if shared && word.written & bytes != bytes {
                 wrong = wrong.or(Some(Wrong::Unwritten));
             }
+            if shared && proxy && word.write.bytes & bytes != 0 && order.is_unfenced(&word.write, &new) {
+                wrong = wrong.or(Some(Wrong::Unfenced(word.write)));
+            }
             if !word.reads[0].is_same_thread(&new) {
                 word.reads[1] = word.reads[0];
             }
@@ -306,6 +327,15 @@ impl KernelRaces {
 }
 
 impl HappensBefore {
+    /// Whether neither the warp that wrote nor the one that reads has fenced the proxy since.
+    fn is_unfenced(&self, write: &PastAccess, read: &PastAccess) -> bool {
+        let fenced = |access: &PastAccess| {
+            let order = self.blocks.get(&access.block);
+            order.is_none_or(|order| order.proxies[usize::from(access.thread / 32)] > write.epoch)
+        };
+        write.bytes & BY_PROXY == 0 && !fenced(write) && !fenced(read)
+    }
+
     /// Whether an earlier access happened before all that a thread does now.
     fn is_before(&self, earlier: &PastAccess, now: &PastAccess) -> bool {
         if earlier.bytes == 0 || earlier.is_same_thread(now) {

@@ -143,9 +143,11 @@ impl Warp {
                 self.ask_bulk(cx, cx.program.bulk_copies[number as usize], &ins.s, mask, group.pc)?;
             }
             Op::Meet(meet, access) => return self.meet_in_memory(cx, (meet, access), &ins.s, group, mask),
-            Op::Fence => self.order(cx, KernelRaces::fence),
+            Op::Fence(false) => self.order(cx, KernelRaces::fence),
+            Op::Fence(true) => self.order(cx, KernelRaces::proxy_fence),
             Op::Nothing => {}
             Op::Sleep => {
+                cx.cluster.works();
                 group.pc += 1;
                 return Ok(self.let_others(group));
             }

@@ -1,4 +1,4 @@
-//! Tensor maps: 128 bytes that describe a tensor in global memory, and the box of it that one bulk copy moves.
+//! Tensor maps: 128 bytes that describe a tensor in global memory, and the box that one bulk copy moves.
 //!
 //! Programs do not see the layout of the bytes. Here they begin with a mark, so that other bytes are found
 //! out.
@@ -121,8 +121,9 @@ impl TensorMap {
     /// Elements of a box along each dimension, as they are in shared memory.
     fn counts(&self) -> [u64; RANK] {
         let mut counts = [1; RANK];
-        for dimension in 0..self.rank {
-            counts[dimension] = u64::from(self.boxes[dimension].div_ceil(self.steps[dimension]));
+        for (count, (span, step)) in counts.iter_mut().zip(self.boxes.iter().zip(self.steps)).take(self.rank)
+        {
+            *count = u64::from(span.div_ceil(step));
         }
         counts
     }
@@ -178,22 +179,13 @@ impl TensorMap {
         if self.nan { 0x7FFF_FFFF_FFFF_FFFF >> (64 - 8 * self.size().unwrap_or(8)) } else { 0 }
     }
 
-    /// What a load makes of an element: some types round or flush it.
+    /// What a load makes of an element. Numbers of 19 bits are rounded to the nearest, of two to the even one.
+    /// They have one NaN. Nothing is flushed to zero, as on an H200.
     #[must_use]
     pub fn loaded(&self, bits: u64) -> u64 {
-        let flushed = || {
-            let small = bits & 0x7F80_0000 == 0;
-            if small { bits & 0x8000_0000 } else { bits }
-        };
-        let rounded = |bits: u64| {
-            let finite = bits & 0x7F80_0000 != 0x7F80_0000;
-            // To the nearest of 10 bits of fraction, of two the even one.
-            if finite { (bits + 0xFFF + (bits >> 13 & 1)) & 0xFFFF_E000 } else { bits }
-        };
         match self.element {
-            10 => flushed(),
-            11 => rounded(bits),
-            12 => rounded(flushed()),
+            11 | 12 if bits & 0x7FFF_FFFF > 0x7F80_0000 => 0x7FFF_E000,
+            11 | 12 => (bits + 0xFFF + (bits >> 13 & 1)) & 0xFFFF_E000,
             _ => bits,
         }
     }
@@ -241,6 +233,66 @@ impl TensorMap {
     }
 }
 
+/// A field of a map that kernels may change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Field {
+    /// The address of the tensor.
+    Address,
+    /// The number of dimensions.
+    Rank,
+    /// Elements that a box spans along a dimension.
+    Box,
+    /// Elements along a dimension.
+    Dimension,
+    /// Bytes from one element to the next along a dimension.
+    Stride,
+    /// The step along a dimension.
+    Step,
+    /// The type of the elements.
+    Element,
+    /// The interleaved layout, which no map here has.
+    Interleave,
+    /// The swizzle.
+    Swizzle,
+    /// Whether elements outside are NaN.
+    Fill,
+}
+
+impl Field {
+    /// The fields, by their names in PTX.
+    pub const ALL: [(&'static str, Self); 10] = [
+        ("global_address", Self::Address),
+        ("rank", Self::Rank),
+        ("box_dim", Self::Box),
+        ("global_dim", Self::Dimension),
+        ("global_stride", Self::Stride),
+        ("element_stride", Self::Step),
+        ("elemtype", Self::Element),
+        ("interleave_layout", Self::Interleave),
+        ("swizzle_mode", Self::Swizzle),
+        ("fill_mode", Self::Fill),
+    ];
+
+    /// The offset of a field in the bytes of a map, and its size. Spans of boxes are one less.
+    #[must_use]
+    pub fn place(self, dimension: usize) -> Option<(usize, usize)> {
+        let place = match self {
+            Self::Element => (8, 1),
+            Self::Rank => (9, 1),
+            Self::Swizzle => (10, 1),
+            Self::Fill => (11, 1),
+            Self::Step if dimension < RANK => (12 + dimension, 1),
+            Self::Box if dimension < RANK => (17 + dimension, 1),
+            Self::Address => (24, 8),
+            Self::Dimension if dimension < RANK => (32 + 8 * dimension, 8),
+            Self::Stride if dimension < RANK - 1 => (72 + 8 * dimension, 8),
+            Self::Interleave => (BYTES - 1, 1),
+            _ => return None,
+        };
+        Some(place)
+    }
+}
+
 /// Where an address of shared memory is with a swizzle (1, 2 and 3 for 32, 64 and 128 bytes): rows of 128 bytes
 /// change places of their pieces of 16 bytes, by their number. `base` is the number of the first row.
 #[must_use]
@@ -251,7 +303,7 @@ pub(super) fn swizzled(address: u64, swizzle: u32, base: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{RANK, TensorMap};
+    use super::{Field, RANK, TensorMap};
 
     const MAP: TensorMap = TensorMap {
         element: 6,
@@ -271,6 +323,21 @@ mod tests {
         for map in [MAP, widest] {
             assert_eq!(map.check(), Ok(()));
             assert_eq!(TensorMap::unpack(&map.pack()), Some(map));
+        }
+        for (field, dimension, value, changed) in [
+            (Field::Address, 0, 0x9000, TensorMap { address: 0x9000, ..MAP }),
+            (Field::Rank, 0, 2, TensorMap { rank: 2, ..MAP }),
+            (Field::Box, 1, 7, MAP),
+            (Field::Dimension, 2, 21, TensorMap { dims: [100, 50, 21, 1, 1], ..MAP }),
+            (Field::Stride, 1, 32, TensorMap { strides: [208, 32, 0, 0], ..MAP }),
+            (Field::Step, 2, 2, MAP),
+            (Field::Element, 0, 9, TensorMap { element: 9, ..MAP }),
+            (Field::Swizzle, 0, 3, MAP),
+            (Field::Fill, 0, 1, TensorMap { nan: true, ..MAP }),
+        ] {
+            let (mut bytes, (at, size)) = (MAP.pack(), field.place(dimension).unwrap());
+            bytes[at..at + size].copy_from_slice(&u64::to_le_bytes(value)[..size]);
+            assert_eq!(TensorMap::unpack(&bytes), Some(changed), "{field:?}");
         }
         assert_eq!(TensorMap::unpack(&[0; 128]), None);
         assert_eq!(TensorMap::unpack(&TensorMap { address: 8, ..MAP }.pack()), None);
@@ -311,6 +378,10 @@ mod tests {
             [0x3F80_1000, 0x3F80_1001, 0x3F80_3000].map(|b| load(11, b)),
             [0x3F80_0000, 0x3F80_2000, 0x3F80_4000]
         );
-        assert_eq!((load(10, 0x8000_0001), load(10, 0x0080_0000)), (0x8000_0000, 0x0080_0000));
+        assert_eq!(
+            [0x7F7F_FFFF, 0x7F80_0000, 0x7F80_0001].map(|b| load(12, b)),
+            [0x7F80_0000, 0x7F80_0000, 0x7FFF_E000]
+        );
+        assert_eq!((load(10, 0x8000_0001), load(11, 0x807F_FFFF)), (0x8000_0001, 0x8080_0000));
     }
 }

@@ -4,15 +4,12 @@
 //! the code runs, so that the others are caught up with. Now and then another group runs, so that threads of
 //! one warp may wait for each other.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::bulk::Bulk;
 use super::file::{File, LANES, Word, lanes};
 use super::image::{IMAGE_OPERANDS, ImageOperands};
 use super::launch::{Context, Launch};
-use super::program::{AsyncCopy, Until};
-use super::wgmma::Products;
+use super::pending::{Asked, Bulk, Later, Products};
 
 /// The number of backward jumps after which another group of the warp gets a turn.
 const PATIENCE: u32 = 512;
@@ -93,50 +90,6 @@ pub(super) struct Given {
 
 impl Given {
     pub(super) const NOTHING: Self = Self { handles: [0; LANES], at: [[0; IMAGE_OPERANDS]; LANES] };
-}
-
-/// A requested copy.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Asked {
-    pub(super) copy: AsyncCopy,
-    pub(super) to: u64,
-    pub(super) from: u64,
-    /// The number of bytes to read, and to write.
-    pub(super) bytes: (u64, u64),
-    pub(super) pc: u32,
-}
-
-/// The copies of a thread that it has not waited for.
-#[derive(Clone, Debug)]
-pub(super) struct Later<T> {
-    /// Those that are in no group yet.
-    pub(super) open: Vec<T>,
-    groups: VecDeque<Vec<T>>,
-}
-
-impl<T> Later<T> {
-    pub(super) const NOTHING: Self = Self { open: Vec::new(), groups: VecDeque::new() };
-
-    /// Makes a group of the open ones.
-    pub(super) fn close(&mut self) {
-        self.groups.push_back(std::mem::take(&mut self.open));
-    }
-
-    /// Takes those that must be made, the oldest first.
-    pub(super) fn due(&mut self, until: Until) -> Vec<T> {
-        let left = if let Until::Groups(left) = until { left as usize } else { 0 };
-        let count = self.groups.len().saturating_sub(left);
-        let mut due: Vec<T> = self.groups.drain(..count).flatten().collect();
-        if until == Until::All {
-            due.append(&mut self.open);
-        }
-        due
-    }
-
-    /// All of them, the oldest first.
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
-        self.groups.iter_mut().flatten().chain(&mut self.open)
-    }
 }
 
 /// The registers of matrix operations, one row for each.

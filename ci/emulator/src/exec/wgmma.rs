@@ -11,11 +11,13 @@ use super::bytes::{read8, read32};
 use super::fault::Fault;
 use super::file::{FULL, LANES, Slots, low};
 use super::launch::Context;
-use super::memory::{SHARED_ACCESS, Verb};
+use super::memory::{BYTES, Verb};
 use super::number::Number;
-use super::program::{NONE, Order, Spread, Tile, Until, Warpgroup};
+use super::pending::{Matrices, Product};
+use super::program::{Access, NONE, Order, Spread, Tile, Until, Warpgroup};
 use super::tensor::swizzled;
-use super::warp::{Later, Warp};
+use super::warp::Warp;
+use crate::ptx::Space;
 
 /// Rows of a product, and those of each warp.
 const ROWS: usize = 64;
@@ -24,19 +26,20 @@ const OWN: usize = 16;
 const DEPTH: usize = 32;
 /// Bytes that lie beside each other.
 const PIECE: u64 = 16;
-/// The number of marks. Their bits are NaN as one number of 32 bits and as two of 16.
-const MARKS: u32 = 127 * 1023;
+/// The number of marks. Their bits are NaN as one number of 32 bits and as two of 16. All ones, a frequent
+/// integer, are none.
+const MARKS: u32 = 126 * 1023;
 
 /// The mark of a register.
 fn mark(number: u32) -> u32 {
     let number = number % MARKS;
-    (0xFF81 + number / 1023) << 16 | 0xFC01 + number % 1023
+    ((0xFF81 + number / 1023) << 16) | (0xFC01 + number % 1023)
 }
 
 /// The number of a mark.
 fn number_of(bits: u32) -> Option<u32> {
     let (high, low) = ((bits >> 16).wrapping_sub(0xFF81), (bits & 0xFFFF).wrapping_sub(0xFC01));
-    (high < 127 && low < 1023).then_some(high * 1023 + low)
+    (high < 126 && low < 1023).then_some(high * 1023 + low)
 }
 
 impl Warpgroup {
@@ -50,49 +53,6 @@ impl Warpgroup {
     fn sums(self, registers: usize) -> Tile {
         Tile { rows: OWN, columns: self.n, number: self.sum, registers, spread: Spread::Sums }
     }
-}
-
-/// A product that is not made yet.
-#[derive(Clone, Debug)]
-pub(super) struct Product {
-    warpgroup: Warpgroup,
-    /// Its number among those of the warp.
-    number: u64,
-    /// The matrices in shared memory; the first may be in registers.
-    places: [Option<u64>; 2],
-    registers: Vec<[u64; LANES]>,
-    /// What is added.
-    sums: Vec<[u64; LANES]>,
-    adds: bool,
-    /// The mark of its first register.
-    first: u32,
-    pc: u32,
-}
-
-/// The products of a warp that it has not waited for.
-#[derive(Debug)]
-pub(super) struct Products {
-    later: Later<Product>,
-    count: u64,
-    marks: u32,
-    fenced: bool,
-}
-
-impl Products {
-    pub(super) const NOTHING: Self = Self { later: Later::NOTHING, count: 0, marks: 0, fenced: false };
-}
-
-/// The matrices of a product, as the first warp of a warpgroup has read them.
-#[derive(Debug)]
-pub(super) struct Matrices {
-    warpgroup: u32,
-    number: u64,
-    pc: u32,
-    places: [Option<u64>; 2],
-    left: Vec<f64>,
-    right: Vec<f64>,
-    /// The warps that have not taken them.
-    remaining: u32,
 }
 
 impl Warp {
@@ -296,7 +256,8 @@ impl Warp {
                     }
                 };
                 let address = swizzled(start + along, swizzle, base);
-                let at = self.reach_span(cx, SHARED_ACCESS, address, (PIECE, PIECE), 0, pc, Verb::Read)?;
+                let access = Access { space: Space::Shared, proxy: true, ..BYTES };
+                let at = self.reach_span(cx, access, address, (PIECE, PIECE), 0, pc, Verb::Read)?;
                 for element in 0..per_piece {
                     let at = at.wrapping_add(element * size);
                     let bits = match size {
@@ -346,7 +307,8 @@ mod tests {
             let bits = mark(number);
             assert_eq!(number_of(bits), Some(number));
             assert!(f32::from_bits(bits).is_nan());
-            assert!([bits as u16, (bits >> 16) as u16].iter().all(|half| f16::from_bits(*half).is_nan()));
+            let [b0, b1, b2, b3] = bits.to_le_bytes();
+            assert!([[b0, b1], [b2, b3]].iter().all(|half| f16::from_le_bytes(*half).is_nan()));
         }
         assert_eq!(mark(MARKS), mark(0));
         assert_eq!([0, 0x7FC0_0000, 0xFFFF_FFFF, 0x3F80_0000].map(number_of), [None; 4]);

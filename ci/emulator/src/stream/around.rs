@@ -133,6 +133,8 @@ impl Env for Around<'_> {
                       warp. Between blocks, use two kernels, grid.sync() of a cooperative launch, or atomic \
                       operations and fences.";
         let barrier = "All threads of a block must reach the same __syncthreads().";
+        let proxy = "After the writes, have the threads that wrote execute fence.proxy.async, and then \
+                     meet at a barrier.";
         let finding = match mistake {
             Mistake::Race => Finding::new(Subject::Race, what, advice),
             Mistake::Unwritten => Finding::unwritten(what),
@@ -140,6 +142,7 @@ impl Env for Around<'_> {
                 Finding::new(Subject::Bounds, what, "Check the index against the array's length.")
             }
             Mistake::Barrier => Finding::new(Subject::Barrier, what, barrier),
+            Mistake::Proxy => Finding::new(Subject::Race, what, proxy),
         };
         let finding = parts.iter().fold(finding, |it, part| it.part(part, HostLine::NONE));
         finding.part("the launch", self.line).report();

@@ -42,8 +42,12 @@ pub(crate) fn compile_apart(name: &str, options: &[&str]) -> PathBuf {
 
 fn build(name: &str, libraries: &[&str], options: &[&str]) -> PathBuf {
     let mut command = Command::new(toolkit().nvcc().expect("nvcc"));
+    // An architecture among the options replaces the usual one.
+    if !options.iter().any(|option| option.starts_with("-arch=")) {
+        command.args(["-arch=compute_90", "-code=compute_90"]);
+    }
     command
-        .args(["-std=c++17", "-lineinfo", "-arch=compute_90", "-code=compute_90"])
+        .args(["-std=c++17", "-lineinfo"])
         .arg(format!("tests/programs/{name}.cu"))
         .arg(format!("-L{}", folder().display()))
         .args(libraries)

@@ -80,7 +80,7 @@ static void targets_off_the_pattern() {
 
 static void numbers_that_are_changed() {
     const uint32_t bits[] = {0x3F801000, 0x3F801001, 0x3F800FFF, 0x3F803000, 0xBF801000, 0x7F7FFFFF, 0x7F800000, 0x7FC00001,
-                             0x7F800001, 0x00000001, 0x807FFFFF, 0x00001FFF, 0x80001000, 0x3F802000, 0x3F804FFF, 0xFF800000};
+                             0xFF800001, 0x00000001, 0x807FFFFF, 0x00001FFF, 0x80001000, 0x3F802000, 0x3F804FFF, 0xFF800000};
     Bytes memory(sizeof(bits) + 16);
     memcpy(memory.data(), bits, sizeof(bits));
     const CUtensorMapDataType types[] = {CU_TENSOR_MAP_DATA_TYPE_FLOAT32, CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ,
@@ -97,11 +97,11 @@ static void elements_outside() {
     for (int i = 0; i < 5; i++) {
         Tensor t = tensor(types[i], sizes[i], {8}, {16});
         t.fill = CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA;
-        words("outside", loaded(t, Bytes(256), {{6}}), 8);
+        words("outside", loaded(t, Bytes(256), {}), sizes[i] * 4);
     }
     Tensor t = tensor(CU_TENSOR_MAP_DATA_TYPE_INT32, 4, {8}, {16});
     t.fill = CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA;
-    words("outside, integers", loaded(t, Bytes(256), {{6}}), 8);
+    words("outside, integers", loaded(t, Bytes(256), {}), 16);
 }
 
 static void maps() {
@@ -153,10 +153,6 @@ static void maps() {
     printf("another address: %d\n", replace(map, memory + 1024));
     printf("another address + 8: %d\n", replace(map, memory + 8));
     printf("a null address: %d\n", replace(map, nullptr));
-    printf("no map: %d\n", replace(nullptr, memory));
-    printf("a map + 32: %d\n", replace((CUtensorMap*)((char*)map + 32), memory));
-    memset(map, 0, sizeof(map));
-    printf("a map of zeros: %d\n", replace(map, memory));
     const Tensor t = tensor(CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2, {64, 32}, {64, 8});
     printf("memory of the host: %d\n", encode(map, t, (void*)0x10000));
     printf("null: %d\n", encode(map, t, nullptr));
@@ -169,6 +165,19 @@ static void maps() {
             printf("%s of %u: %s, %d, %s\n", name, version, cudaGetErrorName(code), status, found ? "found" : "null");
         }
     cudaFree(memory);
+}
+
+static void no_maps() {
+    alignas(64) CUtensorMap map[2] = {};
+    unsigned char* memory = upload(Bytes(1024));
+    const Tensor t = tensor(CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2, {64, 32}, {64, 8});
+    const auto replace = driver<decltype(&cuTensorMapReplaceAddress)>("cuTensorMapReplaceAddress");
+    const auto off = reinterpret_cast<CUtensorMap*>(reinterpret_cast<char*>(map) + 32);
+    printf("a map + 32: %d\n", encode(off, t, memory));
+    printf("a map + 32, another address: %d\n", replace(off, memory));
+    printf("a map of zeros: %d\n", replace(map, memory));
+    printf("no map: %d\n", encode(nullptr, t, memory));
+    printf("no map, another address: %d\n", replace(nullptr, memory));
 }
 
 // A matrix whose pattern does not begin at a multiple of 1024 bytes, with each base in its descriptor.
@@ -217,11 +226,12 @@ static void patterns() {
 }
 
 int main(int count, char** arguments) {
+    setvbuf(stdout, nullptr, _IONBF, 0);
     const struct {
         const char* name;
         void (*ask)();
     } all[] = {
-        {"maps", maps},         {"narrow", rows_narrower_than_the_swizzle}, {"targets", targets_off_the_pattern},
+        {"maps", maps},         {"no_maps", no_maps}, {"narrow", rows_narrower_than_the_swizzle}, {"targets", targets_off_the_pattern},
         {"numbers", numbers_that_are_changed}, {"outside", elements_outside}, {"patterns", patterns},
     };
     for (const auto& it : all)

@@ -11,13 +11,13 @@
 enum Mistake {
     Right, MisalignedBox, MisalignedBytes, OddSize, WrongMap, WrongRank, OutsideMemory, PastShared, Unbegun, ExpectsMore,
     ExpectsLess, NoWait, NoWaitForStore, NoSuchBlock, NoFence, NoWaitForProduct, HalfWarpgroup, FarDescriptor,
-    OtherDescriptors,
+    OtherDescriptors, NoProxyFence, OddColumn,
 };
 
 static const char* const names[] = {
     "right", "misaligned_box", "misaligned_bytes", "odd_size", "wrong_map", "wrong_rank", "outside_memory", "past_shared",
     "unbegun", "expects_more", "expects_less", "no_wait", "no_wait_for_store", "no_such_block", "no_fence",
-    "no_wait_for_product", "half_warpgroup", "far_descriptor", "other_descriptors",
+    "no_wait_for_product", "half_warpgroup", "far_descriptor", "other_descriptors", "no_proxy_fence", "odd_column",
 };
 
 template <int mistake>
@@ -45,7 +45,7 @@ __global__ void box(const __grid_constant__ CUtensorMap map, int* memory) {
     if (threadIdx.x == 0) {
         const unsigned bytes = 1024 + (mistake == ExpectsMore ? 16 : mistake == ExpectsLess ? -16 : 0);
         if (mistake != Unbegun) expect(&barrier, bytes);
-        const At at = {{0, 0, 0, 0, 0}};
+        const At at = {{mistake == OddColumn ? 3 : 0, 0, 0, 0, 0}};
         if (mistake == MisalignedBytes || mistake == OddSize)
             asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
                              shared(tile)),
@@ -70,7 +70,7 @@ template <int mistake>
 __global__ void multiply(int* memory) {
     extern __shared__ __align__(1024) unsigned char tile[];
     for (unsigned i = threadIdx.x; i < 4096; i += blockDim.x) reinterpret_cast<half*>(tile)[i] = __float2half(1.0f);
-    fence_async();
+    if (mistake != NoProxyFence) fence_async();
     __syncthreads();
     float d[4] = {};
     const uint64_t start = (shared(tile) & 0x3FFFF) >> 4;
@@ -86,7 +86,7 @@ __global__ void multiply(int* memory) {
 
 template <int mistake>
 static void run(const CUtensorMap& map, int* memory) {
-    if (mistake < NoFence)
+    if (mistake < NoFence || mistake == OddColumn)
         box<mistake><<<1, 32, 8192>>>(map, memory);
     else
         multiply<mistake><<<1, mistake == HalfWarpgroup ? 64 : 128, 8192>>>(memory);
@@ -94,7 +94,7 @@ static void run(const CUtensorMap& map, int* memory) {
 
 int main(int count, char** arguments) {
     int which = -1, *memory, got[128] = {};
-    for (int i = 0; i <= OtherDescriptors; i++)
+    for (int i = 0; i <= OddColumn; i++)
         if (count > 1 && strcmp(arguments[1], names[i]) == 0) which = i;
     CUtensorMap map;
     Tensor t = tensor(CU_TENSOR_MAP_DATA_TYPE_INT32, 4, {32, 64}, {32, 8});
@@ -105,7 +105,7 @@ int main(int count, char** arguments) {
     if (which == WrongMap) memset(&map, 0, sizeof(map));
     static void (*const all[])(const CUtensorMap&, int*) = {
         run<0>, run<1>, run<2>, run<3>, run<4>, run<5>, run<6>, run<7>, run<8>, run<9>,
-        run<10>, run<11>, run<12>, run<13>, run<14>, run<15>, run<16>, run<17>, run<18>,
+        run<10>, run<11>, run<12>, run<13>, run<14>, run<15>, run<16>, run<17>, run<18>, run<19>, run<20>,
     };
     if (which < 0) return printf("there is no such mistake\n"), 1;
     all[which](map, memory);

@@ -1,8 +1,10 @@
 //! Bulk copies: of bytes, and of the boxes of tensors.
 
+use super::integer::operand;
 use super::{Failure, Lower, UNKNOWN};
-use crate::exec::file::Slot;
-use crate::exec::program::{BulkCopy, BulkReduction, Element, NONE, Op, Queue, Side};
+use crate::exec::file::{Class, Slot, low};
+use crate::exec::program::{Access, BulkCopy, BulkReduction, Element, NONE, Op, Queue, Side};
+use crate::exec::tensor::{BYTES, Field};
 use crate::ptx::{Instruction, Operand, Space, Type};
 
 /// The operations of reductions.
@@ -66,7 +68,8 @@ impl Lower<'_> {
     ) -> Result<(Side, Slot), Failure> {
         if !(tensor && space == Space::Global) {
             let place = self.place(operand, space)?;
-            return Ok((Side::Bytes(self.access(&place, Element::U8, 1, false)?), place.slot));
+            let access = Access { proxy: true, ..self.access(&place, Element::U8, 1, false)? };
+            return Ok((Side::Bytes(access), place.slot));
         }
         let Operand::Multi(parts) = operand else {
             return Err("a map and coordinates are needed here".into());
@@ -86,6 +89,73 @@ impl Lower<'_> {
         self.lay(coordinates, Type::S32, 0)?;
         let place = self.place(&Operand::Address(Some(name), offset), Space::Generic)?;
         Ok((Side::Tensor(self.access(&place, Element::U8, 1, false)?, dimensions), place.slot))
+    }
+
+    /// `tensormap.replace` and `tensormap.cp_fenceproxy`: stores to the fields of a map, and a copy.
+    pub(super) fn tensor_map(&mut self, i: &Instruction) -> Result<(), Failure> {
+        if i.has("cp_fenceproxy") {
+            let mut sides = i.modifiers.iter().filter_map(|m| side(m));
+            let (Some(to), Some(from)) = (sides.next(), sides.next()) else { return Err(UNKNOWN.into()) };
+            let (to, from) = (self.place(operand(i, 0)?, to)?, self.place(operand(i, 1)?, from)?);
+            for offset in (0..i64::try_from(BYTES).unwrap_or(0)).step_by(8) {
+                let value = self.register(Class::Wide);
+                let mut access = self.access(&from, Element::U64, 1, true)?;
+                access.offset += i32::try_from(offset).unwrap_or(0);
+                self.emit(Op::Load(access), &[value, NONE, NONE, NONE, from.slot]);
+                let mut access = self.access(&to, Element::U64, 1, true)?;
+                access.offset += i32::try_from(offset).unwrap_or(0);
+                self.emit(Op::Store(access), &[value, NONE, NONE, NONE, to.slot]);
+            }
+            self.emit(Op::Fence(false), &[]);
+            self.program.shows_order = true;
+            return Ok(());
+        }
+        let field =
+            Field::ALL.into_iter().find(|(name, _)| i.has(name)).map(|(_, field)| field).ok_or(UNKNOWN)?;
+        let of_dimension = matches!(field, Field::Box | Field::Dimension | Field::Stride | Field::Step);
+        let dimension = match operand(i, 1)? {
+            Operand::Int(dimension) if of_dimension => usize::try_from(*dimension).map_err(|_| UNKNOWN)?,
+            _ if of_dimension => return Err("the number of a dimension is needed here".into()),
+            _ => 0,
+        };
+        let value = operand(i, if of_dimension { 2 } else { 1 })?;
+        let (offset, size) = field.place(dimension).ok_or(UNKNOWN)?;
+        let (wide, element) = if size == 8 { (true, Element::U64) } else { (false, Element::U8) };
+        let add = match (field, value) {
+            (Field::Rank, _) => 1,
+            (Field::Box, _) => u32::MAX,
+            // There are no steps in the innermost dimension.
+            (Field::Step, _) if dimension == 0 => return Ok(()),
+            (Field::Interleave, Operand::Int(0)) => return Ok(()),
+            (Field::Interleave, _) => return Err(UNKNOWN.into()),
+            _ => 0,
+        };
+        let value = match (field, value) {
+            // The numbers of types differ from those of the driver.
+            (Field::Element, Operand::Int(number)) => {
+                let number = match number {
+                    8 => 10,
+                    9 => 8,
+                    10 => 9,
+                    0..=12 => *number,
+                    _ => return Err(UNKNOWN.into()),
+                };
+                self.word(low(number))
+            }
+            _ if wide => self.src(value, Type::U64)?,
+            _ => self.src(value, Type::U32)?,
+        };
+        let mut slot = value;
+        if add != 0 {
+            let (d, by) = (self.register(Class::Word), self.word(add));
+            self.alu(op2!(u32, u32 => u32, u32::wrapping_add), &[d, value, by]);
+            slot = d;
+        }
+        let place = self.place(operand(i, 0)?, super::memory::space(i))?;
+        let mut access = self.access(&place, element, 1, wide)?;
+        access.offset += i32::try_from(offset).unwrap_or(0);
+        self.emit(Op::Store(access), &[slot, NONE, NONE, NONE, place.slot]);
+        Ok(())
     }
 
     fn reduction(&mut self, i: &Instruction, tensor: bool) -> Result<BulkReduction, Failure> {

@@ -64,6 +64,25 @@ impl Lower<'_> {
         Ok(())
     }
 
+    /// `st.async` and `red.async`: at once, and the barrier counts the bytes.
+    pub(super) fn counted(&mut self, i: &Instruction) -> Result<(), Failure> {
+        let mut plain = i.clone();
+        plain.modifiers.retain(|m| !matches!(&**m, "async" | "weak") && !m.starts_with("mbarrier::"));
+        plain.operands.truncate(2);
+        if plain.opcode.starts_with("st") {
+            self.store(&plain)?
+        } else {
+            self.atomic(&plain)?
+        }
+        let ty = i.types().last().ok_or("no type")?;
+        let count = if let Operand::Vector(parts) = operand(i, 1)? { parts.len() } else { 1 };
+        let bytes = self.word(ty.size() * u32::try_from(count).map_err(|_| UNKNOWN)?);
+        let place = self.place(operand(i, 2)?, Space::Shared)?;
+        let access = self.access(&place, Element::U64, 1, true)?;
+        self.emit(Op::Meet(Meet::Complete, access), &[NONE, bytes, NONE, NONE, place.slot]);
+        Ok(())
+    }
+
     /// `mbarrier`.
     pub(super) fn mbarrier(&mut self, i: &Instruction) -> Result<(), Failure> {
         if i.has("pending_count") {

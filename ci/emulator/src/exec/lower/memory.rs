@@ -127,7 +127,7 @@ impl Lower<'_> {
         self.program.accesses += 1;
         let offset = i32::try_from(place.offset).map_err(|_| "an offset too large")?;
         let (space, wide_address) = (place.space, place.wide);
-        Ok(Access { space, element, count, wide, wide_address, offset, cache, strong: false })
+        Ok(Access { space, element, count, wide, wide_address, offset, cache, strong: false, proxy: false })
     }
 
     pub(super) fn load(&mut self, i: &Instruction) -> Result<(), Failure> {
@@ -160,7 +160,7 @@ impl Lower<'_> {
 
     pub(super) fn store(&mut self, i: &Instruction) -> Result<(), Failure> {
         let ty = i.types().last().ok_or("no type")?;
-        if i.has("async") || i.has("bulk") {
+        if i.has("bulk") {
             return Err(UNKNOWN.into());
         }
         let element = element(ty)?;
@@ -196,7 +196,7 @@ impl Lower<'_> {
     /// An instruction that releases is one behind a fence.
     fn fence_of(&mut self, i: &Instruction) {
         if i.has("release") || i.has("acq_rel") {
-            self.emit(Op::Fence, &[]);
+            self.emit(Op::Fence(false), &[]);
         }
     }
 
@@ -238,9 +238,6 @@ impl Lower<'_> {
             8 => Element::U64,
             _ => return Err("this type is not known to the emulator".into()),
         };
-        if i.has("async") {
-            return Err(UNKNOWN.into());
-        }
         let op = i.modifiers.iter().find_map(|m| modify(m, ty));
         let op = op.ok_or("this operation is not known to the emulator")?;
         let first = usize::from(wants);

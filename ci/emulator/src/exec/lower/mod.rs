@@ -413,8 +413,10 @@ impl<'m> Lower<'m> {
             "setp" | "set" => self.setp(i),
             "selp" | "slct" => self.select(i),
             "ld" | "ldu" => self.load(i),
+            "st" | "red" if i.has("async") => self.counted(i),
             "st" => self.store(i),
             "atom" | "red" => self.atomic(i),
+            "tensormap" => self.tensor_map(i),
             "and" | "or" | "xor" | "not" | "cnot" | "shl" | "shr" | "shf" | "bfe" | "bfi" | "brev"
             | "popc" | "clz" | "bfind" | "prmt" | "lop3" | "fns" | "bmsk" | "szext" => self.logic(i),
             "add" | "min" | "max" if i.has("s16x2") || i.has("u16x2") => self.integer_pair(i),
@@ -433,7 +435,7 @@ impl<'m> Lower<'m> {
             "membar" | "fence" => {
                 // Fences between ways to reach the same memory, and for new barriers, order no blocks.
                 self.program.shows_order |= !(i.has("async") || i.has("mbarrier_init"));
-                self.emit(Op::Fence, &[]);
+                self.emit(Op::Fence(i.has("async") && !i.has("global")), &[]);
                 Ok(())
             }
             "prefetch" | "prefetchu" | "discard" | "applypriority" | "griddepcontrol" | "setmaxnreg"
