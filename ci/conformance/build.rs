@@ -8,6 +8,7 @@ fn main() -> ExitCode {
     cuda_kernels_build::Build::new()
         .file("src/device.cu")
         .file("src/image.cu")
+        .file("src/image_gradient.cu")
         .archs(["sm_90", "compute_75", "compute_90"])
         .compile("conformance_device");
     match cuda_sys_build::emit_version_cfgs() {

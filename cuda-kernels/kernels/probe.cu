@@ -37,6 +37,11 @@ __global__ void lines(cudaTextureObject_t image, const float* x, const int* laye
     if (i < count) out[i] = tex1DLayered<float>(image, x[i], layer[i]);
 }
 
+__global__ void levels(cudaTextureObject_t image, const float* level, float* out, unsigned count) {
+    unsigned i = number();
+    if (i < count) out[i] = tex2DLod<float>(image, 0.5f, 0.5f, level[i]);
+}
+
 __global__ void numbered(cudaTextureObject_t image, const int* at, float* out, unsigned count) {
     unsigned i = number();
     if (i < count) out[i] = tex1Dfetch<float>(image, at[i]);

@@ -20,6 +20,9 @@ __global__ void layers(cudaTextureObject_t image, const float* x, const int* lay
 /// `out[i]` is the value of layer `layer[i]` of lines at `x[i]`.
 __global__ void lines(cudaTextureObject_t image, const float* x, const int* layer, float* out, unsigned count);
 
+/// `out[i]` is the value in the middle of the plane at level `level[i]`.
+__global__ void levels(cudaTextureObject_t image, const float* level, float* out, unsigned count);
+
 /// `out[i]` is element `at[i]` of linear memory.
 __global__ void numbered(cudaTextureObject_t image, const int* at, float* out, unsigned count);
 

@@ -7,7 +7,7 @@ use cuda_kernels::{kernels, rotate};
 use cuda_safe::error::Detail;
 use cuda_safe::launch::{Kernel, LaunchConfig, TextureObject};
 use cuda_safe::memory::{Array, ArrayBuilder, ArrayElement, Plane, Volume};
-use cuda_safe::texture::{AddressMode, FilterMode, ReadMode, Texture, TextureDesc};
+use cuda_safe::texture::{AddressMode, FilterMode, ReadMode, ResourceView, Texture, TextureDesc};
 use cuda_safe::{DeviceBuffer, Result, Stream, launch, memcpy, memcpy_2d, memcpy_2d_async, memcpy_3d};
 use cuda_safe::{PinnedBuffer, PitchedBuffer};
 
@@ -163,6 +163,24 @@ fn solids_are_filtered_in_all_directions_and_layers_stand_for_themselves() -> Re
     // SAFETY: as above.
     unsafe { launch!(kernel<<<1, 32, 0, &stream>>>(&texture, &at, &layer, &mut out, 3)) }?;
     assert_eq!(out.to_vec()?, [0.0, 7.0, 5.0]);
+    Ok(())
+}
+
+#[test]
+fn a_texture_of_levels_reads_the_level_that_the_kernel_names_within_the_view() -> Result<()> {
+    let mut image = ArrayBuilder::plane(8, 8).mipmapped::<f32>(3)?;
+    for (level, size, number) in [(0, 8, 0.0), (1, 4, 256.0), (2, 2, 512.0)] {
+        let numbers = vec![number; size * size];
+        memcpy_2d(&mut image.level_mut(level)?, &Plane::from_slice(&numbers, size, size)?)?;
+    }
+    let desc = TextureDesc { max_mipmap_level_clamp: 2.0, ..normalized(NEAREST) };
+    let texture = Texture::new(&image, &desc)?;
+    assert_eq!(read(&kernels::probe_levels, &texture, &[0.0, 1.25, 2.0, 9.0])?, [0.0, 256.0, 512.0, 512.0]);
+    let texture = Texture::new(&image, &TextureDesc { mipmap_filter_mode: FilterMode::Linear, ..desc })?;
+    assert_eq!(read(&kernels::probe_levels, &texture, &[0.5, 1.0, 1.75])?, [128.0, 256.0, 448.0]);
+    let view = ResourceView { first_mipmap_level: 1, last_mipmap_level: 1, ..ResourceView::default() };
+    let texture = Texture::with_view(&image, &desc, &view)?;
+    assert_eq!(read(&kernels::probe_levels, &texture, &[0.0, 2.0])?, [256.0, 256.0]);
     Ok(())
 }
 

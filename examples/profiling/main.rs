@@ -1,4 +1,4 @@
-//! Names streams for a profiler, and shows it the operations and their waits.
+//! Shows a profiler two streams, their operations and their waits.
 //!
 //! Two streams take turns with one buffer. In a timeline of Nsight Systems the streams have names, each
 //! submission is a range, and a mark shows each wait that the tracker added: the line of the program that

@@ -1,14 +1,5 @@
 // The kernels of the cases that read and write images.
-#include <cuda_runtime.h>
-
-// One read: coordinates, layer, level and derivatives. `ImageRead` of cases/image.rs has the same layout.
-struct ImageRead {
-    float at[3];
-    float layer;
-    float level;
-    float dx[3];
-    float dy[3];
-};
+#include "image.cuh"
 
 // The numbers are those of `Way` in cases/image.rs.
 template <typename T>
@@ -16,7 +7,6 @@ __device__ T read_image(cudaTextureObject_t image, int way, const ImageRead& it)
     float x = it.at[0], y = it.at[1], z = it.at[2], level = it.level;
     int layer = static_cast<int>(it.layer);
     float2 dx = make_float2(it.dx[0], it.dx[1]), dy = make_float2(it.dy[0], it.dy[1]);
-    float4 sx = make_float4(it.dx[0], it.dx[1], it.dx[2], 0), sy = make_float4(it.dy[0], it.dy[1], it.dy[2], 0);
     switch (way) {
     case 0: return tex1Dfetch<T>(image, static_cast<int>(x));
     case 1: return tex1D<T>(image, x);
@@ -32,10 +22,8 @@ __device__ T read_image(cudaTextureObject_t image, int way, const ImageRead& it)
     case 11: return tex2DLayeredGrad<T>(image, x, y, layer, dx, dy);
     case 12: return tex3D<T>(image, x, y, z);
     case 13: return tex3DLod<T>(image, x, y, z, level);
-    case 14: return tex3DGrad<T>(image, x, y, z, sx, sy);
     case 15: return texCubemap<T>(image, x, y, z);
     case 16: return texCubemapLod<T>(image, x, y, z, level);
-    case 17: return texCubemapGrad<T>(image, x, y, z, sx, sy);
     case 18: return texCubemapLayered<T>(image, x, y, z, layer);
     case 19: return texCubemapLayeredLod<T>(image, x, y, z, layer, level);
     case 20: return tex2Dgather<T>(image, x, y, 0);
@@ -85,26 +73,5 @@ __global__ void case_image_write(cudaSurfaceObject_t image, int way, int x, int 
         surfCubemapLayeredwrite(value, image, at, y, z, cudaBoundaryModeZero);
         *out = surfCubemapLayeredread<float>(image, at, y, z, cudaBoundaryModeClamp);
     }
-}
-
-#define TEXTURE_QUERY(n, what) asm volatile("txq." what ".b32 %0, [%1];" : "=r"(out[n]) : "l"(image))
-#define LEVEL_QUERY(n, what, level) asm volatile("txq.level." what ".b32 %0, [%1], %2;" : "=r"(out[n]) : "l"(image), "r"(level))
-#define SURFACE_QUERY(n, what) asm volatile("suq." what ".b32 %0, [%1];" : "=r"(out[n]) : "l"(image))
-
-__global__ void case_image_texture_query(cudaTextureObject_t image, int* out) {
-    TEXTURE_QUERY(0, "width");
-    TEXTURE_QUERY(1, "height");
-    TEXTURE_QUERY(2, "depth");
-    TEXTURE_QUERY(3, "array_size");
-    TEXTURE_QUERY(4, "num_mipmap_levels");
-    LEVEL_QUERY(5, "width", 1);
-    LEVEL_QUERY(6, "height", 1);
-}
-
-__global__ void case_image_surface_query(cudaSurfaceObject_t image, int* out) {
-    SURFACE_QUERY(0, "width");
-    SURFACE_QUERY(1, "height");
-    SURFACE_QUERY(2, "depth");
-    SURFACE_QUERY(3, "array_size");
 }
 }

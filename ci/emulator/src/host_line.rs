@@ -83,8 +83,8 @@ impl HostLine {
         found
     }
 
-    /// The functions of the program that made the call, the innermost first. Code that nvcc or its headers
-    /// put between the program's line and the call is left out.
+    /// The functions of the program that made the call, the innermost first. Code that nvcc, its headers
+    /// or the standard library put between the program's line and the call is left out.
     pub(crate) fn frames(&self) -> Vec<StackFrame> {
         let mut frames = Vec::new();
         // The host function of a kernel calls its stub.
@@ -107,6 +107,7 @@ impl HostLine {
                 if function.starts_with("__libc_start") {
                     break 'stack;
                 }
+                let is_main = function == "main";
                 let stub = function.contains("__device_stub_");
                 let generated = stub || below_stub || function.starts_with("__cuda");
                 let between = generated || frame.file.as_deref().is_some_and(is_between);
@@ -114,6 +115,10 @@ impl HostLine {
                 if !between && frames.len() < SHOWN {
                     frame.object = object(at);
                     frames.push(frame);
+                }
+                // The C library's start of the program, which may have no name.
+                if is_main {
+                    break 'stack;
                 }
             }
         }
@@ -129,12 +134,13 @@ pub(crate) fn demangled(name: &str) -> String {
     backtrace::SymbolName::new(local.unwrap_or(name).as_bytes()).to_string()
 }
 
-/// Whether a source file belongs to the toolkit or to the standard library of Rust.
+/// Whether a source file belongs to the toolkit or to the standard library of C++ or Rust.
 fn is_between(file: &str) -> bool {
     let name = file.rsplit('/').next().unwrap_or(file);
     name.starts_with("cuda_runtime")
         || name.ends_with(".stub.c")
         || name.ends_with(".S")
+        || file.contains("/include/c++/")
         || file.starts_with("/rustc/")
 }
 

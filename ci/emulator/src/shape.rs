@@ -24,7 +24,7 @@ pub(crate) const PORTABLE: u32 = 8;
 pub(crate) const MOST_BLOCKS: u32 = 16;
 
 /// The shape of a launch.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LaunchShape {
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],

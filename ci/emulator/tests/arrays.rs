@@ -14,20 +14,16 @@ const SCHEDULES: [&str; 5] = ["late", "eager", "random:1", "random:2", "random:3
 fn program() -> &'static PathBuf {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
-        let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("array");
         let toolkit = built::toolkit();
         let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
-        let status = Command::new(compiler)
+        let mut command = Command::new(compiler);
+        command
             .args(["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-Wno-deprecated-declarations"])
-            .args(["tests/programs/array.cpp", "-o"])
-            .arg(&program)
+            .arg("tests/programs/array.cpp")
             .args(toolkit.includes().iter().map(|folder| format!("-I{}", folder.display())))
             .arg(format!("-L{}", built::folder().display()))
-            .args(["-lcudart", "-pthread"])
-            .status()
-            .expect("a C++ compiler");
-        assert!(status.success());
-        program
+            .args(["-lcudart", "-pthread"]);
+        built::made("array", &mut command)
     })
 }
 

@@ -95,6 +95,11 @@ fn graph_branches_are_named_with_the_launch() {
 }
 
 #[test]
+fn nodes_of_a_conditional_body_are_named_with_the_launch() {
+    named("loop_body", "race", &["first", "second", "launch"]);
+}
+
+#[test]
 fn a_host_function_uses_memory_in_the_order_of_its_stream() {
     // In other schedules the function may be over before the copy is submitted: nobody sees its access.
     named_in(&["late"], "host_function", "race", &["first", "second"]);

@@ -38,20 +38,16 @@ fn program(case: &str) -> &'static PathBuf {
         _ => ("host", &HOST),
     };
     program.get_or_init(|| {
-        let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
         let toolkit = built::toolkit();
         let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
-        let status = Command::new(compiler)
-            .args(["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-o"])
-            .arg(&program)
+        let mut command = Command::new(compiler);
+        command
+            .args(["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror"])
             .arg(format!("tests/programs/{name}.cpp"))
             .args(toolkit.includes().iter().map(|folder| format!("-I{}", folder.display())))
             .arg(format!("-L{}", built::folder().display()))
-            .args(["-lcudart", "-pthread"])
-            .status()
-            .expect("a C++ compiler");
-        assert!(status.success());
-        program
+            .args(["-lcudart", "-pthread"]);
+        built::made(name, &mut command)
     })
 }
 
@@ -235,7 +231,9 @@ fn a_seed_repeats_its_run_and_prints_itself_and_other_seeds_differ() {
                 }
             });
         }
-        let again: Vec<_> = (0..20).map(|_| line(1)).collect();
+        // At once, so that they wait for each other as well.
+        let runs: Vec<_> = (0..20).map(|_| scope.spawn(|| line(1))).collect();
+        let again: Vec<_> = runs.into_iter().map(|run| run.join().unwrap()).collect();
         drop(end);
         assert!(again.iter().all(|it| *it == first), "{first} became {again:?}");
     });

@@ -72,6 +72,30 @@ fn separate_compilation_runs_although_nvccs_own_library_has_no_ptx() {
 }
 
 #[test]
+fn a_kernel_that_launches_kernels_runs_and_one_that_launches_graphs_is_named() {
+    let launch = "twice<<<1, 32>>>(device)";
+    let child =
+        SOURCE.replace("int main", "__global__ void parent(int* p) { twice<<<1, 32>>>(p); }\nint main");
+    let child = child.replace(&format!("    {launch}"), "    parent<<<1, 1>>>(device)");
+    let options = ["-cudart=shared", "-rdc=true", PTX];
+    let program = compile("children", &child, &options);
+    let program = program.to_str().unwrap();
+    assert_eq!(text(&emulate(&[program]).stdout), "cudaSuccess 62\n");
+    assert!(emulate(&["--doctor", program]).status.success());
+    let graph =
+        "__global__ void parent(cudaGraphExec_t it) { cudaGraphLaunch(it, cudaStreamGraphTailLaunch); }";
+    let program =
+        compile("device_graph", &format!("{graph}\nint main() {{ parent<<<1, 1>>>(0); }}"), &options);
+    let output = emulate(&["--doctor", program.to_str().unwrap()]);
+    let words = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{words}");
+    assert!(
+        words.contains("a call of cudaGraphLaunch: kernels cannot launch or change graphs here"),
+        "{words}"
+    );
+}
+
+#[test]
 fn machine_code_alone_is_named_before_and_while_it_runs() {
     for (name, options) in
         [("machine", &["-cudart=shared", MACHINE][..]), ("both", &["-cudart=shared", "-rdc=true", MACHINE])]

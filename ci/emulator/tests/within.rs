@@ -65,6 +65,7 @@ fn threads_that_nothing_orders_are_named_with_both_lines() {
 fn blocks_that_nothing_orders_are_named_with_both_lines() {
     named("neighbours", "race", &["first", "second"]);
     named("missing_fence", "race", &["first", "second"]);
+    named("partial_sums", "race", &["first", "second"]);
 }
 
 #[test]
@@ -77,8 +78,11 @@ fn reads_of_unwritten_shared_memory_accesses_outside_of_arrays_and_divergent_bar
 #[test]
 fn a_finding_names_the_kernel_the_blocks_and_the_threads_once() {
     let (_, text) = run("neighbours", false, "late");
-    let lines = text.lines().filter(|line| line.starts_with("CUDA emulator: race: ")).count();
-    assert_eq!(lines, 1, "{text}");
+    let (_, unrolled) = run("partial_sums", false, "late");
+    for text in [&text, &unrolled] {
+        let lines = text.lines().filter(|line| line.starts_with("CUDA emulator: race: ")).count();
+        assert_eq!(lines, 1, "{text}");
+    }
     for words in ["neighbours(int*, bool)", "(0,0,0)", "(1,0,0)", "global memory", "PTX line "] {
         assert!(text.contains(words), "{words:?} is not in\n{text}");
     }

@@ -2,9 +2,9 @@
 //! accesses, allocations, drops, events, waits and synchronisations. Each program must have the results
 //! of its sequential execution, in any order of the streams.
 //!
-//! `CUDA_RANDOM_PROGRAMS` sets the number of programs that each of the two tests runs in each schedule of
-//! the emulator, and `CUDA_RANDOM_SEED` sets the first seed. The test shrinks a failing program as much
-//! as possible and prints it with its seed.
+//! Each of the two tests runs 5,000 programs in each schedule of the emulator in continuous integration
+//! (`CI=true`), and 1,000 elsewhere. `CUDA_RANDOM_PROGRAMS` sets another number, and `CUDA_RANDOM_SEED` sets
+//! the first seed. The test shrinks a failing program as much as possible and prints it with its seed.
 #![expect(unsafe_code, reason = "switches the tracker off, to prove that the test detects it")]
 #![allow(clippy::unwrap_used, reason = "a test")]
 
@@ -53,8 +53,9 @@ fn number(variable: &str) -> Option<u64> {
     Some(std::env::var(variable).ok()?.parse().unwrap())
 }
 
-/// Returns the seeds of `usual` programs, or of as many as the environment sets.
-fn seeds(usual: u64) -> std::ops::Range<u64> {
+/// The seeds of the programs of a test.
+fn seeds() -> std::ops::Range<u64> {
+    let usual = if std::env::var("CI").is_ok_and(|ci| ci == "true") { 5_000 } else { 1_000 };
     let first = number("CUDA_RANDOM_SEED").unwrap_or(1);
     first..first + number("CUDA_RANDOM_PROGRAMS").unwrap_or(usual)
 }
@@ -110,9 +111,9 @@ fn shrink(
 }
 
 /// Runs programs of a flavour. Panics at the first failure, with the smallest program that still fails.
-fn try_all(usual: u64, flavour: Flavour, check: Check) -> Run {
+fn try_all(flavour: Flavour, check: Check) -> Run {
     let (world, mut all, mut kinds) = (world(), Run::default(), HashSet::new());
-    for seed in seeds(usual) {
+    for seed in seeds() {
         let ops = draw(seed, flavour, world);
         let whole = complete(&ops, seed, flavour, world);
         match check(&whole, world) {
@@ -128,22 +129,23 @@ fn try_all(usual: u64, flavour: Flavour, check: Check) -> Run {
             }
         }
     }
-    println!("{all:?}, {} kinds of operations", kinds.len());
-    assert!(seeds(usual).end - seeds(usual).start < 200 || kinds.len() == Op::KINDS, "{} kinds", kinds.len());
+    let programs = seeds().count();
+    println!("{programs} programs: {all:?}, {} kinds of operations", kinds.len());
+    assert!(programs < 200 || kinds.len() == Op::KINDS, "{} kinds", kinds.len());
     all
 }
 
 #[test]
 fn random_programs_give_the_sequential_result() {
     let _turn = turn();
-    let all = try_all(5_000, Flavour::Any, is_right);
+    let all = try_all(Flavour::Any, is_right);
     assert!(all.operations > 0 && all.added_waits > 0, "{all:?}");
 }
 
 #[test]
 fn random_programs_that_order_their_work_cost_no_wait() {
     let _turn = turn();
-    let all = try_all(5_000, Flavour::Ordered, costs_nothing);
+    let all = try_all(Flavour::Ordered, costs_nothing);
     assert!(all.operations > 0, "{all:?}");
 }
 

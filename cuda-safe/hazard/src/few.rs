@@ -1,7 +1,6 @@
 //! [`Few`]: a list that most often has one element, and then allocates nothing.
 //!
-//! A graph of 10,000 nodes has several such lists for each node: an allocation for each would cost more than
-//! everything else that is done for the node.
+//! A node of a graph has several such lists, most often of one predecessor, one access and one raw node.
 
 use std::mem;
 use std::ops::{Deref, DerefMut};
@@ -26,13 +25,10 @@ impl<T> Few<T> {
     /// Appends an element.
     #[inline]
     pub fn push(&mut self, element: T) {
-        *self = match mem::take(self) {
-            Self::Many(list) if list.is_empty() => Self::One([element]),
-            Self::Many(mut list) => {
-                list.push(element);
-                Self::Many(list)
-            }
-            Self::One([first]) => Self::Many(vec![first, element]),
+        match self {
+            Self::Many(list) if list.is_empty() => *self = Self::One([element]),
+            Self::Many(list) => list.push(element),
+            Self::One(_) => self.change(|list| list.push(element)),
         }
     }
 }
@@ -52,7 +48,11 @@ impl<T> From<Vec<T>> for Few<T> {
 impl<T> From<Few<T>> for Vec<T> {
     fn from(few: Few<T>) -> Self {
         match few {
-            Few::One(one) => one.into(),
+            Few::One([one]) => {
+                let mut list = Vec::with_capacity(4);
+                list.push(one);
+                list
+            }
             Few::Many(list) => list,
         }
     }

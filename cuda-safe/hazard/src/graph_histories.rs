@@ -14,6 +14,7 @@ use std::ops::Range;
 use crate::entry::Mode;
 use crate::few::Few;
 use crate::retained::RetainedAccesses;
+use crate::segments::Segments;
 
 /// How many of the last reads of some bytes a further read may replace.
 const READS: usize = 8;
@@ -22,7 +23,7 @@ const READS: usize = 8;
 #[derive(Clone, Debug, Default)]
 pub struct GraphHistories {
     /// Those of each allocation.
-    allocations: Vec<Spans>,
+    allocations: Segments<Spans>,
     /// The index of an allocation by the address of the tracker's access history, which names it.
     numbers: HashMap<usize, usize, BuildHasherDefault<AddressHasher>>,
 }
@@ -183,7 +184,7 @@ impl GraphHistories {
     }
 }
 
-/// Hashes an address. The standard hash withstands chosen keys, and would cost a fifth of a node.
+/// Hashes an address. Nobody chooses addresses to collide, which the slower standard hash withstands.
 #[derive(Clone, Copy, Debug, Default)]
 struct AddressHasher(u64);
 

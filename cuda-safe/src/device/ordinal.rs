@@ -177,6 +177,7 @@ impl Device {
     ///
     /// Costs one query if the device is already current, and none if the machine has one device. The
     /// current device is never cached, because other code on the thread may switch too.
+    #[inline]
     #[track_caller]
     pub(crate) fn switch(self) -> Result<Switched> {
         let former = Self::current()?;

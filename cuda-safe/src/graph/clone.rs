@@ -30,7 +30,7 @@ impl Graph {
         let mut graph = Self::of(raw, self.device());
         graph.steps = Arc::clone(&self.steps);
         graph.steps_mut().changed();
-        for step in &mut graph.steps_mut().list {
+        for step in graph.steps_mut().list.iter_mut() {
             let ends = step.more.iter_mut().filter_map(|more| more.ends.as_mut()).flatten().flatten();
             for node in step.raws.iter_mut().chain(ends) {
                 *node = twin(*node, raw)?;

@@ -13,8 +13,9 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
+use std::mem;
 
-use cuda_hazard::Few;
+use cuda_hazard::{Few, Segments};
 
 /// A node and its direct successor.
 pub(super) type Edge = (usize, usize);
@@ -25,7 +26,7 @@ const MOST: usize = 32;
 /// The nodes of a graph by number, and their edges. There is no cycle.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Order {
-    places: Vec<Place>,
+    places: Segments<Place>,
     /// All nodes, each after its predecessors: by rank. Nodes beyond its end are in the order of their
     /// numbers.
     sorted: Vec<usize>,
@@ -52,8 +53,8 @@ impl Order {
     /// Adds a node after its direct predecessors, which are sorted.
     pub(super) fn push(&mut self, direct: Few<usize>) {
         let at = self.places.len();
-        self.places.push(Place { direct, chain: at, position: 0, is_last: true });
-        self.link(at);
+        let place = self.linked(at, direct);
+        self.places.push(place);
     }
 
     /// Returns all nodes, each after its predecessors.
@@ -177,23 +178,26 @@ impl Order {
         }
     }
 
-    /// Appends a node, which is in no chain, to the longest chain that ends with a predecessor, or to a new
-    /// one.
-    fn link(&mut self, at: usize) {
-        let direct = &self.places[at].direct;
-        let ends = direct.iter().copied().filter(|from| self.places[*from].is_last);
-        let longest = ends.max_by_key(|from| self.places[*from].position);
-        let crosses = direct.len() > usize::from(longest.is_some());
-        let (chain, position) = longest.map_or((at, 0), |from| {
-            let before = &mut self.places[from];
-            before.is_last = false;
-            (before.chain, before.position + 1)
+    /// Returns the place of a node, which is in no chain, with these direct predecessors: at the end of the
+    /// longest chain that ends with one of them, or in a new chain.
+    fn linked(&mut self, at: usize, direct: Few<usize>) -> Place {
+        let places = direct.iter().map(|from| (*from, &self.places[*from]));
+        let longest = places.filter(|(_, place)| place.is_last).max_by_key(|(_, place)| place.position);
+        let last = longest.map(|(from, place)| (from, place.chain, place.position + 1));
+        let (chain, position) = last.map_or((at, 0), |(from, chain, position)| {
+            self.places[from].is_last = false;
+            (chain, position)
         });
-        let place = &mut self.places[at];
-        (place.chain, place.position, place.is_last) = (chain, position, true);
-        if crosses {
+        if direct.len() > usize::from(position > 0) {
             self.crossings.entry(chain).or_default().push(at);
         }
+        Place { direct, chain, position, is_last: true }
+    }
+
+    /// Gives a node, which is in no chain, its place.
+    fn link(&mut self, at: usize) {
+        let direct = mem::take(&mut self.places[at].direct);
+        self.places[at] = self.linked(at, direct);
     }
 
     /// Sorts the nodes so that `from` is before `to`. Returns false, and changes nothing, if it comes after

@@ -19,7 +19,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
 
-use cuda_hazard::Few;
+use cuda_hazard::{Few, Segments};
 
 use super::order::{Edge, Order};
 use crate::error::{Detail, Error, Result};
@@ -59,7 +59,7 @@ pub(super) struct Step {
     pub(super) uses: RetainedAccesses,
     /// Whether the node gives the device work.
     pub(super) acts: bool,
-    /// Boxed, because few nodes have it: a large graph is written once, and costs what its pages cost.
+    /// Boxed, because few nodes have it, and the memory of a large graph costs more than its instructions.
     pub(super) more: Option<Box<More>>,
 }
 
@@ -113,7 +113,7 @@ struct Life {
 /// The nodes of a graph.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Steps {
-    pub(super) list: Vec<Step>,
+    pub(super) list: Segments<Step>,
     order: Order,
     /// `None` after a change, until the next node is added.
     histories: Option<GraphHistories>,

@@ -17,10 +17,9 @@ use crate::memory::{Block, Kind};
 
 unsafe extern "C" {
     fn case_image_floats();
+    fn case_image_gradients();
     fn case_image_integers();
     fn case_image_write();
-    fn case_image_texture_query();
-    fn case_image_surface_query();
 }
 
 /// One read of the kernels in `image.cu`: coordinates, layer, level and derivatives.
@@ -222,7 +221,9 @@ pub(super) fn read(
     channels: usize,
     reads: &[ImageRead],
 ) -> Outcome {
-    let found = bits(log, case_image_floats, texture, way, reads)?;
+    let three = matches!(way, Way::SolidGradient | Way::CubeGradient);
+    let kernel = if three { case_image_gradients } else { case_image_floats };
+    let found = bits(log, kernel, texture, way, reads)?;
     note(log, name, channels, found.into_iter().map(|four| four.map(f32::from_bits)));
     Ok(())
 }
@@ -414,7 +415,7 @@ fn kind_reads() -> Vec<ImageRead> {
     steps
 }
 
-fn kinds_of_image(log: &mut Log, (_, extent, flags, without, with, gradient): KindOfImage) -> Outcome {
+fn kinds_of_image(log: &mut Log, (_, extent, flags, without, with, _): KindOfImage) -> Outcome {
     let image = of_levels(levels(log, extent, 4, flags, |level, [x, y, z]| {
         1000.0 * level as f32 + 100.0 * z as f32 + 10.0 * y as f32 + x as f32
     })?);
@@ -423,7 +424,18 @@ fn kinds_of_image(log: &mut Log, (_, extent, flags, without, with, gradient): Ki
         let it = texture(log, image, like, None)?;
         read(log, name, it, with, 1, &steps)?;
         read(log, &format!("{name}, no level"), it, without, 1, &steps[..5])?;
-        let Some(gradient) = gradient else { continue };
+    }
+    Ok(())
+}
+
+/// Reads of such an image with derivatives.
+fn derivatives(log: &mut Log, (_, extent, flags, _, _, gradient): KindOfImage) -> Outcome {
+    let Some(gradient) = gradient else { return Ok(()) };
+    let image = of_levels(levels(log, extent, 4, flags, |level, [x, y, z]| {
+        1000.0 * level as f32 + 100.0 * z as f32 + 10.0 * y as f32 + x as f32
+    })?);
+    for (name, like) in [("nearest", normalized()), ("linear", linear(between(normalized())))] {
+        let it = texture(log, image, like, None)?;
         let zero = [0.0; 3];
         let mut slopes: Vec<_> =
             [zero, [1.0 / 16.0, 0.0, 0.0], [2.0 / 16.0, 0.0, 0.0], [3.0 / 16.0, 0.0, 0.0]]
@@ -438,7 +450,7 @@ fn kinds_of_image(log: &mut Log, (_, extent, flags, without, with, gradient): Ki
             dy: [0.0, 0.0, n / 4.0],
             ..Default::default()
         }));
-        read(log, &format!("{name}, derivatives"), it, gradient, 1, &slopes)?;
+        read(log, name, it, gradient, 1, &slopes)?;
     }
     Ok(())
 }
@@ -541,24 +553,6 @@ fn surfaces_of_kinds(log: &mut Log) -> Outcome {
     Ok(())
 }
 
-/// What a kernel learns of a texture or a surface.
-fn query(log: &mut Log, name: &str, kernel: unsafe extern "C" fn(), image: u64, count: usize) -> Outcome {
-    let (mut image, to) = (image, Block::new(log, Kind::Device, 32)?);
-    let mut out = to.ptr();
-    let mut arguments: [*mut c_void; 2] = [(&raw mut image).cast(), (&raw mut out).cast()];
-    let (kernel, one, on) = (kernel as *const c_void, dim3 { x: 1, y: 1, z: 1 }, ptr::null_mut());
-    need!(log, cudaLaunchKernel(kernel, one, one, arguments.as_mut_ptr(), 0, on));
-    ask!(log, cudaDeviceSynchronize());
-    let bytes = to.load(log)?;
-    let found: Vec<i32> = bytes
-        .chunks_exact(4)
-        .take(count)
-        .map(|it| i32::from_ne_bytes([it[0], it[1], it[2], it[3]]))
-        .collect();
-    log.fact(name, format_args!("{found:?}"));
-    Ok(())
-}
-
 pub(super) fn add(cases: &mut Cases) {
     let mut reads = |what: &str, run: fn(&mut Log) -> Outcome| {
         cases.add(format!("mipmapped textures/{what}"), Safe::Works, run);
@@ -578,22 +572,9 @@ pub(super) fn add(cases: &mut Cases) {
     for kind in KINDS {
         let id = format!("mipmapped textures/of {}", kind.0);
         cases.add(id, Safe::Works, move |log| kinds_of_image(log, kind));
-    }
-    for (name, extent, flags, ..) in KINDS {
-        let id = format!("cudaCreateTextureObject/what a kernel learns of {name}");
-        let run = move |log: &mut Log| {
-            let flags = flags | cuda_sys::cudaArraySurfaceLoadStore;
-            let image = levels(log, extent, 3, flags, |_, _| 0.0)?;
-            let it = texture(log, of_levels(image), normalized(), None)?;
-            query(log, "texture", case_image_texture_query, it, 7)?;
-            let mut array = ptr::null_mut();
-            need!(log, cudaGetMipmappedArrayLevel(&raw mut array, image.cast_const(), 1));
-            let (resource, mut surface) = (of_array(array), 0);
-            let it = texture(log, resource, normalized(), None)?;
-            query(log, "texture of level 1", case_image_texture_query, it, 7)?;
-            need!(log, cudaCreateSurfaceObject(&raw mut surface, &raw const resource));
-            query(log, "surface of level 1", case_image_surface_query, surface, 4)
-        };
-        cases.add(id, Safe::Works, run).alone();
+        if kind.5.is_some() {
+            let id = format!("mipmapped textures/of {}, by derivatives", kind.0);
+            cases.add(id, Safe::Works, move |log| derivatives(log, kind));
+        }
     }
 }

@@ -7,7 +7,7 @@ use super::array_limits::check;
 use super::{Call, Out, address, api, ordinal, pointer, put, wide};
 use crate::error::Answer;
 use crate::machine::Guard;
-use crate::memory::{Extent, Format, Wanted, bytes};
+use crate::memory::{Extent, Format, Wanted, has_layers};
 use crate::stream::before_free;
 use crate::sys::{
     cudaArray_const_t, cudaArray_t, cudaArrayDeferredMapping, cudaArrayMemoryRequirements, cudaArraySparse,
@@ -61,15 +61,30 @@ fn make(
     Ok(())
 }
 
+/// Bytes of an array as devices lay it out: in groups of 64 bytes and 8 rows, which make blocks of up to 16
+/// groups below each other, and of up to 32 layers behind each other if values lie between layers. With more
+/// layers a block has fewer groups. An H200 answers so for all sizes that were asked.
+fn laid_out(format: Format, extent: Extent, layered: bool) -> Answer<u64> {
+    let layers = extent.depth.max(1);
+    let deep = if layered { 1 } else { layers.next_power_of_two().min(32) };
+    let high = extent.height.max(1).div_ceil(8).next_power_of_two().min((16 / deep).max(1));
+    let size = || {
+        let row = extent.width.checked_mul(format.element())?.checked_next_multiple_of(64)?;
+        let rows = extent.height.max(1).checked_next_multiple_of(8 * high)?;
+        row.checked_mul(rows)?.checked_mul(layers.checked_next_multiple_of(deep)?)
+    };
+    size().ok_or(cudaErrorInvalidValue)
+}
+
 /// The size of the memory that would have to be mapped for an array that has none.
 fn requirements(
     format: Format,
+    flags: u32,
     extents: impl Iterator<Item = Extent>,
 ) -> Answer<cudaArrayMemoryRequirements> {
     let mut size = 0_u64;
     for extent in extents {
-        size =
-            bytes(format, extent).and_then(|level| size.checked_add(level)).ok_or(cudaErrorInvalidValue)?;
+        size = size.checked_add(laid_out(format, extent, has_layers(flags))?).ok_or(cudaErrorInvalidValue)?;
     }
     let size = size.checked_next_multiple_of(MAPPED).ok_or(cudaErrorInvalidValue)?;
     let fits = |size: u64| usize::try_from(size).map_err(|_| cudaErrorInvalidValue);
@@ -93,21 +108,28 @@ fn tile(format: Format, extent: Extent) -> (c_uint, c_uint, c_uint) {
     }
 }
 
-fn sparse(
-    format: Format,
-    tile_of: Extent,
-    first_level: u32,
-    tail: u64,
-    single: bool,
-) -> cudaArraySparseProperties {
+/// How levels are divided into tiles, of which the last ones may be smaller than a tile: the tail.
+fn sparse(format: Format, tiled: Extent, extents: &[Extent]) -> Answer<cudaArraySparseProperties> {
     let mut properties = cudaArraySparseProperties::default();
-    let (width, height, depth) = tile(format, tile_of);
+    let (width, height, depth) = tile(format, tiled);
     (properties.tileExtent.width, properties.tileExtent.height, properties.tileExtent.depth) =
         (width, height, depth);
-    properties.miptailFirstLevel = first_level;
-    properties.miptailSize = tail;
-    properties.flags = if single { cudaArraySparsePropertiesSingleMipTail } else { 0 };
-    properties
+    let small = |extent: &Extent| {
+        let deep = tiled.depth > 0 && extent.depth < u64::from(depth);
+        extent.width < u64::from(width) || extent.height < u64::from(height) || deep
+    };
+    let first = extents.iter().position(small).unwrap_or(extents.len());
+    for extent in extents.iter().skip(first) {
+        let depth = if tiled.depth > 0 { extent.depth } else { 0 };
+        properties.miptailSize += laid_out(format, Extent { depth, ..*extent }, false)?;
+    }
+    properties.miptailSize = properties.miptailSize.next_multiple_of(MAPPED);
+    // Without levels only an array that is smaller than a tile has a tail.
+    if extents.len() > 1 || first == 0 {
+        properties.miptailFirstLevel = u32::try_from(first).map_err(|_| cudaErrorInvalidValue)?;
+    }
+    properties.flags = if first == 0 { cudaArraySparsePropertiesSingleMipTail } else { 0 };
+    Ok(properties)
 }
 
 api! {
@@ -144,6 +166,10 @@ api! {
     fn cudaFreeArray(call, array: cudaArray_t) {
         let (mut machine, _) = call.context()?;
         if array.is_null() {
+            return Ok(());
+        }
+        // An H200 takes a level, whose memory lives on with the others.
+        if machine.allocations.is_level(handle(array)) {
             return Ok(());
         }
         let device = machine.allocations.freeable_array(handle(array))?;
@@ -206,16 +232,16 @@ api! {
 
     /// How much memory an array needs that was made without any.
     fn cudaArrayGetMemoryRequirements(
-        call, out: Out<'_, cudaArrayMemoryRequirements>, array: cudaArray_t, device: c_int,
+        call, out: Out<'_, cudaArrayMemoryRequirements>, array: cudaArray_t, _device: c_int,
     ) {
         let (machine, _) = call.context()?;
-        let out = out.ok_or(cudaErrorInvalidValue)?;
-        ordinal(&machine, device)?;
+        let out = out.filter(|_| !array.is_null()).ok_or(cudaErrorInvalidValue)?;
+        // Of devices that there are not, an H200 answers the same.
         let found = machine.allocations.array(handle(array))?;
         if found.flags & cudaArrayDeferredMapping == 0 || found.part_of.is_some() {
             return Err(cudaErrorInvalidValue);
         }
-        put(Some(out), requirements(found.format, [found.extent].into_iter())?)
+        put(Some(out), requirements(found.format, found.flags, [found.extent].into_iter())?)
     }
 
     /// How much memory a mipmapped array needs that was made without any.
@@ -229,18 +255,18 @@ api! {
         if found.flags & cudaArrayDeferredMapping == 0 {
             return Err(cudaErrorInvalidValue);
         }
-        put(Some(out), requirements(found.format, found.extents())?)
+        put(Some(out), requirements(found.format, found.flags, found.extents())?)
     }
 
     /// How a sparse array is divided into tiles.
     fn cudaArrayGetSparseProperties(call, out: Out<'_, cudaArraySparseProperties>, array: cudaArray_t) {
         let (machine, _) = call.context()?;
-        let out = out.ok_or(cudaErrorInvalidValue)?;
+        let out = out.filter(|_| !array.is_null()).ok_or(cudaErrorInvalidValue)?;
         let found = machine.allocations.array(handle(array))?;
         if found.flags & cudaArraySparse == 0 || found.part_of.is_some() {
             return Err(cudaErrorInvalidValue);
         }
-        put(Some(out), sparse(found.format, found.tiled(), 0, 0, false))
+        put(Some(out), sparse(found.format, found.tiled(), &[found.extent])?)
     }
 
     /// Returns how a sparse mipmapped array is divided into tiles, and which levels are smaller than a tile.
@@ -253,22 +279,8 @@ api! {
         if found.flags & cudaArraySparse == 0 {
             return Err(cudaErrorInvalidValue);
         }
-        let tiled = found.tiled();
-        let (width, height, depth) = tile(found.format, tiled);
-        let small = |extent: &Extent| {
-            let deep = tiled.depth > 0 && extent.depth < u64::from(depth);
-            extent.width < u64::from(width) || extent.height < u64::from(height) || deep
-        };
         let extents: Vec<_> = found.extents().collect();
-        let first = extents.iter().position(small).unwrap_or(extents.len());
-        let mut tail = 0;
-        for extent in extents.iter().skip(first) {
-            tail += bytes(found.format, Extent { depth: if tiled.depth > 0 { extent.depth } else { 0 }, ..*extent })
-                .ok_or(cudaErrorInvalidValue)?;
-        }
-        let tail = tail.next_multiple_of(MAPPED);
-        let first = u32::try_from(first).map_err(|_| cudaErrorInvalidValue)?;
-        put(Some(out), sparse(found.format, tiled, first, tail, false))
+        put(Some(out), sparse(found.format, found.tiled(), &extents)?)
     }
 }
 

@@ -6,7 +6,7 @@ use super::{Out, address, api, put, wide};
 use crate::device::attribute;
 use crate::error::Answer;
 use crate::machine::Guard;
-use crate::memory::{Found, Kind, Object, ResourceDesc, Source, is_layered, is_plain};
+use crate::memory::{Extent, Found, Kind, Object, ResourceDesc, Source, has_layers, is_plain};
 use crate::sys::{
     self, cudaErrorInvalidDevice, cudaErrorInvalidValue, cudaResourceDesc, cudaSurfaceObject_t, *,
 };
@@ -98,7 +98,8 @@ fn element(desc: cudaChannelFormatDesc) -> Answer<u64> {
 /// Refuses a way of reading that there is not, or that elements of this format do not have.
 fn readable(texture: &cudaTextureDesc, desc: cudaChannelFormatDesc) -> Answer {
     let known = texture.addressMode.iter().all(|mode| mode.0 <= sys::cudaAddressModeBorder.0);
-    if !known || texture.filterMode.0 > cudaFilterModeLinear.0 {
+    let filters = [texture.filterMode, texture.mipmapFilterMode];
+    if !known || filters.iter().any(|filter| filter.0 > cudaFilterModeLinear.0) {
         return Err(cudaErrorInvalidValue);
     }
     let float = desc.f == cudaChannelFormatKindFloat;
@@ -113,20 +114,29 @@ fn readable(texture: &cudaTextureDesc, desc: cudaChannelFormatDesc) -> Answer {
     Ok(())
 }
 
-/// Refuses a view unless it has as many layers as the array, whichever layers it names, and names no others.
+/// Refuses a view unless it has a format, the size of the image, and levels and layers that there are.
 fn visible(machine: &Guard, source: Source, view: &cudaResourceViewDesc) -> Answer {
-    let handle = match source {
-        Source::Linear { .. } => return Err(cudaErrorInvalidValue),
-        // Of several levels too the layers are those of each.
-        Source::Mipmap(mipmap) => machine.allocations.level(mipmap, 0)?,
-        Source::Array(array) => array,
+    let (handle, levels) = match source {
+        // Of linear memory, an H200 takes any view.
+        Source::Linear { .. } => return Ok(()),
+        Source::Mipmap(mipmap) => {
+            let levels = machine.allocations.mipmap(mipmap)?.extents().count();
+            (machine.allocations.level(mipmap, 0)?, wide(levels))
+        }
+        Source::Array(array) => (array, 1),
     };
     let array = machine.allocations.array(handle)?;
-    if !is_layered(array.flags) {
-        return Ok(());
-    }
-    let within = view.firstLayer <= view.lastLayer && u64::from(view.lastLayer) < array.layers();
-    if wide(view.depth) == array.extent.depth && within { Ok(()) } else { Err(cudaErrorInvalidValue) }
+    let Extent { width, height, depth } = array.extent;
+    let within = |first: u32, last: u32, count: u64| first <= last && u64::from(last) < count;
+    let layers = if has_layers(array.flags) { array.layers() } else { 1 };
+    // Elements of a block are counted by the element of the view.
+    let blocks = view.format.0 >= cudaResViewFormatUnsignedBlockCompressed1.0;
+    let fits = view.format.0 >= cudaResViewFormatUnsignedChar1.0
+        && view.format.0 <= cudaResViewFormatUnsignedBlockCompressed7.0
+        && (blocks || [view.width, view.height, view.depth].map(wide) == [width, height, depth])
+        && within(view.firstMipmapLevel, view.lastMipmapLevel, levels)
+        && within(view.firstLayer, view.lastLayer, layers);
+    if fits { Ok(()) } else { Err(cudaErrorInvalidValue) }
 }
 
 api! {
@@ -198,8 +208,11 @@ api! {
         if found.texture.is_none() {
             return Err(cudaErrorInvalidValue);
         }
-        // Without a view there is nothing to write and no error, wherever it would be written to.
-        found.view.map_or(Ok(()), |view| put(out, view))
+        // Without a view, or nowhere to write it, there is no error either.
+        if let (Some(view), Some(out)) = (found.view, out) {
+            out.write(view);
+        }
+        Ok(())
     }
 }
 

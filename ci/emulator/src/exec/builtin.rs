@@ -1,11 +1,17 @@
-//! Functions that device code calls and the machine provides: `printf`, `malloc`, `free`, `assert`.
+//! Functions that device code calls and the machine provides: `printf`, `malloc`, `free`, `assert`,
+//! and the runtime.
 
+use super::bytes::write;
+use super::env::{RuntimeAnswer, RuntimeCall, number};
 use super::fault::Fault;
 use super::file::{lanes, low};
 use super::launch::{Cached, Context};
+use super::memory::Verb;
 use super::printf;
-use super::program::{CallSite, Target, missing};
+use super::program::{Access, CallSite, Element, Target, missing};
+use super::runtime::RuntimeFunction;
 use super::warp::Warp;
+use crate::ptx::Space;
 
 impl Warp {
     pub(super) fn builtin(
@@ -137,4 +143,58 @@ impl Warp {
         let what = format!("the assertion `{message}` failed at {file}:{line}");
         Ok(cx.fault(Fault::ASSERT, &what, thread, pc))
     }
+
+    /// Calls the runtime for one thread.
+    pub(super) fn runtime(
+        &mut self,
+        cx: &mut Context<'_>,
+        function: RuntimeFunction,
+        site: &CallSite,
+        lane: usize,
+        pc: u32,
+    ) -> Result<u64, Fault> {
+        let thread = self.thread(u32::try_from(lane).unwrap_or(0));
+        let arguments: Vec<_> =
+            site.args.iter().map(|&(at, size)| self.frame_bytes(lane, at, size).to_vec()).collect();
+        let first = arguments.first().map_or(0, |bytes| number(bytes, 0));
+        let mut structure = Vec::new();
+        if function == RuntimeFunction::Memcpy3DAsync {
+            structure.resize(COPY_PARAMETERS, 0);
+            self.read_bytes(cx, first, &mut structure, lane, pc)?;
+        }
+        let call = RuntimeCall {
+            function,
+            program: &cx.launch.program,
+            block: cx.number,
+            thread,
+            pc,
+            arguments,
+            structure,
+        };
+        let answer = cx.env.runtime(&call);
+        let RuntimeAnswer { result, output } =
+            answer.map_err(|(code, what)| cx.fault(code, &what, thread, pc))?;
+        // Memory may have come or gone.
+        cx.caches.fill(Cached::EMPTY);
+        for (at, byte) in (first..).zip(output) {
+            let place = self.reach(cx, BYTE, at, 1, lane, pc, Verb::Write)?;
+            write(place, Element::U8, byte.into());
+        }
+        Ok(result)
+    }
 }
+
+/// `sizeof(cudaMemcpy3DParms)`.
+const COPY_PARAMETERS: usize = 160;
+
+/// An access to one byte anywhere.
+const BYTE: Access = Access {
+    space: Space::Generic,
+    element: Element::U8,
+    count: 1,
+    wide: false,
+    wide_address: true,
+    offset: 0,
+    cache: u32::MAX,
+    strong: false,
+};

@@ -7,9 +7,10 @@
 use std::sync::Arc;
 
 use super::fault::{Fault, Mistake, Refused};
+use super::file::low;
 use super::image::{Image, Texture};
-use super::program::Program;
-use super::runtime::{RuntimeAnswer, RuntimeCall};
+use super::program::{CODE, Program, SHARED};
+use super::runtime::RuntimeFunction;
 
 /// One live allocation, as a kernel may use it.
 #[derive(Clone, Copy, Debug)]
@@ -166,4 +167,74 @@ pub enum Step {
     Yield,
     /// The task ended with an error, which ends the context as on hardware.
     Fault(Fault),
+}
+
+/// A call of the runtime by one thread.
+#[derive(Debug)]
+pub struct RuntimeCall<'a> {
+    /// The function.
+    pub function: RuntimeFunction,
+    /// The kernel that calls.
+    pub program: &'a Arc<Program>,
+    /// The number of the thread's block.
+    pub block: u64,
+    /// The number of the thread in its block.
+    pub thread: u32,
+    /// The calling instruction.
+    pub pc: u32,
+    /// The bytes of each argument.
+    pub arguments: Vec<Vec<u8>>,
+    /// The structure that the first argument points to, if the function reads one.
+    pub structure: Vec<u8>,
+}
+
+impl RuntimeCall<'_> {
+    /// An argument as a number; zero if there is none.
+    #[must_use]
+    pub fn number(&self, argument: usize) -> u64 {
+        self.arguments.get(argument).map_or(0, |bytes| number(bytes, 0))
+    }
+
+    /// An argument as dimensions.
+    #[must_use]
+    pub fn dimensions(&self, argument: usize) -> [u32; 3] {
+        let bytes = self.arguments.get(argument).map_or(&[][..], |bytes| bytes);
+        [0, 4, 8].map(|at| bytes.get(at..at + 4).map_or(0, |word| low(number(word, 0))))
+    }
+
+    /// Eight bytes of an argument that is a structure.
+    #[must_use]
+    pub fn part(&self, argument: usize, at: usize) -> u64 {
+        self.arguments.get(argument).map_or(0, |bytes| number(bytes, at))
+    }
+
+    /// Eight bytes of the structure as a number.
+    #[must_use]
+    pub fn field(&self, at: usize) -> u64 {
+        number(&self.structure, at)
+    }
+
+    /// Whether an address is in shared or local memory, or that of arguments, which other grids do not have.
+    #[must_use]
+    pub fn is_own_memory(address: u64) -> bool {
+        (SHARED..CODE).contains(&address)
+    }
+}
+
+/// Up to eight bytes as a number.
+pub(super) fn number(bytes: &[u8], at: usize) -> u64 {
+    let mut wide = [0; 8];
+    for (to, from) in wide.iter_mut().zip(bytes.get(at..).unwrap_or_default()) {
+        *to = *from;
+    }
+    u64::from_le_bytes(wide)
+}
+
+/// The answer to a call.
+#[derive(Clone, Debug, Default)]
+pub struct RuntimeAnswer {
+    /// The result: an error code or an address.
+    pub result: u64,
+    /// The bytes that go to where the first argument points.
+    pub output: Vec<u8>,
 }

@@ -1,11 +1,12 @@
-//! Texture reads, surface reads and writes, and questions about images, of a warp.
+//! Texture reads, and surface reads and writes, of a warp.
 
 use super::bytes::{read, write};
 use super::env::AccessKind;
 use super::fault::{Fault, Refused};
 use super::file::{LANES, Slot, Slots, Word, lanes, low};
+use super::image::Texture;
 use super::launch::Context;
-use super::program::{Element, ImageQuery, NONE, Read, Touch};
+use super::program::{Element, NONE, Read, Touch};
 use super::warp::Warp;
 
 /// The numbers of an access to a surface: how many bytes each lies behind the first, and its slot.
@@ -53,28 +54,6 @@ impl Warp {
         }
     }
 
-    /// `txq` and `suq`.
-    pub(super) fn image_query(
-        &mut self,
-        cx: &mut Context<'_>,
-        asked: ImageQuery,
-        surface: bool,
-        d: Slot,
-        mask: u32,
-        pc: u32,
-    ) -> Result<(), Fault> {
-        for lane in lanes(mask) {
-            let handle = self.given.handles[lane];
-            let answer = if surface {
-                cx.env.surface(handle).and_then(|image| image.answer(asked))
-            } else {
-                cx.env.texture(handle).and_then(|texture| texture.answer(asked, &self.given.at[lane]))
-            };
-            u32::row_mut(&mut self.file, d)[lane] = answer.map_err(|why| self.refused(cx, why, lane, pc))?;
-        }
-        Ok(())
-    }
-
     /// `tex` and `tld4`.
     pub(super) fn texture(
         &mut self,
@@ -84,16 +63,14 @@ impl Warp {
         mask: u32,
         pc: u32,
     ) -> Result<(), Fault> {
-        let mut last = None;
+        let mut last: Option<(u64, Texture)> = None;
         for lane in lanes(mask) {
             let (handle, at) = (self.given.handles[lane], self.given.at[lane]);
-            let (_, texture) = match last.take() {
-                Some((known, texture)) if known == handle => last.insert((handle, texture)),
-                _ => {
-                    let found = cx.env.texture(handle).map_err(|why| self.refused(cx, why, lane, pc))?;
-                    last.insert((handle, found))
-                }
-            };
+            if !matches!(&last, Some((known, _)) if *known == handle) {
+                let found = cx.env.texture(handle).map_err(|why| self.refused(cx, why, lane, pc))?;
+                last = Some((handle, found));
+            }
+            let Some((_, texture)) = &last else { continue };
             let mut seen = Vec::new();
             let noted = cx.watched || cx.traced;
             let mut note = |at| {

@@ -181,9 +181,10 @@ impl Context<'_> {
         low(self.number)
     }
 
-    /// Reports a mistake at two instructions, once.
+    /// Reports a mistake at two instructions, once for each pair of lines.
     pub(super) fn report(&mut self, mistake: Mistake, pcs: (u32, u32), what: &str, parts: &[String]) {
-        let (first, second) = (pcs.0.min(pcs.1), pcs.0.max(pcs.1));
+        let (a, b) = (self.program.first_of_line(pcs.0), self.program.first_of_line(pcs.1));
+        let (first, second) = (a.min(b), a.max(b));
         if self.program.reported.lock().insert((mistake, first, second)) {
             self.env.report(mistake, format!("kernel {}: {what}", demangled(&self.program.name)), parts);
         }

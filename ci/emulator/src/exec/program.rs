@@ -90,16 +90,32 @@ impl Program {
     #[must_use]
     pub fn place(&self, pc: u32) -> String {
         let line = self.lines.get(pc as usize).copied().unwrap_or(0);
-        let routine = self.functions.iter().find(|f| f.start <= pc && pc < f.end);
-        let function = match routine {
+        let function = match self.routine(pc) {
             Some(f) if f.name != self.name => format!(" in function {}", f.name),
             _ => String::new(),
         };
-        let source = self.locations.iter().take_while(|l| l.0 <= pc).last();
-        let source = source
-            .filter(|l| routine.is_none_or(|f| f.start <= l.0))
-            .and_then(|(_, file, line)| self.files.get(file).map(|file| format!(", {file}:{line}")));
+        let source = self
+            .source(pc)
+            .and_then(|(file, line)| self.files.get(&file).map(|file| format!(", {file}:{line}")));
         format!("{function} at PTX line {line}{}", source.unwrap_or_default())
+    }
+
+    /// The first instruction of the same line of the source: a loop that is unrolled has many.
+    #[must_use]
+    pub fn first_of_line(&self, pc: u32) -> u32 {
+        let Some(source) = self.source(pc) else { return pc };
+        self.locations.iter().find(|l| (l.1, l.2) == source).map_or(pc, |l| l.0)
+    }
+
+    /// The function that an instruction is in.
+    fn routine(&self, pc: u32) -> Option<&Routine> {
+        self.functions.iter().find(|f| f.start <= pc && pc < f.end)
+    }
+
+    /// File and line of the source that an instruction comes from.
+    fn source(&self, pc: u32) -> Option<(u32, u32)> {
+        let (start, file, line) = *self.locations.iter().take_while(|l| l.0 <= pc).last()?;
+        self.routine(pc).is_none_or(|f| f.start <= start).then_some((file, line))
     }
 }
 
@@ -176,7 +192,7 @@ pub fn missing(name: &str) -> String {
         return format!("a call of {name}: kernels cannot launch or change graphs here");
     }
     if name.starts_with("cuda") || name.starts_with("__cuda") {
-        return format!("a call of {name}, which the runtime does not have in kernels for sm_90");
+        return format!("a call of {name}, which kernels for sm_90 cannot call here");
     }
     format!("a call of {name}, which the program does not define")
 }
@@ -334,21 +350,6 @@ pub struct Read {
     pub level: LevelBy,
     /// The channel of a gather: of the four neighbours one number each.
     pub gathers: Option<u8>,
-}
-
-/// A question about an image.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ImageQuery {
-    /// Elements of a row.
-    Width,
-    /// Rows.
-    Height,
-    /// Layers with values between them.
-    Depth,
-    /// Layers that stand for themselves.
-    Layers,
-    /// Levels.
-    Levels,
 }
 
 /// The effect of a surface access outside of its image.
@@ -688,8 +689,6 @@ pub enum Op {
     Coordinates(u8),
     /// Reads a texture into slots 0 to 3.
     Texture(Read),
-    /// Answers a question into slot 0. The flag selects a surface.
-    ImageQuery(ImageQuery, bool),
     /// Reads a surface.
     SurfaceLoad(Touch),
     /// Writes a surface.

@@ -126,9 +126,6 @@ impl Warp {
             Op::Atomic(a, modify, wants) => self.atomic(cx, a, modify, wants, &ins.s, mask, group.pc)?,
             Op::Coordinates(first) => self.coordinates(first, &ins.s, mask),
             Op::Texture(read) => self.texture(cx, read, &ins.s, mask, group.pc)?,
-            Op::ImageQuery(asked, surface) => {
-                self.image_query(cx, asked, surface, ins.s[0], mask, group.pc)?;
-            }
             Op::SurfaceLoad(touch) => self.surface_load(cx, touch, &ins.s, mask, group.pc)?,
             Op::SurfaceStore(touch) => self.surface_store(cx, touch, &ins.s, mask, group.pc)?,
             Op::Lay(first, wide) => self.lay(first, wide, &ins.s, mask),

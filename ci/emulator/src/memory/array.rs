@@ -32,7 +32,7 @@ impl Extent {
     }
 
     fn tiled(self, flags: u32) -> Self {
-        Self { depth: if layered(flags) { 0 } else { self.depth }, ..self }
+        Self { depth: if has_layers(flags) { 0 } else { self.depth }, ..self }
     }
 
     /// How many levels there can be.
@@ -124,7 +124,7 @@ impl Mipmap {
 
     /// The extent of every level.
     pub(crate) fn extents(&self) -> impl Iterator<Item = Extent> {
-        let layered = layered(self.flags);
+        let layered = has_layers(self.flags);
         (0..).zip(&self.levels).map(move |(level, _)| self.extent.level(level, layered))
     }
 }
@@ -144,12 +144,12 @@ pub(crate) fn is_layered(flags: u32) -> bool {
 }
 
 /// Whether depth counts layers.
-fn layered(flags: u32) -> bool {
+pub(crate) fn has_layers(flags: u32) -> bool {
     flags & (cudaArrayLayered | cudaArrayCubemap) != 0
 }
 
 /// Bytes of all elements.
-pub(crate) fn bytes(format: Format, extent: Extent) -> Option<u64> {
+fn bytes(format: Format, extent: Extent) -> Option<u64> {
     let plane = format.bytes(extent.width, extent.height.max(1))?;
     plane.checked_mul(extent.depth.max(1))
 }
@@ -193,7 +193,7 @@ impl Allocations {
 
     /// Makes a mipmapped array of up to so many levels, and returns its handle.
     pub(crate) fn make_mipmap(&mut self, wanted: Wanted, levels: u32, call: &'static str) -> Answer<u64> {
-        let layered = layered(wanted.flags);
+        let layered = has_layers(wanted.flags);
         let levels = levels.clamp(1, wanted.extent.levels(layered));
         let extents: Vec<_> = (0..levels).map(|level| wanted.extent.level(level, layered)).collect();
         let mut offsets = Vec::new();
@@ -266,6 +266,12 @@ impl Allocations {
         let planes = &self.array(array)?.planes;
         let at = usize::try_from(plane).map_err(|_| cudaErrorInvalidValue)?;
         planes.get(at).copied().ok_or(cudaErrorInvalidValue)
+    }
+
+    /// Whether a handle names a level of a mipmapped array.
+    pub(crate) fn is_level(&self, handle: u64) -> bool {
+        let part_of = self.arrays.arrays.get(&handle).and_then(|array| array.part_of);
+        part_of.is_some_and(|whole| self.arrays.mipmaps.contains_key(&whole))
     }
 
     /// The device of an array that may be freed: no level and no plane.

@@ -15,7 +15,7 @@ mod written;
 pub(crate) use advice::{Advice, HOST, Location, NOWHERE};
 pub(crate) use allocation::{Allocation, Kind};
 pub(crate) use allocations::{Allocations, Found, POISON};
-pub(crate) use array::{Array, Wanted, bytes, is_layered};
+pub(crate) use array::{Array, Wanted, has_layers};
 pub(crate) use format::{Extent, Format};
 pub(crate) use object::{Object, ResourceDesc, Source, is_plain};
 pub(crate) use pool::{Pool, PoolKey, PoolPlace, Pools};

@@ -13,8 +13,8 @@ use crate::exec::program::Geometry;
 use crate::exec::{Fault, Refused};
 use crate::sys::{
     self, cudaArraySurfaceLoadStore, cudaChannelFormatDesc, cudaChannelFormatKindFloat,
-    cudaErrorInvalidValue, cudaFilterModeLinear, cudaReadModeNormalizedFloat, cudaResViewFormatNone,
-    cudaResourceDesc, cudaResourceViewDesc, cudaResourceViewFormat, cudaTextureAddressMode, cudaTextureDesc,
+    cudaErrorInvalidValue, cudaFilterModeLinear, cudaReadModeNormalizedFloat, cudaResourceDesc,
+    cudaResourceViewDesc, cudaResourceViewFormat, cudaTextureAddressMode, cudaTextureDesc,
 };
 
 /// The source of an object.
@@ -231,12 +231,10 @@ impl Allocations {
     /// What a view leaves of an image: its layers, with elements of its format.
     fn view(&self, image: Image, view: &cudaResourceViewDesc) -> Result<Image, Refused> {
         let mut image = image;
-        if view.format != cudaResViewFormatNone {
-            let element = image.element();
-            image.channels = viewed(view.format).ok_or_else(|| unknown("views of blocks of elements"))?;
-            if image.element() != element {
-                return Err(unknown("views of elements of another size"));
-            }
+        let element = image.element();
+        image.channels = viewed(view.format).ok_or_else(|| unknown("views of blocks of elements"))?;
+        if image.element() != element {
+            return Err(unknown("views of elements of another size"));
         }
         if image.geometry.is_some_and(Geometry::is_layered) {
             let first = u64::from(view.firstLayer).min(image.size[2] - 1);
@@ -259,6 +257,9 @@ impl Allocations {
         let desc = object.texture.ok_or_else(none)?;
         let (mut image, mut smaller) = self.images(handle, object, device, reached)?;
         if let Some(view) = &object.view {
+            if matches!(object.source, Source::Linear { .. }) {
+                return Err(unknown("reads of linear memory by a resource view"));
+            }
             image = self.view(image, view)?;
             smaller = smaller.into_iter().map(|it| self.view(it, view)).collect::<Result<_, _>>()?;
         }

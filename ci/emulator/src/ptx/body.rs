@@ -65,7 +65,7 @@ impl<'a> Parser<'a> {
                 let mut caller = None;
                 while self.tokens.eat(',') {
                     // `function_name label [+ n]` and `inlined_at file line column`.
-                    if &*self.tokens.word()? == "inlined_at" {
+                    if self.tokens.word()? == "inlined_at" {
                         caller = Some((self.tokens.small()?, self.tokens.small()?));
                     }
                     while matches!(self.tokens.peek(), Token::Int(_) | Token::Sign('+'))

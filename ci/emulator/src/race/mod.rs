@@ -42,7 +42,7 @@ pub(crate) struct Races {
     pub(crate) functions: BTreeMap<OperationId, Arc<OrderedOperation>>,
     /// The memory that was freed, and by what.
     freed: VecDeque<(Allocation, Arc<OrderedOperation>)>,
-    reported: HashSet<(HostLine, HostLine)>,
+    reported: HashSet<[(HostLine, String); 2]>,
 }
 
 impl Races {
@@ -135,15 +135,24 @@ impl Races {
         let mut both = [(&earlier.operation, earlier.mode, first), (later, mode, second)];
         both.sort_by_key(|it| it.0.number);
         let [(a, ..), (b, ..)] = &both;
-        if !self.reported.insert((a.origin.line, b.origin.line)) {
+        if !self.reported.insert([a, b].map(|it| (it.origin.line, it.origin.by.clone()))) {
             return;
         }
         let base = allocation.map_or(0, |it| it.start);
         let memory = allocation.map_or_else(|| "pageable memory".to_owned(), ToString::to_string);
         let what =
             format!("nothing orders {} and {}, which use the same bytes of {memory}", a.origin, b.origin);
-        let advice = "Order them: an event recorded behind the first and a wait of the other's stream, one \
-                      stream for both, or a synchronisation in between.";
+        let by_host = both.iter().any(|(operation, ..)| operation.origin.stream.is_none());
+        let by_kernel = both.iter().any(|(operation, ..)| !operation.origin.by.is_empty());
+        let advice = if by_kernel {
+            "Order them: one stream of the kernel for both, an event between its streams, or \
+             cudaStreamTailLaunch for what comes after a kernel and all that it launches."
+        } else if by_host {
+            "The host must wait first: cudaStreamSynchronize, cudaEventSynchronize, or a call that waits."
+        } else {
+            "Order them: an event recorded behind the first and a wait of the other's stream, one stream for \
+             both, or a synchronisation in between."
+        };
         let mut finding = Finding::new(Subject::Race, what, advice);
         for (operation, mode, span) in both {
             let bytes = if mode >= AccessMode::Allocate {
@@ -158,6 +167,9 @@ impl Races {
                 mode.verb(operation.origin.kernel.is_some())
             );
             finding = finding.part(what, operation.origin.line);
+            if !operation.origin.by.is_empty() {
+                finding = finding.part(format!("    started by {}", operation.origin.by), HostLine::NONE);
+            }
             if operation.origin.launch != HostLine::NONE {
                 finding = finding.part("    in a graph that is launched", operation.origin.launch);
             }

@@ -39,9 +39,6 @@ impl fmt::Display for Origin {
             Some(kernel) => write!(f, "kernel {kernel}")?,
             None => f.write_str(self.call)?,
         }
-        if !self.by.is_empty() {
-            write!(f, " (by {})", self.by)?;
-        }
         match self.stream {
             Some(stream) => write!(f, " on stream {stream}"),
             None => Ok(()),
@@ -269,6 +266,31 @@ mod tests {
                 assert_eq!(ordered(&order, a, b), expected.contains(&(a, b)), "{a} {b}");
             }
         }
+    }
+
+    #[test]
+    fn parts_have_an_order_of_their_own_and_come_before_all_that_comes_after_the_whole() {
+        let mut order = OperationOrder::new(1);
+        order.add(1, 0, &[], Origin::default());
+        order.add(2, 0, &[1], Origin::default());
+        order.add(7, 0, &[2], Origin::default());
+        // Parts of 2, of which 6 is a part of 3.
+        for (id, whole, before) in [(3, 2, &[][..]), (4, 2, &[3]), (5, 2, &[]), (6, 3, &[])] {
+            order.add_part(id, whole, before, Origin::default());
+        }
+        let all = [1, 3, 4, 5, 6, 7];
+        let expected =
+            [(1, 3), (1, 4), (1, 5), (1, 6), (1, 7), (3, 4), (6, 4), (3, 7), (4, 7), (5, 7), (6, 7)];
+        for a in all {
+            for b in all.into_iter().filter(|b| *b != a) {
+                assert_eq!(ordered(&order, a, b), expected.contains(&(a, b)), "{a} {b}");
+            }
+        }
+        order.host_waited(&[4]);
+        assert!([1, 3, 4, 6].into_iter().all(|id| order.get(id).is_none()));
+        assert!([2, 5, 7].into_iter().all(|id| order.get(id).is_some()));
+        order.host_waited(&[7]);
+        assert!(all.into_iter().all(|id| order.get(id).is_none()), "parts go with the whole");
     }
 
     #[test]

@@ -2,13 +2,12 @@
 #![expect(unsafe_code, reason = "writes to the C standard output")]
 
 use super::condition;
+use super::grid::Grid;
 use super::names::OperationId;
-use super::nested::Grid;
 use super::queue::Queue;
 use crate::device::Limits;
-use crate::exec::env::{AccessKind, Env, Region};
+use crate::exec::env::{AccessKind, Env, Region, RuntimeAnswer, RuntimeCall};
 use crate::exec::image::{Image, Texture};
-use crate::exec::runtime::{RuntimeAnswer, RuntimeCall};
 use crate::exec::{Mistake, Refused};
 use crate::finding::{Finding, Subject};
 use crate::host_line::HostLine;
@@ -131,7 +130,8 @@ impl Env for Around<'_> {
 
     fn report(&mut self, mistake: Mistake, what: String, parts: &[String]) {
         let advice = "Between the two, put a __syncthreads() or __syncwarp() for threads of one block or \
-                      warp. Between blocks, use atomic operations and fences, or two kernels.";
+                      warp. Between blocks, use two kernels, grid.sync() of a cooperative launch, or atomic \
+                      operations and fences.";
         let barrier = "All threads of a block must reach the same __syncthreads().";
         let finding = match mistake {
             Mistake::Race => Finding::new(Subject::Race, what, advice),

@@ -12,35 +12,39 @@
 #![expect(unsafe_code, reason = "reads the arguments of launches, and writes text for kernels")]
 
 use core::ffi::CStr;
-use std::collections::{HashMap, HashSet};
+use core::mem::offset_of;
 use std::sync::Arc;
 
 use super::around::Around;
 use super::copy::{Copy, End, Memory, Volume};
 use super::fill::Fill;
+use super::grid::Grid;
 use super::names::OperationId;
 use super::queue::Queue;
 use super::work::Work;
 use crate::device::attribute;
 use crate::error::{self, Answer, Code};
-use crate::exec::runtime::{RuntimeAnswer, RuntimeCall, RuntimeFunction as Function};
+use crate::exec::env::{Env as _, RuntimeAnswer, RuntimeCall};
+use crate::exec::runtime::RuntimeFunction as Function;
 use crate::exec::{Fault, Kernel, Launch, Program, Refused};
 use crate::host_line::{HostLine, demangled};
 use crate::memory::{Allocations, Kind};
-use crate::module::registry::registry;
+use crate::module::registry::{KernelEntry, registry};
 use crate::race::Origin;
 use crate::shape::{LaunchShape, function_attributes, occupancy};
 use crate::sys::{
     cudaDeviceAttr, cudaErrorInvalidConfiguration, cudaErrorInvalidDevice, cudaErrorInvalidDeviceFunction,
-    cudaErrorInvalidMemcpyDirection, cudaErrorInvalidPitchValue, cudaErrorInvalidResourceHandle,
-    cudaErrorInvalidValue, cudaErrorLaunchOutOfResources, cudaErrorMemoryAllocation,
-    cudaErrorUnsupportedLimit, cudaEventDisableTiming, cudaLimit, cudaLimitDevRuntimePendingLaunchCount,
+    cudaErrorInvalidMemcpyDirection, cudaErrorInvalidPitchValue, cudaErrorInvalidValue,
+    cudaErrorLaunchPendingCountExceeded, cudaErrorMemoryAllocation, cudaErrorUnsupportedLimit,
+    cudaEventDisableTiming, cudaFuncAttributes, cudaLimit, cudaLimitDevRuntimePendingLaunchCount,
     cudaLimitMallocHeapSize, cudaMemcpyDefault, cudaMemcpyDeviceToDevice, cudaStreamNonBlocking, cudaSuccess,
 };
 
-/// The version that `cudaRuntimeGetVersion` returns.
-const VERSION: i32 = 13_000;
-/// The handles of the streams that are always there.
+/// The version that `cudaRuntimeGetVersion` returns in kernels.
+const VERSION: i32 = 6_000;
+/// What allocations for the arguments of launches are called.
+const LAUNCH: &str = "a launch by a kernel";
+/// The handles of the streams that are always there. Those between stand for the NULL stream, too.
 const NULL: u64 = 0;
 const TAIL: u64 = 3;
 const FORGET: u64 = 4;
@@ -48,31 +52,6 @@ const FORGET: u64 = 4;
 const FIRST_HANDLE: u64 = 0x5EED_0000_0000;
 /// So many launches of a grid divide its accesses into those before and after, if races are looked for.
 const MOST_PHASES: usize = 256;
-
-/// The work and the handles of a kernel that has called the runtime.
-#[derive(Debug, Default)]
-pub(super) struct Grid {
-    /// The operations that the next one on each stream comes after.
-    streams: HashMap<u64, Vec<OperationId>>,
-    /// The same for the NULL stream of each block.
-    blocks: HashMap<u64, Vec<OperationId>>,
-    /// The operations that each event stands for.
-    events: HashMap<u64, Vec<OperationId>>,
-    /// All work but that of the tail.
-    children: Vec<OperationId>,
-    /// The work that begins once all other work is over.
-    tail: Vec<(Origin, Work)>,
-    /// The launches whose arguments are being written, by the address of the arguments. Older interfaces name
-    /// the kernel later.
-    buffers: HashMap<u64, Option<Launch>>,
-    /// The last error of each thread, by its block and number.
-    errors: HashMap<(u64, u32), Code>,
-    /// The instructions whose errors were explained.
-    told: HashSet<u32>,
-    /// The accesses of the kernel since its last launch are those of this operation.
-    phase: Option<OperationId>,
-    phases: usize,
-}
 
 /// Memory that a kernel cannot pass on, or that is not there.
 fn memory(address: u64) -> Answer<Memory> {
@@ -140,7 +119,7 @@ fn fill(call: &RuntimeCall<'_>) -> Answer<Option<Fill>> {
         return Ok(None);
     }
     if volume.height > 1 && pitch < volume.width {
-        return Err(cudaErrorInvalidPitchValue);
+        return Err(cudaErrorInvalidValue);
     }
     memory(address)?;
     let [value, ..] = value.to_le_bytes();
@@ -151,12 +130,12 @@ impl Around<'_> {
     /// Serves a call of the runtime by a thread.
     pub(super) fn serve(&mut self, call: &RuntimeCall<'_>) -> Result<RuntimeAnswer, Refused> {
         let who = (call.block, call.thread);
-        let mut output = Vec::new();
+        let (mut output, mut shape) = (Vec::new(), None);
         let answer =
             match call.function {
                 Function::GetParameterBuffer | Function::GetParameterBufferV2 => {
-                    let buffer = self.parameter_buffer(call);
-                    let buffer = buffer.map_err(|code| self.explain(call, code));
+                    let buffer = self.parameter_buffer(call)?;
+                    let buffer = buffer.map_err(|code| self.explain(call, code, None));
                     return Ok(RuntimeAnswer { result: buffer.unwrap_or(0), output });
                 }
                 Function::GetErrorString | Function::GetErrorName => {
@@ -165,20 +144,15 @@ impl Around<'_> {
                 }
                 Function::GetLastError => return Ok(code_of(self.grid().errors.remove(&who))),
                 Function::PeekAtLastError => return Ok(code_of(self.grid().errors.get(&who).copied())),
-                Function::Free if call.number(0) != 0 => {
-                    if !self.allocations.starting_at(call.number(0), &[Kind::Heap]).is_some()
-                        || !self.allocations.heap_free(self.device, call.number(0))
-                    {
-                        let what = format!(
-                            "cudaFree of {:#x}, which no kernel has allocated or which is freed",
-                            call.number(0)
-                        );
-                        return Err((Fault::LAUNCH_FAILURE, what));
+                Function::Free => match call.number(0) {
+                    0 => Ok(()),
+                    address if self.heap_free(address) => Ok(()),
+                    address => {
+                        let what = "which no kernel has allocated or which is freed";
+                        return Err((Fault::LAUNCH_FAILURE, format!("cudaFree of {address:#x}, {what}")));
                     }
-                    Ok(())
-                }
-                Function::Free => Ok(()),
-                Function::LaunchDevice | Function::LaunchDeviceV2 => self.launch(call),
+                },
+                Function::LaunchDevice | Function::LaunchDeviceV2 => self.launch(call, &mut shape)?,
                 Function::MemcpyAsync | Function::Memcpy2DAsync | Function::Memcpy3DAsync => copy(call)
                     .and_then(|copy| match copy {
                         Some(copy) => self.start(call, Work::Copy(Box::new(copy))),
@@ -196,7 +170,7 @@ impl Around<'_> {
                 _ => self.query(call).map(|bytes| output = bytes),
             };
         if let Err(code) = answer {
-            self.explain(call, code);
+            self.explain(call, code, shape);
         }
         let code = answer.err().unwrap_or(cudaSuccess);
         Ok(RuntimeAnswer { result: code.0.into(), output })
@@ -207,107 +181,107 @@ impl Around<'_> {
     }
 
     /// Keeps an error of a call for its thread, and names it once for each place.
-    fn explain(&mut self, call: &RuntimeCall<'_>, code: Code) {
+    fn explain(&mut self, call: &RuntimeCall<'_>, code: Code, shape: Option<LaunchShape>) {
         let grid = self.grid();
         grid.errors.insert((call.block, call.thread), code);
         if grid.told.insert(call.pc) {
-            let program = &call.launch.program;
+            let program = call.program;
             let name = error::name(code).map_or_else(String::new, |name| name.to_string_lossy().into_owned());
             let (kernel, place) = (demangled(&program.name), program.place(call.pc));
             let what = match call.function {
-                _ if code == cudaErrorLaunchOutOfResources => {
-                    let most = self.limits.get(cudaLimitDevRuntimePendingLaunchCount).unwrap_or(0);
-                    format!("one more beside {most} pending launches (cudaLimitDevRuntimePendingLaunchCount)")
-                }
-                Function::GetParameterBufferV2 => {
-                    let ([x, y, z], [w, h, d]) = (call.dimensions(1), call.dimensions(2));
-                    let shared = call.number(3);
-                    format!("a launch of ({x},{y},{z}) blocks of ({w},{h},{d}) threads and {shared} bytes")
+                _ if code == cudaErrorLaunchPendingCountExceeded => {
+                    let most = self.most_pending();
+                    format!("a tail of more than {most} launches (cudaLimitDevRuntimePendingLaunchCount)")
                 }
                 Function::LaunchDevice | Function::LaunchDeviceV2 => "a launch".to_owned(),
                 function => function.name().to_owned(),
             };
-            eprintln!("CUDA emulator: kernel {kernel}: {what} returns {name}{place}");
+            let shape = shape.map_or_else(String::new, |it: LaunchShape| {
+                let ([x, y, z], [w, h, d]) = (it.grid, it.block);
+                format!(" of ({x},{y},{z}) blocks of ({w},{h},{d}) threads and {} bytes", it.shared)
+            });
+            eprintln!("CUDA emulator: kernel {kernel}: {what}{shape} returns {name}{place}");
         }
     }
 
-    /// A kernel of the caller's module by its address, and a launch of it without arguments.
-    fn prepare(&self, call: &RuntimeCall<'_>, function: u64, shape: LaunchShape) -> Answer<Launch> {
-        let module = call.launch.program.module;
-        let mut registry = registry();
-        let (entry, program) = registry.kernel_at(module, self.device, function)?;
-        let launch = shape.launch(&program, &entry, self.device, self.limits);
-        launch
-            .map_err(|code| if code == cudaErrorInvalidValue { cudaErrorInvalidConfiguration } else { code })
+    /// A kernel of the caller's module by its address.
+    fn kernel(&self, call: &RuntimeCall<'_>, function: u64) -> Result<(KernelEntry, Arc<Program>), Refused> {
+        let found = registry().kernel_at(call.program.module, self.device, function);
+        found.map_err(|_| (Fault::ILLEGAL_ADDRESS, format!("a launch of {function:#x}, where no kernel is")))
     }
 
-    /// Gives a launch memory for its arguments.
-    fn parameter_buffer(&mut self, call: &RuntimeCall<'_>) -> Answer<u64> {
+    /// Gives a launch memory for its arguments. Its shape is checked later.
+    fn parameter_buffer(&mut self, call: &RuntimeCall<'_>) -> Result<Answer<u64>, Refused> {
         let (bytes, launch) = if call.function == Function::GetParameterBufferV2 {
-            let shared = usize::try_from(call.number(3)).map_err(|_| cudaErrorInvalidValue)?;
+            let function = call.number(0);
+            let shared = usize::try_from(call.number(3)).unwrap_or(usize::MAX);
             let (grid, block) = (call.dimensions(1), call.dimensions(2));
+            let bytes = self.kernel(call, function)?.1.param_bytes;
             let shape = LaunchShape { grid, block, shared, ..LaunchShape::default() };
-            let launch = self.prepare(call, call.number(0), shape)?;
-            (u64::from(launch.program.param_bytes), Some(launch))
+            (u64::from(bytes), Some((function, shape)))
         } else {
             (call.number(1), None)
         };
-        self.check_room()?;
-        let what = "a launch by a kernel";
-        let buffer = self.allocations.allocate(self.device, bytes.max(1), Kind::Heap, what)?;
-        self.grid().buffers.insert(buffer, launch);
+        let buffer = self.allocations.allocate(self.device, bytes.max(1), Kind::Heap, LAUNCH);
+        if let Ok(buffer) = buffer {
+            self.grid().buffers.insert(buffer, launch);
+        }
         Ok(buffer)
     }
 
-    /// Checks that one more launch may be pending.
-    fn check_room(&self) -> Answer {
-        let most = self.limits.get(cudaLimitDevRuntimePendingLaunchCount).unwrap_or(0);
-        if self.queue.launches(self.device) >= most { Err(cudaErrorLaunchOutOfResources) } else { Ok(()) }
+    /// The launches that may be pending.
+    fn most_pending(&self) -> usize {
+        self.limits.get(cudaLimitDevRuntimePendingLaunchCount).unwrap_or(0)
     }
 
-    /// Launches a kernel whose arguments were written.
-    fn launch(&mut self, call: &RuntimeCall<'_>) -> Answer {
-        let named = call.function == Function::LaunchDevice;
-        let buffer = call.number(usize::from(named));
-        let known = self.grid().buffers.remove(&buffer).ok_or(cudaErrorInvalidValue)?;
-        let mut launch = match known {
-            Some(launch) => launch,
-            None => {
-                let shared = usize::try_from(call.number(4)).map_err(|_| cudaErrorInvalidValue)?;
-                let (grid, block) = (call.dimensions(2), call.dimensions(3));
-                let shape = LaunchShape { grid, block, shared, ..LaunchShape::default() };
-                self.prepare(call, call.number(0), shape)?
-            }
+    /// Launches a kernel whose arguments were written. Puts its shape into `asked`.
+    fn launch(&mut self, call: &RuntimeCall<'_>, asked: &mut Option<LaunchShape>) -> Result<Answer, Refused> {
+        let buffer = call.number(usize::from(call.function == Function::LaunchDevice));
+        let Some(known) = self.grid().buffers.remove(&buffer) else {
+            let what =
+                format!("a launch with arguments at {buffer:#x}, which cudaGetParameterBuffer did not give");
+            return Err((Fault::ILLEGAL_ADDRESS, what));
         };
+        let (function, shape) = known.unwrap_or_else(|| {
+            let shared = usize::try_from(call.number(4)).unwrap_or(usize::MAX);
+            let (grid, block) = (call.dimensions(2), call.dimensions(3));
+            (call.number(0), LaunchShape { grid, block, shared, ..LaunchShape::default() })
+        });
+        *asked = Some(shape);
+        let (entry, program) = self.kernel(call, function)?;
+        let mut params = Vec::new();
         if let Some(it) = self.allocations.at(buffer) {
-            let bytes = launch.program.param_bytes.min(u32::try_from(it.size).unwrap_or(0));
+            let bytes = usize::try_from(it.size.min(program.param_bytes.into())).unwrap_or(0);
             // SAFETY: the allocation is live and has at least so many bytes; no kernel runs meanwhile.
-            let bytes = unsafe {
-                core::slice::from_raw_parts(it.host.cast_const(), usize::try_from(bytes).unwrap_or(0))
-            };
-            launch.params = bytes.to_vec();
+            params.extend_from_slice(unsafe { core::slice::from_raw_parts(it.host.cast_const(), bytes) });
         }
-        self.allocations.remove(buffer, "a launch by a kernel");
-        self.start(call, Work::Task(Box::new(Kernel::new(launch))))
+        params.resize(usize::try_from(program.param_bytes).unwrap_or(0), 0);
+        self.allocations.remove(buffer, LAUNCH);
+        Ok(match shape.launch(&program, &entry, self.device, self.limits) {
+            Ok(launch) => self.start(call, Work::Task(Box::new(Kernel::new(Launch { params, ..launch })))),
+            Err(code) if code == cudaErrorInvalidValue => Err(cudaErrorInvalidConfiguration),
+            Err(code) => Err(code),
+        })
     }
 
     /// Puts work on the stream that is the call's last argument.
     fn start(&mut self, call: &RuntimeCall<'_>, work: Work) -> Answer {
         let stream = call.arguments.len().checked_sub(1).map_or(NULL, |last| call.number(last));
-        self.check_room()?;
         let by = caller(call);
         let origin = Origin { call: call.function.name(), kernel: work.kernel(), by, ..Origin::default() };
         if stream == TAIL {
-            self.queue.hold_launch(self.device);
+            // All other work may have begun by now.
+            if self.grid().tail.len() >= self.most_pending() {
+                return Err(cudaErrorLaunchPendingCountExceeded);
+            }
             self.grid().tail.push((origin, work));
             return Ok(());
         }
         let mut before = if stream == FORGET { Vec::new() } else { self.waits(call, stream)?.clone() };
-        self.divide(&call.launch.program);
+        self.note_destroyed(call, stream);
+        self.divide(call.program);
         before.extend(self.grid().phase);
-        self.queue.hold_launch(self.device);
         let id = self.queue.push_within(self.id, self.device, origin, work, &before);
-        self.queue.is_launch(id);
         if stream != FORGET {
             *self.waits(call, stream)? = vec![id];
         }
@@ -319,9 +293,18 @@ impl Around<'_> {
     fn waits(&mut self, call: &RuntimeCall<'_>, stream: u64) -> Answer<&mut Vec<OperationId>> {
         let grid = self.grid();
         match stream {
-            NULL => Ok(grid.blocks.entry(call.block).or_default()),
-            FORGET | TAIL => Err(cudaErrorInvalidValue),
-            _ => grid.streams.get_mut(&stream).ok_or(cudaErrorInvalidResourceHandle),
+            NULL..TAIL => Ok(grid.blocks.entry(call.block).or_default()),
+            _ => grid.streams.get_mut(&stream).ok_or(cudaErrorInvalidValue),
+        }
+    }
+
+    /// Names a call on a stream that was destroyed. Devices run its work nevertheless.
+    fn note_destroyed(&mut self, call: &RuntimeCall<'_>, stream: u64) {
+        let grid = self.grid();
+        if grid.destroyed.contains(&stream) && grid.told.insert(call.pc) {
+            let (kernel, place) = (demangled(&call.program.name), call.program.place(call.pc));
+            let name = call.function.name();
+            eprintln!("CUDA emulator: kernel {kernel}: {name} with a stream that was destroyed{place}");
         }
     }
 
@@ -345,20 +328,24 @@ impl Around<'_> {
         let (first, second) = (call.number(0), call.number(1));
         match call.function {
             Function::StreamDestroy => match first {
-                NULL..=FORGET => Err(cudaErrorInvalidResourceHandle),
-                _ => self.grid().streams.remove(&first).map(drop).ok_or(cudaErrorInvalidResourceHandle),
+                stream if self.grid().streams.contains_key(&stream) => {
+                    self.note_destroyed(call, stream);
+                    self.grid().destroyed.insert(stream);
+                    Ok(())
+                }
+                _ => Err(cudaErrorInvalidValue),
             },
             Function::EventDestroy => {
-                self.grid().events.remove(&first).map(drop).ok_or(cudaErrorInvalidResourceHandle)
+                self.grid().events.remove(&first).map(drop).ok_or(cudaErrorInvalidValue)
             }
             Function::StreamWaitEvent => {
-                let event = self.grid().events.get(&second).cloned().ok_or(cudaErrorInvalidResourceHandle)?;
+                let event = self.grid().events.get(&second).cloned().ok_or(cudaErrorInvalidValue)?;
                 self.waits(call, first)?.extend(event);
                 Ok(())
             }
             _ => {
                 let moment = self.waits(call, second)?.clone();
-                let event = self.grid().events.get_mut(&first).ok_or(cudaErrorInvalidResourceHandle)?;
+                let event = self.grid().events.get_mut(&first).ok_or(cudaErrorInvalidValue)?;
                 *event = moment;
                 Ok(())
             }
@@ -372,7 +359,7 @@ impl Around<'_> {
         let flags = u32::try_from(call.number(1)).unwrap_or(u32::MAX);
         match call.function {
             Function::StreamCreateWithFlags => {
-                if flags != cudaStreamNonBlocking {
+                if flags & !cudaStreamNonBlocking != 0 {
                     return Err(cudaErrorInvalidValue);
                 }
                 let handle = self.queue.handle(FIRST_HANDLE);
@@ -383,14 +370,20 @@ impl Around<'_> {
                 if flags != cudaEventDisableTiming {
                     return Err(cudaErrorInvalidValue);
                 }
+                // The limit of launches is half of that of events.
+                if self.grid().events.len() >= 2 * self.most_pending() {
+                    return Err(cudaErrorMemoryAllocation);
+                }
                 let handle = self.queue.handle(FIRST_HANDLE);
                 self.grid().events.insert(handle, Vec::new());
                 wide(handle)
             }
             Function::Malloc => {
                 let bytes = call.number(1);
-                let address =
-                    if bytes == 0 { Some(0) } else { self.allocations.heap_malloc(self.device, bytes) };
+                if bytes == 0 {
+                    return Err(cudaErrorInvalidValue);
+                }
+                let address = self.allocations.heap_malloc(self.device, bytes);
                 wide(address.ok_or(cudaErrorMemoryAllocation)?)
             }
             Function::GetDevice => word(i32::try_from(self.device).unwrap_or(0)),
@@ -414,9 +407,10 @@ impl Around<'_> {
             }
             Function::FuncGetAttributes => {
                 let (entry, program) =
-                    registry().kernel_at(call.launch.program.module, self.device, call.number(1))?;
+                    registry().kernel_at(call.program.module, self.device, call.number(1))?;
                 let attributes = function_attributes(&program, &entry);
-                let size = size_of_val(&attributes);
+                // Devices write the members of the first version only.
+                let size = offset_of!(cudaFuncAttributes, maxDynamicSharedSizeBytes);
                 // SAFETY: the structure is made of integers, and has so many bytes; padding there is none.
                 let bytes =
                     unsafe { core::slice::from_raw_parts((&raw const attributes).cast::<u8>(), size) };
@@ -425,7 +419,7 @@ impl Around<'_> {
             Function::OccupancyMaxActiveBlocksPerMultiprocessor
             | Function::OccupancyMaxActiveBlocksPerMultiprocessorWithFlags => {
                 let (entry, program) =
-                    registry().kernel_at(call.launch.program.module, self.device, call.number(1))?;
+                    registry().kernel_at(call.program.module, self.device, call.number(1))?;
                 let block = i32::try_from(call.number(2)).unwrap_or(-1);
                 word(occupancy(&program, &entry, block, call.number(3))?)
             }
@@ -463,7 +457,7 @@ fn code_of(code: Option<Code>) -> RuntimeAnswer {
 
 /// The kernel and the place of a call.
 fn caller(call: &RuntimeCall<'_>) -> String {
-    let program = &call.launch.program;
+    let program = call.program;
     format!("kernel {}{}", demangled(&program.name), program.place(call.pc))
 }
 
@@ -477,7 +471,7 @@ impl Grid {
 
     /// The operation that the last accesses of a kernel are of, if races are looked for.
     pub(super) fn last_phase(&mut self, queue: &mut Queue, whole: OperationId) -> OperationId {
-        if self.phase.is_none() {
+        if self.phase.is_none() && self.tail.is_empty() {
             return whole;
         }
         self.divide(queue, whole);
@@ -493,20 +487,15 @@ impl Grid {
         failed: bool,
     ) -> Option<OperationId> {
         for buffer in self.buffers.into_keys() {
-            allocations.remove(buffer, "a launch by a kernel");
+            allocations.remove(buffer, LAUNCH);
         }
-        if failed {
-            queue.drop_launches(device, self.tail.len());
-            return None;
-        }
-        if self.children.is_empty() && self.tail.is_empty() {
+        if failed || self.children.is_empty() && self.tail.is_empty() {
             return None;
         }
         let mut before = self.children;
         before.extend(self.phase);
         for (origin, work) in self.tail {
             let id = queue.push_within(whole, device, origin, work, &before);
-            queue.is_launch(id);
             before = vec![id];
         }
         let origin = Origin { call: "a kernel", line: HostLine::NONE, ..Origin::default() };

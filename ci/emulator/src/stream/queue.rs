@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 use cuda_hazard::happens_before::VectorClock;
 
 use super::fill::Fill;
+use super::grid::Grid;
 use super::names::{OperationId, StreamId};
-use super::nested::Grid;
 use super::work::Work;
 use crate::config::Schedule;
 use crate::host_line::HostLine;
@@ -39,8 +39,6 @@ struct Operation {
     wanted: bool,
     /// How many steps of it have run.
     turns: u64,
-    /// Whether it counts as a pending launch of a kernel until it begins.
-    is_launch: bool,
     before: Vec<OperationId>,
     /// How many of `before` are not done.
     unmet: usize,
@@ -82,8 +80,6 @@ pub(crate) struct Queue {
     pub(crate) races: Option<Races>,
     /// The work and the handles of kernels that run and have called the runtime.
     pub(super) grids: HashMap<OperationId, Box<Grid>>,
-    /// The launches of kernels that have not begun, by device.
-    launches: HashMap<usize, usize>,
     /// The handles that kernels have got.
     handles: u64,
     /// Texts for kernels: their places in the memory of a device.
@@ -107,7 +103,6 @@ impl Queue {
             ends: false,
             races: None,
             grids: HashMap::new(),
-            launches: HashMap::new(),
             handles: 0,
             texts: HashMap::new(),
         }
@@ -210,29 +205,6 @@ impl Queue {
         first + self.handles
     }
 
-    /// The launches of kernels on a device that have not begun.
-    pub(super) fn launches(&self, device: usize) -> usize {
-        self.launches.get(&device).copied().unwrap_or(0)
-    }
-
-    /// Counts a launch of a kernel.
-    pub(super) fn hold_launch(&mut self, device: usize) {
-        *self.launches.entry(device).or_default() += 1;
-    }
-
-    /// Forgets launches that will not begin, or have begun.
-    pub(super) fn drop_launches(&mut self, device: usize, count: usize) {
-        let launches = self.launches.entry(device).or_default();
-        *launches = launches.saturating_sub(count);
-    }
-
-    /// Marks an operation as a launch of a kernel that was counted.
-    pub(super) fn is_launch(&mut self, id: OperationId) {
-        if let Some(entry) = self.entries.get_mut(&id) {
-            entry.is_launch = true;
-        }
-    }
-
     fn enter(
         &mut self,
         id: OperationId,
@@ -255,20 +227,7 @@ impl Queue {
         let (work, wanted, after) = (Some(work), self.schedule == Schedule::Eager, Vec::new());
         self.entries.insert(
             id,
-            Operation {
-                device,
-                call,
-                line,
-                work,
-                submitted,
-                used,
-                wanted,
-                turns: 0,
-                is_launch: false,
-                before,
-                unmet,
-                after,
-            },
+            Operation { device, call, line, work, submitted, used, wanted, turns: 0, before, unmet, after },
         );
         if !wanted {
             self.unwanted.insert(id);
@@ -497,6 +456,7 @@ impl Queue {
         if let Some(races) = &mut self.races {
             races.functions.remove(&id);
         }
+        self.grids.remove(&id);
         self.unwanted.remove(&id);
         for later in done.after {
             if let Some(entry) = self.entries.get_mut(&later) {
@@ -514,9 +474,6 @@ impl Queue {
         self.idle.remove(&id);
         let work = entry.work.take()?;
         let (device, call, line) = (entry.device, entry.call, entry.line);
-        if core::mem::take(&mut entry.is_launch) {
-            self.drop_launches(device, 1);
-        }
         if let Some(races) = &self.races
             && let Some(operation) = races.order.get(id)
         {

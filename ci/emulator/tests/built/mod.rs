@@ -1,6 +1,7 @@
 //! The built program, which is the library as well, and the toolkit, for the tests that look at them from
 //! outside.
 
+use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
@@ -29,16 +30,48 @@ pub(crate) fn toolkit() -> Toolkit {
 /// Compiles `tests/programs/NAME.cu` with further options, for the built library.
 #[allow(dead_code, reason = "not every test file needs it")]
 pub(crate) fn compile(name: &str, options: &[&str]) -> PathBuf {
-    let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let output = Command::new(toolkit().nvcc().expect("nvcc"))
+    build(name, &["-cudart", "none", "-cudadevrt", "none", "-lcudart"], options)
+}
+
+/// The same with separate compilation, for kernels that launch kernels.
+#[allow(dead_code, reason = "not every test file needs it")]
+pub(crate) fn compile_apart(name: &str, options: &[&str]) -> PathBuf {
+    let devrt = format!("-L{}", toolkit().root().join("lib").display());
+    build(name, &["-rdc=true", "-cudart", "shared", &devrt], options)
+}
+
+fn build(name: &str, libraries: &[&str], options: &[&str]) -> PathBuf {
+    let mut command = Command::new(toolkit().nvcc().expect("nvcc"));
+    command
         .args(["-std=c++17", "-lineinfo", "-arch=compute_90", "-code=compute_90"])
-        .args(["-cudart", "none", "-cudadevrt", "none", &format!("tests/programs/{name}.cu"), "-o"])
-        .arg(&program)
+        .arg(format!("tests/programs/{name}.cu"))
         .arg(format!("-L{}", folder().display()))
-        .arg("-lcudart")
-        .args(options)
-        .output()
-        .expect("nvcc starts");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        .args(libraries)
+        .args(options);
+    made(name, &mut command)
+}
+
+/// Runs a compiler on files of `tests/programs`, unless the same version of it has already made the program of
+/// the same files with the same arguments.
+#[allow(dead_code, reason = "not every test file needs it")]
+pub(crate) fn made(name: &str, command: &mut Command) -> PathBuf {
+    let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    command.arg("-o").arg(&program);
+    let version = Command::new(command.get_program()).arg("--version").output().expect("the compiler starts");
+    let mut inputs = format!("{command:?}\n{}", String::from_utf8_lossy(&version.stdout));
+    let named = command.get_args().map(PathBuf::from).filter(|it| it.starts_with("tests/programs"));
+    let files = fs::read_dir("tests/programs").expect("the folder").map(|it| it.expect("a file").path());
+    let mut headers: Vec<_> = files.filter(|it| it.extension().is_some_and(|it| it == "h")).collect();
+    headers.sort();
+    for file in named.chain(headers) {
+        inputs += &fs::read_to_string(file).expect("a source");
+    }
+    let stamp = program.with_extension("inputs");
+    if !program.exists() || fs::read_to_string(&stamp).ok().as_ref() != Some(&inputs) {
+        fs::remove_file(&stamp).ok();
+        let output = command.output().expect("the compiler starts");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        fs::write(&stamp, inputs).expect("the folder can be written");
+    }
     program
 }

@@ -245,7 +245,8 @@ void mipmaps() {
     cudaArray_t none = nullptr;
     CODE(cudaErrorInvalidValue, cudaGetMipmappedArrayLevel(&none, m, 5));
     CODE(cudaErrorInvalidResourceHandle, cudaGetMipmappedArrayLevel(&none, nullptr, 0));
-    CODE(cudaErrorInvalidValue, cudaFreeArray(levels[0]));
+    OK(cudaFreeArray(levels[0]));
+    EXPECT(all(levels[0], 16, 8)[0] == 0);
     cudaArrayMemoryRequirements needed;
     CODE(cudaErrorInvalidValue, cudaMipmappedArrayGetMemoryRequirements(&needed, m, 0));
     OK(cudaFreeMipmappedArray(m));
@@ -270,7 +271,12 @@ void queries() {
     CODE(cudaErrorInvalidValue, cudaArrayGetSparseProperties(&tiles, made));
     cudaArray_t later = array(1024, 1024, 0, cudaArrayDeferredMapping);
     OK(cudaArrayGetMemoryRequirements(&needed, later, 0));
-    EXPECT(needed.size >= 1024 * 1024 * 4 && needed.alignment > 0 && needed.size % needed.alignment == 0);
+    EXPECT(needed.size == 1024 * 1024 * 4 && needed.alignment == 65536);
+    // Rows of 64 bytes, and 128 of them.
+    cudaArray_t odd = array(100, 300, 0, cudaArrayDeferredMapping);
+    OK(cudaArrayGetMemoryRequirements(&needed, odd, 0));
+    EXPECT(needed.size == 3 * 65536 && 448 * 384 <= 3 * 65536);
+    OK(cudaFreeArray(odd));
     float one = 1;
     CODE(cudaErrorInvalidValue, cudaMemcpy2DToArray(later, 0, 0, &one, 4, 4, 1, cudaMemcpyHostToDevice));
     cudaArray_t holes = array(1024, 1024, 0, cudaArraySparse);

@@ -142,6 +142,54 @@ void graph_branches() {
     OK(cudaDeviceSynchronize());
 }
 
+__global__ void count_down(cudaGraphConditionalHandle handle, int *left) {
+    cudaGraphSetConditional(handle, --*left > 0);
+}
+
+// The body of a loop: a kernel that another one of the same turn must wait for. Turns come one after the other.
+void loop_body() {
+    int *data = ints(), *sum = ints();
+    cudaStream_t a = stream();
+    cudaGraph_t graph = nullptr;
+    OK(cudaGraphCreate(&graph, 0));
+    cudaGraphConditionalHandle handle;
+    OK(cudaGraphConditionalHandleCreate(&handle, graph, 1, cudaGraphCondAssignDefault));
+    cudaGraphNodeParams loop = {};
+    loop.type = cudaGraphNodeTypeConditional;
+    loop.conditional.handle = handle;
+    loop.conditional.type = cudaGraphCondTypeWhile;
+    loop.conditional.size = 1;
+    cudaGraphNode_t node = nullptr, first = nullptr, second = nullptr, third = nullptr;
+    OK(cudaGraphAddNode(&node, graph, nullptr, nullptr, 0, &loop));
+    cudaGraph_t body = loop.conditional.phGraph_out[0];
+    int value = 3;
+    void *filled[] = {&data, &value}, *added[] = {&data, &sum}, *counted[] = {&handle, nullptr};
+    cudaKernelNodeParams kernel = {};
+    kernel.gridDim = dim3(N / 256);
+    kernel.blockDim = dim3(256);
+    kernel.func = reinterpret_cast<void *>(fill);
+    kernel.kernelParams = filled;
+    OK(cudaGraphAddKernelNode(&first, body, nullptr, 0, &kernel)); // loop_body: first
+    kernel.func = reinterpret_cast<void *>(add);
+    kernel.kernelParams = added;
+    OK(cudaGraphAddKernelNode(&second, body, &first, right ? 1 : 0, &kernel)); // loop_body: second
+    kernel.gridDim = kernel.blockDim = dim3(1);
+    kernel.func = reinterpret_cast<void *>(count_down);
+    int *left = ints(), turns = 3;
+    OK(cudaMemcpy(left, &turns, sizeof turns, cudaMemcpyHostToDevice));
+    OK(cudaDeviceSynchronize());
+    counted[1] = &left;
+    kernel.kernelParams = counted;
+    OK(cudaGraphAddKernelNode(&third, body, &second, 1, &kernel));
+    cudaGraphExec_t exec = nullptr;
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaGraphLaunch(exec, a)); // loop_body: launch
+    OK(cudaStreamSynchronize(a));
+    int host = 0;
+    OK(cudaMemcpy(&host, left, sizeof host, cudaMemcpyDeviceToHost));
+    EXPECT(host == 0);
+}
+
 // Another thread may use memory for whose work one thread has waited.
 void threads() {
     int *data = ints();
@@ -300,7 +348,7 @@ int main(int count, char **words) {
     right = count > 2;
 #define RUN(test) if (name == #test) { test(); return 0; }
     RUN(missing_synchronisation) RUN(two_streams) RUN(event_too_early) RUN(buffer_reused)
-    RUN(freed_on_another_stream) RUN(used_before_allocated) RUN(legacy_stream) RUN(graph_branches) RUN(threads)
+    RUN(freed_on_another_stream) RUN(used_before_allocated) RUN(legacy_stream) RUN(graph_branches) RUN(loop_body) RUN(threads)
     RUN(managed_read_by_the_host) RUN(staging_overwritten) RUN(result_read_too_early)
     RUN(host_function)
     RUN(symbols) RUN(uninitialised) RUN(double_free) RUN(wrong_kind) RUN(host_pointer) RUN(past_the_end)

@@ -106,6 +106,19 @@ void tail(int *data) {
     for (int at = 0; at < 7; at++) EXPECT(host[at] == expected[at]);
 }
 
+// A tail sees all that the grid has written, before its launch and after.
+__global__ void before_tail(int *data, int *result) {
+    data[threadIdx.x] = threadIdx.x;
+    if (threadIdx.x == 0) copy<<<1, N, 0, cudaStreamTailLaunch>>>(result, data);
+    data[threadIdx.x] += N;
+}
+void tail_alone(int *data) {
+    before_tail<<<1, N>>>(data, data + N);
+    std::vector<int> host(N);
+    OK(cudaMemcpy(host.data(), data + N, N * sizeof(int), cudaMemcpyDeviceToHost));
+    for (int at = 0; at < N; at++) EXPECT(host[at] == N + at);
+}
+
 // Fire and forget, and recursion.
 __global__ void tree(int *count, int depth) {
     atomicAdd(count, 1);
@@ -181,6 +194,23 @@ void errors(int *data) {
     EXPECT(host[16] == 32);
 }
 
+// The launches of a tail and the events of a grid have limits.
+__global__ void many(int *codes, int *count) {
+    for (int turn = 0; turn < 3000; turn++) {
+        add<<<1, 1, 0, cudaStreamTailLaunch>>>(count, 1);
+        if (int code = cudaGetLastError()) codes[0]++, codes[1] = code;
+    }
+    cudaEvent_t event = nullptr;
+    for (int turn = 0; turn < 5000; turn++)
+        if (int code = cudaEventCreateWithFlags(&event, cudaEventDisableTiming)) codes[2]++, codes[3] = code;
+}
+void limits(int *data) {
+    many<<<1, 1>>>(data, data + 4);
+    int host[5], expected[] = {952, cudaErrorLaunchPendingCountExceeded, 904, cudaErrorMemoryAllocation, 2048};
+    OK(cudaMemcpy(host, data, sizeof host, cudaMemcpyDeviceToHost));
+    for (int at = 0; at < 5; at++) EXPECT(host[at] == expected[at]);
+}
+
 // Questions that kernels may ask the runtime.
 __global__ void asking(int *values) {
     size_t limit = 0;
@@ -202,7 +232,7 @@ void questions(int *data) {
     int host[13];
     OK(cudaMemcpy(host, data, sizeof host, cudaMemcpyDeviceToHost));
     for (int at : {0, 2, 4, 6, 8, 10}) EXPECT(host[at] == cudaSuccess);
-    EXPECT(host[1] == 0 && host[3] == 32 && host[5] / 1000 == 13 && host[7] == 1 && host[9] == 128);
+    EXPECT(host[1] == 0 && host[3] == 32 && host[5] > 0 && host[7] == 1 && host[9] == 128);
     EXPECT(host[11] > 0 && host[12] == 21);
 }
 
@@ -279,7 +309,7 @@ int main(int count, char **words) {
     bool known = false;
 #define RUN(test) if (name == #test) known = true, test(data);
 #define MISTAKE(test) if (name == #test) known = true, test(data, right);
-    RUN(visibility) RUN(null_stream) RUN(named_streams) RUN(tail) RUN(recursion) RUN(memory) RUN(errors)
+    RUN(visibility) RUN(null_stream) RUN(named_streams) RUN(tail) RUN(tail_alone) RUN(recursion) RUN(memory) RUN(errors) RUN(limits)
     RUN(questions) RUN(graph)
     MISTAKE(parent_reads_early) MISTAKE(parent_writes_late) MISTAKE(siblings) MISTAKE(blocks) MISTAKE(grandchildren)
     OK(cudaDeviceSynchronize());

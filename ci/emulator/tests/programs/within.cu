@@ -69,6 +69,18 @@ __global__ void missing_fence(int *out, bool right) {
     }
 }
 
+// Block 0 reads what the others write, without a grid.sync() in between. The loop is unrolled.
+__global__ void partial_sums(int *out, bool right) {
+    if (threadIdx.x == 0) out[blockIdx.x] = 1; // partial_sums: first
+    if (right || blockIdx.x > 0 || threadIdx.x > 0) return;
+    int sum = 0;
+#pragma unroll 4
+    for (unsigned i = 1; i < gridDim.x; ++i) {
+        sum += out[i]; // partial_sums: second
+    }
+    out[N] = sum;
+}
+
 __global__ void unwritten(int *out, bool right) {
     __shared__ int all[N];
     if (right || threadIdx.x < N / 2) all[threadIdx.x] = 1;
@@ -217,6 +229,7 @@ int main(int count, char **arguments) {
     CASE(histogram, 1);
     CASE(neighbours, 2);
     CASE(missing_fence, 4);
+    CASE(partial_sums, 8);
     CASE(unwritten, 1);
     CASE(outside, 1);
     CASE(divergent_barrier, 1);

@@ -89,7 +89,6 @@ fn defined(ins: &Ins) -> usize {
         | Op::ActiveMask
         | Op::Elect
         | Op::Meet(..)
-        | Op::ImageQuery(..)
         | Op::MapAddress(_)
         | Op::RankOf(_)
         | Op::IsSpace(..) => 1,

@@ -1,4 +1,4 @@
-//! Reads of textures, reads and writes of surfaces, and questions about both.
+//! Reads of textures, reads and writes of surfaces.
 //!
 //! Each becomes two operations or more, because the values leave too few slots. The first operations note the
 //! handle, the coordinates, the level and the derivatives.
@@ -8,7 +8,7 @@ use super::{Failure, Lower, UNKNOWN};
 use crate::exec::file::test;
 use crate::exec::image::{DX, DY, LEVEL};
 use crate::exec::program::Boundary;
-use crate::exec::program::{Element, Geometry, ImageQuery, LevelBy, NONE, Op, Read, Touch};
+use crate::exec::program::{Element, Geometry, LevelBy, NONE, Op, Read, Touch};
 use crate::ptx::{Instruction, Operand, Type};
 
 /// The dimensions that an instruction names.
@@ -45,8 +45,8 @@ impl Lower<'_> {
         handle: Option<&Operand>,
     ) -> Result<(), Failure> {
         let mut s = [NONE; 5];
-        for n in 0..count {
-            s[n] = self.src(list.get(n).ok_or("a coordinate is missing")?, types(n))?;
+        for (n, slot) in s.iter_mut().enumerate().take(count) {
+            *slot = self.src(list.get(n).ok_or("a coordinate is missing")?, types(n))?;
         }
         if let Some(handle) = handle {
             s[4] = self.src(handle, Type::B64)?;
@@ -119,26 +119,6 @@ impl Lower<'_> {
             let (d, one) = (self.dst(resident, Type::Pred)?, self.word(1));
             self.alu(|f, s, m| test::<u32>(f, s, m, |v| v != 0), &[d, one]);
         }
-        Ok(())
-    }
-
-    /// `txq` and `suq`.
-    pub(super) fn image_query(&mut self, i: &Instruction) -> Result<(), Failure> {
-        let asked = i.modifiers.iter().find_map(|word| match &**word {
-            "width" => Some(ImageQuery::Width),
-            "height" => Some(ImageQuery::Height),
-            "depth" => Some(ImageQuery::Depth),
-            "array_size" => Some(ImageQuery::Layers),
-            "num_mipmap_levels" => Some(ImageQuery::Levels),
-            _ => None,
-        });
-        let asked = asked.ok_or("this question about an image is not known to the emulator")?;
-        let Operand::Address(Some(handle), 0) = operand(i, 1)? else { return Err(UNKNOWN.into()) };
-        let level = if i.has("level") { operand(i, 2)?.clone() } else { Operand::Int(0) };
-        let handle = Operand::Name(handle.clone());
-        self.operands(LEVEL, std::slice::from_ref(&level), |_| Type::U32, 1, Some(&handle))?;
-        let d = self.dst(operand(i, 0)?, Type::B32)?;
-        self.emit(Op::ImageQuery(asked, &*i.opcode == "suq"), &[d]);
         Ok(())
     }
 
