@@ -1,5 +1,5 @@
-//! Kernels that launch kernels: streams, events, tails, copies, errors, and the races between a kernel and its
-//! children.
+//! Kernels that launch kernels: streams, events, tails, copies, errors, and the races between a kernel and
+//! its children.
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test may panic")]
 
 mod built;

@@ -1,5 +1,5 @@
-//! Formats as kernels read them: sRGB, gathers, borders of integers, the precision of filters, and reads that do
-//! not fit the image.
+//! Formats as kernels read them: sRGB, gathers, borders of integers, the precision of filters, and reads that
+//! do not fit the image.
 
 use cuda_sys::{
     cudaChannelFormatDesc, cudaChannelFormatKindFloat, cudaChannelFormatKindSigned,

@@ -7,8 +7,8 @@
 //! - `cudaStreamFireAndForget` orders nothing. `cudaStreamTailLaunch` runs one after the other what was
 //!   launched to it, once the grid and all other work of it are over.
 //!
-//! The late schedule begins no such work before the kernel is over, or has polled for long. Results and errors
-//! of a call belong to the calling thread.
+//! The late schedule begins no such work before the kernel is over, or has polled for long. Results and
+//! errors of a call belong to the calling thread.
 #![expect(unsafe_code, reason = "reads the arguments of launches, and writes text for kernels")]
 
 use core::ffi::CStr;
@@ -42,7 +42,7 @@ use crate::sys::{
 
 /// The version that `cudaRuntimeGetVersion` returns in kernels.
 const VERSION: i32 = 6_000;
-/// What allocations for the arguments of launches are called.
+/// The name of allocations for the arguments of launches.
 const LAUNCH: &str = "a launch by a kernel";
 /// The handles of the streams that are always there. Those between stand for the NULL stream, too.
 const NULL: u64 = 0;

@@ -146,7 +146,7 @@ __global__ void count_down(cudaGraphConditionalHandle handle, int *left) {
     cudaGraphSetConditional(handle, --*left > 0);
 }
 
-// The body of a loop: a kernel that another one of the same turn must wait for. Turns come one after the other.
+// The body of a loop: a kernel for which another one of the same turn must wait. Turns do not overlap.
 void loop_body() {
     int *data = ints(), *sum = ints();
     cudaStream_t a = stream();

@@ -267,7 +267,7 @@ __global__ void reads_early(int *data, bool right) {
 }
 void parent_reads_early(int *data, bool right) { reads_early<<<1, 1>>>(data, right); }
 
-// What the parent writes behind the launch may come before or after its child reads.
+// A write of the parent behind the launch may come before or after its child reads.
 __global__ void writes_late(int *data, bool right) {
     if (right) data[1] = 3;
     copy<<<1, 16>>>(data + N, data); // parent_writes_late: launch
