@@ -64,20 +64,16 @@ impl Tile {
         }
     }
 
-    /// All elements: the lane, where the lane has it, and its position in the matrix.
+    /// Calls a function for all elements: with the lane, where the lane has it, and its position in the matrix.
     #[inline(always)]
-    pub(super) fn all(self) -> impl Iterator<Item = (usize, Held, (usize, usize))> {
-        (0..self.registers).flat_map(move |register| self.of_register(register))
-    }
-
-    /// The elements of a register.
-    #[inline(always)]
-    fn of_register(self, register: usize) -> impl Iterator<Item = (usize, Held, (usize, usize))> {
+    pub(super) fn each(self, mut f: impl FnMut(usize, Held, (usize, usize))) {
         let (per, width) = (self.number.per_register(), self.number.bits() as usize);
-        (0..per).flat_map(move |part| {
-            let held = Held { register, shift: part * width };
-            (0..LANES).map(move |lane| (lane, held, self.place(lane, register, part)))
-        })
+        for register in 0..self.registers {
+            for part in 0..per {
+                let held = Held { register, shift: part * width };
+                (0..LANES).for_each(|lane| f(lane, held, self.place(lane, register, part)));
+            }
+        }
     }
 
     /// The matrix, row after row.
@@ -96,7 +92,7 @@ impl Tile {
     #[inline(always)]
     fn values(self, table: &[[u64; LANES]], value: impl Fn(u64) -> f64) -> Vec<f64> {
         let mut out = vec![0.0; self.rows * self.columns];
-        self.all().for_each(|(lane, held, (row, column))| {
+        self.each(|lane, held, (row, column)| {
             out[row * self.columns + column] = value(self.bits(table, lane, held));
         });
         out
@@ -161,7 +157,7 @@ impl Multiply {
         let product = add_product;
         product(&a, &b, &mut sums, inner, columns);
         let mut out = vec![[0; LANES]; self.d.registers];
-        self.d.all().for_each(|(lane, held, (row, column))| {
+        self.d.each(|lane, held, (row, column)| {
             let sum = self.d.number.rounded(sums[row * columns + column], self.saturates);
             self.d.set(&mut out, lane, held, sum);
         });

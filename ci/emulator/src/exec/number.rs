@@ -72,8 +72,14 @@ impl Number {
     #[inline(always)]
     pub(super) fn value(self, bits: u64) -> f64 {
         match self {
+            // A finite one is a number of 32 bits whose exponent is 112 too small.
+            Self::F16 if bits & 0x7C00 != 0x7C00 => {
+                let magnitude =
+                    f32::from_bits((bits as u32 & 0x7FFF) << 13) * f32::from_bits((127 + 112) << 23);
+                f64::from(if bits & 0x8000 == 0 { magnitude } else { -magnitude })
+            }
             Self::F16 => f16::from_bits(bits as u16).to_f64(),
-            Self::Bf16 => bf16::from_bits(bits as u16).to_f64(),
+            Self::Bf16 => f64::from(f32::from_bits((bits as u32 & 0xFFFF) << 16)),
             // The bits that a number of this kind does not have are not looked at.
             Self::Tf32 => f64::from(f32::from_bits(bits as u32 & !0x1FFF)),
             Self::F32 => f64::from(f32::from_bits(bits as u32)),

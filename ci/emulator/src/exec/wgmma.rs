@@ -182,10 +182,10 @@ impl Warp {
             cx.matrices.remove(taken);
         }
         let mut out = vec![[0; LANES]; product.sums.len()];
-        for (lane, at, (row, column)) in tile.all() {
+        tile.each(|lane, at, (row, column)| {
             let sum = tile.number.rounded(sums[row * n + column], product.warpgroup.saturates);
             tile.set(&mut out, lane, at, sum);
-        }
+        });
         Ok(out)
     }
 
