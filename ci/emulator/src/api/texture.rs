@@ -127,15 +127,19 @@ fn visible(machine: &Guard, source: Source, view: &cudaResourceViewDesc) -> Answ
     };
     let array = machine.allocations.array(handle)?;
     let Extent { width, height, depth } = array.extent;
-    let within = |first: u32, last: u32, count: u64| first <= last && u64::from(last) < count;
-    let layers = if has_layers(array.flags) { array.layers() } else { 1 };
+    // A view may name one level or layer more than there are, if the image is one of levels or of layers.
+    let within = |first: u32, last: u32, beyond: bool, count: u64| {
+        first <= last && u64::from(last) < count + u64::from(beyond)
+    };
+    let (levelled, layered) = (matches!(source, Source::Mipmap(_)), has_layers(array.flags));
+    let layers = if layered { array.layers() } else { 1 };
     // Elements of a block are counted by the element of the view.
     let blocks = view.format.0 >= cudaResViewFormatUnsignedBlockCompressed1.0;
     let fits = view.format.0 >= cudaResViewFormatUnsignedChar1.0
         && view.format.0 <= cudaResViewFormatUnsignedBlockCompressed7.0
         && (blocks || [view.width, view.height, view.depth].map(wide) == [width, height, depth])
-        && within(view.firstMipmapLevel, view.lastMipmapLevel, levels)
-        && within(view.firstLayer, view.lastLayer, layers);
+        && within(view.firstMipmapLevel, view.lastMipmapLevel, levelled, levels)
+        && within(view.firstLayer, view.lastLayer, layered, layers);
     if fits { Ok(()) } else { Err(cudaErrorInvalidValue) }
 }
 

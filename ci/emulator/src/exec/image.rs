@@ -136,15 +136,21 @@ impl Image {
         self.host.wrapping_add(usize::try_from(offset).unwrap_or(0))
     }
 
-    /// Refuses an instruction for images of other dimensions.
+    /// Refuses a surface instruction for images of other dimensions.
     fn expect(&self, geometry: Geometry) -> Result<(), Refused> {
         match self.geometry {
             Some(found) if found == geometry => Ok(()),
-            Some(found) => {
+            found => {
                 Err((Fault::NOT_SUPPORTED, format!("an access of {geometry:?} to an image of {found:?}")))
             }
-            None => Err((Fault::NOT_SUPPORTED, "linear memory is only read by tex1Dfetch".to_owned())),
         }
+    }
+
+    /// Whether a texture instruction for such images reads this one. Lines and planes, with layers or
+    /// without, read each other. All else that does not fit reads zeros, as on an H200.
+    fn is_read_as(&self, geometry: Geometry) -> bool {
+        let kind = |it: Geometry| (it == Geometry::Solid, it.is_cube());
+        self.geometry.is_some_and(|found| kind(found) == kind(geometry))
     }
 }
 
@@ -165,17 +171,22 @@ fn index(address: Address, at: i64, size: u64) -> Option<u64> {
 }
 
 /// The axis of a direction that is longest decides the face of a cube: that face, the length, and the other
-/// two numbers along the face's rows and columns.
+/// two numbers along the face's rows and columns. Of equal axes the last one decides.
 fn face([x, y, z]: [f32; 3]) -> (u64, [f32; 3]) {
-    if x.abs() >= y.abs() && x.abs() >= z.abs() {
-        if x >= 0.0 { (0, [x, -z, -y]) } else { (1, [-x, z, -y]) }
-    } else if y.abs() >= z.abs() {
-        if y >= 0.0 { (2, [y, x, z]) } else { (3, [-y, x, -z]) }
-    } else if z >= 0.0 {
-        (4, [z, x, -y])
+    let side = if z.abs() >= x.abs() && z.abs() >= y.abs() {
+        4 + u64::from(z < 0.0)
+    } else if y.abs() >= x.abs() {
+        2 + u64::from(y < 0.0)
     } else {
-        (5, [-z, -x, -y])
-    }
+        u64::from(x < 0.0)
+    };
+    (side, on_face(side, [x, y, z]))
+}
+
+/// A direction whose longest axis is 1. Parts that are no numbers then are 0.
+fn unit(direction: [f32; 3]) -> [f32; 3] {
+    let most = direction.iter().fold(0.0_f32, |most, it| most.max(it.abs()));
+    direction.map(|it| Some(it / most).filter(|it| !it.is_nan()).unwrap_or(0.0))
 }
 
 /// The same numbers of another direction, such as a derivative.
@@ -213,17 +224,30 @@ fn over_edge(face_of: u64, [column, row]: [i64; 2], size: u64) -> Option<[u64; 3
     Some([nearest(s)?, nearest(t)?, there])
 }
 
-/// The linear value of a colour's fraction, by the sRGB curve, with the eight bits that an H200 gives it.
-fn linear_colour(fraction: f32) -> f32 {
+/// The bytes whose colours an H200 gives seven bits.
+const COARSE: [u8; 14] = [32, 33, 65, 66, 68, 70, 97, 184, 186, 249, 250, 251, 252, 253];
+
+/// The linear value of a colour's byte, by the sRGB curve, with the eight bits that an H200 gives it, and in
+/// steps of at least 2^-14.
+fn linear_colour(byte: u8) -> f32 {
+    let fraction = f64::from(byte) / 255.0;
     let exact = if fraction <= 0.040_45 { fraction / 12.92 } else { ((fraction + 0.055) / 1.055).powf(2.4) };
-    f32::from_bits((exact.to_bits() + (1 << 15)) & !0xffff)
+    let bits = if COARSE.contains(&byte) { 6 } else { 7 };
+    let step = (exact.log2().floor() - f64::from(bits)).max(-14.0).exp2();
+    ((exact / step).round() * step) as f32
 }
 
 /// A number in 256ths, rounded, with its whole part and the rest.
-fn in_256ths(number: f32) -> (i64, f64) {
-    // Saturates, and makes zero of what is no number.
+fn in_256ths(number: f32) -> (i64, i64) {
+    // Saturates.
     let whole = (f64::from(number) * 256.0 + 0.5).floor() as i64;
-    (whole >> 8, (whole & 255) as f64 / 256.0)
+    (whole >> 8, whole & 255)
+}
+
+/// A share in 256ths, split between two neighbours by the weight of the second. Rounded shares make a whole.
+fn split(share: i64, weight: i64) -> [i64; 2] {
+    let far = (share * weight + 128) >> 8;
+    [share - far, far]
 }
 
 /// Where a texture is read: coordinates, layer, and derivatives by the face of a cube.
@@ -231,6 +255,11 @@ struct Place {
     at: [f32; 3],
     layer: u64,
     slopes: [[f32; 3]; 2],
+}
+
+/// Adds a part of an element.
+fn add(sum: &mut [f64; 4], values: [f32; 4], part: f64) {
+    sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += part * f64::from(value));
 }
 
 /// A fetched element: four numbers, as bits of floats or of integers.
@@ -271,7 +300,9 @@ impl Texture {
         if self.floats() {
             let mut found = [0.0; 4];
             for (to, n) in found.iter_mut().zip(0..count) {
-                *to = if self.srgb && n < 3 { linear_colour(float(n)) } else { float(n) };
+                // Of two channels, only the first is a colour.
+                let colour = self.srgb && n < if count == 4 { 3 } else { 1 };
+                *to = if colour { linear_colour(read8(channel(n))) } else { float(n) };
             }
             return Texel::Floats(found);
         }
@@ -280,31 +311,50 @@ impl Texture {
         Texel::Integers(found)
     }
 
-    fn outside(&self) -> Result<Texel, Refused> {
-        if self.floats() {
-            return Ok(Texel::Floats(self.border));
+    /// The border's colour in the format of an element: fractions are rounded to those that there are, and
+    /// integers have the lowest bits of the numbers.
+    fn outside(&self) -> Texel {
+        let Channels { kind, bytes, count } = self.image.channels;
+        let most = match (kind, bytes) {
+            (NumberKind::Signed, 1) => 127.0,
+            (NumberKind::Signed, _) => 32_767.0,
+            (_, 1) => 255.0,
+            _ => 65_535.0,
+        };
+        let least = if kind == NumberKind::Signed { -1.0 } else { 0.0 };
+        let fraction = |it: f32| (it.clamp(least, 1.0) * most).round() / most;
+        let integer = |it: f32| match (kind, bytes) {
+            (NumberKind::Signed, 1) => i32::from(it.to_bits() as i8).cast_unsigned(),
+            (NumberKind::Signed, 2) => i32::from(it.to_bits() as i16).cast_unsigned(),
+            (_, 1) => it.to_bits() & 0xff,
+            (_, 2) => it.to_bits() & 0xffff,
+            _ => it.to_bits(),
+        };
+        let mut border = self.border;
+        border.iter_mut().zip(0..).filter(|(_, n)| *n >= count).for_each(|(it, _)| *it = 0.0);
+        match (self.floats(), kind) {
+            (false, _) => Texel::Integers(border.map(integer)),
+            (true, NumberKind::Float) => Texel::Floats(border),
+            (true, _) => Texel::Floats(border.map(fraction)),
         }
-        if self.border == [0.0; 4] {
-            return Ok(Texel::Integers([0; 4]));
-        }
-        Err((Fault::NOT_SUPPORTED, "a border colour of integers is not known to the emulator".to_owned()))
+    }
+
+    /// Zeros.
+    fn nothing(&self) -> Texel {
+        if self.floats() { Texel::Floats([0.0; 4]) } else { Texel::Integers([0; 4]) }
     }
 
     /// Reads an element by index, as `tex1Dfetch` does: zeros outside.
-    fn fetch(&self, at: i64, note: &mut dyn FnMut(*mut u8)) -> Result<Texel, Refused> {
-        if self.image.geometry.is_some() {
-            let why = "an access by an integer to an image that is no linear memory";
-            return Err((Fault::NOT_SUPPORTED, why.to_owned()));
-        }
+    fn fetch(&self, at: i64, note: &mut dyn FnMut(*mut u8)) -> Texel {
         let [width, ..] = self.image.size;
-        match u64::try_from(at).ok().filter(|at| *at < width) {
+        let row = self.image.geometry.is_none();
+        match u64::try_from(at).ok().filter(|at| row && *at < width) {
             Some(at) => {
                 let at = self.image.at([at, 0, 0]);
                 note(at);
-                Ok(self.texel(at))
+                self.texel(at)
             }
-            None if self.floats() => Ok(Texel::Floats([0.0; 4])),
-            None => Ok(Texel::Integers([0; 4])),
+            None => self.nothing(),
         }
     }
 
@@ -315,28 +365,33 @@ impl Texture {
             .map_or(&self.image, |n| self.smaller.get(n).or(self.smaller.last()).unwrap_or(&self.image))
     }
 
-    /// The level that a read selects, and the part of the next one in the result.
-    fn choose(&self, read: Read, given: &ImageOperands, place: &Place) -> Result<(usize, f64), Refused> {
+    /// The level that a read selects, and the part of the next one in the result, in 256ths. Levels, limits
+    /// and what is added are cut to 256ths. A level of derivatives is the next 256th.
+    fn choose(&self, read: Read, given: &ImageOperands, place: &Place) -> Result<(usize, i64), Refused> {
         if self.smaller.is_empty() {
-            return Ok((0, 0.0));
+            return Ok((0, 0));
         }
         let LevelRule { linear, bias, range: [least, most], anisotropy } = self.levels;
+        // Saturates, and makes zero of what is no number.
+        let cut = |level: f32| (level * 256.0) as i64;
+        // Added is a lot if it is no number. Without a level, nothing is added.
+        let bias = if bias.is_nan() { cut(f32::INFINITY) } else { cut(bias) };
         let level = match read.level {
-            LevelBy::Nothing => 0.0,
-            LevelBy::Number => f32::from_bits(given[usize::from(LEVEL)]),
+            LevelBy::Nothing => 0,
+            LevelBy::Number => cut(f32::from_bits(given[usize::from(LEVEL)])).saturating_add(bias),
             LevelBy::Derivatives => {
                 let [a, b] = place.slopes.map(|slope| slope.iter().map(|it| it * it).sum::<f32>().sqrt());
                 if anisotropy > 1 && self.linear && a != b {
                     let why = "anisotropic reads are not known to the emulator";
                     return Err((Fault::NOT_SUPPORTED, why.to_owned()));
                 }
-                a.max(b).log2()
+                cut((a.max(b).log2() * 256.0).ceil() / 256.0).saturating_add(bias)
             }
         };
-        let last = self.smaller.len() as f32;
-        let level = (level + bias).min(most).max(least).clamp(0.0, last);
-        let (level, part) = in_256ths(if linear { level } else { (level + 0.5).floor().min(last) });
-        Ok((usize::try_from(level).unwrap_or(0), part))
+        let last = i64::try_from(self.smaller.len()).unwrap_or(0) << 8;
+        let level = level.min(cut(most)).max(cut(least)).clamp(0, last);
+        let level = if linear { level } else { (level + 128) & !255 };
+        Ok((usize::try_from(level >> 8).unwrap_or(0), level & 255))
     }
 
     /// The coordinates and the layer of a read.
@@ -348,14 +403,16 @@ impl Texture {
         let [width, height, depth] = self.image.size.map(|size| size as f32);
         let layers = self.image.size[2].saturating_sub(1);
         if geometry.is_cube() {
-            let (side, [along, s, t]) = face(at);
+            let most = at.iter().fold(0.0_f32, |most, it| most.max(it.abs()));
+            let (side, [along, s, t]) = face(unit(at));
+            let middle = |it: f32| if along == 0.0 { 0.5 } else { (it / along + 1.0) / 2.0 };
             let slopes = slopes.map(|slope| {
-                let [d, ds, dt] = on_face(side, slope);
+                let [d, ds, dt] = on_face(side, slope.map(|it| it / most));
                 let part = |of: f32, to: f32| (to * along - of * d) / (along * along) / 2.0;
                 [part(s, ds) * width, part(t, dt) * height, 0.0]
             });
             let layer = layer.min(layers / 6) * 6 + side;
-            return Place { at: [(s / along + 1.0) / 2.0, (t / along + 1.0) / 2.0, 0.0], layer, slopes };
+            return Place { at: [middle(s), middle(t), 0.0], layer, slopes };
         }
         let size = if self.normalized_coords { [width, height, depth] } else { [1.0; 3] };
         let mut scaled = [[0.0; 3]; 2];
@@ -374,29 +431,37 @@ impl Texture {
         given: &ImageOperands,
         note: &mut dyn FnMut(*mut u8),
     ) -> Result<Texel, Refused> {
-        self.image.expect(read.geometry)?;
+        if !self.image.is_read_as(read.geometry) {
+            return Ok(self.nothing());
+        }
         let place = self.place(read, given);
         if let Some(channel) = read.gathers {
-            return self.gather(channel, &place, note);
+            return Ok(self.gather(channel, &place, note));
         }
         let (level, part) = self.choose(read, given, &place)?;
-        let texel = self.filter(self.level(level), read.geometry, &place, note)?;
-        if part == 0.0 {
-            return Ok(texel);
+        if !self.linear && part == 0 {
+            return Ok(self.nearest(self.level(level), read.geometry, &place, note));
         }
-        let next = self.filter(self.level(level + 1), read.geometry, &place, note)?;
-        let (Texel::Floats(mut values), Texel::Floats(others)) = (texel, next) else {
-            let why = "linearly filtered integers are not known to the emulator";
-            return Err((Fault::NOT_SUPPORTED, why.to_owned()));
-        };
-        for (value, other) in values.iter_mut().zip(others) {
-            *value = (f64::from(*value) * (1.0 - part) + f64::from(other) * part) as f32;
+        let mut sum = [0.0; 4];
+        for (level, share) in [(level, 256 - part), (level + 1, part)] {
+            if share == 0 {
+                continue;
+            }
+            if self.linear {
+                self.filter(self.level(level), read.geometry, &place, share, &mut sum, note);
+            } else if let Texel::Floats(values) = self.nearest(self.level(level), read.geometry, &place, note)
+            {
+                add(&mut sum, values, share as f64 / 256.0);
+            } else {
+                let why = "linearly filtered integers are not known to the emulator";
+                return Err((Fault::NOT_SUPPORTED, why.to_owned()));
+            }
         }
-        Ok(Texel::Floats(values))
+        Ok(Texel::Floats(sum.map(|value| value as f32)))
     }
 
     /// One number of each of the four neighbours, from the lower left one against the clock.
-    fn gather(&self, channel: u8, place: &Place, note: &mut dyn FnMut(*mut u8)) -> Result<Texel, Refused> {
+    fn gather(&self, channel: u8, place: &Place, note: &mut dyn FnMut(*mut u8)) -> Texel {
         let mut low = [0; 2];
         for (d, low) in low.iter_mut().enumerate() {
             (*low, _) = in_256ths(self.scaled(&self.image, Geometry::Plane, place, d) - 0.5);
@@ -405,123 +470,115 @@ impl Texture {
         for (n, (right, below)) in [(0, 1), (1, 1), (1, 0), (0, 0)].into_iter().enumerate() {
             let place = [low[0].saturating_add(right), low[1].saturating_add(below)];
             let at = |d: usize| index(self.address[d], place[d], self.image.size[d]);
-            match self.element(&self.image, [at(0), at(1), Some(0)], note)? {
+            match self.element(&self.image, [at(0), at(1), Some(0)], note) {
                 Texel::Floats(values) => floats[n] = values[usize::from(channel)],
                 Texel::Integers(values) => integers[n] = values[usize::from(channel)],
             }
         }
-        Ok(if self.floats() { Texel::Floats(floats) } else { Texel::Integers(integers) })
+        if self.floats() { Texel::Floats(floats) } else { Texel::Integers(integers) }
     }
 
-    /// The elements from one coordinate to the next in a dimension of a level.
+    /// The elements before a coordinate in a dimension of a level.
     fn scaled(&self, image: &Image, geometry: Geometry, place: &Place, d: usize) -> f32 {
-        if self.normalized_coords || geometry.is_cube() {
-            place.at[d] * image.size[d] as f32
-        } else {
-            place.at[d]
+        let at = place.at[d];
+        // From here on coordinates are even numbers, at which a repeated image begins.
+        let repeated = matches!(self.address[d], Address::Wrap | Address::Mirror);
+        if at.is_nan() || repeated && at.abs() >= 16_777_216.0 {
+            return 0.0;
         }
+        if self.normalized_coords || geometry.is_cube() { at * image.size[d] as f32 } else { at }
     }
 
     /// The contents of a place in an image, or outside of it.
-    fn element(
-        &self,
-        image: &Image,
-        at: [Option<u64>; 3],
-        note: &mut dyn FnMut(*mut u8),
-    ) -> Result<Texel, Refused> {
+    fn element(&self, image: &Image, at: [Option<u64>; 3], note: &mut dyn FnMut(*mut u8)) -> Texel {
         let [Some(x), Some(y), Some(z)] = at else { return self.outside() };
         let at = image.at([x, y, z]);
         note(at);
-        Ok(self.texel(at))
+        self.texel(at)
     }
 
-    /// Reads one level.
-    fn filter(
+    /// The element of a level that a coordinate selects in a dimension; `None` for the border.
+    fn inside(&self, image: &Image, geometry: Geometry, d: usize, at: i64) -> Option<u64> {
+        let edge = geometry.is_cube() && self.seamless;
+        index(if edge { Address::Clamp } else { self.address[d] }, at, image.size[d])
+    }
+
+    /// Reads the element at a place of one level.
+    fn nearest(
         &self,
         image: &Image,
         geometry: Geometry,
         place: &Place,
         note: &mut dyn FnMut(*mut u8),
-    ) -> Result<Texel, Refused> {
-        let cube = geometry.is_cube();
-        let dimensions = if cube { 2 } else { geometry.dimensions() };
-        let inside = |d: usize, at: i64| {
-            let address = if cube { Address::Clamp } else { self.address[d] };
-            index(address, at, image.size[d])
-        };
+    ) -> Texel {
+        let dimensions = if geometry.is_cube() { 2 } else { geometry.dimensions() };
         let mut at = [Some(0), Some(0), Some(place.layer)];
-        if !self.linear {
-            for (d, at) in at.iter_mut().enumerate().take(dimensions) {
-                *at = inside(d, self.scaled(image, geometry, place, d).floor() as i64);
-            }
-            return self.element(image, at, note);
+        for (d, at) in at.iter_mut().enumerate().take(dimensions) {
+            let position = self.scaled(image, geometry, place, d).floor() as i64;
+            // The face of a cube has no border here.
+            let address = if geometry.is_cube() { Address::Clamp } else { self.address[d] };
+            *at = index(address, position, image.size[d]);
         }
-        let mut low = [0_i64; 3];
-        let mut weight = [0.0_f64; 3];
-        for d in 0..dimensions {
-            (low[d], weight[d]) = in_256ths(self.scaled(image, geometry, place, d) - 0.5);
-        }
-        let mut sum = [0.0_f64; 4];
-        // The part of elements beyond a cube's corner, which has no such element.
-        let mut lacking = 0.0;
-        for corner in 0..1_usize << dimensions {
-            let (mut share, mut there) = (1.0, [0; 3]);
-            for d in 0..dimensions {
-                let far = corner >> d & 1;
-                share *= if far == 1 { weight[d] } else { 1.0 - weight[d] };
-                there[d] = low[d].saturating_add(i64::from(far == 1));
-                at[d] = inside(d, there[d]);
-            }
-            if share == 0.0 {
-                continue;
-            }
-            if cube {
-                at[2] = Some(place.layer);
-                let [column, row, _] = there;
-                let outside =
-                    [column, row].map(|it| u64::try_from(it).map_or(true, |it| it >= image.size[0]));
-                if self.seamless && outside != [false; 2] {
-                    let side = place.layer % 6;
-                    let Some([x, y, z]) = over_edge(side, [column, row], image.size[0]) else {
-                        lacking += share;
-                        continue;
-                    };
-                    at = [x, y, place.layer - side + z].map(Some);
-                }
-            }
-            match self.element(image, at, note)? {
-                Texel::Floats(values) => {
-                    sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += share * f64::from(value));
-                }
-                integers => return Ok(integers),
-            }
-        }
-        sum.iter_mut().for_each(|sum| *sum /= 1.0 - lacking);
-        if self.mixed_with_border(geometry)? {
-            sum.iter_mut().zip(self.border).for_each(|(sum, border)| *sum = (*sum + f64::from(border)) / 2.0);
-        }
-        Ok(Texel::Floats(sum.map(|value| value as f32)))
+        self.element(image, at, note)
     }
 
-    /// Whether a linear filter always mixes in half of the border's colour.
-    ///
-    /// An H200 reads a line as the only row of a plane, at coordinate 0 of the second dimension. That is the
-    /// edge of the row and not its middle. The filter takes half of the row, and half of the row before it.
-    /// With border addressing the row before is all border: of numbers 0 to 30 and a border of -8 the filter
-    /// gives -4 for the middle of the first element. With other addressing modes the row before is the row
-    /// itself.
-    fn mixed_with_border(&self, geometry: Geometry) -> Result<bool, Refused> {
-        let bordered = self.address[..2].contains(&Address::Border);
-        if !self.linear || geometry.dimensions() > 1 || !bordered {
-            return Ok(false);
+    /// Adds so many 256ths of what a linear filter gives of one level.
+    fn filter(
+        &self,
+        image: &Image,
+        geometry: Geometry,
+        place: &Place,
+        share: i64,
+        sum: &mut [f64; 4],
+        note: &mut dyn FnMut(*mut u8),
+    ) {
+        let cube = geometry.is_cube();
+        // A line is the only row of a plane, read at the edge of the row and not at its middle: half of what
+        // the filter gives is the row before, or the border.
+        let dimensions = match geometry {
+            Geometry::Lines => 1,
+            Geometry::Solid => 3,
+            _ => 2,
+        };
+        let mut low = [0_i64; 3];
+        let mut weight = [0_i64; 3];
+        for d in 0..dimensions {
+            let row = d == 1 && geometry == Geometry::Line;
+            let at = if row { 0.0 } else { self.scaled(image, geometry, place, d) };
+            (low[d], weight[d]) = in_256ths(at - 0.5);
         }
-        if geometry == Geometry::Line && self.address[0] == self.address[1] {
-            return Ok(true);
+        let (mut found, mut lacking) = ([0.0; 4], 0);
+        for corner in 0..1_usize << dimensions {
+            let (mut share, mut there) = (share, low);
+            // The rows come last.
+            for d in [0, 2, 1].into_iter().filter(|d| *d < dimensions) {
+                let far = corner >> d & 1;
+                share = split(share, weight[d])[far];
+                there[d] = low[d].saturating_add(i64::from(far == 1));
+            }
+            if share == 0 {
+                continue;
+            }
+            let mut at = [Some(0), Some(0), Some(place.layer)];
+            for d in 0..dimensions {
+                at[d] = self.inside(image, geometry, d, there[d]);
+            }
+            let outside = there.map(|it| u64::try_from(it).map_or(true, |it| it >= image.size[0]));
+            if cube && self.seamless && outside[..2] != [false; 2] {
+                let side = place.layer % 6;
+                let Some([x, y, z]) = over_edge(side, [there[0], there[1]], image.size[0]) else {
+                    // The part of elements beyond a cube's corner, which has no such element.
+                    lacking += share;
+                    continue;
+                };
+                at = [x, y, place.layer - side + z].map(Some);
+            }
+            if let Texel::Floats(values) = self.element(image, at, note) {
+                add(&mut found, values, share as f64 / 256.0);
+            }
         }
-        let why = "a linear filter over the border of layered lines, or of lines with other bounds in the \
-                       second dimension, is not \
-                   known to the emulator";
-        Err((Fault::NOT_SUPPORTED, why.to_owned()))
+        let whole = share as f64 / (share - lacking).max(1) as f64;
+        sum.iter_mut().zip(found).for_each(|(sum, found)| *sum += found * whole);
     }
 
     /// Reads for an instruction, and returns the bits of four registers. `note` gets the address of every
@@ -533,22 +590,15 @@ impl Texture {
         note: &mut dyn FnMut(*mut u8),
     ) -> Result<[u32; 4], Refused> {
         let texel = if read.by_number {
-            self.fetch(i64::from(given[0].cast_signed()), note)?
+            self.fetch(i64::from(given[0].cast_signed()), note)
         } else {
             self.sample(read, given, note)?
         };
-        match texel {
-            Texel::Floats(values) if read.floats => Ok(values.map(f32::to_bits)),
-            Texel::Integers(values) if !read.floats => Ok(values),
-            Texel::Floats(_) => {
-                let why = "a read of integers from a texture that gives floating-point numbers";
-                Err((Fault::NOT_SUPPORTED, why.to_owned()))
-            }
-            Texel::Integers(_) => {
-                let why = "a read of floating-point numbers from a texture that gives integers";
-                Err((Fault::NOT_SUPPORTED, why.to_owned()))
-            }
-        }
+        // An instruction for another kind of number gets the bits.
+        Ok(match texel {
+            Texel::Floats(values) => values.map(f32::to_bits),
+            Texel::Integers(values) => values,
+        })
     }
 }
 

@@ -187,9 +187,10 @@ impl Allocations {
             }
             Source::Mipmap(mipmap) => {
                 let levels = self.mipmap(mipmap).map_err(|_| gone("the mipmapped array"))?.levels();
+                // A view may name one level more than there are.
                 let range = object.view.map_or(0..levels.len(), |view| {
-                    let number = |level: u32| usize::try_from(level).unwrap_or(usize::MAX);
-                    number(view.firstMipmapLevel)..number(view.lastMipmapLevel).saturating_add(1)
+                    let number = |level: u32| usize::try_from(level).map_or(0, |it| it.min(levels.len() - 1));
+                    number(view.firstMipmapLevel)..number(view.lastMipmapLevel) + 1
                 });
                 let levels = levels.get(range).filter(|levels| !levels.is_empty());
                 let levels = levels.ok_or_else(|| unknown("levels that there are not"))?;
@@ -256,6 +257,9 @@ impl Allocations {
         let object = self.objects.seen(handle).ok_or_else(none)?;
         let desc = object.texture.ok_or_else(none)?;
         let (mut image, mut smaller) = self.images(handle, object, device, reached)?;
+        let small = |image: &Image| image.channels.bytes < 4 && image.channels.kind != NumberKind::Float;
+        // A view of small integers gives fractions if the elements of the image are no such numbers.
+        let fractions = desc.readMode == cudaReadModeNormalizedFloat || !small(&image);
         if let Some(view) = &object.view {
             if matches!(object.source, Source::Linear { .. }) {
                 return Err(unknown("reads of linear memory by a resource view"));
@@ -271,9 +275,7 @@ impl Allocations {
             sys::cudaAddressModeMirror if normalized_coords => Address::Mirror,
             _ => Address::Clamp,
         };
-        let normalized_read = desc.readMode == cudaReadModeNormalizedFloat
-            && image.channels.bytes < 4
-            && image.channels.kind != NumberKind::Float;
+        let normalized_read = fractions && small(&image);
         let levels = LevelRule {
             linear: desc.mipmapFilterMode == cudaFilterModeLinear,
             bias: desc.mipmapLevelBias,
