@@ -6,7 +6,7 @@ use super::{Out, address, api, put, wide};
 use crate::device::attribute;
 use crate::error::Answer;
 use crate::machine::Guard;
-use crate::memory::{Extent, Found, Kind, Object, ResourceDesc, Source, has_layers, is_plain};
+use crate::memory::{Extent, Found, Kind, Object, ResourceDesc, Source, has_layers, is_plain, viewed};
 use crate::sys::{
     self, cudaErrorInvalidDevice, cudaErrorInvalidValue, cudaResourceDesc, cudaSurfaceObject_t, *,
 };
@@ -133,11 +133,13 @@ fn visible(machine: &Guard, source: Source, view: &cudaResourceViewDesc) -> Answ
     };
     let (levelled, layered) = (matches!(source, Source::Mipmap(_)), has_layers(array.flags));
     let layers = if layered { array.layers() } else { 1 };
-    // Elements of a block are counted by the element of the view.
+    // A block has four rows of four elements. Other formats have elements of the size of the array's.
     let blocks = view.format.0 >= cudaResViewFormatUnsignedBlockCompressed1.0;
+    let side = if blocks { 4 } else { 1 };
     let fits = view.format.0 >= cudaResViewFormatUnsignedChar1.0
         && view.format.0 <= cudaResViewFormatUnsignedBlockCompressed7.0
-        && (blocks || [view.width, view.height, view.depth].map(wide) == [width, height, depth])
+        && [view.width, view.height, view.depth].map(wide) == [width * side, height * side, depth]
+        && viewed(view.format).is_none_or(|it| Ok(it.bytes * it.count) == element(array.desc))
         && within(view.firstMipmapLevel, view.lastMipmapLevel, levelled, levels)
         && within(view.firstLayer, view.lastLayer, layered, layers);
     if fits { Ok(()) } else { Err(cudaErrorInvalidValue) }

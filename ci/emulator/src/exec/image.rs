@@ -244,10 +244,25 @@ fn in_256ths(number: f32) -> (i64, i64) {
     (whole >> 8, whole & 255)
 }
 
-/// A share in 256ths, split between two neighbours by the weight of the second. Rounded shares make a whole.
-fn split(share: i64, weight: i64) -> [i64; 2] {
-    let far = (share * weight + 128) >> 8;
+/// A share in 256ths, split between two neighbours by the weight of the second, which is rounded. Halves are
+/// rounded up or down.
+fn split(share: i64, weight: i64, up: bool) -> [i64; 2] {
+    let far = (share * weight + 127 + i64::from(up)) >> 8;
     [share - far, far]
+}
+
+/// The shares of the corners between which a filter reads, whose numbers have a bit for each dimension: first
+/// by columns, then by layers, then by rows.
+fn shares(share: i64, [x, y, z]: [i64; 3]) -> [i64; 8] {
+    let mut found = [0; 8];
+    for (column, part) in split(share, x, true).into_iter().enumerate() {
+        for (layer, part) in split(part, z, true).into_iter().enumerate() {
+            let corner = column + 4 * layer;
+            // Of two columns, one is rounded up and one is rounded down.
+            [found[corner], found[corner + 2]] = split(part, y, column == 1);
+        }
+    }
+    found
 }
 
 /// Where a texture is read: coordinates, layer, and derivatives by the face of a cube.
@@ -548,13 +563,11 @@ impl Texture {
             (low[d], weight[d]) = in_256ths(at - 0.5);
         }
         let (mut found, mut lacking) = ([0.0; 4], 0);
+        let parts = shares(share, weight);
         for corner in 0..1_usize << dimensions {
-            let (mut share, mut there) = (share, low);
-            // The rows come last.
-            for d in [0, 2, 1].into_iter().filter(|d| *d < dimensions) {
-                let far = corner >> d & 1;
-                share = split(share, weight[d])[far];
-                there[d] = low[d].saturating_add(i64::from(far == 1));
+            let (share, mut there) = (parts[corner], low);
+            for (d, there) in there.iter_mut().enumerate() {
+                *there = there.saturating_add(i64::from(corner >> d & 1 == 1));
             }
             if share == 0 {
                 continue;
@@ -825,17 +838,19 @@ mod tests {
         let texture = Texture { image, normalized_read: true, srgb: true, ..texture };
         let found = texture.read(floats(Geometry::Line), &operands(&[]), &mut |_| ()).unwrap();
         let [r, g, b, a] = found.map(f32::from_bits);
-        // 221 of 1024, and 199 of 65,536.
-        assert_eq!((r, g), (0.215_820_31, 0.003_036_499));
+        // 221 of 1024, and 50 of 2^14.
+        assert_eq!((r, g), (0.215_820_31, 0.003_051_757_8));
         assert_eq!((b, a), (1.0, 128.0 / 255.0));
     }
 
     #[test]
-    fn a_read_of_another_kind_of_number_is_refused() {
+    fn a_read_of_another_kind_of_number_gives_bits_and_one_of_a_solid_nothing() {
         let mut numbers = [0.0; 4];
         let texture = line(&mut numbers, Address::Clamp, false, false);
         let read = Read { floats: false, ..floats(Geometry::Line) };
-        assert!(texture.read(read, &operands(&[]), &mut |_| ()).is_err());
-        assert!(texture.read(floats(Geometry::Plane), &operands(&[]), &mut |_| ()).is_err());
+        let at = |read| texture.read(read, &operands(&[1.5]), &mut |_| ()).unwrap().map(f32::from_bits);
+        assert_eq!(at(read), [10.0, 0.0, 0.0, 0.0]);
+        assert_eq!(at(floats(Geometry::Plane)), [10.0, 0.0, 0.0, 0.0]);
+        assert_eq!(at(floats(Geometry::Solid)), [0.0; 4]);
     }
 }

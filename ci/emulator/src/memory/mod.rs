@@ -17,7 +17,7 @@ pub(crate) use allocation::{Allocation, Kind};
 pub(crate) use allocations::{Allocations, Found, POISON};
 pub(crate) use array::{Array, Wanted, has_layers};
 pub(crate) use format::{Extent, Format};
-pub(crate) use object::{Object, ResourceDesc, Source, is_plain};
+pub(crate) use object::{Object, ResourceDesc, Source, is_plain, viewed};
 pub(crate) use pool::{Pool, PoolKey, PoolPlace, Pools};
 pub(crate) use shared::{IpcHandle, unnamed_file};
 pub(crate) use written::Written;

@@ -122,7 +122,7 @@ pub(crate) fn is_plain(desc: cudaChannelFormatDesc) -> bool {
 }
 
 /// The format of a resource view.
-fn viewed(format: cudaResourceViewFormat) -> Option<Channels> {
+pub(crate) fn viewed(format: cudaResourceViewFormat) -> Option<Channels> {
     use NumberKind::{Float, Signed, Unsigned};
     // In the order of the C type: one, two and four numbers of each kind.
     const KINDS: [(NumberKind, u64); 8] = [
@@ -203,7 +203,7 @@ impl Allocations {
                 let Some(serial) = serial else {
                     return Err(unknown("reads of memory that was no allocation"));
                 };
-                if width == 0 || height == Some(0) {
+                if height.is_some_and(|height| width == 0 || height == 0) {
                     return Err(unknown("reads of textures of no elements"));
                 }
                 let found = self.at(start).filter(|it| it.serial == serial && it.kind != Memory::Array);
@@ -238,6 +238,9 @@ impl Allocations {
             return Err(unknown("views of elements of another size"));
         }
         if image.geometry.is_some_and(Geometry::is_layered) {
+            if u64::from(view.lastLayer) >= image.size[2] {
+                return Err(unknown("reads by views of more layers than there are"));
+            }
             let first = u64::from(view.firstLayer).min(image.size[2] - 1);
             let last = u64::from(view.lastLayer).clamp(first, image.size[2] - 1);
             image.host = image.host.wrapping_add(usize::try_from(first * image.slice).unwrap_or(0));

@@ -125,18 +125,25 @@ static int texture(cudaTextureObject_t* made, cudaArray_t array, const cudaTextu
 // The element that a coordinate selects, clamped to the edge.
 static int nearest(float x, int size) { return std::min(std::max((int)floorf(x * size), 0), size - 1); }
 
-// The two elements between which a filter reads, and the part of the second: 8 bits of fraction.
-static float part(float x, int size, int (&at)[2]) {
-    float steps = floorf((x * size - 0.5f) * 256 + 0.5f), low = floorf(steps / 256);
-    for (int n = 0; n < 2; n++) at[n] = std::min(std::max((int)low + n, 0), size - 1);
-    return steps / 256 - low;
+// The two elements between which a filter reads, and the part of the second in 256ths.
+static int part(float x, int size, int (&at)[2]) {
+    int steps = (int)floorf((x * size - 0.5f) * 256 + 0.5f), low = steps >> 8;
+    for (int n = 0; n < 2; n++) at[n] = std::min(std::max(low + n, 0), size - 1);
+    return steps & 255;
 }
 
-static float filtered(int level, float x, float y, int width, int height, int layer) {
+// A mean of one level, for so many 256ths of the result. Each part is rounded to 256ths: of the columns, then of
+// the rows in each, of which one is rounded up and one down.
+static float filtered(int level, float x, float y, int width, int height, int layer, int share = 256) {
     int column[2], row[2];
-    float a = part(x, width, column), b = part(y, height, row);
-    auto at = [&](int i, int j) { return element(level, column[i], row[j], layer); };
-    return (1 - a) * (1 - b) * at(0, 0) + a * (1 - b) * at(1, 0) + (1 - a) * b * at(0, 1) + a * b * at(1, 1);
+    int right = part(x, width, column), below = part(y, height, row);
+    right = (share * right + 128) >> 8;
+    float sum = 0;
+    for (int i = 0; i < 2; i++) {
+        int all = i ? right : share - right, low = (all * below + 127 + i) >> 8;
+        sum += (all - low) * element(level, column[i], row[0], layer) + low * element(level, column[i], row[1], layer);
+    }
+    return sum / 256;
 }
 
 static std::vector<Read> grid(std::vector<float> levels, int layers = 1) {
@@ -158,10 +165,10 @@ static int mipmaps() {
     auto near = description(), mixed = description();
     mixed.filterMode = mixed.mipmapFilterMode = cudaFilterModeLinear;
     auto nearest_level = [](float level) { return std::min(std::max((int)floorf(level + 0.5f), 0), 3); };
+    // Levels are cut to 256ths.
     auto mix = [](float level, auto at) {
-        level = std::min(std::max(level, 0.f), 3.f);
-        int low = (int)level;
-        return low == level ? at(low) : (low + 1 - level) * at(low) + (level - low) * at(low + 1);
+        int steps = (int)(std::min(std::max(level, 0.f), 3.f) * 256), part = steps & 255;
+        return at(steps >> 8, 256 - part) + (part ? at((steps >> 8) + 1, part) : 0);
     };
     if (levels(&plane, 16, 8, 0, 4, 0) || texture(&image, plane, near)) return 1;
     COMPARE(image, PLANE_LEVEL, grid(steps), [&](const Read& it) {
@@ -170,14 +177,14 @@ static int mipmaps() {
     });
     if (texture(&image, plane, mixed)) return 1;
     COMPARE(image, PLANE_LEVEL, grid(steps), [&](const Read& it) {
-        return one(mix(it.level, [&](int level) { return filtered(level, it.x, it.y, half(16, level), half(8, level), 0); }));
+        return one(mix(it.level, [&](int level, int share) { return filtered(level, it.x, it.y, half(16, level), half(8, level), 0, share); }));
     });
     auto limited = mixed;
     limited.mipmapLevelBias = 0.5f, limited.minMipmapLevelClamp = 0.25f, limited.maxMipmapLevelClamp = 2.5f;
     if (texture(&image, plane, limited)) return 1;
     COMPARE(image, PLANE_LEVEL, grid(steps), [&](const Read& it) {
         float wanted = std::min(std::max(it.level + 0.5f, 0.25f), 2.5f);
-        return one(mix(wanted, [&](int level) { return filtered(level, it.x, it.y, half(16, level), half(8, level), 0); }));
+        return one(mix(wanted, [&](int level, int share) { return filtered(level, it.x, it.y, half(16, level), half(8, level), 0, share); }));
     });
     cudaResourceViewDesc view = {};
     view.format = cudaResViewFormatFloat1, view.width = 16, view.height = 8;
@@ -199,7 +206,7 @@ static int mipmaps() {
     });
     if (levels(&planes, 16, 8, 3, 4, cudaArrayLayered) || texture(&image, planes, mixed)) return 1;
     COMPARE(image, PLANES_LEVEL, grid(steps, 3), [&](const Read& it) {
-        auto at = [&](int level) { return filtered(level, it.x, it.y, half(16, level), half(8, level), it.layer); };
+        auto at = [&](int level, int share) { return filtered(level, it.x, it.y, half(16, level), half(8, level), it.layer, share); };
         return one(mix(it.level, at));
     });
     return 0;
