@@ -183,12 +183,6 @@ fn face([x, y, z]: [f32; 3]) -> (u64, [f32; 3]) {
     (side, on_face(side, [x, y, z]))
 }
 
-/// A direction whose longest axis is 1. Parts that are no numbers then are 0.
-fn unit(direction: [f32; 3]) -> [f32; 3] {
-    let most = direction.iter().fold(0.0_f32, |most, it| most.max(it.abs()));
-    direction.map(|it| Some(it / most).filter(|it| !it.is_nan()).unwrap_or(0.0))
-}
-
 /// The same numbers of another direction, such as a derivative.
 fn on_face(face: u64, [x, y, z]: [f32; 3]) -> [f32; 3] {
     match face {
@@ -419,7 +413,9 @@ impl Texture {
         let layers = self.image.size[2].saturating_sub(1);
         if geometry.is_cube() {
             let most = at.iter().fold(0.0_f32, |most, it| most.max(it.abs()));
-            let (side, [along, s, t]) = face(unit(at));
+            // The longest axis becomes 1. Parts that are no numbers then are 0.
+            let unit = |it: f32| Some(it / most).filter(|it| !it.is_nan()).unwrap_or(0.0);
+            let (side, [along, s, t]) = face(at.map(unit));
             let middle = |it: f32| if along == 0.0 { 0.5 } else { (it / along + 1.0) / 2.0 };
             let slopes = slopes.map(|slope| {
                 let [d, ds, dt] = on_face(side, slope.map(|it| it / most));
@@ -512,12 +508,6 @@ impl Texture {
         self.texel(at)
     }
 
-    /// The element of a level that a coordinate selects in a dimension; `None` for the border.
-    fn inside(&self, image: &Image, geometry: Geometry, d: usize, at: i64) -> Option<u64> {
-        let edge = geometry.is_cube() && self.seamless;
-        index(if edge { Address::Clamp } else { self.address[d] }, at, image.size[d])
-    }
-
     /// Reads the element at a place of one level.
     fn nearest(
         &self,
@@ -564,8 +554,8 @@ impl Texture {
         }
         let (mut found, mut lacking) = ([0.0; 4], 0);
         let parts = shares(share, weight);
-        for corner in 0..1_usize << dimensions {
-            let (share, mut there) = (parts[corner], low);
+        for (corner, share) in parts.into_iter().enumerate() {
+            let mut there = low;
             for (d, there) in there.iter_mut().enumerate() {
                 *there = there.saturating_add(i64::from(corner >> d & 1 == 1));
             }
@@ -574,7 +564,8 @@ impl Texture {
             }
             let mut at = [Some(0), Some(0), Some(place.layer)];
             for d in 0..dimensions {
-                at[d] = self.inside(image, geometry, d, there[d]);
+                let address = if cube && self.seamless { Address::Clamp } else { self.address[d] };
+                at[d] = index(address, there[d], image.size[d]);
             }
             let outside = there.map(|it| u64::try_from(it).map_or(true, |it| it >= image.size[0]));
             if cube && self.seamless && outside[..2] != [false; 2] {
