@@ -1,8 +1,9 @@
 //! Bulk copies: of bytes, and of the boxes of tensors.
 //!
 //! A copy whose bytes a barrier counts is made when a thread asks for that barrier. A copy of a group is made
-//! when its thread waits for the group. So a thread that reads too early finds the old bytes, and one that writes
-//! too early spoils the copy. Addresses are checked when a copy is requested, and again when it is made.
+//! when its thread waits for the group. So a thread that reads too early finds the old bytes, and one that
+//! writes too early spoils the copy. Addresses are checked when a copy is requested, and again when it is
+//! made.
 
 use super::bytes::{change, read, write};
 use super::cluster::{parts, with_rank};

@@ -186,8 +186,8 @@ impl TensorMap {
         if self.nan { 0x7FFF_FFFF_FFFF_FFFF >> (64 - 8 * self.size().unwrap_or(8)) } else { 0 }
     }
 
-    /// What a load makes of an element. Numbers of 19 bits are rounded to the nearest, of two to the even one.
-    /// They have one NaN. Nothing is flushed to zero, as on an H200.
+    /// What a load makes of an element. Numbers of 19 bits are rounded to the nearest, of two to the even
+    /// one. They have one NaN. Nothing is flushed to zero, as on an H200.
     #[must_use]
     pub fn loaded(&self, bits: u64) -> u64 {
         match self.element {
@@ -300,8 +300,8 @@ impl Field {
     }
 }
 
-/// Where an address of shared memory is with a swizzle (1, 2 and 3 for 32, 64 and 128 bytes): rows of 128 bytes
-/// change places of their pieces of 16 bytes, by their number. `base` is the number of the first row.
+/// Where an address of shared memory is with a swizzle (1, 2 and 3 for 32, 64 and 128 bytes): rows of 128
+/// bytes change places of their pieces of 16 bytes, by their number. `base` is the number of the first row.
 #[must_use]
 pub(super) fn swizzled(address: u64, swizzle: u32, base: u64) -> u64 {
     let row = (address >> 7).wrapping_sub(base) & ((1 << swizzle) - 1);
