@@ -46,8 +46,8 @@ fn link(out: &Path, exports: &str) -> Result<()> {
     fs::write(out.join("exports.map"), map)?;
     // Without a reference, the linker leaves the functions in their archive.
     fs::write(out.join("exports.ld"), format!("EXTERN({exports})\n"))?;
-    // The linker that is configured for the target has its start file. Cargo does not run a build script again if
-    // only the linker is another.
+    // The linker that is configured for the target has its start file. Cargo does not run a build script
+    // again if only the linker is another.
     let target = std::env::var("TARGET")?.to_uppercase().replace('-', "_");
     println!("cargo:rerun-if-env-changed=CARGO_TARGET_{target}_LINKER");
     let linker = std::env::var_os("RUSTC_LINKER").unwrap_or_else(|| "cc".into());

@@ -46,6 +46,7 @@ fn mistakes_are_faults_that_say_how_or_give_wrong_values() {
         ("wrong_map", "cudaErrorIllegalInstruction", "was not made by cuTensorMapEncodeTiled"),
         ("wrong_rank", "cudaErrorIllegalInstruction", "is of 2 dimensions and not of 3"),
         ("odd_column", "cudaErrorIllegalInstruction", "begins 12 bytes into its rows"),
+        ("before_tensor", "cudaErrorIllegalInstruction", "written from element -1 of a dimension on"),
         ("outside_memory", "cudaErrorIllegalAddress", "the allocation from"),
         ("past_shared", "cudaErrorIllegalAddress", "shared write of 1024 bytes"),
         ("unbegun", "cudaErrorLaunchFailure", "was not begun by mbarrier.init"),

@@ -123,7 +123,10 @@ fn a_static_runtime_is_named_before_and_while_it_runs() {
 #[test]
 fn functions_and_instructions_that_are_missing_are_named_before_a_program_runs() {
     let source = r#"
-        __global__ void pair(int* p) { asm("multimem.red.relaxed.sys.global.add.u32 [%0], 1;" :: "l"(p)); *p = 1; }
+        __global__ void pair(int* p) {
+            asm("multimem.red.relaxed.sys.global.add.u32 [%0], 1;" :: "l"(p));
+            *p = 1;
+        }
         int main() { cudaGraphicsResource_t it = 0; pair<<<1, 1>>>(0); return cudaGraphicsUnregisterResource(it); }
     "#;
     let options = ["-cudart=shared", "-gencode=arch=compute_90a,code=compute_90a"];

@@ -41,8 +41,8 @@ impl Clique {
         Arc::new(Self(Mutex::new(Inner { members, ..Inner::default() })))
     }
 
-    /// Adds a rank that joins by an identity, before NCCL makes it wait for the others: when NCCL returns, all
-    /// ranks of this process are members.
+    /// Adds a rank that joins by an identity, before NCCL makes it wait for the others: when NCCL returns,
+    /// all ranks of this process are members.
     pub(crate) fn join(id: &[u8; ID_BYTES], rank: u32) -> Arc<Self> {
         let mut joined = JOINED.lock().unwrap_or_else(PoisonError::into_inner);
         joined.retain(|_, clique| clique.strong_count() > 0);

@@ -19,7 +19,7 @@ use crate::sys;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be passed to a kernel by value",
     note = "numbers, raw pointers and types generated from the kernel's header can",
-    note = "for a kernel that is loaded by name: `unsafe impl ByValue` for a `#[repr(C)]` struct like the kernel's"
+    note = "for a kernel that is loaded by name: `unsafe impl ByValue` for a struct with `#[repr(C)]`"
 )]
 pub unsafe trait ByValue: Copy + 'static {}
 

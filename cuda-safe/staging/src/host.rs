@@ -3,8 +3,8 @@
 //!
 //! Stores that bypass the caches (non-temporal stores) save the read of every line that is overwritten, and
 //! leave the caches to the program. Whether that is faster depends on the processor, the size and the number
-//! of threads, so the caller chooses. They are AVX's on x86-64 and pairs of vectors (`stnp`) on ARM, where they
-//! are a hint that a processor may ignore. Other processors have one kind of store only.
+//! of threads, so the caller chooses. They are AVX's on x86-64 and pairs of vectors (`stnp`) on ARM, where
+//! they are a hint that a processor may ignore. Other processors have one kind of store only.
 #![expect(
     unsafe_code,
     reason = "moves bytes between raw pointers, with vector instructions where there are any"

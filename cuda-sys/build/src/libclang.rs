@@ -7,8 +7,8 @@ use std::process::Command;
 use crate::{Env, Error, Result, Search};
 
 /// Loads libclang on this thread for the caller's own use of bindgen, by the rules of `cuda-sys`. Returns
-/// extra arguments for clang: the folder of the compiler's own headers if libclang has none, and the target if
-/// it is not the machine that compiles.
+/// extra arguments for clang: the folder of the compiler's own headers if libclang has none, and the target
+/// if it is not the machine that compiles.
 ///
 /// # Errors
 /// There is no libclang.

@@ -1,5 +1,5 @@
-//! Functions of the driver that make tensor maps. Programs find them by `cudaGetDriverEntryPoint`. They return
-//! a `CUresult`: 0, 1 for an invalid value, and 801 for what is not supported.
+//! Functions of the driver that make tensor maps. Programs find them by `cudaGetDriverEntryPoint`. They
+//! return a `CUresult`: 0, 1 for an invalid value, and 801 for what is not supported.
 #![expect(unsafe_code, reason = "C functions, which read arrays and write maps that they are given")]
 
 use core::ffi::{c_uint, c_void};

@@ -1,8 +1,9 @@
 //! Bulk copies: of bytes, and of the boxes of tensors.
 //!
 //! A copy whose bytes a barrier counts is made when a thread asks for that barrier. A copy of a group is made
-//! when its thread waits for the group. So a thread that reads too early finds the old bytes, and one that writes
-//! too early spoils the copy. Addresses are checked when a copy is requested, and again when it is made.
+//! when its thread waits for the group. So a thread that reads too early finds the old bytes, and one that
+//! writes too early spoils the copy. Addresses are checked when a copy is requested, and again when it is
+//! made.
 
 use super::bytes::{change, read, write};
 use super::cluster::{parts, with_rank};
@@ -14,11 +15,9 @@ use super::memory::{Verb, WINDOW};
 use super::pending::Bulk;
 use super::program::{Access, BulkCopy, Element, Modify, Side, Until};
 use super::races::KernelRaces;
-use super::tensor::{BYTES, RANK, TensorMap};
+use super::tensor::{BYTES, PIECE, RANK, TensorMap};
 use super::warp::Warp;
 
-/// Lengths of bulk copies are multiples of this, and addresses are, too.
-const PIECE: u64 = 16;
 /// The alignment of boxes in shared memory.
 const BOX: u64 = 128;
 
@@ -84,7 +83,13 @@ impl Warp {
                 pc,
             };
             if let Side::Tensor(access, dimensions) = copy.to {
-                bulk.tensor = Some(self.tensor(cx, access, (to[lane], dimensions), lane, pc)?);
+                let tensor = self.tensor(cx, access, (to[lane], dimensions), lane, pc)?;
+                if let Some(first) = tensor.1.iter().find(|first| **first < 0) {
+                    let what = format!("a box that is written from element {first} of a dimension on");
+                    let thread = self.thread(u32::try_from(lane).unwrap_or(0));
+                    return Err(cx.fault(Fault::ILLEGAL_INSTRUCTION, &what, thread, pc));
+                }
+                bulk.tensor = Some(tensor);
             }
             if let Side::Tensor(access, dimensions) = copy.from {
                 bulk.tensor = Some(self.tensor(cx, access, (from[lane], dimensions), lane, pc)?);
@@ -186,7 +191,9 @@ impl Warp {
                     let ((map, at), access) = (&**tensor, global(access));
                     let size = map.size().unwrap_or(1);
                     let mut ends: Option<(u64, u64)> = None;
-                    for (from, _, count) in (0..map.rows()).filter_map(|row| map.place(*at, row)) {
+                    for (from, _, count) in
+                        (0..map.rows()).filter_map(|row| map.place(*at, row, !matches!(verb, Verb::Read)))
+                    {
                         let (first, last) = ends.unwrap_or((from, from));
                         ends = Some((first.min(from), last.max(from + count * size)));
                     }
@@ -305,7 +312,7 @@ impl Warp {
         let size = map.size().unwrap_or(1);
         for row in 0..map.rows() {
             let start = shared + row * map.pitch();
-            let (before, within, found) = match map.place(at, row) {
+            let (before, within, found) = match map.place(at, row, !matches!(verb, Verb::Read)) {
                 None => (0, 0, core::ptr::null_mut()),
                 Some((address, before, within)) => {
                     let bytes = (within * size, size);

@@ -35,8 +35,8 @@ pub(super) struct Cluster {
     live: u32,
     /// Bulk copies whose bytes a barrier will count.
     pub(super) bulk: Vec<Bulk>,
-    /// The barriers that only wait for bytes: the state in which they were last asked for, and how often while
-    /// no warp did anything else.
+    /// The barriers that only wait for bytes: the state in which they were last asked for, and how often
+    /// while no warp did anything else.
     pub(super) starved: HashMap<u64, (u64, u32)>,
     /// Consecutive turns in which none of its blocks could do anything.
     idle: usize,
@@ -84,8 +84,8 @@ impl Cluster {
         }
     }
 
-    /// Notes that a warp of the cluster does more than ask for barriers: it may bring the bytes that one waits
-    /// for.
+    /// Notes that a warp of the cluster does more than ask for barriers: it may bring the bytes that one
+    /// waits for.
     pub(super) fn works(&mut self) {
         self.starved.clear();
     }

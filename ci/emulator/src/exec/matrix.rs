@@ -64,7 +64,8 @@ impl Tile {
         }
     }
 
-    /// Calls a function for all elements: with the lane, where the lane has it, and its position in the matrix.
+    /// Calls a function for all elements: with the lane, where the lane has it, and its position in the
+    /// matrix.
     #[inline(always)]
     pub(super) fn each(self, mut f: impl FnMut(usize, Held, (usize, usize))) {
         let (per, width) = (self.number.per_register(), self.number.bits() as usize);

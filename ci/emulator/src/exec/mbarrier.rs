@@ -18,8 +18,8 @@ const COUNT: u64 = (1 << 20) - 1;
 const BYTES: u64 = (1 << 23) - 1;
 /// The most bytes that a phase counts.
 const MOST_BYTES: u64 = (1 << 20) - 1;
-/// How often a barrier is asked for, while all warps of the cluster only wait, before the bytes that are missing
-/// are known to be lost.
+/// How often a barrier is asked for, while all warps of the cluster only wait, before the bytes that are
+/// missing are known to be lost.
 const PATIENCE: u32 = 1 << 14;
 
 /// The fields in the bits of a barrier.
@@ -177,8 +177,8 @@ impl Warp {
         Ok(Flow::Next)
     }
 
-    /// Whether a barrier that only waits for bytes has been asked for so often, while all warps only waited, that
-    /// none will come.
+    /// Whether a barrier that only waits for bytes has been asked for so often, while all warps only waited,
+    /// that none will come.
     fn starves(&self, cx: &mut Context<'_>, address: u64, state: u64) -> bool {
         let barrier = with_rank(cx.rank, address & WINDOW);
         let (last, polls) = cx.cluster.starved.entry(barrier).or_insert((state, 0));

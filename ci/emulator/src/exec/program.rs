@@ -524,8 +524,8 @@ pub struct Warpgroup {
     pub sum: Number,
     /// The registers of the first factor; 0 if it is in shared memory.
     pub left: usize,
-    /// Which elements of the factors lie beside each other: those of a row of the first factor and of a column
-    /// of the second, or not.
+    /// Which elements of the factors lie beside each other: those of a row of the first factor and of a
+    /// column of the second, or not.
     pub orders: [Order; 2],
     /// Whether the factors are negated.
     pub negates: [bool; 2],

@@ -9,6 +9,8 @@ use crate::ptx::Type;
 const MARK: u64 = u64::from_le_bytes(*b"TMAtiled");
 /// Bytes of a map.
 pub const BYTES: usize = 128;
+/// The bytes of a piece: lengths and addresses of bulk copies are multiples.
+pub(super) const PIECE: u64 = 16;
 /// The most dimensions of a tensor.
 pub const RANK: usize = 5;
 
@@ -154,8 +156,10 @@ impl TensorMap {
 
     /// A row of the box at coordinates: the address of its first element that is within the tensor, the
     /// number of elements before it that are outside, and of those within. `None` if all are outside.
+    ///
+    /// Devices write pieces of 16 bytes. So a write goes to the end of the piece in which a row ends.
     #[must_use]
-    pub fn place(&self, at: [i32; RANK], row: u64) -> Option<(u64, u64, u64)> {
+    pub(super) fn place(&self, at: [i32; RANK], row: u64, writes: bool) -> Option<(u64, u64, u64)> {
         let (counts, mut rest, mut address) = (self.counts(), row, self.address);
         for dimension in 1..self.rank {
             let step = i64::from(self.steps[dimension]) * (rest % counts[dimension]).cast_signed();
@@ -169,8 +173,11 @@ impl TensorMap {
         let first = i64::from(at[0]);
         let before = u64::try_from(-first).unwrap_or(0).min(u64::from(self.boxes[0]));
         let from = u64::try_from(first).unwrap_or(0);
-        let within = (u64::from(self.boxes[0]) - before).min(self.dims[0].saturating_sub(from));
-        (within > 0).then(|| (address.wrapping_add(from * self.size().unwrap_or(0)), before, within))
+        let size = self.size().unwrap_or(1);
+        let row_end = self.dims[0].saturating_mul(size);
+        let end = if writes { row_end.next_multiple_of(PIECE) / size } else { self.dims[0] };
+        let within = (u64::from(self.boxes[0]) - before).min(end.saturating_sub(from));
+        (within > 0).then(|| (address.wrapping_add(from * size), before, within))
     }
 
     /// The bits of an element that is outside of the tensor.
@@ -179,8 +186,8 @@ impl TensorMap {
         if self.nan { 0x7FFF_FFFF_FFFF_FFFF >> (64 - 8 * self.size().unwrap_or(8)) } else { 0 }
     }
 
-    /// What a load makes of an element. Numbers of 19 bits are rounded to the nearest, of two to the even one.
-    /// They have one NaN. Nothing is flushed to zero, as on an H200.
+    /// What a load makes of an element. Numbers of 19 bits are rounded to the nearest, of two to the even
+    /// one. They have one NaN. Nothing is flushed to zero, as on an H200.
     #[must_use]
     pub fn loaded(&self, bits: u64) -> u64 {
         match self.element {
@@ -293,8 +300,8 @@ impl Field {
     }
 }
 
-/// Where an address of shared memory is with a swizzle (1, 2 and 3 for 32, 64 and 128 bytes): rows of 128 bytes
-/// change places of their pieces of 16 bytes, by their number. `base` is the number of the first row.
+/// Where an address of shared memory is with a swizzle (1, 2 and 3 for 32, 64 and 128 bytes): rows of 128
+/// bytes change places of their pieces of 16 bytes, by their number. `base` is the number of the first row.
 #[must_use]
 pub(super) fn swizzled(address: u64, swizzle: u32, base: u64) -> u64 {
     let row = (address >> 7).wrapping_sub(base) & ((1 << swizzle) - 1);
@@ -352,13 +359,17 @@ mod tests {
         };
         // Of four layers every other one is moved.
         assert_eq!((MAP.rows(), MAP.pitch(), MAP.row()), (16, 128, 128));
-        assert_eq!(MAP.place(at(0, 0, 0), 0), Some((0x7000_0000, 0, 64)));
-        assert_eq!(MAP.place(at(64, 3, 1), 9), Some((0x7000_0000 + 128 + 4 * 208 + 3 * 12_000, 0, 36)));
-        assert_eq!(MAP.place(at(-10, 49, 0), 0), Some((0x7000_0000 + 49 * 208, 10, 54)));
-        assert_eq!(MAP.place(at(0, 49, 0), 1), None);
-        assert_eq!(MAP.place(at(0, 0, -2), 0), None);
-        assert_eq!(MAP.place(at(100, 0, 0), 0), None);
-        assert_eq!(MAP.place(at(-64, 0, 0), 0), None);
+        assert_eq!(MAP.place(at(0, 0, 0), 0, false), Some((0x7000_0000, 0, 64)));
+        assert_eq!(
+            MAP.place(at(64, 3, 1), 9, false),
+            Some((0x7000_0000 + 128 + 4 * 208 + 3 * 12_000, 0, 36))
+        );
+        assert_eq!(MAP.place(at(-10, 49, 0), 0, false), Some((0x7000_0000 + 49 * 208, 10, 54)));
+        assert_eq!(MAP.place(at(0, 49, 0), 1, false), None);
+        assert_eq!(MAP.place(at(0, 0, -2), 0, false), None);
+        assert_eq!(MAP.place(at(100, 0, 0), 0, false), None);
+        assert_eq!(MAP.place(at(-64, 0, 0), 0, false), None);
+        assert_eq!(MAP.place(at(64, 0, 0), 0, true), Some((0x7000_0000 + 128, 0, 40)));
     }
 
     #[test]

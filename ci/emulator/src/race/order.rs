@@ -27,7 +27,7 @@ pub(crate) struct Origin {
     pub(crate) line: HostLine,
     /// Where the graph is launched, if it is a node of one.
     pub(crate) launch: HostLine,
-    /// The kernel that asked for it, and its line, if no call of the host did.
+    /// The kernel that asked for it, and its line, if the host did not.
     pub(crate) by: String,
     /// Whether it waits for something outside of the program's streams.
     pub(crate) waits_outside: bool,

@@ -55,8 +55,8 @@ fn build(name: &str, libraries: &[&str], options: &[&str]) -> PathBuf {
     made(name, &mut command)
 }
 
-/// Runs a compiler on files of `tests/programs`, unless the same version of it has already made the program of
-/// the same files with the same arguments.
+/// Runs a compiler on files of `tests/programs`, unless the same version of it has already made the program
+/// of the same files with the same arguments.
 #[allow(dead_code, reason = "not every test file needs it")]
 pub(crate) fn made(name: &str, command: &mut Command) -> PathBuf {
     let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);

@@ -11,13 +11,14 @@
 enum Mistake {
     Right, MisalignedBox, MisalignedBytes, OddSize, WrongMap, WrongRank, OutsideMemory, PastShared, Unbegun, ExpectsMore,
     ExpectsLess, NoWait, NoWaitForStore, NoSuchBlock, NoFence, NoWaitForProduct, HalfWarpgroup, FarDescriptor,
-    OtherDescriptors, NoProxyFence, OddColumn,
+    OtherDescriptors, NoProxyFence, OddColumn, BeforeTensor,
 };
 
 static const char* const names[] = {
     "right", "misaligned_box", "misaligned_bytes", "odd_size", "wrong_map", "wrong_rank", "outside_memory", "past_shared",
     "unbegun", "expects_more", "expects_less", "no_wait", "no_wait_for_store", "no_such_block", "no_fence",
     "no_wait_for_product", "half_warpgroup", "far_descriptor", "other_descriptors", "no_proxy_fence", "odd_column",
+    "before_tensor",
 };
 
 template <int mistake>
@@ -40,6 +41,14 @@ __global__ void box(const __grid_constant__ CUtensorMap map, int* memory) {
                          : "memory");
         words[threadIdx.x] = 7;
         if (threadIdx.x == 0) asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+        return;
+    }
+    if (mistake == BeforeTensor) {
+        if (threadIdx.x == 0)
+            asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];\n"
+                         "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;" ::"l"(&map),
+                         "r"(0), "r"(-1), "r"(shared(tile))
+                         : "memory");
         return;
     }
     if (threadIdx.x == 0) {
@@ -86,7 +95,7 @@ __global__ void multiply(int* memory) {
 
 template <int mistake>
 static void run(const CUtensorMap& map, int* memory) {
-    if (mistake < NoFence || mistake == OddColumn)
+    if (mistake < NoFence || mistake >= OddColumn)
         box<mistake><<<1, 32, 8192>>>(map, memory);
     else
         multiply<mistake><<<1, mistake == HalfWarpgroup ? 64 : 128, 8192>>>(memory);
@@ -94,7 +103,7 @@ static void run(const CUtensorMap& map, int* memory) {
 
 int main(int count, char** arguments) {
     int which = -1, *memory, got[128] = {};
-    for (int i = 0; i <= OddColumn; i++)
+    for (int i = 0; i <= BeforeTensor; i++)
         if (count > 1 && strcmp(arguments[1], names[i]) == 0) which = i;
     CUtensorMap map;
     Tensor t = tensor(CU_TENSOR_MAP_DATA_TYPE_INT32, 4, {32, 64}, {32, 8});
@@ -106,6 +115,7 @@ int main(int count, char** arguments) {
     static void (*const all[])(const CUtensorMap&, int*) = {
         run<0>, run<1>, run<2>, run<3>, run<4>, run<5>, run<6>, run<7>, run<8>, run<9>,
         run<10>, run<11>, run<12>, run<13>, run<14>, run<15>, run<16>, run<17>, run<18>, run<19>, run<20>,
+        run<21>,
     };
     if (which < 0) return printf("there is no such mistake\n"), 1;
     all[which](map, memory);

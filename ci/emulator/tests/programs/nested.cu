@@ -162,6 +162,7 @@ void memory(int *data) {
     OK(cudaMemcpy(host.data(), data, host.size(), cudaMemcpyDeviceToHost));
     OK(cudaMemcpy(codes.data(), data + 512, codes.size() * sizeof(int), cudaMemcpyDeviceToHost));
     for (int code : codes) EXPECT(code == cudaSuccess);
+    // An H200 (driver 580) writes zeros here, whatever value a kernel's memset is given.
     EXPECT(host[63] == 7 && host[64] == 7 && host[95] == 7 && host[96] == 0);
     EXPECT(host[256 + 48 + 7] == 5 && host[256 + 8] == 0 && host[512 + 31] == 5 && host[512 + 32] == 0);
     EXPECT(host[768 + 3] == 0 && host[768 + 4] == 5 && host[768 + 48 + 11] == 5 && host[768 + 48 + 12] == 0);
