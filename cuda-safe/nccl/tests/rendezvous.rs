@@ -3,14 +3,23 @@
 
 use std::collections::HashMap;
 use std::io::Write as _;
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use cuda_nccl::{Error, Place};
 
-/// Returns the places of a job at a port that was free just now.
+/// Returns the places of a job at a port that was free just now, and that no other job of this process has.
 fn job(size: u32) -> Vec<Place> {
-    let master = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    static TAKEN: Mutex<Vec<SocketAddr>> = Mutex::new(Vec::new());
+    let mut taken = TAKEN.lock().unwrap();
+    let master = loop {
+        let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        if !taken.contains(&free) {
+            taken.push(free);
+            break free.to_string();
+        }
+    };
     (0..size).map(|rank| Place { rank, size, local_rank: rank, master: master.clone() }).collect()
 }
 
