@@ -5,7 +5,7 @@
 use std::mem;
 use std::ops::{Deref, DerefMut};
 
-/// A list that allocates nothing for one element.
+/// A list that stores a single element without an allocation.
 #[derive(Clone, Debug)]
 pub enum Few<T> {
     /// One element.

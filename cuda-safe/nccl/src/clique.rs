@@ -132,6 +132,7 @@ impl Inner {
 #[cfg(test)]
 mod tests {
     use super::{Call, Clique};
+    use crate::element::Reduction;
     use crate::operation::Kind;
     use crate::raw;
 
@@ -142,7 +143,7 @@ mod tests {
     #[test]
     fn members_enqueue_the_same_collectives_at_any_time() {
         let clique = Clique::with_ranks(3);
-        let sum = |count| call("ncclAllReduce", count, Kind::AllReduce(raw::ncclSum));
+        let sum = |count| call("ncclAllReduce", count, Kind::AllReduce(Reduction::Sum));
         for count in 1..9 {
             clique.record(0, sum(count)).unwrap();
         }
@@ -161,12 +162,12 @@ mod tests {
     #[test]
     fn types_roots_and_reductions_fit_too() {
         for other in [
-            call("ncclAllReduce", 4, Kind::AllReduce(raw::ncclMax)),
+            call("ncclAllReduce", 4, Kind::AllReduce(Reduction::Max)),
             call("ncclBroadcast", 4, Kind::Broadcast(0)),
-            Call { data_type: raw::ncclInt8, ..call("ncclAllReduce", 4, Kind::AllReduce(raw::ncclSum)) },
+            Call { data_type: raw::ncclInt8, ..call("ncclAllReduce", 4, Kind::AllReduce(Reduction::Sum)) },
         ] {
             let clique = Clique::with_ranks(2);
-            clique.record(0, call("ncclAllReduce", 4, Kind::AllReduce(raw::ncclSum))).unwrap();
+            clique.record(0, call("ncclAllReduce", 4, Kind::AllReduce(Reduction::Sum))).unwrap();
             assert!(clique.record(1, other).is_err());
         }
     }

@@ -37,10 +37,10 @@ pub(crate) struct Call {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    AllReduce(raw::ncclRedOp_t),
-    Reduce(raw::ncclRedOp_t, c_int),
+    AllReduce(Reduction),
+    Reduce(Reduction, c_int),
     Broadcast(c_int),
-    ReduceScatter(raw::ncclRedOp_t),
+    ReduceScatter(Reduction),
     AllGather,
     Send(c_int),
     Recv(c_int),
@@ -69,8 +69,8 @@ impl fmt::Display for Call {
         let Self { api, count, element, kind, .. } = self;
         write!(f, "{api} of {count} {element}")?;
         match kind {
-            Kind::AllReduce(op) | Kind::ReduceScatter(op) => write!(f, ", {}", name_of(*op)),
-            Kind::Reduce(op, root) => write!(f, ", {} to rank {root}", name_of(*op)),
+            Kind::AllReduce(op) | Kind::ReduceScatter(op) => write!(f, ", {op:?}"),
+            Kind::Reduce(op, root) => write!(f, ", {op:?} to rank {root}"),
             Kind::Broadcast(rank) | Kind::Recv(rank) => write!(f, " from rank {rank}"),
             Kind::Send(rank) => write!(f, " to rank {rank}"),
             Kind::AllGather => Ok(()),
@@ -95,13 +95,7 @@ impl Communicator {
         reduction: Reduction,
     ) -> Result<Operation<'a>> {
         same("ncclAllReduce", recv.len(), Some(send.len()))?;
-        self.operation::<T>(
-            "ncclAllReduce",
-            Some(send),
-            Some(recv),
-            send.len(),
-            Kind::AllReduce(reduction.raw()),
-        )
+        self.operation::<T>("ncclAllReduce", Some(send), Some(recv), send.len(), Kind::AllReduce(reduction))
     }
 
     /// [`all_reduce`](Self::all_reduce) in place.
@@ -114,7 +108,7 @@ impl Communicator {
         reduction: Reduction,
     ) -> Result<Operation<'a>> {
         let count = both.len();
-        self.operation::<T>("ncclAllReduce", None, Some(both), count, Kind::AllReduce(reduction.raw()))
+        self.operation::<T>("ncclAllReduce", None, Some(both), count, Kind::AllReduce(reduction))
     }
 
     /// Reduces the elements of all ranks in place, and leaves the result on the rank `root`. The elements of
@@ -131,7 +125,7 @@ impl Communicator {
         reduction: Reduction,
         root: u32,
     ) -> Result<Operation<'a>> {
-        let (count, kind) = (both.len(), Kind::Reduce(reduction.raw(), self.peer("ncclReduce", root)?));
+        let (count, kind) = (both.len(), Kind::Reduce(reduction, self.peer("ncclReduce", root)?));
         self.operation::<T>("ncclReduce", None, Some(both), count, kind)
     }
 
@@ -168,7 +162,7 @@ impl Communicator {
     ) -> Result<Operation<'a>> {
         let (api, count) = ("ncclReduceScatter", recv.len());
         same(api, send.len(), self.times_size(count))?;
-        self.operation::<T>(api, Some(send), Some(recv), count, Kind::ReduceScatter(reduction.raw()))
+        self.operation::<T>(api, Some(send), Some(recv), count, Kind::ReduceScatter(reduction))
     }
 
     /// Gives all ranks the elements of all ranks, in the order of the ranks. `recv` is as long as all
@@ -303,11 +297,11 @@ impl Operation<'_> {
             // SAFETY: the views have these elements, the caller has entered the accesses, and the other ranks
             // of this process do the same. This holds for all.
             Kind::AllReduce(op) => unsafe {
-                nccl.ncclAllReduce(send, recv, count, data_type, op, comm, stream)
+                nccl.ncclAllReduce(send, recv, count, data_type, op.raw(), comm, stream)
             },
             // SAFETY: as above.
             Kind::Reduce(op, root) => unsafe {
-                nccl.ncclReduce(send, recv, count, data_type, op, root, comm, stream)
+                nccl.ncclReduce(send, recv, count, data_type, op.raw(), root, comm, stream)
             },
             // SAFETY: as above.
             Kind::Broadcast(root) => unsafe {
@@ -315,7 +309,7 @@ impl Operation<'_> {
             },
             // SAFETY: as above.
             Kind::ReduceScatter(op) => unsafe {
-                nccl.ncclReduceScatter(send, recv, count, data_type, op, comm, stream)
+                nccl.ncclReduceScatter(send, recv, count, data_type, op.raw(), comm, stream)
             },
             // SAFETY: as above.
             Kind::AllGather => unsafe { nccl.ncclAllGather(send, recv, count, data_type, comm, stream) },
@@ -416,16 +410,5 @@ impl<'a> Group<'a> {
             operation.comm.act_alone(operation.call.count, *raw)?;
         }
         Ok(())
-    }
-}
-
-/// Returns the name of a reduction, for messages.
-fn name_of(op: raw::ncclRedOp_t) -> &'static str {
-    match op {
-        raw::ncclSum => "sum",
-        raw::ncclProd => "product",
-        raw::ncclMax => "maximum",
-        raw::ncclMin => "minimum",
-        _ => "average",
     }
 }

@@ -214,7 +214,7 @@ fn ranks_of_one_process_whose_operations_do_not_fit_are_refused() -> Result<()> 
     }
     let text = group.enqueue().unwrap_err().to_string();
     let expected =
-        "rank 1 enqueues ncclAllReduce of 7 f32, sum, where another rank enqueued ncclAllReduce of 8";
+        "rank 1 enqueues ncclAllReduce of 7 f32, Sum, where another rank enqueued ncclAllReduce of 8";
     assert!(text.starts_with(expected), "{text}");
     let alone = ranks.comms[0].all_reduce_in_place(&mut parts[0], Reduction::Sum)?;
     assert!(alone.enqueue(&ranks.streams[0]).unwrap_err().to_string().contains("abort"));

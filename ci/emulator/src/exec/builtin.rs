@@ -143,7 +143,7 @@ impl Warp {
         Ok(cx.fault(Fault::ASSERT, &what, thread, pc))
     }
 
-    /// Calls the runtime for one thread.
+    /// Calls the runtime for a thread.
     pub(super) fn runtime(
         &mut self,
         cx: &mut Context<'_>,
