@@ -90,6 +90,12 @@ impl Order {
         self.comes_before(one, other) || self.comes_before(other, one)
     }
 
+    /// Returns whether a new node with these direct predecessors comes after all nodes, because they are one
+    /// chain that ends with one of these.
+    pub(super) fn comes_after_all(&self, direct: &[usize]) -> bool {
+        direct.iter().any(|from| self.places[*from].position + 1 == self.places.len())
+    }
+
     /// Returns whether the first node comes before the second, as far as one look shows.
     pub(super) fn is_seen_before(&self, first: usize, second: usize) -> bool {
         let (a, b) = (&self.places[first], &self.places[second]);
@@ -181,13 +187,16 @@ impl Order {
     /// Returns the place of a node, which is in no chain, with these direct predecessors: at the end of the
     /// longest chain that ends with one of them, or in a new chain.
     fn linked(&mut self, at: usize, direct: Few<usize>) -> Place {
-        let places = direct.iter().map(|from| (*from, &self.places[*from]));
-        let longest = places.filter(|(_, place)| place.is_last).max_by_key(|(_, place)| place.position);
-        let last = longest.map(|(from, place)| (from, place.chain, place.position + 1));
-        let (chain, position) = last.map_or((at, 0), |(from, chain, position)| {
+        let (mut longest, mut chain, mut position) = (None, at, 0);
+        for from in direct.iter().copied() {
+            let place = &self.places[from];
+            if place.is_last && place.position >= position {
+                (longest, chain, position) = (Some(from), place.chain, place.position + 1);
+            }
+        }
+        if let Some(from) = longest {
             self.places[from].is_last = false;
-            (chain, position)
-        });
+        }
         if direct.len() > usize::from(position > 0) {
             self.crossings.entry(chain).or_default().push(at);
         }
