@@ -108,12 +108,7 @@ impl Order {
         if others.iter().all(|other| direct.binary_search(other).is_ok()) {
             return;
         }
-        let missing = self.missing(direct, others, MOST);
-        if direct.is_empty() {
-            *direct = missing;
-        } else if !missing.is_empty() {
-            direct.change(|direct| direct.extend_from_slice(&missing));
-        }
+        direct.extend(self.missing(direct, others, MOST));
         direct.sort_unstable();
     }
 
@@ -121,11 +116,10 @@ impl Order {
     /// yet. It comes after all of them if it comes after these. Spends at most `most` steps on each.
     fn missing(&self, direct: &[usize], others: Few<usize>, most: usize) -> Few<usize> {
         let is_indirect = |other: &usize| direct.binary_search(other).is_err();
-        let others: Few<usize> = others.iter().copied().filter(is_indirect).collect();
+        let mut others: Few<usize> = others.iter().copied().filter(is_indirect).collect();
         if others.is_empty() || direct.is_empty() && others.len() == 1 {
             return others;
         }
-        let mut others: Vec<usize> = others.into();
         // The last come first: the earlier ones are most often before them.
         others.sort_unstable_by_key(|other| Reverse(self.rank(*other)));
         others.dedup();
@@ -137,7 +131,7 @@ impl Order {
             }
             is_missing
         });
-        others.into()
+        others
     }
 
     /// Returns nodes of `others` that a node with these direct predecessors does not come after. If it came
@@ -158,7 +152,7 @@ impl Order {
             return false;
         }
         let Err(index) = self.places[to].direct.binary_search(&from) else { return true };
-        self.places[to].direct.change(|direct| direct.insert(index, from));
+        self.places[to].direct.insert(index, from);
         let Place { chain, position, is_last, .. } = self.places[to];
         if position == 0 && is_last && self.places[from].is_last {
             self.crossings.remove(&chain);
@@ -176,7 +170,7 @@ impl Order {
     /// Removes edges.
     pub(super) fn part(&mut self, edges: &[Edge]) {
         for (from, to) in edges {
-            self.places[*to].direct.change(|direct| direct.retain(|other| other != from));
+            self.places[*to].direct.retain(|other| *other != *from);
         }
         self.crossings.clear();
         for rank in 0..self.places.len() {

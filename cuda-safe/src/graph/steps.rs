@@ -235,7 +235,7 @@ impl Steps {
         }
         if direct.len() > 1 {
             direct.sort_unstable();
-            direct.change(Vec::dedup);
+            direct.dedup();
         }
         if self.lives_of(uses).any(|life| life.to.is_some()) {
             return Err(ended(api));
