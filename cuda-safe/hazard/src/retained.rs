@@ -54,7 +54,11 @@ impl RetainedAccesses {
         if at.is_empty() {
             let Some(resource) = retain_fn() else { return false };
             let new = Retained { resource, address, part };
-            self.list.insert(at.start, new);
+            if at.start == self.list.len() {
+                self.list.push(new);
+            } else {
+                self.list.insert(at.start, new);
+            }
         } else {
             let resource = &self.list[at.start].resource;
             let mut parts = self.list[at.clone()].iter().map(|it| it.part.clone()).collect();
