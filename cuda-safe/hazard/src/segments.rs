@@ -31,7 +31,7 @@ impl<T> Segments<T> {
     /// Appends an element.
     #[inline]
     pub fn push(&mut self, element: T) {
-        if self.len % LENGTH == 0 {
+        if self.len.is_multiple_of(LENGTH) {
             self.segments.push(Vec::with_capacity(self.len.min(LENGTH)));
         }
         self.segments[self.len / LENGTH].push(element);
