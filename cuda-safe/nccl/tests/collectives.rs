@@ -1,8 +1,8 @@
 //! Collectives with one rank for each device of this machine, from one thread.
 //!
 //! They need NCCL and a GPU, and each test prints what is missing. On the emulator, one test runs the others
-//! with a stand-in for NCCL, which it compiles. With `NCCL_MULTI_RANK_GPU_ENABLE=1` set, a single device has
-//! two ranks.
+//! with a stand-in for NCCL, which it compiles. With `NCCL_MULTI_RANK_GPU_ENABLE=1`, which NCCL 2.32 knows, a
+//! single device has two ranks.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use cuda_nccl::{Communicator, Error, Group, Reduction, Result, UniqueId};
@@ -18,14 +18,10 @@ struct Ranks {
 fn ranks() -> Option<Ranks> {
     let mut devices: Vec<Device> = Device::all().unwrap().collect();
     let emulated = devices[0].properties().unwrap().name().starts_with("CUDA emulator");
-    let shared = !emulated && devices.len() == 1 && std::env::var_os("NCCL_MULTI_RANK_GPU_ENABLE").is_some();
-    let comms = if shared {
+    if !emulated && devices.len() == 1 && std::env::var_os("NCCL_MULTI_RANK_GPU_ENABLE").is_some() {
         devices.push(devices[0]);
-        both_on_one()
-    } else {
-        Communicator::init_all(&devices)
-    };
-    let comms = match comms {
+    }
+    let comms = match Communicator::init_all(&devices) {
         Ok(comms) => comms,
         Err(Error::Missing(why)) => {
             println!("not run, no NCCL: {why}");
@@ -40,15 +36,6 @@ fn ranks() -> Option<Ranks> {
     };
     let stream = |device: &Device| Stream::builder().device(*device).non_blocking().build().unwrap();
     Some(Ranks { comms, streams: devices.iter().map(stream).collect() })
-}
-
-/// Returns two ranks on the current device. Each thread waits until the other has joined.
-fn both_on_one() -> Result<Vec<Communicator>> {
-    let id = UniqueId::new()?;
-    std::thread::scope(|scope| {
-        let other = scope.spawn(|| Communicator::init_rank(2, &id, 1));
-        Ok(vec![Communicator::init_rank(2, &id, 0)?, other.join().unwrap()?])
-    })
 }
 
 impl Ranks {
