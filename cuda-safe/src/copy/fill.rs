@@ -9,7 +9,7 @@ use bytemuck::{NoUninit, bytes_of};
 use super::call::pitched;
 use super::checked::Shape;
 use super::operand::{AsyncDestination, FillDestination, Operand, OperandMemory, Planar, Volumetric};
-use super::submit;
+use super::transfer;
 use crate::device::Device;
 use crate::error::Result;
 use crate::stream::{AsStream, Call, LegacyStream, StreamRef};
@@ -65,7 +65,7 @@ pub fn memset_async<D: AsyncDestination + ?Sized>(
     value: u8,
     stream: &impl AsStream,
 ) -> Result<()> {
-    enqueue(stream.as_stream(), destination.operand_mut()?, Value::Byte(value))
+    fill_on(stream.as_stream(), destination.operand_mut()?, Value::Byte(value), true)
 }
 
 /// Sets every *element* of the destination to `value`, on the legacy stream of its device.
@@ -114,7 +114,7 @@ pub fn fill_async<D>(destination: &mut D, value: D::Element, stream: &impl AsStr
 where
     D: AsyncDestination<Element: NoUninit> + ?Sized,
 {
-    enqueue(stream.as_stream(), destination.operand_mut()?, Value::from_element(bytes_of(&value)))
+    fill_on(stream.as_stream(), destination.operand_mut()?, Value::from_element(bytes_of(&value)), true)
 }
 
 /// Sets every *byte* of the rows of the destination to `value`, on the legacy stream of its device.
@@ -169,7 +169,7 @@ pub fn memset_2d_async<D: FillDestination<Planar> + ?Sized>(
     value: u8,
     stream: &impl AsStream,
 ) -> Result<()> {
-    enqueue(stream.as_stream(), destination.operand_mut()?, Value::Byte(value))
+    fill_on(stream.as_stream(), destination.operand_mut()?, Value::Byte(value), true)
 }
 
 /// Sets every *byte* of the rows of the destination to `value`, on the legacy stream of its device.
@@ -224,7 +224,7 @@ pub fn memset_3d_async<D: FillDestination<Volumetric> + ?Sized>(
     value: u8,
     stream: &impl AsStream,
 ) -> Result<()> {
-    enqueue(stream.as_stream(), destination.operand_mut()?, Value::Byte(value))
+    fill_on(stream.as_stream(), destination.operand_mut()?, Value::Byte(value), true)
 }
 
 /// The value of a fill.
@@ -245,17 +245,6 @@ impl<'v> Value<'v> {
     }
 }
 
-/// Submits a fill to a stream.
-#[expect(
-    clippy::inline_always,
-    reason = "measured: checks that follow from the types of the memory then cost nothing"
-)]
-#[inline(always)]
-#[track_caller]
-fn enqueue(stream: StreamRef<'_>, to: Operand<'_>, value: Value<'_>) -> Result<()> {
-    fill_on(stream, to, value, true)
-}
-
 /// Fills memory on the legacy stream of its device.
 #[track_caller]
 fn block(to: Operand<'_>, value: Value<'_>) -> Result<()> {
@@ -270,7 +259,10 @@ fn block(to: Operand<'_>, value: Value<'_>) -> Result<()> {
 
 /// Fills memory in the order of a stream, by the calls that name the stream (`on_stream`) or by those
 /// that do not.
-#[expect(clippy::inline_always, reason = "as above")]
+#[expect(
+    clippy::inline_always,
+    reason = "measured: checks that follow from the types of the memory then cost nothing"
+)]
 #[inline(always)]
 #[track_caller]
 fn fill_on(stream: StreamRef<'_>, to: Operand<'_>, value: Value<'_>, on_stream: bool) -> Result<()> {
@@ -283,16 +275,16 @@ fn fill_on(stream: StreamRef<'_>, to: Operand<'_>, value: Value<'_>, on_stream: 
     // A batch must not directly follow a fill of pinned memory. See `batch::calls`.
     let is_noted = on_stream && write.as_ref().is_some_and(|access| access.is_fill());
     let asked = Call { api: name(shape, value, on_stream), call_site: Location::caller(), bytes };
-    let call = move |raw| {
-        if is_noted {
-            stream.note_fill();
-        }
-        // SAFETY: the operand is memory of this shape, for which any byte is valid. Its owner waits for
-        // this fill before it frees the memory. The stream is live.
-        unsafe { fill_by_call(&to, shape, value, on_stream.then_some(raw)) }
-    };
     // SAFETY: the calls access nothing else.
-    unsafe { submit::enqueue(stream, (write, None), asked, call) }
+    let submission = unsafe { transfer::begin(stream, (write, None), &asked) }?;
+    if is_noted {
+        stream.note_fill();
+    }
+    // SAFETY: the operand is memory of this shape, for which any byte is valid. Its owner waits for this
+    // fill before it frees the memory. The stream is live.
+    let code = unsafe { fill_by_call(&to, shape, value, on_stream.then(|| stream.as_raw())) };
+    submission.commit(code == sys::cudaSuccess);
+    asked.check(code)
 }
 
 /// Returns the name of the function that fills memory of this shape.

@@ -64,7 +64,6 @@ pub(crate) mod peer;
 mod pipeline;
 mod scoped;
 pub mod staged;
-mod submit;
 mod symbol;
 mod transfer;
 mod verbs;

@@ -3,15 +3,18 @@
 
 use std::panic::Location;
 
+use cuda_hazard::Operation;
+
 use super::checked::{CheckedCopy, CopyDirection, Shape};
 use super::operand::{Operand, OperandMemory};
 use super::staged::{self, HostMemory, Prepared, RowLayout, Traffic, Wait};
-use super::submit;
 use crate::check;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
-use crate::hazard::{self, AccessHistory, Mode, Policy, lend};
-use crate::stream::{AsStream, Call, Event, EventFlags, LegacyStream, StreamRef, ensure_idle, wait_host};
+use crate::hazard::{self, Access, AccessHistory, Mode, Policy, lend};
+use crate::stream::{
+    AsStream, Call, Event, EventFlags, LegacyStream, StreamRef, Submission, ensure_idle, wait_host,
+};
 use crate::sys;
 
 /// Submits the copy of `source` to `destination`. All asynchronous verbs call this.
@@ -31,11 +34,34 @@ pub(super) fn enqueue(
     let asked = Call { api: copy.name(true), call_site: Location::caller(), bytes: shape.bytes() };
     // SAFETY: the copy accesses no other tracked memory. Its owners wait for the copy before they free it.
     // Untracked memory is borrowed by a scope that outlives the copy.
-    let submission = unsafe { submit::begin(stream, (copy.to.written(), copy.from.read()), &asked) }?;
+    let submission = unsafe { begin(stream, (copy.to.written(), copy.from.read()), &asked) }?;
     // SAFETY: both sides are memory of the copy's shape that outlives it, and the stream is live.
     let code = unsafe { copy.call(Some(stream.as_raw())) };
     submission.commit(code == sys::cudaSuccess);
     asked.check(code)
+}
+
+/// Begins a copy or a fill. The accesses are passed by value, without a heap allocation.
+///
+/// # Safety
+/// The duties of [`StreamRef::enqueue`], with these accesses.
+#[expect(clippy::inline_always, reason = "measured: the types of the sides then decide how many there are")]
+#[inline(always)]
+pub(super) unsafe fn begin(
+    stream: StreamRef<'_>,
+    accesses: (Option<Access<'_>>, Option<Access<'_>>),
+    asked: &Call,
+) -> Result<Submission> {
+    let begin_all = |accesses: &[Access<'_>]| {
+        // SAFETY: the caller has the same duties.
+        let begun = unsafe { stream.begin(Operation::new(accesses), asked.call_site) };
+        begun.map_err(|error| asked.about(error))
+    };
+    match accesses {
+        (Some(write), Some(read)) => begin_all(&[write, read]),
+        (Some(one), None) | (None, Some(one)) => begin_all(&[one]),
+        (None, None) => begin_all(&[]),
+    }
 }
 
 /// Copies `source` to `destination`, and returns when the host's side is complete. All blocking verbs
@@ -160,28 +186,31 @@ fn on_legacy(legacy: StreamRef<'_>, device: Device, copy: &CheckedCopy<'_>, is_f
         staged::count_bounce(device, bytes, memory);
     }
     let asked = Call { api: copy.name(false), call_site: Location::caller(), bytes };
-    let call = move |raw| {
-        // SAFETY of both: both operands are borrowed memory of this shape. The host's side is borrowed
-        // as long as needed: the call returns after the host's side is complete, or the code below waits
-        // for it.
-        let code = if let Some(memory) = bounced {
-            // SAFETY: as above.
-            unsafe { staged::bounce_to_host(copy.to.pointer, copy.from.pointer, bytes, memory) }
-        } else {
-            // SAFETY: as above.
-            unsafe { copy.call(None) }
-        };
-        if code == sys::cudaSuccess && settles {
-            // SAFETY: the stream is live, and its device is current.
-            unsafe { sys::cudaStreamSynchronize(raw) }
-        } else {
-            code
-        }
-    };
-    let accesses = (copy.to.written(), copy.from.access(Mode::Read));
+    let waits = settles || copy.waits();
     // SAFETY: the call accesses no other tracked memory. If `waits` is set, it returns after the copy is
     // complete.
-    unsafe { submit::block(legacy, accesses, settles || copy.waits(), asked, call) }
+    let submission = unsafe { begin(legacy, (copy.to.written(), copy.from.access(Mode::Read)), &asked) }?;
+    // Another thread may submit more during the call, so what the call waits for is read before it.
+    let covered = if waits { submission.covers() } else { None };
+    // SAFETY of both: both operands are borrowed memory of this shape. The host's side is borrowed as
+    // long as needed: the call returns after the host's side is complete, or the code below waits for it.
+    let mut code = if let Some(memory) = bounced {
+        // SAFETY: as above.
+        unsafe { staged::bounce_to_host(copy.to.pointer, copy.from.pointer, bytes, memory) }
+    } else {
+        // SAFETY: as above.
+        unsafe { copy.call(None) }
+    };
+    if code == sys::cudaSuccess && settles {
+        // SAFETY: the stream is live, and its device is current.
+        code = unsafe { sys::cudaStreamSynchronize(legacy.as_raw()) };
+    }
+    match code {
+        // SAFETY: the call has waited for everything that was submitted to the stream.
+        sys::cudaSuccess if waits => unsafe { submission.commit_blocking(covered) },
+        _ => submission.commit(code == sys::cudaSuccess),
+    }
+    asked.check(code)
 }
 
 /// Returns whether a copy to pageable memory uses the bounce buffer, and which kind of host memory it
@@ -266,7 +295,9 @@ fn run_staged(stream: StreamRef<'_>, transfer: Prepared, copy: &CheckedCopy<'_>)
         // received the waits that they need.
         unsafe { staged::run(transfer, raw, wait, (host, remote)) }.map_err(|error| error.at(call_site))
     };
+    // One side is pageable.
+    let access = copy.to.written().or(copy.from.access(Mode::Read));
     // SAFETY: the copy accesses no other tracked memory. It begins with an event on the stream, waits
     // for it, and is complete when it returns.
-    unsafe { submit::staged(stream, (copy.to.written(), copy.from.access(Mode::Read)), call_site, run) }
+    unsafe { stream.enqueue_blocking(access.as_slice(), call_site, run) }
 }

@@ -16,11 +16,12 @@ use std::ffi::c_void;
 use std::fmt;
 use std::panic::Location;
 
+use cuda_hazard::Operation;
+
 use super::attributes::{Attributes, CopyAttributes, ReadOrder};
 use crate::copy::checked::{CheckedCopy, CopyDirection};
 use crate::copy::operand::Operand;
 use crate::copy::overlap::{self, Area};
-use crate::copy::submit;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Mode, SortedAccesses};
 use crate::stream::StreamRef;
@@ -125,8 +126,10 @@ impl<'a, L: Lists<'a>> Batch<'a, L> {
         };
         // SAFETY: the copies access no other tracked memory. Its owners wait for the copies before they
         // free it. Slices are read before the call returns.
-        unsafe { submit::batch(stream, sorted, call_site, |raw| self.lists.hand_over(stream, raw)) }
-            .map_err(|error| error.at(call_site).with_detail(Detail::Transfer { bytes: self.bytes }))
+        let copied = unsafe {
+            stream.submit(Operation::prepared(sorted), call_site, |raw| self.lists.hand_over(stream, raw))
+        };
+        copied.map_err(|error| error.at(call_site).with_detail(Detail::Transfer { bytes: self.bytes }))
     }
 
     /// Returns the accesses of all copies, sorted.

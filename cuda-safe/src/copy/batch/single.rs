@@ -3,11 +3,12 @@
 
 use std::panic::Location;
 
+use cuda_hazard::Operation;
+
 use super::attributes::{CopyAttributes, ReadOrder};
 use super::copies::{Copies, Entry, Single};
 use crate::copy::checked::{CheckedCopy, Shape};
 use crate::copy::operand::{AsyncDestination, AsyncSource, Operand, Planar, Volumetric};
-use crate::copy::submit;
 use crate::error::{Detail, Result};
 use crate::hazard::Mode;
 use crate::stream::{AsStream, StreamRef};
@@ -140,10 +141,11 @@ fn copy(
     let Some(copy) = CheckedCopy::new(api, destination, source)? else { return Ok(()) };
     let bytes = copy.shape.bytes();
     let single = WithAttributes(Entry { copy, attributes: attributes.of_copy(bytes, ReadOrder::Stream) });
-    let accesses = (copy.to.access(Mode::Write), copy.from.read());
+    let accesses: Vec<_> = copy.to.access(Mode::Write).into_iter().chain(copy.from.read()).collect();
+    let call = |raw| single.hand_over(stream, raw);
     // SAFETY: the copy accesses no other tracked memory, and its owners wait for the copy before they
     // free it.
-    unsafe { submit::batch_of_one(stream, accesses, call_site, |raw| single.hand_over(stream, raw)) }
+    unsafe { stream.submit(Operation::new(&accesses), call_site, call) }
         .map_err(|error| error.at(call_site).with_detail(Detail::Transfer { bytes }))
 }
 
