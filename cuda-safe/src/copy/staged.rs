@@ -28,7 +28,8 @@
 #[cfg(feature = "staged")]
 pub use cuda_staging::{Settings, Statistics, configure, settings, statistics};
 
-pub(crate) use self::backend::*;
+pub(crate) use self::backend::abandon;
+pub(super) use self::backend::{Bounce, Traffic, request_large_pages, try_copy};
 
 /// Frees all page-locked memory that no copy uses.
 ///
@@ -46,22 +47,26 @@ pub fn release() -> crate::error::Result<()> {
     if crate::stream::in_callback() {
         return Err(Error::refused("staged::release", Detail::InCallback));
     }
-    install();
-    cuda_staging::release().map_err(from_staging)
+    backend::install();
+    cuda_staging::release().map_err(backend::from_staging)
 }
 
 /// The calls into `cuda-staging`.
 #[cfg(feature = "staged")]
 mod backend {
+    use std::panic::Location;
     use std::sync::OnceLock;
 
-    pub(crate) use cuda_staging::{
-        Direction, HostMemory, Layout as RowLayout, Prepared, Traffic, Wait, bounce_to_host, is_never_staged,
-        request_large_pages,
-    };
+    use cuda_hazard::Operation;
+    use cuda_staging::{Direction, HostMemory, Layout, Prepared, Wait, is_never_staged};
+    pub(in crate::copy) use cuda_staging::{Traffic, request_large_pages};
 
+    use crate::copy::checked::{CheckedCopy, CopyDirection, Shape};
+    use crate::copy::operand::OperandMemory;
     use crate::device::Device;
     use crate::error::{Error, Result, is_sticky};
+    use crate::hazard::Mode;
+    use crate::stream::StreamRef;
     use crate::{memory, process, stream, sys};
 
     /// Installs the hooks that `cuda-staging` calls before it calls the runtime.
@@ -79,46 +84,116 @@ mod backend {
         Error::from_code(error.api(), error.code())
     }
 
-    /// Prepares a copy. Returns `None` if `cudaMemcpy` is to make it. `new` is the host memory if it was
+    /// Makes a copy between pageable memory and a device in the order of a stream of the device. It is
+    /// complete on return. Returns `None`, without starting the copy, if it is not to be staged.
+    #[track_caller]
+    pub(in crate::copy) fn try_copy(
+        stream: StreamRef<'_>,
+        copy: &CheckedCopy<'_>,
+        is_fresh: bool,
+        traffic: Traffic,
+    ) -> Option<Result<()>> {
+        let prepared = prepare(copy, is_fresh, traffic)?;
+        Some(run(prepared, stream, copy))
+    }
+
+    #[track_caller]
+    fn run(prepared: Prepared, stream: StreamRef<'_>, copy: &CheckedCopy<'_>) -> Result<()> {
+        let call_site = Location::caller();
+        let (host, remote) = match prepared.direction() {
+            Direction::HostToDevice => (copy.from.pointer, copy.to.pointer),
+            Direction::DeviceToHost => (copy.to.pointer, copy.from.pointer),
+        };
+        // The steps of a pipeline usually wait for each other, and its copies need the processors.
+        let wait = if stream.is_legacy() { Wait::Spin } else { Wait::Sleep };
+        // One side is pageable.
+        let access = copy.to.written().or(copy.from.access(Mode::Read));
+        // SAFETY: the copy accesses no other tracked memory.
+        let submission = unsafe { stream.begin(Operation::new(access.as_slice()), call_site) }?;
+        // Another thread may submit more during the copy, so what it waits for is read before it.
+        let covered = submission.covers();
+        // SAFETY: both operands are borrowed memory of at least as many bytes as the copy was prepared
+        // with. The device side's accesses are entered, and the stream, which belongs to the device, has
+        // received the waits that they need.
+        let copied = unsafe { prepared.run(stream.as_raw(), wait, host, remote) };
+        copied.map_err(|error| from_staging(error).at(call_site))?;
+        // SAFETY: the copy began with an event on the stream, waited for it, and is complete.
+        unsafe { submission.commit_blocking(covered) };
+        Ok(())
+    }
+
+    /// Prepares a copy. Returns `None` if `cudaMemcpy` is to make it. `is_fresh`: the host's memory was
     /// just allocated. This may wait for the device, so it is called before the operation begins on its
     /// stream.
-    pub(crate) fn prepare(
-        device: Device,
-        direction: Direction,
-        layout: RowLayout,
-        new: Option<*mut u8>,
-        traffic: Traffic,
-    ) -> Option<Prepared> {
+    fn prepare(copy: &CheckedCopy<'_>, is_fresh: bool, traffic: Traffic) -> Option<Prepared> {
+        let (to, from) = (&copy.to, &copy.from);
+        if is_never_staged(copy.shape.bytes()) || to.array().is_some() || from.array().is_some() {
+            return None;
+        }
+        let (device, direction, host, remote) = match (copy.direction, to.memory, from.memory) {
+            (CopyDirection::HostToDevice(device), _, OperandMemory::Pageable) => {
+                (device, Direction::HostToDevice, from.layout, to.layout)
+            }
+            (CopyDirection::DeviceToHost(device), OperandMemory::Pageable, _) => {
+                (device, Direction::DeviceToHost, to.layout, from.layout)
+            }
+            _ => return None,
+        };
+        let rows =
+            |row_bytes, rows| Layout { row_bytes, rows, host_pitch: host.pitch, device_pitch: remote.pitch };
+        let layout = match copy.shape {
+            Shape::Linear { bytes } => Layout::linear(bytes),
+            Shape::Plane { row, rows: count } => rows(row, count),
+            // Layers that are contiguous on both sides count as further rows.
+            Shape::Volume { row, rows: count, layers }
+                if host.layer_rows == count && remote.layer_rows == count =>
+            {
+                rows(row, count.checked_mul(layers)?)
+            }
+            Shape::Volume { .. } => return None,
+        };
         install();
-        let prepared = cuda_staging::prepare(device.ordinal(), direction, layout, new, traffic)?;
+        let fresh = is_fresh.then_some(to.pointer);
+        let prepared = cuda_staging::prepare(device.ordinal(), direction, layout, fresh, traffic)?;
         memory::on_free(cuda_staging::release_idle);
         Some(prepared)
     }
 
-    /// Makes a prepared copy.
-    ///
-    /// # Errors
-    /// As [`Prepared::run`].
-    ///
-    /// # Safety
-    /// As [`Prepared::run`].
-    #[track_caller]
-    pub(crate) unsafe fn run(
-        prepared: Prepared,
-        stream: sys::cudaStream_t,
-        wait: Wait,
-        (host, device): (*mut u8, *mut u8),
-    ) -> Result<()> {
-        // SAFETY: the caller has the same duties.
-        unsafe { prepared.run(stream, wait, host, device) }.map_err(from_staging)
-    }
+    /// A small copy to pageable memory, which may use the bounce buffer. It has the kind of host memory
+    /// that it writes.
+    #[derive(Clone, Copy)]
+    pub(in crate::copy) struct Bounce(HostMemory);
 
-    /// Counts a copy that [`bounce_to_host`] is about to make, and may allocate the bounce buffer for
-    /// it. Allocating may wait, so this is called before the operation begins on its stream.
-    #[inline]
-    pub(crate) fn count_bounce(device: Device, bytes: usize, memory: HostMemory) {
-        if cuda_staging::wants_bounce_buffer(bytes, memory) {
-            allocate(device, bytes);
+    impl Bounce {
+        /// Returns `None` if the copy cannot use the bounce buffer. Counts the copy, and may allocate the
+        /// buffer for it. Allocating may wait, so this is called before the operation begins on its stream.
+        pub(in crate::copy) fn new(device: Device, copy: &CheckedCopy<'_>, is_fresh: bool) -> Option<Self> {
+            let bytes = copy.shape.bytes();
+            let is_one = matches!(
+                (copy.direction, copy.shape),
+                (CopyDirection::DeviceToHost(_), Shape::Linear { .. })
+            );
+            // Memory of a pool is copied with its device current, and arrays by calls of their own.
+            let is_simple = is_one && copy.to.memory == OperandMemory::Pageable && copy.from.is_plain();
+            let memory = match is_simple && !copy.settles() {
+                true if is_fresh => HostMemory::New,
+                true if is_never_staged(bytes) => HostMemory::Existing,
+                _ => return None,
+            };
+            if cuda_staging::wants_bounce_buffer(bytes, memory) {
+                allocate(device, bytes);
+            }
+            Some(Self(memory))
+        }
+
+        /// Makes the copy.
+        ///
+        /// # Safety
+        /// As [`CheckedCopy::call`], for the copy that this was made for.
+        pub(in crate::copy) unsafe fn call(self, copy: &CheckedCopy<'_>) -> sys::cudaError_t {
+            let (to, from, bytes) = (copy.to.pointer, copy.from.pointer, copy.shape.bytes());
+            // SAFETY: the caller has the same duties.
+            unsafe { cuda_staging::bounce_to_host(to, from, bytes, self.0) }
         }
     }
 
@@ -138,106 +213,46 @@ mod backend {
 /// The replacement without `cuda-staging`: no copy is staged.
 #[cfg(not(feature = "staged"))]
 mod backend {
-    use std::convert::Infallible;
     use std::mem::MaybeUninit;
 
+    use crate::copy::checked::CheckedCopy;
     use crate::device::Device;
     use crate::error::Result;
+    use crate::stream::StreamRef;
     use crate::sys;
 
     #[derive(Clone, Copy, Debug)]
-    pub(crate) enum Direction {
-        HostToDevice,
-        DeviceToHost,
-    }
-
-    #[derive(Clone, Copy, Debug)]
-    pub(crate) enum HostMemory {
-        Existing,
-        New,
-    }
-
-    #[derive(Clone, Copy, Debug)]
-    pub(crate) enum Traffic {
+    pub(in crate::copy) enum Traffic {
         OneWay,
         BothWays,
     }
 
-    #[derive(Clone, Copy, Debug)]
-    pub(crate) enum Wait {
-        Spin,
-        Sleep,
-    }
-
-    #[derive(Clone, Copy, Debug)]
-    #[expect(dead_code, reason = "nothing reads the rows of a copy that is not staged")]
-    pub(crate) struct RowLayout {
-        pub(crate) row_bytes: usize,
-        pub(crate) rows: usize,
-        pub(crate) host_pitch: usize,
-        pub(crate) device_pitch: usize,
-    }
-
-    impl RowLayout {
-        pub(crate) fn linear(bytes: usize) -> Self {
-            Self { row_bytes: bytes, rows: 1, host_pitch: bytes, device_pitch: bytes }
-        }
-    }
-
-    /// Has no values.
-    #[derive(Debug)]
-    pub(crate) struct Prepared(Infallible);
-
-    impl Prepared {
-        pub(crate) fn direction(&self) -> Direction {
-            match self.0 {}
-        }
-    }
-
-    #[inline]
-    pub(crate) fn is_never_staged(_: usize) -> bool {
-        true
-    }
-
-    pub(crate) fn prepare(
-        _: Device,
-        _: Direction,
-        _: RowLayout,
-        _: Option<*mut u8>,
+    pub(in crate::copy) fn try_copy(
+        _: StreamRef<'_>,
+        _: &CheckedCopy<'_>,
+        _: bool,
         _: Traffic,
-    ) -> Option<Prepared> {
+    ) -> Option<Result<()>> {
         None
     }
 
-    /// # Safety
-    /// None. It cannot be called, because `Prepared` has no values.
-    pub(crate) unsafe fn run(
-        prepared: Prepared,
-        _: sys::cudaStream_t,
-        _: Wait,
-        _: (*mut u8, *mut u8),
-    ) -> Result<()> {
-        match prepared.0 {}
+    /// There is no bounce buffer.
+    #[derive(Clone, Copy)]
+    pub(in crate::copy) enum Bounce {}
+
+    impl Bounce {
+        pub(in crate::copy) fn new(_: Device, _: &CheckedCopy<'_>, _: bool) -> Option<Self> {
+            None
+        }
+
+        /// # Safety
+        /// None: this is never called.
+        pub(in crate::copy) unsafe fn call(self, _: &CheckedCopy<'_>) -> sys::cudaError_t {
+            match self {}
+        }
     }
 
-    #[inline]
-    pub(crate) fn count_bounce(_: Device, _: usize, _: HostMemory) {}
-
-    /// # Safety
-    /// `bytes` bytes of the device's memory may be read, and of the host's memory written, until this
-    /// returns.
-    #[inline]
-    pub(crate) unsafe fn bounce_to_host(
-        to: *mut u8,
-        from: *const u8,
-        bytes: usize,
-        _: HostMemory,
-    ) -> sys::cudaError_t {
-        // SAFETY: the caller has the same duties.
-        unsafe { sys::cudaMemcpy(to.cast(), from.cast(), bytes, sys::cudaMemcpyDeviceToHost) }
-    }
-
-    pub(crate) fn request_large_pages<T>(_: &mut [MaybeUninit<T>]) {}
+    pub(in crate::copy) fn request_large_pages<T>(_: &mut [MaybeUninit<T>]) {}
 
     pub(crate) fn abandon(_: Device) {}
 }

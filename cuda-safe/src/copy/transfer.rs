@@ -5,9 +5,9 @@ use std::panic::Location;
 
 use cuda_hazard::Operation;
 
-use super::checked::{CheckedCopy, CopyDirection, Shape};
-use super::operand::{Operand, OperandMemory};
-use super::staged::{self, HostMemory, Prepared, RowLayout, Traffic, Wait};
+use super::checked::{CheckedCopy, CopyDirection};
+use super::operand::Operand;
+use super::staged::{self, Bounce, Traffic};
 use crate::check;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
@@ -102,9 +102,11 @@ fn block_checked(api: &'static str, copy: &CheckedCopy<'_>, is_fresh: bool) -> R
 #[track_caller]
 fn by_a_device(device: Device, copy: &CheckedCopy<'_>, is_fresh: bool) -> Result<()> {
     let legacy = LegacyStream::of(device)?;
-    match (copy.direction, stage(copy, is_fresh, Traffic::OneWay)) {
-        (_, Some(transfer)) => run_staged(legacy.as_stream(), transfer, copy),
-        (CopyDirection::Peer { source, .. }, _) if hazard::policy() == Policy::Error => {
+    if let Some(copied) = staged::try_copy(legacy.as_stream(), copy, is_fresh, Traffic::OneWay) {
+        return copied;
+    }
+    match copy.direction {
+        CopyDirection::Peer { source, .. } if hazard::policy() == Policy::Error => {
             between_legacy(&LegacyStream::of(source)?, &legacy, copy)
         }
         _ => on_legacy(legacy.as_stream(), device, copy, is_fresh),
@@ -181,10 +183,7 @@ impl Drop for Lent<'_> {
 #[track_caller]
 fn on_legacy(legacy: StreamRef<'_>, device: Device, copy: &CheckedCopy<'_>, is_fresh: bool) -> Result<()> {
     let (bytes, settles) = (copy.shape.bytes(), copy.settles());
-    let bounced = bounced(copy, is_fresh, settles);
-    if let Some(memory) = bounced {
-        staged::count_bounce(device, bytes, memory);
-    }
+    let bounce = Bounce::new(device, copy, is_fresh);
     let asked = Call { api: copy.name(false), call_site: Location::caller(), bytes };
     let waits = settles || copy.waits();
     // SAFETY: the call accesses no other tracked memory. If `waits` is set, it returns after the copy is
@@ -194,12 +193,11 @@ fn on_legacy(legacy: StreamRef<'_>, device: Device, copy: &CheckedCopy<'_>, is_f
     let covered = if waits { submission.covers() } else { None };
     // SAFETY of both: both operands are borrowed memory of this shape. The host's side is borrowed as
     // long as needed: the call returns after the host's side is complete, or the code below waits for it.
-    let mut code = if let Some(memory) = bounced {
+    let mut code = match bounce {
         // SAFETY: as above.
-        unsafe { staged::bounce_to_host(copy.to.pointer, copy.from.pointer, bytes, memory) }
-    } else {
+        Some(bounce) => unsafe { bounce.call(copy) },
         // SAFETY: as above.
-        unsafe { copy.call(None) }
+        None => unsafe { copy.call(None) },
     };
     if code == sys::cudaSuccess && settles {
         // SAFETY: the stream is live, and its device is current.
@@ -213,53 +211,6 @@ fn on_legacy(legacy: StreamRef<'_>, device: Device, copy: &CheckedCopy<'_>, is_f
     asked.check(code)
 }
 
-/// Returns whether a copy to pageable memory uses the bounce buffer, and which kind of host memory it
-/// writes.
-fn bounced(copy: &CheckedCopy<'_>, is_fresh: bool, settles: bool) -> Option<HostMemory> {
-    let is_one =
-        matches!((copy.direction, copy.shape), (CopyDirection::DeviceToHost(_), Shape::Linear { .. }));
-    // Memory of a pool is copied with its device current, and arrays by calls of their own.
-    let is_simple = is_one && copy.to.memory == OperandMemory::Pageable && copy.from.is_plain() && !settles;
-    match is_simple {
-        true if is_fresh => Some(HostMemory::New),
-        true if staged::is_never_staged(copy.shape.bytes()) => Some(HostMemory::Existing),
-        _ => None,
-    }
-}
-
-/// Prepares a staged copy between pageable memory and a device. Returns `None` if the copy is not to be
-/// staged.
-fn stage(copy: &CheckedCopy<'_>, is_fresh: bool, traffic: Traffic) -> Option<Prepared> {
-    let (to, from) = (&copy.to, &copy.from);
-    if staged::is_never_staged(copy.shape.bytes()) || to.array().is_some() || from.array().is_some() {
-        return None;
-    }
-    let (device, direction, host, remote) = match (copy.direction, to.memory, from.memory) {
-        (CopyDirection::HostToDevice(device), _, OperandMemory::Pageable) => {
-            (device, staged::Direction::HostToDevice, from.layout, to.layout)
-        }
-        (CopyDirection::DeviceToHost(device), OperandMemory::Pageable, _) => {
-            (device, staged::Direction::DeviceToHost, to.layout, from.layout)
-        }
-        _ => return None,
-    };
-    let rows =
-        |row_bytes, rows| RowLayout { row_bytes, rows, host_pitch: host.pitch, device_pitch: remote.pitch };
-    let layout = match copy.shape {
-        Shape::Linear { bytes } => RowLayout::linear(bytes),
-        Shape::Plane { row, rows: count } => rows(row, count),
-        // Layers that are contiguous on both sides count as further rows.
-        Shape::Volume { row, rows: count, layers }
-            if host.layer_rows == count && remote.layer_rows == count =>
-        {
-            rows(row, count.checked_mul(layers)?)
-        }
-        Shape::Volume { .. } => return None,
-    };
-    let fresh = is_fresh.then_some(to.pointer);
-    staged::prepare(device, direction, layout, fresh, traffic)
-}
-
 /// Makes a staged copy between pageable memory and a device in the order of any stream of that device.
 /// It is complete on return. Returns `None`, without starting the copy, if it is not to be staged.
 #[track_caller]
@@ -270,34 +221,7 @@ pub(super) fn staged_on(
     traffic: Traffic,
 ) -> Option<Result<()>> {
     match CheckedCopy::new("staged copy", *destination, *source) {
-        Ok(copy) => {
-            let copy = copy?;
-            let transfer = stage(&copy, false, traffic)?;
-            Some(run_staged(stream, transfer, &copy))
-        }
+        Ok(copy) => staged::try_copy(stream, &copy?, false, traffic),
         Err(error) => Some(Err(error)),
     }
-}
-
-/// Makes a staged copy in the order of a stream of the device.
-#[track_caller]
-fn run_staged(stream: StreamRef<'_>, transfer: Prepared, copy: &CheckedCopy<'_>) -> Result<()> {
-    let call_site = Location::caller();
-    let (host, remote) = match transfer.direction() {
-        staged::Direction::HostToDevice => (copy.from.pointer, copy.to.pointer),
-        staged::Direction::DeviceToHost => (copy.to.pointer, copy.from.pointer),
-    };
-    // The steps of a pipeline usually wait for each other, and its copies need the processors.
-    let wait = if stream.is_legacy() { Wait::Spin } else { Wait::Sleep };
-    let run = |raw| {
-        // SAFETY: both operands are borrowed memory of at least as many bytes as the copy was prepared
-        // with. The device side's accesses are entered, and the stream, which belongs to the device, has
-        // received the waits that they need.
-        unsafe { staged::run(transfer, raw, wait, (host, remote)) }.map_err(|error| error.at(call_site))
-    };
-    // One side is pageable.
-    let access = copy.to.written().or(copy.from.access(Mode::Read));
-    // SAFETY: the copy accesses no other tracked memory. It begins with an event on the stream, waits
-    // for it, and is complete when it returns.
-    unsafe { stream.enqueue_blocking(access.as_slice(), call_site, run) }
 }

@@ -151,26 +151,6 @@ impl StreamRef<'_> {
         answer
     }
 
-    /// [`enqueue`](Self::enqueue) for a call that returns only after the stream has completed everything
-    /// submitted to it, this operation included.
-    ///
-    /// # Safety
-    /// The call waits for the stream as described, and the caller has the duties of `enqueue`.
-    pub(crate) unsafe fn enqueue_blocking<R>(
-        self,
-        accesses: &[Access<'_>],
-        call_site: &'static Location<'static>,
-        f: impl FnOnce(sys::cudaStream_t) -> Result<R>,
-    ) -> Result<R> {
-        // SAFETY: the caller has the same duties.
-        let submission = unsafe { self.begin(Operation::new(accesses), call_site) }?;
-        let covered = submission.covers();
-        let answer = f(self.as_raw())?;
-        // SAFETY: the call returned only after the stream had completed everything submitted to it.
-        unsafe { submission.commit_blocking(covered) };
-        Ok(answer)
-    }
-
     /// Begins an operation. The caller then makes its call on the raw stream, and commits.
     ///
     /// # Errors
