@@ -31,7 +31,7 @@ use std::marker::PhantomData;
 use super::owned::Stream;
 use super::view::{AsStream, StreamRef};
 use super::{busy, pool};
-use crate::error::{Detail, Error, Result};
+use crate::error::Result;
 use crate::memory::DeviceSlice;
 use crate::{check, sys};
 
@@ -320,13 +320,7 @@ impl StreamRef<'_> {
         let api = "StreamRef::copy_attributes_from";
         busy::ensure_idle(api)?;
         let source = source.as_stream();
-        let (found, needed) = (source.device().ordinal(), self.device().ordinal());
-        if found != needed {
-            return Err(Error::refused(
-                api,
-                Detail::DeviceMismatch { what: "the other stream", found, needed },
-            ));
-        }
+        source.device().ensure_is(self.device(), api, "the other stream")?;
         let _current = self.device().switch()?;
         pool::touch(self.device(), self.as_raw());
         // SAFETY: both streams live as long as their views.

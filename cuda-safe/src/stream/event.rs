@@ -148,13 +148,7 @@ impl Event {
         let stream = stream.as_stream();
         let _entered = busy::enter("Event::record")?;
         stream.ensure_not_ending("Event::record")?;
-        let (found, needed) = (stream.device().ordinal(), self.device.ordinal());
-        if found != needed {
-            return Err(Error::refused(
-                "Event::record",
-                Detail::DeviceMismatch { what: "the stream", found, needed },
-            ));
-        }
+        stream.device().ensure_is(self.device, "Event::record", "the stream")?;
         let (raw, timeline, call_site) = (self.as_raw(), stream.timeline(), Location::caller());
         if let Some(recorder) = stream.recorder() {
             return recorder.record("Event::record", timeline, raw);
@@ -204,10 +198,7 @@ impl Event {
         let stream = stream.as_stream();
         let api = "Event::record_with";
         let _entered = busy::enter(api)?;
-        let (found, needed) = (stream.device().ordinal(), self.device.ordinal());
-        if found != needed {
-            return Err(Error::refused(api, Detail::DeviceMismatch { what: "the stream", found, needed }));
-        }
+        stream.device().ensure_is(self.device, api, "the stream")?;
         let _current = stream.switch()?;
         // SAFETY: event and stream live as long as the borrows.
         unsafe { check!(cudaEventRecordWithFlags(self.as_raw(), stream.as_raw(), flags.bits())) }?;

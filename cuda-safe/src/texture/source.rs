@@ -148,40 +148,25 @@ impl<T: ArrayElement> TextureSource for MipmappedArray<T> {
     }
 }
 
-impl<T: ArrayElement> TextureSource for DeviceBuffer<T> {
-    type Element = T;
+macro_rules! of_memory {
+    ($($type:ty, $it:ident, $api:ident => $resource:expr;)*) => {$(
+        impl<T: ArrayElement> TextureSource for $type {
+            type Element = T;
 
-    #[track_caller]
-    fn resource(&self, api: &'static str) -> Result<Resource<'_>> {
-        linear(api, self.span())
-    }
+            #[track_caller]
+            fn resource(&self, $api: &'static str) -> Result<Resource<'_>> {
+                let $it = self;
+                $resource
+            }
+        }
+    )*};
 }
 
-impl<T: ArrayElement> TextureSource for DeviceSlice<'_, T> {
-    type Element = T;
-
-    #[track_caller]
-    fn resource(&self, api: &'static str) -> Result<Resource<'_>> {
-        linear(api, self.span())
-    }
-}
-
-impl<T: ArrayElement> TextureSource for PitchedBuffer<T> {
-    type Element = T;
-
-    #[track_caller]
-    fn resource(&self, api: &'static str) -> Result<Resource<'_>> {
-        rows(api, self.grid())
-    }
-}
-
-impl<T: ArrayElement> TextureSource for Plane<'_, T, OnDevice> {
-    type Element = T;
-
-    #[track_caller]
-    fn resource(&self, api: &'static str) -> Result<Resource<'_>> {
-        rows(api, self.grid())
-    }
+of_memory! {
+    DeviceBuffer<T>, it, api => linear(api, it.span());
+    DeviceSlice<'_, T>, it, api => linear(api, it.span());
+    PitchedBuffer<T>, it, api => rows(api, it.grid());
+    Plane<'_, T, OnDevice>, it, api => rows(api, it.grid());
 }
 
 /// Returns a limit of a device, or `usize::MAX` if the device reports none.
