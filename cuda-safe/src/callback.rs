@@ -18,7 +18,9 @@ use std::collections::BTreeMap;
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use crate::lock::lock;
 
 /// The state of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,7 +84,7 @@ static ANY_DEFERRED: AtomicBool = AtomicBool::new(false);
 
 /// Has `free` run later, outside of host functions.
 pub(crate) fn defer(free: Box<dyn FnOnce() + Send>) {
-    DEFERRED.lock().unwrap_or_else(PoisonError::into_inner).push(free);
+    lock(&DEFERRED).push(free);
     ANY_DEFERRED.store(true, Ordering::Release);
 }
 
@@ -97,7 +99,7 @@ pub(crate) fn run_deferred() {
 #[cold]
 fn run_all_deferred() {
     ANY_DEFERRED.store(false, Ordering::Relaxed);
-    let deferred = std::mem::take(&mut *DEFERRED.lock().unwrap_or_else(PoisonError::into_inner));
+    let deferred = std::mem::take(&mut *lock(&DEFERRED));
     for free in deferred {
         free();
     }
@@ -117,7 +119,7 @@ impl<F: ?Sized> Register<F> {
     }
 
     fn lock(&self) -> MutexGuard<'_, Numbered<F>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     /// Adds a function and returns its number.

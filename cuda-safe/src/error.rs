@@ -29,6 +29,7 @@ use std::panic::Location;
 use std::sync::Mutex;
 
 use crate::callback::in_callback;
+use crate::lock::lock;
 use crate::sys::cudaError_t;
 use crate::{check, sys};
 
@@ -87,7 +88,7 @@ impl Error {
         };
         let error = Self(Box::new(Contents { api, call_site, code, refused: false, detail }));
         if error.is_sticky() {
-            let mut first = FIRST_STICKY.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let mut first = lock(&FIRST_STICKY);
             first.get_or_insert_with(|| error.clone());
         }
         error
@@ -422,12 +423,12 @@ impl<T> From<ErrorWith<T>> for Error {
 /// Later calls only repeat the code. This error is closest to the cause.
 #[must_use]
 pub fn first_sticky() -> Option<Error> {
-    FIRST_STICKY.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+    lock(&FIRST_STICKY).clone()
 }
 
 /// Forgets the first sticky failure, because the device works again after a reset.
 pub(crate) fn forget_sticky() {
-    *FIRST_STICKY.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = None;
+    *lock(&FIRST_STICKY) = None;
 }
 
 /// Returns the result of a call that the program did not request, or `None` if it failed. The error is

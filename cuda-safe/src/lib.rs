@@ -77,6 +77,7 @@ pub mod hazard;
 pub mod launch;
 #[cfg(cudart_12_8)]
 pub mod library;
+mod lock;
 #[cfg(cudart_13_0)]
 pub mod logs;
 pub mod memory;

@@ -9,7 +9,7 @@ use std::mem::ManuallyDrop;
 use std::ops::Range;
 use std::ptr;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use bytemuck::AnyBitPattern;
 
@@ -17,6 +17,7 @@ use crate::device::Device;
 use crate::error::{Detail, Error, Result, quietly};
 use crate::hazard::{Access, AccessHistory, Mode, RetainedAccesses};
 use crate::launch::{Kernel, Parameters};
+use crate::lock::lock;
 use crate::memory::{
     DeviceBuffer, ManagedBuffer, MemoryKind, PointerAttributes, relax, retain, retainable, retained, size,
 };
@@ -451,7 +452,7 @@ impl fmt::Debug for Library {
 /// Returns a copy of the name that lives as long as the program. Equal names share one copy.
 fn lasting(name: &str) -> &'static str {
     static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
-    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut names = lock(&NAMES);
     if let Some(known) = names.get(name) {
         return known;
     }
@@ -515,7 +516,7 @@ impl Loaded {
     }
 
     fn taken(&self) -> MutexGuard<'_, Vec<Range<usize>>> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.taken)
     }
 
     /// Unloads the library after all its launches are complete. If this thread must not wait, the unloading

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use super::allocation::Allocation;
 use super::pinned::PinnedFlags;
@@ -12,6 +12,7 @@ use super::span::{Span, mapped_pointer};
 use crate::device::Device;
 use crate::error::Result;
 use crate::hazard::{Access, Mode};
+use crate::lock::lock;
 use crate::stream;
 
 /// An `AtomicU32` in mapped pinned memory, which the host and all devices share.
@@ -147,7 +148,7 @@ fn is_done(allocation: &Allocation) -> bool {
 /// closed by then. Therefore their memory is only reused.
 fn retired() -> MutexGuard<'static, Vec<ManuallyDrop<MappedFlag>>> {
     static RETIRED: Mutex<Vec<ManuallyDrop<MappedFlag>>> = Mutex::new(Vec::new());
-    RETIRED.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(&RETIRED)
 }
 
 /// Returns a retired flag that no kernel polls any more.

@@ -23,7 +23,7 @@
 
 use std::fmt;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 
 use super::host_function::{self, Trigger};
@@ -32,6 +32,7 @@ use super::tracker::TRACKER;
 use super::view::StreamRef;
 use crate::device::Device;
 use crate::error::{Error, Result, first_sticky};
+use crate::lock::lock;
 use crate::{callback, sys};
 use cuda_hazard::{CallSite, SubmittedSnapshot, Timeline};
 
@@ -78,7 +79,7 @@ enum Status {
 
 impl Signal {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     /// Wakes the task, unless that has happened.

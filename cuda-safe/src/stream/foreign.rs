@@ -10,7 +10,7 @@
 
 use std::any::Any;
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use super::methods::stream_methods;
 use super::tracker::TRACKER;
@@ -18,6 +18,7 @@ use super::view::{AsStream, StreamRef, sealed};
 use super::{busy, pool, port};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
+use crate::lock::lock;
 use crate::{callback, check, process, sys};
 use cuda_hazard::{Kind, Timeline};
 
@@ -48,10 +49,6 @@ struct Adopted {
 }
 
 static ADOPTED: Mutex<Vec<Adopted>> = Mutex::new(Vec::new());
-
-fn adopted() -> MutexGuard<'static, Vec<Adopted>> {
-    ADOPTED.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 impl ForeignStream {
     /// Adopts a stream, together with a value that keeps it alive, such as a reference-counted owner.
@@ -132,7 +129,7 @@ impl ForeignStream {
         unsafe { check!(cudaStreamGetFlags(raw, &raw mut flags)) }?;
         // SAFETY: as above.
         unsafe { check!(cudaStreamGetId(raw, &raw mut id)) }?;
-        let mut adopted = adopted();
+        let mut adopted = lock(&ADOPTED);
         let timeline = match adopted.iter_mut().find(|it| it.id == id) {
             Some(it) => {
                 it.users += 1;
@@ -172,7 +169,7 @@ impl Drop for ForeignStream {
         }
         {
             // Locked until the end, so that nobody finds the timeline and uses the handle.
-            let mut adopted = adopted();
+            let mut adopted = lock(&ADOPTED);
             if let Some(at) = adopted.iter().position(|it| it.id == self.id) {
                 let last = adopted.get_mut(at).is_none_or(|it| {
                     it.users -= 1;

@@ -20,7 +20,7 @@ use std::ffi::c_void;
 use std::mem;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use cuda_hazard::Operation;
 
@@ -28,6 +28,7 @@ use super::busy;
 use super::view::StreamRef;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::Access;
+use crate::lock::lock;
 use crate::{callback, check, sys};
 use cuda_hazard::{CallSite, Timeline, TimelineId};
 
@@ -91,7 +92,7 @@ struct Locked<T>(Mutex<T>);
 
 impl<T> Locked<T> {
     fn lock(&self) -> MutexGuard<'_, T> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 
@@ -167,10 +168,6 @@ static PANICS: Mutex<Vec<Panicked>> = Mutex::new(Vec::new());
 
 /// Whether `PANICS` may have entries. Without it, every synchronization would lock.
 static PANICKED: AtomicBool = AtomicBool::new(false);
-
-fn panics() -> MutexGuard<'static, Vec<Panicked>> {
-    PANICS.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 impl StreamRef<'_> {
     /// Runs a function on the host after everything submitted to the stream before. Does not block.
@@ -304,7 +301,7 @@ pub(crate) fn guarded(f: impl FnOnce(), timeline: Option<TimelineId>, device: i3
         if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
             let _ = mem::ManuallyDrop::new(second);
         }
-        panics().push(Panicked { timeline, device, call_site });
+        lock(&PANICS).push(Panicked { timeline, device, call_site });
         PANICKED.store(true, Ordering::Release);
     }
 }
@@ -340,7 +337,7 @@ fn report(mut about: impl FnMut(&Panicked) -> bool) -> Result<()> {
     if !PANICKED.load(Ordering::Acquire) {
         return Ok(());
     }
-    let mut panics = panics();
+    let mut panics = lock(&PANICS);
     let Some(at) = panics.iter().position(&mut about) else { return Ok(()) };
     let launched = panics.remove(at).call_site;
     // The same synchronization covers these: one report stands for all.

@@ -11,11 +11,12 @@
 //! attributes were set gets those of an untouched stream before it is reused.
 #![expect(unsafe_code, reason = "creates and asks about streams and events")]
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use super::tracker::TRACKER;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
+use crate::lock::lock;
 use crate::{check, sys};
 use cuda_hazard::{Kind, Timeline, WaitTarget};
 
@@ -41,10 +42,6 @@ static EVENTS: Mutex<Vec<(i32, u32, RawEvent)>> = Mutex::new(Vec::new());
 
 /// Streams that were dropped.
 static STREAMS: Mutex<Vec<PooledStream>> = Mutex::new(Vec::new());
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Returns an event of a device, from the pool or new.
 #[track_caller]

@@ -4,7 +4,7 @@
 use std::mem::ManuallyDrop;
 use std::panic::Location;
 use std::sync::atomic::AtomicPtr;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use cuda_hazard::Operation;
 
@@ -13,6 +13,7 @@ use super::{Allocation, Kind};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, AccessHistory, Mode};
+use crate::lock::lock;
 use crate::stream::{AsStream, Call, Stream, StreamRef};
 use crate::{check, process, stream, sys};
 
@@ -275,7 +276,7 @@ static REAPERS: Mutex<Vec<&'static Stream>> = Mutex::new(Vec::new());
 /// Returns the stream that frees memory of a device's pool when its owner is dropped.
 #[track_caller]
 fn reaper(device: Device) -> Result<&'static Stream> {
-    let mut reapers = REAPERS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut reapers = lock(&REAPERS);
     if let Some(reaper) = reapers.iter().find(|stream| stream.device() == device) {
         return Ok(reaper);
     }
@@ -288,7 +289,7 @@ fn reaper(device: Device) -> Result<&'static Stream> {
 
 /// Forgets the stream of a device that is reset, which destroys the stream.
 pub(crate) fn abandon(device: Device) {
-    REAPERS.lock().unwrap_or_else(PoisonError::into_inner).retain(|stream| stream.device() != device);
+    lock(&REAPERS).retain(|stream| stream.device() != device);
 }
 
 /// Frees other memory, too, when the program frees memory and thereby waits for the devices anyway.

@@ -6,12 +6,13 @@
 //! the host has waited for all work of the pool's device, and when none of the pool's memory is in use.
 #![expect(unsafe_code, reason = "destroys pools by their handles")]
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use super::super::location::MemoryLocation;
 use super::super::relaxed::relax;
 use crate::device::Device;
 use crate::error::quietly;
+use crate::lock::lock;
 use crate::{check, sys};
 
 /// A pool of a device that only this list knows.
@@ -25,10 +26,6 @@ pub(crate) struct Gone {
 unsafe impl Send for Gone {}
 
 static GONE: Mutex<Vec<Gone>> = Mutex::new(Vec::new());
-
-fn list() -> MutexGuard<'static, Vec<Gone>> {
-    GONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Takes a pool without owners. If it is its device's current pool, the default pool becomes current again.
 /// Its release threshold becomes 0, so that it retains no unused memory. A pool of other memory than a
@@ -58,13 +55,13 @@ pub(super) unsafe fn bury(raw: sys::cudaMemPool_t, location: MemoryLocation) {
     let threshold = sys::cudaMemPoolAttrReleaseThreshold;
     // SAFETY: the pool is live, and this attribute is a 64-bit number.
     quietly(unsafe { check!(cudaMemPoolSetAttribute(raw, threshold, (&raw mut nothing).cast())) });
-    list().push(Gone { raw, device });
+    lock(&GONE).push(Gone { raw, device });
 }
 
 /// Returns the pools of a device that are to be destroyed. Call it before waiting for the device, and pass
 /// the result to [`destroy`] afterwards.
 pub(crate) fn of(device: Device) -> Vec<Gone> {
-    list().extract_if(.., |gone| gone.device == device).collect()
+    lock(&GONE).extract_if(.., |gone| gone.device == device).collect()
 }
 
 /// Destroys the pools whose memory is not in use, and retains the others for the next time. `waited` is
@@ -82,13 +79,13 @@ pub(crate) fn destroy(pools: Vec<Gone>, waited: bool) {
                 continue;
             }
         }
-        list().push(gone);
+        lock(&GONE).push(gone);
     }
 }
 
 /// Forgets the pools of a device that is reset, which destroys them.
 pub(super) fn abandon(device: Device) {
-    list().retain(|gone| gone.device != device);
+    lock(&GONE).retain(|gone| gone.device != device);
 }
 
 #[cfg(test)]
@@ -108,7 +105,7 @@ mod tests {
         let pool = MemoryPool::new().unwrap();
         let raw = pool.as_raw();
         let buffer = DeviceBuffer::<u8>::alloc_from(&pool, 100, &stream).unwrap();
-        let waits = || list().iter().any(|gone| gone.raw == raw);
+        let waits = || lock(&GONE).iter().any(|gone| gone.raw == raw);
         assert!(!waits());
         drop(pool);
         assert!(waits());

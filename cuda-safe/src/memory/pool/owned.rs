@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "makes, finds, configures and destroys pools through the runtime")]
 
 use std::ffi::{c_int, c_void};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use bitflags::bitflags;
 
@@ -11,6 +11,7 @@ use super::super::relaxed::relax;
 use super::{gone, retention};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result, ensure_callable, quietly};
+use crate::lock::lock;
 use crate::{check, copy, process, stream, sys};
 
 /// The kind of a pool's memory.
@@ -87,10 +88,6 @@ unsafe impl Sync for PoolHandle {}
 /// The pools that the program owns, by the addresses of their handles.
 static OWNED: Mutex<Vec<(usize, Weak<PoolHandle>)>> = Mutex::new(Vec::new());
 
-fn owned() -> MutexGuard<'static, Vec<(usize, Weak<PoolHandle>)>> {
-    OWNED.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Returns the error for a pool without a device.
 #[cold]
 #[inline(never)]
@@ -104,7 +101,7 @@ impl MemoryPool {
     /// Returns the owner of a pool that was just made.
     pub(crate) fn own(raw: sys::cudaMemPool_t, device: Device) -> Self {
         let Self { handle } = Self::of(raw, MemoryLocation::Device(device), PoolKind::Pinned, true);
-        owned().push((raw.addr(), Arc::downgrade(&handle)));
+        lock(&OWNED).push((raw.addr(), Arc::downgrade(&handle)));
         Self { handle }
     }
 
@@ -115,7 +112,7 @@ impl MemoryPool {
 
     /// Returns the program's pool with this handle, if it is still alive.
     fn find(raw: sys::cudaMemPool_t) -> Option<Self> {
-        let owned = owned();
+        let owned = lock(&OWNED);
         let (_, handle) = owned.iter().find(|(number, _)| *number == raw.addr())?;
         Some(Self { handle: handle.upgrade()? })
     }
@@ -422,7 +419,7 @@ impl PoolHandle {
     /// Removes the handle from the list. Must be called before the pool is destroyed, because the runtime
     /// then reuses the address.
     fn forget(&self) {
-        owned().retain(|(number, _)| *number != self.raw.addr());
+        lock(&OWNED).retain(|(number, _)| *number != self.raw.addr());
     }
 }
 
