@@ -5,7 +5,8 @@
 //! master's address, and the other ranks connect to it over TCP and receive 128 bytes: NCCL's identity. Each
 //! function ends within its time-out, with an error that names the ranks that have not come.
 //!
-//! Whoever can reach the port can take the place of a rank: as with NCCL itself, the network is trusted.
+//! Any program that reaches the port can take the place of a rank: as with NCCL itself, the network is
+//! trusted.
 //!
 //! Nothing here calls CUDA or NCCL.
 

@@ -163,7 +163,7 @@ struct Pairs {
     count: usize,
     /// Of each pair in ascending order: whether the decision is made.
     decided: Box<[AtomicBool]>,
-    /// Of a device and the owner of memory: whether access is enabled, as far as this crate has done it.
+    /// Of a device and the owner of memory: whether this crate has enabled access.
     enabled: Box<[AtomicBool]>,
     /// The same for some pool of the owner.
     pools: Box<[AtomicBool]>,

@@ -614,7 +614,7 @@ pub(crate) const BUILT: i32 = {
     version
 };
 
-/// What a program can do without a GPU.
+/// Advice for machines without a GPU.
 const EMULATOR: &str = "without a GPU, `ci/emulate PROGRAM` in the repository of cuda-safe runs any \
                         program on its emulator, and `cargo run` and `cargo test` do so there";
 

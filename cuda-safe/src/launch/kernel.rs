@@ -36,7 +36,7 @@ pub struct Kernel<P> {
     /// that no argument names.
     pub(super) held: Option<Arc<GraphAccesses>>,
     pub(super) parameters: PhantomData<fn(P)>,
-    /// The names of the parameters in the source, as far as they are known.
+    /// The names of the parameters in the source, if they are known.
     pub(super) parameter_names: &'static [&'static str],
 }
 

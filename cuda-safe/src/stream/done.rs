@@ -54,7 +54,7 @@ struct Pending {
     snapshot: SubmittedSnapshot,
     timeline: &'static Timeline,
     call_site: CallSite,
-    /// What has to live until the work is complete or the future is dropped.
+    /// A value that lives until the work is complete or the future is dropped.
     _keeper: Option<Box<dyn Send + Sync>>,
 }
 

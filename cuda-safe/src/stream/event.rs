@@ -60,7 +60,8 @@ pub struct Event {
     raw: RawEvent,
     device: Device,
     flags: EventFlags,
-    /// What the event stands for. If another process or a graph may record it too, it proves nothing here.
+    /// The work that the event stands for. If another process or a graph may record it too, it proves
+    /// nothing here.
     shared: SharedEvent,
     /// Whether the event is left to others and not reused: to graphs, which may record it at any time or
     /// wait for it, or to the caller of `into_raw`.

@@ -125,7 +125,7 @@ fn process_ends() -> Error {
     Error::new("staged copy", sys::cudaErrorCudartUnloading)
 }
 
-/// Returns the error of a copy of which a thread panicked.
+/// Returns the error of a copy with a thread that panicked.
 fn has_panicked() -> Error {
     Error::new("staged copy", sys::cudaErrorUnknown)
 }

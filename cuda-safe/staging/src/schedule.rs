@@ -340,7 +340,7 @@ mod tests {
             slots: Vec<Bytes>,
             /// The memory of the device, by chunk.
             remote: Vec<Bytes>,
-            /// What the threads of the host have read, D2H.
+            /// The chunks that the threads of the host have read, D2H.
             host: Vec<[UnsafeCell<usize>; 2]>,
         }
 

@@ -1,4 +1,4 @@
-//! What an array is: its kind, extent and flags, and the types that its elements can have.
+//! The description of an array: its kind, extent and flags, and the types that its elements can have.
 #![expect(unsafe_code, reason = "asks the runtime what an array is like")]
 
 use bytemuck::{Pod, Zeroable};
