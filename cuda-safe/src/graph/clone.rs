@@ -23,7 +23,7 @@ impl Graph {
     #[track_caller]
     pub fn try_clone(&self) -> Result<Self> {
         stream::ensure_idle("Graph::try_clone")?;
-        self.ensure_no_memory("Graph::try_clone")?;
+        self.ensure_can_be_copied("Graph::try_clone")?;
         let mut raw = ptr::null_mut();
         // SAFETY: the graph is live. The pointer is to a live variable, which the call fills.
         unsafe { check!(cudaGraphClone(&raw mut raw, self.as_raw())) }?;

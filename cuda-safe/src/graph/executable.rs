@@ -111,14 +111,15 @@ impl Graph {
     pub fn instantiate_with_flags(&self, flags: InstantiateFlags) -> Result<GraphExec> {
         let api = "Graph::instantiate";
         stream::ensure_idle(api)?;
+        self.ensure_complete(api)?;
         if self.steps.leave_memory() {
             let what =
                 "making a graph executable with memory of its own that no node frees (Graph::add_free)";
             return Err(Error::refused(api, Detail::Unsupported { what }));
         }
-        let token = self.steps.have_memory().then(|| Arc::clone(&self.made));
+        let token = (self.steps.have_memory() || self.has_conditions).then(|| Arc::clone(&self.made));
         if token.is_some() && Arc::strong_count(&self.made) > 2 {
-            let what = "a second executable form of a graph with memory of its own, \
+            let what = "a second executable form of a graph with memory or conditions of its own, \
                         before the first one is dropped,";
             return Err(Error::refused(api, Detail::Unsupported { what }));
         }
@@ -279,9 +280,10 @@ impl GraphExec {
     #[track_caller]
     pub fn update(&mut self, graph: &Graph) -> Result<()> {
         stream::ensure_idle("GraphExec::update")?;
+        graph.ensure_complete("GraphExec::update")?;
         graph.device().ensure_is(self.device, "GraphExec::update", "the stream or graph")?;
         if self.origin.as_ref().is_none_or(|origin| origin.graph != graph.number) {
-            graph.ensure_no_memory("GraphExec::update")?;
+            graph.ensure_can_be_copied("GraphExec::update")?;
         }
         let taken = host::taken("GraphExec::update", &graph.steps.functions())?;
         let mut then = graph.steps.uses();

@@ -69,11 +69,12 @@
 //! `cudaGraphDestroyNode`, `cudaGraphNodeFindInClone`, `cudaGraphChildGraphNodeGetGraph`,
 //! `cudaGraph*NodeGetEvent`, `cudaGraph*NodeSetEvent`, `cudaGraphKernelNode*Attribute*`,
 //! `cudaGraphExecGetFlags`, `cudaGraph*Get*Id`, `cudaGraphDebugDotPrint`, `cudaUserObjectCreate`,
-//! `cudaGraphReleaseUserObject`.
+//! `cudaGraphReleaseUserObject`, `cudaGraphConditionalHandleCreate`, `cudaGraphAddNode`.
 
 mod attributes;
 mod capture;
 mod clone;
+mod conditional;
 mod edges;
 mod events;
 mod executable;
@@ -95,6 +96,7 @@ mod tests;
 mod topology;
 
 pub use capture::Capture;
+pub use conditional::{Body, Condition, Conditional};
 pub use executable::{GraphExec, InstantiateFlags};
 pub use graph::Graph;
 pub use memory::GraphBuffer;
