@@ -178,11 +178,16 @@ impl<'a> Compiler<'a> {
         finish(&mut command, &linked)?;
 
         let mut cpp = cc::Build::new();
-        cpp.cpp(true).cargo_metadata(false);
+        cpp.cpp(true);
         let tool = cpp.try_get_compiler().map_err(|error| failed(&joined, &error))?;
         let mut command = tool.to_command();
-        command.args(["-r", "-nostdlib"]).args(paths()).arg(&linked);
-        finish(command.args(&folders).args(["-lcudadevrt", "-o"]).arg(&joined), &joined)?;
+        command.args(["-r", "-nostdlib", "-o"]).arg(&joined).args(paths()).arg(&linked);
+        // Toolkits for cross-compilation may lack the library.
+        let bytes = fs::read(&linked).map_err(|error| Error::File(linked.clone(), error))?;
+        if bytes.windows(DEVICE_RUNTIME.len()).any(|part| part == DEVICE_RUNTIME) {
+            command.args(&folders).arg("-lcudadevrt");
+        }
+        finish(&mut command, &joined)?;
 
         // The other tools of the same name differ in their last letters alone: `llvm-ar`, `llvm-objcopy`.
         let archiver = cpp.try_get_archiver().map_err(|error| failed(&joined, &error))?;
@@ -220,6 +225,9 @@ impl<'a> Compiler<'a> {
         self.settings.objects.join(format!("{}.{extension}", file_tag(file)))
     }
 }
+
+/// A part of the names in linked device code that needs `cudadevrt`.
+const DEVICE_RUNTIME: &[u8] = b"cuda_device_runtime";
 
 /// Runs a command that makes `what`, or compiles it. Its messages become cargo's.
 fn finish(command: &mut Command, what: &Path) -> Result<(), Error> {

@@ -204,11 +204,13 @@ mod tests {
     }
 
     #[test]
-    fn textures_and_surfaces_are_no_numbers() {
+    fn textures_surfaces_and_conditions_are_no_numbers() {
         let found = of(r#"unsafe extern "C" {
-            pub fn k(image: cudaTextureObject_t, out: cudaSurfaceObject_t, n: ::core::ffi::c_ulonglong) -> !;
+            pub fn k(again: cudaGraphConditionalHandle, image: cudaTextureObject_t, out: cudaSurfaceObject_t,
+                     n: ::core::ffi::c_ulonglong) -> !;
         }"#);
-        let [image, out, number] = found[0].parameters.as_slice() else { panic!("three parameters") };
+        let [again, image, out, number] = found[0].parameters.as_slice() else { panic!("four parameters") };
+        assert_eq!(again, "::cuda_safe::launch::ConditionalHandle");
         assert_eq!(image, "::cuda_safe::launch::TextureObject");
         assert_eq!(out, "::cuda_safe::launch::SurfaceObject");
         assert_eq!(number, "u64");

@@ -38,6 +38,8 @@
 //!   that memory is freed only after them. After [`GraphExec::update`], node names remain valid only if the
 //!   graph has all nodes and edges that it had before. The runtime pairs nodes by their order, and a name
 //!   that meant another node would release the wrong memory.
+//! - A conditional node has the accesses of all its bodies, and the condition that kernels set is memory for
+//!   the tracker, which every launch writes. `conditional` has the rules for conditions, bodies and copies.
 //!
 //! # Captures
 //! A program's stream is never captured itself. The closure receives another stream with the same device
