@@ -325,12 +325,17 @@ fn a_graph_whose_body_failed_does_not_run() -> Result<()> {
     let fails_inside = |body: &mut Body<'_>| {
         let inner = body.condition(0)?;
         assert!(body.add_conditional(&[], &inner, Conditional::If, |_, body| fails(body)).is_err());
+        let another = body.condition(0)?;
+        assert!(body.add_conditional(&[], &another, Conditional::If, nothing).is_err());
         Ok(())
     };
     let panics = |_: &mut Body<'_>| panic!("this test");
     for fill in [&fails as &dyn Fn(&mut Body<'_>) -> Result<()>, &fails_inside, &panics] {
-        let (filled, graph) = fill_by(fill)?;
+        let (filled, mut graph) = fill_by(fill)?;
         assert!(!filled);
+        let another = graph.condition(0)?;
+        let added = graph.add_conditional(&[], &another, Conditional::If, nothing);
+        assert_refused(added, "adding a conditional node failed");
         assert_refused(graph.instantiate(), "adding a conditional node failed");
         let mut exec = Graph::new()?.instantiate()?;
         assert_refused(exec.update(&graph), "adding a conditional node failed");

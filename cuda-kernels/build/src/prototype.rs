@@ -118,8 +118,8 @@ fn prototype(function: &ForeignItemFn) -> Result<Prototype, Error> {
     Ok(Prototype { name, symbol, parameters, names, docs: docs(&function.attrs) })
 }
 
-/// Returns the type of a parameter as text. Handles of textures, surfaces and conditions are numbers in C, and
-/// distinct types in Rust.
+/// Returns the type of a parameter as text. Handles of textures, surfaces and conditions are numbers in C,
+/// and distinct types in Rust.
 fn parameter(ty: &Type) -> String {
     let last = match ty {
         Type::Path(path) => path.path.segments.last().map(|segment| segment.ident.to_string()),

@@ -9,16 +9,17 @@
 //! - **Who sets it**: the argument is refused except in a kernel node of the condition's graph or of a body
 //!   inside that graph, so neither a launch on a stream nor another graph can set it. It belongs to one
 //!   conditional node, in the same graph or in such a body.
-//! - **A body** is filled while its node is made, through a [`Body`], which has only the nodes that CUDA
-//!   allows there. A `Body` cannot leave its closure, so a body does not change after its node exists.
-//! - **Accesses**: the conditional node has the accesses of all its bodies and of their nested nodes, whether
-//!   they run or not. The edges that these accesses need are added when the bodies are known. If anything
-//!   fails before that, the graph is incomplete for good: it cannot be made executable or taken over. Inside a
-//!   body, nodes are ordered as in any graph; CUDA orders the runs of a loop's body.
-//! - **Copies**: a copy of the graph would share the value, and CUDA allows none. The graph is not cloned, not
-//!   added to another one, not taken over by a form of another one, and has one executable form at a time.
-//!   Its conditional nodes are not destroyed, and no name leads to the nodes in bodies, so their operations
-//!   are not set.
+//! - **A body** is filled while its node is added, through a [`Body`], which has only the nodes that CUDA
+//!   allows there. A `Body` cannot leave its closure, so a body never changes later.
+//! - **Accesses**: the conditional node has the accesses of all its bodies and of the nodes nested in them,
+//!   whether they run or not. The edges that these accesses need are added once the bodies are known. If
+//!   anything fails before that, the graph is incomplete for good: it cannot be made executable, update an
+//!   executable form, or get another conditional node. Inside a body, nodes are ordered as in any graph; CUDA
+//!   orders the runs of a loop's body.
+//! - **Copies** would share the condition, and CUDA allows none: the graph is not cloned, not added to
+//!   another graph, does not update an executable form of another graph, and has one executable form at a
+//!   time. Its conditional nodes are not destroyed. All graphs refuse the names of nodes in bodies, so nothing
+//!   sets their operations.
 #![expect(unsafe_code, reason = "adds nodes to raw graphs")]
 
 use std::marker::PhantomData;
@@ -163,7 +164,7 @@ impl Graph {
     /// - The error of `fill`.
     /// - Those of [`add_empty`](Self::add_empty).
     ///
-    /// After an error of `fill`, the graph cannot be made executable.
+    /// After an error or a panic of `fill`, the graph cannot be made executable.
     ///
     /// # Examples
     /// ```no_run
@@ -202,6 +203,7 @@ impl Graph {
     ) -> Result<Node> {
         let (api, number) = ("Graph::add_conditional", self.number);
         stream::ensure_idle(api)?;
+        self.ensure_complete(api)?;
         condition.ensure_of(self.root, api)?;
         if condition.owner.has_node.load(Ordering::Relaxed) {
             return Err(Error::refused(api, Detail::Unsupported { what: "a condition that has a node" }));
@@ -216,7 +218,7 @@ impl Graph {
             }
         };
         condition.owner.has_node.store(true, Ordering::Relaxed);
-        // Until all edges exist, and for good if one of the steps fails or panics.
+        // Until all edges exist, and for good if something fails or panics before.
         self.is_complete = false;
         for (at, raw) in bodies.into_iter().enumerate() {
             let mut body = Body { graph: Graph::body(raw, self.device(), self.root), node: PhantomData };

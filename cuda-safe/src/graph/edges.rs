@@ -156,8 +156,8 @@ impl Graph {
     /// Stands for [`cudaGraphDestroyNode`](sys::cudaGraphDestroyNode).
     ///
     /// # Errors
-    /// - `Unsupported` if the node was captured or destroyed, is conditional, or belongs to another graph, and
-    ///   if the graph has memory of its own.
+    /// - `Unsupported` if the node was captured or destroyed, is conditional, or belongs to another graph,
+    ///   and if the graph has memory of its own.
     /// - The runtime's error.
     /// - Refused inside a host function.
     ///
