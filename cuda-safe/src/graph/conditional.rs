@@ -233,7 +233,7 @@ impl Graph {
         let from: Vec<_> = steps.flat_map(|step| step.last().iter().copied()).collect();
         self.join_raw(&from, &vec![raw; from.len()])?;
         // A launch that runs no body may give the device no work.
-        self.steps_mut().push(Step::new(Few::One([raw]), uses, false), direct);
+        self.steps_mut().push(Step::new(Few::from([raw]), uses, false), direct);
         self.is_complete = true;
         Ok(Node::new(number, self.steps.list.len() - 1))
     }
