@@ -31,10 +31,10 @@ fn main() {
         .include("kernels")
         .archs(["sm_90", "compute_90"])
         .compile("cuda_clusters");
-    // Kernels that set conditions of graphs are linked with code of the toolkit.
+    // Kernels that set conditions of graphs, or call functions of other sources.
     cuda_kernels_build::Build::new()
-        .files(["kernels/linked/condition.cu", "kernels/linked/sum.cu"])
-        .header("kernels/linked/condition.cuh")
+        .files(["condition", "paths", "sum"].map(|name| format!("kernels/linked/{name}.cu")))
+        .headers(["condition", "paths"].map(|name| format!("kernels/linked/{name}.cuh")))
         .relocatable()
         .compile("cuda_linked");
 }

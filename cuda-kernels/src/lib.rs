@@ -45,7 +45,7 @@ pub mod kernels {
         cuda_safe::include_kernels!("cuda_clusters");
     }
 
-    /// The handles of kernels whose device code is linked: they set the conditions of graphs.
+    /// The handles of kernels whose device code is linked, such as those that set conditions of graphs.
     pub mod linked {
         cuda_safe::include_kernels!("cuda_linked");
     }
