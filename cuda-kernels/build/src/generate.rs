@@ -68,8 +68,8 @@ pub(crate) struct Placement {
 }
 
 impl Placement {
-    /// Returns the placement that the objects show. Kernels of `relocatable`
-    /// device code reach the variables of all files. `archive` has the objects, and `cpp` is the C++ library.
+    /// Returns the placement that the objects show. Kernels of `relocatable` device code reach the variables
+    /// of all files. `archive` has the objects, and `cpp` is the C++ library.
     pub(crate) fn new(
         units: Units,
         objects: &[Object],

@@ -17,8 +17,8 @@ impl Graph {
     /// [`cudaGraphClone`](sys::cudaGraphClone).
     ///
     /// # Errors
-    /// `Unsupported` if the graph has memory of its own. Otherwise returns the runtime's error. Refused
-    /// inside a host function.
+    /// `Unsupported` if the graph has memory or conditions of its own. Otherwise returns the runtime's error.
+    /// Refused inside a host function.
     #[doc(alias = "cudaGraphClone")]
     #[track_caller]
     pub fn try_clone(&self) -> Result<Self> {

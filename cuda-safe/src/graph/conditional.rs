@@ -373,7 +373,8 @@ impl Body<'_> {
         self.graph.add_graph(after, graph)
     }
 
-    /// [`Graph::condition`] for a conditional node in the body.
+    /// [`Graph::condition`] for a conditional node in the body. The condition gets its first value at the
+    /// beginning of each launch, not of each run of the body.
     ///
     /// # Errors
     /// Those of `Graph::condition`.

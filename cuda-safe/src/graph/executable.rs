@@ -91,8 +91,9 @@ impl Graph {
     /// Stands for [`cudaGraphInstantiate`](sys::cudaGraphInstantiate).
     ///
     /// # Errors
-    /// `Unsupported` if the graph has memory of its own that no node frees, or has memory of its own and
-    /// already an executable form. Otherwise returns the runtime's error. Refused inside a host function.
+    /// `Unsupported` if the graph has memory of its own that no node frees, if it has memory or conditions of
+    /// its own and already an executable form, or if adding a conditional node failed. Otherwise returns the
+    /// runtime's error. Refused inside a host function.
     #[doc(alias = "cudaGraphInstantiate")]
     #[track_caller]
     pub fn instantiate(&self) -> Result<GraphExec> {
@@ -252,7 +253,8 @@ impl GraphExec {
     /// # Errors
     /// - `cudaErrorGraphExecUpdateFailure` if the shape or the kind of a node differs. [`Detail::Update`]
     ///   tells the difference and the node.
-    /// - `Unsupported` if `graph` is another graph and has memory of its own.
+    /// - `Unsupported` if `graph` is another graph and has memory or conditions of its own, or if adding a
+    ///   conditional node to it failed.
     /// - `DeviceMismatch` if the graph is for another device.
     /// - Refused inside a host function.
     ///

@@ -242,8 +242,8 @@ impl Graph {
     /// Stands for [`cudaGraphAddChildGraphNode`](sys::cudaGraphAddChildGraphNode).
     ///
     /// # Errors
-    /// `DeviceMismatch` if the graph is for another device; `Unsupported` if it has memory of its own;
-    /// those of [`add_empty`](Self::add_empty).
+    /// `DeviceMismatch` if the graph is for another device; `Unsupported` if it has memory or
+    /// conditions of its own; those of [`add_empty`](Self::add_empty).
     #[doc(alias = "cudaGraphAddChildGraphNode")]
     #[track_caller]
     pub fn add_graph(&mut self, after: &[Node], graph: &Graph) -> Result<Node> {

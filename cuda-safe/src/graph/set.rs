@@ -490,7 +490,7 @@ impl GraphExec {
     /// functions are taken over as by [`update`](Self::update).
     ///
     /// # Errors
-    /// - `Unsupported` if the graph has memory of its own.
+    /// - `Unsupported` if the graph has memory or conditions of its own.
     /// - `DeviceMismatch` if it is for another device.
     /// - Those of [`set_kernel`](Self::set_kernel).
     /// - The runtime's error for a graph of another shape.
