@@ -178,7 +178,7 @@ impl<'a> Compiler<'a> {
         finish(&mut command, &linked)?;
 
         let mut cpp = cc::Build::new();
-        cpp.cpp(true);
+        cpp.cpp(true).debug(false).opt_level(0);
         let tool = cpp.try_get_compiler().map_err(|error| failed(&joined, &error))?;
         let mut command = tool.to_command();
         command.args(["-r", "-nostdlib", "-o"]).arg(&joined).args(paths()).arg(&linked);
@@ -232,10 +232,17 @@ const DEVICE_RUNTIME: &[u8] = b"cuda_device_runtime";
 /// Runs a command that makes `what`, or compiles it. Its messages become cargo's.
 fn finish(command: &mut Command, what: &Path) -> Result<(), Error> {
     let done = command.output().map_err(|error| Error::File(command.get_program().into(), error))?;
-    for line in String::from_utf8_lossy(&done.stderr).lines() {
+    let said = String::from_utf8_lossy(&done.stderr);
+    for line in said.lines().chain(advice(&said)) {
         println!("cargo:warning={line}");
     }
     if done.status.success() { Ok(()) } else { Err(Error::Compile(what.to_owned(), done.status.to_string())) }
+}
+
+/// Returns what to do if a source needs another one's device code.
+fn advice(said: &str) -> Option<&'static str> {
+    let advice = "Build::relocatable links device code, as `nvcc -rdc=true` does";
+    said.contains("Unresolved extern function").then_some(advice)
 }
 
 /// A command's output, and the file in which it lists what it read.
@@ -356,6 +363,12 @@ mod tests {
     fn the_first_failing_item_is_the_error() {
         let failing = in_parallel(&["sm_90", "x", "y"], 2, |item| item.parse::<Arch>());
         assert!(failing.unwrap_err().to_string().contains("`x`"));
+    }
+
+    #[test]
+    fn a_function_that_is_not_linked_is_answered_with_how_to_link() {
+        let said = "ptxas fatal   : Unresolved extern function 'cudaGraphSetConditional'\n";
+        assert!(advice(said).is_some_and(|text| text.contains("relocatable")) && advice("").is_none());
     }
 
     #[test]
