@@ -90,16 +90,14 @@ pub(super) fn abandon(device: Device) {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::PoisonError;
-
-    use super::list;
+    use super::{GONE, lock};
     use crate::memory::MemoryPool;
     use crate::stream::{CAPTURE_OR_WAIT, Stream};
     use crate::{Device, DeviceBuffer};
 
     #[test]
     fn a_pool_without_owners_goes_when_its_device_has_been_waited_for_and_its_memory_is_gone() {
-        let _turn = CAPTURE_OR_WAIT.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = lock(&CAPTURE_OR_WAIT);
         let device = Device::current().unwrap();
         let stream = Stream::non_blocking().unwrap();
         let pool = MemoryPool::new().unwrap();
