@@ -377,6 +377,28 @@ fn level_coordinates(log: &mut Log) -> Outcome {
     read(log, "by elements", it, Way::PlaneLevel, 1, &steps)
 }
 
+/// Coordinates that are not said to be normalized, with one level and more.
+fn elements_of_levels(log: &mut Log) -> Outcome {
+    let steps: Vec<_> = [[-0.8, 4.0], [0.0, 0.0], [0.3, 0.6], [1.6, 2.4], [10.4, 0.8]]
+        .iter()
+        .flat_map(|[x, y]| {
+            [0.0, 1.0].map(|level| ImageRead { at: [*x, *y, 0.0], level, ..Default::default() })
+        })
+        .collect();
+    let like = cudaTextureDesc { normalizedCoords: 0, ..normalized() };
+    for count in [1, 2] {
+        let image = levels(log, [8, 8, 0], count, 0, |level, [x, y, _]| {
+            1000.0 * level as f32 + 10.0 * y as f32 + x as f32
+        })?;
+        for (name, like) in [("nearest", like), ("linear", linear(like)), ("both", linear(between(like)))] {
+            let it = texture(log, of_levels(image), like, None)?;
+            read(log, &format!("{count} levels, {name}"), it, Way::PlaneLevel, 1, &steps)?;
+            read(log, &format!("{count} levels, {name}, no level"), it, Way::Plane, 1, &steps)?;
+        }
+    }
+    Ok(())
+}
+
 /// A way of each kind of image: name, extent, flags, and the ways without a level, with one, and with
 /// derivatives.
 type KindOfImage = (&'static str, [usize; 3], u32, Way, Way, Option<Way>);
@@ -560,6 +582,7 @@ pub(super) fn add(cases: &mut Cases) {
     reads("the level that a filter selects", level_filters);
     reads("level bias and limits", level_limits);
     reads("coordinates in a level", level_coordinates);
+    reads("coordinates by elements", elements_of_levels);
     reads("derivatives", |log| gradients(log, 0));
     reads("derivatives with an anisotropy of 1", |log| gradients(log, 1));
     reads("derivatives with an anisotropy of 16", |log| gradients(log, 16));
