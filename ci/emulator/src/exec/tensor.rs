@@ -9,8 +9,10 @@ use crate::ptx::Type;
 const MARK: u64 = u64::from_le_bytes(*b"TMAtiled");
 /// Bytes of a map.
 pub const BYTES: usize = 128;
-/// The bytes of a piece: lengths and addresses of bulk copies are multiples.
+/// The bytes of a piece: lengths and addresses of bulk copies are multiples, and swizzles move pieces.
 pub(super) const PIECE: u64 = 16;
+/// The most bytes of a box. An H200 refuses one of 512 KiB.
+const MOST: u64 = 1 << 18;
 /// The most dimensions of a tensor.
 pub const RANK: usize = 5;
 
@@ -74,6 +76,10 @@ impl TensorMap {
         let (inner, span) = (u64::from(self.boxes[0]) * size, self.span());
         if !inner.is_multiple_of(16) {
             return Err(format!("a row of the box has {inner} bytes, which are no multiple of 16"));
+        }
+        let bytes = self.row() * self.rows();
+        if bytes > MOST {
+            return Err(format!("the box has {bytes} bytes: {MOST} are possible"));
         }
         if swizzle > 3 {
             return Err(format!("there is no swizzle {swizzle} on devices of compute capability 9.0"));
@@ -180,10 +186,10 @@ impl TensorMap {
         (within > 0).then(|| (address.wrapping_add(from * size), before, within))
     }
 
-    /// The bits of an element that is outside of the tensor.
+    /// The bits of an element that is outside of the tensor: zero, or the NaN of an H200.
     #[must_use]
     pub fn outside(&self) -> u64 {
-        if self.nan { 0x7FFF_FFFF_FFFF_FFFF >> (64 - 8 * self.size().unwrap_or(8)) } else { 0 }
+        if self.nan { 0x7FF7_7FF7_7FF7_7FF7 >> (64 - 8 * self.size().unwrap_or(8)) } else { 0 }
     }
 
     /// What a load makes of an element. Numbers of 19 bits are rounded to the nearest, of two to the even
@@ -326,7 +332,7 @@ mod tests {
 
     #[test]
     fn a_map_is_in_its_bytes_and_other_bytes_are_none() {
-        let widest = TensorMap { boxes: [64, 256, 256, 1, 1], nan: true, ..MAP };
+        let widest = TensorMap { boxes: [16, 256, 32, 1, 1], nan: true, ..MAP };
         for map in [MAP, widest] {
             assert_eq!(map.check(), Ok(()));
             assert_eq!(TensorMap::unpack(&map.pack()), Some(map));
@@ -346,6 +352,13 @@ mod tests {
             bytes[at..at + size].copy_from_slice(&u64::to_le_bytes(value)[..size]);
             assert_eq!(TensorMap::unpack(&bytes), Some(changed), "{field:?}");
         }
+        assert_eq!([&MAP, &widest].map(TensorMap::outside), [0, 0x7FF7]);
+        assert_eq!(TensorMap { element: 7, ..widest }.outside(), 0x7FF7_7FF7);
+        // A kernel may have changed a field to anything.
+        assert_eq!(
+            TensorMap::unpack(&TensorMap { boxes: [64, 256, 256, 256, 256], rank: 5, ..MAP }.pack()),
+            None
+        );
         assert_eq!(TensorMap::unpack(&[0; 128]), None);
         assert_eq!(TensorMap::unpack(&TensorMap { address: 8, ..MAP }.pack()), None);
     }

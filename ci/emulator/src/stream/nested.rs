@@ -78,7 +78,8 @@ fn copy(call: &RuntimeCall<'_>) -> Answer<Option<Copy>> {
                 let [array, x, y, z, start, pitch, _, rows] =
                     core::array::from_fn(|n| call.field(at + 8 * n));
                 let slice = pitch.saturating_mul(rows);
-                let first = start.wrapping_add(x.wrapping_add(y * pitch).wrapping_add(z.wrapping_mul(slice)));
+                let rows = y.wrapping_mul(pitch).wrapping_add(z.wrapping_mul(slice));
+                let first = start.wrapping_add(x).wrapping_add(rows);
                 (array == 0).then_some((first, pitch, slice)).ok_or(cudaErrorInvalidValue)
             };
             let [width, height, depth] = [128, 136, 144].map(|at| call.field(at));
