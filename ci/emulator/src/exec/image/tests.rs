@@ -221,3 +221,53 @@ fn means_are_rounded_as_on_an_h200() {
     assert_eq!(colour(0.75)[..3], [0.012_512_207, 0.017_761_23, 0.023_925_781]);
     assert_eq!(colour(1.0)[3], 14_135.0 / 65_535.0);
 }
+
+#[test]
+fn no_coordinate_reads_outside_of_the_image() {
+    const ODD: [f32; 14] = [
+        0.0,
+        -0.0,
+        0.5,
+        1.0,
+        -1.0,
+        2.9,
+        1e-40,
+        16_777_216.0,
+        9.3e18,
+        f32::MAX,
+        f32::MIN,
+        f32::INFINITY,
+        f32::NEG_INFINITY,
+        f32::NAN,
+    ];
+    let mut numbers = [0.0; 96];
+    let (from, to) = (numbers.as_mut_ptr().cast::<u8>(), numbers.as_mut_ptr_range().end.cast::<u8>());
+    for (geometry, size) in [
+        (Geometry::Line, [5, 1, 1]),
+        (Geometry::Planes, [5, 3, 6]),
+        (Geometry::Solid, [3, 2, 5]),
+        (Geometry::Cube, [4, 4, 6]),
+        (Geometry::Cubes, [1, 1, 12]),
+    ] {
+        for address in [Address::Wrap, Address::Clamp, Address::Mirror, Address::Border] {
+            for flags in 0..8 {
+                let [linear, normalized, seamless] = [1, 2, 4].map(|bit| flags & bit != 0);
+                let texture = line(&mut [0.0; 4], address, linear, normalized);
+                let (pitch, slice) = (size[0] * 4, size[0] * size[1] * 4);
+                let image =
+                    Image { host: from, geometry: Some(geometry), size, pitch, slice, ..texture.image };
+                let smaller = vec![Image { size: size.map(|it| if it % 6 == 0 { it } else { 1 }), ..image }];
+                let levels = LevelRule { bias: f32::NAN, range: [f32::NAN, f32::INFINITY], ..texture.levels };
+                let texture = Texture { image, smaller, levels, seamless, ..texture };
+                for (n, x) in ODD.into_iter().enumerate() {
+                    for y in ODD {
+                        let given = operands(&[x, y, ODD[n / 2], x, y, x, y, x, y, x, y]);
+                        let level = [LevelBy::Number, LevelBy::Derivatives][n % 2];
+                        let mut note = |at| assert!((from..to).contains(&at), "{x} {y} of {texture:?}");
+                        texture.read(Read { level, ..floats(geometry) }, &given, &mut note).unwrap();
+                    }
+                }
+            }
+        }
+    }
+}
