@@ -47,8 +47,8 @@ pub(crate) fn pending() -> BTreeSet<&'static str> {
 pub(crate) fn write(cases: &Cases, new: &BTreeMap<String, String>, machine: &str) -> String {
     let known = known();
     let mut text = format!(
-        "# What the CUDA runtime answers: case, answer, what becomes of the case in cuda-safe, and a known difference \
-         of the emulator.\n\
+        "# What the CUDA runtime answers: case, answer, what becomes of the case in cuda-safe, and a known \
+         difference of the emulator.\n\
          # Asked of: {machine}\n"
     );
     for case in &cases.list {

@@ -11,8 +11,10 @@ const MARK: u64 = u64::from_le_bytes(*b"TMAtiled");
 pub const BYTES: usize = 128;
 /// The bytes of a piece: lengths and addresses of bulk copies are multiples, and swizzles move pieces.
 pub(super) const PIECE: u64 = 16;
-/// The most bytes of a box. An H200 refuses one of 512 KiB.
-const MOST: u64 = 1 << 18;
+/// The most bytes of a box: a multiprocessor's shared memory, as an H200 answered.
+const MOST: u64 = 228 << 10;
+/// The bits of an address. An H200 refuses the highest ones.
+const ADDRESS_BITS: u32 = 57;
 /// The most dimensions of a tensor.
 pub const RANK: usize = 5;
 
@@ -52,6 +54,9 @@ impl TensorMap {
         }
         if !self.address.is_multiple_of(16) {
             return Err(format!("the address {:#x} is not aligned to 16 bytes", self.address));
+        }
+        if self.address >> ADDRESS_BITS != 0 {
+            return Err(format!("the address {:#x} has more than {ADDRESS_BITS} bits", self.address));
         }
         for dimension in 0..rank {
             let (dim, span, step) = (self.dims[dimension], self.boxes[dimension], self.steps[dimension]);
@@ -360,7 +365,12 @@ mod tests {
             None
         );
         assert_eq!(TensorMap::unpack(&[0; 128]), None);
-        assert_eq!(TensorMap::unpack(&TensorMap { address: 8, ..MAP }.pack()), None);
+        for address in [8, 1 << 57] {
+            assert_eq!(TensorMap::unpack(&TensorMap { address, ..MAP }.pack()), None);
+        }
+        let largest = TensorMap { boxes: [64, 228, 8, 1, 1], steps: [1; RANK], ..MAP };
+        assert_eq!(largest.check(), Ok(()));
+        assert!(TensorMap { boxes: [64, 229, 8, 1, 1], ..largest }.check().is_err());
     }
 
     #[test]

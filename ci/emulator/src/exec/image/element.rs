@@ -251,7 +251,7 @@ impl Format {
 }
 
 /// The value of the last of so many bits of a number's fraction, which is at least a power of two.
-fn ulp(number: f64, bits: i32, least: i32) -> f64 {
+pub(super) fn ulp(number: f64, bits: i32, least: i32) -> f64 {
     let exponent = i32::try_from(number.to_bits() >> 52 & 0x7ff).unwrap_or(0) - 1023;
     2.0_f64.powi((exponent - bits).max(least))
 }

@@ -150,7 +150,7 @@ impl Texture {
         let level = match read.level {
             LevelBy::Nothing => 0,
             LevelBy::Number => self.levels.of_number(f32::from_bits(given[usize::from(LEVEL)])),
-            LevelBy::Derivatives if self.linear && self.levels.is_anisotropic(place.slopes) => {
+            LevelBy::Derivatives if self.levels.anisotropy > 1 => {
                 let why = "anisotropic reads are not known to the emulator";
                 return Err((Fault::NOT_SUPPORTED, why.to_owned()));
             }
