@@ -50,7 +50,7 @@ impl Graph {
             return Err(error);
         }
         self.acts |= acts;
-        steps.push(Step::new(Few::One([raw]), uses, acts), direct);
+        steps.push(Step::new(Few::from([raw]), uses, acts), direct);
         Ok(Node::new(self.number, steps.list.len() - 1))
     }
 
