@@ -45,6 +45,9 @@ const DIAGONAL: f64 = 1409.0 / 2048.0;
 fn length(slope: [f64; 3], part: f64) -> f64 {
     let components = slope.map(|it| it.abs() * part);
     let longest = components.into_iter().fold(0.0, f64::max);
+    if longest.is_infinite() {
+        return longest;
+    }
     let cut = |value: f64, bits: i32| {
         let step = ulp(longest, bits, -1000);
         (value / step).floor() * step
@@ -86,5 +89,23 @@ impl LevelRule {
         let level = level.min(most).max(least).clamp(0, last);
         let level = if self.linear { level } else { (level + 128) & !255 };
         (usize::try_from(level >> 8).unwrap_or(0), level & 255)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_of_derivatives_are_estimated_as_on_an_h200() {
+        let rule = LevelRule { linear: true, bias: 0.5, range: [0.0, 99.0], anisotropy: 0 };
+        let level = |[a, b]: [[f32; 2]; 2]| rule.of_slopes([a, b].map(|[x, y]| [x, y, 0.0])) - 128;
+        // Logarithms, a diagonal, and two derivatives of one length: across each other, and the same.
+        assert_eq!([1.0, 1.25, 2.0, 16.125].map(|x| level([[x, 0.0], [0.0; 2]])), [0, 83, 256, 1028]);
+        assert_eq!(level([[1.0, 1.0], [0.0; 2]]), 110);
+        assert_eq!(level([[1.0, 1.0], [-1.0, 1.0]]), 118);
+        assert_eq!(level([[1.0, 0.0], [1.0, 0.0]]), 118);
+        assert!(level([[0.0; 2]; 2]) < -128_000 && level([[f32::INFINITY, 0.0], [f32::NAN; 2]]) > 128_000);
+        assert_eq!(rule.within(rule.of_slopes([[0.0; 3]; 2]), 3), (0, 0));
     }
 }
