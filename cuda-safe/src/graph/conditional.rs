@@ -18,8 +18,8 @@
 //!   orders the runs of a loop's body.
 //! - **Copies** would share the condition, and CUDA allows none: the graph is not cloned, not added to
 //!   another graph, does not update an executable form of another graph, and has one executable form at a
-//!   time. Its conditional nodes are not destroyed. All graphs refuse the names of nodes in bodies, so nothing
-//!   sets their operations.
+//!   time. Its conditional nodes are not destroyed. All graphs refuse the names of nodes in bodies, so
+//!   nothing sets their operations.
 #![expect(unsafe_code, reason = "adds nodes to raw graphs")]
 
 use std::marker::PhantomData;
