@@ -31,4 +31,10 @@ fn main() {
         .include("kernels")
         .archs(["sm_90", "compute_90"])
         .compile("cuda_clusters");
+    // Kernels that set conditions of graphs, or call functions of other sources.
+    cuda_kernels_build::Build::new()
+        .files(["condition", "paths", "sum"].map(|name| format!("kernels/linked/{name}.cu")))
+        .headers(["condition", "paths"].map(|name| format!("kernels/linked/{name}.cuh")))
+        .relocatable()
+        .compile("cuda_linked");
 }

@@ -44,6 +44,11 @@ pub mod kernels {
     pub mod clusters {
         cuda_safe::include_kernels!("cuda_clusters");
     }
+
+    /// The handles of kernels whose device code is linked, such as those that set conditions of graphs.
+    pub mod linked {
+        cuda_safe::include_kernels!("cuda_linked");
+    }
 }
 
 pub use cluster::cluster_histogram;

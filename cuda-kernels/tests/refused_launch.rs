@@ -17,6 +17,8 @@ fn a_refused_launch_names_its_argument_and_offers_read_only_where_that_would_do(
         // SAFETY: the count is that of the elements.
         unsafe { launch!(kernels::add_one<<<1, 64, 0, &b>>>(values, 64)) }
     };
+    memset_async(&mut values, 0, &a)?;
+    a.synchronize()?;
 
     // Another stream reads the memory: the launch would be right if the kernel only read.
     memcpy_async(&mut host, &values, &a)?;

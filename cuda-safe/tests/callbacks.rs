@@ -15,7 +15,7 @@ use cuda_safe::copy::CopyBatch;
 use cuda_safe::device::{CacheConfig, DeviceFlags, Limit, RemoteWritesScope, profiler_start, profiler_stop};
 use cuda_safe::device::{driver_version, runtime_version};
 use cuda_safe::error::{Detail, peek_last, take_last};
-use cuda_safe::graph::{GraphExec, InstantiateFlags, Node};
+use cuda_safe::graph::{Condition, Conditional, GraphExec, InstantiateFlags, Node};
 use cuda_safe::memory::managed::Advice;
 use cuda_safe::memory::{
     Array, ArrayBuilder, ManagedBuffer, MemoryLocation, MemoryPool, PinnedFlags, PointerAttributes,
@@ -43,6 +43,7 @@ struct Things {
     spare: Option<Graph>,
     nodes: [Node; 4],
     exec: GraphExec,
+    condition: Condition,
 }
 
 impl Things {
@@ -56,6 +57,7 @@ impl Things {
         let mark = graph.add_event_record(&[call], &event)?;
         let within = graph.add_graph(&[mark], &inner)?;
         let exec = graph.instantiate()?;
+        let condition = graph.condition(1)?;
         let array = Array::alloc_2d(8, 8)?;
         Ok(Self {
             device: Device::current()?,
@@ -73,6 +75,7 @@ impl Things {
             spare: Some(Graph::new()?),
             nodes: [fill, call, mark, within],
             exec,
+            condition,
         })
     }
 }
@@ -233,7 +236,7 @@ fn not_refused(things: &mut Things) -> Vec<String> {
             managed.prefetch_async(here, stream);
         }
     }
-    let Things { stream, event, buffer, pinned, graph, inner, nodes, exec, .. } = things;
+    let Things { stream, event, buffer, pinned, graph, inner, nodes, exec, condition, .. } = things;
     let [fill, call, mark, within] = *nodes;
     refused! {
         Graph::new();
@@ -245,6 +248,8 @@ fn not_refused(things: &mut Things) -> Vec<String> {
         graph.add_event_wait(&[], event);
         graph.add_alloc::<u8>(&[], 64);
         graph.add_graph(&[], inner);
+        graph.condition(1);
+        graph.add_conditional(&[], condition, Conditional::If, |_, _| Ok(()));
         graph.set_memset(fill, buffer, 2);
         graph.set_host_fn(call, || ());
         graph.set_event(mark, event);

@@ -1,8 +1,9 @@
 // Adds the vectors of all GPUs with NCCL.
 //
 // One process has all GPUs of the machine. Started by `launch N all_reduce`, each process has one, and NCCL
-// finds the others at the address of rank 0. `all_reduce bandwidth` prints a table of bus bandwidth, by the
-// formula of nccl-tests.
+// finds the others at the address of rank 0. With NCCL_MULTI_RANK_GPU_ENABLE=1, which NCCL 2.32 knows, a
+// single GPU has two ranks. `all_reduce bandwidth` prints a table of bus bandwidth, by the formula of
+// nccl-tests.
 // ci/twins links it with: nccl
 #include "../check.cuh"
 
@@ -94,6 +95,7 @@ int main(int argc, char** argv) {
     } else {
         CHECK(cudaGetDeviceCount(&size));
         for (int i = 0; i < size; ++i) devices.push_back(i);
+        if (size == 1 && std::getenv("NCCL_MULTI_RANK_GPU_ENABLE")) devices.push_back(0), size = 2;
         comms.resize(size);
         NCCL(ncclCommInitAll(comms.data(), size, devices.data()));
     }

@@ -1,8 +1,9 @@
 //! Adds the vectors of all GPUs with NCCL.
 //!
 //! One process has all GPUs of the machine. Started by `launch N all_reduce`, or by torchrun, each process
-//! has one, and the processes find each other. `all_reduce bandwidth` prints a table of bus bandwidth, by the
-//! formula of nccl-tests. Without NCCL or a GPU, the program says so.
+//! has one, and the processes find each other. With `NCCL_MULTI_RANK_GPU_ENABLE=1`, which NCCL 2.32 knows, a
+//! single GPU has two ranks. `all_reduce bandwidth` prints a table of bus bandwidth, by the formula of
+//! nccl-tests. Without NCCL or a GPU, the program says so.
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -26,7 +27,11 @@ impl Ranks {
         let comms = if std::env::var_os("RANK").is_some() {
             vec![Communicator::from_env(Duration::from_secs(30))?]
         } else {
-            Communicator::init_all(&Device::all()?.collect::<Vec<_>>())?
+            let mut devices: Vec<_> = Device::all()?.collect();
+            if devices.len() == 1 && std::env::var_os("NCCL_MULTI_RANK_GPU_ENABLE").is_some() {
+                devices.push(devices[0]);
+            }
+            Communicator::init_all(&devices)?
         };
         let stream = |comm: &Communicator| Stream::builder().device(comm.device()).non_blocking().build();
         let streams = comms.iter().map(stream).collect::<cuda_safe::Result<_>>()?;

@@ -40,6 +40,7 @@ pub struct Build {
     defines: Vec<(String, Option<String>)>,
     flags: Vec<String>,
     archs: Vec<String>,
+    relocatable: bool,
 }
 
 impl Build {
@@ -122,6 +123,13 @@ impl Build {
         self
     }
 
+    /// Links the device code of all sources of this build (`nvcc -rdc=true`). See [Device code that is
+    /// linked](crate#device-code-that-is-linked).
+    pub fn relocatable(mut self) -> Self {
+        self.relocatable = true;
+        self
+    }
+
     /// Compiles the sources into the static library `name`, links it into the crate, and generates
     /// `name.rs` with the handles, which [`include_kernels!`] includes.
     ///
@@ -196,13 +204,15 @@ impl Build {
                 includes: &self.includes,
                 defines: &self.defines,
                 flags: &flags,
+                relocatable: self.relocatable,
                 environment: &NVCC_FLAGS.map(|name| env.get(name).map(ToOwned::to_owned)),
                 out: &out,
                 objects: &objects,
             };
             let compiler = Compiler::new(&settings)?;
             let contents = bindings.as_ref().map(Contents::of).transpose()?;
-            let units = contents.as_ref().map(|contents| units(contents, &files, &compiler)).transpose()?;
+            let units =
+                contents.as_ref().map(|contents| self.units(contents, &files, &compiler)).transpose()?;
             let sources = match (&contents, &units) {
                 (Some(contents), Some(units)) => sources(contents, units, &files, &library, &objects)?,
                 _ => files.iter().map(|file| Source::plain(file)).collect(),
@@ -216,7 +226,7 @@ impl Build {
                 read.extend(depfile::outside_of(bindings.files, &toolkit.root));
                 let cpp = env.get("CXXSTDLIB").map(|name| name.to_string_lossy().into_owned());
                 let links = (name, cpp.as_deref().unwrap_or("stdc++"));
-                let placement = Placement::new(units, &objects, library, links)?;
+                let placement = Placement::new(units, &objects, self.relocatable, library, links)?;
                 generated = Some(generate::generate(&contents, &placement)?);
             }
         }
@@ -260,6 +270,14 @@ impl Build {
         Ok(archs)
     }
 
+    /// Returns the source file of each variable. Reads no source if there are no variables.
+    fn units(&self, contents: &Contents, files: &[PathBuf], compiler: &Compiler<'_>) -> Result<Units, Error> {
+        if contents.symbols.is_empty() {
+            return Ok(Units::new());
+        }
+        unit::units(&contents.symbols, &compiler.includes(files)?, self.relocatable)
+    }
+
     fn clang_arguments(&self, toolkit: &[PathBuf]) -> Vec<String> {
         let mut arguments: Vec<String> =
             self.includes.iter().map(|folder| format!("-I{}", folder.display())).collect();
@@ -274,14 +292,6 @@ impl Build {
         }));
         arguments
     }
-}
-
-/// Returns the source file of each variable. Reads no source if there are no variables.
-fn units(contents: &Contents, files: &[PathBuf], compiler: &Compiler<'_>) -> Result<Units, Error> {
-    if contents.symbols.is_empty() {
-        return Ok(Units::new());
-    }
-    unit::units(&contents.symbols, &compiler.includes(files)?)
 }
 
 /// Returns the files to compile. A source file with variables is compiled with functions that return the

@@ -68,10 +68,12 @@ pub(crate) struct Placement {
 }
 
 impl Placement {
-    /// Returns the placement that the objects show. `archive` has the objects, and `cpp` is the C++ library.
+    /// Returns the placement that the objects show. Kernels of `relocatable` device code reach the variables
+    /// of all files. `archive` has the objects, and `cpp` is the C++ library.
     pub(crate) fn new(
         units: Units,
         objects: &[Object],
+        relocatable: bool,
         library: String,
         (archive, cpp): (&str, &str),
     ) -> Result<Self, Error> {
@@ -90,12 +92,16 @@ impl Placement {
                 ptx::add(&mut placement.uses, &text);
             }
         }
-        for (file, symbols) in units {
-            let at = placement.units.len();
-            placement.units.push(symbols);
-            if let Some(object) = objects.iter().find(|object| object.file == file) {
+        for object in objects {
+            let own = units.keys().position(|file| *file == object.file);
+            let at = if relocatable { (!units.is_empty()).then_some(0) } else { own };
+            if let Some(at) = at {
                 placement.kernels.extend(unit::defined(&object.path)?.into_iter().map(|name| (name, at)));
             }
+        }
+        placement.units = units.into_values().collect();
+        if relocatable && !placement.units.is_empty() {
+            placement.units = vec![placement.units.concat()];
         }
         Ok(placement)
     }

@@ -103,7 +103,9 @@
 //! ```
 //!
 //! nvcc makes one variable in each `.cu` file that includes such a declaration. So only one `.cu` file of
-//! the build may include a header with variables. Otherwise the build fails and names the files.
+//! the build may include a header with variables. Otherwise the build fails and names the files. If the
+//! device code is [linked](#device-code-that-is-linked), a header declares variables `extern` for several
+//! files.
 //!
 //! The lines `@reads` and `@writes` of a kernel's comment list the variables of its file that the kernel
 //! uses. Its launches are ordered with copies of these variables and with other kernels that use them,
@@ -114,6 +116,18 @@
 //!
 //! `const` variables have no handle: those that are numbers become constants. Variables in classes, and
 //! in namespaces without a name, have no handle.
+//!
+//! # Device code that is linked
+//! nvcc compiles each source by itself. [`Build::relocatable`] links the device code of all sources of one
+//! build (`nvcc -rdc=true`, relocatable device code). Programs need it in three cases:
+//!
+//! - A kernel calls a `__device__` function of another source, or uses an `extern __device__` variable.
+//! - A kernel sets the condition of a graph's node (`cudaGraphSetConditional`).
+//! - A kernel launches kernels (dynamic parallelism). Its launch declares the memory that all of them access,
+//!   and is complete when they are.
+//!
+//! A kernel without `@reads` and `@writes` then counts as one that uses the variables of all sources of the
+//! build. A program may have several such libraries. The device code of each is linked by itself.
 //!
 //! # Compilation
 //! The library has machine code for the architectures of [`Build::archs`], and always PTX, so that newer

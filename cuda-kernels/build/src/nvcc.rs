@@ -24,6 +24,8 @@ pub(crate) struct Settings<'a> {
     pub(crate) includes: &'a [PathBuf],
     pub(crate) defines: &'a [(String, Option<String>)],
     pub(crate) flags: &'a [String],
+    /// Whether the device code of all files is linked.
+    pub(crate) relocatable: bool,
     /// The flags that nvcc itself takes from the environment.
     pub(crate) environment: &'a [Option<OsString>],
     /// The folder of the archive.
@@ -81,8 +83,10 @@ impl<'a> Compiler<'a> {
         let objects = in_parallel(files, jobs(), |file| self.compile_one(file))?;
         let mut archive = cc::Build::new();
         archive.cpp(true).cargo_debug(false).out_dir(self.settings.out);
-        for object in &objects {
-            archive.object(&object.path);
+        if self.settings.relocatable {
+            archive.object(self.link(&objects)?);
+        } else {
+            archive.objects(objects.iter().map(|object| &object.path));
         }
         // C++ mode, because the stubs need the C++ library: cc passes that to cargo.
         archive.try_compile(name).map_err(|error| failed(Path::new(name), &error))?;
@@ -112,7 +116,6 @@ impl<'a> Compiler<'a> {
         };
         let mut command = self.tool.to_command();
         command.arg("--keep").arg("--keep-dir").arg(&kept);
-        // One file for each command: several would need relocatable device code and a device link.
         command.arg("-MD").arg("-MF").arg(&step.dependencies).arg("-o").arg(&step.output);
         // A source may be a whole C++ program. The Rust program has its own `main`.
         command
@@ -145,14 +148,7 @@ impl<'a> Compiler<'a> {
             fs::create_dir_all(kept).map_err(|error| Error::File(kept.clone(), error))?;
         }
         let start = SystemTime::now();
-        let done =
-            command.output().map_err(|error| Error::File(self.settings.toolkit.nvcc.clone(), error))?;
-        for line in String::from_utf8_lossy(&done.stderr).lines() {
-            println!("cargo:warning={line}");
-        }
-        if !done.status.success() {
-            return Err(Error::Compile(file.to_owned(), done.status.to_string()));
-        }
+        finish(&mut command, file)?;
         if let Some(kept) = &step.kept {
             keep_ptx(kept).map_err(|error| Error::File(kept.clone(), error))?;
         }
@@ -163,6 +159,44 @@ impl<'a> Compiler<'a> {
             fs::write(&stamp, state).map_err(|error| Error::File(stamp, error))?;
         }
         Ok(())
+    }
+
+    /// Links the device code of the objects, and joins all of them to one object, which it returns.
+    ///
+    /// The runtime loads linked device code once all of its objects have registered, so a program needs all
+    /// of them or none. The names by which they register are local to the joined object: those of nvcc's own
+    /// library for kernels that launch kernels (`cudadevrt`) are the same in each library of a program.
+    fn link(&self, objects: &[Object]) -> Result<PathBuf, Error> {
+        let [linked, joined] = ["linked.o", "joined.o"].map(|name| self.settings.objects.join(name));
+        let paths = || objects.iter().map(|object| &object.path);
+        // nvcc does not search the folder of NVIDIA's wheels.
+        let folders =
+            ["lib64", "lib"].map(|name| format!("-L{}", self.settings.toolkit.root.join(name).display()));
+
+        let mut command = self.tool.to_command();
+        command.arg("-dlink").args(paths()).args(&folders).arg("-o").arg(&linked);
+        finish(&mut command, &linked)?;
+
+        let mut cpp = cc::Build::new();
+        cpp.cpp(true).debug(false).opt_level(0);
+        let tool = cpp.try_get_compiler().map_err(|error| failed(&joined, &error))?;
+        let mut command = tool.to_command();
+        command.args(["-r", "-nostdlib", "-o"]).arg(&joined).args(paths()).arg(&linked);
+        // Toolkits for cross-compilation may lack the library.
+        let bytes = fs::read(&linked).map_err(|error| Error::File(linked.clone(), error))?;
+        if bytes.windows(DEVICE_RUNTIME.len()).any(|part| part == DEVICE_RUNTIME) {
+            command.args(&folders).arg("-lcudadevrt");
+        }
+        finish(&mut command, &joined)?;
+
+        // The other tools of the same name differ in their last letters alone: `llvm-ar`, `llvm-objcopy`.
+        let archiver = cpp.try_get_archiver().map_err(|error| failed(&joined, &error))?;
+        let archiver = archiver.get_program().to_string_lossy().into_owned();
+        let mut command = Command::new(format!("{}objcopy", archiver.strip_suffix("ar").unwrap_or("")));
+        let local = ["__cudaRegisterLinkedBinary*", "__fatbinwrap*", "__CNPRT*", "cudart*"];
+        command.arg("--wildcard").args(local.map(|name| format!("--localize-symbol={name}"))).arg(&joined);
+        finish(&mut command, &joined)?;
+        Ok(joined)
     }
 
     /// Returns everything that the output of a command depends on, as text: the command, and the time and
@@ -190,6 +224,25 @@ impl<'a> Compiler<'a> {
     fn output(&self, file: &Path, extension: &str) -> PathBuf {
         self.settings.objects.join(format!("{}.{extension}", file_tag(file)))
     }
+}
+
+/// A part of the names in linked device code that needs `cudadevrt`.
+const DEVICE_RUNTIME: &[u8] = b"cuda_device_runtime";
+
+/// Runs a command that makes `what`, or compiles it. Its messages become cargo's.
+fn finish(command: &mut Command, what: &Path) -> Result<(), Error> {
+    let done = command.output().map_err(|error| Error::File(command.get_program().into(), error))?;
+    let said = String::from_utf8_lossy(&done.stderr);
+    for line in said.lines().chain(advice(&said)) {
+        println!("cargo:warning={line}");
+    }
+    if done.status.success() { Ok(()) } else { Err(Error::Compile(what.to_owned(), done.status.to_string())) }
+}
+
+/// Returns what to do if a source needs another one's device code.
+fn advice(said: &str) -> Option<&'static str> {
+    let advice = "Build::relocatable links device code, as `nvcc -rdc=true` does";
+    said.contains("Unresolved extern function").then_some(advice)
 }
 
 /// A command's output, and the file in which it lists what it read.
@@ -239,6 +292,7 @@ fn configured(settings: &Settings<'_>) -> cc::Build {
         .warnings(false)
         .flag("-std=c++17")
         .flags(arch::flags(settings.archs))
+        .flags(settings.relocatable.then_some("-rdc=true"))
         .includes(settings.includes)
         .flags(settings.flags);
     for (name, value) in settings.defines {
@@ -309,6 +363,12 @@ mod tests {
     fn the_first_failing_item_is_the_error() {
         let failing = in_parallel(&["sm_90", "x", "y"], 2, |item| item.parse::<Arch>());
         assert!(failing.unwrap_err().to_string().contains("`x`"));
+    }
+
+    #[test]
+    fn a_function_that_is_not_linked_is_answered_with_how_to_link() {
+        let said = "ptxas fatal   : Unresolved extern function 'cudaGraphSetConditional'\n";
+        assert!(advice(said).is_some_and(|text| text.contains("relocatable")) && advice("").is_none());
     }
 
     #[test]

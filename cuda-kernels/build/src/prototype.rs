@@ -118,8 +118,8 @@ fn prototype(function: &ForeignItemFn) -> Result<Prototype, Error> {
     Ok(Prototype { name, symbol, parameters, names, docs: docs(&function.attrs) })
 }
 
-/// Returns the type of a parameter as text. Texture and surface handles are numbers in C, and distinct
-/// types in Rust.
+/// Returns the type of a parameter as text. Handles of textures, surfaces and conditions are numbers in C,
+/// and distinct types in Rust.
 fn parameter(ty: &Type) -> String {
     let last = match ty {
         Type::Path(path) => path.path.segments.last().map(|segment| segment.ident.to_string()),
@@ -127,6 +127,7 @@ fn parameter(ty: &Type) -> String {
     };
     match last.as_deref() {
         Some("cudaTextureObject_t") => "::cuda_safe::launch::TextureObject".to_owned(),
+        Some("cudaGraphConditionalHandle") => "::cuda_safe::launch::ConditionalHandle".to_owned(),
         Some("cudaSurfaceObject_t") => "::cuda_safe::launch::SurfaceObject".to_owned(),
         _ => spell(ty),
     }
@@ -203,11 +204,13 @@ mod tests {
     }
 
     #[test]
-    fn textures_and_surfaces_are_no_numbers() {
+    fn textures_surfaces_and_conditions_are_no_numbers() {
         let found = of(r#"unsafe extern "C" {
-            pub fn k(image: cudaTextureObject_t, out: cudaSurfaceObject_t, n: ::core::ffi::c_ulonglong) -> !;
+            pub fn k(again: cudaGraphConditionalHandle, image: cudaTextureObject_t, out: cudaSurfaceObject_t,
+                     n: ::core::ffi::c_ulonglong) -> !;
         }"#);
-        let [image, out, number] = found[0].parameters.as_slice() else { panic!("three parameters") };
+        let [again, image, out, number] = found[0].parameters.as_slice() else { panic!("four parameters") };
+        assert_eq!(again, "::cuda_safe::launch::ConditionalHandle");
         assert_eq!(image, "::cuda_safe::launch::TextureObject");
         assert_eq!(out, "::cuda_safe::launch::SurfaceObject");
         assert_eq!(number, "u64");

@@ -2,7 +2,8 @@
 //!
 //! nvcc makes one variable in each file that includes its declaration, and the variable's host-side
 //! counterpart is local to that file. So exactly one file of a build may include a header with variables.
-//! It is compiled with functions after its end that return the addresses.
+//! It is compiled with functions after its end that return the addresses. Device code that is linked has one
+//! variable in all files, and any of them can return its address.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -16,8 +17,13 @@ use crate::symbol::Symbol;
 /// The source files with variables, each with the indices of its variables in the list of symbols.
 pub(crate) type Units = BTreeMap<PathBuf, Vec<usize>>;
 
-/// Finds the one source file of each variable. `reads` lists the files that each source file includes.
-pub(crate) fn units(symbols: &[Symbol], reads: &[(PathBuf, Vec<PathBuf>)]) -> Result<Units, Error> {
+/// Finds the one source file of each variable, or any of its files if the device code is `relocatable`.
+/// `reads` lists the files that each source file includes.
+pub(crate) fn units(
+    symbols: &[Symbol],
+    reads: &[(PathBuf, Vec<PathBuf>)],
+    relocatable: bool,
+) -> Result<Units, Error> {
     let mut units = Units::new();
     for (at, symbol) in symbols.iter().enumerate() {
         let header = &symbol.declared.file;
@@ -27,9 +33,8 @@ pub(crate) fn units(symbols: &[Symbol], reads: &[(PathBuf, Vec<PathBuf>)]) -> Re
         let owners: Vec<&PathBuf> =
             reads.iter().filter(|(_, files)| included(files)).map(|(source, _)| source).collect();
         match owners.as_slice() {
-            [one] => units.entry((*one).clone()).or_default().push(at),
             [] => return Err(refuse(symbol, "no source file of this build includes the header")),
-            [one, other, ..] => {
+            [one, other, ..] if !relocatable => {
                 let why = format!(
                     "{} and {} both include the header, and nvcc would make a variable of each. Declare it \
                      in a header that only the file of its kernels includes",
@@ -38,6 +43,7 @@ pub(crate) fn units(symbols: &[Symbol], reads: &[(PathBuf, Vec<PathBuf>)]) -> Re
                 );
                 return Err(refuse(symbol, &why));
             }
+            [one, ..] => units.entry((*one).clone()).or_default().push(at),
         }
     }
     Ok(units)
@@ -111,13 +117,16 @@ mod tests {
         let symbols = [symbol(&header)];
         let (a, b) = (PathBuf::from("a.cu"), PathBuf::from("b.cu"));
         let with = vec![folder.path().join(".").join("f.cuh")];
-        let one = units(&symbols, &[(a.clone(), with.clone()), (b.clone(), Vec::new())]).unwrap();
+        let one = units(&symbols, &[(a.clone(), with.clone()), (b.clone(), Vec::new())], false).unwrap();
         assert_eq!(one.into_iter().collect::<Vec<_>>(), [(a.clone(), vec![0])]);
 
-        let none = units(&symbols, &[(a.clone(), Vec::new())]).unwrap_err().to_string();
+        let none = units(&symbols, &[(a.clone(), Vec::new())], false).unwrap_err().to_string();
         assert!(none.contains("`ns_filter`") && none.contains("no source file"), "{none}");
-        let two = units(&symbols, &[(a, with.clone()), (b, with)]).unwrap_err().to_string();
+        let both = [(a.clone(), with.clone()), (b, with)];
+        let two = units(&symbols, &both, false).unwrap_err().to_string();
         assert!(two.contains("a.cu and b.cu both include"), "{two}");
+        let any = units(&symbols, &both, true).unwrap();
+        assert_eq!(any.into_keys().collect::<Vec<_>>(), [a]);
     }
 
     #[test]

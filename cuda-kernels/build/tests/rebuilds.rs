@@ -19,13 +19,16 @@ fn build_script() {
     }
     let mut build = cuda_kernels_build::Build::new().folder("kernels").archs(["compute_75"]);
     if let Ok(flag) = std::env::var("FLAG") {
-        build = build.flag(&flag);
+        build = if flag == RELOCATABLE { build.relocatable() } else { build.flag(&flag) };
     }
     build.compile("k");
 }
 
 /// In place of a flag: a C++ library without handles.
 const LIBRARY: &str = "library";
+
+/// In place of a flag: device code that is linked.
+const RELOCATABLE: &str = "relocatable";
 
 /// Builds the folder. Returns the time of each object, by the name of its source.
 fn build(folder: &Path, flag: Option<&str>) -> BTreeMap<String, SystemTime> {
@@ -93,6 +96,21 @@ fn only_a_file_that_changed_is_compiled_again() {
 
     let flag = build(folder.path(), Some("--use_fast_math"));
     assert_eq!(compiled(&header, &flag), ["a", "b", "c"]);
+}
+
+#[test]
+fn device_code_is_linked_again_after_a_file_has_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    let kernels = folder.path().join("kernels");
+    fs::create_dir(&kernels).unwrap();
+    let write = |name: &str, text: &str| fs::write(kernels.join(name), text).unwrap();
+    write("a.cu", "__device__ int more(int);\n__global__ void a(int* p) { *p = more(*p); }\n");
+    write("b.cu", "__device__ int more(int x) { return x + 1; }\n");
+    let first = build(folder.path(), Some(RELOCATABLE));
+    assert_eq!(first.keys().collect::<Vec<_>>(), ["a", "b", "joined.o", "linked.o"]);
+    write("b.cu", "__device__ int more(int x) { return x + 2; }\n");
+    let second = build(folder.path(), Some(RELOCATABLE));
+    assert_eq!(compiled(&first, &second), ["b", "joined.o", "linked.o"]);
 }
 
 #[test]

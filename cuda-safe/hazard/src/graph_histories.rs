@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
 
+use crate::Few;
 use crate::entry::Mode;
-use crate::few::Few;
 use crate::retained::RetainedAccesses;
 use crate::segments::Segments;
 
@@ -50,7 +50,7 @@ impl Span {
     fn new(end: usize, node: usize, mode: Mode) -> Self {
         match mode {
             Mode::Write => Self { end, write: Some(node), reads: Few::default() },
-            Mode::Read => Self { end, write: None, reads: Few::One([node]) },
+            Mode::Read => Self { end, write: None, reads: Few::from([node]) },
         }
     }
 

@@ -185,7 +185,6 @@ mod clock;
 mod device;
 mod entry;
 mod event;
-mod few;
 mod graph_histories;
 pub mod happens_before;
 mod history;
@@ -215,7 +214,6 @@ pub use clock::{Epoch, SequenceNumber, TimelineId};
 pub use device::Kind;
 pub use entry::{Conflict, FirstWrite, Mode};
 pub use event::SharedEvent;
-pub use few::Few;
 pub use graph_histories::GraphHistories;
 pub use history::{Access, AccessHistory, RetainFn, RetainedResource};
 pub use policy::Policy;
@@ -228,3 +226,6 @@ pub use submit_all::StreamAccesses;
 pub use timeline::{Timeline, WaitTarget};
 pub use tracker::{TooManyStreams, Tracker};
 pub use wait_log::{AddedWait, CallSite, Hazard};
+
+/// A list that most often has one element, and then allocates nothing: a node of a graph has several.
+pub type Few<T> = smallvec::SmallVec<[T; 1]>;

@@ -9,8 +9,8 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::Few;
 use crate::entry::Mode;
-use crate::few::Few;
 use crate::history::{Access, RetainedResource};
 
 /// If one allocation has more parts than this, everything between the first and the last of them counts as
@@ -54,10 +54,10 @@ impl RetainedAccesses {
         if at.is_empty() {
             let Some(resource) = retain_fn() else { return false };
             let new = Retained { resource, address, part };
-            if self.list.is_empty() {
+            if at.start == self.list.len() {
                 self.list.push(new);
             } else {
-                self.list.change(|list| list.insert(at.start, new));
+                self.list.insert(at.start, new);
             }
         } else {
             let resource = &self.list[at.start].resource;
@@ -65,7 +65,7 @@ impl RetainedAccesses {
             add_part(&mut parts, part);
             let with = |part| Retained { resource: Arc::clone(resource), address, part };
             let new: Vec<_> = parts.into_iter().map(with).collect();
-            self.list.change(|list| drop(list.splice(at, new)));
+            self.replace_range(at, new);
         }
         true
     }
@@ -87,8 +87,14 @@ impl RetainedAccesses {
             }
         }
         let with = |part| Some(Retained { resource: Arc::clone(resource?), address, part });
-        let (at, new) = (self.range(address), parts.into_iter().filter_map(with));
-        self.list.change(|list| drop(list.splice(at, new)));
+        let new: Vec<_> = parts.into_iter().filter_map(with).collect();
+        self.replace_range(self.range(address), new);
+    }
+
+    fn replace_range(&mut self, at: Range<usize>, new: Vec<Retained>) {
+        let start = at.start;
+        self.list.drain(at);
+        self.list.insert_many(start, new);
     }
 
     /// Returns the accesses by the addresses of their histories, as accesses without a borrow.

@@ -17,13 +17,13 @@ impl Graph {
     /// [`cudaGraphClone`](sys::cudaGraphClone).
     ///
     /// # Errors
-    /// `Unsupported` if the graph has memory of its own. Otherwise returns the runtime's error. Refused
-    /// inside a host function.
+    /// `Unsupported` if the graph has memory or conditions of its own. Otherwise returns the runtime's error.
+    /// Refused inside a host function.
     #[doc(alias = "cudaGraphClone")]
     #[track_caller]
     pub fn try_clone(&self) -> Result<Self> {
         stream::ensure_idle("Graph::try_clone")?;
-        self.ensure_no_memory("Graph::try_clone")?;
+        self.ensure_can_be_copied("Graph::try_clone")?;
         let mut raw = ptr::null_mut();
         // SAFETY: the graph is live. The pointer is to a live variable, which the call fills.
         unsafe { check!(cudaGraphClone(&raw mut raw, self.as_raw())) }?;

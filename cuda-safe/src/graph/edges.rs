@@ -11,6 +11,7 @@ use std::ptr;
 use super::graph::Graph;
 use super::order::Edge;
 use super::steps::Node;
+use super::topology::{NodeKind, kind_of};
 use crate::error::{Detail, Error, Result};
 use crate::{check, stream, sys};
 
@@ -155,8 +156,8 @@ impl Graph {
     /// Stands for [`cudaGraphDestroyNode`](sys::cudaGraphDestroyNode).
     ///
     /// # Errors
-    /// - `Unsupported` if the node was captured or destroyed, or belongs to another graph, and if the graph
-    ///   has memory of its own.
+    /// - `Unsupported` if the node was captured or destroyed, is conditional, or belongs to another graph,
+    ///   and if the graph has memory of its own.
     /// - The runtime's error.
     /// - Refused inside a host function.
     ///
@@ -181,6 +182,10 @@ impl Graph {
         stream::ensure_idle(api)?;
         self.ensure_no_memory(api)?;
         let (at, raw) = self.steps.added(api, self.number, node)?;
+        if kind_of(raw)? == NodeKind::CONDITIONAL {
+            let what = "destroying a conditional node, which its condition cannot be without,";
+            return Err(Error::refused(api, Detail::Unsupported { what }));
+        }
         let (then, needed) = self.steps.without(at);
         self.steps_mut().changed();
         let (from, to) = self.raw_edges(&needed);

@@ -91,8 +91,9 @@ impl Graph {
     /// Stands for [`cudaGraphInstantiate`](sys::cudaGraphInstantiate).
     ///
     /// # Errors
-    /// `Unsupported` if the graph has memory of its own that no node frees, or has memory of its own and
-    /// already an executable form. Otherwise returns the runtime's error. Refused inside a host function.
+    /// `Unsupported` if the graph has memory of its own that no node frees, if it has memory or conditions of
+    /// its own and already an executable form, or if adding a conditional node failed. Otherwise returns the
+    /// runtime's error. Refused inside a host function.
     #[doc(alias = "cudaGraphInstantiate")]
     #[track_caller]
     pub fn instantiate(&self) -> Result<GraphExec> {
@@ -111,14 +112,15 @@ impl Graph {
     pub fn instantiate_with_flags(&self, flags: InstantiateFlags) -> Result<GraphExec> {
         let api = "Graph::instantiate";
         stream::ensure_idle(api)?;
+        self.ensure_complete(api)?;
         if self.steps.leave_memory() {
             let what =
                 "making a graph executable with memory of its own that no node frees (Graph::add_free)";
             return Err(Error::refused(api, Detail::Unsupported { what }));
         }
-        let token = self.steps.have_memory().then(|| Arc::clone(&self.made));
+        let token = (self.steps.have_memory() || self.has_conditions).then(|| Arc::clone(&self.made));
         if token.is_some() && Arc::strong_count(&self.made) > 2 {
-            let what = "a second executable form of a graph with memory of its own, \
+            let what = "a second executable form of a graph with memory or conditions of its own, \
                         before the first one is dropped,";
             return Err(Error::refused(api, Detail::Unsupported { what }));
         }
@@ -251,7 +253,8 @@ impl GraphExec {
     /// # Errors
     /// - `cudaErrorGraphExecUpdateFailure` if the shape or the kind of a node differs. [`Detail::Update`]
     ///   tells the difference and the node.
-    /// - `Unsupported` if `graph` is another graph and has memory of its own.
+    /// - `Unsupported` if `graph` is another graph and has memory or conditions of its own, or if adding a
+    ///   conditional node to it failed.
     /// - `DeviceMismatch` if the graph is for another device.
     /// - Refused inside a host function.
     ///
@@ -279,9 +282,10 @@ impl GraphExec {
     #[track_caller]
     pub fn update(&mut self, graph: &Graph) -> Result<()> {
         stream::ensure_idle("GraphExec::update")?;
+        graph.ensure_complete("GraphExec::update")?;
         graph.device().ensure_is(self.device, "GraphExec::update", "the stream or graph")?;
         if self.origin.as_ref().is_none_or(|origin| origin.graph != graph.number) {
-            graph.ensure_no_memory("GraphExec::update")?;
+            graph.ensure_can_be_copied("GraphExec::update")?;
         }
         let taken = host::taken("GraphExec::update", &graph.steps.functions())?;
         let mut then = graph.steps.uses();

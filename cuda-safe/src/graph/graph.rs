@@ -50,6 +50,8 @@ pub struct Graph {
     device: Device,
     /// Distinguishes the graph's nodes from those of other graphs.
     pub(super) number: u64,
+    /// The number of the graph that this one is a body in, or its own.
+    pub(super) root: u64,
     /// Shared with the executable forms until one of them changes.
     pub(super) steps: Arc<Steps>,
     /// Whether each launch is known to give the device work. A graph of empty nodes is not an operation of
@@ -59,6 +61,9 @@ pub struct Graph {
     pub(super) original: Option<(u64, usize)>,
     /// Shared with the executable forms if the graph may have only one.
     pub(super) made: Arc<()>,
+    pub(super) has_conditions: bool,
+    /// False while a conditional node is added, and after that has failed.
+    pub(super) is_complete: bool,
 }
 
 // SAFETY: the handles are names that the runtime accepts on any thread, one thread at a time: a graph is
@@ -86,16 +91,27 @@ impl Graph {
     /// Makes the owner of a raw graph without memory.
     pub(super) fn of(raw: sys::cudaGraph_t, device: Device) -> Self {
         static NUMBER: AtomicU64 = AtomicU64::new(1);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         Self {
             owner: Handle::new(Raw::Graph(raw)),
             raw,
             device,
-            number: NUMBER.fetch_add(1, Ordering::Relaxed),
+            number,
+            root: number,
             steps: Arc::default(),
             acts: false,
             original: None,
             made: Arc::default(),
+            has_conditions: false,
+            is_complete: true,
         }
+    }
+
+    /// Makes a body of a conditional node, which owns the raw graph, in graph number `root`.
+    pub(super) fn body(raw: sys::cudaGraph_t, device: Device, root: u64) -> Self {
+        let mut graph = Self { root, ..Self::of(raw, device) };
+        graph.give_up();
+        graph
     }
 
     /// Gives up a graph that the runtime has destroyed, which may only be dropped then.

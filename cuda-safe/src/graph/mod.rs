@@ -38,6 +38,8 @@
 //!   that memory is freed only after them. After [`GraphExec::update`], node names remain valid only if the
 //!   graph has all nodes and edges that it had before. The runtime pairs nodes by their order, and a name
 //!   that meant another node would release the wrong memory.
+//! - A conditional node has the accesses of all its bodies, and the condition that kernels set is memory for
+//!   the tracker, which every launch writes. `conditional` has the rules for conditions, bodies and copies.
 //!
 //! # Captures
 //! A program's stream is never captured itself. The closure receives another stream with the same device
@@ -69,11 +71,12 @@
 //! `cudaGraphDestroyNode`, `cudaGraphNodeFindInClone`, `cudaGraphChildGraphNodeGetGraph`,
 //! `cudaGraph*NodeGetEvent`, `cudaGraph*NodeSetEvent`, `cudaGraphKernelNode*Attribute*`,
 //! `cudaGraphExecGetFlags`, `cudaGraph*Get*Id`, `cudaGraphDebugDotPrint`, `cudaUserObjectCreate`,
-//! `cudaGraphReleaseUserObject`.
+//! `cudaGraphReleaseUserObject`, `cudaGraphConditionalHandleCreate`, `cudaGraphAddNode`.
 
 mod attributes;
 mod capture;
 mod clone;
+mod conditional;
 mod edges;
 mod events;
 mod executable;
@@ -95,6 +98,7 @@ mod tests;
 mod topology;
 
 pub use capture::Capture;
+pub use conditional::{Body, Condition, Conditional};
 pub use executable::{GraphExec, InstantiateFlags};
 pub use graph::Graph;
 pub use memory::GraphBuffer;

@@ -50,7 +50,7 @@ impl Graph {
             return Err(error);
         }
         self.acts |= acts;
-        steps.push(Step::new(Few::One([raw]), uses, acts), direct);
+        steps.push(Step::new(Few::from([raw]), uses, acts), direct);
         Ok(Node::new(self.number, steps.list.len() - 1))
     }
 
@@ -219,7 +219,7 @@ impl Graph {
         let api = "Graph::add_kernel";
         kernel_node(
             api,
-            (self.device(), self.number),
+            (self.device(), self.number, self.root),
             kernel,
             config.into(),
             arguments,
@@ -242,14 +242,14 @@ impl Graph {
     /// Stands for [`cudaGraphAddChildGraphNode`](sys::cudaGraphAddChildGraphNode).
     ///
     /// # Errors
-    /// `DeviceMismatch` if the graph is for another device; `Unsupported` if it has memory of its own;
-    /// those of [`add_empty`](Self::add_empty).
+    /// `DeviceMismatch` if the graph is for another device; `Unsupported` if it has memory or
+    /// conditions of its own; those of [`add_empty`](Self::add_empty).
     #[doc(alias = "cudaGraphAddChildGraphNode")]
     #[track_caller]
     pub fn add_graph(&mut self, after: &[Node], graph: &Graph) -> Result<Node> {
         let api = "Graph::add_graph";
         graph.device().ensure_is(self.device(), api, "the graph")?;
-        graph.ensure_no_memory(api)?;
+        graph.ensure_can_be_copied(api)?;
         let node = self.add(api, after, graph.steps.uses(), graph.acts, |node, parent, before, count| {
             // SAFETY: both graphs and the `count` nodes are live, and `node` points to a live variable.
             unsafe { check!(cudaGraphAddChildGraphNode(node, parent, before, count, graph.as_raw())) }
@@ -289,7 +289,7 @@ pub(super) fn fill_parameters(fill: &FillNode<'_>, value: u8) -> sys::cudaMemset
 #[track_caller]
 pub(super) fn kernel_node<P, A: Arguments<P>, R>(
     api: &'static str,
-    (device, graph): (Device, u64),
+    (device, graph, root): (Device, u64, u64),
     kernel: &Kernel<P>,
     config: LaunchConfig,
     arguments: A,
@@ -297,8 +297,8 @@ pub(super) fn kernel_node<P, A: Arguments<P>, R>(
 ) -> Result<R> {
     config.check(kernel.name())?;
     let shared = u32::try_from(config.shared_bytes).unwrap_or(u32::MAX);
-    // Memory that the graph owns may be among the arguments, only here.
-    let _made = make_nodes_of(graph);
+    // Memory and conditions of the graph may be among the arguments, only here.
+    let _made = make_nodes_of((graph, root));
     arguments.with(kernel.of_node(device), |accesses, values| {
         let parameters = sys::cudaKernelNodeParams {
             func: kernel.as_raw().cast_mut(),
@@ -314,20 +314,21 @@ pub(super) fn kernel_node<P, A: Arguments<P>, R>(
 }
 
 thread_local! {
-    /// The graph for which the thread currently makes a kernel node.
-    static MAKING: Cell<Option<u64>> = const { Cell::new(None) };
+    /// The graph for which the thread currently makes a kernel node, and the one that it is a body in.
+    static MAKING: Cell<Option<(u64, u64)>> = const { Cell::new(None) };
 }
 
 /// A guard: while it lives, the thread makes a kernel node of a graph.
-struct Making(Option<u64>);
+struct Making(Option<(u64, u64)>);
 
-/// Returns the number of the graph for which the thread currently makes a kernel node. Numbers begin at 1.
-pub(super) fn making() -> u64 {
-    MAKING.get().unwrap_or(0)
+/// Returns the number of the graph for which the thread currently makes a kernel node, and that of the graph
+/// that it is a body in, or its own. Numbers begin at 1.
+pub(super) fn making() -> (u64, u64) {
+    MAKING.get().unwrap_or_default()
 }
 
-/// Allows memory of graph number `graph` as a kernel argument on this thread.
-fn make_nodes_of(graph: u64) -> Making {
+/// Allows memory and conditions of a graph as kernel arguments on this thread.
+fn make_nodes_of(graph: (u64, u64)) -> Making {
     Making(MAKING.replace(Some(graph)))
 }
 

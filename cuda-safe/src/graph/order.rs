@@ -90,6 +90,12 @@ impl Order {
         self.comes_before(one, other) || self.comes_before(other, one)
     }
 
+    /// Returns whether a new node with these direct predecessors comes after all nodes, because they are one
+    /// chain that ends with one of these.
+    pub(super) fn comes_after_all(&self, direct: &[usize]) -> bool {
+        direct.iter().any(|from| self.places[*from].position + 1 == self.places.len())
+    }
+
     /// Returns whether the first node comes before the second, as far as one look shows.
     pub(super) fn is_seen_before(&self, first: usize, second: usize) -> bool {
         let (a, b) = (&self.places[first], &self.places[second]);
@@ -102,12 +108,7 @@ impl Order {
         if others.iter().all(|other| direct.binary_search(other).is_ok()) {
             return;
         }
-        let missing = self.missing(direct, others, MOST);
-        if direct.is_empty() {
-            *direct = missing;
-        } else if !missing.is_empty() {
-            direct.change(|direct| direct.extend_from_slice(&missing));
-        }
+        direct.extend(self.missing(direct, others, MOST));
         direct.sort_unstable();
     }
 
@@ -115,11 +116,10 @@ impl Order {
     /// yet. It comes after all of them if it comes after these. Spends at most `most` steps on each.
     fn missing(&self, direct: &[usize], others: Few<usize>, most: usize) -> Few<usize> {
         let is_indirect = |other: &usize| direct.binary_search(other).is_err();
-        let others: Few<usize> = others.iter().copied().filter(is_indirect).collect();
+        let mut others: Few<usize> = others.iter().copied().filter(is_indirect).collect();
         if others.is_empty() || direct.is_empty() && others.len() == 1 {
             return others;
         }
-        let mut others: Vec<usize> = others.into();
         // The last come first: the earlier ones are most often before them.
         others.sort_unstable_by_key(|other| Reverse(self.rank(*other)));
         others.dedup();
@@ -131,7 +131,7 @@ impl Order {
             }
             is_missing
         });
-        others.into()
+        others
     }
 
     /// Returns nodes of `others` that a node with these direct predecessors does not come after. If it came
@@ -152,7 +152,7 @@ impl Order {
             return false;
         }
         let Err(index) = self.places[to].direct.binary_search(&from) else { return true };
-        self.places[to].direct.change(|direct| direct.insert(index, from));
+        self.places[to].direct.insert(index, from);
         let Place { chain, position, is_last, .. } = self.places[to];
         if position == 0 && is_last && self.places[from].is_last {
             self.crossings.remove(&chain);
@@ -170,7 +170,7 @@ impl Order {
     /// Removes edges.
     pub(super) fn part(&mut self, edges: &[Edge]) {
         for (from, to) in edges {
-            self.places[*to].direct.change(|direct| direct.retain(|other| other != from));
+            self.places[*to].direct.retain(|other| *other != *from);
         }
         self.crossings.clear();
         for rank in 0..self.places.len() {
@@ -181,13 +181,16 @@ impl Order {
     /// Returns the place of a node, which is in no chain, with these direct predecessors: at the end of the
     /// longest chain that ends with one of them, or in a new chain.
     fn linked(&mut self, at: usize, direct: Few<usize>) -> Place {
-        let places = direct.iter().map(|from| (*from, &self.places[*from]));
-        let longest = places.filter(|(_, place)| place.is_last).max_by_key(|(_, place)| place.position);
-        let last = longest.map(|(from, place)| (from, place.chain, place.position + 1));
-        let (chain, position) = last.map_or((at, 0), |(from, chain, position)| {
+        let (mut longest, mut chain, mut position) = (None, at, 0);
+        for from in direct.iter().copied() {
+            let place = &self.places[from];
+            if place.is_last && place.position >= position {
+                (longest, chain, position) = (Some(from), place.chain, place.position + 1);
+            }
+        }
+        if let Some(from) = longest {
             self.places[from].is_last = false;
-            (chain, position)
-        });
+        }
         if direct.len() > usize::from(position > 0) {
             self.crossings.entry(chain).or_default().push(at);
         }

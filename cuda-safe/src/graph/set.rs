@@ -61,7 +61,7 @@ impl Graph {
         config: impl Into<LaunchConfig>,
         arguments: A,
     ) -> Result<()> {
-        let (api, of) = ("Graph::set_kernel", (self.device(), self.number));
+        let (api, of) = ("Graph::set_kernel", (self.device(), self.number, self.root));
         kernel_node(api, of, kernel, config.into(), arguments, |uses, parameters| {
             self.set(api, node, uses, |node| {
                 // SAFETY: the node belongs to a live graph, which is borrowed mutably. Each parameter has a
@@ -304,7 +304,7 @@ impl GraphExec {
         let api = "GraphExec::set_kernel";
         kernel_node(
             api,
-            (self.device(), graph.number),
+            (self.device(), graph.number, graph.root),
             kernel,
             config.into(),
             arguments,
@@ -490,7 +490,7 @@ impl GraphExec {
     /// functions are taken over as by [`update`](Self::update).
     ///
     /// # Errors
-    /// - `Unsupported` if the graph has memory of its own.
+    /// - `Unsupported` if the graph has memory or conditions of its own.
     /// - `DeviceMismatch` if it is for another device.
     /// - Those of [`set_kernel`](Self::set_kernel).
     /// - The runtime's error for a graph of another shape.
@@ -519,7 +519,7 @@ impl GraphExec {
         let api = "GraphExec::set_graph";
         stream::ensure_idle(api)?;
         within.device().ensure_is(self.device(), api, "the graph")?;
-        within.ensure_no_memory(api)?;
+        within.ensure_can_be_copied(api)?;
         let mut uses = within.steps.uses();
         uses.add_all(&host::taken(api, &within.steps.functions())?);
         self.set(api, graph, node, uses, |exec, node| {

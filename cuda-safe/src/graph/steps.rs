@@ -110,13 +110,20 @@ struct Life {
     to: Option<usize>,
 }
 
+/// The access histories of the first nodes in the order. The others are entered when a node is added that
+/// may be unordered with one of them: a graph that is one chain needs no histories.
+#[derive(Clone, Debug, Default)]
+struct Entered {
+    histories: GraphHistories,
+    nodes: usize,
+}
+
 /// The nodes of a graph.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Steps {
     pub(super) list: Segments<Step>,
     order: Order,
-    /// `None` after a change, until the next node is added.
-    histories: Option<GraphHistories>,
+    entered: Entered,
     /// By the address of the access history, which the allocating node retains.
     lives: BTreeMap<usize, Life>,
     /// The accesses that failed calls may have left in the graph.
@@ -135,11 +142,16 @@ impl Steps {
     pub(super) fn push(&mut self, step: Step, direct: Few<usize>) {
         self.changed();
         self.order.push(direct);
-        if let Some(histories) = &mut self.histories {
-            let at = self.list.len();
-            histories.enter(at, &step.uses, |other| self.order.is_seen_before(other, at));
-        }
         self.list.push(step);
+    }
+
+    /// Enters the nodes that are not in the access histories yet.
+    fn enter_all(&mut self) {
+        let Entered { histories, nodes } = &mut self.entered;
+        for at in self.order.sorted().skip(*nodes) {
+            histories.enter(at, &self.list[at].uses, |other| self.order.is_seen_before(other, at));
+        }
+        *nodes = self.list.len();
     }
 
     /// Records that nodes or edges are about to change, even if the change fails.
@@ -223,20 +235,15 @@ impl Steps {
         }
         if direct.len() > 1 {
             direct.sort_unstable();
-            direct.change(Vec::dedup);
+            direct.dedup();
         }
         if self.lives_of(uses).any(|life| life.to.is_some()) {
             return Err(ended(api));
         }
-        let histories = self.histories.get_or_insert_with(|| {
-            let mut histories = GraphHistories::default();
-            for at in self.order.sorted() {
-                let is_before = |other| self.order.is_seen_before(other, at);
-                histories.enter(at, &self.list[at].uses, is_before);
-            }
-            histories
-        });
-        self.order.extend(&mut direct, histories.before(uses));
+        if !self.order.comes_after_all(&direct) {
+            self.enter_all();
+            self.order.extend(&mut direct, self.entered.histories.before(uses));
+        }
         Ok(direct)
     }
 
@@ -294,7 +301,7 @@ impl Steps {
             all.add_all(&step.uses);
         }
         let before = std::mem::replace(&mut step.uses, all);
-        self.histories = None;
+        self.entered = Entered::default();
         if let Some(users) = self.users.get_mut() {
             for access in before.accesses() {
                 if let Entry::Occupied(mut nodes) = users.entry(access.address()) {
@@ -354,6 +361,8 @@ impl Steps {
 
     /// Adds edges and returns those that are new. Returns `None`, and adds none, if they close a cycle.
     pub(super) fn join(&mut self, edges: &[Edge]) -> Option<Vec<Edge>> {
+        // The new edges may change the order of the nodes.
+        self.enter_all();
         let new: Vec<Edge> = edges.iter().copied().filter(|edge| !self.order.has_edge(*edge)).collect();
         if edges.iter().all(|edge| self.order.join(*edge)) {
             return Some(new);
@@ -370,7 +379,7 @@ impl Steps {
     /// Replaces the order by one with other edges.
     pub(super) fn set_order(&mut self, order: Order) {
         self.changed();
-        (self.order, self.histories) = (order, None);
+        (self.order, self.entered) = (order, Entered::default());
     }
 
     /// Returns the order without these edges. Returns the first node of two conflicting nodes that would
@@ -433,7 +442,7 @@ impl Steps {
     /// Removes a node without edges, which is destroyed, and returns it.
     pub(super) fn take_out(&mut self, at: usize) -> Option<Step> {
         self.changed();
-        self.histories = None;
+        self.entered = Entered::default();
         let gone = Step::new(Few::default(), RetainedAccesses::default(), false);
         self.list.get_mut(at).map(|step| std::mem::replace(step, gone))
     }

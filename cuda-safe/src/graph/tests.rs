@@ -212,7 +212,7 @@ impl Model {
         let uses = uses(memory, &list);
         let direct = self.steps.order("test", 1, &after, &uses).unwrap();
         let raw = ptr::without_provenance_mut(1 + self.uses.len());
-        self.steps.push(Step::new(Few::One([raw]), uses, true), direct);
+        self.steps.push(Step::new(Few::from([raw]), uses, true), direct);
         self.uses.push(Some(list));
     }
 

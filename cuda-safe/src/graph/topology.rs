@@ -35,6 +35,8 @@ impl NodeKind {
     pub const MEM_ALLOC: Self = Self(sys::cudaGraphNodeTypeMemAlloc);
     /// Frees memory.
     pub const MEM_FREE: Self = Self(sys::cudaGraphNodeTypeMemFree);
+    /// Runs its bodies by a condition.
+    pub const CONDITIONAL: Self = Self(sys::cudaGraphNodeTypeConditional);
 
     /// Returns C's number.
     #[must_use]
@@ -139,12 +141,17 @@ impl Graph {
         let refused = |what| Error::refused(api, Detail::Unsupported { what });
         let (_, step) = self.steps.find(api, self.number, node)?;
         let [raw] = *step.raws else { return Err(refused("the kind of several nodes that were captured")) };
-        let mut kind = sys::cudaGraphNodeTypeEmpty;
-        // SAFETY: the node belongs to a live graph. The pointer is to a live variable, which the call
-        // fills.
-        unsafe { check!(cudaGraphNodeGetType(raw, &raw mut kind)) }?;
-        Ok(NodeKind(kind))
+        kind_of(raw)
     }
+}
+
+/// Returns the kind of a node of a live graph.
+#[track_caller]
+pub(super) fn kind_of(raw: sys::cudaGraphNode_t) -> Result<NodeKind> {
+    let mut kind = sys::cudaGraphNodeTypeEmpty;
+    // SAFETY: the node belongs to a live graph. The pointer is to a live variable, which the call fills.
+    unsafe { check!(cudaGraphNodeGetType(raw, &raw mut kind)) }?;
+    Ok(NodeKind(kind))
 }
 
 /// Writes a graph's edges to arrays of `count` entries, or counts them if the arrays are null.

@@ -65,6 +65,7 @@ unsafe impl<T: ByValue, const N: usize> ByValue for [T; N] {}
 /// | `cudaTextureObject_t` | `&Texture<T>` | read of the texture's memory |
 /// | `cudaSurfaceObject_t` | `&mut Surface<T>` | write of the array |
 /// | `cudaSurfaceObject_t` | `surface.read_only()`, for a kernel that only reads | read of the array |
+/// | `cudaGraphConditionalHandle` (5) | `&Condition` | write of the condition |
 /// | a whole number | a whole number of any type, if the parameter's type can hold it | none |
 /// | another number or a struct | the same type | none |
 ///
@@ -72,6 +73,7 @@ unsafe impl<T: ByValue, const N: usize> ByValue for [T; N] {}
 /// 2. The kernel takes the pitch as a separate number.
 /// 3. Only in a node of the graph that owns the memory.
 /// 4. Also `const` and `volatile`.
+/// 5. Only in a node of the condition's graph, or of a body inside it.
 ///
 /// Views may also be borrowed. For `void*`, pass a raw pointer and order the work yourself.
 ///
@@ -230,5 +232,12 @@ macro_rules! handle {
     };
 }
 
+/// The handle of a graph's condition: the Rust type of a kernel parameter `cudaGraphConditionalHandle`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(transparent)]
+#[doc(alias = "cudaGraphConditionalHandle")]
+pub struct ConditionalHandle(sys::cudaGraphConditionalHandle);
+
+handle!(ConditionalHandle, sys::cudaGraphConditionalHandle);
 handle!(TextureObject, sys::cudaTextureObject_t);
 handle!(SurfaceObject, sys::cudaSurfaceObject_t);

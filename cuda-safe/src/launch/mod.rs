@@ -36,7 +36,7 @@ mod read_only;
 mod run;
 
 pub(crate) use argument::Named;
-pub use argument::{ByValue, KernelArg, SurfaceObject, TextureObject};
+pub use argument::{ByValue, ConditionalHandle, KernelArg, SurfaceObject, TextureObject};
 pub use arguments::{Arguments, Parameters};
 #[cfg(cudart_12_8)]
 pub use attributes::KernelSetting;

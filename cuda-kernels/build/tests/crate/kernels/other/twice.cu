@@ -1,0 +1,1 @@
+__device__ void twice(unsigned* x) { *x *= 2; }
