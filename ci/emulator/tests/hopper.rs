@@ -35,6 +35,19 @@ fn tensors_are_copied_and_matrices_multiplied_as_on_hardware() {
 }
 
 #[test]
+fn maps_are_made_and_elements_converted_as_an_h200_answered() {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    let program = program("hopper_ask", &PROGRAM);
+    let found: String = ["maps", "no_maps", "numbers", "outside"]
+        .map(|question| String::from_utf8(run(program, &[question], "late", "0").stdout).unwrap())
+        .concat();
+    // An H200 ends the process there.
+    let found: Vec<_> = found.lines().filter(|line| !line.starts_with("no map, another")).collect();
+    let known: Vec<_> = include_str!("programs/hopper_ask.txt").lines().collect();
+    assert_eq!(found, known);
+}
+
+#[test]
 fn mistakes_are_faults_that_say_how_or_give_wrong_values() {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     let program = program("hopper_mistakes", &PROGRAM);
@@ -51,6 +64,7 @@ fn mistakes_are_faults_that_say_how_or_give_wrong_values() {
         ("past_shared", "cudaErrorIllegalAddress", "shared write of 1024 bytes"),
         ("unbegun", "cudaErrorLaunchFailure", "was not begun by mbarrier.init"),
         ("expects_more", "cudaErrorLaunchFailure", "waits for 16 bytes that no copy brings"),
+        ("counts_too_much", "cudaErrorLaunchFailure", "would count -1048576 bytes: 1048575 are possible"),
         ("expects_less", "cudaErrorLaunchFailure", "has counted 16 bytes more than it expects"),
         ("no_wait", "cudaSuccess, -1 -1", ""),
         ("no_wait_for_store", "cudaSuccess, 7 7", ""),

@@ -57,6 +57,23 @@ fn a_launch_that_fails_gives_its_thread_an_error_and_names_itself_once() {
     }
 }
 
+#[test]
+fn mistaken_calls_are_refused_or_end_the_context_as_on_an_h200() {
+    let (code, text) = run(&["refusals"], "late");
+    assert_eq!(code, Some(0), "{text}");
+    for (which, words) in [
+        ("0", "nowhere(int*): global write of 4 bytes at 0x10"),
+        ("1", "cudaEventRecord of 0x1234, which is no event"),
+        ("2", "cudaEventDestroy of 0x1234, which is no event"),
+        ("3", "cudaFree of 0x10, which no kernel has allocated"),
+        ("4", "a launch of 0x0, where no kernel is"),
+    ] {
+        let (code, text) = run(&["end", which], "late");
+        assert_eq!(code, Some(FOUND), "{which}: {text}");
+        assert!(text.contains(words), "{which}: {text}");
+    }
+}
+
 /// Checks that a race is named with the lines of these marks in every schedule, and none if it is right.
 fn named(case: &str, words: &[&str]) {
     for schedule in SCHEDULES {

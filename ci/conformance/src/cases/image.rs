@@ -377,6 +377,28 @@ fn level_coordinates(log: &mut Log) -> Outcome {
     read(log, "by elements", it, Way::PlaneLevel, 1, &steps)
 }
 
+/// Coordinates that are not said to be normalized, with one level and more.
+fn elements_of_levels(log: &mut Log) -> Outcome {
+    let steps: Vec<_> = [[-0.8, 4.0], [0.0, 0.0], [0.3, 0.6], [1.6, 2.4], [10.4, 0.8]]
+        .iter()
+        .flat_map(|[x, y]| {
+            [0.0, 1.0].map(|level| ImageRead { at: [*x, *y, 0.0], level, ..Default::default() })
+        })
+        .collect();
+    let like = cudaTextureDesc { normalizedCoords: 0, ..normalized() };
+    for count in [1, 2] {
+        let image = levels(log, [8, 8, 0], count, 0, |level, [x, y, _]| {
+            1000.0 * level as f32 + 10.0 * y as f32 + x as f32
+        })?;
+        for (name, like) in [("nearest", like), ("linear", linear(like)), ("both", linear(between(like)))] {
+            let it = texture(log, of_levels(image), like, None)?;
+            read(log, &format!("{count} levels, {name}"), it, Way::PlaneLevel, 1, &steps)?;
+            read(log, &format!("{count} levels, {name}, no level"), it, Way::Plane, 1, &steps)?;
+        }
+    }
+    Ok(())
+}
+
 /// A way of each kind of image: name, extent, flags, and the ways without a level, with one, and with
 /// derivatives.
 type KindOfImage = (&'static str, [usize; 3], u32, Way, Way, Option<Way>);
@@ -488,6 +510,70 @@ fn gradients(log: &mut Log, anisotropy: u32) -> Outcome {
     Ok(())
 }
 
+/// The levels of many derivatives, in 256ths: how logarithms are rounded, and lengths of slanted derivatives.
+fn many_gradients(log: &mut Log, anisotropy: u32) -> Outcome {
+    let image = levels(log, [256, 256, 0], 9, 0, |level, _| 256.0 * level as f32)?;
+    let like = cudaTextureDesc { maxAnisotropy: anisotropy, ..between(normalized()) };
+    let it = texture(log, of_levels(image), like, None)?;
+    let parts = |count: u8| (0..count).map(move |n| f32::from(n) / f32::from(count - 1));
+    // Derivatives in elements: those in the first direction, then those in the second.
+    let mut ask = |name: &str, list: Vec<[f32; 4]>| {
+        let slopes: Vec<_> = list
+            .iter()
+            .map(|it| it.map(|it| it / 256.0))
+            .map(|[a, b, c, d]| [[a, b, 0.0], [c, d, 0.0]])
+            .collect();
+        read(log, name, it, Way::PlaneGradient, 1, &at_gradients(&slopes))
+    };
+    ask("logarithms", parts(129).map(|t| [16.0 + 16.0 * t, 0.0, 0.0, 0.0]).collect())?;
+    ask("slanted", parts(65).map(|t| [16.0, 16.0 * t, 0.0, 0.0]).collect())?;
+    ask("slanted, 1.2", parts(65).map(|t| [19.2, 19.2 * t, 0.0, 0.0]).collect())?;
+    ask("steep", parts(33).map(|t| [16.0 * t, 16.0, 0.0, 0.0]).collect())?;
+    ask("slanted twice", parts(33).map(|t| [16.0, 16.0 * t, 16.0, 16.0 * t]).collect())?;
+    ask("turned", parts(33).map(|t| [16.0, 16.0 * t, -16.0 * t, 16.0]).collect())?;
+    ask("turned back", parts(33).map(|t| [16.0, 16.0 * t, 16.0 * t, -16.0]).collect())?;
+    ask("a diagonal and a row", parts(33).map(|t| [16.0, 16.0, 16.0 * t, 0.0]).collect())?;
+    ask("a diagonal and a column", parts(33).map(|t| [16.0, 16.0, 0.0, 16.0 * t]).collect())?;
+    ask("two diagonals", parts(33).map(|t| [16.0, 16.0, -16.0 * t, 16.0 * t]).collect())?;
+    ask("a row and a diagonal", parts(33).map(|t| [16.0, 0.0, 16.0 * t, 16.0 * t]).collect())?;
+    ask("a row and a column", parts(65).map(|t| [16.0, 0.0, 0.0, 16.0 * t]).collect())?;
+    ask("a row and a smaller column", parts(65).map(|t| [64.0, 0.0, 0.0, 4.0 + 12.0 * t]).collect())
+}
+
+/// The places that a read along a derivative takes a mean of: half of the image is 0, the other half 1.
+fn anisotropic_places(log: &mut Log) -> Outcome {
+    let list: Vec<f32> = (0..4096).map(|n| if n % 64 < 32 { 0.0 } else { 1.0 }).collect();
+    let image = of_array(filled(log, floats(), [64, 64, 0], 0, &list)?);
+    let levels =
+        of_levels(levels(
+            log,
+            [64, 64, 0],
+            2,
+            0,
+            |level, [x, ..]| {
+                if x < 32 >> level { 0.0 } else { 1.0 + level as f32 }
+            },
+        )?);
+    for anisotropy in [2, 4, 16] {
+        for (name, image) in [("no levels", image), ("levels", levels)] {
+            let like = cudaTextureDesc { maxAnisotropy: anisotropy, ..linear(between(normalized())) };
+            let it = texture(log, image, like, None)?;
+            for length in [1.5_f32, 2.0, 3.0, 4.0, 8.0] {
+                let steps: Vec<_> = (0..49_u8)
+                    .map(|n| ImageRead {
+                        at: [(26.0 + f32::from(n) / 4.0) / 64.0, 0.5, 0.0],
+                        dx: [length / 64.0, 0.0, 0.0],
+                        dy: [0.0, 1.0 / 64.0, 0.0],
+                        ..Default::default()
+                    })
+                    .collect();
+                read(log, &format!("{anisotropy}, {name}, {length}"), it, Way::PlaneGradient, 1, &steps)?;
+            }
+        }
+    }
+    Ok(())
+}
+
 /// The launch of a kernel with a surface that writes one element and reads one.
 pub(super) fn write(log: &mut Log, name: &str, array: cudaArray_t, way: i32, places: &[[i32; 3]]) -> Outcome {
     let (image, mut surface) = (of_array(array), 0_u64);
@@ -560,9 +646,13 @@ pub(super) fn add(cases: &mut Cases) {
     reads("the level that a filter selects", level_filters);
     reads("level bias and limits", level_limits);
     reads("coordinates in a level", level_coordinates);
+    reads("coordinates by elements", elements_of_levels);
     reads("derivatives", |log| gradients(log, 0));
     reads("derivatives with an anisotropy of 1", |log| gradients(log, 1));
     reads("derivatives with an anisotropy of 16", |log| gradients(log, 16));
+    reads("many derivatives", |log| many_gradients(log, 0));
+    reads("many derivatives with an anisotropy of 16", |log| many_gradients(log, 16));
+    reads("the places of anisotropic reads", anisotropic_places);
     reads("surfaces of levels", surfaces_of_levels);
     cases.add(
         "cudaCreateSurfaceObject/every kind of array, written and read",

@@ -347,6 +347,34 @@ fn without_memory(log: &mut Log) -> Outcome {
     Ok(())
 }
 
+/// Textures and surfaces of arrays and levels without memory.
+fn objects_without_memory(log: &mut Log) -> Outcome {
+    use cuda_sys::{cudaArrayDeferredMapping, cudaArraySparse, cudaArraySurfaceLoadStore};
+    let format = floats();
+    for (name, flags) in [("deferred", cudaArrayDeferredMapping), ("sparse", cudaArraySparse)] {
+        let flags = flags | cudaArraySurfaceLoadStore;
+        let (mut array, mut made) = (ptr::null_mut(), ptr::null_mut());
+        let extent = cudaExtent { width: 1024, height: 1024, depth: 0 };
+        need!(log, cudaMalloc3DArray(&raw mut array, &raw const format, extent, flags));
+        need!(log, cudaMallocMipmappedArray(&raw mut made, &raw const format, extent, 3, flags));
+        let mut level = ptr::null_mut();
+        need!(log, cudaGetMipmappedArrayLevel(&raw mut level, made.cast_const(), 1));
+        for (what, image) in
+            [("array", of_array(array)), ("levels", of_levels(made)), ("level", of_array(level))]
+        {
+            let (mut object, like) = (0, normalized());
+            let name = format!("{name}, {what}");
+            ask!(
+                log,
+                name.as_str(),
+                cudaCreateTextureObject(&raw mut object, &raw const image, &raw const like, ptr::null())
+            );
+            ask!(log, "surface", cudaCreateSurfaceObject(&raw mut object, &raw const image));
+        }
+    }
+    Ok(())
+}
+
 /// Copies of rows to and from arrays that are no planes, and of parts of elements.
 fn rows(log: &mut Log) -> Outcome {
     use cuda_sys::{cudaArrayLayered, cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice};
@@ -431,6 +459,11 @@ pub(super) fn add(cases: &mut Cases) {
     cases.add("cudaMallocMipmappedArray/extents of levels", Safe::Refused, levels_of);
     cases.add("cudaGetMipmappedArrayLevel/copies, limits and frees of a level", Safe::Refused, parts);
     cases.add("cudaArrayGetMemoryRequirements/arrays without memory", Safe::Works, without_memory);
+    cases.add(
+        "cudaCreateTextureObject/arrays and levels without memory",
+        Safe::Unwritable,
+        objects_without_memory,
+    );
     cases.add("cudaMemcpy2DToArray/arrays that are no planes, and parts of elements", Safe::Refused, rows);
     cases.add("cudaMemcpy2DToArray/every kind of memory in every direction", Safe::Unwritable, directions);
 }

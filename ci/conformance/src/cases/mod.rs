@@ -21,6 +21,8 @@ mod graph;
 #[cfg(cudart_13_0)]
 mod graph_change;
 #[cfg(cudart_13_0)]
+mod graph_conditional;
+#[cfg(cudart_13_0)]
 mod graph_edit;
 #[cfg(cudart_13_0)]
 mod graph_event;
@@ -119,6 +121,7 @@ pub(crate) fn all() -> Cases {
         graph_memory::add,
         graph_event::add,
         graph_edit::add,
+        graph_conditional::add,
     ] {
         area(&mut cases);
     }

@@ -1,5 +1,5 @@
 //! Functions that the crate lacks: textures, semaphores of other interfaces, cache configurations. And single
-//! cases about conditional nodes, managed memory, addresses, streams and capture modes.
+//! cases about managed memory, addresses, streams and capture modes.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -77,29 +77,6 @@ fn others(cases: &mut Cases) {
         let wait = cuda_sys::cudaExternalSemaphoreWaitParams::default();
         ask!(log, cudaSignalExternalSemaphoresAsync(ptr::null(), &raw const signal, 1, on));
         ask!(log, cudaWaitExternalSemaphoresAsync(ptr::null(), &raw const wait, 1, on));
-        Ok(())
-    });
-    #[cfg(cudart_13_0)]
-    cases.add("cudaGraphConditionalHandleCreate/a node with one body", Safe::Works, |log| {
-        let graph = super::graph::graph(log)?;
-        let mut handle = 0;
-        ask!(log, cudaGraphConditionalHandleCreate(&raw mut handle, graph, 1, 0));
-        let mut wanted = cuda_sys::cudaGraphNodeParams::default();
-        wanted.type_ = cuda_sys::cudaGraphNodeTypeConditional;
-        let mut conditional = cuda_sys::cudaConditionalNodeParams::default();
-        conditional.handle = handle;
-        conditional.type_ = cuda_sys::cudaGraphCondTypeIf;
-        conditional.size = 1;
-        wanted.__bindgen_anon_1.conditional = conditional;
-        let (mut node, none) = (ptr::null_mut(), ptr::null());
-        ask!(log, cudaGraphAddNode(&raw mut node, graph, none, ptr::null(), 0, &raw mut wanted));
-        // SAFETY: the member was written above, and the call has filled it.
-        let bodies = unsafe { wanted.__bindgen_anon_1.conditional }.phGraph_out;
-        log.fact("bodies given", !bodies.is_null());
-        if !bodies.is_null() {
-            // SAFETY: the call returned a list with as many graphs as requested.
-            log.fact("body given", !unsafe { *bodies }.is_null());
-        }
         Ok(())
     });
 }

@@ -15,21 +15,23 @@ use crate::sys::{
     cudaGraphCondTypeIf, cudaGraphCondTypeSwitch, cudaGraphCondTypeWhile, cudaGraphConditionalHandle,
 };
 
-/// A conditional node with as many empty bodies as are asked for.
-pub(super) fn node(machine: &mut Guard, wanted: &cudaConditionalNodeParams) -> Answer<Act> {
+/// A conditional node of a graph, with as many empty bodies as are asked for.
+pub(super) fn node(machine: &mut Guard, graph: usize, wanted: &cudaConditionalNodeParams) -> Answer<Act> {
     let test = match wanted.type_ {
         it if it == cudaGraphCondTypeIf && matches!(wanted.size, 1 | 2) => Test::If,
         it if it == cudaGraphCondTypeWhile && wanted.size == 1 => Test::While,
         it if it == cudaGraphCondTypeSwitch && wanted.size > 0 => Test::Switch,
         _ => return Err(cudaErrorInvalidValue),
     };
-    if !condition::is_known(wanted.handle) {
+    let root = machine.graphs.root(graph)?;
+    if !condition::is_free(wanted.handle, root) {
         return Err(cudaErrorInvalidValue);
     }
     let mut bodies = Vec::new();
     for _ in 0..wanted.size {
         let body = machine.graphs.create();
-        machine.graphs.get_mut(body)?.owned = true;
+        let it = machine.graphs.get_mut(body)?;
+        (it.owned, it.root) = (true, Some(root));
         bodies.push(body);
     }
     Ok(Act::Conditional(Conditional { handle: wanted.handle, test, bodies }))
@@ -47,12 +49,12 @@ api! {
         call, out: Out<'_, cudaGraphConditionalHandle>, graph: cudaGraph_t, value: c_uint, flags: c_uint,
     ) {
         let (machine, _) = call.context()?;
-        machine.graphs.get(graph.addr())?;
+        let root = machine.graphs.root(graph.addr())?;
         if flags != 0 && flags != cudaGraphCondAssignDefault.0 {
             return Err(cudaErrorInvalidValue);
         }
         let out = out.ok_or(cudaErrorInvalidValue)?;
-        out.write(condition::create((flags != 0).then_some(value)));
+        out.write(condition::create((flags != 0).then_some(value), root));
         Ok(())
     }
 }

@@ -9,7 +9,7 @@ use super::{Out, api, put};
 use crate::error::Answer;
 use crate::graph::{Act, kind, release};
 use crate::machine::Guard;
-use crate::stream::HostCall;
+use crate::stream::{HostCall, condition};
 use crate::sys::{
     CUgraphNode_st, CUuserObject_st, cudaErrorInvalidValue, cudaErrorNotSupported, cudaErrorOperatingSystem,
     cudaGraph_t, cudaGraphEdgeData, cudaGraphNode_t, cudaGraphNodeType, cudaGraphUserObjectMove,
@@ -120,7 +120,7 @@ api! {
     fn cudaGraphClone(call, out: Out<'_, cudaGraph_t>, original: cudaGraph_t) {
         let (mut machine, _) = call.context()?;
         let out = out.ok_or(cudaErrorInvalidValue)?;
-        if machine.graphs.allocates(original.addr())? {
+        if machine.graphs.allocates(original.addr())? || machine.graphs.is_conditional(original.addr())? {
             return Err(cudaErrorNotSupported);
         }
         let m = &mut *machine;
@@ -250,10 +250,11 @@ api! {
             // Not asked of a GPU: as for edges.
             return Err(cudaErrorNotSupported);
         }
-        match machine.graphs.remove(node.addr())? {
-            Some(child) => destroy(&mut machine, child),
-            None => Ok(()),
+        if let Act::Conditional(it) = &machine.graphs.node(node.addr())?.act {
+            condition::set_has_node(it.handle, false);
         }
+        let owned = machine.graphs.remove(node.addr())?;
+        owned.into_iter().try_for_each(|graph| destroy(&mut machine, graph))
     }
 
     /// Writes a graph to a file, in the language of Graphviz.

@@ -11,6 +11,7 @@ use super::{Call, Out, api, external, put};
 use crate::error::Answer;
 use crate::graph::{Act, Exec, Mismatch, kind, launch, release};
 use crate::machine::Guard;
+use crate::stream::condition;
 use crate::sys::{
     CUgraphExec_st, cudaErrorGraphExecUpdateFailure, cudaErrorInvalidValue, cudaErrorNotSupported,
     cudaErrorStreamCaptureUnsupported, cudaEvent_t, cudaExternalSemaphoreSignalNodeParams,
@@ -33,10 +34,15 @@ fn instantiate(machine: &mut Guard, graph: cudaGraph_t, flags: c_ulonglong) -> A
         return Err(cudaErrorInvalidValue);
     }
     let m = &mut **machine;
-    if m.graphs.allocates(graph.addr())? && m.graphs.has_exec(graph.addr()) {
+    let graph = graph.addr();
+    let once = m.graphs.allocates(graph)? || m.graphs.is_conditional(graph)?;
+    if once && m.graphs.has_exec(graph) {
         return Err(cudaErrorNotSupported);
     }
-    let exec = Exec::new(&m.graphs, &mut m.users, graph.addr(), flags)?;
+    if condition::is_any_free(graph) {
+        return Err(cudaErrorInvalidValue);
+    }
+    let exec = Exec::new(&m.graphs, &mut m.users, graph, flags)?;
     Ok(core::ptr::without_provenance_mut::<CUgraphExec_st>(m.graphs.keep(exec)))
 }
 
@@ -150,7 +156,10 @@ api! {
     fn cudaGraphExecNodeSetParams(
         call, exec: cudaGraphExec_t, node: cudaGraphNode_t, given: *mut cudaGraphNodeParams,
     ) {
-        set(call, exec, node, |machine, device| general(call, machine, device, given))
+        set(call, exec, node, |machine, device| {
+            let graph = machine.graphs.home(node.addr())?;
+            general(call, machine, (graph, device), given)
+        })
     }
 
     /// Changes the launch of a kernel node, in an executable graph.

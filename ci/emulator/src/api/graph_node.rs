@@ -12,6 +12,7 @@ use crate::error::Answer;
 use crate::graph::{Act, kind};
 use crate::machine::Guard;
 use crate::memory::Kind;
+use crate::stream::condition;
 use crate::sys::{
     CUevent_st, cudaErrorInvalidValue, cudaErrorNotSupported, cudaEvent_t,
     cudaExternalSemaphoreSignalNodeParams, cudaExternalSemaphoreWaitNodeParams, cudaGraph_t,
@@ -76,8 +77,7 @@ fn get<T>(
 
 /// A copy of a graph that a node will own.
 pub(super) fn child(machine: &mut Guard, child: cudaGraph_t) -> Answer<Act> {
-    if machine.graphs.allocates(child.addr())? {
-        // Not asked of a GPU: as for copies.
+    if machine.graphs.allocates(child.addr())? || machine.graphs.is_conditional(child.addr())? {
         return Err(cudaErrorNotSupported);
     }
     let m = &mut **machine;
@@ -90,7 +90,7 @@ pub(super) fn child(machine: &mut Guard, child: cudaGraph_t) -> Answer<Act> {
 pub(super) fn general(
     call: &Call,
     machine: &mut Guard,
-    device: usize,
+    (graph, device): (usize, usize),
     given: *const cudaGraphNodeParams,
 ) -> Answer<Act> {
     // SAFETY: the program passes such a structure, or null.
@@ -121,8 +121,11 @@ pub(super) fn general(
             let event = unsafe { of.eventRecord.event };
             params::event(machine, event).map(Act::Record)
         }
-        // SAFETY: as above.
-        it if it == cudaGraphNodeTypeConditional => conditional::node(machine, unsafe { &of.conditional }),
+        it if it == cudaGraphNodeTypeConditional => {
+            // SAFETY: as above.
+            let wanted = unsafe { &of.conditional };
+            conditional::node(machine, graph, wanted)
+        }
         _ => Err(cudaErrorNotSupported),
     }
 }
@@ -147,8 +150,9 @@ api! {
         // SAFETY: the program promises that there are so many, or none.
         unsafe { plain(edges, count) }?;
         add(call, out, NodePlace { graph, before, count }, |machine, device| {
-            let act = general(call, machine, device, given)?;
+            let act = general(call, machine, (graph.addr(), device), given)?;
             if let Act::Conditional(it) = &act {
+                condition::set_has_node(it.handle, true);
                 // SAFETY: `general` has read the structure, so that the pointer is valid.
                 let given = unsafe { &mut *given };
                 given.__bindgen_anon_1.conditional.phGraph_out = conditional::list(&it.bodies);
@@ -159,7 +163,10 @@ api! {
 
     /// Changes the parameters of a node of any kind.
     fn cudaGraphNodeSetParams(call, node: cudaGraphNode_t, given: *mut cudaGraphNodeParams) {
-        set(call, node, |machine, device| general(call, machine, device, given))
+        set(call, node, |machine, device| {
+            let graph = machine.graphs.home(node.addr())?;
+            general(call, machine, (graph, device), given)
+        })
     }
 
     /// Adds a launch of a kernel.

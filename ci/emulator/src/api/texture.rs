@@ -46,8 +46,8 @@ pub(super) fn source(
         sys::cudaResourceTypeMipmappedArray => {
             // SAFETY: as above.
             let mipmap = handle(unsafe { resource.res.mipmap.mipmap }.cast_const());
-            let level = machine.allocations.level(mipmap, 0)?;
-            Ok((Source::Mipmap(mipmap), machine.allocations.array(level)?.desc))
+            let found = machine.allocations.array(machine.allocations.level(mipmap, 0)?)?;
+            found.is_backed().then_some((Source::Mipmap(mipmap), found.desc)).ok_or(cudaErrorInvalidValue)
         }
         sys::cudaResourceTypeLinear => {
             // SAFETY: as above.

@@ -203,7 +203,7 @@ impl Context<'_> {
         let [bx, by, bz] = self.block;
         let [tx, ty, tz] = self.launch.thread(thread);
         let place = self.place(pc);
-        let name = &self.program.name;
+        let name = demangled(&self.program.name);
         let message =
             format!("kernel {name}: {what}, by thread ({tx},{ty},{tz}) of block ({bx},{by},{bz}){place}");
         Fault { code, message }

@@ -218,6 +218,14 @@ impl Warp {
         let at = self.reach(cx, access, address, 8, lane, pc, Verb::Change)?;
         let mut state = State::unpack(read64(at));
         state.bytes -= bytes.cast_signed();
+        if state.bytes.unsigned_abs() > MOST_BYTES {
+            let what = format!(
+                "the mbarrier at {address:#x} would count {} bytes: {MOST_BYTES} are possible",
+                state.bytes
+            );
+            let thread = self.thread(u32::try_from(lane).unwrap_or(0));
+            return Err(cx.fault(Fault::LAUNCH_FAILURE, &what, thread, pc));
+        }
         state.go_on();
         write(at, Element::U64, state.pack());
         Ok(())

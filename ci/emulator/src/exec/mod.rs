@@ -15,7 +15,6 @@ mod fault;
 pub mod file;
 mod flow;
 pub mod image;
-mod images;
 pub mod kernel;
 pub mod later;
 pub mod launch;

@@ -9,8 +9,12 @@ use crate::ptx::Type;
 const MARK: u64 = u64::from_le_bytes(*b"TMAtiled");
 /// Bytes of a map.
 pub const BYTES: usize = 128;
-/// The bytes of a piece: lengths and addresses of bulk copies are multiples.
+/// The bytes of a piece: lengths and addresses of bulk copies are multiples, and swizzles move pieces.
 pub(super) const PIECE: u64 = 16;
+/// The most bytes of a box: a multiprocessor's shared memory, as an H200 answered.
+const MOST: u64 = 228 << 10;
+/// The bits of an address. An H200 refuses the highest ones.
+const ADDRESS_BITS: u32 = 57;
 /// The most dimensions of a tensor.
 pub const RANK: usize = 5;
 
@@ -51,6 +55,9 @@ impl TensorMap {
         if !self.address.is_multiple_of(16) {
             return Err(format!("the address {:#x} is not aligned to 16 bytes", self.address));
         }
+        if self.address >> ADDRESS_BITS != 0 {
+            return Err(format!("the address {:#x} has more than {ADDRESS_BITS} bits", self.address));
+        }
         for dimension in 0..rank {
             let (dim, span, step) = (self.dims[dimension], self.boxes[dimension], self.steps[dimension]);
             if dim == 0 || dim > 1 << 32 {
@@ -74,6 +81,10 @@ impl TensorMap {
         let (inner, span) = (u64::from(self.boxes[0]) * size, self.span());
         if !inner.is_multiple_of(16) {
             return Err(format!("a row of the box has {inner} bytes, which are no multiple of 16"));
+        }
+        let bytes = self.row() * self.rows();
+        if bytes > MOST {
+            return Err(format!("the box has {bytes} bytes: {MOST} are possible"));
         }
         if swizzle > 3 {
             return Err(format!("there is no swizzle {swizzle} on devices of compute capability 9.0"));
@@ -180,10 +191,10 @@ impl TensorMap {
         (within > 0).then(|| (address.wrapping_add(from * size), before, within))
     }
 
-    /// The bits of an element that is outside of the tensor.
+    /// The bits of an element that is outside of the tensor: zero, or the NaN of an H200.
     #[must_use]
     pub fn outside(&self) -> u64 {
-        if self.nan { 0x7FFF_FFFF_FFFF_FFFF >> (64 - 8 * self.size().unwrap_or(8)) } else { 0 }
+        if self.nan { 0x7FF7_7FF7_7FF7_7FF7 >> (64 - 8 * self.size().unwrap_or(8)) } else { 0 }
     }
 
     /// What a load makes of an element. Numbers of 19 bits are rounded to the nearest, of two to the even
@@ -326,7 +337,7 @@ mod tests {
 
     #[test]
     fn a_map_is_in_its_bytes_and_other_bytes_are_none() {
-        let widest = TensorMap { boxes: [64, 256, 256, 1, 1], nan: true, ..MAP };
+        let widest = TensorMap { boxes: [16, 256, 32, 1, 1], nan: true, ..MAP };
         for map in [MAP, widest] {
             assert_eq!(map.check(), Ok(()));
             assert_eq!(TensorMap::unpack(&map.pack()), Some(map));
@@ -346,8 +357,20 @@ mod tests {
             bytes[at..at + size].copy_from_slice(&u64::to_le_bytes(value)[..size]);
             assert_eq!(TensorMap::unpack(&bytes), Some(changed), "{field:?}");
         }
+        assert_eq!([&MAP, &widest].map(TensorMap::outside), [0, 0x7FF7]);
+        assert_eq!(TensorMap { element: 7, ..widest }.outside(), 0x7FF7_7FF7);
+        // A kernel may have changed a field to anything.
+        assert_eq!(
+            TensorMap::unpack(&TensorMap { boxes: [64, 256, 256, 256, 256], rank: 5, ..MAP }.pack()),
+            None
+        );
         assert_eq!(TensorMap::unpack(&[0; 128]), None);
-        assert_eq!(TensorMap::unpack(&TensorMap { address: 8, ..MAP }.pack()), None);
+        for address in [8, 1 << 57] {
+            assert_eq!(TensorMap::unpack(&TensorMap { address, ..MAP }.pack()), None);
+        }
+        let largest = TensorMap { boxes: [64, 228, 8, 1, 1], steps: [1; RANK], ..MAP };
+        assert_eq!(largest.check(), Ok(()));
+        assert!(TensorMap { boxes: [64, 229, 8, 1, 1], ..largest }.check().is_err());
     }
 
     #[test]

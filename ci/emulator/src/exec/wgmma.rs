@@ -15,7 +15,7 @@ use super::memory::{BYTES, Verb};
 use super::number::Number;
 use super::pending::{Matrices, Product};
 use super::program::{Access, NONE, Order, Spread, Tile, Until, Warpgroup};
-use super::tensor::swizzled;
+use super::tensor::{PIECE, swizzled};
 use super::warp::Warp;
 use crate::ptx::Space;
 
@@ -24,8 +24,6 @@ const ROWS: usize = 64;
 const OWN: usize = 16;
 /// Bytes of a row of a matrix: always as many.
 const DEPTH: usize = 32;
-/// Bytes that lie beside each other.
-const PIECE: u64 = 16;
 /// The number of marks. Their bits are NaN as one number of 32 bits and as two of 16. All ones, a frequent
 /// integer, are none.
 const MARKS: u32 = 126 * 1023;

@@ -61,6 +61,9 @@ fn lay_out(graphs: &Graphs, graph: usize, after: &[usize], steps: &mut Vec<ExecN
     let (mut places, mut exits, mut followed) = (HashMap::new(), Vec::new(), HashSet::new());
     for handle in it.order().ok_or(cudaErrorInvalidValue)? {
         let node = graphs.node(handle)?;
+        if it.root.is_some() && !node.act.is_allowed_in_body() {
+            return Err(cudaErrorInvalidValue);
+        }
         let mut before: Vec<usize> = node.before.iter().filter_map(|it| places.get(&it).copied()).collect();
         followed.extend(before.iter().copied());
         if before.is_empty() {

@@ -142,6 +142,28 @@ impl Act {
         }
     }
 
+    /// The graphs that a node with this act owns.
+    pub(super) fn into_owned(self) -> Vec<usize> {
+        match self {
+            Self::Child(child) => vec![child],
+            Self::Conditional(it) => it.bodies,
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether a body of a conditional node may have such a node.
+    pub(super) fn is_allowed_in_body(&self) -> bool {
+        matches!(
+            self,
+            Self::Nothing
+                | Self::Kernel(_)
+                | Self::Copy(_)
+                | Self::Fill(_)
+                | Self::Child(_)
+                | Self::Conditional(_)
+        )
+    }
+
     /// Whether another act can take this one's place in an executable graph.
     pub(super) fn like(&self, other: &Self) -> bool {
         kind(self) == kind(other)

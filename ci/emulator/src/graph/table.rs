@@ -72,6 +72,8 @@ pub(crate) struct Graph {
     pub(crate) twins: HashMap<usize, usize>,
     /// Whether a node of another graph owns it.
     pub(crate) owned: bool,
+    /// The graph that it is a body in, at any depth.
+    pub(crate) root: Option<usize>,
     /// How many references to user objects it holds.
     pub(crate) users: BTreeMap<usize, u32>,
     /// The nodes that allocate or free memory, and those with a child graph.
@@ -238,8 +240,18 @@ impl Graphs {
         self.get_mut(home)?.nodes.get_mut(&node).ok_or(cudaErrorInvalidValue)
     }
 
-    /// Takes a node out of its graph, and returns the child graph that it owned, if it did.
-    pub(crate) fn remove(&mut self, node: usize) -> Answer<Option<usize>> {
+    /// The graph that a graph is a body in, or itself.
+    pub(crate) fn root(&self, graph: usize) -> Answer<usize> {
+        Ok(self.get(graph)?.root.unwrap_or(graph))
+    }
+
+    /// Whether a graph has a conditional node.
+    pub(crate) fn is_conditional(&self, graph: usize) -> Answer<bool> {
+        Ok(self.get(graph)?.nodes.values().any(|node| matches!(node.act, Act::Conditional(_))))
+    }
+
+    /// Takes a node out of its graph, and returns the graphs that it owned.
+    pub(crate) fn remove(&mut self, node: usize) -> Answer<Vec<usize>> {
         let home = self.home(node)?;
         self.nodes.remove(&node);
         let graph = self.get_mut(home)?;
@@ -251,7 +263,7 @@ impl Graphs {
         for to in &gone.after {
             graph.disconnect(node, *to);
         }
-        Ok(if let Act::Child(child) = gone.act { Some(child) } else { None })
+        Ok(gone.act.into_owned())
     }
 
     /// Whether a graph has memory of its own: a node that allocates or frees.
@@ -282,12 +294,6 @@ impl Graphs {
                 self.get_mut(child)?.owned = true;
                 node.act = Act::Child(child);
             }
-            if let Act::Conditional(it) = &mut node.act {
-                for body in &mut it.bodies {
-                    *body = self.duplicate(counts, *body)?;
-                    self.get_mut(*body)?.owned = true;
-                }
-            }
             let new = self.handle();
             twins.insert(old, new);
             self.nodes.insert(new, copy);
@@ -310,14 +316,8 @@ impl Graphs {
         let mut users: Vec<(usize, u32)> = gone.users.into_iter().collect();
         for (handle, node) in gone.nodes {
             self.nodes.remove(&handle);
-            match node.act {
-                Act::Child(child) => users.extend(self.destroy(child)?),
-                Act::Conditional(it) => {
-                    for body in it.bodies {
-                        users.extend(self.destroy(body)?);
-                    }
-                }
-                _ => {}
+            for owned in node.act.into_owned() {
+                users.extend(self.destroy(owned)?);
             }
         }
         Ok(users)

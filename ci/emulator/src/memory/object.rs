@@ -8,7 +8,7 @@ use super::allocations::Allocations;
 use super::array::{Array, is_cube, is_layered};
 use super::format::Format;
 use crate::error::Answer;
-use crate::exec::image::{Address, Channels, Image, LevelRule, NumberKind, Texture};
+use crate::exec::image::{Address, Channels, Image, LevelRule, NumberKind, Numbers, Texture};
 use crate::exec::program::Geometry;
 use crate::exec::{Fault, Refused};
 use crate::sys::{
@@ -270,7 +270,8 @@ impl Allocations {
             image = self.view(image, view)?;
             smaller = smaller.into_iter().map(|it| self.view(it, view)).collect::<Result<_, _>>()?;
         }
-        let normalized_coords = desc.normalizedCoords != 0;
+        // Coordinates in several levels are normalized, whatever the program says, as on an H200.
+        let normalized_coords = desc.normalizedCoords != 0 || !smaller.is_empty();
         // Without normalized coordinates the image is not repeated, whatever the mode.
         let address = |mode: cudaTextureAddressMode| match mode {
             sys::cudaAddressModeBorder => Address::Border,
@@ -278,7 +279,6 @@ impl Allocations {
             sys::cudaAddressModeMirror if normalized_coords => Address::Mirror,
             _ => Address::Clamp,
         };
-        let normalized_read = fractions && small(&image);
         let levels = LevelRule {
             linear: desc.mipmapFilterMode == cudaFilterModeLinear,
             bias: desc.mipmapLevelBias,
@@ -286,19 +286,23 @@ impl Allocations {
             anisotropy: desc.maxAnisotropy,
         };
         let bytes = image.channels.bytes == 1 && image.channels.kind == NumberKind::Unsigned;
+        let numbers = match fractions && small(&image) {
+            true if desc.sRGB != 0 && bytes => Numbers::Colours,
+            true => Numbers::Fractions,
+            false => Numbers::Plain,
+        };
         let texture = Texture {
             image,
             smaller,
             levels,
             address: desc.addressMode.map(address),
             linear: desc.filterMode == cudaFilterModeLinear && image.geometry.is_some(),
-            normalized_read,
-            srgb: desc.sRGB != 0 && normalized_read && bytes,
+            numbers,
             normalized_coords,
             border: desc.borderColor,
             seamless: desc.seamlessCubemap != 0,
         };
-        if texture.linear && !normalized_read && image.channels.kind != NumberKind::Float {
+        if texture.linear && numbers == Numbers::Plain && image.channels.kind != NumberKind::Float {
             return Err(unknown("linearly filtered integers"));
         }
         Ok(texture)

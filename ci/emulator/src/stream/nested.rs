@@ -53,12 +53,29 @@ const FIRST_HANDLE: u64 = 0x5EED_0000_0000;
 /// So many launches of a grid divide its accesses into those before and after, if races are looked for.
 const MOST_PHASES: usize = 256;
 
-/// Memory that a kernel cannot pass on, or that is not there.
+/// The first address that may be one of memory: an H200 looks at none below.
+const FIRST_ADDRESS: u64 = 1 << 12;
+
+/// Memory that a kernel can pass on.
 fn memory(address: u64) -> Answer<Memory> {
-    if address == 0 || RuntimeCall::is_own_memory(address) {
+    if address < FIRST_ADDRESS || RuntimeCall::is_own_memory(address) {
         return Err(cudaErrorInvalidValue);
     }
     Ok(Memory::Known(address))
+}
+
+/// Ends the kernel if a call names an event that is none, as on an H200. Null is an error of the call, and so
+/// is an event that was destroyed.
+fn known_event(call: &RuntimeCall<'_>) -> Result<(), Refused> {
+    let event = match call.function {
+        Function::EventRecord | Function::EventDestroy => call.number(0),
+        Function::StreamWaitEvent => call.number(1),
+        _ => return Ok(()),
+    };
+    if event == 0 || event >= FIRST_HANDLE {
+        return Ok(());
+    }
+    Err((Fault::ILLEGAL_ADDRESS, format!("{} of {event:#x}, which is no event", call.function.name())))
 }
 
 /// The copy that a call asks for; `None` if it has no bytes.
@@ -78,7 +95,8 @@ fn copy(call: &RuntimeCall<'_>) -> Answer<Option<Copy>> {
                 let [array, x, y, z, start, pitch, _, rows] =
                     core::array::from_fn(|n| call.field(at + 8 * n));
                 let slice = pitch.saturating_mul(rows);
-                let first = start.wrapping_add(x.wrapping_add(y * pitch).wrapping_add(z.wrapping_mul(slice)));
+                let rows = y.wrapping_mul(pitch).wrapping_add(z.wrapping_mul(slice));
+                let first = start.wrapping_add(x).wrapping_add(rows);
                 (array == 0).then_some((first, pitch, slice)).ok_or(cudaErrorInvalidValue)
             };
             let [width, height, depth] = [128, 136, 144].map(|at| call.field(at));
@@ -131,44 +149,50 @@ impl Around<'_> {
     pub(super) fn serve(&mut self, call: &RuntimeCall<'_>) -> Result<RuntimeAnswer, Refused> {
         let who = (call.block, call.thread);
         let (mut output, mut shape) = (Vec::new(), None);
-        let answer =
-            match call.function {
-                Function::GetParameterBuffer | Function::GetParameterBufferV2 => {
-                    let buffer = self.parameter_buffer(call)?;
-                    let buffer = buffer.map_err(|code| self.explain(call, code, None));
-                    return Ok(RuntimeAnswer { result: buffer.unwrap_or(0), output });
+        let answer = match call.function {
+            Function::GetParameterBuffer | Function::GetParameterBufferV2 => {
+                let buffer = self.parameter_buffer(call)?;
+                let buffer = buffer.map_err(|code| self.explain(call, code, None));
+                return Ok(RuntimeAnswer { result: buffer.unwrap_or(0), output });
+            }
+            Function::GetErrorString | Function::GetErrorName => {
+                let result = self.text(call.function, call.number(0));
+                return Ok(RuntimeAnswer { result, output });
+            }
+            Function::GetLastError => return Ok(code_of(self.grid().errors.remove(&who))),
+            Function::PeekAtLastError => return Ok(code_of(self.grid().errors.get(&who).copied())),
+            Function::Free => match call.number(0) {
+                0 => Ok(()),
+                address if self.heap_free(address) => Ok(()),
+                address => {
+                    let code =
+                        if address < FIRST_ADDRESS { Fault::ILLEGAL_ADDRESS } else { Fault::LAUNCH_FAILURE };
+                    let what = "which no kernel has allocated or which is freed";
+                    return Err((code, format!("cudaFree of {address:#x}, {what}")));
                 }
-                Function::GetErrorString | Function::GetErrorName => {
-                    let result = self.text(call.function, call.number(0));
-                    return Ok(RuntimeAnswer { result, output });
-                }
-                Function::GetLastError => return Ok(code_of(self.grid().errors.remove(&who))),
-                Function::PeekAtLastError => return Ok(code_of(self.grid().errors.get(&who).copied())),
-                Function::Free => match call.number(0) {
-                    0 => Ok(()),
-                    address if self.heap_free(address) => Ok(()),
-                    address => {
-                        let what = "which no kernel has allocated or which is freed";
-                        return Err((Fault::LAUNCH_FAILURE, format!("cudaFree of {address:#x}, {what}")));
-                    }
-                },
-                Function::LaunchDevice | Function::LaunchDeviceV2 => self.launch(call, &mut shape)?,
-                Function::MemcpyAsync | Function::Memcpy2DAsync | Function::Memcpy3DAsync => copy(call)
-                    .and_then(|copy| match copy {
-                        Some(copy) => self.start(call, Work::Copy(Box::new(copy))),
-                        None => Ok(()),
-                    }),
-                Function::MemsetAsync | Function::Memset2DAsync | Function::Memset3DAsync => fill(call)
-                    .and_then(|fill| match fill {
-                        Some(fill) => self.start(call, Work::Fill(Box::new(fill))),
-                        None => Ok(()),
-                    }),
-                Function::StreamDestroy
-                | Function::StreamWaitEvent
-                | Function::EventRecord
-                | Function::EventDestroy => self.order(call),
-                _ => self.query(call).map(|bytes| output = bytes),
-            };
+            },
+            Function::LaunchDevice | Function::LaunchDeviceV2 => self.launch(call, &mut shape)?,
+            Function::MemcpyAsync | Function::Memcpy2DAsync | Function::Memcpy3DAsync => {
+                copy(call).and_then(|copy| match copy {
+                    Some(copy) => self.start(call, Work::Copy(Box::new(copy))),
+                    None => Ok(()),
+                })
+            }
+            Function::MemsetAsync | Function::Memset2DAsync | Function::Memset3DAsync => {
+                fill(call).and_then(|fill| match fill {
+                    Some(fill) => self.start(call, Work::Fill(Box::new(fill))),
+                    None => Ok(()),
+                })
+            }
+            Function::StreamDestroy
+            | Function::StreamWaitEvent
+            | Function::EventRecord
+            | Function::EventDestroy => {
+                known_event(call)?;
+                self.order(call)
+            }
+            _ => self.query(call).map(|bytes| output = bytes),
+        };
         if let Err(code) = answer {
             self.explain(call, code, shape);
         }
@@ -405,6 +429,7 @@ impl Around<'_> {
                 let value = self.limits.get(limit).ok_or(cudaErrorUnsupportedLimit)?;
                 wide(u64::try_from(value).unwrap_or(0))
             }
+            Function::FuncGetAttributes if call.number(1) == 0 => Err(cudaErrorInvalidValue),
             Function::FuncGetAttributes => {
                 let (entry, program) =
                     registry().kernel_at(call.program.module, self.device, call.number(1))?;

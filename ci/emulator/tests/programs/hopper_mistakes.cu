@@ -11,14 +11,14 @@
 enum Mistake {
     Right, MisalignedBox, MisalignedBytes, OddSize, WrongMap, WrongRank, OutsideMemory, PastShared, Unbegun, ExpectsMore,
     ExpectsLess, NoWait, NoWaitForStore, NoSuchBlock, NoFence, NoWaitForProduct, HalfWarpgroup, FarDescriptor,
-    OtherDescriptors, NoProxyFence, OddColumn, BeforeTensor,
+    OtherDescriptors, NoProxyFence, OddColumn, BeforeTensor, CountsTooMuch,
 };
 
 static const char* const names[] = {
     "right", "misaligned_box", "misaligned_bytes", "odd_size", "wrong_map", "wrong_rank", "outside_memory", "past_shared",
     "unbegun", "expects_more", "expects_less", "no_wait", "no_wait_for_store", "no_such_block", "no_fence",
     "no_wait_for_product", "half_warpgroup", "far_descriptor", "other_descriptors", "no_proxy_fence", "odd_column",
-    "before_tensor",
+    "before_tensor", "counts_too_much",
 };
 
 template <int mistake>
@@ -55,6 +55,8 @@ __global__ void box(const __grid_constant__ CUtensorMap map, int* memory) {
         const unsigned bytes = 1024 + (mistake == ExpectsMore ? 16 : mistake == ExpectsLess ? -16 : 0);
         if (mistake != Unbegun) expect(&barrier, bytes);
         const At at = {{mistake == OddColumn ? 3 : 0, 0, 0, 0, 0}};
+        // With one more, 2^20 bytes.
+        for (int i = 0; mistake == CountsTooMuch && i < 1024; i++) load(tile, &map, 2, at, &barrier);
         if (mistake == MisalignedBytes || mistake == OddSize)
             asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
                              shared(tile)),
@@ -103,7 +105,7 @@ static void run(const CUtensorMap& map, int* memory) {
 
 int main(int count, char** arguments) {
     int which = -1, *memory, got[128] = {};
-    for (int i = 0; i <= BeforeTensor; i++)
+    for (int i = 0; i <= CountsTooMuch; i++)
         if (count > 1 && strcmp(arguments[1], names[i]) == 0) which = i;
     CUtensorMap map;
     Tensor t = tensor(CU_TENSOR_MAP_DATA_TYPE_INT32, 4, {32, 64}, {32, 8});
@@ -115,7 +117,7 @@ int main(int count, char** arguments) {
     static void (*const all[])(const CUtensorMap&, int*) = {
         run<0>, run<1>, run<2>, run<3>, run<4>, run<5>, run<6>, run<7>, run<8>, run<9>,
         run<10>, run<11>, run<12>, run<13>, run<14>, run<15>, run<16>, run<17>, run<18>, run<19>, run<20>,
-        run<21>,
+        run<21>, run<22>,
     };
     if (which < 0) return printf("there is no such mistake\n"), 1;
     all[which](map, memory);

@@ -195,6 +195,56 @@ void errors(int *data) {
     EXPECT(host[16] == 32);
 }
 
+// Calls that return an error, as an H200 does.
+__global__ void mistaken(int *codes) {
+    __shared__ int own;
+    int value = 0;
+    const auto nowhere = reinterpret_cast<void *>(16);
+    const auto unknown = reinterpret_cast<cudaStream_t>(0x1234560);
+    cudaStream_t stream;
+    cudaEvent_t event;
+    cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
+    add<<<0, 1>>>(codes, 1), codes[0] = cudaGetLastError();
+    add<<<dim3(1, 70000), 1>>>(codes, 1), codes[1] = cudaGetLastError();
+    add<<<1, 1, 0, unknown>>>(codes, 1), codes[2] = cudaGetLastError();
+    codes[3] = cudaMemsetAsync(nowhere, 1, 64, 0);
+    codes[4] = cudaMemcpyAsync(nowhere, codes, 64, cudaMemcpyDeviceToDevice, 0);
+    codes[5] = cudaMemsetAsync(&value, 1, 4, 0);
+    codes[6] = cudaMemsetAsync(&own, 1, 4, 0);
+    codes[7] = cudaStreamCreateWithFlags(&stream, 77);
+    codes[8] = cudaEventCreateWithFlags(&event, 0);
+    codes[9] = cudaStreamDestroy(unknown);
+    codes[10] = cudaStreamWaitEvent(0, nullptr, 0);
+    codes[11] = cudaEventRecord(event, cudaStreamTailLaunch);
+    codes[12] = cudaStreamWaitEvent(cudaStreamFireAndForget, event, 0);
+    codes[13] = cudaDeviceGetAttribute(&value, cudaDevAttrWarpSize, 99);
+    codes[14] = cudaMemcpyAsync(codes, codes + 32, 16, cudaMemcpyHostToDevice, 0);
+    cudaFuncAttributes attributes;
+    codes[15] = cudaFuncGetAttributes(&attributes, nullptr);
+    codes[16] = cudaMemsetAsync(codes, 1, 0, unknown);
+}
+void refusals(int *data) {
+    mistaken<<<1, 1>>>(data);
+    int host[17], expected[] = {9, 9, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 101, 21, 1, 0};
+    OK(cudaMemcpy(host, data, sizeof host, cudaMemcpyDeviceToHost));
+    for (int at = 0; at < 17; at++) EXPECT(host[at] == expected[at]);
+}
+
+// Calls and children that end the context, as on an H200.
+__global__ void nowhere(int *) { *reinterpret_cast<volatile int *>(16) = 1; }
+__global__ void fatal(int which, int *data) {
+    const auto unknown = reinterpret_cast<cudaEvent_t>(0x1234);
+    if (which == 0) nowhere<<<1, 1>>>(data);
+    if (which == 1) cudaEventRecord(unknown, 0);
+    if (which == 2) cudaEventDestroy(unknown);
+    if (which == 3) cudaFree(reinterpret_cast<void *>(16));
+    if (which == 4) cudaLaunchDevice(nullptr, cudaGetParameterBuffer(8, 16), dim3(1), dim3(1), 0, 0);
+}
+void end(int *data, int which) {
+    fatal<<<1, 1>>>(which, data);
+    EXPECT(cudaDeviceSynchronize() == cudaErrorIllegalAddress);
+}
+
 // The launches of a tail and the events of a grid have limits.
 __global__ void many(int *codes, int *count) {
     for (int turn = 0; turn < 3000; turn++) {
@@ -311,7 +361,8 @@ int main(int count, char **words) {
 #define RUN(test) if (name == #test) known = true, test(data);
 #define MISTAKE(test) if (name == #test) known = true, test(data, right);
     RUN(visibility) RUN(null_stream) RUN(named_streams) RUN(tail) RUN(tail_alone) RUN(recursion) RUN(memory) RUN(errors) RUN(limits)
-    RUN(questions) RUN(graph)
+    RUN(questions) RUN(graph) RUN(refusals)
+    if (name == "end") return end(data, std::atoi(words[2])), 0;
     MISTAKE(parent_reads_early) MISTAKE(parent_writes_late) MISTAKE(siblings) MISTAKE(blocks) MISTAKE(grandchildren)
     OK(cudaDeviceSynchronize());
     OK(cudaFree(data));

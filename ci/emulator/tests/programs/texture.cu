@@ -133,10 +133,12 @@ static int part(float x, int size, int (&at)[2]) {
 }
 
 // A mean of one level, for so many 256ths of the result. Each part is rounded to 256ths: of the columns, then of
-// the rows in each, of which one is rounded up and one down.
+// the rows in each, of which one is rounded up and one down. An element at the edge has no second one.
 static float filtered(int level, float x, float y, int width, int height, int layer, int share = 256) {
     int column[2], row[2];
     int right = part(x, width, column), below = part(y, height, row);
+    if (column[0] == column[1]) right = 0;
+    if (row[0] == row[1]) below = 0;
     right = (share * right + 128) >> 8;
     float sum = 0;
     for (int i = 0; i < 2; i++) {

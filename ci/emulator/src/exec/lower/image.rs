@@ -85,6 +85,11 @@ impl Lower<'_> {
         if parts.len() != 4 {
             return Err(UNKNOWN.into());
         }
+        // Behind them an instruction may have offsets or a value to compare with.
+        let known = if i.has("level") { 3 } else { 2 + 2 * usize::from(i.has("grad")) };
+        if i.operands.len() > known {
+            return Err(UNKNOWN.into());
+        }
         self.coordinates(operand(i, 1)?, geometry, *given)?;
         let level = if i.has("level") {
             self.operands(LEVEL, list(operand(i, 2)?), |_| *given, 1, None)?;

@@ -36,6 +36,7 @@ impl Lower<'_> {
             && (8..=256).contains(&n)
             && n.is_multiple_of(8)
             && k * a.bits() as usize == 256
+            && matches!(a.bits(), 8 | 16 | 32)
             && a.bits() == b.bits()
             && d.len() * sum.per_register() * 2 == n
             && matches!(registers.len(), 0 | 4);

@@ -357,6 +357,26 @@ fn an_unknown_instruction_explains_itself_when_it_is_met() {
 }
 
 #[test]
+fn a_read_of_an_image_with_offsets_or_a_comparison_is_unknown() {
+    for (read, known) in [
+        ("tex.2d.v4.f32.f32 {a, b, c, d}, [t, {x, x}];", true),
+        ("tex.level.2d.v4.f32.f32 {a, b, c, d}, [t, {x, x}], x;", true),
+        ("tex.grad.2d.v4.f32.f32 {a, b, c, d}, [t, {x, x}], {x, x}, {x, x};", true),
+        ("tex.2d.v4.f32.f32 {a, b, c, d}, [t, {x, x}], {i, i};", false),
+        ("tex.level.2d.v4.f32.f32 {a, b, c, d}, [t, {x, x}], x, {i, i};", false),
+        ("tld4.r.2d.v4.f32.f32 {a, b, c, d}, [t, {x, x}], x;", false),
+    ] {
+        let text = format!(
+            ".version 9.0 .target sm_90 .address_size 64
+            .visible .entry k(.param .u64 n) {{ .reg .f32 a; .reg .f32 b; .reg .f32 c; .reg .f32 d; .reg .f32 x;
+                .reg .b32 i; .reg .b64 t; ld.param.u64 t, [n]; mov.f32 x, 0f00000000; mov.b32 i, 1; {read} ret; }}"
+        );
+        let fault = load(&text).run("k", 1, 1, &[arg(0u64)]).unwrap_err();
+        assert_eq!(fault.message.contains("this form is not known"), !known, "{read}: {fault}");
+    }
+}
+
+#[test]
 fn numbers_of_tensor_cores_are_converted_and_parts_of_registers_are_compared() {
     let mut m = cuda(
         "#include <cuda_fp8.h>

@@ -3,7 +3,7 @@
 use half::{bf16, f16};
 
 use super::super::Fault;
-use super::{Loaded, arg, cuda};
+use super::{Loaded, arg, cuda, load};
 
 /// Small numbers that no two lanes have in the same places; their sums are exact in every format.
 fn numbers(count: usize, seed: usize) -> Vec<i32> {
@@ -292,4 +292,19 @@ fn what_is_outside_or_not_aligned_is_a_fault_that_names_the_lane() {
     let fault = m.run("outside", 1, 32, &[arg(a), arg(out)]).unwrap_err();
     assert_eq!(fault.code, Fault::ILLEGAL_ADDRESS);
     assert!(fault.message.contains("global read of 2 bytes"), "{}", fault.message);
+}
+
+#[test]
+fn a_product_of_warpgroups_has_no_factors_of_four_or_64_bits() {
+    for form in ["m64n8k64.s32.s4.s4", "m64n8k4.s32.f64.f64"] {
+        let text = format!(
+            ".version 9.0 .target sm_90a .address_size 64
+            .visible .entry k(.param .u64 n) {{ .reg .b32 %r<5>; .reg .b64 %d<2>; ld.param.u64 %d1, [n];
+                wgmma.fence.sync.aligned;
+                wgmma.mma_async.sync.aligned.{form} {{%r1, %r2, %r3, %r4}}, %d1, %d1, 1;
+                wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0; ret; }}"
+        );
+        let fault = load(&text).run("k", 1, 128, &[arg(0u64)]).unwrap_err();
+        assert!(fault.code == Fault::NOT_SUPPORTED && fault.message.contains(form), "{fault}");
+    }
 }

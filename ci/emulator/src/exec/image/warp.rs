@@ -1,13 +1,13 @@
 //! Texture reads, and surface reads and writes, of a warp.
 
-use super::bytes::{read, write};
-use super::env::AccessKind;
-use super::fault::{Fault, Refused};
-use super::file::{LANES, Slot, Slots, Word, lanes, low};
-use super::image::Texture;
-use super::launch::Context;
-use super::program::{Element, NONE, Read, Touch};
-use super::warp::Warp;
+use super::texture::Texture;
+use crate::exec::bytes::{read, write};
+use crate::exec::env::AccessKind;
+use crate::exec::fault::{Fault, Refused};
+use crate::exec::file::{LANES, Slot, Slots, Word, lanes, low};
+use crate::exec::launch::Context;
+use crate::exec::program::{Element, NONE, Read, Touch};
+use crate::exec::warp::Warp;
 
 /// The numbers of an access to a surface: how many bytes each lies behind the first, and its slot.
 fn parts(touch: Touch, s: &Slots) -> impl Iterator<Item = (usize, Slot)> {
@@ -19,7 +19,7 @@ fn parts(touch: Touch, s: &Slots) -> impl Iterator<Item = (usize, Slot)> {
 
 impl Warp {
     /// Notes operands of the access that follows, from a position on, and perhaps the handle.
-    pub(super) fn coordinates(&mut self, first: u8, s: &Slots, mask: u32) {
+    pub(in crate::exec) fn coordinates(&mut self, first: u8, s: &Slots, mask: u32) {
         if s[4] != NONE {
             let handles = u64::row(&self.file, s[4]);
             for lane in lanes(mask) {
@@ -55,7 +55,7 @@ impl Warp {
     }
 
     /// `tex` and `tld4`.
-    pub(super) fn texture(
+    pub(in crate::exec) fn texture(
         &mut self,
         cx: &mut Context<'_>,
         read: Read,
@@ -90,7 +90,7 @@ impl Warp {
     }
 
     /// `suld.b`.
-    pub(super) fn surface_load(
+    pub(in crate::exec) fn surface_load(
         &mut self,
         cx: &mut Context<'_>,
         touch: Touch,
@@ -116,7 +116,7 @@ impl Warp {
     }
 
     /// `sust.b`.
-    pub(super) fn surface_store(
+    pub(in crate::exec) fn surface_store(
         &mut self,
         cx: &mut Context<'_>,
         touch: Touch,

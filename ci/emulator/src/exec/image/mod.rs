@@ -1,0 +1,18 @@
+//! Images as kernels read and write them: textures by coordinates, and surfaces by bytes.
+
+mod cube;
+mod element;
+mod filter;
+mod level;
+mod operands;
+mod surface;
+mod texture;
+mod warp;
+
+pub use element::{Channels, Image, NumberKind, Numbers};
+pub use level::LevelRule;
+pub(super) use operands::{DX, DY, IMAGE_OPERANDS, ImageOperands, LEVEL};
+pub use texture::{Address, Texture};
+
+#[cfg(test)]
+mod tests;
