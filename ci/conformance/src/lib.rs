@@ -110,7 +110,9 @@ pub fn main() -> ExitCode {
         cases.list.iter().filter(wanted).filter(|case| case.devices <= devices).collect();
     let lacking: Vec<&Case> =
         cases.list.iter().filter(wanted).filter(|case| case.devices > devices).collect();
-    let jobs = arguments.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(2, usize::from));
+    // At least four: most of the time a case waits.
+    let processors = std::thread::available_parallelism().map_or(2, usize::from);
+    let jobs = arguments.jobs.unwrap_or(processors.max(4));
     let answers = run::all(&chosen, jobs, Duration::from_secs(arguments.limit));
     if arguments.show {
         for (id, answer) in &answers {

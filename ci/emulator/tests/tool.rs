@@ -23,19 +23,16 @@ int main() {
 /// Compiles a program with nvcc.
 fn compile(name: &str, source: &str, options: &[&str]) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
-    let (file, program) = (folder.join(format!("{name}.cu")), folder.join(name));
+    let file = folder.join(format!("{name}.cu"));
     std::fs::write(&file, source).unwrap();
     let toolkit = built::toolkit();
     let devrt = toolkit.root().join("lib");
-    let output = Command::new(toolkit.root().join("bin/nvcc"))
+    let mut command = Command::new(toolkit.root().join("bin/nvcc"));
+    command
         .args(options)
-        .arg("-o")
-        .args([&program, &file])
-        .args([format!("-L{}", built::folder().display()), format!("-L{}", devrt.display())])
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    program
+        .arg(&file)
+        .args([format!("-L{}", built::folder().display()), format!("-L{}", devrt.display())]);
+    built::made(name, &mut command)
 }
 
 /// The program without any variable except those of these tests.

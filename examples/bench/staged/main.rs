@@ -79,7 +79,7 @@ impl Options {
         let mut arguments = std::env::args().skip(1);
         while let Some(argument) = arguments.next() {
             if argument == "--emulator" {
-                (options.emulator, options.turns, options.most) = (true, 1, 8);
+                (options.emulator, options.turns, options.most) = (true, 1, 1);
                 options.chunks = vec![None, Some(MIB >> 1)];
                 continue;
             }

@@ -55,15 +55,16 @@ fn build(name: &str, libraries: &[&str], options: &[&str]) -> PathBuf {
     made(name, &mut command)
 }
 
-/// Runs a compiler on files of `tests/programs`, unless the same version of it has already made the program
-/// of the same files with the same arguments.
+/// Runs a compiler, unless the same version of it has already made the program of the same files with the
+/// same arguments.
 #[allow(dead_code, reason = "not every test file needs it")]
 pub(crate) fn made(name: &str, command: &mut Command) -> PathBuf {
     let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     command.arg("-o").arg(&program);
     let version = Command::new(command.get_program()).arg("--version").output().expect("the compiler starts");
     let mut inputs = format!("{command:?}\n{}", String::from_utf8_lossy(&version.stdout));
-    let named = command.get_args().map(PathBuf::from).filter(|it| it.starts_with("tests/programs"));
+    let is_source = |it: &PathBuf| it.extension().is_some_and(|end| end == "cu" || end == "cpp");
+    let named = command.get_args().map(PathBuf::from).filter(is_source);
     let files = fs::read_dir("tests/programs").expect("the folder").map(|it| it.expect("a file").path());
     let mut headers: Vec<_> = files.filter(|it| it.extension().is_some_and(|it| it == "h")).collect();
     headers.sort();
