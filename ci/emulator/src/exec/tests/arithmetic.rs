@@ -369,7 +369,8 @@ fn a_read_of_an_image_with_offsets_or_a_comparison_is_unknown() {
         let text = format!(
             ".version 9.0 .target sm_90 .address_size 64
             .visible .entry k(.param .u64 n) {{ .reg .f32 a; .reg .f32 b; .reg .f32 c; .reg .f32 d; .reg .f32 x;
-                .reg .b32 i; .reg .b64 t; ld.param.u64 t, [n]; mov.f32 x, 0f00000000; mov.b32 i, 1; {read} ret; }}"
+                .reg .b32 i; .reg .b64 t; ld.param.u64 t, [n]; mov.f32 x, 0f00000000; mov.b32 i, 1;
+                {read} ret; }}"
         );
         let fault = load(&text).run("k", 1, 1, &[arg(0u64)]).unwrap_err();
         assert_eq!(fault.message.contains("this form is not known"), !known, "{read}: {fault}");
