@@ -44,9 +44,10 @@ static int conditionals() {
     cudaGraph_t graph, bodies[3];
     CHECK(cudaGraphCreate(&graph, 0));
     // A loop, whose body ends by asking again, and then a choice.
-    cudaGraphConditionalHandle loop, which;
+    cudaGraphConditionalHandle loop, which, whether;
     CHECK(cudaGraphConditionalHandleCreate(&loop, graph, 1, cudaGraphCondAssignDefault));
     CHECK(cudaGraphConditionalHandleCreate(&which, graph, 0, 0));
+    CHECK(cudaGraphConditionalHandleCreate(&whether, graph, 0, 0));
     if (conditional(graph, nullptr, loop, cudaGraphCondTypeWhile, {1}, counter, bodies)) return 1;
     cudaGraphNode_t inner, first;
     size_t one = 1;
@@ -62,7 +63,9 @@ static int conditionals() {
     kernel.kernelParams = pick;
     CHECK(cudaGraphAddKernelNode(&first, graph, nullptr, 0, &kernel));
     if (conditional(graph, &first, which, cudaGraphCondTypeSwitch, {10, 20, 30}, chosen, bodies)) return 1;
-    if (conditional(graph, &first, which, cudaGraphCondTypeIf, {100, 200}, values + 1, bodies)) return 1;
+    pick[0] = &whether;
+    CHECK(cudaGraphAddKernelNode(&first, graph, nullptr, 0, &kernel));
+    if (conditional(graph, &first, whether, cudaGraphCondTypeIf, {100, 200}, values + 1, bodies)) return 1;
     cudaGraphExec_t exec;
     CHECK(cudaGraphInstantiate(&exec, graph, 0));
     cudaStream_t stream;
