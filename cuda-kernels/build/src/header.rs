@@ -366,8 +366,9 @@ mod tests {
     fn prototypes_can_be_read_without_a_toolkit() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("kernels.cuh");
-        fs::write(&file, "#include <cuda_runtime.h>\n__global__ void k(const float4* in, dim3 d, size_t n);")
-            .unwrap();
+        let header = "#include <cuda_runtime.h>\n\
+                      __global__ void k(const float4* in, dim3 d, size_t n, cudaGraphConditionalHandle c);";
+        fs::write(&file, header).unwrap();
         let mut arguments = vec![format!("-I{}", stand_in(folder.path()).unwrap().display())];
         arguments.extend(cuda_sys_build::prepare_libclang(&cuda_sys_build::Env::from_process()).unwrap());
         let source = folder.path().join("kernels.cu");
@@ -377,7 +378,7 @@ mod tests {
         assert!(text_of(&bind(&[], &[source], &arguments).unwrap()).contains("static k: "));
         let text = text_of(&bind(&[file], &[], &arguments).unwrap());
         assert!(
-            text.contains("static k: ::cuda_safe::launch::Kernel<(*const float4, dim3, usize)>"),
+            text.contains("(*const float4, dim3, usize, ::cuda_safe::launch::ConditionalHandle)"),
             "{text}"
         );
     }
