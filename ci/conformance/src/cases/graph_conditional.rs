@@ -49,6 +49,11 @@ fn with_node(log: &mut Log) -> Result<(cudaGraph_t, cudaGraphNode_t, cudaGraph_t
     Ok((graph, node, body))
 }
 
+fn instantiate(log: &mut Log, graph: cudaGraph_t) {
+    let mut run = ptr::null_mut();
+    ask!(log, cudaGraphInstantiate(&raw mut run, graph, 0));
+}
+
 unsafe extern "C" fn nothing(_: *mut std::ffi::c_void) {}
 
 pub(super) fn add(cases: &mut Cases) {
@@ -98,8 +103,7 @@ pub(super) fn add(cases: &mut Cases) {
     cases.add("cudaGraphInstantiate/a condition without a node", Safe::Passed, |log| {
         let graph = graph(log)?;
         handle(log, graph)?;
-        let mut run = ptr::null_mut();
-        ask!(log, cudaGraphInstantiate(&raw mut run, graph, 0));
+        instantiate(log, graph);
         Ok(())
     });
     cases.add("cudaGraphClone/a conditional node", Safe::Refused, |log| {
@@ -117,8 +121,7 @@ pub(super) fn add(cases: &mut Cases) {
     cases.add("cudaGraphDestroyNode/a conditional node", Safe::Refused, |log| {
         let (graph, node, _) = with_node(log)?;
         ask!(log, cudaGraphDestroyNode(node));
-        let mut run = ptr::null_mut();
-        ask!(log, cudaGraphInstantiate(&raw mut run, graph, 0));
+        instantiate(log, graph);
         Ok(())
     });
     cases.add("cudaGraphAddHostNode/in a body", Safe::Unwritable, |log| {
@@ -126,16 +129,14 @@ pub(super) fn add(cases: &mut Cases) {
         let wanted = cudaHostNodeParams { fn_: Some(nothing), userData: ptr::null_mut() };
         let mut node = ptr::null_mut();
         ask!(log, cudaGraphAddHostNode(&raw mut node, body, ptr::null(), 0, &raw const wanted));
-        let mut run = ptr::null_mut();
-        ask!(log, cudaGraphInstantiate(&raw mut run, graph, 0));
+        instantiate(log, graph);
         Ok(())
     });
     cases.add("cudaGraphDestroy/a body", Safe::Unwritable, |log| {
         let (graph, _, body) = with_node(log)?;
         empty(log, body, &[])?;
         ask!(log, cudaGraphDestroy(body));
-        let mut run = ptr::null_mut();
-        ask!(log, cudaGraphInstantiate(&raw mut run, graph, 0));
+        instantiate(log, graph);
         Ok(())
     });
     cases.add("cudaGraphExecUpdate/a conditional node", Safe::Refused, |log| {

@@ -133,7 +133,7 @@ static int part(float x, int size, int (&at)[2]) {
 }
 
 // A mean of one level, for so many 256ths of the result. Each part is rounded to 256ths: of the columns, then of
-// the rows in each, of which one is rounded up and one down. An element at the edge has no second one.
+// the rows in each. One row is rounded up and one down. An element at the edge has no second one.
 static float filtered(int level, float x, float y, int width, int height, int layer, int share = 256) {
     int column[2], row[2];
     int right = part(x, width, column), below = part(y, height, row);

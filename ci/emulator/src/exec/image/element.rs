@@ -90,7 +90,7 @@ pub enum Numbers {
     Plain,
     /// Integers as fractions of the largest one.
     Fractions,
-    /// Such fractions of bytes as colours, of which the first three become linear values.
+    /// Such fractions of bytes as colours: the first three become linear values.
     Colours,
 }
 
