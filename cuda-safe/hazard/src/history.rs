@@ -31,8 +31,8 @@ pub struct AccessHistory {
     was_retained: AtomicBool,
     /// The way to retain the allocation, if its owners are counted.
     retain_fn: Option<RetainFn>,
-    /// Live host guards.
-    host_guards: HostGuards,
+    /// The number of live host guards that read, and of those that write times [`WRITER`].
+    host_guards: AtomicU64,
     /// The readers, used while the word says so: made when two streams first read without an order.
     readers: Once<Box<Readers>>,
     /// The interval list, used while the word says so. Most allocations never need one, and owners that are
@@ -235,17 +235,6 @@ impl fmt::Debug for Access<'_> {
     }
 }
 
-/// What an access of an allocation comes after, by the last-access word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Before {
-    /// Nothing.
-    Nothing,
-    /// This operation, and therefore all others.
-    Only(Epoch),
-    /// The interval list has it.
-    Listed,
-}
-
 /// The result of entering an access in the last-access word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
@@ -268,10 +257,9 @@ impl AccessHistory {
         /// Pass `usize::MAX` if the length is not known.
         #[must_use]
         pub fn new(bytes: usize) -> Self {
-            let (last_access, host_guards) = (AtomicU64::new(0), HostGuards::new());
             Self {
-                last_access,
-                host_guards,
+                last_access: AtomicU64::new(0),
+                host_guards: AtomicU64::new(0),
                 bytes,
                 readers: Once::new(),
                 list: Mutex::new(None),
@@ -288,16 +276,7 @@ impl AccessHistory {
             Some(bits) if first.call_site.is_none() => (bits, None),
             _ => (LISTED, Some(Box::new(IntervalList::written(bytes, first)))),
         };
-        let (last_access, host_guards) = (AtomicU64::new(last_access), HostGuards::new());
-        Self {
-            last_access,
-            host_guards,
-            bytes,
-            readers: Once::new(),
-            list: Mutex::new(list),
-            retain_fn: None,
-            was_retained: AtomicBool::new(false),
-        }
+        Self { last_access: AtomicU64::new(last_access), list: Mutex::new(list), ..Self::new(bytes) }
     }
 
     /// Sets the way to retain the allocation: without one, graphs cannot use it.
@@ -339,12 +318,12 @@ impl AccessHistory {
     #[inline]
     pub(crate) fn only_user(&self, completed: impl Fn(Epoch) -> bool) -> Option<TimelineId> {
         match LastAccess::unpack(self.bits()) {
-            LastAccess::Empty => None,
-            LastAccess::Write(epoch) | LastAccess::Read(epoch) | LastAccess::Both { write: epoch, .. } => {
-                Some(epoch.timeline)
-            }
             LastAccess::Shared { .. } => None,
             LastAccess::Listed => self.listed(&mut self.list.lock())?.only_user(completed),
+            last_access => {
+                let (write, read) = last_access.parts();
+                Some(write.or(read)?.timeline)
+            }
         }
     }
 
@@ -378,7 +357,7 @@ impl AccessHistory {
                 return;
             }
         }
-        self.enter_in_list(group, view, call_site, out);
+        self.enter_together(std::iter::once((group, view, out)), call_site);
     }
 
     /// Enters a read of the whole allocation among the readers, and collects the conflict with the write
@@ -389,17 +368,12 @@ impl AccessHistory {
         let mut readers = self.readers.get_or_init(|| Box::new(Readers::new())).lock();
         loop {
             let bits = self.last_access.load(Acquire);
-            let (write, earlier) = match LastAccess::unpack(bits) {
+            let last_access = LastAccess::unpack(bits);
+            let (write, earlier) = last_access.parts();
+            match last_access {
                 LastAccess::Empty | LastAccess::Listed => return false,
-                LastAccess::Shared { write } => (write, None),
-                LastAccess::Write(write) => (Some(write), None),
-                LastAccess::Read(read) => (None, Some(read)),
-                LastAccess::Both { write, read } => {
-                    (Some(write), Some(Epoch { timeline: write.timeline, sequence: read }))
-                }
-            };
-            if !matches!(LastAccess::unpack(bits), LastAccess::Shared { .. }) {
-                readers.begin(earlier);
+                LastAccess::Shared { .. } => {}
+                _ => readers.begin(earlier),
             }
             let write = write.filter(|write| !view.completed(*write));
             let Some(shared) = (LastAccess::Shared { write }).pack() else { return false };
@@ -538,18 +512,16 @@ impl AccessHistory {
         exclusive && !self.was_retained.load(Relaxed)
     }
 
-    /// Returns what an access of mode `mode` comes after.
+    /// Returns the operation that an access of mode `mode` comes after, and therefore after all others, if
+    /// there is one. Returns `None` if the last-access word does not tell.
     #[inline]
-    pub(crate) fn before(&self, mode: Mode) -> Before {
-        match (LastAccess::unpack(self.last_access.load(Acquire)), mode) {
-            (LastAccess::Listed, _) | (LastAccess::Shared { .. }, Mode::Write) => Before::Listed,
-            (LastAccess::Shared { write }, Mode::Read) => write.map_or(Before::Nothing, Before::Only),
-            (LastAccess::Empty, _) | (LastAccess::Read(_), Mode::Read) => Before::Nothing,
-            (LastAccess::Write(epoch), _) | (LastAccess::Read(epoch), Mode::Write) => Before::Only(epoch),
-            (LastAccess::Both { write, .. }, Mode::Read) => Before::Only(write),
-            (LastAccess::Both { write, read }, Mode::Write) => {
-                Before::Only(Epoch { timeline: write.timeline, sequence: read })
-            }
+    pub(crate) fn before(&self, mode: Mode) -> Option<Option<Epoch>> {
+        let last_access = LastAccess::unpack(self.bits());
+        let (write, read) = last_access.parts();
+        match (last_access, mode) {
+            (LastAccess::Listed, _) | (LastAccess::Shared { .. }, Mode::Write) => None,
+            (_, Mode::Read) => Some(write),
+            (_, Mode::Write) => Some(read.or(write)),
         }
     }
 
@@ -568,20 +540,9 @@ impl AccessHistory {
         Some(mode)
     }
 
-    /// [`enter`](Self::enter) in the interval list.
+    /// Enters the accesses of several streams to this allocation in one step, in the interval list. Each
+    /// comes with its view and the list that collects its conflicts with earlier accesses.
     #[cold]
-    fn enter_in_list<V: View>(
-        &self,
-        group: &[Access<'_>],
-        view: &V,
-        call_site: Option<CallSite>,
-        out: &mut Vec<Conflict>,
-    ) {
-        self.enter_together(std::iter::once((group, view, out)), call_site);
-    }
-
-    /// Enters the accesses of several streams to this allocation in one step. Each comes with its view and
-    /// the list that collects its conflicts with earlier accesses.
     pub(crate) fn enter_together<'b, V: View + 'b>(
         &self,
         groups: impl Iterator<Item = (&'b [Access<'b>], &'b V, &'b mut Vec<Conflict>)>,
@@ -654,37 +615,30 @@ impl AccessHistory {
             }
         };
         let bits = self.last_access.load(SeqCst);
-        match LastAccess::unpack(bits) {
-            LastAccess::Empty => return,
-            LastAccess::Write(epoch) => return add(Mode::Write, epoch),
-            LastAccess::Read(epoch) => return add(Mode::Read, epoch),
-            LastAccess::Both { write, read } => {
-                add(Mode::Write, write);
-                return add(Mode::Read, Epoch { timeline: write.timeline, sequence: read });
+        let last_access = LastAccess::unpack(bits);
+        let (write, read) = last_access.parts();
+        match last_access {
+            LastAccess::Listed => {
+                if let Some(list) = self.listed(&mut self.list.lock()) {
+                    return list.conflicts(interval, ordered, out);
+                }
             }
-            LastAccess::Shared { write } => {
+            LastAccess::Shared { .. } => {
                 if let Some(readers) = self.readers.get()
                     && let locked = readers.lock()
                     && self.last_access.load(SeqCst) == bits
                 {
                     write.into_iter().for_each(|write| add(Mode::Write, write));
-                    locked.reads().for_each(|read| add(Mode::Read, read));
-                    return;
+                    return locked.reads().for_each(|read| add(Mode::Read, read));
                 }
-                // Another access has ended the period in between.
-                return self.conflicts(interval, ordered, out);
             }
-            LastAccess::Listed => {}
-        }
-        let mut list = self.list.lock();
-        match self.listed(&mut list) {
-            Some(list) => list.conflicts(interval, ordered, out),
-            // The word has replaced the list in between.
-            None => {
-                drop(list);
-                self.conflicts(interval, ordered, out);
+            _ => {
+                write.into_iter().for_each(|write| add(Mode::Write, write));
+                return read.into_iter().for_each(|read| add(Mode::Read, read));
             }
         }
+        // The word has replaced the list, or another access has ended the period, in between.
+        self.conflicts(interval, ordered, out);
     }
 
     /// Drops accesses that have completed, so that a quiet allocation returns to its last-access word.
@@ -714,7 +668,15 @@ impl AccessHistory {
     /// false if there are so many that some must have been forgotten.
     #[must_use]
     pub fn add_host_guard(&self, mode: Mode) -> bool {
-        self.host_guards.add(mode)
+        let before = self.host_guards.fetch_add(weight(mode), SeqCst);
+        // Pairs with the fence of the operation that enters an access: either the host then finds the epoch,
+        // or the operation finds the guard.
+        fence(SeqCst);
+        let fits = before % WRITER < LIMIT && before / WRITER < LIMIT;
+        if !fits {
+            self.host_guards.fetch_sub(weight(mode), SeqCst);
+        }
+        fits
     }
 
     /// Removes a host guard from the count.
@@ -722,20 +684,26 @@ impl AccessHistory {
     /// # Safety
     /// The guard was counted, and lends no memory any more.
     pub unsafe fn remove_host_guard(&self, mode: Mode) {
-        self.host_guards.remove(mode);
+        self.host_guards.fetch_sub(weight(mode), SeqCst);
     }
 
-    /// Returns whether a live host guard conflicts with an access that no Rust borrow keeps away from it; see
-    /// [`HostGuards::conflict_with`].
+    /// Returns whether a live host guard conflicts with an access that no Rust borrow keeps away from it. If
+    /// the access has been entered, ask after a fence: either the guard is then found, or a thread that takes
+    /// a guard finds the access.
     #[inline]
     pub(crate) fn has_conflicting_guard(&self, mode: Mode) -> bool {
-        self.host_guards.conflict_with(mode)
+        let guards = self.host_guards.load(SeqCst);
+        match mode {
+            Mode::Read => guards >= WRITER,
+            Mode::Write => guards != 0,
+        }
     }
 
     /// Returns how many host guards are alive, for tests and messages.
     #[must_use]
     pub fn host_guards(&self) -> u64 {
-        self.host_guards.count()
+        let guards = self.host_guards.load(Relaxed);
+        guards / WRITER + guards % WRITER
     }
 }
 
@@ -776,30 +744,28 @@ impl View for FastView<'_> {
 /// result, returns no epoch.
 #[inline]
 fn after<V: View>(last_access: LastAccess, mode: Mode, view: &V) -> Result<LastAccess, Option<Epoch>> {
-    let me = view.me();
-    let ordered = |epoch: Epoch| if view.is_after(epoch) { Ok(()) } else { Err(Some(epoch)) };
-    match (last_access, mode) {
-        (LastAccess::Listed | LastAccess::Shared { .. }, _) => return Err(None),
-        (LastAccess::Empty, _) => {}
-        (LastAccess::Write(epoch) | LastAccess::Read(epoch), Mode::Write) => ordered(epoch)?,
-        (LastAccess::Both { write, read }, Mode::Write) => {
-            ordered(Epoch { timeline: write.timeline, sequence: read })?;
-        }
+    if matches!(last_access, LastAccess::Listed | LastAccess::Shared { .. }) {
+        return Err(None);
+    }
+    let (me, (write, read)) = (view.me(), last_access.parts());
+    let ordered = |epoch: Option<Epoch>| match epoch {
+        Some(epoch) if !view.is_after(epoch) => Err(Some(epoch)),
+        _ => Ok(()),
+    };
+    if mode == Mode::Write {
+        return ordered(read.or(write)).map(|()| LastAccess::Write(me));
+    }
+    // A completed write can be dropped from the word: what is left are reads, after which the next one costs
+    // less.
+    match write.filter(|write| !view.completed(*write)) {
         // Two reads have no conflict, but only the later one of an order stays in the word.
-        (LastAccess::Read(epoch), Mode::Read) => ordered(epoch).map_err(|_| None)?,
-        // A completed write can be dropped from the word: what is left are reads, after which the next one
-        // costs less.
-        (LastAccess::Write(write), Mode::Read) if view.completed(write) => {}
-        (LastAccess::Both { write, read }, Mode::Read) if view.completed(write) => {
-            ordered(Epoch { timeline: write.timeline, sequence: read }).map_err(|_| None)?;
-        }
-        (LastAccess::Write(write) | LastAccess::Both { write, .. }, Mode::Read) => {
-            ordered(write)?;
+        None => ordered(read).map(|()| LastAccess::Read(me)).map_err(|_| None),
+        Some(write) => {
+            ordered(Some(write))?;
             let is_own = write.timeline == me.timeline;
-            return if is_own { Ok(LastAccess::Both { write, read: me.sequence }) } else { Err(None) };
+            if is_own { Ok(LastAccess::Both { write, read: me.sequence }) } else { Err(None) }
         }
     }
-    Ok(if mode == Mode::Write { LastAccess::Write(me) } else { LastAccess::Read(me) })
 }
 
 /// What a guard that writes adds to the count; a reader adds one.
@@ -807,56 +773,6 @@ const WRITER: u64 = 1 << 32;
 
 /// The most guards of one kind, so that forgotten ones can never make the count wrap.
 const LIMIT: u64 = 1 << 31;
-
-/// How many host guards are alive, of either kind.
-struct HostGuards(AtomicU64);
-
-impl HostGuards {
-    constructor! {
-        /// Creates a count of none.
-        fn new() -> Self {
-            Self(AtomicU64::new(0))
-        }
-    }
-
-    /// Counts a guard. Call it before looking for conflicts, so that either side sees the other. Returns
-    /// false if there are so many that some must have been forgotten.
-    #[must_use]
-    fn add(&self, mode: Mode) -> bool {
-        let before = self.0.fetch_add(weight(mode), SeqCst);
-        // Pairs with the fence of the operation that enters an access: either the host then finds the epoch,
-        // or the operation finds the guard.
-        fence(SeqCst);
-        let fits = before % WRITER < LIMIT && before / WRITER < LIMIT;
-        if !fits {
-            self.remove(mode);
-        }
-        fits
-    }
-
-    /// Removes a guard from the count.
-    fn remove(&self, mode: Mode) {
-        self.0.fetch_sub(weight(mode), SeqCst);
-    }
-
-    /// Returns whether a live guard conflicts with an access that no Rust borrow keeps away from it. If the
-    /// access has been entered, ask after a fence: either the guard is then found, or a thread that takes a
-    /// guard finds the access.
-    #[inline]
-    fn conflict_with(&self, mode: Mode) -> bool {
-        let hosts = self.0.load(SeqCst);
-        match mode {
-            Mode::Read => hosts >= WRITER,
-            Mode::Write => hosts != 0,
-        }
-    }
-
-    /// Returns how many are alive.
-    fn count(&self) -> u64 {
-        let hosts = self.0.load(Relaxed);
-        hosts / WRITER + hosts % WRITER
-    }
-}
 
 /// Returns what a guard adds to the count.
 fn weight(mode: Mode) -> u64 {

@@ -94,19 +94,9 @@ impl IntervalList {
         bytes: usize,
     ) {
         let entry = |mode, epoch| Entry { start: 0, end: bytes, mode, epoch, call_site: None };
-        match last_access {
-            LastAccess::Shared { write } => {
-                self.entries.extend(write.map(|epoch| entry(Mode::Write, epoch)));
-                self.entries.extend(reads.map(|epoch| entry(Mode::Read, epoch)));
-            }
-            LastAccess::Empty | LastAccess::Listed => return,
-            LastAccess::Write(epoch) => self.entries.push(entry(Mode::Write, epoch)),
-            LastAccess::Read(epoch) => self.entries.push(entry(Mode::Read, epoch)),
-            LastAccess::Both { write, read } => {
-                self.entries.push(entry(Mode::Write, write));
-                self.entries.push(entry(Mode::Read, Epoch { timeline: write.timeline, sequence: read }));
-            }
-        }
+        let (write, read) = last_access.parts();
+        self.entries.extend(write.map(|epoch| entry(Mode::Write, epoch)));
+        self.entries.extend(read.into_iter().chain(reads).map(|epoch| entry(Mode::Read, epoch)));
         self.longest = bytes;
     }
 

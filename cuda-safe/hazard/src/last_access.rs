@@ -68,6 +68,20 @@ impl LastAccess {
         }
     }
 
+    /// Returns the last write and the last read that the word itself holds.
+    #[inline]
+    pub(crate) fn parts(self) -> (Option<Epoch>, Option<Epoch>) {
+        match self {
+            Self::Empty | Self::Listed => (None, None),
+            Self::Write(write) => (Some(write), None),
+            Self::Read(read) => (None, Some(read)),
+            Self::Both { write, read } => {
+                (Some(write), Some(Epoch { timeline: write.timeline, sequence: read }))
+            }
+            Self::Shared { write } => (write, None),
+        }
+    }
+
     /// Returns a write and a later read, from a payload with `bits` bits for how much later.
     fn both(timeline: TimelineId, payload: u64, bits: u32) -> Self {
         let write = payload >> bits;

@@ -26,7 +26,7 @@ use crate::added_wait::EventBackend;
 use crate::clock::{Epoch, SequenceNumber};
 use crate::device::Kind;
 use crate::entry::{Conflict, FirstWrite, FullView, View};
-use crate::history::{Access, AccessHistory, Before, Next};
+use crate::history::{Access, AccessHistory, Next};
 use crate::operation_view::OperationView;
 use crate::policy::Policy;
 use crate::prepared::{AccessFlags, RepeatedGroup, SortedAccesses, by_allocation, in_order, sorted};
@@ -440,7 +440,7 @@ impl Timeline {
 
 /// Returns whether a host guard lends memory that the access would reach without a borrow.
 #[inline]
-fn meets_host_guard(access: &Access<'_>) -> bool {
+pub(crate) fn meets_host_guard(access: &Access<'_>) -> bool {
     access.unborrowed && access.history.has_conflicting_guard(access.mode)
 }
 
@@ -553,7 +553,7 @@ impl Tracker {
         if policy == Policy::Error {
             self.refuse(timeline, &state, pending, accesses, at)?;
         }
-        if flags.unborrowed && any_meets_host_guard(accesses) {
+        if flags.unborrowed && accesses.iter().any(meets_host_guard) {
             return Err(Refusal::HostBorrowed);
         }
         let mut entered = Submission::new(timeline, state, is_action, pending);
@@ -577,7 +577,7 @@ impl Tracker {
         // Again, because a guard that is taken from now on sees the epochs. One fence serves all accesses.
         if flags.unborrowed {
             fence(SeqCst);
-            if any_meets_host_guard(accesses) {
+            if accesses.iter().any(meets_host_guard) {
                 return Err(Refusal::HostBorrowed);
             }
         }
@@ -762,11 +762,7 @@ fn enter_next<'a, 'b>(
 fn only_behind(accesses: &[Access<'_>], view: &OperationView<'_>) -> Option<Epoch> {
     let mut only: Option<Epoch> = None;
     for access in accesses {
-        let epoch = match access.history.before(access.mode) {
-            Before::Nothing => continue,
-            Before::Only(epoch) => epoch,
-            Before::Listed => return None,
-        };
+        let Some(epoch) = access.history.before(access.mode)? else { continue };
         if view.orders_before(access.at_call, epoch) {
             continue;
         }
@@ -777,11 +773,6 @@ fn only_behind(accesses: &[Access<'_>], view: &OperationView<'_>) -> Option<Epoc
         }
     }
     only
-}
-
-/// Returns whether a host guard lends memory that one of the accesses would reach without a borrow.
-pub(crate) fn any_meets_host_guard(accesses: &[Access<'_>]) -> bool {
-    accesses.iter().any(|access| access.unborrowed && access.history.has_conflicting_guard(access.mode))
 }
 
 /// Sorts the accesses into `copy` by allocation, and returns those that are not empty.

@@ -45,7 +45,7 @@ use crate::operation_view::OperationView;
 use crate::policy::Policy;
 use crate::prepared::{AccessFlags, by_allocation, sorted};
 use crate::primitives::fence;
-use crate::submission::{Refusal, Submission, any_meets_host_guard, hazard};
+use crate::submission::{Refusal, Submission, hazard, meets_host_guard};
 use crate::timeline::{SubmitStateGuard, Timeline};
 use crate::tracker::Tracker;
 use crate::wait_log::CallSite;
@@ -108,7 +108,7 @@ impl Tracker {
             if policy == Policy::Error {
                 self.refuse(part.timeline, state, takes_pending, &part.accesses, at)?;
             }
-            if part.flags.unborrowed && any_meets_host_guard(&part.accesses) {
+            if part.flags.unborrowed && part.accesses.iter().any(meets_host_guard) {
                 return Err(Refusal::HostBorrowed);
             }
         }
@@ -144,7 +144,7 @@ impl Tracker {
         // Again, because a guard that is taken from now on sees the epochs.
         if parts.iter().any(|part| part.flags.unborrowed) {
             fence(SeqCst);
-            if parts.iter().any(|part| any_meets_host_guard(&part.accesses)) {
+            if parts.iter().any(|part| part.accesses.iter().any(meets_host_guard)) {
                 return Err(Refusal::HostBorrowed);
             }
         }
