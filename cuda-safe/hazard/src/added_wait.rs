@@ -1,11 +1,10 @@
 //! Added waits: ordering a stream after an operation that it conflicts with and that nothing orders it after.
 #![expect(unsafe_code, reason = "declares what a backend vouches for")]
 
-use crate::clock::{ClockSummary, Epoch, VectorClock};
+use crate::clock::{Epoch, VectorClock};
 use crate::device::Kind;
 use crate::entry::{Conflict, FullView, View};
 use crate::operation_view::OperationView;
-use crate::primitives::Arc;
 use crate::timeline::{SubmitState, Timeline};
 use crate::tracker::Tracker;
 use crate::wait_log::{CallSite, Wait};
@@ -110,51 +109,17 @@ impl Tracker {
         backend: &P,
         at: CallSite,
     ) -> Result<(), P::Error> {
-        let summary = other.summary();
-        let epoch = Epoch { timeline: other.id, sequence: other.submitted() };
-        let route = if summary == ClockSummary::Many
-            || other.id == timeline.id
-            || !gives_no_more(timeline, state, other)
-        {
-            self.order_after_more(timeline, state, other, backend)?
-        } else {
-            let route = backend.order(timeline, other, &mut state.backend_data)?;
-            // No backend uses the legacy stream here, and if one did, the wait would be worth nothing.
-            if matches!(route, WaitMethod::Stream | WaitMethod::Event) {
-                self.join_summary(timeline, state, epoch, summary);
-            }
-            route
-        };
-        self.note(timeline, conflict, route, at);
-        Ok(())
-    }
-
-    /// Notes a wait.
-    #[inline]
-    fn note(&self, timeline: &Timeline, conflict: Conflict, route: WaitMethod, at: CallSite) {
-        let Conflict { epoch, call_site: after } = conflict;
-        timeline.waits().note(&self.waits, &Wait { at, after, epoch, by_host: route == WaitMethod::Host });
-    }
-
-    /// Has the backend order the stream after another one of any kind, whose clock may hold anything.
-    #[cold]
-    #[inline(never)]
-    fn order_after_more<P: EventBackend>(
-        &self,
-        timeline: &Timeline,
-        state: &mut SubmitState,
-        other: &Timeline,
-        backend: &P,
-    ) -> Result<WaitMethod, P::Error> {
-        let mut gained = other.published_clock();
-        gained.add(Epoch { timeline: other.id, sequence: other.submitted() });
+        let known = other.published_clock();
+        let given = Epoch { timeline: other.id, sequence: other.submitted() };
         // What the legacy rule adds to that, and what a wait for the legacy stream would be worth instead.
         let (mut by_rule, mut by_legacy) = (VectorClock::new(), VectorClock::new());
         match other.kind {
             Kind::NonBlocking => {}
             Kind::Legacy => self.join_before_legacy(other, &mut by_rule),
             Kind::Blocking | Kind::PerThread => {
-                other.device.join_legacy_clock_into(&mut by_rule);
+                if other.device.actions() > 0 {
+                    other.device.join_legacy_clock_into(&mut by_rule);
+                }
                 if other.kind == Kind::PerThread || other.id == timeline.id {
                     let legacy = other.device.legacy().and_then(|id| self.timeline(id));
                     self.join_before_legacy(legacy.unwrap_or(other), &mut by_legacy);
@@ -162,44 +127,34 @@ impl Tracker {
             }
         }
         let route = backend.order(timeline, other, &mut state.backend_data)?;
-        match route {
-            WaitMethod::Host => gained.clear(),
-            WaitMethod::Event => {}
-            WaitMethod::Stream => {
-                gained.join(&by_rule);
-                if other.kind == Kind::Legacy {
-                    // The record was an action of the legacy stream, whichever stream asked for it.
-                    other.device.join_action(Epoch { timeline: other.id, sequence: 0 }, &gained);
+        let changed = match route {
+            WaitMethod::Host => false,
+            WaitMethod::Stream | WaitMethod::Event => {
+                let mut changed = state.clock.join_for(&known, timeline.id);
+                changed |= other.id != timeline.id && state.clock.add(given);
+                if route == WaitMethod::Stream {
+                    changed |= state.clock.join_for(&by_rule, timeline.id);
                 }
+                if route == WaitMethod::Stream && other.kind == Kind::Legacy {
+                    // The record was an action of the legacy stream, whichever stream asked for it.
+                    other.device.join_action(given, &by_rule);
+                }
+                changed
             }
             WaitMethod::Legacy => {
-                other.device.join_action(Epoch { timeline: other.id, sequence: 0 }, &by_legacy);
-                gained = by_legacy;
+                other.device.join_action(Epoch { sequence: 0, ..given }, &by_legacy);
+                state.clock.join_for(&by_legacy, timeline.id)
             }
-        }
+        };
         if other.id == timeline.id {
             timeline.mark_sync_covered();
         }
-        if state.clock.join_for(&gained, timeline.id) {
+        if changed {
             self.prune_and_share(timeline, state);
         }
-        Ok(route)
-    }
-}
-
-/// Returns whether `timeline`'s stream, by waiting for `other`'s, gains by the legacy rule nothing that it
-/// does not already have, and the legacy stream gains nothing either.
-fn gives_no_more(timeline: &Timeline, state: &SubmitState, other: &Timeline) -> bool {
-    match other.kind {
-        Kind::NonBlocking => true,
-        Kind::Blocking => {
-            let actions = other.device.actions();
-            // What the legacy stream had done until then is in the clock already.
-            actions == 0
-                || timeline.kind == Kind::Blocking
-                    && actions == state.legacy_seen
-                    && Arc::ptr_eq(&timeline.device, &other.device)
-        }
-        Kind::Legacy | Kind::PerThread => false,
+        let Conflict { epoch, call_site: after } = conflict;
+        let by_host = route == WaitMethod::Host;
+        timeline.waits().note(&self.waits, &Wait { at, after, epoch, by_host });
+        Ok(())
     }
 }

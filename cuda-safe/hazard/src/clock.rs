@@ -157,7 +157,7 @@ impl VectorClock {
         let Some(many) = &mut self.many else {
             let at = self.few[..used].partition_point(|entry| entry.timeline < epoch.timeline);
             if used < FEW {
-                self.few[at..].rotate_right(1);
+                self.few[at..=used].rotate_right(1);
                 self.few[at] = epoch;
             } else {
                 let mut many = self.few.to_vec();
@@ -179,37 +179,6 @@ impl VectorClock {
                 true
             }
         }
-    }
-
-    /// Returns whether the clock has an entry for this timeline and no other entry.
-    #[inline]
-    pub(crate) fn is_only_of(&self, timeline: TimelineId) -> bool {
-        let [only, next, _] = &self.few;
-        only.timeline == timeline && next.sequence == 0
-    }
-
-    /// [`add`](Self::add) to a clock whose only entry is of the epoch's timeline. Returns `None`, with
-    /// nothing added, for any other clock.
-    #[inline]
-    pub(crate) fn add_to_only(&mut self, epoch: Epoch) -> Option<bool> {
-        if !self.is_only_of(epoch.timeline) {
-            return None;
-        }
-        let only = &mut self.few[0];
-        let changed = only.sequence < epoch.sequence;
-        if changed {
-            only.sequence = epoch.sequence;
-        }
-        Some(changed)
-    }
-
-    /// Returns whether joining this clock adds nothing to the clock of timeline `own`, which needs no entry
-    /// of its own.
-    #[inline]
-    pub(crate) fn adds_nothing_to(&self, own: TimelineId) -> bool {
-        let [only, next, _] = &self.few;
-        // Without branches: after the driver's code, the branch predictor has forgotten them.
-        (next.sequence == 0) & ((only.timeline == own) | (only.sequence == 0) & self.many.is_none())
     }
 
     /// Joins with another clock: afterwards it covers all that either did. Returns whether it has changed.
@@ -385,16 +354,7 @@ mod tests {
                 match random(12) {
                     0..7 => {
                         let changed = sequence > map.get(&timeline).copied().unwrap_or(0);
-                        let only = map.len() == 1 && map.contains_key(&timeline);
-                        assert_eq!(
-                            clock.clone().add_to_only(epoch(timeline, sequence)),
-                            only.then_some(changed)
-                        );
-                        let added = match clock.add_to_only(epoch(timeline, sequence)) {
-                            Some(changed) => changed,
-                            None => clock.add(epoch(timeline, sequence)),
-                        };
-                        assert_eq!(added, changed);
+                        assert_eq!(clock.add(epoch(timeline, sequence)), changed);
                         if changed {
                             map.insert(timeline, sequence);
                         }
@@ -431,10 +391,6 @@ mod tests {
                         let known = map.get(&timeline).copied().unwrap_or(0);
                         assert!(known == 0 || clock.covers(epoch(timeline, known)));
                         assert!(!clock.covers(epoch(timeline, known + 1)));
-                    }
-                    for timeline in 0..9 {
-                        let nothing = entries.iter().all(|(of, _)| *of == timeline);
-                        assert_eq!(clock.adds_nothing_to(TimelineId(timeline)), nothing, "{entries:?}");
                     }
                     let summary = match entries.as_slice() {
                         [] => ClockSummary::Nothing,

@@ -1,7 +1,7 @@
 //! Joins of clocks: what a stream is ordered after, how that grows, and what of it an operation may rely on.
 #![expect(unsafe_code, reason = "declares functions whose callers vouch for their calls")]
 
-use crate::clock::{ClockSummary, Epoch, VectorClock};
+use crate::clock::{Epoch, VectorClock};
 use crate::device::Kind;
 use crate::entry::{Conflict, FullView, View};
 use crate::history::Access;
@@ -241,69 +241,11 @@ impl Tracker {
         call: impl FnOnce() -> Result<(), E>,
     ) -> Result<(), E> {
         let mut state = timeline.state.lock();
-        let state = &mut *state;
         call()?;
-        // Most waits are for an event of the one stream in the clock, which itself waits for at most this
-        // stream.
-        if timeline.kind == Kind::Legacy
-            || !event_clock.clock.adds_nothing_to(timeline.id)
-            || !Self::join_only(timeline, state, event_clock.epoch)
-        {
-            self.join_for(timeline, state, event_clock);
-        }
-        Ok(())
-    }
-
-    /// Joins the clock with this operation of the only other stream in it. Returns false, with nothing
-    /// joined, if the clock has entries of others.
-    #[inline]
-    fn join_only(timeline: &Timeline, state: &mut SubmitState, epoch: Epoch) -> bool {
-        match state.clock.add_to_only(epoch) {
-            Some(true) => timeline.share_summary(state, ClockSummary::One(epoch)),
-            Some(false) => {}
-            None => return false,
-        }
-        true
-    }
-
-    /// Joins the clock with all of another stream up to this operation, and with what that stream was ordered
-    /// after.
-    #[inline]
-    pub(crate) fn join_summary(
-        &self,
-        timeline: &Timeline,
-        state: &mut SubmitState,
-        epoch: Epoch,
-        known: ClockSummary,
-    ) {
-        let more = matches!(known, ClockSummary::One(known) if known.timeline != timeline.id);
-        if more || !Self::join_only(timeline, state, epoch) {
-            let nothing = Epoch { sequence: 0, ..epoch };
-            let known = match known {
-                ClockSummary::One(known) if more => known,
-                // The caller handles a clock that takes more than one number.
-                _ => nothing,
-            };
-            self.join_two(timeline, state, epoch, known);
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn join_two(&self, timeline: &Timeline, state: &mut SubmitState, epoch: Epoch, known: Epoch) {
-        if state.clock.add(epoch) | state.clock.add(known) {
-            self.prune_and_share(timeline, state);
-        }
-    }
-
-    /// Joins the clock with an event's.
-    #[cold]
-    #[inline(never)]
-    fn join_for(&self, timeline: &Timeline, state: &mut SubmitState, event_clock: &EventClock) {
         if event_clock.epoch.timeline == timeline.id {
             // A stream's own event adds nothing, and the end of the stream does not prove what the event
             // comes after by the legacy rule.
-            return;
+            return Ok(());
         }
         let changed =
             state.clock.join_for(&event_clock.clock, timeline.id) | state.clock.add(event_clock.epoch);
@@ -313,30 +255,31 @@ impl Tracker {
             timeline.device.join_action(event_clock.epoch, &event_clock.clock);
         }
         if changed {
-            self.prune_and_share(timeline, state);
+            self.prune_and_share(timeline, &mut state);
         }
+        Ok(())
     }
 
     /// Returns the operations that the host has to wait for before it makes this access. All of them are
     /// submitted.
     pub fn host_conflicts(&self, access: Access<'_>) -> Vec<Conflict> {
-        let mut conflicts = Vec::new();
-        if !access.is_empty() {
-            access.history.conflicts(access.interval(), |epoch| self.completed(epoch), &mut conflicts);
-        }
-        for conflict in &conflicts {
-            self.await_published(conflict.epoch);
-        }
+        let conflicts = self.pending_conflicts(access);
+        conflicts.iter().for_each(|conflict| self.await_published(conflict.epoch));
         conflicts
     }
 
     /// Returns whether the host may make this access now, by what is known to have completed.
     pub fn is_quiet(&self, access: Access<'_>) -> bool {
+        self.pending_conflicts(access).is_empty()
+    }
+
+    /// Returns the operations that conflict with an access of the host and are not known to have completed.
+    fn pending_conflicts(&self, access: Access<'_>) -> Vec<Conflict> {
         let mut conflicts = Vec::new();
         if !access.is_empty() {
             access.history.conflicts(access.interval(), |epoch| self.completed(epoch), &mut conflicts);
         }
-        conflicts.is_empty()
+        conflicts
     }
 
     /// Returns whether an operation of the stream with this access would conflict with one that nothing

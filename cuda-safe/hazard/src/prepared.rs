@@ -16,6 +16,8 @@ use std::fmt;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
+use smallvec::SmallVec;
+
 use crate::history::{Access, AccessHistory};
 
 /// The accesses of an operation in the order in which the tracker enters them: by allocation, then by first
@@ -23,8 +25,6 @@ use crate::history::{Access, AccessHistory};
 #[derive(Debug)]
 pub struct SortedAccesses<'a> {
     list: Vec<Access<'a>>,
-    /// The end of each allocation's accesses.
-    ends: Vec<usize>,
     flags: AccessFlags,
     number: u64,
 }
@@ -59,13 +59,8 @@ impl AccessFlags {
 impl<'a> SortedAccesses<'a> {
     /// Sorts accesses. They cover the same bytes afterwards.
     pub fn new(list: Vec<Access<'a>>) -> Self {
-        let list = sorted(list);
-        let mut ends = Vec::new();
-        for group in by_allocation(&list) {
-            ends.push(ends.last().unwrap_or(&0) + group.len());
-        }
-        let flags = AccessFlags::of(&list);
-        Self { list, ends, flags, number: new_number() }
+        let list = sorted(list.into()).into_vec();
+        Self { flags: AccessFlags::of(&list), list, number: new_number() }
     }
 
     /// Returns the accesses.
@@ -80,21 +75,21 @@ impl<'a> SortedAccesses<'a> {
         self.flags
     }
 
-    /// Returns the number of this list, which no other list of the process has or will have.
+    /// Returns the accesses of each allocation, as a group with the number of this list.
     #[inline]
-    pub(crate) fn number(&self) -> u64 {
-        self.number
-    }
-
-    /// Returns the end of each allocation's accesses, one allocation after the other.
-    #[inline]
-    pub(crate) fn ends(&self) -> &[usize] {
-        &self.ends
+    pub(crate) fn groups(&self) -> impl Iterator<Item = RepeatedGroup<'_, 'a>> {
+        by_allocation(&self.list).filter_map(|accesses| {
+            let (number, history) = (self.number, accesses.first()?.history);
+            Some(RepeatedGroup { number, history, unborrowed: self.flags.unborrowed, accesses })
+        })
     }
 }
 
+/// A list of accesses that has the memory for those of most operations in itself.
+pub(crate) type AccessList<'a> = SmallVec<[Access<'a>; 16]>;
+
 /// Sorts the accesses; see [`SortedAccesses`].
-pub(crate) fn sorted(mut list: Vec<Access<'_>>) -> Vec<Access<'_>> {
+pub(crate) fn sorted(mut list: AccessList<'_>) -> AccessList<'_> {
     if !in_order(&list) {
         list.retain(|access| !access.is_empty());
         // Stable: this sort makes use of parts that are in order already.
@@ -130,18 +125,9 @@ pub(crate) fn by_allocation<'b, 'a>(
     mut accesses: &'b [Access<'a>],
 ) -> impl Iterator<Item = &'b [Access<'a>]> {
     std::iter::from_fn(move || {
-        let (first, rest) = accesses.split_first()?;
-        let same = |access: Option<&Access<'_>>| access.is_some_and(|it| it.address() == first.address());
-        // As a rule an allocation has one access, or all that are left.
-        let len = if !same(rest.first()) {
-            1
-        } else if same(rest.last()) {
-            accesses.len()
-        } else {
-            accesses.partition_point(|access| access.address() <= first.address())
-        };
-        let (group, behind) = accesses.split_at(len);
-        accesses = behind;
+        let address = accesses.first()?.address();
+        let (group, others) = accesses.split_at(accesses.partition_point(|it| it.address() == address));
+        accesses = others;
         Some(group)
     })
 }

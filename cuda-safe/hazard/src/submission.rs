@@ -29,7 +29,9 @@ use crate::entry::{Conflict, FirstWrite, FullView, View};
 use crate::history::{Access, AccessHistory, Next};
 use crate::operation_view::OperationView;
 use crate::policy::Policy;
-use crate::prepared::{AccessFlags, RepeatedGroup, SortedAccesses, by_allocation, in_order, sorted};
+use crate::prepared::{
+    AccessFlags, AccessList, RepeatedGroup, SortedAccesses, by_allocation, in_order, sorted,
+};
 use crate::primitives::{fence, pause};
 use crate::snapshot::SubmittedSnapshot;
 use crate::timeline::{InFlight, SubmitState, SubmitStateGuard, Timeline, WaitTarget};
@@ -305,29 +307,10 @@ impl Tracker {
     ) -> Option<Submission<'a>> {
         // An access without a borrow has to be checked against guards, and an operation without accesses is
         // no action: neither is for this path.
-        if accesses.flags().unborrowed || accesses.ends().is_empty() {
+        if accesses.flags().unborrowed || accesses.as_slice().is_empty() {
             return None;
         }
-        let state = timeline.lock_caught_up()?;
-        let (mut rest, mut start) = (accesses.as_slice(), 0);
-        for end in accesses.ends() {
-            let (group, behind) = rest.split_at_checked(end - start).unwrap_or_default();
-            let next = match group {
-                [access] if access.is_whole() => self.enter_whole(timeline, &state, access),
-                [first, ..]
-                    if first.history.enter_group(accesses.number(), group, timeline.next_by_owner()) =>
-                {
-                    Next::Entered
-                }
-                _ => Next::Unclear,
-            };
-            if next != Next::Entered {
-                timeline.give_up(state, start > 0 || next == Next::Overtaken);
-                return None;
-            }
-            (rest, start) = (behind, *end);
-        }
-        Some(Submission::new(timeline, state, true, false))
+        self.begin_groups(timeline, accesses.groups())
     }
 
     /// Begins an operation that repeats what its stream did last, for which the accesses need not be listed.
@@ -349,10 +332,26 @@ impl Tracker {
         if repeats.is_empty() || repeats.iter().any(|repeat| repeat.unborrowed) {
             return None;
         }
+        self.begin_groups(timeline, repeats.iter().copied())
+    }
+
+    /// Begins an operation that makes groups of accesses once more, none of them without a borrow.
+    #[inline]
+    fn begin_groups<'a, 'r, 'b: 'r>(
+        &'a self,
+        timeline: &'a Timeline,
+        groups: impl Iterator<Item = RepeatedGroup<'r, 'b>>,
+    ) -> Option<Submission<'a>> {
         let state = timeline.lock_caught_up()?;
-        for (index, repeat) in repeats.iter().enumerate() {
-            if !repeat.history.enter_group(repeat.number, repeat.accesses, timeline.next_by_owner()) {
-                timeline.give_up(state, index > 0);
+        let me = timeline.next_by_owner();
+        for (index, RepeatedGroup { number, history, accesses, .. }) in groups.enumerate() {
+            let next = match accesses {
+                [access] if access.is_whole() => self.enter_whole(timeline, &state, access),
+                _ if history.enter_group(number, accesses, me) => Next::Entered,
+                _ => Next::Unclear,
+            };
+            if next != Next::Entered {
+                timeline.give_up(state, index > 0 || next == Next::Overtaken);
                 return None;
             }
         }
@@ -456,12 +455,6 @@ fn meets_host_guard_now(accesses: &[Access<'_>]) -> bool {
     accesses.iter().any(meets_host_guard)
 }
 
-/// Up to this many accesses of an operation are sorted without an allocation.
-const INLINE: usize = 16;
-
-/// The same for a launch of the usual size.
-const FEW: usize = 4;
-
 /// An operation on the slow path, without its accesses.
 struct SlowPath<'s, 'p, P> {
     timeline: &'s Timeline,
@@ -506,34 +499,11 @@ impl Tracker {
             Accesses::Unsorted(accesses) if in_order(accesses) => {
                 self.enter(&path, state, accesses, AccessFlags::of(accesses))
             }
-            Accesses::Unsorted(accesses) => self.enter_sorted(&path, state, accesses),
+            Accesses::Unsorted(accesses) => {
+                let accesses = sorted(AccessList::from_slice(accesses));
+                self.enter(&path, state, &accesses, AccessFlags::of(&accesses))
+            }
             Accesses::Prepared(accesses) => self.enter(&path, state, accesses.as_slice(), accesses.flags()),
-        }
-    }
-
-    /// Sorts accesses, some of which may be empty, and enters them.
-    #[cold]
-    #[inline(never)]
-    fn enter_sorted<'a, P: EventBackend>(
-        &self,
-        path: &SlowPath<'a, '_, P>,
-        state: SubmitStateGuard<'a>,
-        accesses: &[Access<'_>],
-    ) -> Result<Submission<'a>, Refusal<P::Error>> {
-        let enter = |state, sorted: &[Access<'_>]| self.enter(path, state, sorted, AccessFlags::of(sorted));
-        match accesses {
-            // The small copy is for the usual launch: filling the large one would cost more than all the
-            // rest.
-            [first, ..] if accesses.len() <= FEW => {
-                let mut copy = [*first; FEW];
-                enter(state, sort(&mut copy[..accesses.len()], accesses))
-            }
-            [first, ..] if accesses.len() <= INLINE => {
-                let mut copy = [*first; INLINE];
-                enter(state, sort(&mut copy[..accesses.len()], accesses))
-            }
-            // Many are sorted by their bytes too, which the interval list takes faster.
-            _ => enter(state, &sorted(accesses.to_vec())),
         }
     }
 
@@ -773,15 +743,6 @@ fn only_behind(accesses: &[Access<'_>], view: &OperationView<'_>) -> Option<Epoc
         }
     }
     only
-}
-
-/// Sorts the accesses into `copy` by allocation, and returns those that are not empty.
-fn sort<'a, 'b>(copy: &'b mut [Access<'a>], accesses: &[Access<'a>]) -> &'b [Access<'a>] {
-    copy.copy_from_slice(accesses);
-    // Empty ones first.
-    copy.sort_unstable_by_key(|access| if access.is_empty() { 0 } else { access.address() });
-    let empty = copy.partition_point(Access::is_empty);
-    &copy[empty..]
 }
 
 /// Returns the hazard to report: with the call site of an earlier operation if one has it.

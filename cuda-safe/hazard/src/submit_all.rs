@@ -43,7 +43,7 @@ use crate::entry::{Conflict, FullView as _, Interval, View as _};
 use crate::history::{Access, AccessHistory};
 use crate::operation_view::OperationView;
 use crate::policy::Policy;
-use crate::prepared::{AccessFlags, by_allocation, sorted};
+use crate::prepared::{AccessFlags, AccessList, by_allocation, sorted};
 use crate::primitives::fence;
 use crate::submission::{Refusal, Submission, hazard, meets_host_guard};
 use crate::timeline::{SubmitStateGuard, Timeline};
@@ -64,7 +64,7 @@ pub struct StreamAccesses<'s, 'b, 'a, P> {
 /// The part of one stream, with the accesses sorted.
 struct Part<'s, 'a, 'p, P> {
     timeline: &'s Timeline,
-    accesses: Vec<Access<'a>>,
+    accesses: AccessList<'a>,
     flags: AccessFlags,
     backend: &'p P,
 }

@@ -243,19 +243,13 @@ impl Timeline {
     #[inline]
     pub(crate) fn published_clock(&self) -> VectorClock {
         let mut clock = VectorClock::new();
-        match self.summary() {
-            ClockSummary::Nothing => {}
-            ClockSummary::One(epoch) => {
-                clock.add(epoch);
-            }
-            ClockSummary::Many => self.with_published_clock(|published| clock.join(published)),
-        }
+        self.join_pending_into(&mut clock, |_| false);
         clock
     }
 
     /// Returns the summary of [`published_clock`](Self::published_clock).
     #[inline]
-    pub(crate) fn summary(&self) -> ClockSummary {
+    fn summary(&self) -> ClockSummary {
         ClockSummary::unpack(self.shared.summary.load(Acquire))
     }
 
@@ -309,14 +303,7 @@ impl Timeline {
     /// Publishes a changed clock to other threads.
     #[inline]
     pub(crate) fn share(&self, state: &mut SubmitState) {
-        let summary = state.clock.summary();
-        self.share_summary(state, summary);
-    }
-
-    /// [`share`](Self::share) for a caller that has the clock's summary.
-    #[inline]
-    pub(crate) fn share_summary(&self, state: &mut SubmitState, summary: ClockSummary) {
-        let (bits, many) = (summary.pack(), ClockSummary::Many.pack());
+        let (bits, many) = (state.clock.summary().pack(), ClockSummary::Many.pack());
         if bits == many || self.shared.summary.load(Relaxed) == many {
             self.share_many(&state.clock);
         } else {
