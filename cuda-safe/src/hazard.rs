@@ -21,7 +21,7 @@ use crate::error::{Detail, Error, Result};
 use crate::stream::{self, TRACKER};
 
 pub use cuda_hazard::{Access, AccessHistory, AddedWait, Mode, Policy};
-pub(crate) use cuda_hazard::{AccessUnion, GraphAccesses, GraphHistories, RetainedAccesses, SortedAccesses};
+pub(crate) use cuda_hazard::{GraphAccesses, GraphHistories, RetainedAccesses, SortedAccesses};
 
 /// Returns the policy of the process.
 #[must_use]

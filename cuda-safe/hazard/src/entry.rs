@@ -91,6 +91,11 @@ impl Entry {
         interval.writes() || self.mode == Mode::Write
     }
 
+    /// Returns the access as a conflict of another one.
+    pub(crate) fn as_conflict(&self) -> Conflict {
+        Conflict { epoch: self.epoch, call_site: self.call_site }
+    }
+
     /// Returns whether it covers exactly these bytes.
     #[inline]
     pub(crate) fn is_of(&self, start: usize, end: usize) -> bool {

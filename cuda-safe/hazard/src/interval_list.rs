@@ -147,6 +147,13 @@ impl IntervalList {
         (at, at + met)
     }
 
+    /// Returns those of these entries that an access conflicts with.
+    #[inline]
+    fn conflicting(&self, (low, high): (usize, usize), interval: Interval) -> impl Iterator<Item = &Entry> {
+        let meets = move |entry: &&Entry| entry.end > interval.start && entry.conflicts(interval);
+        self.entries[low..high].iter().filter(meets)
+    }
+
     /// Enters one access if it is ordered after everything that it conflicts with, and that is of the same
     /// bytes or one entry. Otherwise returns false, and does nothing, also if the list is so long that it has
     /// to be compacted.
@@ -154,24 +161,22 @@ impl IntervalList {
         if interval.is_empty() {
             return false;
         }
-        let (low, high) = self.window_at(self.next, interval);
-        let mut same = true;
-        for entry in &self.entries[low..high] {
-            if entry.conflicts(interval) && entry.end > interval.start && !view.is_after(entry.epoch) {
-                return false;
-            }
-            same &= entry.is_of(interval.start, interval.end);
+        let window = self.window_at(self.next, interval);
+        if self.conflicting(window, interval).any(|entry| !view.is_after(entry.epoch)) {
+            return false;
         }
-        if !same && (self.overlapping || high - low > 1) {
+        let met = &self.entries[window.0..window.1];
+        let same = met.iter().all(|entry| entry.is_of(interval.start, interval.end));
+        if !same && (self.overlapping || met.len() > 1) {
             return false;
         }
         let repeats = |only: &Entry| only.mode == interval.mode && only.epoch.timeline == view.me().timeline;
-        let replaces = same && matches!(&self.entries[low..high], [only] if repeats(only));
+        let replaces = same && matches!(met, [only] if repeats(only));
         // A cut leaves two pieces.
         if !replaces && self.entries.len() + 2 > self.limit {
             return false;
         }
-        self.put(low, high, same, interval, view, None);
+        self.put(window, same, interval, view, None);
         true
     }
 
@@ -186,14 +191,12 @@ impl IntervalList {
         if interval.is_empty() {
             return;
         }
-        let (low, high) = self.window_at(self.next, interval);
-        for entry in &self.entries[low..high] {
-            if entry.end > interval.start && entry.conflicts(interval) && !view.is_after(entry.epoch) {
-                out.push(Conflict { epoch: entry.epoch, call_site: entry.call_site });
-            }
-        }
-        let same = self.entries[low..high].iter().all(|entry| entry.is_of(interval.start, interval.end));
-        self.put(low, high, same, interval, view, call_site);
+        let window = self.window_at(self.next, interval);
+        let unordered = self.conflicting(window, interval).filter(|entry| !view.is_after(entry.epoch));
+        out.extend(unordered.map(Entry::as_conflict));
+        let met = &self.entries[window.0..window.1];
+        let same = met.iter().all(|entry| entry.is_of(interval.start, interval.end));
+        self.put(window, same, interval, view, call_site);
         if self.entries.len() > self.limit {
             self.compact(view);
         }
@@ -204,19 +207,19 @@ impl IntervalList {
     #[inline]
     fn put<V: View>(
         &mut self,
-        low: usize,
-        high: usize,
+        window: (usize, usize),
         same: bool,
         interval: Interval,
         view: &V,
         call_site: Option<CallSite>,
     ) {
         self.longest = self.longest.max(interval.end - interval.start);
-        self.next = low + 1;
+        self.next = window.0 + 1;
+        let new = Entry::new(interval, view.me(), call_site);
         if same {
-            self.replace_same(low, high, interval, view, call_site);
+            self.replace_same(window, new, interval, view);
         } else {
-            self.insert_cut(low, high, interval, view, call_site);
+            self.cut(window, interval, Some(new), |entry| redundant(entry, interval, view));
         }
     }
 
@@ -224,13 +227,11 @@ impl IntervalList {
     #[inline]
     fn replace_same<V: View>(
         &mut self,
-        low: usize,
-        high: usize,
+        (low, high): (usize, usize),
+        new: Entry,
         interval: Interval,
         view: &V,
-        call_site: Option<CallSite>,
     ) {
-        let new = Entry::new(interval, view.me(), call_site);
         match &mut self.entries[low..high] {
             // Parts that are used for the first time.
             [] => self.entries.insert(low, new),
@@ -256,48 +257,23 @@ impl IntervalList {
         }
     }
 
-    /// Enters one access among entries of other bytes, which are cut.
+    /// Drops from some entries what `interval` covers, if they are redundant, and adds another entry.
     #[inline(never)]
-    fn insert_cut<V: View>(
+    fn cut(
         &mut self,
-        low: usize,
-        high: usize,
+        (low, high): (usize, usize),
         interval: Interval,
-        view: &V,
-        call_site: Option<CallSite>,
-    ) {
-        let new = Entry::new(interval, view.me(), call_site);
-        // The parts of an allocation, one after the other, if the whole of it was filled before.
-        if let [only] = &mut self.entries[low..high]
-            && only.start == interval.start
-            && only.end > interval.end
-            && redundant(only, interval, view)
-        {
-            only.start = interval.end;
-            return self.entries.insert(low, new);
-        }
-        let cut = |entry: &Entry, scratch: &mut Vec<Entry>| {
-            if entry.end > interval.start && redundant(entry, interval, view) {
-                scratch.extend(outside(entry, interval));
-            } else {
-                scratch.push(*entry);
-            }
-        };
-        self.change(low, high, cut, Some(new));
-    }
-
-    /// Replaces some entries by what `each` makes of them, and one more.
-    fn change(
-        &mut self,
-        low: usize,
-        high: usize,
-        mut each: impl FnMut(&Entry, &mut Vec<Entry>),
         new: Option<Entry>,
+        is_redundant: impl Fn(&Entry) -> bool,
     ) {
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.clear();
         for entry in &self.entries[low..high] {
-            each(entry, &mut scratch);
+            if entry.end > interval.start && is_redundant(entry) {
+                scratch.extend(outside(entry, interval));
+            } else {
+                scratch.push(*entry);
+            }
         }
         scratch.extend(new);
         scratch.sort_unstable_by_key(|entry| (entry.start, entry.end));
@@ -310,22 +286,9 @@ impl IntervalList {
     /// Drops what `interval`, entered before, has made redundant now that its waits are in place.
     pub(crate) fn settle<V: View>(&mut self, interval: Interval, view: &V) {
         let me = view.me();
-        let (low, high) = self.window(interval);
-        self.change(
-            low,
-            high,
-            |entry, scratch| {
-                if entry.end > interval.start
-                    && entry.epoch.timeline != me.timeline
-                    && redundant(entry, interval, view)
-                {
-                    scratch.extend(outside(entry, interval));
-                } else {
-                    scratch.push(*entry);
-                }
-            },
-            None,
-        );
+        self.cut(self.window(interval), interval, None, |entry| {
+            entry.epoch.timeline != me.timeline && redundant(entry, interval, view)
+        });
     }
 
     /// Collects what `interval` conflicts with and `ordered` returns false for, and changes nothing.
@@ -335,12 +298,8 @@ impl IntervalList {
         ordered: impl Fn(Epoch) -> bool,
         out: &mut Vec<Conflict>,
     ) {
-        let (low, high) = self.window(interval);
-        for entry in &self.entries[low..high] {
-            if entry.end > interval.start && entry.conflicts(interval) && !ordered(entry.epoch) {
-                out.push(Conflict { epoch: entry.epoch, call_site: entry.call_site });
-            }
-        }
+        let conflicting = self.conflicting(self.window(interval), interval);
+        out.extend(conflicting.filter(|entry| !ordered(entry.epoch)).map(Entry::as_conflict));
     }
 
     /// Returns the timeline that made every access which has not completed. Returns `None` if there are
@@ -359,7 +318,6 @@ impl IntervalList {
 }
 
 /// Accesses that repeat what their stream did last to the same bytes: only a sequence number is entered, for
-/// each of them, or once for a [`SharedEpoch`] of all.
 /// each of them, or once for a [`SharedEpoch`] of all.
 impl IntervalList {
     /// Enters accesses from the first on as long as they [repeat](Self::count_repeated) their entries;

@@ -218,7 +218,7 @@ pub use graph_histories::GraphHistories;
 pub use history::{Access, AccessHistory, RetainFn, RetainedResource};
 pub use policy::Policy;
 pub use prepared::{GroupId, RepeatedGroup, SortedAccesses};
-pub use retained::{AccessUnion, GraphAccesses, RetainedAccesses};
+pub use retained::{GraphAccesses, RetainedAccesses};
 pub use segments::Segments;
 pub use snapshot::{EventClock, SubmittedSnapshot};
 pub use submission::{Operation, Refusal, Submission};

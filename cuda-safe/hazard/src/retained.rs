@@ -4,7 +4,6 @@
 //! as one operation.
 #![expect(unsafe_code, reason = "a list of accesses beside what retains their histories")]
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -158,33 +157,6 @@ fn conflict((a, by): &Part, (b, with): &Part) -> bool {
     a.start < b.end && b.start < a.end && (*by == Mode::Write || *with == Mode::Write)
 }
 
-/// The accesses of a capture: adding one costs the same for any number of allocations.
-#[derive(Default)]
-pub struct AccessUnion {
-    /// By the addresses of the access histories.
-    held: BTreeMap<usize, (Arc<dyn RetainedResource>, Vec<Part>)>,
-    fills: bool,
-}
-
-impl AccessUnion {
-    /// Adds the accesses of an operation.
-    pub fn add(&mut self, other: &RetainedAccesses) {
-        self.fills |= other.fills;
-        for Retained { resource, address, part } in other.list.iter() {
-            let held = self.held.entry(*address).or_insert_with(|| (Arc::clone(resource), Vec::new()));
-            add_part(&mut held.1, part.clone());
-        }
-    }
-
-    /// Returns the union.
-    pub fn into_accesses(self) -> RetainedAccesses {
-        let list = self.held.into_iter().flat_map(|(address, (resource, parts))| {
-            parts.into_iter().map(move |part| Retained { resource: Arc::clone(&resource), address, part })
-        });
-        RetainedAccesses { list: list.collect(), fills: self.fills }
-    }
-}
-
 impl<'a> FromIterator<&'a RetainedAccesses> for RetainedAccesses {
     /// Returns the union of all accesses.
     fn from_iter<I: IntoIterator<Item = &'a Self>>(all: I) -> Self {
@@ -201,12 +173,6 @@ impl<'a> FromIterator<&'a RetainedAccesses> for RetainedAccesses {
             list.extend(parts.into_iter().filter_map(with));
         }
         Self { list: list.into(), fills }
-    }
-}
-
-impl fmt::Debug for AccessUnion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_map().entries(self.held.iter().map(|(address, held)| (address, &held.1))).finish()
     }
 }
 

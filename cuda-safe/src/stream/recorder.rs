@@ -27,7 +27,7 @@ use super::pool::{self, RawEvent};
 use super::tracker::TRACKER;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
-use crate::hazard::{Access, AccessUnion, GraphHistories, Policy, RetainedAccesses};
+use crate::hazard::{Access, GraphHistories, Policy, RetainedAccesses};
 use crate::memory::retain;
 use crate::{check, sys};
 
@@ -97,7 +97,8 @@ type OrderedStream = (sys::cudaStream_t, happens_before::Timeline);
 
 #[derive(Default)]
 struct State {
-    accesses: AccessUnion,
+    /// Those of each captured operation.
+    accesses: Vec<RetainedAccesses>,
     order: HappensBefore,
     /// The hidden events.
     marks: Vec<RawEvent>,
@@ -146,7 +147,7 @@ impl Recorder {
     /// Returns all captured accesses, and forgets them.
     pub(crate) fn take_accesses(&self) -> RetainedAccesses {
         let taken = self.state.try_borrow_mut().map(|mut state| mem::take(&mut state.accesses));
-        taken.unwrap_or_default().into_accesses()
+        taken.unwrap_or_default().iter().collect()
     }
 
     /// Adds a branch. The stream with the timeline `name` stands for it.
@@ -224,7 +225,6 @@ impl Recorder {
             }
         }
         let state = &mut *self.state()?;
-        state.accesses.add(&uses);
         // No branch but the first one before the first event.
         if !state.marks.is_empty() && !accesses.is_empty() {
             let (order, steps) = (&state.order, &state.steps);
@@ -235,6 +235,7 @@ impl Recorder {
         } else {
             state.order.operate(timeline);
         }
+        state.accesses.push(uses);
         Ok(())
     }
 
