@@ -20,8 +20,7 @@ pub struct Prepared {
     direction: Direction,
     layout: Layout,
     plan: Plan,
-    /// `None` only during the drop.
-    ring: Option<StagingRing>,
+    ring: StagingRing,
 }
 
 /// Prepares a copy between pageable memory and a device, by ordinal; returns `None` if `cudaMemcpy` should
@@ -64,7 +63,7 @@ fn with_ring(device: c_int, layout: Layout, request: &Request, settings: &Settin
     let _current = CurrentDevice::new(device).ok()?;
     // Without memory or a stream, the runtime makes the copy.
     let ring = StagingRing::take(device, settings.slot_bytes(), settings.pinned, earned).ok()??;
-    Some(Prepared { device, direction: request.direction, layout, plan, ring: Some(ring) })
+    Some(Prepared { device, direction: request.direction, layout, plan, ring })
 }
 
 impl Prepared {
@@ -89,7 +88,7 @@ impl Prepared {
     ///   read, or reaches the side that is written.
     /// - `stream` is a stream of the device.
     pub unsafe fn run(
-        mut self,
+        self,
         stream: sys::cudaStream_t,
         wait: Wait,
         host: *mut u8,
@@ -98,8 +97,7 @@ impl Prepared {
         // If one of these fails, the drop returns the ring to the cache.
         let _current = CurrentDevice::new(self.device)?;
         let _relaxed = RelaxedCapture::new()?;
-        let Some(ring) = &self.ring else { return Ok(()) };
-        let slots = ring.slots(self.plan.sizes.most);
+        let slots = self.ring.slots(self.plan.sizes.most);
         // SAFETY: this copy is the only user of the ring, which belongs to the current device. The stream
         // is one of that device. If this fails, nothing was submitted to the stream of the ring.
         let waited = unsafe { wait_for(stream, slots.event(0), wait) }?;
@@ -108,20 +106,10 @@ impl Prepared {
         // has left. The slots are those of the ring, which is then returned to the cache or drained.
         let transfer =
             unsafe { Transfer::new(self.device, self.direction, (host, device), layout, plan, slots) };
-        let Some(ring) = self.ring.take() else { return Ok(()) };
-        pool::run(transfer, ring)?;
+        pool::run(transfer, self.ring)?;
         COPIES.fetch_add(1, Ordering::Relaxed);
         BYTES.fetch_add(layout.bytes() as u64, Ordering::Relaxed);
         Ok(())
-    }
-}
-
-impl Drop for Prepared {
-    /// The copy did not begin.
-    fn drop(&mut self) {
-        if let Some(ring) = self.ring.take() {
-            ring.give_back();
-        }
     }
 }
 

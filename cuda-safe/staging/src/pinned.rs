@@ -45,14 +45,18 @@ pub(crate) const SLOTS: usize = 8;
 const EVENTS: usize = 2 * SLOTS;
 
 /// The memory, stream and events of one transfer.
+///
+/// The drop returns it to the cache, and drains it before if a transfer is in flight.
 #[derive(Debug)]
 pub(crate) struct StagingRing {
     block: Block,
     queue: Queue,
+    /// Whether a transfer has begun and is not known to be complete.
+    pub(crate) is_in_flight: bool,
 }
 
-/// A block of page-locked memory. Dropping it leaks the memory.
-#[derive(Debug)]
+/// A block of page-locked memory. Dropping it leaks the memory. Only its owner copies it, to give it on.
+#[derive(Clone, Copy, Debug)]
 struct Block {
     pointer: *mut u8,
     bytes: usize,
@@ -63,8 +67,8 @@ struct Block {
 // SAFETY: this value is the only owner of the memory, and the runtime accepts its address on any thread.
 unsafe impl Send for Block {}
 
-/// A stream, and an event for each slot.
-#[derive(Debug)]
+/// A stream, and an event for each slot. Only its owner copies it, to give it on.
+#[derive(Clone, Copy, Debug)]
 struct Queue {
     device: c_int,
     stream: sys::cudaStream_t,
@@ -152,7 +156,7 @@ impl StagingRing {
     pub(crate) fn take(device: c_int, slot: usize, limit: usize, earned: usize) -> Result<Option<Self>> {
         let Some(block) = Block::take(device, slot, limit, earned)? else { return Ok(None) };
         match Queue::take(device) {
-            Ok(queue) => Ok(Some(Self { block, queue })),
+            Ok(queue) => Ok(Some(Self { block, queue, is_in_flight: false })),
             Err(error) => {
                 block.give_back();
                 Err(error)
@@ -172,12 +176,12 @@ impl StagingRing {
         }
     }
 
-    /// Waits until nothing uses the ring, and returns it to the cache.
+    /// Waits until nothing uses the ring.
     ///
-    /// If the context of the device is lost, the ring is leaked. If the wait fails for another reason, and
+    /// Returns false if the context of the device is lost: the ring is then leaked. If the wait fails for another reason, and
     /// the wait for the whole device fails too, the process is aborted: a device might continue to write to
     /// memory that the program has back.
-    pub(crate) fn drain(self) {
+    fn drain(&self) -> bool {
         // SAFETY: the stream is this ring's own and was never destroyed.
         let drained = unsafe { check!(cudaStreamSynchronize(self.queue.stream)) };
         let mut drained = drained.and_then(|()| fail_point::at(fail_point::Point::Drained));
@@ -188,20 +192,24 @@ impl StagingRing {
             drained = unsafe { check!(cudaDeviceSynchronize()) };
         }
         match drained {
-            Ok(()) => self.give_back(),
-            Err(error) if error.is_sticky() => cache().in_use -= 1,
+            Ok(()) => true,
+            Err(error) if error.is_sticky() => false,
             Err(error) => {
                 eprintln!("cuda-safe: a staged copy could not be brought to its end: {error}");
                 std::process::abort();
             }
         }
     }
+}
 
-    /// Caches the ring for the next transfer. Nothing uses it any more.
-    pub(crate) fn give_back(self) {
-        let Self { block, queue } = self;
-        cache().queues.push(queue);
-        block.give_back();
+impl Drop for StagingRing {
+    fn drop(&mut self) {
+        if self.is_in_flight && !self.drain() {
+            cache().in_use -= 1;
+            return;
+        }
+        cache().queues.push(self.queue);
+        self.block.give_back();
     }
 }
 

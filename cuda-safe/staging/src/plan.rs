@@ -449,14 +449,8 @@ pub(crate) struct Chunks {
     /// Bytes of a piece.
     piece: usize,
     chunks: Vec<Part>,
-}
-
-/// The position of a thread that takes pieces in order.
-#[derive(Debug, Default)]
-pub(crate) struct Cursor {
-    chunk: usize,
-    /// Pieces of all chunks before that one.
-    before: usize,
+    /// The number of the first piece of each chunk.
+    begins: Vec<usize>,
 }
 
 /// Chunks of one row end at the end of a page of the host, so that no two write to one page or cache line.
@@ -475,7 +469,12 @@ impl Chunks {
             chunks.push(chunk);
             growing = growing.saturating_mul(2).min(most);
         }
-        Self { layout, piece: sizes.piece.max(1), chunks }
+        let (piece, mut pieces) = (sizes.piece.max(1), 0);
+        let begins = chunks.iter().map(|chunk| {
+            pieces += chunk.pieces(piece);
+            pieces - chunk.pieces(piece)
+        });
+        Self { layout, piece, begins: begins.collect(), chunks }
     }
 
     /// The chunks, in order.
@@ -488,19 +487,11 @@ impl Chunks {
         self.chunks.iter().map(|chunk| chunk.pieces(self.piece))
     }
 
-    /// A piece, by its number in the transfer, and the number of its chunk; `None` past the end. A thread
-    /// asks for pieces in ascending order.
-    pub(crate) fn piece(&self, number: usize, cursor: &mut Cursor) -> Option<(usize, Part)> {
-        loop {
-            let chunk = self.chunks.get(cursor.chunk)?;
-            let pieces = chunk.pieces(self.piece);
-            let at = number.checked_sub(cursor.before)?;
-            if at < pieces {
-                return Some((cursor.chunk, chunk.piece(at, self.piece, &self.layout)));
-            }
-            cursor.chunk += 1;
-            cursor.before += pieces;
-        }
+    /// A piece, by its number in the transfer, and the number of its chunk; `None` past the end.
+    pub(crate) fn piece(&self, number: usize) -> Option<(usize, Part)> {
+        let chunk = self.begins.partition_point(|begin| *begin <= number).checked_sub(1)?;
+        let (part, at) = (self.chunks[chunk], number - self.begins[chunk]);
+        (at < part.pieces(self.piece)).then(|| (chunk, part.piece(at, self.piece, &self.layout)))
     }
 }
 
@@ -670,11 +661,11 @@ mod tests {
         let mut seen = vec![0_u8; layout.bytes()];
         // A packed transfer is divided as one row.
         let flat = layout.flattened();
-        let (mut cursor, mut number) = (Cursor::default(), 0);
+        let mut number = 0;
         for (chunk, pieces) in chunks.pieces().enumerate() {
             let mut packed = 0;
             for _ in 0..pieces {
-                let (of, piece) = chunks.piece(number, &mut cursor).unwrap();
+                let (of, piece) = chunks.piece(number).unwrap();
                 assert_eq!((of, piece.slot), (chunk, packed));
                 assert!(
                     piece.bytes() > 0 && (piece.bytes() <= sizes.piece.max(1) || piece.rows == 1),
@@ -696,7 +687,7 @@ mod tests {
             assert_eq!(packed, chunks.all()[chunk].bytes());
             assert!(packed <= sizes.most.max(1));
         }
-        assert_eq!(chunks.piece(number, &mut cursor), None);
+        assert_eq!(chunks.piece(number), None);
         assert!(seen.iter().all(|&times| times == 1), "{layout:?} {sizes:?}");
         chunks.all().iter().map(Part::bytes).collect()
     }

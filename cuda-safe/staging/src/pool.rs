@@ -77,11 +77,10 @@ pub(crate) fn workers() -> usize {
 /// # Errors
 /// Returns the first failure of any thread.
 pub(crate) fn run(transfer: Transfer, ring: StagingRing) -> Result<()> {
-    let Some(_caller) = Caller::enter() else {
-        ring.give_back();
-        return Err(process_ends());
-    };
-    let mut ring = DrainOnDrop(Some(ring));
+    let Some(_caller) = Caller::enter() else { return Err(process_ends()) };
+    // If the transfer ends early, the drop drains the ring, before the caller leaves.
+    let mut ring = ring;
+    ring.is_in_flight = true;
     let task = Arc::new(Task::new(transfer));
     let transfer = &task.transfer;
     let mut close = CloseOnDrop { task: &task, has_panicked: true };
@@ -103,21 +102,8 @@ pub(crate) fn run(transfer: Transfer, ring: StagingRing) -> Result<()> {
     drop(close);
     transfer.result()?;
     // All chunks are complete.
-    if let Some(ring) = ring.0.take() {
-        ring.give_back();
-    }
+    ring.is_in_flight = false;
     Ok(())
-}
-
-/// The ring of a running transfer. If the transfer ends early, the drop drains the ring.
-struct DrainOnDrop(Option<StagingRing>);
-
-impl Drop for DrainOnDrop {
-    fn drop(&mut self) {
-        if let Some(ring) = self.0.take() {
-            ring.drain();
-        }
-    }
 }
 
 /// Returns the error of a copy that the end of the process has stopped.

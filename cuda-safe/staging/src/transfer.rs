@@ -25,7 +25,7 @@ use cuda_sys as sys;
 use crate::Direction;
 use crate::host;
 use crate::pinned::Slots;
-use crate::plan::{Chunks, Cursor, Layout, Part, Plan};
+use crate::plan::{Chunks, Layout, Part, Plan};
 use crate::runtime::{Error, Result, check, fail_point, lock};
 use crate::schedule::{DeviceQueue, Schedule};
 
@@ -115,10 +115,9 @@ impl Transfer {
     }
 
     fn work_until(&self, leave: &impl Fn() -> bool) -> Result<()> {
-        let mut cursor = Cursor::default();
         while !leave()
             && let Some(number) = self.schedule.claim()
-            && let Some((chunk, piece)) = self.chunks.piece(number, &mut cursor)
+            && let Some((chunk, piece)) = self.chunks.piece(number)
         {
             if self.plan.populate && piece.rows == 1 {
                 host::populate(self.host.wrapping_add(piece.host), piece.width);
