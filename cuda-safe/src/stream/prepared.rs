@@ -40,8 +40,8 @@ pub struct PreparedAccesses {
 struct PreparedAccess {
     range: Range<usize>,
     mode: Mode,
+    /// Groups are numbered in the order of their first accesses.
     group: usize,
-    is_first: bool,
 }
 
 impl PreparedAccesses {
@@ -50,17 +50,11 @@ impl PreparedAccesses {
     pub fn new(accesses: &[Access<'_>]) -> Self {
         let (mut parts, mut leads) = (Vec::with_capacity(accesses.len()), Vec::<&Access<'_>>::new());
         for access in accesses {
-            let found = leads.iter().position(|lead| lead.is_like(access));
-            let group = found.unwrap_or(leads.len());
-            if found.is_none() {
+            let group = leads.iter().position(|lead| lead.is_like(access)).unwrap_or(leads.len());
+            if group == leads.len() {
                 leads.push(access);
             }
-            parts.push(PreparedAccess {
-                range: access.range(),
-                mode: access.mode(),
-                group,
-                is_first: found.is_none(),
-            });
+            parts.push(PreparedAccess { range: access.range(), mode: access.mode(), group });
         }
         if leads.len() > GROUPS || parts.len() <= FEW {
             return Self { parts: Vec::new(), groups: Vec::new() };
@@ -76,10 +70,11 @@ impl PreparedAccesses {
         if accesses.len() != self.parts.len() {
             return None;
         }
-        let mut leads = [accesses.first()?; GROUPS];
+        let (mut leads, mut found) = ([accesses.first()?; GROUPS], 0);
         for (access, part) in accesses.iter().zip(&self.parts) {
-            if part.is_first {
+            if part.group == found {
                 *leads.get_mut(part.group)? = access;
+                found += 1;
             }
             let is_like = leads.get(part.group)?.is_like(access);
             if !is_like || part.range != access.range() || part.mode != access.mode() {

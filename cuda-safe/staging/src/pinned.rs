@@ -178,9 +178,9 @@ impl StagingRing {
 
     /// Waits until nothing uses the ring.
     ///
-    /// Returns false if the context of the device is lost: the ring is then leaked. If the wait fails for another reason, and
-    /// the wait for the whole device fails too, the process is aborted: a device might continue to write to
-    /// memory that the program has back.
+    /// Returns false if the context of the device is lost: the ring is then leaked. If the wait fails for
+    /// another reason, and the wait for the whole device fails too, the process is aborted: a device might
+    /// continue to write to memory that the program has back.
     fn drain(&self) -> bool {
         // SAFETY: the stream is this ring's own and was never destroyed.
         let drained = unsafe { check!(cudaStreamSynchronize(self.queue.stream)) };

@@ -3,15 +3,14 @@
 
 use std::panic::Location;
 
-use cuda_hazard::Operation;
-
 use super::attributes::{CopyAttributes, ReadOrder};
 use super::copies::{Copies, Entry, Single};
 use crate::copy::checked::{CheckedCopy, Shape};
 use crate::copy::operand::{AsyncDestination, AsyncSource, Operand, Planar, Volumetric};
-use crate::error::{Detail, Result};
+use crate::copy::transfer;
+use crate::error::Result;
 use crate::hazard::Mode;
-use crate::stream::{AsStream, StreamRef};
+use crate::stream::{AsStream, Call, StreamRef};
 use crate::sys;
 
 /// [`memcpy_async`](crate::memcpy_async) with hints about how the copy is made.
@@ -137,16 +136,16 @@ fn copy(
     attributes: CopyAttributes,
     stream: StreamRef<'_>,
 ) -> Result<()> {
-    let call_site = Location::caller();
     let Some(copy) = CheckedCopy::new(api, destination, source)? else { return Ok(()) };
-    let bytes = copy.shape.bytes();
-    let single = WithAttributes(Entry { copy, attributes: attributes.of_copy(bytes, ReadOrder::Stream) });
-    let accesses: Vec<_> = copy.to.access(Mode::Write).into_iter().chain(copy.from.read()).collect();
-    let call = |raw| single.hand_over(stream, raw);
+    let asked = Call { api, call_site: Location::caller(), bytes: copy.shape.bytes() };
+    let attributes = attributes.of_copy(asked.bytes, ReadOrder::Stream);
     // SAFETY: the copy accesses no other tracked memory, and its owners wait for the copy before they
     // free it.
-    unsafe { stream.submit(Operation::new(&accesses), call_site, call) }
-        .map_err(|error| error.at(call_site).with_detail(Detail::Transfer { bytes }))
+    let submission =
+        unsafe { transfer::begin(stream, (copy.to.access(Mode::Write), copy.from.read()), &asked) }?;
+    let copied = WithAttributes(Entry { copy, attributes }).hand_over(stream, stream.as_raw());
+    submission.commit(copied.is_ok());
+    copied.map_err(|error| asked.about(error.at(asked.call_site)))
 }
 
 /// A copy with attributes, for streams that support them.
