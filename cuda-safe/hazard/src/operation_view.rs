@@ -81,9 +81,7 @@ impl Tracker {
         }
         self.join_before_legacy(timeline, &mut state.pending);
         // It grows by this, and nothing else makes it shorter.
-        if state.clock.is_long() {
-            state.clock.prune(|epoch| self.completed(epoch));
-        }
+        self.prune_if_long(&mut state.clock);
         timeline.device.prune(|epoch| self.completed(epoch));
     }
 
@@ -98,12 +96,18 @@ impl Tracker {
         }
     }
 
+    /// Drops what has completed from a clock that has become long.
+    #[inline]
+    fn prune_if_long(&self, clock: &mut VectorClock) {
+        if clock.is_long() {
+            clock.prune(|epoch| self.completed(epoch));
+        }
+    }
+
     /// Drops what has completed from a clock that has become long, and publishes the clock.
     #[inline]
     pub(crate) fn prune_and_share(&self, timeline: &Timeline, state: &mut SubmitState) {
-        if state.clock.is_long() {
-            state.clock.prune(|epoch| self.completed(epoch));
-        }
+        self.prune_if_long(&mut state.clock);
         timeline.share(state);
     }
 
@@ -168,35 +172,19 @@ impl Tracker {
     ) -> Result<(), E> {
         let mut state = timeline.state.lock();
         let state = &mut *state;
-        if timeline.kind == Kind::Legacy || !timeline.is_caught_up(state) || state.clock.is_long() {
-            return self.record_slow(timeline, state, event_clock, call);
-        }
-        let epoch = Epoch { timeline: timeline.id, sequence: timeline.submitted() };
-        call()?;
-        timeline.mark_sync_covered();
-        event_clock.epoch = epoch;
-        event_clock.clock.clone_from(&state.clock);
-        Ok(())
-    }
-
-    /// [`record_into`](Self::record_into) if the legacy rule matters, or the clock has become long.
-    #[cold]
-    #[inline(never)]
-    fn record_slow<E>(
-        &self,
-        timeline: &Timeline,
-        state: &mut SubmitState,
-        event_clock: &mut EventClock,
-        call: impl FnOnce() -> Result<(), E>,
-    ) -> Result<(), E> {
         let pending = self.catch_up(timeline, state);
         let epoch = Epoch { timeline: timeline.id, sequence: timeline.submitted() };
         call()?;
+        if pending && timeline.kind != Kind::Legacy {
+            // The event comes after the legacy stream's work. The stream itself does not until it has
+            // something to do: its end, which can be now, proves nothing about that work.
+            let mut clock = state.clock.clone();
+            clock.join(&state.pending);
+            clock.prune(|epoch| self.completed(epoch));
+            *event_clock = EventClock { epoch, clock };
+            return Ok(());
+        }
         if pending {
-            if timeline.kind != Kind::Legacy {
-                *event_clock = self.event_clock_after_legacy(state, epoch);
-                return Ok(());
-            }
             Self::commit_pending(timeline, state);
         }
         timeline.mark_sync_covered();
@@ -204,25 +192,10 @@ impl Tracker {
             timeline.device.record_action(epoch.sequence, state.unshared.then_some(&state.clock));
             state.unshared = false;
         }
-        if state.clock.is_long() {
-            state.clock.prune(|epoch| self.completed(epoch));
-        }
+        self.prune_if_long(&mut state.clock);
         event_clock.epoch = epoch;
         event_clock.clock.clone_from(&state.clock);
         Ok(())
-    }
-
-    /// Returns the clock of an event that was recorded on a stream for which the legacy rule had something.
-    ///
-    /// The event comes after the legacy stream's work. The stream itself does not until it has something to
-    /// do: its end, which can be now, proves nothing about that work.
-    #[cold]
-    #[inline(never)]
-    fn event_clock_after_legacy(&self, state: &SubmitState, epoch: Epoch) -> EventClock {
-        let mut clock = state.clock.clone();
-        clock.join(&state.pending);
-        clock.prune(|epoch| self.completed(epoch));
-        EventClock { epoch, clock }
     }
 
     /// Makes a stream wait for an event, and joins its clock with the event's.

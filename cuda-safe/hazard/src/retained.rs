@@ -6,7 +6,7 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::Few;
 use crate::entry::Mode;
@@ -187,24 +187,28 @@ impl fmt::Debug for RetainedAccesses {
 /// The list is made once. If each launch made it again, a launch would cost 10 ns more for one allocation and
 /// 35 to 90 ns more for eight.
 pub struct GraphAccesses {
-    /// Accesses of histories that `uses` retains: not to be returned for longer than this is borrowed.
-    list: Vec<Access<'static>>,
+    /// Accesses of histories that `uses` retains: not to be returned for longer than this is borrowed. Not made
+    /// yet after a change.
+    list: OnceLock<Vec<Access<'static>>>,
     uses: RetainedAccesses,
 }
 
 impl GraphAccesses {
     /// Lists the accesses.
     pub fn new(uses: RetainedAccesses) -> Self {
-        // SAFETY: `uses` retains the allocations that hold the access histories. It is stored beside the
-        // list, is not changed, and is dropped with it. A retained resource does not move.
-        let extend = |access| unsafe { std::mem::transmute::<Access<'_>, Access<'static>>(access) };
-        Self { list: uses.accesses().map(extend).collect(), uses }
+        let listed = Self { list: OnceLock::new(), uses };
+        listed.accesses();
+        listed
     }
 
     /// Returns the accesses, in the order of the access histories' addresses, as accesses without a borrow.
     #[inline]
     pub fn accesses(&self) -> &[Access<'_>] {
-        &self.list
+        // SAFETY: `uses` retains the allocations that hold the access histories. It is stored beside the
+        // list and dropped with it, and the list is dropped before `uses` is changed. A retained resource
+        // does not move.
+        let extend = |access| unsafe { std::mem::transmute::<Access<'_>, Access<'static>>(access) };
+        self.list.get_or_init(|| self.uses.accesses().map(extend).collect())
     }
 
     /// Returns whether pinned memory is filled, by `cudaMemset`.
@@ -219,8 +223,9 @@ impl GraphAccesses {
     }
 
     /// Returns the bytes that the graph uses, for a change.
-    pub fn into_uses(self) -> RetainedAccesses {
-        self.uses
+    pub fn uses_mut(&mut self) -> &mut RetainedAccesses {
+        self.list.take();
+        &mut self.uses
     }
 }
 

@@ -253,29 +253,6 @@ impl Timeline {
         ClockSummary::unpack(self.shared.summary.load(Acquire))
     }
 
-    /// Calls `with` with everything that the stream is ordered after, if the summary cannot hold it.
-    #[cold]
-    #[inline(never)]
-    fn with_published_clock<R>(&self, with: impl FnOnce(&mut VectorClock) -> R) {
-        let mut published = self.shared.clock.lock();
-        // It may have shrunk before the lock was taken, and the shared clock is empty then.
-        match self.summary() {
-            ClockSummary::Many => {
-                with(&mut published);
-                if published.summary() != ClockSummary::Many {
-                    let left = published.clone();
-                    self.share_locked(&mut published, &left);
-                }
-            }
-            ClockSummary::Nothing => {}
-            ClockSummary::One(epoch) => {
-                let mut one = VectorClock::new();
-                one.add(epoch);
-                with(&mut one);
-            }
-        }
-    }
-
     /// Joins `clock` with what the stream is ordered after, but for what `completed` returns true for.
     ///
     /// If the stream's clock grows at the same moment, the result may lack that. It then claims less than it
@@ -288,10 +265,25 @@ impl Timeline {
             ClockSummary::One(epoch) => {
                 clock.add(epoch);
             }
-            ClockSummary::Many => self.with_published_clock(|published| {
-                published.prune(&completed);
-                clock.join(published);
-            }),
+            ClockSummary::Many => self.join_many_into(clock, completed),
+        }
+    }
+
+    /// [`join_pending_into`](Self::join_pending_into) if the summary cannot hold the clock.
+    #[cold]
+    #[inline(never)]
+    fn join_many_into(&self, clock: &mut VectorClock, completed: impl Fn(Epoch) -> bool) {
+        let mut published = self.shared.clock.lock();
+        if self.summary() != ClockSummary::Many {
+            // It has shrunk before the lock was taken, and the shared clock is empty.
+            drop(published);
+            return self.join_pending_into(clock, completed);
+        }
+        published.prune(&completed);
+        clock.join(&published);
+        if published.summary() != ClockSummary::Many {
+            let left = published.clone();
+            self.share_locked(&mut published, &left);
         }
     }
 

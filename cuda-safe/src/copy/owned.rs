@@ -3,6 +3,7 @@
 
 use bytemuck::AnyBitPattern;
 
+use super::checked::CheckedCopy;
 use super::fill::memset;
 use super::operand::{Dimensions, Operand, Planar, Source, Volumetric};
 use super::staged;
@@ -150,7 +151,9 @@ fn to_vec<T: AnyBitPattern>(source: Operand<'_>) -> Result<Vec<T>> {
     if let Dimensions::One = source.dimensions {
         staged::request_large_pages(spare);
     }
-    transfer::block_into_fresh("to_vec", Operand::from_uninit_like(spare, &source), source)?;
+    if let Some(copy) = CheckedCopy::new("to_vec", Operand::from_uninit_like(spare, &source), source)? {
+        transfer::block_checked("to_vec", &copy, true)?;
+    }
     // SAFETY: the copy has written `len` elements, with contiguous rows, to the start of the vector's
     // memory, and is complete on the host's side. Any bytes are a valid `T`.
     unsafe { elements.set_len(len) };

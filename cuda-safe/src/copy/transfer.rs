@@ -76,21 +76,9 @@ pub(super) fn block(api: &'static str, destination: Operand<'_>, source: Operand
     }
 }
 
-/// [`block`] into host memory that was just allocated.
+/// Makes a copy that is checked. `is_fresh` tells whether it writes host memory that was just allocated.
 #[track_caller]
-pub(super) fn block_into_fresh(
-    api: &'static str,
-    destination: Operand<'_>,
-    source: Operand<'_>,
-) -> Result<()> {
-    match CheckedCopy::new(api, destination, source)? {
-        Some(copy) => block_checked(api, &copy, true),
-        None => Ok(()),
-    }
-}
-
-#[track_caller]
-fn block_checked(api: &'static str, copy: &CheckedCopy<'_>, is_fresh: bool) -> Result<()> {
+pub(super) fn block_checked(api: &'static str, copy: &CheckedCopy<'_>, is_fresh: bool) -> Result<()> {
     let copied = match copy.direction.device() {
         None => on_the_host(api, copy),
         Some(device) => by_a_device(device, copy, is_fresh),

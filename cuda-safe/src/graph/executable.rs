@@ -46,10 +46,8 @@ pub struct GraphExec {
     device: Device,
     /// Whether each launch is known to give the device work.
     pub(super) acts: bool,
-    /// The accesses of a launch. `None` after the accesses of a node have changed, until the next launch.
-    uses: Option<GraphAccesses>,
-    /// The accesses of a launch in that time.
-    changed: RetainedAccesses,
+    /// The accesses of a launch.
+    uses: GraphAccesses,
     /// The host functions that were taken over from another graph.
     taken: RetainedAccesses,
     /// Whether launches may skip nodes whose identity is no longer known.
@@ -133,8 +131,7 @@ impl Graph {
             raw: exec,
             device: self.device(),
             acts: self.acts,
-            uses: Some(GraphAccesses::new(self.steps.uses())),
-            changed: RetainedAccesses::default(),
+            uses: GraphAccesses::new(self.steps.uses()),
             taken: RetainedAccesses::default(),
             skips: false,
             origin: Some(Origin::of(self)),
@@ -176,21 +173,20 @@ impl GraphExec {
         if orders {
             self.follow_last_launch(stream)?;
         }
-        let (raw, acts, uses) = (self.raw, self.acts, self.accesses());
         // The nodes may give the device no work although the graph has accesses. Such accesses remain after
         // a copy that was refused during capture, and for a node that launches may skip.
-        let accesses = uses.accesses();
-        let operation = if acts { Operation::new(accesses) } else { Operation::mark(accesses) };
+        let accesses = self.uses.accesses();
+        let operation = if self.acts { Operation::new(accesses) } else { Operation::mark(accesses) };
         // SAFETY: the accesses cover all tracked memory that the nodes use. The graph retains it until the
         // tracker knows that the launch is complete. Callers that made nodes with unsafe code are
         // responsible for all other memory.
         let submission = unsafe { stream.begin(operation, call_site) }?;
-        if uses.fills() {
+        if self.uses.fills() {
             stream.note_fill();
         }
         // SAFETY: graph and stream are borrowed and therefore live. The mutable borrow excludes other
         // launches of the graph.
-        let code = unsafe { sys::cudaGraphLaunch(raw, stream.as_raw()) };
+        let code = unsafe { sys::cudaGraphLaunch(self.raw, stream.as_raw()) };
         submission.commit(code == sys::cudaSuccess);
         Call { api: "cudaGraphLaunch", call_site, bytes: 0 }.check(code)?;
         if orders { self.mark_launch(stream) } else { Ok(()) }
@@ -291,9 +287,7 @@ impl GraphExec {
         let mut then = graph.steps.uses();
         then.add_all(&taken);
         // If the call fails half-way, launches may use memory and functions of both graphs.
-        let mut both = self.accesses().uses().clone();
-        both.add_all(&then);
-        self.uses = Some(GraphAccesses::new(both));
+        self.uses.uses_mut().add_all(&then);
         self.acts &= graph.acts;
         let before = self.origin.take();
         let disabled = before.as_ref().map(|origin| origin.disabled.clone()).unwrap_or_default();
@@ -304,7 +298,7 @@ impl GraphExec {
         let done = unsafe { check!(cudaGraphExecUpdate(self.raw, graph.as_raw(), &raw mut found)) };
         done.map_err(|error| different(error, graph, &found))?;
         // A skipped node may be the graph's only work for the device.
-        (self.uses, self.acts) = (Some(GraphAccesses::new(then)), graph.acts && !self.skips);
+        (self.uses, self.acts) = (GraphAccesses::new(then), graph.acts && !self.skips);
         self.taken = taken;
         // The runtime pairs nodes by their order. If the graph's nodes or edges differ from before, the
         // pairs are unknown afterwards.
@@ -314,21 +308,12 @@ impl GraphExec {
         Ok(())
     }
 
-    /// Returns the accesses of a launch. Lists them again if the accesses of a node have changed.
-    fn accesses(&mut self) -> &GraphAccesses {
-        let Self { uses, changed, .. } = self;
-        uses.get_or_insert_with(|| GraphAccesses::new(std::mem::take(changed)))
-    }
-
     /// Records the result of a call that gave a node an operation with other accesses.
     pub(super) fn given(&mut self, at: usize, uses: RetainedAccesses, done: bool) {
         let Some(origin) = &mut self.origin else { return };
         let steps = Arc::make_mut(&mut origin.steps);
         let before = steps.given(at, uses, done);
-        if let Some(listed) = self.uses.take() {
-            self.changed = listed.into_uses();
-        }
-        steps.update(&mut self.changed, at, &before, &self.taken);
+        steps.update(self.uses.uses_mut(), at, &before, &self.taken);
     }
 
     /// Returns the raw handle. The executable graph retains ownership of it.

@@ -298,7 +298,7 @@ pub(super) fn kernel_node<P, A: Arguments<P>, R>(
     config.check(kernel.name())?;
     let shared = u32::try_from(config.shared_bytes).unwrap_or(u32::MAX);
     // Memory and conditions of the graph may be among the arguments, only here.
-    let _made = make_nodes_of((graph, root));
+    let _made = Making(MAKING.replace(Some((graph, root))));
     arguments.with(kernel.of_node(device), |accesses, values| {
         let parameters = sys::cudaKernelNodeParams {
             func: kernel.as_raw().cast_mut(),
@@ -325,11 +325,6 @@ struct Making(Option<(u64, u64)>);
 /// that it is a body in, or its own. Numbers begin at 1.
 pub(super) fn making() -> (u64, u64) {
     MAKING.get().unwrap_or_default()
-}
-
-/// Allows memory and conditions of a graph as kernel arguments on this thread.
-fn make_nodes_of(graph: (u64, u64)) -> Making {
-    Making(MAKING.replace(Some(graph)))
 }
 
 impl Drop for Making {

@@ -105,14 +105,11 @@ impl<'a, T: AnyBitPattern> PipelineOutput<'a, T> {
     }
 
     pub(super) fn len(&self) -> usize {
-        match self {
-            Self::Pageable(slice) => slice.len(),
-            Self::Pinned(slice) => slice.len(),
-        }
+        self.as_input().len()
     }
 
     /// Returns whether the array is pageable, so that its copies are staged.
     pub(super) fn is_pageable(&self) -> bool {
-        matches!(self, Self::Pageable(_))
+        self.as_input().is_pageable()
     }
 }
