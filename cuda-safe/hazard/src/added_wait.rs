@@ -51,15 +51,14 @@ pub enum WaitMethod {
 }
 
 impl Tracker {
-    /// Orders the stream after every conflict that it is not yet ordered after. `rule` is `Some` if the
-    /// legacy rule may order the stream after a conflict; it then tells whether the rule has anything for the
-    /// operation.
+    /// Orders the stream after every conflict that it is not yet ordered after. `at_call` tells whether an
+    /// access may be made during the call: the legacy rule does not count then.
     #[cold]
     pub(crate) fn order_all<P: EventBackend>(
         &self,
         timeline: &Timeline,
         state: &mut SubmitState,
-        rule: Option<bool>,
+        at_call: bool,
         mut conflicts: Vec<Conflict>,
         backend: &P,
         at: CallSite,
@@ -70,11 +69,8 @@ impl Tracker {
         });
         conflicts.dedup_by_key(|conflict| conflict.epoch.timeline);
         loop {
-            let me = timeline.next_by_owner();
-            let view = match rule {
-                Some(pending) => OperationView::new(self, timeline, state, pending, me),
-                None => OperationView::new(self, timeline, state, false, me).at_call(),
-            };
+            let view = OperationView::in_flight(self, timeline, state);
+            let view = if at_call { view.at_call() } else { view };
             conflicts.retain(|conflict| !view.is_after(conflict.epoch));
             // If a stream is itself ordered after another conflict, a wait for it saves the wait for that
             // one: it goes first.

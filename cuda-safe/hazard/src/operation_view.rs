@@ -260,7 +260,7 @@ impl Tracker {
     pub fn is_unordered(&self, timeline: &Timeline, access: Access<'_>) -> bool {
         let mut state = timeline.state.lock();
         let pending = self.catch_up(timeline, &mut state);
-        let view = OperationView::new(self, timeline, &state, pending, timeline.next_by_owner());
+        let view = OperationView::new(self, timeline, &state, pending);
         let mut conflicts = Vec::new();
         access.history.conflicts(access.interval(), |epoch| view.is_after(epoch), &mut conflicts);
         !conflicts.is_empty()
@@ -289,17 +289,23 @@ pub(crate) struct OperationView<'a> {
 }
 
 impl<'a> OperationView<'a> {
-    /// Returns the view of the operation `me`; `pending` tells whether the legacy rule has anything for it.
+    /// Returns the view of the stream's next operation; `pending` tells whether the legacy rule has anything
+    /// for it.
     #[inline]
     pub(crate) fn new(
         tracker: &'a Tracker,
         timeline: &'a Timeline,
         state: &'a SubmitState,
         pending: bool,
-        me: Epoch,
     ) -> Self {
-        let pending = pending.then_some(&state.pending);
+        let (me, pending) = (timeline.next_by_owner(), pending.then_some(&state.pending));
         Self { tracker, timeline, clock: &state.clock, pending, by_rule: true, me }
+    }
+
+    /// Returns the view of the operation between its begin and its commit.
+    #[inline]
+    pub(crate) fn in_flight(tracker: &'a Tracker, timeline: &'a Timeline, state: &'a SubmitState) -> Self {
+        Self::new(tracker, timeline, state, state.in_flight.takes_pending)
     }
 
     /// Returns whether another stream's operation is ordered before this one though the stream's own clock

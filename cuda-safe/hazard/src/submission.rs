@@ -397,7 +397,7 @@ impl Tracker {
     /// different orders would both give up half-way, and each would wait for what the other has given up.
     #[inline(never)]
     fn enter_whole(&self, timeline: &Timeline, state: &SubmitState, access: &Access<'_>) -> Next {
-        let view = OperationView::new(self, timeline, state, false, timeline.next_by_owner());
+        let view = OperationView::new(self, timeline, state, false);
         if access.history.is_unused() {
             return Next::Unclear;
         }
@@ -530,19 +530,13 @@ impl Tracker {
         if policy == Policy::Off {
             return Ok(entered);
         }
-        let (me, mut rest, mut behind) = (entered.epoch(), accesses, None);
+        let (mut rest, mut behind) = (accesses, None);
         if policy == Policy::Order {
-            let view = OperationView::new(self, timeline, &entered.state, pending, me);
+            let view = OperationView::in_flight(self, timeline, &entered.state);
             (rest, behind) = enter_next(accesses, &view);
         }
         if !rest.is_empty() {
-            self.enter_late(
-                path,
-                &mut entered.state,
-                &SortedOperation { accesses, flags, pending, me },
-                rest,
-                behind,
-            )?;
+            self.enter_late(path, &mut entered.state, (accesses, flags), rest, behind)?;
         }
         // Again, because a guard that is taken from now on sees the epochs. One fence serves all accesses.
         if flags.unborrowed {
@@ -563,55 +557,38 @@ impl Tracker {
     /// finds that alternates between its streams. Entering then meets nothing that is not ordered, so the
     /// words stay in use instead of lists. A wait that comes too early is still a wait: an operation that
     /// enters in between is found as ever. If there are more such epochs, one wait may save another.
+    ///
+    /// What remains is entered whatever its histories hold, and the stream is ordered after what it conflicts
+    /// with.
     #[inline(never)]
     fn enter_late<P: EventBackend>(
         &self,
         path: &SlowPath<'_, '_, P>,
         state: &mut SubmitState,
-        operation: &SortedOperation<'_, '_>,
+        (accesses, flags): (&[Access<'_>], AccessFlags),
         mut rest: &[Access<'_>],
         mut behind: Option<Epoch>,
     ) -> Result<(), Refusal<P::Error>> {
-        let timeline = path.timeline;
-        if path.policy == Policy::Order {
+        let SlowPath { timeline, policy, backend, at, .. } = *path;
+        if policy == Policy::Order {
             if rest.len() > 1 {
-                behind = only_behind(
-                    rest,
-                    &OperationView::new(self, timeline, state, operation.pending, operation.me),
-                );
+                behind = only_behind(rest, &OperationView::in_flight(self, timeline, state));
             }
             if let Some(epoch) = behind
                 && let Some(other) = self.timeline(epoch.timeline)
                 && other.submitted() >= epoch.sequence
             {
                 let conflict = Conflict { epoch, call_site: None };
-                self.order_after(timeline, state, other, conflict, path.backend, path.at)
-                    .map_err(Refusal::Call)?;
-                (rest, _) = enter_next(
-                    rest,
-                    &OperationView::new(self, timeline, state, operation.pending, operation.me),
-                );
+                self.order_after(timeline, state, other, conflict, backend, at).map_err(Refusal::Call)?;
+                (rest, _) = enter_next(rest, &OperationView::in_flight(self, timeline, state));
             }
         }
-        if rest.is_empty() { Ok(()) } else { self.enter_rest(path, state, operation, rest) }
-    }
-
-    /// Enters the remaining accesses, whatever their histories hold, and orders the stream after what they
-    /// conflict with.
-    #[cold]
-    #[inline(never)]
-    fn enter_rest<P: EventBackend>(
-        &self,
-        path: &SlowPath<'_, '_, P>,
-        state: &mut SubmitState,
-        operation: &SortedOperation<'_, '_>,
-        rest: &[Access<'_>],
-    ) -> Result<(), Refusal<P::Error>> {
-        let SlowPath { timeline, policy, backend, at, .. } = *path;
-        let SortedOperation { accesses, flags, pending, me } = *operation;
+        if rest.is_empty() {
+            return Ok(());
+        }
         let call_site = (policy == Policy::Error).then_some(at);
         let mut conflicts = Vec::new();
-        let view = OperationView::new(self, timeline, state, pending, me);
+        let view = OperationView::in_flight(self, timeline, state);
         self.enter_all(&view, rest, flags, call_site, &mut conflicts);
         if conflicts.is_empty() {
             return Ok(());
@@ -619,9 +596,8 @@ impl Tracker {
         if policy == Policy::Error {
             return Err(Refusal::Hazard(hazard(&conflicts, at)));
         }
-        let rule = (!flags.at_call).then_some(pending);
-        self.order_all(timeline, state, rule, conflicts, backend, at).map_err(Refusal::Call)?;
-        let view = OperationView::new(self, timeline, state, pending, me);
+        self.order_all(timeline, state, flags.at_call, conflicts, backend, at).map_err(Refusal::Call)?;
+        let view = OperationView::in_flight(self, timeline, state);
         for group in by_allocation(accesses) {
             if let Some(first) = group.first() {
                 first.history.settle(group, &view);
@@ -678,8 +654,7 @@ impl Tracker {
         accesses: &[Access<'_>],
         at: CallSite,
     ) -> Result<(), Refusal<E>> {
-        let me = timeline.next_by_owner();
-        let view = OperationView::new(self, timeline, state, pending, me);
+        let view = OperationView::new(self, timeline, state, pending);
         let mut conflicts = Vec::new();
         for group in by_allocation(accesses) {
             // The same view as for entering them.
@@ -690,16 +665,6 @@ impl Tracker {
         }
         if conflicts.is_empty() { Ok(()) } else { Err(Refusal::Hazard(hazard(&conflicts, at))) }
     }
-}
-
-/// An operation whose accesses are sorted, and some of them perhaps entered.
-#[derive(Clone, Copy)]
-struct SortedOperation<'b, 'a> {
-    accesses: &'b [Access<'a>],
-    flags: AccessFlags,
-    /// Whether the legacy rule has a pending clock for it.
-    pending: bool,
-    me: Epoch,
 }
 
 /// Enters accesses from the first on, as long as each is the only one of its allocation, covers the whole of

@@ -131,10 +131,10 @@ impl Tracker {
             // Again, because a wait of another part may have been an action of the legacy stream.
             let more = self.catch_up(part.timeline, &mut submission.state);
             submission.state.in_flight.takes_pending |= more;
-            let rule = (!part.flags.at_call).then_some(submission.state.in_flight.takes_pending);
-            self.order_all(part.timeline, &mut submission.state, rule, conflicts, part.backend, at)
+            let (state, at_call) = (&mut submission.state, part.flags.at_call);
+            self.order_all(part.timeline, state, at_call, conflicts, part.backend, at)
                 .map_err(Refusal::Call)?;
-            let view = self.view_of(submission);
+            let view = OperationView::in_flight(self, part.timeline, &submission.state);
             for group in by_allocation(&part.accesses) {
                 if let Some(first) = group.first() {
                     first.history.settle(group, &view);
@@ -162,7 +162,8 @@ impl Tracker {
         let mut conflicts = vec![Vec::new(); begun.len()];
         for together in by_history(groups) {
             let view = |group: &Group<'_, '_>| {
-                let view = self.view_of(begun.get(group.part)?);
+                let submission = begun.get(group.part)?;
+                let view = OperationView::in_flight(self, submission.timeline(), &submission.state);
                 Some(if AccessFlags::of(group.accesses).at_call { view.at_call() } else { view })
             };
             let views: Vec<OperationView<'_>> = together.iter().filter_map(view).collect();
@@ -191,13 +192,6 @@ impl Tracker {
             }
         }
         conflicts
-    }
-
-    /// Returns what the part of a submission is ordered after.
-    fn view_of<'v>(&'v self, submission: &'v Submission<'_>) -> OperationView<'v> {
-        let state = &submission.state;
-        let pending = state.in_flight.takes_pending;
-        OperationView::new(self, submission.timeline(), state, pending, submission.epoch())
     }
 }
 

@@ -75,26 +75,19 @@ impl Copies for LinearLists {
 
     #[cfg(cudart_12_8)]
     fn together(&self, stream: StreamRef<'_>, raw: sys::cudaStream_t) -> Result<()> {
-        let (mut is_first, mut late) = (true, Ok(()));
+        let mut late = Ok(());
         self.at_once(stream, raw, |raw| {
-            let mut first = sys::cudaSuccess;
-            let mut taken = |code| {
-                let was_first = std::mem::replace(&mut is_first, false);
-                if code != sys::cudaSuccess {
-                    // A refusal of the first call may be due to the stream, which then takes the copies
-                    // in another way.
-                    if was_first {
-                        first = code;
-                    } else {
-                        late = Err(Error::from_code(self.function(), code));
-                    }
-                }
-                code == sys::cudaSuccess
-            };
-            self.lists
-                .iter()
-                .all(|(transfer, list)| list.hand_over(transfer, &self.scratch, raw, &mut taken));
-            first
+            let calls = self.lists.iter().flat_map(|(transfer, list)| {
+                parts(transfer, list.sizes.len()).map(|part| list.submit(part, &self.scratch, raw))
+            });
+            match calls.enumerate().find(|(_, code)| *code != sys::cudaSuccess) {
+                // A refusal of the first call may be due to the stream, which then takes the copies in another
+                // way.
+                Some((0, code)) => return code,
+                Some((_, code)) => late = Err(Error::from_code(self.function(), code)),
+                None => {}
+            }
+            sys::cudaSuccess
         })?;
         late
     }
@@ -174,25 +167,20 @@ impl CopyList {
             .map_or(ReadOrder::Stream, |(_, attributes)| attributes.order)
     }
 
-    /// Passes the copies to the runtime, with a call for each part, as long as `taken` returns true for
-    /// the code. Returns whether it always did.
+    /// Passes some of the copies to the runtime.
     #[cfg(cudart_12_8)]
     #[inline]
-    fn hand_over(
+    fn submit(
         &self,
-        transfer: Transfer,
+        part: Range<usize>,
         scratch: &AttributeLists,
         raw: sys::cudaStream_t,
-        mut taken: impl FnMut(sys::cudaError_t) -> bool,
-    ) -> bool {
-        parts(transfer, self.sizes.len()).all(|part| {
-            taken(match self.attributes.as_slice() {
-                // Usually all copies have the same attributes. C may write its lists, so it gets copies
-                // of them.
-                [(_, attributes)] => self.call(part, &mut [0], &mut [attributes.to_raw()], raw),
-                _ => self.call_with_many(part, scratch, raw),
-            })
-        })
+    ) -> sys::cudaError_t {
+        match self.attributes.as_slice() {
+            // Usually all copies have the same attributes. C may write its lists, so it gets copies of them.
+            [(_, attributes)] => self.call(part, &mut [0], &mut [attributes.to_raw()], raw),
+            _ => self.call_with_many(part, scratch, raw),
+        }
     }
 
     /// Makes the call if the copies have different attributes.
