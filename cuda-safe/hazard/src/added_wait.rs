@@ -3,7 +3,7 @@
 
 use crate::clock::{Epoch, VectorClock};
 use crate::device::Kind;
-use crate::entry::{Conflict, FullView, View};
+use crate::entry::{Conflict, View};
 use crate::operation_view::OperationView;
 use crate::timeline::{SubmitState, Timeline};
 use crate::tracker::Tracker;

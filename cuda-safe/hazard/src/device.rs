@@ -43,8 +43,6 @@ pub(crate) struct DeviceTimelines {
     changed: AtomicBool,
     /// The blocking streams.
     blocking: Mutex<Vec<TimelineId>>,
-    /// Whether there are any.
-    has_blocking: AtomicBool,
     /// The legacy stream's last operation that was an action.
     last_action: AtomicU64,
     /// What the legacy stream's last action was ordered after.
@@ -60,7 +58,6 @@ impl DeviceTimelines {
             actions: AtomicU64::new(0),
             changed: AtomicBool::new(false),
             blocking: Mutex::new(Vec::new()),
-            has_blocking: AtomicBool::new(false),
             last_action: AtomicU64::new(0),
             clock: Mutex::new(VectorClock::new()),
         }
@@ -81,7 +78,6 @@ impl DeviceTimelines {
     pub(crate) fn add_blocking(&self, timeline: TimelineId, kind: Kind) {
         if kind.blocking() {
             self.blocking.lock().push(timeline);
-            self.has_blocking.store(true, Release);
         }
     }
 
@@ -106,18 +102,9 @@ impl DeviceTimelines {
         self.has_changes() && self.changed.swap(false, SeqCst)
     }
 
-    /// Returns whether there ever was a blocking stream.
-    #[inline]
-    pub(crate) fn has_blocking(&self) -> bool {
-        self.has_blocking.load(Acquire)
-    }
-
     /// Calls `visit` with each blocking stream.
     #[inline]
     pub(crate) fn each_blocking(&self, visit: impl FnMut(TimelineId)) {
-        if !self.has_blocking() {
-            return;
-        }
         self.blocking.lock().iter().copied().for_each(visit);
     }
 

@@ -55,21 +55,6 @@ pub(crate) trait View {
     fn is_after(&self, epoch: Epoch) -> bool;
 }
 
-/// A view that includes the legacy rule and reads during the call.
-pub(crate) trait FullView: View + Sized {
-    /// Returns the view for what is read during the call: without what the legacy rule gives this very
-    /// operation, since such a read does not wait for the stream. What the rule gave earlier operations of
-    /// the stream counts: until these have run, the stream has something to do.
-    fn at_call(&self) -> Self;
-
-    /// Returns whether `epoch` is ordered before an access of the operation; `at_call` tells whether the
-    /// access may be made during the call.
-    #[inline]
-    fn orders_before(&self, at_call: bool, epoch: Epoch) -> bool {
-        if at_call { self.at_call().is_after(epoch) } else { self.is_after(epoch) }
-    }
-}
-
 /// An access in an access history.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {

@@ -6,8 +6,8 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 
-use crate::clock::{Epoch, TimelineId, VectorClock};
-use crate::entry::{Conflict, FirstWrite, FullView, Interval, Mode, View};
+use crate::clock::{Epoch, TimelineId};
+use crate::entry::{Conflict, FirstWrite, Interval, Mode, View};
 use crate::interval_list::IntervalList;
 use crate::last_access::{LISTED, LastAccess};
 use crate::primitives::{AtomicBool, AtomicU64, Mutex, Once, constructor, fence};
@@ -391,21 +391,21 @@ impl AccessHistory {
 
     /// Enters an access to the whole allocation while the readers are in use: one more read of a stream that
     /// is among them, or an exclusive write that is ordered after all of them. Otherwise, and if the write
-    /// before them is not ordered before it, the access is left to the slow path.
+    /// before them is not ordered before it, the access is left to the slow path. `view` is that for the access.
     #[inline(never)]
-    pub(crate) fn enter_beside_readers<V: FullView>(&self, access: &Access<'_>, view: &V) -> Next {
+    pub(crate) fn enter_beside_readers<V: View>(&self, access: &Access<'_>, view: &V) -> Next {
         let bits = self.last_access.load(Acquire);
         let (LastAccess::Shared { write }, Some(readers)) = (LastAccess::unpack(bits), self.readers.get())
         else {
             return Next::Unclear;
         };
-        let orders_before = |epoch| view.orders_before(access.at_call, epoch);
-        if !write.is_none_or(orders_before) {
+        let is_after = |epoch| view.is_after(epoch);
+        if !write.is_none_or(is_after) {
             return Next::Unclear;
         }
         if access.mode == Mode::Read {
             let is_current = || self.last_access.load(Acquire) == bits;
-            return match readers.read_again(view.me(), orders_before, is_current) {
+            return match readers.read_again(view.me(), is_after, is_current) {
                 Some(true) => Next::Entered,
                 Some(false) => Next::Overtaken,
                 None => Next::Unclear,
@@ -413,7 +413,7 @@ impl AccessHistory {
         }
         let readers = readers.lock();
         match LastAccess::Write(view.me()).pack() {
-            Some(next) if self.is_its_own(access.exclusive) && readers.reads().all(orders_before) => {
+            Some(next) if self.is_its_own(access.exclusive) && readers.reads().all(is_after) => {
                 self.last_access.store(next, Release);
                 readers.end(|_| Next::Entered)
             }
@@ -450,28 +450,12 @@ impl AccessHistory {
         true
     }
 
-    /// Enters one access in the interval list if everything that it conflicts with is ordered before it: by
-    /// the stream itself, or by its `clock`. Waits for no operation. Otherwise returns false, and does
-    /// nothing, also if [`IntervalList::enter_behind`] does.
-    ///
-    /// For what may be read during the call, the stream's own order is enough only if the stream is
-    /// `sync_covered`; see [`Timeline::is_sync_covered`](crate::Timeline).
-    #[inline(never)]
-    pub(crate) fn enter_part(
-        &self,
-        access: &Access<'_>,
-        me: Epoch,
-        clock: &VectorClock,
-        sync_covered: bool,
-    ) -> bool {
-        if access.at_call && !sync_covered {
-            return false;
-        }
+    /// Enters one access in the interval list if everything that it conflicts with is ordered before it, by
+    /// the `view` for the access. Waits for no operation. Otherwise returns false, and does nothing, also if
+    /// [`IntervalList::enter_behind`] does.
+    pub(crate) fn enter_part<V: View>(&self, access: &Access<'_>, view: &V) -> bool {
         let Some(mut list) = self.list.try_lock() else { return false };
-        match self.listed(&mut list) {
-            Some(list) => list.enter_behind(access.interval(), &FastView { me, clock }),
-            None => false,
-        }
+        self.listed(&mut list).is_some_and(|list| list.enter_behind(access.interval(), view))
     }
 
     /// Enters an access to the whole allocation by the timeline that made the last one, if
@@ -483,20 +467,13 @@ impl AccessHistory {
         next.is_some_and(|next| self.replace(bits, next, access.exclusive))
     }
 
-    /// Enters one access to the whole allocation if everything in the last-access word is ordered before it
-    /// and the word can hold the result. Otherwise does nothing.
+    /// Enters one access to the whole allocation if everything in the last-access word is ordered before it,
+    /// by the `view` for the access, and the word can hold the result. Otherwise does nothing.
     #[inline(never)]
-    pub(crate) fn enter_next<V: FullView>(&self, access: &Access<'_>, view: &V) -> Next {
+    pub(crate) fn enter_next<V: View>(&self, access: &Access<'_>, view: &V) -> Next {
         if !access.is_whole() {
             return Next::Unclear;
         }
-        let late;
-        let view = if access.at_call {
-            late = view.at_call();
-            &late
-        } else {
-            view
-        };
         let bits = self.last_access.load(Acquire);
         match after(LastAccess::unpack(bits), access.mode, view).map(LastAccess::pack) {
             Ok(Some(next)) if self.replace(bits, next, access.exclusive) => Next::Entered,
@@ -713,29 +690,6 @@ impl fmt::Debug for AccessHistory {
             .field("accesses", &LastAccess::unpack(self.last_access.load(Relaxed)))
             .field("host_guards", &self.host_guards())
             .finish()
-    }
-}
-
-/// The view of an operation on the fast path.
-struct FastView<'a> {
-    me: Epoch,
-    /// The stream's own clock.
-    clock: &'a VectorClock,
-}
-
-impl View for FastView<'_> {
-    fn me(&self) -> Epoch {
-        self.me
-    }
-
-    /// Not asked: a completed epoch only saves an entry.
-    fn completed(&self, _: Epoch) -> bool {
-        false
-    }
-
-    #[inline]
-    fn is_after(&self, epoch: Epoch) -> bool {
-        epoch.timeline == self.me.timeline || self.clock.covers(epoch)
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::clock::{Epoch, VectorClock};
 use crate::device::Kind;
-use crate::entry::{Conflict, FullView, View};
+use crate::entry::{Conflict, View};
 use crate::history::Access;
 use crate::snapshot::EventClock;
 use crate::timeline::{SubmitState, Timeline};
@@ -308,6 +308,20 @@ impl<'a> OperationView<'a> {
         Self::new(tracker, timeline, state, state.in_flight.takes_pending)
     }
 
+    /// Returns the view for what is read during the call: without what the legacy rule gives this very
+    /// operation, since such a read does not wait for the stream. What the rule gave earlier operations of
+    /// the stream counts: until these have run, the stream has something to do.
+    #[inline]
+    pub(crate) fn at_call(self) -> Self {
+        Self { pending: None, by_rule: false, ..self }
+    }
+
+    /// Returns the view for one access of the operation.
+    #[inline]
+    pub(crate) fn of_access(self, access: &Access<'_>) -> Self {
+        if access.at_call { self.at_call() } else { self }
+    }
+
     /// Returns whether another stream's operation is ordered before this one though the stream's own clock
     /// does not cover it.
     #[inline(never)]
@@ -346,12 +360,5 @@ impl View for OperationView<'_> {
             return self.by_rule || epoch.sequence <= self.timeline.sync_covered() || epoch == self.me;
         }
         self.clock.covers(epoch) || self.is_after_slow(epoch)
-    }
-}
-
-impl FullView for OperationView<'_> {
-    #[inline]
-    fn at_call(&self) -> Self {
-        Self { pending: None, by_rule: false, ..*self }
     }
 }

@@ -25,7 +25,7 @@ use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use crate::added_wait::EventBackend;
 use crate::clock::{Epoch, SequenceNumber};
 use crate::device::Kind;
-use crate::entry::{Conflict, FirstWrite, FullView, View};
+use crate::entry::{Conflict, FirstWrite, View};
 use crate::history::{Access, AccessHistory, Next};
 use crate::operation_view::OperationView;
 use crate::policy::Policy;
@@ -279,12 +279,10 @@ impl Tracker {
         for (index, access) in accesses.iter().enumerate() {
             let next = if meets_host_guard(access) {
                 Next::Unclear
-            } else if !access.is_whole() {
-                timeline.enter_part(&state, access)
-            } else if access.history.enter_repeated(access, me) {
+            } else if access.is_whole() && access.history.enter_repeated(access, me) {
                 Next::Entered
             } else {
-                self.enter_whole(timeline, &state, access)
+                self.enter_ordered(timeline, &state, access)
             };
             if next != Next::Entered {
                 timeline.give_up(state, index > 0 || next == Next::Overtaken);
@@ -346,7 +344,7 @@ impl Tracker {
         let me = timeline.next_by_owner();
         for (index, RepeatedGroup { number, history, accesses, .. }) in groups.enumerate() {
             let next = match accesses {
-                [access] if access.is_whole() => self.enter_whole(timeline, &state, access),
+                [access] if access.is_whole() => self.enter_ordered(timeline, &state, access),
                 _ if history.enter_group(number, accesses, me) => Next::Entered,
                 _ => Next::Unclear,
             };
@@ -391,13 +389,17 @@ impl Tracker {
         Some((Submission::new(timeline, state, false, false), target))
     }
 
-    /// Enters an access to a whole allocation, or leaves it to the slow path.
+    /// Enters an access that is ordered after all that it conflicts with, or leaves it to the slow path.
     ///
     /// The first use of an allocation takes the slow path: two threads that use the same new allocations in
     /// different orders would both give up half-way, and each would wait for what the other has given up.
     #[inline(never)]
-    fn enter_whole(&self, timeline: &Timeline, state: &SubmitState, access: &Access<'_>) -> Next {
-        let view = OperationView::new(self, timeline, state, false);
+    fn enter_ordered(&self, timeline: &Timeline, state: &SubmitState, access: &Access<'_>) -> Next {
+        let view = OperationView::new(self, timeline, state, false).of_access(access);
+        if !access.is_whole() {
+            let is_entered = access.history.enter_part(access, &view);
+            return if is_entered { Next::Entered } else { Next::Unclear };
+        }
         if access.history.is_unused() {
             return Next::Unclear;
         }
@@ -415,15 +417,6 @@ impl Timeline {
     fn lock_caught_up(&self) -> Option<SubmitStateGuard<'_>> {
         let state = self.state.lock();
         (self.orders.load(Relaxed) && self.is_caught_up(&state)).then_some(state)
-    }
-
-    /// Enters an access to a part of an allocation if the stream is ordered after all entries of the
-    /// allocation's list that conflict with it, or leaves it to the slow path.
-    #[inline(never)]
-    fn enter_part(&self, state: &SubmitState, access: &Access<'_>) -> Next {
-        let (me, sync_covered) = (self.next_by_owner(), self.is_sync_covered());
-        let entered = access.history.enter_part(access, me, &state.clock, sync_covered);
-        if entered { Next::Entered } else { Next::Unclear }
     }
 
     /// Ends an operation that the fast path cannot finish. If any access was `entered` for it, its sequence
@@ -681,7 +674,7 @@ fn enter_next<'a, 'b>(
         if !alone {
             return (rest, None);
         }
-        match first.history.enter_next(first, view) {
+        match first.history.enter_next(first, &view.of_access(first)) {
             Next::Entered => rest = others,
             Next::Behind(epoch) => return (rest, Some(epoch)),
             Next::Unclear | Next::Overtaken => return (rest, None),
@@ -698,7 +691,7 @@ fn only_behind(accesses: &[Access<'_>], view: &OperationView<'_>) -> Option<Epoc
     let mut only: Option<Epoch> = None;
     for access in accesses {
         let Some(epoch) = access.history.before(access.mode)? else { continue };
-        if view.orders_before(access.at_call, epoch) {
+        if view.of_access(access).is_after(epoch) {
             continue;
         }
         match &mut only {

@@ -39,7 +39,7 @@
 use std::sync::atomic::Ordering::SeqCst;
 
 use crate::added_wait::EventBackend;
-use crate::entry::{Conflict, FullView as _, Interval, View as _};
+use crate::entry::{Conflict, Interval, View as _};
 use crate::history::{Access, AccessHistory};
 use crate::operation_view::OperationView;
 use crate::policy::Policy;
