@@ -77,7 +77,8 @@ impl Tracker {
             let covered = |one: &Conflict| {
                 let mut others = conflicts.iter().filter(|other| other.epoch.timeline != one.epoch.timeline);
                 others.any(|other| {
-                    self.timeline(other.epoch.timeline).is_some_and(|other| other.is_ordered_after(one.epoch))
+                    self.timeline(other.epoch.timeline)
+                        .is_some_and(|other| other.published_clock().covers(one.epoch))
                 })
             };
             let Some(next) = conflicts.iter().find(|one| !covered(one)).or(conflicts.first()) else {

@@ -115,14 +115,9 @@ impl VectorClock {
     /// Returns whether the clock covers `epoch`: what has this clock is ordered after it.
     #[inline]
     pub fn covers(&self, epoch: Epoch) -> bool {
-        self.covers_inline(epoch) || self.many.is_some() && self.covers_in_many(epoch)
-    }
-
-    /// Returns whether one of the entries in `few` covers `epoch`.
-    #[inline]
-    pub(crate) fn covers_inline(&self, epoch: Epoch) -> bool {
         let known = self.few.iter().find(|entry| entry.timeline == epoch.timeline);
         known.is_some_and(|entry| entry.sequence >= epoch.sequence)
+            || self.many.is_some() && self.covers_in_many(epoch)
     }
 
     #[cold]

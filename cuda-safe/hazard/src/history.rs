@@ -218,14 +218,14 @@ impl<'a> Access<'a> {
     /// Returns whether the access covers all bytes of its allocation, and the allocation has some.
     #[inline]
     pub(crate) fn is_whole(&self) -> bool {
-        let bytes = self.history.bytes();
+        let bytes = self.history.bytes;
         self.start == 0 && self.end >= bytes && bytes != 0
     }
 
     /// Returns the bytes within the allocation, and the mode.
     #[inline]
     pub(crate) fn interval(&self) -> Interval {
-        Interval { start: self.start, end: self.end.min(self.history.bytes()), mode: self.mode }
+        Interval { start: self.start, end: self.end.min(self.history.bytes), mode: self.mode }
     }
 }
 
@@ -299,12 +299,6 @@ impl AccessHistory {
         // A later borrow of the memory happens after this store.
         self.was_retained.store(true, Relaxed);
         self.retain_fn
-    }
-
-    /// Returns the bytes of the allocation, or `usize::MAX`.
-    #[inline]
-    pub(crate) fn bytes(&self) -> usize {
-        self.bytes
     }
 
     /// Returns whether the history has no access: nothing conflicts with whatever is done to the memory.

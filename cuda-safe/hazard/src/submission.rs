@@ -631,8 +631,9 @@ impl Tracker {
     /// Waits until an operation that is being entered has been submitted or given up.
     #[inline]
     pub(crate) fn await_published(&self, epoch: Epoch) {
+        let Some(timeline) = self.timeline(epoch.timeline) else { return };
         let mut attempt = 0;
-        while !self.published(epoch) {
+        while timeline.submitted() < epoch.sequence {
             pause(attempt);
             attempt = attempt.saturating_add(1);
         }

@@ -287,11 +287,6 @@ impl Timeline {
         }
     }
 
-    /// Returns whether the published clock of the stream covers `epoch`.
-    pub(crate) fn is_ordered_after(&self, epoch: Epoch) -> bool {
-        self.published_clock().covers(epoch)
-    }
-
     /// Publishes a changed clock to other threads.
     #[inline]
     pub(crate) fn share(&self, state: &mut SubmitState) {

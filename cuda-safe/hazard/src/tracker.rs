@@ -184,12 +184,6 @@ impl Tracker {
         self.timeline(epoch.timeline).is_some_and(|timeline| timeline.completed() >= epoch.sequence)
     }
 
-    /// Returns whether `epoch` has been submitted or given up, so that waiting for its stream covers it.
-    #[inline]
-    pub(crate) fn published(&self, epoch: Epoch) -> bool {
-        self.timeline(epoch.timeline).is_some_and(|timeline| timeline.submitted() >= epoch.sequence)
-    }
-
     /// Returns the policy.
     #[inline]
     pub fn policy(&self) -> Policy {
