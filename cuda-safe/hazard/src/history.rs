@@ -332,7 +332,7 @@ impl AccessHistory {
         out: &mut Vec<Conflict>,
     ) {
         if call_site.is_none()
-            && let Some(mode) = self.whole(group)
+            && let Some(mode) = mode_of_whole(group)
         {
             let alone = matches!(group, [access] if self.is_its_own(access.exclusive));
             let mut bits = self.last_access.load(Acquire);
@@ -494,21 +494,6 @@ impl AccessHistory {
             (_, Mode::Read) => Some(write),
             (_, Mode::Write) => Some(read.or(write)),
         }
-    }
-
-    /// Returns the mode of the whole group, if each access of it covers the whole allocation.
-    #[inline]
-    fn whole(&self, group: &[Access<'_>]) -> Option<Mode> {
-        let mut mode = Mode::Read;
-        for access in group {
-            if access.start != 0 || access.end < self.bytes {
-                return None;
-            }
-            if access.mode == Mode::Write {
-                mode = Mode::Write;
-            }
-        }
-        Some(mode)
     }
 
     /// Enters the accesses of several streams to this allocation in one step, in the interval list. Each
@@ -685,6 +670,16 @@ impl fmt::Debug for AccessHistory {
             .field("host_guards", &self.host_guards())
             .finish()
     }
+}
+
+/// Returns the mode of all accesses of a group together, if each of them covers the whole allocation.
+#[inline]
+fn mode_of_whole(group: &[Access<'_>]) -> Option<Mode> {
+    if !group.iter().all(Access::is_whole) {
+        return None;
+    }
+    let writes = group.iter().any(|access| access.mode == Mode::Write);
+    Some(if writes { Mode::Write } else { Mode::Read })
 }
 
 /// Returns the last-access word after a whole access of mode `mode`. If the access is not ordered after an

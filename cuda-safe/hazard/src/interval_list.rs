@@ -26,19 +26,6 @@ pub(crate) struct SharedEpoch {
     pub(crate) epoch: Epoch,
 }
 
-impl SharedEpoch {
-    /// Makes the same accesses those of a later operation of their stream. Returns false, and does nothing,
-    /// for other accesses or another stream.
-    #[inline]
-    pub(crate) fn advance(&mut self, of: u64, me: Epoch) -> bool {
-        let same = self.of == of && self.epoch.timeline == me.timeline;
-        if same {
-            self.epoch.sequence = me.sequence;
-        }
-        same
-    }
-}
-
 /// The accesses of one allocation, sorted by first byte.
 #[derive(Debug)]
 pub(crate) struct IntervalList {
@@ -389,8 +376,13 @@ impl IntervalList {
         intervals: impl ExactSizeIterator<Item = Interval> + Clone,
         me: Epoch,
     ) -> bool {
-        let advance = self.shared_epoch.as_mut().is_some_and(|run| run.advance(of, me));
-        advance || self.begin_shared_epoch(of, intervals, me)
+        match &mut self.shared_epoch {
+            Some(run) if run.of == of && run.epoch.timeline == me.timeline => {
+                run.epoch.sequence = me.sequence;
+                true
+            }
+            _ => self.begin_shared_epoch(of, intervals, me),
+        }
     }
 
     #[cold]
@@ -419,14 +411,6 @@ impl IntervalList {
     /// Writes the shared epoch to its entries, and ends it.
     #[inline]
     pub(crate) fn end_shared_epoch(&mut self) {
-        if self.shared_epoch.is_some() {
-            self.write_shared_epoch();
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn write_shared_epoch(&mut self) {
         if let Some(run) = self.shared_epoch.take() {
             self.set_sequence(run.low, run.len, run.epoch.sequence);
         }

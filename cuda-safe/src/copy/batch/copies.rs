@@ -253,30 +253,17 @@ impl Transfer {
 
 /// One value for each [`Transfer`].
 #[derive(Debug, Default)]
-pub(super) struct ByTransfer<T> {
-    h2d: T,
-    d2h: T,
-    other: T,
-}
+pub(super) struct ByTransfer<T>([T; 3]);
 
 impl<T> ByTransfer<T> {
     #[inline]
     pub(super) fn get_mut(&mut self, transfer: Transfer) -> &mut T {
-        match transfer {
-            Transfer::HostToDevice => &mut self.h2d,
-            Transfer::DeviceToHost => &mut self.d2h,
-            Transfer::Other => &mut self.other,
-        }
+        &mut self.0[transfer as usize]
     }
 
     #[inline]
     pub(super) fn iter(&self) -> impl Iterator<Item = (Transfer, &T)> + Clone {
-        let all = [
-            (Transfer::HostToDevice, &self.h2d),
-            (Transfer::DeviceToHost, &self.d2h),
-            (Transfer::Other, &self.other),
-        ];
-        all.into_iter()
+        [Transfer::HostToDevice, Transfer::DeviceToHost, Transfer::Other].into_iter().zip(&self.0)
     }
 }
 
