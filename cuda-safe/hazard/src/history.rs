@@ -385,7 +385,8 @@ impl AccessHistory {
 
     /// Enters an access to the whole allocation while the readers are in use: one more read of a stream that
     /// is among them, or an exclusive write that is ordered after all of them. Otherwise, and if the write
-    /// before them is not ordered before it, the access is left to the slow path. `view` is that for the access.
+    /// before them is not ordered before it, the access is left to the slow path. `view` is that for the
+    /// access.
     #[inline(never)]
     pub(crate) fn enter_beside_readers<V: View>(&self, access: &Access<'_>, view: &V) -> Next {
         let bits = self.last_access.load(Acquire);

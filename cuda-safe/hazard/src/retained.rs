@@ -187,8 +187,8 @@ impl fmt::Debug for RetainedAccesses {
 /// The list is made once. If each launch made it again, a launch would cost 10 ns more for one allocation and
 /// 35 to 90 ns more for eight.
 pub struct GraphAccesses {
-    /// Accesses of histories that `uses` retains: not to be returned for longer than this is borrowed. Not made
-    /// yet after a change.
+    /// Accesses of histories that `uses` retains: not to be returned for longer than this is borrowed. After
+    /// a change they are not made yet.
     list: OnceLock<Vec<Access<'static>>>,
     uses: RetainedAccesses,
 }

@@ -81,8 +81,8 @@ impl Copies for LinearLists {
                 parts(transfer, list.sizes.len()).map(|part| list.submit(part, &self.scratch, raw))
             });
             match calls.enumerate().find(|(_, code)| *code != sys::cudaSuccess) {
-                // A refusal of the first call may be due to the stream, which then takes the copies in another
-                // way.
+                // A refusal of the first call may be due to the stream, which then takes the copies in
+                // another way.
                 Some((0, code)) => return code,
                 Some((_, code)) => late = Err(Error::from_code(self.function(), code)),
                 None => {}
