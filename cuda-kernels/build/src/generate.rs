@@ -63,7 +63,7 @@ pub(crate) struct Placement {
     units: Vec<Vec<usize>>,
     /// The source file of each kernel in one of these files, by the kernel's symbol.
     kernels: BTreeMap<String, usize>,
-    /// What the compiled kernels do with the memory behind their parameters.
+    /// The compiled kernels' uses of the memory behind their parameters.
     uses: ptx::Uses,
 }
 
