@@ -251,6 +251,13 @@ impl<T> OrRefused<T> for Option<T> {
     }
 }
 
+/// Refuses a call of `api` with this detail, unless the condition holds.
+#[inline]
+#[track_caller]
+pub(crate) fn ensure(holds: bool, api: &'static str, detail: impl FnOnce() -> Detail) -> Result<()> {
+    if holds { Ok(()) } else { Err(Error::refused(api, detail())) }
+}
+
 /// Returns whether a code means that the device's context is lost.
 pub(crate) fn is_sticky(code: cudaError_t) -> bool {
     Class::of(code) == Class::Sticky

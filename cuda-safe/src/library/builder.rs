@@ -8,7 +8,7 @@ use std::ptr;
 
 use super::image;
 use super::owned::{LentToDriver, Library, Loaded, Log, explained};
-use crate::error::{Detail, Error, Result, quietly};
+use crate::error::{Detail, Error, OrRefused, Result, ensure, quietly};
 use crate::memory::relax;
 use crate::{stream, sys};
 
@@ -239,12 +239,9 @@ impl LibraryBuilder {
     #[track_caller]
     pub unsafe fn load_file(&self, path: impl AsRef<Path>) -> Result<Library> {
         const API: &str = "Library::from_file";
-        if self.preserved {
-            return Err(Error::refused(API, Detail::Unsupported { what: "preserving the code of a file" }));
-        }
-        let Ok(path) = CString::new(path.as_ref().as_os_str().as_bytes()) else {
-            return Err(Error::refused(API, Detail::NulByte { what: "the path" }));
-        };
+        ensure(!self.preserved, API, || Detail::Unsupported { what: "preserving the code of a file" })?;
+        let path = CString::new(path.as_ref().as_os_str().as_bytes());
+        let path = path.ok().or_refused(API, || Detail::NulByte { what: "the path" })?;
         self.load(API, Vec::new(), "cudaLibraryLoadFromFile", |library, lent| {
             // SAFETY: as above. The path ends in a zero byte. The caller guarantees that the file is valid.
             unsafe {

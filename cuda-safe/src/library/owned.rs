@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use bytemuck::AnyBitPattern;
 
 use crate::device::Device;
-use crate::error::{Detail, Error, Result, quietly};
+use crate::error::{Detail, Error, OrRefused, Result, ensure, quietly};
 use crate::hazard::{Access, AccessHistory, Mode, RetainedAccesses};
 use crate::launch::{Kernel, Parameters};
 use crate::lock::lock;
@@ -165,11 +165,8 @@ impl Library {
         let found = unsafe {
             check!(cudaLibraryGetUnifiedFunction(&raw mut function, self.as_raw(), c_name.as_ptr()))
         };
-        // No closure here: it would hide the caller's location.
-        match found {
-            Ok(()) => Ok(function),
-            Err(error) => Err(self.named("unified function", name, error)),
-        }
+        found.map_err(|error| self.named("unified function", name, error))?;
+        Ok(function)
     }
 
     /// Adds the name to the error of a failed search.
@@ -201,10 +198,7 @@ impl Library {
     #[doc(alias = "cudaLibraryUnload")]
     #[track_caller]
     pub fn unload(mut self) -> Result<()> {
-        match Arc::get_mut(&mut self.loaded) {
-            Some(loaded) => loaded.unload(),
-            None => Ok(()),
-        }
+        Arc::get_mut(&mut self.loaded).map_or(Ok(()), Loaded::unload)
     }
 
     /// Returns the raw handle. The library retains ownership of it.
@@ -260,22 +254,15 @@ impl Library {
         // SAFETY: the pointer is to a live variable, which the call fills. The name ends in a zero byte,
         // and the library is loaded.
         let found = unsafe { check!(cudaLibraryGetKernel(&raw mut raw, self.as_raw(), c_name.as_ptr())) };
-        // No closures here: they would hide the caller's location.
-        if let Err(error) = found {
-            return Err(self.no_kernel(name, error));
-        }
+        found.map_err(|error| self.no_kernel(name, error))?;
         let mut held = RetainedAccesses::default();
         let alive = self.loaded.alive();
-        if !held.add(&alive, || retain(&alive)) {
-            return Err(Error::refused(API, Detail::NotKept));
-        }
+        ensure(held.add(&alive, || retain(&alive)), API, || Detail::NotKept)?;
         // SAFETY: the handle is that of a kernel of the library, which `held` retains. The caller
         // guarantees that `P` are the kernel's parameters, and which variables it uses.
         let kernel: Kernel<P> = unsafe { Kernel::from_code(lasting(name), raw.cast_const().cast(), held) };
-        match self.fits(&kernel) {
-            Ok(()) => Ok(kernel),
-            Err(error) => Err(self.named("kernel", name, error)),
-        }
+        self.fits(&kernel).map_err(|error| self.named("kernel", name, error))?;
+        Ok(kernel)
     }
 
     /// Refuses a type whose parameters differ from the kernel's.
@@ -287,9 +274,7 @@ impl Library {
         let asked = P::SIZES.iter().map(|size| Some(*size)).chain([None]);
         for (index, asked) in asked.enumerate() {
             let found = quietly(kernel.parameter(index)).map(|parameter| parameter.size);
-            if found != asked {
-                return Err(Error::refused("Library::kernel", Detail::Signature { index, asked, found }));
-            }
+            ensure(found == asked, "Library::kernel", || Detail::Signature { index, asked, found })?;
         }
         Ok(())
     }
@@ -369,10 +354,9 @@ impl Library {
         })?;
         // The runtime finds managed variables here, too. Its guarantees for copies to device memory do not
         // cover them.
-        if PointerAttributes::of(pointer.cast_const())?.kind() == MemoryKind::MANAGED {
-            let what = "a managed variable as memory of a device (Library::managed has it)";
-            return Err(Error::refused(API, Detail::Unsupported { what }));
-        }
+        let what = "a managed variable as memory of a device (Library::managed has it)";
+        let kind = PointerAttributes::of(pointer.cast_const())?.kind();
+        ensure(kind != MemoryKind::MANAGED, API, || Detail::Unsupported { what })?;
         let len = size::reinterpreted::<T>(API, pointer.addr(), bytes)?;
         // SAFETY: the variable belongs to the current device and has `len` elements, which are live while
         // `taken` retains the library. No other buffer of these bytes exists. Only kernels use them
@@ -430,14 +414,11 @@ impl Library {
         relax()?;
         let c_name = c_name(api, name)?;
         let (mut pointer, mut bytes) = (ptr::null_mut(), 0);
-        // No closure here: it would hide the caller's location.
-        if let Err(error) = find(&raw mut pointer, &raw mut bytes, c_name.as_ptr()) {
-            return Err(self.named(what, name, error));
-        }
+        let found = find(&raw mut pointer, &raw mut bytes, c_name.as_ptr());
+        found.map_err(|error| self.named(what, name, error))?;
         let start = pointer.addr();
-        let Some(taken) = Taken::new(&self.loaded, start..start.saturating_add(bytes)) else {
-            return Err(Error::refused(api, Detail::Taken { name: name.to_owned() }));
-        };
+        let taken = Taken::new(&self.loaded, start..start.saturating_add(bytes));
+        let taken = taken.or_refused(api, || Detail::Taken { name: name.to_owned() })?;
         self.loaded.wait()?;
         Ok((pointer, bytes, taken))
     }
@@ -629,10 +610,7 @@ impl Log {
 /// Returns the name as a C string.
 #[track_caller]
 fn c_name(api: &'static str, name: &str) -> Result<CString> {
-    match CString::new(name) {
-        Ok(name) => Ok(name),
-        Err(_) => Err(Error::refused(api, Detail::NulByte { what: "the name" })),
-    }
+    CString::new(name).ok().or_refused(api, || Detail::NulByte { what: "the name" })
 }
 
 /// Adds the compiler's message to the error, if the compiler wrote one.

@@ -50,7 +50,7 @@ use super::relaxed::relax;
 use super::retain::retained;
 use super::size;
 use crate::device::Device;
-use crate::error::{Detail, Error, Result, ensure_callable};
+use crate::error::{Detail, Result, ensure, ensure_callable};
 use crate::hazard::Access;
 use crate::stream::StreamRef;
 use crate::{check, process, sys};
@@ -163,13 +163,9 @@ impl ExternalMemory {
         ensure_callable(api)?;
         let (start, size) =
             (usize::try_from(offset).unwrap_or(usize::MAX), u64::try_from(bytes).unwrap_or(u64::MAX));
-        if offset.checked_add(size).is_none_or(|end| end > self.bytes()) {
-            let len = usize::try_from(self.bytes()).unwrap_or(usize::MAX);
-            return Err(Error::refused(
-                api,
-                Detail::OutOfRange { start, end: start.saturating_add(bytes), len },
-            ));
-        }
+        let (end, len) = (start.saturating_add(bytes), usize::try_from(self.bytes()).unwrap_or(usize::MAX));
+        let fits = offset.checked_add(size).is_some_and(|end| end <= self.bytes());
+        ensure(fits, api, || Detail::OutOfRange { start, end, len })?;
         if bytes == 0 {
             return DeviceBuffer::of_shared(api, Allocation::device(device, 0)?, 0);
         }

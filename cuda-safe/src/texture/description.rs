@@ -2,7 +2,7 @@
 //! that need no CUDA function precede the runtime's.
 
 use super::source::{ImageLayout, Resource};
-use crate::error::{Detail, Error, Result};
+use crate::error::{Detail, Error, Result, ensure};
 use crate::sys;
 
 /// How a texture treats coordinates outside its image. Filtered reads near the edge also use it.
@@ -178,10 +178,7 @@ impl ResourceView {
 fn within(api: &'static str, [first, last]: [u32; 2], len: usize) -> Result<()> {
     let number = |it: u32| usize::try_from(it).unwrap_or(usize::MAX);
     let (start, end) = (number(first), number(last).saturating_add(1));
-    if start < end && end <= len {
-        return Ok(());
-    }
-    Err(Error::refused(api, Detail::OutOfRange { start, end, len }))
+    ensure(start < end && end <= len, api, || Detail::OutOfRange { start, end, len })
 }
 
 /// Returns the view format of an element type.
