@@ -5,17 +5,13 @@
 )]
 
 use std::ffi::c_void;
-use std::ptr;
 
-use crate::device::Device;
-use crate::error::Result;
-use crate::hazard::{Access, Mode};
 use crate::memory::grid::Grid;
-use crate::memory::span::kernel_pointer;
 use crate::memory::{MemoryType, OnDevice, PitchedBuffer, PitchedVolume, PlaneMut, VolumeMut};
 use crate::sys;
 
-use super::{ByValue, KernelArg};
+use super::ByValue;
+use super::memory::rows;
 
 /// C's `cudaPitchedPtr` as a kernel parameter. `cuda-kernels-build` generates a type of that name that
 /// implements this.
@@ -43,52 +39,19 @@ unsafe impl PitchedParameter for sys::cudaPitchedPtr {
     }
 }
 
-macro_rules! pitched_argument {
-    ([$($generics:tt)*] in $memory_type:ty, $memory:ty, $rows:expr) => {
-        // SAFETY: the kernel receives the address of the first element, and the access covers all bytes
-        // from there to the last. The borrow ensures that the owner is live during the call, and the
-        // owner's drop is ordered after the access.
-        unsafe impl<P: PitchedParameter, $($generics)*> KernelArg<P> for $memory {
-            #[inline]
-            #[track_caller]
-            fn value(&self) -> Result<P> {
-                let grid = self.grid();
-                // All these types have an access history. A kernel could not access memory without one.
-                // A match, because a closure would hide the caller.
-                let address = match grid.bytes() {
-                    Some(bytes) => kernel_pointer::<u8, $memory_type>(bytes)?,
-                    None => ptr::null_mut(),
-                };
-                let (layout, rows) = (grid.layout(), $rows(&grid));
-                Ok(P::new(address.cast(), layout.pitch, layout.row, rows))
-            }
-
-            #[inline]
-            #[track_caller]
-            fn ensure_accessible(&self, device: Device) -> Result<()> {
-                match self.grid().bytes() {
-                    Some(bytes) => bytes.ensure_accessible::<$memory_type>(device),
-                    None => Ok(()),
-                }
-            }
-
-            #[inline]
-            fn access(&self) -> Option<Access<'_>> {
-                self.grid().bytes().map(|bytes| bytes.access(Mode::Write))
-            }
-        }
-    };
+/// Makes the parameter of a plane, which ends with its last row.
+fn plane<T, P: PitchedParameter>(address: *mut c_void, grid: &Grid<'_, T>) -> P {
+    P::new(address, grid.layout().pitch, grid.layout().row, grid.height())
 }
 
-// A plane ends with its last row. In a volume the next layer begins after this many rows.
-pitched_argument!([T: 'static] in OnDevice, &mut PitchedBuffer<T>, Grid::height);
-pitched_argument!([T: 'static, M: MemoryType] in M, PlaneMut<'_, T, M>, Grid::height);
-pitched_argument!([T: 'static, M: MemoryType] in M, &mut PlaneMut<'_, T, M>, Grid::height);
-pitched_argument!([T: 'static] in OnDevice, &mut PitchedVolume<T>, layer_rows);
-pitched_argument!([T: 'static, M: MemoryType] in M, VolumeMut<'_, T, M>, layer_rows);
-pitched_argument!([T: 'static, M: MemoryType] in M, &mut VolumeMut<'_, T, M>, layer_rows);
-
-/// Returns the number of rows from the beginning of one layer to that of the next.
-fn layer_rows<T>(grid: &Grid<'_, T>) -> usize {
-    grid.layout().layer_rows
+/// Makes the parameter of a volume, in which the next layer begins after this many rows.
+fn volume<T, P: PitchedParameter>(address: *mut c_void, grid: &Grid<'_, T>) -> P {
+    P::new(address, grid.layout().pitch, grid.layout().row, grid.layout().layer_rows)
 }
+
+rows!([P: PitchedParameter, T: 'static] in OnDevice, Write, P, plane, for &mut PitchedBuffer<T>);
+rows!([P: PitchedParameter, T: 'static] in OnDevice, Write, P, volume, for &mut PitchedVolume<T>);
+rows!([P: PitchedParameter, T: 'static, M: MemoryType] in M, Write, P, plane, for
+    PlaneMut<'_, T, M>, &mut PlaneMut<'_, T, M>);
+rows!([P: PitchedParameter, T: 'static, M: MemoryType] in M, Write, P, volume, for
+    VolumeMut<'_, T, M>, &mut VolumeMut<'_, T, M>);
