@@ -7,7 +7,7 @@ use std::path::Path;
 use std::ptr;
 
 use super::image;
-use super::owned::{LentToDriver, Library, Loaded, Log, explained};
+use super::owned::{LentToDriver, Library, Log, explained};
 use crate::error::{Detail, Error, OrRefused, Result, ensure, quietly};
 use crate::memory::relax;
 use crate::{stream, sys};
@@ -276,7 +276,7 @@ impl LibraryBuilder {
         if let Err(error) = Error::check(name, call(&raw mut raw, &mut lent)) {
             return Err(explained(error, lent.errors.text()));
         }
-        let library = Library { loaded: Loaded::new(raw, lent) };
+        let library = Library::new(raw, lent);
         match refused_late(&library) {
             // Dropping `library` unloads it.
             Some((code, log)) => Err(explained(Error::from_code(name, code), Some(log))),
@@ -306,7 +306,7 @@ impl LibraryBuilder {
 /// load invalid PTX successfully and fail only when a kernel is requested, but it writes the reason to the
 /// log during the load. Therefore a kernel is requested if the log has text.
 fn refused_late(library: &Library) -> Option<(sys::cudaError_t, String)> {
-    let log = library.loaded.lent()?.errors.text()?;
+    let log = library.lent()?.errors.text()?;
     let mut kernel = ptr::null_mut();
     // Any name is suitable: the driver looks the name up last.
     let name = c"cuda_safe".as_ptr();

@@ -9,19 +9,19 @@ use std::mem::ManuallyDrop;
 use std::ops::Range;
 use std::ptr;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 use bytemuck::AnyBitPattern;
 
 use crate::device::Device;
 use crate::error::{Detail, Error, OrRefused, Result, ensure, quietly};
-use crate::hazard::{Access, AccessHistory, Mode, RetainedAccesses};
+use crate::hazard::RetainedAccesses;
 use crate::launch::{Kernel, Parameters};
 use crate::lock::lock;
 use crate::memory::{
-    DeviceBuffer, ManagedBuffer, MemoryKind, PointerAttributes, relax, retain, retainable, retained, size,
+    Destroy, DeviceBuffer, ManagedBuffer, MemoryKind, PointerAttributes, UsedHandle, relax, retain, size,
 };
-use crate::{check, process, stream, sys};
+use crate::{check, stream, sys};
 
 /// Code that was loaded at run time. It is unloaded when the last owner of the library, or of any of its
 /// parts, is dropped.
@@ -66,15 +66,24 @@ use crate::{check, process, stream, sys};
 /// ```
 #[doc(alias = "cudaLibrary_t")]
 pub struct Library {
-    pub(super) loaded: Arc<Loaded>,
+    loaded: Arc<UsedHandle<Loaded>>,
 }
 
 impl Library {
+    /// Makes the owner of a library that was just loaded.
+    pub(super) fn new(raw: sys::cudaLibrary_t, lent: Box<LentToDriver>) -> Self {
+        Self { loaded: UsedHandle::new(Loaded { raw, lent, taken: Mutex::default() }) }
+    }
+
+    pub(super) fn lent(&self) -> Option<&LentToDriver> {
+        Some(&self.loaded.get()?.lent)
+    }
+
     /// Returns the compiler's messages that are not errors, if
     /// [`information`](super::LibraryBuilder::information) requested them.
     #[must_use]
     pub fn information(&self) -> Option<String> {
-        self.loaded.lent()?.information.as_ref()?.text()
+        self.lent()?.information.as_ref()?.text()
     }
 
     /// Returns the number of kernels in the library.
@@ -173,7 +182,7 @@ impl Library {
     fn named(&self, what: &'static str, name: &str, error: Error) -> Error {
         if error.code() != sys::cudaErrorSymbolNotFound {
             // A driver that compiles late reports compile errors here instead of during the load.
-            return explained(error, self.loaded.lent().and_then(|lent| lent.errors.text()));
+            return explained(error, self.lent().and_then(|lent| lent.errors.text()));
         }
         error.with_detail(Detail::NoSuchName { what, name: name.to_owned(), known: None })
     }
@@ -197,14 +206,14 @@ impl Library {
     /// ```
     #[doc(alias = "cudaLibraryUnload")]
     #[track_caller]
-    pub fn unload(mut self) -> Result<()> {
-        Arc::get_mut(&mut self.loaded).map_or(Ok(()), Loaded::unload)
+    pub fn unload(self) -> Result<()> {
+        UsedHandle::destroy_owned(self.loaded)
     }
 
     /// Returns the raw handle. The library retains ownership of it.
     #[must_use]
     pub fn as_raw(&self) -> sys::cudaLibrary_t {
-        self.loaded.raw
+        self.loaded.get().map_or(ptr::null_mut(), |loaded| loaded.raw)
     }
 
     /// Returns a kernel by its name in the code: the source name of an `extern "C"` kernel, the mangled
@@ -452,17 +461,11 @@ pub(super) struct LentToDriver {
     pub(super) values: Vec<*mut c_void>,
 }
 
-/// A loaded library, which is unloaded when its last owner is dropped. The program, kernels, variables and
-/// graphs are owners.
+/// A loaded library.
 pub(super) struct Loaded {
-    /// Null after unloading, and after the handle moves to a deferred unloading.
     raw: sys::cudaLibrary_t,
-    /// The process that loaded the library. A forked child that inherits it does not touch it.
-    process: u32,
-    /// The access history of the code: each launch reads its one byte.
-    history: AccessHistory,
     /// Dropped only after the library is unloaded.
-    lent: ManuallyDrop<Option<Box<LentToDriver>>>,
+    lent: Box<LentToDriver>,
     /// The address ranges of the variables that have an owner.
     taken: Mutex<Vec<Range<usize>>>,
 }
@@ -473,101 +476,33 @@ unsafe impl Send for Loaded {}
 // SAFETY: as above.
 unsafe impl Sync for Loaded {}
 
-impl Loaded {
-    /// Makes the owner of a library that was just loaded.
-    pub(super) fn new(raw: sys::cudaLibrary_t, lent: Box<LentToDriver>) -> Arc<Self> {
-        let (process, history) = (process::number(), AccessHistory::new(1));
-        let lent = ManuallyDrop::new(Some(lent));
-        retained(Self { raw, process, history, lent, taken: Mutex::default() })
+impl Destroy for Loaded {
+    fn api(&self) -> &'static str {
+        "Library::unload"
     }
 
-    pub(super) fn lent(&self) -> Option<&LentToDriver> {
-        self.lent.as_deref()
-    }
-
-    /// The access of a launch to the code.
-    fn alive(&self) -> Access<'_> {
-        Access::read(&self.history, 0..1)
-    }
-
-    /// Waits for all launched kernels of the library.
     #[track_caller]
-    fn wait(&self) -> Result<()> {
-        stream::wait_host(&self.history, 0..1, Mode::Write)
-    }
-
-    fn taken(&self) -> MutexGuard<'_, Vec<Range<usize>>> {
-        lock(&self.taken)
-    }
-
-    /// Unloads the library after all its launches are complete. If this thread must not wait, the unloading
-    /// is deferred.
-    #[track_caller]
-    fn unload(&mut self) -> Result<()> {
-        const API: &str = "Library::unload";
-        if self.raw.is_null() {
-            return Ok(());
-        }
-        if stream::in_callback() {
-            self.defer();
-            return Err(Error::refused(API, Detail::InCallback));
-        }
-        if let Err(error) = self.wait() {
-            if error.is_refused() {
-                self.defer();
-            } else {
-                // Work may still run the code, so the library is leaked, with the lent memory.
-                self.raw = std::ptr::null_mut();
-            }
-            return Err(error);
-        }
-        let raw = std::mem::replace(&mut self.raw, std::ptr::null_mut());
+    fn destroy(self) -> Result<()> {
+        // Leaked after an error, because the library is still loaded then.
+        let this = ManuallyDrop::new(self);
         relax()?;
-        // SAFETY: the library is loaded. Only this function unloads it, and `raw` is null from now on. No
-        // work runs its code.
-        unsafe { check!(cudaLibraryUnload(raw)) }?;
-        drop(self.lent.take());
+        // SAFETY: the library is loaded. Only this function unloads it, once. No work runs its code.
+        unsafe { check!(cudaLibraryUnload(this.raw)) }?;
+        drop(ManuallyDrop::into_inner(this));
         Ok(())
     }
-
-    /// Leaves the library to the next thread that may unload it.
-    fn defer(&mut self) {
-        let mut history = std::mem::replace(&mut self.history, AccessHistory::new(1));
-        // The owners no longer exist.
-        history.clear_retain_fn();
-        let later = Self {
-            raw: std::mem::replace(&mut self.raw, std::ptr::null_mut()),
-            process: self.process,
-            history,
-            lent: ManuallyDrop::new(self.lent.take()),
-            taken: Mutex::default(),
-        };
-        stream::defer(Box::new(move || drop(later)));
-    }
 }
-
-impl Drop for Loaded {
-    fn drop(&mut self) {
-        // In a forked child the runtime is not usable, and the library belongs to the parent.
-        if process::is(self.process) {
-            // A drop cannot return the error. Callers that need it use `Library::unload`.
-            let _ = self.unload();
-        }
-    }
-}
-
-retainable!(Loaded, history);
 
 /// The bytes of a variable, with exclusive ownership. They retain the library.
 struct Taken {
-    library: Arc<Loaded>,
+    library: Arc<UsedHandle<Loaded>>,
     bytes: Range<usize>,
 }
 
 impl Taken {
     /// Takes ownership of the bytes. Returns `None` if any of them has an owner.
-    fn new(library: &Arc<Loaded>, bytes: Range<usize>) -> Option<Self> {
-        let mut taken = library.taken();
+    fn new(library: &Arc<UsedHandle<Loaded>>, bytes: Range<usize>) -> Option<Self> {
+        let mut taken = lock(&library.get()?.taken);
         if taken.iter().any(|other| other.start < bytes.end && bytes.start < other.end) {
             return None;
         }
@@ -578,7 +513,9 @@ impl Taken {
 
 impl Drop for Taken {
     fn drop(&mut self) {
-        self.library.taken().retain(|other| *other != self.bytes);
+        if let Some(loaded) = self.library.get() {
+            lock(&loaded.taken).retain(|other| *other != self.bytes);
+        }
     }
 }
 

@@ -66,6 +66,7 @@ mod symbol;
 
 #[cfg(feature = "staged")]
 pub(crate) use allocation::on_free;
+pub(crate) use handle::{Destroy, UsedHandle};
 pub(crate) use ipc::sent_bytes;
 pub(crate) use relaxed::relax;
 pub(crate) use retain::{Retainable, retain, retainable, retained};

@@ -244,8 +244,8 @@ macro_rules! pitched {
             /// # Errors
             /// Returns the failure of work that used the memory, or the runtime's error.
             #[track_caller]
-            pub fn free(mut self) -> Result<()> {
-                Arc::get_mut(&mut self.rows.allocation).map_or(Ok(()), Allocation::free)
+            pub fn free(self) -> Result<()> {
+                Allocation::free_owned(self.rows.allocation)
             }
 
             /// Returns the grid of all rows, from which views are made.

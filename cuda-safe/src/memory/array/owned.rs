@@ -215,8 +215,8 @@ impl<T> Array<T> {
     /// Returns the failure of work that used the array, or the runtime's error.
     #[doc(alias = "cudaFreeArray")]
     #[track_caller]
-    pub fn free(mut self) -> Result<()> {
-        Arc::get_mut(&mut self.allocation).map_or(Ok(()), Allocation::free)
+    pub fn free(self) -> Result<()> {
+        Allocation::free_owned(self.allocation)
     }
 
     /// Waits for the work that still uses the array, and gives it up without freeing it.
@@ -438,8 +438,8 @@ impl<T> MipmappedArray<T> {
     /// Returns the failure of work that used the array, or the runtime's error.
     #[doc(alias = "cudaFreeMipmappedArray")]
     #[track_caller]
-    pub fn free(mut self) -> Result<()> {
-        Arc::get_mut(&mut self.allocation).map_or(Ok(()), Allocation::free)
+    pub fn free(self) -> Result<()> {
+        Allocation::free_owned(self.allocation)
     }
 }
 
@@ -530,8 +530,8 @@ impl Nv12Array {
     /// Returns the failure of work that used the array, or the runtime's error.
     #[doc(alias = "cudaFreeArray")]
     #[track_caller]
-    pub fn free(mut self) -> Result<()> {
-        Arc::get_mut(&mut self.allocation).map_or(Ok(()), Allocation::free)
+    pub fn free(self) -> Result<()> {
+        Allocation::free_owned(self.allocation)
     }
 }
 
