@@ -251,27 +251,6 @@ impl<T> Texture<T> {
     }
 }
 
-// SAFETY: the kernel receives the handle. The tracker records a read of the memory, which the texture
-// retains, and a read of the object, which delays its destruction.
-unsafe impl<T> KernelArg<TextureObject> for &Texture<T> {
-    const BY_OBJECT: bool = true;
-
-    #[inline]
-    fn value(&self) -> Result<TextureObject> {
-        Ok(self.as_raw())
-    }
-
-    #[inline]
-    fn access(&self) -> Option<Access<'_>> {
-        Some(Texture::access(self))
-    }
-
-    #[inline]
-    fn object(&self) -> Option<Named<'_>> {
-        Some((self.alive(), self.device()))
-    }
-}
-
 impl<T> fmt::Debug for Texture<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.object.describe::<T>(f, "Texture")
@@ -419,11 +398,6 @@ impl<T> Surface<T> {
     /// Returns a write of the array, for the same uses as [`access`](Self::access).
     #[must_use]
     pub fn access_mut(&mut self) -> Access<'_> {
-        self.written()
-    }
-
-    /// Returns a write of the array without a mutable borrow of the surface.
-    pub(crate) fn written(&self) -> Access<'_> {
         self.object.access(Mode::Write)
     }
 
@@ -456,47 +430,39 @@ impl<T> Surface<T> {
     }
 }
 
-// SAFETY: the kernel receives the handle. The tracker records a write of the memory, which the surface
-// retains, and a read of the object, which delays its destruction.
-unsafe impl<T> KernelArg<SurfaceObject> for &mut Surface<T> {
-    const BY_OBJECT: bool = true;
+/// Implements [`KernelArg`] for a texture or surface, with the kernel's mode of access.
+macro_rules! object_argument {
+    ($argument:ty as $parameter:ident, |$it:ident| $owner:expr, $mode:ident) => {
+        // SAFETY: the kernel receives the handle. The tracker records the access of the memory, which the
+        // owner retains, and a read of the object, which delays its destruction. If a surface is read, the
+        // caller of the launch guarantees that the kernel does not write through the handle.
+        unsafe impl<T> KernelArg<$parameter> for $argument {
+            const BY_OBJECT: bool = true;
 
-    #[inline]
-    fn value(&self) -> Result<SurfaceObject> {
-        Ok(self.as_raw())
-    }
+            #[inline]
+            fn value(&self) -> Result<$parameter> {
+                let $it = self;
+                Ok($owner.as_raw())
+            }
 
-    #[inline]
-    fn access(&self) -> Option<Access<'_>> {
-        Some(self.written())
-    }
+            #[inline]
+            fn access(&self) -> Option<Access<'_>> {
+                let $it = self;
+                Some($owner.object.access(Mode::$mode))
+            }
 
-    #[inline]
-    fn object(&self) -> Option<Named<'_>> {
-        Some((self.alive(), self.device()))
-    }
+            #[inline]
+            fn object(&self) -> Option<Named<'_>> {
+                let $it = self;
+                Some(($owner.alive(), $owner.device()))
+            }
+        }
+    };
 }
 
-// SAFETY: as above, with a read of the memory. The caller of the launch guarantees that the kernel does not
-// write through the handle.
-unsafe impl<T> KernelArg<SurfaceObject> for ReadOnlySurface<'_, T> {
-    const BY_OBJECT: bool = true;
-
-    #[inline]
-    fn value(&self) -> Result<SurfaceObject> {
-        Ok(self.surface.as_raw())
-    }
-
-    #[inline]
-    fn access(&self) -> Option<Access<'_>> {
-        Some(self.surface.access())
-    }
-
-    #[inline]
-    fn object(&self) -> Option<Named<'_>> {
-        Some((self.surface.alive(), self.surface.device()))
-    }
-}
+object_argument!(&Texture<T> as TextureObject, |it| it, Read);
+object_argument!(&mut Surface<T> as SurfaceObject, |it| it, Write);
+object_argument!(ReadOnlySurface<'_, T> as SurfaceObject, |it| it.surface, Read);
 
 impl<T> fmt::Debug for Surface<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
