@@ -81,12 +81,11 @@ impl Allocation {
     /// Allocates memory on a device, by default the current one. If `bytes` is 0, nothing is allocated.
     #[track_caller]
     pub(crate) fn device(device: impl Into<Option<Device>>, bytes: usize) -> Result<Arc<Self>> {
-        let kind = Kind::Device;
-        let (pointer, device) = Self::allocate(device.into(), bytes, kind, "cudaMalloc", |pointer| {
+        let allocation = Self::called(device.into(), bytes, Kind::Device, "cudaMalloc", |pointer| {
             // SAFETY: the pointer is to a live variable of the caller, which the call fills.
             unsafe { sys::cudaMalloc(pointer, bytes) }
         })?;
-        Ok(retained(Self::new(pointer, bytes, device, kind, AccessHistory::new(bytes))))
+        Ok(retained(allocation))
     }
 
     /// Allocates rows of `row` bytes on the current device, and returns the pitch that the runtime chose. The
@@ -264,7 +263,8 @@ impl Allocation {
         }
     }
 
-    /// Makes the owner right after the call that allocates, by default on the current device.
+    /// Makes the call on the given device, by default the current one, unless `bytes` is 0. Makes the owner
+    /// right after it.
     #[inline]
     #[track_caller]
     pub(super) fn called(
@@ -274,21 +274,6 @@ impl Allocation {
         api: &'static str,
         allocate: impl FnOnce(*mut *mut c_void) -> sys::cudaError_t,
     ) -> Result<Self> {
-        let (pointer, device) = Self::allocate(device, bytes, kind, api, allocate)?;
-        Ok(Self::new(pointer, bytes, device, kind, AccessHistory::new(bytes)))
-    }
-
-    /// Makes the call on the given device, by default the current one, unless `bytes` is 0. Returns that
-    /// device, too.
-    #[inline]
-    #[track_caller]
-    fn allocate(
-        device: Option<Device>,
-        bytes: usize,
-        kind: Kind,
-        api: &'static str,
-        allocate: impl FnOnce(*mut *mut c_void) -> sys::cudaError_t,
-    ) -> Result<(*mut u8, Device)> {
         let (device, _current) = match device {
             None => (Device::current()?, None),
             Some(device) if bytes == 0 => (device, None),
@@ -302,7 +287,7 @@ impl Allocation {
                 return Err(refused(api, code, kind, bytes));
             }
         }
-        Ok((pointer.cast(), device))
+        Ok(Self::new(pointer.cast(), bytes, device, kind, AccessHistory::new(bytes)))
     }
 
     /// Takes over memory that was allocated elsewhere.
