@@ -229,21 +229,24 @@ impl Allocation {
         }
         let call_site = Location::caller();
         let mut pointer = ptr::null_mut();
-        let from = from.map(|(pool, _)| pool.as_raw());
+        let (to, raw) = (&raw mut pointer, stream.as_raw());
         // SAFETY: the operation is put on this stream. It writes memory that nobody else has yet, and the
         // memory's access history begins with it.
         let submission = unsafe { stream.begin(Operation::new(&[]), call_site) }?;
-        // SAFETY: the pool lives as long as its borrow. The variable and the stream are live.
-        match unsafe { allocate_in_order(&raw mut pointer, bytes, from, stream.as_raw()) } {
-            sys::cudaSuccess => {
-                let history = submission.commit_first(bytes, call_site);
-                Ok(retained(Self::new(pointer.cast(), bytes, device, Kind::Pool, history)))
-            }
-            code => {
-                drop(submission);
-                Err(refused_in_order(from, code, bytes, call_site))
-            }
+        let (api, code) = match from {
+            // SAFETY: the variable, which the call fills, and the stream are live.
+            None => ("cudaMallocAsync", unsafe { sys::cudaMallocAsync(to, bytes, raw) }),
+            Some((pool, _)) => ("cudaMallocFromPoolAsync", {
+                // SAFETY: as above. The pool lives as long as its borrow.
+                unsafe { sys::cudaMallocFromPoolAsync(to, bytes, pool.as_raw(), raw) }
+            }),
+        };
+        if code != sys::cudaSuccess {
+            drop(submission);
+            return Err(refused(api, code, Kind::Pool, bytes).at(call_site));
         }
+        let history = submission.commit_first(bytes, call_site);
+        Ok(retained(Self::new(pointer.cast(), bytes, device, Kind::Pool, history)))
     }
 
     #[inline]
@@ -384,39 +387,6 @@ impl Allocation {
 }
 
 retainable!(Allocation, history);
-
-/// Has a stream allocate, from `from` if given.
-///
-/// # Safety
-/// - The stream and the pool are live.
-/// - `pointer` is to a live variable, which the call fills before it returns.
-#[inline]
-unsafe fn allocate_in_order(
-    pointer: *mut *mut c_void,
-    bytes: usize,
-    from: Option<sys::cudaMemPool_t>,
-    stream: sys::cudaStream_t,
-) -> sys::cudaError_t {
-    match from {
-        // SAFETY: the caller guarantees that the pointer and the stream are valid.
-        None => unsafe { sys::cudaMallocAsync(pointer, bytes, stream) },
-        // SAFETY: the caller guarantees that the pointer, the pool and the stream are valid.
-        Some(pool) => unsafe { sys::cudaMallocFromPoolAsync(pointer, bytes, pool, stream) },
-    }
-}
-
-/// Returns the error of `allocate_in_order`.
-#[cold]
-#[inline(never)]
-fn refused_in_order(
-    from: Option<sys::cudaMemPool_t>,
-    code: sys::cudaError_t,
-    bytes: usize,
-    call_site: &'static Location<'static>,
-) -> Error {
-    let api = if from.is_none() { "cudaMallocAsync" } else { "cudaMallocFromPoolAsync" };
-    refused(api, code, Kind::Pool, bytes).at(call_site)
-}
 
 /// Returns the error of a call that allocates.
 #[cold]

@@ -87,16 +87,6 @@ unsafe impl Sync for PoolHandle {}
 
 /// The pools that the program owns, by the addresses of their handles.
 static OWNED: Mutex<Vec<(usize, Weak<PoolHandle>)>> = Mutex::new(Vec::new());
-
-/// Returns the error for a pool without a device.
-#[cold]
-#[inline(never)]
-#[track_caller]
-fn of_no_device() -> Error {
-    let detail = Detail::Unsupported { what: "a pool of other memory than a device's" };
-    Error::refused("MemoryPool::device", detail)
-}
-
 impl MemoryPool {
     /// Returns the owner of a pool that was just made.
     pub(crate) fn own(raw: sys::cudaMemPool_t, device: Device) -> Self {
@@ -174,7 +164,10 @@ impl MemoryPool {
     pub fn device(&self) -> Result<Device> {
         match (self.handle.location, self.handle.kind) {
             (MemoryLocation::Device(device), PoolKind::Pinned) => Ok(device),
-            _ => Err(of_no_device()),
+            _ => Err(Error::refused(
+                "MemoryPool::device",
+                Detail::Unsupported { what: "a pool of other memory than a device's" },
+            )),
         }
     }
 
