@@ -1,5 +1,8 @@
-//! Buffers and views as kernel arguments.
+//! Buffers, views and pitched memory as kernel arguments.
 #![expect(unsafe_code, reason = "declares which memory may stand for which pointer parameters")]
+
+use std::ffi::c_void;
+use std::ptr;
 
 use crate::device::Device;
 use crate::error::Result;
@@ -11,6 +14,7 @@ use crate::memory::{
     Buffer, MappedFlag, MemoryType, OnDevice, Pinned, PitchedBuffer, PitchedVolume, Plane, PlaneMut,
     Registered, Slice, SliceMut, Stable, StableMut, Volume, VolumeMut,
 };
+use crate::sys;
 
 use super::{ByValue, KernelArg};
 
@@ -172,23 +176,23 @@ macro_rules! rows {
         // SAFETY: the kernel receives the address of the first element, and the tracker all bytes from
         // there to the last. The borrow keeps the owner alive during the call, and the owner's drop is
         // ordered after the access.
-        unsafe impl<$($generics)*> $crate::launch::KernelArg<$parameter> for $memory {
+        unsafe impl<$($generics)*> KernelArg<$parameter> for $memory {
             #[inline]
             #[track_caller]
-            fn value(&self) -> $crate::Result<$parameter> {
+            fn value(&self) -> Result<$parameter> {
                 let grid = self.grid();
                 // All of these are tracked memory. A kernel cannot access other memory.
                 // A match, because a closure would hide the caller.
                 let address = match grid.bytes() {
-                    Some(bytes) => $crate::memory::span::kernel_pointer::<u8, $memory_type>(bytes)?,
-                    None => std::ptr::null_mut(),
+                    Some(bytes) => kernel_pointer::<u8, $memory_type>(bytes)?,
+                    None => ptr::null_mut(),
                 };
                 Ok($make(address.cast(), &grid))
             }
 
             #[inline]
             #[track_caller]
-            fn ensure_accessible(&self, device: $crate::Device) -> $crate::Result<()> {
+            fn ensure_accessible(&self, device: Device) -> Result<()> {
                 match self.grid().bytes() {
                     Some(bytes) => bytes.ensure_accessible::<$memory_type>(device),
                     None => Ok(()),
@@ -196,13 +200,12 @@ macro_rules! rows {
             }
 
             #[inline]
-            fn access(&self) -> Option<$crate::hazard::Access<'_>> {
-                self.grid().bytes().map(|bytes| bytes.access($crate::hazard::Mode::$mode))
+            fn access(&self) -> Option<Access<'_>> {
+                self.grid().bytes().map(|bytes| bytes.access(Mode::$mode))
             }
         }
     };
 }
-pub(super) use rows;
 
 /// Returns the address alone. The pitch is an argument of its own, which the program passes.
 fn address<T>(address: *mut T, _: &Grid<'_, T>) -> *mut T {
@@ -216,6 +219,49 @@ rows!([T: 'static, M: MemoryType] in M, Read, *const T, address, for
     Volume<'_, T, M>, &Volume<'_, T, M>, VolumeMut<'_, T, M>, &VolumeMut<'_, T, M>);
 rows!([T: 'static, M: MemoryType] in M, Write, *mut T, address, for
     PlaneMut<'_, T, M>, &mut PlaneMut<'_, T, M>, VolumeMut<'_, T, M>, &mut VolumeMut<'_, T, M>);
+
+/// C's `cudaPitchedPtr` as a kernel parameter. `cuda-kernels-build` generates a type of that name that
+/// implements this.
+///
+/// `&mut PitchedBuffer`, `PlaneMut`, `&mut PitchedVolume`, `VolumeMut` and `&mut` of these views may be
+/// passed for it. The kernel receives the address of the first row, the pitch in bytes, the bytes of a row,
+/// and the number of rows; for a volume, the number of rows from one layer to the next. The tracker records
+/// a write from the first byte to the last, because the type does not tell that a kernel only reads.
+///
+/// # Safety
+/// [`new`](Self::new) makes the structure from exactly these fields.
+pub unsafe trait PitchedParameter: ByValue {
+    /// Makes the structure from its fields.
+    fn new(ptr: *mut c_void, pitch: usize, xsize: usize, ysize: usize) -> Self;
+}
+
+// SAFETY: this is the structure from the runtime's own header.
+unsafe impl ByValue for sys::cudaPitchedPtr {}
+
+// SAFETY: the fields have the parameters' names.
+unsafe impl PitchedParameter for sys::cudaPitchedPtr {
+    #[inline]
+    fn new(ptr: *mut c_void, pitch: usize, xsize: usize, ysize: usize) -> Self {
+        Self { ptr, pitch, xsize, ysize }
+    }
+}
+
+/// Makes the parameter of a plane, which ends with its last row.
+fn plane<T, P: PitchedParameter>(address: *mut c_void, grid: &Grid<'_, T>) -> P {
+    P::new(address, grid.layout().pitch, grid.layout().row, grid.height())
+}
+
+/// Makes the parameter of a volume, in which the next layer begins after this many rows.
+fn volume<T, P: PitchedParameter>(address: *mut c_void, grid: &Grid<'_, T>) -> P {
+    P::new(address, grid.layout().pitch, grid.layout().row, grid.layout().layer_rows)
+}
+
+rows!([P: PitchedParameter, T: 'static] in OnDevice, Write, P, plane, for &mut PitchedBuffer<T>);
+rows!([P: PitchedParameter, T: 'static] in OnDevice, Write, P, volume, for &mut PitchedVolume<T>);
+rows!([P: PitchedParameter, T: 'static, M: MemoryType] in M, Write, P, plane, for
+    PlaneMut<'_, T, M>, &mut PlaneMut<'_, T, M>);
+rows!([P: PitchedParameter, T: 'static, M: MemoryType] in M, Write, P, volume, for
+    VolumeMut<'_, T, M>, &mut VolumeMut<'_, T, M>);
 
 macro_rules! flags {
     ($($pointer:ty),*) => { $(

@@ -160,9 +160,11 @@ impl ExternalMemory {
         ensure_callable(api)?;
         let (start, size) =
             (usize::try_from(offset).unwrap_or(usize::MAX), u64::try_from(bytes).unwrap_or(u64::MAX));
-        let (end, len) = (start.saturating_add(bytes), usize::try_from(self.bytes()).unwrap_or(usize::MAX));
         let fits = offset.checked_add(size).is_some_and(|end| end <= self.bytes());
-        ensure(fits, api, || Detail::OutOfRange { start, end, len })?;
+        ensure(fits, api, || {
+            let len = usize::try_from(self.bytes()).unwrap_or(usize::MAX);
+            Detail::OutOfRange { start, end: start.saturating_add(bytes), len }
+        })?;
         if bytes == 0 {
             return DeviceBuffer::of_shared(api, Allocation::device(device, 0)?, 0);
         }
