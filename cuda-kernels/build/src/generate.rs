@@ -88,7 +88,7 @@ impl Placement {
         // A kernel may be in several objects: without the PTX of one, nothing is known.
         if objects.iter().all(|object| !object.ptx.is_empty()) {
             for file in objects.iter().flat_map(|object| &object.ptx) {
-                let text = fs::read_to_string(file).map_err(|error| Error::File(file.clone(), error))?;
+                let text = fs::read_to_string(file).map_err(Error::of_file(file))?;
                 ptx::add(&mut placement.uses, &text);
             }
         }
