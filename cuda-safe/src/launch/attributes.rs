@@ -9,7 +9,7 @@ use std::ptr;
 use super::{ClusterScheduling, Dim3, Kernel, LaunchAttributes, LaunchConfig};
 use crate::device::properties::{count, getters, is_set, size};
 use crate::device::{CacheConfig, Device};
-use crate::error::{Detail, Error, OrRefused, Result, ensure};
+use crate::error::{Detail, OrRefused, Result, ensure};
 use crate::memory::size::wide;
 use crate::{check, sys};
 
@@ -304,7 +304,7 @@ impl<P> Kernel<P> {
                 let (asked, limit) = (wide(bytes), u64::try_from(most).unwrap_or(0));
                 let what = "shared memory of a block in bytes";
                 let detail = Detail::Limit { what, asked, limit };
-                Err::<(), Error>(if asked > limit { error.with_detail(detail) } else { error })
+                Err(if asked > limit { error.with_detail(detail) } else { error })
             }
             (set, _) => set,
         }

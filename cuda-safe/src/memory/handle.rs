@@ -89,6 +89,7 @@ impl<D: Destroy> UsedHandle<D> {
     }
 
     /// Returns the handle, unless it is destroyed.
+    #[cfg(cudart_12_8)]
     pub(crate) fn get(&self) -> Option<&D> {
         self.handle.as_ref()
     }
