@@ -72,6 +72,7 @@ pub struct Library {
 impl Library {
     /// Makes the owner of a library that was just loaded.
     pub(super) fn new(raw: sys::cudaLibrary_t, lent: Box<LentToDriver>) -> Self {
+        let lent = ManuallyDrop::new(lent);
         Self { loaded: UsedHandle::new(Loaded { raw, lent, taken: Mutex::default() }) }
     }
 
@@ -464,8 +465,8 @@ pub(super) struct LentToDriver {
 /// A loaded library.
 pub(super) struct Loaded {
     raw: sys::cudaLibrary_t,
-    /// Dropped only after the library is unloaded.
-    lent: Box<LentToDriver>,
+    /// Dropped only after the library is unloaded, and leaked if it is not.
+    lent: ManuallyDrop<Box<LentToDriver>>,
     /// The address ranges of the variables that have an owner.
     taken: Mutex<Vec<Range<usize>>>,
 }
@@ -483,12 +484,10 @@ impl Destroy for Loaded {
 
     #[track_caller]
     fn destroy(self) -> Result<()> {
-        // Leaked after an error, because the library is still loaded then.
-        let this = ManuallyDrop::new(self);
         relax()?;
         // SAFETY: the library is loaded. Only this function unloads it, once. No work runs its code.
-        unsafe { check!(cudaLibraryUnload(this.raw)) }?;
-        drop(ManuallyDrop::into_inner(this));
+        unsafe { check!(cudaLibraryUnload(self.raw)) }?;
+        drop(ManuallyDrop::into_inner(self.lent));
         Ok(())
     }
 }

@@ -2,7 +2,6 @@
 //! [`UsedHandle`] waits for the work that uses it before that.
 #![expect(unsafe_code, reason = "calls a function of the runtime by its address")]
 
-use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use super::relaxed::relax;
@@ -59,7 +58,7 @@ impl<H> Drop for Handle<H> {
     }
 }
 
-/// A handle that can be destroyed once no work uses it.
+/// A handle that can be destroyed once no work uses it. Dropping the value leaks the handle.
 pub(crate) trait Destroy: Send + Sync + 'static {
     /// Returns the verb that destroys the handle, for errors.
     fn api(&self) -> &'static str;
@@ -122,11 +121,9 @@ impl<D: Destroy> UsedHandle<D> {
             return Err(Error::refused(api, Detail::InCallback));
         }
         if let Err(error) = self.wait() {
+            // After another error, work may still use the handle, so it is leaked.
             if error.is_refused() {
                 self.defer(handle);
-            } else {
-                // Work may still use the handle, so it is leaked, with all that it needs.
-                let _ = ManuallyDrop::new(handle);
             }
             return Err(error);
         }
@@ -145,12 +142,10 @@ impl<D: Destroy> UsedHandle<D> {
 
 impl<D: Destroy> Drop for UsedHandle<D> {
     fn drop(&mut self) {
+        // In a forked child the runtime is not usable, and the handle belongs to the parent.
         if process::is(self.process) {
             // A drop cannot return the error. Callers that need it use the verb that destroys.
             let _ = self.destroy();
-        } else {
-            // In a forked child the runtime is not usable, and the handle belongs to the parent.
-            let _ = ManuallyDrop::new(self.handle.take());
         }
     }
 }

@@ -477,7 +477,7 @@ enum Sort {
     Surface,
 }
 
-/// An object of the runtime.
+/// An object of the runtime. A leaked object does not keep the memory.
 #[derive(Clone)]
 struct Object {
     sort: Sort,
