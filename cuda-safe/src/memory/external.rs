@@ -176,8 +176,8 @@ impl ExternalMemory {
         unsafe {
             check!(cudaExternalMemoryGetMappedBuffer(&raw mut pointer, self.as_raw(), &raw const part))
         }?;
-        // SAFETY: the pointer is to a mapped buffer, which only this frees. `Allocation` drops it when no work
-        // uses it.
+        // SAFETY: the pointer is to a mapped buffer, which only this frees. `Allocation` drops it when no
+        // work uses it.
         let mapped = unsafe { Handle::new(pointer, device, ("cudaFree", sys::cudaFree)) };
         let keeper = (mapped, Arc::clone(&self.0));
         // SAFETY: the bytes stay mapped until the keeper is dropped. The caller guarantees that their other
