@@ -94,7 +94,7 @@ impl Tracker {
     /// Orders the stream after everything that another stream has been given, because of `conflict`, and
     /// notes the wait.
     ///
-    /// What the wait is worth is read *before* the call: more may be given to the other stream meanwhile, and
+    /// The worth of the wait is read *before* the call: more may be given to the other stream meanwhile, and
     /// the wait need not cover that.
     #[inline(never)]
     pub(crate) fn order_after<P: EventBackend>(
@@ -108,7 +108,7 @@ impl Tracker {
     ) -> Result<(), P::Error> {
         let known = other.published_clock();
         let given = Epoch { timeline: other.id, sequence: other.submitted() };
-        // What the legacy rule adds to that, and what a wait for the legacy stream would be worth instead.
+        // The legacy rule's addition to that, and the worth of a wait for the legacy stream instead.
         let (mut by_rule, mut by_legacy) = (VectorClock::new(), VectorClock::new());
         match other.kind {
             Kind::NonBlocking => {}

@@ -45,7 +45,7 @@ pub struct FirstWrite {
     pub(crate) call_site: Option<CallSite>,
 }
 
-/// What an operation that is being entered is ordered after.
+/// The work that an operation being entered is ordered after.
 pub(crate) trait View {
     /// Returns the operation itself.
     fn me(&self) -> Epoch;

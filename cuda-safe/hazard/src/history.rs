@@ -712,7 +712,7 @@ fn after<V: View>(last_access: LastAccess, mode: Mode, view: &V) -> Result<LastA
     }
 }
 
-/// What a guard that writes adds to the count; a reader adds one.
+/// A guard that writes adds this to the count; a reader adds one.
 const WRITER: u64 = 1 << 32;
 
 /// The most guards of one kind, so that forgotten ones can never make the count wrap.

@@ -275,13 +275,13 @@ impl Tracker {
     }
 }
 
-/// What an operation that is being entered is ordered after.
+/// The work that an operation being entered is ordered after.
 #[derive(Clone, Copy)]
 pub(crate) struct OperationView<'a> {
     tracker: &'a Tracker,
     timeline: &'a Timeline,
     clock: &'a VectorClock,
-    /// What the legacy rule adds, if anything.
+    /// The order that the legacy rule adds, if any.
     pending: Option<&'a VectorClock>,
     /// Whether the legacy rule counts at all.
     by_rule: bool,
@@ -309,7 +309,7 @@ impl<'a> OperationView<'a> {
     }
 
     /// Returns the view for what is read during the call: without what the legacy rule gives this very
-    /// operation, since such a read does not wait for the stream. What the rule gave earlier operations of
+    /// operation, since such a read does not wait for the stream. The rule's order of earlier operations of
     /// the stream counts: until these have run, the stream has something to do.
     #[inline]
     pub(crate) fn at_call(self) -> Self {

@@ -8,7 +8,7 @@
 //!
 //! The fast path takes what a program finds that repeats what it did before, or that orders its streams
 //! itself: there is nothing to order the operation after, and nothing to wait for. The crate's page lists its
-//! steps by their names in the literature ("What the fast path leaves out").
+//! steps by their names in the literature ("Steps that the fast path leaves out").
 //!
 //! # Why the fast path need not keep the slow path's order of steps
 //! The slow path enters allocations in the order of their addresses, because it may wait at one of them for
@@ -551,8 +551,8 @@ impl Tracker {
     /// words stay in use instead of lists. A wait that comes too early is still a wait: an operation that
     /// enters in between is found as ever. If there are more such epochs, one wait may save another.
     ///
-    /// What remains is entered whatever its histories hold, and the stream is ordered after what it conflicts
-    /// with.
+    /// The remaining accesses are entered whatever their histories hold, and the stream is ordered after the
+    /// operations that they conflict with.
     #[inline(never)]
     fn enter_late<P: EventBackend>(
         &self,
