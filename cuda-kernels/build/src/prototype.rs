@@ -58,6 +58,9 @@ impl Prototype {
                 Some(true) if parameter.starts_with("*const ") => {
                     return refuse("writes", "but its prototype has a `const` pointer");
                 }
+                None if parameter.starts_with("*const ") && found == Some(&Use::Written) => {
+                    return refuse("reads", "which is a `const` pointer, but its code stores through it");
+                }
                 Some(false) if found == Some(&Use::Written) => {
                     return refuse("reads", "but its code stores through it");
                 }
@@ -285,6 +288,9 @@ mod tests {
         let error = refused((0, false), &[Written, Read, Read, Read]);
         assert!(error.contains("kernel `k`") && error.contains("`a`") && error.contains("stores"), "{error}");
         assert!(refused((1, true), &[]).contains("`const`"));
+        let error = types(&[], &[Read, Written, Read, Read]).unwrap_err().to_string();
+        assert!(error.contains("`b`") && error.contains("`const`") && error.contains("stores"), "{error}");
+        assert_eq!(types(&[], &[Unsure, Unsure, Unsure, Read]).unwrap(), none);
         assert!(refused((3, false), &[]).contains("by value"));
     }
 }
