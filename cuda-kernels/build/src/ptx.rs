@@ -58,6 +58,9 @@ pub(crate) enum Use {
 /// The uses of the parameters of each kernel, by the kernel's symbol.
 pub(crate) type Uses = BTreeMap<String, Vec<Use>>;
 
+/// The sizes of the parameters of each kernel in bytes, by the kernel's symbol: the same in all files.
+pub(crate) type Sizes = BTreeMap<String, BTreeSet<Vec<u64>>>;
+
 /// Adds the kernels of a PTX file to those of others. A kernel in several has the worse use of each
 /// parameter.
 pub(crate) fn add(uses: &mut Uses, ptx: &str) {
@@ -76,6 +79,16 @@ pub(crate) fn add(uses: &mut Uses, ptx: &str) {
             Some(known) => known.clear(),
             None => drop(uses.insert(entry.name, found)),
         }
+    }
+}
+
+/// Adds the sizes of the parameters of each kernel in a PTX file.
+pub(crate) fn add_sizes(sizes: &mut Sizes, ptx: &str) {
+    let text = without_comments_and_strings(ptx);
+    for (at, word) in text.match_indices(".entry") {
+        let Some((entry, _)) = Entry::head(&text[at + word.len()..], false) else { continue };
+        let bytes = entry.parameters.iter().map(|parameter| parameter.bytes).collect();
+        sizes.entry(entry.name).or_default().insert(bytes);
     }
 }
 
@@ -375,6 +388,13 @@ struct Entry {
 impl Entry {
     /// Parses what stands after `.entry` or `.func`.
     fn parse(text: &str, is_function: bool) -> Option<Self> {
+        let (mut entry, body) = Self::head(text, is_function)?;
+        entry.body(body);
+        Some(entry)
+    }
+
+    /// Parses name and parameters. Also returns the body's text.
+    fn head(text: &str, is_function: bool) -> Option<(Self, &str)> {
         let open = text.find('{')?;
         let head = text.get(..open)?;
         if head.contains(';') {
@@ -388,15 +408,9 @@ impl Entry {
         let list =
             head.split_once('(').and_then(|(_, rest)| rest.split_once(')')).map_or("", |(list, _)| list);
         let list = list.split(',').filter(|text| !text.trim().is_empty());
-        let mut entry = Self {
-            name,
-            is_function,
-            parameters: list.map(Parameter::parse).collect(),
-            instructions: Vec::new(),
-            registers: BTreeSet::new(),
-        };
-        entry.body(text.get(open..)?);
-        Some(entry)
+        let parameters = list.map(Parameter::parse).collect();
+        let (instructions, registers) = (Vec::new(), BTreeSet::new());
+        Some((Self { name, is_function, parameters, instructions, registers }, text.get(open..)?))
     }
 
     /// Parses from the brace that opens the body to the one that closes it.
