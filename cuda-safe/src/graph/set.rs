@@ -9,7 +9,7 @@
 use super::executable::GraphExec;
 use super::graph::Graph;
 use super::host::{self, HostFunction};
-use super::nodes::{fill_parameters, kept, kernel_node};
+use super::nodes::{Makes, fill_parameters, kept, kernel_node};
 use super::steps::Node;
 use crate::copy::{Destination, FillNode, InGraph, LinearNode, Operand, Source};
 use crate::error::{Detail, Error, Result};
@@ -61,7 +61,7 @@ impl Graph {
         config: impl Into<LaunchConfig>,
         arguments: A,
     ) -> Result<()> {
-        let (api, of) = ("Graph::set_kernel", (self.device(), self.number, self.root));
+        let (api, of) = ("Graph::set_kernel", (self.device(), self.makes()));
         kernel_node(api, of, kernel, config.into(), arguments, |uses, parameters| {
             self.set(api, node, uses, |node| {
                 // SAFETY: the node belongs to a live graph, which is borrowed mutably. Each parameter has a
@@ -302,9 +302,11 @@ impl GraphExec {
         arguments: A,
     ) -> Result<()> {
         let api = "GraphExec::set_kernel";
+        // A newer condition has no node here.
+        let newest_condition = self.origin.as_ref().map_or(0, |origin| origin.newest_condition);
         kernel_node(
             api,
-            (self.device(), graph.number, graph.root),
+            (self.device(), Makes { newest_condition, ..graph.makes() }),
             kernel,
             config.into(),
             arguments,
