@@ -182,11 +182,12 @@ impl Graph {
         // Owned before the node exists, even if the call fails.
         let object = function.give_to(self.as_raw())?;
         let parameters = sys::cudaHostNodeParams { fn_, userData: data };
-        let node = self.add(api, after, uses, true, |node, graph, before, count| {
+        let added = self.add(api, after, uses, true, |node, graph, before, count| {
             // SAFETY: the graph and its `count` nodes are live, and the pointers are to live variables. The
             // graph owns the function.
             unsafe { check!(cudaGraphAddHostNode(node, graph, before, count, &raw const parameters)) }
-        })?;
+        });
+        let node = self.or_let_go(added, object)?;
         if let Some(step) = self.steps_mut().list.get_mut(node.at()) {
             step.more_mut().function = Some(object);
         }

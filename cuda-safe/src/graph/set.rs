@@ -216,13 +216,24 @@ impl Graph {
         // Owned before the node uses it, even if the call fails.
         let object = function.give_to(self.as_raw())?;
         let parameters = sys::cudaHostNodeParams { fn_, userData: data };
-        self.set(api, node, uses, |node| {
+        let set = self.set(api, node, uses, |node| {
             // SAFETY: the node belongs to a live graph, as in `set_kernel`. The graph owns the function.
             unsafe { check!(cudaGraphHostNodeSetParams(node, &raw const parameters)) }
-        })?;
+        });
+        self.or_let_go(set, object)?;
         let before =
             self.steps_mut().list.get_mut(at).and_then(|step| step.more_mut().function.replace(object));
         before.map_or(Ok(()), |before| self.let_go(before))
+    }
+
+    /// Releases a function if its node was refused before the call. After an error of the call a node may
+    /// have it.
+    #[track_caller]
+    pub(super) fn or_let_go<T>(&self, done: Result<T>, object: sys::cudaUserObject_t) -> Result<T> {
+        if done.as_ref().is_err_and(Error::is_refused) {
+            self.let_go(object)?;
+        }
+        done
     }
 
     /// Releases a function that no node of the graph calls any more.
