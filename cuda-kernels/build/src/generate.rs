@@ -128,7 +128,7 @@ pub(crate) fn generate(contents: &Contents, placement: &Placement) -> Result<Str
     for item in &contents.items {
         match item {
             Item::ForeignMod(block) => {
-                for mut kernel in prototype::kernels(block)? {
+                for mut kernel in prototype::kernels(block, &layouts)? {
                     let Said { variables, parameters } = symbol::uses(&kernel.docs, &kernel.names);
                     let uses = uses(&kernel, variables, contents, placement)?;
                     let found = placement.uses.get(&kernel.symbol).map_or(&[][..], Vec::as_slice);

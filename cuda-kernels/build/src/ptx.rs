@@ -1000,7 +1000,7 @@ mod tests {
         let (mut read, mut undeclared, mut unsure) = (0, Vec::new(), Vec::new());
         for item in syn::parse_file(&bindings.text).unwrap().items {
             let syn::Item::ForeignMod(block) = item else { continue };
-            for kernel in crate::prototype::kernels(&block).unwrap() {
+            for kernel in crate::prototype::kernels(&block, &crate::layout::Layouts::default()).unwrap() {
                 let uses = &found[&kernel.symbol];
                 assert_eq!(uses.len(), kernel.parameters.len(), "{}", kernel.name);
                 for (parameter, used) in kernel.parameters.iter().zip(uses) {
