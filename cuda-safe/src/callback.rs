@@ -107,7 +107,7 @@ fn run_all_deferred() {
     }
     ANY_DEFERRED.store(false, Ordering::Relaxed);
     let mut deferred = Rest(std::mem::take(&mut *lock(&DEFERRED)).into_iter());
-    while let Some(free) = deferred.0.next() {
+    for free in deferred.0.by_ref() {
         free();
     }
 }

@@ -388,9 +388,9 @@ fn same_sizes(text: &mut String, kernel: &Prototype, sizes: &[u64]) {
     let own: Vec<_> = own.collect();
     let _ = writeln!(
         text,
-        "const _: &[usize] = {{\n    let own: &[usize] = &[{}];\n    assert!(matches!(own, {sizes:?}), \"kernel \
-         `{}`: nvcc compiles its parameters with other sizes than its prototype has without nvcc: does a type \
-         depend on __CUDACC__?\");\n    own\n}};",
+        "const _: &[usize] = {{\n    let own: &[usize] = &[{}];\n    \
+         assert!(matches!(own, {sizes:?}), \"kernel `{}`: nvcc compiles its parameters with other sizes than \
+         its prototype has without nvcc: does a type depend on __CUDACC__?\");\n    own\n}};",
         own.join(", "),
         kernel.name
     );

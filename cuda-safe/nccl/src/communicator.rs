@@ -63,8 +63,8 @@ impl std::fmt::Debug for UniqueId {
 ///
 /// A communicator is used by one thread at a time. When it is dropped, it waits for the work that uses it,
 /// and is then destroyed. If it cannot be waited for, inside a host function for example or after the device
-/// is lost, it is leaked. In the child of a fork the drop does nothing. A collective whose other ranks have gone never ends: [`abort`](Self::abort) ends
-/// it.
+/// is lost, it is leaked. In the child of a fork the drop does nothing. A collective whose other ranks have
+/// gone never ends: [`abort`](Self::abort) ends it.
 #[doc(alias = "ncclComm_t")]
 #[derive(Debug)]
 pub struct Communicator {
