@@ -76,12 +76,16 @@ pub(super) struct Origin {
     pub(super) newest_condition: u64,
     /// The nodes that launches skip.
     pub(super) disabled: BTreeSet<usize>,
+    /// The nodes that were changed after the last launch. They are not disabled: see
+    /// [`GraphExec::set_enabled`].
+    pub(super) unlaunched: BTreeSet<usize>,
 }
 
 impl Origin {
     fn of(graph: &Graph) -> Self {
         let (steps, newest_condition) = (Arc::clone(&graph.steps), graph.newest_condition);
-        Self { graph: graph.number, steps, newest_condition, disabled: BTreeSet::new() }
+        let (disabled, unlaunched) = (BTreeSet::new(), BTreeSet::new());
+        Self { graph: graph.number, steps, newest_condition, disabled, unlaunched }
     }
 }
 
@@ -197,6 +201,9 @@ impl GraphExec {
         let code = unsafe { sys::cudaGraphLaunch(raw, stream.as_raw()) };
         submission.commit(code == sys::cudaSuccess);
         Call { api: "cudaGraphLaunch", call_site, bytes: 0 }.check(code)?;
+        if let Some(origin) = &mut self.origin {
+            origin.unlaunched.clear();
+        }
         if orders { self.mark_launch(stream) } else { Ok(()) }
     }
 
@@ -317,7 +324,8 @@ impl GraphExec {
         // pairs are unknown afterwards.
         let same =
             before.filter(|origin| origin.graph == graph.number && origin.steps.have_shape_of(&graph.steps));
-        self.origin = same.map(|_| Origin { disabled, ..Origin::of(graph) });
+        let unlaunched = (0..graph.steps.list.len()).collect();
+        self.origin = same.map(|_| Origin { disabled, unlaunched, ..Origin::of(graph) });
         Ok(())
     }
 
