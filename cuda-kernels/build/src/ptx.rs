@@ -492,11 +492,12 @@ impl Entry {
         origins
     }
 
-    /// Returns whether a word is a register, also one that no instruction has written, such as `%tid.x`.
+    /// Returns whether a word is a register, also one that no instruction has written, such as `%tid.x`, or
+    /// the one number with a name.
     fn is_register(&self, word: &str) -> bool {
         let unnumbered = word.trim_end_matches(|sign: char| sign.is_ascii_digit());
         word.starts_with('%')
-            || word == "_"
+            || ["_", "WARP_SZ"].contains(&word)
             || [word, unnumbered].iter().any(|name| self.registers.contains(*name))
     }
 
@@ -879,6 +880,7 @@ mod tests {
             "cvt.u64.u32 %rd2, %r1; shl.b64 %rd3, %rd2, 16; shl.b64 %rd4, %rd3, 16; \
              max.u64 %rd1, %rd4, %out;",
             "mul.wide.u32 %rd2, %r1, 256; selp.b64 %rd3, %rd2, %out, %p1; add.s64 %rd1, %rd3, %i;",
+            "mul.wide.u32 %rd2, %r1, 256; add.s64 %rd1, %rd2, WARP_SZ;",
         ] {
             let found = uses(&format!("ld.global.u32 %r1, [%other]; {choice} st.global.u32 [%rd1], 1;"));
             assert!(found.iter().all(|used| *used != Read), "{choice}: {found:?}");
