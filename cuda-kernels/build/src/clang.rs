@@ -4,6 +4,7 @@
 //! declaration is in its file.
 #![expect(unsafe_code, reason = "walks the syntax tree of libclang, a C library")]
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{CStr, CString, c_char, c_uint, c_void};
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -16,8 +17,9 @@ use clang_sys::{
     CXCursor_ClassTemplatePartialSpecialization, CXCursor_Constructor, CXCursor_ConversionFunction,
     CXCursor_Destructor, CXCursor_FunctionDecl, CXCursor_FunctionTemplate, CXCursor_LinkageSpec,
     CXCursor_Namespace, CXCursor_StructDecl, CXCursor_UnexposedDecl, CXCursor_UnionDecl, CXCursor_VarDecl,
-    CXDiagnostic_Error, CXLinkage_External, CXSourceLocation, CXString, CXTemplateArgumentKind_Integral,
-    CXTemplateArgumentKind_Type, CXType, CXType_ConstantArray, CXType_IncompleteArray, CXUnsavedFile,
+    CXDiagnostic_Error, CXFile, CXLinkage_External, CXSourceLocation, CXString,
+    CXTemplateArgumentKind_Integral, CXTemplateArgumentKind_Type, CXType, CXType_ConstantArray,
+    CXType_IncompleteArray, CXUnsavedFile,
 };
 
 use crate::Error;
@@ -98,6 +100,38 @@ impl Unit {
     pub(crate) fn root(&self) -> Cursor<'_> {
         // SAFETY: the unit is live.
         Cursor { raw: unsafe { clang_sys::clang_getTranslationUnitCursor(self.unit) }, unit: PhantomData }
+    }
+
+    /// Returns the files that these sources include, directly or not, except those of the toolkit and of the
+    /// system. Each comes with the number of sources that include it.
+    pub(crate) fn included_by(&self, sources: &[PathBuf]) -> BTreeMap<PathBuf, usize> {
+        extern "C" fn note(file: CXFile, stack: *mut CXSourceLocation, length: c_uint, data: CXClientData) {
+            let Ok(length) = usize::try_from(length) else { return };
+            if length == 0 || file.is_null() {
+                return;
+            }
+            // SAFETY: libclang passes the locations of the directives, as many as it says.
+            let stack = unsafe { std::slice::from_raw_parts(stack, length) };
+            // SAFETY: `included_by` passes a pointer to its own list, which lives over the visit.
+            unsafe { &mut *data.cast::<Vec<(CXFile, Vec<CXSourceLocation>)>>() }.push((file, stack.to_vec()));
+        }
+        let mut inclusions: Vec<(CXFile, Vec<CXSourceLocation>)> = Vec::new();
+        // SAFETY: the unit is live. The visitor gets the pointer to the list.
+        unsafe { clang_sys::clang_getInclusions(self.unit, note, (&raw mut inclusions).cast()) };
+        let mut found: BTreeMap<PathBuf, BTreeSet<PathBuf>> = BTreeMap::new();
+        for (file, stack) in inclusions {
+            // SAFETY: the unit is live, and the file belongs to it.
+            let start = unsafe { clang_sys::clang_getLocationForOffset(self.unit, file, 0) };
+            let Some((path, _)) =
+                place(start).filter(|(path, _)| !is_system(start) && !sources.contains(path))
+            else {
+                continue;
+            };
+            let through = stack.into_iter().filter_map(|location| Some(place(location)?.0));
+            found.entry(path).or_default().extend(through.filter(|path| sources.contains(path)));
+        }
+        found.retain(|_, through| !through.is_empty());
+        found.into_iter().map(|(path, through)| (path, through.len())).collect()
     }
 
     /// Returns the places of the errors: files and offsets.
@@ -226,9 +260,7 @@ impl<'a> Cursor<'a> {
     /// Returns whether the file belongs to the toolkit or the system.
     pub(crate) fn is_system(self) -> bool {
         // SAFETY: the cursor belongs to a live unit.
-        let location = unsafe { clang_sys::clang_getCursorLocation(self.raw) };
-        // SAFETY: the location belongs to the same unit.
-        (unsafe { clang_sys::clang_Location_isInSystemHeader(location) }) != 0
+        is_system(unsafe { clang_sys::clang_getCursorLocation(self.raw) })
     }
 
     /// Returns the file of the declaration, and where the declaration is in it, without the body of a
@@ -300,6 +332,12 @@ impl<'a> Cursor<'a> {
         // SAFETY: the cursor belongs to a live unit.
         unsafe { clang_sys::clang_getCursorType(self.raw) }
     }
+}
+
+/// Returns whether a location, which belongs to a live unit, is in a file of the toolkit or the system.
+fn is_system(location: CXSourceLocation) -> bool {
+    // SAFETY: the caller's location belongs to a live unit.
+    (unsafe { clang_sys::clang_Location_isInSystemHeader(location) }) != 0
 }
 
 /// Returns the file and the offset of a location, which belongs to a live unit.

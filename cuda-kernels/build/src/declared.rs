@@ -41,8 +41,13 @@ pub(crate) fn words() -> String {
     word("__device__", "device") + &word("__constant__", "constant") + &word("__managed__", "managed")
 }
 
-/// Returns the variables of these files that the host may set. Below `root` is the syntax tree.
-pub(crate) fn find(root: Cursor<'_>, files: &[PathBuf]) -> Result<Vec<Declared>, Error> {
+/// Returns the variables of these files that the host may set. Below `root` is the syntax tree. A variable of
+/// `included` that can have no handle is left out, and one of `files` is an error.
+pub(crate) fn find(
+    root: Cursor<'_>,
+    files: &[PathBuf],
+    included: &[PathBuf],
+) -> Result<Vec<Declared>, Error> {
     let mut found: Vec<Declared> = Vec::new();
     let mut scopes = vec![root.children()];
     while let Some(scope) = scopes.last_mut() {
@@ -55,7 +60,10 @@ pub(crate) fn find(root: Cursor<'_>, files: &[PathBuf]) -> Result<Vec<Declared>,
             Part::Namespace | Part::Transparent => scopes.push(cursor.children()),
             Part::Variable => {
                 // A variable may be declared twice.
-                let variable = variable(cursor, files)?;
+                let variable = match variable(cursor, files)? {
+                    None => variable(cursor, included).unwrap_or_default(),
+                    own => own,
+                };
                 found.extend(variable.filter(|new| !found.iter().any(|known| known.path == new.path)));
             }
             _ => {}

@@ -59,13 +59,18 @@ fn bind_with(
 ) -> Result<Bindings, Error> {
     let files = Rc::new(RefCell::new(Vec::new()));
     let all = [headers, sources].concat();
-    let wrapper = wrapper(&all)?;
     let mut arguments = arguments.to_vec();
     if sources.len() > 1 {
         // Two sources with different values for one name are refused: only one can become a constant.
         arguments.push("-Werror=macro-redefined".to_owned());
     }
-    let prepared = source::prepare(&wrapper, headers, sources, &arguments, includes)?;
+    let mut prepared = source::prepare(&wrapper(&all)?, headers, sources, &arguments, includes)?;
+    // A header that a source includes is read there, after all that comes before it in the source.
+    let mut separate = all.clone();
+    separate.retain(|file| !prepared.within.contains(file));
+    if separate.len() < all.len() {
+        prepared = source::prepare(&wrapper(&separate)?, headers, sources, &arguments, includes)?;
+    }
     let mut builder = bindgen::Builder::default()
         .clang_args(["-x", "c++", "-std=c++17", "-w"])
         .clang_args(arguments)
@@ -78,17 +83,17 @@ fn bind_with(
         .use_core()
         .formatter(Formatter::None)
         .parse_callbacks(Box::new(ReadFiles { files: Rc::clone(&files) }));
-    for header in &all {
+    for header in all.iter().chain(&prepared.also) {
         builder = builder.allowlist_file(escape(&header.to_string_lossy()));
     }
     // bindgen includes these files in this order. A file that others include has its own text only there.
     let words = format!("#define {WRAPPED}\n{}", words());
     builder = builder.header_contents("kernels.hpp", "").header_contents("words.hpp", &words);
-    for (path, text) in prepared.texts.iter().filter(|(path, _)| all.contains(path)) {
+    for (path, text) in prepared.texts.iter().filter(|(path, _)| separate.contains(path)) {
         builder = builder.header_contents(&path.to_string_lossy(), text);
     }
     builder = builder.header_contents("end.hpp", &format!("#undef {WRAPPED}"));
-    for (path, text) in prepared.texts.iter().filter(|(path, _)| !all.contains(path)) {
+    for (path, text) in prepared.texts.iter().filter(|(path, _)| !separate.contains(path)) {
         let text = format!("#ifdef {WRAPPED}\n{text}\n#endif\n");
         builder = builder.header_contents(&path.to_string_lossy(), &text);
     }
@@ -201,9 +206,20 @@ mod tests {
 
     /// Reads a header or a source.
     fn read_file(name: &str, text: &str) -> Result<Bindings, Error> {
+        read_files(&[name], &[(name, text)])
+    }
+
+    /// Reads those of the files that are named.
+    fn read_files(named: &[&str], files: &[(&str, &str)]) -> Result<Bindings, Error> {
         let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().canonicalize().unwrap().join(name);
-        std::fs::write(&file, text).unwrap();
+        let folder = folder.path().canonicalize().unwrap();
+        for (name, text) in files {
+            std::fs::create_dir_all(folder.join(name).parent().unwrap()).unwrap();
+            std::fs::write(folder.join(name), text).unwrap();
+        }
+        let named = named.iter().map(|name| folder.join(name));
+        let (sources, headers): (Vec<_>, Vec<_>) =
+            named.partition(|file| file.extension().is_some_and(|end| end == "cu"));
         let env = cuda_sys_build::Env::from_process();
         let toolkit = cuda_sys_build::Search::new(&env).find().unwrap();
         let mut arguments = cuda_sys_build::prepare_libclang(&env).unwrap();
@@ -212,10 +228,10 @@ mod tests {
                 arguments.extend(["-isystem".to_owned(), folder.display().to_string()]);
             }
         }
-        let one = std::slice::from_ref(&file);
-        let bindings =
-            if name.ends_with(".cu") { bind(&[], one, &arguments) } else { bind(one, &[], &arguments) }?;
-        assert!(bindings.files.contains(&file), "{:?}", bindings.files);
+        let bindings = bind(&headers, &sources, &arguments)?;
+        for file in sources.iter().chain(&headers) {
+            assert!(bindings.files.contains(file), "{:?}", bindings.files);
+        }
         Ok(bindings)
     }
 
@@ -442,6 +458,64 @@ mod tests {
             assert!(!text.contains(absent), "{absent} is in {text}");
         }
         assert_eq!(bindings.warnings, [""; 0]);
+    }
+
+    #[test]
+    fn kernels_and_variables_in_files_that_a_source_includes_have_handles() {
+        let bindings = read_files(
+            &["main.cu"],
+            &[
+                ("main.cu", "#include \"common.h\"\n#include \"kernels.h\"\nint main() { return 0; }"),
+                (
+                    "common.h",
+                    "#include <cstdint>\n#include <cub/cub.cuh>\n#define OTHER 1\ntypedef uint32_t count;\n\
+                     namespace { __device__ int hidden; }",
+                ),
+                (
+                    "kernels.h",
+                    "#define BLOCK 64\n__constant__ float table[3];\n\
+                     static inline __device__ int lane() { return threadIdx.x & 31; }\n\
+                     __global__ void scale(float* data, count n) { data[lane()] *= table[0]; }\n\
+                     template <class T> __global__ void fill(T* data) { data[0] = 1; }",
+                ),
+            ],
+        )
+        .unwrap();
+        let text = text_of(&bindings);
+        for expected in [
+            "static scale: ::cuda_safe::launch::Kernel<(*mut f32, count)>",
+            "static table: ::cuda_safe::memory::Symbol<f32>",
+            "pub const BLOCK : u32 = 64",
+        ] {
+            assert!(text.contains(expected), "{expected} is not in {text}");
+        }
+        assert!(!text.contains("OTHER") && !text.contains("hidden"), "{text}");
+        let [warning] = bindings.warnings.as_slice() else { panic!("{:?}", bindings.warnings) };
+        assert!(warning.contains("kernels.h:5: kernel `fill` has no handle"), "{warning}");
+    }
+
+    #[test]
+    fn a_header_that_a_source_includes_is_read_where_the_source_includes_it() {
+        let files = [
+            ("main.cu", "typedef float real;\n#include \"h.h\"\n__global__ void k(Point p) {}"),
+            ("h.h", "struct Point { real x; };\nstruct Unused { real y; };\n#define SIDE 4"),
+        ];
+        let text = text_of(&read_files(&["h.h", "main.cu"], &files).unwrap());
+        for expected in ["static k: ", "pub struct Unused", "pub const SIDE"] {
+            assert!(text.contains(expected), "{expected} is not in {text}");
+        }
+    }
+
+    #[test]
+    fn a_program_may_have_a_folder_cuda_and_member_templates_outside_of_their_class() {
+        let class = "template <class T, int N> struct Part {\n  template <class U> void set(U);\n  T at;\n};\n\
+                     template <class T, int N>\ntemplate <class U>\n__device__ void Part<T, N>::set(U to) {\n\
+                     at = __ldg(&to);\n}\n";
+        let source = "#include <mma.h>\n#include \"cuda/part.cuh\"\nnamespace wmma = nvcuda::wmma;\n\
+                      __global__ void k(Simple s, int* p) {}";
+        let class = format!("{class}struct Simple {{ int x; }};");
+        let files = [("main.cu", source), ("cuda/part.cuh", &*class)];
+        assert!(text_of(&read_files(&["main.cu"], &files).unwrap()).contains("Kernel<(Simple, *mut i32)>"));
     }
 
     #[test]

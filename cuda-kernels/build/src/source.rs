@@ -4,7 +4,7 @@
 //! for the files while bindgen reads them. They have the same lines, but no bodies of functions. In a source
 //! only types, constants, variables and kernels remain.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -25,6 +25,10 @@ pub(crate) struct Prepared {
     pub(crate) warnings: Vec<String>,
     /// Whether instances of templates have handles.
     pub(crate) has_instances: bool,
+    /// The headers that sources include.
+    pub(crate) within: Vec<PathBuf>,
+    /// The files that sources include and that have kernels or variables.
+    pub(crate) also: Vec<PathBuf>,
     /// The texts that stand for files: first those of the headers and sources in their order, then those of
     /// the files that these include, where they differ.
     pub(crate) texts: Vec<(PathBuf, String)>,
@@ -59,20 +63,30 @@ pub(crate) fn prepare(
         reading.files.insert(file.clone(), File::new(text));
     }
     let unit = Unit::parse(wrapper, &specialized, arguments)?;
+    reading.included = unit.included_by(sources);
+    let within =
+        headers.iter().filter(|header| reading.included.remove(*header).is_some()).cloned().collect();
     for cursor in unit.root().children() {
         reading.visit(cursor, false);
     }
     for (file, offset) in unit.mistakes() {
         reading.leave_out(&file, offset);
     }
-    let variables = declared::find(unit.root(), &listed)?;
+    let once = reading.included.iter().filter(|(_, sources)| **sources == 1).map(|(path, _)| path.clone());
+    let variables = declared::find(unit.root(), &listed, &once.collect::<Vec<_>>())?;
+    let mut also = std::mem::take(&mut reading.with_kernels);
+    also.extend(variables.iter().map(|variable| variable.file.clone()).filter(|file| !listed.contains(file)));
+    if includes == Includes::HostOnly {
+        reading.leave_out_device_headers();
+    }
     let (warnings, has_instances) = (reading.warnings(), !reading.instantiated.is_empty());
     let mut files = reading.files;
     let own = listed.iter().filter_map(|path| Some((path.clone(), files.remove(path)?.edited())));
     let mut texts: Vec<(PathBuf, String)> = own.collect();
     files.retain(|_, file| !file.edits.is_empty());
     texts.extend(files.into_iter().map(|(path, file)| (path, file.edited())));
-    Ok(Prepared { variables, warnings, has_instances, texts })
+    let also = also.into_iter().collect();
+    Ok(Prepared { variables, warnings, has_instances, within, also, texts })
 }
 
 /// Makes each explicit instance of a function template a declaration of a specialization, which has the same
@@ -100,24 +114,30 @@ fn with_specializations(mut text: String) -> String {
 
 /// Leaves out the includes of headers that are for device code.
 fn without_device_headers(text: &str) -> String {
+    let lines = text.lines().map(|line| if includes_device_header(line) { "" } else { line });
+    lines.collect::<Vec<_>>().join("\n") + "\n"
+}
+
+/// Returns whether a line includes a header that is for device code.
+fn includes_device_header(line: &str) -> bool {
     const FOR_DEVICES: [&str; 8] = [
         "cooperative_groups",
         "cub/",
-        "cuda/",
+        "<cuda/",
         "cuda_awbarrier",
         "cuda_pipeline",
         "curand",
         "mma.h",
         "thrust/",
     ];
-    let is_for_devices = |line: &str| {
-        let include =
-            line.trim_start().strip_prefix('#').and_then(|rest| rest.trim_start().strip_prefix("include"));
-        let name = include.map(|rest| rest.trim_start().trim_start_matches(['<', '"']));
-        name.is_some_and(|name| FOR_DEVICES.iter().any(|header| name.starts_with(header)))
-    };
-    let lines = text.lines().map(|line| if is_for_devices(line) { "" } else { line });
-    lines.collect::<Vec<_>>().join("\n") + "\n"
+    let include =
+        line.trim_start().strip_prefix('#').and_then(|rest| rest.trim_start().strip_prefix("include"));
+    include.is_some_and(|rest| {
+        let name = rest.trim_start();
+        // A program may have a folder `cuda` of its own.
+        let bare = name.trim_start_matches(['<', '"']);
+        FOR_DEVICES.iter().any(|header| bare.starts_with(header) || name.starts_with(header))
+    })
 }
 
 /// A file, and the parts of its text that something else stands for.
@@ -182,6 +202,14 @@ impl File {
         }
     }
 
+    /// Returns the start of the statement that an offset is in.
+    fn statement(&self, offset: usize) -> Option<usize> {
+        let ends = |token: &Token| matches!(token.kind, Kind::Directive | Kind::Sign(b';' | b'{' | b'}'));
+        let before = self.tokens.get(..self.token_at(offset)).unwrap_or_default();
+        let first = self.tokens.get(before.iter().rposition(ends).map_or(0, |found| found + 1))?;
+        (first.kind != Kind::Directive).then_some(first.range.start)
+    }
+
     /// Replaces a part. Its line ends stay, so that the lines of the file keep their numbers.
     fn replace(&mut self, range: Range<usize>, by: &str) {
         let lines = "\n".repeat(self.text(&range).matches('\n').count());
@@ -212,6 +240,10 @@ struct Reading<'a> {
     sources: &'a [PathBuf],
     /// The headers and sources whose kernels get handles.
     listed: &'a [PathBuf],
+    /// The other files that sources include, except the toolkit's, and how many sources do.
+    included: BTreeMap<PathBuf, usize>,
+    /// Those of these files that have kernels with handles.
+    with_kernels: BTreeSet<PathBuf>,
     files: BTreeMap<PathBuf, File>,
     templates: Vec<Template>,
     /// The places of templates with an instance.
@@ -244,11 +276,7 @@ impl Reading<'_> {
 
     fn function(&mut self, cursor: Cursor<'_>, in_record: bool) {
         let Some((path, range)) = cursor.place() else { return };
-        if !self.files.contains_key(&path) {
-            let Ok(text) = fs::read_to_string(&path) else { return };
-            self.files.insert(path.clone(), File::new(text));
-        }
-        let Some(file) = self.files.get_mut(&path) else { return };
+        let Some(file) = open(&mut self.files, &path) else { return };
         let (name, is_source) = (cursor.name(), self.sources.contains(&path));
         let is_kernel = cursor.words().iter().any(|word| word == KERNEL);
         if !file.spells(&range, &name) {
@@ -266,7 +294,11 @@ impl Reading<'_> {
             return;
         }
         let Some((end, has_body)) = file.end(range.end) else { return };
-        if is_kernel && self.listed.contains(&path) {
+        let is_included = has_body && self.included.contains_key(&path);
+        if is_kernel && (is_included || self.listed.contains(&path)) {
+            if is_included && cursor.is_external() && cursor.part() == Part::Function {
+                self.with_kernels.insert(path.clone());
+            }
             if !cursor.is_external() {
                 let why =
                     "it is static or in a namespace without a name, so that only its own file can name it";
@@ -288,13 +320,19 @@ impl Reading<'_> {
                 }
                 return;
             }
-            self.templates.push((name, path.clone(), range.clone()));
+            let beside = |source: &PathBuf| source.parent().is_some_and(|folder| path.starts_with(folder));
+            if !is_included || self.sources.iter().any(beside) {
+                self.templates.push((name, path.clone(), range.clone()));
+            }
         }
         let is_member_outside = !in_record && cursor.parent().part() == Part::Record;
+        // libclang's extent of a member template begins after the parameters of its class template.
+        let start =
+            if is_member_outside { file.statement(range.start).unwrap_or(range.start) } else { range.start };
         // Specializations and instances that remain need the template.
         let is_template = cursor.part() == Part::FunctionTemplate && !is_kernel;
         if is_member_outside || (is_source && !in_record && !is_template) {
-            file.replace(range.start..end, ";");
+            file.replace(start..end, ";");
         } else if has_body {
             file.replace(range.end..end, ";");
         }
@@ -303,25 +341,30 @@ impl Reading<'_> {
     /// Leaves out the statement of a source that plain C++ does not accept, such as a second name for a
     /// namespace of the device compiler. Kernels and members of structs stay: bindgen then refuses them.
     fn leave_out(&mut self, path: &Path, offset: usize) {
-        let Some(file) =
-            self.files.get_mut(path).filter(|_| self.sources.iter().any(|source| source == path))
-        else {
+        if !self.included.contains_key(path) && !self.sources.iter().any(|source| source == path) {
             return;
-        };
+        }
+        let Some(file) = open(&mut self.files, path) else { return };
         let is_inside = |range: &Range<usize>| range.contains(&offset);
         if file.kept.iter().any(is_inside) || file.edits.iter().any(|(range, _)| is_inside(range)) {
             return;
         }
-        let ends = |token: &Token| matches!(token.kind, Kind::Directive | Kind::Sign(b';' | b'{' | b'}'));
-        let at = file.token_at(offset);
-        let before = file.tokens.get(..at).unwrap_or_default();
-        let start = before.iter().rposition(ends).map_or(0, |found| found + 1);
-        let Some(first) = file.tokens.get(start).filter(|token| token.kind != Kind::Directive) else {
-            return;
-        };
-        let first = first.range.start;
+        let Some(first) = file.statement(offset) else { return };
         if let Some((end, _)) = file.end(first) {
             file.replace(first..end, ";");
+        }
+    }
+
+    /// Leaves out the includes of headers for device code in the files that sources include.
+    fn leave_out_device_headers(&mut self) {
+        for path in self.included.keys() {
+            let Some(file) = open(&mut self.files, path) else { continue };
+            let directives = file.tokens.iter().filter(|token| token.kind == Kind::Directive);
+            let ranges: Vec<_> = directives
+                .map(|token| token.range.clone())
+                .filter(|range| includes_device_header(file.text(range)))
+                .collect();
+            ranges.into_iter().for_each(|range| file.replace(range, ""));
         }
     }
 
@@ -340,6 +383,14 @@ impl Reading<'_> {
         })
         .collect()
     }
+}
+
+/// Returns a file, which is read at its first use.
+fn open<'a>(files: &'a mut BTreeMap<PathBuf, File>, path: &Path) -> Option<&'a mut File> {
+    if !files.contains_key(path) {
+        files.insert(path.to_owned(), File::new(fs::read_to_string(path).ok()?));
+    }
+    files.get_mut(path)
 }
 
 /// Returns the prototype that stands for an instance of a template: `scale<float, 4>` is `scale_float_4`.
