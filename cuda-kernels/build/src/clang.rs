@@ -18,8 +18,9 @@ use clang_sys::{
     CXCursor_Destructor, CXCursor_FunctionDecl, CXCursor_FunctionTemplate, CXCursor_LinkageSpec,
     CXCursor_Namespace, CXCursor_StructDecl, CXCursor_UnexposedDecl, CXCursor_UnionDecl, CXCursor_VarDecl,
     CXDiagnostic_Error, CXFile, CXLinkage_External, CXSourceLocation, CXString,
-    CXTemplateArgumentKind_Integral, CXTemplateArgumentKind_Type, CXType, CXType_ConstantArray,
-    CXType_IncompleteArray, CXUnsavedFile,
+    CXTemplateArgumentKind_Integral, CXTemplateArgumentKind_Type, CXType, CXType_Bool, CXType_ConstantArray,
+    CXType_IncompleteArray, CXType_LongDouble, CXType_Pointer, CXType_Record, CXUnsavedFile,
+    CXVisit_Continue, CXVisitorResult,
 };
 
 use crate::Error;
@@ -331,6 +332,135 @@ impl<'a> Cursor<'a> {
     fn kind(self) -> CXType {
         // SAFETY: the cursor belongs to a live unit.
         unsafe { clang_sys::clang_getCursorType(self.raw) }
+    }
+
+    /// Returns the type of a variable or field, or the one that the cursor declares.
+    pub(crate) fn declared_type(self) -> Type<'a> {
+        Type { raw: self.kind(), unit: PhantomData }
+    }
+
+    /// Returns the parameters of a function.
+    pub(crate) fn arguments(self) -> Vec<Self> {
+        // SAFETY: the cursor belongs to a live unit.
+        let count = unsafe { clang_sys::clang_Cursor_getNumArguments(self.raw) };
+        // SAFETY: as above, and the number is below the count.
+        let argument = |at| unsafe { clang_sys::clang_Cursor_getArgument(self.raw, at) };
+        let numbers = 0..c_uint::try_from(count).unwrap_or_default();
+        numbers.map(|at| Self { raw: argument(at), unit: PhantomData }).collect()
+    }
+
+    /// Returns where a field is in its struct, in bytes. Returns `None` for a bit field.
+    pub(crate) fn offset(self) -> Option<u64> {
+        // SAFETY: the cursor belongs to a live unit.
+        if unsafe { clang_sys::clang_Cursor_isBitField(self.raw) } != 0 {
+            return None;
+        }
+        // SAFETY: the cursor belongs to a live unit.
+        let bits = unsafe { clang_sys::clang_Cursor_getOffsetOfField(self.raw) };
+        u64::try_from(bits).ok().filter(|bits| bits % 8 == 0).map(|bits| bits / 8)
+    }
+}
+
+/// A kind of type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TypeKind {
+    /// A number, a truth value or a sign.
+    Number,
+    Pointer,
+    Record,
+    Other,
+}
+
+/// A type in a live unit.
+#[derive(Clone, Copy)]
+pub(crate) struct Type<'a> {
+    raw: CXType,
+    unit: PhantomData<&'a Unit>,
+}
+
+impl<'a> Type<'a> {
+    fn new(raw: CXType) -> Self {
+        Self { raw, unit: PhantomData }
+    }
+
+    #[expect(non_upper_case_globals, reason = "the names of libclang")]
+    pub(crate) fn kind(self) -> TypeKind {
+        match self.raw.kind {
+            CXType_Bool..=CXType_LongDouble => TypeKind::Number,
+            CXType_Pointer => TypeKind::Pointer,
+            CXType_Record => TypeKind::Record,
+            _ => TypeKind::Other,
+        }
+    }
+
+    /// Returns the type without typedefs.
+    pub(crate) fn canonical(self) -> Self {
+        // SAFETY: the type belongs to a live unit.
+        Self::new(unsafe { clang_sys::clang_getCanonicalType(self.raw) })
+    }
+
+    pub(crate) fn pointee(self) -> Self {
+        // SAFETY: the type belongs to a live unit.
+        Self::new(unsafe { clang_sys::clang_getPointeeType(self.raw) })
+    }
+
+    pub(crate) fn is_const(self) -> bool {
+        // SAFETY: the type belongs to a live unit.
+        (unsafe { clang_sys::clang_isConstQualifiedType(self.raw) }) != 0
+    }
+
+    pub(crate) fn spelling(self) -> String {
+        // SAFETY: the type belongs to a live unit.
+        text(unsafe { clang_sys::clang_getTypeSpelling(self.raw) })
+    }
+
+    /// Returns whether the type is an instance of a class template.
+    pub(crate) fn is_instance(self) -> bool {
+        // SAFETY: the type belongs to a live unit.
+        (unsafe { clang_sys::clang_Type_getNumTemplateArguments(self.raw) }) > 0
+    }
+
+    /// Returns whether the type is a struct of a namespace, with a name.
+    pub(crate) fn is_named(self) -> bool {
+        // SAFETY: the type belongs to a live unit.
+        let raw = unsafe { clang_sys::clang_getTypeDeclaration(self.raw) };
+        let declaration: Cursor<'a> = Cursor { raw, unit: PhantomData };
+        matches!(declaration.parent().part(), Part::Namespace | Part::Transparent | Part::Unit)
+            && !self.spelling().contains('(')
+    }
+
+    /// Returns the size and the alignment in bytes. Returns `None` if the type is not complete.
+    pub(crate) fn layout(self) -> Option<(u64, u64)> {
+        // SAFETY: the type belongs to a live unit.
+        let size = unsafe { clang_sys::clang_Type_getSizeOf(self.raw) };
+        // SAFETY: as above.
+        let align = unsafe { clang_sys::clang_Type_getAlignOf(self.raw) };
+        Some((u64::try_from(size).ok()?, u64::try_from(align).ok().filter(|align| *align > 0)?))
+    }
+
+    /// Returns the element type and the length of an array.
+    pub(crate) fn element(self) -> Option<(Self, u64)> {
+        if self.raw.kind != CXType_ConstantArray {
+            return None;
+        }
+        // SAFETY: the type belongs to a live unit, and it is an array.
+        let element = unsafe { clang_sys::clang_getArrayElementType(self.raw) };
+        // SAFETY: as above.
+        let length = unsafe { clang_sys::clang_getArraySize(self.raw) };
+        Some((Self::new(element), u64::try_from(length).ok()?))
+    }
+
+    /// Returns the fields of a struct.
+    pub(crate) fn fields(self) -> Vec<Cursor<'a>> {
+        extern "C" fn note(field: CXCursor, data: CXClientData) -> CXVisitorResult {
+            // SAFETY: `fields` passes a pointer to its own list, which lives over the visit.
+            unsafe { &mut *data.cast::<Vec<CXCursor>>() }.push(field);
+            CXVisit_Continue
+        }
+        let mut fields: Vec<CXCursor> = Vec::new();
+        // SAFETY: the type belongs to a live unit. The visitor gets the pointer to the list.
+        unsafe { clang_sys::clang_Type_visitFields(self.raw, note, (&raw mut fields).cast()) };
+        fields.into_iter().map(|raw| Cursor { raw, unit: PhantomData }).collect()
     }
 }
 

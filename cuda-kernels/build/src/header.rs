@@ -137,7 +137,8 @@ fn words() -> String {
          #undef __global__\n#define __global__ __attribute__(({GLOBAL_STANDS_FOR}, {}))\n\
          #undef __launch_bounds__\n#define __launch_bounds__(...)\n\
          #undef __cluster_dims__\n#define __cluster_dims__(...)\n\
-         #undef __grid_constant__\n#define __grid_constant__\n",
+         #undef __grid_constant__\n#define __grid_constant__\n\
+         #undef __noinline__\n#define __noinline__\n",
         annotation(KERNEL)
     ) + &declared::words()
 }
@@ -516,6 +517,72 @@ mod tests {
         let class = format!("{class}struct Simple {{ int x; }};");
         let files = [("main.cu", source), ("cuda/part.cuh", &*class)];
         assert!(text_of(&read_files(&["main.cu"], &files).unwrap()).contains("Kernel<(Simple, *mut i32)>"));
+    }
+
+    #[test]
+    fn instances_of_class_templates_among_parameters_become_plain_structs() {
+        let bindings = read_file(
+            "kernels.cu",
+            r#"
+            namespace outer {
+                template <class T, int N> class View {
+                    T* __restrict__ data; int size[N]; float4 v; struct Hidden { short s; } hidden;
+                public:
+                    __device__ T& at(int i) { return data[i]; }
+                };
+                __global__ void first(View<float, 2> in, const View<int, 1>* many, int n) { in.at(n) = 1; }
+            }
+            template <class T> struct Dims { T sizes[2]; };
+            template <class T> struct Bits { T low : 3; };
+            template <class T> struct Declared;
+            template <class T> __global__ void write(Dims<T> to, Bits<T>* bits, unsigned count) {}
+            template __global__ void write<long long>(Dims<long long> to, Bits<long long>* bits, unsigned count);
+            extern "C" __global__ void second(
+                outer::View<float, 2> in, Dims<long long> to, Declared<int>* later
+            ) {}
+            __global__ void third(Declared<int> now);
+            "#,
+        )
+        .unwrap();
+        let text = text_of(&bindings);
+        for expected in [
+            "pub struct outer_View_float_2 { pub data : * mut f32 , pub size : [:: core :: ffi :: c_int ; 2usize] \
+             , pub v : float4 , pub hidden : [:: core :: ffi :: c_uchar ; 2usize] , }",
+            "static outer_first: ::cuda_safe::launch::Kernel<(outer_View_float_2, *const outer_View_int_1, i32)>",
+            "#[link_name = \"_ZN5outer5firstENS_4ViewIfLi2EEEPKNS0_IiLi1EEEi\"]",
+            "pub struct Dims_long_long { pub sizes : [:: core :: ffi :: c_longlong ; 2usize] , }",
+            "align (8)",
+            "pub struct Bits_long_long { pub bytes : [:: core :: ffi :: c_uchar ; 8usize] , }",
+            "static write_long_long: ::cuda_safe::launch::Kernel<(Dims_long_long, *mut Bits_long_long, u32)>",
+            "static second: ::cuda_safe::launch::Kernel<(outer_View_float_2, Dims_long_long, *mut Declared",
+            "#[link_name = \"second\"]",
+        ] {
+            assert!(text.contains(expected), "{expected} is not in {text}");
+        }
+        assert!(!text.contains("static third"), "{text}");
+        let [warning] = bindings.warnings.as_slice() else { panic!("{:?}", bindings.warnings) };
+        assert!(
+            warning.contains("`third` has no handle: it takes an instance of a class template"),
+            "{warning}"
+        );
+    }
+
+    #[test]
+    fn files_of_other_encodings_and_instances_of_host_functions_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("kernels.h");
+        fs::write(
+            &file,
+            b"\xef\xbb\xbf// M\xfcller\n__noinline__ __device__ int one() { return __ldg((int*)0); }\n",
+        )
+        .unwrap();
+        let source = format!(
+            "#include {file:?}\ntemplate <class T> T twice(T x) {{ return x + x; }}\ntemplate int twice<int>(int);\n\
+             __global__ void k(int* p) {{}}"
+        );
+        let own = "template <class T> T half(T x) { return x / 2; }\ntemplate int half<int>(int);\n";
+        let files = [("main.cu", &*format!("#include \"own.h\"\n{source}")), ("own.h", own)];
+        assert!(text_of(&read_files(&["main.cu"], &files).unwrap()).contains("static k"));
     }
 
     #[test]

@@ -161,6 +161,7 @@ mod prototype;
 mod ptx;
 mod source;
 mod symbol;
+mod template;
 mod toolkit;
 mod unit;
 

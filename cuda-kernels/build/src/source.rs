@@ -13,6 +13,7 @@ use crate::Error;
 use crate::clang::{Cursor, Part, Unit};
 use crate::declared::{self, Declared};
 use crate::lexer::{self, Kind, Token};
+use crate::template::{self, Instances, Shape};
 
 /// The word on kernels while libclang reads the files.
 pub(crate) const KERNEL: &str = "global";
@@ -54,7 +55,7 @@ pub(crate) fn prepare(
     let mut reading = Reading { sources, listed: &listed, ..Reading::default() };
     let mut specialized = Vec::new();
     for file in &listed {
-        let text = fs::read_to_string(file).map_err(|error| Error::File(file.clone(), error))?;
+        let text = read(file).map_err(|error| Error::File(file.clone(), error))?;
         let mut text = with_specializations(text);
         if includes == Includes::HostOnly && sources.contains(file) {
             text = without_device_headers(&text);
@@ -64,6 +65,8 @@ pub(crate) fn prepare(
     }
     let unit = Unit::parse(wrapper, &specialized, arguments)?;
     reading.included = unit.included_by(sources);
+    reading.class_instances =
+        template::find(&unit, |after| Unit::parse(&format!("{wrapper}{after}"), &specialized, arguments))?;
     let within =
         headers.iter().filter(|header| reading.included.remove(*header).is_some()).cloned().collect();
     for cursor in unit.root().children() {
@@ -76,9 +79,7 @@ pub(crate) fn prepare(
     let variables = declared::find(unit.root(), &listed, &once.collect::<Vec<_>>())?;
     let mut also = std::mem::take(&mut reading.with_kernels);
     also.extend(variables.iter().map(|variable| variable.file.clone()).filter(|file| !listed.contains(file)));
-    if includes == Includes::HostOnly {
-        reading.leave_out_device_headers();
-    }
+    reading.edit_included(includes);
     let (warnings, has_instances) = (reading.warnings(), !reading.instantiated.is_empty());
     let mut files = reading.files;
     let own = listed.iter().filter_map(|path| Some((path.clone(), files.remove(path)?.edited())));
@@ -89,10 +90,36 @@ pub(crate) fn prepare(
     Ok(Prepared { variables, warnings, has_instances, within, also, texts })
 }
 
+/// Reads a file. Offsets stay, so what is no UTF-8, such as a name in a comment, becomes a sign each, and a byte
+/// order mark becomes spaces.
+fn read(path: &Path) -> std::io::Result<String> {
+    let mut bytes = fs::read(path)?;
+    if let Some(mark) = bytes.get_mut(..3).filter(|mark| *mark == b"\xef\xbb\xbf") {
+        mark.fill(b' ');
+    }
+    while let Err(error) = std::str::from_utf8(&bytes) {
+        if let Some(wrong) = bytes.get_mut(error.valid_up_to()) {
+            *wrong = b'?';
+        }
+    }
+    String::from_utf8(bytes).map_err(std::io::Error::other)
+}
+
 /// Makes each explicit instance of a function template a declaration of a specialization, which has the same
 /// symbol and needs no body. libclang does not report instances.
 fn with_specializations(mut text: String) -> String {
     let tokens = lexer::tokens(&text);
+    for end in instances(&text, &tokens).into_iter().rev() {
+        text.insert_str(end, SPECIALIZES);
+    }
+    text
+}
+
+/// The text after `template` that makes an explicit instance a specialization.
+const SPECIALIZES: &str = " <>";
+
+/// Returns the ends of the words `template` of explicit instances.
+fn instances(text: &str, tokens: &[Token]) -> Vec<usize> {
     let word = |at: usize| tokens.get(at).and_then(|token| text.get(token.range.clone())).unwrap_or_default();
     let begins = |at: usize| {
         let before = at.checked_sub(1).and_then(|before| tokens.get(before));
@@ -104,12 +131,8 @@ fn with_specializations(mut text: String) -> String {
             && !word(at + 1).starts_with('<')
             && !["class", "struct", "union"].contains(&word(at + 1))
     };
-    let ends: Vec<usize> =
-        (0..tokens.len()).filter(|at| is_instance(*at)).map(|at| tokens[at].range.end).collect();
-    for end in ends.into_iter().rev() {
-        text.insert_str(end, " <>");
-    }
-    text
+    let words = tokens.iter().enumerate().filter(|(at, _)| is_instance(*at));
+    words.map(|(_, word)| word.range.end).collect()
 }
 
 /// Leaves out the includes of headers that are for device code.
@@ -118,9 +141,10 @@ fn without_device_headers(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n") + "\n"
 }
 
-/// Returns whether a line includes a header that is for device code.
+/// Returns whether a line includes a header that is for device code, or one of OpenMP: that of GCC is none for
+/// libclang, and no prototype needs it.
 fn includes_device_header(line: &str) -> bool {
-    const FOR_DEVICES: [&str; 8] = [
+    const FOR_DEVICES: [&str; 9] = [
         "cooperative_groups",
         "cub/",
         "<cuda/",
@@ -128,6 +152,7 @@ fn includes_device_header(line: &str) -> bool {
         "cuda_pipeline",
         "curand",
         "mma.h",
+        "omp.h",
         "thrust/",
     ];
     let include =
@@ -248,6 +273,8 @@ struct Reading<'a> {
     templates: Vec<Template>,
     /// The places of templates with an instance.
     instantiated: Vec<(PathBuf, Range<usize>)>,
+    /// The structs that stand for instances of class templates among the parameters of kernels.
+    class_instances: Instances,
     /// Kernels without a handle: the name, the file, the offset, and the reason.
     without: Vec<(String, PathBuf, usize, &'static str)>,
 }
@@ -306,11 +333,32 @@ impl Reading<'_> {
                 file.replace(range.start..end, ";");
                 return;
             }
-            if let Some(arguments) = cursor.template_arguments() {
-                self.instantiated.extend(cursor.template());
-                let instance = instance(file, &range, &name, &arguments, &cursor.mangled());
-                file.kept.push(range.start..end);
-                file.replace(range.start..end, &instance);
+            let shapes: Vec<_> =
+                cursor.arguments().into_iter().map(|it| (it, Shape::of(it.declared_type()))).collect();
+            let is_unknown = |shape: &Shape| !self.class_instances.contains_key(&shape.instance);
+            let has_unknown =
+                shapes.iter().flat_map(|(_, shape)| shape).any(|it| it.is_by_value() && is_unknown(it));
+            if has_unknown && cursor.part() == Part::Function {
+                let why =
+                    "it takes an instance of a class template by value, and the size of that is unknown here";
+                self.without.push((name, path.clone(), range.start, why));
+                file.replace(range.start..end, ";");
+                return;
+            }
+            let is_class_instance = |shape: &Option<Shape>| shape.as_ref().is_some_and(|it| !is_unknown(it));
+            let takes_instances = shapes.iter().any(|(_, shape)| is_class_instance(shape));
+            let arguments = cursor.template_arguments();
+            if arguments.is_some() || (takes_instances && cursor.part() == Part::Function) {
+                let structs = place_structs(&mut self.class_instances, cursor, &shapes);
+                if arguments.is_some() {
+                    self.instantiated.extend(cursor.template());
+                }
+                let arguments = arguments.unwrap_or_default();
+                let parameters = parameters(file, &range, &shapes, &self.class_instances);
+                let prototype = prototype(&name, &arguments, &parameters, &cursor.mangled());
+                let start = file.statement(range.start).unwrap_or(range.start);
+                file.kept.push(start..end);
+                file.replace(start..end, &(structs + &prototype));
                 return;
             }
             if cursor.part() == Part::Function {
@@ -355,16 +403,21 @@ impl Reading<'_> {
         }
     }
 
-    /// Leaves out the includes of headers for device code in the files that sources include.
-    fn leave_out_device_headers(&mut self) {
+    /// Makes the changes of sources that need no syntax tree in the files that they include.
+    fn edit_included(&mut self, includes: Includes) {
         for path in self.included.keys() {
             let Some(file) = open(&mut self.files, path) else { continue };
-            let directives = file.tokens.iter().filter(|token| token.kind == Kind::Directive);
-            let ranges: Vec<_> = directives
-                .map(|token| token.range.clone())
-                .filter(|range| includes_device_header(file.text(range)))
-                .collect();
-            ranges.into_iter().for_each(|range| file.replace(range, ""));
+            if includes == Includes::HostOnly {
+                let directives = file.tokens.iter().filter(|token| token.kind == Kind::Directive);
+                let ranges: Vec<_> = directives
+                    .map(|token| token.range.clone())
+                    .filter(|range| includes_device_header(file.text(range)))
+                    .collect();
+                ranges.into_iter().for_each(|range| file.replace(range, ""));
+            }
+            for end in instances(&file.text, &file.tokens) {
+                file.replace(end..end, SPECIALIZES);
+            }
         }
     }
 
@@ -388,28 +441,70 @@ impl Reading<'_> {
 /// Returns a file, which is read at its first use.
 fn open<'a>(files: &'a mut BTreeMap<PathBuf, File>, path: &Path) -> Option<&'a mut File> {
     if !files.contains_key(path) {
-        files.insert(path.to_owned(), File::new(fs::read_to_string(path).ok()?));
+        files.insert(path.to_owned(), File::new(read(path).ok()?));
     }
     files.get_mut(path)
 }
 
-/// Returns the prototype that stands for an instance of a template: `scale<float, 4>` is `scale_float_4`.
-fn instance(file: &File, range: &Range<usize>, name: &str, arguments: &[String], symbol: &str) -> String {
-    let mut spelled = name.to_owned();
-    for argument in arguments {
-        let words = argument.split(|sign: char| !sign.is_alphanumeric() && sign != '_');
-        for word in words.filter(|word| !word.is_empty()) {
-            spelled.push('_');
-            spelled.push_str(word);
+/// Defines the structs for a kernel's parameters that no file has yet, in the kernel's namespace.
+fn place_structs(
+    instances: &mut Instances,
+    kernel: Cursor<'_>,
+    shapes: &[(Cursor<'_>, Option<Shape>)],
+) -> String {
+    let mut text = String::new();
+    for shape in shapes.iter().filter_map(|(_, shape)| shape.as_ref()) {
+        let Some(instance) = instances.get_mut(&shape.instance).filter(|it| it.placed.is_none()) else {
+            continue;
+        };
+        let mut path = vec![instance.name.clone()];
+        let mut inside = kernel.parent();
+        while inside.part() != Part::Unit {
+            if inside.part() == Part::Namespace {
+                path.insert(0, inside.name());
+            }
+            inside = inside.parent();
         }
+        instance.placed = Some(format!("::{}", path.join("::")));
+        text.push_str(&instance.definition);
     }
-    let (start, end) = (file.token_at(range.start), file.token_at(range.end));
-    let open = (start..end).rev().find(|at| {
-        file.tokens.get(*at).is_some_and(|token| token.is(b'('))
-            && lexer::closing(&file.tokens, *at) + 1 == end
-    });
-    let parameters = open
-        .and_then(|open| file.tokens.get(open))
-        .map_or("()", |token| file.text(&(token.range.start..range.end)));
-    format!("__global__ void {spelled}({} __asm__({symbol:?});", parameters.trim_start_matches('('))
+    text
+}
+
+/// Returns the parameters of a kernel in brackets, with structs for instances of class templates.
+fn parameters(
+    file: &File,
+    range: &Range<usize>,
+    shapes: &[(Cursor<'_>, Option<Shape>)],
+    instances: &Instances,
+) -> String {
+    if shapes.iter().flat_map(|(_, shape)| shape).all(|shape| !instances.contains_key(&shape.instance)) {
+        let (start, end) = (file.token_at(range.start), file.token_at(range.end));
+        let open = (start..end).rev().find(|at| {
+            file.tokens.get(*at).is_some_and(|token| token.is(b'('))
+                && lexer::closing(&file.tokens, *at) + 1 == end
+        });
+        let open = open.and_then(|open| file.tokens.get(open));
+        return open.map_or("()", |token| file.text(&(token.range.start..range.end))).to_owned();
+    }
+    let parameter = |(cursor, shape): &(Cursor<'_>, Option<Shape>)| {
+        let placed = |shape: &Shape| {
+            Some(shape.declare(instances.get(&shape.instance)?.placed.as_ref()?, &cursor.name()))
+        };
+        let own = || cursor.place().map(|(_, place)| file.text(&place).to_owned());
+        shape.as_ref().and_then(placed).or_else(own)
+    };
+    let parameters: Vec<_> = shapes.iter().filter_map(parameter).collect();
+    format!("({})", parameters.join(", "))
+}
+
+/// Returns the prototype of a kernel under its symbol. That of an instance of a template is named after its
+/// arguments: `scale<float, 4>` is `scale_float_4`.
+fn prototype(name: &str, arguments: &[String], parameters: &str, symbol: &str) -> String {
+    let mut spelled = name.to_owned();
+    for argument in arguments.iter().map(|argument| template::spelled(argument)).filter(|it| !it.is_empty()) {
+        spelled.push('_');
+        spelled.push_str(&argument);
+    }
+    format!("__global__ void {spelled}{parameters} __asm__({symbol:?});")
 }
