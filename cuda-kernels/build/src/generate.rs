@@ -337,8 +337,8 @@ unsafe impl ::cuda_safe::launch::PitchedParameter for cudaPitchedPtr {
 }
 ";
 
-/// Returns the structs that kernels take by value, and those that these contain. C++ copies an argument as bytes,
-/// even if its class has a destructor.
+/// Returns the structs that kernels take by value, and those that these contain. C++ copies an argument as
+/// bytes, even if its class has a destructor.
 fn passed_by_value(items: &[Item]) -> Result<BTreeSet<String>, Error> {
     let mut open = Vec::new();
     for item in items {

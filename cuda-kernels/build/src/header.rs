@@ -509,7 +509,8 @@ mod tests {
 
     #[test]
     fn a_program_may_have_a_folder_cuda_and_member_templates_outside_of_their_class() {
-        let class = "template <class T, int N> struct Part {\n  template <class U> void set(U);\n  T at;\n};\n\
+        let class = "template <class T, int N> struct Part {\n  template <class U> void set(U);\n\
+                     T at;\n};\n\
                      template <class T, int N>\ntemplate <class U>\n__device__ void Part<T, N>::set(U to) {\n\
                      at = __ldg(&to);\n}\n";
         let source = "#include <mma.h>\n#include \"cuda/part.cuh\"\nnamespace wmma = nvcuda::wmma;\n\
@@ -536,7 +537,9 @@ mod tests {
             template <class T> struct Bits { T low : 3; };
             template <class T> struct Declared;
             template <class T> __global__ void write(Dims<T> to, Bits<T>* bits, unsigned count) {}
-            template __global__ void write<long long>(Dims<long long> to, Bits<long long>* bits, unsigned count);
+            template __global__ void write<long long>(
+                Dims<long long> to, Bits<long long>* bits, unsigned count
+            );
             extern "C" __global__ void second(
                 outer::View<float, 2> in, Dims<long long> to, Declared<int>* later
             ) {}
@@ -546,9 +549,11 @@ mod tests {
         .unwrap();
         let text = text_of(&bindings);
         for expected in [
-            "pub struct outer_View_float_2 { pub data : * mut f32 , pub size : [:: core :: ffi :: c_int ; 2usize] \
-             , pub v : float4 , pub hidden : [:: core :: ffi :: c_uchar ; 2usize] , }",
-            "static outer_first: ::cuda_safe::launch::Kernel<(outer_View_float_2, *const outer_View_int_1, i32)>",
+            "pub struct outer_View_float_2 { pub data : * mut f32 , \
+             pub size : [:: core :: ffi :: c_int ; 2usize] , pub v : float4 , \
+             pub hidden : [:: core :: ffi :: c_uchar ; 2usize] , }",
+            "static outer_first: \
+             ::cuda_safe::launch::Kernel<(outer_View_float_2, *const outer_View_int_1, i32)>",
             "#[link_name = \"_ZN5outer5firstENS_4ViewIfLi2EEEPKNS0_IiLi1EEEi\"]",
             "pub struct Dims_long_long { pub sizes : [:: core :: ffi :: c_longlong ; 2usize] , }",
             "align (8)",
@@ -577,7 +582,8 @@ mod tests {
         )
         .unwrap();
         let source = format!(
-            "#include {file:?}\ntemplate <class T> T twice(T x) {{ return x + x; }}\ntemplate int twice<int>(int);\n\
+            "#include {file:?}\n\
+             template <class T> T twice(T x) {{ return x + x; }}\ntemplate int twice<int>(int);\n\
              __global__ void k(int* p) {{}}"
         );
         let own = "template <class T> T half(T x) { return x / 2; }\ntemplate int half<int>(int);\n";

@@ -90,8 +90,8 @@ pub(crate) fn prepare(
     Ok(Prepared { variables, warnings, has_instances, within, also, texts })
 }
 
-/// Reads a file. Offsets stay, so what is no UTF-8, such as a name in a comment, becomes a sign each, and a byte
-/// order mark becomes spaces.
+/// Reads a file. Offsets stay: each byte that is no UTF-8, such as one of a name in a comment, becomes a sign,
+/// and a byte order mark becomes spaces.
 fn read(path: &Path) -> std::io::Result<String> {
     let mut bytes = fs::read(path)?;
     if let Some(mark) = bytes.get_mut(..3).filter(|mark| *mark == b"\xef\xbb\xbf") {
@@ -141,8 +141,8 @@ fn without_device_headers(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n") + "\n"
 }
 
-/// Returns whether a line includes a header that is for device code, or one of OpenMP: that of GCC is none for
-/// libclang, and no prototype needs it.
+/// Returns whether a line includes a header that is for device code, or that of OpenMP: libclang does not
+/// understand GCC's, and no prototype needs it.
 fn includes_device_header(line: &str) -> bool {
     const FOR_DEVICES: [&str; 9] = [
         "cooperative_groups",
