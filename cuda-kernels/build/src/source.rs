@@ -323,13 +323,18 @@ impl Reading<'_> {
         let Some((end, has_body)) = file.end(range.end) else { return };
         let is_included = has_body && self.included.contains_key(&path);
         if is_kernel && (is_included || self.listed.contains(&path)) {
+            // No warnings about headers of other libraries.
+            let beside = |source: &PathBuf| source.parent().is_some_and(|folder| path.starts_with(folder));
+            let is_own = !is_included || self.sources.iter().any(beside);
             if is_included && cursor.is_external() && cursor.part() == Part::Function {
                 self.with_kernels.insert(path.clone());
             }
             if !cursor.is_external() {
                 let why =
                     "it is static or in a namespace without a name, so that only its own file can name it";
-                self.without.push((name, path.clone(), range.start, why));
+                if is_own {
+                    self.without.push((name, path.clone(), range.start, why));
+                }
                 file.replace(range.start..end, ";");
                 return;
             }
@@ -368,8 +373,7 @@ impl Reading<'_> {
                 }
                 return;
             }
-            let beside = |source: &PathBuf| source.parent().is_some_and(|folder| path.starts_with(folder));
-            if !is_included || self.sources.iter().any(beside) {
+            if is_own {
                 self.templates.push((name, path.clone(), range.clone()));
             }
         }
