@@ -28,6 +28,9 @@ use crate::Error;
 /// The prefix of the annotations for CUDA's keywords.
 const MARK: &str = "cuda-kernels-build:";
 
+/// The word on kernels while libclang reads the files.
+pub(crate) const KERNEL: &str = "global";
+
 /// Returns an attribute that appears in the syntax tree as a [word](Cursor::words).
 pub(crate) fn annotation(word: &str) -> String {
     format!("annotate(\"{MARK}{word}\")")
@@ -414,19 +417,13 @@ impl<'a> Type<'a> {
         text(unsafe { clang_sys::clang_getTypeSpelling(self.raw) })
     }
 
-    /// Returns whether the type is an instance of a class template.
-    pub(crate) fn is_instance(self) -> bool {
-        // SAFETY: the type belongs to a live unit.
-        (unsafe { clang_sys::clang_Type_getNumTemplateArguments(self.raw) }) > 0
-    }
-
-    /// Returns whether the type is a struct of a namespace, with a name.
+    /// Returns whether the type is a struct of a namespace, with a name and no template arguments.
     pub(crate) fn is_named(self) -> bool {
         // SAFETY: the type belongs to a live unit.
         let raw = unsafe { clang_sys::clang_getTypeDeclaration(self.raw) };
         let declaration: Cursor<'a> = Cursor { raw, unit: PhantomData };
         matches!(declaration.parent().part(), Part::Namespace | Part::Transparent | Part::Unit)
-            && !self.spelling().contains('(')
+            && !self.spelling().contains(['(', '<'])
     }
 
     /// Returns the size and the alignment in bytes. Returns `None` if the type is not complete.

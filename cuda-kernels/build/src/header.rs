@@ -10,10 +10,10 @@ use bindgen::callbacks::ParseCallbacks;
 use bindgen::{CodegenConfig, EnumVariation, Formatter};
 
 use crate::Error;
-use crate::clang::annotation;
+use crate::clang::{KERNEL, annotation};
 use crate::declared::{self, Declared};
 use crate::prototype::GLOBAL_STANDS_FOR;
-use crate::source::{self, Includes, KERNEL};
+use crate::source::{self, Includes};
 
 /// The macro that is defined while bindgen reads the headers and sources in their order.
 const WRAPPED: &str = "CUDA_KERNELS_BUILD";
@@ -529,11 +529,14 @@ mod tests {
                 template <class T, int N> class View {
                     T* __restrict__ data; int size[N]; float4 v; struct Hidden { short s; } hidden;
                 public:
+                    struct Step { int by; };
                     __device__ T& at(int i) { return data[i]; }
                 };
+                /// Views.
                 __global__ void first(View<float, 2> in, const View<int, 1>* many, int n) { in.at(n) = 1; }
             }
             template <class T> struct Dims { T sizes[2]; };
+            template <int N> struct Odd { char c[N + 2]; };
             template <class T> struct Bits { T low : 3; };
             template <class T> struct Declared;
             template <class T> __global__ void write(Dims<T> to, Bits<T>* bits, unsigned count) {}
@@ -544,6 +547,9 @@ mod tests {
                 outer::View<float, 2> in, Dims<long long> to, Declared<int>* later
             ) {}
             __global__ void third(Declared<int> now);
+            #define NO 0
+            /// Fourth.
+            __global__ void fourth(const outer::View<float, 2>::Step step, Dims<short>*, Odd<-1> a, Odd<1>) {}
             "#,
         )
         .unwrap();
@@ -561,6 +567,10 @@ mod tests {
             "static write_long_long: ::cuda_safe::launch::Kernel<(Dims_long_long, *mut Bits_long_long, u32)>",
             "static second: ::cuda_safe::launch::Kernel<(outer_View_float_2, Dims_long_long, *mut Declared",
             "#[link_name = \"second\"]",
+            "pub struct outer_View_float_2_Step { pub by :",
+            "(outer_View_float_2_Step, *mut Dims_short, Odd_1, Odd_1_)",
+            "#[doc = \" Views.\"]\n#[doc = \"\\n\\n Parameters: `(in_: outer_View",
+            "#[doc = \" Fourth.\"]\n#[doc = \"\\n\\n Parameters: `(step: outer_View",
         ] {
             assert!(text.contains(expected), "{expected} is not in {text}");
         }

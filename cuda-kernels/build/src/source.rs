@@ -10,13 +10,10 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use crate::Error;
-use crate::clang::{Cursor, Part, Unit};
+use crate::clang::{Cursor, KERNEL, Part, Unit};
 use crate::declared::{self, Declared};
 use crate::lexer::{self, Kind, Token};
 use crate::template::{self, Instances, Shape};
-
-/// The word on kernels while libclang reads the files.
-pub(crate) const KERNEL: &str = "global";
 
 /// The result for a set of headers and sources.
 #[derive(Debug)]
@@ -90,8 +87,8 @@ pub(crate) fn prepare(
     Ok(Prepared { variables, warnings, has_instances, within, also, texts })
 }
 
-/// Reads a file. Offsets stay: each byte that is no UTF-8, such as one of a name in a comment, becomes a sign,
-/// and a byte order mark becomes spaces.
+/// Reads a file. Offsets stay: each byte that is no UTF-8, such as one of a name in a comment, becomes a
+/// sign, and a byte order mark becomes spaces.
 fn read(path: &Path) -> std::io::Result<String> {
     let mut bytes = fs::read(path)?;
     if let Some(mark) = bytes.get_mut(..3).filter(|mark| *mark == b"\xef\xbb\xbf") {
@@ -227,12 +224,24 @@ impl File {
         }
     }
 
+    /// Returns the index of the last token before the statement that an offset is in.
+    fn before(&self, offset: usize) -> Option<usize> {
+        let ends = |token: &Token| matches!(token.kind, Kind::Directive | Kind::Sign(b';' | b'{' | b'}'));
+        self.tokens.get(..self.token_at(offset)).unwrap_or_default().iter().rposition(ends)
+    }
+
     /// Returns the start of the statement that an offset is in.
     fn statement(&self, offset: usize) -> Option<usize> {
-        let ends = |token: &Token| matches!(token.kind, Kind::Directive | Kind::Sign(b';' | b'{' | b'}'));
-        let before = self.tokens.get(..self.token_at(offset)).unwrap_or_default();
-        let first = self.tokens.get(before.iter().rposition(ends).map_or(0, |found| found + 1))?;
+        let first = self.tokens.get(self.before(offset).map_or(0, |before| before + 1))?;
         (first.kind != Kind::Directive).then_some(first.range.start)
+    }
+
+    /// Returns the end of what comes before the statement that an offset is in, and before its comment.
+    fn end_before(&self, offset: usize) -> usize {
+        let Some(before) = self.before(offset).and_then(|before| self.tokens.get(before)) else { return 0 };
+        let rest = self.text.get(before.range.end..).unwrap_or_default();
+        let line = rest.find('\n').map_or(0, |found| found + 1);
+        before.range.end + if before.kind == Kind::Directive { line } else { 0 }
     }
 
     /// Replaces a part. Its line ends stay, so that the lines of the file keep their numbers.
@@ -330,8 +339,7 @@ impl Reading<'_> {
                 self.with_kernels.insert(path.clone());
             }
             if !cursor.is_external() {
-                let why =
-                    "it is static or in a namespace without a name, so that only its own file can name it";
+                let why = "only its own file can name it. Remove `static`, or the namespace without a name around it";
                 if is_own {
                     self.without.push((name, path.clone(), range.start, why));
                 }
@@ -361,9 +369,11 @@ impl Reading<'_> {
                 let arguments = arguments.unwrap_or_default();
                 let parameters = parameters(file, &range, &shapes, &self.class_instances);
                 let prototype = prototype(&name, &arguments, &parameters, &cursor.mangled());
-                let start = file.statement(range.start).unwrap_or(range.start);
-                file.kept.push(start..end);
-                file.replace(start..end, &(structs + &prototype));
+                // Before the comment of the kernel.
+                let place = file.end_before(range.start);
+                file.replace(place..place, &structs);
+                file.kept.push(range.start..end);
+                file.replace(range.start..end, &prototype);
                 return;
             }
             if cursor.part() == Part::Function {

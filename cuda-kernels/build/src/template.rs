@@ -8,8 +8,7 @@
 use std::collections::BTreeMap;
 
 use crate::Error;
-use crate::clang::{Cursor, Part, Type, TypeKind, Unit};
-use crate::source::KERNEL;
+use crate::clang::{Cursor, KERNEL, Part, Type, TypeKind, Unit};
 
 /// The namespace of the structs that make instances complete.
 const NAMESPACE: &str = "cuda_kernels_build_instances";
@@ -50,7 +49,8 @@ impl Shape {
             written = written.pointee();
         }
         let instance = unqualified(&inner.spelling());
-        if !inner.is_instance() || instance.contains(['(', '\'']) {
+        // An instance, or a member of one.
+        if inner.kind() != TypeKind::Record || !instance.contains('<') || instance.contains(['(', '\'']) {
             return None;
         }
         let written = unqualified(&written.spelling());
@@ -91,13 +91,18 @@ pub(crate) fn find(unit: &Unit, parse: impl FnOnce(&str) -> Result<Unit, Error>)
     for structure in inside.flat_map(Cursor::children) {
         let at = structure.name().strip_prefix('i').and_then(|at| at.parse::<usize>().ok());
         let Some(shape) = at.and_then(|at| shapes.get(at)) else { continue };
+        // `Part<-1>` and `Part<1>` are spelled the same.
+        let mut name = shape.name.clone();
+        while instances.values().any(|other| other.name == name) {
+            name.push('_');
+        }
         for field in structure.declared_type().fields() {
             let ty = field.declared_type().canonical();
             if !instances.contains_key(&shape.instance)
-                && let Some(definition) = define(&shape.name, ty)
+                && let Some(definition) = define(&name, ty)
             {
-                let name = shape.name.clone();
-                instances.insert(shape.instance.clone(), Instance { name, definition, placed: None });
+                let instance = Instance { name: name.clone(), definition, placed: None };
+                instances.insert(shape.instance.clone(), instance);
             }
         }
     }
@@ -160,9 +165,7 @@ fn declare(ty: Type<'_>, name: &str) -> Option<String> {
             let is_number = target.kind() == TypeKind::Number;
             Some(if is_number { format!("{} *", target.spelling()) } else { "void *".to_owned() })
         }
-        TypeKind::Record if !element.is_instance() && element.is_named() => {
-            Some(unqualified(&element.spelling()))
-        }
+        TypeKind::Record if element.is_named() => Some(unqualified(&element.spelling())),
         TypeKind::Record | TypeKind::Other => None,
     };
     Some(match spelled {
