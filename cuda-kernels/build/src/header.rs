@@ -547,6 +547,8 @@ mod tests {
                 outer::View<float, 2> in, Dims<long long> to, Declared<int>* later
             ) {}
             __global__ void third(Declared<int> now);
+            #define EIGHT int, int, int, int, int, int, int, int
+            __global__ void wide(EIGHT, EIGHT, EIGHT, EIGHT, int);
             #define NO 0
             /// Fourth.
             __global__ void fourth(const outer::View<float, 2>::Step step, Dims<short>*, Odd<-1> a, Odd<1>) {}
@@ -574,12 +576,10 @@ mod tests {
         ] {
             assert!(text.contains(expected), "{expected} is not in {text}");
         }
-        assert!(!text.contains("static third"), "{text}");
-        let [warning] = bindings.warnings.as_slice() else { panic!("{:?}", bindings.warnings) };
-        assert!(
-            warning.contains("`third` has no handle: it takes an instance of a class template"),
-            "{warning}"
-        );
+        assert!(!text.contains("static third") && !text.contains("static wide"), "{text}");
+        let [third, wide] = bindings.warnings.as_slice() else { panic!("{:?}", bindings.warnings) };
+        assert!(third.contains("`third` has no handle: it takes an instance of a class template"), "{third}");
+        assert!(wide.contains("`wide` has no handle: it has more than 32 parameters"), "{wide}");
     }
 
     #[test]

@@ -66,8 +66,8 @@
 //! bytes.
 //!
 //! A warning of the build names each kernel without a handle and the reason: a template without an instance,
-//! a `static` kernel, one that a macro makes, or one that takes an instance by value of a class template
-//! that is only declared.
+//! a `static` kernel, one that a macro makes, one with more than 32 parameters, or one that takes an
+//! instance by value of a class template that is only declared.
 //!
 //! Bodies of functions are not read, and a source may contain a whole program with its own `main`, which
 //! nothing calls. Its `extern "C"` functions, such as those that call Thrust or CUB, are linked as well.

@@ -13,6 +13,7 @@ use crate::Error;
 use crate::clang::{Cursor, KERNEL, Part, Unit};
 use crate::declared::{self, Declared};
 use crate::lexer::{self, Kind, Token};
+use crate::prototype::MOST_PARAMETERS;
 use crate::template::{self, Instances, Shape};
 
 /// The result for a set of headers and sources.
@@ -338,30 +339,32 @@ impl Reading<'_> {
             if is_included && cursor.is_external() && cursor.part() == Part::Function {
                 self.with_kernels.insert(path.clone());
             }
-            if !cursor.is_external() {
-                let why = "only its own file can name it. Remove `static`, or the namespace without a name around it";
+            let shapes: Vec<_> =
+                cursor.arguments().into_iter().map(|it| (it, Shape::of(it.declared_type()))).collect();
+            let is_unknown = |shape: &Shape| !self.class_instances.contains_key(&shape.instance);
+            let has_unknown =
+                shapes.iter().flat_map(|(_, shape)| shape).any(|it| it.is_by_value() && is_unknown(it));
+            let is_function = cursor.part() == Part::Function;
+            let why = if !cursor.is_external() {
+                Some("only its own file can name it. Remove `static` or the nameless namespace around it")
+            } else if is_function && shapes.len() > MOST_PARAMETERS {
+                Some("it has more than 32 parameters. Put some into a struct")
+            } else if is_function && has_unknown {
+                Some("it takes an instance of a class template by value, whose size is not known here")
+            } else {
+                None
+            };
+            if let Some(why) = why {
                 if is_own {
                     self.without.push((name, path.clone(), range.start, why));
                 }
                 file.replace(range.start..end, ";");
                 return;
             }
-            let shapes: Vec<_> =
-                cursor.arguments().into_iter().map(|it| (it, Shape::of(it.declared_type()))).collect();
-            let is_unknown = |shape: &Shape| !self.class_instances.contains_key(&shape.instance);
-            let has_unknown =
-                shapes.iter().flat_map(|(_, shape)| shape).any(|it| it.is_by_value() && is_unknown(it));
-            if has_unknown && cursor.part() == Part::Function {
-                let why =
-                    "it takes an instance of a class template by value, and the size of that is unknown here";
-                self.without.push((name, path.clone(), range.start, why));
-                file.replace(range.start..end, ";");
-                return;
-            }
             let is_class_instance = |shape: &Option<Shape>| shape.as_ref().is_some_and(|it| !is_unknown(it));
             let takes_instances = shapes.iter().any(|(_, shape)| is_class_instance(shape));
             let arguments = cursor.template_arguments();
-            if arguments.is_some() || (takes_instances && cursor.part() == Part::Function) {
+            if arguments.is_some() || (takes_instances && is_function) {
                 let structs = place_structs(&mut self.class_instances, cursor, &shapes);
                 if arguments.is_some() {
                     self.instantiated.extend(cursor.template());
@@ -376,7 +379,7 @@ impl Reading<'_> {
                 file.replace(range.start..end, &prototype);
                 return;
             }
-            if cursor.part() == Part::Function {
+            if is_function {
                 file.kept.push(range.clone());
                 if has_body {
                     file.replace(range.end..end, ";");
