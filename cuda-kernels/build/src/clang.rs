@@ -4,7 +4,7 @@
 //! declaration is in its file.
 #![expect(unsafe_code, reason = "walks the syntax tree of libclang, a C library")]
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ffi::{CStr, CString, c_char, c_uint, c_void};
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -107,8 +107,8 @@ impl Unit {
     }
 
     /// Returns the files that these sources include, directly or not, except those of the toolkit and of the
-    /// system. Each comes with the number of sources that include it.
-    pub(crate) fn included_by(&self, sources: &[PathBuf]) -> BTreeMap<PathBuf, usize> {
+    /// system.
+    pub(crate) fn included_by(&self, sources: &[PathBuf]) -> BTreeSet<PathBuf> {
         extern "C" fn note(file: CXFile, stack: *mut CXSourceLocation, length: c_uint, data: CXClientData) {
             let Ok(length) = usize::try_from(length) else { return };
             if length == 0 || file.is_null() {
@@ -122,20 +122,19 @@ impl Unit {
         let mut inclusions: Vec<(CXFile, Vec<CXSourceLocation>)> = Vec::new();
         // SAFETY: the unit is live. The visitor gets the pointer to the list.
         unsafe { clang_sys::clang_getInclusions(self.unit, note, (&raw mut inclusions).cast()) };
-        let mut found: BTreeMap<PathBuf, BTreeSet<PathBuf>> = BTreeMap::new();
+        let mut found = BTreeSet::new();
         for (file, stack) in inclusions {
             // SAFETY: the unit is live, and the file belongs to it.
             let start = unsafe { clang_sys::clang_getLocationForOffset(self.unit, file, 0) };
-            let Some((path, _)) =
-                place(start).filter(|(path, _)| !is_system(start) && !sources.contains(path))
-            else {
-                continue;
-            };
-            let through = stack.into_iter().filter_map(|location| Some(place(location)?.0));
-            found.entry(path).or_default().extend(through.filter(|path| sources.contains(path)));
+            let is_source = |path: &PathBuf| sources.contains(path);
+            let mut through = stack.into_iter().filter_map(|location| Some(place(location)?.0));
+            if let Some((path, _)) = place(start).filter(|(path, _)| !is_system(start) && !is_source(path))
+                && through.any(|path| is_source(&path))
+            {
+                found.insert(path);
+            }
         }
-        found.retain(|_, through| !through.is_empty());
-        found.into_iter().map(|(path, through)| (path, through.len())).collect()
+        found
     }
 
     /// Returns the places of the errors: files and offsets.

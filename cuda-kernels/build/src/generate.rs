@@ -551,6 +551,7 @@ mod tests {
             mangled: name.to_owned(),
             space,
             file: PathBuf::from("/k.cuh"),
+            is_named: true,
         };
         let variables = vec![variable("filter", Space::Constant), variable("count", Space::Device)];
         let kernels = ["unsaid", "said"].map(|name| (name.to_owned(), 0)).into();

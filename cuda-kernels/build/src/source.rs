@@ -65,16 +65,14 @@ pub(crate) fn prepare(
     reading.included = unit.included_by(sources);
     reading.class_instances =
         template::find(&unit, |after| Unit::parse(&format!("{wrapper}{after}"), &specialized, arguments))?;
-    let within =
-        headers.iter().filter(|header| reading.included.remove(*header).is_some()).cloned().collect();
+    let within = headers.iter().filter(|header| reading.included.remove(*header)).cloned().collect();
     for cursor in unit.root().children() {
         reading.visit(cursor, false);
     }
     for (file, offset) in unit.mistakes() {
         reading.leave_out(&file, offset);
     }
-    let once = reading.included.iter().filter(|(_, sources)| **sources == 1).map(|(path, _)| path.clone());
-    let variables = declared::find(unit.root(), &listed, &once.collect::<Vec<_>>())?;
+    let variables = declared::find(unit.root(), &listed, &reading.included)?;
     let mut also = std::mem::take(&mut reading.with_kernels);
     also.extend(variables.iter().map(|variable| variable.file.clone()).filter(|file| !listed.contains(file)));
     reading.edit_included(includes);
@@ -275,8 +273,8 @@ struct Reading<'a> {
     sources: &'a [PathBuf],
     /// The headers and sources whose kernels get handles.
     listed: &'a [PathBuf],
-    /// The other files that sources include, except the toolkit's, and how many sources do.
-    included: BTreeMap<PathBuf, usize>,
+    /// The other files that sources include, except the toolkit's.
+    included: BTreeSet<PathBuf>,
     /// Those of these files that have kernels with handles.
     with_kernels: BTreeSet<PathBuf>,
     files: BTreeMap<PathBuf, File>,
@@ -331,7 +329,7 @@ impl Reading<'_> {
             return;
         }
         let Some((end, has_body)) = file.end(range.end) else { return };
-        let is_included = has_body && self.included.contains_key(&path);
+        let is_included = has_body && self.included.contains(&path);
         if is_kernel && (is_included || self.listed.contains(&path)) {
             // No warnings about headers of other libraries.
             let beside = |source: &PathBuf| source.parent().is_some_and(|folder| path.starts_with(folder));
@@ -406,7 +404,7 @@ impl Reading<'_> {
     /// Leaves out the statement of a source that plain C++ does not accept, such as a second name for a
     /// namespace of the device compiler. Kernels and members of structs stay: bindgen then refuses them.
     fn leave_out(&mut self, path: &Path, offset: usize) {
-        if !self.included.contains_key(path) && !self.sources.iter().any(|source| source == path) {
+        if !self.included.contains(path) && !self.sources.iter().any(|source| source == path) {
             return;
         }
         let Some(file) = open(&mut self.files, path) else { return };
@@ -422,7 +420,7 @@ impl Reading<'_> {
 
     /// Makes the changes of sources that need no syntax tree in the files that they include.
     fn edit_included(&mut self, includes: Includes) {
-        for path in self.included.keys() {
+        for path in &self.included {
             let Some(file) = open(&mut self.files, path) else { continue };
             if includes == Includes::HostOnly {
                 let directives = file.tokens.iter().filter(|token| token.kind == Kind::Directive);
