@@ -466,10 +466,16 @@ mod tests {
         let bindings = read_files(
             &["main.cu"],
             &[
-                ("main.cu", "#include \"common.h\"\n#include \"kernels.h\"\nint main() { return 0; }"),
+                (
+                    "main.cu",
+                    "#include \"common.h\"\n#include \"kernels.h\"\n#include \"first.h\"\n\
+                     int main() { return 0; }",
+                ),
+                ("first.h", "__global__ void first(Box<float> box) {}"),
                 (
                     "common.h",
                     "#include <cstdint>\n#include <cub/cub.cuh>\n#define OTHER 1\ntypedef uint32_t count;\n\
+                     template <class T> struct Box { T it; };\n\
                      namespace { __device__ int hidden; }",
                 ),
                 (
@@ -485,6 +491,7 @@ mod tests {
         let text = text_of(&bindings);
         for expected in [
             "static scale: ::cuda_safe::launch::Kernel<(*mut f32, count)>",
+            "static first: ::cuda_safe::launch::Kernel<(Box_float,)>",
             "static table: ::cuda_safe::memory::Symbol<f32>",
             "pub const BLOCK : u32 = 64",
         ] {
@@ -596,7 +603,8 @@ mod tests {
              template <class T> T twice(T x) {{ return x + x; }}\ntemplate int twice<int>(int);\n\
              __global__ void k(int* p) {{}}"
         );
-        let own = "template <class T> T half(T x) { return x / 2; }\ntemplate int half<int>(int);\n";
+        let own = "template <class T> T half(T x) { return x / 2; }\ntemplate int half<int>(int);\n\
+                   #define EXPORT(T) template T half<T>(T);\nEXPORT(long)\n";
         let files = [("main.cu", &*format!("#include \"own.h\"\n{source}")), ("own.h", own)];
         assert!(text_of(&read_files(&["main.cu"], &files).unwrap()).contains("static k"));
     }

@@ -250,7 +250,8 @@ impl File {
     }
 
     fn edited(mut self) -> String {
-        self.edits.sort_by_key(|(range, _)| (range.start, std::cmp::Reverse(range.end)));
+        // What is put before a part comes first, then the larger of two parts.
+        self.edits.sort_by_key(|(range, _)| (range.start, !range.is_empty(), std::cmp::Reverse(range.end)));
         let (mut text, mut done) = (String::with_capacity(self.text.len()), 0);
         for (range, by) in &self.edits {
             // A macro that makes several functions is left out once.
@@ -397,7 +398,8 @@ impl Reading<'_> {
         if is_member_outside || (is_source && !in_record && !is_template) {
             file.replace(start..end, ";");
         } else if has_body {
-            file.replace(range.end..end, ";");
+            // An instance that a macro makes needs a body, whatever the function returns.
+            file.replace(range.end..end, if is_template && !in_record { " { for (;;); }" } else { ";" });
         }
     }
 
