@@ -45,8 +45,11 @@ pub(crate) fn bind(
 ) -> Result<Bindings, Error> {
     let whole = bind_with(Includes::All, headers, sources, arguments);
     let Err(Error::Header(error)) = whole else { return whole };
+    // Mistakes in the toolkit's own headers are none of the program.
+    let folders = arguments.windows(2).filter(|pair| matches!(pair, [option, _] if option == "-isystem"));
+    let is_in_toolkit = folders.flatten().any(|folder| error.contains(&format!("{folder}/")));
     bind_with(Includes::HostOnly, headers, sources, arguments).map_err(|second| match second {
-        Error::Header(second) if second.contains(NOT_FOUND) => Error::Header(second),
+        Error::Header(second) if is_in_toolkit || second.contains(NOT_FOUND) => Error::Header(second),
         _ => Error::Header(error),
     })
 }
@@ -607,6 +610,13 @@ mod tests {
                    #define EXPORT(T) template T half<T>(T);\nEXPORT(long)\n";
         let files = [("main.cu", &*format!("#include \"own.h\"\n{source}")), ("own.h", own)];
         assert!(text_of(&read_files(&["main.cu"], &files).unwrap()).contains("static k"));
+    }
+
+    #[test]
+    fn a_mistake_beside_headers_for_devices_is_named_and_theirs_are_not() {
+        let text = "#include <cub/cub.cuh>\nstruct S { unknown_type x; };\n__global__ void k(S* p) {}";
+        let error = read_file("k.cu", text).unwrap_err().to_string();
+        assert!(error.contains("'unknown_type'") && !error.contains("threadIdx"), "{error}");
     }
 
     #[test]
