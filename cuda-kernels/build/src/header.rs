@@ -67,12 +67,12 @@ fn bind_with(
         // Two sources with different values for one name are refused: only one can become a constant.
         arguments.push("-Werror=macro-redefined".to_owned());
     }
-    let mut prepared = source::prepare(&wrapper(&all)?, headers, sources, &arguments, includes)?;
+    let mut prepared = source::prepare(&wrapper(&all, includes)?, headers, sources, &arguments, includes)?;
     // A header that a source includes is read there, after all that comes before it in the source.
     let mut separate = all.clone();
     separate.retain(|file| !prepared.within.contains(file));
     if separate.len() < all.len() {
-        prepared = source::prepare(&wrapper(&separate)?, headers, sources, &arguments, includes)?;
+        prepared = source::prepare(&wrapper(&separate, includes)?, headers, sources, &arguments, includes)?;
     }
     let mut builder = bindgen::Builder::default()
         .clang_args(["-x", "c++", "-std=c++17", "-w"])
@@ -90,7 +90,7 @@ fn bind_with(
         builder = builder.allowlist_file(escape(&header.to_string_lossy()));
     }
     // bindgen includes these files in this order. A file that others include has its own text only there.
-    let words = format!("#define {WRAPPED}\n{}", words());
+    let words = format!("#define {WRAPPED}\n{}", words(includes));
     builder = builder.header_contents("kernels.hpp", "").header_contents("words.hpp", &words);
     for (path, text) in prepared.texts.iter().filter(|(path, _)| separate.contains(path)) {
         builder = builder.header_contents(&path.to_string_lossy(), text);
@@ -134,9 +134,14 @@ pub(crate) fn stand_in(out: &Path) -> Result<PathBuf, Error> {
 
 /// Returns the start of a file that includes the headers: CUDA's own header, and CUDA's keywords as
 /// attributes that bindgen and libclang report.
-fn words() -> String {
+fn words(includes: Includes) -> String {
+    // Programs take these from headers for devices.
+    let standard = match includes {
+        Includes::All => "",
+        Includes::HostOnly => "#include <functional>\n#include <limits>\n#include <utility>\n",
+    };
     format!(
-        "#include <cuda_runtime.h>\n\
+        "{standard}#include <cuda_runtime.h>\n\
          #undef __global__\n#define __global__ __attribute__(({GLOBAL_STANDS_FOR}, {}))\n\
          #undef __launch_bounds__\n#define __launch_bounds__(...)\n\
          #undef __cluster_dims__\n#define __cluster_dims__(...)\n\
@@ -147,8 +152,8 @@ fn words() -> String {
 }
 
 /// Returns a file that includes the headers after CUDA's own.
-fn wrapper(headers: &[PathBuf]) -> Result<String, Error> {
-    let mut text = words();
+fn wrapper(headers: &[PathBuf], includes: Includes) -> Result<String, Error> {
+    let mut text = words(includes);
     for header in headers {
         let name = header.to_str().ok_or_else(|| {
             Error::Header(format!("{}: a header's path must be readable text", header.display()))
@@ -191,7 +196,7 @@ mod tests {
 
     #[test]
     fn cuda_words_are_defined_after_cudas_own_headers() {
-        let text = wrapper(&[PathBuf::from("/k/a b.cuh")]).unwrap();
+        let text = wrapper(&[PathBuf::from("/k/a b.cuh")], Includes::All).unwrap();
         let runtime = text.find("#include <cuda_runtime.h>").unwrap();
         let global = text.find("#define __global__ __attribute__((noreturn, ").unwrap();
         let ours = text.find("#include \"/k/a b.cuh\"").unwrap();
@@ -479,6 +484,7 @@ mod tests {
                     "common.h",
                     "#include <cstdint>\n#include <cub/cub.cuh>\n#define OTHER 1\ntypedef uint32_t count;\n\
                      template <class T> struct Box { T it; };\n\
+                     template <class T> auto moved(T&& it) -> decltype(std::forward<T>(it)) { return it; }\n\
                      namespace { __device__ int hidden; }",
                 ),
                 (
