@@ -4,7 +4,8 @@
 //! executor of a certain kind and no thread of its own, and nobody polls the device.
 //!
 //! # What a waker may do
-//! A waker is safe code of any executor, and the runtime's thread runs it, as it runs a host function. There
+//! A waker is safe code of any executor, and the runtime's thread runs it, as it runs a host function. After
+//! the loss of the context the thread that notices it does, in the same way. There
 //! this crate refuses every CUDA call with `InCallback`, frees later what is dropped, and catches panics; the
 //! stream's next synchronization reports them. (Raw CUDA calls are unsafe, and not to be made there is one of
 //! their duties.) A waker that blocks delays all host functions of the device. Common executors put the task
