@@ -120,7 +120,7 @@ impl Placement {
 /// Generates the text that a crate includes.
 pub(crate) fn generate(contents: &Contents, placement: &Placement) -> Result<String, Error> {
     let layouts = Layouts::of(&contents.items);
-    let passed = passed_by_value(&contents.items)?;
+    let passed = passed_by_value(&contents.items, &layouts)?;
     let mut text = String::from(HEAD) + &placement.links;
     for (at, unit) in placement.units.iter().enumerate() {
         let symbols: Vec<&Symbol> = unit.iter().filter_map(|one| contents.symbols.get(*one)).collect();
@@ -345,15 +345,16 @@ unsafe impl ::cuda_safe::launch::PitchedParameter for cudaPitchedPtr {
 
 /// Returns the structs that kernels take by value, and those that these contain. C++ copies an argument as
 /// bytes, even if its class has a destructor.
-fn passed_by_value(items: &[Item]) -> Result<BTreeSet<String>, Error> {
+fn passed_by_value(items: &[Item], layouts: &Layouts<'_>) -> Result<BTreeSet<String>, Error> {
     let mut open = Vec::new();
     for item in items {
         if let Item::ForeignMod(block) = item {
-            open.extend(prototype::kernels(block)?.into_iter().flat_map(|kernel| kernel.parameters));
+            open.extend(prototype::kernels(block, layouts)?.into_iter().flat_map(|kernel| kernel.parameters));
         }
     }
     let mut passed = BTreeSet::new();
     while let Some(name) = open.pop() {
+        open.extend(layouts.alias(&name).map(prototype::spell));
         let structs = items.iter().filter_map(|item| match item {
             Item::Struct(item) if item.ident == name && item.generics.params.is_empty() => Some(item),
             _ => None,

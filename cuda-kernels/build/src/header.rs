@@ -605,6 +605,18 @@ mod tests {
     }
 
     #[test]
+    fn structs_with_a_destructor_are_arguments_if_a_kernel_takes_them() {
+        let header = "struct Owner { ~Owner(); int* data; };\nstruct Both { Owner two[2]; };\n\
+                      struct Other { ~Other(); };\ntypedef Both Alias;\n__global__ void k(Alias both);";
+        let text = generated(header);
+        for name in ["Owner", "Both"] {
+            let expected = format!("unsafe impl ::cuda_safe::launch::ByValue for {name} {{}}");
+            assert!(text.contains(&expected), "{expected} is not in {text}");
+        }
+        assert!(text.matches("#[derive(Clone, Copy)]").count() == 2, "{text}");
+    }
+
+    #[test]
     fn files_of_other_encodings_and_instances_of_host_functions_are_read() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("kernels.h");
