@@ -208,17 +208,15 @@ impl Future for Done {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
         if let Progress::Pending(pending) = &self.0 {
+            // Not under the lock: a waker's clone and drop may do anything.
+            let waker = context.waker().clone();
             let (status, former) = {
                 let mut state = pending.signal.lock();
                 match state.status {
                     Some(status) => (Some(status), state.waker.take()),
-                    None if state.waker.as_ref().is_some_and(|waker| waker.will_wake(context.waker())) => {
-                        (None, None)
-                    }
-                    None => (None, state.waker.replace(context.waker().clone())),
+                    None => (None, state.waker.replace(waker)),
                 }
             };
-            // Not under the lock: a waker's drop may do anything.
             drop(former);
             let Some(status) = status else { return Poll::Pending };
             self.0 = Progress::Finished(pending.finish(status));
