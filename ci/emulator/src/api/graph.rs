@@ -57,6 +57,11 @@ unsafe fn list(
     Ok(())
 }
 
+/// Checks a number of references to a user object: some, and no more than a signed number holds.
+fn references(count: c_uint) -> Answer {
+    if (1..=c_uint::MAX >> 1).contains(&count) { Ok(()) } else { Err(cudaErrorInvalidValue) }
+}
+
 /// Destroys a graph and gives back the references to user objects that it held.
 pub(super) fn destroy(machine: &mut Guard, graph: usize) -> Answer {
     let users = machine.graphs.destroy(graph)?;
@@ -277,9 +282,10 @@ api! {
     ) {
         let (mut machine, _) = call.context()?;
         let (out, destroy) = (out.ok_or(cudaErrorInvalidValue)?, destroy.ok_or(cudaErrorInvalidValue)?);
-        if flags != cudaUserObjectNoDestructorSync.0 || count == 0 {
+        if flags != cudaUserObjectNoDestructorSync.0 {
             return Err(cudaErrorInvalidValue);
         }
+        references(count)?;
         let handle = machine.users.create(HostCall::function(destroy, data), count);
         out.write(core::ptr::without_provenance_mut::<CUuserObject_st>(handle));
         Ok(())
@@ -288,18 +294,14 @@ api! {
     /// Adds references to an object.
     fn cudaUserObjectRetain(call, object: cudaUserObject_t, count: c_uint) {
         let (mut machine, _) = call.context()?;
-        if count == 0 {
-            return Err(cudaErrorInvalidValue);
-        }
+        references(count)?;
         machine.users.retain(object.addr(), count)
     }
 
     /// Takes references to an object away.
     fn cudaUserObjectRelease(call, object: cudaUserObject_t, count: c_uint) {
         let (mut machine, device) = call.context()?;
-        if count == 0 {
-            return Err(cudaErrorInvalidValue);
-        }
+        references(count)?;
         release(&mut machine, vec![(object.addr(), count)], device, 0)
     }
 
@@ -309,7 +311,8 @@ api! {
     ) {
         let (mut machine, _) = call.context()?;
         let moved = flags == cudaGraphUserObjectMove.0;
-        if count == 0 || (flags != 0 && !moved) {
+        references(count)?;
+        if flags != 0 && !moved {
             return Err(cudaErrorInvalidValue);
         }
         machine.graphs.get(graph.addr())?;

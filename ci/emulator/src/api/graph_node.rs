@@ -20,8 +20,8 @@ use crate::sys::{
     cudaGraphNodeTypeEmpty, cudaGraphNodeTypeEventRecord, cudaGraphNodeTypeGraph, cudaGraphNodeTypeHost,
     cudaGraphNodeTypeKernel, cudaGraphNodeTypeMemcpy, cudaGraphNodeTypeMemset, cudaGraphNodeTypeWaitEvent,
     cudaHostNodeParams, cudaKernelNodeParams, cudaLaunchAttributeID, cudaLaunchAttributeValue,
-    cudaMemAllocNodeParams, cudaMemAllocationTypePinned, cudaMemLocationTypeDevice, cudaMemcpy3DParms,
-    cudaMemcpyKind, cudaMemsetParams,
+    cudaMemAllocNodeParams, cudaMemAllocationTypePinned, cudaMemHandleTypeNone, cudaMemLocationTypeDevice,
+    cudaMemcpy3DParms, cudaMemcpyKind, cudaMemsetParams,
 };
 
 /// Where a new node goes.
@@ -426,11 +426,14 @@ api! {
     ) {
         let given = given.ok_or(cudaErrorInvalidValue)?;
         add(call, out, NodePlace { graph, before, count }, |machine, _| {
-            let bytes = wide(given.bytesize);
-            if bytes == 0 {
+            let (bytes, props) = (wide(given.bytesize), &given.poolProps);
+            // Other processes cannot get the memory of a graph.
+            let exported = props.handleTypes != cudaMemHandleTypeNone;
+            let lists = given.accessDescs.is_null() && given.accessDescCount > 0;
+            if bytes == 0 || exported || lists || props.allocType != cudaMemAllocationTypePinned {
                 return Err(cudaErrorInvalidValue);
             }
-            let device = ordinal(machine, given.poolProps.location.id).map_err(|_| cudaErrorInvalidValue)?;
+            let device = ordinal(machine, props.location.id).map_err(|_| cudaErrorInvalidValue)?;
             let memory = machine.allocations.allocate(device, bytes, Kind::Pool, call.name)?;
             given.dptr = pointer(memory);
             Ok(Act::Alloc(memory, bytes))

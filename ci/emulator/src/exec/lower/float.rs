@@ -2,6 +2,9 @@
 
 #![expect(clippy::cast_possible_truncation, reason = "approximations are computed wide and narrowed")]
 
+use half::{bf16, f16};
+
+use super::half::Half;
 use super::integer::operand;
 use super::{Failure, Lower};
 use crate::exec::file::{Alu, Class, Slot};
@@ -82,11 +85,13 @@ impl Lower<'_> {
     }
 
     pub(super) fn saturated(&mut self, d: Slot, ty: Type) {
-        if ty == Type::F64 {
-            self.alu(op1!(f64 => f64, |v| if v > 0.0 { v.min(1.0) } else { 0.0 }), &[d, d]);
-        } else {
-            self.alu(op1!(f32 => f32, saturate), &[d, d]);
-        }
+        let f: Alu = match ty {
+            Type::F64 => op1!(f64 => f64, |v| if v > 0.0 { v.min(1.0) } else { 0.0 }),
+            Type::F16 => slow!(f16 => f16, |v| Half::near(saturate(v.to_f32()))),
+            Type::Bf16 => slow!(bf16 => bf16, |v| Half::near(saturate(v.to_f32()))),
+            _ => op1!(f32 => f32, saturate),
+        };
+        self.alu(f, &[d, d]);
     }
 
     fn test_number(&mut self, i: &Instruction, ty: Type) -> Result<(), Failure> {

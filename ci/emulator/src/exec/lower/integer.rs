@@ -222,49 +222,6 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// `vabsdiff2` and `vabsdiff4`: the absolute differences of the parts of two registers, each by itself,
-    /// or all added.
-    pub(super) fn differences(&mut self, i: &Instruction) -> Result<(), Failure> {
-        let types: Vec<Type> = i.types().collect();
-        let alike = matches!(types[..], [_, a, b] if a == b && matches!(a, Type::S32 | Type::U32));
-        if !alike || i.has("sat") {
-            return Err(UNKNOWN.into());
-        }
-        let d = self.dst(operand(i, 0)?, Type::U32)?;
-        let a = self.src(operand(i, 1)?, Type::U32)?;
-        let b = self.src(operand(i, 2)?, Type::U32)?;
-        let c = self.src(operand(i, 3)?, Type::U32)?;
-        /// Each part has `BITS` bits. A sum begins with `c`, which separate parts do not use.
-        fn differences<const BITS: u32, const SIGNED: bool, const ADD: bool>(a: u32, b: u32, c: u32) -> u32 {
-            let part = |v: u32, n: u32| {
-                let bits = v << (32 - BITS - n * BITS);
-                if SIGNED {
-                    i64::from(bits.cast_signed() >> (32 - BITS))
-                } else {
-                    i64::from(bits >> (32 - BITS))
-                }
-            };
-            let parts = (0..32 / BITS).map(|n| (n, (part(a, n) - part(b, n)).unsigned_abs() as u32));
-            if ADD {
-                parts.fold(c, |sum, (_, part)| sum.wrapping_add(part))
-            } else {
-                parts.fold(0, |all, (n, part)| all | (part & (u32::MAX >> (32 - BITS))) << (n * BITS))
-            }
-        }
-        let f: Alu = match (&*i.opcode, types[1].is_signed(), i.has("add")) {
-            ("vabsdiff2", false, false) => slow!(u32, u32, u32 => u32, differences::<16, false, false>),
-            ("vabsdiff2", false, true) => slow!(u32, u32, u32 => u32, differences::<16, false, true>),
-            ("vabsdiff2", true, false) => slow!(u32, u32, u32 => u32, differences::<16, true, false>),
-            ("vabsdiff2", true, true) => slow!(u32, u32, u32 => u32, differences::<16, true, true>),
-            (_, false, false) => slow!(u32, u32, u32 => u32, differences::<8, false, false>),
-            (_, false, true) => slow!(u32, u32, u32 => u32, differences::<8, false, true>),
-            (_, true, false) => slow!(u32, u32, u32 => u32, differences::<8, true, false>),
-            (_, true, true) => slow!(u32, u32, u32 => u32, differences::<8, true, true>),
-        };
-        self.alu(f, &[d, a, b, c]);
-        Ok(())
-    }
-
     /// `dp4a` and `dp2a`: products of bytes, summed.
     fn dot(&mut self, i: &Instruction) -> Result<(), Failure> {
         let types: Vec<Type> = i.types().collect();

@@ -77,8 +77,10 @@ impl Lower<'_> {
     fn pair_of_halves(&mut self, i: &Instruction, e4m3: bool, to: Type) -> Result<(), Failure> {
         let (d, a) = (self.dst(operand(i, 0)?, Type::B32)?, self.src(operand(i, 1)?, Type::B16)?);
         let f: Alu = match (to, e4m3, i.has("relu")) {
-            (Type::F16x2, true, false) => slow!(u16 => u32, |v| widened(Number::E4m3, v)),
-            (Type::F16x2, false, false) => slow!(u16 => u32, |v| widened(Number::E5m2, v)),
+            (Type::F16x2, true, false) => slow!(u16 => u32, |v| widened(Number::E4m3, v, |v| v)),
+            (Type::F16x2, false, false) => slow!(u16 => u32, |v| widened(Number::E5m2, v, |v| v)),
+            (Type::F16x2, true, true) => slow!(u16 => u32, |v| widened(Number::E4m3, v, positive)),
+            (Type::F16x2, false, true) => slow!(u16 => u32, |v| widened(Number::E5m2, v, positive)),
             _ => return Err(UNKNOWN.into()),
         };
         self.alu(f, &[d, a]);
@@ -111,7 +113,7 @@ fn halves<const E4M3: bool, const RELU: bool>(pair: u32) -> u16 {
 }
 
 /// Two numbers of sixteen bits, which hold two of eight.
-fn widened(number: Number, pair: u16) -> u32 {
-    let part = |n: u32| u32::from(f16::from_f64(number.value(u64::from(pair >> n & 0xFF))).to_bits());
+fn widened(number: Number, pair: u16, change: fn(f64) -> f64) -> u32 {
+    let part = |n: u32| u32::from(f16::from_f64(change(number.value(u64::from(pair >> n & 0xFF)))).to_bits());
     part(0) | part(8) << 16
 }
