@@ -309,6 +309,29 @@ fn nodes_before_and_after_a_capture_are_ordered_with_all_of_it_until_their_edges
 }
 
 #[test]
+fn an_edge_to_a_capture_goes_with_all_that_its_branches_made_of_it() -> Result<()> {
+    let mut stream = Stream::new()?;
+    let (mut first, mut second) = (DeviceBuffer::<u8>::alloc(4)?, DeviceBuffer::<u8>::alloc(4)?);
+    let mut graph = Graph::new()?;
+    let empty = graph.add_empty(&[])?;
+    // The second fill comes directly after the empty node, too: its branch began there.
+    let (mut graph, captured) = stream.capture_to_graph(graph, &[empty], |stream| {
+        let side = stream.fork()?;
+        memset_async(&mut first, 1, &side)?;
+        stream.join(side)?;
+        memset_async(&mut second, 2, stream)
+    })?;
+    assert_eq!(graph.edges()?, [(empty, captured)]);
+    graph.remove_dependencies(&[(empty, captured)])?;
+    assert!(graph.edges()?.is_empty() && graph.dependencies(captured)?.is_empty());
+    graph.add_dependencies(&[(empty, captured)])?;
+    assert_eq!(graph.edges()?, [(empty, captured)]);
+    graph.instantiate()?.launch(&stream)?;
+    assert_eq!((first.to_vec()?, second.to_vec()?), (vec![1; 4], vec![2; 4]));
+    Ok(())
+}
+
+#[test]
 fn a_graph_with_memory_of_its_own_loses_neither_nodes_nor_edges() -> Result<()> {
     let _alone = alone();
     let mut graph = Graph::new()?;

@@ -6,7 +6,7 @@ use super::program::{BUFFERS, EVENTS, How, LEN, MemoryType, Op, Part, STREAMS, S
 pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
-    fn roll(&mut self) -> u64 {
+    pub(crate) fn roll(&mut self) -> u64 {
         // SplitMix64.
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -19,7 +19,7 @@ impl Dice {
         usize::try_from(self.roll() % u64::try_from(limit).unwrap()).unwrap()
     }
 
-    fn byte(&mut self) -> u8 {
+    pub(crate) fn byte(&mut self) -> u8 {
         u8::try_from(self.below(256)).unwrap()
     }
 }

@@ -1,16 +1,18 @@
 //! Random programs over several streams and devices: copies, batches, sets, kernels, host functions, host
 //! accesses, allocations, drops, events, waits and synchronisations. Each program must have the results
-//! of its sequential execution, in any order of the streams.
+//! of its sequential execution, in any order of the streams. So must random graphs ([`graphs`]).
 //!
-//! Each of the two tests runs 5,000 programs in each schedule of the emulator in continuous integration
-//! (`CI=true`), and 1,000 elsewhere. `CUDA_RANDOM_PROGRAMS` sets another number, and `CUDA_RANDOM_SEED` sets
-//! the first seed. The test shrinks a failing program as much as possible and prints it with its seed.
-#![expect(unsafe_code, reason = "switches the tracker off, to prove that the test detects it")]
+//! Each of the two tests of programs runs 5,000 in each schedule of the emulator in continuous integration
+//! (`CI=true`), and 1,000 elsewhere; that of graphs runs a tenth as many. `CUDA_RANDOM_PROGRAMS` sets another
+//! number, and `CUDA_RANDOM_SEED` sets the first seed. The test shrinks a failing program as much as possible
+//! and prints it with its seed.
+#![expect(unsafe_code, reason = "adds kernels; switches the tracker off, to prove that the test detects it")]
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 mod batch;
 mod bench;
 mod draw;
+mod graphs;
 mod order;
 mod program;
 mod shapes;
@@ -143,6 +145,17 @@ fn random_programs_give_the_sequential_result() {
 }
 
 #[test]
+fn random_graphs_give_the_sequential_result() {
+    let _turn = turn();
+    let seeds = seeds();
+    let programs = (seeds.end - seeds.start).div_ceil(10);
+    let counts = graphs::try_all(seeds.start..seeds.start + programs);
+    println!("{programs} programs: {counts:?}");
+    let refused = counts.values().filter(|(_, refused)| *refused > 0).count();
+    assert!(programs < 50 || counts.len() == graphs::KINDS && refused > 4, "{counts:?}");
+}
+
+#[test]
 fn random_programs_that_order_their_work_cost_no_wait() {
     let _turn = turn();
     let all = try_all(Flavour::Ordered, costs_nothing);
@@ -159,7 +172,7 @@ fn the_same_in_the_emulator_s_other_schedules() {
     }
     let children = ["eager", "random:1", "random:2", "random:3"].map(|schedule| {
         let child = Command::new(std::env::current_exe().unwrap())
-            .args(["random_programs_", "--test-threads=1"])
+            .args(["random_", "--test-threads=1"])
             .env(SCHEDULE, schedule)
             .env("CUDA_EMULATOR_FREE", "at-once")
             .stdout(Stdio::piped())
@@ -171,7 +184,7 @@ fn the_same_in_the_emulator_s_other_schedules() {
         let output = child.wait_with_output().unwrap();
         let (printed, told) =
             (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        let passed = printed.contains("2 passed");
+        let passed = printed.contains("3 passed");
         assert!(output.status.success() && passed, "{schedule}:\n{printed}\n{told}");
         assert!(!told.contains("CUDA emulator: race: "), "{schedule}:\n{told}");
     }

@@ -64,13 +64,7 @@ impl Graph {
         let (at, step) = self.steps.find(api, self.number, node)?;
         let (numbers, mut found) = (self.steps.numbers(), BTreeSet::new());
         for raw in step.raws.iter() {
-            let mut count = 0;
-            ask(*raw, ptr::null_mut(), &mut count)?;
-            let mut raws = vec![ptr::null_mut(); count];
-            if count > 0 {
-                ask(*raw, raws.as_mut_ptr(), &mut count)?;
-            }
-            found.extend(raws.iter().filter_map(|raw| numbers.get(raw).copied()));
+            found.extend(asked(*raw, ask)?.iter().filter_map(|raw| numbers.get(raw).copied()));
         }
         found.remove(&at);
         Ok(found.into_iter().map(|at| Node::new(self.number, at)).collect())
@@ -143,7 +137,7 @@ impl Graph {
             Ok(then) => then,
             Err(other) => return Err(Error::refused(api, Detail::NodesUnordered { other })),
         };
-        let (from, to) = self.raw_edges(&edges);
+        let (from, to) = self.present_raw_edges(&edges)?;
         let done = if from.is_empty() { Ok(()) } else { part(self.as_raw(), &from, &to) };
         // If the call fails half-way, edges may be missing, but conflicting nodes remain ordered.
         self.steps_mut().set_order(then);
@@ -221,6 +215,27 @@ impl Graph {
         pairs.unzip()
     }
 
+    /// Returns both ends of all raw edges that there are between nodes of these pairs. A capture may have
+    /// made more than those that represent an edge: a node after a join of branches comes directly after
+    /// everything that one of the branches began after.
+    #[track_caller]
+    fn present_raw_edges(
+        &self,
+        edges: &[Edge],
+    ) -> Result<(Vec<sys::cudaGraphNode_t>, Vec<sys::cudaGraphNode_t>)> {
+        let mut pairs = Vec::new();
+        for (from, to) in edges.iter().filter_map(|(from, to)| self.steps.get(*from).zip(self.steps.get(*to)))
+        {
+            for raw in to.raws.iter() {
+                let before = asked(*raw, before)?;
+                pairs.extend(
+                    before.into_iter().filter(|raw| from.raws.contains(raw)).map(|from| (from, *raw)),
+                );
+            }
+        }
+        Ok(pairs.into_iter().unzip())
+    }
+
     /// Adds raw edges from live nodes of the graph to as many others.
     #[track_caller]
     pub(super) fn join_raw(
@@ -256,6 +271,18 @@ fn part(graph: sys::cudaGraph_t, from: &[sys::cudaGraphNode_t], to: &[sys::cudaG
     // SAFETY: as above.
     let done = unsafe { check!(cudaGraphRemoveDependencies(graph, from.as_ptr(), to.as_ptr(), count)) };
     done
+}
+
+/// Returns the neighbours of a live node.
+#[track_caller]
+fn asked(node: sys::cudaGraphNode_t, ask: Ask) -> Result<Vec<sys::cudaGraphNode_t>> {
+    let mut count = 0;
+    ask(node, ptr::null_mut(), &mut count)?;
+    let mut raws = vec![ptr::null_mut(); count];
+    if count > 0 {
+        ask(node, raws.as_mut_ptr(), &mut count)?;
+    }
+    Ok(raws)
 }
 
 #[track_caller]
