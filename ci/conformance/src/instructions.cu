@@ -213,7 +213,7 @@ WORDS(ins_elect, u32 d; u32 who; asm volatile("{.reg .pred p;\nelect.sync %0|p, 
 WORDS(ins_registers, u32 d; asm("mov.u32 %0, %%laneid;" : "=r"(d)); put(d); asm("mov.u32 %0, %%lanemask_lt;" : "=r"(d)); put(d);
       asm("mov.u32 %0, %%lanemask_ge;" : "=r"(d)); put(d); asm("mov.u32 %0, %%ntid.y;" : "=r"(d)); put(d);
       asm("mov.u32 %0, %%nctaid.x;" : "=r"(d)); put(d); asm("mov.u32 %0, %%dynamic_smem_size;" : "=r"(d)); put(d);
-      asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(d)); put(d); asm("mov.u32 %0, %%warpid;" : "=r"(d)); put(d);
+      asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(d)); put(d);
       asm("{.reg .pred p;\nmov.pred p, %%is_explicit_cluster;\nselp.u32 %0, 1, 0, p;}" : "=r"(d)); put(d))
 WORDS(ins_diverge, u32 sum = 0; for (u32 k = 0; k < (a & 15); ++k) { if (k == (b & 7)) continue; sum += __popc(a ^ k);
       if (sum > 60) break; } __syncwarp(); put(sum); u32 x = a; switch (i & 7) { case 0: x += 1; case 1: x *= 3; break; case 2: x ^= b;
@@ -338,7 +338,7 @@ extern "C" __global__ void ins_arguments(char x, Odd odd, __grid_constant__ cons
 extern "C" __global__ void ins_cluster(u32* out) {
     BODY(__shared__ u32 room[32]; auto cluster = cg::this_cluster(); u32 rank = cluster.block_rank(); room[threadIdx.x] = 100 * rank + threadIdx.x;
          cluster.sync(); u32 next = (rank + 1) % cluster.num_blocks(); u32 got = *cluster.map_shared_rank(room + threadIdx.x, next);
-         atomicAdd(cluster.map_shared_rank(room, 0), 1); u32 d; asm volatile("mov.u32 %0, %%cluster_ctaid.x;" : "=r"(d)); cluster.sync();
+         cluster.sync(); atomicAdd(cluster.map_shared_rank(room, 0), 1); u32 d; asm volatile("mov.u32 %0, %%cluster_ctaid.x;" : "=r"(d)); cluster.sync();
          u32* row = out + 64 * blockIdx.x; if (threadIdx.x < 16) { row[threadIdx.x] = got; row[16 + threadIdx.x] = cluster.num_blocks();
          row[32 + threadIdx.x] = d + 10 * cluster.query_shared_rank(cluster.map_shared_rank(room, next)); row[48 + threadIdx.x] = room[0]; })
 }
