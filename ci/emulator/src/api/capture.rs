@@ -116,8 +116,8 @@ api! {
     fn cudaStreamIsCapturing | cudaStreamIsCapturing_ptsz(
         call, stream: cudaStream_t, out: Out<'_, cudaStreamCaptureStatus>,
     ) {
-        let (mut machine, _, key) = call.stream(stream)?;
         let out = out.ok_or(cudaErrorInvalidValue)?;
+        let (mut machine, _, key) = call.stream(stream)?;
         out.write(status(machine.capture_of(key)?));
         Ok(())
     }

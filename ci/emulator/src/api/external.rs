@@ -16,11 +16,12 @@ use crate::machine::Machine;
 use crate::stream::{Moments, Work, submit};
 use crate::sys::{
     cudaError_t, cudaErrorInvalidResourceHandle, cudaErrorInvalidValue, cudaErrorMapBufferObjectFailed,
-    cudaErrorNotSupported, cudaExternalMemory_t, cudaExternalMemoryBufferDesc, cudaExternalMemoryHandleDesc,
-    cudaExternalMemoryHandleTypeOpaqueFd, cudaExternalSemaphore_t, cudaExternalSemaphoreHandleDesc,
-    cudaExternalSemaphoreHandleTypeOpaqueFd, cudaExternalSemaphoreHandleTypeTimelineSemaphoreFd,
-    cudaExternalSemaphoreSignalNodeParams, cudaExternalSemaphoreSignalParams,
-    cudaExternalSemaphoreWaitNodeParams, cudaExternalSemaphoreWaitParams, cudaStream_t,
+    cudaErrorNotSupported, cudaErrorUnknown, cudaExternalMemory_t, cudaExternalMemoryBufferDesc,
+    cudaExternalMemoryHandleDesc, cudaExternalMemoryHandleTypeOpaqueFd, cudaExternalSemaphore_t,
+    cudaExternalSemaphoreHandleDesc, cudaExternalSemaphoreHandleTypeOpaqueFd,
+    cudaExternalSemaphoreHandleTypeTimelineSemaphoreFd, cudaExternalSemaphoreSignalNodeParams,
+    cudaExternalSemaphoreSignalParams, cudaExternalSemaphoreWaitNodeParams, cudaExternalSemaphoreWaitParams,
+    cudaStream_t,
 };
 
 /// The value of a semaphore in the parameters of a call.
@@ -106,11 +107,14 @@ api! {
     ) {
         let (mut machine, device) = call.context()?;
         let (out, it) = (out.ok_or(cudaErrorInvalidValue)?, description.ok_or(cudaErrorInvalidValue)?);
+        if it.type_.0 == 0 {
+            return Err(cudaErrorInvalidValue);
+        }
         if it.type_ != cudaExternalMemoryHandleTypeOpaqueFd {
             return Err(unknown(call, "external memory"));
         }
         // SAFETY: for this type the program sets this member.
-        let file = file(unsafe { it.handle.fd })?;
+        let file = file(unsafe { it.handle.fd }).map_err(|_| cudaErrorUnknown)?;
         let long = file.metadata().is_ok_and(|file| file.len() >= it.size);
         if it.size == 0 || it.flags > 1 || !long {
             return Err(cudaErrorInvalidValue);
@@ -144,7 +148,7 @@ api! {
     fn cudaDestroyExternalMemory(call, memory: cudaExternalMemory_t) {
         let (mut machine, _) = call.context()?;
         let gone = machine.externals.memories.remove(&memory.addr());
-        gone.map(drop).ok_or(cudaErrorInvalidResourceHandle)
+        gone.map(drop).ok_or(cudaErrorInvalidValue)
     }
 
     /// Takes over a file as a semaphore.

@@ -58,6 +58,8 @@ impl GraphMemories {
 
     /// Counts an allocation by a launch.
     pub(crate) fn take(&mut self, address: u64, device: usize, bytes: u64) {
+        // Each allocation counts for whole pieces.
+        let bytes = whole(bytes);
         if self.live.insert(address, (device, bytes)).is_none() {
             self.of(device).take(bytes);
             self.idle.remove(&address);

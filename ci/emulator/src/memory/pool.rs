@@ -238,7 +238,6 @@ impl Pools {
 
     /// Counts memory in.
     pub(crate) fn took(&mut self, key: PoolKey, start: u64, size: u64) {
-        let size = size.next_multiple_of(512);
         if let Some(pool) = self.all.get_mut(&key) {
             pool.take(size);
             self.from.insert(start, (key, size));

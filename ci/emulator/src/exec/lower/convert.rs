@@ -218,7 +218,7 @@ impl Lower<'_> {
                     }
                     None => wide,
                 };
-                let f = narrowed(to, rounding(i))?;
+                let f = narrowed(to, from, rounding(i))?;
                 self.alu(f, &[t, wide]);
                 if i.has("relu") {
                     let f: Alu = match to {
@@ -261,8 +261,13 @@ impl Lower<'_> {
             (Type::F16, Some(1)) => slow!(f16 => f16, |v| Half::near(v.to_f32().trunc())),
             (Type::F16, Some(2)) => slow!(f16 => f16, |v| Half::near(v.to_f32().floor())),
             (Type::F16, Some(3)) => slow!(f16 => f16, |v| Half::near(v.to_f32().ceil())),
+            (Type::Bf16, Some(0)) => slow!(bf16 => bf16, |v| Half::near(v.to_f32().round_ties_even())),
+            (Type::Bf16, Some(1)) => slow!(bf16 => bf16, |v| Half::near(v.to_f32().trunc())),
+            (Type::Bf16, Some(2)) => slow!(bf16 => bf16, |v| Half::near(v.to_f32().floor())),
+            (Type::Bf16, Some(3)) => slow!(bf16 => bf16, |v| Half::near(v.to_f32().ceil())),
             (_, Some(_)) => return Err(UNKNOWN.into()),
             (Type::F64, None) => op1!(u64 => u64, |v| v),
+            (Type::F32, None) => op1!(f32 => u32, seal),
             (_, None) => op1!(u32 => u32, |v| v),
         };
         self.alu(f, &[t, a]);
@@ -359,9 +364,9 @@ fn one<H: Half, const ZERO: bool, const RELU: bool>(v: f32) -> u32 {
     u32::from(if RELU { relu(v) } else { v }.bits16())
 }
 
-/// Zero for a negative number.
+/// Zero for a negative number. NaN stays.
 fn relu<H: Half>(v: H) -> H {
-    if v.wide() > 0.0 { v } else { H::near(0.0) }
+    if v.wide() > 0.0 || v.wide().is_nan() { v } else { H::near(0.0) }
 }
 
 fn part(bytes: u32) -> Result<Type, Failure> {
@@ -544,9 +549,13 @@ fn float_to_int(to: Type, from: Type) -> Result<Alu, Failure> {
 }
 
 /// From a 64-bit number to another format.
-fn narrowed(to: Type, mode: Rounding) -> Result<Alu, Failure> {
+fn narrowed(to: Type, from: Type, mode: Rounding) -> Result<Alu, Failure> {
     Ok(match (to, mode) {
         (Type::F64, _) => op1!(f64 => f64, |v| v),
+        // NaN of 64 bits keeps its sign and the upper part of its payload.
+        (Type::F32, _) if from == Type::F64 => {
+            by_mode!(mode, M => op1!(f64 => f32, |v| if v.is_nan() { v as f32 } else { narrow(v, M) }))
+        }
         (Type::F32, _) => by_mode!(mode, M => op1!(f64 => u32, |v| seal(narrow(v, M)))),
         (Type::F16, Rounding::Nearest) => slow!(f64 => f16, Half::once),
         (Type::Bf16, Rounding::Nearest) => slow!(f64 => bf16, Half::once),

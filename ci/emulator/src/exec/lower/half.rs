@@ -94,10 +94,11 @@ fn flushed(v: f16) -> f16 {
     if v.to_bits() & 0x7C00 == 0 { f16::from_bits(v.to_bits() & 0x8000) } else { v }
 }
 
-/// The smaller or larger magnitude, with the sign of the product.
+/// The smaller or larger magnitude, with the sign of the product. NaN has no sign.
 fn xor_sign<H: Half>(a: H, b: H, pick: fn(f32, f32) -> f32) -> H {
-    let v = H::near(pick(a.wide().abs(), b.wide().abs()));
-    H::from16(v.bits16() & 0x7FFF | (a.bits16() ^ b.bits16()) & 0x8000)
+    let v = pick(a.wide().abs(), b.wide().abs());
+    let sign = if v.is_nan() { 0 } else { (a.bits16() ^ b.bits16()) & 0x8000 };
+    H::from16(H::near(v).bits16() | sign)
 }
 
 fn fused<H: Half>(a: H, b: H, c: H) -> H {
@@ -182,8 +183,8 @@ macro_rules! operations {
             }),
             "min" => half2!($t, $packed, |a, b| Half::near(min32(a.wide(), b.wide()))),
             "max" => half2!($t, $packed, |a, b| Half::near(max32(a.wide(), b.wide()))),
-            "abs" => half1!($t, $packed, |a| Half::from16(a.bits16() & 0x7FFF)),
-            "neg" => half1!($t, $packed, |a| Half::from16(a.bits16() ^ 0x8000)),
+            "abs" => half1!($t, $packed, |a| Half::near(a.wide().abs())),
+            "neg" => half1!($t, $packed, |a| Half::near(-a.wide())),
             "ex2" => half1!($t, $packed, |a| Half::near(a.wide().exp2())),
             "tanh" => half1!($t, $packed, |a| Half::near(a.wide().tanh())),
             _ => return Err("not an instruction on 16-bit floats".into()),

@@ -129,6 +129,8 @@ impl Lower<'_> {
                     (Type::S32, false) => {
                         op3!(i32, i32, i32 => i32, |a, b, c| ((sign24(a) * sign24(b)) as i32).wrapping_add(c))
                     }
+                    (Type::S32, true) if i.has("sat") => op3!(i32, i32, i32 => i32,
+                        |a, b, c| (((sign24(a) * sign24(b)) >> 16) as i32).saturating_add(c)),
                     (Type::S32, true) => op3!(i32, i32, i32 => i32,
                         |a, b, c| (((sign24(a) * sign24(b)) >> 16) as i32).wrapping_add(c)),
                     (_, false) => {
@@ -163,12 +165,13 @@ impl Lower<'_> {
             ($t:ty, $sub:literal, $uses:literal, $sets:literal) => {
                 (|file: &mut _, s: &_, m: u32| {
                     carry3::<$t, $t>(file, s, m, $sets, |a, b, _, carry| {
-                        let carry = $uses && carry;
                         if $sub {
+                            // The flag is the carry of `a + !b + 1`: set if nothing is borrowed.
                             let (d, x) = a.overflowing_sub(b);
-                            let (d, y) = d.overflowing_sub(<$t>::from(carry));
-                            (d, x | y)
+                            let (d, y) = d.overflowing_sub(<$t>::from($uses && !carry));
+                            (d, !(x | y))
                         } else {
+                            let carry = $uses && carry;
                             let (d, x) = a.overflowing_add(b);
                             let (d, y) = d.overflowing_add(<$t>::from(carry));
                             (d, x | y)

@@ -83,10 +83,7 @@ fn compute(a: u32, b: u32, c: u32, what: u64) -> u32 {
             }),
             7 => x << by,
             8 => x >> by,
-            _ => {
-                let c = if signs & 6 == 0 { i128::from(c) } else { i128::from(c.cast_signed()) };
-                (x * y + c) >> field(what, SCALE)
-            }
+            _ => (x * y + i128::from(c.cast_signed())) >> field(what, SCALE),
         };
         if saturates {
             v = saturated(v, wd, signs & 1 != 0);

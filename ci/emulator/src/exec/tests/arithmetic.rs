@@ -155,6 +155,7 @@ fn integers_of_32_bits() {
         "add.cc.u32 d, a, b; addc.u32 d, c, 0;" =>
             |a, b, c| c.wrapping_add(u32::from(a.checked_add(b).is_none()));
         "sub.cc.u32 d, a, b; subc.u32 d, c, 0;" => |a, b, c| c.wrapping_sub(u32::from(a < b));
+        "sub.cc.u32 d, a, b; addc.u32 d, c, 0;" => |a, b, c| c.wrapping_add(u32::from(a >= b));
         "dp4a.u32.u32 d, a, b, c;" => |a, b, c| a.to_le_bytes().iter().zip(b.to_le_bytes())
             .fold(c, |c, (x, y)| c.wrapping_add(u32::from(*x) * u32::from(y)));
         "cvt.s32.s8 d, a;" => |a, _, _| i32::from(a as i8) as u32;
@@ -195,7 +196,7 @@ fn video_instructions() {
             v.clamp(i32::MIN.into(), i32::MAX.into()) as u32
         };
         "vmad.u32.u32.u32.shr7 d, a.b0, b.b1, c;" =>
-            |a, b, c| ((u64::from(a & 0xFF) * u64::from(b >> 8 & 0xFF) + u64::from(c)) >> 7) as u32;
+            |a, b, c| ((i64::from(a & 0xFF) * i64::from(b >> 8 & 0xFF) + i64::from(c as i32)) >> 7) as u32;
         "vadd4.u32.u32.u32.sat d, a, b, c;" => |a, b, _| each_byte(a, b, |a, b| (a + b).min(255));
         "vavrg4.u32.u32.u32 d, a, b, c;" => |a, b, _| each_byte(a, b, |a, b| (a + b + 1) >> 1);
         "vset4.u32.u32.gt d, a, b, c;" => |a, b, _| each_byte(a, b, |a, b| (a > b).into());
