@@ -250,7 +250,15 @@ fn streams(cases: &mut Cases) {
             ask!(log, cudaStreamAddCallback(on, Some(called_back), data, 0));
             gate.open();
             ask!(log, cudaStreamSynchronize(on));
-            // SAFETY: the stream is over.
+            // The callback's thread may be later than this one.
+            for _ in 0..2000 {
+                // SAFETY: nobody reads what is half written: a word.
+                if unsafe { ptr::read_volatile(&raw const seen[1]) } != 77 {
+                    break;
+                }
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+            // SAFETY: as above.
             let seen = unsafe { ptr::read_volatile(&raw const seen) };
             log.fact("calls", seen[0]);
             log.fact("status", error_name(cuda_sys::cudaError(seen[1])));

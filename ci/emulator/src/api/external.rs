@@ -113,10 +113,12 @@ api! {
         if it.type_ != cudaExternalMemoryHandleTypeOpaqueFd {
             return Err(unknown(call, "external memory"));
         }
+        if it.size == 0 || it.flags > 1 {
+            return Err(cudaErrorInvalidValue);
+        }
         // SAFETY: for this type the program sets this member.
         let file = file(unsafe { it.handle.fd }).map_err(|_| cudaErrorUnknown)?;
-        let long = file.metadata().is_ok_and(|file| file.len() >= it.size);
-        if it.size == 0 || it.flags > 1 || !long {
+        if !file.metadata().is_ok_and(|file| file.len() >= it.size) {
             return Err(cudaErrorInvalidValue);
         }
         let number = machine.externals.number();

@@ -134,7 +134,7 @@ api! {
         let (mut machine, _, key) = call.stream(stream)?;
         if machine.is_captured(key) {
             // The steps of an executable graph are no nodes any more.
-            return machine.add_captured(key, call.name, || None).and(Err(cudaErrorStreamCaptureUnsupported));
+            return machine.unasked_in_capture(key).and(Err(cudaErrorStreamCaptureUnsupported));
         }
         machine.capture_of(key)?;
         launch(&mut machine, exec.addr(), key, call.name)

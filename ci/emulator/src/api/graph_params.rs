@@ -182,7 +182,7 @@ pub(super) fn fill(call: &Call, machine: &Guard, given: *const cudaMemsetParams)
     let address = address(given.dst);
     let width = wide(given.width).checked_mul(u64::from(element)).ok_or(cudaErrorInvalidValue)?;
     let volume = Volume { width, height: wide(given.height), depth: 1 };
-    let pitch = if given.height > 1 { wide(given.pitch) } else { 0 };
+    let pitch = wide(given.pitch);
     if !fits
         || volume.is_empty()
         || !address.is_multiple_of(u64::from(element))

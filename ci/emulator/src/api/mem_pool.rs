@@ -207,6 +207,10 @@ api! {
             write(value, pool.reuse.get(rule).copied().unwrap_or(0));
             return Ok(());
         }
+        // The process that made a pool counts its memory.
+        if pool.imported.is_some() {
+            return Err(cudaErrorInvalidValue);
+        }
         let (reserved, used) = (pool.reserved(), pool.used());
         let number = match attr {
             it if it == cudaMemPoolAttrReleaseThreshold => pool.threshold,

@@ -120,9 +120,8 @@ api! {
     fn cudaHostGetFlags(call, out: Out<'_, c_uint>, memory: *mut c_void) {
         let (machine, _) = call.context()?;
         let found = machine.allocations.at(address(memory)).filter(|it| it.kind.on_host()).ok_or(cudaErrorInvalidValue)?;
-        // What was allocated is portable whether asked for or not, which the flags do not show.
-        let hidden = if found.kind == Kind::Registered { cudaHostRegisterReadOnly } else { cudaHostAllocPortable };
-        put(out, found.flags & !hidden)
+        // An H200 does not tell what is only read.
+        put(out, found.flags & !cudaHostRegisterReadOnly)
     }
 }
 
