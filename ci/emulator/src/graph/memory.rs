@@ -25,6 +25,11 @@ impl GraphMemory {
         self.reserved_high = self.reserved_high.max(self.reserved);
     }
 
+    /// Bytes in use now and at most so far, which are counted in whole pieces.
+    pub(crate) fn used(&self) -> (u64, u64) {
+        (whole(self.used), whole(self.used_high))
+    }
+
     /// Releases memory that is reserved and not used.
     pub(crate) fn trim(&mut self) {
         self.reserved = whole(self.used);
@@ -58,8 +63,6 @@ impl GraphMemories {
 
     /// Counts an allocation by a launch.
     pub(crate) fn take(&mut self, address: u64, device: usize, bytes: u64) {
-        // Each allocation counts for whole pieces.
-        let bytes = whole(bytes);
         if self.live.insert(address, (device, bytes)).is_none() {
             self.of(device).take(bytes);
             self.idle.remove(&address);
@@ -95,7 +98,7 @@ mod tests {
         memories.take(0x1000, 1, 100);
         memories.take(0x2000, 1, PIECE);
         let it = *memories.of(1);
-        assert_eq!((it.used, it.reserved), (PIECE + 100, 2 * PIECE));
+        assert_eq!((it.used, it.used(), it.reserved), (PIECE + 100, (2 * PIECE, 2 * PIECE), 2 * PIECE));
         assert!(memories.is_in_use(0x2000));
         memories.free(0x2000);
         memories.free(0x2000);

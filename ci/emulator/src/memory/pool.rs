@@ -292,7 +292,7 @@ mod tests {
         let mut pools = Pools::default();
         let key = pools.default_of(place(0), 0);
         pools.took(key, 0x1000, 1000);
-        assert_eq!(pools.get(key).unwrap().used(), (1024, 1024));
+        assert_eq!(pools.get(key).unwrap().used(), (1000, 1000));
         assert_eq!(pools.get(key).unwrap().reserved(), (PIECE, PIECE));
         pools.synchronised(0);
         assert_eq!(pools.get(key).unwrap().reserved().0, PIECE, "it is in use");
@@ -305,7 +305,7 @@ mod tests {
         assert_eq!(pools.get(key).unwrap().reserved().0, PIECE, "another device's synchronisation");
         pools.synchronised(0);
         assert_eq!(pools.get(key).unwrap().reserved(), (0, PIECE));
-        assert_eq!(pools.get(key).unwrap().used(), (0, 1024));
+        assert_eq!(pools.get(key).unwrap().used(), (0, 1000));
     }
 
     #[test]

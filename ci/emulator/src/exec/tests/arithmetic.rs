@@ -312,7 +312,9 @@ fn floats_of_32_bits_round_as_asked() {
     run("mul.ftz.f32 d, a, b;", &|a, b, _| flush(flush(a) * flush(b)));
     for mode in ["rz", "rm", "rp"] {
         run(&format!("mul.{mode}.f32 d, a, b;"), &|a, b, _| nearest_not(mode, f64::from(a) * f64::from(b)));
-        run(&format!("cvt.{mode}.f32.f64 d, %rd8;").replace("cvt", "cvt.f64.f32 %rd8, a; cvt"), &|a, _, _| a);
+        // NaN keeps its payload in these conversions, and loses it in the product.
+        let back = format!("cvt.f64.f32 %rd8, a; cvt.{mode}.f32.f64 d, %rd8; mul.f32 d, d, 0f3F800000;");
+        run(&back, &|a, _, _| a);
     }
     run("cvt.rni.f32.f32 d, a;", &|a, _, _| a.round_ties_even());
     run("cvt.rmi.f32.f32 d, a;", &|a, _, _| a.floor());
