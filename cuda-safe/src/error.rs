@@ -251,6 +251,13 @@ impl<T> OrRefused<T> for Option<T> {
     }
 }
 
+/// Refuses a call of `api` with this detail, unless the condition holds.
+#[inline]
+#[track_caller]
+pub(crate) fn ensure(holds: bool, api: &'static str, detail: impl FnOnce() -> Detail) -> Result<()> {
+    if holds { Ok(()) } else { Err(Error::refused(api, detail())) }
+}
+
 /// Returns whether a code means that the device's context is lost.
 pub(crate) fn is_sticky(code: cudaError_t) -> bool {
     Class::of(code) == Class::Sticky
@@ -494,9 +501,9 @@ pub fn peek_last() -> Result<()> {
 #[macro_export]
 macro_rules! check {
     ($name:ident($($argument:expr),* $(,)?)) => {
-        match $crate::error::refused_in_callback(stringify!($name)) {
-            None => $crate::Error::check(stringify!($name), $crate::sys::$name($($argument),*)),
-            Some(refused) => Err(refused),
+        match $crate::error::ensure_callable(stringify!($name)) {
+            Ok(()) => $crate::Error::check(stringify!($name), $crate::sys::$name($($argument),*)),
+            refused => refused,
         }
     };
     ($($segment:ident)::+ ($($argument:expr),* $(,)?)) => {
@@ -513,22 +520,13 @@ macro_rules! check {
     };
 }
 
-/// Returns the refusal if the thread must not call CUDA, for [`check!`](crate::check).
+/// Refuses a call where the thread must not call CUDA, also for [`check!`](crate::check).
 #[doc(hidden)]
-#[inline]
-#[must_use]
-#[track_caller]
-pub fn refused_in_callback(api: &'static str) -> Option<Error> {
-    // No closure, which would hide the caller.
-    if in_callback() { Some(Error::refused(api, Detail::InCallback)) } else { None }
-}
-
-/// Refuses a call where the thread may not call CUDA.
+#[allow(clippy::missing_errors_doc, reason = "hidden")]
 #[inline]
 #[track_caller]
-pub(crate) fn ensure_callable(api: &'static str) -> Result<()> {
-    // No closure, which would hide the caller.
-    if in_callback() { Err(Error::refused(api, Detail::InCallback)) } else { Ok(()) }
+pub fn ensure_callable(api: &'static str) -> Result<()> {
+    ensure(!in_callback(), api, || Detail::InCallback)
 }
 
 /// Returns the last segment of a path, for [`check!`](crate::check).

@@ -16,7 +16,7 @@ use std::ptr;
 use std::sync::Arc;
 
 use crate::callback::{Register, contained};
-use crate::error::{Detail, Error, Result};
+use crate::error::{Detail, Error, OrRefused, Result};
 use crate::{check, process, stream, sys};
 
 /// The size of the read buffer in bytes: more than the driver retains, and a zero byte.
@@ -123,9 +123,8 @@ pub fn dump_to_memory(from: Option<&mut Position>) -> Result<String> {
 pub fn dump_to_file(from: Option<&mut Position>, path: impl AsRef<Path>) -> Result<()> {
     const API: &str = "dump_to_file";
     stream::ensure_idle(API)?;
-    let Ok(path) = CString::new(path.as_ref().as_os_str().as_bytes()) else {
-        return Err(Error::refused(API, Detail::NulByte { what: "the path" }));
-    };
+    let path = CString::new(path.as_ref().as_os_str().as_bytes());
+    let path = path.ok().or_refused(API, || Detail::NulByte { what: "the path" })?;
     let position = from.map_or(ptr::null_mut(), |position| &raw mut position.0);
     // SAFETY: the first pointer is to a live variable, or null. The path ends in a zero byte.
     unsafe { check!(cudaLogsDumpToFile(position, path.as_ptr(), 0)) }

@@ -310,6 +310,7 @@ fn nodes_before_and_after_a_capture_are_ordered_with_all_of_it_until_their_edges
 
 #[test]
 fn an_edge_to_a_capture_goes_with_all_that_its_branches_made_of_it() -> Result<()> {
+    let _alone = alone();
     let mut stream = Stream::new()?;
     let (mut first, mut second) = (DeviceBuffer::<u8>::alloc(4)?, DeviceBuffer::<u8>::alloc(4)?);
     let mut graph = Graph::new()?;

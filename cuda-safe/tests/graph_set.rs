@@ -228,9 +228,10 @@ fn nodes_are_skipped_while_they_are_disabled() -> Result<()> {
     let _alone = alone();
     let stream = Stream::new()?;
     let mut bytes = DeviceBuffer::from_slice(&[0_u8; 4])?;
+    let values = DeviceBuffer::from_slice(&[1_u8, 1, 1, 1, 2, 2, 5])?;
     let mut graph = Graph::new()?;
-    let first = graph.add_memset(&[], &mut bytes, 1)?;
-    let second = graph.add_memset(&[first], &mut bytes.slice_mut(2..)?, 2)?;
+    let first = graph.add_memcpy(&[], &mut bytes, &values.slice(..4)?)?;
+    let second = graph.add_memcpy(&[first], &mut bytes.slice_mut(2..)?, &values.slice(4..6)?)?;
     let nothing = graph.add_empty(&[])?;
     let mut exec = graph.instantiate()?;
     exec.set_enabled(&graph, second, false)?;
@@ -242,7 +243,8 @@ fn nodes_are_skipped_while_they_are_disabled() -> Result<()> {
     exec.launch(&stream)?;
     assert_eq!(bytes.to_vec()?, [7; 4]);
     // The operation of a disabled node can be changed, too, and runs when the node is enabled again.
-    exec.set_memset(&graph, second, &mut bytes.slice_mut(..1)?, 5)?;
+    exec.set_memcpy(&graph, second, &mut bytes.slice_mut(..1)?, &values.slice(6..)?)?;
+    exec.launch(&stream)?;
     exec.set_enabled(&graph, second, true)?;
     exec.launch(&stream)?;
     assert_eq!(bytes.to_vec()?, [5, 7, 7, 7]);
@@ -250,6 +252,31 @@ fn nodes_are_skipped_while_they_are_disabled() -> Result<()> {
     assert_eq!(error.code(), sys::cudaErrorInvalidValue, "{error}");
     assert!(exec.is_enabled(&graph, nothing).is_err());
     Ok(())
+}
+
+/// A driver skips neither of them rightly.
+#[test]
+fn neither_a_fill_nor_a_change_that_no_launch_has_seen_is_disabled() -> Result<()> {
+    let _alone = alone();
+    let stream = Stream::new()?;
+    let mut buffers = [(); 2].map(|()| DeviceBuffer::from_slice(&[0_u8; 4]));
+    let [first, second] = buffers.each_mut().map(|buffer| buffer.as_mut().unwrap());
+    let ones = DeviceBuffer::from_slice(&[1_u8; 4])?;
+    let mut graph = Graph::new()?;
+    let copy = graph.add_memcpy(&[], first, &ones)?;
+    let fill = graph.add_memset(&[copy], second, 1)?;
+    let mut exec = graph.instantiate()?;
+    assert!(unsupported(exec.set_enabled(&graph, fill, false)) && exec.is_enabled(&graph, fill)?);
+    exec.launch(&stream)?;
+    exec.set_memcpy(&graph, copy, second, &ones)?;
+    assert!(unsupported(exec.set_enabled(&graph, copy, false)) && exec.is_enabled(&graph, copy)?);
+    exec.launch(&stream)?;
+    exec.set_enabled(&graph, copy, false)?;
+    exec.set_enabled(&graph, copy, true)?;
+    exec.update(&graph)?;
+    assert!(unsupported(exec.set_enabled(&graph, copy, false)));
+    exec.launch(&stream)?;
+    exec.set_enabled(&graph, copy, false)
 }
 
 #[test]

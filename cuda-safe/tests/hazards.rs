@@ -128,9 +128,10 @@ fn a_graph_of_which_only_a_refused_copy_is_left_proves_nothing_of_the_legacy_str
 fn a_graph_of_which_launches_skip_all_nodes_proves_nothing_of_the_legacy_stream() {
     let alone = alone();
     let mut buffer = DeviceBuffer::<u8>::alloc(64).unwrap();
+    let ones = DeviceBuffer::from_slice(&[1; 64]).unwrap();
     for taken_over in [false, true] {
         let mut graph = Graph::new().unwrap();
-        let node = graph.add_memset(&[], &mut buffer, 1).unwrap();
+        let node = graph.add_memcpy(&[], &mut buffer, &ones).unwrap();
         let mut exec = graph.instantiate().unwrap();
         exec.set_enabled(&graph, node, false).unwrap();
         if taken_over {

@@ -211,7 +211,8 @@ fn a_batch_comes_after_such_a_graph_of_which_launches_may_skip_other_nodes() {
     let mut pinned = PinnedBuffer::from_slice(&[0_u8; LEN]).unwrap();
     let [mut device, mut other] = [(); 2].map(|()| DeviceBuffer::<u8>::alloc(LEN).unwrap());
     let mut described = Graph::new().unwrap();
-    let skipped = described.add_memset(&[], &mut other, 1).unwrap();
+    let ones = DeviceBuffer::from_slice(&[1_u8; LEN]).unwrap();
+    let skipped = described.add_memcpy(&[], &mut other, &ones).unwrap();
     described.add_memset(&[skipped], &mut pinned, 7).unwrap();
     let mut graph = described.instantiate().unwrap();
     graph.set_enabled(&described, skipped, false).unwrap();

@@ -232,7 +232,7 @@ impl Build {
         }
         if let Some(text) = generated {
             let file = out.join(format!("{name}.rs"));
-            fs::write(&file, text).map_err(|error| Error::File(file, error))?;
+            fs::write(&file, text).map_err(Error::of_file(&file))?;
         }
         for file in read.iter().filter(|file| !is_system(file)) {
             println!("cargo:rerun-if-changed={}", file.display());
@@ -245,8 +245,8 @@ impl Build {
     fn all_kernels(&self) -> Result<Vec<PathBuf>, Error> {
         let mut all = self.kernels.clone();
         for folder in &self.folders {
-            let failed = |error| Error::File(folder.clone(), error);
-            let entries = fs::read_dir(folder).map_err(failed)?;
+            let failed = Error::of_file(folder);
+            let entries = fs::read_dir(folder).map_err(&failed)?;
             let paths =
                 entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>, _>>().map_err(failed)?;
             let mut found: Vec<PathBuf> =
@@ -329,7 +329,7 @@ fn is_system(file: &Path) -> bool {
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, Error> {
-    path.canonicalize().map_err(|error| Error::File(path.to_owned(), error))
+    path.canonicalize().map_err(Error::of_file(path))
 }
 
 #[cfg(test)]

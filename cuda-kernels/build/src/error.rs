@@ -1,7 +1,8 @@
 //! The errors of a build of kernels, worded for the person who runs the build.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
 /// The reason why kernels could not be compiled or handles could not be generated.
 ///
@@ -18,13 +19,20 @@ pub enum Error {
     /// A variable that cargo sets for build scripts is missing, so this is not a build script.
     NotABuildScript(&'static str),
     /// A file could not be read or written.
-    File(PathBuf, std::io::Error),
+    File(PathBuf, io::Error),
     /// nvcc or the archiver failed. Its own output is above.
     Compile(PathBuf, String),
     /// The headers could not be read as C++, or bindgen refused them.
     Header(String),
     /// A handle cannot represent this prototype.
     Prototype(String),
+}
+
+impl Error {
+    /// Returns what makes the error of a file that cannot be read or written.
+    pub(crate) fn of_file(path: &Path) -> impl Fn(io::Error) -> Self + '_ {
+        |error| Self::File(path.to_owned(), error)
+    }
 }
 
 impl fmt::Display for Error {

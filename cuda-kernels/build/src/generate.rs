@@ -63,7 +63,7 @@ pub(crate) struct Placement {
     units: Vec<Vec<usize>>,
     /// The source file of each kernel in one of these files, by the kernel's symbol.
     kernels: BTreeMap<String, usize>,
-    /// What the compiled kernels do with the memory behind their parameters.
+    /// The compiled kernels' uses of the memory behind their parameters.
     uses: ptx::Uses,
 }
 
@@ -88,7 +88,7 @@ impl Placement {
         // A kernel may be in several objects: without the PTX of one, nothing is known.
         if objects.iter().all(|object| !object.ptx.is_empty()) {
             for file in objects.iter().flat_map(|object| &object.ptx) {
-                let text = fs::read_to_string(file).map_err(|error| Error::File(file.clone(), error))?;
+                let text = fs::read_to_string(file).map_err(Error::of_file(file))?;
                 ptx::add(&mut placement.uses, &text);
             }
         }

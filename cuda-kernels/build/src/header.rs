@@ -116,10 +116,10 @@ fn bind_with(
 /// Writes the header that replaces CUDA's if there is no toolkit, and returns its folder.
 pub(crate) fn stand_in(out: &Path) -> Result<PathBuf, Error> {
     let folder = out.join("stand-in");
-    fs::create_dir_all(&folder).map_err(|error| Error::File(folder.clone(), error))?;
+    fs::create_dir_all(&folder).map_err(Error::of_file(&folder))?;
     for name in ["cuda_runtime.h", "cuda_fp16.h", "cuda_bf16.h"] {
         let file = folder.join(name);
-        fs::write(&file, include_str!("stand_in.h")).map_err(|error| Error::File(file, error))?;
+        fs::write(&file, include_str!("stand_in.h")).map_err(Error::of_file(&file))?;
     }
     Ok(folder)
 }

@@ -71,8 +71,7 @@ impl<'a> Compiler<'a> {
     pub(crate) fn new(settings: &'a Settings<'a>) -> Result<Self, Error> {
         let nvcc = &settings.toolkit.nvcc;
         choose_compiler(nvcc);
-        fs::create_dir_all(settings.objects)
-            .map_err(|error| Error::File(settings.objects.to_owned(), error))?;
+        fs::create_dir_all(settings.objects).map_err(Error::of_file(settings.objects))?;
         let tool = configured(settings).try_get_compiler().map_err(|error| failed(nvcc, &error))?;
         Ok(Self { tool, settings })
     }
@@ -145,18 +144,18 @@ impl<'a> Compiler<'a> {
         }
         if let Some(kept) = &step.kept {
             drop(fs::remove_dir_all(kept));
-            fs::create_dir_all(kept).map_err(|error| Error::File(kept.clone(), error))?;
+            fs::create_dir_all(kept).map_err(Error::of_file(kept))?;
         }
         let start = SystemTime::now();
         finish(&mut command, file)?;
         if let Some(kept) = &step.kept {
-            keep_ptx(kept).map_err(|error| Error::File(kept.clone(), error))?;
+            keep_ptx(kept).map_err(Error::of_file(kept))?;
         }
         // A file that changed during the run may have been read before or after the change.
         if let Some((state, last_change)) = self.state(&command, step)
             && last_change < start
         {
-            fs::write(&stamp, state).map_err(|error| Error::File(stamp, error))?;
+            fs::write(&stamp, state).map_err(Error::of_file(&stamp))?;
         }
         Ok(())
     }
@@ -183,7 +182,7 @@ impl<'a> Compiler<'a> {
         let mut command = tool.to_command();
         command.args(["-r", "-nostdlib", "-o"]).arg(&joined).args(paths()).arg(&linked);
         // Toolkits for cross-compilation may lack the library.
-        let bytes = fs::read(&linked).map_err(|error| Error::File(linked.clone(), error))?;
+        let bytes = fs::read(&linked).map_err(Error::of_file(&linked))?;
         if bytes.windows(DEVICE_RUNTIME.len()).any(|part| part == DEVICE_RUNTIME) {
             command.args(&folders).arg("-lcudadevrt");
         }
@@ -216,8 +215,8 @@ impl<'a> Compiler<'a> {
     }
 
     fn dependencies(&self, step: &Step) -> Result<Vec<PathBuf>, Error> {
-        let text = fs::read_to_string(&step.dependencies)
-            .map_err(|error| Error::File(step.dependencies.clone(), error))?;
+        let file = &step.dependencies;
+        let text = fs::read_to_string(file).map_err(Error::of_file(file))?;
         Ok(depfile::outside_of(depfile::parse(&text), &self.settings.toolkit.root))
     }
 

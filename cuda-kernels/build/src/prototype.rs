@@ -121,11 +121,7 @@ fn prototype(function: &ForeignItemFn) -> Result<Prototype, Error> {
 /// Returns the type of a parameter as text. Handles of textures, surfaces and conditions are numbers in C,
 /// and distinct types in Rust.
 fn parameter(ty: &Type) -> String {
-    let last = match ty {
-        Type::Path(path) => path.path.segments.last().map(|segment| segment.ident.to_string()),
-        _ => None,
-    };
-    match last.as_deref() {
+    match last_segment(ty).as_deref() {
         Some("cudaTextureObject_t") => "::cuda_safe::launch::TextureObject".to_owned(),
         Some("cudaGraphConditionalHandle") => "::cuda_safe::launch::ConditionalHandle".to_owned(),
         Some("cudaSurfaceObject_t") => "::cuda_safe::launch::SurfaceObject".to_owned(),
@@ -135,33 +131,33 @@ fn parameter(ty: &Type) -> String {
 
 /// Returns the type as text. Replaces C's names by the Rust types that they are on all platforms of CUDA.
 pub(crate) fn spell(ty: &Type) -> String {
-    match ty {
-        Type::Ptr(pointer) => {
-            let kind = match pointer.mutability {
-                PointerMutability::Mut(_) => "*mut",
-                PointerMutability::Const(_) => "*const",
-            };
-            format!("{kind} {}", spell(&pointer.elem))
-        }
-        Type::Path(path) => {
-            let last = path.path.segments.last().map(|segment| segment.ident.to_string());
-            let plain = match last.as_deref() {
-                Some("c_schar") => "i8",
-                Some("c_uchar") => "u8",
-                Some("c_short") => "i16",
-                Some("c_ushort") => "u16",
-                Some("c_int") => "i32",
-                Some("c_uint") => "u32",
-                Some("c_longlong") => "i64",
-                Some("c_ulonglong") => "u64",
-                Some("c_float") => "f32",
-                Some("c_double") => "f64",
-                _ => return ty.to_token_stream().to_string(),
-            };
-            plain.to_owned()
-        }
-        _ => ty.to_token_stream().to_string(),
+    if let Type::Ptr(pointer) = ty {
+        let kind = match pointer.mutability {
+            PointerMutability::Mut(_) => "*mut",
+            PointerMutability::Const(_) => "*const",
+        };
+        return format!("{kind} {}", spell(&pointer.elem));
     }
+    let plain = match last_segment(ty).as_deref() {
+        Some("c_schar") => "i8",
+        Some("c_uchar") => "u8",
+        Some("c_short") => "i16",
+        Some("c_ushort") => "u16",
+        Some("c_int") => "i32",
+        Some("c_uint") => "u32",
+        Some("c_longlong") => "i64",
+        Some("c_ulonglong") => "u64",
+        Some("c_float") => "f32",
+        Some("c_double") => "f64",
+        _ => return ty.to_token_stream().to_string(),
+    };
+    plain.to_owned()
+}
+
+/// Returns the last name of a path.
+fn last_segment(ty: &Type) -> Option<String> {
+    let Type::Path(path) = ty else { return None };
+    path.path.segments.last().map(|segment| segment.ident.to_string())
 }
 
 /// Returns the symbol that bindgen chose, without the leading byte that makes LLVM leave it unchanged.

@@ -315,7 +315,7 @@ impl Entry {
             // A declaration.
             return None;
         }
-        // What a function returns comes before its name.
+        // A function's result comes before its name.
         let result = head.trim_start().strip_prefix('(').and_then(|rest| rest.split_once(')'));
         let head = result.map_or(head, |(_, head)| head);
         let name = words(head).next()?.to_owned();

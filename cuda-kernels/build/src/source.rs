@@ -50,7 +50,7 @@ pub(crate) fn prepare(
     let mut reading = Reading { sources, listed: &listed, ..Reading::default() };
     let mut specialized = Vec::new();
     for file in &listed {
-        let text = fs::read_to_string(file).map_err(|error| Error::File(file.clone(), error))?;
+        let text = fs::read_to_string(file).map_err(Error::of_file(file))?;
         let mut text = with_specializations(text);
         if includes == Includes::HostOnly && sources.contains(file) {
             text = without_device_headers(&text);

@@ -57,7 +57,7 @@ fn refuse(symbol: &Symbol, why: &str) -> Error {
 /// Writes the file that replaces a source file with variables in the build: it includes the file and adds
 /// the functions.
 pub(crate) fn wrapper(source: &Path, symbols: &[&Symbol], library: &str, to: &Path) -> Result<(), Error> {
-    let source = source.canonicalize().map_err(|error| Error::File(source.to_owned(), error))?;
+    let source = source.canonicalize().map_err(Error::of_file(source))?;
     let name = source.to_str().ok_or_else(|| {
         Error::Header(format!("{}: a source file's path must be readable text", source.display()))
     })?;
@@ -73,13 +73,13 @@ pub(crate) fn wrapper(source: &Path, symbols: &[&Symbol], library: &str, to: &Pa
     if fs::read_to_string(to).is_ok_and(|old| old == text) {
         return Ok(());
     }
-    fs::write(to, text).map_err(|error| Error::File(to.to_owned(), error))
+    fs::write(to, text).map_err(Error::of_file(to))
 }
 
 /// Returns the symbols of the functions that an object exports, with the host-side stubs of kernels among
 /// them.
 pub(crate) fn defined(object: &Path) -> Result<BTreeSet<String>, Error> {
-    let bytes = fs::read(object).map_err(|error| Error::File(object.to_owned(), error))?;
+    let bytes = fs::read(object).map_err(Error::of_file(object))?;
     let file = object::File::parse(bytes.as_slice())
         .map_err(|error| Error::Compile(object.to_owned(), format!("its symbols cannot be read: {error}")))?;
     Ok(file

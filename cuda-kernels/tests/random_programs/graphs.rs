@@ -226,6 +226,8 @@ struct Step {
     work: Vec<(Work, Former)>,
     kind: Kind,
     is_enabled: bool,
+    /// Whether it was changed after the last launch.
+    is_changed: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -315,7 +317,7 @@ impl Program {
     }
 
     fn push(&mut self, node: Node, kind: Kind, work: Vec<(Work, Former)>) {
-        self.steps.push(Step { node, work, kind, is_enabled: true });
+        self.steps.push(Step { node, work, kind, is_enabled: true, is_changed: false });
         self.shape += 1;
     }
 
@@ -419,8 +421,9 @@ impl Program {
             _ => {
                 let Some(Executable { exec, steps, .. }) = &mut self.exec else { return Ok(()) };
                 exec.launch(&self.streams[dice.below(STREAMS)])?;
-                for step in steps.iter().filter(|step| step.is_enabled) {
-                    for (work, memory) in &step.work {
+                for step in steps {
+                    step.is_changed = false;
+                    for (work, memory) in step.work.iter().filter(|_| step.is_enabled) {
                         self.sequential.run(*work, *memory);
                     }
                 }
@@ -523,10 +526,15 @@ impl Program {
         let (work, node) = (Work::draw(dice), step.node);
         match step.kind {
             Kind::Single if dice.below(3) == 0 => {
-                step.is_enabled = !step.is_enabled;
-                exec.set_enabled(graph, node, step.is_enabled)?;
-                let is_enabled = step.is_enabled;
-                self.note("enable or disable a node", true, (node, is_enabled));
+                let enabled = !step.is_enabled;
+                // A fill is never disabled, and no node that was changed since the last launch.
+                let done = exec.set_enabled(graph, node, enabled);
+                let may = !matches!(step.work[0].0, Work::Fill(..)) && (enabled || !step.is_changed);
+                assert_eq!(done.is_ok(), may, "{done:?}");
+                if may {
+                    step.is_enabled = enabled;
+                }
+                self.note("enable or disable a node", may, (node, enabled));
             }
             Kind::Single if step.work[0].0.can_become(work) => {
                 let done = call!(work, &mut self.buffers,
@@ -542,6 +550,7 @@ impl Program {
                 let done = unless_unordered(done)?;
                 if done.is_some() {
                     step.work = vec![(work, self.sequential.now)];
+                    step.is_changed = true;
                 }
                 self.note("set a node of the executable graph", done.is_some(), (node, work));
             }
@@ -581,7 +590,7 @@ impl Program {
         if done.is_ok() {
             let mut steps = self.steps.clone();
             for (step, before) in steps.iter_mut().zip(&executable.steps).filter(|_| has_shape) {
-                step.is_enabled = before.is_enabled;
+                (step.is_enabled, step.is_changed) = (before.is_enabled, true);
             }
             let origin = executable.origin.filter(|_| has_shape);
             self.exec = Some(Executable { steps, origin, ..executable });

@@ -98,7 +98,7 @@ impl Tracker {
     /// Orders the stream after everything that another stream has been given, because of `conflict`, and
     /// notes the wait.
     ///
-    /// What the wait is worth is read *before* the call: more may be given to the other stream meanwhile, and
+    /// The worth of the wait is read *before* the call: more may be given to the other stream meanwhile, and
     /// the wait need not cover that.
     #[inline(never)]
     pub(crate) fn order_after<P: EventBackend>(
@@ -148,7 +148,7 @@ impl Tracker {
     ) -> Result<WaitMethod, P::Error> {
         let mut gained = other.published_clock();
         gained.add(Epoch { timeline: other.id, sequence: other.submitted() });
-        // What the legacy rule adds to that, and what a wait for the legacy stream would be worth instead.
+        // The legacy rule's addition to that, and the worth of a wait for the legacy stream instead.
         let (mut by_rule, mut by_legacy) = (VectorClock::new(), VectorClock::new());
         match other.kind {
             Kind::NonBlocking => {}
@@ -194,7 +194,7 @@ fn gives_no_more(timeline: &Timeline, state: &SubmitState, other: &Timeline) -> 
         Kind::NonBlocking => true,
         Kind::Blocking => {
             let actions = other.device.actions();
-            // What the legacy stream had done until then is in the clock already.
+            // The clock already has all that the legacy stream had done until then.
             actions == 0
                 || timeline.kind == Kind::Blocking
                     && actions == state.legacy_seen

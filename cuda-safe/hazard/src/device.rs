@@ -31,7 +31,7 @@ impl Kind {
     }
 }
 
-/// What the tracker records for one device.
+/// The tracker's records of one device.
 #[derive(Debug)]
 pub(crate) struct DeviceTimelines {
     pub(crate) ordinal: i32,
@@ -47,7 +47,7 @@ pub(crate) struct DeviceTimelines {
     has_blocking: AtomicBool,
     /// The legacy stream's last operation that was an action.
     last_action: AtomicU64,
-    /// What the legacy stream's last action was ordered after.
+    /// The order of the legacy stream's last action.
     clock: Mutex<VectorClock>,
 }
 

@@ -45,7 +45,7 @@ pub struct FirstWrite {
     pub(crate) call_site: Option<CallSite>,
 }
 
-/// What an operation that is being entered is ordered after.
+/// The work that an operation being entered is ordered after.
 pub(crate) trait View {
     /// Returns the operation itself.
     fn me(&self) -> Epoch;
@@ -58,7 +58,7 @@ pub(crate) trait View {
 /// A view that includes the legacy rule and reads during the call.
 pub(crate) trait FullView: View + Sized {
     /// Returns the view for what is read during the call: without what the legacy rule gives this very
-    /// operation, since such a read does not wait for the stream. What the rule gave earlier operations of
+    /// operation, since such a read does not wait for the stream. The rule's order of earlier operations of
     /// the stream counts: until these have run, the stream has something to do.
     fn at_call(&self) -> Self;
 

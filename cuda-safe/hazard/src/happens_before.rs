@@ -44,7 +44,7 @@ struct State {
     kind: Kind,
     /// Operations so far.
     last: SequenceNumber,
-    /// What happens before its next operation, without what the legacy rule adds.
+    /// The clock of its next operation, without the additions of the legacy rule.
     clock: VectorClock,
     /// Of a legacy stream: what its last action comes after, itself included.
     last_action: VectorClock,

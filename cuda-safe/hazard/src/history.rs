@@ -235,7 +235,7 @@ impl fmt::Debug for Access<'_> {
     }
 }
 
-/// What an access of an allocation comes after, by the last-access word.
+/// The work that an access of an allocation comes after, by the last-access word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Before {
     /// Nothing.
@@ -802,7 +802,7 @@ fn after<V: View>(last_access: LastAccess, mode: Mode, view: &V) -> Result<LastA
     Ok(if mode == Mode::Write { LastAccess::Write(me) } else { LastAccess::Read(me) })
 }
 
-/// What a guard that writes adds to the count; a reader adds one.
+/// A guard that writes adds this to the count; a reader adds one.
 const WRITER: u64 = 1 << 32;
 
 /// The most guards of one kind, so that forgotten ones can never make the count wrap.

@@ -24,7 +24,7 @@ const MODE_SHARED: u64 = 6;
 /// The word of an allocation whose accesses are in its interval list.
 pub(crate) const LISTED: u64 = MODE_LISTED << (TIMELINE_BITS + SEQUENCE_BITS);
 
-/// What a last-access word holds. All accesses in it are of the whole allocation.
+/// The content of a last-access word. All accesses in it are of the whole allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LastAccess {
     /// No access.

@@ -54,7 +54,7 @@
 //!    earlier one, or an access that made the earlier one redundant. An entry is dropped only in favour of an
 //!    access that conflicts with at least as much and is itself ordered after the entry, or once the entry
 //!    has completed. So an operation that is ordered after the remaining entries is ordered after all.
-//! 2. **A clock claims only what is so.** What a stream is ordered after grows in four ways, each *after* the
+//! 2. **A clock claims only what is so.** The clock of a stream grows in four ways, each *after* the
 //!    CUDA call that makes it true has returned:
 //!    - by a wait for an event: the clock joins the event clock;
 //!    - by an added wait: the clock joins the other stream's clock and sequence number, as they were read
@@ -87,7 +87,7 @@
 //!    earlier operations, which come after everything that the rule gave *them* ([`Access::at_call`]). The
 //!    sequence number of a refused operation does not count so.
 //! 5. **Failure leaves epochs, never gaps.** If CUDA, the policy or a panic refuses an operation, its
-//!    sequence number is published. What the operation was ordered after is in its stream's queue already, so
+//!    sequence number is published. The order of the operation is in its stream's queue already, so
 //!    to be ordered after the stream is to be ordered after that. Where the order was still missing, the
 //!    entries of the other streams stay in the access history until the wait is in place.
 //! 6. **The host.** A host guard borrows from the owner, so nobody enters new work on its bytes. It waits for
@@ -96,7 +96,7 @@
 //!    looks at the epochs, with a sequentially consistent fence between the two steps on either side. So one
 //!    of the two sees the other.
 //!
-//! # What the fast path leaves out
+//! # Steps that the fast path leaves out
 //! [`Tracker::begin_fast`] takes operations that conflict only with what happens before them, by their
 //! stream's own order or by its clock. It waits for no other operation and adds no wait. All others take
 //! [`Tracker::begin_slow`]. By `tests/cost.rs` on an AMD EPYC, an operation that writes one buffer costs 24
@@ -157,7 +157,7 @@
 //!   nothing is waited for. A drop there takes only the locks of lists: of the pool's streams and events, and
 //!   of what is to be freed later. None of these is locked during a call.
 //!
-//! # What callers answer for
+//! # Duties of callers
 //! The memory safety of a crate that frees or lends memory by this tracker's answers rests on everything that
 //! the crate states to the tracker. A function is `unsafe` if a false statement makes a later answer false:
 //! that an operation was given to a stream, that an event was recorded or waited for, that work has

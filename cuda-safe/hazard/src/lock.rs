@@ -47,7 +47,7 @@ const REVOKING: u64 = u64::MAX;
 const SHARED: u64 = u64::MAX - 1;
 
 // SAFETY: the value is only reached through a guard, and only one guard exists at a time, as stated above.
-// What the owner did inside happens before it leaves. The revoking thread has seen that before it stores
+// All that the owner did inside happens before it leaves. The revoking thread has seen that before it stores
 // `SHARED`, which all other threads have seen before they go in. From then on `taken` carries the value from
 // one thread to the next, which may therefore be any thread.
 unsafe impl<T: Send> Sync for Lock<T> {}

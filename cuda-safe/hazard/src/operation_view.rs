@@ -359,13 +359,13 @@ impl Tracker {
     }
 }
 
-/// What an operation that is being entered is ordered after.
+/// The work that an operation being entered is ordered after.
 #[derive(Clone, Copy)]
 pub(crate) struct OperationView<'a> {
     tracker: &'a Tracker,
     timeline: &'a Timeline,
     clock: &'a VectorClock,
-    /// What the legacy rule adds, if anything.
+    /// The order that the legacy rule adds, if any.
     pending: Option<&'a VectorClock>,
     /// Whether the legacy rule counts at all.
     by_rule: bool,

@@ -10,7 +10,7 @@ pub enum Policy {
     Order,
     /// Refuses the later operation with an error that names both call sites: a way to find a program's races.
     Error,
-    /// Tracks nothing. What safe code does to memory in flight is then the program's own responsibility.
+    /// Tracks nothing. The program itself is then responsible for what safe code does to memory in flight.
     Off,
 }
 

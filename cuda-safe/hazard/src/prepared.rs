@@ -37,7 +37,7 @@ pub(crate) fn new_number() -> u64 {
     LAST.fetch_add(1, Relaxed) + 1
 }
 
-/// What matters about the accesses of an operation together.
+/// The properties of all accesses of an operation together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct AccessFlags {
     /// Whether one of them is made without a borrow.

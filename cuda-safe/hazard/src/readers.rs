@@ -9,12 +9,13 @@
 //! says of which period its number is.
 //!
 //! # Why no read is overlooked
-//! A stream reads for the first time in a period under the lock, and finds the word unchanged there. Whoever
-//! ends a period changes the word first and then takes the readers under the same lock. So the one finds the
-//! word changed, or the other finds the read. A stream that reads again takes no lock: it stores its number,
-//! and then looks at the word and the period once more, with a sequentially consistent fence between the two
-//! steps. If both are unchanged, whoever ends the period finds the number. If not, the operation gives its
-//! sequence number up and starts again, because it may already count as one that came first.
+//! A stream reads for the first time in a period under the lock, and finds the word unchanged there. A
+//! thread that ends a period changes the word first and then takes the readers under the same lock. So the
+//! one finds the word changed, or the other finds the read. A stream that reads again takes no lock: it
+//! stores its number, and then looks at the word and the period once more, with a sequentially consistent
+//! fence between the two steps. If both are unchanged, the thread that ends the period finds the number. If
+//! not, the operation gives its sequence number up and starts again, because it may already count as one that
+//! came first.
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 

@@ -12,7 +12,7 @@ use crate::tracker::Tracker;
 pub struct EventClock {
     /// The stream's last operation before the record.
     pub(crate) epoch: Epoch,
-    /// What the stream was ordered after besides.
+    /// The other work that the stream was ordered after.
     pub(crate) clock: VectorClock,
 }
 
@@ -30,7 +30,7 @@ impl Default for EventClock {
     }
 }
 
-/// What will be known to have completed when a call that waits has returned.
+/// The work that is known to have completed once a call that waits has returned.
 ///
 /// Take it *before* the call: the call need not wait for what is given to the streams meanwhile.
 ///

@@ -8,7 +8,7 @@
 //!
 //! The fast path takes what a program finds that repeats what it did before, or that orders its streams
 //! itself: there is nothing to order the operation after, and nothing to wait for. The crate's page lists its
-//! steps by their names in the literature ("What the fast path leaves out").
+//! steps by their names in the literature ("Steps that the fast path leaves out").
 //!
 //! # Why the fast path need not keep the slow path's order of steps
 //! The slow path enters allocations in the order of their addresses, because it may wait at one of them for

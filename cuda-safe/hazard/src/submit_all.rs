@@ -30,7 +30,7 @@
 //! # Why it is sound
 //! Each stream's part is an operation as the crate's page describes it, with an epoch, a clock and a rule of
 //! its own; the only question is whether two parts of one call need an order, and conflicts between them are
-//! refused. What the legacy rule gives a part is read before the call, as ever. If the call submits to the
+//! refused. The legacy rule's order for a part is read before the call, as ever. If the call submits to the
 //! legacy stream and to a blocking stream, CUDA orders the two in some way that the tracker does not claim:
 //! at the commit, the epochs of both are published, and the next operation of either stream takes the rule
 //! into account.

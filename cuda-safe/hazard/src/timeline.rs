@@ -15,8 +15,8 @@ use crate::primitives::{Arc, AtomicBool, AtomicU64, Mutex};
 use crate::primitives::{Mutex as Lock, MutexGuard as LockGuard};
 use crate::wait_log::WaitLog;
 
-/// What to wait for in order to wait for a timeline's stream. The numbers are raw handles, which this crate
-/// does not interpret.
+/// The handle to wait for in order to wait for a timeline's stream. The numbers are raw handles, which this
+/// crate does not interpret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitTarget {
     /// An event recorded on this stream.
@@ -30,7 +30,7 @@ pub enum WaitTarget {
     Nothing,
 }
 
-/// What is known of an operation between its begin and its commit.
+/// The facts about an operation between its begin and its commit.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct InFlight {
     /// Whether it is an action: it surely puts something on the stream.
@@ -41,8 +41,8 @@ pub(crate) struct InFlight {
     pub(crate) done: bool,
 }
 
-/// What one operation at a time changes: the submitting side of a stream. [`Timeline`] relies on the order of
-/// the fields.
+/// The submitting side of a stream, which one operation at a time changes. [`Timeline`] relies on the order
+/// of the fields.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct SubmitState {
@@ -51,12 +51,12 @@ pub(crate) struct SubmitState {
     pub(crate) legacy_seen: u64,
     /// The operation that is being submitted.
     pub(crate) in_flight: InFlight,
-    /// What everything that the stream is given from now on is ordered after.
+    /// The order of everything that the stream is given from now on.
     pub(crate) clock: VectorClock,
     /// A number that the backend stores with the stream; see
     /// [`EventBackend::order`](crate::EventBackend::order).
     pub(crate) backend_data: usize,
-    /// What the next operation will be ordered after by the legacy rule, once it has really been submitted.
+    /// The next operation is ordered after this by the legacy rule, once it has really been submitted.
     pub(crate) pending: VectorClock,
     /// The count of the legacy stream's actions that `pending` covers; of blocking streams only.
     pub(crate) pending_seen: u64,
@@ -91,7 +91,7 @@ pub struct Timeline {
     shared: SharedState,
 }
 
-/// What threads look at that are not submitting to the stream: on cache lines of its own.
+/// The side that threads read without submitting to the stream: on cache lines of its own.
 #[derive(Debug)]
 #[repr(C, align(64))]
 struct SharedState {

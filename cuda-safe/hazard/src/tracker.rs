@@ -34,7 +34,7 @@ pub struct Tracker {
     pub(crate) waits: WaitCounter,
 }
 
-/// What changes only when streams come and go.
+/// The part that changes only when streams come and go.
 struct Register {
     timelines: u32,
     free: Vec<TimelineId>,

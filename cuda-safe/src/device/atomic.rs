@@ -4,7 +4,7 @@
 use bitflags::bitflags;
 
 use super::Device;
-use crate::error::{Detail, Error, Result};
+use crate::error::{Detail, OrRefused, Result};
 use crate::{check, sys};
 
 /// An atomic operation.
@@ -128,10 +128,8 @@ fn ask(
     if operations.is_empty() {
         return Ok(Vec::new());
     }
-    let Ok(count) = u32::try_from(operations.len()) else {
-        let detail = Detail::Overflow { what: "a list of operations", left: operations.len(), right: 1 };
-        return Err(Error::refused(api, detail));
-    };
+    let overflow = || Detail::Overflow { what: "a list of operations", left: operations.len(), right: 1 };
+    let count = u32::try_from(operations.len()).ok().or_refused(api, overflow)?;
     let wanted: Vec<_> = operations.iter().map(|it| sys::cudaAtomicOperation(*it as u32)).collect();
     let mut found = vec![0; operations.len()];
     call(found.as_mut_ptr(), wanted.as_ptr(), count)?;

@@ -4,7 +4,7 @@
 use std::ffi::{CStr, CString, c_char, c_int};
 
 use super::{Device, DeviceFlags, DeviceProperties};
-use crate::error::{Detail, Error, Result};
+use crate::error::{Detail, OrRefused, Result};
 use crate::{check, sys};
 
 /// The length of a buffer for `domain:bus:device.function` and its terminator in bytes. C's own example
@@ -94,10 +94,8 @@ impl Device {
     #[track_caller]
     pub fn set_valid(devices: &[Self]) -> Result<()> {
         let mut ordinals: Vec<c_int> = devices.iter().map(|device| device.ordinal()).collect();
-        let Ok(count) = c_int::try_from(ordinals.len()) else {
-            let detail = Detail::Overflow { what: "a list of devices", left: ordinals.len(), right: 1 };
-            return Err(Error::refused("Device::set_valid", detail));
-        };
+        let overflow = || Detail::Overflow { what: "a list of devices", left: devices.len(), right: 1 };
+        let count = c_int::try_from(devices.len()).ok().or_refused("Device::set_valid", overflow)?;
         // SAFETY: the pointer is to `count` live numbers.
         unsafe { check!(cudaSetValidDevices(ordinals.as_mut_ptr(), count)) }
     }
@@ -131,10 +129,8 @@ impl Device {
     #[doc(alias = "cudaDeviceGetByPCIBusId")]
     #[track_caller]
     pub fn by_pci_bus_id(id: &str) -> Result<Self> {
-        let Ok(text) = CString::new(id) else {
-            let detail = Detail::Unsupported { what: "a NUL in a PCI bus id" };
-            return Err(Error::refused("Device::by_pci_bus_id", detail));
-        };
+        let nul = || Detail::Unsupported { what: "a NUL in a PCI bus id" };
+        let text = CString::new(id).ok().or_refused("Device::by_pci_bus_id", nul)?;
         let mut ordinal = 0;
         // SAFETY: the first pointer is to a live integer, which the call fills. The second is to a C string
         // that outlives the call.

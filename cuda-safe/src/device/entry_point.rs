@@ -5,7 +5,7 @@ use std::ffi::{CString, c_void};
 use std::ptr::{self, NonNull};
 
 use super::Version;
-use crate::error::{Detail, Error, Result};
+use crate::error::{Detail, OrRefused, Result};
 use crate::{check, stream, sys};
 
 /// The address of a driver function, or the reason why it is missing.
@@ -62,9 +62,7 @@ pub fn driver_entry_point(
 ) -> Result<DriverEntryPoint> {
     const API: &str = "driver_entry_point";
     stream::ensure_idle(API)?;
-    let Ok(name) = CString::new(name) else {
-        return Err(Error::refused(API, Detail::NulByte { what: "the name" }));
-    };
+    let name = CString::new(name).ok().or_refused(API, || Detail::NulByte { what: "the name" })?;
     let flags = match default_stream {
         DefaultStream::Legacy => sys::cudaEnableLegacyStream,
         DefaultStream::PerThread => sys::cudaEnablePerThreadDefaultStream,

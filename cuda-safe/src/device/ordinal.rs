@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use super::{Limit, version};
-use crate::error::{Detail, Error, Result};
+use crate::error::{Detail, Result, ensure};
 use crate::{check, sys};
 
 /// One of the machine's devices, identified by its ordinal.
@@ -96,11 +96,9 @@ impl Device {
     #[track_caller]
     pub fn new(ordinal: i32) -> Result<Self> {
         let count = Self::count()?;
-        if (0..count).contains(&ordinal) {
-            Ok(Self { ordinal })
-        } else {
-            Err(Error::refused("Device::new", Detail::InvalidDevice { ordinal, count }))
-        }
+        let exists = (0..count).contains(&ordinal);
+        ensure(exists, "Device::new", || Detail::InvalidDevice { ordinal, count })?;
+        Ok(Self { ordinal })
     }
 
     /// Returns all devices, in the order of their ordinals.
@@ -204,11 +202,8 @@ impl Device {
     #[inline]
     #[track_caller]
     pub(crate) fn ensure_is(self, needed: Self, api: &'static str, what: &'static str) -> Result<()> {
-        if self == needed {
-            return Ok(());
-        }
         let (found, needed) = (self.ordinal, needed.ordinal);
-        Err(Error::refused(api, Detail::DeviceMismatch { what, found, needed }))
+        ensure(found == needed, api, || Detail::DeviceMismatch { what, found, needed })
     }
 
     /// Returns the device of an ordinal that the runtime returned, or that an owner was made with.

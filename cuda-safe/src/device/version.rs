@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::callback::in_callback;
 use crate::check;
-use crate::error::{self, BUILT, Detail, Error, Result};
+use crate::error::{self, BUILT, Detail, Result, ensure};
 #[cfg(doc)]
 use crate::sys;
 
@@ -91,10 +91,8 @@ pub(super) fn ensure_callable(api: &'static str) -> Result<()> {
     if SAME.load(Ordering::Relaxed) {
         return Ok(());
     }
-    let found = runtime_version()?;
-    if found.major != Version::of_headers().major {
-        return Err(Error::refused("libcudart", Detail::versions()));
-    }
+    let same = runtime_version()?.major == Version::of_headers().major;
+    ensure(same, "libcudart", Detail::versions)?;
     SAME.store(true, Ordering::Relaxed);
     Ok(())
 }

@@ -73,11 +73,15 @@ pub(super) struct Origin {
     pub(super) steps: Arc<Steps>,
     /// The nodes that launches skip.
     pub(super) disabled: BTreeSet<usize>,
+    /// The nodes that were changed after the last launch. They are not disabled: see
+    /// [`GraphExec::set_enabled`].
+    pub(super) unlaunched: BTreeSet<usize>,
 }
 
 impl Origin {
     fn of(graph: &Graph) -> Self {
-        Self { graph: graph.number, steps: Arc::clone(&graph.steps), disabled: BTreeSet::new() }
+        let (disabled, unlaunched) = (BTreeSet::new(), BTreeSet::new());
+        Self { graph: graph.number, steps: Arc::clone(&graph.steps), disabled, unlaunched }
     }
 }
 
@@ -193,6 +197,9 @@ impl GraphExec {
         let code = unsafe { sys::cudaGraphLaunch(raw, stream.as_raw()) };
         submission.commit(code == sys::cudaSuccess);
         Call { api: "cudaGraphLaunch", call_site, bytes: 0 }.check(code)?;
+        if let Some(origin) = &mut self.origin {
+            origin.unlaunched.clear();
+        }
         if orders { self.mark_launch(stream) } else { Ok(()) }
     }
 
@@ -310,7 +317,8 @@ impl GraphExec {
         // pairs are unknown afterwards.
         let same =
             before.filter(|origin| origin.graph == graph.number && origin.steps.have_shape_of(&graph.steps));
-        self.origin = same.map(|_| Origin { disabled, ..Origin::of(graph) });
+        let unlaunched = (0..graph.steps.list.len()).collect();
+        self.origin = same.map(|_| Origin { disabled, unlaunched, ..Origin::of(graph) });
         Ok(())
     }
 

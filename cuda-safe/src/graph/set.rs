@@ -11,6 +11,7 @@ use super::graph::Graph;
 use super::host::{self, HostFunction};
 use super::nodes::{fill_parameters, kept, kernel_node};
 use super::steps::Node;
+use super::topology::{NodeKind, kind_of};
 use crate::copy::{Destination, FillNode, InGraph, LinearNode, Operand, Source};
 use crate::error::{Detail, Error, Result};
 use crate::hazard::RetainedAccesses;
@@ -529,13 +530,17 @@ impl GraphExec {
         })
     }
 
-    /// Enables or disables a kernel, copy or fill node. Launches skip a disabled node, but are still
-    /// ordered by its accesses.
+    /// Enables or disables a kernel or copy node. Launches skip a disabled node, but are still ordered by its
+    /// accesses.
     ///
     /// Stands for [`cudaGraphNodeSetEnabled`](sys::cudaGraphNodeSetEnabled).
     ///
     /// # Errors
-    /// Those of [`set_kernel`](Self::set_kernel); the runtime's error for nodes of other kinds.
+    /// - `Unsupported` for a fill. On driver 580, the launch of a graph with a disabled fill may crash, fail,
+    ///   or run other nodes too early.
+    /// - `Unsupported` if a node is to be disabled that was changed after the last launch. Driver 580 loses the
+    ///   change if a launch skips the node. Disable the node first, and then change it.
+    /// - Those of [`set_kernel`](Self::set_kernel); the runtime's error for nodes of other kinds.
     ///
     /// # Examples
     /// ```
@@ -543,14 +548,14 @@ impl GraphExec {
     ///
     /// # fn main() -> cuda_safe::Result<()> {
     /// let stream = Stream::new()?;
-    /// let mut bytes = DeviceBuffer::from_slice(&[0_u8; 4])?;
+    /// let (mut to, from) = (DeviceBuffer::from_slice(&[0; 4])?, DeviceBuffer::from_slice(&[1; 4])?);
     /// let mut graph = Graph::new()?;
-    /// let node = graph.add_memset(&[], &mut bytes, 1)?;
+    /// let node = graph.add_memcpy(&[], &mut to, &from)?;
     /// let mut exec = graph.instantiate()?;
     /// exec.set_enabled(&graph, node, false)?;
     /// assert!(!exec.is_enabled(&graph, node)?);
     /// exec.launch(&stream)?;
-    /// assert_eq!(bytes.to_vec()?, [0; 4]);
+    /// assert_eq!(to.to_vec()?, [0; 4]);
     /// # Ok(())
     /// # }
     /// ```
@@ -560,6 +565,17 @@ impl GraphExec {
         let api = "GraphExec::set_enabled";
         stream::ensure_idle(api)?;
         let (at, raw) = self.find(api, graph, node)?;
+        let refused = |what| Err(Error::refused(api, Detail::Unsupported { what }));
+        if kind_of(raw)? == NodeKind::MEMSET {
+            return refused(
+                "enabling or disabling a fill, which driver 580 cannot skip (a kernel or a copy can be),",
+            );
+        }
+        if !enabled && self.origin.as_ref().is_some_and(|origin| origin.unlaunched.contains(&at)) {
+            return refused(
+                "disabling a node that was changed after the last launch (disable it first, then change it)",
+            );
+        }
         let exec = self.as_raw();
         // SAFETY: the executable graph and the node are live, as in `set_kernel`.
         unsafe { check!(cudaGraphNodeSetEnabled(exec, raw, u32::from(enabled))) }?;
@@ -576,7 +592,7 @@ impl GraphExec {
         Ok(())
     }
 
-    /// Returns whether a kernel, copy or fill node is enabled.
+    /// Returns whether a kernel, copy or fill node is enabled. A fill always is.
     ///
     /// Stands for [`cudaGraphNodeGetEnabled`](sys::cudaGraphNodeGetEnabled).
     ///
@@ -613,6 +629,9 @@ impl GraphExec {
             origin.steps.ensure_fits(api, at, &uses)?;
         }
         let set = call(self.as_raw(), raw);
+        if let Some(origin) = &mut self.origin {
+            origin.unlaunched.insert(at);
+        }
         if self.origin.as_ref().is_some_and(|origin| origin.steps.differs(at, &uses)) {
             self.given(at, uses, set.is_ok());
         }

@@ -8,7 +8,7 @@ use crate::hazard::{Access, Mode};
 
 use crate::stream::AsStream;
 
-use super::argument::Target;
+use super::argument::{Named, Target};
 use super::passing::{Launcher, Passed, Takes, unknown};
 use super::{ByValue, Kernel, KernelArg, LaunchConfig};
 
@@ -66,7 +66,7 @@ macro_rules! tuple {
         }
 
         #[diagnostic::do_not_recommend]
-        impl<$($parameter: ByValue),*> Takes<{ [$($index),*].len() }> for ($($parameter,)*) {
+        impl<$($parameter: ByValue),*> Takes<{ <[usize]>::len(&[$($index),*]) }> for ($($parameter,)*) {
             type Launcher<'k> = Launcher<'k, Self>;
 
             fn launcher(kernel: &Kernel<Self>) -> Launcher<'_, Self> {
@@ -111,13 +111,13 @@ macro_rules! tuple {
                 target: Target<'_>,
                 enqueue: impl FnOnce(&[Access<'_>], &mut [*mut c_void]) -> Result<R>,
             ) -> Result<R> {
-                const COUNT: usize = [$($index),*].len();
+                const COUNT: usize = <[usize]>::len(&[$($index),*]);
                 let found: [Option<Access<'_>>; COUNT] = [$(self.$index.access()),*];
                 $(let mut $value = received(&self.$index, $index, target)?;)*
                 let mut pointers: [*mut c_void; COUNT] = [$((&raw mut $value).cast()),*];
                 // A compile-time condition: launches without textures and surfaces pay nothing.
                 if const { false $(|| <$argument as KernelArg<$parameter>>::BY_OBJECT)* } {
-                    let objects = [$(self.$index.object()),*];
+                    let objects: [Option<Named<'_>>; COUNT] = [$(self.$index.object()),*];
                     for (_, found) in objects.iter().flatten() {
                         found.ensure_is(target.device, "launch", "a texture or surface")?;
                     }
@@ -189,6 +189,7 @@ fn packed<'a, const MOST: usize, R>(
 /// Implements the traits for each length.
 macro_rules! tuples {
     () => {
+        tuple!();
         tuples!([]
             (A0 P0 0 v0) (A1 P1 1 v1) (A2 P2 2 v2) (A3 P3 3 v3) (A4 P4 4 v4) (A5 P5 5 v5) (A6 P6 6 v6) (A7 P7 7 v7)
             (A8 P8 8 v8) (A9 P9 9 v9) (A10 P10 10 v10) (A11 P11 11 v11) (A12 P12 12 v12) (A13 P13 13 v13)
@@ -202,51 +203,6 @@ macro_rules! tuples {
         tuple!($($done)* $next);
         tuples!([$($done)* $next] $($rest)*);
     };
-}
-
-#[diagnostic::do_not_recommend]
-impl Takes<0> for () {
-    type Launcher<'k> = Launcher<'k, Self>;
-
-    fn launcher(kernel: &Kernel<Self>) -> Launcher<'_, Self> {
-        Launcher(kernel)
-    }
-}
-
-impl Launcher<'_, ()> {
-    /// [`Kernel::launch`] without arguments.
-    ///
-    /// # Errors
-    /// As `launch`.
-    ///
-    /// # Safety
-    /// The duties of `launch`.
-    #[inline]
-    #[track_caller]
-    pub unsafe fn launch(self, config: LaunchConfig, stream: &impl AsStream) -> (Result<()>, ()) {
-        // SAFETY: the caller has the same duties.
-        (unsafe { self.0.launch(config, stream, ()) }, ())
-    }
-}
-
-impl sealed::ArgumentTuple for () {}
-
-impl sealed::ParameterTuple for () {}
-
-impl Parameters for () {
-    const SIZES: &'static [usize] = &[];
-}
-
-// SAFETY: there are no parameters and no pointers.
-unsafe impl Arguments<()> for () {
-    #[inline]
-    fn with<R>(
-        &self,
-        _: Target<'_>,
-        enqueue: impl FnOnce(&[Access<'_>], &mut [*mut c_void]) -> Result<R>,
-    ) -> Result<R> {
-        enqueue(&[], &mut [])
-    }
 }
 
 tuples!();

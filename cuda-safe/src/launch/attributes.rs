@@ -6,11 +6,11 @@ use std::convert::identity as same;
 use std::ffi::{CStr, c_int, c_void};
 use std::ptr;
 
-use super::dimensions::wide;
 use super::{ClusterScheduling, Dim3, Kernel, LaunchAttributes, LaunchConfig};
 use crate::device::properties::{count, getters, is_set, size};
 use crate::device::{CacheConfig, Device};
-use crate::error::{Detail, Error, Result};
+use crate::error::{Detail, OrRefused, Result, ensure};
+use crate::memory::size::wide;
 use crate::{check, sys};
 
 /// The properties of a kernel on the current device.
@@ -163,12 +163,10 @@ impl<P> Kernel<P> {
     #[doc(alias = "cudaFuncSetCacheConfig")]
     #[track_caller]
     pub fn set_cache_config(&self, config: CacheConfig) -> Result<()> {
-        if self.code.loaded {
-            // The C function is documented only for the program's own kernels. An H200's driver accepts
-            // others, but others need not.
-            let what = "a cache configuration of a library's kernel, for which set_shared_carveout stands,";
-            return Err(Error::refused("Kernel::set_cache_config", Detail::Unsupported { what }));
-        }
+        // The C function is documented only for the program's own kernels. An H200's driver accepts others,
+        // but others need not.
+        let what = "a cache configuration of a library's kernel, for which set_shared_carveout stands,";
+        ensure(!self.code.loaded, "Kernel::set_cache_config", || Detail::Unsupported { what })?;
         // SAFETY: the kernel belongs to this program. The call records a preference.
         unsafe { check!(cudaFuncSetCacheConfig(self.as_raw(), config.as_raw())) }
     }
@@ -306,7 +304,7 @@ impl<P> Kernel<P> {
                 let (asked, limit) = (wide(bytes), u64::try_from(most).unwrap_or(0));
                 let what = "shared memory of a block in bytes";
                 let detail = Detail::Limit { what, asked, limit };
-                Err::<(), Error>(if asked > limit { error.with_detail(detail) } else { error })
+                Err(if asked > limit { error.with_detail(detail) } else { error })
             }
             (set, _) => set,
         }
@@ -608,8 +606,7 @@ impl OccupancyFlags {
 /// Returns the number of threads of a block as C's integer.
 #[track_caller]
 fn threads(api: &'static str, block: Dim3) -> Result<c_int> {
-    let asked = u64::try_from(block.count()).unwrap_or(u64::MAX);
-    int(api, "the number of threads of a block", asked, 1024)
+    int(api, "the number of threads of a block", wide(block.count()), 1024)
 }
 
 /// The largest number of C's integer.
@@ -618,9 +615,5 @@ const MOST: u64 = 0x7fff_ffff;
 /// Returns a number as C's integer. Refuses one that is too large, with the limit.
 #[track_caller]
 fn int(api: &'static str, what: &'static str, asked: u64, limit: u64) -> Result<c_int> {
-    // No closure, which would hide the caller.
-    match c_int::try_from(asked) {
-        Ok(number) => Ok(number),
-        Err(_) => Err(Error::refused(api, Detail::Limit { what, asked, limit })),
-    }
+    c_int::try_from(asked).ok().or_refused(api, || Detail::Limit { what, asked, limit })
 }

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use crate::error::{Detail, Error, Result};
+use crate::error::{Detail, Error, Result, ensure};
+use crate::memory::size::{self, wide};
 use crate::sys;
 
 /// CUDA's limits on every device that a supported toolkit compiles for.
@@ -142,17 +143,11 @@ impl LaunchConfig {
     #[track_caller]
     pub fn for_elements(count: usize, threads: u32) -> Result<Self> {
         const API: &str = "LaunchConfig::for_elements";
-        if count == 0 {
-            return Err(Error::refused(API, Detail::Zero { what: "the number of elements" }));
-        }
-        let Some(blocks) = usize::try_from(threads).ok().filter(|threads| *threads > 0) else {
-            return Err(Error::refused(API, Detail::Zero { what: "the number of threads of a block" }));
-        };
-        let blocks = count.div_ceil(blocks);
-        match u32::try_from(blocks) {
-            Ok(blocks) if blocks <= limit::GRID.x => Ok(Self::new(blocks, threads)),
-            _ => Err(too_large(API, "the number of blocks", wide(blocks), limit::GRID.x.into())),
-        }
+        ensure(count > 0, API, || Detail::Zero { what: "the number of elements" })?;
+        ensure(threads > 0, API, || Detail::Zero { what: "the number of threads of a block" })?;
+        let blocks = wide(count).div_ceil(threads.into());
+        size::at_most(API, "the number of blocks", blocks, limit::GRID.x.into())?;
+        Ok(Self::new(blocks, threads))
     }
 
     /// Returns the same shape with this many bytes of dynamic shared memory for each block.
@@ -232,11 +227,6 @@ impl fmt::Display for LaunchConfig {
 #[track_caller]
 fn too_large(api: &'static str, what: &'static str, asked: u64, limit: u64) -> Error {
     Error::refused(api, Detail::Limit { what, asked, limit })
-}
-
-/// Converts a count to the error type's integer. Counts have at most 64 bits on CUDA's platforms.
-pub(super) fn wide(count: usize) -> u64 {
-    u64::try_from(count).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

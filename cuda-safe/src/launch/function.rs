@@ -9,6 +9,7 @@ use super::extended::undivided;
 use super::{Dim3, Kernel, KernelAttributes, LaunchAttributes, LaunchConfig, attributes};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
+use crate::memory::size::wide;
 use crate::sys;
 
 /// A function of the runtime that launches a kernel.
@@ -125,7 +126,7 @@ impl<P> Kernel<P> {
         let attributes = attributes::of(self.as_raw()).ok()?;
         let (threads, most) = (config.block.count(), attributes.max_threads_per_block());
         if threads > most.into() {
-            let (asked, limit) = (u64::try_from(threads).unwrap_or(u64::MAX), most.into());
+            let (asked, limit) = (wide(threads), most.into());
             return Some(Detail::Limit { what: "the number of threads of a block", asked, limit });
         }
         if config.shared_bytes > attributes.max_dynamic_shared_bytes() {
@@ -142,7 +143,7 @@ impl<P> Kernel<P> {
         let each = self.blocks_per_multiprocessor(config.block, config.shared_bytes).ok()?;
         let all = Device::current().and_then(|it| it.attribute(sys::cudaDevAttrMultiProcessorCount)).ok()?;
         let limit = u64::from(each) * u64::try_from(all).unwrap_or(0);
-        let asked = u64::try_from(config.grid.count()).unwrap_or(u64::MAX);
+        let asked = wide(config.grid.count());
         Some(Detail::Limit { what: "the number of blocks that wait for each other", asked, limit })
     }
 
@@ -163,7 +164,7 @@ impl<P> Kernel<P> {
         if let Some(detail) = undivided(config.grid, cluster) {
             return Some(detail);
         }
-        let asked = u64::try_from(cluster.count()).unwrap_or(u64::MAX);
+        let asked = wide(cluster.count());
         let none = LaunchAttributes::new();
         let most = self.max_potential_cluster_size(*config, extended.unwrap_or(&none)).map(u64::from);
         let portable = !attributes.non_portable_clusters();

@@ -8,7 +8,7 @@ use std::ptr;
 use std::sync::Arc;
 
 use crate::device::Device;
-use crate::error::{Detail, Error, Result};
+use crate::error::{Detail, Result, ensure};
 #[cfg(cudart_12_8)]
 use crate::hazard::RetainedAccesses;
 use crate::hazard::{Access, GraphAccesses};
@@ -200,9 +200,7 @@ impl<P> Kernel<P> {
     #[track_caller]
     pub fn using(&self, access: Access<'_>) -> Result<Self> {
         let mut uses = self.held.as_ref().map(|held| held.uses().clone()).unwrap_or_default();
-        if !uses.add(&access, || retain(&access)) {
-            return Err(Error::refused("Kernel::using", Detail::NotKept));
-        }
+        ensure(uses.add(&access, || retain(&access)), "Kernel::using", || Detail::NotKept)?;
         Ok(Self { held: Some(Arc::new(GraphAccesses::new(uses))), ..self.clone() })
     }
 
@@ -249,11 +247,9 @@ impl<P> Kernel<P> {
     #[track_caller]
     pub fn function(&self) -> Result<sys::cudaFunction_t> {
         stream::ensure_idle("Kernel::function")?;
-        if self.code.loaded {
-            let what = "cudaGetFuncBySymbol of a library's kernel, \
-                        for which the driver's cuKernelGetFunction stands,";
-            return Err(Error::refused("Kernel::function", Detail::Unsupported { what }));
-        }
+        let what = "cudaGetFuncBySymbol of a library's kernel, \
+                    for which the driver's cuKernelGetFunction stands,";
+        ensure(!self.code.loaded, "Kernel::function", || Detail::Unsupported { what })?;
         let mut function = ptr::null_mut();
         // SAFETY: as above.
         unsafe { check!(cudaGetFuncBySymbol(&raw mut function, self.as_raw())) }?;

@@ -1,17 +1,20 @@
-//! Buffers and views as kernel arguments.
+//! Buffers, views and pitched memory as kernel arguments.
 #![expect(unsafe_code, reason = "declares which memory may stand for which pointer parameters")]
 
+use std::ffi::c_void;
 use std::ptr;
 
 use crate::device::Device;
 use crate::error::Result;
 use crate::hazard::{Access, Mode};
+use crate::memory::grid::Grid;
 use crate::memory::memory_type::sealed::Tag;
 use crate::memory::span::kernel_pointer;
 use crate::memory::{
     Buffer, MappedFlag, MemoryType, OnDevice, Pinned, PitchedBuffer, PitchedVolume, Plane, PlaneMut,
     Registered, Slice, SliceMut, Stable, StableMut, Volume, VolumeMut,
 };
+use crate::sys;
 
 use super::{ByValue, KernelArg};
 
@@ -130,16 +133,12 @@ unsafe impl Components for bool {
 /// Implements [`KernelArg`] for memory of components.
 macro_rules! components {
     ($($component:ty)*) => { $(
-        components!(@ $component, Read, *const V, &Buffer<$component, M>);
-        components!(@ $component, Read, *const V, Slice<'_, $component, M>);
-        components!(@ $component, Read, *const V, &Slice<'_, $component, M>);
-        components!(@ $component, Read, *const V, SliceMut<'_, $component, M>);
-        components!(@ $component, Read, *const V, &SliceMut<'_, $component, M>);
-        components!(@ $component, Write, *mut V, &mut Buffer<$component, M>);
-        components!(@ $component, Write, *mut V, SliceMut<'_, $component, M>);
-        components!(@ $component, Write, *mut V, &mut SliceMut<'_, $component, M>);
+        components!(@ $component, Read, *const V, for &Buffer<$component, M>, Slice<'_, $component, M>,
+            &Slice<'_, $component, M>, SliceMut<'_, $component, M>, &SliceMut<'_, $component, M>);
+        components!(@ $component, Write, *mut V, for
+            &mut Buffer<$component, M>, SliceMut<'_, $component, M>, &mut SliceMut<'_, $component, M>);
     )* };
-    (@ $component:ty, $mode:ident, $pointer:ty, $memory:ty) => {
+    (@ $component:ty, $mode:ident, $pointer:ty, for $($memory:ty),*) => { $(
         // SAFETY: the kernel receives the address of the first element, which is aligned for the parameter's
         // type, and the tracker the bytes of all elements, which are a whole number of that type. The borrow
         // keeps the owner alive during the call, and the owner's drop is ordered after the access.
@@ -148,8 +147,7 @@ macro_rules! components {
             #[inline]
             #[track_caller]
             fn value(&self) -> Result<$pointer> {
-                let pointer = kernel_pointer::<V, M>(self.span().reinterpret("launch")?)?;
-                Ok(pointer)
+                Ok(kernel_pointer::<V, M>(self.span().reinterpret("launch")?)?.cast())
             }
 
             #[inline]
@@ -163,31 +161,42 @@ macro_rules! components {
                 Some(self.span().access(Mode::$mode))
             }
         }
-    };
+    )* };
 }
 
 components!(i8 u8 i16 u16 i32 u32 i64 u64 f32 f64);
 
-/// Implements the traits for planes and volumes that are passed as one kind of pointer. The pitch is an
-/// argument of its own, which the program passes.
+/// Implements [`KernelArg`] for planes and volumes that are passed as one kind of parameter. `$make` makes it
+/// of the address of the first element and of the rows.
 macro_rules! rows {
-    ([$($generics:tt)*] in $memory_type:ty, $mode:ident, $pointer:ty, $memory:ty) => {
+    ($generics:tt in $memory_type:ty, $mode:ident, $parameter:ty, $make:expr, for $($memory:ty),*) => {
+        $(rows!(@ $generics in $memory_type, $mode, $parameter, $make, $memory);)*
+    };
+    (@ [$($generics:tt)*] in $memory_type:ty, $mode:ident, $parameter:ty, $make:expr, $memory:ty) => {
         // SAFETY: the kernel receives the address of the first element, and the tracker all bytes from
         // there to the last. The borrow keeps the owner alive during the call, and the owner's drop is
         // ordered after the access.
-        unsafe impl<$($generics)*> KernelArg<$pointer> for $memory {
+        unsafe impl<$($generics)*> KernelArg<$parameter> for $memory {
             #[inline]
             #[track_caller]
-            fn value(&self) -> Result<$pointer> {
+            fn value(&self) -> Result<$parameter> {
+                let grid = self.grid();
                 // All of these are tracked memory. A kernel cannot access other memory.
-                let address = self.grid().bytes().map(kernel_pointer::<u8, $memory_type>).transpose()?;
-                Ok(address.unwrap_or(ptr::null_mut()).cast())
+                // A match, because a closure would hide the caller.
+                let address = match grid.bytes() {
+                    Some(bytes) => kernel_pointer::<u8, $memory_type>(bytes)?,
+                    None => ptr::null_mut(),
+                };
+                Ok($make(address.cast(), &grid))
             }
 
             #[inline]
             #[track_caller]
             fn ensure_accessible(&self, device: Device) -> Result<()> {
-                self.grid().bytes().map_or(Ok(()), |bytes| bytes.ensure_accessible::<$memory_type>(device))
+                match self.grid().bytes() {
+                    Some(bytes) => bytes.ensure_accessible::<$memory_type>(device),
+                    None => Ok(()),
+                }
             }
 
             #[inline]
@@ -198,43 +207,69 @@ macro_rules! rows {
     };
 }
 
-rows!([T: 'static] in OnDevice, Read, *const T, &PitchedBuffer<T>);
-rows!([T: 'static] in OnDevice, Write, *mut T, &mut PitchedBuffer<T>);
-rows!([T: 'static, M: MemoryType] in M, Read, *const T, Plane<'_, T, M>);
-rows!([T: 'static, M: MemoryType] in M, Read, *const T, &Plane<'_, T, M>);
-rows!([T: 'static, M: MemoryType] in M, Read, *const T, PlaneMut<'_, T, M>);
-rows!([T: 'static, M: MemoryType] in M, Read, *const T, &PlaneMut<'_, T, M>);
-rows!([T: 'static, M: MemoryType] in M, Write, *mut T, PlaneMut<'_, T, M>);
-rows!([T: 'static, M: MemoryType] in M, Write, *mut T, &mut PlaneMut<'_, T, M>);
-rows!([T: 'static] in OnDevice, Read, *const T, &PitchedVolume<T>);
-rows!([T: 'static] in OnDevice, Write, *mut T, &mut PitchedVolume<T>);
-rows!([T: 'static, M: MemoryType] in M, Read, *const T, Volume<'_, T, M>);
-rows!([T: 'static, M: MemoryType] in M, Read, *const T, &Volume<'_, T, M>);
-rows!([T: 'static, M: MemoryType] in M, Read, *const T, VolumeMut<'_, T, M>);
-rows!([T: 'static, M: MemoryType] in M, Read, *const T, &VolumeMut<'_, T, M>);
-rows!([T: 'static, M: MemoryType] in M, Write, *mut T, VolumeMut<'_, T, M>);
-rows!([T: 'static, M: MemoryType] in M, Write, *mut T, &mut VolumeMut<'_, T, M>);
+/// Returns the address alone. The pitch is an argument of its own, which the program passes.
+fn address<T>(address: *mut T, _: &Grid<'_, T>) -> *mut T {
+    address
+}
+
+rows!([T: 'static] in OnDevice, Read, *const T, address, for &PitchedBuffer<T>, &PitchedVolume<T>);
+rows!([T: 'static] in OnDevice, Write, *mut T, address, for &mut PitchedBuffer<T>, &mut PitchedVolume<T>);
+rows!([T: 'static, M: MemoryType] in M, Read, *const T, address, for
+    Plane<'_, T, M>, &Plane<'_, T, M>, PlaneMut<'_, T, M>, &PlaneMut<'_, T, M>,
+    Volume<'_, T, M>, &Volume<'_, T, M>, VolumeMut<'_, T, M>, &VolumeMut<'_, T, M>);
+rows!([T: 'static, M: MemoryType] in M, Write, *mut T, address, for
+    PlaneMut<'_, T, M>, &mut PlaneMut<'_, T, M>, VolumeMut<'_, T, M>, &mut VolumeMut<'_, T, M>);
+
+/// C's `cudaPitchedPtr` as a kernel parameter. `cuda-kernels-build` generates a type of that name that
+/// implements this.
+///
+/// `&mut PitchedBuffer`, `PlaneMut`, `&mut PitchedVolume`, `VolumeMut` and `&mut` of these views may be
+/// passed for it. The kernel receives the address of the first row, the pitch in bytes, the bytes of a row,
+/// and the number of rows; for a volume, the number of rows from one layer to the next. The tracker records
+/// a write from the first byte to the last, because the type does not tell that a kernel only reads.
+///
+/// # Safety
+/// [`new`](Self::new) makes the structure from exactly these fields.
+pub unsafe trait PitchedParameter: ByValue {
+    /// Makes the structure from its fields.
+    fn new(ptr: *mut c_void, pitch: usize, xsize: usize, ysize: usize) -> Self;
+}
+
+// SAFETY: this is the structure from the runtime's own header.
+unsafe impl ByValue for sys::cudaPitchedPtr {}
+
+// SAFETY: the fields have the parameters' names.
+unsafe impl PitchedParameter for sys::cudaPitchedPtr {
+    #[inline]
+    fn new(ptr: *mut c_void, pitch: usize, xsize: usize, ysize: usize) -> Self {
+        Self { ptr, pitch, xsize, ysize }
+    }
+}
+
+/// Makes the parameter of a plane, which ends with its last row.
+fn plane<T, P: PitchedParameter>(address: *mut c_void, grid: &Grid<'_, T>) -> P {
+    P::new(address, grid.layout().pitch, grid.layout().row, grid.height())
+}
+
+/// Makes the parameter of a volume, in which the next layer begins after this many rows.
+fn volume<T, P: PitchedParameter>(address: *mut c_void, grid: &Grid<'_, T>) -> P {
+    P::new(address, grid.layout().pitch, grid.layout().row, grid.layout().layer_rows)
+}
+
+rows!([P: PitchedParameter, T: 'static] in OnDevice, Write, P, plane, for &mut PitchedBuffer<T>);
+rows!([P: PitchedParameter, T: 'static] in OnDevice, Write, P, volume, for &mut PitchedVolume<T>);
+rows!([P: PitchedParameter, T: 'static, M: MemoryType] in M, Write, P, plane, for
+    PlaneMut<'_, T, M>, &mut PlaneMut<'_, T, M>);
+rows!([P: PitchedParameter, T: 'static, M: MemoryType] in M, Write, P, volume, for
+    VolumeMut<'_, T, M>, &mut VolumeMut<'_, T, M>);
 
 macro_rules! flags {
-    ($($number:ty)*) => { $(
+    ($($pointer:ty),*) => { $(
         // SAFETY: the flag is an atomic that host and devices may access at any time, with at least as many
         // bytes as the number. Its access only orders the freeing of its memory.
-        unsafe impl KernelArg<*const $number> for &MappedFlag {
+        unsafe impl KernelArg<$pointer> for &MappedFlag {
             #[inline]
-            fn value(&self) -> Result<*const $number> {
-                Ok(self.device_ptr().cast_const().cast())
-            }
-
-            #[inline]
-            fn access(&self) -> Option<Access<'_>> {
-                Some(MappedFlag::access(self))
-            }
-        }
-
-        // SAFETY: as above.
-        unsafe impl KernelArg<*mut $number> for &MappedFlag {
-            #[inline]
-            fn value(&self) -> Result<*mut $number> {
+            fn value(&self) -> Result<$pointer> {
                 Ok(self.device_ptr().cast())
             }
 
@@ -246,4 +281,4 @@ macro_rules! flags {
     )* };
 }
 
-flags!(u32 i32 u64 i64);
+flags!(*const u32, *mut u32, *const i32, *mut i32, *const u64, *mut u64, *const i64, *mut i64);

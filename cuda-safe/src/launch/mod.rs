@@ -31,7 +31,6 @@ mod memory;
 mod module;
 #[doc(hidden)]
 pub mod passing;
-mod pitched;
 mod read_only;
 mod run;
 
@@ -44,8 +43,7 @@ pub use attributes::{KernelAttributes, OccupancyFlags, Parameter};
 pub use dimensions::{AxisSize, Dim3, LaunchConfig};
 pub use extended::{ClusterScheduling, LaunchAttributes};
 pub use kernel::Kernel;
-pub use memory::{Components, KernelInput, KernelOutput};
+pub use memory::{Components, KernelInput, KernelOutput, PitchedParameter};
 pub use module::{Module, Space, VariableAccess, VariableAccesses};
-pub use pitched::PitchedParameter;
 pub use read_only::ReadOnlyMemory;
 pub(crate) use read_only::read_only;

@@ -29,49 +29,40 @@ impl<A> ReadOnlyMemory<A> {
     }
 }
 
+/// Writes the methods of [`KernelArg`] for memory that another argument stands for.
+macro_rules! methods_of {
+    (|$it:ident| $argument:expr, $pointer:ty) => {
+        #[inline]
+        #[track_caller]
+        fn value(&self) -> Result<$pointer> {
+            let $it = self;
+            Ok($argument.value()?.cast_mut())
+        }
+
+        #[inline]
+        #[track_caller]
+        fn ensure_accessible(&self, device: Device) -> Result<()> {
+            let $it = self;
+            $argument.ensure_accessible(device)
+        }
+
+        #[inline]
+        fn access(&self) -> Option<Access<'_>> {
+            let $it = self;
+            $argument.access()
+        }
+    };
+}
+
 // SAFETY: the kernel receives the address that the argument has for a `const T*`, and by the duties of a
 // launch it only reads there. The accesses are those of the argument, too.
 unsafe impl<T: 'static, A: KernelArg<*const T>> KernelArg<*mut T> for ReadOnlyMemory<A> {
-    #[inline]
-    #[track_caller]
-    fn value(&self) -> Result<*mut T> {
-        // A match, because a closure would hide the caller.
-        match self.0.value() {
-            Ok(pointer) => Ok(pointer.cast_mut()),
-            Err(error) => Err(error),
-        }
-    }
-
-    #[inline]
-    #[track_caller]
-    fn ensure_accessible(&self, device: Device) -> Result<()> {
-        self.0.ensure_accessible(device)
-    }
-
-    #[inline]
-    fn access(&self) -> Option<Access<'_>> {
-        self.0.access()
-    }
+    methods_of!(|it| it.0, *mut T);
 }
 
 // SAFETY: as the argument itself.
 unsafe impl<T: 'static, A: KernelArg<*const T>> KernelArg<*const T> for ReadOnlyMemory<A> {
-    #[inline]
-    #[track_caller]
-    fn value(&self) -> Result<*const T> {
-        self.0.value()
-    }
-
-    #[inline]
-    #[track_caller]
-    fn ensure_accessible(&self, device: Device) -> Result<()> {
-        self.0.ensure_accessible(device)
-    }
-
-    #[inline]
-    fn access(&self) -> Option<Access<'_>> {
-        self.0.access()
-    }
+    methods_of!(|it| it.0, *const T);
 }
 
 /// Returns a shared borrow through a mutable one.
@@ -88,22 +79,7 @@ unsafe impl<T: 'static, A> KernelArg<*const T> for &mut A
 where
     for<'a> &'a A: KernelArg<*const T>,
 {
-    #[inline]
-    #[track_caller]
-    fn value(&self) -> Result<*const T> {
-        shared(self).value()
-    }
-
-    #[inline]
-    #[track_caller]
-    fn ensure_accessible(&self, device: Device) -> Result<()> {
-        shared(self).ensure_accessible(device)
-    }
-
-    #[inline]
-    fn access(&self) -> Option<Access<'_>> {
-        shared(self).access()
-    }
+    methods_of!(|it| shared(it), *const T);
 }
 
 // SAFETY: the same address.

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::ptr;
 
 use super::image;
-use super::owned::{LentToDriver, Library, Loaded, Log, explained};
-use crate::error::{Detail, Error, Result, quietly};
+use super::owned::{LentToDriver, Library, Log, explained};
+use crate::error::{Detail, Error, OrRefused, Result, ensure, quietly};
 use crate::memory::relax;
 use crate::{stream, sys};
 
@@ -239,12 +239,9 @@ impl LibraryBuilder {
     #[track_caller]
     pub unsafe fn load_file(&self, path: impl AsRef<Path>) -> Result<Library> {
         const API: &str = "Library::from_file";
-        if self.preserved {
-            return Err(Error::refused(API, Detail::Unsupported { what: "preserving the code of a file" }));
-        }
-        let Ok(path) = CString::new(path.as_ref().as_os_str().as_bytes()) else {
-            return Err(Error::refused(API, Detail::NulByte { what: "the path" }));
-        };
+        ensure(!self.preserved, API, || Detail::Unsupported { what: "preserving the code of a file" })?;
+        let path = CString::new(path.as_ref().as_os_str().as_bytes());
+        let path = path.ok().or_refused(API, || Detail::NulByte { what: "the path" })?;
         self.load(API, Vec::new(), "cudaLibraryLoadFromFile", |library, lent| {
             // SAFETY: as above. The path ends in a zero byte. The caller guarantees that the file is valid.
             unsafe {
@@ -279,7 +276,7 @@ impl LibraryBuilder {
         if let Err(error) = Error::check(name, call(&raw mut raw, &mut lent)) {
             return Err(explained(error, lent.errors.text()));
         }
-        let library = Library { loaded: Loaded::new(raw, lent) };
+        let library = Library::new(raw, lent);
         match refused_late(&library) {
             // Dropping `library` unloads it.
             Some((code, log)) => Err(explained(Error::from_code(name, code), Some(log))),
@@ -309,7 +306,7 @@ impl LibraryBuilder {
 /// load invalid PTX successfully and fail only when a kernel is requested, but it writes the reason to the
 /// log during the load. Therefore a kernel is requested if the log has text.
 fn refused_late(library: &Library) -> Option<(sys::cudaError_t, String)> {
-    let log = library.loaded.lent()?.errors.text()?;
+    let log = library.lent()?.errors.text()?;
     let mut kernel = ptr::null_mut();
     // Any name is suitable: the driver looks the name up last.
     let name = c"cuda_safe".as_ptr();

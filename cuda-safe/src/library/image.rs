@@ -4,7 +4,7 @@
 //! own headers. Therefore PTX must be text and gets a zero byte appended, and an image is refused if its
 //! headers claim more bytes than it has.
 
-use crate::error::{Detail, Error, Result};
+use crate::error::{Detail, Error, OrRefused, Result, ensure};
 
 const ELF: &[u8] = b"\x7fELF";
 const FATBIN: [u8; 4] = 0xBA55_ED50_u32.to_le_bytes();
@@ -49,17 +49,11 @@ pub(super) fn any(api: &'static str, bytes: &[u8]) -> Result<Vec<u8>> {
     } else {
         return ptx(api, bytes);
     };
-    match needed {
-        Some(needed) if needed <= bytes.len() => Ok(bytes.to_vec()),
-        Some(needed) => {
-            let what = "the image, in bytes,";
-            Err(Error::refused(api, Detail::WrongLength { what, needed, found: bytes.len() }))
-        }
-        None => Err(Error::refused(
-            api,
-            Detail::NotCode { what: "a whole image: its header is cut short or damaged" },
-        )),
-    }
+    let what = "a whole image: its header is cut short or damaged";
+    let needed = needed.or_refused(api, || Detail::NotCode { what })?;
+    let (what, found) = ("the image, in bytes,", bytes.len());
+    ensure(needed <= found, api, || Detail::WrongLength { what, needed, found })?;
+    Ok(bytes.to_vec())
 }
 
 /// Returns whether the text begins with `.version`, as PTX must. Comments and white space may precede it.

@@ -10,7 +10,7 @@
 //! access history of one byte for each library. Each launch reads this byte, and unloading waits for it, as
 //! freeing waits for memory. A graph retains the byte, and therefore the library, while it can be launched.
 //!
-//! # What is checked, and what is not
+//! # Checks
 //! Loading runs none of the code. PTX is text: the compiler checks it, and the error holds the compiler's
 //! reasons. For cubins and fatbinaries the driver trusts their headers. Loading them is therefore `unsafe`,
 //! although an image with fewer bytes than its headers claim is refused. Kernel parameters have sizes but

@@ -9,19 +9,19 @@ use std::mem::ManuallyDrop;
 use std::ops::Range;
 use std::ptr;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 use bytemuck::AnyBitPattern;
 
 use crate::device::Device;
-use crate::error::{Detail, Error, Result, quietly};
-use crate::hazard::{Access, AccessHistory, Mode, RetainedAccesses};
+use crate::error::{Detail, Error, OrRefused, Result, ensure, quietly};
+use crate::hazard::RetainedAccesses;
 use crate::launch::{Kernel, Parameters};
 use crate::lock::lock;
 use crate::memory::{
-    DeviceBuffer, ManagedBuffer, MemoryKind, PointerAttributes, relax, retain, retainable, retained, size,
+    Destroy, DeviceBuffer, ManagedBuffer, MemoryKind, PointerAttributes, UsedHandle, relax, retain, size,
 };
-use crate::{check, process, stream, sys};
+use crate::{check, stream, sys};
 
 /// Code that was loaded at run time. It is unloaded when the last owner of the library, or of any of its
 /// parts, is dropped.
@@ -66,15 +66,25 @@ use crate::{check, process, stream, sys};
 /// ```
 #[doc(alias = "cudaLibrary_t")]
 pub struct Library {
-    pub(super) loaded: Arc<Loaded>,
+    loaded: Arc<UsedHandle<Loaded>>,
 }
 
 impl Library {
+    /// Makes the owner of a library that was just loaded.
+    pub(super) fn new(raw: sys::cudaLibrary_t, lent: Box<LentToDriver>) -> Self {
+        let lent = ManuallyDrop::new(lent);
+        Self { loaded: UsedHandle::new(Loaded { raw, lent, taken: Mutex::default() }) }
+    }
+
+    pub(super) fn lent(&self) -> Option<&LentToDriver> {
+        Some(&self.loaded.get()?.lent)
+    }
+
     /// Returns the compiler's messages that are not errors, if
     /// [`information`](super::LibraryBuilder::information) requested them.
     #[must_use]
     pub fn information(&self) -> Option<String> {
-        self.loaded.lent()?.information.as_ref()?.text()
+        self.lent()?.information.as_ref()?.text()
     }
 
     /// Returns the number of kernels in the library.
@@ -165,18 +175,15 @@ impl Library {
         let found = unsafe {
             check!(cudaLibraryGetUnifiedFunction(&raw mut function, self.as_raw(), c_name.as_ptr()))
         };
-        // No closure here: it would hide the caller's location.
-        match found {
-            Ok(()) => Ok(function),
-            Err(error) => Err(self.named("unified function", name, error)),
-        }
+        found.map_err(|error| self.named("unified function", name, error))?;
+        Ok(function)
     }
 
     /// Adds the name to the error of a failed search.
     fn named(&self, what: &'static str, name: &str, error: Error) -> Error {
         if error.code() != sys::cudaErrorSymbolNotFound {
             // A driver that compiles late reports compile errors here instead of during the load.
-            return explained(error, self.loaded.lent().and_then(|lent| lent.errors.text()));
+            return explained(error, self.lent().and_then(|lent| lent.errors.text()));
         }
         error.with_detail(Detail::NoSuchName { what, name: name.to_owned(), known: None })
     }
@@ -200,17 +207,14 @@ impl Library {
     /// ```
     #[doc(alias = "cudaLibraryUnload")]
     #[track_caller]
-    pub fn unload(mut self) -> Result<()> {
-        match Arc::get_mut(&mut self.loaded) {
-            Some(loaded) => loaded.unload(),
-            None => Ok(()),
-        }
+    pub fn unload(self) -> Result<()> {
+        UsedHandle::destroy_owned(self.loaded)
     }
 
     /// Returns the raw handle. The library retains ownership of it.
     #[must_use]
     pub fn as_raw(&self) -> sys::cudaLibrary_t {
-        self.loaded.raw
+        self.loaded.get().map_or(ptr::null_mut(), |loaded| loaded.raw)
     }
 
     /// Returns a kernel by its name in the code: the source name of an `extern "C"` kernel, the mangled
@@ -260,22 +264,15 @@ impl Library {
         // SAFETY: the pointer is to a live variable, which the call fills. The name ends in a zero byte,
         // and the library is loaded.
         let found = unsafe { check!(cudaLibraryGetKernel(&raw mut raw, self.as_raw(), c_name.as_ptr())) };
-        // No closures here: they would hide the caller's location.
-        if let Err(error) = found {
-            return Err(self.no_kernel(name, error));
-        }
+        found.map_err(|error| self.no_kernel(name, error))?;
         let mut held = RetainedAccesses::default();
         let alive = self.loaded.alive();
-        if !held.add(&alive, || retain(&alive)) {
-            return Err(Error::refused(API, Detail::NotKept));
-        }
+        ensure(held.add(&alive, || retain(&alive)), API, || Detail::NotKept)?;
         // SAFETY: the handle is that of a kernel of the library, which `held` retains. The caller
         // guarantees that `P` are the kernel's parameters, and which variables it uses.
         let kernel: Kernel<P> = unsafe { Kernel::from_code(lasting(name), raw.cast_const().cast(), held) };
-        match self.fits(&kernel) {
-            Ok(()) => Ok(kernel),
-            Err(error) => Err(self.named("kernel", name, error)),
-        }
+        self.fits(&kernel).map_err(|error| self.named("kernel", name, error))?;
+        Ok(kernel)
     }
 
     /// Refuses a type whose parameters differ from the kernel's.
@@ -287,9 +284,7 @@ impl Library {
         let asked = P::SIZES.iter().map(|size| Some(*size)).chain([None]);
         for (index, asked) in asked.enumerate() {
             let found = quietly(kernel.parameter(index)).map(|parameter| parameter.size);
-            if found != asked {
-                return Err(Error::refused("Library::kernel", Detail::Signature { index, asked, found }));
-            }
+            ensure(found == asked, "Library::kernel", || Detail::Signature { index, asked, found })?;
         }
         Ok(())
     }
@@ -369,10 +364,9 @@ impl Library {
         })?;
         // The runtime finds managed variables here, too. Its guarantees for copies to device memory do not
         // cover them.
-        if PointerAttributes::of(pointer.cast_const())?.kind() == MemoryKind::MANAGED {
-            let what = "a managed variable as memory of a device (Library::managed has it)";
-            return Err(Error::refused(API, Detail::Unsupported { what }));
-        }
+        let what = "a managed variable as memory of a device (Library::managed has it)";
+        let kind = PointerAttributes::of(pointer.cast_const())?.kind();
+        ensure(kind != MemoryKind::MANAGED, API, || Detail::Unsupported { what })?;
         let len = size::reinterpreted::<T>(API, pointer.addr(), bytes)?;
         // SAFETY: the variable belongs to the current device and has `len` elements, which are live while
         // `taken` retains the library. No other buffer of these bytes exists. Only kernels use them
@@ -430,14 +424,11 @@ impl Library {
         relax()?;
         let c_name = c_name(api, name)?;
         let (mut pointer, mut bytes) = (ptr::null_mut(), 0);
-        // No closure here: it would hide the caller's location.
-        if let Err(error) = find(&raw mut pointer, &raw mut bytes, c_name.as_ptr()) {
-            return Err(self.named(what, name, error));
-        }
+        let found = find(&raw mut pointer, &raw mut bytes, c_name.as_ptr());
+        found.map_err(|error| self.named(what, name, error))?;
         let start = pointer.addr();
-        let Some(taken) = Taken::new(&self.loaded, start..start.saturating_add(bytes)) else {
-            return Err(Error::refused(api, Detail::Taken { name: name.to_owned() }));
-        };
+        let taken = Taken::new(&self.loaded, start..start.saturating_add(bytes));
+        let taken = taken.or_refused(api, || Detail::Taken { name: name.to_owned() })?;
         self.loaded.wait()?;
         Ok((pointer, bytes, taken))
     }
@@ -471,17 +462,11 @@ pub(super) struct LentToDriver {
     pub(super) values: Vec<*mut c_void>,
 }
 
-/// A loaded library, which is unloaded when its last owner is dropped. The program, kernels, variables and
-/// graphs are owners.
+/// A loaded library.
 pub(super) struct Loaded {
-    /// Null after unloading, and after the handle moves to a deferred unloading.
     raw: sys::cudaLibrary_t,
-    /// The process that loaded the library. A forked child that inherits it does not touch it.
-    process: u32,
-    /// The access history of the code: each launch reads its one byte.
-    history: AccessHistory,
-    /// Dropped only after the library is unloaded.
-    lent: ManuallyDrop<Option<Box<LentToDriver>>>,
+    /// Dropped only after the library is unloaded, and leaked if it is not.
+    lent: ManuallyDrop<Box<LentToDriver>>,
     /// The address ranges of the variables that have an owner.
     taken: Mutex<Vec<Range<usize>>>,
 }
@@ -492,101 +477,31 @@ unsafe impl Send for Loaded {}
 // SAFETY: as above.
 unsafe impl Sync for Loaded {}
 
-impl Loaded {
-    /// Makes the owner of a library that was just loaded.
-    pub(super) fn new(raw: sys::cudaLibrary_t, lent: Box<LentToDriver>) -> Arc<Self> {
-        let (process, history) = (process::number(), AccessHistory::new(1));
-        let lent = ManuallyDrop::new(Some(lent));
-        retained(Self { raw, process, history, lent, taken: Mutex::default() })
+impl Destroy for Loaded {
+    fn api(&self) -> &'static str {
+        "Library::unload"
     }
 
-    pub(super) fn lent(&self) -> Option<&LentToDriver> {
-        self.lent.as_deref()
-    }
-
-    /// The access of a launch to the code.
-    fn alive(&self) -> Access<'_> {
-        Access::read(&self.history, 0..1)
-    }
-
-    /// Waits for all launched kernels of the library.
     #[track_caller]
-    fn wait(&self) -> Result<()> {
-        stream::wait_host(&self.history, 0..1, Mode::Write)
-    }
-
-    fn taken(&self) -> MutexGuard<'_, Vec<Range<usize>>> {
-        lock(&self.taken)
-    }
-
-    /// Unloads the library after all its launches are complete. If this thread must not wait, the unloading
-    /// is deferred.
-    #[track_caller]
-    fn unload(&mut self) -> Result<()> {
-        const API: &str = "Library::unload";
-        if self.raw.is_null() {
-            return Ok(());
-        }
-        if stream::in_callback() {
-            self.defer();
-            return Err(Error::refused(API, Detail::InCallback));
-        }
-        if let Err(error) = self.wait() {
-            if error.is_refused() {
-                self.defer();
-            } else {
-                // Work may still run the code, so the library is leaked, with the lent memory.
-                self.raw = std::ptr::null_mut();
-            }
-            return Err(error);
-        }
-        let raw = std::mem::replace(&mut self.raw, std::ptr::null_mut());
+    fn destroy(self) -> Result<()> {
         relax()?;
-        // SAFETY: the library is loaded. Only this function unloads it, and `raw` is null from now on. No
-        // work runs its code.
-        unsafe { check!(cudaLibraryUnload(raw)) }?;
-        drop(self.lent.take());
+        // SAFETY: the library is loaded. Only this function unloads it, once. No work runs its code.
+        unsafe { check!(cudaLibraryUnload(self.raw)) }?;
+        drop(ManuallyDrop::into_inner(self.lent));
         Ok(())
     }
-
-    /// Leaves the library to the next thread that may unload it.
-    fn defer(&mut self) {
-        let mut history = std::mem::replace(&mut self.history, AccessHistory::new(1));
-        // The owners no longer exist.
-        history.clear_retain_fn();
-        let later = Self {
-            raw: std::mem::replace(&mut self.raw, std::ptr::null_mut()),
-            process: self.process,
-            history,
-            lent: ManuallyDrop::new(self.lent.take()),
-            taken: Mutex::default(),
-        };
-        stream::defer(Box::new(move || drop(later)));
-    }
 }
-
-impl Drop for Loaded {
-    fn drop(&mut self) {
-        // In a forked child the runtime is not usable, and the library belongs to the parent.
-        if process::is(self.process) {
-            // A drop cannot return the error. Callers that need it use `Library::unload`.
-            let _ = self.unload();
-        }
-    }
-}
-
-retainable!(Loaded, history);
 
 /// The bytes of a variable, with exclusive ownership. They retain the library.
 struct Taken {
-    library: Arc<Loaded>,
+    library: Arc<UsedHandle<Loaded>>,
     bytes: Range<usize>,
 }
 
 impl Taken {
     /// Takes ownership of the bytes. Returns `None` if any of them has an owner.
-    fn new(library: &Arc<Loaded>, bytes: Range<usize>) -> Option<Self> {
-        let mut taken = library.taken();
+    fn new(library: &Arc<UsedHandle<Loaded>>, bytes: Range<usize>) -> Option<Self> {
+        let mut taken = lock(&library.get()?.taken);
         if taken.iter().any(|other| other.start < bytes.end && bytes.start < other.end) {
             return None;
         }
@@ -597,7 +512,9 @@ impl Taken {
 
 impl Drop for Taken {
     fn drop(&mut self) {
-        self.library.taken().retain(|other| *other != self.bytes);
+        if let Some(loaded) = self.library.get() {
+            lock(&loaded.taken).retain(|other| *other != self.bytes);
+        }
     }
 }
 
@@ -629,10 +546,7 @@ impl Log {
 /// Returns the name as a C string.
 #[track_caller]
 fn c_name(api: &'static str, name: &str) -> Result<CString> {
-    match CString::new(name) {
-        Ok(name) => Ok(name),
-        Err(_) => Err(Error::refused(api, Detail::NulByte { what: "the name" })),
-    }
+    CString::new(name).ok().or_refused(api, || Detail::NulByte { what: "the name" })
 }
 
 /// Adds the compiler's message to the error, if the compiler wrote one.

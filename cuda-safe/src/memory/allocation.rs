@@ -81,12 +81,11 @@ impl Allocation {
     /// Allocates memory on a device, by default the current one. If `bytes` is 0, nothing is allocated.
     #[track_caller]
     pub(crate) fn device(device: impl Into<Option<Device>>, bytes: usize) -> Result<Arc<Self>> {
-        let kind = Kind::Device;
-        let (pointer, device) = Self::allocate(device.into(), bytes, kind, "cudaMalloc", |pointer| {
+        let allocation = Self::called(device.into(), bytes, Kind::Device, "cudaMalloc", |pointer| {
             // SAFETY: the pointer is to a live variable of the caller, which the call fills.
             unsafe { sys::cudaMalloc(pointer, bytes) }
         })?;
-        Ok(retained(Self::new(pointer, bytes, device, kind, AccessHistory::new(bytes))))
+        Ok(retained(allocation))
     }
 
     /// Allocates rows of `row` bytes on the current device, and returns the pitch that the runtime chose. The
@@ -230,21 +229,24 @@ impl Allocation {
         }
         let call_site = Location::caller();
         let mut pointer = ptr::null_mut();
-        let from = from.map(|(pool, _)| pool.as_raw());
+        let (to, raw) = (&raw mut pointer, stream.as_raw());
         // SAFETY: the operation is put on this stream. It writes memory that nobody else has yet, and the
         // memory's access history begins with it.
         let submission = unsafe { stream.begin(Operation::new(&[]), call_site) }?;
-        // SAFETY: the pool lives as long as its borrow. The variable and the stream are live.
-        match unsafe { allocate_in_order(&raw mut pointer, bytes, from, stream.as_raw()) } {
-            sys::cudaSuccess => {
-                let history = submission.commit_first(bytes, call_site);
-                Ok(retained(Self::new(pointer.cast(), bytes, device, Kind::Pool, history)))
-            }
-            code => {
-                drop(submission);
-                Err(refused_in_order(from, code, bytes, call_site))
-            }
+        let (api, code) = match from {
+            // SAFETY: the variable, which the call fills, and the stream are live.
+            None => ("cudaMallocAsync", unsafe { sys::cudaMallocAsync(to, bytes, raw) }),
+            Some((pool, _)) => ("cudaMallocFromPoolAsync", {
+                // SAFETY: as above. The pool lives as long as its borrow.
+                unsafe { sys::cudaMallocFromPoolAsync(to, bytes, pool.as_raw(), raw) }
+            }),
+        };
+        if code != sys::cudaSuccess {
+            drop(submission);
+            return Err(refused(api, code, Kind::Pool, bytes).at(call_site));
         }
+        let history = submission.commit_first(bytes, call_site);
+        Ok(retained(Self::new(pointer.cast(), bytes, device, Kind::Pool, history)))
     }
 
     #[inline]
@@ -264,7 +266,8 @@ impl Allocation {
         }
     }
 
-    /// Makes the owner right after the call that allocates, by default on the current device.
+    /// Makes the call on the given device, by default the current one, unless `bytes` is 0. Makes the owner
+    /// right after it.
     #[inline]
     #[track_caller]
     pub(super) fn called(
@@ -274,21 +277,6 @@ impl Allocation {
         api: &'static str,
         allocate: impl FnOnce(*mut *mut c_void) -> sys::cudaError_t,
     ) -> Result<Self> {
-        let (pointer, device) = Self::allocate(device, bytes, kind, api, allocate)?;
-        Ok(Self::new(pointer, bytes, device, kind, AccessHistory::new(bytes)))
-    }
-
-    /// Makes the call on the given device, by default the current one, unless `bytes` is 0. Returns that
-    /// device, too.
-    #[inline]
-    #[track_caller]
-    fn allocate(
-        device: Option<Device>,
-        bytes: usize,
-        kind: Kind,
-        api: &'static str,
-        allocate: impl FnOnce(*mut *mut c_void) -> sys::cudaError_t,
-    ) -> Result<(*mut u8, Device)> {
         let (device, _current) = match device {
             None => (Device::current()?, None),
             Some(device) if bytes == 0 => (device, None),
@@ -302,7 +290,7 @@ impl Allocation {
                 return Err(refused(api, code, kind, bytes));
             }
         }
-        Ok((pointer.cast(), device))
+        Ok(Self::new(pointer.cast(), bytes, device, kind, AccessHistory::new(bytes)))
     }
 
     /// Takes over memory that was allocated elsewhere.
@@ -399,39 +387,6 @@ impl Allocation {
 }
 
 retainable!(Allocation, history);
-
-/// Has a stream allocate, from `from` if given.
-///
-/// # Safety
-/// - The stream and the pool are live.
-/// - `pointer` is to a live variable, which the call fills before it returns.
-#[inline]
-unsafe fn allocate_in_order(
-    pointer: *mut *mut c_void,
-    bytes: usize,
-    from: Option<sys::cudaMemPool_t>,
-    stream: sys::cudaStream_t,
-) -> sys::cudaError_t {
-    match from {
-        // SAFETY: the caller guarantees that the pointer and the stream are valid.
-        None => unsafe { sys::cudaMallocAsync(pointer, bytes, stream) },
-        // SAFETY: the caller guarantees that the pointer, the pool and the stream are valid.
-        Some(pool) => unsafe { sys::cudaMallocFromPoolAsync(pointer, bytes, pool, stream) },
-    }
-}
-
-/// Returns the error of `allocate_in_order`.
-#[cold]
-#[inline(never)]
-fn refused_in_order(
-    from: Option<sys::cudaMemPool_t>,
-    code: sys::cudaError_t,
-    bytes: usize,
-    call_site: &'static Location<'static>,
-) -> Error {
-    let api = if from.is_none() { "cudaMallocAsync" } else { "cudaMallocFromPoolAsync" };
-    refused(api, code, Kind::Pool, bytes).at(call_site)
-}
 
 /// Returns the error of a call that allocates.
 #[cold]

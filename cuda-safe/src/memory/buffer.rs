@@ -229,31 +229,6 @@ impl<T, M: MappedMemoryType> Buffer<T, M> {
 }
 
 impl<T, M: MemoryType> Buffer<T, M> {
-    /// Returns the length in elements.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Returns whether the length is 0.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    /// Returns the size in bytes.
-    #[must_use]
-    pub fn size_in_bytes(&self) -> usize {
-        self.span().bytes()
-    }
-
-    /// Returns the device of the memory. For host memory, this is the device that was current at the
-    /// allocation.
-    #[must_use]
-    pub fn device(&self) -> Device {
-        self.allocation.on()
-    }
-
     /// Returns the address of the first element: the device's address for device memory, otherwise the
     /// host's. Null if the length is 0.
     ///
@@ -321,11 +296,47 @@ impl<T, M: MemoryType> Buffer<T, M> {
     }
 }
 
-impl<T, M: MemoryType> fmt::Debug for Buffer<T, M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        describe(f, M::OWNER, &self.span())
-    }
+/// Declares what buffers and views have in common.
+macro_rules! element_methods {
+    ($type:ty, $name:ident) => {
+        impl<T, M: MemoryType> $type {
+            /// Returns the length in elements.
+            #[must_use]
+            pub fn len(&self) -> usize {
+                self.span().len()
+            }
+
+            /// Returns whether the length is 0.
+            #[must_use]
+            pub fn is_empty(&self) -> bool {
+                self.len() == 0
+            }
+
+            /// Returns the size in bytes.
+            #[must_use]
+            pub fn size_in_bytes(&self) -> usize {
+                self.span().bytes()
+            }
+
+            /// Returns the device of the memory. For host memory, this is the device that was current at the
+            /// allocation.
+            #[must_use]
+            pub fn device(&self) -> Device {
+                self.span().device()
+            }
+        }
+
+        impl<T, M: MemoryType> fmt::Debug for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                describe(f, M::$name, &self.span())
+            }
+        }
+    };
 }
+
+element_methods!(Buffer<T, M>, OWNER);
+element_methods!(Slice<'_, T, M>, VIEW);
+element_methods!(SliceMut<'_, T, M>, VIEW_MUT);
 
 /// A part of a [`Buffer`](super::Buffer) or of [`Registered`](super::Registered) memory, for reading.
 pub struct Slice<'a, T, M> {
@@ -370,33 +381,8 @@ impl<T, M> Copy for Slice<'_, T, M> {}
 
 /// Declares what views for reading and for writing have in common.
 macro_rules! view_methods {
-    ($view:ident, $name:ident) => {
+    ($view:ident) => {
         impl<'a, T, M: MemoryType> $view<'a, T, M> {
-            /// Returns the length in elements.
-            #[must_use]
-            pub fn len(&self) -> usize {
-                self.span.len()
-            }
-
-            /// Returns whether the length is 0.
-            #[must_use]
-            pub fn is_empty(&self) -> bool {
-                self.len() == 0
-            }
-
-            /// Returns the size in bytes.
-            #[must_use]
-            pub fn size_in_bytes(&self) -> usize {
-                self.span.bytes()
-            }
-
-            /// Returns the device of the memory. For host memory, this is the device that was current at the
-            /// allocation.
-            #[must_use]
-            pub fn device(&self) -> Device {
-                self.span.device()
-            }
-
             /// Returns the address of the first element: the device's address for device memory, otherwise
             /// the host's.
             ///
@@ -425,17 +411,11 @@ macro_rules! view_methods {
                 mapped_pointer(self.span)
             }
         }
-
-        impl<T, M: MemoryType> fmt::Debug for $view<'_, T, M> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                describe(f, M::$name, &self.span)
-            }
-        }
     };
 }
 
-view_methods!(Slice, VIEW);
-view_methods!(SliceMut, VIEW_MUT);
+view_methods!(Slice);
+view_methods!(SliceMut);
 
 impl<'a, T, M: MemoryType> Slice<'a, T, M> {
     /// Makes a view of a span that nobody may write while the view lives.

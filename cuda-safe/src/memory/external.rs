@@ -46,14 +46,15 @@ use cuda_hazard::Operation;
 
 use super::allocation::Allocation;
 use super::device::DeviceBuffer;
+use super::handle::{GiveUp, Handle};
 use super::relaxed::relax;
 use super::retain::retained;
 use super::size;
 use crate::device::Device;
-use crate::error::{Detail, Error, Result, ensure_callable};
+use crate::error::{Detail, Result, ensure, ensure_callable};
 use crate::hazard::Access;
 use crate::stream::StreamRef;
-use crate::{check, process, sys};
+use crate::{check, sys};
 
 /// Memory that another interface has exported, imported by its opaque file descriptor.
 ///
@@ -64,16 +65,9 @@ pub struct ExternalMemory(Arc<ImportedMemory>);
 
 #[derive(Debug)]
 struct ImportedMemory {
-    raw: sys::cudaExternalMemory_t,
+    handle: Handle<sys::CUexternalMemory_st>,
     bytes: u64,
-    device: Device,
-    process: u32,
 }
-
-// SAFETY: the handle is a name that the runtime accepts on any thread.
-unsafe impl Send for ImportedMemory {}
-// SAFETY: as above. A shared borrow changes nothing.
-unsafe impl Sync for ImportedMemory {}
 
 impl ExternalMemory {
     /// Imports memory of `bytes` bytes for work on `device`. The runtime takes over the descriptor; after an
@@ -136,7 +130,10 @@ impl ExternalMemory {
         unsafe { check!(cudaImportExternalMemory(&raw mut raw, &raw const description)) }?;
         // The runtime has taken it over.
         let _: c_int = descriptor.into_raw_fd();
-        Ok(Self(Arc::new(ImportedMemory { raw, bytes, device, process: process::number() })))
+        let give_up: GiveUp<_> = ("cudaDestroyExternalMemory", sys::cudaDestroyExternalMemory);
+        // SAFETY: the runtime has made the handle. Only this gives it up, after all buffers.
+        let handle = unsafe { Handle::new(raw, device, give_up) };
+        Ok(Self(Arc::new(ImportedMemory { handle, bytes })))
     }
 
     /// Maps `len` elements from byte `offset` on, for work of this process.
@@ -163,13 +160,11 @@ impl ExternalMemory {
         ensure_callable(api)?;
         let (start, size) =
             (usize::try_from(offset).unwrap_or(usize::MAX), u64::try_from(bytes).unwrap_or(u64::MAX));
-        if offset.checked_add(size).is_none_or(|end| end > self.bytes()) {
+        let fits = offset.checked_add(size).is_some_and(|end| end <= self.bytes());
+        ensure(fits, api, || {
             let len = usize::try_from(self.bytes()).unwrap_or(usize::MAX);
-            return Err(Error::refused(
-                api,
-                Detail::OutOfRange { start, end: start.saturating_add(bytes), len },
-            ));
-        }
+            Detail::OutOfRange { start, end: start.saturating_add(bytes), len }
+        })?;
         if bytes == 0 {
             return DeviceBuffer::of_shared(api, Allocation::device(device, 0)?, 0);
         }
@@ -178,8 +173,13 @@ impl ExternalMemory {
         let part = sys::cudaExternalMemoryBufferDesc { offset, size, ..Default::default() };
         let mut pointer = std::ptr::null_mut();
         // SAFETY: the memory is live, and both pointers are to live variables.
-        unsafe { check!(cudaExternalMemoryGetMappedBuffer(&raw mut pointer, self.0.raw, &raw const part)) }?;
-        let keeper = Mapped { pointer: pointer.expose_provenance(), memory: Arc::clone(&self.0) };
+        unsafe {
+            check!(cudaExternalMemoryGetMappedBuffer(&raw mut pointer, self.as_raw(), &raw const part))
+        }?;
+        // SAFETY: the pointer is to a mapped buffer, which only this frees. `Allocation` drops it when no
+        // work uses it.
+        let mapped = unsafe { Handle::new(pointer, device, ("cudaFree", sys::cudaFree)) };
+        let keeper = (mapped, Arc::clone(&self.0));
         // SAFETY: the bytes stay mapped until the keeper is dropped. The caller guarantees that their other
         // users are ordered with this work.
         let allocation = unsafe { Allocation::foreign(device, pointer.cast(), bytes, keeper) };
@@ -195,40 +195,13 @@ impl ExternalMemory {
     /// Returns the device that the memory was imported for.
     #[must_use]
     pub fn device(&self) -> Device {
-        self.0.device
+        self.0.handle.device
     }
 
     /// Returns the raw handle. This value retains ownership of it.
     #[must_use]
     pub fn as_raw(&self) -> sys::cudaExternalMemory_t {
-        self.0.raw
-    }
-}
-
-impl Drop for ImportedMemory {
-    fn drop(&mut self) {
-        let (raw, device) = (self.raw.expose_provenance(), self.device);
-        at_end(self.process, device, move || {
-            let raw: sys::cudaExternalMemory_t = std::ptr::with_exposed_provenance_mut(raw);
-            // SAFETY: the runtime has made the handle. Only this gives it up, after all buffers.
-            let _ = unsafe { check!(cudaDestroyExternalMemory(raw)) };
-        });
-    }
-}
-
-/// A mapped part. `Allocation` drops it when no work uses it.
-struct Mapped {
-    pointer: usize,
-    memory: Arc<ImportedMemory>,
-}
-
-impl Drop for Mapped {
-    fn drop(&mut self) {
-        let pointer = self.pointer;
-        at_end(self.memory.process, self.memory.device, move || {
-            // SAFETY: the pointer is to a mapped buffer, which only this frees.
-            let _ = unsafe { check!(cudaFree(std::ptr::with_exposed_provenance_mut(pointer))) };
-        });
+        self.0.handle.raw
     }
 }
 
@@ -241,24 +214,6 @@ pub struct ExternalSemaphore {
     /// The pointer is the handle, which nothing reads through. Work that uses the semaphore reads the one
     /// byte.
     handle: Arc<Allocation>,
-}
-
-/// Gives the semaphore up. `Allocation` drops it when no work uses it.
-struct SemaphoreHandle {
-    raw: usize,
-    device: Device,
-    process: u32,
-}
-
-impl Drop for SemaphoreHandle {
-    fn drop(&mut self) {
-        let raw = self.raw;
-        at_end(self.process, self.device, move || {
-            let raw: sys::cudaExternalSemaphore_t = std::ptr::with_exposed_provenance_mut(raw);
-            // SAFETY: the runtime has made the handle. Only this gives it up, when no work uses it.
-            let _ = unsafe { check!(cudaDestroyExternalSemaphore(raw)) };
-        });
-    }
 }
 
 impl ExternalSemaphore {
@@ -328,7 +283,9 @@ impl ExternalSemaphore {
         unsafe { check!(cudaImportExternalSemaphore(&raw mut raw, &raw const description)) }?;
         // The runtime has taken it over.
         let _: c_int = descriptor.into_raw_fd();
-        let keeper = SemaphoreHandle { raw: raw.expose_provenance(), device, process: process::number() };
+        let give_up: GiveUp<_> = ("cudaDestroyExternalSemaphore", sys::cudaDestroyExternalSemaphore);
+        // SAFETY: the runtime has made the handle. `Allocation` drops it when no work uses it.
+        let keeper = unsafe { Handle::new(raw, device, give_up) };
         // SAFETY: nothing reads or writes through the pointer, which is the handle, and only accesses of the
         // semaphore are entered for its byte.
         let handle = unsafe { Allocation::foreign(device, raw.cast(), 1, keeper) };
@@ -448,18 +405,4 @@ impl StreamRef<'_> {
         // because nothing says that it is work of the device.
         unsafe { self.submit(Operation::mark(&accesses), call_site, call) }
     }
-}
-
-/// Runs `end` with a device current if the process may, and otherwise later or never.
-fn at_end(process: u32, device: Device, end: impl FnOnce() + Send + 'static) {
-    if !process::is(process) {
-        return;
-    }
-    if crate::stream::in_callback() {
-        crate::stream::defer(Box::new(move || at_end(process, device, end)));
-        return;
-    }
-    let Ok(_current) = device.switch() else { return };
-    let _ = relax();
-    end();
 }

@@ -9,7 +9,7 @@ use super::allocation::Allocation;
 use super::size::{self, Layout};
 use super::span::Span;
 use crate::device::Device;
-use crate::error::{Detail, Error, Result};
+use crate::error::{Detail, OrRefused, Result, ensure};
 
 /// Rows of `T` in layers, always within `base`.
 #[derive(Debug)]
@@ -113,9 +113,7 @@ impl<'a, T> Grid<'a, T> {
             Apart::Packed => needed == len,
             Apart::By(..) => needed <= len,
         };
-        if !fits {
-            return Err(Error::refused(api, Detail::WrongLength { what: "the memory", needed, found: len }));
-        }
+        ensure(fits, api, || Detail::WrongLength { what: "the memory", needed, found: len })?;
         // As above.
         let limit = start + len * size_of::<T>();
         Ok(Self { base, start, limit, end: 0, alone: true, width, layout, element: PhantomData }.ended())
@@ -233,12 +231,8 @@ impl<'a, T> Grid<'a, T> {
     #[track_caller]
     pub(crate) fn row(&self, api: &'static str, number: usize) -> Result<Span<'a, T>> {
         let row = self.rows(api, &(number..number.saturating_add(1)))?;
-        let Base::Tracked(allocation) = row.base else {
-            return Err(Error::refused(
-                api,
-                Detail::Unsupported { what: "memory without an access history" },
-            ));
-        };
+        let what = "memory without an access history";
+        let (allocation, _) = row.tracked().or_refused(api, || Detail::Unsupported { what })?;
         Ok(Span::part_of(allocation, row.start, row.width))
     }
 

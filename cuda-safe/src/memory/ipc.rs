@@ -70,22 +70,48 @@
 use std::ffi::{c_char, c_int};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 
-use bytemuck::{AnyBitPattern, Pod, Zeroable};
+use bytemuck::AnyBitPattern;
 
 use super::allocation::{Allocation, Kind};
 use super::device::DeviceBuffer;
+use super::handle::{GiveUp, Handle};
 use super::pool::{MemoryPool, enter};
 use super::relaxed::relax;
 use super::size;
 use crate::device::Device;
 use crate::error::{Result, ensure_callable};
-use crate::{check, process, sys};
+use crate::{check, sys};
 
-/// The bytes that another process needs to open memory of this one. Send them unchanged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
-#[repr(transparent)]
-#[doc(alias = "cudaIpcMemHandle_t")]
-pub struct IpcMemHandle([u8; 64]);
+/// Declares 64 bytes that are sent to another process.
+macro_rules! sent_bytes {
+    ($(#[$attribute:meta])* pub struct $name:ident;) => {
+        $(#[$attribute])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
+        #[repr(transparent)]
+        pub struct $name([u8; 64]);
+
+        impl $name {
+            /// Returns the bytes.
+            #[must_use]
+            pub fn as_bytes(&self) -> &[u8; 64] {
+                &self.0
+            }
+
+            /// Makes the value from its bytes.
+            #[must_use]
+            pub fn from_bytes(bytes: [u8; 64]) -> Self {
+                Self(bytes)
+            }
+        }
+    };
+}
+pub(crate) use sent_bytes;
+
+sent_bytes! {
+    /// The bytes that another process needs to open memory of this one. Send them unchanged.
+    #[doc(alias = "cudaIpcMemHandle_t")]
+    pub struct IpcMemHandle;
+}
 
 impl<T> DeviceBuffer<T> {
     /// Returns the handle by which another process opens the buffer.
@@ -111,18 +137,6 @@ impl<T> DeviceBuffer<T> {
 }
 
 impl IpcMemHandle {
-    /// Returns the bytes.
-    #[must_use]
-    pub fn as_bytes(&self) -> &[u8; 64] {
-        &self.0
-    }
-
-    /// Makes a handle from its bytes.
-    #[must_use]
-    pub fn from_bytes(bytes: [u8; 64]) -> Self {
-        Self(bytes)
-    }
-
     /// Opens memory of another process for work on `device`. Peer access to it is enabled if needed.
     ///
     /// Stands for [`cudaIpcOpenMemHandle`](sys::cudaIpcOpenMemHandle). Dropping the buffer waits for the
@@ -160,7 +174,10 @@ impl IpcMemHandle {
         // SAFETY: the pointer is to a live local variable, which the call fills. The caller guarantees the
         // handle.
         unsafe { check!(cudaIpcOpenMemHandle(&raw mut pointer, handle, flags)) }?;
-        let opened = Opened { pointer: pointer.expose_provenance(), device, process: process::number() };
+        let give_up: GiveUp<_> = ("cudaIpcCloseMemHandle", sys::cudaIpcCloseMemHandle);
+        // SAFETY: the call has just opened the memory, and only this closes it. `Allocation` drops it when no
+        // work uses the memory any more.
+        let opened = unsafe { Handle::new(pointer, device, give_up) };
         // SAFETY: the memory stays valid until it is closed. The caller guarantees its size and that its
         // other users are ordered with this work.
         let allocation = unsafe { Allocation::foreign(device, pointer.cast(), bytes, opened) };
@@ -168,49 +185,13 @@ impl IpcMemHandle {
     }
 }
 
-/// Memory of another process, opened here. It is dropped when no work uses it and the runtime may be
-/// called: see `Allocation`.
-#[derive(Debug)]
-struct Opened {
-    pointer: usize,
-    device: Device,
-    process: u32,
-}
-
-impl Drop for Opened {
-    fn drop(&mut self) {
-        if !process::is(self.process) {
-            return;
-        }
-        let Ok(_current) = self.device.switch() else { return };
-        let _ = relax();
-        // SAFETY: the pointer is from `cudaIpcOpenMemHandle`. Only this closes it, when no work uses the
-        // memory any more.
-        let _ = unsafe { sys::cudaIpcCloseMemHandle(std::ptr::with_exposed_provenance_mut(self.pointer)) };
-    }
-}
-
 const DESCRIPTOR: sys::cudaMemAllocationHandleType = sys::cudaMemHandleTypePosixFileDescriptor;
 
-/// The bytes that another process needs to find a buffer in a pool that it has imported. Send them
-/// unchanged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
-#[repr(transparent)]
-#[doc(alias = "cudaMemPoolPtrExportData")]
-pub struct PoolPointer([u8; 64]);
-
-impl PoolPointer {
-    /// Returns the bytes.
-    #[must_use]
-    pub fn as_bytes(&self) -> &[u8; 64] {
-        &self.0
-    }
-
-    /// Makes a pointer from its bytes.
-    #[must_use]
-    pub fn from_bytes(bytes: [u8; 64]) -> Self {
-        Self(bytes)
-    }
+sent_bytes! {
+    /// The bytes that another process needs to find a buffer in a pool that it has imported. Send them
+    /// unchanged.
+    #[doc(alias = "cudaMemPoolPtrExportData")]
+    pub struct PoolPointer;
 }
 
 impl MemoryPool {

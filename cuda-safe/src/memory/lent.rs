@@ -51,61 +51,43 @@ impl<T> Elements<T> {
 
 /// Implements [`HostFnArgument`] for references to memory: generics, element and type.
 macro_rules! lent {
-    ($([$($generics:tt)*] $element:ty: $type:ty;)+) => {$(
-        impl<'x, $($generics)*> HostFnArgument for &'x $type
+    ($reference:tt: $($generics:tt $element:ty: $type:ty;)+) => {
+        $(lent!(@ $reference $generics $element: $type);)+
+    };
+    (@ [$bound:ident $mode:ident $from_parts:ident $($mutable:tt)?] [$($generics:tt)*] $element:ty: $type:ty) => {
+        impl<'x, $($generics)*> HostFnArgument for &'x $($mutable)? $type
         where
-            $element: AnyBitPattern + Sync,
+            $element: AnyBitPattern + $bound,
         {
-            type Slices<'s> = &'s [$element];
+            type Slices<'s> = &'s $($mutable)? [$element];
             type Parts = Elements<$element>;
 
             fn parts<'m>(self, accesses: &mut Accesses<'m>) -> Self::Parts
             where
                 Self: 'm,
             {
-                Elements::new(self.span(), Mode::Read, accesses)
+                Elements::new(self.span(), Mode::$mode, accesses)
             }
 
             unsafe fn slices<'s>(parts: Self::Parts) -> Self::Slices<'s> {
                 // SAFETY: the address is that of `len` aligned elements, or dangling and aligned for
                 // none. Any bytes are a valid element. The caller guarantees that they live and that
-                // nothing writes them.
-                unsafe { slice::from_raw_parts(parts.pointer, parts.len) }
+                // nothing writes them. If the access is a write, the caller guarantees that nothing else
+                // reaches the elements.
+                unsafe { slice::$from_parts(parts.pointer, parts.len) }
             }
         }
-    )+};
-    (mut $([$($generics:tt)*] $element:ty: $type:ty;)+) => {$(
-        impl<'x, $($generics)*> HostFnArgument for &'x mut $type
-        where
-            $element: AnyBitPattern + Send,
-        {
-            type Slices<'s> = &'s mut [$element];
-            type Parts = Elements<$element>;
-
-            fn parts<'m>(self, accesses: &mut Accesses<'m>) -> Self::Parts
-            where
-                Self: 'm,
-            {
-                Elements::new(self.span(), Mode::Write, accesses)
-            }
-
-            unsafe fn slices<'s>(parts: Self::Parts) -> Self::Slices<'s> {
-                // SAFETY: as for a reference to read. The access is a write, so the caller guarantees that
-                // nothing else reaches the elements.
-                unsafe { slice::from_raw_parts_mut(parts.pointer, parts.len) }
-            }
-        }
-    )+};
+    };
 }
 
-lent! {
+lent! { [Sync Read from_raw_parts]:
     [T, M: HostMemoryType] T: Buffer<T, M>;
     [T, M: HostMemoryType] T: Slice<'_, T, M>;
     [T, M: HostMemoryType] T: SliceMut<'_, T, M>;
     [C: Stable] C::Element: Registered<C>;
 }
 
-lent! { mut
+lent! { [Send Write from_raw_parts_mut mut]:
     [T, M: HostMemoryType] T: Buffer<T, M>;
     [T, M: HostMemoryType] T: SliceMut<'_, T, M>;
     [C: StableMut] C::Element: Registered<C>;

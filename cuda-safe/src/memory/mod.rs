@@ -44,6 +44,7 @@ pub(crate) mod external;
 mod flag;
 pub(crate) mod grid;
 mod guard;
+mod handle;
 mod indexing;
 mod ipc;
 #[cfg(target_os = "linux")]
@@ -65,6 +66,8 @@ mod symbol;
 
 #[cfg(feature = "staged")]
 pub(crate) use allocation::on_free;
+pub(crate) use handle::{Destroy, UsedHandle};
+pub(crate) use ipc::sent_bytes;
 pub(crate) use relaxed::relax;
 pub(crate) use retain::{Retainable, retain, retainable, retained};
 

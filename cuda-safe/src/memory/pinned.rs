@@ -21,7 +21,7 @@ use super::size;
 use super::span::Span;
 use crate::device::Device;
 use crate::element::Element;
-use crate::error::{Detail, Error, ErrorWith, Result, ensure_callable};
+use crate::error::{Detail, ErrorWith, Result, ensure, ensure_callable};
 use crate::hazard::Mode;
 use crate::{check, sys};
 
@@ -306,10 +306,7 @@ impl<'a, T: AnyBitPattern> HostWriter<'a, T> {
     pub fn copy_from_slice(&mut self, start: usize, elements: &[T]) -> Result<()> {
         let (pointer, len) = self.loan.parts();
         let end = start.saturating_add(elements.len());
-        if end > len {
-            let detail = Detail::OutOfRange { start, end, len };
-            return Err(Error::refused("HostWriter::copy_from_slice", detail));
-        }
+        ensure(end <= len, "HostWriter::copy_from_slice", || Detail::OutOfRange { start, end, len })?;
         let to = pointer.wrapping_add(start);
         // SAFETY: the memory has this many aligned elements from `start` on, lent for writing. The loan
         // waited for pending accesses, and the exclusive borrow forbids new ones. The elements are the

@@ -99,7 +99,7 @@ impl Rows {
         let row = size::bytes_of::<T>(api, width)?;
         let overflow = |left, right| Detail::Overflow { what: "the size in bytes", left, right };
         let rows = height.checked_mul(depth).or_refused(api, || overflow(height, depth))?;
-        let bytes = row.checked_mul(rows).filter(|bytes| isize::try_from(*bytes).is_ok());
+        let bytes = row.checked_mul(rows).filter(size::is_addressable);
         if bytes.or_refused(api, || overflow(row, rows))? == 0 {
             // Nothing is allocated. The pitch is that of packed rows.
             let allocation = Allocation::device(None, 0)?;
@@ -244,8 +244,8 @@ macro_rules! pitched {
             /// # Errors
             /// Returns the failure of work that used the memory, or the runtime's error.
             #[track_caller]
-            pub fn free(mut self) -> Result<()> {
-                Arc::get_mut(&mut self.rows.allocation).map_or(Ok(()), Allocation::free)
+            pub fn free(self) -> Result<()> {
+                Allocation::free_owned(self.rows.allocation)
             }
 
             /// Returns the grid of all rows, from which views are made.

@@ -18,15 +18,15 @@ pub(crate) trait Retainable: RetainedResource + 'static {
 
 /// Makes a type retainable: names the field that is its access history.
 macro_rules! retainable {
-    ($type:ty, $history:tt) => {
+    ($type:ty, $history:tt $(, [$($generics:tt)*])?) => {
         // SAFETY: the access history is a field, so it lives as long as the value and stays in it.
-        unsafe impl cuda_hazard::RetainedResource for $type {
+        unsafe impl$(<$($generics)*>)? cuda_hazard::RetainedResource for $type {
             fn history(&self) -> &$crate::hazard::AccessHistory {
                 &self.$history
             }
         }
 
-        impl $crate::memory::Retainable for $type {
+        impl$(<$($generics)*>)? $crate::memory::Retainable for $type {
             fn history_mut(&mut self) -> &mut $crate::hazard::AccessHistory {
                 &mut self.$history
             }

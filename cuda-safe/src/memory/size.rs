@@ -4,25 +4,33 @@
 
 use std::ops::{Bound, Range, RangeBounds};
 
-use crate::error::{Detail, Error, Result};
+use crate::error::{Detail, OrRefused, Result, ensure};
 
 /// Returns the bytes of `len` elements of `T`. Refuses zero-sized elements for all callers.
 #[inline]
 #[track_caller]
 pub(crate) fn bytes_of<T>(api: &'static str, len: usize) -> Result<usize> {
     let element = size_of::<T>();
-    if element == 0 {
-        return Err(Error::refused(api, Detail::ZeroSized { type_name: std::any::type_name::<T>() }));
-    }
-    // No object on the host or a device is larger, so pointer arithmetic within this size does not
-    // overflow.
-    match len.checked_mul(element) {
-        Some(bytes) if isize::try_from(bytes).is_ok() => Ok(bytes),
-        _ => Err(Error::refused(
-            api,
-            Detail::Overflow { what: "the size in bytes", left: len, right: element },
-        )),
-    }
+    ensure(element > 0, api, || Detail::ZeroSized { type_name: std::any::type_name::<T>() })?;
+    let overflow = || Detail::Overflow { what: "the size in bytes", left: len, right: element };
+    len.checked_mul(element).filter(is_addressable).or_refused(api, overflow)
+}
+
+/// Returns whether an object can have this size. No object on the host or a device is larger, so pointer
+/// arithmetic within this size does not overflow.
+pub(super) fn is_addressable(bytes: &usize) -> bool {
+    isize::try_from(*bytes).is_ok()
+}
+
+/// Converts a count to the error type's integer. Counts have at most 64 bits on CUDA's platforms.
+pub(crate) fn wide(count: impl TryInto<u64>) -> u64 {
+    count.try_into().unwrap_or(u64::MAX)
+}
+
+/// Refuses a number above its limit.
+#[track_caller]
+pub(crate) fn at_most(api: &'static str, what: &'static str, asked: u64, limit: u64) -> Result<()> {
+    ensure(asked <= limit, api, || Detail::Limit { what, asked, limit })
 }
 
 /// Returns the elements of `range` in a sequence of `len` elements.
@@ -43,13 +51,10 @@ pub(crate) fn range_in(
         Bound::Excluded(&end) => Some(end),
         Bound::Unbounded => Some(len),
     };
-    match (start, end) {
-        (Some(start), Some(end)) if start <= end && end <= len => Ok(start..end),
-        (start, end) => {
-            let (start, end) = (start.unwrap_or(usize::MAX), end.unwrap_or(usize::MAX));
-            Err(Error::refused(api, Detail::OutOfRange { start, end, len }))
-        }
-    }
+    // A bound that overflows becomes one beyond every length.
+    let (start, end) = (start.unwrap_or(usize::MAX), end.unwrap_or(usize::MAX));
+    ensure(start <= end && end <= len, api, || Detail::OutOfRange { start, end, len })?;
+    Ok(start..end)
 }
 
 /// Returns the number of elements of `U` in the bytes. Their size must divide `bytes`, and the address must
@@ -58,12 +63,8 @@ pub(crate) fn range_in(
 #[track_caller]
 pub(crate) fn reinterpreted<U>(api: &'static str, address: usize, bytes: usize) -> Result<usize> {
     let element = size_of::<U>();
-    if element == 0 {
-        return Err(Error::refused(api, Detail::ZeroSized { type_name: std::any::type_name::<U>() }));
-    }
-    if !bytes.is_multiple_of(element) {
-        return Err(Error::refused(api, Detail::NotDivisible { bytes, element }));
-    }
+    ensure(element > 0, api, || Detail::ZeroSized { type_name: std::any::type_name::<U>() })?;
+    ensure(bytes.is_multiple_of(element), api, || Detail::NotDivisible { bytes, element })?;
     aligned::<U>(api, address)?;
     Ok(bytes / element)
 }
@@ -73,26 +74,18 @@ pub(crate) fn reinterpreted<U>(api: &'static str, address: usize, bytes: usize) 
 #[track_caller]
 pub(crate) fn aligned<T>(api: &'static str, address: usize) -> Result<()> {
     let align = align_of::<T>();
-    if address.is_multiple_of(align) {
-        Ok(())
-    } else {
-        Err(Error::refused(api, Detail::Misaligned { address, align }))
-    }
+    ensure(address.is_multiple_of(align), api, || Detail::Misaligned { address, align })
 }
 
 /// Refuses a copy between sides of different lengths, which are in elements.
 #[inline]
 #[track_caller]
 pub(crate) fn same_length(api: &'static str, destination: usize, source: usize) -> Result<()> {
-    if destination == source {
-        Ok(())
-    } else {
-        Err(Error::refused(api, Detail::LengthMismatch { destination, source }))
-    }
+    ensure(destination == source, api, || Detail::LengthMismatch { destination, source })
 }
 
 /// The largest pitch that the runtime accepts in copies, in bytes.
-const LARGEST_PITCH: usize = 0x7fff_ffff;
+const LARGEST_PITCH: u64 = 0x7fff_ffff;
 
 /// The layout in bytes of rows in layers: their sizes, numbers and distances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,29 +148,16 @@ impl Layout {
     #[track_caller]
     pub(crate) fn check(&self, api: &'static str, align: usize) -> Result<usize> {
         let Self { row, rows, layers, pitch, layer_rows } = *self;
-        if pitch < row || !pitch.is_multiple_of(align) {
-            return Err(Error::refused(api, Detail::Pitch { pitch, row, align }));
+        ensure(pitch >= row && pitch.is_multiple_of(align), api, || Detail::Pitch { pitch, row, align })?;
+        if !self.is_empty() {
+            at_most(api, "the pitch in bytes", wide(pitch), LARGEST_PITCH)?;
         }
-        if pitch > LARGEST_PITCH && !self.is_empty() {
-            let wide = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
-            let (asked, limit) = (wide(pitch), wide(LARGEST_PITCH));
-            return Err(Error::refused(api, Detail::Limit { what: "the pitch in bytes", asked, limit }));
-        }
-        if layers > 1 && layer_rows < rows {
-            let detail = Detail::WrongLength { what: "a layer, in rows,", needed: rows, found: layer_rows };
-            return Err(Error::refused(api, detail));
-        }
-        match self.span() {
-            Some(bytes) if isize::try_from(bytes).is_ok() => Ok(bytes),
-            _ => Err(Error::refused(
-                api,
-                Detail::Overflow {
-                    what: "the size in bytes",
-                    left: pitch,
-                    right: rows.max(layer_rows).saturating_mul(layers),
-                },
-            )),
-        }
+        let too_few = || Detail::WrongLength { what: "a layer, in rows,", needed: rows, found: layer_rows };
+        ensure(layers <= 1 || layer_rows >= rows, api, too_few)?;
+        self.span().filter(is_addressable).or_refused(api, || {
+            let right = rows.max(layer_rows).saturating_mul(layers);
+            Detail::Overflow { what: "the size in bytes", left: pitch, right }
+        })
     }
 
     /// Returns whether two layouts at these addresses share a byte. This is exact if their rows and layers

@@ -10,7 +10,7 @@ use super::pool;
 use super::size;
 use crate::copy;
 use crate::device::Device;
-use crate::error::{Detail, Error, Result};
+use crate::error::{Detail, Result, ensure};
 use crate::hazard::{Access, Mode};
 
 /// `len` elements of `T` from byte `start` of an allocation on, always within it.
@@ -113,9 +113,7 @@ impl<'a, T> Span<'a, T> {
     /// Returns the elements before `middle` and those from `middle` on.
     #[track_caller]
     pub(crate) fn split(&self, api: &'static str, middle: usize) -> Result<(Self, Self)> {
-        if middle > self.len {
-            return Err(Error::refused(api, Detail::OutOfRange { start: 0, end: middle, len: self.len }));
-        }
+        ensure(middle <= self.len, api, || Detail::OutOfRange { start: 0, end: middle, len: self.len })?;
         Ok((self.cut(0..middle), self.cut(middle..self.len)))
     }
 
@@ -126,9 +124,7 @@ impl<'a, T> Span<'a, T> {
         api: &'static str,
         size: usize,
     ) -> Result<impl ExactSizeIterator<Item = Self> + use<'a, T>> {
-        if size == 0 {
-            return Err(Error::refused(api, Detail::Zero { what: "the chunk size" }));
-        }
+        ensure(size > 0, api, || Detail::Zero { what: "the chunk size" })?;
         let span = *self;
         let chunk = move |start: usize| span.cut(start..start.saturating_add(size).min(span.len));
         Ok((0..span.len.div_ceil(size)).map(move |number| chunk(number * size)))

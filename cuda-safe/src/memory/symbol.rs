@@ -29,7 +29,7 @@ use super::relaxed::relax;
 use super::size;
 use crate::check;
 use crate::device::Device;
-use crate::error::{Detail, Error, Result, ensure_callable};
+use crate::error::{Detail, Result, ensure, ensure_callable};
 use crate::hazard::{Access, AccessHistory, Mode};
 use crate::launch::{Module, Space, VariableAccess};
 #[cfg(doc)]
@@ -171,13 +171,8 @@ impl<T> Symbol<T> {
         unsafe { check!(cudaGetSymbolAddress(&raw mut pointer, shadow)) }?;
         if !self.measured.load(Ordering::Relaxed) {
             let (needed, found) = (self.size_in_bytes(), self.size()?);
-            if needed != found {
-                let what = "the variable, in bytes,";
-                return Err(Error::refused(
-                    "Symbol::device_ptr",
-                    Detail::WrongLength { what, needed, found },
-                ));
-            }
+            let what = "the variable, in bytes,";
+            ensure(needed == found, "Symbol::device_ptr", || Detail::WrongLength { what, needed, found })?;
             self.measured.store(true, Ordering::Relaxed);
         }
         Ok(pointer.cast())

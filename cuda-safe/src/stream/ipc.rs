@@ -9,19 +9,18 @@
 
 use std::ffi::c_char;
 
-use bytemuck::{Pod, Zeroable};
-
 use super::busy;
 use super::event::{Event, EventFlags};
 use crate::device::Device;
 use crate::error::Result;
+use crate::memory::sent_bytes;
 use crate::{check, sys};
 
-/// The bytes that another process needs to open an event of this one. They are sent unchanged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
-#[repr(transparent)]
-#[doc(alias = "cudaIpcEventHandle_t")]
-pub struct IpcEventHandle([u8; 64]);
+sent_bytes! {
+    /// The bytes that another process needs to open an event of this one. They are sent unchanged.
+    #[doc(alias = "cudaIpcEventHandle_t")]
+    pub struct IpcEventHandle;
+}
 
 impl Event {
     /// Returns the handle by which another process opens the event. The event must have the flags
@@ -45,18 +44,6 @@ impl Event {
 }
 
 impl IpcEventHandle {
-    /// Returns the bytes.
-    #[must_use]
-    pub fn as_bytes(&self) -> &[u8; 64] {
-        &self.0
-    }
-
-    /// Makes a handle from its bytes.
-    #[must_use]
-    pub fn from_bytes(bytes: [u8; 64]) -> Self {
-        Self(bytes)
-    }
-
     /// Opens an event of another process. It belongs to `device`.
     ///
     /// Stands for [`cudaIpcOpenEventHandle`](sys::cudaIpcOpenEventHandle).

@@ -2,7 +2,8 @@
 //! that need no CUDA function precede the runtime's.
 
 use super::source::{ImageLayout, Resource};
-use crate::error::{Detail, Error, Result};
+use crate::error::{Detail, Error, Result, ensure};
+use crate::memory::size;
 use crate::sys;
 
 /// How a texture treats coordinates outside its image. Filtered reads near the edge also use it.
@@ -178,10 +179,7 @@ impl ResourceView {
 fn within(api: &'static str, [first, last]: [u32; 2], len: usize) -> Result<()> {
     let number = |it: u32| usize::try_from(it).unwrap_or(usize::MAX);
     let (start, end) = (number(first), number(last).saturating_add(1));
-    if start < end && end <= len {
-        return Ok(());
-    }
-    Err(Error::refused(api, Detail::OutOfRange { start, end, len }))
+    ensure(start < end && end <= len, api, || Detail::OutOfRange { start, end, len })
 }
 
 /// Returns the view format of an element type.
@@ -202,7 +200,7 @@ fn format(descriptor: sys::cudaChannelFormatDesc) -> sys::cudaResourceViewFormat
 }
 
 /// The largest anisotropy ratio that devices support.
-const MOST_ANISOTROPY: u32 = 16;
+const MOST_ANISOTROPY: u64 = 16;
 
 /// The number type of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -228,94 +226,78 @@ pub(super) fn check(
     descriptor: sys::cudaChannelFormatDesc,
     layout: ImageLayout,
 ) -> Result<()> {
-    match problem(desc, Number::of(descriptor), layout) {
-        Some((asked, instead)) => Err(Error::refused(api, Detail::Texture { asked, instead })),
-        None if desc.max_anisotropy > MOST_ANISOTROPY => {
-            let (asked, limit) = (desc.max_anisotropy.into(), MOST_ANISOTROPY.into());
-            Err(Error::refused(api, Detail::Limit { what: "the anisotropy", asked, limit }))
-        }
-        None => Ok(()),
+    if let Some((asked, instead)) = problem(desc, Number::of(descriptor), layout) {
+        return Err(Error::refused(api, Detail::Texture { asked, instead }));
     }
+    size::at_most(api, "the anisotropy", desc.max_anisotropy.into(), MOST_ANISOTROPY)
 }
 
-/// Returns the unsupported feature and the remedy, or `None` if the description is supported.
+/// Returns the first unsupported feature and the remedy, or `None` if the description is supported.
 fn problem(desc: &TextureDesc, number: Number, layout: ImageLayout) -> Option<(&'static str, &'static str)> {
+    let (in_a_row, mipmapped) = (layout == ImageLayout::Linear, layout == ImageLayout::Mipmapped);
     let linear = desc.filter_mode == FilterMode::Linear;
     let normalized = desc.read_mode == ReadMode::NormalizedFloat;
     let small = matches!(number, Number::Integer { bits: 8 | 16, .. });
-    if normalized && !small {
-        return Some((
+    let bytes = number == Number::Integer { bits: 8, signed: false };
+    let fractions = normalized || number == Number::Float;
+    let repeats = |mode: &AddressMode| matches!(mode, AddressMode::Wrap | AddressMode::Mirror);
+    let (bias, min, max) = (desc.mipmap_level_bias, desc.min_mipmap_level_clamp, desc.max_mipmap_level_clamp);
+    let is_range = [bias, min, max].iter().all(|level| level.is_finite()) && 0.0 <= min && min <= max;
+    let plain = TextureDesc::default();
+    let one_level = desc.mipmap_filter_mode == plain.mipmap_filter_mode
+        && [bias, min, max].iter().all(|level| level.to_bits() == 0.0_f32.to_bits());
+    // Linear memory is read by element index: only the read mode and sRGB apply.
+    let only_read = TextureDesc { read_mode: desc.read_mode, srgb: desc.srgb, ..plain };
+    let problems = [
+        (
+            normalized && !small,
             "reading elements as normalized numbers that are no integers of 8 or 16 bits",
             "read them with ReadMode::ElementType",
-        ));
-    }
-    let fractions = normalized || number == Number::Float;
-    if linear && !fractions {
-        return Some((
+        ),
+        (
+            linear && !fractions,
             "linear filtering of elements that are read as integers",
             "read integers of 8 or 16 bits with ReadMode::NormalizedFloat, or filter with FilterMode::Point",
-        ));
-    }
-    if desc.srgb && !(normalized && number == Number::Integer { bits: 8, signed: false }) {
-        return Some((
+        ),
+        (
+            desc.srgb && !(normalized && bytes),
             "sRGB of elements other than bytes that are read as normalized numbers",
             "use elements of u8 and ReadMode::NormalizedFloat",
-        ));
-    }
-    if layout == ImageLayout::Linear {
-        return unused_in_a_row(desc);
-    }
-    let repeats = |mode: &AddressMode| matches!(mode, AddressMode::Wrap | AddressMode::Mirror);
-    if !desc.normalized_coords && desc.address_mode.iter().any(repeats) {
-        return Some((
+        ),
+        (
+            in_a_row && *desc != only_read,
+            "filtering, address modes, normalized coordinates or levels of linear memory, \
+             which is read by the number of the element",
+            "leave all but read_mode and srgb as they are by default, or use an Array or a PitchedBuffer",
+        ),
+        (
+            !in_a_row && !desc.normalized_coords && desc.address_mode.iter().any(repeats),
             "wrapping or mirroring by coordinates that count elements",
             "set normalized_coords and divide the coordinates by the size, \
              or use AddressMode::Clamp or Border",
-        ));
-    }
-    if layout == ImageLayout::Mipmapped {
-        return wrong_levels(desc, fractions);
-    }
-    let plain = TextureDesc::default();
-    let levels = |desc: &TextureDesc| {
-        let TextureDesc { mipmap_level_bias: bias, min_mipmap_level_clamp: min, .. } = *desc;
-        (desc.mipmap_filter_mode, bias.to_bits(), min.to_bits(), desc.max_mipmap_level_clamp.to_bits())
-    };
-    (levels(desc) != levels(&plain)).then_some((
-        "choosing between levels of an image that has one",
-        "leave the mipmap fields as they are by default, or make a MipmappedArray",
-    ))
-}
-
-/// Linear memory is read by element index only.
-fn unused_in_a_row(desc: &TextureDesc) -> Option<(&'static str, &'static str)> {
-    // Only the read mode and sRGB apply to linear memory.
-    let plain = TextureDesc { read_mode: desc.read_mode, srgb: desc.srgb, ..TextureDesc::default() };
-    (*desc != plain).then_some((
-        "filtering, address modes, normalized coordinates or levels of linear memory, \
-         which is read by the number of the element",
-        "leave all but read_mode and srgb as they are by default, or use an Array or a PitchedBuffer",
-    ))
-}
-
-fn wrong_levels(desc: &TextureDesc, fractions: bool) -> Option<(&'static str, &'static str)> {
-    if !desc.normalized_coords {
-        return Some(("levels by coordinates that count elements", "set normalized_coords"));
-    }
-    if desc.mipmap_filter_mode == FilterMode::Linear && !fractions {
-        return Some((
+        ),
+        (
+            mipmapped && !desc.normalized_coords,
+            "levels by coordinates that count elements",
+            "set normalized_coords",
+        ),
+        (
+            mipmapped && desc.mipmap_filter_mode == FilterMode::Linear && !fractions,
             "linear filtering between levels of elements that are read as integers",
             "set mipmap_filter_mode to FilterMode::Point",
-        ));
-    }
-    let (min, max) = (desc.min_mipmap_level_clamp, desc.max_mipmap_level_clamp);
-    if !desc.mipmap_level_bias.is_finite() || !min.is_finite() || !max.is_finite() || min < 0.0 || min > max {
-        return Some((
+        ),
+        (
+            mipmapped && !is_range,
             "levels from min_mipmap_level_clamp to max_mipmap_level_clamp that are no range",
             "use numbers that are finite, the first at least 0 and at most the second",
-        ));
-    }
-    None
+        ),
+        (
+            !in_a_row && !mipmapped && !one_level,
+            "choosing between levels of an image that has one",
+            "leave the mipmap fields as they are by default, or make a MipmappedArray",
+        ),
+    ];
+    problems.into_iter().find_map(|(found, asked, instead)| found.then_some((asked, instead)))
 }
 
 #[cfg(test)]

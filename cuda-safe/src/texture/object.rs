@@ -12,11 +12,11 @@ use cuda_hazard::RetainedResource;
 use super::description::{self, ResourceView, TextureDesc};
 use super::source::{ImageLayout, Resource, TextureSource};
 use crate::device::Device;
-use crate::error::{Detail, Error, Result};
-use crate::hazard::{Access, AccessHistory, Mode};
+use crate::error::{Detail, Error, OrRefused, Result};
+use crate::hazard::{Access, Mode};
 use crate::launch::{KernelArg, Named, SurfaceObject, TextureObject};
-use crate::memory::{ArrayElement, ArrayKind, relax, retain, retainable, retained};
-use crate::{check, process, stream, sys};
+use crate::memory::{ArrayElement, ArrayKind, Destroy, UsedHandle, relax, retain};
+use crate::{check, stream, sys};
 
 /// An image of elements `T` that kernels read by coordinates. Dropping it destroys the texture object.
 ///
@@ -44,7 +44,8 @@ use crate::{check, process, stream, sys};
 /// ```
 #[doc(alias = "cudaTextureObject_t")]
 pub struct Texture<T> {
-    object: Arc<Object>,
+    object: Object,
+    handle: Arc<UsedHandle<Object>>,
     desc: TextureDesc,
     kind: Option<ArrayKind>,
     extent: [usize; 3],
@@ -113,7 +114,8 @@ impl<T: ArrayElement> Texture<T> {
         };
         let object = Object::new(Sort::Texture, &resource, &desc.raw(), view.as_ref())?;
         let (kind, extent) = (resource.kind, resource.extent);
-        Ok(Self { object: retained(object), desc: *desc, kind, extent, elements: PhantomData })
+        let handle = UsedHandle::new(object.clone());
+        Ok(Self { object, handle, desc: *desc, kind, extent, elements: PhantomData })
     }
 }
 
@@ -224,7 +226,7 @@ impl<T> Texture<T> {
     /// needs this access in addition to [`access`](Self::access).
     #[must_use]
     pub fn alive(&self) -> Access<'_> {
-        self.object.alive()
+        self.handle.alive()
     }
 
     /// Returns the handle. The tracker does not see uses of the handle: see [`access`](Self::access) and
@@ -244,29 +246,8 @@ impl<T> Texture<T> {
     /// the texture is then destroyed later.
     #[doc(alias = "cudaDestroyTextureObject")]
     #[track_caller]
-    pub fn destroy(mut self) -> Result<()> {
-        Arc::get_mut(&mut self.object).map_or(Ok(()), Object::destroy)
-    }
-}
-
-// SAFETY: the kernel receives the handle. The tracker records a read of the memory, which the texture
-// retains, and a read of the object, which delays its destruction.
-unsafe impl<T> KernelArg<TextureObject> for &Texture<T> {
-    const BY_OBJECT: bool = true;
-
-    #[inline]
-    fn value(&self) -> Result<TextureObject> {
-        Ok(self.as_raw())
-    }
-
-    #[inline]
-    fn access(&self) -> Option<Access<'_>> {
-        Some(Texture::access(self))
-    }
-
-    #[inline]
-    fn object(&self) -> Option<Named<'_>> {
-        Some((self.alive(), self.device()))
+    pub fn destroy(self) -> Result<()> {
+        UsedHandle::destroy_owned(self.handle)
     }
 }
 
@@ -306,7 +287,8 @@ impl<T> fmt::Debug for Texture<T> {
 /// ```
 #[doc(alias = "cudaSurfaceObject_t")]
 pub struct Surface<T> {
-    object: Arc<Object>,
+    object: Object,
+    handle: Arc<UsedHandle<Object>>,
     kind: ArrayKind,
     extent: [usize; 3],
     elements: PhantomData<fn() -> T>,
@@ -336,8 +318,8 @@ impl<T: ArrayElement> Surface<T> {
         let resource = source.resource(api)?;
         if let (ImageLayout::Array, Some(kind), true) = (resource.layout, resource.kind, resource.writable) {
             let object = Object::new(Sort::Surface, &resource, &sys::cudaTextureDesc::default(), None)?;
-            let extent = resource.extent;
-            return Ok(Self { object: retained(object), kind, extent, elements: PhantomData });
+            let (handle, extent) = (UsedHandle::new(object.clone()), resource.extent);
+            return Ok(Self { object, handle, kind, extent, elements: PhantomData });
         }
         let (asked, instead) = match resource.layout {
             ImageLayout::Array => (
@@ -416,11 +398,6 @@ impl<T> Surface<T> {
     /// Returns a write of the array, for the same uses as [`access`](Self::access).
     #[must_use]
     pub fn access_mut(&mut self) -> Access<'_> {
-        self.written()
-    }
-
-    /// Returns a write of the array without a mutable borrow of the surface.
-    pub(crate) fn written(&self) -> Access<'_> {
         self.object.access(Mode::Write)
     }
 
@@ -428,7 +405,7 @@ impl<T> Surface<T> {
     /// needs this access in addition to [`access`](Self::access) or [`access_mut`](Self::access_mut).
     #[must_use]
     pub fn alive(&self) -> Access<'_> {
-        self.object.alive()
+        self.handle.alive()
     }
 
     /// Returns the handle. The tracker does not see uses of the handle: see [`access`](Self::access) and
@@ -448,52 +425,44 @@ impl<T> Surface<T> {
     /// the surface is then destroyed later.
     #[doc(alias = "cudaDestroySurfaceObject")]
     #[track_caller]
-    pub fn destroy(mut self) -> Result<()> {
-        Arc::get_mut(&mut self.object).map_or(Ok(()), Object::destroy)
+    pub fn destroy(self) -> Result<()> {
+        UsedHandle::destroy_owned(self.handle)
     }
 }
 
-// SAFETY: the kernel receives the handle. The tracker records a write of the memory, which the surface
-// retains, and a read of the object, which delays its destruction.
-unsafe impl<T> KernelArg<SurfaceObject> for &mut Surface<T> {
-    const BY_OBJECT: bool = true;
+/// Implements [`KernelArg`] for a texture or surface, with the kernel's mode of access.
+macro_rules! object_argument {
+    ($argument:ty as $parameter:ident, |$it:ident| $owner:expr, $mode:ident) => {
+        // SAFETY: the kernel receives the handle. The tracker records the access of the memory, which the
+        // owner retains, and a read of the object, which delays its destruction. If a surface is read, the
+        // caller of the launch guarantees that the kernel does not write through the handle.
+        unsafe impl<T> KernelArg<$parameter> for $argument {
+            const BY_OBJECT: bool = true;
 
-    #[inline]
-    fn value(&self) -> Result<SurfaceObject> {
-        Ok(self.as_raw())
-    }
+            #[inline]
+            fn value(&self) -> Result<$parameter> {
+                let $it = self;
+                Ok($owner.as_raw())
+            }
 
-    #[inline]
-    fn access(&self) -> Option<Access<'_>> {
-        Some(self.written())
-    }
+            #[inline]
+            fn access(&self) -> Option<Access<'_>> {
+                let $it = self;
+                Some($owner.object.access(Mode::$mode))
+            }
 
-    #[inline]
-    fn object(&self) -> Option<Named<'_>> {
-        Some((self.alive(), self.device()))
-    }
+            #[inline]
+            fn object(&self) -> Option<Named<'_>> {
+                let $it = self;
+                Some(($owner.alive(), $owner.device()))
+            }
+        }
+    };
 }
 
-// SAFETY: as above, with a read of the memory. The caller of the launch guarantees that the kernel does not
-// write through the handle.
-unsafe impl<T> KernelArg<SurfaceObject> for ReadOnlySurface<'_, T> {
-    const BY_OBJECT: bool = true;
-
-    #[inline]
-    fn value(&self) -> Result<SurfaceObject> {
-        Ok(self.surface.as_raw())
-    }
-
-    #[inline]
-    fn access(&self) -> Option<Access<'_>> {
-        Some(self.surface.access())
-    }
-
-    #[inline]
-    fn object(&self) -> Option<Named<'_>> {
-        Some((self.surface.alive(), self.surface.device()))
-    }
-}
+object_argument!(&Texture<T> as TextureObject, |it| it, Read);
+object_argument!(&mut Surface<T> as SurfaceObject, |it| it, Write);
+object_argument!(ReadOnlySurface<'_, T> as SurfaceObject, |it| it.surface, Read);
 
 impl<T> fmt::Debug for Surface<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -508,16 +477,12 @@ enum Sort {
     Surface,
 }
 
-/// A live object, which is destroyed when its last owner is dropped. The program and graphs are owners.
+/// An object of the runtime. A leaked object does not keep the memory.
+#[derive(Clone)]
 struct Object {
     sort: Sort,
-    /// Zero after destruction, and after the handle moves to a deferred destruction.
     raw: sys::cudaTextureObject_t,
     device: Device,
-    /// The process that made the object. A forked child that inherits the object does not touch it.
-    process: u32,
-    /// The access history of the object: each launch reads its one byte.
-    history: AccessHistory,
     /// The retained memory, and the range of its bytes that the object reaches.
     memory: Arc<dyn RetainedResource>,
     range: Range<usize>,
@@ -540,7 +505,7 @@ impl Object {
         stream::ensure_idle(api)?;
         let (device, range) = (resource.device, resource.memory.range());
         // The memory is retained before the object exists.
-        let Some(memory) = retain(&resource.memory) else { return Err(Error::refused(api, Detail::NotKept)) };
+        let memory = retain(&resource.memory).or_refused(api, || Detail::NotKept)?;
         let _current = device.switch()?;
         // Without this, a capture in progress refuses the creation, and the attempt invalidates the
         // capture.
@@ -561,55 +526,12 @@ impl Object {
                 unsafe { check!(cudaCreateSurfaceObject(&raw mut raw, &raw const resource.raw)) }?;
             }
         }
-        let (history, process) = (AccessHistory::new(1), process::number());
-        Ok(Self { sort, raw, device, process, history, memory, range, viewed: view.is_some() })
+        Ok(Self { sort, raw, device, memory, range, viewed: view.is_some() })
     }
 
     /// The access of a launch to the memory.
     fn access(&self, mode: Mode) -> Access<'_> {
         Access::new(self.memory.history(), self.range.clone(), mode).unborrowed()
-    }
-
-    /// The access of a launch to the object.
-    fn alive(&self) -> Access<'_> {
-        Access::read(&self.history, 0..1)
-    }
-
-    /// Waits for the work that uses the object, then destroys it. If this thread must not wait, the
-    /// destruction is deferred.
-    #[track_caller]
-    fn destroy(&mut self) -> Result<()> {
-        if self.raw == 0 {
-            return Ok(());
-        }
-        let api = match self.sort {
-            Sort::Texture => "Texture::destroy",
-            Sort::Surface => "Surface::destroy",
-        };
-        if stream::in_callback() {
-            self.defer();
-            return Err(Error::refused(api, Detail::InCallback));
-        }
-        if let Err(error) = stream::wait_host(&self.history, 0..1, Mode::Write) {
-            if error.is_refused() {
-                self.defer();
-            } else {
-                // Work may still use the object, so it is leaked. The memory ends independently of the
-                // object.
-                self.raw = 0;
-            }
-            return Err(error);
-        }
-        let raw = std::mem::take(&mut self.raw);
-        let _current = self.device.switch()?;
-        relax()?;
-        match self.sort {
-            // SAFETY: `new` made the object. Only this function destroys it, and `raw` is 0 from now on. No
-            // work uses it.
-            Sort::Texture => unsafe { check!(cudaDestroyTextureObject(raw)) },
-            // SAFETY: as above.
-            Sort::Surface => unsafe { check!(cudaDestroySurfaceObject(raw)) },
-        }
     }
 
     fn describe<T>(&self, f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
@@ -619,34 +541,25 @@ impl Object {
             .field("device", &self.device.ordinal())
             .finish()
     }
-
-    /// Leaves the object, with its own reference to the memory, to the next thread that may destroy it.
-    fn defer(&mut self) {
-        let mut history = std::mem::replace(&mut self.history, AccessHistory::new(1));
-        // The owners no longer exist.
-        history.clear_retain_fn();
-        let later = Self {
-            sort: self.sort,
-            raw: std::mem::take(&mut self.raw),
-            device: self.device,
-            process: self.process,
-            history,
-            memory: Arc::clone(&self.memory),
-            range: self.range.clone(),
-            viewed: self.viewed,
-        };
-        stream::defer(Box::new(move || drop(later)));
-    }
 }
 
-impl Drop for Object {
-    fn drop(&mut self) {
-        // In a forked child the runtime is not usable, and the object belongs to the parent.
-        if process::is(self.process) {
-            // A drop cannot return the error. Callers that need it use `destroy`.
-            let _ = self.destroy();
+impl Destroy for Object {
+    fn api(&self) -> &'static str {
+        match self.sort {
+            Sort::Texture => "Texture::destroy",
+            Sort::Surface => "Surface::destroy",
+        }
+    }
+
+    #[track_caller]
+    fn destroy(self) -> Result<()> {
+        let _current = self.device.switch()?;
+        relax()?;
+        match self.sort {
+            // SAFETY: `new` made the object. Only this function destroys it, once. No work uses it.
+            Sort::Texture => unsafe { check!(cudaDestroyTextureObject(self.raw)) },
+            // SAFETY: as above.
+            Sort::Surface => unsafe { check!(cudaDestroySurfaceObject(self.raw)) },
         }
     }
 }
-
-retainable!(Object, history);

@@ -2,11 +2,12 @@
 #![expect(unsafe_code, reason = "asks the runtime what arrays are like")]
 
 use crate::device::Device;
-use crate::error::{Detail, Error, Result};
+use crate::error::{Detail, OrRefused, Result, ensure};
 use crate::hazard::{Access, Mode};
 use crate::memory::array::info::ArrayInfo;
 use crate::memory::array::view::Region;
 use crate::memory::grid::Grid;
+use crate::memory::size;
 use crate::memory::span::Span;
 use crate::memory::{
     Array, ArrayElement, ArrayFlags, ArrayKind, ArrayView, DeviceBuffer, DeviceSlice, MipmappedArray,
@@ -122,12 +123,9 @@ impl<T: ArrayElement> TextureSource for ArrayView<'_, T> {
     #[track_caller]
     fn resource(&self, api: &'static str) -> Result<Resource<'_>> {
         let region = self.region();
-        if !region.is_whole() {
-            let asked = "texture or surface of a part of an array";
-            let instead =
-                "make it of the whole array or level, and read or write the part by its coordinates";
-            return Err(Error::refused(api, Detail::Texture { asked, instead }));
-        }
+        let asked = "texture or surface of a part of an array";
+        let instead = "make it of the whole array or level, and read or write the part by its coordinates";
+        ensure(region.is_whole(), api, || Detail::Texture { asked, instead })?;
         Resource::of_region(region)
     }
 }
@@ -177,23 +175,14 @@ fn limit(device: Device, attribute: sys::cudaDeviceAttr) -> Result<usize> {
 /// Refuses zero and anything above the limit.
 #[track_caller]
 fn at_most(api: &'static str, what: &'static str, asked: usize, limit: usize) -> Result<()> {
-    if asked == 0 {
-        return Err(Error::refused(api, Detail::Zero { what }));
-    }
-    if asked <= limit {
-        return Ok(());
-    }
-    let wide = |size: usize| u64::try_from(size).unwrap_or(u64::MAX);
-    Err(Error::refused(api, Detail::Limit { what, asked: wide(asked), limit: wide(limit) }))
+    ensure(asked > 0, api, || Detail::Zero { what })?;
+    size::at_most(api, what, size::wide(asked), size::wide(limit))
 }
 
 #[track_caller]
 fn aligned(api: &'static str, device: Device, address: usize) -> Result<()> {
     let align = limit(device, sys::cudaDevAttrTextureAlignment)?;
-    if address.is_multiple_of(align) {
-        return Ok(());
-    }
-    Err(Error::refused(api, Detail::Misaligned { address, align }))
+    ensure(address.is_multiple_of(align), api, || Detail::Misaligned { address, align })
 }
 
 /// Describes linear memory.
@@ -215,7 +204,7 @@ fn linear<'a, T: ArrayElement>(api: &'static str, span: Span<'a, T>) -> Result<R
 /// Describes rows of device memory.
 #[track_caller]
 fn rows<'a, T: ArrayElement>(api: &'static str, grid: Grid<'a, T>) -> Result<Resource<'a>> {
-    let Some(bytes) = grid.bytes() else { return Err(Error::refused(api, Detail::NotKept)) };
+    let bytes = grid.bytes().or_refused(api, || Detail::NotKept)?;
     let (device, memory) = (bytes.device(), bytes.access(Mode::Read));
     let (width, height, pitch) = (grid.width(), grid.height(), grid.layout().pitch);
     for (what, asked, attribute) in [
@@ -227,9 +216,8 @@ fn rows<'a, T: ArrayElement>(api: &'static str, grid: Grid<'a, T>) -> Result<Res
     }
     aligned(api, device, grid.pointer().addr())?;
     let align = limit(device, sys::cudaDevAttrTexturePitchAlignment)?;
-    if !pitch.is_multiple_of(align) {
-        return Err(Error::refused(api, Detail::Pitch { pitch, row: grid.layout().row, align }));
-    }
+    let row = grid.layout().row;
+    ensure(pitch.is_multiple_of(align), api, || Detail::Pitch { pitch, row, align })?;
     let mut raw = sys::cudaResourceDesc { resType: sys::cudaResourceTypePitch2D, ..Default::default() };
     raw.res.pitch2D = sys::cudaResourceDesc__bindgen_ty_1__bindgen_ty_4 {
         devPtr: grid.pointer().cast(),

@@ -57,33 +57,43 @@ impl Allocation {
             return self.free_pool();
         }
         let quiet = stream::wait_host(&self.history, 0..self.bytes, Mode::Write);
-        match (self.kind, quiet) {
-            (_, Err(error)) if error.is_refused() || is_of_a_capture(&error) => {
-                self.defer();
-                Err(error)
+        let Err(error) = quiet else { return self.free_quiet() };
+        if error.is_refused() || is_of_a_capture(&error) {
+            self.defer();
+        } else if error.is_sticky() && matches!(self.kind, Kind::Device | Kind::Array | Kind::Mipmapped) {
+            // The wait's error says more than the error that this call returns after it.
+            let _ = self.free_quiet();
+        } else {
+            self.bytes = 0;
+        }
+        Err(error)
+    }
+
+    /// Frees memory that no work uses. Whether this succeeds or fails, nobody frees the memory again.
+    #[track_caller]
+    fn free_quiet(&mut self) -> Result<()> {
+        self.bytes = 0;
+        match self.kind {
+            Kind::Device | Kind::Pool | Kind::Managed => self.free_plain(),
+            Kind::Pinned => {
+                relax()?;
+                // Any device may be current: the runtime finds the memory by the address.
+                // SAFETY: the pointer came from `cudaHostAlloc`. It is freed only here (`bytes` is 0 from now
+                // on), and no work uses it.
+                let freed = unsafe { check!(cudaFreeHost(self.pointer.cast())) };
+                freed_too();
+                freed
             }
-            (Kind::Device | Kind::Array | Kind::Mipmapped, Err(error)) if error.is_sticky() => {
-                // The wait's error says more than the error that this call returns after it.
-                let _ = self.free_device();
-                Err(error)
+            Kind::Array | Kind::Mipmapped => self.free_array(),
+            Kind::Foreign => {
+                drop(self.container.take());
+                Ok(())
             }
-            (_, Err(error)) => {
-                self.bytes = 0;
-                Err(error)
-            }
-            (Kind::Device | Kind::Pool | Kind::Managed | Kind::Array | Kind::Mipmapped, Ok(())) => {
-                self.free_device()
-            }
-            (Kind::Pinned, Ok(())) => self.free_pinned(),
-            (Kind::Foreign | Kind::Registered, Ok(())) => {
-                let unregistered = if self.kind == Kind::Registered { self.unregister() } else { Ok(()) };
-                // Whether this succeeds or fails, nobody tries again. Memory that may still be registered
-                // is leaked with its container.
-                self.bytes = 0;
-                if unregistered.is_ok() {
-                    drop(self.container.take());
-                }
-                unregistered
+            Kind::Registered => {
+                // After an error, memory that may still be registered is leaked with its container.
+                self.unregister()?;
+                drop(self.container.take());
+                Ok(())
             }
         }
     }
@@ -118,17 +128,7 @@ impl Allocation {
         stream::defer(Box::new(move || drop(later)));
     }
 
-    #[track_caller]
-    fn free_device(&mut self) -> Result<()> {
-        if !matches!(self.kind, Kind::Array | Kind::Mipmapped) {
-            return self.free_plain();
-        }
-        // Whether this succeeds or fails, nobody frees the memory again.
-        self.bytes = 0;
-        self.free_array()
-    }
-
-    /// As [`free_device`](Self::free_device), for memory other than arrays.
+    /// Frees memory other than arrays, which the runtime finds by its address.
     #[inline]
     #[track_caller]
     fn free_plain(&mut self) -> Result<()> {
@@ -158,39 +158,18 @@ impl Allocation {
         }
     }
 
-    #[track_caller]
-    fn free_pinned(&mut self) -> Result<()> {
-        // Whether this succeeds or fails, nobody frees the memory again.
-        self.bytes = 0;
-        relax()?;
-        // Any device may be current: the runtime finds the memory by the address.
-        // SAFETY: the pointer came from `cudaHostAlloc`. It is freed only here (`bytes` is 0 from now on),
-        // and no work uses it.
-        let freed = unsafe { check!(cudaFreeHost(self.pointer.cast())) };
-        freed_too();
-        freed
-    }
-
     /// Frees memory from a pool in stream order, after all work that still uses it. Does nothing if there
     /// are other owners.
     #[track_caller]
     pub(crate) fn free_on(mut owner: Arc<Self>, stream: StreamRef<'_>) -> Result<()> {
-        if let Some(allocation) = Arc::get_mut(&mut owner) { allocation.free_only_on(stream) } else { Ok(()) }
-    }
-
-    /// As [`free_on`](Self::free_on), for the only owner.
-    #[inline]
-    #[track_caller]
-    fn free_only_on(&mut self, stream: StreamRef<'_>) -> Result<()> {
+        let Some(this) = Arc::get_mut(&mut owner) else { return Ok(()) };
         // A capture would record the free in its graph, and retain memory that is about to go.
         stream.ensure_not_captured("free_async")?;
-        if self.bytes == 0 {
-            return Ok(());
+        match this.kind {
+            _ if this.bytes == 0 => Ok(()),
+            Kind::Pool => this.enqueue_free(stream),
+            _ => this.free_used(),
         }
-        if self.kind != Kind::Pool {
-            return self.free_used();
-        }
-        self.enqueue_free(stream)
     }
 
     #[inline]

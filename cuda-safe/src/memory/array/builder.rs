@@ -4,7 +4,7 @@
 use super::info::{ArrayElement, ArrayFlags, ArrayKind, bytes_of};
 use super::owned::{Array, Mapping, MipmappedArray, Nv12Array, UnmappedArray};
 use crate::device::Device;
-use crate::error::{Detail, Error, OrRefused, Result};
+use crate::error::{Detail, Error, OrRefused, Result, ensure};
 use crate::memory::allocation::{Allocation, Kind};
 use crate::sys;
 
@@ -241,14 +241,10 @@ impl ArrayBuilder {
         let (kind, extent) = self.shape(api)?;
         let [width, height, _] = extent;
         for (bytes, element) in [(width, 2), (height, 2)] {
-            if !bytes.is_multiple_of(element) {
-                return Err(Error::refused(api, Detail::NotDivisible { bytes, element }));
-            }
+            ensure(bytes.is_multiple_of(element), api, || Detail::NotDivisible { bytes, element })?;
         }
-        if kind != ArrayKind::Plane {
-            let detail = Detail::Unsupported { what: "the format NV12 of anything but a plane" };
-            return Err(Error::refused(api, detail));
-        }
+        let what = "the format NV12 of anything but a plane";
+        ensure(kind == ArrayKind::Plane, api, || Detail::Unsupported { what })?;
         let luma = bytes_of::<u8>(api, extent)?;
         let half = luma / 2;
         let overflow = || Detail::Overflow { what: "the size in bytes", left: luma, right: half };

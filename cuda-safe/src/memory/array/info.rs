@@ -4,7 +4,7 @@
 use bytemuck::{Pod, Zeroable};
 
 use crate::device::Device;
-use crate::error::{Detail, Error, OrRefused, Result};
+use crate::error::{Detail, OrRefused, Result, ensure};
 use crate::memory::size;
 use crate::{check, sys};
 
@@ -127,9 +127,7 @@ impl ArrayInfo {
 pub(super) fn bytes_of<T>(api: &'static str, extent: [usize; 3]) -> Result<usize> {
     let names = ["the width of an array", "the height of an array", "the number of layers of an array"];
     for (what, size) in names.into_iter().zip(extent) {
-        if size == 0 {
-            return Err(Error::refused(api, Detail::Zero { what }));
-        }
+        ensure(size > 0, api, || Detail::Zero { what })?;
     }
     let [width, height, depth] = extent;
     let what = "the number of elements";

@@ -10,10 +10,11 @@ use std::sync::Arc;
 use super::info::{ArrayElement, ArrayFlags, ArrayInfo, ArrayKind, bytes_of};
 use super::view::{ArrayView, ArrayViewMut, LAYERS, Region, SubArray};
 use crate::device::Device;
-use crate::error::{Detail, Error, ErrorWith, OrRefused, Result};
+use crate::error::{Detail, Error, ErrorWith, OrRefused, Result, ensure};
 use crate::hazard::Access;
 use crate::memory::allocation::{Allocation, Kind};
 use crate::memory::retain::retained;
+use crate::memory::size;
 use crate::{check, sys};
 
 /// A CUDA array of elements `T` on a device, freed when it is dropped.
@@ -214,8 +215,8 @@ impl<T> Array<T> {
     /// Returns the failure of work that used the array, or the runtime's error.
     #[doc(alias = "cudaFreeArray")]
     #[track_caller]
-    pub fn free(mut self) -> Result<()> {
-        Arc::get_mut(&mut self.allocation).map_or(Ok(()), Allocation::free)
+    pub fn free(self) -> Result<()> {
+        Allocation::free_owned(self.allocation)
     }
 
     /// Waits for the work that still uses the array, and gives it up without freeing it.
@@ -289,13 +290,9 @@ impl<T: ArrayElement> MipmappedArray<T> {
     ) -> Result<usize> {
         bytes_of::<T>(api, extent)?;
         let most = most(kind, extent);
-        if levels == 0 {
-            return Err(Error::refused(api, Detail::Zero { what: "the number of levels" }));
-        }
-        if levels > most {
-            let (asked, limit) = (u64::from(levels), u64::from(most));
-            return Err(Error::refused(api, Detail::Limit { what: "the number of levels", asked, limit }));
-        }
+        let what = "the number of levels";
+        ensure(levels > 0, api, || Detail::Zero { what })?;
+        size::at_most(api, what, levels.into(), most.into())?;
         let mut bytes = 0_usize;
         for level in 0..levels {
             let right = bytes_of::<T>(api, extent_of(kind, extent, level))?;
@@ -441,8 +438,8 @@ impl<T> MipmappedArray<T> {
     /// Returns the failure of work that used the array, or the runtime's error.
     #[doc(alias = "cudaFreeMipmappedArray")]
     #[track_caller]
-    pub fn free(mut self) -> Result<()> {
-        Arc::get_mut(&mut self.allocation).map_or(Ok(()), Allocation::free)
+    pub fn free(self) -> Result<()> {
+        Allocation::free_owned(self.allocation)
     }
 }
 
@@ -533,8 +530,8 @@ impl Nv12Array {
     /// Returns the failure of work that used the array, or the runtime's error.
     #[doc(alias = "cudaFreeArray")]
     #[track_caller]
-    pub fn free(mut self) -> Result<()> {
-        Arc::get_mut(&mut self.allocation).map_or(Ok(()), Allocation::free)
+    pub fn free(self) -> Result<()> {
+        Allocation::free_owned(self.allocation)
     }
 }
 
@@ -677,7 +674,7 @@ impl<T> UnmappedArray<T> {
 
     #[track_caller]
     fn ensure(&self, mapping: Mapping, api: &'static str, what: &'static str) -> Result<()> {
-        if self.mapping == mapping { Ok(()) } else { Err(Error::refused(api, Detail::Unsupported { what })) }
+        ensure(self.mapping == mapping, api, || Detail::Unsupported { what })
     }
 
     /// Returns the device of the array.

@@ -14,8 +14,10 @@ use super::ManagedBuffer;
 use crate::device::Device;
 use crate::error::Result;
 #[cfg(cudart_13_4)]
-use crate::error::{Detail, Error};
+use crate::error::{Detail, ensure};
 use crate::hazard::Mode;
+#[cfg(cudart_13_4)]
+use crate::memory::size::{self, wide};
 use crate::stream::AsStream;
 use crate::{check, sys};
 
@@ -343,19 +345,10 @@ impl<T: AnyBitPattern> Slice<'_, T, Managed> {
         if span.bytes() == 0 {
             return Ok(Vec::new());
         }
-        if summary == 0 {
-            return Err(Error::refused(API, Detail::Zero { what: "the bytes that one answer is about" }));
-        }
-        for (what, asked, limit) in [
-            ("the bytes that one answer is about", summary, span.bytes()),
-            ("the bytes from one sample to the next", sampling, summary),
-        ] {
-            if asked > limit {
-                let wide = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
-                let (asked, limit) = (wide(asked), wide(limit));
-                return Err(Error::refused(API, Detail::Limit { what, asked, limit }));
-            }
-        }
+        let what = "the bytes that one answer is about";
+        ensure(summary > 0, API, || Detail::Zero { what })?;
+        size::at_most(API, what, wide(summary), wide(span.bytes()))?;
+        size::at_most(API, "the bytes from one sample to the next", wide(sampling), wide(summary))?;
         let mut found = vec![sys::cudaMemLocation::default(); span.bytes().div_ceil(summary)];
         let _current = span.device().switch()?;
         // SAFETY: the range is borrowed managed memory, and the list has an element for each entry of the

@@ -10,7 +10,7 @@ use super::super::location::MemoryLocation;
 use super::super::relaxed::relax;
 use super::{gone, retention};
 use crate::device::Device;
-use crate::error::{Detail, Error, Result, ensure_callable, quietly};
+use crate::error::{Detail, Error, Result, ensure, ensure_callable, quietly};
 use crate::lock::lock;
 use crate::{check, copy, process, stream, sys};
 
@@ -87,16 +87,6 @@ unsafe impl Sync for PoolHandle {}
 
 /// The pools that the program owns, by the addresses of their handles.
 static OWNED: Mutex<Vec<(usize, Weak<PoolHandle>)>> = Mutex::new(Vec::new());
-
-/// Returns the error for a pool without a device.
-#[cold]
-#[inline(never)]
-#[track_caller]
-fn of_no_device() -> Error {
-    let detail = Detail::Unsupported { what: "a pool of other memory than a device's" };
-    Error::refused("MemoryPool::device", detail)
-}
-
 impl MemoryPool {
     /// Returns the owner of a pool that was just made.
     pub(crate) fn own(raw: sys::cudaMemPool_t, device: Device) -> Self {
@@ -174,7 +164,10 @@ impl MemoryPool {
     pub fn device(&self) -> Result<Device> {
         match (self.handle.location, self.handle.kind) {
             (MemoryLocation::Device(device), PoolKind::Pinned) => Ok(device),
-            _ => Err(of_no_device()),
+            _ => Err(Error::refused(
+                "MemoryPool::device",
+                Detail::Unsupported { what: "a pool of other memory than a device's" },
+            )),
         }
     }
 
@@ -390,10 +383,8 @@ impl MemoryPool {
     #[track_caller]
     pub unsafe fn disable_access(&self, device: Device) -> Result<()> {
         let api = "MemoryPool::disable_access";
-        if self.location() == MemoryLocation::Device(device) {
-            let detail = Detail::Unsupported { what: "keeping a device from its own memory" };
-            return Err(Error::refused(api, detail));
-        }
+        let what = "keeping a device from its own memory";
+        ensure(self.location() != MemoryLocation::Device(device), api, || Detail::Unsupported { what })?;
         self.set_access(api, device, sys::cudaMemAccessFlagsProtNone)
     }
 
@@ -671,12 +662,8 @@ fn current(
         }
         // A pool that is being dropped is no longer current at the next query. One that still is current
         // does not belong to the crate.
-        if last == raw {
-            return Err(Error::refused(
-                api,
-                Detail::Unsupported { what: "a pool that was made and chosen behind the crate's back" },
-            ));
-        }
+        let what = "a pool that was made and chosen behind the crate's back";
+        ensure(last != raw, api, || Detail::Unsupported { what })?;
         last = raw;
     }
 }
