@@ -1,4 +1,5 @@
-//! Instructions of kernels, a case a family. Each lane of a warp has three operands of a table of corner cases.
+//! Instructions of kernels, a case a family. Each lane of a warp has three operands of a table of corner
+//! cases.
 
 use std::ffi::c_void;
 use std::ptr;

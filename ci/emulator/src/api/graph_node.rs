@@ -240,7 +240,9 @@ api! {
 
     /// The copy of a copy node.
     fn cudaGraphMemcpyNodeGetParams(call, node: cudaGraphNode_t, out: Out<'_, cudaMemcpy3DParms>) {
-        get(call, node, out, |act| if let Act::Copy(it) = act { Some(params::copy_params(it)) } else { None })
+        let (machine, _) = call.context()?;
+        let Act::Copy(it) = &machine.graphs.node(node.addr())?.act else { return Err(cudaErrorInvalidValue) };
+        put(out, params::copy_params(it, &machine.allocations))
     }
 
     /// Changes the copy of a copy node.

@@ -1,5 +1,5 @@
-//! Video instructions: sums, differences, comparisons and shifts of bytes and half words of two registers, one
-//! (`vadd`), two (`vadd2`) or four (`vadd4`) at a time.
+//! Video instructions: sums, differences, comparisons and shifts of bytes and half words of two registers,
+//! one (`vadd`), two (`vadd2`) or four (`vadd4`) at a time.
 //!
 //! One function computes all of them. A constant says which: its fields are at the places below.
 
