@@ -17,7 +17,7 @@ use cuda_safe::{
 use super::draw::Dice;
 
 const DEVICE_BUFFERS: usize = 4;
-/// The last one is pinned memory, for copies alone.
+/// The last one is pinned memory, for copies and host functions.
 const BUFFERS: usize = DEVICE_BUFFERS + 1;
 const STREAMS: usize = 3;
 const LEN: usize = 12;
@@ -56,6 +56,8 @@ enum Work {
     Copy(Part, Part),
     AddOne(Part),
     AddStep(Part, Part),
+    /// A host function.
+    Double(Part),
 }
 
 impl Work {
@@ -63,11 +65,12 @@ impl Work {
         let len = 1 + dice.below(6);
         let to = dice.below(DEVICE_BUFFERS);
         let (other, any) = (to + 1 + dice.below(DEVICE_BUFFERS - 1), to + 1 + dice.below(BUFFERS - 1));
-        match dice.below(5) {
+        match dice.below(6) {
             0 => Self::Fill(Part::draw(dice, to, len), dice.byte()),
             1 => Self::Copy(Part::draw(dice, to, len), Part::draw(dice, any % BUFFERS, len)),
             2 => Self::Copy(Part::draw(dice, any % BUFFERS, len), Part::draw(dice, to, len)),
             3 => Self::AddOne(Part::draw(dice, to, len)),
+            4 => Self::Double(Part::draw(dice, DEVICE_BUFFERS, len)),
             _ => Self::AddStep(Part::draw(dice, to, len), Part::draw(dice, other % DEVICE_BUFFERS, 1)),
         }
     }
@@ -80,7 +83,7 @@ impl Work {
     fn can_become(self, other: Self) -> bool {
         let is_kernel = |work| matches!(work, Self::AddOne(_) | Self::AddStep(..));
         match (self, other) {
-            (Self::Fill(..), Self::Fill(..)) => true,
+            (Self::Fill(..), Self::Fill(..)) | (Self::Double(_), Self::Double(_)) => true,
             (Self::Copy(to, from), Self::Copy(new_to, new_from)) => {
                 to.is_pinned() == new_to.is_pinned() && from.is_pinned() == new_from.is_pinned()
             }
@@ -102,7 +105,8 @@ macro_rules! call {
         fill: |$fd:ident, $value:ident| $fill:expr,
         copy: |$cd:ident, $cs:ident| $copy:expr,
         add_one: |$od:ident, $on:ident| $one:expr,
-        add_step: |$sd:ident, $ss:ident, $sn:ident| $step:expr $(,)?
+        add_step: |$sd:ident, $ss:ident, $sn:ident| $step:expr,
+        double: |$h:ident| $double:expr $(,)?
     ) => {{
         let Buffers { device, pinned } = $buffers;
         match $work {
@@ -134,13 +138,24 @@ macro_rules! call {
                 let ($sd, $ss, $sn) = (&mut d.slice_mut(to.range())?, &s.slice(by.range())?, to.len);
                 $step
             }
+            Work::Double(to) => {
+                let $h = &mut pinned.slice_mut(to.range())?;
+                $double
+            }
         }
     }};
 }
 
-/// Adds a node with an operation to a graph or to a body.
+fn double(numbers: &mut [i32]) {
+    numbers.iter_mut().for_each(|number| *number = number.wrapping_mul(2));
+}
+
+/// Adds a node with an operation to a graph, or to a body, which takes no host functions.
 macro_rules! add {
     ($graph:expr, $after:expr, $work:expr, $buffers:expr) => {
+        add!($graph, $after, $work, $buffers, |h| $graph.add_host_fn_with($after, h, double))
+    };
+    ($graph:expr, $after:expr, $work:expr, $buffers:expr, |$h:ident| $double:expr) => {
         call!($work, $buffers,
             fill: |d, value| $graph.add_memset($after, d, value),
             copy: |d, s| $graph.add_memcpy($after, d, s),
@@ -148,6 +163,7 @@ macro_rules! add {
             add_one: |d, n| unsafe { $graph.add_kernel($after, &add_one, (1, 32), (d, n)) },
             // SAFETY: as above.
             add_step: |d, s, n| unsafe { $graph.add_kernel($after, &add_step, (1, 32), (d, s, n, 2)) },
+            double: |$h| $double,
         )
     };
 }
@@ -163,9 +179,9 @@ impl Buffers {
     }
 }
 
-/// Enqueues an operation on a stream or in a capture.
+/// Enqueues an operation on a stream or in a capture, which have different names for host functions.
 macro_rules! enqueue {
-    ($stream:expr, $work:expr, $buffers:expr) => {
+    ($stream:expr, $work:expr, $buffers:expr, $host_fn:ident) => {
         call!($work, $buffers,
             fill: |d, value| memset_async(d, value, $stream),
             copy: |d, s| memcpy_async(d, s, $stream),
@@ -173,6 +189,7 @@ macro_rules! enqueue {
             add_one: |d, n| unsafe { launch!(add_one<<<1, 32, 0, $stream>>>(d, n)) },
             // SAFETY: as above.
             add_step: |d, s, n| unsafe { launch!(add_step<<<1, 32, 0, $stream>>>(d, s, n, 2)) },
+            double: |h| $stream.$host_fn(h, double),
         )
     };
 }
@@ -199,6 +216,7 @@ impl Sequential {
                 self.contents[memory[to.buffer]][to.range()].copy_from_slice(&source[from.range()]);
             }
             Work::AddOne(to) => self.add(to, memory, 1),
+            Work::Double(to) => double(&mut self.contents[memory[to.buffer]][to.range()]),
             Work::AddStep(to, by) => {
                 let step = self.contents[memory[by.buffer]][by.start];
                 self.add(to, memory, step.wrapping_mul(2));
@@ -402,7 +420,7 @@ impl Program {
             20 | 21 => {
                 let work = Work::draw(dice);
                 let stream = &self.streams[dice.below(STREAMS)];
-                enqueue!(stream, work, &mut self.buffers)?;
+                enqueue!(stream, work, &mut self.buffers, launch_host_fn_with)?;
                 self.sequential.run(work, self.sequential.now);
                 self.note("work on a stream", true, work);
             }
@@ -440,12 +458,13 @@ impl Program {
             _ => (Conditional::Switch(3), 3),
         };
         let (first, after) = (dice.below(4), self.after(dice));
-        let works: Vec<_> = (0..bodies).map(|_| Work::draw_some(dice)).collect();
+        let mut works: Vec<_> = (0..bodies).map(|_| Work::draw_some(dice)).collect();
+        works.iter_mut().for_each(|works| works.retain(|work| !matches!(work, Work::Double(_))));
         let condition = self.graph.condition(u32::try_from(first).unwrap())?;
         let buffers = &mut self.buffers;
         let node = self.graph.add_conditional(&after, &condition, kind, |number, body| {
             for work in &works[number] {
-                add!(body, &[], *work, &mut *buffers)?;
+                add!(body, &[], *work, &mut *buffers, |_h| unreachable!())?;
             }
             Ok(())
         })?;
@@ -470,7 +489,7 @@ impl Program {
             let side = stream.fork()?;
             for work in &works {
                 let branch = if dice.below(2) == 0 { stream } else { &side };
-                enqueue!(branch, *work, &mut *buffers)?;
+                enqueue!(branch, *work, &mut *buffers, host_fn_with)?;
             }
             stream.join(side)
         })?;
@@ -501,6 +520,7 @@ impl Program {
             add_one: |d, n| unsafe { graph.set_kernel(node, &add_one, (1, 32), (d, n)) },
             // SAFETY: as above.
             add_step: |d, s, n| unsafe { graph.set_kernel(node, &add_step, (1, 32), (d, s, n, 2)) },
+            double: |h| graph.set_host_fn_with(node, h, double),
         );
         let done = unless_unordered(done)?;
         if done.is_some() {
@@ -525,7 +545,8 @@ impl Program {
         let step = &mut *named[at];
         let (work, node) = (Work::draw(dice), step.node);
         match step.kind {
-            Kind::Single if dice.below(3) == 0 => {
+            // Neither form has a switch for host functions.
+            Kind::Single if dice.below(3) == 0 && !matches!(step.work[0].0, Work::Double(_)) => {
                 let enabled = !step.is_enabled;
                 // A fill is never disabled, and no node that was changed since the last launch.
                 let done = exec.set_enabled(graph, node, enabled);
@@ -546,6 +567,7 @@ impl Program {
                     add_step: |d, s, n| unsafe {
                         exec.set_kernel(graph, node, &add_step, (1, 32), (d, s, n, 2))
                     },
+                    double: |h| exec.set_host_fn_with(graph, node, h, double),
                 );
                 let done = unless_unordered(done)?;
                 if done.is_some() {
