@@ -259,6 +259,30 @@ fn a_condition_is_set_only_in_its_graph_and_has_one_node() -> Result<()> {
 }
 
 #[test]
+fn an_executable_form_that_is_older_than_a_condition_does_not_set_it() -> Result<()> {
+    let stream = Stream::new()?;
+    let (one, mut sum) = (number(1)?, number(0)?);
+    let mut graph = Graph::new()?;
+    let condition = graph.condition(0)?;
+    // SAFETY: as in `adds`, here and below.
+    let decides = unsafe { graph.add_kernel(&[], &set_condition, (1, 1), (&condition, &one)) }?;
+    graph.add_conditional(&[], &condition, Conditional::If, |_, body| adds(body, &mut sum, 1))?;
+    let mut exec = graph.instantiate()?;
+    let newer = graph.condition(0)?;
+    assert_refused(
+        // SAFETY: as above.
+        unsafe { exec.set_kernel(&graph, decides, &set_condition, (1, 1), (&newer, &one)) },
+        "a condition that is newer than the executable graph",
+    );
+    // SAFETY: as above.
+    unsafe { graph.set_kernel(decides, &set_condition, (1, 1), (&newer, &one)) }?;
+    assert_refused(exec.update(&graph), "a condition that is newer than the executable graph");
+    exec.launch(&stream)?;
+    assert_eq!(sum.to_vec()?, [1]);
+    Ok(())
+}
+
+#[test]
 fn a_graph_with_a_condition_is_not_copied_and_has_one_executable_form() -> Result<()> {
     let mut graph = Graph::new()?;
     let condition = graph.condition(0)?;

@@ -98,9 +98,16 @@ pub(crate) fn run_deferred() {
 
 #[cold]
 fn run_all_deferred() {
+    /// What is left if a program's own value panics when it is dropped: it stays deferred.
+    struct Rest(std::vec::IntoIter<Box<dyn FnOnce() + Send>>);
+    impl Drop for Rest {
+        fn drop(&mut self) {
+            self.0.by_ref().for_each(defer);
+        }
+    }
     ANY_DEFERRED.store(false, Ordering::Relaxed);
-    let deferred = std::mem::take(&mut *lock(&DEFERRED));
-    for free in deferred {
+    let mut deferred = Rest(std::mem::take(&mut *lock(&DEFERRED)).into_iter());
+    for free in deferred.0.by_ref() {
         free();
     }
 }
@@ -147,4 +154,29 @@ impl<F: ?Sized> Register<F> {
 /// leaked, because it may itself panic when it is dropped.
 pub(crate) fn contained(f: impl FnOnce()) {
     let _ = ManuallyDrop::new(catch_unwind(AssertUnwindSafe(f)));
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::thread;
+
+    use super::{defer, run_deferred};
+
+    #[test]
+    fn a_deferred_drop_that_panics_keeps_no_other_one_from_running() {
+        let (me, runs) = (thread::current().id(), Arc::new(AtomicUsize::new(0)));
+        // Another thread of this program may run them.
+        defer(Box::new(move || assert_ne!(thread::current().id(), me, "on purpose")));
+        let count = Arc::clone(&runs);
+        defer(Box::new(move || _ = count.fetch_add(1, Ordering::SeqCst)));
+        drop(catch_unwind(AssertUnwindSafe(run_deferred)));
+        run_deferred();
+        while Arc::strong_count(&runs) > 1 {
+            thread::yield_now();
+        }
+        assert_eq!(runs.load(Ordering::SeqCst), 1);
+    }
 }

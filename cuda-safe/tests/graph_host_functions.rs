@@ -151,3 +151,23 @@ fn a_node_is_given_another_function_with_other_memory() -> Result<()> {
     assert_eq!(first.host()?[0], 1);
     stream.synchronize()
 }
+
+#[test]
+fn a_function_of_a_node_that_is_refused_is_dropped_before_the_graph() -> Result<()> {
+    let _alone = alone();
+    let (mut graph, mut other) = (Graph::new()?, Graph::new()?);
+    let (own, foreign) = (graph.add_host_fn(&[], || ())?, other.add_empty(&[])?);
+    let (tell, told) = channel::<()>();
+    let (first, second) = (tell.clone(), tell);
+    assert!(graph.add_host_fn(&[foreign], move || first.send(()).unwrap()).unwrap_err().is_refused());
+    assert!(graph.set_host_fn(foreign, || ()).unwrap_err().is_refused());
+    // A conflict with a node that nothing orders it with.
+    let mut host = PinnedBuffer::from_slice(&[0_u8; 4])?;
+    graph.add_memset(&[], &mut host, 1)?;
+    let set = graph.set_host_fn_with(own, &mut host, move |_: &mut [u8]| second.send(()).unwrap());
+    assert!(matches!(set.unwrap_err().detail(), Detail::NodesUnordered { .. }));
+    // The runtime drops them, on a thread of its own.
+    let waited = told.recv_timeout(std::time::Duration::from_secs(20));
+    assert_eq!(waited, Err(std::sync::mpsc::RecvTimeoutError::Disconnected));
+    Ok(())
+}

@@ -34,6 +34,8 @@ pub(crate) enum Subject {
     Pointer,
     /// A call of CUDA in a host function.
     HostFunction,
+    /// A call that CUDA permits and that driver 580 gets wrong.
+    Driver,
 }
 
 impl fmt::Display for Subject {
@@ -48,6 +50,7 @@ impl fmt::Display for Subject {
             Self::Free => "free",
             Self::Pointer => "pointer",
             Self::HostFunction => "host function",
+            Self::Driver => "driver",
         })
     }
 }

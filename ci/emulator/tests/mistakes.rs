@@ -117,6 +117,8 @@ fn other_mistakes_are_named_with_the_host_line() {
     named("pitch_too_large", "pointer", &["copy"]);
     named("leak", "leak", &["memory"]);
     named("cuda_in_a_host_function", "host function", &["call"]);
+    named("disabled_memset", "driver", &["call"]);
+    named("disabled_after_a_change", "driver", &["call"]);
 }
 
 #[test]

@@ -65,6 +65,8 @@ pub(crate) struct Placement {
     kernels: BTreeMap<String, usize>,
     /// The compiled kernels' uses of the memory behind their parameters.
     uses: ptx::Uses,
+    /// The sizes of the compiled kernels' parameters.
+    sizes: ptx::Sizes,
 }
 
 impl Placement {
@@ -90,6 +92,7 @@ impl Placement {
             for file in objects.iter().flat_map(|object| &object.ptx) {
                 let text = fs::read_to_string(file).map_err(Error::of_file(file))?;
                 ptx::add(&mut placement.uses, &text);
+                ptx::add_sizes(&mut placement.sizes, &text);
             }
         }
         for object in objects {
@@ -125,12 +128,15 @@ pub(crate) fn generate(contents: &Contents, placement: &Placement) -> Result<Str
     for item in &contents.items {
         match item {
             Item::ForeignMod(block) => {
-                for mut kernel in prototype::kernels(block)? {
+                for mut kernel in prototype::kernels(block, &layouts)? {
                     let Said { variables, parameters } = symbol::uses(&kernel.docs, &kernel.names);
                     let uses = uses(&kernel, variables, contents, placement)?;
                     let found = placement.uses.get(&kernel.symbol).map_or(&[][..], Vec::as_slice);
                     kernel.read_only(&parameters, found)?;
                     handle(&mut text, &kernel, uses.as_deref());
+                    for sizes in placement.sizes.get(&kernel.symbol).into_iter().flatten() {
+                        same_sizes(&mut text, &kernel, sizes);
+                    }
                 }
             }
             Item::Struct(item) => structure(&mut text, item, layouts.plain(&item.ident.to_string())),
@@ -376,6 +382,20 @@ fn handle(text: &mut String, kernel: &Prototype, uses: Option<&str>) {
     ));
 }
 
+/// Writes the check that a kernel's parameters have the sizes that its compiled code reads.
+fn same_sizes(text: &mut String, kernel: &Prototype, sizes: &[u64]) {
+    let own = kernel.parameters.iter().map(|parameter| format!("::core::mem::size_of::<{parameter}>()"));
+    let own: Vec<_> = own.collect();
+    let _ = writeln!(
+        text,
+        "const _: &[usize] = {{\n    let own: &[usize] = &[{}];\n    \
+         assert!(matches!(own, {sizes:?}), \"kernel `{}`: nvcc compiles its parameters with other sizes than \
+         its prototype has without nvcc: does a type depend on __CUDACC__?\");\n    own\n}};",
+        own.join(", "),
+        kernel.name
+    );
+}
+
 #[cfg(test)]
 mod tests {
     use std::path::PathBuf;
@@ -438,6 +458,34 @@ mod tests {
         assert!(text.contains(r#"#[doc = " Says \"hello\"."]"#), "{text}");
         assert!(text.contains("Parameters: `(points: *mut Point, by: Point, count: u32)`."), "{text}");
         assert!(text.contains("pub static nothing: ::cuda_safe::launch::Kernel<()> ="), "{text}");
+    }
+
+    #[test]
+    fn parameters_have_the_sizes_that_the_compiled_code_reads() {
+        let mut placement = Placement::default();
+        let ptx = |by: u32| {
+            format!(
+                ".visible .entry _Z4moveP5PointS_j(.param .u64 .ptr .align 1 a, .param .align 4 .b8 b[{by}],
+                 .param .u32 c) {{ ret; }} .entry nothing() {{ ret; }}"
+            )
+        };
+        ptx::add_sizes(&mut placement.sizes, &ptx(12));
+        let generated = |placement: &Placement| {
+            let text = super::generate(&contents(BINDINGS, Vec::new()).unwrap(), placement).unwrap();
+            syn::parse_file(&text).unwrap();
+            text
+        };
+        let text = generated(&placement);
+        let types = ["*mut Point", "Point", "u32"].map(|name| format!("::core::mem::size_of::<{name}>()"));
+        assert!(
+            text.contains(&format!("&[{}];\n    assert!(matches!(own, [8, 12, 4])", types.join(", "))),
+            "{text}"
+        );
+        assert!(text.contains("&[];\n    assert!(matches!(own, [])"), "{text}");
+        // A structure with other fields for one architecture.
+        ptx::add_sizes(&mut placement.sizes, &ptx(16));
+        let text = generated(&placement);
+        assert!(text.contains("(own, [8, 12, 4])") && text.contains("(own, [8, 16, 4])"), "{text}");
     }
 
     #[test]

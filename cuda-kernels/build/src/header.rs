@@ -260,6 +260,10 @@ mod tests {
             __global__ void same(float* p);
             __global__ void same(double* p);
             __global__ void flag(const volatile unsigned* flag);
+            typedef cudaTextureObject_t image_t;
+            using shown_t = image_t;
+            typedef const real* reals;
+            __global__ void named(shown_t image, reals from, real* const to, real by);
             "#,
         );
         for expected in [
@@ -272,6 +276,8 @@ mod tests {
             "static same: ::cuda_safe::launch::Kernel<(*mut f32,)>",
             "static same1: ::cuda_safe::launch::Kernel<(*mut f64,)>",
             "static flag: ::cuda_safe::launch::Kernel<(*const u32,)>",
+            "static named: ::cuda_safe::launch::Kernel<(::cuda_safe::launch::TextureObject, *const real, \
+             *mut real, real)>",
         ] {
             assert!(text.contains(expected), "{expected} is not in {text}");
         }

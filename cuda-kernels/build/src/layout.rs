@@ -45,6 +45,11 @@ impl<'a> Layouts<'a> {
         layouts
     }
 
+    /// Returns the type that a name stands for.
+    pub(crate) fn alias(&self, name: &str) -> Option<&'a Type> {
+        self.aliases.get(name).copied()
+    }
+
     /// Returns the traits that the struct of this name may derive.
     pub(crate) fn plain(&self, name: &str) -> Plain {
         match self.structs.get(name).and_then(|item| self.of_struct(item, 0)) {

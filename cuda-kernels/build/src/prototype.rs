@@ -11,6 +11,7 @@ use syn::{
 };
 
 use crate::Error;
+use crate::layout::Layouts;
 use crate::ptx::Use;
 
 /// The attribute that `__global__` is while bindgen reads the headers.
@@ -58,6 +59,9 @@ impl Prototype {
                 Some(true) if parameter.starts_with("*const ") => {
                     return refuse("writes", "but its prototype has a `const` pointer");
                 }
+                None if parameter.starts_with("*const ") && found == Some(&Use::Written) => {
+                    return refuse("reads", "which is a `const` pointer, but its code stores through it");
+                }
                 Some(false) if found == Some(&Use::Written) => {
                     return refuse("reads", "but its code stores through it");
                 }
@@ -78,19 +82,19 @@ impl Prototype {
 }
 
 /// Returns the kernels that one `extern` block declares.
-pub(crate) fn kernels(block: &ItemForeignMod) -> Result<Vec<Prototype>, Error> {
+pub(crate) fn kernels(block: &ItemForeignMod, layouts: &Layouts<'_>) -> Result<Vec<Prototype>, Error> {
     let functions = block.items.iter().filter_map(|item| match item {
         ForeignItem::Fn(function) => Some(function),
         _ => None,
     });
-    functions.filter(|function| is_kernel(function)).map(prototype).collect()
+    functions.filter(|function| is_kernel(function)).map(|function| prototype(function, layouts)).collect()
 }
 
 fn is_kernel(function: &ForeignItemFn) -> bool {
     matches!(&function.sig.output, ReturnType::Type(_, answer) if matches!(**answer, Type::Never(_)))
 }
 
-fn prototype(function: &ForeignItemFn) -> Result<Prototype, Error> {
+fn prototype(function: &ForeignItemFn, layouts: &Layouts<'_>) -> Result<Prototype, Error> {
     let name = function.sig.ident.to_string();
     if function.sig.variadic.is_some() {
         return Err(Error::Prototype(format!("kernel `{name}` takes a variable number of arguments")));
@@ -103,7 +107,7 @@ fn prototype(function: &ForeignItemFn) -> Result<Prototype, Error> {
                 "kernel `{name}` is a member function, which CUDA does not allow"
             )));
         };
-        parameters.push(parameter(&input.ty));
+        parameters.push(parameter(&input.ty, layouts));
         let given = input.pat.to_token_stream().to_string();
         names.push(if given.starts_with("arg") { format!("#{}", at + 1) } else { given });
     }
@@ -119,13 +123,19 @@ fn prototype(function: &ForeignItemFn) -> Result<Prototype, Error> {
 }
 
 /// Returns the type of a parameter as text. Handles of textures, surfaces and conditions are numbers in C,
-/// and distinct types in Rust.
-fn parameter(ty: &Type) -> String {
+/// and distinct types in Rust. Handles and pointers are these under other names, too.
+fn parameter(ty: &Type, layouts: &Layouts<'_>) -> String {
     match last_segment(ty).as_deref() {
         Some("cudaTextureObject_t") => "::cuda_safe::launch::TextureObject".to_owned(),
         Some("cudaGraphConditionalHandle") => "::cuda_safe::launch::ConditionalHandle".to_owned(),
         Some("cudaSurfaceObject_t") => "::cuda_safe::launch::SurfaceObject".to_owned(),
-        _ => spell(ty),
+        Some(name) => {
+            let meant = layouts.alias(name).map(|meant| parameter(meant, layouts));
+            meant
+                .filter(|meant| meant.starts_with('*') || meant.starts_with("::cuda_safe"))
+                .unwrap_or_else(|| spell(ty))
+        }
+        None => spell(ty),
     }
 }
 
@@ -184,7 +194,7 @@ mod tests {
     use super::*;
 
     fn of(text: &str) -> Vec<Prototype> {
-        kernels(&syn::parse_str(text).unwrap()).unwrap()
+        kernels(&syn::parse_str(text).unwrap(), &Layouts::default()).unwrap()
     }
 
     #[test]
@@ -241,7 +251,7 @@ mod tests {
         let with = |count: usize| {
             let parameters: Vec<_> = (0..count).map(|at| format!("p{at}: i32")).collect();
             let block = format!(r#"unsafe extern "C" {{ pub fn wide({}) -> !; }}"#, parameters.join(", "));
-            kernels(&syn::parse_str(&block).unwrap())
+            kernels(&syn::parse_str(&block).unwrap(), &Layouts::default())
         };
         assert_eq!(with(32).unwrap()[0].parameters.len(), 32);
         let error = with(33).unwrap_err().to_string();
@@ -251,7 +261,7 @@ mod tests {
     #[test]
     fn a_variadic_kernel_is_refused_by_name() {
         let block = syn::parse_str(r#"unsafe extern "C" { pub fn many(a: i32, ...) -> !; }"#).unwrap();
-        let error = kernels(&block).unwrap_err().to_string();
+        let error = kernels(&block, &Layouts::default()).unwrap_err().to_string();
         assert!(error.contains("`many`"), "{error}");
     }
 
@@ -281,6 +291,9 @@ mod tests {
         let error = refused((0, false), &[Written, Read, Read, Read]);
         assert!(error.contains("kernel `k`") && error.contains("`a`") && error.contains("stores"), "{error}");
         assert!(refused((1, true), &[]).contains("`const`"));
+        let error = types(&[], &[Read, Written, Read, Read]).unwrap_err().to_string();
+        assert!(error.contains("`b`") && error.contains("`const`") && error.contains("stores"), "{error}");
+        assert_eq!(types(&[], &[Unsure, Unsure, Unsure, Read]).unwrap(), none);
         assert!(refused((3, false), &[]).contains("by value"));
     }
 }

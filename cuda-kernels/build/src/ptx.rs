@@ -14,7 +14,8 @@
 //! - *wide*: 64 bits that were loaded from memory, which may be an address that somebody stored there;
 //! - *narrow*: fewer bits from memory, such as an index. They become wide if an instruction could put an
 //!   address together from them. A conversion to 64 bits, a sum, and a product with the size of an element
-//!   cannot.
+//!   cannot. They are no origin of the sum of an address and an index. Where they are the whole address, or
+//!   one of those that it is chosen from, they may be a shortened one.
 //!
 //! An address comes from a parameter or is known, or it comes from memory: C++ has no other. So a store, an
 //! atomic operation or a reduction writes only memory of the parameters among its address's origins, or of a
@@ -27,7 +28,7 @@
 //!   passed to a function, because it could come back as an address from there, or outlive the kernel;
 //! - if its own address is taken (then it can be loaded by another name), or if it is an operand of an
 //!   instruction that is not listed here;
-//! - with all other parameters, if an address of a store has a wide origin or no origin, if it has an
+//! - with all other parameters, if an address of a store has a wide, a narrow or no origin, if it has an
 //!   instruction on memory that is not listed here, or if the kernel calls a function that may write. Only
 //!   `printf`, `assert`, `malloc` and `free` write none of a kernel's memory, and functions in the same file
 //!   for which the same analysis finds only reads: those of `sin` and `pow` for `double`, for example.
@@ -57,10 +58,13 @@ pub(crate) enum Use {
 /// The uses of the parameters of each kernel, by the kernel's symbol.
 pub(crate) type Uses = BTreeMap<String, Vec<Use>>;
 
+/// The sizes of the parameters of each kernel in bytes, by the kernel's symbol: the same in all files.
+pub(crate) type Sizes = BTreeMap<String, BTreeSet<Vec<u64>>>;
+
 /// Adds the kernels of a PTX file to those of others. A kernel in several has the worse use of each
 /// parameter.
 pub(crate) fn add(uses: &mut Uses, ptx: &str) {
-    let text = without_comments(ptx);
+    let text = without_comments_and_strings(ptx);
     let harmless = harmless_functions(&text);
     for (at, _) in text.match_indices(".entry") {
         let Some(entry) = Entry::parse(&text[at + ".entry".len()..], false) else { continue };
@@ -78,18 +82,32 @@ pub(crate) fn add(uses: &mut Uses, ptx: &str) {
     }
 }
 
-fn without_comments(text: &str) -> String {
+/// Adds the sizes of the parameters of each kernel in a PTX file.
+pub(crate) fn add_sizes(sizes: &mut Sizes, ptx: &str) {
+    let text = without_comments_and_strings(ptx);
+    for (at, word) in text.match_indices(".entry") {
+        let Some((entry, _)) = Entry::head(&text[at + word.len()..], false) else { continue };
+        let bytes = entry.parameters.iter().map(|parameter| parameter.bytes).collect();
+        sizes.entry(entry.name).or_default().insert(bytes);
+    }
+}
+
+/// Leaves out comments and strings: each may have the signs of the other, and those that end statements.
+fn without_comments_and_strings(text: &str) -> String {
     let mut rest = text;
     let mut clean = String::with_capacity(text.len());
-    while let Some(at) = rest.find("//").into_iter().chain(rest.find("/*")).min() {
-        clean.push_str(&rest[..at]);
-        let comment = &rest[at..];
-        let end = match comment.starts_with("/*") {
-            true => comment.find("*/").map(|end| end + 2),
-            false => comment.find('\n'),
-        };
+    while let Some(at) = rest.find(['/', '"']) {
+        let (before, found) = rest.split_at(at);
+        clean.push_str(before);
         clean.push(' ');
-        rest = end.map_or("", |end| &comment[end..]);
+        let after = |start: usize, sign: &str| Some(start + found.get(start..)?.find(sign)? + sign.len());
+        let end = match found.as_bytes() {
+            [b'/', b'/', ..] => found.find('\n'),
+            [b'/', b'*', ..] => after(2, "*/"),
+            [b'"', ..] => after(1, "\""),
+            _ => Some(1),
+        };
+        rest = end.map_or("", |end| &found[end..]);
     }
     clean + rest
 }
@@ -120,10 +138,23 @@ fn harmless_functions(text: &str) -> BTreeSet<String> {
     }
 }
 
-/// Returns the names in a text: registers with their `%`, variables, numbers.
+/// Returns the names in a text: registers with their `%`, vectors without `.x`, variables, numbers.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     let is_part = |sign: char| sign.is_alphanumeric() || "_$%.".contains(sign);
-    text.split(move |sign| !is_part(sign)).filter(|word| !word.is_empty())
+    let all = text.split(move |sign| !is_part(sign)).filter(|word| !word.is_empty());
+    all.map(|word| {
+        word.split_once('.').map_or(word, |(whole, _)| if whole.is_empty() { word } else { whole })
+    })
+}
+
+/// Returns whether a line that begins with `.loc` or `.file` has nothing but that.
+fn is_line_information(line: &str) -> bool {
+    let mut before = "";
+    words(line).skip(1).all(|word| {
+        let is_name = std::mem::replace(&mut before, word) == "function_name";
+        let is_number = word.starts_with(|first: char| first.is_ascii_digit());
+        is_name || is_number || word == "function_name" || word == "inlined_at"
+    })
 }
 
 /// The origins of a value.
@@ -136,6 +167,11 @@ struct Origins {
 }
 
 impl Origins {
+    /// Returns whether it may be an address of something that has a name.
+    fn has_base(&self) -> bool {
+        self.known || !self.parameters.is_empty()
+    }
+
     /// Adds further origins. Returns whether any is new.
     fn add(&mut self, other: &Self) -> bool {
         let before = self.clone();
@@ -162,7 +198,8 @@ impl Instruction {
             Some(guarded) => guarded.split_once(char::is_whitespace)?.1.trim(),
             None => text,
         };
-        let (opcode, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+        let is_opcode = |sign: char| sign.is_alphanumeric() || "._:".contains(sign);
+        let (opcode, rest) = text.split_at(text.find(|sign| !is_opcode(sign)).unwrap_or(text.len()));
         let mut operands = vec![String::new()];
         let mut depth = 0_u32;
         for sign in rest.chars() {
@@ -203,6 +240,13 @@ impl Instruction {
         }
     }
 
+    /// Returns the bytes of all values that a load has.
+    fn bytes(&self) -> Option<u64> {
+        let ty = self.opcode.iter().find(|part| is_type(part))?;
+        let lanes = self.opcode.iter().find_map(|part| part.strip_prefix('v')?.parse().ok()).unwrap_or(1);
+        bytes_of(ty)?.checked_mul(lanes)
+    }
+
     /// Returns the operand at an index, or nothing.
     fn operand(&self, at: usize) -> &str {
         self.operands.get(at).map_or("", String::as_str)
@@ -211,6 +255,11 @@ impl Instruction {
     /// Returns the number that an operand is, if it is one.
     fn number(&self, at: usize) -> Option<u64> {
         self.operand(at).parse().ok()
+    }
+
+    /// Returns whether the result is the sum of its last operand and of something else.
+    fn is_sum(&self) -> bool {
+        ["add", "sub", "mad"].contains(&self.name())
     }
 
     /// Returns whether the result cannot be an address that is put together from narrow operands.
@@ -228,9 +277,16 @@ impl Instruction {
     }
 }
 
+/// Returns whether a part of an opcode is a type.
 fn is_type(part: &str) -> bool {
     let number = part.strip_prefix(['b', 'u', 's', 'f']).unwrap_or_default();
     number.bytes().next().is_some_and(|first| first.is_ascii_digit())
+}
+
+/// Returns the size of a type.
+fn bytes_of(ty: &str) -> Option<u64> {
+    let bits = ty.trim_start_matches(|sign: char| !sign.is_ascii_digit()).parse::<u64>().ok()?;
+    Some(bits.div_ceil(8))
 }
 
 /// The effect of an instruction on memory.
@@ -291,6 +347,31 @@ impl Instruction {
     }
 }
 
+/// One parameter of a kernel or function.
+#[derive(Debug)]
+struct Parameter {
+    /// Empty if a variable of the body has the same name.
+    name: String,
+    bytes: u64,
+}
+
+impl Parameter {
+    /// Parses `.param .u64 name` or `.param .align 8 .b8 name[24]`.
+    fn parse(text: &str) -> Self {
+        let (before, count) = text.split_once('[').unwrap_or((text, "1]"));
+        let count = count.split(']').next().and_then(|count| count.trim().parse().ok()).unwrap_or(0);
+        let name = words(before).last().unwrap_or_default().to_owned();
+        let ty = words(before).filter_map(|word| word.strip_prefix('.')).find(|word| is_type(word));
+        let bytes = ty.and_then(bytes_of).and_then(|bytes| bytes.checked_mul(count));
+        Self { name, bytes: bytes.unwrap_or(0) }
+    }
+
+    /// Returns whether it is too short for an address.
+    fn is_short(&self) -> bool {
+        self.bytes < 8
+    }
+}
+
 /// One kernel or function.
 #[derive(Debug)]
 struct Entry {
@@ -298,10 +379,8 @@ struct Entry {
     /// Values that leave a function are no writes: a kernel's own address counts as written when it is
     /// passed.
     is_function: bool,
-    parameters: Vec<String>,
+    parameters: Vec<Parameter>,
     instructions: Vec<Instruction>,
-    /// The parameters that are too short for an address.
-    short: BTreeSet<usize>,
     /// Registers by the names under which they are declared, `%rd` for `%rd<11>`.
     registers: BTreeSet<String>,
 }
@@ -309,6 +388,13 @@ struct Entry {
 impl Entry {
     /// Parses what stands after `.entry` or `.func`.
     fn parse(text: &str, is_function: bool) -> Option<Self> {
+        let (mut entry, body) = Self::head(text, is_function)?;
+        entry.body(body);
+        Some(entry)
+    }
+
+    /// Parses name and parameters. Also returns the body's text.
+    fn head(text: &str, is_function: bool) -> Option<(Self, &str)> {
         let open = text.find('{')?;
         let head = text.get(..open)?;
         if head.contains(';') {
@@ -321,22 +407,10 @@ impl Entry {
         let name = words(head).next()?.to_owned();
         let list =
             head.split_once('(').and_then(|(_, rest)| rest.split_once(')')).map_or("", |(list, _)| list);
-        let parameter = |text: &str| {
-            let before = text.split('[').next().unwrap_or_default();
-            words(before).last().unwrap_or_default().to_owned()
-        };
-        let list: Vec<&str> = list.split(',').filter(|text| !text.trim().is_empty()).collect();
-        let is_short = |text: &str| !text.contains('[') && !words(text).any(|word| word.contains("64"));
-        let mut entry = Self {
-            name,
-            is_function,
-            parameters: list.iter().map(|text| parameter(text)).collect(),
-            short: (0..list.len()).filter(|at| is_short(list[*at])).collect(),
-            instructions: Vec::new(),
-            registers: BTreeSet::new(),
-        };
-        entry.body(text.get(open..)?);
-        Some(entry)
+        let list = list.split(',').filter(|text| !text.trim().is_empty());
+        let parameters = list.map(Parameter::parse).collect();
+        let (instructions, registers) = (Vec::new(), BTreeSet::new());
+        Some((Self { name, is_function, parameters, instructions, registers }, text.get(open..)?))
     }
 
     /// Parses from the brace that opens the body to the one that closes it.
@@ -358,10 +432,14 @@ impl Entry {
             if rest.is_empty() {
                 return;
             }
-            // These two end with the line.
-            if rest.starts_with(".loc") || rest.starts_with(".file") {
-                rest = rest.split_once('\n').map_or("", |(_, rest)| rest);
-                continue;
+            // These two end with the line, unless an instruction follows.
+            let is_line = [".loc", ".file"].contains(&words(rest).next().unwrap_or_default());
+            if is_line {
+                let (line, after) = rest.split_once('\n').unwrap_or((rest, ""));
+                if is_line_information(line) {
+                    rest = after;
+                    continue;
+                }
             }
             let (statement, after) = rest.split_once(';').unwrap_or((rest, ""));
             let label =
@@ -377,14 +455,27 @@ impl Entry {
                 let names = declared.split([',', ' ', '\t', '\n']).map(str::trim);
                 let names = names.filter(|name| !name.is_empty() && !name.starts_with('.'));
                 self.registers.extend(names.filter_map(|name| name.split('<').next()).map(str::to_owned));
-            } else if !statement.starts_with('.') {
+            } else if statement.starts_with(".param") {
+                let hidden = |parameter: &&mut Parameter| words(statement).any(|word| word == parameter.name);
+                self.parameters.iter_mut().filter(hidden).for_each(|parameter| parameter.name.clear());
+            } else if !statement.starts_with('.') || is_line {
                 self.instructions.extend(Instruction::parse(statement));
             }
         }
     }
 
     fn parameter(&self, name: &str) -> Option<usize> {
-        self.parameters.iter().position(|parameter| parameter == name)
+        self.parameters.iter().position(|parameter| parameter.name == name)
+    }
+
+    /// Returns the parameter that `ld.param` loads, or a part of it. Returns `None` if its address was
+    /// computed, or if the load reaches beyond its end, into the next one.
+    fn loaded(&self, load: &Instruction) -> Option<usize> {
+        let place = load.operand(1).trim_matches(['[', ']']);
+        let (name, offset) = place.split_once('+').unwrap_or((place, "0"));
+        let at = self.parameter(name.trim())?;
+        let end = offset.trim().parse::<u64>().ok()?.checked_add(load.bytes()?)?;
+        (end <= self.parameters.get(at)?.bytes).then_some(at)
     }
 
     /// Returns the origins of an operand.
@@ -401,11 +492,12 @@ impl Entry {
         origins
     }
 
-    /// Returns whether a word is a register, also one that no instruction has written, such as `%tid.x`.
+    /// Returns whether a word is a register, also one that no instruction has written, such as `%tid.x`, or
+    /// the one number with a name.
     fn is_register(&self, word: &str) -> bool {
         let unnumbered = word.trim_end_matches(|sign: char| sign.is_ascii_digit());
         word.starts_with('%')
-            || word == "_"
+            || ["_", "WARP_SZ"].contains(&word)
             || [word, unnumbered].iter().any(|name| self.registers.contains(*name))
     }
 
@@ -435,20 +527,24 @@ impl Entry {
         match instruction.kind() {
             Kind::Nothing | Kind::Stores | Kind::CopiesToShared => return Vec::new(),
             Kind::Computes => {
-                for operand in instruction.operands.iter().skip(1) {
-                    origins.add(&self.origins(operand, registers));
+                let operands = instruction.operands.iter().skip(1);
+                let values: Vec<_> = operands.map(|operand| self.origins(operand, registers)).collect();
+                for value in &values {
+                    origins.add(value);
                 }
                 let from_memory = origins.narrow || origins.wide;
                 if !instruction.is_wide() {
                     (origins.narrow, origins.wide) = (from_memory, false);
-                } else if origins.narrow && !instruction.keeps_narrow() {
-                    origins.wide = true;
+                } else {
+                    origins.wide |= origins.narrow && !instruction.keeps_narrow();
+                    if instruction.is_sum() && values.iter().any(Origins::has_base) {
+                        origins.narrow = values.iter().any(|value| value.narrow && value.has_base());
+                    }
                 }
             }
             Kind::Loads if instruction.opcode.get(1).is_some_and(|space| space.starts_with("param")) => {
-                let named = words(instruction.operand(1)).next().and_then(|name| self.parameter(name));
-                match named {
-                    Some(at) if self.short.contains(&at) => {}
+                match self.loaded(instruction) {
+                    Some(at) if self.parameters.get(at).is_some_and(Parameter::is_short) => {}
                     Some(at) => drop(origins.parameters.insert(at)),
                     // The result of a function, or a parameter whose address was computed.
                     None => (origins.narrow, origins.wide) = (true, instruction.is_wide()),
@@ -510,7 +606,7 @@ impl Entry {
             let is_elsewhere = ["shared", "local", "param"].iter().any(|space| instruction.has(space));
             let Some(address) = address.filter(|_| !is_elsewhere).map(of) else { continue };
             let is_sure = address.parameters.len() == 1 && !address.known && !address.wide && !address.narrow;
-            anything |= address.wide || (address.parameters.is_empty() && !address.known);
+            anything |= address.wide || address.narrow || !address.has_base();
             raise(&mut uses, address.parameters, if is_sure { Use::Written } else { Use::Unsure });
         }
         (uses, anything)
@@ -771,8 +867,56 @@ mod tests {
             let all = format!(
                 "ld.global.u32 %r1, [%in]; {index} add.s64 %rd5, %out, %rd1; red.global.add.u32 [%rd5], 1;"
             );
-            assert_eq!(uses(&all), [Read, Unsure, Read], "{index}");
+            assert_eq!(uses(&all), [Read, Written, Read], "{index}");
         }
+    }
+
+    #[test]
+    fn a_short_number_from_memory_may_be_an_address_beside_others() {
+        for choice in [
+            "mov.u64 %rd1, %out; @%p1 mul.wide.u32 %rd1, %r1, 4096;",
+            "mul.wide.u32 %rd2, %r1, 256; selp.b64 %rd1, %rd2, %out, %p1;",
+            "mul.wide.u32 %rd2, %r1, 256; selp.b64 %rd1, %rd2, counter, %p1;",
+            "cvt.u64.u32 %rd2, %r1; shl.b64 %rd3, %rd2, 16; shl.b64 %rd4, %rd3, 16; \
+             max.u64 %rd1, %rd4, %out;",
+            "mul.wide.u32 %rd2, %r1, 256; selp.b64 %rd3, %rd2, %out, %p1; add.s64 %rd1, %rd3, %i;",
+            "mul.wide.u32 %rd2, %r1, 256; add.s64 %rd1, %rd2, WARP_SZ;",
+        ] {
+            let found = uses(&format!("ld.global.u32 %r1, [%other]; {choice} st.global.u32 [%rd1], 1;"));
+            assert!(found.iter().all(|used| *used != Read), "{choice}: {found:?}");
+        }
+    }
+
+    /// ptxas accepts all of these.
+    #[test]
+    fn a_store_counts_however_a_person_writes_it() {
+        for store in [
+            // Without a space, or behind a declaration, on one line.
+            "st.global.u64[%in],%out;",
+            "st.global.v2.u32[%in],{%r1, %r2};",
+            "red.global.add.u64[%in], %out;",
+            "{ .local .b32 x; st.global.u32 [%in], 1; }",
+            ".loc 1 5 3 st.global.u32 [%in], 1;",
+            ".loc 1 5 3 mov.u64 %out, %in; st.global.u32 [%out], 1;",
+            // Signs in strings.
+            ".pragma \"//\"; st.global.u32 [%in], 1;",
+            ".pragma \"/*\"; st.global.u32 [%in], 1; /* */",
+            ".pragma \";}\"; st.global.u32 [%in], 1;",
+            "/*/ // */ st.global.u32 [%in], 1;",
+            // A vector of registers.
+            "{ .reg .v2 .b64 V; mov.b64 V.x, %in; mov.b64 %rd1, V.x; st.global.u32 [%rd1], 1; }",
+            "{ .reg .v2 .b64 V; ld.global.v2.b64 V, [%other]; mov.b64 %rd1, V.y; st.global.u32 [%rd1], 1; }",
+            // By the name of another parameter.
+            "ld.param.u64 %rd1, [kernel_param_3+-24]; st.global.u32 [%rd1], 1;",
+            "ld.param.u64 %rd1, [kernel_param_2+8]; st.global.u32 [%rd1], 1;",
+            "ld.param.v2.u64 {%rd2, %rd1}, [kernel_param_2]; st.global.u32 [%rd1], 1;",
+            "{ .param .b64 kernel_param_2; call (kernel_param_2), f, (); ld.param.u64 %rd1, [kernel_param_2]; }
+             st.global.u32 [%rd1], 1;",
+        ] {
+            assert_ne!(uses(store)[0], Read, "{store}");
+        }
+        let inlined = ".loc 1 5 3, function_name $L__info_string0, inlined_at 1 7 3\n";
+        assert_eq!(uses(&format!("{inlined} st.global.u32 [%in], 1;")), [Written, Read, Read]);
     }
 
     #[test]
@@ -830,7 +974,7 @@ mod tests {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/escapes.cu");
         for flags in [&["-arch=compute_75"][..], &["-arch=compute_90"], &["-arch=compute_90", "-G"]] {
             let found = compiled(std::slice::from_ref(&source), flags);
-            assert_eq!(found.len(), 39, "{flags:?}");
+            assert_eq!(found.len(), 41, "{flags:?}");
             for (name, uses) in found {
                 // Without optimisation most addresses are in memory, too.
                 if !flags.contains(&"-G") || !name.starts_with("reads") {
@@ -858,7 +1002,7 @@ mod tests {
         let (mut read, mut undeclared, mut unsure) = (0, Vec::new(), Vec::new());
         for item in syn::parse_file(&bindings.text).unwrap().items {
             let syn::Item::ForeignMod(block) = item else { continue };
-            for kernel in crate::prototype::kernels(&block).unwrap() {
+            for kernel in crate::prototype::kernels(&block, &crate::layout::Layouts::default()).unwrap() {
                 let uses = &found[&kernel.symbol];
                 assert_eq!(uses.len(), kernel.parameters.len(), "{}", kernel.name);
                 for (parameter, used) in kernel.parameters.iter().zip(uses) {

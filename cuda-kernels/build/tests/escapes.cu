@@ -177,6 +177,16 @@ __global__ void writes_by_assembly(int* p) {
     asm volatile("{ .reg .u64 t; mov.u64 t, %0; st.u32 [t], 1; }" ::"l"(p));
 }
 
+__global__ void writes_by_assembly_on_one_line(int* p) {
+    asm volatile("{ .local .b32 t; st.u32[%0],%1; }" ::"l"(p), "r"(1));
+}
+
+// An address in half of its bits, beside another one.
+__global__ void writes_a_shortened_address(unsigned* p, int* q, bool choice) {
+    int* at = choice ? q : reinterpret_cast<int*>(p[0] * 4096ull);
+    at[threadIdx.x] = 1;
+}
+
 __global__ void writes_later(int* p) { kept = p; }
 
 __global__ void writes_an_address_to_print(int* p) { printf("%p\n", p); }

@@ -63,8 +63,8 @@ impl std::fmt::Debug for UniqueId {
 ///
 /// A communicator is used by one thread at a time. When it is dropped, it waits for the work that uses it,
 /// and is then destroyed. If it cannot be waited for, inside a host function for example or after the device
-/// is lost, it is leaked. A collective whose other ranks have gone never ends: [`abort`](Self::abort) ends
-/// it.
+/// is lost, it is leaked. In the child of a fork the drop does nothing. A collective whose other ranks have
+/// gone never ends: [`abort`](Self::abort) ends it.
 #[doc(alias = "ncclComm_t")]
 #[derive(Debug)]
 pub struct Communicator {
@@ -73,6 +73,8 @@ pub struct Communicator {
     rank: u32,
     size: u32,
     clique: Arc<Clique>,
+    /// The process that created it. The child of a fork has none of NCCL's threads.
+    process: u32,
     /// Each operation reads it, so that the tracker knows which work uses the communicator.
     work: DeviceBuffer<u8>,
 }
@@ -110,6 +112,7 @@ impl Communicator {
                 rank,
                 size,
                 clique: Arc::clone(&clique),
+                process: std::process::id(),
                 work,
             })
             .collect())
@@ -134,7 +137,7 @@ impl Communicator {
         // SAFETY: the pointer is to a live variable.
         let status = unsafe { nccl.ncclCommInitRank(&raw mut raw, count, id, place) };
         checked("ncclCommInitRank", ptr::null_mut(), status).inspect_err(|_| clique.leave(rank))?;
-        Ok(Self { raw, device, rank, size, clique, work })
+        Ok(Self { raw, device, rank, size, clique, process: std::process::id(), work })
     }
 
     /// Creates this process's rank as a launcher asks for it: makes the device of the local rank current,
@@ -278,7 +281,7 @@ impl Communicator {
 
 impl Drop for Communicator {
     fn drop(&mut self) {
-        if ensure_idle().is_err() {
+        if self.process != std::process::id() || ensure_idle().is_err() {
             return;
         }
         // SAFETY: nothing is done with the memory.

@@ -22,6 +22,8 @@ pub(crate) const ID_BYTES: usize = 128;
 const MAGIC: [u8; 8] = *b"cuda-nc1";
 /// How often something is looked at again.
 const PAUSE: Duration = Duration::from_millis(10);
+/// The longest time-out.
+const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 /// How long a single connection may take to say who it is.
 const GREETING: Duration = Duration::from_secs(2);
 
@@ -68,7 +70,7 @@ impl Place {
         let address = get("MASTER_ADDR").unwrap_or_else(|| "127.0.0.1".to_owned());
         let mut port = number("MASTER_PORT", Some(29500))?;
         if get("TORCHELASTIC_USE_AGENT_STORE").is_some_and(|value| value.eq_ignore_ascii_case("true")) {
-            port += 1;
+            port = port.saturating_add(1);
         }
         let port = u16::try_from(port).map_err(|_| wrong(format!("MASTER_PORT={port} is no port")))?;
         let host = if address.contains(':') { format!("[{address}]") } else { address };
@@ -91,7 +93,9 @@ impl Place {
         time_out: Duration,
         make: impl FnOnce() -> Result<[u8; ID_BYTES]>,
     ) -> Result<[u8; ID_BYTES]> {
-        let deadline = Instant::now() + time_out;
+        // As good as for ever, for clocks that do not count further.
+        let now = Instant::now();
+        let deadline = now.checked_add(time_out).unwrap_or_else(|| now + CENTURY);
         if self.rank > 0 {
             return self.receive(deadline);
         }

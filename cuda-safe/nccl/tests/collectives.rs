@@ -4,6 +4,7 @@
 //! with a stand-in for NCCL, which it compiles. With `NCCL_MULTI_RANK_GPU_ENABLE=1`, which NCCL 2.32 knows, a
 //! single device has two ranks.
 #![allow(clippy::unwrap_used, reason = "tests")]
+#![expect(unsafe_code, reason = "forks, and ends the child without the parent's exit handlers")]
 
 use cuda_nccl::{Communicator, Error, Group, Reduction, Result, UniqueId};
 use cuda_safe::{Device, DeviceBuffer, Stream, memset_async};
@@ -226,6 +227,29 @@ fn ranks_of_one_process_whose_operations_do_not_fit_are_refused() -> Result<()> 
     Communicator::abort_all(ranks.comms)
 }
 
+#[test]
+fn the_child_of_a_fork_destroys_no_communicator() -> Result<()> {
+    if ranks().is_none() {
+        return Ok(());
+    }
+    let comm = Communicator::init_rank(1, &UniqueId::new()?, 0)?;
+    // SAFETY: the child only drops the communicator and exits. It takes no lock that another thread may have
+    // held.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        // SAFETY: ends the child if the drop waits for NCCL, which a fork does not copy.
+        unsafe { libc::alarm(20) };
+        drop(comm);
+        // SAFETY: ends the child at once.
+        unsafe { libc::_exit(0) };
+    }
+    let mut status = -1;
+    // SAFETY: the pointer is to a live integer, which the call fills.
+    assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+    assert_eq!(status, 0, "the child called NCCL");
+    Ok(())
+}
+
 /// Compiles the stand-in into a folder as NCCL has it. Returns false if there is no compiler.
 fn compile(folder: &std::path::Path) -> bool {
     std::fs::create_dir_all(folder.join("lib")).unwrap();
@@ -244,16 +268,22 @@ fn the_emulator_runs_all_of_them_with_a_stand_in_for_nccl() {
     }
     let folder = std::env::temp_dir().join(format!("cuda-nccl-{}", std::process::id()));
     assert!(compile(&folder), "the stand-in needs a C compiler");
-    let output = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--nocapture", "--test-threads=1"])
-        .env("NCCL_PATH", &folder)
-        .env("CUDA_NCCL_STAND_IN", "1")
-        .output();
+    let run = |devices: &str, tests: &str| {
+        std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--nocapture", "--test-threads=1", tests])
+            .env("NCCL_PATH", &folder)
+            .env("CUDA_NCCL_STAND_IN", "1")
+            .env("CUDA_EMULATOR_DEVICES", devices)
+            .output()
+    };
+    // With one device, the current one is known without a call, which would fail in a child.
+    let (output, alone) = (run("2", ""), run("1", "the_child_of_a_fork"));
     std::fs::remove_dir_all(&folder).unwrap();
-    let output = output.unwrap();
+    let (output, alone) = (output.unwrap(), alone.unwrap());
+    assert!(alone.status.success(), "{}", String::from_utf8_lossy(&alone.stderr));
     let [text, errors] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
     assert!(output.status.success(), "{text}\n{errors}");
-    assert!(text.contains("6 passed") && !text.contains("not run"), "{text}");
+    assert!(text.contains("7 passed") && !text.contains("not run"), "{text}");
     // By drops. One communicator is aborted.
     assert!(text.matches("destroyed").count() >= 4, "{text}");
 }

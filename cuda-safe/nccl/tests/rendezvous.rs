@@ -115,6 +115,17 @@ fn another_program_at_the_port_is_ignored_and_an_error_of_rank_0_reaches_all() {
 }
 
 #[test]
+fn a_time_out_may_be_longer_than_clocks_count() {
+    let places = job(2);
+    let ids = std::thread::scope(|scope| {
+        let exchange = |place: &Place| place.exchange(Duration::MAX, || Ok([8; 128])).unwrap();
+        let threads: Vec<_> = places.iter().map(|place| scope.spawn(move || exchange(place))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+    });
+    assert_eq!(ids, [[8; 128]; 2]);
+}
+
+#[test]
 fn the_place_is_read_as_launchers_write_it() {
     let read = |vars: &[(&str, &str)]| {
         let vars: HashMap<String, String> =
@@ -128,6 +139,9 @@ fn the_place_is_read_as_launchers_write_it() {
     assert_eq!(read(&torchrun).unwrap().master, "node0:4001", "torchrun serves at the port itself");
     let alone = read(&[("RANK", "1"), ("WORLD_SIZE", "2"), ("MASTER_ADDR", "::1")]).unwrap();
     assert_eq!((alone.local_rank, alone.master.as_str()), (1, "[::1]:29500"));
+    let beyond =
+        [&base[..], &[("MASTER_PORT", "4294967295"), ("TORCHELASTIC_USE_AGENT_STORE", "true")]].concat();
+    assert!(read(&beyond).unwrap_err().contains("is no port"));
     let refused = |vars| read(vars).unwrap_err();
     assert_eq!(refused(&[]), "RANK is not set: no launcher has started this");
     assert_eq!(refused(&[("RANK", "x"), ("WORLD_SIZE", "2")]), "RANK=x is not a number");

@@ -8,7 +8,9 @@
 //!   condition's first value.
 //! - **Who sets it**: the argument is refused except in a kernel node of the condition's graph or of a body
 //!   inside that graph, so neither a launch on a stream nor another graph can set it. It belongs to one
-//!   conditional node, in the same graph or in such a body.
+//!   conditional node, in the same graph or in such a body. CUDA makes no graph executable in which a
+//!   condition has no node, so an executable form has the nodes of all conditions that are older. Newer ones
+//!   are refused, also if they come with the operations of its graph.
 //! - **A body** is filled while its node is added, through a [`Body`], which has only the nodes that CUDA
 //!   allows there. A `Body` cannot leave its closure, so a body never changes later.
 //! - **Accesses**: the conditional node has the accesses of all its bodies and of the nodes nested in them,
@@ -26,7 +28,7 @@ use std::marker::PhantomData;
 use std::ptr;
 use std::slice;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use cuda_hazard::Few;
 
@@ -53,6 +55,8 @@ pub struct Condition {
     raw: sys::cudaGraphConditionalHandle,
     /// The number of the graph that is in no other graph.
     root: u64,
+    /// Newer conditions have higher numbers. They begin at 1.
+    number: u64,
 }
 
 #[derive(Debug)]
@@ -81,7 +85,9 @@ impl Condition {
 unsafe impl KernelArg<ConditionalHandle> for &Condition {
     #[track_caller]
     fn value(&self) -> Result<ConditionalHandle> {
-        self.ensure_of(making().1, "launch")?;
+        let makes = making();
+        self.ensure_of(makes.root, "launch")?;
+        ensure_older(self.number, makes.newest_condition, "launch")?;
         Ok(ConditionalHandle::from_raw(self.raw))
     }
 
@@ -142,10 +148,12 @@ impl Graph {
         let _current = self.device().switch()?;
         // SAFETY: the graph is live. The pointer is to a live variable, which the call fills.
         unsafe { check!(cudaGraphConditionalHandleCreate(&raw mut raw, self.as_raw(), first, flags)) }?;
-        self.has_conditions = true;
+        static NUMBER: AtomicU64 = AtomicU64::new(1);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        self.newest_condition = number;
         let history = AccessHistory::new(size_of::<u32>());
         let owner = retained(Own { history, has_node: AtomicBool::new(false) });
-        Ok(Condition { owner, raw, root: self.root })
+        Ok(Condition { owner, raw, root: self.root, number })
     }
 
     /// Adds a node whose bodies run by a condition: `if`, `while` and `switch` on the device. Calls `fill`
@@ -224,6 +232,7 @@ impl Graph {
             let mut body = Body { graph: Graph::body(raw, self.device(), self.root), node: PhantomData };
             let filled = fill(at, &mut body);
             uses.add_all(&body.graph.steps.uses());
+            self.newest_condition = self.newest_condition.max(body.graph.newest_condition);
             filled?;
             body.graph.ensure_complete(api)?;
         }
@@ -280,8 +289,19 @@ impl Graph {
     pub(super) fn ensure_can_be_copied(&self, api: &'static str) -> Result<()> {
         self.ensure_no_memory(api)?;
         let what = "this of a graph with a condition (Graph::condition)";
-        if self.has_conditions { Err(Error::refused(api, Detail::Unsupported { what })) } else { Ok(()) }
+        if self.newest_condition > 0 {
+            Err(Error::refused(api, Detail::Unsupported { what }))
+        } else {
+            Ok(())
+        }
     }
+}
+
+/// Refuses a condition that an executable form of its graph does not know.
+#[track_caller]
+pub(super) fn ensure_older(condition: u64, newest: u64, api: &'static str) -> Result<()> {
+    let what = "a condition that is newer than the executable graph";
+    if condition <= newest { Ok(()) } else { Err(Error::refused(api, Detail::Unsupported { what })) }
 }
 
 /// A body of a conditional node while its nodes are added. See [`Graph::add_conditional`].

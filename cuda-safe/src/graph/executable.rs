@@ -8,6 +8,7 @@ use std::sync::Arc;
 use bitflags::bitflags;
 use cuda_hazard::Operation;
 
+use super::conditional::ensure_older;
 use super::graph::Graph;
 use super::handle::{Handle, Raw};
 use super::host;
@@ -71,6 +72,8 @@ pub(super) struct Origin {
     pub(super) graph: u64,
     /// The graph's nodes in their state here.
     pub(super) steps: Arc<Steps>,
+    /// The number of the newest condition then.
+    pub(super) newest_condition: u64,
     /// The nodes that launches skip.
     pub(super) disabled: BTreeSet<usize>,
     /// The nodes that were changed after the last launch. They are not disabled: see
@@ -80,8 +83,9 @@ pub(super) struct Origin {
 
 impl Origin {
     fn of(graph: &Graph) -> Self {
+        let (steps, newest_condition) = (Arc::clone(&graph.steps), graph.newest_condition);
         let (disabled, unlaunched) = (BTreeSet::new(), BTreeSet::new());
-        Self { graph: graph.number, steps: Arc::clone(&graph.steps), disabled, unlaunched }
+        Self { graph: graph.number, steps, newest_condition, disabled, unlaunched }
     }
 }
 
@@ -122,7 +126,7 @@ impl Graph {
                 "making a graph executable with memory of its own that no node frees (Graph::add_free)";
             return Err(Error::refused(api, Detail::Unsupported { what }));
         }
-        let token = (self.steps.have_memory() || self.has_conditions).then(|| Arc::clone(&self.made));
+        let token = (self.steps.have_memory() || self.newest_condition > 0).then(|| Arc::clone(&self.made));
         if token.is_some() && Arc::strong_count(&self.made) > 2 {
             let what = "a second executable form of a graph with memory or conditions of its own, \
                         before the first one is dropped,";
@@ -260,8 +264,8 @@ impl GraphExec {
     /// # Errors
     /// - `cudaErrorGraphExecUpdateFailure` if the shape or the kind of a node differs. [`Detail::Update`]
     ///   tells the difference and the node.
-    /// - `Unsupported` if `graph` is another graph and has memory or conditions of its own, or if adding a
-    ///   conditional node to it failed.
+    /// - `Unsupported` if `graph` is another graph and has memory or conditions of its own, if it has got a
+    ///   condition since this was made, or if adding a conditional node to it failed.
     /// - `DeviceMismatch` if the graph is for another device.
     /// - Refused inside a host function.
     ///
@@ -291,8 +295,11 @@ impl GraphExec {
         stream::ensure_idle("GraphExec::update")?;
         graph.ensure_complete("GraphExec::update")?;
         graph.device().ensure_is(self.device, "GraphExec::update", "the stream or graph")?;
-        if self.origin.as_ref().is_none_or(|origin| origin.graph != graph.number) {
-            graph.ensure_can_be_copied("GraphExec::update")?;
+        match &self.origin {
+            Some(origin) if origin.graph == graph.number => {
+                ensure_older(graph.newest_condition, origin.newest_condition, "GraphExec::update")?;
+            }
+            _ => graph.ensure_can_be_copied("GraphExec::update")?,
         }
         let taken = host::taken("GraphExec::update", &graph.steps.functions())?;
         let mut then = graph.steps.uses();

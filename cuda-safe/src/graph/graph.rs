@@ -61,7 +61,8 @@ pub struct Graph {
     pub(super) original: Option<(u64, usize)>,
     /// Shared with the executable forms if the graph may have only one.
     pub(super) made: Arc<()>,
-    pub(super) has_conditions: bool,
+    /// The number of the newest condition in the graph and its bodies. 0 without conditions.
+    pub(super) newest_condition: u64,
     /// False while a conditional node is added, and after that has failed.
     pub(super) is_complete: bool,
 }
@@ -102,7 +103,7 @@ impl Graph {
             acts: false,
             original: None,
             made: Arc::default(),
-            has_conditions: false,
+            newest_condition: 0,
             is_complete: true,
         }
     }

@@ -182,11 +182,12 @@ impl Graph {
         // Owned before the node exists, even if the call fails.
         let object = function.give_to(self.as_raw())?;
         let parameters = sys::cudaHostNodeParams { fn_, userData: data };
-        let node = self.add(api, after, uses, true, |node, graph, before, count| {
+        let added = self.add(api, after, uses, true, |node, graph, before, count| {
             // SAFETY: the graph and its `count` nodes are live, and the pointers are to live variables. The
             // graph owns the function.
             unsafe { check!(cudaGraphAddHostNode(node, graph, before, count, &raw const parameters)) }
-        })?;
+        });
+        let node = self.or_let_go(added, object)?;
         if let Some(step) = self.steps_mut().list.get_mut(node.at()) {
             step.more_mut().function = Some(object);
         }
@@ -219,7 +220,7 @@ impl Graph {
         let api = "Graph::add_kernel";
         kernel_node(
             api,
-            (self.device(), self.number, self.root),
+            (self.device(), self.makes()),
             kernel,
             config.into(),
             arguments,
@@ -289,7 +290,7 @@ pub(super) fn fill_parameters(fill: &FillNode<'_>, value: u8) -> sys::cudaMemset
 #[track_caller]
 pub(super) fn kernel_node<P, A: Arguments<P>, R>(
     api: &'static str,
-    (device, graph, root): (Device, u64, u64),
+    (device, makes): (Device, Makes),
     kernel: &Kernel<P>,
     config: LaunchConfig,
     arguments: A,
@@ -298,7 +299,7 @@ pub(super) fn kernel_node<P, A: Arguments<P>, R>(
     config.check(kernel.name())?;
     let shared = u32::try_from(config.shared_bytes).unwrap_or(u32::MAX);
     // Memory and conditions of the graph may be among the arguments, only here.
-    let _made = make_nodes_of((graph, root));
+    let _made = making_as(makes);
     arguments.with(kernel.of_node(device), |accesses, values| {
         let parameters = sys::cudaKernelNodeParams {
             func: kernel.as_raw().cast_mut(),
@@ -313,23 +314,39 @@ pub(super) fn kernel_node<P, A: Arguments<P>, R>(
     })
 }
 
+/// The graph for which a thread makes a kernel node. Numbers begin at 1.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Makes {
+    pub(super) graph: u64,
+    /// The number of the graph that it is a body in, or its own.
+    pub(super) root: u64,
+    /// The number of the newest condition that the node may set.
+    pub(super) newest_condition: u64,
+}
+
+impl Graph {
+    /// Returns the graph as the one for which a kernel node is made.
+    pub(super) fn makes(&self) -> Makes {
+        Makes { graph: self.number, root: self.root, newest_condition: u64::MAX }
+    }
+}
+
 thread_local! {
-    /// The graph for which the thread currently makes a kernel node, and the one that it is a body in.
-    static MAKING: Cell<Option<(u64, u64)>> = const { Cell::new(None) };
+    /// The graph for which the thread currently makes a kernel node.
+    static MAKING: Cell<Makes> = const { Cell::new(Makes { graph: 0, root: 0, newest_condition: 0 }) };
 }
 
 /// A guard: while it lives, the thread makes a kernel node of a graph.
-struct Making(Option<(u64, u64)>);
+struct Making(Makes);
 
-/// Returns the number of the graph for which the thread currently makes a kernel node, and that of the graph
-/// that it is a body in, or its own. Numbers begin at 1.
-pub(super) fn making() -> (u64, u64) {
-    MAKING.get().unwrap_or_default()
+/// Returns the graph for which the thread currently makes a kernel node, or zeros.
+pub(super) fn making() -> Makes {
+    MAKING.get()
 }
 
 /// Allows memory and conditions of a graph as kernel arguments on this thread.
-fn make_nodes_of(graph: (u64, u64)) -> Making {
-    Making(MAKING.replace(Some(graph)))
+fn making_as(makes: Makes) -> Making {
+    Making(MAKING.replace(makes))
 }
 
 impl Drop for Making {

@@ -9,7 +9,7 @@
 use super::executable::GraphExec;
 use super::graph::Graph;
 use super::host::{self, HostFunction};
-use super::nodes::{fill_parameters, kept, kernel_node};
+use super::nodes::{Makes, fill_parameters, kept, kernel_node};
 use super::steps::Node;
 use super::topology::{NodeKind, kind_of};
 use crate::copy::{Destination, FillNode, InGraph, LinearNode, Operand, Source};
@@ -62,7 +62,7 @@ impl Graph {
         config: impl Into<LaunchConfig>,
         arguments: A,
     ) -> Result<()> {
-        let (api, of) = ("Graph::set_kernel", (self.device(), self.number, self.root));
+        let (api, of) = ("Graph::set_kernel", (self.device(), self.makes()));
         kernel_node(api, of, kernel, config.into(), arguments, |uses, parameters| {
             self.set(api, node, uses, |node| {
                 // SAFETY: the node belongs to a live graph, which is borrowed mutably. Each parameter has a
@@ -217,13 +217,24 @@ impl Graph {
         // Owned before the node uses it, even if the call fails.
         let object = function.give_to(self.as_raw())?;
         let parameters = sys::cudaHostNodeParams { fn_, userData: data };
-        self.set(api, node, uses, |node| {
+        let set = self.set(api, node, uses, |node| {
             // SAFETY: the node belongs to a live graph, as in `set_kernel`. The graph owns the function.
             unsafe { check!(cudaGraphHostNodeSetParams(node, &raw const parameters)) }
-        })?;
+        });
+        self.or_let_go(set, object)?;
         let before =
             self.steps_mut().list.get_mut(at).and_then(|step| step.more_mut().function.replace(object));
         before.map_or(Ok(()), |before| self.let_go(before))
+    }
+
+    /// Releases a function if its node was refused before the call. After an error of the call a node may
+    /// have it.
+    #[track_caller]
+    pub(super) fn or_let_go<T>(&self, done: Result<T>, object: sys::cudaUserObject_t) -> Result<T> {
+        if done.as_ref().is_err_and(Error::is_refused) {
+            self.let_go(object)?;
+        }
+        done
     }
 
     /// Releases a function that no node of the graph calls any more.
@@ -303,9 +314,11 @@ impl GraphExec {
         arguments: A,
     ) -> Result<()> {
         let api = "GraphExec::set_kernel";
+        // A newer condition has no node here.
+        let newest_condition = self.origin.as_ref().map_or(0, |origin| origin.newest_condition);
         kernel_node(
             api,
-            (self.device(), graph.number, graph.root),
+            (self.device(), Makes { newest_condition, ..graph.makes() }),
             kernel,
             config.into(),
             arguments,

@@ -115,7 +115,7 @@ impl<'a, T> GraphSlice<'a, T> {
     /// Returns the address, for a kernel node of the same graph.
     #[track_caller]
     fn argument(&self) -> Result<*mut T> {
-        self.of.ensure_of(making().0, "launch")?;
+        self.of.ensure_of(making().graph, "launch")?;
         Ok(self.pointer())
     }
 }

@@ -38,12 +38,12 @@ pub trait MappedMemoryType: MemoryType {}
 /// A memory type from which elements of `T` can be copied.
 ///
 /// Only the host writes uninitialised bytes, for example padding. Elements must therefore be [`NoUninit`]
-/// if the host may have written them.
+/// if the host may have written them. The trait is sealed.
 #[diagnostic::on_unimplemented(
     message = "elements of type `{T}` cannot be copied from memory that is `{Self}`",
     note = "the host may have written them, so they must have no padding: derive `bytemuck::Pod`"
 )]
-pub trait SourceOf<T>: AnyMemoryType {}
+pub trait SourceOf<T>: AnyMemoryType + sealed::SealedSource<T> {}
 
 /// Device memory.
 #[derive(Clone, Copy, Debug)]
@@ -82,6 +82,10 @@ pub(crate) mod sealed {
         /// `None` if the tracker does not record accesses.
         const TRACKED: Option<Tag>;
     }
+
+    /// Seals [`SourceOf`](super::SourceOf): another crate may implement that for a marker and an element type
+    /// of its own.
+    pub trait SealedSource<T> {}
 
     pub trait SealedMemory: Copy + Send + Sync + 'static {
         const TAG: Tag;
@@ -128,8 +132,18 @@ impl HostMemoryType for Managed {}
 impl MappedMemoryType for Pinned {}
 impl MappedMemoryType for WriteCombined {}
 
-impl<T: AnyBitPattern> SourceOf<T> for OnDevice {}
-impl<T: AnyBitPattern + NoUninit> SourceOf<T> for Pinned {}
-impl<T: AnyBitPattern + NoUninit> SourceOf<T> for WriteCombined {}
-impl<T: AnyBitPattern + NoUninit> SourceOf<T> for Managed {}
-impl<T: NoUninit> SourceOf<T> for Pageable {}
+/// Declares the elements that can be copied from a memory type.
+macro_rules! source_of {
+    ($($marker:ident: $($bound:ident)+;)+) => {$(
+        impl<T: $($bound +)+> sealed::SealedSource<T> for $marker {}
+        impl<T: $($bound +)+> SourceOf<T> for $marker {}
+    )+};
+}
+
+source_of! {
+    OnDevice: AnyBitPattern;
+    Pinned: AnyBitPattern NoUninit;
+    WriteCombined: AnyBitPattern NoUninit;
+    Managed: AnyBitPattern NoUninit;
+    Pageable: NoUninit;
+}

@@ -4,7 +4,8 @@
 //! executor of a certain kind and no thread of its own, and nobody polls the device.
 //!
 //! # What a waker may do
-//! A waker is safe code of any executor, and the runtime's thread runs it, as it runs a host function. There
+//! A waker is safe code of any executor, and the runtime's thread runs it, as it runs a host function. After
+//! the loss of the context the thread that notices it does, in the same way. There
 //! this crate refuses every CUDA call with `InCallback`, frees later what is dropped, and catches panics; the
 //! stream's next synchronization reports them. (Raw CUDA calls are unsafe, and not to be made there is one of
 //! their duties.) A waker that blocks delays all host functions of the device. Common executors put the task
@@ -207,17 +208,15 @@ impl Future for Done {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
         if let Progress::Pending(pending) = &self.0 {
+            // Not under the lock: a waker's clone and drop may do anything.
+            let waker = context.waker().clone();
             let (status, former) = {
                 let mut state = pending.signal.lock();
                 match state.status {
                     Some(status) => (Some(status), state.waker.take()),
-                    None if state.waker.as_ref().is_some_and(|waker| waker.will_wake(context.waker())) => {
-                        (None, None)
-                    }
-                    None => (None, state.waker.replace(context.waker().clone())),
+                    None => (None, state.waker.replace(waker)),
                 }
             };
-            // Not under the lock: a waker's drop may do anything.
             drop(former);
             let Some(status) = status else { return Poll::Pending };
             self.0 = Progress::Finished(pending.finish(status));

@@ -142,7 +142,8 @@ fn take(number: usize) -> Option<Task> {
     taken.remove(at).map(|(_, task)| task)
 }
 
-/// Drops the pending tasks of a device whose context is lost, because they will never run.
+/// Drops the pending tasks of a device whose context is lost, because they will never run. Their code, such
+/// as a waker's, runs as in a host function: the thread may be in an operation.
 pub(super) fn abandon(device: i32) {
     let mut dropped = Vec::new();
     for pending in &PENDING {
@@ -151,7 +152,10 @@ pub(super) fn abandon(device: i32) {
         let (lost, others): (VecDeque<_>, VecDeque<_>) =
             mem::take(&mut *taken).into_iter().partition(|(_, task)| task.device == device);
         *taken = others;
-        dropped.push(lost);
+        dropped.extend(lost);
+    }
+    for (_, Task { run, timeline, device, call_site }) in dropped {
+        guarded(|| drop(run), Some(timeline), device, call_site);
     }
 }
 
@@ -400,6 +404,28 @@ mod tests {
         assert_eq!(count(), (300, 1), "and do not run");
         run(other);
         assert_eq!(count(), (301, 2), "those of another device do");
+    }
+
+    #[test]
+    fn tasks_that_panic_when_they_are_dropped_do_not_keep_others_nor_the_thread_that_notices_the_loss() {
+        const DEVICE: i32 = 7780;
+        struct Panics;
+        impl Drop for Panics {
+            fn drop(&mut self) {
+                assert!(crate::callback::in_callback(), "its code is no operation's");
+                panic!("on purpose");
+            }
+        }
+        let (drops, runs) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
+        for _ in 0..2 {
+            let owned = Panics;
+            let run = Box::new(move |_| drop(owned));
+            add(Task { run, timeline: TimelineId(0), device: DEVICE, call_site: Location::caller() });
+            add(task(DEVICE, &drops, &runs));
+        }
+        abandon(DEVICE);
+        assert_eq!(drops.load(Ordering::SeqCst), 2);
+        assert!(super::panicked_on(DEVICE).is_err());
     }
 
     #[test]

@@ -9,6 +9,7 @@ use super::graph_params as params;
 use super::symbol::{VariableRange, VariableSide};
 use super::{Call, Out, api, external, put};
 use crate::error::Answer;
+use crate::finding::{Finding, Subject};
 use crate::graph::{Act, Exec, Graph, Mismatch, kind, launch, release};
 use crate::machine::Guard;
 use crate::stream::condition;
@@ -81,7 +82,7 @@ fn set(
     if kind(&step.act) != kind(&act) || !step.act.may_become(&act, &machine.allocations) {
         return Err(cudaErrorInvalidValue);
     }
-    step.act = act;
+    (step.act, step.changed) = (act, true);
     Ok(())
 }
 
@@ -288,9 +289,20 @@ api! {
     /// Has launches skip a kernel, copy or memset, or no longer.
     fn cudaGraphNodeSetEnabled(call, exec: cudaGraphExec_t, node: cudaGraphNode_t, enabled: c_uint) {
         let (mut machine, _) = call.context()?;
-        let step = machine.graphs.exec_mut(exec.addr())?.step_mut(node.addr())?;
+        let exec = machine.graphs.exec_mut(exec.addr())?;
+        let launched = exec.is_launched();
+        let step = exec.step_mut(node.addr())?;
         if !matches!(step.act, Act::Kernel(_) | Act::Copy(_) | Act::Fill(_)) {
             return Err(cudaErrorInvalidValue);
+        }
+        let what = match step.act {
+            Act::Fill(_) => "a memset node is disabled",
+            _ => "a node is disabled that was changed after the last launch",
+        };
+        if enabled == 0 && (launched && step.changed || matches!(step.act, Act::Fill(_))) {
+            // Seen on an H200: launches crash, fail, run other nodes too early, or lose the change.
+            let advice = "Driver 580 fails here. Disable kernels and copies, and change a node after that.";
+            Finding::new(Subject::Driver, format!("{}: {what}", call.name), advice).here(call.name).report();
         }
         step.enabled = enabled != 0;
         Ok(())

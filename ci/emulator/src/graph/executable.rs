@@ -24,6 +24,8 @@ pub(crate) struct ExecNode {
     pub(super) call: &'static str,
     pub(super) line: HostLine,
     pub(crate) enabled: bool,
+    /// Whether it was changed after the last launch, or before the first one.
+    pub(crate) changed: bool,
     /// The laid out bodies of a conditional node.
     pub(super) choice: Option<Choice>,
 }
@@ -73,8 +75,8 @@ fn lay_out(graphs: &Graphs, graph: usize, after: &[usize], steps: &mut Vec<ExecN
         }
         let (device, call, line) = (node.device, node.call, node.line);
         let step = |before, act| {
-            let (source, enabled, choice) = (handle, true, None);
-            ExecNode { source, act, before, device, call, line, enabled, choice }
+            let (source, enabled, changed, choice) = (handle, true, false, None);
+            ExecNode { source, act, before, device, call, line, enabled, changed, choice }
         };
         let mut choice = None;
         if let Act::Conditional(it) = &node.act {
@@ -124,6 +126,11 @@ impl Exec {
         }
         let places = steps.iter().enumerate().map(|(at, step)| (step.source, at)).collect();
         Ok(Self { source: graph, steps, places, flags, last: 0, users })
+    }
+
+    /// Whether it was ever launched.
+    pub(crate) fn is_launched(&self) -> bool {
+        self.last != 0
     }
 
     /// The step that was made from a node.
@@ -181,7 +188,7 @@ impl Exec {
 fn replace(steps: &mut [ExecNode], with: &[ExecNode], allocations: &Allocations) -> Result<(), Mismatch> {
     compare(steps, with, allocations)?;
     for (old, new) in steps.iter_mut().zip(with) {
-        (old.act, old.choice) = (new.act.clone(), new.choice.clone());
+        (old.act, old.choice, old.changed) = (new.act.clone(), new.choice.clone(), true);
     }
     Ok(())
 }

@@ -60,7 +60,9 @@ pub(crate) fn launch(machine: &mut Guard, exec: usize, stream: StreamId, call: &
             None => machine.graphs.memory.free(address),
         }
     }
-    machine.graphs.exec_mut(exec)?.last = end;
+    let it = machine.graphs.exec_mut(exec)?;
+    it.last = end;
+    it.steps.iter_mut().for_each(|step| step.changed = false);
     Ok(())
 }
 

@@ -341,6 +341,41 @@ void cuda_in_a_host_function() {
     OK(cudaDeviceSynchronize());
 }
 
+/// A graph of a fill and a copy, made executable and launched.
+struct Nodes {
+    int *data = ints();
+    cudaStream_t a = stream();
+    cudaGraph_t graph = nullptr;
+    cudaGraphNode_t fill, copy;
+    cudaGraphExec_t exec;
+
+    Nodes() {
+        OK(cudaDeviceSynchronize());
+        OK(cudaGraphCreate(&graph, 0));
+        cudaMemsetParams set = {data, 0, 5, 1, 64, 1};
+        OK(cudaGraphAddMemsetNode(&fill, graph, nullptr, 0, &set));
+        OK(cudaGraphAddMemcpyNode1D(&copy, graph, &fill, 1, data + 64, data, 64, cudaMemcpyDeviceToDevice));
+        OK(cudaGraphInstantiate(&exec, graph, 0));
+        OK(cudaGraphLaunch(exec, a));
+    }
+};
+
+void disabled_memset() {
+    Nodes nodes;
+    OK(cudaGraphNodeSetEnabled(nodes.exec, right ? nodes.copy : nodes.fill, 0)); // disabled_memset: call
+    OK(cudaGraphLaunch(nodes.exec, nodes.a));
+    OK(cudaDeviceSynchronize());
+}
+
+void disabled_after_a_change() {
+    Nodes nodes;
+    OK(cudaGraphExecMemcpyNodeSetParams1D(nodes.exec, nodes.copy, nodes.data + 64, nodes.data, 32, cudaMemcpyDeviceToDevice));
+    if (right) OK(cudaGraphLaunch(nodes.exec, nodes.a));
+    OK(cudaGraphNodeSetEnabled(nodes.exec, nodes.copy, 0)); // disabled_after_a_change: call
+    OK(cudaGraphLaunch(nodes.exec, nodes.a));
+    OK(cudaDeviceSynchronize());
+}
+
 } // namespace
 
 int main(int count, char **words) {
@@ -353,7 +388,7 @@ int main(int count, char **words) {
     RUN(host_function)
     RUN(symbols) RUN(uninitialised) RUN(double_free) RUN(wrong_kind) RUN(host_pointer) RUN(past_the_end)
     RUN(kernel_past_the_end) RUN(misaligned) RUN(pitch_too_large)
-    RUN(leak) RUN(cuda_in_a_host_function)
+    RUN(leak) RUN(cuda_in_a_host_function) RUN(disabled_memset) RUN(disabled_after_a_change)
     std::fprintf(stderr, "no such case: %s\n", name.c_str());
     return 2;
 }
