@@ -50,8 +50,8 @@ fn pools(cases: &mut Cases) {
                 number(log, "used", pool, used);
                 number(log, "reserved", pool, reserved);
                 need!(log, cudaFreeAsync(a, on));
-                number(log, "used", pool, used);
                 need!(log, cudaStreamSynchronize(on));
+                number(log, "used", pool, used);
                 number(log, "kept", pool, reserved);
                 ask!(log, "to none", cudaMemPoolTrimTo(pool, 0));
                 number(log, "trimmed", pool, reserved);
