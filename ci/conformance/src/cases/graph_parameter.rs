@@ -1,18 +1,16 @@
-//! Parameters of nodes, read and changed; updates of executable graphs with every result; clones, edges with
-//! data, user objects, and memory of graphs.
+//! Parameters of nodes, read and changed; clones, edges with data, user objects, and memory of graphs.
 
 use std::ffi::c_void;
 use std::ptr;
 
 use cuda_sys::{
-    cudaGraph_t, cudaGraphEdgeData, cudaGraphExec_t, cudaGraphNode_t, cudaGraphNodeParams,
-    cudaHostNodeParams, cudaKernelNodeParams, cudaMemAllocNodeParams, cudaMemcpy3DParms,
-    cudaMemcpyDeviceToDevice, cudaMemcpyDeviceToHost, cudaMemsetParams, dim3,
+    cudaGraph_t, cudaGraphEdgeData, cudaGraphNode_t, cudaGraphNodeParams, cudaHostNodeParams,
+    cudaKernelNodeParams, cudaMemAllocNodeParams, cudaMemcpy3DParms, cudaMemcpyDeviceToDevice,
+    cudaMemcpyDeviceToHost, cudaMemsetParams, dim3,
 };
 
 use super::graph::{N, empty, graph, launch, ready, row};
 use crate::case::{Cases, Change, Safe};
-use crate::gate::Gate;
 use crate::log::{Log, Setup, ask, need};
 use crate::memory::{Block, Kind, event, pattern, stream};
 
@@ -22,15 +20,13 @@ unsafe extern "C" {
     fn case_fill();
 }
 
-unsafe extern "C" fn adds_one(data: *mut c_void) {
+pub(super) unsafe extern "C" fn adds_one(data: *mut c_void) {
     // SAFETY: the cases pass the address of a number that nobody else uses meanwhile.
     unsafe { *data.cast::<u32>() += 1 };
 }
 
-unsafe extern "C" fn other_function(_: *mut c_void) {}
-
 /// A kernel's parameters: one thread, without arguments.
-fn kernel(function: unsafe extern "C" fn()) -> cudaKernelNodeParams {
+pub(super) fn kernel(function: unsafe extern "C" fn()) -> cudaKernelNodeParams {
     let one = dim3 { x: 1, y: 1, z: 1 };
     cudaKernelNodeParams {
         func: function as *const c_void as *mut c_void,
@@ -42,7 +38,7 @@ fn kernel(function: unsafe extern "C" fn()) -> cudaKernelNodeParams {
     }
 }
 
-fn kernel_node(
+pub(super) fn kernel_node(
     log: &mut Log,
     graph: cudaGraph_t,
     before: &[cudaGraphNode_t],
@@ -52,20 +48,29 @@ fn kernel_node(
     Ok(node)
 }
 
-fn fill(log: &mut Log, graph: cudaGraph_t, it: &cudaMemsetParams) -> Result<cudaGraphNode_t, Setup> {
+pub(super) fn fill(
+    log: &mut Log,
+    graph: cudaGraph_t,
+    it: &cudaMemsetParams,
+) -> Result<cudaGraphNode_t, Setup> {
     let mut node = ptr::null_mut();
     need!(log, cudaGraphAddMemsetNode(&raw mut node, graph, ptr::null(), 0, it));
     Ok(node)
 }
 
-fn copy(log: &mut Log, graph: cudaGraph_t, to: Block, from: Block) -> Result<cudaGraphNode_t, Setup> {
+pub(super) fn copy(
+    log: &mut Log,
+    graph: cudaGraph_t,
+    to: Block,
+    from: Block,
+) -> Result<cudaGraphNode_t, Setup> {
     let (mut node, way) = (ptr::null_mut(), cudaMemcpyDeviceToDevice);
     let (to, from) = (to.ptr(), from.ptr());
     need!(log, cudaGraphAddMemcpyNode1D(&raw mut node, graph, ptr::null(), 0, to, from, N, way));
     Ok(node)
 }
 
-fn host(log: &mut Log, graph: cudaGraph_t, calls: *mut u32) -> Result<cudaGraphNode_t, Setup> {
+pub(super) fn host(log: &mut Log, graph: cudaGraph_t, calls: *mut u32) -> Result<cudaGraphNode_t, Setup> {
     let (mut node, it) =
         (ptr::null_mut(), cudaHostNodeParams { fn_: Some(adds_one), userData: calls.cast() });
     need!(log, cudaGraphAddHostNode(&raw mut node, graph, ptr::null(), 0, &raw const it));
@@ -446,269 +451,6 @@ fn edges(cases: &mut Cases) {
     });
 }
 
-/// Updates an executable graph, and notes the result and which nodes it names.
-fn update(log: &mut Log, run: cudaGraphExec_t, with: cudaGraph_t) {
-    let mut info = cuda_sys::cudaGraphExecUpdateResultInfo::default();
-    ask!(log, cudaGraphExecUpdate(run, with, &raw mut info));
-    let named = (!info.errorNode.is_null(), !info.errorFromNode.is_null());
-    log.fact("result, nodes", format_args!("{} {} {}", info.result.0, named.0, named.1));
-    ask!(log, cudaGetLastError());
-}
-
-fn updates(cases: &mut Cases) {
-    type Build = fn(&mut Log, cudaGraph_t, [Block; 3]) -> Result<(), Setup>;
-    let pairs: [(&str, Safe, Build, Build); 15] = [
-        (
-            "edges the other way",
-            Safe::Works,
-            |log, graph, [a, b, c]| {
-                let (one, two) = (fill(log, graph, &row(a, 1))?, copy(log, graph, b, c)?);
-                need!(log, cudaGraphAddDependencies(graph, &raw const one, &raw const two, ptr::null(), 1));
-                Ok(())
-            },
-            |log, graph, [a, b, c]| {
-                let (one, two) = (fill(log, graph, &row(a, 1))?, copy(log, graph, b, c)?);
-                need!(log, cudaGraphAddDependencies(graph, &raw const two, &raw const one, ptr::null(), 1));
-                Ok(())
-            },
-        ),
-        (
-            "one edge less",
-            Safe::Works,
-            |log, graph, _| {
-                let one = kernel_node(log, graph, &[])?;
-                kernel_node(log, graph, &[one]).map(drop)
-            },
-            |log, graph, _| {
-                kernel_node(log, graph, &[])?;
-                kernel_node(log, graph, &[]).map(drop)
-            },
-        ),
-        (
-            "one node less",
-            Safe::Works,
-            |log, graph, _| {
-                kernel_node(log, graph, &[])?;
-                kernel_node(log, graph, &[]).map(drop)
-            },
-            |log, graph, _| kernel_node(log, graph, &[]).map(drop),
-        ),
-        (
-            "one node more",
-            Safe::Works,
-            |log, graph, _| kernel_node(log, graph, &[]).map(drop),
-            |log, graph, _| {
-                kernel_node(log, graph, &[])?;
-                empty(log, graph, &[]).map(drop)
-            },
-        ),
-        (
-            "a kernel for a fill",
-            Safe::Works,
-            |log, graph, [a, _, _]| fill(log, graph, &row(a, 1)).map(drop),
-            |log, graph, _| kernel_node(log, graph, &[]).map(drop),
-        ),
-        (
-            "an empty node for a kernel",
-            Safe::Works,
-            |log, graph, _| kernel_node(log, graph, &[]).map(drop),
-            |log, graph, _| empty(log, graph, &[]).map(drop),
-        ),
-        (
-            "another function and data",
-            Safe::Works,
-            |log, graph, _| {
-                let (mut node, it) = (
-                    ptr::null_mut(),
-                    cudaHostNodeParams { fn_: Some(other_function), userData: ptr::null_mut() },
-                );
-                need!(log, cudaGraphAddHostNode(&raw mut node, graph, ptr::null(), 0, &raw const it));
-                Ok(())
-            },
-            |log, graph, [_, _, c]| {
-                let (mut node, it) =
-                    (ptr::null_mut(), cudaHostNodeParams { fn_: Some(adds_one), userData: c.ptr() });
-                need!(log, cudaGraphAddHostNode(&raw mut node, graph, ptr::null(), 0, &raw const it));
-                Ok(())
-            },
-        ),
-        (
-            "another kernel",
-            Safe::Works,
-            |log, graph, _| kernel_node(log, graph, &[]).map(drop),
-            |log, graph, [a, _, _]| {
-                let (mut at, mut amount) = (a.ptr(), 1_i32);
-                let mut values: [*mut c_void; 2] = [(&raw mut at).cast(), (&raw mut amount).cast()];
-                let (mut node, mut it) = (ptr::null_mut(), kernel(case_add));
-                it.kernelParams = values.as_mut_ptr();
-                need!(log, cudaGraphAddKernelNode(&raw mut node, graph, ptr::null(), 0, &raw const it));
-                Ok(())
-            },
-        ),
-        (
-            "a kernel of another shape",
-            Safe::Works,
-            |log, graph, _| kernel_node(log, graph, &[]).map(drop),
-            |log, graph, _| {
-                let (mut node, mut it) = (ptr::null_mut(), kernel(case_empty));
-                (it.gridDim.x, it.blockDim.y, it.sharedMemBytes) = (5, 7, 2048);
-                need!(log, cudaGraphAddKernelNode(&raw mut node, graph, ptr::null(), 0, &raw const it));
-                Ok(())
-            },
-        ),
-        (
-            "a fill of two rows",
-            Safe::Works,
-            |log, graph, [a, _, _]| fill(log, graph, &row(a, 1)).map(drop),
-            |log, graph, [a, _, _]| {
-                let two = cudaMemsetParams { pitch: 512, width: 64, height: 2, ..row(a, 1) };
-                fill(log, graph, &two).map(drop)
-            },
-        ),
-        (
-            "a fill of wider elements",
-            Safe::Works,
-            |log, graph, [a, _, _]| fill(log, graph, &row(a, 1)).map(drop),
-            |log, graph, [_, b, _]| {
-                fill(log, graph, &cudaMemsetParams { elementSize: 4, width: 16, ..row(b, 1) }).map(drop)
-            },
-        ),
-        (
-            "a copy of other bytes",
-            Safe::Works,
-            |log, graph, [a, b, _]| copy(log, graph, a, b).map(drop),
-            |log, graph, [a, _, _]| {
-                let (mut node, way) = (ptr::null_mut(), cudaMemcpyDeviceToDevice);
-                let (to, from) = (a.at(64), a.at(1024));
-                need!(log, cudaGraphAddMemcpyNode1D(&raw mut node, graph, ptr::null(), 0, to, from, 64, way));
-                Ok(())
-            },
-        ),
-        (
-            "a copy to pinned memory",
-            Safe::Works,
-            |log, graph, [a, b, _]| copy(log, graph, a, b).map(drop),
-            |log, graph, [a, _, c]| {
-                let (mut node, way) = (ptr::null_mut(), cudaMemcpyDeviceToHost);
-                let (to, from) = (c.ptr(), a.ptr());
-                need!(log, cudaGraphAddMemcpyNode1D(&raw mut node, graph, ptr::null(), 0, to, from, N, way));
-                Ok(())
-            },
-        ),
-        (
-            "a child graph of another shape",
-            Safe::Works,
-            |log, outer, _| {
-                let (inner, mut node) = (graph(log)?, ptr::null_mut());
-                kernel_node(log, inner, &[])?;
-                need!(log, cudaGraphAddChildGraphNode(&raw mut node, outer, ptr::null(), 0, inner));
-                Ok(())
-            },
-            |log, outer, _| {
-                let (inner, mut node) = (graph(log)?, ptr::null_mut());
-                kernel_node(log, inner, &[])?;
-                empty(log, inner, &[])?;
-                need!(log, cudaGraphAddChildGraphNode(&raw mut node, outer, ptr::null(), 0, inner));
-                Ok(())
-            },
-        ),
-        (
-            "a kernel that is cooperative",
-            Safe::Works,
-            |log, graph, _| kernel_node(log, graph, &[]).map(drop),
-            |log, graph, _| {
-                let node = kernel_node(log, graph, &[])?;
-                let mut value = cuda_sys::cudaLaunchAttributeValue { pad: [0; 64] };
-                value.cooperative = 1;
-                let cooperative = cuda_sys::cudaLaunchAttributeCooperative;
-                need!(log, cudaGraphKernelNodeSetAttribute(node, cooperative, &raw const value));
-                Ok(())
-            },
-        ),
-    ];
-    for (what, safe, build, other) in pairs {
-        cases.add(format!("cudaGraphExecUpdate/{what}"), safe, move |log| {
-            let blocks = [
-                Block::new(log, Kind::Device, N)?,
-                Block::new(log, Kind::Device, N)?,
-                Block::new(log, Kind::Pinned, N)?,
-            ];
-            let (first, second, on) = (graph(log)?, graph(log)?, stream(log)?);
-            build(log, first, blocks)?;
-            other(log, second, blocks)?;
-            let run = ready(log, first)?;
-            update(log, run, second);
-            ask!(log, cudaGraphLaunch(run, on));
-            ask!(log, cudaStreamSynchronize(on));
-            Ok(())
-        });
-    }
-    cases.add("cudaGraphInstantiateWithParams/uploaded, refused, and why", Safe::Works, |log| {
-        let (graph, on) = (graph(log)?, stream(log)?);
-        kernel_node(log, graph, &[])?;
-        let mut run = ptr::null_mut();
-        let mut wanted = cuda_sys::cudaGraphInstantiateParams::default();
-        wanted.flags = u64::from(cuda_sys::cudaGraphInstantiateFlagUpload.0);
-        wanted.uploadStream = on;
-        ask!(log, "upload", cudaGraphInstantiateWithParams(&raw mut run, graph, &raw mut wanted));
-        log.fact("result, node", format_args!("{} {}", wanted.result_out.0, wanted.errNode_out.is_null()));
-        let mut flags = 77;
-        ask!(log, cudaGraphExecGetFlags(run, &raw mut flags));
-        log.fact("flags", flags);
-        wanted.flags = 1 << 20;
-        ask!(log, "flags", cudaGraphInstantiateWithParams(&raw mut run, graph, &raw mut wanted));
-        log.fact("result", wanted.result_out.0);
-        ask!(log, "flags", cudaGraphInstantiate(&raw mut run, graph, 1 << 20));
-        ask!(log, "null", cudaGraphInstantiateWithParams(&raw mut run, graph, ptr::null_mut()));
-        ask!(log, "no graph", cudaGraphInstantiateWithParams(&raw mut run, ptr::null_mut(), &raw mut wanted));
-        Ok(())
-    });
-    cases.add(
-        "cudaGraphInstantiateWithParams/for launches by the device, with a function",
-        Safe::Raw,
-        |log| {
-            let (graph, mut calls, mut run) = (graph(log)?, 0_u32, ptr::null_mut());
-            let node = host(log, graph, &raw mut calls)?;
-            let mut wanted = cuda_sys::cudaGraphInstantiateParams::default();
-            wanted.flags = u64::from(cuda_sys::cudaGraphInstantiateFlagDeviceLaunch.0);
-            ask!(log, cudaGraphInstantiateWithParams(&raw mut run, graph, &raw mut wanted));
-            log.fact("result, node", format_args!("{} {}", wanted.result_out.0, wanted.errNode_out == node));
-            Ok(())
-        },
-    );
-    cases.add("cudaGraphUpload/twice, while it runs, and null", Safe::Works, |log| {
-        let (graph, on, mut calls) = (graph(log)?, stream(log)?, 0_u32);
-        host(log, graph, &raw mut calls)?;
-        let run = ready(log, graph)?;
-        let gate = Gate::hold(log, on)?;
-        ask!(log, cudaGraphUpload(run, on));
-        ask!(log, cudaGraphLaunch(run, on));
-        ask!(log, "again", cudaGraphUpload(run, on));
-        ask!(log, cudaStreamQuery(on));
-        gate.open();
-        ask!(log, cudaStreamSynchronize(on));
-        ask!(log, "null", cudaGraphUpload(ptr::null_mut(), on));
-        // SAFETY: the launch is over.
-        log.fact("calls", unsafe { ptr::read_volatile(&raw const calls) });
-        Ok(())
-    });
-    cases.add("cudaGraphExecDestroy/while it waits to run", Safe::Works, |log| {
-        let (graph, on, mut calls) = (graph(log)?, stream(log)?, 0_u32);
-        host(log, graph, &raw mut calls)?;
-        let run = ready(log, graph)?;
-        let gate = Gate::hold(log, on)?;
-        ask!(log, cudaGraphLaunch(run, on));
-        ask!(log, cudaGraphExecDestroy(run));
-        ask!(log, cudaGraphDestroy(graph));
-        gate.open();
-        ask!(log, cudaStreamSynchronize(on));
-        // SAFETY: the launch is over.
-        log.fact("calls", unsafe { ptr::read_volatile(&raw const calls) });
-        ask!(log, "null", cudaGraphExecDestroy(ptr::null_mut()));
-        Ok(())
-    });
-}
-
 fn objects(cases: &mut Cases) {
     cases.add("cudaUserObjectCreate/counted, moved, released", Safe::Works, |log| {
         let (graph, mut ends, mut object) = (graph(log)?, Box::new(0_u32), ptr::null_mut());
@@ -920,7 +662,6 @@ fn memory(cases: &mut Cases) {
 pub(super) fn add(cases: &mut Cases) {
     parameters(cases);
     edges(cases);
-    updates(cases);
     objects(cases);
     memory(cases);
 }

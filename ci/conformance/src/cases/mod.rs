@@ -3,6 +3,8 @@
 use crate::case::Cases;
 
 #[cfg(cudart_13_0)]
+mod array_form;
+#[cfg(cudart_13_0)]
 mod attribute;
 #[cfg(cudart_13_0)]
 mod batch;
@@ -34,6 +36,8 @@ mod graph_memory;
 mod graph_parameter;
 #[cfg(cudart_13_0)]
 mod graph_set;
+#[cfg(cudart_13_0)]
+mod graph_update;
 mod host_memory;
 mod image;
 mod image_cube;
@@ -135,7 +139,9 @@ pub(crate) fn all() -> Cases {
         order::add,
         attribute::add,
         graph_parameter::add,
+        graph_update::add,
         storage::add,
+        array_form::add,
     ] {
         area(&mut cases);
     }
