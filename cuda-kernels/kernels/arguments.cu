@@ -91,6 +91,13 @@ __global__ void vectors(const float4* in, float4* out, bool* positive, int n) {
     positive[at] = v.x > 0.0f;
 }
 
+__global__ void rows(float** table, const float* const* again, int n) {
+    for (int i = 1; i < n; i++) table[0][0] += again[i][0];
+    float* first = table[0];
+    table[0] = table[1];
+    table[1] = first;
+}
+
 __global__ void signs(const volatile int* open, volatile int* opened, volatile unsigned long long* close) {
     while (*open == 0) {
     }

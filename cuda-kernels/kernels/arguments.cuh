@@ -86,6 +86,9 @@ __global__ void many(int* out, int a, int b, int c, int d, int e, int f, int g, 
 /// Scales `n` vectors, and says for each whether its first number is positive.
 __global__ void vectors(const float4* in, float4* out, bool* positive, int n);
 
+/// Adds the first numbers of `n` rows to the first row, and swaps the first two addresses in the table.
+__global__ void rows(float** table, const float* const* again, int n);
+
 /// Waits until a flag is no longer zero, sets a second one, then waits for a third one of 64 bits.
 __global__ void signs(const volatile int* open, volatile int* opened, volatile unsigned long long* close);
 

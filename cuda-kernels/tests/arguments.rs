@@ -5,11 +5,11 @@
 
 use cuda_kernels::kernels::{
     arguments_Aligned, arguments_Direction, arguments_Nested, arguments_Padded, arguments_View,
-    arguments_many, arguments_overloaded, arguments_overloaded1, arguments_pitched, arguments_scalars,
-    arguments_structs, arguments_vectors, copy_values,
+    arguments_many, arguments_overloaded, arguments_overloaded1, arguments_pitched, arguments_rows,
+    arguments_scalars, arguments_structs, arguments_vectors, copy_values,
 };
 use cuda_safe::hazard::added_waits;
-use cuda_safe::memory::Plane;
+use cuda_safe::memory::{DevicePtr, Plane};
 use cuda_safe::{
     Device, DeviceBuffer, PitchedBuffer, PitchedVolume, Result, Stream, check, launch, memcpy_2d,
 };
@@ -193,6 +193,23 @@ fn a_mutable_borrow_serves_one_launch_after_the_other() -> Result<()> {
     twice(&mut data, &stream)?;
     assert_eq!(data.to_vec()?, [10]);
     Ok(())
+}
+
+#[test]
+fn a_table_of_pointers_is_memory_of_device_pointers() {
+    let stream = Stream::new().unwrap();
+    let mut rows = [1.0_f32, 2.0, 4.0].map(|first| DeviceBuffer::from_slice(&[first]).unwrap());
+    let addresses: Vec<_> = rows.iter().map(DevicePtr::from).collect();
+    let mut table = DeviceBuffer::from_slice(&addresses).unwrap();
+    let again = DeviceBuffer::from_slice(&addresses).unwrap();
+    let mut kernel = arguments_rows.using(rows[0].access_mut()).unwrap();
+    for row in &rows[1..] {
+        kernel = kernel.using(row.access()).unwrap();
+    }
+    // SAFETY: the tables have the addresses of three rows of one number each. Nothing else uses these.
+    unsafe { launch!(kernel<<<1, 1, 0, &stream>>>(&mut table, &again, rows.len())) }.unwrap();
+    assert_eq!(table.to_vec().unwrap(), [addresses[1], addresses[0], addresses[2]]);
+    assert_eq!(rows[0].to_vec().unwrap(), [7.0]);
 }
 
 #[test]

@@ -159,7 +159,9 @@ pub(crate) fn function_attributes(program: &Program, entry: &KernelEntry) -> cud
         localSizeBytes: usize::try_from(local).unwrap_or(0),
         maxThreadsPerBlock: small(u64::from(program.max_threads.unwrap_or(1024).min(1024))),
         numRegs: small(u64::from((program.sizes.words + 2 * program.sizes.wides).clamp(8, 255))),
-        ptxVersion: 90,
+        // Of the PTX that runs here, even if there is machine code for 90: programs such as CUB choose the
+        // shape of a launch by it.
+        ptxVersion: small(u64::from(program.architecture.unwrap_or(90))),
         binaryVersion: 90,
         cacheModeCA: 0,
         maxDynamicSharedSizeBytes: small(u64::from(most_dynamic(program, entry))),

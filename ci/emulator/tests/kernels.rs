@@ -8,10 +8,16 @@ use std::process::Command;
 
 /// Compiles a program with an option.
 fn compile(name: &str, option: &str) -> PathBuf {
+    compile_for(&["-gencode=arch=compute_90,code=compute_90"], name, option)
+}
+
+/// Compiles a program for architectures.
+fn compile_for(archs: &[&str], name: &str, option: &str) -> PathBuf {
     let toolkit = built::toolkit();
     let mut command = Command::new(toolkit.nvcc().expect("nvcc"));
     command
-        .args(["-std=c++17", "-gencode=arch=compute_90,code=compute_90", "-cudart=shared", option])
+        .args(["-std=c++17", "-cudart=shared", option])
+        .args(archs)
         .arg(format!("-L{}", toolkit.root().join("lib").display()))
         .arg(format!("tests/programs/{name}.cu"))
         .arg(format!("-L{}", built::folder().display()));
@@ -34,10 +40,12 @@ fn tensor_cores_multiply_tiles_and_a_wait_that_is_forgotten_shows() {
 }
 
 #[test]
-fn thrust_sorts_sums_and_scans() {
+fn thrust_sums_selects_sorts_and_scans() {
+    // The code for `sm_90` cannot run here. The launches must have the shape for the PTX, which does.
+    let archs = ["-gencode=arch=compute_90,code=sm_90", "-gencode=arch=compute_75,code=compute_75"];
     assert_eq!(
-        printed(&compile("thrust", "-rdc=false"), &[]),
-        "reduce: right\nsort: right\ninclusive_scan: right\n"
+        printed(&compile_for(&archs, "thrust", "-rdc=false"), &[]),
+        "reduce: right\ncopy_if: right\nsort: right\ninclusive_scan: right\n"
     );
 }
 

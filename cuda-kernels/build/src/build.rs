@@ -52,10 +52,13 @@ impl Build {
     /// Adds a `.cu` file whose kernels, types, constants and variables are generated for Rust. No header is
     /// needed.
     ///
-    /// The headers that it includes are read too, but only the types that its kernels need are generated
-    /// from them: name such a header with [`header`](Self::header) for all of its declarations. The files of
-    /// one build are read together, so a name that two of them declare differently is an error. Use a `Build`
-    /// for each of these files.
+    /// The files that it includes are read too. A file among them that defines kernels or variables, such as
+    /// a `kernels.h`, is generated like the `.cu` file itself. From the others come only the types that the
+    /// kernels need: name such a header with [`header`](Self::header) for all of its declarations. It is
+    /// read where the `.cu` file includes it.
+    ///
+    /// The files of one build are read together, so a name that two of them declare differently is an error.
+    /// Use a `Build` for each of these files.
     pub fn kernels(mut self, path: impl AsRef<Path>) -> Self {
         self.kernels.push(path.as_ref().to_owned());
         self

@@ -4,6 +4,7 @@
 //! declaration is in its file.
 #![expect(unsafe_code, reason = "walks the syntax tree of libclang, a C library")]
 
+use std::collections::BTreeSet;
 use std::ffi::{CStr, CString, c_char, c_uint, c_void};
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -16,14 +17,19 @@ use clang_sys::{
     CXCursor_ClassTemplatePartialSpecialization, CXCursor_Constructor, CXCursor_ConversionFunction,
     CXCursor_Destructor, CXCursor_FunctionDecl, CXCursor_FunctionTemplate, CXCursor_LinkageSpec,
     CXCursor_Namespace, CXCursor_StructDecl, CXCursor_UnexposedDecl, CXCursor_UnionDecl, CXCursor_VarDecl,
-    CXDiagnostic_Error, CXLinkage_External, CXSourceLocation, CXString, CXTemplateArgumentKind_Integral,
-    CXTemplateArgumentKind_Type, CXType, CXType_ConstantArray, CXType_IncompleteArray, CXUnsavedFile,
+    CXDiagnostic_Error, CXFile, CXLinkage_External, CXSourceLocation, CXString,
+    CXTemplateArgumentKind_Integral, CXTemplateArgumentKind_Type, CXType, CXType_Bool, CXType_ConstantArray,
+    CXType_IncompleteArray, CXType_LongDouble, CXType_Pointer, CXType_Record, CXUnsavedFile,
+    CXVisit_Continue, CXVisitorResult,
 };
 
 use crate::Error;
 
 /// The prefix of the annotations for CUDA's keywords.
 const MARK: &str = "cuda-kernels-build:";
+
+/// The word on kernels while libclang reads the files.
+pub(crate) const KERNEL: &str = "global";
 
 /// Returns an attribute that appears in the syntax tree as a [word](Cursor::words).
 pub(crate) fn annotation(word: &str) -> String {
@@ -98,6 +104,37 @@ impl Unit {
     pub(crate) fn root(&self) -> Cursor<'_> {
         // SAFETY: the unit is live.
         Cursor { raw: unsafe { clang_sys::clang_getTranslationUnitCursor(self.unit) }, unit: PhantomData }
+    }
+
+    /// Returns the files that these sources include, directly or not, except those of the toolkit and of the
+    /// system.
+    pub(crate) fn included_by(&self, sources: &[PathBuf]) -> BTreeSet<PathBuf> {
+        extern "C" fn note(file: CXFile, stack: *mut CXSourceLocation, length: c_uint, data: CXClientData) {
+            let Ok(length) = usize::try_from(length) else { return };
+            if length == 0 || file.is_null() {
+                return;
+            }
+            // SAFETY: libclang passes the locations of the directives, as many as it says.
+            let stack = unsafe { std::slice::from_raw_parts(stack, length) };
+            // SAFETY: `included_by` passes a pointer to its own list, which lives over the visit.
+            unsafe { &mut *data.cast::<Vec<(CXFile, Vec<CXSourceLocation>)>>() }.push((file, stack.to_vec()));
+        }
+        let mut inclusions: Vec<(CXFile, Vec<CXSourceLocation>)> = Vec::new();
+        // SAFETY: the unit is live. The visitor gets the pointer to the list.
+        unsafe { clang_sys::clang_getInclusions(self.unit, note, (&raw mut inclusions).cast()) };
+        let mut found = BTreeSet::new();
+        for (file, stack) in inclusions {
+            // SAFETY: the unit is live, and the file belongs to it.
+            let start = unsafe { clang_sys::clang_getLocationForOffset(self.unit, file, 0) };
+            let is_source = |path: &PathBuf| sources.contains(path);
+            let mut through = stack.into_iter().filter_map(|location| Some(place(location)?.0));
+            if let Some((path, _)) = place(start).filter(|(path, _)| !is_system(start) && !is_source(path))
+                && through.any(|path| is_source(&path))
+            {
+                found.insert(path);
+            }
+        }
+        found
     }
 
     /// Returns the places of the errors: files and offsets.
@@ -226,9 +263,7 @@ impl<'a> Cursor<'a> {
     /// Returns whether the file belongs to the toolkit or the system.
     pub(crate) fn is_system(self) -> bool {
         // SAFETY: the cursor belongs to a live unit.
-        let location = unsafe { clang_sys::clang_getCursorLocation(self.raw) };
-        // SAFETY: the location belongs to the same unit.
-        (unsafe { clang_sys::clang_Location_isInSystemHeader(location) }) != 0
+        is_system(unsafe { clang_sys::clang_getCursorLocation(self.raw) })
     }
 
     /// Returns the file of the declaration, and where the declaration is in it, without the body of a
@@ -300,6 +335,135 @@ impl<'a> Cursor<'a> {
         // SAFETY: the cursor belongs to a live unit.
         unsafe { clang_sys::clang_getCursorType(self.raw) }
     }
+
+    /// Returns the type of a variable or field, or the one that the cursor declares.
+    pub(crate) fn declared_type(self) -> Type<'a> {
+        Type { raw: self.kind(), unit: PhantomData }
+    }
+
+    /// Returns the parameters of a function.
+    pub(crate) fn arguments(self) -> Vec<Self> {
+        // SAFETY: the cursor belongs to a live unit.
+        let count = unsafe { clang_sys::clang_Cursor_getNumArguments(self.raw) };
+        // SAFETY: as above, and the number is below the count.
+        let argument = |at| unsafe { clang_sys::clang_Cursor_getArgument(self.raw, at) };
+        let numbers = 0..c_uint::try_from(count).unwrap_or_default();
+        numbers.map(|at| Self { raw: argument(at), unit: PhantomData }).collect()
+    }
+
+    /// Returns where a field is in its struct, in bytes. Returns `None` for a bit field.
+    pub(crate) fn offset(self) -> Option<u64> {
+        // SAFETY: the cursor belongs to a live unit.
+        if unsafe { clang_sys::clang_Cursor_isBitField(self.raw) } != 0 {
+            return None;
+        }
+        // SAFETY: the cursor belongs to a live unit.
+        let bits = unsafe { clang_sys::clang_Cursor_getOffsetOfField(self.raw) };
+        u64::try_from(bits).ok().filter(|bits| bits % 8 == 0).map(|bits| bits / 8)
+    }
+}
+
+/// A kind of type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TypeKind {
+    /// A number, a truth value or a sign.
+    Number,
+    Pointer,
+    Record,
+    Other,
+}
+
+/// A type in a live unit.
+#[derive(Clone, Copy)]
+pub(crate) struct Type<'a> {
+    raw: CXType,
+    unit: PhantomData<&'a Unit>,
+}
+
+impl<'a> Type<'a> {
+    fn new(raw: CXType) -> Self {
+        Self { raw, unit: PhantomData }
+    }
+
+    #[expect(non_upper_case_globals, reason = "the names of libclang")]
+    pub(crate) fn kind(self) -> TypeKind {
+        match self.raw.kind {
+            CXType_Bool..=CXType_LongDouble => TypeKind::Number,
+            CXType_Pointer => TypeKind::Pointer,
+            CXType_Record => TypeKind::Record,
+            _ => TypeKind::Other,
+        }
+    }
+
+    /// Returns the type without typedefs.
+    pub(crate) fn canonical(self) -> Self {
+        // SAFETY: the type belongs to a live unit.
+        Self::new(unsafe { clang_sys::clang_getCanonicalType(self.raw) })
+    }
+
+    pub(crate) fn pointee(self) -> Self {
+        // SAFETY: the type belongs to a live unit.
+        Self::new(unsafe { clang_sys::clang_getPointeeType(self.raw) })
+    }
+
+    pub(crate) fn is_const(self) -> bool {
+        // SAFETY: the type belongs to a live unit.
+        (unsafe { clang_sys::clang_isConstQualifiedType(self.raw) }) != 0
+    }
+
+    pub(crate) fn spelling(self) -> String {
+        // SAFETY: the type belongs to a live unit.
+        text(unsafe { clang_sys::clang_getTypeSpelling(self.raw) })
+    }
+
+    /// Returns whether the type is a struct of a namespace, with a name and no template arguments.
+    pub(crate) fn is_named(self) -> bool {
+        // SAFETY: the type belongs to a live unit.
+        let raw = unsafe { clang_sys::clang_getTypeDeclaration(self.raw) };
+        let declaration: Cursor<'a> = Cursor { raw, unit: PhantomData };
+        matches!(declaration.parent().part(), Part::Namespace | Part::Transparent | Part::Unit)
+            && !self.spelling().contains(['(', '<'])
+    }
+
+    /// Returns the size and the alignment in bytes. Returns `None` if the type is not complete.
+    pub(crate) fn layout(self) -> Option<(u64, u64)> {
+        // SAFETY: the type belongs to a live unit.
+        let size = unsafe { clang_sys::clang_Type_getSizeOf(self.raw) };
+        // SAFETY: as above.
+        let align = unsafe { clang_sys::clang_Type_getAlignOf(self.raw) };
+        Some((u64::try_from(size).ok()?, u64::try_from(align).ok().filter(|align| *align > 0)?))
+    }
+
+    /// Returns the element type and the length of an array.
+    pub(crate) fn element(self) -> Option<(Self, u64)> {
+        if self.raw.kind != CXType_ConstantArray {
+            return None;
+        }
+        // SAFETY: the type belongs to a live unit, and it is an array.
+        let element = unsafe { clang_sys::clang_getArrayElementType(self.raw) };
+        // SAFETY: as above.
+        let length = unsafe { clang_sys::clang_getArraySize(self.raw) };
+        Some((Self::new(element), u64::try_from(length).ok()?))
+    }
+
+    /// Returns the fields of a struct.
+    pub(crate) fn fields(self) -> Vec<Cursor<'a>> {
+        extern "C" fn note(field: CXCursor, data: CXClientData) -> CXVisitorResult {
+            // SAFETY: `fields` passes a pointer to its own list, which lives over the visit.
+            unsafe { &mut *data.cast::<Vec<CXCursor>>() }.push(field);
+            CXVisit_Continue
+        }
+        let mut fields: Vec<CXCursor> = Vec::new();
+        // SAFETY: the type belongs to a live unit. The visitor gets the pointer to the list.
+        unsafe { clang_sys::clang_Type_visitFields(self.raw, note, (&raw mut fields).cast()) };
+        fields.into_iter().map(|raw| Cursor { raw, unit: PhantomData }).collect()
+    }
+}
+
+/// Returns whether a location, which belongs to a live unit, is in a file of the toolkit or the system.
+fn is_system(location: CXSourceLocation) -> bool {
+    // SAFETY: the caller's location belongs to a live unit.
+    (unsafe { clang_sys::clang_Location_isInSystemHeader(location) }) != 0
 }
 
 /// Returns the file and the offset of a location, which belongs to a live unit.

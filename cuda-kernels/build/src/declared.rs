@@ -3,6 +3,7 @@
 //! bindgen does not report which of CUDA's keywords a variable has, and it reports a variable with a
 //! numeric initial value as a constant. In the syntax tree of libclang, each keyword is an annotation.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crate::Error;
@@ -31,6 +32,9 @@ pub(crate) struct Declared {
     pub(crate) space: Space,
     /// The header or source.
     pub(crate) file: PathBuf,
+    /// Whether the build script named that file. Otherwise a source includes it, and the variable may have no
+    /// handle.
+    pub(crate) is_named: bool,
 }
 
 /// Returns the definitions of CUDA's keywords for variables that apply while the files are read.
@@ -41,8 +45,13 @@ pub(crate) fn words() -> String {
     word("__device__", "device") + &word("__constant__", "constant") + &word("__managed__", "managed")
 }
 
-/// Returns the variables of these files that the host may set. Below `root` is the syntax tree.
-pub(crate) fn find(root: Cursor<'_>, files: &[PathBuf]) -> Result<Vec<Declared>, Error> {
+/// Returns the variables of these files that the host may set. Below `root` is the syntax tree. A variable of
+/// `included` that can have no handle is left out, and one of `files` is an error.
+pub(crate) fn find(
+    root: Cursor<'_>,
+    files: &[PathBuf],
+    included: &BTreeSet<PathBuf>,
+) -> Result<Vec<Declared>, Error> {
     let mut found: Vec<Declared> = Vec::new();
     let mut scopes = vec![root.children()];
     while let Some(scope) = scopes.last_mut() {
@@ -55,7 +64,7 @@ pub(crate) fn find(root: Cursor<'_>, files: &[PathBuf]) -> Result<Vec<Declared>,
             Part::Namespace | Part::Transparent => scopes.push(cursor.children()),
             Part::Variable => {
                 // A variable may be declared twice.
-                let variable = variable(cursor, files)?;
+                let variable = variable(cursor, files, included)?;
                 found.extend(variable.filter(|new| !found.iter().any(|known| known.path == new.path)));
             }
             _ => {}
@@ -64,17 +73,25 @@ pub(crate) fn find(root: Cursor<'_>, files: &[PathBuf]) -> Result<Vec<Declared>,
     Ok(found)
 }
 
-fn variable(cursor: Cursor<'_>, files: &[PathBuf]) -> Result<Option<Declared>, Error> {
+fn variable(
+    cursor: Cursor<'_>,
+    files: &[PathBuf],
+    included: &BTreeSet<PathBuf>,
+) -> Result<Option<Declared>, Error> {
     let Some(space) = space(&cursor.words()) else { return Ok(None) };
-    let Some((file, _)) = cursor.place().filter(|(file, _)| files.contains(file)) else { return Ok(None) };
-    if cursor.is_const() {
+    let Some((file, _)) = cursor.place() else { return Ok(None) };
+    let is_named = files.contains(&file);
+    if cursor.is_const() || !(is_named || included.contains(&file)) {
         // Nothing can set it. bindgen generates a constant if it is a number.
         return Ok(None);
     }
     let name = cursor.name();
-    let refuse = |why: &str| Error::Prototype(format!("{}: variable `{name}` {why}", file.display()));
+    let refuse = |why: &str| {
+        let error = || Error::Prototype(format!("{}: variable `{name}` {why}", file.display()));
+        if is_named { Err(error()) } else { Ok(None) }
+    };
     if cursor.is_unsized() {
-        return Err(refuse("has no length: its declaration must say how many elements it has"));
+        return refuse("has no length: its declaration must say how many elements it has");
     }
     let mut path = vec![name.clone()];
     let mut inside = cursor;
@@ -84,7 +101,7 @@ fn variable(cursor: Cursor<'_>, files: &[PathBuf]) -> Result<Option<Declared>, E
             Part::Namespace => {
                 let namespace = inside.name();
                 if namespace.is_empty() || namespace.starts_with('(') {
-                    return Err(refuse("is in a namespace without a name, where Rust cannot reach it"));
+                    return refuse("is in a namespace without a name, where Rust cannot reach it");
                 }
                 path.insert(0, namespace);
             }
@@ -95,7 +112,7 @@ fn variable(cursor: Cursor<'_>, files: &[PathBuf]) -> Result<Option<Declared>, E
         }
     }
     let (name, path, mangled) = (path.join("_"), format!("::{}", path.join("::")), cursor.mangled());
-    Ok(Some(Declared { name, path, mangled, space, file }))
+    Ok(Some(Declared { name, path, mangled, space, file, is_named }))
 }
 
 /// Returns the memory of a variable with these keywords. Returns `None` if none of them puts it on a

@@ -1,7 +1,7 @@
 //! Generates the Rust text of a set of kernels: bindgen's types and constants, and a typed handle for
 //! each prototype and variable.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 
@@ -120,6 +120,7 @@ impl Placement {
 /// Generates the text that a crate includes.
 pub(crate) fn generate(contents: &Contents, placement: &Placement) -> Result<String, Error> {
     let layouts = Layouts::of(&contents.items);
+    let passed = passed_by_value(&contents.items, &layouts)?;
     let mut text = String::from(HEAD) + &placement.links;
     for (at, unit) in placement.units.iter().enumerate() {
         let symbols: Vec<&Symbol> = unit.iter().filter_map(|one| contents.symbols.get(*one)).collect();
@@ -139,7 +140,16 @@ pub(crate) fn generate(contents: &Contents, placement: &Placement) -> Result<Str
                     }
                 }
             }
-            Item::Struct(item) => structure(&mut text, item, layouts.plain(&item.ident.to_string())),
+            Item::Struct(item) => {
+                let name = item.ident.to_string();
+                if passed.contains(&name) && !is_copy(item) {
+                    text.push_str("#[derive(Clone, Copy)]\n");
+                    line(&mut text, item);
+                    by_value(&mut text, &name, true);
+                } else {
+                    structure(&mut text, item, layouts.plain(&name));
+                }
+            }
             Item::Union(item) => {
                 line(&mut text, item);
                 by_value(&mut text, &item.ident.to_string(), item.generics.params.is_empty());
@@ -332,6 +342,33 @@ unsafe impl ::cuda_safe::launch::PitchedParameter for cudaPitchedPtr {
     }
 }
 ";
+
+/// Returns the structs that kernels take by value, and those that these contain. C++ copies an argument as
+/// bytes, even if its class has a destructor.
+fn passed_by_value(items: &[Item], layouts: &Layouts<'_>) -> Result<BTreeSet<String>, Error> {
+    let mut open = Vec::new();
+    for item in items {
+        if let Item::ForeignMod(block) = item {
+            open.extend(prototype::kernels(block, layouts)?.into_iter().flat_map(|kernel| kernel.parameters));
+        }
+    }
+    let mut passed = BTreeSet::new();
+    while let Some(name) = open.pop() {
+        open.extend(layouts.alias(&name).map(prototype::spell));
+        let structs = items.iter().filter_map(|item| match item {
+            Item::Struct(item) if item.ident == name && item.generics.params.is_empty() => Some(item),
+            _ => None,
+        });
+        for item in structs.filter(|_| passed.insert(name.clone())) {
+            let fields = item.fields.iter().map(|field| match &field.ty {
+                syn::Type::Array(array) => prototype::spell(&array.elem),
+                other => prototype::spell(other),
+            });
+            open.extend(fields);
+        }
+    }
+    Ok(passed)
+}
 
 /// Returns whether a struct can be copied as bytes. bindgen derives `Copy` except for one with a destructor.
 fn is_copy(item: &ItemStruct) -> bool {
@@ -563,6 +600,7 @@ mod tests {
             mangled: name.to_owned(),
             space,
             file: PathBuf::from("/k.cuh"),
+            is_named: true,
         };
         let variables = vec![variable("filter", Space::Constant), variable("count", Space::Device)];
         let kernels = ["unsaid", "said"].map(|name| (name.to_owned(), 0)).into();

@@ -10,10 +10,10 @@ use bindgen::callbacks::ParseCallbacks;
 use bindgen::{CodegenConfig, EnumVariation, Formatter};
 
 use crate::Error;
-use crate::clang::annotation;
+use crate::clang::{KERNEL, annotation};
 use crate::declared::{self, Declared};
 use crate::prototype::GLOBAL_STANDS_FOR;
-use crate::source::{self, Includes, KERNEL};
+use crate::source::{self, Includes};
 
 /// The macro that is defined while bindgen reads the headers and sources in their order.
 const WRAPPED: &str = "CUDA_KERNELS_BUILD";
@@ -45,8 +45,11 @@ pub(crate) fn bind(
 ) -> Result<Bindings, Error> {
     let whole = bind_with(Includes::All, headers, sources, arguments);
     let Err(Error::Header(error)) = whole else { return whole };
+    // Mistakes in the toolkit's own headers are none of the program.
+    let folders = arguments.windows(2).filter(|pair| matches!(pair, [option, _] if option == "-isystem"));
+    let is_in_toolkit = folders.flatten().any(|folder| error.contains(&format!("{folder}/")));
     bind_with(Includes::HostOnly, headers, sources, arguments).map_err(|second| match second {
-        Error::Header(second) if second.contains(NOT_FOUND) => Error::Header(second),
+        Error::Header(second) if is_in_toolkit || second.contains(NOT_FOUND) => Error::Header(second),
         _ => Error::Header(error),
     })
 }
@@ -59,13 +62,18 @@ fn bind_with(
 ) -> Result<Bindings, Error> {
     let files = Rc::new(RefCell::new(Vec::new()));
     let all = [headers, sources].concat();
-    let wrapper = wrapper(&all)?;
     let mut arguments = arguments.to_vec();
     if sources.len() > 1 {
         // Two sources with different values for one name are refused: only one can become a constant.
         arguments.push("-Werror=macro-redefined".to_owned());
     }
-    let prepared = source::prepare(&wrapper, headers, sources, &arguments, includes)?;
+    let mut prepared = source::prepare(&wrapper(&all, includes)?, headers, sources, &arguments, includes)?;
+    // A header that a source includes is read there, after all that comes before it in the source.
+    let mut separate = all.clone();
+    separate.retain(|file| !prepared.within.contains(file));
+    if separate.len() < all.len() {
+        prepared = source::prepare(&wrapper(&separate, includes)?, headers, sources, &arguments, includes)?;
+    }
     let mut builder = bindgen::Builder::default()
         .clang_args(["-x", "c++", "-std=c++17", "-w"])
         .clang_args(arguments)
@@ -78,17 +86,17 @@ fn bind_with(
         .use_core()
         .formatter(Formatter::None)
         .parse_callbacks(Box::new(ReadFiles { files: Rc::clone(&files) }));
-    for header in &all {
+    for header in all.iter().chain(&prepared.also) {
         builder = builder.allowlist_file(escape(&header.to_string_lossy()));
     }
     // bindgen includes these files in this order. A file that others include has its own text only there.
-    let words = format!("#define {WRAPPED}\n{}", words());
+    let words = format!("#define {WRAPPED}\n{}", words(includes));
     builder = builder.header_contents("kernels.hpp", "").header_contents("words.hpp", &words);
-    for (path, text) in prepared.texts.iter().filter(|(path, _)| all.contains(path)) {
+    for (path, text) in prepared.texts.iter().filter(|(path, _)| separate.contains(path)) {
         builder = builder.header_contents(&path.to_string_lossy(), text);
     }
     builder = builder.header_contents("end.hpp", &format!("#undef {WRAPPED}"));
-    for (path, text) in prepared.texts.iter().filter(|(path, _)| !all.contains(path)) {
+    for (path, text) in prepared.texts.iter().filter(|(path, _)| !separate.contains(path)) {
         let text = format!("#ifdef {WRAPPED}\n{text}\n#endif\n");
         builder = builder.header_contents(&path.to_string_lossy(), &text);
     }
@@ -126,20 +134,26 @@ pub(crate) fn stand_in(out: &Path) -> Result<PathBuf, Error> {
 
 /// Returns the start of a file that includes the headers: CUDA's own header, and CUDA's keywords as
 /// attributes that bindgen and libclang report.
-fn words() -> String {
+fn words(includes: Includes) -> String {
+    // Programs take these from headers for devices.
+    let standard = match includes {
+        Includes::All => "",
+        Includes::HostOnly => "#include <functional>\n#include <limits>\n#include <utility>\n",
+    };
     format!(
-        "#include <cuda_runtime.h>\n\
+        "{standard}#include <cuda_runtime.h>\n\
          #undef __global__\n#define __global__ __attribute__(({GLOBAL_STANDS_FOR}, {}))\n\
          #undef __launch_bounds__\n#define __launch_bounds__(...)\n\
          #undef __cluster_dims__\n#define __cluster_dims__(...)\n\
-         #undef __grid_constant__\n#define __grid_constant__\n",
+         #undef __grid_constant__\n#define __grid_constant__\n\
+         #undef __noinline__\n#define __noinline__\n",
         annotation(KERNEL)
     ) + &declared::words()
 }
 
 /// Returns a file that includes the headers after CUDA's own.
-fn wrapper(headers: &[PathBuf]) -> Result<String, Error> {
-    let mut text = words();
+fn wrapper(headers: &[PathBuf], includes: Includes) -> Result<String, Error> {
+    let mut text = words(includes);
     for header in headers {
         let name = header.to_str().ok_or_else(|| {
             Error::Header(format!("{}: a header's path must be readable text", header.display()))
@@ -182,7 +196,7 @@ mod tests {
 
     #[test]
     fn cuda_words_are_defined_after_cudas_own_headers() {
-        let text = wrapper(&[PathBuf::from("/k/a b.cuh")]).unwrap();
+        let text = wrapper(&[PathBuf::from("/k/a b.cuh")], Includes::All).unwrap();
         let runtime = text.find("#include <cuda_runtime.h>").unwrap();
         let global = text.find("#define __global__ __attribute__((noreturn, ").unwrap();
         let ours = text.find("#include \"/k/a b.cuh\"").unwrap();
@@ -201,9 +215,20 @@ mod tests {
 
     /// Reads a header or a source.
     fn read_file(name: &str, text: &str) -> Result<Bindings, Error> {
+        read_files(&[name], &[(name, text)])
+    }
+
+    /// Reads those of the files that are named.
+    fn read_files(named: &[&str], files: &[(&str, &str)]) -> Result<Bindings, Error> {
         let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().canonicalize().unwrap().join(name);
-        std::fs::write(&file, text).unwrap();
+        let folder = folder.path().canonicalize().unwrap();
+        for (name, text) in files {
+            std::fs::create_dir_all(folder.join(name).parent().unwrap()).unwrap();
+            std::fs::write(folder.join(name), text).unwrap();
+        }
+        let named = named.iter().map(|name| folder.join(name));
+        let (sources, headers): (Vec<_>, Vec<_>) =
+            named.partition(|file| file.extension().is_some_and(|end| end == "cu"));
         let env = cuda_sys_build::Env::from_process();
         let toolkit = cuda_sys_build::Search::new(&env).find().unwrap();
         let mut arguments = cuda_sys_build::prepare_libclang(&env).unwrap();
@@ -212,10 +237,10 @@ mod tests {
                 arguments.extend(["-isystem".to_owned(), folder.display().to_string()]);
             }
         }
-        let one = std::slice::from_ref(&file);
-        let bindings =
-            if name.ends_with(".cu") { bind(&[], one, &arguments) } else { bind(one, &[], &arguments) }?;
-        assert!(bindings.files.contains(&file), "{:?}", bindings.files);
+        let bindings = bind(&headers, &sources, &arguments)?;
+        for file in sources.iter().chain(&headers) {
+            assert!(bindings.files.contains(file), "{:?}", bindings.files);
+        }
         Ok(bindings)
     }
 
@@ -448,6 +473,174 @@ mod tests {
             assert!(!text.contains(absent), "{absent} is in {text}");
         }
         assert_eq!(bindings.warnings, [""; 0]);
+    }
+
+    #[test]
+    fn kernels_and_variables_in_files_that_a_source_includes_have_handles() {
+        let bindings = read_files(
+            &["main.cu"],
+            &[
+                (
+                    "main.cu",
+                    "#include \"common.h\"\n#include \"kernels.h\"\n#include \"first.h\"\n\
+                     int main() { return 0; }",
+                ),
+                ("first.h", "__global__ void first(Box<float> box) {}"),
+                (
+                    "common.h",
+                    "#include <cstdint>\n#include <cub/cub.cuh>\n#define OTHER 1\ntypedef uint32_t count;\n\
+                     template <class T> struct Box { T it; };\n\
+                     template <class T> auto moved(T&& it) -> decltype(std::forward<T>(it)) { return it; }\n\
+                     namespace { __device__ int hidden; }",
+                ),
+                (
+                    "kernels.h",
+                    "#define BLOCK 64\n__constant__ float table[3];\n\
+                     static inline __device__ int lane() { return threadIdx.x & 31; }\n\
+                     __global__ void scale(float* data, count n) { data[lane()] *= table[0]; }\n\
+                     template <class T> __global__ void fill(T* data) { data[0] = 1; }",
+                ),
+            ],
+        )
+        .unwrap();
+        let text = text_of(&bindings);
+        for expected in [
+            "static scale: ::cuda_safe::launch::Kernel<(*mut f32, count)>",
+            "static first: ::cuda_safe::launch::Kernel<(Box_float,)>",
+            "static table: ::cuda_safe::memory::Symbol<f32>",
+            "pub const BLOCK : u32 = 64",
+        ] {
+            assert!(text.contains(expected), "{expected} is not in {text}");
+        }
+        assert!(!text.contains("OTHER") && !text.contains("hidden"), "{text}");
+        let [warning] = bindings.warnings.as_slice() else { panic!("{:?}", bindings.warnings) };
+        assert!(warning.contains("kernels.h:5: kernel `fill` has no handle"), "{warning}");
+    }
+
+    #[test]
+    fn a_header_that_a_source_includes_is_read_where_the_source_includes_it() {
+        let files = [
+            ("main.cu", "typedef float real;\n#include \"h.h\"\n__global__ void k(Point p) {}"),
+            ("h.h", "struct Point { real x; };\nstruct Unused { real y; };\n#define SIDE 4"),
+        ];
+        let text = text_of(&read_files(&["h.h", "main.cu"], &files).unwrap());
+        for expected in ["static k: ", "pub struct Unused", "pub const SIDE"] {
+            assert!(text.contains(expected), "{expected} is not in {text}");
+        }
+    }
+
+    #[test]
+    fn a_program_may_have_a_folder_cuda_and_member_templates_outside_of_their_class() {
+        let class = "template <class T, int N> struct Part {\n  template <class U> void set(U);\n\
+                     T at;\n};\n\
+                     template <class T, int N>\ntemplate <class U>\n__device__ void Part<T, N>::set(U to) {\n\
+                     at = __ldg(&to);\n}\n";
+        let source = "#include <mma.h>\n#include \"cuda/part.cuh\"\nnamespace wmma = nvcuda::wmma;\n\
+                      __global__ void k(Simple s, int* p) {}";
+        let class = format!("{class}struct Simple {{ int x; }};");
+        let files = [("main.cu", source), ("cuda/part.cuh", &*class)];
+        assert!(text_of(&read_files(&["main.cu"], &files).unwrap()).contains("Kernel<(Simple, *mut i32)>"));
+    }
+
+    #[test]
+    fn instances_of_class_templates_among_parameters_become_plain_structs() {
+        let bindings = read_file(
+            "kernels.cu",
+            r#"
+            namespace outer {
+                template <class T, int N> class View {
+                    T* __restrict__ data; int size[N]; float4 v; struct Hidden { short s; } hidden;
+                public:
+                    struct Step { int by; };
+                    __device__ T& at(int i) { return data[i]; }
+                };
+                /// Views.
+                __global__ void first(View<float, 2> in, const View<int, 1>* many, int n) { in.at(n) = 1; }
+            }
+            template <class T> struct Dims { T sizes[2]; };
+            template <int N> struct Odd { char c[N + 2]; };
+            template <class T> struct Bits { T low : 3; };
+            template <class T> struct Declared;
+            template <class T> __global__ void write(Dims<T> to, Bits<T>* bits, unsigned count) {}
+            template __global__ void write<long long>(
+                Dims<long long> to, Bits<long long>* bits, unsigned count
+            );
+            extern "C" __global__ void second(
+                outer::View<float, 2> in, Dims<long long> to, Declared<int>* later
+            ) {}
+            __global__ void third(Declared<int> now);
+            #define EIGHT int, int, int, int, int, int, int, int
+            __global__ void wide(EIGHT, EIGHT, EIGHT, EIGHT, int);
+            #define NO 0
+            /// Fourth.
+            __global__ void fourth(const outer::View<float, 2>::Step step, Dims<short>*, Odd<-1> a, Odd<1>) {}
+            "#,
+        )
+        .unwrap();
+        let text = text_of(&bindings);
+        for expected in [
+            "pub struct outer_View_float_2 { pub data : * mut f32 , \
+             pub size : [:: core :: ffi :: c_int ; 2usize] , pub v : float4 , \
+             pub hidden : [:: core :: ffi :: c_uchar ; 2usize] , }",
+            "static outer_first: \
+             ::cuda_safe::launch::Kernel<(outer_View_float_2, *const outer_View_int_1, i32)>",
+            "#[link_name = \"_ZN5outer5firstENS_4ViewIfLi2EEEPKNS0_IiLi1EEEi\"]",
+            "pub struct Dims_long_long { pub sizes : [:: core :: ffi :: c_longlong ; 2usize] , }",
+            "align (8)",
+            "pub struct Bits_long_long { pub bytes : [:: core :: ffi :: c_uchar ; 8usize] , }",
+            "static write_long_long: ::cuda_safe::launch::Kernel<(Dims_long_long, *mut Bits_long_long, u32)>",
+            "static second: ::cuda_safe::launch::Kernel<(outer_View_float_2, Dims_long_long, *mut Declared",
+            "#[link_name = \"second\"]",
+            "pub struct outer_View_float_2_Step { pub by :",
+            "(outer_View_float_2_Step, *mut Dims_short, Odd_1, Odd_1_)",
+            "#[doc = \" Views.\"]\n#[doc = \"\\n\\n Parameters: `(in_: outer_View",
+            "#[doc = \" Fourth.\"]\n#[doc = \"\\n\\n Parameters: `(step: outer_View",
+        ] {
+            assert!(text.contains(expected), "{expected} is not in {text}");
+        }
+        assert!(!text.contains("static third") && !text.contains("static wide"), "{text}");
+        let [third, wide] = bindings.warnings.as_slice() else { panic!("{:?}", bindings.warnings) };
+        assert!(third.contains("`third` has no handle: it takes an instance of a class template"), "{third}");
+        assert!(wide.contains("`wide` has no handle: it has more than 32 parameters"), "{wide}");
+    }
+
+    #[test]
+    fn structs_with_a_destructor_are_arguments_if_a_kernel_takes_them() {
+        let header = "struct Owner { ~Owner(); int* data; };\nstruct Both { Owner two[2]; };\n\
+                      struct Other { ~Other(); };\ntypedef Both Alias;\n__global__ void k(Alias both);";
+        let text = generated(header);
+        for name in ["Owner", "Both"] {
+            let expected = format!("unsafe impl ::cuda_safe::launch::ByValue for {name} {{}}");
+            assert!(text.contains(&expected), "{expected} is not in {text}");
+        }
+        assert!(text.matches("#[derive(Clone, Copy)]").count() == 2, "{text}");
+    }
+
+    #[test]
+    fn files_of_other_encodings_and_instances_of_host_functions_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("kernels.h");
+        fs::write(
+            &file,
+            b"\xef\xbb\xbf// M\xfcller\n__noinline__ __device__ int one() { return __ldg((int*)0); }\n",
+        )
+        .unwrap();
+        let source = format!(
+            "#include {file:?}\n\
+             template <class T> T twice(T x) {{ return x + x; }}\ntemplate int twice<int>(int);\n\
+             __global__ void k(int* p) {{}}"
+        );
+        let own = "template <class T> T half(T x) { return x / 2; }\ntemplate int half<int>(int);\n\
+                   #define EXPORT(T) template T half<T>(T);\nEXPORT(long)\n";
+        let files = [("main.cu", &*format!("#include \"own.h\"\n{source}")), ("own.h", own)];
+        assert!(text_of(&read_files(&["main.cu"], &files).unwrap()).contains("static k"));
+    }
+
+    #[test]
+    fn a_mistake_beside_headers_for_devices_is_named_and_theirs_are_not() {
+        let text = "#include <cub/cub.cuh>\nstruct S { unknown_type x; };\n__global__ void k(S* p) {}";
+        let error = read_file("k.cu", text).unwrap_err().to_string();
+        assert!(error.contains("'unknown_type'") && !error.contains("threadIdx"), "{error}");
     }
 
     #[test]

@@ -61,12 +61,18 @@
 //! template __global__ void reduce<float, 256>(const float* in, float* out);
 //! ```
 //!
+//! A parameter whose type is an instance of a class template takes a plain struct with the same fields:
+//! that of `Tensor<float, 2>` is `Tensor_float_2`. If the class has bases or bit fields, the struct has its
+//! bytes.
+//!
 //! A warning of the build names each kernel without a handle and the reason: a template without an instance,
-//! a `static` kernel, or one that a macro makes.
+//! a `static` kernel, one that a macro makes, one with more than 32 parameters, or one that takes an
+//! instance by value of a class template that is only declared.
 //!
 //! Bodies of functions are not read, and a source may contain a whole program with its own `main`, which
-//! nothing calls. The types and prototypes of kernels must be plain C++. Put the rest between `#ifdef
-//! __CUDACC__` and `#endif`.
+//! nothing calls. Its `extern "C"` functions, such as those that call Thrust or CUB, are linked as well.
+//! The types and prototypes of kernels must be plain C++. Put the rest between `#ifdef __CUDACC__` and
+//! `#endif`.
 //!
 //! # Pointers that a kernel only reads
 //! Many kernels declare `T*` for memory that they only read. Such a parameter becomes `*const T` and takes
@@ -161,6 +167,7 @@ mod prototype;
 mod ptx;
 mod source;
 mod symbol;
+mod template;
 mod toolkit;
 mod unit;
 

@@ -18,7 +18,7 @@ use crate::ptx::Use;
 pub(crate) const GLOBAL_STANDS_FOR: &str = "noreturn";
 
 /// The length of the longest tuple that is a list of parameters in `cuda-safe`.
-const MOST_PARAMETERS: usize = 32;
+pub(crate) const MOST_PARAMETERS: usize = 32;
 
 /// One `__global__` prototype.
 #[derive(Debug)]

@@ -4,18 +4,17 @@
 //! for the files while bindgen reads them. They have the same lines, but no bodies of functions. In a source
 //! only types, constants, variables and kernels remain.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use crate::Error;
-use crate::clang::{Cursor, Part, Unit};
+use crate::clang::{Cursor, KERNEL, Part, Unit};
 use crate::declared::{self, Declared};
 use crate::lexer::{self, Kind, Token};
-
-/// The word on kernels while libclang reads the files.
-pub(crate) const KERNEL: &str = "global";
+use crate::prototype::MOST_PARAMETERS;
+use crate::template::{self, Instances, Shape};
 
 /// The result for a set of headers and sources.
 #[derive(Debug)]
@@ -25,6 +24,10 @@ pub(crate) struct Prepared {
     pub(crate) warnings: Vec<String>,
     /// Whether instances of templates have handles.
     pub(crate) has_instances: bool,
+    /// The headers that sources include.
+    pub(crate) within: Vec<PathBuf>,
+    /// The files that sources include and that have kernels or variables.
+    pub(crate) also: Vec<PathBuf>,
     /// The texts that stand for files: first those of the headers and sources in their order, then those of
     /// the files that these include, where they differ.
     pub(crate) texts: Vec<(PathBuf, String)>,
@@ -50,7 +53,7 @@ pub(crate) fn prepare(
     let mut reading = Reading { sources, listed: &listed, ..Reading::default() };
     let mut specialized = Vec::new();
     for file in &listed {
-        let text = fs::read_to_string(file).map_err(Error::of_file(file))?;
+        let text = read(file).map_err(Error::of_file(file))?;
         let mut text = with_specializations(text);
         if includes == Includes::HostOnly && sources.contains(file) {
             text = without_device_headers(&text);
@@ -59,26 +62,60 @@ pub(crate) fn prepare(
         reading.files.insert(file.clone(), File::new(text));
     }
     let unit = Unit::parse(wrapper, &specialized, arguments)?;
+    reading.included = unit.included_by(sources);
+    reading.class_instances =
+        template::find(&unit, |after| Unit::parse(&format!("{wrapper}{after}"), &specialized, arguments))?;
+    let within = headers.iter().filter(|header| reading.included.remove(*header)).cloned().collect();
     for cursor in unit.root().children() {
         reading.visit(cursor, false);
     }
     for (file, offset) in unit.mistakes() {
         reading.leave_out(&file, offset);
     }
-    let variables = declared::find(unit.root(), &listed)?;
+    let variables = declared::find(unit.root(), &listed, &reading.included)?;
+    let mut also = std::mem::take(&mut reading.with_kernels);
+    also.extend(variables.iter().map(|variable| variable.file.clone()).filter(|file| !listed.contains(file)));
+    reading.edit_included(includes);
     let (warnings, has_instances) = (reading.warnings(), !reading.instantiated.is_empty());
     let mut files = reading.files;
     let own = listed.iter().filter_map(|path| Some((path.clone(), files.remove(path)?.edited())));
     let mut texts: Vec<(PathBuf, String)> = own.collect();
     files.retain(|_, file| !file.edits.is_empty());
     texts.extend(files.into_iter().map(|(path, file)| (path, file.edited())));
-    Ok(Prepared { variables, warnings, has_instances, texts })
+    let also = also.into_iter().collect();
+    Ok(Prepared { variables, warnings, has_instances, within, also, texts })
+}
+
+/// Reads a file. Offsets stay: each byte that is no UTF-8, such as one of a name in a comment, becomes a
+/// sign, and a byte order mark becomes spaces.
+fn read(path: &Path) -> std::io::Result<String> {
+    let mut bytes = fs::read(path)?;
+    if let Some(mark) = bytes.get_mut(..3).filter(|mark| *mark == b"\xef\xbb\xbf") {
+        mark.fill(b' ');
+    }
+    while let Err(error) = std::str::from_utf8(&bytes) {
+        if let Some(wrong) = bytes.get_mut(error.valid_up_to()) {
+            *wrong = b'?';
+        }
+    }
+    String::from_utf8(bytes).map_err(std::io::Error::other)
 }
 
 /// Makes each explicit instance of a function template a declaration of a specialization, which has the same
 /// symbol and needs no body. libclang does not report instances.
 fn with_specializations(mut text: String) -> String {
     let tokens = lexer::tokens(&text);
+    for end in instances(&text, &tokens).into_iter().rev() {
+        text.insert_str(end, SPECIALIZES);
+    }
+    text
+}
+
+/// The text after `template` that makes an explicit instance a specialization.
+const SPECIALIZES: &str = " <>";
+
+/// Returns the ends of the words `template` of explicit instances.
+fn instances(text: &str, tokens: &[Token]) -> Vec<usize> {
     let word = |at: usize| tokens.get(at).and_then(|token| text.get(token.range.clone())).unwrap_or_default();
     let begins = |at: usize| {
         let before = at.checked_sub(1).and_then(|before| tokens.get(before));
@@ -90,34 +127,38 @@ fn with_specializations(mut text: String) -> String {
             && !word(at + 1).starts_with('<')
             && !["class", "struct", "union"].contains(&word(at + 1))
     };
-    let ends: Vec<usize> =
-        (0..tokens.len()).filter(|at| is_instance(*at)).map(|at| tokens[at].range.end).collect();
-    for end in ends.into_iter().rev() {
-        text.insert_str(end, " <>");
-    }
-    text
+    let words = tokens.iter().enumerate().filter(|(at, _)| is_instance(*at));
+    words.map(|(_, word)| word.range.end).collect()
 }
 
 /// Leaves out the includes of headers that are for device code.
 fn without_device_headers(text: &str) -> String {
-    const FOR_DEVICES: [&str; 8] = [
+    let lines = text.lines().map(|line| if includes_device_header(line) { "" } else { line });
+    lines.collect::<Vec<_>>().join("\n") + "\n"
+}
+
+/// Returns whether a line includes a header that is for device code, or that of OpenMP: libclang does not
+/// understand GCC's, and no prototype needs it.
+fn includes_device_header(line: &str) -> bool {
+    const FOR_DEVICES: [&str; 9] = [
         "cooperative_groups",
         "cub/",
-        "cuda/",
+        "<cuda/",
         "cuda_awbarrier",
         "cuda_pipeline",
         "curand",
         "mma.h",
+        "omp.h",
         "thrust/",
     ];
-    let is_for_devices = |line: &str| {
-        let include =
-            line.trim_start().strip_prefix('#').and_then(|rest| rest.trim_start().strip_prefix("include"));
-        let name = include.map(|rest| rest.trim_start().trim_start_matches(['<', '"']));
-        name.is_some_and(|name| FOR_DEVICES.iter().any(|header| name.starts_with(header)))
-    };
-    let lines = text.lines().map(|line| if is_for_devices(line) { "" } else { line });
-    lines.collect::<Vec<_>>().join("\n") + "\n"
+    let include =
+        line.trim_start().strip_prefix('#').and_then(|rest| rest.trim_start().strip_prefix("include"));
+    include.is_some_and(|rest| {
+        let name = rest.trim_start();
+        // A program may have a folder `cuda` of its own.
+        let bare = name.trim_start_matches(['<', '"']);
+        FOR_DEVICES.iter().any(|header| bare.starts_with(header) || name.starts_with(header))
+    })
 }
 
 /// A file, and the parts of its text that something else stands for.
@@ -182,6 +223,26 @@ impl File {
         }
     }
 
+    /// Returns the index of the last token before the statement that an offset is in.
+    fn before(&self, offset: usize) -> Option<usize> {
+        let ends = |token: &Token| matches!(token.kind, Kind::Directive | Kind::Sign(b';' | b'{' | b'}'));
+        self.tokens.get(..self.token_at(offset)).unwrap_or_default().iter().rposition(ends)
+    }
+
+    /// Returns the start of the statement that an offset is in.
+    fn statement(&self, offset: usize) -> Option<usize> {
+        let first = self.tokens.get(self.before(offset).map_or(0, |before| before + 1))?;
+        (first.kind != Kind::Directive).then_some(first.range.start)
+    }
+
+    /// Returns the end of what comes before the statement that an offset is in, and before its comment.
+    fn end_before(&self, offset: usize) -> usize {
+        let Some(before) = self.before(offset).and_then(|before| self.tokens.get(before)) else { return 0 };
+        let rest = self.text.get(before.range.end..).unwrap_or_default();
+        let line = rest.find('\n').map_or(0, |found| found + 1);
+        before.range.end + if before.kind == Kind::Directive { line } else { 0 }
+    }
+
     /// Replaces a part. Its line ends stay, so that the lines of the file keep their numbers.
     fn replace(&mut self, range: Range<usize>, by: &str) {
         let lines = "\n".repeat(self.text(&range).matches('\n').count());
@@ -189,7 +250,8 @@ impl File {
     }
 
     fn edited(mut self) -> String {
-        self.edits.sort_by_key(|(range, _)| (range.start, std::cmp::Reverse(range.end)));
+        // What is put before a part comes first, then the larger of two parts.
+        self.edits.sort_by_key(|(range, _)| (range.start, !range.is_empty(), std::cmp::Reverse(range.end)));
         let (mut text, mut done) = (String::with_capacity(self.text.len()), 0);
         for (range, by) in &self.edits {
             // A macro that makes several functions is left out once.
@@ -212,10 +274,16 @@ struct Reading<'a> {
     sources: &'a [PathBuf],
     /// The headers and sources whose kernels get handles.
     listed: &'a [PathBuf],
+    /// The other files that sources include, except the toolkit's.
+    included: BTreeSet<PathBuf>,
+    /// Those of these files that have kernels with handles.
+    with_kernels: BTreeSet<PathBuf>,
     files: BTreeMap<PathBuf, File>,
     templates: Vec<Template>,
     /// The places of templates with an instance.
     instantiated: Vec<(PathBuf, Range<usize>)>,
+    /// The structs that stand for instances of class templates among the parameters of kernels.
+    class_instances: Instances,
     /// Kernels without a handle: the name, the file, the offset, and the reason.
     without: Vec<(String, PathBuf, usize, &'static str)>,
 }
@@ -244,11 +312,7 @@ impl Reading<'_> {
 
     fn function(&mut self, cursor: Cursor<'_>, in_record: bool) {
         let Some((path, range)) = cursor.place() else { return };
-        if !self.files.contains_key(&path) {
-            let Ok(text) = fs::read_to_string(&path) else { return };
-            self.files.insert(path.clone(), File::new(text));
-        }
-        let Some(file) = self.files.get_mut(&path) else { return };
+        let Some(file) = open(&mut self.files, &path) else { return };
         let (name, is_source) = (cursor.name(), self.sources.contains(&path));
         let is_kernel = cursor.words().iter().any(|word| word == KERNEL);
         if !file.spells(&range, &name) {
@@ -266,62 +330,111 @@ impl Reading<'_> {
             return;
         }
         let Some((end, has_body)) = file.end(range.end) else { return };
-        if is_kernel && self.listed.contains(&path) {
-            if !cursor.is_external() {
-                let why =
-                    "it is static or in a namespace without a name, so that only its own file can name it";
-                self.without.push((name, path.clone(), range.start, why));
+        let is_included = has_body && self.included.contains(&path);
+        if is_kernel && (is_included || self.listed.contains(&path)) {
+            // No warnings about headers of other libraries.
+            let beside = |source: &PathBuf| source.parent().is_some_and(|folder| path.starts_with(folder));
+            let is_own = !is_included || self.sources.iter().any(beside);
+            if is_included && cursor.is_external() && cursor.part() == Part::Function {
+                self.with_kernels.insert(path.clone());
+            }
+            let shapes: Vec<_> =
+                cursor.arguments().into_iter().map(|it| (it, Shape::of(it.declared_type()))).collect();
+            let is_unknown = |shape: &Shape| !self.class_instances.contains_key(&shape.instance);
+            let has_unknown =
+                shapes.iter().flat_map(|(_, shape)| shape).any(|it| it.is_by_value() && is_unknown(it));
+            let is_function = cursor.part() == Part::Function;
+            let why = if !cursor.is_external() {
+                Some("only its own file can name it. Remove `static` or the nameless namespace around it")
+            } else if is_function && shapes.len() > MOST_PARAMETERS {
+                Some("it has more than 32 parameters. Put some into a struct")
+            } else if is_function && has_unknown {
+                Some("it takes an instance of a class template by value, whose size is not known here")
+            } else {
+                None
+            };
+            if let Some(why) = why {
+                if is_own {
+                    self.without.push((name, path.clone(), range.start, why));
+                }
                 file.replace(range.start..end, ";");
                 return;
             }
-            if let Some(arguments) = cursor.template_arguments() {
-                self.instantiated.extend(cursor.template());
-                let instance = instance(file, &range, &name, &arguments, &cursor.mangled());
+            let is_class_instance = |shape: &Option<Shape>| shape.as_ref().is_some_and(|it| !is_unknown(it));
+            let takes_instances = shapes.iter().any(|(_, shape)| is_class_instance(shape));
+            let arguments = cursor.template_arguments();
+            if arguments.is_some() || (takes_instances && is_function) {
+                let structs = place_structs(&mut self.class_instances, cursor, &shapes);
+                if arguments.is_some() {
+                    self.instantiated.extend(cursor.template());
+                }
+                let arguments = arguments.unwrap_or_default();
+                let parameters = parameters(file, &range, &shapes, &self.class_instances);
+                let prototype = prototype(&name, &arguments, &parameters, &cursor.mangled());
+                // Before the comment of the kernel.
+                let place = file.end_before(range.start);
+                file.replace(place..place, &structs);
                 file.kept.push(range.start..end);
-                file.replace(range.start..end, &instance);
+                file.replace(range.start..end, &prototype);
                 return;
             }
-            if cursor.part() == Part::Function {
+            if is_function {
                 file.kept.push(range.clone());
                 if has_body {
                     file.replace(range.end..end, ";");
                 }
                 return;
             }
-            self.templates.push((name, path.clone(), range.clone()));
+            if is_own {
+                self.templates.push((name, path.clone(), range.clone()));
+            }
         }
         let is_member_outside = !in_record && cursor.parent().part() == Part::Record;
+        // libclang's extent of a member template begins after the parameters of its class template.
+        let start =
+            if is_member_outside { file.statement(range.start).unwrap_or(range.start) } else { range.start };
         // Specializations and instances that remain need the template.
         let is_template = cursor.part() == Part::FunctionTemplate && !is_kernel;
         if is_member_outside || (is_source && !in_record && !is_template) {
-            file.replace(range.start..end, ";");
+            file.replace(start..end, ";");
         } else if has_body {
-            file.replace(range.end..end, ";");
+            // An instance that a macro makes needs a body, whatever the function returns.
+            file.replace(range.end..end, if is_template && !in_record { " { for (;;); }" } else { ";" });
         }
     }
 
     /// Leaves out the statement of a source that plain C++ does not accept, such as a second name for a
     /// namespace of the device compiler. Kernels and members of structs stay: bindgen then refuses them.
     fn leave_out(&mut self, path: &Path, offset: usize) {
-        let Some(file) =
-            self.files.get_mut(path).filter(|_| self.sources.iter().any(|source| source == path))
-        else {
+        if !self.included.contains(path) && !self.sources.iter().any(|source| source == path) {
             return;
-        };
+        }
+        let Some(file) = open(&mut self.files, path) else { return };
         let is_inside = |range: &Range<usize>| range.contains(&offset);
         if file.kept.iter().any(is_inside) || file.edits.iter().any(|(range, _)| is_inside(range)) {
             return;
         }
-        let ends = |token: &Token| matches!(token.kind, Kind::Directive | Kind::Sign(b';' | b'{' | b'}'));
-        let at = file.token_at(offset);
-        let before = file.tokens.get(..at).unwrap_or_default();
-        let start = before.iter().rposition(ends).map_or(0, |found| found + 1);
-        let Some(first) = file.tokens.get(start).filter(|token| token.kind != Kind::Directive) else {
-            return;
-        };
-        let first = first.range.start;
+        let Some(first) = file.statement(offset) else { return };
         if let Some((end, _)) = file.end(first) {
             file.replace(first..end, ";");
+        }
+    }
+
+    /// Makes the changes of sources that need no syntax tree in the files that they include.
+    fn edit_included(&mut self, includes: Includes) {
+        for path in &self.included {
+            let Some(file) = open(&mut self.files, path) else { continue };
+            if includes == Includes::HostOnly {
+                let directives = file.tokens.iter().filter(|token| token.kind == Kind::Directive);
+                let ranges: Vec<_> = directives
+                    .map(|token| token.range.clone())
+                    .filter(|range| includes_device_header(file.text(range)))
+                    .collect();
+                ranges.into_iter().for_each(|range| file.replace(range, ""));
+            }
+            for end in instances(&file.text, &file.tokens) {
+                file.replace(end..end, SPECIALIZES);
+            }
         }
     }
 
@@ -342,23 +455,73 @@ impl Reading<'_> {
     }
 }
 
-/// Returns the prototype that stands for an instance of a template: `scale<float, 4>` is `scale_float_4`.
-fn instance(file: &File, range: &Range<usize>, name: &str, arguments: &[String], symbol: &str) -> String {
-    let mut spelled = name.to_owned();
-    for argument in arguments {
-        let words = argument.split(|sign: char| !sign.is_alphanumeric() && sign != '_');
-        for word in words.filter(|word| !word.is_empty()) {
-            spelled.push('_');
-            spelled.push_str(word);
-        }
+/// Returns a file, which is read at its first use.
+fn open<'a>(files: &'a mut BTreeMap<PathBuf, File>, path: &Path) -> Option<&'a mut File> {
+    if !files.contains_key(path) {
+        files.insert(path.to_owned(), File::new(read(path).ok()?));
     }
-    let (start, end) = (file.token_at(range.start), file.token_at(range.end));
-    let open = (start..end).rev().find(|at| {
-        file.tokens.get(*at).is_some_and(|token| token.is(b'('))
-            && lexer::closing(&file.tokens, *at) + 1 == end
-    });
-    let parameters = open
-        .and_then(|open| file.tokens.get(open))
-        .map_or("()", |token| file.text(&(token.range.start..range.end)));
-    format!("__global__ void {spelled}({} __asm__({symbol:?});", parameters.trim_start_matches('('))
+    files.get_mut(path)
+}
+
+/// Defines the structs for a kernel's parameters that no file has yet, in the kernel's namespace.
+fn place_structs(
+    instances: &mut Instances,
+    kernel: Cursor<'_>,
+    shapes: &[(Cursor<'_>, Option<Shape>)],
+) -> String {
+    let mut text = String::new();
+    for shape in shapes.iter().filter_map(|(_, shape)| shape.as_ref()) {
+        let Some(instance) = instances.get_mut(&shape.instance).filter(|it| it.placed.is_none()) else {
+            continue;
+        };
+        let mut path = vec![instance.name.clone()];
+        let mut inside = kernel.parent();
+        while inside.part() != Part::Unit {
+            if inside.part() == Part::Namespace {
+                path.insert(0, inside.name());
+            }
+            inside = inside.parent();
+        }
+        instance.placed = Some(format!("::{}", path.join("::")));
+        text.push_str(&instance.definition);
+    }
+    text
+}
+
+/// Returns the parameters of a kernel in brackets, with structs for instances of class templates.
+fn parameters(
+    file: &File,
+    range: &Range<usize>,
+    shapes: &[(Cursor<'_>, Option<Shape>)],
+    instances: &Instances,
+) -> String {
+    if shapes.iter().flat_map(|(_, shape)| shape).all(|shape| !instances.contains_key(&shape.instance)) {
+        let (start, end) = (file.token_at(range.start), file.token_at(range.end));
+        let open = (start..end).rev().find(|at| {
+            file.tokens.get(*at).is_some_and(|token| token.is(b'('))
+                && lexer::closing(&file.tokens, *at) + 1 == end
+        });
+        let open = open.and_then(|open| file.tokens.get(open));
+        return open.map_or("()", |token| file.text(&(token.range.start..range.end))).to_owned();
+    }
+    let parameter = |(cursor, shape): &(Cursor<'_>, Option<Shape>)| {
+        let placed = |shape: &Shape| {
+            Some(shape.declare(instances.get(&shape.instance)?.placed.as_ref()?, &cursor.name()))
+        };
+        let own = || cursor.place().map(|(_, place)| file.text(&place).to_owned());
+        shape.as_ref().and_then(placed).or_else(own)
+    };
+    let parameters: Vec<_> = shapes.iter().filter_map(parameter).collect();
+    format!("({})", parameters.join(", "))
+}
+
+/// Returns the prototype of a kernel under its symbol. That of an instance of a template is named after its
+/// arguments: `scale<float, 4>` is `scale_float_4`.
+fn prototype(name: &str, arguments: &[String], parameters: &str, symbol: &str) -> String {
+    let mut spelled = name.to_owned();
+    for argument in arguments.iter().map(|argument| template::spelled(argument)).filter(|it| !it.is_empty()) {
+        spelled.push('_');
+        spelled.push_str(&argument);
+    }
+    format!("__global__ void {spelled}{parameters} __asm__({symbol:?});")
 }

@@ -151,6 +151,7 @@ mod tests {
             mangled: mangled.to_owned(),
             space: Space::Device,
             file: PathBuf::from("/k.cuh"),
+            is_named: true,
         }
     }
 

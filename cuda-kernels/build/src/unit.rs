@@ -33,6 +33,8 @@ pub(crate) fn units(
         let owners: Vec<&PathBuf> =
             reads.iter().filter(|(_, files)| included(files)).map(|(source, _)| source).collect();
         match owners.as_slice() {
+            [] if !symbol.declared.is_named => {}
+            [_, _, ..] if !symbol.declared.is_named && !relocatable => {}
             [] => return Err(refuse(symbol, "no source file of this build includes the header")),
             [one, other, ..] if !relocatable => {
                 let why = format!(
@@ -102,6 +104,7 @@ mod tests {
                 mangled: "_ZN2ns6filterE".to_owned(),
                 space: Space::Constant,
                 file: header.canonicalize().unwrap(),
+                is_named: true,
             },
             element: "f32".to_owned(),
             len: "9usize".to_owned(),
@@ -127,6 +130,9 @@ mod tests {
         assert!(two.contains("a.cu and b.cu both include"), "{two}");
         let any = units(&symbols, &both, true).unwrap();
         assert_eq!(any.into_keys().collect::<Vec<_>>(), [a]);
+        let mut included = symbols;
+        included[0].declared.is_named = false;
+        assert!(units(&included, &both, false).unwrap().is_empty(), "it has no handle");
     }
 
     #[test]

@@ -11,8 +11,8 @@ use crate::memory::grid::Grid;
 use crate::memory::memory_type::sealed::Tag;
 use crate::memory::span::kernel_pointer;
 use crate::memory::{
-    Buffer, MappedFlag, MemoryType, OnDevice, Pinned, PitchedBuffer, PitchedVolume, Plane, PlaneMut,
-    Registered, Slice, SliceMut, Stable, StableMut, Volume, VolumeMut,
+    Buffer, DevicePtr, MappedFlag, MemoryType, OnDevice, Pinned, PitchedBuffer, PitchedVolume, Plane,
+    PlaneMut, Registered, Slice, SliceMut, Stable, StableMut, Volume, VolumeMut,
 };
 use crate::sys;
 
@@ -111,11 +111,12 @@ memory!([C: Stable] of C::Element, in Pinned, KernelInput, Read, *const C::Eleme
 memory!([C: StableMut] of C::Element, in Pinned, KernelOutput, Write, *mut C::Element, for &mut Registered<C>);
 
 /// A type of CUDA C++ whose bytes are those of one number or of several in a row, without padding: CUDA's
-/// vector types (`float4`, `uchar3`, ...) and `bool`.
+/// vector types (`float4`, `uchar3`, ...), `bool`, and pointers.
 ///
 /// A parameter that points to it takes memory of [`Component`](Self::Component)s, too: `&mut` of a
-/// `DeviceBuffer<f32>` for `float4*`. The launch refuses memory that is not aligned for the type or that is
-/// no whole number of it. `cuda-kernels-build` implements this for the vector types of a header.
+/// `DeviceBuffer<f32>` for `float4*`, and of a `DeviceBuffer<DevicePtr<f32>>` for `float**`. The launch
+/// refuses memory that is not aligned for the type or that is no whole number of it. `cuda-kernels-build`
+/// implements this for the vector types of a header.
 ///
 /// # Safety
 /// The type has the layout of an array of components, with the same or a stricter alignment.
@@ -130,20 +131,29 @@ unsafe impl Components for bool {
     type Component = u8;
 }
 
+// SAFETY: a `DevicePtr` is a device address of 64 bits, as a pointer is.
+unsafe impl<T: 'static> Components for *mut T {
+    type Component = DevicePtr<T>;
+}
+
+// SAFETY: as above.
+unsafe impl<T: 'static> Components for *const T {
+    type Component = DevicePtr<T>;
+}
+
 /// Implements [`KernelArg`] for memory of components.
 macro_rules! components {
-    ($($component:ty)*) => { $(
-        components!(@ $component, Read, *const V, for &Buffer<$component, M>, Slice<'_, $component, M>,
-            &Slice<'_, $component, M>, SliceMut<'_, $component, M>, &SliceMut<'_, $component, M>);
-        components!(@ $component, Write, *mut V, for
-            &mut Buffer<$component, M>, SliceMut<'_, $component, M>, &mut SliceMut<'_, $component, M>);
-    )* };
-    (@ $component:ty, $mode:ident, $pointer:ty, for $($memory:ty),*) => { $(
+    (@ $generics:tt $component:ty, $mode:ident, $pointer:ty, for $($memory:ty),*) => {
+        $(components!(@ $generics $component, $mode, $pointer, $memory);)*
+    };
+    (@ [$($generics:tt)*] $component:ty, $mode:ident, $pointer:ty, $memory:ty) => {
         // SAFETY: the kernel receives the address of the first element, which is aligned for the parameter's
         // type, and the tracker the bytes of all elements, which are a whole number of that type. The borrow
         // keeps the owner alive during the call, and the owner's drop is ordered after the access.
         #[diagnostic::do_not_recommend]
-        unsafe impl<V: Components<Component = $component>, M: MemoryType> KernelArg<$pointer> for $memory {
+        unsafe impl<V: Components<Component = $component>, M: MemoryType, $($generics)*> KernelArg<$pointer>
+            for $memory
+        {
             #[inline]
             #[track_caller]
             fn value(&self) -> Result<$pointer> {
@@ -161,10 +171,18 @@ macro_rules! components {
                 Some(self.span().access(Mode::$mode))
             }
         }
+    };
+    ($($generics:tt $component:ty;)*) => { $(
+        components!(@ $generics $component, Read, *const V, for &Buffer<$component, M>,
+            Slice<'_, $component, M>, &Slice<'_, $component, M>, SliceMut<'_, $component, M>,
+            &SliceMut<'_, $component, M>);
+        components!(@ $generics $component, Write, *mut V, for
+            &mut Buffer<$component, M>, SliceMut<'_, $component, M>, &mut SliceMut<'_, $component, M>);
     )* };
 }
 
-components!(i8 u8 i16 u16 i32 u32 i64 u64 f32 f64);
+components!([] i8; [] u8; [] i16; [] u16; [] i32; [] u32; [] i64; [] u64; [] f32; [] f64;
+    [T: 'static] DevicePtr<T>;);
 
 /// Implements [`KernelArg`] for planes and volumes that are passed as one kind of parameter. `$make` makes it
 /// of the address of the first element and of the rows.

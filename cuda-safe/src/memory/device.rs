@@ -254,10 +254,9 @@ impl<T> DeviceBuffer<T> {
 /// An address is only a number, which anybody may have, copy to a device and read. Kernels access memory
 /// through it, and their launch is `unsafe`. The tracker does not see these accesses, because a buffer that
 /// a kernel reaches only through such an address is not an argument of the launch. Therefore the launch
-/// must declare the buffers: pass them as arguments, too, or submit the launch with
-/// [`enqueue`](crate::stream::StreamRef::enqueue) and the [`access`](crate::memory::Buffer::access) of each
-/// of them. The work is then ordered with all other work, and the memory is not freed before the work is
-/// complete.
+/// must declare the buffers: pass them as arguments, too, or name each of them once for all launches by
+/// [`Kernel::using`](crate::launch::Kernel::using). The work is then ordered with all other work, and the
+/// memory is not freed before the work is complete. Memory of `DevicePtr<T>` is an argument for a `T**`.
 ///
 /// # Examples
 /// ```

@@ -66,6 +66,8 @@ pub struct Program {
     pub params: Vec<(u32, u32)>,
     /// How many instructions access memory: each has a place in a cache of regions.
     pub accesses: u32,
+    /// The architecture of the PTX, such as 75 for `sm_75`.
+    pub architecture: Option<u32>,
     /// The largest block that the kernel was compiled for.
     pub max_threads: Option<u32>,
     /// The only block shape that the kernel allows.

@@ -212,6 +212,9 @@ impl<'m> Lower<'m> {
             param_bytes,
             params,
             accesses: 0,
+            architecture: module.target.iter().find_map(|name| {
+                name.strip_prefix("sm_")?.trim_end_matches(char::is_alphabetic).parse().ok()
+            }),
             max_threads: kernel.max_threads.map(|t| t.iter().fold(1u32, |n, &m| n.saturating_mul(m))),
             required_threads: kernel.required_threads,
             cluster: kernel.cluster,
