@@ -9,6 +9,7 @@ fn main() -> ExitCode {
         .file("src/device.cu")
         .file("src/image.cu")
         .file("src/image_gradient.cu")
+        .file("src/instructions.cu")
         .archs(["sm_90", "compute_75", "compute_90"])
         .compile("conformance_device");
     match cuda_sys_build::emit_version_cfgs() {

@@ -118,6 +118,16 @@ fn most_dynamic(program: &Program, entry: &KernelEntry) -> u32 {
     entry.dynamic.unwrap_or(SHARED.saturating_sub(program.static_shared))
 }
 
+/// The shared memory that a multiprocessor sets aside for a kernel: a part in percent of all, or what a block
+/// needs if that is more, in the sizes that there are.
+fn carved(carveout: c_int, block: u32) -> u32 {
+    const SIZES: [u32; 10] = [0, 8, 16, 32, 64, 100, 132, 164, 196, 228];
+    let all = SIZES[SIZES.len() - 1];
+    let part = u32::try_from(carveout).map_or(all << 10, |percent| (all << 10) * percent / 100);
+    let least = part.max(block.saturating_add(KEPT));
+    SIZES.map(|size| size << 10).into_iter().find(|size| *size >= least).unwrap_or(all << 10)
+}
+
 /// How many blocks of a shape a multiprocessor holds: none if a launch would need more than the kernel may
 /// have.
 pub(crate) fn occupancy(
@@ -127,17 +137,16 @@ pub(crate) fn occupancy(
     shared: u64,
 ) -> Answer<c_int> {
     let block = u32::try_from(block).ok().filter(|b| *b > 0).ok_or(cudaErrorInvalidValue)?;
-    let most = program.max_threads.unwrap_or(1024);
     let mut launch = Launch::new(Arc::clone(program), [1; 3], [block, 1, 1], Vec::new());
     // CUDA adds the kept memory without an overflow check: a size that wraps around is none.
     let kept = u64::from(KEPT);
     let shared = shared.wrapping_add(kept).saturating_sub(kept);
     launch.dynamic_shared = u32::try_from(shared).unwrap_or(u32::MAX);
     let too_much = launch.dynamic_shared > most_dynamic(program, entry) || launch.shared() > MOST_SHARED;
-    if block > most || too_much {
+    if block > 1024 || too_much {
         return Ok(0);
     }
-    Ok(small(u64::from(launch.blocks_per_multiprocessor())))
+    Ok(small(u64::from(launch.blocks_within(carved(entry.carveout, launch.shared())))))
 }
 
 /// The resources that a kernel needs, and its limits.

@@ -3,6 +3,10 @@
 use crate::case::Cases;
 
 #[cfg(cudart_13_0)]
+mod array_form;
+#[cfg(cudart_13_0)]
+mod attribute;
+#[cfg(cudart_13_0)]
 mod batch;
 #[cfg(cudart_13_0)]
 mod batch_solid;
@@ -29,12 +33,17 @@ mod graph_event;
 #[cfg(cudart_13_0)]
 mod graph_memory;
 #[cfg(cudart_13_0)]
+mod graph_parameter;
+#[cfg(cudart_13_0)]
 mod graph_set;
+#[cfg(cudart_13_0)]
+mod graph_update;
 mod host_memory;
 mod image;
 mod image_cube;
 mod image_format;
 mod image_view;
+mod instructions;
 mod kernel;
 mod launch;
 mod legacy;
@@ -49,6 +58,8 @@ mod managed;
 mod memset;
 #[cfg(cudart_13_0)]
 mod node;
+#[cfg(cudart_13_0)]
+mod order;
 mod peer;
 mod pitch;
 mod plane;
@@ -56,6 +67,8 @@ mod pointer;
 mod pool;
 mod pool_reuse;
 mod raw;
+#[cfg(cudart_13_0)]
+mod storage;
 mod stream;
 mod symbol;
 mod texture;
@@ -66,7 +79,7 @@ mod wait;
 /// All cases, in the order of the table.
 pub(crate) fn all() -> Cases {
     let mut cases = Cases::default();
-    let areas: [fn(&mut Cases); 34] = [
+    let areas: [fn(&mut Cases); 35] = [
         linear::add,
         plane::add,
         volume::add,
@@ -101,6 +114,7 @@ pub(crate) fn all() -> Cases {
         image_cube::add,
         image_format::add,
         image_view::add,
+        instructions::add,
     ];
     for area in areas {
         area(&mut cases);
@@ -122,6 +136,12 @@ pub(crate) fn all() -> Cases {
         graph_event::add,
         graph_edit::add,
         graph_conditional::add,
+        order::add,
+        attribute::add,
+        graph_parameter::add,
+        graph_update::add,
+        storage::add,
+        array_form::add,
     ] {
         area(&mut cases);
     }

@@ -200,8 +200,8 @@ api! {
     /// One plane of an array whose format has several, as an array that lives as long.
     fn cudaArrayGetPlane(call, out: Out<'_, cudaArray_t>, array: cudaArray_t, plane: c_uint) {
         let (machine, _) = call.context()?;
-        let out = out.ok_or(cudaErrorInvalidValue)?;
-        put(Some(out), pointer(machine.allocations.plane(handle(array), plane)?).cast())
+        let found = machine.allocations.plane(handle(array), plane)?;
+        put(out, pointer(found).cast())
     }
 
     /// The description with which an array was made.

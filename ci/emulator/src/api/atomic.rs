@@ -44,7 +44,13 @@ api! {
     ) {
         let machine = call.machine()?;
         ordinal(&machine, device)?;
-        answer(out, operations, count)
+        answer(out, operations, count)?;
+        // Over the bus there are none.
+        for at in 0..usize::try_from(count).unwrap_or(0) {
+            // SAFETY: as for `answer`, which has written there.
+            unsafe { out.wrapping_add(at).write(0) };
+        }
+        Ok(())
     }
 
     /// The atomic operations between two devices.

@@ -45,6 +45,25 @@ pub(super) unsafe fn plain(edges: *const cudaGraphEdgeData, count: usize) -> Ans
     if plain { Ok(()) } else { Err(cudaErrorInvalidValue) }
 }
 
+/// The ports that edges begin at: 0 for a plain one, another one for a kernel that may begin before the
+/// earlier one is over.
+///
+/// # Safety
+/// Where it is not null, it must have that many elements.
+pub(super) unsafe fn ports(edges: *const cudaGraphEdgeData, count: usize) -> Answer<Vec<u8>> {
+    if edges.is_null() || count == 0 {
+        return Ok(vec![0; count]);
+    }
+    // SAFETY: not null, and the caller vouches for the elements.
+    let edges = unsafe { core::slice::from_raw_parts(edges, count) };
+    let port = |it: &cudaGraphEdgeData| match (it.from_port, it.to_port, it.type_) {
+        (0, 0, 0) => Ok(0),
+        (1 | 2, 0, 1) => Ok(it.from_port),
+        _ => Err(cudaErrorInvalidValue),
+    };
+    edges.iter().map(port).collect()
+}
+
 pub(super) fn graph(handle: usize) -> cudaGraph_t {
     core::ptr::without_provenance_mut::<CUgraph_st>(handle)
 }
@@ -116,8 +135,8 @@ api! {
     fn cudaStreamIsCapturing | cudaStreamIsCapturing_ptsz(
         call, stream: cudaStream_t, out: Out<'_, cudaStreamCaptureStatus>,
     ) {
-        let (mut machine, _, key) = call.stream(stream)?;
         let out = out.ok_or(cudaErrorInvalidValue)?;
+        let (mut machine, _, key) = call.stream(stream)?;
         out.write(status(machine.capture_of(key)?));
         Ok(())
     }

@@ -4,6 +4,7 @@
 use core::ffi::{CStr, c_char, c_int, c_uint};
 use core::mem::MaybeUninit;
 
+use super::texture::element;
 use super::{Out, api, ordinal, put};
 use crate::device::{Device, attribute, p2p_attribute, pci_bus_id, properties, unsupported};
 use crate::error::Answer;
@@ -81,7 +82,7 @@ api! {
         let device = ordinal(&machine, device)?;
         thread::set_device(device);
         thread::use_device();
-        machine.devices.get(device).and_then(|device| device.fault).map_or(Ok(()), Err)
+        Ok(())
     }
 
     /// Initialises a device. If the flags are valid, they are set as well.
@@ -138,6 +139,14 @@ api! {
     /// Ends everything that the process has on the current device. A context that failed stays failed until
     /// the process ends. A context that the calling thread has not used yet stays as it is.
     fn cudaDeviceReset(call) {
+        let mut machine = call.machine()?;
+        let device = thread::device();
+        // After a fault, the device is gone for this process.
+        if let Some(fault) = machine.devices.get_mut(device).and_then(|it| it.fault.as_mut()) {
+            *fault = cudaErrorDevicesUnavailable;
+            return Ok(());
+        }
+        drop(machine);
         let (mut machine, device) = call.current()?;
         if !thread::uses_device() {
             return Ok(());
@@ -306,15 +315,21 @@ api! {
     ) {
         let machine = call.machine()?;
         ordinal(&machine, device)?;
-        format.ok_or(cudaErrorInvalidValue)?;
-        put(width, 1 << 28)
+        let it = format.ok_or(cudaErrorInvalidValue)?;
+        let width = width.ok_or(cudaErrorInvalidValue)?;
+        let bytes = element(*it).map_err(|_| cudaErrorInvalidChannelDescriptor)?;
+        width.write(usize::try_from((1 << 30).min((1 << 32) / bytes)).unwrap_or(0));
+        Ok(())
     }
 
     /// Makes writes of other devices on the bus visible: none are ever outstanding.
     fn cudaDeviceFlushGPUDirectRDMAWrites(
-        call, _target: cudaFlushGPUDirectRDMAWritesTarget, _scope: cudaFlushGPUDirectRDMAWritesScope,
+        call, target: cudaFlushGPUDirectRDMAWritesTarget, scope: cudaFlushGPUDirectRDMAWritesScope,
     ) {
-        call.check()
+        call.check()?;
+        let scopes = [cudaFlushGPUDirectRDMAWritesToOwner, cudaFlushGPUDirectRDMAWritesToAllDevices];
+        let known = target == cudaFlushGPUDirectRDMAWritesTargetCurrentDevice && scopes.contains(&scope);
+        if known { Ok(()) } else { Err(cudaErrorInvalidValue) }
     }
 
     /// Starts the profiler. There is no profiler here.

@@ -4,36 +4,23 @@
 use core::ffi::{c_char, c_int};
 
 use super::{Out, api, put};
-use crate::error::{Code, last, name, take_last, text};
-use crate::machine;
-use crate::sys::{cudaError_t, cudaSuccess};
-use crate::thread;
+use crate::error::{last, name, take_last, text};
+use crate::sys::cudaError_t;
 
 /// The version of the runtime and of the driver that this stands for.
 const VERSION: c_int = 13000;
 
-/// The error that ended the current device's context, if one did.
-fn sticky() -> Option<Code> {
-    if thread::in_callback() {
-        return None;
-    }
-    machine::lock().ok()?.devices.get(thread::device())?.fault
-}
-
-fn known(found: Code) -> Code {
-    if found == cudaSuccess { sticky().unwrap_or(found) } else { found }
-}
-
-/// The calling thread's last error, which is forgotten; an error that ended the context is not.
+/// The calling thread's last error, which is forgotten. After an error that ended the context, the next call
+/// returns it again.
 #[unsafe(no_mangle)]
 extern "C" fn cudaGetLastError() -> cudaError_t {
-    known(take_last())
+    take_last()
 }
 
 /// The calling thread's last error.
 #[unsafe(no_mangle)]
 extern "C" fn cudaPeekAtLastError() -> cudaError_t {
-    known(last())
+    last()
 }
 
 /// The name of a code.

@@ -122,9 +122,7 @@ api! {
         let mut moments = [None; 2];
         let (mut ids, mut pending) = (Vec::new(), Vec::new());
         for (moment, event) in moments.iter_mut().zip([start, end]) {
-            if machine.events.mark(event.addr()).is_some() {
-                machine.event_waitable(event.addr())?;
-            }
+            machine.event_timeable(event.addr())?;
             let event = machine.events.get(event)?;
             let timed = event.flags & cudaEventDisableTiming == 0;
             let id = event.id.filter(|_| timed).ok_or(cudaErrorInvalidResourceHandle)?;

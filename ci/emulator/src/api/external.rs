@@ -16,11 +16,12 @@ use crate::machine::Machine;
 use crate::stream::{Moments, Work, submit};
 use crate::sys::{
     cudaError_t, cudaErrorInvalidResourceHandle, cudaErrorInvalidValue, cudaErrorMapBufferObjectFailed,
-    cudaErrorNotSupported, cudaExternalMemory_t, cudaExternalMemoryBufferDesc, cudaExternalMemoryHandleDesc,
-    cudaExternalMemoryHandleTypeOpaqueFd, cudaExternalSemaphore_t, cudaExternalSemaphoreHandleDesc,
-    cudaExternalSemaphoreHandleTypeOpaqueFd, cudaExternalSemaphoreHandleTypeTimelineSemaphoreFd,
-    cudaExternalSemaphoreSignalNodeParams, cudaExternalSemaphoreSignalParams,
-    cudaExternalSemaphoreWaitNodeParams, cudaExternalSemaphoreWaitParams, cudaStream_t,
+    cudaErrorNotSupported, cudaErrorUnknown, cudaExternalMemory_t, cudaExternalMemoryBufferDesc,
+    cudaExternalMemoryHandleDesc, cudaExternalMemoryHandleTypeOpaqueFd, cudaExternalSemaphore_t,
+    cudaExternalSemaphoreHandleDesc, cudaExternalSemaphoreHandleTypeOpaqueFd,
+    cudaExternalSemaphoreHandleTypeTimelineSemaphoreFd, cudaExternalSemaphoreSignalNodeParams,
+    cudaExternalSemaphoreSignalParams, cudaExternalSemaphoreWaitNodeParams, cudaExternalSemaphoreWaitParams,
+    cudaStream_t,
 };
 
 /// The value of a semaphore in the parameters of a call.
@@ -106,13 +107,18 @@ api! {
     ) {
         let (mut machine, device) = call.context()?;
         let (out, it) = (out.ok_or(cudaErrorInvalidValue)?, description.ok_or(cudaErrorInvalidValue)?);
+        if it.type_.0 == 0 {
+            return Err(cudaErrorInvalidValue);
+        }
         if it.type_ != cudaExternalMemoryHandleTypeOpaqueFd {
             return Err(unknown(call, "external memory"));
         }
+        if it.size == 0 || it.flags > 1 {
+            return Err(cudaErrorInvalidValue);
+        }
         // SAFETY: for this type the program sets this member.
-        let file = file(unsafe { it.handle.fd })?;
-        let long = file.metadata().is_ok_and(|file| file.len() >= it.size);
-        if it.size == 0 || it.flags > 1 || !long {
+        let file = file(unsafe { it.handle.fd }).map_err(|_| cudaErrorUnknown)?;
+        if !file.metadata().is_ok_and(|file| file.len() >= it.size) {
             return Err(cudaErrorInvalidValue);
         }
         let number = machine.externals.number();
@@ -144,7 +150,7 @@ api! {
     fn cudaDestroyExternalMemory(call, memory: cudaExternalMemory_t) {
         let (mut machine, _) = call.context()?;
         let gone = machine.externals.memories.remove(&memory.addr());
-        gone.map(drop).ok_or(cudaErrorInvalidResourceHandle)
+        gone.map(drop).ok_or(cudaErrorInvalidValue)
     }
 
     /// Takes over a file as a semaphore.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::kernel::{attributes, program};
 use super::{Call, Out, api, ordinal, put, wide};
-use crate::error::Answer;
+use crate::error::{Answer, take_last};
 use crate::exec::{Launch, Program};
 use crate::module::registry::{KernelEntry, registry};
 use crate::shape::{self, KEPT, MOST_BLOCKS, MOST_SHARED, PORTABLE, function_attributes, small};
@@ -14,8 +14,17 @@ use crate::sys::{
     cudaErrorInvalidClusterSize, cudaErrorInvalidDeviceFunction, cudaErrorInvalidValue, cudaFuncAttribute,
     cudaFuncAttributeClusterSchedulingPolicyPreference, cudaFuncAttributeMaxDynamicSharedMemorySize,
     cudaFuncAttributeNonPortableClusterSizeAllowed, cudaFuncAttributePreferredSharedMemoryCarveout,
-    cudaFuncAttributes, cudaFuncCache, cudaFunction_t, cudaKernel_t, cudaLaunchConfig_t,
+    cudaFuncAttributeRequiredClusterDepth, cudaFuncAttributeRequiredClusterHeight,
+    cudaFuncAttributeRequiredClusterWidth, cudaFuncAttributes, cudaFuncCache, cudaFunction_t, cudaKernel_t,
+    cudaLaunchConfig_t,
 };
+
+/// The axes of the clusters that a kernel requires.
+const AXES: [cudaFuncAttribute; 3] = [
+    cudaFuncAttributeRequiredClusterWidth,
+    cudaFuncAttributeRequiredClusterHeight,
+    cudaFuncAttributeRequiredClusterDepth,
+];
 
 fn find(call: &Call, function: *const c_void) -> Answer<Arc<Program>> {
     let (mut machine, device) = call.context()?;
@@ -75,6 +84,14 @@ fn set(program: &Program, entry: &mut KernelEntry, attribute: cudaFuncAttribute,
             }
             entry.scheduling = value;
         }
+        it if AXES.contains(&it) => {
+            // A kernel that declares its clusters keeps them.
+            let axis = AXES.iter().position(|axis| *axis == it).unwrap_or(0);
+            let declared = program.cluster.and_then(|blocks| blocks.get(axis).copied());
+            if declared.is_some_and(|blocks| u32::try_from(value) != Ok(blocks)) {
+                return Err(cudaErrorInvalidValue);
+            }
+        }
         _ => return Err(cudaErrorInvalidValue),
     }
     Ok(())
@@ -86,6 +103,8 @@ api! {
         let out = out.ok_or(cudaErrorInvalidValue)?;
         let program = find(call, function)?;
         out.write(function_attributes(&program, registry().kernel(function.addr())?));
+        // On hardware, this forgets the last error.
+        take_last();
         Ok(())
     }
 
@@ -150,7 +169,11 @@ api! {
     fn cudaGetFuncBySymbol(call, out: Out<'_, cudaFunction_t>, function: *const c_void) {
         find(call, function)?;
         registry().own_kernel(function.addr())?;
-        put(out, function.cast_mut().cast())
+        // Without a place for the answer, there is none, which is no error.
+        if let Some(out) = out {
+            out.write(function.cast_mut().cast());
+        }
+        Ok(())
     }
 
     /// How many blocks of a kernel a multiprocessor holds.

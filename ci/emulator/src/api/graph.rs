@@ -4,16 +4,16 @@
 use core::ffi::{CStr, c_char, c_uint, c_void};
 use std::fmt::Write as _;
 
-use super::capture::{graph, handles, plain};
+use super::capture::{graph, handles, ports};
 use super::{Out, api, put};
 use crate::error::Answer;
 use crate::graph::{Act, kind, release};
 use crate::machine::Guard;
 use crate::stream::{HostCall, condition};
 use crate::sys::{
-    CUgraphNode_st, CUuserObject_st, cudaErrorInvalidValue, cudaErrorNotSupported, cudaErrorOperatingSystem,
-    cudaGraph_t, cudaGraphEdgeData, cudaGraphNode_t, cudaGraphNodeType, cudaGraphUserObjectMove,
-    cudaHostFn_t, cudaUserObject_t, cudaUserObjectNoDestructorSync,
+    CUgraphNode_st, CUuserObject_st, cudaErrorInvalidValue, cudaErrorLossyQuery, cudaErrorNotSupported,
+    cudaErrorOperatingSystem, cudaGraph_t, cudaGraphEdgeData, cudaGraphNode_t, cudaGraphNodeType,
+    cudaGraphUserObjectMove, cudaHostFn_t, cudaUserObject_t, cudaUserObjectNoDestructorSync,
 };
 use crate::thread;
 
@@ -29,7 +29,7 @@ pub(super) fn node(handle: usize) -> cudaGraphNode_t {
 unsafe fn list(
     found: &[Vec<usize>],
     lists: &[*mut cudaGraphNode_t],
-    edges: *mut cudaGraphEdgeData,
+    (edges, ports): (*mut cudaGraphEdgeData, &[u8]),
     count: Option<&mut usize>,
 ) -> Answer {
     let count = count.ok_or(cudaErrorInvalidValue)?;
@@ -37,6 +37,9 @@ unsafe fn list(
     if lists.iter().all(|list| list.is_null()) {
         *count = length;
         return Ok(());
+    }
+    if edges.is_null() && ports.iter().any(|port| *port != 0) {
+        return Err(cudaErrorLossyQuery);
     }
     let room = *count;
     for (handles, list) in found.iter().zip(lists).filter(|it| !it.1.is_null()) {
@@ -47,14 +50,21 @@ unsafe fn list(
         }
     }
     if !edges.is_null() {
-        let plain = cudaGraphEdgeData { from_port: 0, to_port: 0, type_: 0, reserved: [0; 5] };
         for at in 0..room.min(length) {
+            let port = ports.get(at).copied().unwrap_or(0);
+            let edge =
+                cudaGraphEdgeData { from_port: port, to_port: 0, type_: port.min(1), reserved: [0; 5] };
             // SAFETY: as above.
-            unsafe { edges.wrapping_add(at).write(plain) };
+            unsafe { edges.wrapping_add(at).write(edge) };
         }
     }
     *count = room.min(length);
     Ok(())
+}
+
+/// Checks a number of references to a user object: some, and no more than a signed number holds.
+fn references(count: c_uint) -> Answer {
+    if (1..=c_uint::MAX >> 1).contains(&count) { Ok(()) } else { Err(cudaErrorInvalidValue) }
 }
 
 /// Destroys a graph and gives back the references to user objects that it held.
@@ -148,7 +158,7 @@ api! {
         let (machine, _) = call.context()?;
         let found = machine.graphs.get(graph.addr())?.nodes.keys().copied().collect();
         // SAFETY: the program promises that there is room for that many.
-        unsafe { list(&[found], &[nodes], core::ptr::null_mut(), count) }
+        unsafe { list(&[found], &[nodes], (core::ptr::null_mut(), &[]), count) }
     }
 
     /// The nodes of a graph without dependencies.
@@ -157,7 +167,7 @@ api! {
         let all = machine.graphs.get(graph.addr())?.nodes.iter();
         let found = all.filter(|it| it.1.before.is_empty()).map(|entry| *entry.0).collect();
         // SAFETY: the program promises that there is room for that many.
-        unsafe { list(&[found], &[nodes], core::ptr::null_mut(), count) }
+        unsafe { list(&[found], &[nodes], (core::ptr::null_mut(), &[]), count) }
     }
 
     /// The edges of a graph.
@@ -169,9 +179,12 @@ api! {
         if from.is_null() != to.is_null() {
             return Err(cudaErrorInvalidValue);
         }
-        let (first, second) = machine.graphs.get(graph.addr())?.edges().into_iter().unzip();
+        let it = machine.graphs.get(graph.addr())?;
+        let all = it.edges();
+        let ports: Vec<u8> = all.iter().map(|(from, to)| it.port(*from, *to)).collect();
+        let (first, second) = all.into_iter().unzip();
         // SAFETY: the program promises that there is room for that many.
-        unsafe { list(&[first, second], &[from, to], edges, count) }
+        unsafe { list(&[first, second], &[from, to], (edges, &ports), count) }
     }
 
     /// The dependencies of a node.
@@ -180,9 +193,11 @@ api! {
         count: Option<&mut usize>,
     ) {
         let (machine, _) = call.context()?;
-        let found = machine.graphs.node(node.addr())?.before.iter().collect();
+        let (it, to) = (machine.graphs.get(machine.graphs.home(node.addr())?)?, node.addr());
+        let found: Vec<usize> = machine.graphs.node(to)?.before.iter().collect();
+        let ports: Vec<u8> = found.iter().map(|from| it.port(*from, to)).collect();
         // SAFETY: the program promises that there is room for that many.
-        unsafe { list(&[found], &[nodes], edges, count) }
+        unsafe { list(&[found], &[nodes], (edges, &ports), count) }
     }
 
     /// The nodes that depend on a node.
@@ -191,9 +206,11 @@ api! {
         count: Option<&mut usize>,
     ) {
         let (machine, _) = call.context()?;
-        let found = machine.graphs.node(node.addr())?.after.iter().copied().collect();
+        let (it, from) = (machine.graphs.get(machine.graphs.home(node.addr())?)?, node.addr());
+        let found: Vec<usize> = machine.graphs.node(from)?.after.iter().copied().collect();
+        let ports: Vec<u8> = found.iter().map(|to| it.port(from, *to)).collect();
         // SAFETY: the program promises that there is room for that many.
-        unsafe { list(&[found], &[nodes], edges, count) }
+        unsafe { list(&[found], &[nodes], (edges, &ports), count) }
     }
 
     /// Has nodes come after others.
@@ -203,7 +220,7 @@ api! {
     ) {
         let (mut machine, _) = call.context()?;
         // SAFETY: the program promises that the lists have `count` elements.
-        unsafe { plain(edges, count) }?;
+        let ports = unsafe { ports(edges, count) }?;
         // SAFETY: as above.
         let (from, to) = (unsafe { handles(from, count) }?, unsafe { handles(to, count) }?);
         let it = machine.graphs.get_mut(graph.addr())?;
@@ -212,7 +229,8 @@ api! {
         if !known || pairs().any(|(a, b)| a == b || it.has_edge(a, b)) {
             return Err(cudaErrorInvalidValue);
         }
-        for (a, b) in pairs() {
+        for ((a, b), port) in pairs().zip(ports) {
+            it.set_port(a, b, port)?;
             it.connect(a, b);
         }
         Ok(())
@@ -221,12 +239,10 @@ api! {
     /// Ends that.
     fn cudaGraphRemoveDependencies(
         call, graph: cudaGraph_t, from: *const cudaGraphNode_t, to: *const cudaGraphNode_t,
-        edges: *const cudaGraphEdgeData, count: usize,
+        _edges: *const cudaGraphEdgeData, count: usize,
     ) {
         let (mut machine, _) = call.context()?;
         // SAFETY: the program promises that the lists have `count` elements.
-        unsafe { plain(edges, count) }?;
-        // SAFETY: as above.
         let (from, to) = (unsafe { handles(from, count) }?, unsafe { handles(to, count) }?);
         if machine.graphs.allocates(graph.addr())? {
             return Err(cudaErrorNotSupported);
@@ -277,7 +293,10 @@ api! {
     ) {
         let (mut machine, _) = call.context()?;
         let (out, destroy) = (out.ok_or(cudaErrorInvalidValue)?, destroy.ok_or(cudaErrorInvalidValue)?);
-        if flags != cudaUserObjectNoDestructorSync.0 || count == 0 {
+        if flags != cudaUserObjectNoDestructorSync.0 {
+            return Err(cudaErrorInvalidValue);
+        }
+        if count == 0 {
             return Err(cudaErrorInvalidValue);
         }
         let handle = machine.users.create(HostCall::function(destroy, data), count);
@@ -288,18 +307,14 @@ api! {
     /// Adds references to an object.
     fn cudaUserObjectRetain(call, object: cudaUserObject_t, count: c_uint) {
         let (mut machine, _) = call.context()?;
-        if count == 0 {
-            return Err(cudaErrorInvalidValue);
-        }
+        references(count)?;
         machine.users.retain(object.addr(), count)
     }
 
     /// Takes references to an object away.
     fn cudaUserObjectRelease(call, object: cudaUserObject_t, count: c_uint) {
         let (mut machine, device) = call.context()?;
-        if count == 0 {
-            return Err(cudaErrorInvalidValue);
-        }
+        references(count)?;
         release(&mut machine, vec![(object.addr(), count)], device, 0)
     }
 
@@ -309,7 +324,8 @@ api! {
     ) {
         let (mut machine, _) = call.context()?;
         let moved = flags == cudaGraphUserObjectMove.0;
-        if count == 0 || (flags != 0 && !moved) {
+        references(count)?;
+        if flags != 0 && !moved {
             return Err(cudaErrorInvalidValue);
         }
         machine.graphs.get(graph.addr())?;
@@ -325,8 +341,10 @@ api! {
     fn cudaGraphReleaseUserObject(call, graph: cudaGraph_t, object: cudaUserObject_t, count: c_uint) {
         let (mut machine, device) = call.context()?;
         let users = &mut machine.graphs.get_mut(graph.addr())?.users;
-        let held = users.get_mut(&object.addr()).ok_or(cudaErrorInvalidValue)?;
-        *held = held.checked_sub(count).ok_or(cudaErrorInvalidValue)?;
+        // More references than the graph has are those that it has.
+        let Some(held) = users.get_mut(&object.addr()) else { return Ok(()) };
+        let count = count.min(*held);
+        *held -= count;
         if *held == 0 {
             users.remove(&object.addr());
         }

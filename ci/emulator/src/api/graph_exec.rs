@@ -10,32 +10,52 @@ use super::symbol::{VariableRange, VariableSide};
 use super::{Call, Out, api, external, put};
 use crate::error::Answer;
 use crate::finding::{Finding, Subject};
-use crate::graph::{Act, Exec, Mismatch, kind, launch, release};
+use crate::graph::{Act, Exec, Graph, Mismatch, kind, launch, release};
 use crate::machine::Guard;
 use crate::stream::condition;
 use crate::sys::{
     CUgraphExec_st, cudaErrorGraphExecUpdateFailure, cudaErrorInvalidValue, cudaErrorNotSupported,
     cudaErrorStreamCaptureUnsupported, cudaEvent_t, cudaExternalSemaphoreSignalNodeParams,
     cudaExternalSemaphoreWaitNodeParams, cudaGraph_t, cudaGraphExec_t,
-    cudaGraphExecUpdateErrorNodeTypeChanged, cudaGraphExecUpdateErrorParametersChanged,
-    cudaGraphExecUpdateErrorTopologyChanged, cudaGraphExecUpdateResultInfo, cudaGraphExecUpdateSuccess,
+    cudaGraphExecUpdateErrorAttributesChanged, cudaGraphExecUpdateErrorNodeTypeChanged,
+    cudaGraphExecUpdateErrorParametersChanged, cudaGraphExecUpdateErrorTopologyChanged,
+    cudaGraphExecUpdateResultInfo, cudaGraphExecUpdateSuccess, cudaGraphInstantiateError,
     cudaGraphInstantiateFlagAutoFreeOnLaunch, cudaGraphInstantiateFlagDeviceLaunch,
     cudaGraphInstantiateFlagUpload, cudaGraphInstantiateFlagUseNodePriority,
-    cudaGraphInstantiateInvalidStructure, cudaGraphInstantiateParams, cudaGraphInstantiateSuccess,
-    cudaGraphNode_t, cudaGraphNodeParams, cudaHostNodeParams, cudaKernelNodeParams, cudaMemcpy3DParms,
-    cudaMemcpyKind, cudaMemsetParams, cudaStream_t,
+    cudaGraphInstantiateInvalidStructure, cudaGraphInstantiateNodeOperationNotSupported,
+    cudaGraphInstantiateParams, cudaGraphInstantiateSuccess, cudaGraphNode_t, cudaGraphNodeParams,
+    cudaHostNodeParams, cudaKernelNodeParams, cudaMemcpy3DParms, cudaMemcpyKind, cudaMemsetParams,
+    cudaStream_t,
 };
 
+/// The flags of an instantiation.
+const KNOWN: c_uint = cudaGraphInstantiateFlagAutoFreeOnLaunch.0
+    | cudaGraphInstantiateFlagUpload.0
+    | cudaGraphInstantiateFlagDeviceLaunch.0
+    | cudaGraphInstantiateFlagUseNodePriority.0;
+
+/// Whether there are such flags.
+fn known(flags: c_ulonglong) -> bool {
+    flags & !c_ulonglong::from(KNOWN) == 0
+}
+
+/// The first node that a launch by a kernel could not run, if the graph is to be launched so.
+fn unfit(graph: &Graph, flags: c_ulonglong) -> Option<usize> {
+    let by_kernels = flags & c_ulonglong::from(cudaGraphInstantiateFlagDeviceLaunch.0) != 0;
+    let fit = |act: &Act| matches!(act, Act::Kernel(_) | Act::Copy(_) | Act::Fill(_) | Act::Child(_));
+    let mut nodes = graph.nodes.iter().filter(|_| by_kernels);
+    nodes.find(|node| !fit(&node.1.act)).map(|node| *node.0)
+}
+
 fn instantiate(machine: &mut Guard, graph: cudaGraph_t, flags: c_ulonglong) -> Answer<cudaGraphExec_t> {
-    let known = cudaGraphInstantiateFlagAutoFreeOnLaunch.0
-        | cudaGraphInstantiateFlagUpload.0
-        | cudaGraphInstantiateFlagDeviceLaunch.0
-        | cudaGraphInstantiateFlagUseNodePriority.0;
-    if flags & !c_ulonglong::from(known) != 0 {
+    if !known(flags) {
         return Err(cudaErrorInvalidValue);
     }
     let m = &mut **machine;
     let graph = graph.addr();
+    if unfit(m.graphs.get(graph)?, flags).is_some() {
+        return Err(cudaErrorInvalidValue);
+    }
     let once = m.graphs.allocates(graph)? || m.graphs.is_conditional(graph)?;
     if once && m.graphs.has_exec(graph) {
         return Err(cudaErrorNotSupported);
@@ -89,10 +109,15 @@ api! {
     ) {
         let (mut machine, _) = call.context()?;
         let (out, given) = (out.ok_or(cudaErrorInvalidValue)?, given.ok_or(cudaErrorInvalidValue)?);
-        given.errNode_out = core::ptr::null_mut();
         let made = instantiate(&mut machine, graph, given.flags);
-        given.result_out =
-            if made.is_ok() { cudaGraphInstantiateSuccess } else { cudaGraphInstantiateInvalidStructure };
+        let unfit = machine.graphs.get(graph.addr()).ok().and_then(|it| unfit(it, given.flags));
+        given.errNode_out = node(unfit.unwrap_or(0));
+        given.result_out = match () {
+            () if made.is_ok() => cudaGraphInstantiateSuccess,
+            () if !known(given.flags) => cudaGraphInstantiateError,
+            () if unfit.is_some() => cudaGraphInstantiateNodeOperationNotSupported,
+            () => cudaGraphInstantiateInvalidStructure,
+        };
         out.write(made?);
         Ok(())
     }
@@ -100,7 +125,8 @@ api! {
     /// The flags of an executable graph. An H200 does not report the priority.
     fn cudaGraphExecGetFlags(call, exec: cudaGraphExec_t, out: Out<'_, c_ulonglong>) {
         let (machine, _) = call.context()?;
-        let untold = c_ulonglong::from(cudaGraphInstantiateFlagUseNodePriority.0);
+        let untold = cudaGraphInstantiateFlagUseNodePriority.0 | cudaGraphInstantiateFlagUpload.0;
+        let untold = c_ulonglong::from(untold);
         put(out, machine.graphs.exec(exec.addr())?.flags & !untold)
     }
 
@@ -109,7 +135,7 @@ api! {
         let (mut machine, _, key) = call.stream(stream)?;
         if machine.is_captured(key) {
             // The steps of an executable graph are no nodes any more.
-            return machine.add_captured(key, call.name, || None).and(Err(cudaErrorStreamCaptureUnsupported));
+            return machine.unasked_in_capture(key).and(Err(cudaErrorStreamCaptureUnsupported));
         }
         machine.capture_of(key)?;
         launch(&mut machine, exec.addr(), key, call.name)
@@ -142,6 +168,7 @@ api! {
             Err(Mismatch::Topology(at)) => (cudaGraphExecUpdateErrorTopologyChanged, at),
             Err(Mismatch::Kind(at)) => (cudaGraphExecUpdateErrorNodeTypeChanged, at),
             Err(Mismatch::Parameters(at)) => (cudaGraphExecUpdateErrorParametersChanged, at),
+            Err(Mismatch::Attributes(at)) => (cudaGraphExecUpdateErrorAttributesChanged, at),
         };
         if let Some(out) = out {
             *out = cudaGraphExecUpdateResultInfo {

@@ -15,7 +15,9 @@ api! {
     fn cudaDeviceGetGraphMemAttribute(call, device: c_int, attribute: cudaGraphMemAttributeType, value: *mut c_void) {
         let mut machine = call.machine()?;
         let device = ordinal(&machine, device)?;
-        let GraphMemory { used, used_high, reserved, reserved_high } = *machine.graphs.memory.of(device);
+        let memory = *machine.graphs.memory.of(device);
+        let GraphMemory { reserved, reserved_high, .. } = memory;
+        let (used, used_high) = memory.used();
         let found = match attribute {
             it if it == cudaGraphMemAttrUsedMemCurrent => used,
             it if it == cudaGraphMemAttrUsedMemHigh => used_high,

@@ -17,11 +17,11 @@ use crate::sys::{
     CUevent_st, cudaErrorInvalidValue, cudaErrorNotSupported, cudaEvent_t,
     cudaExternalSemaphoreSignalNodeParams, cudaExternalSemaphoreWaitNodeParams, cudaGraph_t,
     cudaGraphEdgeData, cudaGraphNode_t, cudaGraphNodeParams, cudaGraphNodeTypeConditional,
-    cudaGraphNodeTypeEmpty, cudaGraphNodeTypeEventRecord, cudaGraphNodeTypeGraph, cudaGraphNodeTypeHost,
-    cudaGraphNodeTypeKernel, cudaGraphNodeTypeMemcpy, cudaGraphNodeTypeMemset, cudaGraphNodeTypeWaitEvent,
-    cudaHostNodeParams, cudaKernelNodeParams, cudaLaunchAttributeID, cudaLaunchAttributeValue,
-    cudaMemAllocNodeParams, cudaMemAllocationTypePinned, cudaMemLocationTypeDevice, cudaMemcpy3DParms,
-    cudaMemcpyKind, cudaMemsetParams,
+    cudaGraphNodeTypeCount, cudaGraphNodeTypeEmpty, cudaGraphNodeTypeEventRecord, cudaGraphNodeTypeGraph,
+    cudaGraphNodeTypeHost, cudaGraphNodeTypeKernel, cudaGraphNodeTypeMemcpy, cudaGraphNodeTypeMemset,
+    cudaGraphNodeTypeWaitEvent, cudaHostNodeParams, cudaKernelNodeParams, cudaLaunchAttributeID,
+    cudaLaunchAttributeValue, cudaMemAllocNodeParams, cudaMemAllocationTypePinned, cudaMemHandleTypeNone,
+    cudaMemLocationTypeDevice, cudaMemcpy3DParms, cudaMemcpyKind, cudaMemsetParams,
 };
 
 /// Where a new node goes.
@@ -96,6 +96,9 @@ pub(super) fn general(
     // SAFETY: the program passes such a structure, or null.
     let given = unsafe { given.as_ref() }.ok_or(cudaErrorInvalidValue)?;
     let of = &given.__bindgen_anon_1;
+    if given.reserved0 != [0; 3] || given.reserved2 != 0 {
+        return Err(cudaErrorInvalidValue);
+    }
     // All members of a union begin at its first byte.
     let member = &raw const *of;
     match given.type_ {
@@ -104,8 +107,11 @@ pub(super) fn general(
         it if it == cudaGraphNodeTypeKernel => params::kernel(machine, device, member.cast()),
         it if it == cudaGraphNodeTypeMemcpy => {
             // SAFETY: the type says which member of the union the program has set.
-            let copy = unsafe { &raw const of.memcpy.copyParams };
-            params::shaped(call, machine, copy)
+            let copy = unsafe { &of.memcpy };
+            if copy.flags != 0 || copy.reserved != [0; 3] {
+                return Err(cudaErrorInvalidValue);
+            }
+            params::shaped(call, machine, &raw const copy.copyParams)
         }
         it if it == cudaGraphNodeTypeMemset => params::fill(call, machine, member.cast()),
         it if it == cudaGraphNodeTypeHost => params::host(member.cast()),
@@ -126,6 +132,7 @@ pub(super) fn general(
             let wanted = unsafe { &of.conditional };
             conditional::node(machine, graph, wanted)
         }
+        it if it.0 >= cudaGraphNodeTypeCount.0 => Err(cudaErrorInvalidValue),
         _ => Err(cudaErrorNotSupported),
     }
 }
@@ -233,7 +240,9 @@ api! {
 
     /// The copy of a copy node.
     fn cudaGraphMemcpyNodeGetParams(call, node: cudaGraphNode_t, out: Out<'_, cudaMemcpy3DParms>) {
-        get(call, node, out, |act| if let Act::Copy(it) = act { Some(params::copy_params(it)) } else { None })
+        let (machine, _) = call.context()?;
+        let Act::Copy(it) = &machine.graphs.node(node.addr())?.act else { return Err(cudaErrorInvalidValue) };
+        put(out, params::copy_params(it, &machine.allocations))
     }
 
     /// Changes the copy of a copy node.
@@ -426,11 +435,14 @@ api! {
     ) {
         let given = given.ok_or(cudaErrorInvalidValue)?;
         add(call, out, NodePlace { graph, before, count }, |machine, _| {
-            let bytes = wide(given.bytesize);
-            if bytes == 0 {
+            let (bytes, props) = (wide(given.bytesize), &given.poolProps);
+            // Other processes cannot get the memory of a graph.
+            let exported = props.handleTypes != cudaMemHandleTypeNone;
+            let lists = given.accessDescs.is_null() && given.accessDescCount > 0;
+            if bytes == 0 || exported || lists || props.allocType != cudaMemAllocationTypePinned {
                 return Err(cudaErrorInvalidValue);
             }
-            let device = ordinal(machine, given.poolProps.location.id).map_err(|_| cudaErrorInvalidValue)?;
+            let device = ordinal(machine, props.location.id).map_err(|_| cudaErrorInvalidValue)?;
             let memory = machine.allocations.allocate(device, bytes, Kind::Pool, call.name)?;
             given.dptr = pointer(memory);
             Ok(Act::Alloc(memory, bytes))

@@ -10,13 +10,15 @@ use super::{Call, address, pointer, wide};
 use crate::error::Answer;
 use crate::graph::{Act, AttributeValue, KernelNode};
 use crate::machine::Guard;
+use crate::memory::Allocations;
 use crate::shape::LaunchShape;
 use crate::stream::{End, Fill, HostCall, Memory, Volume};
 use crate::sys::{
     cudaErrorInvalidValue, cudaErrorNotSupported, cudaEvent_t, cudaExtent, cudaHostNodeParams,
     cudaKernelNodeParams, cudaLaunchAttributeClusterDimension, cudaLaunchAttributeCooperative,
-    cudaLaunchAttributeID, cudaLaunchAttributeValue, cudaMemcpy3DParms, cudaMemcpyDefault, cudaMemcpyKind,
-    cudaMemsetParams, cudaPitchedPtr, cudaPos, dim3,
+    cudaLaunchAttributeID, cudaLaunchAttributeValue, cudaMemcpy3DParms, cudaMemcpyDeviceToDevice,
+    cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice, cudaMemcpyHostToHost, cudaMemcpyKind, cudaMemsetParams,
+    cudaPitchedPtr, cudaPos, dim3,
 };
 use crate::transfer::{MemoryType, Mode, Request, Side, memory_type, plan};
 
@@ -149,7 +151,11 @@ fn side(end: &End, volume: Volume) -> cudaPitchedPtr {
     cudaPitchedPtr { ptr: memory, pitch: size(pitch), xsize: size(pitch), ysize: size(rows) }
 }
 
-pub(super) fn copy_params(it: &crate::stream::Copy) -> cudaMemcpy3DParms {
+pub(super) fn copy_params(it: &crate::stream::Copy, allocations: &Allocations) -> cudaMemcpy3DParms {
+    let on_device = |end: &End| match end.memory {
+        Memory::Known(at) => allocations.at(at).is_some_and(|it| !it.kind.on_host()),
+        _ => false,
+    };
     let size = |bytes: u64| usize::try_from(bytes).unwrap_or(0);
     let (volume, zero) = (it.volume, cudaPos { x: 0, y: 0, z: 0 });
     cudaMemcpy3DParms {
@@ -164,7 +170,12 @@ pub(super) fn copy_params(it: &crate::stream::Copy) -> cudaMemcpy3DParms {
             height: size(volume.height),
             depth: size(volume.depth),
         },
-        kind: cudaMemcpyDefault,
+        kind: match (on_device(&it.from), on_device(&it.to)) {
+            (true, true) => cudaMemcpyDeviceToDevice,
+            (true, false) => cudaMemcpyDeviceToHost,
+            (false, true) => cudaMemcpyHostToDevice,
+            (false, false) => cudaMemcpyHostToHost,
+        },
     }
 }
 
@@ -182,7 +193,7 @@ pub(super) fn fill(call: &Call, machine: &Guard, given: *const cudaMemsetParams)
     let address = address(given.dst);
     let width = wide(given.width).checked_mul(u64::from(element)).ok_or(cudaErrorInvalidValue)?;
     let volume = Volume { width, height: wide(given.height), depth: 1 };
-    let pitch = if given.height > 1 { wide(given.pitch) } else { 0 };
+    let pitch = wide(given.pitch);
     if !fits
         || volume.is_empty()
         || !address.is_multiple_of(u64::from(element))

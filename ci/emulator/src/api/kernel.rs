@@ -17,7 +17,9 @@ use crate::stream::{StreamId, submit_task};
 use crate::sys::{
     cudaError_t, cudaErrorInvalidDeviceFunction, cudaErrorInvalidResourceHandle, cudaErrorInvalidValue,
     cudaErrorMissingConfiguration, cudaKernel_t, cudaLaunchAttributeClusterDimension,
-    cudaLaunchAttributeCooperative, cudaLaunchConfig_t, cudaStream_t, cudaSuccess, dim3,
+    cudaLaunchAttributeCooperative, cudaLaunchAttributeMemSyncDomain,
+    cudaLaunchAttributePreferredSharedMemoryCarveout, cudaLaunchAttributeProgrammaticEvent,
+    cudaLaunchConfig_t, cudaLaunchMemSyncDomainRemote, cudaStream_t, cudaSuccess, dim3,
 };
 
 /// The values between the angle brackets of a launch.
@@ -124,6 +126,21 @@ pub(super) fn attributes(config: &cudaLaunchConfig_t) -> Answer<Attributes> {
             let blocks = [blocks.x, blocks.y, blocks.z];
             // None along any axis is no clusters at all.
             found.cluster = Some(blocks).filter(|blocks| *blocks != [0; 3]);
+        } else if attribute.id == cudaLaunchAttributeProgrammaticEvent {
+            // SAFETY: as above.
+            if unsafe { attribute.val.programmaticEvent }.event.is_null() {
+                return Err(cudaErrorInvalidResourceHandle);
+            }
+        } else if attribute.id == cudaLaunchAttributeMemSyncDomain {
+            // SAFETY: as above.
+            if unsafe { attribute.val.memSyncDomain }.0 > cudaLaunchMemSyncDomainRemote.0 {
+                return Err(cudaErrorInvalidValue);
+            }
+        } else if attribute.id == cudaLaunchAttributePreferredSharedMemoryCarveout {
+            // SAFETY: as above.
+            if !(0..=100).contains(&unsafe { attribute.val.sharedMemCarveout }) {
+                return Err(cudaErrorInvalidValue);
+            }
         } else if attribute.id.0 >= ATTRIBUTES {
             return Err(cudaErrorInvalidValue);
         }
@@ -146,7 +163,9 @@ fn launch(
     let Attributes { cooperative, cluster } = attributes;
     let (grid, block) = (dimensions(grid), dimensions(block));
     let shape = LaunchShape { grid, block, shared, cooperative, cluster };
-    let launch = prepare(&mut machine, device, function, shape, args)?;
+    let launch = prepare(&mut machine, device, function, shape, args);
+    let launch =
+        launch.or_else(|code| machine.unasked_in_capture(stream).and(Err(code)).map_err(|_| code))?;
     if machine.is_captured(stream) {
         if machine.streams.get(stream)?.device != device {
             return Err(cudaErrorInvalidResourceHandle);
@@ -207,7 +226,7 @@ api! {
     /// The handle of a kernel, for programs.
     fn cudaGetKernel(call, out: Out<'_, cudaKernel_t>, function: *const c_void) {
         call.check()?;
-        registry().own_kernel(function.addr())?;
+        registry().own_kernel(function.addr()).map_err(|_| cudaErrorInvalidDeviceFunction)?;
         put(out, function.cast_mut().cast())
     }
 }

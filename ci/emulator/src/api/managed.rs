@@ -81,8 +81,8 @@ fn ask(
         it if it == cudaMemRangeAttributeLastPrefetchLocation => one(prefetched()),
         it if it == cudaMemRangeAttributePreferredLocationType => one(kind_of(preferred())),
         it if it == cudaMemRangeAttributeLastPrefetchLocationType => one(kind_of(prefetched())),
-        it if it == cudaMemRangeAttributePreferredLocationId => one(preferred().max(0)),
-        it if it == cudaMemRangeAttributeLastPrefetchLocationId => one(prefetched().max(0)),
+        it if it == cudaMemRangeAttributePreferredLocationId => one(preferred()),
+        it if it == cudaMemRangeAttributeLastPrefetchLocationId => one(prefetched()),
         it if it == cudaMemRangeAttributeAccessedBy => {
             let all = machine.allocations.advices.common(start, size, |advice| advice.accessed_by.clone());
             let mut all = all.unwrap_or_default();
@@ -178,6 +178,11 @@ api! {
             }
             it if it == cudaMemAdviseUnsetPreferredLocation => Box::new(|advice| advice.preferred = NOWHERE),
             it if it == cudaMemAdviseSetAccessedBy => {
+                // Nodes of the host access memory by themselves.
+                let nodes = [cudaMemLocationTypeHostNuma, cudaMemLocationTypeHostNumaCurrent];
+                if nodes.contains(&location.type_) {
+                    return Err(cudaErrorInvalidValue);
+                }
                 let place = place(&machine)?;
                 Box::new(move |advice| {
                     advice.accessed_by.retain(|it| *it != place);

@@ -106,7 +106,7 @@ api! {
     /// Chooses it.
     fn cudaDeviceSetMemPool(call, device: c_int, pool: cudaMemPool_t) {
         let mut machine = call.machine()?;
-        let device = ordinal(&machine, device)?;
+        let device = ordinal(&machine, device).map_err(|_| cudaErrorInvalidValue)?;
         let key = machine.allocations.pools.named(pool)?;
         machine.allocations.pools.set_current(device_place(device), key)
     }
@@ -147,6 +147,9 @@ api! {
         let mut machine = call.machine()?;
         let wanted = read(wanted)?;
         let (place, device) = place(&machine, wanted.location, wanted.allocType)?;
+        if wanted.reserved != [0; 54] {
+            return Err(cudaErrorInvalidValue);
+        }
         let handles = wanted.handleTypes.0;
         let known = cudaMemHandleTypePosixFileDescriptor.0;
         let shareable = wanted.location.type_ != cudaMemLocationTypeHost;
@@ -203,6 +206,10 @@ api! {
         if let Some(rule) = rule(attr) {
             write(value, pool.reuse.get(rule).copied().unwrap_or(0));
             return Ok(());
+        }
+        // The process that made a pool counts its memory.
+        if pool.imported.is_some() {
+            return Err(cudaErrorInvalidValue);
         }
         let (reserved, used) = (pool.reserved(), pool.used());
         let number = match attr {

@@ -50,11 +50,11 @@ api! {
     fn cudaDeviceEnablePeerAccess(call, peer: c_int, flags: c_uint) {
         let (mut machine, device) = call.context()?;
         let peer = ordinal(&machine, peer)?;
-        if peer == device {
-            return Err(cudaErrorPeerAccessUnsupported);
-        }
         if flags != 0 {
             return Err(cudaErrorInvalidValue);
+        }
+        if peer == device {
+            return Err(cudaErrorPeerAccessUnsupported);
         }
         let peers = &mut machine.devices.get_mut(device).ok_or(cudaErrorInvalidDevice)?.peers;
         if peers.contains(&peer) {

@@ -8,9 +8,8 @@ use crate::error::Answer;
 use crate::memory::Kind;
 use crate::stream::before_free;
 use crate::sys::{
-    cudaErrorInvalidValue, cudaErrorNotSupported, cudaHostAllocMapped, cudaHostAllocPortable,
-    cudaHostAllocWriteCombined, cudaHostRegisterIoMemory, cudaHostRegisterMapped, cudaHostRegisterPortable,
-    cudaHostRegisterReadOnly,
+    cudaErrorInvalidValue, cudaHostAllocMapped, cudaHostAllocPortable, cudaHostAllocWriteCombined,
+    cudaHostRegisterIoMemory, cudaHostRegisterMapped, cudaHostRegisterPortable, cudaHostRegisterReadOnly,
 };
 
 const ALLOC_FLAGS: c_uint = cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
@@ -83,8 +82,9 @@ api! {
         if memory.is_null() || size == 0 || flags & !REGISTER_FLAGS != 0 {
             return Err(cudaErrorInvalidValue);
         }
+        // No pages here are those of a device of the bus.
         if flags & cudaHostRegisterIoMemory != 0 {
-            return Err(cudaErrorNotSupported);
+            return Err(cudaErrorInvalidValue);
         }
         if !mapped_for_writing(address(memory), wide(size)) {
             return Err(cudaErrorInvalidValue);
@@ -120,7 +120,8 @@ api! {
     fn cudaHostGetFlags(call, out: Out<'_, c_uint>, memory: *mut c_void) {
         let (machine, _) = call.context()?;
         let found = machine.allocations.at(address(memory)).filter(|it| it.kind.on_host()).ok_or(cudaErrorInvalidValue)?;
-        put(out, found.flags)
+        // An H200 does not tell what is only read.
+        put(out, found.flags & !cudaHostRegisterReadOnly)
     }
 }
 

@@ -156,7 +156,7 @@ api! {
         let mut machine = call.machine()?;
         let key = machine.allocations.pools.named(pool)?;
         let ipc_handle = IpcHandle::from_bytes(&data.ok_or(cudaErrorInvalidValue)?.reserved).ok_or(cudaErrorInvalidValue)?;
-        if machine.allocations.pools.get(key)?.imported != Some(ipc_handle.process) || ipc_handle.is_ours() {
+        if machine.allocations.pools.get(key)?.imported != Some(ipc_handle.process) {
             return Err(cudaErrorInvalidValue);
         }
         let start = machine.allocations.open(&ipc_handle, Kind::Pool, call.name)?;

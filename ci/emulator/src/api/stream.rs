@@ -144,7 +144,8 @@ api! {
 
     /// The number of a stream, which no other stream has or had.
     fn cudaStreamGetId | cudaStreamGetId_ptsz(call, stream: cudaStream_t, id: Out<'_, c_ulonglong>) {
-        let (_, _, key) = call.stream(stream)?;
+        let (mut machine, _, key) = call.stream(stream)?;
+        machine.unasked_in_capture(key)?;
         put(id, key)
     }
 

@@ -87,7 +87,7 @@ pub(super) fn source(
 }
 
 /// Bytes of an element.
-fn element(desc: cudaChannelFormatDesc) -> Answer<u64> {
+pub(super) fn element(desc: cudaChannelFormatDesc) -> Answer<u64> {
     if !is_plain(desc) {
         return Err(cudaErrorInvalidChannelDescriptor);
     }

@@ -75,8 +75,15 @@ impl Launch {
     /// The number of blocks that a multiprocessor holds at a time.
     #[must_use]
     pub fn blocks_per_multiprocessor(&self) -> u32 {
+        self.blocks_within(228 << 10)
+    }
+
+    /// The number of blocks that a multiprocessor with so many bytes of shared memory holds. It keeps 1 KiB
+    /// for each.
+    #[must_use]
+    pub fn blocks_within(&self, shared: u32) -> u32 {
         let threads = self.threads().max(1).next_multiple_of(32);
-        let by_memory = (227 * 1024u32).checked_div(self.shared()).unwrap_or(32);
+        let by_memory = shared / self.shared().saturating_add(1 << 10);
         (2048 / threads).min(by_memory).min(32)
     }
 

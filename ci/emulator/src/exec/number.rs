@@ -21,6 +21,7 @@ pub enum Number {
     F64,
     E4m3,
     E5m2,
+    B1,
     S4,
     U4,
     S8,
@@ -40,6 +41,7 @@ impl Number {
             "f64" => Self::F64,
             "e4m3" => Self::E4m3,
             "e5m2" => Self::E5m2,
+            "b1" => Self::B1,
             "s4" => Self::S4,
             "u4" => Self::U4,
             "s8" => Self::S8,
@@ -54,6 +56,7 @@ impl Number {
     #[inline]
     pub fn bits(self) -> u32 {
         match self {
+            Self::B1 => 1,
             Self::S4 | Self::U4 => 4,
             Self::E4m3 | Self::E5m2 | Self::S8 | Self::U8 => 8,
             Self::F16 | Self::Bf16 => 16,
@@ -87,6 +90,7 @@ impl Number {
             Self::E4m3 => e4m3(bits as u8),
             // The upper half of a number of 16 bits.
             Self::E5m2 => f16::from_bits((bits as u16) << 8).to_f64(),
+            Self::B1 => f64::from(bits as u8 & 1),
             Self::S4 => f64::from(((bits as i8) << 4) >> 4),
             Self::U4 => f64::from(bits as u8 & 15),
             Self::S8 => f64::from(bits as i8),

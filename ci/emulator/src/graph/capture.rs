@@ -24,7 +24,7 @@ pub(crate) type Id = u64;
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 /// Calls that may wait for work. A capture in progress forbids them, because they might wait for it.
-const UNSAFE: [&str; 22] = [
+const UNSAFE: [&str; 27] = [
     "cudaMalloc",
     "cudaMallocPitch",
     "cudaMalloc3D",
@@ -45,6 +45,11 @@ const UNSAFE: [&str; 22] = [
     "cudaMemPoolDestroy",
     "cudaMemPoolTrimTo",
     "cudaDeviceGraphMemTrim",
+    "cudaDeviceSetLimit",
+    "cudaGraphInstantiate",
+    "cudaGraphInstantiateWithFlags",
+    "cudaGraphInstantiateWithParams",
+    "cudaGraphInstantiateWithParams_ptsz",
     "cudaCreateTextureObject",
     // Not asked of a GPU: like a texture.
     "cudaCreateSurfaceObject",
@@ -309,6 +314,23 @@ impl Machine {
             return self.refuse(id, cudaErrorCapturedEvent);
         }
         if any() { permits_waiting(self) } else { Ok(()) }
+    }
+
+    /// Checks that an event has a time: an event whose last record was captured has none. The capture goes on.
+    pub(crate) fn event_timeable(&self, event: usize) -> Answer {
+        match self.events.mark(event) {
+            Some(mark) if self.captures.all.contains_key(&mark.capture) => Err(cudaErrorCapturedEvent),
+            Some(_) => Err(cudaErrorInvalidValue),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses a question about a captured stream. The capture is lost.
+    pub(crate) fn unasked_in_capture(&mut self, stream: StreamId) -> Answer {
+        match self.captures.of.get(&stream).copied() {
+            Some(id) => self.refuse(id, cudaErrorStreamCaptureUnsupported),
+            None => Ok(()),
+        }
     }
 
     /// Begins the capture of a stream, into a graph that the program gives or a new one.

@@ -54,6 +54,8 @@ pub(crate) enum Mismatch {
     Kind(usize),
     /// A node has parameters that may not change.
     Parameters(usize),
+    /// A kernel has other attributes.
+    Attributes(usize),
 }
 
 /// Lays a graph out flat: a child graph becomes its nodes between two empty ones. Returns the ends of
@@ -193,16 +195,19 @@ fn replace(steps: &mut [ExecNode], with: &[ExecNode], allocations: &Allocations)
 
 /// Checks that steps can get the acts of others.
 fn compare(steps: &[ExecNode], with: &[ExecNode], allocations: &Allocations) -> Result<(), Mismatch> {
+    if steps.len() != with.len() {
+        return Err(Mismatch::Topology(0));
+    }
     let shape =
         with.iter().enumerate().find(|(at, new)| steps.get(*at).is_none_or(|old| old.before != new.before));
     if let Some((_, new)) = shape {
         return Err(Mismatch::Topology(new.source));
     }
-    if steps.len() != with.len() {
-        return Err(Mismatch::Topology(0));
-    }
     if let Some((_, new)) = steps.iter().zip(with).find(|(old, new)| !old.act.like(&new.act)) {
         return Err(Mismatch::Kind(new.source));
+    }
+    if let Some((_, new)) = steps.iter().zip(with).find(|(old, new)| !old.act.cooperates_like(&new.act)) {
+        return Err(Mismatch::Attributes(new.source));
     }
     if let Some((_, new)) =
         steps.iter().zip(with).find(|(old, new)| !old.act.may_become(&new.act, allocations))
@@ -273,9 +278,9 @@ mod tests {
         assert!(matches!(exec.steps[3].act, Act::Record(8)));
         graphs.node_mut(last).unwrap().act = Act::Wait(8);
         assert_eq!(exec.update_child(&graphs, &allocations, node, child), Ok(Err(Mismatch::Kind(last))));
-        let more = graphs.add(child, Act::Nothing, &[], 0, "test").unwrap();
+        graphs.add(child, Act::Nothing, &[], 0, "test").unwrap();
         graphs.node_mut(last).unwrap().act = Act::Record(9);
-        assert_eq!(exec.update(&graphs, &allocations, copy), Ok(Err(Mismatch::Topology(more))));
+        assert_eq!(exec.update(&graphs, &allocations, copy), Ok(Err(Mismatch::Topology(0))));
         assert!(matches!(exec.steps[3].act, Act::Record(8)));
     }
 }

@@ -25,6 +25,11 @@ impl GraphMemory {
         self.reserved_high = self.reserved_high.max(self.reserved);
     }
 
+    /// Bytes in use now and at most so far, which are counted in whole pieces.
+    pub(crate) fn used(&self) -> (u64, u64) {
+        (whole(self.used), whole(self.used_high))
+    }
+
     /// Releases memory that is reserved and not used.
     pub(crate) fn trim(&mut self) {
         self.reserved = whole(self.used);
@@ -93,7 +98,7 @@ mod tests {
         memories.take(0x1000, 1, 100);
         memories.take(0x2000, 1, PIECE);
         let it = *memories.of(1);
-        assert_eq!((it.used, it.reserved), (PIECE + 100, 2 * PIECE));
+        assert_eq!((it.used, it.used(), it.reserved), (PIECE + 100, (2 * PIECE, 2 * PIECE), 2 * PIECE));
         assert!(memories.is_in_use(0x2000));
         memories.free(0x2000);
         memories.free(0x2000);

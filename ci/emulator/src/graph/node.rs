@@ -110,6 +110,12 @@ pub(crate) enum Act {
 }
 
 impl Act {
+    /// Whether both are cooperative kernels, or neither is.
+    pub(super) fn cooperates_like(&self, other: &Self) -> bool {
+        let cooperative = |act: &Self| matches!(act, Self::Kernel(it) if it.launch.cooperative);
+        cooperative(self) == cooperative(other)
+    }
+
     /// The operation that does this once.
     pub(super) fn work(&self) -> Work {
         match self {

@@ -74,6 +74,9 @@ pub(crate) struct Graph {
     pub(crate) owned: bool,
     /// The graph that it is a body in, at any depth.
     pub(crate) root: Option<usize>,
+    /// The ports of edges that are not plain: a kernel that may begin before the earlier one is over. Here it
+    /// begins afterwards.
+    ports: HashMap<(usize, usize), u8>,
     /// How many references to user objects it holds.
     pub(crate) users: BTreeMap<usize, u32>,
     /// The nodes that allocate or free memory, and those with a child graph.
@@ -100,6 +103,23 @@ impl Graph {
         self.nodes.iter().flat_map(of).collect()
     }
 
+    /// The port of the earlier node that an edge begins at; 0 for a plain one.
+    pub(crate) fn port(&self, from: usize, to: usize) -> u8 {
+        self.ports.get(&(from, to)).copied().unwrap_or(0)
+    }
+
+    /// Sets that. Only kernels have other ports than 0.
+    pub(crate) fn set_port(&mut self, from: usize, to: usize, port: u8) -> Answer {
+        let kernel = |node| matches!(self.nodes.get(&node).map(|it| &it.act), Some(Act::Kernel(_)));
+        if port != 0 && !(kernel(from) && kernel(to)) {
+            return Err(cudaErrorInvalidValue);
+        }
+        if port != 0 {
+            self.ports.insert((from, to), port);
+        }
+        Ok(())
+    }
+
     /// Whether a node is named as a dependency of another one.
     pub(crate) fn has_edge(&self, from: usize, to: usize) -> bool {
         self.nodes.get(&from).is_some_and(|node| node.after.contains(&to))
@@ -117,6 +137,7 @@ impl Graph {
 
     /// Ends that.
     pub(crate) fn disconnect(&mut self, from: usize, to: usize) {
+        self.ports.remove(&(from, to));
         if let Some(node) = self.nodes.get_mut(&from) {
             node.after.remove(&to);
         }
@@ -282,7 +303,7 @@ impl Graphs {
     /// their own.
     pub(crate) fn duplicate(&mut self, counts: &mut Users, graph: usize) -> Answer<usize> {
         let source = self.get(graph)?;
-        let (nodes, users) = (source.nodes.clone(), source.users.clone());
+        let (nodes, users, ports) = (source.nodes.clone(), source.users.clone(), source.ports.clone());
         for (user, count) in &users {
             counts.retain(*user, *count)?;
         }
@@ -306,6 +327,8 @@ impl Graphs {
         for (from, to) in edges {
             target.connect(twins.get(&from).copied().ok_or(cudaErrorInvalidValue)?, to);
         }
+        let twin = |node: &usize| twins.get(node).copied().unwrap_or(0);
+        target.ports = ports.iter().map(|((from, to), port)| ((twin(from), twin(to)), *port)).collect();
         target.twins = twins;
         Ok(copy)
     }

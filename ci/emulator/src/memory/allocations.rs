@@ -47,6 +47,8 @@ const DEFAULT_LIMIT: u64 = 8 << 20;
 
 /// The least size of a heap. An H200 takes any size, but does not keep 1 MiB; the usual size is 8 MiB.
 const LEAST_HEAP: u64 = 4 << 20;
+/// It has whole pieces of so many bytes.
+const HEAP_GRAIN: u64 = 64 << 10;
 
 /// The heap of one device.
 #[derive(Debug)]
@@ -509,7 +511,8 @@ impl Allocations {
 
     /// Sets the size of a device's heap to the nearest that it can have; whether that was still possible.
     pub(crate) fn set_heap_limit(&mut self, device: usize, bytes: u64) -> bool {
-        let bytes = bytes.max(LEAST_HEAP).min(self.room(device).1);
+        let whole = bytes.checked_next_multiple_of(HEAP_GRAIN).unwrap_or(bytes);
+        let bytes = whole.max(LEAST_HEAP).min(self.room(device).1);
         match self.heaps.get_mut(device) {
             Some(heap) if !heap.touched || bytes == heap.limit => {
                 heap.limit = bytes;

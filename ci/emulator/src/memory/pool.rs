@@ -238,7 +238,6 @@ impl Pools {
 
     /// Counts memory in.
     pub(crate) fn took(&mut self, key: PoolKey, start: u64, size: u64) {
-        let size = size.next_multiple_of(512);
         if let Some(pool) = self.all.get_mut(&key) {
             pool.take(size);
             self.from.insert(start, (key, size));
@@ -293,7 +292,7 @@ mod tests {
         let mut pools = Pools::default();
         let key = pools.default_of(place(0), 0);
         pools.took(key, 0x1000, 1000);
-        assert_eq!(pools.get(key).unwrap().used(), (1024, 1024));
+        assert_eq!(pools.get(key).unwrap().used(), (1000, 1000));
         assert_eq!(pools.get(key).unwrap().reserved(), (PIECE, PIECE));
         pools.synchronised(0);
         assert_eq!(pools.get(key).unwrap().reserved().0, PIECE, "it is in use");
@@ -306,7 +305,7 @@ mod tests {
         assert_eq!(pools.get(key).unwrap().reserved().0, PIECE, "another device's synchronisation");
         pools.synchronised(0);
         assert_eq!(pools.get(key).unwrap().reserved(), (0, PIECE));
-        assert_eq!(pools.get(key).unwrap().used(), (0, 1024));
+        assert_eq!(pools.get(key).unwrap().used(), (0, 1000));
     }
 
     #[test]

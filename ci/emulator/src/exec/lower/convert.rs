@@ -218,21 +218,18 @@ impl Lower<'_> {
                     }
                     None => wide,
                 };
-                let f = narrowed(to, rounding(i))?;
+                let f = narrowed(to, from, rounding(i))?;
                 self.alu(f, &[t, wide]);
                 if i.has("relu") {
                     let f: Alu = match to {
-                        Type::F16 => slow!(f16 => f16, |v| if v.to_f32() > 0.0 { v } else { f16::ZERO }),
-                        Type::Bf16 => slow!(bf16 => bf16, |v| if v.to_f32() > 0.0 { v } else { bf16::ZERO }),
+                        Type::F16 => slow!(f16 => f16, relu),
+                        Type::Bf16 => slow!(bf16 => bf16, relu),
                         _ => return Err("this type does not fit .relu".into()),
                     };
                     self.alu(f, &[t, t]);
                 }
                 if sat {
-                    match to {
-                        Type::F16 | Type::Bf16 => return Err(UNKNOWN.into()),
-                        _ => self.saturated(t, to),
-                    }
+                    self.saturated(t, to);
                 }
                 if ftz && to == Type::F32 {
                     self.alu(op1!(f32 => f32, flush), &[t, t]);
@@ -264,16 +261,18 @@ impl Lower<'_> {
             (Type::F16, Some(1)) => slow!(f16 => f16, |v| Half::near(v.to_f32().trunc())),
             (Type::F16, Some(2)) => slow!(f16 => f16, |v| Half::near(v.to_f32().floor())),
             (Type::F16, Some(3)) => slow!(f16 => f16, |v| Half::near(v.to_f32().ceil())),
+            (Type::Bf16, Some(0)) => slow!(bf16 => bf16, |v| Half::near(v.to_f32().round_ties_even())),
+            (Type::Bf16, Some(1)) => slow!(bf16 => bf16, |v| Half::near(v.to_f32().trunc())),
+            (Type::Bf16, Some(2)) => slow!(bf16 => bf16, |v| Half::near(v.to_f32().floor())),
+            (Type::Bf16, Some(3)) => slow!(bf16 => bf16, |v| Half::near(v.to_f32().ceil())),
             (_, Some(_)) => return Err(UNKNOWN.into()),
             (Type::F64, None) => op1!(u64 => u64, |v| v),
+            (Type::F32, None) => op1!(f32 => u32, seal),
             (_, None) => op1!(u32 => u32, |v| v),
         };
         self.alu(f, &[t, a]);
         if i.has("sat") {
-            match ty {
-                Type::F32 | Type::F64 => self.saturated(t, ty),
-                _ => return Err(UNKNOWN.into()),
-            }
+            self.saturated(t, ty);
         }
         if i.has("ftz") && ty == Type::F32 {
             self.alu(op1!(f32 => f32, flush), &[t, t]);
@@ -304,22 +303,26 @@ impl Lower<'_> {
 
     /// `cvt.rn.f16x2.f32 d, a, b`: `a` becomes the upper half.
     fn cvt_pair(&mut self, i: &Instruction, to: Type) -> Result<(), Failure> {
-        if i.has("rz") || i.has("relu") || i.has("satfinite") {
+        if i.has("satfinite") {
             return Err(UNKNOWN.into());
         }
         let d = self.dst(operand(i, 0)?, Type::B32)?;
         let a = self.src(operand(i, 1)?, Type::F32)?;
         let b = self.src(operand(i, 2)?, Type::F32)?;
-        let f: Alu = if to == Type::F16x2 {
-            slow!(f32, f32 => u32, |a, b| {
-                let (a, b): (f16, f16) = (Half::near(a), Half::near(b));
-                u32::from(a.bits16()) << 16 | u32::from(b.bits16())
-            })
-        } else {
-            slow!(f32, f32 => u32, |a, b| {
-                let (a, b): (bf16, bf16) = (Half::near(a), Half::near(b));
-                u32::from(a.bits16()) << 16 | u32::from(b.bits16())
-            })
+        macro_rules! pair {
+            ($t:ty, $zero:literal, $relu:literal) => {
+                slow!(f32, f32 => u32, |a, b| one::<$t, $zero, $relu>(a) << 16 | one::<$t, $zero, $relu>(b))
+            };
+        }
+        let f: Alu = match (to, i.has("rz"), i.has("relu")) {
+            (Type::F16x2, false, false) => pair!(f16, false, false),
+            (Type::F16x2, false, true) => pair!(f16, false, true),
+            (Type::F16x2, true, false) => pair!(f16, true, false),
+            (Type::F16x2, true, true) => pair!(f16, true, true),
+            (_, false, false) => pair!(bf16, false, false),
+            (_, false, true) => pair!(bf16, false, true),
+            (_, true, false) => pair!(bf16, true, false),
+            (_, true, true) => pair!(bf16, true, true),
         };
         self.alu(f, &[d, a, b]);
         Ok(())
@@ -353,6 +356,17 @@ impl Lower<'_> {
         self.alu(f, &[d, a, b, c]);
         Ok(())
     }
+}
+
+/// One half of a pair: rounded to nearest or to zero, and no negative number with `.relu`.
+fn one<H: Half, const ZERO: bool, const RELU: bool>(v: f32) -> u32 {
+    let v: H = if ZERO { H::toward(v.into(), Rounding::Zero) } else { H::near(v) };
+    u32::from(if RELU { relu(v) } else { v }.bits16())
+}
+
+/// Zero for a negative number. NaN stays.
+fn relu<H: Half>(v: H) -> H {
+    if v.wide() > 0.0 || v.wide().is_nan() { v } else { H::near(0.0) }
 }
 
 fn part(bytes: u32) -> Result<Type, Failure> {
@@ -535,9 +549,13 @@ fn float_to_int(to: Type, from: Type) -> Result<Alu, Failure> {
 }
 
 /// From a 64-bit number to another format.
-fn narrowed(to: Type, mode: Rounding) -> Result<Alu, Failure> {
+fn narrowed(to: Type, from: Type, mode: Rounding) -> Result<Alu, Failure> {
     Ok(match (to, mode) {
         (Type::F64, _) => op1!(f64 => f64, |v| v),
+        // NaN of 64 bits keeps its sign and the upper part of its payload.
+        (Type::F32, _) if from == Type::F64 => {
+            by_mode!(mode, M => op1!(f64 => f32, |v| if v.is_nan() { v as f32 } else { narrow(v, M) }))
+        }
         (Type::F32, _) => by_mode!(mode, M => op1!(f64 => u32, |v| seal(narrow(v, M)))),
         (Type::F16, Rounding::Nearest) => slow!(f64 => f16, Half::once),
         (Type::Bf16, Rounding::Nearest) => slow!(f64 => bf16, Half::once),

@@ -2,6 +2,9 @@
 
 #![expect(clippy::cast_possible_truncation, reason = "approximations are computed wide and narrowed")]
 
+use half::{bf16, f16};
+
+use super::half::Half;
 use super::integer::operand;
 use super::{Failure, Lower};
 use crate::exec::file::{Alu, Class, Slot};
@@ -82,11 +85,13 @@ impl Lower<'_> {
     }
 
     pub(super) fn saturated(&mut self, d: Slot, ty: Type) {
-        if ty == Type::F64 {
-            self.alu(op1!(f64 => f64, |v| if v > 0.0 { v.min(1.0) } else { 0.0 }), &[d, d]);
-        } else {
-            self.alu(op1!(f32 => f32, saturate), &[d, d]);
-        }
+        let f: Alu = match ty {
+            Type::F64 => op1!(f64 => f64, |v| if v > 0.0 { v.min(1.0) } else { 0.0 }),
+            Type::F16 => slow!(f16 => f16, |v| Half::near(saturate(v.to_f32()))),
+            Type::Bf16 => slow!(bf16 => bf16, |v| Half::near(saturate(v.to_f32()))),
+            _ => op1!(f32 => f32, saturate),
+        };
+        self.alu(f, &[d, d]);
     }
 
     fn test_number(&mut self, i: &Instruction, ty: Type) -> Result<(), Failure> {
@@ -99,7 +104,8 @@ impl Lower<'_> {
                     Some("infinite") => lanes!(test::<$t>, <$t>::is_infinite),
                     Some("number") => lanes!(test::<$t>, |v| !v.is_nan()),
                     Some("notanumber") => lanes!(test::<$t>, <$t>::is_nan),
-                    Some("normal") => lanes!(test::<$t>, <$t>::is_normal),
+                    // Zero is a normal number here.
+                    Some("normal") => lanes!(test::<$t>, |v| v.is_finite() && !v.is_subnormal()),
                     Some("subnormal") => lanes!(test::<$t>, <$t>::is_subnormal),
                     _ => return Err("an unknown test".into()),
                 }
@@ -134,19 +140,29 @@ fn operation32(i: &Instruction) -> Result<Alu, Failure> {
         "sin" => slow!(f32 => u32, |a| seal(f64::from(a).sin() as f32)),
         "cos" => slow!(f32 => u32, |a| seal(f64::from(a).cos() as f32)),
         "tanh" => slow!(f32 => u32, |a| seal(f64::from(a).tanh() as f32)),
-        "abs" => op1!(f32 => f32, f32::abs),
-        "neg" => op1!(f32 => f32, |a| -a),
+        "abs" => op1!(f32 => u32, |a| seal(a.abs())),
+        "neg" => op1!(f32 => u32, |a| seal(-a)),
         "copysign" => op2!(f32, f32 => f32, |a, b| b.copysign(a)),
         "min" | "max" if i.operands.len() != 3 => {
             return Err("three operands are not known to the emulator".into());
         }
-        "min" if i.has("xorsign") => op2!(f32, f32 => f32, |a, b| xor_sign(a, b, min32(a.abs(), b.abs()))),
-        "max" if i.has("xorsign") => op2!(f32, f32 => f32, |a, b| xor_sign(a, b, max32(a.abs(), b.abs()))),
+        "min" if i.has("xorsign") => match i.has("NaN") {
+            true => {
+                op2!(f32, f32 => u32, |a, b| xor_sign(a, b, if unordered(a, b) { f32::NAN } else { min32(a.abs(), b.abs()) }))
+            }
+            false => op2!(f32, f32 => u32, |a, b| xor_sign(a, b, min32(a.abs(), b.abs()))),
+        },
+        "max" if i.has("xorsign") => match i.has("NaN") {
+            true => {
+                op2!(f32, f32 => u32, |a, b| xor_sign(a, b, if unordered(a, b) { f32::NAN } else { max32(a.abs(), b.abs()) }))
+            }
+            false => op2!(f32, f32 => u32, |a, b| xor_sign(a, b, max32(a.abs(), b.abs()))),
+        },
         "min" if i.has("NaN") => {
-            op2!(f32, f32 => u32, |a, b| seal(if a.is_nan() || b.is_nan() { f32::NAN } else { min32(a, b) }))
+            op2!(f32, f32 => u32, |a, b| seal(if unordered(a, b) { f32::NAN } else { min32(a, b) }))
         }
         "max" if i.has("NaN") => {
-            op2!(f32, f32 => u32, |a, b| seal(if a.is_nan() || b.is_nan() { f32::NAN } else { max32(a, b) }))
+            op2!(f32, f32 => u32, |a, b| seal(if unordered(a, b) { f32::NAN } else { max32(a, b) }))
         }
         "min" => op2!(f32, f32 => u32, |a, b| seal(min32(a, b))),
         "max" => op2!(f32, f32 => u32, |a, b| seal(max32(a, b))),
@@ -195,6 +211,12 @@ pub(super) fn max32(a: f32, b: f32) -> f32 {
     if a.is_nan() || b > a || (a == b && a.is_sign_negative()) { b } else { a }
 }
 
-fn xor_sign(a: f32, b: f32, v: f32) -> f32 {
-    f32::from_bits(v.to_bits() & 0x7FFF_FFFF | (a.to_bits() ^ b.to_bits()) & 0x8000_0000)
+/// Whether a number is NaN.
+fn unordered(a: f32, b: f32) -> bool {
+    a.is_nan() || b.is_nan()
+}
+
+/// A magnitude with the sign of the product of two numbers. NaN has no sign.
+fn xor_sign(a: f32, b: f32, v: f32) -> u32 {
+    if v.is_nan() { seal(v) } else { v.to_bits() & 0x7FFF_FFFF | (a.to_bits() ^ b.to_bits()) & 0x8000_0000 }
 }

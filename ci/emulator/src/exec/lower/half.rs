@@ -11,7 +11,7 @@ use half::{bf16, f16};
 use super::float::{max32, min32};
 use super::integer::operand;
 use super::{Failure, Lower, UNKNOWN};
-use crate::exec::file::Alu;
+use crate::exec::file::{Alu, Class};
 use crate::exec::rounding::Rounding;
 use crate::ptx::{Instruction, Type};
 
@@ -89,6 +89,18 @@ fn halves<H: Half>(v: u32) -> [H; 2] {
     [H::from16(v as u16), H::from16((v >> 16) as u16)]
 }
 
+/// Zero of the same sign for a subnormal number.
+fn flushed(v: f16) -> f16 {
+    if v.to_bits() & 0x7C00 == 0 { f16::from_bits(v.to_bits() & 0x8000) } else { v }
+}
+
+/// The smaller or larger magnitude, with the sign of the product. NaN has no sign.
+fn xor_sign<H: Half>(a: H, b: H, pick: fn(f32, f32) -> f32) -> H {
+    let v = pick(a.wide().abs(), b.wide().abs());
+    let sign = if v.is_nan() { 0 } else { (a.bits16() ^ b.bits16()) & 0x8000 };
+    H::from16(H::near(v).bits16() | sign)
+}
+
 fn fused<H: Half>(a: H, b: H, c: H) -> H {
     let product = f64::from(a.wide()) * f64::from(b.wide());
     let c = f64::from(c.wide());
@@ -159,6 +171,8 @@ macro_rules! operations {
                 if v.wide() < 0.0 { Half::near(0.0) } else { v }
             }),
             "fma" => half3!($t, $packed, fused),
+            "min" if $i.has("xorsign") => half2!($t, $packed, |a, b| xor_sign(a, b, min32)),
+            "max" if $i.has("xorsign") => half2!($t, $packed, |a, b| xor_sign(a, b, max32)),
             "min" if $i.has("NaN") => half2!($t, $packed, |a, b| {
                 let nan = a.wide().is_nan() || b.wide().is_nan();
                 Half::near(if nan { f32::NAN } else { min32(a.wide(), b.wide()) })
@@ -169,8 +183,8 @@ macro_rules! operations {
             }),
             "min" => half2!($t, $packed, |a, b| Half::near(min32(a.wide(), b.wide()))),
             "max" => half2!($t, $packed, |a, b| Half::near(max32(a.wide(), b.wide()))),
-            "abs" => half1!($t, $packed, |a| Half::from16(a.bits16() & 0x7FFF)),
-            "neg" => half1!($t, $packed, |a| Half::from16(a.bits16() ^ 0x8000)),
+            "abs" => half1!($t, $packed, |a| Half::near(a.wide().abs())),
+            "neg" => half1!($t, $packed, |a| Half::near(-a.wide())),
             "ex2" => half1!($t, $packed, |a| Half::near(a.wide().exp2())),
             "tanh" => half1!($t, $packed, |a| Half::near(a.wide().tanh())),
             _ => return Err("not an instruction on 16-bit floats".into()),
@@ -186,16 +200,26 @@ impl Lower<'_> {
         } else {
             operations!(bf16, i, packed)
         };
-        if i.has("ftz") || i.operands.len() > 4 {
+        let ftz = i.has("ftz");
+        if ftz && matches!(ty, Type::Bf16 | Type::Bf16x2) || i.operands.len() > 4 {
             return Err(UNKNOWN.into());
         }
+        let flush: Alu = half1!(f16, packed, flushed);
         let d = self.dst(operand(i, 0)?, ty)?;
         let mut slots = vec![d];
         for o in &i.operands[1..] {
-            let slot = self.src(o, ty)?;
+            let mut slot = self.src(o, ty)?;
+            if ftz {
+                let t = self.register(Class::Word);
+                self.alu(flush, &[t, slot]);
+                slot = t;
+            }
             slots.push(slot);
         }
         self.alu(f, &slots);
+        if ftz {
+            self.alu(flush, &[d, d]);
+        }
         if i.has("sat") {
             let clamp: Alu = match ty {
                 Type::F16 | Type::F16x2 => half1!(f16, packed, |a| Half::near(saturate(a.wide()))),

@@ -129,6 +129,8 @@ impl Lower<'_> {
                     (Type::S32, false) => {
                         op3!(i32, i32, i32 => i32, |a, b, c| ((sign24(a) * sign24(b)) as i32).wrapping_add(c))
                     }
+                    (Type::S32, true) if i.has("sat") => op3!(i32, i32, i32 => i32,
+                        |a, b, c| (((sign24(a) * sign24(b)) >> 16) as i32).saturating_add(c)),
                     (Type::S32, true) => op3!(i32, i32, i32 => i32,
                         |a, b, c| (((sign24(a) * sign24(b)) >> 16) as i32).wrapping_add(c)),
                     (_, false) => {
@@ -163,12 +165,13 @@ impl Lower<'_> {
             ($t:ty, $sub:literal, $uses:literal, $sets:literal) => {
                 (|file: &mut _, s: &_, m: u32| {
                     carry3::<$t, $t>(file, s, m, $sets, |a, b, _, carry| {
-                        let carry = $uses && carry;
                         if $sub {
+                            // The flag is the carry of `a + !b + 1`: set if nothing is borrowed.
                             let (d, x) = a.overflowing_sub(b);
-                            let (d, y) = d.overflowing_sub(<$t>::from(carry));
-                            (d, x | y)
+                            let (d, y) = d.overflowing_sub(<$t>::from($uses && !carry));
+                            (d, !(x | y))
                         } else {
+                            let carry = $uses && carry;
                             let (d, x) = a.overflowing_add(b);
                             let (d, y) = d.overflowing_add(<$t>::from(carry));
                             (d, x | y)
@@ -219,49 +222,6 @@ impl Lower<'_> {
             _ => return Err(UNKNOWN.into()),
         };
         self.alu(f, &[d, a, b]);
-        Ok(())
-    }
-
-    /// `vabsdiff2` and `vabsdiff4`: the absolute differences of the parts of two registers, each by itself,
-    /// or all added.
-    pub(super) fn differences(&mut self, i: &Instruction) -> Result<(), Failure> {
-        let types: Vec<Type> = i.types().collect();
-        let alike = matches!(types[..], [_, a, b] if a == b && matches!(a, Type::S32 | Type::U32));
-        if !alike || i.has("sat") {
-            return Err(UNKNOWN.into());
-        }
-        let d = self.dst(operand(i, 0)?, Type::U32)?;
-        let a = self.src(operand(i, 1)?, Type::U32)?;
-        let b = self.src(operand(i, 2)?, Type::U32)?;
-        let c = self.src(operand(i, 3)?, Type::U32)?;
-        /// Each part has `BITS` bits. A sum begins with `c`, which separate parts do not use.
-        fn differences<const BITS: u32, const SIGNED: bool, const ADD: bool>(a: u32, b: u32, c: u32) -> u32 {
-            let part = |v: u32, n: u32| {
-                let bits = v << (32 - BITS - n * BITS);
-                if SIGNED {
-                    i64::from(bits.cast_signed() >> (32 - BITS))
-                } else {
-                    i64::from(bits >> (32 - BITS))
-                }
-            };
-            let parts = (0..32 / BITS).map(|n| (n, (part(a, n) - part(b, n)).unsigned_abs() as u32));
-            if ADD {
-                parts.fold(c, |sum, (_, part)| sum.wrapping_add(part))
-            } else {
-                parts.fold(0, |all, (n, part)| all | (part & (u32::MAX >> (32 - BITS))) << (n * BITS))
-            }
-        }
-        let f: Alu = match (&*i.opcode, types[1].is_signed(), i.has("add")) {
-            ("vabsdiff2", false, false) => slow!(u32, u32, u32 => u32, differences::<16, false, false>),
-            ("vabsdiff2", false, true) => slow!(u32, u32, u32 => u32, differences::<16, false, true>),
-            ("vabsdiff2", true, false) => slow!(u32, u32, u32 => u32, differences::<16, true, false>),
-            ("vabsdiff2", true, true) => slow!(u32, u32, u32 => u32, differences::<16, true, true>),
-            (_, false, false) => slow!(u32, u32, u32 => u32, differences::<8, false, false>),
-            (_, false, true) => slow!(u32, u32, u32 => u32, differences::<8, false, true>),
-            (_, true, false) => slow!(u32, u32, u32 => u32, differences::<8, true, false>),
-            (_, true, true) => slow!(u32, u32, u32 => u32, differences::<8, true, true>),
-        };
-        self.alu(f, &[d, a, b, c]);
         Ok(())
     }
 

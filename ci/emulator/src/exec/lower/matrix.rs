@@ -102,7 +102,7 @@ impl Lower<'_> {
     fn multiply(&mut self, i: &Instruction) -> Result<(), Failure> {
         if i.modifiers
             .iter()
-            .any(|m| matches!(&**m, "sp" | "xor" | "and") || m.starts_with("sp::") || m.starts_with("kind"))
+            .any(|m| matches!(&**m, "sp" | "xor") || m.starts_with("sp::") || m.starts_with("kind"))
         {
             return Err(UNKNOWN.into());
         }

@@ -24,6 +24,7 @@ mod memory;
 mod narrow;
 mod operand;
 mod reach;
+mod video;
 mod warp;
 mod wgmma;
 
@@ -37,7 +38,7 @@ pub(in crate::exec) use memory::modify;
 use super::file::{Alu, Class, Constants, LANES, Sizes, Slot};
 use super::program::{CODE, CallSite, Ins, NONE, Op, Predicate, Program, Routine};
 use crate::ptx::ast::Name;
-use crate::ptx::{Function, Instruction, Module, Space, Statement, Variable};
+use crate::ptx::{Function, Instruction, Module, Space, Statement, Type, Variable};
 
 /// Addresses of a module's variables on one device.
 pub type Addresses = HashMap<Name, u64>;
@@ -432,13 +433,22 @@ impl<'m> Lower<'m> {
             "add" | "sub" | "mul" | "mad" | "div" | "rem" | "min" | "max" | "abs" | "neg" | "sad"
             | "mul24" | "mad24" | "dp4a" | "dp2a" | "addc" | "subc" | "madc" => self.integer(i),
             "bra" | "brx" | "call" | "ret" | "exit" | "trap" | "brkpt" => self.control(f, i),
-            "vabsdiff2" | "vabsdiff4" => self.differences(i),
+            "vadd" | "vsub" | "vabsdiff" | "vmin" | "vmax" | "vset" | "vshl" | "vshr" | "vmad" | "vadd2"
+            | "vsub2" | "vabsdiff2" | "vmin2" | "vmax2" | "vavrg2" | "vset2" | "vadd4" | "vsub4"
+            | "vabsdiff4" | "vmin4" | "vmax4" | "vavrg4" | "vset4" => self.video(i),
             "bar" | "barrier" | "shfl" | "vote" | "match" | "redux" | "activemask" | "elect" | "isspacep"
             | "mapa" | "getctarank" => self.warp(i),
             "membar" | "fence" => {
                 // Fences between ways to reach the same memory, and for new barriers, order no blocks.
                 self.program.shows_order |= !(i.has("async") || i.has("mbarrier_init"));
                 self.emit(Op::Fence(i.has("async") && !i.has("global")), &[]);
+                Ok(())
+            }
+            // Whatever the cache keeps, memory has the same bytes.
+            "createpolicy" => {
+                let d = self.dst(integer::operand(i, 0)?, Type::B64)?;
+                let none = self.wide(0);
+                self.copy(d, none, Type::B64);
                 Ok(())
             }
             "prefetch" | "prefetchu" | "discard" | "applypriority" | "griddepcontrol" | "setmaxnreg"

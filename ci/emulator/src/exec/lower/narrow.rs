@@ -4,10 +4,12 @@
 
 use half::f16;
 
+use super::half::Half;
 use super::integer::operand;
 use super::{Failure, Lower, UNKNOWN};
 use crate::exec::file::Alu;
 use crate::exec::number::Number;
+use crate::exec::rounding::seal;
 use crate::ptx::{Instruction, Type};
 
 impl Lower<'_> {
@@ -35,13 +37,14 @@ impl Lower<'_> {
         self.alu(
             match (i.has("rna"), i.has("rn")) {
                 (true, _) => op1!(u32 => u32, |v| cut(v, 0x1000)),
-                (_, true) => op1!(u32 => u32, |v| cut(v, 0xFFF + (v >> 13 & 1))),
-                _ => op1!(u32 => u32, |v| cut(v, 0)),
+                // These two have one NaN.
+                (_, true) => op1!(f32 => u32, |v| cut(seal(v), 0xFFF + (v.to_bits() >> 13 & 1))),
+                _ => op1!(f32 => u32, |v| cut(seal(v), 0)),
             },
             &[d, a],
         );
         if i.has("relu") {
-            self.alu(op1!(f32 => f32, |v| if v > 0.0 { v } else { 0.0 }), &[d, d]);
+            self.alu(op1!(u32 => u32, |v| if v.cast_signed() < 0 { 0 } else { v }), &[d, d]);
         }
         Ok(())
     }
@@ -77,8 +80,10 @@ impl Lower<'_> {
     fn pair_of_halves(&mut self, i: &Instruction, e4m3: bool, to: Type) -> Result<(), Failure> {
         let (d, a) = (self.dst(operand(i, 0)?, Type::B32)?, self.src(operand(i, 1)?, Type::B16)?);
         let f: Alu = match (to, e4m3, i.has("relu")) {
-            (Type::F16x2, true, false) => slow!(u16 => u32, |v| widened(Number::E4m3, v)),
-            (Type::F16x2, false, false) => slow!(u16 => u32, |v| widened(Number::E5m2, v)),
+            (Type::F16x2, true, false) => slow!(u16 => u32, |v| widened(Number::E4m3, v, |v| v)),
+            (Type::F16x2, false, false) => slow!(u16 => u32, |v| widened(Number::E5m2, v, |v| v)),
+            (Type::F16x2, true, true) => slow!(u16 => u32, |v| widened(Number::E4m3, v, positive)),
+            (Type::F16x2, false, true) => slow!(u16 => u32, |v| widened(Number::E5m2, v, positive)),
             _ => return Err(UNKNOWN.into()),
         };
         self.alu(f, &[d, a]);
@@ -99,9 +104,9 @@ fn eight<const E4M3: bool, const RELU: bool>(low: f64, high: f64) -> u16 {
     one(low) | one(high) << 8
 }
 
-/// Zero for negative numbers and for NaN.
+/// Zero for negative numbers. NaN stays.
 fn positive(v: f64) -> f64 {
-    if v > 0.0 { v } else { 0.0 }
+    if v > 0.0 || v.is_nan() { v } else { 0.0 }
 }
 
 /// The same of two numbers of sixteen bits.
@@ -111,7 +116,10 @@ fn halves<const E4M3: bool, const RELU: bool>(pair: u32) -> u16 {
 }
 
 /// Two numbers of sixteen bits, which hold two of eight.
-fn widened(number: Number, pair: u16) -> u32 {
-    let part = |n: u32| u32::from(f16::from_f64(number.value(u64::from(pair >> n & 0xFF))).to_bits());
+fn widened(number: Number, pair: u16, change: fn(f64) -> f64) -> u32 {
+    let part = |n: u32| {
+        let v: f16 = Half::once(change(number.value(u64::from(pair >> n & 0xFF))));
+        u32::from(v.bits16())
+    };
     part(0) | part(8) << 16
 }

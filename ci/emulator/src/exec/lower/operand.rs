@@ -156,10 +156,16 @@ impl Lower<'_> {
         };
         match (self.named(operand), operand) {
             (Some((Class::Pred, slot)), _) => Ok((slot, negated)),
-            // A constant predicate.
-            (None, Operand::Int(v)) => {
-                let (d, c) = (self.register(Class::Pred), self.word(u32::from(*v != 0)));
-                self.alu(lanes!(test::<u32>, |v| v != 0), &[d, c]);
+            // A constant predicate, or a special register.
+            (None, Operand::Int(_) | Operand::Name(_)) => {
+                let d = self.register(Class::Pred);
+                let v = match operand {
+                    Operand::Name(name) if special(name).is_none() => {
+                        return Err("a predicate is needed here".into());
+                    }
+                    _ => self.src(operand, Type::B32)?,
+                };
+                self.alu(lanes!(test::<u32>, |v| v != 0), &[d, v]);
                 Ok((d, negated))
             }
             _ => Err("a predicate is needed here".into()),
