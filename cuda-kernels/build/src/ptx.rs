@@ -1019,8 +1019,8 @@ mod tests {
         }
         // The first is there to show this, and the second waits for a flag.
         assert_eq!(undeclared, ["add_step *mut i32", "arguments_signs *mut u64"]);
-        // The first adds to the shared memory of another block, by an address that is not known, and the second
-        // stores to an address from memory.
+        // The first adds to the shared memory of another block, by an address that is not known, and the
+        // second stores to an address from memory.
         assert_eq!(unsure, ["cluster_histogram *const u32", "arguments_rows *const *const f32"]);
         assert!(read >= 40, "{read}");
     }

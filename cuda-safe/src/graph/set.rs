@@ -551,8 +551,8 @@ impl GraphExec {
     /// # Errors
     /// - `Unsupported` for a fill. On driver 580, the launch of a graph with a disabled fill may crash, fail,
     ///   or run other nodes too early.
-    /// - `Unsupported` if a node is to be disabled that was changed after the last launch. Driver 580 loses the
-    ///   change if a launch skips the node. Disable the node first, and then change it.
+    /// - `Unsupported` if a node is to be disabled that was changed after the last launch. Driver 580 loses
+    ///   the change if a launch skips the node. Disable the node first, and then change it.
     /// - Those of [`set_kernel`](Self::set_kernel); the runtime's error for nodes of other kinds.
     ///
     /// # Examples

@@ -316,7 +316,8 @@ impl Machine {
         if any() { permits_waiting(self) } else { Ok(()) }
     }
 
-    /// Checks that an event has a time: an event whose last record was captured has none. The capture goes on.
+    /// Checks that an event has a time: an event whose last record was captured has none. The capture
+    /// continues.
     pub(crate) fn event_timeable(&self, event: usize) -> Answer {
         match self.events.mark(event) {
             Some(mark) if self.captures.all.contains_key(&mark.capture) => Err(cudaErrorCapturedEvent),
