@@ -64,7 +64,9 @@ fn enabled(cases: &mut Cases) {
         ask!(log, "on", cudaGraphNodeSetEnabled(run, node, 1));
         launch(log, run, to, &[6; N])
     });
-    cases.add("cudaGraphNodeSetEnabled/a kernel, changed, off in a launch, and on", Safe::Refused, |log| {
+    let id = "cudaGraphNodeSetEnabled/a kernel, changed, off, and on, each launch on another stream";
+    // With all launches on one stream, driver 580 loses the change.
+    cases.add(id, Safe::Refused, |log| {
         let (graph, to) = (graph(log)?, Block::new(log, Kind::Device, N)?);
         let mut nodes = [ptr::null_mut(); 3];
         for at in 0..3 {
