@@ -547,7 +547,7 @@ impl Device {
         pool.device()?.ensure_is(self, "Device::set_memory_pool", "the pool")?;
         // SAFETY: the pool lives as long as the borrow. When it is destroyed, the runtime chooses the
         // device's default pool again.
-        unsafe { check!(cudaDeviceSetMemPool(self.ordinal(), pool.as_raw())) }
+        gone::change_current(|| unsafe { check!(cudaDeviceSetMemPool(self.ordinal(), pool.as_raw())) })
     }
 }
 
@@ -616,9 +616,10 @@ impl MemoryPool {
     pub fn set_current(&self) -> Result<()> {
         enter("MemoryPool::set_current")?;
         let mut place = self.location().to_raw();
+        let (kind, raw) = (self.kind().to_raw(), self.as_raw());
         // SAFETY: the pointer is to a live local variable, and the pool lives as long as the borrow. When
         // it is destroyed, the runtime chooses the location's default pool again.
-        unsafe { check!(cudaMemSetMemPool(&raw mut place, self.kind().to_raw(), self.as_raw())) }
+        gone::change_current(|| unsafe { check!(cudaMemSetMemPool(&raw mut place, kind, raw)) })
     }
 }
 
