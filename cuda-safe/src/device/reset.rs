@@ -26,8 +26,8 @@ impl Device {
         stream::ensure_idle("Device::synchronize")?;
         let pools = memory::pool::gone::of(self);
         let waited = stream::synchronize_device(self);
-        memory::pool::gone::destroy(pools, waited.is_ok());
-        waited
+        memory::pool::gone::destroy(pools, matches!(waited, Ok(true)));
+        waited.map(drop)
     }
 
     /// Destroys everything that the process has on this device: memory, streams, events, kernels, and

@@ -133,11 +133,13 @@ pub(crate) fn wait_device(device: Device) -> Result<()> {
 /// Blocks until a device has completed everything submitted so far, also while other threads capture. Work
 /// that raw code has put on streams of its own is then not waited for. The caller is not inside an operation.
 ///
+/// Returns whether it has waited for the whole device.
+///
 /// # Errors
 /// Returns the failure of any work that the device has run since the last check. While the tracker is off,
 /// `Capturing` as for [`wait_device`].
 #[track_caller]
-pub(crate) fn wait_streams_and_device(device: Device) -> Result<()> {
+pub(crate) fn wait_streams_and_device(device: Device) -> Result<bool> {
     let snapshot = TRACKER.snapshot_of_device(device.ordinal());
     // Other threads' per-thread streams are waited for by way of the legacy stream, which makes blocking
     // streams wait for each other: only if there is no other way.
@@ -149,13 +151,13 @@ pub(crate) fn wait_streams_and_device(device: Device) -> Result<()> {
     match wait_device(device) {
         // While it is off, the tracker does not know the work.
         Err(error) if error.is_refused() && TRACKER.policy() != Policy::Off => {}
-        waited => return waited,
+        waited => return waited.map(|()| true),
     }
     others.into_iter().try_for_each(wait_timeline)?;
     // SAFETY: everything in the snapshot was submitted to a stream that the calls above have waited for, or
     // that was found complete.
     unsafe { TRACKER.completed_all(&snapshot) };
-    Ok(())
+    Ok(false)
 }
 
 #[cfg(test)]

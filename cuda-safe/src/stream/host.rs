@@ -140,7 +140,8 @@ pub(super) fn wait_timeline(timeline: &Timeline) -> Result<()> {
     Ok(())
 }
 
-/// Blocks until a device has completed everything submitted so far.
+/// Blocks until a device has completed everything submitted so far. Returns whether it has waited for the
+/// whole device.
 ///
 /// The implementation of [`Device::synchronize`].
 ///
@@ -148,12 +149,12 @@ pub(super) fn wait_timeline(timeline: &Timeline) -> Result<()> {
 /// Returns the failure of any work that the device has run since the last check, and `InCallback` or
 /// `Nested` if the thread must not wait.
 #[track_caller]
-pub(crate) fn synchronize_device(device: Device) -> Result<()> {
+pub(crate) fn synchronize_device(device: Device) -> Result<bool> {
     busy::ensure_idle("Device::synchronize")?;
     recorder::ensure_none("Device::synchronize")?;
-    wait_streams_and_device(device)?;
+    let whole = wait_streams_and_device(device)?;
     callback::run_deferred();
-    host_function::panicked_on(device.ordinal())
+    host_function::panicked_on(device.ordinal()).map(|()| whole)
 }
 
 impl Event {

@@ -6,10 +6,9 @@
 //! pools), and allocations from other pools end in a segmentation fault (H200).
 //!
 //! Therefore a pool is destroyed only if nothing of it is left for later: none of its memory was in use
-//! *before* the host waited for all work of the device, so all frees were submitted and are complete. It does
-//! not suffice to ask after the wait: another thread may submit the last free in between. Destroyed like
-//! that, pools were destroyed by up to 8 threads beside all other calls for pools, waits, copies and
-//! launches without a fault.
+//! *before* the host waited for all work of the device, and all calls that freed it had returned
+//! ([`calls`](super::calls)). So all frees were submitted and are complete. It does not suffice to ask after
+//! the wait: another thread may submit the last free in between.
 #![expect(unsafe_code, reason = "destroys pools by their handles")]
 
 use std::cell::Cell;
@@ -18,6 +17,7 @@ use std::sync::Mutex;
 
 use super::super::location::MemoryLocation;
 use super::super::relaxed::relax;
+use super::calls;
 use crate::device::Device;
 use crate::error::quietly;
 use crate::lock::lock;
@@ -42,7 +42,7 @@ thread_local! {
     static CHANGES: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs a function that changes the current pool of a location, one at a time, so that [`bury`] replaces no
+/// Runs a function that changes or asks for the current pool of a location, one at a time, so that [`bury`] replaces no
 /// pool that another thread has chosen meanwhile. A failing call may call a function of the program on this
 /// thread, which may come here again.
 pub(super) fn change_current<T>(change: impl FnOnce() -> T) -> T {
@@ -52,20 +52,25 @@ pub(super) fn change_current<T>(change: impl FnOnce() -> T) -> T {
     changed
 }
 
-/// Takes a pool without owners. If it is its device's current pool, the default pool becomes current again.
-/// Its release threshold becomes 0, so that it retains no unused memory. A pool of other memory than a
+/// Takes a pool without owners, which `forget` takes from the list of pools with owners. If it is its device's
+/// current pool, the default pool becomes current again. Its release threshold becomes 0, so that it retains no unused memory. A pool of other memory than a
 /// device's is destroyed at once.
 ///
 /// # Safety
 /// The pool is live. Nobody else has the handle, and nobody else destroys the pool.
-pub(super) unsafe fn bury(raw: sys::cudaMemPool_t, location: MemoryLocation) {
+pub(super) unsafe fn bury(raw: sys::cudaMemPool_t, location: MemoryLocation, forget: impl FnOnce()) {
     let _ = relax();
     let MemoryLocation::Device(device) = location else {
+        // Before the runtime uses the address again.
+        forget();
         // SAFETY: nobody else has the handle.
         quietly(unsafe { check!(cudaMemPoolDestroy(raw)) });
         return;
     };
-    change_current(|| give_up_current(raw, device.ordinal()));
+    change_current(|| {
+        give_up_current(raw, device.ordinal());
+        forget();
+    });
     let mut nothing = 0_u64;
     let threshold = sys::cudaMemPoolAttrReleaseThreshold;
     // SAFETY: the pool is live, and this attribute is a 64-bit number.
@@ -93,9 +98,17 @@ fn give_up_current(raw: sys::cudaMemPool_t, number: c_int) {
 pub(crate) fn of(device: Device) -> Vec<Gone> {
     // Without the lock: a failing call may call a function of the program on this thread.
     let pools: Vec<Gone> = lock(&GONE).extract_if(.., |gone| gone.device == device).collect();
-    let (unused, used): (Vec<Gone>, Vec<Gone>) = pools.into_iter().partition(Gone::is_unused);
+    // First, allocations that began while one of the pools was current end. Nobody makes others, so a pool
+    // that is unused now remains so. Then its last free ends.
+    let settled = pools.is_empty() || calls::have_returned();
+    let (unused, used): (Vec<Gone>, Vec<Gone>) =
+        pools.into_iter().partition(|gone| settled && gone.is_unused());
     lock(&GONE).extend(used);
-    unused
+    if unused.is_empty() || calls::have_returned() {
+        return unused;
+    }
+    lock(&GONE).extend(unused);
+    Vec::new()
 }
 
 impl Gone {
@@ -112,8 +125,9 @@ impl Gone {
     }
 }
 
-/// Destroys the pools that [`of`] returned if the host has waited for the device since, and retains them
-/// otherwise.
+/// Destroys the pools that [`of`] returned if the host has waited for the whole device since, and retains them
+/// otherwise. Waits for all streams do not suffice: they are for the operations that the tracker has noted,
+/// and a free is noted after its call.
 pub(crate) fn destroy(pools: Vec<Gone>, waited: bool) {
     if !waited || relax().is_err() {
         lock(&GONE).extend(pools);

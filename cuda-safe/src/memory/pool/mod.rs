@@ -70,6 +70,7 @@
 //! `cudaMemPoolSetAccess`, `cudaMemPoolGetAccess`, `cudaMallocFromPoolAsync`, and the functions for other
 //! processes ([`ImportedPool`](super::ImportedPool)).
 
+mod calls;
 pub(crate) mod gone;
 mod owned;
 mod retention;
@@ -77,5 +78,6 @@ mod retention;
 pub use owned::{MemoryPool, MemoryPoolBuilder, PoolAccess, PoolKind, PoolReuse, PoolStatistics};
 pub use retention::keep_pool_memory;
 
+pub(super) use calls::PoolCall;
 pub(super) use owned::{ensure_accessible, enter};
 pub(super) use retention::{abandon, before_first_use};
