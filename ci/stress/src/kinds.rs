@@ -94,7 +94,7 @@ fn pools(w: &mut Worker, shared: bool) -> Result<()> {
     if shared {
         let descriptor = pool.export()?;
         EXPORTS.fetch_add(1, Relaxed);
-        if value % 2 == 0 {
+        if value.is_multiple_of(2) {
             let _ = buffer.export_pool_pointer()?;
         }
         drop(descriptor);
@@ -138,7 +138,7 @@ fn current_pools(w: &mut Worker) -> Result<()> {
     w.device.set_memory_pool(&pool)?;
     let mut buffer = DeviceBuffer::<u8>::alloc_async(LEN, &w.stream)?;
     memset_async(&mut buffer, value, &w.stream)?;
-    if value % 2 == 0 {
+    if value.is_multiple_of(2) {
         drop(pool);
     } else {
         let _ = w.device.memory_pool()?;
@@ -147,7 +147,7 @@ fn current_pools(w: &mut Worker) -> Result<()> {
     memcpy_async(&mut w.pinned, &buffer, &w.free)?;
     w.check(value)?;
     drop(buffer);
-    if value % 8 == 0 { w.device.synchronize() } else { Ok(()) }
+    if value.is_multiple_of(8) { w.device.synchronize() } else { Ok(()) }
 }
 
 fn streams(w: &mut Worker) -> Result<()> {
@@ -167,7 +167,7 @@ fn streams(w: &mut Worker) -> Result<()> {
         }
         2 => {
             let range = w.device.stream_priority_range()?;
-            let priority = if value % 2 == 0 { range.least } else { range.greatest };
+            let priority = if value.is_multiple_of(2) { range.least } else { range.greatest };
             let stream = Stream::builder().non_blocking().priority(priority).build()?;
             w.fill(value, &stream)?;
             stream.synchronize()?;
@@ -181,7 +181,7 @@ fn streams(w: &mut Worker) -> Result<()> {
             stream.wait(&w.event)?;
             w.fill(value, &stream)?;
             stream.launch_host_fn(|| ())?;
-            drop_elsewhere(stream, value % 2 == 0);
+            drop_elsewhere(stream, value.is_multiple_of(2));
         }
         5 => {
             let stream = Stream::new()?;
@@ -230,7 +230,7 @@ fn events(w: &mut Worker) -> Result<()> {
     w.stream.wait(&second)?;
     memcpy_async(&mut w.pinned, &w.bytes, &w.stream)?;
     match w.below(3) {
-        0 => drop_elsewhere((first, second), value % 2 == 0),
+        0 => drop_elsewhere((first, second), value.is_multiple_of(2)),
         1 => {
             second.synchronize()?;
             let _ = second.elapsed_ms(&first)?;
@@ -244,13 +244,13 @@ fn graphs(w: &mut Worker) -> Result<()> {
     let value = w.byte();
     let mut graph = Graph::new()?;
     let first = graph.add_memset(&[], &mut w.bytes, value)?;
-    if value % 2 == 0 {
+    if value.is_multiple_of(2) {
         drop(graph.try_clone()?);
     }
     let (graph, _) =
         w.stream.capture_to_graph(graph, &[first], |c| memcpy_async(&mut w.pinned, &w.bytes, c))?;
     let mut exec = graph.instantiate()?;
-    drop_elsewhere(graph, value % 3 == 0);
+    drop_elsewhere(graph, value.is_multiple_of(3));
     exec.launch(&w.free)?;
     w.check(value)
 }
@@ -272,7 +272,7 @@ fn execs(w: &mut Worker) -> Result<()> {
     let (graph, other) = exec_of(w, value ^ 1)?;
     exec.update(&graph)?;
     exec.launch(&w.stream)?;
-    drop_elsewhere((exec, graph), value % 2 == 0);
+    drop_elsewhere((exec, graph), value.is_multiple_of(2));
     drop(other);
     w.check(value ^ 1)
 }
@@ -310,10 +310,10 @@ fn device(w: &mut Worker) -> Result<()> {
     let mut buffer = DeviceBuffer::<u8>::alloc(bytes)?;
     memset_async(&mut buffer, value, &w.free)?;
     memcpy_async(&mut w.pinned, &buffer.slice(bytes - LEN..)?, &w.stream)?;
-    if value % 2 == 0 {
+    if value.is_multiple_of(2) {
         w.check(value)?;
     }
-    drop_elsewhere(buffer, value % 3 == 0);
+    drop_elsewhere(buffer, value.is_multiple_of(3));
     w.check(value)
 }
 
@@ -324,7 +324,7 @@ fn from_default_pool(w: &mut Worker) -> Result<()> {
     memcpy_async(&mut w.pinned, &buffer.slice(bytes - LEN..)?, &w.stream)?;
     match w.below(3) {
         0 => buffer.free_async(&w.stream)?,
-        1 => drop_elsewhere(buffer, value % 2 == 0),
+        1 => drop_elsewhere(buffer, value.is_multiple_of(2)),
         _ => drop(buffer),
     }
     w.check(value)
@@ -335,10 +335,10 @@ fn pinned(w: &mut Worker) -> Result<()> {
     let mut host = PinnedBuffer::<u8>::alloc(LEN << w.below(4))?;
     memset_async(&mut w.bytes, value, &w.free)?;
     memcpy_async(&mut host.slice_mut(..LEN)?, &w.bytes, &w.free)?;
-    if value % 2 == 0 {
+    if value.is_multiple_of(2) {
         assert!(host.slice(..LEN)?.host()?.iter().all(|byte| *byte == value), "thread {}: pinned", w.number);
     }
-    drop_elsewhere(host, value % 3 == 0);
+    drop_elsewhere(host, value.is_multiple_of(3));
     Ok(())
 }
 
@@ -356,7 +356,7 @@ fn registered(w: &mut Worker) -> Result<()> {
     }
     if let Ok(other) = Registered::new(vec![value; LEN]) {
         memcpy_async(&mut w.bytes, &other, &w.stream)?;
-        drop_elsewhere(other, value % 2 == 0);
+        drop_elsewhere(other, value.is_multiple_of(2));
         memcpy_async(&mut w.pinned, &w.bytes, &w.stream)?;
         w.check(value)?;
     }
@@ -367,11 +367,11 @@ fn managed(w: &mut Worker) -> Result<()> {
     let value = w.byte();
     let mut buffer = ManagedBuffer::<u8>::alloc(LEN)?;
     memset_async(&mut buffer, value, &w.free)?;
-    if value % 2 == 0 {
+    if value.is_multiple_of(2) {
         assert!(buffer.host()?.iter().all(|byte| *byte == value), "thread {}: managed", w.number);
     }
     memcpy_async(&mut w.pinned, &buffer, &w.stream)?;
-    drop_elsewhere(buffer, value % 3 == 0);
+    drop_elsewhere(buffer, value.is_multiple_of(3));
     w.check(value)
 }
 
@@ -428,13 +428,13 @@ fn libraries(w: &mut Worker) -> Result<()> {
     let library = Library::from_ptx(PTX)?;
     let mut bytes = library.global::<u8>("bytes")?;
     memset_async(&mut bytes, value, &w.free)?;
-    if value % 2 == 0 {
+    if value.is_multiple_of(2) {
         drop(library);
         assert_eq!(bytes.to_vec()?, [value; 256]);
         drop_elsewhere(bytes, true);
     } else {
         drop(bytes);
-        drop_elsewhere(library, value % 3 == 0);
+        drop_elsewhere(library, value.is_multiple_of(3));
     }
     Ok(())
 }

@@ -103,7 +103,7 @@ fn now(n: usize) -> &'static str {
 fn thread(n: usize, chosen: &[usize], end: Instant) -> Result<()> {
     let mut worker = Worker::new(n)?;
     while Instant::now() < end {
-        let (at, round): (usize, Round) = if n % 2 == 0 {
+        let (at, round): (usize, Round) = if n.is_multiple_of(2) {
             let at = chosen[worker.below(chosen.len())];
             (at, KINDS[at].1)
         } else {

@@ -52,7 +52,7 @@ impl Worker {
 
     /// Returns a byte.
     pub(crate) fn byte(&mut self) -> u8 {
-        self.below(256) as u8
+        self.below(256).to_le_bytes()[0]
     }
 
     /// Checks that the pinned memory holds this byte everywhere, after the work that writes it.
@@ -118,7 +118,7 @@ impl Worker {
                 memcpy_async(&mut self.pinned, &buffer.slice(..LEN)?, &self.stream)?;
                 self.check(value)?;
                 drop(buffer);
-                if value % 4 == 0 {
+                if value.is_multiple_of(4) {
                     self.pool.trim_to(0)?;
                 }
             }

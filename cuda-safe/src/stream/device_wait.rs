@@ -187,7 +187,7 @@ mod tests {
                     memcpy_async(out, &buffer, stream).unwrap();
                     device.synchronize().unwrap();
                     assert!(stream.as_stream().timeline().is_drained());
-                    assert_eq!(out.host().unwrap()[..], [n as u8; 64]);
+                    assert_eq!(out.host().unwrap()[..], [n; 64]);
                 }
                 assert!(wait_device(device).unwrap_err().is_refused());
                 done.send(()).unwrap();
