@@ -42,14 +42,6 @@
 //! | `transfer`, `call` | the ways onto a stream, the C functions |
 //! | `batch` | many copies in one call |
 //! | `peer`, `staged`, `pipeline` | access between devices, large pageable copies, large arrays in chunks |
-//!
-//! C functions: `cudaMemcpy`, `cudaMemcpyAsync`, `cudaMemcpyPeer`, `cudaMemcpyPeerAsync`, `cudaMemcpy2D`,
-//! `cudaMemcpy2DAsync`, `cudaMemcpy3D`, `cudaMemcpy3DAsync`, `cudaMemcpy3DPeer`, `cudaMemcpy3DPeerAsync`,
-//! `cudaMemset`, `cudaMemsetAsync`, `cudaMemcpy2DToArray`, `cudaMemcpy2DToArrayAsync`,
-//! `cudaMemcpy2DFromArray`, `cudaMemcpy2DFromArrayAsync`, `cudaMemcpy2DArrayToArray`, `cudaMemcpyToSymbol`,
-//! `cudaMemcpyFromSymbol`, `cudaMemcpyToSymbolAsync`, `cudaMemcpyFromSymbolAsync`, `cudaMemset2D`,
-//! `cudaMemset2DAsync`, `cudaMemset3D`, `cudaMemset3DAsync`, `cudaMemcpyBatchAsync`,
-//! `cudaMemcpy3DBatchAsync`, `cudaMemcpyWithAttributesAsync`, `cudaMemcpy3DWithAttributesAsync`.
 
 mod batch;
 mod call;
