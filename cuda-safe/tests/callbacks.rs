@@ -2,8 +2,8 @@
 //! it.
 //!
 //! `check!` refuses there, so its callers need no check of their own. `tests/sources.rs` requires a reason
-//! for every other call. These tests expect refusals of some 180 functions, and search the emulator's log
-//! of calls.
+//! for every other call, and that these tests try each function whose reason is a check of its own. They
+//! expect refusals of some 180 functions, and search the emulator's log of calls.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod common;
@@ -11,11 +11,15 @@ mod common;
 use std::sync::mpsc::channel;
 
 use common::alone;
-use cuda_safe::copy::CopyBatch;
+use cuda_safe::copy::{
+    CopyBatch, memcpy_2d, memcpy_2d_async, memcpy_3d, memcpy_3d_async, memset_2d, memset_2d_async, memset_3d,
+    memset_3d_async,
+};
 use cuda_safe::device::{CacheConfig, DeviceFlags, Limit, RemoteWritesScope, profiler_start, profiler_stop};
 use cuda_safe::device::{driver_version, runtime_version};
 use cuda_safe::error::{Detail, peek_last, take_last};
 use cuda_safe::graph::{Condition, Conditional, GraphExec, InstantiateFlags, Node};
+use cuda_safe::library::Library;
 use cuda_safe::memory::managed::Advice;
 use cuda_safe::memory::{
     Array, ArrayBuilder, ManagedBuffer, MemoryLocation, MemoryPool, PinnedFlags, PointerAttributes,
@@ -35,6 +39,9 @@ struct Things {
     pool: MemoryPool,
     buffer: DeviceBuffer<u8>,
     pinned: PinnedBuffer<u8>,
+    rows: [PitchedBuffer<u8>; 2],
+    layers: [PitchedVolume<u8>; 2],
+    given: Option<DeviceBuffer<u8>>,
     array: Array<u8>,
     texture: Texture<u8>,
     managed: Option<ManagedBuffer<u8>>,
@@ -67,6 +74,9 @@ impl Things {
             pool: MemoryPool::new()?,
             buffer,
             pinned: PinnedBuffer::alloc(64)?,
+            rows: [PitchedBuffer::alloc(8, 8)?, PitchedBuffer::alloc(8, 8)?],
+            layers: [PitchedVolume::alloc(8, 8, 8)?, PitchedVolume::alloc(8, 8, 8)?],
+            given: Some(DeviceBuffer::alloc_async(64, &Stream::new()?)?),
             texture: Texture::new(&array, &cuda_safe::texture::TextureDesc::default())?,
             array,
             managed: ManagedBuffer::alloc(64).ok(),
@@ -97,9 +107,10 @@ fn not_refused(things: &mut Things) -> Vec<String> {
             }
         )*};
     }
-    let Things { device, stream, other, event, pool, buffer, pinned, array, texture, managed, spare, .. } =
-        things;
+    let Things { device, stream, other, event, pool, buffer, pinned, array, texture, managed, .. } = things;
+    let Things { spare, rows, layers, given, .. } = things;
     let (device, here) = (*device, MemoryLocation::Device(*device));
+    let ([rows, more_rows], [layers, more_layers]) = (rows, layers);
     refused! {
         Device::count();
         Device::new(0);
@@ -226,6 +237,16 @@ fn not_refused(things: &mut Things) -> Vec<String> {
         memset(buffer, 1);
         memset_async(buffer, 1, stream);
         CopyBatch::new().copy(buffer, pinned).enqueue(stream);
+        memcpy_2d(rows, more_rows);
+        memcpy_2d_async(rows, more_rows, stream);
+        memcpy_3d(layers, more_layers);
+        memcpy_3d_async(layers, more_layers, stream);
+        memset_2d(rows, 1);
+        memset_2d_async(rows, 1, stream);
+        memset_3d(layers, 1);
+        memset_3d_async(layers, 1, stream);
+        given.take().unwrap().free_async(stream);
+        Library::from_ptx(".version 8.0");
     }
     if let Some(managed) = managed {
         refused! {
