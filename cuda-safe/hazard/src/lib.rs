@@ -126,10 +126,6 @@
 //!   entered while that borrow lasts, so no other access by a borrow is being entered. Accesses without a
 //!   borrow are of graphs, which retain the allocation and thereby end this for good, and of variables, which
 //!   are never borrowed.
-//! - *Epoch instead of a vector clock* (FastTrack's adaptive representation): as long as a stream's clock
-//!   covers one operation of one other stream, other threads read it as one number, and nobody takes a lock.
-//!   The number is stored after the call that makes it true, and read before the event is recorded that it
-//!   stands for.
 //! - *One epoch for a group of intervals*: if a prepared list of intervals is entered again by its stream,
 //!   one sequence number stands for all of them, until anything else looks at the list (`prepared`). Entering
 //!   them again costs the same for any number of intervals.
@@ -164,9 +160,8 @@
 //! completed, that nobody else can reach memory. All other functions only ask, or err towards waiting.
 //!
 //! # How it is tested
-//! Apart from [`lock`] and the system call in `primitives`, unsafe code performs an operation in two places
-//! only: the notes of waits store their call sites in atomics, and the accesses of a graph are listed beside
-//! what retains their memory. All other unsafe code only declares. `tests/model` runs 100,000 random programs
+//! Apart from [`lock`] and the system call in `primitives`, unsafe code performs an operation in one place
+//! only: the accesses of a graph are listed beside what retains their memory. All other unsafe code only declares. `tests/model` runs 100,000 random programs
 //! against a model that knows nothing but sets of operations, for too few waits and for too many.
 //! `tests/loom` runs every interleaving of two and three threads, and `tests/lock_loom.rs` those of two and
 //! three threads that want one lock (`ci/steps/loom`). `tests/cost.rs` prints the cost.

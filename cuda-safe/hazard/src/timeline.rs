@@ -4,7 +4,7 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use crate::clock::{ClockSummary, Epoch, SequenceNumber, TimelineId, VectorClock};
+use crate::clock::{Epoch, SequenceNumber, TimelineId, VectorClock};
 use crate::device::{DeviceTimelines, Kind};
 #[cfg(not(loom))]
 use crate::lock::{Lock, LockGuard};
@@ -13,7 +13,6 @@ use crate::primitives::{Arc, AtomicBool, AtomicU64, Mutex};
 // Loom checks what the locks guard here. `tests/lock_loom.rs` checks how they are made.
 #[cfg(loom)]
 use crate::primitives::{Mutex as Lock, MutexGuard as LockGuard};
-use crate::wait_log::WaitLog;
 
 /// The handle to wait for in order to wait for a timeline's stream. The numbers are raw handles, which this
 /// crate does not interpret.
@@ -97,18 +96,13 @@ pub struct Timeline {
 struct SharedState {
     /// The last operation that is known to have completed.
     completed: AtomicU64,
-    /// The [`ClockSummary`] of [`SubmitState::clock`], for other threads. The holder of the submit state
-    /// stores it. If it is or becomes `Many`, it changes only under the lock of `clock`: another thread may
-    /// then be pruning that clock.
-    summary: AtomicU64,
     /// A leaf lock too, but held over the CUDA calls that use the handle, so that the handle stays valid
     /// during them. As a rule one thread uses it, as with the submit state.
     wait_target: Lock<WaitTarget>,
     /// Whether the stream was given a fill of pinned memory since this was last asked.
     filled: AtomicBool,
-    /// The waits that were added to it.
-    waits: WaitLog,
-    /// `SubmitState::clock` while `summary` is `Many`. A leaf lock: nothing is called while it is held.
+    /// [`SubmitState::clock`] for other threads. The holder of the submit state stores it. Entries that have
+    /// completed may be missing. A leaf lock: nothing is called while it is held.
     clock: Mutex<VectorClock>,
 }
 
@@ -140,10 +134,8 @@ impl Timeline {
             device,
             shared: SharedState {
                 completed: AtomicU64::new(0),
-                summary: AtomicU64::new(ClockSummary::Nothing.pack()),
                 wait_target: Lock::new(wait_target),
                 filled: AtomicBool::new(false),
-                waits: WaitLog::new(),
                 clock: Mutex::new(VectorClock::new()),
             },
         }
@@ -247,55 +239,21 @@ impl Timeline {
         clock
     }
 
-    /// Returns the summary of [`published_clock`](Self::published_clock).
-    #[inline]
-    fn summary(&self) -> ClockSummary {
-        ClockSummary::unpack(self.shared.summary.load(Acquire))
-    }
-
     /// Joins `clock` with what the stream is ordered after, but for what `completed` returns true for.
     ///
     /// If the stream's clock grows at the same moment, the result may lack that. It then claims less than it
     /// could, which does no harm.
     #[inline]
     pub(crate) fn join_pending_into(&self, clock: &mut VectorClock, completed: impl Fn(Epoch) -> bool) {
-        match self.summary() {
-            ClockSummary::Nothing => {}
-            ClockSummary::One(epoch) if completed(epoch) => {}
-            ClockSummary::One(epoch) => {
-                clock.add(epoch);
-            }
-            ClockSummary::Many => self.join_many_into(clock, completed),
-        }
-    }
-
-    /// [`join_pending_into`](Self::join_pending_into) if the summary cannot hold the clock.
-    #[cold]
-    #[inline(never)]
-    fn join_many_into(&self, clock: &mut VectorClock, completed: impl Fn(Epoch) -> bool) {
         let mut published = self.shared.clock.lock();
-        if self.summary() != ClockSummary::Many {
-            // It has shrunk before the lock was taken, and the shared clock is empty.
-            drop(published);
-            return self.join_pending_into(clock, completed);
-        }
-        published.prune(&completed);
+        published.prune(completed);
         clock.join(&published);
-        if published.summary() != ClockSummary::Many {
-            let left = published.clone();
-            self.share_locked(&mut published, &left);
-        }
     }
 
     /// Publishes a changed clock to other threads.
     #[inline]
     pub(crate) fn share(&self, state: &mut SubmitState) {
-        let (bits, many) = (state.clock.summary().pack(), ClockSummary::Many.pack());
-        if bits == many || self.shared.summary.load(Relaxed) == many {
-            self.share_many(&state.clock);
-        } else {
-            self.shared.summary.store(bits, Release);
-        }
+        self.shared.clock.lock().clone_from(&state.clock);
         if self.kind != Kind::NonBlocking {
             self.share_with_device(state);
         }
@@ -310,24 +268,6 @@ impl Timeline {
         if self.kind.blocking() {
             self.device.note_change();
         }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn share_many(&self, clock: &VectorClock) {
-        self.share_locked(&mut self.shared.clock.lock(), clock);
-    }
-
-    fn share_locked(&self, published: &mut VectorClock, clock: &VectorClock) {
-        let summary = clock.summary();
-        *published = if summary == ClockSummary::Many { clock.clone() } else { VectorClock::new() };
-        self.shared.summary.store(summary.pack(), Release);
-    }
-
-    /// Returns the waits that were added to the stream.
-    #[inline]
-    pub(crate) fn waits(&self) -> &WaitLog {
-        &self.shared.waits
     }
 
     /// Notes that the stream is given a fill of pinned memory. The caller, as of
