@@ -65,7 +65,6 @@ pub struct Access<'a> {
     pub(crate) unborrowed: bool,
     pub(crate) exclusive: bool,
     pub(crate) at_call: bool,
-    pub(crate) fill: bool,
 }
 
 impl<'a> Access<'a> {
@@ -92,7 +91,6 @@ impl<'a> Access<'a> {
             unborrowed: false,
             exclusive: false,
             at_call: false,
-            fill: false,
         }
     }
 
@@ -130,22 +128,6 @@ impl<'a> Access<'a> {
     pub fn at_call(mut self) -> Self {
         self.at_call = true;
         self
-    }
-
-    /// Returns the same write, made by `cudaMemset` to pinned memory: a batch must not directly follow such a
-    /// fill.
-    #[must_use]
-    #[inline]
-    pub fn fill(mut self) -> Self {
-        self.fill = true;
-        self
-    }
-
-    /// Returns whether it is such a fill.
-    #[must_use]
-    #[inline]
-    pub fn is_fill(&self) -> bool {
-        self.fill
     }
 
     /// Returns the bytes, counted from the start of the allocation.
@@ -186,7 +168,7 @@ impl<'a> Access<'a> {
     #[must_use]
     #[inline]
     pub fn is_like(&self, other: &Self) -> bool {
-        let kind = |of: &Self| (of.mode, of.unborrowed, of.exclusive, of.at_call, of.fill);
+        let kind = |of: &Self| (of.mode, of.unborrowed, of.exclusive, of.at_call);
         std::ptr::eq(self.history, other.history) && kind(self) == kind(other)
     }
 

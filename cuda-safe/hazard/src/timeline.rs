@@ -99,8 +99,7 @@ struct SharedState {
     /// A leaf lock too, but held over the CUDA calls that use the handle, so that the handle stays valid
     /// during them. As a rule one thread uses it, as with the submit state.
     wait_target: Lock<WaitTarget>,
-    /// Whether the stream was given a fill of pinned memory since this was last asked.
-    filled: AtomicBool,
+    backend_flag: AtomicBool,
     /// [`SubmitState::clock`] for other threads. The holder of the submit state stores it. Entries that have
     /// completed may be missing. A leaf lock: nothing is called while it is held.
     clock: Mutex<VectorClock>,
@@ -135,7 +134,7 @@ impl Timeline {
             shared: SharedState {
                 completed: AtomicU64::new(0),
                 wait_target: Lock::new(wait_target),
-                filled: AtomicBool::new(false),
+                backend_flag: AtomicBool::new(false),
                 clock: Mutex::new(VectorClock::new()),
             },
         }
@@ -270,24 +269,11 @@ impl Timeline {
         }
     }
 
-    /// Notes that the stream is given a fill of pinned memory. The caller, as of
-    /// [`take_fill`](Self::take_fill), holds the submit state.
+    /// Returns a flag of the backend, `false` at first, whose meaning only the backend knows. While the submit
+    /// state is locked, as during an operation, no other thread gives the stream anything.
     #[inline]
-    pub fn note_fill(&self) {
-        self.shared.filled.store(true, Relaxed);
-    }
-
-    /// Returns whether a fill was noted, and clears the note.
-    ///
-    /// # Safety
-    /// The caller ensures that no batch of copies directly follows the fill.
-    #[inline]
-    pub unsafe fn take_fill(&self) -> bool {
-        let noted = self.shared.filled.load(Relaxed);
-        if noted {
-            self.shared.filled.store(false, Relaxed);
-        }
-        noted
+    pub fn backend_flag(&self) -> &AtomicBool {
+        &self.shared.backend_flag
     }
 
     /// Clears the number that the backend stores with the stream.

@@ -271,13 +271,11 @@ fn fill_on(stream: StreamRef<'_>, to: Operand<'_>, value: Value<'_>, on_stream: 
     if bytes == 0 {
         return Ok(());
     }
-    let write = to.filled();
-    // A batch must not directly follow a fill of pinned memory. See `batch::calls`.
-    let is_noted = on_stream && write.as_ref().is_some_and(|access| access.is_fill());
     let asked = Call { api: name(shape, value, on_stream), call_site: Location::caller(), bytes };
     // SAFETY: the calls access nothing else.
-    let submission = unsafe { transfer::begin(stream, (write, None), &asked) }?;
-    if is_noted {
+    let submission = unsafe { transfer::begin(stream, (to.written(), None), &asked) }?;
+    // A batch must not directly follow a fill of pinned memory. See `batch::copies`.
+    if on_stream && matches!(to.memory, OperandMemory::Pinned(_)) {
         stream.note_fill();
     }
     // SAFETY: the operand is memory of this shape, for which any byte is valid. Its owner waits for this

@@ -4,6 +4,7 @@
 use std::marker::PhantomData;
 use std::ptr;
 use std::rc::Rc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use super::busy;
 use super::recorder::{self, Recorder};
@@ -169,19 +170,26 @@ impl<'a> StreamRef<'a> {
         TRACKER.is_unordered(self.timeline, access)
     }
 
-    /// Records that a fill of pinned memory is submitted to the stream. The caller is inside an
-    /// `enqueue`.
+    /// Notes that a fill of pinned memory, or a graph that may have one, is submitted to the stream. The
+    /// caller is inside an `enqueue`.
     #[inline]
     pub(crate) fn note_fill(&self) {
-        self.timeline.note_fill();
+        self.timeline.backend_flag().store(true, Relaxed);
     }
 
-    /// Returns whether a fill was recorded, and clears that. The caller is inside an `enqueue`.
+    /// Returns whether a fill was noted, and clears the note.
+    ///
+    /// # Safety
+    /// The caller is inside an `enqueue` of the stream. If this returns `true`, the caller submits something
+    /// to the stream before a batch, or notes the fill again.
     #[cfg(cudart_12_8)]
     #[inline]
-    pub(crate) fn take_fill(&self) -> bool {
-        // SAFETY: the caller submits something between the fill and its batch.
-        unsafe { self.timeline.take_fill() }
+    pub(crate) unsafe fn take_fill(&self) -> bool {
+        let noted = self.timeline.backend_flag().load(Relaxed);
+        if noted {
+            self.timeline.backend_flag().store(false, Relaxed);
+        }
+        noted
     }
 
     /// Returns the stream's device.
