@@ -104,9 +104,6 @@
 //! path, or 77 ns if they need sorting. A mutex costs 5 ns there and a compare-and-exchange 3 ns; on the host
 //! of `BENCHMARKS.md` they cost 18 ns and 10 ns.
 //!
-//! - *Biased locking* (Kawachiya, Koseki and Onodera, "Lock Reservation", 2002), with an asymmetric fence: a
-//!   stream's [lock] belongs to the thread that uses it, until another thread wants it. Its owner takes it by
-//!   plain loads and stores, without an atomic exchange. In the place of a mutex it saves 2 ns on the EPYC.
 //! - *Same epoch, and ownership* (FastTrack's constant-time checks): if the last access to a whole allocation
 //!   was of the same stream, the stream's own order covers everything before it. *Epoch covered by the clock*
 //!   (`c@t` ≼ `C`): the stream's clock covers it if the last access was of another stream that this stream
@@ -160,8 +157,7 @@
 //! completed, that nobody else can reach memory. All other functions only ask, or err towards waiting.
 //!
 //! # How it is tested
-//! Apart from [`lock`] and the system call in `primitives`, unsafe code performs an operation in one place
-//! only: the accesses of a graph are listed beside what retains their memory. All other unsafe code only declares. `tests/model` runs 100,000 random programs
+//! Apart from [`lock`], unsafe code performs an operation in one place only: the accesses of a graph are listed beside what retains their memory. All other unsafe code only declares. `tests/model` runs 100,000 random programs
 //! against a model that knows nothing but sets of operations, for too few waits and for too many.
 //! `tests/loom` runs every interleaving of two and three threads, and `tests/lock_loom.rs` those of two and
 //! three threads that want one lock (`ci/steps/loom`). `tests/cost.rs` prints the cost.

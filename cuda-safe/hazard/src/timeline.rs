@@ -287,7 +287,7 @@ impl Timeline {
         self.shared.wait_target.lock()
     }
 
-    /// Returns what to wait for, unless another thread uses the handle or used it last.
+    /// Returns what to wait for, unless another thread uses the handle.
     #[inline]
     pub(crate) fn try_wait_target(&self) -> Option<LockGuard<'_, WaitTarget>> {
         self.shared.wait_target.try_lock()
