@@ -404,16 +404,13 @@ impl AccessHistory {
         self.last_access.load(Acquire)
     }
 
-    /// Enters accesses, all of this access history, as the group `of` of its list, if each of them repeats
-    /// what its stream did last. Otherwise returns false, and does nothing.
+    /// Enters accesses, all of this access history, if each of them repeats what its stream did last.
+    /// Otherwise returns false, and does nothing.
     #[inline]
-    pub(crate) fn enter_group(&self, of: u64, group: &[Access<'_>], me: Epoch) -> bool {
+    pub(crate) fn enter_all_repeated(&self, accesses: &[Access<'_>], me: Epoch) -> bool {
         let mut list = self.list.lock();
-        // As in `listed`, except that the shared epoch goes on.
-        self.bits() == LISTED
-            && list
-                .as_deref_mut()
-                .is_some_and(|list| list.enter_group(of, group.iter().map(Access::interval), me))
+        let intervals = accesses.iter().map(Access::interval);
+        self.listed(&mut list).is_some_and(|list| list.enter_all_repeated(intervals, me))
     }
 
     /// Enters an access to the whole allocation by replacing the word `bits` with `next`. Returns false, and
@@ -489,7 +486,6 @@ impl AccessHistory {
     ) {
         let mut list = self.list.lock();
         let list = list.get_or_insert_with(Box::default);
-        list.end_shared_epoch();
         let mut bits = self.last_access.load(Acquire);
         // Only the holder of the list's lock leaves the list for the word. The word is left when this
         // exchange succeeds.
@@ -598,9 +594,7 @@ impl AccessHistory {
         if self.last_access.load(SeqCst) != LISTED {
             return None;
         }
-        let list = list.as_deref_mut()?;
-        list.end_shared_epoch();
-        Some(list)
+        list.as_deref_mut()
     }
 
     /// Counts a host guard. Call it before looking for conflicts, so that either side sees the other. Returns

@@ -123,9 +123,8 @@
 //!   entered while that borrow lasts, so no other access by a borrow is being entered. Accesses without a
 //!   borrow are of graphs, which retain the allocation and thereby end this for good, and of variables, which
 //!   are never borrowed.
-//! - *One epoch for a group of intervals*: if a prepared list of intervals is entered again by its stream,
-//!   one sequence number stands for all of them, until anything else looks at the list (`prepared`). Entering
-//!   them again costs the same for any number of intervals.
+//! - *Repeated intervals*: if a sorted list of intervals is entered again by its stream, each entry takes
+//!   only the new sequence number, and nothing is searched but the first of them.
 //!
 //! # Why nothing waits for ever
 //! - A stream is locked while it is given an operation. An operation on several streams
@@ -184,7 +183,6 @@ mod last_access;
 pub mod lock;
 mod operation_view;
 mod policy;
-mod prepared;
 #[cfg(loom)]
 #[doc(hidden)]
 pub mod primitives;
@@ -194,6 +192,7 @@ mod readers;
 mod retained;
 mod segments;
 mod snapshot;
+mod sorted;
 mod submission;
 mod submit_all;
 mod timeline;
@@ -208,10 +207,10 @@ pub use event::SharedEvent;
 pub use graph_histories::GraphHistories;
 pub use history::{Access, AccessHistory, RetainFn, RetainedResource};
 pub use policy::Policy;
-pub use prepared::{GroupId, RepeatedGroup, SortedAccesses};
 pub use retained::{GraphAccesses, RetainedAccesses};
 pub use segments::Segments;
 pub use snapshot::{EventClock, SubmittedSnapshot};
+pub use sorted::SortedAccesses;
 pub use submission::{Operation, Refusal, Submission};
 pub use submit_all::StreamAccesses;
 pub use timeline::{Timeline, WaitTarget};

@@ -29,11 +29,9 @@ use crate::entry::{Conflict, FirstWrite, View};
 use crate::history::{Access, AccessHistory, Next};
 use crate::operation_view::OperationView;
 use crate::policy::Policy;
-use crate::prepared::{
-    AccessFlags, AccessList, RepeatedGroup, SortedAccesses, by_allocation, in_order, sorted,
-};
 use crate::primitives::{fence, pause};
 use crate::snapshot::SubmittedSnapshot;
+use crate::sorted::{AccessFlags, AccessList, SortedAccesses, by_allocation, in_order, sorted};
 use crate::timeline::{InFlight, SubmitState, SubmitStateGuard, Timeline, WaitTarget};
 use crate::tracker::Tracker;
 use crate::wait_log::{CallSite, Hazard};
@@ -308,44 +306,12 @@ impl Tracker {
         if accesses.flags().unborrowed || accesses.as_slice().is_empty() {
             return None;
         }
-        self.begin_groups(timeline, accesses.groups())
-    }
-
-    /// Begins an operation that repeats what its stream did last, for which the accesses need not be listed.
-    /// Returns `None` if the tracker needs more; nothing that was entered counts then. There is no slow path
-    /// for it: the slow path needs the accesses.
-    ///
-    /// # Safety
-    /// - As for [`begin_slow`](Self::begin_slow), with the accesses of all the groups.
-    /// - Each group stands, whenever it is used, for accesses to the same bytes of one allocation, of the
-    ///   same kinds, in the same order. The allocation may be another one by then. If a group lists its
-    ///   accesses, it stands for just these.
-    #[inline]
-    pub unsafe fn begin_repeated<'a>(
-        &'a self,
-        timeline: &'a Timeline,
-        repeats: &[RepeatedGroup<'_, '_>],
-    ) -> Option<Submission<'a>> {
-        // As in `begin_prepared`.
-        if repeats.is_empty() || repeats.iter().any(|repeat| repeat.unborrowed) {
-            return None;
-        }
-        self.begin_groups(timeline, repeats.iter().copied())
-    }
-
-    /// Begins an operation that makes groups of accesses once more, none of them without a borrow.
-    #[inline]
-    fn begin_groups<'a, 'r, 'b: 'r>(
-        &'a self,
-        timeline: &'a Timeline,
-        groups: impl Iterator<Item = RepeatedGroup<'r, 'b>>,
-    ) -> Option<Submission<'a>> {
         let state = timeline.lock_caught_up()?;
         let me = timeline.next_by_owner();
-        for (index, RepeatedGroup { number, history, accesses, .. }) in groups.enumerate() {
+        for (index, accesses) in by_allocation(accesses.as_slice()).enumerate() {
             let next = match accesses {
                 [access] if access.is_whole() => self.enter_ordered(timeline, &state, access),
-                _ if history.enter_group(number, accesses, me) => Next::Entered,
+                [access, ..] if access.history.enter_all_repeated(accesses, me) => Next::Entered,
                 _ => Next::Unclear,
             };
             if next != Next::Entered {
