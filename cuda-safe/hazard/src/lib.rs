@@ -175,7 +175,7 @@ mod clock;
 mod device;
 mod entry;
 mod event;
-mod graph_histories;
+mod graph;
 pub mod happens_before;
 mod history;
 mod interval_list;
@@ -189,8 +189,6 @@ pub mod primitives;
 #[cfg(not(loom))]
 mod primitives;
 mod readers;
-mod retained;
-mod segments;
 mod snapshot;
 mod sorted;
 mod submission;
@@ -204,11 +202,9 @@ pub use clock::{Epoch, SequenceNumber, TimelineId};
 pub use device::Kind;
 pub use entry::{Conflict, FirstWrite, Mode};
 pub use event::SharedEvent;
-pub use graph_histories::GraphHistories;
+pub use graph::{Few, GraphAccesses, GraphHistories, RetainedAccesses, Segments};
 pub use history::{Access, AccessHistory, RetainFn, RetainedResource};
 pub use policy::Policy;
-pub use retained::{GraphAccesses, RetainedAccesses};
-pub use segments::Segments;
 pub use snapshot::{EventClock, SubmittedSnapshot};
 pub use sorted::SortedAccesses;
 pub use submission::{Operation, Refusal, Submission};
@@ -216,6 +212,3 @@ pub use submit_all::StreamAccesses;
 pub use timeline::{Timeline, WaitTarget};
 pub use tracker::{TooManyStreams, Tracker};
 pub use wait_log::{AddedWait, CallSite, Hazard};
-
-/// A list that most often has one element, and then allocates nothing: a node of a graph has several.
-pub type Few<T> = smallvec::SmallVec<[T; 1]>;

@@ -21,7 +21,7 @@ fn all_get_in(others: u64, times: u64) {
         };
         enter(&lock);
         let threads: Vec<_> = (0..others)
-            .map(|other| {
+            .map(|_| {
                 let lock = Arc::clone(&lock);
                 loom::thread::spawn(move || {
                     enter(&lock);

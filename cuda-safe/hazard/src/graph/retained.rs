@@ -8,7 +8,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use crate::Few;
+use super::Few;
 use crate::entry::Mode;
 use crate::history::{Access, RetainedResource};
 
@@ -180,8 +180,11 @@ impl fmt::Debug for RetainedAccesses {
 /// The list is made once. If each launch made it again, a launch would cost 10 ns more for one allocation and
 /// 35 to 90 ns more for eight.
 pub struct GraphAccesses {
-    /// Accesses of histories that `uses` retains: not to be returned for longer than this is borrowed. After
-    /// a change they are not made yet.
+    /// Empty after a change of `uses`, until it is asked for.
+    ///
+    /// Invariant: each access borrows an access history that `uses` retains. A retained resource does not
+    /// move, `uses_mut` empties the list before it lends `uses`, and the list is dropped before `uses`,
+    /// because it is declared first.
     list: OnceLock<Vec<Access<'static>>>,
     uses: RetainedAccesses,
 }
@@ -197,9 +200,8 @@ impl GraphAccesses {
     /// Returns the accesses, in the order of the access histories' addresses, as accesses without a borrow.
     #[inline]
     pub fn accesses(&self) -> &[Access<'_>] {
-        // SAFETY: `uses` retains the allocations that hold the access histories. It is stored beside the
-        // list and dropped with it, and the list is dropped before `uses` is changed. A retained resource
-        // does not move.
+        // SAFETY: the invariant of `list`. What is returned is shortened to the borrow of `self`, during
+        // which `uses` is neither changed nor dropped.
         let extend = |access| unsafe { std::mem::transmute::<Access<'_>, Access<'static>>(access) };
         self.list.get_or_init(|| self.uses.accesses().map(extend).collect())
     }
