@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process;
 
-use cuda_sys_build::{Env, Version, prepare_libclang};
+use cuda_sys_build::{Env, Version, check_target, prepare_libclang};
 
 use crate::generate::{Contents, Placement};
 use crate::nvcc::{Compiler, Settings, Source};
@@ -153,6 +153,7 @@ impl Build {
     /// script.
     ///
     /// # Errors
+    /// - The target is neither Linux on x86-64 nor on aarch64.
     /// - There is no toolkit, or a file is missing.
     /// - nvcc or the C++ compiler fails.
     /// - A header is not plain C++.
@@ -166,6 +167,7 @@ impl Build {
     }
 
     fn compile_in(&self, env: &Env, name: &str) -> Result<(), Error> {
+        check_target(env).map_err(|error| Error::Toolkit(error.to_string()))?;
         let out = env.path("OUT_DIR").ok_or(Error::NotABuildScript("OUT_DIR"))?;
         let objects = out.join(format!("{name}.objects"));
         let headers = self.headers.iter().map(|path| absolute(path)).collect::<Result<Vec<_>, _>>()?;
