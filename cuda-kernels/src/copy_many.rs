@@ -27,15 +27,8 @@ use cuda_safe::launch::{KernelInput, KernelOutput};
 use cuda_safe::stream::{AsStream, StreamRef};
 use cuda_safe::{Error, Result};
 
-use self::table::{Range, Table};
+use self::table::{API, LARGE, Range, SMALL, Table};
 use crate::check;
-use crate::kernels;
-
-const API: &str = "copy_many";
-
-/// The number of ranges of either table.
-const SMALL: usize = kernels::COPY_MANY_SMALL as usize;
-const LARGE: usize = kernels::COPY_MANY_LARGE as usize;
 
 /// Copies each source to its destination, all of them by one kernel.
 ///

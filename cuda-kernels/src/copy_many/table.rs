@@ -10,8 +10,14 @@ use cuda_safe::launch::{ByValue, Kernel, LaunchConfig};
 use cuda_safe::stream::StreamRef;
 use cuda_safe::{Error, Result};
 
-use super::{API, LARGE, SMALL};
 use crate::kernels::{self, CopyManyLarge, CopyManyRange, CopyManySmall};
+
+/// The function, as errors name it.
+pub(super) const API: &str = "copy_many";
+
+/// The number of ranges of either table.
+pub(super) const SMALL: usize = kernels::COPY_MANY_SMALL as usize;
+pub(super) const LARGE: usize = kernels::COPY_MANY_LARGE as usize;
 
 /// The maximum number of blocks, enough to keep any device busy. The kernel's loop covers the rest.
 const BLOCKS: u32 = 4096;

@@ -20,11 +20,6 @@
 //!
 //! Allocating, freeing and advice are not stream-ordered. Freeing and the guards block. Prefetches and
 //! discards are stream-ordered. Owners and views may be used from any thread.
-//!
-//! C functions: `cudaMallocManaged`, `cudaMemAdvise`, `cudaMemAdvise_v2`, `cudaMemPrefetchAsync`,
-//! `cudaMemPrefetchAsync_v2`, `cudaMemPrefetchBatchAsync`, `cudaMemDiscardBatchAsync`,
-//! `cudaMemDiscardAndPrefetchBatchAsync`, `cudaMemRangeGetAttribute`, `cudaMemRangeGetAttributes`,
-//! `cudaMemGetLocationInfo` (since CUDA 13.4), `cudaStreamAttachMemAsync`.
 #![expect(unsafe_code, reason = "takes over raw managed pointers")]
 
 mod advice;

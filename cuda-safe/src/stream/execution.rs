@@ -7,13 +7,6 @@
 //!
 //! [`ExecutionContext::synchronize`] blocks, and so does the drop of the last owner of a green context, which
 //! each of its streams is, too. Everything here may be used from any thread.
-//!
-//! C functions, since CUDA 13.1: `cudaDeviceGetDevResource`, `cudaDevSmResourceSplit`,
-//! `cudaDevSmResourceSplitByCount`, `cudaDevResourceGenerateDesc`, `cudaGreenCtxCreate`,
-//! `cudaDeviceGetExecutionCtx`, `cudaExecutionCtxDestroy`, `cudaExecutionCtxGetDevResource`,
-//! `cudaExecutionCtxGetDevice`, `cudaExecutionCtxGetId`, `cudaExecutionCtxStreamCreate`,
-//! `cudaExecutionCtxSynchronize`, `cudaExecutionCtxRecordEvent`, `cudaExecutionCtxWaitEvent`,
-//! `cudaStreamGetDevResource`.
 #![expect(unsafe_code, reason = "calls the runtime's functions for execution contexts")]
 
 use std::fmt;

@@ -5,14 +5,6 @@
 //! `synchronize` functions block, and so does the end of [`Stream::scope`]; nothing else in this module
 //! does. Explicit streams and events remember their device, so it does not matter which device is
 //! current.
-//!
-//! C functions: `cudaStreamCreateWithPriority`, `cudaStreamDestroy`, `cudaStreamSynchronize`,
-//! `cudaStreamQuery`, `cudaStreamWaitEvent`, `cudaStreamGetFlags`, `cudaStreamGetPriority`,
-//! `cudaStreamGetId`, `cudaStreamIsCapturing`, `cudaStreamGetCaptureInfo`, `cudaLaunchHostFunc`,
-//! `cudaStreamAddCallback`, `cudaEventCreateWithFlags`, `cudaEventRecord`, `cudaEventSynchronize`,
-//! `cudaEventQuery`, `cudaEventElapsedTime`, `cudaEventDestroy`, `cudaEventRecordWithFlags`,
-//! `cudaStreamGetAttribute`, `cudaStreamSetAttribute`,
-//! `cudaStreamCopyAttributes`, `cudaIpcGetEventHandle`, `cudaIpcOpenEventHandle`.
 
 mod attributes;
 mod branch;

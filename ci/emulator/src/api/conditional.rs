@@ -45,7 +45,7 @@ pub(super) fn list(bodies: &[usize]) -> *mut cudaGraph_t {
 
 api! {
     /// Makes a handle for a conditional node of a graph.
-    fn cudaGraphConditionalHandleCreate(
+    allowed fn cudaGraphConditionalHandleCreate(
         call, out: Out<'_, cudaGraphConditionalHandle>, graph: cudaGraph_t, value: c_uint, flags: c_uint,
     ) {
         let (machine, _) = call.context()?;
