@@ -159,9 +159,10 @@ impl Event {
         let record = || unsafe { port::record(self.device, stream.as_raw(), timeline.kind, raw) };
         if self.flags.contains(EventFlags::INTERPROCESS) {
             // Another process may record it, too.
-            self.shared.set_unknown(true);
+            self.shared.set_opaque();
         }
-        // SAFETY: the call records this event. Graphs and other processes that record it are noted.
+        // SAFETY: the call records this event. Once graphs or other processes may record it, it is opaque,
+        // and an execution context records it by `record_unknown`.
         unsafe { TRACKER.record_shared(timeline, &self.shared, record) }.map_err(|error| error.at(call_site))
     }
 
@@ -212,7 +213,7 @@ impl Event {
     pub(crate) fn given_to_graphs(&self, recorded: bool) {
         self.left.store(true, Ordering::Relaxed);
         if recorded {
-            self.shared.set_unknown(true);
+            self.shared.set_opaque();
         }
     }
 
@@ -334,9 +335,7 @@ impl Event {
     /// - Nobody else uses it, and no graph records it.
     #[must_use]
     pub unsafe fn from_raw(raw: sys::cudaEvent_t, device: Device, flags: EventFlags) -> Self {
-        let shared = SharedEvent::new();
-        shared.set_unknown(false);
-        Self::made(RawEvent(raw), device, flags, shared)
+        Self::made(RawEvent(raw), device, flags, SharedEvent::recorded_elsewhere())
     }
 
     /// Returns the raw handle without destroying the event. The caller owns it from now on.

@@ -21,13 +21,13 @@ use std::panic::Location;
 use std::rc::Rc;
 
 use cuda_hazard::happens_before::{self, Epoch, EventClock, HappensBefore};
-use cuda_hazard::{Kind, Timeline, TimelineId};
+use cuda_hazard::{Kind, Operation, Timeline, TimelineId};
 
 use super::pool::{self, RawEvent};
 use super::tracker::TRACKER;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
-use crate::hazard::{Access, GraphHistories, Policy, RetainedAccesses};
+use crate::hazard::{GraphHistories, Policy, RetainedAccesses};
 use crate::memory::retain;
 use crate::{check, sys};
 
@@ -195,7 +195,8 @@ impl Recorder {
     ///
     /// # Errors
     /// - `OutsideCapture` if the stream is not part of the capture.
-    /// - `NotKept` if the memory cannot be retained for as long as the graph lives.
+    /// - `NotKept` if the memory cannot be retained for as long as the graph lives. That includes all memory
+    ///   that no access names: a borrow of it ends long before the graph.
     /// - `Hazard` under `Policy::Error`.
     /// - The runtime's error.
     ///
@@ -203,12 +204,13 @@ impl Recorder {
     pub(super) fn note(
         &self,
         name: &Timeline,
-        accesses: &[Access<'_>],
+        operation: Operation<'_, '_>,
         call_site: &'static Location<'static>,
     ) -> Result<()> {
         let (raw, timeline) = self.branch_of("enqueue", name.id)?;
+        let accesses = operation.accesses();
         let mut uses = RetainedAccesses::default();
-        if !accesses.iter().all(|access| uses.add(access, || retain(access))) {
+        if operation.has_untracked() || !accesses.iter().all(|access| uses.add(access, || retain(access))) {
             return Err(Error::refused("capture", Detail::NotKept));
         }
         while let Some((other, first)) = self.unordered(timeline, &uses)? {
