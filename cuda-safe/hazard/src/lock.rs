@@ -25,8 +25,11 @@ use crate::primitives::{
 /// (`barrier::heavy`), so the owner only has to prevent reordering by the compiler (`barrier::light`). If the
 /// system has no such call, a lock has no owner.
 ///
+/// # Why no thread waits for ever
 /// No thread sleeps in a queue, which an unlock would have to look at. A thread that finds the lock taken
-/// looks again, ever more seldom.
+/// looks again, ever more seldom, and threads that lock it again at once could go in before it for ever. So
+/// it soon stores in the owner's place that it is next. Threads that come later find that where they look
+/// anyway, and stay out until it has been inside. It only looks until then, so it keeps nobody out for long.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Lock<T> {
@@ -39,12 +42,16 @@ pub struct Lock<T> {
     value: UnsafeCell<T>,
 }
 
-/// No thread has had the lock yet. This and the next two are no thread's numbers.
+/// No thread has had the lock yet. This and the next three are no thread's numbers.
 const UNOWNED: u64 = 0;
 /// A thread is revoking the ownership.
 const REVOKING: u64 = u64::MAX;
 /// The lock has no owner any more.
 const SHARED: u64 = u64::MAX - 1;
+/// As `SHARED`, but one of the waiting threads is next.
+const PROMISED: u64 = u64::MAX - 2;
+/// How often a thread looks before it asks to be next: while it still spins.
+const PATIENCE: u32 = if cfg!(loom) { 1 } else { 48 };
 
 // SAFETY: the value is only reached through a guard, and only one guard exists at a time, as stated above.
 // All that the owner did inside happens before it leaves. The revoking thread has seen that before it stores
@@ -108,7 +115,7 @@ impl<T> Lock<T> {
         loop {
             match self.owner.load(Acquire) {
                 SHARED => break,
-                REVOKING => {
+                REVOKING | PROMISED => {
                     pause(attempt);
                     attempt = attempt.saturating_add(1);
                 }
@@ -134,10 +141,18 @@ impl<T> Lock<T> {
             }
         }
         attempt = 0;
+        let mut is_next = false;
         while self.taken.load(Relaxed) || self.taken.compare_exchange(false, true, Acquire, Relaxed).is_err()
         {
             pause(attempt);
             attempt = attempt.saturating_add(1);
+            if attempt >= PATIENCE && !is_next {
+                is_next = self.owner.compare_exchange(SHARED, PROMISED, Relaxed, Relaxed).is_ok();
+            }
+        }
+        if is_next {
+            // This thread has seen `SHARED` before, so whoever sees it now has seen all that went before.
+            self.owner.store(SHARED, Release);
         }
         LockGuard { lock: self, not_send: PhantomData }
     }
@@ -240,6 +255,35 @@ mod tests {
             });
             assert_eq!(*lock.lock(), (601, 601));
         }
+    }
+
+    /// Threads that lock, work and lock again at once leave the lock free for moments only.
+    #[test]
+    fn of_three_threads_that_lock_all_the_time_each_gets_in() {
+        use std::time::{Duration, Instant};
+
+        const MOST: u32 = 3_000;
+        let turns = Lock::new([0_u32; 3]);
+        std::thread::scope(|threads| {
+            for thread in 0..3 {
+                let turns = &turns;
+                threads.spawn(move || {
+                    loop {
+                        let mut turns = turns.lock();
+                        if turns.iter().any(|turns| *turns >= MOST) {
+                            break;
+                        }
+                        turns[thread] += 1;
+                        let start = Instant::now();
+                        while start.elapsed() < Duration::from_micros(30) {
+                            std::hint::spin_loop();
+                        }
+                    }
+                });
+            }
+        });
+        let turns = *turns.lock();
+        assert!(turns.iter().all(|turns| *turns > MOST / 10), "{turns:?}");
     }
 
     #[test]
