@@ -9,7 +9,7 @@ use crate::device::{DeviceTimelines, Kind};
 #[cfg(not(loom))]
 use crate::lock::{Lock, LockGuard};
 use crate::policy::Policy;
-use crate::primitives::{Arc, AtomicBool, AtomicU64, Mutex};
+use crate::primitives::{Arc, AtomicBool, AtomicU32, AtomicU64, Mutex};
 // Loom checks what the locks guard here. `tests/lock_loom.rs` checks how they are made.
 #[cfg(loom)]
 use crate::primitives::{Mutex as Lock, MutexGuard as LockGuard};
@@ -65,6 +65,9 @@ pub(crate) struct SubmitState {
     pub(crate) unshared: bool,
 }
 
+/// A name of a stream: its timeline, and how many streams had that before.
+pub type StreamName = (TimelineId, u32);
+
 /// A locked submit state.
 pub(crate) type SubmitStateGuard<'a> = LockGuard<'a, SubmitState>;
 
@@ -106,6 +109,8 @@ struct SharedState {
     wait_target: Lock<WaitTarget>,
     /// Whether the stream was given a fill of pinned memory since this was last asked.
     filled: AtomicBool,
+    /// How many streams had the timeline before.
+    former_streams: AtomicU32,
     /// The waits that were added to it.
     waits: WaitLog,
     /// `SubmitState::clock` while `summary` is `Many`. A leaf lock: nothing is called while it is held.
@@ -143,6 +148,7 @@ impl Timeline {
                 summary: AtomicU64::new(ClockSummary::Nothing.pack()),
                 wait_target: Lock::new(wait_target),
                 filled: AtomicBool::new(false),
+                former_streams: AtomicU32::new(0),
                 waits: WaitLog::new(),
                 clock: Mutex::new(VectorClock::new()),
             },
@@ -154,6 +160,17 @@ impl Timeline {
     #[inline]
     pub fn device(&self) -> i32 {
         self.device.ordinal
+    }
+
+    /// Returns a name of the stream that has the timeline now: another stream with it has another name.
+    #[must_use]
+    pub fn stream_name(&self) -> StreamName {
+        (self.id, self.shared.former_streams.load(Relaxed))
+    }
+
+    /// Notes that a new stream has the timeline. Who gets the stream from this thread sees its new name.
+    pub fn begin_stream(&self) {
+        self.shared.former_streams.fetch_add(1, Relaxed);
     }
 
     /// Returns the last operation that was handed to CUDA or given up.

@@ -93,7 +93,7 @@ impl<'a> StreamRef<'a> {
     #[doc(alias = "cudaStreamIsCapturing")]
     #[must_use]
     pub fn is_capturing(&self) -> bool {
-        recorder::current().is_some_and(|recorder| recorder.raw_of(self.timeline.id).is_some())
+        recorder::current().is_some_and(|recorder| recorder.raw_of(self.timeline).is_some())
     }
 
     /// Returns a number that no other capture of the process has or will have, or `None` if the stream is
@@ -177,10 +177,13 @@ impl<'a> StreamRef<'a> {
     }
 
     /// Returns whether a fill was recorded, and clears that. The caller is inside an `enqueue`.
+    ///
+    /// # Safety
+    /// If it was, the caller submits something between the fill and its batch.
     #[cfg(cudart_12_8)]
     #[inline]
-    pub(crate) fn take_fill(&self) -> bool {
-        // SAFETY: the caller submits something between the fill and its batch.
+    pub(crate) unsafe fn take_fill(&self) -> bool {
+        // SAFETY: the caller has the same duty.
         unsafe { self.timeline.take_fill() }
     }
 
@@ -205,7 +208,7 @@ impl<'a> StreamRef<'a> {
     #[cold]
     #[inline(never)]
     fn raw_in_capture(&self) -> sys::cudaStream_t {
-        let branch = recorder::current().and_then(|recorder| recorder.raw_of(self.timeline.id));
+        let branch = recorder::current().and_then(|recorder| recorder.raw_of(self.timeline));
         branch.unwrap_or(self.raw)
     }
 

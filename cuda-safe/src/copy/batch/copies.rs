@@ -373,7 +373,9 @@ pub(super) trait Copies {
 #[cfg(cudart_12_8)]
 #[inline]
 pub(super) fn behind_fills(stream: StreamRef<'_>, raw: sys::cudaStream_t) -> Result<()> {
-    if stream.take_fill() { behind_fill(stream, raw) } else { Ok(()) }
+    // SAFETY: `behind_fill` submits a host function before the batch, or fails and there is no batch.
+    let fill_comes_last = unsafe { stream.take_fill() };
+    if fill_comes_last { behind_fill(stream, raw) } else { Ok(()) }
 }
 
 #[cfg(cudart_12_8)]
