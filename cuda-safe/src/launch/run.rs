@@ -29,8 +29,9 @@ impl<P> Kernel<P> {
     ///
     /// # Errors
     /// A shape that no device can run is refused before the call, and the error names the wrong number. So is
-    /// memory of another device that the kernel cannot access, by the number of its argument. The first
-    /// launch with such memory enables peer access, as the first copy does.
+    /// memory of another device that the kernel cannot access, with the number of its argument if it is one.
+    /// The first launch with such memory enables peer access, as the first copy does, however the memory is
+    /// declared.
     /// The runtime refuses a launch that this device or kernel cannot run. A failure while the kernel
     /// runs is reported by a later call.
     ///
@@ -128,17 +129,15 @@ impl<P> Kernel<P> {
     ) -> Result<()> {
         let (config, stream, call_site) = (config.into(), stream.as_stream(), Location::caller());
         config.check(self.name)?;
-        if self.symbols.is_some() || self.held.is_some() {
-            // SAFETY: the caller has the same duties.
-            return unsafe { self.submit(PLAIN, &config, stream, accesses, values, call_site) };
-        }
         let call = |raw| {
             // SAFETY: as in `submit`. The caller has the same duties.
             unsafe { self.call(PLAIN, &config, stream, values, raw, call_site) }
         };
-        // SAFETY: as in `submit`. The caller has the same duties. The handle declares no variables and
-        // no further memory.
-        unsafe { stream.enqueue_prepared_at(prepared, accesses, call_site, call) }
+        // SAFETY: as in `submit`. The caller has the same duties. With the accesses that the handle declares,
+        // they are not the prepared ones.
+        let enqueue =
+            |all: &[Access<'_>]| unsafe { stream.enqueue_prepared_at(prepared, all, call_site, call) };
+        self.reaching(stream.device(), accesses, call_site, enqueue)
     }
 
     /// [`launch`](Self::launch) with attributes, such as clusters of blocks: `cudaLaunchKernelEx` in
@@ -300,7 +299,7 @@ impl<P> Kernel<P> {
         // to the stream and nothing else.
         let enqueue =
             |accesses: &[Access<'_>]| unsafe { stream.submit(Operation::new(accesses), call_site, call) };
-        self.reaching(stream.device(), accesses, enqueue)
+        self.reaching(stream.device(), accesses, call_site, enqueue)
     }
 
     /// Makes the runtime's call on the stream `raw`.
