@@ -29,6 +29,8 @@ pub struct AccessHistory {
     /// Whether a graph has ever asked to retain the allocation, which may then be used without a borrow of
     /// it.
     was_retained: AtomicBool,
+    /// A number that the owner stores here; see [`AccessHistory::place`].
+    place: u32,
     /// The way to retain the allocation, if its owners are counted.
     retain_fn: Option<RetainFn>,
     /// The number of live host guards that read, and of those that write times [`WRITER`].
@@ -247,6 +249,7 @@ impl AccessHistory {
                 list: Mutex::new(None),
                 retain_fn: None,
                 was_retained: AtomicBool::new(false),
+                place: 0,
             }
         }
     }
@@ -259,6 +262,19 @@ impl AccessHistory {
             _ => (LISTED, Some(Box::new(IntervalList::written(bytes, first)))),
         };
         Self { last_access: AtomicU64::new(last_access), list: Mutex::new(list), ..Self::new(bytes) }
+    }
+
+    /// Sets the number that [`place`](Self::place) returns.
+    #[inline]
+    pub fn set_place(&mut self, place: u32) {
+        self.place = place;
+    }
+
+    /// Returns a number that says where the allocation is, to whoever sets it. It is 0 at first, and next to
+    /// what every operation reads.
+    #[inline]
+    pub fn place(&self) -> u32 {
+        self.place
     }
 
     /// Sets the way to retain the allocation: without one, graphs cannot use it.

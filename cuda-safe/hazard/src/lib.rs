@@ -209,6 +209,6 @@ pub use snapshot::{EventClock, SubmittedSnapshot};
 pub use sorted::SortedAccesses;
 pub use submission::{Operation, Refusal, Submission};
 pub use submit_all::StreamAccesses;
-pub use timeline::{Timeline, WaitTarget};
+pub use timeline::{StreamName, Timeline, WaitTarget};
 pub use tracker::{TooManyStreams, Tracker};
 pub use wait_log::{AddedWait, CallSite, Hazard};

@@ -10,15 +10,25 @@ use crate::primitives::{AtomicBool, constructor, pause};
 
 /// A spin lock, for what only one thread uses as a rule: a stream's submit state.
 ///
-/// One exchange takes it and a plain store gives it back. No thread sleeps in a queue, which an unlock would
-/// have to look at: a thread that finds the lock taken looks again, ever more seldom. A thread that wants a
-/// lock that it holds waits for ever.
+/// One exchange takes it and a plain store gives it back. A thread that wants a lock that it holds waits for
+/// ever.
+///
+/// # Why no thread waits for ever
+/// No thread sleeps in a queue, which an unlock would have to look at. A thread that finds the lock taken
+/// looks again, ever more seldom, and threads that lock it again at once could go in before it for ever. So
+/// it soon states that it is next. Threads that come later see that first, and stay out until it has been
+/// inside. It only spins until then, so it keeps nobody out for long.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Lock<T> {
     taken: AtomicBool,
+    /// Whether a waiting thread is next. Only a hint: `taken` alone keeps threads apart.
+    promised: AtomicBool,
     value: UnsafeCell<T>,
 }
+
+/// How often a thread looks before it asks to be next: while it still spins.
+const PATIENCE: u32 = if cfg!(loom) { 1 } else { 48 };
 
 // SAFETY: the value is only reached through a guard, and only one guard exists at a time: `taken` carries the
 // value from one thread to the next, which may therefore be any thread.
@@ -28,7 +38,11 @@ impl<T> Lock<T> {
     constructor! {
         /// Creates a lock around `value`.
         pub fn new(value: T) -> Self {
-            Self { taken: AtomicBool::new(false), value: UnsafeCell::new(value) }
+            Self {
+                taken: AtomicBool::new(false),
+                promised: AtomicBool::new(false),
+                value: UnsafeCell::new(value),
+            }
         }
     }
 
@@ -38,9 +52,14 @@ impl<T> Lock<T> {
         self.try_lock().unwrap_or_else(|| self.lock_later())
     }
 
-    /// Takes the lock if nobody has it.
+    /// Takes the lock if nobody has it and no other thread is next.
     #[inline]
     pub fn try_lock(&self) -> Option<LockGuard<'_, T>> {
+        if self.promised.load(Relaxed) { None } else { self.take() }
+    }
+
+    #[inline]
+    fn take(&self) -> Option<LockGuard<'_, T>> {
         let is_taken = self.taken.compare_exchange(false, true, Acquire, Relaxed);
         is_taken.is_ok().then(|| LockGuard { lock: self, not_send: PhantomData })
     }
@@ -48,14 +67,24 @@ impl<T> Lock<T> {
     #[cold]
     #[inline(never)]
     fn lock_later(&self) -> LockGuard<'_, T> {
-        let mut attempt = 0;
+        let (mut attempt, mut is_next) = (0, false);
         loop {
             pause(attempt);
             attempt = attempt.saturating_add(1);
+            if attempt >= PATIENCE && !is_next {
+                let promised = self.promised.compare_exchange(false, true, Relaxed, Relaxed);
+                is_next = promised.is_ok();
+                // It looks often again, so that it keeps the others out for a short time.
+                attempt = if is_next { 0 } else { attempt };
+            }
             // A load first: exchanges would take the cache line from the thread that has the lock.
-            if !self.taken.load(Relaxed)
-                && let Some(guard) = self.try_lock()
+            if (is_next || !self.promised.load(Relaxed))
+                && !self.taken.load(Relaxed)
+                && let Some(guard) = self.take()
             {
+                if is_next {
+                    self.promised.store(false, Relaxed);
+                }
                 return guard;
             }
         }
@@ -115,6 +144,35 @@ mod tests {
             }
         });
         assert_eq!(*lock.lock(), (80_000, 80_000));
+    }
+
+    /// Threads that lock, work and lock again at once leave the lock free for moments only.
+    #[test]
+    fn of_three_threads_that_lock_all_the_time_each_gets_in() {
+        use std::time::{Duration, Instant};
+
+        const MOST: u32 = 3_000;
+        let turns = Lock::new([0_u32; 3]);
+        std::thread::scope(|threads| {
+            for thread in 0..3 {
+                let turns = &turns;
+                threads.spawn(move || {
+                    loop {
+                        let mut turns = turns.lock();
+                        if turns.iter().any(|turns| *turns >= MOST) {
+                            break;
+                        }
+                        turns[thread] += 1;
+                        let start = Instant::now();
+                        while start.elapsed() < Duration::from_micros(30) {
+                            std::hint::spin_loop();
+                        }
+                    }
+                });
+            }
+        });
+        let turns = *turns.lock();
+        assert!(turns.iter().all(|turns| *turns > MOST / 10), "{turns:?}");
     }
 
     #[test]

@@ -42,6 +42,8 @@ pub struct Operation<'b, 'a> {
     pub(crate) accesses: Accesses<'b, 'a>,
     /// Whether it is an action if it has accesses: it then surely puts something on the stream.
     pub(crate) is_action: bool,
+    /// Whether it also uses memory of the caller that no access names.
+    has_untracked: bool,
 }
 
 /// The accesses of an operation.
@@ -59,7 +61,7 @@ impl<'b, 'a> Operation<'b, 'a> {
     #[must_use]
     #[inline]
     pub fn new(accesses: &'b [Access<'a>]) -> Self {
-        Self { accesses: Accesses::Unsorted(accesses), is_action: true }
+        Self { accesses: Accesses::Unsorted(accesses), is_action: true, has_untracked: false }
     }
 
     /// Returns an operation that is ordered like work on the memory but gives the device nothing to do. So it
@@ -67,14 +69,29 @@ impl<'b, 'a> Operation<'b, 'a> {
     #[must_use]
     #[inline]
     pub fn mark(accesses: &'b [Access<'a>]) -> Self {
-        Self { accesses: Accesses::Unsorted(accesses), is_action: false }
+        Self { accesses: Accesses::Unsorted(accesses), is_action: false, has_untracked: false }
     }
 
     /// Returns an operation whose accesses were sorted in advance: only their entries cost anything again.
     #[must_use]
     #[inline]
     pub fn prepared(accesses: &'b SortedAccesses<'a>) -> Self {
-        Self { accesses: Accesses::Prepared(accesses), is_action: true }
+        Self { accesses: Accesses::Prepared(accesses), is_action: true, has_untracked: false }
+    }
+
+    /// Returns the operation with the note whether it also uses memory that no access names and that is only
+    /// borrowed: until the operation is complete, not for as long as a graph. The tracker has no use for the
+    /// note; who makes the operation a part of a graph asks for it.
+    #[must_use]
+    #[inline]
+    pub fn with_untracked(self, has_untracked: bool) -> Self {
+        Self { has_untracked, ..self }
+    }
+
+    /// Returns whether the operation uses borrowed memory that no access names.
+    #[must_use]
+    pub fn has_untracked(&self) -> bool {
+        self.has_untracked
     }
 
     /// Returns its accesses.

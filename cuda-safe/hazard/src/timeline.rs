@@ -9,7 +9,7 @@ use crate::device::{DeviceTimelines, Kind};
 #[cfg(not(loom))]
 use crate::lock::{Lock, LockGuard};
 use crate::policy::Policy;
-use crate::primitives::{Arc, AtomicBool, AtomicU64, Mutex};
+use crate::primitives::{Arc, AtomicBool, AtomicU32, AtomicU64, Mutex};
 // Loom checks what the locks guard here. `tests/lock_loom.rs` checks how they are made.
 #[cfg(loom)]
 use crate::primitives::{Mutex as Lock, MutexGuard as LockGuard};
@@ -64,6 +64,9 @@ pub(crate) struct SubmitState {
     pub(crate) unshared: bool,
 }
 
+/// A name of a stream: its timeline, and how many streams had that before.
+pub type StreamName = (TimelineId, u32);
+
 /// A locked submit state.
 pub(crate) type SubmitStateGuard<'a> = LockGuard<'a, SubmitState>;
 
@@ -100,6 +103,8 @@ struct SharedState {
     /// during them. As a rule one thread uses it, as with the submit state.
     wait_target: Lock<WaitTarget>,
     backend_flag: AtomicBool,
+    /// How many streams had the timeline before.
+    former_streams: AtomicU32,
     /// [`SubmitState::clock`] for other threads. The holder of the submit state stores it. Entries that have
     /// completed may be missing. A leaf lock: nothing is called while it is held.
     clock: Mutex<VectorClock>,
@@ -135,6 +140,7 @@ impl Timeline {
                 completed: AtomicU64::new(0),
                 wait_target: Lock::new(wait_target),
                 backend_flag: AtomicBool::new(false),
+                former_streams: AtomicU32::new(0),
                 clock: Mutex::new(VectorClock::new()),
             },
         }
@@ -145,6 +151,17 @@ impl Timeline {
     #[inline]
     pub fn device(&self) -> i32 {
         self.device.ordinal
+    }
+
+    /// Returns a name of the stream that has the timeline now: another stream with it has another name.
+    #[must_use]
+    pub fn stream_name(&self) -> StreamName {
+        (self.id, self.shared.former_streams.load(Relaxed))
+    }
+
+    /// Notes that a new stream has the timeline. Who gets the stream from this thread sees its new name.
+    pub fn begin_stream(&self) {
+        self.shared.former_streams.fetch_add(1, Relaxed);
     }
 
     /// Returns the last operation that was handed to CUDA or given up.

@@ -95,6 +95,7 @@ impl Tracker {
             state.legacy_seen = 0;
             timeline.mark_sync_covered();
             timeline.share(&mut state);
+            timeline.begin_stream();
             // SAFETY: the caller vouches for the new wait target.
             *unsafe { timeline.wait_target_mut() } = wait_target;
             return Ok(timeline);

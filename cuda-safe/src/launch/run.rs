@@ -29,8 +29,9 @@ impl<P> Kernel<P> {
     ///
     /// # Errors
     /// A shape that no device can run is refused before the call, and the error names the wrong number. So is
-    /// memory of another device that the kernel cannot access, by the number of its argument. The first
-    /// launch with such memory enables peer access, as the first copy does.
+    /// memory of another device that the kernel cannot access, with the number of its argument if it is one.
+    /// The first launch with such memory enables peer access, as the first copy does, however the memory is
+    /// declared.
     /// The runtime refuses a launch that this device or kernel cannot run. A failure while the kernel
     /// runs is reported by a later call.
     ///
@@ -263,7 +264,7 @@ impl<P> Kernel<P> {
         // to the stream and nothing else.
         let enqueue =
             |accesses: &[Access<'_>]| unsafe { stream.submit(Operation::new(accesses), call_site, call) };
-        self.reaching(stream.device(), accesses, enqueue)
+        self.reaching(stream.device(), accesses, call_site, enqueue)
     }
 
     /// Makes the runtime's call on the stream `raw`.

@@ -44,6 +44,7 @@ pub(crate) mod memory_type;
 mod pinned;
 mod pitched;
 mod plane;
+pub(crate) mod place;
 pub(crate) mod pool;
 mod registered;
 mod relaxed;

@@ -191,7 +191,7 @@ impl StreamRef<'_> {
         call_site: &'static Location<'static>,
     ) -> Result<Submission> {
         if let Some(recorder) = self.recorder() {
-            let noted = recorder.note(self.timeline(), operation.accesses(), call_site);
+            let noted = recorder.note(self.timeline(), operation, call_site);
             noted.map_err(|error| error.at(call_site))?;
             // If the runtime refuses a launch because of the current device, that may invalidate the
             // capture.

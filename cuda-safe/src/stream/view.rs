@@ -94,7 +94,7 @@ impl<'a> StreamRef<'a> {
     #[doc(alias = "cudaStreamIsCapturing")]
     #[must_use]
     pub fn is_capturing(&self) -> bool {
-        recorder::current().is_some_and(|recorder| recorder.raw_of(self.timeline.id).is_some())
+        recorder::current().is_some_and(|recorder| recorder.raw_of(self.timeline).is_some())
     }
 
     /// Returns a number that no other capture of the process has or will have, or `None` if the stream is
@@ -213,7 +213,7 @@ impl<'a> StreamRef<'a> {
     #[cold]
     #[inline(never)]
     fn raw_in_capture(&self) -> sys::cudaStream_t {
-        let branch = recorder::current().and_then(|recorder| recorder.raw_of(self.timeline.id));
+        let branch = recorder::current().and_then(|recorder| recorder.raw_of(self.timeline));
         branch.unwrap_or(self.raw)
     }
 

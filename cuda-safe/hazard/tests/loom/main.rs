@@ -498,6 +498,34 @@ fn of_two_threads_that_record_one_event_the_last_one_counts() {
     });
 }
 
+/// One thread records an event for work that the tracker does not know, while another one records it on a
+/// stream. Then the host waits for the event, and a stream does.
+fn two_threads_record_one_event(record_unknown: fn(&World, TimelineId, &Shared)) {
+    every_order(move || {
+        let (world, ids, shared) = an_event_of_two_writers();
+        let other = {
+            let (world, id, shared) = (Arc::clone(&world), ids[2], Arc::clone(&shared));
+            loom::thread::spawn(move || record_unknown(&world, id, &shared))
+        };
+        world.record_shared(ids[1], &shared);
+        other.join().unwrap();
+        world.synchronize_shared(&shared);
+        world.wait_shared(ids[0], &shared);
+        world.operate(ids[0], &[(1, Mode::Write)], false).unwrap();
+    });
+}
+
+#[test]
+fn an_event_that_is_recorded_for_unknown_work_beside_a_record_on_a_stream_never_proves_the_former() {
+    two_threads_record_one_event(World::record_unknown);
+}
+
+#[test]
+#[should_panic(expected = "races")]
+fn if_the_record_for_unknown_work_and_its_note_were_not_one_step_the_event_could_prove_too_much() {
+    two_threads_record_one_event(World::record_unknown_apart);
+}
+
 #[test]
 fn a_buffer_is_freed_on_its_only_stream_while_another_thread_uses_the_stream() {
     every_order(|| {

@@ -281,6 +281,22 @@ impl World {
         self.tracker.record_shared(self.tracker.timeline(id).unwrap(), &shared.event, record).unwrap();
     }
 
+    /// Records an event that threads share for a stream as an execution context does: the tracker does not
+    /// learn what for.
+    pub(super) fn record_unknown(&self, id: TimelineId, shared: &Shared) {
+        let record = || {
+            self.record_on_device(id, shared);
+            Ok::<(), ()>(())
+        };
+        shared.event.record_unknown(record).unwrap();
+    }
+
+    /// [`record_unknown`](Self::record_unknown) that notes the record and makes it in two steps.
+    pub(super) fn record_unknown_apart(&self, id: TimelineId, shared: &Shared) {
+        shared.event.record_unknown(|| Ok::<(), ()>(())).unwrap();
+        self.record_on_device(id, shared);
+    }
+
     /// Makes a stream wait for an event that threads share.
     pub(super) fn wait_shared(&self, id: TimelineId, shared: &Shared) {
         let wait = || {
