@@ -12,7 +12,7 @@ use super::host::HostFunction;
 use super::steps::{Node, Step};
 use crate::copy::{Destination, FillNode, InGraph, LinearNode, Operand, Source};
 use crate::device::Device;
-use crate::error::{Detail, Error, Result};
+use crate::error::{AtCaller as _, Detail, Error, Result};
 use crate::hazard::{Access, RetainedAccesses};
 use crate::launch::{Arguments, Kernel, LaunchConfig};
 use crate::memory::retain;
@@ -48,7 +48,7 @@ impl Graph {
         // The memory is retained before the node exists, even if the call fails.
         if let Err(error) = make(&raw mut raw, graph, before.as_ptr(), before.len()) {
             steps.failed(&uses);
-            return Err(error);
+            return Err(error.at(Location::caller()));
         }
         self.acts |= acts;
         steps.push(Step::new(Few::from([raw]), uses, acts), direct);
@@ -302,7 +302,7 @@ pub(super) fn kernel_node<P, A: Arguments<P>, R>(
     let shared = u32::try_from(config.shared_bytes).unwrap_or(u32::MAX);
     // Memory and conditions of the graph may be among the arguments, only here.
     let _made = Making(MAKING.replace(makes));
-    arguments.with(kernel.of_node(device), |accesses, values| {
+    let made = arguments.with(kernel.of_node(device), |accesses, values| {
         let parameters = sys::cudaKernelNodeParams {
             func: kernel.as_raw().cast_mut(),
             gridDim: config.grid.into(),
@@ -313,7 +313,8 @@ pub(super) fn kernel_node<P, A: Arguments<P>, R>(
         };
         let uses = kernel.reaching(device, accesses, call_site, |accesses| kept(api, accesses))?;
         make(uses, &parameters)
-    })
+    });
+    made.at_caller()
 }
 
 /// The graph for which a thread makes a kernel node. Numbers begin at 1.

@@ -182,6 +182,7 @@ macro_rules! rows {
         // SAFETY: the kernel receives the address of the first element, and the tracker all bytes from
         // there to the last. The borrow keeps the owner alive during the call, and the owner's drop is
         // ordered after the access.
+        #[diagnostic::do_not_recommend]
         unsafe impl<$($generics)*> KernelArg<$parameter> for $memory {
             #[inline]
             #[track_caller]

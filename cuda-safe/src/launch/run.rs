@@ -264,7 +264,8 @@ impl<P> Kernel<P> {
         // to the stream and nothing else.
         let enqueue =
             |accesses: &[Access<'_>]| unsafe { stream.submit(Operation::new(accesses), call_site, call) };
-        self.reaching(stream.device(), accesses, call_site, enqueue)
+        // Only here, because the variables' addresses are found in a closure.
+        self.reaching(stream.device(), accesses, call_site, enqueue).map_err(|error| error.at(call_site))
     }
 
     /// Makes the runtime's call on the stream `raw`.

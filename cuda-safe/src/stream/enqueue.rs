@@ -15,7 +15,7 @@
 
 use std::panic::Location;
 
-use cuda_hazard::{Operation, Refusal, SubmittedSnapshot, WaitTarget};
+use cuda_hazard::{Hazard, Operation, Refusal, SubmittedSnapshot, WaitTarget};
 
 use super::port::Runtime;
 use super::tracker::TRACKER;
@@ -286,10 +286,10 @@ pub(super) fn refused(
     call_site: &'static Location<'static>,
 ) -> Error {
     let detail = match refusal {
-        Refusal::Call(error) => return error,
+        Refusal::Call(error) => return error.at(call_site),
         Refusal::HostBorrowed => Detail::HostBorrowed,
         Refusal::Overlap { first, second, bytes } => Detail::StreamsOverlap { first, second, bytes },
-        Refusal::Hazard(hazard) => Detail::Hazard { first: hazard.first, second: hazard.second },
+        Refusal::Hazard(Hazard { first, second }) => Detail::Hazard { first, second },
     };
     Error::refused(api, detail).at(call_site)
 }

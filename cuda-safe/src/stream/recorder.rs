@@ -21,7 +21,7 @@ use std::panic::Location;
 use std::rc::Rc;
 
 use cuda_hazard::happens_before::{self, Epoch, EventClock, HappensBefore};
-use cuda_hazard::{Kind, Operation, StreamName, Timeline};
+use cuda_hazard::{Hazard, Kind, Operation, StreamName, Timeline};
 
 use super::pool::{self, RawEvent};
 use super::tracker::TRACKER;
@@ -258,6 +258,20 @@ impl Recorder {
         let branches = self.branches.try_borrow().map_err(|_| nested())?;
         let of_step = branches.iter().find(|branch| branch.timeline == step.epoch.timeline);
         Ok(of_step.map(|branch| ((branch.raw, branch.timeline), step.call_site)))
+    }
+
+    /// Returns the hazard of an operation at `call_site` that has only this access, as `note` would find it.
+    pub(super) fn hazard_of(
+        &self,
+        name: &Timeline,
+        access: Access<'_>,
+        call_site: &'static Location<'static>,
+    ) -> Option<Hazard> {
+        let (_, timeline) = self.branch(name.id)?;
+        let mut uses = RetainedAccesses::default();
+        let is_retained = uses.add(&access, || retain(&access));
+        let (_, first) = self.unordered(timeline, &uses).ok().filter(|_| is_retained)??;
+        Some(Hazard { first: Some(first), second: call_site })
     }
 
     /// Records a hidden event on a branch.

@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "calls the runtime's stream functions")]
 
 use std::marker::PhantomData;
+use std::panic::Location;
 use std::ptr;
 use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -13,7 +14,7 @@ use crate::device::{Device, Switched};
 use crate::error::{Detail, Error, Result};
 use crate::hazard::Access;
 use crate::{check, sys};
-use cuda_hazard::{Kind, Timeline};
+use cuda_hazard::{Hazard, Kind, Timeline};
 
 /// A stream that takes operations: a [`Stream`](super::Stream), the
 /// [`LegacyStream`](super::LegacyStream) of a device, this thread's
@@ -165,9 +166,16 @@ impl<'a> StreamRef<'a> {
         self.timeline
     }
 
-    /// Returns whether an operation with this access would conflict with one that nothing orders before it.
-    pub(crate) fn is_unordered(&self, access: Access<'_>) -> bool {
-        TRACKER.is_unordered(self.timeline, access)
+    /// Returns the hazard of an operation at `call_site` that has only this access, or `None` if it has none.
+    pub(crate) fn hazard_of(
+        &self,
+        access: Access<'_>,
+        call_site: &'static Location<'static>,
+    ) -> Option<Hazard> {
+        match self.recorder() {
+            Some(recorder) => recorder.hazard_of(self.timeline, access, call_site),
+            None => TRACKER.hazard_of(self.timeline, access, call_site),
+        }
     }
 
     /// Notes that a fill of pinned memory, or a graph that may have one, is submitted to the stream. The
