@@ -8,6 +8,7 @@ use std::process;
 use cuda_sys_build::{Env, Version, check_target, prepare_libclang};
 
 use crate::generate::{Contents, Placement};
+use crate::header::Bindings;
 use crate::nvcc::{Compiler, Settings, Source};
 use crate::symbol::Symbol;
 use crate::unit::Units;
@@ -111,6 +112,9 @@ impl Build {
     }
 
     /// Passes a flag to nvcc unchanged, such as `--use_fast_math` or `-lineinfo`.
+    ///
+    /// The C++ standard is C++17 unless a flag (`-std=c++14`) or nvcc's variables (`NVCC_APPEND_FLAGS`) name
+    /// another. The prototypes are read with the same one.
     pub fn flag(mut self, flag: &str) -> Self {
         self.flags.push(flag.to_owned());
         self
@@ -176,11 +180,13 @@ impl Build {
         let kernels = kernels.iter().map(|path| absolute(path)).collect::<Result<Vec<_>, _>>()?;
         let mut read: BTreeSet<PathBuf> =
             files.iter().chain(&headers).chain(&self.folders).cloned().collect();
+        let environment = NVCC_FLAGS.map(|name| env.get(name).map(ToOwned::to_owned));
         let bindings = |includes: &[PathBuf]| {
             if headers.is_empty() && kernels.is_empty() {
                 return Ok(None);
             }
             let mut arguments = self.clang_arguments(includes);
+            arguments.extend(nvcc::standard(&self.flags, &environment).map(|name| format!("-std={name}")));
             arguments.extend(prepare_libclang(env).map_err(|error| Error::Toolkit(error.to_string()))?);
             header::bind(&headers, &kernels, &arguments).map(Some)
         };
@@ -210,16 +216,27 @@ impl Build {
                 defines: &self.defines,
                 flags: &flags,
                 relocatable: self.relocatable,
-                environment: &NVCC_FLAGS.map(|name| env.get(name).map(ToOwned::to_owned)),
+                environment: &environment,
                 out: &out,
                 objects: &objects,
             };
             let compiler = Compiler::new(&settings)?;
             let contents = bindings.as_ref().map(Contents::of).transpose()?;
-            let units =
-                contents.as_ref().map(|contents| self.units(contents, &files, &compiler)).transpose()?;
-            let sources = match (&contents, &units) {
-                (Some(contents), Some(units)) => sources(contents, units, &files, &library, &objects)?,
+            let reads = bindings
+                .as_ref()
+                .zip(contents.as_ref())
+                .map(|(bindings, contents)| reads(bindings, contents, &files, &compiler))
+                .transpose()?
+                .unwrap_or_default();
+            let units = contents
+                .as_ref()
+                .map(|contents| unit::units(&contents.symbols, &reads, self.relocatable))
+                .transpose()?;
+            let sources = match (&bindings, &contents, &units) {
+                (Some(bindings), Some(contents), Some(units)) => {
+                    let types = types(bindings, &reads, &files);
+                    sources(contents, units, &types, &files, &library, &objects)?
+                }
                 _ => files.iter().map(|file| Source::plain(file)).collect(),
             };
             let objects = compiler.compile(&sources, name)?;
@@ -275,14 +292,6 @@ impl Build {
         Ok(archs)
     }
 
-    /// Returns the source file of each variable. Reads no source if there are no variables.
-    fn units(&self, contents: &Contents, files: &[PathBuf], compiler: &Compiler<'_>) -> Result<Units, Error> {
-        if contents.symbols.is_empty() {
-            return Ok(Units::new());
-        }
-        unit::units(&contents.symbols, &compiler.includes(files)?, self.relocatable)
-    }
-
     fn clang_arguments(&self, toolkit: &[PathBuf]) -> Vec<String> {
         let mut arguments: Vec<String> =
             self.includes.iter().map(|folder| format!("-I{}", folder.display())).collect();
@@ -299,23 +308,58 @@ impl Build {
     }
 }
 
+/// Returns the files that each source includes. Reads no source if nothing needs them: there are no variables,
+/// and libclang shows which source includes each file with types.
+fn reads(
+    bindings: &Bindings,
+    contents: &Contents,
+    files: &[PathBuf],
+    compiler: &Compiler<'_>,
+) -> Result<Vec<(PathBuf, Vec<PathBuf>)>, Error> {
+    let is_file = |own: &Path| files.iter().any(|file| is_same(file, own));
+    let is_known = |file: &Path| bindings.included.contains_key(file) || is_file(file);
+    if contents.symbols.is_empty() && bindings.facts.files().all(is_known) {
+        return Ok(Vec::new());
+    }
+    compiler.includes(files)
+}
+
+/// Returns the lines about types for each source. One source has those of a file that several include.
+fn types(bindings: &Bindings, reads: &[(PathBuf, Vec<PathBuf>)], files: &[PathBuf]) -> Vec<String> {
+    let owner = |file: &Path| {
+        let source = bindings.included.get(file).map_or(file, PathBuf::as_path);
+        let own = files.iter().position(|own| is_same(own, source));
+        own.or_else(|| reads.iter().position(|(_, included)| included.iter().any(|it| is_same(it, file))))
+    };
+    (0..files.len()).map(|at| bindings.facts.lines(|file| owner(file) == Some(at))).collect()
+}
+
+/// Returns whether a path leads to a file, whose own path is canonical.
+fn is_same(path: &Path, file: &Path) -> bool {
+    path.file_name() == file.file_name() && path.canonicalize().is_ok_and(|path| path == file)
+}
+
 /// Returns the files to compile. A source file with variables is compiled with functions that return the
-/// addresses of the variables.
+/// addresses of the variables, and one with types with the lines about them.
 fn sources(
     contents: &Contents,
     units: &Units,
+    types: &[String],
     files: &[PathBuf],
     library: &str,
     folder: &Path,
 ) -> Result<Vec<Source>, Error> {
-    let source = |file: &PathBuf| {
-        let Some(symbols) = units.get(file) else { return Ok(Source::plain(file)) };
+    let source = |(file, types): (&PathBuf, &String)| {
+        let symbols = units.get(file).map_or(&[][..], Vec::as_slice);
         let symbols: Vec<&Symbol> = symbols.iter().filter_map(|at| contents.symbols.get(*at)).collect();
+        if symbols.is_empty() && types.is_empty() {
+            return Ok(Source::plain(file));
+        }
         let wrapped = folder.join(format!("{}.cu", nvcc::file_tag(file)));
-        unit::wrapper(file, &symbols, library, &wrapped)?;
+        unit::wrapper(file, &symbols, library, types, &wrapped)?;
         Ok(Source { wrapped: Some(wrapped), ..Source::plain(file) })
     };
-    files.iter().map(source).collect()
+    files.iter().zip(types).map(source).collect()
 }
 
 /// Returns a part of C names that is unique to this library in the program.

@@ -438,6 +438,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
+    use crate::agree::Facts;
     use crate::declared::Declared;
 
     fn contents(text: &str, variables: Vec<Declared>) -> Result<Contents, Error> {
@@ -446,6 +447,8 @@ mod tests {
             variables,
             warnings: Vec::new(),
             has_instances: false,
+            facts: Facts::default(),
+            included: BTreeMap::new(),
             files: Vec::new(),
         })
     }

@@ -151,6 +151,7 @@
 //! The build script runs again when a source, a header, or any file that these include changes. It compiles
 //! only sources whose own files or command changed, as many at once as cargo has jobs.
 
+mod agree;
 mod arch;
 mod build;
 mod clang;

@@ -14,7 +14,7 @@ use std::time::SystemTime;
 
 use crate::depfile;
 use crate::toolkit::Toolkit;
-use crate::{Arch, Error, arch};
+use crate::{Arch, Error, agree, arch};
 
 /// The settings that all files of a library share.
 #[derive(Debug)]
@@ -232,6 +232,9 @@ const DEVICE_RUNTIME: &[u8] = b"cuda_device_runtime";
 fn finish(command: &mut Command, what: &Path) -> Result<(), Error> {
     let done = command.output().map_err(|error| Error::File(command.get_program().into(), error))?;
     let said = String::from_utf8_lossy(&done.stderr);
+    if let Some(difference) = agree::difference(&said) {
+        return Err(difference);
+    }
     for line in said.lines().chain(advice(&said)) {
         println!("cargo:warning={line}");
     }
@@ -279,6 +282,24 @@ fn choose_compiler(nvcc: &Path) {
     unsafe { env::set_var("NVCC", nvcc) };
 }
 
+/// Returns the C++ standard that flags or variables of nvcc name. nvcc warns if a second one is passed.
+pub(crate) fn standard(flags: &[String], environment: &[Option<OsString>]) -> Option<String> {
+    let environment = environment.iter().flatten().map(|flags| flags.to_string_lossy());
+    let environment =
+        environment.flat_map(|flags| flags.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
+    let mut words = flags.iter().cloned().chain(environment);
+    let mut found = None;
+    while let Some(word) = words.next() {
+        let value = word.strip_prefix('-').map(|word| word.trim_start_matches('-'));
+        found = match value.and_then(|word| word.strip_prefix("std")) {
+            Some("") => words.next(),
+            Some(value) => value.strip_prefix('=').map(str::to_owned).or(found),
+            None => found,
+        };
+    }
+    found
+}
+
 /// Returns the compiler with all settings.
 fn configured(settings: &Settings<'_>) -> cc::Build {
     let mut build = cc::Build::new();
@@ -289,7 +310,7 @@ fn configured(settings: &Settings<'_>) -> cc::Build {
         .debug(false)
         .opt_level(3)
         .warnings(false)
-        .flag("-std=c++17")
+        .flags(standard(settings.flags, settings.environment).is_none().then_some("-std=c++17"))
         .flags(arch::flags(settings.archs))
         .flags(settings.relocatable.then_some("-rdc=true"))
         .includes(settings.includes)
@@ -368,6 +389,19 @@ mod tests {
     fn a_function_that_is_not_linked_is_answered_with_how_to_link() {
         let said = "ptxas fatal   : Unresolved extern function 'cudaGraphSetConditional'\n";
         assert!(advice(said).is_some_and(|text| text.contains("relocatable")) && advice("").is_none());
+    }
+
+    #[test]
+    fn the_standard_is_found_however_it_is_passed() {
+        let standard = |flags: &[&str], environment: &str| {
+            let flags: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
+            super::standard(&flags, &[None, Some(environment.into())])
+        };
+        assert_eq!(standard(&["-lineinfo", "--stdlib"], ""), None);
+        for flags in [&["-std=c++14"][..], &["--std=c++14"], &["-std", "c++14", "-G"], &["--std", "c++14"]] {
+            assert_eq!(standard(flags, "-G").as_deref(), Some("c++14"), "{flags:?}");
+        }
+        assert_eq!(standard(&["-std=c++14"], "-G --std c++20").as_deref(), Some("c++20"));
     }
 
     #[test]

@@ -56,9 +56,15 @@ fn refuse(symbol: &Symbol, why: &str) -> Error {
     Error::Prototype(format!("{file}: variable `{name}`: {why}."))
 }
 
-/// Writes the file that replaces a source file with variables in the build: it includes the file and adds
-/// the functions.
-pub(crate) fn wrapper(source: &Path, symbols: &[&Symbol], library: &str, to: &Path) -> Result<(), Error> {
+/// Writes the file that replaces a source file in the build: it includes the file and adds the functions, and
+/// the lines about its types.
+pub(crate) fn wrapper(
+    source: &Path,
+    symbols: &[&Symbol],
+    library: &str,
+    types: &str,
+    to: &Path,
+) -> Result<(), Error> {
     let source = source.canonicalize().map_err(Error::of_file(source))?;
     let name = source.to_str().ok_or_else(|| {
         Error::Header(format!("{}: a source file's path must be readable text", source.display()))
@@ -71,6 +77,7 @@ pub(crate) fn wrapper(source: &Path, symbols: &[&Symbol], library: &str, to: &Pa
              reinterpret_cast<const void*>(&{path}); }}\n"
         ));
     }
+    text.push_str(types);
     // A later build compares the file's time.
     if fs::read_to_string(to).is_ok_and(|old| old == text) {
         return Ok(());
@@ -141,7 +148,7 @@ mod tests {
         let source = folder.path().join("f.cu");
         fs::write(&source, "").unwrap();
         let to = folder.path().join("wrapped.cu");
-        wrapper(&source, &[&symbol(&source)], "lib", &to).unwrap();
+        wrapper(&source, &[&symbol(&source)], "lib", "", &to).unwrap();
         let text = fs::read_to_string(&to).unwrap();
         let source = source.canonicalize().unwrap();
         assert_eq!(
