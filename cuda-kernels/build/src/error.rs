@@ -26,6 +26,8 @@ pub enum Error {
     Header(String),
     /// A handle cannot represent this prototype.
     Prototype(String),
+    /// Two sources define one name, or none defines an exported one.
+    Name(String),
 }
 
 impl Error {
@@ -38,7 +40,9 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Toolkit(text) | Self::Header(text) | Self::Prototype(text) => f.write_str(text),
+            Self::Toolkit(text) | Self::Header(text) | Self::Prototype(text) | Self::Name(text) => {
+                f.write_str(text)
+            }
             Self::Arch(text) => {
                 write!(
                     f,

@@ -162,6 +162,7 @@ mod header;
 mod host_compiler;
 mod layout;
 mod lexer;
+mod names;
 mod nvcc;
 mod prototype;
 mod ptx;
