@@ -16,14 +16,16 @@ fn main() {
         .define("PACKAGE", package.as_str())
         .export(&format!("ops_{package}"))
         .export(&format!("launch_{package}"));
+    // A library without handles.
+    let mut host = build(&package).file(file("kernels/host.cu")).export("host_*");
     if std::env::var_os("CARGO_FEATURE_CLASH").is_some() {
         kernels = kernels.export("saxpy");
+        host = host.export("_Z6helperv");
     }
     kernels.compile("kernels");
+    host.compile("host");
     build(&format!("1{package}")).kernels(file("kernels/ops.cu")).compile("again");
     build(&package).folder(file("kernels/linked")).relocatable().compile("linked");
-    // A library without handles.
-    build(&package).file(file("kernels/host.cu")).export("host_*").compile("host");
 
     // C++ that takes a kernel by its name.
     println!("cargo::rerun-if-changed={}", file("caller.cpp"));

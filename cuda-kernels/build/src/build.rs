@@ -59,8 +59,9 @@ impl Build {
     /// kernels need: name such a header with [`header`](Self::header) for all of its declarations. It is
     /// read where the `.cu` file includes it.
     ///
-    /// The files of one build are read together, so a name that two of them declare differently is an error.
-    /// Use a `Build` for each of these files.
+    /// The files of one build are read together, so a name that two of them declare differently is an error,
+    /// and so is a kernel that two of them define. Use a `Build` for each of these files: names of two builds
+    /// [never meet](crate#names).
     pub fn kernels(mut self, path: impl AsRef<Path>) -> Self {
         self.kernels.push(path.as_ref().to_owned());
         self
@@ -135,10 +136,12 @@ impl Build {
         self
     }
 
-    /// Keeps the name of a function or variable, so that C, C++ and Rust can declare it. See [Names](crate#names).
+    /// Keeps the name of a function or kernel, so that C, C++ and Rust can declare it. See
+    /// [Names](crate#names).
     ///
-    /// `name` is that of an `extern "C"` function, or a mangled one. A `*` at its end stands for all names with
-    /// this start. Two builds of a program that export one name do not link.
+    /// `name` is that of an `extern "C"` function, or the mangled one of another function. A `*` at its end
+    /// stands for all names with this start. Two builds that export one name do not link into one program.
+    /// It is an error if no source defines the name.
     pub fn export(mut self, name: &str) -> Self {
         self.exports.push(name.to_owned());
         self
@@ -234,8 +237,11 @@ impl Build {
                 _ => files.iter().map(|file| Source::plain(file)).collect(),
             };
             let objects = compiler.compile(&sources)?;
-            // Without handles, nothing but an export is ever linked.
+            // Without handles, nothing in Rust refers to what is exported.
             let is_whole = contents.is_none() && !self.exports.is_empty();
+            if contents.is_none() && self.exports.is_empty() {
+                println!("cargo::warning=nothing can call `{name}`: name its functions by `Build::export`");
+            }
             let names = compiler.archive(&objects, name, &self.exports, is_whole)?;
             read.extend(objects.iter().flat_map(|object| object.sources.iter().cloned()));
             if let (Some(bindings), Some(contents), Some(units)) = (bindings, contents, units) {

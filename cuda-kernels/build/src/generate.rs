@@ -124,7 +124,7 @@ pub(crate) fn generate(contents: &Contents, placement: &Placement) -> Result<Str
     let layouts = Layouts::of(&contents.items);
     let passed = passed_by_value(&contents.items, &layouts)?;
     let mut text = String::from(HEAD) + &placement.links;
-    exports(&mut text, &placement.names)?;
+    exports(&mut text, &placement.names);
     for (at, unit) in placement.units.iter().enumerate() {
         let symbols: Vec<&Symbol> = unit.iter().filter_map(|one| contents.symbols.get(*one)).collect();
         module(&mut text, at, &symbols, &placement.names)?;
@@ -166,10 +166,10 @@ pub(crate) fn generate(contents: &Contents, placement: &Placement) -> Result<Str
 }
 
 /// Makes a program link what is exported, even if it uses none of it: two exports of one name then do not link.
-fn exports(text: &mut String, names: &Names) -> Result<(), Error> {
-    let exported = names.exported()?;
+fn exports(text: &mut String, names: &Names) {
+    let exported = names.exported();
     if exported.is_empty() {
-        return Ok(());
+        return;
     }
     let mut declared = String::new();
     for (at, name) in exported.iter().enumerate() {
@@ -183,7 +183,6 @@ fn exports(text: &mut String, names: &Names) -> Result<(), Error> {
         all.len(),
         all.join(", ")
     );
-    Ok(())
 }
 
 /// Writes the variables of one source file: the access history that they share, and a handle for each.

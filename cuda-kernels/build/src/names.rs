@@ -69,7 +69,10 @@ impl Names {
             if found.is_empty() {
                 return Err(names.not_defined(export));
             }
-            names.exports.extend(found);
+            for name in found {
+                names.unique(&name)?;
+                names.exports.insert(name);
+            }
         }
         Ok(names)
     }
@@ -87,15 +90,15 @@ impl Names {
         match self.definitions.get(name).map(|found| found.strong.as_slice()) {
             None => Ok(name.to_owned()),
             Some([one, other, ..]) => {
-                Err(self.ambiguous(name, *one, *other, "a handle stands for one kernel"))
+                Err(self.ambiguous(name, *one, *other, "the build has one handle or export of a name"))
             }
             Some(_) => Ok(self.with_suffix(name)),
         }
     }
 
     /// Returns the unique names of what is exported.
-    pub(crate) fn exported(&self) -> Result<Vec<String>, Error> {
-        self.exports.iter().map(|name| self.unique(name)).collect()
+    pub(crate) fn exported(&self) -> Vec<String> {
+        self.exports.iter().map(|name| self.with_suffix(name)).collect()
     }
 
     /// Writes each object with unique names into the folder. Returns the files.
@@ -116,9 +119,6 @@ impl Names {
         let signatures = parsed.signatures();
         let mut edit = parsed.edit().map_err(|error| unreadable(object, &error))?;
         for (index, symbol, name) in parsed.symbols() {
-            if REPLACEABLE.iter().any(|start| name.starts_with(start)) {
-                continue;
-            }
             let found = self.definitions.get(name).filter(|_| symbol.st_bind() != STB_LOCAL);
             let Some(Definitions { strong, .. }) = found else {
                 // The linker keeps one group of each name, which may be that of a local symbol.
@@ -161,8 +161,11 @@ impl Names {
 
     fn not_defined(&self, export: &str) -> Error {
         // A mangled name has the length in front.
-        let mangled = format!("{}{export}", export.len());
-        let other = self.definitions.keys().find(|name| name.starts_with("_Z") && name.contains(&mangled));
+        let part = format!("{}{export}", export.len());
+        let is_meant = |name: &&String| {
+            name.starts_with(&format!("_Z{part}")) || name.starts_with("_ZN") && name.contains(&part)
+        };
+        let other = self.definitions.keys().find(is_meant);
         let advice = other.map_or(String::new(), |name| {
             format!(" There is the C++ function `{name}`: declare it `extern \"C\"`, or export that name.")
         });
@@ -200,12 +203,13 @@ impl<'a> Parsed<'a> {
         Ok(Self { bytes, header, sections: header.section_headers(LE, bytes)?, table })
     }
 
-    /// Returns the symbols that have names, with their indices.
+    /// Returns the symbols that have names, without those of the C++ library, with their indices.
     fn symbols(&self) -> impl Iterator<Item = (usize, &'a Sym64<LE>, &'a str)> {
         self.table.enumerate().filter_map(|(index, symbol)| {
             let name = symbol.name(LE, self.table.strings()).ok()?;
             let name = str::from_utf8(name).ok().filter(|name| !name.is_empty())?;
-            Some((index.0, symbol, name))
+            let stays = REPLACEABLE.iter().any(|start| name.starts_with(start));
+            (!stays).then_some((index.0, symbol, name))
         })
     }
 
@@ -292,5 +296,146 @@ impl Edit<'_> {
         let start = pod::bytes_of(&header);
         file.splice(..start.len(), start.iter().copied());
         file
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    /// Compiles these C++ sources, each with the name of its object.
+    fn objects(folder: &Path, sources: &[(&str, &str)]) -> Vec<PathBuf> {
+        let compiled = |(name, source): &(&str, &str)| {
+            let (cpp, object) = (folder.join(format!("{name}.cpp")), folder.join(format!("{name}-0123.o")));
+            fs::write(&cpp, source).unwrap();
+            run(Command::new(compiler()).arg("-c").arg(&cpp).arg("-o").arg(&object));
+            object
+        };
+        sources.iter().map(compiled).collect()
+    }
+
+    fn compiler() -> String {
+        std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned())
+    }
+
+    fn run(command: &mut Command) {
+        let done = command.output().unwrap();
+        assert!(done.status.success(), "{command:?}: {}", String::from_utf8_lossy(&done.stderr));
+    }
+
+    /// What is in a header of two builds, with different numbers: an inline function, a class with a table of
+    /// virtual functions, and a constructor before `main`.
+    const SHARED: &str = "
+        struct Base { int n; Base() : n(N) {} virtual ~Base() { n = 0; } virtual int get() { return n; } };
+        struct Derived : Base { int get() override { return 10 * n; } };
+        inline Derived early;
+        inline int number() { static Derived made; return made.get() + early.get() + N; }
+        int helper();
+    ";
+
+    #[test]
+    fn two_builds_with_the_same_names_are_in_one_program() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut all = Vec::new();
+        for n in ["1", "2"] {
+            let folder = folder.path().join(n);
+            fs::create_dir(&folder).unwrap();
+            let shared = SHARED.replace('N', n);
+            let a = format!("{shared} extern \"C\" int all_{n}() {{ return number() + 100 * helper(); }}");
+            // `own` is a function of its file in both, although it is not `static`.
+            let b = format!(
+                "{shared} int own() {{ return {n}; }} int helper() {{ return own() + number() - number(); }}"
+            );
+            let c = format!(
+                "{shared} int own() {{ return 0; }} extern \"C\" int unused_{n}() {{ return own(); }}"
+            );
+            let objects = objects(&folder, &[("a", &a), ("b", &b), ("c", &c)]);
+            let names = Names::of(&format!("build_{n}"), &["all_*".to_owned()], objects).unwrap();
+            assert_eq!(names.exported(), [format!("all_{n}.build_{n}")]);
+            assert_eq!(names.unique("_Z6helperv").unwrap(), format!("_Z6helperv.build_{n}"));
+            assert_eq!(names.unique("elsewhere").unwrap(), "elsewhere");
+            all.extend(names.write(&folder.join("unique")).unwrap());
+        }
+        let main = "extern \"C\" int all_1(); extern \"C\" int all_2();
+                    int main() { return all_1() == 121 && all_2() == 242 ? 0 : 1; }";
+        all.extend(objects(folder.path(), &[("main", main)]));
+        let program = folder.path().join("program");
+        for order in [1, -1] {
+            all.reverse();
+            run(Command::new(compiler()).args(&all).arg("-o").arg(&program));
+            let code = Command::new(&program).status().unwrap();
+            assert!(code.success(), "{order}");
+        }
+    }
+
+    #[test]
+    fn an_exported_inline_function_of_two_sources_is_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let inline = "extern \"C\" inline int number() { static int n = 3; return n++; }";
+        let a = format!("{inline} extern \"C\" int a() {{ return number(); }}");
+        let b = format!("{inline} extern \"C\" int b() {{ return number(); }}");
+        let objects_of = objects(folder.path(), &[("a", &a), ("b", &b)]);
+        let exports = ["number", "a", "b"].map(str::to_owned);
+        let names = Names::of("build", &exports, objects_of).unwrap();
+        let mut all = names.write(&folder.path().join("unique")).unwrap();
+        let main = "extern \"C\" int a(); extern \"C\" int b(); extern \"C\" int number();
+                    int main() { return a() == 3 && b() == 4 && number() == 5 ? 0 : 1; }";
+        all.extend(objects(folder.path(), &[("main", main)]));
+        let program = folder.path().join("program");
+        run(Command::new(compiler()).args(&all).arg("-o").arg(&program));
+        assert!(Command::new(&program).status().unwrap().success());
+    }
+
+    #[test]
+    fn one_name_in_two_sources_is_refused_where_one_is_meant() {
+        let folder = tempfile::tempdir().unwrap();
+        let (a, b) = (("a", "void twice() {}"), ("b", "void twice() {}"));
+        let names = |sources: &[(&str, &str)], exports: &[&str]| {
+            let exports: Vec<String> = exports.iter().map(|name| (*name).to_owned()).collect();
+            Names::of("build", &exports, objects(folder.path(), sources))
+        };
+        let error = names(&[a, b], &[]).unwrap().unique("_Z5twicev").unwrap_err().to_string();
+        assert!(error.contains("`_Z5twicev` is defined in a.cu and in b.cu"), "{error}");
+        let error = names(&[a, b], &["_Z5twicev"]).unwrap_err().to_string();
+        assert!(error.contains("in a.cu and in b.cu"), "{error}");
+        let user = ("c", "void twice(); void use() { twice(); }");
+        let error = names(&[a, b, user], &[]).unwrap().write(&folder.path().join("unique")).unwrap_err();
+        assert!(error.to_string().contains("c.cu uses one of them"), "{error}");
+        names(&[a, b], &[]).unwrap().write(&folder.path().join("unique")).unwrap();
+    }
+
+    #[test]
+    fn an_export_that_nothing_defines_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let own = objects(folder.path(), &[("a", "void sort(int) {}")]);
+        let error = Names::of("build", &["sort".to_owned()], own.clone()).unwrap_err().to_string();
+        assert!(error.contains("defines `sort`") && error.contains("`_Z4sorti`"), "{error}");
+        let error = Names::of("build", &["sum_*".to_owned()], own).unwrap_err().to_string();
+        assert!(error.ends_with("defines `sum_*`."), "{error}");
+    }
+
+    #[test]
+    fn the_operators_that_replace_those_of_the_library_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let source = "#include <cstdlib>\nvoid* operator new(std::size_t n) { return std::malloc(n); }
+                      void operator delete(void* p) noexcept { std::free(p); }";
+        let own = objects(folder.path(), &[("a", source)]);
+        let all = Names::of("build", &[], own).unwrap().write(&folder.path().join("unique")).unwrap();
+        let after = Names::of("other", &[], all).unwrap();
+        assert_eq!(after.unique("_Znwm").unwrap(), "_Znwm");
+        assert!(after.defined().all(|(name, _)| name.ends_with(".build")));
+    }
+
+    #[test]
+    fn an_object_that_is_missing_or_none_is_named() {
+        let error = Names::of("build", &[], vec!["none.o".into()]).unwrap_err().to_string();
+        assert!(error.contains("none.o"), "{error}");
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("text.o");
+        fs::write(&file, "no object").unwrap();
+        let error = Names::of("build", &[], vec![file]).unwrap_err().to_string();
+        assert!(error.contains("text.o") && error.contains("symbols cannot be read"), "{error}");
     }
 }

@@ -7,7 +7,7 @@ extern crate new as second;
 extern crate old as third;
 
 #[test]
-fn each_package_runs_its_own_kernels() -> cuda_safe::Result<()> {
+fn each_package_runs_its_own_kernels_in_another_order() -> cuda_safe::Result<()> {
     first::check()?;
     second::check()?;
     third::check()
