@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process;
 
@@ -42,6 +43,7 @@ pub struct Build {
     flags: Vec<String>,
     archs: Vec<String>,
     relocatable: bool,
+    exports: Vec<String>,
 }
 
 impl Build {
@@ -58,8 +60,9 @@ impl Build {
     /// kernels need: name such a header with [`header`](Self::header) for all of its declarations. It is
     /// read where the `.cu` file includes it.
     ///
-    /// The files of one build are read together, so a name that two of them declare differently is an error.
-    /// Use a `Build` for each of these files.
+    /// The files of one build are read together, so a name that two of them declare differently is an error,
+    /// and so is a kernel that two of them define. Use a `Build` for each of these files: names of two builds
+    /// [never meet](crate#names).
     pub fn kernels(mut self, path: impl AsRef<Path>) -> Self {
         self.kernels.push(path.as_ref().to_owned());
         self
@@ -137,6 +140,17 @@ impl Build {
         self
     }
 
+    /// Keeps the name of a function or kernel, so that C, C++ and Rust can declare it. See
+    /// [Names](crate#names).
+    ///
+    /// `name` is that of an `extern "C"` function, or the mangled one of another function. A `*` at its end
+    /// stands for all names with this start. Two builds that export one name do not link into one program.
+    /// It is an error if no source defines the name.
+    pub fn export(mut self, name: &str) -> Self {
+        self.exports.push(name.to_owned());
+        self
+    }
+
     /// Compiles the sources into the static library `name`, links it into the crate, and generates
     /// `name.rs` with the handles, which [`include_kernels!`] includes.
     ///
@@ -161,6 +175,7 @@ impl Build {
     /// - There is no toolkit, or a file is missing.
     /// - nvcc or the C++ compiler fails.
     /// - A header is not plain C++.
+    /// - Two sources define a kernel of one name, or no source defines an exported name.
     pub fn try_compile(&self, name: &str) -> Result<(), Error> {
         let env = Env::from_process();
         let done = self.compile_in(&env, name).map_err(host_compiler::explained);
@@ -190,13 +205,13 @@ impl Build {
             arguments.extend(prepare_libclang(env).map_err(|error| Error::Toolkit(error.to_string()))?);
             header::bind(&headers, &kernels, &arguments).map(Some)
         };
-        let library = library(env, name);
+        let unique = unique(env, &out, name);
         let mut generated = None;
         if DOCUMENTATION_ONLY.iter().any(|name| env.get(name).is_some()) {
             if let Some(bindings) = bindings(&[header::stand_in(&out)?])? {
                 read.extend(bindings.files.iter().cloned());
                 let contents = Contents::of(&bindings)?;
-                generated = Some(generate::generate(&contents, &Placement::unknown(&contents, library))?);
+                generated = Some(generate::generate(&contents, &Placement::unknown(&contents))?);
             }
         } else {
             let toolkit = toolkit::find(env)?;
@@ -217,6 +232,7 @@ impl Build {
                 flags: &flags,
                 relocatable: self.relocatable,
                 environment: &environment,
+                unique: &unique,
                 out: &out,
                 objects: &objects,
             };
@@ -235,11 +251,17 @@ impl Build {
             let sources = match (&bindings, &contents, &units) {
                 (Some(bindings), Some(contents), Some(units)) => {
                     let types = types(bindings, &reads, &files);
-                    sources(contents, units, &types, &files, &library, &objects)?
+                    sources(contents, units, &types, &files, &objects)?
                 }
                 _ => files.iter().map(|file| Source::plain(file)).collect(),
             };
-            let objects = compiler.compile(&sources, name)?;
+            let objects = compiler.compile(&sources)?;
+            // Without handles, nothing in Rust refers to what is exported.
+            let is_whole = contents.is_none() && !self.exports.is_empty();
+            if contents.is_none() && self.exports.is_empty() {
+                println!("cargo::warning=nothing can call `{name}`: name its functions by `Build::export`");
+            }
+            let names = compiler.archive(&objects, name, &self.exports, is_whole)?;
             read.extend(objects.iter().flat_map(|object| object.sources.iter().cloned()));
             if let (Some(bindings), Some(contents), Some(units)) = (bindings, contents, units) {
                 for warning in &bindings.warnings {
@@ -248,7 +270,7 @@ impl Build {
                 read.extend(depfile::outside_of(bindings.files, &toolkit.root));
                 let cpp = env.get("CXXSTDLIB").map(|name| name.to_string_lossy().into_owned());
                 let links = (name, cpp.as_deref().unwrap_or("stdc++"));
-                let placement = Placement::new(units, &objects, self.relocatable, library, links)?;
+                let placement = Placement::new(units, &objects, self.relocatable, names, links)?;
                 generated = Some(generate::generate(&contents, &placement)?);
             }
         }
@@ -346,7 +368,6 @@ fn sources(
     units: &Units,
     types: &[String],
     files: &[PathBuf],
-    library: &str,
     folder: &Path,
 ) -> Result<Vec<Source>, Error> {
     let source = |(file, types): (&PathBuf, &String)| {
@@ -356,17 +377,22 @@ fn sources(
             return Ok(Source::plain(file));
         }
         let wrapped = folder.join(format!("{}.cu", nvcc::file_tag(file)));
-        unit::wrapper(file, &symbols, library, types, &wrapped)?;
+        unit::wrapper(file, &symbols, types, &wrapped)?;
         Ok(Source { wrapped: Some(wrapped), ..Source::plain(file) })
     };
     files.iter().zip(types).map(source).collect()
 }
 
-/// Returns a part of C names that is unique to this library in the program.
-fn library(env: &Env, name: &str) -> String {
+/// Returns a part of names that is unique to this build in the program.
+fn unique(env: &Env, out: &Path, name: &str) -> String {
     let part =
         |variable| env.get(variable).map(|text| text.to_string_lossy().into_owned()).unwrap_or_default();
-    let whole = format!("{}_{}_{name}", part("CARGO_PKG_NAME"), part("CARGO_PKG_VERSION"));
+    // The folder's name tells two packages of one name and version apart: `cargo/build/PACKAGE-HASH/out`. The
+    // folders above it would make the program depend on the place where it is built.
+    let mut hasher = DefaultHasher::new();
+    out.components().rev().take(3).for_each(|folder| folder.hash(&mut hasher));
+    let hash = hasher.finish();
+    let whole = format!("{}_{}_{name}_{hash:016x}", part("CARGO_PKG_NAME"), part("CARGO_PKG_VERSION"));
     whole.chars().map(|sign| if sign.is_ascii_alphanumeric() { sign } else { '_' }).collect()
 }
 

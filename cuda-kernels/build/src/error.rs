@@ -28,6 +28,8 @@ pub enum Error {
     Layout(String),
     /// A handle cannot represent this prototype.
     Prototype(String),
+    /// Two sources define one name, or none defines an exported one.
+    Name(String),
 }
 
 impl Error {
@@ -40,7 +42,11 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Toolkit(text) | Self::Header(text) | Self::Layout(text) | Self::Prototype(text) => {
+            Self::Toolkit(text)
+            | Self::Header(text)
+            | Self::Layout(text)
+            | Self::Prototype(text)
+            | Self::Name(text) => {
                 f.write_str(text)
             }
             Self::Arch(text) => {

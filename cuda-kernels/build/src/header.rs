@@ -294,7 +294,7 @@ mod tests {
 
     fn text_of(bindings: &Bindings) -> String {
         let contents = crate::generate::Contents::of(bindings).unwrap();
-        let placement = crate::generate::Placement::unknown(&contents, "lib".to_owned());
+        let placement = crate::generate::Placement::unknown(&contents);
         crate::generate::generate(&contents, &placement).unwrap()
     }
 

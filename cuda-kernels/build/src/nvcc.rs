@@ -13,6 +13,7 @@ use std::thread;
 use std::time::SystemTime;
 
 use crate::depfile;
+use crate::names::Names;
 use crate::toolkit::Toolkit;
 use crate::{Arch, Error, agree, arch};
 
@@ -28,6 +29,8 @@ pub(crate) struct Settings<'a> {
     pub(crate) relocatable: bool,
     /// The flags that nvcc itself takes from the environment.
     pub(crate) environment: &'a [Option<OsString>],
+    /// What names have that are unique in a program.
+    pub(crate) unique: &'a str,
     /// The folder of the archive.
     pub(crate) out: &'a Path,
     /// The folder of the objects and of all other files that later builds use again.
@@ -76,20 +79,38 @@ impl<'a> Compiler<'a> {
         Ok(Self { tool, settings })
     }
 
-    /// Compiles the files into `lib<name>.a`, as many at once as cargo allows. Objects that are up to date
-    /// are used again.
-    pub(crate) fn compile(&self, files: &[Source], name: &str) -> Result<Vec<Object>, Error> {
-        let objects = in_parallel(files, jobs(), |file| self.compile_one(file))?;
+    /// Compiles the files, as many at once as cargo allows. Objects that are up to date are used again.
+    pub(crate) fn compile(&self, files: &[Source]) -> Result<Vec<Object>, Error> {
+        in_parallel(files, jobs(), |file| self.compile_one(file))
+    }
+
+    /// Makes `lib<name>.a` of the objects, with names that are unique in a program. Programs link `whole`
+    /// archives with all objects, whether they use them or not.
+    pub(crate) fn archive(
+        &self,
+        objects: &[Object],
+        name: &str,
+        exports: &[String],
+        whole: bool,
+    ) -> Result<Names, Error> {
+        let paths = if self.settings.relocatable {
+            vec![self.link(objects)?]
+        } else {
+            objects.iter().map(|object| object.path.clone()).collect()
+        };
+        let names = Names::of(self.settings.unique, exports, paths)?;
         let mut archive = cc::Build::new();
         archive.cpp(true).cargo_debug(false).out_dir(self.settings.out);
-        if self.settings.relocatable {
-            archive.object(self.link(&objects)?);
-        } else {
-            archive.objects(objects.iter().map(|object| &object.path));
+        archive.objects(names.write(&self.settings.objects.join("unique"))?);
+        let mut name = name;
+        if whole {
+            // rustc needs different names for these.
+            archive.link_lib_modifier("+whole-archive");
+            name = self.settings.unique;
         }
         // C++ mode, because the stubs need the C++ library: cc passes that to cargo.
         archive.try_compile(name).map_err(|error| failed(Path::new(name), &error))?;
-        Ok(objects)
+        Ok(names)
     }
 
     /// Returns the files that each of these includes, without those of the toolkit. Compiles nothing.
@@ -163,8 +184,7 @@ impl<'a> Compiler<'a> {
     /// Links the device code of the objects, and joins all of them to one object, which it returns.
     ///
     /// The runtime loads linked device code once all of its objects have registered, so a program needs all
-    /// of them or none. The names by which they register are local to the joined object: those of nvcc's own
-    /// library for kernels that launch kernels (`cudadevrt`) are the same in each library of a program.
+    /// of them or none. nvcc's own library for kernels that launch kernels (`cudadevrt`) is joined as well.
     fn link(&self, objects: &[Object]) -> Result<PathBuf, Error> {
         let [linked, joined] = ["linked.o", "joined.o"].map(|name| self.settings.objects.join(name));
         let paths = || objects.iter().map(|object| &object.path);
@@ -186,14 +206,6 @@ impl<'a> Compiler<'a> {
         if bytes.windows(DEVICE_RUNTIME.len()).any(|part| part == DEVICE_RUNTIME) {
             command.args(&folders).arg("-lcudadevrt");
         }
-        finish(&mut command, &joined)?;
-
-        // The other tools of the same name differ in their last letters alone: `llvm-ar`, `llvm-objcopy`.
-        let archiver = cpp.try_get_archiver().map_err(|error| failed(&joined, &error))?;
-        let archiver = archiver.get_program().to_string_lossy().into_owned();
-        let mut command = Command::new(format!("{}objcopy", archiver.strip_suffix("ar").unwrap_or("")));
-        let local = ["__cudaRegisterLinkedBinary*", "__fatbinwrap*", "__CNPRT*", "cudart*"];
-        command.arg("--wildcard").args(local.map(|name| format!("--localize-symbol={name}"))).arg(&joined);
         finish(&mut command, &joined)?;
         Ok(joined)
     }
