@@ -190,11 +190,11 @@ const NOT_TRIED: &[(&str, &str)] = &[
 ];
 
 /// Each function that the crate refuses by a check of its own is tried in a host function: an item that
-/// the ledger names for it is called in `tests/callbacks.rs`.
+/// the ledger names for it is called in `tests/common/every_function.rs`.
 #[test]
 fn every_check_of_its_own_is_tried_in_a_host_function() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let tried = std::fs::read_to_string(here.join("tests/callbacks.rs")).unwrap();
+    let tried = std::fs::read_to_string(here.join("tests/common/every_function.rs")).unwrap();
     let ledger = std::fs::read_to_string(here.join("ledger.tsv")).unwrap();
     let items = |function: &str| {
         let row = ledger.lines().find(|row| row.split('\t').next() == Some(function));
@@ -213,7 +213,7 @@ fn every_check_of_its_own_is_tried_in_a_host_function() {
         let is_exempt = NOT_TRIED.iter().any(|(name, _)| name == function);
         assert!(
             items.split(", ").any(is_called) != is_exempt,
-            "{function}, which is {items}: tests/callbacks.rs tries it, or NOT_TRIED says why not"
+            "{function}, which is {items}: common/every_function.rs calls it, or NOT_TRIED says why not"
         );
     }
 }

@@ -226,7 +226,7 @@ impl<T: AnyBitPattern> ManagedBuffer<T> {
         let bytes = size::bytes_of::<T>(api, len)?;
         extent::extend(pointer.addr(), bytes);
         // SAFETY: the caller guarantees it for `len` elements, and `bytes` is their size.
-        let allocation = unsafe { Allocation::foreign(device, pointer.cast(), bytes, keeper) };
+        let allocation = unsafe { Allocation::foreign(device, pointer.cast(), bytes, keeper) }.everywhere();
         Self::of(api, allocation, len)
     }
 }

@@ -43,6 +43,7 @@ pub mod managed;
 pub(crate) mod memory_type;
 mod pinned;
 mod pitched;
+pub(crate) mod place;
 mod plane;
 pub(crate) mod pool;
 mod registered;

@@ -28,7 +28,6 @@ mod owned;
 mod per_thread;
 mod pool;
 mod port;
-mod prepared;
 mod recorder;
 mod scope;
 mod tracker;
@@ -49,7 +48,6 @@ pub use legacy::{CurrentLegacyStream, LegacyStream};
 pub use memory_argument::{CallArgument, HostFnArgument};
 pub use owned::{Stream, StreamBuilder};
 pub use per_thread::PerThreadStream;
-pub use prepared::PreparedAccesses;
 pub use scope::Scope;
 pub use view::{AsStream, StreamRef};
 
