@@ -2,6 +2,7 @@
 //! away.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -10,6 +11,7 @@ use bindgen::callbacks::ParseCallbacks;
 use bindgen::{CodegenConfig, EnumVariation, Formatter};
 
 use crate::Error;
+use crate::agree::Facts;
 use crate::clang::{KERNEL, annotation};
 use crate::declared::{self, Declared};
 use crate::prototype::GLOBAL_STANDS_FOR;
@@ -30,6 +32,10 @@ pub(crate) struct Bindings {
     pub(crate) warnings: Vec<String>,
     /// Whether instances of templates have handles.
     pub(crate) has_instances: bool,
+    /// What nvcc has to agree with.
+    pub(crate) facts: Facts,
+    /// The files that sources include, each with the source that does.
+    pub(crate) included: BTreeMap<PathBuf, PathBuf>,
     pub(crate) files: Vec<PathBuf>,
 }
 
@@ -92,6 +98,9 @@ fn bind_with(
     for header in all.iter().chain(&prepared.also) {
         builder = builder.allowlist_file(escape(&header.to_string_lossy()));
     }
+    for constant in &prepared.constants {
+        builder = builder.allowlist_var(constant);
+    }
     // bindgen includes these files in this order. A file that others include has its own text only there.
     let words = format!("#define {WRAPPED}\n{}", words(includes));
     builder = builder.header_contents(&format!("{OWN}start.hpp"), "");
@@ -123,8 +132,8 @@ fn bind_with(
     let text = bindings.to_string();
     drop(bindings);
     let files = files.borrow().iter().map(PathBuf::from).chain(all).collect();
-    let source::Prepared { variables, warnings, has_instances, .. } = prepared;
-    Ok(Bindings { text, variables, warnings, has_instances, files })
+    let source::Prepared { variables, warnings, has_instances, facts, included, .. } = prepared;
+    Ok(Bindings { text, variables, warnings, has_instances, facts, included, files })
 }
 
 /// Leaves out of clang's message the places in files that are only in this library's memory, and returns
@@ -285,7 +294,7 @@ mod tests {
 
     fn text_of(bindings: &Bindings) -> String {
         let contents = crate::generate::Contents::of(bindings).unwrap();
-        let placement = crate::generate::Placement::unknown(&contents, "lib".to_owned());
+        let placement = crate::generate::Placement::unknown(&contents);
         crate::generate::generate(&contents, &placement).unwrap()
     }
 
@@ -619,10 +628,11 @@ mod tests {
             "static first: ::cuda_safe::launch::Kernel<(Box_float,)>",
             "static table: ::cuda_safe::memory::Symbol<f32>",
             "pub const BLOCK : u32 = 64",
+            "pub const OTHER : u32 = 1",
         ] {
             assert!(text.contains(expected), "{expected} is not in {text}");
         }
-        assert!(!text.contains("OTHER") && !text.contains("hidden"), "{text}");
+        assert!(!text.contains("hidden"), "{text}");
         let [warning] = bindings.warnings.as_slice() else { panic!("{:?}", bindings.warnings) };
         assert!(warning.contains("kernels.h:5: kernel `fill` has no handle"), "{warning}");
     }

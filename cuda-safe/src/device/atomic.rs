@@ -4,7 +4,7 @@
 use bitflags::bitflags;
 
 use super::Device;
-use crate::error::{Detail, OrRefused, Result};
+use crate::error::{AtCaller as _, Detail, OrRefused, Result};
 use crate::{check, sys};
 
 /// An atomic operation.
@@ -132,6 +132,6 @@ fn ask(
     let count = u32::try_from(operations.len()).ok().or_refused(api, overflow)?;
     let wanted: Vec<_> = operations.iter().map(|it| sys::cudaAtomicOperation(*it as u32)).collect();
     let mut found = vec![0; operations.len()];
-    call(found.as_mut_ptr(), wanted.as_ptr(), count)?;
+    call(found.as_mut_ptr(), wanted.as_ptr(), count).at_caller()?;
     Ok(found.into_iter().map(AtomicCapabilities::from_bits_retain).collect())
 }

@@ -17,7 +17,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::handle::{Handle, Raw};
 use crate::device::Device;
-use crate::error::{Detail, Error, Result};
+use crate::error::{AtCaller as _, Detail, Error, Result};
 use crate::hazard::{Access, AccessHistory, Mode, RetainedAccesses};
 use crate::memory::{retain, retainable, retained};
 use crate::{check, process, stream, sys};
@@ -199,7 +199,7 @@ pub(super) fn taken(api: &'static str, objects: &[sys::cudaUserObject_t]) -> Res
         // SAFETY: the object is live, because a live graph has a reference to it.
         unsafe { check!(cudaUserObjectRetain(*raw, 1)) }.map(|()| Handle::new(Raw::Object(*raw)))
     };
-    let objects = objects.iter().map(retain).collect::<Result<_>>()?;
+    let objects = objects.iter().map(retain).collect::<Result<_>>().at_caller()?;
     uses(api, Functions::Objects(objects))
 }
 

@@ -10,7 +10,7 @@ use super::super::location::MemoryLocation;
 use super::super::relaxed::relax;
 use super::{gone, retention};
 use crate::device::Device;
-use crate::error::{Detail, Error, Result, ensure, ensure_callable, quietly};
+use crate::error::{AtCaller as _, Detail, Error, Result, ensure, ensure_callable, quietly};
 use crate::lock::lock;
 use crate::{check, copy, process, stream, sys};
 
@@ -652,8 +652,8 @@ fn current(
     enter(api)?;
     let mut last = std::ptr::null_mut();
     loop {
-        let raw = get()?;
-        let own = default()?;
+        let raw = get().at_caller()?;
+        let own = default().at_caller()?;
         if own.as_raw() == raw {
             return Ok(own);
         }
