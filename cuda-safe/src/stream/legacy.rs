@@ -59,32 +59,6 @@ impl LegacyStream {
     }
 }
 
-/// C's stream `0`: [`Stream::LEGACY`](super::Stream::LEGACY), the legacy default stream of the device that is
-/// current whenever the value is used.
-///
-/// If there is no device, the operation that uses it reports that.
-///
-/// # Panics
-/// Every use panics if 2<sup>21</sup> other streams exist.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct CurrentLegacyStream;
-
-stream_methods!(CurrentLegacyStream);
-
-impl sealed::SealedStream for CurrentLegacyStream {}
-
-impl AsStream for CurrentLegacyStream {
-    fn as_stream(&self) -> StreamRef<'_> {
-        // Without a device, the operation fails when it makes device 0 current.
-        let device = Device::current().unwrap_or(Device::from_ordinal(0));
-        match LegacyStream::of(device) {
-            Ok(legacy) => StreamRef::new(LEGACY, legacy.timeline),
-            Err(error) => panic!("{error}"),
-        }
-    }
-}
-
 stream_methods!(LegacyStream);
 
 impl sealed::SealedStream for LegacyStream {}
