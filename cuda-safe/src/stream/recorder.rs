@@ -161,7 +161,7 @@ impl Recorder {
         raw: sys::cudaStream_t,
         owner: Box<dyn Any>,
     ) -> Result<()> {
-        let timeline = self.state()?.order.timeline(self.device.ordinal(), Kind::NonBlocking);
+        let timeline = self.state()?.order.timeline(self.device.as_raw(), Kind::NonBlocking);
         let mut branches = self.branches.try_borrow_mut().map_err(|_| nested())?;
         branches.push(Branch { name: name.id, raw, timeline, _owner: owner });
         Ok(())
