@@ -17,8 +17,6 @@
 //! assert!(error::peek_last().is_err() && error::take_last().is_err());
 //! assert!(error::peek_last().is_ok());
 //! ```
-//!
-//! C functions: `cudaGetErrorName`, `cudaGetErrorString`, `cudaGetLastError`, `cudaPeekAtLastError`.
 #![expect(unsafe_code, reason = "asks the runtime for the names of its codes and for its last error")]
 
 mod detail;

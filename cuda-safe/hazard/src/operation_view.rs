@@ -33,8 +33,7 @@ impl Tracker {
         }
     }
 
-    /// Joins `clock` with what a stream is ordered after, but for what has completed. Takes no lock and
-    /// allocates nothing if all of it was found complete before.
+    /// Joins `clock` with what a stream is ordered after, but for what has completed.
     #[inline]
     pub(crate) fn join_pending(&self, timeline: &Timeline, clock: &mut VectorClock) {
         timeline.join_pending_into(clock, |epoch| self.completed(epoch));

@@ -108,8 +108,9 @@ mod backend {
         let wait = if stream.is_legacy() { Wait::Spin } else { Wait::Sleep };
         // One side is pageable.
         let access = copy.to.written().or(copy.from.access(Mode::Read));
+        let operation = Operation::new(access.as_slice()).with_untracked(true);
         // SAFETY: the copy accesses no other tracked memory.
-        let submission = unsafe { stream.begin(Operation::new(access.as_slice()), call_site) }?;
+        let submission = unsafe { stream.begin(operation, call_site) }?;
         // Another thread may submit more during the copy, so what it waits for is read before it.
         let covered = submission.covers();
         // SAFETY: both operands are borrowed memory of at least as many bytes as the copy was prepared

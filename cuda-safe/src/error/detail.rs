@@ -548,7 +548,10 @@ impl fmt::Display for Detail {
             Self::InGraph => {
                 f.write_str("a graph still holds the memory: drop that and its executable forms first")
             }
-            Self::NotKept => f.write_str("a graph cannot keep this memory for as long as it lives"),
+            Self::NotKept => f.write_str(
+                "a graph cannot keep this memory for as long as it lives: it keeps memory of owners of this \
+                 crate, such as a `PinnedBuffer`, and none of a slice or a vector",
+            ),
             Self::NodesUnordered { other } => write!(
                 f,
                 "the node would use memory that node {other} of the graph (0 is the first) uses, one of them \

@@ -298,6 +298,7 @@ pub(super) fn kernel_node<P, A: Arguments<P>, R>(
     make: impl FnOnce(RetainedAccesses, &sys::cudaKernelNodeParams) -> Result<R>,
 ) -> Result<R> {
     config.check(kernel.name())?;
+    let call_site = Location::caller();
     let shared = u32::try_from(config.shared_bytes).unwrap_or(u32::MAX);
     // Memory and conditions of the graph may be among the arguments, only here.
     let _made = Making(MAKING.replace(makes));
@@ -310,7 +311,7 @@ pub(super) fn kernel_node<P, A: Arguments<P>, R>(
             kernelParams: values.as_mut_ptr(),
             extra: std::ptr::null_mut(),
         };
-        let uses = kernel.reaching(device, accesses, |accesses| kept(api, accesses))?;
+        let uses = kernel.reaching(device, accesses, call_site, |accesses| kept(api, accesses))?;
         make(uses, &parameters)
     });
     made.at_caller()

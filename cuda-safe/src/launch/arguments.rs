@@ -6,6 +6,7 @@ use std::ffi::c_void;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Mode};
 
+use crate::memory::place;
 use crate::stream::AsStream;
 
 use super::argument::{Named, Target};
@@ -129,7 +130,7 @@ macro_rules! tuple {
                 };
                 launched.map_err(|error| {
                     let types: [fn() -> &'static str; COUNT] = [$(std::any::type_name::<$parameter>),*];
-                    unordered(error, &found, &types, target)
+                    unordered(of_memory(error, &found, target), &found, &types, target)
                 })
             }
         }
@@ -140,12 +141,21 @@ macro_rules! tuple {
 #[inline]
 #[track_caller]
 fn received<P: ByValue>(argument: &impl KernelArg<P>, index: usize, target: Target<'_>) -> Result<P> {
-    // No closure before the calls, which would hide the caller.
-    let value = match argument.ensure_accessible(target.device) {
-        Ok(()) => argument.value(),
-        Err(error) => Err(error),
+    argument.value().map_err(|error| error.of_argument(target.kernel, index, target.parameter_name(index)))
+}
+
+/// Returns the refusal of memory that the device cannot access with the argument that it is, if it is one.
+#[cold]
+#[inline(never)]
+fn of_memory(error: Error, found: &[Option<Access<'_>>], target: Target<'_>) -> Error {
+    let Detail::NotAccessible { .. } = error.detail() else { return error };
+    let is_refused = |access: &Option<Access<'_>>| {
+        access.is_some_and(|access| place::ensure_accessible(target.device, &[access]).is_err())
     };
-    value.map_err(|error| error.of_argument(target.kernel, index, target.parameter_name(index)))
+    match found.iter().position(is_refused) {
+        Some(index) => error.of_argument(target.kernel, index, target.parameter_name(index)),
+        None => error,
+    }
 }
 
 /// Returns the refusal of a launch that nothing orders, with the first argument that conflicts, and with the

@@ -79,12 +79,6 @@ macro_rules! memory {
             }
 
             #[inline]
-            #[track_caller]
-            fn ensure_accessible(&self, device: Device) -> Result<()> {
-                self.span().ensure_accessible::<$memory_type>(device)
-            }
-
-            #[inline]
             fn access(&self) -> Option<Access<'_>> {
                 Some(self.span().access(Mode::$mode))
             }
@@ -161,12 +155,6 @@ macro_rules! components {
             }
 
             #[inline]
-            #[track_caller]
-            fn ensure_accessible(&self, device: Device) -> Result<()> {
-                self.span().ensure_accessible::<M>(device)
-            }
-
-            #[inline]
             fn access(&self) -> Option<Access<'_>> {
                 Some(self.span().access(Mode::$mode))
             }
@@ -207,15 +195,6 @@ macro_rules! rows {
                     None => ptr::null_mut(),
                 };
                 Ok($make(address.cast(), &grid))
-            }
-
-            #[inline]
-            #[track_caller]
-            fn ensure_accessible(&self, device: Device) -> Result<()> {
-                match self.grid().bytes() {
-                    Some(bytes) => bytes.ensure_accessible::<$memory_type>(device),
-                    None => Ok(()),
-                }
             }
 
             #[inline]

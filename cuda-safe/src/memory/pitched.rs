@@ -2,8 +2,6 @@
 //!
 //! Allocating and freeing are not stream-ordered. Freeing blocks until the work that still uses the memory
 //! is complete. Owners may be sent to other threads and shared with them if their elements may.
-//!
-//! C functions: `cudaMallocPitch`, `cudaMalloc3D`, `cudaFree`.
 
 use std::fmt;
 use std::marker::PhantomData;

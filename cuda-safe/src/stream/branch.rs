@@ -90,12 +90,12 @@ impl Recorder {
         &self,
         api: &'static str,
         stream: StreamRef<'_>,
-        event: sys::cudaEvent_t,
+        event: u64,
     ) -> Result<()> {
         busy::ensure_idle(api)?;
         let mark = self.recorded(api, event)?;
         let name: &Timeline = stream.timeline();
-        if self.raw_of(name.id).is_none() {
+        if self.raw_of(name).is_none() {
             if name.kind == Kind::Legacy {
                 return Err(Error::refused(api, Detail::OutsideCapture));
             }

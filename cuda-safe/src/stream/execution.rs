@@ -7,16 +7,10 @@
 //!
 //! [`ExecutionContext::synchronize`] blocks, and so does the drop of the last owner of a green context, which
 //! each of its streams is, too. Everything here may be used from any thread.
-//!
-//! C functions, since CUDA 13.1: `cudaDeviceGetDevResource`, `cudaDevSmResourceSplit`,
-//! `cudaDevSmResourceSplitByCount`, `cudaDevResourceGenerateDesc`, `cudaGreenCtxCreate`,
-//! `cudaDeviceGetExecutionCtx`, `cudaExecutionCtxDestroy`, `cudaExecutionCtxGetDevResource`,
-//! `cudaExecutionCtxGetDevice`, `cudaExecutionCtxGetId`, `cudaExecutionCtxStreamCreate`,
-//! `cudaExecutionCtxSynchronize`, `cudaExecutionCtxRecordEvent`, `cudaExecutionCtxWaitEvent`,
-//! `cudaStreamGetDevResource`.
 #![expect(unsafe_code, reason = "calls the runtime's functions for execution contexts")]
 
 use std::fmt;
+use std::panic::Location;
 use std::sync::Arc;
 
 use super::event::Event;
@@ -340,9 +334,10 @@ impl ExecutionContext {
         busy::ensure_idle(api)?;
         recorder::ensure_none(api)?;
         event.device().ensure_is(self.device(), api, "the event")?;
-        event.shared().set_unknown(false);
         // SAFETY: context and event live as long as the borrows.
-        unsafe { check!(cudaExecutionCtxRecordEvent(self.0.raw, event.as_raw())) }
+        let record = || unsafe { check!(cudaExecutionCtxRecordEvent(self.0.raw, event.as_raw())) };
+        let call_site = Location::caller();
+        event.shared().record_unknown(record).map_err(|error| error.at(call_site))
     }
 
     /// Makes all later work of the context, on any stream, wait for the work that the event stands for. Does

@@ -74,6 +74,7 @@ pub(super) fn stream(device: Device, kind: Kind, priority: i32) -> Option<(usize
         // The stream is not reused by anyone.
         return None;
     }
+    pooled.timeline.begin_stream();
     Some((pooled.raw, pooled.timeline))
 }
 

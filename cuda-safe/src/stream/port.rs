@@ -15,8 +15,6 @@
 //!   code may destroy. The legacy stream is made to wait for these events.
 //! - A stream's own event for such waits, or one from the pool, may be recorded again at once: a wait
 //!   takes the event's state when it is submitted.
-//!
-//! C functions: `cudaEventRecord`, `cudaStreamWaitEvent`.
 #![expect(unsafe_code, reason = "records events and waits for them on raw streams")]
 
 use super::tracker::{LEGACY, TRACKER};

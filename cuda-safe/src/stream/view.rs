@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use std::panic::Location;
 use std::ptr;
 use std::rc::Rc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use super::busy;
 use super::recorder::{self, Recorder};
@@ -94,7 +95,7 @@ impl<'a> StreamRef<'a> {
     #[doc(alias = "cudaStreamIsCapturing")]
     #[must_use]
     pub fn is_capturing(&self) -> bool {
-        recorder::current().is_some_and(|recorder| recorder.raw_of(self.timeline.id).is_some())
+        recorder::current().is_some_and(|recorder| recorder.raw_of(self.timeline).is_some())
     }
 
     /// Returns a number that no other capture of the process has or will have, or `None` if the stream is
@@ -177,19 +178,26 @@ impl<'a> StreamRef<'a> {
         }
     }
 
-    /// Records that a fill of pinned memory is submitted to the stream. The caller is inside an
-    /// `enqueue`.
+    /// Notes that a fill of pinned memory, or a graph that may have one, is submitted to the stream. The
+    /// caller is inside an `enqueue`.
     #[inline]
     pub(crate) fn note_fill(&self) {
-        self.timeline.note_fill();
+        self.timeline.backend_flag().store(true, Relaxed);
     }
 
-    /// Returns whether a fill was recorded, and clears that. The caller is inside an `enqueue`.
+    /// Returns whether a fill was noted, and clears the note.
+    ///
+    /// # Safety
+    /// The caller is inside an `enqueue` of the stream. If this returns `true`, the caller submits something
+    /// to the stream before a batch, or notes the fill again.
     #[cfg(cudart_12_8)]
     #[inline]
-    pub(crate) fn take_fill(&self) -> bool {
-        // SAFETY: the caller submits something between the fill and its batch.
-        unsafe { self.timeline.take_fill() }
+    pub(crate) unsafe fn take_fill(&self) -> bool {
+        let noted = self.timeline.backend_flag().load(Relaxed);
+        if noted {
+            self.timeline.backend_flag().store(false, Relaxed);
+        }
+        noted
     }
 
     /// Returns the stream's device.
@@ -213,7 +221,7 @@ impl<'a> StreamRef<'a> {
     #[cold]
     #[inline(never)]
     fn raw_in_capture(&self) -> sys::cudaStream_t {
-        let branch = recorder::current().and_then(|recorder| recorder.raw_of(self.timeline.id));
+        let branch = recorder::current().and_then(|recorder| recorder.raw_of(self.timeline));
         branch.unwrap_or(self.raw)
     }
 
