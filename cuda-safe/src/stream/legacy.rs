@@ -35,7 +35,7 @@ impl LegacyStream {
     #[track_caller]
     #[inline]
     pub fn of(device: Device) -> Result<Self> {
-        let known = usize::try_from(device.ordinal()).ok().and_then(|device| KNOWN.get(device));
+        let known = KNOWN.get(device.ordinal());
         match known.and_then(OnceLock::get) {
             Some(timeline) => Ok(Self { timeline }),
             None => Self::of_any(device, known),
@@ -47,7 +47,7 @@ impl LegacyStream {
     #[track_caller]
     fn of_any(device: Device, known: Option<&OnceLock<&'static Timeline>>) -> Result<Self> {
         // SAFETY: this is the number of every device's legacy stream, which always exists.
-        match unsafe { TRACKER.legacy(device.ordinal(), WaitTarget::Stream(LEGACY_NUMBER)) } {
+        match unsafe { TRACKER.legacy(device.as_raw(), WaitTarget::Stream(LEGACY_NUMBER)) } {
             Ok(timeline) => {
                 if let Some(known) = known {
                     known.get_or_init(|| timeline);
