@@ -176,6 +176,48 @@ const UNCHECKED: &[(&str, &[&str])] = &[
     ("looks a text up, and is no call into CUDA", &["cudaGetErrorName", "cudaGetErrorString"]),
 ];
 
+/// The first groups of `UNCHECKED`: the crate refuses each of these by a check of its own.
+const OWN_CHECKS: usize = 3;
+
+/// Functions of these groups that `tests/callbacks.rs` does not try, and why.
+const NOT_TRIED: &[(&str, &str)] = &[
+    ("cudaLaunchKernelExC", "a launch needs a kernel, and takes the path of copies"),
+    ("cudaLibraryGetKernel", "as loading code, at the same line of its function"),
+    ("cudaLibraryLoadFromFile", "unsafe, and loads as from memory"),
+    ("cudaMemcpy3DWithAttributesAsync", "a batch of one copy"),
+    ("cudaMemcpyWithAttributesAsync", "a batch of one copy"),
+    ("cudaStreamIsCapturing", "returns no error, but false"),
+];
+
+/// Each function that the crate refuses by a check of its own is tried in a host function: an item that
+/// the ledger names for it is called in `tests/common/every_function.rs`.
+#[test]
+fn every_check_of_its_own_is_tried_in_a_host_function() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let tried = std::fs::read_to_string(here.join("tests/common/every_function.rs")).unwrap();
+    let ledger = std::fs::read_to_string(here.join("ledger.tsv")).unwrap();
+    let items = |function: &str| {
+        let row = ledger.lines().find(|row| row.split('\t').next() == Some(function));
+        row.unwrap_or_else(|| panic!("ledger.tsv has no {function}")).split('\t').nth(3).unwrap().to_owned()
+    };
+    for function in UNCHECKED[..OWN_CHECKS].iter().flat_map(|(_, functions)| *functions) {
+        let items = items(function);
+        let is_called = |item: &str| {
+            let name = item.rsplit("::").next().unwrap();
+            let calls = tried.match_indices(name).map(|(at, _)| (&tried[..at], &tried[at + name.len()..]));
+            calls.into_iter().any(|(before, after)| {
+                !before.ends_with(|c: char| c.is_alphanumeric() || c == '_')
+                    && (after.starts_with('(') || after.starts_with("::<"))
+            })
+        };
+        let is_exempt = NOT_TRIED.iter().any(|(name, _)| name == function);
+        assert!(
+            items.split(", ").any(is_called) != is_exempt,
+            "{function}, which is {items}: common/every_function.rs calls it, or NOT_TRIED says why not"
+        );
+    }
+}
+
 /// The types of numbers, which are made with parentheses, as calls are.
 const NUMBERS: [&str; 9] = [
     "cudaAtomicOperation",
