@@ -173,6 +173,11 @@
 //! another one. If `DOCS_RS` or `CUDA_SYS_SNAPSHOT` is set, nothing is compiled and no toolkit is needed.
 //! That is enough to document a crate and to check its types.
 //!
+//! The targets are Linux on x86-64 and on aarch64. For another one than the machine that compiles,
+//! prototypes are read with the headers of its C++ compiler: `NVCC_CCBIN`, else `CXX_<target>` or
+//! `TARGET_CXX`, else GNU's name for it, such as `aarch64-linux-gnu-g++`. Without such a compiler they are
+//! read as those of this machine, which is enough to check types.
+//!
 //! The build script runs again when a source, a header, or any file that these include changes. It compiles
 //! only sources whose own files or command changed, as many at once as cargo has jobs.
 

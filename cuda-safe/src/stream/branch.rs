@@ -33,6 +33,7 @@ impl HiddenStream {
     ///
     /// # Safety
     /// The stream is being captured, or about to be.
+    #[track_caller]
     pub(crate) unsafe fn into_branch(self, recorder: &Recorder) -> Result<StreamRef<'_>> {
         let (raw, timeline) = (self.as_raw(), self.0.as_stream().timeline());
         // SAFETY: the caller guarantees it. The owner is given with the handle.

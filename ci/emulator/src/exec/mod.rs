@@ -31,6 +31,7 @@ mod races;
 pub mod rounding;
 mod run;
 pub mod runtime;
+mod skipped;
 pub mod tensor;
 mod warp;
 mod wgmma;
