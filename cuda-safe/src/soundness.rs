@@ -10,6 +10,7 @@
 //! | managed memory and variables have no data race | `src/memory/managed.rs`, `src/memory/symbol.rs` |
 //! | no buffer outlives its pool | `src/memory/pool/mod.rs` |
 //! | no code is unloaded while it runs | `src/library/mod.rs` |
+//! | a handle stands for its own crate's kernel | `cuda-kernels/build/src/names.rs` |
 //! | a slice that a host function receives is valid | `src/stream/host_function_with.rs` |
 //! | a pipeline's chunks do not collide | `src/copy/pipeline.rs` |
 //!

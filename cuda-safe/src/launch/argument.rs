@@ -96,15 +96,6 @@ pub unsafe trait KernelArg<P: ByValue> {
     #[doc(hidden)]
     const BY_OBJECT: bool = false;
 
-    /// Refuses memory that kernels of the device cannot access. Enables peer access first, as for a copy.
-    #[doc(hidden)]
-    #[allow(clippy::missing_errors_doc, reason = "hidden")]
-    #[inline]
-    #[track_caller]
-    fn ensure_accessible(&self, _: Device) -> Result<()> {
-        Ok(())
-    }
-
     /// Returns the value that the kernel receives.
     ///
     /// # Errors

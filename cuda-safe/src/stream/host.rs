@@ -115,8 +115,11 @@ fn wait_timeline(timeline: &Timeline) -> Result<()> {
             // SAFETY: this function owns the stream. The event belongs to the timeline, whose lock is
             // held, and is not destroyed.
             let waits = unsafe { check!(cudaStreamWaitEvent(raw, last, 0)) };
-            // SAFETY: this function owns the stream and the event.
-            waits.and_then(|()| unsafe { port::record(device, raw, Kind::NonBlocking, event.0) })
+            match waits {
+                // SAFETY: this function owns the stream and the event.
+                Ok(()) => unsafe { port::record(device, raw, Kind::NonBlocking, event.0) },
+                Err(error) => Err(error),
+            }
         }
         // This includes a stream that was retired just now, and one whose last event was found complete while
         // the stream of this function was made.
@@ -127,10 +130,11 @@ fn wait_timeline(timeline: &Timeline) -> Result<()> {
         }
     };
     drop(target);
-    let waited = recorded.and_then(|()| {
+    let waited = match recorded {
         // SAFETY: this function owns the event.
-        unsafe { check!(cudaEventSynchronize(event.0)) }
-    });
+        Ok(()) => unsafe { check!(cudaEventSynchronize(event.0)) },
+        Err(error) => Err(error),
+    };
     pool::return_event(device, sys::cudaEventDisableTiming, event);
     drop_tasks_if_lost(device, &waited);
     waited?;
@@ -152,7 +156,7 @@ pub(crate) fn synchronize_device(device: Device) -> Result<()> {
     recorder::ensure_none("Device::synchronize")?;
     wait_device(device)?;
     callback::run_deferred();
-    host_function::panicked_on(device.ordinal())
+    host_function::panicked_on(device.as_raw())
 }
 
 impl Event {

@@ -82,7 +82,7 @@ impl StreamRef<'_> {
     #[track_caller]
     pub fn wait(&self, event: &Event) -> Result<()> {
         if let Some(recorder) = self.recorder() {
-            return recorder.wait_for("StreamRef::wait", *self, event.as_raw());
+            return recorder.wait_for("StreamRef::wait", *self, event.number());
         }
         let _entered = busy::enter("StreamRef::wait")?;
         let _current = self.switch()?;

@@ -40,12 +40,12 @@ extern "C" fn cudaGetErrorString(error: cudaError_t) -> *const c_char {
 
 api! {
     /// The version of the driver that this stands for.
-    fn cudaDriverGetVersion(_call, version: Out<'_, c_int>) {
+    allowed fn cudaDriverGetVersion(_call, version: Out<'_, c_int>) {
         put(version, VERSION)
     }
 
     /// The version of the runtime that this stands for.
-    fn cudaRuntimeGetVersion(_call, version: Out<'_, c_int>) {
+    allowed fn cudaRuntimeGetVersion(_call, version: Out<'_, c_int>) {
         put(version, VERSION)
     }
 }

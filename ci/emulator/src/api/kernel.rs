@@ -218,7 +218,7 @@ fn launch_now(
 
 api! {
     /// Launches a kernel, named by its host function.
-    fn cudaLaunchKernel | cudaLaunchKernel_ptsz(
+    allowed fn cudaLaunchKernel | cudaLaunchKernel_ptsz(
         call, function: *const c_void, grid: dim3, block: dim3, args: *mut *mut c_void, shared: usize,
         stream: cudaStream_t,
     ) {
@@ -227,7 +227,7 @@ api! {
 
     /// Launches a kernel by a handle from `__cudaGetKernel`. Code that nvcc generates for a launch calls
     /// this.
-    fn __cudaLaunchKernel | __cudaLaunchKernel_ptsz(
+    allowed fn __cudaLaunchKernel | __cudaLaunchKernel_ptsz(
         call, kernel: cudaKernel_t, grid: dim3, block: dim3, args: *mut *mut c_void, shared: usize,
         stream: cudaStream_t,
     ) {
@@ -235,7 +235,7 @@ api! {
     }
 
     /// Launches a kernel whose blocks wait for each other: all must be resident at once.
-    fn cudaLaunchCooperativeKernel | cudaLaunchCooperativeKernel_ptsz(
+    allowed fn cudaLaunchCooperativeKernel | cudaLaunchCooperativeKernel_ptsz(
         call, function: *const c_void, grid: dim3, block: dim3, args: *mut *mut c_void, shared: usize,
         stream: cudaStream_t,
     ) {
@@ -244,7 +244,7 @@ api! {
     }
 
     /// Launches a kernel with attributes. Those for cooperative launches and clusters have an effect here.
-    fn cudaLaunchKernelExC | cudaLaunchKernelExC_ptsz(
+    allowed fn cudaLaunchKernelExC | cudaLaunchKernelExC_ptsz(
         call, config: *const cudaLaunchConfig_t, function: *const c_void, args: *mut *mut c_void,
     ) {
         // SAFETY: the program passes a configuration, or null.
@@ -256,14 +256,14 @@ api! {
     }
 
     /// The handle of a kernel: here, its host function again.
-    fn __cudaGetKernel(call, out: Out<'_, cudaKernel_t>, function: *const c_void) {
+    allowed fn __cudaGetKernel(call, out: Out<'_, cudaKernel_t>, function: *const c_void) {
         let _ = call;
         registry().kernel(function.addr())?;
         put(out, function.cast_mut().cast())
     }
 
     /// The handle of a kernel, for programs.
-    fn cudaGetKernel(call, out: Out<'_, cudaKernel_t>, function: *const c_void) {
+    allowed fn cudaGetKernel(call, out: Out<'_, cudaKernel_t>, function: *const c_void) {
         call.check()?;
         registry().own_kernel(function.addr()).map_err(|_| cudaErrorInvalidDeviceFunction)?;
         put(out, function.cast_mut().cast())

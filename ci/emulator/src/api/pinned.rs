@@ -49,17 +49,17 @@ fn mapped_for_writing(start: u64, size: u64) -> bool {
 
 api! {
     /// Allocates pinned host memory.
-    fn cudaMallocHost(call, out: Out<'_, *mut c_void>, size: usize) {
+    waits fn cudaMallocHost(call, out: Out<'_, *mut c_void>, size: usize) {
         allocate(call, out, size, 0)
     }
 
     /// Allocates pinned host memory with flags.
-    fn cudaHostAlloc(call, out: Out<'_, *mut c_void>, size: usize, flags: c_uint) {
+    waits fn cudaHostAlloc(call, out: Out<'_, *mut c_void>, size: usize, flags: c_uint) {
         allocate(call, out, size, flags)
     }
 
     /// Frees pinned host memory, after all work of the device.
-    fn cudaFreeHost(call, memory: *mut c_void) {
+    waits fn cudaFreeHost(call, memory: *mut c_void) {
         let (mut machine, device) = call.context()?;
         if memory.is_null() {
             return Ok(());
@@ -73,7 +73,7 @@ api! {
     }
 
     /// Makes the program's own memory known to the devices.
-    fn cudaHostRegister(call, memory: *mut c_void, size: usize, flags: c_uint) {
+    waits fn cudaHostRegister(call, memory: *mut c_void, size: usize, flags: c_uint) {
         let (mut machine, device) = call.context()?;
         if memory.is_null() || size == 0 || flags & !REGISTER_FLAGS != 0 {
             return Err(cudaErrorInvalidValue);
@@ -89,7 +89,7 @@ api! {
     }
 
     /// Makes it unknown again, after all work of the device.
-    fn cudaHostUnregister(call, memory: *mut c_void) {
+    waits fn cudaHostUnregister(call, memory: *mut c_void) {
         let (mut machine, device) = call.context()?;
         if memory.is_null() {
             return Err(cudaErrorInvalidValue);
@@ -101,7 +101,7 @@ api! {
     }
 
     /// The address by which kernels know host memory: its own.
-    fn cudaHostGetDevicePointer(call, out: Out<'_, *mut c_void>, memory: *mut c_void, flags: c_uint) {
+    allowed fn cudaHostGetDevicePointer(call, out: Out<'_, *mut c_void>, memory: *mut c_void, flags: c_uint) {
         let (machine, _) = call.context()?;
         let out = out.ok_or(cudaErrorInvalidValue)?;
         let found = machine.allocations.at(address(memory)).map(|it| it.kind);
@@ -113,7 +113,7 @@ api! {
     }
 
     /// The flags with which host memory was allocated or registered.
-    fn cudaHostGetFlags(call, out: Out<'_, c_uint>, memory: *mut c_void) {
+    allowed fn cudaHostGetFlags(call, out: Out<'_, c_uint>, memory: *mut c_void) {
         let (machine, _) = call.context()?;
         let found = machine.allocations.at(address(memory)).filter(|it| it.kind.on_host()).ok_or(cudaErrorInvalidValue)?;
         // An H200 does not tell what is only read.

@@ -10,7 +10,7 @@ use super::super::location::MemoryLocation;
 use super::super::relaxed::relax;
 use super::{gone, retention};
 use crate::device::Device;
-use crate::error::{Detail, Error, Result, ensure, ensure_callable, quietly};
+use crate::error::{AtCaller as _, Detail, Error, Result, ensure, ensure_callable, quietly};
 use crate::lock::lock;
 use crate::{check, copy, process, stream, sys};
 
@@ -506,7 +506,7 @@ impl Device {
         let mut raw = std::ptr::null_mut();
         // SAFETY: the pointer is to a live local variable, which the call fills. The runtime checks the
         // ordinal.
-        unsafe { check!(cudaDeviceGetDefaultMemPool(&raw mut raw, self.ordinal())) }?;
+        unsafe { check!(cudaDeviceGetDefaultMemPool(&raw mut raw, self.as_raw())) }?;
         Ok(MemoryPool::of(raw, MemoryLocation::Device(self), PoolKind::Pinned, false))
     }
 
@@ -526,7 +526,7 @@ impl Device {
             let mut raw = std::ptr::null_mut();
             // SAFETY: the pointer is to a live local variable, which the call fills. The runtime checks the
             // ordinal.
-            unsafe { check!(cudaDeviceGetMemPool(&raw mut raw, self.ordinal())) }?;
+            unsafe { check!(cudaDeviceGetMemPool(&raw mut raw, self.as_raw())) }?;
             Ok(raw)
         };
         current("Device::memory_pool", || self.default_memory_pool(), get)
@@ -547,7 +547,7 @@ impl Device {
         pool.device()?.ensure_is(self, "Device::set_memory_pool", "the pool")?;
         // SAFETY: the pool lives as long as the borrow. When it is destroyed, the runtime chooses the
         // device's default pool again.
-        unsafe { check!(cudaDeviceSetMemPool(self.ordinal(), pool.as_raw())) }
+        unsafe { check!(cudaDeviceSetMemPool(self.as_raw(), pool.as_raw())) }
     }
 }
 
@@ -652,8 +652,8 @@ fn current(
     enter(api)?;
     let mut last = std::ptr::null_mut();
     loop {
-        let raw = get()?;
-        let own = default()?;
+        let raw = get().at_caller()?;
+        let own = default().at_caller()?;
         if own.as_raw() == raw {
             return Ok(own);
         }
