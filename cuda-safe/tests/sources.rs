@@ -269,6 +269,113 @@ fn every_call_that_is_not_checked_has_a_reason() {
     }
 }
 
+fn read(path: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join(path);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// What stands between two texts, of which the second comes next after the first.
+fn between<'a>(text: &'a str, start: &str, end: &str) -> &'a str {
+    let (_, rest) = text.split_once(start).unwrap_or_else(|| panic!("there is no {start:?}"));
+    rest.split_once(end).unwrap_or_else(|| panic!("there is no {end:?} after {start:?}")).0
+}
+
+/// The names of the functions whose lines begin with one of these texts.
+fn functions(text: &str, starts: &[&str]) -> BTreeSet<String> {
+    let after = |line: &str| starts.iter().find_map(|start| Some(line.strip_prefix(start)?.to_owned()));
+    let name = |rest: String| rest.split(['(', '<']).next().unwrap().to_owned();
+    text.lines().filter_map(after).map(name).collect()
+}
+
+/// Methods that only a [`StreamRef`](cuda_safe::stream::StreamRef) has: rare ones, which a program calls
+/// through `as_stream`.
+const ONLY_OF_THE_VIEW: [&str; 6] = [
+    "capture_id",
+    "is_capturing",
+    "launch_host_fn_ex",
+    "signal_external_semaphores",
+    "sm_resource",
+    "wait_external_semaphores",
+];
+
+#[test]
+fn every_method_of_a_stream_is_a_method_of_each_type_of_streams() {
+    let mut of_the_view = BTreeSet::new();
+    for file in std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/stream")).unwrap() {
+        let source = std::fs::read_to_string(file.unwrap().path()).unwrap_or_default();
+        for part in source.split("\nimpl").skip(1) {
+            let (head, body) = part.split_once("{\n").unwrap_or_default();
+            if head.trim_start_matches("<'a>").trim().starts_with("StreamRef<") {
+                let body = body.split("\n}\n").next().unwrap();
+                of_the_view.extend(functions(body, &["    pub fn ", "    pub unsafe fn "]));
+            }
+        }
+    }
+    assert!(of_the_view.len() > 20, "{of_the_view:?}");
+    let methods = read("cuda-safe/src/stream/methods.rs");
+    let mut of_all = functions(&methods, &["            pub fn ", "            pub unsafe fn "]);
+    let attributes = read("cuda-safe/src/stream/attributes.rs");
+    of_all.extend(functions(between(&attributes, "\nforward! {", "\n}\n"), &["    fn "]));
+    let missing: Vec<_> = of_the_view.difference(&of_all).map(String::as_str).collect();
+    assert_eq!(missing, ONLY_OF_THE_VIEW, "`stream_methods!` or `forward!` has each other one");
+}
+
+#[test]
+fn the_number_of_parameters_is_the_same_everywhere() {
+    let most = read("cuda-kernels/build/src/prototype.rs");
+    let most: usize = between(&most, "MOST_PARAMETERS: usize = ", ";").parse().unwrap();
+    let arguments = read("cuda-safe/src/launch/arguments.rs");
+    let tuples = between(&arguments, "macro_rules! tuples", "\n}\n").matches("(A").count();
+    let macros = read("cuda-safe/src/launch/macros.rs");
+    let indices = between(&macros, "[0 1 ", "]").split(' ').count() + 2;
+    assert_eq!((tuples, indices), (most, most), "MOST_PARAMETERS is {most}");
+    let sentences = [
+        (&macros, format!("at most {most} parameters")),
+        (&arguments, format!("a tuple of up to {most} types")),
+        (&arguments, format!("a tuple of up to {most} [`ByValue`]")),
+        (&read("cuda-kernels/build/src/lib.rs"), format!("at most {most} parameters")),
+    ];
+    for (text, sentence) in sentences {
+        assert!(text.contains(&sentence), "no file says {sentence:?}");
+    }
+}
+
+#[test]
+fn the_versions_are_the_same_everywhere() {
+    let versions = read("cuda-sys/build/src/version.rs");
+    let known: Vec<(u32, u32)> = between(&versions, "KNOWN_VERSIONS", "];")
+        .split("Version::new(")
+        .skip(1)
+        .map(|rest| rest.split(')').next().unwrap().split_once(", ").unwrap())
+        .map(|(major, minor)| (major.parse().unwrap(), minor.parse().unwrap()))
+        .collect();
+    let tested = read("cuda-sys/tests/bindings.rs");
+    let cfgs: Vec<_> = known
+        .iter()
+        .map(|(major, minor)| format!("cfg!(cudart_{major}_{minor}), {}", major * 1000 + minor * 10))
+        .collect();
+    assert_eq!(cfgs.len(), tested.matches("cfg!(cudart_").count());
+    for cfg in &cfgs {
+        assert!(tested.contains(cfg), "cuda-sys/tests/bindings.rs lacks {cfg}");
+    }
+    let ((oldest, of), (newest, to)) = (known[0], known[known.len() - 1]);
+    let cfg_range = format!("`cudart_{oldest}_{of}`, ..., `cudart_{newest}_{to}`");
+    let sentences = [
+        ("cuda-sys/src/lib.rs", cfg_range.clone()),
+        ("cuda-sys/README.md", cfg_range),
+        ("CHANGELOG.md", format!("CUDA {oldest}.{of} to {newest}.{to}")),
+        ("ci/headers.txt", format!("\n{oldest}.{of} ")),
+        ("ci/headers.txt", format!("\n{newest}.{to} ")),
+        (
+            "cuda-safe/tests/version_cfgs.rs",
+            format!("cudart_{newest}_{to}), version >= {}", newest * 1000 + to * 10),
+        ),
+    ];
+    for (file, sentence) in sentences {
+        assert!(read(file).contains(&sentence), "{file} does not say {sentence:?}");
+    }
+}
+
 /// Functions that return a `Result`, are not marked `#[track_caller]`, and do not take the call site either:
 /// why no error of theirs names a line of the crate.
 const NOT_TRACKED: &[(&str, &[&str])] = &[

@@ -32,6 +32,7 @@ pub mod rounding;
 mod run;
 pub mod runtime;
 mod skipped;
+mod skips;
 pub mod tensor;
 mod warp;
 mod wgmma;

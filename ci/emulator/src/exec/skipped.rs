@@ -11,17 +11,13 @@
 //! Only barriers for all threads count, and not those with a number of threads, which parts of a block use
 //! among themselves. The barriers are those of the kernel itself and what is inlined there, the first 64.
 
-use super::fault::Mistake;
-use super::file::lanes;
-use super::launch::Context;
 use super::program::{Ins, NONE, Op, Program};
-use super::warp::Warp;
 
 /// The barriers of a kernel, and the code behind each.
 #[derive(Debug, Default)]
 pub struct Behind {
     /// The instructions that are barriers for all threads.
-    barriers: Vec<u32>,
+    pub(super) barriers: Vec<u32>,
     /// The first instruction of the kernel.
     start: u32,
     /// For each instruction from there on, the barriers that it is behind, as bits.
@@ -87,7 +83,7 @@ impl Behind {
     }
 
     /// The barriers that an instruction is behind.
-    fn at(&self, pc: u32) -> u64 {
+    pub(super) fn at(&self, pc: u32) -> u64 {
         pc.checked_sub(self.start).and_then(|at| self.of.get(at as usize)).copied().unwrap_or(0)
     }
 }
@@ -103,7 +99,7 @@ pub(super) struct Arrivals {
 
 /// The arrivals at one barrier.
 #[derive(Clone, Debug, Default)]
-struct Arrived {
+pub(super) struct Arrived {
     /// Of each thread.
     times: Vec<u32>,
     /// The most of all threads.
@@ -114,19 +110,24 @@ struct Arrived {
 }
 
 /// A barrier that part of a block skips.
-struct Skip {
-    barrier: usize,
+pub(super) struct Skip {
+    pub(super) barrier: usize,
     /// The threads that have arrived more often than the one that skips it: how many, and one of them.
-    waiting: (usize, u32),
+    pub(super) waiting: (usize, u32),
     /// The one that skips it, how often it has arrived, and where it is.
-    thread: u32,
-    times: u32,
-    pc: u32,
+    pub(super) thread: u32,
+    pub(super) times: u32,
+    pub(super) pc: u32,
 }
 
 impl Arrivals {
     /// Notes that threads arrive at a barrier.
-    fn arrive(&mut self, barrier: usize, who: impl Iterator<Item = u32>, threads: u32) -> Option<Skip> {
+    pub(super) fn arrive(
+        &mut self,
+        barrier: usize,
+        who: impl Iterator<Item = u32>,
+        threads: u32,
+    ) -> Option<Skip> {
         let it = self.barrier(barrier);
         it.times.resize(threads as usize, 0);
         for thread in who {
@@ -138,7 +139,7 @@ impl Arrivals {
     }
 
     /// Notes that a thread is behind barriers. Returns those where it was not.
-    fn go_on(&mut self, barriers: u64, thread: u32, threads: u32, pc: u32) -> u64 {
+    pub(super) fn go_on(&mut self, barriers: u64, thread: u32, threads: u32, pc: u32) -> u64 {
         self.behind.resize(threads as usize, 0);
         let Some(behind) = self.behind.get_mut(thread as usize) else { return 0 };
         let new = barriers & !*behind;
@@ -153,7 +154,7 @@ impl Arrivals {
         new
     }
 
-    fn barrier(&mut self, number: usize) -> &mut Arrived {
+    pub(super) fn barrier(&mut self, number: usize) -> &mut Arrived {
         if self.barriers.len() <= number {
             self.barriers.resize(number + 1, Arrived::default());
         }
@@ -162,73 +163,17 @@ impl Arrivals {
 }
 
 /// The numbers of the bits that are set.
-fn numbers(bits: u64) -> impl Iterator<Item = usize> {
+pub(super) fn numbers(bits: u64) -> impl Iterator<Item = usize> {
     (0..64).filter(move |number| bits >> number & 1 != 0)
 }
 
 impl Arrived {
     /// What is wrong, once.
-    fn skip(&mut self, barrier: usize) -> Option<Skip> {
+    pub(super) fn skip(&mut self, barrier: usize) -> Option<Skip> {
         let (times, thread, pc) = self.fewest.filter(|(fewest, ..)| *fewest < self.most && !self.told)?;
         self.told = true;
         let mut more = (0..).zip(&self.times).filter(|(_, of)| **of > times).map(|(thread, _)| thread);
         let first = more.next().unwrap_or(0);
         Some(Skip { barrier, waiting: (1 + more.count(), first), thread, times, pc })
-    }
-}
-
-impl Warp {
-    /// Notes that threads use memory or come to a barrier, and reports a barrier that they have skipped.
-    pub(super) fn goes_on(&self, cx: &mut Context<'_>, mask: u32, pc: u32) {
-        let barriers = cx.program.behind().at(pc);
-        if barriers == 0 {
-            return;
-        }
-        let (block, threads) = (cx.block(), cx.launch.threads());
-        let Some(arrivals) = cx.races.as_mut().and_then(|races| races.arrivals(block)) else { return };
-        let new =
-            self.threads(mask).fold(0, |new, thread| new | arrivals.go_on(barriers, thread, threads, pc));
-        let found: Vec<Skip> =
-            numbers(new).filter_map(|number| arrivals.barrier(number).skip(number)).collect();
-        found.iter().for_each(|skip| skip.report(cx));
-    }
-
-    /// Notes that threads arrive at a barrier, if the machine looks for races.
-    pub(super) fn comes_to_barrier(&self, cx: &mut Context<'_>, mask: u32, pc: u32) {
-        if cx.races.is_none() {
-            return;
-        }
-        self.goes_on(cx, mask, pc);
-        let Some(barrier) = cx.program.behind().barriers.iter().position(|at| *at == pc) else { return };
-        let (block, threads) = (cx.block(), cx.launch.threads());
-        let Some(arrivals) = cx.races.as_mut().and_then(|races| races.arrivals(block)) else { return };
-        if let Some(skip) = arrivals.arrive(barrier, self.threads(mask), threads) {
-            skip.report(cx);
-        }
-    }
-
-    /// The numbers of the threads of these lanes.
-    fn threads(&self, mask: u32) -> impl Iterator<Item = u32> {
-        let first = self.first;
-        lanes(mask).map(move |lane| first + u32::try_from(lane).unwrap_or(0))
-    }
-}
-
-impl Skip {
-    fn report(&self, cx: &mut Context<'_>) {
-        let at = cx.program.behind().barriers[self.barrier];
-        let (count, first) = self.waiting;
-        let threads = if count == 1 { "thread has" } else { "threads have" };
-        let without = match self.times {
-            0 => "goes on without it".to_owned(),
-            1 => "goes on after one arrival there, while others have more".to_owned(),
-            times => format!("goes on after {times} arrivals there, while others have more"),
-        };
-        let what = "part of a block skips a barrier and goes on behind it";
-        let parts = [
-            format!("{count} {threads} come to the barrier, such as {}", cx.thread_at(cx.block(), first, at)),
-            format!("{without}: {}", cx.thread_at(cx.block(), self.thread, self.pc)),
-        ];
-        cx.report(Mistake::Barrier, (at, self.pc), what, &parts);
     }
 }
