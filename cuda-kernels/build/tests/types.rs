@@ -2,7 +2,7 @@
 //!
 //! Each build is a process of its own, as a build script is: this program starts itself.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test")]
 
 use std::fs;
 use std::path::Path;
