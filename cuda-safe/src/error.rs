@@ -7,7 +7,7 @@
 //! ```
 //! use cuda_safe::{Device, Error, check, error};
 //!
-//! let error: Error = Device::new(-1).unwrap_err();
+//! let error: Error = Device::new(1000).unwrap_err();
 //! assert_eq!(error.name(), "cudaErrorInvalidDevice");
 //! println!("{error}: {} in {}", error.meaning(), error.call_site());
 //!

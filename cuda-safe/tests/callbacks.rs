@@ -2,8 +2,8 @@
 //! it.
 //!
 //! `check!` refuses there, so its callers need no check of their own. `tests/sources.rs` requires a reason
-//! for every other call. These tests expect refusals of some 180 functions, and search the emulator's log
-//! of calls.
+//! for every other call, and that these tests try each function whose reason is a check of its own. They
+//! expect refusals of some 180 functions, and search the emulator's log of calls.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod common;

@@ -143,7 +143,7 @@ fn is_between(function: &str, file: Option<&str>) -> bool {
         // An implementation of a trait starts with the type: `<T as Trait>::function`.
         let name = function.trim_start_matches(['<', '&']);
         let library = |it: &&str| name.strip_prefix(*it).is_some_and(|rest| rest.starts_with("::"));
-        return function.starts_with("__cuda") || LIBRARIES.iter().any(|it| library(&it));
+        return function.starts_with("__cuda") || LIBRARIES.iter().any(library);
     };
     let name = file.rsplit('/').next().unwrap_or(file);
     function.starts_with("__cuda")
@@ -153,7 +153,9 @@ fn is_between(function: &str, file: Option<&str>) -> bool {
         || file.contains("/include/c++/")
         || file.starts_with("/rustc/")
         || file.contains("/rustlib/src/rust/library/")
-        || file.split_once("/target/").is_some_and(|(_, rest)| rest.contains("/build/") && rest.contains("/out/"))
+        || file
+            .split_once("/target/")
+            .is_some_and(|(_, rest)| rest.contains("/build/") && rest.contains("/out/"))
         || is_crate(file)
 }
 

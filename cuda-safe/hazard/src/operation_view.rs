@@ -6,7 +6,6 @@ use crate::device::Kind;
 use crate::entry::{Conflict, View};
 use crate::history::Access;
 use crate::snapshot::EventClock;
-use crate::submission::hazard;
 use crate::timeline::{SubmitState, Timeline};
 use crate::tracker::Tracker;
 use crate::wait_log::{CallSite, Hazard};
@@ -362,4 +361,9 @@ impl View for OperationView<'_> {
         }
         self.clock.covers(epoch) || self.is_after_slow(epoch)
     }
+}
+
+/// Returns the hazard to report: with the call site of an earlier operation if one has it.
+pub(crate) fn hazard(conflicts: &[Conflict], second: CallSite) -> Hazard {
+    Hazard { first: conflicts.iter().find_map(|conflict| conflict.call_site), second }
 }

@@ -27,7 +27,7 @@ use crate::clock::{Epoch, SequenceNumber};
 use crate::device::Kind;
 use crate::entry::{Conflict, FirstWrite, View};
 use crate::history::{Access, AccessHistory, Next};
-use crate::operation_view::OperationView;
+use crate::operation_view::{OperationView, hazard};
 use crate::policy::Policy;
 use crate::primitives::{fence, pause};
 use crate::snapshot::SubmittedSnapshot;
@@ -685,9 +685,4 @@ fn only_behind(accesses: &[Access<'_>], view: &OperationView<'_>) -> Option<Epoc
         }
     }
     only
-}
-
-/// Returns the hazard to report: with the call site of an earlier operation if one has it.
-pub(crate) fn hazard(conflicts: &[Conflict], second: CallSite) -> Hazard {
-    Hazard { first: conflicts.iter().find_map(|conflict| conflict.call_site), second }
 }

@@ -94,7 +94,7 @@ impl Communicator {
     pub fn init_all(devices: &[Device]) -> Result<Vec<Self>> {
         let nccl = nccl()?;
         let _former = Current::keep()?;
-        let ordinals: Vec<c_int> = devices.iter().map(|device| device.ordinal()).collect();
+        let ordinals: Vec<c_int> = devices.iter().map(|device| device.as_raw()).collect();
         let size = u32::try_from(ordinals.len()).map_err(|_| refused("too many devices"))?;
         let count = c_int::try_from(size).map_err(|_| refused("too many devices"))?;
         let work = devices.iter().map(|device| DeviceBuffer::alloc_on(*device, 1));
@@ -150,7 +150,7 @@ impl Communicator {
     /// - Those of [`init_rank`](Self::init_rank), and CUDA's if there is no such device.
     pub fn from_env(time_out: Duration) -> Result<Self> {
         let place = Place::from_env()?;
-        let ordinal = i32::try_from(place.local_rank).map_err(|_| refused("LOCAL_RANK is no device"))?;
+        let ordinal = usize::try_from(place.local_rank).map_err(|_| refused("LOCAL_RANK is no device"))?;
         Device::new(ordinal)?.set_current()?;
         let id = if std::env::var_os("NCCL_COMM_ID").is_some() {
             UniqueId::new()?

@@ -155,7 +155,7 @@ mod backend {
         };
         install();
         let fresh = is_fresh.then_some(to.pointer);
-        let prepared = cuda_staging::prepare(device.ordinal(), direction, layout, fresh, traffic)?;
+        let prepared = cuda_staging::prepare(device.as_raw(), direction, layout, fresh, traffic)?;
         memory::on_free(cuda_staging::release_idle);
         Some(prepared)
     }
@@ -201,13 +201,13 @@ mod backend {
     #[cold]
     fn allocate(device: Device, bytes: usize) {
         install();
-        cuda_staging::allocate_bounce_buffer(device.ordinal(), bytes);
+        cuda_staging::allocate_bounce_buffer(device.as_raw(), bytes);
         memory::on_free(cuda_staging::release_idle);
     }
 
     /// Forgets memory that a reset of a device has freed.
     pub(crate) fn abandon(device: Device) {
-        cuda_staging::abandon(device.ordinal());
+        cuda_staging::abandon(device.as_raw());
     }
 }
 

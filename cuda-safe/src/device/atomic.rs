@@ -76,7 +76,7 @@ impl Device {
     pub fn host_atomic_capabilities(self, operations: &[AtomicOperation]) -> Result<Vec<AtomicCapabilities>> {
         ask("Device::host_atomic_capabilities", operations, |out, wanted, count| {
             // SAFETY: both pointers are to `count` live entries.
-            unsafe { check!(cudaDeviceGetHostAtomicCapabilities(out, wanted, count, self.ordinal())) }
+            unsafe { check!(cudaDeviceGetHostAtomicCapabilities(out, wanted, count, self.as_raw())) }
         })
     }
 
@@ -111,7 +111,7 @@ impl Device {
         peer: &Self,
         operations: &[AtomicOperation],
     ) -> Result<Vec<AtomicCapabilities>> {
-        let (from, to) = (self.ordinal(), peer.ordinal());
+        let (from, to) = (self.as_raw(), peer.as_raw());
         ask("Device::peer_atomic_capabilities", operations, |out, wanted, count| {
             // SAFETY: both pointers are to `count` live entries.
             unsafe { check!(cudaDeviceGetP2PAtomicCapabilities(out, wanted, count, from, to)) }

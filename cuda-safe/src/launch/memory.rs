@@ -228,6 +228,12 @@ rows!([T: 'static, M: MemoryType] in M, Write, *mut T, address, for
 ///
 /// # Safety
 /// [`new`](Self::new) makes the structure from exactly these fields.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not C's `cudaPitchedPtr`",
+    label = "the kernel declares another parameter here",
+    note = "for `int*` and rows of another type, pass `rows.plane().reinterpret::<i32>()?`, or \
+            `rows.plane_mut().reinterpret_mut::<i32>()?` if the kernel writes"
+)]
 pub unsafe trait PitchedParameter: ByValue {
     /// Makes the structure from its fields.
     fn new(ptr: *mut c_void, pitch: usize, xsize: usize, ysize: usize) -> Self;

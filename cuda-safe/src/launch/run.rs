@@ -192,7 +192,7 @@ impl<P> Kernel<P> {
     ///
     /// The number of blocks that run at the same time is
     /// [`blocks_per_multiprocessor`](Self::blocks_per_multiprocessor) times the device's
-    /// [`multiprocessor_count`](crate::device::DeviceProperties::multiprocessor_count).
+    /// [`multi_processor_count`](crate::device::DeviceProperties::multi_processor_count).
     ///
     /// Stands for [`cudaLaunchCooperativeKernel`](sys::cudaLaunchCooperativeKernel).
     ///

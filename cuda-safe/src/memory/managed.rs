@@ -252,7 +252,7 @@ impl<T> ManagedBuffer<T> {
 #[track_caller]
 fn supported(api: &'static str) -> Result<()> {
     /// The first device without concurrent managed access. Queried once, because devices do not change.
-    static LACKING: OnceLock<Option<i32>> = OnceLock::new();
+    static LACKING: OnceLock<Option<usize>> = OnceLock::new();
     let lacking = match LACKING.get() {
         Some(lacking) => *lacking,
         None => {

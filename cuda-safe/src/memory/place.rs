@@ -20,7 +20,7 @@ impl Place {
     /// Memory of a device, of a pool or not.
     #[inline]
     pub(super) fn on(device: Device, is_pooled: bool) -> Self {
-        Self(((device.ordinal().cast_unsigned() + 1) << 1) | u32::from(is_pooled))
+        Self(((device.as_raw().cast_unsigned() + 1) << 1) | u32::from(is_pooled))
     }
 
     /// Returns the number to store in the access history.

@@ -236,7 +236,7 @@ pub(crate) unsafe fn enqueue_free(
 ) -> Option<sys::cudaError_t> {
     let _entered = callback::enter_operation()?;
     // SAFETY: the caller has these duties. An operation borrows the memory's owner from begin to commit.
-    let (submission, target) = unsafe { TRACKER.begin_free(history, device.ordinal()) }?;
+    let (submission, target) = unsafe { TRACKER.begin_free(history, device.as_raw()) }?;
     // The target stays locked over the call. A handle that is captured, or that its owner gives up, leaves
     // the target first, so this one is live and not captured. A dropped stream's handle is never destroyed.
     let WaitTarget::Stream(number) = *target else { return None };

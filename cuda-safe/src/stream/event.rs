@@ -130,6 +130,10 @@ impl Event {
 
     fn made(raw: RawEvent, device: Device, flags: EventFlags, shared: SharedEvent) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
+        if flags.contains(EventFlags::INTERPROCESS) {
+            // Another process may record it, too, before this one does and afterwards.
+            shared.set_opaque();
+        }
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         Self { raw, device, flags, shared, left: AtomicBool::new(false), number, process: process::number() }
     }
@@ -161,10 +165,6 @@ impl Event {
         // SAFETY: event and stream live as long as the borrows, and the stream belongs to the device
         // that its timeline names.
         let record = || unsafe { port::record(self.device, stream.as_raw(), timeline.kind, raw) };
-        if self.flags.contains(EventFlags::INTERPROCESS) {
-            // Another process may record it, too.
-            self.shared.set_opaque();
-        }
         // SAFETY: the call records this event. Once graphs or other processes may record it, it is opaque,
         // and an execution context records it by `record_unknown`.
         unsafe { TRACKER.record_shared(timeline, &self.shared, record) }.map_err(|error| error.at(call_site))

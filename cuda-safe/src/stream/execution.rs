@@ -217,7 +217,7 @@ impl Device {
         busy::ensure_idle(api)?;
         let (mut raw, kind) = (empty(), sys::cudaDevResourceTypeSm);
         // SAFETY: the pointer is to a live variable, which the call fills.
-        unsafe { check!(cudaDeviceGetDevResource(self.ordinal(), &raw mut raw, kind)) }?;
+        unsafe { check!(cudaDeviceGetDevResource(self.as_raw(), &raw mut raw, kind)) }?;
         found(api, raw, self)
     }
 
@@ -233,7 +233,7 @@ impl Device {
         busy::ensure_idle("Device::execution_context")?;
         let mut raw = std::ptr::null_mut();
         // SAFETY: the pointer is to a live variable, which the call fills.
-        unsafe { check!(cudaDeviceGetExecutionCtx(&raw mut raw, self.ordinal())) }?;
+        unsafe { check!(cudaDeviceGetExecutionCtx(&raw mut raw, self.as_raw())) }?;
         let process = process::number();
         Ok(ExecutionContext(Arc::new(Context { raw, device: self, is_green: false, process })))
     }
@@ -277,7 +277,7 @@ impl ExecutionContext {
         // SAFETY: there are `count` resources, and the pointer is to a live variable, which the call fills.
         unsafe { check!(cudaDevResourceGenerateDesc(to, list.as_mut_ptr(), count)) }?;
         // SAFETY: as above. The description is from the call before, and the flags must be 0.
-        unsafe { check!(cudaGreenCtxCreate(&raw mut raw, description, device.ordinal(), 0)) }?;
+        unsafe { check!(cudaGreenCtxCreate(&raw mut raw, description, device.as_raw(), 0)) }?;
         Ok(Self(Arc::new(Context { raw, device, is_green: true, process: process::number() })))
     }
 

@@ -156,7 +156,7 @@ pub(crate) fn synchronize_device(device: Device) -> Result<()> {
     recorder::ensure_none("Device::synchronize")?;
     wait_device(device)?;
     callback::run_deferred();
-    host_function::panicked_on(device.ordinal())
+    host_function::panicked_on(device.as_raw())
 }
 
 impl Event {

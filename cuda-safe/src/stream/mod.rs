@@ -44,7 +44,7 @@ pub use foreign::ForeignStream;
 #[cfg(cudart_13_2)]
 pub use host_function::HostTaskSync;
 pub use ipc::IpcEventHandle;
-pub use legacy::{CurrentLegacyStream, LegacyStream};
+pub use legacy::LegacyStream;
 pub use memory_argument::{CallArgument, HostFnArgument};
 pub use owned::{Stream, StreamBuilder};
 pub use per_thread::PerThreadStream;

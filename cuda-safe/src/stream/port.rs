@@ -131,7 +131,7 @@ unsafe fn record_there(device: Device, raw: sys::cudaStream_t, event: sys::cudaE
 /// Blocks until a device has completed everything submitted so far. May be called inside an operation.
 #[track_caller]
 pub(crate) fn wait_device(device: Device) -> Result<()> {
-    let snapshot = TRACKER.snapshot_of_device(device.ordinal());
+    let snapshot = TRACKER.snapshot_of_device(device.as_raw());
     let waited = {
         let _current = device.switch()?;
         // SAFETY: the call takes no arguments and waits.
@@ -149,7 +149,7 @@ pub(super) fn drop_tasks_if_lost(device: Device, waited: &Result<()>) {
     if let Err(error) = waited
         && error.is_sticky()
     {
-        host_function::abandon(device.ordinal());
+        host_function::abandon(device.as_raw());
     }
 }
 

@@ -26,8 +26,8 @@ use cuda_hazard::{Hazard, Kind, Operation, StreamName, Timeline};
 use super::pool::{self, RawEvent};
 use super::tracker::TRACKER;
 use crate::device::Device;
-use crate::error::{Detail, Error, Result};
-use crate::hazard::{GraphHistories, Policy, RetainedAccesses};
+use crate::error::{Detail, Error, OrRefused as _, Result};
+use crate::hazard::{Access, GraphHistories, Policy, RetainedAccesses};
 use crate::memory::retain;
 use crate::{check, sys};
 
@@ -156,14 +156,15 @@ impl Recorder {
     /// # Safety
     /// The stream `raw` is being captured, or about to be. It lives as long as `owner`, and nobody else
     /// uses it.
+    #[track_caller]
     pub(crate) unsafe fn add_branch(
         &self,
         name: &Timeline,
         raw: sys::cudaStream_t,
         owner: Box<dyn Any>,
     ) -> Result<()> {
-        let timeline = self.state()?.order.timeline(self.device.ordinal(), Kind::NonBlocking);
-        let mut branches = self.branches.try_borrow_mut().map_err(|_| nested())?;
+        let timeline = self.state()?.order.timeline(self.device.as_raw(), Kind::NonBlocking);
+        let mut branches = self.branches.try_borrow_mut().ok().or_refused("capture", || Detail::Nested)?;
         branches.push(Branch { name: name.stream_name(), raw, timeline, _owner: owner });
         Ok(())
     }
@@ -188,8 +189,9 @@ impl Recorder {
         }
     }
 
+    #[track_caller]
     fn state(&self) -> Result<std::cell::RefMut<'_, State>> {
-        self.state.try_borrow_mut().map_err(|_| nested())
+        self.state.try_borrow_mut().ok().or_refused("capture", || Detail::Nested)
     }
 
     /// Records the accesses of an operation that is about to be captured, and orders it after the operations
@@ -255,7 +257,7 @@ impl Recorder {
         let is_open = |step: &usize| !state.order.is_before_next(state.steps[*step].epoch, timeline);
         let Some(step) = before.iter().copied().filter(is_open).min() else { return Ok(None) };
         let step = &state.steps[step];
-        let branches = self.branches.try_borrow().map_err(|_| nested())?;
+        let branches = self.branches.try_borrow().ok().or_refused("capture", || Detail::Nested)?;
         let of_step = branches.iter().find(|branch| branch.timeline == step.epoch.timeline);
         Ok(of_step.map(|branch| ((branch.raw, branch.timeline), step.call_site)))
     }
@@ -267,7 +269,7 @@ impl Recorder {
         access: Access<'_>,
         call_site: &'static Location<'static>,
     ) -> Option<Hazard> {
-        let (_, timeline) = self.branch(name.id)?;
+        let (_, timeline) = self.branch(name)?;
         let mut uses = RetainedAccesses::default();
         let is_retained = uses.add(&access, || retain(&access));
         let (_, first) = self.unordered(timeline, &uses).ok().filter(|_| is_retained)??;
@@ -345,11 +347,4 @@ impl Drop for Recorder {
             pool::return_event(self.device, sys::cudaEventDisableTiming, mark);
         }
     }
-}
-
-/// The refusal for code that runs in the middle of a call of the recorder.
-#[cold]
-#[track_caller]
-fn nested() -> Error {
-    Error::refused("capture", Detail::Nested)
 }

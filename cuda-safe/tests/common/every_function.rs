@@ -1,10 +1,14 @@
 //! One call of every fallible function that needs no particular state: for tests of how they all fail.
 
-use cuda_safe::copy::CopyBatch;
+use cuda_safe::copy::{
+    CopyBatch, memcpy_2d, memcpy_2d_async, memcpy_3d, memcpy_3d_async, memset_2d, memset_2d_async, memset_3d,
+    memset_3d_async,
+};
 use cuda_safe::device::{CacheConfig, DeviceFlags, Limit, RemoteWritesScope, profiler_start, profiler_stop};
 use cuda_safe::device::{driver_version, runtime_version};
 use cuda_safe::error::{peek_last, take_last};
 use cuda_safe::graph::{Condition, Conditional, GraphExec, InstantiateFlags, Node};
+use cuda_safe::library::Library;
 use cuda_safe::memory::managed::Advice;
 use cuda_safe::memory::{
     Array, ArrayBuilder, ManagedBuffer, MemoryLocation, MemoryPool, PinnedFlags, PointerAttributes,
@@ -25,6 +29,9 @@ pub(crate) struct Things {
     pub(crate) pool: MemoryPool,
     pub(crate) buffer: DeviceBuffer<u8>,
     pub(crate) pinned: PinnedBuffer<u8>,
+    pub(crate) rows: [PitchedBuffer<u8>; 2],
+    pub(crate) layers: [PitchedVolume<u8>; 2],
+    pub(crate) given: Option<DeviceBuffer<u8>>,
     pub(crate) array: Array<u8>,
     pub(crate) texture: Texture<u8>,
     pub(crate) managed: Option<ManagedBuffer<u8>>,
@@ -57,6 +64,9 @@ impl Things {
             pool: MemoryPool::new()?,
             buffer,
             pinned: PinnedBuffer::alloc(64)?,
+            rows: [PitchedBuffer::alloc(8, 8)?, PitchedBuffer::alloc(8, 8)?],
+            layers: [PitchedVolume::alloc(8, 8, 8)?, PitchedVolume::alloc(8, 8, 8)?],
+            given: Some(DeviceBuffer::alloc_async(64, &Stream::new()?)?),
             texture: Texture::new(&array, &cuda_safe::texture::TextureDesc::default())?,
             array,
             managed: ManagedBuffer::alloc(64).ok(),
@@ -83,8 +93,8 @@ pub(crate) fn call_every_function(things: &mut Things, mut note: impl FnMut(&str
             note(stringify!($call), $call.err());
         )*};
     }
-    let Things { device, stream, other, event, pool, buffer, pinned, array, texture, managed, spare, .. } =
-        things;
+    let Things { device, stream, other, event, pool, buffer, pinned, array, texture, managed, .. } = things;
+    let Things { spare, rows: [rows, more_rows], layers: [layers, more_layers], given, .. } = things;
     let (device, here) = (*device, MemoryLocation::Device(*device));
     call! {
         Device::count();
@@ -212,6 +222,16 @@ pub(crate) fn call_every_function(things: &mut Things, mut note: impl FnMut(&str
         memset(buffer, 1);
         memset_async(buffer, 1, stream);
         CopyBatch::new().copy(buffer, pinned).enqueue(stream);
+        memcpy_2d(rows, more_rows);
+        memcpy_2d_async(rows, more_rows, stream);
+        memcpy_3d(layers, more_layers);
+        memcpy_3d_async(layers, more_layers, stream);
+        memset_2d(rows, 1);
+        memset_2d_async(rows, 1, stream);
+        memset_3d(layers, 1);
+        memset_3d_async(layers, 1, stream);
+        given.take().unwrap().free_async(stream);
+        Library::from_ptx(".version 8.0");
     }
     if let Some(managed) = managed {
         call! {

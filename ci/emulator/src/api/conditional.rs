@@ -11,8 +11,9 @@ use crate::graph::conditional::{Conditional, Test};
 use crate::machine::Guard;
 use crate::stream::condition;
 use crate::sys::{
-    cudaConditionalNodeParams, cudaErrorInvalidValue, cudaErrorMemoryAllocation, cudaGraph_t, cudaGraphCondAssignDefault,
-    cudaGraphCondTypeIf, cudaGraphCondTypeSwitch, cudaGraphCondTypeWhile, cudaGraphConditionalHandle,
+    cudaConditionalNodeParams, cudaErrorInvalidValue, cudaErrorMemoryAllocation, cudaGraph_t,
+    cudaGraphCondAssignDefault, cudaGraphCondTypeIf, cudaGraphCondTypeSwitch, cudaGraphCondTypeWhile,
+    cudaGraphConditionalHandle,
 };
 
 /// More bodies than this count as more than there is memory for. CUDA's headers name no limit.

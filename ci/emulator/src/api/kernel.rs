@@ -2,14 +2,15 @@
 #![expect(unsafe_code, reason = "exports C functions, reads the arguments that a program passes")]
 
 use core::ffi::{c_uint, c_void};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 use super::{Call, Out, api, put};
-use crate::error::Answer;
+use crate::error::{Answer, Code};
 use crate::exec::{Kernel, Launch, Program};
 use crate::graph::{Act, KernelNode};
-use crate::machine::Guard;
+use crate::host_line::demangled;
+use crate::machine::{self, Guard};
 use crate::module::load::load;
 use crate::module::registry::{Registry, registry};
 use crate::shape::LaunchShape;
@@ -21,6 +22,7 @@ use crate::sys::{
     cudaLaunchAttributePreferredSharedMemoryCarveout, cudaLaunchAttributeProgrammaticEvent,
     cudaLaunchConfig_t, cudaLaunchMemSyncDomainRemote, cudaStream_t, cudaSuccess, dim3,
 };
+use crate::{thread, unread};
 
 /// The values between the angle brackets of a launch.
 #[derive(Clone, Copy)]
@@ -33,6 +35,8 @@ struct Configuration {
 
 thread_local! {
     static PUSHED: RefCell<Vec<Configuration>> = const { RefCell::new(Vec::new()) };
+    /// Whether the next launch is by `<<<...>>>`, whose code drops what the launch returns.
+    static POPPED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Dimensions as the machine has them.
@@ -155,6 +159,41 @@ fn launch(
     args: *mut *mut c_void,
     attributes: Attributes,
 ) -> Answer {
+    let drops = POPPED.take();
+    let answer = launch_now(call, function, configuration, args, attributes);
+    if let Err(code) = answer
+        && drops
+    {
+        unread_later(call, function, &configuration, code);
+    }
+    answer
+}
+
+/// Notes the failure of a launch whose code drops what it returns.
+fn unread_later(call: &Call, function: *const c_void, configuration: &Configuration, code: Code) {
+    let Ok(mut machine) = machine::lock() else { return };
+    let device = thread::device();
+    if machine.devices.get(device).is_some_and(|device| device.fault == Some(code)) {
+        return;
+    }
+    let stream = machine.streams.resolve(configuration.stream, device, call.per_thread);
+    let of = stream.and_then(|stream| machine.streams.get(stream)).map(|stream| stream.device);
+    let why = match of {
+        Ok(of) if of != device => format!("the stream is of device {of}, and device {device} is current"),
+        _ => String::new(),
+    };
+    drop(machine);
+    let kernel = registry().kernel(function.addr()).map_or_else(|_| "?".to_owned(), |it| demangled(&it.name));
+    unread::note(call.name, kernel, code, why);
+}
+
+fn launch_now(
+    call: &Call,
+    function: *const c_void,
+    configuration: Configuration,
+    args: *mut *mut c_void,
+    attributes: Attributes,
+) -> Answer {
     if function.is_null() {
         return Err(cudaErrorInvalidDeviceFunction);
     }
@@ -252,6 +291,7 @@ extern "C" fn __cudaPopCallConfiguration(
     let Some(configuration) = PUSHED.with_borrow_mut(Vec::pop) else {
         return cudaErrorMissingConfiguration;
     };
+    POPPED.set(true);
     let written = put(grid, configuration.grid)
         .and_then(|()| put(block, configuration.block))
         .and_then(|()| put(shared, configuration.shared))

@@ -6,6 +6,7 @@ use core::ffi::{c_uint, c_void};
 use super::{Call, Out, address, api, pointer, put, wide};
 use crate::error::Answer;
 use crate::memory::Kind;
+use crate::page::mappings;
 use crate::stream::before_free;
 use crate::sys::{
     cudaErrorInvalidValue, cudaHostAllocMapped, cudaHostAllocPortable, cudaHostAllocWriteCombined,
@@ -35,17 +36,12 @@ fn allocate(call: &Call, out: Out<'_, *mut c_void>, size: usize, flags: c_uint) 
 
 /// Whether every page from an address on can be read and written.
 fn mapped_for_writing(start: u64, size: u64) -> bool {
-    let Ok(maps) = std::fs::read_to_string("/proc/self/maps") else { return true };
+    let Some(mappings) = mappings() else { return true };
     let Some(end) = start.checked_add(size) else { return false };
     let mut covered = start;
-    for line in maps.lines() {
-        let Some((range, rest)) = line.split_once(' ') else { continue };
-        let Some((low, high)) = range.split_once('-') else { continue };
-        let (Ok(low), Ok(high)) = (u64::from_str_radix(low, 16), u64::from_str_radix(high, 16)) else {
-            continue;
-        };
-        if low <= covered && covered < high && rest.starts_with("rw") {
-            covered = high;
+    for it in mappings.iter().filter(|it| it.writable) {
+        if it.low <= covered && covered < it.high {
+            covered = it.high;
         }
     }
     covered >= end

@@ -242,6 +242,7 @@ impl Warp {
         } else {
             0
         };
+        self.comes_to_barrier(cx, group.mask, group.pc);
         if reduces {
             // The group stays at the instruction, and finds the result there when the barrier has opened.
             lanes(group.mask).for_each(|l| self.reducing[l] = Some(generation));

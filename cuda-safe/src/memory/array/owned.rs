@@ -604,7 +604,7 @@ impl<T> UnmappedArray<T> {
         )?;
         let _current = self.device().switch()?;
         let mut found = sys::cudaArrayMemoryRequirements::default();
-        let (raw, device) = (self.allocation.pointer(), self.device().ordinal());
+        let (raw, device) = (self.allocation.pointer(), self.device().as_raw());
         if self.mipmapped {
             // SAFETY: the handle is of a live mipmapped array. The pointer is to a live variable, which the
             // call fills.

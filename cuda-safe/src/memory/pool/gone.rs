@@ -40,7 +40,7 @@ pub(super) unsafe fn bury(raw: sys::cudaMemPool_t, location: MemoryLocation) {
         quietly(unsafe { check!(cudaMemPoolDestroy(raw)) });
         return;
     };
-    let (mut current, number) = (std::ptr::null_mut(), device.ordinal());
+    let (mut current, number) = (std::ptr::null_mut(), device.as_raw());
     // SAFETY: the pointer is to a live local variable, which the call fills.
     let asked = quietly(unsafe { check!(cudaDeviceGetMemPool(&raw mut current, number)) });
     if asked.is_some() && current == raw {

@@ -506,7 +506,7 @@ impl Device {
         let mut raw = std::ptr::null_mut();
         // SAFETY: the pointer is to a live local variable, which the call fills. The runtime checks the
         // ordinal.
-        unsafe { check!(cudaDeviceGetDefaultMemPool(&raw mut raw, self.ordinal())) }?;
+        unsafe { check!(cudaDeviceGetDefaultMemPool(&raw mut raw, self.as_raw())) }?;
         Ok(MemoryPool::of(raw, MemoryLocation::Device(self), PoolKind::Pinned, false))
     }
 
@@ -526,7 +526,7 @@ impl Device {
             let mut raw = std::ptr::null_mut();
             // SAFETY: the pointer is to a live local variable, which the call fills. The runtime checks the
             // ordinal.
-            unsafe { check!(cudaDeviceGetMemPool(&raw mut raw, self.ordinal())) }?;
+            unsafe { check!(cudaDeviceGetMemPool(&raw mut raw, self.as_raw())) }?;
             Ok(raw)
         };
         current("Device::memory_pool", || self.default_memory_pool(), get)
@@ -547,7 +547,7 @@ impl Device {
         pool.device()?.ensure_is(self, "Device::set_memory_pool", "the pool")?;
         // SAFETY: the pool lives as long as the borrow. When it is destroyed, the runtime chooses the
         // device's default pool again.
-        unsafe { check!(cudaDeviceSetMemPool(self.ordinal(), pool.as_raw())) }
+        unsafe { check!(cudaDeviceSetMemPool(self.as_raw(), pool.as_raw())) }
     }
 }
 
