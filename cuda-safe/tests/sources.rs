@@ -177,10 +177,11 @@ const UNCHECKED: &[(&str, &[&str])] = &[
 ];
 
 /// The types of numbers, which are made with parentheses, as calls are.
-const NUMBERS: [&str; 9] = [
+const NUMBERS: [&str; 10] = [
     "cudaAtomicOperation",
     "cudaDeviceP2PAttr",
     "cudaError",
+    "cudaLaunchAttributeID",
     "cudaLimit",
     "cudaMemLocationType",
     "cudaResourceViewFormat",

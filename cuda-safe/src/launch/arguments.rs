@@ -180,8 +180,9 @@ fn unordered(
     let error = error.of_hazard(hazard);
     let (name, declared) = (target.parameter_name(index), types.get(index).map_or("", |name| name()));
     let read = Access::new(access.history(), access.range(), Mode::Read);
-    let only_read =
-        access.mode() == Mode::Write && declared.starts_with("*mut") && stream.hazard_of(read, second).is_none();
+    let only_read = access.mode() == Mode::Write
+        && declared.starts_with("*mut")
+        && stream.hazard_of(read, second).is_none();
     let error = if only_read { error.if_written(declared, name) } else { error };
     error.of_argument(target.kernel, index, name)
 }

@@ -90,7 +90,13 @@ impl<'a> LaunchAttributes<'a> {
             pad: [0; 4],
             val: sys::cudaLaunchAttributeValue { pad: [0; 64] },
         };
-        Self { list: [nothing; KINDS.len()], used: 0, cluster: None, programmatic: false, memory: PhantomData }
+        Self {
+            list: [nothing; KINDS.len()],
+            used: 0,
+            cluster: None,
+            programmatic: false,
+            memory: PhantomData,
+        }
     }
 
     fn with<const ID: u32>(mut self, val: sys::cudaLaunchAttributeValue) -> Self {

@@ -86,12 +86,7 @@ impl Recorder {
     /// Makes a stream wait for an event that was recorded in the capture. A stream that is not part of the
     /// capture becomes one: until the capture ends, it stands for a new branch on this thread.
     #[track_caller]
-    pub(super) fn wait_for(
-        &self,
-        api: &'static str,
-        stream: StreamRef<'_>,
-        event: u64,
-    ) -> Result<()> {
+    pub(super) fn wait_for(&self, api: &'static str, stream: StreamRef<'_>, event: u64) -> Result<()> {
         busy::ensure_idle(api)?;
         let mark = self.recorded(api, event)?;
         let name: &Timeline = stream.timeline();
