@@ -219,10 +219,11 @@ fn every_check_of_its_own_is_tried_in_a_host_function() {
 }
 
 /// The types of numbers, which are made with parentheses, as calls are.
-const NUMBERS: [&str; 9] = [
+const NUMBERS: [&str; 10] = [
     "cudaAtomicOperation",
     "cudaDeviceP2PAttr",
     "cudaError",
+    "cudaLaunchAttributeID",
     "cudaLimit",
     "cudaMemLocationType",
     "cudaResourceViewFormat",
