@@ -5,8 +5,8 @@
 //! errors of all its launches so far. What is left at the end of the process is a finding, one for each line.
 //!
 //! Other calls return their error, and whether the program looks at what a call returns cannot be seen from
-//! here: the last error of a program that has looked is still set, too. So they are not named. Nor is a launch
-//! on a device whose context has ended, because the fault is a finding already.
+//! here: the last error of a program that has looked is still set, too. So they are not named. Nor is a
+//! launch on a device whose context has ended, because the fault is a finding already.
 
 use std::cell::Cell;
 

@@ -255,8 +255,8 @@ pub(crate) fn difference(said: &str) -> Option<Error> {
             "nvcc compiles other types than those that Rust gets, which are read without nvcc's macros:\n\
              - {}\n\
              Declare each of these types in one way for all compilers: what depends on __CUDACC__ or \
-             __CUDA_ARCH__ has to be outside of it, and an alignment is alignas(N) rather than a macro. A type \
-             that Rust does not need belongs between #ifdef __CUDACC__ and #endif",
+             __CUDA_ARCH__ has to be outside of it, and an alignment is alignas(N) rather than a macro. A \
+             type that Rust does not need belongs between #ifdef __CUDACC__ and #endif",
             differences.join("\n- ")
         ))
     })

@@ -57,8 +57,8 @@ impl Build {
     ///
     /// The files that it includes are read too. A file among them that defines kernels or variables, such as
     /// a `kernels.h`, is generated like the `.cu` file itself. From the others come only the types that the
-    /// kernels need: name such a header with [`header`](Self::header) for all of its declarations. It is
-    /// read where the `.cu` file includes it.
+    /// kernels need, and the constants if the `.cu` file includes them as `"file"`: name such a header with
+    /// [`header`](Self::header) for all of its declarations. It is read where the `.cu` file includes it.
     ///
     /// The files of one build are read together, so a name that two of them declare differently is an error,
     /// and so is a kernel that two of them define. Use a `Build` for each of these files: names of two builds
@@ -330,8 +330,8 @@ impl Build {
     }
 }
 
-/// Returns the files that each source includes. Reads no source if nothing needs them: there are no variables,
-/// and libclang shows which source includes each file with types.
+/// Returns the files that each source includes. Reads no source if nothing needs them: there are no
+/// variables, and libclang shows which source includes each file with types.
 fn reads(
     bindings: &Bindings,
     contents: &Contents,

@@ -725,6 +725,15 @@ mod tests {
     }
 
     #[test]
+    fn structs_with_bit_fields_or_nameless_unions_are_no_elements() {
+        for fields in ["unsigned a : 3; unsigned b : 29; int c;", "union { int i; float f; }; int c;"] {
+            let text = generated(&format!("struct S {{ {fields} }};\n__global__ void k(S* p);"));
+            assert!(text.contains("ByValue for S {}") && !text.contains("bytemuck"), "{text}");
+        }
+        assert!(generated("struct S { int c; };\n__global__ void k(S* p);").contains("bytemuck::Pod"));
+    }
+
+    #[test]
     fn structs_with_a_destructor_are_arguments_if_a_kernel_takes_them() {
         let header = "struct Owner { ~Owner(); int* data; };\nstruct Both { Owner two[2]; };\n\
                       struct Other { ~Other(); };\ntypedef Both Alias;\n__global__ void k(Alias both);";

@@ -470,8 +470,8 @@ impl Reading<'_> {
         }
     }
 
-    /// Returns whether nvcc may not see the declaration at this place: nvcc's macros decide about it, or about
-    /// a directive by which its file is included.
+    /// Returns whether nvcc may not see the declaration at this place: nvcc's macros decide about it, or
+    /// about a directive by which its file is included.
     fn depends_on_nvcc(&self, path: &Path, offset: usize) -> bool {
         let depends = |(path, offset): (&Path, usize)| match self.files.get(path) {
             Some(file) => file.depends_on_nvcc(offset),

@@ -2,7 +2,7 @@
 //!
 //! Each build is a process of its own, as a build script is: this program starts itself.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test")]
 
 use std::fs;
 use std::path::Path;
@@ -118,7 +118,8 @@ fn a_type_that_nvcc_sees_otherwise_is_refused_with_its_name_and_both_numbers() {
             &["field `a` in `Private`: 4 bytes for nvcc, 0 in Rust"],
         ),
         (
-            "struct Nameless { struct { DEVICE(float y;) float x; }; struct { DEVICE(char d;) char c; } s[2]; };",
+            "struct Nameless { struct { DEVICE(float y;) float x; };\n\
+             struct { DEVICE(char d;) char c; } s[2]; };",
             "Nameless* p",
             &[
                 "field `x` in `Nameless`: 4 bytes for nvcc, 0",
@@ -170,7 +171,8 @@ fn a_type_that_nvcc_sees_otherwise_is_refused_with_its_name_and_both_numbers() {
     }
     assert!(said.contains("__CUDACC__") && said.contains("alignas"), "{said}");
     // Only the pass for the device sees this one.
-    let text = "#ifdef __CUDA_ARCH__\n#define MORE int b;\n#else\n#define MORE\n#endif\nstruct Arch { MORE int a; };";
+    let text = "#ifdef __CUDA_ARCH__\n#define MORE int b;\n#else\n#define MORE\n#endif\n\
+                struct Arch { MORE int a; };";
     let said = refused(text, "Arch* p");
     assert!(said.contains("size of `Arch`: 8 bytes for nvcc, 4 in Rust"), "{said}");
     // A mistake of the source is not hidden by those that follow from it.

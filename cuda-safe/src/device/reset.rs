@@ -13,18 +13,21 @@ use crate::{check, copy, memory, stream};
 impl Device {
     /// Blocks until all work submitted to the device so far is complete.
     ///
-    /// Stands for [`cudaDeviceSynchronize`](sys::cudaDeviceSynchronize).
+    /// Stands for [`cudaDeviceSynchronize`](sys::cudaDeviceSynchronize). CUDA refuses that call while any
+    /// thread captures, and ends the capture. This function then waits for each stream of the device that the
+    /// crate knows, and the capture continues; work that raw code has put on other streams is not waited for.
     ///
     /// # Errors
     /// Returns the failure of any work that the device has run since the last check. Refused inside a host
-    /// function.
+    /// function or a capture of this thread.
     #[doc(alias = "cudaDeviceSynchronize")]
     #[track_caller]
     pub fn synchronize(self) -> Result<()> {
+        stream::ensure_idle("Device::synchronize")?;
         let pools = memory::pool::gone::of(self);
         let waited = stream::synchronize_device(self);
-        memory::pool::gone::destroy(pools, waited.is_ok());
-        waited
+        memory::pool::gone::destroy(pools, matches!(waited, Ok(true)));
+        waited.map(drop)
     }
 
     /// Destroys everything that the process has on this device: memory, streams, events, kernels, and

@@ -15,7 +15,7 @@ use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, RetainedAccesses};
 use crate::memory::relax;
-use crate::stream::{AsStream, Event, HiddenStream, Recorder, Stream, StreamRef, sealed};
+use crate::stream::{AsStream, CaptureTurn, Event, HiddenStream, Recorder, Stream, StreamRef, sealed};
 use crate::{check, stream, sys};
 
 /// The stream that [`Stream::capture`] passes to its closure, or a [`fork`](Self::fork) of it. Its operations
@@ -175,11 +175,14 @@ struct OpenCapture<'g> {
     /// The graph that the capture continues. Otherwise the capture makes a graph.
     into: Option<&'g mut Graph>,
     ended: bool,
+    /// Dropped after the capture has ended.
+    _turn: CaptureTurn,
 }
 
 impl<'g> OpenCapture<'g> {
     #[track_caller]
-    fn begin(stream: sys::cudaStream_t, into: Option<Continued<'g>>) -> Result<Self> {
+    fn begin(api: &'static str, stream: sys::cudaStream_t, into: Option<Continued<'g>>) -> Result<Self> {
+        let turn = CaptureTurn::begin(api)?;
         let mode = sys::cudaStreamCaptureModeThreadLocal;
         let begun = match &into {
             // SAFETY: the stream is live, and no other code puts work on it.
@@ -194,7 +197,7 @@ impl<'g> OpenCapture<'g> {
             }
         };
         begun?;
-        Ok(Self { stream, into: into.map(|(graph, _)| graph), ended: false })
+        Ok(Self { stream, into: into.map(|(graph, _)| graph), ended: false, _turn: turn })
     }
 
     /// Ends the capture. If that fails, an H200 has destroyed the graph, also one that the capture continued.
@@ -240,6 +243,10 @@ impl Stream {
     /// part of the capture until it ends. On this thread, operations on that stream then become part of
     /// the graph. On other threads the stream is used as ever. Each such stream must be joined by an
     /// event again.
+    ///
+    /// Other threads may do anything meanwhile, and cannot end the capture: their
+    /// [`Device::synchronize`](crate::Device::synchronize) then waits for each stream of the device by
+    /// itself. A capture begins when no other thread is inside `cudaDeviceSynchronize`.
     ///
     /// Inside the closure, blocking calls and work on other streams are refused with `OutsideCapture`. C++
     /// would run some of them at once, and the graph would lack them.
@@ -364,7 +371,7 @@ impl Stream {
         let hidden = HiddenStream::new(self.device(), recorder.priority())?;
         // SAFETY: its capture begins below.
         let stream = unsafe { hidden.into_branch(&recorder) }?;
-        let mut open = OpenCapture::begin(stream.as_raw(), into)?;
+        let mut open = OpenCapture::begin(api, stream.as_raw(), into)?;
         let active = recorder.activate();
         f(&Capture { stream, functions, recorder: &recorder })?;
         drop(active);

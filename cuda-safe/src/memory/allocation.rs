@@ -253,6 +253,7 @@ impl Allocation {
         // SAFETY: the operation is put on this stream. It writes memory that nobody else has yet, and the
         // memory's access history begins with it.
         let submission = unsafe { stream.begin(Operation::new(&[]), call_site) }?;
+        let under_way = pool::PoolCall::begin();
         let (api, code) = match from {
             // SAFETY: the variable, which the call fills, and the stream are live.
             None => ("cudaMallocAsync", unsafe { sys::cudaMallocAsync(to, bytes, raw) }),
@@ -261,6 +262,7 @@ impl Allocation {
                 unsafe { sys::cudaMallocFromPoolAsync(to, bytes, pool.as_raw(), raw) }
             }),
         };
+        drop(under_way);
         if code != sys::cudaSuccess {
             drop(submission);
             return Err(refused(api, code, Kind::Pool, bytes).at(call_site));

@@ -184,8 +184,8 @@ impl<'a, T> Grid<'a, T> {
         self.tracked().map(|(allocation, _)| allocation.on())
     }
 
-    /// Returns the same bytes of every row as elements of another type. The views around it decide which types
-    /// share bytes; here, each row must consist of whole `U` at aligned addresses.
+    /// Returns the same bytes of every row as elements of another type: whole `U` at aligned addresses. The
+    /// views around it decide which types share bytes.
     #[track_caller]
     pub(crate) fn reinterpret<U>(&self, api: &'static str) -> Result<Grid<'a, U>> {
         let Self { base, start, limit, end, alone, layout, .. } = *self;

@@ -7,7 +7,8 @@ use super::done::Done;
 use super::event::Event;
 use super::legacy::LegacyStream;
 use super::owned::Stream;
-use super::port::{self, drop_tasks_if_lost, wait_device};
+use super::device_wait::{wait_device, wait_streams_and_device};
+use super::port::{self, drop_tasks_if_lost};
 use super::tracker::{LEGACY, TRACKER};
 use super::view::AsStream as _;
 use super::{busy, host_function, pool, recorder};
@@ -62,7 +63,7 @@ pub(crate) fn wait_host(history: &AccessHistory, range: Range<usize>, mode: Mode
         let Some(timeline) = timeline else {
             return Err(Error::refused("host access", Detail::HostBorrowed));
         };
-        wait_device(Device::from_ordinal(timeline.device()))?;
+        wait_streams_and_device(Device::from_ordinal(timeline.device()))?;
     }
     // SAFETY: only this tracker knows the access histories.
     unsafe { TRACKER.prune(access) };
@@ -82,7 +83,7 @@ pub(crate) fn is_quiet(history: &AccessHistory, range: Range<usize>, mode: Mode)
 /// other threads wait for it by an event of the legacy stream, which is ordered after the work of all
 /// blocking streams of the device.
 #[track_caller]
-fn wait_timeline(timeline: &Timeline) -> Result<()> {
+pub(super) fn wait_timeline(timeline: &Timeline) -> Result<()> {
     let device = Device::from_ordinal(timeline.device());
     let elsewhere = timeline.kind == Kind::PerThread && !busy::is_mine(timeline);
     let mut snapshot = if elsewhere {
@@ -143,7 +144,8 @@ fn wait_timeline(timeline: &Timeline) -> Result<()> {
     Ok(())
 }
 
-/// Blocks until a device has completed everything submitted so far.
+/// Blocks until a device has completed everything submitted so far. Returns whether it has waited for the
+/// whole device.
 ///
 /// The implementation of [`Device::synchronize`].
 ///
@@ -151,12 +153,12 @@ fn wait_timeline(timeline: &Timeline) -> Result<()> {
 /// Returns the failure of any work that the device has run since the last check, and `InCallback` or
 /// `Nested` if the thread must not wait.
 #[track_caller]
-pub(crate) fn synchronize_device(device: Device) -> Result<()> {
+pub(crate) fn synchronize_device(device: Device) -> Result<bool> {
     busy::ensure_idle("Device::synchronize")?;
     recorder::ensure_none("Device::synchronize")?;
-    wait_device(device)?;
+    let whole = wait_streams_and_device(device)?;
     callback::run_deferred();
-    host_function::panicked_on(device.as_raw())
+    host_function::panicked_on(device.as_raw()).map(|()| whole)
 }
 
 impl Event {

@@ -17,6 +17,7 @@
 //!   takes the event's state when it is submitted.
 #![expect(unsafe_code, reason = "records events and waits for them on raw streams")]
 
+use super::device_wait::wait_device;
 use super::tracker::{LEGACY, TRACKER};
 use super::{busy, host_function, pool};
 use crate::device::Device;
@@ -56,7 +57,10 @@ unsafe impl EventBackend for Runtime {
             WaitTarget::Nothing => Ok(WaitMethod::Host),
             WaitTarget::Device => {
                 drop(target);
-                wait_device(device)?;
+                // The other stream may have been found complete since the caller looked.
+                if !other.is_drained() {
+                    wait_device(device)?;
+                }
                 Ok(WaitMethod::Host)
             }
             WaitTarget::Stream(number) => {
@@ -128,22 +132,6 @@ unsafe fn record_there(device: Device, raw: sys::cudaStream_t, event: sys::cudaE
     unsafe { check!(cudaEventRecord(event, raw)) }
 }
 
-/// Blocks until a device has completed everything submitted so far. May be called inside an operation.
-#[track_caller]
-pub(crate) fn wait_device(device: Device) -> Result<()> {
-    let snapshot = TRACKER.snapshot_of_device(device.as_raw());
-    let waited = {
-        let _current = device.switch()?;
-        // SAFETY: the call takes no arguments and waits.
-        unsafe { check!(cudaDeviceSynchronize()) }
-    };
-    drop_tasks_if_lost(device, &waited);
-    waited?;
-    // SAFETY: the call above has waited for this work.
-    unsafe { TRACKER.completed_all(&snapshot) };
-    Ok(())
-}
-
 /// After a lost context no host function runs any more, so this drops the pending ones of the device.
 pub(super) fn drop_tasks_if_lost(device: Device, waited: &Result<()>) {
     if let Err(error) = waited
@@ -158,12 +146,11 @@ pub(super) fn drop_tasks_if_lost(device: Device, waited: &Result<()>) {
 ///
 /// The legacy stream is made to wait for the event. The tracker continues to rely on that order, and it is
 /// undocumented whether the legacy stream waits for streams that are destroyed or whose thread has ended. If
-/// no event can be recorded, this waits for the work.
+/// no event can be recorded, this waits for the work, so that nobody has to wait for the device because of it.
 pub(super) fn last_event(device: Device, raw: sys::cudaStream_t, timeline: &Timeline) -> WaitTarget {
-    // Inside an operation, the stream's submit state may be locked, possibly by this thread. A stream
-    // that was only made to wait is not complete: otherwise the legacy stream would be assumed to wait
-    // for what it waits for.
-    if TRACKER.is_idle(timeline) || busy::ensure_idle("Stream").is_err() {
+    // A stream that was only made to wait is not complete: otherwise the legacy stream would be assumed to
+    // wait for what it waits for.
+    if TRACKER.is_idle(timeline) {
         return WaitTarget::Device;
     }
     let record_last = || {
@@ -185,13 +172,20 @@ pub(super) fn last_event(device: Device, raw: sys::cudaStream_t, timeline: &Time
         }
         Result::Ok(event)
     };
-    if let Ok(event) = record_last() {
+    // Inside an operation, the stream's submit state may be locked, possibly by this thread.
+    if busy::ensure_idle("Stream").is_ok()
+        && let Ok(event) = record_last()
+    {
         return WaitTarget::Event(event.0.expose_provenance());
     }
+    let snapshot = TRACKER.snapshot_of(timeline);
     let _current = device.switch();
     // SAFETY: the stream lives until the caller returns. If this fails too, the device is lost, or the
     // runtime is gone.
-    let _ = unsafe { sys::cudaStreamSynchronize(raw) };
+    if unsafe { sys::cudaStreamSynchronize(raw) } == sys::cudaSuccess {
+        // SAFETY: the stream had completed everything submitted before when the call above returned.
+        unsafe { TRACKER.completed_all(&snapshot) };
+    }
     WaitTarget::Device
 }
 

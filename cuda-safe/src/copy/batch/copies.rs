@@ -38,7 +38,7 @@ pub(super) struct Batch<'a, L> {
     writes: Vec<Access<'a>>,
     reads: Vec<Access<'a>>,
     bytes: usize,
-    /// Whether a side of a copy is untracked memory.
+    /// Whether a copy uses untracked memory after the call.
     has_untracked: bool,
     /// The error of the first copy that could not be added.
     error: Option<Error>,
@@ -100,7 +100,9 @@ impl<'a, L: Lists<'a>> Batch<'a, L> {
             return self.keep(Error::refused(L::NAME, detail));
         };
         self.sorted.take();
-        self.has_untracked |= copy.to.tracked().is_none() || copy.from.tracked().is_none();
+        // What is read during the call is not used afterwards: `in_turn` refuses it in a capture.
+        let is_kept = copy.from.tracked().is_some() || order == ReadOrder::DuringCall;
+        self.has_untracked |= copy.to.tracked().is_none() || !is_kept;
         note(&mut self.writes, copy.to.access(Mode::Write));
         note(&mut self.reads, copy.from.read());
         let capacity = if self.bytes == 0 { self.capacity } else { 0 };

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use cuda_hazard::Operation;
 
+use super::super::pool::PoolCall;
 use super::super::relaxed::relax;
 use super::{Allocation, Kind};
 use crate::device::Device;
@@ -135,6 +136,7 @@ impl Allocation {
         // Whether this succeeds or fails, nobody frees the memory again.
         self.bytes = 0;
         relax()?;
+        let _under_way = PoolCall::begin();
         // Any device may be current: the runtime finds the memory's device by the address.
         // SAFETY: the pointer came from `cudaMalloc` or `cudaMallocManaged`. It is freed only here (`bytes`
         // is 0 from now on), and no work uses it.
@@ -181,9 +183,11 @@ impl Allocation {
         let access = [unsafe { access.exclusive() }];
         // SAFETY: the operation is put on this stream. It is a write of all the bytes and of nothing else.
         let submission = unsafe { stream.begin(Operation::new(&access), asked.call_site) }?;
+        let under_way = PoolCall::begin();
         // SAFETY: the pointer came from `cudaMallocAsync` and is freed only here: `bytes` is 0 once this
         // succeeds. The stream is live, and executes this after all work that uses the memory.
         let code = unsafe { sys::cudaFreeAsync(self.pointer.cast(), stream.as_raw()) };
+        drop(under_way);
         submission.commit(code == sys::cudaSuccess);
         asked.check(code)?;
         self.bytes = 0;
@@ -194,10 +198,12 @@ impl Allocation {
     /// work, so that no stream of the program waits for the others.
     #[track_caller]
     fn free_pool(&mut self) -> Result<()> {
-        // SAFETY: the allocation is borrowed exclusively. The pointer came from `cudaMallocAsync` and is
-        // freed only here: `bytes` is 0 once this
-        // succeeds.
-        let free = |stream| unsafe { sys::cudaFreeAsync(self.pointer.cast(), stream) };
+        let free = |stream| {
+            let _under_way = PoolCall::begin();
+            // SAFETY: the allocation is borrowed exclusively. The pointer came from `cudaMallocAsync` and is
+            // freed only here: `bytes` is 0 once this succeeds.
+            unsafe { sys::cudaFreeAsync(self.pointer.cast(), stream) }
+        };
         // SAFETY: the call frees this memory and does nothing else. This is the only owner.
         let freed = match unsafe { stream::enqueue_free(&self.history, self.device, free) } {
             Some(code) => Error::check("cudaFreeAsync", code),

@@ -1,15 +1,23 @@
 //! Pools without owners, until they can be destroyed.
 //!
 //! `cudaMemPoolDestroy` may be called while memory of the pool is in use or its free is pending. The pool
-//! then ends by itself later. With driver 580 on an H200, an allocation from another pool at about that
-//! time was seen to end in a segmentation fault inside the driver. Therefore a pool is destroyed only after
-//! the host has waited for all work of the pool's device, and when none of the pool's memory is in use.
+//! then ends by itself later, inside some other call. With driver 580 that is broken: beside
+//! `cudaDeviceSynchronize` of another thread, both wait for ever for each other's locks (H100, after 5
+//! pools), and allocations from other pools end in a segmentation fault (H200).
+//!
+//! Therefore a pool is destroyed only if nothing of it is left for later: none of its memory was in use
+//! *before* the host waited for all work of the device, and all calls that freed it had returned
+//! ([`calls`](super::calls)). So all frees were submitted and are complete. It does not suffice to ask after
+//! the wait: another thread may submit the last free in between.
 #![expect(unsafe_code, reason = "destroys pools by their handles")]
 
+use std::cell::Cell;
+use std::ffi::c_int;
 use std::sync::Mutex;
 
 use super::super::location::MemoryLocation;
 use super::super::relaxed::relax;
+use super::calls;
 use crate::device::Device;
 use crate::error::quietly;
 use crate::lock::lock;
@@ -27,20 +35,52 @@ unsafe impl Send for Gone {}
 
 static GONE: Mutex<Vec<Gone>> = Mutex::new(Vec::new());
 
-/// Takes a pool without owners. If it is its device's current pool, the default pool becomes current again.
-/// Its release threshold becomes 0, so that it retains no unused memory. A pool of other memory than a
+static CURRENT: Mutex<()> = Mutex::new(());
+
+thread_local! {
+    /// Whether the thread holds [`CURRENT`].
+    static CHANGES: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs a function that changes or asks for the current pool of a location, one at a time, so that [`bury`] replaces no
+/// pool that another thread has chosen meanwhile. A failing call may call a function of the program on this
+/// thread, which may come here again.
+pub(super) fn change_current<T>(change: impl FnOnce() -> T) -> T {
+    let turn = (!CHANGES.replace(true)).then(|| lock(&CURRENT));
+    let changed = change();
+    CHANGES.set(turn.is_none());
+    changed
+}
+
+/// Takes a pool without owners, which `forget` takes from the list of pools with owners. If it is its device's
+/// current pool, the default pool becomes current again. Its release threshold becomes 0, so that it retains no unused memory. A pool of other memory than a
 /// device's is destroyed at once.
 ///
 /// # Safety
 /// The pool is live. Nobody else has the handle, and nobody else destroys the pool.
-pub(super) unsafe fn bury(raw: sys::cudaMemPool_t, location: MemoryLocation) {
+pub(super) unsafe fn bury(raw: sys::cudaMemPool_t, location: MemoryLocation, forget: impl FnOnce()) {
     let _ = relax();
     let MemoryLocation::Device(device) = location else {
+        // Before the runtime uses the address again.
+        forget();
         // SAFETY: nobody else has the handle.
         quietly(unsafe { check!(cudaMemPoolDestroy(raw)) });
         return;
     };
-    let (mut current, number) = (std::ptr::null_mut(), device.as_raw());
+    change_current(|| {
+        give_up_current(raw, device.as_raw());
+        forget();
+    });
+    let mut nothing = 0_u64;
+    let threshold = sys::cudaMemPoolAttrReleaseThreshold;
+    // SAFETY: the pool is live, and this attribute is a 64-bit number.
+    quietly(unsafe { check!(cudaMemPoolSetAttribute(raw, threshold, (&raw mut nothing).cast())) });
+    lock(&GONE).push(Gone { raw, device });
+}
+
+/// Makes the default pool of a device current if `raw` is.
+fn give_up_current(raw: sys::cudaMemPool_t, number: c_int) {
+    let mut current = std::ptr::null_mut();
     // SAFETY: the pointer is to a live local variable, which the call fills.
     let asked = quietly(unsafe { check!(cudaDeviceGetMemPool(&raw mut current, number)) });
     if asked.is_some() && current == raw {
@@ -51,35 +91,51 @@ pub(super) unsafe fn bury(raw: sys::cudaMemPool_t, location: MemoryLocation) {
             quietly(unsafe { check!(cudaDeviceSetMemPool(number, current)) });
         }
     }
-    let mut nothing = 0_u64;
-    let threshold = sys::cudaMemPoolAttrReleaseThreshold;
-    // SAFETY: the pool is live, and this attribute is a 64-bit number.
-    quietly(unsafe { check!(cudaMemPoolSetAttribute(raw, threshold, (&raw mut nothing).cast())) });
-    lock(&GONE).push(Gone { raw, device });
 }
 
-/// Returns the pools of a device that are to be destroyed. Call it before waiting for the device, and pass
-/// the result to [`destroy`] afterwards.
+/// Returns the pools of a device none of whose memory is in use. Call it before waiting for the device, and
+/// pass the result to [`destroy`] afterwards. The thread may call CUDA.
 pub(crate) fn of(device: Device) -> Vec<Gone> {
-    lock(&GONE).extract_if(.., |gone| gone.device == device).collect()
+    // Without the lock: a failing call may call a function of the program on this thread.
+    let pools: Vec<Gone> = lock(&GONE).extract_if(.., |gone| gone.device == device).collect();
+    // First, allocations that began while one of the pools was current end. Nobody makes others, so a pool
+    // that is unused now remains so. Then its last free ends.
+    let settled = pools.is_empty() || calls::have_returned();
+    let (unused, used): (Vec<Gone>, Vec<Gone>) =
+        pools.into_iter().partition(|gone| settled && gone.is_unused());
+    lock(&GONE).extend(used);
+    if unused.is_empty() || calls::have_returned() {
+        return unused;
+    }
+    lock(&GONE).extend(unused);
+    Vec::new()
 }
 
-/// Destroys the pools whose memory is not in use, and retains the others for the next time. `waited` is
-/// whether the host has waited for the device since [`of`] returned them.
-pub(crate) fn destroy(pools: Vec<Gone>, waited: bool) {
-    for gone in pools {
+impl Gone {
+    /// Returns whether none of the pool's memory is in use. Frees may be pending.
+    fn is_unused(&self) -> bool {
         let mut used = u64::MAX;
         let current = sys::cudaMemPoolAttrUsedMemCurrent;
-        if waited && relax().is_ok() {
-            // SAFETY: the pool is live, and the attribute is a 64-bit number.
-            let asked = unsafe { sys::cudaMemPoolGetAttribute(gone.raw, current, (&raw mut used).cast()) };
-            if asked == sys::cudaSuccess && used == 0 {
-                // SAFETY: nobody else has the handle, and none of the pool's memory is in use.
-                let _ = unsafe { sys::cudaMemPoolDestroy(gone.raw) };
-                continue;
-            }
+        if relax().is_err() {
+            return false;
         }
-        lock(&GONE).push(gone);
+        // SAFETY: the pool is live, and the attribute is a 64-bit number.
+        let asked = unsafe { sys::cudaMemPoolGetAttribute(self.raw, current, (&raw mut used).cast()) };
+        asked == sys::cudaSuccess && used == 0
+    }
+}
+
+/// Destroys the pools that [`of`] returned if the host has waited for the whole device since, and retains them
+/// otherwise. Waits for all streams do not suffice: they are for the operations that the tracker has noted,
+/// and a free is noted after its call.
+pub(crate) fn destroy(pools: Vec<Gone>, waited: bool) {
+    if !waited || relax().is_err() {
+        lock(&GONE).extend(pools);
+        return;
+    }
+    for gone in pools {
+        // SAFETY: nobody else has the handle, none of the pool's memory is in use, and no free is pending.
+        let _ = unsafe { sys::cudaMemPoolDestroy(gone.raw) };
     }
 }
 

@@ -64,6 +64,7 @@
 //! # }
 //! ```
 
+mod calls;
 pub(crate) mod gone;
 mod owned;
 mod retention;
@@ -71,5 +72,6 @@ mod retention;
 pub use owned::{MemoryPool, MemoryPoolBuilder, PoolAccess, PoolKind, PoolReuse, PoolStatistics};
 pub use retention::keep_pool_memory;
 
+pub(super) use calls::PoolCall;
 pub(super) use owned::{ensure_accessible, enter};
 pub(super) use retention::{abandon, before_first_use};

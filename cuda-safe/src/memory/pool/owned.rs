@@ -8,7 +8,7 @@ use bitflags::bitflags;
 
 use super::super::location::MemoryLocation;
 use super::super::relaxed::relax;
-use super::{gone, retention};
+use super::{calls, gone, retention};
 use crate::device::Device;
 use crate::error::{AtCaller as _, Detail, Error, Result, ensure, ensure_callable, quietly};
 use crate::lock::lock;
@@ -90,6 +90,7 @@ static OWNED: Mutex<Vec<(usize, Weak<PoolHandle>)>> = Mutex::new(Vec::new());
 impl MemoryPool {
     /// Returns the owner of a pool that was just made.
     pub(crate) fn own(raw: sys::cudaMemPool_t, device: Device) -> Self {
+        calls::count();
         let Self { handle } = Self::of(raw, MemoryLocation::Device(device), PoolKind::Pinned, true);
         lock(&OWNED).push((raw.addr(), Arc::downgrade(&handle)));
         Self { handle }
@@ -100,11 +101,11 @@ impl MemoryPool {
         Self { handle: Arc::new(PoolHandle { raw, location, kind, owned, process: process::number() }) }
     }
 
-    /// Returns the program's pool with this handle, if it is still alive.
-    fn find(raw: sys::cudaMemPool_t) -> Option<Self> {
+    /// Returns the program's pool with this handle: `Some(None)` if it is being dropped.
+    fn find(raw: sys::cudaMemPool_t) -> Option<Option<Self>> {
         let owned = lock(&OWNED);
         let (_, handle) = owned.iter().find(|(number, _)| *number == raw.addr())?;
-        Some(Self { handle: handle.upgrade()? })
+        Some(handle.upgrade().map(|handle| Self { handle }))
     }
 
     /// Takes over a pool that was made elsewhere.
@@ -420,15 +421,15 @@ impl Drop for PoolHandle {
         if !self.owned || !process::is(self.process) {
             return;
         }
-        self.forget();
         if stream::in_callback() {
+            self.forget();
             let later = Self { owned: true, ..*self };
             stream::defer(Box::new(move || drop(later)));
             return;
         }
-        // SAFETY: the pool was made for this value alone. The value has no owners any more, and the list no
-        // longer contains the handle.
-        unsafe { gone::bury(self.raw, self.location) };
+        // SAFETY: the pool was made for this value alone. The value has no owners any more, and they forget
+        // the handle.
+        unsafe { gone::bury(self.raw, self.location, || self.forget()) };
     }
 }
 
@@ -547,7 +548,7 @@ impl Device {
         pool.device()?.ensure_is(self, "Device::set_memory_pool", "the pool")?;
         // SAFETY: the pool lives as long as the borrow. When it is destroyed, the runtime chooses the
         // device's default pool again.
-        unsafe { check!(cudaDeviceSetMemPool(self.as_raw(), pool.as_raw())) }
+        gone::change_current(|| unsafe { check!(cudaDeviceSetMemPool(self.as_raw(), pool.as_raw())) })
     }
 }
 
@@ -616,9 +617,10 @@ impl MemoryPool {
     pub fn set_current(&self) -> Result<()> {
         enter("MemoryPool::set_current")?;
         let mut place = self.location().to_raw();
+        let (kind, raw) = (self.kind().to_raw(), self.as_raw());
         // SAFETY: the pointer is to a live local variable, and the pool lives as long as the borrow. When
         // it is destroyed, the runtime chooses the location's default pool again.
-        unsafe { check!(cudaMemSetMemPool(&raw mut place, self.kind().to_raw(), self.as_raw())) }
+        gone::change_current(|| unsafe { check!(cudaMemSetMemPool(&raw mut place, kind, raw)) })
     }
 }
 
@@ -650,21 +652,23 @@ fn current(
     get: impl Fn() -> Result<sys::cudaMemPool_t>,
 ) -> Result<MemoryPool> {
     enter(api)?;
-    let mut last = std::ptr::null_mut();
     loop {
-        let raw = get().at_caller()?;
+        // A pool that is dropped ceases to be current and is forgotten in one step.
+        let found = gone::change_current(|| get().map(|raw| (raw, MemoryPool::find(raw))));
+        let (raw, found) = found.at_caller()?;
         let own = default().at_caller()?;
         if own.as_raw() == raw {
             return Ok(own);
         }
-        if let Some(pool) = MemoryPool::find(raw) {
-            return Ok(pool);
+        match found {
+            Some(Some(pool)) => return Ok(pool),
+            // Another thread is about to take that step.
+            Some(None) => std::thread::yield_now(),
+            None => {
+                let what = "a pool that was made and chosen behind the crate's back";
+                return Err(Error::refused(api, Detail::Unsupported { what }));
+            }
         }
-        // A pool that is being dropped is no longer current at the next query. One that still is current
-        // does not belong to the crate.
-        let what = "a pool that was made and chosen behind the crate's back";
-        ensure(last != raw, api, || Detail::Unsupported { what })?;
-        last = raw;
     }
 }
 
