@@ -28,6 +28,10 @@ pub mod hazard_programs {}
 #[doc = include_str!("../docs/classic-mistakes.md")]
 pub mod classic_mistakes {}
 
+/// Every call that destroys something, and what hardware showed.
+#[doc = include_str!("../docs/drops.md")]
+pub mod drops {}
+
 /// Common soundness holes of CUDA wrappers.
 #[doc = include_str!("../docs/holes-of-wrappers.md")]
 pub mod holes_of_wrappers {}

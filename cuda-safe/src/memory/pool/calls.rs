@@ -75,9 +75,12 @@ pub(super) fn have_returned() -> bool {
 #[cfg(test)]
 mod tests {
     use super::{PoolCall, count, have_returned};
+    use crate::stream::CAPTURE_OR_WAIT;
 
     #[test]
     fn calls_that_are_under_way_are_known() {
+        // The test of `gone` must find no call under way.
+        let _turn = crate::lock::lock(&CAPTURE_OR_WAIT);
         count();
         let call = PoolCall::begin();
         assert!(!have_returned());
