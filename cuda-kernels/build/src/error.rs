@@ -46,9 +46,7 @@ impl fmt::Display for Error {
             | Self::Header(text)
             | Self::Layout(text)
             | Self::Prototype(text)
-            | Self::Name(text) => {
-                f.write_str(text)
-            }
+            | Self::Name(text) => f.write_str(text),
             Self::Arch(text) => {
                 write!(
                     f,

@@ -3,11 +3,11 @@
 
 use std::ops::Range;
 
+use super::device_wait::{wait_device, wait_streams_and_device};
 use super::done::Done;
 use super::event::Event;
 use super::legacy::LegacyStream;
 use super::owned::Stream;
-use super::device_wait::{wait_device, wait_streams_and_device};
 use super::port::{self, drop_tasks_if_lost};
 use super::tracker::{LEGACY, TRACKER};
 use super::view::AsStream as _;

@@ -135,7 +135,11 @@ fn device_local(plan: Plan, bytes: usize) -> Result<f64> {
 }
 
 /// Makes a buffer on each device, to copy from the first to the second, and a stream of the first.
-fn between(first: usize, second: usize, bytes: usize) -> Result<(DeviceBuffer<u8>, DeviceBuffer<u8>, Stream)> {
+fn between(
+    first: usize,
+    second: usize,
+    bytes: usize,
+) -> Result<(DeviceBuffer<u8>, DeviceBuffer<u8>, Stream)> {
     let (from, stream) = Device::new(first)?
         .with_current(|| Ok((DeviceBuffer::alloc_zeroed(bytes)?, Stream::non_blocking()?)))?;
     let to = Device::new(second)?.with_current(|| DeviceBuffer::alloc_zeroed(bytes))?;
