@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "calls the runtime's stream functions")]
 
 use super::event::Event;
-use super::port::drop_tasks_if_lost;
+use super::host_function::drop_tasks_if_lost;
 use super::tracker::TRACKER;
 use super::view::StreamRef;
 use super::{busy, host_function};
