@@ -1,6 +1,7 @@
 //! Launches that `Policy::Error` refuses: the error names the argument, and what to do if the kernel only
 //! reads it. One process, one policy.
 #![allow(unsafe_code, reason = "launches kernels")]
+#![allow(clippy::unwrap_used, reason = "tests")]
 
 use cuda_kernels::kernels;
 use cuda_safe::error::Detail;

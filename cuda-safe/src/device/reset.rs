@@ -27,7 +27,13 @@ impl Device {
         let pools = memory::pool::gone::of(self);
         let waited = stream::synchronize_device(self);
         memory::pool::gone::destroy(pools, matches!(waited, Ok(true)));
-        waited.map(drop)
+        waited?;
+        // Those whose last free was pending before.
+        let pools = memory::pool::gone::of(self);
+        if !pools.is_empty() {
+            memory::pool::gone::destroy(pools, stream::wait_device(self).is_ok());
+        }
+        Ok(())
     }
 
     /// Destroys everything that the process has on this device: memory, streams, events, kernels, and

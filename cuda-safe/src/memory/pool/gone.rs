@@ -12,8 +12,11 @@
 //! hangs or ends in a corrupted heap after some 10 pools; one that asks before it destroyed 13,000 beside all
 //! other calls for pools.
 //!
-//! That is not the whole of it: see [`soundness::drops`](crate::soundness::drops) for what hardware still
-//! showed.
+//! That is not the whole of it: a C++ program that destroys such pools, and frees memory on another stream
+//! than it was taken on, hung after 12,000 pools, inside `cudaFreeAsync` and waits. One that kept its pools
+//! did not. Therefore a pool is not destroyed but kept for a later one that is made alike, with the attributes
+//! of a new one, unless another process or device was let in, or other code made it. See
+//! [`soundness::drops`](crate::soundness::drops).
 #![expect(unsafe_code, reason = "destroys pools by their handles")]
 
 use std::cell::Cell;
@@ -23,6 +26,7 @@ use std::sync::Mutex;
 use super::super::location::MemoryLocation;
 use super::super::relaxed::relax;
 use super::calls;
+use super::owned::RULES;
 use crate::device::Device;
 use crate::error::quietly;
 use crate::lock::lock;
@@ -33,12 +37,25 @@ use crate::{check, sys};
 pub(crate) struct Gone {
     raw: sys::cudaMemPool_t,
     device: Device,
+    /// What the pool was made as, if another pool may be made of it.
+    form: Option<Form>,
+}
+
+/// The properties that a pool was made with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Form {
+    pub(super) device: Device,
+    pub(super) max_bytes: usize,
+    pub(super) shareable: bool,
 }
 
 // SAFETY: the handle of a pool is a name, which the runtime takes from any thread.
 unsafe impl Send for Gone {}
 
 static GONE: Mutex<Vec<Gone>> = Mutex::new(Vec::new());
+
+/// Pools that other pools are made of.
+static STORE: Mutex<Vec<Gone>> = Mutex::new(Vec::new());
 
 static CURRENT: Mutex<()> = Mutex::new(());
 
@@ -63,7 +80,12 @@ pub(super) fn change_current<T>(change: impl FnOnce() -> T) -> T {
 ///
 /// # Safety
 /// The pool is live. Nobody else has the handle, and nobody else destroys the pool.
-pub(super) unsafe fn bury(raw: sys::cudaMemPool_t, location: MemoryLocation, forget: impl FnOnce()) {
+pub(super) unsafe fn bury(
+    raw: sys::cudaMemPool_t,
+    location: MemoryLocation,
+    form: Option<Form>,
+    forget: impl FnOnce(),
+) {
     let _ = relax();
     let MemoryLocation::Device(device) = location else {
         // Before the runtime uses the address again.
@@ -80,7 +102,7 @@ pub(super) unsafe fn bury(raw: sys::cudaMemPool_t, location: MemoryLocation, for
     let threshold = sys::cudaMemPoolAttrReleaseThreshold;
     // SAFETY: the pool is live, and this attribute is a 64-bit number.
     quietly(unsafe { check!(cudaMemPoolSetAttribute(raw, threshold, (&raw mut nothing).cast())) });
-    lock(&GONE).push(Gone { raw, device });
+    lock(&GONE).push(Gone { raw, device, form });
 }
 
 /// Makes the default pool of a device current if `raw` is.
@@ -139,22 +161,81 @@ pub(crate) fn destroy(pools: Vec<Gone>, waited: bool) {
         return;
     }
     for gone in pools {
+        if gone.form.is_some() && gone.renew() {
+            lock(&STORE).push(gone);
+            continue;
+        }
         // SAFETY: nobody else has the handle, none of the pool's memory is in use, and no free is pending.
         let _ = unsafe { sys::cudaMemPoolDestroy(gone.raw) };
     }
 }
 
+impl Gone {
+    /// Gives the pool the attributes of a new one. Its threshold is 0 since it has no owners. Returns whether
+    /// that succeeded.
+    fn renew(&self) -> bool {
+        // SAFETY: nobody else has the pool.
+        let trimmed = unsafe { sys::cudaMemPoolTrimTo(self.raw, 0) } == sys::cudaSuccess;
+        let rules = RULES.iter().all(|(_, rule)| {
+            let mut on: c_int = 1;
+            // SAFETY: nobody else has the pool. The attribute is an `int`.
+            (unsafe { sys::cudaMemPoolSetAttribute(self.raw, *rule, (&raw mut on).cast()) })
+                == sys::cudaSuccess
+        });
+        let marks = [sys::cudaMemPoolAttrReservedMemHigh, sys::cudaMemPoolAttrUsedMemHigh];
+        let marks = marks.into_iter().all(|mark| {
+            let mut nothing = 0_u64;
+            // SAFETY: nobody else has the pool. The attribute is a 64-bit number.
+            (unsafe { sys::cudaMemPoolSetAttribute(self.raw, mark, (&raw mut nothing).cast()) })
+                == sys::cudaSuccess
+        });
+        trimmed && rules && marks
+    }
+}
+
+/// Returns a pool without owners that is like a new one, if there is one of this form.
+pub(super) fn again(form: Form) -> Option<sys::cudaMemPool_t> {
+    let mut store = lock(&STORE);
+    let at = store.iter().position(|gone| gone.form == Some(form))?;
+    Some(store.swap_remove(at).raw)
+}
+
 /// Forgets the pools of a device that is reset, which destroys them.
 pub(super) fn abandon(device: Device) {
+    lock(&STORE).retain(|gone| gone.device != device);
     lock(&GONE).retain(|gone| gone.device != device);
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{GONE, lock};
-    use crate::memory::MemoryPool;
+    use super::{GONE, STORE, lock};
+    use crate::memory::{MemoryPool, PoolReuse};
     use crate::stream::{CAPTURE_OR_WAIT, Stream};
     use crate::{Device, DeviceBuffer};
+
+    #[test]
+    fn a_pool_is_made_again_with_the_attributes_of_a_new_one_unless_it_was_open() {
+        let _turn = lock(&CAPTURE_OR_WAIT);
+        let device = Device::current().unwrap();
+        let made = || MemoryPool::builder().max_bytes(3 << 20).build().unwrap();
+        let first = made();
+        let fresh = (first.reuse().unwrap(), first.release_threshold().unwrap());
+        first.set_reuse(PoolReuse::empty()).unwrap();
+        first.set_release_threshold(1 << 20).unwrap();
+        let stream = Stream::non_blocking().unwrap();
+        drop(DeviceBuffer::<u8>::alloc_from(&first, 100, &stream).unwrap());
+        let raw = first.as_raw();
+        drop(first);
+        assert_ne!(made().as_raw(), raw, "nobody has waited for the device since");
+        device.synchronize().unwrap();
+        let again: Vec<_> = (0..3).map(|_| made()).collect();
+        let again = again.iter().find(|pool| pool.as_raw() == raw).unwrap();
+        assert_eq!((again.reuse().unwrap(), again.release_threshold().unwrap()), fresh);
+        let statistics = again.statistics().unwrap();
+        assert_eq!((statistics.used_high, statistics.reserved_high), (0, 0));
+        again.enable_access(device).unwrap();
+        assert!(lock(&STORE).iter().all(|gone| gone.raw != raw));
+    }
 
     #[test]
     fn a_pool_without_owners_goes_when_its_device_has_been_waited_for_and_its_memory_is_gone() {

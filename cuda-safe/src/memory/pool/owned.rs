@@ -2,13 +2,15 @@
 #![expect(unsafe_code, reason = "makes, finds, configures and destroys pools through the runtime")]
 
 use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
 use bitflags::bitflags;
 
 use super::super::location::MemoryLocation;
 use super::super::relaxed::relax;
-use super::{calls, gone, retention};
+use super::gone::{self, Form};
+use super::{calls, retention};
 use crate::device::Device;
 use crate::error::{AtCaller as _, Detail, Error, Result, ensure, ensure_callable, quietly};
 use crate::lock::lock;
@@ -76,6 +78,10 @@ struct PoolHandle {
     kind: PoolKind,
     /// Whether dropping the handle destroys the pool.
     owned: bool,
+    /// What the pool was made as, if another pool may be made of it.
+    form: Option<Form>,
+    /// Whether another process or device has been let in, so that no other pool may be made of it.
+    is_open: AtomicBool,
     /// The process that made the handle.
     process: u32,
 }
@@ -90,15 +96,27 @@ static OWNED: Mutex<Vec<(usize, Weak<PoolHandle>)>> = Mutex::new(Vec::new());
 impl MemoryPool {
     /// Returns the owner of a pool that was just made.
     pub(crate) fn own(raw: sys::cudaMemPool_t, device: Device) -> Self {
+        Self::made(raw, device, None)
+    }
+
+    fn made(raw: sys::cudaMemPool_t, device: Device, form: Option<Form>) -> Self {
         calls::count();
-        let Self { handle } = Self::of(raw, MemoryLocation::Device(device), PoolKind::Pinned, true);
+        let (location, is_open) = (MemoryLocation::Device(device), AtomicBool::new(false));
+        let (kind, owned, process) = (PoolKind::Pinned, true, process::number());
+        let handle = Arc::new(PoolHandle { raw, location, kind, owned, form, is_open, process });
         lock(&OWNED).push((raw.addr(), Arc::downgrade(&handle)));
         Self { handle }
     }
 
     /// Makes an owner of a handle, which the last owner destroys if it is `owned`.
     fn of(raw: sys::cudaMemPool_t, location: MemoryLocation, kind: PoolKind, owned: bool) -> Self {
-        Self { handle: Arc::new(PoolHandle { raw, location, kind, owned, process: process::number() }) }
+        let (form, is_open, process) = (None, AtomicBool::new(false), process::number());
+        Self { handle: Arc::new(PoolHandle { raw, location, kind, owned, form, is_open, process }) }
+    }
+
+    /// Another process or device is let in.
+    pub(crate) fn open(&self) {
+        self.handle.is_open.store(true, Ordering::Relaxed);
     }
 
     /// Returns the program's pool with this handle: `Some(None)` if it is being dropped.
@@ -392,6 +410,7 @@ impl MemoryPool {
     #[track_caller]
     fn set_access(&self, api: &'static str, device: Device, flags: sys::cudaMemAccessFlags) -> Result<()> {
         enter(api)?;
+        self.open();
         let wanted = sys::cudaMemAccessDesc { location: MemoryLocation::Device(device).to_raw(), flags };
         // SAFETY: the pool lives as long as the borrow. The pointer is to one live local entry. If access
         // ends, the caller guarantees that no work relies on it.
@@ -423,13 +442,14 @@ impl Drop for PoolHandle {
         }
         if stream::in_callback() {
             self.forget();
-            let later = Self { owned: true, ..*self };
+            let later = Self { owned: true, is_open: AtomicBool::new(true), ..*self };
             stream::defer(Box::new(move || drop(later)));
             return;
         }
+        let form = self.form.filter(|_| !self.is_open.load(Ordering::Relaxed));
         // SAFETY: the pool was made for this value alone. The value has no owners any more, and they forget
         // the handle.
-        unsafe { gone::bury(self.raw, self.location, || self.forget()) };
+        unsafe { gone::bury(self.raw, self.location, form, || self.forget()) };
     }
 }
 
@@ -486,10 +506,14 @@ impl MemoryPoolBuilder {
         if self.shareable {
             wanted.handleTypes = sys::cudaMemHandleTypePosixFileDescriptor;
         }
+        let form = Form { device, max_bytes: self.max_bytes, shareable: self.shareable };
+        if let Some(raw) = gone::again(form) {
+            return Ok(MemoryPool::made(raw, device, Some(form)));
+        }
         let mut raw = std::ptr::null_mut();
         // SAFETY: both pointers are to live local variables. The call fills the first one.
         unsafe { check!(cudaMemPoolCreate(&raw mut raw, &raw const wanted)) }?;
-        Ok(MemoryPool::own(raw, device))
+        Ok(MemoryPool::made(raw, device, Some(form)))
     }
 }
 
@@ -686,7 +710,7 @@ bitflags! {
 }
 
 /// Each rule, with its attribute in C.
-const RULES: [(PoolReuse, sys::cudaMemPoolAttr); 3] = [
+pub(super) const RULES: [(PoolReuse, sys::cudaMemPoolAttr); 3] = [
     (PoolReuse::FOLLOW_EVENT_DEPENDENCIES, sys::cudaMemPoolReuseFollowEventDependencies),
     (PoolReuse::ALLOW_OPPORTUNISTIC, sys::cudaMemPoolReuseAllowOpportunistic),
     (PoolReuse::ALLOW_INTERNAL_DEPENDENCIES, sys::cudaMemPoolReuseAllowInternalDependencies),
