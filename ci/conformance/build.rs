@@ -10,6 +10,8 @@ fn main() -> ExitCode {
         .file("src/image.cu")
         .file("src/image_gradient.cu")
         .file("src/instructions.cu")
+        .export("case_*")
+        .export("ins_*")
         .archs(["sm_90", "compute_75", "compute_90"])
         .compile("conformance_device");
     match cuda_sys_build::emit_version_cfgs() {

@@ -24,18 +24,11 @@ use cuda_safe::device::{Version, driver_version};
 use cuda_safe::error::Detail;
 use cuda_safe::hazard::{Access, Mode};
 use cuda_safe::launch::{KernelInput, KernelOutput};
-use cuda_safe::stream::{AsStream, PreparedAccesses, StreamRef};
+use cuda_safe::stream::{AsStream, StreamRef};
 use cuda_safe::{Error, Result};
 
-use self::table::{Range, Table};
+use self::table::{API, LARGE, Range, SMALL, Table};
 use crate::check;
-use crate::kernels;
-
-const API: &str = "copy_many";
-
-/// The number of ranges of either table.
-const SMALL: usize = kernels::COPY_MANY_SMALL as usize;
-const LARGE: usize = kernels::COPY_MANY_LARGE as usize;
 
 /// Copies each source to its destination, all of them by one kernel.
 ///
@@ -78,16 +71,15 @@ where
     for (pairs, table) in pairs.chunks(most(pairs.len())).zip(tables(&pairs, Some(stream))?) {
         // SAFETY: the table lists these pairs. `tables` has checked that no destination overlaps another
         // destination or a source, and that the stream's device can access the memory.
-        unsafe { table.launch(None, &accesses(pairs), stream) }?;
+        unsafe { table.launch(&accesses(pairs), stream) }?;
     }
     Ok(())
 }
 
 /// Repeated copies between the same memory: [`copy_many`](copy_many()), checked once.
 ///
-/// A plan stores addresses, lengths, and the numbers by which the tracker identifies groups of accesses. It
-/// neither borrows nor owns the memory: each [`enqueue`](Self::enqueue) borrows the pairs again and
-/// compares them with those of the plan.
+/// A plan stores addresses and lengths. It neither borrows nor owns the memory: each
+/// [`enqueue`](Self::enqueue) borrows the pairs again and compares them with those of the plan.
 ///
 /// # Examples
 /// ```
@@ -111,7 +103,7 @@ where
 #[derive(Debug)]
 pub struct CopyManyPlan {
     pairs: usize,
-    launches: Vec<(Table, PreparedAccesses)>,
+    launches: Vec<Table>,
 }
 
 impl CopyManyPlan {
@@ -128,9 +120,7 @@ impl CopyManyPlan {
         S: KernelInput<T>,
     {
         let pairs: Vec<(D, S)> = pairs.into_iter().collect();
-        let tables = tables(&pairs, None)?;
-        let prepared = pairs.chunks(most(pairs.len())).map(|pairs| PreparedAccesses::new(&accesses(pairs)));
-        Ok(Self { pairs: pairs.len(), launches: tables.into_iter().zip(prepared).collect() })
+        Ok(Self { pairs: pairs.len(), launches: tables(&pairs, None)? })
     }
 
     /// Copies each source to its destination, all of them by one kernel. The pairs are those that the
@@ -160,7 +150,7 @@ impl CopyManyPlan {
                 Detail::WrongLength { what: "the list of pairs", needed: self.pairs, found: pairs.len() };
             return Err(Error::refused(API, detail));
         }
-        let mut planned = self.launches.iter().flat_map(|(table, _)| &table.ranges);
+        let mut planned = self.launches.iter().flat_map(|table| &table.ranges);
         for (index, pair) in pairs.iter().enumerate() {
             if let Some(range) = range(pair, Some(stream))?
                 && planned.next() != Some(&range)
@@ -171,10 +161,10 @@ impl CopyManyPlan {
         if planned.next().is_some() {
             return Err(Error::refused(API, Detail::NotPlanned { index: pairs.len() }));
         }
-        for (pairs, (table, prepared)) in pairs.chunks(most(pairs.len())).zip(&self.launches) {
+        for (pairs, table) in pairs.chunks(most(pairs.len())).zip(&self.launches) {
             // SAFETY: the pairs are those of the table. `tables` has checked them when the plan was made.
             // The stream's device can access the memory.
-            unsafe { table.launch(Some(prepared), &accesses(pairs), stream) }?;
+            unsafe { table.launch(&accesses(pairs), stream) }?;
         }
         Ok(())
     }

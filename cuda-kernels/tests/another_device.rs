@@ -68,7 +68,7 @@ fn the_first_launch_enables_access_and_without_access_the_argument_is_refused_an
 
     // Access that the program enables by a raw call is found, and so is the crate's own.
     // SAFETY: takes an ordinal and flags.
-    first.with_current(|| unsafe { check!(cudaDeviceEnablePeerAccess(second.ordinal(), 0)) })?;
+    first.with_current(|| unsafe { check!(cudaDeviceEnablePeerAccess(second.as_raw(), 0)) })?;
     // SAFETY: four elements.
     unsafe { launch!(copy_values<<<1, 32, 0, &stream>>>(&plane, &mut floats, 4)) }?;
     disable(first, second);

@@ -112,6 +112,21 @@ fn the_body_with_the_conditions_number_runs_if_there_is_one() -> Result<()> {
 }
 
 #[test]
+fn more_bodies_than_a_node_has_are_refused_before_any_is_filled() -> Result<()> {
+    let mut graph = Graph::new()?;
+    let condition = graph.condition(0)?;
+    for many in [Conditional::MOST_BODIES + 1, u32::MAX] {
+        let fill = |_: usize, _: &mut Body<'_>| unreachable!("a body of a node that is refused");
+        let refused = graph.add_conditional(&[], &condition, Conditional::Switch(many), fill);
+        assert_refused(refused, &format!("the number of bodies is {many}, at most 65536 is possible"));
+    }
+    // Nothing has been added, and the condition is free.
+    graph.add_conditional(&[], &condition, Conditional::Switch(3), nothing)?;
+    assert_eq!(graph.node_count()?, 1);
+    graph.instantiate()?.launch(&Stream::new()?)
+}
+
+#[test]
 fn a_body_has_conditional_nodes_and_sets_the_condition_of_the_loop_around_it() -> Result<()> {
     let stream = Stream::new()?;
     let (mut outer, mut inner, mut sum) = (number(3)?, number(0)?, number(0)?);

@@ -181,7 +181,7 @@ fn occupancy_falls_when_blocks_need_more() -> Result<()> {
 
 #[test]
 fn the_block_size_that_keeps_the_most_threads_busy_is_found_within_limits() -> Result<()> {
-    let processors = Device::current()?.properties()?.multiprocessor_count();
+    let processors = Device::current()?.properties()?.multi_processor_count();
     let (grid, block) = arguments_bounded.max_potential_block_size(|_| 0, 0)?;
     assert_eq!((block, grid % processors), (64, 0), "the kernel takes blocks of up to 64 threads");
     assert_eq!(arguments_bounded.max_potential_block_size(|_| 0, 48)?.1 % 16, 0);
@@ -224,7 +224,7 @@ fn blocks_of_a_cooperative_launch_wait_for_each_other_and_too_many_are_refused()
     assert_eq!(seen.to_vec()?, [6; 6]);
 
     let each = arguments_meet.blocks_per_multiprocessor(64, 0)?;
-    let limit = u64::from(each * Device::current()?.properties()?.multiprocessor_count());
+    let limit = u64::from(each * Device::current()?.properties()?.multi_processor_count());
     let blocks = u32::try_from(limit).unwrap() + 1;
     let mut seen = DeviceBuffer::<u32>::alloc(blocks as usize)?;
     // SAFETY: as above.

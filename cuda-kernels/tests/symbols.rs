@@ -21,7 +21,8 @@ use cuda_safe::hazard::added_waits;
 use cuda_safe::launch::Space;
 use cuda_safe::memory::Symbol;
 use cuda_safe::{
-    Device, DeviceBuffer, MappedFlag, PinnedBuffer, Result, Stream, launch, memcpy, memcpy_async, memset, sys,
+    AsStream as _, Device, DeviceBuffer, Event, MappedFlag, PinnedBuffer, Result, Stream, launch, memcpy,
+    memcpy_async, memset, sys,
 };
 
 /// Returns the output of the kernel that reads all variables.
@@ -169,6 +170,32 @@ fn a_scope_copies_borrowed_slices() -> Result<()> {
         scope.memcpy_from_symbol_async(&mut back, &matrix)
     })??;
     assert_eq!(back, numbers);
+    Ok(())
+}
+
+#[test]
+fn a_scope_copies_no_variable_for_a_graph() -> Result<()> {
+    let _alone = variables_alone();
+    let (mut stream, other) = (Stream::non_blocking()?, Stream::non_blocking()?);
+    let (event, joined) = (Event::without_timing()?, Event::without_timing()?);
+    let (numbers, mut back) = ([7; 64], vec![0; 64]);
+    let graph = other.scope(|scope| {
+        stream.capture(|captured| {
+            event.record(captured)?;
+            // The scope's stream becomes a branch.
+            other.wait(&event)?;
+            let refused = [
+                scope.memcpy_to_symbol_async(&matrix, &numbers),
+                scope.memcpy_from_symbol_async(&mut back, &matrix),
+            ];
+            for refused in refused {
+                assert_eq!(refused.map_err(|error| error.detail().clone()), Err(Detail::NotKept));
+            }
+            joined.record(&other)?;
+            captured.as_stream().wait(&joined)
+        })
+    })??;
+    assert_eq!(graph.node_count()?, 0);
     Ok(())
 }
 

@@ -7,7 +7,7 @@
 //! ```
 //! use cuda_safe::{Device, Error, check, error};
 //!
-//! let error: Error = Device::new(-1).unwrap_err();
+//! let error: Error = Device::new(1000).unwrap_err();
 //! assert_eq!(error.name(), "cudaErrorInvalidDevice");
 //! println!("{error}: {} in {}", error.meaning(), error.call_site());
 //!
@@ -17,8 +17,6 @@
 //! assert!(error::peek_last().is_err() && error::take_last().is_err());
 //! assert!(error::peek_last().is_ok());
 //! ```
-//!
-//! C functions: `cudaGetErrorName`, `cudaGetErrorString`, `cudaGetLastError`, `cudaPeekAtLastError`.
 #![expect(unsafe_code, reason = "asks the runtime for the names of its codes and for its last error")]
 
 mod detail;
@@ -27,6 +25,8 @@ use std::ffi::{CStr, c_char};
 use std::fmt;
 use std::panic::Location;
 use std::sync::Mutex;
+
+use cuda_hazard::Hazard;
 
 use crate::callback::in_callback;
 use crate::lock::lock;
@@ -131,6 +131,13 @@ impl Error {
         self
     }
 
+    /// Returns the same refusal with this pair of operations.
+    #[cold]
+    pub(crate) fn of_hazard(mut self, Hazard { first, second }: Hazard) -> Self {
+        self.0.detail = Detail::Hazard { first, second };
+        self
+    }
+
     /// Returns the same refusal of a launch with a pointer parameter that causes it only if the kernel
     /// writes.
     #[cold]
@@ -144,8 +151,19 @@ impl Error {
     /// where the caller's location is not known.
     #[must_use]
     pub fn at(mut self, call_site: &'static Location<'static>) -> Self {
+        if self.is_sticky()
+            && let Some(first) = &mut *lock(&FIRST_STICKY)
+            && first.is_report_of(&self)
+        {
+            first.0.call_site = call_site;
+        }
         self.0.call_site = call_site;
         self
+    }
+
+    /// Returns whether both errors are of the same call at the same call site.
+    fn is_report_of(&self, other: &Self) -> bool {
+        (self.0.api, self.0.call_site) == (other.0.api, other.0.call_site)
     }
 
     /// Returns the name of the failed call: a C function, or the Rust function whose check refused.
@@ -230,6 +248,24 @@ impl Error {
     #[must_use]
     pub fn is_not_ready(&self) -> bool {
         !self.0.refused && self.0.code == sys::cudaErrorNotReady
+    }
+}
+
+/// Moves an error to the caller's location, for calls that a closure makes: it would report its own line.
+pub(crate) trait AtCaller {
+    /// Returns the same result with the caller's location in an error.
+    #[track_caller]
+    fn at_caller(self) -> Self;
+}
+
+impl<T> AtCaller for Result<T> {
+    #[inline]
+    #[track_caller]
+    fn at_caller(self) -> Self {
+        match self {
+            Ok(value) => Ok(value),
+            Err(error) => Err(error.at(Location::caller())),
+        }
     }
 }
 
@@ -330,7 +366,7 @@ impl fmt::Display for Error {
         if self.is_sticky() {
             write!(f, "; the context is lost and every later call fails likewise until the process ends")?;
             if let Some(first) = first_sticky()
-                && !std::ptr::eq(first.0.call_site, self.0.call_site)
+                && !first.is_report_of(self)
             {
                 write!(
                     f,

@@ -4,9 +4,6 @@
 //! all or from a [`Position`] on. [`on_message`] registers a function that is called for each new message.
 //!
 //! Nothing here blocks or is stream-ordered, and everything may be used from any thread.
-//!
-//! C functions: `cudaLogsRegisterCallback`, `cudaLogsUnregisterCallback`, `cudaLogsCurrent`,
-//! `cudaLogsDumpToFile`, `cudaLogsDumpToMemory`.
 #![expect(unsafe_code, reason = "reads the driver's log, and gives it a function to call")]
 
 use std::ffi::{CString, c_char, c_void};

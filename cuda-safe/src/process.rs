@@ -1,4 +1,5 @@
 #![doc = include_str!("../docs/process.md")]
+#![doc = include_str!("../docs/environment.md")]
 #![expect(unsafe_code, reason = "has the C library call a function in children")]
 
 use std::ffi::c_int;

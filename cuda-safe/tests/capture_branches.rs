@@ -10,8 +10,8 @@ use common::{Gate, alone};
 use cuda_safe::error::Detail;
 use cuda_safe::graph::NodeKind;
 use cuda_safe::{
-    AsStream as _, Device, DeviceBuffer, Event, Graph, PinnedBuffer, Result, Stream, memcpy_async,
-    memset_async, sys,
+    AsStream as _, Device, DeviceBuffer, Event, Graph, PinnedBuffer, PitchedBuffer, PitchedVolume, Plane,
+    PlaneMut, Result, Stream, Volume, VolumeMut, memcpy_async, memset_async, sys,
 };
 
 fn detail<T>(answer: Result<T>) -> Detail {
@@ -218,6 +218,90 @@ fn what_is_not_of_the_capture_is_refused_in_it() -> Result<()> {
     assert_eq!(x.to_vec()?, [[4; 8].as_slice(), &[1; 56]].concat());
     memset_async(&mut x, 5, &own)?;
     assert_eq!(x.to_vec()?, [5; 64]);
+    Ok(())
+}
+
+/// Handles and timelines of dropped events and streams are used again at once.
+#[test]
+fn a_new_event_or_stream_has_nothing_of_the_capture_though_a_dropped_one_had() -> Result<()> {
+    let _alone = alone();
+    let (mut stream, other) = (Stream::non_blocking()?, Stream::non_blocking()?);
+    let mut x = PinnedBuffer::from_slice(&[1_u8; 64])?;
+    let joined = Event::without_timing()?;
+    let make = || -> Result<Stream> { Stream::non_blocking() };
+    let graph = stream.capture(|s| {
+        let event = Event::without_timing()?;
+        event.record(s)?;
+        let handle = event.as_raw();
+        drop(event);
+        let new = Event::without_timing()?;
+        assert_eq!(new.as_raw(), handle, "the test would show nothing");
+        assert_eq!(detail(other.wait(&new)), Detail::OutsideCapture);
+        assert!(!other.as_stream().is_capturing() && new.is_done()?);
+        new.record(s)?;
+        for on_another_thread in [false, true] {
+            let branch = make()?;
+            branch.wait(&new)?;
+            memset_async(&mut x, 2, &branch)?;
+            joined.record(&branch)?;
+            s.wait(&joined)?;
+            let handle = branch.id()?;
+            drop(branch);
+            let new = if on_another_thread {
+                std::thread::scope(|threads| threads.spawn(make).join()).unwrap()?
+            } else {
+                make()?
+            };
+            assert_eq!(new.id()?, handle, "the test would show nothing");
+            assert!(!new.as_stream().is_capturing());
+            assert_eq!(detail(memset_async(&mut x, 3, &new)), Detail::OutsideCapture);
+            assert_eq!(detail(joined.record(&new)), Detail::OutsideCapture);
+        }
+        Ok(())
+    })?;
+    assert_eq!(graph.node_count()?, 2);
+    assert_eq!(x.host()?[..], [1; 64]);
+    Ok(())
+}
+
+/// A scope's stream that becomes a branch: the scope promises the end of its own work, not that of a graph.
+#[test]
+fn a_scope_lends_nothing_to_a_graph_if_its_stream_becomes_a_branch() -> Result<()> {
+    let _alone = alone();
+    let (mut stream, other) = (Stream::non_blocking()?, Stream::non_blocking()?);
+    let (event, joined) = (Event::without_timing()?, Event::without_timing()?);
+    let mut device = DeviceBuffer::from_slice(&[7_u8; 64])?;
+    let mut plane = PitchedBuffer::<u8>::alloc(8, 8)?;
+    let mut volume = PitchedVolume::<u8>::alloc(4, 4, 4)?;
+    let (mut kept, from) = (PinnedBuffer::from_slice(&[0_u8; 64])?, [1_u8; 64]);
+    let mut local = [(); 3].map(|()| vec![0_u8; 64]);
+    let [line, rows, layers] = &mut local;
+    let graph = other.as_stream().scope(|s| {
+        stream.capture(|c| {
+            event.record(c)?;
+            other.wait(&event)?;
+            assert!(s.stream().is_capturing());
+            let refused = [
+                s.memcpy_async(&mut device, &from),
+                s.memcpy_async(line, &device),
+                s.memcpy_2d_async(&mut plane, Plane::from_slice(&from, 8, 8)?),
+                s.memcpy_2d_async(PlaneMut::from_slice(rows, 8, 8)?, &plane),
+                s.memcpy_3d_async(&mut volume, Volume::from_slice(&from, 4, 4, 4)?),
+                s.memcpy_3d_async(VolumeMut::from_slice(layers, 4, 4, 4)?, &volume),
+            ];
+            for refused in refused {
+                assert_eq!(detail(refused), Detail::NotKept);
+            }
+            // What an owner keeps alive is kept by the graph, too.
+            s.memcpy_async(&mut kept, &device)?;
+            joined.record(&other)?;
+            c.wait(&joined)
+        })
+    })??;
+    assert_eq!(graph.node_count()?, 1, "nothing of the scope's is in the graph");
+    drop(local);
+    graph.instantiate()?.launch(&stream)?;
+    assert_eq!(kept.host()?[..], [7; 64]);
     Ok(())
 }
 

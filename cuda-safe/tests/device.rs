@@ -8,11 +8,11 @@ use cuda_safe::{Device, Error, sys};
 fn every_ordinal_below_the_count_is_a_device_and_none_beyond() {
     let count = Device::count().unwrap();
     assert!(count >= 1 && Device::available());
-    assert_eq!(Device::all().unwrap().len(), usize::try_from(count).unwrap());
+    assert_eq!(Device::all().unwrap().len(), count);
     for ordinal in 0..count {
         assert_eq!(Device::new(ordinal).unwrap().ordinal(), ordinal);
     }
-    for ordinal in [count, -1, i32::MAX, i32::MIN] {
+    for ordinal in [count, 1 << 31, usize::MAX] {
         let error = Device::new(ordinal).unwrap_err();
         assert_eq!(error.code(), sys::cudaErrorInvalidDevice);
         assert!(error.is_refused());
@@ -59,7 +59,7 @@ fn properties_and_attributes_agree() {
         assert_eq!(properties.warp_size(), 32);
         let attribute = |name| u32::try_from(device.attribute(name).unwrap()).unwrap();
         assert_eq!(properties.max_threads_per_block(), attribute(sys::cudaDevAttrMaxThreadsPerBlock));
-        assert_eq!(properties.multiprocessor_count(), attribute(sys::cudaDevAttrMultiProcessorCount));
+        assert_eq!(properties.multi_processor_count(), attribute(sys::cudaDevAttrMultiProcessorCount));
         assert_eq!(properties.max_grid_size()[1], attribute(sys::cudaDevAttrMaxGridDimY));
         assert_eq!(properties.total_global_mem(), device.memory_info().unwrap().total);
         assert!(format!("{properties:?}").contains(properties.name()));

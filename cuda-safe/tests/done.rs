@@ -204,7 +204,7 @@ fn futures_are_refused_in_host_functions_and_captures() -> Result<()> {
     let event = Event::new()?;
     event.record(&stream)?;
     stream.capture(|captured| {
-        for done in [captured.as_stream().done(), event.done(), Stream::LEGACY.done()] {
+        for done in [captured.as_stream().done(), event.done(), Stream::legacy()?.done()] {
             let error = block_on(done).unwrap_err();
             assert!(matches!(error.detail(), Detail::Capturing | Detail::OutsideCapture), "{error}");
         }
@@ -224,7 +224,7 @@ fn any_kind_of_stream_has_futures_and_any_thread_awaits_them() -> Result<()> {
     let stream = Stream::new()?;
     memset_async(&mut buffer, 1, &stream)?;
     // The legacy stream comes after the blocking one.
-    block_on(Stream::LEGACY.done())?;
+    block_on(Stream::legacy()?.done())?;
     let per_thread = Stream::per_thread()?;
     memset_async(&mut buffer, 2, &per_thread)?;
     let done = per_thread.done();

@@ -4,6 +4,10 @@
 
 mod common;
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
 use common::{Gate, alone};
 use cuda_safe::error::Detail;
 use cuda_safe::stream::{AsStream, ExecutionContext, SmGroup, SmResource};
@@ -97,6 +101,41 @@ fn an_event_stands_for_a_whole_context_and_a_context_waits_for_one() -> Result<(
     context.synchronize()?;
     assert!(first.is_done()? && second.is_done()?);
     Device::current()?.execution_context()?.synchronize()
+}
+
+/// The event may stand for the idle context, and must then prove nothing of the stream.
+#[test]
+fn an_event_that_another_thread_records_for_a_context_proves_nothing_of_a_stream() -> Result<()> {
+    let _alone = alone();
+    let Some(all) = all() else { return Ok(()) };
+    let (parts, _) = all.split_by_count(1, all.min_partition_size())?;
+    let context = ExecutionContext::green(&parts)?;
+    let (event, stream) = (Event::without_timing()?, Stream::non_blocking()?);
+    let mut bytes = PinnedBuffer::<u8>::alloc(1 << 20)?;
+    let is_over = AtomicBool::new(false);
+    thread::scope(|threads| {
+        for _ in 0..2 {
+            threads.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    context.record(&event).unwrap();
+                }
+            });
+        }
+        let rounds = || {
+            for round in 0..2000_u16 {
+                let [value, _] = round.to_le_bytes();
+                memset_async(&mut bytes, value, &stream)?;
+                event.record(&stream)?;
+                event.synchronize()?;
+                let found = bytes.host()?;
+                assert_eq!((found.first(), found.last()), (Some(&value), Some(&value)), "round {round}");
+            }
+            Ok(())
+        };
+        let rounds = catch_unwind(AssertUnwindSafe(rounds));
+        is_over.store(true, Ordering::Relaxed);
+        rounds.unwrap_or_else(|panic| resume_unwind(panic))
+    })
 }
 
 #[test]

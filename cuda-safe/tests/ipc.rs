@@ -10,7 +10,7 @@ use common::child::{self, Talk};
 use common::{Gate, alone};
 use cuda_safe::memory::IpcMemHandle;
 use cuda_safe::stream::{Event, EventFlags, IpcEventHandle, Stream};
-use cuda_safe::{Device, DeviceBuffer, memcpy_async, memset_async, sys};
+use cuda_safe::{Device, DeviceBuffer, check, memcpy_async, memset_async, sys};
 
 const LEN: usize = 1000;
 
@@ -122,6 +122,26 @@ fn what_is_not_made_for_it_has_no_handle() {
     assert!(DeviceBuffer::<u8>::alloc_async(LEN, &stream).unwrap().ipc_handle().is_err());
     assert!(Event::with_flags(EventFlags::INTERPROCESS).is_err(), "it cannot take the time");
     let _ = cuda_safe::error::take_last();
+}
+
+#[test]
+fn an_event_that_only_another_process_records_is_waited_for() {
+    let alone = alone();
+    let (stream, second) = (Stream::non_blocking().unwrap(), Stream::non_blocking().unwrap());
+    let event = interprocess();
+    assert!(event.is_done().unwrap());
+    let gate = Gate::on(&alone, &stream);
+    // As another process does: without a word to the crate.
+    // SAFETY: event and stream are live.
+    unsafe { check!(cudaEventRecord(event.as_raw(), stream.as_raw())) }.unwrap();
+    assert!(!event.is_done().unwrap());
+    second.wait(&event).unwrap();
+    let mut buffer = DeviceBuffer::<u8>::alloc(LEN).unwrap();
+    memset_async(&mut buffer, 1, &second).unwrap();
+    assert!(!second.is_done().unwrap());
+    gate.open();
+    event.synchronize().unwrap();
+    second.synchronize().unwrap();
 }
 
 #[test]

@@ -238,9 +238,7 @@ fn every_device_and_the_host_can_be_said_to_use_it() -> Result<()> {
     let _alone = alone();
     let buffer = ManagedBuffer::from_slice(&[0_u8; 4096])?;
     let mut places = vec![MemoryLocation::Host];
-    for ordinal in 0..Device::count()? {
-        places.push(MemoryLocation::Device(Device::new(ordinal)?));
-    }
+    places.extend(Device::all()?.map(MemoryLocation::Device));
     for place in &places {
         buffer.advise(Advice::SetAccessedBy(*place))?;
     }

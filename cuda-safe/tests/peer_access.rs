@@ -16,14 +16,14 @@ fn reaches(device: Device, peer: Device) -> bool {
     device
         .with_current(|| {
             // SAFETY: takes an ordinal and flags.
-            match unsafe { check!(cudaDeviceEnablePeerAccess(peer.ordinal(), 0)) } {
+            match unsafe { check!(cudaDeviceEnablePeerAccess(peer.as_raw(), 0)) } {
                 Err(error) if error.code() == sys::cudaErrorPeerAccessAlreadyEnabled => {
                     let _ = cuda_safe::error::take_last();
                     Ok(true)
                 }
                 Err(error) => Err(error),
                 // SAFETY: takes an ordinal; no kernel of this program uses a peer's memory.
-                Ok(()) => unsafe { check!(cudaDeviceDisablePeerAccess(peer.ordinal())) }.map(|()| false),
+                Ok(()) => unsafe { check!(cudaDeviceDisablePeerAccess(peer.as_raw())) }.map(|()| false),
             }
         })
         .unwrap()

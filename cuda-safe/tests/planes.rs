@@ -377,3 +377,47 @@ fn large_planes_of_slices_are_staged_and_nothing_between_the_rows_is_touched() {
     }
     assert_eq!(again, back);
 }
+
+#[test]
+fn rows_are_reinterpreted_only_as_whole_aligned_elements() {
+    let _alone = alone();
+    let bytes: Vec<u8> = (0..36).collect();
+    let mut device = PitchedBuffer::<u8>::alloc(12, 3).unwrap();
+    memcpy_2d(&mut device, &Plane::from_slice(&bytes, 12, 3).unwrap()).unwrap();
+    let pitch = device.pitch();
+    let whole = device.plane();
+    let words = whole.reinterpret::<u32>().unwrap();
+    assert_eq!((words.width(), words.height(), words.pitch()), (3, 3, pitch));
+    assert_eq!((words.as_ptr().addr(), words.size_in_bytes()), (whole.as_ptr().addr(), 36));
+    let word = |at: u8| u32::from_ne_bytes([at, at + 1, at + 2, at + 3]);
+    assert_eq!(words.row(2).unwrap().to_vec().unwrap(), [word(24), word(28), word(32)]);
+    assert_eq!(words.columns(1..).unwrap().reinterpret::<[u16; 2]>().unwrap().width(), 2);
+
+    // A row, the address, the pitch, and nothing at all.
+    let detail = |error: cuda_safe::Error| error.detail().clone();
+    assert_eq!(
+        detail(whole.reinterpret::<u64>().unwrap_err()),
+        Detail::NotDivisible { bytes: 12, element: 8 }
+    );
+    let odd = whole.columns(2..10).unwrap();
+    let error = odd.reinterpret::<u32>().unwrap_err();
+    assert_eq!(error.api(), "Plane::reinterpret");
+    assert_eq!(detail(error), Detail::Misaligned { address: odd.as_ptr().addr(), align: 4 });
+    assert_eq!(odd.reinterpret::<u16>().unwrap().width(), 4);
+    let packed = DeviceBuffer::from_slice(&bytes).unwrap();
+    let rows = packed.as_slice().plane_with_pitch(8, 3, 14).unwrap();
+    let error = rows.reinterpret::<u32>().unwrap_err();
+    assert_eq!(detail(error), Detail::Pitch { pitch: 14, row: 8, align: 4 });
+    assert_eq!(rows.reinterpret::<u16>().unwrap().row(1).unwrap().to_vec().unwrap()[0], 0x0f0e_u16.to_le());
+    assert!(matches!(detail(whole.reinterpret::<[u8; 0]>().unwrap_err()), Detail::ZeroSized { .. }));
+
+    // For writing, the host's rows and layers too.
+    let mut sums = [0_u8; 24];
+    let mut to = VolumeMut::from_slice(&mut sums, 4, 3, 2).unwrap().reinterpret_mut::<[u8; 4]>().unwrap();
+    let from = packed.slice(..24).unwrap();
+    memcpy_3d(&mut to, &from.volume(4, 3, 2).unwrap().reinterpret::<[u8; 4]>().unwrap()).unwrap();
+    assert_eq!(sums, bytes[..24]);
+    let mut words = device.plane_mut().reinterpret_mut::<u32>().unwrap();
+    fill(&mut words.row_mut(1).unwrap(), word(100)).unwrap();
+    assert_eq!(device.to_vec().unwrap()[12..16], [100, 101, 102, 103]);
+}

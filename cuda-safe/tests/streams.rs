@@ -368,14 +368,14 @@ fn every_kind_of_stream_is_a_stream() {
 }
 
 #[test]
-fn the_legacy_stream_without_a_result_is_that_of_the_device_that_is_current_at_each_use() {
+fn the_legacy_stream_is_that_of_the_device_that_is_current_when_it_is_asked_for() {
     let _alone = alone();
     let mut buffer = DeviceBuffer::<u8>::alloc(16).unwrap();
-    memset_async(&mut buffer, 5, &Stream::LEGACY).unwrap();
-    Stream::LEGACY.synchronize().unwrap();
+    memset_async(&mut buffer, 5, &Stream::legacy().unwrap()).unwrap();
+    Stream::legacy().unwrap().synchronize().unwrap();
     assert_eq!(buffer.to_vec().unwrap(), [5; 16]);
     for device in Device::all().unwrap() {
-        let used = device.with_current(|| Ok(Stream::LEGACY.as_stream().device())).unwrap();
-        assert_eq!(used, device);
+        let used = device.with_current(Stream::legacy).unwrap();
+        assert_eq!(used.as_stream().device(), device);
     }
 }

@@ -20,7 +20,7 @@ fn main() -> anyhow::Result<()> {
     for (taps, expected) in [(smooth, 2.0), (edges, 8.0)] {
         memcpy_to_symbol(filter.slice(..taps.len()), &taps)?;
         // SAFETY: both buffers hold `N` elements, and the filter's first `TAPS` elements are set.
-        unsafe { launch!(convolve<<<1, N, 0, &Stream::LEGACY>>>(&d_signal, &mut d_result, N, TAPS)) }?;
+        unsafe { launch!(convolve<<<1, N, 0, &Stream::legacy()?>>>(&d_signal, &mut d_result, N, TAPS)) }?;
         memcpy(&mut result, &d_result)?;
         let numbers: Vec<String> = result.iter().map(|number| format!("{number:.1}")).collect();
         println!("{}", numbers.join(" "));

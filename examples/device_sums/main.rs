@@ -9,14 +9,15 @@ use cuda_safe::{Device, DeviceBuffer, Event, PinnedBuffer, Stream, launch, memcp
 
 fn main() -> anyhow::Result<()> {
     let (n, blocks, threads) = (1 << 14, 8, 128);
-    let devices = 0..Device::count()?;
+    let devices = Device::all()?;
     let mut d_all = DeviceBuffer::<i32>::alloc(blocks * devices.len())?;
     let mut d_total = DeviceBuffer::<i32>::alloc(1)?;
     let (mut all, mut expected) = (Vec::new(), 0);
 
-    for (ordinal, mut d_gathered) in devices.zip(d_all.chunks_mut(blocks)?) {
-        Device::new(ordinal)?.set_current()?;
-        let input: Vec<i32> = (0..100).map(|number| number + ordinal).cycle().take(n).collect();
+    for (device, mut d_gathered) in devices.zip(d_all.chunks_mut(blocks)?) {
+        device.set_current()?;
+        let first = i32::try_from(device.ordinal())?;
+        let input: Vec<i32> = (first..first + 100).cycle().take(n).collect();
         expected += input.iter().sum::<i32>();
         let (stream, done) = (Stream::non_blocking()?, Event::without_timing()?);
         let h_part = PinnedBuffer::from_slice(&input)?;

@@ -10,7 +10,7 @@ use cuda_safe::{Device, DeviceBuffer, Event, Stream, launch, memset};
 const N: u32 = 100_000;
 
 fn occupancy(block: u32) -> Result<f64> {
-    let most = Device::current()?.properties()?.max_threads_per_multiprocessor();
+    let most = Device::current()?.properties()?.max_threads_per_multi_processor();
     let blocks = square.blocks_per_multiprocessor(block, 0)?;
     Ok(100.0 * f64::from(blocks * block) / f64::from(most))
 }

@@ -14,7 +14,7 @@ fn main() -> anyhow::Result<()> {
     let mut d_squares = DeviceBuffer::<i32>::alloc(squares.len())?;
     memcpy(&mut d_numbers, &numbers)?;
     // SAFETY: both buffers hold the `N` integers of the kernel's count.
-    unsafe { launch!(square<<<1, N, 0, &Stream::LEGACY>>>(&d_numbers, &mut d_squares, N)) }?;
+    unsafe { launch!(square<<<1, N, 0, &Stream::legacy()?>>>(&d_numbers, &mut d_squares, N)) }?;
     memcpy(&mut squares, &d_squares)?;
 
     for (number, squared) in numbers.iter().zip(squares) {

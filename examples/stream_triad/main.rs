@@ -66,7 +66,7 @@ fn main() -> anyhow::Result<ExitCode> {
     let mut b = DeviceBuffer::<f64>::alloc(size)?;
     let mut c = DeviceBuffer::<f64>::alloc(size)?;
     let blocks = arraysize / STREAM_THREADS;
-    let dot_blocks = properties.multiprocessor_count() * 4;
+    let dot_blocks = properties.multi_processor_count() * 4;
     let mut d_sums = DeviceBuffer::<f64>::alloc(dot_blocks as usize)?;
     let mut sums = vec![0.0; dot_blocks as usize];
     let stream = Stream::non_blocking()?;

@@ -13,9 +13,10 @@ fn main() -> anyhow::Result<()> {
     let (scale, offset) = (Point { x: 2.0, y: 2.0, z: 0.5 }, Point { x: 1.0, y: 0.0, z: -1.0 });
     let mut d_points = DeviceBuffer::<Point>::alloc(n as usize)?;
     memcpy(&mut d_points, &points)?;
+    let stream = Stream::legacy()?;
     // SAFETY: the buffer holds the `n` points of the kernel's count.
     unsafe {
-        launch!(transform_points<<<n / threads, threads, 0, &Stream::LEGACY>>>(&mut d_points, scale, offset, n))
+        launch!(transform_points<<<n / threads, threads, 0, &stream>>>(&mut d_points, scale, offset, n))
     }?;
     memcpy(&mut points, &d_points)?;
 

@@ -18,9 +18,10 @@ fn main() -> anyhow::Result<()> {
     let mut d_c = DeviceBuffer::<f32>::alloc(n * n)?;
     // The kernel's header has a separate type for the same 16 bits.
     let (half_a, half_b) = (d_a.reinterpret()?, d_b.reinterpret()?);
+    let stream = Stream::legacy()?;
     // SAFETY: each matrix has `n` rows of `n` numbers, and `n` is a multiple of the tile's edge.
     unsafe {
-        launch!(tensor_multiply<<<(tiles, tiles), 32, 0, &Stream::LEGACY>>>(&half_a, &half_b, &mut d_c, width))
+        launch!(tensor_multiply<<<(tiles, tiles), 32, 0, &stream>>>(&half_a, &half_b, &mut d_c, width))
     }?;
     memcpy(&mut c, &d_c)?;
 

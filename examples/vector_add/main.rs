@@ -23,7 +23,9 @@ fn main() -> anyhow::Result<()> {
     memcpy(&mut d_b, &b)?;
 
     // SAFETY: all three buffers hold the `n` elements of the kernel's count.
-    unsafe { launch!(vector_add<<<n / threads, threads, 0, &Stream::LEGACY>>>(&d_a, &d_b, &mut d_sum, n)) }?;
+    unsafe {
+        launch!(vector_add<<<n / threads, threads, 0, &Stream::legacy()?>>>(&d_a, &d_b, &mut d_sum, n))
+    }?;
 
     memcpy(&mut d_staging, &d_sum)?;
     memcpy(&mut sum, &d_staging)?;

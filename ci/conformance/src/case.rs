@@ -2,34 +2,6 @@
 
 use crate::log::{Log, Outcome};
 
-/// The outcome of a case that is tried through `cuda-safe`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Safe {
-    /// It works, with the same result.
-    Works,
-    /// No safe program can express it: the types rule it out.
-    Unwritable,
-    /// Refused by a check of the crate, before the runtime is called.
-    Refused,
-    /// The runtime's own answer comes back as an error.
-    Passed,
-    /// The crate has no such function; it is raw only.
-    Raw,
-}
-
-impl Safe {
-    /// The spelling in the table.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Works => "works",
-            Self::Unwritable => "cannot be written",
-            Self::Refused => "refused before the call",
-            Self::Passed => "passed through",
-            Self::Raw => "raw only",
-        }
-    }
-}
-
 /// A change of the arguments of a call, which spoils them or not.
 pub(crate) type Change<T> = fn(&mut T);
 
@@ -39,7 +11,6 @@ type Run = Box<dyn Fn(&mut Log) -> Outcome>;
 /// A case: `function/its special condition`.
 pub(crate) struct Case {
     pub(crate) id: String,
-    pub(crate) safe: Safe,
     /// The number of devices that it needs.
     pub(crate) devices: i32,
     /// Whether it leaves the process in a state that no other case may see, or needs a fresh one.
@@ -72,18 +43,17 @@ pub(crate) struct Cases {
 impl Cases {
     /// Adds a helper for [`run::beside`](crate::run::beside).
     pub(crate) fn help(&mut self, id: &str, run: impl Fn(&mut Log) -> Outcome + 'static) {
-        let (id, safe, run) = (id.to_owned(), Safe::Raw, Box::new(run));
-        self.helpers.push(Case { id, safe, devices: 1, alone: true, run });
+        let (id, run) = (id.to_owned(), Box::new(run));
+        self.helpers.push(Case { id, devices: 1, alone: true, run });
     }
 
     /// Adds a case.
     pub(crate) fn add(
         &mut self,
         id: impl Into<String>,
-        safe: Safe,
         run: impl Fn(&mut Log) -> Outcome + 'static,
     ) -> &mut Case {
-        self.list.push(Case { id: id.into(), safe, devices: 1, alone: false, run: Box::new(run) });
+        self.list.push(Case { id: id.into(), devices: 1, alone: false, run: Box::new(run) });
         let last = self.list.len() - 1;
         &mut self.list[last]
     }

@@ -7,9 +7,9 @@
 //!   `--new`, only runs the cases that have no answer in the table, and keeps the other answers.
 //!
 //! A case does not judge: it makes calls and notes their results, the contents of memory, and whether the
-//! host had to wait. The third column of the table has the outcome in `cuda-safe`: the case works there,
-//! cannot be written, is refused before the call, or returns an error. A fourth column names a known
-//! difference of the emulator: there the case must differ until the name is removed.
+//! host had to wait. The third column of the table names a known difference of the emulator: there the case
+//! must differ until the name is removed. `cuda-safe/tests/known_answers.rs` tries a sample of the cases
+//! through the safe crate.
 
 #![allow(
     unsafe_code,

@@ -17,8 +17,6 @@ pub(crate) const NOT_ASKED: &str = "not asked of a GPU yet";
 pub(crate) struct Row {
     /// The answer of a GPU.
     pub(crate) answer: &'static str,
-    /// The outcome in `cuda-safe`.
-    pub(crate) safe: &'static str,
     /// A known difference: the part of the answer in which the emulator differs.
     pub(crate) differs: Option<&'static str>,
 }
@@ -32,8 +30,8 @@ fn parse(text: &'static str) -> BTreeMap<&'static str, Row> {
     let rows = text.lines().filter(|line| !line.starts_with('#'));
     rows.filter_map(|line| {
         let mut fields = line.split('\t');
-        let (id, answer, safe) = (fields.next()?, fields.next()?, fields.next()?);
-        Some((id, Row { answer, safe, differs: fields.next() }))
+        let (id, answer) = (fields.next()?, fields.next()?);
+        Some((id, Row { answer, differs: fields.next() }))
     })
     .collect()
 }
@@ -47,15 +45,14 @@ pub(crate) fn pending() -> BTreeSet<&'static str> {
 pub(crate) fn write(cases: &Cases, new: &BTreeMap<String, String>, machine: &str) -> String {
     let known = known();
     let mut text = format!(
-        "# What the CUDA runtime answers: case, answer, what becomes of the case in cuda-safe, and a known \
-         difference of the emulator.\n\
+        "# What the CUDA runtime answers: case, answer, and a known difference of the emulator.\n\
          # Asked of: {machine}\n"
     );
     for case in &cases.list {
         let old = known.get(case.id.as_str());
         if let Some(answer) = new.get(&case.id).map(String::as_str).or(old.map(|row| row.answer)) {
             let differs = old.and_then(|row| row.differs).map_or(String::new(), |why| format!("\t{why}"));
-            let _ = writeln!(text, "{}\t{answer}\t{}{differs}", case.id, case.safe.name());
+            let _ = writeln!(text, "{}\t{answer}{differs}", case.id);
         }
     }
     text
@@ -66,22 +63,12 @@ pub(crate) fn disagreements(cases: &[Case]) -> Vec<String> {
     let known = known();
     let mut found = Vec::new();
     for case in cases {
-        match known.get(case.id.as_str()) {
-            None => found.push(format!(
+        if !known.contains_key(case.id.as_str()) {
+            found.push(format!(
                 "{}: not in answers.tsv; ask a GPU with --write FILE, or add this row until then:\n\
-                 {0}\t{NOT_ASKED}\t{}",
-                case.id,
-                case.safe.name()
-            )),
-            Some(row) if row.safe != case.safe.name() => {
-                found.push(format!(
-                    "{}: classed {:?} in answers.tsv, {:?} by the case",
-                    case.id,
-                    row.safe,
-                    case.safe.name()
-                ));
-            }
-            Some(_) => {}
+                 {0}\t{NOT_ASKED}",
+                case.id
+            ));
         }
     }
     for id in known.keys() {
@@ -120,7 +107,7 @@ pub(crate) fn differences(
 /// Whether differences are found, on a GPU and on the emulator. It runs with the cases, as this program has
 /// no other tests.
 pub(crate) fn check_of_the_check() -> Vec<String> {
-    let known = parse("# a head\na\t1\tworks\nb\t2\tworks\twhy\nc\tnot asked of a GPU yet\tworks\n");
+    let known = parse("# a head\na\t1\nb\t2\twhy\nc\tnot asked of a GPU yet\n");
     let mut found = Vec::new();
     for (a, b, emulated, wrong) in [
         ("1", "2", false, 0),

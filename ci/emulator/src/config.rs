@@ -1,20 +1,5 @@
-//! The configuration of the machine, from the environment.
-//!
-//! | variable | meaning | default |
-//! |---|---|---|
-//! | `CUDA_EMULATOR_DEVICES` | how many devices there are (0 to 64) | 2 |
-//! | `CUDA_EMULATOR_MEMORY` | memory of each device in MiB | 16384 |
-//! | `CUDA_EMULATOR_SCHEDULE` | `late`, `eager` or `random:SEED` (`random` alone picks a seed) | `late` |
-//! | `CUDA_EMULATOR_BUDGET` | MiB of each device that a process may use without a notification | none |
-//! | `CUDA_EMULATOR_FREE` | `waits`: a free waits for the device; `at-once`: it does not | `waits` |
-//! | `CUDA_EMULATOR_MANAGED` | `0`: devices without concurrent managed access | `1` |
-//! | `CUDA_EMULATOR_LEAKS` | `1`: list leaks at exit | `0` |
-//! | `CUDA_EMULATOR_INITCHECK` | `1`: report reads of unwritten device memory | `0` |
-//! | `CUDA_EMULATOR_RACES` | `1`: report races between operations and within kernels | `0` |
-//!
-//! `CUDA_EMULATOR_BUDGET` is for `cudaDeviceRegisterAsyncNotification`. The module [`calls`](crate::calls)
-//! reads `CUDA_EMULATOR_CALLS`, the module [`finding`](crate::finding) `CUDA_EMULATOR_REPORT` and
-//! `CUDA_EMULATOR_EXIT_CODE`.
+//! The configuration of the machine, from the environment: `cuda-safe/docs/environment.md` has the variables. The
+//! modules [`calls`](crate::calls) and [`finding`](crate::finding) read those of their own.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -36,6 +36,8 @@ pub(crate) enum Subject {
     HostFunction,
     /// A call that CUDA permits and that driver 580 gets wrong.
     Driver,
+    /// A failed launch whose error nobody read.
+    Unread,
 }
 
 impl fmt::Display for Subject {
@@ -51,6 +53,7 @@ impl fmt::Display for Subject {
             Self::Pointer => "pointer",
             Self::HostFunction => "host function",
             Self::Driver => "driver",
+            Self::Unread => "unread",
         })
     }
 }

@@ -10,8 +10,9 @@ use std::fmt;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The most return addresses that are captured.
-const DEPTH: usize = 8;
+/// The most return addresses that are captured. A launch by `cuda-safe` without optimisation has 14 calls
+/// between the program's line and this library.
+const DEPTH: usize = 24;
 /// The most frames that a finding shows.
 const SHOWN: usize = 4;
 
@@ -83,10 +84,11 @@ impl HostLine {
         found
     }
 
-    /// The functions of the program that made the call, the innermost first. Code that nvcc, its headers
-    /// or the standard library put between the program's line and the call is left out.
+    /// The functions of the program that made the call, the innermost first. [Other code](is_between) between
+    /// the program's line and the call is left out, unless there is nothing else.
     pub(crate) fn frames(&self) -> Vec<StackFrame> {
         let mut frames = Vec::new();
+        let mut others = Vec::new();
         // The host function of a kernel calls its stub.
         let mut below_stub = false;
         'stack: for at in self.0.iter().copied().take_while(|at| *at != 0) {
@@ -104,25 +106,25 @@ impl HostLine {
             }
             for mut frame in here {
                 let function = frame.function.as_deref().unwrap_or("");
-                if function.starts_with("__libc_start") {
+                if function.starts_with("__libc_start") || function == "start_thread" {
                     break 'stack;
                 }
                 let is_main = function == "main";
                 let stub = function.contains("__device_stub_");
-                let generated = stub || below_stub || function.starts_with("__cuda");
-                let between = generated || frame.file.as_deref().is_some_and(is_between);
+                let between = stub || below_stub || is_between(function, frame.file.as_deref());
                 below_stub = stub;
-                if !between && frames.len() < SHOWN {
+                let list = if between { &mut others } else { &mut frames };
+                if list.len() < SHOWN {
                     frame.object = object(at);
-                    frames.push(frame);
+                    list.push(frame);
                 }
                 // The C library's start of the program, which may have no name.
-                if is_main {
+                if is_main || frames.len() == SHOWN {
                     break 'stack;
                 }
             }
         }
-        frames
+        if frames.is_empty() { others } else { frames }
     }
 }
 
@@ -134,14 +136,48 @@ pub(crate) fn demangled(name: &str) -> String {
     backtrace::SymbolName::new(local.unwrap_or(name).as_bytes()).to_string()
 }
 
-/// Whether a source file belongs to the toolkit or to the standard library of C++ or Rust.
-fn is_between(file: &str) -> bool {
+/// Whether a function is not the program's own: of the toolkit, of the standard library of C++ or Rust, of
+/// `cuda-safe` and its parts, or made by `cuda-kernels-build`. Without debug information only the name tells.
+fn is_between(function: &str, file: Option<&str>) -> bool {
+    let Some(file) = file else {
+        // An implementation of a trait starts with the type: `<T as Trait>::function`.
+        let name = function.trim_start_matches(['<', '&']);
+        let library = |it: &&str| name.strip_prefix(*it).is_some_and(|rest| rest.starts_with("::"));
+        return function.starts_with("__cuda") || LIBRARIES.iter().any(library);
+    };
     let name = file.rsplit('/').next().unwrap_or(file);
-    name.starts_with("cuda_runtime")
+    function.starts_with("__cuda")
+        || name.starts_with("cuda_runtime")
         || name.ends_with(".stub.c")
         || name.ends_with(".S")
         || file.contains("/include/c++/")
         || file.starts_with("/rustc/")
+        || file.contains("/rustlib/src/rust/library/")
+        || file
+            .split_once("/target/")
+            .is_some_and(|(_, rest)| rest.contains("/build/") && rest.contains("/out/"))
+        || is_crate(file)
+}
+
+/// The crates whose functions come between, as symbols name them.
+const LIBRARIES: [&str; 8] =
+    ["core", "std", "alloc", "cuda_safe", "cuda_staging", "cuda_nccl", "cuda_hazard", "cuda_sys"];
+
+/// Whether a source file is of `cuda-safe`, in a clone (`cuda-safe/src`, `cuda-safe/staging/src`) or in a
+/// registry (`cuda-safe-0.1.0/src`). Its tests and examples are programs.
+fn is_crate(file: &str) -> bool {
+    let mut rest = file.split('/');
+    while let Some(folder) = rest.next() {
+        let Some(version) = folder.strip_prefix("cuda-safe") else { continue };
+        let mut inside = rest.clone();
+        let number = version.strip_prefix('-').is_some_and(|it| it.starts_with(|c: char| c.is_ascii_digit()));
+        let inner = inside.next().unwrap_or("");
+        let part = ["hazard", "nccl", "staging"].contains(&inner) && inside.next() == Some("src");
+        if (version.is_empty() || number) && (inner == "src" || part) {
+            return true;
+        }
+    }
+    false
 }
 
 impl fmt::Debug for HostLine {
@@ -210,4 +246,44 @@ unsafe extern "C" fn look(info: *mut libc::dl_phdr_info, _size: usize, own: *mut
     // SAFETY: `is_own` passes the place of such a pair.
     unsafe { own.cast::<(usize, usize)>().write((first, end)) };
     1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_between_the_program_and_the_call_is_known_by_its_file_or_else_by_its_name() {
+        let between = [
+            "/home/u/clone/cuda-safe/src/launch/run.rs",
+            "/home/u/.cargo/registry/src/index/cuda-safe-0.1.0/src/launch/run.rs",
+            "/home/u/cuda-safe/cuda-safe/staging/src/lib.rs",
+            "/home/u/work/target/debug/build/ops-01234567/out/kernels.objects/axpy-1.cu",
+            "/rustc/0123/library/core/src/ops/function.rs",
+            "/home/u/.rustup/toolchains/stable/lib/rustlib/src/rust/library/alloc/src/boxed.rs",
+            "/opt/cuda/include/cuda_runtime.h",
+            "/usr/include/c++/13/bits/invoke.h",
+        ];
+        for file in between {
+            assert!(is_between("anything", Some(file)), "{file}");
+        }
+        let own = [
+            "/home/u/work/src/main.rs",
+            "/home/u/clone/cuda-safe/tests/copy.rs",
+            "/home/u/clone/cuda-safe/examples/first.rs",
+            "/home/u/cuda-safe/examples/vector_add/src/main.rs",
+            "/home/u/my-cuda-safe/src/main.rs",
+            "/home/u/cuda-safe-demo/src/main.rs",
+            "/home/u/build/out/main.cu",
+        ];
+        for file in own {
+            assert!(!is_between("cuda_safe::a_name_does_not_count", Some(file)), "{file}");
+        }
+        for name in ["<cuda_safe::Kernel<P>>::launch", "std::rt::lang_start", "<&cuda_safe::A as B>::c"] {
+            assert!(is_between(name, None), "{name}");
+        }
+        for name in ["main", "stdlib::run", "<app::A as cuda_safe::B>::c", "core_of_mine", ""] {
+            assert!(!is_between(name, None), "{name}");
+        }
+    }
 }

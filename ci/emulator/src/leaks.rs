@@ -1,12 +1,13 @@
 //! The end of the process. The runtime is gone from then on. With `CUDA_EMULATOR_LEAKS=1` the list of leaks
 //! appears on standard error, with `CUDA_EMULATOR_INITCHECK=1` the number of reads of bytes that nobody had
-//! written.
+//! written. Launches that failed and whose error nobody read are always named.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::finding::{self, Finding, Subject};
 use crate::machine;
 use crate::memory::{Allocation, Kind, Written};
+use crate::unread;
 
 /// Whether the runtime is gone at the end of the process. Every call fails from then on.
 static GONE: AtomicBool = AtomicBool::new(false);
@@ -37,6 +38,7 @@ extern "C" fn at_exit() {
     if let Some(sum) = machine.allocations.written.as_ref().and_then(Written::sum) {
         eprintln!("{sum}");
     }
+    unread::report();
     finding::sum_up();
 }
 

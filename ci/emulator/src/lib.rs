@@ -35,3 +35,4 @@ pub mod sys;
 mod testing;
 mod thread;
 mod transfer;
+mod unread;

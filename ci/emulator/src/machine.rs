@@ -68,11 +68,27 @@ impl Machine {
 
     /// Ends a device's context with an error that every later call on it returns.
     pub(crate) fn fail(&mut self, device: usize, code: Code, message: &str, call: &str, line: HostLine) {
+        self.fail_at(device, code, message, call, [line, HostLine::NONE]);
+    }
+
+    /// The same, with the line at which the memory was allocated that the message names, if one is known.
+    pub(crate) fn fail_at(
+        &mut self,
+        device: usize,
+        code: Code,
+        message: &str,
+        call: &str,
+        [line, memory]: [HostLine; 2],
+    ) {
         let name =
             crate::error::name(code).map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         let what = format!("{name} ({}) on device {device}: {message}", code.0);
         let advice = "Every later call on the device returns this error.";
-        Finding::new(Subject::Fault, what, advice).part(call, line).report();
+        let mut finding = Finding::new(Subject::Fault, what, advice).part(call, line);
+        if memory != HostLine::NONE {
+            finding = finding.part("the memory", memory);
+        }
+        finding.report();
         if let Some(device) = self.devices.get_mut(device) {
             device.fault.get_or_insert(code);
         }

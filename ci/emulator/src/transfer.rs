@@ -16,9 +16,11 @@
 
 use crate::api::Call;
 use crate::error::Answer;
-use crate::finding::Finding;
+use crate::finding::{Finding, Subject};
+use crate::host_line::HostLine;
 use crate::machine::Guard;
 use crate::memory::{Allocations, Found, Kind};
+use crate::page::host_memory;
 use crate::stream::{Copy, End, Memory, StreamId, Volume, Work, access, submit, synchronize, taken_early};
 use crate::sys::{
     cudaErrorInvalidMemcpyDirection, cudaErrorInvalidValue, cudaMemcpyDefault, cudaMemcpyDeviceToDevice,
@@ -112,7 +114,9 @@ pub(crate) fn memory_type(
         Found::Unknown if allocations.on_device(address) => {
             Err(wrong(allocations.nearest(address).unwrap_or_else(|| "no memory is live there".to_owned())))
         }
-        Found::Unknown if device && address != 0 => Err(wrong("no memory that a device reaches".to_owned())),
+        Found::Unknown if device && address != 0 => {
+            Err(wrong(format!("{}, no memory that a device reaches", host_memory(address))))
+        }
         Found::Unknown if device || address == 0 => Err(cudaErrorInvalidValue),
         Found::Unknown => Ok(MemoryType::Pageable),
     }
@@ -127,6 +131,58 @@ fn claims(kind: cudaMemcpyKind) -> Answer<(bool, bool)> {
         it if it == cudaMemcpyDeviceToDevice => Ok((true, true)),
         _ => Err(cudaErrorInvalidMemcpyDirection),
     }
+}
+
+/// The direction from one kind of memory to another.
+fn direction(to_device: bool, from_device: bool) -> &'static str {
+    match (to_device, from_device) {
+        (true, true) => "cudaMemcpyDeviceToDevice",
+        (true, false) => "cudaMemcpyHostToDevice",
+        (false, true) => "cudaMemcpyDeviceToHost",
+        (false, false) => "cudaMemcpyHostToHost",
+    }
+}
+
+/// The finding about a copy whose direction claims a side for the device that is pageable memory.
+fn wrong_direction(call: &str, allocations: &Allocations, request: &Request) -> Option<Finding> {
+    let Request { to, from, volume, kind } = *request;
+    let claimed = claims(kind).ok()?;
+    let is_pageable = |at: u64| allocations.at(at).is_none() && !allocations.on_device(at);
+    let (side, at) = match claimed {
+        (true, _) if is_pageable(to.address) => ("destination", to),
+        (_, true) if is_pageable(from.address) => ("source", from),
+        _ => return None,
+    };
+    let (other_side, other) = if side == "source" { ("destination", to) } else { ("source", from) };
+    let known = allocations.at(other.address);
+    let there = match known {
+        Some(it) => it.to_string(),
+        None if is_pageable(other.address) => host_memory(other.address),
+        None => allocations.nearest(other.address).unwrap_or_default(),
+    };
+    let on_device = |at: u64| {
+        allocations.at(at).map_or(!is_pageable(at), |it| !it.kind.on_host() || it.kind == Kind::Managed)
+    };
+    let right = direction(on_device(to.address), on_device(from.address));
+    let asked = direction(claimed.0, claimed.1);
+    let remedy = if claimed == (on_device(from.address), on_device(to.address)) {
+        format!("either the two pointers are swapped, for the destination comes first, or this is {right}")
+    } else {
+        format!("for these two it is {right}")
+    };
+    let size = volume.span(at.pitch, at.slice).unwrap_or(u64::MAX);
+    let what = format!(
+        "{call}: {size} bytes at {:#x}: {asked} wants device memory as the {side}, and this is {}, no memory \
+         that a device reaches. The {other_side} is {there}; {remedy}",
+        at.address,
+        host_memory(at.address)
+    );
+    let advice = "The direction must name the memory of both sides; cudaMemcpyDefault finds it out.";
+    let finding = Finding::new(Subject::Pointer, what, advice).here(call);
+    Some(match known.filter(|it| it.line != HostLine::NONE) {
+        Some(it) => finding.part(format!("the {other_side}"), it.line),
+        None => finding,
+    })
 }
 
 /// A copy that was found possible.
@@ -155,6 +211,10 @@ pub(crate) fn plan(call: &Call, allocations: &Allocations, request: &Request, mo
     let (to_device, from_device) = claims(request.kind)?;
     let Request { to, from, volume, .. } = *request;
     if to.address == 0 || from.address == 0 {
+        return Err(cudaErrorInvalidValue);
+    }
+    if let Some(finding) = wrong_direction(call.name, allocations, request) {
+        finding.report();
         return Err(cudaErrorInvalidValue);
     }
     let look = |side: Side, device| {

@@ -121,6 +121,57 @@ fn other_mistakes_are_named_with_the_host_line() {
     named("disabled_after_a_change", "driver", &["call"]);
 }
 
+/// Checks that what a case writes to standard error has these words.
+fn says(case: &str, words: &[&str]) {
+    let (output, report) = run(case, false, "late");
+    let text = String::from_utf8_lossy(&output.stderr);
+    for word in words {
+        assert!(text.contains(word) && report.contains(word), "{case}: {word:?} is not in\n{text}");
+    }
+}
+
+#[test]
+fn a_wrong_direction_names_the_memory_of_both_sides_and_the_right_direction() {
+    named("swapped_direction", "pointer", &["copy", "memory"]);
+    let words = [
+        "cudaMemcpyHostToDevice wants device memory as the destination, and this is pageable host memory (the heap)",
+        "The source is 16384 bytes of device memory at 0x",
+        "from cudaMalloc on device 0; either the two pointers are swapped",
+        "or this is cudaMemcpyDeviceToHost",
+    ];
+    says("swapped_direction", &words);
+    let words = [
+        "cudaMemcpyDeviceToDevice wants device memory as the source, and this is pageable host memory (the heap)",
+        "The destination is 16384 bytes of device memory at 0x",
+        "for these two it is cudaMemcpyHostToDevice",
+    ];
+    says("wrong_kind", &words);
+}
+
+#[test]
+fn a_fault_names_the_kind_of_memory_and_the_line_of_its_allocation() {
+    let words = ["pageable host memory (the heap)", "which kernels do not reach", "cudaMallocManaged"];
+    says("host_pointer", &words);
+    named("other_device", "fault", &["launch", "memory"]);
+    let words =
+        ["inside 16384 bytes of device memory at 0x", "from cudaMalloc on device 1, to which device 0"];
+    says("other_device", &words);
+    named("kernel_past_the_end", "fault", &["launch"]);
+    says("kernel_past_the_end", &["0 bytes past the end of 16384 bytes of device memory", "the memory"]);
+}
+
+#[test]
+fn launches_whose_error_nobody_reads_are_named_at_the_end_once_for_each_line() {
+    named("unread_launches", "unread", &["launch"]);
+    let words = [
+        "3 launches of kernel (anonymous namespace)::fill(int*, int) failed with cudaErrorInvalidResourceHandle (400)",
+        "nobody read the error: the stream is of device 0, and device 1 is current",
+    ];
+    says("unread_launches", &words);
+    let (_, report) = run("unread_launches", false, "late");
+    assert_eq!(report.lines().count(), 1, "{report}");
+}
+
 #[test]
 fn each_pair_of_lines_is_reported_once_and_kernels_are_named_with_their_source() {
     let (output, report) = run("two_streams", false, "late");

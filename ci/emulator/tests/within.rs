@@ -76,6 +76,23 @@ fn reads_of_unwritten_shared_memory_accesses_outside_of_arrays_and_divergent_bar
 }
 
 #[test]
+fn a_barrier_that_part_of_a_block_skips_is_named_with_who_waits_and_who_goes_on() {
+    named("skipped_barrier", "barrier", &["barrier", "others"]);
+    named("barrier_in_a_loop", "barrier", &["barrier", "others"]);
+    let (_, text) = run("skipped_barrier", false, "late");
+    for words in [
+        "skipped_barrier(int*, bool): part of a block skips a barrier",
+        "100 threads have come to the barrier, such as thread (0,0,0) of block (0,0,0)",
+        "goes on without it: thread (100,0,0) of block (0,0,0)",
+        "findings: 1 (barrier: 1)",
+    ] {
+        assert!(text.contains(words), "{words:?} is not in\n{text}");
+    }
+    let (_, text) = run("barrier_in_a_loop", false, "late");
+    assert!(text.contains("goes on after one arrival there, while others have more: thread ("), "{text}");
+}
+
+#[test]
 fn a_finding_names_the_kernel_the_blocks_and_the_threads_once() {
     let (_, text) = run("neighbours", false, "late");
     let (_, unrolled) = run("partial_sums", false, "late");

@@ -173,8 +173,8 @@ fn streams(w: &mut Worker) -> Result<()> {
             stream.synchronize()?;
         }
         3 => {
-            memset_async(&mut w.bytes, value, &Stream::LEGACY)?;
-            memcpy_async(&mut w.pinned, &w.bytes, &Stream::LEGACY)?;
+            memset_async(&mut w.bytes, value, &Stream::legacy()?)?;
+            memcpy_async(&mut w.pinned, &w.bytes, &Stream::legacy()?)?;
         }
         4 => {
             let stream = Stream::new()?;

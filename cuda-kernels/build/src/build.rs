@@ -2,12 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process;
 
-use cuda_sys_build::{Env, Version, prepare_libclang};
+use cuda_sys_build::{Env, Version, check_target, prepare_libclang};
 
 use crate::generate::{Contents, Placement};
+use crate::header::Bindings;
 use crate::nvcc::{Compiler, Settings, Source};
 use crate::symbol::Symbol;
 use crate::unit::Units;
@@ -41,6 +43,7 @@ pub struct Build {
     flags: Vec<String>,
     archs: Vec<String>,
     relocatable: bool,
+    exports: Vec<String>,
 }
 
 impl Build {
@@ -54,11 +57,12 @@ impl Build {
     ///
     /// The files that it includes are read too. A file among them that defines kernels or variables, such as
     /// a `kernels.h`, is generated like the `.cu` file itself. From the others come only the types that the
-    /// kernels need: name such a header with [`header`](Self::header) for all of its declarations. It is
-    /// read where the `.cu` file includes it.
+    /// kernels need, and the constants if the `.cu` file includes them as `"file"`: name such a header with
+    /// [`header`](Self::header) for all of its declarations. It is read where the `.cu` file includes it.
     ///
-    /// The files of one build are read together, so a name that two of them declare differently is an error.
-    /// Use a `Build` for each of these files.
+    /// The files of one build are read together, so a name that two of them declare differently is an error,
+    /// and so is a kernel that two of them define. Use a `Build` for each of these files: names of two builds
+    /// [never meet](crate#names).
     pub fn kernels(mut self, path: impl AsRef<Path>) -> Self {
         self.kernels.push(path.as_ref().to_owned());
         self
@@ -111,6 +115,9 @@ impl Build {
     }
 
     /// Passes a flag to nvcc unchanged, such as `--use_fast_math` or `-lineinfo`.
+    ///
+    /// The C++ standard is C++17 unless a flag (`-std=c++14`) or nvcc's variables (`NVCC_APPEND_FLAGS`) name
+    /// another. The prototypes are read with the same one.
     pub fn flag(mut self, flag: &str) -> Self {
         self.flags.push(flag.to_owned());
         self
@@ -130,6 +137,17 @@ impl Build {
     /// linked](crate#device-code-that-is-linked).
     pub fn relocatable(mut self) -> Self {
         self.relocatable = true;
+        self
+    }
+
+    /// Keeps the name of a function or kernel, so that C, C++ and Rust can declare it. See
+    /// [Names](crate#names).
+    ///
+    /// `name` is that of an `extern "C"` function, or the mangled one of another function. A `*` at its end
+    /// stands for all names with this start. Two builds that export one name do not link into one program.
+    /// It is an error if no source defines the name.
+    pub fn export(mut self, name: &str) -> Self {
+        self.exports.push(name.to_owned());
         self
     }
 
@@ -153,9 +171,11 @@ impl Build {
     /// script.
     ///
     /// # Errors
+    /// - The target is neither Linux on x86-64 nor on aarch64.
     /// - There is no toolkit, or a file is missing.
     /// - nvcc or the C++ compiler fails.
     /// - A header is not plain C++.
+    /// - Two sources define a kernel of one name, or no source defines an exported name.
     pub fn try_compile(&self, name: &str) -> Result<(), Error> {
         let env = Env::from_process();
         let done = self.compile_in(&env, name).map_err(host_compiler::explained);
@@ -166,6 +186,7 @@ impl Build {
     }
 
     fn compile_in(&self, env: &Env, name: &str) -> Result<(), Error> {
+        check_target(env).map_err(|error| Error::Toolkit(error.to_string()))?;
         let out = env.path("OUT_DIR").ok_or(Error::NotABuildScript("OUT_DIR"))?;
         let objects = out.join(format!("{name}.objects"));
         let headers = self.headers.iter().map(|path| absolute(path)).collect::<Result<Vec<_>, _>>()?;
@@ -174,21 +195,23 @@ impl Build {
         let kernels = kernels.iter().map(|path| absolute(path)).collect::<Result<Vec<_>, _>>()?;
         let mut read: BTreeSet<PathBuf> =
             files.iter().chain(&headers).chain(&self.folders).cloned().collect();
+        let environment = NVCC_FLAGS.map(|name| env.get(name).map(ToOwned::to_owned));
         let bindings = |includes: &[PathBuf]| {
             if headers.is_empty() && kernels.is_empty() {
                 return Ok(None);
             }
             let mut arguments = self.clang_arguments(includes);
+            arguments.extend(nvcc::standard(&self.flags, &environment).map(|name| format!("-std={name}")));
             arguments.extend(prepare_libclang(env).map_err(|error| Error::Toolkit(error.to_string()))?);
             header::bind(&headers, &kernels, &arguments).map(Some)
         };
-        let library = library(env, name);
+        let unique = unique(env, &out, name);
         let mut generated = None;
         if DOCUMENTATION_ONLY.iter().any(|name| env.get(name).is_some()) {
             if let Some(bindings) = bindings(&[header::stand_in(&out)?])? {
                 read.extend(bindings.files.iter().cloned());
                 let contents = Contents::of(&bindings)?;
-                generated = Some(generate::generate(&contents, &Placement::unknown(&contents, library))?);
+                generated = Some(generate::generate(&contents, &Placement::unknown(&contents))?);
             }
         } else {
             let toolkit = toolkit::find(env)?;
@@ -208,19 +231,37 @@ impl Build {
                 defines: &self.defines,
                 flags: &flags,
                 relocatable: self.relocatable,
-                environment: &NVCC_FLAGS.map(|name| env.get(name).map(ToOwned::to_owned)),
+                environment: &environment,
+                unique: &unique,
                 out: &out,
                 objects: &objects,
             };
             let compiler = Compiler::new(&settings)?;
             let contents = bindings.as_ref().map(Contents::of).transpose()?;
-            let units =
-                contents.as_ref().map(|contents| self.units(contents, &files, &compiler)).transpose()?;
-            let sources = match (&contents, &units) {
-                (Some(contents), Some(units)) => sources(contents, units, &files, &library, &objects)?,
+            let reads = bindings
+                .as_ref()
+                .zip(contents.as_ref())
+                .map(|(bindings, contents)| reads(bindings, contents, &files, &compiler))
+                .transpose()?
+                .unwrap_or_default();
+            let units = contents
+                .as_ref()
+                .map(|contents| unit::units(&contents.symbols, &reads, self.relocatable))
+                .transpose()?;
+            let sources = match (&bindings, &contents, &units) {
+                (Some(bindings), Some(contents), Some(units)) => {
+                    let types = types(bindings, &reads, &files);
+                    sources(contents, units, &types, &files, &objects)?
+                }
                 _ => files.iter().map(|file| Source::plain(file)).collect(),
             };
-            let objects = compiler.compile(&sources, name)?;
+            let objects = compiler.compile(&sources)?;
+            // Without handles, nothing in Rust refers to what is exported.
+            let is_whole = contents.is_none() && !self.exports.is_empty();
+            if contents.is_none() && self.exports.is_empty() {
+                println!("cargo::warning=nothing can call `{name}`: name its functions by `Build::export`");
+            }
+            let names = compiler.archive(&objects, name, &self.exports, is_whole)?;
             read.extend(objects.iter().flat_map(|object| object.sources.iter().cloned()));
             if let (Some(bindings), Some(contents), Some(units)) = (bindings, contents, units) {
                 for warning in &bindings.warnings {
@@ -229,7 +270,7 @@ impl Build {
                 read.extend(depfile::outside_of(bindings.files, &toolkit.root));
                 let cpp = env.get("CXXSTDLIB").map(|name| name.to_string_lossy().into_owned());
                 let links = (name, cpp.as_deref().unwrap_or("stdc++"));
-                let placement = Placement::new(units, &objects, self.relocatable, library, links)?;
+                let placement = Placement::new(units, &objects, self.relocatable, names, links)?;
                 generated = Some(generate::generate(&contents, &placement)?);
             }
         }
@@ -273,14 +314,6 @@ impl Build {
         Ok(archs)
     }
 
-    /// Returns the source file of each variable. Reads no source if there are no variables.
-    fn units(&self, contents: &Contents, files: &[PathBuf], compiler: &Compiler<'_>) -> Result<Units, Error> {
-        if contents.symbols.is_empty() {
-            return Ok(Units::new());
-        }
-        unit::units(&contents.symbols, &compiler.includes(files)?, self.relocatable)
-    }
-
     fn clang_arguments(&self, toolkit: &[PathBuf]) -> Vec<String> {
         let mut arguments: Vec<String> =
             self.includes.iter().map(|folder| format!("-I{}", folder.display())).collect();
@@ -297,30 +330,69 @@ impl Build {
     }
 }
 
+/// Returns the files that each source includes. Reads no source if nothing needs them: there are no
+/// variables, and libclang shows which source includes each file with types.
+fn reads(
+    bindings: &Bindings,
+    contents: &Contents,
+    files: &[PathBuf],
+    compiler: &Compiler<'_>,
+) -> Result<Vec<(PathBuf, Vec<PathBuf>)>, Error> {
+    let is_file = |own: &Path| files.iter().any(|file| is_same(file, own));
+    let is_known = |file: &Path| bindings.included.contains_key(file) || is_file(file);
+    if contents.symbols.is_empty() && bindings.facts.files().all(is_known) {
+        return Ok(Vec::new());
+    }
+    compiler.includes(files)
+}
+
+/// Returns the lines about types for each source. One source has those of a file that several include.
+fn types(bindings: &Bindings, reads: &[(PathBuf, Vec<PathBuf>)], files: &[PathBuf]) -> Vec<String> {
+    let owner = |file: &Path| {
+        let source = bindings.included.get(file).map_or(file, PathBuf::as_path);
+        let own = files.iter().position(|own| is_same(own, source));
+        own.or_else(|| reads.iter().position(|(_, included)| included.iter().any(|it| is_same(it, file))))
+    };
+    (0..files.len()).map(|at| bindings.facts.lines(|file| owner(file) == Some(at))).collect()
+}
+
+/// Returns whether a path leads to a file, whose own path is canonical.
+fn is_same(path: &Path, file: &Path) -> bool {
+    path.file_name() == file.file_name() && path.canonicalize().is_ok_and(|path| path == file)
+}
+
 /// Returns the files to compile. A source file with variables is compiled with functions that return the
-/// addresses of the variables.
+/// addresses of the variables, and one with types with the lines about them.
 fn sources(
     contents: &Contents,
     units: &Units,
+    types: &[String],
     files: &[PathBuf],
-    library: &str,
     folder: &Path,
 ) -> Result<Vec<Source>, Error> {
-    let source = |file: &PathBuf| {
-        let Some(symbols) = units.get(file) else { return Ok(Source::plain(file)) };
+    let source = |(file, types): (&PathBuf, &String)| {
+        let symbols = units.get(file).map_or(&[][..], Vec::as_slice);
         let symbols: Vec<&Symbol> = symbols.iter().filter_map(|at| contents.symbols.get(*at)).collect();
+        if symbols.is_empty() && types.is_empty() {
+            return Ok(Source::plain(file));
+        }
         let wrapped = folder.join(format!("{}.cu", nvcc::file_tag(file)));
-        unit::wrapper(file, &symbols, library, &wrapped)?;
+        unit::wrapper(file, &symbols, types, &wrapped)?;
         Ok(Source { wrapped: Some(wrapped), ..Source::plain(file) })
     };
-    files.iter().map(source).collect()
+    files.iter().zip(types).map(source).collect()
 }
 
-/// Returns a part of C names that is unique to this library in the program.
-fn library(env: &Env, name: &str) -> String {
+/// Returns a part of names that is unique to this build in the program.
+fn unique(env: &Env, out: &Path, name: &str) -> String {
     let part =
         |variable| env.get(variable).map(|text| text.to_string_lossy().into_owned()).unwrap_or_default();
-    let whole = format!("{}_{}_{name}", part("CARGO_PKG_NAME"), part("CARGO_PKG_VERSION"));
+    // The folder's name tells two packages of one name and version apart: `cargo/build/PACKAGE-HASH/out`. The
+    // folders above it would make the program depend on the place where it is built.
+    let mut hasher = DefaultHasher::new();
+    out.components().rev().take(3).for_each(|folder| folder.hash(&mut hasher));
+    let hash = hasher.finish();
+    let whole = format!("{}_{}_{name}_{hash:016x}", part("CARGO_PKG_NAME"), part("CARGO_PKG_VERSION"));
     whole.chars().map(|sign| if sign.is_ascii_alphanumeric() { sign } else { '_' }).collect()
 }
 

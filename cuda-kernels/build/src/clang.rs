@@ -4,7 +4,7 @@
 //! declaration is in its file.
 #![expect(unsafe_code, reason = "walks the syntax tree of libclang, a C library")]
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_char, c_uint, c_void};
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -13,13 +13,14 @@ use std::ptr;
 
 use clang_sys::{
     CXChildVisit_Continue, CXChildVisitResult, CXClientData, CXCursor, CXCursor_AnnotateAttr,
-    CXCursor_CXXMethod, CXCursor_ClassDecl, CXCursor_ClassTemplate,
+    CXCursor_CXXBaseSpecifier, CXCursor_CXXMethod, CXCursor_ClassDecl, CXCursor_ClassTemplate,
     CXCursor_ClassTemplatePartialSpecialization, CXCursor_Constructor, CXCursor_ConversionFunction,
-    CXCursor_Destructor, CXCursor_FunctionDecl, CXCursor_FunctionTemplate, CXCursor_LinkageSpec,
-    CXCursor_Namespace, CXCursor_StructDecl, CXCursor_UnexposedDecl, CXCursor_UnionDecl, CXCursor_VarDecl,
-    CXDiagnostic_Error, CXFile, CXLinkage_External, CXSourceLocation, CXString,
-    CXTemplateArgumentKind_Integral, CXTemplateArgumentKind_Type, CXType, CXType_Bool, CXType_ConstantArray,
-    CXType_IncompleteArray, CXType_LongDouble, CXType_Pointer, CXType_Record, CXUnsavedFile,
+    CXCursor_Destructor, CXCursor_EnumDecl, CXCursor_FunctionDecl, CXCursor_FunctionTemplate,
+    CXCursor_LinkageSpec, CXCursor_Namespace, CXCursor_StructDecl, CXCursor_UnexposedDecl,
+    CXCursor_UnionDecl, CXCursor_VarDecl, CXDiagnostic_Error, CXFile, CXLinkage_External, CXSourceLocation,
+    CXString, CXTemplateArgumentKind_Integral, CXTemplateArgumentKind_Type, CXType, CXType_Bool,
+    CXType_ConstantArray, CXType_Enum, CXType_IncompleteArray, CXType_Invalid, CXType_LValueReference,
+    CXType_LongDouble, CXType_Pointer, CXType_RValueReference, CXType_Record, CXUnsavedFile,
     CXVisit_Continue, CXVisitorResult,
 };
 
@@ -107,8 +108,9 @@ impl Unit {
     }
 
     /// Returns the files that these sources include, directly or not, except those of the toolkit and of the
-    /// system.
-    pub(crate) fn included_by(&self, sources: &[PathBuf]) -> BTreeSet<PathBuf> {
+    /// system. Each has the places of the names in the directives by which it is included, up to the
+    /// source's.
+    pub(crate) fn included_by(&self, sources: &[PathBuf]) -> BTreeMap<PathBuf, Vec<(PathBuf, usize)>> {
         extern "C" fn note(file: CXFile, stack: *mut CXSourceLocation, length: c_uint, data: CXClientData) {
             let Ok(length) = usize::try_from(length) else { return };
             if length == 0 || file.is_null() {
@@ -122,16 +124,17 @@ impl Unit {
         let mut inclusions: Vec<(CXFile, Vec<CXSourceLocation>)> = Vec::new();
         // SAFETY: the unit is live. The visitor gets the pointer to the list.
         unsafe { clang_sys::clang_getInclusions(self.unit, note, (&raw mut inclusions).cast()) };
-        let mut found = BTreeSet::new();
+        let mut found = BTreeMap::new();
         for (file, stack) in inclusions {
             // SAFETY: the unit is live, and the file belongs to it.
             let start = unsafe { clang_sys::clang_getLocationForOffset(self.unit, file, 0) };
             let is_source = |path: &PathBuf| sources.contains(path);
-            let mut through = stack.into_iter().filter_map(|location| Some(place(location)?.0));
+            let mut through: Vec<_> = stack.into_iter().filter_map(place).collect();
             if let Some((path, _)) = place(start).filter(|(path, _)| !is_system(start) && !is_source(path))
-                && through.any(|path| is_source(&path))
+                && let Some(source) = through.iter().position(|(path, _)| is_source(path))
             {
-                found.insert(path);
+                through.truncate(source + 1);
+                found.entry(path).or_insert(through);
             }
         }
         found
@@ -178,6 +181,7 @@ pub(crate) enum Part {
     FunctionTemplate,
     /// A class, a struct, a union, or a template of one.
     Record,
+    Enum,
     /// The translation unit.
     Unit,
     Other,
@@ -214,6 +218,7 @@ impl<'a> Cursor<'a> {
             | CXCursor_UnionDecl
             | CXCursor_ClassTemplate
             | CXCursor_ClassTemplatePartialSpecialization => Part::Record,
+            CXCursor_EnumDecl => Part::Enum,
             _ => Part::Other,
         }
     }
@@ -351,6 +356,57 @@ impl<'a> Cursor<'a> {
         numbers.map(|at| Self { raw: argument(at), unit: PhantomData }).collect()
     }
 
+    /// Returns the qualified name, from the global namespace. Returns `None` for a member of a class.
+    pub(crate) fn path(self) -> Option<String> {
+        let (mut path, mut inside) = (self.name(), self.parent());
+        loop {
+            match inside.part() {
+                Part::Unit => return Some(format!("::{path}")),
+                Part::Transparent => {}
+                Part::Namespace => {
+                    let name = inside.name();
+                    if !name.is_empty() && !name.starts_with('(') {
+                        path = format!("{name}::{path}");
+                    }
+                }
+                _ => return None,
+            }
+            inside = inside.parent();
+        }
+    }
+
+    /// Returns the keyword before the name of a class, a union or an enumeration. Returns `None` if only a
+    /// typedef names it.
+    #[expect(non_upper_case_globals, reason = "the names of libclang")]
+    pub(crate) fn keyword(self) -> Option<&'static str> {
+        // SAFETY: the cursor belongs to a live unit.
+        let identity = text(unsafe { clang_sys::clang_getCursorUSR(self.raw) });
+        // The last word but one is `S` for a struct with a name, and `SA` for one that a typedef names.
+        if identity.rsplit('@').nth(1).is_none_or(|word| word.ends_with('A')) {
+            return None;
+        }
+        // SAFETY: as above.
+        match unsafe { clang_sys::clang_getCursorKind(self.raw) } {
+            CXCursor_StructDecl | CXCursor_ClassDecl => Some("struct"),
+            CXCursor_UnionDecl => Some("union"),
+            CXCursor_EnumDecl => Some("enum"),
+            _ => None,
+        }
+    }
+
+    /// Returns the bases of a class.
+    pub(crate) fn bases(self) -> Vec<Self> {
+        // SAFETY: the cursor belongs to a live unit.
+        let is_base = |raw| unsafe { clang_sys::clang_getCursorKind(raw) } == CXCursor_CXXBaseSpecifier;
+        self.children().into_iter().filter(|child| is_base(child.raw)).collect()
+    }
+
+    /// Returns whether a base is a virtual one.
+    pub(crate) fn is_virtual(self) -> bool {
+        // SAFETY: the cursor belongs to a live unit.
+        (unsafe { clang_sys::clang_isVirtualBase(self.raw) }) != 0
+    }
+
     /// Returns where a field is in its struct, in bytes. Returns `None` for a bit field.
     pub(crate) fn offset(self) -> Option<u64> {
         // SAFETY: the cursor belongs to a live unit.
@@ -370,6 +426,7 @@ pub(crate) enum TypeKind {
     Number,
     Pointer,
     Record,
+    Enum,
     Other,
 }
 
@@ -391,6 +448,7 @@ impl<'a> Type<'a> {
             CXType_Bool..=CXType_LongDouble => TypeKind::Number,
             CXType_Pointer => TypeKind::Pointer,
             CXType_Record => TypeKind::Record,
+            CXType_Enum => TypeKind::Enum,
             _ => TypeKind::Other,
         }
     }
@@ -406,6 +464,10 @@ impl<'a> Type<'a> {
         Self::new(unsafe { clang_sys::clang_getPointeeType(self.raw) })
     }
 
+    pub(crate) fn is_reference(self) -> bool {
+        [CXType_LValueReference, CXType_RValueReference].contains(&self.raw.kind)
+    }
+
     pub(crate) fn is_const(self) -> bool {
         // SAFETY: the type belongs to a live unit.
         (unsafe { clang_sys::clang_isConstQualifiedType(self.raw) }) != 0
@@ -416,12 +478,34 @@ impl<'a> Type<'a> {
         text(unsafe { clang_sys::clang_getTypeSpelling(self.raw) })
     }
 
+    /// Returns the declaration of a class, a union or an enumeration.
+    pub(crate) fn declaration(self) -> Cursor<'a> {
+        // SAFETY: the type belongs to a live unit.
+        Cursor { raw: unsafe { clang_sys::clang_getTypeDeclaration(self.raw) }, unit: PhantomData }
+    }
+
+    /// Returns the type without typedefs, arrays, pointers and references.
+    pub(crate) fn innermost(self) -> Self {
+        let mut ty = self.canonical();
+        loop {
+            let target = ty.pointee().canonical();
+            ty = match ty.element() {
+                Some((element, _)) => element.canonical(),
+                None if target.raw.kind != CXType_Invalid => target,
+                None => return ty,
+            };
+        }
+    }
+
+    /// Returns whether a class has no members and no bases with any.
+    pub(crate) fn is_empty(self) -> bool {
+        let ty = self.canonical();
+        ty.fields().is_empty() && ty.declaration().bases().iter().all(|base| base.declared_type().is_empty())
+    }
+
     /// Returns whether the type is a struct of a namespace, with a name and no template arguments.
     pub(crate) fn is_named(self) -> bool {
-        // SAFETY: the type belongs to a live unit.
-        let raw = unsafe { clang_sys::clang_getTypeDeclaration(self.raw) };
-        let declaration: Cursor<'a> = Cursor { raw, unit: PhantomData };
-        matches!(declaration.parent().part(), Part::Namespace | Part::Transparent | Part::Unit)
+        matches!(self.declaration().parent().part(), Part::Namespace | Part::Transparent | Part::Unit)
             && !self.spelling().contains(['(', '<'])
     }
 

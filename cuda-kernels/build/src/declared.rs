@@ -3,8 +3,7 @@
 //! bindgen does not report which of CUDA's keywords a variable has, and it reports a variable with a
 //! numeric initial value as a constant. In the syntax tree of libclang, each keyword is an annotation.
 
-use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::Error;
 use crate::clang::{Cursor, Part, annotation};
@@ -46,11 +45,11 @@ pub(crate) fn words() -> String {
 }
 
 /// Returns the variables of these files that the host may set. Below `root` is the syntax tree. A variable of
-/// `included` that can have no handle is left out, and one of `files` is an error.
+/// an included file that can have no handle is left out, and one of `files` is an error.
 pub(crate) fn find(
     root: Cursor<'_>,
     files: &[PathBuf],
-    included: &BTreeSet<PathBuf>,
+    is_included: impl Fn(&Path) -> bool,
 ) -> Result<Vec<Declared>, Error> {
     let mut found: Vec<Declared> = Vec::new();
     let mut scopes = vec![root.children()];
@@ -64,7 +63,7 @@ pub(crate) fn find(
             Part::Namespace | Part::Transparent => scopes.push(cursor.children()),
             Part::Variable => {
                 // A variable may be declared twice.
-                let variable = variable(cursor, files, included)?;
+                let variable = variable(cursor, files, &is_included)?;
                 found.extend(variable.filter(|new| !found.iter().any(|known| known.path == new.path)));
             }
             _ => {}
@@ -76,12 +75,12 @@ pub(crate) fn find(
 fn variable(
     cursor: Cursor<'_>,
     files: &[PathBuf],
-    included: &BTreeSet<PathBuf>,
+    is_included: &impl Fn(&Path) -> bool,
 ) -> Result<Option<Declared>, Error> {
     let Some(space) = space(&cursor.words()) else { return Ok(None) };
     let Some((file, _)) = cursor.place() else { return Ok(None) };
     let is_named = files.contains(&file);
-    if cursor.is_const() || !(is_named || included.contains(&file)) {
+    if cursor.is_const() || !(is_named || is_included(&file)) {
         // Nothing can set it. bindgen generates a constant if it is a number.
         return Ok(None);
     }

@@ -24,8 +24,12 @@ pub enum Error {
     Compile(PathBuf, String),
     /// The headers could not be read as C++, or bindgen refused them.
     Header(String),
+    /// nvcc gives a type another layout than Rust, or Rust has no such layout.
+    Layout(String),
     /// A handle cannot represent this prototype.
     Prototype(String),
+    /// Two sources define one name, or none defines an exported one.
+    Name(String),
 }
 
 impl Error {
@@ -38,7 +42,11 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Toolkit(text) | Self::Header(text) | Self::Prototype(text) => f.write_str(text),
+            Self::Toolkit(text)
+            | Self::Header(text)
+            | Self::Layout(text)
+            | Self::Prototype(text)
+            | Self::Name(text) => f.write_str(text),
             Self::Arch(text) => {
                 write!(
                     f,

@@ -13,11 +13,12 @@ use crate::Error;
 use crate::declared::Space;
 use crate::header::Bindings;
 use crate::layout::{Layouts, Plain};
+use crate::names::Names;
 use crate::nvcc::Object;
 use crate::prototype::{self, Prototype};
 use crate::ptx;
 use crate::symbol::{self, Said, Symbol, VariableAccesses};
-use crate::unit::{self, Units};
+use crate::unit::Units;
 
 /// The head of the text. Everything is in a module, because an included file cannot begin with inner
 /// attributes.
@@ -55,8 +56,8 @@ impl Contents {
 /// The source file of each variable, and of each kernel in a file with variables.
 #[derive(Debug, Default)]
 pub(crate) struct Placement {
-    /// The part of C names that is unique to this library.
-    library: String,
+    /// The names of the compiled symbols.
+    names: Names,
     /// The libraries that the module links, as Rust attributes.
     links: String,
     /// The variables of each source file that has any, as indices into the list of symbols.
@@ -76,7 +77,7 @@ impl Placement {
         units: Units,
         objects: &[Object],
         relocatable: bool,
-        library: String,
+        names: Names,
         (archive, cpp): (&str, &str),
     ) -> Result<Self, Error> {
         // Cargo passes what a build script links to the package's library only, if it has one. The
@@ -86,7 +87,7 @@ impl Placement {
             let _ = writeln!(links, "#[link(name = {cpp:?})]");
         }
         links.push_str("unsafe extern \"C\" {}\n");
-        let mut placement = Self { library, links, ..Self::default() };
+        let mut placement = Self { links, ..Self::default() };
         // A kernel may be in several objects: without the PTX of one, nothing is known.
         if objects.iter().all(|object| !object.ptx.is_empty()) {
             for file in objects.iter().flat_map(|object| &object.ptx) {
@@ -95,13 +96,14 @@ impl Placement {
                 ptx::add_sizes(&mut placement.sizes, &text);
             }
         }
-        for object in objects {
-            let own = units.keys().position(|file| *file == object.file);
-            let at = if relocatable { (!units.is_empty()).then_some(0) } else { own };
-            if let Some(at) = at {
-                placement.kernels.extend(unit::defined(&object.path)?.into_iter().map(|name| (name, at)));
+        for (name, at) in names.defined() {
+            let file = objects.get(at).map(|object| &object.file);
+            let own = units.keys().position(|unit| Some(unit) == file);
+            if let Some(at) = if relocatable { (!units.is_empty()).then_some(0) } else { own } {
+                placement.kernels.insert(name.to_owned(), at);
             }
         }
+        placement.names = names;
         placement.units = units.into_values().collect();
         if relocatable && !placement.units.is_empty() {
             placement.units = vec![placement.units.concat()];
@@ -110,10 +112,10 @@ impl Placement {
     }
 
     /// Returns a placement for a build that compiles nothing, so that nothing runs.
-    pub(crate) fn unknown(contents: &Contents, library: String) -> Self {
+    pub(crate) fn unknown(contents: &Contents) -> Self {
         let all: Vec<usize> = (0..contents.symbols.len()).collect();
         let units = if all.is_empty() { Vec::new() } else { vec![all] };
-        Self { library, units, ..Self::default() }
+        Self { units, ..Self::default() }
     }
 }
 
@@ -122,9 +124,10 @@ pub(crate) fn generate(contents: &Contents, placement: &Placement) -> Result<Str
     let layouts = Layouts::of(&contents.items);
     let passed = passed_by_value(&contents.items, &layouts)?;
     let mut text = String::from(HEAD) + &placement.links;
+    exports(&mut text, &placement.names);
     for (at, unit) in placement.units.iter().enumerate() {
         let symbols: Vec<&Symbol> = unit.iter().filter_map(|one| contents.symbols.get(*one)).collect();
-        module(&mut text, at, &symbols, &placement.library);
+        module(&mut text, at, &symbols, &placement.names)?;
     }
     for item in &contents.items {
         match item {
@@ -134,7 +137,7 @@ pub(crate) fn generate(contents: &Contents, placement: &Placement) -> Result<Str
                     let uses = uses(&kernel, variables, contents, placement)?;
                     let found = placement.uses.get(&kernel.symbol).map_or(&[][..], Vec::as_slice);
                     kernel.read_only(&parameters, found)?;
-                    handle(&mut text, &kernel, uses.as_deref());
+                    handle(&mut text, &kernel, &placement.names.unique(&kernel.symbol)?, uses.as_deref());
                     for sizes in placement.sizes.get(&kernel.symbol).into_iter().flatten() {
                         same_sizes(&mut text, &kernel, sizes);
                     }
@@ -162,8 +165,28 @@ pub(crate) fn generate(contents: &Contents, placement: &Placement) -> Result<Str
     Ok(text)
 }
 
+/// Makes a program link what is exported, even if it uses none of it: two exports of one name then do not link.
+fn exports(text: &mut String, names: &Names) {
+    let exported = names.exported();
+    if exported.is_empty() {
+        return;
+    }
+    let mut declared = String::new();
+    for (at, name) in exported.iter().enumerate() {
+        let _ = write!(declared, "#[link_name = {name:?}] fn export_{at}(); ");
+    }
+    let all: Vec<_> = (0..exported.len()).map(|at| format!("export_{at}")).collect();
+    let _ = write!(
+        text,
+        "#[used]\nstatic EXPORTS: [unsafe extern \"C\" fn(); {}] = {{\n    unsafe extern \"C\" {{ {declared}}}\n    \
+         [{}]\n}};\n",
+        all.len(),
+        all.join(", ")
+    );
+}
+
 /// Writes the variables of one source file: the access history that they share, and a handle for each.
-fn module(text: &mut String, at: usize, symbols: &[&Symbol], library: &str) {
+fn module(text: &mut String, at: usize, symbols: &[&Symbol], names: &Names) -> Result<(), Error> {
     const SPACES: [(Space, &str); 3] =
         [(Space::Constant, "Constant"), (Space::Device, "Device"), (Space::Managed, "Managed")];
     let mut sizes = Vec::new();
@@ -171,22 +194,24 @@ fn module(text: &mut String, at: usize, symbols: &[&Symbol], library: &str) {
     for (space, spelled) in SPACES {
         let mut start = "0".to_owned();
         for symbol in symbols.iter().filter(|symbol| symbol.declared.space == space) {
-            variable(&mut handles, at, symbol, (spelled, &start), library);
+            let link = names.unique(&symbol.accessor())?;
+            variable(&mut handles, at, symbol, (spelled, &start), &link);
             let _ = write!(start, " + {}", symbol.bytes());
         }
         sizes.push(start);
     }
-    let [constants, variables, managed] = sizes.as_slice() else { return };
+    let [constants, variables, managed] = sizes.as_slice() else { return Ok(()) };
     let _ = write!(
         text,
         "static MODULE_{at}: ::cuda_safe::launch::Module = ::cuda_safe::launch::Module::new(\n    \
          {constants},\n    {variables},\n    {managed},\n);\n{handles}"
     );
+    Ok(())
 }
 
 /// Writes the handle of one variable, whose bytes begin at `start` in the access history of its memory
 /// space.
-fn variable(text: &mut String, module: usize, symbol: &Symbol, (space, start): (&str, &str), library: &str) {
+fn variable(text: &mut String, module: usize, symbol: &Symbol, (space, start): (&str, &str), link: &str) {
     let Symbol { declared, element, len, docs } = symbol;
     documented(text, docs);
     let word = match declared.space {
@@ -199,13 +224,13 @@ fn variable(text: &mut String, module: usize, symbol: &Symbol, (space, start): (
         text,
         "#[doc = \"{gap} A `{word}` variable: {len} of `{element}`.\"]\n\
          pub static {name}: ::cuda_safe::memory::Symbol<{element}> = {{\n    \
-         unsafe extern \"C\" {{ fn {accessor}() -> *const ::core::ffi::c_void; }}\n    \
+         unsafe extern \"C\" {{ #[link_name = {link:?}] fn {accessor}() -> *const ::core::ffi::c_void; }}\n    \
          // SAFETY: the function names this variable, which has the type that the header declares, and \
          these are its bytes in its module's access histories.\n    \
          unsafe {{ ::cuda_safe::memory::Symbol::from_parts({name:?}, {accessor}, &MODULE_{module}, \
          ::cuda_safe::launch::Space::{space}, {start}, {len}) }}\n}};\n",
         name = declared.name,
-        accessor = symbol.accessor(library),
+        accessor = symbol.accessor(),
     );
 }
 
@@ -389,8 +414,8 @@ fn by_value(text: &mut String, name: &str, concrete: bool) {
     }
 }
 
-fn handle(text: &mut String, kernel: &Prototype, uses: Option<&str>) {
-    let Prototype { name, symbol, parameters, names, docs } = kernel;
+fn handle(text: &mut String, kernel: &Prototype, link: &str, uses: Option<&str>) {
+    let Prototype { name, parameters, names, docs, .. } = kernel;
     documented(text, docs);
     let mut signature = String::new();
     for (name, parameter) in names.iter().zip(parameters) {
@@ -412,7 +437,7 @@ fn handle(text: &mut String, kernel: &Prototype, uses: Option<&str>) {
     };
     text.push_str(&format!(
         "pub static {name}: ::cuda_safe::launch::Kernel<({types})> = {{\n    \
-         unsafe extern \"C\" {{ #[link_name = {symbol:?}] fn stub(); }}\n    {uses}\
+         unsafe extern \"C\" {{ #[link_name = {link:?}] fn stub(); }}\n    {uses}\
          // SAFETY: the stub that nvcc made for this kernel, with the parameter types of its prototype.\n    \
          unsafe {{ ::cuda_safe::launch::Kernel::from_stub({name:?}, stub){with_symbols} }}\n    \
          .with_parameter_names(&{names:?})\n}};\n"
@@ -438,6 +463,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
+    use crate::agree::Facts;
     use crate::declared::Declared;
 
     fn contents(text: &str, variables: Vec<Declared>) -> Result<Contents, Error> {
@@ -446,6 +472,8 @@ mod tests {
             variables,
             warnings: Vec::new(),
             has_instances: false,
+            facts: Facts::default(),
+            included: BTreeMap::new(),
             files: Vec::new(),
         })
     }
@@ -604,8 +632,7 @@ mod tests {
         };
         let variables = vec![variable("filter", Space::Constant), variable("count", Space::Device)];
         let kernels = ["unsaid", "said"].map(|name| (name.to_owned(), 0)).into();
-        let placement =
-            Placement { library: "lib".to_owned(), units: vec![vec![0, 1]], kernels, ..Placement::default() };
+        let placement = Placement { units: vec![vec![0, 1]], kernels, ..Placement::default() };
         super::generate(&contents(&text, variables)?, &placement)
     }
 
@@ -616,8 +643,8 @@ mod tests {
             "Module::new(\n    0 + (9usize) * ::core::mem::size_of::<f32>(),\n    0 + (1) * \
              ::core::mem::size_of::<u32>(),\n    0,\n)",
             "pub static filter: ::cuda_safe::memory::Symbol<f32> =",
-            "fn cuda_symbol_lib_filter() -> *const ::core::ffi::c_void;",
-            "from_parts(\"filter\", cuda_symbol_lib_filter, &MODULE_0, \
+            "fn cuda_symbol_filter() -> *const ::core::ffi::c_void;",
+            "from_parts(\"filter\", cuda_symbol_filter, &MODULE_0, \
              ::cuda_safe::launch::Space::Constant, 0, 9usize)",
             "pub static count: ::cuda_safe::memory::Symbol<u32> =",
             "::cuda_safe::launch::Space::Device, 0, 1)",

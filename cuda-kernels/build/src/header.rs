@@ -2,6 +2,7 @@
 //! away.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -10,6 +11,7 @@ use bindgen::callbacks::ParseCallbacks;
 use bindgen::{CodegenConfig, EnumVariation, Formatter};
 
 use crate::Error;
+use crate::agree::Facts;
 use crate::clang::{KERNEL, annotation};
 use crate::declared::{self, Declared};
 use crate::prototype::GLOBAL_STANDS_FOR;
@@ -17,6 +19,9 @@ use crate::source::{self, Includes};
 
 /// The macro that is defined while bindgen reads the headers and sources in their order.
 const WRAPPED: &str = "CUDA_KERNELS_BUILD";
+
+/// What the names of the files start with that are only in this library's memory.
+const OWN: &str = "cuda-kernels-build-";
 
 /// The output of bindgen, and every file that it read.
 #[derive(Debug)]
@@ -27,6 +32,10 @@ pub(crate) struct Bindings {
     pub(crate) warnings: Vec<String>,
     /// Whether instances of templates have handles.
     pub(crate) has_instances: bool,
+    /// What nvcc has to agree with.
+    pub(crate) facts: Facts,
+    /// The files that sources include, each with the source that does.
+    pub(crate) included: BTreeMap<PathBuf, PathBuf>,
     pub(crate) files: Vec<PathBuf>,
 }
 
@@ -89,36 +98,56 @@ fn bind_with(
     for header in all.iter().chain(&prepared.also) {
         builder = builder.allowlist_file(escape(&header.to_string_lossy()));
     }
+    for constant in &prepared.constants {
+        builder = builder.allowlist_var(constant);
+    }
     // bindgen includes these files in this order. A file that others include has its own text only there.
     let words = format!("#define {WRAPPED}\n{}", words(includes));
-    builder = builder.header_contents("kernels.hpp", "").header_contents("words.hpp", &words);
+    builder = builder.header_contents(&format!("{OWN}start.hpp"), "");
+    builder = builder.header_contents(&format!("{OWN}words.hpp"), &words);
     for (path, text) in prepared.texts.iter().filter(|(path, _)| separate.contains(path)) {
         builder = builder.header_contents(&path.to_string_lossy(), text);
     }
-    builder = builder.header_contents("end.hpp", &format!("#undef {WRAPPED}"));
+    builder = builder.header_contents(&format!("{OWN}end.hpp"), &format!("#undef {WRAPPED}"));
     for (path, text) in prepared.texts.iter().filter(|(path, _)| !separate.contains(path)) {
         let text = format!("#ifdef {WRAPPED}\n{text}\n#endif\n");
         builder = builder.header_contents(&path.to_string_lossy(), &text);
     }
     let bindings = builder.generate().map_err(|error| {
         let headers = all.iter().map(|header| header.display().to_string()).collect::<Vec<_>>().join(", ");
-        let said = error.to_string();
-        let advice = if said.contains(NOT_FOUND) {
+        let (said, is_own) = without_own_place(&error.to_string());
+        let advice = if is_own {
+            "the headers of a C++ compiler for the target are needed: install one (Debian: g++), and for \
+             another target than this machine set NVCC_CCBIN or CXX_TARGET to it"
+        } else if said.contains(NOT_FOUND) {
             "name the folder of that file by `Build::include`, or remove the line if the kernels do not \
              need it"
         } else {
             "what only the device compiler takes belongs between #ifdef __CUDACC__ and #endif"
         };
         Error::Header(format!(
-            "the kernels' prototypes could not be read as plain C++ ({headers}): {}; {advice}",
-            said.trim_end()
+            "the kernels' prototypes could not be read as plain C++ ({headers}): {said}; {advice}"
         ))
     })?;
     let text = bindings.to_string();
     drop(bindings);
     let files = files.borrow().iter().map(PathBuf::from).chain(all).collect();
-    let source::Prepared { variables, warnings, has_instances, .. } = prepared;
-    Ok(Bindings { text, variables, warnings, has_instances, files })
+    let source::Prepared { variables, warnings, has_instances, facts, included, .. } = prepared;
+    Ok(Bindings { text, variables, warnings, has_instances, facts, included, files })
+}
+
+/// Leaves out of clang's message the places in files that are only in this library's memory, and returns
+/// whether there were any: these files include the C++ library's headers and CUDA's, and no others.
+fn without_own_place(said: &str) -> (String, bool) {
+    let mut is_own = false;
+    let lines = said.trim_end().lines().map(|line| {
+        let Some((before, after)) = line.split_once(OWN) else { return line.to_owned() };
+        is_own = true;
+        // The place is a path, which may have spaces, with line and column.
+        let before = before.split_once(": /").map_or(String::new(), |(words, _)| format!("{words}: "));
+        before + after.split_once(": ").map_or(after, |(_, words)| words)
+    });
+    (lines.collect::<Vec<_>>().join("\n"), is_own)
 }
 
 /// Writes the header that replaces CUDA's if there is no toolkit, and returns its folder.
@@ -265,7 +294,7 @@ mod tests {
 
     fn text_of(bindings: &Bindings) -> String {
         let contents = crate::generate::Contents::of(bindings).unwrap();
-        let placement = crate::generate::Placement::unknown(&contents, "lib".to_owned());
+        let placement = crate::generate::Placement::unknown(&contents);
         crate::generate::generate(&contents, &placement).unwrap()
     }
 
@@ -414,6 +443,96 @@ mod tests {
         );
     }
 
+    /// Returns clang's arguments for another target than this machine.
+    fn arguments_for(target: &str, compiler: &str) -> Vec<String> {
+        let host = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
+        let own = std::env::vars().filter(|(name, _)| !["TARGET", "HOST"].contains(&name.as_str()));
+        let cross = [("TARGET", target), ("HOST", &host), ("NVCC_CCBIN", compiler)];
+        let vars = own.chain(cross.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        cuda_sys_build::prepare_libclang(&cuda_sys_build::Env::from_vars(vars)).unwrap()
+    }
+
+    #[test]
+    fn prototypes_for_another_target_are_read_without_its_headers() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("kernels.cu");
+        let text = "#include <cooperative_groups.h>\n#include <cstdint>\n#include <vector>\n\
+                    __global__ void k(float4* out, uint64_t n, size_t m) {}\n\
+                    __global__ void f(int64_t n) {}";
+        fs::write(&file, text).unwrap();
+        // No machine has a compiler for this target.
+        let cross = arguments_for("made_up-unknown-linux-gnu", "/no/such/c++");
+        let stand_in = format!("-I{}", stand_in(folder.path()).unwrap().display());
+        let toolkit = cuda_sys_build::Search::new(&cuda_sys_build::Env::from_process()).find().unwrap();
+        let toolkit = toolkit.includes().iter().map(|folder| format!("-I{}", folder.display()));
+        for includes in [vec![stand_in], toolkit.collect()] {
+            let arguments = [includes, cross.clone()].concat();
+            let text = text_of(&bind(&[], std::slice::from_ref(&file), &arguments).unwrap());
+            for expected in ["Kernel<(*mut float4, u64, usize)>", "_Z1kP6float4mm", "_Z1fl"] {
+                assert!(text.contains(expected), "{expected} is not in {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn prototypes_for_another_target_are_read_with_the_headers_of_its_compiler() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let file = folder.path().join(name);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(&file, text).unwrap();
+            file
+        };
+        write("library/stdint.h", "#ifdef __MACHINE__\ntypedef long int64_t;\n#endif");
+        write("library/board.h", "struct Board { long pins; };");
+        write("own/stddef.h", "typedef unsigned long size_t;");
+        let compiler = write(
+            "compiler",
+            "folder=${0%/*}\n\
+             case $1 in\n\
+             -dumpmachine) echo MACHINE-poky-linux ;;\n\
+             -print-file-name=include) echo $folder/own ;;\n\
+             -E) printf '#include <...> search starts here:\\n %s\\nEnd of search list.\\n' $folder/library >&2 ;;\n\
+             esac\n",
+        );
+        // The other one of the two.
+        let other = if cfg!(target_arch = "x86_64") { "aarch64" } else { "x86_64" };
+        for file in [&compiler, &folder.path().join("library/stdint.h")] {
+            fs::write(file, fs::read_to_string(file).unwrap().replace("MACHINE", other)).unwrap();
+        }
+        let header = write(
+            "kernels.cuh",
+            "#include <cuda_runtime.h>\n#include <board.h>\n__global__ void k(Board* board, int64_t n);",
+        );
+        let mut arguments = vec![format!("-I{}", stand_in(folder.path()).unwrap().display())];
+        let compiler = format!("sh {}", compiler.display());
+        arguments.extend(arguments_for(&format!("{other}-unknown-linux-gnu"), &compiler));
+        let text = text_of(&bind(&[header], &[], &arguments).unwrap());
+        assert!(text.contains("Kernel<(*mut Board, i64)>"), "{text}");
+    }
+
+    #[test]
+    fn an_error_names_files_of_the_program_and_none_that_only_this_library_has() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("kernels.cu");
+        fs::write(&file, "#include <cuda_runtime.h>\n__global__ void k(float* out) {}").unwrap();
+        // A machine without the headers of a C++ compiler.
+        let mut arguments = arguments_for("made_up-unknown-linux-gnu", "/no/such/c++");
+        arguments.extend(["-nostdinc".to_owned(), "-nostdinc++".to_owned()]);
+        for includes in [Includes::All, Includes::HostOnly] {
+            let error =
+                bind_with(includes, &[], std::slice::from_ref(&file), &arguments).unwrap_err().to_string();
+            assert!(error.contains("kernels.cu)") && error.contains("file not found"), "{error}");
+            assert!(error.contains("C++ compiler") && !error.contains(".hpp"), "{error}");
+        }
+        let said =
+            format!("clang diagnosed error: /a b/{OWN}words.hpp:2:10: fatal error: 'x' file not found\n");
+        let (said, is_own) = without_own_place(&said);
+        assert!(is_own && said == "clang diagnosed error: fatal error: 'x' file not found", "{said}");
+        let said = "/a/kernels.cu:1:1: error: unknown type name 'y'";
+        assert_eq!(without_own_place(said), (said.to_owned(), false));
+    }
+
     #[test]
     fn a_source_is_read_without_a_header() {
         let bindings = read_file(
@@ -509,10 +628,11 @@ mod tests {
             "static first: ::cuda_safe::launch::Kernel<(Box_float,)>",
             "static table: ::cuda_safe::memory::Symbol<f32>",
             "pub const BLOCK : u32 = 64",
+            "pub const OTHER : u32 = 1",
         ] {
             assert!(text.contains(expected), "{expected} is not in {text}");
         }
-        assert!(!text.contains("OTHER") && !text.contains("hidden"), "{text}");
+        assert!(!text.contains("hidden"), "{text}");
         let [warning] = bindings.warnings.as_slice() else { panic!("{:?}", bindings.warnings) };
         assert!(warning.contains("kernels.h:5: kernel `fill` has no handle"), "{warning}");
     }
@@ -602,6 +722,15 @@ mod tests {
         let [third, wide] = bindings.warnings.as_slice() else { panic!("{:?}", bindings.warnings) };
         assert!(third.contains("`third` has no handle: it takes an instance of a class template"), "{third}");
         assert!(wide.contains("`wide` has no handle: it has more than 32 parameters"), "{wide}");
+    }
+
+    #[test]
+    fn structs_with_bit_fields_or_nameless_unions_are_no_elements() {
+        for fields in ["unsigned a : 3; unsigned b : 29; int c;", "union { int i; float f; }; int c;"] {
+            let text = generated(&format!("struct S {{ {fields} }};\n__global__ void k(S* p);"));
+            assert!(text.contains("ByValue for S {}") && !text.contains("bytemuck"), "{text}");
+        }
+        assert!(generated("struct S { int c; };\n__global__ void k(S* p);").contains("bytemuck::Pod"));
     }
 
     #[test]

@@ -42,8 +42,11 @@
 //! The module links its kernels itself, so a package's programs, tests and examples can include it, whether
 //! the package has a library or not.
 //!
-//! Structs, enums and constants (`#define N 16`) of these files are generated too. Structs have C's
-//! layout, which is checked at compile time. Structs without padding and pointers are
+//! Structs, enums and constants (`#define N 16`) of these files are generated too, and so are the constants of
+//! files that the sources include as `"file"`. Structs have C's layout, which is checked at compile time. nvcc
+//! has to agree: each source is compiled with lines that compare sizes, alignments, offsets of fields and
+//! the parameters of kernels, and the build fails with both numbers where a type depends on nvcc's macros. Not
+//! compared is a type that is between `#if`s on these macros as a whole and that no kernel or variable uses. Structs without padding and pointers are
 //! [`Pod`](https://docs.rs/bytemuck), so buffers can hold them. An integer of a `#define` becomes a
 //! `u32`, or an `i32` if it is negative, or a 64-bit integer if it needs one: a length is `kernels::N as
 //! usize`.
@@ -70,7 +73,8 @@
 //! instance by value of a class template that is only declared.
 //!
 //! Bodies of functions are not read, and a source may contain a whole program with its own `main`, which
-//! nothing calls. Its `extern "C"` functions, such as those that call Thrust or CUB, are linked as well.
+//! nothing calls. Its other functions, such as those that call Thrust or CUB, are compiled as well:
+//! [`Build::export`] names those that Rust calls.
 //! The types and prototypes of kernels must be plain C++. Put the rest between `#ifdef __CUDACC__` and
 //! `#endif`.
 //!
@@ -135,6 +139,30 @@
 //! A kernel without `@reads` and `@writes` then counts as one that uses the variables of all sources of the
 //! build. A program may have several such libraries. The device code of each is linked by itself.
 //!
+//! # Names
+//! A program may have any number of packages with a kernel `saxpy`, two versions of one package, and packages
+//! with several builds. The same holds for templates, variables, inline functions and device code that is
+//! linked. A handle always stands for the kernel or variable of its own build, because all functions and
+//! variables of a build get names that are unique in the program. In device code, and so in profilers and
+//! messages, they keep their names.
+//!
+//! Rust, C and C++ code that declares a function or kernel by its own name finds only those that
+//! [`Build::export`] lists:
+//!
+//! ```no_run
+//! cuda_kernels_build::Build::new().folder("kernels").export("my_ops_sort").compile("my_kernels");
+//! ```
+//!
+//! ```text
+//! unsafe extern "C" { fn my_ops_sort(data: *mut u32, count: usize, stream: cudaStream_t) -> c_int; }
+//! ```
+//!
+//! Two packages that export one name do not link (`duplicate symbol`), so begin it with the package's name.
+//! C++ objects from outside of the build do not share the inline functions of a common header, nor the
+//! `static` variables in these, with the build. `operator new` and `operator delete` keep their names.
+//!
+//! In one build, a kernel with a handle is defined by one source. Otherwise the build fails and names both.
+//!
 //! # Compilation
 //! The library has machine code for the architectures of [`Build::archs`], and always PTX, so that newer
 //! devices (and software ones) can run the kernels. The default is `sm_90`, PTX for `compute_75`, and the
@@ -148,9 +176,15 @@
 //! another one. If `DOCS_RS` or `CUDA_SYS_SNAPSHOT` is set, nothing is compiled and no toolkit is needed.
 //! That is enough to document a crate and to check its types.
 //!
+//! The targets are Linux on x86-64 and on aarch64. For another one than the machine that compiles,
+//! prototypes are read with the headers of its C++ compiler: `NVCC_CCBIN`, else `CXX_<target>` or
+//! `TARGET_CXX`, else GNU's name for it, such as `aarch64-linux-gnu-g++`. Without such a compiler they are
+//! read as those of this machine, which is enough to check types.
+//!
 //! The build script runs again when a source, a header, or any file that these include changes. It compiles
 //! only sources whose own files or command changed, as many at once as cargo has jobs.
 
+mod agree;
 mod arch;
 mod build;
 mod clang;
@@ -162,6 +196,7 @@ mod header;
 mod host_compiler;
 mod layout;
 mod lexer;
+mod names;
 mod nvcc;
 mod prototype;
 mod ptx;

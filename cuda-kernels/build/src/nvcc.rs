@@ -13,8 +13,9 @@ use std::thread;
 use std::time::SystemTime;
 
 use crate::depfile;
+use crate::names::Names;
 use crate::toolkit::Toolkit;
-use crate::{Arch, Error, arch};
+use crate::{Arch, Error, agree, arch};
 
 /// The settings that all files of a library share.
 #[derive(Debug)]
@@ -28,6 +29,8 @@ pub(crate) struct Settings<'a> {
     pub(crate) relocatable: bool,
     /// The flags that nvcc itself takes from the environment.
     pub(crate) environment: &'a [Option<OsString>],
+    /// What names have that are unique in a program.
+    pub(crate) unique: &'a str,
     /// The folder of the archive.
     pub(crate) out: &'a Path,
     /// The folder of the objects and of all other files that later builds use again.
@@ -76,20 +79,38 @@ impl<'a> Compiler<'a> {
         Ok(Self { tool, settings })
     }
 
-    /// Compiles the files into `lib<name>.a`, as many at once as cargo allows. Objects that are up to date
-    /// are used again.
-    pub(crate) fn compile(&self, files: &[Source], name: &str) -> Result<Vec<Object>, Error> {
-        let objects = in_parallel(files, jobs(), |file| self.compile_one(file))?;
+    /// Compiles the files, as many at once as cargo allows. Objects that are up to date are used again.
+    pub(crate) fn compile(&self, files: &[Source]) -> Result<Vec<Object>, Error> {
+        in_parallel(files, jobs(), |file| self.compile_one(file))
+    }
+
+    /// Makes `lib<name>.a` of the objects, with names that are unique in a program. Programs link `whole`
+    /// archives with all objects, whether they use them or not.
+    pub(crate) fn archive(
+        &self,
+        objects: &[Object],
+        name: &str,
+        exports: &[String],
+        whole: bool,
+    ) -> Result<Names, Error> {
+        let paths = if self.settings.relocatable {
+            vec![self.link(objects)?]
+        } else {
+            objects.iter().map(|object| object.path.clone()).collect()
+        };
+        let names = Names::of(self.settings.unique, exports, paths)?;
         let mut archive = cc::Build::new();
         archive.cpp(true).cargo_debug(false).out_dir(self.settings.out);
-        if self.settings.relocatable {
-            archive.object(self.link(&objects)?);
-        } else {
-            archive.objects(objects.iter().map(|object| &object.path));
+        archive.objects(names.write(&self.settings.objects.join("unique"))?);
+        let mut name = name;
+        if whole {
+            // rustc needs different names for these.
+            archive.link_lib_modifier("+whole-archive");
+            name = self.settings.unique;
         }
         // C++ mode, because the stubs need the C++ library: cc passes that to cargo.
         archive.try_compile(name).map_err(|error| failed(Path::new(name), &error))?;
-        Ok(objects)
+        Ok(names)
     }
 
     /// Returns the files that each of these includes, without those of the toolkit. Compiles nothing.
@@ -163,8 +184,7 @@ impl<'a> Compiler<'a> {
     /// Links the device code of the objects, and joins all of them to one object, which it returns.
     ///
     /// The runtime loads linked device code once all of its objects have registered, so a program needs all
-    /// of them or none. The names by which they register are local to the joined object: those of nvcc's own
-    /// library for kernels that launch kernels (`cudadevrt`) are the same in each library of a program.
+    /// of them or none. nvcc's own library for kernels that launch kernels (`cudadevrt`) is joined as well.
     fn link(&self, objects: &[Object]) -> Result<PathBuf, Error> {
         let [linked, joined] = ["linked.o", "joined.o"].map(|name| self.settings.objects.join(name));
         let paths = || objects.iter().map(|object| &object.path);
@@ -186,14 +206,6 @@ impl<'a> Compiler<'a> {
         if bytes.windows(DEVICE_RUNTIME.len()).any(|part| part == DEVICE_RUNTIME) {
             command.args(&folders).arg("-lcudadevrt");
         }
-        finish(&mut command, &joined)?;
-
-        // The other tools of the same name differ in their last letters alone: `llvm-ar`, `llvm-objcopy`.
-        let archiver = cpp.try_get_archiver().map_err(|error| failed(&joined, &error))?;
-        let archiver = archiver.get_program().to_string_lossy().into_owned();
-        let mut command = Command::new(format!("{}objcopy", archiver.strip_suffix("ar").unwrap_or("")));
-        let local = ["__cudaRegisterLinkedBinary*", "__fatbinwrap*", "__CNPRT*", "cudart*"];
-        command.arg("--wildcard").args(local.map(|name| format!("--localize-symbol={name}"))).arg(&joined);
         finish(&mut command, &joined)?;
         Ok(joined)
     }
@@ -232,6 +244,9 @@ const DEVICE_RUNTIME: &[u8] = b"cuda_device_runtime";
 fn finish(command: &mut Command, what: &Path) -> Result<(), Error> {
     let done = command.output().map_err(|error| Error::File(command.get_program().into(), error))?;
     let said = String::from_utf8_lossy(&done.stderr);
+    if let Some(difference) = agree::difference(&said) {
+        return Err(difference);
+    }
     for line in said.lines().chain(advice(&said)) {
         println!("cargo:warning={line}");
     }
@@ -279,6 +294,24 @@ fn choose_compiler(nvcc: &Path) {
     unsafe { env::set_var("NVCC", nvcc) };
 }
 
+/// Returns the C++ standard that flags or variables of nvcc name. nvcc warns if a second one is passed.
+pub(crate) fn standard(flags: &[String], environment: &[Option<OsString>]) -> Option<String> {
+    let environment = environment.iter().flatten().map(|flags| flags.to_string_lossy());
+    let environment =
+        environment.flat_map(|flags| flags.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
+    let mut words = flags.iter().cloned().chain(environment);
+    let mut found = None;
+    while let Some(word) = words.next() {
+        let value = word.strip_prefix('-').map(|word| word.trim_start_matches('-'));
+        found = match value.and_then(|word| word.strip_prefix("std")) {
+            Some("") => words.next(),
+            Some(value) => value.strip_prefix('=').map(str::to_owned).or(found),
+            None => found,
+        };
+    }
+    found
+}
+
 /// Returns the compiler with all settings.
 fn configured(settings: &Settings<'_>) -> cc::Build {
     let mut build = cc::Build::new();
@@ -289,7 +322,7 @@ fn configured(settings: &Settings<'_>) -> cc::Build {
         .debug(false)
         .opt_level(3)
         .warnings(false)
-        .flag("-std=c++17")
+        .flags(standard(settings.flags, settings.environment).is_none().then_some("-std=c++17"))
         .flags(arch::flags(settings.archs))
         .flags(settings.relocatable.then_some("-rdc=true"))
         .includes(settings.includes)
@@ -368,6 +401,19 @@ mod tests {
     fn a_function_that_is_not_linked_is_answered_with_how_to_link() {
         let said = "ptxas fatal   : Unresolved extern function 'cudaGraphSetConditional'\n";
         assert!(advice(said).is_some_and(|text| text.contains("relocatable")) && advice("").is_none());
+    }
+
+    #[test]
+    fn the_standard_is_found_however_it_is_passed() {
+        let standard = |flags: &[&str], environment: &str| {
+            let flags: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
+            super::standard(&flags, &[None, Some(environment.into())])
+        };
+        assert_eq!(standard(&["-lineinfo", "--stdlib"], ""), None);
+        for flags in [&["-std=c++14"][..], &["--std=c++14"], &["-std", "c++14", "-G"], &["--std", "c++14"]] {
+            assert_eq!(standard(flags, "-G").as_deref(), Some("c++14"), "{flags:?}");
+        }
+        assert_eq!(standard(&["-std=c++14"], "-G --std c++20").as_deref(), Some("c++20"));
     }
 
     #[test]

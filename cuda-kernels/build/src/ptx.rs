@@ -10,8 +10,10 @@
 //! - the parameters: `ld.param` gives the origin of the parameter that it names, and a result has the
 //!   origins of all its operands, whichever way it is computed (`mov`, `cvta`, `add`, `mad`, `selp`, `shfl`,
 //!   halves of an address, ...);
-//! - *known*: the address of a variable, of shared memory or of the kernel's own stack;
-//! - *wide*: 64 bits that were loaded from memory, which may be an address that somebody stored there;
+//! - *known*: the address of a variable, of shared memory or of the kernel's own stack: a name that the file
+//!   declares;
+//! - *wide*: 64 bits that were loaded from memory, which may be an address that somebody stored there, or a
+//!   name whose declaration is not found;
 //! - *narrow*: fewer bits from memory, such as an index. They become wide if an instruction could put an
 //!   address together from them. A conversion to 64 bits, a sum, and a product with the size of an element
 //!   cannot. They are no origin of the sum of an address and an index. Where they are the whole address, or
@@ -32,6 +34,9 @@
 //!   instruction on memory that is not listed here, or if the kernel calls a function that may write. Only
 //!   `printf`, `assert`, `malloc` and `free` write none of a kernel's memory, and functions in the same file
 //!   for which the same analysis finds only reads: those of `sin` and `pow` for `double`, for example.
+//!
+//! People write PTX, too (inline assembly), and ptxas takes much that nvcc does not write. A statement, a
+//! directive or a line that is not one of the known forms makes all parameters doubtful.
 //!
 //! An address does not come back from such a function either, because it counts as written when it is passed.
 //!
@@ -65,9 +70,10 @@ pub(crate) type Sizes = BTreeMap<String, BTreeSet<Vec<u64>>>;
 /// parameter.
 pub(crate) fn add(uses: &mut Uses, ptx: &str) {
     let text = without_comments_and_strings(ptx);
-    let harmless = harmless_functions(&text);
+    let names = declared(&text);
+    let harmless = harmless_functions(&text, &names);
     for (at, _) in text.match_indices(".entry") {
-        let Some(entry) = Entry::parse(&text[at + ".entry".len()..], false) else { continue };
+        let Some(entry) = Entry::parse(&text[at + ".entry".len()..], false, &names) else { continue };
         let (mut found, anything) = entry.uses(&harmless);
         if anything {
             found.iter_mut().for_each(|used| *used = (*used).max(Use::Unsure));
@@ -92,7 +98,8 @@ pub(crate) fn add_sizes(sizes: &mut Sizes, ptx: &str) {
     }
 }
 
-/// Leaves out comments and strings: each may have the signs of the other, and those that end statements.
+/// Leaves out comments and strings: each may have the signs of the other, and those that end statements. Also
+/// leaves out lines that number those of a source (`# 1 "file"`).
 fn without_comments_and_strings(text: &str) -> String {
     let mut rest = text;
     let mut clean = String::with_capacity(text.len());
@@ -107,19 +114,70 @@ fn without_comments_and_strings(text: &str) -> String {
             [b'"', ..] => after(1, "\""),
             _ => Some(1),
         };
-        rest = end.map_or("", |end| &found[end..]);
+        let left = end.map_or("", |end| &found[end..]);
+        // Whether it escapes a quotation mark is ptxas's affair: the sign makes a statement doubtful.
+        if found.starts_with('"') && found[..found.len() - left.len()].contains('\\') {
+            clean.push('#');
+        }
+        rest = left;
     }
-    clean + rest
+    clean += rest;
+    let is_number = |word: &str| word.bytes().all(|sign| sign.is_ascii_digit());
+    let numbers = |line: &str| {
+        line.trim_start().strip_prefix('#').is_some_and(|rest| rest.split_whitespace().all(is_number))
+    };
+    clean.split('\n').map(|line| if numbers(line) { "" } else { line }).collect::<Vec<_>>().join("\n")
+}
+
+/// Returns the names of the variables and functions that a file declares outside of functions.
+fn declared(text: &str) -> BTreeSet<String> {
+    let (mut names, mut depth, mut statement) = (BTreeSet::new(), 0_u32, String::new());
+    for sign in text.chars() {
+        // Braces are around the body of a function, or an initial value.
+        match sign {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ if depth > 0 => continue,
+            _ => {}
+        }
+        let ends = sign == ';' || (sign == '}' && depth == 0 && !statement.contains('='));
+        if ends {
+            names.extend(declared_name(&statement).map(str::to_owned));
+            statement.clear();
+        } else if depth == 0 {
+            statement.push(sign);
+        }
+    }
+    names
+}
+
+/// Returns the first name that a statement declares.
+fn declared_name(statement: &str) -> Option<&str> {
+    const SPACES: [&str; 8] =
+        [".global", ".const", ".shared", ".local", ".param", ".texref", ".samplerref", ".surfref"];
+    for word in [".func", ".entry"] {
+        if let Some((_, rest)) = statement.split_once(word) {
+            // A function's result comes before its name.
+            let result = rest.trim_start().strip_prefix('(').and_then(|rest| rest.split_once(')'));
+            return words(result.map_or(rest, |(_, rest)| rest)).next();
+        }
+    }
+    let is_name = |word: &&str| !word.starts_with(|first: char| first == '.' || first.is_ascii_digit());
+    words(statement).skip_while(|word| !SPACES.contains(word)).find(is_name)
 }
 
 /// Returns the functions that write none of a kernel's memory.
-fn harmless_functions(text: &str) -> BTreeSet<String> {
+fn harmless_functions(text: &str, names: &BTreeSet<String>) -> BTreeSet<String> {
+    if text.contains(".alias") {
+        // A name may stand for another function.
+        return BTreeSet::new();
+    }
     let mut harmless: BTreeSet<String> =
         ["vprintf", "__assertfail", "malloc", "free"].map(str::to_owned).into();
     // Functions with bodies. A weak one may have another body elsewhere.
     let mut functions = Vec::new();
     for (at, _) in text.match_indices(".func") {
-        let function = Entry::parse(&text[at + ".func".len()..], true);
+        let function = Entry::parse(&text[at + ".func".len()..], true, names);
         harmless.retain(|name| function.as_ref().is_none_or(|function| function.name != *name));
         functions.extend(function.filter(|_| !text[..at].trim_end().ends_with(".weak")));
     }
@@ -138,23 +196,39 @@ fn harmless_functions(text: &str) -> BTreeSet<String> {
     }
 }
 
+/// Returns whether a name may have the sign.
+fn is_part(sign: char) -> bool {
+    sign.is_alphanumeric() || "_$%.".contains(sign)
+}
+
 /// Returns the names in a text: registers with their `%`, vectors without `.x`, variables, numbers.
 fn words(text: &str) -> impl Iterator<Item = &str> {
-    let is_part = |sign: char| sign.is_alphanumeric() || "_$%.".contains(sign);
-    let all = text.split(move |sign| !is_part(sign)).filter(|word| !word.is_empty());
+    let all = text.split(|sign| !is_part(sign)).filter(|word| !word.is_empty());
     all.map(|word| {
         word.split_once('.').map_or(word, |(whole, _)| if whole.is_empty() { word } else { whole })
     })
 }
 
-/// Returns whether a line that begins with `.loc` or `.file` has nothing but that.
-fn is_line_information(line: &str) -> bool {
-    let mut before = "";
-    words(line).skip(1).all(|word| {
-        let is_name = std::mem::replace(&mut before, word) == "function_name";
-        let is_number = word.starts_with(|first: char| first.is_ascii_digit());
-        is_name || is_number || word == "function_name" || word == "inlined_at"
-    })
+/// Returns what follows `.loc` or `.file` with their numbers and names: they end without a sign.
+fn after_line_information(text: &str) -> &str {
+    let word_end = |text: &str| text.find(|sign: char| !is_part(sign)).unwrap_or(text.len());
+    let mut rest = &text[word_end(text)..];
+    let mut is_name = false;
+    loop {
+        rest = rest.trim_start();
+        let word = &rest[..word_end(rest)];
+        if word.starts_with(|first: char| first.is_ascii_digit())
+            || ["function_name", "inlined_at"].contains(&word)
+            || std::mem::take(&mut is_name)
+        {
+            is_name = word == "function_name";
+            rest = &rest[word.len()..];
+        } else if let Some(after) = rest.strip_prefix([',', '+']) {
+            rest = after;
+        } else {
+            return rest;
+        }
+    }
 }
 
 /// The origins of a value.
@@ -199,7 +273,13 @@ impl Instruction {
             None => text,
         };
         let is_opcode = |sign: char| sign.is_alphanumeric() || "._:".contains(sign);
-        let (opcode, rest) = text.split_at(text.find(|sign| !is_opcode(sign)).unwrap_or(text.len()));
+        let split = |text: &'_ str| text.find(|sign| !is_opcode(sign)).unwrap_or(text.len());
+        let (mut opcode, mut rest) = (text[..split(text)].to_owned(), &text[split(text)..]);
+        // ptxas takes spaces before the dots.
+        while let Some(part) = Some(rest.trim_start()).filter(|rest| rest.starts_with('.')) {
+            opcode.push_str(&part[..split(part)]);
+            rest = &part[split(part)..];
+        }
         let mut operands = vec![String::new()];
         let mut depth = 0_u32;
         for sign in rest.chars() {
@@ -227,16 +307,21 @@ impl Instruction {
         self.opcode.iter().any(|own| own.split("::").next() == Some(part))
     }
 
-    /// Returns whether one of the values is a whole address or longer.
+    /// Returns whether one of the values is a whole address or longer, or of unknown length.
     fn is_wide(&self) -> bool {
-        let long = |part: &String| ["b64", "u64", "s64", "f64", "b128"].contains(&part.as_str());
+        let short = |part: &String| bits_of(part).is_some_and(|bits| bits <= 32);
+        let mut types = self.opcode.iter().filter(|part| is_type(part));
         match self.name() {
             // The first type is that of the result.
-            "cvt" => self.opcode.iter().find(|part| is_type(part)).is_some_and(long),
-            "mul" | "mad" if self.has("wide") => self.has("u32") || self.has("s32"),
+            "cvt" => !types.next().is_some_and(short),
+            "mul" | "mad" if self.has("wide") => !(self.has("u16") || self.has("s16")),
             // The results are parts of one value.
-            "mov" if self.operand(0).starts_with('{') && !self.has("b128") => false,
-            _ => self.opcode.iter().any(long),
+            "mov" if self.operand(0).starts_with('{') && !self.operand(1).starts_with('{') => {
+                self.has("b128")
+            }
+            // 32 bits.
+            "elect" => false,
+            _ => types.clone().next().is_none() || !types.all(short),
         }
     }
 
@@ -277,16 +362,27 @@ impl Instruction {
     }
 }
 
+/// Returns whether a word is a number.
+fn is_number(word: &str) -> bool {
+    word.starts_with(|first: char| first.is_ascii_digit())
+}
+
 /// Returns whether a part of an opcode is a type.
 fn is_type(part: &str) -> bool {
     let number = part.strip_prefix(['b', 'u', 's', 'f']).unwrap_or_default();
     number.bytes().next().is_some_and(|first| first.is_ascii_digit())
 }
 
+/// Returns the size of a type in bits: that of `f16x2` is 32. Returns `None` for an unknown one.
+fn bits_of(ty: &str) -> Option<u64> {
+    let size = ty.trim_start_matches(|sign: char| !sign.is_ascii_digit());
+    let (bits, count) = size.split_once('x').unwrap_or((size, "1"));
+    bits.parse::<u64>().ok()?.checked_mul(count.parse().ok()?)
+}
+
 /// Returns the size of a type.
 fn bytes_of(ty: &str) -> Option<u64> {
-    let bits = ty.trim_start_matches(|sign: char| !sign.is_ascii_digit()).parse::<u64>().ok()?;
-    Some(bits.div_ceil(8))
+    Some(bits_of(ty)?.div_ceil(8))
 }
 
 /// The effect of an instruction on memory.
@@ -383,12 +479,18 @@ struct Entry {
     instructions: Vec<Instruction>,
     /// Registers by the names under which they are declared, `%rd` for `%rd<11>`.
     registers: BTreeSet<String>,
+    /// The names of variables, functions and labels.
+    names: BTreeSet<String>,
+    /// Whether something is not understood.
+    is_doubtful: bool,
 }
 
 impl Entry {
     /// Parses what stands after `.entry` or `.func`.
-    fn parse(text: &str, is_function: bool) -> Option<Self> {
+    /// `names` are those that the file declares.
+    fn parse(text: &str, is_function: bool, names: &BTreeSet<String>) -> Option<Self> {
         let (mut entry, body) = Self::head(text, is_function)?;
+        entry.names.extend(names.iter().cloned());
         entry.body(body);
         Some(entry)
     }
@@ -409,8 +511,12 @@ impl Entry {
             head.split_once('(').and_then(|(_, rest)| rest.split_once(')')).map_or("", |(list, _)| list);
         let list = list.split(',').filter(|text| !text.trim().is_empty());
         let parameters = list.map(Parameter::parse).collect();
-        let (instructions, registers) = (Vec::new(), BTreeSet::new());
-        Some((Self { name, is_function, parameters, instructions, registers }, text.get(open..)?))
+        let (instructions, registers, names) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
+        let is_doubtful = false;
+        Some((
+            Self { name, is_function, parameters, instructions, registers, names, is_doubtful },
+            text.get(open..)?,
+        ))
     }
 
     /// Parses from the brace that opens the body to the one that closes it.
@@ -432,36 +538,60 @@ impl Entry {
             if rest.is_empty() {
                 return;
             }
-            // These two end with the line, unless an instruction follows.
-            let is_line = [".loc", ".file"].contains(&words(rest).next().unwrap_or_default());
-            if is_line {
-                let (line, after) = rest.split_once('\n').unwrap_or((rest, ""));
-                if is_line_information(line) {
-                    rest = after;
-                    continue;
-                }
+            if [".loc", ".file"].contains(&words(rest).next().unwrap_or_default()) {
+                rest = after_line_information(rest);
+                continue;
             }
             let (statement, after) = rest.split_once(';').unwrap_or((rest, ""));
             let label =
                 statement.split(|sign: char| !(sign.is_alphanumeric() || "_$%".contains(sign))).next();
-            let after_label =
-                label.and_then(|label| statement.get(label.len()..)).unwrap_or_default().trim_start();
-            if after_label.starts_with(':') && !after_label.starts_with("::") {
+            let label = label.unwrap_or_default();
+            let after_label = statement[label.len()..].trim_start();
+            if !label.is_empty() && after_label.starts_with(':') && !after_label.starts_with("::") {
+                self.names.insert(label.to_owned());
                 rest = rest.split_once(':').map_or("", |(_, rest)| rest);
                 continue;
             }
             rest = after;
-            if let Some(declared) = statement.strip_prefix(".reg") {
-                let names = declared.split([',', ' ', '\t', '\n']).map(str::trim);
-                let names = names.filter(|name| !name.is_empty() && !name.starts_with('.'));
-                self.registers.extend(names.filter_map(|name| name.split('<').next()).map(str::to_owned));
-            } else if statement.starts_with(".param") {
-                let hidden = |parameter: &&mut Parameter| words(statement).any(|word| word == parameter.name);
-                self.parameters.iter_mut().filter(hidden).for_each(|parameter| parameter.name.clear());
-            } else if !statement.starts_with('.') || is_line {
-                self.instructions.extend(Instruction::parse(statement));
-            }
+            self.statement(statement);
         }
+    }
+
+    /// Parses a declaration or an instruction.
+    fn statement(&mut self, statement: &str) {
+        // A line of another preprocessor.
+        self.is_doubtful |= statement.contains('#');
+        if !statement.starts_with('.') {
+            let instruction = Instruction::parse(statement);
+            // A directive in an instruction may declare anything.
+            self.is_doubtful |= instruction.as_ref().is_none_or(|it| {
+                let mut words = it.operands.iter().flat_map(|operand| words(operand));
+                it.opcode.iter().any(|part| part == "reg") || words.any(|word| word.starts_with('.'))
+            });
+            return self.instructions.extend(instruction);
+        }
+        self.is_doubtful |= statement.contains(['{', '}', '@', ':']);
+        match words(statement).next().unwrap_or_default() {
+            ".reg" => {
+                let is_name =
+                    |word: &&str| !word.starts_with(|first: char| first == '.' || first.is_ascii_digit());
+                let names: Vec<_> = words(statement).filter(is_name).map(str::to_owned).collect();
+                names.iter().for_each(|name| self.hide(name));
+                self.registers.extend(names);
+            }
+            ".param" | ".local" | ".shared" | ".global" | ".const" => {
+                words(statement).for_each(|name| self.hide(name));
+                self.names.extend(declared_name(statement).map(str::to_owned));
+            }
+            ".pragma" | ".callprototype" | ".calltargets" | ".branchtargets" => {}
+            _ => self.is_doubtful = true,
+        }
+    }
+
+    /// Forgets the name of a parameter if the body declares it, too.
+    fn hide(&mut self, name: &str) {
+        let hidden = self.parameters.iter_mut().filter(|parameter| parameter.name == name);
+        hidden.for_each(|parameter| parameter.name.clear());
     }
 
     fn parameter(&self, name: &str) -> Option<usize> {
@@ -484,9 +614,11 @@ impl Entry {
         for word in words(operand) {
             if let Some(known) = registers.get(word) {
                 origins.add(known);
-            } else if !self.is_register(word) && !word.starts_with(|first: char| first.is_ascii_digit()) {
+            } else if self.names.contains(word) || self.parameter(word).is_some() {
                 // The address of a variable, or of a parameter.
-                origins.known = true;
+                origins.known |= !self.is_register(word);
+            } else if !self.is_register(word) && !is_number(word) {
+                origins.wide = true;
             }
         }
         origins
@@ -562,11 +694,18 @@ impl Entry {
             }
         }
         let written = instruction.operands.iter().take(results).flat_map(|operand| words(operand));
-        written.filter(|word| self.is_register(word)).map(|word| (word, origins.clone())).collect()
+        // A result is a register, whether its declaration is found or not.
+        let is_result = |word: &&str| {
+            !is_number(word) && (results == 1 || self.is_register(word) || !self.names.contains(*word))
+        };
+        written.filter(is_result).map(|word| (word, origins.clone())).collect()
     }
 
     /// Returns the use of the memory behind each parameter, and whether any memory may be written.
     fn uses(&self, harmless: &BTreeSet<String>) -> (Vec<Use>, bool) {
+        if self.is_doubtful {
+            return (vec![Use::Unsure; self.parameters.len()], true);
+        }
         let registers = self.registers();
         let (mut uses, mut anything) = (vec![Use::Read; self.parameters.len()], false);
         for instruction in &self.instructions {
@@ -589,7 +728,8 @@ impl Entry {
                 Kind::Images | Kind::Synchronizes => (None, 0),
                 Kind::Calls => {
                     let name = instruction.operands.iter().find(|operand| !operand.starts_with('('));
-                    anything |= name.is_none_or(|name| !harmless.contains(name));
+                    // A register may have the name of a function.
+                    anything |= name.is_none_or(|name| !harmless.contains(name) || self.is_register(name));
                     (None, 0)
                 }
                 Kind::Unknown => {

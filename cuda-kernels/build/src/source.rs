@@ -10,6 +10,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use crate::Error;
+use crate::agree::Facts;
 use crate::clang::{Cursor, KERNEL, Part, Unit};
 use crate::declared::{self, Declared};
 use crate::lexer::{self, Kind, Token};
@@ -24,6 +25,12 @@ pub(crate) struct Prepared {
     pub(crate) warnings: Vec<String>,
     /// Whether instances of templates have handles.
     pub(crate) has_instances: bool,
+    /// What nvcc has to agree with.
+    pub(crate) facts: Facts,
+    /// The files that sources include, each with the source that does.
+    pub(crate) included: BTreeMap<PathBuf, PathBuf>,
+    /// The qualified names of the constants in files that sources include as `"file"`.
+    pub(crate) constants: Vec<String>,
     /// The headers that sources include.
     pub(crate) within: Vec<PathBuf>,
     /// The files that sources include and that have kernels or variables.
@@ -63,18 +70,27 @@ pub(crate) fn prepare(
     }
     let unit = Unit::parse(wrapper, &specialized, arguments)?;
     reading.included = unit.included_by(sources);
-    reading.class_instances =
-        template::find(&unit, |after| Unit::parse(&format!("{wrapper}{after}"), &specialized, arguments))?;
-    let within = headers.iter().filter(|header| reading.included.remove(*header)).cloned().collect();
+    let mut facts = Facts::default();
+    reading.class_instances = template::find(&unit, &mut facts, |after| {
+        Unit::parse(&format!("{wrapper}{after}"), &specialized, arguments)
+    })?;
+    let source_of =
+        |(file, through): (&PathBuf, &Vec<(PathBuf, usize)>)| Some((file.clone(), through.last()?.0.clone()));
+    let included = reading.included.iter().filter_map(source_of).collect();
+    reading.directives = reading.included.clone();
+    let within = headers.iter().filter(|it| reading.included.remove(*it).is_some()).cloned().collect();
     for cursor in unit.root().children() {
         reading.visit(cursor, false);
     }
     for (file, offset) in unit.mistakes() {
         reading.leave_out(&file, offset);
     }
-    let variables = declared::find(unit.root(), &listed, &reading.included)?;
+    let variables = declared::find(unit.root(), &listed, |file| reading.included.contains_key(file))?;
     let mut also = std::mem::take(&mut reading.with_kernels);
     also.extend(variables.iter().map(|variable| variable.file.clone()).filter(|file| !listed.contains(file)));
+    let is_generated = |file: &Path| also.contains(file) || listed.iter().any(|own| own == file);
+    facts.add(unit.root(), &is_generated, &|file, offset| reading.depends_on_nvcc(file, offset))?;
+    let constants = reading.constants(unit.root());
     reading.edit_included(includes);
     let (warnings, has_instances) = (reading.warnings(), !reading.instantiated.is_empty());
     let mut files = reading.files;
@@ -83,7 +99,7 @@ pub(crate) fn prepare(
     files.retain(|_, file| !file.edits.is_empty());
     texts.extend(files.into_iter().map(|(path, file)| (path, file.edited())));
     let also = also.into_iter().collect();
-    Ok(Prepared { variables, warnings, has_instances, within, also, texts })
+    Ok(Prepared { variables, warnings, has_instances, facts, included, constants, within, also, texts })
 }
 
 /// Reads a file. Offsets stay: each byte that is no UTF-8, such as one of a name in a comment, becomes a
@@ -243,6 +259,38 @@ impl File {
         before.range.end + if before.kind == Kind::Directive { line } else { 0 }
     }
 
+    /// Returns whether a condition on nvcc's macros decides about the text at an offset.
+    fn depends_on_nvcc(&self, offset: usize) -> bool {
+        const MACROS: [&str; 3] = ["__CUDACC", "__CUDA_ARCH", "__NVCC__"];
+        let before = self.tokens.iter().take_while(|token| token.range.start < offset);
+        let mut open: Vec<bool> = Vec::new();
+        for line in before.filter(|token| token.kind == Kind::Directive).map(|token| self.text(&token.range))
+        {
+            let depends = MACROS.iter().any(|name| line.contains(name));
+            let word = line.trim_start_matches(['#', ' ', '\t']);
+            if word.starts_with("if") {
+                open.push(depends);
+            } else if word.starts_with("endif") {
+                open.pop();
+            } else if word.starts_with("el") {
+                open.last_mut().into_iter().for_each(|before| *before |= depends);
+            }
+        }
+        open.contains(&true)
+    }
+
+    /// Returns the names of the macros without parameters.
+    fn macros(&self) -> Vec<String> {
+        let lines = self.tokens.iter().filter(|token| token.kind == Kind::Directive);
+        let name = |line: &str| {
+            let rest = line.trim_start_matches(['#', ' ', '\t']).strip_prefix("define")?.trim_start();
+            let end = rest.find(|sign: char| !sign.is_alphanumeric() && sign != '_').unwrap_or(rest.len());
+            let (name, value) = rest.split_at(end);
+            (!value.starts_with('(')).then(|| name.to_owned())
+        };
+        lines.filter_map(|token| name(self.text(&token.range))).collect()
+    }
+
     /// Replaces a part. Its line ends stay, so that the lines of the file keep their numbers.
     fn replace(&mut self, range: Range<usize>, by: &str) {
         let lines = "\n".repeat(self.text(&range).matches('\n').count());
@@ -274,8 +322,10 @@ struct Reading<'a> {
     sources: &'a [PathBuf],
     /// The headers and sources whose kernels get handles.
     listed: &'a [PathBuf],
-    /// The other files that sources include, except the toolkit's.
-    included: BTreeSet<PathBuf>,
+    /// The other files that sources include, except the toolkit's, with the places of the directives.
+    included: BTreeMap<PathBuf, Vec<(PathBuf, usize)>>,
+    /// The same, with listed headers.
+    directives: BTreeMap<PathBuf, Vec<(PathBuf, usize)>>,
     /// Those of these files that have kernels with handles.
     with_kernels: BTreeSet<PathBuf>,
     files: BTreeMap<PathBuf, File>,
@@ -330,7 +380,7 @@ impl Reading<'_> {
             return;
         }
         let Some((end, has_body)) = file.end(range.end) else { return };
-        let is_included = has_body && self.included.contains(&path);
+        let is_included = has_body && self.included.contains_key(&path);
         if is_kernel && (is_included || self.listed.contains(&path)) {
             // No warnings about headers of other libraries.
             let beside = |source: &PathBuf| source.parent().is_some_and(|folder| path.starts_with(folder));
@@ -406,7 +456,7 @@ impl Reading<'_> {
     /// Leaves out the statement of a source that plain C++ does not accept, such as a second name for a
     /// namespace of the device compiler. Kernels and members of structs stay: bindgen then refuses them.
     fn leave_out(&mut self, path: &Path, offset: usize) {
-        if !self.included.contains(path) && !self.sources.iter().any(|source| source == path) {
+        if !self.included.contains_key(path) && !self.sources.iter().any(|source| source == path) {
             return;
         }
         let Some(file) = open(&mut self.files, path) else { return };
@@ -420,9 +470,37 @@ impl Reading<'_> {
         }
     }
 
+    /// Returns whether nvcc may not see the declaration at this place: nvcc's macros decide about it, or
+    /// about a directive by which its file is included.
+    fn depends_on_nvcc(&self, path: &Path, offset: usize) -> bool {
+        let depends = |(path, offset): (&Path, usize)| match self.files.get(path) {
+            Some(file) => file.depends_on_nvcc(offset),
+            None => read(path).is_ok_and(|text| File::new(text).depends_on_nvcc(offset)),
+        };
+        let through = self.directives.get(path).into_iter().flatten();
+        let through = through.map(|(path, offset)| (path.as_path(), *offset));
+        [(path, offset)].into_iter().chain(through).any(depends)
+    }
+
+    /// Returns the constants of the files that sources include as `"file"`: macros and `const` variables.
+    fn constants(&mut self, root: Cursor<'_>) -> Vec<String> {
+        let mut is_quoted = |(path, offset): &(PathBuf, usize)| {
+            let file = open(&mut self.files, path);
+            file.is_some_and(|file| file.text.get(*offset..).is_some_and(|rest| rest.starts_with('"')))
+        };
+        let quoted = self.included.iter().filter(|(_, through)| through.iter().all(&mut is_quoted));
+        let quoted: BTreeSet<PathBuf> = quoted.map(|(path, _)| path.clone()).collect();
+        let mut names = Vec::new();
+        constants_below(root, &quoted, &mut names);
+        for path in &quoted {
+            names.extend(open(&mut self.files, path).into_iter().flat_map(|file| file.macros()));
+        }
+        names
+    }
+
     /// Makes the changes of sources that need no syntax tree in the files that they include.
     fn edit_included(&mut self, includes: Includes) {
-        for path in &self.included {
+        for path in self.included.keys() {
             let Some(file) = open(&mut self.files, path) else { continue };
             if includes == Includes::HostOnly {
                 let directives = file.tokens.iter().filter(|token| token.kind == Kind::Directive);
@@ -452,6 +530,21 @@ impl Reading<'_> {
             format!("{}:{line}: kernel `{name}` has no handle: {why}.", path.display())
         })
         .collect()
+    }
+}
+
+/// Adds the qualified names of the `const` variables in these files.
+fn constants_below(cursor: Cursor<'_>, files: &BTreeSet<PathBuf>, names: &mut Vec<String>) {
+    for child in cursor.children().into_iter().filter(|child| !child.is_system()) {
+        match child.part() {
+            Part::Namespace | Part::Transparent => constants_below(child, files, names),
+            Part::Variable if child.is_const() => {
+                let is_quoted = child.place().is_some_and(|(path, _)| files.contains(&path));
+                let path = child.path().filter(|_| is_quoted);
+                names.extend(path.map(|path| path.trim_start_matches(':').to_owned()));
+            }
+            _ => {}
+        }
     }
 }
 

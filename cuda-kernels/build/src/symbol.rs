@@ -23,10 +23,8 @@ pub(crate) struct Symbol {
 impl Symbol {
     /// Returns the name of the C function that returns the variable's host-side address. It is in the
     /// file that defines the variable.
-    ///
-    /// `library` makes the name unique in a program with several libraries.
-    pub(crate) fn accessor(&self, library: &str) -> String {
-        format!("cuda_symbol_{library}_{}", self.declared.name)
+    pub(crate) fn accessor(&self) -> String {
+        format!("cuda_symbol_{}", self.declared.name)
     }
 
     /// Returns its size in bytes as a Rust expression.

@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 
 use crate::Error;
+use crate::agree::Facts;
 use crate::clang::{Cursor, KERNEL, Part, Type, TypeKind, Unit};
 
 /// The namespace of the structs that make instances complete.
@@ -74,7 +75,12 @@ impl Shape {
 
 /// Finds the instances among the parameters of kernels, and makes their structs. `parse` reads the files with
 /// a text after them.
-pub(crate) fn find(unit: &Unit, parse: impl FnOnce(&str) -> Result<Unit, Error>) -> Result<Instances, Error> {
+/// Also adds what nvcc has to agree with.
+pub(crate) fn find(
+    unit: &Unit,
+    facts: &mut Facts,
+    parse: impl FnOnce(&str) -> Result<Unit, Error>,
+) -> Result<Instances, Error> {
     let mut shapes = Vec::new();
     shapes_below(unit.root(), &mut shapes);
     if shapes.is_empty() {
@@ -98,6 +104,9 @@ pub(crate) fn find(unit: &Unit, parse: impl FnOnce(&str) -> Result<Unit, Error>)
         }
         for field in structure.declared_type().fields() {
             let ty = field.declared_type().canonical();
+            if let Some((file, _)) = ty.declaration().place() {
+                facts.ty(ty, &file)?;
+            }
             if !instances.contains_key(&shape.instance)
                 && let Some(definition) = define(&name, ty)
             {
@@ -166,7 +175,7 @@ fn declare(ty: Type<'_>, name: &str) -> Option<String> {
             Some(if is_number { format!("{} *", target.spelling()) } else { "void *".to_owned() })
         }
         TypeKind::Record if element.is_named() => Some(unqualified(&element.spelling())),
-        TypeKind::Record | TypeKind::Other => None,
+        TypeKind::Record | TypeKind::Enum | TypeKind::Other => None,
     };
     Some(match spelled {
         Some(spelled) => format!("{spelled} {name}{lengths}"),

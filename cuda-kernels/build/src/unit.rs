@@ -5,11 +5,9 @@
 //! It is compiled with functions after its end that return the addresses. Device code that is linked has one
 //! variable in all files, and any of them can return its address.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-
-use object::{Object, ObjectSymbol};
 
 use crate::Error;
 use crate::symbol::Symbol;
@@ -56,39 +54,26 @@ fn refuse(symbol: &Symbol, why: &str) -> Error {
     Error::Prototype(format!("{file}: variable `{name}`: {why}."))
 }
 
-/// Writes the file that replaces a source file with variables in the build: it includes the file and adds
-/// the functions.
-pub(crate) fn wrapper(source: &Path, symbols: &[&Symbol], library: &str, to: &Path) -> Result<(), Error> {
+/// Writes the file that replaces a source file in the build: it includes the file and adds the functions, and
+/// the lines about its types.
+pub(crate) fn wrapper(source: &Path, symbols: &[&Symbol], types: &str, to: &Path) -> Result<(), Error> {
     let source = source.canonicalize().map_err(Error::of_file(source))?;
     let name = source.to_str().ok_or_else(|| {
         Error::Header(format!("{}: a source file's path must be readable text", source.display()))
     })?;
     let mut text = format!("#include {:?}\n", Path::new(name));
     for symbol in symbols {
-        let (accessor, path) = (symbol.accessor(library), &symbol.declared.path);
+        let (accessor, path) = (symbol.accessor(), &symbol.declared.path);
         text.push_str(&format!(
-            "extern \"C\" __attribute__((visibility(\"hidden\"))) const void* {accessor}() {{ return \
-             reinterpret_cast<const void*>(&{path}); }}\n"
+            "extern \"C\" const void* {accessor}() {{ return reinterpret_cast<const void*>(&{path}); }}\n"
         ));
     }
+    text.push_str(types);
     // A later build compares the file's time.
     if fs::read_to_string(to).is_ok_and(|old| old == text) {
         return Ok(());
     }
     fs::write(to, text).map_err(Error::of_file(to))
-}
-
-/// Returns the symbols of the functions that an object exports, with the host-side stubs of kernels among
-/// them.
-pub(crate) fn defined(object: &Path) -> Result<BTreeSet<String>, Error> {
-    let bytes = fs::read(object).map_err(Error::of_file(object))?;
-    let file = object::File::parse(bytes.as_slice())
-        .map_err(|error| Error::Compile(object.to_owned(), format!("its symbols cannot be read: {error}")))?;
-    Ok(file
-        .symbols()
-        .filter(|symbol| symbol.is_definition() && symbol.is_global())
-        .filter_map(|symbol| symbol.name().ok().map(str::to_owned))
-        .collect())
 }
 
 #[cfg(test)]
@@ -141,24 +126,16 @@ mod tests {
         let source = folder.path().join("f.cu");
         fs::write(&source, "").unwrap();
         let to = folder.path().join("wrapped.cu");
-        wrapper(&source, &[&symbol(&source)], "lib", &to).unwrap();
+        wrapper(&source, &[&symbol(&source)], "", &to).unwrap();
         let text = fs::read_to_string(&to).unwrap();
         let source = source.canonicalize().unwrap();
         assert_eq!(
             text,
             format!(
-                "#include \"{}\"\nextern \"C\" __attribute__((visibility(\"hidden\"))) const void* \
-                 cuda_symbol_lib_ns_filter() {{ return reinterpret_cast<const void*>(&::ns::filter); }}\n",
+                "#include \"{}\"\nextern \"C\" const void* cuda_symbol_ns_filter() {{ return \
+                 reinterpret_cast<const void*>(&::ns::filter); }}\n",
                 source.display()
             )
         );
-    }
-
-    #[test]
-    fn the_functions_of_an_object_are_found() {
-        let own = defined(&std::env::current_exe().unwrap()).unwrap();
-        assert!(own.contains("main"), "{}", own.len());
-        let error = defined(Path::new("none.o")).unwrap_err().to_string();
-        assert!(error.contains("none.o"), "{error}");
     }
 }

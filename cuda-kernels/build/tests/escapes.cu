@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cuda_fp16.h>
 #include <cuda/std/atomic>
+#include <mma.h>
 
 namespace cg = cooperative_groups;
 
@@ -18,9 +19,23 @@ struct Pair {
     float a, b;
 };
 
+struct Holder {
+    int* p;
+    int n;
+};
+
+struct Holders {
+    Holder all[2];
+};
+
 __device__ int* kept;
+__constant__ int* constant;
 __device__ __noinline__ void store(int* p, int value) { *p = value; }
 __device__ __noinline__ int sum(int* p, int n) { return n == 0 ? 0 : *p + sum(p + 1, n - 1); }
+__device__ __noinline__ int* same(int* p) { return p; }
+__device__ __noinline__ void store_seven(int* p) { *p = 7; }
+__device__ __noinline__ int factorial(int* p, int n) { return n == 0 ? (*p = 7, 1) : n * factorial(p, n - 1); }
+__device__ void (*functions[2])(int*) = {store_seven, store_seven};
 template <typename F> __device__ void apply(F f) { f(threadIdx.x); }
 
 extern "C" {
@@ -194,6 +209,155 @@ __global__ void writes_an_address_to_print(int* p) { printf("%p\n", p); }
 __global__ void writes_by_memset(char* p, int n) { memset(p, 0, n); }
 
 __global__ void writes_a_structure(Pair* p) { p[threadIdx.x] = {1, 2}; }
+
+// Addresses as numbers: in halves, with a key, as a float, bit by bit, multiplied.
+__global__ void writes_by_halves(int* p) {
+    unsigned long long a = reinterpret_cast<unsigned long long>(p);
+    unsigned low = __shfl_sync(~0u, static_cast<unsigned>(a), 0);
+    unsigned high = __shfl_sync(~0u, static_cast<unsigned>(a >> 32), 0);
+    *reinterpret_cast<int*>((static_cast<unsigned long long>(high) << 32) | low) = 1;
+}
+
+__global__ void writes_by_key(int* p, unsigned long long key) {
+    unsigned long long a = reinterpret_cast<unsigned long long>(p) ^ key;
+    asm volatile("" : "+l"(a));
+    *reinterpret_cast<int*>(a ^ key) = 1;
+}
+
+__global__ void writes_by_float(int* p) {
+    double d = __longlong_as_double(reinterpret_cast<long long>(p));
+    asm volatile("" : "+d"(d));
+    *reinterpret_cast<int*>(__double_as_longlong(d)) = 1;
+}
+
+__global__ void writes_by_ballot(int* p) {
+    unsigned long long a = reinterpret_cast<unsigned long long>(p);
+    unsigned low = 0, high = 0;
+    for (int i = 0; i < 32; ++i) {
+        low |= (__ballot_sync(~0u, (a >> i) & 1) & 1u) << i;
+        high |= (__ballot_sync(~0u, (a >> (i + 32)) & 1) & 1u) << i;
+    }
+    *reinterpret_cast<int*>((static_cast<unsigned long long>(high) << 32) | low) = 1;
+}
+
+__global__ void writes_by_branches(int* p) {
+    unsigned long long a = reinterpret_cast<unsigned long long>(p), r = 0;
+#pragma unroll 1
+    for (int i = 0; i < 64; ++i)
+        if (a & (1ull << i)) r |= 1ull << i;
+    *reinterpret_cast<int*>(r) = 1;
+}
+
+__global__ void writes_by_counts_of_bits(int* p) {
+    unsigned long long a = reinterpret_cast<unsigned long long>(p), r = 0;
+#pragma unroll 1
+    for (int i = 0; i < 64; ++i) r += static_cast<unsigned long long>(__popcll(a & (1ull << i))) << i;
+    *reinterpret_cast<int*>(r) = 1;
+}
+
+__global__ void writes_by_quotient(int* p) {
+    unsigned long long a = reinterpret_cast<unsigned long long>(p) * 3;
+    asm volatile("" : "+l"(a));
+    *reinterpret_cast<int*>(a / 3) = 1;
+}
+
+__global__ void writes_the_larger(int* p, int* q) { *(p > q ? p : q) = 1; }
+
+__global__ void writes_by_offset_in_memory(long long* p, int* q) {
+    *reinterpret_cast<int*>(reinterpret_cast<char*>(q) + p[0]) = 1;
+}
+
+// Addresses in memory.
+__global__ void writes_by_shared_table(int* p) {
+    __shared__ int* table[32];
+    table[threadIdx.x] = p;
+    __syncthreads();
+    *table[31 - threadIdx.x] = 1;
+}
+
+__global__ void writes_by_local_table(int* p, int k) {
+    int* table[8];
+    for (int i = 0; i < 8; ++i) table[i] = p + i;
+    *table[k] = 1;
+}
+
+__global__ void writes_by_constant(int* p) { *constant = *p; }
+
+__global__ void writes_by_variable(int* p) {
+    kept = p;
+    __threadfence();
+    **const_cast<int* volatile*>(&kept) = 1;
+}
+
+__global__ void writes_by_structure(Holders p, int k) { *p.all[k].p = 1; }
+
+__global__ void writes_by_grid_constant(const __grid_constant__ Holders p, int k) { *p.all[k].p = 1; }
+
+__global__ void writes_by_shared_bits(int* p) {
+    __shared__ unsigned long long keep;
+    unsigned at = static_cast<unsigned>(__cvta_generic_to_shared(&keep));
+    asm volatile("st.shared.u64 [%0], %1;" ::"r"(at), "l"(p));
+    __syncthreads();
+    *reinterpret_cast<int*>(keep) = 1;
+}
+
+// Functions.
+__global__ void writes_by_what_a_function_returns(int* p) { *same(p) = 1; }
+
+__global__ void writes_by_recursion(int* p, int n) { factorial(p, n); }
+
+__global__ void writes_by_table_of_functions(int* p, int n) { functions[n](p); }
+
+__global__ void writes_by_lambda(int* p) {
+    auto f = [&](int i) { p[i] = i; };
+    f(threadIdx.x);
+}
+
+// Instructions.
+__global__ void writes_halves(__half2* p) { p[threadIdx.x] = __hadd2(p[threadIdx.x], p[0]); }
+
+__global__ void writes_fragments(__half* p) {
+    using namespace nvcuda::wmma;
+    fragment<accumulator, 16, 16, 16, __half> f;
+    fill_fragment(f, 0);
+    store_matrix_sync(p, f, 16, mem_row_major);
+}
+
+__global__ void writes_atomically_of_all_sizes(unsigned long long* p) {
+    atomicMax(p, 5ull);
+    atomicAdd(reinterpret_cast<double*>(p), 1.0);
+    atomicCAS(reinterpret_cast<unsigned short*>(p), static_cast<unsigned short>(1), static_cast<unsigned short>(2));
+}
+
+__global__ void writes_by_hidden_register(int* p) {
+    asm volatile("{ .loc 1 1 1 .reg .b64 t; mov.b64 t, %0; st.global.u32 [t], %1; }" ::"l"(p), "r"(1));
+}
+
+__global__ void writes_by_hidden_scope(int* p) {
+    asm volatile("{ .loc 1 1 1 { .reg .b64 t; mov.b64 t, %0; st.global.u32 [t], 1; } }" ::"l"(p));
+}
+
+__global__ void writes_by_hidden_label(int* p) {
+    asm volatile("{ .loc 1 1 1 HERE: .reg .b64 t; mov.b64 t, %0; st.global.u32 [t], 1; }" ::"l"(p));
+}
+
+__global__ void writes_by_its_own_parameter(int* p) {
+    asm volatile("{ .reg .b64 t; ld.param.u64 t, [writes_by_its_own_parameter_param_0]; st.u32 [t], 1; }");
+}
+
+__global__ void reads_by_assembly(int* p, int* out) {
+    int value;
+    asm volatile("{ L: .reg .b64 t; mov.b64 t, %1; ld.u32 %0, [t]; }" : "=r"(value) : "l"(p));
+    *out = value;
+}
+
+__global__ void reads_beside_shared_memory(int* p, int* out) {
+    __shared__ alignas(16) int part[64];
+    auto block = cg::this_thread_block();
+    part[threadIdx.x] = p[threadIdx.x];
+    block.sync();
+    out[threadIdx.x] = part[63 - threadIdx.x];
+}
 
 __global__ void passes_to_a_function(int* p, int* out, int n) { *out = sum(p, n); }
 

@@ -7,11 +7,17 @@ use std::mem::offset_of;
 use cuda_safe::error::Detail;
 use cuda_safe::hazard::Access;
 use cuda_safe::launch::{ByValue, Kernel, LaunchConfig};
-use cuda_safe::stream::{PreparedAccesses, StreamRef};
+use cuda_safe::stream::StreamRef;
 use cuda_safe::{Error, Result};
 
-use super::{API, LARGE, SMALL};
 use crate::kernels::{self, CopyManyLarge, CopyManyRange, CopyManySmall};
+
+/// The function, as errors name it.
+pub(super) const API: &str = "copy_many";
+
+/// The number of ranges of either table.
+pub(super) const SMALL: usize = kernels::COPY_MANY_SMALL as usize;
+pub(super) const LARGE: usize = kernels::COPY_MANY_LARGE as usize;
 
 /// The maximum number of blocks, enough to keep any device busy. The kernel's loop covers the rest.
 const BLOCKS: u32 = 4096;
@@ -64,25 +70,20 @@ impl Table {
         Ok(Self { ranges: ranges.to_vec(), words, chunks })
     }
 
-    /// Launches the kernel, unless there are no ranges. The accesses may have been `prepared`.
+    /// Launches the kernel, unless there are no ranges.
     ///
     /// # Safety
     /// - No destination overlaps another destination or a source.
     /// - The stream's device can access all of the memory.
     /// - The accesses are those of the ranges.
     #[track_caller]
-    pub(super) unsafe fn launch(
-        &self,
-        prepared: Option<&PreparedAccesses>,
-        accesses: &[Access<'_>],
-        stream: StreamRef<'_>,
-    ) -> Result<()> {
+    pub(super) unsafe fn launch(&self, accesses: &[Access<'_>], stream: StreamRef<'_>) -> Result<()> {
         if self.ranges.len() > SMALL {
             // SAFETY: the words are a large table; the rest is the caller's duty.
-            unsafe { self.launch_as(&kernels::copy_many_large, prepared, accesses, stream) }
+            unsafe { self.launch_as(&kernels::copy_many_large, accesses, stream) }
         } else {
             // SAFETY: the words are a small table; the rest is the caller's duty.
-            unsafe { self.launch_as(&kernels::copy_many_small, prepared, accesses, stream) }
+            unsafe { self.launch_as(&kernels::copy_many_small, accesses, stream) }
         }
     }
 
@@ -95,7 +96,6 @@ impl Table {
     unsafe fn launch_as<K: ByValue>(
         &self,
         kernel: &Kernel<(K, u32)>,
-        prepared: Option<&PreparedAccesses>,
         accesses: &[Access<'_>],
         stream: StreamRef<'_>,
     ) -> Result<()> {
@@ -105,16 +105,9 @@ impl Table {
         }
         let config = LaunchConfig::new(self.chunks.min(BLOCKS), kernels::COPY_MANY_THREADS);
         let mut values: [*mut c_void; 2] = [self.words.as_ptr().cast_mut().cast(), (&raw mut count).cast()];
-        match prepared {
-            // SAFETY: there is a value for each of the kernel's two parameters, and the runtime only
-            // reads the values. The chunks are counted as the kernel counts them. The rest is the
-            // caller's duty.
-            None => unsafe { kernel.launch_with(config, &stream, accesses, &mut values) },
-            // SAFETY: as above.
-            Some(prepared) => unsafe {
-                kernel.launch_prepared(config, &stream, prepared, accesses, &mut values)
-            },
-        }
+        // SAFETY: there is a value for each of the kernel's two parameters, and the runtime only reads the
+        // values. The chunks are counted as the kernel counts them. The rest is the caller's duty.
+        unsafe { kernel.launch_with(config, &stream, accesses, &mut values) }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::entry::{Conflict, View};
 use crate::operation_view::OperationView;
 use crate::timeline::{SubmitState, Timeline};
 use crate::tracker::Tracker;
-use crate::wait_log::{CallSite, Wait};
+use crate::wait_log::{AddedWait, CallSite};
 
 /// The CUDA side of the tracker: records events and makes streams wait for them.
 ///
@@ -150,8 +150,16 @@ impl Tracker {
             self.prune_and_share(timeline, state);
         }
         let Conflict { epoch, call_site: after } = conflict;
-        let by_host = route == WaitMethod::Host;
-        timeline.waits().note(&self.waits, &Wait { at, after, epoch, by_host });
+        self.waits.note(AddedWait {
+            at,
+            after,
+            device: timeline.device(),
+            other_device: other.device(),
+            stream: timeline.id.0,
+            other_stream: epoch.timeline.0,
+            other_operation: epoch.sequence,
+            by_host: route == WaitMethod::Host,
+        });
         Ok(())
     }
 }

@@ -85,18 +85,6 @@ impl VectorClock {
         self.many.clone_from(&other.many);
     }
 
-    /// Returns the clock's summary.
-    #[inline]
-    pub(crate) fn summary(&self) -> ClockSummary {
-        if self.many.is_some() || self.few[1].sequence != 0 {
-            ClockSummary::Many
-        } else if self.few[0].sequence == 0 {
-            ClockSummary::Nothing
-        } else {
-            ClockSummary::One(self.few[0])
-        }
-    }
-
     /// Returns the entries.
     #[inline]
     fn entries(&self) -> &[Epoch] {
@@ -251,59 +239,11 @@ impl VectorClock {
     }
 }
 
-/// A clock in one number if that suffices, so that one store publishes it to other threads: FastTrack's epoch
-/// in the place of a vector clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ClockSummary {
-    /// No entries.
-    Nothing,
-    /// This one entry.
-    One(Epoch),
-    /// More than one number can hold.
-    Many,
-}
-
-impl ClockSummary {
-    /// Bits of the sequence number. Those above hold the timeline. All bits of it are set if the number is
-    /// too small for the clock.
-    const SEQUENCE_BITS: u32 = 48;
-
-    /// Returns the summary that the bits hold.
-    #[inline]
-    pub(crate) fn unpack(bits: u64) -> Self {
-        // No entry has sequence number 0.
-        if bits == 0 {
-            return Self::Nothing;
-        }
-        match u32::try_from(bits >> Self::SEQUENCE_BITS) {
-            Ok(timeline) if timeline < 0xffff => Self::One(Epoch {
-                timeline: TimelineId(timeline),
-                sequence: bits & ((1 << Self::SEQUENCE_BITS) - 1),
-            }),
-            _ => Self::Many,
-        }
-    }
-
-    /// Returns the bits.
-    #[inline]
-    pub(crate) fn pack(self) -> u64 {
-        match self {
-            Self::Nothing => 0,
-            Self::One(Epoch { timeline: TimelineId(timeline), sequence })
-                if timeline < 0xffff && sequence >> Self::SEQUENCE_BITS == 0 =>
-            {
-                (u64::from(timeline) << Self::SEQUENCE_BITS) | sequence
-            }
-            Self::One(_) | Self::Many => u64::MAX,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::{ClockSummary, Epoch, TimelineId, VectorClock};
+    use super::{Epoch, TimelineId, VectorClock};
 
     fn epoch(timeline: u32, sequence: u64) -> Epoch {
         Epoch { timeline: TimelineId(timeline), sequence }
@@ -387,31 +327,9 @@ mod tests {
                         assert!(known == 0 || clock.covers(epoch(timeline, known)));
                         assert!(!clock.covers(epoch(timeline, known + 1)));
                     }
-                    let summary = match entries.as_slice() {
-                        [] => ClockSummary::Nothing,
-                        [(timeline, sequence)] => ClockSummary::One(epoch(*timeline, *sequence)),
-                        _ => ClockSummary::Many,
-                    };
-                    assert_eq!(clock.summary(), summary);
                 }
             }
         }
         assert!(lengths.iter().all(|seen| *seen > 100), "{lengths:?}");
-    }
-
-    #[test]
-    fn a_summary_unpacks_to_itself_or_to_many_if_it_does_not_fit() {
-        let one = |timeline, sequence| ClockSummary::One(Epoch { timeline: TimelineId(timeline), sequence });
-        let last = (1 << 48) - 1;
-        for (timeline, sequence) in [(0, 1), (0xfffe, 1), (0xfffe, last), (7, last)] {
-            let summary = one(timeline, sequence);
-            assert_eq!(ClockSummary::unpack(summary.pack()), summary);
-        }
-        for (timeline, sequence) in [(0xffff, 1), (0x1_0000, 1), (u32::MAX - 1, 1), (3, last + 1)] {
-            assert_eq!(ClockSummary::unpack(one(timeline, sequence).pack()), ClockSummary::Many);
-        }
-        for summary in [ClockSummary::Nothing, ClockSummary::Many] {
-            assert_eq!(ClockSummary::unpack(summary.pack()), summary);
-        }
     }
 }

@@ -54,13 +54,31 @@ impl SharedEvent {
         }
     }
 
-    /// Notes that other code has recorded the event. If `forever` is set, it may do so again at any time, and
-    /// the event proves nothing from now on.
-    pub fn set_unknown(&self, forever: bool) {
+    constructor! {
+        /// Creates the state of an event that other code has recorded, and records no more.
+        pub fn recorded_elsewhere() -> Self {
+            let clock = EventClock::new();
+            Self { last: Lock::new(Last { clock, is_known: false, number: 1, is_opaque: false }) }
+        }
+    }
+
+    /// Notes that others may record the event at any time: it proves nothing from now on.
+    pub fn set_opaque(&self) {
         let mut last = self.last.lock();
         last.number += 1;
         last.is_known = false;
-        last.is_opaque |= forever;
+        last.is_opaque = true;
+    }
+
+    /// Makes a call that records the event for work that the tracker does not know.
+    ///
+    /// # Errors
+    /// The failure of the call.
+    pub fn record_unknown<E>(&self, call: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
+        let mut last = self.last.lock();
+        last.number += 1;
+        last.is_known = false;
+        call()
     }
 
     /// Returns the number of the last record, or `None` if the event was never recorded. Read it *before* a
@@ -88,7 +106,9 @@ impl Tracker {
     /// # Safety
     /// - The call records the event on the stream of the timeline, which belongs to this tracker, if it
     ///   succeeds.
-    /// - Whatever else records the event is noted by [`SharedEvent::set_unknown`] before.
+    /// - Whatever else records the event does so in [`SharedEvent::record_unknown`], which holds the event's
+    ///   lock over the call as this does, or after [`SharedEvent::set_opaque`], which holds for ever. A note
+    ///   without the lock would not do: this record could come between the note and the other one.
     #[inline]
     pub unsafe fn record_shared<E>(
         &self,

@@ -29,6 +29,8 @@ pub struct AccessHistory {
     /// Whether a graph has ever asked to retain the allocation, which may then be used without a borrow of
     /// it.
     was_retained: AtomicBool,
+    /// A number that the owner stores here; see [`AccessHistory::place`].
+    place: u32,
     /// The way to retain the allocation, if its owners are counted.
     retain_fn: Option<RetainFn>,
     /// The number of live host guards that read, and of those that write times [`WRITER`].
@@ -65,7 +67,6 @@ pub struct Access<'a> {
     pub(crate) unborrowed: bool,
     pub(crate) exclusive: bool,
     pub(crate) at_call: bool,
-    pub(crate) fill: bool,
 }
 
 impl<'a> Access<'a> {
@@ -92,7 +93,6 @@ impl<'a> Access<'a> {
             unborrowed: false,
             exclusive: false,
             at_call: false,
-            fill: false,
         }
     }
 
@@ -130,22 +130,6 @@ impl<'a> Access<'a> {
     pub fn at_call(mut self) -> Self {
         self.at_call = true;
         self
-    }
-
-    /// Returns the same write, made by `cudaMemset` to pinned memory: a batch must not directly follow such a
-    /// fill.
-    #[must_use]
-    #[inline]
-    pub fn fill(mut self) -> Self {
-        self.fill = true;
-        self
-    }
-
-    /// Returns whether it is such a fill.
-    #[must_use]
-    #[inline]
-    pub fn is_fill(&self) -> bool {
-        self.fill
     }
 
     /// Returns the bytes, counted from the start of the allocation.
@@ -186,7 +170,7 @@ impl<'a> Access<'a> {
     #[must_use]
     #[inline]
     pub fn is_like(&self, other: &Self) -> bool {
-        let kind = |of: &Self| (of.mode, of.unborrowed, of.exclusive, of.at_call, of.fill);
+        let kind = |of: &Self| (of.mode, of.unborrowed, of.exclusive, of.at_call);
         std::ptr::eq(self.history, other.history) && kind(self) == kind(other)
     }
 
@@ -265,6 +249,7 @@ impl AccessHistory {
                 list: Mutex::new(None),
                 retain_fn: None,
                 was_retained: AtomicBool::new(false),
+                place: 0,
             }
         }
     }
@@ -277,6 +262,19 @@ impl AccessHistory {
             _ => (LISTED, Some(Box::new(IntervalList::written(bytes, first)))),
         };
         Self { last_access: AtomicU64::new(last_access), list: Mutex::new(list), ..Self::new(bytes) }
+    }
+
+    /// Sets the number that [`place`](Self::place) returns.
+    #[inline]
+    pub fn set_place(&mut self, place: u32) {
+        self.place = place;
+    }
+
+    /// Returns a number that says where the allocation is, to whoever sets it. It is 0 at first, and next to
+    /// what every operation reads.
+    #[inline]
+    pub fn place(&self) -> u32 {
+        self.place
     }
 
     /// Sets the way to retain the allocation: without one, graphs cannot use it.
@@ -422,16 +420,13 @@ impl AccessHistory {
         self.last_access.load(Acquire)
     }
 
-    /// Enters accesses, all of this access history, as the group `of` of its list, if each of them repeats
-    /// what its stream did last. Otherwise returns false, and does nothing.
+    /// Enters accesses, all of this access history, if each of them repeats what its stream did last.
+    /// Otherwise returns false, and does nothing.
     #[inline]
-    pub(crate) fn enter_group(&self, of: u64, group: &[Access<'_>], me: Epoch) -> bool {
+    pub(crate) fn enter_all_repeated(&self, accesses: &[Access<'_>], me: Epoch) -> bool {
         let mut list = self.list.lock();
-        // As in `listed`, except that the shared epoch goes on.
-        self.bits() == LISTED
-            && list
-                .as_deref_mut()
-                .is_some_and(|list| list.enter_group(of, group.iter().map(Access::interval), me))
+        let intervals = accesses.iter().map(Access::interval);
+        self.listed(&mut list).is_some_and(|list| list.enter_all_repeated(intervals, me))
     }
 
     /// Enters an access to the whole allocation by replacing the word `bits` with `next`. Returns false, and
@@ -507,7 +502,6 @@ impl AccessHistory {
     ) {
         let mut list = self.list.lock();
         let list = list.get_or_insert_with(Box::default);
-        list.end_shared_epoch();
         let mut bits = self.last_access.load(Acquire);
         // Only the holder of the list's lock leaves the list for the word. The word is left when this
         // exchange succeeds.
@@ -616,9 +610,7 @@ impl AccessHistory {
         if self.last_access.load(SeqCst) != LISTED {
             return None;
         }
-        let list = list.as_deref_mut()?;
-        list.end_shared_epoch();
-        Some(list)
+        list.as_deref_mut()
     }
 
     /// Counts a host guard. Call it before looking for conflicts, so that either side sees the other. Returns

@@ -12,20 +12,6 @@ const COMPACT_AT: usize = 64;
 /// list then has 2.5 MiB.
 const AT_MOST: usize = 65_536;
 
-/// One sequence number for several entries of a list, which is written to them later.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct SharedEpoch {
-    /// The number of the [`SortedAccesses`](crate::SortedAccesses) or [`GroupId`](crate::GroupId) that the
-    /// entries belong to. It has no others in the list.
-    pub(crate) of: u64,
-    /// The position of the first of them.
-    pub(crate) low: usize,
-    /// How many there are.
-    pub(crate) len: usize,
-    /// Their stream, and the sequence number.
-    pub(crate) epoch: Epoch,
-}
-
 /// The accesses of one allocation, sorted by first byte.
 #[derive(Debug)]
 pub(crate) struct IntervalList {
@@ -42,24 +28,13 @@ pub(crate) struct IntervalList {
     limit: usize,
     /// Reused for its capacity.
     scratch: Vec<Entry>,
-    /// The shared epoch of some entries, whose own sequence numbers are out of date. It is written to them
-    /// before anything but its own group looks at entries.
-    shared_epoch: Option<SharedEpoch>,
 }
 
 impl Default for IntervalList {
     /// Returns an empty list.
     fn default() -> Self {
         let (entries, scratch) = (Vec::new(), Vec::new());
-        Self {
-            entries,
-            overlapping: false,
-            longest: 0,
-            next: 0,
-            limit: COMPACT_AT,
-            scratch,
-            shared_epoch: None,
-        }
+        Self { entries, overlapping: false, longest: 0, next: 0, limit: COMPACT_AT, scratch }
     }
 }
 
@@ -304,8 +279,7 @@ impl IntervalList {
     }
 }
 
-/// Accesses that repeat what their stream did last to the same bytes: only a sequence number is entered, for
-/// each of them, or once for a [`SharedEpoch`] of all.
+/// Accesses that repeat what their stream did last to the same bytes: only a sequence number is entered.
 impl IntervalList {
     /// Enters accesses from the first on as long as they [repeat](Self::count_repeated) their entries;
     /// returns how many. The steady state of a program that uses many parts again and again.
@@ -365,55 +339,20 @@ impl IntervalList {
         }
     }
 
-    /// Enters accesses under a shared epoch, if all of them repeat what their stream did last to the same
-    /// bytes. Otherwise returns false, and does nothing. `of` is the number of their
-    /// [`SortedAccesses`](crate::SortedAccesses) or [`GroupId`](crate::GroupId), with which a shared epoch
-    /// goes on without the accesses.
-    #[inline]
-    pub(crate) fn enter_group(
+    /// Enters accesses if all of them repeat their entries. Otherwise returns false, and does nothing.
+    pub(crate) fn enter_all_repeated(
         &mut self,
-        of: u64,
-        intervals: impl ExactSizeIterator<Item = Interval> + Clone,
-        me: Epoch,
-    ) -> bool {
-        match &mut self.shared_epoch {
-            Some(run) if run.of == of && run.epoch.timeline == me.timeline => {
-                run.epoch.sequence = me.sequence;
-                true
-            }
-            _ => self.begin_shared_epoch(of, intervals, me),
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn begin_shared_epoch(
-        &mut self,
-        of: u64,
         intervals: impl ExactSizeIterator<Item = Interval> + Clone,
         me: Epoch,
     ) -> bool {
         let many = intervals.len();
         let (low, done) = self.count_repeated(intervals, me.timeline);
-        // A repeated group may come without its accesses.
-        let whole = done == many && done > 0;
-        if whole {
-            let run = SharedEpoch { of, low, len: done, epoch: me };
-            // If the old shared epoch is of the same entries, their sequence numbers no longer matter.
-            if self.shared_epoch.is_none_or(|before| (before.low, before.len) != (low, done)) {
-                self.end_shared_epoch();
-            }
-            self.shared_epoch = Some(run);
+        if done < many || many == 0 {
+            return false;
         }
-        whole
-    }
-
-    /// Writes the shared epoch to its entries, and ends it.
-    #[inline]
-    pub(crate) fn end_shared_epoch(&mut self) {
-        if let Some(run) = self.shared_epoch.take() {
-            self.set_sequence(run.low, run.len, run.epoch.sequence);
-        }
+        self.set_sequence(low, done, me.sequence);
+        self.next = low + done;
+        true
     }
 }
 

@@ -104,9 +104,6 @@
 //! path, or 77 ns if they need sorting. A mutex costs 5 ns there and a compare-and-exchange 3 ns; on the host
 //! of `BENCHMARKS.md` they cost 18 ns and 10 ns.
 //!
-//! - *Biased locking* (Kawachiya, Koseki and Onodera, "Lock Reservation", 2002), with an asymmetric fence: a
-//!   stream's [lock] belongs to the thread that uses it, until another thread wants it. Its owner takes it by
-//!   plain loads and stores, without an atomic exchange. In the place of a mutex it saves 2 ns on the EPYC.
 //! - *Same epoch, and ownership* (FastTrack's constant-time checks): if the last access to a whole allocation
 //!   was of the same stream, the stream's own order covers everything before it. *Epoch covered by the clock*
 //!   (`c@t` ≼ `C`): the stream's clock covers it if the last access was of another stream that this stream
@@ -126,13 +123,8 @@
 //!   entered while that borrow lasts, so no other access by a borrow is being entered. Accesses without a
 //!   borrow are of graphs, which retain the allocation and thereby end this for good, and of variables, which
 //!   are never borrowed.
-//! - *Epoch instead of a vector clock* (FastTrack's adaptive representation): as long as a stream's clock
-//!   covers one operation of one other stream, other threads read it as one number, and nobody takes a lock.
-//!   The number is stored after the call that makes it true, and read before the event is recorded that it
-//!   stands for.
-//! - *One epoch for a group of intervals*: if a prepared list of intervals is entered again by its stream,
-//!   one sequence number stands for all of them, until anything else looks at the list (`prepared`). Entering
-//!   them again costs the same for any number of intervals.
+//! - *Repeated intervals*: if a sorted list of intervals is entered again by its stream, each entry takes
+//!   only the new sequence number, and nothing is searched but the first of them.
 //!
 //! # Why nothing waits for ever
 //! - A stream is locked while it is given an operation. An operation on several streams
@@ -164,9 +156,7 @@
 //! completed, that nobody else can reach memory. All other functions only ask, or err towards waiting.
 //!
 //! # How it is tested
-//! Apart from [`lock`] and the system call in `primitives`, unsafe code performs an operation in two places
-//! only: the notes of waits store their call sites in atomics, and the accesses of a graph are listed beside
-//! what retains their memory. All other unsafe code only declares. `tests/model` runs 100,000 random programs
+//! Apart from [`lock`], unsafe code performs an operation in one place only: the accesses of a graph are listed beside what retains their memory. All other unsafe code only declares. `tests/model` runs 100,000 random programs
 //! against a model that knows nothing but sets of operations, for too few waits and for too many.
 //! `tests/loom` runs every interleaving of two and three threads, and `tests/lock_loom.rs` those of two and
 //! three threads that want one lock (`ci/steps/loom`). `tests/cost.rs` prints the cost.
@@ -185,7 +175,7 @@ mod clock;
 mod device;
 mod entry;
 mod event;
-mod graph_histories;
+mod graph;
 pub mod happens_before;
 mod history;
 mod interval_list;
@@ -193,16 +183,14 @@ mod last_access;
 pub mod lock;
 mod operation_view;
 mod policy;
-mod prepared;
 #[cfg(loom)]
 #[doc(hidden)]
 pub mod primitives;
 #[cfg(not(loom))]
 mod primitives;
 mod readers;
-mod retained;
-mod segments;
 mod snapshot;
+mod sorted;
 mod submission;
 mod submit_all;
 mod timeline;
@@ -214,18 +202,13 @@ pub use clock::{Epoch, SequenceNumber, TimelineId};
 pub use device::Kind;
 pub use entry::{Conflict, FirstWrite, Mode};
 pub use event::SharedEvent;
-pub use graph_histories::GraphHistories;
+pub use graph::{Few, GraphAccesses, GraphHistories, RetainedAccesses, Segments};
 pub use history::{Access, AccessHistory, RetainFn, RetainedResource};
 pub use policy::Policy;
-pub use prepared::{GroupId, RepeatedGroup, SortedAccesses};
-pub use retained::{GraphAccesses, RetainedAccesses};
-pub use segments::Segments;
 pub use snapshot::{EventClock, SubmittedSnapshot};
+pub use sorted::SortedAccesses;
 pub use submission::{Operation, Refusal, Submission};
 pub use submit_all::StreamAccesses;
-pub use timeline::{Timeline, WaitTarget};
+pub use timeline::{StreamName, Timeline, WaitTarget};
 pub use tracker::{TooManyStreams, Tracker};
 pub use wait_log::{AddedWait, CallSite, Hazard};
-
-/// A list that most often has one element, and then allocates nothing: a node of a graph has several.
-pub type Few<T> = smallvec::SmallVec<[T; 1]>;

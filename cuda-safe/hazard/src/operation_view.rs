@@ -8,6 +8,7 @@ use crate::history::Access;
 use crate::snapshot::EventClock;
 use crate::timeline::{SubmitState, Timeline};
 use crate::tracker::Tracker;
+use crate::wait_log::{CallSite, Hazard};
 
 impl Tracker {
     /// Joins `clock` with everything that an action of the legacy stream would be ordered after now, but for
@@ -31,8 +32,7 @@ impl Tracker {
         }
     }
 
-    /// Joins `clock` with what a stream is ordered after, but for what has completed. Takes no lock and
-    /// allocates nothing if all of it was found complete before.
+    /// Joins `clock` with what a stream is ordered after, but for what has completed.
     #[inline]
     pub(crate) fn join_pending(&self, timeline: &Timeline, clock: &mut VectorClock) {
         timeline.join_pending_into(clock, |epoch| self.completed(epoch));
@@ -255,15 +255,15 @@ impl Tracker {
         conflicts
     }
 
-    /// Returns whether an operation of the stream with this access would conflict with one that nothing
-    /// orders before it. For messages: others may submit work at the same time.
-    pub fn is_unordered(&self, timeline: &Timeline, access: Access<'_>) -> bool {
+    /// Returns the hazard of an operation of the stream that has only this access, or `None` if everything
+    /// that conflicts is ordered before it. For messages: others may submit work at the same time.
+    pub fn hazard_of(&self, timeline: &Timeline, access: Access<'_>, at: CallSite) -> Option<Hazard> {
         let mut state = timeline.state.lock();
         let pending = self.catch_up(timeline, &mut state);
         let view = OperationView::new(self, timeline, &state, pending);
         let mut conflicts = Vec::new();
         access.history.conflicts(access.interval(), |epoch| view.is_after(epoch), &mut conflicts);
-        !conflicts.is_empty()
+        (!conflicts.is_empty()).then(|| hazard(&conflicts, at))
     }
 
     /// Drops what has completed from an allocation's access history.
@@ -361,4 +361,9 @@ impl View for OperationView<'_> {
         }
         self.clock.covers(epoch) || self.is_after_slow(epoch)
     }
+}
+
+/// Returns the hazard to report: with the call site of an earlier operation if one has it.
+pub(crate) fn hazard(conflicts: &[Conflict], second: CallSite) -> Hazard {
+    Hazard { first: conflicts.iter().find_map(|conflict| conflict.call_site), second }
 }

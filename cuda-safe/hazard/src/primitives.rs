@@ -1,13 +1,10 @@
-//! The synchronisation primitives of the tracker, and its one system call.
+//! The synchronisation primitives of the tracker.
 //!
 //! With `--cfg loom`, loom's primitives take their place, so that a test runs every interleaving of a few
 //! steps.
-#![cfg_attr(not(loom), expect(unsafe_code, reason = "calls the system"))]
 
 #[cfg(not(loom))]
 mod native {
-    use std::cell::Cell;
-    use std::sync::atomic::Ordering::Relaxed;
     use std::sync::{PoisonError, TryLockError};
 
     pub(crate) use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, fence};
@@ -40,77 +37,6 @@ mod native {
                 Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
                 Err(TryLockError::WouldBlock) => None,
             }
-        }
-    }
-
-    thread_local! {
-        static NUMBER: Cell<u64> = const { Cell::new(NOBODY) };
-    }
-
-    /// The number of a thread without one. Others count from 1.
-    const NOBODY: u64 = u64::MAX / 2;
-
-    /// Returns the number of the thread, which no other thread of the process has or will have, or a number
-    /// of no thread until the thread has one.
-    #[inline]
-    pub(crate) fn thread_number() -> u64 {
-        NUMBER.with(Cell::get)
-    }
-
-    /// Returns the number of the thread, and assigns one if it has none.
-    pub(crate) fn assign_thread_number() -> u64 {
-        static LAST: AtomicU64 = AtomicU64::new(0);
-        NUMBER.with(|number| {
-            if number.get() == NOBODY {
-                number.set(LAST.fetch_add(1, Relaxed) + 1);
-            }
-            number.get()
-        })
-    }
-
-    /// An asymmetric barrier: one thread pays for a full barrier of all threads of the process.
-    pub(crate) mod barrier {
-        /// Returns whether the system has it. Asks once.
-        #[cfg(all(target_os = "linux", not(miri)))]
-        pub(crate) fn is_available() -> bool {
-            static CAN: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
-            *CAN.get_or_init(|| call(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED))
-        }
-
-        /// The cheap side, in the place of a barrier that another thread imposes: keeps the compiler from
-        /// reordering.
-        #[inline]
-        pub(crate) fn light() {
-            std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::SeqCst);
-        }
-
-        /// The expensive side: returns after every other thread of the process has passed a full barrier, or
-        /// was not running.
-        #[cfg(all(target_os = "linux", not(miri)))]
-        pub(crate) fn heavy() {
-            // The kernel promises that a registered call works. Only a filter of system calls could
-            // interfere, and to go on without the barrier would be unsound.
-            let again = || call(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
-            let pass = || call(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED);
-            if !(pass() || (again() && pass())) {
-                std::process::abort();
-            }
-        }
-
-        #[cfg(all(target_os = "linux", not(miri)))]
-        fn call(command: libc::c_int) -> bool {
-            // SAFETY: the call takes two numbers and no memory.
-            unsafe { libc::syscall(libc::SYS_membarrier, command, 0) == 0 }
-        }
-
-        #[cfg(not(all(target_os = "linux", not(miri))))]
-        pub(crate) fn is_available() -> bool {
-            false
-        }
-
-        #[cfg(not(all(target_os = "linux", not(miri))))]
-        pub(crate) fn heavy() {
-            std::process::abort();
         }
     }
 
@@ -188,43 +114,6 @@ mod modelled {
 
     pub(crate) fn pause(_attempt: u32) {
         loom::thread::yield_now();
-    }
-
-    loom::thread_local! {
-        /// The number of a thread of the model. Threads number themselves.
-        pub static NUMBER: std::cell::Cell<u64> = std::cell::Cell::new(u64::MAX / 2);
-    }
-
-    pub(crate) fn thread_number() -> u64 {
-        NUMBER.with(std::cell::Cell::get)
-    }
-
-    pub(crate) fn assign_thread_number() -> u64 {
-        thread_number()
-    }
-
-    /// Loom has no barrier that one thread imposes on all others. It amounts to a full fence on either side:
-    /// the thread that it is imposed on has a fence between its store that it is inside and its load whether
-    /// it owns the lock, wherever it was interrupted.
-    pub mod barrier {
-        use std::sync::atomic::{AtomicBool, Ordering};
-
-        /// Whether the thread that revokes the ownership leaves its barrier out.
-        pub static SABOTAGE: AtomicBool = AtomicBool::new(false);
-
-        pub(crate) fn is_available() -> bool {
-            true
-        }
-
-        pub(crate) fn light() {
-            loom::sync::atomic::fence(Ordering::SeqCst);
-        }
-
-        pub(crate) fn heavy() {
-            if !SABOTAGE.load(Ordering::Relaxed) {
-                loom::sync::atomic::fence(Ordering::SeqCst);
-            }
-        }
     }
 
     macro_rules! constructor {

@@ -27,13 +27,11 @@ use crate::clock::{Epoch, SequenceNumber};
 use crate::device::Kind;
 use crate::entry::{Conflict, FirstWrite, View};
 use crate::history::{Access, AccessHistory, Next};
-use crate::operation_view::OperationView;
+use crate::operation_view::{OperationView, hazard};
 use crate::policy::Policy;
-use crate::prepared::{
-    AccessFlags, AccessList, RepeatedGroup, SortedAccesses, by_allocation, in_order, sorted,
-};
 use crate::primitives::{fence, pause};
 use crate::snapshot::SubmittedSnapshot;
+use crate::sorted::{AccessFlags, AccessList, SortedAccesses, by_allocation, in_order, sorted};
 use crate::timeline::{InFlight, SubmitState, SubmitStateGuard, Timeline, WaitTarget};
 use crate::tracker::Tracker;
 use crate::wait_log::{CallSite, Hazard};
@@ -44,6 +42,8 @@ pub struct Operation<'b, 'a> {
     pub(crate) accesses: Accesses<'b, 'a>,
     /// Whether it is an action if it has accesses: it then surely puts something on the stream.
     pub(crate) is_action: bool,
+    /// Whether it also uses memory of the caller that no access names.
+    has_untracked: bool,
 }
 
 /// The accesses of an operation.
@@ -61,7 +61,7 @@ impl<'b, 'a> Operation<'b, 'a> {
     #[must_use]
     #[inline]
     pub fn new(accesses: &'b [Access<'a>]) -> Self {
-        Self { accesses: Accesses::Unsorted(accesses), is_action: true }
+        Self { accesses: Accesses::Unsorted(accesses), is_action: true, has_untracked: false }
     }
 
     /// Returns an operation that is ordered like work on the memory but gives the device nothing to do. So it
@@ -69,14 +69,29 @@ impl<'b, 'a> Operation<'b, 'a> {
     #[must_use]
     #[inline]
     pub fn mark(accesses: &'b [Access<'a>]) -> Self {
-        Self { accesses: Accesses::Unsorted(accesses), is_action: false }
+        Self { accesses: Accesses::Unsorted(accesses), is_action: false, has_untracked: false }
     }
 
     /// Returns an operation whose accesses were sorted in advance: only their entries cost anything again.
     #[must_use]
     #[inline]
     pub fn prepared(accesses: &'b SortedAccesses<'a>) -> Self {
-        Self { accesses: Accesses::Prepared(accesses), is_action: true }
+        Self { accesses: Accesses::Prepared(accesses), is_action: true, has_untracked: false }
+    }
+
+    /// Returns the operation with the note whether it also uses memory that no access names and that is only
+    /// borrowed: until the operation is complete, not for as long as a graph. The tracker has no use for the
+    /// note; who makes the operation a part of a graph asks for it.
+    #[must_use]
+    #[inline]
+    pub fn with_untracked(self, has_untracked: bool) -> Self {
+        Self { has_untracked, ..self }
+    }
+
+    /// Returns whether the operation uses borrowed memory that no access names.
+    #[must_use]
+    pub fn has_untracked(&self) -> bool {
+        self.has_untracked
     }
 
     /// Returns its accesses.
@@ -308,44 +323,12 @@ impl Tracker {
         if accesses.flags().unborrowed || accesses.as_slice().is_empty() {
             return None;
         }
-        self.begin_groups(timeline, accesses.groups())
-    }
-
-    /// Begins an operation that repeats what its stream did last, for which the accesses need not be listed.
-    /// Returns `None` if the tracker needs more; nothing that was entered counts then. There is no slow path
-    /// for it: the slow path needs the accesses.
-    ///
-    /// # Safety
-    /// - As for [`begin_slow`](Self::begin_slow), with the accesses of all the groups.
-    /// - Each group stands, whenever it is used, for accesses to the same bytes of one allocation, of the
-    ///   same kinds, in the same order. The allocation may be another one by then. If a group lists its
-    ///   accesses, it stands for just these.
-    #[inline]
-    pub unsafe fn begin_repeated<'a>(
-        &'a self,
-        timeline: &'a Timeline,
-        repeats: &[RepeatedGroup<'_, '_>],
-    ) -> Option<Submission<'a>> {
-        // As in `begin_prepared`.
-        if repeats.is_empty() || repeats.iter().any(|repeat| repeat.unborrowed) {
-            return None;
-        }
-        self.begin_groups(timeline, repeats.iter().copied())
-    }
-
-    /// Begins an operation that makes groups of accesses once more, none of them without a borrow.
-    #[inline]
-    fn begin_groups<'a, 'r, 'b: 'r>(
-        &'a self,
-        timeline: &'a Timeline,
-        groups: impl Iterator<Item = RepeatedGroup<'r, 'b>>,
-    ) -> Option<Submission<'a>> {
         let state = timeline.lock_caught_up()?;
         let me = timeline.next_by_owner();
-        for (index, RepeatedGroup { number, history, accesses, .. }) in groups.enumerate() {
+        for (index, accesses) in by_allocation(accesses.as_slice()).enumerate() {
             let next = match accesses {
                 [access] if access.is_whole() => self.enter_ordered(timeline, &state, access),
-                _ if history.enter_group(number, accesses, me) => Next::Entered,
+                [access, ..] if access.history.enter_all_repeated(accesses, me) => Next::Entered,
                 _ => Next::Unclear,
             };
             if next != Next::Entered {
@@ -702,9 +685,4 @@ fn only_behind(accesses: &[Access<'_>], view: &OperationView<'_>) -> Option<Epoc
         }
     }
     only
-}
-
-/// Returns the hazard to report: with the call site of an earlier operation if one has it.
-pub(crate) fn hazard(conflicts: &[Conflict], second: CallSite) -> Hazard {
-    Hazard { first: conflicts.iter().find_map(|conflict| conflict.call_site), second }
 }

@@ -4,16 +4,15 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use crate::clock::{ClockSummary, Epoch, SequenceNumber, TimelineId, VectorClock};
+use crate::clock::{Epoch, SequenceNumber, TimelineId, VectorClock};
 use crate::device::{DeviceTimelines, Kind};
 #[cfg(not(loom))]
 use crate::lock::{Lock, LockGuard};
 use crate::policy::Policy;
-use crate::primitives::{Arc, AtomicBool, AtomicU64, Mutex};
+use crate::primitives::{Arc, AtomicBool, AtomicU32, AtomicU64, Mutex};
 // Loom checks what the locks guard here. `tests/lock_loom.rs` checks how they are made.
 #[cfg(loom)]
 use crate::primitives::{Mutex as Lock, MutexGuard as LockGuard};
-use crate::wait_log::WaitLog;
 
 /// The handle to wait for in order to wait for a timeline's stream. The numbers are raw handles, which this
 /// crate does not interpret.
@@ -65,6 +64,9 @@ pub(crate) struct SubmitState {
     pub(crate) unshared: bool,
 }
 
+/// A name of a stream: its timeline, and how many streams had that before.
+pub type StreamName = (TimelineId, u32);
+
 /// A locked submit state.
 pub(crate) type SubmitStateGuard<'a> = LockGuard<'a, SubmitState>;
 
@@ -97,18 +99,14 @@ pub struct Timeline {
 struct SharedState {
     /// The last operation that is known to have completed.
     completed: AtomicU64,
-    /// The [`ClockSummary`] of [`SubmitState::clock`], for other threads. The holder of the submit state
-    /// stores it. If it is or becomes `Many`, it changes only under the lock of `clock`: another thread may
-    /// then be pruning that clock.
-    summary: AtomicU64,
     /// A leaf lock too, but held over the CUDA calls that use the handle, so that the handle stays valid
     /// during them. As a rule one thread uses it, as with the submit state.
     wait_target: Lock<WaitTarget>,
-    /// Whether the stream was given a fill of pinned memory since this was last asked.
-    filled: AtomicBool,
-    /// The waits that were added to it.
-    waits: WaitLog,
-    /// `SubmitState::clock` while `summary` is `Many`. A leaf lock: nothing is called while it is held.
+    backend_flag: AtomicBool,
+    /// How many streams had the timeline before.
+    former_streams: AtomicU32,
+    /// [`SubmitState::clock`] for other threads. The holder of the submit state stores it. Entries that have
+    /// completed may be missing. A leaf lock: nothing is called while it is held.
     clock: Mutex<VectorClock>,
 }
 
@@ -140,10 +138,9 @@ impl Timeline {
             device,
             shared: SharedState {
                 completed: AtomicU64::new(0),
-                summary: AtomicU64::new(ClockSummary::Nothing.pack()),
                 wait_target: Lock::new(wait_target),
-                filled: AtomicBool::new(false),
-                waits: WaitLog::new(),
+                backend_flag: AtomicBool::new(false),
+                former_streams: AtomicU32::new(0),
                 clock: Mutex::new(VectorClock::new()),
             },
         }
@@ -154,6 +151,17 @@ impl Timeline {
     #[inline]
     pub fn device(&self) -> i32 {
         self.device.ordinal
+    }
+
+    /// Returns a name of the stream that has the timeline now: another stream with it has another name.
+    #[must_use]
+    pub fn stream_name(&self) -> StreamName {
+        (self.id, self.shared.former_streams.load(Relaxed))
+    }
+
+    /// Notes that a new stream has the timeline. Who gets the stream from this thread sees its new name.
+    pub fn begin_stream(&self) {
+        self.shared.former_streams.fetch_add(1, Relaxed);
     }
 
     /// Returns the last operation that was handed to CUDA or given up.
@@ -247,55 +255,21 @@ impl Timeline {
         clock
     }
 
-    /// Returns the summary of [`published_clock`](Self::published_clock).
-    #[inline]
-    fn summary(&self) -> ClockSummary {
-        ClockSummary::unpack(self.shared.summary.load(Acquire))
-    }
-
     /// Joins `clock` with what the stream is ordered after, but for what `completed` returns true for.
     ///
     /// If the stream's clock grows at the same moment, the result may lack that. It then claims less than it
     /// could, which does no harm.
     #[inline]
     pub(crate) fn join_pending_into(&self, clock: &mut VectorClock, completed: impl Fn(Epoch) -> bool) {
-        match self.summary() {
-            ClockSummary::Nothing => {}
-            ClockSummary::One(epoch) if completed(epoch) => {}
-            ClockSummary::One(epoch) => {
-                clock.add(epoch);
-            }
-            ClockSummary::Many => self.join_many_into(clock, completed),
-        }
-    }
-
-    /// [`join_pending_into`](Self::join_pending_into) if the summary cannot hold the clock.
-    #[cold]
-    #[inline(never)]
-    fn join_many_into(&self, clock: &mut VectorClock, completed: impl Fn(Epoch) -> bool) {
         let mut published = self.shared.clock.lock();
-        if self.summary() != ClockSummary::Many {
-            // It has shrunk before the lock was taken, and the shared clock is empty.
-            drop(published);
-            return self.join_pending_into(clock, completed);
-        }
-        published.prune(&completed);
+        published.prune(completed);
         clock.join(&published);
-        if published.summary() != ClockSummary::Many {
-            let left = published.clone();
-            self.share_locked(&mut published, &left);
-        }
     }
 
     /// Publishes a changed clock to other threads.
     #[inline]
     pub(crate) fn share(&self, state: &mut SubmitState) {
-        let (bits, many) = (state.clock.summary().pack(), ClockSummary::Many.pack());
-        if bits == many || self.shared.summary.load(Relaxed) == many {
-            self.share_many(&state.clock);
-        } else {
-            self.shared.summary.store(bits, Release);
-        }
+        self.shared.clock.lock().clone_from(&state.clock);
         if self.kind != Kind::NonBlocking {
             self.share_with_device(state);
         }
@@ -312,42 +286,11 @@ impl Timeline {
         }
     }
 
-    #[cold]
-    #[inline(never)]
-    fn share_many(&self, clock: &VectorClock) {
-        self.share_locked(&mut self.shared.clock.lock(), clock);
-    }
-
-    fn share_locked(&self, published: &mut VectorClock, clock: &VectorClock) {
-        let summary = clock.summary();
-        *published = if summary == ClockSummary::Many { clock.clone() } else { VectorClock::new() };
-        self.shared.summary.store(summary.pack(), Release);
-    }
-
-    /// Returns the waits that were added to the stream.
+    /// Returns a flag of the backend, `false` at first, whose meaning only the backend knows. While the submit
+    /// state is locked, as during an operation, no other thread gives the stream anything.
     #[inline]
-    pub(crate) fn waits(&self) -> &WaitLog {
-        &self.shared.waits
-    }
-
-    /// Notes that the stream is given a fill of pinned memory. The caller, as of
-    /// [`take_fill`](Self::take_fill), holds the submit state.
-    #[inline]
-    pub fn note_fill(&self) {
-        self.shared.filled.store(true, Relaxed);
-    }
-
-    /// Returns whether a fill was noted, and clears the note.
-    ///
-    /// # Safety
-    /// The caller ensures that no batch of copies directly follows the fill.
-    #[inline]
-    pub unsafe fn take_fill(&self) -> bool {
-        let noted = self.shared.filled.load(Relaxed);
-        if noted {
-            self.shared.filled.store(false, Relaxed);
-        }
-        noted
+    pub fn backend_flag(&self) -> &AtomicBool {
+        &self.shared.backend_flag
     }
 
     /// Clears the number that the backend stores with the stream.
@@ -361,7 +304,7 @@ impl Timeline {
         self.shared.wait_target.lock()
     }
 
-    /// Returns what to wait for, unless another thread uses the handle or used it last.
+    /// Returns what to wait for, unless another thread uses the handle.
     #[inline]
     pub(crate) fn try_wait_target(&self) -> Option<LockGuard<'_, WaitTarget>> {
         self.shared.wait_target.try_lock()

@@ -8,7 +8,7 @@ use crate::device::{DeviceTimelines, Kind};
 use crate::policy::Policy;
 use crate::primitives::{Arc, AtomicU32, Mutex, OnceLock, constructor};
 use crate::timeline::{Timeline, WaitTarget};
-use crate::wait_log::{self, AddedWait, WaitCounter};
+use crate::wait_log::{AddedWait, WaitLog};
 
 /// Timelines in the first block; each further block is as large as all before it together.
 const FIRST_BLOCK: u32 = 64;
@@ -30,8 +30,8 @@ pub struct Tracker {
     register: Mutex<Register>,
     initial: fn() -> Policy,
     policy: AtomicU32,
-    /// The order in which waits were added.
-    pub(crate) waits: WaitCounter,
+    /// The waits that were added.
+    pub(crate) waits: WaitLog,
 }
 
 /// The part that changes only when streams come and go.
@@ -50,7 +50,7 @@ impl Tracker {
                 blocks: [const { OnceLock::new() }; BLOCKS],
                 register: Mutex::new(Register { timelines: 0, free: Vec::new(), devices: Vec::new() }),
                 policy: AtomicU32::new(UNSET),
-                waits: WaitCounter::new(),
+                waits: WaitLog::new(),
             }
         }
     }
@@ -95,6 +95,7 @@ impl Tracker {
             state.legacy_seen = 0;
             timeline.mark_sync_covered();
             timeline.share(&mut state);
+            timeline.begin_stream();
             // SAFETY: the caller vouches for the new wait target.
             *unsafe { timeline.wait_target_mut() } = wait_target;
             return Ok(timeline);
@@ -218,31 +219,12 @@ impl Tracker {
 
     /// Returns how many waits were added.
     pub fn added_waits(&self) -> u64 {
-        self.timelines(None).map(|timeline| timeline.waits().count()).sum()
+        self.waits.count()
     }
 
     /// Returns the last waits that were added, oldest first.
     pub fn recent_waits(&self) -> Vec<AddedWait> {
-        let of_timeline = |timeline| self.waits_of(timeline);
-        wait_log::last(self.timelines(None).flat_map(of_timeline).collect()).collect()
-    }
-
-    /// Returns the remembered waits of a stream, with their numbers.
-    fn waits_of<'a>(&'a self, timeline: &'a Timeline) -> impl Iterator<Item = (u64, AddedWait)> {
-        timeline.waits().remembered().filter_map(|(number, wait)| {
-            let other = self.timeline(wait.epoch.timeline)?;
-            let added = AddedWait {
-                at: wait.at,
-                after: wait.after,
-                device: timeline.device.ordinal,
-                other_device: other.device.ordinal,
-                stream: timeline.id.0,
-                other_stream: other.id.0,
-                other_operation: wait.epoch.sequence,
-                by_host: wait.by_host,
-            };
-            Some((number, added))
-        })
+        self.waits.remembered()
     }
 }
 

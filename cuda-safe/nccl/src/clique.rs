@@ -9,9 +9,8 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use crate::communicator::refused;
-use crate::error::Result;
-use crate::operation::Call;
+use crate::call::Call;
+use crate::error::{Result, refused};
 use crate::rendezvous::ID_BYTES;
 
 /// The ranks of one communicator in this process.
@@ -132,8 +131,8 @@ impl Inner {
 #[cfg(test)]
 mod tests {
     use super::{Call, Clique};
+    use crate::call::Kind;
     use crate::element::Reduction;
-    use crate::operation::Kind;
     use crate::raw;
 
     fn call(api: &'static str, count: usize, kind: Kind) -> Call {

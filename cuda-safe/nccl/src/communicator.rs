@@ -1,7 +1,7 @@
 //! Communicators: the ranks that take part in collectives.
 #![expect(unsafe_code, reason = "calls NCCL")]
 
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::{c_char, c_int};
 use std::mem::ManuallyDrop;
 use std::ptr;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use cuda_safe::stream::{StreamRef, enqueue_all};
 use cuda_safe::{Device, DeviceBuffer, check, sys};
 
 use crate::clique::Clique;
-use crate::error::{Error, Result};
-use crate::raw::{self, nccl};
+use crate::error::{Error, Result, refused};
+use crate::raw::{self, checked, nccl};
 use crate::rendezvous::{ID_BYTES, Place};
 
 /// The identity of a new communicator, which all its ranks must have.
@@ -94,7 +94,7 @@ impl Communicator {
     pub fn init_all(devices: &[Device]) -> Result<Vec<Self>> {
         let nccl = nccl()?;
         let _former = Current::keep()?;
-        let ordinals: Vec<c_int> = devices.iter().map(|device| device.ordinal()).collect();
+        let ordinals: Vec<c_int> = devices.iter().map(|device| device.as_raw()).collect();
         let size = u32::try_from(ordinals.len()).map_err(|_| refused("too many devices"))?;
         let count = c_int::try_from(size).map_err(|_| refused("too many devices"))?;
         let work = devices.iter().map(|device| DeviceBuffer::alloc_on(*device, 1));
@@ -150,7 +150,7 @@ impl Communicator {
     /// - Those of [`init_rank`](Self::init_rank), and CUDA's if there is no such device.
     pub fn from_env(time_out: Duration) -> Result<Self> {
         let place = Place::from_env()?;
-        let ordinal = i32::try_from(place.local_rank).map_err(|_| refused("LOCAL_RANK is no device"))?;
+        let ordinal = usize::try_from(place.local_rank).map_err(|_| refused("LOCAL_RANK is no device"))?;
         Device::new(ordinal)?.set_current()?;
         let id = if std::env::var_os("NCCL_COMM_ID").is_some() {
             UniqueId::new()?
@@ -315,25 +315,4 @@ impl Drop for Current {
         // The next call that needs a device reports the error.
         let _ = self.0.set_current();
     }
-}
-
-pub(crate) fn refused(why: &str) -> Error {
-    Error::Refused(why.to_owned())
-}
-
-/// Converts a status to a result. `comm` may be null.
-pub(crate) fn checked(api: &'static str, comm: raw::ncclComm_t, status: raw::ncclResult_t) -> Result<()> {
-    if status == raw::ncclSuccess {
-        return Ok(());
-    }
-    // SAFETY: NCCL accepts a live communicator or null.
-    let text = unsafe { nccl()?.ncclGetLastError(comm) };
-    let message = if text.is_null() {
-        String::new()
-    } else {
-        // SAFETY: NCCL returns a C string, which lives until its next call on this thread.
-        unsafe { CStr::from_ptr(text) }.to_string_lossy().trim().to_owned()
-    };
-    let status = c_int::try_from(status.0).unwrap_or(c_int::MAX);
-    Err(Error::Nccl { api, status, message })
 }

@@ -71,6 +71,11 @@ impl fmt::Display for Error {
     }
 }
 
+/// An error of this crate, before NCCL is called.
+pub(crate) fn refused(why: &str) -> Error {
+    Error::Refused(why.to_owned())
+}
+
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         if let Self::Cuda(error) = self { Some(error) } else { None }

@@ -43,6 +43,7 @@
 //! A program for several GPUs can be tried on one: with `NCCL_MULTI_RANK_GPU_ENABLE=1`, NCCL 2.32 accepts a
 //! device twice. In older versions, two processes share a device if each has a `NCCL_HOSTID` of its own.
 
+mod call;
 mod clique;
 mod communicator;
 mod element;

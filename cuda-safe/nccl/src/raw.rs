@@ -2,8 +2,9 @@
 //!
 //! The library is searched for when it is first needed: in the folder `lib` of `NCCL_PATH`, if that is set,
 //! else as `libnccl.so.2` where the loader looks. It is never unloaded.
-#![expect(unsafe_code, reason = "loads a library")]
+#![expect(unsafe_code, reason = "loads a library, and reads its messages")]
 
+use std::ffi::{CStr, c_int};
 use std::sync::OnceLock;
 
 use crate::error::{Error, Result};
@@ -43,4 +44,21 @@ pub(crate) fn nccl() -> Result<&'static Nccl> {
         unsafe { Nccl::new(name) }.map_err(|error| error.to_string())
     });
     loaded.as_ref().map_err(|why| Error::Missing(why.clone()))
+}
+
+/// Converts a status to a result. `comm` may be null.
+pub(crate) fn checked(api: &'static str, comm: ncclComm_t, status: ncclResult_t) -> Result<()> {
+    if status == ncclSuccess {
+        return Ok(());
+    }
+    // SAFETY: NCCL accepts a live communicator or null.
+    let text = unsafe { nccl()?.ncclGetLastError(comm) };
+    let message = if text.is_null() {
+        String::new()
+    } else {
+        // SAFETY: NCCL returns a C string, which lives until its next call on this thread.
+        unsafe { CStr::from_ptr(text) }.to_string_lossy().trim().to_owned()
+    };
+    let status = c_int::try_from(status.0).unwrap_or(c_int::MAX);
+    Err(Error::Nccl { api, status, message })
 }

@@ -29,9 +29,6 @@
 //! always a call of its own.
 //!
 //! Threads: a batch belongs to the thread that makes it. Nothing here blocks.
-//!
-//! C functions: `cudaMemcpyBatchAsync`, `cudaMemcpyWithAttributesAsync` (from CUDA 13.2 on),
-//! `cudaMemcpy3DBatchAsync`, `cudaMemcpy3DWithAttributesAsync` (from CUDA 13.2 on).
 #![expect(unsafe_code, reason = "declares copies whose source may be read early, which is unsafe")]
 
 mod attributes;

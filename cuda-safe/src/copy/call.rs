@@ -308,8 +308,8 @@ impl CheckedCopy<'_> {
     /// Returns the ordinals of the two devices of a copy: destination and source.
     fn devices(&self) -> (i32, i32) {
         match self.direction {
-            CopyDirection::Peer { destination, source } => (destination.ordinal(), source.ordinal()),
-            other => other.device().map_or((0, 0), |device| (device.ordinal(), device.ordinal())),
+            CopyDirection::Peer { destination, source } => (destination.as_raw(), source.as_raw()),
+            other => other.device().map_or((0, 0), |device| (device.as_raw(), device.as_raw())),
         }
     }
 

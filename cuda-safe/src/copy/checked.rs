@@ -288,7 +288,7 @@ pub(crate) struct FillNode<'a> {
 impl<'a> FillNode<'a> {
     /// Checks a fill. Returns `None` if there are no elements.
     pub(crate) fn new(destination: &Operand<'a>) -> Option<Self> {
-        let access = destination.filled().filter(|access| !access.is_empty())?;
+        let access = destination.written().filter(|access| !access.is_empty())?;
         Some(Self { to: destination.pointer, bytes: destination.bytes(), access })
     }
 }

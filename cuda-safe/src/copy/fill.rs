@@ -5,11 +5,11 @@ use std::ffi::c_int;
 use std::panic::Location;
 
 use bytemuck::{NoUninit, bytes_of};
+use cuda_hazard::Operation;
 
 use super::call::pitched;
 use super::checked::Shape;
 use super::operand::{AsyncDestination, FillDestination, Operand, OperandMemory, Planar, Volumetric};
-use super::transfer;
 use crate::device::Device;
 use crate::error::Result;
 use crate::stream::{AsStream, Call, LegacyStream, StreamRef};
@@ -271,13 +271,14 @@ fn fill_on(stream: StreamRef<'_>, to: Operand<'_>, value: Value<'_>, on_stream: 
     if bytes == 0 {
         return Ok(());
     }
-    let write = to.filled();
-    // A batch must not directly follow a fill of pinned memory. See `batch::calls`.
-    let is_noted = on_stream && write.as_ref().is_some_and(|access| access.is_fill());
     let asked = Call { api: name(shape, value, on_stream), call_site: Location::caller(), bytes };
+    let write = to.written();
+    let operation = Operation::new(write.as_slice()).with_untracked(write.is_none());
     // SAFETY: the calls access nothing else.
-    let submission = unsafe { transfer::begin(stream, (write, None), &asked) }?;
-    if is_noted {
+    let begun = unsafe { stream.begin(operation, asked.call_site) };
+    let submission = begun.map_err(|error| asked.about(error))?;
+    // A batch must not directly follow a fill of pinned memory. See `batch::copies`.
+    if on_stream && matches!(to.memory, OperandMemory::Pinned(_)) {
         stream.note_fill();
     }
     // SAFETY: the operand is memory of this shape, for which any byte is valid. Its owner waits for this

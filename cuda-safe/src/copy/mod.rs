@@ -31,26 +31,17 @@
 //! depth, and share no byte. Lengths and widths are in elements, pitches in bytes. A zero-length copy is
 //! a no-op.
 //!
-//! Every verb takes the same path: it makes an `Operand` of each side, `transfer` checks the two, and
-//! `submit` submits the call to the stream.
+//! Every verb takes the same path: it makes an `Operand` of each side, `checked` checks the two, and
+//! `transfer` submits the call to the stream.
 //!
 //! | file | concept |
 //! |---|---|
 //! | `verbs`, `fill`, `scoped`, `symbol`, `owned` | the public verbs |
 //! | `operand`, `operands` | one side of a copy: the traits, its descriptor, and the types that stand there |
-//! | `checked`, `overlap` | shape, direction and overlap, worked out once |
-//! | `transfer`, `call`, `submit` | the two ways to copy, the C functions, the ways onto a stream |
+//! | `checked`, `overlap` | shape, direction and overlap, worked out once; copies and fills as nodes of a graph |
+//! | `transfer`, `call` | the ways onto a stream, the C functions |
 //! | `batch` | many copies in one call |
-//! | `node` | copies and fills as nodes of a graph |
 //! | `peer`, `staged`, `pipeline` | access between devices, large pageable copies, large arrays in chunks |
-//!
-//! C functions: `cudaMemcpy`, `cudaMemcpyAsync`, `cudaMemcpyPeer`, `cudaMemcpyPeerAsync`, `cudaMemcpy2D`,
-//! `cudaMemcpy2DAsync`, `cudaMemcpy3D`, `cudaMemcpy3DAsync`, `cudaMemcpy3DPeer`, `cudaMemcpy3DPeerAsync`,
-//! `cudaMemset`, `cudaMemsetAsync`, `cudaMemcpy2DToArray`, `cudaMemcpy2DToArrayAsync`,
-//! `cudaMemcpy2DFromArray`, `cudaMemcpy2DFromArrayAsync`, `cudaMemcpy2DArrayToArray`, `cudaMemcpyToSymbol`,
-//! `cudaMemcpyFromSymbol`, `cudaMemcpyToSymbolAsync`, `cudaMemcpyFromSymbolAsync`, `cudaMemset2D`,
-//! `cudaMemset2DAsync`, `cudaMemset3D`, `cudaMemset3DAsync`, `cudaMemcpyBatchAsync`,
-//! `cudaMemcpy3DBatchAsync`, `cudaMemcpyWithAttributesAsync`, `cudaMemcpy3DWithAttributesAsync`.
 
 mod batch;
 mod call;

@@ -435,13 +435,6 @@ impl<'a> Operand<'a> {
         // covers all these bytes, and one thread submits the copy while the borrow lasts.
         Some(if self.alone { unsafe { access.exclusive() } } else { access })
     }
-
-    /// Returns the access of a fill. A batch must not directly follow a fill of pinned memory.
-    #[inline]
-    pub(super) fn filled(&self) -> Option<Access<'a>> {
-        let access = self.written()?;
-        Some(if let OperandMemory::Pinned(_) = self.memory { access.fill() } else { access })
-    }
 }
 
 impl Special {

@@ -97,7 +97,7 @@ fn is_enabled_elsewhere(device: Device, owner: Device) -> bool {
     let enable = || -> Result<bool> {
         let _current = device.switch()?;
         // SAFETY: the call takes an ordinal, which the runtime checks, and flags, which must be 0.
-        match unsafe { check!(cudaDeviceEnablePeerAccess(owner.ordinal(), 0)) } {
+        match unsafe { check!(cudaDeviceEnablePeerAccess(owner.as_raw(), 0)) } {
             Err(error) if error.code() == sys::cudaErrorPeerAccessAlreadyEnabled => {
                 let _ = take_last();
                 set_enabled(device, owner, true);
@@ -106,7 +106,7 @@ fn is_enabled_elsewhere(device: Device, owner: Device) -> bool {
             enabled => {
                 enabled?;
                 // SAFETY: access was enabled just now, so no kernel uses it.
-                unsafe { check!(cudaDeviceDisablePeerAccess(owner.ordinal())) }.map(|()| false)
+                unsafe { check!(cudaDeviceDisablePeerAccess(owner.as_raw())) }.map(|()| false)
             }
         }
     };
@@ -172,14 +172,13 @@ struct Pairs {
 impl Pairs {
     /// Returns the flag of a pair of devices.
     fn at<'a>(&self, flags: &'a [AtomicBool], a: Device, b: Device) -> Option<&'a AtomicBool> {
-        let [a, b] =
-            [a, b].map(|device| usize::try_from(device.ordinal()).ok().filter(|at| *at < self.count));
+        let [a, b] = [a, b].map(|device| Some(device.ordinal()).filter(|at| *at < self.count));
         flags.get(a? * self.count + b?)
     }
 }
 
 fn pair(a: Device, b: Device) -> Option<&'static AtomicBool> {
-    let (low, high) = if a.ordinal() <= b.ordinal() { (a, b) } else { (b, a) };
+    let (low, high) = if a.as_raw() <= b.as_raw() { (a, b) } else { (b, a) };
     flag(low, high, |pairs| &pairs.decided)
 }
 
@@ -191,7 +190,7 @@ fn flag(
     let pairs = match PAIRS.get() {
         Some(pairs) => pairs,
         None => {
-            let count = usize::try_from(Device::count().ok()?).ok()?;
+            let count = Device::count().ok()?;
             let flags = || std::iter::repeat_with(AtomicBool::default).take(count * count).collect();
             PAIRS.get_or_init(|| Pairs { count, decided: flags(), enabled: flags(), pools: flags() })
         }

@@ -25,8 +25,6 @@
 //!   and all of them have returned before `run` returns or unwinds.
 //! - After an error or a panic nothing further is started, and `run` waits for everything that the
 //!   streams have received.
-//!
-//! C functions: `cudaMemcpyAsync`, `cudaEventRecord`, `cudaStreamWaitEvent`, `cudaStreamSynchronize`.
 
 mod array;
 mod run;

@@ -108,8 +108,9 @@ mod backend {
         let wait = if stream.is_legacy() { Wait::Spin } else { Wait::Sleep };
         // One side is pageable.
         let access = copy.to.written().or(copy.from.access(Mode::Read));
+        let operation = Operation::new(access.as_slice()).with_untracked(true);
         // SAFETY: the copy accesses no other tracked memory.
-        let submission = unsafe { stream.begin(Operation::new(access.as_slice()), call_site) }?;
+        let submission = unsafe { stream.begin(operation, call_site) }?;
         // Another thread may submit more during the copy, so what it waits for is read before it.
         let covered = submission.covers();
         // SAFETY: both operands are borrowed memory of at least as many bytes as the copy was prepared
@@ -154,7 +155,7 @@ mod backend {
         };
         install();
         let fresh = is_fresh.then_some(to.pointer);
-        let prepared = cuda_staging::prepare(device.ordinal(), direction, layout, fresh, traffic)?;
+        let prepared = cuda_staging::prepare(device.as_raw(), direction, layout, fresh, traffic)?;
         memory::on_free(cuda_staging::release_idle);
         Some(prepared)
     }
@@ -200,13 +201,13 @@ mod backend {
     #[cold]
     fn allocate(device: Device, bytes: usize) {
         install();
-        cuda_staging::allocate_bounce_buffer(device.ordinal(), bytes);
+        cuda_staging::allocate_bounce_buffer(device.as_raw(), bytes);
         memory::on_free(cuda_staging::release_idle);
     }
 
     /// Forgets memory that a reset of a device has freed.
     pub(crate) fn abandon(device: Device) {
-        cuda_staging::abandon(device.ordinal());
+        cuda_staging::abandon(device.as_raw());
     }
 }
 

@@ -67,7 +67,11 @@ impl<S: SymbolPart> SymbolPart for Result<S> {
 ///
 /// Stands for [`cudaMemcpyToSymbol`](sys::cudaMemcpyToSymbol): a [`memcpy`](crate::memcpy) to the
 /// variable's address. For C's offset, copy to a [`slice`](Symbol::slice). The source is any source of
-/// `memcpy`.
+/// `memcpy`. A variable with several dimensions has the elements of its innermost arrays: for
+/// `float filter[3][3]`, the source is [`filter.as_flattened()`](slice::as_flattened) of a `[[f32; 3]; 3]`.
+///
+/// Each device has the variable once, and the copy changes no other device's:
+/// [`Symbol::on`](crate::memory::Symbol::on) names one.
 ///
 /// # Ordering
 /// As [`memcpy`](crate::memcpy). The copy is ordered after earlier launches of kernels that use the

@@ -33,34 +33,39 @@ pub(super) fn enqueue(
     let shape = copy.shape;
     let asked = Call { api: copy.name(true), call_site: Location::caller(), bytes: shape.bytes() };
     // SAFETY: the copy accesses no other tracked memory. Its owners wait for the copy before they free it.
-    // Untracked memory is borrowed by a scope that outlives the copy.
-    let submission = unsafe { begin(stream, (copy.to.written(), copy.from.read()), &asked) }?;
+    // Untracked memory is borrowed by a scope that outlives the copy: a copy that a graph would repeat after
+    // that is refused.
+    let submission = unsafe { begin(stream, copy.to.written(), copy.from.read(), &asked) }?;
     // SAFETY: both sides are memory of the copy's shape that outlives it, and the stream is live.
     let code = unsafe { copy.call(Some(stream.as_raw())) };
     submission.commit(code == sys::cudaSuccess);
     asked.check(code)
 }
 
-/// Begins a copy or a fill. The accesses are passed by value, without a heap allocation.
+/// Begins a copy. The accesses are passed by value, without a heap allocation. A side without an access is
+/// untracked memory.
 ///
 /// # Safety
-/// The duties of [`StreamRef::enqueue`], with these accesses.
+/// The duties of [`StreamRef::enqueue`], with these accesses. Untracked memory is borrowed until the copy is
+/// complete.
 #[expect(clippy::inline_always, reason = "measured: the types of the sides then decide how many there are")]
 #[inline(always)]
 pub(super) unsafe fn begin(
     stream: StreamRef<'_>,
-    accesses: (Option<Access<'_>>, Option<Access<'_>>),
+    write: Option<Access<'_>>,
+    read: Option<Access<'_>>,
     asked: &Call,
 ) -> Result<Submission> {
-    let begin_all = |accesses: &[Access<'_>]| {
+    let begin_all = |accesses: &[Access<'_>], has_untracked: bool| {
+        let operation = Operation::new(accesses).with_untracked(has_untracked);
         // SAFETY: the caller has the same duties.
-        let begun = unsafe { stream.begin(Operation::new(accesses), asked.call_site) };
+        let begun = unsafe { stream.begin(operation, asked.call_site) };
         begun.map_err(|error| asked.about(error))
     };
-    match accesses {
-        (Some(write), Some(read)) => begin_all(&[write, read]),
-        (Some(one), None) | (None, Some(one)) => begin_all(&[one]),
-        (None, None) => begin_all(&[]),
+    match (write, read) {
+        (Some(write), Some(read)) => begin_all(&[write, read], false),
+        (Some(one), None) | (None, Some(one)) => begin_all(&[one], true),
+        (None, None) => begin_all(&[], true),
     }
 }
 
@@ -176,7 +181,7 @@ fn on_legacy(legacy: StreamRef<'_>, device: Device, copy: &CheckedCopy<'_>, is_f
     let waits = settles || copy.waits();
     // SAFETY: the call accesses no other tracked memory. If `waits` is set, it returns after the copy is
     // complete.
-    let submission = unsafe { begin(legacy, (copy.to.written(), copy.from.access(Mode::Read)), &asked) }?;
+    let submission = unsafe { begin(legacy, copy.to.written(), copy.from.access(Mode::Read), &asked) }?;
     // Another thread may submit more during the call, so what the call waits for is read before it.
     let covered = if waits { submission.covers() } else { None };
     // SAFETY of both: both operands are borrowed memory of this shape. The host's side is borrowed as

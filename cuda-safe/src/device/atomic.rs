@@ -4,7 +4,7 @@
 use bitflags::bitflags;
 
 use super::Device;
-use crate::error::{Detail, OrRefused, Result};
+use crate::error::{AtCaller as _, Detail, OrRefused, Result};
 use crate::{check, sys};
 
 /// An atomic operation.
@@ -76,7 +76,7 @@ impl Device {
     pub fn host_atomic_capabilities(self, operations: &[AtomicOperation]) -> Result<Vec<AtomicCapabilities>> {
         ask("Device::host_atomic_capabilities", operations, |out, wanted, count| {
             // SAFETY: both pointers are to `count` live entries.
-            unsafe { check!(cudaDeviceGetHostAtomicCapabilities(out, wanted, count, self.ordinal())) }
+            unsafe { check!(cudaDeviceGetHostAtomicCapabilities(out, wanted, count, self.as_raw())) }
         })
     }
 
@@ -111,7 +111,7 @@ impl Device {
         peer: &Self,
         operations: &[AtomicOperation],
     ) -> Result<Vec<AtomicCapabilities>> {
-        let (from, to) = (self.ordinal(), peer.ordinal());
+        let (from, to) = (self.as_raw(), peer.as_raw());
         ask("Device::peer_atomic_capabilities", operations, |out, wanted, count| {
             // SAFETY: both pointers are to `count` live entries.
             unsafe { check!(cudaDeviceGetP2PAtomicCapabilities(out, wanted, count, from, to)) }
@@ -132,6 +132,6 @@ fn ask(
     let count = u32::try_from(operations.len()).ok().or_refused(api, overflow)?;
     let wanted: Vec<_> = operations.iter().map(|it| sys::cudaAtomicOperation(*it as u32)).collect();
     let mut found = vec![0; operations.len()];
-    call(found.as_mut_ptr(), wanted.as_ptr(), count)?;
+    call(found.as_mut_ptr(), wanted.as_ptr(), count).at_caller()?;
     Ok(found.into_iter().map(AtomicCapabilities::from_bits_retain).collect())
 }

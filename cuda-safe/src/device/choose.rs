@@ -67,7 +67,7 @@ impl Device {
         let flags = if settings.is_some() { sys::cudaInitDeviceFlagsAreValid } else { 0 };
         let settings = settings.map_or(0, |settings| settings.bits());
         // SAFETY: the call takes numbers, which the runtime checks.
-        unsafe { check!(cudaInitDevice(self.ordinal(), settings, flags)) }
+        unsafe { check!(cudaInitDevice(self.as_raw(), settings, flags)) }
     }
 
     /// Sets the devices that the runtime may select, in this order, for threads that have selected none. An
@@ -93,7 +93,7 @@ impl Device {
     #[doc(alias = "cudaSetValidDevices")]
     #[track_caller]
     pub fn set_valid(devices: &[Self]) -> Result<()> {
-        let mut ordinals: Vec<c_int> = devices.iter().map(|device| device.ordinal()).collect();
+        let mut ordinals: Vec<c_int> = devices.iter().map(|device| device.as_raw()).collect();
         let overflow = || Detail::Overflow { what: "a list of devices", left: devices.len(), right: 1 };
         let count = c_int::try_from(devices.len()).ok().or_refused("Device::set_valid", overflow)?;
         // SAFETY: the pointer is to `count` live numbers.
@@ -111,7 +111,7 @@ impl Device {
     pub fn pci_bus_id(self) -> Result<String> {
         let mut id: [c_char; 32] = [0; 32];
         // SAFETY: the pointer is to a live array of `LENGTH` bytes, into which the call writes a C string.
-        unsafe { check!(cudaDeviceGetPCIBusId((&raw mut id).cast(), LENGTH, self.ordinal())) }?;
+        unsafe { check!(cudaDeviceGetPCIBusId((&raw mut id).cast(), LENGTH, self.as_raw())) }?;
         // SAFETY: the array was zeroed, and the call wrote a C string of at most `LENGTH` bytes to it, its
         // terminator included.
         let id = unsafe { CStr::from_ptr((&raw const id).cast()) };

@@ -26,19 +26,6 @@
 //! # Ok(())
 //! # }
 //! ```
-//!
-//! C functions: `cudaGetDeviceCount`, `cudaGetDevice`, `cudaSetDevice`, `cudaInitDevice`,
-//! `cudaDeviceSynchronize`, `cudaDeviceReset`, `cudaMemGetInfo`, `cudaGetDeviceProperties`,
-//! `cudaDeviceGetAttribute`, `cudaDeviceGetLimit`, `cudaDeviceSetLimit`, `cudaGetDeviceFlags`,
-//! `cudaSetDeviceFlags`, `cudaDeviceGetPCIBusId`, `cudaDeviceGetByPCIBusId`,
-//! `cudaDeviceGetStreamPriorityRange`, `cudaDeviceCanAccessPeer`, `cudaDeviceEnablePeerAccess`,
-//! `cudaDeviceDisablePeerAccess`, `cudaDeviceGetP2PAttribute`, `cudaDriverGetVersion`,
-//! `cudaRuntimeGetVersion`, `cudaChooseDevice`, `cudaSetValidDevices`, `cudaDeviceGetCacheConfig`,
-//! `cudaDeviceSetCacheConfig`, `cudaCtxResetPersistingL2Cache`, `cudaDeviceFlushGPUDirectRDMAWrites`,
-//! `cudaDeviceGetTexture1DLinearMaxWidth`, `cudaDeviceGetHostAtomicCapabilities`,
-//! `cudaDeviceGetP2PAtomicCapabilities`, `cudaDeviceRegisterAsyncNotification`,
-//! `cudaDeviceUnregisterAsyncNotification`, `cudaProfilerStart`, `cudaProfilerStop`,
-//! `cudaDeviceGetGraphMemAttribute`, `cudaDeviceSetGraphMemAttribute`, `cudaDeviceGraphMemTrim`.
 
 #[cfg(cudart_13_0)]
 mod atomic;

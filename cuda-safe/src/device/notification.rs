@@ -78,7 +78,7 @@ impl Device {
         // SAFETY: `called` accepts any number, registered or not, and any message. The last pointer is to a
         // live variable.
         let done =
-            unsafe { check!(cudaDeviceRegisterAsyncNotification(self.ordinal(), Some(called), user, out)) };
+            unsafe { check!(cudaDeviceRegisterAsyncNotification(self.as_raw(), Some(called), user, out)) };
         if let Err(error) = done {
             FUNCTIONS.forget(number);
             return Err(error);
@@ -123,7 +123,7 @@ impl Notification {
             return Err(Error::refused("Notification::unregister", Detail::InCallback));
         }
         // SAFETY: the runtime returned the handle for this device, and only this function unregisters it.
-        unsafe { check!(cudaDeviceUnregisterAsyncNotification(self.device.ordinal(), self.handle)) }
+        unsafe { check!(cudaDeviceUnregisterAsyncNotification(self.device.as_raw(), self.handle)) }
     }
 }
 

@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use super::{Limit, version};
-use crate::error::{Detail, Result, ensure};
+use crate::error::{Detail, OrRefused as _, Result, ensure};
 use crate::{check, sys};
 
 /// One of the machine's devices, identified by its ordinal.
@@ -51,12 +51,12 @@ impl Device {
     /// - Refused inside a host function.
     #[doc(alias = "cudaGetDeviceCount")]
     #[track_caller]
-    pub fn count() -> Result<i32> {
+    pub fn count() -> Result<usize> {
         version::ensure_callable("Device::count")?;
         let mut count = 0;
         // SAFETY: the pointer is to a live local integer, which the call fills.
         unsafe { check!(cudaGetDeviceCount(&raw mut count)) }?;
-        Ok(count)
+        Ok(unsigned(count))
     }
 
     /// Returns whether the process can use a device: there is a driver, new enough for the runtime, and at
@@ -94,10 +94,10 @@ impl Device {
     /// # }
     /// ```
     #[track_caller]
-    pub fn new(ordinal: i32) -> Result<Self> {
+    pub fn new(ordinal: usize) -> Result<Self> {
         let count = Self::count()?;
-        let exists = (0..count).contains(&ordinal);
-        ensure(exists, "Device::new", || Detail::InvalidDevice { ordinal, count })?;
+        let exists = c_int::try_from(ordinal).ok().filter(|_| ordinal < count);
+        let ordinal = exists.or_refused("Device::new", || Detail::InvalidDevice { ordinal, count })?;
         Ok(Self { ordinal })
     }
 
@@ -107,7 +107,9 @@ impl Device {
     /// Fails as [`count`](Self::count).
     #[track_caller]
     pub fn all() -> Result<impl DoubleEndedIterator<Item = Self> + ExactSizeIterator> {
-        Ok((0..Self::count()?).map(|ordinal| Self { ordinal }))
+        // The count comes from a `c_int`.
+        let count = c_int::try_from(Self::count()?).unwrap_or(c_int::MAX);
+        Ok((0..count).map(|ordinal| Self { ordinal }))
     }
 
     /// Returns the calling thread's current device. It is 0 until the thread selects another.
@@ -192,9 +194,16 @@ impl Device {
         Ok(Switched(Some(Self::current()?)))
     }
 
-    /// Returns the ordinal, as C counts devices.
+    /// Returns the ordinal: the index among [`all`](Self::all) devices.
     #[must_use]
-    pub fn ordinal(self) -> i32 {
+    pub fn ordinal(self) -> usize {
+        unsigned(self.ordinal)
+    }
+
+    /// Returns the ordinal as C's functions take it.
+    #[must_use]
+    #[inline]
+    pub fn as_raw(self) -> c_int {
         self.ordinal
     }
 
@@ -202,8 +211,10 @@ impl Device {
     #[inline]
     #[track_caller]
     pub(crate) fn ensure_is(self, needed: Self, api: &'static str, what: &'static str) -> Result<()> {
-        let (found, needed) = (self.ordinal, needed.ordinal);
-        ensure(found == needed, api, || Detail::DeviceMismatch { what, found, needed })
+        ensure(self == needed, api, || {
+            let (found, needed) = (self.ordinal(), needed.ordinal());
+            Detail::DeviceMismatch { what, found, needed }
+        })
     }
 
     /// Returns the device of an ordinal that the runtime returned, or that an owner was made with.
@@ -288,6 +299,11 @@ impl Device {
             count => count == 1,
         }
     }
+}
+
+/// Converts a number of devices, which is never negative.
+fn unsigned(number: c_int) -> usize {
+    usize::try_from(number).unwrap_or(0)
 }
 
 /// The number of devices, or 0 while it is unknown.

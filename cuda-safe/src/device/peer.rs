@@ -33,7 +33,7 @@ impl Device {
         let mut can = 0;
         // SAFETY: the pointer is to a live local integer, which the call fills. The runtime checks the
         // ordinals.
-        unsafe { check!(cudaDeviceCanAccessPeer(&raw mut can, self.ordinal(), peer.ordinal())) }?;
+        unsafe { check!(cudaDeviceCanAccessPeer(&raw mut can, self.as_raw(), peer.as_raw())) }?;
         Ok(can != 0)
     }
 
@@ -57,7 +57,7 @@ impl Device {
     pub fn enable_peer_access(self, peer: &Self) -> Result<()> {
         let _current = self.switch()?;
         // SAFETY: the call takes an ordinal, which the runtime checks, and flags, which must be 0.
-        let enabled = unsafe { check!(cudaDeviceEnablePeerAccess(peer.ordinal(), 0)) };
+        let enabled = unsafe { check!(cudaDeviceEnablePeerAccess(peer.as_raw(), 0)) };
         match enabled {
             Err(error) if error.code() == sys::cudaErrorPeerAccessAlreadyEnabled => {
                 // SAFETY: the call takes no arguments and only clears the thread's last error, which is
@@ -103,7 +103,7 @@ impl Device {
         let _current = self.switch()?;
         // SAFETY: the runtime checks the ordinal. The caller guarantees that no kernel uses the peer's
         // memory.
-        unsafe { check!(cudaDeviceDisablePeerAccess(peer.ordinal())) }
+        unsafe { check!(cudaDeviceDisablePeerAccess(peer.as_raw())) }
     }
 
     /// Returns a property of the link from this device to `peer`.
@@ -120,7 +120,7 @@ impl Device {
         // SAFETY: the pointer is to a live local integer, which the call fills. The runtime checks the
         // ordinals.
         unsafe {
-            check!(cudaDeviceGetP2PAttribute(&raw mut value, attribute, self.ordinal(), peer.ordinal()))
+            check!(cudaDeviceGetP2PAttribute(&raw mut value, attribute, self.as_raw(), peer.as_raw()))
         }?;
         Ok(value)
     }

@@ -32,7 +32,7 @@ impl Device {
         let mut raw = Box::new(MaybeUninit::<sys::cudaDeviceProp>::zeroed());
         // SAFETY: the pointer is to a live local structure with the layout that this build's header
         // declares.
-        unsafe { check!(cudaGetDeviceProperties(raw.as_mut_ptr(), self.ordinal())) }?;
+        unsafe { check!(cudaGetDeviceProperties(raw.as_mut_ptr(), self.as_raw())) }?;
         // SAFETY: the structure was zeroed and then filled, and holds only numbers, for which any bytes are
         // valid.
         let raw = unsafe { raw.assume_init() };
@@ -61,7 +61,7 @@ impl Device {
         let mut value = 0;
         // SAFETY: the pointer is to a live local integer, which the call fills. The runtime checks the
         // numbers.
-        unsafe { check!(cudaDeviceGetAttribute(&raw mut value, attribute, self.ordinal())) }?;
+        unsafe { check!(cudaDeviceGetAttribute(&raw mut value, attribute, self.as_raw())) }?;
         Ok(value)
     }
 
@@ -136,13 +136,13 @@ getters! {
     /// Returns the maximum number of 32-bit registers of a block.
     regs_per_block: u32 = count(regsPerBlock),
     /// Returns the number of multiprocessors.
-    multiprocessor_count: u32 = count(multiProcessorCount),
+    multi_processor_count: u32 = count(multiProcessorCount),
     /// Returns the number of threads of a warp.
     warp_size: u32 = count(warpSize),
     /// Returns the maximum number of threads of a block.
     max_threads_per_block: u32 = count(maxThreadsPerBlock),
     /// Returns the maximum number of resident threads of a multiprocessor.
-    max_threads_per_multiprocessor: u32 = count(maxThreadsPerMultiProcessor),
+    max_threads_per_multi_processor: u32 = count(maxThreadsPerMultiProcessor),
     /// Returns the maximum number of threads of a block in x, y and z.
     max_threads_dim: [u32; 3] = counts(maxThreadsDim),
     /// Returns the maximum number of blocks of a grid in x, y and z.
@@ -199,7 +199,7 @@ impl fmt::Debug for DeviceProperties {
             .field("name", &self.name())
             .field("compute_capability", &self.compute_capability())
             .field("total_global_mem", &self.total_global_mem())
-            .field("multiprocessor_count", &self.multiprocessor_count())
+            .field("multi_processor_count", &self.multi_processor_count())
             .finish_non_exhaustive()
     }
 }

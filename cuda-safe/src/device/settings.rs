@@ -193,7 +193,7 @@ impl Device {
     pub fn texture_1d_linear_max_width(self, format: &sys::cudaChannelFormatDesc) -> Result<usize> {
         let mut width = 0;
         // SAFETY: both pointers are to live variables. The call fills the first.
-        unsafe { check!(cudaDeviceGetTexture1DLinearMaxWidth(&raw mut width, format, self.ordinal())) }?;
+        unsafe { check!(cudaDeviceGetTexture1DLinearMaxWidth(&raw mut width, format, self.as_raw())) }?;
         Ok(width)
     }
 
@@ -234,7 +234,7 @@ impl Device {
         let out = (&raw mut bytes).cast();
         // SAFETY: the pointer is to a live number of the size that these attributes have. The call fills
         // it.
-        unsafe { check!(cudaDeviceGetGraphMemAttribute(self.ordinal(), attribute, out)) }?;
+        unsafe { check!(cudaDeviceGetGraphMemAttribute(self.as_raw(), attribute, out)) }?;
         Ok(bytes)
     }
 
@@ -251,7 +251,7 @@ impl Device {
             let mut zero = 0_u64;
             let value = (&raw mut zero).cast();
             // SAFETY: the pointer is to a live number of the size that these attributes have.
-            unsafe { check!(cudaDeviceSetGraphMemAttribute(self.ordinal(), attribute, value)) }?;
+            unsafe { check!(cudaDeviceSetGraphMemAttribute(self.as_raw(), attribute, value)) }?;
         }
         Ok(())
     }
@@ -267,7 +267,7 @@ impl Device {
     pub fn trim_graph_memory(self) -> Result<()> {
         // SAFETY: the call takes a number, which the runtime checks, and frees only memory that is not in
         // use.
-        unsafe { check!(cudaDeviceGraphMemTrim(self.ordinal())) }
+        unsafe { check!(cudaDeviceGraphMemTrim(self.as_raw())) }
     }
 }
 

@@ -155,25 +155,25 @@ pub enum Detail {
     /// No device has this ordinal.
     InvalidDevice {
         /// The requested ordinal.
-        ordinal: i32,
+        ordinal: usize,
         /// The number of devices.
-        count: i32,
+        count: usize,
     },
     /// Two operands that must belong to one device belong to two.
     DeviceMismatch {
         /// The operand on the wrong device.
         what: &'static str,
         /// The device of the operand.
-        found: i32,
+        found: usize,
         /// The device that it must belong to.
-        needed: i32,
+        needed: usize,
     },
     /// Memory of another device that a kernel cannot access.
     NotAccessible {
         /// The device of the memory.
-        found: i32,
+        found: usize,
         /// The device of the kernel.
-        needed: i32,
+        needed: usize,
         /// Whether the memory is from a pool, which has its own permissions.
         pooled: bool,
     },
@@ -185,7 +185,7 @@ pub enum Detail {
     /// Managed memory in a process with a device that has no concurrent managed access.
     NoManagedMemory {
         /// The first such device.
-        device: i32,
+        device: usize,
     },
     /// Two events between which no time is measured.
     Elapsed {
@@ -548,7 +548,10 @@ impl fmt::Display for Detail {
             Self::InGraph => {
                 f.write_str("a graph still holds the memory: drop that and its executable forms first")
             }
-            Self::NotKept => f.write_str("a graph cannot keep this memory for as long as it lives"),
+            Self::NotKept => f.write_str(
+                "a graph cannot keep this memory for as long as it lives: it keeps memory of owners of this \
+                 crate, such as a `PinnedBuffer`, and none of a slice or a vector",
+            ),
             Self::NodesUnordered { other } => write!(
                 f,
                 "the node would use memory that node {other} of the graph (0 is the first) uses, one of them \

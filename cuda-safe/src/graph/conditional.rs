@@ -37,7 +37,7 @@ use super::nodes::{kept, making};
 use super::steps::{Node, Step};
 use super::topology::{NodeKind, kind_of};
 use crate::copy::{Destination, InGraph, Source};
-use crate::error::{Detail, Error, Result};
+use crate::error::{Detail, Error, Result, ensure};
 use crate::hazard::{Access, AccessHistory};
 use crate::launch::{Arguments, ConditionalHandle, Kernel, KernelArg, LaunchConfig};
 use crate::memory::{retainable, retained};
@@ -112,13 +112,17 @@ pub enum Conditional {
     /// One body, which runs again and again until the condition is 0.
     #[doc(alias = "cudaGraphCondTypeWhile")]
     While,
-    /// As many bodies: the one with the condition's number runs once, if there is one.
+    /// As many bodies, at most [`MOST_BODIES`](Self::MOST_BODIES): the one with the condition's number runs
+    /// once, if there is one.
     #[cfg(cudart_12_8)]
     #[doc(alias = "cudaGraphCondTypeSwitch")]
     Switch(u32),
 }
 
 impl Conditional {
+    /// The largest number of bodies of a node. CUDA names no limit of its own; each body is a graph.
+    pub const MOST_BODIES: u32 = 1 << 16;
+
     fn parts(self) -> (sys::cudaGraphConditionalNodeType, u32) {
         match self {
             Self::If => (sys::cudaGraphCondTypeIf, 1),
@@ -169,6 +173,7 @@ impl Graph {
     ///
     /// # Errors
     /// - `Unsupported` if the condition belongs to another graph, or has a node.
+    /// - `Limit` for more than [`MOST_BODIES`](Conditional::MOST_BODIES) bodies, before `fill` is called.
     /// - The error of `fill`.
     /// - Those of [`add_empty`](Self::add_empty).
     ///
@@ -216,6 +221,8 @@ impl Graph {
         if condition.owner.has_node.load(Ordering::Relaxed) {
             return Err(Error::refused(api, Detail::Unsupported { what: "a condition that has a node" }));
         }
+        let (what, asked, limit) = ("the number of bodies", kind.parts().1, Conditional::MOST_BODIES);
+        ensure(asked <= limit, api, || Detail::Limit { what, asked: asked.into(), limit: limit.into() })?;
         let mut uses = kept(api, &[condition.written()])?;
         let before = self.last_of(api, after)?;
         let (raw, bodies) = match self.add_raw(&before, condition.raw, kind) {

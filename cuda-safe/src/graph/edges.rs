@@ -12,7 +12,7 @@ use super::graph::Graph;
 use super::order::Edge;
 use super::steps::Node;
 use super::topology::{NodeKind, kind_of};
-use crate::error::{Detail, Error, Result};
+use crate::error::{AtCaller as _, Detail, Error, Result};
 use crate::{check, stream, sys};
 
 /// Writes a node's neighbours to an array of `count` entries, or counts them if the array is null.
@@ -277,10 +277,10 @@ fn part(graph: sys::cudaGraph_t, from: &[sys::cudaGraphNode_t], to: &[sys::cudaG
 #[track_caller]
 fn asked(node: sys::cudaGraphNode_t, ask: Ask) -> Result<Vec<sys::cudaGraphNode_t>> {
     let mut count = 0;
-    ask(node, ptr::null_mut(), &mut count)?;
+    ask(node, ptr::null_mut(), &mut count).at_caller()?;
     let mut raws = vec![ptr::null_mut(); count];
     if count > 0 {
-        ask(node, raws.as_mut_ptr(), &mut count)?;
+        ask(node, raws.as_mut_ptr(), &mut count).at_caller()?;
     }
     Ok(raws)
 }

@@ -189,9 +189,8 @@ impl GraphExec {
         // tracker knows that the launch is complete. Callers that made nodes with unsafe code are
         // responsible for all other memory.
         let submission = unsafe { stream.begin(operation, call_site) }?;
-        if self.uses.fills() {
-            stream.note_fill();
-        }
+        // The graph may end with a fill of pinned memory.
+        stream.note_fill();
         // SAFETY: graph and stream are borrowed and therefore live. The mutable borrow excludes other
         // launches of the graph.
         let code = unsafe { sys::cudaGraphLaunch(self.raw, stream.as_raw()) };

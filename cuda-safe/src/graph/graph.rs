@@ -14,7 +14,7 @@ use super::handle::{Handle, Raw};
 use super::host::HostFunction;
 use super::steps::{More, Node, Step, Steps};
 use crate::device::Device;
-use crate::error::{Detail, Error, Result, quietly};
+use crate::error::{AtCaller as _, Detail, Error, Result, quietly};
 use crate::hazard::RetainedAccesses;
 use crate::{check, stream, sys};
 
@@ -185,7 +185,8 @@ impl Graph {
         functions: Vec<HostFunction>,
     ) -> Result<(Step, Option<Vec<RawEdge>>)> {
         let raw = self.raw;
-        let functions = functions.into_iter().map(|function| function.give_to(raw)).collect::<Result<_>>()?;
+        let functions = functions.into_iter().map(|function| function.give_to(raw));
+        let functions = functions.collect::<Result<_>>().at_caller()?;
         let known: HashSet<_> = known.iter().collect();
         let mut raws = self.raw_nodes()?;
         raws.retain(|raw| !known.contains(raw));

@@ -17,7 +17,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::handle::{Handle, Raw};
 use crate::device::Device;
-use crate::error::{Detail, Error, Result};
+use crate::error::{AtCaller as _, Detail, Error, Result};
 use crate::hazard::{Access, AccessHistory, Mode, RetainedAccesses};
 use crate::memory::{retain, retainable, retained};
 use crate::{check, process, stream, sys};
@@ -41,7 +41,7 @@ impl HostFunction {
     /// Moves a function into a box that a user object owns.
     #[track_caller]
     pub(super) fn new(device: Device, f: impl Fn() + Send + Sync + 'static) -> Result<Self> {
-        let boxed = Boxed { f: Box::new(f), device: device.ordinal(), call_site: Location::caller() };
+        let boxed = Boxed { f: Box::new(f), device: device.as_raw(), call_site: Location::caller() };
         let data: *mut c_void = Box::into_raw(Box::new(boxed)).cast();
         let mut raw = std::ptr::null_mut();
         // The runtime calls `end` on one of its own threads after the last reference is released.
@@ -181,7 +181,7 @@ pub(super) fn given(
     f: impl Fn() + Send + Sync + 'static,
 ) -> Result<(sys::cudaHostNodeParams, RetainedAccesses)> {
     drop_functions(None);
-    let boxed = Boxed { f: Box::new(f), device: device.ordinal(), call_site: Location::caller() };
+    let boxed = Boxed { f: Box::new(f), device: device.as_raw(), call_site: Location::caller() };
     let boxed = Box::into_raw(Box::new(boxed));
     let parameters = sys::cudaHostNodeParams { fn_: Some(call), userData: boxed.cast() };
     Ok((parameters, uses(api, Functions::Boxed(boxed))?))
@@ -199,7 +199,7 @@ pub(super) fn taken(api: &'static str, objects: &[sys::cudaUserObject_t]) -> Res
         // SAFETY: the object is live, because a live graph has a reference to it.
         unsafe { check!(cudaUserObjectRetain(*raw, 1)) }.map(|()| Handle::new(Raw::Object(*raw)))
     };
-    let objects = objects.iter().map(retain).collect::<Result<_>>()?;
+    let objects = objects.iter().map(retain).collect::<Result<_>>().at_caller()?;
     uses(api, Functions::Objects(objects))
 }
 

@@ -60,18 +60,6 @@
 //!
 //! # Threads
 //! A graph may be sent to another thread, but not shared: CUDA does not lock it.
-//!
-//! C functions: `cudaStreamBeginCapture`, `cudaStreamBeginCaptureToGraph`, `cudaStreamEndCapture`,
-//! `cudaGraphCreate`, `cudaGraphDestroy`, `cudaGraphClone`, `cudaGraphAdd*Node`, `cudaGraphGetNodes`,
-//! `cudaGraphInstantiate`, `cudaGraphLaunch`,
-//! `cudaGraphUpload`, `cudaGraphExecUpdate`, `cudaGraphExecDestroy`, `cudaGraph*NodeSetParams`,
-//! `cudaGraphExec*NodeSetParams`, `cudaGraphNodeSetEnabled`, `cudaGraphNodeGetEnabled`,
-//! `cudaGraphGetEdges`, `cudaGraphGetRootNodes`, `cudaGraphNodeGetType`, `cudaGraphNodeGetDependencies`,
-//! `cudaGraphNodeGetDependentNodes`, `cudaGraphAddDependencies`, `cudaGraphRemoveDependencies`,
-//! `cudaGraphDestroyNode`, `cudaGraphNodeFindInClone`, `cudaGraphChildGraphNodeGetGraph`,
-//! `cudaGraph*NodeGetEvent`, `cudaGraph*NodeSetEvent`, `cudaGraphKernelNode*Attribute*`,
-//! `cudaGraphExecGetFlags`, `cudaGraph*Get*Id`, `cudaGraphDebugDotPrint`, `cudaUserObjectCreate`,
-//! `cudaGraphReleaseUserObject`, `cudaGraphConditionalHandleCreate`, `cudaGraphAddNode`.
 
 mod attributes;
 mod capture;

@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "adds nodes to raw graphs")]
 
 use std::cell::Cell;
+use std::panic::Location;
 use std::sync::Arc;
 
 use cuda_hazard::Few;
@@ -11,7 +12,7 @@ use super::host::HostFunction;
 use super::steps::{Node, Step};
 use crate::copy::{Destination, FillNode, InGraph, LinearNode, Operand, Source};
 use crate::device::Device;
-use crate::error::{Detail, Error, Result};
+use crate::error::{AtCaller as _, Detail, Error, Result};
 use crate::hazard::{Access, RetainedAccesses};
 use crate::launch::{Arguments, Kernel, LaunchConfig};
 use crate::memory::retain;
@@ -47,7 +48,7 @@ impl Graph {
         // The memory is retained before the node exists, even if the call fails.
         if let Err(error) = make(&raw mut raw, graph, before.as_ptr(), before.len()) {
             steps.failed(&uses);
-            return Err(error);
+            return Err(error.at(Location::caller()));
         }
         self.acts |= acts;
         steps.push(Step::new(Few::from([raw]), uses, acts), direct);
@@ -297,10 +298,11 @@ pub(super) fn kernel_node<P, A: Arguments<P>, R>(
     make: impl FnOnce(RetainedAccesses, &sys::cudaKernelNodeParams) -> Result<R>,
 ) -> Result<R> {
     config.check(kernel.name())?;
+    let call_site = Location::caller();
     let shared = u32::try_from(config.shared_bytes).unwrap_or(u32::MAX);
     // Memory and conditions of the graph may be among the arguments, only here.
     let _made = Making(MAKING.replace(makes));
-    arguments.with(kernel.of_node(device), |accesses, values| {
+    let made = arguments.with(kernel.of_node(device), |accesses, values| {
         let parameters = sys::cudaKernelNodeParams {
             func: kernel.as_raw().cast_mut(),
             gridDim: config.grid.into(),
@@ -309,9 +311,10 @@ pub(super) fn kernel_node<P, A: Arguments<P>, R>(
             kernelParams: values.as_mut_ptr(),
             extra: std::ptr::null_mut(),
         };
-        let uses = kernel.reaching(device, accesses, |accesses| kept(api, accesses))?;
+        let uses = kernel.reaching(device, accesses, call_site, |accesses| kept(api, accesses))?;
         make(uses, &parameters)
-    })
+    });
+    made.at_caller()
 }
 
 /// The graph for which a thread makes a kernel node. Numbers begin at 1.

@@ -13,7 +13,7 @@ use super::nodes::{Makes, fill_parameters, kept, kernel_node};
 use super::steps::Node;
 use super::topology::{NodeKind, kind_of};
 use crate::copy::{Destination, FillNode, InGraph, LinearNode, Operand, Source};
-use crate::error::{Detail, Error, Result};
+use crate::error::{AtCaller as _, Detail, Error, Result};
 use crate::hazard::RetainedAccesses;
 use crate::launch::{Arguments, Kernel, LaunchConfig};
 use crate::{check, stream, sys};
@@ -258,7 +258,7 @@ impl Graph {
         let (at, raw) = self.steps.added(api, self.number, node)?;
         let _current = self.device().switch()?;
         self.steps.ensure_fits(api, at, &uses)?;
-        let set = call(raw);
+        let set = call(raw).at_caller();
         if self.steps.differs(at, &uses) {
             self.steps_mut().given(at, uses, set.is_ok());
         }
@@ -641,7 +641,7 @@ impl GraphExec {
             origin.steps.ensure_have_memory_of(api, &graph.steps, &uses)?;
             origin.steps.ensure_fits(api, at, &uses)?;
         }
-        let set = call(self.as_raw(), raw);
+        let set = call(self.as_raw(), raw).at_caller();
         if let Some(origin) = &mut self.origin {
             origin.unlaunched.insert(at);
         }

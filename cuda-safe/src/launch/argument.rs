@@ -96,15 +96,6 @@ pub unsafe trait KernelArg<P: ByValue> {
     #[doc(hidden)]
     const BY_OBJECT: bool = false;
 
-    /// Refuses memory that kernels of the device cannot access. Enables peer access first, as for a copy.
-    #[doc(hidden)]
-    #[allow(clippy::missing_errors_doc, reason = "hidden")]
-    #[inline]
-    #[track_caller]
-    fn ensure_accessible(&self, _: Device) -> Result<()> {
-        Ok(())
-    }
-
     /// Returns the value that the kernel receives.
     ///
     /// # Errors
@@ -137,7 +128,12 @@ unsafe impl<T: ByValue> KernelArg<T> for T {
 
 /// Whole numbers, checked: a parameter of one type takes a number of each other one.
 macro_rules! converted {
-    ($($parameter:ident from [$($argument:ident)*])*) => { $($(
+    ([$($before:ident)*]) => {};
+    ([$($before:ident)*] $parameter:ident $($after:ident)*) => {
+        converted!(@ $parameter from $($before)* $($after)*);
+        converted!([$($before)* $parameter] $($after)*);
+    };
+    (@ $parameter:ident from $($argument:ident)*) => { $(
         // SAFETY: the value has the parameter's type. It is not memory of an owner.
         #[diagnostic::do_not_recommend]
         unsafe impl KernelArg<$parameter> for $argument {
@@ -151,21 +147,10 @@ macro_rules! converted {
                 }
             }
         }
-    )*)* };
+    )* };
 }
 
-converted!(
-    u8 from [u16 u32 u64 usize i8 i16 i32 i64 isize]
-    u16 from [u8 u32 u64 usize i8 i16 i32 i64 isize]
-    u32 from [u8 u16 u64 usize i8 i16 i32 i64 isize]
-    u64 from [u8 u16 u32 usize i8 i16 i32 i64 isize]
-    usize from [u8 u16 u32 u64 i8 i16 i32 i64 isize]
-    i8 from [u8 u16 u32 u64 usize i16 i32 i64 isize]
-    i16 from [u8 u16 u32 u64 usize i8 i32 i64 isize]
-    i32 from [u8 u16 u32 u64 usize i8 i16 i64 isize]
-    i64 from [u8 u16 u32 u64 usize i8 i16 i32 isize]
-    isize from [u8 u16 u32 u64 usize i8 i16 i32 i64]
-);
+converted!([] u8 u16 u32 u64 usize i8 i16 i32 i64 isize);
 
 /// Returns the error for a number that its parameter cannot hold.
 #[cold]

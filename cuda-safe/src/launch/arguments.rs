@@ -6,6 +6,7 @@ use std::ffi::c_void;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Mode};
 
+use crate::memory::place;
 use crate::stream::AsStream;
 
 use super::argument::{Named, Target};
@@ -115,20 +116,21 @@ macro_rules! tuple {
                 let found: [Option<Access<'_>>; COUNT] = [$(self.$index.access()),*];
                 $(let mut $value = received(&self.$index, $index, target)?;)*
                 let mut pointers: [*mut c_void; COUNT] = [$((&raw mut $value).cast()),*];
+                let all = found.iter().flatten();
                 // A compile-time condition: launches without textures and surfaces pay nothing.
-                if const { false $(|| <$argument as KernelArg<$parameter>>::BY_OBJECT)* } {
+                let launched = if const { false $(|| <$argument as KernelArg<$parameter>>::BY_OBJECT)* } {
                     let objects: [Option<Named<'_>>; COUNT] = [$(self.$index.object()),*];
                     for (_, found) in objects.iter().flatten() {
                         found.ensure_is(target.device, "launch", "a texture or surface")?;
                     }
-                    let all = found.iter().flatten().chain(objects.iter().flatten().map(|(access, _)| access));
-                    return packed::<{ 2 * COUNT }, _>(all, |accesses| enqueue(accesses, &mut pointers));
-                }
-                let all = found.iter().flatten();
-                let launched = packed::<COUNT, _>(all, |accesses| enqueue(accesses, &mut pointers));
+                    let all = all.chain(objects.iter().flatten().map(|(access, _)| access));
+                    packed::<{ 2 * COUNT }, _>(all, |accesses| enqueue(accesses, &mut pointers))
+                } else {
+                    packed::<COUNT, _>(all, |accesses| enqueue(accesses, &mut pointers))
+                };
                 launched.map_err(|error| {
                     let types: [fn() -> &'static str; COUNT] = [$(std::any::type_name::<$parameter>),*];
-                    unordered(error, &found, &types, target)
+                    unordered(of_memory(error, &found, target), &found, &types, target)
                 })
             }
         }
@@ -139,16 +141,26 @@ macro_rules! tuple {
 #[inline]
 #[track_caller]
 fn received<P: ByValue>(argument: &impl KernelArg<P>, index: usize, target: Target<'_>) -> Result<P> {
-    // No closure before the calls, which would hide the caller.
-    let value = match argument.ensure_accessible(target.device) {
-        Ok(()) => argument.value(),
-        Err(error) => Err(error),
-    };
-    value.map_err(|error| error.of_argument(target.kernel, index, target.parameter_name(index)))
+    argument.value().map_err(|error| error.of_argument(target.kernel, index, target.parameter_name(index)))
 }
 
-/// Returns the refusal of a launch that nothing orders, with the argument that conflicts. If a read of it
-/// would not conflict, the error also says what to do for a kernel that only reads.
+/// Returns the refusal of memory that the device cannot access with the argument that it is, if it is one.
+#[cold]
+#[inline(never)]
+fn of_memory(error: Error, found: &[Option<Access<'_>>], target: Target<'_>) -> Error {
+    let Detail::NotAccessible { .. } = error.detail() else { return error };
+    let is_refused = |access: &Option<Access<'_>>| {
+        access.is_some_and(|access| place::ensure_accessible(target.device, &[access]).is_err())
+    };
+    match found.iter().position(is_refused) {
+        Some(index) => error.of_argument(target.kernel, index, target.parameter_name(index)),
+        None => error,
+    }
+}
+
+/// Returns the refusal of a launch that nothing orders, with the first argument that conflicts, and with the
+/// call site that this one conflicts with: the launch may have more conflicts. If a read of it would not
+/// conflict, the error also says what to do for a kernel that only reads.
 #[cold]
 #[inline(never)]
 fn unordered(
@@ -157,15 +169,20 @@ fn unordered(
     types: &[fn() -> &'static str],
     target: Target<'_>,
 ) -> Error {
-    let (Detail::Hazard { .. }, Some(stream)) = (error.detail(), target.stream) else { return error };
-    let mut conflicts = found.iter().enumerate().filter_map(|(index, access)| Some((index, (*access)?)));
-    let Some((index, access)) = conflicts.find(|(_, access)| stream.is_unordered(*access)) else {
+    let (&Detail::Hazard { second, .. }, Some(stream)) = (error.detail(), target.stream) else {
         return error;
     };
+    let mut conflicts = found.iter().enumerate().filter_map(|(index, access)| {
+        let access = (*access)?;
+        Some((index, access, stream.hazard_of(access, second)?))
+    });
+    let Some((index, access, hazard)) = conflicts.next() else { return error };
+    let error = error.of_hazard(hazard);
     let (name, declared) = (target.parameter_name(index), types.get(index).map_or("", |name| name()));
     let read = Access::new(access.history(), access.range(), Mode::Read);
-    let only_read =
-        access.mode() == Mode::Write && declared.starts_with("*mut") && !stream.is_unordered(read);
+    let only_read = access.mode() == Mode::Write
+        && declared.starts_with("*mut")
+        && stream.hazard_of(read, second).is_none();
     let error = if only_read { error.if_written(declared, name) } else { error };
     error.of_argument(target.kernel, index, name)
 }

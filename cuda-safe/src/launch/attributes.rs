@@ -279,8 +279,8 @@ impl<P> Kernel<P> {
     /// # use cuda_safe::Device;
     /// # use cuda_safe::launch::{Kernel, KernelSetting};
     /// # fn with(kernel: &Kernel<(*mut f32, u32)>) -> cuda_safe::Result<()> {
-    /// for ordinal in 0..Device::count()? {
-    ///     kernel.set_for(Device::new(ordinal)?, KernelSetting::MaxDynamicSharedBytes(64 << 10))?;
+    /// for device in Device::all()? {
+    ///     kernel.set_for(device, KernelSetting::MaxDynamicSharedBytes(64 << 10))?;
     /// }
     /// # Ok(())
     /// # }
@@ -294,7 +294,7 @@ impl<P> Kernel<P> {
         let kernel = self.kernel()?;
         // SAFETY: the handle is that of a live kernel. The call changes a limit or records a preference.
         let set =
-            unsafe { check!(cudaKernelSetAttributeForDevice(kernel, attribute, value, device.ordinal())) };
+            unsafe { check!(cudaKernelSetAttributeForDevice(kernel, attribute, value, device.as_raw())) };
         // No closure here: it would hide the caller's location.
         match (set, setting) {
             (Err(error), KernelSetting::MaxDynamicSharedBytes(bytes))

@@ -9,8 +9,31 @@ use crate::sys;
 
 use super::{Dim3, LaunchConfig};
 
-/// One entry for each attribute that has a method.
-const ROOM: usize = 10;
+/// The attributes that have a method. Each has an entry in the list of a launch.
+const KINDS: &[sys::cudaLaunchAttributeID] = &[
+    sys::cudaLaunchAttributeClusterDimension,
+    sys::cudaLaunchAttributeClusterSchedulingPolicyPreference,
+    sys::cudaLaunchAttributeCooperative,
+    sys::cudaLaunchAttributePriority,
+    sys::cudaLaunchAttributeMemSyncDomain,
+    sys::cudaLaunchAttributeMemSyncDomainMap,
+    #[cfg(cudart_12_9)]
+    sys::cudaLaunchAttributePreferredSharedMemoryCarveout,
+    sys::cudaLaunchAttributeAccessPolicyWindow,
+    sys::cudaLaunchAttributeProgrammaticStreamSerialization,
+];
+
+/// Returns whether an attribute is one of [`KINDS`].
+const fn is_listed(id: u32) -> bool {
+    let mut rest = KINDS;
+    while let [first, others @ ..] = rest {
+        if first.0 == id {
+            return true;
+        }
+        rest = others;
+    }
+    false
+}
 
 /// The placement of a cluster's blocks. One of the constants, or a newer value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -52,7 +75,7 @@ impl ClusterScheduling {
 #[must_use]
 #[doc(alias = "cudaLaunchAttribute")]
 pub struct LaunchAttributes<'a> {
-    list: [sys::cudaLaunchAttribute; ROOM],
+    list: [sys::cudaLaunchAttribute; KINDS.len()],
     used: usize,
     cluster: Option<Dim3>,
     programmatic: bool,
@@ -67,13 +90,21 @@ impl<'a> LaunchAttributes<'a> {
             pad: [0; 4],
             val: sys::cudaLaunchAttributeValue { pad: [0; 64] },
         };
-        Self { list: [nothing; ROOM], used: 0, cluster: None, programmatic: false, memory: PhantomData }
+        Self {
+            list: [nothing; KINDS.len()],
+            used: 0,
+            cluster: None,
+            programmatic: false,
+            memory: PhantomData,
+        }
     }
 
-    fn with(mut self, id: sys::cudaLaunchAttributeID, val: sys::cudaLaunchAttributeValue) -> Self {
+    fn with<const ID: u32>(mut self, val: sys::cudaLaunchAttributeValue) -> Self {
+        const { assert!(is_listed(ID), "`KINDS` lacks an attribute that has a method") };
+        let id = sys::cudaLaunchAttributeID(ID);
         let attribute = sys::cudaLaunchAttribute { id, pad: [0; 4], val };
         let at = self.list.iter().position(|it| it.id == id || it.id == sys::cudaLaunchAttributeIgnore);
-        // The array has an entry for each kind.
+        // There always is one: at most the other kinds have the other entries.
         if let Some((at, entry)) = at.and_then(|at| Some((at, self.list.get_mut(at)?))) {
             *entry = attribute;
             self.used = self.used.max(at + 1);
@@ -95,14 +126,14 @@ impl<'a> LaunchAttributes<'a> {
         self.cluster = Some(blocks);
         let mut value = sys::cudaLaunchAttributeValue { pad: [0; 64] };
         (value.clusterDim.x, value.clusterDim.y, value.clusterDim.z) = (blocks.x, blocks.y, blocks.z);
-        self.with(sys::cudaLaunchAttributeClusterDimension, value)
+        self.with::<{ sys::cudaLaunchAttributeClusterDimension.0 }>(value)
     }
 
     /// Sets the preferred placement of the blocks of clusters. A hint.
     #[doc(alias = "cudaLaunchAttributeClusterSchedulingPolicyPreference")]
     pub fn cluster_scheduling(self, policy: ClusterScheduling) -> Self {
         let value = sys::cudaLaunchAttributeValue { clusterSchedulingPolicyPreference: policy.0 };
-        self.with(sys::cudaLaunchAttributeClusterSchedulingPolicyPreference, value)
+        self.with::<{ sys::cudaLaunchAttributeClusterSchedulingPolicyPreference.0 }>(value)
     }
 
     /// Makes all blocks run at the same time; otherwise the launch is refused. Equals
@@ -110,7 +141,7 @@ impl<'a> LaunchAttributes<'a> {
     #[doc(alias = "cudaLaunchAttributeCooperative")]
     pub fn cooperative(self) -> Self {
         let value = sys::cudaLaunchAttributeValue { cooperative: 1 };
-        self.with(sys::cudaLaunchAttributeCooperative, value)
+        self.with::<{ sys::cudaLaunchAttributeCooperative.0 }>(value)
     }
 
     /// Sets the launch's priority in place of its stream's. A smaller number is a higher priority.
@@ -118,21 +149,21 @@ impl<'a> LaunchAttributes<'a> {
     /// priorities.
     #[doc(alias = "cudaLaunchAttributePriority")]
     pub fn priority(self, priority: i32) -> Self {
-        self.with(sys::cudaLaunchAttributePriority, sys::cudaLaunchAttributeValue { priority })
+        self.with::<{ sys::cudaLaunchAttributePriority.0 }>(sys::cudaLaunchAttributeValue { priority })
     }
 
     /// Sets the kernel's memory synchronization domain in place of its stream's.
     #[doc(alias = "cudaLaunchAttributeMemSyncDomain")]
     pub fn mem_sync_domain(self, domain: MemSyncDomain) -> Self {
         let value = sys::cudaLaunchAttributeValue { memSyncDomain: domain.as_raw() };
-        self.with(sys::cudaLaunchAttributeMemSyncDomain, value)
+        self.with::<{ sys::cudaLaunchAttributeMemSyncDomain.0 }>(value)
     }
 
     /// Maps the two domains of [`MemSyncDomain`] to domains of the device for this launch.
     #[doc(alias = "cudaLaunchAttributeMemSyncDomainMap")]
     pub fn mem_sync_domain_map(self, map: MemSyncDomainMap) -> Self {
         let value = sys::cudaLaunchAttributeValue { memSyncDomainMap: map.as_raw() };
-        self.with(sys::cudaLaunchAttributeMemSyncDomainMap, value)
+        self.with::<{ sys::cudaLaunchAttributeMemSyncDomainMap.0 }>(value)
     }
 
     /// Sets the preferred share of shared memory in a multiprocessor's on-chip memory while this launch
@@ -142,7 +173,7 @@ impl<'a> LaunchAttributes<'a> {
     #[doc(alias = "cudaLaunchAttributePreferredSharedMemoryCarveout")]
     pub fn shared_carveout(self, percent: u32) -> Self {
         let value = sys::cudaLaunchAttributeValue { sharedMemCarveout: percent };
-        self.with(sys::cudaLaunchAttributePreferredSharedMemoryCarveout, value)
+        self.with::<{ sys::cudaLaunchAttributePreferredSharedMemoryCarveout.0 }>(value)
     }
 
     /// Sets the address range that this launch caches differently, in place of its stream's range. A hint
@@ -150,7 +181,7 @@ impl<'a> LaunchAttributes<'a> {
     #[doc(alias = "cudaLaunchAttributeAccessPolicyWindow")]
     pub fn access_policy(self, policy: AccessPolicy<'a>) -> Self {
         let value = sys::cudaLaunchAttributeValue { accessPolicyWindow: policy.as_raw() };
-        self.with(sys::cudaLaunchAttributeAccessPolicyWindow, value)
+        self.with::<{ sys::cudaLaunchAttributeAccessPolicyWindow.0 }>(value)
     }
 
     /// Allows the kernel to begin before the previous kernel in its stream is complete: when that kernel
@@ -170,7 +201,7 @@ impl<'a> LaunchAttributes<'a> {
     pub unsafe fn programmatic_stream_serialization(mut self) -> Self {
         self.programmatic = true;
         let value = sys::cudaLaunchAttributeValue { programmaticStreamSerializationAllowed: 1 };
-        self.with(sys::cudaLaunchAttributeProgrammaticStreamSerialization, value)
+        self.with::<{ sys::cudaLaunchAttributeProgrammaticStreamSerialization.0 }>(value)
     }
 
     /// Returns the attributes in C's form.
@@ -289,6 +320,6 @@ mod tests {
         let carveout = all.as_raw().last().map(|attribute| attribute.id);
         assert_eq!(carveout, Some(sys::cudaLaunchAttributePreferredSharedMemoryCarveout));
         // Two more attributes have values that cannot be made without a device.
-        assert!(all.as_raw().len() + 2 <= ROOM);
+        assert_eq!(all.as_raw().len() + 2, KINDS.len());
     }
 }

@@ -4,6 +4,7 @@
 use std::ffi::c_void;
 use std::fmt;
 use std::marker::PhantomData;
+use std::panic::Location;
 use std::ptr;
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use crate::error::{Detail, Result, ensure};
 #[cfg(cudart_12_8)]
 use crate::hazard::RetainedAccesses;
 use crate::hazard::{Access, GraphAccesses};
-use crate::memory::retain;
+use crate::memory::{place, retain};
 use crate::stream::StreamRef;
 use crate::{check, stream, sys};
 
@@ -120,15 +121,20 @@ impl<P> Kernel<P> {
     }
 
     /// Calls `f` with these accesses and all other accesses of the kernel on a device: its variables, its
-    /// library, and memory that was declared for it.
+    /// library, and memory that was declared for it. The device can access all of this, or the call at
+    /// `call_site` is refused.
     #[inline]
-    #[track_caller]
     pub(crate) fn reaching<R>(
         &self,
         device: Device,
         accesses: &[Access<'_>],
+        call_site: &'static Location<'static>,
         f: impl FnOnce(&[Access<'_>]) -> Result<R>,
     ) -> Result<R> {
+        let f = |accesses: &[Access<'_>]| {
+            place::ensure_accessible(device, accesses).map_err(|error| error.at(call_site))?;
+            f(accesses)
+        };
         match (self.symbols, &self.held) {
             (None, None) => f(accesses),
             (None, Some(held)) => module::joined(accesses, held.accesses(), f),

@@ -6,7 +6,7 @@
 /// Expands to [`Kernel::launch`](crate::launch::Kernel::launch). The surrounding `unsafe` block takes on
 /// its duties. Grid and block are numbers, pairs or triples, or [`Dim3`](crate::launch::Dim3)s;
 /// `shared_bytes` is a `usize`. All four are required in the brackets, because asynchronous work names its
-/// stream. C++'s stream `0` is [`&Stream::LEGACY`](crate::stream::Stream::LEGACY).
+/// stream. C++'s stream `0` is [`&Stream::legacy()?`](crate::stream::Stream::legacy).
 ///
 /// A whole number may have any type: the launch converts it and refuses one that the parameter's type cannot
 /// hold. A variable that is a `&mut` borrow is borrowed again, not moved, and serves the next launch, too.
@@ -65,7 +65,7 @@ macro_rules! __launch {
     };
     (@call [$($kernel:tt)+] [$grid:expr, $block:expr, $shared_bytes:expr, 0 $(,)?] [$($arguments:tt)*]) => {
         ::core::compile_error!(
-            "C++'s stream `0` is `&Stream::LEGACY`: `<<<grid, block, shared_bytes, &stream>>>`"
+            "C++'s stream `0` is `&Stream::legacy()?`: `<<<grid, block, shared_bytes, &stream>>>`"
         )
     };
     (@call [$($kernel:tt)+] [$grid:expr, $block:expr, $shared_bytes:expr, $stream:expr $(,)?]
@@ -113,13 +113,13 @@ macro_rules! __launch {
     (@call [$($kernel:tt)+] [$grid:expr, $block:expr, $shared_bytes:expr $(,)?] [$($arguments:tt)*]) => {
         ::core::compile_error!(
             "asynchronous work names its stream: `<<<grid, block, shared_bytes, &stream>>>`; \
-             the stream that C++ means here is `&Stream::LEGACY`"
+             the stream that C++ means here is `&Stream::legacy()?`"
         )
     };
     (@call [$($kernel:tt)+] [$grid:expr, $block:expr $(,)?] [$($arguments:tt)*]) => {
         ::core::compile_error!(
             "asynchronous work names its stream: `<<<grid, block, 0, &stream>>>`; \
-             the stream that C++ means here is `&Stream::LEGACY`"
+             the stream that C++ means here is `&Stream::legacy()?`"
         )
     };
     (@call [$($kernel:tt)+] [$($config:tt)*] [$($arguments:tt)*]) => {

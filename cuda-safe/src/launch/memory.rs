@@ -79,12 +79,6 @@ macro_rules! memory {
             }
 
             #[inline]
-            #[track_caller]
-            fn ensure_accessible(&self, device: Device) -> Result<()> {
-                self.span().ensure_accessible::<$memory_type>(device)
-            }
-
-            #[inline]
             fn access(&self) -> Option<Access<'_>> {
                 Some(self.span().access(Mode::$mode))
             }
@@ -161,12 +155,6 @@ macro_rules! components {
             }
 
             #[inline]
-            #[track_caller]
-            fn ensure_accessible(&self, device: Device) -> Result<()> {
-                self.span().ensure_accessible::<M>(device)
-            }
-
-            #[inline]
             fn access(&self) -> Option<Access<'_>> {
                 Some(self.span().access(Mode::$mode))
             }
@@ -194,6 +182,7 @@ macro_rules! rows {
         // SAFETY: the kernel receives the address of the first element, and the tracker all bytes from
         // there to the last. The borrow keeps the owner alive during the call, and the owner's drop is
         // ordered after the access.
+        #[diagnostic::do_not_recommend]
         unsafe impl<$($generics)*> KernelArg<$parameter> for $memory {
             #[inline]
             #[track_caller]
@@ -206,15 +195,6 @@ macro_rules! rows {
                     None => ptr::null_mut(),
                 };
                 Ok($make(address.cast(), &grid))
-            }
-
-            #[inline]
-            #[track_caller]
-            fn ensure_accessible(&self, device: Device) -> Result<()> {
-                match self.grid().bytes() {
-                    Some(bytes) => bytes.ensure_accessible::<$memory_type>(device),
-                    None => Ok(()),
-                }
             }
 
             #[inline]
@@ -248,6 +228,12 @@ rows!([T: 'static, M: MemoryType] in M, Write, *mut T, address, for
 ///
 /// # Safety
 /// [`new`](Self::new) makes the structure from exactly these fields.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not C's `cudaPitchedPtr`",
+    label = "the kernel declares another parameter here",
+    note = "for `int*` and rows of another type, pass `rows.plane().reinterpret::<i32>()?`, or \
+            `rows.plane_mut().reinterpret_mut::<i32>()?` if the kernel writes"
+)]
 pub unsafe trait PitchedParameter: ByValue {
     /// Makes the structure from its fields.
     fn new(ptr: *mut c_void, pitch: usize, xsize: usize, ysize: usize) -> Self;

@@ -10,14 +10,6 @@
 //! The tracker therefore orders launches between streams like copies. It also orders them by the
 //! `__device__`, `__constant__` and `__managed__` variables that a kernel uses, which its handle declares
 //! (see [`Module`]). Handles may be used from any thread.
-//!
-//! C functions: `cudaLaunchKernel`, `cudaLaunchCooperativeKernel`, `cudaLaunchKernelExC`,
-//! `cudaFuncGetAttributes`, `cudaFuncSetAttribute`, `cudaFuncSetCacheConfig`, `cudaFuncGetName`,
-//! `cudaFuncGetParamInfo`, `cudaFuncGetParamCount` (from CUDA 13.2 on),
-//! `cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags`,
-//! `cudaOccupancyMaxActiveBlocksPerMultiprocessor`, `cudaOccupancyAvailableDynamicSMemPerBlock`,
-//! `cudaOccupancyMaxActiveClusters`, `cudaOccupancyMaxPotentialClusterSize`,
-//! `cudaKernelSetAttributeForDevice`, `cudaGetKernel`, `cudaGetFuncBySymbol`.
 
 mod argument;
 mod arguments;

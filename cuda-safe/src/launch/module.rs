@@ -100,11 +100,8 @@ impl Module {
                 self.devices.get_or_init(|| (0..count).map(tracker).collect())
             }
         };
-        let found = usize::try_from(device.ordinal()).ok().and_then(|ordinal| devices.get(ordinal));
-        found.or_refused("Module", || {
-            let count = i32::try_from(devices.len()).unwrap_or(i32::MAX);
-            Detail::InvalidDevice { ordinal: device.ordinal(), count }
-        })
+        let (ordinal, count) = (device.ordinal(), devices.len());
+        devices.get(ordinal).or_refused("Module", || Detail::InvalidDevice { ordinal, count })
     }
 
     /// Returns the total size of the variables of this kind in bytes.
@@ -250,7 +247,7 @@ mod tests {
         let zero = Device::from_ordinal(0);
         let of = |space, device| std::ptr::from_ref(MODULE.history(space, device).unwrap());
         assert_ne!(of(Space::Constant, zero), of(Space::Device, zero));
-        let beyond = Device::from_ordinal(Device::count().unwrap());
+        let beyond = Device::from_ordinal(i32::try_from(Device::count().unwrap()).unwrap());
         assert!(MODULE.history(Space::Constant, beyond).is_err());
         assert_eq!(of(Space::Managed, beyond), of(Space::Managed, zero));
         if Device::count().unwrap() > 1 {

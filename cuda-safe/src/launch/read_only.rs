@@ -3,7 +3,6 @@
 
 use std::ptr;
 
-use crate::device::Device;
 use crate::error::Result;
 use crate::hazard::Access;
 use crate::memory::{
@@ -37,13 +36,6 @@ macro_rules! methods_of {
         fn value(&self) -> Result<$pointer> {
             let $it = self;
             Ok($argument.value()?.cast_mut())
-        }
-
-        #[inline]
-        #[track_caller]
-        fn ensure_accessible(&self, device: Device) -> Result<()> {
-            let $it = self;
-            $argument.ensure_accessible(device)
         }
 
         #[inline]

@@ -9,7 +9,7 @@ use cuda_hazard::Operation;
 use crate::device::Device;
 use crate::error::{self, Result};
 use crate::hazard::Access;
-use crate::stream::{AsStream, PreparedAccesses, StreamRef};
+use crate::stream::{AsStream, StreamRef};
 use crate::sys;
 
 use super::function::{COOPERATIVE, LaunchFunction, PLAIN};
@@ -29,8 +29,9 @@ impl<P> Kernel<P> {
     ///
     /// # Errors
     /// A shape that no device can run is refused before the call, and the error names the wrong number. So is
-    /// memory of another device that the kernel cannot access, by the number of its argument. The first
-    /// launch with such memory enables peer access, as the first copy does.
+    /// memory of another device that the kernel cannot access, with the number of its argument if it is one.
+    /// The first launch with such memory enables peer access, as the first copy does, however the memory is
+    /// declared.
     /// The runtime refuses a launch that this device or kernel cannot run. A failure while the kernel
     /// runs is reported by a later call.
     ///
@@ -102,43 +103,6 @@ impl<P> Kernel<P> {
         config.check(self.name)?;
         // SAFETY: the caller has the same duties.
         unsafe { self.submit(PLAIN, &config, stream.as_stream(), accesses, values, Location::caller()) }
-    }
-
-    /// [`launch_with`](Self::launch_with) for a launch that is repeated with the same accesses, which
-    /// were sorted once.
-    ///
-    /// # Ordering
-    /// As `launch_with`.
-    ///
-    /// # Errors
-    /// As `launch_with`.
-    ///
-    /// # Safety
-    /// The duties of `launch_with`.
-    #[doc(alias = "cudaLaunchKernel")]
-    #[inline]
-    #[track_caller]
-    pub unsafe fn launch_prepared(
-        &self,
-        config: impl Into<LaunchConfig>,
-        stream: &impl AsStream,
-        prepared: &PreparedAccesses,
-        accesses: &[Access<'_>],
-        values: &mut [*mut c_void],
-    ) -> Result<()> {
-        let (config, stream, call_site) = (config.into(), stream.as_stream(), Location::caller());
-        config.check(self.name)?;
-        if self.symbols.is_some() || self.held.is_some() {
-            // SAFETY: the caller has the same duties.
-            return unsafe { self.submit(PLAIN, &config, stream, accesses, values, call_site) };
-        }
-        let call = |raw| {
-            // SAFETY: as in `submit`. The caller has the same duties.
-            unsafe { self.call(PLAIN, &config, stream, values, raw, call_site) }
-        };
-        // SAFETY: as in `submit`. The caller has the same duties. The handle declares no variables and
-        // no further memory.
-        unsafe { stream.enqueue_prepared_at(prepared, accesses, call_site, call) }
     }
 
     /// [`launch`](Self::launch) with attributes, such as clusters of blocks: `cudaLaunchKernelEx` in
@@ -228,7 +192,7 @@ impl<P> Kernel<P> {
     ///
     /// The number of blocks that run at the same time is
     /// [`blocks_per_multiprocessor`](Self::blocks_per_multiprocessor) times the device's
-    /// [`multiprocessor_count`](crate::device::DeviceProperties::multiprocessor_count).
+    /// [`multi_processor_count`](crate::device::DeviceProperties::multi_processor_count).
     ///
     /// Stands for [`cudaLaunchCooperativeKernel`](sys::cudaLaunchCooperativeKernel).
     ///
@@ -300,7 +264,8 @@ impl<P> Kernel<P> {
         // to the stream and nothing else.
         let enqueue =
             |accesses: &[Access<'_>]| unsafe { stream.submit(Operation::new(accesses), call_site, call) };
-        self.reaching(stream.device(), accesses, enqueue)
+        // Only here, because the variables' addresses are found in a closure.
+        self.reaching(stream.device(), accesses, call_site, enqueue).map_err(|error| error.at(call_site))
     }
 
     /// Makes the runtime's call on the stream `raw`.

@@ -19,11 +19,6 @@
 //!
 //! Loading compiles, which may take long. Loading and unloading may wait for the device. Nothing here is
 //! stream-ordered, and everything may be used from any thread.
-//!
-//! C functions: `cudaLibraryLoadData`, `cudaLibraryLoadFromFile`, `cudaLibraryUnload`,
-//! `cudaLibraryGetKernel`, `cudaLibraryGetKernelCount`, `cudaLibraryEnumerateKernels`,
-//! `cudaLibraryGetGlobal`, `cudaLibraryGetManaged`, `cudaLibraryGetUnifiedFunction`.
-//! `cudaKernelSetAttributeForDevice` is [`Kernel::set_for`](crate::launch::Kernel::set_for).
 
 mod builder;
 mod image;

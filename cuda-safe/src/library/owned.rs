@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex};
 use bytemuck::AnyBitPattern;
 
 use crate::device::Device;
-use crate::error::{Detail, Error, OrRefused, Result, ensure, quietly};
+use crate::error::{AtCaller as _, Detail, Error, OrRefused, Result, ensure, quietly};
 use crate::hazard::RetainedAccesses;
 use crate::launch::{Kernel, Parameters};
 use crate::lock::lock;
@@ -424,7 +424,7 @@ impl Library {
         relax()?;
         let c_name = c_name(api, name)?;
         let (mut pointer, mut bytes) = (ptr::null_mut(), 0);
-        let found = find(&raw mut pointer, &raw mut bytes, c_name.as_ptr());
+        let found = find(&raw mut pointer, &raw mut bytes, c_name.as_ptr()).at_caller();
         found.map_err(|error| self.named(what, name, error))?;
         let start = pointer.addr();
         let taken = Taken::new(&self.loaded, start..start.saturating_add(bytes));

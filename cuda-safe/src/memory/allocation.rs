@@ -20,6 +20,7 @@ pub(crate) use self::free::on_free;
 use cuda_hazard::Operation;
 
 use super::managed;
+use super::place::Place;
 use super::pool::{self, MemoryPool};
 use super::relaxed::relax;
 use super::retain::{retainable, retained};
@@ -124,7 +125,20 @@ impl Allocation {
         let bytes = pitch.saturating_mul(rows).max(self.bytes);
         self.bytes = bytes;
         self.history = AccessHistory::new(bytes);
+        self.history.set_place(self.place().number());
         self
+    }
+
+    /// Returns the place of the memory. Arrays are accessed by textures and surfaces, which name the device.
+    #[inline]
+    fn place(&self) -> Place {
+        match self.kind {
+            Kind::Device | Kind::Foreign => Place::on(self.device, false),
+            Kind::Pool => Place::on(self.device, true),
+            Kind::Managed | Kind::Pinned | Kind::Registered | Kind::Array | Kind::Mipmapped => {
+                Place::ANYWHERE
+            }
+        }
     }
 
     /// Allocates managed memory for use with the current device. If `bytes` is 0, nothing is allocated.
@@ -197,6 +211,12 @@ impl Allocation {
         allocation
     }
 
+    /// Returns the same memory, which is managed: kernels of all devices can access it.
+    pub(super) fn everywhere(mut self) -> Self {
+        self.history.set_place(Place::ANYWHERE.number());
+        self
+    }
+
     /// Waits for the work that still uses registered memory, makes the memory pageable again, and returns
     /// its container, or `None` if there is none of type `C`. An error changes nothing, so that the owner
     /// can be given back.
@@ -256,7 +276,7 @@ impl Allocation {
         if kind == Kind::Managed {
             managed::extent::extend(pointer.addr(), bytes);
         }
-        Self {
+        let mut new = Self {
             pointer,
             bytes,
             device,
@@ -265,7 +285,9 @@ impl Allocation {
             history,
             mapped: AtomicPtr::default(),
             container: ManuallyDrop::new(None),
-        }
+        };
+        new.history.set_place(new.place().number());
+        new
     }
 
     /// Makes the call on the given device, by default the current one, unless `bytes` is 0. Makes the owner

@@ -30,10 +30,6 @@
 //! # Ok(())
 //! # }
 //! ```
-//!
-//! C functions: `cudaImportExternalMemory`, `cudaExternalMemoryGetMappedBuffer`, `cudaDestroyExternalMemory`,
-//! `cudaImportExternalSemaphore`, `cudaDestroyExternalSemaphore`, `cudaSignalExternalSemaphoresAsync`,
-//! `cudaWaitExternalSemaphoresAsync`.
 #![expect(unsafe_code, reason = "imports what other interfaces have exported")]
 
 use std::ffi::c_int;

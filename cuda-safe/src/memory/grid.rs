@@ -184,6 +184,16 @@ impl<'a, T> Grid<'a, T> {
         self.tracked().map(|(allocation, _)| allocation.on())
     }
 
+    /// Returns the same bytes of every row as elements of another type: whole `U` at aligned addresses. The
+    /// views around it decide which types share bytes.
+    #[track_caller]
+    pub(crate) fn reinterpret<U>(&self, api: &'static str) -> Result<Grid<'a, U>> {
+        let Self { base, start, limit, end, alone, layout, .. } = *self;
+        let width = size::reinterpreted::<U>(api, self.pointer().addr(), layout.row)?;
+        layout.check(api, align_of::<U>())?;
+        Ok(Grid { base, start, limit, end, alone, width, layout, element: PhantomData })
+    }
+
     /// Returns some elements of every row.
     #[track_caller]
     pub(crate) fn columns(&self, api: &'static str, range: &impl RangeBounds<usize>) -> Result<Self> {

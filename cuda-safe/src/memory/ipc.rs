@@ -61,10 +61,6 @@
 //! # Ok(())
 //! # }
 //! ```
-//!
-//! C functions: `cudaIpcGetMemHandle`, `cudaIpcOpenMemHandle`, `cudaIpcCloseMemHandle`,
-//! `cudaMemPoolExportToShareableHandle`, `cudaMemPoolImportFromShareableHandle`,
-//! `cudaMemPoolExportPointer`, `cudaMemPoolImportPointer`.
 #![expect(unsafe_code, reason = "opens memory of other processes")]
 
 use std::ffi::{c_char, c_int};

@@ -26,7 +26,7 @@ impl MemoryLocation {
     /// Returns C's structure.
     pub(crate) fn to_raw(self) -> sys::cudaMemLocation {
         let (type_, id) = match self {
-            Self::Device(device) => (sys::cudaMemLocationTypeDevice, device.ordinal()),
+            Self::Device(device) => (sys::cudaMemLocationTypeDevice, device.as_raw()),
             Self::Host => (sys::cudaMemLocationTypeHost, 0),
             Self::HostNuma(node) => (sys::cudaMemLocationTypeHostNuma, node),
         };
@@ -181,7 +181,7 @@ mod tests {
         for place in [MemoryLocation::Device(one), MemoryLocation::Host, MemoryLocation::HostNuma(3)] {
             let raw = place.to_raw();
             let id = match place {
-                MemoryLocation::Device(device) => device.ordinal(),
+                MemoryLocation::Device(device) => device.as_raw(),
                 MemoryLocation::Host => 0,
                 MemoryLocation::HostNuma(node) => node,
             };

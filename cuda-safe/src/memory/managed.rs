@@ -20,11 +20,6 @@
 //!
 //! Allocating, freeing and advice are not stream-ordered. Freeing and the guards block. Prefetches and
 //! discards are stream-ordered. Owners and views may be used from any thread.
-//!
-//! C functions: `cudaMallocManaged`, `cudaMemAdvise`, `cudaMemAdvise_v2`, `cudaMemPrefetchAsync`,
-//! `cudaMemPrefetchAsync_v2`, `cudaMemPrefetchBatchAsync`, `cudaMemDiscardBatchAsync`,
-//! `cudaMemDiscardAndPrefetchBatchAsync`, `cudaMemRangeGetAttribute`, `cudaMemRangeGetAttributes`,
-//! `cudaMemGetLocationInfo` (since CUDA 13.4), `cudaStreamAttachMemAsync`.
 #![expect(unsafe_code, reason = "takes over raw managed pointers")]
 
 mod advice;
@@ -231,7 +226,7 @@ impl<T: AnyBitPattern> ManagedBuffer<T> {
         let bytes = size::bytes_of::<T>(api, len)?;
         extent::extend(pointer.addr(), bytes);
         // SAFETY: the caller guarantees it for `len` elements, and `bytes` is their size.
-        let allocation = unsafe { Allocation::foreign(device, pointer.cast(), bytes, keeper) };
+        let allocation = unsafe { Allocation::foreign(device, pointer.cast(), bytes, keeper) }.everywhere();
         Self::of(api, allocation, len)
     }
 }
@@ -257,7 +252,7 @@ impl<T> ManagedBuffer<T> {
 #[track_caller]
 fn supported(api: &'static str) -> Result<()> {
     /// The first device without concurrent managed access. Queried once, because devices do not change.
-    static LACKING: OnceLock<Option<i32>> = OnceLock::new();
+    static LACKING: OnceLock<Option<usize>> = OnceLock::new();
     let lacking = match LACKING.get() {
         Some(lacking) => *lacking,
         None => {

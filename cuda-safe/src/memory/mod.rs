@@ -23,18 +23,6 @@
 //! other threads and shared with them if their elements may.
 //!
 //! Forgetting an owner, a view or a guard leaks memory and is otherwise harmless.
-//!
-//! C functions: `cudaMalloc`, `cudaMallocPitch`, `cudaMalloc3D`, `cudaFree`, `cudaMallocManaged` and the
-//! functions for managed memory ([`managed`]), `cudaMallocHost`, `cudaHostAlloc`, `cudaFreeHost`,
-//! `cudaHostRegister`, `cudaHostUnregister`, `cudaHostGetDevicePointer`, `cudaMallocAsync`,
-//! `cudaFreeAsync`, `cudaGetSymbolAddress`, `cudaGetSymbolSize`, `cudaThreadExchangeStreamCaptureMode`,
-//! `cudaPointerGetAttributes`, `cudaHostGetFlags`; for pools, those of [`MemoryPool`]; for other processes,
-//! `cudaIpcGetMemHandle`, `cudaIpcOpenMemHandle`, `cudaIpcCloseMemHandle` ([`IpcMemHandle`]); for other
-//! interfaces, those of [`ExternalMemory`] and [`ExternalSemaphore`]; for arrays,
-//! `cudaMallocArray`, `cudaMalloc3DArray`, `cudaFreeArray`, `cudaArrayGetInfo`, `cudaGetChannelDesc`,
-//! `cudaMallocMipmappedArray`, `cudaFreeMipmappedArray`, `cudaGetMipmappedArrayLevel`, `cudaArrayGetPlane`,
-//! `cudaArrayGetMemoryRequirements`, `cudaMipmappedArrayGetMemoryRequirements`,
-//! `cudaArrayGetSparseProperties`, `cudaMipmappedArrayGetSparseProperties`.
 
 pub(crate) mod allocation;
 pub(crate) mod array;
@@ -55,6 +43,7 @@ pub mod managed;
 pub(crate) mod memory_type;
 mod pinned;
 mod pitched;
+pub(crate) mod place;
 mod plane;
 pub(crate) mod pool;
 mod registered;

@@ -2,8 +2,6 @@
 //!
 //! Allocating and freeing are not stream-ordered. Freeing and [`write`](WriteCombinedBuffer::write) block
 //! until the work that still uses the memory is complete. Nothing else here blocks.
-//!
-//! C functions: `cudaHostAlloc`, `cudaMallocHost`, `cudaFreeHost`.
 #![expect(unsafe_code, reason = "takes over raw pinned pointers, and writes through them")]
 
 use std::fmt;

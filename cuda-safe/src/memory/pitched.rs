@@ -2,8 +2,6 @@
 //!
 //! Allocating and freeing are not stream-ordered. Freeing blocks until the work that still uses the memory
 //! is complete. Owners may be sent to other threads and shared with them if their elements may.
-//!
-//! C functions: `cudaMallocPitch`, `cudaMalloc3D`, `cudaFree`.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -19,7 +17,7 @@ use super::retain::retained;
 use super::size;
 use super::span::Span;
 use crate::device::Device;
-use crate::error::{Detail, OrRefused, Result};
+use crate::error::{AtCaller as _, Detail, OrRefused, Result};
 use crate::hazard::{Access, Mode};
 #[cfg(doc)]
 use crate::sys;
@@ -105,7 +103,7 @@ impl Rows {
             let allocation = Allocation::device(None, 0)?;
             return Ok(Self { allocation, extent, pitch: row });
         }
-        let (allocation, pitch) = allocate(row)?;
+        let (allocation, pitch) = allocate(row).at_caller()?;
         size::aligned::<T>(api, allocation.pointer().addr())?;
         let layout = size::Layout { row, rows: height, layers: depth, pitch, layer_rows: height };
         layout.check(api, align_of::<T>())?;

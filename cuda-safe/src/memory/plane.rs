@@ -111,6 +111,19 @@ macro_rules! views_of_rows {
             }
         }
 
+        impl<'a, T: AnyBitPattern + NoUninit, M: AnyMemoryType> $view<'a, T, M> {
+            /// Views the same bytes of each row as elements of another type. The pitch stays as it is, and
+            /// the new width is the number of `U` in a row.
+            ///
+            /// # Errors
+            /// Refused if the bytes of a row are not a whole number of `U`, if the address or the pitch is
+            /// not aligned for `U`, or if `U` is zero-sized.
+            #[track_caller]
+            pub fn reinterpret<U: AnyBitPattern>(&self) -> Result<$view<'a, U, M>> {
+                Ok($view::new(self.grid.reinterpret(concat!(stringify!($view), "::reinterpret"))?))
+            }
+        }
+
         impl<'a, T: NoUninit> $view<'a, T, Pageable> {
             #[track_caller]
             fn of(slice: &'a [T], extent: Extent, apart: Apart) -> Result<Self> {
@@ -127,6 +140,20 @@ macro_rules! views_of_rows {
             fn of(slice: &'a mut [T], extent: Extent, apart: Apart) -> Result<Self> {
                 let api = concat!(stringify!($view_mut), "::from_slice");
                 Ok(Self::new(Grid::of_slice(api, slice, extent, apart)?))
+            }
+        }
+
+        impl<'a, T: AnyBitPattern + NoUninit, M: AnyMemoryType> $view_mut<'a, T, M> {
+            /// Converts the view to one of the same bytes of each row as elements of another type. The pitch
+            /// stays as it is, and the new width is the number of `U` in a row.
+            ///
+            /// # Errors
+            /// Refused if the bytes of a row are not a whole number of `U`, if the address or the pitch is
+            /// not aligned for `U`, or if `U` is zero-sized.
+            #[track_caller]
+            pub fn reinterpret_mut<U: AnyBitPattern + NoUninit>(self) -> Result<$view_mut<'a, U, M>> {
+                let api = concat!(stringify!($view_mut), "::reinterpret_mut");
+                Ok($view_mut::new(self.grid.reinterpret(api)?))
             }
         }
 

@@ -6,9 +6,7 @@ use std::ops::{Range, RangeBounds};
 use super::allocation::Allocation;
 use super::memory_type::MemoryType;
 use super::memory_type::sealed::Tag;
-use super::pool;
 use super::size;
-use crate::copy;
 use crate::device::Device;
 use crate::error::{Detail, Result, ensure};
 use crate::hazard::{Access, Mode};
@@ -77,19 +75,6 @@ impl<'a, T> Span<'a, T> {
     #[inline]
     pub(crate) fn pointer(&self) -> *mut T {
         self.allocation.pointer().wrapping_add(self.start).cast()
-    }
-
-    /// Refuses memory that a kernel of another device cannot access. Enables access first, as for a copy.
-    #[inline]
-    #[track_caller]
-    pub(crate) fn ensure_accessible<M: MemoryType>(&self, device: Device) -> Result<()> {
-        match M::TAG {
-            Tag::Device if self.device() != device && self.len > 0 => match self.allocation.pool_device() {
-                Some(owner) => pool::ensure_accessible(device, owner),
-                None => copy::peer::ensure_accessible(device, self.device()),
-            },
-            _ => Ok(()),
-        }
     }
 
     /// Returns a read or a write of all the bytes.

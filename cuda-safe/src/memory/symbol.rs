@@ -14,8 +14,6 @@
 //!
 //! The query of a variable's address loads its module if it is not loaded yet, which may block until the
 //! device is idle. Nothing else here blocks.
-//!
-//! C functions: `cudaGetSymbolAddress`, `cudaGetSymbolSize`.
 #![expect(unsafe_code, reason = "asks the runtime about a variable by its host-side name")]
 
 use std::ffi::c_void;

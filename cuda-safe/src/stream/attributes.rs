@@ -22,8 +22,6 @@
 //! # Ok(())
 //! # }
 //! ```
-//!
-//! C functions: `cudaStreamGetAttribute`, `cudaStreamSetAttribute`, `cudaStreamCopyAttributes`.
 #![expect(unsafe_code, reason = "calls the runtime's functions for attributes of streams")]
 
 use std::marker::PhantomData;

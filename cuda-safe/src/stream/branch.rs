@@ -33,6 +33,7 @@ impl HiddenStream {
     ///
     /// # Safety
     /// The stream is being captured, or about to be.
+    #[track_caller]
     pub(crate) unsafe fn into_branch(self, recorder: &Recorder) -> Result<StreamRef<'_>> {
         let (raw, timeline) = (self.as_raw(), self.0.as_stream().timeline());
         // SAFETY: the caller guarantees it. The owner is given with the handle.
@@ -85,16 +86,11 @@ impl Recorder {
     /// Makes a stream wait for an event that was recorded in the capture. A stream that is not part of the
     /// capture becomes one: until the capture ends, it stands for a new branch on this thread.
     #[track_caller]
-    pub(super) fn wait_for(
-        &self,
-        api: &'static str,
-        stream: StreamRef<'_>,
-        event: sys::cudaEvent_t,
-    ) -> Result<()> {
+    pub(super) fn wait_for(&self, api: &'static str, stream: StreamRef<'_>, event: u64) -> Result<()> {
         busy::ensure_idle(api)?;
         let mark = self.recorded(api, event)?;
         let name: &Timeline = stream.timeline();
-        if self.raw_of(name.id).is_none() {
+        if self.raw_of(name).is_none() {
             if name.kind == Kind::Legacy {
                 return Err(Error::refused(api, Detail::OutsideCapture));
             }

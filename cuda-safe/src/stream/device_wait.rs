@@ -9,23 +9,17 @@
 //! Therefore the two exclude each other here. While a thread captures, a wait for a device waits for each
 //! of its streams that the tracker knows. A capture begins when no thread is inside `cudaDeviceSynchronize`.
 //! That call comes after such waits, so it has little left to wait for, and delays no capture for long.
-//!
-//! C function: `cudaDeviceSynchronize`.
 #![expect(unsafe_code, reason = "waits for devices")]
 
 use std::cell::Cell;
 use std::sync::{Condvar, Mutex, PoisonError};
 
-use super::busy;
-use super::host::wait_timeline;
-use super::port::drop_tasks_if_lost;
+use super::host_function::drop_tasks_if_lost;
 use super::tracker::TRACKER;
 use crate::check;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
-use crate::hazard::Policy;
 use crate::lock::lock;
-use cuda_hazard::Kind;
 
 /// The captures that have begun or wait for their turn, and the waits for devices. At most one of them is
 /// under way.
@@ -116,7 +110,7 @@ impl Drop for WaitTurn {
 #[track_caller]
 pub(crate) fn wait_device(device: Device) -> Result<()> {
     let turn = WaitTurn::begin("cudaDeviceSynchronize")?;
-    let snapshot = TRACKER.snapshot_of_device(device.ordinal());
+    let snapshot = TRACKER.snapshot_of_device(device.as_raw());
     let waited = {
         let _current = device.switch()?;
         // SAFETY: the call takes no arguments and waits.
@@ -128,36 +122,6 @@ pub(crate) fn wait_device(device: Device) -> Result<()> {
     // SAFETY: the call above has waited for this work.
     unsafe { TRACKER.completed_all(&snapshot) };
     Ok(())
-}
-
-/// Blocks until a device has completed everything submitted so far, also while other threads capture. Work
-/// that raw code has put on streams of its own is then not waited for. The caller is not inside an operation.
-///
-/// Returns whether it has waited for the whole device.
-///
-/// # Errors
-/// Returns the failure of any work that the device has run since the last check. While the tracker is off,
-/// `Capturing` as for [`wait_device`].
-#[track_caller]
-pub(crate) fn wait_streams_and_device(device: Device) -> Result<bool> {
-    let snapshot = TRACKER.snapshot_of_device(device.ordinal());
-    // Other threads' per-thread streams are waited for by way of the legacy stream, which makes blocking
-    // streams wait for each other: only if there is no other way.
-    let (others, plain): (Vec<_>, Vec<_>) = TRACKER
-        .timelines(Some(device.ordinal()))
-        .filter(|timeline| !timeline.is_drained())
-        .partition(|timeline| timeline.kind == Kind::PerThread && !busy::is_mine(timeline));
-    plain.into_iter().try_for_each(wait_timeline)?;
-    match wait_device(device) {
-        // While it is off, the tracker does not know the work.
-        Err(error) if error.is_refused() && TRACKER.policy() != Policy::Off => {}
-        waited => return waited.map(|()| true),
-    }
-    others.into_iter().try_for_each(wait_timeline)?;
-    // SAFETY: everything in the snapshot was submitted to a stream that the calls above have waited for, or
-    // that was found complete.
-    unsafe { TRACKER.completed_all(&snapshot) };
-    Ok(false)
 }
 
 #[cfg(test)]

@@ -27,8 +27,8 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 
+use super::host_function::drop_tasks_if_lost;
 use super::host_function::{self, Trigger};
-use super::port::drop_tasks_if_lost;
 use super::tracker::TRACKER;
 use super::view::StreamRef;
 use crate::device::Device;

@@ -15,7 +15,7 @@
 
 use std::panic::Location;
 
-use cuda_hazard::{Operation, Refusal, RepeatedGroup, SubmittedSnapshot, WaitTarget};
+use cuda_hazard::{Hazard, Operation, Refusal, SubmittedSnapshot, WaitTarget};
 
 use super::port::Runtime;
 use super::tracker::TRACKER;
@@ -191,7 +191,7 @@ impl StreamRef<'_> {
         call_site: &'static Location<'static>,
     ) -> Result<Submission> {
         if let Some(recorder) = self.recorder() {
-            let noted = recorder.note(self.timeline(), operation.accesses(), call_site);
+            let noted = recorder.note(self.timeline(), operation, call_site);
             noted.map_err(|error| error.at(call_site))?;
             // If the runtime refuses a launch because of the current device, that may invalidate the
             // capture.
@@ -217,31 +217,6 @@ impl StreamRef<'_> {
         };
         Ok(Submission { state: Some(state), _entered: entered, _current: current })
     }
-
-    /// Begins an operation whose accesses the tracker knows by one
-    /// [`GroupId`](cuda_hazard::GroupId) per allocation. The cost does not depend on the number
-    /// of accesses.
-    ///
-    /// Returns `None`, with nothing entered, if the tracker needs the accesses: the first time, and if
-    /// another operation has used the memory since. The caller then tries once more with the accesses
-    /// [included](cuda_hazard::GroupId::repeat_with), or calls [`begin`](Self::begin). An operation with
-    /// two groups of one allocation must include its accesses every time.
-    ///
-    /// # Safety
-    /// - The duties of `begin`, with the accesses of all groups.
-    /// - Each group number stands, at every use, for accesses to the same bytes of one allocation, in
-    ///   the same modes and the same order. The allocation may differ from use to use. Included accesses
-    ///   are these.
-    pub(super) unsafe fn begin_repeated(self, repeats: &[RepeatedGroup<'_, '_>]) -> Option<Submission> {
-        if self.recorder().is_some() {
-            return None;
-        }
-        let entered = busy::enter("enqueue").ok()?;
-        let current = self.switch().ok()?;
-        // SAFETY: the caller has these duties and more.
-        let state = unsafe { TRACKER.begin_repeated(self.timeline(), repeats) }?;
-        Some(Submission { state: Some(state), _entered: entered, _current: current })
-    }
 }
 
 /// Submits the operation that frees an allocation of a device to the one stream that still uses it.
@@ -261,7 +236,7 @@ pub(crate) unsafe fn enqueue_free(
 ) -> Option<sys::cudaError_t> {
     let _entered = callback::enter_operation()?;
     // SAFETY: the caller has these duties. An operation borrows the memory's owner from begin to commit.
-    let (submission, target) = unsafe { TRACKER.begin_free(history, device.ordinal()) }?;
+    let (submission, target) = unsafe { TRACKER.begin_free(history, device.as_raw()) }?;
     // The target stays locked over the call. A handle that is captured, or that its owner gives up, leaves
     // the target first, so this one is live and not captured. A dropped stream's handle is never destroyed.
     let WaitTarget::Stream(number) = *target else { return None };
@@ -311,10 +286,10 @@ pub(super) fn refused(
     call_site: &'static Location<'static>,
 ) -> Error {
     let detail = match refusal {
-        Refusal::Call(error) => return error,
+        Refusal::Call(error) => return error.at(call_site),
         Refusal::HostBorrowed => Detail::HostBorrowed,
         Refusal::Overlap { first, second, bytes } => Detail::StreamsOverlap { first, second, bytes },
-        Refusal::Hazard(hazard) => Detail::Hazard { first: hazard.first, second: hazard.second },
+        Refusal::Hazard(Hazard { first, second }) => Detail::Hazard { first, second },
     };
     Error::refused(api, detail).at(call_site)
 }

@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "calls the runtime's event functions")]
 
 use std::panic::Location;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use bitflags::bitflags;
 
@@ -66,6 +66,8 @@ pub struct Event {
     /// Whether the event is left to others and not reused: to graphs, which may record it at any time or
     /// wait for it, or to the caller of `into_raw`.
     left: AtomicBool,
+    /// No other event of the process has or had this number. Handles are reused.
+    number: u64,
     process: u32,
 }
 
@@ -127,7 +129,13 @@ impl Event {
     }
 
     fn made(raw: RawEvent, device: Device, flags: EventFlags, shared: SharedEvent) -> Self {
-        Self { raw, device, flags, shared, left: AtomicBool::new(false), process: process::number() }
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        if flags.contains(EventFlags::INTERPROCESS) {
+            // Another process may record it, too, before this one does and afterwards.
+            shared.set_opaque();
+        }
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        Self { raw, device, flags, shared, left: AtomicBool::new(false), number, process: process::number() }
     }
 
     /// Records the event on a stream of the same device. It then stands for everything submitted to the
@@ -152,16 +160,13 @@ impl Event {
         stream.device().ensure_is(self.device, "Event::record", "the stream")?;
         let (raw, timeline, call_site) = (self.as_raw(), stream.timeline(), Location::caller());
         if let Some(recorder) = stream.recorder() {
-            return recorder.record("Event::record", timeline, raw);
+            return recorder.record("Event::record", timeline, self.number);
         }
         // SAFETY: event and stream live as long as the borrows, and the stream belongs to the device
         // that its timeline names.
         let record = || unsafe { port::record(self.device, stream.as_raw(), timeline.kind, raw) };
-        if self.flags.contains(EventFlags::INTERPROCESS) {
-            // Another process may record it, too.
-            self.shared.set_unknown(true);
-        }
-        // SAFETY: the call records this event. Graphs and other processes that record it are noted.
+        // SAFETY: the call records this event. Once graphs or other processes may record it, it is opaque,
+        // and an execution context records it by `record_unknown`.
         unsafe { TRACKER.record_shared(timeline, &self.shared, record) }.map_err(|error| error.at(call_site))
     }
 
@@ -212,7 +217,7 @@ impl Event {
     pub(crate) fn given_to_graphs(&self, recorded: bool) {
         self.left.store(true, Ordering::Relaxed);
         if recorded {
-            self.shared.set_unknown(true);
+            self.shared.set_opaque();
         }
     }
 
@@ -249,7 +254,7 @@ impl Event {
     pub fn is_done(&self) -> Result<bool> {
         busy::ensure_idle("Event::is_done")?;
         if let Some(recorder) = recorder::current() {
-            recorder.ensure_not_recorded("Event::is_done", self.as_raw())?;
+            recorder.ensure_not_recorded("Event::is_done", self.number)?;
         }
         let Some(record) = self.shared.last_record() else { return Ok(true) };
         // SAFETY: the event lives as long as the borrow.
@@ -334,9 +339,7 @@ impl Event {
     /// - Nobody else uses it, and no graph records it.
     #[must_use]
     pub unsafe fn from_raw(raw: sys::cudaEvent_t, device: Device, flags: EventFlags) -> Self {
-        let shared = SharedEvent::new();
-        shared.set_unknown(false);
-        Self::made(RawEvent(raw), device, flags, shared)
+        Self::made(RawEvent(raw), device, flags, SharedEvent::recorded_elsewhere())
     }
 
     /// Returns the raw handle without destroying the event. The caller owns it from now on.
@@ -344,6 +347,11 @@ impl Event {
     pub fn into_raw(self) -> sys::cudaEvent_t {
         self.left.store(true, Ordering::Relaxed);
         self.raw.0
+    }
+
+    /// Returns the number of the event.
+    pub(super) fn number(&self) -> u64 {
+        self.number
     }
 
     /// Returns the tracker's side of the event.

@@ -7,16 +7,10 @@
 //!
 //! [`ExecutionContext::synchronize`] blocks, and so does the drop of the last owner of a green context, which
 //! each of its streams is, too. Everything here may be used from any thread.
-//!
-//! C functions, since CUDA 13.1: `cudaDeviceGetDevResource`, `cudaDevSmResourceSplit`,
-//! `cudaDevSmResourceSplitByCount`, `cudaDevResourceGenerateDesc`, `cudaGreenCtxCreate`,
-//! `cudaDeviceGetExecutionCtx`, `cudaExecutionCtxDestroy`, `cudaExecutionCtxGetDevResource`,
-//! `cudaExecutionCtxGetDevice`, `cudaExecutionCtxGetId`, `cudaExecutionCtxStreamCreate`,
-//! `cudaExecutionCtxSynchronize`, `cudaExecutionCtxRecordEvent`, `cudaExecutionCtxWaitEvent`,
-//! `cudaStreamGetDevResource`.
 #![expect(unsafe_code, reason = "calls the runtime's functions for execution contexts")]
 
 use std::fmt;
+use std::panic::Location;
 use std::sync::Arc;
 
 use super::event::Event;
@@ -223,7 +217,7 @@ impl Device {
         busy::ensure_idle(api)?;
         let (mut raw, kind) = (empty(), sys::cudaDevResourceTypeSm);
         // SAFETY: the pointer is to a live variable, which the call fills.
-        unsafe { check!(cudaDeviceGetDevResource(self.ordinal(), &raw mut raw, kind)) }?;
+        unsafe { check!(cudaDeviceGetDevResource(self.as_raw(), &raw mut raw, kind)) }?;
         found(api, raw, self)
     }
 
@@ -239,7 +233,7 @@ impl Device {
         busy::ensure_idle("Device::execution_context")?;
         let mut raw = std::ptr::null_mut();
         // SAFETY: the pointer is to a live variable, which the call fills.
-        unsafe { check!(cudaDeviceGetExecutionCtx(&raw mut raw, self.ordinal())) }?;
+        unsafe { check!(cudaDeviceGetExecutionCtx(&raw mut raw, self.as_raw())) }?;
         let process = process::number();
         Ok(ExecutionContext(Arc::new(Context { raw, device: self, is_green: false, process })))
     }
@@ -283,7 +277,7 @@ impl ExecutionContext {
         // SAFETY: there are `count` resources, and the pointer is to a live variable, which the call fills.
         unsafe { check!(cudaDevResourceGenerateDesc(to, list.as_mut_ptr(), count)) }?;
         // SAFETY: as above. The description is from the call before, and the flags must be 0.
-        unsafe { check!(cudaGreenCtxCreate(&raw mut raw, description, device.ordinal(), 0)) }?;
+        unsafe { check!(cudaGreenCtxCreate(&raw mut raw, description, device.as_raw(), 0)) }?;
         Ok(Self(Arc::new(Context { raw, device, is_green: true, process: process::number() })))
     }
 
@@ -340,9 +334,10 @@ impl ExecutionContext {
         busy::ensure_idle(api)?;
         recorder::ensure_none(api)?;
         event.device().ensure_is(self.device(), api, "the event")?;
-        event.shared().set_unknown(false);
         // SAFETY: context and event live as long as the borrows.
-        unsafe { check!(cudaExecutionCtxRecordEvent(self.0.raw, event.as_raw())) }
+        let record = || unsafe { check!(cudaExecutionCtxRecordEvent(self.0.raw, event.as_raw())) };
+        let call_site = Location::caller();
+        event.shared().record_unknown(record).map_err(|error| error.at(call_site))
     }
 
     /// Makes all later work of the context, on any stream, wait for the work that the event stands for. Does

@@ -3,18 +3,18 @@
 
 use std::ops::Range;
 
-use super::device_wait::{wait_device, wait_streams_and_device};
+use super::device_wait::wait_device;
 use super::done::Done;
 use super::event::Event;
+use super::host_function::drop_tasks_if_lost;
 use super::legacy::LegacyStream;
 use super::owned::Stream;
-use super::port::{self, drop_tasks_if_lost};
 use super::tracker::{LEGACY, TRACKER};
 use super::view::AsStream as _;
-use super::{busy, host_function, pool, recorder};
+use super::{busy, host_function, pool, port, recorder};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
-use crate::hazard::{Access, AccessHistory, Mode};
+use crate::hazard::{Access, AccessHistory, Mode, Policy};
 use crate::{callback, check, sys};
 use cuda_hazard::{Kind, Timeline, WaitTarget};
 
@@ -116,8 +116,11 @@ pub(super) fn wait_timeline(timeline: &Timeline) -> Result<()> {
             // SAFETY: this function owns the stream. The event belongs to the timeline, whose lock is
             // held, and is not destroyed.
             let waits = unsafe { check!(cudaStreamWaitEvent(raw, last, 0)) };
-            // SAFETY: this function owns the stream and the event.
-            waits.and_then(|()| unsafe { port::record(device, raw, Kind::NonBlocking, event.0) })
+            match waits {
+                // SAFETY: this function owns the stream and the event.
+                Ok(()) => unsafe { port::record(device, raw, Kind::NonBlocking, event.0) },
+                Err(error) => Err(error),
+            }
         }
         // This includes a stream that was retired just now, and one whose last event was found complete while
         // the stream of this function was made.
@@ -128,16 +131,47 @@ pub(super) fn wait_timeline(timeline: &Timeline) -> Result<()> {
         }
     };
     drop(target);
-    let waited = recorded.and_then(|()| {
+    let waited = match recorded {
         // SAFETY: this function owns the event.
-        unsafe { check!(cudaEventSynchronize(event.0)) }
-    });
+        Ok(()) => unsafe { check!(cudaEventSynchronize(event.0)) },
+        Err(error) => Err(error),
+    };
     pool::return_event(device, sys::cudaEventDisableTiming, event);
     drop_tasks_if_lost(device, &waited);
     waited?;
     // SAFETY: the call above has waited for this work.
     unsafe { TRACKER.completed_all(&snapshot) };
     Ok(())
+}
+
+/// Blocks until a device has completed everything submitted so far, also while other threads capture. Work
+/// that raw code has put on streams of its own is then not waited for. The caller is not inside an operation.
+///
+/// Returns whether it has waited for the whole device.
+///
+/// # Errors
+/// Returns the failure of any work that the device has run since the last check. While the tracker is off,
+/// `Capturing` as for [`wait_device`].
+#[track_caller]
+fn wait_streams_and_device(device: Device) -> Result<bool> {
+    let snapshot = TRACKER.snapshot_of_device(device.as_raw());
+    // Other threads' per-thread streams are waited for by way of the legacy stream, which makes blocking
+    // streams wait for each other: only if there is no other way.
+    let (others, plain): (Vec<_>, Vec<_>) = TRACKER
+        .timelines(Some(device.as_raw()))
+        .filter(|timeline| !timeline.is_drained())
+        .partition(|timeline| timeline.kind == Kind::PerThread && !busy::is_mine(timeline));
+    plain.into_iter().try_for_each(wait_timeline)?;
+    match wait_device(device) {
+        // While it is off, the tracker does not know the work.
+        Err(error) if error.is_refused() && TRACKER.policy() != Policy::Off => {}
+        waited => return waited.map(|()| true),
+    }
+    others.into_iter().try_for_each(wait_timeline)?;
+    // SAFETY: everything in the snapshot was submitted to a stream that the calls above have waited for, or
+    // that was found complete.
+    unsafe { TRACKER.completed_all(&snapshot) };
+    Ok(false)
 }
 
 /// Blocks until a device has completed everything submitted so far. Returns whether it has waited for the
@@ -154,7 +188,7 @@ pub(crate) fn synchronize_device(device: Device) -> Result<bool> {
     recorder::ensure_none("Device::synchronize")?;
     let whole = wait_streams_and_device(device)?;
     callback::run_deferred();
-    host_function::panicked_on(device.ordinal()).map(|()| whole)
+    host_function::panicked_on(device.as_raw()).map(|()| whole)
 }
 
 impl Event {

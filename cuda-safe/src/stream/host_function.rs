@@ -26,6 +26,7 @@ use cuda_hazard::Operation;
 
 use super::busy;
 use super::view::StreamRef;
+use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::Access;
 use crate::lock::lock;
@@ -140,6 +141,15 @@ fn take(number: usize) -> Option<Task> {
     }
     let at = taken.binary_search_by_key(&number, |(number, _)| *number).ok()?;
     taken.remove(at).map(|(_, task)| task)
+}
+
+/// After a lost context no host function runs any more, so this drops the pending ones of the device.
+pub(super) fn drop_tasks_if_lost(device: Device, waited: &Result<()>) {
+    if let Err(error) = waited
+        && error.is_sticky()
+    {
+        abandon(device.as_raw());
+    }
 }
 
 /// Drops the pending tasks of a device whose context is lost, because they will never run. Their code, such

@@ -3,8 +3,6 @@
 //! Such an event proves nothing to this process's tracker, because any process may have recorded it
 //! again. It can be waited for as it is. The tracker may add another wait for work that the event
 //! already orders.
-//!
-//! C functions: `cudaIpcGetEventHandle`, `cudaIpcOpenEventHandle`.
 #![expect(unsafe_code, reason = "opens events of other processes")]
 
 use std::ffi::c_char;

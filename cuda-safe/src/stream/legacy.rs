@@ -35,7 +35,7 @@ impl LegacyStream {
     #[track_caller]
     #[inline]
     pub fn of(device: Device) -> Result<Self> {
-        let known = usize::try_from(device.ordinal()).ok().and_then(|device| KNOWN.get(device));
+        let known = KNOWN.get(device.ordinal());
         match known.and_then(OnceLock::get) {
             Some(timeline) => Ok(Self { timeline }),
             None => Self::of_any(device, known),
@@ -47,7 +47,7 @@ impl LegacyStream {
     #[track_caller]
     fn of_any(device: Device, known: Option<&OnceLock<&'static Timeline>>) -> Result<Self> {
         // SAFETY: this is the number of every device's legacy stream, which always exists.
-        match unsafe { TRACKER.legacy(device.ordinal(), WaitTarget::Stream(LEGACY_NUMBER)) } {
+        match unsafe { TRACKER.legacy(device.as_raw(), WaitTarget::Stream(LEGACY_NUMBER)) } {
             Ok(timeline) => {
                 if let Some(known) = known {
                     known.get_or_init(|| timeline);
@@ -55,32 +55,6 @@ impl LegacyStream {
                 Ok(Self { timeline })
             }
             Err(_) => Err(pool::too_many()),
-        }
-    }
-}
-
-/// C's stream `0`: [`Stream::LEGACY`](super::Stream::LEGACY), the legacy default stream of the device that is
-/// current whenever the value is used.
-///
-/// If there is no device, the operation that uses it reports that.
-///
-/// # Panics
-/// Every use panics if 2<sup>21</sup> other streams exist.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct CurrentLegacyStream;
-
-stream_methods!(CurrentLegacyStream);
-
-impl sealed::SealedStream for CurrentLegacyStream {}
-
-impl AsStream for CurrentLegacyStream {
-    fn as_stream(&self) -> StreamRef<'_> {
-        // Without a device, the operation fails when it makes device 0 current.
-        let device = Device::current().unwrap_or(Device::from_ordinal(0));
-        match LegacyStream::of(device) {
-            Ok(legacy) => StreamRef::new(LEGACY, legacy.timeline),
-            Err(error) => panic!("{error}"),
         }
     }
 }

@@ -5,14 +5,6 @@
 //! `synchronize` functions block, and so does the end of [`Stream::scope`]; nothing else in this module
 //! does. Explicit streams and events remember their device, so it does not matter which device is
 //! current.
-//!
-//! C functions: `cudaStreamCreateWithPriority`, `cudaStreamDestroy`, `cudaStreamSynchronize`,
-//! `cudaStreamQuery`, `cudaStreamWaitEvent`, `cudaStreamGetFlags`, `cudaStreamGetPriority`,
-//! `cudaStreamGetId`, `cudaStreamIsCapturing`, `cudaStreamGetCaptureInfo`, `cudaLaunchHostFunc`,
-//! `cudaStreamAddCallback`, `cudaEventCreateWithFlags`, `cudaEventRecord`, `cudaEventSynchronize`,
-//! `cudaEventQuery`, `cudaEventElapsedTime`, `cudaEventDestroy`, `cudaEventRecordWithFlags`,
-//! `cudaStreamGetAttribute`, `cudaStreamSetAttribute`,
-//! `cudaStreamCopyAttributes`, `cudaIpcGetEventHandle`, `cudaIpcOpenEventHandle`.
 
 mod attributes;
 mod branch;
@@ -37,7 +29,6 @@ mod owned;
 mod per_thread;
 mod pool;
 mod port;
-mod prepared;
 mod recorder;
 mod scope;
 mod tracker;
@@ -54,11 +45,10 @@ pub use foreign::ForeignStream;
 #[cfg(cudart_13_2)]
 pub use host_function::HostTaskSync;
 pub use ipc::IpcEventHandle;
-pub use legacy::{CurrentLegacyStream, LegacyStream};
+pub use legacy::LegacyStream;
 pub use memory_argument::{CallArgument, HostFnArgument};
 pub use owned::{Stream, StreamBuilder};
 pub use per_thread::PerThreadStream;
-pub use prepared::PreparedAccesses;
 pub use scope::Scope;
 pub use view::{AsStream, StreamRef};
 

@@ -1,7 +1,7 @@
 //! [`Stream`]: a stream that the program makes and owns.
 #![expect(unsafe_code, reason = "takes raw streams in and gives them out")]
 
-use super::legacy::{CurrentLegacyStream, LegacyStream};
+use super::legacy::LegacyStream;
 use super::methods::stream_methods;
 use super::per_thread::PerThreadStream;
 use super::tracker::TRACKER;
@@ -83,7 +83,11 @@ impl Stream {
         StreamBuilder::new()
     }
 
-    /// C's stream `0`: the legacy default stream of the device that is current whenever it is used.
+    /// Returns C's stream `0`: the legacy default stream of the device that is current now. It stays the stream
+    /// of that device. Makes no stream, and costs little more than the query of the device.
+    ///
+    /// # Errors
+    /// Returns the runtime's error if there is no device.
     ///
     /// # Examples
     /// ```
@@ -91,19 +95,11 @@ impl Stream {
     ///
     /// # fn main() -> cuda_safe::Result<()> {
     /// let mut device = DeviceBuffer::<u8>::alloc(4)?;
-    /// memset_async(&mut device, 7, &Stream::LEGACY)?;
+    /// memset_async(&mut device, 7, &Stream::legacy()?)?;
     /// assert_eq!(device.to_vec()?, [7; 4]);
     /// # Ok(())
     /// # }
     /// ```
-    #[doc(alias = "cudaStreamLegacy")]
-    pub const LEGACY: CurrentLegacyStream = CurrentLegacyStream;
-
-    /// Returns the legacy default stream of the device that is current now, also for later:
-    /// [`LEGACY`](Self::LEGACY) follows the current device.
-    ///
-    /// # Errors
-    /// Returns the runtime's error if there is no device.
     #[doc(alias = "cudaStreamLegacy")]
     #[track_caller]
     pub fn legacy() -> Result<LegacyStream> {

@@ -91,7 +91,7 @@ impl PerThreadStream {
     pub fn of(device: Device) -> Result<Self> {
         busy::ensure_idle("PerThreadStream::of")?;
         let found = MINE.try_with(|mine| {
-            mine.borrow().timelines.iter().copied().find(|timeline| timeline.device() == device.ordinal())
+            mine.borrow().timelines.iter().copied().find(|timeline| timeline.device() == device.as_raw())
         });
         match found {
             Ok(Some(timeline)) => return Ok(Self { timeline, here: PhantomData }),

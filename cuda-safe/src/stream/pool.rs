@@ -48,7 +48,7 @@ static STREAMS: Mutex<Vec<PooledStream>> = Mutex::new(Vec::new());
 pub(super) fn event(device: Device, flags: u32) -> Result<RawEvent> {
     {
         let mut events = lock(&EVENTS);
-        let fits = |(of, with, _): &(i32, u32, RawEvent)| (*of, *with) == (device.ordinal(), flags);
+        let fits = |(of, with, _): &(i32, u32, RawEvent)| (*of, *with) == (device.as_raw(), flags);
         if let Some(at) = events.iter().rposition(fits) {
             return Ok(events.swap_remove(at).2);
         }
@@ -63,7 +63,7 @@ pub(super) fn event(device: Device, flags: u32) -> Result<RawEvent> {
 /// Returns an event to the pool. Work recorded in it may still be pending, because recording again
 /// replaces that.
 pub(super) fn return_event(device: Device, flags: u32, event: RawEvent) {
-    lock(&EVENTS).push((device.ordinal(), flags, event));
+    lock(&EVENTS).push((device.as_raw(), flags, event));
 }
 
 /// Returns a dropped stream of this device, kind and priority that has completed all its work, if the
@@ -74,12 +74,13 @@ pub(super) fn stream(device: Device, kind: Kind, priority: i32) -> Option<(usize
         // The stream is not reused by anyone.
         return None;
     }
+    pooled.timeline.begin_stream();
     Some((pooled.raw, pooled.timeline))
 }
 
 /// Returns whether a dropped stream is of this device, kind and priority.
 fn fits(pooled: &PooledStream, device: Device, kind: Kind, priority: i32) -> bool {
-    (pooled.device, pooled.kind, pooled.priority) == (device.ordinal(), kind, priority)
+    (pooled.device, pooled.kind, pooled.priority) == (device.as_raw(), kind, priority)
 }
 
 /// Returns a matching stream that is known to have completed its work.
@@ -110,20 +111,20 @@ pub(super) fn return_stream(
     priority: i32,
     timeline: &'static Timeline,
 ) {
-    lock(&STREAMS).push(PooledStream { raw, device: device.ordinal(), kind, priority, timeline });
+    lock(&STREAMS).push(PooledStream { raw, device: device.as_raw(), kind, priority, timeline });
 }
 
 /// Forgets the handles of a device that is reset: they are invalid, and no work of the device is pending
 /// any more.
 pub(crate) fn abandon(device: Device) {
-    let snapshot = TRACKER.snapshot_of_device(device.ordinal());
-    lock(&EVENTS).retain(|(of, _, _)| *of != device.ordinal());
-    lock(&TEMPLATES).retain(|(of, _)| *of != device.ordinal());
-    lock(&TOUCHED).retain(|(of, _)| *of != device.ordinal());
-    lock(&STREAMS).retain(|pooled| pooled.device != device.ordinal());
-    TRACKER.timelines(Some(device.ordinal())).for_each(Timeline::clear_backend_data);
+    let snapshot = TRACKER.snapshot_of_device(device.as_raw());
+    lock(&EVENTS).retain(|(of, _, _)| *of != device.as_raw());
+    lock(&TEMPLATES).retain(|(of, _)| *of != device.as_raw());
+    lock(&TOUCHED).retain(|(of, _)| *of != device.as_raw());
+    lock(&STREAMS).retain(|pooled| pooled.device != device.as_raw());
+    TRACKER.timelines(Some(device.as_raw())).for_each(Timeline::clear_backend_data);
     for timeline in TRACKER.retired().into_iter().filter_map(|id| TRACKER.timeline(id)) {
-        if timeline.device() == device.ordinal() {
+        if timeline.device() == device.as_raw() {
             // SAFETY: such a timeline is waited for by the whole device.
             *unsafe { timeline.wait_target_mut() } = WaitTarget::Device;
         }
@@ -163,7 +164,7 @@ pub(super) fn add_timeline(device: Device, kind: Kind, raw: sys::cudaStream_t) -
     reclaim();
     let target = WaitTarget::Stream(raw.expose_provenance());
     // SAFETY: the stream is live, is of this kind and device, and is retired before it is destroyed.
-    unsafe { TRACKER.add_timeline(device.ordinal(), kind, target) }.map_err(|_| too_many())
+    unsafe { TRACKER.add_timeline(device.as_raw(), kind, target) }.map_err(|_| too_many())
 }
 
 /// Returns the refusal for a tracker without a free timeline.
@@ -204,7 +205,7 @@ static TEMPLATES: Mutex<Vec<(i32, usize)>> = Mutex::new(Vec::new());
 
 /// Records that a stream's attributes were set.
 pub(super) fn touch(device: Device, raw: sys::cudaStream_t) {
-    let (name, mut touched) = ((device.ordinal(), raw.addr()), lock(&TOUCHED));
+    let (name, mut touched) = ((device.as_raw(), raw.addr()), lock(&TOUCHED));
     if !touched.contains(&name) {
         touched.push(name);
     }
@@ -212,7 +213,7 @@ pub(super) fn touch(device: Device, raw: sys::cudaStream_t) {
 
 /// Resets the attributes of a stream that is to be reused. Returns whether that succeeded.
 fn renew(raw: sys::cudaStream_t, device: Device, priority: i32) -> bool {
-    let name = (device.ordinal(), raw.addr());
+    let name = (device.as_raw(), raw.addr());
     if !lock(&TOUCHED).contains(&name) {
         return true;
     }
@@ -234,13 +235,13 @@ fn renew(raw: sys::cudaStream_t, device: Device, priority: i32) -> bool {
 #[track_caller]
 fn template(device: Device) -> Result<sys::cudaStream_t> {
     let mut templates = lock(&TEMPLATES);
-    if let Some((_, number)) = templates.iter().find(|(of, _)| *of == device.ordinal()) {
+    if let Some((_, number)) = templates.iter().find(|(of, _)| *of == device.as_raw()) {
         return Ok(std::ptr::with_exposed_provenance_mut(*number));
     }
     let _current = device.switch()?;
     let mut raw = std::ptr::null_mut();
     // SAFETY: the pointer is to a live local variable, which the call fills.
     unsafe { check!(cudaStreamCreateWithFlags(&raw mut raw, sys::cudaStreamNonBlocking)) }?;
-    templates.push((device.ordinal(), raw.expose_provenance()));
+    templates.push((device.as_raw(), raw.expose_provenance()));
     Ok(raw)
 }

@@ -15,13 +15,11 @@
 //!   code may destroy. The legacy stream is made to wait for these events.
 //! - A stream's own event for such waits, or one from the pool, may be recorded again at once: a wait
 //!   takes the event's state when it is submitted.
-//!
-//! C functions: `cudaEventRecord`, `cudaStreamWaitEvent`.
 #![expect(unsafe_code, reason = "records events and waits for them on raw streams")]
 
 use super::device_wait::wait_device;
 use super::tracker::{LEGACY, TRACKER};
-use super::{busy, host_function, pool};
+use super::{busy, pool};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::{check, sys};
@@ -132,15 +130,6 @@ unsafe fn record_there(device: Device, raw: sys::cudaStream_t, event: sys::cudaE
     let _current = device.switch()?;
     // SAFETY: the caller guarantees that both handles are live.
     unsafe { check!(cudaEventRecord(event, raw)) }
-}
-
-/// After a lost context no host function runs any more, so this drops the pending ones of the device.
-pub(super) fn drop_tasks_if_lost(device: Device, waited: &Result<()>) {
-    if let Err(error) = waited
-        && error.is_sticky()
-    {
-        host_function::abandon(device.ordinal());
-    }
 }
 
 /// Returns the wait target of a stream whose handle is about to be given up: an event that stands for all its

@@ -21,12 +21,12 @@ use std::panic::Location;
 use std::rc::Rc;
 
 use cuda_hazard::happens_before::{self, Epoch, EventClock, HappensBefore};
-use cuda_hazard::{Kind, Timeline, TimelineId};
+use cuda_hazard::{Hazard, Kind, Operation, StreamName, Timeline};
 
 use super::pool::{self, RawEvent};
 use super::tracker::TRACKER;
 use crate::device::Device;
-use crate::error::{Detail, Error, Result};
+use crate::error::{Detail, Error, OrRefused as _, Result};
 use crate::hazard::{Access, GraphHistories, Policy, RetainedAccesses};
 use crate::memory::retain;
 use crate::{check, sys};
@@ -84,8 +84,9 @@ pub(crate) struct Recorder {
 
 /// A branch: a hidden stream.
 struct Branch {
-    /// The timeline of the stream that stands for it.
-    name: TimelineId,
+    /// The stream that stands for it. A stream that is made after it was dropped has another name, also if
+    /// it has the handle.
+    name: StreamName,
     raw: sys::cudaStream_t,
     timeline: happens_before::Timeline,
     /// The owner of the hidden stream.
@@ -102,8 +103,8 @@ struct State {
     order: HappensBefore,
     /// The hidden events.
     marks: Vec<RawEvent>,
-    /// The last record of each of the program's events, by handle.
-    events: Vec<(usize, Mark)>,
+    /// The last record of each of the program's events, by their numbers. New events reuse handles.
+    events: Vec<(u64, Mark)>,
     /// The operations since the first record, and their access histories.
     steps: Vec<Step>,
     histories: GraphHistories,
@@ -155,39 +156,42 @@ impl Recorder {
     /// # Safety
     /// The stream `raw` is being captured, or about to be. It lives as long as `owner`, and nobody else
     /// uses it.
+    #[track_caller]
     pub(crate) unsafe fn add_branch(
         &self,
         name: &Timeline,
         raw: sys::cudaStream_t,
         owner: Box<dyn Any>,
     ) -> Result<()> {
-        let timeline = self.state()?.order.timeline(self.device.ordinal(), Kind::NonBlocking);
-        let mut branches = self.branches.try_borrow_mut().map_err(|_| nested())?;
-        branches.push(Branch { name: name.id, raw, timeline, _owner: owner });
+        let timeline = self.state()?.order.timeline(self.device.as_raw(), Kind::NonBlocking);
+        let mut branches = self.branches.try_borrow_mut().ok().or_refused("capture", || Detail::Nested)?;
+        branches.push(Branch { name: name.stream_name(), raw, timeline, _owner: owner });
         Ok(())
     }
 
     /// Returns the hidden stream that a stream stands for, or `None` if it is not part of the capture.
-    pub(super) fn raw_of(&self, name: TimelineId) -> Option<sys::cudaStream_t> {
+    pub(super) fn raw_of(&self, name: &Timeline) -> Option<sys::cudaStream_t> {
         self.branch(name).map(|(raw, _)| raw)
     }
 
-    fn branch(&self, name: TimelineId) -> Option<OrderedStream> {
+    fn branch(&self, name: &Timeline) -> Option<OrderedStream> {
+        let name = name.stream_name();
         let branches = self.branches.try_borrow().ok()?;
         branches.iter().find(|branch| branch.name == name).map(|branch| (branch.raw, branch.timeline))
     }
 
     /// Returns the branch of a stream that must be part of the capture.
     #[track_caller]
-    fn branch_of(&self, api: &'static str, name: TimelineId) -> Result<OrderedStream> {
+    fn branch_of(&self, api: &'static str, name: &Timeline) -> Result<OrderedStream> {
         match self.branch(name) {
             Some(branch) => Ok(branch),
             None => Err(Error::refused(api, Detail::OutsideCapture)),
         }
     }
 
+    #[track_caller]
     fn state(&self) -> Result<std::cell::RefMut<'_, State>> {
-        self.state.try_borrow_mut().map_err(|_| nested())
+        self.state.try_borrow_mut().ok().or_refused("capture", || Detail::Nested)
     }
 
     /// Records the accesses of an operation that is about to be captured, and orders it after the operations
@@ -195,7 +199,8 @@ impl Recorder {
     ///
     /// # Errors
     /// - `OutsideCapture` if the stream is not part of the capture.
-    /// - `NotKept` if the memory cannot be retained for as long as the graph lives.
+    /// - `NotKept` if the memory cannot be retained for as long as the graph lives. That includes all memory
+    ///   that no access names: a borrow of it ends long before the graph.
     /// - `Hazard` under `Policy::Error`.
     /// - The runtime's error.
     ///
@@ -203,12 +208,13 @@ impl Recorder {
     pub(super) fn note(
         &self,
         name: &Timeline,
-        accesses: &[Access<'_>],
+        operation: Operation<'_, '_>,
         call_site: &'static Location<'static>,
     ) -> Result<()> {
-        let (raw, timeline) = self.branch_of("enqueue", name.id)?;
+        let (raw, timeline) = self.branch_of("enqueue", name)?;
+        let accesses = operation.accesses();
         let mut uses = RetainedAccesses::default();
-        if !accesses.iter().all(|access| uses.add(access, || retain(access))) {
+        if operation.has_untracked() || !accesses.iter().all(|access| uses.add(access, || retain(access))) {
             return Err(Error::refused("capture", Detail::NotKept));
         }
         while let Some((other, first)) = self.unordered(timeline, &uses)? {
@@ -251,9 +257,23 @@ impl Recorder {
         let is_open = |step: &usize| !state.order.is_before_next(state.steps[*step].epoch, timeline);
         let Some(step) = before.iter().copied().filter(is_open).min() else { return Ok(None) };
         let step = &state.steps[step];
-        let branches = self.branches.try_borrow().map_err(|_| nested())?;
+        let branches = self.branches.try_borrow().ok().or_refused("capture", || Detail::Nested)?;
         let of_step = branches.iter().find(|branch| branch.timeline == step.epoch.timeline);
         Ok(of_step.map(|branch| ((branch.raw, branch.timeline), step.call_site)))
+    }
+
+    /// Returns the hazard of an operation at `call_site` that has only this access, as `note` would find it.
+    pub(super) fn hazard_of(
+        &self,
+        name: &Timeline,
+        access: Access<'_>,
+        call_site: &'static Location<'static>,
+    ) -> Option<Hazard> {
+        let (_, timeline) = self.branch(name)?;
+        let mut uses = RetainedAccesses::default();
+        let is_retained = uses.add(&access, || retain(&access));
+        let (_, first) = self.unordered(timeline, &uses).ok().filter(|_| is_retained)??;
+        Some(Hazard { first: Some(first), second: call_site })
     }
 
     /// Records a hidden event on a branch.
@@ -279,19 +299,19 @@ impl Recorder {
 
     /// Records an event of the program on a stream of the capture.
     #[track_caller]
-    pub(super) fn record(&self, api: &'static str, name: &Timeline, event: sys::cudaEvent_t) -> Result<()> {
-        let mark = self.mark(self.branch_of(api, name.id)?)?;
+    pub(super) fn record(&self, api: &'static str, name: &Timeline, event: u64) -> Result<()> {
+        let mark = self.mark(self.branch_of(api, name)?)?;
         let mut state = self.state()?;
-        state.events.retain(|(recorded, _)| *recorded != event.addr());
-        state.events.push((event.addr(), mark));
+        state.events.retain(|(recorded, _)| *recorded != event);
+        state.events.push((event, mark));
         Ok(())
     }
 
     /// Returns the record of an event of the program in this capture.
     #[track_caller]
-    pub(super) fn recorded(&self, api: &'static str, event: sys::cudaEvent_t) -> Result<Mark> {
+    pub(super) fn recorded(&self, api: &'static str, event: u64) -> Result<Mark> {
         let state = self.state()?;
-        let found = state.events.iter().find(|(recorded, _)| *recorded == event.addr());
+        let found = state.events.iter().find(|(recorded, _)| *recorded == event);
         match found {
             Some((_, mark)) => Ok(mark.clone()),
             None => {
@@ -303,7 +323,7 @@ impl Recorder {
 
     /// Refuses a query of an event that was recorded in this capture.
     #[track_caller]
-    pub(super) fn ensure_not_recorded(&self, api: &'static str, event: sys::cudaEvent_t) -> Result<()> {
+    pub(super) fn ensure_not_recorded(&self, api: &'static str, event: u64) -> Result<()> {
         // No closure, which would hide the caller.
         if self.recorded(api, event).is_ok() { Err(Error::refused(api, Detail::Capturing)) } else { Ok(()) }
     }
@@ -311,13 +331,13 @@ impl Recorder {
     /// Records a hidden event on the branch of a stream.
     #[track_caller]
     pub(super) fn mark_of(&self, api: &'static str, name: &Timeline) -> Result<Mark> {
-        self.mark(self.branch_of(api, name.id)?)
+        self.mark(self.branch_of(api, name)?)
     }
 
     /// Makes the branch of a stream wait for a record.
     #[track_caller]
     pub(super) fn wait(&self, api: &'static str, name: &Timeline, mark: &Mark) -> Result<()> {
-        self.follow(self.branch_of(api, name.id)?, mark)
+        self.follow(self.branch_of(api, name)?, mark)
     }
 }
 
@@ -327,11 +347,4 @@ impl Drop for Recorder {
             pool::return_event(self.device, sys::cudaEventDisableTiming, mark);
         }
     }
-}
-
-/// The refusal for code that runs in the middle of a call of the recorder.
-#[cold]
-#[track_caller]
-fn nested() -> Error {
-    Error::refused("capture", Detail::Nested)
 }

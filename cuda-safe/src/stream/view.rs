@@ -2,8 +2,10 @@
 #![expect(unsafe_code, reason = "calls the runtime's stream functions")]
 
 use std::marker::PhantomData;
+use std::panic::Location;
 use std::ptr;
 use std::rc::Rc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use super::busy;
 use super::recorder::{self, Recorder};
@@ -12,7 +14,7 @@ use crate::device::{Device, Switched};
 use crate::error::{Detail, Error, Result};
 use crate::hazard::Access;
 use crate::{check, sys};
-use cuda_hazard::{Kind, Timeline};
+use cuda_hazard::{Hazard, Kind, Timeline};
 
 /// A stream that takes operations: a [`Stream`](super::Stream), the
 /// [`LegacyStream`](super::LegacyStream) of a device, this thread's
@@ -93,7 +95,7 @@ impl<'a> StreamRef<'a> {
     #[doc(alias = "cudaStreamIsCapturing")]
     #[must_use]
     pub fn is_capturing(&self) -> bool {
-        recorder::current().is_some_and(|recorder| recorder.raw_of(self.timeline.id).is_some())
+        recorder::current().is_some_and(|recorder| recorder.raw_of(self.timeline).is_some())
     }
 
     /// Returns a number that no other capture of the process has or will have, or `None` if the stream is
@@ -164,24 +166,38 @@ impl<'a> StreamRef<'a> {
         self.timeline
     }
 
-    /// Returns whether an operation with this access would conflict with one that nothing orders before it.
-    pub(crate) fn is_unordered(&self, access: Access<'_>) -> bool {
-        TRACKER.is_unordered(self.timeline, access)
+    /// Returns the hazard of an operation at `call_site` that has only this access, or `None` if it has none.
+    pub(crate) fn hazard_of(
+        &self,
+        access: Access<'_>,
+        call_site: &'static Location<'static>,
+    ) -> Option<Hazard> {
+        match self.recorder() {
+            Some(recorder) => recorder.hazard_of(self.timeline, access, call_site),
+            None => TRACKER.hazard_of(self.timeline, access, call_site),
+        }
     }
 
-    /// Records that a fill of pinned memory is submitted to the stream. The caller is inside an
-    /// `enqueue`.
+    /// Notes that a fill of pinned memory, or a graph that may have one, is submitted to the stream. The
+    /// caller is inside an `enqueue`.
     #[inline]
     pub(crate) fn note_fill(&self) {
-        self.timeline.note_fill();
+        self.timeline.backend_flag().store(true, Relaxed);
     }
 
-    /// Returns whether a fill was recorded, and clears that. The caller is inside an `enqueue`.
+    /// Returns whether a fill was noted, and clears the note.
+    ///
+    /// # Safety
+    /// The caller is inside an `enqueue` of the stream. If this returns `true`, the caller submits something
+    /// to the stream before a batch, or notes the fill again.
     #[cfg(cudart_12_8)]
     #[inline]
-    pub(crate) fn take_fill(&self) -> bool {
-        // SAFETY: the caller submits something between the fill and its batch.
-        unsafe { self.timeline.take_fill() }
+    pub(crate) unsafe fn take_fill(&self) -> bool {
+        let noted = self.timeline.backend_flag().load(Relaxed);
+        if noted {
+            self.timeline.backend_flag().store(false, Relaxed);
+        }
+        noted
     }
 
     /// Returns the stream's device.
@@ -205,7 +221,7 @@ impl<'a> StreamRef<'a> {
     #[cold]
     #[inline(never)]
     fn raw_in_capture(&self) -> sys::cudaStream_t {
-        let branch = recorder::current().and_then(|recorder| recorder.raw_of(self.timeline.id));
+        let branch = recorder::current().and_then(|recorder| recorder.raw_of(self.timeline));
         branch.unwrap_or(self.raw)
     }
 

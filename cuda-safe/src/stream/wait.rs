@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "calls the runtime's stream functions")]
 
 use super::event::Event;
-use super::port::drop_tasks_if_lost;
+use super::host_function::drop_tasks_if_lost;
 use super::tracker::TRACKER;
 use super::view::StreamRef;
 use super::{busy, host_function};
@@ -82,7 +82,7 @@ impl StreamRef<'_> {
     #[track_caller]
     pub fn wait(&self, event: &Event) -> Result<()> {
         if let Some(recorder) = self.recorder() {
-            return recorder.wait_for("StreamRef::wait", *self, event.as_raw());
+            return recorder.wait_for("StreamRef::wait", *self, event.number());
         }
         let _entered = busy::enter("StreamRef::wait")?;
         let _current = self.switch()?;

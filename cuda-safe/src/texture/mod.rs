@@ -56,10 +56,6 @@
 //! # Ok(())
 //! # }
 //! ```
-//!
-//! C functions: `cudaCreateTextureObject`, `cudaDestroyTextureObject`, `cudaGetTextureObjectResourceDesc`,
-//! `cudaGetTextureObjectTextureDesc`, `cudaGetTextureObjectResourceViewDesc`, `cudaCreateSurfaceObject`,
-//! `cudaDestroySurfaceObject`, `cudaGetSurfaceObjectResourceDesc`.
 
 mod description;
 mod object;

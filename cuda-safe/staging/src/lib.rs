@@ -9,7 +9,7 @@
 //! is. [`Prepared::run`] copies. Page-locked memory is allocated in the first step only, because allocating
 //! may wait for the device, and a caller with locks of its own enters them between the two.
 //!
-//! | module | what it owns |
+//! | file | what it owns |
 //! |---|---|
 //! | `copy` | the interface: [`prepare`], [`Prepared`], [`statistics`] |
 //! | `plan` | [`Settings`]; from sizes and processors to threads, chunks and pieces |

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::{Bindings, Env, Error, Result, Search, Toolkit, Version, cargo, link};
+use crate::{Bindings, Env, Error, Result, Search, Toolkit, Version, cargo, check_target, link};
 
 /// A variable that a person sets for documentation or a type check without a toolkit.
 const SNAPSHOT: &str = "CUDA_SYS_SNAPSHOT";
@@ -14,7 +14,8 @@ const SNAPSHOT: &str = "CUDA_SYS_SNAPSHOT";
 /// `snapshot/bindings.rs`, and nothing is linked.
 ///
 /// # Errors
-/// There is no usable toolkit or libclang; see [`Search::find`] and [`Bindings::generate`].
+/// - The target is not one of CUDA's: see [`check_target`].
+/// - There is no usable toolkit or libclang: see [`Search::find`] and [`Bindings::generate`].
 pub fn build() -> Result<()> {
     let env = Env::from_process();
     let done = build_in(&env);
@@ -23,6 +24,7 @@ pub fn build() -> Result<()> {
 }
 
 fn build_in(env: &Env) -> Result<()> {
+    check_target(env)?;
     let out = PathBuf::from(env.cargo("OUT_DIR")?);
     let package = PathBuf::from(env.cargo("CARGO_MANIFEST_DIR")?);
     let file = out.join("bindings.rs");

@@ -5,7 +5,7 @@ use std::path::Path;
 use bindgen::callbacks::ParseCallbacks;
 use bindgen::{EnumVariation, RustEdition, RustTarget};
 
-use crate::{Env, Error, Result, Search, Toolkit, aliases, comments, libclang};
+use crate::{Env, Error, Result, Toolkit, aliases, comments, prepare_libclang};
 
 /// The declarations of the headers that belong to CUDA, and not to the C library.
 const ITEMS: &str =
@@ -59,8 +59,8 @@ impl Bindings {
     /// # Errors
     /// No libclang is found, the headers do not parse, or the file cannot be written.
     pub fn generate(&self, env: &Env, toolkit: &Toolkit, file: &Path) -> Result<()> {
-        libclang::load(Search::new(env).workspace_folders())?;
-        let generated = self.builder(toolkit)?.generate();
+        let arguments = prepare_libclang(env)?;
+        let generated = self.builder(toolkit, arguments)?.generate();
         let bindings = generated.map_err(|error| parse_error(toolkit, &error.to_string()))?.to_string();
         let header = self.headers(toolkit)?;
         let bound = aliases::bound_names(&bindings);
@@ -73,7 +73,7 @@ impl Bindings {
         std::fs::write(file, head + &bindings + &aliases).map_err(|error| Error::io("write", file, &error))
     }
 
-    fn builder(&self, toolkit: &Toolkit) -> Result<bindgen::Builder> {
+    fn builder(&self, toolkit: &Toolkit, arguments: Vec<String>) -> Result<bindgen::Builder> {
         let mut source = String::from("#include <cuda_runtime_api.h>\n");
         for extra in EXTRA_HEADERS {
             source.push_str(&format!("#if __has_include(<{extra}>)\n#include <{extra}>\n#endif\n"));
@@ -86,7 +86,7 @@ impl Bindings {
         let builder = bindgen::Builder::default()
             .header_contents("cudart.h", &source)
             .clang_args(toolkit.includes().iter().map(|folder| format!("-I{}", folder.display())))
-            .clang_args(libclang::builtin_headers())
+            .clang_args(arguments)
             .allowlist_item(ITEMS)
             .with_codegen_config(config)
             .default_enum_style(EnumVariation::NewType { is_bitfield: false, is_global: true })

@@ -25,6 +25,7 @@ mod link;
 mod made_up;
 mod python;
 mod search;
+mod target;
 mod toolkit;
 mod version;
 
@@ -35,6 +36,7 @@ pub use generate::Bindings;
 pub use libclang::prepare_libclang;
 pub use library::{Library, link};
 pub use search::Search;
+pub use target::check_target;
 pub use toolkit::Toolkit;
 pub use version::{KNOWN_VERSIONS, Version};
 

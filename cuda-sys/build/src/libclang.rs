@@ -2,28 +2,18 @@
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use crate::{Env, Error, Result, Search};
+use crate::{Env, Error, Result, Search, target};
 
 /// Loads libclang on this thread for the caller's own use of bindgen, by the rules of `cuda-sys`. Returns
-/// extra arguments for clang: the folder of the compiler's own headers if libclang has none, and the target
-/// if it is not the machine that compiles.
+/// extra arguments for clang: the folder of the compiler's own headers if libclang has none, and if the target
+/// is not the machine that compiles, which headers are read.
 ///
 /// # Errors
 /// There is no libclang.
 pub fn prepare_libclang(env: &Env) -> Result<Vec<String>> {
     load(Search::new(env).workspace_folders())?;
-    Ok([builtin_headers(), other_target(env)].concat())
-}
-
-/// Returns the argument that names the target of cargo's build, unless it is the machine that compiles.
-/// bindgen finds the target by itself; a caller of libclang does not.
-fn other_target(env: &Env) -> Vec<String> {
-    match (env.cargo("TARGET"), env.cargo("HOST")) {
-        (Ok(target), Ok(host)) if target != host => vec![format!("--target={}", target.to_string_lossy())],
-        _ => Vec::new(),
-    }
+    Ok(target::clang_arguments(env))
 }
 
 /// Loads libclang, so that bindgen finds it loaded. If the usual folders have none, it loads the wheel
@@ -68,30 +58,9 @@ fn missing(asked: Option<&OsStr>, why: &str) -> Error {
         .detail(format!("({})", why.replace('\n', " ")))
 }
 
-/// Returns arguments for headers that a libclang without its own folder of headers lacks, such as
-/// `stddef.h`. The headers are the C compiler's. They are searched last, so a complete libclang uses its
-/// own.
-pub(crate) fn builtin_headers() -> Vec<String> {
-    let printed = ["cc", "gcc", "clang"].into_iter().find_map(|compiler| {
-        let output = Command::new(compiler).arg("-print-file-name=include").output().ok()?;
-        let folder = String::from_utf8(output.stdout).ok()?.trim().to_owned();
-        Path::new(&folder).join("stddef.h").is_file().then_some(folder)
-    });
-    printed.map(|folder| vec!["-idirafter".to_owned(), folder]).unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn another_target_than_the_host_is_named_to_clang() {
-        let arguments = |target| {
-            other_target(&Env::from_vars([("TARGET", target), ("HOST", "x86_64-unknown-linux-gnu")]))
-        };
-        assert_eq!(arguments("aarch64-unknown-linux-gnu"), ["--target=aarch64-unknown-linux-gnu"]);
-        assert!(arguments("x86_64-unknown-linux-gnu").is_empty());
-    }
 
     #[test]
     fn a_wrong_libclang_path_is_named() {

@@ -12,7 +12,7 @@ pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) shown: &'static str,
     /// The number of devices that it needs.
-    pub(crate) devices: i32,
+    pub(crate) devices: usize,
     run: fn(Plan, usize) -> Result<f64>,
 }
 
@@ -135,14 +135,18 @@ fn device_local(plan: Plan, bytes: usize) -> Result<f64> {
 }
 
 /// Makes a buffer on each device, to copy from the first to the second, and a stream of the first.
-fn between(first: i32, second: i32, bytes: usize) -> Result<(DeviceBuffer<u8>, DeviceBuffer<u8>, Stream)> {
+fn between(
+    first: usize,
+    second: usize,
+    bytes: usize,
+) -> Result<(DeviceBuffer<u8>, DeviceBuffer<u8>, Stream)> {
     let (from, stream) = Device::new(first)?
         .with_current(|| Ok((DeviceBuffer::alloc_zeroed(bytes)?, Stream::non_blocking()?)))?;
     let to = Device::new(second)?.with_current(|| DeviceBuffer::alloc_zeroed(bytes))?;
     Ok((from, to, stream))
 }
 
-fn peer(plan: Plan, first: i32, second: i32, bytes: usize) -> Result<f64> {
+fn peer(plan: Plan, first: usize, second: usize, bytes: usize) -> Result<f64> {
     let (from, mut to, stream) = between(first, second, bytes)?;
     // Gate, events and stream are on one device.
     Device::new(first)?

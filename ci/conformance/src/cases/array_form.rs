@@ -7,7 +7,7 @@ use cuda_sys::{
     cudaMemcpyHostToDevice, cudaResourceDesc, cudaTextureDesc,
 };
 
-use crate::case::{Cases, Safe};
+use crate::case::Cases;
 use crate::log::{Log, Setup, ask, need};
 use crate::memory::pattern;
 
@@ -23,7 +23,7 @@ fn floats(log: &mut Log, width: usize, height: usize, flags: u32) -> Result<cuda
 }
 
 pub(super) fn add(cases: &mut Cases) {
-    cases.add("cudaArrayGetInfo/of arrays of every form", Safe::Works, |log| {
+    cases.add("cudaArrayGetInfo/of arrays of every form", |log| {
         let float = format([32, 0, 0, 0], cuda_sys::cudaChannelFormatKindFloat);
         for (what, [width, height, depth], flags) in [
             ("a row", [16, 0, 0], 0),
@@ -54,7 +54,7 @@ pub(super) fn add(cases: &mut Cases) {
         ask!(log, "to null", cudaGetChannelDesc(ptr::null_mut(), array));
         Ok(())
     });
-    cases.add("cudaArrayGetPlane/of formats for video, and beyond", Safe::Works, |log| {
+    cases.add("cudaArrayGetPlane/of formats for video, and beyond", |log| {
         let video = format([8, 8, 8, 0], cuda_sys::cudaChannelFormatKindNV12);
         let mut array = ptr::null_mut();
         ask!(log, cudaMallocArray(&raw mut array, &raw const video, 64, 32, 0));
@@ -75,7 +75,7 @@ pub(super) fn add(cases: &mut Cases) {
         ask!(log, "to null", cudaArrayGetPlane(ptr::null_mut(), array, 0));
         Ok(())
     });
-    cases.add("cudaMalloc3DArray/sparse, deferred, and what asks for their properties", Safe::Works, |log| {
+    cases.add("cudaMalloc3DArray/sparse, deferred, and what asks for their properties", |log| {
         let float = format([32, 0, 0, 0], cuda_sys::cudaChannelFormatKindFloat);
         let extent = cudaExtent { width: 256, height: 256, depth: 0 };
         let mut made = ptr::null_mut();
@@ -92,7 +92,7 @@ pub(super) fn add(cases: &mut Cases) {
         ask!(log, "to null", cudaArrayGetSparseProperties(ptr::null_mut(), array));
         Ok(())
     });
-    cases.add("cudaMallocMipmappedArray/levels beyond the last, of what has none", Safe::Works, |log| {
+    cases.add("cudaMallocMipmappedArray/levels beyond the last, of what has none", |log| {
         let float = format([32, 0, 0, 0], cuda_sys::cudaChannelFormatKindFloat);
         for (what, [width, height, depth], levels, flags) in [
             ("one level", [16, 8, 0], 1, 0),
@@ -133,7 +133,7 @@ pub(super) fn add(cases: &mut Cases) {
         }
         Ok(())
     });
-    cases.add("cudaMemcpy2DArrayToArray/parts, overlaps, and arrays that do not fit", Safe::Works, |log| {
+    cases.add("cudaMemcpy2DArrayToArray/parts, overlaps, and arrays that do not fit", |log| {
         let (a, b, small) = (floats(log, 16, 8, 0)?, floats(log, 16, 8, 0)?, floats(log, 4, 4, 0)?);
         let (host, none) = (pattern(512, 4), [0_u8; 512]);
         need!(log, cudaMemcpy2DToArray(b, 0, 0, none.as_ptr().cast(), 64, 64, 8, cudaMemcpyHostToDevice));
@@ -157,7 +157,7 @@ pub(super) fn add(cases: &mut Cases) {
         Ok(())
     });
     cases
-        .add("cudaFreeArray/twice, of a level, of a texture in use", Safe::Unwritable, |log| {
+        .add("cudaFreeArray/twice, of a level, of a texture in use", |log| {
             let array = floats(log, 16, 8, 0)?;
             let (mut resource, how) = (cudaResourceDesc::default(), cudaTextureDesc::default());
             resource.resType = cuda_sys::cudaResourceTypeArray;
@@ -176,7 +176,7 @@ pub(super) fn add(cases: &mut Cases) {
         })
         .alone();
     cases
-        .add("cudaCreateSurfaceObject/of flags, told, destroyed twice", Safe::Works, |log| {
+        .add("cudaCreateSurfaceObject/of flags, told, destroyed twice", |log| {
             let (plain, array) =
                 (floats(log, 16, 8, 0)?, floats(log, 16, 8, cuda_sys::cudaArraySurfaceLoadStore)?);
             let (mut it, mut surface) = (cudaResourceDesc::default(), 0);
@@ -199,7 +199,7 @@ pub(super) fn add(cases: &mut Cases) {
             Ok(())
         })
         .alone();
-    cases.add("cudaCreateChannelDesc/of numbers that make no format", Safe::Works, |log| {
+    cases.add("cudaCreateChannelDesc/of numbers that make no format", |log| {
         // SAFETY: takes numbers.
         let it =
             unsafe { cuda_sys::cudaCreateChannelDesc(8, -1, 300, 0, cuda_sys::cudaChannelFormatKindSigned) };

@@ -9,7 +9,7 @@ use cuda_sys::{
     cudaLaunchAttribute, cudaLaunchConfig_t, dim3,
 };
 
-use crate::case::{Cases, Safe};
+use crate::case::Cases;
 use crate::log::{Log, ask, error_name, need};
 use crate::memory::{Block, Kind, event, stream};
 
@@ -29,7 +29,7 @@ fn function(kernel: unsafe extern "C" fn()) -> *const c_void {
 }
 
 fn functions(cases: &mut Cases) {
-    cases.add("cudaFuncGetAttributes/bounds, shared memory, and after changes", Safe::Works, |log| {
+    cases.add("cudaFuncGetAttributes/bounds, shared memory, and after changes", |log| {
         let tell = |log: &mut Log, name: &str, kernel| {
             let mut it = cuda_sys::cudaFuncAttributes::default();
             ask!(log, name, cudaFuncGetAttributes(&raw mut it, function(kernel)));
@@ -55,7 +55,7 @@ fn functions(cases: &mut Cases) {
         Ok(())
     });
     cases
-        .add("cudaFuncSetAttribute/every number", Safe::Works, |log| {
+        .add("cudaFuncSetAttribute/every number", |log| {
             for number in [0, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, u32::MAX] {
                 for value in [0, 1, 2] {
                     let attribute = cudaFuncAttribute(number);
@@ -68,7 +68,7 @@ fn functions(cases: &mut Cases) {
         })
         .alone();
     cases
-        .add("cudaFuncSetAttribute/of a kernel that declares its clusters", Safe::Passed, |log| {
+        .add("cudaFuncSetAttribute/of a kernel that declares its clusters", |log| {
             for number in 10..=15 {
                 let attribute = cudaFuncAttribute(number);
                 ask!(log, &number.to_string(), cudaFuncSetAttribute(function(case_pairs), attribute, 1));
@@ -81,82 +81,60 @@ fn functions(cases: &mut Cases) {
         })
         .alone();
     cases
-        .add(
-            "cudaOccupancyMaxActiveBlocksPerMultiprocessor/of kernels with memory and bounds",
-            Safe::Works,
-            |log| {
-                for (what, kernel, threads, bytes) in [
-                    ("40 KiB of its own", ins_static_shared as unsafe extern "C" fn(), 32, 0),
-                    ("40 KiB of its own, and 8", ins_static_shared, 32, 8 << 10),
-                    ("40 KiB of its own, and 9", ins_static_shared, 32, 9 << 10),
-                    ("bounds of 64", ins_bounds, 64, 0),
-                    ("beyond its bounds", ins_bounds, 65, 0),
-                    ("512 threads", case_empty, 512, 0),
-                    ("1000 threads", case_empty, 1000, 0),
-                    ("10 KiB", case_empty, 32, 10 << 10),
-                    ("48 KiB", case_empty, 32, 48 << 10),
-                ] {
-                    let mut blocks = 77;
-                    let kernel = function(kernel);
+        .add("cudaOccupancyMaxActiveBlocksPerMultiprocessor/of kernels with memory and bounds", |log| {
+            for (what, kernel, threads, bytes) in [
+                ("40 KiB of its own", ins_static_shared as unsafe extern "C" fn(), 32, 0),
+                ("40 KiB of its own, and 8", ins_static_shared, 32, 8 << 10),
+                ("40 KiB of its own, and 9", ins_static_shared, 32, 9 << 10),
+                ("bounds of 64", ins_bounds, 64, 0),
+                ("beyond its bounds", ins_bounds, 65, 0),
+                ("512 threads", case_empty, 512, 0),
+                ("1000 threads", case_empty, 1000, 0),
+                ("10 KiB", case_empty, 32, 10 << 10),
+                ("48 KiB", case_empty, 32, 48 << 10),
+            ] {
+                let mut blocks = 77;
+                let kernel = function(kernel);
+                ask!(
+                    log,
+                    what,
+                    cudaOccupancyMaxActiveBlocksPerMultiprocessor(&raw mut blocks, kernel, threads, bytes)
+                );
+                log.fact("blocks", blocks);
+            }
+            let none = ptr::null_mut();
+            ask!(log, "null", cudaOccupancyMaxActiveBlocksPerMultiprocessor(none, function(EMPTY), 32, 0));
+            let mut blocks = 77;
+            ask!(
+                log,
+                "no kernel",
+                cudaOccupancyMaxActiveBlocksPerMultiprocessor(&raw mut blocks, ptr::null(), 32, 0)
+            );
+            Ok(())
+        })
+        .alone();
+    cases
+        .add("cudaOccupancyMaxActiveBlocksPerMultiprocessor/allowed more, and with carveouts", |log| {
+            let (kernel, mut blocks) = (function(case_shared), 77);
+            let dynamic = cuda_sys::cudaFuncAttributeMaxDynamicSharedMemorySize;
+            let carveout = cuda_sys::cudaFuncAttributePreferredSharedMemoryCarveout;
+            need!(log, cudaFuncSetAttribute(kernel, dynamic, 227 << 10));
+            for part in [-1, 0, 50, 100] {
+                ask!(log, &format!("carveout {part}"), cudaFuncSetAttribute(kernel, carveout, part));
+                for bytes in [0, 50 << 10, 113 << 10, 114 << 10, 227 << 10, 228 << 10] {
                     ask!(
                         log,
-                        what,
-                        cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-                            &raw mut blocks,
-                            kernel,
-                            threads,
-                            bytes
-                        )
+                        "blocks",
+                        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&raw mut blocks, kernel, 128, bytes)
                     );
-                    log.fact("blocks", blocks);
+                    log.fact("are", blocks);
                 }
-                let none = ptr::null_mut();
-                ask!(
-                    log,
-                    "null",
-                    cudaOccupancyMaxActiveBlocksPerMultiprocessor(none, function(EMPTY), 32, 0)
-                );
-                let mut blocks = 77;
-                ask!(
-                    log,
-                    "no kernel",
-                    cudaOccupancyMaxActiveBlocksPerMultiprocessor(&raw mut blocks, ptr::null(), 32, 0)
-                );
-                Ok(())
-            },
-        )
+            }
+            Ok(())
+        })
         .alone();
     cases
-        .add(
-            "cudaOccupancyMaxActiveBlocksPerMultiprocessor/allowed more, and with carveouts",
-            Safe::Works,
-            |log| {
-                let (kernel, mut blocks) = (function(case_shared), 77);
-                let dynamic = cuda_sys::cudaFuncAttributeMaxDynamicSharedMemorySize;
-                let carveout = cuda_sys::cudaFuncAttributePreferredSharedMemoryCarveout;
-                need!(log, cudaFuncSetAttribute(kernel, dynamic, 227 << 10));
-                for part in [-1, 0, 50, 100] {
-                    ask!(log, &format!("carveout {part}"), cudaFuncSetAttribute(kernel, carveout, part));
-                    for bytes in [0, 50 << 10, 113 << 10, 114 << 10, 227 << 10, 228 << 10] {
-                        ask!(
-                            log,
-                            "blocks",
-                            cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-                                &raw mut blocks,
-                                kernel,
-                                128,
-                                bytes
-                            )
-                        );
-                        log.fact("are", blocks);
-                    }
-                }
-                Ok(())
-            },
-        )
-        .alone();
-    cases
-        .add("cudaOccupancyAvailableDynamicSMemPerBlock/blocks, threads, and none", Safe::Works, |log| {
+        .add("cudaOccupancyAvailableDynamicSMemPerBlock/blocks, threads, and none", |log| {
             let (kernel, mut bytes) = (function(case_shared), 77);
             for (blocks, threads) in [
                 (1, 32),
@@ -190,7 +168,7 @@ fn functions(cases: &mut Cases) {
         })
         .alone();
     cases
-        .add("cudaOccupancyMaxActiveClusters/of sizes and blocks", Safe::Works, |log| {
+        .add("cudaOccupancyMaxActiveClusters/of sizes and blocks", |log| {
             for (cluster, grid, threads, bytes) in
                 [(1, 64, 128, 0), (2, 64, 1024, 0), (8, 64, 32, 0), (4, 64, 32, 48 << 10)]
             {
@@ -225,7 +203,7 @@ fn functions(cases: &mut Cases) {
             Ok(())
         })
         .alone();
-    cases.add("cudaFuncGetName/of kernels, and of what is none", Safe::Works, |log| {
+    cases.add("cudaFuncGetName/of kernels, and of what is none", |log| {
         for (what, at) in [("with bounds", function(ins_bounds)), ("null", ptr::null())] {
             let mut name = ptr::null();
             ask!(log, what, cudaFuncGetName(&raw mut name, at));
@@ -236,7 +214,7 @@ fn functions(cases: &mut Cases) {
         }
         Ok(())
     });
-    cases.add("cudaGetFuncBySymbol/a kernel's function and handle, and of nothing", Safe::Raw, |log| {
+    cases.add("cudaGetFuncBySymbol/a kernel's function and handle, and of nothing", |log| {
         let (mut it, mut kernel) = (ptr::null_mut(), ptr::null_mut());
         ask!(log, cudaGetFuncBySymbol(&raw mut it, function(case_empty)));
         log.fact("function", !it.is_null());
@@ -254,7 +232,7 @@ fn functions(cases: &mut Cases) {
         ask!(log, cudaDeviceSynchronize());
         Ok(())
     });
-    cases.add("cudaLaunchCooperativeKernel/as many blocks as fit, and one more", Safe::Passed, |log| {
+    cases.add("cudaLaunchCooperativeKernel/as many blocks as fit, and one more", |log| {
         let (mut fit, mut processors) = (0, 0);
         need!(
             log,
@@ -273,7 +251,7 @@ fn functions(cases: &mut Cases) {
         Ok(())
     });
     cases
-        .add("cudaLaunchKernelExC/serialised programmatically, with events", Safe::Raw, |log| {
+        .add("cudaLaunchKernelExC/serialised programmatically, with events", |log| {
             let (on, first, second) = (stream(log)?, event(log)?, event(log)?);
             let mut attributes = [cudaLaunchAttribute::default(); 2];
             let launch = |log: &mut Log, name: &str, attributes: &mut [cudaLaunchAttribute]| {
@@ -322,7 +300,7 @@ fn functions(cases: &mut Cases) {
 }
 
 fn devices(cases: &mut Cases) {
-    cases.add("cudaGetDeviceProperties/agrees with the attributes", Safe::Works, |log| {
+    cases.add("cudaGetDeviceProperties/agrees with the attributes", |log| {
         let mut it = cuda_sys::cudaDeviceProp::default();
         ask!(log, cudaGetDeviceProperties(&raw mut it, 0));
         let attribute = |number| {
@@ -374,7 +352,7 @@ fn devices(cases: &mut Cases) {
         );
         Ok(())
     });
-    cases.add("cudaDeviceGetTexture1DLinearMaxWidth/of formats", Safe::Works, |log| {
+    cases.add("cudaDeviceGetTexture1DLinearMaxWidth/of formats", |log| {
         for (what, format) in [
             ("bytes", (8, 0, 0, 0, 1)),
             ("four floats", (32, 32, 32, 32, 2)),
@@ -396,7 +374,7 @@ fn devices(cases: &mut Cases) {
         ask!(log, "device 100", cudaDeviceGetTexture1DLinearMaxWidth(&raw mut width, &raw const format, 100));
         Ok(())
     });
-    cases.add("cudaDeviceGetHostAtomicCapabilities/of every operation", Safe::Raw, |log| {
+    cases.add("cudaDeviceGetHostAtomicCapabilities/of every operation", |log| {
         let operations: [_; 13] = std::array::from_fn(|it| cuda_sys::cudaAtomicOperation(it as u32));
         let mut values = [77_u32; 13];
         ask!(log, cudaDeviceGetHostAtomicCapabilities(values.as_mut_ptr(), operations.as_ptr(), 13, 0));
@@ -426,7 +404,7 @@ fn devices(cases: &mut Cases) {
         Ok(())
     });
     cases
-        .add("cudaDeviceSetLimit/a limit while memory is in use, none such", Safe::Works, |log| {
+        .add("cudaDeviceSetLimit/a limit while memory is in use, none such", |log| {
             let block = Block::new(log, Kind::Device, 4096)?;
             let mut value = 77;
             ask!(log, "stack", cudaDeviceSetLimit(cuda_sys::cudaLimitStackSize, 3000));
@@ -445,7 +423,7 @@ fn devices(cases: &mut Cases) {
         })
         .alone();
     cases
-        .add("cudaDeviceFlushGPUDirectRDMAWrites/of this device, and to nobody", Safe::Raw, |log| {
+        .add("cudaDeviceFlushGPUDirectRDMAWrites/of this device, and to nobody", |log| {
             for (target, scope) in [(0, 100), (0, 200), (0, 300), (1, 100)] {
                 let (to, how) = (
                     cuda_sys::cudaFlushGPUDirectRDMAWritesTarget(target),
@@ -457,7 +435,7 @@ fn devices(cases: &mut Cases) {
         })
         .alone();
     cases
-        .add("cudaDeviceReset/objects of before, used after", Safe::Unwritable, |log| {
+        .add("cudaDeviceReset/objects of before, used after", |log| {
             let (on, mark, block) = (stream(log)?, event(log)?, Block::new(log, Kind::Device, 4096)?);
             let pinned = Block::new(log, Kind::Pinned, 4096)?;
             ask!(log, cudaDeviceReset());
@@ -476,7 +454,7 @@ fn devices(cases: &mut Cases) {
         })
         .alone();
     cases
-        .add("cudaDeviceCanAccessPeer/of one device, and what needs two", Safe::Works, |log| {
+        .add("cudaDeviceCanAccessPeer/of one device, and what needs two", |log| {
             let mut can = 77;
             ask!(log, "itself", cudaDeviceCanAccessPeer(&raw mut can, 0, 0));
             log.fact("can", can);
@@ -494,7 +472,7 @@ fn devices(cases: &mut Cases) {
     for (what, value) in
         [("of codes below 100", 0), ("of codes below 300", 100), ("of codes below 1000", 300)]
     {
-        cases.add(format!("cudaGetErrorString/{what}"), Safe::Works, move |log| {
+        cases.add(format!("cudaGetErrorString/{what}"), move |log| {
             let end = if value == 0 {
                 100
             } else if value == 100 {
@@ -517,7 +495,7 @@ fn devices(cases: &mut Cases) {
 
 fn driver(cases: &mut Cases) {
     cases
-        .add("cudaGetDriverEntryPointByVersion/functions by version and flags", Safe::Works, |log| {
+        .add("cudaGetDriverEntryPointByVersion/functions by version and flags", |log| {
             for (name, version, flags) in [
                 (c"cuMemAlloc", 13_000, 0),
                 (c"cuMemAlloc", 3_000, 0),
@@ -562,7 +540,7 @@ fn driver(cases: &mut Cases) {
         })
         .alone();
     cases
-        .add("cudaGetDriverEntryPointByVersion/functions, called", Safe::Works, |log| {
+        .add("cudaGetDriverEntryPointByVersion/functions, called", |log| {
             let get = |name: &CStr| {
                 let (mut function, mut status) = (ptr::null_mut(), cudaDriverEntryPointQueryResult(77));
                 let (out, status) = (&raw mut function, &raw mut status);
@@ -593,7 +571,7 @@ fn driver(cases: &mut Cases) {
         })
         .alone();
     cases
-        .add("cudaGetDriverEntryPoint/without a version", Safe::Raw, |log| {
+        .add("cudaGetDriverEntryPoint/without a version", |log| {
             for name in [c"cuMemAlloc", c"cuTeaMake"] {
                 let (mut function, mut status) = (ptr::null_mut(), cudaDriverEntryPointQueryResult(77));
                 ask!(log, cudaGetDriverEntryPoint(name.as_ptr(), &raw mut function, 0, &raw mut status));
@@ -602,7 +580,7 @@ fn driver(cases: &mut Cases) {
             Ok(())
         })
         .alone();
-    cases.add("cudaGetLastError/which calls leave one, and which do not", Safe::Works, |log| {
+    cases.add("cudaGetLastError/which calls leave one, and which do not", |log| {
         let mut value = 0;
         for (what, code) in [
             ("a device", unsafe { cuda_sys::cudaSetDevice(100) }),

@@ -6,7 +6,7 @@ use std::ptr;
 use cuda_sys::{cudaMemcpyAttributes, cudaStream_t};
 
 use super::capture;
-use crate::case::{Cases, Change, Safe};
+use crate::case::{Cases, Change};
 use crate::log::{Log, Outcome, ask, need};
 use crate::memory::{Block, Kind, pattern, stream};
 
@@ -82,53 +82,51 @@ fn one(log: &mut Log, on: cudaStream_t, change: fn(&mut Batch)) -> Outcome {
 
 pub(super) fn add(cases: &mut Cases) {
     let api = "cudaMemcpyBatchAsync";
-    let changes: [(&str, Safe, Change<Batch>); 21] = [
-        ("up, across and down", Safe::Works, |_| {}),
-        ("one kind for each", Safe::Works, |b| b.kinds = 3),
-        ("no copies", Safe::Works, |b| b.count = 0),
-        ("destinations null", Safe::Unwritable, |b| b.no_to = true),
-        ("sources null", Safe::Unwritable, |b| b.no_from = true),
-        ("sizes null", Safe::Unwritable, |b| b.no_sizes = true),
-        ("attributes null", Safe::Unwritable, |b| b.no_attributes = true),
-        ("first ones null", Safe::Unwritable, |b| b.no_firsts = true),
-        ("one destination null", Safe::Unwritable, |b| b.to[1] = ptr::null_mut()),
-        ("one source null", Safe::Unwritable, |b| b.from[2] = ptr::null()),
-        ("the first of no bytes", Safe::Works, |b| b.sizes[0] = 0),
-        ("the middle one of no bytes", Safe::Works, |b| b.sizes[1] = 0),
-        ("the last of no bytes", Safe::Works, |b| b.sizes[2] = 0),
-        ("one past the end of its destination", Safe::Refused, |b| b.to[1] = b.to[1].wrapping_byte_add(1)),
-        ("no kinds", Safe::Unwritable, |b| b.kinds = 0),
-        ("no kinds, and null", Safe::Unwritable, |b| {
-            (b.kinds, b.no_attributes, b.no_firsts) = (0, true, true)
-        }),
-        ("more kinds than copies", Safe::Unwritable, |b| b.kinds = 4),
-        ("the first kind not from the first copy on", Safe::Unwritable, |b| b.firsts[0] = 1),
-        ("kinds out of order", Safe::Unwritable, |b| (b.kinds, b.firsts[1], b.firsts[2]) = (3, 2, 1)),
-        ("a kind from behind the last copy on", Safe::Unwritable, |b| (b.kinds, b.firsts[1]) = (2, 3)),
-        ("no order of access", Safe::Unwritable, |b| {
+    let changes: [(&str, Change<Batch>); 21] = [
+        ("up, across and down", |_| {}),
+        ("one kind for each", |b| b.kinds = 3),
+        ("no copies", |b| b.count = 0),
+        ("destinations null", |b| b.no_to = true),
+        ("sources null", |b| b.no_from = true),
+        ("sizes null", |b| b.no_sizes = true),
+        ("attributes null", |b| b.no_attributes = true),
+        ("first ones null", |b| b.no_firsts = true),
+        ("one destination null", |b| b.to[1] = ptr::null_mut()),
+        ("one source null", |b| b.from[2] = ptr::null()),
+        ("the first of no bytes", |b| b.sizes[0] = 0),
+        ("the middle one of no bytes", |b| b.sizes[1] = 0),
+        ("the last of no bytes", |b| b.sizes[2] = 0),
+        ("one past the end of its destination", |b| b.to[1] = b.to[1].wrapping_byte_add(1)),
+        ("no kinds", |b| b.kinds = 0),
+        ("no kinds, and null", |b| (b.kinds, b.no_attributes, b.no_firsts) = (0, true, true)),
+        ("more kinds than copies", |b| b.kinds = 4),
+        ("the first kind not from the first copy on", |b| b.firsts[0] = 1),
+        ("kinds out of order", |b| (b.kinds, b.firsts[1], b.firsts[2]) = (3, 2, 1)),
+        ("a kind from behind the last copy on", |b| (b.kinds, b.firsts[1]) = (2, 3)),
+        ("no order of access", |b| {
             b.attributes[0].srcAccessOrder = cuda_sys::cudaMemcpySrcAccessOrderInvalid;
         }),
     ];
-    for (what, safe, change) in changes {
+    for (what, change) in changes {
         // The crate accepts copies without bytes, and leaves them out of the call.
-        cases.add(format!("{api}/{what}"), safe, move |log| {
+        cases.add(format!("{api}/{what}"), move |log| {
             let on = stream(log)?;
             one(log, on, change)
         });
     }
-    for (what, safe, on) in [
-        ("the legacy stream", Safe::Works, ptr::null_mut()),
-        ("the legacy stream by name", Safe::Works, cuda_sys::cudaStreamLegacy),
-        ("the stream of the thread", Safe::Works, cuda_sys::cudaStreamPerThread),
+    for (what, on) in [
+        ("the legacy stream", ptr::null_mut()),
+        ("the legacy stream by name", cuda_sys::cudaStreamLegacy),
+        ("the stream of the thread", cuda_sys::cudaStreamPerThread),
     ] {
-        cases.add(format!("{api}/on {what}"), safe, move |log| one(log, on, |_| {}));
+        cases.add(format!("{api}/on {what}"), move |log| one(log, on, |_| {}));
     }
     for order in [
         cuda_sys::cudaMemcpySrcAccessOrderStream,
         cuda_sys::cudaMemcpySrcAccessOrderDuringApiCall,
         cuda_sys::cudaMemcpySrcAccessOrderAny,
     ] {
-        cases.add(format!("{api}/out of pageable memory, order {}", order.0), Safe::Works, move |log| {
+        cases.add(format!("{api}/out of pageable memory, order {}", order.0), move |log| {
             let on = stream(log)?;
             let (mut batch, [.., there, _, _]) = ready(log)?;
             let source = pattern(N, 9);
@@ -142,7 +140,7 @@ pub(super) fn add(cases: &mut Cases) {
         });
     }
     cases
-        .add(format!("{api}/on a stream that is captured"), Safe::Works, |log| {
+        .add(format!("{api}/on a stream that is captured"), |log| {
             let on = stream(log)?;
             let (mut batch, _) = ready(log)?;
             need!(log, cudaStreamBeginCapture(on, cuda_sys::cudaStreamCaptureModeRelaxed));

@@ -8,7 +8,7 @@ use cuda_sys::{
 };
 
 use super::capture;
-use crate::case::{Cases, Change, Safe};
+use crate::case::{Cases, Change};
 use crate::log::{Log, Setup, ask, need};
 use crate::memory::{Block, Kind, pattern, stream};
 
@@ -75,7 +75,7 @@ pub(super) fn add(cases: &mut Cases) {
             [(Kind::Device, Kind::Pinned), (Kind::Device, Kind::Device), (Kind::Pinned, Kind::Device)]
         {
             let name = format!("{api}/{what}, {} to {}", here.name(), there.name());
-            cases.add(name, Safe::Works, move |log| {
+            cases.add(name, move |log| {
                 let on = stream(log)?;
                 let source = pattern(N, 4);
                 let (s, d) = (Block::with(log, here, &source)?, Block::new(log, there, N)?);
@@ -88,7 +88,7 @@ pub(super) fn add(cases: &mut Cases) {
             });
         }
     }
-    cases.add(format!("{api}/into an array, to another, and back"), Safe::Works, |log| {
+    cases.add(format!("{api}/into an array, to another, and back"), |log| {
         let on = stream(log)?;
         let source = pattern(N, 5);
         let (s, d) = (Block::with(log, Kind::Pinned, &source)?, Block::new(log, Kind::Device, N)?);
@@ -105,7 +105,7 @@ pub(super) fn add(cases: &mut Cases) {
         log.bytes("all bytes", &got, &moved(&source, (WIDTH, HEIGHT), (WIDTH, HEIGHT)));
         Ok(())
     });
-    cases.add(format!("{api}/device memory into an array, and back to the host"), Safe::Works, |log| {
+    cases.add(format!("{api}/device memory into an array, and back to the host"), |log| {
         let on = stream(log)?;
         let source = pattern(N, 5);
         let (s, d) = (Block::with(log, Kind::Device, &source)?, Block::new(log, Kind::Pinned, N)?);
@@ -118,7 +118,7 @@ pub(super) fn add(cases: &mut Cases) {
         log.bytes("all bytes", &got, &moved(&source, (WIDTH, HEIGHT), (WIDTH, HEIGHT)));
         Ok(())
     });
-    cases.add(format!("{api}/three padded volumes at once"), Safe::Works, |log| {
+    cases.add(format!("{api}/three padded volumes at once"), |log| {
         let (on, form) = (stream(log)?, (80, 7));
         let (mut ops, mut blocks) = (Vec::new(), Vec::new());
         for seed in 0..3 {
@@ -135,24 +135,24 @@ pub(super) fn add(cases: &mut Cases) {
         }
         Ok(())
     });
-    let changes: [(&str, Safe, Change<cudaMemcpy3DBatchOp>); 8] = [
-        ("no width", Safe::Works, |op| op.extent.width = 0),
-        ("no depth", Safe::Works, |op| op.extent.depth = 0),
-        ("rows under the width", Safe::Unwritable, |op| {
+    let changes: [(&str, Change<cudaMemcpy3DBatchOp>); 8] = [
+        ("no width", |op| op.extent.width = 0),
+        ("no depth", |op| op.extent.depth = 0),
+        ("rows under the width", |op| {
             op.dst.op.ptr.rowLength = WIDTH - 1;
         }),
-        ("layers under the height", Safe::Unwritable, |op| {
+        ("layers under the height", |op| {
             op.dst.op.ptr.layerHeight = HEIGHT - 1;
         }),
-        ("to null", Safe::Unwritable, |op| op.dst.op.ptr.ptr = ptr::null_mut()),
-        ("no such operand", Safe::Unwritable, |op| op.src.type_.0 = 77),
-        ("no order of access", Safe::Unwritable, |op| {
+        ("to null", |op| op.dst.op.ptr.ptr = ptr::null_mut()),
+        ("no such operand", |op| op.src.type_.0 = 77),
+        ("no order of access", |op| {
             op.srcAccessOrder = cuda_sys::cudaMemcpySrcAccessOrderInvalid;
         }),
-        ("unknown flags", Safe::Unwritable, |op| op.flags = 0x80),
+        ("unknown flags", |op| op.flags = 0x80),
     ];
-    for (what, safe, spoil) in changes {
-        cases.add(format!("{api}/the second of two: {what}"), safe, move |log| {
+    for (what, spoil) in changes {
+        cases.add(format!("{api}/the second of two: {what}"), move |log| {
             let on = stream(log)?;
             let source = pattern(N, 6);
             let (s, d) = (Block::with(log, Kind::Device, &source)?, Block::new(log, Kind::Device, N)?);
@@ -169,7 +169,7 @@ pub(super) fn add(cases: &mut Cases) {
             Ok(())
         });
     }
-    cases.add(format!("{api}/no copies, lists null, flags"), Safe::Unwritable, |log| {
+    cases.add(format!("{api}/no copies, lists null, flags"), |log| {
         let on = stream(log)?;
         let (s, d) = (Block::new(log, Kind::Device, N)?, Block::new(log, Kind::Device, N)?);
         let mut ops = [copy(memory(d, 0, 0), memory(s, 0, 0))];
@@ -182,7 +182,7 @@ pub(super) fn add(cases: &mut Cases) {
     for (what, on) in
         [("the legacy stream", legacy), ("the stream of the thread", cuda_sys::cudaStreamPerThread)]
     {
-        cases.add(format!("{api}/on {what}"), Safe::Works, move |log| {
+        cases.add(format!("{api}/on {what}"), move |log| {
             let (s, d) = (Block::new(log, Kind::Device, N)?, Block::new(log, Kind::Device, N)?);
             let mut ops = [copy(memory(d, 0, 0), memory(s, 0, 0))];
             ask!(log, cudaMemcpy3DBatchAsync(1, ops.as_mut_ptr(), 0, on));
@@ -191,7 +191,7 @@ pub(super) fn add(cases: &mut Cases) {
         });
     }
     cases
-        .add(format!("{api}/on a stream that is captured"), Safe::Works, |log| {
+        .add(format!("{api}/on a stream that is captured"), |log| {
             let on = stream(log)?;
             let (s, d) = (Block::new(log, Kind::Device, N)?, Block::new(log, Kind::Device, N)?);
             let mut ops = [copy(memory(d, 0, 0), memory(s, 0, 0))];

@@ -9,7 +9,7 @@ use cuda_sys::{
 };
 
 use super::kernel::fill;
-use crate::case::{Cases, Safe};
+use crate::case::Cases;
 use crate::gate::Gate;
 use crate::log::{Log, Outcome, Setup, ask, need};
 use crate::memory::{Block, Kind, event, pattern, stream};
@@ -53,7 +53,7 @@ fn memory(cases: &mut Cases) {
             let word = if access { "with access" } else { "without access" };
             for (from, to) in [(0, 1), (1, 0)] {
                 cases
-                    .add(format!("{api}/device {from} to device {to}, {word}"), Safe::Works, move |log| {
+                    .add(format!("{api}/device {from} to device {to}, {word}"), move |log| {
                         let source = pattern(N, 1);
                         let (d, s) = two(log, from, to, access, &source)?;
                         let on = stream(log)?;
@@ -81,7 +81,7 @@ fn arrays(cases: &mut Cases) {
         for access in [false, true] {
             let word = if access { "with access" } else { "without access" };
             cases
-                .add(format!("{api}/memory of another device, {word}"), Safe::Works, move |log| {
+                .add(format!("{api}/memory of another device, {word}"), move |log| {
                     let source = pattern(N, 1);
                     let (_, s) = two(log, 1, 0, access, &source)?;
                     for (way, name) in [(cudaMemcpyDeviceToDevice, "by name"), (cudaMemcpyDefault, "default")]
@@ -111,7 +111,7 @@ fn arrays(cases: &mut Cases) {
         let api = if blocking { "cudaMemcpy3DPeer" } else { "cudaMemcpy3DPeerAsync" };
         for (from, to) in [(0, 1), (1, 0)] {
             cases
-                .add(format!("{api}/array to array, device {from} to device {to}"), Safe::Works, move |log| {
+                .add(format!("{api}/array to array, device {from} to device {to}"), move |log| {
                     peer_arrays(log, blocking, from, to)
                 })
                 .two_devices()
@@ -186,7 +186,7 @@ fn quarters(log: &mut Log, block: Block) -> Outcome {
 
 fn host(cases: &mut Cases) {
     cases
-        .add("cudaHostRegister/kernels of two devices in turns, and a set", Safe::Works, |log| {
+        .add("cudaHostRegister/kernels of two devices in turns, and a set", |log| {
             let block = Block::new(log, Kind::Pageable, 5 * N)?;
             need!(log, cudaHostRegister(block.ptr(), 5 * N, cuda_sys::cudaHostRegisterPortable));
             quarters(log, block)?;
@@ -199,7 +199,7 @@ fn host(cases: &mut Cases) {
         .two_devices()
         .alone();
     cases
-        .add("cudaMallocManaged/host and kernels of two devices in turns", Safe::Works, |log| {
+        .add("cudaMallocManaged/host and kernels of two devices in turns", |log| {
             let block = Block::new(log, Kind::Managed, 4 * N)?;
             quarters(log, block)?;
             let got = block.load(log)?;
@@ -214,7 +214,7 @@ fn host(cases: &mut Cases) {
         .two_devices()
         .alone();
     cases
-        .add("cudaMemcpyAsync/registered memory and kernels, on two devices in turns", Safe::Works, |log| {
+        .add("cudaMemcpyAsync/registered memory and kernels, on two devices in turns", |log| {
             let block = Block::new(log, Kind::Pageable, N)?;
             need!(log, cudaHostRegister(block.ptr(), N, cuda_sys::cudaHostRegisterPortable));
             for (device, value) in [(0, 3), (1, 4), (0, 5)] {
@@ -232,7 +232,7 @@ fn host(cases: &mut Cases) {
         .two_devices()
         .alone();
     cases
-        .add("cudaLaunchKernel/reaches for another device's memory without access", Safe::Passed, |log| {
+        .add("cudaLaunchKernel/reaches for another device's memory without access", |log| {
             let far = Block::new(log, Kind::Device, N)?;
             need!(log, cudaSetDevice(1));
             fill(log, far.ptr(), 1, N, ptr::null_mut())?;
@@ -244,7 +244,7 @@ fn host(cases: &mut Cases) {
         .two_devices()
         .alone();
     cases
-        .add("cudaEventQuery/an event of another device", Safe::Works, |log| {
+        .add("cudaEventQuery/an event of another device", |log| {
             need!(log, cudaSetDevice(1));
             let (on, mark) = (stream(log)?, event(log)?);
             let gate = Gate::hold(log, on)?;
@@ -264,7 +264,7 @@ fn host(cases: &mut Cases) {
 #[cfg(cudart_13_0)]
 fn batch(cases: &mut Cases) {
     cases
-        .add("cudaMemcpyBatchAsync/every way there is, over two devices", Safe::Works, |log| {
+        .add("cudaMemcpyBatchAsync/every way there is, over two devices", |log| {
             let (up, beside) = (Block::with(log, Kind::Pinned, &[1; N])?, Block::new(log, Kind::Pinned, N)?);
             let (here, down) =
                 (Block::with(log, Kind::Device, &[2; N])?, Block::with(log, Kind::Device, &[3; N])?);

@@ -5,7 +5,7 @@ use std::ptr;
 
 use cuda_sys::{cudaGraph_t, cudaStream_t, cudaStreamCaptureMode};
 
-use crate::case::{Cases, Safe};
+use crate::case::Cases;
 use crate::log::{Log, Outcome, ask, need};
 use crate::memory::{Block, Kind, event, stream, stream_with};
 
@@ -71,29 +71,29 @@ pub(super) fn end(log: &mut Log, name: &str, on: cudaStream_t) -> cudaGraph_t {
 /// One call during a capture.
 type Call = fn(&mut Log, &Before);
 
-const CALLS: [(&str, Safe, Call); 31] = [
-    ("a copy on the stream", Safe::Works, |log, b| {
+const CALLS: [(&str, Call); 31] = [
+    ("a copy on the stream", |log, b| {
         ask!(
             log,
             "call",
             cudaMemcpyAsync(b.device.ptr(), b.pinned.ptr(), 4096, cuda_sys::cudaMemcpyDefault, b.on)
         );
     }),
-    ("a copy of no bytes on the stream", Safe::Works, |log, b| {
+    ("a copy of no bytes on the stream", |log, b| {
         ask!(
             log,
             "call",
             cudaMemcpyAsync(b.device.ptr(), b.pinned.ptr(), 0, cuda_sys::cudaMemcpyDefault, b.on)
         );
     }),
-    ("a copy on another stream", Safe::Refused, |log, b| {
+    ("a copy on another stream", |log, b| {
         ask!(
             log,
             "call",
             cudaMemcpyAsync(b.device.ptr(), b.pinned.ptr(), 4096, cuda_sys::cudaMemcpyDefault, b.other)
         );
     }),
-    ("a copy on the legacy stream", Safe::Refused, |log, b| {
+    ("a copy on the legacy stream", |log, b| {
         ask!(
             log,
             "call",
@@ -106,19 +106,19 @@ const CALLS: [(&str, Safe, Call); 31] = [
             )
         );
     }),
-    ("a blocking copy", Safe::Refused, |log, b| {
+    ("a blocking copy", |log, b| {
         ask!(log, "call", cudaMemcpy(b.device.ptr(), b.pinned.ptr(), 4096, cuda_sys::cudaMemcpyDefault));
     }),
-    ("a blocking copy of no bytes", Safe::Works, |log, b| {
+    ("a blocking copy of no bytes", |log, b| {
         ask!(log, "call", cudaMemcpy(b.device.ptr(), b.pinned.ptr(), 0, cuda_sys::cudaMemcpyDefault));
     }),
-    ("a set on the stream", Safe::Works, |log, b| {
+    ("a set on the stream", |log, b| {
         ask!(log, "call", cudaMemsetAsync(b.device.ptr(), 1, 4096, b.on));
     }),
-    ("a blocking set", Safe::Refused, |log, b| {
+    ("a blocking set", |log, b| {
         ask!(log, "call", cudaMemset(b.device.ptr(), 1, 4096));
     }),
-    ("a copy within planes on the stream", Safe::Works, |log, b| {
+    ("a copy within planes on the stream", |log, b| {
         ask!(
             log,
             "call",
@@ -134,83 +134,83 @@ const CALLS: [(&str, Safe, Call); 31] = [
             )
         );
     }),
-    ("a blocking copy within planes", Safe::Refused, |log, b| {
+    ("a blocking copy within planes", |log, b| {
         ask!(
             log,
             "call",
             cudaMemcpy2D(b.device.ptr(), 64, b.second.ptr(), 64, 32, 8, cuda_sys::cudaMemcpyDefault)
         );
     }),
-    ("a peer copy on the stream", Safe::Works, |log, b| {
+    ("a peer copy on the stream", |log, b| {
         ask!(log, "call", cudaMemcpyPeerAsync(b.device.ptr(), 0, b.second.ptr(), 0, 4096, b.on));
     }),
-    ("a host function on the stream", Safe::Works, |log, b| {
+    ("a host function on the stream", |log, b| {
         ask!(log, "call", cudaLaunchHostFunc(b.on, Some(nothing), ptr::null_mut()));
     }),
-    ("waiting for the stream", Safe::Refused, |log, b| {
+    ("waiting for the stream", |log, b| {
         ask!(log, "call", cudaStreamSynchronize(b.on));
     }),
-    ("asking the stream", Safe::Refused, |log, b| {
+    ("asking the stream", |log, b| {
         ask!(log, "call", cudaStreamQuery(b.on));
     }),
-    ("waiting for another stream", Safe::Refused, |log, b| {
+    ("waiting for another stream", |log, b| {
         ask!(log, "call", cudaStreamSynchronize(b.other));
     }),
-    ("waiting for the device", Safe::Refused, |log, _| {
+    ("waiting for the device", |log, _| {
         ask!(log, "call", cudaDeviceSynchronize());
     }),
-    ("recording an event on the stream", Safe::Works, |log, b| {
+    ("recording an event on the stream", |log, b| {
         ask!(log, "call", cudaEventRecord(b.recorded, b.on));
     }),
-    ("recording an event on the stream, and asking it", Safe::Refused, |log, b| {
+    ("recording an event on the stream, and asking it", |log, b| {
         ask!(log, "record", cudaEventRecord(b.recorded, b.on));
         ask!(log, "call", cudaEventQuery(b.recorded));
     }),
-    ("recording an event on the stream, and waiting for it", Safe::Refused, |log, b| {
+    ("recording an event on the stream, and waiting for it", |log, b| {
         ask!(log, "record", cudaEventRecord(b.recorded, b.on));
         ask!(log, "call", cudaEventSynchronize(b.recorded));
     }),
-    ("making an event", Safe::Works, |log, _| {
+    ("making an event", |log, _| {
         let mut mark = ptr::null_mut();
         ask!(log, "call", cudaEventCreate(&raw mut mark));
     }),
-    ("making a stream", Safe::Works, |log, _| {
+    ("making a stream", |log, _| {
         let mut made = ptr::null_mut();
         ask!(log, "call", cudaStreamCreateWithFlags(&raw mut made, 1));
     }),
-    ("cudaMalloc", Safe::Works, |log, _| {
+    ("cudaMalloc", |log, _| {
         let mut start = ptr::null_mut();
         ask!(log, "call", cudaMalloc(&raw mut start, 4096));
     }),
-    ("cudaFree", Safe::Works, |log, b| {
+    ("cudaFree", |log, b| {
         ask!(log, "call", cudaFree(b.second.ptr()));
     }),
-    ("cudaFree of null", Safe::Works, |log, _| {
+    ("cudaFree of null", |log, _| {
         ask!(log, "call", cudaFree(ptr::null_mut()));
     }),
-    ("cudaMallocHost", Safe::Works, |log, _| {
+    ("cudaMallocHost", |log, _| {
         let mut start = ptr::null_mut();
         ask!(log, "call", cudaMallocHost(&raw mut start, 4096));
     }),
-    ("cudaFreeHost", Safe::Works, |log, b| {
+    ("cudaFreeHost", |log, b| {
         ask!(log, "call", cudaFreeHost(b.pinned.ptr()));
     }),
-    ("cudaMallocManaged", Safe::Works, |log, _| {
+    ("cudaMallocManaged", |log, _| {
         let mut start = ptr::null_mut();
         ask!(log, "call", cudaMallocManaged(&raw mut start, 4096, 1));
     }),
-    ("cudaMallocAsync on the stream", Safe::Refused, |log, b| {
+    ("cudaMallocAsync on the stream", |log, b| {
         let mut start = ptr::null_mut();
         ask!(log, "call", cudaMallocAsync(&raw mut start, 4096, b.on));
     }),
-    ("how much memory is free", Safe::Works, |log, _| {
+    ("how much memory is free", |log, _| {
         let (mut free, mut total) = (0, 0);
         ask!(log, "call", cudaMemGetInfo(&raw mut free, &raw mut total));
     }),
-    ("destroying the stream", Safe::Unwritable, |log, b| {
+    ("destroying the stream", |log, b| {
         ask!(log, "call", cudaStreamDestroy(b.other));
     }),
-    ("which device is current", Safe::Works, |log, _| {
+    ("which device is current", |log, _| {
         let mut device = 0;
         ask!(log, "call", cudaGetDevice(&raw mut device));
     }),
@@ -231,22 +231,20 @@ fn during(log: &mut Log, mode: cudaStreamCaptureMode, flags: u32, call: Call) ->
 
 pub(super) fn add(cases: &mut Cases) {
     for (mode, name) in MODES {
-        for (what, safe, call) in CALLS {
+        for (what, call) in CALLS {
             cases
-                .add(format!("capture/{name}, {what}"), safe, move |log| {
+                .add(format!("capture/{name}, {what}"), move |log| {
                     during(log, mode, cuda_sys::cudaStreamNonBlocking, call)
                 })
                 .alone();
         }
     }
     // A blocking stream also affects the legacy stream.
-    for (what, safe, call) in
+    for (what, call) in
         CALLS.into_iter().filter(|(what, ..)| what.contains("blocking") || what.contains("legacy"))
     {
         cases
-            .add(format!("capture/of a blocking stream, {what}"), safe, move |log| {
-                during(log, MODES[2].0, 0, call)
-            })
+            .add(format!("capture/of a blocking stream, {what}"), move |log| during(log, MODES[2].0, 0, call))
             .alone();
     }
     let begin = "cudaStreamBeginCapture";
@@ -254,7 +252,7 @@ pub(super) fn add(cases: &mut Cases) {
         [("the legacy stream", ptr::null_mut()), ("the legacy stream by name", cuda_sys::cudaStreamLegacy)]
     {
         cases
-            .add(format!("{begin}/{what}"), Safe::Unwritable, move |log| {
+            .add(format!("{begin}/{what}"), move |log| {
                 need!(log, cudaFree(ptr::null_mut()));
                 ask!(log, cudaStreamBeginCapture(handle, MODES[0].0));
                 Ok(())
@@ -262,7 +260,7 @@ pub(super) fn add(cases: &mut Cases) {
             .alone();
     }
     cases
-        .add(format!("{begin}/the stream of the thread"), Safe::Works, |log| {
+        .add(format!("{begin}/the stream of the thread"), |log| {
             need!(log, cudaFree(ptr::null_mut()));
             ask!(log, cudaStreamBeginCapture(cuda_sys::cudaStreamPerThread, MODES[0].0));
             end(log, "end", cuda_sys::cudaStreamPerThread);
@@ -270,7 +268,7 @@ pub(super) fn add(cases: &mut Cases) {
         })
         .alone();
     cases
-        .add(format!("{begin}/no such mode"), Safe::Unwritable, |log| {
+        .add(format!("{begin}/no such mode"), |log| {
             let on = stream(log)?;
             ask!(log, cudaStreamBeginCapture(on, cudaStreamCaptureMode(99)));
             status(log, "is capturing", on);
@@ -278,7 +276,7 @@ pub(super) fn add(cases: &mut Cases) {
         })
         .alone();
     cases
-        .add(format!("{begin}/twice"), Safe::Unwritable, |log| {
+        .add(format!("{begin}/twice"), |log| {
             let on = stream(log)?;
             ask!(log, cudaStreamBeginCapture(on, MODES[0].0));
             ask!(log, cudaStreamBeginCapture(on, MODES[0].0));
@@ -289,7 +287,7 @@ pub(super) fn add(cases: &mut Cases) {
         })
         .alone();
     cases
-        .add("cudaStreamEndCapture/nothing begun, answer null", Safe::Unwritable, |log| {
+        .add("cudaStreamEndCapture/nothing begun, answer null", |log| {
             let on = stream(log)?;
             end(log, "nothing begun", on);
             ask!(log, cudaStreamBeginCapture(on, MODES[0].0));
@@ -298,13 +296,13 @@ pub(super) fn add(cases: &mut Cases) {
             Ok(())
         })
         .alone();
-    cases.add("cudaStreamIsCapturing/answer null", Safe::Unwritable, |log| {
+    cases.add("cudaStreamIsCapturing/answer null", |log| {
         let on = stream(log)?;
         ask!(log, cudaStreamIsCapturing(on, ptr::null_mut()));
         Ok(())
     });
     cases
-        .add("capture/a fork that joins again", Safe::Works, |log| {
+        .add("capture/a fork that joins again", |log| {
             let before = Before::new(log, 1)?;
             let (fork, join) = (event(log)?, event(log)?);
             need!(log, cudaStreamBeginCapture(before.on, MODES[1].0));
@@ -330,7 +328,7 @@ pub(super) fn add(cases: &mut Cases) {
         })
         .alone();
     cases
-        .add("capture/an event recorded in it, and again afterwards", Safe::Works, |log| {
+        .add("capture/an event recorded in it, and again afterwards", |log| {
             let before = Before::new(log, 1)?;
             let (inside, side) = (event(log)?, event(log)?);
             need!(log, cudaStreamBeginCapture(before.on, MODES[1].0));
@@ -352,7 +350,7 @@ pub(super) fn add(cases: &mut Cases) {
         })
         .alone();
     cases
-        .add("capture/a fork that does not join", Safe::Passed, |log| {
+        .add("capture/a fork that does not join", |log| {
             let before = Before::new(log, 1)?;
             let fork = event(log)?;
             need!(log, cudaStreamBeginCapture(before.on, MODES[1].0));
@@ -364,14 +362,9 @@ pub(super) fn add(cases: &mut Cases) {
             Ok(())
         })
         .alone();
-    for (name, fate) in [
-        ("after a node", Safe::Works),
-        ("a fork that does not join", Safe::Passed),
-        ("a forbidden call", Safe::Refused),
-        ("a node of another graph", Safe::Refused),
-    ] {
+    for name in ["after a node", "a fork that does not join", "a forbidden call", "a node of another graph"] {
         cases
-            .add(format!("cudaStreamBeginCaptureToGraph/{name}"), fate, move |log| {
+            .add(format!("cudaStreamBeginCaptureToGraph/{name}"), move |log| {
                 let before = Before::new(log, 1)?;
                 let fork = event(log)?;
                 let (mut graph, mut other) = (ptr::null_mut(), ptr::null_mut());
@@ -436,7 +429,7 @@ pub(super) fn add(cases: &mut Cases) {
             .alone();
     }
     cases
-        .add("capture/ended on the fork", Safe::Unwritable, |log| {
+        .add("capture/ended on the fork", |log| {
             let before = Before::new(log, 1)?;
             let fork = event(log)?;
             need!(log, cudaStreamBeginCapture(before.on, MODES[1].0));
@@ -448,7 +441,7 @@ pub(super) fn add(cases: &mut Cases) {
         })
         .alone();
     cases
-        .add("capture/begun on a fork", Safe::Unwritable, |log| {
+        .add("capture/begun on a fork", |log| {
             let before = Before::new(log, 1)?;
             let fork = event(log)?;
             need!(log, cudaStreamBeginCapture(before.on, MODES[1].0));
@@ -460,7 +453,7 @@ pub(super) fn add(cases: &mut Cases) {
         .alone();
     for (mode, name) in MODES {
         cases
-            .add(format!("capture/{name}, ended by another thread"), Safe::Unwritable, move |log| {
+            .add(format!("capture/{name}, ended by another thread"), move |log| {
                 let on = stream(log)?;
                 need!(log, cudaStreamBeginCapture(on, mode));
                 let at = on.expose_provenance();
@@ -474,7 +467,7 @@ pub(super) fn add(cases: &mut Cases) {
             })
             .alone();
         cases
-            .add(format!("capture/{name}, cudaMalloc by another thread"), Safe::Works, move |log| {
+            .add(format!("capture/{name}, cudaMalloc by another thread"), move |log| {
                 let on = stream(log)?;
                 need!(log, cudaStreamBeginCapture(on, mode));
                 let code = std::thread::spawn(|| unsafe {
@@ -489,7 +482,7 @@ pub(super) fn add(cases: &mut Cases) {
             .alone();
     }
     cases
-        .add("capture/launched three times", Safe::Works, |log| {
+        .add("capture/launched three times", |log| {
             let before = Before::new(log, 1)?;
             before.pinned.store(log, &[5; 4096])?;
             need!(log, cudaStreamBeginCapture(before.on, MODES[1].0));
@@ -529,7 +522,7 @@ pub(super) fn add(cases: &mut Cases) {
         })
         .alone();
     cases
-        .add("cudaThreadExchangeStreamCaptureMode/gives the mode before", Safe::Raw, |log| {
+        .add("cudaThreadExchangeStreamCaptureMode/gives the mode before", |log| {
             for new in [MODES[2].0, MODES[1].0, MODES[0].0] {
                 let mut mode = new;
                 ask!(log, cudaThreadExchangeStreamCaptureMode(&raw mut mode));
@@ -539,20 +532,16 @@ pub(super) fn add(cases: &mut Cases) {
         })
         .alone();
     cases
-        .add(
-            "cudaThreadExchangeStreamCaptureMode/relaxed, so that cudaMalloc harms no capture",
-            Safe::Works,
-            |log| {
-                let on = stream(log)?;
-                need!(log, cudaStreamBeginCapture(on, MODES[0].0));
-                let mut mode = MODES[2].0;
-                ask!(log, cudaThreadExchangeStreamCaptureMode(&raw mut mode));
-                let mut start = ptr::null_mut();
-                ask!(log, cudaMalloc(&raw mut start, 4096));
-                status(log, "is capturing", on);
-                end(log, "end", on);
-                Ok(())
-            },
-        )
+        .add("cudaThreadExchangeStreamCaptureMode/relaxed, so that cudaMalloc harms no capture", |log| {
+            let on = stream(log)?;
+            need!(log, cudaStreamBeginCapture(on, MODES[0].0));
+            let mut mode = MODES[2].0;
+            ask!(log, cudaThreadExchangeStreamCaptureMode(&raw mut mode));
+            let mut start = ptr::null_mut();
+            ask!(log, cudaMalloc(&raw mut start, 4096));
+            status(log, "is capturing", on);
+            end(log, "end", on);
+            Ok(())
+        })
         .alone();
 }

@@ -5,7 +5,7 @@ use std::ptr;
 
 use cuda_sys::{cudaDeviceAttr, cudaLimit, dim3};
 
-use crate::case::{Cases, Safe};
+use crate::case::Cases;
 use crate::log::{Log, ask, need};
 use crate::memory::{Block, Kind, stream};
 
@@ -16,10 +16,8 @@ unsafe extern "C" {
 }
 
 fn choosing(cases: &mut Cases) {
-    for (what, safe, device) in
-        [("0", Safe::Works, 0), ("-1", Safe::Unwritable, -1), ("100", Safe::Refused, 100)]
-    {
-        cases.add(format!("cudaSetDevice/{what}"), safe, move |log| {
+    for (what, device) in [("0", 0), ("-1", -1), ("100", 100)] {
+        cases.add(format!("cudaSetDevice/{what}"), move |log| {
             ask!(log, cudaSetDevice(device));
             let mut current = 77;
             ask!(log, cudaGetDevice(&raw mut current));
@@ -27,7 +25,7 @@ fn choosing(cases: &mut Cases) {
             Ok(())
         });
     }
-    cases.add("cudaGetDevice/answers null", Safe::Unwritable, |log| {
+    cases.add("cudaGetDevice/answers null", |log| {
         ask!(log, cudaGetDevice(ptr::null_mut()));
         ask!(log, cudaGetDeviceCount(ptr::null_mut()));
         ask!(log, cudaGetDeviceFlags(ptr::null_mut()));
@@ -35,14 +33,14 @@ fn choosing(cases: &mut Cases) {
         ask!(log, cudaRuntimeGetVersion(ptr::null_mut()));
         Ok(())
     });
-    cases.add("cudaGetDeviceProperties/no such device, answer null", Safe::Unwritable, |log| {
+    cases.add("cudaGetDeviceProperties/no such device, answer null", |log| {
         let mut properties = cuda_sys::cudaDeviceProp::default();
         ask!(log, "100", cudaGetDeviceProperties(&raw mut properties, 100));
         ask!(log, "-1", cudaGetDeviceProperties(&raw mut properties, -1));
         ask!(log, "null", cudaGetDeviceProperties(ptr::null_mut(), 0));
         Ok(())
     });
-    cases.add("cudaDeviceGetAttribute/no such device, none such, answer null", Safe::Unwritable, |log| {
+    cases.add("cudaDeviceGetAttribute/no such device, none such, answer null", |log| {
         let mut value = 0;
         let warp = cuda_sys::cudaDevAttrWarpSize;
         ask!(log, "a warp", cudaDeviceGetAttribute(&raw mut value, warp, 0));
@@ -52,14 +50,14 @@ fn choosing(cases: &mut Cases) {
         ask!(log, "answer null", cudaDeviceGetAttribute(ptr::null_mut(), warp, 0));
         Ok(())
     });
-    cases.add("cudaDeviceGetStreamPriorityRange/the range", Safe::Works, |log| {
+    cases.add("cudaDeviceGetStreamPriorityRange/the range", |log| {
         let (mut least, mut greatest) = (77, 77);
         ask!(log, cudaDeviceGetStreamPriorityRange(&raw mut least, &raw mut greatest));
         log.fact("range", format_args!("{least} to {greatest}"));
         ask!(log, "nobody asks", cudaDeviceGetStreamPriorityRange(ptr::null_mut(), ptr::null_mut()));
         Ok(())
     });
-    cases.add("cudaDeviceGetP2PAttribute/itself, no such device, answer null", Safe::Unwritable, |log| {
+    cases.add("cudaDeviceGetP2PAttribute/itself, no such device, answer null", |log| {
         let mut value: c_int = 77;
         let attribute = cuda_sys::cudaDevP2PAttrAccessSupported;
         ask!(log, "itself", cudaDeviceGetP2PAttribute(&raw mut value, attribute, 0, 0));
@@ -67,7 +65,7 @@ fn choosing(cases: &mut Cases) {
         ask!(log, "answer null", cudaDeviceGetP2PAttribute(ptr::null_mut(), attribute, 0, 1));
         Ok(())
     });
-    cases.add("cudaDeviceGetByPCIBusId/there and back, nonsense, null", Safe::Works, |log| {
+    cases.add("cudaDeviceGetByPCIBusId/there and back, nonsense, null", |log| {
         let mut text = [0; 32];
         ask!(log, cudaDeviceGetPCIBusId(text.as_mut_ptr(), 32, 0));
         let mut device = 77;
@@ -80,7 +78,7 @@ fn choosing(cases: &mut Cases) {
         Ok(())
     });
     cases
-        .add("cudaChooseDevice/any, answer null", Safe::Works, |log| {
+        .add("cudaChooseDevice/any, answer null", |log| {
             let wish = cuda_sys::cudaDeviceProp::default();
             let mut device = 77;
             ask!(log, cudaChooseDevice(&raw mut device, &raw const wish));
@@ -90,14 +88,14 @@ fn choosing(cases: &mut Cases) {
         })
         .alone();
     cases
-        .add("cudaInitDevice/the first, none such", Safe::Works, |log| {
+        .add("cudaInitDevice/the first, none such", |log| {
             ask!(log, "the first", cudaInitDevice(0, 0, 0));
             ask!(log, "none such", cudaInitDevice(100, 0, 0));
             Ok(())
         })
         .alone();
     cases
-        .add("cudaSetValidDevices/one, none such, null", Safe::Works, |log| {
+        .add("cudaSetValidDevices/one, none such, null", |log| {
             let mut list = [0];
             ask!(log, "one", cudaSetValidDevices(list.as_mut_ptr(), 1));
             let mut wrong = [100];
@@ -117,9 +115,8 @@ fn settings(cases: &mut Cases) {
         (cuda_sys::cudaLimitPersistingL2CacheSize, "persisting cache"),
         (cudaLimit(99), "none such"),
     ] {
-        let safe = if limit.0 == 99 { Safe::Unwritable } else { Safe::Works };
         cases
-            .add(format!("cudaDeviceGetLimit/{what}"), safe, move |log| {
+            .add(format!("cudaDeviceGetLimit/{what}"), move |log| {
                 let mut value = 0;
                 ask!(log, cudaDeviceGetLimit(&raw mut value, limit));
                 // The other values depend on the device.
@@ -131,7 +128,7 @@ fn settings(cases: &mut Cases) {
             .alone();
     }
     cases
-        .add("cudaDeviceSetLimit/stack of 4096 bytes", Safe::Works, |log| {
+        .add("cudaDeviceSetLimit/stack of 4096 bytes", |log| {
             ask!(log, cudaDeviceSetLimit(cuda_sys::cudaLimitStackSize, 4096));
             let mut value = 0;
             ask!(log, cudaDeviceGetLimit(&raw mut value, cuda_sys::cudaLimitStackSize));
@@ -142,7 +139,7 @@ fn settings(cases: &mut Cases) {
         })
         .alone();
     cases
-        .add("cudaDeviceSetCacheConfig/there and back, none such, null", Safe::Works, |log| {
+        .add("cudaDeviceSetCacheConfig/there and back, none such, null", |log| {
             let mut config = cuda_sys::cudaFuncCache(77);
             ask!(log, cudaDeviceGetCacheConfig(&raw mut config));
             log.fact("at first", config.0);
@@ -155,9 +152,8 @@ fn settings(cases: &mut Cases) {
         })
         .alone();
     for flags in [0, 1, 2, 4, 3, 8, 0x10, 0xff] {
-        let safe = if matches!(flags, 0 | 1 | 2 | 4) { Safe::Works } else { Safe::Unwritable };
         cases
-            .add(format!("cudaSetDeviceFlags/{flags:#x}"), safe, move |log| {
+            .add(format!("cudaSetDeviceFlags/{flags:#x}"), move |log| {
                 ask!(log, cudaSetDeviceFlags(flags));
                 let mut given = 77;
                 ask!(log, cudaGetDeviceFlags(&raw mut given));
@@ -167,7 +163,7 @@ fn settings(cases: &mut Cases) {
             .alone();
     }
     cases
-        .add("cudaDeviceReset/memory and limits are gone", Safe::Works, |log| {
+        .add("cudaDeviceReset/memory and limits are gone", |log| {
             let block = Block::new(log, Kind::Device, 4096)?;
             need!(log, cudaDeviceSetLimit(cuda_sys::cudaLimitStackSize, 4096));
             ask!(log, cudaDeviceReset());
@@ -212,42 +208,42 @@ fn launches(cases: &mut Cases) {
     let one = (1, 1, 1);
     for cooperative in [false, true] {
         let api = if cooperative { "cudaLaunchCooperativeKernel" } else { "cudaLaunchKernel" };
-        for (what, safe, grid, block, shared) in [
-            ("one thread", Safe::Works, one, one, 0),
-            ("no blocks in x", Safe::Refused, (0, 1, 1), one, 0),
-            ("no blocks in y", Safe::Refused, (1, 0, 1), one, 0),
-            ("no blocks in z", Safe::Refused, (1, 1, 0), one, 0),
-            ("no threads in x", Safe::Refused, one, (0, 1, 1), 0),
-            ("no threads in y", Safe::Refused, one, (1, 0, 1), 0),
-            ("no threads in z", Safe::Refused, one, (1, 1, 0), 0),
-            ("too many threads in x", Safe::Refused, one, (1025, 1, 1), 0),
-            ("too many threads in y", Safe::Refused, one, (1, 1025, 1), 0),
-            ("too many threads in z", Safe::Refused, one, (1, 1, 65), 0),
-            ("too many threads in all", Safe::Refused, one, (32, 32, 2), 0),
-            ("too many blocks in y", Safe::Passed, (1, 65536, 1), one, 0),
-            ("too much shared memory", Safe::Passed, one, one, 1 << 20),
-            ("more shared memory than without asking", Safe::Passed, one, one, 64 << 10),
+        for (what, grid, block, shared) in [
+            ("one thread", one, one, 0),
+            ("no blocks in x", (0, 1, 1), one, 0),
+            ("no blocks in y", (1, 0, 1), one, 0),
+            ("no blocks in z", (1, 1, 0), one, 0),
+            ("no threads in x", one, (0, 1, 1), 0),
+            ("no threads in y", one, (1, 0, 1), 0),
+            ("no threads in z", one, (1, 1, 0), 0),
+            ("too many threads in x", one, (1025, 1, 1), 0),
+            ("too many threads in y", one, (1, 1025, 1), 0),
+            ("too many threads in z", one, (1, 1, 65), 0),
+            ("too many threads in all", one, (32, 32, 2), 0),
+            ("too many blocks in y", (1, 65536, 1), one, 0),
+            ("too much shared memory", one, one, 1 << 20),
+            ("more shared memory than without asking", one, one, 64 << 10),
         ] {
-            cases.add(format!("{api}/{what}"), safe, move |log| {
+            cases.add(format!("{api}/{what}"), move |log| {
                 launch(log, cooperative, case_empty as *const c_void, grid, block, shared);
                 Ok(())
             });
         }
-        cases.add(format!("{api}/kernel null"), Safe::Unwritable, move |log| {
+        cases.add(format!("{api}/kernel null"), move |log| {
             launch(log, cooperative, ptr::null(), one, one, 0);
             Ok(())
         });
-        cases.add(format!("{api}/not a kernel"), Safe::Unwritable, move |log| {
+        cases.add(format!("{api}/not a kernel"), move |log| {
             let no_kernel = 7;
             launch(log, cooperative, (&raw const no_kernel).cast(), one, one, 0);
             Ok(())
         });
     }
-    cases.add("cudaLaunchCooperativeKernel/more blocks than can run at once", Safe::Passed, |log| {
+    cases.add("cudaLaunchCooperativeKernel/more blocks than can run at once", |log| {
         launch(log, true, case_empty as *const c_void, (1 << 20, 1, 1), (1024, 1, 1), 0);
         Ok(())
     });
-    cases.add("cudaLaunchKernel/does what it says", Safe::Works, |log| {
+    cases.add("cudaLaunchKernel/does what it says", |log| {
         let sum = Block::new(log, Kind::Managed, 4)?;
         let (mut to, mut amount) = (sum.ptr(), 3_i32);
         let mut arguments = [(&raw mut to).cast::<c_void>(), (&raw mut amount).cast()];
@@ -263,38 +259,23 @@ fn launches(cases: &mut Cases) {
         Ok(())
     });
     let set = "cudaFuncSetAttribute";
-    for (what, safe, attribute, value) in [
-        (
-            "64 KiB of shared memory",
-            Safe::Works,
-            cuda_sys::cudaFuncAttributeMaxDynamicSharedMemorySize,
-            64 << 10,
-        ),
-        (
-            "-1 bytes of shared memory",
-            Safe::Unwritable,
-            cuda_sys::cudaFuncAttributeMaxDynamicSharedMemorySize,
-            -1,
-        ),
-        (
-            "1 MiB of shared memory",
-            Safe::Passed,
-            cuda_sys::cudaFuncAttributeMaxDynamicSharedMemorySize,
-            1 << 20,
-        ),
-        ("carveout 50", Safe::Works, cuda_sys::cudaFuncAttributePreferredSharedMemoryCarveout, 50),
-        ("carveout -2", Safe::Unwritable, cuda_sys::cudaFuncAttributePreferredSharedMemoryCarveout, -2),
-        ("carveout 101", Safe::Passed, cuda_sys::cudaFuncAttributePreferredSharedMemoryCarveout, 101),
-        ("none such", Safe::Unwritable, cuda_sys::cudaFuncAttribute(99), 1),
+    for (what, attribute, value) in [
+        ("64 KiB of shared memory", cuda_sys::cudaFuncAttributeMaxDynamicSharedMemorySize, 64 << 10),
+        ("-1 bytes of shared memory", cuda_sys::cudaFuncAttributeMaxDynamicSharedMemorySize, -1),
+        ("1 MiB of shared memory", cuda_sys::cudaFuncAttributeMaxDynamicSharedMemorySize, 1 << 20),
+        ("carveout 50", cuda_sys::cudaFuncAttributePreferredSharedMemoryCarveout, 50),
+        ("carveout -2", cuda_sys::cudaFuncAttributePreferredSharedMemoryCarveout, -2),
+        ("carveout 101", cuda_sys::cudaFuncAttributePreferredSharedMemoryCarveout, 101),
+        ("none such", cuda_sys::cudaFuncAttribute(99), 1),
     ] {
         cases
-            .add(format!("{set}/{what}"), safe, move |log| {
+            .add(format!("{set}/{what}"), move |log| {
                 ask!(log, cudaFuncSetAttribute(case_shared as *const c_void, attribute, value));
                 Ok(())
             })
             .alone();
     }
-    cases.add("cudaFuncGetAttributes/answer null, kernel null", Safe::Unwritable, |log| {
+    cases.add("cudaFuncGetAttributes/answer null, kernel null", |log| {
         let mut attributes = cuda_sys::cudaFuncAttributes::default();
         ask!(log, "a kernel", cudaFuncGetAttributes(&raw mut attributes, case_shared as *const c_void));
         ask!(log, "answer null", cudaFuncGetAttributes(ptr::null_mut(), case_shared as *const c_void));

@@ -7,7 +7,7 @@ use cuda_sys::{
     cudaDriverEntryPointSymbolNotFound, cudaLogLevel, cudaLogsCallbackHandle, cudaMemcpyHostToDevice,
 };
 
-use crate::case::{Cases, Safe};
+use crate::case::Cases;
 use crate::log::{Log, ask, need};
 
 /// Forgets the thread's last error, so that the next question does not find it.
@@ -44,21 +44,17 @@ extern "C" fn count(user: *mut c_void, _: cudaLogLevel, message: *mut c_char, le
 
 pub(super) fn add(cases: &mut Cases) {
     cases
-        .add(
-            "cudaGetDriverEntryPointByVersion/no such function, no name, a newer version",
-            Safe::Works,
-            |log| {
-                // Tests that require a driver ask for its functions. A null name or result ends the process
-                // on an H200.
-                find(log, "no such function", c"cuTeaMake", 13_000, 0);
-                find(log, "version 99.0", c"cuMemcpyAsync", 99_000, 0);
-                find(log, "no name", c"", 13_000, 0);
-                Ok(())
-            },
-        )
+        .add("cudaGetDriverEntryPointByVersion/no such function, no name, a newer version", |log| {
+            // Tests that require a driver ask for its functions. A null name or result ends the process
+            // on an H200.
+            find(log, "no such function", c"cuTeaMake", 13_000, 0);
+            find(log, "version 99.0", c"cuMemcpyAsync", 99_000, 0);
+            find(log, "no name", c"", 13_000, 0);
+            Ok(())
+        })
         .alone();
     cases
-        .add("cudaLogsDumpToMemory/after a call that fails, twice, without room, flags", Safe::Works, |log| {
+        .add("cudaLogsDumpToMemory/after a call that fails, twice, without room, flags", |log| {
             let (mut place, mut room) = (0, vec![0_u8; 1 << 15]);
             ask!(log, cudaLogsCurrent(&raw mut place, 0));
             let before = place;
@@ -85,7 +81,7 @@ pub(super) fn add(cases: &mut Cases) {
         })
         .alone();
     cases
-        .add("cudaLogsRegisterCallback/told of a call that fails, and no more after", Safe::Works, |log| {
+        .add("cudaLogsRegisterCallback/told of a call that fails, and no more after", |log| {
             let mut seen = [0_usize; 2];
             let mut handle: cudaLogsCallbackHandle = ptr::null_mut();
             let user = (&raw mut seen).cast();

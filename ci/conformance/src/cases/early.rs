@@ -11,7 +11,7 @@ use cuda_sys::{cudaGraphExec_t, cudaMemcpyDefault, cudaMemsetParams, cudaStream_
 
 use super::graph::{graph, ready};
 use super::kernel::fill;
-use crate::case::{Case, Cases, Safe};
+use crate::case::{Case, Cases};
 use crate::gate::Gate;
 use crate::log::{Log, Outcome, Setup, ask, need};
 use crate::memory::{Block, Kind, event, pattern, stream, stream_with};
@@ -198,23 +198,18 @@ impl Streams {
     }
 }
 
-fn class(early: bool) -> Safe {
-    if early { Safe::Unwritable } else { Safe::Works }
-}
-
 /// A held stream writes the source. Another stream, which comes after it only by the legacy stream's order,
 /// does `before` and then copies.
 fn case<'a>(
     cases: &'a mut Cases,
     what: &str,
-    early: bool,
     (kind, bytes): (Kind, usize),
     streams: Streams,
     before: EarlyWork,
     copy: EarlyWork,
 ) -> &'a mut Case {
     cases
-        .add(format!("legacy/behind its order only, {what}"), class(early), move |log| {
+        .add(format!("legacy/behind its order only, {what}"), move |log| {
             let things = Operands::new(log, kind, bytes)?;
             let (writer, reader) = streams.make(log)?;
             let gate = Gate::hold(log, writer)?;
@@ -233,26 +228,26 @@ fn case<'a>(
 
 fn forms(cases: &mut Cases) {
     let on = Streams::BlockingToBlocking;
-    for (what, early, from, copy) in [
-        ("a copy of 1 byte", true, (Kind::Pinned, 1), linear as EarlyWork),
-        ("a copy of 96 bytes", true, (Kind::Pinned, N), linear),
-        ("a copy of 24,576 bytes", true, (Kind::Pinned, LARGEST), linear),
-        ("a copy of 24,577 bytes", false, (Kind::Pinned, LARGEST + 1), linear),
-        ("a copy of registered memory", true, (Kind::Registered, N), linear),
-        ("a copy of a row", true, (Kind::Pinned, N), row),
-        ("a copy of six rows", false, (Kind::Pinned, N), rows),
-        ("a copy of a volume of one row", true, (Kind::Pinned, N), volume),
-        ("a copy from managed memory", false, (Kind::Managed, N), linear),
-        ("a graph of a copy", false, (Kind::Pinned, N), launched),
-        ("a graph of a copy of registered memory", false, (Kind::Registered, N), launched),
+    for (what, from, copy) in [
+        ("a copy of 1 byte", (Kind::Pinned, 1), linear as EarlyWork),
+        ("a copy of 96 bytes", (Kind::Pinned, N), linear),
+        ("a copy of 24,576 bytes", (Kind::Pinned, LARGEST), linear),
+        ("a copy of 24,577 bytes", (Kind::Pinned, LARGEST + 1), linear),
+        ("a copy of registered memory", (Kind::Registered, N), linear),
+        ("a copy of a row", (Kind::Pinned, N), row),
+        ("a copy of six rows", (Kind::Pinned, N), rows),
+        ("a copy of a volume of one row", (Kind::Pinned, N), volume),
+        ("a copy from managed memory", (Kind::Managed, N), linear),
+        ("a graph of a copy", (Kind::Pinned, N), launched),
+        ("a graph of a copy of registered memory", (Kind::Registered, N), launched),
         #[cfg(cudart_13_0)]
-        ("a batch", true, (Kind::Pinned, N), batch_of::<2>),
+        ("a batch", (Kind::Pinned, N), batch_of::<2>),
         #[cfg(cudart_13_0)]
-        ("a batch of large copies", false, (Kind::Pinned, 131_072), batch_of::<2>),
+        ("a batch of large copies", (Kind::Pinned, 131_072), batch_of::<2>),
         #[cfg(cudart_13_0)]
-        ("a batch of a volume of one row", true, (Kind::Pinned, N), solid_batch),
+        ("a batch of a volume of one row", (Kind::Pinned, N), solid_batch),
     ] {
-        case(cases, what, early, from, on, nothing, copy);
+        case(cases, what, from, on, nothing, copy);
     }
 }
 
@@ -262,36 +257,36 @@ fn streams(cases: &mut Cases) {
         ("a copy on the legacy stream", Streams::BlockingToLegacy),
         ("a copy behind the legacy stream", Streams::LegacyToBlocking),
     ] {
-        case(cases, what, true, (Kind::Pinned, N), streams, nothing, linear);
+        case(cases, what, (Kind::Pinned, N), streams, nothing, linear);
     }
     let record: EarlyWork = |log, t, on| {
         need!(log, cudaEventRecord(t.mark, on));
         Ok(())
     };
     let what = "a copy on the legacy stream, after a record there";
-    case(cases, what, false, (Kind::Pinned, N), Streams::BlockingToLegacy, record, linear);
+    case(cases, what, (Kind::Pinned, N), Streams::BlockingToLegacy, record, linear);
 }
 
 /// Work before a copy on its own stream.
-const BEFORE: [(&str, bool, EarlyWork); 6] = [
-    ("a record", true, |log, t, on| {
+const BEFORE: [(&str, EarlyWork); 6] = [
+    ("a record", |log, t, on| {
         need!(log, cudaEventRecord(t.mark, on));
         Ok(())
     }),
-    ("a wait for what is over", true, |log, t, on| {
+    ("a wait for what is over", |log, t, on| {
         need!(log, cudaStreamWaitEvent(on, t.over, 0));
         Ok(())
     }),
-    ("a set of no bytes", true, |log, t, on| {
+    ("a set of no bytes", |log, t, on| {
         need!(log, cudaMemsetAsync(t.aside.ptr(), 0, 0, on));
         Ok(())
     }),
-    ("a kernel", false, |log, t, on| t.kernel(log, on)),
-    ("a set", false, |log, t, on| {
+    ("a kernel", |log, t, on| t.kernel(log, on)),
+    ("a set", |log, t, on| {
         need!(log, cudaMemsetAsync(t.aside.ptr(), 0, N, on));
         Ok(())
     }),
-    ("a wait for an event of the legacy stream", false, |log, t, on| {
+    ("a wait for an event of the legacy stream", |log, t, on| {
         need!(log, cudaEventRecord(t.mark, ptr::null_mut()));
         need!(log, cudaStreamWaitEvent(on, t.mark, 0));
         Ok(())
@@ -299,12 +294,12 @@ const BEFORE: [(&str, bool, EarlyWork); 6] = [
 ];
 
 fn others(cases: &mut Cases) {
-    for (what, early, before) in BEFORE {
+    for (what, before) in BEFORE {
         let (what, on) = (format!("a copy after {what}"), Streams::BlockingToBlocking);
-        case(cases, &what, early, (Kind::Pinned, N), on, before, linear);
+        case(cases, &what, (Kind::Pinned, N), on, before, linear);
     }
     cases
-        .add("legacy/behind its order only, a blocking copy", Safe::Works, |log| {
+        .add("legacy/behind its order only, a blocking copy", |log| {
             let things = Operands::new(log, Kind::Pinned, N)?;
             let writer = stream_with(log, cuda_sys::cudaStreamDefault)?;
             let gate = Gate::hold(log, writer)?;
@@ -322,17 +317,17 @@ fn others(cases: &mut Cases) {
 #[cfg(cudart_13_0)]
 fn behind_memsets(cases: &mut Cases) {
     let kernel: EarlyWork = |log, t, on| t.kernel(log, on);
-    for (what, early, bytes, before, copy) in [
-        ("96 bytes, a batch", true, N, nothing as EarlyWork, batch_of::<1> as EarlyWork),
-        ("96 bytes, a batch of a volume of one row", true, N, nothing, solid_batch),
-        ("96 bytes, a batch after a record", true, N, BEFORE[0].2, batch_of::<1>),
-        ("2,048 bytes, a batch", false, 2048, nothing, batch_of::<1>),
-        ("96 bytes, a batch after a kernel", false, N, kernel, batch_of::<1>),
-        ("96 bytes, a copy", false, N, nothing, linear),
-        ("96 bytes, a graph of a copy", false, N, nothing, launched),
+    for (what, bytes, before, copy) in [
+        ("96 bytes, a batch", N, nothing as EarlyWork, batch_of::<1> as EarlyWork),
+        ("96 bytes, a batch of a volume of one row", N, nothing, solid_batch),
+        ("96 bytes, a batch after a record", N, BEFORE[0].1, batch_of::<1>),
+        ("2,048 bytes, a batch", 2048, nothing, batch_of::<1>),
+        ("96 bytes, a batch after a kernel", N, kernel, batch_of::<1>),
+        ("96 bytes, a copy", N, nothing, linear),
+        ("96 bytes, a graph of a copy", N, nothing, launched),
     ] {
         cases
-            .add(format!("cudaMemsetAsync/pinned memory, then {what}"), class(early), move |log| {
+            .add(format!("cudaMemsetAsync/pinned memory, then {what}"), move |log| {
                 let things = Operands::new(log, Kind::Pinned, bytes)?;
                 let on = stream(log)?;
                 let gate = Gate::hold(log, on)?;
@@ -353,7 +348,7 @@ fn behind_memsets(cases: &mut Cases) {
 /// A graph that fills its source and copies it, behind a held stream that will write older bytes there.
 fn within_a_graph(cases: &mut Cases) {
     cases
-        .add("cudaGraphLaunch/a small fill of pinned memory, then a copy from it", Safe::Works, |log| {
+        .add("cudaGraphLaunch/a small fill of pinned memory, then a copy from it", |log| {
             let things = Operands::new(log, Kind::Pinned, N)?;
             let on = stream(log)?;
             let gate = Gate::hold(log, on)?;

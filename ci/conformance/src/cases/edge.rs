@@ -4,7 +4,7 @@ use std::ptr;
 
 use cuda_sys::{cudaMemAccessDesc, cudaPitchedPtr, make_cudaExtent};
 
-use crate::case::{Cases, Safe};
+use crate::case::Cases;
 use crate::log::{Log, ask, need};
 use crate::memory::{Block, Kind, pattern};
 
@@ -19,7 +19,7 @@ fn host(cases: &mut Cases) {
         ("read-only", cuda_sys::cudaHostRegisterReadOnly),
         ("portable, mapped and read-only", cuda_sys::cudaHostRegisterReadOnly | 3),
     ] {
-        cases.add(format!("cudaHostRegister/{what}"), Safe::Raw, move |log| {
+        cases.add(format!("cudaHostRegister/{what}"), move |log| {
             let page = pages(log)?;
             let code = ask!(log, cudaHostRegister(page, N, flags));
             if code == cuda_sys::cudaSuccess {
@@ -28,14 +28,14 @@ fn host(cases: &mut Cases) {
             Ok(())
         });
     }
-    cases.add("cudaHostRegister/memory that was freed, no bytes", Safe::Unwritable, |log| {
+    cases.add("cudaHostRegister/memory that was freed, no bytes", |log| {
         let gone = Box::into_raw(Box::new([0_u8; 64]));
         // SAFETY: the pointer is of a box that nothing else owns.
         drop(unsafe { Box::from_raw(gone) });
         ask!(log, cudaHostRegister(gone.cast(), 0, 0));
         Ok(())
     });
-    cases.add("cudaHostRegister/eight parts in turns", Safe::Works, |log| {
+    cases.add("cudaHostRegister/eight parts in turns", |log| {
         let start = pages(log)?;
         let mut right = 0;
         for _ in 0..3 {
@@ -50,7 +50,7 @@ fn host(cases: &mut Cases) {
         log.fact("right", right);
         Ok(())
     });
-    cases.add("cudaHostUnregister/behind a part of two bytes, on its page", Safe::Unwritable, |log| {
+    cases.add("cudaHostUnregister/behind a part of two bytes, on its page", |log| {
         let page = pages(log)?;
         need!(log, cudaHostRegister(page, 2, 0));
         ask!(log, cudaHostUnregister(page.wrapping_byte_add(4)));
@@ -58,7 +58,7 @@ fn host(cases: &mut Cases) {
         Ok(())
     });
     cases
-        .add("cudaHostAlloc/by another thread", Safe::Works, |log| {
+        .add("cudaHostAlloc/by another thread", |log| {
             let start = std::thread::spawn(|| {
                 let mut start = ptr::null_mut();
                 // SAFETY: the pointer is to a live pointer.
@@ -81,7 +81,7 @@ fn device(cases: &mut Cases) {
         [("another thread's reset", false), ("the reset of another thread with a device", true)]
     {
         cases
-            .add(format!("cudaFree/memory from before {what}"), Safe::Unwritable, move |log| {
+            .add(format!("cudaFree/memory from before {what}"), move |log| {
                 let block = Block::new(log, Kind::Device, N)?;
                 let reset = move || {
                     if uses {
@@ -99,7 +99,7 @@ fn device(cases: &mut Cases) {
             })
             .alone();
     }
-    cases.add("cudaMalloc3D/twenty extents, every byte of them set", Safe::Works, |log| {
+    cases.add("cudaMalloc3D/twenty extents, every byte of them set", |log| {
         let mut right = 0;
         for round in 1..=20 {
             let mut at = cudaPitchedPtr::default();
@@ -124,7 +124,7 @@ fn device(cases: &mut Cases) {
         ("deeper than textures can be", (16, 16, over)),
         ("larger than textures can be, every way", (over, over, over)),
     ] {
-        cases.add(format!("cudaMalloc3DArray/{what}"), Safe::Passed, move |log| {
+        cases.add(format!("cudaMalloc3DArray/{what}"), move |log| {
             let (mut array, format) = (ptr::null_mut(), bytes());
             ask!(log, cudaMalloc3DArray(&raw mut array, &raw const format, make_cudaExtent(w, h, d), 0));
             log.fact("null", array.is_null());
@@ -135,7 +135,7 @@ fn device(cases: &mut Cases) {
         ("for surfaces", cuda_sys::cudaArraySurfaceLoadStore),
         ("for gathering", cuda_sys::cudaArrayTextureGather),
     ] {
-        cases.add(format!("cudaMallocArray/without end, {what}"), Safe::Passed, move |log| {
+        cases.add(format!("cudaMallocArray/without end, {what}"), move |log| {
             let (mut array, format) = (ptr::null_mut(), bytes());
             ask!(log, cudaMallocArray(&raw mut array, &raw const format, usize::MAX, usize::MAX, flags));
             log.fact("null", array.is_null());
@@ -145,7 +145,7 @@ fn device(cases: &mut Cases) {
     for (what, plane) in
         [("one dimension, as wide as textures can be", false), ("two dimensions, likewise", true)]
     {
-        cases.add(format!("cudaMallocArray/{what}"), Safe::Works, move |log| {
+        cases.add(format!("cudaMallocArray/{what}"), move |log| {
             let mut size = [0; 2];
             if plane {
                 need!(
@@ -180,7 +180,7 @@ fn device(cases: &mut Cases) {
     }
     for blocking in [true, false] {
         let api = if blocking { "cudaMemcpyPeer" } else { "cudaMemcpyPeerAsync" };
-        cases.add(format!("{api}/more bytes than there are"), Safe::Unwritable, move |log| {
+        cases.add(format!("{api}/more bytes than there are"), move |log| {
             let (d, s) = (Block::new(log, Kind::Device, N)?, Block::new(log, Kind::Device, N)?);
             if blocking {
                 ask!(log, cudaMemcpyPeer(d.ptr(), 0, s.ptr(), 0, 2 * N));
@@ -196,7 +196,7 @@ fn device(cases: &mut Cases) {
 fn threads(cases: &mut Cases) {
     for blocking in [true, false] {
         let api = if blocking { "cudaMemcpy" } else { "cudaMemcpyAsync" };
-        cases.add(format!("{api}/five threads, in all four directions"), Safe::Works, move |log| {
+        cases.add(format!("{api}/five threads, in all four directions"), move |log| {
             need!(log, cudaFree(ptr::null_mut()));
             let threads: Vec<_> =
                 (0..5).map(|seed| std::thread::spawn(move || around(blocking, seed))).collect();
@@ -238,7 +238,7 @@ fn around(blocking: bool, seed: usize) -> bool {
 fn pools(cases: &mut Cases) {
     let none = ptr::without_provenance_mut(usize::MAX);
     cases
-        .add("cudaMallocAsync/a stream that is none", Safe::Unwritable, move |log| {
+        .add("cudaMallocAsync/a stream that is none", move |log| {
             need!(log, cudaFree(ptr::null_mut()));
             let mut start = ptr::null_mut();
             ask!(log, cudaMallocAsync(&raw mut start, N, none));
@@ -246,7 +246,7 @@ fn pools(cases: &mut Cases) {
         })
         .alone();
     cases
-        .add("cudaMallocFromPoolAsync/a stream that is none", Safe::Unwritable, move |log| {
+        .add("cudaMallocFromPoolAsync/a stream that is none", move |log| {
             let (mut pool, mut start) = (ptr::null_mut(), ptr::null_mut());
             need!(log, cudaDeviceGetDefaultMemPool(&raw mut pool, 0));
             ask!(log, cudaMallocFromPoolAsync(&raw mut start, N, pool, none));
@@ -264,7 +264,7 @@ fn pools(cases: &mut Cases) {
         ("nowhere", cuda_sys::cudaMemLocationTypeInvalid, 0..1),
     ] {
         cases
-            .add(format!("cudaMemPoolSetAccess/{what}"), Safe::Unwritable, move |log| {
+            .add(format!("cudaMemPoolSetAccess/{what}"), move |log| {
                 let pool = super::pool::pool(log)?;
                 let list: Vec<_> = ids.clone().map(|id| entry(kind, id)).collect();
                 ask!(log, cudaMemPoolSetAccess(pool, list.as_ptr(), list.len()));
@@ -272,7 +272,7 @@ fn pools(cases: &mut Cases) {
             })
             .alone();
     }
-    cases.add("cudaMemPoolImportFromShareableHandle/no kind of handle", Safe::Unwritable, |log| {
+    cases.add("cudaMemPoolImportFromShareableHandle/no kind of handle", |log| {
         need!(log, cudaFree(ptr::null_mut()));
         let (mut pool, none) = (ptr::null_mut(), cuda_sys::cudaMemHandleTypeNone);
         let handle = ptr::without_provenance_mut(1000);

@@ -5,7 +5,7 @@ use std::ptr;
 
 use cuda_sys::{cudaError, dim3};
 
-use crate::case::{Cases, Safe};
+use crate::case::Cases;
 use crate::log::{ask, error_name};
 use crate::memory::{Block, Kind};
 
@@ -15,7 +15,7 @@ unsafe extern "C" {
 
 pub(super) fn add(cases: &mut Cases) {
     cases
-        .add("cudaPeekAtLastError/stays, and goes when it is taken", Safe::Works, |log| {
+        .add("cudaPeekAtLastError/stays, and goes when it is taken", |log| {
             ask!(log, cudaMalloc(ptr::null_mut(), 1));
             ask!(log, "peek", cudaPeekAtLastError());
             ask!(log, "peek again", cudaPeekAtLastError());
@@ -27,7 +27,7 @@ pub(super) fn add(cases: &mut Cases) {
         })
         .alone();
     cases
-        .add("cudaGetLastError/is the thread's own", Safe::Works, |log| {
+        .add("cudaGetLastError/is the thread's own", |log| {
             ask!(log, cudaMalloc(ptr::null_mut(), 1));
             let other = std::thread::spawn(|| unsafe { cuda_sys::cudaGetLastError() }.0).join().unwrap();
             log.fact("of another thread", error_name(cudaError(other)));
@@ -35,7 +35,7 @@ pub(super) fn add(cases: &mut Cases) {
         })
         .alone();
     cases
-        .add("cudaStreamQuery/not ready is not an error that is left", Safe::Works, |log| {
+        .add("cudaStreamQuery/not ready is not an error that is left", |log| {
             let on = crate::memory::stream(log)?;
             let gate = crate::gate::Gate::hold(log, on)?;
             ask!(log, cudaStreamQuery(on));
@@ -45,7 +45,7 @@ pub(super) fn add(cases: &mut Cases) {
             Ok(())
         })
         .alone();
-    cases.add("cudaGetErrorString/of known and unknown codes", Safe::Works, |log| {
+    cases.add("cudaGetErrorString/of known and unknown codes", |log| {
         for code in [0, 1, 2, 700, 719, 999, 12345] {
             log.fact(&format!("{code}"), error_name(cudaError(code)));
             // SAFETY: takes any code.
@@ -57,7 +57,7 @@ pub(super) fn add(cases: &mut Cases) {
         Ok(())
     });
     cases
-        .add("a kernel that traps/every later call says so", Safe::Passed, |log| {
+        .add("a kernel that traps/every later call says so", |log| {
             let block = Block::new(log, Kind::Device, 4096)?;
             let one = dim3 { x: 1, y: 1, z: 1 };
             ask!(

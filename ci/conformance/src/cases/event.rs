@@ -2,7 +2,7 @@
 
 use std::ptr;
 
-use crate::case::{Cases, Safe};
+use crate::case::Cases;
 use crate::gate::Gate;
 use crate::log::{ask, need};
 use crate::memory::{event, stream};
@@ -11,8 +11,7 @@ pub(super) fn add(cases: &mut Cases) {
     for flags in [0, 1, 2, 3, 4, 5, 6, 7, 8, 0x10, 0x0800_0000] {
         // The crate has names for events that other processes share without timing, and for the two plain
         // flags.
-        let safe = if matches!(flags, 0..=3 | 6 | 7) { Safe::Works } else { Safe::Unwritable };
-        cases.add(format!("cudaEventCreateWithFlags/flags {flags:#x}"), safe, move |log| {
+        cases.add(format!("cudaEventCreateWithFlags/flags {flags:#x}"), move |log| {
             let mut mark = ptr::null_mut();
             let code = ask!(log, cudaEventCreateWithFlags(&raw mut mark, flags));
             if code == cuda_sys::cudaSuccess {
@@ -23,12 +22,12 @@ pub(super) fn add(cases: &mut Cases) {
             Ok(())
         });
     }
-    cases.add("cudaEventCreate/answer null", Safe::Unwritable, |log| {
+    cases.add("cudaEventCreate/answer null", |log| {
         ask!(log, cudaEventCreate(ptr::null_mut()));
         ask!(log, cudaEventCreateWithFlags(ptr::null_mut(), 0));
         Ok(())
     });
-    cases.add("cudaEventQuery/null", Safe::Unwritable, |log| {
+    cases.add("cudaEventQuery/null", |log| {
         need!(log, cudaFree(ptr::null_mut()));
         ask!(log, cudaEventQuery(ptr::null_mut()));
         ask!(log, cudaEventSynchronize(ptr::null_mut()));
@@ -37,7 +36,7 @@ pub(super) fn add(cases: &mut Cases) {
         Ok(())
     });
     cases
-        .add("cudaEventQuery/behind a held stream", Safe::Works, |log| {
+        .add("cudaEventQuery/behind a held stream", |log| {
             let on = stream(log)?;
             let mark = event(log)?;
             let gate = Gate::hold(log, on)?;
@@ -52,7 +51,7 @@ pub(super) fn add(cases: &mut Cases) {
         })
         .alone();
     cases
-        .add("cudaEventDestroy/behind a held stream", Safe::Works, |log| {
+        .add("cudaEventDestroy/behind a held stream", |log| {
             let on = stream(log)?;
             let mark = event(log)?;
             let gate = Gate::hold(log, on)?;
@@ -65,7 +64,7 @@ pub(super) fn add(cases: &mut Cases) {
             Ok(())
         })
         .alone();
-    cases.add("cudaEventRecordWithFlags/as by default, and by no such flag", Safe::Works, |log| {
+    cases.add("cudaEventRecordWithFlags/as by default, and by no such flag", |log| {
         let on = stream(log)?;
         let mark = event(log)?;
         ask!(log, "default", cudaEventRecordWithFlags(mark, on, 0));
@@ -74,7 +73,7 @@ pub(super) fn add(cases: &mut Cases) {
         Ok(())
     });
     let elapsed = "cudaEventElapsedTime";
-    cases.add(format!("{elapsed}/there and back"), Safe::Works, |log| {
+    cases.add(format!("{elapsed}/there and back"), |log| {
         let on = stream(log)?;
         let (mut a, mut b) = (ptr::null_mut(), ptr::null_mut());
         need!(log, cudaEventCreate(&raw mut a));
@@ -91,7 +90,7 @@ pub(super) fn add(cases: &mut Cases) {
         log.fact("itself is nothing", same == 0.0);
         Ok(())
     });
-    cases.add(format!("{elapsed}/without timing, never recorded, null"), Safe::Passed, |log| {
+    cases.add(format!("{elapsed}/without timing, never recorded, null"), |log| {
         let on = stream(log)?;
         let mut ms = 0.0;
         let (mut a, mut b) = (ptr::null_mut(), ptr::null_mut());
@@ -111,7 +110,7 @@ pub(super) fn add(cases: &mut Cases) {
         Ok(())
     });
     cases
-        .add(format!("{elapsed}/behind a held stream"), Safe::Passed, |log| {
+        .add(format!("{elapsed}/behind a held stream"), |log| {
             let on = stream(log)?;
             let mut ms = 0.0;
             let (mut a, mut b) = (ptr::null_mut(), ptr::null_mut());
@@ -127,7 +126,7 @@ pub(super) fn add(cases: &mut Cases) {
         })
         .alone();
     cases
-        .add("cudaEventRecord/an event of another device", Safe::Passed, |log| {
+        .add("cudaEventRecord/an event of another device", |log| {
             let on = stream(log)?;
             need!(log, cudaSetDevice(1));
             let mark = event(log)?;
@@ -141,7 +140,7 @@ pub(super) fn add(cases: &mut Cases) {
         .two_devices()
         .alone();
     cases
-        .add(format!("{elapsed}/events of two devices"), Safe::Passed, |log| {
+        .add(format!("{elapsed}/events of two devices"), |log| {
             let mut ms = 0.0;
             let (mut a, mut b) = (ptr::null_mut(), ptr::null_mut());
             need!(log, cudaEventCreate(&raw mut a));

@@ -9,7 +9,7 @@ use cuda_sys::{
     cudaMemcpyDefault, cudaMemcpyDeviceToDevice, cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice, dim3,
 };
 
-use crate::case::{Cases, Safe};
+use crate::case::Cases;
 use crate::log::{Log, Setup, ask, error_name, need};
 use crate::memory::{Block, Kind, pattern, stream};
 
@@ -25,7 +25,7 @@ fn attributes(cases: &mut Cases) {
     let address =
         [cuda_sys::cudaDevAttrPciBusId, cuda_sys::cudaDevAttrPciDeviceId, cuda_sys::cudaDevAttrPciDomainId];
     for number in 1..=150 {
-        cases.add(format!("cudaDeviceGetAttribute/number {number}"), Safe::Works, move |log| {
+        cases.add(format!("cudaDeviceGetAttribute/number {number}"), move |log| {
             let mut value = -7;
             ask!(log, cudaDeviceGetAttribute(&raw mut value, cudaDeviceAttr(number), 0));
             match value {
@@ -53,7 +53,7 @@ fn limits(cases: &mut Cases) {
     for (limit, what) in known {
         for value in [0, 1, 1000, 16 << 10, 1 << 20, 1 << 33, usize::MAX] {
             cases
-                .add(format!("cudaDeviceSetLimit/{what}, {value:#x}"), Safe::Works, move |log| {
+                .add(format!("cudaDeviceSetLimit/{what}, {value:#x}"), move |log| {
                     ask!(log, cudaDeviceSetLimit(limit, value));
                     let mut now = 7;
                     ask!(log, cudaDeviceGetLimit(&raw mut now, limit));
@@ -70,7 +70,7 @@ fn flags(cases: &mut Cases) {
         for used in [false, true] {
             let when = if used { "the device is in use" } else { "at first" };
             cases
-                .add(format!("cudaSetDeviceFlags/{flags:#x}, {when}"), Safe::Unwritable, move |log| {
+                .add(format!("cudaSetDeviceFlags/{flags:#x}, {when}"), move |log| {
                     if used {
                         Block::new(log, Kind::Device, 16)?;
                     }
@@ -105,7 +105,7 @@ fn bus(cases: &mut Cases) {
         ("empty", |_| String::new()),
     ];
     for (what, form) in forms {
-        cases.add(format!("cudaDeviceGetByPCIBusId/{what}"), Safe::Works, move |log| {
+        cases.add(format!("cudaDeviceGetByPCIBusId/{what}"), move |log| {
             let mut text: [c_char; 32] = [0; 32];
             need!(log, cudaDeviceGetPCIBusId(text.as_mut_ptr(), 32, 0));
             // SAFETY: the runtime has written a string.
@@ -118,7 +118,7 @@ fn bus(cases: &mut Cases) {
         });
     }
     for length in [-1, 0, 1, 8, 12, 13, 14] {
-        cases.add(format!("cudaDeviceGetPCIBusId/room for {length}"), Safe::Works, move |log| {
+        cases.add(format!("cudaDeviceGetPCIBusId/room for {length}"), move |log| {
             let mut text: [c_char; 32] = [0x55; 32];
             ask!(log, cudaDeviceGetPCIBusId(text.as_mut_ptr(), length, 0));
             log.fact("bytes written", text.iter().filter(|it| **it != 0x55).count());
@@ -131,30 +131,30 @@ fn launches(cases: &mut Cases) {
     let one = [1, 1, 1];
     for cooperative in [false, true] {
         let api = if cooperative { "cudaLaunchCooperativeKernel" } else { "cudaLaunchKernel" };
-        for (what, safe, grid, block, shared, asked) in [
-            ("2^31 blocks", Safe::Passed, [1 << 31, 1, 1], one, 0, None),
-            ("2^32 - 1 blocks", Safe::Passed, [u32::MAX, 1, 1], one, 0, None),
-            ("65,536 blocks in z", Safe::Passed, [1, 1, 65_536], one, 0, None),
-            ("1,024 threads", Safe::Works, one, [1024, 1, 1], 0, None),
-            ("1,024 threads in y", Safe::Works, one, [1, 1024, 1], 0, None),
-            ("64 threads in z", Safe::Works, one, [1, 1, 64], 0, None),
-            ("16 by 64 threads in y and z", Safe::Works, one, [1, 16, 64], 0, None),
-            ("512 by 3 threads", Safe::Refused, one, [512, 3, 1], 0, None),
-            ("threads whose product overflows", Safe::Refused, one, [1 << 16, 1 << 16, 1], 0, None),
-            ("2^32 - 1 threads", Safe::Refused, one, [u32::MAX, 1, 1], 0, None),
-            ("48 KiB", Safe::Works, one, one, 48 << 10, None),
-            ("a byte more than 48 KiB", Safe::Passed, one, one, (48 << 10) + 1, None),
-            ("227 KiB, not asked for", Safe::Passed, one, one, 227 << 10, None),
-            ("all bytes that there are", Safe::Passed, one, one, usize::MAX, None),
-            ("100 KiB, asked for", Safe::Works, one, one, 100 << 10, Some(100 << 10)),
-            ("more than was asked for", Safe::Passed, one, one, 101 << 10, Some(100 << 10)),
-            ("227 KiB, asked for", Safe::Works, one, one, 227 << 10, Some(227 << 10)),
-            ("228 KiB, asked for", Safe::Passed, one, one, 228 << 10, Some(228 << 10)),
-            ("no blocks and no threads", Safe::Refused, [0, 0, 0], [0, 0, 0], 0, None),
-            ("no blocks and too many threads", Safe::Refused, [0, 1, 1], [2000, 1, 1], 0, None),
+        for (what, grid, block, shared, asked) in [
+            ("2^31 blocks", [1 << 31, 1, 1], one, 0, None),
+            ("2^32 - 1 blocks", [u32::MAX, 1, 1], one, 0, None),
+            ("65,536 blocks in z", [1, 1, 65_536], one, 0, None),
+            ("1,024 threads", one, [1024, 1, 1], 0, None),
+            ("1,024 threads in y", one, [1, 1024, 1], 0, None),
+            ("64 threads in z", one, [1, 1, 64], 0, None),
+            ("16 by 64 threads in y and z", one, [1, 16, 64], 0, None),
+            ("512 by 3 threads", one, [512, 3, 1], 0, None),
+            ("threads whose product overflows", one, [1 << 16, 1 << 16, 1], 0, None),
+            ("2^32 - 1 threads", one, [u32::MAX, 1, 1], 0, None),
+            ("48 KiB", one, one, 48 << 10, None),
+            ("a byte more than 48 KiB", one, one, (48 << 10) + 1, None),
+            ("227 KiB, not asked for", one, one, 227 << 10, None),
+            ("all bytes that there are", one, one, usize::MAX, None),
+            ("100 KiB, asked for", one, one, 100 << 10, Some(100 << 10)),
+            ("more than was asked for", one, one, 101 << 10, Some(100 << 10)),
+            ("227 KiB, asked for", one, one, 227 << 10, Some(227 << 10)),
+            ("228 KiB, asked for", one, one, 228 << 10, Some(228 << 10)),
+            ("no blocks and no threads", [0, 0, 0], [0, 0, 0], 0, None),
+            ("no blocks and too many threads", [0, 1, 1], [2000, 1, 1], 0, None),
         ] {
             cases
-                .add(format!("{api}/{what}"), safe, move |log| {
+                .add(format!("{api}/{what}"), move |log| {
                     let kernel = case_empty as *const c_void;
                     if let Some(bytes) = asked {
                         let id = cuda_sys::cudaFuncAttributeMaxDynamicSharedMemorySize;
@@ -180,7 +180,7 @@ fn launches(cases: &mut Cases) {
         for bytes in [0, 48 << 10, 100 << 10, usize::MAX] {
             let id =
                 format!("cudaOccupancyMaxActiveBlocksPerMultiprocessor/{threads} threads, {bytes:#x} bytes");
-            cases.add(id, Safe::Works, move |log| {
+            cases.add(id, move |log| {
                 let (mut blocks, kernel): (c_int, _) = (77, case_shared as *const c_void);
                 ask!(
                     log,
@@ -201,7 +201,7 @@ fn pools(cases: &mut Cases) {
     };
     for number in 0..=12 {
         cases
-            .add(format!("cudaMemPoolGetAttribute/number {number}"), Safe::Works, move |log| {
+            .add(format!("cudaMemPoolGetAttribute/number {number}"), move |log| {
                 let (pool, mut value) = (pool(log)?, 7_u64);
                 let attribute = cudaMemPoolAttr(number);
                 ask!(log, cudaMemPoolGetAttribute(pool, attribute, (&raw mut value).cast()));
@@ -211,19 +211,15 @@ fn pools(cases: &mut Cases) {
             .alone();
         for value in [0_u64, 1, 1 << 20, u64::MAX] {
             cases
-                .add(
-                    format!("cudaMemPoolSetAttribute/number {number}, {value:#x}"),
-                    Safe::Works,
-                    move |log| {
-                        let (pool, mut value) = (pool(log)?, value);
-                        let attribute = cudaMemPoolAttr(number);
-                        ask!(log, cudaMemPoolSetAttribute(pool, attribute, (&raw mut value).cast()));
-                        let mut now = 7_u64;
-                        ask!(log, cudaMemPoolGetAttribute(pool, attribute, (&raw mut now).cast()));
-                        log.fact("value", now);
-                        Ok(())
-                    },
-                )
+                .add(format!("cudaMemPoolSetAttribute/number {number}, {value:#x}"), move |log| {
+                    let (pool, mut value) = (pool(log)?, value);
+                    let attribute = cudaMemPoolAttr(number);
+                    ask!(log, cudaMemPoolSetAttribute(pool, attribute, (&raw mut value).cast()));
+                    let mut now = 7_u64;
+                    ask!(log, cudaMemPoolGetAttribute(pool, attribute, (&raw mut now).cast()));
+                    log.fact("value", now);
+                    Ok(())
+                })
                 .alone();
         }
     }
@@ -236,9 +232,8 @@ fn symbols(cases: &mut Cases) {
                 for to in [true, false] {
                     let api = if to { "cudaMemcpyToSymbolAsync" } else { "cudaMemcpyFromSymbolAsync" };
                     let id = format!("{api}/{name}, {}, {bytes} bytes at {offset}, default", kind.name());
-                    let safe = if offset + bytes > 64 { Safe::Refused } else { Safe::Works };
                     cases
-                        .add(id, safe, move |log| {
+                        .add(id, move |log| {
                             // SAFETY: the functions take nothing and return an address.
                             let symbol =
                                 unsafe { if constant { case_constant_symbol() } else { case_list_symbol() } };
@@ -299,25 +294,25 @@ fn plane(log: &mut Log) -> Result<cudaArray_t, Setup> {
 }
 
 fn planes(cases: &mut Cases) {
-    for (what, safe, across, down, pitch, width, rows) in [
-        ("all of it", Safe::Works, 0, 0, 64, 64, 8),
-        ("a part", Safe::Works, 8, 2, 64, 16, 3),
-        ("half an element", Safe::Unwritable, 2, 0, 64, 16, 3),
-        ("a width of half an element", Safe::Unwritable, 0, 0, 64, 14, 3),
-        ("no width", Safe::Works, 0, 0, 64, 0, 3),
-        ("no rows", Safe::Works, 0, 0, 64, 64, 0),
-        ("no width beyond the end", Safe::Refused, 64, 8, 64, 0, 0),
-        ("beyond the end of a row", Safe::Refused, 60, 0, 64, 8, 1),
-        ("beyond the last row", Safe::Refused, 0, 7, 64, 4, 2),
-        ("a pitch below the width", Safe::Refused, 0, 0, 32, 64, 2),
-        ("a pitch of an odd number", Safe::Works, 0, 0, 67, 64, 2),
-        ("no pitch for one row", Safe::Refused, 0, 0, 0, 64, 1),
+    for (what, across, down, pitch, width, rows) in [
+        ("all of it", 0, 0, 64, 64, 8),
+        ("a part", 8, 2, 64, 16, 3),
+        ("half an element", 2, 0, 64, 16, 3),
+        ("a width of half an element", 0, 0, 64, 14, 3),
+        ("no width", 0, 0, 64, 0, 3),
+        ("no rows", 0, 0, 64, 64, 0),
+        ("no width beyond the end", 64, 8, 64, 0, 0),
+        ("beyond the end of a row", 60, 0, 64, 8, 1),
+        ("beyond the last row", 0, 7, 64, 4, 2),
+        ("a pitch below the width", 0, 0, 32, 64, 2),
+        ("a pitch of an odd number", 0, 0, 67, 64, 2),
+        ("no pitch for one row", 0, 0, 0, 64, 1),
     ] {
         for to in [true, false] {
             for kind in [Kind::Pageable, Kind::Pinned, Kind::Device] {
                 let api = if to { "cudaMemcpy2DToArrayAsync" } else { "cudaMemcpy2DFromArrayAsync" };
                 cases
-                    .add(format!("{api}/16 by 8, {}, {what}", kind.name()), safe, move |log| {
+                    .add(format!("{api}/16 by 8, {}, {what}", kind.name()), move |log| {
                         let (array, on) = (plane(log)?, stream(log)?);
                         let memory = Block::with(log, kind, &pattern(1024, 9))?;
                         let (start, way) = (memory.ptr(), cudaMemcpyDefault);
@@ -352,7 +347,7 @@ fn planes(cases: &mut Cases) {
             }
         }
         cases
-            .add(format!("cudaMemcpy2DArrayToArray/16 by 8, {what}"), safe, move |log| {
+            .add(format!("cudaMemcpy2DArrayToArray/16 by 8, {what}"), move |log| {
                 let (from, to) = (plane(log)?, plane(log)?);
                 let way = cudaMemcpyDeviceToDevice;
                 ask!(
@@ -375,7 +370,7 @@ fn planes(cases: &mut Cases) {
 /// Codes that have a name, and those whose text is more than that.
 fn errors(cases: &mut Cases) {
     for hundred in 0..=10 {
-        cases.add(format!("cudaGetErrorName/codes from {} on", 100 * hundred), Safe::Works, move |log| {
+        cases.add(format!("cudaGetErrorName/codes from {} on", 100 * hundred), move |log| {
             for code in 100 * hundred..100 * (hundred + 1) {
                 let name = error_name(cudaError(code));
                 if name != "unrecognized error code" {

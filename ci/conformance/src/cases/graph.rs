@@ -10,7 +10,7 @@ use cuda_sys::{
     cudaMemsetParams, dim3,
 };
 
-use crate::case::{Cases, Change, Safe};
+use crate::case::{Cases, Change};
 use crate::gate::Gate;
 use crate::log::{Log, Setup, ask, need};
 use crate::memory::{Block, Kind, event, pattern, stream};
@@ -74,47 +74,47 @@ unsafe extern "C" fn nothing(_: *mut c_void) {}
 fn dependencies(cases: &mut Cases) {
     let api = "cudaGraphAddDependencies";
     type Edges = fn(&mut Log, cudaGraph_t, [cudaGraphNode_t; 3]) -> Result<(), Setup>;
-    let changes: [(&str, Safe, Edges); 9] = [
-        ("one after the other", Safe::Works, |log, graph, [a, b, _]| {
+    let changes: [(&str, Edges); 9] = [
+        ("one after the other", |log, graph, [a, b, _]| {
             ask!(log, cudaGraphAddDependencies(graph, &raw const a, &raw const b, ptr::null(), 1));
             Ok(())
         }),
-        ("graph null", Safe::Unwritable, |log, _, [a, b, _]| {
+        ("graph null", |log, _, [a, b, _]| {
             ask!(log, cudaGraphAddDependencies(ptr::null_mut(), &raw const a, &raw const b, ptr::null(), 1));
             Ok(())
         }),
-        ("lists null", Safe::Unwritable, |log, graph, [a, _, _]| {
+        ("lists null", |log, graph, [a, _, _]| {
             ask!(log, cudaGraphAddDependencies(graph, ptr::null(), &raw const a, ptr::null(), 1));
             ask!(log, cudaGraphAddDependencies(graph, &raw const a, ptr::null(), ptr::null(), 1));
             Ok(())
         }),
-        ("nodes null", Safe::Unwritable, |log, graph, [a, _, _]| {
+        ("nodes null", |log, graph, [a, _, _]| {
             let none = ptr::null_mut();
             ask!(log, cudaGraphAddDependencies(graph, &raw const none, &raw const a, ptr::null(), 1));
             ask!(log, cudaGraphAddDependencies(graph, &raw const a, &raw const none, ptr::null(), 1));
             Ok(())
         }),
-        ("none", Safe::Works, |log, graph, [a, b, _]| {
+        ("none", |log, graph, [a, b, _]| {
             ask!(log, cudaGraphAddDependencies(graph, &raw const a, &raw const b, ptr::null(), 0));
             Ok(())
         }),
-        ("a node of another graph", Safe::Unwritable, |log, one, [a, _, _]| {
+        ("a node of another graph", |log, one, [a, _, _]| {
             let other = graph(log)?;
             let b = empty(log, other, &[])?;
             ask!(log, cudaGraphAddDependencies(one, &raw const a, &raw const b, ptr::null(), 1));
             size(log, other);
             Ok(())
         }),
-        ("twice", Safe::Passed, |log, graph, [a, b, _]| {
+        ("twice", |log, graph, [a, b, _]| {
             ask!(log, cudaGraphAddDependencies(graph, &raw const a, &raw const b, ptr::null(), 1));
             ask!(log, cudaGraphAddDependencies(graph, &raw const a, &raw const b, ptr::null(), 1));
             Ok(())
         }),
-        ("a node on itself", Safe::Refused, |log, graph, [a, _, _]| {
+        ("a node on itself", |log, graph, [a, _, _]| {
             ask!(log, cudaGraphAddDependencies(graph, &raw const a, &raw const a, ptr::null(), 1));
             Ok(())
         }),
-        ("in a circle", Safe::Refused, |log, graph, [a, b, c]| {
+        ("in a circle", |log, graph, [a, b, c]| {
             let (from, to) = ([a, b, c], [b, c, a]);
             ask!(log, cudaGraphAddDependencies(graph, from.as_ptr(), to.as_ptr(), ptr::null(), 3));
             let mut run = ptr::null_mut();
@@ -122,8 +122,8 @@ fn dependencies(cases: &mut Cases) {
             Ok(())
         }),
     ];
-    for (what, safe, change) in changes {
-        cases.add(format!("{api}/{what}"), safe, move |log| {
+    for (what, change) in changes {
+        cases.add(format!("{api}/{what}"), move |log| {
             let one = graph(log)?;
             let nodes = [empty(log, one, &[])?, empty(log, one, &[])?, empty(log, one, &[])?];
             change(log, one, nodes)?;
@@ -131,7 +131,7 @@ fn dependencies(cases: &mut Cases) {
             Ok(())
         });
     }
-    cases.add("cudaGraphRemoveDependencies/one that there is, and again", Safe::Works, |log| {
+    cases.add("cudaGraphRemoveDependencies/one that there is, and again", |log| {
         let graph = graph(log)?;
         let a = empty(log, graph, &[])?;
         let b = empty(log, graph, &[a])?;
@@ -144,18 +144,18 @@ fn dependencies(cases: &mut Cases) {
 }
 
 fn life(cases: &mut Cases) {
-    cases.add("cudaGraphCreate/flags, and null", Safe::Unwritable, |log| {
+    cases.add("cudaGraphCreate/flags, and null", |log| {
         let mut graph = ptr::null_mut();
         ask!(log, cudaGraphCreate(&raw mut graph, 1));
         ask!(log, "null", cudaGraphCreate(ptr::null_mut(), 0));
         Ok(())
     });
-    cases.add("cudaGraphDestroy/null", Safe::Unwritable, |log| {
+    cases.add("cudaGraphDestroy/null", |log| {
         ask!(log, cudaGraphDestroy(ptr::null_mut()));
         ask!(log, cudaGraphExecDestroy(ptr::null_mut()));
         Ok(())
     });
-    cases.add("cudaGraphDestroyNode/one between two", Safe::Works, |log| {
+    cases.add("cudaGraphDestroyNode/one between two", |log| {
         let graph = graph(log)?;
         let a = empty(log, graph, &[])?;
         let b = empty(log, graph, &[a])?;
@@ -165,7 +165,7 @@ fn life(cases: &mut Cases) {
         size(log, graph);
         Ok(())
     });
-    cases.add("cudaGraphClone/a graph, and null", Safe::Works, |log| {
+    cases.add("cudaGraphClone/a graph, and null", |log| {
         let graph = graph(log)?;
         let a = empty(log, graph, &[])?;
         empty(log, graph, &[a])?;
@@ -179,7 +179,7 @@ fn life(cases: &mut Cases) {
         ask!(log, "to null", cudaGraphClone(ptr::null_mut(), graph));
         Ok(())
     });
-    cases.add("cudaGraphInstantiate/null", Safe::Unwritable, |log| {
+    cases.add("cudaGraphInstantiate/null", |log| {
         let graph = graph(log)?;
         let mut run = ptr::null_mut();
         ask!(log, cudaGraphInstantiate(ptr::null_mut(), graph, 0));
@@ -188,7 +188,7 @@ fn life(cases: &mut Cases) {
         ask!(log, "flags", cudaGraphInstantiateWithFlags(&raw mut run, graph, 0x100));
         Ok(())
     });
-    cases.add("cudaGraphLaunch/an empty graph, uploaded and not", Safe::Works, |log| {
+    cases.add("cudaGraphLaunch/an empty graph, uploaded and not", |log| {
         let (graph, on) = (graph(log)?, stream(log)?);
         let run = ready(log, graph)?;
         ask!(log, cudaGraphLaunch(run, on));
@@ -200,7 +200,7 @@ fn life(cases: &mut Cases) {
         Ok(())
     });
     cases
-        .add("cudaGraphLaunch/again on another stream, while the first one is held", Safe::Works, |log| {
+        .add("cudaGraphLaunch/again on another stream, while the first one is held", |log| {
             let block = Block::new(log, Kind::Device, N)?;
             let (graph, mut node) = (graph(log)?, ptr::null_mut());
             let fill = row(block, 0);
@@ -220,13 +220,13 @@ fn life(cases: &mut Cases) {
             Ok(())
         })
         .alone();
-    cases.add("cudaGraphLaunch/null", Safe::Unwritable, |log| {
+    cases.add("cudaGraphLaunch/null", |log| {
         let on = stream(log)?;
         ask!(log, cudaGraphLaunch(ptr::null_mut(), on));
         ask!(log, cudaGraphUpload(ptr::null_mut(), on));
         Ok(())
     });
-    cases.add("cudaGraphLaunch/on a stream that is captured", Safe::Works, |log| {
+    cases.add("cudaGraphLaunch/on a stream that is captured", |log| {
         let (inner, on) = (graph(log)?, stream(log)?);
         let to = Block::new(log, Kind::Device, N)?;
         let mut node = ptr::null_mut();
@@ -242,7 +242,7 @@ fn life(cases: &mut Cases) {
         }
         Ok(())
     });
-    cases.add("cudaDeviceGetGraphMemAttribute/devices and attributes", Safe::Works, |log| {
+    cases.add("cudaDeviceGetGraphMemAttribute/devices and attributes", |log| {
         let mut value = 0_u64;
         let used = cuda_sys::cudaGraphMemAttrUsedMemCurrent;
         let high = cuda_sys::cudaGraphMemAttrUsedMemHigh;
@@ -263,7 +263,7 @@ fn life(cases: &mut Cases) {
 
 fn simple_nodes(cases: &mut Cases) {
     let api = "cudaGraphAddEmptyNode";
-    cases.add(format!("{api}/three, one after two"), Safe::Works, |log| {
+    cases.add(format!("{api}/three, one after two"), |log| {
         let graph = graph(log)?;
         let (a, b) = (empty(log, graph, &[])?, empty(log, graph, &[])?);
         let c = empty(log, graph, &[a, b])?;
@@ -280,7 +280,7 @@ fn simple_nodes(cases: &mut Cases) {
         log.fact("after", count);
         Ok(())
     });
-    cases.add(format!("{api}/nulls"), Safe::Unwritable, |log| {
+    cases.add(format!("{api}/nulls"), |log| {
         let graph = graph(log)?;
         let mut node = ptr::null_mut();
         ask!(log, "node", cudaGraphAddEmptyNode(ptr::null_mut(), graph, ptr::null(), 0));
@@ -291,7 +291,7 @@ fn simple_nodes(cases: &mut Cases) {
         size(log, graph);
         Ok(())
     });
-    cases.add(format!("{api}/after one twice"), Safe::Works, |log| {
+    cases.add(format!("{api}/after one twice"), |log| {
         let graph = graph(log)?;
         let a = empty(log, graph, &[])?;
         let mut node = ptr::null_mut();
@@ -299,7 +299,7 @@ fn simple_nodes(cases: &mut Cases) {
         size(log, graph);
         Ok(())
     });
-    cases.add("cudaGraphAddEventRecordNode/an event, and null", Safe::Works, |log| {
+    cases.add("cudaGraphAddEventRecordNode/an event, and null", |log| {
         let (graph, mark) = (graph(log)?, event(log)?);
         let mut node = ptr::null_mut();
         ask!(log, "null", cudaGraphAddEventRecordNode(&raw mut node, graph, ptr::null(), 0, ptr::null_mut()));
@@ -309,7 +309,7 @@ fn simple_nodes(cases: &mut Cases) {
         size(log, graph);
         Ok(())
     });
-    cases.add("cudaGraphAddHostNode/a function, and nulls", Safe::Works, |log| {
+    cases.add("cudaGraphAddHostNode/a function, and nulls", |log| {
         let graph = graph(log)?;
         let right = cudaHostNodeParams { fn_: Some(nothing), userData: ptr::null_mut() };
         let wrong = cudaHostNodeParams { fn_: None, userData: ptr::null_mut() };
@@ -323,16 +323,16 @@ fn simple_nodes(cases: &mut Cases) {
         Ok(())
     });
     let api = "cudaGraphAddKernelNode";
-    let changes: [(&str, Safe, Change<cudaKernelNodeParams>); 6] = [
-        ("as it should be", Safe::Works, |_| {}),
-        ("no function", Safe::Unwritable, |p| p.func = ptr::null_mut()),
-        ("no arguments", Safe::Unwritable, |p| p.kernelParams = ptr::null_mut()),
-        ("no threads", Safe::Refused, |p| p.blockDim.x = 0),
-        ("too many threads", Safe::Passed, |p| p.blockDim.x = 2048),
-        ("too much shared memory", Safe::Passed, |p| p.sharedMemBytes = 1 << 30),
+    let changes: [(&str, Change<cudaKernelNodeParams>); 6] = [
+        ("as it should be", |_| {}),
+        ("no function", |p| p.func = ptr::null_mut()),
+        ("no arguments", |p| p.kernelParams = ptr::null_mut()),
+        ("no threads", |p| p.blockDim.x = 0),
+        ("too many threads", |p| p.blockDim.x = 2048),
+        ("too much shared memory", |p| p.sharedMemBytes = 1 << 30),
     ];
-    for (what, safe, spoil) in changes {
-        cases.add(format!("{api}/{what}"), safe, move |log| {
+    for (what, spoil) in changes {
+        cases.add(format!("{api}/{what}"), move |log| {
             let graph = graph(log)?;
             let to = Block::new(log, Kind::Device, N)?;
             let (mut address, mut value, mut count) = (to.ptr(), 7_u8, N as u32);
@@ -364,7 +364,7 @@ fn simple_nodes(cases: &mut Cases) {
 }
 
 fn memory_nodes(cases: &mut Cases) {
-    cases.add("cudaGraphAddMemsetNode/a row, and wrong ones", Safe::Works, |log| {
+    cases.add("cudaGraphAddMemsetNode/a row, and wrong ones", |log| {
         let graph = graph(log)?;
         let to = Block::new(log, Kind::Device, N)?;
         let mut node = ptr::null_mut();
@@ -385,16 +385,16 @@ fn memory_nodes(cases: &mut Cases) {
     });
     let api = "cudaGraphAddMemcpyNode1D";
     type Sizes = fn(Block, Block) -> (*mut c_void, *const c_void, usize);
-    let changes: [(&str, Safe, Sizes); 6] = [
-        ("all of it", Safe::Works, |d, s| (d.ptr(), s.ptr(), N)),
-        ("twice as much", Safe::Unwritable, |d, s| (d.ptr(), s.ptr(), 2 * N)),
-        ("one byte over", Safe::Unwritable, |d, s| (d.at(1), s.ptr(), N)),
-        ("nothing", Safe::Works, |d, s| (d.ptr(), s.ptr(), 0)),
-        ("to null", Safe::Unwritable, |_, s| (ptr::null_mut(), s.ptr(), N)),
-        ("from null", Safe::Unwritable, |d, _| (d.ptr(), ptr::null(), N)),
+    let changes: [(&str, Sizes); 6] = [
+        ("all of it", |d, s| (d.ptr(), s.ptr(), N)),
+        ("twice as much", |d, s| (d.ptr(), s.ptr(), 2 * N)),
+        ("one byte over", |d, s| (d.at(1), s.ptr(), N)),
+        ("nothing", |d, s| (d.ptr(), s.ptr(), 0)),
+        ("to null", |_, s| (ptr::null_mut(), s.ptr(), N)),
+        ("from null", |d, _| (d.ptr(), ptr::null(), N)),
     ];
-    for (what, safe, change) in changes {
-        cases.add(format!("{api}/{what}"), safe, move |log| {
+    for (what, change) in changes {
+        cases.add(format!("{api}/{what}"), move |log| {
             let graph = graph(log)?;
             let (to, from) =
                 (Block::new(log, Kind::Device, N)?, Block::with(log, Kind::Device, &pattern(N, 1))?);
@@ -421,7 +421,7 @@ fn memory_nodes(cases: &mut Cases) {
             Ok(())
         });
     }
-    cases.add("cudaGraphAddMemcpyNodeToSymbol/there, back, and too much", Safe::Works, |log| {
+    cases.add("cudaGraphAddMemcpyNodeToSymbol/there, back, and too much", |log| {
         let graph = graph(log)?;
         let (up, down) = (Block::with(log, Kind::Pinned, &[3; 64])?, Block::new(log, Kind::Pinned, 64)?);
         // SAFETY: takes nothing and gives an address.
@@ -466,7 +466,7 @@ fn memory_nodes(cases: &mut Cases) {
         let run = ready(log, graph)?;
         launch(log, run, down, &[3; 64])
     });
-    cases.add("cudaGraphAddMemAllocNode/allocated, set, freed", Safe::Works, |log| {
+    cases.add("cudaGraphAddMemAllocNode/allocated, set, freed", |log| {
         let graph = graph(log)?;
         let mut wanted = cudaMemAllocNodeParams::default();
         wanted.poolProps.allocType = cuda_sys::cudaMemAllocationTypePinned;

@@ -8,7 +8,7 @@ use cuda_sys::{
 };
 
 use super::graph::{N, empty, graph, launch, ready, row};
-use crate::case::{Cases, Safe};
+use crate::case::Cases;
 use crate::log::{Log, Setup, ask, need};
 use crate::memory::{Block, Kind, pattern, stream};
 
@@ -42,22 +42,22 @@ impl Copying {
 pub(super) fn add(cases: &mut Cases) {
     let api = "cudaGraphExecMemcpyNodeSetParams1D";
     type ChangeCopying = fn(&mut Log, &Copying);
-    let list: [(&str, Safe, ChangeCopying); 8] = [
-        ("from another place", Safe::Works, |log, it| {
+    let list: [(&str, ChangeCopying); 8] = [
+        ("from another place", |log, it| {
             let (to, from) = (it.to.at(16), it.from.ptr());
             ask!(
                 log,
                 cudaGraphExecMemcpyNodeSetParams1D(it.run, it.node, to, from, 16, cudaMemcpyDeviceToDevice)
             );
         }),
-        ("nothing", Safe::Refused, |log, it| {
+        ("nothing", |log, it| {
             let (to, from) = (it.to.ptr(), it.from.ptr());
             ask!(
                 log,
                 cudaGraphExecMemcpyNodeSetParams1D(it.run, it.node, to, from, 0, cudaMemcpyDeviceToDevice)
             );
         }),
-        ("too much", Safe::Unwritable, |log, it| {
+        ("too much", |log, it| {
             let (to, from) = (it.to.ptr(), it.from.ptr());
             ask!(
                 log,
@@ -71,38 +71,38 @@ pub(super) fn add(cases: &mut Cases) {
                 )
             );
         }),
-        ("from the host", Safe::Unwritable, |log, it| {
+        ("from the host", |log, it| {
             let (to, from) = (it.to.ptr(), it.host.ptr());
             ask!(
                 log,
                 cudaGraphExecMemcpyNodeSetParams1D(it.run, it.node, to, from, N, cudaMemcpyHostToDevice)
             );
         }),
-        ("from the host, by default", Safe::Unwritable, |log, it| {
+        ("from the host, by default", |log, it| {
             let (to, from) = (it.to.ptr(), it.host.ptr());
             ask!(log, cudaGraphExecMemcpyNodeSetParams1D(it.run, it.node, to, from, N, cudaMemcpyDefault));
         }),
-        ("executable graph null", Safe::Unwritable, |log, it| {
+        ("executable graph null", |log, it| {
             let (to, from, none) = (it.to.ptr(), it.from.ptr(), ptr::null_mut());
             ask!(
                 log,
                 cudaGraphExecMemcpyNodeSetParams1D(none, it.node, to, from, N, cudaMemcpyDeviceToDevice)
             );
         }),
-        ("node null", Safe::Unwritable, |log, it| {
+        ("node null", |log, it| {
             let (to, from, none) = (it.to.ptr(), it.from.ptr(), ptr::null_mut());
             ask!(
                 log,
                 cudaGraphExecMemcpyNodeSetParams1D(it.run, none, to, from, N, cudaMemcpyDeviceToDevice)
             );
         }),
-        ("a memset", Safe::Passed, |log, it| {
+        ("a memset", |log, it| {
             let fill = row(it.to, 9);
             ask!(log, cudaGraphExecMemsetNodeSetParams(it.run, it.node, &raw const fill));
         }),
     ];
-    for (what, safe, change) in list {
-        cases.add(format!("{api}/{what}"), safe, move |log| {
+    for (what, change) in list {
+        cases.add(format!("{api}/{what}"), move |log| {
             let it = Copying::new(log)?;
             change(log, &it);
             let on = stream(log)?;
@@ -118,7 +118,7 @@ pub(super) fn add(cases: &mut Cases) {
             Ok(())
         });
     }
-    cases.add("cudaGraphExecMemsetNodeSetParams/another value, two rows, and nulls", Safe::Works, |log| {
+    cases.add("cudaGraphExecMemsetNodeSetParams/another value, two rows, and nulls", |log| {
         let graph = graph(log)?;
         let to = Block::new(log, Kind::Device, N)?;
         let mut node = ptr::null_mut();
@@ -132,14 +132,14 @@ pub(super) fn add(cases: &mut Cases) {
         launch(log, run, to, &[6; N])
     });
     let api = "cudaGraphExecUpdate";
-    cases.add(format!("{api}/the same graph with another source"), Safe::Works, |log| {
+    cases.add(format!("{api}/the same graph with another source"), |log| {
         let (it, other) = (Copying::new(log)?, Copying::new(log)?);
         let mut info = cuda_sys::cudaGraphExecUpdateResultInfo::default();
         ask!(log, cudaGraphExecUpdate(it.run, other.graph, &raw mut info));
         log.fact("result", info.result.0);
         launch(log, it.run, other.to, &pattern(N, 1))
     });
-    cases.add(format!("{api}/another kind of node, and another number"), Safe::Passed, |log| {
+    cases.add(format!("{api}/another kind of node, and another number"), |log| {
         let (it, one) = (Copying::new(log)?, graph(log)?);
         let mut node = ptr::null_mut();
         let fill = row(it.to, 5);
@@ -158,7 +158,7 @@ pub(super) fn add(cases: &mut Cases) {
         log.fact("result", info.result.0);
         launch(log, it.run, it.to, &pattern(N, 1))
     });
-    cases.add(format!("{api}/nulls"), Safe::Unwritable, |log| {
+    cases.add(format!("{api}/nulls"), |log| {
         let it = Copying::new(log)?;
         let mut info = cuda_sys::cudaGraphExecUpdateResultInfo::default();
         ask!(log, "executable", cudaGraphExecUpdate(ptr::null_mut(), it.graph, &raw mut info));

@@ -9,7 +9,7 @@ use cuda_sys::{
 };
 
 use super::graph::{empty, graph, ready};
-use crate::case::{Cases, Safe};
+use crate::case::Cases;
 use crate::log::{Log, Setup, ask, need};
 
 /// Makes a handle for a graph, with a first value.
@@ -57,7 +57,7 @@ fn instantiate(log: &mut Log, graph: cudaGraph_t) {
 unsafe extern "C" fn nothing(_: *mut std::ffi::c_void) {}
 
 pub(super) fn add(cases: &mut Cases) {
-    cases.add("cudaGraphConditionalHandleCreate/a node with one body", Safe::Works, |log| {
+    cases.add("cudaGraphConditionalHandleCreate/a node with one body", |log| {
         let graph = graph(log)?;
         let mut handle = 0;
         ask!(log, cudaGraphConditionalHandleCreate(&raw mut handle, graph, 1, 0));
@@ -66,7 +66,7 @@ pub(super) fn add(cases: &mut Cases) {
         log.fact("body given", !body.is_null());
         Ok(())
     });
-    cases.add("cudaGraphAddNode/conditional, with few and many bodies", Safe::Passed, |log| {
+    cases.add("cudaGraphAddNode/conditional, with few and many bodies", |log| {
         let graph = graph(log)?;
         for (what, kind, sizes) in [
             ("if", cudaGraphCondTypeIf, 0..4),
@@ -82,7 +82,7 @@ pub(super) fn add(cases: &mut Cases) {
         }
         Ok(())
     });
-    cases.add("cudaGraphAddNode/conditional, handles that do not fit", Safe::Refused, |log| {
+    cases.add("cudaGraphAddNode/conditional, handles that do not fit", |log| {
         let (one, other) = (graph(log)?, graph(log)?);
         let own = handle(log, one)?;
         ask_node(log, "of another graph", other, own, (cudaGraphCondTypeIf, 1));
@@ -91,7 +91,7 @@ pub(super) fn add(cases: &mut Cases) {
         ask_node(log, "none", one, 0, (cudaGraphCondTypeIf, 1));
         Ok(())
     });
-    cases.add("cudaGraphInstantiate/a conditional node, twice", Safe::Refused, |log| {
+    cases.add("cudaGraphInstantiate/a conditional node, twice", |log| {
         let (graph, ..) = with_node(log)?;
         let mut runs = [ptr::null_mut(); 2];
         ask!(log, "first", cudaGraphInstantiate(&raw mut runs[0], graph, 0));
@@ -100,31 +100,31 @@ pub(super) fn add(cases: &mut Cases) {
         ask!(log, "after the first", cudaGraphInstantiate(&raw mut runs[1], graph, 0));
         Ok(())
     });
-    cases.add("cudaGraphInstantiate/a condition without a node", Safe::Passed, |log| {
+    cases.add("cudaGraphInstantiate/a condition without a node", |log| {
         let graph = graph(log)?;
         handle(log, graph)?;
         instantiate(log, graph);
         Ok(())
     });
-    cases.add("cudaGraphClone/a conditional node", Safe::Refused, |log| {
+    cases.add("cudaGraphClone/a conditional node", |log| {
         let (graph, ..) = with_node(log)?;
         let mut copy = ptr::null_mut();
         ask!(log, cudaGraphClone(&raw mut copy, graph));
         Ok(())
     });
-    cases.add("cudaGraphAddChildGraphNode/a conditional node in the child", Safe::Refused, |log| {
+    cases.add("cudaGraphAddChildGraphNode/a conditional node in the child", |log| {
         let (child, ..) = with_node(log)?;
         let (parent, mut node) = (graph(log)?, ptr::null_mut());
         ask!(log, cudaGraphAddChildGraphNode(&raw mut node, parent, ptr::null(), 0, child));
         Ok(())
     });
-    cases.add("cudaGraphDestroyNode/a conditional node", Safe::Refused, |log| {
+    cases.add("cudaGraphDestroyNode/a conditional node", |log| {
         let (graph, node, _) = with_node(log)?;
         ask!(log, cudaGraphDestroyNode(node));
         instantiate(log, graph);
         Ok(())
     });
-    cases.add("cudaGraphAddHostNode/in a body", Safe::Unwritable, |log| {
+    cases.add("cudaGraphAddHostNode/in a body", |log| {
         let (graph, _, body) = with_node(log)?;
         let wanted = cudaHostNodeParams { fn_: Some(nothing), userData: ptr::null_mut() };
         let mut node = ptr::null_mut();
@@ -132,14 +132,14 @@ pub(super) fn add(cases: &mut Cases) {
         instantiate(log, graph);
         Ok(())
     });
-    cases.add("cudaGraphDestroy/a body", Safe::Unwritable, |log| {
+    cases.add("cudaGraphDestroy/a body", |log| {
         let (graph, _, body) = with_node(log)?;
         empty(log, body, &[])?;
         ask!(log, cudaGraphDestroy(body));
         instantiate(log, graph);
         Ok(())
     });
-    cases.add("cudaGraphExecUpdate/a conditional node", Safe::Refused, |log| {
+    cases.add("cudaGraphExecUpdate/a conditional node", |log| {
         let (graph, _, body) = with_node(log)?;
         empty(log, body, &[])?;
         let run = ready(log, graph)?;

@@ -10,7 +10,7 @@ use cuda_sys::{
 };
 
 use super::graph::{N, empty, graph, launch, ready, row};
-use crate::case::{Cases, Safe};
+use crate::case::Cases;
 use crate::log::{Log, Setup, ask, need};
 use crate::memory::{Block, Kind, pattern, stream};
 
@@ -46,7 +46,7 @@ fn tell(log: &mut Log, node: cudaGraphNode_t) {
 }
 
 fn attributes(cases: &mut Cases) {
-    cases.add("cudaGraphKernelNodeSetAttribute/set, told, copied, and of a fill", Safe::Works, |log| {
+    cases.add("cudaGraphKernelNodeSetAttribute/set, told, copied, and of a fill", |log| {
         let (graph, on) = (graph(log)?, stream(log)?);
         let ((parameters, first), (_, second)) = (kernel(log, graph)?, kernel(log, graph)?);
         tell(log, first);
@@ -75,7 +75,7 @@ fn attributes(cases: &mut Cases) {
         ask!(log, cudaStreamSynchronize(on));
         Ok(())
     });
-    cases.add("cudaGraphExecGetFlags/with and without", Safe::Works, |log| {
+    cases.add("cudaGraphExecGetFlags/with and without", |log| {
         let (graph, mut run, mut flags) = (graph(log)?, ptr::null_mut(), 77);
         let by_node = cuda_sys::cudaGraphInstantiateFlagUseNodePriority.0;
         need!(log, cudaGraphInstantiate(&raw mut run, graph, by_node.into()));
@@ -89,7 +89,7 @@ fn attributes(cases: &mut Cases) {
 }
 
 fn work(cases: &mut Cases) {
-    cases.add("cudaGraphMemcpyNodeSetParams1D/from another place, and from the host", Safe::Works, |log| {
+    cases.add("cudaGraphMemcpyNodeSetParams1D/from another place, and from the host", |log| {
         let (graph, mut node) = (graph(log)?, ptr::null_mut());
         let (first, second) = (
             Block::with(log, Kind::Device, &pattern(N, 1))?,
@@ -108,7 +108,7 @@ fn work(cases: &mut Cases) {
         let run = ready(log, graph)?;
         launch(log, run, to, &pattern(N, 3))
     });
-    cases.add("cudaGraphNodeFindInClone/one that was destroyed", Safe::Refused, |log| {
+    cases.add("cudaGraphNodeFindInClone/one that was destroyed", |log| {
         let (graph, mut copy, mut twin) = (graph(log)?, ptr::null_mut(), ptr::null_mut());
         let node = empty(log, graph, &[])?;
         need!(log, cudaGraphClone(&raw mut copy, graph));
@@ -117,12 +117,12 @@ fn work(cases: &mut Cases) {
         ask!(log, "again", cudaGraphNodeFindInClone(&raw mut twin, node, copy));
         Ok(())
     });
-    cases.add("cudaGraphRemoveDependencies/none", Safe::Works, |log| {
+    cases.add("cudaGraphRemoveDependencies/none", |log| {
         let graph = graph(log)?;
         ask!(log, cudaGraphRemoveDependencies(graph, ptr::null(), ptr::null(), ptr::null(), 0));
         Ok(())
     });
-    cases.add("cudaGraphChildGraphNodeGetGraph/of a graph, and of nothing", Safe::Works, |log| {
+    cases.add("cudaGraphChildGraphNodeGetGraph/of a graph, and of nothing", |log| {
         let (inner, outer, mut node, mut found) =
             (graph(log)?, graph(log)?, ptr::null_mut(), ptr::null_mut());
         empty(log, inner, &[])?;
@@ -143,7 +143,7 @@ unsafe extern "C" fn counts(data: *mut c_void) {
 }
 
 fn objects(cases: &mut Cases) {
-    cases.add("cudaGraphReleaseUserObject/an executable graph has it, too", Safe::Works, |log| {
+    cases.add("cudaGraphReleaseUserObject/an executable graph has it, too", |log| {
         let (graph, on) = (graph(log)?, stream(log)?);
         let (mut called, mut ended, mut node, mut object) = (0_u8, 0_u8, ptr::null_mut(), ptr::null_mut());
         let call = cudaHostNodeParams { fn_: Some(counts), userData: (&raw mut called).cast() };
@@ -244,7 +244,7 @@ fn deep_objects(cases: &mut Cases) {
         ("cudaGraphInstantiate", Made::Executable),
     ] {
         let id = format!("{name}/a user object of a graph within a graph within a graph");
-        cases.add(id, Safe::Works, move |log| (0..4).try_for_each(|first| deep(log, made, first))).alone();
+        cases.add(id, move |log| (0..4).try_for_each(|first| deep(log, made, first))).alone();
     }
 }
 

@@ -6,7 +6,7 @@ use std::ptr;
 use cuda_sys::{cudaGraph_t, cudaGraphNode_t, cudaMemAllocNodeParams};
 
 use super::graph::{N, empty, graph, launch, ready, row};
-use crate::case::{Cases, Safe};
+use crate::case::Cases;
 use crate::log::{Log, Setup, ask, need};
 use crate::memory::{Block, Kind, stream};
 
@@ -30,7 +30,7 @@ fn freeing(log: &mut Log) -> Result<(cudaGraph_t, [cudaGraphNode_t; 2]), Setup> 
 }
 
 fn forms(cases: &mut Cases) {
-    cases.add("cudaGraphInstantiate/a graph that allocates, twice", Safe::Refused, |log| {
+    cases.add("cudaGraphInstantiate/a graph that allocates, twice", |log| {
         let (graph, _) = freeing(log)?;
         let (first, mut second) = (ready(log, graph)?, ptr::null_mut());
         ask!(log, cudaGraphInstantiate(&raw mut second, graph, 0));
@@ -38,7 +38,7 @@ fn forms(cases: &mut Cases) {
         ask!(log, "again", cudaGraphInstantiate(&raw mut second, graph, 0));
         Ok(())
     });
-    cases.add("cudaGraphLaunch/a graph that allocates and does not free, twice", Safe::Refused, |log| {
+    cases.add("cudaGraphLaunch/a graph that allocates and does not free, twice", |log| {
         let (graph, on) = (graph(log)?, stream(log)?);
         let (_, wanted) = allocation(log, graph)?;
         let run = ready(log, graph)?;
@@ -48,12 +48,12 @@ fn forms(cases: &mut Cases) {
         ask!(log, cudaStreamSynchronize(on));
         Ok(())
     });
-    cases.add("cudaGraphAddChildGraphNode/a graph that allocates", Safe::Refused, |log| {
+    cases.add("cudaGraphAddChildGraphNode/a graph that allocates", |log| {
         let ((inner, _), outer, mut node) = (freeing(log)?, graph(log)?, ptr::null_mut());
         ask!(log, cudaGraphAddChildGraphNode(&raw mut node, outer, ptr::null(), 0, inner));
         Ok(())
     });
-    cases.add("cudaGraphExecUpdate/the same graph, which allocates", Safe::Works, |log| {
+    cases.add("cudaGraphExecUpdate/the same graph, which allocates", |log| {
         let (graph, [made, freed]) = freeing(log)?;
         let (block, mut set) = (Block::new(log, Kind::Device, N)?, ptr::null_mut());
         let (one, two) = (row(block, 1), row(block, 2));
@@ -69,7 +69,7 @@ fn forms(cases: &mut Cases) {
 }
 
 fn nodes(cases: &mut Cases) {
-    cases.add("cudaGraphAddMemFreeNode/freed twice", Safe::Refused, |log| {
+    cases.add("cudaGraphAddMemFreeNode/freed twice", |log| {
         let graph = graph(log)?;
         let (made, wanted) = allocation(log, graph)?;
         let mut freed = ptr::null_mut();
@@ -78,7 +78,7 @@ fn nodes(cases: &mut Cases) {
         ask!(log, "again", cudaGraphAddMemFreeNode(&raw mut freed, graph, &raw const first, 1, wanted.dptr));
         Ok(())
     });
-    cases.add("cudaGraphAddMemFreeNode/not after the allocation", Safe::Unwritable, |log| {
+    cases.add("cudaGraphAddMemFreeNode/not after the allocation", |log| {
         let graph = graph(log)?;
         let (_, wanted) = allocation(log, graph)?;
         let (mut freed, mut run) = (ptr::null_mut(), ptr::null_mut());
@@ -86,7 +86,7 @@ fn nodes(cases: &mut Cases) {
         ask!(log, cudaGraphInstantiate(&raw mut run, graph, 0));
         Ok(())
     });
-    cases.add("cudaGraphDestroyNode/in a graph that allocates", Safe::Refused, |log| {
+    cases.add("cudaGraphDestroyNode/in a graph that allocates", |log| {
         let (graph, [made, freed]) = freeing(log)?;
         let other = empty(log, graph, &[])?;
         ask!(log, "another node", cudaGraphDestroyNode(other));
@@ -94,7 +94,7 @@ fn nodes(cases: &mut Cases) {
         ask!(log, "that allocates", cudaGraphDestroyNode(made));
         Ok(())
     });
-    cases.add("cudaGraphMemAllocNodeGetParams/what was asked for, and of others", Safe::Raw, |log| {
+    cases.add("cudaGraphMemAllocNodeGetParams/what was asked for, and of others", |log| {
         let graph = graph(log)?;
         let (made, wanted) = allocation(log, graph)?;
         let (other, mut found) = (empty(log, graph, &[])?, cudaMemAllocNodeParams::default());
@@ -104,7 +104,7 @@ fn nodes(cases: &mut Cases) {
         ask!(log, "of others", cudaGraphMemAllocNodeGetParams(other, &raw mut found));
         Ok(())
     });
-    cases.add("cudaGraphAddMemAllocNode/no bytes", Safe::Unwritable, |log| {
+    cases.add("cudaGraphAddMemAllocNode/no bytes", |log| {
         let (graph, mut made, mut wanted) = (graph(log)?, ptr::null_mut(), cudaMemAllocNodeParams::default());
         wanted.poolProps.allocType = cuda_sys::cudaMemAllocationTypePinned;
         wanted.poolProps.location.type_ = cuda_sys::cudaMemLocationTypeDevice;

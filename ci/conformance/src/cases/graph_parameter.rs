@@ -10,7 +10,7 @@ use cuda_sys::{
 };
 
 use super::graph::{N, empty, graph, launch, ready, row};
-use crate::case::{Cases, Change, Safe};
+use crate::case::{Cases, Change};
 use crate::log::{Log, Setup, ask, need};
 use crate::memory::{Block, Kind, event, pattern, stream};
 
@@ -78,7 +78,7 @@ pub(super) fn host(log: &mut Log, graph: cudaGraph_t, calls: *mut u32) -> Result
 }
 
 fn parameters(cases: &mut Cases) {
-    cases.add("cudaGraphKernelNodeGetParams/of a kernel, of others, and null", Safe::Raw, |log| {
+    cases.add("cudaGraphKernelNodeGetParams/of a kernel, of others, and null", |log| {
         let (graph, to) = (graph(log)?, Block::new(log, Kind::Device, N)?);
         let (mut at, mut value, mut count, mut node) = (to.ptr(), 5_u8, 77_u32, ptr::null_mut());
         let mut values: [*mut c_void; 3] =
@@ -109,7 +109,7 @@ fn parameters(cases: &mut Cases) {
         ask!(log, "to null", cudaGraphKernelNodeGetParams(node, ptr::null_mut()));
         Ok(())
     });
-    cases.add("cudaGraphKernelNodeSetParams/another kernel, what is refused", Safe::Works, |log| {
+    cases.add("cudaGraphKernelNodeSetParams/another kernel, what is refused", |log| {
         let graph = graph(log)?;
         let node = kernel_node(log, graph, &[])?;
         let (mut it, mut back) = (kernel(case_add), kernel(case_empty));
@@ -132,7 +132,7 @@ fn parameters(cases: &mut Cases) {
         log.fact("threads", back.blockDim.x);
         Ok(())
     });
-    cases.add("cudaGraphMemsetNodeGetParams/of one row and of two", Safe::Raw, |log| {
+    cases.add("cudaGraphMemsetNodeGetParams/of one row and of two", |log| {
         let (graph, to) = (graph(log)?, Block::new(log, Kind::Device, N)?);
         for (what, it) in [
             ("one", cudaMemsetParams { pitch: 99, ..row(to, 0xff) }),
@@ -150,7 +150,7 @@ fn parameters(cases: &mut Cases) {
         ask!(log, "of nothing", cudaGraphMemsetNodeGetParams(nothing, &raw mut back));
         Ok(())
     });
-    cases.add("cudaGraphMemsetNodeSetParams/elements that there are not, no width", Safe::Works, |log| {
+    cases.add("cudaGraphMemsetNodeSetParams/elements that there are not, no width", |log| {
         let (graph, to) = (graph(log)?, Block::new(log, Kind::Device, N)?);
         let node = fill(log, graph, &row(to, 5))?;
         for (what, it) in [
@@ -171,7 +171,7 @@ fn parameters(cases: &mut Cases) {
         want[..N / 2].fill(6);
         launch(log, run, to, &want)
     });
-    cases.add("cudaGraphHostNodeGetParams/read, changed, refused", Safe::Works, |log| {
+    cases.add("cudaGraphHostNodeGetParams/read, changed, refused", |log| {
         let (graph, mut first, mut second) = (graph(log)?, 0_u32, 0_u32);
         let node = host(log, graph, &raw mut first)?;
         let mut back = cudaHostNodeParams { fn_: None, userData: ptr::null_mut() };
@@ -192,7 +192,7 @@ fn parameters(cases: &mut Cases) {
         log.fact("calls", format_args!("{calls:?}"));
         Ok(())
     });
-    cases.add("cudaGraphMemcpyNodeGetParams/of a row and of a volume", Safe::Raw, |log| {
+    cases.add("cudaGraphMemcpyNodeGetParams/of a row and of a volume", |log| {
         let (graph, mut node) = (graph(log)?, ptr::null_mut());
         let (to, from) = (Block::new(log, Kind::Device, N)?, Block::new(log, Kind::Device, N)?);
         let row = copy(log, graph, to, from)?;
@@ -216,7 +216,7 @@ fn parameters(cases: &mut Cases) {
         ask!(log, "null", cudaGraphMemcpyNodeSetParams(row, ptr::null()));
         Ok(())
     });
-    cases.add("cudaGraphNodeSetParams/of every kind, and of another kind", Safe::Raw, |log| {
+    cases.add("cudaGraphNodeSetParams/of every kind, and of another kind", |log| {
         let (graph, to) = (graph(log)?, Block::new(log, Kind::Device, N)?);
         let node = fill(log, graph, &row(to, 5))?;
         let mut it = cudaGraphNodeParams::default();
@@ -248,7 +248,7 @@ fn parameters(cases: &mut Cases) {
         ask!(log, "null", cudaGraphExecNodeSetParams(run, ptr::null_mut(), &raw mut it));
         Ok(())
     });
-    cases.add("cudaGraphAddNode/of every kind that is simple", Safe::Raw, |log| {
+    cases.add("cudaGraphAddNode/of every kind that is simple", |log| {
         let (graph, to) = (graph(log)?, Block::new(log, Kind::Device, N)?);
         let (mut node, mut calls) = (ptr::null_mut(), 0_u32);
         let mark = event(log)?;
@@ -292,7 +292,7 @@ fn parameters(cases: &mut Cases) {
         log.fact("calls", unsafe { ptr::read_volatile(&raw const calls) });
         Ok(())
     });
-    cases.add("cudaGraphNodeGetType/of nodes and of null", Safe::Unwritable, |log| {
+    cases.add("cudaGraphNodeGetType/of nodes and of null", |log| {
         let graph = graph(log)?;
         let mut kind = cuda_sys::cudaGraphNodeTypeCount;
         let node = kernel_node(log, graph, &[])?;
@@ -302,7 +302,7 @@ fn parameters(cases: &mut Cases) {
         ask!(log, "to null", cudaGraphNodeGetType(node, ptr::null_mut()));
         Ok(())
     });
-    cases.add("cudaGraphNodeGetDependencies/with less room, with more, and null", Safe::Works, |log| {
+    cases.add("cudaGraphNodeGetDependencies/with less room, with more, and null", |log| {
         let graph = graph(log)?;
         let (a, b) = (empty(log, graph, &[])?, empty(log, graph, &[])?);
         let c = empty(log, graph, &[a, b])?;
@@ -336,7 +336,7 @@ fn edge(from_port: u8, to_port: u8, kind: u32) -> cudaGraphEdgeData {
 }
 
 fn edges(cases: &mut Cases) {
-    cases.add("cudaGraphAddDependencies/edges with data", Safe::Raw, |log| {
+    cases.add("cudaGraphAddDependencies/edges with data", |log| {
         let graph = graph(log)?;
         let (a, b) = (kernel_node(log, graph, &[])?, kernel_node(log, graph, &[])?);
         let c = empty(log, graph, &[])?;
@@ -390,7 +390,7 @@ fn edges(cases: &mut Cases) {
         ask!(log, cudaGraphInstantiate(&raw mut run, graph, 0));
         Ok(())
     });
-    cases.add("cudaGraphAddDependencies/of the parent and of a child graph", Safe::Unwritable, |log| {
+    cases.add("cudaGraphAddDependencies/of the parent and of a child graph", |log| {
         let (outer, inner, mut child) = (graph(log)?, graph(log)?, ptr::null_mut());
         let (a, b) = (empty(log, outer, &[])?, empty(log, inner, &[])?);
         need!(log, cudaGraphAddChildGraphNode(&raw mut child, outer, ptr::null(), 0, inner));
@@ -411,7 +411,7 @@ fn edges(cases: &mut Cases) {
         log.fact("nodes", room);
         Ok(())
     });
-    cases.add("cudaGraphClone/a child graph, changed after it, and its nodes", Safe::Works, |log| {
+    cases.add("cudaGraphClone/a child graph, changed after it, and its nodes", |log| {
         let (outer, inner, mut child) = (graph(log)?, graph(log)?, ptr::null_mut());
         let to = Block::new(log, Kind::Device, N)?;
         let within = fill(log, inner, &row(to, 5))?;
@@ -432,7 +432,7 @@ fn edges(cases: &mut Cases) {
         let run = ready(log, copy)?;
         launch(log, run, to, &[5; N])
     });
-    cases.add("cudaGraphDebugDotPrint/to a file, to no folder, and null", Safe::Works, |log| {
+    cases.add("cudaGraphDebugDotPrint/to a file, to no folder, and null", |log| {
         let graph = graph(log)?;
         let node = kernel_node(log, graph, &[])?;
         empty(log, graph, &[node])?;
@@ -452,7 +452,7 @@ fn edges(cases: &mut Cases) {
 }
 
 fn objects(cases: &mut Cases) {
-    cases.add("cudaUserObjectCreate/counted, moved, released", Safe::Works, |log| {
+    cases.add("cudaUserObjectCreate/counted, moved, released", |log| {
         let (graph, mut ends, mut object) = (graph(log)?, Box::new(0_u32), ptr::null_mut());
         let data: *mut u32 = &raw mut *ends;
         // SAFETY: the destructor, which the runtime calls on a thread of its own, may have run or not.
@@ -477,7 +477,7 @@ fn objects(cases: &mut Cases) {
         Box::leak(ends);
         Ok(())
     });
-    cases.add("cudaUserObjectCreate/what is refused", Safe::Unwritable, |log| {
+    cases.add("cudaUserObjectCreate/what is refused", |log| {
         let (graph, data, mut object) = (graph(log)?, Box::leak(Box::new(0_u32)), ptr::null_mut());
         let data: *mut c_void = ptr::from_mut(data).cast();
         let flag = cuda_sys::cudaUserObjectNoDestructorSync.0;
@@ -517,7 +517,7 @@ fn allocation(
 }
 
 fn memory(cases: &mut Cases) {
-    cases.add("cudaGraphAddMemAllocNode/places, kinds and accesses that there are not", Safe::Works, |log| {
+    cases.add("cudaGraphAddMemAllocNode/places, kinds and accesses that there are not", |log| {
         let graph = graph(log)?;
         let changes: [(&str, Change<cudaMemAllocNodeParams>); 6] = [
             ("as it should be", |_| {}),
@@ -545,7 +545,7 @@ fn memory(cases: &mut Cases) {
         ask!(log, "other memory", cudaGraphAddMemFreeNode(&raw mut node, graph, ptr::null(), 0, other.ptr()));
         Ok(())
     });
-    cases.add("cudaGraphMemFreeNodeGetParams/of a node that frees, and of others", Safe::Raw, |log| {
+    cases.add("cudaGraphMemFreeNodeGetParams/of a node that frees, and of others", |log| {
         let (graph, mut node) = (graph(log)?, ptr::null_mut());
         let (made, at) = allocation(log, graph, N, |_| {});
         need!(log, cudaGraphAddMemFreeNode(&raw mut node, graph, &raw const made, 1, at));
@@ -557,36 +557,32 @@ fn memory(cases: &mut Cases) {
         Ok(())
     });
     cases
-        .add(
-            "cudaGraphLaunch/memory that a graph allocates, used and freed by the stream",
-            Safe::Works,
-            |log| {
-                let (graph, on) = (graph(log)?, stream(log)?);
-                let (_, at) = allocation(log, graph, N, |_| {});
-                let run = ready(log, graph)?;
-                ask!(log, "before the launch", cudaMemsetAsync(at, 1, N, on));
-                ask!(log, cudaGetLastError());
-                ask!(log, cudaGraphLaunch(run, on));
-                ask!(log, cudaMemsetAsync(at, 5, N, on));
-                let mut about = cuda_sys::cudaPointerAttributes::default();
-                ask!(log, cudaPointerGetAttributes(&raw mut about, at));
-                log.fact("type, device", format_args!("{} {}", about.type_.0, about.device));
-                let down = Block::new(log, Kind::Pinned, N)?;
-                ask!(log, cudaMemcpyAsync(down.ptr(), at, N, cudaMemcpyDeviceToHost, on));
-                ask!(log, "again", cudaGraphLaunch(run, on));
-                ask!(log, cudaFreeAsync(at, on));
-                ask!(log, "after it is freed", cudaGraphLaunch(run, on));
-                ask!(log, "freed at once", cudaFree(at));
-                ask!(log, cudaStreamSynchronize(on));
-                let got = down.load(log)?;
-                log.bytes("bytes", &got, &[5; N]);
-                ask!(log, "freed twice", cudaFree(at));
-                Ok(())
-            },
-        )
+        .add("cudaGraphLaunch/memory that a graph allocates, used and freed by the stream", |log| {
+            let (graph, on) = (graph(log)?, stream(log)?);
+            let (_, at) = allocation(log, graph, N, |_| {});
+            let run = ready(log, graph)?;
+            ask!(log, "before the launch", cudaMemsetAsync(at, 1, N, on));
+            ask!(log, cudaGetLastError());
+            ask!(log, cudaGraphLaunch(run, on));
+            ask!(log, cudaMemsetAsync(at, 5, N, on));
+            let mut about = cuda_sys::cudaPointerAttributes::default();
+            ask!(log, cudaPointerGetAttributes(&raw mut about, at));
+            log.fact("type, device", format_args!("{} {}", about.type_.0, about.device));
+            let down = Block::new(log, Kind::Pinned, N)?;
+            ask!(log, cudaMemcpyAsync(down.ptr(), at, N, cudaMemcpyDeviceToHost, on));
+            ask!(log, "again", cudaGraphLaunch(run, on));
+            ask!(log, cudaFreeAsync(at, on));
+            ask!(log, "after it is freed", cudaGraphLaunch(run, on));
+            ask!(log, "freed at once", cudaFree(at));
+            ask!(log, cudaStreamSynchronize(on));
+            let got = down.load(log)?;
+            log.bytes("bytes", &got, &[5; N]);
+            ask!(log, "freed twice", cudaFree(at));
+            Ok(())
+        })
         .alone();
     cases
-        .add("cudaGraphInstantiate/memory that is freed by the next launch", Safe::Works, |log| {
+        .add("cudaGraphInstantiate/memory that is freed by the next launch", |log| {
             let (graph, on, mut run) = (graph(log)?, stream(log)?, ptr::null_mut());
             let (_, at) = allocation(log, graph, N, |_| {});
             let flag = u64::from(cuda_sys::cudaGraphInstantiateFlagAutoFreeOnLaunch.0);
@@ -603,7 +599,7 @@ fn memory(cases: &mut Cases) {
         })
         .alone();
     cases
-        .add("cudaDeviceGetGraphMemAttribute/before, used, trimmed, set", Safe::Works, |log| {
+        .add("cudaDeviceGetGraphMemAttribute/before, used, trimmed, set", |log| {
             let read = |log: &mut Log, name: &str| {
                 log.fact("at", name);
                 for number in 0..5 {
@@ -638,7 +634,7 @@ fn memory(cases: &mut Cases) {
             Ok(())
         })
         .alone();
-    cases.add("cudaMallocAsync/in a capture, freed outside of it", Safe::Works, |log| {
+    cases.add("cudaMallocAsync/in a capture, freed outside of it", |log| {
         let on = stream(log)?;
         need!(log, cudaStreamBeginCapture(on, cuda_sys::cudaStreamCaptureModeThreadLocal));
         let (mut at, source) = (ptr::null_mut(), pattern(N, 4));

@@ -9,7 +9,7 @@ use cuda_sys::{
 };
 
 use super::graph::{N, empty, graph, launch, ready, row};
-use crate::case::{Cases, Safe};
+use crate::case::Cases;
 use crate::log::{Log, Setup, ask, need};
 use crate::memory::{Block, Kind, stream};
 
@@ -47,7 +47,7 @@ fn kernel(values: &mut [*mut c_void; 3], bytes: usize) -> cudaKernelNodeParams {
 }
 
 fn enabled(cases: &mut Cases) {
-    cases.add("cudaGraphNodeSetEnabled/a fill, off, changed, and on", Safe::Refused, |log| {
+    cases.add("cudaGraphNodeSetEnabled/a fill, off, changed, and on", |log| {
         let (to, _, node, run) = filling(log)?;
         let mut is = 77;
         ask!(log, "at first", cudaGraphNodeGetEnabled(run, node, &raw mut is));
@@ -66,7 +66,7 @@ fn enabled(cases: &mut Cases) {
     });
     let id = "cudaGraphNodeSetEnabled/a kernel, changed, off, and on, each launch on another stream";
     // With all launches on one stream, driver 580 loses the change.
-    cases.add(id, Safe::Refused, |log| {
+    cases.add(id, |log| {
         let (graph, to) = (graph(log)?, Block::new(log, Kind::Device, N)?);
         let mut nodes = [ptr::null_mut(); 3];
         for at in 0..3 {
@@ -98,7 +98,7 @@ fn enabled(cases: &mut Cases) {
         launch(log, run, to, &filled(7))?;
         launch(log, run, to, &filled(7))
     });
-    cases.add("cudaGraphNodeSetEnabled/nodes of other kinds", Safe::Passed, |log| {
+    cases.add("cudaGraphNodeSetEnabled/nodes of other kinds", |log| {
         let graph = graph(log)?;
         let nothing = empty(log, graph, &[])?;
         let mut host = ptr::null_mut();
@@ -114,7 +114,7 @@ fn enabled(cases: &mut Cases) {
         log.fact("enabled", is);
         Ok(())
     });
-    cases.add("cudaGraphNodeSetEnabled/a fill, off, and the graph updated", Safe::Refused, |log| {
+    cases.add("cudaGraphNodeSetEnabled/a fill, off, and the graph updated", |log| {
         let (to, graph, node, run) = filling(log)?;
         need!(log, cudaMemset(to.ptr(), 1, N));
         need!(log, cudaDeviceSynchronize());
@@ -129,7 +129,7 @@ fn enabled(cases: &mut Cases) {
 }
 
 fn others(cases: &mut Cases) {
-    cases.add("cudaGraphExecMemsetNodeSetParams/a part of the row", Safe::Works, |log| {
+    cases.add("cudaGraphExecMemsetNodeSetParams/a part of the row", |log| {
         let (to, _, node, run) = filling(log)?;
         need!(log, cudaMemset(to.ptr(), 1, N));
         need!(log, cudaDeviceSynchronize());
@@ -140,7 +140,7 @@ fn others(cases: &mut Cases) {
         want[..N / 2].fill(6);
         launch(log, run, to, &want)
     });
-    cases.add("cudaGraphExecKernelNodeSetParams/another shape, value, kernel", Safe::Works, |log| {
+    cases.add("cudaGraphExecKernelNodeSetParams/another shape, value, kernel", |log| {
         let (graph, to) = (graph(log)?, Block::new(log, Kind::Device, N)?);
         let (mut at, mut value, mut count, mut node) = (to.ptr(), 5_u8, N as u32, ptr::null_mut());
         let mut values: [*mut c_void; 3] =
@@ -161,7 +161,7 @@ fn others(cases: &mut Cases) {
         ask!(log, "no blocks", cudaGraphExecKernelNodeSetParams(run, node, &raw const parameters));
         launch(log, run, to, &[6; N])
     });
-    cases.add("cudaGraphExecHostNodeSetParams/another argument, and no function", Safe::Works, |log| {
+    cases.add("cudaGraphExecHostNodeSetParams/another argument, and no function", |log| {
         let graph = graph(log)?;
         let (mut first, mut second, mut node) = (0_u8, 0_u8, ptr::null_mut());
         let call = cudaHostNodeParams { fn_: Some(adds_one), userData: (&raw mut first).cast() };
@@ -180,7 +180,7 @@ fn others(cases: &mut Cases) {
         ask!(log, "no function", cudaGraphExecHostNodeSetParams(run, node, &raw const none));
         Ok(())
     });
-    cases.add("cudaGraphExecChildGraphNodeSetParams/of the same shape, and of another", Safe::Works, |log| {
+    cases.add("cudaGraphExecChildGraphNodeSetParams/of the same shape, and of another", |log| {
         let (to, within, _, _) = filling(log)?;
         let (outer, other) = (graph(log)?, graph(log)?);
         let (mut child, mut node) = (ptr::null_mut(), ptr::null_mut());
@@ -195,7 +195,7 @@ fn others(cases: &mut Cases) {
         ask!(log, "null", cudaGraphExecChildGraphNodeSetParams(run, child, ptr::null_mut()));
         launch(log, run, to, &[6; N])
     });
-    cases.add("cudaGraphGetRootNodes/of three nodes, and their kinds", Safe::Works, |log| {
+    cases.add("cudaGraphGetRootNodes/of three nodes, and their kinds", |log| {
         let (_, graph, node, _) = filling(log)?;
         let second = empty(log, graph, &[node])?;
         empty(log, graph, &[])?;

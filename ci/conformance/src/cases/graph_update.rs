@@ -10,7 +10,7 @@ use cuda_sys::{
 
 use super::graph::{N, empty, graph, ready, row};
 use super::graph_parameter::{adds_one, copy, fill, host, kernel, kernel_node};
-use crate::case::{Cases, Safe};
+use crate::case::Cases;
 use crate::gate::Gate;
 use crate::log::{Log, Setup, ask, need};
 use crate::memory::{Block, Kind, stream};
@@ -33,10 +33,9 @@ fn update(log: &mut Log, run: cudaGraphExec_t, with: cudaGraph_t) {
 
 pub(super) fn add(cases: &mut Cases) {
     type Build = fn(&mut Log, cudaGraph_t, [Block; 3]) -> Result<(), Setup>;
-    let pairs: [(&str, Safe, Build, Build); 15] = [
+    let pairs: [(&str, Build, Build); 15] = [
         (
             "edges the other way",
-            Safe::Works,
             |log, graph, [a, b, c]| {
                 let (one, two) = (fill(log, graph, &row(a, 1))?, copy(log, graph, b, c)?);
                 need!(log, cudaGraphAddDependencies(graph, &raw const one, &raw const two, ptr::null(), 1));
@@ -50,7 +49,6 @@ pub(super) fn add(cases: &mut Cases) {
         ),
         (
             "one edge less",
-            Safe::Works,
             |log, graph, _| {
                 let one = kernel_node(log, graph, &[])?;
                 kernel_node(log, graph, &[one]).map(drop)
@@ -62,7 +60,6 @@ pub(super) fn add(cases: &mut Cases) {
         ),
         (
             "one node less",
-            Safe::Works,
             |log, graph, _| {
                 kernel_node(log, graph, &[])?;
                 kernel_node(log, graph, &[]).map(drop)
@@ -71,7 +68,6 @@ pub(super) fn add(cases: &mut Cases) {
         ),
         (
             "one node more",
-            Safe::Works,
             |log, graph, _| kernel_node(log, graph, &[]).map(drop),
             |log, graph, _| {
                 kernel_node(log, graph, &[])?;
@@ -80,19 +76,16 @@ pub(super) fn add(cases: &mut Cases) {
         ),
         (
             "a kernel for a fill",
-            Safe::Works,
             |log, graph, [a, _, _]| fill(log, graph, &row(a, 1)).map(drop),
             |log, graph, _| kernel_node(log, graph, &[]).map(drop),
         ),
         (
             "an empty node for a kernel",
-            Safe::Works,
             |log, graph, _| kernel_node(log, graph, &[]).map(drop),
             |log, graph, _| empty(log, graph, &[]).map(drop),
         ),
         (
             "another function and data",
-            Safe::Works,
             |log, graph, _| {
                 let (mut node, it) = (
                     ptr::null_mut(),
@@ -110,7 +103,6 @@ pub(super) fn add(cases: &mut Cases) {
         ),
         (
             "another kernel",
-            Safe::Works,
             |log, graph, _| kernel_node(log, graph, &[]).map(drop),
             |log, graph, [a, _, _]| {
                 let (mut at, mut amount) = (a.ptr(), 1_i32);
@@ -123,7 +115,6 @@ pub(super) fn add(cases: &mut Cases) {
         ),
         (
             "a kernel of another shape",
-            Safe::Works,
             |log, graph, _| kernel_node(log, graph, &[]).map(drop),
             |log, graph, _| {
                 let (mut node, mut it) = (ptr::null_mut(), kernel(case_empty));
@@ -134,7 +125,6 @@ pub(super) fn add(cases: &mut Cases) {
         ),
         (
             "a fill of two rows",
-            Safe::Works,
             |log, graph, [a, _, _]| fill(log, graph, &row(a, 1)).map(drop),
             |log, graph, [a, _, _]| {
                 let two = cudaMemsetParams { pitch: 512, width: 64, height: 2, ..row(a, 1) };
@@ -143,7 +133,6 @@ pub(super) fn add(cases: &mut Cases) {
         ),
         (
             "a fill of wider elements",
-            Safe::Works,
             |log, graph, [a, _, _]| fill(log, graph, &row(a, 1)).map(drop),
             |log, graph, [_, b, _]| {
                 fill(log, graph, &cudaMemsetParams { elementSize: 4, width: 16, ..row(b, 1) }).map(drop)
@@ -151,7 +140,6 @@ pub(super) fn add(cases: &mut Cases) {
         ),
         (
             "a copy of other bytes",
-            Safe::Works,
             |log, graph, [a, b, _]| copy(log, graph, a, b).map(drop),
             |log, graph, [a, _, _]| {
                 let (mut node, way) = (ptr::null_mut(), cudaMemcpyDeviceToDevice);
@@ -162,7 +150,6 @@ pub(super) fn add(cases: &mut Cases) {
         ),
         (
             "a copy to pinned memory",
-            Safe::Works,
             |log, graph, [a, b, _]| copy(log, graph, a, b).map(drop),
             |log, graph, [a, _, c]| {
                 let (mut node, way) = (ptr::null_mut(), cudaMemcpyDeviceToHost);
@@ -173,7 +160,6 @@ pub(super) fn add(cases: &mut Cases) {
         ),
         (
             "a child graph of another shape",
-            Safe::Works,
             |log, outer, _| {
                 let (inner, mut node) = (graph(log)?, ptr::null_mut());
                 kernel_node(log, inner, &[])?;
@@ -190,7 +176,6 @@ pub(super) fn add(cases: &mut Cases) {
         ),
         (
             "a kernel that is cooperative",
-            Safe::Works,
             |log, graph, _| kernel_node(log, graph, &[]).map(drop),
             |log, graph, _| {
                 let node = kernel_node(log, graph, &[])?;
@@ -202,8 +187,8 @@ pub(super) fn add(cases: &mut Cases) {
             },
         ),
     ];
-    for (what, safe, build, other) in pairs {
-        cases.add(format!("cudaGraphExecUpdate/{what}"), safe, move |log| {
+    for (what, build, other) in pairs {
+        cases.add(format!("cudaGraphExecUpdate/{what}"), move |log| {
             let blocks = [
                 Block::new(log, Kind::Device, N)?,
                 Block::new(log, Kind::Device, N)?,
@@ -219,7 +204,7 @@ pub(super) fn add(cases: &mut Cases) {
             Ok(())
         });
     }
-    cases.add("cudaGraphInstantiateWithParams/uploaded, refused, and why", Safe::Works, |log| {
+    cases.add("cudaGraphInstantiateWithParams/uploaded, refused, and why", |log| {
         let (graph, on) = (graph(log)?, stream(log)?);
         kernel_node(log, graph, &[])?;
         let mut run = ptr::null_mut();
@@ -239,20 +224,16 @@ pub(super) fn add(cases: &mut Cases) {
         ask!(log, "no graph", cudaGraphInstantiateWithParams(&raw mut run, ptr::null_mut(), &raw mut wanted));
         Ok(())
     });
-    cases.add(
-        "cudaGraphInstantiateWithParams/for launches by the device, with a function",
-        Safe::Raw,
-        |log| {
-            let (graph, mut calls, mut run) = (graph(log)?, 0_u32, ptr::null_mut());
-            let node = host(log, graph, &raw mut calls)?;
-            let mut wanted = cuda_sys::cudaGraphInstantiateParams::default();
-            wanted.flags = u64::from(cuda_sys::cudaGraphInstantiateFlagDeviceLaunch.0);
-            ask!(log, cudaGraphInstantiateWithParams(&raw mut run, graph, &raw mut wanted));
-            log.fact("result, node", format_args!("{} {}", wanted.result_out.0, wanted.errNode_out == node));
-            Ok(())
-        },
-    );
-    cases.add("cudaGraphUpload/twice, while it runs, and null", Safe::Works, |log| {
+    cases.add("cudaGraphInstantiateWithParams/for launches by the device, with a function", |log| {
+        let (graph, mut calls, mut run) = (graph(log)?, 0_u32, ptr::null_mut());
+        let node = host(log, graph, &raw mut calls)?;
+        let mut wanted = cuda_sys::cudaGraphInstantiateParams::default();
+        wanted.flags = u64::from(cuda_sys::cudaGraphInstantiateFlagDeviceLaunch.0);
+        ask!(log, cudaGraphInstantiateWithParams(&raw mut run, graph, &raw mut wanted));
+        log.fact("result, node", format_args!("{} {}", wanted.result_out.0, wanted.errNode_out == node));
+        Ok(())
+    });
+    cases.add("cudaGraphUpload/twice, while it runs, and null", |log| {
         let (graph, on, mut calls) = (graph(log)?, stream(log)?, 0_u32);
         host(log, graph, &raw mut calls)?;
         let run = ready(log, graph)?;
@@ -268,7 +249,7 @@ pub(super) fn add(cases: &mut Cases) {
         log.fact("calls", unsafe { ptr::read_volatile(&raw const calls) });
         Ok(())
     });
-    cases.add("cudaGraphExecDestroy/while it waits to run", Safe::Works, |log| {
+    cases.add("cudaGraphExecDestroy/while it waits to run", |log| {
         let (graph, on, mut calls) = (graph(log)?, stream(log)?, 0_u32);
         host(log, graph, &raw mut calls)?;
         let run = ready(log, graph)?;

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::ptr;
 
-use crate::case::{Cases, Safe};
+use crate::case::Cases;
 use crate::log::{Log, Setup, ask, need};
 use crate::memory::{Block, Kind, pattern};
 
@@ -13,18 +13,18 @@ fn page(log: &mut Log) -> Result<*mut c_void, Setup> {
 }
 
 fn pinned(cases: &mut Cases) {
-    for (what, safe, bytes, flags) in [
-        ("some bytes", Safe::Works, 4096, 0),
-        ("no bytes", Safe::Works, 0, 0),
-        ("bytes without end", Safe::Passed, usize::MAX, 0),
-        ("portable", Safe::Works, 4096, 1),
-        ("mapped", Safe::Works, 4096, 2),
-        ("write-combined", Safe::Works, 4096, 4),
-        ("all flags", Safe::Works, 4096, 7),
-        ("an unknown flag", Safe::Unwritable, 4096, 8),
-        ("all bits", Safe::Unwritable, 4096, u32::MAX),
+    for (what, bytes, flags) in [
+        ("some bytes", 4096, 0),
+        ("no bytes", 0, 0),
+        ("bytes without end", usize::MAX, 0),
+        ("portable", 4096, 1),
+        ("mapped", 4096, 2),
+        ("write-combined", 4096, 4),
+        ("all flags", 4096, 7),
+        ("an unknown flag", 4096, 8),
+        ("all bits", 4096, u32::MAX),
     ] {
-        cases.add(format!("cudaHostAlloc/{what}"), safe, move |log| {
+        cases.add(format!("cudaHostAlloc/{what}"), move |log| {
             let mut start = ptr::null_mut();
             let code = ask!(log, cudaHostAlloc(&raw mut start, bytes, flags));
             log.fact("null", start.is_null());
@@ -37,25 +37,25 @@ fn pinned(cases: &mut Cases) {
             Ok(())
         });
     }
-    cases.add("cudaHostAlloc/answer null", Safe::Unwritable, |log| {
+    cases.add("cudaHostAlloc/answer null", |log| {
         ask!(log, cudaHostAlloc(ptr::null_mut(), 4096, 0));
         Ok(())
     });
-    cases.add("cudaMallocHost/answer null", Safe::Unwritable, |log| {
+    cases.add("cudaMallocHost/answer null", |log| {
         ask!(log, cudaMallocHost(ptr::null_mut(), 4096));
         Ok(())
     });
-    cases.add("cudaMallocHost/no bytes", Safe::Works, |log| {
+    cases.add("cudaMallocHost/no bytes", |log| {
         let mut start = ptr::without_provenance_mut(16);
         ask!(log, cudaMallocHost(&raw mut start, 0));
         log.fact("null", start.is_null());
         Ok(())
     });
-    cases.add("cudaFreeHost/null", Safe::Works, |log| {
+    cases.add("cudaFreeHost/null", |log| {
         ask!(log, cudaFreeHost(ptr::null_mut()));
         Ok(())
     });
-    cases.add("cudaFreeHost/twice", Safe::Unwritable, |log| {
+    cases.add("cudaFreeHost/twice", |log| {
         let mut start = ptr::null_mut();
         need!(log, cudaMallocHost(&raw mut start, 1024));
         ask!(log, cudaFreeHost(start));
@@ -63,7 +63,7 @@ fn pinned(cases: &mut Cases) {
         Ok(())
     });
     for kind in [Kind::Pageable, Kind::Device, Kind::Registered] {
-        cases.add(format!("cudaFreeHost/{} memory", kind.name()), Safe::Unwritable, move |log| {
+        cases.add(format!("cudaFreeHost/{} memory", kind.name()), move |log| {
             need!(log, cudaFree(ptr::null_mut()));
             let block = Block::new(log, kind, 4096)?;
             ask!(log, cudaFreeHost(block.ptr()));
@@ -71,7 +71,7 @@ fn pinned(cases: &mut Cases) {
         });
     }
     for kind in [Kind::Pinned, Kind::Registered] {
-        cases.add(format!("cudaHostGetDevicePointer/{} memory", kind.name()), Safe::Works, move |log| {
+        cases.add(format!("cudaHostGetDevicePointer/{} memory", kind.name()), move |log| {
             let block = Block::new(log, kind, 4096)?;
             let mut mapped = ptr::null_mut();
             ask!(log, cudaHostGetDevicePointer(&raw mut mapped, block.ptr(), 0));
@@ -84,7 +84,7 @@ fn pinned(cases: &mut Cases) {
     for (what, answer_null, host_null, flags) in
         [("answer null", true, false, 0), ("host null", false, true, 0), ("flags", false, false, 1)]
     {
-        cases.add(format!("cudaHostGetDevicePointer/{what}"), Safe::Unwritable, move |log| {
+        cases.add(format!("cudaHostGetDevicePointer/{what}"), move |log| {
             let block = Block::new(log, Kind::Pinned, 4096)?;
             let mut mapped = ptr::null_mut();
             let answer = if answer_null { ptr::null_mut() } else { &raw mut mapped };
@@ -93,14 +93,14 @@ fn pinned(cases: &mut Cases) {
             Ok(())
         });
     }
-    cases.add("cudaHostGetDevicePointer/pageable memory", Safe::Unwritable, |log| {
+    cases.add("cudaHostGetDevicePointer/pageable memory", |log| {
         need!(log, cudaFree(ptr::null_mut()));
         let mut mapped = ptr::null_mut();
         let page = page(log)?;
         ask!(log, cudaHostGetDevicePointer(&raw mut mapped, page, 0));
         Ok(())
     });
-    cases.add("cudaHostGetFlags/pageable memory, null", Safe::Unwritable, |log| {
+    cases.add("cudaHostGetFlags/pageable memory, null", |log| {
         need!(log, cudaFree(ptr::null_mut()));
         let mut flags = 0;
         let page = page(log)?;
@@ -111,16 +111,16 @@ fn pinned(cases: &mut Cases) {
 }
 
 fn registered(cases: &mut Cases) {
-    for (what, safe, flags) in [
-        ("no flags", Safe::Works, 0),
-        ("portable", Safe::Works, 1),
-        ("mapped", Safe::Works, 2),
-        ("portable and mapped", Safe::Works, 3),
-        ("flags 0xf0", Safe::Unwritable, 0xf0),
-        ("flags 0xfff2", Safe::Unwritable, 0xfff2),
-        ("all bits", Safe::Unwritable, u32::MAX),
+    for (what, flags) in [
+        ("no flags", 0),
+        ("portable", 1),
+        ("mapped", 2),
+        ("portable and mapped", 3),
+        ("flags 0xf0", 0xf0),
+        ("flags 0xfff2", 0xfff2),
+        ("all bits", u32::MAX),
     ] {
-        cases.add(format!("cudaHostRegister/{what}"), safe, move |log| {
+        cases.add(format!("cudaHostRegister/{what}"), move |log| {
             let page = page(log)?;
             let code = ask!(log, cudaHostRegister(page, 4096, flags));
             if code == cuda_sys::cudaSuccess {
@@ -129,16 +129,16 @@ fn registered(cases: &mut Cases) {
             Ok(())
         });
     }
-    cases.add("cudaHostRegister/null", Safe::Unwritable, |log| {
+    cases.add("cudaHostRegister/null", |log| {
         ask!(log, cudaHostRegister(ptr::null_mut(), 1, 0));
         Ok(())
     });
-    cases.add("cudaHostRegister/no bytes", Safe::Works, |log| {
+    cases.add("cudaHostRegister/no bytes", |log| {
         let page = page(log)?;
         ask!(log, cudaHostRegister(page, 0, 0));
         Ok(())
     });
-    cases.add("cudaHostRegister/twice", Safe::Passed, |log| {
+    cases.add("cudaHostRegister/twice", |log| {
         let page = page(log)?;
         need!(log, cudaHostRegister(page, 4096, 0));
         ask!(log, cudaHostRegister(page, 4096, 0));
@@ -148,12 +148,12 @@ fn registered(cases: &mut Cases) {
         ask!(log, cudaHostUnregister(page));
         Ok(())
     });
-    cases.add("cudaHostRegister/pinned memory", Safe::Unwritable, |log| {
+    cases.add("cudaHostRegister/pinned memory", |log| {
         let block = Block::new(log, Kind::Pinned, 4096)?;
         ask!(log, cudaHostRegister(block.ptr(), 4096, 0));
         Ok(())
     });
-    cases.add("cudaHostRegister/an odd address and an odd size", Safe::Works, |log| {
+    cases.add("cudaHostRegister/an odd address and an odd size", |log| {
         let source = pattern(1001, 1);
         let page = page(log)?.wrapping_byte_add(13);
         ask!(log, cudaHostRegister(page, 1001, 0));
@@ -169,7 +169,7 @@ fn registered(cases: &mut Cases) {
         ask!(log, cudaHostUnregister(page));
         Ok(())
     });
-    cases.add("cudaHostRegister/two parts of one page", Safe::Works, |log| {
+    cases.add("cudaHostRegister/two parts of one page", |log| {
         let page = page(log)?;
         ask!(log, cudaHostRegister(page, 100, 0));
         ask!(log, cudaHostRegister(page.wrapping_byte_add(1000), 100, 0));
@@ -177,7 +177,7 @@ fn registered(cases: &mut Cases) {
         ask!(log, cudaHostUnregister(page));
         Ok(())
     });
-    cases.add("cudaHostRegister/again and again", Safe::Works, |log| {
+    cases.add("cudaHostRegister/again and again", |log| {
         let page = page(log)?;
         let mut right = 0;
         for _ in 0..10 {
@@ -188,34 +188,34 @@ fn registered(cases: &mut Cases) {
         log.fact("right", right);
         Ok(())
     });
-    cases.add("cudaHostUnregister/null", Safe::Unwritable, |log| {
+    cases.add("cudaHostUnregister/null", |log| {
         need!(log, cudaFree(ptr::null_mut()));
         ask!(log, cudaHostUnregister(ptr::null_mut()));
         Ok(())
     });
-    cases.add("cudaHostUnregister/memory that is not registered", Safe::Unwritable, |log| {
+    cases.add("cudaHostUnregister/memory that is not registered", |log| {
         need!(log, cudaFree(ptr::null_mut()));
         let page = page(log)?;
         ask!(log, cudaHostUnregister(page));
         Ok(())
     });
-    cases.add("cudaHostUnregister/twice", Safe::Unwritable, |log| {
+    cases.add("cudaHostUnregister/twice", |log| {
         let block = Block::new(log, Kind::Registered, 4096)?;
         ask!(log, cudaHostUnregister(block.ptr()));
         ask!(log, cudaHostUnregister(block.ptr()));
         Ok(())
     });
-    cases.add("cudaHostUnregister/the middle", Safe::Unwritable, |log| {
+    cases.add("cudaHostUnregister/the middle", |log| {
         let block = Block::new(log, Kind::Registered, 8192)?;
         ask!(log, cudaHostUnregister(block.at(4096)));
         Ok(())
     });
-    cases.add("cudaHostUnregister/pinned memory", Safe::Unwritable, |log| {
+    cases.add("cudaHostUnregister/pinned memory", |log| {
         let block = Block::new(log, Kind::Pinned, 4096)?;
         ask!(log, cudaHostUnregister(block.ptr()));
         Ok(())
     });
-    cases.add("cudaHostGetDevicePointer/memory that was registered", Safe::Unwritable, |log| {
+    cases.add("cudaHostGetDevicePointer/memory that was registered", |log| {
         let block = Block::new(log, Kind::Registered, 4096)?;
         need!(log, cudaHostUnregister(block.ptr()));
         let mut mapped = ptr::null_mut();

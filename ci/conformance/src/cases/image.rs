@@ -11,7 +11,7 @@ use cuda_sys::{
 };
 
 use super::texture::{of_array, plain};
-use crate::case::{Cases, Safe};
+use crate::case::Cases;
 use crate::log::{Log, Outcome, Setup, ask, need};
 use crate::memory::{Block, Kind};
 
@@ -641,7 +641,7 @@ fn surfaces_of_kinds(log: &mut Log) -> Outcome {
 
 pub(super) fn add(cases: &mut Cases) {
     let mut reads = |what: &str, run: fn(&mut Log) -> Outcome| {
-        cases.add(format!("mipmapped textures/{what}"), Safe::Works, run);
+        cases.add(format!("mipmapped textures/{what}"), run);
     };
     reads("the level that a filter selects", level_filters);
     reads("level bias and limits", level_limits);
@@ -654,17 +654,13 @@ pub(super) fn add(cases: &mut Cases) {
     reads("many derivatives with an anisotropy of 16", |log| many_gradients(log, 16));
     reads("the places of anisotropic reads", anisotropic_places);
     reads("surfaces of levels", surfaces_of_levels);
-    cases.add(
-        "cudaCreateSurfaceObject/every kind of array, written and read",
-        Safe::Works,
-        surfaces_of_kinds,
-    );
+    cases.add("cudaCreateSurfaceObject/every kind of array, written and read", surfaces_of_kinds);
     for kind in KINDS {
         let id = format!("mipmapped textures/of {}", kind.0);
-        cases.add(id, Safe::Works, move |log| kinds_of_image(log, kind));
+        cases.add(id, move |log| kinds_of_image(log, kind));
         if kind.5.is_some() {
             let id = format!("mipmapped textures/of {}, by derivatives", kind.0);
-            cases.add(id, Safe::Works, move |log| derivatives(log, kind));
+            cases.add(id, move |log| derivatives(log, kind));
         }
     }
 }

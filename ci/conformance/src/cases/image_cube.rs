@@ -4,7 +4,7 @@ use cuda_sys::{cudaArrayCubemap, cudaArrayLayered, cudaTextureDesc};
 
 use super::image::{ImageRead, Way, filled, floats, linear, normalized, read, texture};
 use super::texture::{of_array, plain};
-use crate::case::{Cases, Safe};
+use crate::case::Cases;
 use crate::log::{Log, Outcome, Setup};
 
 /// A cube of faces of so many rows, whose elements are 100 times the face, 10 times the row, and the column.
@@ -102,8 +102,8 @@ fn layers(log: &mut Log) -> Outcome {
 }
 
 pub(super) fn add(cases: &mut Cases) {
-    cases.add("cubemaps/the face of a direction", Safe::Works, faces);
-    cases.add("cubemaps/a filter over edges", Safe::Works, |log| filtered(log, 0));
-    cases.add("cubemaps/a filter over edges, seamless", Safe::Works, |log| filtered(log, 1));
-    cases.add("cubemaps/layers", Safe::Works, layers);
+    cases.add("cubemaps/the face of a direction", faces);
+    cases.add("cubemaps/a filter over edges", |log| filtered(log, 0));
+    cases.add("cubemaps/a filter over edges, seamless", |log| filtered(log, 1));
+    cases.add("cubemaps/layers", layers);
 }

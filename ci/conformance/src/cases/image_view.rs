@@ -12,7 +12,7 @@ use super::image::{
     read_integers,
 };
 use super::texture::{array, of_array, of_row, plain};
-use crate::case::{Cases, Safe};
+use crate::case::Cases;
 use crate::log::{Log, Outcome, ask, need};
 use crate::memory::{Block, Kind, pattern, stream};
 
@@ -451,19 +451,15 @@ fn directions(log: &mut Log) -> Outcome {
 }
 
 pub(super) fn add(cases: &mut Cases) {
-    cases.add("cudaCreateTextureObject/views of levels", Safe::Refused, level_views);
-    cases.add("cudaCreateTextureObject/views of layers", Safe::Refused, layer_views);
-    cases.add("cudaCreateTextureObject/views of other formats", Safe::Unwritable, format_views).alone();
-    cases.add("cudaCreateTextureObject/views that do not fit", Safe::Refused, wrong_views);
-    cases.add("cudaCreateTextureObject/descriptions of reads of levels", Safe::Refused, descriptions);
-    cases.add("cudaMallocMipmappedArray/extents of levels", Safe::Refused, levels_of);
-    cases.add("cudaGetMipmappedArrayLevel/copies, limits and frees of a level", Safe::Refused, parts);
-    cases.add("cudaArrayGetMemoryRequirements/arrays without memory", Safe::Works, without_memory);
-    cases.add(
-        "cudaCreateTextureObject/arrays and levels without memory",
-        Safe::Unwritable,
-        objects_without_memory,
-    );
-    cases.add("cudaMemcpy2DToArray/arrays that are no planes, and parts of elements", Safe::Refused, rows);
-    cases.add("cudaMemcpy2DToArray/every kind of memory in every direction", Safe::Unwritable, directions);
+    cases.add("cudaCreateTextureObject/views of levels", level_views);
+    cases.add("cudaCreateTextureObject/views of layers", layer_views);
+    cases.add("cudaCreateTextureObject/views of other formats", format_views).alone();
+    cases.add("cudaCreateTextureObject/views that do not fit", wrong_views);
+    cases.add("cudaCreateTextureObject/descriptions of reads of levels", descriptions);
+    cases.add("cudaMallocMipmappedArray/extents of levels", levels_of);
+    cases.add("cudaGetMipmappedArrayLevel/copies, limits and frees of a level", parts);
+    cases.add("cudaArrayGetMemoryRequirements/arrays without memory", without_memory);
+    cases.add("cudaCreateTextureObject/arrays and levels without memory", objects_without_memory);
+    cases.add("cudaMemcpy2DToArray/arrays that are no planes, and parts of elements", rows);
+    cases.add("cudaMemcpy2DToArray/every kind of memory in every direction", directions);
 }

@@ -6,7 +6,7 @@ use std::ptr;
 
 use cuda_sys::{cudaLaunchAttribute, cudaLaunchConfig_t, dim3};
 
-use crate::case::{Cases, Safe};
+use crate::case::Cases;
 use crate::log::{Log, Outcome, ask};
 use crate::memory::{Block, Kind};
 
@@ -326,7 +326,7 @@ struct Odd {
 }
 
 fn kernels(cases: &mut Cases) {
-    cases.add("kernels/arguments of odd sizes", Safe::Works, |log| {
+    cases.add("kernels/arguments of odd sizes", |log| {
         let from = Block::with(log, Kind::Device, &Table::Words.operands())?;
         let to = Block::new(log, Kind::Device, ROOM * 4)?;
         let mut odd = Odd { a: 1, b: [2; 6], c: -3, d: 4.9, e: [5, 6, 7] };
@@ -349,7 +349,7 @@ fn kernels(cases: &mut Cases) {
         [("of two blocks", 2, 4), ("of four blocks", 4, 8), ("of eight blocks", 8, 8), ("of one block", 1, 2)]
     {
         cases
-            .add(format!("kernels/clusters {what}, their memory"), Safe::Works, move |log| {
+            .add(format!("kernels/clusters {what}, their memory"), move |log| {
                 let to = Block::new(log, Kind::Device, ROOM * 4)?;
                 let mut attribute = cudaLaunchAttribute::default();
                 attribute.id = cuda_sys::cudaLaunchAttributeClusterDimension;
@@ -364,9 +364,8 @@ fn kernels(cases: &mut Cases) {
             .alone();
     }
     for (what, cooperative) in [("of cooperative blocks", 1), ("of one block, not cooperative,", 0)] {
-        let safe = if cooperative == 1 { Safe::Works } else { Safe::Unwritable };
         cases
-            .add(format!("kernels/a grid {what} waits for itself"), safe, move |log| {
+            .add(format!("kernels/a grid {what} waits for itself"), move |log| {
                 // One block alone: without the attribute, the barrier of the grid traps or passes.
                 let to = Block::new(log, Kind::Device, ROOM * 4)?;
                 let mut attribute = cudaLaunchAttribute::default();
@@ -415,7 +414,7 @@ fn faults(cases: &mut Cases) {
     ];
     for (what, kernel, argument) in list {
         cases
-            .add(format!("kernels/{what}"), Safe::Passed, move |log| {
+            .add(format!("kernels/{what}"), move |log| {
                 let block = Block::new(log, Kind::Device, 4096)?;
                 let mut at = argument(block);
                 launch(log, kernel, 1, &mut [], &mut [(&raw mut at).cast()]);
@@ -430,8 +429,7 @@ fn faults(cases: &mut Cases) {
         ("40 KiB of the kernel's own and 8 KiB more", ins_static_shared, 32, 8 << 10),
         ("40 KiB of the kernel's own and 9 KiB more", ins_static_shared, 32, 9 << 10),
     ] {
-        let safe = if threads == 65 || shared > 8 << 10 { Safe::Passed } else { Safe::Works };
-        cases.add(format!("kernels/{what}"), safe, move |log| {
+        cases.add(format!("kernels/{what}"), move |log| {
             let to = Block::new(log, Kind::Device, 4096)?;
             let (one, block) = (dim3 { x: 1, y: 1, z: 1 }, dim3 { x: threads, y: 1, z: 1 });
             let (mut at, on) = (to.ptr(), ptr::null_mut());
@@ -449,7 +447,7 @@ fn faults(cases: &mut Cases) {
 
 pub(super) fn add(cases: &mut Cases) {
     for (what, kernel, table) in FAMILIES {
-        cases.add(format!("kernels/{what}"), Safe::Works, |log| family(log, *kernel, *table));
+        cases.add(format!("kernels/{what}"), |log| family(log, *kernel, *table));
     }
     kernels(cases);
     faults(cases);

@@ -5,7 +5,7 @@ use std::ptr;
 
 use cuda_sys::{cudaMemcpyDefault, cudaMemcpyDeviceToHost, cudaStream_t, dim3};
 
-use crate::case::{Cases, Safe};
+use crate::case::Cases;
 use crate::log::{Log, Outcome, ask, need};
 use crate::memory::{Block, Kind, event, stream};
 
@@ -26,36 +26,32 @@ pub(super) fn fill(log: &mut Log, to: *mut c_void, value: u8, bytes: usize, on: 
 
 fn copies(cases: &mut Cases, blocking: bool) {
     let api = if blocking { "cudaMemcpy" } else { "cudaMemcpyAsync" };
-    cases.add(
-        format!("{api}/device to host, what a kernel wrote, in three sizes"),
-        Safe::Works,
-        move |log| {
-            let device = Block::new(log, Kind::Device, 8192)?;
-            fill(log, device.ptr(), 42, 8192, ptr::null_mut())?;
-            let (mut right, mut tried) = (0, 0);
-            for kind in [Kind::Pageable, Kind::Pinned] {
-                for way in [cudaMemcpyDeviceToHost, cudaMemcpyDefault] {
-                    for size in [2048, 4096, 8192] {
-                        let to = Block::new(log, kind, size)?;
-                        if blocking {
-                            need!(log, cudaMemcpy(to.ptr(), device.ptr(), size, way));
-                        } else {
-                            need!(log, cudaMemcpyAsync(to.ptr(), device.ptr(), size, way, ptr::null_mut()));
-                            need!(log, cudaStreamSynchronize(ptr::null_mut()));
-                        }
-                        tried += 1;
-                        right += usize::from(to.load(log)? == vec![42; size]);
+    cases.add(format!("{api}/device to host, what a kernel wrote, in three sizes"), move |log| {
+        let device = Block::new(log, Kind::Device, 8192)?;
+        fill(log, device.ptr(), 42, 8192, ptr::null_mut())?;
+        let (mut right, mut tried) = (0, 0);
+        for kind in [Kind::Pageable, Kind::Pinned] {
+            for way in [cudaMemcpyDeviceToHost, cudaMemcpyDefault] {
+                for size in [2048, 4096, 8192] {
+                    let to = Block::new(log, kind, size)?;
+                    if blocking {
+                        need!(log, cudaMemcpy(to.ptr(), device.ptr(), size, way));
+                    } else {
+                        need!(log, cudaMemcpyAsync(to.ptr(), device.ptr(), size, way, ptr::null_mut()));
+                        need!(log, cudaStreamSynchronize(ptr::null_mut()));
                     }
+                    tried += 1;
+                    right += usize::from(to.load(log)? == vec![42; size]);
                 }
             }
-            log.fact("right", format_args!("{right} of {tried}"));
-            Ok(())
-        },
-    );
+        }
+        log.fact("right", format_args!("{right} of {tried}"));
+        Ok(())
+    });
 }
 
 fn host(cases: &mut Cases) {
-    cases.add("cudaMallocHost/written by a kernel, waited for in three ways", Safe::Works, |log| {
+    cases.add("cudaMallocHost/written by a kernel, waited for in three ways", |log| {
         let (block, on, mark) = (Block::new(log, Kind::Pinned, 4)?, stream(log)?, event(log)?);
         for (value, how) in [(1, "the device"), (2, "the stream"), (3, "an event")] {
             fill(log, block.ptr(), value, 4, on)?;
@@ -72,7 +68,7 @@ fn host(cases: &mut Cases) {
         }
         Ok(())
     });
-    cases.add("cudaHostGetDevicePointer/pinned memory, written by a kernel", Safe::Works, |log| {
+    cases.add("cudaHostGetDevicePointer/pinned memory, written by a kernel", |log| {
         let block = Block::new(log, Kind::Pinned, 4096)?;
         let mut mapped = ptr::null_mut();
         ask!(log, cudaHostGetDevicePointer(&raw mut mapped, block.ptr(), 0));
@@ -82,7 +78,7 @@ fn host(cases: &mut Cases) {
         log.bytes("all bytes", &got, &[7; 4096]);
         Ok(())
     });
-    cases.add("cudaHostRegister/a variable on the stack, written by a kernel", Safe::Works, |log| {
+    cases.add("cudaHostRegister/a variable on the stack, written by a kernel", |log| {
         let mut here = [0_u8; 256];
         let (at, mut mapped) = (here.as_mut_ptr().cast(), ptr::null_mut());
         need!(log, cudaHostRegister(at, 256, 0));
@@ -98,7 +94,7 @@ fn host(cases: &mut Cases) {
 }
 
 fn ordered(cases: &mut Cases) {
-    cases.add("cudaMallocAsync/what a kernel wrote, copied and freed in order", Safe::Works, |log| {
+    cases.add("cudaMallocAsync/what a kernel wrote, copied and freed in order", |log| {
         let (on, back) = (stream(log)?, Block::new(log, Kind::Pinned, 4096)?);
         let mut start = ptr::null_mut();
         ask!(log, cudaMallocAsync(&raw mut start, 4096, on));
@@ -110,7 +106,7 @@ fn ordered(cases: &mut Cases) {
         log.bytes("all bytes", &got, &[5; 4096]);
         Ok(())
     });
-    cases.add("cudaMallocAsync/on eight streams at once", Safe::Works, |log| {
+    cases.add("cudaMallocAsync/on eight streams at once", |log| {
         let mut streams = vec![ptr::null_mut(), cuda_sys::cudaStreamPerThread];
         for _ in 0..6 {
             streams.push(stream(log)?);

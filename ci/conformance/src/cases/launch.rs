@@ -10,7 +10,7 @@ use cuda_sys::{
     cudaLaunchConfig_t, dim3,
 };
 
-use crate::case::{Cases, Safe};
+use crate::case::Cases;
 use crate::log::{Log, ask, need};
 
 unsafe extern "C" {
@@ -65,7 +65,7 @@ fn launch(
 }
 
 fn clusters(cases: &mut Cases) {
-    cases.add("cudaLaunchKernelExC/clusters that divide the grid", Safe::Works, |log| {
+    cases.add("cudaLaunchKernelExC/clusters that divide the grid", |log| {
         launch(log, "two of four", empty(), [4, 1, 1], &mut [cluster(2, 1, 1)]);
         launch(log, "one", empty(), [3, 1, 1], &mut [cluster(1, 1, 1)]);
         launch(log, "in three dimensions", empty(), [4, 2, 6], &mut [cluster(2, 1, 3)]);
@@ -75,26 +75,22 @@ fn clusters(cases: &mut Cases) {
         ask!(log, cudaDeviceSynchronize());
         Ok(())
     });
-    cases.add(
-        "cudaLaunchKernelExC/clusters that do not divide the grid, or of no blocks",
-        Safe::Refused,
-        |log| {
-            launch(log, "two of three", empty(), [3, 1, 1], &mut [cluster(2, 1, 1)]);
-            launch(log, "along y", empty(), [4, 1, 1], &mut [cluster(2, 2, 1)]);
-            launch(log, "none along z", empty(), [4, 1, 1], &mut [cluster(2, 1, 0)]);
-            launch(log, "none", empty(), [4, 1, 1], &mut [cluster(0, 0, 0)]);
-            ask!(log, cudaDeviceSynchronize());
-            Ok(())
-        },
-    );
-    cases.add("cudaLaunchKernelExC/clusters that the kernel declares, and others", Safe::Passed, |log| {
+    cases.add("cudaLaunchKernelExC/clusters that do not divide the grid, or of no blocks", |log| {
+        launch(log, "two of three", empty(), [3, 1, 1], &mut [cluster(2, 1, 1)]);
+        launch(log, "along y", empty(), [4, 1, 1], &mut [cluster(2, 2, 1)]);
+        launch(log, "none along z", empty(), [4, 1, 1], &mut [cluster(2, 1, 0)]);
+        launch(log, "none", empty(), [4, 1, 1], &mut [cluster(0, 0, 0)]);
+        ask!(log, cudaDeviceSynchronize());
+        Ok(())
+    });
+    cases.add("cudaLaunchKernelExC/clusters that the kernel declares, and others", |log| {
         launch(log, "declared, of three blocks", pairs(), [3, 1, 1], &mut []);
         launch(log, "others", pairs(), [4, 1, 1], &mut [cluster(4, 1, 1)]);
         ask!(log, cudaDeviceSynchronize());
         Ok(())
     });
     cases
-        .add("cudaLaunchKernelExC/clusters of more than eight blocks", Safe::Passed, |log| {
+        .add("cudaLaunchKernelExC/clusters of more than eight blocks", |log| {
             launch(log, "sixteen", empty(), [32, 1, 1], &mut [cluster(16, 1, 1)]);
             let id = cudaFuncAttributeNonPortableClusterSizeAllowed;
             ask!(log, "allowed", cudaFuncSetAttribute(empty(), id, 1));
@@ -110,7 +106,7 @@ fn clusters(cases: &mut Cases) {
             Ok(())
         })
         .alone();
-    cases.add("cudaFuncGetAttributes/of clusters", Safe::Works, |log| {
+    cases.add("cudaFuncGetAttributes/of clusters", |log| {
         for (name, kernel) in [("none", empty()), ("pairs", pairs())] {
             let mut found = cuda_sys::cudaFuncAttributes::default();
             need!(log, cudaFuncGetAttributes(&raw mut found, kernel));
@@ -124,7 +120,7 @@ fn clusters(cases: &mut Cases) {
 
 fn occupancy(cases: &mut Cases) {
     cases
-        .add("cudaOccupancyMaxPotentialClusterSize/allowed and not", Safe::Works, |log| {
+        .add("cudaOccupancyMaxPotentialClusterSize/allowed and not", |log| {
             let mut size: c_int = -1;
             let plain = config([16, 1, 1], &mut []);
             let out = &raw mut size;
@@ -147,7 +143,7 @@ fn occupancy(cases: &mut Cases) {
             Ok(())
         })
         .alone();
-    cases.add("cudaOccupancyMaxActiveClusters/what is refused", Safe::Refused, |log| {
+    cases.add("cudaOccupancyMaxActiveClusters/what is refused", |log| {
         let mut count: c_int = -1;
         let out = &raw mut count;
         for (name, blocks, size) in [("two", 16, 2), ("two of fifteen", 15, 2), ("sixteen", 16, 16)] {
@@ -170,7 +166,7 @@ fn occupancy(cases: &mut Cases) {
 }
 
 fn others(cases: &mut Cases) {
-    cases.add("cudaLaunchKernelExC/attributes of every kind, and of none", Safe::Works, |log| {
+    cases.add("cudaLaunchKernelExC/attributes of every kind, and of none", |log| {
         let nothing = cudaLaunchAttributeValue { pad: [0; 64] };
         launch(log, "ignored", empty(), [1, 1, 1], &mut [attribute(cudaLaunchAttributeIgnore, nothing)]);
         let priority =
@@ -195,7 +191,6 @@ fn others(cases: &mut Cases) {
     cases.add(
         // (A null launch ends the process on an H200, and so do null configurations above.)
         "cudaLaunchKernelExC/null for the kernel, the attributes",
-        Safe::Unwritable,
         |log| {
             let mut one = config([1, 1, 1], &mut []);
             let (null, none) = (ptr::null(), ptr::null_mut());
@@ -206,7 +201,7 @@ fn others(cases: &mut Cases) {
             Ok(())
         },
     );
-    cases.add("cudaFuncGetParamInfo/the parameters of a kernel", Safe::Works, |log| {
+    cases.add("cudaFuncGetParamInfo/the parameters of a kernel", |log| {
         let (mut offset, mut size) = (usize::MAX, usize::MAX);
         let (at, bytes, kernel) = (&raw mut offset, &raw mut size, case_fill as *const c_void);
         for index in 0..4 {
@@ -220,7 +215,7 @@ fn others(cases: &mut Cases) {
         ask!(log, "none", cudaFuncGetParamInfo(empty(), 0, at, bytes));
         Ok(())
     });
-    cases.add("cudaFuncGetName/a kernel, none", Safe::Works, |log| {
+    cases.add("cudaFuncGetName/a kernel, none", |log| {
         let mut name = ptr::null();
         ask!(log, cudaFuncGetName(&raw mut name, empty()));
         if !name.is_null() {
@@ -232,25 +227,21 @@ fn others(cases: &mut Cases) {
         ask!(log, "answer null", cudaFuncGetName(ptr::null_mut(), empty()));
         Ok(())
     });
-    cases.add(
-        "cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags/both flags, others",
-        Safe::Works,
-        |log| {
-            let mut blocks: c_int = -1;
-            let out = &raw mut blocks;
-            for flags in [0, 1, 2, 4] {
-                let name = format!("flags {flags}");
-                ask!(
-                    log,
-                    &name,
-                    cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(out, empty(), 256, 0, flags)
-                );
-                log.fact("blocks", blocks);
-                blocks = -1;
-            }
-            Ok(())
-        },
-    );
+    cases.add("cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags/both flags, others", |log| {
+        let mut blocks: c_int = -1;
+        let out = &raw mut blocks;
+        for flags in [0, 1, 2, 4] {
+            let name = format!("flags {flags}");
+            ask!(
+                log,
+                &name,
+                cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(out, empty(), 256, 0, flags)
+            );
+            log.fact("blocks", blocks);
+            blocks = -1;
+        }
+        Ok(())
+    });
 }
 
 pub(super) fn add(cases: &mut Cases) {

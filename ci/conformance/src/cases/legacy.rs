@@ -9,7 +9,7 @@ use cuda_sys::{cudaGraph_t, cudaStream_t};
 
 use super::graph::{empty, graph, ready};
 use super::kernel::fill;
-use crate::case::{Cases, Safe};
+use crate::case::Cases;
 use crate::gate::Gate;
 use crate::log::{Log, Outcome, Setup, ask, need};
 use crate::memory::{Block, Kind, event, pattern, stream, stream_with};
@@ -187,26 +187,22 @@ const GRAPHS: [(&str, Nodes); 7] = [
 #[cfg(cudart_13_0)]
 fn managed_case(cases: &mut Cases, what: &str, put: fn(&mut Log, Block, cudaStream_t)) {
     cases
-        .add(
-            format!("legacy/the legacy stream is held, a blocking one is given {what}"),
-            Safe::Works,
-            move |log| {
-                const BYTES: usize = 2 << 20;
-                let (block, on) = (Block::new(log, Kind::Managed, 2 * BYTES)?, stream_with(log, 0)?);
-                let range = Block::aligned(block, BYTES);
-                super::managed::prefetch(log, range.ptr(), BYTES, 0, on);
-                need!(log, cudaDeviceSynchronize());
-                let after = event(log)?;
-                let gate = Gate::hold(log, ptr::null_mut())?;
-                put(log, range, on);
-                ask!(log, "the stream", cudaStreamQuery(on));
-                ask!(log, cudaEventRecord(after, on));
-                ask!(log, "an event behind it", cudaEventQuery(after));
-                gate.open();
-                ask!(log, cudaDeviceSynchronize());
-                Ok(())
-            },
-        )
+        .add(format!("legacy/the legacy stream is held, a blocking one is given {what}"), move |log| {
+            const BYTES: usize = 2 << 20;
+            let (block, on) = (Block::new(log, Kind::Managed, 2 * BYTES)?, stream_with(log, 0)?);
+            let range = Block::aligned(block, BYTES);
+            super::managed::prefetch(log, range.ptr(), BYTES, 0, on);
+            need!(log, cudaDeviceSynchronize());
+            let after = event(log)?;
+            let gate = Gate::hold(log, ptr::null_mut())?;
+            put(log, range, on);
+            ask!(log, "the stream", cudaStreamQuery(on));
+            ask!(log, cudaEventRecord(after, on));
+            ask!(log, "an event behind it", cudaEventQuery(after));
+            gate.open();
+            ask!(log, cudaDeviceSynchronize());
+            Ok(())
+        })
         .alone();
 }
 
@@ -247,7 +243,7 @@ fn overwritten(cases: &mut Cases) {
     ] {
         let what = format!("what a copy from {} to {} memory overwrites", from.name(), to.name());
         cases
-            .add(format!("legacy/behind its order only, {what}"), Safe::Works, move |log| {
+            .add(format!("legacy/behind its order only, {what}"), move |log| {
                 let (old, new) = (pattern(BYTES, 1), pattern(BYTES, 2));
                 let (source, read) = (Block::with(log, from, &new)?, Block::with(log, to, &old)?);
                 let (aside, over) =
@@ -295,7 +291,7 @@ fn gone(cases: &mut Cases, gone: Gone) {
         Gone::Ended => "a thread's stream waits for an event only and the thread ends",
     };
     cases
-        .add(format!("legacy/{what}, the legacy one is given a copy"), Safe::Works, move |log| {
+        .add(format!("legacy/{what}, the legacy one is given a copy"), move |log| {
             let things = Things::new(log)?;
             let (third, pending, after) = (stream(log)?, event(log)?, event(log)?);
             let gate = Gate::hold(log, third)?;
@@ -364,7 +360,7 @@ fn parties(legacy_is_busy: bool) -> (&'static str, &'static str) {
 fn graph_case(cases: &mut Cases, legacy_is_busy: bool, what: &str, nodes: Nodes) {
     let (one, other) = parties(legacy_is_busy);
     cases
-        .add(format!("legacy/{one} is held, {other} is given {what}"), Safe::Works, move |log| {
+        .add(format!("legacy/{one} is held, {other} is given {what}"), move |log| {
             let things = Things::new(log)?;
             let graph = graph(log)?;
             nodes(log, &things, graph)?;
@@ -388,7 +384,7 @@ fn graph_case(cases: &mut Cases, legacy_is_busy: bool, what: &str, nodes: Nodes)
 fn case(cases: &mut Cases, busy: Busy, legacy_is_busy: bool, what: &str, put: Put) {
     let (one, other) = parties(legacy_is_busy);
     cases
-        .add(format!("legacy/{one} {}, {other} is given {what}", busy.name()), Safe::Works, move |log| {
+        .add(format!("legacy/{one} {}, {other} is given {what}", busy.name()), move |log| {
             let things = Things::new(log)?;
             let blocking = stream_with(log, cuda_sys::cudaStreamDefault)?;
             let (first, on) =

@@ -11,7 +11,7 @@ use cuda_sys::{
     cudaMemcpy3DPeerParms, cudaMemcpyDeviceToDevice, cudaStream_t, make_cudaExtent, make_cudaPitchedPtr,
 };
 
-use crate::case::{Cases, Safe};
+use crate::case::Cases;
 use crate::gate::Gate;
 use crate::log::{Log, Setup, ask, need};
 use crate::memory::{Block, Kind, event, stream_with};
@@ -109,7 +109,7 @@ impl PeerPair {
 /// One stream is held, and the other one, of device 0, gets a copy.
 fn case(cases: &mut Cases, (api, copy): (&str, PeerCopy), way: PeerPair, held: Party, given: Party) {
     let id = format!("legacy/{} is held, {} is given {api} {}", held.name(), given.name(), way.name());
-    let added = cases.add(id, Safe::Works, move |log| {
+    let added = cases.add(id, move |log| {
         let (to, from) = way.sides(log)?;
         let first = held.stream(log)?;
         let on = given.stream(log)?;
@@ -150,7 +150,7 @@ fn case(cases: &mut Cases, (api, copy): (&str, PeerCopy), way: PeerPair, held: P
 fn blocking(cases: &mut Cases, api: &str, copy: fn(&mut Log, Side, Side), held: c_int) {
     let id =
         format!("legacy/the legacy stream of device {held} is held, then {api} from device 0 to device 1");
-    let added = cases.add(id, Safe::Works, move |log| {
+    let added = cases.add(id, move |log| {
         let (to, from) = PeerPair { from: 0, to: 1, access: true }.sides(log)?;
         copy(log, to, from);
         for device in 0..2 {

@@ -10,7 +10,7 @@ use cuda_sys::{
     cudaStreamCaptureModeGlobal, cudaStreamCaptureModeRelaxed, cudaSuccess, dim3,
 };
 
-use crate::case::{Cases, Safe};
+use crate::case::Cases;
 use crate::log::{Log, Outcome, Setup, ask, error_name, need};
 use crate::memory::{Block, Kind, stream};
 
@@ -138,7 +138,7 @@ fn said(log: &mut Log, ptx: &str) -> Outcome {
 }
 
 fn loading(cases: &mut Cases) {
-    cases.add("cudaLibraryLoadData/PTX, its kernels, and a launch", Safe::Works, |log| {
+    cases.add("cudaLibraryLoadData/PTX, its kernels, and a launch", |log| {
         let library = library(log, PTX)?;
         let mut count = 0;
         ask!(log, cudaLibraryGetKernelCount(&raw mut count, library));
@@ -148,25 +148,24 @@ fn loading(cases: &mut Cases) {
         ask!(log, cudaLibraryUnload(library));
         Ok(())
     });
-    let wrong: [(&str, Safe, String); 8] = [
-        ("text that is no PTX", Safe::Refused, "int main() { return 0; }".to_owned()),
-        ("no text", Safe::Refused, String::new()),
-        ("PTX that does not parse", Safe::Passed, PTX.replace("[more];", "];")),
-        ("an instruction that there is not", Safe::Passed, PTX.replace("mad.lo.u32", "madness.u32")),
-        ("a register that is not declared", Safe::Passed, PTX.replace("%r4", "%other")),
-        ("a newer version of PTX", Safe::Passed, PTX.replace(".version 8.0", ".version 99.0")),
-        ("code of a newer device", Safe::Passed, PTX.replace("sm_70", "sm_120")),
+    let wrong: [(&str, String); 8] = [
+        ("text that is no PTX", "int main() { return 0; }".to_owned()),
+        ("no text", String::new()),
+        ("PTX that does not parse", PTX.replace("[more];", "];")),
+        ("an instruction that there is not", PTX.replace("mad.lo.u32", "madness.u32")),
+        ("a register that is not declared", PTX.replace("%r4", "%other")),
+        ("a newer version of PTX", PTX.replace(".version 8.0", ".version 99.0")),
+        ("code of a newer device", PTX.replace("sm_70", "sm_120")),
         (
             "a function that nobody has",
-            Safe::Passed,
             PTX.replace("{\n    ret;", ".extern .func gone;\n{\n    call gone;\n    ret;"),
         ),
     ];
-    for (what, safe, ptx) in wrong {
-        cases.add(format!("cudaLibraryLoadData/{what}"), safe, move |log| said(log, &ptx)).alone();
+    for (what, ptx) in wrong {
+        cases.add(format!("cudaLibraryLoadData/{what}"), move |log| said(log, &ptx)).alone();
     }
     cases
-        .add("cudaLibraryLoadData/null for the library, the code", Safe::Unwritable, |log| {
+        .add("cudaLibraryLoadData/null for the library, the code", |log| {
             let (code, none, nil) = (text(PTX), ptr::null_mut(), ptr::null_mut());
             let at = code.as_ptr().cast();
             ask!(
@@ -184,7 +183,7 @@ fn loading(cases: &mut Cases) {
         })
         .alone();
     cases
-        .add("cudaLibraryLoadData/options that are right and that are not", Safe::Works, |log| {
+        .add("cudaLibraryLoadData/options that are right and that are not", |log| {
             let code = text(PTX);
             let tell = |log: &mut Log, name: &str, option: cudaJitOption, value: usize| {
                 let (mut library, mut option) = (ptr::null_mut(), option);
@@ -213,7 +212,7 @@ fn loading(cases: &mut Cases) {
         })
         .alone();
     cases
-        .add("cudaLibraryLoadData/the compiler's information, and code that stays", Safe::Works, |log| {
+        .add("cudaLibraryLoadData/the compiler's information, and code that stays", |log| {
             let (mut room, code) = (vec![0_u8; 4096], text(PTX));
             let mut options = [cudaJitLogVerbose, cudaJitInfoLogBuffer, cudaJitInfoLogBufferSizeBytes];
             let number = ptr::without_provenance_mut::<c_void>;
@@ -242,54 +241,43 @@ fn loading(cases: &mut Cases) {
         })
         .alone();
     cases
-        .add(
-            "cudaLibraryLoadFromFile/PTX, no such file, null, an option for code in memory",
-            Safe::Works,
-            |log| {
-                let path = std::env::temp_dir().join(format!("conformance-{}.ptx", std::process::id()));
-                std::fs::write(&path, PTX).expect("a file can be written");
-                let name =
-                    CString::new(path.to_string_lossy().as_bytes()).expect("a path without a zero byte");
-                let (mut library, none) = (ptr::null_mut(), ptr::null_mut());
-                let (out, nil) = (&raw mut library, ptr::null_mut());
-                let (mut preserved, mut value) =
-                    (cudaLibraryBinaryIsPreserved, ptr::without_provenance_mut::<c_void>(1));
-                let (option, value) = (&raw mut preserved, &raw mut value);
-                ask!(
-                    log,
-                    "preserved",
-                    cudaLibraryLoadFromFile(out, name.as_ptr(), nil, none, 0, option, value, 1)
-                );
-                forget();
-                ask!(
-                    log,
-                    cudaLibraryLoadFromFile(out, name.as_ptr(), nil, none, 0, ptr::null_mut(), none, 0)
-                );
-                let _ = std::fs::remove_file(&path);
-                let kernel = kernel(log, library, c"add")?;
-                added(log, "answer", kernel, 2)?;
-                need!(log, cudaLibraryUnload(library));
-                ask!(
-                    log,
-                    "gone",
-                    cudaLibraryLoadFromFile(out, name.as_ptr(), nil, none, 0, ptr::null_mut(), none, 0)
-                );
-                forget();
-                ask!(
-                    log,
-                    "null",
-                    cudaLibraryLoadFromFile(out, ptr::null(), nil, none, 0, ptr::null_mut(), none, 0)
-                );
-                Ok(())
-            },
-        )
+        .add("cudaLibraryLoadFromFile/PTX, no such file, null, an option for code in memory", |log| {
+            let path = std::env::temp_dir().join(format!("conformance-{}.ptx", std::process::id()));
+            std::fs::write(&path, PTX).expect("a file can be written");
+            let name = CString::new(path.to_string_lossy().as_bytes()).expect("a path without a zero byte");
+            let (mut library, none) = (ptr::null_mut(), ptr::null_mut());
+            let (out, nil) = (&raw mut library, ptr::null_mut());
+            let (mut preserved, mut value) =
+                (cudaLibraryBinaryIsPreserved, ptr::without_provenance_mut::<c_void>(1));
+            let (option, value) = (&raw mut preserved, &raw mut value);
+            ask!(
+                log,
+                "preserved",
+                cudaLibraryLoadFromFile(out, name.as_ptr(), nil, none, 0, option, value, 1)
+            );
+            forget();
+            ask!(log, cudaLibraryLoadFromFile(out, name.as_ptr(), nil, none, 0, ptr::null_mut(), none, 0));
+            let _ = std::fs::remove_file(&path);
+            let kernel = kernel(log, library, c"add")?;
+            added(log, "answer", kernel, 2)?;
+            need!(log, cudaLibraryUnload(library));
+            ask!(
+                log,
+                "gone",
+                cudaLibraryLoadFromFile(out, name.as_ptr(), nil, none, 0, ptr::null_mut(), none, 0)
+            );
+            forget();
+            ask!(
+                log,
+                "null",
+                cudaLibraryLoadFromFile(out, ptr::null(), nil, none, 0, ptr::null_mut(), none, 0)
+            );
+            Ok(())
+        })
         .alone();
-    for (name, mode, safe) in [
-        ("global", cudaStreamCaptureModeGlobal, Safe::Works),
-        ("relaxed", cudaStreamCaptureModeRelaxed, Safe::Works),
-    ] {
+    for (name, mode) in [("global", cudaStreamCaptureModeGlobal), ("relaxed", cudaStreamCaptureModeRelaxed)] {
         cases
-            .add(format!("cudaLibraryLoadData/while a stream captures, {name}"), safe, move |log| {
+            .add(format!("cudaLibraryLoadData/while a stream captures, {name}"), move |log| {
                 let on = stream(log)?;
                 need!(log, cudaStreamBeginCapture(on, mode));
                 let mut library = ptr::null_mut();

@@ -9,7 +9,7 @@ use cuda_sys::{
 };
 
 use super::library::{PTX, added, forget, kernel, library};
-use crate::case::{Cases, Safe};
+use crate::case::Cases;
 use crate::log::{Log, Outcome, ask, need};
 use crate::memory::{Block, Kind};
 
@@ -23,7 +23,7 @@ const MANAGED: &str = "
 
 fn kernels(cases: &mut Cases) {
     cases
-        .add("cudaLibraryGetKernel/a name that there is not, null", Safe::Passed, |log| {
+        .add("cudaLibraryGetKernel/a name that there is not, null", |log| {
             let library = library(log, PTX)?;
             let mut kernel = ptr::null_mut();
             let out = &raw mut kernel;
@@ -38,14 +38,14 @@ fn kernels(cases: &mut Cases) {
         })
         .alone();
     cases
-        .add("cudaLibraryGetKernel/of no library", Safe::Unwritable, |log| {
+        .add("cudaLibraryGetKernel/of no library", |log| {
             let mut kernel = ptr::null_mut();
             ask!(log, cudaLibraryGetKernel(&raw mut kernel, ptr::null_mut(), c"add".as_ptr()));
             Ok(())
         })
         .alone();
     cases
-        .add("cudaLibraryGetKernelCount/of no library, answer null", Safe::Unwritable, |log| {
+        .add("cudaLibraryGetKernelCount/of no library, answer null", |log| {
             let library = library(log, PTX)?;
             let mut count = 77;
             ask!(log, "answer null", cudaLibraryGetKernelCount(ptr::null_mut(), library));
@@ -56,7 +56,7 @@ fn kernels(cases: &mut Cases) {
         })
         .alone();
     cases
-        .add("cudaLibraryEnumerateKernels/room for fewer, for more, for none", Safe::Works, |log| {
+        .add("cudaLibraryEnumerateKernels/room for fewer, for more, for none", |log| {
             let library = library(log, PTX)?;
             for room in [1_u32, 2, 4, 0] {
                 let mut kernels = [ptr::null_mut(); 4];
@@ -75,55 +75,46 @@ fn kernels(cases: &mut Cases) {
             Ok(())
         })
         .alone();
-    cases.add(
-        "cudaFuncGetAttributes/of a kernel of a library, and what else is asked of one",
-        Safe::Works,
-        |log| {
-            let library = library(log, PTX)?;
-            let kernel = kernel(log, library, c"add")?;
-            let function: *const c_void = kernel.cast_const().cast();
-            let mut found = cudaFuncAttributes::default();
-            ask!(log, cudaFuncGetAttributes(&raw mut found, function));
-            log.fact("threads", found.maxThreadsPerBlock);
-            let mut name: *const c_char = ptr::null();
-            need!(log, cudaFuncGetName(&raw mut name, function));
-            // SAFETY: the runtime gave a name that ends in a zero byte.
-            log.fact("name", unsafe { CStr::from_ptr(name) }.to_string_lossy());
-            for index in 0..3 {
-                let (mut offset, mut size) = (77, 77);
-                ask!(log, cudaFuncGetParamInfo(function, index, &raw mut offset, &raw mut size));
-                log.fact("at and size", format_args!("{offset} {size}"));
-            }
-            forget();
-            let mut blocks = 0;
-            ask!(log, cudaOccupancyMaxActiveBlocksPerMultiprocessor(&raw mut blocks, function, 128, 0));
-            log.fact("blocks", blocks > 0);
-            need!(log, cudaLibraryUnload(library));
-            Ok(())
-        },
-    );
+    cases.add("cudaFuncGetAttributes/of a kernel of a library, and what else is asked of one", |log| {
+        let library = library(log, PTX)?;
+        let kernel = kernel(log, library, c"add")?;
+        let function: *const c_void = kernel.cast_const().cast();
+        let mut found = cudaFuncAttributes::default();
+        ask!(log, cudaFuncGetAttributes(&raw mut found, function));
+        log.fact("threads", found.maxThreadsPerBlock);
+        let mut name: *const c_char = ptr::null();
+        need!(log, cudaFuncGetName(&raw mut name, function));
+        // SAFETY: the runtime gave a name that ends in a zero byte.
+        log.fact("name", unsafe { CStr::from_ptr(name) }.to_string_lossy());
+        for index in 0..3 {
+            let (mut offset, mut size) = (77, 77);
+            ask!(log, cudaFuncGetParamInfo(function, index, &raw mut offset, &raw mut size));
+            log.fact("at and size", format_args!("{offset} {size}"));
+        }
+        forget();
+        let mut blocks = 0;
+        ask!(log, cudaOccupancyMaxActiveBlocksPerMultiprocessor(&raw mut blocks, function, 128, 0));
+        log.fact("blocks", blocks > 0);
+        need!(log, cudaLibraryUnload(library));
+        Ok(())
+    });
     cases
-        .add(
-            "cudaFuncSetCacheConfig/of a kernel of a library, and what else does not take one",
-            Safe::Refused,
-            |log| {
-                let library = library(log, PTX)?;
-                let function = kernel(log, library, c"add")?.cast_const().cast();
-                ask!(log, cudaFuncSetCacheConfig(function, cudaFuncCachePreferL1));
-                forget();
-                let mut other = ptr::null_mut();
-                ask!(log, cudaGetFuncBySymbol(&raw mut other, function));
-                forget();
-                let mut other = ptr::null_mut();
-                ask!(log, cudaGetKernel(&raw mut other, function));
-                Ok(())
-            },
-        )
+        .add("cudaFuncSetCacheConfig/of a kernel of a library, and what else does not take one", |log| {
+            let library = library(log, PTX)?;
+            let function = kernel(log, library, c"add")?.cast_const().cast();
+            ask!(log, cudaFuncSetCacheConfig(function, cudaFuncCachePreferL1));
+            forget();
+            let mut other = ptr::null_mut();
+            ask!(log, cudaGetFuncBySymbol(&raw mut other, function));
+            forget();
+            let mut other = ptr::null_mut();
+            ask!(log, cudaGetKernel(&raw mut other, function));
+            Ok(())
+        })
         .alone();
     cases
         .add(
             "cudaKernelSetAttributeForDevice/dynamic shared memory, too much, no such device, read only",
-            Safe::Works,
             |log| {
                 let library = library(log, PTX)?;
                 let kernel = kernel(log, library, c"add")?;
@@ -154,7 +145,7 @@ fn kernels(cases: &mut Cases) {
             },
         )
         .alone();
-    cases.add("cudaGraphAddKernelNode/a kernel of a library", Safe::Works, |log| {
+    cases.add("cudaGraphAddKernelNode/a kernel of a library", |log| {
         let library = library(log, PTX)?;
         let (kernel, to) = (kernel(log, library, c"add")?, Block::new(log, Kind::Device, 4)?);
         let (mut at, mut more) = (to.ptr(), 20_u32);
@@ -181,7 +172,7 @@ fn kernels(cases: &mut Cases) {
         Ok(())
     });
     cases
-        .add("cudaLaunchKernel/a kernel of a library, on the second device", Safe::Works, |log| {
+        .add("cudaLaunchKernel/a kernel of a library, on the second device", |log| {
             let library = library(log, PTX)?;
             let kernel = kernel(log, library, c"add")?;
             added(log, "first", kernel, 1)?;
@@ -200,7 +191,7 @@ fn kernels(cases: &mut Cases) {
 }
 
 fn variables(cases: &mut Cases) {
-    cases.add("cudaLibraryGetGlobal/a variable, a table, a constant", Safe::Works, |log| {
+    cases.add("cudaLibraryGetGlobal/a variable, a table, a constant", |log| {
         let library = library(log, PTX)?;
         for (name, what) in [(c"count", "count"), (c"table", "table"), (c"factor", "factor")] {
             let (mut at, mut bytes, mut first) = (ptr::null_mut(), 0, 99_u32);
@@ -220,7 +211,7 @@ fn variables(cases: &mut Cases) {
         Ok(())
     });
     cases
-        .add("cudaLibraryGetGlobal/a name that there is not, null, both answers null", Safe::Passed, |log| {
+        .add("cudaLibraryGetGlobal/a name that there is not, null, both answers null", |log| {
             let library = library(log, PTX)?;
             let (mut at, mut bytes) = (ptr::null_mut(), 0);
             let (out, size) = (&raw mut at, &raw mut bytes);
@@ -249,7 +240,7 @@ fn variables(cases: &mut Cases) {
         })
         .alone();
     cases
-        .add("cudaLibraryGetManaged/a managed variable, and by the other function", Safe::Works, |log| {
+        .add("cudaLibraryGetManaged/a managed variable, and by the other function", |log| {
             let library = library(log, MANAGED)?;
             let (mut at, mut bytes, mut same) = (ptr::null_mut(), 0, ptr::null_mut());
             ask!(log, cudaLibraryGetManaged(&raw mut at, &raw mut bytes, library, c"shared_count".as_ptr()));
@@ -271,7 +262,7 @@ fn variables(cases: &mut Cases) {
             Ok(())
         })
         .alone();
-    cases.add("cudaLibraryGetGlobal/of two libraries of one code", Safe::Works, |log| {
+    cases.add("cudaLibraryGetGlobal/of two libraries of one code", |log| {
         let (one, other) = (library(log, PTX)?, library(log, PTX)?);
         let (mut first, mut second) = (ptr::null_mut(), ptr::null_mut());
         need!(log, cudaLibraryGetGlobal(&raw mut first, ptr::null_mut(), one, c"count".as_ptr()));

@@ -7,7 +7,7 @@ use cuda_sys::{
     cudaMemcpyHostToHost, cudaMemcpyKind, cudaStream_t,
 };
 
-use crate::case::{Cases, Safe};
+use crate::case::Cases;
 use crate::gate::Gate;
 use crate::log::{Log, Outcome, ask, need};
 use crate::memory::{Block, Kind, pattern, stream, stream_with};
@@ -62,7 +62,7 @@ fn kinds(cases: &mut Cases, blocking: bool) {
             };
             for (way, which) in [(right, "its direction"), (cudaMemcpyDefault, "default")] {
                 let id = format!("{}/{} from {}, {which}", name(blocking), to.name(), from.name());
-                cases.add(id, Safe::Works, move |log| {
+                cases.add(id, move |log| {
                     let (source, old) = (pattern(N, 1), pattern(N, 2));
                     let (d, s) = (Block::with(log, to, &old)?, Block::with(log, from, &source)?);
                     let on = if blocking { ptr::null_mut() } else { stream(log)? };
@@ -85,21 +85,17 @@ fn edges(cases: &mut Cases, blocking: bool) {
             [((true, false), "destination"), ((false, true), "source"), ((true, true), "both")]
         {
             for bytes in [0, 16] {
-                cases.add(
-                    format!("{api}/{which}, {what} null, {bytes} bytes"),
-                    Safe::Unwritable,
-                    move |log| {
-                        let (d, s) = (Block::new(log, to, N)?, Block::new(log, from, N)?);
-                        let d = if null.0 { ptr::null_mut() } else { d.ptr() };
-                        let s = if null.1 { ptr::null_mut() } else { s.ptr() };
-                        copy(log, blocking, d.cast(), s.cast(), bytes, way, ptr::null_mut());
-                        settle(log);
-                        Ok(())
-                    },
-                );
+                cases.add(format!("{api}/{which}, {what} null, {bytes} bytes"), move |log| {
+                    let (d, s) = (Block::new(log, to, N)?, Block::new(log, from, N)?);
+                    let d = if null.0 { ptr::null_mut() } else { d.ptr() };
+                    let s = if null.1 { ptr::null_mut() } else { s.ptr() };
+                    copy(log, blocking, d.cast(), s.cast(), bytes, way, ptr::null_mut());
+                    settle(log);
+                    Ok(())
+                });
             }
         }
-        cases.add(format!("{api}/{which}, no bytes"), Safe::Works, move |log| {
+        cases.add(format!("{api}/{which}, no bytes"), move |log| {
             let (source, old) = (pattern(N, 1), pattern(N, 2));
             let (d, s) = (Block::with(log, to, &old)?, Block::with(log, from, &source)?);
             copy(log, blocking, d.ptr().cast(), s.ptr().cast(), 0, way, ptr::null_mut());
@@ -108,13 +104,13 @@ fn edges(cases: &mut Cases, blocking: bool) {
             log.holds(&got, &source, &old);
             Ok(())
         });
-        cases.add(format!("{api}/{which}, no bytes, one past both ends"), Safe::Works, move |log| {
+        cases.add(format!("{api}/{which}, no bytes, one past both ends"), move |log| {
             let (d, s) = (Block::new(log, to, N)?, Block::new(log, from, N)?);
             copy(log, blocking, d.at(N).cast(), s.at(N).cast(), 0, way, ptr::null_mut());
             Ok(())
         });
         for offset in [1, 3, 255, 1000] {
-            cases.add(format!("{api}/{which}, a part from byte {offset} on"), Safe::Works, move |log| {
+            cases.add(format!("{api}/{which}, a part from byte {offset} on"), move |log| {
                 let (source, old) = (pattern(N, 1), pattern(N, 2));
                 let (d, s) = (Block::with(log, to, &old)?, Block::with(log, from, &source)?);
                 copy(log, blocking, d.at(offset).cast(), s.at(offset / 2).cast(), 777, way, ptr::null_mut());
@@ -126,7 +122,7 @@ fn edges(cases: &mut Cases, blocking: bool) {
                 Ok(())
             });
         }
-        cases.add(format!("{api}/{which}, the first half"), Safe::Works, move |log| {
+        cases.add(format!("{api}/{which}, the first half"), move |log| {
             let (source, old) = (pattern(N, 1), pattern(N, 2));
             let (d, s) = (Block::with(log, to, &old)?, Block::with(log, from, &source)?);
             copy(log, blocking, d.ptr().cast(), s.ptr().cast(), N / 2, way, ptr::null_mut());
@@ -139,7 +135,7 @@ fn edges(cases: &mut Cases, blocking: bool) {
     }
     for bad in [5_u32, 100, u32::MAX] {
         for (bytes, what) in [(N, ""), (0, ", no bytes")] {
-            cases.add(format!("{api}/direction {bad}{what}"), Safe::Unwritable, move |log| {
+            cases.add(format!("{api}/direction {bad}{what}"), move |log| {
                 let (d, s) = (Block::new(log, Kind::Device, N)?, Block::new(log, Kind::Pageable, N)?);
                 copy(
                     log,
@@ -153,13 +149,13 @@ fn edges(cases: &mut Cases, blocking: bool) {
                 Ok(())
             });
         }
-        cases.add(format!("{api}/direction {bad}, both null"), Safe::Unwritable, move |log| {
+        cases.add(format!("{api}/direction {bad}, both null"), move |log| {
             copy(log, blocking, ptr::null_mut(), ptr::null(), N, cudaMemcpyKind(bad), ptr::null_mut());
             Ok(())
         });
     }
     for kind in [Kind::Pageable, Kind::Pinned, Kind::Device, Kind::Managed] {
-        cases.add(format!("{api}/{} onto itself", kind.name()), Safe::Refused, move |log| {
+        cases.add(format!("{api}/{} onto itself", kind.name()), move |log| {
             let bytes = pattern(N, 3);
             let block = Block::with(log, kind, &bytes)?;
             copy(
@@ -178,7 +174,7 @@ fn edges(cases: &mut Cases, blocking: bool) {
         });
     }
     for kind in [Kind::Pageable, Kind::Pinned] {
-        cases.add(format!("{api}/{}, there and back in many sizes", kind.name()), Safe::Works, move |log| {
+        cases.add(format!("{api}/{}, there and back in many sizes", kind.name()), move |log| {
             let most = 5 << 20;
             let bytes = pattern(most, 9);
             let there = Block::with(log, kind, &bytes)?;
@@ -215,7 +211,7 @@ fn edges(cases: &mut Cases, blocking: bool) {
             Ok(())
         });
     }
-    cases.add(format!("{api}/device to host, into pinned memory of every flag"), Safe::Works, move |log| {
+    cases.add(format!("{api}/device to host, into pinned memory of every flag"), move |log| {
         let bytes = pattern(8192, 4);
         let device = Block::with(log, Kind::Device, &bytes)?;
         for flags in [
@@ -236,7 +232,7 @@ fn edges(cases: &mut Cases, blocking: bool) {
         }
         Ok(())
     });
-    cases.add(format!("{api}/four threads at once"), Safe::Works, move |log| {
+    cases.add(format!("{api}/four threads at once"), move |log| {
         need!(log, cudaFree(ptr::null_mut()));
         let threads = (0..4).map(|seed| std::thread::spawn(move || rounds(blocking, seed)));
         let threads: Vec<_> = threads.collect();
@@ -281,45 +277,33 @@ fn rounds(blocking: bool, seed: usize) -> usize {
 /// Addresses that belong to nobody, host addresses for device memory, and ranges that are too long.
 fn outside(cases: &mut Cases, blocking: bool) {
     let api = name(blocking);
-    cases.add(
-        format!("{api}/host to device, to an address that is nobody's"),
-        Safe::Unwritable,
-        move |log| {
-            need!(log, cudaFree(ptr::null_mut()));
-            let source = pattern(N, 1);
-            let nowhere = ptr::without_provenance_mut(0x7000_0000_0000);
-            copy(log, blocking, nowhere, source.as_ptr(), N, cudaMemcpyHostToDevice, ptr::null_mut());
-            Ok(())
-        },
-    );
-    cases.add(
-        format!("{api}/device to host, from an address that is nobody's"),
-        Safe::Unwritable,
-        move |log| {
-            need!(log, cudaFree(ptr::null_mut()));
-            let mut to = vec![0; N];
-            let nowhere = ptr::without_provenance_mut(0x7000_0000_0000);
-            copy(log, blocking, to.as_mut_ptr(), nowhere, N, cudaMemcpyDeviceToHost, ptr::null_mut());
-            Ok(())
-        },
-    );
-    cases.add(
-        format!("{api}/device to device, more bytes than an address can count"),
-        Safe::Unwritable,
-        move |log| {
-            let (d, s) = (Block::new(log, Kind::Device, N)?, Block::new(log, Kind::Device, N)?);
-            copy(
-                log,
-                blocking,
-                d.ptr().cast(),
-                s.ptr().cast(),
-                usize::MAX,
-                cudaMemcpyDeviceToDevice,
-                ptr::null_mut(),
-            );
-            Ok(())
-        },
-    );
+    cases.add(format!("{api}/host to device, to an address that is nobody's"), move |log| {
+        need!(log, cudaFree(ptr::null_mut()));
+        let source = pattern(N, 1);
+        let nowhere = ptr::without_provenance_mut(0x7000_0000_0000);
+        copy(log, blocking, nowhere, source.as_ptr(), N, cudaMemcpyHostToDevice, ptr::null_mut());
+        Ok(())
+    });
+    cases.add(format!("{api}/device to host, from an address that is nobody's"), move |log| {
+        need!(log, cudaFree(ptr::null_mut()));
+        let mut to = vec![0; N];
+        let nowhere = ptr::without_provenance_mut(0x7000_0000_0000);
+        copy(log, blocking, to.as_mut_ptr(), nowhere, N, cudaMemcpyDeviceToHost, ptr::null_mut());
+        Ok(())
+    });
+    cases.add(format!("{api}/device to device, more bytes than an address can count"), move |log| {
+        let (d, s) = (Block::new(log, Kind::Device, N)?, Block::new(log, Kind::Device, N)?);
+        copy(
+            log,
+            blocking,
+            d.ptr().cast(),
+            s.ptr().cast(),
+            usize::MAX,
+            cudaMemcpyDeviceToDevice,
+            ptr::null_mut(),
+        );
+        Ok(())
+    });
 }
 
 /// Whether CUDA's documentation, and not the habit of this driver, decides if the host waits.
@@ -347,55 +331,39 @@ fn waiting(cases: &mut Cases) {
                 continue;
             }
             cases
-                .add(
-                    format!("{}/{which}, waits for the held legacy stream", name(blocking)),
-                    Safe::Works,
-                    move |log| {
-                        let source = pattern(N, 1);
-                        let (d, s) = (Block::new(log, to, N)?, Block::with(log, from, &source)?);
-                        let gate = Gate::hold(log, ptr::null_mut())?;
-                        let (waited, ()) = gate.blocks(|| {
-                            copy(log, blocking, d.ptr().cast(), s.ptr().cast(), N, way, ptr::null_mut())
-                        });
-                        log.fact("waits", waited);
-                        settle(log);
-                        let got = d.load(log)?;
-                        log.bytes("all bytes", &got, &source);
-                        Ok(())
-                    },
-                )
+                .add(format!("{}/{which}, waits for the held legacy stream", name(blocking)), move |log| {
+                    let source = pattern(N, 1);
+                    let (d, s) = (Block::new(log, to, N)?, Block::with(log, from, &source)?);
+                    let gate = Gate::hold(log, ptr::null_mut())?;
+                    let (waited, ()) = gate.blocks(|| {
+                        copy(log, blocking, d.ptr().cast(), s.ptr().cast(), N, way, ptr::null_mut())
+                    });
+                    log.fact("waits", waited);
+                    settle(log);
+                    let got = d.load(log)?;
+                    log.bytes("all bytes", &got, &source);
+                    Ok(())
+                })
                 .alone();
         }
     }
     // A held non-blocking stream does not delay work of the legacy stream.
     cases
-        .add(
-            "cudaMemcpy/device to pinned, does not wait for a held non-blocking stream",
-            Safe::Works,
-            |log| {
-                let source = pattern(N, 1);
-                let (d, s) = (Block::new(log, Kind::Pinned, N)?, Block::with(log, Kind::Device, &source)?);
-                let other = stream(log)?;
-                let gate = Gate::hold(log, other)?;
-                let (waited, ()) = gate.blocks(|| {
-                    copy(
-                        log,
-                        true,
-                        d.ptr().cast(),
-                        s.ptr().cast(),
-                        N,
-                        cudaMemcpyDeviceToHost,
-                        ptr::null_mut(),
-                    );
-                });
-                log.fact("waits", waited);
-                settle(log);
-                Ok(())
-            },
-        )
+        .add("cudaMemcpy/device to pinned, does not wait for a held non-blocking stream", |log| {
+            let source = pattern(N, 1);
+            let (d, s) = (Block::new(log, Kind::Pinned, N)?, Block::with(log, Kind::Device, &source)?);
+            let other = stream(log)?;
+            let gate = Gate::hold(log, other)?;
+            let (waited, ()) = gate.blocks(|| {
+                copy(log, true, d.ptr().cast(), s.ptr().cast(), N, cudaMemcpyDeviceToHost, ptr::null_mut());
+            });
+            log.fact("waits", waited);
+            settle(log);
+            Ok(())
+        })
         .alone();
     cases
-        .add("cudaMemcpy/device to pinned, waits for a held blocking stream", Safe::Works, |log| {
+        .add("cudaMemcpy/device to pinned, waits for a held blocking stream", |log| {
             let source = pattern(N, 1);
             let (d, s) = (Block::new(log, Kind::Pinned, N)?, Block::with(log, Kind::Device, &source)?);
             let other = stream_with(log, cuda_sys::cudaStreamDefault)?;
@@ -414,12 +382,12 @@ fn waiting(cases: &mut Cases) {
         ("a stream", None),
     ] {
         for (way, what, to, from) in WAYS {
-            cases.add(format!("cudaMemcpyAsync/{what}, on {which}"), Safe::Works, move |log| {
+            cases.add(format!("cudaMemcpyAsync/{what}, on {which}"), move |log| {
                 on_stream(log, handle, way, to, from)
             });
         }
     }
-    cases.add("cudaMemcpyAsync/from the device pointer of pinned memory", Safe::Works, |log| {
+    cases.add("cudaMemcpyAsync/from the device pointer of pinned memory", |log| {
         let source = pattern(N, 5);
         let host = Block::with(log, Kind::Pinned, &source)?;
         let mut mapped = ptr::null_mut();
@@ -431,19 +399,15 @@ fn waiting(cases: &mut Cases) {
         log.bytes("all bytes", &got, &source);
         Ok(())
     });
-    cases.add(
-        "cudaMemcpyAsync/device to host where the device holds the destination",
-        Safe::Unwritable,
-        |log| {
-            let (source, old) = (pattern(N, 1), pattern(N, 2));
-            let (d, s) = (Block::with(log, Kind::Device, &old)?, Block::with(log, Kind::Pinned, &source)?);
-            copy(log, false, d.ptr().cast(), s.ptr().cast(), N, cudaMemcpyDeviceToHost, ptr::null_mut());
-            settle(log);
-            let got = d.load(log)?;
-            log.holds(&got, &source, &old);
-            Ok(())
-        },
-    );
+    cases.add("cudaMemcpyAsync/device to host where the device holds the destination", |log| {
+        let (source, old) = (pattern(N, 1), pattern(N, 2));
+        let (d, s) = (Block::with(log, Kind::Device, &old)?, Block::with(log, Kind::Pinned, &source)?);
+        copy(log, false, d.ptr().cast(), s.ptr().cast(), N, cudaMemcpyDeviceToHost, ptr::null_mut());
+        settle(log);
+        let got = d.load(log)?;
+        log.holds(&got, &source, &old);
+        Ok(())
+    });
 }
 
 fn on_stream(

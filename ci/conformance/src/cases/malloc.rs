@@ -6,36 +6,36 @@ use cuda_sys::{
     cudaArray_t, cudaChannelFormatDesc, cudaChannelFormatKind, cudaExtent, cudaPitchedPtr, make_cudaExtent,
 };
 
-use crate::case::{Cases, Safe};
+use crate::case::Cases;
 use crate::gate::Gate;
 use crate::log::{Log, ask, need};
 use crate::memory::{Block, Kind, pattern, stream};
 
 fn linear(cases: &mut Cases) {
-    cases.add("cudaMalloc/answer null", Safe::Unwritable, |log| {
+    cases.add("cudaMalloc/answer null", |log| {
         ask!(log, cudaMalloc(ptr::null_mut(), 16));
         Ok(())
     });
-    cases.add("cudaMalloc/no bytes", Safe::Works, |log| {
+    cases.add("cudaMalloc/no bytes", |log| {
         let mut start = ptr::without_provenance_mut(16);
         ask!(log, cudaMalloc(&raw mut start, 0));
         log.fact("null", start.is_null());
         Ok(())
     });
     for shift in [44, 50, 60] {
-        cases.add(format!("cudaMalloc/two to the power of {shift} bytes"), Safe::Passed, move |log| {
+        cases.add(format!("cudaMalloc/two to the power of {shift} bytes"), move |log| {
             let mut start = ptr::null_mut();
             ask!(log, cudaMalloc(&raw mut start, 1 << shift));
             ask!(log, "a small one then", cudaMalloc(&raw mut start, 16));
             Ok(())
         });
     }
-    cases.add("cudaMalloc/bytes without end", Safe::Passed, |log| {
+    cases.add("cudaMalloc/bytes without end", |log| {
         let mut start = ptr::null_mut();
         ask!(log, cudaMalloc(&raw mut start, usize::MAX));
         Ok(())
     });
-    cases.add("cudaMalloc/is aligned to 256 bytes", Safe::Works, |log| {
+    cases.add("cudaMalloc/is aligned to 256 bytes", |log| {
         let mut aligned = 0;
         for bytes in [1, 3, 100, 255, 257, 5000] {
             let mut start = ptr::null_mut();
@@ -45,7 +45,7 @@ fn linear(cases: &mut Cases) {
         log.fact("aligned", format_args!("{aligned} of 6"));
         Ok(())
     });
-    cases.add("cudaMalloc/is aligned as textures need it, and rows with a pitch", Safe::Works, |log| {
+    cases.add("cudaMalloc/is aligned as textures need it, and rows with a pitch", |log| {
         let mut aligned = 0;
         for bytes in [1, 3, 100, 255, 257, 513, 5000] {
             let (mut start, mut rows, mut pitch) = (ptr::null_mut(), ptr::null_mut(), 0);
@@ -56,24 +56,24 @@ fn linear(cases: &mut Cases) {
         log.fact("aligned", format_args!("{aligned} of 7"));
         Ok(())
     });
-    cases.add("cudaFree/null", Safe::Works, |log| {
+    cases.add("cudaFree/null", |log| {
         ask!(log, cudaFree(ptr::null_mut()));
         Ok(())
     });
-    cases.add("cudaFree/twice", Safe::Unwritable, |log| {
+    cases.add("cudaFree/twice", |log| {
         let block = Block::new(log, Kind::Device, 4096)?;
         ask!(log, cudaFree(block.ptr()));
         ask!(log, cudaFree(block.ptr()));
         Ok(())
     });
-    cases.add("cudaFree/the middle of an allocation", Safe::Unwritable, |log| {
+    cases.add("cudaFree/the middle of an allocation", |log| {
         let block = Block::new(log, Kind::Device, 4096)?;
         ask!(log, cudaFree(block.at(256)));
         ask!(log, cudaFree(block.ptr()));
         Ok(())
     });
     for kind in [Kind::Pageable, Kind::Pinned, Kind::Registered, Kind::Managed, Kind::Pool] {
-        cases.add(format!("cudaFree/{} memory", kind.name()), Safe::Unwritable, move |log| {
+        cases.add(format!("cudaFree/{} memory", kind.name()), move |log| {
             need!(log, cudaFree(ptr::null_mut()));
             let block = Block::new(log, kind, 4096)?;
             ask!(log, cudaFree(block.ptr()));
@@ -81,7 +81,7 @@ fn linear(cases: &mut Cases) {
         });
     }
     cases
-        .add("cudaFree/with another device current", Safe::Works, |log| {
+        .add("cudaFree/with another device current", |log| {
             let block = Block::new(log, Kind::Device, 4096)?;
             need!(log, cudaSetDevice(1));
             ask!(log, cudaFree(block.ptr()));
@@ -90,14 +90,14 @@ fn linear(cases: &mut Cases) {
         .two_devices()
         .alone();
     cases
-        .add("cudaFree/memory from before a reset", Safe::Unwritable, |log| {
+        .add("cudaFree/memory from before a reset", |log| {
             let block = Block::new(log, Kind::Device, 4096)?;
             ask!(log, cudaDeviceReset());
             ask!(log, cudaFree(block.ptr()));
             Ok(())
         })
         .alone();
-    cases.add("cudaFree/from four threads", Safe::Works, |log| {
+    cases.add("cudaFree/from four threads", |log| {
         let mut threads = Vec::new();
         for _ in 0..4 {
             let at = Block::new(log, Kind::Device, 4096)?.ptr().expose_provenance();
@@ -116,7 +116,7 @@ fn linear(cases: &mut Cases) {
 }
 
 fn asynchronous(cases: &mut Cases) {
-    cases.add("cudaMallocAsync/use and free in order", Safe::Works, |log| {
+    cases.add("cudaMallocAsync/use and free in order", |log| {
         let on = stream(log)?;
         let source = pattern(4096, 1);
         let back = Block::new(log, Kind::Pinned, 4096)?;
@@ -130,41 +130,41 @@ fn asynchronous(cases: &mut Cases) {
         log.bytes("all bytes", &got, &source);
         Ok(())
     });
-    cases.add("cudaMallocAsync/answer null", Safe::Unwritable, |log| {
+    cases.add("cudaMallocAsync/answer null", |log| {
         ask!(log, cudaMallocAsync(ptr::null_mut(), 16, ptr::null_mut()));
         Ok(())
     });
-    cases.add("cudaMallocAsync/no bytes", Safe::Works, |log| {
+    cases.add("cudaMallocAsync/no bytes", |log| {
         let mut start = ptr::without_provenance_mut(16);
         ask!(log, cudaMallocAsync(&raw mut start, 0, ptr::null_mut()));
         Ok(())
     });
     for shift in [44, 60] {
-        cases.add(format!("cudaMallocAsync/two to the power of {shift} bytes"), Safe::Passed, move |log| {
+        cases.add(format!("cudaMallocAsync/two to the power of {shift} bytes"), move |log| {
             let mut start = ptr::null_mut();
             ask!(log, cudaMallocAsync(&raw mut start, 1 << shift, ptr::null_mut()));
             Ok(())
         });
     }
-    cases.add("cudaFreeAsync/null", Safe::Unwritable, |log| {
+    cases.add("cudaFreeAsync/null", |log| {
         need!(log, cudaFree(ptr::null_mut()));
         ask!(log, cudaFreeAsync(ptr::null_mut(), ptr::null_mut()));
         Ok(())
     });
-    cases.add("cudaFreeAsync/twice", Safe::Unwritable, |log| {
+    cases.add("cudaFreeAsync/twice", |log| {
         let block = Block::new(log, Kind::Pool, 4096)?;
         ask!(log, cudaFreeAsync(block.ptr(), ptr::null_mut()));
         ask!(log, cudaFreeAsync(block.ptr(), ptr::null_mut()));
         Ok(())
     });
-    cases.add("cudaFreeAsync/memory of cudaMalloc", Safe::Unwritable, |log| {
+    cases.add("cudaFreeAsync/memory of cudaMalloc", |log| {
         let block = Block::new(log, Kind::Device, 4096)?;
         ask!(log, cudaFreeAsync(block.ptr(), ptr::null_mut()));
         ask!(log, cudaDeviceSynchronize());
         Ok(())
     });
     cases
-        .add("cudaFreeAsync/does not wait for the held stream", Safe::Works, |log| {
+        .add("cudaFreeAsync/does not wait for the held stream", |log| {
             let on = stream(log)?;
             let block = Block::new(log, Kind::Pool, 4096)?;
             let gate = Gate::hold(log, on)?;
@@ -179,14 +179,14 @@ fn asynchronous(cases: &mut Cases) {
 }
 
 fn pitched(cases: &mut Cases) {
-    for (what, safe, width, height) in [
-        ("some rows", Safe::Works, 100, 20),
-        ("no width", Safe::Works, 0, 20),
-        ("no height", Safe::Works, 100, 0),
-        ("width without end", Safe::Passed, usize::MAX, 20),
-        ("height without end", Safe::Passed, 100, usize::MAX),
+    for (what, width, height) in [
+        ("some rows", 100, 20),
+        ("no width", 0, 20),
+        ("no height", 100, 0),
+        ("width without end", usize::MAX, 20),
+        ("height without end", 100, usize::MAX),
     ] {
-        cases.add(format!("cudaMallocPitch/{what}"), safe, move |log| {
+        cases.add(format!("cudaMallocPitch/{what}"), move |log| {
             let (mut start, mut pitch) = (ptr::null_mut(), 0);
             ask!(log, cudaMallocPitch(&raw mut start, &raw mut pitch, width, height));
             log.fact("null", start.is_null());
@@ -195,7 +195,7 @@ fn pitched(cases: &mut Cases) {
         });
     }
     for (what, start_null, pitch_null) in [("start null", true, false), ("pitch null", false, true)] {
-        cases.add(format!("cudaMallocPitch/{what}"), Safe::Unwritable, move |log| {
+        cases.add(format!("cudaMallocPitch/{what}"), move |log| {
             let (mut start, mut pitch) = (ptr::null_mut(), 0);
             let at = if start_null { ptr::null_mut() } else { &raw mut start };
             let by = if pitch_null { ptr::null_mut() } else { &raw mut pitch };
@@ -204,18 +204,18 @@ fn pitched(cases: &mut Cases) {
         });
     }
     let max = usize::MAX;
-    for (what, safe, (w, h, d)) in [
-        ("a volume", Safe::Works, (100, 20, 5)),
-        ("nothing", Safe::Works, (0, 0, 0)),
-        ("no height and no depth", Safe::Works, (1, 0, 0)),
-        ("no width and no depth", Safe::Works, (0, 1, 0)),
-        ("no width and no height", Safe::Works, (0, 0, 1)),
-        ("width without end", Safe::Passed, (max, 1, 1)),
-        ("height without end", Safe::Passed, (1, max, 1)),
-        ("depth without end", Safe::Passed, (1, 1, max)),
-        ("all without end", Safe::Passed, (max, max, max)),
+    for (what, (w, h, d)) in [
+        ("a volume", (100, 20, 5)),
+        ("nothing", (0, 0, 0)),
+        ("no height and no depth", (1, 0, 0)),
+        ("no width and no depth", (0, 1, 0)),
+        ("no width and no height", (0, 0, 1)),
+        ("width without end", (max, 1, 1)),
+        ("height without end", (1, max, 1)),
+        ("depth without end", (1, 1, max)),
+        ("all without end", (max, max, max)),
     ] {
-        cases.add(format!("cudaMalloc3D/{what}"), safe, move |log| {
+        cases.add(format!("cudaMalloc3D/{what}"), move |log| {
             let mut at = cudaPitchedPtr::default();
             ask!(log, cudaMalloc3D(&raw mut at, make_cudaExtent(w, h, d)));
             log.fact("null", at.ptr.is_null());
@@ -224,7 +224,7 @@ fn pitched(cases: &mut Cases) {
             Ok(())
         });
     }
-    cases.add("cudaMalloc3D/answer null", Safe::Unwritable, |log| {
+    cases.add("cudaMalloc3D/answer null", |log| {
         ask!(log, cudaMalloc3D(ptr::null_mut(), make_cudaExtent(1, 1, 1)));
         Ok(())
     });
@@ -250,21 +250,21 @@ fn arrays(cases: &mut Cases) {
     let float = cuda_sys::cudaChannelFormatKindFloat;
     let unsigned = cuda_sys::cudaChannelFormatKindUnsigned;
     let signed = cuda_sys::cudaChannelFormatKindSigned;
-    for (what, safe, desc) in [
-        ("bytes", Safe::Works, BYTES),
-        ("pairs of signed 16 bits", Safe::Works, format([16, 16, 0, 0], signed)),
-        ("four floats", Safe::Works, format([32, 32, 32, 32], float)),
-        ("halves", Safe::Works, format([16, 0, 0, 0], float)),
-        ("three floats", Safe::Unwritable, format([32, 32, 32, 0], float)),
-        ("floats of 8 bits", Safe::Unwritable, format([8, 0, 0, 0], float)),
-        ("channels of different sizes", Safe::Unwritable, format([8, 16, 0, 0], unsigned)),
-        ("no bits", Safe::Unwritable, format([0, 0, 0, 0], unsigned)),
-        ("10 bits", Safe::Unwritable, format([10, 0, 0, 0], unsigned)),
-        ("100 bits", Safe::Unwritable, format([100, 0, 0, 0], unsigned)),
-        ("-1 bits", Safe::Unwritable, format([-1, 0, 0, 0], unsigned)),
-        ("no such format", Safe::Unwritable, format([8, 0, 0, 0], cudaChannelFormatKind(0xff))),
+    for (what, desc) in [
+        ("bytes", BYTES),
+        ("pairs of signed 16 bits", format([16, 16, 0, 0], signed)),
+        ("four floats", format([32, 32, 32, 32], float)),
+        ("halves", format([16, 0, 0, 0], float)),
+        ("three floats", format([32, 32, 32, 0], float)),
+        ("floats of 8 bits", format([8, 0, 0, 0], float)),
+        ("channels of different sizes", format([8, 16, 0, 0], unsigned)),
+        ("no bits", format([0, 0, 0, 0], unsigned)),
+        ("10 bits", format([10, 0, 0, 0], unsigned)),
+        ("100 bits", format([100, 0, 0, 0], unsigned)),
+        ("-1 bits", format([-1, 0, 0, 0], unsigned)),
+        ("no such format", format([8, 0, 0, 0], cudaChannelFormatKind(0xff))),
     ] {
-        cases.add(format!("cudaMallocArray/{what}"), safe, move |log| {
+        cases.add(format!("cudaMallocArray/{what}"), move |log| {
             let mut array = ptr::null_mut();
             ask!(log, cudaMallocArray(&raw mut array, &raw const desc, 64, 16, 0));
             log.fact("null", array.is_null());
@@ -274,13 +274,13 @@ fn arrays(cases: &mut Cases) {
     // The driver API has a name for the flag: for encoding and decoding video.
     const VIDEO: u32 = 0x100;
     let two_planes = cuda_sys::cudaChannelFormatKindNV12;
-    for (what, safe, desc, height, flags) in [
-        ("two planes", Safe::Unwritable, format([8, 8, 8, 0], two_planes), 16, 0),
-        ("two planes for video", Safe::Works, format([8, 8, 8, 0], two_planes), 16, VIDEO),
-        ("two planes for video, odd", Safe::Refused, format([8, 8, 8, 0], two_planes), 15, VIDEO),
-        ("bytes for video", Safe::Unwritable, BYTES, 16, VIDEO),
+    for (what, desc, height, flags) in [
+        ("two planes", format([8, 8, 8, 0], two_planes), 16, 0),
+        ("two planes for video", format([8, 8, 8, 0], two_planes), 16, VIDEO),
+        ("two planes for video, odd", format([8, 8, 8, 0], two_planes), 15, VIDEO),
+        ("bytes for video", BYTES, 16, VIDEO),
     ] {
-        cases.add(format!("cudaMallocArray/{what}"), safe, move |log| {
+        cases.add(format!("cudaMallocArray/{what}"), move |log| {
             let mut array = ptr::null_mut();
             ask!(log, cudaMallocArray(&raw mut array, &raw const desc, 64, height, flags));
             if array.is_null() {
@@ -299,19 +299,19 @@ fn arrays(cases: &mut Cases) {
     let layered = cuda_sys::cudaArrayLayered;
     let cubemap = cuda_sys::cudaArrayCubemap;
     let surface = cuda_sys::cudaArraySurfaceLoadStore;
-    for (what, safe, width, height, flags) in [
-        ("one dimension", Safe::Works, 64, 0, 0),
-        ("two dimensions", Safe::Works, 64, 16, 0),
-        ("for surfaces", Safe::Works, 64, 16, surface),
-        ("for gathering", Safe::Works, 64, 16, gather),
-        ("for gathering, one dimension", Safe::Unwritable, 64, 0, gather),
-        ("layered", Safe::Unwritable, 64, 0, layered),
-        ("a cubemap", Safe::Unwritable, 64, 64, cubemap),
-        ("no width", Safe::Works, 0, 0, 0),
-        ("no width, some rows", Safe::Works, 0, 32, 0),
-        ("without end", Safe::Passed, usize::MAX, usize::MAX, 0),
+    for (what, width, height, flags) in [
+        ("one dimension", 64, 0, 0),
+        ("two dimensions", 64, 16, 0),
+        ("for surfaces", 64, 16, surface),
+        ("for gathering", 64, 16, gather),
+        ("for gathering, one dimension", 64, 0, gather),
+        ("layered", 64, 0, layered),
+        ("a cubemap", 64, 64, cubemap),
+        ("no width", 0, 0, 0),
+        ("no width, some rows", 0, 32, 0),
+        ("without end", usize::MAX, usize::MAX, 0),
     ] {
-        cases.add(format!("cudaMallocArray/{what}"), safe, move |log| {
+        cases.add(format!("cudaMallocArray/{what}"), move |log| {
             let mut array = ptr::null_mut();
             ask!(log, cudaMallocArray(&raw mut array, &raw const BYTES, width, height, flags));
             if array.is_null() {
@@ -322,24 +322,24 @@ fn arrays(cases: &mut Cases) {
             Ok(())
         });
     }
-    for (what, safe, (w, h, d), flags) in [
-        ("one dimension", Safe::Works, (64, 0, 0), 0),
-        ("two dimensions", Safe::Works, (64, 16, 0), 0),
-        ("three dimensions", Safe::Works, (64, 16, 8), 0),
-        ("layers of one dimension", Safe::Works, (64, 0, 5), layered),
-        ("layers of two dimensions", Safe::Works, (64, 16, 5), layered),
-        ("a cubemap", Safe::Works, (32, 32, 6), cubemap),
-        ("layers of cubemaps", Safe::Works, (32, 32, 12), cubemap | layered),
-        ("a cubemap that is not square", Safe::Refused, (32, 16, 6), cubemap),
-        ("a cubemap of five faces", Safe::Unwritable, (32, 32, 5), cubemap),
-        ("no width", Safe::Works, (0, 16, 8), 0),
-        ("no height, some depth", Safe::Unwritable, (64, 0, 8), 0),
-        ("for gathering, three dimensions", Safe::Unwritable, (64, 16, 8), gather),
-        ("wider than textures can be", Safe::Passed, (1 << 20, 16, 8), 0),
-        ("without end", Safe::Passed, (usize::MAX, usize::MAX, usize::MAX), 0),
-        ("unknown flags", Safe::Unwritable, (64, 16, 8), 0x8000_0000),
+    for (what, (w, h, d), flags) in [
+        ("one dimension", (64, 0, 0), 0),
+        ("two dimensions", (64, 16, 0), 0),
+        ("three dimensions", (64, 16, 8), 0),
+        ("layers of one dimension", (64, 0, 5), layered),
+        ("layers of two dimensions", (64, 16, 5), layered),
+        ("a cubemap", (32, 32, 6), cubemap),
+        ("layers of cubemaps", (32, 32, 12), cubemap | layered),
+        ("a cubemap that is not square", (32, 16, 6), cubemap),
+        ("a cubemap of five faces", (32, 32, 5), cubemap),
+        ("no width", (0, 16, 8), 0),
+        ("no height, some depth", (64, 0, 8), 0),
+        ("for gathering, three dimensions", (64, 16, 8), gather),
+        ("wider than textures can be", (1 << 20, 16, 8), 0),
+        ("without end", (usize::MAX, usize::MAX, usize::MAX), 0),
+        ("unknown flags", (64, 16, 8), 0x8000_0000),
     ] {
-        cases.add(format!("cudaMalloc3DArray/{what}"), safe, move |log| {
+        cases.add(format!("cudaMalloc3DArray/{what}"), move |log| {
             let mut array = ptr::null_mut();
             ask!(log, cudaMalloc3DArray(&raw mut array, &raw const BYTES, make_cudaExtent(w, h, d), flags));
             if array.is_null() {
@@ -354,23 +354,23 @@ fn arrays(cases: &mut Cases) {
             Ok(())
         });
     }
-    cases.add("cudaMallocArray/answer null", Safe::Unwritable, |log| {
+    cases.add("cudaMallocArray/answer null", |log| {
         ask!(log, cudaMallocArray(ptr::null_mut(), &raw const BYTES, 64, 16, 0));
         ask!(log, cudaMalloc3DArray(ptr::null_mut(), &raw const BYTES, make_cudaExtent(64, 16, 8), 0));
         Ok(())
     });
-    cases.add("cudaMallocArray/format null", Safe::Unwritable, |log| {
+    cases.add("cudaMallocArray/format null", |log| {
         let mut array = ptr::null_mut();
         ask!(log, cudaMallocArray(&raw mut array, ptr::null(), 64, 16, 0));
         ask!(log, cudaMalloc3DArray(&raw mut array, ptr::null(), make_cudaExtent(64, 16, 8), 0));
         Ok(())
     });
-    cases.add("cudaFreeArray/null", Safe::Works, |log| {
+    cases.add("cudaFreeArray/null", |log| {
         ask!(log, cudaFreeArray(ptr::null_mut()));
         Ok(())
     });
     cases
-        .add("cudaFreeArray/waits for the held legacy stream", Safe::Works, |log| {
+        .add("cudaFreeArray/waits for the held legacy stream", |log| {
             let array = super::plane::array(log, 64, 16)?;
             let gate = Gate::hold(log, ptr::null_mut())?;
             let (waited, ()) = gate.blocks(|| {
@@ -381,7 +381,7 @@ fn arrays(cases: &mut Cases) {
             Ok(())
         })
         .alone();
-    cases.add("cudaMallocMipmappedArray/levels", Safe::Works, |log| {
+    cases.add("cudaMallocMipmappedArray/levels", |log| {
         let mut chain = ptr::null_mut();
         ask!(
             log,
@@ -400,19 +400,19 @@ fn arrays(cases: &mut Cases) {
         ask!(log, cudaFreeMipmappedArray(chain));
         Ok(())
     });
-    cases.add("cudaMallocMipmappedArray/answer null", Safe::Unwritable, |log| {
+    cases.add("cudaMallocMipmappedArray/answer null", |log| {
         ask!(
             log,
             cudaMallocMipmappedArray(ptr::null_mut(), &raw const BYTES, make_cudaExtent(64, 16, 0), 3, 0)
         );
         Ok(())
     });
-    cases.add("cudaGetMipmappedArrayLevel/chain null", Safe::Unwritable, |log| {
+    cases.add("cudaGetMipmappedArrayLevel/chain null", |log| {
         let mut level = ptr::null_mut();
         ask!(log, cudaGetMipmappedArrayLevel(&raw mut level, ptr::null_mut(), 0));
         Ok(())
     });
-    cases.add("cudaFreeMipmappedArray/null", Safe::Works, |log| {
+    cases.add("cudaFreeMipmappedArray/null", |log| {
         ask!(log, cudaFreeMipmappedArray(ptr::null_mut()));
         Ok(())
     });

@@ -5,7 +5,7 @@ use std::ptr;
 
 use cuda_sys::cudaMemRangeAttribute;
 
-use crate::case::{Cases, Safe};
+use crate::case::Cases;
 use crate::gate::Gate;
 use crate::log::{Log, ask};
 use crate::memory::{Block, Kind, stream, stream_with};
@@ -53,24 +53,24 @@ fn number(log: &mut Log, name: &str, attribute: cudaMemRangeAttribute, block: Bl
 }
 
 fn allocation(cases: &mut Cases) {
-    for (what, safe, bytes, flags) in [
-        ("global", Safe::Works, 4096, 1),
-        ("of the host", Safe::Works, 4096, 2),
-        ("flags 0", Safe::Unwritable, 4096, 0),
-        ("single", Safe::Unwritable, 4096, 4),
-        ("flags 3", Safe::Unwritable, 4096, 3),
-        ("flags 8", Safe::Unwritable, 4096, 8),
-        ("no bytes", Safe::Works, 0, 1),
-        ("bytes without end", Safe::Passed, usize::MAX, 1),
+    for (what, bytes, flags) in [
+        ("global", 4096, 1),
+        ("of the host", 4096, 2),
+        ("flags 0", 4096, 0),
+        ("single", 4096, 4),
+        ("flags 3", 4096, 3),
+        ("flags 8", 4096, 8),
+        ("no bytes", 0, 1),
+        ("bytes without end", usize::MAX, 1),
     ] {
-        cases.add(format!("cudaMallocManaged/{what}"), safe, move |log| {
+        cases.add(format!("cudaMallocManaged/{what}"), move |log| {
             let mut start = ptr::null_mut();
             ask!(log, cudaMallocManaged(&raw mut start, bytes, flags));
             log.fact("null", start.is_null());
             Ok(())
         });
     }
-    cases.add("cudaMallocManaged/answer null", Safe::Unwritable, |log| {
+    cases.add("cudaMallocManaged/answer null", |log| {
         ask!(log, cudaMallocManaged(ptr::null_mut(), 4096, 1));
         Ok(())
     });
@@ -78,7 +78,7 @@ fn allocation(cases: &mut Cases) {
 
 fn moves(cases: &mut Cases) {
     let api = "cudaMemPrefetchAsync";
-    cases.add(format!("{api}/to the device and back"), Safe::Works, |log| {
+    cases.add(format!("{api}/to the device and back"), |log| {
         let block = Block::new(log, Kind::Managed, N)?;
         block.store(log, &vec![7; N])?;
         for device in [0, cuda_sys::cudaCpuDeviceId] {
@@ -90,14 +90,14 @@ fn moves(cases: &mut Cases) {
         log.bytes("all bytes", &got, &vec![7; N]);
         Ok(())
     });
-    for (what, safe, kind, null, bytes, device) in [
-        ("null", Safe::Unwritable, Kind::Managed, true, N, 0),
-        ("no bytes", Safe::Works, Kind::Managed, false, 0, 0),
-        ("more bytes than there are", Safe::Unwritable, Kind::Managed, false, 64 * N, 0),
-        ("device 100", Safe::Unwritable, Kind::Managed, false, N, 100),
-        ("device memory", Safe::Unwritable, Kind::Device, false, N, 0),
+    for (what, kind, null, bytes, device) in [
+        ("null", Kind::Managed, true, N, 0),
+        ("no bytes", Kind::Managed, false, 0, 0),
+        ("more bytes than there are", Kind::Managed, false, 64 * N, 0),
+        ("device 100", Kind::Managed, false, N, 100),
+        ("device memory", Kind::Device, false, N, 0),
     ] {
-        cases.add(format!("{api}/{what}"), safe, move |log| {
+        cases.add(format!("{api}/{what}"), move |log| {
             let block = Block::new(log, kind, N)?;
             let at = if null { ptr::null_mut() } else { block.ptr() };
             prefetch(log, at, bytes, device, ptr::null_mut());
@@ -106,7 +106,7 @@ fn moves(cases: &mut Cases) {
         });
     }
     cases
-        .add(format!("{api}/does not wait for the held stream"), Safe::Works, |log| {
+        .add(format!("{api}/does not wait for the held stream"), |log| {
             let block = Block::new(log, Kind::Managed, N)?;
             let on = stream(log)?;
             let gate = Gate::hold(log, on)?;
@@ -117,7 +117,7 @@ fn moves(cases: &mut Cases) {
         })
         .alone();
     let api = "cudaMemAdvise";
-    cases.add(format!("{api}/every advice, and what is remembered"), Safe::Works, |log| {
+    cases.add(format!("{api}/every advice, and what is remembered"), |log| {
         let block = Block::new(log, Kind::Managed, N)?;
         ask!(
             log,
@@ -154,21 +154,21 @@ fn moves(cases: &mut Cases) {
         number(log, "accessed", cuda_sys::cudaMemRangeAttributeAccessedBy, block);
         Ok(())
     });
-    for (what, safe, kind, null, bytes, device) in [
-        ("null", Safe::Unwritable, Kind::Managed, true, N, 0),
-        ("no bytes", Safe::Works, Kind::Managed, false, 0, 0),
-        ("more bytes than there are", Safe::Unwritable, Kind::Managed, false, 64 * N, 0),
-        ("device memory", Safe::Unwritable, Kind::Device, false, N, 0),
-        ("device 100", Safe::Unwritable, Kind::Managed, false, N, 100),
+    for (what, kind, null, bytes, device) in [
+        ("null", Kind::Managed, true, N, 0),
+        ("no bytes", Kind::Managed, false, 0, 0),
+        ("more bytes than there are", Kind::Managed, false, 64 * N, 0),
+        ("device memory", Kind::Device, false, N, 0),
+        ("device 100", Kind::Managed, false, N, 100),
     ] {
-        cases.add(format!("{api}/{what}"), safe, move |log| {
+        cases.add(format!("{api}/{what}"), move |log| {
             let block = Block::new(log, kind, N)?;
             let at = if null { ptr::null_mut() } else { block.ptr() };
             ask!(log, cudaMemAdvise(at, bytes, cuda_sys::cudaMemAdviseSetPreferredLocation, place(device)));
             Ok(())
         });
     }
-    cases.add(format!("{api}/no such advice"), Safe::Unwritable, |log| {
+    cases.add(format!("{api}/no such advice"), |log| {
         let block = Block::new(log, Kind::Managed, N)?;
         ask!(log, cudaMemAdvise(block.ptr(), N, cuda_sys::cudaMemoryAdvise(99), place(0)));
         Ok(())
@@ -196,7 +196,7 @@ fn attributes(cases: &mut Cases) {
         ("null", read, 4, false, true, Kind::Managed, N),
         ("more bytes than there are", read, 4, false, false, Kind::Managed, 64 * N),
     ] {
-        cases.add(format!("{api}/{what}"), Safe::Unwritable, move |log| {
+        cases.add(format!("{api}/{what}"), move |log| {
             let block = Block::new(log, kind, N)?;
             let mut value = [0_u64; 2];
             let data = if data_null { ptr::null_mut() } else { value.as_mut_ptr().cast() };
@@ -213,8 +213,7 @@ fn attributes(cases: &mut Cases) {
         ("null", 2, false, false, true, 4),
         ("sizes that do not fit", 2, false, false, false, 3),
     ] {
-        let safe = if what == "two of them" { Safe::Works } else { Safe::Unwritable };
-        cases.add(format!("cudaMemRangeGetAttributes/{what}"), safe, move |log| {
+        cases.add(format!("cudaMemRangeGetAttributes/{what}"), move |log| {
             let block = Block::new(log, Kind::Managed, N)?;
             let mut values = [-77_i32; 2];
             let mut data = [(&raw mut values[0]).cast::<c_void>(), (&raw mut values[1]).cast()];
@@ -232,18 +231,18 @@ fn attributes(cases: &mut Cases) {
 
 fn attaching(cases: &mut Cases) {
     let api = "cudaStreamAttachMemAsync";
-    for (what, safe, kind, null, bytes, flags) in [
-        ("global", Safe::Works, Kind::Managed, false, 0, 1),
-        ("of the host", Safe::Works, Kind::Managed, false, 0, 2),
-        ("single", Safe::Works, Kind::Managed, false, 0, 4),
-        ("all bytes by number", Safe::Works, Kind::Managed, false, N, 4),
-        ("half of the bytes", Safe::Unwritable, Kind::Managed, false, N / 2, 4),
-        ("more bytes than there are", Safe::Unwritable, Kind::Managed, false, 2 * N, 4),
-        ("two flags", Safe::Unwritable, Kind::Managed, false, 0, 3),
-        ("null", Safe::Unwritable, Kind::Managed, true, 0, 4),
-        ("device memory", Safe::Unwritable, Kind::Device, false, 0, 4),
+    for (what, kind, null, bytes, flags) in [
+        ("global", Kind::Managed, false, 0, 1),
+        ("of the host", Kind::Managed, false, 0, 2),
+        ("single", Kind::Managed, false, 0, 4),
+        ("all bytes by number", Kind::Managed, false, N, 4),
+        ("half of the bytes", Kind::Managed, false, N / 2, 4),
+        ("more bytes than there are", Kind::Managed, false, 2 * N, 4),
+        ("two flags", Kind::Managed, false, 0, 3),
+        ("null", Kind::Managed, true, 0, 4),
+        ("device memory", Kind::Device, false, 0, 4),
     ] {
-        cases.add(format!("{api}/{what}"), safe, move |log| {
+        cases.add(format!("{api}/{what}"), move |log| {
             let block = Block::new(log, kind, N)?;
             let on = stream_with(log, 0)?;
             let at = if null { ptr::null_mut() } else { block.ptr() };

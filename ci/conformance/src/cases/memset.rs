@@ -5,7 +5,7 @@ use std::ptr;
 
 use cuda_sys::{cudaExtent, cudaPitchedPtr, make_cudaExtent, make_cudaPitchedPtr};
 
-use crate::case::{Cases, Safe};
+use crate::case::Cases;
 use crate::gate::Gate;
 use crate::log::{Log, ask, need};
 use crate::memory::{Block, Kind, pattern, stream};
@@ -40,7 +40,7 @@ fn linear(cases: &mut Cases, blocking: bool) {
     let api = if blocking { "cudaMemset" } else { "cudaMemsetAsync" };
     for kind in [Kind::Device, Kind::Pinned, Kind::Registered, Kind::Managed, Kind::Pool] {
         for value in [0, 0x42, 0x1ff, -1] {
-            cases.add(format!("{api}/{}, value {value}", kind.name()), Safe::Works, move |log| {
+            cases.add(format!("{api}/{}, value {value}", kind.name()), move |log| {
                 let mut want = pattern(N, 2);
                 let block = Block::with(log, kind, &want)?;
                 set(log, blocking, block.at(100), value, 1024);
@@ -59,14 +59,14 @@ fn linear(cases: &mut Cases, blocking: bool) {
         ("from behind the end", 1, N + 1),
         ("over the end", N, 1),
     ] {
-        cases.add(format!("{api}/{what}"), Safe::Unwritable, move |log| {
+        cases.add(format!("{api}/{what}"), move |log| {
             let block = Block::new(log, Kind::Device, N)?;
             set(log, blocking, block.at(offset), 1, bytes);
             ask!(log, cudaDeviceSynchronize());
             Ok(())
         });
     }
-    cases.add(format!("{api}/no bytes"), Safe::Works, move |log| {
+    cases.add(format!("{api}/no bytes"), move |log| {
         let old = pattern(N, 2);
         let block = Block::with(log, Kind::Device, &old)?;
         set(log, blocking, block.ptr(), 1, 0);
@@ -74,22 +74,22 @@ fn linear(cases: &mut Cases, blocking: bool) {
         log.bytes("all bytes", &got, &old);
         Ok(())
     });
-    cases.add(format!("{api}/null"), Safe::Unwritable, move |log| {
+    cases.add(format!("{api}/null"), move |log| {
         need!(log, cudaFree(ptr::null_mut()));
         set(log, blocking, ptr::null_mut(), 1, N);
         Ok(())
     });
-    cases.add(format!("{api}/null, no bytes"), Safe::Unwritable, move |log| {
+    cases.add(format!("{api}/null, no bytes"), move |log| {
         need!(log, cudaFree(ptr::null_mut()));
         set(log, blocking, ptr::null_mut(), 1, 0);
         Ok(())
     });
-    cases.add(format!("{api}/an address that is nobody's"), Safe::Unwritable, move |log| {
+    cases.add(format!("{api}/an address that is nobody's"), move |log| {
         need!(log, cudaFree(ptr::null_mut()));
         set(log, blocking, ptr::without_provenance_mut(0x7000_0000_0000), 1, N);
         Ok(())
     });
-    cases.add(format!("{api}/pageable memory"), Safe::Unwritable, move |log| {
+    cases.add(format!("{api}/pageable memory"), move |log| {
         need!(log, cudaFree(ptr::null_mut()));
         let block = Block::new(log, Kind::Pageable, N)?;
         set(log, blocking, block.ptr(), 1, N);
@@ -97,20 +97,16 @@ fn linear(cases: &mut Cases, blocking: bool) {
     });
     for kind in [Kind::Device, Kind::Pinned] {
         cases
-            .add(
-                format!("{api}/{}, waits for the held legacy stream", kind.name()),
-                Safe::Works,
-                move |log| {
-                    let block = Block::new(log, kind, N)?;
-                    let gate = Gate::hold(log, ptr::null_mut())?;
-                    let (waited, ()) = gate.blocks(|| set(log, blocking, block.ptr(), 7, N));
-                    log.fact("waits", waited);
-                    ask!(log, cudaDeviceSynchronize());
-                    let got = block.load(log)?;
-                    log.bytes("all bytes", &got, &[7; N]);
-                    Ok(())
-                },
-            )
+            .add(format!("{api}/{}, waits for the held legacy stream", kind.name()), move |log| {
+                let block = Block::new(log, kind, N)?;
+                let gate = Gate::hold(log, ptr::null_mut())?;
+                let (waited, ()) = gate.blocks(|| set(log, blocking, block.ptr(), 7, N));
+                log.fact("waits", waited);
+                ask!(log, cudaDeviceSynchronize());
+                let got = block.load(log)?;
+                log.bytes("all bytes", &got, &[7; N]);
+                Ok(())
+            })
             .alone();
     }
 }
@@ -119,7 +115,7 @@ fn linear(cases: &mut Cases, blocking: bool) {
 fn complete(cases: &mut Cases) {
     for kind in [Kind::Pinned, Kind::Managed] {
         let id = format!("cudaMemset/64 MiB, {}, the legacy stream afterwards", kind.name());
-        let case = cases.add(id, Safe::Works, move |log| {
+        let case = cases.add(id, move |log| {
             let block = Block::new(log, kind, 64 << 20)?;
             set(log, true, block.ptr(), 7, 64 << 20);
             need!(log, cudaDeviceSynchronize());
@@ -137,20 +133,20 @@ type ChangePlane = fn(usize, usize, usize) -> (usize, usize, usize);
 
 fn plane(cases: &mut Cases, blocking: bool) {
     let api = if blocking { "cudaMemset2D" } else { "cudaMemset2DAsync" };
-    let changes: [(&str, Safe, ChangePlane); 10] = [
-        ("all of it", Safe::Works, |p, w, h| (p, w, h)),
-        ("no width", Safe::Works, |p, _, h| (p, 0, h)),
-        ("no height", Safe::Works, |p, w, _| (p, w, 0)),
-        ("neither", Safe::Works, |p, _, _| (p, 0, 0)),
-        ("pitch 1", Safe::Unwritable, |_, w, h| (1, w, h)),
-        ("pitch 0", Safe::Unwritable, |_, w, h| (0, w, h)),
-        ("width over the pitch", Safe::Unwritable, |p, _, h| (p, p + 1, h)),
-        ("one row too many", Safe::Unwritable, |p, w, h| (p, w, h + 1)),
-        ("nine times the rows", Safe::Unwritable, |p, w, h| (p, w, 9 * h)),
-        ("width without end", Safe::Unwritable, |p, _, h| (p, usize::MAX, h)),
+    let changes: [(&str, ChangePlane); 10] = [
+        ("all of it", |p, w, h| (p, w, h)),
+        ("no width", |p, _, h| (p, 0, h)),
+        ("no height", |p, w, _| (p, w, 0)),
+        ("neither", |p, _, _| (p, 0, 0)),
+        ("pitch 1", |_, w, h| (1, w, h)),
+        ("pitch 0", |_, w, h| (0, w, h)),
+        ("width over the pitch", |p, _, h| (p, p + 1, h)),
+        ("one row too many", |p, w, h| (p, w, h + 1)),
+        ("nine times the rows", |p, w, h| (p, w, 9 * h)),
+        ("width without end", |p, _, h| (p, usize::MAX, h)),
     ];
-    for (what, safe, change) in changes {
-        cases.add(format!("{api}/{what}"), safe, move |log| {
+    for (what, change) in changes {
+        cases.add(format!("{api}/{what}"), move |log| {
             let (mut start, mut pitch) = (ptr::null_mut(), 0);
             need!(log, cudaMallocPitch(&raw mut start, &raw mut pitch, 100, 20));
             let (p, w, h) = change(pitch, 100, 20);
@@ -159,7 +155,7 @@ fn plane(cases: &mut Cases, blocking: bool) {
             Ok(())
         });
     }
-    cases.add(format!("{api}/a rectangle within"), Safe::Works, move |log| {
+    cases.add(format!("{api}/a rectangle within"), move |log| {
         let mut want = pattern(64 * 16, 2);
         let block = Block::with(log, Kind::Device, &want)?;
         set_2d(log, blocking, block.at(3 * 64 + 5), 64, 17, 6);
@@ -171,18 +167,18 @@ fn plane(cases: &mut Cases, blocking: bool) {
         log.bytes("all bytes", &got, &want);
         Ok(())
     });
-    cases.add(format!("{api}/null"), Safe::Unwritable, move |log| {
+    cases.add(format!("{api}/null"), move |log| {
         need!(log, cudaFree(ptr::null_mut()));
         set_2d(log, blocking, ptr::null_mut(), 512, 100, 20);
         Ok(())
     });
-    cases.add(format!("{api}/pageable memory"), Safe::Unwritable, move |log| {
+    cases.add(format!("{api}/pageable memory"), move |log| {
         need!(log, cudaFree(ptr::null_mut()));
         let block = Block::new(log, Kind::Pageable, N)?;
         set_2d(log, blocking, block.ptr(), 64, 32, 8);
         Ok(())
     });
-    cases.add(format!("{api}/from behind the end"), Safe::Unwritable, move |log| {
+    cases.add(format!("{api}/from behind the end"), move |log| {
         let (mut start, mut pitch) = (ptr::null_mut(), 0);
         need!(log, cudaMallocPitch(&raw mut start, &raw mut pitch, 100, 20));
         set_2d(log, blocking, start.wrapping_byte_add(pitch * 20 + 1), pitch, 100, 20);
@@ -196,25 +192,23 @@ type ChangeVolume = fn(&mut cudaPitchedPtr, &mut cudaExtent);
 
 fn volume(cases: &mut Cases, blocking: bool) {
     let api = if blocking { "cudaMemset3D" } else { "cudaMemset3DAsync" };
-    let changes: [(&str, Safe, ChangeVolume); 13] = [
-        ("all of it", Safe::Works, |_, _| {}),
-        ("whole rows with their padding", Safe::Unwritable, |at, extent| extent.width = at.pitch),
-        ("no width", Safe::Works, |_, extent| extent.width = 0),
-        ("no height", Safe::Works, |_, extent| extent.height = 0),
-        ("no depth", Safe::Works, |_, extent| extent.depth = 0),
-        ("pitch 1", Safe::Unwritable, |at, _| at.pitch = 1),
-        ("width over the pitch", Safe::Unwritable, |at, extent| extent.width = at.pitch + 1),
-        ("one row too many", Safe::Unwritable, |_, extent| extent.height += 1),
-        ("one layer too many", Safe::Unwritable, |_, extent| extent.depth += 1),
-        ("width without end", Safe::Unwritable, |_, extent| extent.width = usize::MAX),
-        ("height without end", Safe::Unwritable, |_, extent| extent.height = usize::MAX),
-        ("null", Safe::Unwritable, |at, _| at.ptr = ptr::null_mut()),
-        ("from behind the end", Safe::Unwritable, |at, _| {
-            at.ptr = at.ptr.wrapping_byte_add(at.pitch * at.ysize * 5 + 1)
-        }),
+    let changes: [(&str, ChangeVolume); 13] = [
+        ("all of it", |_, _| {}),
+        ("whole rows with their padding", |at, extent| extent.width = at.pitch),
+        ("no width", |_, extent| extent.width = 0),
+        ("no height", |_, extent| extent.height = 0),
+        ("no depth", |_, extent| extent.depth = 0),
+        ("pitch 1", |at, _| at.pitch = 1),
+        ("width over the pitch", |at, extent| extent.width = at.pitch + 1),
+        ("one row too many", |_, extent| extent.height += 1),
+        ("one layer too many", |_, extent| extent.depth += 1),
+        ("width without end", |_, extent| extent.width = usize::MAX),
+        ("height without end", |_, extent| extent.height = usize::MAX),
+        ("null", |at, _| at.ptr = ptr::null_mut()),
+        ("from behind the end", |at, _| at.ptr = at.ptr.wrapping_byte_add(at.pitch * at.ysize * 5 + 1)),
     ];
-    for (what, safe, change) in changes {
-        cases.add(format!("{api}/{what}"), safe, move |log| {
+    for (what, change) in changes {
+        cases.add(format!("{api}/{what}"), move |log| {
             let mut extent = make_cudaExtent(100, 20, 5);
             let mut at = cudaPitchedPtr::default();
             need!(log, cudaMalloc3D(&raw mut at, extent));
@@ -224,7 +218,7 @@ fn volume(cases: &mut Cases, blocking: bool) {
             Ok(())
         });
     }
-    cases.add(format!("{api}/a box within"), Safe::Works, move |log| {
+    cases.add(format!("{api}/a box within"), move |log| {
         let mut want = pattern(64 * 8 * 4, 2);
         let block = Block::with(log, Kind::Device, &want)?;
         let at = make_cudaPitchedPtr(block.at(64 * 8 + 2 * 64 + 3), 64, 64, 8);
@@ -240,7 +234,7 @@ fn volume(cases: &mut Cases, blocking: bool) {
         log.bytes("all bytes", &got, &want);
         Ok(())
     });
-    cases.add(format!("{api}/pageable memory"), Safe::Unwritable, move |log| {
+    cases.add(format!("{api}/pageable memory"), move |log| {
         need!(log, cudaFree(ptr::null_mut()));
         let block = Block::new(log, Kind::Pageable, N)?;
         set_3d(log, blocking, make_cudaPitchedPtr(block.ptr(), 64, 64, 8), make_cudaExtent(32, 8, 2));
@@ -255,7 +249,7 @@ pub(super) fn add(cases: &mut Cases) {
         volume(cases, blocking);
     }
     complete(cases);
-    cases.add("cudaMemsetAsync/on a stream of its own", Safe::Works, |log| {
+    cases.add("cudaMemsetAsync/on a stream of its own", |log| {
         let block = Block::new(log, Kind::Device, N)?;
         let on = stream(log)?;
         ask!(log, cudaMemsetAsync(block.ptr(), 9, N, on));

@@ -12,7 +12,7 @@ use cuda_sys::{
 use super::graph::{N, empty, graph, launch, ready, row};
 use super::pitch::CHANGES;
 use super::volume::{N as BYTES, whole};
-use crate::case::{Cases, Change, Safe};
+use crate::case::{Cases, Change};
 use crate::log::{Log, Setup, ask, need};
 use crate::memory::{Block, Kind, event, pattern};
 
@@ -24,7 +24,7 @@ unsafe extern "C" {
 fn volumes(cases: &mut Cases) {
     let api = "cudaGraphAddMemcpyNode";
     for (what, change, _) in &CHANGES {
-        cases.add(format!("{api}/device to device, {what}"), Safe::Unwritable, |log| {
+        cases.add(format!("{api}/device to device, {what}"), |log| {
             let (graph, mut node) = (graph(log)?, ptr::null_mut());
             let (d, s) = (Block::new(log, Kind::Device, BYTES)?, Block::new(log, Kind::Device, BYTES)?);
             let mut parameters = whole(d, s, cudaMemcpyDeviceToDevice);
@@ -33,7 +33,7 @@ fn volumes(cases: &mut Cases) {
             Ok(())
         });
     }
-    cases.add("cudaGraphExecMemcpyNodeSetParams/too much, and another direction", Safe::Raw, |log| {
+    cases.add("cudaGraphExecMemcpyNodeSetParams/too much, and another direction", |log| {
         let (graph, mut node) = (graph(log)?, ptr::null_mut());
         let (d, s) = (Block::new(log, Kind::Device, BYTES)?, Block::new(log, Kind::Device, BYTES)?);
         let host = Block::with(log, Kind::Pinned, &[1; BYTES])?;
@@ -52,7 +52,7 @@ fn volumes(cases: &mut Cases) {
 fn rows(cases: &mut Cases) {
     for (what, small_source) in [("more than the source has", true), ("more than the destination has", false)]
     {
-        cases.add(format!("cudaGraphAddMemcpyNode1D/{what}"), Safe::Unwritable, move |log| {
+        cases.add(format!("cudaGraphAddMemcpyNode1D/{what}"), move |log| {
             let (graph, mut node) = (graph(log)?, ptr::null_mut());
             let (small, large) = (Block::new(log, Kind::Device, N)?, Block::new(log, Kind::Device, 2 * N)?);
             let (to, from) = if small_source { (large, small) } else { (small, large) };
@@ -65,7 +65,7 @@ fn rows(cases: &mut Cases) {
             Ok(())
         });
     }
-    cases.add("cudaGraphAddMemcpyNode1D/registered memory, there and back", Safe::Works, |log| {
+    cases.add("cudaGraphAddMemcpyNode1D/registered memory, there and back", |log| {
         let graph = graph(log)?;
         let source = pattern(N, 1);
         let up = Block::with(log, Kind::Registered, &source)?;
@@ -78,7 +78,7 @@ fn rows(cases: &mut Cases) {
         let run = ready(log, graph)?;
         launch(log, run, down, &source)
     });
-    cases.add("cudaGraphExecMemsetNodeSetParams/of a set of two rows", Safe::Raw, |log| {
+    cases.add("cudaGraphExecMemsetNodeSetParams/of a set of two rows", |log| {
         let (graph, mut node) = (graph(log)?, ptr::null_mut());
         let to = Block::new(log, Kind::Device, N)?;
         let two = cudaMemsetParams { pitch: 512, width: 100, height: 2, ..row(to, 5) };
@@ -182,14 +182,14 @@ struct NodeChange {
 fn symbols(cases: &mut Cases) {
     for to in [true, false] {
         let word = if to { "ToSymbol" } else { "FromSymbol" };
-        for (what, safe, node_null, graph_null, before, offset) in [
-            ("as it should be", Safe::Works, false, false, 0, 0),
-            ("node null", Safe::Unwritable, true, false, 0, 0),
-            ("graph null", Safe::Unwritable, false, true, 0, 0),
-            ("list null", Safe::Unwritable, false, false, 1, 0),
-            ("past the end", Safe::Unwritable, false, false, 0, 4),
+        for (what, node_null, graph_null, before, offset) in [
+            ("as it should be", false, false, 0, 0),
+            ("node null", true, false, 0, 0),
+            ("graph null", false, true, 0, 0),
+            ("list null", false, false, 1, 0),
+            ("past the end", false, false, 0, 4),
         ] {
-            cases.add(format!("cudaGraphAddMemcpyNode{word}/{what}"), safe, move |log| {
+            cases.add(format!("cudaGraphAddMemcpyNode{word}/{what}"), move |log| {
                 let it = SymbolGraph::new(log, to)?;
                 let mut node = ptr::null_mut();
                 let answer = if node_null { ptr::null_mut() } else { &raw mut node };
@@ -198,21 +198,21 @@ fn symbols(cases: &mut Cases) {
                 Ok(())
             });
         }
-        let changes: [(&str, Safe, Change<NodeChange>); 8] = [
-            ("as it was", Safe::Works, |_| {}),
-            ("executable graph null", Safe::Unwritable, |c| c.run = ptr::null_mut()),
-            ("node null", Safe::Unwritable, |c| c.node = ptr::null_mut()),
-            ("symbol null", Safe::Unwritable, |c| c.symbol = ptr::null()),
-            ("memory null", Safe::Unwritable, |c| c.memory = ptr::null_mut()),
-            ("nothing", Safe::Refused, |c| c.count = 0),
-            ("past the end", Safe::Unwritable, |c| c.offset = 4),
-            ("another direction", Safe::Unwritable, |c| {
+        let changes: [(&str, Change<NodeChange>); 8] = [
+            ("as it was", |_| {}),
+            ("executable graph null", |c| c.run = ptr::null_mut()),
+            ("node null", |c| c.node = ptr::null_mut()),
+            ("symbol null", |c| c.symbol = ptr::null()),
+            ("memory null", |c| c.memory = ptr::null_mut()),
+            ("nothing", |c| c.count = 0),
+            ("past the end", |c| c.offset = 4),
+            ("another direction", |c| {
                 let to = c.way == cudaMemcpyHostToDevice;
                 c.way = if to { cudaMemcpyDeviceToHost } else { cudaMemcpyHostToDevice };
             }),
         ];
-        for (what, safe, change) in changes {
-            cases.add(format!("cudaGraphExecMemcpyNodeSetParams{word}/{what}"), safe, move |log| {
+        for (what, change) in changes {
+            cases.add(format!("cudaGraphExecMemcpyNodeSetParams{word}/{what}"), move |log| {
                 let it = SymbolGraph::new(log, to)?;
                 it.set(log, change);
                 Ok(())
@@ -222,14 +222,14 @@ fn symbols(cases: &mut Cases) {
 }
 
 fn nulls(cases: &mut Cases) {
-    cases.add("cudaGraphAddEventRecordNode/graph null, and for waits", Safe::Unwritable, |log| {
+    cases.add("cudaGraphAddEventRecordNode/graph null, and for waits", |log| {
         let (mark, mut node, none) = (event(log)?, ptr::null_mut(), ptr::null_mut());
         ask!(log, cudaGraphAddEventRecordNode(&raw mut node, none, ptr::null(), 0, mark));
         ask!(log, cudaGraphAddEventWaitNode(&raw mut node, none, ptr::null(), 0, mark));
         Ok(())
     });
     for (what, node_null, before) in [("node null", true, 0), ("list null", false, 1)] {
-        cases.add(format!("cudaGraphAddKernelNode/{what}"), Safe::Unwritable, move |log| {
+        cases.add(format!("cudaGraphAddKernelNode/{what}"), move |log| {
             let (graph, mut node) = (graph(log)?, ptr::null_mut());
             let one = dim3 { x: 1, y: 1, z: 1 };
             let mut nothing: [*mut c_void; 1] = [ptr::null_mut()];
@@ -246,7 +246,7 @@ fn nulls(cases: &mut Cases) {
             Ok(())
         });
     }
-    cases.add("cudaGraphAddMemAllocNode/graph null, list null, and for freeing", Safe::Unwritable, |log| {
+    cases.add("cudaGraphAddMemAllocNode/graph null, list null, and for freeing", |log| {
         let (graph, mut node, none) = (graph(log)?, ptr::null_mut(), ptr::null_mut());
         let mut wanted = cudaMemAllocNodeParams::default();
         wanted.poolProps.allocType = cuda_sys::cudaMemAllocationTypePinned;
@@ -262,7 +262,7 @@ fn nulls(cases: &mut Cases) {
         );
         Ok(())
     });
-    cases.add("cudaGraphRemoveDependencies/of a node that allocates", Safe::Refused, |log| {
+    cases.add("cudaGraphRemoveDependencies/of a node that allocates", |log| {
         let (graph, mut made) = (graph(log)?, ptr::null_mut());
         let mut wanted = cudaMemAllocNodeParams::default();
         wanted.poolProps.allocType = cuda_sys::cudaMemAllocationTypePinned;
@@ -277,7 +277,7 @@ fn nulls(cases: &mut Cases) {
         Ok(())
     });
     cases
-        .add("cudaGraphExecUpdate/nodes of another device", Safe::Passed, |log| {
+        .add("cudaGraphExecUpdate/nodes of another device", |log| {
             let (here, mut node) = (graph(log)?, ptr::null_mut());
             let fill = row(Block::new(log, Kind::Device, N)?, 5);
             need!(log, cudaGraphAddMemsetNode(&raw mut node, here, ptr::null(), 0, &raw const fill));

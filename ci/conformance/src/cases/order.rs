@@ -10,7 +10,7 @@ use cuda_sys::{
 
 use super::capture::end;
 use super::graph::{N, empty, graph};
-use crate::case::{Cases, Safe};
+use crate::case::Cases;
 use crate::gate::Gate;
 use crate::log::{Log, Setup, ask, error_name, need};
 use crate::memory::{Block, Kind, event, stream, stream_with};
@@ -53,7 +53,7 @@ fn kernel(log: &mut Log, name: &str, kernel: unsafe extern "C" fn(), on: cudaStr
 }
 
 fn streams(cases: &mut Cases) {
-    cases.add("cudaStreamGetPriority/in and out of the range", Safe::Works, |log| {
+    cases.add("cudaStreamGetPriority/in and out of the range", |log| {
         let (mut least, mut greatest) = (77, 77);
         ask!(log, cudaDeviceGetStreamPriorityRange(&raw mut least, &raw mut greatest));
         log.fact("range", format_args!("{least} to {greatest}"));
@@ -65,7 +65,7 @@ fn streams(cases: &mut Cases) {
         }
         Ok(())
     });
-    cases.add("cudaStreamGetPriority/of the streams that are there", Safe::Works, |log| {
+    cases.add("cudaStreamGetPriority/of the streams that are there", |log| {
         for (name, on) in [
             ("legacy", cuda_sys::cudaStreamLegacy),
             ("of the thread", cuda_sys::cudaStreamPerThread),
@@ -80,7 +80,7 @@ fn streams(cases: &mut Cases) {
         ask!(log, "range to null", cudaDeviceGetStreamPriorityRange(ptr::null_mut(), ptr::null_mut()));
         Ok(())
     });
-    cases.add("cudaStreamCreateWithPriority/flags that there are not, and null", Safe::Unwritable, |log| {
+    cases.add("cudaStreamCreateWithPriority/flags that there are not, and null", |log| {
         let mut on = ptr::null_mut();
         for flags in [2, 3, 0x8000_0000] {
             ask!(log, cudaStreamCreateWithPriority(&raw mut on, flags, 0));
@@ -93,7 +93,7 @@ fn streams(cases: &mut Cases) {
         Ok(())
     });
     cases
-        .add("cudaStreamGetId/of many streams", Safe::Works, |log| {
+        .add("cudaStreamGetId/of many streams", |log| {
             let streams = [
                 ptr::null_mut(),
                 cuda_sys::cudaStreamLegacy,
@@ -118,14 +118,14 @@ fn streams(cases: &mut Cases) {
             Ok(())
         })
         .alone();
-    cases.add("cudaStreamDestroy/streams that are always there", Safe::Unwritable, |log| {
+    cases.add("cudaStreamDestroy/streams that are always there", |log| {
         ask!(log, "null", cudaStreamDestroy(ptr::null_mut()));
         ask!(log, "legacy", cudaStreamDestroy(cuda_sys::cudaStreamLegacy));
         ask!(log, "of the thread", cudaStreamDestroy(cuda_sys::cudaStreamPerThread));
         ask!(log, cudaStreamQuery(cuda_sys::cudaStreamPerThread));
         Ok(())
     });
-    cases.add("cudaStreamDestroy/with work left, which is done all the same", Safe::Works, |log| {
+    cases.add("cudaStreamDestroy/with work left, which is done all the same", |log| {
         let (on, mut calls) = (stream(log)?, 0_u32);
         let mark = event(log)?;
         let gate = Gate::hold(log, on)?;
@@ -140,7 +140,7 @@ fn streams(cases: &mut Cases) {
         log.fact("calls", unsafe { ptr::read_volatile(&raw const calls) });
         Ok(())
     });
-    cases.add("cudaStreamSetAttribute/policies, priority, and what a stream has not", Safe::Works, |log| {
+    cases.add("cudaStreamSetAttribute/policies, priority, and what a stream has not", |log| {
         let on = stream(log)?;
         let mut value = cuda_sys::cudaLaunchAttributeValue { pad: [0; 64] };
         value.syncPolicy = cuda_sys::cudaSyncPolicyBlockingSync;
@@ -172,7 +172,7 @@ fn streams(cases: &mut Cases) {
         );
         Ok(())
     });
-    cases.add("cudaStreamSetAttribute/a window of memory", Safe::Works, |log| {
+    cases.add("cudaStreamSetAttribute/a window of memory", |log| {
         let (on, other, block) = (stream(log)?, stream(log)?, Block::new(log, Kind::Device, 1 << 16)?);
         let mut value = cuda_sys::cudaLaunchAttributeValue { pad: [0; 64] };
         let window = cuda_sys::cudaLaunchAttributeAccessPolicyWindow;
@@ -203,7 +203,7 @@ fn streams(cases: &mut Cases) {
         ask!(log, cudaCtxResetPersistingL2Cache());
         Ok(())
     });
-    cases.add("cudaStreamQuery/a stream after a launch that was refused", Safe::Passed, |log| {
+    cases.add("cudaStreamQuery/a stream after a launch that was refused", |log| {
         let on = stream(log)?;
         let (one, many) = (dim3 { x: 1, y: 1, z: 1 }, dim3 { x: 4096, y: 1, z: 1 });
         ask!(log, cudaLaunchKernel(case_empty as *const c_void, one, many, ptr::null_mut(), 0, on));
@@ -216,7 +216,7 @@ fn streams(cases: &mut Cases) {
         Ok(())
     });
     cases
-        .add("cudaStreamWaitEvent/flags, nulls, and an event that was never recorded", Safe::Works, |log| {
+        .add("cudaStreamWaitEvent/flags, nulls, and an event that was never recorded", |log| {
             let (on, mark) = (stream(log)?, event(log)?);
             ask!(log, "never recorded", cudaStreamWaitEvent(on, mark, 0));
             ask!(log, "external", cudaStreamWaitEvent(on, mark, 1));
@@ -227,7 +227,7 @@ fn streams(cases: &mut Cases) {
             Ok(())
         })
         .alone();
-    cases.add("cudaLaunchHostFunc/no function, and calls into the runtime", Safe::Refused, |log| {
+    cases.add("cudaLaunchHostFunc/no function, and calls into the runtime", |log| {
         let (on, mut codes) = (stream(log)?, [77_u32; 5]);
         ask!(log, "none", cudaLaunchHostFunc(on, None, ptr::null_mut()));
         ask!(log, cudaLaunchHostFunc(on, Some(asks), codes.as_mut_ptr().cast()));
@@ -240,7 +240,7 @@ fn streams(cases: &mut Cases) {
         Ok(())
     });
     cases
-        .add("cudaStreamAddCallback/after a kernel that traps, and flags", Safe::Passed, |log| {
+        .add("cudaStreamAddCallback/after a kernel that traps, and flags", |log| {
             let (on, mut seen) = (stream(log)?, [0_u32, 77]);
             let data = seen.as_mut_ptr().cast();
             ask!(log, "flags", cudaStreamAddCallback(on, Some(called_back), data, 1));
@@ -266,7 +266,7 @@ fn streams(cases: &mut Cases) {
         })
         .alone();
     cases
-        .add("cudaStreamDestroy/after a kernel that traps, and other objects", Safe::Passed, |log| {
+        .add("cudaStreamDestroy/after a kernel that traps, and other objects", |log| {
             let (on, other, mark, late) = (stream(log)?, stream(log)?, event(log)?, event(log)?);
             kernel(log, "traps", case_trap, on);
             ask!(log, "the stream", cudaStreamSynchronize(on));
@@ -293,7 +293,7 @@ fn event_with(log: &mut Log, flags: u32) -> Result<cudaEvent_t, Setup> {
 }
 
 fn events(cases: &mut Cases) {
-    cases.add("cudaEventElapsedTime/without times, never recorded, nulls", Safe::Works, |log| {
+    cases.add("cudaEventElapsedTime/without times, never recorded, nulls", |log| {
         let (timed, other, plain) = (event_with(log, 0)?, event_with(log, 0)?, event(log)?);
         let on = stream(log)?;
         let mut time = -7_f32;
@@ -312,7 +312,7 @@ fn events(cases: &mut Cases) {
         ask!(log, "until null", cudaEventElapsedTime(&raw mut time, timed, ptr::null_mut()));
         Ok(())
     });
-    cases.add("cudaEventElapsedTime/backwards, and not over yet", Safe::Works, |log| {
+    cases.add("cudaEventElapsedTime/backwards, and not over yet", |log| {
         let (first, second, on) = (event_with(log, 0)?, event_with(log, 1)?, stream(log)?);
         let mut time = -7_f32;
         need!(log, cudaEventRecord(first, on));
@@ -328,7 +328,7 @@ fn events(cases: &mut Cases) {
         log.fact("negative", time < 0.0);
         Ok(())
     });
-    cases.add("cudaEventRecordWithFlags/outside of captures", Safe::Works, |log| {
+    cases.add("cudaEventRecordWithFlags/outside of captures", |log| {
         let (mark, on) = (event(log)?, stream(log)?);
         for flags in [0, 1, 2, 3, u32::MAX] {
             ask!(log, &flags.to_string(), cudaEventRecordWithFlags(mark, on, flags));
@@ -337,7 +337,7 @@ fn events(cases: &mut Cases) {
         ask!(log, cudaEventSynchronize(mark));
         Ok(())
     });
-    cases.add("cudaEventRecord/again while the first record is not over", Safe::Works, |log| {
+    cases.add("cudaEventRecord/again while the first record is not over", |log| {
         let (mark, held, free) = (event(log)?, stream(log)?, stream(log)?);
         let gate = Gate::hold(log, held)?;
         ask!(log, cudaEventRecord(mark, held));
@@ -352,7 +352,7 @@ fn events(cases: &mut Cases) {
         ask!(log, cudaStreamSynchronize(held));
         Ok(())
     });
-    cases.add("cudaEventSynchronize/never recorded, and null", Safe::Works, |log| {
+    cases.add("cudaEventSynchronize/never recorded, and null", |log| {
         let mark = event_with(log, cuda_sys::cudaEventBlockingSync)?;
         ask!(log, cudaEventSynchronize(mark));
         ask!(log, cudaEventQuery(mark));
@@ -364,29 +364,21 @@ fn events(cases: &mut Cases) {
         Ok(())
     });
     cases
-        .add(
-            "cudaIpcGetEventHandle/of events with and without its flag, in one process",
-            Safe::Works,
-            |log| {
-                let flags = cuda_sys::cudaEventInterprocess | cuda_sys::cudaEventDisableTiming;
-                let (shared, plain) = (event_with(log, flags)?, event(log)?);
-                let mut made = ptr::null_mut();
-                ask!(
-                    log,
-                    "with times",
-                    cudaEventCreateWithFlags(&raw mut made, cuda_sys::cudaEventInterprocess)
-                );
-                let mut handle = cuda_sys::cudaIpcEventHandle_t::default();
-                ask!(log, "plain", cudaIpcGetEventHandle(&raw mut handle, plain));
-                ask!(log, "shared", cudaIpcGetEventHandle(&raw mut handle, shared));
-                ask!(log, "in the same process", cudaIpcOpenEventHandle(&raw mut made, handle));
-                ask!(log, cudaEventRecord(shared, ptr::null_mut()));
-                ask!(log, cudaEventSynchronize(shared));
-                let mut time = 0_f32;
-                ask!(log, cudaEventElapsedTime(&raw mut time, shared, shared));
-                Ok(())
-            },
-        )
+        .add("cudaIpcGetEventHandle/of events with and without its flag, in one process", |log| {
+            let flags = cuda_sys::cudaEventInterprocess | cuda_sys::cudaEventDisableTiming;
+            let (shared, plain) = (event_with(log, flags)?, event(log)?);
+            let mut made = ptr::null_mut();
+            ask!(log, "with times", cudaEventCreateWithFlags(&raw mut made, cuda_sys::cudaEventInterprocess));
+            let mut handle = cuda_sys::cudaIpcEventHandle_t::default();
+            ask!(log, "plain", cudaIpcGetEventHandle(&raw mut handle, plain));
+            ask!(log, "shared", cudaIpcGetEventHandle(&raw mut handle, shared));
+            ask!(log, "in the same process", cudaIpcOpenEventHandle(&raw mut made, handle));
+            ask!(log, cudaEventRecord(shared, ptr::null_mut()));
+            ask!(log, cudaEventSynchronize(shared));
+            let mut time = 0_f32;
+            ask!(log, cudaEventElapsedTime(&raw mut time, shared, shared));
+            Ok(())
+        })
         .alone();
 }
 
@@ -431,7 +423,7 @@ fn capturing(log: &mut Log) -> Result<(cudaStream_t, cudaStream_t), Setup> {
 }
 
 fn captures(cases: &mut Cases) {
-    cases.add("cudaStreamGetCaptureInfo/before, during and after", Safe::Works, |log| {
+    cases.add("cudaStreamGetCaptureInfo/before, during and after", |log| {
         let on = stream(log)?;
         info(log, "before", on);
         need!(log, cudaStreamBeginCapture(on, cudaStreamCaptureModeGlobal));
@@ -471,7 +463,7 @@ fn captures(cases: &mut Cases) {
         info(log, "after", on);
         Ok(())
     });
-    cases.add("cudaStreamGetCaptureInfo/forked and joined", Safe::Works, |log| {
+    cases.add("cudaStreamGetCaptureInfo/forked and joined", |log| {
         let (on, other) = capturing(log)?;
         let (fork, join) = (event(log)?, event(log)?);
         need!(log, cudaEventRecord(fork, on));
@@ -494,7 +486,7 @@ fn captures(cases: &mut Cases) {
         info(log, "the fork after it", other);
         Ok(())
     });
-    cases.add("cudaStreamUpdateCaptureDependencies/set, add, and none", Safe::Works, |log| {
+    cases.add("cudaStreamUpdateCaptureDependencies/set, add, and none", |log| {
         let (on, _) = capturing(log)?;
         let (graph, first) = info(log, "one", on);
         let mut free = empty(log, graph, &[])?;
@@ -526,7 +518,7 @@ fn captures(cases: &mut Cases) {
         log.fact("edges, roots", format_args!("{edges} {roots}"));
         Ok(())
     });
-    cases.add("cudaStreamUpdateCaptureDependencies/what is refused", Safe::Unwritable, |log| {
+    cases.add("cudaStreamUpdateCaptureDependencies/what is refused", |log| {
         let on = stream(log)?;
         let other = graph(log)?;
         let mut foreign = empty(log, other, &[])?;
@@ -541,7 +533,7 @@ fn captures(cases: &mut Cases) {
         end(log, "end", on);
         Ok(())
     });
-    cases.add("cudaThreadExchangeStreamCaptureMode/there and back, and none such", Safe::Works, |log| {
+    cases.add("cudaThreadExchangeStreamCaptureMode/there and back, and none such", |log| {
         let mut mode = cudaStreamCaptureModeRelaxed;
         ask!(log, cudaThreadExchangeStreamCaptureMode(&raw mut mode));
         log.fact("was", mode.0);
@@ -560,7 +552,7 @@ fn captures(cases: &mut Cases) {
         end(log, "end", on);
         Ok(())
     });
-    cases.add("capture/merged with another one by an event", Safe::Refused, |log| {
+    cases.add("capture/merged with another one by an event", |log| {
         let (on, other) = capturing(log)?;
         need!(log, cudaStreamBeginCapture(other, cudaStreamCaptureModeThreadLocal));
         let mark = event(log)?;
@@ -572,7 +564,7 @@ fn captures(cases: &mut Cases) {
         end(log, "other", other);
         Ok(())
     });
-    cases.add("capture/waits for an event that was recorded before it", Safe::Works, |log| {
+    cases.add("capture/waits for an event that was recorded before it", |log| {
         let (mark, never, on) = (event(log)?, event(log)?, stream(log)?);
         need!(log, cudaEventRecord(mark, on));
         need!(log, cudaStreamBeginCapture(on, cudaStreamCaptureModeGlobal));
@@ -583,7 +575,7 @@ fn captures(cases: &mut Cases) {
         end(log, "end", on);
         Ok(())
     });
-    cases.add("capture/external records and waits", Safe::Works, |log| {
+    cases.add("capture/external records and waits", |log| {
         let (on, _) = capturing(log)?;
         let (mark, never) = (event(log)?, event(log)?);
         ask!(log, "record", cudaEventRecordWithFlags(mark, on, cuda_sys::cudaEventRecordExternal));
@@ -603,7 +595,7 @@ fn captures(cases: &mut Cases) {
         }
         Ok(())
     });
-    cases.add("capture/an event recorded in it, used elsewhere", Safe::Refused, |log| {
+    cases.add("capture/an event recorded in it, used elsewhere", |log| {
         let (on, other) = capturing(log)?;
         let mark = event_with(log, 0)?;
         let mut time = 0_f32;
@@ -617,7 +609,7 @@ fn captures(cases: &mut Cases) {
         ask!(log, cudaEventQuery(mark));
         Ok(())
     });
-    cases.add("capture/an event that is used after the capture has ended", Safe::Refused, |log| {
+    cases.add("capture/an event that is used after the capture has ended", |log| {
         let (on, other) = capturing(log)?;
         let mark = event(log)?;
         ask!(log, cudaEventRecord(mark, on));
@@ -630,75 +622,75 @@ fn captures(cases: &mut Cases) {
         Ok(())
     });
     type Call = fn(&mut Log, cudaStream_t, Block);
-    let calls: [(&str, Safe, Call); 16] = [
-        ("asking for its capture's number", Safe::Works, |log, on, _| {
+    let calls: [(&str, Call); 16] = [
+        ("asking for its capture's number", |log, on, _| {
             let mut id = 0;
             ask!(log, "call", cudaStreamGetId(on, &raw mut id));
         }),
-        ("a callback", Safe::Refused, |log, on, _| {
+        ("a callback", |log, on, _| {
             ask!(log, "call", cudaStreamAddCallback(on, Some(called_back), ptr::null_mut(), 0));
         }),
-        ("a prefetch", Safe::Works, |log, on, block| {
+        ("a prefetch", |log, on, block| {
             let to = cuda_sys::cudaMemLocation { type_: cuda_sys::cudaMemLocationTypeDevice, id: 0 };
             ask!(log, "call", cudaMemPrefetchAsync(block.ptr(), block.len, to, 0, on));
         }),
-        ("attaching memory", Safe::Passed, |log, on, block| {
+        ("attaching memory", |log, on, block| {
             ask!(log, "call", cudaStreamAttachMemAsync(on, block.ptr(), 0, 4));
         }),
-        ("an attribute of it", Safe::Works, |log, on, _| {
+        ("an attribute of it", |log, on, _| {
             let mut value = cuda_sys::cudaLaunchAttributeValue { pad: [0; 64] };
             value.priority = -1;
             let priority = cuda_sys::cudaLaunchAttributePriority;
             ask!(log, "call", cudaStreamSetAttribute(on, priority, &raw const value));
         }),
-        ("beginning another capture on it", Safe::Refused, |log, on, _| {
+        ("beginning another capture on it", |log, on, _| {
             ask!(log, "call", cudaStreamBeginCapture(on, cudaStreamCaptureModeGlobal));
         }),
-        ("a launch that is refused", Safe::Passed, |log, on, _| {
+        ("a launch that is refused", |log, on, _| {
             let (one, many) = (dim3 { x: 1, y: 1, z: 1 }, dim3 { x: 4096, y: 1, z: 1 });
             let kernel = case_empty as *const c_void;
             ask!(log, "call", cudaLaunchKernel(kernel, one, many, ptr::null_mut(), 0, on));
         }),
-        ("a copy that is refused", Safe::Passed, |log, on, block| {
+        ("a copy that is refused", |log, on, block| {
             let way = cuda_sys::cudaMemcpyKind(9);
             ask!(log, "call", cudaMemcpyAsync(block.ptr(), block.at(64), 16, way, on));
         }),
-        ("a set of null", Safe::Unwritable, |log, on, _| {
+        ("a set of null", |log, on, _| {
             ask!(log, "call", cudaMemsetAsync(ptr::null_mut(), 0, 16, on));
         }),
-        ("a cooperative kernel", Safe::Works, |log, on, _| {
+        ("a cooperative kernel", |log, on, _| {
             let one = dim3 { x: 1, y: 1, z: 1 };
             let kernel = case_empty as *const c_void;
             ask!(log, "call", cudaLaunchCooperativeKernel(kernel, one, one, ptr::null_mut(), 0, on));
         }),
-        ("resetting limits", Safe::Works, |log, _, _| {
+        ("resetting limits", |log, _, _| {
             ask!(log, "call", cudaDeviceSetLimit(cuda_sys::cudaLimitStackSize, 2048));
         }),
-        ("asking for attributes of memory", Safe::Works, |log, _, block| {
+        ("asking for attributes of memory", |log, _, block| {
             let mut about = cuda_sys::cudaPointerAttributes::default();
             ask!(log, "call", cudaPointerGetAttributes(&raw mut about, block.ptr()));
         }),
-        ("attributes of a function", Safe::Works, |log, _, _| {
+        ("attributes of a function", |log, _, _| {
             let mut about = cuda_sys::cudaFuncAttributes::default();
             ask!(log, "call", cudaFuncGetAttributes(&raw mut about, case_empty as *const c_void));
         }),
-        ("an event's time", Safe::Passed, |log, _, _| {
+        ("an event's time", |log, _, _| {
             let Ok(mark) = event_with(log, 0) else { return };
             let mut time = 0_f32;
             ask!(log, "call", cudaEventElapsedTime(&raw mut time, mark, mark));
         }),
-        ("freeing pool memory on it", Safe::Refused, |log, on, block| {
+        ("freeing pool memory on it", |log, on, block| {
             ask!(log, "call", cudaFreeAsync(block.ptr(), on));
         }),
-        ("launching a graph on it", Safe::Works, |log, on, _| {
+        ("launching a graph on it", |log, on, _| {
             let (mut inner, mut run) = (ptr::null_mut(), ptr::null_mut());
             ask!(log, cudaGraphCreate(&raw mut inner, 0));
             ask!(log, cudaGraphInstantiate(&raw mut run, inner, 0));
             ask!(log, "call", cudaGraphLaunch(run, on));
         }),
     ];
-    for (what, safe, call) in calls {
-        cases.add(format!("capture/thread-local, {what}"), safe, move |log| {
+    for (what, call) in calls {
+        cases.add(format!("capture/thread-local, {what}"), move |log| {
             let block = Block::new(log, Kind::Managed, N)?;
             let (on, _) = capturing(log)?;
             call(log, on, block);
@@ -710,14 +702,14 @@ fn captures(cases: &mut Cases) {
             Ok(())
         });
     }
-    cases.add("capture/its stream is destroyed, and another one takes its number", Safe::Unwritable, |log| {
+    cases.add("capture/its stream is destroyed, and another one takes its number", |log| {
         let (on, other) = capturing(log)?;
         ask!(log, cudaStreamDestroy(on));
         kernel(log, "another stream", case_empty, other);
         ask!(log, cudaStreamSynchronize(other));
         Ok(())
     });
-    cases.add("capture/work after it is invalid", Safe::Refused, |log| {
+    cases.add("capture/work after it is invalid", |log| {
         let (on, other) = capturing(log)?;
         ask!(log, "spoiled", cudaStreamSynchronize(on));
         info(log, "after", on);

@@ -5,7 +5,7 @@ use std::ptr;
 
 use cuda_sys::cudaMemcpyDefault;
 
-use crate::case::{Cases, Safe};
+use crate::case::Cases;
 use crate::gate::Gate;
 use crate::log::{Log, ask, need};
 use crate::memory::{Block, Kind, pattern};
@@ -31,7 +31,7 @@ fn copy(
 pub(super) fn add(cases: &mut Cases) {
     for blocking in [true, false] {
         let api = if blocking { "cudaMemcpyPeer" } else { "cudaMemcpyPeerAsync" };
-        cases.add(format!("{api}/on one device"), Safe::Works, move |log| {
+        cases.add(format!("{api}/on one device"), move |log| {
             let source = pattern(N, 1);
             let (d, s) = (Block::new(log, Kind::Device, N)?, Block::with(log, Kind::Device, &source)?);
             copy(log, blocking, d.ptr(), 0, s.ptr(), 0, N);
@@ -49,8 +49,7 @@ pub(super) fn add(cases: &mut Cases) {
             ("source device -1", false, false, 0, -1, N),
             ("no bytes", false, false, 0, 0, 0),
         ] {
-            let safe = if bytes == 0 { Safe::Works } else { Safe::Unwritable };
-            cases.add(format!("{api}/{what}"), safe, move |log| {
+            cases.add(format!("{api}/{what}"), move |log| {
                 let (d, s) = (Block::new(log, Kind::Device, N)?, Block::new(log, Kind::Device, N)?);
                 let d = if to_null { ptr::null_mut() } else { d.ptr() };
                 let s = if from_null { ptr::null_mut() } else { s.ptr() };
@@ -63,7 +62,7 @@ pub(super) fn add(cases: &mut Cases) {
             let word = if enabled { "with access" } else { "without access" };
             for (to, from) in [(1, 0), (0, 1)] {
                 cases
-                    .add(format!("{api}/device {from} to device {to}, {word}"), Safe::Works, move |log| {
+                    .add(format!("{api}/device {from} to device {to}, {word}"), move |log| {
                         let source = pattern(N, 1);
                         need!(log, cudaSetDevice(from));
                         if enabled {
@@ -89,7 +88,7 @@ pub(super) fn add(cases: &mut Cases) {
             }
         }
         cases
-            .add(format!("{api}/waits for the held legacy stream of the source"), Safe::Works, move |log| {
+            .add(format!("{api}/waits for the held legacy stream of the source"), move |log| {
                 let s = Block::new(log, Kind::Device, N)?;
                 need!(log, cudaSetDevice(1));
                 let d = Block::new(log, Kind::Device, N)?;
@@ -103,7 +102,7 @@ pub(super) fn add(cases: &mut Cases) {
             .two_devices()
             .alone();
     }
-    cases.add("cudaDeviceCanAccessPeer/itself", Safe::Works, |log| {
+    cases.add("cudaDeviceCanAccessPeer/itself", |log| {
         let mut can = 7;
         ask!(log, cudaDeviceCanAccessPeer(&raw mut can, 0, 0));
         log.fact("can", can);
@@ -115,7 +114,7 @@ pub(super) fn add(cases: &mut Cases) {
         ("device 100", false, 100, 0),
         ("peer -1", false, 0, -1),
     ] {
-        cases.add(format!("cudaDeviceCanAccessPeer/{what}"), Safe::Unwritable, move |log| {
+        cases.add(format!("cudaDeviceCanAccessPeer/{what}"), move |log| {
             let mut can = 0;
             let answer = if null { ptr::null_mut() } else { &raw mut can };
             ask!(log, cudaDeviceCanAccessPeer(answer, device, peer));
@@ -123,20 +122,19 @@ pub(super) fn add(cases: &mut Cases) {
         });
     }
     for (what, peer) in [("peer 100", 100), ("peer -1", -1), ("itself", 0)] {
-        let safe = if peer == 0 { Safe::Passed } else { Safe::Unwritable };
-        cases.add(format!("cudaDeviceEnablePeerAccess/{what}"), safe, move |log| {
+        cases.add(format!("cudaDeviceEnablePeerAccess/{what}"), move |log| {
             need!(log, cudaFree(ptr::null_mut()));
             ask!(log, cudaDeviceEnablePeerAccess(peer, 0));
             Ok(())
         });
-        cases.add(format!("cudaDeviceDisablePeerAccess/{what}"), safe, move |log| {
+        cases.add(format!("cudaDeviceDisablePeerAccess/{what}"), move |log| {
             need!(log, cudaFree(ptr::null_mut()));
             ask!(log, cudaDeviceDisablePeerAccess(peer));
             Ok(())
         });
     }
     cases
-        .add("cudaDeviceEnablePeerAccess/on, on, off, off", Safe::Works, |log| {
+        .add("cudaDeviceEnablePeerAccess/on, on, off, off", |log| {
             need!(log, cudaFree(ptr::null_mut()));
             ask!(log, cudaDeviceDisablePeerAccess(1));
             ask!(log, cudaDeviceEnablePeerAccess(1, 0));

@@ -8,7 +8,7 @@ use cuda_sys::{
 };
 
 use super::volume::{DEPTH, HEIGHT, N, PITCH, WAYS, WIDTH, array, copy, whole};
-use crate::case::{Cases, Change, Safe};
+use crate::case::{Cases, Change};
 use crate::log::{Log, Outcome, ask};
 use crate::memory::{Block, Kind, pattern};
 
@@ -29,7 +29,7 @@ fn planes(cases: &mut Cases, blocking: bool) {
             let (rows, height) = rows(if side == "source" { from } else { to }, HEIGHT);
             let id = format!("{api}/{which}, {side} pitch over the largest{rows}");
             cases
-                .add(id, Safe::Unwritable, move |log| {
+                .add(id, move |log| {
                     let (d, s) = (Block::new(log, to, N)?, Block::new(log, from, N)?);
                     let (d, s, on) = (d.ptr(), s.ptr(), ptr::null_mut());
                     if blocking {
@@ -71,7 +71,7 @@ fn volumes(cases: &mut Cases, blocking: bool) {
             let (rows, height) = if what.contains("pitch") { rows(side, HEIGHT) } else { ("", HEIGHT) };
             let depth = if height == 1 { 1 } else { DEPTH };
             cases
-                .add(format!("{api}/{which}, {what}{rows}"), Safe::Unwritable, move |log| {
+                .add(format!("{api}/{which}, {what}{rows}"), move |log| {
                     let (d, s) = (Block::new(log, to, N)?, Block::new(log, from, N)?);
                     let mut parameters = whole(d, s, way);
                     change(&mut parameters);
@@ -89,7 +89,7 @@ fn volumes(cases: &mut Cases, blocking: bool) {
         ("behind the array", |p| p.srcPos.z = DEPTH + 1),
     ];
     for (what, change) in changes {
-        cases.add(format!("{api}/array to device, corner {what}"), Safe::Refused, move |log| {
+        cases.add(format!("{api}/array to device, corner {what}"), move |log| {
             let array = array(log, WIDTH, HEIGHT, DEPTH)?;
             let d = Block::new(log, Kind::Device, 2 * N)?;
             let mut parameters = cudaMemcpy3DParms {
@@ -105,9 +105,7 @@ fn volumes(cases: &mut Cases, blocking: bool) {
             Ok(())
         });
     }
-    cases.add(format!("{api}/host to an array of one dimension, and back"), Safe::Works, move |log| {
-        row(log, blocking)
-    });
+    cases.add(format!("{api}/host to an array of one dimension, and back"), move |log| row(log, blocking));
 }
 
 /// One row through an array of one dimension.
@@ -136,7 +134,7 @@ fn directions(cases: &mut Cases, blocking: bool) {
     for to in [Kind::Pageable, Kind::Device] {
         for from in [Kind::Pageable, Kind::Device] {
             let id = format!("{api}/no direction, {} from {}", to.name(), from.name());
-            cases.add(id, Safe::Unwritable, move |log| {
+            cases.add(id, move |log| {
                 let (d, s) = (Block::new(log, to, N)?, Block::new(log, from, N)?);
                 let none = cudaMemcpyKind(u32::MAX);
                 if blocking {
@@ -161,7 +159,7 @@ pub(super) fn add(cases: &mut Cases) {
 
 /// The copies of arrays by bytes, which are deprecated, and device memory of one dimension.
 fn older(cases: &mut Cases) {
-    cases.add("cudaMemcpyToArray/device memory, there and back", Safe::Raw, |log| {
+    cases.add("cudaMemcpyToArray/device memory, there and back", |log| {
         let array = super::plane::array(log, WIDTH, HEIGHT)?;
         let source = pattern(WIDTH * HEIGHT, 1);
         let s = Block::with(log, Kind::Device, &source)?;
@@ -176,7 +174,7 @@ fn older(cases: &mut Cases) {
     });
     for blocking in [true, false] {
         let api = if blocking { "cudaMemcpy2DToArray" } else { "cudaMemcpy2DToArrayAsync" };
-        cases.add(format!("{api}/device memory and an array of one dimension"), Safe::Works, move |log| {
+        cases.add(format!("{api}/device memory and an array of one dimension"), move |log| {
             let array = super::plane::array(log, WIDTH, 0)?;
             let source = pattern(WIDTH, 1);
             let (s, d) = (Block::with(log, Kind::Device, &source)?, Block::new(log, Kind::Device, WIDTH)?);

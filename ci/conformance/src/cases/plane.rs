@@ -9,7 +9,7 @@ use cuda_sys::{
 };
 
 use super::linear::promised;
-use crate::case::{Cases, Change, Safe};
+use crate::case::{Cases, Change};
 use crate::gate::Gate;
 use crate::log::{Log, Outcome, Setup, ask, need};
 use crate::memory::{Block, Kind, pattern};
@@ -60,7 +60,7 @@ fn pitched(cases: &mut Cases, blocking: bool) {
             ("neither", 0, 0),
             ("one byte", 1, 1),
         ] {
-            cases.add(format!("{api}/{which}, {what}"), Safe::Works, move |log| {
+            cases.add(format!("{api}/{which}, {what}"), move |log| {
                 let (source, old) = (pattern(N, 1), pattern(N, 2));
                 let (d, s) = (Block::with(log, to, &old)?, Block::with(log, from, &source)?);
                 let plane = Plane {
@@ -84,23 +84,23 @@ fn pitched(cases: &mut Cases, blocking: bool) {
                 Ok(())
             });
         }
-        let changes: [(&str, Safe, Change<Plane>); 9] = [
-            ("destination null", Safe::Unwritable, |p| p.to = ptr::null_mut()),
-            ("source null", Safe::Unwritable, |p| p.from = ptr::null()),
-            ("destination pitch under the width", Safe::Unwritable, |p| p.to_pitch = WIDTH - 1),
-            ("source pitch under the width", Safe::Unwritable, |p| p.from_pitch = WIDTH - 1),
-            ("source pitch 0", Safe::Unwritable, |p| p.from_pitch = 0),
-            ("destination pitch 0", Safe::Unwritable, |p| p.to_pitch = 0),
-            ("width without end", Safe::Unwritable, |p| p.width = usize::MAX),
-            ("no direction", Safe::Unwritable, |p| p.way = cudaMemcpyKind(100)),
-            ("no direction and no width", Safe::Unwritable, |p| (p.way, p.width) = (cudaMemcpyKind(100), 0)),
+        let changes: [(&str, Change<Plane>); 9] = [
+            ("destination null", |p| p.to = ptr::null_mut()),
+            ("source null", |p| p.from = ptr::null()),
+            ("destination pitch under the width", |p| p.to_pitch = WIDTH - 1),
+            ("source pitch under the width", |p| p.from_pitch = WIDTH - 1),
+            ("source pitch 0", |p| p.from_pitch = 0),
+            ("destination pitch 0", |p| p.to_pitch = 0),
+            ("width without end", |p| p.width = usize::MAX),
+            ("no direction", |p| p.way = cudaMemcpyKind(100)),
+            ("no direction and no width", |p| (p.way, p.width) = (cudaMemcpyKind(100), 0)),
         ];
-        for (what, safe, change) in changes {
+        for (what, change) in changes {
             // A host side that is null or endless faults in the process itself.
             if way == cudaMemcpyHostToHost && (what.ends_with("null") || what.ends_with("end")) {
                 continue;
             }
-            cases.add(format!("{api}/{which}, {what}"), safe, move |log| {
+            cases.add(format!("{api}/{which}, {what}"), move |log| {
                 let (d, s) = (Block::new(log, to, N)?, Block::new(log, from, N)?);
                 let mut plane = Plane {
                     to: d.ptr(),
@@ -121,7 +121,7 @@ fn pitched(cases: &mut Cases, blocking: bool) {
             continue;
         }
         cases
-            .add(format!("{api}/{which}, waits for the held legacy stream"), Safe::Works, move |log| {
+            .add(format!("{api}/{which}, waits for the held legacy stream"), move |log| {
                 let (d, s) = (Block::new(log, to, N)?, Block::new(log, from, N)?);
                 let gate = Gate::hold(log, ptr::null_mut())?;
                 let plane = Plane {
@@ -140,7 +140,7 @@ fn pitched(cases: &mut Cases, blocking: bool) {
             })
             .alone();
     }
-    cases.add(format!("{api}/device to host, two pitches and a corner"), Safe::Works, move |log| {
+    cases.add(format!("{api}/device to host, two pitches and a corner"), move |log| {
         let (source, old) = (pattern(N, 1), pattern(N, 2));
         let (d, s) = (Block::with(log, Kind::Pinned, &old)?, Block::with(log, Kind::Device, &source)?);
         let plane = Plane {
@@ -237,25 +237,25 @@ fn arrays(cases: &mut Cases, to_array: bool, blocking: bool) {
             };
             Ok((rows, block))
         };
-        let changes: [(&str, Safe, Change<Rows>); 15] = [
-            ("all of it", Safe::Works, |_| {}),
-            ("direction default", Safe::Works, |r| r.way = cudaMemcpyDefault),
-            ("no width", Safe::Works, |r| r.width = 0),
-            ("no height", Safe::Works, |r| r.height = 0),
-            ("array null", Safe::Unwritable, |r| r.array = ptr::null_mut()),
-            ("memory null", Safe::Unwritable, |r| r.memory = ptr::null_mut()),
-            ("pitch under the width", Safe::Unwritable, |r| r.pitch = WIDTH - 1),
-            ("pitch 0", Safe::Unwritable, |r| r.pitch = 0),
-            ("wider than the array", Safe::Refused, |r| r.width = WIDTH + 1),
-            ("higher than the array", Safe::Refused, |r| r.height = HEIGHT + 1),
-            ("column and width past the edge", Safe::Refused, |r| r.column = 1),
-            ("row and height past the edge", Safe::Refused, |r| r.row = 1),
-            ("corner and size past the edge", Safe::Refused, |r| (r.column, r.row) = (1, 1)),
-            ("width without end", Safe::Unwritable, |r| r.width = usize::MAX),
-            ("no direction", Safe::Unwritable, |r| r.way = cudaMemcpyKind(100)),
+        let changes: [(&str, Change<Rows>); 15] = [
+            ("all of it", |_| {}),
+            ("direction default", |r| r.way = cudaMemcpyDefault),
+            ("no width", |r| r.width = 0),
+            ("no height", |r| r.height = 0),
+            ("array null", |r| r.array = ptr::null_mut()),
+            ("memory null", |r| r.memory = ptr::null_mut()),
+            ("pitch under the width", |r| r.pitch = WIDTH - 1),
+            ("pitch 0", |r| r.pitch = 0),
+            ("wider than the array", |r| r.width = WIDTH + 1),
+            ("higher than the array", |r| r.height = HEIGHT + 1),
+            ("column and width past the edge", |r| r.column = 1),
+            ("row and height past the edge", |r| r.row = 1),
+            ("corner and size past the edge", |r| (r.column, r.row) = (1, 1)),
+            ("width without end", |r| r.width = usize::MAX),
+            ("no direction", |r| r.way = cudaMemcpyKind(100)),
         ];
-        for (what, safe, change) in changes {
-            cases.add(format!("{api}/{}, {what}", kind.name()), safe, move |log| {
+        for (what, change) in changes {
+            cases.add(format!("{api}/{}, {what}", kind.name()), move |log| {
                 let (mut rows, _) = ready(log)?;
                 change(&mut rows);
                 rows.copy(log, to_array, blocking);
@@ -263,7 +263,7 @@ fn arrays(cases: &mut Cases, to_array: bool, blocking: bool) {
                 Ok(())
             });
         }
-        cases.add(format!("{api}/{}, a rectangle there and back", kind.name()), Safe::Works, move |log| {
+        cases.add(format!("{api}/{}, a rectangle there and back", kind.name()), move |log| {
             let (rows, _) = ready(log)?;
             let back = Block::with(log, kind, &pattern(N, 2))?;
             let (there, here) = match kind {
@@ -290,21 +290,17 @@ fn arrays(cases: &mut Cases, to_array: bool, blocking: bool) {
             continue;
         }
         cases
-            .add(
-                format!("{api}/{}, waits for the held legacy stream", kind.name()),
-                Safe::Works,
-                move |log| {
-                    let (rows, _) = ready(log)?;
-                    let gate = Gate::hold(log, ptr::null_mut())?;
-                    let (waited, ()) = gate.blocks(|| rows.copy(log, to_array, blocking));
-                    log.fact("waits", waited);
-                    ask!(log, cudaDeviceSynchronize());
-                    Ok(())
-                },
-            )
+            .add(format!("{api}/{}, waits for the held legacy stream", kind.name()), move |log| {
+                let (rows, _) = ready(log)?;
+                let gate = Gate::hold(log, ptr::null_mut())?;
+                let (waited, ()) = gate.blocks(|| rows.copy(log, to_array, blocking));
+                log.fact("waits", waited);
+                ask!(log, cudaDeviceSynchronize());
+                Ok(())
+            })
             .alone();
     }
-    cases.add(format!("{api}/an array of one dimension, there and back"), Safe::Works, move |log| {
+    cases.add(format!("{api}/an array of one dimension, there and back"), move |log| {
         let array = array(log, WIDTH, 0)?;
         let source = pattern(WIDTH, 1);
         let (there, back) = (Block::with(log, Kind::Pinned, &source)?, Block::new(log, Kind::Pinned, WIDTH)?);
@@ -373,24 +369,15 @@ pub(super) fn add(cases: &mut Cases) {
         }
     }
     let api = "cudaMemcpy2DArrayToArray";
-    cases.add(format!("{api}/all of it"), Safe::Works, |log| between(log, |_, _, _, _| {}));
-    cases.add(format!("{api}/direction default"), Safe::Works, |log| {
-        between(log, |_, _, _, way| *way = cudaMemcpyDefault)
-    });
-    cases.add(format!("{api}/destination null"), Safe::Unwritable, |log| {
-        between(log, |to, _, _, _| *to = ptr::null_mut())
-    });
-    cases.add(format!("{api}/source null"), Safe::Unwritable, |log| {
-        between(log, |_, from, _, _| *from = ptr::null_mut())
-    });
-    cases.add(format!("{api}/no direction"), Safe::Unwritable, |log| {
+    cases.add(format!("{api}/all of it"), |log| between(log, |_, _, _, _| {}));
+    cases
+        .add(format!("{api}/direction default"), |log| between(log, |_, _, _, way| *way = cudaMemcpyDefault));
+    cases.add(format!("{api}/destination null"), |log| between(log, |to, _, _, _| *to = ptr::null_mut()));
+    cases.add(format!("{api}/source null"), |log| between(log, |_, from, _, _| *from = ptr::null_mut()));
+    cases.add(format!("{api}/no direction"), |log| {
         between(log, |_, _, _, way| *way = cudaMemcpyKind(u32::MAX - 99))
     });
-    cases.add(format!("{api}/host to host"), Safe::Unwritable, |log| {
-        between(log, |_, _, _, way| *way = cudaMemcpyHostToHost)
-    });
-    cases.add(format!("{api}/wider than the array"), Safe::Refused, |log| {
-        between(log, |_, _, width, _| *width += 1)
-    });
-    cases.add(format!("{api}/no width"), Safe::Works, |log| between(log, |_, _, width, _| *width = 0));
+    cases.add(format!("{api}/host to host"), |log| between(log, |_, _, _, way| *way = cudaMemcpyHostToHost));
+    cases.add(format!("{api}/wider than the array"), |log| between(log, |_, _, width, _| *width += 1));
+    cases.add(format!("{api}/no width"), |log| between(log, |_, _, width, _| *width = 0));
 }

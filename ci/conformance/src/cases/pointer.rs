@@ -4,7 +4,7 @@ use std::ptr;
 
 use cuda_sys::cudaPointerAttributes;
 
-use crate::case::{Cases, Safe};
+use crate::case::Cases;
 use crate::log::{Log, Outcome, ask, need};
 use crate::memory::{Block, Kind, pattern};
 use crate::run::{beside, handed};
@@ -43,7 +43,7 @@ pub(super) fn add(cases: &mut Cases) {
     let api = "cudaPointerGetAttributes";
     for kind in Kind::ALL {
         for offset in [0, 100] {
-            cases.add(format!("{api}/{} memory, byte {offset}", kind.name()), Safe::Works, move |log| {
+            cases.add(format!("{api}/{} memory, byte {offset}", kind.name()), move |log| {
                 need!(log, cudaFree(ptr::null_mut()));
                 let block = Block::new(log, kind, 4096)?;
                 let mut attributes = cudaPointerAttributes::default();
@@ -61,12 +61,12 @@ pub(super) fn add(cases: &mut Cases) {
             });
         }
     }
-    cases.add(format!("{api}/answer null"), Safe::Unwritable, |log| {
+    cases.add(format!("{api}/answer null"), |log| {
         let block = Block::new(log, Kind::Device, 4096)?;
         ask!(log, cudaPointerGetAttributes(ptr::null_mut(), block.ptr()));
         Ok(())
     });
-    cases.add(format!("{api}/memory that was freed"), Safe::Unwritable, |log| {
+    cases.add(format!("{api}/memory that was freed"), |log| {
         // Large, so that the driver does not keep it.
         let block = Block::new(log, Kind::Device, 64 << 20)?;
         need!(log, cudaFree(block.ptr()));
@@ -75,7 +75,7 @@ pub(super) fn add(cases: &mut Cases) {
         log.fact("type", attributes.type_.0);
         Ok(())
     });
-    cases.add("cudaMemGetInfo/more in all than is free", Safe::Works, |log| {
+    cases.add("cudaMemGetInfo/more in all than is free", |log| {
         let (mut free, mut total) = (0, 0);
         ask!(log, cudaMemGetInfo(&raw mut free, &raw mut total));
         log.fact("sensible", free > 0 && free < total);
@@ -88,8 +88,7 @@ pub(super) fn add(cases: &mut Cases) {
         ("managed memory", Kind::Managed, false),
         ("pool memory", Kind::Pool, false),
     ] {
-        let safe = if what == "device memory" { Safe::Works } else { Safe::Unwritable };
-        cases.add(format!("cudaIpcGetMemHandle/{what}"), safe, move |log| {
+        cases.add(format!("cudaIpcGetMemHandle/{what}"), move |log| {
             let block = Block::new(log, kind, 4 << 20)?;
             let mut handle = cuda_sys::cudaIpcMemHandle_t::default();
             let at = if middle { block.at(256) } else { block.ptr() };
@@ -97,7 +96,7 @@ pub(super) fn add(cases: &mut Cases) {
             Ok(())
         });
     }
-    cases.add("cudaIpcOpenMemHandle/in the process that made it", Safe::Passed, |log| {
+    cases.add("cudaIpcOpenMemHandle/in the process that made it", |log| {
         let block = Block::new(log, Kind::Device, 4 << 20)?;
         let mut handle = cuda_sys::cudaIpcMemHandle_t::default();
         need!(log, cudaIpcGetMemHandle(&raw mut handle, block.ptr()));
@@ -108,7 +107,7 @@ pub(super) fn add(cases: &mut Cases) {
         Ok(())
     });
     cases
-        .add("cudaIpcOpenMemHandle/twice by another process, closed once, then again", Safe::Raw, |log| {
+        .add("cudaIpcOpenMemHandle/twice by another process, closed once, then again", |log| {
             let block = Block::with(log, Kind::Device, &pattern(SHARED, 1))?;
             let mut handle = cuda_sys::cudaIpcMemHandle_t::default();
             need!(log, cudaIpcGetMemHandle(&raw mut handle, block.ptr()));
@@ -120,7 +119,7 @@ pub(super) fn add(cases: &mut Cases) {
         })
         .alone();
     cases.help(OPENER, open_twice);
-    cases.add("cudaIpcOpenEventHandle/in the process that made it", Safe::Passed, |log| {
+    cases.add("cudaIpcOpenEventHandle/in the process that made it", |log| {
         let mut event = ptr::null_mut();
         let flags = cuda_sys::cudaEventInterprocess | cuda_sys::cudaEventDisableTiming;
         need!(log, cudaEventCreateWithFlags(&raw mut event, flags));
@@ -130,7 +129,7 @@ pub(super) fn add(cases: &mut Cases) {
         ask!(log, cudaIpcOpenEventHandle(&raw mut opened, handle));
         Ok(())
     });
-    cases.add("cudaIpcGetEventHandle/an event of this process only", Safe::Passed, |log| {
+    cases.add("cudaIpcGetEventHandle/an event of this process only", |log| {
         let event = crate::memory::event(log)?;
         let mut handle = cuda_sys::cudaIpcEventHandle_t::default();
         ask!(log, cudaIpcGetEventHandle(&raw mut handle, event));

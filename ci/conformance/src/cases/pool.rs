@@ -5,7 +5,7 @@ use std::ptr;
 
 use cuda_sys::{cudaMemAccessDesc, cudaMemPool_t, cudaMemPoolAttr, cudaMemPoolProps};
 
-use crate::case::{Cases, Change, Safe};
+use crate::case::{Cases, Change};
 use crate::log::{Log, Setup, ask, need};
 use crate::memory::{Block, Kind, pattern, stream};
 
@@ -31,15 +31,15 @@ fn number(log: &mut Log, name: &str, pool: cudaMemPool_t, attribute: cudaMemPool
 }
 
 fn making(cases: &mut Cases) {
-    let changes: [(&str, Safe, Change<cudaMemPoolProps>); 5] = [
-        ("a pool", Safe::Works, |_| {}),
-        ("no kind of allocation", Safe::Unwritable, |p| p.allocType = cuda_sys::cudaMemAllocationTypeInvalid),
-        ("nowhere", Safe::Unwritable, |p| p.location.type_ = cuda_sys::cudaMemLocationTypeInvalid),
-        ("on device 100", Safe::Unwritable, |p| p.location.id = 100),
-        ("on device -1", Safe::Unwritable, |p| p.location.id = -1),
+    let changes: [(&str, Change<cudaMemPoolProps>); 5] = [
+        ("a pool", |_| {}),
+        ("no kind of allocation", |p| p.allocType = cuda_sys::cudaMemAllocationTypeInvalid),
+        ("nowhere", |p| p.location.type_ = cuda_sys::cudaMemLocationTypeInvalid),
+        ("on device 100", |p| p.location.id = 100),
+        ("on device -1", |p| p.location.id = -1),
     ];
-    for (what, safe, change) in changes {
-        cases.add(format!("cudaMemPoolCreate/{what}"), safe, move |log| {
+    for (what, change) in changes {
+        cases.add(format!("cudaMemPoolCreate/{what}"), move |log| {
             let mut pool = ptr::null_mut();
             let mut props = props();
             change(&mut props);
@@ -50,23 +50,23 @@ fn making(cases: &mut Cases) {
             Ok(())
         });
     }
-    cases.add("cudaMemPoolCreate/answer null", Safe::Unwritable, |log| {
+    cases.add("cudaMemPoolCreate/answer null", |log| {
         let props = props();
         ask!(log, cudaMemPoolCreate(ptr::null_mut(), &raw const props));
         Ok(())
     });
-    cases.add("cudaMemPoolDestroy/null", Safe::Unwritable, |log| {
+    cases.add("cudaMemPoolDestroy/null", |log| {
         need!(log, cudaFree(ptr::null_mut()));
         ask!(log, cudaMemPoolDestroy(ptr::null_mut()));
         Ok(())
     });
-    cases.add("cudaMemPoolDestroy/the default pool", Safe::Unwritable, |log| {
+    cases.add("cudaMemPoolDestroy/the default pool", |log| {
         let mut pool = ptr::null_mut();
         need!(log, cudaDeviceGetDefaultMemPool(&raw mut pool, 0));
         ask!(log, cudaMemPoolDestroy(pool));
         Ok(())
     });
-    cases.add("cudaMemPoolDestroy/with memory that lives", Safe::Works, |log| {
+    cases.add("cudaMemPoolDestroy/with memory that lives", |log| {
         let pool = pool(log)?;
         let mut start = ptr::null_mut();
         need!(log, cudaMallocFromPoolAsync(&raw mut start, 4096, pool, ptr::null_mut()));
@@ -82,8 +82,7 @@ fn making(cases: &mut Cases) {
         ("device -1", false, -1),
         ("device 100", false, 100),
     ] {
-        let safe = if what == "the first device" { Safe::Works } else { Safe::Unwritable };
-        cases.add(format!("cudaDeviceGetDefaultMemPool/{what}"), safe, move |log| {
+        cases.add(format!("cudaDeviceGetDefaultMemPool/{what}"), move |log| {
             let mut pool = ptr::null_mut();
             let answer = if null { ptr::null_mut() } else { &raw mut pool };
             ask!(log, cudaDeviceGetDefaultMemPool(answer, device));
@@ -92,7 +91,7 @@ fn making(cases: &mut Cases) {
         });
     }
     cases
-        .add("cudaDeviceSetMemPool/its own, and the default again", Safe::Works, |log| {
+        .add("cudaDeviceSetMemPool/its own, and the default again", |log| {
             let (mut default, mut got) = (ptr::null_mut(), ptr::null_mut());
             need!(log, cudaDeviceGetDefaultMemPool(&raw mut default, 0));
             let own = pool(log)?;
@@ -120,7 +119,7 @@ fn attributes(cases: &mut Cases) {
         (cuda_sys::cudaMemPoolAttrReservedMemCurrent, "reserved"),
         (cuda_sys::cudaMemPoolAttrReservedMemHigh, "most reserved"),
     ] {
-        cases.add(format!("cudaMemPoolGetAttribute/of a fresh pool, {what}"), Safe::Works, move |log| {
+        cases.add(format!("cudaMemPoolGetAttribute/of a fresh pool, {what}"), move |log| {
             let pool = pool(log)?;
             number(log, "value", pool, attribute);
             Ok(())
@@ -131,7 +130,7 @@ fn attributes(cases: &mut Cases) {
         ("answer null", false, true, cuda_sys::cudaMemPoolAttrReleaseThreshold),
         ("no such attribute", false, false, cudaMemPoolAttr(99)),
     ] {
-        cases.add(format!("cudaMemPoolGetAttribute/{what}"), Safe::Unwritable, move |log| {
+        cases.add(format!("cudaMemPoolGetAttribute/{what}"), move |log| {
             let own = pool(log)?;
             let mut value = 0_u64;
             let data = if data_null { ptr::null_mut() } else { (&raw mut value).cast() };
@@ -143,7 +142,7 @@ fn attributes(cases: &mut Cases) {
             Ok(())
         });
     }
-    cases.add("cudaMemPoolSetAttribute/release threshold", Safe::Works, |log| {
+    cases.add("cudaMemPoolSetAttribute/release threshold", |log| {
         let pool = pool(log)?;
         let mut value = u64::MAX;
         ask!(
@@ -153,7 +152,7 @@ fn attributes(cases: &mut Cases) {
         number(log, "release threshold", pool, cuda_sys::cudaMemPoolAttrReleaseThreshold);
         Ok(())
     });
-    cases.add("cudaMemPoolSetAttribute/marks of most used back to nothing only", Safe::Works, |log| {
+    cases.add("cudaMemPoolSetAttribute/marks of most used back to nothing only", |log| {
         let pool = pool(log)?;
         let (mut zero, mut one) = (0_u64, 1_u64);
         ask!(
@@ -173,7 +172,7 @@ fn attributes(cases: &mut Cases) {
         );
         Ok(())
     });
-    cases.add("cudaMallocFromPoolAsync/use counts, and goes", Safe::Works, |log| {
+    cases.add("cudaMallocFromPoolAsync/use counts, and goes", |log| {
         let pool = pool(log)?;
         let on = stream(log)?;
         let mut start = ptr::null_mut();
@@ -193,13 +192,13 @@ fn attributes(cases: &mut Cases) {
         number(log, "most used", pool, cuda_sys::cudaMemPoolAttrUsedMemHigh);
         Ok(())
     });
-    for (what, safe, answer_null, pool_null, bytes) in [
-        ("answer null", Safe::Unwritable, true, false, 4096),
-        ("pool null", Safe::Unwritable, false, true, 4096),
-        ("bytes without end", Safe::Passed, false, false, usize::MAX),
-        ("no bytes", Safe::Works, false, false, 0),
+    for (what, answer_null, pool_null, bytes) in [
+        ("answer null", true, false, 4096),
+        ("pool null", false, true, 4096),
+        ("bytes without end", false, false, usize::MAX),
+        ("no bytes", false, false, 0),
     ] {
-        cases.add(format!("cudaMallocFromPoolAsync/{what}"), safe, move |log| {
+        cases.add(format!("cudaMallocFromPoolAsync/{what}"), move |log| {
             let own = pool(log)?;
             let mut start = ptr::null_mut();
             let answer = if answer_null { ptr::null_mut() } else { &raw mut start };
@@ -209,7 +208,7 @@ fn attributes(cases: &mut Cases) {
         });
     }
     cases
-        .add("cudaMalloc/is not of the default pool", Safe::Works, |log| {
+        .add("cudaMalloc/is not of the default pool", |log| {
             let mut pool = ptr::null_mut();
             need!(log, cudaDeviceGetDefaultMemPool(&raw mut pool, 0));
             let _block = Block::new(log, Kind::Device, 1 << 20)?;
@@ -217,12 +216,12 @@ fn attributes(cases: &mut Cases) {
             Ok(())
         })
         .alone();
-    cases.add("cudaMemPoolTrimTo/null", Safe::Unwritable, |log| {
+    cases.add("cudaMemPoolTrimTo/null", |log| {
         need!(log, cudaFree(ptr::null_mut()));
         ask!(log, cudaMemPoolTrimTo(ptr::null_mut(), 0));
         Ok(())
     });
-    cases.add("cudaMemPoolTrimTo/as far as live memory lets it", Safe::Works, |log| {
+    cases.add("cudaMemPoolTrimTo/as far as live memory lets it", |log| {
         let pool = pool(log)?;
         let mut most = u64::MAX;
         need!(
@@ -243,32 +242,23 @@ fn attributes(cases: &mut Cases) {
 
 fn access(cases: &mut Cases) {
     let read_write = cuda_sys::cudaMemAccessFlagsProtReadWrite;
-    for (what, safe, pool_null, place, id, flags, count) in [
-        ("its own device", Safe::Works, false, cuda_sys::cudaMemLocationTypeDevice, 0, read_write, 1),
-        ("pool null", Safe::Unwritable, true, cuda_sys::cudaMemLocationTypeDevice, 0, read_write, 1),
-        ("device 100", Safe::Unwritable, false, cuda_sys::cudaMemLocationTypeDevice, 100, read_write, 1),
-        ("device -1", Safe::Unwritable, false, cuda_sys::cudaMemLocationTypeDevice, -1, read_write, 1),
+    for (what, pool_null, place, id, flags, count) in [
+        ("its own device", false, cuda_sys::cudaMemLocationTypeDevice, 0, read_write, 1),
+        ("pool null", true, cuda_sys::cudaMemLocationTypeDevice, 0, read_write, 1),
+        ("device 100", false, cuda_sys::cudaMemLocationTypeDevice, 100, read_write, 1),
+        ("device -1", false, cuda_sys::cudaMemLocationTypeDevice, -1, read_write, 1),
         (
             "nothing allowed to its own device",
-            Safe::Passed,
             false,
             cuda_sys::cudaMemLocationTypeDevice,
             0,
             cuda_sys::cudaMemAccessFlagsProtNone,
             1,
         ),
-        (
-            "no such right",
-            Safe::Unwritable,
-            false,
-            cuda_sys::cudaMemLocationTypeDevice,
-            0,
-            cuda_sys::cudaMemAccessFlags(99),
-            1,
-        ),
-        ("none", Safe::Works, false, cuda_sys::cudaMemLocationTypeDevice, 0, read_write, 0),
+        ("no such right", false, cuda_sys::cudaMemLocationTypeDevice, 0, cuda_sys::cudaMemAccessFlags(99), 1),
+        ("none", false, cuda_sys::cudaMemLocationTypeDevice, 0, read_write, 0),
     ] {
-        cases.add(format!("cudaMemPoolSetAccess/{what}"), safe, move |log| {
+        cases.add(format!("cudaMemPoolSetAccess/{what}"), move |log| {
             let own = pool(log)?;
             let mut list = [cudaMemAccessDesc::default()];
             list[0].location.type_ = place;
@@ -279,13 +269,13 @@ fn access(cases: &mut Cases) {
             Ok(())
         });
     }
-    for (what, safe, pool_null, place, id) in [
-        ("its own device", Safe::Works, false, cuda_sys::cudaMemLocationTypeDevice, 0),
-        ("pool null", Safe::Unwritable, true, cuda_sys::cudaMemLocationTypeDevice, 0),
-        ("nowhere", Safe::Unwritable, false, cuda_sys::cudaMemLocationTypeInvalid, 0),
-        ("device 100", Safe::Unwritable, false, cuda_sys::cudaMemLocationTypeDevice, 100),
+    for (what, pool_null, place, id) in [
+        ("its own device", false, cuda_sys::cudaMemLocationTypeDevice, 0),
+        ("pool null", true, cuda_sys::cudaMemLocationTypeDevice, 0),
+        ("nowhere", false, cuda_sys::cudaMemLocationTypeInvalid, 0),
+        ("device 100", false, cuda_sys::cudaMemLocationTypeDevice, 100),
     ] {
-        cases.add(format!("cudaMemPoolGetAccess/{what}"), safe, move |log| {
+        cases.add(format!("cudaMemPoolGetAccess/{what}"), move |log| {
             let own = pool(log)?;
             let mut location = cuda_sys::cudaMemLocation::default();
             location.type_ = place;
@@ -298,7 +288,7 @@ fn access(cases: &mut Cases) {
         });
     }
     cases
-        .add("cudaMemPoolSetAccess/the other device", Safe::Works, move |log| {
+        .add("cudaMemPoolSetAccess/the other device", move |log| {
             let own = pool(log)?;
             let mut list = [cudaMemAccessDesc::default()];
             list[0].location.type_ = cuda_sys::cudaMemLocationTypeDevice;
@@ -317,13 +307,13 @@ fn access(cases: &mut Cases) {
 
 fn sharing(cases: &mut Cases) {
     let descriptor = cuda_sys::cudaMemHandleTypePosixFileDescriptor;
-    cases.add("cudaMemPoolExportToShareableHandle/a pool that is not for it", Safe::Passed, move |log| {
+    cases.add("cudaMemPoolExportToShareableHandle/a pool that is not for it", move |log| {
         let pool = pool(log)?;
         let mut handle: c_int = -1;
         ask!(log, cudaMemPoolExportToShareableHandle((&raw mut handle).cast(), pool, descriptor, 0));
         Ok(())
     });
-    cases.add("cudaMemPoolExportToShareableHandle/answer null", Safe::Unwritable, move |log| {
+    cases.add("cudaMemPoolExportToShareableHandle/answer null", move |log| {
         let mut pool = ptr::null_mut();
         let mut props = props();
         props.handleTypes = descriptor;
@@ -338,7 +328,7 @@ fn sharing(cases: &mut Cases) {
         );
         Ok(())
     });
-    cases.add("cudaMemPoolImportFromShareableHandle/handle null", Safe::Unwritable, move |log| {
+    cases.add("cudaMemPoolImportFromShareableHandle/handle null", move |log| {
         need!(log, cudaFree(ptr::null_mut()));
         let mut pool = ptr::null_mut();
         ask!(
@@ -347,12 +337,12 @@ fn sharing(cases: &mut Cases) {
         );
         Ok(())
     });
-    cases.add("cudaMemPoolExportPointer/answer null", Safe::Unwritable, |log| {
+    cases.add("cudaMemPoolExportPointer/answer null", |log| {
         let block = Block::new(log, Kind::Pool, 4096)?;
         ask!(log, cudaMemPoolExportPointer(ptr::null_mut(), block.ptr()));
         Ok(())
     });
-    cases.add("cudaMemPoolImportPointer/null", Safe::Unwritable, |log| {
+    cases.add("cudaMemPoolImportPointer/null", |log| {
         let pool = pool(log)?;
         let mut start = ptr::null_mut();
         let mut data = cuda_sys::cudaMemPoolPtrExportData::default();
@@ -364,13 +354,13 @@ fn sharing(cases: &mut Cases) {
 
 /// The device that must be current for copies of another device's pool: the stream does not matter.
 fn of_another_device(cases: &mut Cases) {
-    for (what, safe, current, access) in [
-        ("the other device current", Safe::Works, 0, false),
-        ("its own device current", Safe::Works, 1, false),
-        ("the other device current, to which access was given", Safe::Works, 0, true),
+    for (what, current, access) in [
+        ("the other device current", 0, false),
+        ("its own device current", 1, false),
+        ("the other device current, to which access was given", 0, true),
     ] {
         cases
-            .add(format!("cudaMallocAsync/copied with {what}"), safe, move |log| {
+            .add(format!("cudaMallocAsync/copied with {what}"), move |log| {
                 need!(log, cudaSetDevice(1));
                 let on = stream(log)?;
                 let device = Block::new(log, Kind::Device, 4096)?;

@@ -5,7 +5,7 @@ use std::ptr;
 
 use cuda_sys::{cudaMemPool_t, cudaMemPoolAttr, cudaStream_t};
 
-use crate::case::{Cases, Safe};
+use crate::case::Cases;
 use crate::gate::Gate;
 use crate::log::{Log, Setup, ask, need};
 use crate::memory::{Block, Kind, event, stream_with};
@@ -64,7 +64,7 @@ fn case(cases: &mut Cases, order: Order, on: [bool; 3], tight: bool) {
     let room = if tight { ", with room for one" } else { "" };
     let id =
         format!("cudaMallocFromPoolAsync/what is yet to be freed, {}, rules: {rules}{room}", order.name());
-    let added = cases.add(id, Safe::Works, move |log| {
+    let added = cases.add(id, move |log| {
         let pool = pool(log, on, tight)?;
         let aside = Block::new(log, Kind::Device, 64)?;
         let first = stream_with(log, cuda_sys::cudaStreamDefault)?;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cuda_sys::{cudaError_t, cudaStream_t, cudaStreamCaptureMode};
 
-use crate::case::{Cases, Safe};
+use crate::case::Cases;
 use crate::log::{Log, ask, need};
 use crate::memory::{Block, Kind, pattern, stream};
 
@@ -19,7 +19,7 @@ unsafe extern "C" {
 
 fn configurations(cases: &mut Cases) {
     cases
-        .add("cudaDeviceSetSharedMemConfig/there and back, none such, null", Safe::Raw, |log| {
+        .add("cudaDeviceSetSharedMemConfig/there and back, none such, null", |log| {
             let mut config = cuda_sys::cudaSharedMemConfig(77);
             ask!(log, cudaDeviceGetSharedMemConfig(&raw mut config));
             log.fact("at first", config.0);
@@ -32,7 +32,7 @@ fn configurations(cases: &mut Cases) {
         })
         .alone();
     cases
-        .add("cudaFuncSetCacheConfig/one, none such, no kernel", Safe::Works, |log| {
+        .add("cudaFuncSetCacheConfig/one, none such, no kernel", |log| {
             let kernel = case_empty as *const c_void;
             ask!(log, cudaFuncSetCacheConfig(kernel, cuda_sys::cudaFuncCachePreferShared));
             ask!(log, "none such", cudaFuncSetCacheConfig(kernel, cuda_sys::cudaFuncCache(u32::MAX)));
@@ -43,7 +43,7 @@ fn configurations(cases: &mut Cases) {
 }
 
 fn others(cases: &mut Cases) {
-    cases.add("cudaGetTextureObjectTextureDesc/of an array, and nulls", Safe::Works, |log| {
+    cases.add("cudaGetTextureObjectTextureDesc/of an array, and nulls", |log| {
         let array = super::plane::array(log, 64, 16)?;
         let mut resource = cuda_sys::cudaResourceDesc::default();
         resource.resType = cuda_sys::cudaResourceTypeArray;
@@ -71,7 +71,7 @@ fn others(cases: &mut Cases) {
         );
         Ok(())
     });
-    cases.add("cudaSignalExternalSemaphoresAsync/list null, and for waits", Safe::Raw, |log| {
+    cases.add("cudaSignalExternalSemaphoresAsync/list null, and for waits", |log| {
         let on = stream(log)?;
         let signal = cuda_sys::cudaExternalSemaphoreSignalParams::default();
         let wait = cuda_sys::cudaExternalSemaphoreWaitParams::default();
@@ -88,12 +88,12 @@ fn managed(cases: &mut Cases) {
         (place.type_, place.id) = (cuda_sys::cudaMemLocationTypeDevice, device);
         place
     };
-    cases.add("cudaMemAdvise/device 100, mostly read", Safe::Unwritable, move |log| {
+    cases.add("cudaMemAdvise/device 100, mostly read", move |log| {
         let block = Block::new(log, Kind::Managed, N)?;
         ask!(log, cudaMemAdvise(block.ptr(), N, cuda_sys::cudaMemAdviseSetReadMostly, place(100)));
         Ok(())
     });
-    cases.add("cudaMemAdvise/a part of a page", Safe::Works, move |log| {
+    cases.add("cudaMemAdvise/a part of a page", move |log| {
         let block = Block::new(log, Kind::Managed, 4 * N)?;
         ask!(log, cudaMemAdvise(block.at(100), 100, cuda_sys::cudaMemAdviseSetReadMostly, place(0)));
         for (what, at, bytes) in [("the part", 100, 100), ("its page", 0, 4096), ("all pages", 0, 4 * N)] {
@@ -107,12 +107,12 @@ fn managed(cases: &mut Cases) {
 }
 
 fn memory(cases: &mut Cases) {
-    for (what, safe, null, bytes, flags) in [
-        ("answer null, no bytes, flags 0", Safe::Unwritable, true, 0, 0),
-        ("answer null, of the host", Safe::Unwritable, true, 4096, 2),
-        ("no bytes, of the host", Safe::Works, false, 0, 2),
+    for (what, null, bytes, flags) in [
+        ("answer null, no bytes, flags 0", true, 0, 0),
+        ("answer null, of the host", true, 4096, 2),
+        ("no bytes, of the host", false, 0, 2),
     ] {
-        cases.add(format!("cudaMallocManaged/{what}"), safe, move |log| {
+        cases.add(format!("cudaMallocManaged/{what}"), move |log| {
             let mut start = ptr::null_mut();
             let answer = if null { ptr::null_mut() } else { &raw mut start };
             ask!(log, cudaMallocManaged(answer, bytes, flags));
@@ -120,7 +120,7 @@ fn memory(cases: &mut Cases) {
         });
     }
     cases
-        .add("cudaMemRangeGetAttributes/each answer null", Safe::Unwritable, |log| {
+        .add("cudaMemRangeGetAttributes/each answer null", |log| {
             let block = Block::new(log, Kind::Managed, N)?;
             let (mut data, mut sizes) = ([ptr::null_mut::<c_void>(); 2], [4, 4]);
             let mut which =
@@ -130,19 +130,19 @@ fn memory(cases: &mut Cases) {
             Ok(())
         })
         .alone();
-    cases.add("cudaStreamAttachMemAsync/pageable memory", Safe::Unwritable, |log| {
+    cases.add("cudaStreamAttachMemAsync/pageable memory", |log| {
         let (on, block) = (stream(log)?, Block::new(log, Kind::Pageable, N)?);
         ask!(log, cudaStreamAttachMemAsync(on, block.ptr(), 0, cuda_sys::cudaMemAttachGlobal));
         Ok(())
     });
-    cases.add("cudaPointerGetAttributes/null", Safe::Unwritable, |log| {
+    cases.add("cudaPointerGetAttributes/null", |log| {
         need!(log, cudaFree(ptr::null_mut()));
         let mut attributes = cuda_sys::cudaPointerAttributes::default();
         ask!(log, cudaPointerGetAttributes(&raw mut attributes, ptr::null()));
         log.fact("type", attributes.type_.0);
         Ok(())
     });
-    cases.add("cudaIpcGetMemHandle/two allocations", Safe::Works, |log| {
+    cases.add("cudaIpcGetMemHandle/two allocations", |log| {
         let mut handles = Vec::new();
         for _ in 0..2 {
             let block = Block::new(log, Kind::Device, 4 << 20)?;
@@ -162,7 +162,7 @@ fn memory(cases: &mut Cases) {
         Ok(())
     });
     cases
-        .add("cudaDeviceReset/flags and a stream", Safe::Raw, |log| {
+        .add("cudaDeviceReset/flags and a stream", |log| {
             ask!(log, cudaSetDeviceFlags(cuda_sys::cudaDeviceScheduleYield));
             let mut flags = 77;
             ask!(log, cudaGetDeviceFlags(&raw mut flags));
@@ -178,7 +178,7 @@ fn memory(cases: &mut Cases) {
             Ok(())
         })
         .alone();
-    cases.add("cudaSetDevice/as many as there are", Safe::Refused, |log| {
+    cases.add("cudaSetDevice/as many as there are", |log| {
         let mut count = 0;
         need!(log, cudaGetDeviceCount(&raw mut count));
         ask!(log, cudaSetDevice(count));
@@ -204,7 +204,7 @@ unsafe extern "C" fn look(on: cudaStream_t, status: cudaError_t, data: *mut c_vo
 
 fn streams(cases: &mut Cases) {
     cases
-        .add("cudaStreamAddCallback/after a copy, with its stream and data", Safe::Raw, |log| {
+        .add("cudaStreamAddCallback/after a copy, with its stream and data", |log| {
             let (on, from) = (stream(log)?, Block::with(log, Kind::Device, &pattern(N, 1))?);
             let given = Given { on, block: Block::new(log, Kind::Pinned, N)? };
             let (to, way) = (given.block.ptr(), cuda_sys::cudaMemcpyDeviceToHost);
@@ -218,7 +218,7 @@ fn streams(cases: &mut Cases) {
         })
         .alone();
     cases
-        .add("cudaStreamGetFlags/answer null", Safe::Unwritable, |log| {
+        .add("cudaStreamGetFlags/answer null", |log| {
             let on = stream(log)?;
             ask!(log, cudaStreamGetFlags(on, ptr::null_mut()));
             Ok(())
@@ -226,7 +226,7 @@ fn streams(cases: &mut Cases) {
         .alone();
     for (what, mode) in [("no such mode", 99), ("all bits", u32::MAX)] {
         cases
-            .add(format!("cudaThreadExchangeStreamCaptureMode/{what}"), Safe::Unwritable, move |log| {
+            .add(format!("cudaThreadExchangeStreamCaptureMode/{what}"), move |log| {
                 let mut mode = cudaStreamCaptureMode(mode);
                 ask!(log, cudaThreadExchangeStreamCaptureMode(&raw mut mode));
                 Ok(())

@@ -11,7 +11,7 @@ use cuda_sys::{
 };
 
 use super::pool::pool;
-use crate::case::{Cases, Safe};
+use crate::case::Cases;
 use crate::gate::Gate;
 use crate::log::{Log, ask, need};
 use crate::memory::{Block, Kind, event, pattern, stream};
@@ -33,41 +33,37 @@ fn number(log: &mut Log, name: &str, pool: cudaMemPool_t, attribute: cudaMemPool
 
 fn pools(cases: &mut Cases) {
     cases
-        .add(
-            "cudaMemPoolTrimTo/after frees, with a threshold, and to less than is used",
-            Safe::Works,
-            |log| {
-                let (pool, on) = (pool(log)?, stream(log)?);
-                let (reserved, used) =
-                    (cuda_sys::cudaMemPoolAttrReservedMemCurrent, cuda_sys::cudaMemPoolAttrUsedMemCurrent);
-                let mut threshold = u64::MAX;
-                let keep = cuda_sys::cudaMemPoolAttrReleaseThreshold;
-                need!(log, cudaMemPoolSetAttribute(pool, keep, (&raw mut threshold).cast()));
-                let (mut a, mut b) = (ptr::null_mut(), ptr::null_mut());
-                need!(log, cudaMallocFromPoolAsync(&raw mut a, 40 << 20, pool, on));
-                need!(log, cudaMallocFromPoolAsync(&raw mut b, 100, pool, on));
-                number(log, "used", pool, used);
-                number(log, "reserved", pool, reserved);
-                need!(log, cudaFreeAsync(a, on));
-                need!(log, cudaStreamSynchronize(on));
-                number(log, "used", pool, used);
-                number(log, "kept", pool, reserved);
-                ask!(log, "to none", cudaMemPoolTrimTo(pool, 0));
-                number(log, "trimmed", pool, reserved);
-                number(log, "most used", pool, cuda_sys::cudaMemPoolAttrUsedMemHigh);
-                number(log, "most reserved", pool, cuda_sys::cudaMemPoolAttrReservedMemHigh);
-                ask!(log, "to all", cudaMemPoolTrimTo(pool, usize::MAX));
-                number(log, "trimmed", pool, reserved);
-                ask!(log, cudaFreeAsync(b, on));
-                ask!(log, cudaStreamSynchronize(on));
-                ask!(log, "to none", cudaMemPoolTrimTo(pool, 0));
-                number(log, "trimmed", pool, reserved);
-                Ok(())
-            },
-        )
+        .add("cudaMemPoolTrimTo/after frees, with a threshold, and to less than is used", |log| {
+            let (pool, on) = (pool(log)?, stream(log)?);
+            let (reserved, used) =
+                (cuda_sys::cudaMemPoolAttrReservedMemCurrent, cuda_sys::cudaMemPoolAttrUsedMemCurrent);
+            let mut threshold = u64::MAX;
+            let keep = cuda_sys::cudaMemPoolAttrReleaseThreshold;
+            need!(log, cudaMemPoolSetAttribute(pool, keep, (&raw mut threshold).cast()));
+            let (mut a, mut b) = (ptr::null_mut(), ptr::null_mut());
+            need!(log, cudaMallocFromPoolAsync(&raw mut a, 40 << 20, pool, on));
+            need!(log, cudaMallocFromPoolAsync(&raw mut b, 100, pool, on));
+            number(log, "used", pool, used);
+            number(log, "reserved", pool, reserved);
+            need!(log, cudaFreeAsync(a, on));
+            need!(log, cudaStreamSynchronize(on));
+            number(log, "used", pool, used);
+            number(log, "kept", pool, reserved);
+            ask!(log, "to none", cudaMemPoolTrimTo(pool, 0));
+            number(log, "trimmed", pool, reserved);
+            number(log, "most used", pool, cuda_sys::cudaMemPoolAttrUsedMemHigh);
+            number(log, "most reserved", pool, cuda_sys::cudaMemPoolAttrReservedMemHigh);
+            ask!(log, "to all", cudaMemPoolTrimTo(pool, usize::MAX));
+            number(log, "trimmed", pool, reserved);
+            ask!(log, cudaFreeAsync(b, on));
+            ask!(log, cudaStreamSynchronize(on));
+            ask!(log, "to none", cudaMemPoolTrimTo(pool, 0));
+            number(log, "trimmed", pool, reserved);
+            Ok(())
+        })
         .alone();
     cases
-        .add("cudaMallocAsync/sizes and how much a pool takes for them", Safe::Works, |log| {
+        .add("cudaMallocAsync/sizes and how much a pool takes for them", |log| {
             let (pool, on) = (pool(log)?, stream(log)?);
             for bytes in [1, 512, 513, 100_000, 2 << 20, (2 << 20) + 1, 33 << 20, 70_000_000] {
                 let mut at = ptr::null_mut();
@@ -80,58 +76,54 @@ fn pools(cases: &mut Cases) {
         })
         .alone();
     cases
-        .add(
-            "cudaMemPoolExportToShareableHandle/a file, pointers, and back in one process",
-            Safe::Works,
-            |log| {
-                let (mut pool, on) = (ptr::null_mut(), stream(log)?);
-                let mut props = cudaMemPoolProps::default();
-                props.allocType = cuda_sys::cudaMemAllocationTypePinned;
-                props.handleTypes = cuda_sys::cudaMemHandleTypePosixFileDescriptor;
-                props.location.type_ = cuda_sys::cudaMemLocationTypeDevice;
-                ask!(log, cudaMemPoolCreate(&raw mut pool, &raw const props));
-                let (mut file, file_type) = (-1_i32, cuda_sys::cudaMemHandleTypePosixFileDescriptor);
-                let out = (&raw mut file).cast();
-                ask!(log, "flags", cudaMemPoolExportToShareableHandle(out, pool, file_type, 1));
-                let fabric = cuda_sys::cudaMemHandleTypeFabric;
-                let mut room = [0_u8; 64];
-                ask!(
-                    log,
-                    "fabric",
-                    cudaMemPoolExportToShareableHandle(room.as_mut_ptr().cast(), pool, fabric, 0)
-                );
-                ask!(log, cudaMemPoolExportToShareableHandle(out, pool, file_type, 0));
-                log.fact("a file", file >= 0);
-                let (mut at, mut data) = (ptr::null_mut(), cuda_sys::cudaMemPoolPtrExportData::default());
-                need!(log, cudaMallocFromPoolAsync(&raw mut at, N, pool, on));
-                need!(log, cudaMemsetAsync(at, 5, N, on));
-                need!(log, cudaStreamSynchronize(on));
-                ask!(log, cudaMemPoolExportPointer(&raw mut data, at));
-                let other = Block::new(log, Kind::Device, 64)?;
-                let mut none = cuda_sys::cudaMemPoolPtrExportData::default();
-                ask!(log, "other memory", cudaMemPoolExportPointer(&raw mut none, other.ptr()));
-                ask!(log, "null", cudaMemPoolExportPointer(&raw mut none, ptr::null_mut()));
-                let (mut imported, mut there) = (ptr::null_mut(), ptr::null_mut());
-                let handle = ptr::without_provenance_mut(file.cast_unsigned() as usize);
-                ask!(log, cudaMemPoolImportFromShareableHandle(&raw mut imported, handle, file_type, 0));
-                ask!(log, cudaMemPoolImportPointer(&raw mut there, imported, &raw mut data));
-                if !there.is_null() {
-                    let mut got = vec![0_u8; N];
-                    ask!(log, cudaMemcpy(got.as_mut_ptr().cast(), there, N, cudaMemcpyDefault));
-                    log.bytes("bytes", &got, &[5; N]);
-                    let mut new = ptr::null_mut();
-                    ask!(log, "allocating from it", cudaMallocFromPoolAsync(&raw mut new, 64, imported, on));
-                    number(log, "used", imported, cuda_sys::cudaMemPoolAttrUsedMemCurrent);
-                    ask!(log, cudaFreeAsync(there, on));
-                }
-                ask!(log, cudaFreeAsync(at, on));
-                ask!(log, cudaStreamSynchronize(on));
-                Ok(())
-            },
-        )
+        .add("cudaMemPoolExportToShareableHandle/a file, pointers, and back in one process", |log| {
+            let (mut pool, on) = (ptr::null_mut(), stream(log)?);
+            let mut props = cudaMemPoolProps::default();
+            props.allocType = cuda_sys::cudaMemAllocationTypePinned;
+            props.handleTypes = cuda_sys::cudaMemHandleTypePosixFileDescriptor;
+            props.location.type_ = cuda_sys::cudaMemLocationTypeDevice;
+            ask!(log, cudaMemPoolCreate(&raw mut pool, &raw const props));
+            let (mut file, file_type) = (-1_i32, cuda_sys::cudaMemHandleTypePosixFileDescriptor);
+            let out = (&raw mut file).cast();
+            ask!(log, "flags", cudaMemPoolExportToShareableHandle(out, pool, file_type, 1));
+            let fabric = cuda_sys::cudaMemHandleTypeFabric;
+            let mut room = [0_u8; 64];
+            ask!(
+                log,
+                "fabric",
+                cudaMemPoolExportToShareableHandle(room.as_mut_ptr().cast(), pool, fabric, 0)
+            );
+            ask!(log, cudaMemPoolExportToShareableHandle(out, pool, file_type, 0));
+            log.fact("a file", file >= 0);
+            let (mut at, mut data) = (ptr::null_mut(), cuda_sys::cudaMemPoolPtrExportData::default());
+            need!(log, cudaMallocFromPoolAsync(&raw mut at, N, pool, on));
+            need!(log, cudaMemsetAsync(at, 5, N, on));
+            need!(log, cudaStreamSynchronize(on));
+            ask!(log, cudaMemPoolExportPointer(&raw mut data, at));
+            let other = Block::new(log, Kind::Device, 64)?;
+            let mut none = cuda_sys::cudaMemPoolPtrExportData::default();
+            ask!(log, "other memory", cudaMemPoolExportPointer(&raw mut none, other.ptr()));
+            ask!(log, "null", cudaMemPoolExportPointer(&raw mut none, ptr::null_mut()));
+            let (mut imported, mut there) = (ptr::null_mut(), ptr::null_mut());
+            let handle = ptr::without_provenance_mut(file.cast_unsigned() as usize);
+            ask!(log, cudaMemPoolImportFromShareableHandle(&raw mut imported, handle, file_type, 0));
+            ask!(log, cudaMemPoolImportPointer(&raw mut there, imported, &raw mut data));
+            if !there.is_null() {
+                let mut got = vec![0_u8; N];
+                ask!(log, cudaMemcpy(got.as_mut_ptr().cast(), there, N, cudaMemcpyDefault));
+                log.bytes("bytes", &got, &[5; N]);
+                let mut new = ptr::null_mut();
+                ask!(log, "allocating from it", cudaMallocFromPoolAsync(&raw mut new, 64, imported, on));
+                number(log, "used", imported, cuda_sys::cudaMemPoolAttrUsedMemCurrent);
+                ask!(log, cudaFreeAsync(there, on));
+            }
+            ask!(log, cudaFreeAsync(at, on));
+            ask!(log, cudaStreamSynchronize(on));
+            Ok(())
+        })
         .alone();
     cases
-        .add("cudaMemPoolCreate/of the host, of no handle, with a size", Safe::Works, |log| {
+        .add("cudaMemPoolCreate/of the host, of no handle, with a size", |log| {
             let on = stream(log)?;
             type Change = fn(&mut cudaMemPoolProps);
             let changes: [(&str, Change); 7] = [
@@ -166,7 +158,7 @@ fn pools(cases: &mut Cases) {
         })
         .alone();
     cases
-        .add("cudaDeviceSetMemPool/another pool, and null, and back", Safe::Works, |log| {
+        .add("cudaDeviceSetMemPool/another pool, and null, and back", |log| {
             let (own, mut standard, mut now) = (pool(log)?, ptr::null_mut(), ptr::null_mut());
             let on = stream(log)?;
             ask!(log, cudaDeviceGetDefaultMemPool(&raw mut standard, 0));
@@ -197,7 +189,7 @@ fn pools(cases: &mut Cases) {
         })
         .alone();
     cases
-        .add("cudaFreeAsync/twice, freed otherwise, and what is not of a pool", Safe::Passed, |log| {
+        .add("cudaFreeAsync/twice, freed otherwise, and what is not of a pool", |log| {
             let on = stream(log)?;
             let (mut a, mut b, mut plain) = (ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
             need!(log, cudaMallocAsync(&raw mut a, N, on));
@@ -217,7 +209,7 @@ fn pools(cases: &mut Cases) {
             Ok(())
         })
         .alone();
-    cases.add("cudaMemPoolSetAccess/of the host, twice the same, read", Safe::Works, |log| {
+    cases.add("cudaMemPoolSetAccess/of the host, twice the same, read", |log| {
         let pool = pool(log)?;
         let place = |type_, id| cudaMemLocation { type_, id };
         let (host, device) = (cuda_sys::cudaMemLocationTypeHost, cuda_sys::cudaMemLocationTypeDevice);
@@ -256,7 +248,7 @@ fn managed(cases: &mut Cases) {
     let host = cudaMemLocation { type_: cuda_sys::cudaMemLocationTypeHost, id: 0 };
     let device = cudaMemLocation { type_: cuda_sys::cudaMemLocationTypeDevice, id: 0 };
     cases
-        .add("cudaMemRangeGetAttribute/after advice about a part, and a prefetch", Safe::Works, move |log| {
+        .add("cudaMemRangeGetAttribute/after advice about a part, and a prefetch", move |log| {
             let block = Block::new(log, Kind::Managed, 1 << 20)?.aligned(512 << 10);
             range(log, block, 512 << 10);
             let half = 256 << 10;
@@ -278,7 +270,7 @@ fn managed(cases: &mut Cases) {
         })
         .alone();
     cases
-        .add("cudaMemAdvise/places of every kind, and who accesses it", Safe::Works, move |log| {
+        .add("cudaMemAdvise/places of every kind, and who accesses it", move |log| {
             let block = Block::new(log, Kind::Managed, 1 << 16)?.aligned(1 << 15);
             for kind in 0..6 {
                 for advice in [3, 5] {
@@ -299,7 +291,7 @@ fn managed(cases: &mut Cases) {
         })
         .alone();
     cases
-        .add("cudaMemPrefetchAsync/places of every kind, flags, other memory", Safe::Works, move |log| {
+        .add("cudaMemPrefetchAsync/places of every kind, flags, other memory", move |log| {
             let (block, on) = (Block::new(log, Kind::Managed, 1 << 16)?, stream(log)?);
             for kind in 0..6 {
                 let place = cudaMemLocation { type_: cuda_sys::cudaMemLocationType(kind), id: 0 };
@@ -316,7 +308,7 @@ fn managed(cases: &mut Cases) {
         })
         .alone();
     cases
-        .add("cudaStreamAttachMemAsync/to a stream, used by it and by the host", Safe::Works, |log| {
+        .add("cudaStreamAttachMemAsync/to a stream, used by it and by the host", |log| {
             let (block, on) = (Block::new(log, Kind::Managed, N)?, stream(log)?);
             let single = cuda_sys::cudaMemAttachSingle;
             ask!(log, cudaStreamAttachMemAsync(on, block.ptr(), 0, single));
@@ -333,7 +325,7 @@ fn managed(cases: &mut Cases) {
         })
         .alone();
     cases
-        .add("cudaStreamAttachMemAsync/the middle, no flags, the legacy stream", Safe::Unwritable, |log| {
+        .add("cudaStreamAttachMemAsync/the middle, no flags, the legacy stream", |log| {
             let (block, on) = (Block::new(log, Kind::Managed, N)?, stream(log)?);
             let single = cuda_sys::cudaMemAttachSingle;
             ask!(log, "no flags", cudaStreamAttachMemAsync(on, block.ptr(), 0, 0));
@@ -346,7 +338,7 @@ fn managed(cases: &mut Cases) {
 
 fn registered(cases: &mut Cases) {
     cases
-        .add("cudaHostRegister/parts that overlap, and one within another", Safe::Refused, |log| {
+        .add("cudaHostRegister/parts that overlap, and one within another", |log| {
             let pages = Block::new(log, Kind::Pageable, 16 * N)?;
             ask!(log, "the middle", cudaHostRegister(pages.at(4 * N), 4 * N, 0));
             ask!(log, "over its start", cudaHostRegister(pages.at(2 * N), 4 * N, 0));
@@ -363,7 +355,7 @@ fn registered(cases: &mut Cases) {
         })
         .alone();
     cases
-        .add("cudaHostGetFlags/of memory that was allocated and registered with flags", Safe::Works, |log| {
+        .add("cudaHostGetFlags/of memory that was allocated and registered with flags", |log| {
             let (mut flags, mut start) = (77, ptr::null_mut());
             for wanted in [0, 1, 2, 4, 7] {
                 need!(log, cudaHostAlloc(&raw mut start, N, wanted));
@@ -384,7 +376,7 @@ fn registered(cases: &mut Cases) {
         })
         .alone();
     cases
-        .add("cudaFreeHost/what it does not free", Safe::Unwritable, |log| {
+        .add("cudaFreeHost/what it does not free", |log| {
             let (device, managed) = (Block::new(log, Kind::Device, N)?, Block::new(log, Kind::Managed, N)?);
             let (pinned, registered) =
                 (Block::new(log, Kind::Pinned, N)?, Block::new(log, Kind::Registered, N)?);
@@ -413,7 +405,7 @@ fn about(log: &mut Log, name: &str, at: *const c_void) {
 
 fn pointers(cases: &mut Cases) {
     cases
-        .add("cudaPointerGetAttributes/symbols, ends, and memory of pitches", Safe::Works, |log| {
+        .add("cudaPointerGetAttributes/symbols, ends, and memory of pitches", |log| {
             let (mut symbol, mut managed, mut constant) = (ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
             // SAFETY: the functions take nothing and return an address.
             let symbols = unsafe { (case_list_symbol(), case_managed_symbol(), case_constant_symbol()) };
@@ -438,7 +430,7 @@ fn pointers(cases: &mut Cases) {
         })
         .alone();
     cases
-        .add("cudaPointerGetAttributes/after frees of every kind", Safe::Works, |log| {
+        .add("cudaPointerGetAttributes/after frees of every kind", |log| {
             let (device, managed) = (Block::new(log, Kind::Device, N)?, Block::new(log, Kind::Managed, N)?);
             let (registered, pool) = (Block::new(log, Kind::Registered, N)?, Block::new(log, Kind::Pool, N)?);
             let pinned = Block::new(log, Kind::Pinned, N)?;
@@ -458,7 +450,7 @@ fn pointers(cases: &mut Cases) {
 
 fn symbols(cases: &mut Cases) {
     cases
-        .add("cudaMemcpyToSymbol/directions that do not fit, and offsets without end", Safe::Refused, |log| {
+        .add("cudaMemcpyToSymbol/directions that do not fit, and offsets without end", |log| {
             // SAFETY: takes nothing and returns an address.
             let list = unsafe { case_list_symbol() };
             let (host, device) = (pattern(64, 3), Block::with(log, Kind::Device, &pattern(64, 4))?);
@@ -509,30 +501,30 @@ fn boxes(to: Block, from: Block) -> cudaMemcpy3DParms {
 
 fn copies(cases: &mut Cases) {
     type Change = fn(&mut cudaMemcpy3DParms);
-    let changes: [(&str, Safe, Change); 11] = [
-        ("a box in the middle", Safe::Works, |it| {
+    let changes: [(&str, Change); 11] = [
+        ("a box in the middle", |it| {
             it.srcPos = cuda_sys::cudaPos { x: 8, y: 2, z: 1 };
             it.dstPos = cuda_sys::cudaPos { x: 3, y: 1, z: 0 };
         }),
-        ("a width without end", Safe::Refused, |it| it.extent.width = usize::MAX),
-        ("a height without end", Safe::Refused, |it| it.extent.height = usize::MAX),
-        ("a depth without end", Safe::Refused, |it| it.extent.depth = usize::MAX),
-        ("a depth whose product overflows", Safe::Refused, |it| it.extent.depth = 1 << 62),
-        ("a corner without end", Safe::Refused, |it| it.srcPos.z = usize::MAX),
-        ("a pitch without end", Safe::Refused, |it| it.srcPtr.pitch = usize::MAX),
-        ("no rows in a slice, one slice", Safe::Works, |it| {
+        ("a width without end", |it| it.extent.width = usize::MAX),
+        ("a height without end", |it| it.extent.height = usize::MAX),
+        ("a depth without end", |it| it.extent.depth = usize::MAX),
+        ("a depth whose product overflows", |it| it.extent.depth = 1 << 62),
+        ("a corner without end", |it| it.srcPos.z = usize::MAX),
+        ("a pitch without end", |it| it.srcPtr.pitch = usize::MAX),
+        ("no rows in a slice, one slice", |it| {
             it.srcPtr.ysize = 0;
             it.extent.depth = 1;
         }),
-        ("no rows in a slice, two slices", Safe::Refused, |it| it.srcPtr.ysize = 0),
-        ("fewer rows in a slice than are copied", Safe::Refused, |it| it.dstPtr.ysize = 2),
-        ("neither for one side", Safe::Unwritable, |it| it.dstPtr.ptr = ptr::null_mut()),
+        ("no rows in a slice, two slices", |it| it.srcPtr.ysize = 0),
+        ("fewer rows in a slice than are copied", |it| it.dstPtr.ysize = 2),
+        ("neither for one side", |it| it.dstPtr.ptr = ptr::null_mut()),
     ];
-    for (what, safe, change) in changes {
+    for (what, change) in changes {
         for blocking in [true, false] {
             let api = if blocking { "cudaMemcpy3D" } else { "cudaMemcpy3DAsync" };
             cases
-                .add(format!("{api}/{what}, of a box"), safe, move |log| {
+                .add(format!("{api}/{what}, of a box"), move |log| {
                     let (to, from) =
                         (Block::new(log, Kind::Device, N)?, Block::with(log, Kind::Device, &pattern(N, 2))?);
                     let mut it = boxes(to, from);
@@ -556,7 +548,7 @@ fn copies(cases: &mut Cases) {
         }
     }
     cases
-        .add("cudaMemset3D/extents without end, elements that there are not", Safe::Refused, |log| {
+        .add("cudaMemset3D/extents without end, elements that there are not", |log| {
             let to = Block::new(log, Kind::Device, N)?;
             let whole = cuda_sys::cudaPitchedPtr { ptr: to.ptr(), pitch: 64, xsize: 64, ysize: 8 };
             for (what, [width, height, depth]) in [
@@ -574,7 +566,7 @@ fn copies(cases: &mut Cases) {
             Ok(())
         })
         .alone();
-    cases.add("cudaMemcpyAsync/within one allocation, overlapping and not", Safe::Unwritable, |log| {
+    cases.add("cudaMemcpyAsync/within one allocation, overlapping and not", |log| {
         let (block, on) = (Block::with(log, Kind::Device, &pattern(N, 6))?, stream(log)?);
         ask!(log, "apart", cudaMemcpyAsync(block.at(2048), block.ptr(), 1024, cudaMemcpyDefault, on));
         ask!(log, "itself", cudaMemcpyAsync(block.ptr(), block.ptr(), 1024, cudaMemcpyDefault, on));
@@ -584,7 +576,7 @@ fn copies(cases: &mut Cases) {
         Ok(())
     });
     cases
-        .add("cudaMemcpy2D/pitches at the largest, and widths that overflow", Safe::Refused, |log| {
+        .add("cudaMemcpy2D/pitches at the largest, and widths that overflow", |log| {
             let (to, from) =
                 (Block::new(log, Kind::Device, N)?, Block::with(log, Kind::Device, &pattern(N, 2))?);
             let (a, b, way) = (to.ptr(), from.ptr(), cudaMemcpyDeviceToDevice);
@@ -602,7 +594,7 @@ fn copies(cases: &mut Cases) {
         })
         .alone();
     cases
-        .add("cudaIpcGetMemHandle/kinds of memory, opened in one process, closed", Safe::Works, |log| {
+        .add("cudaIpcGetMemHandle/kinds of memory, opened in one process, closed", |log| {
             let block = Block::new(log, Kind::Device, 2 << 20)?;
             let (mut handle, mut there) = (cuda_sys::cudaIpcMemHandle_t::default(), ptr::null_mut());
             ask!(log, "null", cudaIpcGetMemHandle(&raw mut handle, ptr::null_mut()));
@@ -616,7 +608,7 @@ fn copies(cases: &mut Cases) {
             Ok(())
         })
         .alone();
-    cases.add("cudaMemcpyAsync/after an event of a held stream", Safe::Works, |log| {
+    cases.add("cudaMemcpyAsync/after an event of a held stream", |log| {
         let (held, on, mark) = (stream(log)?, stream(log)?, event(log)?);
         let (from, to) = (Block::with(log, Kind::Pinned, &[1; N])?, Block::new(log, Kind::Device, N)?);
         let gate = Gate::hold(log, held)?;
@@ -632,7 +624,7 @@ fn copies(cases: &mut Cases) {
         Ok(())
     });
     cases
-        .add("cudaImportExternalMemory/files that are none", Safe::Raw, |log| {
+        .add("cudaImportExternalMemory/files that are none", |log| {
             let mut it = cuda_sys::cudaExternalMemoryHandleDesc::default();
             let mut memory = ptr::null_mut();
             ask!(log, "no kind", cudaImportExternalMemory(&raw mut memory, &raw const it));

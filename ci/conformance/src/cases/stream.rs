@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cuda_sys::{cudaError_t, cudaStream_t};
 
-use crate::case::{Cases, Safe};
+use crate::case::Cases;
 use crate::gate::Gate;
 use crate::log::{Log, Outcome, ask, need};
 use crate::memory::{event, stream, stream_with};
@@ -23,14 +23,10 @@ fn describe(log: &mut Log, on: cudaStream_t) -> Outcome {
 }
 
 fn making(cases: &mut Cases) {
-    for (what, safe, flags) in [
-        ("blocking", Safe::Works, 0),
-        ("non-blocking", Safe::Works, 1),
-        ("flags 2", Safe::Unwritable, 2),
-        ("flags 3", Safe::Unwritable, 3),
-        ("flags 0xff", Safe::Unwritable, 0xff),
-    ] {
-        cases.add(format!("cudaStreamCreateWithFlags/{what}"), safe, move |log| {
+    for (what, flags) in
+        [("blocking", 0), ("non-blocking", 1), ("flags 2", 2), ("flags 3", 3), ("flags 0xff", 0xff)]
+    {
+        cases.add(format!("cudaStreamCreateWithFlags/{what}"), move |log| {
             let mut on = ptr::null_mut();
             let code = ask!(log, cudaStreamCreateWithFlags(&raw mut on, flags));
             if code == cuda_sys::cudaSuccess {
@@ -41,18 +37,18 @@ fn making(cases: &mut Cases) {
         });
     }
     for priority in [-1000, -5, -1, 0, 1, 1000, i32::MAX, i32::MIN] {
-        cases.add(format!("cudaStreamCreateWithPriority/priority {priority}"), Safe::Works, move |log| {
+        cases.add(format!("cudaStreamCreateWithPriority/priority {priority}"), move |log| {
             let mut on = ptr::null_mut();
             ask!(log, cudaStreamCreateWithPriority(&raw mut on, 1, priority));
             describe(log, on)
         });
     }
-    cases.add("cudaStreamCreateWithPriority/flags 0xff", Safe::Unwritable, |log| {
+    cases.add("cudaStreamCreateWithPriority/flags 0xff", |log| {
         let mut on = ptr::null_mut();
         ask!(log, cudaStreamCreateWithPriority(&raw mut on, 0xff, 0));
         Ok(())
     });
-    cases.add("cudaStreamCreate/answer null", Safe::Unwritable, |log| {
+    cases.add("cudaStreamCreate/answer null", |log| {
         ask!(log, cudaStreamCreate(ptr::null_mut()));
         ask!(log, cudaStreamCreateWithFlags(ptr::null_mut(), 0));
         ask!(log, cudaStreamCreateWithPriority(ptr::null_mut(), 0, 0));
@@ -63,23 +59,23 @@ fn making(cases: &mut Cases) {
         ("the legacy stream", cuda_sys::cudaStreamLegacy),
         ("the stream of the thread", cuda_sys::cudaStreamPerThread),
     ] {
-        cases.add(format!("cudaStreamGetFlags/{what}"), Safe::Works, move |log| {
+        cases.add(format!("cudaStreamGetFlags/{what}"), move |log| {
             need!(log, cudaFree(ptr::null_mut()));
             describe(log, handle)
         });
-        cases.add(format!("cudaStreamDestroy/{what}"), Safe::Unwritable, move |log| {
+        cases.add(format!("cudaStreamDestroy/{what}"), move |log| {
             need!(log, cudaFree(ptr::null_mut()));
             ask!(log, cudaStreamDestroy(handle));
             Ok(())
         });
-        cases.add(format!("cudaStreamQuery/{what}, idle"), Safe::Works, move |log| {
+        cases.add(format!("cudaStreamQuery/{what}, idle"), move |log| {
             need!(log, cudaFree(ptr::null_mut()));
             ask!(log, cudaStreamQuery(handle));
             ask!(log, cudaStreamSynchronize(handle));
             Ok(())
         });
     }
-    cases.add("cudaStreamGetId/differs, also from one that is gone", Safe::Works, |log| {
+    cases.add("cudaStreamGetId/differs, also from one that is gone", |log| {
         let (mut one, mut two, mut three) = (0, 0, 0);
         let (a, b) = (stream(log)?, stream(log)?);
         ask!(log, cudaStreamGetId(a, &raw mut one));
@@ -91,7 +87,7 @@ fn making(cases: &mut Cases) {
         Ok(())
     });
     cases
-        .add("cudaStreamGetDevice/another device current", Safe::Works, |log| {
+        .add("cudaStreamGetDevice/another device current", |log| {
             let on = stream(log)?;
             need!(log, cudaSetDevice(1));
             describe(log, on)?;
@@ -100,7 +96,7 @@ fn making(cases: &mut Cases) {
         .two_devices()
         .alone();
     cases
-        .add("cudaStreamDestroy/with work pending", Safe::Works, |log| {
+        .add("cudaStreamDestroy/with work pending", |log| {
             let on = stream(log)?;
             let gate = Gate::hold(log, on)?;
             let (waited, ()) = gate.blocks(|| {
@@ -115,7 +111,7 @@ fn making(cases: &mut Cases) {
 
 fn waiting(cases: &mut Cases) {
     cases
-        .add("cudaStreamQuery/busy, then idle", Safe::Works, |log| {
+        .add("cudaStreamQuery/busy, then idle", |log| {
             let on = stream(log)?;
             let gate = Gate::hold(log, on)?;
             ask!(log, "busy", cudaStreamQuery(on));
@@ -137,7 +133,7 @@ fn waiting(cases: &mut Cases) {
         ("a blocking stream, where the legacy one is held", None, None),
     ] {
         cases
-            .add(format!("cudaStreamSynchronize/{what}"), Safe::Works, move |log| {
+            .add(format!("cudaStreamSynchronize/{what}"), move |log| {
                 let held = match held {
                     Some(flags) => stream_with(log, flags)?,
                     None => ptr::null_mut(),
@@ -160,7 +156,7 @@ fn waiting(cases: &mut Cases) {
             .alone();
     }
     cases
-        .add("cudaDeviceSynchronize/waits for a non-blocking stream", Safe::Works, |log| {
+        .add("cudaDeviceSynchronize/waits for a non-blocking stream", |log| {
             let on = stream(log)?;
             let gate = Gate::hold(log, on)?;
             let (waited, ()) = gate.blocks(|| {
@@ -171,7 +167,7 @@ fn waiting(cases: &mut Cases) {
         })
         .alone();
     cases
-        .add("cudaStreamWaitEvent/orders two streams", Safe::Works, |log| {
+        .add("cudaStreamWaitEvent/orders two streams", |log| {
             let (a, b) = (stream(log)?, stream(log)?);
             let mark = event(log)?;
             let gate = Gate::hold(log, a)?;
@@ -185,7 +181,7 @@ fn waiting(cases: &mut Cases) {
         })
         .alone();
     cases
-        .add("cudaStreamWaitEvent/is of the record that came before it", Safe::Works, |log| {
+        .add("cudaStreamWaitEvent/is of the record that came before it", |log| {
             let (a, b, c) = (stream(log)?, stream(log)?, stream(log)?);
             let mark = event(log)?;
             ask!(log, cudaEventRecord(mark, c));
@@ -200,14 +196,14 @@ fn waiting(cases: &mut Cases) {
             Ok(())
         })
         .alone();
-    cases.add("cudaStreamWaitEvent/never recorded", Safe::Works, |log| {
+    cases.add("cudaStreamWaitEvent/never recorded", |log| {
         let on = stream(log)?;
         let mark = event(log)?;
         ask!(log, cudaStreamWaitEvent(on, mark, 0));
         ask!(log, cudaStreamSynchronize(on));
         Ok(())
     });
-    cases.add("cudaStreamWaitEvent/event null, flags", Safe::Unwritable, |log| {
+    cases.add("cudaStreamWaitEvent/event null, flags", |log| {
         let on = stream(log)?;
         let mark = event(log)?;
         ask!(log, "null", cudaStreamWaitEvent(on, ptr::null_mut(), 0));
@@ -236,7 +232,7 @@ unsafe extern "C" fn ask_in_callback(data: *mut c_void) {
 
 fn host_functions(cases: &mut Cases) {
     cases
-        .add("cudaLaunchHostFunc/runs once, in order", Safe::Works, |log| {
+        .add("cudaLaunchHostFunc/runs once, in order", |log| {
             let on = stream(log)?;
             CALLS.store(0, Ordering::SeqCst);
             ask!(log, cudaLaunchHostFunc(on, Some(count), ptr::null_mut()));
@@ -246,19 +242,19 @@ fn host_functions(cases: &mut Cases) {
             Ok(())
         })
         .alone();
-    cases.add("cudaLaunchHostFunc/no function", Safe::Unwritable, |log| {
+    cases.add("cudaLaunchHostFunc/no function", |log| {
         let on = stream(log)?;
         ask!(log, cudaLaunchHostFunc(on, None, ptr::null_mut()));
         Ok(())
     });
-    cases.add("cudaStreamAddCallback/no function, flags", Safe::Unwritable, |log| {
+    cases.add("cudaStreamAddCallback/no function, flags", |log| {
         let on = stream(log)?;
         ask!(log, "no function", cudaStreamAddCallback(on, None, ptr::null_mut(), 0));
         ask!(log, "flags 10", cudaStreamAddCallback(on, Some(count_callback), ptr::null_mut(), 10));
         Ok(())
     });
     cases
-        .add("cudaLaunchHostFunc/that asks the runtime", Safe::Refused, |log| {
+        .add("cudaLaunchHostFunc/that asks the runtime", |log| {
             let on = stream(log)?;
             let mut code = 7_u32;
             ask!(log, cudaLaunchHostFunc(on, Some(ask_in_callback), (&raw mut code).cast()));
@@ -270,7 +266,7 @@ fn host_functions(cases: &mut Cases) {
 }
 
 fn attributes(cases: &mut Cases) {
-    cases.add("cudaStreamSetAttribute/how the host waits", Safe::Works, |log| {
+    cases.add("cudaStreamSetAttribute/how the host waits", |log| {
         let on = stream(log)?;
         let id = cuda_sys::cudaLaunchAttributeSynchronizationPolicy;
         let mut value = cuda_sys::cudaLaunchAttributeValue::default();
@@ -290,7 +286,7 @@ fn attributes(cases: &mut Cases) {
         log.fact("copied", unsafe { got.syncPolicy }.0);
         Ok(())
     });
-    cases.add("cudaStreamSetAttribute/no such attribute", Safe::Unwritable, |log| {
+    cases.add("cudaStreamSetAttribute/no such attribute", |log| {
         let on = stream(log)?;
         let value = cuda_sys::cudaLaunchAttributeValue::default();
         ask!(log, cudaStreamSetAttribute(on, cuda_sys::cudaLaunchAttributeID(99), &raw const value));

@@ -8,7 +8,7 @@ use cuda_sys::{
     cudaChannelFormatKindSigned, cudaChannelFormatKindUnsigned, cudaResourceDesc, cudaTextureDesc,
 };
 
-use crate::case::{Cases, Safe};
+use crate::case::Cases;
 use crate::log::{Log, Setup, ask, need};
 use crate::memory::{Block, Kind, stream};
 
@@ -75,7 +75,7 @@ pub(super) fn plain() -> cudaTextureDesc {
 }
 
 fn arrays(cases: &mut Cases) {
-    cases.add("cudaCreateTextureObject/of arrays of every kind of number, filtered", Safe::Refused, |log| {
+    cases.add("cudaCreateTextureObject/of arrays of every kind of number, filtered", |log| {
         let linear = cudaTextureDesc { filterMode: cuda_sys::cudaFilterModeLinear, ..plain() };
         let fractions = cudaTextureDesc { readMode: cuda_sys::cudaReadModeNormalizedFloat, ..plain() };
         let both = cudaTextureDesc { filterMode: cuda_sys::cudaFilterModeLinear, ..fractions };
@@ -94,7 +94,7 @@ fn arrays(cases: &mut Cases) {
         }
         Ok(())
     });
-    cases.add("cudaCreateTextureObject/modes that count on normalized coordinates", Safe::Refused, |log| {
+    cases.add("cudaCreateTextureObject/modes that count on normalized coordinates", |log| {
         let image = of_array(array(log, FLOAT, [64, 16], 0)?);
         for (name, mode) in [
             ("wrap", cuda_sys::cudaAddressModeWrap),
@@ -113,7 +113,7 @@ fn arrays(cases: &mut Cases) {
         }
         Ok(())
     });
-    cases.add("cudaCreateTextureObject/sRGB, anisotropy, levels of what has none", Safe::Refused, |log| {
+    cases.add("cudaCreateTextureObject/sRGB, anisotropy, levels of what has none", |log| {
         let image = of_array(array(log, FLOAT, [64, 16], 0)?);
         make(log, "sRGB of floats", image, cudaTextureDesc { sRGB: 1, ..plain() });
         let bytes = of_array(array(log, (8, cudaChannelFormatKindUnsigned), [64, 16], 0)?);
@@ -129,7 +129,7 @@ fn arrays(cases: &mut Cases) {
         );
         Ok(())
     });
-    cases.add("cudaCreateTextureObject/of a mipmapped array", Safe::Refused, |log| {
+    cases.add("cudaCreateTextureObject/of a mipmapped array", |log| {
         let (mut levels, format) = (ptr::null_mut(), format(32, cudaChannelFormatKindFloat));
         let extent = cuda_sys::make_cudaExtent(64, 16, 0);
         need!(log, cudaMallocMipmappedArray(&raw mut levels, &raw const format, extent, 3, 0));
@@ -147,7 +147,7 @@ fn arrays(cases: &mut Cases) {
         );
         Ok(())
     });
-    cases.add("cudaCreateTextureObject/nulls and resources that are none", Safe::Unwritable, |log| {
+    cases.add("cudaCreateTextureObject/nulls and resources that are none", |log| {
         let (image, texture) = (of_array(array(log, FLOAT, [64, 16], 0)?), plain());
         let (none, mut made) = (ptr::null(), 0);
         ask!(
@@ -161,7 +161,7 @@ fn arrays(cases: &mut Cases) {
         make(log, "no such type", unknown, texture);
         Ok(())
     });
-    cases.add("cudaCreateTextureObject/while a stream captures", Safe::Works, |log| {
+    cases.add("cudaCreateTextureObject/while a stream captures", |log| {
         let image = of_array(array(log, FLOAT, [64, 16], 0)?);
         let on = stream(log)?;
         need!(log, cudaStreamBeginCapture(on, cuda_sys::cudaStreamCaptureModeGlobal));
@@ -173,7 +173,7 @@ fn arrays(cases: &mut Cases) {
 }
 
 fn linear(cases: &mut Cases) {
-    cases.add("cudaCreateTextureObject/of linear memory, offsets and sizes", Safe::Refused, |log| {
+    cases.add("cudaCreateTextureObject/of linear memory, offsets and sizes", |log| {
         let block = Block::new(log, Kind::Device, 1 << 16)?;
         let at = |offset: usize| block.ptr().cast::<u8>().wrapping_add(offset).cast();
         for offset in [0, 4, 32, 128, 256, 512] {
@@ -186,7 +186,7 @@ fn linear(cases: &mut Cases) {
         make(log, "null", of_row(ptr::null_mut(), 1024), plain());
         Ok(())
     });
-    cases.add("cudaCreateTextureObject/of linear memory, read as images are", Safe::Refused, |log| {
+    cases.add("cudaCreateTextureObject/of linear memory, read as images are", |log| {
         let image = of_row(Block::new(log, Kind::Device, 4096)?.ptr(), 4096);
         make(log, "linear", image, cudaTextureDesc { filterMode: cuda_sys::cudaFilterModeLinear, ..plain() });
         make(log, "normalized", image, cudaTextureDesc { normalizedCoords: 1, ..plain() });
@@ -194,7 +194,7 @@ fn linear(cases: &mut Cases) {
         make(log, "border", image, border);
         Ok(())
     });
-    cases.add("cudaCreateTextureObject/of every kind of memory", Safe::Unwritable, |log| {
+    cases.add("cudaCreateTextureObject/of every kind of memory", |log| {
         for kind in Kind::ALL {
             // The offset is a multiple of a texture's alignment.
             let start = Block::new(log, kind, 8192)?.ptr().cast::<u8>();
@@ -203,7 +203,7 @@ fn linear(cases: &mut Cases) {
         }
         Ok(())
     });
-    cases.add("cudaCreateTextureObject/of rows with a pitch", Safe::Refused, |log| {
+    cases.add("cudaCreateTextureObject/of rows with a pitch", |log| {
         let block = Block::new(log, Kind::Device, 1 << 16)?;
         let at = |offset: usize| block.ptr().cast::<u8>().wrapping_add(offset).cast();
         for pitch in [512, 256, 128, 96, 100, 64, 32] {
@@ -229,12 +229,12 @@ fn linear(cases: &mut Cases) {
 }
 
 fn handles(cases: &mut Cases) {
-    cases.add("cudaDestroyTextureObject/of nothing", Safe::Unwritable, |log| {
+    cases.add("cudaDestroyTextureObject/of nothing", |log| {
         ask!(log, "0", cudaDestroyTextureObject(0));
         ask!(log, "surface 0", cudaDestroySurfaceObject(0));
         Ok(())
     });
-    cases.add("cudaGetTextureObjectResourceViewDesc/of layers, and without a view", Safe::Works, |log| {
+    cases.add("cudaGetTextureObjectResourceViewDesc/of layers, and without a view", |log| {
         let (mut layers, format) = (ptr::null_mut(), format(32, cudaChannelFormatKindFloat));
         let extent = cuda_sys::make_cudaExtent(64, 16, 5);
         let flags = cuda_sys::cudaArrayLayered;
@@ -267,7 +267,7 @@ fn handles(cases: &mut Cases) {
         ask!(log, "no texture", cudaGetTextureObjectResourceViewDesc(&raw mut found, 0));
         Ok(())
     });
-    cases.add("cudaGetTextureObjectResourceDesc/of linear memory, and nulls", Safe::Works, |log| {
+    cases.add("cudaGetTextureObjectResourceDesc/of linear memory, and nulls", |log| {
         let (image, texture) = (of_row(Block::new(log, Kind::Device, 4096)?.ptr(), 4096), plain());
         let (from, like, mut made) = (&raw const image, &raw const texture, 0);
         need!(log, cudaCreateTextureObject(&raw mut made, from, like, ptr::null()));
@@ -283,7 +283,7 @@ fn handles(cases: &mut Cases) {
 }
 
 fn surfaces(cases: &mut Cases) {
-    cases.add("cudaCreateSurfaceObject/of what is for surfaces, and what is not", Safe::Refused, |log| {
+    cases.add("cudaCreateSurfaceObject/of what is for surfaces, and what is not", |log| {
         let flag = cuda_sys::cudaArraySurfaceLoadStore;
         let (with, without) = (array(log, FLOAT, [64, 16], flag)?, array(log, FLOAT, [64, 16], 0)?);
         let row = of_row(Block::new(log, Kind::Device, 4096)?.ptr(), 4096);

@@ -6,7 +6,7 @@ use std::ptr;
 use cuda_sys::{cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice, cudaTextureDesc, dim3};
 
 use super::texture::{FLOAT, array, of_array, of_row, plain};
-use crate::case::{Cases, Safe};
+use crate::case::Cases;
 use crate::log::{Log, Outcome, Setup, ask, need};
 use crate::memory::{Block, Kind};
 
@@ -124,13 +124,13 @@ fn surface(log: &mut Log, x: i32) -> Outcome {
 }
 
 pub(super) fn add(cases: &mut Cases) {
-    cases.add("cudaCreateTextureObject/what a kernel reads at edges and beyond", Safe::Works, lines);
-    cases.add("cudaCreateTextureObject/the weights of a linear filter", Safe::Works, weights);
-    cases.add("cudaCreateTextureObject/elements by number, and beyond", Safe::Works, numbers);
+    cases.add("cudaCreateTextureObject/what a kernel reads at edges and beyond", lines);
+    cases.add("cudaCreateTextureObject/the weights of a linear filter", weights);
+    cases.add("cudaCreateTextureObject/elements by number, and beyond", numbers);
     for (what, x) in
         [("inside", 12), ("behind the end", 16), ("before the start", -4), ("between elements", 2)]
     {
         let id = format!("cudaCreateSurfaceObject/a kernel that traps reads {what}");
-        cases.add(id, Safe::Works, move |log| surface(log, x)).alone();
+        cases.add(id, move |log| surface(log, x)).alone();
     }
 }

@@ -9,7 +9,7 @@ use cuda_sys::{
 };
 
 use super::linear::promised;
-use crate::case::{Cases, Change, Safe};
+use crate::case::{Cases, Change};
 use crate::gate::Gate;
 use crate::log::{Log, Setup, ask, need};
 use crate::memory::{Block, Kind, pattern};
@@ -71,7 +71,7 @@ fn pitched(cases: &mut Cases, blocking: bool) {
             ("no depth", (WIDTH, HEIGHT, 0)),
             ("one byte", (1, 1, 1)),
         ] {
-            cases.add(format!("{api}/{which}, {what}"), Safe::Works, move |log| {
+            cases.add(format!("{api}/{which}, {what}"), move |log| {
                 let (source, old) = (pattern(N, 1), pattern(N, 2));
                 let (d, s) = (Block::with(log, to, &old)?, Block::with(log, from, &source)?);
                 let mut parameters = whole(d, s, way);
@@ -104,7 +104,7 @@ fn pitched(cases: &mut Cases, blocking: bool) {
             if way == cudaMemcpyHostToHost && (what.ends_with("null") || what.ends_with("end")) {
                 continue;
             }
-            cases.add(format!("{api}/{which}, {what}"), Safe::Unwritable, move |log| {
+            cases.add(format!("{api}/{which}, {what}"), move |log| {
                 let (d, s) = (Block::new(log, to, 2 * N)?, Block::new(log, from, 2 * N)?);
                 let mut parameters = whole(d, s, way);
                 change(&mut parameters);
@@ -117,7 +117,7 @@ fn pitched(cases: &mut Cases, blocking: bool) {
             continue;
         }
         cases
-            .add(format!("{api}/{which}, waits for the held legacy stream"), Safe::Works, move |log| {
+            .add(format!("{api}/{which}, waits for the held legacy stream"), move |log| {
                 let (d, s) = (Block::new(log, to, N)?, Block::new(log, from, N)?);
                 let gate = Gate::hold(log, ptr::null_mut())?;
                 let parameters = whole(d, s, way);
@@ -128,12 +128,12 @@ fn pitched(cases: &mut Cases, blocking: bool) {
             })
             .alone();
     }
-    cases.add(format!("{api}/nothing said at all"), Safe::Unwritable, move |log| {
+    cases.add(format!("{api}/nothing said at all"), move |log| {
         need!(log, cudaFree(ptr::null_mut()));
         copy(log, blocking, &cudaMemcpy3DParms::default());
         Ok(())
     });
-    cases.add(format!("{api}/no parameters"), Safe::Unwritable, move |log| {
+    cases.add(format!("{api}/no parameters"), move |log| {
         need!(log, cudaFree(ptr::null_mut()));
         if blocking {
             ask!(log, cudaMemcpy3D(ptr::null()));
@@ -142,7 +142,7 @@ fn pitched(cases: &mut Cases, blocking: bool) {
         }
         Ok(())
     });
-    cases.add(format!("{api}/device to device, boxes within two volumes"), Safe::Works, move |log| {
+    cases.add(format!("{api}/device to device, boxes within two volumes"), move |log| {
         let (source, old) = (pattern(N, 1), pattern(N, 2));
         let (d, s) = (Block::with(log, Kind::Device, &old)?, Block::with(log, Kind::Device, &source)?);
         let mut parameters = whole(d, s, cudaMemcpyDeviceToDevice);
@@ -172,7 +172,7 @@ fn arrays(cases: &mut Cases, blocking: bool) {
             Kind::Device => (cudaMemcpyDeviceToDevice, cudaMemcpyDeviceToDevice),
             _ => (cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost),
         };
-        cases.add(format!("{api}/{}, through two arrays and back", kind.name()), Safe::Works, move |log| {
+        cases.add(format!("{api}/{}, through two arrays and back", kind.name()), move |log| {
             let (source, old) = (pattern(N, 1), vec![0; N]);
             let (s, d) = (Block::with(log, kind, &source)?, Block::with(log, kind, &old)?);
             let (one, two) = (array(log, WIDTH, HEIGHT, DEPTH)?, array(log, WIDTH, HEIGHT, DEPTH)?);
@@ -213,7 +213,7 @@ fn arrays(cases: &mut Cases, blocking: bool) {
             Ok(())
         });
     }
-    cases.add(format!("{api}/an array of wide elements counts in elements"), Safe::Works, move |log| {
+    cases.add(format!("{api}/an array of wide elements counts in elements"), move |log| {
         // SAFETY: takes numbers.
         let format = unsafe { cuda_sys::cudaCreateChannelDesc(32, 32, 0, 0, cudaChannelFormatKindUnsigned) };
         let mut array = ptr::null_mut();
@@ -250,19 +250,19 @@ fn arrays(cases: &mut Cases, blocking: bool) {
         log.bytes("all bytes", &got, &source);
         Ok(())
     });
-    let changes: [(&str, Safe, Change<cudaMemcpy3DParms>); 9] = [
-        ("destination given twice", Safe::Unwritable, |p| p.dstPtr = p.srcPtr),
-        ("wider than the array", Safe::Refused, |p| p.extent.width += 1),
-        ("higher than the array", Safe::Refused, |p| p.extent.height += 1),
-        ("deeper than the array", Safe::Refused, |p| p.extent.depth += 1),
-        ("width without end", Safe::Unwritable, |p| p.extent.width = i32::MAX as usize),
-        ("corner to the right of the array", Safe::Refused, |p| p.dstPos.x = WIDTH + 1),
-        ("corner below the array", Safe::Refused, |p| p.dstPos.y = HEIGHT + 1),
-        ("corner behind the array", Safe::Refused, |p| p.dstPos.z = DEPTH + 1),
-        ("no direction", Safe::Unwritable, |p| p.kind = cudaMemcpyKind(100)),
+    let changes: [(&str, Change<cudaMemcpy3DParms>); 9] = [
+        ("destination given twice", |p| p.dstPtr = p.srcPtr),
+        ("wider than the array", |p| p.extent.width += 1),
+        ("higher than the array", |p| p.extent.height += 1),
+        ("deeper than the array", |p| p.extent.depth += 1),
+        ("width without end", |p| p.extent.width = i32::MAX as usize),
+        ("corner to the right of the array", |p| p.dstPos.x = WIDTH + 1),
+        ("corner below the array", |p| p.dstPos.y = HEIGHT + 1),
+        ("corner behind the array", |p| p.dstPos.z = DEPTH + 1),
+        ("no direction", |p| p.kind = cudaMemcpyKind(100)),
     ];
-    for (what, safe, change) in changes {
-        cases.add(format!("{api}/device to array, {what}"), safe, move |log| {
+    for (what, change) in changes {
+        cases.add(format!("{api}/device to array, {what}"), move |log| {
             let s = Block::new(log, Kind::Device, 2 * N)?;
             let array = array(log, WIDTH, HEIGHT, DEPTH)?;
             let mut parameters = cudaMemcpy3DParms {
@@ -278,7 +278,7 @@ fn arrays(cases: &mut Cases, blocking: bool) {
             Ok(())
         });
     }
-    cases.add(format!("{api}/a large array into a small one"), Safe::Refused, move |log| {
+    cases.add(format!("{api}/a large array into a small one"), move |log| {
         let (large, small) = (array(log, WIDTH, HEIGHT, DEPTH)?, array(log, WIDTH / 2, HEIGHT, DEPTH)?);
         copy(
             log,
@@ -297,20 +297,20 @@ fn arrays(cases: &mut Cases, blocking: bool) {
 
 fn peers(cases: &mut Cases, blocking: bool) {
     let api = if blocking { "cudaMemcpy3DPeer" } else { "cudaMemcpy3DPeerAsync" };
-    let changes: [(&str, Safe, Change<cudaMemcpy3DPeerParms>); 10] = [
-        ("on one device", Safe::Works, |_| {}),
-        ("source device -1", Safe::Unwritable, |p| p.srcDevice = -1),
-        ("destination device -1", Safe::Unwritable, |p| p.dstDevice = -1),
-        ("source device 100", Safe::Unwritable, |p| p.srcDevice = 100),
-        ("destination device 100", Safe::Unwritable, |p| p.dstDevice = 100),
-        ("no destination", Safe::Unwritable, |p| p.dstArray = ptr::null_mut()),
-        ("no source", Safe::Unwritable, |p| p.srcArray = ptr::null_mut()),
-        ("one column too many", Safe::Refused, |p| p.extent.width += 1),
-        ("one row too many", Safe::Refused, |p| p.extent.height += 1),
-        ("one layer too many", Safe::Refused, |p| p.extent.depth += 1),
+    let changes: [(&str, Change<cudaMemcpy3DPeerParms>); 10] = [
+        ("on one device", |_| {}),
+        ("source device -1", |p| p.srcDevice = -1),
+        ("destination device -1", |p| p.dstDevice = -1),
+        ("source device 100", |p| p.srcDevice = 100),
+        ("destination device 100", |p| p.dstDevice = 100),
+        ("no destination", |p| p.dstArray = ptr::null_mut()),
+        ("no source", |p| p.srcArray = ptr::null_mut()),
+        ("one column too many", |p| p.extent.width += 1),
+        ("one row too many", |p| p.extent.height += 1),
+        ("one layer too many", |p| p.extent.depth += 1),
     ];
-    for (what, safe, change) in changes {
-        cases.add(format!("{api}/array to array, {what}"), safe, move |log| {
+    for (what, change) in changes {
+        cases.add(format!("{api}/array to array, {what}"), move |log| {
             let (to, from) = (array(log, 16, 16, 4)?, array(log, 16, 16, 4)?);
             let mut parameters = cudaMemcpy3DPeerParms {
                 srcArray: from,
@@ -329,7 +329,7 @@ fn peers(cases: &mut Cases, blocking: bool) {
         });
     }
     cases
-        .add(format!("{api}/pitched memory of one device to the other"), Safe::Works, move |log| {
+        .add(format!("{api}/pitched memory of one device to the other"), move |log| {
             let source = pattern(N, 1);
             let s = Block::with(log, Kind::Device, &source)?;
             need!(log, cudaSetDevice(1));

@@ -8,7 +8,7 @@ use cuda_sys::{
     make_cudaExtent, make_cudaPitchedPtr,
 };
 
-use crate::case::{Cases, Safe};
+use crate::case::Cases;
 use crate::gate::Gate;
 use crate::log::{Log, ask, need};
 use crate::memory::{Block, Kind, pattern};
@@ -67,7 +67,7 @@ fn copies(cases: &mut Cases) {
                 continue;
             }
             cases
-                .add(format!("{api}/{what}, waits for the held legacy stream"), Safe::Works, move |log| {
+                .add(format!("{api}/{what}, waits for the held legacy stream"), move |log| {
                     let source = pattern(N, 1);
                     let (d, s) = (Block::new(log, to, N)?, Block::with(log, from, &source)?);
                     let gate = Gate::hold(log, ptr::null_mut())?;
@@ -85,22 +85,17 @@ fn copies(cases: &mut Cases) {
         }
         // The driver decides whether it waits. CUDA promises that the source is not needed afterwards.
         cases
-            .add(
-                format!("{api}/pageable to device, the source changed after the call"),
-                Safe::Works,
-                move |log| {
-                    let source = pattern(N, 1);
-                    let (d, s) =
-                        (Block::new(log, Kind::Device, N)?, Block::with(log, Kind::Pageable, &source)?);
-                    let gate = Gate::hold(log, ptr::null_mut())?;
-                    let (_, ()) = gate.blocks(|| copy(log, d, s, cudaMemcpyHostToDevice));
-                    s.store(log, &[0; N])?;
-                    ask!(log, cudaDeviceSynchronize());
-                    let got = d.load(log)?;
-                    log.bytes("all bytes", &got, &source);
-                    Ok(())
-                },
-            )
+            .add(format!("{api}/pageable to device, the source changed after the call"), move |log| {
+                let source = pattern(N, 1);
+                let (d, s) = (Block::new(log, Kind::Device, N)?, Block::with(log, Kind::Pageable, &source)?);
+                let gate = Gate::hold(log, ptr::null_mut())?;
+                let (_, ()) = gate.blocks(|| copy(log, d, s, cudaMemcpyHostToDevice));
+                s.store(log, &[0; N])?;
+                ask!(log, cudaDeviceSynchronize());
+                let got = d.load(log)?;
+                log.bytes("all bytes", &got, &source);
+                Ok(())
+            })
             .alone();
     }
 }
@@ -108,7 +103,7 @@ fn copies(cases: &mut Cases) {
 pub(super) fn add(cases: &mut Cases) {
     copies(cases);
     cases
-        .add("cudaFree/waits for the held legacy stream", Safe::Works, |log| {
+        .add("cudaFree/waits for the held legacy stream", |log| {
             let block = Block::new(log, Kind::Device, N)?;
             let gate = Gate::hold(log, ptr::null_mut())?;
             let (waited, ()) = gate.blocks(|| {
@@ -126,7 +121,7 @@ pub(super) fn add(cases: &mut Cases) {
 #[cfg(cudart_13_0)]
 fn batch(cases: &mut Cases) {
     cases
-        .add("cudaMemcpyBatchAsync/after its stream, which waits for another", Safe::Works, |log| {
+        .add("cudaMemcpyBatchAsync/after its stream, which waits for another", |log| {
             let (a, b) = (crate::memory::stream(log)?, crate::memory::stream(log)?);
             let mark = crate::memory::event(log)?;
             let (from, to) = (Block::new(log, Kind::Device, N)?, Block::new(log, Kind::Device, N)?);

@@ -134,7 +134,7 @@ fn sparse(format: Format, tiled: Extent, extents: &[Extent]) -> Answer<cudaArray
 
 api! {
     /// Makes an array of one or two dimensions.
-    fn cudaMallocArray(
+    waits fn cudaMallocArray(
         call, out: Out<'_, cudaArray_t>, desc: Option<&cudaChannelFormatDesc>, width: usize, height: usize,
         flags: c_uint,
     ) {
@@ -142,14 +142,14 @@ api! {
     }
 
     /// Makes an array of up to three dimensions.
-    fn cudaMalloc3DArray(
+    waits fn cudaMalloc3DArray(
         call, out: Out<'_, cudaArray_t>, desc: Option<&cudaChannelFormatDesc>, extent: cudaExtent, flags: c_uint,
     ) {
         make(call, out, desc, extent, flags)
     }
 
     /// Makes an array with smaller versions of itself.
-    fn cudaMallocMipmappedArray(
+    waits fn cudaMallocMipmappedArray(
         call, out: Out<'_, cudaMipmappedArray_t>, desc: Option<&cudaChannelFormatDesc>, extent: cudaExtent,
         levels: c_uint, flags: c_uint,
     ) {
@@ -163,7 +163,7 @@ api! {
     }
 
     /// Frees an array, after all work of its device.
-    fn cudaFreeArray(call, array: cudaArray_t) {
+    waits fn cudaFreeArray(call, array: cudaArray_t) {
         let (mut machine, _) = call.context()?;
         if array.is_null() {
             return Ok(());
@@ -178,7 +178,7 @@ api! {
     }
 
     /// Frees a mipmapped array and its levels, after all work of its device.
-    fn cudaFreeMipmappedArray(call, mipmap: cudaMipmappedArray_t) {
+    waits fn cudaFreeMipmappedArray(call, mipmap: cudaMipmappedArray_t) {
         let (mut machine, _) = call.context()?;
         if mipmap.is_null() {
             return Ok(());
@@ -189,7 +189,7 @@ api! {
     }
 
     /// One level of a mipmapped array, as an array that lives as long.
-    fn cudaGetMipmappedArrayLevel(
+    allowed fn cudaGetMipmappedArrayLevel(
         call, out: Out<'_, cudaArray_t>, mipmap: cudaMipmappedArray_const_t, level: c_uint,
     ) {
         let (machine, _) = call.context()?;
@@ -198,14 +198,14 @@ api! {
     }
 
     /// One plane of an array whose format has several, as an array that lives as long.
-    fn cudaArrayGetPlane(call, out: Out<'_, cudaArray_t>, array: cudaArray_t, plane: c_uint) {
+    allowed fn cudaArrayGetPlane(call, out: Out<'_, cudaArray_t>, array: cudaArray_t, plane: c_uint) {
         let (machine, _) = call.context()?;
         let found = machine.allocations.plane(handle(array), plane)?;
         put(out, pointer(found).cast())
     }
 
     /// The description with which an array was made.
-    fn cudaArrayGetInfo(
+    allowed fn cudaArrayGetInfo(
         call, desc: Out<'_, cudaChannelFormatDesc>, extent: Out<'_, cudaExtent>, flags: Out<'_, c_uint>,
         array: cudaArray_t,
     ) {
@@ -224,14 +224,14 @@ api! {
     }
 
     /// The format of an array's elements.
-    fn cudaGetChannelDesc(call, desc: Out<'_, cudaChannelFormatDesc>, array: cudaArray_const_t) {
+    allowed fn cudaGetChannelDesc(call, desc: Out<'_, cudaChannelFormatDesc>, array: cudaArray_const_t) {
         let (machine, _) = call.context()?;
         let out = desc.ok_or(cudaErrorInvalidValue)?;
         put(Some(out), machine.allocations.array(handle(array))?.desc)
     }
 
     /// How much memory an array needs that was made without any.
-    fn cudaArrayGetMemoryRequirements(
+    allowed fn cudaArrayGetMemoryRequirements(
         call, out: Out<'_, cudaArrayMemoryRequirements>, array: cudaArray_t, _device: c_int,
     ) {
         let (machine, _) = call.context()?;
@@ -245,7 +245,7 @@ api! {
     }
 
     /// How much memory a mipmapped array needs that was made without any.
-    fn cudaMipmappedArrayGetMemoryRequirements(
+    allowed fn cudaMipmappedArrayGetMemoryRequirements(
         call, out: Out<'_, cudaArrayMemoryRequirements>, mipmap: cudaMipmappedArray_t, device: c_int,
     ) {
         let (machine, _) = call.context()?;
@@ -259,7 +259,7 @@ api! {
     }
 
     /// How a sparse array is divided into tiles.
-    fn cudaArrayGetSparseProperties(call, out: Out<'_, cudaArraySparseProperties>, array: cudaArray_t) {
+    allowed fn cudaArrayGetSparseProperties(call, out: Out<'_, cudaArraySparseProperties>, array: cudaArray_t) {
         let (machine, _) = call.context()?;
         let out = out.filter(|_| !array.is_null()).ok_or(cudaErrorInvalidValue)?;
         let found = machine.allocations.array(handle(array))?;
@@ -270,7 +270,7 @@ api! {
     }
 
     /// Returns how a sparse mipmapped array is divided into tiles, and which levels are smaller than a tile.
-    fn cudaMipmappedArrayGetSparseProperties(
+    allowed fn cudaMipmappedArrayGetSparseProperties(
         call, out: Out<'_, cudaArraySparseProperties>, mipmap: cudaMipmappedArray_t,
     ) {
         let (machine, _) = call.context()?;

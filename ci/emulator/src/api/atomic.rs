@@ -39,7 +39,7 @@ fn answer(out: *mut c_uint, operations: *const cudaAtomicOperation, count: c_uin
 
 api! {
     /// The atomic operations between the host and a device.
-    fn cudaDeviceGetHostAtomicCapabilities(
+    allowed fn cudaDeviceGetHostAtomicCapabilities(
         call, out: *mut c_uint, operations: *const cudaAtomicOperation, count: c_uint, device: c_int,
     ) {
         let machine = call.machine()?;
@@ -54,7 +54,7 @@ api! {
     }
 
     /// The atomic operations between two devices.
-    fn cudaDeviceGetP2PAtomicCapabilities(
+    allowed fn cudaDeviceGetP2PAtomicCapabilities(
         call, out: *mut c_uint, operations: *const cudaAtomicOperation, count: c_uint, from: c_int, to: c_int,
     ) {
         let machine = call.machine()?;

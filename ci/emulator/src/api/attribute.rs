@@ -16,7 +16,7 @@ const NO_DEVICE: c_int = -2;
 
 api! {
     /// The kind of memory that an address is in, and the addresses by which the host and the devices know it.
-    fn cudaPointerGetAttributes(call, out: Out<'_, cudaPointerAttributes>, memory: *const c_void) {
+    allowed fn cudaPointerGetAttributes(call, out: Out<'_, cudaPointerAttributes>, memory: *const c_void) {
         let out = out.ok_or(cudaErrorInvalidValue)?;
         let (machine, current) = call.context()?;
         let null = core::ptr::null_mut();

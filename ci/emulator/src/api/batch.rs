@@ -157,7 +157,7 @@ fn solid(call: &Call, allocations: &Allocations, op: &cudaMemcpy3DBatchOp) -> An
 
 api! {
     /// Puts many copies of one row on a stream.
-    fn cudaMemcpyBatchAsync | cudaMemcpyBatchAsync_ptsz(
+    allowed fn cudaMemcpyBatchAsync | cudaMemcpyBatchAsync_ptsz(
         call, dsts: *const *mut c_void, srcs: *const *const c_void, sizes: *const usize, count: usize,
         attrs: *const cudaMemcpyAttributes, starts: *const usize, attr_count: usize, stream: cudaStream_t,
     ) {
@@ -196,7 +196,7 @@ api! {
     }
 
     /// Puts many copies of volumes on a stream.
-    fn cudaMemcpy3DBatchAsync | cudaMemcpy3DBatchAsync_ptsz(
+    allowed fn cudaMemcpy3DBatchAsync | cudaMemcpy3DBatchAsync_ptsz(
         call, count: usize, ops: *const cudaMemcpy3DBatchOp, flags: c_ulonglong, stream: cudaStream_t,
     ) {
         let (mut machine, key) = batch_stream(call, stream)?;

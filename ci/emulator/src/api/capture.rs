@@ -100,12 +100,12 @@ fn begin(
 
 api! {
     /// Begins to capture a stream.
-    fn cudaStreamBeginCapture | cudaStreamBeginCapture_ptsz(call, stream: cudaStream_t, mode: cudaStreamCaptureMode) {
+    allowed fn cudaStreamBeginCapture | cudaStreamBeginCapture_ptsz(call, stream: cudaStream_t, mode: cudaStreamCaptureMode) {
         begin(call, stream, None, mode)
     }
 
     /// Begins to capture a stream into a graph that there is, after some of its nodes.
-    fn cudaStreamBeginCaptureToGraph | cudaStreamBeginCaptureToGraph_ptsz(
+    allowed fn cudaStreamBeginCaptureToGraph | cudaStreamBeginCaptureToGraph_ptsz(
         call, stream: cudaStream_t, graph: cudaGraph_t, before: *const cudaGraphNode_t,
         edges: *const cudaGraphEdgeData, count: usize, mode: cudaStreamCaptureMode,
     ) {
@@ -117,7 +117,7 @@ api! {
     }
 
     /// Ends the capture of a stream.
-    fn cudaStreamEndCapture | cudaStreamEndCapture_ptsz(call, stream: cudaStream_t, out: Out<'_, cudaGraph_t>) {
+    allowed fn cudaStreamEndCapture | cudaStreamEndCapture_ptsz(call, stream: cudaStream_t, out: Out<'_, cudaGraph_t>) {
         let (mut machine, _, key) = call.stream(stream)?;
         let ended = machine.end_capture(key);
         let kept = ended.ok().filter(|(_, ended)| ended.is_ok()).map_or(0, |(graph, _)| graph);
@@ -132,7 +132,7 @@ api! {
     }
 
     /// Whether a stream is being captured.
-    fn cudaStreamIsCapturing | cudaStreamIsCapturing_ptsz(
+    allowed fn cudaStreamIsCapturing | cudaStreamIsCapturing_ptsz(
         call, stream: cudaStream_t, out: Out<'_, cudaStreamCaptureStatus>,
     ) {
         let out = out.ok_or(cudaErrorInvalidValue)?;
@@ -142,7 +142,7 @@ api! {
     }
 
     /// The state of a stream's capture.
-    fn cudaStreamGetCaptureInfo | cudaStreamGetCaptureInfo_ptsz(
+    allowed fn cudaStreamGetCaptureInfo | cudaStreamGetCaptureInfo_ptsz(
         call, stream: cudaStream_t, out: Out<'_, cudaStreamCaptureStatus>, id: Out<'_, c_ulonglong>,
         graph: Out<'_, cudaGraph_t>, before: Out<'_, *const cudaGraphNode_t>,
         edges: Out<'_, *const cudaGraphEdgeData>, count: Out<'_, usize>,
@@ -173,7 +173,7 @@ api! {
     }
 
     /// Sets the dependencies of the next node of a captured stream.
-    fn cudaStreamUpdateCaptureDependencies | cudaStreamUpdateCaptureDependencies_ptsz(
+    allowed fn cudaStreamUpdateCaptureDependencies | cudaStreamUpdateCaptureDependencies_ptsz(
         call, stream: cudaStream_t, before: *mut cudaGraphNode_t, edges: *const cudaGraphEdgeData, count: usize,
         flags: c_uint,
     ) {
@@ -204,7 +204,7 @@ api! {
     }
 
     /// Changes the capture mode of the calling thread, and returns the old one.
-    fn cudaThreadExchangeStreamCaptureMode(call, mode: Option<&mut cudaStreamCaptureMode>) {
+    allowed fn cudaThreadExchangeStreamCaptureMode(call, mode: Option<&mut cudaStreamCaptureMode>) {
         drop(call.machine()?);
         let mode = mode.ok_or(cudaErrorInvalidValue)?;
         *mode = thread::exchange_capture_mode(*mode);

@@ -11,9 +11,13 @@ use crate::graph::conditional::{Conditional, Test};
 use crate::machine::Guard;
 use crate::stream::condition;
 use crate::sys::{
-    cudaConditionalNodeParams, cudaErrorInvalidValue, cudaGraph_t, cudaGraphCondAssignDefault,
-    cudaGraphCondTypeIf, cudaGraphCondTypeSwitch, cudaGraphCondTypeWhile, cudaGraphConditionalHandle,
+    cudaConditionalNodeParams, cudaErrorInvalidValue, cudaErrorMemoryAllocation, cudaGraph_t,
+    cudaGraphCondAssignDefault, cudaGraphCondTypeIf, cudaGraphCondTypeSwitch, cudaGraphCondTypeWhile,
+    cudaGraphConditionalHandle,
 };
+
+/// More bodies than this count as more than there is memory for. CUDA's headers name no limit.
+const MOST_BODIES: c_uint = 1 << 20;
 
 /// A conditional node of a graph, with as many empty bodies as are asked for.
 pub(super) fn node(machine: &mut Guard, graph: usize, wanted: &cudaConditionalNodeParams) -> Answer<Act> {
@@ -26,6 +30,9 @@ pub(super) fn node(machine: &mut Guard, graph: usize, wanted: &cudaConditionalNo
     let root = machine.graphs.root(graph)?;
     if !condition::is_free(wanted.handle, root) {
         return Err(cudaErrorInvalidValue);
+    }
+    if wanted.size > MOST_BODIES {
+        return Err(cudaErrorMemoryAllocation);
     }
     let mut bodies = Vec::new();
     for _ in 0..wanted.size {
@@ -45,7 +52,7 @@ pub(super) fn list(bodies: &[usize]) -> *mut cudaGraph_t {
 
 api! {
     /// Makes a handle for a conditional node of a graph.
-    fn cudaGraphConditionalHandleCreate(
+    allowed fn cudaGraphConditionalHandleCreate(
         call, out: Out<'_, cudaGraphConditionalHandle>, graph: cudaGraph_t, value: c_uint, flags: c_uint,
     ) {
         let (machine, _) = call.context()?;

@@ -57,7 +57,7 @@ fn c_device(device: usize) -> c_int {
 
 api! {
     /// How many devices there are.
-    fn cudaGetDeviceCount(call, count: Out<'_, c_int>) {
+    allowed fn cudaGetDeviceCount(call, count: Out<'_, c_int>) {
         let machine = call.machine()?;
         let count = count.ok_or(cudaErrorInvalidValue)?;
         count.write(c_device(machine.devices.len()));
@@ -65,7 +65,7 @@ api! {
     }
 
     /// The calling thread's current device.
-    fn cudaGetDevice(call, device: Out<'_, c_int>) {
+    allowed fn cudaGetDevice(call, device: Out<'_, c_int>) {
         let machine = call.machine()?;
         if machine.devices.is_empty() {
             return Err(cudaErrorNoDevice);
@@ -74,7 +74,7 @@ api! {
     }
 
     /// Makes a device the calling thread's current one.
-    fn cudaSetDevice(call, device: c_int) {
+    allowed fn cudaSetDevice(call, device: c_int) {
         let machine = call.machine()?;
         if machine.devices.is_empty() {
             return Err(cudaErrorNoDevice);
@@ -86,7 +86,7 @@ api! {
     }
 
     /// Initialises a device. If the flags are valid, they are set as well.
-    fn cudaInitDevice(call, device: c_int, device_flags: c_uint, flags: c_uint) {
+    allowed fn cudaInitDevice(call, device: c_int, device_flags: c_uint, flags: c_uint) {
         let mut machine = call.machine()?;
         let device = ordinal(&machine, device)?;
         if flags & !cudaInitDeviceFlagsAreValid != 0 {
@@ -99,7 +99,7 @@ api! {
     }
 
     /// Names the devices that a thread may use: all are.
-    fn cudaSetValidDevices(call, devices: *const c_int, count: c_int) {
+    allowed fn cudaSetValidDevices(call, devices: *const c_int, count: c_int) {
         let machine = call.machine()?;
         if c_int::is_negative(count) || usize::try_from(count).map_or(true, |count| count > machine.devices.len()) {
             return Err(cudaErrorInvalidValue);
@@ -116,7 +116,7 @@ api! {
     }
 
     /// Sets how the host waits for the current device.
-    fn cudaSetDeviceFlags(call, flags: c_uint) {
+    allowed fn cudaSetDeviceFlags(call, flags: c_uint) {
         let mut machine = call.machine()?;
         let flags = check_flags(flags)?;
         device_mut(&mut machine, thread::device())?.flags = flags;
@@ -124,21 +124,21 @@ api! {
     }
 
     /// How the host waits for the current device.
-    fn cudaGetDeviceFlags(call, flags: Out<'_, c_uint>) {
+    allowed fn cudaGetDeviceFlags(call, flags: Out<'_, c_uint>) {
         let (mut machine, device) = call.current()?;
         let state = device_mut(&mut machine, device)?;
         put(flags, if state.ended { state.flags } else { state.flags | ALWAYS })
     }
 
     /// Waits for all that the current device has to do.
-    fn cudaDeviceSynchronize(call) {
+    conflicts fn cudaDeviceSynchronize(call) {
         let (mut machine, device) = call.context()?;
         synchronize_device(&mut machine, device)
     }
 
     /// Ends everything that the process has on the current device. A context that failed stays failed until
     /// the process ends. A context that the calling thread has not used yet stays as it is.
-    fn cudaDeviceReset(call) {
+    conflicts fn cudaDeviceReset(call) {
         let mut machine = call.machine()?;
         let device = thread::device();
         // After a fault, the device is gone for this process.
@@ -172,7 +172,7 @@ api! {
     }
 
     /// The properties of a device.
-    fn cudaGetDeviceProperties(call, out: Out<'_, cudaDeviceProp>, device: c_int) {
+    allowed fn cudaGetDeviceProperties(call, out: Out<'_, cudaDeviceProp>, device: c_int) {
         let machine = call.machine()?;
         let out = out.ok_or(cudaErrorInvalidValue)?;
         let device = ordinal(&machine, device)?;
@@ -181,7 +181,7 @@ api! {
     }
 
     /// One number about a device.
-    fn cudaDeviceGetAttribute(call, out: Out<'_, c_int>, attr: cudaDeviceAttr, device: c_int) {
+    allowed fn cudaDeviceGetAttribute(call, out: Out<'_, c_int>, attr: cudaDeviceAttr, device: c_int) {
         let machine = call.machine()?;
         let out = out.ok_or(cudaErrorInvalidValue)?;
         let device = ordinal(&machine, device)?;
@@ -191,7 +191,7 @@ api! {
     }
 
     /// One number about a pair of devices.
-    fn cudaDeviceGetP2PAttribute(call, out: Out<'_, c_int>, attr: cudaDeviceP2PAttr, device: c_int, peer: c_int) {
+    allowed fn cudaDeviceGetP2PAttribute(call, out: Out<'_, c_int>, attr: cudaDeviceP2PAttr, device: c_int, peer: c_int) {
         let machine = call.machine()?;
         let out = out.ok_or(cudaErrorInvalidValue)?;
         let (device, peer) = (ordinal(&machine, device)?, ordinal(&machine, peer)?);
@@ -203,7 +203,7 @@ api! {
     }
 
     /// The device most like a description: the first, as all are alike.
-    fn cudaChooseDevice(call, device: Out<'_, c_int>, wanted: *const cudaDeviceProp) {
+    allowed fn cudaChooseDevice(call, device: Out<'_, c_int>, wanted: *const cudaDeviceProp) {
         call.check()?;
         if wanted.is_null() {
             return Err(cudaErrorInvalidValue);
@@ -212,7 +212,7 @@ api! {
     }
 
     /// The priorities that streams may have.
-    fn cudaDeviceGetStreamPriorityRange(call, least: Out<'_, c_int>, greatest: Out<'_, c_int>) {
+    allowed fn cudaDeviceGetStreamPriorityRange(call, least: Out<'_, c_int>, greatest: Out<'_, c_int>) {
         call.check()?;
         if let Some(least) = least {
             least.write(super::stream::LEAST);
@@ -224,7 +224,7 @@ api! {
     }
 
     /// A limit of the current device.
-    fn cudaDeviceGetLimit(call, value: Out<'_, usize>, limit: cudaLimit) {
+    allowed fn cudaDeviceGetLimit(call, value: Out<'_, usize>, limit: cudaLimit) {
         let (mut machine, device) = call.context()?;
         let value = value.ok_or(cudaErrorInvalidValue)?;
         let found = if limit == cudaLimitMallocHeapSize {
@@ -239,7 +239,7 @@ api! {
     }
 
     /// Sets a limit of the current device.
-    fn cudaDeviceSetLimit(call, limit: cudaLimit, value: usize) {
+    waits fn cudaDeviceSetLimit(call, limit: cudaLimit, value: usize) {
         let (mut machine, device) = call.context()?;
         let done = if limit == cudaLimitMallocHeapSize {
             machine.allocations.set_heap_limit(device, super::wide(value))
@@ -252,13 +252,13 @@ api! {
     }
 
     /// How the current device divides its fast memory.
-    fn cudaDeviceGetCacheConfig(call, config: Out<'_, cudaFuncCache>) {
+    allowed fn cudaDeviceGetCacheConfig(call, config: Out<'_, cudaFuncCache>) {
         let (mut machine, device) = call.context()?;
         put(config, device_mut(&mut machine, device)?.cache)
     }
 
     /// Sets that, which means nothing here.
-    fn cudaDeviceSetCacheConfig(call, config: cudaFuncCache) {
+    allowed fn cudaDeviceSetCacheConfig(call, config: cudaFuncCache) {
         let (mut machine, device) = call.context()?;
         if config.0 > cudaFuncCachePreferEqual.0 {
             return Err(cudaErrorInvalidValue);
@@ -268,19 +268,19 @@ api! {
     }
 
     /// How wide the banks of shared memory are.
-    fn cudaDeviceGetSharedMemConfig(call, config: Out<'_, cudaSharedMemConfig>) {
+    allowed fn cudaDeviceGetSharedMemConfig(call, config: Out<'_, cudaSharedMemConfig>) {
         call.check()?;
         put(config, cudaSharedMemBankSizeFourByte)
     }
 
     /// Sets that, which devices of this generation ignore.
-    fn cudaDeviceSetSharedMemConfig(call, config: cudaSharedMemConfig) {
+    allowed fn cudaDeviceSetSharedMemConfig(call, config: cudaSharedMemConfig) {
         call.check()?;
         if config.0 > cudaSharedMemBankSizeEightByte.0 { Err(cudaErrorInvalidValue) } else { Ok(()) }
     }
 
     /// Where a device is on the bus.
-    fn cudaDeviceGetPCIBusId(call, out: Option<&mut MaybeUninit<c_char>>, length: c_int, device: c_int) {
+    allowed fn cudaDeviceGetPCIBusId(call, out: Option<&mut MaybeUninit<c_char>>, length: c_int, device: c_int) {
         let machine = call.machine()?;
         let out = out.ok_or(cudaErrorInvalidValue)?.as_mut_ptr();
         let id = pci_bus_id(ordinal(&machine, device)?);
@@ -294,7 +294,7 @@ api! {
     }
 
     /// The device at a place on the bus.
-    fn cudaDeviceGetByPCIBusId(call, device: Out<'_, c_int>, id: *const c_char) {
+    allowed fn cudaDeviceGetByPCIBusId(call, device: Out<'_, c_int>, id: *const c_char) {
         let machine = call.machine()?;
         let device = device.ok_or(cudaErrorInvalidValue)?;
         if id.is_null() {
@@ -310,7 +310,7 @@ api! {
     }
 
     /// How wide a texture over linear memory may be, in elements.
-    fn cudaDeviceGetTexture1DLinearMaxWidth(
+    allowed fn cudaDeviceGetTexture1DLinearMaxWidth(
         call, width: Out<'_, usize>, format: Option<&cudaChannelFormatDesc>, device: c_int,
     ) {
         let machine = call.machine()?;
@@ -323,7 +323,7 @@ api! {
     }
 
     /// Makes writes of other devices on the bus visible: none are ever outstanding.
-    fn cudaDeviceFlushGPUDirectRDMAWrites(
+    allowed fn cudaDeviceFlushGPUDirectRDMAWrites(
         call, target: cudaFlushGPUDirectRDMAWritesTarget, scope: cudaFlushGPUDirectRDMAWritesScope,
     ) {
         call.check()?;
@@ -333,12 +333,12 @@ api! {
     }
 
     /// Starts the profiler. There is no profiler here.
-    fn cudaProfilerStart(call) {
+    allowed fn cudaProfilerStart(call) {
         call.check()
     }
 
     /// Stops the profiler. There is no profiler here.
-    fn cudaProfilerStop(call) {
+    allowed fn cudaProfilerStop(call) {
         call.check()
     }
 }

@@ -39,7 +39,7 @@ fn find(
 
 api! {
     /// Where a function of the driver is.
-    fn cudaGetDriverEntryPoint | cudaGetDriverEntryPoint_ptsz(
+    allowed fn cudaGetDriverEntryPoint | cudaGetDriverEntryPoint_ptsz(
         call, name: *const c_char, out: Out<'_, *mut c_void>, _flags: c_ulonglong,
         status: Out<'_, cudaDriverEntryPointQueryResult>,
     ) {
@@ -48,7 +48,7 @@ api! {
     }
 
     /// The same as of a version.
-    fn cudaGetDriverEntryPointByVersion | cudaGetDriverEntryPointByVersion_ptsz(
+    allowed fn cudaGetDriverEntryPointByVersion | cudaGetDriverEntryPointByVersion_ptsz(
         call, name: *const c_char, out: Out<'_, *mut c_void>, version: c_uint, _flags: c_ulonglong,
         status: Out<'_, cudaDriverEntryPointQueryResult>,
     ) {

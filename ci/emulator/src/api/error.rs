@@ -6,6 +6,7 @@ use core::ffi::{c_char, c_int};
 use super::{Out, api, put};
 use crate::error::{last, name, take_last, text};
 use crate::sys::cudaError_t;
+use crate::unread;
 
 /// The version of the runtime and of the driver that this stands for.
 const VERSION: c_int = 13000;
@@ -14,12 +15,14 @@ const VERSION: c_int = 13000;
 /// returns it again.
 #[unsafe(no_mangle)]
 extern "C" fn cudaGetLastError() -> cudaError_t {
+    unread::read();
     take_last()
 }
 
 /// The calling thread's last error.
 #[unsafe(no_mangle)]
 extern "C" fn cudaPeekAtLastError() -> cudaError_t {
+    unread::read();
     last()
 }
 
@@ -37,12 +40,12 @@ extern "C" fn cudaGetErrorString(error: cudaError_t) -> *const c_char {
 
 api! {
     /// The version of the driver that this stands for.
-    fn cudaDriverGetVersion(_call, version: Out<'_, c_int>) {
+    allowed fn cudaDriverGetVersion(_call, version: Out<'_, c_int>) {
         put(version, VERSION)
     }
 
     /// The version of the runtime that this stands for.
-    fn cudaRuntimeGetVersion(_call, version: Out<'_, c_int>) {
+    allowed fn cudaRuntimeGetVersion(_call, version: Out<'_, c_int>) {
         put(version, VERSION)
     }
 }

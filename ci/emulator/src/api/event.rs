@@ -51,35 +51,35 @@ fn record(call: &Call, event: cudaEvent_t, stream: cudaStream_t, flags: c_uint) 
 
 api! {
     /// Creates an event with timing.
-    fn cudaEventCreate(call, out: Out<'_, cudaEvent_t>) {
+    allowed fn cudaEventCreate(call, out: Out<'_, cudaEvent_t>) {
         create(call, out, 0)
     }
 
     /// Creates an event.
-    fn cudaEventCreateWithFlags(call, out: Out<'_, cudaEvent_t>, flags: c_uint) {
+    allowed fn cudaEventCreateWithFlags(call, out: Out<'_, cudaEvent_t>, flags: c_uint) {
         create(call, out, flags)
     }
 
     /// Ends an event; waits for it that were asked for stay.
-    fn cudaEventDestroy(call, event: cudaEvent_t) {
+    allowed fn cudaEventDestroy(call, event: cudaEvent_t) {
         let (mut machine, _) = call.context()?;
         machine.events.destroy(event)
     }
 
     /// Has an event mark the moment when a stream has done all that it has to do now.
-    fn cudaEventRecord | cudaEventRecord_ptsz(call, event: cudaEvent_t, stream: cudaStream_t) {
+    allowed fn cudaEventRecord | cudaEventRecord_ptsz(call, event: cudaEvent_t, stream: cudaStream_t) {
         record(call, event, stream, 0)
     }
 
     /// The same, with flags.
-    fn cudaEventRecordWithFlags | cudaEventRecordWithFlags_ptsz(
+    allowed fn cudaEventRecordWithFlags | cudaEventRecordWithFlags_ptsz(
         call, event: cudaEvent_t, stream: cudaStream_t, flags: c_uint,
     ) {
         record(call, event, stream, flags)
     }
 
     /// Whether the moment that an event marks has come.
-    fn cudaEventQuery(call, event: cudaEvent_t) {
+    allowed fn cudaEventQuery(call, event: cudaEvent_t) {
         let (mut machine, _) = call.context()?;
         machine.event_waitable(event.addr())?;
         let event = machine.events.get(event)?;
@@ -100,7 +100,7 @@ api! {
     }
 
     /// Waits for the moment that an event marks.
-    fn cudaEventSynchronize(call, event: cudaEvent_t) {
+    allowed fn cudaEventSynchronize(call, event: cudaEvent_t) {
         let (mut machine, _) = call.context()?;
         machine.event_waitable(event.addr())?;
         let event = machine.events.get(event)?;
@@ -113,7 +113,7 @@ api! {
     }
 
     /// The milliseconds between the moments that two events mark.
-    fn cudaEventElapsedTime(call, out: Out<'_, c_float>, start: cudaEvent_t, end: cudaEvent_t) {
+    allowed fn cudaEventElapsedTime(call, out: Out<'_, c_float>, start: cudaEvent_t, end: cudaEvent_t) {
         let (mut machine, _) = call.context()?;
         let out = out.ok_or(cudaErrorInvalidValue)?;
         if machine.events.get(start)?.device != machine.events.get(end)?.device {

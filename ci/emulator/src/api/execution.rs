@@ -126,7 +126,7 @@ fn context(call: &Call, handle: *mut c_void) -> Answer<(Guard, usize)> {
 
 api! {
     /// The multiprocessors of a device.
-    fn cudaDeviceGetDevResource(call, device: c_int, out: Out<'_, Resource>, kind: c_uint) {
+    allowed fn cudaDeviceGetDevResource(call, device: c_int, out: Out<'_, Resource>, kind: c_uint) {
         let machine = call.machine()?;
         let device = ordinal(&machine, device)?;
         if kind != SM {
@@ -136,7 +136,7 @@ api! {
     }
 
     /// Splits multiprocessors into equal parts.
-    fn cudaDevSmResourceSplitByCount(
+    allowed fn cudaDevSmResourceSplitByCount(
         call, parts: *mut Resource, count: Option<&mut c_uint>, input: Option<&Resource>, rest: Out<'_, Resource>,
         flags: c_uint, least: c_uint,
     ) {
@@ -151,7 +151,7 @@ api! {
     }
 
     /// Splits multiprocessors as described.
-    fn cudaDevSmResourceSplit(
+    allowed fn cudaDevSmResourceSplit(
         call, parts: *mut Resource, count: c_uint, input: Option<&Resource>, rest: Out<'_, Resource>, flags: c_uint,
         groups: *mut Group,
     ) {
@@ -174,7 +174,7 @@ api! {
     }
 
     /// Describes resources for a context.
-    fn cudaDevResourceGenerateDesc(call, out: Out<'_, *mut c_void>, list: *const Resource, count: c_uint) {
+    allowed fn cudaDevResourceGenerateDesc(call, out: Out<'_, *mut c_void>, list: *const Resource, count: c_uint) {
         let mut machine = call.machine()?;
         if count == 0 || list.is_null() {
             return Err(cudaErrorInvalidValue);
@@ -190,7 +190,7 @@ api! {
     }
 
     /// Makes a green context.
-    fn cudaGreenCtxCreate(call, out: Out<'_, *mut c_void>, description: *mut c_void, device: c_int, flags: c_uint) {
+    allowed fn cudaGreenCtxCreate(call, out: Out<'_, *mut c_void>, description: *mut c_void, device: c_int, flags: c_uint) {
         let (mut machine, _) = call.context()?;
         let (out, device) = (out.ok_or(cudaErrorInvalidValue)?, ordinal(&machine, device)?);
         let count = machine.contexts.descriptions.remove(&description.addr()).ok_or(cudaErrorInvalidValue)?;
@@ -202,14 +202,14 @@ api! {
     }
 
     /// The context of a device.
-    fn cudaDeviceGetExecutionCtx(call, out: Out<'_, *mut c_void>, device: c_int) {
+    allowed fn cudaDeviceGetExecutionCtx(call, out: Out<'_, *mut c_void>, device: c_int) {
         let (mut machine, _) = call.context()?;
         let device = ordinal(&machine, device)?;
         put(out, pointer(of_device(&mut machine, device).try_into().unwrap_or(0)))
     }
 
     /// Destroys a green context.
-    fn cudaExecutionCtxDestroy(call, handle: *mut c_void) {
+    allowed fn cudaExecutionCtxDestroy(call, handle: *mut c_void) {
         let (mut machine, handle) = context(call, handle)?;
         if !machine.contexts.get(handle)?.is_green {
             return Err(cudaErrorInvalidResourceHandle);
@@ -219,7 +219,7 @@ api! {
     }
 
     /// The multiprocessors of a context.
-    fn cudaExecutionCtxGetDevResource(call, handle: *mut c_void, out: Out<'_, Resource>, kind: c_uint) {
+    allowed fn cudaExecutionCtxGetDevResource(call, handle: *mut c_void, out: Out<'_, Resource>, kind: c_uint) {
         let (mut machine, handle) = context(call, handle)?;
         let it = machine.contexts.get(handle)?;
         if kind != SM {
@@ -229,19 +229,19 @@ api! {
     }
 
     /// The device of a context.
-    fn cudaExecutionCtxGetDevice(call, out: Out<'_, c_int>, handle: *mut c_void) {
+    allowed fn cudaExecutionCtxGetDevice(call, out: Out<'_, c_int>, handle: *mut c_void) {
         let (mut machine, handle) = context(call, handle)?;
         put(out, machine.contexts.get(handle)?.device.try_into().unwrap_or(0))
     }
 
     /// The number of a context.
-    fn cudaExecutionCtxGetId(call, handle: *mut c_void, out: Out<'_, c_ulonglong>) {
+    allowed fn cudaExecutionCtxGetId(call, handle: *mut c_void, out: Out<'_, c_ulonglong>) {
         let (_, handle) = context(call, handle)?;
         put(out, handle.try_into().unwrap_or(0))
     }
 
     /// Makes a stream in a context.
-    fn cudaExecutionCtxStreamCreate(
+    allowed fn cudaExecutionCtxStreamCreate(
         call, out: Out<'_, cudaStream_t>, handle: *mut c_void, flags: c_uint, priority: c_int,
     ) {
         let (mut machine, handle) = context(call, handle)?;
@@ -259,7 +259,7 @@ api! {
     }
 
     /// Waits for all streams of a context.
-    fn cudaExecutionCtxSynchronize(call, handle: *mut c_void) {
+    allowed fn cudaExecutionCtxSynchronize(call, handle: *mut c_void) {
         let (mut machine, handle) = context(call, handle)?;
         let ids = pending(&mut machine, handle)?;
         let device = machine.contexts.get(handle)?.device;
@@ -267,7 +267,7 @@ api! {
     }
 
     /// Makes an event stand for all work of a context.
-    fn cudaExecutionCtxRecordEvent(call, handle: *mut c_void, event: cudaEvent_t) {
+    allowed fn cudaExecutionCtxRecordEvent(call, handle: *mut c_void, event: cudaEvent_t) {
         let (mut machine, handle) = context(call, handle)?;
         let of_event = machine.events.get(event)?.device;
         let Context { device, marks, .. } = *machine.contexts.get(handle)?;
@@ -279,7 +279,7 @@ api! {
     }
 
     /// Makes all later work of a context wait for an event.
-    fn cudaExecutionCtxWaitEvent(call, handle: *mut c_void, event: cudaEvent_t) {
+    allowed fn cudaExecutionCtxWaitEvent(call, handle: *mut c_void, event: cudaEvent_t) {
         let (mut machine, handle) = context(call, handle)?;
         let Some(id) = machine.events.get(event)?.id else { return Ok(()) };
         let it = machine.contexts.get(handle)?;
@@ -294,7 +294,7 @@ api! {
     }
 
     /// The multiprocessors of a stream.
-    fn cudaStreamGetDevResource | cudaStreamGetDevResource_ptsz(
+    allowed fn cudaStreamGetDevResource | cudaStreamGetDevResource_ptsz(
         call, stream: cudaStream_t, out: Out<'_, Resource>, kind: c_uint,
     ) {
         let (machine, _, key) = call.stream(stream)?;

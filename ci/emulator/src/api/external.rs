@@ -102,7 +102,7 @@ fn unknown(call: &Call, what: &str) -> cudaError_t {
 
 api! {
     /// Takes over a file as memory.
-    fn cudaImportExternalMemory(
+    allowed fn cudaImportExternalMemory(
         call, out: Out<'_, cudaExternalMemory_t>, description: Option<&cudaExternalMemoryHandleDesc>,
     ) {
         let (mut machine, device) = call.context()?;
@@ -129,7 +129,7 @@ api! {
     }
 
     /// Maps a part of such memory.
-    fn cudaExternalMemoryGetMappedBuffer(
+    allowed fn cudaExternalMemoryGetMappedBuffer(
         call, out: Out<'_, *mut c_void>, memory: cudaExternalMemory_t,
         description: Option<&cudaExternalMemoryBufferDesc>,
     ) {
@@ -147,14 +147,14 @@ api! {
     }
 
     /// Gives such memory up. Buffers stay mapped.
-    fn cudaDestroyExternalMemory(call, memory: cudaExternalMemory_t) {
+    allowed fn cudaDestroyExternalMemory(call, memory: cudaExternalMemory_t) {
         let (mut machine, _) = call.context()?;
         let gone = machine.externals.memories.remove(&memory.addr());
         gone.map(drop).ok_or(cudaErrorInvalidValue)
     }
 
     /// Takes over a file as a semaphore.
-    fn cudaImportExternalSemaphore(
+    allowed fn cudaImportExternalSemaphore(
         call, out: Out<'_, cudaExternalSemaphore_t>, description: Option<&cudaExternalSemaphoreHandleDesc>,
     ) {
         let (mut machine, _) = call.context()?;
@@ -178,14 +178,14 @@ api! {
     }
 
     /// Gives a semaphore up.
-    fn cudaDestroyExternalSemaphore(call, semaphore: cudaExternalSemaphore_t) {
+    allowed fn cudaDestroyExternalSemaphore(call, semaphore: cudaExternalSemaphore_t) {
         let (mut machine, _) = call.context()?;
         let gone = machine.externals.semaphores.remove(&semaphore.addr());
         gone.map(drop).ok_or(cudaErrorInvalidResourceHandle)
     }
 
     /// Signals semaphores in stream order.
-    fn cudaSignalExternalSemaphoresAsync | cudaSignalExternalSemaphoresAsync_ptsz(
+    allowed fn cudaSignalExternalSemaphoresAsync | cudaSignalExternalSemaphoresAsync_ptsz(
         call, list: *const cudaExternalSemaphore_t, parameters: *const cudaExternalSemaphoreSignalParams,
         count: c_uint, stream: cudaStream_t,
     ) {
@@ -193,7 +193,7 @@ api! {
     }
 
     /// Waits for semaphores in stream order.
-    fn cudaWaitExternalSemaphoresAsync | cudaWaitExternalSemaphoresAsync_ptsz(
+    allowed fn cudaWaitExternalSemaphoresAsync | cudaWaitExternalSemaphoresAsync_ptsz(
         call, list: *const cudaExternalSemaphore_t, parameters: *const cudaExternalSemaphoreWaitParams,
         count: c_uint, stream: cudaStream_t,
     ) {

@@ -99,7 +99,7 @@ fn set(program: &Program, entry: &mut KernelEntry, attribute: cudaFuncAttribute,
 
 api! {
     /// The resources that a kernel needs, and its limits.
-    fn cudaFuncGetAttributes(call, out: Out<'_, cudaFuncAttributes>, function: *const c_void) {
+    allowed fn cudaFuncGetAttributes(call, out: Out<'_, cudaFuncAttributes>, function: *const c_void) {
         let out = out.ok_or(cudaErrorInvalidValue)?;
         let program = find(call, function)?;
         out.write(function_attributes(&program, registry().kernel(function.addr())?));
@@ -109,13 +109,13 @@ api! {
     }
 
     /// Raises the limit of a kernel's dynamic shared memory, or states a preference.
-    fn cudaFuncSetAttribute(call, function: *const c_void, attribute: cudaFuncAttribute, value: c_int) {
+    allowed fn cudaFuncSetAttribute(call, function: *const c_void, attribute: cudaFuncAttribute, value: c_int) {
         let program = find(call, function)?;
         set(&program, registry().kernel_mut(function.addr())?, attribute, value)
     }
 
     /// The same for a device that need not be current. Here, it is set for all.
-    fn cudaKernelSetAttributeForDevice(
+    allowed fn cudaKernelSetAttributeForDevice(
         call, kernel: cudaKernel_t, attribute: cudaFuncAttribute, value: c_int, device: c_int,
     ) {
         let (mut machine, _) = call.context()?;
@@ -125,7 +125,7 @@ api! {
     }
 
     /// States a preference about caches, which has no effect here.
-    fn cudaFuncSetCacheConfig(call, function: *const c_void, config: cudaFuncCache) {
+    allowed fn cudaFuncSetCacheConfig(call, function: *const c_void, config: cudaFuncCache) {
         find(call, function)?;
         if config.0 > 3 {
             return Err(cudaErrorInvalidValue);
@@ -134,7 +134,7 @@ api! {
     }
 
     /// The mangled name of a kernel.
-    fn cudaFuncGetName(call, out: Out<'_, *const c_char>, function: *const c_void) {
+    allowed fn cudaFuncGetName(call, out: Out<'_, *const c_char>, function: *const c_void) {
         let out = out.ok_or(cudaErrorInvalidValue)?;
         call.check()?;
         if function.is_null() {
@@ -145,7 +145,7 @@ api! {
     }
 
     /// Where one of a kernel's arguments lies among all, and its size.
-    fn cudaFuncGetParamInfo(
+    allowed fn cudaFuncGetParamInfo(
         call, function: *const c_void, index: usize, offset: Out<'_, usize>, size: Out<'_, usize>,
     ) {
         let offset = offset.ok_or(cudaErrorInvalidValue)?;
@@ -159,14 +159,14 @@ api! {
     }
 
     /// The number of a kernel's parameters, from CUDA 13.2 on.
-    fn cudaFuncGetParamCount(call, function: *const c_void, count: Out<'_, usize>) {
+    allowed fn cudaFuncGetParamCount(call, function: *const c_void, count: Out<'_, usize>) {
         let count = count.ok_or(cudaErrorInvalidValue)?;
         count.write(find(call, function)?.params.len());
         Ok(())
     }
 
     /// The handle of a kernel for other interfaces: here, its host function again.
-    fn cudaGetFuncBySymbol(call, out: Out<'_, cudaFunction_t>, function: *const c_void) {
+    allowed fn cudaGetFuncBySymbol(call, out: Out<'_, cudaFunction_t>, function: *const c_void) {
         find(call, function)?;
         registry().own_kernel(function.addr())?;
         // Without a place for the answer, there is none, which is no error.
@@ -177,14 +177,14 @@ api! {
     }
 
     /// How many blocks of a kernel a multiprocessor holds.
-    fn cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+    allowed fn cudaOccupancyMaxActiveBlocksPerMultiprocessor(
         call, out: Out<'_, c_int>, function: *const c_void, block: c_int, shared: usize,
     ) {
         put(out, occupancy(call, function, block, shared)?)
     }
 
     /// The same; the flags choose among cache configurations, which make no difference here.
-    fn cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+    allowed fn cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
         call, out: Out<'_, c_int>, function: *const c_void, block: c_int, shared: usize, flags: c_uint,
     ) {
         if flags > 1 {
@@ -195,7 +195,7 @@ api! {
 
     /// The number of clusters of a launch that run at once. Hardware has groups of multiprocessors, and no
     /// cluster spans two of them, so that fewer fit.
-    fn cudaOccupancyMaxActiveClusters(
+    allowed fn cudaOccupancyMaxActiveClusters(
         call, out: Out<'_, c_int>, function: *const c_void, config: *const cudaLaunchConfig_t,
     ) {
         let (launch, each, non_portable) = asked(call, function, config)?;
@@ -216,7 +216,7 @@ api! {
     }
 
     /// The most blocks that a cluster can have.
-    fn cudaOccupancyMaxPotentialClusterSize(
+    allowed fn cudaOccupancyMaxPotentialClusterSize(
         call, out: Out<'_, c_int>, function: *const c_void, config: *const cudaLaunchConfig_t,
     ) {
         let (_, each, non_portable) = asked(call, function, config)?;
@@ -225,7 +225,7 @@ api! {
     }
 
     /// How much dynamic shared memory each of some blocks on a multiprocessor may have.
-    fn cudaOccupancyAvailableDynamicSMemPerBlock(
+    allowed fn cudaOccupancyAvailableDynamicSMemPerBlock(
         call, out: Out<'_, usize>, function: *const c_void, blocks: c_int, block: c_int,
     ) {
         let program = find(call, function)?;

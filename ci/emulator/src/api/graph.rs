@@ -107,7 +107,7 @@ fn dot(machine: &Guard, graph: usize, name: &str, text: &mut String) -> Answer {
 
 api! {
     /// Makes a graph without nodes.
-    fn cudaGraphCreate(call, out: Out<'_, cudaGraph_t>, flags: c_uint) {
+    allowed fn cudaGraphCreate(call, out: Out<'_, cudaGraph_t>, flags: c_uint) {
         let (mut machine, _) = call.context()?;
         let out = out.ok_or(cudaErrorInvalidValue)?;
         if flags != 0 {
@@ -118,7 +118,7 @@ api! {
     }
 
     /// Destroys a graph. Executable graphs that were made from it stay.
-    fn cudaGraphDestroy(call, graph: cudaGraph_t) {
+    allowed fn cudaGraphDestroy(call, graph: cudaGraph_t) {
         let (mut machine, _) = call.context()?;
         if machine.graphs.get(graph.addr())?.owned {
             return Err(cudaErrorInvalidValue);
@@ -127,7 +127,7 @@ api! {
     }
 
     /// Copies a graph.
-    fn cudaGraphClone(call, out: Out<'_, cudaGraph_t>, original: cudaGraph_t) {
+    allowed fn cudaGraphClone(call, out: Out<'_, cudaGraph_t>, original: cudaGraph_t) {
         let (mut machine, _) = call.context()?;
         let out = out.ok_or(cudaErrorInvalidValue)?;
         if machine.graphs.allocates(original.addr())? || machine.graphs.is_conditional(original.addr())? {
@@ -140,7 +140,7 @@ api! {
     }
 
     /// The node of a copy that was made from a node of the original.
-    fn cudaGraphNodeFindInClone(call, out: Out<'_, cudaGraphNode_t>, original: cudaGraphNode_t, clone: cudaGraph_t) {
+    allowed fn cudaGraphNodeFindInClone(call, out: Out<'_, cudaGraphNode_t>, original: cudaGraphNode_t, clone: cudaGraph_t) {
         let (machine, _) = call.context()?;
         let it = machine.graphs.get(clone.addr())?;
         let found = it.twins.get(&original.addr()).filter(|twin| it.nodes.contains_key(twin));
@@ -148,13 +148,13 @@ api! {
     }
 
     /// The type of a node.
-    fn cudaGraphNodeGetType(call, node: cudaGraphNode_t, out: Out<'_, cudaGraphNodeType>) {
+    allowed fn cudaGraphNodeGetType(call, node: cudaGraphNode_t, out: Out<'_, cudaGraphNodeType>) {
         let (machine, _) = call.context()?;
         put(out, kind(&machine.graphs.node(node.addr())?.act))
     }
 
     /// The nodes of a graph.
-    fn cudaGraphGetNodes(call, graph: cudaGraph_t, nodes: *mut cudaGraphNode_t, count: Option<&mut usize>) {
+    allowed fn cudaGraphGetNodes(call, graph: cudaGraph_t, nodes: *mut cudaGraphNode_t, count: Option<&mut usize>) {
         let (machine, _) = call.context()?;
         let found = machine.graphs.get(graph.addr())?.nodes.keys().copied().collect();
         // SAFETY: the program promises that there is room for that many.
@@ -162,7 +162,7 @@ api! {
     }
 
     /// The nodes of a graph without dependencies.
-    fn cudaGraphGetRootNodes(call, graph: cudaGraph_t, nodes: *mut cudaGraphNode_t, count: Option<&mut usize>) {
+    allowed fn cudaGraphGetRootNodes(call, graph: cudaGraph_t, nodes: *mut cudaGraphNode_t, count: Option<&mut usize>) {
         let (machine, _) = call.context()?;
         let all = machine.graphs.get(graph.addr())?.nodes.iter();
         let found = all.filter(|it| it.1.before.is_empty()).map(|entry| *entry.0).collect();
@@ -171,7 +171,7 @@ api! {
     }
 
     /// The edges of a graph.
-    fn cudaGraphGetEdges(
+    allowed fn cudaGraphGetEdges(
         call, graph: cudaGraph_t, from: *mut cudaGraphNode_t, to: *mut cudaGraphNode_t,
         edges: *mut cudaGraphEdgeData, count: Option<&mut usize>,
     ) {
@@ -188,7 +188,7 @@ api! {
     }
 
     /// The dependencies of a node.
-    fn cudaGraphNodeGetDependencies(
+    allowed fn cudaGraphNodeGetDependencies(
         call, node: cudaGraphNode_t, nodes: *mut cudaGraphNode_t, edges: *mut cudaGraphEdgeData,
         count: Option<&mut usize>,
     ) {
@@ -201,7 +201,7 @@ api! {
     }
 
     /// The nodes that depend on a node.
-    fn cudaGraphNodeGetDependentNodes(
+    allowed fn cudaGraphNodeGetDependentNodes(
         call, node: cudaGraphNode_t, nodes: *mut cudaGraphNode_t, edges: *mut cudaGraphEdgeData,
         count: Option<&mut usize>,
     ) {
@@ -214,7 +214,7 @@ api! {
     }
 
     /// Has nodes come after others.
-    fn cudaGraphAddDependencies(
+    allowed fn cudaGraphAddDependencies(
         call, graph: cudaGraph_t, from: *const cudaGraphNode_t, to: *const cudaGraphNode_t,
         edges: *const cudaGraphEdgeData, count: usize,
     ) {
@@ -237,7 +237,7 @@ api! {
     }
 
     /// Ends that.
-    fn cudaGraphRemoveDependencies(
+    allowed fn cudaGraphRemoveDependencies(
         call, graph: cudaGraph_t, from: *const cudaGraphNode_t, to: *const cudaGraphNode_t,
         _edges: *const cudaGraphEdgeData, count: usize,
     ) {
@@ -259,7 +259,7 @@ api! {
     }
 
     /// Takes a node out of its graph.
-    fn cudaGraphDestroyNode(call, node: cudaGraphNode_t) {
+    allowed fn cudaGraphDestroyNode(call, node: cudaGraphNode_t) {
         let (mut machine, _) = call.context()?;
         let home = machine.graphs.home(node.addr())?;
         if machine.graphs.allocates(home)? {
@@ -274,7 +274,7 @@ api! {
     }
 
     /// Writes a graph to a file, in the language of Graphviz.
-    fn cudaGraphDebugDotPrint(call, graph: cudaGraph_t, path: *const c_char, _flags: c_uint) {
+    allowed fn cudaGraphDebugDotPrint(call, graph: cudaGraph_t, path: *const c_char, _flags: c_uint) {
         let (machine, _) = call.context()?;
         if path.is_null() {
             return Err(cudaErrorInvalidValue);
@@ -288,7 +288,7 @@ api! {
     }
 
     /// Makes an object that graphs can refer to, and whose end calls a function.
-    fn cudaUserObjectCreate(
+    allowed fn cudaUserObjectCreate(
         call, out: Out<'_, cudaUserObject_t>, data: *mut c_void, destroy: cudaHostFn_t, count: c_uint, flags: c_uint,
     ) {
         let (mut machine, _) = call.context()?;
@@ -305,21 +305,21 @@ api! {
     }
 
     /// Adds references to an object.
-    fn cudaUserObjectRetain(call, object: cudaUserObject_t, count: c_uint) {
+    allowed fn cudaUserObjectRetain(call, object: cudaUserObject_t, count: c_uint) {
         let (mut machine, _) = call.context()?;
         references(count)?;
         machine.users.retain(object.addr(), count)
     }
 
     /// Takes references to an object away.
-    fn cudaUserObjectRelease(call, object: cudaUserObject_t, count: c_uint) {
+    allowed fn cudaUserObjectRelease(call, object: cudaUserObject_t, count: c_uint) {
         let (mut machine, device) = call.context()?;
         references(count)?;
         release(&mut machine, vec![(object.addr(), count)], device, 0)
     }
 
     /// Has a graph refer to an object.
-    fn cudaGraphRetainUserObject(
+    allowed fn cudaGraphRetainUserObject(
         call, graph: cudaGraph_t, object: cudaUserObject_t, count: c_uint, flags: c_uint,
     ) {
         let (mut machine, _) = call.context()?;
@@ -338,7 +338,7 @@ api! {
     }
 
     /// Ends that.
-    fn cudaGraphReleaseUserObject(call, graph: cudaGraph_t, object: cudaUserObject_t, count: c_uint) {
+    allowed fn cudaGraphReleaseUserObject(call, graph: cudaGraph_t, object: cudaUserObject_t, count: c_uint) {
         let (mut machine, device) = call.context()?;
         let users = &mut machine.graphs.get_mut(graph.addr())?.users;
         // More references than the graph has are those that it has.

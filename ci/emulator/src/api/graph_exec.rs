@@ -88,7 +88,7 @@ fn set(
 
 api! {
     /// Makes a graph executable.
-    fn cudaGraphInstantiate(call, out: Out<'_, cudaGraphExec_t>, graph: cudaGraph_t, flags: c_ulonglong) {
+    waits fn cudaGraphInstantiate(call, out: Out<'_, cudaGraphExec_t>, graph: cudaGraph_t, flags: c_ulonglong) {
         let (mut machine, _) = call.context()?;
         let out = out.ok_or(cudaErrorInvalidValue)?;
         out.write(instantiate(&mut machine, graph, flags)?);
@@ -96,7 +96,7 @@ api! {
     }
 
     /// The same.
-    fn cudaGraphInstantiateWithFlags(call, out: Out<'_, cudaGraphExec_t>, graph: cudaGraph_t, flags: c_ulonglong) {
+    waits fn cudaGraphInstantiateWithFlags(call, out: Out<'_, cudaGraphExec_t>, graph: cudaGraph_t, flags: c_ulonglong) {
         let (mut machine, _) = call.context()?;
         let out = out.ok_or(cudaErrorInvalidValue)?;
         out.write(instantiate(&mut machine, graph, flags)?);
@@ -104,7 +104,7 @@ api! {
     }
 
     /// Does the same, and reports the cause of a failure.
-    fn cudaGraphInstantiateWithParams | cudaGraphInstantiateWithParams_ptsz(
+    waits fn cudaGraphInstantiateWithParams | cudaGraphInstantiateWithParams_ptsz(
         call, out: Out<'_, cudaGraphExec_t>, graph: cudaGraph_t, given: Option<&mut cudaGraphInstantiateParams>,
     ) {
         let (mut machine, _) = call.context()?;
@@ -123,7 +123,7 @@ api! {
     }
 
     /// The flags of an executable graph. An H200 does not report the priority.
-    fn cudaGraphExecGetFlags(call, exec: cudaGraphExec_t, out: Out<'_, c_ulonglong>) {
+    allowed fn cudaGraphExecGetFlags(call, exec: cudaGraphExec_t, out: Out<'_, c_ulonglong>) {
         let (machine, _) = call.context()?;
         let untold = cudaGraphInstantiateFlagUseNodePriority.0 | cudaGraphInstantiateFlagUpload.0;
         let untold = c_ulonglong::from(untold);
@@ -131,7 +131,7 @@ api! {
     }
 
     /// Launches an executable graph, or, on a captured stream, adds a copy of it to the graph.
-    fn cudaGraphLaunch | cudaGraphLaunch_ptsz(call, exec: cudaGraphExec_t, stream: cudaStream_t) {
+    allowed fn cudaGraphLaunch | cudaGraphLaunch_ptsz(call, exec: cudaGraphExec_t, stream: cudaStream_t) {
         let (mut machine, _, key) = call.stream(stream)?;
         if machine.is_captured(key) {
             // The steps of an executable graph are no nodes any more.
@@ -142,20 +142,20 @@ api! {
     }
 
     /// Prepares a launch.
-    fn cudaGraphUpload | cudaGraphUpload_ptsz(call, exec: cudaGraphExec_t, stream: cudaStream_t) {
+    allowed fn cudaGraphUpload | cudaGraphUpload_ptsz(call, exec: cudaGraphExec_t, stream: cudaStream_t) {
         let (machine, _, _) = call.stream(stream)?;
         machine.graphs.exec(exec.addr()).map(drop)
     }
 
     /// Ends an executable graph; its launches go on.
-    fn cudaGraphExecDestroy(call, exec: cudaGraphExec_t) {
+    allowed fn cudaGraphExecDestroy(call, exec: cudaGraphExec_t) {
         let (mut machine, device) = call.context()?;
         let (last, users) = machine.graphs.end(exec.addr())?.into_rest();
         release(&mut machine, users, device, last)
     }
 
     /// Updates an executable graph from another graph of the same shape.
-    fn cudaGraphExecUpdate(
+    allowed fn cudaGraphExecUpdate(
         call, exec: cudaGraphExec_t, graph: cudaGraph_t, out: Option<&mut cudaGraphExecUpdateResultInfo>,
     ) {
         let (mut machine, _) = call.context()?;
@@ -181,7 +181,7 @@ api! {
     }
 
     /// Changes the parameters of a node of any kind, in an executable graph.
-    fn cudaGraphExecNodeSetParams(
+    allowed fn cudaGraphExecNodeSetParams(
         call, exec: cudaGraphExec_t, node: cudaGraphNode_t, given: *mut cudaGraphNodeParams,
     ) {
         set(call, exec, node, |machine, device| {
@@ -191,21 +191,21 @@ api! {
     }
 
     /// Changes the launch of a kernel node, in an executable graph.
-    fn cudaGraphExecKernelNodeSetParams(
+    allowed fn cudaGraphExecKernelNodeSetParams(
         call, exec: cudaGraphExec_t, node: cudaGraphNode_t, given: *const cudaKernelNodeParams,
     ) {
         set(call, exec, node, |machine, device| params::kernel(machine, device, given))
     }
 
     /// Changes the copy of a copy node, in an executable graph.
-    fn cudaGraphExecMemcpyNodeSetParams(
+    allowed fn cudaGraphExecMemcpyNodeSetParams(
         call, exec: cudaGraphExec_t, node: cudaGraphNode_t, given: *const cudaMemcpy3DParms,
     ) {
         set(call, exec, node, |machine, _| params::shaped(call, machine, given))
     }
 
     /// The same, to one row.
-    fn cudaGraphExecMemcpyNodeSetParams1D(
+    allowed fn cudaGraphExecMemcpyNodeSetParams1D(
         call, exec: cudaGraphExec_t, node: cudaGraphNode_t, dst: *mut c_void, src: *const c_void, count: usize,
         kind: cudaMemcpyKind,
     ) {
@@ -213,7 +213,7 @@ api! {
     }
 
     /// The same, to a variable.
-    fn cudaGraphExecMemcpyNodeSetParamsToSymbol(
+    allowed fn cudaGraphExecMemcpyNodeSetParamsToSymbol(
         call, exec: cudaGraphExec_t, node: cudaGraphNode_t, variable: *const c_void, src: *const c_void,
         count: usize, offset: usize, kind: cudaMemcpyKind,
     ) {
@@ -222,7 +222,7 @@ api! {
     }
 
     /// The same, from a variable.
-    fn cudaGraphExecMemcpyNodeSetParamsFromSymbol(
+    allowed fn cudaGraphExecMemcpyNodeSetParamsFromSymbol(
         call, exec: cudaGraphExec_t, node: cudaGraphNode_t, dst: *mut c_void, variable: *const c_void,
         count: usize, offset: usize, kind: cudaMemcpyKind,
     ) {
@@ -231,35 +231,35 @@ api! {
     }
 
     /// Changes the memset of a memset node, in an executable graph.
-    fn cudaGraphExecMemsetNodeSetParams(
+    allowed fn cudaGraphExecMemsetNodeSetParams(
         call, exec: cudaGraphExec_t, node: cudaGraphNode_t, given: *const cudaMemsetParams,
     ) {
         set(call, exec, node, |machine, _| params::fill(call, machine, given))
     }
 
     /// Changes the function of a host node, in an executable graph.
-    fn cudaGraphExecHostNodeSetParams(
+    allowed fn cudaGraphExecHostNodeSetParams(
         call, exec: cudaGraphExec_t, node: cudaGraphNode_t, given: *const cudaHostNodeParams,
     ) {
         set(call, exec, node, |_, _| params::host(given))
     }
 
     /// Changes the event that a node records, in an executable graph.
-    fn cudaGraphExecEventRecordNodeSetEvent(
+    allowed fn cudaGraphExecEventRecordNodeSetEvent(
         call, exec: cudaGraphExec_t, node: cudaGraphNode_t, event: cudaEvent_t,
     ) {
         set(call, exec, node, |machine, _| params::event(machine, event).map(Act::Record))
     }
 
     /// Changes the event that a node waits for, in an executable graph.
-    fn cudaGraphExecEventWaitNodeSetEvent(
+    allowed fn cudaGraphExecEventWaitNodeSetEvent(
         call, exec: cudaGraphExec_t, node: cudaGraphNode_t, event: cudaEvent_t,
     ) {
         set(call, exec, node, |machine, _| params::event(machine, event).map(Act::Wait))
     }
 
     /// Changes the signals of a node, in an executable graph.
-    fn cudaGraphExecExternalSemaphoresSignalNodeSetParams(
+    allowed fn cudaGraphExecExternalSemaphoresSignalNodeSetParams(
         call, exec: cudaGraphExec_t, node: cudaGraphNode_t, it: Option<&cudaExternalSemaphoreSignalNodeParams>,
     ) {
         let it = it.ok_or(cudaErrorInvalidValue)?;
@@ -267,7 +267,7 @@ api! {
     }
 
     /// Changes the waits of a node, in an executable graph.
-    fn cudaGraphExecExternalSemaphoresWaitNodeSetParams(
+    allowed fn cudaGraphExecExternalSemaphoresWaitNodeSetParams(
         call, exec: cudaGraphExec_t, node: cudaGraphNode_t, it: Option<&cudaExternalSemaphoreWaitNodeParams>,
     ) {
         let it = it.ok_or(cudaErrorInvalidValue)?;
@@ -275,7 +275,7 @@ api! {
     }
 
     /// Updates the child graph of a node, in an executable graph, from another graph of the same shape.
-    fn cudaGraphExecChildGraphNodeSetParams(
+    allowed fn cudaGraphExecChildGraphNodeSetParams(
         call, exec: cudaGraphExec_t, node: cudaGraphNode_t, inner: cudaGraph_t,
     ) {
         let (mut machine, _) = call.context()?;
@@ -287,7 +287,7 @@ api! {
     }
 
     /// Has launches skip a kernel, copy or memset, or no longer.
-    fn cudaGraphNodeSetEnabled(call, exec: cudaGraphExec_t, node: cudaGraphNode_t, enabled: c_uint) {
+    allowed fn cudaGraphNodeSetEnabled(call, exec: cudaGraphExec_t, node: cudaGraphNode_t, enabled: c_uint) {
         let (mut machine, _) = call.context()?;
         let exec = machine.graphs.exec_mut(exec.addr())?;
         let launched = exec.is_launched();
@@ -309,7 +309,7 @@ api! {
     }
 
     /// Whether launches skip a node.
-    fn cudaGraphNodeGetEnabled(call, exec: cudaGraphExec_t, node: cudaGraphNode_t, out: Out<'_, c_uint>) {
+    allowed fn cudaGraphNodeGetEnabled(call, exec: cudaGraphExec_t, node: cudaGraphNode_t, out: Out<'_, c_uint>) {
         let (mut machine, _) = call.context()?;
         let step = machine.graphs.exec_mut(exec.addr())?.step_mut(node.addr())?;
         if !matches!(step.act, Act::Kernel(_) | Act::Copy(_) | Act::Fill(_)) {

@@ -12,7 +12,7 @@ use crate::sys::{
 
 api! {
     /// How much is used or reserved, now or at most.
-    fn cudaDeviceGetGraphMemAttribute(call, device: c_int, attribute: cudaGraphMemAttributeType, value: *mut c_void) {
+    allowed fn cudaDeviceGetGraphMemAttribute(call, device: c_int, attribute: cudaGraphMemAttributeType, value: *mut c_void) {
         let mut machine = call.machine()?;
         let device = ordinal(&machine, device)?;
         let memory = *machine.graphs.memory.of(device);
@@ -34,7 +34,7 @@ api! {
     }
 
     /// Resets a high-water mark to the current value.
-    fn cudaDeviceSetGraphMemAttribute(call, device: c_int, attribute: cudaGraphMemAttributeType, value: *mut c_void) {
+    allowed fn cudaDeviceSetGraphMemAttribute(call, device: c_int, attribute: cudaGraphMemAttributeType, value: *mut c_void) {
         let mut machine = call.machine()?;
         let device = ordinal(&machine, device)?;
         // SAFETY: if the pointer is not null, it is the place of a number of 64 bits.
@@ -51,7 +51,7 @@ api! {
     }
 
     /// Releases memory that is reserved and not used.
-    fn cudaDeviceGraphMemTrim(call, device: c_int) {
+    waits fn cudaDeviceGraphMemTrim(call, device: c_int) {
         let mut machine = call.machine()?;
         let device = ordinal(&machine, device)?;
         machine.graphs.memory.of(device).trim();

@@ -143,14 +143,14 @@ fn event(handle: usize) -> cudaEvent_t {
 
 api! {
     /// Adds a node that does nothing.
-    fn cudaGraphAddEmptyNode(
+    allowed fn cudaGraphAddEmptyNode(
         call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
     ) {
         add(call, out, NodePlace { graph, before, count }, |_, _| Ok(Act::Nothing))
     }
 
     /// Adds a node of any kind.
-    fn cudaGraphAddNode(
+    allowed fn cudaGraphAddNode(
         call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t,
         edges: *const cudaGraphEdgeData, count: usize, given: *mut cudaGraphNodeParams,
     ) {
@@ -169,7 +169,7 @@ api! {
     }
 
     /// Changes the parameters of a node of any kind.
-    fn cudaGraphNodeSetParams(call, node: cudaGraphNode_t, given: *mut cudaGraphNodeParams) {
+    allowed fn cudaGraphNodeSetParams(call, node: cudaGraphNode_t, given: *mut cudaGraphNodeParams) {
         set(call, node, |machine, device| {
             let graph = machine.graphs.home(node.addr())?;
             general(call, machine, (graph, device), given)
@@ -177,7 +177,7 @@ api! {
     }
 
     /// Adds a launch of a kernel.
-    fn cudaGraphAddKernelNode(
+    allowed fn cudaGraphAddKernelNode(
         call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
         given: *const cudaKernelNodeParams,
     ) {
@@ -185,12 +185,12 @@ api! {
     }
 
     /// The launch of a kernel node.
-    fn cudaGraphKernelNodeGetParams(call, node: cudaGraphNode_t, out: Out<'_, cudaKernelNodeParams>) {
+    allowed fn cudaGraphKernelNodeGetParams(call, node: cudaGraphNode_t, out: Out<'_, cudaKernelNodeParams>) {
         get(call, node, out, |act| if let Act::Kernel(it) = act { Some(params::kernel_params(it)) } else { None })
     }
 
     /// Changes the launch of a kernel node. The node keeps its attributes.
-    fn cudaGraphKernelNodeSetParams(call, node: cudaGraphNode_t, given: *const cudaKernelNodeParams) {
+    allowed fn cudaGraphKernelNodeSetParams(call, node: cudaGraphNode_t, given: *const cudaKernelNodeParams) {
         set(call, node, |machine, device| {
             let mut act = params::kernel(machine, device, given)?;
             if let (Act::Kernel(new), Act::Kernel(old)) = (&mut act, &machine.graphs.node(node.addr())?.act) {
@@ -201,7 +201,7 @@ api! {
     }
 
     /// An attribute of a kernel node.
-    fn cudaGraphKernelNodeGetAttribute(
+    allowed fn cudaGraphKernelNodeGetAttribute(
         call, node: cudaGraphNode_t, attr: cudaLaunchAttributeID, out: Out<'_, cudaLaunchAttributeValue>,
     ) {
         get(call, node, out, |act| {
@@ -211,7 +211,7 @@ api! {
     }
 
     /// Sets an attribute of a kernel node.
-    fn cudaGraphKernelNodeSetAttribute(
+    allowed fn cudaGraphKernelNodeSetAttribute(
         call, node: cudaGraphNode_t, attr: cudaLaunchAttributeID, value: Option<&cudaLaunchAttributeValue>,
     ) {
         let (mut machine, _) = call.context()?;
@@ -221,7 +221,7 @@ api! {
     }
 
     /// Gives one kernel node the attributes of another.
-    fn cudaGraphKernelNodeCopyAttributes(call, to: cudaGraphNode_t, from: cudaGraphNode_t) {
+    allowed fn cudaGraphKernelNodeCopyAttributes(call, to: cudaGraphNode_t, from: cudaGraphNode_t) {
         let (mut machine, _) = call.context()?;
         let Act::Kernel(from) = &machine.graphs.node(from.addr())?.act else { return Err(cudaErrorInvalidValue) };
         let from = from.clone();
@@ -231,7 +231,7 @@ api! {
     }
 
     /// Adds a copy of a volume.
-    fn cudaGraphAddMemcpyNode(
+    allowed fn cudaGraphAddMemcpyNode(
         call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
         given: *const cudaMemcpy3DParms,
     ) {
@@ -239,19 +239,19 @@ api! {
     }
 
     /// The copy of a copy node.
-    fn cudaGraphMemcpyNodeGetParams(call, node: cudaGraphNode_t, out: Out<'_, cudaMemcpy3DParms>) {
+    allowed fn cudaGraphMemcpyNodeGetParams(call, node: cudaGraphNode_t, out: Out<'_, cudaMemcpy3DParms>) {
         let (machine, _) = call.context()?;
         let Act::Copy(it) = &machine.graphs.node(node.addr())?.act else { return Err(cudaErrorInvalidValue) };
         put(out, params::copy_params(it, &machine.allocations))
     }
 
     /// Changes the copy of a copy node.
-    fn cudaGraphMemcpyNodeSetParams(call, node: cudaGraphNode_t, given: *const cudaMemcpy3DParms) {
+    allowed fn cudaGraphMemcpyNodeSetParams(call, node: cudaGraphNode_t, given: *const cudaMemcpy3DParms) {
         set(call, node, |machine, _| params::shaped(call, machine, given))
     }
 
     /// Adds a copy of one row.
-    fn cudaGraphAddMemcpyNode1D(
+    allowed fn cudaGraphAddMemcpyNode1D(
         call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
         dst: *mut c_void, src: *const c_void, bytes: usize, kind: cudaMemcpyKind,
     ) {
@@ -260,14 +260,14 @@ api! {
     }
 
     /// Changes the copy of a copy node, to a copy of one row.
-    fn cudaGraphMemcpyNodeSetParams1D(
+    allowed fn cudaGraphMemcpyNodeSetParams1D(
         call, node: cudaGraphNode_t, dst: *mut c_void, src: *const c_void, bytes: usize, kind: cudaMemcpyKind,
     ) {
         set(call, node, |machine, _| params::linear(call, machine, dst, src, bytes, kind))
     }
 
     /// Adds a copy to a variable.
-    fn cudaGraphAddMemcpyNodeToSymbol(
+    allowed fn cudaGraphAddMemcpyNodeToSymbol(
         call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
         variable: *const c_void, src: *const c_void, bytes: usize, offset: usize, kind: cudaMemcpyKind,
     ) {
@@ -278,7 +278,7 @@ api! {
     }
 
     /// Adds a copy from a variable.
-    fn cudaGraphAddMemcpyNodeFromSymbol(
+    allowed fn cudaGraphAddMemcpyNodeFromSymbol(
         call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
         dst: *mut c_void, variable: *const c_void, bytes: usize, offset: usize, kind: cudaMemcpyKind,
     ) {
@@ -289,7 +289,7 @@ api! {
     }
 
     /// Changes the copy of a copy node, to a copy to a variable.
-    fn cudaGraphMemcpyNodeSetParamsToSymbol(
+    allowed fn cudaGraphMemcpyNodeSetParamsToSymbol(
         call, node: cudaGraphNode_t, variable: *const c_void, src: *const c_void, count: usize, offset: usize,
         kind: cudaMemcpyKind,
     ) {
@@ -298,7 +298,7 @@ api! {
     }
 
     /// Changes the copy of a copy node, to a copy from a variable.
-    fn cudaGraphMemcpyNodeSetParamsFromSymbol(
+    allowed fn cudaGraphMemcpyNodeSetParamsFromSymbol(
         call, node: cudaGraphNode_t, dst: *mut c_void, variable: *const c_void, count: usize, offset: usize,
         kind: cudaMemcpyKind,
     ) {
@@ -307,7 +307,7 @@ api! {
     }
 
     /// Adds a memset.
-    fn cudaGraphAddMemsetNode(
+    allowed fn cudaGraphAddMemsetNode(
         call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
         given: *const cudaMemsetParams,
     ) {
@@ -315,17 +315,17 @@ api! {
     }
 
     /// The memset of a memset node.
-    fn cudaGraphMemsetNodeGetParams(call, node: cudaGraphNode_t, out: Out<'_, cudaMemsetParams>) {
+    allowed fn cudaGraphMemsetNodeGetParams(call, node: cudaGraphNode_t, out: Out<'_, cudaMemsetParams>) {
         get(call, node, out, |act| if let Act::Fill(it) = act { Some(params::fill_params(it)) } else { None })
     }
 
     /// Changes the memset of a memset node.
-    fn cudaGraphMemsetNodeSetParams(call, node: cudaGraphNode_t, given: *const cudaMemsetParams) {
+    allowed fn cudaGraphMemsetNodeSetParams(call, node: cudaGraphNode_t, given: *const cudaMemsetParams) {
         set(call, node, |machine, _| params::fill(call, machine, given))
     }
 
     /// Adds a call of a function of the program's.
-    fn cudaGraphAddHostNode(
+    allowed fn cudaGraphAddHostNode(
         call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
         given: *const cudaHostNodeParams,
     ) {
@@ -333,7 +333,7 @@ api! {
     }
 
     /// The function of a host node.
-    fn cudaGraphHostNodeGetParams(call, node: cudaGraphNode_t, out: Out<'_, cudaHostNodeParams>) {
+    allowed fn cudaGraphHostNodeGetParams(call, node: cudaGraphNode_t, out: Out<'_, cudaHostNodeParams>) {
         get(call, node, out, |act| {
             let Act::Host(it) = act else { return None };
             it.parts().map(|(function, data)| cudaHostNodeParams { fn_: Some(function), userData: data })
@@ -341,12 +341,12 @@ api! {
     }
 
     /// Changes the function of a host node.
-    fn cudaGraphHostNodeSetParams(call, node: cudaGraphNode_t, given: *const cudaHostNodeParams) {
+    allowed fn cudaGraphHostNodeSetParams(call, node: cudaGraphNode_t, given: *const cudaHostNodeParams) {
         set(call, node, |_, _| params::host(given))
     }
 
     /// Adds all of another graph, which is copied.
-    fn cudaGraphAddChildGraphNode(
+    allowed fn cudaGraphAddChildGraphNode(
         call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
         inner: cudaGraph_t,
     ) {
@@ -354,12 +354,12 @@ api! {
     }
 
     /// The graph that a node owns.
-    fn cudaGraphChildGraphNodeGetGraph(call, node: cudaGraphNode_t, out: Out<'_, cudaGraph_t>) {
+    allowed fn cudaGraphChildGraphNodeGetGraph(call, node: cudaGraphNode_t, out: Out<'_, cudaGraph_t>) {
         get(call, node, out, |act| if let Act::Child(it) = act { Some(graph(*it)) } else { None })
     }
 
     /// Adds a record of an event.
-    fn cudaGraphAddEventRecordNode(
+    allowed fn cudaGraphAddEventRecordNode(
         call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
         event: cudaEvent_t,
     ) {
@@ -367,17 +367,17 @@ api! {
     }
 
     /// The event that a node records.
-    fn cudaGraphEventRecordNodeGetEvent(call, node: cudaGraphNode_t, out: Out<'_, cudaEvent_t>) {
+    allowed fn cudaGraphEventRecordNodeGetEvent(call, node: cudaGraphNode_t, out: Out<'_, cudaEvent_t>) {
         get(call, node, out, |act| if let Act::Record(it) = act { Some(event(*it)) } else { None })
     }
 
     /// Changes the event that a node records.
-    fn cudaGraphEventRecordNodeSetEvent(call, node: cudaGraphNode_t, event: cudaEvent_t) {
+    allowed fn cudaGraphEventRecordNodeSetEvent(call, node: cudaGraphNode_t, event: cudaEvent_t) {
         set(call, node, |machine, _| params::event(machine, event).map(Act::Record))
     }
 
     /// Adds signals of semaphores.
-    fn cudaGraphAddExternalSemaphoresSignalNode(
+    allowed fn cudaGraphAddExternalSemaphoresSignalNode(
         call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
         it: Option<&cudaExternalSemaphoreSignalNodeParams>,
     ) {
@@ -386,7 +386,7 @@ api! {
     }
 
     /// Changes the signals of a node.
-    fn cudaGraphExternalSemaphoresSignalNodeSetParams(
+    allowed fn cudaGraphExternalSemaphoresSignalNodeSetParams(
         call, node: cudaGraphNode_t, it: Option<&cudaExternalSemaphoreSignalNodeParams>,
     ) {
         let it = it.ok_or(cudaErrorInvalidValue)?;
@@ -394,7 +394,7 @@ api! {
     }
 
     /// Adds waits for semaphores.
-    fn cudaGraphAddExternalSemaphoresWaitNode(
+    allowed fn cudaGraphAddExternalSemaphoresWaitNode(
         call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
         it: Option<&cudaExternalSemaphoreWaitNodeParams>,
     ) {
@@ -403,7 +403,7 @@ api! {
     }
 
     /// Changes the waits of a node.
-    fn cudaGraphExternalSemaphoresWaitNodeSetParams(
+    allowed fn cudaGraphExternalSemaphoresWaitNodeSetParams(
         call, node: cudaGraphNode_t, it: Option<&cudaExternalSemaphoreWaitNodeParams>,
     ) {
         let it = it.ok_or(cudaErrorInvalidValue)?;
@@ -411,7 +411,7 @@ api! {
     }
 
     /// Adds a wait for an event.
-    fn cudaGraphAddEventWaitNode(
+    allowed fn cudaGraphAddEventWaitNode(
         call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
         event: cudaEvent_t,
     ) {
@@ -419,17 +419,17 @@ api! {
     }
 
     /// The event that a node waits for.
-    fn cudaGraphEventWaitNodeGetEvent(call, node: cudaGraphNode_t, out: Out<'_, cudaEvent_t>) {
+    allowed fn cudaGraphEventWaitNodeGetEvent(call, node: cudaGraphNode_t, out: Out<'_, cudaEvent_t>) {
         get(call, node, out, |act| if let Act::Wait(it) = act { Some(event(*it)) } else { None })
     }
 
     /// Changes the event that a node waits for.
-    fn cudaGraphEventWaitNodeSetEvent(call, node: cudaGraphNode_t, event: cudaEvent_t) {
+    allowed fn cudaGraphEventWaitNodeSetEvent(call, node: cudaGraphNode_t, event: cudaEvent_t) {
         set(call, node, |machine, _| params::event(machine, event).map(Act::Wait))
     }
 
     /// Adds an allocation, which the graph has from now on.
-    fn cudaGraphAddMemAllocNode(
+    allowed fn cudaGraphAddMemAllocNode(
         call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
         given: Option<&mut cudaMemAllocNodeParams>,
     ) {
@@ -450,7 +450,7 @@ api! {
     }
 
     /// The allocation of a node.
-    fn cudaGraphMemAllocNodeGetParams(call, node: cudaGraphNode_t, out: Out<'_, cudaMemAllocNodeParams>) {
+    allowed fn cudaGraphMemAllocNodeGetParams(call, node: cudaGraphNode_t, out: Out<'_, cudaMemAllocNodeParams>) {
         let (machine, _) = call.context()?;
         let Act::Alloc(memory, bytes) = machine.graphs.node(node.addr())?.act else { return Err(cudaErrorInvalidValue) };
         let device = machine.allocations.at(memory).map_or(0, |it| it.device);
@@ -463,7 +463,7 @@ api! {
     }
 
     /// Adds the end of an allocation.
-    fn cudaGraphAddMemFreeNode(
+    allowed fn cudaGraphAddMemFreeNode(
         call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
         memory: *mut c_void,
     ) {
@@ -479,7 +479,7 @@ api! {
     }
 
     /// The memory that a node ends.
-    fn cudaGraphMemFreeNodeGetParams(call, node: cudaGraphNode_t, out: *mut c_void) {
+    allowed fn cudaGraphMemFreeNodeGetParams(call, node: cudaGraphNode_t, out: *mut c_void) {
         let (machine, _) = call.context()?;
         let Act::Free(memory) = machine.graphs.node(node.addr())?.act else { return Err(cudaErrorInvalidValue) };
         if out.is_null() {

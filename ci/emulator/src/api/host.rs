@@ -9,7 +9,7 @@ use crate::sys::{cudaErrorInvalidValue, cudaHostFn_t, cudaStream_t, cudaStreamCa
 
 api! {
     /// Calls a function once a stream has done all that it has to do now; later work waits for it.
-    fn cudaLaunchHostFunc | cudaLaunchHostFunc_ptsz(
+    allowed fn cudaLaunchHostFunc | cudaLaunchHostFunc_ptsz(
         call, stream: cudaStream_t, function: cudaHostFn_t, data: *mut c_void,
     ) {
         let (mut machine, _, key) = call.stream(stream)?;
@@ -18,7 +18,7 @@ api! {
     }
 
     /// Does the same with the way in which hardware waits for the function, which makes no difference here.
-    fn cudaLaunchHostFunc_v2 | cudaLaunchHostFunc_v2_ptsz(
+    allowed fn cudaLaunchHostFunc_v2 | cudaLaunchHostFunc_v2_ptsz(
         call, stream: cudaStream_t, function: cudaHostFn_t, data: *mut c_void, mode: c_uint,
     ) {
         let (mut machine, _, key) = call.stream(stream)?;
@@ -31,7 +31,7 @@ api! {
 
     /// Does the same for a function that gets the stream and the state of the device, and is called after
     /// errors too.
-    fn cudaStreamAddCallback | cudaStreamAddCallback_ptsz(
+    allowed fn cudaStreamAddCallback | cudaStreamAddCallback_ptsz(
         call, stream: cudaStream_t, function: cudaStreamCallback_t, data: *mut c_void, flags: c_uint,
     ) {
         let (mut machine, _, key) = call.stream(stream)?;

@@ -2,14 +2,15 @@
 #![expect(unsafe_code, reason = "exports C functions, reads the arguments that a program passes")]
 
 use core::ffi::{c_uint, c_void};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 use super::{Call, Out, api, put};
-use crate::error::Answer;
+use crate::error::{Answer, Code};
 use crate::exec::{Kernel, Launch, Program};
 use crate::graph::{Act, KernelNode};
-use crate::machine::Guard;
+use crate::host_line::demangled;
+use crate::machine::{self, Guard};
 use crate::module::load::load;
 use crate::module::registry::{Registry, registry};
 use crate::shape::LaunchShape;
@@ -21,6 +22,7 @@ use crate::sys::{
     cudaLaunchAttributePreferredSharedMemoryCarveout, cudaLaunchAttributeProgrammaticEvent,
     cudaLaunchConfig_t, cudaLaunchMemSyncDomainRemote, cudaStream_t, cudaSuccess, dim3,
 };
+use crate::{thread, unread};
 
 /// The values between the angle brackets of a launch.
 #[derive(Clone, Copy)]
@@ -33,6 +35,8 @@ struct Configuration {
 
 thread_local! {
     static PUSHED: RefCell<Vec<Configuration>> = const { RefCell::new(Vec::new()) };
+    /// Whether the next launch is by `<<<...>>>`, whose code drops what the launch returns.
+    static POPPED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Dimensions as the machine has them.
@@ -155,6 +159,41 @@ fn launch(
     args: *mut *mut c_void,
     attributes: Attributes,
 ) -> Answer {
+    let drops = POPPED.take();
+    let answer = launch_now(call, function, configuration, args, attributes);
+    if let Err(code) = answer
+        && drops
+    {
+        unread_later(call, function, &configuration, code);
+    }
+    answer
+}
+
+/// Notes the failure of a launch whose code drops what it returns.
+fn unread_later(call: &Call, function: *const c_void, configuration: &Configuration, code: Code) {
+    let Ok(mut machine) = machine::lock() else { return };
+    let device = thread::device();
+    if machine.devices.get(device).is_some_and(|device| device.fault == Some(code)) {
+        return;
+    }
+    let stream = machine.streams.resolve(configuration.stream, device, call.per_thread);
+    let of = stream.and_then(|stream| machine.streams.get(stream)).map(|stream| stream.device);
+    let why = match of {
+        Ok(of) if of != device => format!("the stream is of device {of}, and device {device} is current"),
+        _ => String::new(),
+    };
+    drop(machine);
+    let kernel = registry().kernel(function.addr()).map_or_else(|_| "?".to_owned(), |it| demangled(&it.name));
+    unread::note(call.name, kernel, code, why);
+}
+
+fn launch_now(
+    call: &Call,
+    function: *const c_void,
+    configuration: Configuration,
+    args: *mut *mut c_void,
+    attributes: Attributes,
+) -> Answer {
     if function.is_null() {
         return Err(cudaErrorInvalidDeviceFunction);
     }
@@ -179,7 +218,7 @@ fn launch(
 
 api! {
     /// Launches a kernel, named by its host function.
-    fn cudaLaunchKernel | cudaLaunchKernel_ptsz(
+    allowed fn cudaLaunchKernel | cudaLaunchKernel_ptsz(
         call, function: *const c_void, grid: dim3, block: dim3, args: *mut *mut c_void, shared: usize,
         stream: cudaStream_t,
     ) {
@@ -188,7 +227,7 @@ api! {
 
     /// Launches a kernel by a handle from `__cudaGetKernel`. Code that nvcc generates for a launch calls
     /// this.
-    fn __cudaLaunchKernel | __cudaLaunchKernel_ptsz(
+    allowed fn __cudaLaunchKernel | __cudaLaunchKernel_ptsz(
         call, kernel: cudaKernel_t, grid: dim3, block: dim3, args: *mut *mut c_void, shared: usize,
         stream: cudaStream_t,
     ) {
@@ -196,7 +235,7 @@ api! {
     }
 
     /// Launches a kernel whose blocks wait for each other: all must be resident at once.
-    fn cudaLaunchCooperativeKernel | cudaLaunchCooperativeKernel_ptsz(
+    allowed fn cudaLaunchCooperativeKernel | cudaLaunchCooperativeKernel_ptsz(
         call, function: *const c_void, grid: dim3, block: dim3, args: *mut *mut c_void, shared: usize,
         stream: cudaStream_t,
     ) {
@@ -205,7 +244,7 @@ api! {
     }
 
     /// Launches a kernel with attributes. Those for cooperative launches and clusters have an effect here.
-    fn cudaLaunchKernelExC | cudaLaunchKernelExC_ptsz(
+    allowed fn cudaLaunchKernelExC | cudaLaunchKernelExC_ptsz(
         call, config: *const cudaLaunchConfig_t, function: *const c_void, args: *mut *mut c_void,
     ) {
         // SAFETY: the program passes a configuration, or null.
@@ -217,14 +256,14 @@ api! {
     }
 
     /// The handle of a kernel: here, its host function again.
-    fn __cudaGetKernel(call, out: Out<'_, cudaKernel_t>, function: *const c_void) {
+    allowed fn __cudaGetKernel(call, out: Out<'_, cudaKernel_t>, function: *const c_void) {
         let _ = call;
         registry().kernel(function.addr())?;
         put(out, function.cast_mut().cast())
     }
 
     /// The handle of a kernel, for programs.
-    fn cudaGetKernel(call, out: Out<'_, cudaKernel_t>, function: *const c_void) {
+    allowed fn cudaGetKernel(call, out: Out<'_, cudaKernel_t>, function: *const c_void) {
         call.check()?;
         registry().own_kernel(function.addr()).map_err(|_| cudaErrorInvalidDeviceFunction)?;
         put(out, function.cast_mut().cast())
@@ -252,6 +291,7 @@ extern "C" fn __cudaPopCallConfiguration(
     let Some(configuration) = PUSHED.with_borrow_mut(Vec::pop) else {
         return cudaErrorMissingConfiguration;
     };
+    POPPED.set(true);
     let written = put(grid, configuration.grid)
         .and_then(|()| put(block, configuration.block))
         .and_then(|()| put(shared, configuration.shared))

@@ -179,7 +179,7 @@ fn tell(
 
 api! {
     /// Loads code from memory. Of the options for the compiler, only the log buffers have an effect here.
-    fn cudaLibraryLoadData(
+    allowed fn cudaLibraryLoadData(
         call, out: Out<'_, cudaLibrary_t>, code: *const c_void, options: *mut cudaJitOption, values: *mut *mut c_void,
         count: c_uint, _library_options: *mut cudaLibraryOption, _library_values: *mut *mut c_void, _library_count: c_uint,
     ) {
@@ -193,7 +193,7 @@ api! {
     }
 
     /// Loads a file.
-    fn cudaLibraryLoadFromFile(
+    allowed fn cudaLibraryLoadFromFile(
         call, out: Out<'_, cudaLibrary_t>, name: *const c_char, options: *mut cudaJitOption, values: *mut *mut c_void,
         count: c_uint, _library_options: *mut cudaLibraryOption, _library_values: *mut *mut c_void, library_count: c_uint,
     ) {
@@ -219,7 +219,7 @@ api! {
     }
 
     /// Unloads a library. Work that runs its code is not waited for, but found.
-    fn cudaLibraryUnload(call, library: cudaLibrary_t) {
+    allowed fn cudaLibraryUnload(call, library: cudaLibrary_t) {
         let (mut machine, _) = call.context()?;
         permits_waiting(&mut machine)?;
         let (places, used) = registry().remove_library(library.addr())?;
@@ -234,7 +234,7 @@ api! {
     }
 
     /// The handle of a kernel.
-    fn cudaLibraryGetKernel(call, out: Out<'_, cudaKernel_t>, library: cudaLibrary_t, name: *const c_char) {
+    allowed fn cudaLibraryGetKernel(call, out: Out<'_, cudaKernel_t>, library: cudaLibrary_t, name: *const c_char) {
         call.check()?;
         let out = out.ok_or(cudaErrorInvalidValue)?;
         let name = text(name)?;
@@ -246,14 +246,14 @@ api! {
     }
 
     /// How many kernels a library has.
-    fn cudaLibraryGetKernelCount(call, out: Out<'_, c_uint>, library: cudaLibrary_t) {
+    allowed fn cudaLibraryGetKernelCount(call, out: Out<'_, c_uint>, library: cudaLibrary_t) {
         call.check()?;
         let count = registry().library(library.addr())?.kernels.len();
         put(out, c_uint::try_from(count).unwrap_or(c_uint::MAX))
     }
 
     /// The handles of a library's kernels, as many as there is room for.
-    fn cudaLibraryEnumerateKernels(call, out: *mut cudaKernel_t, room: c_uint, library: cudaLibrary_t) {
+    allowed fn cudaLibraryEnumerateKernels(call, out: *mut cudaKernel_t, room: c_uint, library: cudaLibrary_t) {
         call.check()?;
         if out.is_null() {
             return Err(cudaErrorInvalidValue);
@@ -270,21 +270,21 @@ api! {
     }
 
     /// Where a variable of a library is on the current device, and its size.
-    fn cudaLibraryGetGlobal(
+    allowed fn cudaLibraryGetGlobal(
         call, at: Out<'_, *mut c_void>, size: Out<'_, usize>, library: cudaLibrary_t, name: *const c_char,
     ) {
         tell(call, (at, size), library, name, false)
     }
 
     /// The same of a managed variable.
-    fn cudaLibraryGetManaged(
+    allowed fn cudaLibraryGetManaged(
         call, at: Out<'_, *mut c_void>, size: Out<'_, usize>, library: cudaLibrary_t, name: *const c_char,
     ) {
         tell(call, (at, size), library, name, true)
     }
 
     /// A function that host and devices can call. These devices have none.
-    fn cudaLibraryGetUnifiedFunction(
+    allowed fn cudaLibraryGetUnifiedFunction(
         call, out: Out<'_, *mut c_void>, library: cudaLibrary_t, name: *const c_char,
     ) {
         call.check()?;

@@ -94,7 +94,7 @@ fn dump(
 
 api! {
     /// Registers a function that is called with each message.
-    fn cudaLogsRegisterCallback(
+    allowed fn cudaLogsRegisterCallback(
         call, function: cudaLogsCallback_t, user: *mut c_void, out: Out<'_, cudaLogsCallbackHandle>,
     ) {
         let _ = call;
@@ -107,7 +107,7 @@ api! {
     }
 
     /// Unregisters a function.
-    fn cudaLogsUnregisterCallback(call, handle: cudaLogsCallbackHandle) {
+    allowed fn cudaLogsUnregisterCallback(call, handle: cudaLogsCallbackHandle) {
         let _ = call;
         let mut log = LOG.lock();
         let at = log.told.iter().position(|it| it.handle == handle.addr()).ok_or(cudaErrorInvalidValue)?;
@@ -116,13 +116,13 @@ api! {
     }
 
     /// The end of the log.
-    fn cudaLogsCurrent(call, out: Out<'_, cudaLogIterator>, _flags: c_uint) {
+    allowed fn cudaLogsCurrent(call, out: Out<'_, cudaLogIterator>, _flags: c_uint) {
         let _ = call;
         put(out, LOG.lock().end())
     }
 
     /// Writes the log to a file.
-    fn cudaLogsDumpToFile(call, place: *mut cudaLogIterator, path: *const c_char, _flags: c_uint) {
+    allowed fn cudaLogsDumpToFile(call, place: *mut cudaLogIterator, path: *const c_char, _flags: c_uint) {
         let _ = call;
         if path.is_null() {
             return Err(cudaErrorInvalidValue);
@@ -133,7 +133,7 @@ api! {
     }
 
     /// Writes the log to memory: its last lines, if there is not room for all.
-    fn cudaLogsDumpToMemory(
+    allowed fn cudaLogsDumpToMemory(
         call, place: *mut cudaLogIterator, buffer: *mut c_char, size: *mut usize, _flags: c_uint,
     ) {
         let _ = call;

@@ -32,12 +32,12 @@ fn pitch(width: u64) -> Answer<u64> {
 
 api! {
     /// Allocates device memory.
-    fn cudaMalloc(call, out: Out<'_, *mut c_void>, size: usize) {
+    waits fn cudaMalloc(call, out: Out<'_, *mut c_void>, size: usize) {
         allocate(call, out, wide(size))
     }
 
     /// Allocates rows of device memory.
-    fn cudaMallocPitch(call, out: Out<'_, *mut c_void>, row: Out<'_, usize>, width: usize, height: usize) {
+    waits fn cudaMallocPitch(call, out: Out<'_, *mut c_void>, row: Out<'_, usize>, width: usize, height: usize) {
         let (out, row) = (out.ok_or(cudaErrorInvalidValue)?, row.ok_or(cudaErrorInvalidValue)?);
         out.write(core::ptr::null_mut());
         if width == 0 || height == 0 {
@@ -51,7 +51,7 @@ api! {
     }
 
     /// Allocates layers of rows of device memory.
-    fn cudaMalloc3D(call, out: Out<'_, cudaPitchedPtr>, extent: cudaExtent) {
+    waits fn cudaMalloc3D(call, out: Out<'_, cudaPitchedPtr>, extent: cudaExtent) {
         let out = out.ok_or(cudaErrorInvalidValue)?;
         let (mut machine, device) = call.context()?;
         let cudaExtent { width, height, depth } = extent;
@@ -72,7 +72,7 @@ api! {
     }
 
     /// Frees device memory, after all work of its device.
-    fn cudaFree(call, memory: *mut c_void) {
+    waits fn cudaFree(call, memory: *mut c_void) {
         let (mut machine, _) = call.context()?;
         if memory.is_null() {
             return Ok(());
@@ -105,7 +105,7 @@ api! {
     }
 
     /// How much device memory there is.
-    fn cudaMemGetInfo(call, free: Out<'_, usize>, total: Out<'_, usize>) {
+    allowed fn cudaMemGetInfo(call, free: Out<'_, usize>, total: Out<'_, usize>) {
         let (machine, device) = call.context()?;
         let (unused, all) = machine.allocations.room(device);
         for (out, bytes) in [(free, unused), (total, all)] {

@@ -113,7 +113,7 @@ fn answer(
 
 api! {
     /// Allocates managed memory.
-    fn cudaMallocManaged(call, out: Out<'_, *mut c_void>, size: usize, flags: c_uint) {
+    waits fn cudaMallocManaged(call, out: Out<'_, *mut c_void>, size: usize, flags: c_uint) {
         let out = out.ok_or(cudaErrorInvalidValue)?;
         let (mut machine, device) = call.context()?;
         let out = out.write(core::ptr::null_mut());
@@ -128,7 +128,7 @@ api! {
     }
 
     /// Attaches managed memory to a stream.
-    fn cudaStreamAttachMemAsync | cudaStreamAttachMemAsync_ptsz(
+    allowed fn cudaStreamAttachMemAsync | cudaStreamAttachMemAsync_ptsz(
         call, stream: cudaStream_t, memory: *mut c_void, length: usize, flags: c_uint,
     ) {
         let (mut machine, _, key) = call.stream(stream)?;
@@ -144,7 +144,7 @@ api! {
     }
 
     /// Moves managed memory to the location that will use it, in stream order.
-    fn cudaMemPrefetchAsync | cudaMemPrefetchAsync_ptsz(
+    allowed fn cudaMemPrefetchAsync | cudaMemPrefetchAsync_ptsz(
         call, memory: *const c_void, size: usize, location: cudaMemLocation, flags: c_uint, stream: cudaStream_t,
     ) {
         let (mut machine, _, key) = call.stream(stream)?;
@@ -159,7 +159,7 @@ api! {
     }
 
     /// Advises how managed memory will be used.
-    fn cudaMemAdvise(
+    allowed fn cudaMemAdvise(
         call, memory: *const c_void, size: usize, advice: cudaMemoryAdvise, location: cudaMemLocation,
     ) {
         let (mut machine, _) = call.context()?;
@@ -200,7 +200,7 @@ api! {
     }
 
     /// An attribute of a range of managed memory.
-    fn cudaMemRangeGetAttribute(
+    allowed fn cudaMemRangeGetAttribute(
         call, data: *mut c_void, data_size: usize, attribute: cudaMemRangeAttribute, memory: *const c_void, size: usize,
     ) {
         let (machine, _) = call.context()?;
@@ -209,7 +209,7 @@ api! {
     }
 
     /// The same, for several questions at once.
-    fn cudaMemRangeGetAttributes(
+    allowed fn cudaMemRangeGetAttributes(
         call, data: *const *mut c_void, sizes: *const usize, attributes: *const cudaMemRangeAttribute, count: usize,
         memory: *const c_void, size: usize,
     ) {

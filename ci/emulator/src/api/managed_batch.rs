@@ -84,7 +84,7 @@ fn prefetch(machine: &mut Guard, key: StreamId, call: &Call, ranges: &Ranges, pl
 
 api! {
     /// Prefetches many ranges.
-    fn cudaMemPrefetchBatchAsync | cudaMemPrefetchBatchAsync_ptsz(
+    allowed fn cudaMemPrefetchBatchAsync | cudaMemPrefetchBatchAsync_ptsz(
         call, pointers: *const *mut c_void, sizes: *const usize, count: usize, locations: *const cudaMemLocation,
         starts: *const usize, number: usize, flags: c_ulonglong, stream: cudaStream_t,
     ) {
@@ -95,7 +95,7 @@ api! {
     }
 
     /// Gives the contents of many ranges up.
-    fn cudaMemDiscardBatchAsync | cudaMemDiscardBatchAsync_ptsz(
+    allowed fn cudaMemDiscardBatchAsync | cudaMemDiscardBatchAsync_ptsz(
         call, pointers: *const *mut c_void, sizes: *const usize, count: usize, flags: c_ulonglong, stream: cudaStream_t,
     ) {
         let (mut machine, key) = batch_stream(call, stream)?;
@@ -104,7 +104,7 @@ api! {
     }
 
     /// Does both.
-    fn cudaMemDiscardAndPrefetchBatchAsync | cudaMemDiscardAndPrefetchBatchAsync_ptsz(
+    allowed fn cudaMemDiscardAndPrefetchBatchAsync | cudaMemDiscardAndPrefetchBatchAsync_ptsz(
         call, pointers: *const *mut c_void, sizes: *const usize, count: usize, locations: *const cudaMemLocation,
         starts: *const usize, number: usize, flags: c_ulonglong, stream: cudaStream_t,
     ) {

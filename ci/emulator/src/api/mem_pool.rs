@@ -94,17 +94,17 @@ fn of_device(call: &Call, out: Out<'_, cudaMemPool_t>, device: c_int, default: b
 
 api! {
     /// The pool that a device has by itself.
-    fn cudaDeviceGetDefaultMemPool(call, out: Out<'_, cudaMemPool_t>, device: c_int) {
+    allowed fn cudaDeviceGetDefaultMemPool(call, out: Out<'_, cudaMemPool_t>, device: c_int) {
         of_device(call, out, device, true)
     }
 
     /// The pool that memory of a device comes from.
-    fn cudaDeviceGetMemPool(call, out: Out<'_, cudaMemPool_t>, device: c_int) {
+    allowed fn cudaDeviceGetMemPool(call, out: Out<'_, cudaMemPool_t>, device: c_int) {
         of_device(call, out, device, false)
     }
 
     /// Chooses it.
-    fn cudaDeviceSetMemPool(call, device: c_int, pool: cudaMemPool_t) {
+    allowed fn cudaDeviceSetMemPool(call, device: c_int, pool: cudaMemPool_t) {
         let mut machine = call.machine()?;
         let device = ordinal(&machine, device).map_err(|_| cudaErrorInvalidValue)?;
         let key = machine.allocations.pools.named(pool)?;
@@ -112,7 +112,7 @@ api! {
     }
 
     /// The pool that a place has by itself.
-    fn cudaMemGetDefaultMemPool(
+    allowed fn cudaMemGetDefaultMemPool(
         call, out: Out<'_, cudaMemPool_t>, location: *mut cudaMemLocation, allocation: cudaMemAllocationType,
     ) {
         let out = out.ok_or(cudaErrorInvalidValue)?;
@@ -122,7 +122,7 @@ api! {
     }
 
     /// The pool that memory of a place comes from.
-    fn cudaMemGetMemPool(
+    allowed fn cudaMemGetMemPool(
         call, out: Out<'_, cudaMemPool_t>, location: *mut cudaMemLocation, allocation: cudaMemAllocationType,
     ) {
         let out = out.ok_or(cudaErrorInvalidValue)?;
@@ -132,7 +132,7 @@ api! {
     }
 
     /// Chooses it.
-    fn cudaMemSetMemPool(
+    allowed fn cudaMemSetMemPool(
         call, location: *mut cudaMemLocation, allocation: cudaMemAllocationType, pool: cudaMemPool_t,
     ) {
         let mut machine = call.machine()?;
@@ -142,7 +142,7 @@ api! {
     }
 
     /// Makes a pool.
-    fn cudaMemPoolCreate(call, out: Out<'_, cudaMemPool_t>, wanted: *const cudaMemPoolProps) {
+    allowed fn cudaMemPoolCreate(call, out: Out<'_, cudaMemPool_t>, wanted: *const cudaMemPoolProps) {
         let out = out.ok_or(cudaErrorInvalidValue)?;
         let mut machine = call.machine()?;
         let wanted = read(wanted)?;
@@ -161,21 +161,21 @@ api! {
     }
 
     /// Ends a pool, as soon as the last of its memory is freed.
-    fn cudaMemPoolDestroy(call, pool: cudaMemPool_t) {
+    waits fn cudaMemPoolDestroy(call, pool: cudaMemPool_t) {
         let mut machine = call.machine()?;
         let key = machine.allocations.pools.named(pool)?;
         machine.allocations.pools.destroy(key)
     }
 
     /// Releases memory that a pool has reserved and does not use.
-    fn cudaMemPoolTrimTo(call, pool: cudaMemPool_t, keep: usize) {
+    waits fn cudaMemPoolTrimTo(call, pool: cudaMemPool_t, keep: usize) {
         let mut machine = call.machine()?;
         named(&mut machine, pool)?.trim(super::wide(keep));
         Ok(())
     }
 
     /// Sets an attribute of a pool.
-    fn cudaMemPoolSetAttribute(call, pool: cudaMemPool_t, attr: cudaMemPoolAttr, value: *mut c_void) {
+    allowed fn cudaMemPoolSetAttribute(call, pool: cudaMemPool_t, attr: cudaMemPoolAttr, value: *mut c_void) {
         let mut machine = call.machine()?;
         let pool = named(&mut machine, pool)?;
         if let Some(rule) = rule(attr) {
@@ -197,7 +197,7 @@ api! {
     }
 
     /// An attribute of a pool.
-    fn cudaMemPoolGetAttribute(call, pool: cudaMemPool_t, attr: cudaMemPoolAttr, value: *mut c_void) {
+    allowed fn cudaMemPoolGetAttribute(call, pool: cudaMemPool_t, attr: cudaMemPoolAttr, value: *mut c_void) {
         let mut machine = call.machine()?;
         let pool = named(&mut machine, pool)?;
         if value.is_null() {
@@ -225,7 +225,7 @@ api! {
     }
 
     /// Lets devices reach a pool's memory, or no longer.
-    fn cudaMemPoolSetAccess(call, pool: cudaMemPool_t, list: *const cudaMemAccessDesc, count: usize) {
+    allowed fn cudaMemPoolSetAccess(call, pool: cudaMemPool_t, list: *const cudaMemAccessDesc, count: usize) {
         let mut machine = call.machine()?;
         let key = machine.allocations.pools.named(pool)?;
         if count > machine.devices.len() {
@@ -261,7 +261,7 @@ api! {
     }
 
     /// The access of a device to a pool's memory.
-    fn cudaMemPoolGetAccess(
+    allowed fn cudaMemPoolGetAccess(
         call, out: Out<'_, cudaMemAccessFlags>, pool: cudaMemPool_t, location: *mut cudaMemLocation,
     ) {
         let out = out.ok_or(cudaErrorInvalidValue)?;

@@ -24,13 +24,13 @@ fn request(dst: *mut c_void, src: *const c_void, count: usize, kind: cudaMemcpyK
 
 api! {
     /// Copies bytes, ordered with the default stream.
-    fn cudaMemcpy | cudaMemcpy_ptds(call, dst: *mut c_void, src: *const c_void, count: usize, kind: cudaMemcpyKind) {
+    allowed fn cudaMemcpy | cudaMemcpy_ptds(call, dst: *mut c_void, src: *const c_void, count: usize, kind: cudaMemcpyKind) {
         let (mut machine, _, stream) = call.stream(core::ptr::null_mut())?;
         transfer(&mut machine, call, stream, &request(dst, src, count, kind), Mode::Blocking)
     }
 
     /// Copies bytes in stream order.
-    fn cudaMemcpyAsync | cudaMemcpyAsync_ptsz(
+    allowed fn cudaMemcpyAsync | cudaMemcpyAsync_ptsz(
         call, dst: *mut c_void, src: *const c_void, count: usize, kind: cudaMemcpyKind, stream: cudaStream_t,
     ) {
         let (mut machine, _, stream) = call.stream(stream)?;
@@ -222,7 +222,7 @@ fn between(call: &Call, machine: &Machine, parameters: Option<&cudaMemcpy3DPeerP
 
 api! {
     /// Copies rows, ordered with the default stream.
-    fn cudaMemcpy2D | cudaMemcpy2D_ptds(
+    allowed fn cudaMemcpy2D | cudaMemcpy2D_ptds(
         call, dst: *mut c_void, to_pitch: usize, src: *const c_void, from_pitch: usize, width: usize, height: usize,
         kind: cudaMemcpyKind,
     ) {
@@ -230,7 +230,7 @@ api! {
     }
 
     /// Copies rows in stream order.
-    fn cudaMemcpy2DAsync | cudaMemcpy2DAsync_ptsz(
+    allowed fn cudaMemcpy2DAsync | cudaMemcpy2DAsync_ptsz(
         call, dst: *mut c_void, to_pitch: usize, src: *const c_void, from_pitch: usize, width: usize, height: usize,
         kind: cudaMemcpyKind, stream: cudaStream_t,
     ) {
@@ -240,19 +240,19 @@ api! {
     }
 
     /// Copies layers of rows, ordered with the default stream.
-    fn cudaMemcpy3D | cudaMemcpy3D_ptds(call, parameters: Option<&cudaMemcpy3DParms>) {
+    allowed fn cudaMemcpy3D | cudaMemcpy3D_ptds(call, parameters: Option<&cudaMemcpy3DParms>) {
         copy(call, NULL, Mode::Blocking, |machine| solid(call, machine, parameters))
     }
 
     /// Copies layers of rows in stream order.
-    fn cudaMemcpy3DAsync | cudaMemcpy3DAsync_ptsz(
+    allowed fn cudaMemcpy3DAsync | cudaMemcpy3DAsync_ptsz(
         call, parameters: Option<&cudaMemcpy3DParms>, stream: cudaStream_t,
     ) {
         copy(call, stream, Mode::Asynchronous, |machine| solid(call, machine, parameters))
     }
 
     /// Copies layers of rows between devices, in order with all that both have to do.
-    fn cudaMemcpy3DPeer | cudaMemcpy3DPeer_ptds(call, parameters: Option<&cudaMemcpy3DPeerParms>) {
+    allowed fn cudaMemcpy3DPeer | cudaMemcpy3DPeer_ptds(call, parameters: Option<&cudaMemcpy3DPeerParms>) {
         let (mut machine, current, stream) = call.stream(NULL)?;
         let request = between(call, &machine, parameters)?;
         if request.volume.is_empty() {
@@ -268,7 +268,7 @@ api! {
     }
 
     /// Copies layers of rows between devices in stream order.
-    fn cudaMemcpy3DPeerAsync | cudaMemcpy3DPeerAsync_ptsz(
+    allowed fn cudaMemcpy3DPeerAsync | cudaMemcpy3DPeerAsync_ptsz(
         call, parameters: Option<&cudaMemcpy3DPeerParms>, stream: cudaStream_t,
     ) {
         copy(call, stream, Mode::Asynchronous, |machine| between(call, machine, parameters))

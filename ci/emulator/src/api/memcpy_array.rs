@@ -210,7 +210,7 @@ fn bytes(
 
 api! {
     /// Copies rows to an array, ordered with the default stream.
-    fn cudaMemcpy2DToArray | cudaMemcpy2DToArray_ptds(
+    allowed fn cudaMemcpy2DToArray | cudaMemcpy2DToArray_ptds(
         call, dst: cudaArray_t, x: usize, y: usize, src: *const c_void, pitch: usize, width: usize, height: usize,
         kind: cudaMemcpyKind,
     ) {
@@ -219,7 +219,7 @@ api! {
     }
 
     /// Copies rows to an array in stream order.
-    fn cudaMemcpy2DToArrayAsync | cudaMemcpy2DToArrayAsync_ptsz(
+    allowed fn cudaMemcpy2DToArrayAsync | cudaMemcpy2DToArrayAsync_ptsz(
         call, dst: cudaArray_t, x: usize, y: usize, src: *const c_void, pitch: usize, width: usize, height: usize,
         kind: cudaMemcpyKind, stream: cudaStream_t,
     ) {
@@ -228,7 +228,7 @@ api! {
     }
 
     /// Copies rows from an array, ordered with the default stream.
-    fn cudaMemcpy2DFromArray | cudaMemcpy2DFromArray_ptds(
+    allowed fn cudaMemcpy2DFromArray | cudaMemcpy2DFromArray_ptds(
         call, dst: *mut c_void, pitch: usize, src: cudaArray_const_t, x: usize, y: usize, width: usize, height: usize,
         kind: cudaMemcpyKind,
     ) {
@@ -237,7 +237,7 @@ api! {
     }
 
     /// Copies rows from an array in stream order.
-    fn cudaMemcpy2DFromArrayAsync | cudaMemcpy2DFromArrayAsync_ptsz(
+    allowed fn cudaMemcpy2DFromArrayAsync | cudaMemcpy2DFromArrayAsync_ptsz(
         call, dst: *mut c_void, pitch: usize, src: cudaArray_const_t, x: usize, y: usize, width: usize, height: usize,
         kind: cudaMemcpyKind, stream: cudaStream_t,
     ) {
@@ -246,7 +246,7 @@ api! {
     }
 
     /// Copies rows between arrays, ordered with the default stream.
-    fn cudaMemcpy2DArrayToArray | cudaMemcpy2DArrayToArray_ptds(
+    allowed fn cudaMemcpy2DArrayToArray | cudaMemcpy2DArrayToArray_ptds(
         call, dst: cudaArray_t, to_x: usize, to_y: usize, src: cudaArray_const_t, from_x: usize, from_y: usize,
         width: usize, height: usize, kind: cudaMemcpyKind,
     ) {
@@ -263,14 +263,14 @@ api! {
     }
 
     /// Copies bytes to an array, row after row, ordered with the default stream.
-    fn cudaMemcpyToArray | cudaMemcpyToArray_ptds(
+    allowed fn cudaMemcpyToArray | cudaMemcpyToArray_ptds(
         call, dst: cudaArray_t, x: usize, y: usize, src: *const c_void, count: usize, kind: cudaMemcpyKind,
     ) {
         bytes(call, ArraySide::To, at(dst, x, y), src, count, kind, (NULL, Mode::Blocking))
     }
 
     /// Copies bytes to an array, row after row, in stream order.
-    fn cudaMemcpyToArrayAsync | cudaMemcpyToArrayAsync_ptsz(
+    allowed fn cudaMemcpyToArrayAsync | cudaMemcpyToArrayAsync_ptsz(
         call, dst: cudaArray_t, x: usize, y: usize, src: *const c_void, count: usize, kind: cudaMemcpyKind,
         stream: cudaStream_t,
     ) {
@@ -278,14 +278,14 @@ api! {
     }
 
     /// Copies bytes from an array, row after row, ordered with the default stream.
-    fn cudaMemcpyFromArray | cudaMemcpyFromArray_ptds(
+    allowed fn cudaMemcpyFromArray | cudaMemcpyFromArray_ptds(
         call, dst: *mut c_void, src: cudaArray_const_t, x: usize, y: usize, count: usize, kind: cudaMemcpyKind,
     ) {
         bytes(call, ArraySide::From, at(src, x, y), dst, count, kind, (NULL, Mode::Blocking))
     }
 
     /// Copies bytes from an array, row after row, in stream order.
-    fn cudaMemcpyFromArrayAsync | cudaMemcpyFromArrayAsync_ptsz(
+    allowed fn cudaMemcpyFromArrayAsync | cudaMemcpyFromArrayAsync_ptsz(
         call, dst: *mut c_void, src: cudaArray_const_t, x: usize, y: usize, count: usize, kind: cudaMemcpyKind,
         stream: cudaStream_t,
     ) {
@@ -293,7 +293,7 @@ api! {
     }
 
     /// Copies bytes between arrays, row after row, ordered with the default stream.
-    fn cudaMemcpyArrayToArray | cudaMemcpyArrayToArray_ptds(
+    allowed fn cudaMemcpyArrayToArray | cudaMemcpyArrayToArray_ptds(
         call, dst: cudaArray_t, to_x: usize, to_y: usize, src: cudaArray_const_t, from_x: usize, from_y: usize,
         count: usize, kind: cudaMemcpyKind,
     ) {

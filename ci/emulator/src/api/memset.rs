@@ -80,38 +80,38 @@ const NULL: cudaStream_t = core::ptr::null_mut();
 
 api! {
     /// Fills bytes.
-    fn cudaMemset | cudaMemset_ptds(call, pointer: *mut c_void, value: c_int, count: usize) {
+    allowed fn cudaMemset | cudaMemset_ptds(call, pointer: *mut c_void, value: c_int, count: usize) {
         set(call, NULL, line(pointer, value, count), Mode::Blocking)
     }
 
     /// Fills bytes in stream order.
-    fn cudaMemsetAsync | cudaMemsetAsync_ptsz(
+    allowed fn cudaMemsetAsync | cudaMemsetAsync_ptsz(
         call, pointer: *mut c_void, value: c_int, count: usize, stream: cudaStream_t,
     ) {
         set(call, stream, line(pointer, value, count), Mode::Asynchronous)
     }
 
     /// Fills rows.
-    fn cudaMemset2D | cudaMemset2D_ptds(
+    allowed fn cudaMemset2D | cudaMemset2D_ptds(
         call, pointer: *mut c_void, pitch: usize, value: c_int, width: usize, height: usize,
     ) {
         set(call, NULL, plane(pointer, pitch, value, width, height)?, Mode::Blocking)
     }
 
     /// Fills rows in stream order.
-    fn cudaMemset2DAsync | cudaMemset2DAsync_ptsz(
+    allowed fn cudaMemset2DAsync | cudaMemset2DAsync_ptsz(
         call, pointer: *mut c_void, pitch: usize, value: c_int, width: usize, height: usize, stream: cudaStream_t,
     ) {
         set(call, stream, plane(pointer, pitch, value, width, height)?, Mode::Asynchronous)
     }
 
     /// Fills layers of rows.
-    fn cudaMemset3D | cudaMemset3D_ptds(call, pointer: cudaPitchedPtr, value: c_int, extent: cudaExtent) {
+    allowed fn cudaMemset3D | cudaMemset3D_ptds(call, pointer: cudaPitchedPtr, value: c_int, extent: cudaExtent) {
         set(call, NULL, solid(pointer, value, extent)?, Mode::Blocking)
     }
 
     /// Fills layers of rows in stream order.
-    fn cudaMemset3DAsync | cudaMemset3DAsync_ptsz(
+    allowed fn cudaMemset3DAsync | cudaMemset3DAsync_ptsz(
         call, pointer: cudaPitchedPtr, value: c_int, extent: cudaExtent, stream: cudaStream_t,
     ) {
         set(call, stream, solid(pointer, value, extent)?, Mode::Asynchronous)

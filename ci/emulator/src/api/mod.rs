@@ -4,7 +4,9 @@
 //! Functions are written inside `api!`. It exports them under their C name and, if a function has a variant
 //! for the per-thread default stream, under the second name after `|`. Functions of `exports.txt` that no
 //! file here defines return `cudaErrorNotSupported`: the build script finds them by the names after `fn` and
-//! `|`.
+//! `|`. The word before `fn` is what captures in progress make of the call, whatever its arguments are:
+//! `allowed`; `waits`, which they may forbid, because it may wait for their work; or `conflicts`, which uses
+//! every stream of the device, and ends each capture there. No function is without such a word.
 //!
 //! A pointer through which a program receives a value is an [`Out`], and `None` if it is null. Everything
 //! else stays a raw pointer.
@@ -59,7 +61,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::calls;
 use crate::error::{Answer, remember};
 use crate::finding::{Finding, Subject};
-use crate::graph::capture as captures;
+use crate::graph::capture::{self as captures, Rule};
 use crate::leaks;
 use crate::machine::{self, Guard, Machine};
 use crate::stream::StreamId;
@@ -138,13 +140,14 @@ impl Call {
 }
 
 /// Runs the body of an exported function and turns its result into a C error code.
-pub(crate) fn enter(name: &'static str, per_thread: bool, body: impl FnOnce(&Call) -> Answer) -> cudaError_t {
+pub(crate) fn enter(call: Call, rule: Rule, body: impl FnOnce(&Call) -> Answer) -> cudaError_t {
     let mut body = Some(body);
-    enter_with(name, per_thread, &mut |call| body.take().map_or(Ok(()), |body| body(call)))
+    enter_with(call, rule, &mut |call| body.take().map_or(Ok(()), |body| body(call)))
 }
 
 /// The part of [`enter`] that is compiled once, not for each function.
-fn enter_with(name: &'static str, per_thread: bool, body: &mut dyn FnMut(&Call) -> Answer) -> cudaError_t {
+fn enter_with(call: Call, rule: Rule, body: &mut dyn FnMut(&Call) -> Answer) -> cudaError_t {
+    let name = call.name;
     let outer = thread::set_in_call(true);
     let answer = catch_unwind(AssertUnwindSafe(|| {
         calls::note(name);
@@ -152,9 +155,9 @@ fn enter_with(name: &'static str, per_thread: bool, body: &mut dyn FnMut(&Call) 
             return Err(cudaErrorCudartUnloading);
         }
         if captures::any() {
-            captures::permits(name)?;
+            captures::permits(rule)?;
         }
-        body(&Call { name, per_thread })
+        body(&call)
     }));
     let code = match answer {
         Ok(Ok(())) => cudaSuccess,
@@ -196,19 +199,20 @@ pub(crate) fn address(pointer: *const core::ffi::c_void) -> u64 {
 /// Exports functions under their C names. The body gets the [`Call`] and returns an [`Answer`].
 macro_rules! api {
     () => {};
-    ($(#[$meta:meta])* fn $name:ident ($call:ident $(, $arg:ident : $ty:ty)* $(,)?) $body:block $($rest:tt)*) => {
+    ($(#[$meta:meta])* $rule:ident fn $name:ident ($call:ident $(, $arg:ident : $ty:ty)* $(,)?) $body:block $($rest:tt)*) => {
         const _: () = {
             #[allow(clippy::too_many_arguments, reason = "the arguments are C's")]
             fn body($call: &$crate::api::Call $(, $arg: $ty)*) -> $crate::error::Answer $body
             $(#[$meta])*
             #[unsafe(no_mangle)]
             extern "C" fn $name($($arg: $ty),*) -> $crate::sys::cudaError_t {
-                $crate::api::enter(stringify!($name), false, |call| body(call $(, $arg)*))
+                let called = $crate::api::Call { name: stringify!($name), per_thread: false };
+                $crate::api::enter(called, $crate::api::rule!($rule), |call| body(call $(, $arg)*))
             }
         };
         $crate::api::api! { $($rest)* }
     };
-    ($(#[$meta:meta])* fn $name:ident | $own:ident ($call:ident $(, $arg:ident : $ty:ty)* $(,)?) $body:block
+    ($(#[$meta:meta])* $rule:ident fn $name:ident | $own:ident ($call:ident $(, $arg:ident : $ty:ty)* $(,)?) $body:block
      $($rest:tt)*) => {
         const _: () = {
             #[allow(clippy::too_many_arguments, reason = "the arguments are C's")]
@@ -216,15 +220,31 @@ macro_rules! api {
             $(#[$meta])*
             #[unsafe(no_mangle)]
             extern "C" fn $name($($arg: $ty),*) -> $crate::sys::cudaError_t {
-                $crate::api::enter(stringify!($name), false, |call| body(call $(, $arg)*))
+                let called = $crate::api::Call { name: stringify!($name), per_thread: false };
+                $crate::api::enter(called, $crate::api::rule!($rule), |call| body(call $(, $arg)*))
             }
             /// The same with the calling thread's own default stream.
             #[unsafe(no_mangle)]
             extern "C" fn $own($($arg: $ty),*) -> $crate::sys::cudaError_t {
-                $crate::api::enter(stringify!($own), true, |call| body(call $(, $arg)*))
+                let called = $crate::api::Call { name: stringify!($own), per_thread: true };
+                $crate::api::enter(called, $crate::api::rule!($rule), |call| body(call $(, $arg)*))
             }
         };
         $crate::api::api! { $($rest)* }
     };
 }
 pub(crate) use api;
+
+/// The rule that the word of a function stands for.
+macro_rules! rule {
+    (allowed) => {
+        $crate::graph::capture::Rule::Allowed
+    };
+    (waits) => {
+        $crate::graph::capture::Rule::Waits
+    };
+    (conflicts) => {
+        $crate::graph::capture::Rule::Conflicts
+    };
+}
+pub(crate) use rule;

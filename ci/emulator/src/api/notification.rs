@@ -76,7 +76,7 @@ pub(super) fn look(machine: &Guard, device: usize) {
 
 api! {
     /// Has a function called when something happens to a device.
-    fn cudaDeviceRegisterAsyncNotification(
+    allowed fn cudaDeviceRegisterAsyncNotification(
         call, device: c_int, function: cudaAsyncCallback, user: *mut c_void, out: Out<'_, cudaAsyncCallbackHandle_t>,
     ) {
         let out = out.ok_or(cudaErrorInvalidValue)?;
@@ -93,7 +93,7 @@ api! {
     }
 
     /// Unregisters a function. A call that is under way goes on.
-    fn cudaDeviceUnregisterAsyncNotification(call, device: c_int, handle: cudaAsyncCallbackHandle_t) {
+    allowed fn cudaDeviceUnregisterAsyncNotification(call, device: c_int, handle: cudaAsyncCallbackHandle_t) {
         let machine = call.machine()?;
         if NOTIFYING.get() {
             return Err(cudaErrorNotPermitted);

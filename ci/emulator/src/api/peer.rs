@@ -40,14 +40,14 @@ fn copy(call: &Call, request: Request, devices: (c_int, c_int), stream: Option<c
 
 api! {
     /// Whether one device can use another's memory: every other one can.
-    fn cudaDeviceCanAccessPeer(call, out: Out<'_, c_int>, device: c_int, peer: c_int) {
+    allowed fn cudaDeviceCanAccessPeer(call, out: Out<'_, c_int>, device: c_int, peer: c_int) {
         let machine = call.machine()?;
         let (device, peer) = (ordinal(&machine, device)?, ordinal(&machine, peer)?);
         put(out, c_int::from(device != peer))
     }
 
     /// Lets kernels of the current device use another's memory.
-    fn cudaDeviceEnablePeerAccess(call, peer: c_int, flags: c_uint) {
+    allowed fn cudaDeviceEnablePeerAccess(call, peer: c_int, flags: c_uint) {
         let (mut machine, device) = call.context()?;
         let peer = ordinal(&machine, peer)?;
         if flags != 0 {
@@ -65,7 +65,7 @@ api! {
     }
 
     /// Ends that.
-    fn cudaDeviceDisablePeerAccess(call, peer: c_int) {
+    allowed fn cudaDeviceDisablePeerAccess(call, peer: c_int) {
         let (mut machine, device) = call.context()?;
         let peer = ordinal(&machine, peer)?;
         let peers = &mut machine.devices.get_mut(device).ok_or(cudaErrorInvalidDevice)?.peers;
@@ -75,12 +75,12 @@ api! {
     }
 
     /// Copies between devices, in order with all that both have to do.
-    fn cudaMemcpyPeer(call, dst: *mut c_void, to: c_int, src: *const c_void, from: c_int, count: usize) {
+    allowed fn cudaMemcpyPeer(call, dst: *mut c_void, to: c_int, src: *const c_void, from: c_int, count: usize) {
         copy(call, request(dst, src, count), (to, from), None)
     }
 
     /// Copies between devices in stream order.
-    fn cudaMemcpyPeerAsync(
+    allowed fn cudaMemcpyPeerAsync(
         call, dst: *mut c_void, to: c_int, src: *const c_void, from: c_int, count: usize, stream: cudaStream_t,
     ) {
         copy(call, request(dst, src, count), (to, from), Some(stream))

@@ -6,6 +6,7 @@ use core::ffi::{c_uint, c_void};
 use super::{Call, Out, address, api, pointer, put, wide};
 use crate::error::Answer;
 use crate::memory::Kind;
+use crate::page::mappings;
 use crate::stream::before_free;
 use crate::sys::{
     cudaErrorInvalidValue, cudaHostAllocMapped, cudaHostAllocPortable, cudaHostAllocWriteCombined,
@@ -35,17 +36,12 @@ fn allocate(call: &Call, out: Out<'_, *mut c_void>, size: usize, flags: c_uint) 
 
 /// Whether every page from an address on can be read and written.
 fn mapped_for_writing(start: u64, size: u64) -> bool {
-    let Ok(maps) = std::fs::read_to_string("/proc/self/maps") else { return true };
+    let Some(mappings) = mappings() else { return true };
     let Some(end) = start.checked_add(size) else { return false };
     let mut covered = start;
-    for line in maps.lines() {
-        let Some((range, rest)) = line.split_once(' ') else { continue };
-        let Some((low, high)) = range.split_once('-') else { continue };
-        let (Ok(low), Ok(high)) = (u64::from_str_radix(low, 16), u64::from_str_radix(high, 16)) else {
-            continue;
-        };
-        if low <= covered && covered < high && rest.starts_with("rw") {
-            covered = high;
+    for it in mappings.iter().filter(|it| it.writable) {
+        if it.low <= covered && covered < it.high {
+            covered = it.high;
         }
     }
     covered >= end
@@ -53,17 +49,17 @@ fn mapped_for_writing(start: u64, size: u64) -> bool {
 
 api! {
     /// Allocates pinned host memory.
-    fn cudaMallocHost(call, out: Out<'_, *mut c_void>, size: usize) {
+    waits fn cudaMallocHost(call, out: Out<'_, *mut c_void>, size: usize) {
         allocate(call, out, size, 0)
     }
 
     /// Allocates pinned host memory with flags.
-    fn cudaHostAlloc(call, out: Out<'_, *mut c_void>, size: usize, flags: c_uint) {
+    waits fn cudaHostAlloc(call, out: Out<'_, *mut c_void>, size: usize, flags: c_uint) {
         allocate(call, out, size, flags)
     }
 
     /// Frees pinned host memory, after all work of the device.
-    fn cudaFreeHost(call, memory: *mut c_void) {
+    waits fn cudaFreeHost(call, memory: *mut c_void) {
         let (mut machine, device) = call.context()?;
         if memory.is_null() {
             return Ok(());
@@ -77,7 +73,7 @@ api! {
     }
 
     /// Makes the program's own memory known to the devices.
-    fn cudaHostRegister(call, memory: *mut c_void, size: usize, flags: c_uint) {
+    waits fn cudaHostRegister(call, memory: *mut c_void, size: usize, flags: c_uint) {
         let (mut machine, device) = call.context()?;
         if memory.is_null() || size == 0 || flags & !REGISTER_FLAGS != 0 {
             return Err(cudaErrorInvalidValue);
@@ -93,7 +89,7 @@ api! {
     }
 
     /// Makes it unknown again, after all work of the device.
-    fn cudaHostUnregister(call, memory: *mut c_void) {
+    waits fn cudaHostUnregister(call, memory: *mut c_void) {
         let (mut machine, device) = call.context()?;
         if memory.is_null() {
             return Err(cudaErrorInvalidValue);
@@ -105,7 +101,7 @@ api! {
     }
 
     /// The address by which kernels know host memory: its own.
-    fn cudaHostGetDevicePointer(call, out: Out<'_, *mut c_void>, memory: *mut c_void, flags: c_uint) {
+    allowed fn cudaHostGetDevicePointer(call, out: Out<'_, *mut c_void>, memory: *mut c_void, flags: c_uint) {
         let (machine, _) = call.context()?;
         let out = out.ok_or(cudaErrorInvalidValue)?;
         let found = machine.allocations.at(address(memory)).map(|it| it.kind);
@@ -117,7 +113,7 @@ api! {
     }
 
     /// The flags with which host memory was allocated or registered.
-    fn cudaHostGetFlags(call, out: Out<'_, c_uint>, memory: *mut c_void) {
+    allowed fn cudaHostGetFlags(call, out: Out<'_, c_uint>, memory: *mut c_void) {
         let (machine, _) = call.context()?;
         let found = machine.allocations.at(address(memory)).filter(|it| it.kind.on_host()).ok_or(cudaErrorInvalidValue)?;
         // An H200 does not tell what is only read.

@@ -106,7 +106,7 @@ fn allocate(
 
 api! {
     /// Allocates device memory that is usable from this place in the stream's order on.
-    fn cudaMallocAsync | cudaMallocAsync_ptsz(call, out: Out<'_, *mut c_void>, size: usize, stream: cudaStream_t) {
+    allowed fn cudaMallocAsync | cudaMallocAsync_ptsz(call, out: Out<'_, *mut c_void>, size: usize, stream: cudaStream_t) {
         let out = out.ok_or(cudaErrorInvalidValue)?;
         let (mut machine, _, key) = call.stream(stream)?;
         let device = machine.streams.get(key)?.device;
@@ -115,7 +115,7 @@ api! {
     }
 
     /// The same from a pool of the program's choice.
-    fn cudaMallocFromPoolAsync | cudaMallocFromPoolAsync_ptsz(
+    allowed fn cudaMallocFromPoolAsync | cudaMallocFromPoolAsync_ptsz(
         call, out: Out<'_, *mut c_void>, size: usize, pool: cudaMemPool_t, stream: cudaStream_t,
     ) {
         let out = out.ok_or(cudaErrorInvalidValue)?;
@@ -133,7 +133,7 @@ api! {
     }
 
     /// Frees memory when the stream comes to this place in its order.
-    fn cudaFreeAsync | cudaFreeAsync_ptsz(call, memory: *mut c_void, stream: cudaStream_t) {
+    allowed fn cudaFreeAsync | cudaFreeAsync_ptsz(call, memory: *mut c_void, stream: cudaStream_t) {
         let (mut machine, _, key) = call.stream(stream)?;
         if memory.is_null() {
             return Ok(());

@@ -6,7 +6,8 @@
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 
-use super::enter;
+use super::{Call, enter};
+use crate::graph::capture::Rule;
 use crate::module::fatbin::fatbins;
 use crate::module::load::load;
 use crate::module::registry::{KernelEntry, RegisteredVariable, registry};
@@ -110,7 +111,7 @@ extern "C" fn __cudaRegisterManagedVar(
 #[unsafe(no_mangle)]
 extern "C" fn __cudaInitModule(handle: Handle) -> c_char {
     let Some(module) = module(handle) else { return 0 };
-    let code = enter("__cudaInitModule", false, |call| {
+    let code = enter(Call { name: "__cudaInitModule", per_thread: false }, Rule::Allowed, |call| {
         let (mut machine, device) = call.context()?;
         load(&mut machine, &mut registry(), module, device)
     });

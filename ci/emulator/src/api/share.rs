@@ -40,7 +40,7 @@ fn file_handles(kind: cudaMemAllocationHandleType, flags: c_uint) -> Answer {
 
 api! {
     /// The handle with which another process opens device memory.
-    fn cudaIpcGetMemHandle(call, out: Out<'_, cudaIpcMemHandle_t>, memory: *mut c_void) {
+    allowed fn cudaIpcGetMemHandle(call, out: Out<'_, cudaIpcMemHandle_t>, memory: *mut c_void) {
         let out = out.ok_or(cudaErrorInvalidValue)?;
         let (mut machine, _) = call.context()?;
         let within = machine.allocations.at(address(memory)).filter(|it| it.kind == Kind::Device);
@@ -51,7 +51,7 @@ api! {
     }
 
     /// Opens another process's device memory. If it is open already, counts one more user.
-    fn cudaIpcOpenMemHandle(call, out: Out<'_, *mut c_void>, handle: cudaIpcMemHandle_t, flags: c_uint) {
+    waits fn cudaIpcOpenMemHandle(call, out: Out<'_, *mut c_void>, handle: cudaIpcMemHandle_t, flags: c_uint) {
         let out = out.ok_or(cudaErrorInvalidValue)?;
         let (mut machine, current) = call.context()?;
         if flags != cudaIpcMemLazyEnablePeerAccess {
@@ -71,13 +71,13 @@ api! {
     }
 
     /// Closes it as often as it was opened.
-    fn cudaIpcCloseMemHandle(call, memory: *mut c_void) {
+    waits fn cudaIpcCloseMemHandle(call, memory: *mut c_void) {
         let (mut machine, _) = call.context()?;
         machine.allocations.close(address(memory), call.name)
     }
 
     /// The handle with which another process opens an event.
-    fn cudaIpcGetEventHandle(call, out: Out<'_, cudaIpcEventHandle_t>, event: cudaEvent_t) {
+    allowed fn cudaIpcGetEventHandle(call, out: Out<'_, cudaIpcEventHandle_t>, event: cudaEvent_t) {
         let out = out.ok_or(cudaErrorInvalidValue)?;
         let (mut machine, _) = call.context()?;
         let m = &mut *machine;
@@ -87,7 +87,7 @@ api! {
     }
 
     /// Opens another process's event.
-    fn cudaIpcOpenEventHandle(call, out: Out<'_, cudaEvent_t>, handle: cudaIpcEventHandle_t) {
+    allowed fn cudaIpcOpenEventHandle(call, out: Out<'_, cudaEvent_t>, handle: cudaIpcEventHandle_t) {
         let out = out.ok_or(cudaErrorInvalidValue)?;
         let (mut machine, device) = call.context()?;
         let ipc_handle = foreign(&unsigned(&handle.reserved))?;
@@ -96,7 +96,7 @@ api! {
     }
 
     /// The handle with which another process opens a pool.
-    fn cudaMemPoolExportToShareableHandle(
+    allowed fn cudaMemPoolExportToShareableHandle(
         call, out: *mut c_void, pool: cudaMemPool_t, kind: cudaMemAllocationHandleType, flags: c_uint,
     ) {
         let mut machine = call.machine()?;
@@ -116,7 +116,7 @@ api! {
     }
 
     /// Opens a pool of another process.
-    fn cudaMemPoolImportFromShareableHandle(
+    allowed fn cudaMemPoolImportFromShareableHandle(
         call, out: Out<'_, cudaMemPool_t>, handle: *mut c_void, kind: cudaMemAllocationHandleType, flags: c_uint,
     ) {
         let out = out.ok_or(cudaErrorInvalidValue)?;
@@ -135,7 +135,7 @@ api! {
     }
 
     /// The handle with which another process opens memory of a pool that it has opened.
-    fn cudaMemPoolExportPointer(call, out: Out<'_, cudaMemPoolPtrExportData>, memory: *mut c_void) {
+    allowed fn cudaMemPoolExportPointer(call, out: Out<'_, cudaMemPoolPtrExportData>, memory: *mut c_void) {
         let out = out.ok_or(cudaErrorInvalidValue)?;
         let mut machine = call.machine()?;
         let memory = address(memory);
@@ -149,7 +149,7 @@ api! {
     }
 
     /// Opens memory of another process's pool.
-    fn cudaMemPoolImportPointer(
+    allowed fn cudaMemPoolImportPointer(
         call, out: Out<'_, *mut c_void>, pool: cudaMemPool_t, data: Option<&cudaMemPoolPtrExportData>,
     ) {
         let out = out.ok_or(cudaErrorInvalidValue)?;

@@ -45,22 +45,22 @@ fn pending(machine: &crate::machine::Guard, key: StreamId) -> Vec<crate::stream:
 
 api! {
     /// Creates a stream that the legacy stream waits for.
-    fn cudaStreamCreate(call, out: Out<'_, cudaStream_t>) {
+    allowed fn cudaStreamCreate(call, out: Out<'_, cudaStream_t>) {
         create(call, out, 0, 0)
     }
 
     /// Creates a stream.
-    fn cudaStreamCreateWithFlags(call, out: Out<'_, cudaStream_t>, flags: c_uint) {
+    allowed fn cudaStreamCreateWithFlags(call, out: Out<'_, cudaStream_t>, flags: c_uint) {
         create(call, out, flags, 0)
     }
 
     /// Creates a stream with a priority, which is brought into range.
-    fn cudaStreamCreateWithPriority(call, out: Out<'_, cudaStream_t>, flags: c_uint, priority: c_int) {
+    allowed fn cudaStreamCreateWithPriority(call, out: Out<'_, cudaStream_t>, flags: c_uint, priority: c_int) {
         create(call, out, flags, priority)
     }
 
     /// Destroys a stream. Its pending work still runs.
-    fn cudaStreamDestroy(call, stream: cudaStream_t) {
+    allowed fn cudaStreamDestroy(call, stream: cudaStream_t) {
         let (mut machine, device) = call.context()?;
         if let Ok(key) = machine.streams.resolve(stream, device, false)
             && let Some(graph) = machine.stream_gone(key)
@@ -72,7 +72,7 @@ api! {
     }
 
     /// Waits for all that a stream has to do.
-    fn cudaStreamSynchronize | cudaStreamSynchronize_ptsz(call, stream: cudaStream_t) {
+    allowed fn cudaStreamSynchronize | cudaStreamSynchronize_ptsz(call, stream: cudaStream_t) {
         let (mut machine, _, key) = call.stream(stream)?;
         machine.waitable(key)?;
         let (device, ids) = (machine.streams.get(key)?.device, pending(&machine, key));
@@ -80,7 +80,7 @@ api! {
     }
 
     /// Whether a stream has nothing left to do.
-    fn cudaStreamQuery | cudaStreamQuery_ptsz(call, stream: cudaStream_t) {
+    allowed fn cudaStreamQuery | cudaStreamQuery_ptsz(call, stream: cudaStream_t) {
         let (mut machine, _, key) = call.stream(stream)?;
         machine.waitable(key)?;
         let ids = pending(&machine, key);
@@ -94,7 +94,7 @@ api! {
     }
 
     /// Has a stream wait for the moment that an event marks now.
-    fn cudaStreamWaitEvent | cudaStreamWaitEvent_ptsz(call, stream: cudaStream_t, event: cudaEvent_t, flags: c_uint) {
+    allowed fn cudaStreamWaitEvent | cudaStreamWaitEvent_ptsz(call, stream: cudaStream_t, event: cudaEvent_t, flags: c_uint) {
         let (mut machine, _, key) = call.stream(stream)?;
         let (id, awaited) = { let event = machine.events.get(event)?; (event.id, event.awaited()) };
         match flags {
@@ -125,32 +125,32 @@ api! {
     }
 
     /// The flags of a stream.
-    fn cudaStreamGetFlags | cudaStreamGetFlags_ptsz(call, stream: cudaStream_t, flags: Out<'_, c_uint>) {
+    allowed fn cudaStreamGetFlags | cudaStreamGetFlags_ptsz(call, stream: cudaStream_t, flags: Out<'_, c_uint>) {
         let (machine, _, key) = call.stream(stream)?;
         put(flags, machine.streams.get(key)?.flags)
     }
 
     /// The priority of a stream.
-    fn cudaStreamGetPriority | cudaStreamGetPriority_ptsz(call, stream: cudaStream_t, priority: Out<'_, c_int>) {
+    allowed fn cudaStreamGetPriority | cudaStreamGetPriority_ptsz(call, stream: cudaStream_t, priority: Out<'_, c_int>) {
         let (machine, _, key) = call.stream(stream)?;
         put(priority, machine.streams.get(key)?.priority)
     }
 
     /// The device of a stream.
-    fn cudaStreamGetDevice | cudaStreamGetDevice_ptsz(call, stream: cudaStream_t, device: Out<'_, c_int>) {
+    allowed fn cudaStreamGetDevice | cudaStreamGetDevice_ptsz(call, stream: cudaStream_t, device: Out<'_, c_int>) {
         let (machine, _, key) = call.stream(stream)?;
         put(device, c_int::try_from(machine.streams.get(key)?.device).unwrap_or(-1))
     }
 
     /// The number of a stream, which no other stream has or had.
-    fn cudaStreamGetId | cudaStreamGetId_ptsz(call, stream: cudaStream_t, id: Out<'_, c_ulonglong>) {
+    allowed fn cudaStreamGetId | cudaStreamGetId_ptsz(call, stream: cudaStream_t, id: Out<'_, c_ulonglong>) {
         let (mut machine, _, key) = call.stream(stream)?;
         machine.unasked_in_capture(key)?;
         put(id, key)
     }
 
     /// An attribute of a stream.
-    fn cudaStreamGetAttribute | cudaStreamGetAttribute_ptsz(
+    allowed fn cudaStreamGetAttribute | cudaStreamGetAttribute_ptsz(
         call, stream: cudaStream_t, attr: cudaLaunchAttributeID, value: Out<'_, cudaLaunchAttributeValue>,
     ) {
         let (machine, _, key) = call.stream(stream)?;
@@ -173,7 +173,7 @@ api! {
     }
 
     /// Sets an attribute of a stream.
-    fn cudaStreamSetAttribute | cudaStreamSetAttribute_ptsz(
+    allowed fn cudaStreamSetAttribute | cudaStreamSetAttribute_ptsz(
         call, stream: cudaStream_t, attr: cudaLaunchAttributeID, value: Option<&cudaLaunchAttributeValue>,
     ) {
         let (mut machine, _, key) = call.stream(stream)?;
@@ -221,7 +221,7 @@ api! {
     }
 
     /// Gives one stream the attributes of another on the same device.
-    fn cudaStreamCopyAttributes | cudaStreamCopyAttributes_ptsz(call, to: cudaStream_t, from: cudaStream_t) {
+    allowed fn cudaStreamCopyAttributes | cudaStreamCopyAttributes_ptsz(call, to: cudaStream_t, from: cudaStream_t) {
         let (mut machine, device, to) = call.stream(to)?;
         let from = machine.streams.resolve(from, device, call.per_thread)?;
         let it = machine.streams.get(from)?;
@@ -235,7 +235,7 @@ api! {
     }
 
     /// Forgets which cache lines were to stay: there is no cache.
-    fn cudaCtxResetPersistingL2Cache(call) {
+    allowed fn cudaCtxResetPersistingL2Cache(call) {
         call.check()
     }
 }

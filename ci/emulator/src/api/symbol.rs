@@ -76,14 +76,14 @@ fn find(call: &Call, host: *const c_void) -> Answer<Living> {
 
 api! {
     /// The address of a variable on the current device.
-    fn cudaGetSymbolAddress(call, out: Out<'_, *mut c_void>, host: *const c_void) {
+    allowed fn cudaGetSymbolAddress(call, out: Out<'_, *mut c_void>, host: *const c_void) {
         let found = find(call, host)?;
         out.ok_or(cudaErrorInvalidValue)?.write(pointer(found.at));
         Ok(())
     }
 
     /// The size of a variable in bytes.
-    fn cudaGetSymbolSize(call, out: Out<'_, usize>, host: *const c_void) {
+    allowed fn cudaGetSymbolSize(call, out: Out<'_, usize>, host: *const c_void) {
         let found = find(call, host)?;
         out.ok_or(cudaErrorInvalidValue)?.write(usize::try_from(found.size).unwrap_or(usize::MAX));
         Ok(())
@@ -173,21 +173,21 @@ const NULL: cudaStream_t = core::ptr::null_mut();
 
 api! {
     /// Copies to a variable, ordered with the default stream.
-    fn cudaMemcpyToSymbol | cudaMemcpyToSymbol_ptds(
+    allowed fn cudaMemcpyToSymbol | cudaMemcpyToSymbol_ptds(
         call, variable: *const c_void, src: *const c_void, count: usize, offset: usize, kind: cudaMemcpyKind,
     ) {
         copy(call, VariableSide::To, VariableRange { variable, offset, count }, src, kind, NULL, Mode::Blocking)
     }
 
     /// Copies from a variable, ordered with the default stream.
-    fn cudaMemcpyFromSymbol | cudaMemcpyFromSymbol_ptds(
+    allowed fn cudaMemcpyFromSymbol | cudaMemcpyFromSymbol_ptds(
         call, dst: *mut c_void, variable: *const c_void, count: usize, offset: usize, kind: cudaMemcpyKind,
     ) {
         copy(call, VariableSide::From, VariableRange { variable, offset, count }, dst, kind, NULL, Mode::Blocking)
     }
 
     /// Copies to a variable in stream order.
-    fn cudaMemcpyToSymbolAsync | cudaMemcpyToSymbolAsync_ptsz(
+    allowed fn cudaMemcpyToSymbolAsync | cudaMemcpyToSymbolAsync_ptsz(
         call, variable: *const c_void, src: *const c_void, count: usize, offset: usize, kind: cudaMemcpyKind,
         stream: cudaStream_t,
     ) {
@@ -195,7 +195,7 @@ api! {
     }
 
     /// Copies from a variable in stream order.
-    fn cudaMemcpyFromSymbolAsync | cudaMemcpyFromSymbolAsync_ptsz(
+    allowed fn cudaMemcpyFromSymbolAsync | cudaMemcpyFromSymbolAsync_ptsz(
         call, dst: *mut c_void, variable: *const c_void, count: usize, offset: usize, kind: cudaMemcpyKind,
         stream: cudaStream_t,
     ) {

@@ -147,7 +147,7 @@ fn visible(machine: &Guard, source: Source, view: &cudaResourceViewDesc) -> Answ
 
 api! {
     /// Makes a texture.
-    fn cudaCreateTextureObject(
+    waits fn cudaCreateTextureObject(
         call, out: Out<'_, cudaTextureObject_t>, resource: *const cudaResourceDesc,
         texture: *const cudaTextureDesc, view: *const cudaResourceViewDesc,
     ) {
@@ -174,7 +174,7 @@ api! {
     }
 
     /// Destroys a texture.
-    fn cudaDestroyTextureObject(call, texture: cudaTextureObject_t) {
+    allowed fn cudaDestroyTextureObject(call, texture: cudaTextureObject_t) {
         let (mut machine, _) = call.context()?;
         // As with other handles that may be null, nothing is no error.
         if texture == 0 {
@@ -188,7 +188,7 @@ api! {
     }
 
     /// The resource of a texture.
-    fn cudaGetTextureObjectResourceDesc(call, out: Out<'_, cudaResourceDesc>, texture: cudaTextureObject_t) {
+    allowed fn cudaGetTextureObjectResourceDesc(call, out: Out<'_, cudaResourceDesc>, texture: cudaTextureObject_t) {
         let (machine, _) = call.context()?;
         let found = machine.allocations.objects.get(texture)?;
         if found.texture.is_none() {
@@ -198,7 +198,7 @@ api! {
     }
 
     /// How a texture is read.
-    fn cudaGetTextureObjectTextureDesc(call, out: Out<'_, cudaTextureDesc>, texture: cudaTextureObject_t) {
+    allowed fn cudaGetTextureObjectTextureDesc(call, out: Out<'_, cudaTextureDesc>, texture: cudaTextureObject_t) {
         let (machine, _) = call.context()?;
         let told = machine.allocations.objects.get(texture)?.texture.ok_or(cudaErrorInvalidValue)?;
         // An H200 returned unwritten bytes as the border's colour. No program can rely on them.
@@ -206,7 +206,7 @@ api! {
     }
 
     /// The view with which a texture was made.
-    fn cudaGetTextureObjectResourceViewDesc(
+    allowed fn cudaGetTextureObjectResourceViewDesc(
         call, out: Out<'_, cudaResourceViewDesc>, texture: cudaTextureObject_t,
     ) {
         let (machine, _) = call.context()?;
@@ -223,8 +223,8 @@ api! {
 }
 
 api! {
-    /// Makes a surface of an array.
-    fn cudaCreateSurfaceObject(call, out: Out<'_, cudaSurfaceObject_t>, resource: *const cudaResourceDesc) {
+    /// Makes a surface of an array. In captures it is as a texture; no GPU was asked.
+    waits fn cudaCreateSurfaceObject(call, out: Out<'_, cudaSurfaceObject_t>, resource: *const cudaResourceDesc) {
         let (mut machine, device) = call.context()?;
         let out = out.ok_or(cudaErrorInvalidValue)?;
         // SAFETY: the program passes such a structure, or null.
@@ -238,7 +238,7 @@ api! {
     }
 
     /// Destroys a surface.
-    fn cudaDestroySurfaceObject(call, surface: cudaSurfaceObject_t) {
+    allowed fn cudaDestroySurfaceObject(call, surface: cudaSurfaceObject_t) {
         let (mut machine, _) = call.context()?;
         // As with other handles that may be null, nothing is no error.
         if surface == 0 {
@@ -252,7 +252,7 @@ api! {
     }
 
     /// The resource of a surface.
-    fn cudaGetSurfaceObjectResourceDesc(call, out: Out<'_, cudaResourceDesc>, surface: cudaSurfaceObject_t) {
+    allowed fn cudaGetSurfaceObjectResourceDesc(call, out: Out<'_, cudaResourceDesc>, surface: cudaSurfaceObject_t) {
         let (machine, _) = call.context()?;
         let found = machine.allocations.objects.get(surface)?;
         if found.texture.is_some() {

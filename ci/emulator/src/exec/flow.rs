@@ -236,13 +236,13 @@ impl Warp {
                 return wrong(cx, &what, group.pc);
             }
         }
-        let truths = match ins.op {
-            Op::BarrierReduce(_, negated) => {
-                let p = self.file.pred(ins.s[3]);
-                (group.mask & if negated { !p } else { p }).count_ones()
-            }
-            _ => 0,
+        let truths = if let Op::BarrierReduce(_, negated) = ins.op {
+            let p = self.file.pred(ins.s[3]);
+            (group.mask & if negated { !p } else { p }).count_ones()
+        } else {
+            0
         };
+        self.comes_to_barrier(cx, group.mask, group.pc);
         if reduces {
             // The group stays at the instruction, and finds the result there when the barrier has opened.
             lanes(group.mask).for_each(|l| self.reducing[l] = Some(generation));

@@ -194,6 +194,9 @@ impl Warp {
             if a.wide { u64::row(&warp.file, slot)[lane] } else { u32::row(&warp.file, slot)[lane].into() }
         };
         let addresses = cx.races.is_some().then(|| self.addresses(a, s[4]));
+        if cx.races.is_some() {
+            self.goes_on(cx, mask, pc);
+        }
         for lane in lanes(mask) {
             if let Some(addresses) = &addresses {
                 let bits = u64::MAX >> (64 - 8 * size);
@@ -274,6 +277,7 @@ impl Warp {
         if cx.races.is_none() {
             return;
         }
+        self.goes_on(cx, mask, pc);
         let addresses = self.addresses(a, slot);
         let mut last = None;
         for lane in lanes(mask) {

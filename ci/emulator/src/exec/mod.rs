@@ -31,6 +31,8 @@ mod races;
 pub mod rounding;
 mod run;
 pub mod runtime;
+mod skipped;
+mod skips;
 pub mod tensor;
 mod warp;
 mod wgmma;

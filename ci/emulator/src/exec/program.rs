@@ -1,7 +1,7 @@
 //! A lowered kernel and the functions that it calls: the input of the interpreter.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 
@@ -9,6 +9,7 @@ use super::fault::Mistake;
 use super::file::{Alu, Constants, Sizes, Slot, Slots};
 use super::number::Number;
 use super::runtime::RuntimeFunction;
+use super::skipped::Behind;
 use crate::ptx::{Space, Type};
 
 /// A slot that is not used.
@@ -85,9 +86,16 @@ pub struct Program {
     pub array_of: HashMap<u32, u16>,
     /// The mistakes that were reported: the instructions that take part.
     pub reported: Mutex<HashSet<(Mistake, u32, u32)>>,
+    /// The code behind each barrier, once it was asked for.
+    pub behind: OnceLock<Behind>,
 }
 
 impl Program {
+    /// The code behind each barrier.
+    pub(super) fn behind(&self) -> &Behind {
+        self.behind.get_or_init(|| Behind::new(self))
+    }
+
     /// The place of an instruction, in PTX and, if known, in the source.
     #[must_use]
     pub fn place(&self, pc: u32) -> String {

@@ -14,6 +14,7 @@
 use std::collections::HashMap;
 
 use super::env::AccessKind;
+use super::skipped::Arrivals;
 
 /// Bytes of a word, and words of a page.
 const WORD: usize = 4;
@@ -84,6 +85,7 @@ struct BlockClocks {
     released: Vec<u32>,
     /// The warps that have arrived at each barrier, as bits, and where the first of them did.
     barriers: [(u32, u32); BARRIERS],
+    arrivals: Arrivals,
 }
 
 /// What an access is wrong about.
@@ -188,6 +190,7 @@ impl KernelRaces {
             proxies: vec![0; warps],
             released: vec![0; warps],
             barriers: [(0, 0); BARRIERS],
+            arrivals: Arrivals::default(),
         };
         self.order.blocks.insert(block, order);
         for number in shared / WORD..(shared + bytes).div_ceil(WORD) {
@@ -201,6 +204,11 @@ impl KernelRaces {
     /// Forgets a block that has ended, but not its accesses.
     pub(super) fn end(&mut self, block: u32) {
         self.order.blocks.remove(&block);
+    }
+
+    /// How often the threads of a block have arrived at its barriers.
+    pub(super) fn arrivals(&mut self, block: u32) -> Option<&mut Arrivals> {
+        self.order.blocks.get_mut(&block).map(|it| &mut it.arrivals)
     }
 
     /// Orders the threads of a warp.

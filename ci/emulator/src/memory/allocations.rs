@@ -27,6 +27,8 @@ use crate::sys::{
 
 /// How many freed allocations are remembered, for messages.
 const REMEMBERED: usize = 256;
+/// Bytes between an address and an allocation that a message about the address still names.
+const NEAR: u64 = 1 << 20;
 /// New memory is filled with this up to [`POISONED`] bytes, so that reads of unwritten memory show.
 pub(crate) const POISON: u8 = 0xcd;
 const POISONED: u64 = 1 << 20;
@@ -462,16 +464,30 @@ impl Allocations {
             let offset = address - gone.start;
             return Some(format!("{offset} bytes into {gone}, which {call} has freed"));
         }
-        let near = 1 << 20;
-        let before = self.live.range(..=address).next_back().map(|entry| entry.1);
-        if let Some(it) = before.filter(|it| address - it.end().min(address) < near) {
+        if let Some(it) = self.before(address) {
             return Some(format!("{} bytes past the end of {it}", address - it.end().min(address)));
         }
-        let after = self.live.range(address..).next().map(|entry| entry.1);
-        if let Some(it) = after.filter(|it| it.start - address < near) {
+        if let Some(it) = self.after(address) {
             return Some(format!("{} bytes before {it}", it.start - address));
         }
         self.on_device(address).then(|| "a device address that was never allocated".to_owned())
+    }
+
+    /// The allocation around an address, or the one of which [`nearest`](Self::nearest) speaks.
+    pub(crate) fn neighbour(&self, address: u64) -> Option<&Allocation> {
+        let gone = || self.freed_around(address).map(|entry| &entry.0);
+        self.at(address).or_else(gone).or_else(|| self.before(address)).or_else(|| self.after(address))
+    }
+
+    /// The live allocation that ends close before an address.
+    fn before(&self, address: u64) -> Option<&Allocation> {
+        let before = self.live.range(..=address).next_back().map(|entry| entry.1);
+        before.filter(|it| address - it.end().min(address) < NEAR)
+    }
+
+    /// The live allocation that starts close behind an address.
+    fn after(&self, address: u64) -> Option<&Allocation> {
+        self.live.range(address..).next().map(|entry| entry.1).filter(|it| it.start - address < NEAR)
     }
 
     fn enter(&mut self, mut allocation: Allocation) {

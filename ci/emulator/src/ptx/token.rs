@@ -43,6 +43,11 @@ impl<'a> Tokens<'a> {
         let (mut at, mut line) = (0, 1);
         while let Some(&c) = bytes.get(at) {
             let rest = &text[at..];
+            if let Some(len) = line_marker(rest) {
+                line += count_lines(&rest[..len]);
+                at += len;
+                continue;
+            }
             match c {
                 b'\n' => {
                     line += 1;
@@ -214,6 +219,20 @@ fn dotted(bytes: &[u8]) -> usize {
     }
 }
 
+/// How far a line goes that a preprocessor has written: `# 1 "file"`, `#line 1 "file"`, with numbers behind.
+fn line_marker(text: &str) -> Option<usize> {
+    let rest = text.strip_prefix('#')?.trim_start_matches([' ', '\t']);
+    let rest = rest.strip_prefix("line").unwrap_or(rest).trim_start_matches([' ', '\t']);
+    let (number, rest) = rest.split_once('"')?;
+    let (_, after) = rest.split_once('"')?;
+    let length = text.len() - after.len();
+    let after = &after[..after.find('\n').unwrap_or(after.len())];
+    let is_number = |word: &str| word.bytes().all(|b| b.is_ascii_digit());
+    let is_marker = !number.trim().is_empty() && is_number(number.trim());
+    let is_marker = is_marker && after.split_whitespace().all(is_number);
+    is_marker.then_some(length + after.len())
+}
+
 fn number(text: &str) -> Option<(Token<'_>, usize)> {
     let bytes = text.as_bytes();
     let digits = |from: usize, radix: u32| {
@@ -285,6 +304,18 @@ mod tests {
                 Token::End
             ]
         );
+    }
+
+    #[test]
+    fn lines_of_a_preprocessor_are_skipped_as_ptxas_does() {
+        let mut t = Tokens::new("st.u32\n # 1 \"x;\"\n#line 2 \"y\" 3 4\n[%rd1], 1;").unwrap();
+        for expected in [Token::Word("st"), Token::Dot("u32"), Token::Sign('['), Token::Word("%rd1")] {
+            assert_eq!(t.take(), expected);
+        }
+        assert_eq!(t.line(), 4);
+        for refused in ["# 1 \"x\" ret;", "#define x", "# 3", "# 1 \"x\" // y", "# \"x\""] {
+            assert_eq!(all(refused)[0], Token::Sign('#'), "{refused}");
+        }
     }
 
     #[test]

@@ -12,6 +12,7 @@ use crate::exec::{Mistake, Refused};
 use crate::finding::{Finding, Subject};
 use crate::host_line::HostLine;
 use crate::memory::{Allocation, Allocations, Kind};
+use crate::page::host_memory;
 use crate::race::Touched;
 use crate::sys::{cudaMemAccessFlagsProtNone, cudaMemAccessFlagsProtReadWrite};
 
@@ -84,7 +85,16 @@ impl Env for Around<'_> {
                 Some(format!("inside {it}, to whose pool device {} was given no access", self.device))
             }
             Some(it) => Some(format!("inside {it}, to which device {} has no peer access", self.device)),
-            None => self.allocations.nearest(addr),
+            None if self.allocations.on_device(addr) => self.allocations.nearest(addr),
+            None => {
+                let near =
+                    self.allocations.nearest(addr).map_or_else(String::new, |near| format!(" ({near})"));
+                Some(format!(
+                    "{}{near}, which kernels do not reach: copy it to memory from cudaMalloc, register it with \
+                     cudaHostRegister, or allocate it with cudaMallocManaged or cudaMallocHost",
+                    host_memory(addr)
+                ))
+            }
         }
     }
 

@@ -175,7 +175,11 @@ impl Machine {
                 }
                 match step {
                     Step::Done | Step::Yield => {}
-                    Step::Fault(fault) => self.fail(device, Code(fault.code), &fault.message, call, line),
+                    Step::Fault(fault) => {
+                        let memory = missed.and_then(|at| self.allocations.neighbour(at)).map(|it| it.line);
+                        let code = Code(fault.code);
+                        self.fail_at(device, code, &fault.message, call, [line, memory.unwrap_or_default()]);
+                    }
                 }
             }
         }

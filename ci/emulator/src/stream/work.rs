@@ -23,7 +23,6 @@ pub(crate) trait Expansion: fmt::Debug + Send {
 }
 
 /// One operation.
-#[allow(dead_code, reason = "launches and batches will make the rest")]
 pub(crate) enum Work {
     /// Nothing: only its place in the order matters.
     Nothing,

@@ -286,11 +286,55 @@ void wrong_kind() {
     OK(cudaDeviceSynchronize());
 }
 
+// The direction is that of swapped pointers.
+void swapped_direction() {
+    int *data = nullptr;
+    OK(cudaMalloc(&data, BYTES)); // swapped_direction: memory
+    OK(cudaMemset(data, 0, BYTES));
+    std::vector<int> host(N);
+    cudaMemcpyKind kind = right ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice;
+    CODE(right ? cudaSuccess : cudaErrorInvalidValue, cudaMemcpy(host.data(), data, BYTES, kind)); // swapped_direction: copy
+}
+
 void host_pointer() {
     int *data = ints();
     std::vector<int> host(N);
     fill<<<N / 256, 256>>>(right ? data : host.data(), 1); // host_pointer: launch
     CODE(right ? cudaSuccess : cudaErrorIllegalAddress, cudaDeviceSynchronize());
+}
+
+void other_device() {
+    int *data = nullptr;
+    OK(cudaSetDevice(right ? 0 : 1));
+    OK(cudaMalloc(&data, BYTES)); // other_device: memory
+    OK(cudaSetDevice(0));
+    fill<<<N / 256, 256>>>(data, 1); // other_device: launch
+    CODE(right ? cudaSuccess : cudaErrorIllegalAddress, cudaDeviceSynchronize());
+}
+
+// Streams of one device for the memory of two, as a student's program had it. The right program also has a
+// launch that fails, whose error it reads.
+void unread_launches() {
+    cudaStream_t streams[2];
+    int *data[2];
+    for (int device = 0; device < 2; device++) {
+        OK(cudaSetDevice(device));
+        data[device] = ints();
+        if (!right) OK(cudaSetDevice(0));
+        streams[device] = stream();
+    }
+    for (int turn = 0; turn < 6; turn++) {
+        OK(cudaSetDevice(turn % 2));
+        fill<<<N / 256, 256, 0, streams[turn % 2]>>>(data[turn % 2], turn); // unread_launches: launch
+    }
+    if (right) {
+        fill<<<1, 4096>>>(data[1], 1);
+        CODE(cudaErrorInvalidValue, cudaPeekAtLastError());
+        fill<<<1, 4096>>>(data[1], 1);
+        CODE(cudaErrorInvalidValue, cudaGetLastError());
+    }
+    OK(cudaSetDevice(0));
+    OK(cudaDeviceSynchronize());
 }
 
 void past_the_end() {
@@ -386,7 +430,8 @@ int main(int count, char **words) {
     RUN(freed_on_another_stream) RUN(used_before_allocated) RUN(legacy_stream) RUN(graph_branches) RUN(loop_body) RUN(threads)
     RUN(managed_read_by_the_host) RUN(staging_overwritten) RUN(result_read_too_early)
     RUN(host_function)
-    RUN(symbols) RUN(uninitialised) RUN(double_free) RUN(wrong_kind) RUN(host_pointer) RUN(past_the_end)
+    RUN(symbols) RUN(uninitialised) RUN(double_free) RUN(wrong_kind) RUN(swapped_direction) RUN(host_pointer)
+    RUN(other_device) RUN(unread_launches) RUN(past_the_end)
     RUN(kernel_past_the_end) RUN(misaligned) RUN(pitch_too_large)
     RUN(leak) RUN(cuda_in_a_host_function) RUN(disabled_memset) RUN(disabled_after_a_change)
     std::fprintf(stderr, "no such case: %s\n", name.c_str());

@@ -112,6 +112,24 @@ __global__ void divergent_barrier(int *out, bool right) {
     }
 }
 
+// The last threads of the block skip the barrier, and go on behind it.
+__global__ void skipped_barrier(int *out, bool right) {
+    __shared__ int all[N];
+    all[threadIdx.x] = threadIdx.x;
+    if (right || threadIdx.x < 100) __syncthreads(); // skipped_barrier: barrier
+    out[threadIdx.x] = all[threadIdx.x]; // skipped_barrier: others
+}
+
+// Threads leave the loop with the barrier after different numbers of turns.
+__global__ void barrier_in_a_loop(int *out, bool right) {
+    __shared__ int all[N];
+    for (int at = threadIdx.x; at < (right ? 2 * N : N + 44); at += N) {
+        all[threadIdx.x] = out[at];
+        __syncthreads(); // barrier_in_a_loop: barrier
+    }
+    out[threadIdx.x] = all[threadIdx.x]; // barrier_in_a_loop: others
+}
+
 // Correct ways to order threads: each leaves `out` as the next one expects it.
 
 __global__ void shuffles(int *out) {
@@ -197,6 +215,34 @@ __global__ void found(int *out) {
 
 __global__ void bytes(char *out) { out[blockIdx.x * blockDim.x + threadIdx.x] = 1; }
 
+// Threads without work end early, before a barrier and between two.
+__global__ void early_end(int *out) {
+    __shared__ int all[N];
+    if (threadIdx.x >= 200) return;
+    all[threadIdx.x] = threadIdx.x;
+    __syncthreads();
+    int mine = all[199 - threadIdx.x];
+    if (threadIdx.x >= 50) return;
+    __syncthreads();
+    all[threadIdx.x] = mine;
+    __syncthreads();
+    out[threadIdx.x] = all[49 - threadIdx.x];
+}
+
+// Barriers in loops with the same number of turns for all, the last one left early by all, and reductions.
+__global__ void loops(int *out) {
+    __shared__ int all[N];
+    for (int turn = 0; turn < 5; turn++) {
+        all[threadIdx.x] = turn;
+        __syncthreads();
+        if (threadIdx.x < 32 && turn % 2) out[blockIdx.x * N + threadIdx.x] = all[N - 1 - threadIdx.x];
+        __syncthreads();
+        if (__syncthreads_or(turn == 3)) break;
+    }
+    if (blockIdx.x == 0) __syncthreads();
+    out[blockIdx.x * N + threadIdx.x] = __syncthreads_count(threadIdx.x < 7);
+}
+
 bool correct(int *out) {
     shuffles<<<1, N>>>(out);
     volatile_warp<<<1, N>>>(out);
@@ -205,6 +251,8 @@ bool correct(int *out) {
     OK(cudaLaunchCooperativeKernel(reinterpret_cast<void *>(grid), dim3(4), dim3(N), args, 0, nullptr));
     groups<<<2, N>>>(out);
     named_barrier<<<1, N>>>(out);
+    early_end<<<1, N>>>(out);
+    loops<<<2, N>>>(out);
     OK(cudaMemset(out, 0, 8 * N * sizeof(int)));
     chain<<<8, 32>>>(out);
     found<<<4, N>>>(out);
@@ -233,6 +281,8 @@ int main(int count, char **arguments) {
     CASE(unwritten, 1);
     CASE(outside, 1);
     CASE(divergent_barrier, 1);
+    CASE(skipped_barrier, 1);
+    CASE(barrier_in_a_loop, 1);
     OK(cudaGetLastError());
     OK(cudaDeviceSynchronize());
     OK(cudaFree(out));

@@ -9,8 +9,8 @@ use std::ops::Deref;
 
 use cuda_hazard::{
     Access, AccessHistory, CallSite, Epoch, EventBackend, EventClock, FirstWrite, Kind, Operation, Policy,
-    Refusal, RepeatedGroup, SequenceNumber, SharedEvent, SortedAccesses, StreamAccesses, Submission,
-    SubmittedSnapshot, Timeline, TooManyStreams, WaitTarget,
+    Refusal, SequenceNumber, SharedEvent, SortedAccesses, StreamAccesses, Submission, SubmittedSnapshot,
+    Timeline, TooManyStreams, WaitTarget,
 };
 
 /// [`cuda_hazard::Tracker`] whose functions are safe to call.
@@ -151,13 +151,14 @@ impl Tracker {
         Ok(self.0.commit_first(submission, at))
     }
 
-    pub(crate) fn begin_repeated<'a>(
+    /// Begins an operation that may take the fast path only.
+    pub(crate) fn begin_fast<'a>(
         &'a self,
         timeline: &'a Timeline,
-        repeats: &[RepeatedGroup<'_, '_>],
+        accesses: &SortedAccesses<'_>,
     ) -> Option<Submission<'a>> {
         // SAFETY: no memory depends on it.
-        unsafe { self.0.begin_repeated(timeline, repeats) }
+        unsafe { self.0.begin_fast(timeline, Operation::prepared(accesses)) }
     }
 }
 

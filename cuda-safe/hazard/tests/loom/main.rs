@@ -13,7 +13,7 @@ mod world;
 use std::sync::Arc;
 
 use common::machine::Touch;
-use cuda_hazard::{Access, GroupId, Kind, Mode, Policy, TimelineId, WaitTarget};
+use cuda_hazard::{Access, Kind, Mode, Policy, TimelineId, WaitTarget};
 use world::{BYTES, Part, Shared, Taken, World};
 
 /// Runs every interleaving with up to two preemptions.
@@ -257,81 +257,76 @@ fn parts_that_are_entered_on_the_fast_path_are_ordered_and_hold_no_thread_up() {
     });
 }
 
-/// The parts that groups write: of the first half of either buffer.
+/// The parts that repeated operations write: of the first half of either buffer.
 const FIRST: [Part; 2] = [(0, 0..2), (0, 4..6)];
 const SECOND: [Part; 2] = [(1, 0..2), (1, 4..6)];
 /// Parts of the other half of the first one.
 const BEHIND: [Part; 2] = [(0, 8..10), (0, 12..14)];
 
-/// A stream repeats a group while another one, which waits for all that it has done before, writes a part of
-/// that; both of them twice, or the other one by the same group.
-fn a_group_is_repeated_while_others_write(by_group: bool) {
+/// A stream repeats an operation while another one, which waits for all that it has done before, writes a
+/// part of that, or repeats the same operation.
+fn an_operation_is_repeated_while_others_write(all_of_it: bool) {
     every_order(move || {
         let (world, ids) = World::new(&[FREE, FREE]);
-        let group = Arc::new(GroupId::new());
-        let again = |world: &World, id: TimelineId, group: &GroupId| {
-            world.write_again(id, &[(group, &FIRST)]).unwrap()
-        };
-        for taken in [Taken::SlowPath, Taken::Listed, Taken::Unlisted] {
-            assert_eq!(again(&world, ids[0], &group), taken);
+        for taken in [Taken::SlowPath, Taken::FastPath] {
+            assert_eq!(world.write_sorted(ids[0], &FIRST).unwrap(), taken);
         }
         // If the other stream finds anything older than what comes now, it takes that for ordered.
         world.wait(ids[1], &world.mark(ids[0]));
         let other = {
-            let (world, group, id) = (Arc::clone(&world), Arc::clone(&group), ids[1]);
-            loom::thread::spawn(move || match by_group {
-                true => drop(again(&world, id, &group)),
+            let (world, id) = (Arc::clone(&world), ids[1]);
+            loom::thread::spawn(move || match all_of_it {
+                true => drop(world.write_sorted(id, &FIRST).unwrap()),
                 false => world.write_parts(id, &FIRST[1..]),
             })
         };
-        again(&world, ids[0], &group);
-        again(&world, ids[0], &group);
+        world.write_sorted(ids[0], &FIRST).unwrap();
+        world.write_sorted(ids[0], &FIRST).unwrap();
         other.join().unwrap();
-        // Whichever was last, the next ones find all of them, and the tracker knows the group again.
-        again(&world, ids[1], &group);
-        let taken = [(); 3].map(|()| again(&world, ids[0], &group));
-        assert_eq!(taken, [Taken::SlowPath, Taken::Listed, Taken::Unlisted]);
+        // Whichever was last, the next ones find all of them, and the fast path takes them again.
+        world.write_sorted(ids[1], &FIRST).unwrap();
+        let taken = [(); 2].map(|()| world.write_sorted(ids[0], &FIRST).unwrap());
+        assert_eq!(taken, [Taken::SlowPath, Taken::FastPath]);
     });
 }
 
 #[test]
-fn a_write_to_a_part_of_what_a_group_writes_finds_the_last_operation_of_the_group() {
-    a_group_is_repeated_while_others_write(false);
+fn a_write_to_a_part_of_what_is_repeated_finds_the_last_repetition() {
+    an_operation_is_repeated_while_others_write(false);
 }
 
 #[test]
-fn so_does_a_repeat_of_the_same_group_on_another_stream() {
-    a_group_is_repeated_while_others_write(true);
+fn so_does_the_same_operation_on_another_stream() {
+    an_operation_is_repeated_while_others_write(true);
 }
 
-/// Two threads each enter a group of one allocation, of two streams or of one, while a third one writes all
-/// of it.
-fn two_threads_enter_groups_of_one_allocation(one_stream: bool) {
+/// Two threads each repeat an operation on parts of one allocation, of two streams or of one, while a third
+/// one writes all of it.
+fn two_threads_repeat_operations_on_one_allocation(one_stream: bool) {
     every_order(move || {
         let (world, ids) = World::new(&[FREE, FREE, FREE]);
         let ids = if one_stream { [ids[0], ids[0], ids[2]] } else { [ids[0], ids[1], ids[2]] };
-        let group = Arc::new([GroupId::new(), GroupId::new()]);
-        let again = move |world: &World, group: &[GroupId; 2], at: usize| {
-            world.write_again(ids[at], &[(&group[at], if at == 0 { &FIRST } else { &BEHIND })]).unwrap()
+        let again = move |world: &World, at: usize| {
+            world.write_sorted(ids[at], if at == 0 { &FIRST } else { &BEHIND }).unwrap()
         };
         for (at, taken) in
-            [(0, Taken::SlowPath), (1, Taken::SlowPath), (0, Taken::Listed), (1, Taken::Listed)]
+            [(0, Taken::SlowPath), (1, Taken::SlowPath), (0, Taken::FastPath), (1, Taken::FastPath)]
         {
-            assert_eq!(again(&world, &group, at), taken);
+            assert_eq!(again(&world, at), taken);
         }
         // As above.
         for id in [ids[0], ids[1]] {
             world.wait(ids[2], &world.mark(id));
         }
         let other = {
-            let (world, group) = (Arc::clone(&world), Arc::clone(&group));
-            loom::thread::spawn(move || again(&world, &group, 1))
+            let world = Arc::clone(&world);
+            loom::thread::spawn(move || again(&world, 1))
         };
         let plain = {
             let world = Arc::clone(&world);
             loom::thread::spawn(move || world.operate(ids[2], &[(0, Mode::Write)], false).unwrap())
         };
-        again(&world, &group, 0);
+        again(&world, 0);
         other.join().unwrap();
         plain.join().unwrap();
         // And back.
@@ -340,60 +335,29 @@ fn two_threads_enter_groups_of_one_allocation(one_stream: bool) {
 }
 
 #[test]
-fn two_threads_that_enter_groups_of_one_allocation_are_found_by_a_third_one() {
-    two_threads_enter_groups_of_one_allocation(false);
+fn two_threads_that_repeat_operations_on_one_allocation_are_found_by_a_third_one() {
+    two_threads_repeat_operations_on_one_allocation(false);
 }
 
 #[test]
-fn so_they_are_if_both_groups_are_of_one_stream() {
-    two_threads_enter_groups_of_one_allocation(true);
+fn so_they_are_if_both_operations_are_of_one_stream() {
+    two_threads_repeat_operations_on_one_allocation(true);
 }
 
 #[test]
-fn an_operation_with_two_groups_of_one_allocation_is_found_by_a_write_to_a_part_of_either() {
+fn what_cannot_be_repeated_at_the_second_buffer_holds_no_thread_up_at_the_first() {
     every_order(|| {
         let (world, ids) = World::new(&[FREE, FREE]);
-        let group = Arc::new([GroupId::new(), GroupId::new()]);
-        let again = move |world: &World, id: TimelineId, group: &[GroupId; 2]| {
-            world.write_again(id, &[(&group[0], &FIRST), (&group[1], &BEHIND)]).unwrap()
-        };
-        for taken in [Taken::SlowPath, Taken::Listed, Taken::Listed] {
-            assert_eq!(
-                again(&world, ids[0], &group),
-                taken,
-                "one of the two always has to list its accesses"
-            );
-        }
-        world.wait(ids[1], &world.mark(ids[0]));
-        let other = {
-            let (world, id) = (Arc::clone(&world), ids[1]);
-            loom::thread::spawn(move || {
-                world.write_parts(id, &FIRST[1..]);
-                world.write_parts(id, &BEHIND[..1]);
-            })
-        };
-        again(&world, ids[0], &group);
-        again(&world, ids[0], &group);
-        other.join().unwrap();
-        world.operate(ids[1], &[(0, Mode::Write)], false).unwrap();
-    });
-}
-
-#[test]
-fn a_group_that_is_not_known_of_the_second_buffer_holds_no_thread_up_at_the_first() {
-    every_order(|| {
-        let (world, ids) = World::new(&[FREE, FREE]);
-        let group = [GroupId::new(), GroupId::new()];
-        let both = [(&group[0], &FIRST[..]), (&group[1], &SECOND[..])];
-        for taken in [Taken::SlowPath, Taken::Listed, Taken::Unlisted] {
-            assert_eq!(world.write_again(ids[0], &both).unwrap(), taken);
+        let both = [FIRST, SECOND].concat();
+        for taken in [Taken::SlowPath, Taken::FastPath] {
+            assert_eq!(world.write_sorted(ids[0], &both).unwrap(), taken);
         }
         world.write_parts(ids[1], &SECOND[..1]);
         let other = {
             let (world, id) = (Arc::clone(&world), ids[1]);
             loom::thread::spawn(move || world.write_parts(id, &FIRST[..1]))
         };
-        assert_eq!(world.write_again(ids[0], &both).unwrap(), Taken::SlowPath);
+        assert_eq!(world.write_sorted(ids[0], &both).unwrap(), Taken::SlowPath);
         other.join().unwrap();
         world.write_parts(ids[1], &FIRST);
     });
@@ -532,6 +496,34 @@ fn of_two_threads_that_record_one_event_the_last_one_counts() {
         world.operate(ids[2], &[(0, Mode::Write), (1, Mode::Write)], false).unwrap();
         assert_eq!(world.tracker.added_waits(), 1);
     });
+}
+
+/// One thread records an event for work that the tracker does not know, while another one records it on a
+/// stream. Then the host waits for the event, and a stream does.
+fn two_threads_record_one_event(record_unknown: fn(&World, TimelineId, &Shared)) {
+    every_order(move || {
+        let (world, ids, shared) = an_event_of_two_writers();
+        let other = {
+            let (world, id, shared) = (Arc::clone(&world), ids[2], Arc::clone(&shared));
+            loom::thread::spawn(move || record_unknown(&world, id, &shared))
+        };
+        world.record_shared(ids[1], &shared);
+        other.join().unwrap();
+        world.synchronize_shared(&shared);
+        world.wait_shared(ids[0], &shared);
+        world.operate(ids[0], &[(1, Mode::Write)], false).unwrap();
+    });
+}
+
+#[test]
+fn an_event_that_is_recorded_for_unknown_work_beside_a_record_on_a_stream_never_proves_the_former() {
+    two_threads_record_one_event(World::record_unknown);
+}
+
+#[test]
+#[should_panic(expected = "races")]
+fn if_the_record_for_unknown_work_and_its_note_were_not_one_step_the_event_could_prove_too_much() {
+    two_threads_record_one_event(World::record_unknown_apart);
 }
 
 #[test]
@@ -725,23 +717,22 @@ fn so_they_do_if_the_access_is_entered_on_the_fast_path() {
 }
 
 #[test]
-fn so_they_do_if_the_access_is_one_of_a_group() {
+fn so_they_do_if_the_accesses_are_repeated() {
     every_order(|| {
         let (mut world, ids) = World::new(&[FREE]);
-        let group = Arc::new(GroupId::new());
-        for taken in [Taken::SlowPath, Taken::Listed, Taken::Unlisted] {
-            assert_eq!(world.write_again(ids[0], &[(&group, &FIRST)]).unwrap(), taken);
+        for taken in [Taken::SlowPath, Taken::FastPath] {
+            assert_eq!(world.write_sorted(ids[0], &FIRST).unwrap(), taken);
         }
         Arc::get_mut(&mut world).unwrap().unborrowed = true;
         let other = {
-            let (world, group, id) = (Arc::clone(&world), Arc::clone(&group), ids[0]);
-            loom::thread::spawn(move || world.write_again(id, &[(&group, &FIRST)]).is_ok())
+            let (world, id) = (Arc::clone(&world), ids[0]);
+            loom::thread::spawn(move || world.write_sorted(id, &FIRST).is_ok())
         };
         assert!(world.histories[0].add_host_guard(Mode::Read));
         let seen = world.tracker.host_conflicts(Access::read(&world.histories[0], 0..BYTES));
-        let seen = seen.iter().any(|conflict| conflict.epoch.sequence > 3);
+        let seen = seen.iter().any(|conflict| conflict.epoch.sequence > 2);
         let done = other.join().unwrap();
-        assert!(seen || !done, "the host reads what a group writes");
+        assert!(seen || !done, "the host reads what the operation writes");
     });
 }
 

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::common::machine::{Machine, Set, Touch, Track};
 use super::common::{Tracker, exclusive};
 use cuda_hazard::{
-    Access, AccessHistory, EventBackend, EventClock, GroupId, Kind, Mode, Policy, Refusal, RepeatedGroup,
-    SharedEvent, SortedAccesses, StreamAccesses, Timeline, TimelineId, WaitMethod, WaitTarget,
+    Access, AccessHistory, EventBackend, EventClock, Kind, Mode, Policy, Refusal, SharedEvent,
+    SortedAccesses, StreamAccesses, Timeline, TimelineId, WaitMethod, WaitTarget,
 };
 
 /// Bytes of each allocation.
@@ -20,11 +20,7 @@ pub(super) type Part = (usize, Range<usize>);
 /// The path that the tracker took for an operation that is repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Taken {
-    /// By its groups, without their accesses.
-    Unlisted,
-    /// By its groups, with their accesses.
-    Listed,
-    /// As any other operation.
+    FastPath,
     SlowPath,
 }
 
@@ -96,30 +92,23 @@ impl World {
         self.operate_on(timeline, &accesses, &touches, false).unwrap();
     }
 
-    /// Submits the same by groups, one for each buffer: without their accesses, then with them, and if even
-    /// that is not enough, as any other operation. This is how a program repeats an operation.
-    pub(super) fn write_again(
-        &self,
-        id: TimelineId,
-        groups: &[(&GroupId, &[Part])],
-    ) -> Result<Taken, Refusal<()>> {
+    /// Submits the same with its accesses sorted in advance, by the fast path if that takes it. This is how a
+    /// program repeats a batch.
+    pub(super) fn write_sorted(&self, id: TimelineId, parts: &[Part]) -> Result<Taken, Refusal<()>> {
         let timeline = self.tracker.timeline(id).unwrap();
-        let all: Vec<_> = groups.iter().map(|(_, parts)| self.writes(parts)).collect();
-        let touches: Vec<Touch> = all.iter().flat_map(|(_, touches)| touches).copied().collect();
-        let numbered = || groups.iter().zip(&all).map(|((group, _), (accesses, _))| (group, accesses));
-        let unlisted: Vec<RepeatedGroup<'_, '_>> =
-            numbered().map(|(group, all)| group.repeat(&all[0])).collect();
-        let listed: Vec<RepeatedGroup<'_, '_>> =
-            numbered().filter_map(|(group, all)| group.repeat_with(all)).collect();
-        for (repeats, taken) in [(unlisted, Taken::Unlisted), (listed, Taken::Listed)] {
-            if let Some(entered) = self.tracker.begin_repeated(timeline, &repeats) {
-                self.give(timeline, &touches);
-                entered.commit(true);
-                return Ok(taken);
-            }
+        let (accesses, touches) = self.writes(parts);
+        let sorted = SortedAccesses::new(accesses);
+        if let Some(submission) = self.tracker.begin_fast(timeline, &sorted) {
+            self.give(timeline, &touches);
+            submission.commit(true);
+            return Ok(Taken::FastPath);
         }
-        let accesses: Vec<Access<'_>> = all.iter().flat_map(|(accesses, _)| accesses).copied().collect();
-        self.operate_on(timeline, &accesses, &touches, false).map(|()| Taken::SlowPath)
+        let call = || {
+            self.give(timeline, &touches);
+            Ok(())
+        };
+        let answer = self.tracker.enqueue_sorted(timeline, &sorted, self, Location::caller(), call);
+        answer.map(|_| Taken::SlowPath)
     }
 
     /// Returns the writes of parts of buffers, for the tracker and for the model.
@@ -290,6 +279,22 @@ impl World {
             Ok::<(), ()>(())
         };
         self.tracker.record_shared(self.tracker.timeline(id).unwrap(), &shared.event, record).unwrap();
+    }
+
+    /// Records an event that threads share for a stream as an execution context does: the tracker does not
+    /// learn what for.
+    pub(super) fn record_unknown(&self, id: TimelineId, shared: &Shared) {
+        let record = || {
+            self.record_on_device(id, shared);
+            Ok::<(), ()>(())
+        };
+        shared.event.record_unknown(record).unwrap();
+    }
+
+    /// [`record_unknown`](Self::record_unknown) that notes the record and makes it in two steps.
+    pub(super) fn record_unknown_apart(&self, id: TimelineId, shared: &Shared) {
+        shared.event.record_unknown(|| Ok::<(), ()>(())).unwrap();
+        self.record_on_device(id, shared);
     }
 
     /// Makes a stream wait for an event that threads share.

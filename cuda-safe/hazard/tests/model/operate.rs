@@ -8,42 +8,15 @@ use crate::common::exclusive;
 use crate::common::machine::Touch;
 use crate::program::Sabotage;
 use crate::step::BUFFERS;
-use cuda_hazard::{
-    Access, AccessHistory, EventBackend, GroupId, Mode, Policy, Refusal, RepeatedGroup, SortedAccesses,
-    Submission, Timeline,
-};
+use cuda_hazard::{Access, EventBackend, Mode, Policy, Refusal, SortedAccesses};
 
 /// What an operation did, to be repeated.
 #[derive(Clone)]
 pub(crate) struct Repeatable<'a> {
     sorted: Rc<SortedAccesses<'a>>,
-    /// The same by allocation, each with a group.
-    groups: Rc<Vec<(GroupId, Vec<Access<'a>>)>>,
     /// The number of its stream.
     stream: usize,
     touches: Vec<Touch>,
-}
-
-impl<'a> Repeatable<'a> {
-    fn new(
-        accesses: Vec<Access<'a>>,
-        histories: &'a [AccessHistory],
-        stream: usize,
-        touches: Vec<Touch>,
-    ) -> Self {
-        let sorted = SortedAccesses::new(accesses);
-        let of = |history: &AccessHistory| -> Vec<_> {
-            sorted
-                .as_slice()
-                .iter()
-                .filter(|access| std::ptr::eq(access.history(), history))
-                .copied()
-                .collect()
-        };
-        let groups = histories.iter().map(|history| (GroupId::new(), of(history)));
-        let groups = Rc::new(groups.filter(|(_, accesses)| !accesses.is_empty()).collect());
-        Self { sorted: Rc::new(sorted), groups, stream, touches }
-    }
 }
 
 /// Returns the touches as the tracker may ask for them: once for each buffer, whichever of its bytes are read
@@ -73,22 +46,6 @@ impl<'a> Bench<'a> {
             }
         };
         touches.iter().map(access).collect()
-    }
-
-    /// Enters what was done before by its groups: without its accesses, or otherwise with them. Returns
-    /// `None` if that is not possible, otherwise also whether the accesses were listed.
-    fn repeat(&self, timeline: &'a Timeline, earlier: &Repeatable<'_>) -> Option<(Submission<'a>, bool)> {
-        for listed in [false, true] {
-            let repeats = earlier.groups.iter().map(|(group, accesses)| match accesses.first() {
-                Some(first) if !listed => Some(group.repeat(first)),
-                _ => group.repeat_with(accesses),
-            });
-            let repeats: Vec<RepeatedGroup<'_, '_>> = repeats.collect::<Option<_>>()?;
-            if let Some(submission) = self.tracker.begin_repeated(timeline, &repeats) {
-                return Some((submission, listed));
-            }
-        }
-        None
     }
 
     pub(crate) fn operate(&mut self, stream: usize, touches: Vec<Touch>, fails: bool) -> Result<(), String> {
@@ -144,34 +101,32 @@ impl<'a> Bench<'a> {
             }
             Ok(())
         };
-        // About every second one has its accesses sorted in advance, and some of the repeated ones go by
-        // their groups.
+        // About every second one has its accesses sorted in advance, and some of the repeated ones try the
+        // fast path first.
         let call_site = Location::caller();
         let mut repeated = 0;
         let answer = if self.run.operations.is_multiple_of(2) && again.is_none() {
             self.tracker.enqueue(timeline, &accesses, true, &self.backend, call_site, call).map(|((), _)| ())
         } else {
-            let earlier =
-                again.unwrap_or_else(|| Rc::new(Repeatable::new(accesses, self.histories, stream, rolled)));
+            let earlier = again.unwrap_or_else(|| {
+                Rc::new(Repeatable {
+                    sorted: Rc::new(SortedAccesses::new(accesses)),
+                    stream,
+                    touches: rolled,
+                })
+            });
             self.earlier = Some(Rc::new(Repeatable { stream, ..Repeatable::clone(&earlier) }));
-            let again = if earlier.stream.is_multiple_of(2) { self.repeat(timeline, &earlier) } else { None };
-            match again {
-                Some((again, listed)) => {
-                    repeated = u64::from(!listed);
+            match self.tracker.begin_fast(timeline, &earlier.sorted) {
+                Some(submission) => {
+                    repeated = 1;
                     let answer = call();
-                    again.commit(answer.is_ok());
+                    submission.commit(answer.is_ok());
                     answer.map_err(Refusal::Call)
                 }
-                None => {
-                    let entered = self.tracker.enqueue_sorted(
-                        timeline,
-                        &earlier.sorted,
-                        &self.backend,
-                        call_site,
-                        call,
-                    );
-                    entered.map(|((), _)| ())
-                }
+                None => self
+                    .tracker
+                    .enqueue_sorted(timeline, &earlier.sorted, &self.backend, call_site, call)
+                    .map(|((), _)| ()),
             }
         };
         let waited = self.tracker.added_waits() - before;

@@ -40,7 +40,7 @@ pub(crate) struct Totals {
     pub(crate) by_legacy_rule: u64,
     pub(crate) reused_timelines: u64,
     pub(crate) failed_calls: u64,
-    /// Operations that were entered by their groups alone.
+    /// Operations with sorted accesses that took the fast path.
     pub(crate) repeated: u64,
     /// Operations on several streams, and those of them whose streams conflict.
     pub(crate) on_several: u64,

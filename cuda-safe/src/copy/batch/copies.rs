@@ -38,6 +38,8 @@ pub(super) struct Batch<'a, L> {
     writes: Vec<Access<'a>>,
     reads: Vec<Access<'a>>,
     bytes: usize,
+    /// Whether a copy uses untracked memory after the call.
+    has_untracked: bool,
     /// The error of the first copy that could not be added.
     error: Option<Error>,
     /// Both lists as one, after a check that the copies do not overlap. The actual type is
@@ -98,6 +100,9 @@ impl<'a, L: Lists<'a>> Batch<'a, L> {
             return self.keep(Error::refused(L::NAME, detail));
         };
         self.sorted.take();
+        // What is read during the call is not used afterwards: `in_turn` refuses it in a capture.
+        let is_kept = copy.from.tracked().is_some() || order == ReadOrder::DuringCall;
+        self.has_untracked |= copy.to.tracked().is_none() || !is_kept;
         note(&mut self.writes, copy.to.access(Mode::Write));
         note(&mut self.reads, copy.from.read());
         let capacity = if self.bytes == 0 { self.capacity } else { 0 };
@@ -124,11 +129,10 @@ impl<'a, L: Lists<'a>> Batch<'a, L> {
                 self.sorted.get_or_init(|| self.sort())
             }
         };
+        let operation = Operation::prepared(sorted).with_untracked(self.has_untracked);
         // SAFETY: the copies access no other tracked memory. Its owners wait for the copies before they
         // free it. Slices are read before the call returns.
-        let copied = unsafe {
-            stream.submit(Operation::prepared(sorted), call_site, |raw| self.lists.hand_over(stream, raw))
-        };
+        let copied = unsafe { stream.submit(operation, call_site, |raw| self.lists.hand_over(stream, raw)) };
         copied.map_err(|error| error.at(call_site).with_detail(Detail::Transfer { bytes: self.bytes }))
     }
 
@@ -371,7 +375,8 @@ pub(super) trait Copies {
 #[cfg(cudart_12_8)]
 #[inline]
 pub(super) fn behind_fills(stream: StreamRef<'_>, raw: sys::cudaStream_t) -> Result<()> {
-    if stream.take_fill() { behind_fill(stream, raw) } else { Ok(()) }
+    // SAFETY: the caller is inside an `enqueue`, and `behind_fill` submits a function or notes the fill again.
+    if unsafe { stream.take_fill() } { behind_fill(stream, raw) } else { Ok(()) }
 }
 
 #[cfg(cudart_12_8)]

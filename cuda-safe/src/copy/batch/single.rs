@@ -142,7 +142,7 @@ fn copy(
     // SAFETY: the copy accesses no other tracked memory, and its owners wait for the copy before they
     // free it.
     let submission =
-        unsafe { transfer::begin(stream, (copy.to.access(Mode::Write), copy.from.read()), &asked) }?;
+        unsafe { transfer::begin(stream, copy.to.access(Mode::Write), copy.from.read(), &asked) }?;
     let copied = WithAttributes(Entry { copy, attributes }).hand_over(stream, stream.as_raw());
     submission.commit(copied.is_ok());
     copied.map_err(|error| asked.about(error.at(asked.call_site)))

@@ -44,12 +44,6 @@
 //! # Ok(())
 //! # }
 //! ```
-//!
-//! C functions: `cudaMallocArray`, `cudaMalloc3DArray`, `cudaFreeArray`, `cudaArrayGetInfo`,
-//! `cudaGetChannelDesc`, `cudaMallocMipmappedArray`, `cudaFreeMipmappedArray`,
-//! `cudaGetMipmappedArrayLevel`, `cudaArrayGetPlane`, `cudaArrayGetMemoryRequirements`,
-//! `cudaMipmappedArrayGetMemoryRequirements`, `cudaArrayGetSparseProperties`,
-//! `cudaMipmappedArrayGetSparseProperties`.
 
 mod builder;
 pub(crate) mod info;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::info::{ArrayElement, ArrayFlags, ArrayInfo, ArrayKind, bytes_of};
 use super::view::{ArrayView, ArrayViewMut, LAYERS, Region, SubArray};
 use crate::device::Device;
-use crate::error::{Detail, Error, ErrorWith, OrRefused, Result, ensure};
+use crate::error::{AtCaller as _, Detail, Error, ErrorWith, OrRefused, Result, ensure};
 use crate::hazard::Access;
 use crate::memory::allocation::{Allocation, Kind};
 use crate::memory::retain::retained;
@@ -478,7 +478,7 @@ impl Nv12Array {
             unsafe { check!(cudaArrayGetPlane(&raw mut raw, allocation.pointer().cast(), index)) }?;
             crate::Result::Ok(raw)
         };
-        let (luma, chroma) = (plane(0)?, plane(1)?);
+        let (luma, chroma) = (plane(0).at_caller()?, plane(1).at_caller()?);
         Ok(Self {
             luma: SubArray { raw: luma, extent: [width, height, 1], base: 0 },
             chroma: SubArray { raw: chroma, extent: [width / 2, height / 2, 1], base: width * height },
@@ -604,7 +604,7 @@ impl<T> UnmappedArray<T> {
         )?;
         let _current = self.device().switch()?;
         let mut found = sys::cudaArrayMemoryRequirements::default();
-        let (raw, device) = (self.allocation.pointer(), self.device().ordinal());
+        let (raw, device) = (self.allocation.pointer(), self.device().as_raw());
         if self.mipmapped {
             // SAFETY: the handle is of a live mipmapped array. The pointer is to a live variable, which the
             // call fills.

@@ -142,7 +142,7 @@ impl<T: AnyBitPattern> Slice<'_, T, Managed> {
         }
         let mut answers: [c_int; 5] = [0; 5];
         // One for each device, and one for the host.
-        let places = usize::try_from(Device::count()?).unwrap_or(0) + 1;
+        let places = Device::count()? + 1;
         let mut accessed_by: Vec<c_int> = vec![sys::cudaInvalidDeviceId; places];
         let [a, b, c, d, e] = answers.each_mut().map(|answer| std::ptr::from_mut(answer).cast());
         let mut data = [a, b, c, d, e, accessed_by.as_mut_ptr().cast()];

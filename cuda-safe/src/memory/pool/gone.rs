@@ -95,7 +95,7 @@ pub(super) unsafe fn bury(
         return;
     };
     change_current(|| {
-        give_up_current(raw, device.ordinal());
+        give_up_current(raw, device.as_raw());
         forget();
     });
     let mut nothing = 0_u64;

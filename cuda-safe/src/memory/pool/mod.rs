@@ -63,12 +63,6 @@
 //! # Ok(())
 //! # }
 //! ```
-//!
-//! C functions: `cudaMemPoolCreate`, `cudaMemPoolDestroy`, `cudaDeviceGetDefaultMemPool`,
-//! `cudaDeviceGetMemPool`, `cudaDeviceSetMemPool`, `cudaMemGetDefaultMemPool`, `cudaMemGetMemPool`,
-//! `cudaMemSetMemPool`, `cudaMemPoolTrimTo`, `cudaMemPoolSetAttribute`, `cudaMemPoolGetAttribute`,
-//! `cudaMemPoolSetAccess`, `cudaMemPoolGetAccess`, `cudaMallocFromPoolAsync`, and the functions for other
-//! processes ([`ImportedPool`](super::ImportedPool)).
 
 mod calls;
 pub(crate) mod gone;

@@ -12,7 +12,7 @@ use super::super::relaxed::relax;
 use super::gone::{self, Form};
 use super::{calls, retention};
 use crate::device::Device;
-use crate::error::{Detail, Error, Result, ensure, ensure_callable, quietly};
+use crate::error::{AtCaller as _, Detail, Error, Result, ensure, ensure_callable, quietly};
 use crate::lock::lock;
 use crate::{check, copy, process, stream, sys};
 
@@ -531,7 +531,7 @@ impl Device {
         let mut raw = std::ptr::null_mut();
         // SAFETY: the pointer is to a live local variable, which the call fills. The runtime checks the
         // ordinal.
-        unsafe { check!(cudaDeviceGetDefaultMemPool(&raw mut raw, self.ordinal())) }?;
+        unsafe { check!(cudaDeviceGetDefaultMemPool(&raw mut raw, self.as_raw())) }?;
         Ok(MemoryPool::of(raw, MemoryLocation::Device(self), PoolKind::Pinned, false))
     }
 
@@ -551,7 +551,7 @@ impl Device {
             let mut raw = std::ptr::null_mut();
             // SAFETY: the pointer is to a live local variable, which the call fills. The runtime checks the
             // ordinal.
-            unsafe { check!(cudaDeviceGetMemPool(&raw mut raw, self.ordinal())) }?;
+            unsafe { check!(cudaDeviceGetMemPool(&raw mut raw, self.as_raw())) }?;
             Ok(raw)
         };
         current("Device::memory_pool", || self.default_memory_pool(), get)
@@ -572,7 +572,7 @@ impl Device {
         pool.device()?.ensure_is(self, "Device::set_memory_pool", "the pool")?;
         // SAFETY: the pool lives as long as the borrow. When it is destroyed, the runtime chooses the
         // device's default pool again.
-        gone::change_current(|| unsafe { check!(cudaDeviceSetMemPool(self.ordinal(), pool.as_raw())) })
+        gone::change_current(|| unsafe { check!(cudaDeviceSetMemPool(self.as_raw(), pool.as_raw())) })
     }
 }
 
@@ -678,8 +678,9 @@ fn current(
     enter(api)?;
     loop {
         // A pool that is dropped ceases to be current and is forgotten in one step.
-        let (raw, found) = gone::change_current(|| get().map(|raw| (raw, MemoryPool::find(raw))))?;
-        let own = default()?;
+        let found = gone::change_current(|| get().map(|raw| (raw, MemoryPool::find(raw))));
+        let (raw, found) = found.at_caller()?;
+        let own = default().at_caller()?;
         if own.as_raw() == raw {
             return Ok(own);
         }

@@ -27,7 +27,7 @@ pub fn keep_pool_memory(keep: bool) {
 }
 
 fn done(device: Device) -> Option<&'static AtomicBool> {
-    DONE.get(usize::try_from(device.ordinal()).ok()?)
+    DONE.get(device.ordinal())
 }
 
 /// Leaves the threshold to the program from now on.

@@ -96,7 +96,31 @@ fn defined(ins: &Ins) -> usize {
         Op::Texture(_) => 4,
         Op::Take(..) => ins.s.iter().take_while(|slot| **slot != NONE).count(),
         Op::SurfaceLoad(touch) => usize::from(touch.count),
-        _ => 0,
+        // Each is listed: an instruction that writes a register and is missing above would be misallocated.
+        Op::Store(_)
+        | Op::Coordinates(_)
+        | Op::SurfaceStore(_)
+        | Op::Lay(..)
+        | Op::Matrix(_)
+        | Op::AskCopy(_)
+        | Op::CloseGroup(_)
+        | Op::MakeCopies(..)
+        | Op::AskBulk(_)
+        | Op::Branch(_)
+        | Op::Table(_)
+        | Op::Call(_)
+        | Op::Return
+        | Op::Exit
+        | Op::Trap
+        | Op::Barrier(_)
+        | Op::Arrive
+        | Op::WarpBarrier
+        | Op::Sleep
+        | Op::ClusterArrive
+        | Op::ClusterWait
+        | Op::Fence(_)
+        | Op::Nothing
+        | Op::Unsupported(_) => 0,
     }
 }
 

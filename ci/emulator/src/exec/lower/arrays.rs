@@ -49,6 +49,7 @@ fn pass(code: &[(u32, &Ins)], taken: &HashMap<u32, u16>, arrays: &mut OfRegister
                 let first = of.next().copied();
                 if of.next().is_some() { Some(None) } else { first }
             }
+            // Whatever else writes a register: at worst, accesses through it are not checked.
             _ => None,
         };
         for slot in ins.s[..ins.s.len() - read(ins).len()].iter().filter(|slot| register(slot)) {

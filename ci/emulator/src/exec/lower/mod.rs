@@ -29,7 +29,7 @@ mod warp;
 mod wgmma;
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 
@@ -228,6 +228,7 @@ impl<'m> Lower<'m> {
             arrays: Vec::new(),
             array_of: HashMap::new(),
             reported: Mutex::default(),
+            behind: OnceLock::new(),
         };
         Self {
             module,

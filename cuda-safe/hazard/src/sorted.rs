@@ -1,24 +1,8 @@
 //! Accesses that are sorted once, for an operation that is enqueued repeatedly or has many of them.
-//!
-//! # Shared epochs
-//! Such an operation enters the same entries each time, only with a later sequence number. So one sequence
-//! number is stored for all of them, beside the list that has them: a *shared epoch*. It begins when a
-//! [`SortedAccesses`] is entered and finds, for each of its accesses to an allocation, exactly the entry that
-//! it would make, of the same stream. It goes on as long as that stream enters that `SortedAccesses`. It
-//! ends, by writing the sequence number to each entry, before anything else is done with the list. So a
-//! shared epoch states nothing that its entries would not, and while it lasts they stay as they are: nothing
-//! has to be looked at again.
-//!
-//! The module `submission` states why nothing has to be ordered then, and what becomes of a sequence number
-//! that is given up.
-
-use std::fmt;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::Relaxed;
 
 use smallvec::SmallVec;
 
-use crate::history::{Access, AccessHistory};
+use crate::history::Access;
 
 /// The accesses of an operation in the order in which the tracker enters them: by allocation, then by first
 /// byte, none of them empty. Accesses of one kind that touch are merged.
@@ -26,15 +10,6 @@ use crate::history::{Access, AccessHistory};
 pub struct SortedAccesses<'a> {
     list: Vec<Access<'a>>,
     flags: AccessFlags,
-    number: u64,
-}
-
-/// The last number that a list or group was given. Not a primitive of the tracker: nothing is ordered by it.
-static LAST: AtomicU64 = AtomicU64::new(0);
-
-/// Returns a number that no other list of accesses or group has or will have.
-pub(crate) fn new_number() -> u64 {
-    LAST.fetch_add(1, Relaxed) + 1
 }
 
 /// The properties of all accesses of an operation together.
@@ -60,7 +35,7 @@ impl<'a> SortedAccesses<'a> {
     /// Sorts accesses. They cover the same bytes afterwards.
     pub fn new(list: Vec<Access<'a>>) -> Self {
         let list = sorted(list.into()).into_vec();
-        Self { flags: AccessFlags::of(&list), list, number: new_number() }
+        Self { flags: AccessFlags::of(&list), list }
     }
 
     /// Returns the accesses.
@@ -73,15 +48,6 @@ impl<'a> SortedAccesses<'a> {
     #[inline]
     pub(crate) fn flags(&self) -> AccessFlags {
         self.flags
-    }
-
-    /// Returns the accesses of each allocation, as a group with the number of this list.
-    #[inline]
-    pub(crate) fn groups(&self) -> impl Iterator<Item = RepeatedGroup<'_, 'a>> {
-        by_allocation(&self.list).filter_map(|accesses| {
-            let (number, history) = (self.number, accesses.first()?.history);
-            Some(RepeatedGroup { number, history, unborrowed: self.flags.unborrowed, accesses })
-        })
     }
 }
 
@@ -130,62 +96,6 @@ pub(crate) fn by_allocation<'b, 'a>(
         accesses = others;
         Some(group)
     })
-}
-
-/// The identity of a group: the accesses of an operation to one allocation, which are repeated.
-///
-/// For operations with many accesses whose program sees by itself that they are the same as last time.
-/// Everything else takes an ordinary [`Operation`](crate::Operation).
-#[derive(Debug)]
-pub struct GroupId(u64);
-
-/// The accesses of a [`GroupId`], made once more.
-#[derive(Clone, Copy)]
-pub struct RepeatedGroup<'r, 'a> {
-    pub(crate) number: u64,
-    pub(crate) history: &'a AccessHistory,
-    pub(crate) unborrowed: bool,
-    pub(crate) accesses: &'r [Access<'a>],
-}
-
-impl GroupId {
-    /// Creates the identity of a group that the tracker does not know yet.
-    #[must_use]
-    pub fn new() -> Self {
-        Self(new_number())
-    }
-
-    /// Returns the group's accesses once more; any one of them names the allocation.
-    #[must_use]
-    #[inline]
-    pub fn repeat<'a>(&self, one: &Access<'a>) -> RepeatedGroup<'_, 'a> {
-        RepeatedGroup { number: self.0, history: one.history, unborrowed: one.unborrowed, accesses: &[] }
-    }
-
-    /// Returns the group's accesses once more, with the list of all of them, which the tracker may need.
-    /// Returns `None` if the list is empty.
-    #[must_use]
-    pub fn repeat_with<'r, 'a>(&self, all: &'r [Access<'a>]) -> Option<RepeatedGroup<'r, 'a>> {
-        let unborrowed = all.iter().any(|access| access.unborrowed);
-        all.first().map(|first| RepeatedGroup {
-            number: self.0,
-            history: first.history,
-            unborrowed,
-            accesses: all,
-        })
-    }
-}
-
-impl Default for GroupId {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl fmt::Debug for RepeatedGroup<'_, '_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "group {} of {:p}, {} accesses", self.number, self.history, self.accesses.len())
-    }
 }
 
 #[cfg(test)]
@@ -273,10 +183,10 @@ mod tests {
     }
 
     #[test]
-    fn a_look_at_an_entry_of_a_group_finds_the_last_sequence_number_and_a_new_shared_epoch_begins() {
+    fn what_repeats_its_streams_entries_is_entered_at_once_or_not_at_all() {
         in_a_test(|| {
             let history = AccessHistory::new(100);
-            let group = [(0, 10), (20, 30), (30, 40)].map(|(start, end)| Access::write(&history, start..end));
+            let all = [(0, 10), (20, 30), (30, 40)].map(|(start, end)| Access::write(&history, start..end));
             let by = |timeline, sequence| Epoch { timeline: TimelineId(timeline), sequence };
             let met = |at: usize| {
                 let mut out = Vec::new();
@@ -284,24 +194,17 @@ mod tests {
                 out.iter().map(|conflict| conflict.epoch).collect::<Vec<_>>()
             };
             let mut out = Vec::new();
-            assert!(!history.enter_group(7, &group, by(1, 1)), "nothing was there to be done again");
-            history.enter(&group, &SingleStream(by(1, 1)), None, &mut out);
-            for sequence in 2..5 {
-                assert!(history.enter_group(7, &group, by(1, sequence)));
-            }
+            assert!(!history.enter_all_repeated(&all, by(1, 1)), "there is nothing to repeat");
+            history.enter(&all, &SingleStream(by(1, 1)), None, &mut out);
+            assert!((2..5).all(|sequence| history.enter_all_repeated(&all, by(1, sequence))));
             // Another stream, and parts that are not the entries.
-            assert!(!history.enter_group(7, &group, by(2, 1)));
-            assert!(!history.enter_group(8, &[Access::write(&history, 20..40)], by(1, 5)));
-            assert!(!history.enter_group(8, &[Access::new(&history, 20..30, Mode::Read)], by(1, 5)));
+            assert!(!history.enter_all_repeated(&all, by(2, 1)));
+            assert!(!history.enter_all_repeated(&[Access::write(&history, 20..40)], by(1, 5)));
+            assert!(!history.enter_all_repeated(&[Access::read(&history, 20..30)], by(1, 5)));
+            assert!(!history.enter_all_repeated(&[all[0], Access::write(&history, 20..40)], by(1, 5)));
             assert_eq!([met(5), met(15), met(35)], [vec![by(1, 4)], vec![], vec![by(1, 4)]]);
-            assert!(history.enter_group(7, &group, by(1, 6)));
-            // A part of it by another list, then the first list again.
-            assert!(history.enter_group(8, &group[1..], by(1, 7)));
-            assert_eq!([met(5), met(25)], [vec![by(1, 6)], vec![by(1, 7)]]);
-            assert!(history.enter_group(7, &group, by(1, 8)) && history.enter_group(9, &group, by(1, 9)));
-            // An operation without a shared epoch, on an entry of the group.
-            history.enter(&group[..1], &SingleStream(by(1, 10)), None, &mut out);
-            assert_eq!([met(5), met(25)], [vec![by(1, 10)], vec![by(1, 9)]]);
+            assert!(history.enter_all_repeated(&all[1..], by(1, 7)));
+            assert_eq!([met(5), met(25)], [vec![by(1, 4)], vec![by(1, 7)]]);
             assert!(out.is_empty());
         });
     }

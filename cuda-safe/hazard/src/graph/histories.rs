@@ -11,10 +11,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
 
-use crate::Few;
+use super::Few;
+use super::retained::RetainedAccesses;
+use super::segments::Segments;
 use crate::entry::Mode;
-use crate::retained::RetainedAccesses;
-use crate::segments::Segments;
 
 /// How many of the last reads of some bytes a further read may replace.
 const READS: usize = 8;

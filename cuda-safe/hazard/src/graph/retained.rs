@@ -8,7 +8,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use crate::Few;
+use super::Few;
 use crate::entry::Mode;
 use crate::history::{Access, RetainedResource};
 
@@ -32,8 +32,6 @@ type Part = (Range<usize>, Mode);
 pub struct RetainedAccesses {
     /// Sorted by the addresses of the access histories, the order in which an operation enters them.
     list: Few<Retained>,
-    /// Whether pinned memory is filled.
-    fills: bool,
 }
 
 impl RetainedAccesses {
@@ -47,7 +45,6 @@ impl RetainedAccesses {
         if access.is_empty() {
             return true;
         }
-        self.fills |= access.is_fill();
         let (address, part) = (access.address(), (access.range(), access.mode()));
         let at = self.range(address);
         if at.is_empty() {
@@ -75,11 +72,10 @@ impl RetainedAccesses {
     }
 
     /// Replaces the accesses to one allocation, by the address of its access history, by the union of all
-    /// that `others` make. Whether pinned memory is filled is only ever added.
+    /// that `others` make.
     pub fn replace<'a>(&mut self, address: usize, others: impl IntoIterator<Item = &'a Self>) {
         let (mut parts, mut resource) = (Vec::new(), None);
         for other in others {
-            self.fills |= other.fills;
             for it in &other.list[other.range(address)] {
                 resource = Some(&it.resource);
                 add_part(&mut parts, it.part.clone());
@@ -113,7 +109,7 @@ impl RetainedAccesses {
     /// Returns whether it has all accesses of the other, each as a part of one of its own.
     pub fn covers(&self, other: &Self) -> bool {
         let covered = |it: &Retained| self.parts(it.address).any(|part| covers(part, &it.part));
-        self.fills >= other.fills && other.list.iter().all(covered)
+        other.list.iter().all(covered)
     }
 
     /// Returns the used parts of allocations, each with the address of the allocation's access history.
@@ -160,11 +156,8 @@ fn conflict((a, by): &Part, (b, with): &Part) -> bool {
 impl<'a> FromIterator<&'a RetainedAccesses> for RetainedAccesses {
     /// Returns the union of all accesses.
     fn from_iter<I: IntoIterator<Item = &'a Self>>(all: I) -> Self {
-        let (mut fills, mut list, mut every) = (false, Vec::new(), Vec::new());
-        for one in all {
-            fills |= one.fills;
-            every.extend(one.list.iter());
-        }
+        let mut list = Vec::new();
+        let mut every: Vec<&Retained> = all.into_iter().flat_map(|one| &one.list).collect();
         every.sort_by_key(|it| it.address);
         for same in every.chunk_by(|one, next| one.address == next.address) {
             let mut parts = Vec::new();
@@ -172,7 +165,7 @@ impl<'a> FromIterator<&'a RetainedAccesses> for RetainedAccesses {
             let with = |part| same.first().map(|it| Retained { part, ..(*it).clone() });
             list.extend(parts.into_iter().filter_map(with));
         }
-        Self { list: list.into(), fills }
+        Self { list: list.into() }
     }
 }
 
@@ -187,8 +180,11 @@ impl fmt::Debug for RetainedAccesses {
 /// The list is made once. If each launch made it again, a launch would cost 10 ns more for one allocation and
 /// 35 to 90 ns more for eight.
 pub struct GraphAccesses {
-    /// Accesses of histories that `uses` retains: not to be returned for longer than this is borrowed. After
-    /// a change they are not made yet.
+    /// Empty after a change of `uses`, until it is asked for.
+    ///
+    /// Invariant: each access borrows an access history that `uses` retains. A retained resource does not
+    /// move, `uses_mut` empties the list before it lends `uses`, and the list is dropped before `uses`,
+    /// because it is declared first.
     list: OnceLock<Vec<Access<'static>>>,
     uses: RetainedAccesses,
 }
@@ -204,17 +200,10 @@ impl GraphAccesses {
     /// Returns the accesses, in the order of the access histories' addresses, as accesses without a borrow.
     #[inline]
     pub fn accesses(&self) -> &[Access<'_>] {
-        // SAFETY: `uses` retains the allocations that hold the access histories. It is stored beside the
-        // list and dropped with it, and the list is dropped before `uses` is changed. A retained resource
-        // does not move.
+        // SAFETY: the invariant of `list`. What is returned is shortened to the borrow of `self`, during
+        // which `uses` is neither changed nor dropped.
         let extend = |access| unsafe { std::mem::transmute::<Access<'_>, Access<'static>>(access) };
         self.list.get_or_init(|| self.uses.accesses().map(extend).collect())
-    }
-
-    /// Returns whether pinned memory is filled, by `cudaMemset`.
-    #[inline]
-    pub fn fills(&self) -> bool {
-        self.uses.fills
     }
 
     /// Returns the bytes that the graph uses.

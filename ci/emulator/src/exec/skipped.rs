@@ -1,0 +1,179 @@
+//! Barriers that part of a block skips, if the machine looks for races.
+//!
+//! `__syncthreads()` is for all threads of a block that have not ended. (Since compute capability 7.0 a
+//! barrier opens when all of these have come.) So a thread that ends early skips nothing, and neither does one
+//! that leaves the rest of the kernel out: the two are the same in PTX. A thread skips a barrier if it goes on
+//! **behind** it: if it uses memory, or comes to another barrier, in code that is reached from the barrier
+//! and from which the barrier is not reached any more. From there on the number of its arrivals at that
+//! barrier is final, and all threads that get there must have the same. The same is so for loops that threads
+//! leave after different numbers of turns.
+//!
+//! Only barriers for all threads count, and not those with a number of threads, which parts of a block use
+//! among themselves. The barriers are those of the kernel itself and what is inlined there, the first 64.
+
+use super::program::{Ins, NONE, Op, Program};
+
+/// The barriers of a kernel, and the code behind each.
+#[derive(Debug, Default)]
+pub struct Behind {
+    /// The instructions that are barriers for all threads.
+    pub(super) barriers: Vec<u32>,
+    /// The first instruction of the kernel.
+    start: u32,
+    /// For each instruction from there on, the barriers that it is behind, as bits.
+    of: Vec<u64>,
+}
+
+impl Behind {
+    /// Looks at a kernel.
+    pub(super) fn new(program: &Program) -> Self {
+        let Some(kernel) = program.functions.last() else { return Self::default() };
+        let (start, end) = (kernel.start as usize, kernel.end as usize);
+        let code = program.code.get(start..end).unwrap_or_default();
+        let is_barrier = |ins: &Ins| match ins.op {
+            Op::Barrier(_) => ins.s[1] == NONE,
+            Op::BarrierReduce(..) => ins.s[2] == NONE,
+            _ => false,
+        };
+        let barriers: Vec<u32> = (kernel.start..)
+            .zip(code)
+            .filter(|(_, ins)| is_barrier(ins))
+            .map(|(at, _)| at)
+            .take(64)
+            .collect();
+        if barriers.is_empty() {
+            return Self::default();
+        }
+        let mut own = vec![0_u64; code.len()];
+        for (number, at) in barriers.iter().enumerate() {
+            own[*at as usize - start] = 1 << number;
+        }
+        let next = |at: usize| {
+            let ins = &code[at];
+            let (ends, targets) = match &ins.op {
+                Op::Branch(target) => (true, std::slice::from_ref(target)),
+                Op::Table(table) => (true, program.tables.get(*table as usize).map_or(&[][..], |it| it)),
+                Op::Return | Op::Exit | Op::Trap | Op::Unsupported(_) => (true, &[][..]),
+                _ => (false, &[][..]),
+            };
+            let falls = (!ends || ins.guard.slot != NONE).then_some(at + 1);
+            let jumps = targets.iter().map(move |target| (*target as usize).wrapping_sub(start));
+            falls.into_iter().chain(jumps).filter(|at| *at < code.len())
+        };
+        // The barriers that come before an instruction on some path, and those that it may still come to.
+        let (mut past, mut ahead) = (vec![0_u64; code.len()], own.clone());
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for at in 0..code.len() {
+                let gives = past[at] | own[at];
+                for next in next(at) {
+                    changed |= gives & !past[next] != 0;
+                    past[next] |= gives;
+                }
+            }
+            for at in (0..code.len()).rev() {
+                let more = next(at).fold(ahead[at], |all, next| all | ahead[next]);
+                changed |= more != ahead[at];
+                ahead[at] = more;
+            }
+        }
+        let of = past.iter().zip(&ahead).map(|(past, ahead)| past & !ahead).collect();
+        Self { barriers, start: kernel.start, of }
+    }
+
+    /// The barriers that an instruction is behind.
+    pub(super) fn at(&self, pc: u32) -> u64 {
+        pc.checked_sub(self.start).and_then(|at| self.of.get(at as usize)).copied().unwrap_or(0)
+    }
+}
+
+/// How often the threads of a block have arrived at each barrier.
+#[derive(Debug, Default)]
+pub(super) struct Arrivals {
+    /// For each thread, the barriers that it is behind.
+    behind: Vec<u64>,
+    /// For each barrier.
+    barriers: Vec<Arrived>,
+}
+
+/// The arrivals at one barrier.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Arrived {
+    /// Of each thread.
+    times: Vec<u32>,
+    /// The most of all threads.
+    most: u32,
+    /// The fewest of a thread that is behind the barrier, that thread, and where it was found there.
+    fewest: Option<(u32, u32, u32)>,
+    told: bool,
+}
+
+/// A barrier that part of a block skips.
+pub(super) struct Skip {
+    pub(super) barrier: usize,
+    /// The threads that have arrived more often than the one that skips it: how many, and one of them.
+    pub(super) waiting: (usize, u32),
+    /// The one that skips it, how often it has arrived, and where it is.
+    pub(super) thread: u32,
+    pub(super) times: u32,
+    pub(super) pc: u32,
+}
+
+impl Arrivals {
+    /// Notes that threads arrive at a barrier.
+    pub(super) fn arrive(
+        &mut self,
+        barrier: usize,
+        who: impl Iterator<Item = u32>,
+        threads: u32,
+    ) -> Option<Skip> {
+        let it = self.barrier(barrier);
+        it.times.resize(threads as usize, 0);
+        for thread in who {
+            let times = it.times.get_mut(thread as usize)?;
+            *times += 1;
+            it.most = it.most.max(*times);
+        }
+        it.skip(barrier)
+    }
+
+    /// Notes that a thread is behind barriers. Returns those where it was not.
+    pub(super) fn go_on(&mut self, barriers: u64, thread: u32, threads: u32, pc: u32) -> u64 {
+        self.behind.resize(threads as usize, 0);
+        let Some(behind) = self.behind.get_mut(thread as usize) else { return 0 };
+        let new = barriers & !*behind;
+        *behind |= new;
+        for number in numbers(new) {
+            let it = self.barrier(number);
+            let times = it.times.get(thread as usize).copied().unwrap_or(0);
+            if it.fewest.is_none_or(|(fewest, ..)| times < fewest) {
+                it.fewest = Some((times, thread, pc));
+            }
+        }
+        new
+    }
+
+    pub(super) fn barrier(&mut self, number: usize) -> &mut Arrived {
+        if self.barriers.len() <= number {
+            self.barriers.resize(number + 1, Arrived::default());
+        }
+        &mut self.barriers[number]
+    }
+}
+
+/// The numbers of the bits that are set.
+pub(super) fn numbers(bits: u64) -> impl Iterator<Item = usize> {
+    (0..64).filter(move |number| bits >> number & 1 != 0)
+}
+
+impl Arrived {
+    /// What is wrong, once.
+    pub(super) fn skip(&mut self, barrier: usize) -> Option<Skip> {
+        let (times, thread, pc) = self.fewest.filter(|(fewest, ..)| *fewest < self.most && !self.told)?;
+        self.told = true;
+        let mut more = (0..).zip(&self.times).filter(|(_, of)| **of > times).map(|(thread, _)| thread);
+        let first = more.next().unwrap_or(0);
+        Some(Skip { barrier, waiting: (1 + more.count(), first), thread, times, pc })
+    }
+}

@@ -1,0 +1,13 @@
+//! A program and two versions of a library, each with kernels, variables and functions of the same names. The
+//! older version is linked first.
+
+extern crate old as first;
+
+extern crate new as second;
+
+#[test]
+fn each_package_runs_its_own_kernels() -> cuda_safe::Result<()> {
+    first::check()?;
+    second::check()?;
+    same_names::check()
+}
