@@ -26,7 +26,7 @@ use std::sync::Mutex;
 use super::super::location::MemoryLocation;
 use super::super::relaxed::relax;
 use super::calls;
-use super::owned::RULES;
+use super::reuse::RULES;
 use crate::device::Device;
 use crate::error::quietly;
 use crate::lock::lock;
@@ -175,19 +175,19 @@ impl Gone {
     /// that succeeded.
     fn renew(&self) -> bool {
         // SAFETY: nobody else has the pool.
-        let trimmed = unsafe { sys::cudaMemPoolTrimTo(self.raw, 0) } == sys::cudaSuccess;
-        let rules = RULES.iter().all(|(_, rule)| {
+        let trimmed = quietly(unsafe { check!(cudaMemPoolTrimTo(self.raw, 0)) }).is_some();
+        let rules = RULES.into_iter().all(|(_, rule)| {
             let mut on: c_int = 1;
             // SAFETY: nobody else has the pool. The attribute is an `int`.
-            (unsafe { sys::cudaMemPoolSetAttribute(self.raw, *rule, (&raw mut on).cast()) })
-                == sys::cudaSuccess
+            quietly(unsafe { check!(cudaMemPoolSetAttribute(self.raw, rule, (&raw mut on).cast())) })
+                .is_some()
         });
         let marks = [sys::cudaMemPoolAttrReservedMemHigh, sys::cudaMemPoolAttrUsedMemHigh];
         let marks = marks.into_iter().all(|mark| {
             let mut nothing = 0_u64;
+            let value = (&raw mut nothing).cast();
             // SAFETY: nobody else has the pool. The attribute is a 64-bit number.
-            (unsafe { sys::cudaMemPoolSetAttribute(self.raw, mark, (&raw mut nothing).cast()) })
-                == sys::cudaSuccess
+            quietly(unsafe { check!(cudaMemPoolSetAttribute(self.raw, mark, value)) }).is_some()
         });
         trimmed && rules && marks
     }

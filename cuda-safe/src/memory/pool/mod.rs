@@ -68,9 +68,11 @@ mod calls;
 pub(crate) mod gone;
 mod owned;
 mod retention;
+mod reuse;
 
-pub use owned::{MemoryPool, MemoryPoolBuilder, PoolAccess, PoolKind, PoolReuse, PoolStatistics};
+pub use owned::{MemoryPool, MemoryPoolBuilder, PoolAccess, PoolKind, PoolStatistics};
 pub use retention::keep_pool_memory;
+pub use reuse::PoolReuse;
 
 pub(super) use calls::PoolCall;
 pub(super) use owned::{ensure_accessible, enter};

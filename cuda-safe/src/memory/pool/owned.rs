@@ -5,11 +5,10 @@ use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
-use bitflags::bitflags;
-
 use super::super::location::MemoryLocation;
 use super::super::relaxed::relax;
 use super::gone::{self, Form};
+use super::reuse::{PoolReuse, RULES};
 use super::{calls, retention};
 use crate::device::Device;
 use crate::error::{AtCaller as _, Detail, Error, Result, ensure, ensure_callable, quietly};
@@ -695,26 +694,6 @@ fn current(
         }
     }
 }
-
-bitflags! {
-    /// When a pool reuses freed memory for an allocation. CUDA's default is all three.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-    pub struct PoolReuse: u32 {
-        /// If an event orders the allocating stream after the free.
-        const FOLLOW_EVENT_DEPENDENCIES = 1;
-        /// If the free is complete at the time.
-        const ALLOW_OPPORTUNISTIC = 2;
-        /// After the pool has made the allocating stream wait for the free.
-        const ALLOW_INTERNAL_DEPENDENCIES = 4;
-    }
-}
-
-/// Each rule, with its attribute in C.
-pub(super) const RULES: [(PoolReuse, sys::cudaMemPoolAttr); 3] = [
-    (PoolReuse::FOLLOW_EVENT_DEPENDENCIES, sys::cudaMemPoolReuseFollowEventDependencies),
-    (PoolReuse::ALLOW_OPPORTUNISTIC, sys::cudaMemPoolReuseAllowOpportunistic),
-    (PoolReuse::ALLOW_INTERNAL_DEPENDENCIES, sys::cudaMemPoolReuseAllowInternalDependencies),
-];
 
 /// The size of a pool, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
