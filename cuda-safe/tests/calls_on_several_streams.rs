@@ -210,7 +210,8 @@ fn default_streams_of_two_devices_take_part_and_the_current_device_comes_back() 
     let mut b = second.with_current(|| DeviceBuffer::<u8>::alloc(64))?;
     let other = Stream::builder().device(first).non_blocking().build()?;
     memset_async(&mut a, 1, &other)?;
-    memset_async(&mut b, 1, &other)?;
+    // `cudaMemsetAsync` refuses memory of another device than the stream's.
+    memset_async(&mut b, 1, &Stream::builder().device(second).non_blocking().build()?)?;
     let pointers = [a.as_mut_ptr(), b.as_mut_ptr()];
     for start in [first, second] {
         start.set_current()?;

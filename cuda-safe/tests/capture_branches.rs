@@ -1,5 +1,6 @@
 //! Captures with branches: forks and joins, C++'s form with events, and the order of branches that conflict.
 #![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(unsafe_code, reason = "makes a call that ends another thread's capture")]
 
 mod common;
 
@@ -464,9 +465,12 @@ fn a_capture_that_has_failed_has_no_number() -> Result<()> {
     let mut stream = Stream::non_blocking()?;
     let failed = stream.capture(|s| {
         let device = s.device();
-        let waited =
-            std::thread::scope(|threads| threads.spawn(move || device.synchronize()).join().unwrap());
-        assert_eq!(waited.unwrap_err().code(), sys::cudaErrorStreamCaptureUnsupported);
+        // The crate's wait leaves the capture alone. A raw one ends it.
+        // SAFETY: the call takes no arguments.
+        let waits = move || (device.synchronize(), unsafe { sys::cudaDeviceSynchronize() });
+        let (waited, ended) = std::thread::scope(|threads| threads.spawn(waits).join().unwrap());
+        waited?;
+        assert_eq!(ended, sys::cudaErrorStreamCaptureUnsupported);
         let refused = s.as_stream().capture_id().unwrap_err();
         assert_eq!(refused.code(), sys::cudaErrorStreamCaptureInvalidated);
         assert!(matches!(refused.detail(), Detail::Unsupported { .. }));

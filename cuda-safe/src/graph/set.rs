@@ -578,16 +578,15 @@ impl GraphExec {
         let api = "GraphExec::set_enabled";
         stream::ensure_idle(api)?;
         let (at, raw) = self.find(api, graph, node)?;
-        let refused = |what| Err(Error::refused(api, Detail::Unsupported { what }));
         if kind_of(raw)? == NodeKind::MEMSET {
-            return refused(
-                "enabling or disabling a fill, which driver 580 cannot skip (a kernel or a copy can be),",
-            );
+            let what =
+                "enabling or disabling a fill, which driver 580 cannot skip (a kernel or a copy can be),";
+            return Err(Error::refused(api, Detail::Unsupported { what }));
         }
         if !enabled && self.origin.as_ref().is_some_and(|origin| origin.unlaunched.contains(&at)) {
-            return refused(
-                "disabling a node that was changed after the last launch (disable it first, then change it)",
-            );
+            let what =
+                "disabling a node that was changed after the last launch (disable it first, then change it)";
+            return Err(Error::refused(api, Detail::Unsupported { what }));
         }
         let exec = self.as_raw();
         // SAFETY: the executable graph and the node are live, as in `set_kernel`.

@@ -161,13 +161,18 @@ fn wait_streams_and_device(device: Device) -> Result<bool> {
         .timelines(Some(device.as_raw()))
         .filter(|timeline| !timeline.is_drained())
         .partition(|timeline| timeline.kind == Kind::PerThread && !busy::is_mine(timeline));
-    plain.into_iter().try_for_each(wait_timeline)?;
+    // Loops, because a function that is passed on does not know its caller.
+    for timeline in plain {
+        wait_timeline(timeline)?;
+    }
     match wait_device(device) {
         // While it is off, the tracker does not know the work.
         Err(error) if error.is_refused() && TRACKER.policy() != Policy::Off => {}
         waited => return waited.map(|()| true),
     }
-    others.into_iter().try_for_each(wait_timeline)?;
+    for timeline in others {
+        wait_timeline(timeline)?;
+    }
     // SAFETY: everything in the snapshot was submitted to a stream that the calls above have waited for, or
     // that was found complete.
     unsafe { TRACKER.completed_all(&snapshot) };
