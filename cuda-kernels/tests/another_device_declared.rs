@@ -1,4 +1,5 @@
-//! Memory of another device that no argument declares: `using`, `launch_with`, and nodes of graphs. A separate binary, because peer access stays enabled for the process.
+//! Memory of another device that no argument declares: `using`, `launch_with`, and nodes of graphs.
+//! A separate binary, because peer access stays enabled for the process.
 #![allow(unsafe_code, reason = "launches kernels that have no safe function")]
 
 use std::ptr::from_mut;

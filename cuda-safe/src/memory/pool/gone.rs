@@ -75,8 +75,8 @@ pub(super) fn change_current<T>(change: impl FnOnce() -> T) -> T {
 }
 
 /// Takes a pool without owners, which `forget` takes from the list of pools with owners. If it is its device's
-/// current pool, the default pool becomes current again. Its release threshold becomes 0, so that it retains no unused memory. A pool of other memory than a
-/// device's is destroyed at once.
+/// current pool, the default pool becomes current again. Its release threshold becomes 0, so that it
+/// retains no unused memory. A pool of other memory than a device's is destroyed at once.
 ///
 /// # Safety
 /// The pool is live. Nobody else has the handle, and nobody else destroys the pool.
