@@ -1,0 +1,650 @@
+//! Goes through a kernel: branches, places where ways meet, and loops.
+//!
+//! A loop is tried in two ways. If each round decides by itself whether another follows, the rounds are gone
+//! through one by one. Otherwise all rounds are gone through at once: the header's registers are what they were
+//! before the loop, plus their step times the number of rounds, or somewhere in a range. What is claimed of
+//! the header is an invariant: it holds before the loop, and it is verified at each way back to the header, in
+//! the very pass whose accesses count.
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use crate::form::{Form, Symbol, gcd};
+use crate::graph::{Graph, Loop};
+use crate::slice::{Op, Origin};
+use crate::state::{State, Test, Value, range_of};
+use crate::step::{Analysis, Outcome, signed};
+
+/// Rounds that are gone through one by one.
+const MOST_ROUNDS: usize = 40;
+/// Steps in all that such rounds may take.
+const MOST_ROUND_STEPS: u64 = 30_000;
+/// A displacement that a register cannot have.
+const FAR: i128 = 1 << 66;
+
+/// Why the analysis gave up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GaveUp {
+    /// More work than the budget.
+    Budget,
+    /// A loop that is entered at two places.
+    Irreducible(usize),
+}
+
+/// States at the starts of blocks.
+type Ends = Vec<(usize, State)>;
+
+pub(crate) struct Walk<'w, 'a> {
+    pub(crate) analysis: &'w mut Analysis<'a>,
+    pub(crate) graph: &'w Graph,
+    /// The bounds and steps that may be computed.
+    pub(crate) budget: u64,
+    /// Loops whose rounds are not gone through one by one.
+    pub(crate) not_by_rounds: BTreeSet<usize>,
+    pub(crate) round_steps: u64,
+    /// The tests at branches, for guesses of invariants.
+    tests: Vec<Rc<Test>>,
+}
+
+/// What a loop does to a register.
+#[derive(Clone, Debug)]
+enum Change {
+    /// It grows by the number in each round.
+    Step(i128),
+    /// It grows by a number in the range in each round.
+    Between(i128, i128),
+    /// It is the form, plus the factor times a number in the range.
+    Range(Form, i128, Option<(i128, i128)>),
+    /// Each use may see another value.
+    Lost,
+}
+
+/// A register that a loop writes.
+struct Changed {
+    register: u32,
+    bits: u8,
+    /// Its value before the loop.
+    before: Form,
+    change: Change,
+    /// The symbol that says how far it is from there, unless `change` is a step.
+    symbol: Symbol,
+}
+
+impl<'w, 'a> Walk<'w, 'a> {
+    pub(crate) fn new(analysis: &'w mut Analysis<'a>, graph: &'w Graph, budget: u64) -> Self {
+        let (not_by_rounds, tests) = (BTreeSet::new(), Vec::new());
+        Self { analysis, graph, budget, not_by_rounds, round_steps: 0, tests }
+    }
+
+    /// Goes through the whole kernel.
+    pub(crate) fn run(&mut self) -> Result<(), GaveUp> {
+        if self.graph.blocks.is_empty() {
+            return Ok(());
+        }
+        let registers = vec![Value::Unset; self.analysis.kernel.registers.len()];
+        let start = State { registers, ..State::default() };
+        let graph = self.graph;
+        self.region(&graph.order, None, vec![(0, start)]).map(|_| ())
+    }
+
+    fn spend(&self) -> Result<(), GaveUp> {
+        let spent = self.analysis.symbols.work + 4 * self.analysis.steps;
+        if spent > self.budget { Err(GaveUp::Budget) } else { Ok(()) }
+    }
+
+    /// Goes through the blocks of a loop or of the kernel, each once. Returns the states at the ways back to
+    /// the header, and at the ways out.
+    fn region(&mut self, order: &[usize], header: Option<usize>, entry: Ends) -> Result<(Vec<State>, Ends), GaveUp> {
+        let graph = self.graph;
+        let mut open: Vec<Vec<State>> = vec![Vec::new(); graph.blocks.len()];
+        let (mut backs, mut exits) = (Vec::new(), Vec::new());
+        let mut arrivals = entry;
+        let mut is_entry = true;
+        let mut done = BTreeSet::new();
+        for at in std::iter::once(None).chain(order.iter().copied().map(Some)) {
+            if let Some(block) = at {
+                self.spend()?;
+                let states = std::mem::take(&mut open[block]);
+                done.insert(block);
+                let Some(state) = self.meet(states, block) else { continue };
+                arrivals = match graph.loop_at(block).filter(|_| header != Some(block)) {
+                    Some(inner) => self.repeat(inner, state)?,
+                    None => self.block(block, state),
+                };
+            }
+            for (block, mut state) in arrivals.drain(..) {
+                let own = graph.blocks[block].inside;
+                let is_inner_header = |it: &Loop| it.outer == header && it.header != header.unwrap_or(usize::MAX);
+                let is_outside = header.is_some_and(|it| graph.loop_at(it).is_some_and(|it| !it.blocks.contains(&block)));
+                if header == Some(block) && !is_entry {
+                    backs.push(state);
+                } else if is_outside {
+                    exits.push((block, state));
+                } else if (own == header || graph.loop_at(block).is_some_and(is_inner_header)) && !done.contains(&block) {
+                    let needed = &graph.blocks[block].needed;
+                    for (register, value) in state.registers.iter_mut().enumerate() {
+                        if !needed.contains(register) {
+                            *value = Value::Unset;
+                        }
+                    }
+                    open[block].push(state);
+                } else {
+                    return Err(GaveUp::Irreducible(graph.blocks[block].start));
+                }
+            }
+            is_entry = false;
+        }
+        Ok((backs, exits))
+    }
+
+    /// Returns a state that holds wherever one of the states does.
+    fn meet(&mut self, states: Vec<State>, block: usize) -> Option<State> {
+        let mut all = states.into_iter();
+        let first = all.next()?;
+        Some(all.fold(first, |one, other| self.join(&one, &other, Some(block))))
+    }
+
+    fn join(&mut self, one: &State, other: &State, block: Option<usize>) -> State {
+        let mut both = self.analysis.symbols.common_facts(one, other);
+        let pairs = one.registers.iter().zip(&other.registers).enumerate();
+        let mut registers = Vec::with_capacity(one.registers.len());
+        for (register, pair) in pairs {
+            let is_needed = block.is_none_or(|block| self.graph.blocks[block].needed.contains(register));
+            registers.push(match pair {
+                _ if !is_needed => Value::Unset,
+                (one, other) if one == other => one.clone(),
+                (Value::Number(a), Value::Number(b)) => {
+                    let choice = self.analysis.symbols.choice(&mut both, (one, a), (other, b));
+                    // The value is one of the two, but may be anything.
+                    choice.map_or(Value::Unset, |form| Value::Number(Rc::new(form)))
+                }
+                (Value::Test(_), Value::Test(_)) => Value::Test(Rc::new(Test::Unknown)),
+                _ => Value::Unset,
+            });
+        }
+        both.registers = registers;
+        both
+    }
+
+    /// Goes through a block. Returns the states at the blocks that follow.
+    fn block(&mut self, block: usize, mut state: State) -> Ends {
+        let graph = self.graph;
+        let (start, end) = (graph.blocks[block].start, graph.blocks[block].end);
+        let kernel = self.analysis.kernel;
+        for index in start..end {
+            let step = &kernel.steps[index];
+            let guard = step.guard.map(|guard| self.analysis.test(&state, guard));
+            if matches!(step.op, Op::Bra | Op::Exit) {
+                return self.branch(block, index, state, guard);
+            }
+            let Some(guard) = guard else {
+                self.analysis.step(&mut state, index);
+                continue;
+            };
+            let (mut on, mut off) = (state.clone(), state);
+            let is_on = self.analysis.refine(&mut on, &guard, true);
+            let is_off = self.analysis.refine(&mut off, &guard, false);
+            if is_on {
+                self.analysis.step(&mut on, index);
+            }
+            state = match (is_on, is_off) {
+                (true, true) => self.join(&on, &off, None),
+                (true, false) => on,
+                (false, true) => off,
+                (false, false) => return Ends::new(),
+            };
+        }
+        graph.blocks[block].next.first().map(|next| vec![(*next, state)]).unwrap_or_default()
+    }
+
+    fn branch(&mut self, block: usize, index: usize, state: State, guard: Option<Rc<Test>>) -> Ends {
+        let next = &self.graph.blocks[block].next;
+        let is_exit = self.analysis.kernel.steps[index].op == Op::Exit;
+        let Some(guard) = guard else {
+            return if is_exit { Ends::new() } else { next.iter().map(|next| (*next, state.clone())).collect() };
+        };
+        self.tests.push(Rc::clone(&guard));
+        let (mut taken, mut passed) = (state.clone(), state);
+        let is_last = self.graph.blocks[block].end == self.analysis.kernel.steps.len();
+        let (through, targets) = if is_last { (None, &next[..]) } else { (next.first(), &next[1.min(next.len())..]) };
+        let mut ends = Ends::new();
+        if self.analysis.refine(&mut passed, &guard, false) {
+            ends.extend(through.map(|next| (*next, passed)));
+        }
+        if !is_exit && self.analysis.refine(&mut taken, &guard, true) {
+            ends.extend(targets.iter().map(|next| (*next, taken.clone())));
+        }
+        ends
+    }
+
+    /// Goes through a loop. Returns the states at its ways out.
+    fn repeat(&mut self, it: &Loop, entry: State) -> Result<Ends, GaveUp> {
+        if let Some(exits) = self.by_rounds(it, &entry)? {
+            return Ok(exits);
+        }
+        let outer_tests = std::mem::take(&mut self.tests);
+        let was_recording = std::mem::replace(&mut self.analysis.is_recording, false);
+        let oldest = self.analysis.symbols.count();
+
+        // First, how much do the registers change in a round?
+        let mut changed = self.changed(it, &entry);
+        let state = self.header(&entry, it, &changed, None, &[]);
+        let (backs, _) = self.region(&it.blocks, Some(it.header), vec![(it.header, state)])?;
+        for one in &mut changed {
+            if !matches!(one.change, Change::Lost) {
+                one.change = self.change(one, &entry, &backs);
+            }
+        }
+        let rounds = self.analysis.symbols.new_symbol(0, FAR, Origin::Exact, (0, 0));
+        let mut facts = self.guesses(&entry, &changed, rounds, oldest);
+        let mut pass = 0;
+        self.analysis.is_recording = was_recording;
+        let exits = loop {
+            pass += 1;
+            let mark = self.analysis.log.len();
+            let state = self.header(&entry, it, &changed, Some(rounds), &facts);
+            let (backs, exits) = self.region(&it.blocks, Some(it.header), vec![(it.header, state)])?;
+            if self.verify(&mut changed, &mut facts, &entry, &backs, rounds, pass) {
+                break exits;
+            }
+            self.analysis.log.truncate(mark);
+        };
+        self.tests = outer_tests;
+        Ok(exits)
+    }
+
+    /// Goes through the rounds one by one, if each decides whether another follows, and there are few.
+    fn by_rounds(&mut self, it: &Loop, entry: &State) -> Result<Option<Ends>, GaveUp> {
+        if self.not_by_rounds.contains(&it.header) || self.round_steps > MOST_ROUND_STEPS {
+            return Ok(None);
+        }
+        let (mark, before) = (self.analysis.log.len(), self.analysis.steps);
+        let mut state = entry.clone();
+        for _ in 0..MOST_ROUNDS {
+            let (backs, exits) = self.region(&it.blocks, Some(it.header), vec![(it.header, state)])?;
+            if backs.is_empty() {
+                return Ok(Some(exits));
+            }
+            if !exits.is_empty() {
+                break;
+            }
+            let Some(next) = self.meet(backs, it.header) else { break };
+            state = next;
+        }
+        self.round_steps += self.analysis.steps - before;
+        self.analysis.log.truncate(mark);
+        self.not_by_rounds.insert(it.header);
+        Ok(None)
+    }
+
+    /// Returns the registers that a loop writes and its header needs, with symbols for how far they went.
+    fn changed(&mut self, it: &Loop, entry: &State) -> Vec<Changed> {
+        let needed = &self.graph.blocks[it.header].needed;
+        let mut list = Vec::new();
+        for register in it.written.iter().copied().filter(|register| needed.contains(*register as usize)) {
+            let Some(Value::Number(before)) = entry.registers.get(register as usize) else { continue };
+            let (origin, at) = self.analysis.symbols.origin(before);
+            let symbol = self.analysis.symbols.new_symbol(-FAR, FAR, origin, at);
+            let is_lost = self.analysis.symbols.is_unstable(before);
+            let change = if is_lost { Change::Lost } else { Change::Between(-FAR, FAR) };
+            let (bits, before) = (self.analysis.bits(register), Form::clone(before));
+            list.push(Changed { register, bits, before, change, symbol });
+        }
+        list
+    }
+
+    /// Makes the state at the header, in any round.
+    fn header(
+        &mut self,
+        entry: &State,
+        it: &Loop,
+        changed: &[Changed],
+        rounds: Option<Symbol>,
+        facts: &[(Form, i128)],
+    ) -> State {
+        let mut state = entry.clone();
+        for register in &it.written {
+            if let Some(value) = state.registers.get_mut(*register as usize) {
+                *value = match value {
+                    Value::Test(_) => Value::Test(Rc::new(Test::Unknown)),
+                    _ => Value::Unset,
+                };
+            }
+        }
+        let symbols = &mut self.analysis.symbols;
+        for one in changed {
+            let own = Form::symbol(one.symbol);
+            let value = match (&one.change, rounds) {
+                (Change::Step(step), Some(rounds)) => one.before.plus(&Form::symbol(rounds), *step),
+                (Change::Between(low, high), Some(rounds)) => {
+                    let count = Form::symbol(rounds);
+                    for (fact, bound) in [
+                        (own.plus(&count, -*high), 0),
+                        (count.times(*low).and_then(|least| least.plus(&own, -1)), 0),
+                        ((*low >= 0).then(|| own.times(-1)).flatten(), 0),
+                        ((*high <= 0).then(|| own.clone()), 0),
+                    ] {
+                        if let Some(fact) = fact {
+                            symbols.assume(&mut state, &fact, bound);
+                        }
+                    }
+                    one.before.plus(&own, 1)
+                }
+                (Change::Range(from, factor, range), Some(_)) => {
+                    let (low, high) = range.unwrap_or((-FAR, FAR));
+                    symbols.assume(&mut state, &own, high);
+                    if let Some(own) = own.times(-1) {
+                        symbols.assume(&mut state, &own, -low);
+                    }
+                    from.plus(&own, *factor)
+                }
+                (Change::Lost, _) => None,
+                (_, None) => one.before.plus(&own, 1),
+            };
+            let value = value.map_or(Value::Unset, |form| Value::Number(Rc::new(form)));
+            if let Some(own) = state.registers.get_mut(one.register as usize) {
+                *own = value;
+            }
+        }
+        for (form, bound) in facts {
+            symbols.assume(&mut state, form, *bound);
+        }
+        state
+    }
+
+    /// Returns what a round does to a register, from the ways back of a round in which nothing was known.
+    fn change(&mut self, one: &Changed, entry: &State, backs: &[State]) -> Change {
+        if backs.iter().any(|state| self.is_lost(state, one.register)) {
+            return Change::Lost;
+        }
+        let at_header = one.before.plus(&Form::symbol(one.symbol), 1);
+        let (mut least, mut most, mut factor) = (FAR, -FAR, 0);
+        let mut constant = None;
+        for state in backs {
+            let Some(Value::Number(value)) = state.registers.get(one.register as usize) else {
+                return self.range_from(one, entry, 1);
+            };
+            let difference = at_header.as_ref().and_then(|before| value.plus(before, -1));
+            let Some(difference) = difference.filter(|it| !self.analysis.symbols.has_base(it)) else {
+                return self.range_from(one, entry, 1);
+            };
+            factor = gcd(factor, gcd(difference.divisor(), difference.constant));
+            match difference.as_constant() {
+                Some(value) => {
+                    let value = signed(value, one.bits);
+                    constant = Some(constant.map_or(Some(value), |known: Option<i128>| known.filter(|it| *it == value)));
+                    (least, most) = (least.min(value), most.max(value));
+                }
+                None => {
+                    constant = Some(None);
+                    let range = self.analysis.symbols.range(state, &difference, 2);
+                    let (low, high) = range.unwrap_or((-FAR, FAR));
+                    (least, most) = (least.min(low), most.max(high));
+                }
+            }
+        }
+        match constant {
+            Some(Some(step)) => Change::Step(step),
+            _ if least.abs() < 1 << 20 && most.abs() < 1 << 20 => Change::Between(least, most),
+            _ => self.range_from(one, entry, factor.max(1)),
+        }
+    }
+
+    /// Returns whether a register may have another value at each use.
+    fn is_lost(&self, state: &State, register: u32) -> bool {
+        match state.registers.get(register as usize) {
+            Some(Value::Number(value)) => self.analysis.symbols.is_unstable(value),
+            _ => true,
+        }
+    }
+
+    /// Returns the range that a register has before the loop, as a first guess.
+    fn range_from(&mut self, one: &Changed, entry: &State, factor: i128) -> Change {
+        let symbols = &mut self.analysis.symbols;
+        if factor > 1 {
+            return Change::Range(one.before.clone(), factor, Some((0, 0)));
+        }
+        let base = Form {
+            constant: 0,
+            terms: one.before.terms.iter().copied().filter(|(symbol, _)| symbols.base(*symbol).is_some()).collect(),
+        };
+        let rest = one.before.plus(&base, -1);
+        let range = rest.and_then(|rest| symbols.range(entry, &rest, 2));
+        Change::Range(base, 1, range)
+    }
+
+    /// Guesses invariants from the tests at branches, and keeps those that hold before the loop.
+    fn guesses(&mut self, entry: &State, changed: &[Changed], rounds: Symbol, oldest: usize) -> Vec<(Form, i128)> {
+        let count = Form::symbol(rounds);
+        let mut forms: Vec<Form> = Vec::new();
+        let mut open = std::mem::take(&mut self.tests);
+        while let Some(test) = open.pop() {
+            match &*test {
+                Test::Not(one) => open.push(Rc::clone(one)),
+                Test::And(one, other) | Test::Or(one, other) => open.extend([Rc::clone(one), Rc::clone(other)]),
+                Test::Compare { a, b, .. } => {
+                    let mut form = a.plus(b, -1);
+                    for one in changed {
+                        if let Change::Step(step) = one.change {
+                            let distance = count.times(step);
+                            form = form.zip(distance).and_then(|(form, distance)| form.replace(one.symbol, &distance));
+                        }
+                    }
+                    forms.extend(form);
+                }
+                _ => {}
+            }
+        }
+        let own: BTreeSet<Symbol> = changed.iter().filter(|it| !matches!(it.change, Change::Step(_))).map(|it| it.symbol).collect();
+        let mut facts: Vec<(Form, i128)> = Vec::new();
+        let push = |form: Option<Form>, bound: i128, facts: &mut Vec<(Form, i128)>| {
+            if let Some(form) = form.filter(|form| form.terms.len() <= 6) && !facts.iter().any(|it| (&it.0, it.1) == (&form, bound)) {
+                facts.push((form, bound));
+            }
+        };
+        for form in &forms {
+            let factor = form.coefficient(rounds);
+            let is_known = |symbol: Symbol| symbol == rounds || (symbol as usize) < oldest || own.contains(&symbol);
+            if factor == 0 || !form.terms.iter().all(|(symbol, _)| is_known(*symbol)) || self.analysis.symbols.has_base(form) {
+                continue;
+            }
+            let step = form.divisor().max(1);
+            let earlier = form.add(-factor);
+            for form in [earlier, Some(form.clone())] {
+                for sign in [1, -1] {
+                    for bound in [-1, 0, -step] {
+                        push(form.as_ref().and_then(|it| it.times(sign)), bound, &mut facts);
+                    }
+                }
+            }
+        }
+        for one in changed {
+            let Change::Step(step) = one.change else { continue };
+            let value = one.before.plus(&count, step);
+            if step == 0 || self.analysis.symbols.has_base(&one.before) {
+                continue;
+            }
+            let (least, most) = (range_of(one.bits, true), range_of(one.bits, false));
+            if step > 0 {
+                push(value.clone(), least.1, &mut facts);
+                push(value, most.1, &mut facts);
+            } else {
+                let opposite = value.and_then(|it| it.times(-1));
+                push(opposite.clone(), 0, &mut facts);
+                push(opposite, -least.0, &mut facts);
+            }
+        }
+        facts.retain(|(form, bound)| {
+            let start = self.at_entry(form, changed, rounds);
+            start.and_then(|start| self.analysis.symbols.high(entry, &start, 2)).is_some_and(|most| most <= *bound)
+        });
+        facts
+    }
+
+    /// Returns a form over the header's symbols as it is before the loop.
+    fn at_entry(&self, form: &Form, changed: &[Changed], rounds: Symbol) -> Option<Form> {
+        let mut form = form.replace(rounds, &Form::constant(0))?;
+        for one in changed {
+            if form.coefficient(one.symbol) == 0 {
+                continue;
+            }
+            let distance = match &one.change {
+                Change::Range(from, 1, _) => one.before.plus(from, -1)?,
+                _ => Form::constant(0),
+            };
+            form = form.replace(one.symbol, &distance)?;
+        }
+        Some(form)
+    }
+
+    /// Checks at the ways back what the header claims. Weakens what does not hold, and returns whether
+    /// everything held.
+    fn verify(
+        &mut self,
+        changed: &mut [Changed],
+        facts: &mut Vec<(Form, i128)>,
+        entry: &State,
+        backs: &[State],
+        rounds: Symbol,
+        pass: u32,
+    ) -> bool {
+        if backs.is_empty() {
+            return true;
+        }
+        let mut holds = true;
+        // The distances in the next round, in the terms of this one.
+        let mut next: Vec<Vec<Option<Form>>> = vec![Vec::new(); backs.len()];
+        for one in changed.iter_mut() {
+            let mut range = None;
+            let mut is_step = true;
+            if !matches!(one.change, Change::Lost) && backs.iter().any(|state| self.is_lost(state, one.register)) {
+                holds = false;
+                one.change = Change::Lost;
+                let symbol = one.symbol;
+                facts.retain(|(form, _)| form.coefficient(symbol) == 0);
+            }
+            for (state, next) in backs.iter().zip(&mut next) {
+                let value = match state.registers.get(one.register as usize) {
+                    Some(Value::Number(value)) => Some(value),
+                    _ => None,
+                };
+                let from = match &one.change {
+                    Change::Range(from, ..) => from,
+                    _ => &one.before,
+                };
+                let distance = value.and_then(|value| value.plus(from, -1));
+                let distance = distance.filter(|it| !self.analysis.symbols.has_base(it));
+                match &one.change {
+                    Change::Step(step) => {
+                        let expected = Form::symbol(rounds).times(*step).and_then(|it| it.add(*step));
+                        let rest = distance.as_ref().zip(expected).and_then(|(one, other)| one.plus(&other, -1));
+                        is_step &= rest.and_then(|it| it.as_constant()).is_some_and(|it| signed(it, one.bits) == 0);
+                        next.push(None);
+                    }
+                    Change::Lost => next.push(None),
+                    Change::Between(low, high) => {
+                        let moved = distance.as_ref().and_then(|it| it.plus(&Form::symbol(one.symbol), -1));
+                        let range = moved.and_then(|it| self.analysis.symbols.range(state, &it, 2));
+                        is_step &= range.is_some_and(|range| range.0 >= *low && range.1 <= *high);
+                        next.push(distance);
+                    }
+                    Change::Range(_, factor, _) => {
+                        let divides = |form: &Form| form.constant % factor == 0 && form.divisor() % factor == 0;
+                        let distance = distance.filter(divides).map(|it| Form {
+                            constant: it.constant / factor,
+                            terms: it.terms.iter().map(|(symbol, own)| (*symbol, own / factor)).collect(),
+                        });
+                        let own = distance.as_ref().and_then(|it| self.analysis.symbols.range(state, it, 2));
+                        range = match (range, own) {
+                            (None, Some(own)) => Some(Some(own)),
+                            (Some(Some((low, high))), Some(own)) => Some(Some((own.0.min(low), own.1.max(high)))),
+                            _ => Some(None),
+                        };
+                        next.push(distance);
+                    }
+                }
+            }
+            match &one.change {
+                // Any value is the form plus some number.
+                Change::Lost | Change::Range(_, _, None) => {}
+                Change::Range(from, factor, Some((low, high))) => {
+                    let found = range.flatten();
+                    if found.is_some_and(|found| found.0 >= *low && found.1 <= *high) {
+                        continue;
+                    }
+                    holds = false;
+                    let widened = found.filter(|_| pass < 14).map(|found| {
+                        let types = range_of(one.bits, true);
+                        let lower = if pass < 4 { found.0 } else { [0, -1, types.0].into_iter().find(|it| *it <= found.0).unwrap_or(-FAR) };
+                        let stops = [255, 256, 1023, 1024, 65_535, 65_536, types.1, 2 * types.1 + 1];
+                        let upper = if pass < 4 { found.1 } else { stops.into_iter().find(|it| *it >= found.1).unwrap_or(FAR) };
+                        (lower.min(*low), upper.max(*high))
+                    });
+                    one.change = Change::Range(from.clone(), *factor, widened.filter(|it| it.0 > -FAR && it.1 < FAR));
+                    if matches!(one.change, Change::Range(_, _, None)) {
+                        self.give_up_on(one);
+                    }
+                }
+                Change::Step(_) | Change::Between(..) if is_step => {}
+                _ => {
+                    holds = false;
+                    one.change = self.range_from(one, entry, 1);
+                    if matches!(one.change, Change::Range(_, _, None)) {
+                        self.give_up_on(one);
+                    }
+                    // The symbol means another distance now.
+                    let symbol = one.symbol;
+                    facts.retain(|(form, _)| form.coefficient(symbol) == 0);
+                }
+            }
+        }
+        let before = facts.len();
+        let gone: Vec<Symbol> =
+            changed.iter().filter(|it| matches!(it.change, Change::Range(_, _, None))).map(|it| it.symbol).collect();
+        facts.retain(|(form, bound)| {
+            !gone.iter().any(|symbol| form.coefficient(*symbol) != 0)
+                && backs.iter().zip(&next).all(|(state, next)| {
+                    // All at once: a distance is in terms of the others.
+                    let mut after = Form::constant(form.constant);
+                    for (symbol, factor) in &form.terms {
+                        let own = if *symbol == rounds {
+                            Form::symbol(rounds).add(1)
+                        } else if let Some(at) = changed.iter().position(|it| it.symbol == *symbol) {
+                            next.get(at).cloned().flatten()
+                        } else {
+                            Some(Form::symbol(*symbol))
+                        };
+                        let Some(sum) = own.and_then(|own| after.plus(&own, *factor)) else { return false };
+                        after = sum;
+                    }
+                    self.analysis.symbols.high(state, &after, 2).is_some_and(|most| most <= *bound)
+                })
+        });
+        holds && facts.len() == before
+    }
+
+    /// Says of a register that it may have any value in the loop.
+    fn give_up_on(&mut self, one: &mut Changed) {
+        let from = if self.analysis.symbols.has_base(&one.before) {
+            // Not even a multiple of an element is known of the distance.
+            match &one.change {
+                Change::Range(from, ..) => from.clone(),
+                _ => one.before.clone(),
+            }
+        } else {
+            Form::constant(0)
+        };
+        one.change = Change::Range(from, 1, None);
+    }
+
+    /// Enters that the analysis gave up.
+    pub(crate) fn refuse(&mut self, why: GaveUp) {
+        let (step, text) = match why {
+            GaveUp::Budget => (0, "the proof takes more work than its budget".to_owned()),
+            GaveUp::Irreducible(step) => (step, "a loop is entered at two places".to_owned()),
+        };
+        let at = self.analysis.kernel.steps.get(step).map_or((0, 0), |step| step.at);
+        self.analysis.is_recording = true;
+        self.analysis.enter(step, Outcome::Refused(text, (Origin::Exact, at)));
+    }
+}

@@ -1,0 +1,120 @@
+//! Affine forms: a constant plus multiples of symbols, in whole numbers without a width.
+//!
+//! A register of `w` bits holds such a form modulo `2^w`. All operations return `None` where a number would
+//! become too large to compute with: the caller then forgets the form.
+
+use smallvec::SmallVec;
+
+/// A symbol stands for one whole number, the same wherever it occurs.
+pub(crate) type Symbol = u32;
+
+/// Coefficients by symbol, sorted, none zero.
+pub(crate) type Terms = SmallVec<[(Symbol, i128); 2]>;
+
+/// Larger numbers are not computed with, so that no sum of a few products overflows.
+const LARGEST: i128 = 1 << 96;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Form {
+    pub(crate) constant: i128,
+    pub(crate) terms: Terms,
+}
+
+impl Form {
+    pub(crate) fn constant(constant: i128) -> Self {
+        Self { constant, terms: Terms::new() }
+    }
+
+    pub(crate) fn symbol(symbol: Symbol) -> Self {
+        Self { constant: 0, terms: SmallVec::from_slice(&[(symbol, 1)]) }
+    }
+
+    pub(crate) fn as_constant(&self) -> Option<i128> {
+        self.terms.is_empty().then_some(self.constant)
+    }
+
+    pub(crate) fn coefficient(&self, symbol: Symbol) -> i128 {
+        coefficient(&self.terms, symbol)
+    }
+
+    /// Returns `self + factor * other`.
+    pub(crate) fn plus(&self, other: &Self, factor: i128) -> Option<Self> {
+        let constant = within(self.constant.checked_add(factor.checked_mul(other.constant)?)?)?;
+        Some(Self { constant, terms: plus(&self.terms, 1, &other.terms, factor)? })
+    }
+
+    pub(crate) fn add(&self, constant: i128) -> Option<Self> {
+        let constant = within(self.constant.checked_add(constant)?)?;
+        Some(Self { constant, terms: self.terms.clone() })
+    }
+
+    pub(crate) fn times(&self, factor: i128) -> Option<Self> {
+        Self::default().plus(self, factor)
+    }
+
+    /// Returns the form with another one in the place of a symbol.
+    pub(crate) fn replace(&self, symbol: Symbol, by: &Self) -> Option<Self> {
+        let factor = self.coefficient(symbol);
+        if factor == 0 {
+            return Some(self.clone());
+        }
+        let mut rest = self.clone();
+        rest.terms.retain(|(own, _)| *own != symbol);
+        rest.plus(by, factor)
+    }
+
+    /// Returns the greatest common divisor of the coefficients, 0 if there is none.
+    pub(crate) fn divisor(&self) -> i128 {
+        divisor(&self.terms)
+    }
+}
+
+fn within(value: i128) -> Option<i128> {
+    (-LARGEST..=LARGEST).contains(&value).then_some(value)
+}
+
+pub(crate) fn coefficient(terms: &Terms, symbol: Symbol) -> i128 {
+    terms.iter().find(|(own, _)| *own == symbol).map_or(0, |(_, factor)| *factor)
+}
+
+/// Returns `a * x + b * y`.
+pub(crate) fn plus(x: &Terms, a: i128, y: &Terms, b: i128) -> Option<Terms> {
+    let mut sum = Terms::with_capacity(x.len() + y.len());
+    let (mut left, mut right) = (x.iter().peekable(), y.iter().peekable());
+    loop {
+        let (symbol, value) = match (left.peek(), right.peek()) {
+            (Some((one, _)), Some((other, _))) if one == other => {
+                let ((symbol, first), (_, second)) = (*left.next()?, *right.next()?);
+                (symbol, first.checked_mul(a)?.checked_add(second.checked_mul(b)?)?)
+            }
+            (Some((one, _)), Some((other, _))) if one > other => {
+                let (symbol, factor) = *right.next()?;
+                (symbol, factor.checked_mul(b)?)
+            }
+            (Some(_), _) => {
+                let (symbol, factor) = *left.next()?;
+                (symbol, factor.checked_mul(a)?)
+            }
+            (None, Some(_)) => {
+                let (symbol, factor) = *right.next()?;
+                (symbol, factor.checked_mul(b)?)
+            }
+            (None, None) => return Some(sum),
+        };
+        if within(value)? != 0 {
+            sum.push((symbol, value));
+        }
+    }
+}
+
+pub(crate) fn divisor(terms: &Terms) -> i128 {
+    terms.iter().fold(0, |all, (_, factor)| gcd(all, *factor))
+}
+
+pub(crate) fn gcd(a: i128, b: i128) -> i128 {
+    let (mut a, mut b) = (a.abs(), b.abs());
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}

@@ -1,0 +1,202 @@
+//! The control flow of a slice: blocks, their order, loops, and which registers a block still needs.
+
+use std::collections::BTreeSet;
+
+use crate::slice::{Kernel, Op, Operand};
+
+/// Steps without a branch among them, except at the end.
+#[derive(Clone, Debug)]
+pub(crate) struct Block {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    pub(crate) next: Vec<usize>,
+    /// The header of the innermost loop that contains the block.
+    pub(crate) inside: Option<usize>,
+    /// Registers whose values the block or a later one reads.
+    pub(crate) needed: Registers,
+}
+
+/// A loop: a header and the blocks from which it is reached again.
+#[derive(Clone, Debug)]
+pub(crate) struct Loop {
+    pub(crate) header: usize,
+    /// The header of the next loop around it.
+    pub(crate) outer: Option<usize>,
+    /// In an order in which a block comes after those that lead to it.
+    pub(crate) blocks: Vec<usize>,
+    /// Registers that a block writes.
+    pub(crate) written: Vec<u32>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Graph {
+    pub(crate) blocks: Vec<Block>,
+    /// All blocks that are reached, in such an order.
+    pub(crate) order: Vec<usize>,
+    pub(crate) loops: Vec<Loop>,
+}
+
+/// A set of registers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Registers(Vec<u64>);
+
+impl Registers {
+    pub(crate) fn contains(&self, register: usize) -> bool {
+        self.0.get(register / 64).is_some_and(|word| word >> (register % 64) & 1 == 1)
+    }
+
+    fn insert(&mut self, register: u32) {
+        let at = register as usize;
+        if self.0.len() <= at / 64 {
+            self.0.resize(at / 64 + 1, 0);
+        }
+        self.0[at / 64] |= 1 << (at % 64);
+    }
+
+    fn remove(&mut self, register: u32) {
+        let at = register as usize;
+        if let Some(word) = self.0.get_mut(at / 64) {
+            *word &= !(1 << (at % 64));
+        }
+    }
+
+    fn add(&mut self, other: &Self) -> bool {
+        let before = self.clone();
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        self.0.iter_mut().zip(&other.0).for_each(|(own, other)| *own |= other);
+        *self != before
+    }
+}
+
+impl Graph {
+    pub(crate) fn new(kernel: &Kernel) -> Self {
+        let mut graph = Self::default();
+        let count = kernel.steps.len();
+        let target = |operand: &Operand| match operand {
+            Operand::Number(to) => usize::try_from(*to).ok().filter(|to| *to < count),
+            _ => None,
+        };
+        let mut starts = BTreeSet::from([0]);
+        for (index, step) in kernel.steps.iter().enumerate() {
+            if matches!(step.op, Op::Bra | Op::Exit) {
+                starts.insert(index + 1);
+                starts.extend(step.from.iter().filter_map(target));
+            }
+        }
+        let starts: Vec<usize> = starts.into_iter().filter(|start| *start < count).collect();
+        let block_of = |step: usize| starts.binary_search(&step).ok();
+        for (at, start) in starts.iter().enumerate() {
+            let end = starts.get(at + 1).copied().unwrap_or(count);
+            let last = &kernel.steps[end - 1];
+            let mut next = Vec::new();
+            let ends = matches!(last.op, Op::Bra | Op::Exit);
+            if (!ends || last.guard.is_some()) && at + 1 < starts.len() {
+                next.push(at + 1);
+            }
+            if last.op == Op::Bra {
+                next.extend(last.from.iter().filter_map(target).filter_map(block_of));
+            }
+            graph.blocks.push(Block { start: *start, end, next, inside: None, needed: Registers::default() });
+        }
+        graph.find_needed(kernel);
+        graph.find_loops(kernel);
+        graph
+    }
+
+    fn find_needed(&mut self, kernel: &Kernel) {
+        loop {
+            let mut changed = false;
+            for at in (0..self.blocks.len()).rev() {
+                let mut needed = Registers::default();
+                for next in self.blocks[at].next.clone() {
+                    needed.add(&self.blocks[next].needed);
+                }
+                for step in kernel.steps[self.blocks[at].start..self.blocks[at].end].iter().rev() {
+                    if step.guard.is_none() {
+                        step.to.iter().for_each(|it| needed.remove(*it));
+                    }
+                    for operand in step.from.iter().chain(&step.guard) {
+                        if let Operand::Register(it) | Operand::Negated(it) = operand {
+                            needed.insert(*it);
+                        }
+                    }
+                    // Without the guard's predicate, the old value is kept.
+                    if step.guard.is_some() {
+                        step.to.iter().for_each(|it| needed.insert(*it));
+                    }
+                }
+                changed |= self.blocks[at].needed.add(&needed);
+            }
+            if !changed {
+                return;
+            }
+        }
+    }
+
+    fn find_loops(&mut self, kernel: &Kernel) {
+        if self.blocks.is_empty() {
+            return;
+        }
+        // Depth first: an edge to a block on the path leads back.
+        let mut state = vec![0_u8; self.blocks.len()];
+        let (mut path, mut backs) = (vec![(0, 0)], Vec::new());
+        state[0] = 1;
+        while let Some((block, at)) = path.last_mut() {
+            let block = *block;
+            if let Some(next) = self.blocks[block].next.get(*at).copied() {
+                *at += 1;
+                match state[next] {
+                    0 => {
+                        state[next] = 1;
+                        path.push((next, 0));
+                    }
+                    1 => backs.push((block, next)),
+                    _ => {}
+                }
+            } else {
+                state[block] = 2;
+                self.order.push(block);
+                path.pop();
+            }
+        }
+        self.order.reverse();
+        let mut before = vec![Vec::new(); self.blocks.len()];
+        for block in &self.order {
+            for next in &self.blocks[*block].next {
+                before[*next].push(*block);
+            }
+        }
+        let headers: BTreeSet<usize> = backs.iter().map(|(_, header)| *header).collect();
+        for header in headers {
+            let mut inside = BTreeSet::from([header]);
+            let mut open: Vec<usize> = backs.iter().filter(|(_, to)| *to == header).map(|(from, _)| *from).collect();
+            while let Some(block) = open.pop() {
+                if inside.insert(block) {
+                    open.extend(&before[block]);
+                }
+            }
+            let blocks: Vec<usize> = self.order.iter().copied().filter(|block| inside.contains(block)).collect();
+            let steps = blocks.iter().flat_map(|it| &kernel.steps[self.blocks[*it].start..self.blocks[*it].end]);
+            let mut written: Vec<u32> = steps.flat_map(|step| step.to.iter().copied()).collect();
+            written.sort_unstable();
+            written.dedup();
+            self.loops.push(Loop { header, outer: None, blocks, written });
+        }
+        // The smallest loop around a block is the innermost.
+        self.loops.sort_by_key(|it| it.blocks.len());
+        for index in 0..self.loops.len() {
+            let header = self.loops[index].header;
+            let around = |it: &Loop| it.header != header && it.blocks.contains(&header);
+            self.loops[index].outer = self.loops[index + 1..].iter().find(|it| around(it)).map(|it| it.header);
+            for block in self.loops[index].blocks.clone() {
+                self.blocks[block].inside.get_or_insert(header);
+            }
+        }
+    }
+
+    pub(crate) fn loop_at(&self, header: usize) -> Option<&Loop> {
+        self.loops.iter().find(|it| it.header == header)
+    }
+}

@@ -1,0 +1,614 @@
+//! What is left of a kernel: the steps that feed addresses, guards and accesses.
+//!
+//! A build script puts [`Kernel::to_bytes`] into the handle that it generates, and the runtime reads it with
+//! [`Kernel::from_bytes`]. Reading checks everything that the analysis relies on, so that wrong bytes are an
+//! error and never a panic.
+
+/// The state space that an access names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Space {
+    Generic,
+    Global,
+    Const,
+    Shared,
+    Local,
+    Param,
+}
+
+/// What a step does. The names are those of PTX, where it has one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Op {
+    /// A value of which only the range of the two numbers is known, and the registers that it comes from.
+    Unknown,
+    Mov,
+    Add,
+    Sub,
+    Mul,
+    /// The product of two values has twice their bits.
+    MulWide,
+    MulHi,
+    Mul24,
+    Neg,
+    Not,
+    Abs,
+    Min,
+    Max,
+    And,
+    Or,
+    Xor,
+    Shl,
+    Shr,
+    Div,
+    Rem,
+    /// From `size` bits, signed if `flag`.
+    Cvt,
+    /// `from[0]` if the predicate `from[2]`, else `from[1]`.
+    Selp,
+    /// Predicates: what is compared.
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+    PredMov,
+    PredAnd,
+    PredOr,
+    PredXor,
+    /// A part of a parameter of the kernel: number of the parameter, offset, `size` bytes.
+    Parameter,
+    /// An address of `space` made generic.
+    ToGeneric,
+    /// A generic address made one of `space`.
+    FromGeneric,
+    /// Reads `size` bytes at `from[0]` plus the number in `from[1]`, into `to`, each of `bits` bits.
+    Load,
+    /// Writes.
+    Store,
+    /// Reads and writes.
+    Atomic,
+    /// Reads or writes a matrix: row bytes, and rows, at the stride `from[4]`.
+    Matrix,
+    /// Goes to one of the steps in `from`.
+    Bra,
+    /// The thread ends.
+    Exit,
+    /// What the analysis does not know: the text with the number `from[0]`.
+    Refuse,
+}
+
+const OPS: [Op; 42] = [
+    Op::Unknown,
+    Op::Mov,
+    Op::Add,
+    Op::Sub,
+    Op::Mul,
+    Op::MulWide,
+    Op::MulHi,
+    Op::Mul24,
+    Op::Neg,
+    Op::Not,
+    Op::Abs,
+    Op::Min,
+    Op::Max,
+    Op::And,
+    Op::Or,
+    Op::Xor,
+    Op::Shl,
+    Op::Shr,
+    Op::Div,
+    Op::Rem,
+    Op::Cvt,
+    Op::Selp,
+    Op::Eq,
+    Op::Ne,
+    Op::Lt,
+    Op::Le,
+    Op::Gt,
+    Op::Ge,
+    Op::PredMov,
+    Op::PredAnd,
+    Op::PredOr,
+    Op::PredXor,
+    Op::Parameter,
+    Op::ToGeneric,
+    Op::FromGeneric,
+    Op::Load,
+    Op::Store,
+    Op::Atomic,
+    Op::Matrix,
+    Op::Bra,
+    Op::Exit,
+    Op::Refuse,
+];
+const SPACES: [Space; 6] =
+    [Space::Generic, Space::Global, Space::Const, Space::Shared, Space::Local, Space::Param];
+
+/// A register that the hardware sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Special {
+    Tid(u8),
+    Ntid(u8),
+    Ctaid(u8),
+    Nctaid(u8),
+    ClusterCtaid(u8),
+    ClusterNctaid(u8),
+    Laneid,
+    DynamicSmem,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Operand {
+    Register(u32),
+    /// A predicate, negated.
+    Negated(u32),
+    Number(i64),
+    /// The address of an object.
+    Object(u32),
+    Special(Special),
+}
+
+/// How sure it is that a value that was loaded once stays the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Loaded {
+    /// An ordinary load: ptxas may repeat it if nothing writes the bytes.
+    Weak,
+    /// `volatile`, `relaxed` or an atomic operation: it happens once.
+    Strong,
+    /// `ld.global.nc`: ptxas may repeat it, whoever writes the bytes.
+    ReadOnly,
+}
+const LOADED: [Loaded; 3] = [Loaded::Weak, Loaded::Strong, Loaded::ReadOnly];
+
+/// Where a value comes from that is not computed: the reasons of refusals name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Origin {
+    /// Threads, blocks, counters and what is computed from them.
+    Exact,
+    /// A computation whose result is only known by its range.
+    Computed,
+    /// A register or a local array that may not have been written.
+    Unwritten,
+    Float,
+    Shuffle,
+    Texture,
+    Atomic,
+    Memory,
+}
+const ORIGINS: [Origin; 8] = [
+    Origin::Exact,
+    Origin::Computed,
+    Origin::Unwritten,
+    Origin::Float,
+    Origin::Shuffle,
+    Origin::Texture,
+    Origin::Atomic,
+    Origin::Memory,
+];
+
+/// One step of a kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Step {
+    pub(crate) op: Op,
+    pub(crate) bits: u8,
+    pub(crate) is_signed: bool,
+    /// The predicate without which the step does nothing.
+    pub(crate) guard: Option<Operand>,
+    /// Number of the file, and line.
+    pub(crate) at: (u32, u32),
+    pub(crate) to: Vec<u32>,
+    pub(crate) from: Vec<Operand>,
+    pub(crate) size: u32,
+    pub(crate) space: Space,
+    pub(crate) loaded: Loaded,
+    pub(crate) origin: Origin,
+    /// Of `Cvt`: the source is signed. Of `Matrix`: it is written.
+    pub(crate) flag: bool,
+}
+
+/// A variable that a kernel names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Object {
+    pub(crate) name: String,
+    pub(crate) space: Space,
+    /// `None` for the shared memory of which a launch states the size.
+    pub(crate) bytes: Option<u64>,
+    pub(crate) align: u32,
+}
+
+/// A parameter of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// The alignment of its own bytes, not of what it points to.
+    pub align: u32,
+}
+
+/// A kernel, reduced to what feeds addresses, guards and accesses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kernel {
+    pub(crate) name: String,
+    pub(crate) parameters: Vec<Parameter>,
+    pub(crate) objects: Vec<Object>,
+    /// The bits of each register, 1 for predicates.
+    pub(crate) registers: Vec<u8>,
+    pub(crate) steps: Vec<Step>,
+    pub(crate) files: Vec<String>,
+    /// The texts of `Op::Refuse`.
+    pub(crate) texts: Vec<String>,
+}
+
+/// The bytes are not those of a slice, or of one that another version of this crate made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotASlice;
+
+impl std::fmt::Display for NotASlice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the bytes are not a kernel's slice of this version of cuda-proof")
+    }
+}
+
+impl std::error::Error for NotASlice {}
+
+/// The first bytes: a format of another version has other ones.
+const MAGIC: &[u8] = b"cuda-proof slice 1\0";
+
+impl Kernel {
+    /// The kernel's name in PTX.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The parameters, in order.
+    #[must_use]
+    pub fn parameters(&self) -> &[Parameter] {
+        &self.parameters
+    }
+
+    /// The parts of parameters that a proof depends on, each with the parameter's index, the offset, and the
+    /// bytes. A verdict holds for all launches that have the same values there, so a cache has them in its
+    /// key, beside grid, block, clusters and shared bytes. Of a pointer only the fact that it is one counts.
+    #[must_use]
+    pub fn key(&self) -> Vec<(usize, u64, u64)> {
+        let mut key = Vec::new();
+        for step in &self.steps {
+            if let (Op::Parameter, [Operand::Number(index), Operand::Number(offset)]) = (step.op, &step.from[..])
+                && let (Ok(index), Ok(offset)) = (usize::try_from(*index), u64::try_from(*offset))
+            {
+                key.push((index, offset, u64::from(step.size)));
+            }
+        }
+        key.sort_unstable();
+        key.dedup();
+        key
+    }
+
+    /// Writes the slice.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Writer(MAGIC.to_vec());
+        out.text(&self.name);
+        out.list(&self.parameters, |out, it| {
+            out.number(it.bytes);
+            out.number(it.align);
+        });
+        out.list(&self.objects, |out, it| {
+            out.text(&it.name);
+            out.index(&SPACES, it.space);
+            out.number(it.bytes.map_or(0, |bytes| bytes.saturating_add(1)));
+            out.number(it.align);
+        });
+        out.list(&self.registers, |out, it| out.number(*it));
+        out.list(&self.files, |out, it| out.text(it));
+        out.list(&self.texts, |out, it| out.text(it));
+        let mut before = (0, 0);
+        out.list(&self.steps, |out, it| {
+            out.index(&OPS, it.op);
+            let flags = [it.is_signed, it.flag, it.guard.is_some(), it.at != before];
+            out.number(flags.iter().fold(0_u8, |all, flag| all << 1 | u8::from(*flag)));
+            if it.at != before {
+                out.number(it.at.0);
+                out.number(it.at.1);
+                before = it.at;
+            }
+            out.number(it.bits);
+            it.guard.iter().for_each(|guard| out.operand(guard));
+            out.list(&it.to, |out, it| out.number(*it));
+            out.list(&it.from, |out, it| out.operand(it));
+            if matches!(it.op, Op::Unknown) {
+                out.index(&ORIGINS, it.origin);
+            }
+            if matches!(it.op, Op::Cvt | Op::Parameter) {
+                out.number(it.size);
+            }
+            if is_space_step(it.op) {
+                out.number(it.size);
+                out.index(&SPACES, it.space);
+                out.index(&LOADED, it.loaded);
+            }
+        });
+        out.0
+    }
+
+    /// Reads what [`to_bytes`](Self::to_bytes) wrote.
+    ///
+    /// # Errors
+    /// The bytes are not a slice of this version.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, NotASlice> {
+        let mut input = Input(bytes.strip_prefix(MAGIC).ok_or(NotASlice)?);
+        let name = input.text()?;
+        let parameters =
+            input.list(|input| Ok(Parameter { bytes: input.number()?, align: input.number()? }))?;
+        let objects = input.list(|input| {
+            Ok(Object {
+                name: input.text()?,
+                space: input.choice(&SPACES)?,
+                bytes: input.number::<u64>()?.checked_sub(1),
+                align: input.number()?,
+            })
+        })?;
+        let registers = input.list(Input::number)?;
+        let files = input.list(Input::text)?;
+        let texts = input.list(Input::text)?;
+        let mut before = (0, 0);
+        let steps = input.list(|input| {
+            let op = input.choice(&OPS)?;
+            let flags: u8 = input.number()?;
+            if flags & 1 != 0 {
+                before = (input.number()?, input.number()?);
+            }
+            let bits = input.number()?;
+            let guard = if flags & 2 == 0 { None } else { Some(input.operand()?) };
+            let to = input.list(Input::number)?;
+            let from = input.list(Input::operand)?;
+            let origin = if op == Op::Unknown { input.choice(&ORIGINS)? } else { Origin::Exact };
+            let mut step = Step { op, bits, guard, at: before, to, from, origin, ..Step::new(op) };
+            (step.is_signed, step.flag) = (flags & 8 != 0, flags & 4 != 0);
+            if matches!(op, Op::Cvt | Op::Parameter) {
+                step.size = input.number()?;
+            }
+            if is_space_step(op) {
+                step.size = input.number()?;
+                step.space = input.choice(&SPACES)?;
+                step.loaded = input.choice(&LOADED)?;
+            }
+            Ok(step)
+        })?;
+        let kernel = Self { name, parameters, objects, registers, steps, files, texts };
+        if input.0.is_empty() && kernel.is_well_formed() { Ok(kernel) } else { Err(NotASlice) }
+    }
+
+    /// Returns whether every number names something that exists, and each step has the operands that its
+    /// transfer function reads.
+    fn is_well_formed(&self) -> bool {
+        let registers_fit = self.registers.iter().all(|bits| matches!(bits, 1 | 8 | 16 | 32 | 64 | 128));
+        let bits_of = |register: u32| self.registers.get(register as usize).copied();
+        let value = |it: &Operand| match it {
+            Operand::Register(register) => bits_of(*register).is_some_and(|bits| bits > 1),
+            Operand::Number(_) | Operand::Special(_) => true,
+            Operand::Object(object) => self.objects.get(*object as usize).is_some(),
+            Operand::Negated(_) => false,
+        };
+        let predicate = |it: &Operand| match it {
+            Operand::Register(register) | Operand::Negated(register) => bits_of(*register) == Some(1),
+            Operand::Number(number) => matches!(number, 0 | 1),
+            _ => false,
+        };
+        let number = |it: &Operand| matches!(it, Operand::Number(_));
+        let step_fits = |step: &Step| {
+            let (values, predicates, numbers, results) = match step.op {
+                Op::Unknown => (0, 0, step.from.len(), 1),
+                Op::Mov | Op::Neg | Op::Not | Op::Abs | Op::Cvt | Op::ToGeneric | Op::FromGeneric => (1, 0, 0, 1),
+                Op::Selp => (2, 1, 0, 1),
+                Op::Add | Op::Sub | Op::Mul | Op::MulWide | Op::MulHi | Op::Mul24 | Op::Min | Op::Max => (2, 0, 0, 1),
+                Op::And | Op::Or | Op::Xor | Op::Shl | Op::Shr | Op::Div | Op::Rem => (2, 0, 0, 1),
+                Op::Eq | Op::Ne | Op::Lt | Op::Le | Op::Gt | Op::Ge => (2, 0, 0, 1),
+                Op::PredMov => (0, 1, 0, 1),
+                Op::PredAnd | Op::PredOr | Op::PredXor => (0, 2, 0, 1),
+                Op::Parameter => (0, 0, 2, 1),
+                Op::Load | Op::Store | Op::Atomic => (1, 0, 1, usize::MAX),
+                Op::Matrix => (2, 0, 3, 0),
+                Op::Bra => (0, 0, step.from.len(), 0),
+                Op::Exit => (0, 0, 0, 0),
+                Op::Refuse => (0, 0, 1, 0),
+            };
+            let makes_predicate = matches!(step.op, Op::Eq | Op::Ne | Op::Lt | Op::Le | Op::Gt | Op::Ge)
+                || matches!(step.op, Op::PredMov | Op::PredAnd | Op::PredOr | Op::PredXor);
+            let result = |it: &u32| match step.op {
+                Op::Unknown => bits_of(*it).is_some(),
+                _ => bits_of(*it).is_some_and(|bits| (bits == 1) == makes_predicate),
+            };
+            let list = &step.from[..];
+            list.len() == values + predicates + numbers
+                && list[..values].iter().all(value)
+                && list[values..values + predicates].iter().all(predicate)
+                && (step.op == Op::Unknown || list[values + predicates..].iter().all(number))
+                && (results == usize::MAX || step.to.len() == results)
+                && step.to.iter().all(result)
+                && step.guard.iter().all(predicate)
+                && matches!(step.bits, 1 | 8 | 16 | 32 | 64 | 128)
+                && match (step.op, list) {
+                    (Op::Unknown, [low, high, sources @ ..]) => number(low) && number(high) && sources.iter().all(value),
+                    (Op::Unknown, _) => false,
+                    (Op::Bra, targets) => targets.iter().all(|it| self.is_index(it, self.steps.len() + 1)),
+                    (Op::Refuse, [text]) => self.is_index(text, self.texts.len()),
+                    (Op::Parameter, [index, Operand::Number(offset)]) => {
+                        let end = u64::try_from(*offset).ok().and_then(|it| it.checked_add(u64::from(step.size)));
+                        let parameter = |it: &Parameter| end.is_some_and(|end| end <= it.bytes);
+                        let Operand::Number(number) = index else { return false };
+                        matches!(step.size, 1 | 2 | 4 | 8 | 16)
+                            && usize::try_from(*number).is_ok_and(|at| self.parameters.get(at).is_some_and(parameter))
+                    }
+                    (Op::Cvt, _) => matches!(step.size, 8 | 16 | 32 | 64),
+                    (Op::Load | Op::Store | Op::Atomic, _) => (1..=1024).contains(&step.size),
+                    _ => true,
+                }
+        };
+        registers_fit
+            && self.steps.iter().all(step_fits)
+            && self.parameters.iter().all(|it| it.bytes <= 1 << 16)
+            && self.objects.iter().all(|it| it.align.is_power_of_two() && it.bytes.is_none_or(|it| it < 1 << 56))
+    }
+
+    fn is_index(&self, operand: &Operand, end: usize) -> bool {
+        matches!(operand, Operand::Number(number) if usize::try_from(*number).is_ok_and(|it| it < end))
+    }
+}
+
+/// Returns whether a step has a state space and a size.
+fn is_space_step(op: Op) -> bool {
+    matches!(op, Op::ToGeneric | Op::FromGeneric | Op::Load | Op::Store | Op::Atomic | Op::Matrix)
+}
+
+impl Step {
+    pub(crate) fn new(op: Op) -> Self {
+        Self {
+            op,
+            bits: 32,
+            is_signed: false,
+            guard: None,
+            at: (0, 0),
+            to: Vec::new(),
+            from: Vec::new(),
+            size: 0,
+            space: Space::Generic,
+            loaded: Loaded::Strong,
+            origin: Origin::Exact,
+            flag: false,
+        }
+    }
+}
+
+struct Writer(Vec<u8>);
+
+impl Writer {
+    /// Writes seven bits a byte, the lowest first.
+    fn number(&mut self, value: impl Into<u64>) {
+        let mut value = value.into();
+        while value >= 0x80 {
+            self.0.push(0x80 | value.to_le_bytes()[0] & 0x7f);
+            value >>= 7;
+        }
+        self.0.push(value.to_le_bytes()[0]);
+    }
+
+    fn length(&mut self, length: usize) {
+        self.number(u64::try_from(length).unwrap_or(u64::MAX));
+    }
+
+    fn signed(&mut self, value: i64) {
+        self.number((value << 1 ^ value >> 63).cast_unsigned());
+    }
+
+    fn text(&mut self, text: &str) {
+        self.length(text.len());
+        self.0.extend_from_slice(text.as_bytes());
+    }
+
+    fn index<T: PartialEq>(&mut self, all: &[T], one: T) {
+        self.length(all.iter().position(|it| *it == one).unwrap_or(usize::MAX));
+    }
+
+    fn list<T>(&mut self, list: &[T], mut one: impl FnMut(&mut Self, &T)) {
+        self.length(list.len());
+        list.iter().for_each(|it| one(self, it));
+    }
+
+    fn operand(&mut self, operand: &Operand) {
+        let special = |it: Special| match it {
+            Special::Tid(axis) => axis,
+            Special::Ntid(axis) => 3 + axis,
+            Special::Ctaid(axis) => 6 + axis,
+            Special::Nctaid(axis) => 9 + axis,
+            Special::ClusterCtaid(axis) => 12 + axis,
+            Special::ClusterNctaid(axis) => 15 + axis,
+            Special::Laneid => 18,
+            Special::DynamicSmem => 19,
+        };
+        match operand {
+            Operand::Register(it) => self.number(u64::from(*it) * 5),
+            Operand::Negated(it) => self.number(u64::from(*it) * 5 + 1),
+            Operand::Object(it) => self.number(u64::from(*it) * 5 + 2),
+            Operand::Special(it) => self.number(u64::from(special(*it)) * 5 + 3),
+            Operand::Number(it) => {
+                self.number(4_u64);
+                self.signed(*it);
+            }
+        }
+    }
+}
+
+struct Input<'a>(&'a [u8]);
+
+impl Input<'_> {
+    fn number<T: TryFrom<u64>>(&mut self) -> Result<T, NotASlice> {
+        let mut value = 0_u64;
+        for shift in (0..64).step_by(7) {
+            let (first, rest) = self.0.split_first().ok_or(NotASlice)?;
+            self.0 = rest;
+            let part = u64::from(first & 0x7f);
+            if part << shift >> shift != part {
+                return Err(NotASlice);
+            }
+            value |= part << shift;
+            if first & 0x80 == 0 {
+                return T::try_from(value).map_err(|_| NotASlice);
+            }
+        }
+        Err(NotASlice)
+    }
+
+    fn signed(&mut self) -> Result<i64, NotASlice> {
+        let value: u64 = self.number()?;
+        Ok((value >> 1).cast_signed() ^ -((value & 1).cast_signed()))
+    }
+
+    fn text(&mut self) -> Result<String, NotASlice> {
+        let length: usize = self.number()?;
+        let (text, rest) = self.0.split_at_checked(length).ok_or(NotASlice)?;
+        self.0 = rest;
+        String::from_utf8(text.to_vec()).map_err(|_| NotASlice)
+    }
+
+    fn choice<T: Copy>(&mut self, all: &[T]) -> Result<T, NotASlice> {
+        let index: usize = self.number()?;
+        all.get(index).copied().ok_or(NotASlice)
+    }
+
+    fn list<T>(&mut self, mut one: impl FnMut(&mut Self) -> Result<T, NotASlice>) -> Result<Vec<T>, NotASlice> {
+        let length: usize = self.number()?;
+        // Each entry has a byte at least.
+        if length > self.0.len() {
+            return Err(NotASlice);
+        }
+        (0..length).map(|_| one(self)).collect()
+    }
+
+    fn operand(&mut self) -> Result<Operand, NotASlice> {
+        let word: u64 = self.number()?;
+        let index = u32::try_from(word / 5).map_err(|_| NotASlice)?;
+        Ok(match word % 5 {
+            0 => Operand::Register(index),
+            1 => Operand::Negated(index),
+            2 => Operand::Object(index),
+            3 => {
+                let axis = index.to_le_bytes()[0] % 3;
+                Operand::Special(match index {
+                    0..3 => Special::Tid(axis),
+                    3..6 => Special::Ntid(axis),
+                    6..9 => Special::Ctaid(axis),
+                    9..12 => Special::Nctaid(axis),
+                    12..15 => Special::ClusterCtaid(axis),
+                    15..18 => Special::ClusterNctaid(axis),
+                    18 => Special::Laneid,
+                    19 => Special::DynamicSmem,
+                    _ => return Err(NotASlice),
+                })
+            }
+            _ if index == 0 => Operand::Number(self.signed()?),
+            _ => return Err(NotASlice),
+        })
+    }
+}

@@ -1,0 +1,530 @@
+//! What is known at a point of a kernel: a value for each register, and facts about the symbols in them.
+//!
+//! A symbol stands for one whole number during one run of the kernel's code up to here. Each time the
+//! analysis goes through a step, it makes new symbols, so a fact about a symbol never goes out of date.
+//! Symbols that are functions of other symbols ([`Symbols::floor`]) are shared: their ranges come from ranges
+//! that hold everywhere, not from guards.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use crate::form::{Form, Symbol, Terms, coefficient, divisor, gcd, plus};
+use crate::slice::{Op, Origin};
+
+/// What an address counts from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Base {
+    /// The pointer in a parameter, at an offset.
+    Parameter(usize, u64),
+    /// An object of the kernel, in its own space.
+    Object(u32),
+    /// The generic address of an object that is not in global memory.
+    Generic(u32),
+}
+
+#[derive(Clone, Debug)]
+struct Known {
+    low: i128,
+    high: i128,
+    origin: Origin,
+    /// File and line of the step that made it.
+    at: (u32, u32),
+    base: Option<Base>,
+    /// Whether each use may see another value: nothing is ever assumed of it but its range.
+    is_unstable: bool,
+    /// If it is the quotient of a form, rounded down.
+    floor: Option<(Form, i128)>,
+    /// The test, if it is 1 where the test holds and else 0.
+    truth: Option<Rc<Test>>,
+}
+
+/// A predicate.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Test {
+    Unknown,
+    Is(bool),
+    /// The operation is `Eq` to `Ge`.
+    Compare { op: Op, bits: u8, is_signed: bool, a: Rc<Form>, b: Rc<Form> },
+    Not(Rc<Self>),
+    And(Rc<Self>, Rc<Self>),
+    Or(Rc<Self>, Rc<Self>),
+}
+
+/// The value of a register.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Value {
+    /// It may not have been written: each use may see another value.
+    Unset,
+    Number(Rc<Form>),
+    Test(Rc<Test>),
+}
+
+/// `terms <= bound`.
+#[derive(Clone, Debug)]
+struct Fact {
+    terms: Rc<Terms>,
+    bound: i128,
+    /// It holds for all values of the symbols, as the definition of a quotient does.
+    is_definition: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct State {
+    pub(crate) registers: Vec<Value>,
+    /// Ranges that are narrower than those of the symbols, by symbol.
+    limits: Vec<(Symbol, i128, i128)>,
+    facts: Vec<Fact>,
+}
+
+/// More facts than these are forgotten: that is sound, and bounds the work.
+const MOST_FACTS: usize = 48;
+/// Combinations of facts that one bound may try.
+const TRIES: u32 = 90;
+
+impl State {
+    /// Returns the facts without the registers, for a case that is only looked into.
+    pub(crate) fn case(&self) -> Self {
+        Self { registers: Vec::new(), limits: self.limits.clone(), facts: self.facts.clone() }
+    }
+
+    /// Takes the facts of a case.
+    pub(crate) fn set_facts(&mut self, case: Self) {
+        (self.limits, self.facts) = (case.limits, case.facts);
+    }
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Symbols {
+    known: Vec<Known>,
+    floors: HashMap<(Form, i128), Symbol>,
+    /// How many bounds were computed.
+    pub(crate) work: u64,
+    tries: u32,
+}
+
+/// The range of a number of bits.
+pub(crate) fn range_of(bits: u8, is_signed: bool) -> (i128, i128) {
+    let all = 1_i128 << bits.min(64);
+    if is_signed { (-all / 2, all / 2 - 1) } else { (0, all - 1) }
+}
+
+impl Symbols {
+    pub(crate) fn new_symbol(&mut self, low: i128, high: i128, origin: Origin, at: (u32, u32)) -> Symbol {
+        let (is_unstable, base) = (false, None);
+        self.known.push(Known { low, high, origin, at, base, is_unstable, floor: None, truth: None });
+        Symbol::try_from(self.known.len() - 1).unwrap_or(Symbol::MAX)
+    }
+
+    pub(crate) fn fresh(&mut self, low: i128, high: i128, origin: Origin, at: (u32, u32)) -> Form {
+        Form::symbol(self.new_symbol(low, high, origin, at))
+    }
+
+    pub(crate) fn unstable(&mut self, low: i128, high: i128, origin: Origin, at: (u32, u32)) -> Form {
+        let symbol = self.new_symbol(low, high, origin, at);
+        self.known[symbol as usize].is_unstable = true;
+        Form::symbol(symbol)
+    }
+
+    /// Makes the symbol of an address, which is in the range.
+    pub(crate) fn new_base(&mut self, base: Base, low: i128, high: i128) -> Symbol {
+        let symbol = self.new_symbol(low, high, Origin::Exact, (0, 0));
+        self.known[symbol as usize].base = Some(base);
+        symbol
+    }
+
+    pub(crate) fn set_truth(&mut self, symbol: Symbol, test: Rc<Test>) {
+        self.known[symbol as usize].truth = Some(test);
+    }
+
+    pub(crate) fn truth(&self, symbol: Symbol) -> Option<Rc<Test>> {
+        self.known[symbol as usize].truth.clone()
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.known.len()
+    }
+
+    pub(crate) fn base(&self, symbol: Symbol) -> Option<Base> {
+        self.known[symbol as usize].base
+    }
+
+    pub(crate) fn has_base(&self, form: &Form) -> bool {
+        form.terms.iter().any(|(symbol, _)| self.base(*symbol).is_some())
+    }
+
+    pub(crate) fn is_unstable(&self, form: &Form) -> bool {
+        form.terms.iter().any(|(symbol, _)| self.known[*symbol as usize].is_unstable)
+    }
+
+    /// Returns the most doubtful origin among a form's symbols, with its place.
+    pub(crate) fn origin(&self, form: &Form) -> (Origin, (u32, u32)) {
+        let origins = form.terms.iter().map(|(symbol, _)| {
+            let known = &self.known[*symbol as usize];
+            (known.origin, known.at)
+        });
+        origins.max_by_key(|(origin, _)| *origin).unwrap_or((Origin::Exact, (0, 0)))
+    }
+
+    /// Returns the form as one use sees it: unstable symbols have another value at each use.
+    pub(crate) fn used(&mut self, form: &Rc<Form>) -> Rc<Form> {
+        if !self.is_unstable(form) {
+            return Rc::clone(form);
+        }
+        let mut seen = Form::constant(form.constant);
+        for (symbol, factor) in &form.terms {
+            let Known { low, high, origin, at, is_unstable, .. } = self.known[*symbol as usize];
+            let own = if is_unstable { self.unstable(low, high, origin, at) } else { Form::symbol(*symbol) };
+            let Some(sum) = seen.plus(&own, *factor) else {
+                return Rc::new(self.unstable(-(1 << 95), 1 << 95, origin, at));
+            };
+            seen = sum;
+        }
+        Rc::new(seen)
+    }
+
+    fn limits(&self, state: &State, symbol: Symbol) -> (i128, i128) {
+        match state.limits.binary_search_by_key(&symbol, |(own, ..)| *own) {
+            Ok(at) => (state.limits[at].1, state.limits[at].2),
+            Err(_) => (self.known[symbol as usize].low, self.known[symbol as usize].high),
+        }
+    }
+
+    /// Returns the largest value by the ranges of the symbols alone.
+    fn by_ranges(&self, state: &State, terms: &Terms) -> Option<i128> {
+        terms.iter().try_fold(0_i128, |sum, (symbol, factor)| {
+            let (low, high) = self.limits(state, *symbol);
+            sum.checked_add(factor.checked_mul(if *factor > 0 { high } else { low })?)
+        })
+    }
+
+    /// Returns an upper bound of the terms: the ranges of the symbols, and combinations of up to `depth`
+    /// facts, each with a factor that removes a symbol (Farkas).
+    fn largest(&mut self, state: &State, terms: &Terms, depth: u32) -> Option<i128> {
+        self.work += 1;
+        if terms.is_empty() {
+            return Some(0);
+        }
+        let common = divisor(terms);
+        if common > 1 {
+            let reduced = terms.iter().map(|(symbol, factor)| (*symbol, factor / common)).collect();
+            return self.largest(state, &reduced, depth)?.checked_mul(common);
+        }
+        let mut best = self.by_ranges(state, terms);
+        if depth == 0 || self.tries == 0 {
+            return best;
+        }
+        self.tries -= 1;
+        for fact in &state.facts {
+            // The smallest factor that removes a symbol, as a fraction.
+            let mut factor: Option<(i128, i128)> = None;
+            for (symbol, own) in fact.terms.iter() {
+                let wanted = coefficient(terms, *symbol);
+                if wanted != 0 && (wanted > 0) == (*own > 0) {
+                    let (above, below) = (wanted.abs(), own.abs());
+                    if factor.is_none_or(|(a, b)| {
+                        above.checked_mul(b).zip(a.checked_mul(below)).is_some_and(|(one, other)| one < other)
+                    }) {
+                        factor = Some((above, below));
+                    }
+                }
+            }
+            let Some((above, below)) = factor else { continue };
+            let common = gcd(above, below);
+            let (above, below) = (above / common, below / common);
+            let Some(rest) = plus(terms, below, &fact.terms, -above) else { continue };
+            if rest.len() > terms.len() + 2 {
+                continue;
+            }
+            let Some(rest) = self.largest(state, &rest, depth - 1) else { continue };
+            let Some(sum) = above.checked_mul(fact.bound).and_then(|it| it.checked_add(rest)) else { continue };
+            let found = sum.div_euclid(below);
+            best = Some(best.map_or(found, |best| best.min(found)));
+        }
+        best
+    }
+
+    pub(crate) fn high(&mut self, state: &State, form: &Form, depth: u32) -> Option<i128> {
+        self.tries = TRIES;
+        self.largest(state, &form.terms, depth)?.checked_add(form.constant)
+    }
+
+    pub(crate) fn low(&mut self, state: &State, form: &Form, depth: u32) -> Option<i128> {
+        self.high(state, &form.times(-1)?, depth)?.checked_neg()
+    }
+
+    /// Returns the range of a form, if it has one.
+    pub(crate) fn range(&mut self, state: &State, form: &Form, depth: u32) -> Option<(i128, i128)> {
+        if let Some(value) = form.as_constant() {
+            return Some((value, value));
+        }
+        Some((self.low(state, form, depth)?, self.high(state, form, depth)?))
+    }
+
+    /// Adds the fact `form <= bound`. Returns whether it can hold.
+    pub(crate) fn assume(&mut self, state: &mut State, form: &Form, bound: i128) -> bool {
+        self.add_fact(state, form, bound, false)
+    }
+
+    fn add_fact(&mut self, state: &mut State, form: &Form, bound: i128, is_definition: bool) -> bool {
+        let Some(bound) = bound.checked_sub(form.constant) else { return true };
+        let common = form.divisor();
+        if common == 0 {
+            return 0 <= bound;
+        }
+        if self.is_unstable(form) {
+            return true;
+        }
+        let bound = bound.div_euclid(common);
+        let terms: Terms = form.terms.iter().map(|(symbol, factor)| (*symbol, factor / common)).collect();
+        if !is_definition {
+            let opposite: Terms = terms.iter().map(|(symbol, factor)| (*symbol, -factor)).collect();
+            self.tries = TRIES / 3;
+            if self.largest(state, &opposite, 2).is_some_and(|most| most < -bound) {
+                return false;
+            }
+        }
+        if self.has_base(form) {
+            return true;
+        }
+        if let [(symbol, factor)] = terms[..] {
+            let (mut low, mut high) = self.limits(state, symbol);
+            if factor > 0 {
+                high = high.min(bound);
+            } else {
+                low = low.max(-bound);
+            }
+            if low > high {
+                return false;
+            }
+            match state.limits.binary_search_by_key(&symbol, |(own, ..)| *own) {
+                Ok(at) => state.limits[at] = (symbol, low, high),
+                Err(at) => state.limits.insert(at, (symbol, low, high)),
+            }
+            return true;
+        }
+        let is_full = state.facts.len() >= MOST_FACTS;
+        match state.facts.iter_mut().find(|fact| *fact.terms == terms) {
+            Some(fact) if fact.bound <= bound => {}
+            // Of a definition and a guard, the guard does not hold everywhere.
+            Some(fact) => (fact.bound, fact.is_definition) = (bound, is_definition),
+            None if !is_full => {
+                state.facts.push(Fact { terms: Rc::new(terms), bound, is_definition });
+            }
+            None => {}
+        }
+        true
+    }
+
+    /// Returns the quotient of a form and a positive number, rounded down.
+    pub(crate) fn floor(&mut self, state: &mut State, form: &Form, by: i128) -> Option<Form> {
+        if by == 1 {
+            return Some(form.clone());
+        }
+        let mut whole = Form::constant(form.constant.div_euclid(by));
+        let mut rest = Form::constant(form.constant.rem_euclid(by));
+        for (symbol, factor) in &form.terms {
+            let part = if factor % by == 0 { (&mut whole, factor / by) } else { (&mut rest, *factor) };
+            part.0.terms.push((*symbol, part.1));
+        }
+        if rest.terms.is_empty() {
+            return Some(whole);
+        }
+        // floor((g * x + c) / (g * d)) = floor((x + floor(c / g)) / d)
+        let common = gcd(rest.divisor(), by);
+        let mut by = by / common;
+        rest.constant = rest.constant.div_euclid(common);
+        rest.terms.iter_mut().for_each(|(_, factor)| *factor /= common);
+        // floor((floor(x / d) + c) / e) = floor((x + c * d) / (d * e))
+        if let [(symbol, 1)] = rest.terms[..]
+            && let Some((inner, inner_by)) = self.known[symbol as usize].floor.clone()
+        {
+            rest = inner.add(rest.constant.checked_mul(inner_by)?)?;
+            by = by.checked_mul(inner_by).filter(|it| *it < 1 << 80)?;
+        }
+        let (low, high) = self.range(state, &rest, 2)?;
+        if low.div_euclid(by) == high.div_euclid(by) {
+            return whole.add(low.div_euclid(by));
+        }
+        if self.is_unstable(&rest) {
+            let (origin, at) = self.origin(&rest);
+            return whole.plus(&self.unstable(low.div_euclid(by), high.div_euclid(by), origin, at), 1);
+        }
+        let key = (rest, by);
+        let quotient = match self.floors.get(&key) {
+            Some(known) => *known,
+            None => {
+                // A range that holds wherever the symbols of the form are known.
+                let (low, high) = self.range(&State::default(), &key.0, 0)?;
+                let (origin, at) = self.origin(&key.0);
+                let symbol = self.new_symbol(low.div_euclid(by), high.div_euclid(by), origin, at);
+                self.known[symbol as usize].floor = Some(key.clone());
+                self.floors.insert(key.clone(), symbol);
+                symbol
+            }
+        };
+        // 0 <= rest - by * quotient <= by - 1
+        let left = key.0.plus(&Form::symbol(quotient), -by)?;
+        self.add_fact(state, &left, by - 1, true);
+        self.add_fact(state, &left.times(-1)?, 0, true);
+        let quotient = Form::symbol(quotient);
+        match self.range(state, &quotient, 2)? {
+            (low, high) if low == high => whole.add(low),
+            _ => whole.plus(&quotient, 1),
+        }
+    }
+
+    /// Returns the whole number that the lowest bits of a form are, read as signed or unsigned. If the form
+    /// may lie outside of the type's range, the result is the form minus a multiple of `2^bits`, or a symbol
+    /// of which nothing but the type's range is known.
+    pub(crate) fn reading(&mut self, state: &mut State, form: &Form, bits: u8, is_signed: bool) -> Form {
+        let (least, most) = range_of(bits, is_signed);
+        let fits = |range: Option<(i128, i128)>| range.is_some_and(|(low, high)| low >= least && high <= most);
+        let range = self.range(state, form, 0);
+        if fits(range) {
+            return form.clone();
+        }
+        let range = self.range(state, form, 2);
+        if fits(range) {
+            return form.clone();
+        }
+        let found = (|| {
+            if self.is_unstable(form) {
+                return None;
+            }
+            let all = 1_i128 << bits.min(64);
+            let quotient = self.floor(state, &form.add(-least)?, all)?;
+            form.plus(&quotient, -all)
+        })();
+        found.unwrap_or_else(|| {
+            let (origin, at) = self.origin(form);
+            let origin = origin.max(Origin::Computed);
+            if self.is_unstable(form) { self.unstable(least, most, origin, at) } else { self.fresh(least, most, origin, at) }
+        })
+    }
+
+    /// Returns a form for a value that is `a` where `one` holds and `b` where `other` does, with what is known
+    /// of it in `state`, or `None` if nothing is.
+    pub(crate) fn choice(
+        &mut self,
+        state: &mut State,
+        (one, a): (&State, &Form),
+        (other, b): (&State, &Form),
+    ) -> Option<Form> {
+        let only_base = |form: &Form| Form {
+            constant: 0,
+            terms: form.terms.iter().copied().filter(|(symbol, _)| self.base(*symbol).is_some()).collect(),
+        };
+        let base = only_base(a);
+        if base != only_base(b) {
+            return None;
+        }
+        let (a, b) = (a.plus(&base, -1)?, b.plus(&base, -1)?);
+        let (low, high) = (
+            self.low(one, &a, 2)?.min(self.low(other, &b, 2)?),
+            self.high(one, &a, 2)?.max(self.high(other, &b, 2)?),
+        );
+        // What divides the difference of the two divides that of the value and `a`.
+        let step = gcd(gcd(a.divisor(), b.divisor()), a.constant - b.constant);
+        if step == 0 {
+            return a.plus(&base, 1);
+        }
+        let (origin, at) = self.origin(&a).max(self.origin(&b));
+        let from = |bound: i128| (bound - a.constant).div_euclid(step);
+        let symbol = self.new_symbol(from(low), from(high), origin, at);
+        self.known[symbol as usize].is_unstable = self.is_unstable(&a) || self.is_unstable(&b);
+        let value = Form::symbol(symbol).times(step)?.add(a.constant)?;
+        for (near, far, there) in [(&a, &b, other), (&b, &a, one)] {
+            if near.terms.is_empty() {
+                continue;
+            }
+            let Some(difference) = far.plus(near, -1) else { continue };
+            let Some(over) = value.plus(near, -1) else { continue };
+            if let Some(most) = self.high(there, &difference, 2) {
+                self.assume(state, &over, most.max(0));
+            }
+            if let (Some(least), Some(under)) = (self.low(there, &difference, 2), over.times(-1)) {
+                self.assume(state, &under, -(least.min(0)));
+            }
+        }
+        value.plus(&base, 1)
+    }
+
+    /// Returns the product of two forms that are not constant.
+    pub(crate) fn product(&mut self, state: &mut State, a: &Form, b: &Form) -> Option<Form> {
+        if self.has_base(a) || self.has_base(b) {
+            return None;
+        }
+        let ((al, ah), (bl, bh)) = (self.range(state, a, 2)?, self.range(state, b, 2)?);
+        let corners = [al.checked_mul(bl)?, al.checked_mul(bh)?, ah.checked_mul(bl)?, ah.checked_mul(bh)?];
+        let (low, high) = corners.iter().fold((corners[0], corners[0]), |(low, high), it| (low.min(*it), high.max(*it)));
+        let (origin, at) = self.origin(a).max(self.origin(b));
+        if self.is_unstable(a) || self.is_unstable(b) {
+            return Some(self.unstable(low, high, origin, at));
+        }
+        let product = self.fresh(low, high, origin, at);
+        // (a - al)(b - bl) >= 0 and its three siblings (McCormick).
+        for (x, y, sign) in [(al, bl, 1), (ah, bh, 1), (al, bh, -1), (ah, bl, -1)] {
+            let rest = a.times(y).zip(b.times(x)).and_then(|(a, b)| a.plus(&b, 1));
+            let fact = rest.and_then(|rest| rest.plus(&product, -1)).and_then(|it| it.times(sign));
+            if let (Some(fact), Some(bound)) = (fact, x.checked_mul(y)) {
+                self.assume(state, &fact, bound * sign);
+            }
+        }
+        Some(product)
+    }
+
+    /// Keeps of two states' facts what holds in both. The registers are those of the first.
+    pub(crate) fn common_facts(&mut self, one: &State, other: &State) -> State {
+        let mut both = State::default();
+        for (symbol, low, high) in &one.limits {
+            if let Ok(at) = other.limits.binary_search_by_key(symbol, |(own, ..)| *own) {
+                let (_, other_low, other_high) = other.limits[at];
+                both.limits.push((*symbol, (*low).min(other_low), (*high).max(other_high)));
+                continue;
+            }
+            // The other state may know the range by its facts.
+            let (all_low, all_high) = (self.known[*symbol as usize].low, self.known[*symbol as usize].high);
+            let form = Form::symbol(*symbol);
+            let low = self.low(other, &form, 1).unwrap_or(all_low).min(*low);
+            let high = self.high(other, &form, 1).unwrap_or(all_high).max(*high);
+            if low > all_low || high < all_high {
+                both.limits.push((*symbol, low, high));
+            }
+        }
+        for (symbol, low, high) in &other.limits {
+            if one.limits.binary_search_by_key(symbol, |(own, ..)| *own).is_ok() {
+                continue;
+            }
+            let (all_low, all_high) = (self.known[*symbol as usize].low, self.known[*symbol as usize].high);
+            let form = Form::symbol(*symbol);
+            let low = self.low(one, &form, 1).unwrap_or(all_low).min(*low);
+            let high = self.high(one, &form, 1).unwrap_or(all_high).max(*high);
+            if low > all_low || high < all_high {
+                both.limits.push((*symbol, low, high));
+            }
+        }
+        both.limits.sort_unstable_by_key(|(symbol, ..)| *symbol);
+        for (from, to, is_first) in [(one, other, true), (other, one, false)] {
+            for fact in &from.facts {
+                let same = to.facts.iter().find(|it| Rc::ptr_eq(&it.terms, &fact.terms) || it.terms == fact.terms);
+                let bound = match same {
+                    Some(_) if !is_first => continue,
+                    Some(same) => Some(same.bound.max(fact.bound)),
+                    None if fact.is_definition => Some(fact.bound),
+                    None => {
+                        self.tries = TRIES / 3;
+                        self.largest(to, &fact.terms, 1).map(|bound| bound.max(fact.bound))
+                    }
+                };
+                let Some(bound) = bound else { continue };
+                let is_definition = fact.is_definition || same.is_some_and(|same| same.is_definition);
+                let says_more = self.by_ranges(&both, &fact.terms).is_none_or(|known| bound < known);
+                if (is_definition || says_more) && both.facts.len() < MOST_FACTS {
+                    let is_definition = fact.is_definition && same.is_none_or(|same| same.is_definition);
+                    both.facts.push(Fact { terms: Rc::clone(&fact.terms), bound, is_definition });
+                }
+            }
+        }
+        both
+    }
+}

@@ -1,0 +1,397 @@
+//! What a proof says of a launch, and the words of a refusal.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use crate::flow::{GaveUp, Walk};
+use crate::graph::Graph;
+use crate::launch::Launch;
+use crate::slice::{Kernel, Op, Origin, Space};
+use crate::state::Base;
+use crate::step::{Analysis, Outcome};
+
+/// Work that [`prove`] spends at most. A step of the kernel counts four, and a bound of a form one.
+pub const BUDGET: u64 = 4_000_000;
+
+/// Offsets that no memory has: an index without a bound.
+const FARTHEST: i128 = 1 << 44;
+
+/// The bytes of one pointer's memory that a launch may access.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Need {
+    /// The index of the parameter.
+    pub parameter: usize,
+    /// The offset of the pointer in the parameter.
+    pub offset: u64,
+    /// What may be read.
+    pub reads: Option<Bytes>,
+    /// What may be written.
+    pub writes: Option<Bytes>,
+    /// A power of two that the pointer must be a multiple of.
+    pub align: u32,
+}
+
+/// A range of bytes, from where a pointer points.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bytes {
+    /// The first byte.
+    pub low: i64,
+    /// The byte after the last one.
+    pub high: i64,
+    lowest: Place,
+    highest: Place,
+}
+
+/// The access that sets an end of a range.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Place {
+    at: (u32, u32),
+    origin: Origin,
+    from: (u32, u32),
+}
+
+/// What is known of a launch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The launch accesses no other memory than this, and shared memory, stack and variables within their
+    /// bounds.
+    Proven(Proof),
+    /// Nothing is proven.
+    Refused(Refusal),
+}
+
+/// A proof: [`check`](Proof::check) compares it with the memory of a launch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proof {
+    kernel: String,
+    files: Vec<String>,
+    /// Grid, block and so on, in words.
+    given: String,
+    /// The numbers among the arguments on which the proof depends: parameter, offset, value.
+    numbers: Vec<(usize, u64, i128)>,
+    needs: Vec<Need>,
+}
+
+/// The memory behind a pointer.
+#[derive(Clone, Copy, Debug)]
+pub struct Memory<'a> {
+    /// The index of the parameter.
+    pub parameter: usize,
+    /// The offset of the pointer in the parameter.
+    pub offset: u64,
+    /// The name of the argument.
+    pub name: &'a str,
+    /// The address that is passed.
+    pub address: u64,
+    /// How many bytes from the address on belong to the argument.
+    pub bytes: u64,
+    /// The bytes of an element, in which a refusal counts.
+    pub element: u64,
+    /// Whether the kernel may write it.
+    pub is_writable: bool,
+}
+
+/// Why a launch is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The kernel's name.
+    pub kernel: String,
+    /// File and line in the kernel's source, if they are known.
+    pub place: Option<(String, u32)>,
+    /// Whether the kernel does leave its memory as far as the analysis can see, not only perhaps.
+    pub is_certain: bool,
+    /// What the kernel may do, and what to write in the kernel.
+    pub reason: String,
+}
+
+impl std::fmt::Display for Refusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if !self.is_certain {
+            write!(f, "cannot prove ")?;
+        }
+        write!(f, "{}", self.kernel)?;
+        if !self.is_certain {
+            f.write_str(":")?;
+        }
+        write!(f, " {}", self.reason)
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// Proves which memory a launch accesses.
+///
+/// The values must be those of the launch: grid, block, clusters, shared bytes, and the parts of arguments
+/// that [`Kernel::key`] lists. The verdict holds for all launches that agree in these.
+#[must_use]
+pub fn prove(kernel: &Kernel, launch: &Launch<'_>) -> Verdict {
+    prove_within(kernel, launch, BUDGET)
+}
+
+/// Does what [`prove`] does with a budget of its own.
+#[must_use]
+pub fn prove_within(kernel: &Kernel, launch: &Launch<'_>, budget: u64) -> Verdict {
+    let graph = Graph::new(kernel);
+    let mut analysis = Analysis::new(kernel, launch);
+    // A value that was loaded stays the same only if nothing writes the bytes in other pieces: which ones are
+    // written is known at the end.
+    loop {
+        let unstable = std::mem::take(&mut analysis.unstable);
+        analysis = Analysis::new(kernel, launch);
+        analysis.unstable = unstable;
+        let mut walk = Walk::new(&mut analysis, &graph, budget);
+        if let Err(why) = walk.run() {
+            walk.refuse(why);
+            if why == GaveUp::Budget {
+                break;
+            }
+        }
+        let before = analysis.unstable.len();
+        for (base, element, is_read_only) in &analysis.loaded {
+            let conflicts = |it: &&(Base, u32)| it.0 == *base && (*is_read_only || it.1 != *element);
+            if analysis.written.iter().any(|it| conflicts(&it)) {
+                analysis.unstable.insert((*base, *is_read_only));
+            }
+        }
+        if analysis.unstable.len() == before {
+            break;
+        }
+    }
+    verdict(&analysis)
+}
+
+fn verdict(analysis: &Analysis<'_>) -> Verdict {
+    let kernel = analysis.kernel;
+    let mut needs: BTreeMap<(usize, u64), Need> = BTreeMap::new();
+    let refused = |at: (u32, u32), reason: &str, origin: (Origin, (u32, u32))| {
+        Verdict::Refused(refusal(kernel, at, reason, origin))
+    };
+    for access in &analysis.log {
+        let at = kernel.steps[access.step].at;
+        let (base, low, high, align, reads, writes, origin) = match &access.outcome {
+            Outcome::Refused(reason, origin) => return refused(at, reason, *origin),
+            Outcome::Bytes { base, low, high, align, reads, writes, origin } => {
+                (*base, *low, *high, *align, *reads, *writes, *origin)
+            }
+        };
+        match base {
+            Base::Object(object) | Base::Generic(object) => {
+                let object = &kernel.objects[object as usize];
+                let bytes = i128::from(object.bytes.unwrap_or(u64::from(analysis.launch.shared)));
+                if low < 0 || high > bytes {
+                    let reason = match object.space {
+                        _ if object.bytes == Some(0) => format!("the size of {} is not in the PTX", object.name),
+                        Space::Shared if object.bytes.is_none() => {
+                            format!("may access bytes {low}..{high} of the {bytes} bytes of dynamic shared memory")
+                        }
+                        _ => format!("may access bytes {low}..{high} of {}, which has {bytes}", object.name),
+                    };
+                    return refused(at, &reason, origin);
+                }
+                if align > object.align {
+                    return refused(at, &format!("{} is aligned to {}, not {align}", object.name, object.align), origin);
+                }
+            }
+            Base::Parameter(parameter, offset) => {
+                let narrow = |bound: i128| i64::try_from(bound).ok().filter(|_| bound.abs() < FARTHEST);
+                let (Some(low), Some(high)) = (narrow(low), narrow(high)) else {
+                    return refused(at, "the index has no bound", origin);
+                };
+                let need = Need { parameter, offset, reads: None, writes: None, align };
+                let need = needs.entry((parameter, offset)).or_insert(need);
+                need.align = need.align.max(align);
+                let place = Place { at, origin: origin.0, from: origin.1 };
+                for side in [(reads, &mut need.reads), (writes, &mut need.writes)] {
+                    let (true, bytes) = side else { continue };
+                    let new = Bytes { low, high, lowest: place.clone(), highest: place.clone() };
+                    match bytes {
+                        None => *bytes = Some(new),
+                        Some(bytes) => {
+                            if low < bytes.low {
+                                (bytes.low, bytes.lowest) = (low, place.clone());
+                            }
+                            if high > bytes.high {
+                                (bytes.high, bytes.highest) = (high, place.clone());
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+    let launch = analysis.launch;
+    let size = |of: [u32; 3]| match of {
+        [x, 1, 1] => x.to_string(),
+        [x, y, 1] => format!("({x}, {y})"),
+        [x, y, z] => format!("({x}, {y}, {z})"),
+    };
+    let mut given = format!("grid {}, block {}", size(launch.grid), size(launch.block));
+    if launch.cluster != [1, 1, 1] {
+        let _ = write!(given, ", cluster {}", size(launch.cluster));
+    }
+    if launch.shared != 0 {
+        let _ = write!(given, ", {} bytes of shared memory", launch.shared);
+    }
+    let numbers = kernel.key().into_iter().filter_map(|(parameter, offset, size)| {
+        let argument = launch.arguments.get(parameter)?;
+        let overlaps = |it: &&u64| **it < offset + size && offset < **it + 8;
+        if argument.pointers.iter().any(|it| overlaps(&it)) {
+            return None;
+        }
+        let mut bytes = [0; 16];
+        let start = usize::try_from(offset).ok()?;
+        let given = argument.bytes.get(start..start + usize::try_from(size).ok()?)?;
+        bytes.get_mut(..given.len())?.copy_from_slice(given);
+        Some((parameter, offset, i128::from_le_bytes(bytes)))
+    });
+    Verdict::Proven(Proof {
+        kernel: kernel.name.clone(),
+        files: kernel.files.clone(),
+        given,
+        numbers: numbers.collect(),
+        needs: needs.into_values().collect(),
+    })
+}
+
+/// Makes the words of what cannot be proven.
+fn refusal(kernel: &Kernel, at: (u32, u32), reason: &str, origin: (Origin, (u32, u32))) -> Refusal {
+    let place = place(&kernel.files, at);
+    let mut text = String::new();
+    if let Some((file, line)) = &place {
+        let _ = write!(text, "{file}:{line}, ");
+    }
+    text += reason;
+    because(&mut text, &kernel.files, at, origin);
+    Refusal { kernel: kernel.name.clone(), place, is_certain: false, reason: text }
+}
+
+/// Adds where an index comes from, and what to write in the kernel.
+fn because(text: &mut String, files: &[String], at: (u32, u32), (origin, from): (Origin, (u32, u32))) {
+    let what = match origin {
+        Origin::Exact => return,
+        Origin::Computed => "the index is computed in a way that is known by its range only",
+        Origin::Unwritten => "the index comes from a local array, or from a register that may not be written",
+        Origin::Float => "the index comes from a floating-point number",
+        Origin::Shuffle => "the index comes from another thread",
+        Origin::Texture => "the index comes from a texture",
+        Origin::Atomic => "the index comes from an atomic operation",
+        Origin::Memory => "the index comes from memory",
+    };
+    let _ = write!(text, "; {what}");
+    if let Some((file, line)) = place(files, from).filter(|_| from != at) {
+        if from.0 == at.0 {
+            let _ = write!(text, " (line {line})");
+        } else {
+            let _ = write!(text, " ({file}:{line})");
+        }
+    }
+    text.push_str("; write `if (i < n)` with that index before the access");
+}
+
+fn place(files: &[String], (file, line): (u32, u32)) -> Option<(String, u32)> {
+    let file = usize::try_from(file).ok().and_then(|file| files.get(file))?;
+    (line != 0).then(|| (file.clone(), line))
+}
+
+impl Kernel {
+    /// Returns why no launch of the kernel that gets there can be proven: instructions and calls that the
+    /// analysis does not know. A build script can warn of them. An empty list promises nothing.
+    #[must_use]
+    pub fn doubts(&self) -> Vec<Refusal> {
+        let doubt = |step: &crate::slice::Step| {
+            let [crate::slice::Operand::Number(text)] = step.from[..] else { return None };
+            let text = self.texts.get(usize::try_from(text).ok()?)?;
+            Some(refusal(self, step.at, text, (Origin::Exact, step.at)))
+        };
+        self.steps.iter().filter(|step| step.op == Op::Refuse).filter_map(doubt).collect()
+    }
+}
+
+impl Verdict {
+    /// Checks that the memory of a launch has the bytes and the alignment that the verdict requires. This is
+    /// all that a launch does once it has a verdict.
+    ///
+    /// # Errors
+    /// The launch is refused: the words are for the programmer.
+    pub fn check(&self, memory: &[Memory<'_>], names: &[&str]) -> Result<&[Need], Refusal> {
+        match self {
+            Self::Proven(proof) => proof.check(memory, names).map(|()| &proof.needs[..]),
+            Self::Refused(refusal) => Err(refusal.clone()),
+        }
+    }
+}
+
+impl Proof {
+    /// The bytes that the launch accesses of each parameter.
+    #[must_use]
+    pub fn needs(&self) -> &[Need] {
+        &self.needs
+    }
+
+    fn check(&self, memory: &[Memory<'_>], names: &[&str]) -> Result<(), Refusal> {
+        for need in &self.needs {
+            let found = memory.iter().find(|it| (it.parameter, it.offset) == (need.parameter, need.offset));
+            let Some(memory) = found else {
+                return Err(self.refused(None, format!("accesses memory of parameter {}, which is not given", need.parameter)));
+            };
+            if memory.address % u64::from(need.align) != 0 {
+                return Err(self.refused(
+                    need.writes.as_ref().or(need.reads.as_ref()).map(|it| it.highest.at),
+                    format!("needs {} at a multiple of {} bytes, and it begins at {:#x}", memory.name, need.align, memory.address),
+                ));
+            }
+            for (bytes, verb, may) in [(&need.writes, "write", memory.is_writable), (&need.reads, "read", true)] {
+                let Some(bytes) = bytes else { continue };
+                if !may {
+                    return Err(self.refused(Some(bytes.highest.at), format!("writes {}, which it is to read only", memory.name)));
+                }
+                let fits = u64::try_from(bytes.high).is_ok_and(|high| high <= memory.bytes);
+                if bytes.low < 0 || !fits {
+                    return Err(self.beyond(bytes, verb, memory, names));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn refused(&self, at: Option<(u32, u32)>, mut reason: String) -> Refusal {
+        let place = at.and_then(|at| place(&self.files, at));
+        if let Some((file, line)) = &place {
+            let _ = write!(reason, ": {file}:{line}");
+        }
+        Refusal { kernel: self.kernel.clone(), place, is_certain: true, reason }
+    }
+
+    #[cold]
+    fn beyond(&self, bytes: &Bytes, verb: &str, memory: &Memory<'_>, names: &[&str]) -> Refusal {
+        let unit = i64::try_from(memory.element.max(1)).unwrap_or(1);
+        let length = memory.bytes / memory.element.max(1);
+        let name = memory.name;
+        let (place, from, to) = if bytes.low < 0 {
+            (&bytes.lowest, bytes.low.div_euclid(unit), 0)
+        } else {
+            let end = bytes.high.checked_add(unit - 1).unwrap_or(i64::MAX).div_euclid(unit);
+            (&bytes.highest, i64::try_from(length).unwrap_or(i64::MAX), end)
+        };
+        let mut refusal = self.refused(
+            Some(place.at),
+            format!("may {verb} {name}[{from}..{to}], but {name} has {length} elements"),
+        );
+        let text = &mut refusal.reason;
+        let last = if bytes.low < 0 { from } else { to - 1 };
+        let bound = if bytes.low < 0 { "down" } else { "up" };
+        let _ = write!(text, "; the index is {bound} to {last} with {}", self.given);
+        for (parameter, offset, value) in &self.numbers {
+            match names.get(*parameter) {
+                Some(name) if *offset == 0 => _ = write!(text, ", {name} {value}"),
+                Some(name) => _ = write!(text, ", {value} at byte {offset} of {name}"),
+                None => _ = write!(text, ", {value} in parameter {parameter}"),
+            }
+        }
+        if place.origin != Origin::Exact {
+            refusal.is_certain = false;
+            because(text, &self.files, place.at, (place.origin, place.from));
+        }
+        refusal
+    }
+}
