@@ -82,7 +82,7 @@ impl<'w, 'a> Walk<'w, 'a> {
             return Ok(());
         }
         let registers = vec![Value::Unset; self.analysis.kernel.registers.len()];
-        let start = State { registers, ..State::default() };
+        let start = State::new(registers);
         let graph = self.graph;
         self.region(&graph.order, None, vec![(0, start)]).map(|_| ())
     }
@@ -421,7 +421,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         while let Some(test) = open.pop() {
             match &*test {
                 Test::Not(one) => open.push(Rc::clone(one)),
-                Test::And(one, other) | Test::Or(one, other) => open.extend([Rc::clone(one), Rc::clone(other)]),
+                Test::And(one, other) => open.extend([Rc::clone(one), Rc::clone(other)]),
                 Test::Compare { a, b, .. } => {
                     let mut form = a.plus(b, -1);
                     for one in changed {

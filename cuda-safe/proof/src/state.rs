@@ -47,7 +47,6 @@ pub(crate) enum Test {
     Compare { op: Op, bits: u8, is_signed: bool, a: Rc<Form>, b: Rc<Form> },
     Not(Rc<Self>),
     And(Rc<Self>, Rc<Self>),
-    Or(Rc<Self>, Rc<Self>),
 }
 
 /// The value of a register.
@@ -68,6 +67,7 @@ struct Fact {
     is_definition: bool,
 }
 
+/// The facts are private: they change only by what [`Symbols`] assumes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     pub(crate) registers: Vec<Value>,
@@ -82,6 +82,10 @@ const MOST_FACTS: usize = 48;
 const TRIES: u32 = 90;
 
 impl State {
+    pub(crate) fn new(registers: Vec<Value>) -> Self {
+        Self { registers, ..Self::default() }
+    }
+
     /// Returns the facts without the registers, for a case that is only looked into.
     pub(crate) fn case(&self) -> Self {
         Self { registers: Vec::new(), limits: self.limits.clone(), facts: self.facts.clone() }

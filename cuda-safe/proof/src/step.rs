@@ -161,8 +161,7 @@ impl<'a> Analysis<'a> {
             Test::Is(value) => *value == outcome,
             Test::Not(inner) => self.refine(state, inner, !outcome),
             Test::And(one, other) if outcome => self.refine(state, one, true) && self.refine(state, other, true),
-            Test::Or(one, other) if !outcome => self.refine(state, one, false) && self.refine(state, other, false),
-            Test::And(one, other) | Test::Or(one, other) => {
+            Test::And(one, other) => {
                 let (mut first, mut second) = (state.case(), state.case());
                 let facts = match (self.refine(&mut first, one, outcome), self.refine(&mut second, other, outcome)) {
                     (true, true) => self.symbols.common_facts(&first, &second),
