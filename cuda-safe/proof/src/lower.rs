@@ -13,6 +13,8 @@ pub use crate::ptx::SyntaxError;
 
 /// Steps that a kernel may have with all functions that it calls.
 const MOST_STEPS: usize = 60_000;
+/// The number of the PTX itself among the files: its lines are named if it has none of a source.
+const PTX: u32 = u32::MAX;
 /// Calls within calls.
 const MOST_CALLS: usize = 24;
 
@@ -244,6 +246,9 @@ impl<'m, 'a> Lowering<'m, 'a> {
                 }
                 Statement::Targets(name, targets) => self.name(name, Entity::Targets(targets.clone())),
                 Statement::Instruction(instruction) => {
+                    if self.at.0 == PTX || self.at == (0, 0) {
+                        self.at = (PTX, instruction.line);
+                    }
                     let before = self.kernel.steps.len();
                     if let Err(reason) = self.instruction(instruction) {
                         self.kernel.steps.truncate(before);
@@ -960,6 +965,9 @@ impl<'m, 'a> Lowering<'m, 'a> {
                 _ => format!("a call of {name}, which is not in this PTX"),
             });
         };
+        if function.is_weak {
+            return Err(format!("{name} may have another body in another file"));
+        }
         if self.calls.contains(name) || self.calls.len() > MOST_CALLS {
             return Err(format!("{name} calls itself, or calls are nested too deep"));
         }
@@ -1095,7 +1103,10 @@ impl<'m, 'a> Lowering<'m, 'a> {
         let mut by_new: Vec<(u32, u32)> = objects.into_iter().map(|(old, new)| (new, old)).collect();
         by_new.sort_unstable();
         self.kernel.objects = by_new.iter().map(|(_, it)| old[*it as usize].clone()).collect();
-        let file = |number: &u32| self.module.files.get(number).map_or("?", |it| it).to_owned();
+        let file = |number: &u32| {
+            let name = self.module.files.get(number).copied();
+            name.unwrap_or(if *number == PTX { "PTX" } else { "?" }).to_owned()
+        };
         self.kernel.files = files.iter().map(file).collect();
     }
 }

@@ -24,52 +24,52 @@ impl std::error::Error for SyntaxError {}
 
 /// A PTX text.
 #[derive(Clone, Debug, Default)]
-pub struct Module<'a> {
+pub(crate) struct Module<'a> {
     /// Variables outside of functions.
-    pub variables: Vec<Variable<'a>>,
+    pub(crate) variables: Vec<Variable<'a>>,
     /// Kernels and functions that have bodies.
-    pub functions: Vec<Function<'a>>,
+    pub(crate) functions: Vec<Function<'a>>,
     /// Source files by the numbers of `.loc`.
-    pub files: BTreeMap<u32, &'a str>,
+    pub(crate) files: BTreeMap<u32, &'a str>,
     /// Whether a name may stand for another function or variable (`.alias`).
-    pub has_aliases: bool,
+    pub(crate) has_aliases: bool,
 }
 
 /// A variable or parameter.
 #[derive(Clone, Debug)]
-pub struct Variable<'a> {
+pub(crate) struct Variable<'a> {
     /// Its name.
-    pub name: &'a str,
+    pub(crate) name: &'a str,
     /// The state space without its dot: `global`, `shared`, ...
-    pub space: &'a str,
+    pub(crate) space: &'a str,
     /// Bytes, or `None` if the text does not state them.
-    pub bytes: Option<u64>,
+    pub(crate) bytes: Option<u64>,
     /// Alignment in bytes.
-    pub align: u32,
+    pub(crate) align: u32,
     /// Whether it is defined elsewhere.
-    pub is_extern: bool,
+    pub(crate) is_extern: bool,
 }
 
 /// A kernel or a function.
 #[derive(Clone, Debug)]
-pub struct Function<'a> {
+pub(crate) struct Function<'a> {
     /// Its name.
-    pub name: &'a str,
+    pub(crate) name: &'a str,
     /// Whether it is a kernel.
-    pub is_entry: bool,
+    pub(crate) is_entry: bool,
     /// Whether another definition may take its place.
-    pub is_weak: bool,
+    pub(crate) is_weak: bool,
     /// Results.
-    pub results: Vec<Variable<'a>>,
+    pub(crate) results: Vec<Variable<'a>>,
     /// Parameters.
-    pub parameters: Vec<Variable<'a>>,
+    pub(crate) parameters: Vec<Variable<'a>>,
     /// Statements.
-    pub body: Vec<Statement<'a>>,
+    pub(crate) body: Vec<Statement<'a>>,
 }
 
 /// A statement of a function.
 #[derive(Clone, Debug)]
-pub enum Statement<'a> {
+pub(crate) enum Statement<'a> {
     /// `{`
     Open,
     /// `}`
@@ -90,20 +90,20 @@ pub enum Statement<'a> {
 
 /// An instruction.
 #[derive(Clone, Debug)]
-pub struct Instruction<'a> {
+pub(crate) struct Instruction<'a> {
     /// The predicate register, and whether it is negated.
-    pub guard: Option<(&'a str, bool)>,
+    pub(crate) guard: Option<(&'a str, bool)>,
     /// The words between dots: `ld`, `global`, `u32`.
-    pub words: Vec<&'a str>,
+    pub(crate) words: Vec<&'a str>,
     /// Operands.
-    pub operands: Vec<Operand<'a>>,
+    pub(crate) operands: Vec<Operand<'a>>,
     /// Line of the PTX text.
-    pub line: u32,
+    pub(crate) line: u32,
 }
 
 /// An operand.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Operand<'a> {
+pub(crate) enum Operand<'a> {
     /// A register, a variable, a label or a function.
     Name(&'a str),
     /// A name and a number of bytes.
@@ -126,7 +126,7 @@ pub enum Operand<'a> {
 ///
 /// # Errors
 /// The first line that has none of the known forms.
-pub fn parse(text: &str) -> Result<Module<'_>, SyntaxError> {
+pub(crate) fn parse(text: &str) -> Result<Module<'_>, SyntaxError> {
     Reader { tokens: tokens(text)?, at: 0 }.module()
 }
 

@@ -455,13 +455,16 @@ impl<'a> Analysis<'a> {
                 else {
                     return Some(nothing(self, bits));
                 };
+                // Bits that are zero in both stay zero.
+                let common = [x.divisor(), x.constant, y.divisor(), y.constant].into_iter().fold(0, gcd);
+                let unit = (common & -common).max(1);
                 let ones = |value: i128| (1_i128 << (128 - value.max(0).leading_zeros()).min(100)) - 1;
                 let (low, high) = match step.op {
                     Op::And => (0, xh.min(yh)),
                     Op::Or => (xl.max(yl), ones(xh.max(yh))),
                     _ => (0, ones(xh.max(yh))),
                 };
-                let result = any(self, bits, low, high);
+                let result = any(self, bits, low / unit, high / unit).times(unit)?;
                 if step.op == Op::And && high < range_of(bits, true).1 {
                     for limit in [&x, &y] {
                         let below = result.plus(limit, -1)?;
@@ -533,7 +536,8 @@ impl<'a> Analysis<'a> {
                 let based = a.terms.iter().find_map(|(symbol, factor)| {
                     self.symbols.base(*symbol).filter(|_| *factor == 1).map(|base| (*symbol, base))
                 });
-                let (symbol, base) = based?;
+                // An address from elsewhere stays one that no access may have.
+                let Some((symbol, base)) = based else { return Some(Form::clone(a)) };
                 let space = |object: u32| self.kernel.objects[object as usize].space;
                 let other = match (step.op, base) {
                     (_, Base::Parameter(..)) if step.space == Space::Global => base,

@@ -1,0 +1,626 @@
+//! A tiny interpreter of PTX, written from the PTX manual and independent of the lowering and the analysis. It runs one
+//! thread. What the thread loads from memory is random, and so is every floating-point result: the proof has
+//! to hold for all of them.
+
+use std::collections::HashMap;
+
+use crate::ptx::{Function, Instruction, Module, Operand, Statement, bytes_of};
+
+/// A small random number generator (splitmix64).
+#[derive(Clone, Debug)]
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut it = self.0;
+        it = (it ^ it >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        it = (it ^ it >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        it ^ it >> 31
+    }
+
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
+        self.next() % end.max(1)
+    }
+
+    /// A number that is often near a bound.
+    fn tricky(&mut self, near: &[u64]) -> u64 {
+        match self.below(8) {
+            0 => self.next(),
+            1 => self.next() >> 32,
+            2 => self.below(4).wrapping_sub(2),
+            3 => [0x7fff_ffff, 0x8000_0000, 0xffff_ffff, 0x1_0000_0000][usize::try_from(self.below(4)).unwrap()],
+            4 => self.below(300),
+            _ if near.is_empty() => self.below(64),
+            _ => {
+                let one = near[usize::try_from(self.below(near.len() as u64)).unwrap()];
+                one.wrapping_add(self.below(5)).wrapping_sub(2)
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Seen {
+    pub(crate) address: u64,
+    pub(crate) size: u64,
+    pub(crate) writes: bool,
+    pub(crate) reads: bool,
+    pub(crate) line: u32,
+}
+
+/// Where everything lies. Spaces are far from each other, and so are the objects in them.
+pub(crate) const SHARED: u64 = 0x10_0000;
+pub(crate) const LOCAL: u64 = 0x20_0000;
+pub(crate) const PARAM: u64 = 0x1000;
+pub(crate) const WINDOW: u64 = 1 << 40;
+pub(crate) const VARIABLES: u64 = 1 << 42;
+pub(crate) const CONSTANTS: u64 = 1 << 43;
+
+pub(crate) struct Machine<'m, 'a> {
+    pub(crate) module: &'m Module<'a>,
+    pub(crate) grid: [u32; 3],
+    pub(crate) block: [u32; 3],
+    pub(crate) shared: u32,
+    pub(crate) tid: [u32; 3],
+    pub(crate) ctaid: [u32; 3],
+    pub(crate) near: Vec<u64>,
+    pub(crate) random: Random,
+    /// Addresses and sizes of variables by name: in their own space.
+    pub(crate) objects: HashMap<String, (u64, u64)>,
+    pub(crate) seen: Vec<Seen>,
+    pub(crate) steps: u32,
+    next: u64,
+}
+
+/// How a thread ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    Returned,
+    Exited,
+    /// It did not end in time.
+    TooLong,
+    /// An instruction or a form that the interpreter does not know.
+    Unknown(String),
+}
+
+type Slots = HashMap<String, Vec<u8>>;
+
+/// The registers and parameters of a call.
+struct Frame<'f, 'a> {
+    function: &'f Function<'a>,
+    registers: HashMap<String, u64>,
+    widths: HashMap<String, u32>,
+    slots: Slots,
+    labels: HashMap<&'f str, usize>,
+    targets: HashMap<&'f str, &'f Vec<&'a str>>,
+}
+
+fn mask(bits: u32) -> u64 {
+    if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
+}
+
+fn sign(value: u64, bits: u32) -> i64 {
+    let shift = 64 - bits.min(64);
+    (value << shift).cast_signed() >> shift
+}
+
+impl<'m, 'a> Machine<'m, 'a> {
+    pub(crate) fn new(module: &'m Module<'a>, grid: [u32; 3], block: [u32; 3], shared: u32, random: Random) -> Self {
+        Self {
+            module,
+            grid,
+            block,
+            shared,
+            tid: [0; 3],
+            ctaid: [0; 3],
+            near: Vec::new(),
+            random,
+            objects: HashMap::new(),
+            seen: Vec::new(),
+            steps: 0,
+            next: 0,
+        }
+    }
+
+    /// Runs a thread of a kernel whose parameters have these bytes.
+    pub(crate) fn run(&mut self, kernel: &'m Function<'a>, parameters: &[Vec<u8>]) -> End {
+        (self.next, self.steps) = (0, 0);
+        self.objects.clear();
+        self.seen.clear();
+        for variable in &self.module.variables {
+            self.place(variable.name, variable.space, variable.bytes.filter(|_| !variable.is_extern), variable.align);
+        }
+        let mut slots = Slots::new();
+        for (variable, bytes) in kernel.parameters.iter().zip(parameters) {
+            slots.insert(variable.name.to_owned(), bytes.clone());
+            self.place(variable.name, "param", Some(bytes.len() as u64), 16);
+        }
+        self.call(kernel, &mut slots, 0)
+    }
+
+    fn place(&mut self, name: &str, space: &str, bytes: Option<u64>, align: u32) {
+        let from = match space {
+            "shared" => SHARED,
+            "local" => LOCAL,
+            "param" => PARAM,
+            "const" => CONSTANTS,
+            _ => VARIABLES,
+        };
+        // All dynamic shared memory is one array.
+        let (at, size) = match (space, bytes) {
+            ("shared", None) => (SHARED + 0x8_0000, u64::from(self.shared)),
+            (_, bytes) => (from + self.next.next_multiple_of(u64::from(align.max(16))), bytes.unwrap_or(0)),
+        };
+        if bytes.is_some() {
+            self.next = at - from + size + 0x1000;
+        }
+        self.objects.insert(name.to_owned(), (at, size));
+    }
+
+    fn call(&mut self, function: &'m Function<'a>, slots: &mut Slots, depth: u32) -> End {
+        let mut frame = Frame {
+            function,
+            registers: HashMap::new(),
+            widths: HashMap::new(),
+            slots: std::mem::take(slots),
+            labels: HashMap::new(),
+            targets: HashMap::new(),
+        };
+        for (at, statement) in function.body.iter().enumerate() {
+            match statement {
+                Statement::Label(name) => drop(frame.labels.insert(name, at)),
+                Statement::Targets(name, targets) => drop(frame.targets.insert(name, targets)),
+                Statement::Variable(it) if it.space != "param" => self.place(it.name, it.space, it.bytes, it.align),
+                Statement::Variable(it) => {
+                    let bytes = usize::try_from(it.bytes.unwrap_or(0)).unwrap();
+                    frame.slots.insert(it.name.to_owned(), vec![0; bytes]);
+                }
+                Statement::Registers(ty, name, count) => {
+                    let bits = if *ty == "pred" { 1 } else { bytes_of(ty).unwrap() * 8 };
+                    match count {
+                        Some(count) => (0..*count).for_each(|at| _ = frame.widths.insert(format!("{name}{at}"), bits)),
+                        None => drop(frame.widths.insert((*name).to_owned(), bits)),
+                    }
+                }
+                _ => {}
+            }
+        }
+        for result in &function.results {
+            let bytes = usize::try_from(result.bytes.unwrap_or(0)).unwrap();
+            frame.slots.insert(result.name.to_owned(), vec![0; bytes]);
+        }
+        let mut at = 0;
+        while let Some(statement) = function.body.get(at) {
+            at += 1;
+            let Statement::Instruction(it) = statement else { continue };
+            self.steps += 1;
+            if self.steps > 20_000 {
+                return End::TooLong;
+            }
+            if let Some((name, is_negated)) = it.guard
+                && (self.register(&mut frame, name) & 1 == 1) == is_negated
+            {
+                continue;
+            }
+            match self.instruction(&mut frame, it, depth) {
+                Ok(None) => {}
+                Ok(Some(label)) => match frame.labels.get(label) {
+                    Some(to) => at = *to,
+                    None => return End::Unknown(format!("no label {label}")),
+                },
+                Err(End::Returned) => break,
+                Err(end) => return end,
+            }
+        }
+        *slots = frame.slots;
+        End::Returned
+    }
+
+    fn register(&mut self, frame: &mut Frame<'_, '_>, name: &str) -> u64 {
+        // What was never written is something else each time.
+        frame.registers.get(name).copied().unwrap_or_else(|| self.random.tricky(&self.near))
+    }
+
+    fn set(frame: &mut Frame<'_, '_>, name: &str, value: u64) {
+        if name != "_" {
+            let bits = frame.widths.get(name).copied().unwrap_or(64);
+            frame.registers.insert(name.to_owned(), value & mask(bits));
+        }
+    }
+
+    fn value(&mut self, frame: &mut Frame<'_, '_>, operand: &Operand<'_>, bits: u32) -> Result<u64, End> {
+        let unknown = || Err(End::Unknown(format!("operand {operand:?}")));
+        let value = match operand {
+            Operand::Number(value) => u64::try_from(value & i128::from(u64::MAX)).unwrap(),
+            Operand::Float(bits) => bits.unwrap_or(0),
+            Operand::Not(inner) => 1 ^ self.value(frame, inner, 1)?,
+            Operand::Offset(name, by) => {
+                let base = self.value(frame, &Operand::Name(name), bits)?;
+                base.wrapping_add(u64::try_from(by & i128::from(u64::MAX)).unwrap())
+            }
+            Operand::Name(name) => {
+                let axis = |at: &str, of: [u32; 3]| u64::from(of[match at { "x" => 0, "y" => 1, _ => 2 }]);
+                match name.split_once('.') {
+                    Some(("%tid", at)) => axis(at, self.tid),
+                    Some(("%ntid", at)) => axis(at, self.block),
+                    Some(("%ctaid", at)) => axis(at, self.ctaid),
+                    Some(("%nctaid", at)) => axis(at, self.grid),
+                    _ if frame.widths.contains_key(*name) => self.register(frame, name),
+                    _ if *name == "%laneid" => {
+                        let [x, y, _] = self.block;
+                        u64::from((self.tid[2] * y + self.tid[1]) * x + self.tid[0]) % 32
+                    }
+                    _ if *name == "WARP_SZ" => 32,
+                    _ if name.starts_with('%') => self.random.tricky(&self.near),
+                    _ => match self.objects.get(*name) {
+                        Some((at, _)) => *at,
+                        None => return unknown(),
+                    },
+                }
+            }
+            _ => return unknown(),
+        };
+        Ok(value & mask(bits))
+    }
+
+    fn float(&mut self) -> u64 {
+        match self.random.below(4) {
+            0 => 0,
+            1 => 0x3f80_0000,
+            _ => self.random.next(),
+        }
+    }
+
+    /// Runs an instruction. Returns the label to go to.
+    fn instruction<'f>(&mut self, frame: &mut Frame<'f, 'a>, it: &'f Instruction<'a>, depth: u32) -> Result<Option<&'f str>, End>
+    where
+        'm: 'f,
+    {
+        let name = it.words[0];
+        let o = &it.operands[..];
+        let has = |word: &str| it.words.iter().any(|own| own.split("::").next() == Some(word));
+        let last = *it.words.last().unwrap();
+        let integer = matches!(last.as_bytes().first(), Some(b'u' | b's' | b'b')) && bytes_of(last).is_some();
+        let is_signed = last.starts_with('s');
+        let bits = bytes_of(last).unwrap_or(4) * 8;
+        let unknown = || Err(End::Unknown(it.words.join(".")));
+        let target = |operand: &Operand<'f>| match operand {
+            Operand::Name(name) => Some(*name),
+            _ => None,
+        };
+        match name {
+            "bra" => return Ok(target(&o[0])),
+            "brx" => {
+                let (index, Some(list)) = (self.value(frame, &o[0], 32)?, target(&o[1])) else { return unknown() };
+                let Some(targets) = frame.targets.get(list) else { return unknown() };
+                // An index past the list is undefined.
+                let index = usize::try_from(index).unwrap() % targets.len();
+                return Ok(Some(targets[index]));
+            }
+            "ret" => return Err(End::Returned),
+            "exit" | "trap" => return Err(End::Exited),
+            "bar" | "barrier" if !has("red") => {}
+            "membar" | "fence" | "nanosleep" | "prefetch" | "sust" => {}
+            "ld" | "ldu" | "st" | "atom" | "red" => self.memory(frame, it, bits)?,
+            "call" => return self.enter(frame, it, depth).map(|()| None),
+            "setp" => {
+                let relation = it.words[1];
+                let mut test = if integer && last != "b128" {
+                    let (a, b) = (self.value(frame, &o[1], bits)?, self.value(frame, &o[2], bits)?);
+                    let (sa, sb) = (sign(a, bits), sign(b, bits));
+                    match relation {
+                        "eq" => a == b,
+                        "ne" => a != b,
+                        "lt" => if is_signed { sa < sb } else { a < b },
+                        "le" => if is_signed { sa <= sb } else { a <= b },
+                        "gt" => if is_signed { sa > sb } else { a > b },
+                        "ge" => if is_signed { sa >= sb } else { a >= b },
+                        "lo" => a < b,
+                        "ls" => a <= b,
+                        "hi" => a > b,
+                        "hs" => a >= b,
+                        _ => return unknown(),
+                    }
+                } else {
+                    self.random.below(2) == 0
+                };
+                let mut opposite = !test;
+                if let Some(more) = o.get(3) {
+                    let more = self.value(frame, more, 1)? & 1 == 1;
+                    let combine = |test: bool| match it.words[2] {
+                        "and" => test && more,
+                        "or" => test || more,
+                        _ => test ^ more,
+                    };
+                    (test, opposite) = (combine(test), combine(opposite));
+                }
+                match &o[0] {
+                    Operand::Name(to) => Self::set(frame, to, u64::from(test)),
+                    Operand::Pair(one, other) => {
+                        for (to, value) in [(one, test), (other, opposite)] {
+                            if let Operand::Name(to) = &**to {
+                                Self::set(frame, to, u64::from(value));
+                            }
+                        }
+                    }
+                    _ => return unknown(),
+                }
+            }
+            "mov" if matches!(o[0], Operand::List(_)) || matches!(o[1], Operand::List(_)) => self.pack(frame, &o[0], &o[1])?,
+            "cvta" => {
+                let value = self.value(frame, &o[1], 64)?;
+                let Operand::Name(to) = o[0] else { return unknown() };
+                let offset = if has("global") { 0 } else { WINDOW };
+                Self::set(frame, to, if has("to") { value.wrapping_sub(offset) } else { value.wrapping_add(offset) });
+            }
+            _ => {
+                let Some(to) = o.first() else { return unknown() };
+                let value = self.compute(frame, it, bits, is_signed, integer)?;
+                match (to, value) {
+                    (Operand::Name(to), Some(value)) => Self::set(frame, to, value),
+                    (to, _) => self.scatter(frame, to),
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Writes random numbers.
+    fn scatter(&mut self, frame: &mut Frame<'_, '_>, to: &Operand<'_>) {
+        match to {
+            Operand::Name(to) => {
+                let value = if self.random.below(2) == 0 { self.float() } else { self.random.tricky(&self.near) };
+                Self::set(frame, to, value);
+            }
+            Operand::List(all) => all.iter().for_each(|to| self.scatter(frame, to)),
+            Operand::Pair(one, other) => {
+                self.scatter(frame, one);
+                self.scatter(frame, other);
+            }
+            _ => {}
+        }
+    }
+
+    fn pack(&mut self, frame: &mut Frame<'_, '_>, to: &Operand<'_>, from: &Operand<'_>) -> Result<(), End> {
+        let width = |frame: &Frame<'_, '_>, operand: &Operand<'_>| match operand {
+            Operand::Name(name) => frame.widths.get(*name).copied().unwrap_or(32),
+            _ => 32,
+        };
+        let mut parts: Vec<(u64, u32)> = Vec::new();
+        match from {
+            Operand::List(all) => {
+                for one in all {
+                    let bits = width(frame, one);
+                    parts.push((self.value(frame, one, bits)?, bits));
+                }
+            }
+            one => {
+                let bits = width(frame, one);
+                parts.push((self.value(frame, one, bits)?, bits));
+            }
+        }
+        let (mut whole, mut shift) = (0_u128, 0);
+        for (value, bits) in parts {
+            whole |= u128::from(value) << shift;
+            shift += bits;
+        }
+        let all = match to {
+            Operand::List(all) => all.clone(),
+            one => vec![one.clone()],
+        };
+        for one in all {
+            let bits = width(frame, &one);
+            if let Operand::Name(to) = one {
+                Self::set(frame, to, u64::try_from(whole & u128::from(mask(bits))).unwrap());
+            }
+            whole >>= bits;
+        }
+        Ok(())
+    }
+
+    /// Returns what an instruction computes, or nothing if it is random.
+    fn compute(&mut self, frame: &mut Frame<'_, '_>, it: &Instruction<'_>, bits: u32, is_signed: bool, integer: bool) -> Result<Option<u64>, End> {
+        let (name, o) = (it.words[0], &it.operands[..]);
+        let known = "mov add sub mul mad mul24 mad24 neg not abs min max and or xor shl shr div rem cvt selp bfe popc clz";
+        let odd = ["sat", "cc", "relu", "hi"].iter().any(|word| it.words.contains(word)) && name != "mul";
+        if !known.split(' ').any(|word| word == name) || odd || (name == "add" && it.words.len() > 2 && !integer) {
+            return Ok(None);
+        }
+        if *it.words.last().unwrap() == "pred" {
+            let a = self.value(frame, &o[1], 1)?;
+            let b = if o.len() > 2 { self.value(frame, &o[2], 1)? } else { 0 };
+            return Ok(Some(match name {
+                "mov" => a,
+                "not" => 1 ^ a,
+                "and" => a & b,
+                "or" => a | b,
+                _ => a ^ b,
+            }));
+        }
+        if name == "cvt" {
+            let types: Vec<&str> = it.words.iter().copied().filter(|word| bytes_of(word).is_some()).collect();
+            let whole = |ty: &str| !ty.contains('f');
+            let [to, from] = types[..] else { return Ok(None) };
+            if !whole(to) || !whole(from) {
+                return Ok(None);
+            }
+            let (to_bits, from_bits) = (bytes_of(to).unwrap() * 8, bytes_of(from).unwrap() * 8);
+            let value = self.value(frame, &o[1], from_bits)?;
+            let value = if from.starts_with('s') { sign(value, from_bits).cast_unsigned() } else { value };
+            let value = value & mask(to_bits);
+            return Ok(Some(if to.starts_with('s') { sign(value, to_bits).cast_unsigned() } else { value }));
+        }
+        if name == "mov" || name == "selp" {
+            let a = self.value(frame, &o[1], bits)?;
+            if name == "mov" {
+                return Ok(Some(a));
+            }
+            let b = self.value(frame, &o[2], bits)?;
+            return Ok(Some(if self.value(frame, &o[3], 1)? & 1 == 1 { a } else { b }));
+        }
+        if !integer || bits > 64 {
+            return Ok(None);
+        }
+        let a = self.value(frame, &o[1], bits)?;
+        let shifts = name == "shl" || name == "shr";
+        let b = match o.get(2) {
+            Some(b) => self.value(frame, b, if shifts { 32 } else { bits })?,
+            None => 0,
+        };
+        let (sa, sb) = (sign(a, bits), sign(b, bits));
+        let wide = |value: u64| if is_signed { i128::from(sign(value, bits)) } else { i128::from(value) };
+        let low = |value: i128| u64::try_from(value & i128::from(u64::MAX)).unwrap();
+        Ok(Some(match name {
+            "add" => a.wrapping_add(b),
+            "sub" => a.wrapping_sub(b),
+            "mul" | "mad" => {
+                let product = wide(a).wrapping_mul(wide(b));
+                let product = if it.words.contains(&"hi") { product >> bits } else { product };
+                let is_wide = it.words.contains(&"wide");
+                let added = match o.get(3).filter(|_| name == "mad") {
+                    Some(c) => self.value(frame, c, if is_wide { bits * 2 } else { bits })?,
+                    None => 0,
+                };
+                low(product).wrapping_add(added)
+            }
+            "mul24" | "mad24" => {
+                let part = |value: u64| if is_signed { i128::from(sign(value, 24)) } else { i128::from(value & mask(24)) };
+                let added = match o.get(3) {
+                    Some(c) => self.value(frame, c, bits)?,
+                    None => 0,
+                };
+                low(part(a) * part(b)).wrapping_add(added)
+            }
+            "neg" => a.wrapping_neg(),
+            "not" => !a,
+            "abs" => sa.unsigned_abs(),
+            "min" => if is_signed { sa.min(sb).cast_unsigned() } else { a.min(b) },
+            "max" => if is_signed { sa.max(sb).cast_unsigned() } else { a.max(b) },
+            "and" => a & b,
+            "or" => a | b,
+            "xor" => a ^ b,
+            "shl" => if b >= u64::from(bits) { 0 } else { a << b },
+            "shr" if is_signed => (sa >> b.min(u64::from(bits) - 1)).cast_unsigned(),
+            "shr" => if b >= u64::from(bits) { 0 } else { a >> b },
+            // By zero, the result is not specified.
+            "div" | "rem" if b == 0 => self.random.tricky(&self.near),
+            "div" => if is_signed { sa.wrapping_div(sb).cast_unsigned() } else { a / b },
+            "rem" => if is_signed { sa.wrapping_rem(sb).cast_unsigned() } else { a % b },
+            "popc" => u64::from(a.count_ones()),
+            "clz" => u64::from(a.leading_zeros()) - (64 - u64::from(bits)),
+            "bfe" if !is_signed => {
+                let (start, length) = (b & 0xff, self.value(frame, &o[3], 32)? & 0xff);
+                let part = if start >= 64 { 0 } else { a >> start };
+                part & mask(u32::try_from(length).unwrap())
+            }
+            _ => return Ok(None),
+        }))
+    }
+
+    fn memory(&mut self, frame: &mut Frame<'_, '_>, it: &Instruction<'_>, bits: u32) -> Result<(), End> {
+        let (name, o) = (it.words[0], &it.operands[..]);
+        let is_load = name == "ld" || name == "ldu";
+        let at = usize::from(is_load || name == "atom");
+        let Some(Operand::Address(base, offset)) = o.get(at) else { return Err(End::Unknown(it.words.join("."))) };
+        let lanes = it.words.iter().find_map(|word| word.strip_prefix('v')?.parse::<u64>().ok()).unwrap_or(1);
+        let element = u64::from(bits / 8);
+        let size = element * lanes;
+        let list = |operand: &Operand<'_>| match operand {
+            Operand::List(all) => all.iter().filter_map(|it| if let Operand::Name(it) = it { Some((*it).to_owned()) } else { None }).collect(),
+            Operand::Name(one) => vec![(*one).to_owned()],
+            _ => Vec::new(),
+        };
+        if let Operand::Name(slot) = &**base
+            && frame.slots.contains_key(*slot)
+            && it.words.iter().any(|word| word.starts_with("param"))
+        {
+            let offset = usize::try_from(*offset).map_err(|_| End::Unknown("an offset below zero".to_owned()))?;
+            let size = usize::try_from(element).unwrap();
+            let operands = match &o[1 - at] {
+                Operand::List(all) => all.clone(),
+                one => vec![one.clone()],
+            };
+            for (index, operand) in operands.iter().enumerate() {
+                let (start, end) = (offset + index * size, offset + (index + 1) * size);
+                if is_load {
+                    let bytes = frame.slots[*slot].get(start..end).ok_or(End::Unknown("a parameter's end".to_owned()))?;
+                    let mut whole = [0; 8];
+                    whole[..size.min(8)].copy_from_slice(&bytes[..size.min(8)]);
+                    let value = u64::from_le_bytes(whole);
+                    let value = if it.words.last().unwrap().starts_with('s') { sign(value, bits).cast_unsigned() } else { value };
+                    if let Operand::Name(to) = operand {
+                        Self::set(frame, to, value);
+                    }
+                } else {
+                    let value = self.value(frame, operand, bits)?.to_le_bytes();
+                    let bytes = frame.slots.get_mut(*slot).and_then(|it| it.get_mut(start..end));
+                    bytes.ok_or(End::Unknown("a parameter's end".to_owned()))?.copy_from_slice(&value[..size]);
+                }
+            }
+            return Ok(());
+        }
+        let base_bits = match &**base {
+            Operand::Name(name) => frame.widths.get(*name).copied().unwrap_or(64),
+            _ => 64,
+        };
+        let base = self.value(frame, base, base_bits)?;
+        let address = base.wrapping_add(u64::try_from(offset & i128::from(u64::MAX)).unwrap()) & mask(base_bits);
+        // Generic addresses of shared and local memory are those of the window.
+        let is_generic = !["global", "shared", "local", "const", "param"]
+            .iter()
+            .any(|space| it.words.iter().any(|word| word.split("::").next() == Some(space)));
+        let address = if is_generic && (WINDOW..WINDOW + (1 << 32)).contains(&address)
+            || is_generic && address >= WINDOW + CONSTANTS && address < WINDOW + CONSTANTS + (1 << 32)
+        {
+            address - WINDOW
+        } else {
+            address
+        };
+        let (reads, writes) = (name != "st", !is_load);
+        self.seen.push(Seen { address, size, reads, writes, line: it.line });
+        if at == 1 {
+            for to in list(&o[0]) {
+                let value = self.random.tricky(&self.near) & mask(bits);
+                let value = if it.words.last().unwrap().starts_with('s') { sign(value, bits).cast_unsigned() } else { value };
+                Self::set(frame, &to, value);
+            }
+        }
+        Ok(())
+    }
+
+    fn enter(&mut self, frame: &mut Frame<'_, 'a>, it: &Instruction<'a>, depth: u32) -> Result<(), End> {
+        let mut operands = it.operands.iter().peekable();
+        let names = |list: Option<&Operand<'_>>| match list {
+            Some(Operand::List(all)) => {
+                all.iter().filter_map(|it| if let Operand::Name(it) = it { Some((*it).to_owned()) } else { None }).collect()
+            }
+            _ => Vec::new(),
+        };
+        let results: Vec<String> = names(operands.next_if(|it| matches!(it, Operand::List(_))));
+        let Some(Operand::Name(name)) = operands.next() else { return Err(End::Unknown("a call".to_owned())) };
+        let arguments: Vec<String> = names(operands.next_if(|it| matches!(it, Operand::List(_))));
+        let module = self.module;
+        let Some(function) = module.functions.iter().find(|it| it.name == *name) else {
+            return Err(if *name == "__assertfail" { End::Exited } else { End::Unknown(format!("a call of {name}")) });
+        };
+        if depth > 20 {
+            return Err(End::TooLong);
+        }
+        let mut slots = Slots::new();
+        for (parameter, argument) in function.parameters.iter().zip(&arguments) {
+            slots.insert(parameter.name.to_owned(), frame.slots.get(argument).cloned().unwrap_or_default());
+        }
+        match self.call(function, &mut slots, depth + 1) {
+            End::Returned => {}
+            end => return Err(end),
+        }
+        for (result, to) in function.results.iter().zip(&results) {
+            if let Some(bytes) = slots.get(result.name) {
+                frame.slots.insert(to.clone(), bytes.clone());
+            }
+        }
+        let _ = frame.function;
+        Ok(())
+    }
+}

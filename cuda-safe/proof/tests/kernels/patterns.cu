@@ -1,0 +1,195 @@
+// Ways in which kernels compute indices: each is proven, or refused, and its threads run.
+
+extern "C" __global__ void add(const float* a, const float* b, float* sum, unsigned n) {
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) sum[i] = a[i] + b[i];
+}
+
+extern "C" __global__ void stride(float* x, unsigned n) {
+    for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) x[i] *= 2.0f;
+}
+
+extern "C" __global__ void stride_signed(float* x, int n) {
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) x[i] *= 2.0f;
+}
+
+extern "C" __global__ void transpose(const float* from, float* to, unsigned width, unsigned height) {
+    __shared__ float tile[16][17];
+    unsigned x = blockIdx.x * 16 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y;
+    if (x < width && y < height) tile[threadIdx.y][threadIdx.x] = from[y * width + x];
+    __syncthreads();
+    x = blockIdx.y * 16 + threadIdx.x;
+    y = blockIdx.x * 16 + threadIdx.y;
+    if (x < height && y < width) to[y * height + x] = tile[threadIdx.x][threadIdx.y];
+}
+
+extern "C" __global__ void stencil(const float* in, float* out, int n) {
+    __shared__ float part[256 + 2 * 3];
+    int i = blockIdx.x * 256 + threadIdx.x;
+    int own = threadIdx.x + 3;
+    part[own] = i < n ? in[i] : 0.0f;
+    if (threadIdx.x < 3) {
+        part[own - 3] = i >= 3 && i - 3 < n ? in[i - 3] : 0.0f;
+        part[own + 256] = i + 256 < n ? in[i + 256] : 0.0f;
+    }
+    __syncthreads();
+    float sum = 0.0f;
+    for (int k = -3; k <= 3; k++) sum += part[own + k];
+    if (i < n) out[i] = sum;
+}
+
+extern "C" __global__ void reduce(const int* in, int* out, unsigned n) {
+    __shared__ int found[256];
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    found[threadIdx.x] = i < n ? in[i] : 0;
+    for (unsigned half = blockDim.x / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if (threadIdx.x < half) found[threadIdx.x] += found[threadIdx.x + half];
+    }
+    if (threadIdx.x == 0) out[blockIdx.x] = found[0];
+}
+
+extern "C" __global__ void bitonic(int* x) {
+    __shared__ int all[256];
+    all[threadIdx.x] = x[blockIdx.x * 256 + threadIdx.x];
+    for (unsigned size = 2; size <= 256; size *= 2) {
+        for (unsigned step = size / 2; step > 0; step /= 2) {
+            __syncthreads();
+            unsigned other = threadIdx.x ^ step;
+            if (other > threadIdx.x && ((threadIdx.x & size) == 0) == (all[threadIdx.x] > all[other])) {
+                int old = all[threadIdx.x];
+                all[threadIdx.x] = all[other];
+                all[other] = old;
+            }
+        }
+    }
+    __syncthreads();
+    x[blockIdx.x * 256 + threadIdx.x] = all[threadIdx.x];
+}
+
+extern "C" __global__ void histogram(const unsigned char* in, unsigned* bins, unsigned n) {
+    __shared__ unsigned own[256];
+    own[threadIdx.x] = 0;
+    __syncthreads();
+    for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) atomicAdd(&own[in[i]], 1);
+    __syncthreads();
+    atomicAdd(&bins[threadIdx.x], own[threadIdx.x]);
+}
+
+extern "C" __global__ void quotients(int* x, int width, int height) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int row = i / width, column = i % width;
+    if (row < height) x[row * width + column] = x[(height - 1 - row) * width + column];
+}
+
+extern "C" __global__ void by_ten(int* x, const int* y, unsigned n) {
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[i / 10 * 10 + i % 10] = y[i / 10];
+}
+
+extern "C" __global__ void clamped(const float* in, float* out, int width, int height) {
+    int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x >= width || y >= height) return;
+    float sum = 0.0f;
+    for (int dy = -1; dy <= 1; dy++)
+        for (int dx = -1; dx <= 1; dx++) sum += in[min(max(y + dy, 0), height - 1) * width + min(max(x + dx, 0), width - 1)];
+    out[y * width + x] = sum;
+}
+
+extern "C" __global__ void rows_of(const int* starts, const int* columns, const float* values, const float* x, float* y, int rows,
+                                  int entries, int n) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= rows) return;
+    float sum = 0.0f;
+    int end = min(starts[row + 1], entries);
+    for (int k = max(starts[row], 0); k < end; k++) {
+        int column = columns[k];
+        if (column >= 0 && column < n) sum += values[k] * x[column];
+    }
+    y[row] = sum;
+}
+
+extern "C" __global__ void triangle(float* x, int n) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= n) return;
+    for (int column = 0; column <= row; column++) x[row * n + column] = 1.0f;
+}
+
+extern "C" __global__ void compacted(const int* in, int* out, unsigned* count, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n || in[i] == 0) return;
+    unsigned at = atomicAdd(count, 1);
+    if (at < static_cast<unsigned>(n)) out[at] = in[i];
+}
+
+extern "C" __global__ void fours(const float4* in, float4* out, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n / 4) out[i] = in[i];
+}
+
+__device__ __noinline__ int helper(const int* x, int i, int n) { return i >= 0 && i < n ? x[i] : -1; }
+
+extern "C" __global__ void calls(const int* x, int* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int j = helper(x, i - 1, n);
+    if (i < n) y[i] = helper(x, j, n);
+}
+
+extern "C" __global__ void bytes(unsigned char* x, unsigned n, unsigned char limit) {
+    unsigned i = threadIdx.x;
+    if (i < n && static_cast<unsigned char>(i * 3) < limit) x[static_cast<unsigned char>(i * 3)] = 1;
+}
+
+extern "C" __global__ void long_index(double* x, unsigned long long n) {
+    unsigned long long i = static_cast<unsigned long long>(blockIdx.x) * blockDim.x + threadIdx.x;
+    for (; i < n; i += static_cast<unsigned long long>(gridDim.x) * blockDim.x) x[n - 1 - i] = 1.0;
+}
+
+extern "C" __global__ void shifted(int* x, unsigned bits, unsigned n) {
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    unsigned j = (i >> bits << bits) | (i & ((1u << bits) - 1));
+    if (j < n) x[j] = 1;
+}
+
+extern "C" __global__ void walsh(float* x, int stride) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int low = i & (stride - 1), at = ((i - low) << 1) + low;
+    float a = x[at], b = x[at + stride];
+    x[at] = a + b;
+    x[at + stride] = a - b;
+}
+
+extern "C" __global__ void pointers(const float* first, float* out, unsigned n) {
+    const float* end = first + n;
+    float sum = 0.0f;
+    for (const float* at = first + threadIdx.x; at < end; at += blockDim.x) sum += *at;
+    out[threadIdx.x] = sum;
+}
+
+extern "C" __global__ void switched(int* x, int n, int which) {
+    int i = threadIdx.x, at = 0;
+    switch (which) {
+        case 0: at = i; break;
+        case 1: at = n - 1 - i; break;
+        case 2: at = i / 2; break;
+        case 3: at = n / 2; break;
+        case 4: at = i % 7; break;
+        case 5: at = i ^ 1; break;
+    }
+    if (at >= 0 && at < n) x[at] = 1;
+}
+
+extern "C" __global__ void floats(float* x, const float* y, int n) {
+    int i = static_cast<int>(y[threadIdx.x] * n);
+    if (i >= 0 && i < n) x[i] = 1.0f;
+}
+
+extern "C" __global__ void found(const int* sorted, int* out, int n) {
+    int low = 0, high = n;
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (sorted[middle] < static_cast<int>(threadIdx.x)) low = middle + 1;
+        else high = middle;
+    }
+    out[threadIdx.x] = low;
+}
