@@ -29,6 +29,8 @@ pub(crate) enum GaveUp {
     Budget,
     /// A loop that is entered at two places.
     Irreducible(usize),
+    /// The log says why.
+    Refused,
 }
 
 /// States at the starts of blocks.
@@ -89,6 +91,9 @@ impl<'w, 'a> Walk<'w, 'a> {
 
     fn spend(&self) -> Result<(), GaveUp> {
         let spent = self.analysis.symbols.work + 4 * self.analysis.steps;
+        if self.analysis.is_refused {
+            return Err(GaveUp::Refused);
+        }
         if spent > self.budget { Err(GaveUp::Budget) } else { Ok(()) }
     }
 
@@ -235,7 +240,7 @@ impl<'w, 'a> Walk<'w, 'a> {
                 one.change = self.change(one, &entry, &backs);
             }
         }
-        let rounds = self.analysis.symbols.new_symbol(0, FAR, Origin::Exact, (0, 0));
+        let rounds = self.analysis.symbols.new_counter(FAR);
         let mut facts = self.guesses(&entry, &changed, rounds, oldest);
         let mut pass = 0;
         self.analysis.is_recording = was_recording;
@@ -641,6 +646,7 @@ impl<'w, 'a> Walk<'w, 'a> {
     pub(crate) fn refuse(&mut self, why: GaveUp) {
         let (step, text) = match why {
             GaveUp::Budget => (0, "the proof takes more work than its budget".to_owned()),
+            GaveUp::Refused => return,
             GaveUp::Irreducible(step) => (step, "a loop is entered at two places".to_owned()),
         };
         let at = self.analysis.kernel.steps.get(step).map_or((0, 0), |step| step.at);

@@ -32,6 +32,8 @@ struct Known {
     base: Option<Base>,
     /// Whether each use may see another value: nothing is ever assumed of it but its range.
     is_unstable: bool,
+    /// Whether it is the number of rounds of a loop.
+    counts_rounds: bool,
     /// If it is the quotient of a form, rounded down.
     floor: Option<(Form, i128)>,
     /// The test, if it is 1 where the test holds and else 0.
@@ -115,7 +117,7 @@ pub(crate) fn range_of(bits: u8, is_signed: bool) -> (i128, i128) {
 impl Symbols {
     pub(crate) fn new_symbol(&mut self, low: i128, high: i128, origin: Origin, at: (u32, u32)) -> Symbol {
         let (is_unstable, base) = (false, None);
-        self.known.push(Known { low, high, origin, at, base, is_unstable, floor: None, truth: None });
+        self.known.push(Known { low, high, origin, at, base, is_unstable, counts_rounds: false, floor: None, truth: None });
         Symbol::try_from(self.known.len() - 1).unwrap_or(Symbol::MAX)
     }
 
@@ -134,6 +136,17 @@ impl Symbols {
         let symbol = self.new_symbol(low, high, Origin::Exact, (0, 0));
         self.known[symbol as usize].base = Some(base);
         symbol
+    }
+
+    /// Makes the symbol of the number of a loop's rounds.
+    pub(crate) fn new_counter(&mut self, most: i128) -> Symbol {
+        let symbol = self.new_symbol(0, most, Origin::Exact, (0, 0));
+        self.known[symbol as usize].counts_rounds = true;
+        symbol
+    }
+
+    pub(crate) fn counts_rounds(&self, symbol: Symbol) -> bool {
+        self.known[symbol as usize].counts_rounds
     }
 
     pub(crate) fn set_truth(&mut self, symbol: Symbol, test: Rc<Test>) {
@@ -423,6 +436,13 @@ impl Symbols {
             return None;
         }
         let (a, b) = (a.plus(&base, -1)?, b.plus(&base, -1)?);
+        // One of the two may be right in both cases.
+        let difference = a.plus(&b, -1)?;
+        for (right, there) in [(&b, one), (&a, other)] {
+            if self.range(there, &difference, 2) == Some((0, 0)) && !self.is_unstable(&difference) {
+                return right.plus(&base, 1);
+            }
+        }
         let (low, high) = (
             self.low(one, &a, 2)?.min(self.low(other, &b, 2)?),
             self.high(one, &a, 2)?.max(self.high(other, &b, 2)?),

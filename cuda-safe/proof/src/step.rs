@@ -40,6 +40,8 @@ pub(crate) struct Analysis<'a> {
     /// Memory of which a loaded value is not stable: it is written as well.
     pub(crate) unstable: BTreeSet<(Base, bool)>,
     pub(crate) steps: u64,
+    /// Whether the log has a refusal: nothing that comes after it changes the verdict.
+    pub(crate) is_refused: bool,
 }
 
 /// Addresses of a device are below this.
@@ -59,6 +61,7 @@ impl<'a> Analysis<'a> {
             loaded: BTreeSet::new(),
             unstable: BTreeSet::new(),
             steps: 0,
+            is_refused: false,
         }
     }
 
@@ -211,7 +214,14 @@ impl<'a> Analysis<'a> {
             Op::Eq => {
                 let common = over.divisor();
                 let is_possible = if common == 0 { over.constant == 0 } else { over.constant % common == 0 };
-                (is_possible || symbols.is_unstable(&over)) && symbols.assume(state, &over, 0) && symbols.assume(state, &under, 0)
+                if symbols.is_unstable(&over) {
+                    return true;
+                }
+                let holds = is_possible && symbols.assume(state, &over, 0) && symbols.assume(state, &under, 0);
+                if holds {
+                    self.substitute(state, &over);
+                }
+                holds
             }
             _ => {
                 if let Some(value) = over.as_constant() {
@@ -225,6 +235,27 @@ impl<'a> Analysis<'a> {
                     (_, 0) if over.constant % step == 0 => symbols.assume(state, &over, -step),
                     _ => true,
                 }
+            }
+        }
+    }
+
+    /// Puts what is known to be zero to use: the registers get forms without the number of a loop's rounds. Where
+    /// the loop was passed by, nobody knows that number.
+    fn substitute(&self, state: &mut State, zero: &Form) {
+        let common = zero.divisor().max(1);
+        let zero = Form {
+            constant: zero.constant / common,
+            terms: zero.terms.iter().map(|(symbol, factor)| (*symbol, factor / common)).collect(),
+        };
+        let is_single = |(symbol, factor): &&(Symbol, i128)| factor.abs() == 1 && self.symbols.counts_rounds(*symbol);
+        let Some((symbol, factor)) = zero.terms.iter().rev().find(is_single).copied() else { return };
+        let Some(equal) = zero.times(-factor).and_then(|it| it.plus(&Form::symbol(symbol), 1)) else { return };
+        for value in &mut state.registers {
+            if let Value::Number(form) = value
+                && form.coefficient(symbol) != 0
+                && let Some(new) = form.replace(symbol, &equal)
+            {
+                *form = Rc::new(new);
             }
         }
     }
@@ -601,6 +632,7 @@ impl<'a> Analysis<'a> {
 
     pub(crate) fn enter(&mut self, step: usize, outcome: Outcome) {
         if self.is_recording {
+            self.is_refused |= matches!(outcome, Outcome::Refused(..));
             self.log.push(Access { step, outcome });
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use crate::flow::{GaveUp, Walk};
+use crate::flow::Walk;
 use crate::graph::Graph;
 use crate::launch::Launch;
 use crate::slice::{Kernel, Op, Origin, Space};
@@ -142,9 +142,7 @@ pub fn prove_within(kernel: &Kernel, launch: &Launch<'_>, budget: u64) -> Verdic
         let mut walk = Walk::new(&mut analysis, &graph, budget);
         if let Err(why) = walk.run() {
             walk.refuse(why);
-            if why == GaveUp::Budget {
-                break;
-            }
+            break;
         }
         let before = analysis.unstable.len();
         for (base, element, is_read_only) in &analysis.loaded {

@@ -195,7 +195,7 @@ impl<'m, 'a> Machine<'m, 'a> {
             at += 1;
             let Statement::Instruction(it) = statement else { continue };
             self.steps += 1;
-            if self.steps > 20_000 {
+            if self.steps > 3_000 {
                 return End::TooLong;
             }
             if let Some((name, is_negated)) = it.guard

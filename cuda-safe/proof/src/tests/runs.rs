@@ -57,7 +57,7 @@ fn run(
             machine.near.push(u64::from_le_bytes(whole));
         }
     }
-    for thread in 0..24 {
+    for thread in 0..16 {
         // The first and the last thread, those near them, and others.
         let pick = |of: u32, random: &mut Random| match random.below(4) {
             0 => 0,
