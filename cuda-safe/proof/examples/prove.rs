@@ -19,7 +19,11 @@ fn main() {
     let mut files = BTreeMap::new();
     let (mut proven, mut all, mut times) = (0, 0, Vec::new());
     for line in std::fs::read_to_string(list).expect("the list").lines() {
-        let Some((file, launch)) = line.split_once('|').filter(|_| !line.starts_with('#') && line.contains(&only)) else { continue };
+        let Some((file, launch)) =
+            line.split_once('|').filter(|_| !line.starts_with('#') && line.contains(&only))
+        else {
+            continue;
+        };
         let file = file.trim().to_owned();
         let kernels = files.entry(file.clone()).or_insert_with(|| {
             let text = std::fs::read_to_string(format!("{folder}/{file}"));
@@ -60,8 +64,17 @@ fn main() {
                 let needs: Vec<String> = needs
                     .iter()
                     .map(|it| {
-                        let range = |it: &Option<cuda_proof::Bytes>| it.as_ref().map_or("-".to_owned(), |it| format!("{}..{}", it.low, it.high));
-                        format!("{}+{}: r {} w {} a{}", it.parameter, it.offset, range(&it.reads), range(&it.writes), it.align)
+                        let range = |it: &Option<cuda_proof::Bytes>| {
+                            it.as_ref().map_or("-".to_owned(), |it| format!("{}..{}", it.low, it.high))
+                        };
+                        format!(
+                            "{}+{}: r {} w {} a{}",
+                            it.parameter,
+                            it.offset,
+                            range(&it.reads),
+                            range(&it.writes),
+                            it.align
+                        )
                     })
                     .collect();
                 println!("proven   {file} {} {time:.0} us, {}", spec.kernel, needs.join(", "));
@@ -75,5 +88,11 @@ fn main() {
     }
     times.sort_by(f64::total_cmp);
     let at = |share: f64| times.get((times.len() as f64 * share) as usize).copied().unwrap_or_default();
-    println!("{proven} of {all} proven; median {:.0} us, 90 % {:.0}, 95 % {:.0}, last {:.0}", at(0.5), at(0.9), at(0.95), at(0.9999));
+    println!(
+        "{proven} of {all} proven; median {:.0} us, 90 % {:.0}, 95 % {:.0}, last {:.0}",
+        at(0.5),
+        at(0.9),
+        at(0.95),
+        at(0.9999)
+    );
 }

@@ -99,7 +99,12 @@ impl<'w, 'a> Walk<'w, 'a> {
 
     /// Goes through the blocks of a loop or of the kernel, each once. Returns the states at the ways back to
     /// the header, and at the ways out.
-    fn region(&mut self, order: &[usize], header: Option<usize>, entry: Ends) -> Result<(Vec<State>, Ends), GaveUp> {
+    fn region(
+        &mut self,
+        order: &[usize],
+        header: Option<usize>,
+        entry: Ends,
+    ) -> Result<(Vec<State>, Ends), GaveUp> {
         let graph = self.graph;
         let mut open: Vec<Vec<State>> = vec![Vec::new(); graph.blocks.len()];
         let (mut backs, mut exits) = (Vec::new(), Vec::new());
@@ -119,13 +124,17 @@ impl<'w, 'a> Walk<'w, 'a> {
             }
             for (block, mut state) in arrivals.drain(..) {
                 let own = graph.blocks[block].inside;
-                let is_inner_header = |it: &Loop| it.outer == header && it.header != header.unwrap_or(usize::MAX);
-                let is_outside = header.is_some_and(|it| graph.loop_at(it).is_some_and(|it| !it.blocks.contains(&block)));
+                let is_inner_header =
+                    |it: &Loop| it.outer == header && it.header != header.unwrap_or(usize::MAX);
+                let is_outside =
+                    header.is_some_and(|it| graph.loop_at(it).is_some_and(|it| !it.blocks.contains(&block)));
                 if header == Some(block) && !is_entry {
                     backs.push(state);
                 } else if is_outside {
                     exits.push((block, state));
-                } else if (own == header || graph.loop_at(block).is_some_and(is_inner_header)) && !done.contains(&block) {
+                } else if (own == header || graph.loop_at(block).is_some_and(is_inner_header))
+                    && !done.contains(&block)
+                {
                     let needed = &graph.blocks[block].needed;
                     for (register, value) in state.registers.iter_mut().enumerate() {
                         if !needed.contains(register) {
@@ -206,12 +215,17 @@ impl<'w, 'a> Walk<'w, 'a> {
         let next = &self.graph.blocks[block].next;
         let is_exit = self.analysis.kernel.steps[index].op == Op::Exit;
         let Some(guard) = guard else {
-            return if is_exit { Ends::new() } else { next.iter().map(|next| (*next, state.clone())).collect() };
+            return if is_exit {
+                Ends::new()
+            } else {
+                next.iter().map(|next| (*next, state.clone())).collect()
+            };
         };
         self.tests.push(Rc::clone(&guard));
         let (mut taken, mut passed) = (state.clone(), state);
         let is_last = self.graph.blocks[block].end == self.analysis.kernel.steps.len();
-        let (through, targets) = if is_last { (None, &next[..]) } else { (next.first(), &next[1.min(next.len())..]) };
+        let (through, targets) =
+            if is_last { (None, &next[..]) } else { (next.first(), &next[1.min(next.len())..]) };
         let mut ends = Ends::new();
         if self.analysis.refine(&mut passed, &guard, false) {
             ends.extend(through.map(|next| (*next, passed)));
@@ -377,7 +391,9 @@ impl<'w, 'a> Walk<'w, 'a> {
             match difference.as_constant() {
                 Some(value) => {
                     let value = signed(value, one.bits);
-                    constant = Some(constant.map_or(Some(value), |known: Option<i128>| known.filter(|it| *it == value)));
+                    constant = Some(
+                        constant.map_or(Some(value), |known: Option<i128>| known.filter(|it| *it == value)),
+                    );
                     (least, most) = (least.min(value), most.max(value));
                 }
                 None => {
@@ -411,7 +427,13 @@ impl<'w, 'a> Walk<'w, 'a> {
         }
         let base = Form {
             constant: 0,
-            terms: one.before.terms.iter().copied().filter(|(symbol, _)| symbols.base(*symbol).is_some()).collect(),
+            terms: one
+                .before
+                .terms
+                .iter()
+                .copied()
+                .filter(|(symbol, _)| symbols.base(*symbol).is_some())
+                .collect(),
         };
         let rest = one.before.plus(&base, -1);
         let range = rest.and_then(|rest| symbols.range(entry, &rest, 2));
@@ -419,7 +441,13 @@ impl<'w, 'a> Walk<'w, 'a> {
     }
 
     /// Guesses invariants from the tests at branches, and keeps those that hold before the loop.
-    fn guesses(&mut self, entry: &State, changed: &[Changed], rounds: Symbol, oldest: usize) -> Vec<(Form, i128)> {
+    fn guesses(
+        &mut self,
+        entry: &State,
+        changed: &[Changed],
+        rounds: Symbol,
+        oldest: usize,
+    ) -> Vec<(Form, i128)> {
         let count = Form::symbol(rounds);
         let mut forms: Vec<Form> = Vec::new();
         let mut open = std::mem::take(&mut self.tests);
@@ -432,7 +460,9 @@ impl<'w, 'a> Walk<'w, 'a> {
                     for one in changed {
                         if let Change::Step(step) = one.change {
                             let distance = count.times(step);
-                            form = form.zip(distance).and_then(|(form, distance)| form.replace(one.symbol, &distance));
+                            form = form
+                                .zip(distance)
+                                .and_then(|(form, distance)| form.replace(one.symbol, &distance));
                         }
                     }
                     forms.extend(form);
@@ -440,17 +470,24 @@ impl<'w, 'a> Walk<'w, 'a> {
                 _ => {}
             }
         }
-        let own: BTreeSet<Symbol> = changed.iter().filter(|it| !matches!(it.change, Change::Step(_))).map(|it| it.symbol).collect();
+        let own: BTreeSet<Symbol> =
+            changed.iter().filter(|it| !matches!(it.change, Change::Step(_))).map(|it| it.symbol).collect();
         let mut facts: Vec<(Form, i128)> = Vec::new();
         let push = |form: Option<Form>, bound: i128, facts: &mut Vec<(Form, i128)>| {
-            if let Some(form) = form.filter(|form| form.terms.len() <= 6) && !facts.iter().any(|it| (&it.0, it.1) == (&form, bound)) {
+            if let Some(form) = form.filter(|form| form.terms.len() <= 6)
+                && !facts.iter().any(|it| (&it.0, it.1) == (&form, bound))
+            {
                 facts.push((form, bound));
             }
         };
         for form in &forms {
             let factor = form.coefficient(rounds);
-            let is_known = |symbol: Symbol| symbol == rounds || (symbol as usize) < oldest || own.contains(&symbol);
-            if factor == 0 || !form.terms.iter().all(|(symbol, _)| is_known(*symbol)) || self.analysis.symbols.has_base(form) {
+            let is_known =
+                |symbol: Symbol| symbol == rounds || (symbol as usize) < oldest || own.contains(&symbol);
+            if factor == 0
+                || !form.terms.iter().all(|(symbol, _)| is_known(*symbol))
+                || self.analysis.symbols.has_base(form)
+            {
                 continue;
             }
             let step = form.divisor().max(1);
@@ -481,7 +518,9 @@ impl<'w, 'a> Walk<'w, 'a> {
         }
         facts.retain(|(form, bound)| {
             let start = self.at_entry(form, changed, rounds);
-            start.and_then(|start| self.analysis.symbols.high(entry, &start, 2)).is_some_and(|most| most <= *bound)
+            start
+                .and_then(|start| self.analysis.symbols.high(entry, &start, 2))
+                .is_some_and(|most| most <= *bound)
         });
         facts
     }
@@ -522,7 +561,9 @@ impl<'w, 'a> Walk<'w, 'a> {
         for one in changed.iter_mut() {
             let mut range = None;
             let mut is_step = true;
-            if !matches!(one.change, Change::Lost) && backs.iter().any(|state| self.is_lost(state, one.register)) {
+            if !matches!(one.change, Change::Lost)
+                && backs.iter().any(|state| self.is_lost(state, one.register))
+            {
                 holds = false;
                 one.change = Change::Lost;
                 let symbol = one.symbol;
@@ -542,8 +583,10 @@ impl<'w, 'a> Walk<'w, 'a> {
                 match &one.change {
                     Change::Step(step) => {
                         let expected = Form::symbol(rounds).times(*step).and_then(|it| it.add(*step));
-                        let rest = distance.as_ref().zip(expected).and_then(|(one, other)| one.plus(&other, -1));
-                        is_step &= rest.and_then(|it| it.as_constant()).is_some_and(|it| signed(it, one.bits) == 0);
+                        let rest =
+                            distance.as_ref().zip(expected).and_then(|(one, other)| one.plus(&other, -1));
+                        is_step &=
+                            rest.and_then(|it| it.as_constant()).is_some_and(|it| signed(it, one.bits) == 0);
                         next.push(None);
                     }
                     Change::Lost => next.push(None),
@@ -554,7 +597,8 @@ impl<'w, 'a> Walk<'w, 'a> {
                         next.push(distance);
                     }
                     Change::Range(_, factor, _) => {
-                        let divides = |form: &Form| form.constant % factor == 0 && form.divisor() % factor == 0;
+                        let divides =
+                            |form: &Form| form.constant % factor == 0 && form.divisor() % factor == 0;
                         let distance = distance.filter(divides).map(|it| Form {
                             constant: it.constant / factor,
                             terms: it.terms.iter().map(|(symbol, own)| (*symbol, own / factor)).collect(),
@@ -562,7 +606,9 @@ impl<'w, 'a> Walk<'w, 'a> {
                         let own = distance.as_ref().and_then(|it| self.analysis.symbols.range(state, it, 2));
                         range = match (range, own) {
                             (None, Some(own)) => Some(Some(own)),
-                            (Some(Some((low, high))), Some(own)) => Some(Some((own.0.min(low), own.1.max(high)))),
+                            (Some(Some((low, high))), Some(own)) => {
+                                Some(Some((own.0.min(low), own.1.max(high))))
+                            }
                             _ => Some(None),
                         };
                         next.push(distance);
@@ -580,12 +626,21 @@ impl<'w, 'a> Walk<'w, 'a> {
                     holds = false;
                     let widened = found.filter(|_| pass < 14).map(|found| {
                         let types = range_of(one.bits, true);
-                        let lower = if pass < 4 { found.0 } else { [0, -1, types.0].into_iter().find(|it| *it <= found.0).unwrap_or(-FAR) };
+                        let lower = if pass < 4 {
+                            found.0
+                        } else {
+                            [0, -1, types.0].into_iter().find(|it| *it <= found.0).unwrap_or(-FAR)
+                        };
                         let stops = [255, 256, 1023, 1024, 65_535, 65_536, types.1, 2 * types.1 + 1];
-                        let upper = if pass < 4 { found.1 } else { stops.into_iter().find(|it| *it >= found.1).unwrap_or(FAR) };
+                        let upper = if pass < 4 {
+                            found.1
+                        } else {
+                            stops.into_iter().find(|it| *it >= found.1).unwrap_or(FAR)
+                        };
                         (lower.min(*low), upper.max(*high))
                     });
-                    one.change = Change::Range(from.clone(), *factor, widened.filter(|it| it.0 > -FAR && it.1 < FAR));
+                    one.change =
+                        Change::Range(from.clone(), *factor, widened.filter(|it| it.0 > -FAR && it.1 < FAR));
                     if matches!(one.change, Change::Range(_, _, None)) {
                         self.give_up_on(one);
                     }
@@ -604,8 +659,11 @@ impl<'w, 'a> Walk<'w, 'a> {
             }
         }
         let before = facts.len();
-        let gone: Vec<Symbol> =
-            changed.iter().filter(|it| matches!(it.change, Change::Range(_, _, None))).map(|it| it.symbol).collect();
+        let gone: Vec<Symbol> = changed
+            .iter()
+            .filter(|it| matches!(it.change, Change::Range(_, _, None)))
+            .map(|it| it.symbol)
+            .collect();
         facts.retain(|(form, bound)| {
             !gone.iter().any(|symbol| form.coefficient(*symbol) != 0)
                 && backs.iter().zip(&next).all(|(state, next)| {

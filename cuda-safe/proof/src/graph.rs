@@ -171,14 +171,17 @@ impl Graph {
         let headers: BTreeSet<usize> = backs.iter().map(|(_, header)| *header).collect();
         for header in headers {
             let mut inside = BTreeSet::from([header]);
-            let mut open: Vec<usize> = backs.iter().filter(|(_, to)| *to == header).map(|(from, _)| *from).collect();
+            let mut open: Vec<usize> =
+                backs.iter().filter(|(_, to)| *to == header).map(|(from, _)| *from).collect();
             while let Some(block) = open.pop() {
                 if inside.insert(block) {
                     open.extend(&before[block]);
                 }
             }
-            let blocks: Vec<usize> = self.order.iter().copied().filter(|block| inside.contains(block)).collect();
-            let steps = blocks.iter().flat_map(|it| &kernel.steps[self.blocks[*it].start..self.blocks[*it].end]);
+            let blocks: Vec<usize> =
+                self.order.iter().copied().filter(|block| inside.contains(block)).collect();
+            let steps =
+                blocks.iter().flat_map(|it| &kernel.steps[self.blocks[*it].start..self.blocks[*it].end]);
             let mut written: Vec<u32> = steps.flat_map(|step| step.to.iter().copied()).collect();
             written.sort_unstable();
             written.dedup();
@@ -189,7 +192,8 @@ impl Graph {
         for index in 0..self.loops.len() {
             let header = self.loops[index].header;
             let around = |it: &Loop| it.header != header && it.blocks.contains(&header);
-            self.loops[index].outer = self.loops[index + 1..].iter().find(|it| around(it)).map(|it| it.header);
+            self.loops[index].outer =
+                self.loops[index + 1..].iter().find(|it| around(it)).map(|it| it.header);
             for block in self.loops[index].blocks.clone() {
                 self.blocks[block].inside.get_or_insert(header);
             }

@@ -143,7 +143,8 @@ impl<'m, 'a> Lowering<'m, 'a> {
         // All arrays whose size the launch states begin at the same address.
         let is_dynamic = space == Space::Shared && variable.is_extern;
         // An array of another file has no known size.
-        let bytes = if is_dynamic { None } else { Some(variable.bytes.filter(|_| !variable.is_extern).unwrap_or(0)) };
+        let bytes =
+            if is_dynamic { None } else { Some(variable.bytes.filter(|_| !variable.is_extern).unwrap_or(0)) };
         let name = variable.name.to_owned();
         let object = crate::slice::Object { name, space, bytes, align: variable.align };
         // A function that is called twice has one shared array.
@@ -210,7 +211,8 @@ impl<'m, 'a> Lowering<'m, 'a> {
 
     /// Lowers a function's body. Its parameters are in the last scope.
     fn function(&mut self, function: &'m Function<'a>) {
-        let outer = (std::mem::take(&mut self.branches), std::mem::take(&mut self.returns), self.scopes.len());
+        let outer =
+            (std::mem::take(&mut self.branches), std::mem::take(&mut self.returns), self.scopes.len());
         self.calls.push(function.name);
         let mut labels: BTreeMap<&str, usize> = BTreeMap::new();
         for statement in &function.body {
@@ -265,7 +267,8 @@ impl<'m, 'a> Lowering<'m, 'a> {
         for (step, names) in std::mem::replace(&mut self.branches, outer.0) {
             let targets: Option<Vec<_>> = names.iter().map(|name| labels.get(name).copied()).collect();
             if let Some(targets) = targets {
-                let targets = targets.into_iter().map(|it| Operand::Number(it.try_into().unwrap_or(i64::MAX)));
+                let targets =
+                    targets.into_iter().map(|it| Operand::Number(it.try_into().unwrap_or(i64::MAX)));
                 self.kernel.steps[step].from = targets.collect();
             } else {
                 let at = self.at;
@@ -356,7 +359,11 @@ impl<'m, 'a> Lowering<'m, 'a> {
             Source::Number(value) => Ok(Operand::Number(i64::from(*value != 0))),
             Source::Name(name) => {
                 let register = self.register(name)?;
-                if self.bits(register) == 1 { Ok(Operand::Register(register)) } else { Err(format!("{name} is no predicate")) }
+                if self.bits(register) == 1 {
+                    Ok(Operand::Register(register))
+                } else {
+                    Err(format!("{name} is no predicate"))
+                }
             }
             _ => Err("a predicate of an unknown form".to_owned()),
         }
@@ -387,7 +394,8 @@ impl<'m, 'a> Lowering<'m, 'a> {
     fn unknown(&mut self, results: Vec<u32>, origin: Origin, sources: &[Source<'a>]) {
         for to in results {
             let bits = self.bits(to);
-            let (low, high) = if bits >= 64 { (i64::MIN, i64::MAX) } else { (-1 << (bits - 1), (1 << (bits - 1)) - 1) };
+            let (low, high) =
+                if bits >= 64 { (i64::MIN, i64::MAX) } else { (-1 << (bits - 1), (1 << (bits - 1)) - 1) };
             self.within(to, low, high, origin, sources);
         }
     }
@@ -449,9 +457,15 @@ impl<'m, 'a> Lowering<'m, 'a> {
         let unknown_form = || Err(format!("{} with operands of an unknown form", it.words.join(".")));
         match (name, operands) {
             ("ld" | "ldu" | "st" | "atom" | "red", _) => self.access(it),
-            ("cp", [Source::Address(to, to_offset), Source::Address(from, from_offset), Source::Number(size), ..])
-                if it.words.get(1) == Some(&"async") && !has("bulk") && !has("mbarrier") =>
-            {
+            (
+                "cp",
+                [
+                    Source::Address(to, to_offset),
+                    Source::Address(from, from_offset),
+                    Source::Number(size),
+                    ..,
+                ],
+            ) if it.words.get(1) == Some(&"async") && !has("bulk") && !has("mbarrier") => {
                 let size = u32::try_from(*size).map_err(|_| "a size below zero".to_owned())?;
                 self.memory(Op::Store, Space::Shared, (to, *to_offset), size, Vec::new(), Loaded::Strong)?;
                 self.memory(Op::Load, Space::Global, (from, *from_offset), size, Vec::new(), Loaded::Strong)
@@ -473,7 +487,10 @@ impl<'m, 'a> Lowering<'m, 'a> {
                 self.unknown(results, Origin::Shuffle, &[]);
                 Ok(())
             }
-            ("bar" | "barrier" | "membar" | "fence" | "nanosleep" | "griddepcontrol" | "pmevent" | "brkpt", _)
+            (
+                "bar" | "barrier" | "membar" | "fence" | "nanosleep" | "griddepcontrol" | "pmevent" | "brkpt",
+                _,
+            )
             | ("prefetch" | "prefetchu" | "setmaxnreg" | "sust" | "sured", _) => Ok(()),
             ("bra", [Source::Name(label)]) => {
                 let step = self.push(Step::new(Op::Bra));
@@ -518,7 +535,9 @@ impl<'m, 'a> Lowering<'m, 'a> {
                 let results = self.results(&operands[0])?;
                 let whole = results.iter().map(|it| self.bits(*it)).sum();
                 let all_given = results.len() == parts.len() && (bits_of(last) == Some(whole));
-                let Some(from) = Some(from).filter(|it| all_given && whole <= 64 && !matches!(it, Source::List(_))) else {
+                let Some(from) =
+                    Some(from).filter(|it| all_given && whole <= 64 && !matches!(it, Source::List(_)))
+                else {
                     self.unknown(results, Origin::Computed, from_all);
                     return Ok(());
                 };
@@ -528,7 +547,13 @@ impl<'m, 'a> Lowering<'m, 'a> {
                     let shifted = vec![from, Operand::Number(shift)];
                     self.push(Step { bits: whole, to: vec![part], from: shifted, ..Step::new(Op::Shr) });
                     let (bits, from) = (self.bits(to), vec![Operand::Register(part)]);
-                    self.push(Step { bits, to: vec![to], from, size: u32::from(whole), ..Step::new(Op::Cvt) });
+                    self.push(Step {
+                        bits,
+                        to: vec![to],
+                        from,
+                        size: u32::from(whole),
+                        ..Step::new(Op::Cvt)
+                    });
                     shift += i64::from(bits);
                 }
                 Ok(())
@@ -571,7 +596,9 @@ impl<'m, 'a> Lowering<'m, 'a> {
                 Ok(())
             }
             ("bfe", [to, a, Source::Number(start), Source::Number(length)])
-                if ty.is_some_and(|ty| !ty.is_signed) && (0..32).contains(start) && (1..32).contains(length) =>
+                if ty.is_some_and(|ty| !ty.is_signed)
+                    && (0..32).contains(start)
+                    && (1..32).contains(length) =>
             {
                 let (to, bits) = (self.result(to)?, ty.map_or(32, |ty| ty.bits));
                 let (part, from) = (self.temporary(bits), self.value(a, bits, false)?);
@@ -609,7 +636,8 @@ impl<'m, 'a> Lowering<'m, 'a> {
     /// Lowers an instruction that computes its first operand from the others.
     fn arithmetic(&mut self, it: &'m Instruction<'a>, ty: Option<Type>) -> Refused {
         let (name, operands) = (it.words[0], &it.operands[..]);
-        let Some((to, from)) = operands.split_first().filter(|_| COMPUTES.split(' ').any(|known| known == name))
+        let Some((to, from)) =
+            operands.split_first().filter(|_| COMPUTES.split(' ').any(|known| known == name))
         else {
             return Err(format!("the instruction {}", it.words.join(".")));
         };
@@ -638,7 +666,9 @@ impl<'m, 'a> Lowering<'m, 'a> {
             _ => None,
         };
         // Words such as `sat` change the result.
-        let is_plain = it.words[1..].iter().all(|word| integer(word).is_some() || ["lo", "hi", "wide", "cc"].contains(word));
+        let is_plain = it.words[1..]
+            .iter()
+            .all(|word| integer(word).is_some() || ["lo", "hi", "wide", "cc"].contains(word));
         let is_sum = ["mad", "mad24"].contains(&name);
         let (Some(op), Some(ty), true) = (op, ty, is_plain) else {
             let results = self.results(to)?;
@@ -655,7 +685,13 @@ impl<'m, 'a> Lowering<'m, 'a> {
         let mut values = Vec::new();
         for (at, value) in from.iter().enumerate() {
             // The amount of a shift has 32 bits.
-            let own = if matches!(op, Op::Shl | Op::Shr) && at == 1 { 32 } else if at == 2 { wide } else { bits };
+            let own = if matches!(op, Op::Shl | Op::Shr) && at == 1 {
+                32
+            } else if at == 2 {
+                wide
+            } else {
+                bits
+            };
             values.push(self.value(value, own, false)?);
         }
         let arity = if matches!(op, Op::Neg | Op::Not | Op::Abs) { 1 } else { 2 };
@@ -737,7 +773,8 @@ impl<'m, 'a> Lowering<'m, 'a> {
     }
 
     fn cvt(&mut self, it: &'m Instruction<'a>, to: &Source<'a>, from: &Source<'a>) -> Refused {
-        let types: Vec<&str> = it.words[1..].iter().copied().filter(|word| bytes_of(word).is_some()).collect();
+        let types: Vec<&str> =
+            it.words[1..].iter().copied().filter(|word| bytes_of(word).is_some()).collect();
         let results = self.results(to)?;
         let sources = std::slice::from_ref(from);
         let ([into, source], [to]) = (&types[..], &results[..]) else {
@@ -747,12 +784,19 @@ impl<'m, 'a> Lowering<'m, 'a> {
         match (integer(into), integer(source)) {
             (Some(into), Some(source)) if !it.words.contains(&"sat") => {
                 let from = vec![self.value(from, source.bits, true)?];
-                let step = Step { bits: into.bits, is_signed: into.is_signed, to: vec![*to], from, ..Step::new(Op::Cvt) };
+                let step = Step {
+                    bits: into.bits,
+                    is_signed: into.is_signed,
+                    to: vec![*to],
+                    from,
+                    ..Step::new(Op::Cvt)
+                };
                 self.push(Step { size: u32::from(source.bits), flag: source.is_signed, ..step });
             }
             // A conversion to an integer saturates.
             (Some(Type { bits: bits @ (8 | 16), is_signed }), None) => {
-                let (low, high) = if is_signed { (-1 << (bits - 1), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) };
+                let (low, high) =
+                    if is_signed { (-1 << (bits - 1), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) };
                 self.within(*to, low, high, Origin::Float, sources);
             }
             (_, None) => self.unknown(results, Origin::Float, sources),
@@ -793,7 +837,8 @@ impl<'m, 'a> Lowering<'m, 'a> {
         let has = |word: &str| it.words.iter().any(|own| own.split("::").next() == Some(word));
         // The words of vectors, orders and caches; a level of a cache is a hint.
         let is_known = |word: &&str| {
-            ACCESSES.split(' ').any(|known| Some(known) == word.split("::").next()) || bytes_of(word).is_some()
+            ACCESSES.split(' ').any(|known| Some(known) == word.split("::").next())
+                || bytes_of(word).is_some()
         };
         if !it.words[1..].iter().all(|word| is_known(&word)) {
             return Err(form());
@@ -868,7 +913,12 @@ impl<'m, 'a> Lowering<'m, 'a> {
                         };
                         let index = i64::try_from(index).unwrap_or(i64::MAX);
                         let from = vec![Operand::Number(index), number(at, 64)?];
-                        let step = Step { bits: ty.bits, is_signed: ty.is_signed, size: element, ..Step::new(Op::Parameter) };
+                        let step = Step {
+                            bits: ty.bits,
+                            is_signed: ty.is_signed,
+                            size: element,
+                            ..Step::new(Op::Parameter)
+                        };
                         self.push(Step { to: vec![to], from, ..step });
                     }
                     at += i128::from(element);
@@ -877,7 +927,8 @@ impl<'m, 'a> Lowering<'m, 'a> {
             }
             Some(Entity::Slot(slot)) => {
                 let is_store = it.words[0] == "st";
-                let values = list(it.operands.get(usize::from(is_store)).ok_or("a parameter without a value")?);
+                let values =
+                    list(it.operands.get(usize::from(is_store)).ok_or("a parameter without a value")?);
                 let mut at = offset;
                 for value in values {
                     let piece = self.piece(slot, at, element)?;
@@ -885,10 +936,19 @@ impl<'m, 'a> Lowering<'m, 'a> {
                     at += i128::from(element);
                     if is_store {
                         // A float constant, for example: its bits may be of another width.
-                        let from = if bits > 64 { Err(String::new()) } else { self.value(&value, bits, true) };
+                        let from =
+                            if bits > 64 { Err(String::new()) } else { self.value(&value, bits, true) };
                         match from {
-                            Ok(from) => drop(self.push(Step { bits, to: vec![piece], from: vec![from], size: u32::from(bits), ..Step::new(Op::Cvt) })),
-                            Err(_) => self.unknown(vec![piece], Origin::Computed, std::slice::from_ref(&value)),
+                            Ok(from) => drop(self.push(Step {
+                                bits,
+                                to: vec![piece],
+                                from: vec![from],
+                                size: u32::from(bits),
+                                ..Step::new(Op::Cvt)
+                            })),
+                            Err(_) => {
+                                self.unknown(vec![piece], Origin::Computed, std::slice::from_ref(&value))
+                            }
                         }
                     } else {
                         for to in self.results(&value)? {
@@ -901,7 +961,12 @@ impl<'m, 'a> Lowering<'m, 'a> {
                                 }
                                 continue;
                             }
-                            let step = Step { bits: self.bits(to), size: u32::from(bits), flag: is_signed, ..Step::new(Op::Cvt) };
+                            let step = Step {
+                                bits: self.bits(to),
+                                size: u32::from(bits),
+                                flag: is_signed,
+                                ..Step::new(Op::Cvt)
+                            };
                             self.push(Step { to: vec![to], from, ..step });
                         }
                     }
@@ -933,7 +998,9 @@ impl<'m, 'a> Lowering<'m, 'a> {
     fn call(&mut self, it: &'m Instruction<'a>) -> Refused {
         let mut operands = it.operands.iter().peekable();
         let results = operands.next_if(|it| matches!(it, Source::List(_)));
-        let Some(Source::Name(name)) = operands.next() else { return Err("a call of an unknown form".to_owned()) };
+        let Some(Source::Name(name)) = operands.next() else {
+            return Err("a call of an unknown form".to_owned());
+        };
         let arguments = operands.next_if(|it| matches!(it, Source::List(_)));
         let slots = |this: &mut Self, list: Option<&Source<'a>>| -> Refused<Vec<usize>> {
             let Some(Source::List(list)) = list else { return Ok(Vec::new()) };
@@ -996,9 +1063,13 @@ impl<'m, 'a> Lowering<'m, 'a> {
     fn matrix(&mut self, it: &'m Instruction<'a>) -> Refused {
         let form = || format!("the instruction {}", it.words.join("."));
         let is_store = it.words.get(1) == Some(&"store");
-        let shape = it.words.iter().find(|word| word.starts_with('m') && word.contains('n') && word.contains('k'));
-        let sizes: Vec<u32> = shape.map_or("", |it| it).split(['m', 'n', 'k']).filter_map(|it| it.parse().ok()).collect();
-        let (&[m, n, k], Some(which), Some(ty)) = (&sizes[..], it.words.get(2), it.words.last()) else { return Err(form()) };
+        let shape =
+            it.words.iter().find(|word| word.starts_with('m') && word.contains('n') && word.contains('k'));
+        let sizes: Vec<u32> =
+            shape.map_or("", |it| it).split(['m', 'n', 'k']).filter_map(|it| it.parse().ok()).collect();
+        let (&[m, n, k], Some(which), Some(ty)) = (&sizes[..], it.words.get(2), it.words.last()) else {
+            return Err(form());
+        };
         let (mut rows, mut columns) = match *which {
             "a" => (m, k),
             "b" => (k, n),
@@ -1017,7 +1088,14 @@ impl<'m, 'a> Lowering<'m, 'a> {
             return Err(form());
         };
         let row = columns.checked_mul(element).ok_or_else(form)?;
-        self.memory(if is_store { Op::Store } else { Op::Load }, space_of(&it.words).unwrap_or(Space::Generic), (base, *offset), row, Vec::new(), Loaded::Strong)?;
+        self.memory(
+            if is_store { Op::Store } else { Op::Load },
+            space_of(&it.words).unwrap_or(Space::Generic),
+            (base, *offset),
+            row,
+            Vec::new(),
+            Loaded::Strong,
+        )?;
         let stride = self.value(stride, 32, false)?;
         if let Some(mut step) = self.kernel.steps.pop() {
             step.bits = u8::try_from(element * 8).unwrap_or(64);
@@ -1037,7 +1115,12 @@ impl<'m, 'a> Lowering<'m, 'a> {
     /// Leaves out the steps whose results nothing uses that matters.
     fn keep_what_matters(&mut self) {
         let steps = &mut self.kernel.steps;
-        let acts = |step: &Step| matches!(step.op, Op::Load | Op::Store | Op::Atomic | Op::Matrix | Op::Bra | Op::Exit | Op::Refuse);
+        let acts = |step: &Step| {
+            matches!(
+                step.op,
+                Op::Load | Op::Store | Op::Atomic | Op::Matrix | Op::Bra | Op::Exit | Op::Refuse
+            )
+        };
         let mut needed = vec![false; self.kernel.registers.len()];
         loop {
             let mut changed = false;
@@ -1056,7 +1139,8 @@ impl<'m, 'a> Lowering<'m, 'a> {
             }
         }
         // Steps, registers and files get new numbers.
-        let keeps: Vec<bool> = steps.iter().map(|it| acts(it) || it.to.iter().any(|it| needed[*it as usize])).collect();
+        let keeps: Vec<bool> =
+            steps.iter().map(|it| acts(it) || it.to.iter().any(|it| needed[*it as usize])).collect();
         let mut places = Vec::with_capacity(keeps.len() + 1);
         let mut next = 0_i64;
         for keep in &keeps {

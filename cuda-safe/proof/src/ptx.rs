@@ -396,7 +396,9 @@ impl<'a> Reader<'a> {
                 "v4" => lanes = 4,
                 // The memory that a pointer points to.
                 "ptr" => {
-                    while let Token::Word(".global" | ".shared" | ".local" | ".const" | ".align") = self.peek() {
+                    while let Token::Word(".global" | ".shared" | ".local" | ".const" | ".align") =
+                        self.peek()
+                    {
                         if self.word()? == ".align" {
                             self.integer()?;
                         }
@@ -416,7 +418,8 @@ impl<'a> Reader<'a> {
             let name = self.name()?;
             let mut bytes = Some(u64::from(size) * u64::from(lanes));
             while self.eat('[') {
-                let count: Option<u64> = if self.peek() == Token::Sign(']') { None } else { Some(self.small()?) };
+                let count: Option<u64> =
+                    if self.peek() == Token::Sign(']') { None } else { Some(self.small()?) };
                 self.expect(']')?;
                 bytes = bytes.zip(count).and_then(|(bytes, count)| bytes.checked_mul(count));
             }

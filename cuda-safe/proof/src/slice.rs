@@ -274,7 +274,8 @@ impl Kernel {
     pub fn key(&self) -> Vec<(usize, u64, u64)> {
         let mut key = Vec::new();
         for step in &self.steps {
-            if let (Op::Parameter, [Operand::Number(index), Operand::Number(offset)]) = (step.op, &step.from[..])
+            if let (Op::Parameter, [Operand::Number(index), Operand::Number(offset)]) =
+                (step.op, &step.from[..])
                 && let (Ok(index), Ok(offset)) = (usize::try_from(*index), u64::try_from(*offset))
             {
                 key.push((index, offset, u64::from(step.size)));
@@ -400,9 +401,13 @@ impl Kernel {
         let step_fits = |step: &Step| {
             let (values, predicates, numbers, results) = match step.op {
                 Op::Unknown => (0, 0, step.from.len(), 1),
-                Op::Mov | Op::Neg | Op::Not | Op::Abs | Op::Cvt | Op::ToGeneric | Op::FromGeneric => (1, 0, 0, 1),
+                Op::Mov | Op::Neg | Op::Not | Op::Abs | Op::Cvt | Op::ToGeneric | Op::FromGeneric => {
+                    (1, 0, 0, 1)
+                }
                 Op::Selp => (2, 1, 0, 1),
-                Op::Add | Op::Sub | Op::Mul | Op::MulWide | Op::MulHi | Op::Mul24 | Op::Min | Op::Max => (2, 0, 0, 1),
+                Op::Add | Op::Sub | Op::Mul | Op::MulWide | Op::MulHi | Op::Mul24 | Op::Min | Op::Max => {
+                    (2, 0, 0, 1)
+                }
                 Op::And | Op::Or | Op::Xor | Op::Shl | Op::Shr | Op::Div | Op::Rem => (2, 0, 0, 1),
                 Op::Eq | Op::Ne | Op::Lt | Op::Le | Op::Gt | Op::Ge => (2, 0, 0, 1),
                 Op::PredMov => (0, 1, 0, 1),
@@ -430,16 +435,20 @@ impl Kernel {
                 && step.guard.iter().all(predicate)
                 && matches!(step.bits, 1 | 8 | 16 | 32 | 64 | 128)
                 && match (step.op, list) {
-                    (Op::Unknown, [low, high, sources @ ..]) => number(low) && number(high) && sources.iter().all(value),
+                    (Op::Unknown, [low, high, sources @ ..]) => {
+                        number(low) && number(high) && sources.iter().all(value)
+                    }
                     (Op::Unknown, _) => false,
                     (Op::Bra, targets) => targets.iter().all(|it| self.is_index(it, self.steps.len() + 1)),
                     (Op::Refuse, [text]) => self.is_index(text, self.texts.len()),
                     (Op::Parameter, [index, Operand::Number(offset)]) => {
-                        let end = u64::try_from(*offset).ok().and_then(|it| it.checked_add(u64::from(step.size)));
+                        let end =
+                            u64::try_from(*offset).ok().and_then(|it| it.checked_add(u64::from(step.size)));
                         let parameter = |it: &Parameter| end.is_some_and(|end| end <= it.bytes);
                         let Operand::Number(number) = index else { return false };
                         matches!(step.size, 1 | 2 | 4 | 8 | 16)
-                            && usize::try_from(*number).is_ok_and(|at| self.parameters.get(at).is_some_and(parameter))
+                            && usize::try_from(*number)
+                                .is_ok_and(|at| self.parameters.get(at).is_some_and(parameter))
                     }
                     (Op::Cvt, _) => matches!(step.size, 8 | 16 | 32 | 64),
                     (Op::Load | Op::Store | Op::Atomic, _) => (1..=1024).contains(&step.size),
@@ -449,7 +458,10 @@ impl Kernel {
         registers_fit
             && self.steps.iter().all(step_fits)
             && self.parameters.iter().all(|it| it.bytes <= 1 << 16)
-            && self.objects.iter().all(|it| it.align.is_power_of_two() && it.bytes.is_none_or(|it| it < 1 << 56))
+            && self
+                .objects
+                .iter()
+                .all(|it| it.align.is_power_of_two() && it.bytes.is_none_or(|it| it < 1 << 56))
     }
 
     fn is_index(&self, operand: &Operand, end: usize) -> bool {
@@ -577,7 +589,10 @@ impl Input<'_> {
         all.get(index).copied().ok_or(NotASlice)
     }
 
-    fn list<T>(&mut self, mut one: impl FnMut(&mut Self) -> Result<T, NotASlice>) -> Result<Vec<T>, NotASlice> {
+    fn list<T>(
+        &mut self,
+        mut one: impl FnMut(&mut Self) -> Result<T, NotASlice>,
+    ) -> Result<Vec<T>, NotASlice> {
         let length: usize = self.number()?;
         // Each entry has a byte at least.
         if length > self.0.len() {

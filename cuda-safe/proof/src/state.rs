@@ -46,7 +46,13 @@ pub(crate) enum Test {
     Unknown,
     Is(bool),
     /// The operation is `Eq` to `Ge`.
-    Compare { op: Op, bits: u8, is_signed: bool, a: Rc<Form>, b: Rc<Form> },
+    Compare {
+        op: Op,
+        bits: u8,
+        is_signed: bool,
+        a: Rc<Form>,
+        b: Rc<Form>,
+    },
     Not(Rc<Self>),
     And(Rc<Self>, Rc<Self>),
 }
@@ -117,7 +123,17 @@ pub(crate) fn range_of(bits: u8, is_signed: bool) -> (i128, i128) {
 impl Symbols {
     pub(crate) fn new_symbol(&mut self, low: i128, high: i128, origin: Origin, at: (u32, u32)) -> Symbol {
         let (is_unstable, base) = (false, None);
-        self.known.push(Known { low, high, origin, at, base, is_unstable, counts_rounds: false, floor: None, truth: None });
+        self.known.push(Known {
+            low,
+            high,
+            origin,
+            at,
+            base,
+            is_unstable,
+            counts_rounds: false,
+            floor: None,
+            truth: None,
+        });
         Symbol::try_from(self.known.len() - 1).unwrap_or(Symbol::MAX)
     }
 
@@ -253,7 +269,9 @@ impl Symbols {
                 continue;
             }
             let Some(rest) = self.largest(state, &rest, depth - 1) else { continue };
-            let Some(sum) = above.checked_mul(fact.bound).and_then(|it| it.checked_add(rest)) else { continue };
+            let Some(sum) = above.checked_mul(fact.bound).and_then(|it| it.checked_add(rest)) else {
+                continue;
+            };
             let found = sum.div_euclid(below);
             best = Some(best.map_or(found, |best| best.min(found)));
         }
@@ -395,7 +413,8 @@ impl Symbols {
     /// of which nothing but the type's range is known.
     pub(crate) fn reading(&mut self, state: &mut State, form: &Form, bits: u8, is_signed: bool) -> Form {
         let (least, most) = range_of(bits, is_signed);
-        let fits = |range: Option<(i128, i128)>| range.is_some_and(|(low, high)| low >= least && high <= most);
+        let fits =
+            |range: Option<(i128, i128)>| range.is_some_and(|(low, high)| low >= least && high <= most);
         let range = self.range(state, form, 0);
         if fits(range) {
             return form.clone();
@@ -415,7 +434,11 @@ impl Symbols {
         found.unwrap_or_else(|| {
             let (origin, at) = self.origin(form);
             let origin = origin.max(Origin::Computed);
-            if self.is_unstable(form) { self.unstable(least, most, origin, at) } else { self.fresh(least, most, origin, at) }
+            if self.is_unstable(form) {
+                self.unstable(least, most, origin, at)
+            } else {
+                self.fresh(least, most, origin, at)
+            }
         })
     }
 
@@ -480,7 +503,8 @@ impl Symbols {
         }
         let ((al, ah), (bl, bh)) = (self.range(state, a, 2)?, self.range(state, b, 2)?);
         let corners = [al.checked_mul(bl)?, al.checked_mul(bh)?, ah.checked_mul(bl)?, ah.checked_mul(bh)?];
-        let (low, high) = corners.iter().fold((corners[0], corners[0]), |(low, high), it| (low.min(*it), high.max(*it)));
+        let (low, high) =
+            corners.iter().fold((corners[0], corners[0]), |(low, high), it| (low.min(*it), high.max(*it)));
         let (origin, at) = self.origin(a).max(self.origin(b));
         if self.is_unstable(a) || self.is_unstable(b) {
             return Some(self.unstable(low, high, origin, at));
@@ -530,7 +554,8 @@ impl Symbols {
         both.limits.sort_unstable_by_key(|(symbol, ..)| *symbol);
         for (from, to, is_first) in [(one, other, true), (other, one, false)] {
             for fact in &from.facts {
-                let same = to.facts.iter().find(|it| Rc::ptr_eq(&it.terms, &fact.terms) || it.terms == fact.terms);
+                let same =
+                    to.facts.iter().find(|it| Rc::ptr_eq(&it.terms, &fact.terms) || it.terms == fact.terms);
                 let bound = match same {
                     Some(_) if !is_first => continue,
                     Some(same) => Some(same.bound.max(fact.bound)),

@@ -19,7 +19,15 @@ pub(crate) struct Access {
 #[derive(Clone, Debug)]
 pub(crate) enum Outcome {
     /// Bytes from `low` to before `high` of what the address counts from.
-    Bytes { base: Base, low: i128, high: i128, align: u32, reads: bool, writes: bool, origin: (Origin, (u32, u32)) },
+    Bytes {
+        base: Base,
+        low: i128,
+        high: i128,
+        align: u32,
+        reads: bool,
+        writes: bool,
+        origin: (Origin, (u32, u32)),
+    },
     /// Why nothing can be said about the bytes.
     Refused(String, (Origin, (u32, u32))),
 }
@@ -163,15 +171,18 @@ impl<'a> Analysis<'a> {
             Test::Unknown => true,
             Test::Is(value) => *value == outcome,
             Test::Not(inner) => self.refine(state, inner, !outcome),
-            Test::And(one, other) if outcome => self.refine(state, one, true) && self.refine(state, other, true),
+            Test::And(one, other) if outcome => {
+                self.refine(state, one, true) && self.refine(state, other, true)
+            }
             Test::And(one, other) => {
                 let (mut first, mut second) = (state.case(), state.case());
-                let facts = match (self.refine(&mut first, one, outcome), self.refine(&mut second, other, outcome)) {
-                    (true, true) => self.symbols.common_facts(&first, &second),
-                    (true, false) => first,
-                    (false, true) => second,
-                    (false, false) => return false,
-                };
+                let facts =
+                    match (self.refine(&mut first, one, outcome), self.refine(&mut second, other, outcome)) {
+                        (true, true) => self.symbols.common_facts(&first, &second),
+                        (true, false) => first,
+                        (false, true) => second,
+                        (false, false) => return false,
+                    };
                 state.set_facts(facts);
                 true
             }
@@ -190,7 +201,14 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    fn compare(&mut self, state: &mut State, op: Op, (bits, is_signed): (u8, bool), a: &Form, b: &Form) -> bool {
+    fn compare(
+        &mut self,
+        state: &mut State,
+        op: Op,
+        (bits, is_signed): (u8, bool),
+        a: &Form,
+        b: &Form,
+    ) -> bool {
         let mut is_signed = is_signed;
         if matches!(op, Op::Eq | Op::Ne) {
             // Either reading will do: take one that keeps both forms.
@@ -217,7 +235,8 @@ impl<'a> Analysis<'a> {
                 if symbols.is_unstable(&over) {
                     return true;
                 }
-                let holds = is_possible && symbols.assume(state, &over, 0) && symbols.assume(state, &under, 0);
+                let holds =
+                    is_possible && symbols.assume(state, &over, 0) && symbols.assume(state, &under, 0);
                 if holds {
                     self.substitute(state, &over);
                 }
@@ -247,9 +266,12 @@ impl<'a> Analysis<'a> {
             constant: zero.constant / common,
             terms: zero.terms.iter().map(|(symbol, factor)| (*symbol, factor / common)).collect(),
         };
-        let is_single = |(symbol, factor): &&(Symbol, i128)| factor.abs() == 1 && self.symbols.counts_rounds(*symbol);
+        let is_single =
+            |(symbol, factor): &&(Symbol, i128)| factor.abs() == 1 && self.symbols.counts_rounds(*symbol);
         let Some((symbol, factor)) = zero.terms.iter().rev().find(is_single).copied() else { return };
-        let Some(equal) = zero.times(-factor).and_then(|it| it.plus(&Form::symbol(symbol), 1)) else { return };
+        let Some(equal) = zero.times(-factor).and_then(|it| it.plus(&Form::symbol(symbol), 1)) else {
+            return;
+        };
         for value in &mut state.registers {
             if let Value::Number(form) = value
                 && form.coefficient(symbol) != 0
@@ -272,7 +294,10 @@ impl<'a> Analysis<'a> {
                     [Operand::Number(text)] => usize::try_from(text).ok().and_then(|it| kernel.texts.get(it)),
                     _ => None,
                 };
-                return self.enter(index, Outcome::Refused(text.cloned().unwrap_or_default(), (Origin::Exact, step.at)));
+                return self.enter(
+                    index,
+                    Outcome::Refused(text.cloned().unwrap_or_default(), (Origin::Exact, step.at)),
+                );
             }
             Op::Load | Op::Store | Op::Atomic | Op::Matrix => return self.access(state, index),
             _ => {}
@@ -363,9 +388,11 @@ impl<'a> Analysis<'a> {
         let b = self.number(state, *b, at);
         let any = |this: &mut Self, bits: u8, low: i128, high: i128| {
             let (origin, place) = this.symbols.origin(&a).max(this.symbols.origin(&b));
-            let (origin, place) = if origin == Origin::Exact { (Origin::Computed, at) } else { (origin, place) };
+            let (origin, place) =
+                if origin == Origin::Exact { (Origin::Computed, at) } else { (origin, place) };
             let (least, most) = range_of(bits, true);
-            let (least, most) = if low > high || high - low > most - least { (least, most) } else { (low, high) };
+            let (least, most) =
+                if low > high || high - low > most - least { (least, most) } else { (low, high) };
             if this.symbols.is_unstable(&a) || this.symbols.is_unstable(&b) {
                 this.symbols.unstable(least, most, origin, place)
             } else {
@@ -400,7 +427,13 @@ impl<'a> Analysis<'a> {
                 let a = self.symbols.reading(state, &a, bits, is_signed);
                 let b = self.symbols.reading(state, &b, bits, is_signed);
                 let (first, second) = if step.op == Op::Min { (&a, &b) } else { (&b, &a) };
-                let test = Test::Compare { op: Op::Le, bits, is_signed, a: Rc::new(first.clone()), b: Rc::new(second.clone()) };
+                let test = Test::Compare {
+                    op: Op::Le,
+                    bits,
+                    is_signed,
+                    a: Rc::new(first.clone()),
+                    b: Rc::new(second.clone()),
+                };
                 self.choose(state, &test, &a, &b)
             }
             Op::Shl | Op::Shr => {
@@ -415,7 +448,8 @@ impl<'a> Analysis<'a> {
                     }
                 };
                 let all = i128::from(bits);
-                let Some((least, most)) = amount.map(|(low, high)| (low.clamp(0, all), high.clamp(0, all))) else {
+                let Some((least, most)) = amount.map(|(low, high)| (low.clamp(0, all), high.clamp(0, all)))
+                else {
                     return Some(nothing(self, bits));
                 };
                 if step.op == Op::Shl && least == most {
@@ -425,7 +459,8 @@ impl<'a> Analysis<'a> {
                 if step.op == Op::Shr && least == most {
                     return self.symbols.floor(state, &value, 1 << least);
                 }
-                let Some((low, high)) = self.symbols.range(state, &value, 2).filter(|(low, _)| *low >= 0) else {
+                let Some((low, high)) = self.symbols.range(state, &value, 2).filter(|(low, _)| *low >= 0)
+                else {
                     return Some(nothing(self, bits));
                 };
                 if step.op == Op::Shr {
@@ -514,7 +549,11 @@ impl<'a> Analysis<'a> {
                 };
                 if let (Some(by), true) = (b.as_constant().filter(|by| *by > 0), al >= 0) {
                     let quotient = self.symbols.floor(state, &a, by)?;
-                    return if step.op == Op::Div { Some(quotient) } else { a.plus(&quotient.times(by)?, -1) };
+                    return if step.op == Op::Div {
+                        Some(quotient)
+                    } else {
+                        a.plus(&quotient.times(by)?, -1)
+                    };
                 }
                 if bl < 1 {
                     return Some(nothing(self, bits));
@@ -572,9 +611,17 @@ impl<'a> Analysis<'a> {
                 let space = |object: u32| self.kernel.objects[object as usize].space;
                 let other = match (step.op, base) {
                     (_, Base::Parameter(..)) if step.space == Space::Global => base,
-                    (_, Base::Object(object)) if step.space == Space::Global && space(object) == Space::Global => base,
-                    (Op::ToGeneric, Base::Object(object)) if space(object) == step.space => Base::Generic(object),
-                    (Op::FromGeneric, Base::Generic(object)) if space(object) == step.space => Base::Object(object),
+                    (_, Base::Object(object))
+                        if step.space == Space::Global && space(object) == Space::Global =>
+                    {
+                        base
+                    }
+                    (Op::ToGeneric, Base::Object(object)) if space(object) == step.space => {
+                        Base::Generic(object)
+                    }
+                    (Op::FromGeneric, Base::Generic(object)) if space(object) == step.space => {
+                        Base::Object(object)
+                    }
                     _ => return None,
                 };
                 if other == base {
@@ -652,15 +699,23 @@ impl<'a> Analysis<'a> {
             let outcome = match (&address, &found) {
                 (Some(_), Some((base, offset))) => self.outcome(state, step, *base, offset),
                 (Some(address), None) => {
-                    let bases = address.terms.iter().filter(|(symbol, _)| self.symbols.base(*symbol).is_some()).count();
+                    let bases = address
+                        .terms
+                        .iter()
+                        .filter(|(symbol, _)| self.symbols.base(*symbol).is_some())
+                        .count();
                     let reason = match (bases, self.symbols.origin(address)) {
-                        (0, (Origin::Memory | Origin::Atomic | Origin::Shuffle, _)) => "the address comes from memory",
+                        (0, (Origin::Memory | Origin::Atomic | Origin::Shuffle, _)) => {
+                            "the address comes from memory"
+                        }
                         (0, _) => "the address is not computed from a parameter or a variable",
                         _ => "the address is computed from several pointers",
                     };
                     Outcome::Refused(reason.to_owned(), self.symbols.origin(address))
                 }
-                (None, _) => Outcome::Refused("the address is too large".to_owned(), (Origin::Computed, step.at)),
+                (None, _) => {
+                    Outcome::Refused("the address is too large".to_owned(), (Origin::Computed, step.at))
+                }
             };
             self.enter(index, outcome);
             if let Some((base, _)) = found {
@@ -675,7 +730,9 @@ impl<'a> Analysis<'a> {
             }
         }
         let is_local = found.as_ref().is_none_or(|(base, _)| match base {
-            Base::Object(object) | Base::Generic(object) => self.kernel.objects[*object as usize].space == Space::Local,
+            Base::Object(object) | Base::Generic(object) => {
+                self.kernel.objects[*object as usize].space == Space::Local
+            }
             Base::Parameter(..) => false,
         });
         let is_stable = step.loaded == Loaded::Strong
@@ -698,7 +755,10 @@ impl<'a> Analysis<'a> {
 
     /// Splits an address into the one thing that it counts from, and the rest.
     fn split(&self, address: &Form) -> Option<(Base, Form)> {
-        let mut bases = address.terms.iter().filter_map(|(symbol, factor)| Some((*symbol, *factor, self.symbols.base(*symbol)?)));
+        let mut bases = address
+            .terms
+            .iter()
+            .filter_map(|(symbol, factor)| Some((*symbol, *factor, self.symbols.base(*symbol)?)));
         let (symbol, factor, base) = bases.next()?;
         if factor != 1 || bases.next().is_some() {
             return None;
@@ -739,7 +799,8 @@ impl<'a> Analysis<'a> {
             if stride.constant % unit != 0 || stride.divisor() % unit != 0 {
                 return refused("the stride of the matrix may be no multiple of 16 bytes");
             }
-            let most = self.symbols.high(state, &stride, 2).and_then(|it| it.checked_mul(i128::from(element)));
+            let most =
+                self.symbols.high(state, &stride, 2).and_then(|it| it.checked_mul(i128::from(element)));
             let Some(most) = most else { return refused("the stride of the matrix has no bound") };
             end = end.saturating_add(most.saturating_mul(i128::from(rows - 1)));
             align = 32;
@@ -751,7 +812,9 @@ impl<'a> Analysis<'a> {
         if offset.terms.iter().any(|(_, factor)| factor % unit != 0) || offset.constant % unit != 0 {
             return refused(&format!("the address may be no multiple of {align}"));
         }
-        let Some((low, high)) = self.symbols.range(state, offset, 3) else { return refused("the index has no bound") };
+        let Some((low, high)) = self.symbols.range(state, offset, 3) else {
+            return refused("the index has no bound");
+        };
         let Some(high) = high.checked_add(end) else { return refused("the index has no bound") };
         let reads = step.op != Op::Store && (step.op != Op::Matrix || !step.flag);
         Outcome::Bytes { base, low, high, align, reads, writes, origin }

@@ -178,16 +178,24 @@ fn verdict(analysis: &Analysis<'_>) -> Verdict {
                 let bytes = i128::from(object.bytes.unwrap_or(u64::from(analysis.launch.shared)));
                 if low < 0 || high > bytes {
                     let reason = match object.space {
-                        _ if object.bytes == Some(0) => format!("the size of {} is not in the PTX", object.name),
+                        _ if object.bytes == Some(0) => {
+                            format!("the size of {} is not in the PTX", object.name)
+                        }
                         Space::Shared if object.bytes.is_none() => {
-                            format!("may access bytes {low}..{high} of the {bytes} bytes of dynamic shared memory")
+                            format!(
+                                "may access bytes {low}..{high} of the {bytes} bytes of dynamic shared memory"
+                            )
                         }
                         _ => format!("may access bytes {low}..{high} of {}, which has {bytes}", object.name),
                     };
                     return refused(at, &reason, origin);
                 }
                 if align > object.align {
-                    return refused(at, &format!("{} is aligned to {}, not {align}", object.name, object.align), origin);
+                    return refused(
+                        at,
+                        &format!("{} is aligned to {}, not {align}", object.name, object.align),
+                        origin,
+                    );
                 }
             }
             Base::Parameter(parameter, offset) => {
@@ -268,7 +276,9 @@ fn because(text: &mut String, files: &[String], at: (u32, u32), (origin, from): 
     let what = match origin {
         Origin::Exact => return,
         Origin::Computed => "the index is computed in a way that is known by its range only",
-        Origin::Unwritten => "it is chosen from several pointers, or comes from a local array or a register that may not be written",
+        Origin::Unwritten => {
+            "it is chosen from several pointers, or comes from a local array or a register that may not be written"
+        }
         Origin::Float => "the index comes from a floating-point number",
         Origin::Shuffle => "the index comes from another thread",
         Origin::Texture => "the index comes from a texture",
@@ -330,18 +340,29 @@ impl Proof {
         for need in &self.needs {
             let found = memory.iter().find(|it| (it.parameter, it.offset) == (need.parameter, need.offset));
             let Some(memory) = found else {
-                return Err(self.refused(None, format!("accesses memory of parameter {}, which is not given", need.parameter)));
+                return Err(self.refused(
+                    None,
+                    format!("accesses memory of parameter {}, which is not given", need.parameter),
+                ));
             };
             if memory.address % u64::from(need.align) != 0 {
                 return Err(self.refused(
                     need.writes.as_ref().or(need.reads.as_ref()).map(|it| it.highest.at),
-                    format!("needs {} at a multiple of {} bytes, and it begins at {:#x}", memory.name, need.align, memory.address),
+                    format!(
+                        "needs {} at a multiple of {} bytes, and it begins at {:#x}",
+                        memory.name, need.align, memory.address
+                    ),
                 ));
             }
-            for (bytes, verb, may) in [(&need.writes, "write", memory.is_writable), (&need.reads, "read", true)] {
+            for (bytes, verb, may) in
+                [(&need.writes, "write", memory.is_writable), (&need.reads, "read", true)]
+            {
                 let Some(bytes) = bytes else { continue };
                 if !may {
-                    return Err(self.refused(Some(bytes.highest.at), format!("writes {}, which it is to read only", memory.name)));
+                    return Err(self.refused(
+                        Some(bytes.highest.at),
+                        format!("writes {}, which it is to read only", memory.name),
+                    ));
                 }
                 let fits = u64::try_from(bytes.high).is_ok_and(|high| high <= memory.bytes);
                 if bytes.low < 0 || !fits {

@@ -29,7 +29,8 @@ impl Random {
             0 => self.next(),
             1 => self.next() >> 32,
             2 => self.below(4).wrapping_sub(2),
-            3 => [0x7fff_ffff, 0x8000_0000, 0xffff_ffff, 0x1_0000_0000][usize::try_from(self.below(4)).unwrap()],
+            3 => [0x7fff_ffff, 0x8000_0000, 0xffff_ffff, 0x1_0000_0000]
+                [usize::try_from(self.below(4)).unwrap()],
             4 => self.below(300),
             _ if near.is_empty() => self.below(64),
             _ => {
@@ -106,7 +107,13 @@ fn sign(value: u64, bits: u32) -> i64 {
 }
 
 impl<'m, 'a> Machine<'m, 'a> {
-    pub(crate) fn new(module: &'m Module<'a>, grid: [u32; 3], block: [u32; 3], shared: u32, random: Random) -> Self {
+    pub(crate) fn new(
+        module: &'m Module<'a>,
+        grid: [u32; 3],
+        block: [u32; 3],
+        shared: u32,
+        random: Random,
+    ) -> Self {
         Self {
             module,
             grid,
@@ -129,7 +136,12 @@ impl<'m, 'a> Machine<'m, 'a> {
         self.objects.clear();
         self.seen.clear();
         for variable in &self.module.variables {
-            self.place(variable.name, variable.space, variable.bytes.filter(|_| !variable.is_extern), variable.align);
+            self.place(
+                variable.name,
+                variable.space,
+                variable.bytes.filter(|_| !variable.is_extern),
+                variable.align,
+            );
         }
         let mut slots = Slots::new();
         for (variable, bytes) in kernel.parameters.iter().zip(parameters) {
@@ -171,7 +183,9 @@ impl<'m, 'a> Machine<'m, 'a> {
             match statement {
                 Statement::Label(name) => drop(frame.labels.insert(name, at)),
                 Statement::Targets(name, targets) => drop(frame.targets.insert(name, targets)),
-                Statement::Variable(it) if it.space != "param" => self.place(it.name, it.space, it.bytes, it.align),
+                Statement::Variable(it) if it.space != "param" => {
+                    self.place(it.name, it.space, it.bytes, it.align)
+                }
                 Statement::Variable(it) => {
                     let bytes = usize::try_from(it.bytes.unwrap_or(0)).unwrap();
                     frame.slots.insert(it.name.to_owned(), vec![0; bytes]);
@@ -179,7 +193,9 @@ impl<'m, 'a> Machine<'m, 'a> {
                 Statement::Registers(ty, name, count) => {
                     let bits = if *ty == "pred" { 1 } else { bytes_of(ty).unwrap() * 8 };
                     match count {
-                        Some(count) => (0..*count).for_each(|at| _ = frame.widths.insert(format!("{name}{at}"), bits)),
+                        Some(count) => {
+                            (0..*count).for_each(|at| _ = frame.widths.insert(format!("{name}{at}"), bits))
+                        }
                         None => drop(frame.widths.insert((*name).to_owned(), bits)),
                     }
                 }
@@ -240,7 +256,15 @@ impl<'m, 'a> Machine<'m, 'a> {
                 base.wrapping_add(u64::try_from(by & i128::from(u64::MAX)).unwrap())
             }
             Operand::Name(name) => {
-                let axis = |at: &str, of: [u32; 3]| u64::from(of[match at { "x" => 0, "y" => 1, _ => 2 }]);
+                let axis = |at: &str, of: [u32; 3]| {
+                    u64::from(
+                        of[match at {
+                            "x" => 0,
+                            "y" => 1,
+                            _ => 2,
+                        }],
+                    )
+                };
                 match name.split_once('.') {
                     Some(("%tid", at)) => axis(at, self.tid),
                     Some(("%ntid", at)) => axis(at, self.block),
@@ -273,7 +297,12 @@ impl<'m, 'a> Machine<'m, 'a> {
     }
 
     /// Runs an instruction. Returns the label to go to.
-    fn instruction<'f>(&mut self, frame: &mut Frame<'f, 'a>, it: &'f Instruction<'a>, depth: u32) -> Result<Option<&'f str>, End>
+    fn instruction<'f>(
+        &mut self,
+        frame: &mut Frame<'f, 'a>,
+        it: &'f Instruction<'a>,
+        depth: u32,
+    ) -> Result<Option<&'f str>, End>
     where
         'm: 'f,
     {
@@ -292,7 +321,9 @@ impl<'m, 'a> Machine<'m, 'a> {
         match name {
             "bra" => return Ok(target(&o[0])),
             "brx" => {
-                let (index, Some(list)) = (self.value(frame, &o[0], 32)?, target(&o[1])) else { return unknown() };
+                let (index, Some(list)) = (self.value(frame, &o[0], 32)?, target(&o[1])) else {
+                    return unknown();
+                };
                 let Some(targets) = frame.targets.get(list) else { return unknown() };
                 // An index past the list is undefined.
                 let index = usize::try_from(index).unwrap() % targets.len();
@@ -312,10 +343,34 @@ impl<'m, 'a> Machine<'m, 'a> {
                     match relation {
                         "eq" => a == b,
                         "ne" => a != b,
-                        "lt" => if is_signed { sa < sb } else { a < b },
-                        "le" => if is_signed { sa <= sb } else { a <= b },
-                        "gt" => if is_signed { sa > sb } else { a > b },
-                        "ge" => if is_signed { sa >= sb } else { a >= b },
+                        "lt" => {
+                            if is_signed {
+                                sa < sb
+                            } else {
+                                a < b
+                            }
+                        }
+                        "le" => {
+                            if is_signed {
+                                sa <= sb
+                            } else {
+                                a <= b
+                            }
+                        }
+                        "gt" => {
+                            if is_signed {
+                                sa > sb
+                            } else {
+                                a > b
+                            }
+                        }
+                        "ge" => {
+                            if is_signed {
+                                sa >= sb
+                            } else {
+                                a >= b
+                            }
+                        }
                         "lo" => a < b,
                         "ls" => a <= b,
                         "hi" => a > b,
@@ -347,12 +402,18 @@ impl<'m, 'a> Machine<'m, 'a> {
                     _ => return unknown(),
                 }
             }
-            "mov" if matches!(o[0], Operand::List(_)) || matches!(o[1], Operand::List(_)) => self.pack(frame, &o[0], &o[1])?,
+            "mov" if matches!(o[0], Operand::List(_)) || matches!(o[1], Operand::List(_)) => {
+                self.pack(frame, &o[0], &o[1])?
+            }
             "cvta" => {
                 let value = self.value(frame, &o[1], 64)?;
                 let Operand::Name(to) = o[0] else { return unknown() };
                 let offset = if has("global") { 0 } else { WINDOW };
-                Self::set(frame, to, if has("to") { value.wrapping_sub(offset) } else { value.wrapping_add(offset) });
+                Self::set(
+                    frame,
+                    to,
+                    if has("to") { value.wrapping_sub(offset) } else { value.wrapping_add(offset) },
+                );
             }
             _ => {
                 let Some(to) = o.first() else { return unknown() };
@@ -370,7 +431,8 @@ impl<'m, 'a> Machine<'m, 'a> {
     fn scatter(&mut self, frame: &mut Frame<'_, '_>, to: &Operand<'_>) {
         match to {
             Operand::Name(to) => {
-                let value = if self.random.below(2) == 0 { self.float() } else { self.random.tricky(&self.near) };
+                let value =
+                    if self.random.below(2) == 0 { self.float() } else { self.random.tricky(&self.near) };
                 Self::set(frame, to, value);
             }
             Operand::List(all) => all.iter().for_each(|to| self.scatter(frame, to)),
@@ -420,11 +482,21 @@ impl<'m, 'a> Machine<'m, 'a> {
     }
 
     /// Returns what an instruction computes, or nothing if it is random.
-    fn compute(&mut self, frame: &mut Frame<'_, '_>, it: &Instruction<'_>, bits: u32, is_signed: bool, integer: bool) -> Result<Option<u64>, End> {
+    fn compute(
+        &mut self,
+        frame: &mut Frame<'_, '_>,
+        it: &Instruction<'_>,
+        bits: u32,
+        is_signed: bool,
+        integer: bool,
+    ) -> Result<Option<u64>, End> {
         let (name, o) = (it.words[0], &it.operands[..]);
         let known = "mov add sub mul mad mul24 mad24 neg not abs min max and or xor shl shr div rem cvt selp bfe popc clz";
         let odd = ["sat", "cc", "relu", "hi"].iter().any(|word| it.words.contains(word)) && name != "mul";
-        if !known.split(' ').any(|word| word == name) || odd || (name == "add" && it.words.len() > 2 && !integer) {
+        if !known.split(' ').any(|word| word == name)
+            || odd
+            || (name == "add" && it.words.len() > 2 && !integer)
+        {
             return Ok(None);
         }
         if *it.words.last().unwrap() == "pred" {
@@ -485,7 +557,9 @@ impl<'m, 'a> Machine<'m, 'a> {
                 low(product).wrapping_add(added)
             }
             "mul24" | "mad24" => {
-                let part = |value: u64| if is_signed { i128::from(sign(value, 24)) } else { i128::from(value & mask(24)) };
+                let part = |value: u64| {
+                    if is_signed { i128::from(sign(value, 24)) } else { i128::from(value & mask(24)) }
+                };
                 let added = match o.get(3) {
                     Some(c) => self.value(frame, c, bits)?,
                     None => 0,
@@ -495,18 +569,54 @@ impl<'m, 'a> Machine<'m, 'a> {
             "neg" => a.wrapping_neg(),
             "not" => !a,
             "abs" => sa.unsigned_abs(),
-            "min" => if is_signed { sa.min(sb).cast_unsigned() } else { a.min(b) },
-            "max" => if is_signed { sa.max(sb).cast_unsigned() } else { a.max(b) },
+            "min" => {
+                if is_signed {
+                    sa.min(sb).cast_unsigned()
+                } else {
+                    a.min(b)
+                }
+            }
+            "max" => {
+                if is_signed {
+                    sa.max(sb).cast_unsigned()
+                } else {
+                    a.max(b)
+                }
+            }
             "and" => a & b,
             "or" => a | b,
             "xor" => a ^ b,
-            "shl" => if b >= u64::from(bits) { 0 } else { a << b },
+            "shl" => {
+                if b >= u64::from(bits) {
+                    0
+                } else {
+                    a << b
+                }
+            }
             "shr" if is_signed => (sa >> b.min(u64::from(bits) - 1)).cast_unsigned(),
-            "shr" => if b >= u64::from(bits) { 0 } else { a >> b },
+            "shr" => {
+                if b >= u64::from(bits) {
+                    0
+                } else {
+                    a >> b
+                }
+            }
             // By zero, the result is not specified.
             "div" | "rem" if b == 0 => self.random.tricky(&self.near),
-            "div" => if is_signed { sa.wrapping_div(sb).cast_unsigned() } else { a / b },
-            "rem" => if is_signed { sa.wrapping_rem(sb).cast_unsigned() } else { a % b },
+            "div" => {
+                if is_signed {
+                    sa.wrapping_div(sb).cast_unsigned()
+                } else {
+                    a / b
+                }
+            }
+            "rem" => {
+                if is_signed {
+                    sa.wrapping_rem(sb).cast_unsigned()
+                } else {
+                    a % b
+                }
+            }
             "popc" => u64::from(a.count_ones()),
             "clz" => u64::from(a.leading_zeros()) - (64 - u64::from(bits)),
             "bfe" if !is_signed => {
@@ -522,12 +632,17 @@ impl<'m, 'a> Machine<'m, 'a> {
         let (name, o) = (it.words[0], &it.operands[..]);
         let is_load = name == "ld" || name == "ldu";
         let at = usize::from(is_load || name == "atom");
-        let Some(Operand::Address(base, offset)) = o.get(at) else { return Err(End::Unknown(it.words.join("."))) };
+        let Some(Operand::Address(base, offset)) = o.get(at) else {
+            return Err(End::Unknown(it.words.join(".")));
+        };
         let lanes = it.words.iter().find_map(|word| word.strip_prefix('v')?.parse::<u64>().ok()).unwrap_or(1);
         let element = u64::from(bits / 8);
         let size = element * lanes;
         let list = |operand: &Operand<'_>| match operand {
-            Operand::List(all) => all.iter().filter_map(|it| if let Operand::Name(it) = it { Some((*it).to_owned()) } else { None }).collect(),
+            Operand::List(all) => all
+                .iter()
+                .filter_map(|it| if let Operand::Name(it) = it { Some((*it).to_owned()) } else { None })
+                .collect(),
             Operand::Name(one) => vec![(*one).to_owned()],
             _ => Vec::new(),
         };
@@ -535,7 +650,8 @@ impl<'m, 'a> Machine<'m, 'a> {
             && frame.slots.contains_key(*slot)
             && it.words.iter().any(|word| word.starts_with("param"))
         {
-            let offset = usize::try_from(*offset).map_err(|_| End::Unknown("an offset below zero".to_owned()))?;
+            let offset =
+                usize::try_from(*offset).map_err(|_| End::Unknown("an offset below zero".to_owned()))?;
             let size = usize::try_from(element).unwrap();
             let operands = match &o[1 - at] {
                 Operand::List(all) => all.clone(),
@@ -544,18 +660,26 @@ impl<'m, 'a> Machine<'m, 'a> {
             for (index, operand) in operands.iter().enumerate() {
                 let (start, end) = (offset + index * size, offset + (index + 1) * size);
                 if is_load {
-                    let bytes = frame.slots[*slot].get(start..end).ok_or(End::Unknown("a parameter's end".to_owned()))?;
+                    let bytes = frame.slots[*slot]
+                        .get(start..end)
+                        .ok_or(End::Unknown("a parameter's end".to_owned()))?;
                     let mut whole = [0; 8];
                     whole[..size.min(8)].copy_from_slice(&bytes[..size.min(8)]);
                     let value = u64::from_le_bytes(whole);
-                    let value = if it.words.last().unwrap().starts_with('s') { sign(value, bits).cast_unsigned() } else { value };
+                    let value = if it.words.last().unwrap().starts_with('s') {
+                        sign(value, bits).cast_unsigned()
+                    } else {
+                        value
+                    };
                     if let Operand::Name(to) = operand {
                         Self::set(frame, to, value);
                     }
                 } else {
                     let value = self.value(frame, operand, bits)?.to_le_bytes();
                     let bytes = frame.slots.get_mut(*slot).and_then(|it| it.get_mut(start..end));
-                    bytes.ok_or(End::Unknown("a parameter's end".to_owned()))?.copy_from_slice(&value[..size]);
+                    bytes
+                        .ok_or(End::Unknown("a parameter's end".to_owned()))?
+                        .copy_from_slice(&value[..size]);
                 }
             }
             return Ok(());
@@ -565,7 +689,8 @@ impl<'m, 'a> Machine<'m, 'a> {
             _ => 64,
         };
         let base = self.value(frame, base, base_bits)?;
-        let address = base.wrapping_add(u64::try_from(offset & i128::from(u64::MAX)).unwrap()) & mask(base_bits);
+        let address =
+            base.wrapping_add(u64::try_from(offset & i128::from(u64::MAX)).unwrap()) & mask(base_bits);
         // Generic addresses of shared and local memory are those of the window.
         let is_generic = !["global", "shared", "local", "const", "param"]
             .iter()
@@ -582,7 +707,11 @@ impl<'m, 'a> Machine<'m, 'a> {
         if at == 1 {
             for to in list(&o[0]) {
                 let value = self.random.tricky(&self.near) & mask(bits);
-                let value = if it.words.last().unwrap().starts_with('s') { sign(value, bits).cast_unsigned() } else { value };
+                let value = if it.words.last().unwrap().starts_with('s') {
+                    sign(value, bits).cast_unsigned()
+                } else {
+                    value
+                };
                 Self::set(frame, &to, value);
             }
         }
@@ -592,17 +721,24 @@ impl<'m, 'a> Machine<'m, 'a> {
     fn enter(&mut self, frame: &mut Frame<'_, 'a>, it: &Instruction<'a>, depth: u32) -> Result<(), End> {
         let mut operands = it.operands.iter().peekable();
         let names = |list: Option<&Operand<'_>>| match list {
-            Some(Operand::List(all)) => {
-                all.iter().filter_map(|it| if let Operand::Name(it) = it { Some((*it).to_owned()) } else { None }).collect()
-            }
+            Some(Operand::List(all)) => all
+                .iter()
+                .filter_map(|it| if let Operand::Name(it) = it { Some((*it).to_owned()) } else { None })
+                .collect(),
             _ => Vec::new(),
         };
         let results: Vec<String> = names(operands.next_if(|it| matches!(it, Operand::List(_))));
-        let Some(Operand::Name(name)) = operands.next() else { return Err(End::Unknown("a call".to_owned())) };
+        let Some(Operand::Name(name)) = operands.next() else {
+            return Err(End::Unknown("a call".to_owned()));
+        };
         let arguments: Vec<String> = names(operands.next_if(|it| matches!(it, Operand::List(_))));
         let module = self.module;
         let Some(function) = module.functions.iter().find(|it| it.name == *name) else {
-            return Err(if *name == "__assertfail" { End::Exited } else { End::Unknown(format!("a call of {name}")) });
+            return Err(if *name == "__assertfail" {
+                End::Exited
+            } else {
+                End::Unknown(format!("a call of {name}"))
+            });
         };
         if depth > 20 {
             return Err(End::TooLong);

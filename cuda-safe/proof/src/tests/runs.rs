@@ -38,7 +38,8 @@ fn run(
     random: &mut Random,
     count: &mut Count,
 ) -> Result<(), String> {
-    let function = module.functions.iter().find(|it| it.is_entry && it.name == kernel.name()).ok_or("no kernel")?;
+    let function =
+        module.functions.iter().find(|it| it.is_entry && it.name == kernel.name()).ok_or("no kernel")?;
     let mut parameters: Vec<Vec<u8>> = spec.arguments.iter().map(|(bytes, _)| bytes.clone()).collect();
     let pointers = spec.pointers();
     let mut bases = Vec::new();
@@ -77,21 +78,32 @@ fn run(
                     let at = i128::from(seen.address) - i128::from(*base);
                     let end = at + i128::from(seen.size);
                     let within = |bytes: &Option<crate::Bytes>| {
-                        bytes.as_ref().is_some_and(|it| at >= i128::from(it.low) && end <= i128::from(it.high))
+                        bytes
+                            .as_ref()
+                            .is_some_and(|it| at >= i128::from(it.low) && end <= i128::from(it.high))
                     };
                     need.is_some_and(|need| {
                         (!seen.reads || within(&need.reads)) && (!seen.writes || within(&need.writes))
                     })
                 }
-                None => machine.objects.values().any(|(start, size)| {
-                    seen.address >= *start && seen.address + seen.size <= start + size
-                }),
+                None => machine
+                    .objects
+                    .values()
+                    .any(|(start, size)| seen.address >= *start && seen.address + seen.size <= start + size),
             };
             if !is_right || seen.address % seen.size != 0 {
                 return Err(format!(
                     "{}: line {} of the PTX accesses {:#x} ({} bytes) in thread {:?} of block {:?}, grid {:?}, block {:?}: \
                      {spec:?}, proven {:?}",
-                    kernel.name(), seen.line, seen.address, seen.size, machine.tid, machine.ctaid, spec.grid, spec.block, proof.needs()
+                    kernel.name(),
+                    seen.line,
+                    seen.address,
+                    seen.size,
+                    machine.tid,
+                    machine.ctaid,
+                    spec.grid,
+                    spec.block,
+                    proof.needs()
                 ));
             }
         }
@@ -157,7 +169,8 @@ fn vary(spec: &Spec, random: &mut Random) -> Spec {
 /// Changes an instruction of a kernel.
 fn mutate(text: &str, kernel: &str, random: &mut Random) -> Option<String> {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-    let start = lines.iter().position(|line| line.contains(".entry") && line.contains(&format!("{kernel}(")))?;
+    let start =
+        lines.iter().position(|line| line.contains(".entry") && line.contains(&format!("{kernel}(")))?;
     let end = start + lines[start..].iter().position(|line| line.starts_with('}'))?;
     let is_instruction = |line: &&usize| {
         let line = lines[**line].trim();
@@ -179,7 +192,10 @@ fn mutate(text: &str, kernel: &str, random: &mut Random) -> Option<String> {
         2 => replace(&[".u64", ".s64"], random)?,
         3 => replace(&["\tadd.", "\tsub.", "\tmin.", "\tmax.", "\trem.", "\tdiv."], random)?,
         4 => replace(&["\tand.b32", "\tor.b32", "\txor.b32", "\tand.b64", "\tor.b64"], random)?,
-        5 => replace(&["ld.global.u32", "ld.global.s8", "ld.global.u8", "ld.global.nc.u32", "ld.volatile.global.u32"], random)?,
+        5 => replace(
+            &["ld.global.u32", "ld.global.s8", "ld.global.u8", "ld.global.nc.u32", "ld.volatile.global.u32"],
+            random,
+        )?,
         6 => {
             // Another number.
             let digits = line.rfind(|sign: char| sign.is_ascii_digit())?;

@@ -33,7 +33,9 @@ impl Spec {
     /// Reads a line. The kernel's parameters say how many bytes a number has.
     pub(crate) fn parse(line: &str, kernels: &[Kernel]) -> Option<(Self, usize)> {
         let columns: Vec<&str> = line.split('|').map(str::trim).collect();
-        let [name, grid, block, arguments, rest @ ..] = &columns[..] else { panic!("{line}: too few columns") };
+        let [name, grid, block, arguments, rest @ ..] = &columns[..] else {
+            panic!("{line}: too few columns")
+        };
         // The shortest name that contains the text: C++ names are mangled.
         let found = kernels.iter().enumerate().filter(|(_, it)| it.name().contains(name));
         let (index, kernel) = found.min_by_key(|(_, it)| it.name().len())?;
@@ -52,7 +54,8 @@ impl Spec {
                 for field in fields.trim_end_matches('}').split(';') {
                     let (place, what) = field.split_once('=').expect("offset:bytes=value");
                     let (offset, length) = place.split_once(':').expect("offset:bytes=value");
-                    let (offset, length): (usize, usize) = (offset.trim().parse().unwrap(), length.parse().unwrap());
+                    let (offset, length): (usize, usize) =
+                        (offset.trim().parse().unwrap(), length.parse().unwrap());
                     if what == "p" {
                         pointers.push(offset as u64);
                     } else {
@@ -64,10 +67,14 @@ impl Spec {
                 list.push((value(text, size), Vec::new()));
             }
         }
-        let extents = rest.first().map_or(Vec::new(), |it| it.split(',').map(|it| it.trim().parse().ok()).collect());
+        let extents =
+            rest.first().map_or(Vec::new(), |it| it.split(',').map(|it| it.trim().parse().ok()).collect());
         let shared = rest.get(1).map_or(0, |it| it.parse().expect("bytes of shared memory"));
         let (grid, block) = (dimensions(grid), dimensions(block));
-        Some((Self { kernel: kernel.name().to_owned(), grid, block, arguments: list, extents, shared }, index))
+        Some((
+            Self { kernel: kernel.name().to_owned(), grid, block, arguments: list, extents, shared },
+            index,
+        ))
     }
 
     pub(crate) fn with<T>(&self, then: impl FnOnce(&Launch<'_>) -> T) -> T {
@@ -87,6 +94,8 @@ impl Spec {
     pub(crate) fn pointers(&self) -> Vec<(usize, u64, Option<u64>)> {
         let all = self.arguments.iter().enumerate();
         let all = all.flat_map(|(index, (_, pointers))| pointers.iter().map(move |offset| (index, *offset)));
-        all.enumerate().map(|(at, (index, offset))| (index, offset, self.extents.get(at).copied().flatten())).collect()
+        all.enumerate()
+            .map(|(at, (index, offset))| (index, offset, self.extents.get(at).copied().flatten()))
+            .collect()
     }
 }
