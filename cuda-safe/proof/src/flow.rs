@@ -13,7 +13,7 @@ use crate::form::{Form, Symbol, gcd};
 use crate::graph::{Graph, Loop};
 use crate::slice::{Op, Origin};
 use crate::state::{State, Test, Value, range_of};
-use crate::step::{Analysis, Outcome, signed};
+use crate::step::{Analysis, Doubt, signed};
 
 /// Rounds that are gone through one by one.
 const MOST_ROUNDS: usize = 40;
@@ -29,7 +29,7 @@ pub(crate) enum GaveUp {
     Budget,
     /// A loop that is entered at two places.
     Irreducible(usize),
-    /// The log says why.
+    /// A step is refused.
     Refused,
 }
 
@@ -91,7 +91,7 @@ impl<'w, 'a> Walk<'w, 'a> {
 
     fn spend(&self) -> Result<(), GaveUp> {
         let spent = self.analysis.symbols.work + 4 * self.analysis.steps;
-        if self.analysis.is_refused {
+        if self.analysis.doubt.is_some() {
             return Err(GaveUp::Refused);
         }
         if spent > self.budget { Err(GaveUp::Budget) } else { Ok(()) }
@@ -700,15 +700,19 @@ impl<'w, 'a> Walk<'w, 'a> {
         one.change = Change::Range(from, 1, None);
     }
 
-    /// Enters that the analysis gave up.
-    pub(crate) fn refuse(&mut self, why: GaveUp) {
-        let (step, text) = match why {
-            GaveUp::Budget => (0, "the proof takes more work than its budget".to_owned()),
-            GaveUp::Refused => return,
-            GaveUp::Irreducible(step) => (step, "a loop is entered at two places".to_owned()),
+    /// Returns why the analysis gave up.
+    pub(crate) fn doubt(&self, why: GaveUp) -> Doubt {
+        let kernel = self.analysis.kernel;
+        let at = |step: usize| kernel.steps.get(step).map_or((0, 0), |step| step.at);
+        let doubt = |at: (u32, u32), reason: &str| Doubt {
+            at,
+            reason: reason.to_owned(),
+            origin: (Origin::Exact, at),
         };
-        let at = self.analysis.kernel.steps.get(step).map_or((0, 0), |step| step.at);
-        self.analysis.is_recording = true;
-        self.analysis.enter(step, Outcome::Refused(text, (Origin::Exact, at)));
+        match (why, &self.analysis.doubt) {
+            (_, Some(doubt)) => doubt.clone(),
+            (GaveUp::Irreducible(step), _) => doubt(at(step), "a loop is entered at two places"),
+            _ => doubt(at(0), "the proof takes more work than its budget"),
+        }
     }
 }

@@ -8,28 +8,26 @@ use crate::launch::Launch;
 use crate::slice::{Kernel, Loaded, Op, Operand, Origin, Space, Special, Step};
 use crate::state::{Base, State, Symbols, Test, Value, range_of};
 
-/// An access of the kernel, or a reason why it is refused.
+/// An access of the kernel: bytes from `low` to before `high` of what the address counts from.
 #[derive(Clone, Debug)]
 pub(crate) struct Access {
-    /// The number of the step.
-    pub(crate) step: usize,
-    pub(crate) outcome: Outcome,
+    /// File and line.
+    pub(crate) at: (u32, u32),
+    pub(crate) base: Base,
+    pub(crate) low: i128,
+    pub(crate) high: i128,
+    pub(crate) align: u32,
+    pub(crate) reads: bool,
+    pub(crate) writes: bool,
+    pub(crate) origin: (Origin, (u32, u32)),
 }
 
+/// Why nothing can be proven.
 #[derive(Clone, Debug)]
-pub(crate) enum Outcome {
-    /// Bytes from `low` to before `high` of what the address counts from.
-    Bytes {
-        base: Base,
-        low: i128,
-        high: i128,
-        align: u32,
-        reads: bool,
-        writes: bool,
-        origin: (Origin, (u32, u32)),
-    },
-    /// Why nothing can be said about the bytes.
-    Refused(String, (Origin, (u32, u32))),
+pub(crate) struct Doubt {
+    pub(crate) at: (u32, u32),
+    pub(crate) reason: String,
+    pub(crate) origin: (Origin, (u32, u32)),
 }
 
 pub(crate) struct Analysis<'a> {
@@ -48,8 +46,8 @@ pub(crate) struct Analysis<'a> {
     /// Memory of which a loaded value is not stable: it is written as well.
     pub(crate) unstable: BTreeSet<(Base, bool)>,
     pub(crate) steps: u64,
-    /// Whether the log has a refusal: nothing that comes after it changes the verdict.
-    pub(crate) is_refused: bool,
+    /// Why the launch is refused: nothing that comes after it changes the verdict.
+    pub(crate) doubt: Option<Doubt>,
 }
 
 /// Addresses of a device are below this.
@@ -69,7 +67,7 @@ impl<'a> Analysis<'a> {
             loaded: BTreeSet::new(),
             unstable: BTreeSet::new(),
             steps: 0,
-            is_refused: false,
+            doubt: None,
         }
     }
 
@@ -294,10 +292,8 @@ impl<'a> Analysis<'a> {
                     [Operand::Number(text)] => usize::try_from(text).ok().and_then(|it| kernel.texts.get(it)),
                     _ => None,
                 };
-                return self.enter(
-                    index,
-                    Outcome::Refused(text.cloned().unwrap_or_default(), (Origin::Exact, step.at)),
-                );
+                let origin = (Origin::Exact, step.at);
+                return self.refuse(Doubt { at: step.at, reason: text.cloned().unwrap_or_default(), origin });
             }
             Op::Load | Op::Store | Op::Atomic | Op::Matrix => return self.access(state, index),
             _ => {}
@@ -677,10 +673,10 @@ impl<'a> Analysis<'a> {
         Some(Form::constant(if step.is_signed { signed(value, step.bits.min(64)) } else { value }))
     }
 
-    pub(crate) fn enter(&mut self, step: usize, outcome: Outcome) {
+    /// Refuses the launch, if this pass counts.
+    fn refuse(&mut self, doubt: Doubt) {
         if self.is_recording {
-            self.is_refused |= matches!(outcome, Outcome::Refused(..));
-            self.log.push(Access { step, outcome });
+            self.doubt.get_or_insert(doubt);
         }
     }
 
@@ -696,8 +692,8 @@ impl<'a> Analysis<'a> {
         let address = base.add(i128::from(offset));
         let found = address.as_ref().and_then(|address| self.split(address));
         if self.is_recording {
-            let outcome = match (&address, &found) {
-                (Some(_), Some((base, offset))) => self.outcome(state, step, *base, offset),
+            let access = match (&address, &found) {
+                (Some(_), Some((base, offset))) => self.bytes(state, step, *base, offset),
                 (Some(address), None) => {
                     let bases = address
                         .terms
@@ -711,13 +707,14 @@ impl<'a> Analysis<'a> {
                         (0, _) => "the address is not computed from a parameter or a variable",
                         _ => "the address is computed from several pointers",
                     };
-                    Outcome::Refused(reason.to_owned(), self.symbols.origin(address))
+                    Err((reason.to_owned(), self.symbols.origin(address)))
                 }
-                (None, _) => {
-                    Outcome::Refused("the address is too large".to_owned(), (Origin::Computed, step.at))
-                }
+                (None, _) => Err(("the address is too large".to_owned(), (Origin::Computed, step.at))),
             };
-            self.enter(index, outcome);
+            match access {
+                Ok(access) => self.log.push(access),
+                Err((reason, origin)) => self.refuse(Doubt { at: step.at, reason, origin }),
+            }
             if let Some((base, _)) = found {
                 let base = own_space(base);
                 let element = u32::from(step.bits) / 8;
@@ -766,9 +763,16 @@ impl<'a> Analysis<'a> {
         Some((base, address.replace(symbol, &Form::constant(0))?))
     }
 
-    fn outcome(&mut self, state: &mut State, step: &Step, base: Base, offset: &Form) -> Outcome {
+    /// Returns the bytes of an access, or why they are not known.
+    fn bytes(
+        &mut self,
+        state: &mut State,
+        step: &Step,
+        base: Base,
+        offset: &Form,
+    ) -> Result<Access, (String, (Origin, (u32, u32)))> {
         let origin = self.symbols.origin(offset);
-        let refused = |reason: &str| Outcome::Refused(reason.to_owned(), origin);
+        let refused = |reason: &str| Err((reason.to_owned(), origin));
         let object = |object: u32| self.kernel.objects[object as usize].space;
         let fits = match base {
             Base::Parameter(..) => matches!(step.space, Space::Global | Space::Generic),
@@ -817,7 +821,7 @@ impl<'a> Analysis<'a> {
         };
         let Some(high) = high.checked_add(end) else { return refused("the index has no bound") };
         let reads = step.op != Op::Store && (step.op != Op::Matrix || !step.flag);
-        Outcome::Bytes { base, low, high, align, reads, writes, origin }
+        Ok(Access { at: step.at, base, low, high, align, reads, writes, origin })
     }
 }
 

@@ -8,7 +8,7 @@ use crate::graph::Graph;
 use crate::launch::Launch;
 use crate::slice::{Kernel, Op, Origin, Space};
 use crate::state::Base;
-use crate::step::{Analysis, Outcome};
+use crate::step::{Access, Analysis, Doubt};
 
 /// Work that [`prove`] spends at most. A step of the kernel counts four, and a bound of a form one.
 pub const BUDGET: u64 = 4_000_000;
@@ -140,9 +140,9 @@ pub fn prove_within(kernel: &Kernel, launch: &Launch<'_>, budget: u64) -> Verdic
         analysis = Analysis::new(kernel, launch);
         analysis.unstable = unstable;
         let mut walk = Walk::new(&mut analysis, &graph, budget);
-        if let Err(why) = walk.run() {
-            walk.refuse(why);
-            break;
+        let end = walk.run();
+        if let Some(doubt) = end.err().map(|why| walk.doubt(why)).or_else(|| analysis.doubt.clone()) {
+            return Verdict::Refused(refusal(kernel, &doubt));
         }
         let before = analysis.unstable.len();
         for (base, element, is_read_only) in &analysis.loaded {
@@ -161,16 +161,11 @@ pub fn prove_within(kernel: &Kernel, launch: &Launch<'_>, budget: u64) -> Verdic
 fn verdict(analysis: &Analysis<'_>) -> Verdict {
     let kernel = analysis.kernel;
     let mut needs: BTreeMap<(usize, u64), Need> = BTreeMap::new();
-    let refused = |at: (u32, u32), reason: &str, origin: (Origin, (u32, u32))| {
-        Verdict::Refused(refusal(kernel, at, reason, origin))
-    };
     for access in &analysis.log {
-        let at = kernel.steps[access.step].at;
-        let (base, low, high, align, reads, writes, origin) = match &access.outcome {
-            Outcome::Refused(reason, origin) => return refused(at, reason, *origin),
-            Outcome::Bytes { base, low, high, align, reads, writes, origin } => {
-                (*base, *low, *high, *align, *reads, *writes, *origin)
-            }
+        let Access { at, base, low, high, align, reads, writes, origin } = *access;
+        let refused = |reason: &str| {
+            let doubt = Doubt { at, reason: reason.to_owned(), origin };
+            Verdict::Refused(refusal(kernel, &doubt))
         };
         match base {
             Base::Object(object) | Base::Generic(object) => {
@@ -188,20 +183,16 @@ fn verdict(analysis: &Analysis<'_>) -> Verdict {
                         }
                         _ => format!("may access bytes {low}..{high} of {}, which has {bytes}", object.name),
                     };
-                    return refused(at, &reason, origin);
+                    return refused(&reason);
                 }
                 if align > object.align {
-                    return refused(
-                        at,
-                        &format!("{} is aligned to {}, not {align}", object.name, object.align),
-                        origin,
-                    );
+                    return refused(&format!("{} is aligned to {}, not {align}", object.name, object.align));
                 }
             }
             Base::Parameter(parameter, offset) => {
                 let narrow = |bound: i128| i64::try_from(bound).ok().filter(|_| bound.abs() < FARTHEST);
                 let (Some(low), Some(high)) = (narrow(low), narrow(high)) else {
-                    return refused(at, "the index has no bound", origin);
+                    return refused("the index has no bound");
                 };
                 let need = Need { parameter, offset, reads: None, writes: None, align };
                 let need = needs.entry((parameter, offset)).or_insert(need);
@@ -260,7 +251,9 @@ fn verdict(analysis: &Analysis<'_>) -> Verdict {
 }
 
 /// Makes the words of what cannot be proven.
-fn refusal(kernel: &Kernel, at: (u32, u32), reason: &str, origin: (Origin, (u32, u32))) -> Refusal {
+fn refusal(kernel: &Kernel, doubt: &Doubt) -> Refusal {
+    let Doubt { at, reason, origin } = doubt;
+    let (at, origin) = (*at, *origin);
     let place = place(&kernel.files, at);
     let mut text = String::new();
     if let Some((file, line)) = &place {
@@ -309,7 +302,8 @@ impl Kernel {
         let doubt = |step: &crate::slice::Step| {
             let [crate::slice::Operand::Number(text)] = step.from[..] else { return None };
             let text = self.texts.get(usize::try_from(text).ok()?)?;
-            Some(refusal(self, step.at, text, (Origin::Exact, step.at)))
+            let origin = (Origin::Exact, step.at);
+            Some(refusal(self, &Doubt { at: step.at, reason: text.clone(), origin }))
         };
         self.steps.iter().filter(|step| step.op == Op::Refuse).filter_map(doubt).collect()
     }

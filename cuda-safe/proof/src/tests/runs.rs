@@ -13,7 +13,7 @@ const PATTERNS: &str = include_str!("../../tests/kernels/patterns.ptx");
 const PATTERN_LAUNCHES: &str = include_str!("../../tests/kernels/patterns.tsv");
 
 /// Work for one proof: less than that of launches, for the tests' time.
-const WORK: u64 = 300_000;
+const WORK: u64 = 100_000;
 
 #[derive(Debug, Default)]
 struct Count {
