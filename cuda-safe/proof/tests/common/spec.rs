@@ -69,7 +69,10 @@ impl Spec {
         }
         let extents =
             rest.first().map_or(Vec::new(), |it| it.split(',').map(|it| it.trim().parse().ok()).collect());
-        let shared = rest.get(1).map_or(0, |it| it.parse().expect("bytes of shared memory"));
+        let shared = rest
+            .get(1)
+            .filter(|it| !it.is_empty())
+            .map_or(0, |it| it.parse().expect("bytes of shared memory"));
         let (grid, block) = (dimensions(grid), dimensions(block));
         Some((
             Self { kernel: kernel.name().to_owned(), grid, block, arguments: list, extents, shared },
