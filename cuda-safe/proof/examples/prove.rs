@@ -1,6 +1,13 @@
 //! Proves the launches of a list: `prove LIST FOLDER`. A line begins with the PTX file, in the folder, and goes on
 //! as `tests/common/spec.rs` says.
 
+#![allow(
+    clippy::expect_used,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a tool for developers"
+)]
+
 use std::collections::BTreeMap;
 use std::time::Instant;
 

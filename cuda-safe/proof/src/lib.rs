@@ -1,4 +1,134 @@
-//! draft
+//! Proves which bytes a kernel's launch accesses, from its PTX and the values of the launch.
+//!
+//! A launch of a CUDA kernel can leave its buffers, so a launch is `unsafe`, unless something shows that it does
+//! not. This crate shows it for many ordinary kernels, unmodified: nvcc's PTX, together with the grid, the
+//! block and the numbers among the arguments, gives for each pointer the bytes that the launch may read and
+//! write, and the alignment that the pointer must have. What cannot be proven is refused, with the line of the
+//! `.cu` file and the reason.
+//!
+//! The crate contains no CUDA and has no `unsafe` code. It reads text and numbers, so it can be tested and
+//! fuzzed anywhere.
+//!
+//! ```
+//! # const PTX: &str = include_str!("tests/add.ptx");
+//! use cuda_proof::{Argument, Kernel, Launch, Memory, kernels, prove};
+//!
+//! // In a build script: from PTX to the bytes that a generated handle contains.
+//! let slice = kernels(PTX)?[0].to_bytes();
+//!
+//! // In a program: once for each handle ...
+//! let kernel = Kernel::from_bytes(&slice)?;
+//! // ... and once for each set of values.
+//! let count = 1000_u32.to_le_bytes();
+//! let verdict = prove(&kernel, &Launch {
+//!     grid: [4, 1, 1],
+//!     block: [256, 1, 1],
+//!     cluster: [1, 1, 1],
+//!     is_cooperative: false,
+//!     shared: 0,
+//!     arguments: &[Argument::pointer(), Argument::pointer(), Argument::pointer(), Argument::value(&count)],
+//! });
+//!
+//! // For each launch: 1000 elements are enough, and 999 are not.
+//! let memory = |parameter, name, length: u64| Memory {
+//!     parameter, offset: 0, name, address: 0x7000_0000, bytes: 4 * length, element: 4, is_writable: true,
+//! };
+//! let names = ["a", "b", "sum", "count"];
+//! assert!(verdict.check(&[memory(0, "a", 1000), memory(1, "b", 1000), memory(2, "sum", 1000)], &names).is_ok());
+//! let refusal = verdict.check(&[memory(0, "a", 1000), memory(1, "b", 1000), memory(2, "sum", 999)], &names);
+//! assert_eq!(
+//!     refusal.unwrap_err().to_string(),
+//!     "add may write sum[999..1000], but sum has 999 elements: add.cu:3; the index is up to 999 with grid 4, \
+//!      block 256, count 1000",
+//! );
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # The call that a launch makes
+//! A verdict does not depend on lengths and addresses. It is cached by the kernel's PTX variant, grid, block,
+//! clusters, the cooperative flag, the bytes of dynamic shared memory, and the parts of the arguments that
+//! [`Kernel::key`] lists: a scale or a seed is not among them. Then each launch calls [`Verdict::check`] with
+//! the memory behind each pointer. It compares a handful of numbers and allocates only for a refusal. What it
+//! returns ([`Need`]) is exact enough for the tracker: a range that is only read is a read.
+//!
+//! The caller guarantees four things.
+//! - The slice is that of the code that runs: of the PTX that ptxas or the driver compiled for this device, a
+//!   whole program and no relocatable unit, without options that change the meaning of PTX.
+//! - The launch passes exactly the values of the proof. Pointers point to the memory that is stated, and stay
+//!   valid until the kernel has ended.
+//! - Memory that the kernel writes through one pointer overlaps no memory of another pointer of the launch.
+//! - Nothing but the kernel changes the memory meanwhile, except by accesses of the same size as the kernel's.
+//!
+//! # Why it is sound
+//! *Claim: a proven launch accesses no bytes but those of its needs, shared memory, the stack, constants and
+//! variables of the program, each within its bounds.* Values may differ from run to run (a race in a kernel is
+//! no violation), a launch may trap or never end, and bytes may remain unwritten: the elements are plain data.
+//!
+//! 1. **Forms.** A register of `w` bits holds an affine form over symbols, modulo `2^w`. A symbol stands for one
+//!    whole number: a thread's index, a value that was loaded, a loop's rounds, a quotient. Sums, differences and
+//!    products with constants are exact modulo `2^w`. Whatever reads a register as a number (a comparison, a
+//!    division, an extension to more bits) takes the form only if the whole range of the form fits the type.
+//!    Otherwise the reading is the form minus an unknown multiple of `2^w`, within the type's range.
+//! 2. **Facts.** A branch, a predicate, `selp`, `min` and `max` add linear facts about symbols. A bound of a
+//!    form combines facts with positive factors, so each bound follows from them. Symbols are never used again
+//!    for another value: a fact never goes out of date. Facts that are kept where two ways meet hold on both.
+//! 3. **Loops.** What is claimed of a loop's header holds before the loop, and at each way back it is verified
+//!    under the claim itself: induction. The accesses that count are those of the pass in which everything was
+//!    verified. Loops whose rounds decide by themselves are gone through round by round.
+//! 4. **Accesses.** An address is a form with exactly one pointer or variable, once, and a remainder whose range
+//!    gives the bytes. Its coefficients show the alignment. An address from memory, from two pointers, or of
+//!    another state space than the instruction's is refused.
+//! 5. **Loaded values.** Every load gives any value. A value that was loaded is the same wherever it is used,
+//!    so a guard holds for it, and for nothing that is loaded later. Three kinds of values may differ at each
+//!    use, and no guard helps them: those of `ld.global.nc` and `ldu` if the kernel writes that memory, of ordinary
+//!    loads if the kernel writes that memory in elements of another size, and registers and local arrays, which may
+//!    be unwritten. What is computed from such values is such a value. No store is forwarded to a load.
+//! 6. **The rest refuses.** An instruction, a modifier of an access, a directive or a form that is not listed is
+//!    refused where it is reached: indirect and recursive calls, weak functions, the device's heap, `printf`, shared
+//!    memory of other blocks, tensor maps, asynchronous bulk copies, aliases, irreducible loops. So does a
+//!    proof that takes more work than [`BUDGET`].
+//!
+//! # From PTX to machine code
+//! What runs is machine code. The claim about PTX carries over to it as far as these hold:
+//! - ptxas and the driver's compiler keep the meaning of PTX, as NVIDIA's manual of PTX states it. They are trusted
+//!   as rustc's LLVM is.
+//! - A load that PTX has once happens once, or, where nothing writes the memory, any number of times with the same
+//!   result. The one case that rests on ptxas alone is a weak load of memory that the kernel itself writes in
+//!   elements of the same size, by other threads: PTX's memory model gives it one value, and ptxas must not read
+//!   again. A test of machine code can look for repeated loads.
+//! - Misaligned accesses do not occur, because alignment is proven.
+//! - Device addresses are below 2^57, shared memory has fewer than 2^24 bytes, and no loop has more than 2^66
+//!   rounds.
+//! - Textures and surfaces stay inside of their array, which the hardware checks.
+//! - Inline assembly is PTX, and is analysed as such.
+//!
+//! # What is not proven
+//! An index that comes from memory without a guard; a loop whose bound needs a relation between two changing
+//! registers (a binary search); a flag that carries a guard across a join; the grid barrier of cooperative groups;
+//! the slow path of `sin` and `cos`, whose index comes from a float's exponent. The words of the refusal say
+//! what to write: `if (i < n)` before a gather makes it provable.
+//!
+//! # How it is tested
+//! An interpreter of PTX, independent of the lowering and the analysis, runs threads of kernels under random
+//! launches and under random changes of the PTX. Whatever is proven must hold for each access of each thread, with
+//! random loaded data. The arithmetic is compared with direct evaluation on all values of small types. Kernels with
+//! planted errors must not pass, and a table has the verdict on each kernel of this project.
+//!
+//! # Files
+//! | file | purpose |
+//! |---|---|
+//! | `ptx.rs` | reads PTX text |
+//! | `lower.rs` | makes a kernel's slice from it: resolves names, puts called functions in place, drops the rest |
+//! | `slice.rs` | the slice, and its bytes |
+//! | `launch.rs` | the values of a launch |
+//! | `form.rs` | affine forms |
+//! | `state.rs` | symbols, facts, bounds, readings, quotients |
+//! | `step.rs` | what each step does to a state, and its access |
+//! | `graph.rs` | blocks, loops, and which registers matter where |
+//! | `flow.rs` | branches, places where ways meet, loops |
+//! | `verdict.rs` | needs, checks, and the words of refusals |
+//! | `tests` | an interpreter of PTX, and the arithmetic against direct evaluation |
+
 mod flow;
 mod form;
 mod graph;
@@ -9,10 +139,12 @@ mod slice;
 mod state;
 mod step;
 mod verdict;
+
 pub use launch::{Argument, Launch};
 pub use lower::{SyntaxError, kernels};
 pub use slice::{Kernel, NotASlice, Parameter};
 pub use verdict::{BUDGET, Bytes, Memory, Need, Proof, Refusal, Verdict, prove, prove_within};
+
 // Tests share files with the crate's examples.
 #[cfg(test)]
 extern crate self as cuda_proof;

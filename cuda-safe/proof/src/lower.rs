@@ -840,7 +840,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
             ACCESSES.split(' ').any(|known| Some(known) == word.split("::").next())
                 || bytes_of(word).is_some()
         };
-        if !it.words[1..].iter().all(|word| is_known(&word)) {
+        if !it.words[1..].iter().all(is_known) {
             return Err(form());
         }
         let lanes = it.words.iter().find_map(|word| word.strip_prefix('v')?.parse::<u32>().ok()).unwrap_or(1);

@@ -22,6 +22,9 @@ pub(crate) struct Access {
     pub(crate) origin: (Origin, (u32, u32)),
 }
 
+/// A reason, and where the index of an access comes from.
+type Why = (String, (Origin, (u32, u32)));
+
 /// Why nothing can be proven.
 #[derive(Clone, Debug)]
 pub(crate) struct Doubt {
@@ -590,7 +593,7 @@ impl<'a> Analysis<'a> {
             Op::Cvt => {
                 let from = u8::try_from(step.size).unwrap_or(64);
                 let mut value = Form::clone(a);
-                if bits > from || to_bits > bits && from < bits {
+                if bits > from {
                     value = self.symbols.reading(state, &value, from, step.flag);
                 }
                 if to_bits > bits {
@@ -764,13 +767,7 @@ impl<'a> Analysis<'a> {
     }
 
     /// Returns the bytes of an access, or why they are not known.
-    fn bytes(
-        &mut self,
-        state: &mut State,
-        step: &Step,
-        base: Base,
-        offset: &Form,
-    ) -> Result<Access, (String, (Origin, (u32, u32)))> {
+    fn bytes(&mut self, state: &mut State, step: &Step, base: Base, offset: &Form) -> Result<Access, Why> {
         let origin = self.symbols.origin(offset);
         let refused = |reason: &str| Err((reason.to_owned(), origin));
         let object = |object: u32| self.kernel.objects[object as usize].space;

@@ -3,6 +3,8 @@
 //! The planted errors are in PTX that the repository has, so they are tried everywhere. The project's own kernels are
 //! compiled by nvcc: without one, the test says `NOT CHECKED` on the error output.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};

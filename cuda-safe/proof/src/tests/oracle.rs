@@ -695,13 +695,9 @@ impl<'m, 'a> Machine<'m, 'a> {
         let is_generic = !["global", "shared", "local", "const", "param"]
             .iter()
             .any(|space| it.words.iter().any(|word| word.split("::").next() == Some(space)));
-        let address = if is_generic && (WINDOW..WINDOW + (1 << 32)).contains(&address)
-            || is_generic && address >= WINDOW + CONSTANTS && address < WINDOW + CONSTANTS + (1 << 32)
-        {
-            address - WINDOW
-        } else {
-            address
-        };
+        let is_in_window =
+            [0, CONSTANTS].iter().any(|it| (WINDOW + it..WINDOW + it + (1 << 32)).contains(&address));
+        let address = if is_generic && is_in_window { address - WINDOW } else { address };
         let (reads, writes) = (name != "st", !is_load);
         self.seen.push(Seen { address, size, reads, writes, line: it.line });
         if at == 1 {

@@ -1,6 +1,8 @@
 //! Lists of launches: a line has the kernel, grid, block, arguments, bytes behind each pointer, and the bytes of
 //! dynamic shared memory, between bars. A pointer is `p`, a structure `{offset:bytes=value;...}`.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a list with a wrong line ends the program")]
+
 use cuda_proof::{Argument, Kernel, Launch};
 
 #[derive(Clone, Debug)]
@@ -22,8 +24,11 @@ fn dimensions(text: &str) -> [u32; 3] {
 
 fn value(text: &str, bytes: usize) -> Vec<u8> {
     if let Some(float) = text.strip_prefix('f') {
-        let value: f64 = if float.is_empty() { 1.5 } else { float.parse().expect("a float") };
-        return if bytes == 4 { (value as f32).to_le_bytes().to_vec() } else { value.to_le_bytes().to_vec() };
+        let text = if float.is_empty() { "1.5" } else { float };
+        return match bytes {
+            4 => text.parse::<f32>().expect("a float").to_le_bytes().to_vec(),
+            _ => text.parse::<f64>().expect("a float").to_le_bytes().to_vec(),
+        };
     }
     let value: i128 = text.parse().unwrap_or_else(|_| panic!("{text} is no number"));
     value.to_le_bytes()[..bytes.min(16)].to_vec()
