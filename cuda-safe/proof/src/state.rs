@@ -2,7 +2,7 @@
 //!
 //! A symbol stands for one whole number during one run of the kernel's code up to here. Each time the
 //! analysis goes through a step, it makes new symbols, so a fact about a symbol never goes out of date.
-//! Symbols that are functions of other symbols ([`Symbols::floor`]) are shared: their ranges come from ranges
+//! Symbols that are functions of other symbols (`Symbols::floor`) are shared: their ranges come from ranges
 //! that hold everywhere, not from guards.
 
 use std::collections::HashMap;

@@ -1,6 +1,7 @@
 //! Tests that look inside: the arithmetic against direct evaluation, and proofs against threads that run.
 
 mod arithmetic;
+mod doubtful;
 mod oracle;
 mod runs;
 #[path = "../../tests/common/spec.rs"]
