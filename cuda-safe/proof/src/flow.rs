@@ -254,6 +254,16 @@ impl<'w, 'a> Walk<'w, 'a> {
                 one.change = self.change(one, &entry, &backs);
             }
         }
+        // A register may follow another one, which it is made of: a hope that is verified like all else.
+        for index in 0..changed.len() {
+            let one = &changed[index];
+            if matches!(one.change, Change::Range(..)) {
+                let leads = |it: &&Changed| matches!(it.change, Change::Step(_)) && it.before == one.before;
+                if let Some(step) = changed.iter().find(leads).map(|it| it.change.clone()) {
+                    changed[index].change = step;
+                }
+            }
+        }
         let rounds = self.analysis.symbols.new_counter(FAR);
         let mut facts = self.guesses(&entry, &changed, rounds, oldest);
         let mut pass = 0;
@@ -481,12 +491,16 @@ impl<'w, 'a> Walk<'w, 'a> {
             }
         };
         for form in &forms {
-            let factor = form.coefficient(rounds);
             let is_known =
                 |symbol: Symbol| symbol == rounds || (symbol as usize) < oldest || own.contains(&symbol);
+            // What was read of a register that may wrap is a form minus multiples of a power of two: guess that
+            // it does not.
+            let mut form = form.clone();
+            form.terms.retain(|(symbol, own)| is_known(*symbol) || *own % (1 << 32) != 0);
+            let factor = form.coefficient(rounds);
             if factor == 0
                 || !form.terms.iter().all(|(symbol, _)| is_known(*symbol))
-                || self.analysis.symbols.has_base(form)
+                || self.analysis.symbols.has_base(&form)
             {
                 continue;
             }

@@ -7,7 +7,7 @@ pub struct Launch<'a> {
     pub grid: [u32; 3],
     /// Threads of a block.
     pub block: [u32; 3],
-    /// Blocks of a cluster, `[1, 1, 1]` without clusters.
+    /// Blocks of a cluster, `[1, 1, 1]` without clusters. Those that the kernel itself declares count, too.
     pub cluster: [u32; 3],
     /// Whether all blocks run at once. Nothing that is proven depends on it today.
     pub is_cooperative: bool,

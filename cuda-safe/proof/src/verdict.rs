@@ -11,7 +11,7 @@ use crate::state::Base;
 use crate::step::{Access, Analysis, Doubt};
 
 /// Work that [`prove`] spends at most. A step of the kernel counts four, and a bound of a form one.
-pub const BUDGET: u64 = 4_000_000;
+pub const BUDGET: u64 = 400_000;
 
 /// Offsets that no memory has: an index without a bound.
 const FARTHEST: i128 = 1 << 44;
