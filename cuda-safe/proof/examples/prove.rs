@@ -1,5 +1,5 @@
-//! Proves the launches of a list: `prove LIST FOLDER`. A line begins with the PTX file, in the folder, and goes on
-//! as `tests/common/spec.rs` says.
+//! Proves the launches of a list: `prove LIST FOLDER`. A line begins with the PTX file, in the folder, and
+//! goes on as `tests/common/spec.rs` says.
 
 #![allow(
     clippy::expect_used,

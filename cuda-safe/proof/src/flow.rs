@@ -1,10 +1,10 @@
 //! Goes through a kernel: branches, places where ways meet, and loops.
 //!
 //! A loop is tried in two ways. If each round decides by itself whether another follows, the rounds are gone
-//! through one by one. Otherwise all rounds are gone through at once: the header's registers are what they were
-//! before the loop, plus their step times the number of rounds, or somewhere in a range. What is claimed of
-//! the header is an invariant: it holds before the loop, and it is verified at each way back to the header, in
-//! the very pass whose accesses count.
+//! through one by one. Otherwise all rounds are gone through at once: the header's registers are what they
+//! were before the loop, plus their step times the number of rounds, or somewhere in a range. What is claimed
+//! of the header is an invariant: it holds before the loop, and it is verified at each way back to the
+//! header, in the very pass whose accesses count.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -493,8 +493,8 @@ impl<'w, 'a> Walk<'w, 'a> {
         for form in &forms {
             let is_known =
                 |symbol: Symbol| symbol == rounds || (symbol as usize) < oldest || own.contains(&symbol);
-            // What was read of a register that may wrap is a form minus multiples of a power of two: guess that
-            // it does not.
+            // What was read of a register that may wrap is a form minus multiples of a power of two: guess
+            // that it does not.
             let mut form = form.clone();
             form.terms.retain(|(symbol, own)| is_known(*symbol) || *own % (1 << 32) != 0);
             let factor = form.coefficient(rounds);

@@ -1,10 +1,10 @@
 //! Proves which bytes a kernel's launch accesses, from its PTX and the values of the launch.
 //!
-//! A launch of a CUDA kernel can leave its buffers, so a launch is `unsafe`, unless something shows that it does
-//! not. This crate shows it for many ordinary kernels, unmodified: nvcc's PTX, together with the grid, the
-//! block and the numbers among the arguments, gives for each pointer the bytes that the launch may read and
-//! write, and the alignment that the pointer must have. What cannot be proven is refused, with the line of the
-//! `.cu` file and the reason.
+//! A launch of a CUDA kernel can leave its buffers, so a launch is `unsafe`, unless something shows that it
+//! does not. This crate shows it for many ordinary kernels, unmodified: nvcc's PTX, together with the grid,
+//! the block and the numbers among the arguments, gives for each pointer the bytes that the launch may read
+//! and write, and the alignment that the pointer must have. What cannot be proven is refused, with the line
+//! of the `.cu` file and the reason.
 //!
 //! The crate contains no CUDA and has no `unsafe` code. It reads text and numbers, so it can be tested and
 //! fuzzed anywhere.
@@ -57,45 +57,50 @@
 //! - The launch passes exactly the values of the proof. Pointers point to the memory that is stated, and stay
 //!   valid until the kernel has ended.
 //! - Memory that the kernel writes through one pointer overlaps no memory of another pointer of the launch.
-//! - Nothing but the kernel changes the memory meanwhile, except by accesses of the same size as the kernel's.
+//! - Nothing but the kernel changes the memory meanwhile, except by accesses of the same size as the
+//!   kernel's.
 //!
 //! # Why it is sound
 //! *Claim: a proven launch accesses no bytes but those of its needs, shared memory, the stack, constants and
-//! variables of the program, each within its bounds.* Values may differ from run to run (a race in a kernel is
-//! no violation), a launch may trap or never end, and bytes may remain unwritten: the elements are plain data.
+//! variables of the program, each within its bounds.* Values may differ from run to run (a race in a kernel
+//! is no violation), a launch may trap or never end, and bytes may remain unwritten: the elements are plain
+//! data.
 //!
-//! 1. **Forms.** A register of `w` bits holds an affine form over symbols, modulo `2^w`. A symbol stands for one
-//!    whole number: a thread's index, a value that was loaded, a loop's rounds, a quotient. Sums, differences and
-//!    products with constants are exact modulo `2^w`. Whatever reads a register as a number (a comparison, a
-//!    division, an extension to more bits) takes the form only if the whole range of the form fits the type.
-//!    Otherwise the reading is the form minus an unknown multiple of `2^w`, within the type's range.
+//! 1. **Forms.** A register of `w` bits holds an affine form over symbols, modulo `2^w`. A symbol stands for
+//!    one whole number: a thread's index, a value that was loaded, a loop's rounds, a quotient. Sums,
+//!    differences and products with constants are exact modulo `2^w`. Whatever reads a register as a number
+//!    (a comparison, a division, an extension to more bits) takes the form only if the whole range of the
+//!    form fits the type. Otherwise the reading is the form minus an unknown multiple of `2^w`, within the
+//!    type's range.
 //! 2. **Facts.** A branch, a predicate, `selp`, `min` and `max` add linear facts about symbols. A bound of a
-//!    form combines facts with positive factors, so each bound follows from them. Symbols are never used again
-//!    for another value: a fact never goes out of date. Facts that are kept where two ways meet hold on both.
-//! 3. **Loops.** What is claimed of a loop's header holds before the loop, and at each way back it is verified
-//!    under the claim itself: induction. The accesses that count are those of the pass in which everything was
-//!    verified. Loops whose rounds decide by themselves are gone through round by round.
-//! 4. **Accesses.** An address is a form with exactly one pointer or variable, once, and a remainder whose range
-//!    gives the bytes. Its coefficients show the alignment. An address from memory, from two pointers, or of
-//!    another state space than the instruction's is refused.
+//!    form combines facts with positive factors, so each bound follows from them. Symbols are never used
+//!    again for another value: a fact never goes out of date. Facts that are kept where two ways meet hold on
+//!    both.
+//! 3. **Loops.** What is claimed of a loop's header holds before the loop, and at each way back it is
+//!    verified under the claim itself: induction. The accesses that count are those of the pass in which
+//!    everything was verified. Loops whose rounds decide by themselves are gone through round by round.
+//! 4. **Accesses.** An address is a form with exactly one pointer or variable, once, and a remainder whose
+//!    range gives the bytes. Its coefficients show the alignment. An address from memory, from two pointers,
+//!    or of another state space than the instruction's is refused.
 //! 5. **Loaded values.** Every load gives any value. A value that was loaded is the same wherever it is used,
 //!    so a guard holds for it, and for nothing that is loaded later. Three kinds of values may differ at each
-//!    use, and no guard helps them: those of `ld.global.nc` and `ldu` if the kernel writes that memory, of ordinary
-//!    loads if the kernel writes that memory in elements of another size, and registers and local arrays, which may
-//!    be unwritten. What is computed from such values is such a value. No store is forwarded to a load.
-//! 6. **The rest refuses.** An instruction, a modifier of an access, a directive or a form that is not listed is
-//!    refused where it is reached: indirect and recursive calls, weak functions, the device's heap, `printf`, shared
-//!    memory of other blocks, tensor maps, asynchronous bulk copies, aliases, irreducible loops. So does a
-//!    proof that takes more work than [`BUDGET`].
+//!    use, and no guard helps them: those of `ld.global.nc` and `ldu` if the kernel writes that memory, of
+//!    ordinary loads if the kernel writes that memory in elements of another size, and registers and local
+//!    arrays, which may be unwritten. What is computed from such values is such a value. No store is
+//!    forwarded to a load.
+//! 6. **The rest refuses.** An instruction, a modifier of an access, a directive or a form that is not listed
+//!    is refused where it is reached: indirect and recursive calls, weak functions, the device's heap,
+//!    `printf`, shared memory of other blocks, tensor maps, asynchronous bulk copies, aliases, irreducible
+//!    loops. So does a proof that takes more work than [`BUDGET`].
 //!
 //! # From PTX to machine code
 //! What runs is machine code. The claim about PTX carries over to it as far as these hold:
-//! - ptxas and the driver's compiler keep the meaning of PTX, as NVIDIA's manual of PTX states it. They are trusted
-//!   as rustc's LLVM is.
-//! - A load that PTX has once happens once, or, where nothing writes the memory, any number of times with the same
-//!   result. The one case that rests on ptxas alone is a weak load of memory that the kernel itself writes in
-//!   elements of the same size, by other threads: PTX's memory model gives it one value, and ptxas must not read
-//!   again. A test of machine code can look for repeated loads.
+//! - ptxas and the driver's compiler keep the meaning of PTX, as NVIDIA's manual of PTX states it. They are
+//!   trusted as rustc's LLVM is.
+//! - A load that PTX has once happens once, or, where nothing writes the memory, any number of times with the
+//!   same result. The one case that rests on ptxas alone is a weak load of memory that the kernel itself
+//!   writes in elements of the same size, by other threads: PTX's memory model gives it one value, and ptxas
+//!   must not read again. A test of machine code can look for repeated loads.
 //! - Misaligned accesses do not occur, because alignment is proven.
 //! - Device addresses are below 2^57, shared memory has fewer than 2^24 bytes, and no loop has more than 2^66
 //!   rounds.
@@ -104,15 +109,15 @@
 //!
 //! # What is not proven
 //! An index that comes from memory without a guard; a loop whose bound needs a relation between two changing
-//! registers (a binary search); a flag that carries a guard across a join; the grid barrier of cooperative groups;
-//! the slow path of `sin` and `cos`, whose index comes from a float's exponent. The words of the refusal say
-//! what to write: `if (i < n)` before a gather makes it provable.
+//! registers (a binary search); a flag that carries a guard across a join; the grid barrier of cooperative
+//! groups; the slow path of `sin` and `cos`, whose index comes from a float's exponent. The words of the
+//! refusal say what to write: `if (i < n)` before a gather makes it provable.
 //!
 //! # How it is tested
 //! An interpreter of PTX, independent of the lowering and the analysis, runs threads of kernels under random
-//! launches and under random changes of the PTX. Whatever is proven must hold for each access of each thread, with
-//! random loaded data. The arithmetic is compared with direct evaluation on all values of small types. Kernels with
-//! planted errors must not pass, and a table has the verdict on each kernel of this project.
+//! launches and under random changes of the PTX. Whatever is proven must hold for each access of each thread,
+//! with random loaded data. The arithmetic is compared with direct evaluation on all values of small types.
+//! Kernels with planted errors must not pass, and a table has the verdict on each kernel of this project.
 //!
 //! # Files
 //! | file | purpose |

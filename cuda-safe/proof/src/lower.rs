@@ -1196,13 +1196,16 @@ impl<'m, 'a> Lowering<'m, 'a> {
 }
 
 /// Instructions that compute their first operand from the others, and do nothing else.
-const COMPUTES: &str = "abs add addc and bfe bfi bfind bmsk brev clz cnot copysign cos div dp2a dp4a ex2 fma fns \
-    isspacep lg2 lop3 mad mad24 madc max min mma mov movmatrix mul mul24 neg not or popc prmt rcp rem rsqrt sad \
-    selp set shf shl shr sin slct sqrt sub subc szext tanh testp vabsdiff vadd vmad vmax vmin vset vshl vshr vsub \
-    vabsdiff4 vadd4 vavrg4 vmax4 vmin4 vset4 vsub4 vabsdiff2 vadd2 vavrg2 vmax2 vmin2 vset2 vsub2 wmma xor";
+const COMPUTES: &str = "\
+    abs add addc and bfe bfi bfind bmsk brev clz cnot copysign cos div dp2a dp4a ex2 fma fns isspacep \
+    lg2 lop3 mad mad24 madc max min mma mov movmatrix mul mul24 neg not or popc prmt rcp rem rsqrt sad \
+    selp set shf shl shr sin slct sqrt sub subc szext tanh testp vabsdiff vadd vmad vmax vmin vset \
+    vshl vshr vsub vabsdiff4 vadd4 vavrg4 vmax4 vmin4 vset4 vsub4 vabsdiff2 vadd2 vavrg2 vmax2 vmin2 \
+    vset2 vsub2 wmma xor";
 
 /// The words of loads, stores and atomic operations that say nothing about which bytes they access.
-const ACCESSES: &str = "global shared local const param volatile relaxed acquire release acq_rel weak mmio sys gpu cta \
+const ACCESSES: &str = "\
+    global shared local const param volatile relaxed acquire release acq_rel weak mmio sys gpu cta \
     cluster nc ca cg cs cv lu wb wt L1 L2 v2 v4 v8 and or xor add inc dec min max exch cas noftz";
 
 fn negated(predicate: Operand) -> Operand {

@@ -442,8 +442,8 @@ impl Symbols {
         })
     }
 
-    /// Returns a form for a value that is `a` where `one` holds and `b` where `other` does, with what is known
-    /// of it in `state`, or `None` if nothing is.
+    /// Returns a form for a value that is `a` where `one` holds and `b` where `other` does, with what is
+    /// known of it in `state`, or `None` if nothing is.
     pub(crate) fn choice(
         &mut self,
         state: &mut State,

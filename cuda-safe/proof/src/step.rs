@@ -259,8 +259,8 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Puts what is known to be zero to use: the registers get forms without the number of a loop's rounds. Where
-    /// the loop was passed by, nobody knows that number.
+    /// Puts what is known to be zero to use: the registers get forms without the number of a loop's rounds.
+    /// Where the loop was passed by, nobody knows that number.
     fn substitute(&self, state: &mut State, zero: &Form) {
         let common = zero.divisor().max(1);
         let zero = Form {

@@ -270,7 +270,7 @@ fn because(text: &mut String, files: &[String], at: (u32, u32), (origin, from): 
         Origin::Exact => return,
         Origin::Computed => "the index is computed in a way that is known by its range only",
         Origin::Unwritten => {
-            "it is chosen from several pointers, or comes from a local array or a register that may not be written"
+            "it is chosen from several pointers, or comes from a local array or an unwritten register"
         }
         Origin::Float => "the index comes from a floating-point number",
         Origin::Shuffle => "the index comes from another thread",

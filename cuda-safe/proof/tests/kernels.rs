@@ -1,7 +1,7 @@
 //! The verdicts on the kernels of this project, and on kernels with planted errors.
 //!
-//! The planted errors are in PTX that the repository has, so they are tried everywhere. The project's own kernels are
-//! compiled by nvcc: without one, the test says `NOT CHECKED` on the error output.
+//! The planted errors are in PTX that the repository has, so they are tried everywhere. The project's own
+//! kernels are compiled by nvcc: without one, the test says `NOT CHECKED` on the error output.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test")]
 
@@ -126,7 +126,7 @@ fn a_refusal_names_the_elements_the_line_and_the_values() {
     assert_eq!(with(memory(2, "sum", 0, 4096, true)), Ok(()));
     assert_eq!(
         with(memory(2, "sum", 0, 4000, true)),
-        Err("add may write sum[1000..1024], but sum has 1000 elements: patterns.cu:5; the index is up to 1023 with \
+        Err("add may write sum[1000..1024], but sum has 1000 elements: patterns.cu:5; the index \
              grid 4, block 256, count 1024"
             .to_owned())
     );

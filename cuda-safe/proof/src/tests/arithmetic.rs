@@ -184,8 +184,8 @@ fn kernel(steps: Vec<Step>) -> Kernel {
     }
 }
 
-/// Every pair of values of two ranges through every instruction: each result is in the result's range, and after a
-/// comparison too, whichever way it goes.
+/// Every pair of values of two ranges through every instruction: each result is in the result's range, and
+/// after a comparison too, whichever way it goes.
 #[test]
 fn every_instruction_on_eight_bits_is_within_what_the_analysis_says() {
     let ranges: [(i128, i128); 7] = [(0, 7), (0, 255), (-128, 127), (-5, 3), (250, 258), (3, 3), (16, 48)];
@@ -269,7 +269,8 @@ fn every_instruction_on_eight_bits_is_within_what_the_analysis_says() {
                                 };
                                 assert!(
                                     range.is_none_or(|(low, high)| low <= wanted && wanted <= high),
-                                    "{op:?} signed {is_signed}, {a} of {first:?} and {b} of {second:?} is {wanted}: {range:?}, outcome {outcome:?}"
+                                    "{op:?} signed {is_signed}, {a} of {first:?} and {b} of {second:?} is {wanted}: \
+                                     {range:?}, outcome {outcome:?}"
                                 );
                             }
                         }

@@ -103,26 +103,30 @@ fn guards_in_all_forms_are_facts() {
         0,
     );
     bytes(
-        "setp.gt.u32 %p1, %r1, 9; setp.lt.and.u32 %p2, %r1, %r2, %p1; @!%p2 ret; sub.u32 %r10, %r1, 10; STORE",
+        "setp.gt.u32 %p1, %r1, 9; setp.lt.and.u32 %p2, %r1, %r2, %p1; @!%p2 ret; sub.u32 %r10, %r1, 10; \
+             STORE",
         360,
         0,
     );
     // The second result of a combined comparison is no negation of the first.
     bytes(
-        "setp.gt.u32 %p1, %r1, 200; setp.lt.and.u32 %p2|%p3, %r1, %r2, %p1; @%p3 ret; mov.b32 %r10, %r1; STORE",
+        "setp.gt.u32 %p1, %r1, 200; setp.lt.and.u32 %p2|%p3, %r1, %r2, %p1; @%p3 ret; mov.b32 %r10, %r1; \
+             STORE",
         1024 - 220,
         0,
     );
     // A predicated store, and a predicated index.
     bytes(
-        "setp.lt.u32 %p1, %r1, %r2; mul.wide.u32 %rd3, %r1, 4; add.s64 %rd4, %rd1, %rd3; @%p1 st.global.u32 [%rd4], 0;",
+        "setp.lt.u32 %p1, %r1, %r2; mul.wide.u32 %rd3, %r1, 4; add.s64 %rd4, %rd1, %rd3; \
+             @%p1 st.global.u32 [%rd4], 0;",
         400,
         0,
     );
     bytes("setp.ge.u32 %p1, %r1, %r2; mov.b32 %r10, %r1; @%p1 mov.b32 %r10, 7; STORE", 400, 0);
     bytes("setp.ge.u32 %p1, %r1, %r2; selp.b32 %r10, 3, %r1, %p1; STORE", 400, 0);
     bytes(
-        "setp.lt.u32 %p1, %r1, %r2; selp.u32 %r6, 1, 0, %p1; setp.eq.s32 %p2, %r6, 0; @%p2 ret; mov.b32 %r10, %r1; STORE",
+        "setp.lt.u32 %p1, %r1, %r2; selp.u32 %r6, 1, 0, %p1; setp.eq.s32 %p2, %r6, 0; @%p2 ret; \
+             mov.b32 %r10, %r1; STORE",
         400,
         0,
     );
@@ -143,13 +147,16 @@ fn a_guard_of_another_value_is_no_guard() {
     // Signed and unsigned.
     refused("sub.s32 %r10, %r1, 5; setp.ge.s32 %p1, %r10, %r2; @%p1 ret; STORE", "");
     refused(
-        "sub.s32 %r10, %r1, 5; setp.ge.s32 %p1, %r10, %r2; @%p1 ret; mul.wide.s32 %rd3, %r10, 4; add.s64 %rd4, %rd1, %rd3; st.global.u32 [%rd4], 0;",
+        "sub.s32 %r10, %r1, 5; setp.ge.s32 %p1, %r10, %r2; @%p1 ret; mul.wide.s32 %rd3, %r10, 4; \
+             add.s64 %rd4, %rd1, %rd3; st.global.u32 [%rd4], 0;",
         "",
     );
     bytes("sub.s32 %r10, %r1, 5; setp.ge.u32 %p1, %r10, %r2; @%p1 ret; STORE", 400, 0);
     // 32 bits wrap, 64 do not.
     refused(
-        "mul.lo.u32 %r6, %r1, 67108865; setp.ge.u32 %p1, %r6, %r2; @%p1 ret; mul.wide.u32 %rd3, %r1, 67108865; shl.b64 %rd3, %rd3, 2; add.s64 %rd4, %rd1, %rd3; st.global.u32 [%rd4], 0;",
+        "mul.lo.u32 %r6, %r1, 67108865; setp.ge.u32 %p1, %r6, %r2; @%p1 ret; \
+             mul.wide.u32 %rd3, %r1, 67108865; shl.b64 %rd3, %rd3, 2; add.s64 %rd4, %rd1, %rd3; \
+             st.global.u32 [%rd4], 0;",
         "",
     );
     bytes("shl.b32 %r6, %r1, 28; shr.u32 %r10, %r6, 28; STORE", 64, 0);
@@ -175,7 +182,8 @@ fn values_that_may_change_guard_nothing() {
     refused("setp.ge.u32 %p1, %r10, %r2; @%p1 ret; STORE", "");
     refused("add.s32 %r10, %r11, 1; setp.ge.u32 %p1, %r10, %r2; @%p1 ret; STORE", "");
     refused(
-        "popc.b32 %r12, %r11; brev.b32 %r10, %r12; mov.u64 %rd3, stack; ld.local.u32 %r10, [%rd3]; setp.ge.u32 %p1, %r10, %r2; @%p1 ret; STORE",
+        "popc.b32 %r12, %r11; brev.b32 %r10, %r12; mov.u64 %rd3, stack; ld.local.u32 %r10, [%rd3]; \
+             setp.ge.u32 %p1, %r10, %r2; @%p1 ret; STORE",
         "",
     );
     refused("brev.b32 %r10, %r11; setp.ge.u32 %p1, %r10, %r2; @%p1 ret; STORE", "");
@@ -183,14 +191,16 @@ fn values_that_may_change_guard_nothing() {
     refused("mov.u32 %r10, %smid; setp.ge.u32 %p1, %r10, %r2; @%p1 ret; STORE", "");
     // A register that is written in each round but before the first use only in the second.
     refused(
-        "mov.u32 %r6, 0; $l: setp.ge.u32 %p1, %r10, %r2; @%p1 bra $n; STORE $n: ld.global.u32 %r10, [%rd2]; add.s32 %r6, %r6, 1; setp.lt.u32 %p2, %r6, 100; @%p2 bra $l;",
+        "mov.u32 %r6, 0; $l: setp.ge.u32 %p1, %r10, %r2; @%p1 bra $n; STORE $n: \
+             ld.global.u32 %r10, [%rd2]; add.s32 %r6, %r6, 1; setp.lt.u32 %p2, %r6, 100; @%p2 bra $l;",
         "",
     );
     // Its range holds for every use.
     bytes("mov.u64 %rd3, stack; ld.local.u8 %r10, [%rd3]; STORE", 1024, 0);
     // Another load is another value.
     refused(
-        "ld.volatile.global.u32 %r6, [%rd2]; setp.ge.u32 %p1, %r6, %r2; @%p1 ret; ld.volatile.global.u32 %r10, [%rd2]; STORE",
+        "ld.volatile.global.u32 %r6, [%rd2]; setp.ge.u32 %p1, %r6, %r2; @%p1 ret; \
+             ld.volatile.global.u32 %r10, [%rd2]; STORE",
         "",
     );
 }
@@ -236,12 +246,14 @@ fn an_address_has_one_pointer_of_its_space() {
     );
     // A comparison of pointers.
     bytes(
-        "mul.wide.u32 %rd3, %r1, 4; add.s64 %rd4, %rd1, %rd3; add.s64 %rd5, %rd1, 400; setp.ge.u64 %p1, %rd4, %rd5; @%p1 ret; st.global.u32 [%rd4], 0;",
+        "mul.wide.u32 %rd3, %r1, 4; add.s64 %rd4, %rd1, %rd3; add.s64 %rd5, %rd1, 400; \
+             setp.ge.u64 %p1, %rd4, %rd5; @%p1 ret; st.global.u32 [%rd4], 0;",
         400,
         0,
     );
     refused(
-        "mul.wide.u32 %rd3, %r1, 4; sub.s64 %rd4, %rd1, %rd3; add.s64 %rd5, %rd1, 400; setp.ge.u64 %p1, %rd4, %rd5; @%p1 ret; st.global.u32 [%rd4+-4], 0;",
+        "mul.wide.u32 %rd3, %r1, 4; sub.s64 %rd4, %rd1, %rd3; add.s64 %rd5, %rd1, 400; \
+             setp.ge.u64 %p1, %rd4, %rd5; @%p1 ret; st.global.u32 [%rd4+-4], 0;",
         "",
     );
 }
@@ -262,7 +274,8 @@ fn what_is_not_known_refuses_where_it_is_reached() {
     refused("alloca.u64 %rd3, 16;", "alloca");
     // A loop that is entered at two places.
     refused(
-        "setp.lt.u32 %p1, %r1, 9; @%p1 bra $b; $a: add.s32 %r1, %r1, 1; $b: setp.lt.u32 %p2, %r1, %r2; @%p2 bra $a;",
+        "setp.lt.u32 %p1, %r1, 9; @%p1 bra $b; $a: add.s32 %r1, %r1, 1; $b: setp.lt.u32 %p2, %r1, %r2; \
+             @%p2 bra $a;",
         "entered at two places",
     );
     // Behind a branch that is never taken, it is not.
@@ -274,7 +287,8 @@ fn what_is_not_known_refuses_where_it_is_reached() {
     bytes("trap; frobnicate.u32 %r6, %r7;", 0, 0);
     // A branch by a table goes anywhere in it.
     bytes(
-        "mov.u32 %r10, 1; $t: .branchtargets $b, $c; and.b32 %r6, %r5, 1; brx.idx %r6, $t; $b: mov.u32 %r10, 20; $c: STORE",
+        "mov.u32 %r10, 1; $t: .branchtargets $b, $c; and.b32 %r6, %r5, 1; brx.idx %r6, $t; $b: \
+             mov.u32 %r10, 20; $c: STORE",
         84,
         0,
     );
@@ -285,7 +299,8 @@ fn names_are_those_of_their_braces_and_functions_are_followed() {
     // A register of the same name with another width.
     bytes("{ .reg .b64 %r10; mov.u64 %r10, 5; } mov.u32 %r10, 3; STORE", 16, 0);
     refused("{ .reg .b32 other; mov.u32 other, 5; } mov.u32 %r10, other; STORE", "not declared");
-    let call = "{ .param .b32 p; st.param.b32 [p], %r5; .param .b32 q; call (q), twice, (p); ld.param.b32 %r10, [q]; }";
+    let call = "{ .param .b32 p; st.param.b32 [p], %r5; .param .b32 q; call (q), twice, (p); \
+         ld.param.b32 %r10, [q]; }";
     bytes(&format!("{call} STORE"), 63 * 8 + 4, 0);
     // Bytes of a parameter that were written in other pieces.
     refused("{ .param .b32 p; st.param.b16 [p], %h1; ld.param.b32 %r10, [p]; }", "different pieces");
@@ -295,13 +310,15 @@ fn names_are_those_of_their_braces_and_functions_are_followed() {
 fn loops_over_a_bound_that_only_threads_know_are_exact() {
     // i = thread; while (i < n) { x[i]; i += 64 }, with the test at the top.
     bytes(
-        "mov.u32 %r10, %r1; $l: setp.ge.u32 %p1, %r10, %r2; @%p1 bra $e; STORE add.s32 %r10, %r10, 64; bra $l; $e:",
+        "mov.u32 %r10, %r1; $l: setp.ge.u32 %p1, %r10, %r2; @%p1 bra $e; STORE add.s32 %r10, %r10, 64; \
+             bra $l; $e:",
         400,
         0,
     );
     // Down from n - 1, with and without a sign.
     bytes(
-        "sub.s32 %r10, %r2, 1; $l: setp.lt.s32 %p1, %r10, 0; @%p1 bra $e; STORE sub.s32 %r10, %r10, 1; bra $l; $e:",
+        "sub.s32 %r10, %r2, 1; $l: setp.lt.s32 %p1, %r10, 0; @%p1 bra $e; STORE sub.s32 %r10, %r10, 1; \
+             bra $l; $e:",
         400,
         0,
     );
@@ -311,22 +328,27 @@ fn loops_over_a_bound_that_only_threads_know_are_exact() {
     );
     // A register that is written on one way of two only, in a loop.
     refused(
-        "mov.u32 %r10, 0; mov.u32 %r6, 0; $l: ld.global.u32 %r7, [%rd2]; setp.eq.s32 %p1, %r7, 0; @%p1 bra $n; mov.u32 %r10, %r7; $n: STORE add.s32 %r6, %r6, 1; setp.lt.u32 %p2, %r6, 99; @%p2 bra $l;",
+        "mov.u32 %r10, 0; mov.u32 %r6, 0; $l: ld.global.u32 %r7, [%rd2]; setp.eq.s32 %p1, %r7, 0; \
+             @%p1 bra $n; mov.u32 %r10, %r7; $n: STORE add.s32 %r6, %r6, 1; setp.lt.u32 %p2, %r6, 99; \
+             @%p2 bra $l;",
         "",
     );
     // A guard in one round says nothing of the next round's value.
     refused(
-        "mov.u32 %r10, 0; mov.u32 %r6, 0; $l: STORE setp.ge.u32 %p1, %r10, %r2; @%p1 bra $e; ld.global.u32 %r10, [%rd2]; add.s32 %r6, %r6, 1; setp.lt.u32 %p2, %r6, 99; @%p2 bra $l; $e:",
+        "mov.u32 %r10, 0; mov.u32 %r6, 0; $l: STORE setp.ge.u32 %p1, %r10, %r2; @%p1 bra $e; \
+             ld.global.u32 %r10, [%rd2]; add.s32 %r6, %r6, 1; setp.lt.u32 %p2, %r6, 99; @%p2 bra $l; $e:",
         "",
     );
     // Two counters, and one that is reset.
     bytes(
-        "mov.u32 %r6, 0; $o: mov.u32 %r10, 0; $l: STORE add.s32 %r10, %r10, 1; setp.lt.u32 %p1, %r10, %r2; @%p1 bra $l; add.s32 %r6, %r6, 1; setp.lt.u32 %p2, %r6, %r1; @%p2 bra $o;",
+        "mov.u32 %r6, 0; $o: mov.u32 %r10, 0; $l: STORE add.s32 %r10, %r10, 1; setp.lt.u32 %p1, %r10, %r2; \
+             @%p1 bra $l; add.s32 %r6, %r6, 1; setp.lt.u32 %p2, %r6, %r1; @%p2 bra $o;",
         400,
         0,
     );
     refused(
-        "mov.u32 %r10, 0; mov.u32 %r6, 0; $o: $l: STORE add.s32 %r10, %r10, 1; setp.lt.u32 %p1, %r10, %r2; @%p1 bra $l; add.s32 %r6, %r6, 1; setp.lt.u32 %p2, %r6, %r1; @%p2 bra $o;",
+        "mov.u32 %r10, 0; mov.u32 %r6, 0; $o: $l: STORE add.s32 %r10, %r10, 1; setp.lt.u32 %p1, %r10, %r2; \
+             @%p1 bra $l; add.s32 %r6, %r6, 1; setp.lt.u32 %p2, %r6, %r1; @%p2 bra $o;",
         "",
     );
 }

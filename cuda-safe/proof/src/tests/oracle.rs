@@ -1,6 +1,6 @@
-//! A tiny interpreter of PTX, written from the PTX manual and independent of the lowering and the analysis. It runs one
-//! thread. What the thread loads from memory is random, and so is every floating-point result: the proof has
-//! to hold for all of them.
+//! A tiny interpreter of PTX, written from the PTX manual and independent of the lowering and the analysis.
+//! It runs one thread. What the thread loads from memory is random, and so is every floating-point result:
+//! the proof has to hold for all of them.
 
 use std::collections::HashMap;
 
@@ -491,7 +491,8 @@ impl<'m, 'a> Machine<'m, 'a> {
         integer: bool,
     ) -> Result<Option<u64>, End> {
         let (name, o) = (it.words[0], &it.operands[..]);
-        let known = "mov add sub mul mad mul24 mad24 neg not abs min max and or xor shl shr div rem cvt selp bfe popc clz";
+        let known = "mov add sub mul mad mul24 mad24 neg not abs min max and or xor shl shr div rem cvt selp \
+            bfe popc clz";
         let odd = ["sat", "cc", "relu", "hi"].iter().any(|word| it.words.contains(word)) && name != "mul";
         if !known.split(' ').any(|word| word == name)
             || odd

@@ -1,6 +1,6 @@
-//! Runs threads of kernels under launches that were proven: each access must lie in the proven bytes. The launches
-//! are random, and so are changes of the PTX: a changed kernel is refused, or proven with bytes that hold for
-//! what it does now.
+//! Runs threads of kernels under launches that were proven: each access must lie in the proven bytes. The
+//! launches are random, and so are changes of the PTX: a changed kernel is refused, or proven with bytes that
+//! hold for what it does now.
 
 use super::oracle::{End, Machine, Random};
 use super::spec::Spec;
@@ -93,7 +93,8 @@ fn run(
             };
             if !is_right || seen.address % seen.size != 0 {
                 return Err(format!(
-                    "{}: line {} of the PTX accesses {:#x} ({} bytes) in thread {:?} of block {:?}, grid {:?}, block {:?}: \
+                    "{}: line {} of the PTX accesses {:#x} ({} bytes) in thread {:?} of block {:?}, grid {:?}, \
+                     block {:?}: \
                      {spec:?}, proven {:?}",
                     kernel.name(),
                     seen.line,

@@ -1,5 +1,5 @@
-//! Lists of launches: a line has the kernel, grid, block, arguments, bytes behind each pointer, and the bytes of
-//! dynamic shared memory, between bars. A pointer is `p`, a structure `{offset:bytes=value;...}`.
+//! Lists of launches: a line has the kernel, grid, block, arguments, bytes behind each pointer, and the bytes
+//! of dynamic shared memory, between bars. A pointer is `p`, a structure `{offset:bytes=value;...}`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a list with a wrong line ends the program")]
 

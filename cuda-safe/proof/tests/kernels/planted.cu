@@ -1,5 +1,5 @@
-// Kernels with one planted error each (`wrong_`), and right ones beside them (`right_`). planted.tsv has a launch
-// for each, with the bytes behind each pointer.
+// Kernels with one planted error each (`wrong_`), and right ones beside them (`right_`). planted.tsv has a
+// launch for each, with the bytes behind each pointer.
 
 extern "C" __global__ void wrong_at_most(float* x, unsigned n) {
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
