@@ -322,20 +322,10 @@ impl Symbols {
             return true;
         }
         if let [(symbol, factor)] = terms[..] {
-            let (mut low, mut high) = self.limits(state, symbol);
-            if factor > 0 {
-                high = high.min(bound);
-            } else {
-                low = low.max(-bound);
-            }
-            if low > high {
-                return false;
-            }
-            match state.limits.binary_search_by_key(&symbol, |(own, ..)| *own) {
-                Ok(at) => state.limits[at] = (symbol, low, high),
-                Err(at) => state.limits.insert(at, (symbol, low, high)),
-            }
-            return true;
+            return self.limit(state, symbol, factor, bound);
+        }
+        if !is_definition && !self.narrow(state, &terms, bound) {
+            return false;
         }
         let is_full = state.facts.len() >= MOST_FACTS;
         match state.facts.iter_mut().find(|fact| *fact.terms == terms) {
@@ -348,6 +338,36 @@ impl Symbols {
             None => {}
         }
         true
+    }
+
+    /// Adds `factor * symbol <= bound`. Returns whether it can hold.
+    fn limit(&self, state: &mut State, symbol: Symbol, factor: i128, bound: i128) -> bool {
+        let (mut low, mut high) = self.limits(state, symbol);
+        let before = (low, high);
+        let most = bound.div_euclid(factor.abs());
+        if factor > 0 {
+            high = high.min(most);
+        } else {
+            low = low.max(-most);
+        }
+        if (low, high) != before && low <= high {
+            match state.limits.binary_search_by_key(&symbol, |(own, ..)| *own) {
+                Ok(at) => state.limits[at] = (symbol, low, high),
+                Err(at) => state.limits.insert(at, (symbol, low, high)),
+            }
+        }
+        low <= high
+    }
+
+    /// Limits each symbol of a fact by the ranges of the others: whole numbers make the limit sharper than the
+    /// fact is. Returns whether the fact can hold.
+    fn narrow(&self, state: &mut State, terms: &Terms, bound: i128) -> bool {
+        terms.iter().all(|(symbol, factor)| {
+            let others = terms.iter().filter(|(other, _)| other != symbol);
+            let opposite: Terms = others.map(|(other, factor)| (*other, -factor)).collect();
+            let most = self.by_ranges(state, &opposite).and_then(|most| most.checked_add(bound));
+            most.is_none_or(|most| self.limit(state, *symbol, *factor, most))
+        })
     }
 
     /// Returns the quotient of a form and a positive number, rounded down.

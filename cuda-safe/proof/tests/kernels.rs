@@ -127,7 +127,7 @@ fn a_refusal_names_the_elements_the_line_and_the_values() {
     assert_eq!(
         with(memory(2, "sum", 0, 4000, true)),
         Err("add may write sum[1000..1024], but sum has 1000 elements: patterns.cu:5; the index \
-             grid 4, block 256, count 1024"
+             is up to 1023 with grid 4, block 256, count 1024"
             .to_owned())
     );
     assert_eq!(
