@@ -7,6 +7,7 @@ use std::ptr::from_mut;
 use cuda_kernels::kernels::copy_values;
 use cuda_safe::copy::set_automatic_peer_access;
 use cuda_safe::error::Detail;
+use cuda_safe::graph::node;
 use cuda_safe::{Device, DeviceBuffer, Graph, Result, Stream, launch};
 
 #[test]
@@ -42,7 +43,7 @@ fn memory_that_is_declared_and_no_argument_is_accessible_or_refused_like_an_argu
         &|own| {
             let mut graph = Graph::new()?;
             // SAFETY: as above.
-            unsafe { graph.add_kernel(&[], &using, (1, 32), (from, own, 4)) }?;
+            unsafe { graph.add(&[], node::kernel(&using, (1, 32), (from, own, 4))) }?;
             graph.instantiate()?.launch(&stream)
         },
     ];

@@ -243,7 +243,7 @@ fn events(w: &mut Worker) -> Result<()> {
 fn graphs(w: &mut Worker) -> Result<()> {
     let value = w.byte();
     let mut graph = Graph::new()?;
-    let first = graph.add_memset(&[], &mut w.bytes, value)?;
+    let first = graph.add(&[], node::memset(&mut w.bytes, value))?;
     if value.is_multiple_of(2) {
         drop(graph.try_clone()?);
     }

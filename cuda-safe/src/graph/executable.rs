@@ -120,8 +120,7 @@ impl Graph {
         stream::ensure_idle(api)?;
         self.ensure_complete(api)?;
         if self.steps.leave_memory() {
-            let what =
-                "making a graph executable with memory of its own that no node frees (Graph::add_free)";
+            let what = "making a graph executable with memory of its own that no node frees (node::free)";
             return Err(Error::refused(api, Detail::Unsupported { what }));
         }
         let token = (self.steps.have_memory() || self.newest_condition > 0).then(|| Arc::clone(&self.made));
@@ -167,7 +166,7 @@ impl GraphExec {
     /// # Errors
     /// - `HostBorrowed` while a guard lends memory to the host with which the launch conflicts.
     /// - `DeviceMismatch` if the stream belongs to another device.
-    /// - `Capturing` if the stream is captured; [`Graph::add_graph`] adds one graph to another.
+    /// - `Capturing` if the stream is captured; [`node::graph`](crate::graph::node::graph) adds one graph to another.
     /// - Refused inside a host function.
     /// - Otherwise the runtime's error, which may be the failure of earlier work.
     #[doc(alias = "cudaGraphLaunch")]
@@ -252,7 +251,7 @@ impl GraphExec {
     ///
     /// Stands for [`cudaGraphExecUpdate`](sys::cudaGraphExecUpdate). Host functions are taken over with the
     /// nodes that call them. Both graphs share them, and the other graph may be dropped. Each function is
-    /// dropped some time after the last launch that calls it, as in [`set_host_fn`](Self::set_host_fn).
+    /// dropped some time after the last launch that calls it, as in [`node::host_fn`](crate::graph::node::host_fn).
     /// Nodes can be changed afterwards only if `graph` is the graph that this was made from and has the
     /// same nodes and edges as then.
     ///

@@ -12,7 +12,8 @@ use cuda_hazard::Few;
 
 use super::handle::{Handle, Raw};
 use super::host::HostFunction;
-use super::steps::{More, Node, Step, Steps};
+use super::node::{Node, empty};
+use super::steps::{More, Step, Steps};
 use crate::device::Device;
 use crate::error::{AtCaller as _, Detail, Error, Result, quietly};
 use crate::hazard::RetainedAccesses;
@@ -20,11 +21,12 @@ use crate::{check, stream, sys};
 
 /// Work that is described but does not run: nodes and the order between them.
 ///
-/// [`Stream::capture`](crate::Stream::capture) makes a graph, and so do [`new`](Self::new) and the `add_`
-/// methods. A graph is for one device. It retains the memory that its nodes use.
+/// [`Stream::capture`](crate::Stream::capture) makes a graph, and so do [`new`](Self::new) and
+/// [`add`](Self::add). A graph is for one device. It retains the memory that its nodes use.
 ///
 /// # Examples
 /// ```
+/// use cuda_safe::graph::node;
 /// use cuda_safe::{DeviceBuffer, Graph, PinnedBuffer, Stream};
 ///
 /// # fn main() -> cuda_safe::Result<()> {
@@ -32,8 +34,8 @@ use crate::{check, stream, sys};
 /// let mut device = DeviceBuffer::<u8>::alloc(4)?;
 /// let mut host = PinnedBuffer::<u8>::alloc(4)?;
 /// let mut graph = Graph::new()?;
-/// let fill = graph.add_memset(&[], &mut device, 7)?;
-/// graph.add_memcpy(&[fill], &mut host, &device)?;
+/// let fill = graph.add(&[], node::memset(&mut device, 7))?;
+/// graph.add(&[fill], node::memcpy(&mut host, &device))?;
 /// let mut exec = graph.instantiate()?;
 /// exec.launch(&stream)?;
 /// assert_eq!(*host.host()?, [7; 4]); // waits
@@ -155,7 +157,7 @@ impl Graph {
         let (step, edges) = self.captured_step(known, uses, functions)?;
         if step.raws.is_empty() {
             self.steps_mut().failed(&step.uses);
-            return self.add_empty(after);
+            return self.add(after, empty());
         }
         let number = self.number;
         let direct = self.steps_mut().order(api, number, after, &step.uses)?;

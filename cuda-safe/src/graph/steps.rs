@@ -21,35 +21,11 @@ use std::sync::OnceLock;
 
 use cuda_hazard::{Few, Segments};
 
+use super::node::Node;
 use super::order::{Edge, Order};
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{GraphHistories, RetainedAccesses};
 use crate::sys;
-
-/// A node of a graph. It names the node in calls, for example as a dependency of another one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[doc(alias = "cudaGraphNode_t")]
-pub struct Node {
-    graph: u64,
-    at: usize,
-}
-
-impl Node {
-    /// Names node number `at` of graph number `graph`.
-    pub(super) fn new(graph: u64, at: usize) -> Self {
-        Self { graph, at }
-    }
-
-    /// Returns the node's number.
-    pub(super) fn at(self) -> usize {
-        self.at
-    }
-
-    /// Returns the node's number if it belongs to this graph.
-    pub(super) fn of(self, graph: u64) -> Option<usize> {
-        (self.graph == graph).then_some(self.at)
-    }
-}
 
 /// One node, or all nodes of a capture.
 #[derive(Clone, Debug)]

@@ -7,9 +7,9 @@ use std::ops::Range;
 use std::ptr;
 use std::sync::Arc;
 
-use super::nodes::kept;
+use super::node::{Node, kept};
 use super::order::{Edge, Order, STEPS};
-use super::steps::{Node, Step, Steps};
+use super::steps::{Step, Steps};
 use crate::error::Detail;
 use crate::hazard::{Access, AccessHistory, Mode, RetainedAccesses};
 use crate::memory::{retainable, retained};
@@ -35,7 +35,7 @@ type Use = (usize, Range<usize>, Mode);
 
 fn uses(memory: &[Arc<Memory>], list: &[Use]) -> RetainedAccesses {
     let access = |(at, range, mode): &Use| Access::new(&memory[*at].0, range.clone(), *mode);
-    kept("test", &list.iter().map(access).collect::<Vec<_>>()).unwrap()
+    kept("test", list.iter().map(access)).unwrap()
 }
 
 fn conflict(one: &[Use], other: &[Use]) -> bool {
