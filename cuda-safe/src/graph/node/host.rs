@@ -80,10 +80,10 @@ pub fn host_fn<F: Fn() + Send + Sync + 'static>(f: F) -> HostFn<'static, F> {
 #[doc(alias = "cudaGraphHostNodeSetParams")]
 #[doc(alias = "cudaGraphExecHostNodeSetParams")]
 #[must_use]
-pub fn host_fn_with<'a, A: HostFnArgument + 'a>(
+pub fn host_fn_with<'a, A: HostFnArgument + 'a, F: Fn(A::Slices<'_>) + Send + Sync + 'static>(
     memory: A,
-    f: impl Fn(A::Slices<'_>) + Send + Sync + 'static,
-) -> HostFn<'a, impl Fn() + Send + Sync + 'static> {
+    f: F,
+) -> HostFn<'a, impl Fn() + Send + Sync + 'static + use<A, F>> {
     let mut accesses = Accesses::default();
     let parts = memory.parts(&mut accesses);
     // SAFETY: `HostFn` borrows the memory until a node gets the function, and only launches call it. They
