@@ -367,7 +367,7 @@ impl Program {
                 self.push(node, Kind::Graph, memory);
                 self.note("add a graph", true, (works, after));
             }
-            5 => self.add(dice, node::conditional())?,
+            5 => self.add_conditional(dice)?,
             6 | 7 => self.capture(dice)?,
             8 | 14 => self.set(dice)?,
             9 if !self.steps.is_empty() => {

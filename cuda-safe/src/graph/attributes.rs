@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "asks the runtime about graphs, and changes attributes of kernels")]
 
 use super::graph::Graph;
-use super::node::Node;
+use super::identity::Node;
 use crate::error::{Detail, Error, Result};
 use crate::launch::LaunchAttributes;
 use crate::{check, stream, sys};

@@ -10,7 +10,7 @@ use cuda_hazard::Operation;
 
 use super::graph::Graph;
 use super::host::HostFunction;
-use super::node::Node;
+use super::identity::Node;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, RetainedAccesses};

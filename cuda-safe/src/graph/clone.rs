@@ -5,7 +5,7 @@ use std::ptr;
 use std::sync::Arc;
 
 use super::graph::Graph;
-use super::node::Node;
+use super::identity::Node;
 use crate::error::{Detail, OrRefused, Result};
 use crate::{check, stream, sys};
 

@@ -24,12 +24,11 @@
 //!   nothing sets their operations.
 #![expect(unsafe_code, reason = "makes conditions of raw graphs, and passes them to kernels")]
 
-use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::graph::Graph;
-use super::node::{BodyOp, Node, making};
+use super::identity::making;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, AccessHistory};
 use crate::launch::{ConditionalHandle, KernelArg};
@@ -183,41 +182,4 @@ impl Graph {
 pub(super) fn ensure_older(condition: u64, newest: u64, api: &'static str) -> Result<()> {
     let what = "a condition that is newer than the executable graph";
     if condition <= newest { Ok(()) } else { Err(Error::refused(api, Detail::Unsupported { what })) }
-}
-
-/// A body of a conditional node while its nodes are added. See
-/// [`node::conditional`](crate::graph::node::conditional).
-///
-/// It has the nodes that CUDA allows in bodies. All are for the graph's device. Memory of the graph's own
-/// ([`GraphBuffer`](super::GraphBuffer)) is refused.
-#[derive(Debug)]
-pub struct Body<'g> {
-    /// The node owns the raw graph.
-    pub(super) graph: Graph,
-    pub(super) node: PhantomData<&'g mut Graph>,
-}
-
-impl Body<'_> {
-    /// [`Graph::add`] in the body, of an operation that CUDA allows there.
-    ///
-    /// # Errors
-    /// Those of `Graph::add`.
-    #[doc(alias = "cudaGraphAddNode")]
-    #[track_caller]
-    pub fn add<O: BodyOp>(&mut self, after: &[Node], operation: O) -> Result<O::Added> {
-        stream::ensure_idle("Body::add")?;
-        operation.ensure_allowed()?;
-        operation.add_to(&mut self.graph, after)
-    }
-
-    /// [`Graph::condition`] for a conditional node in the body. The condition gets its first value at the
-    /// beginning of each launch, not of each run of the body.
-    ///
-    /// # Errors
-    /// Those of `Graph::condition`.
-    #[doc(alias = "cudaGraphConditionalHandleCreate")]
-    #[track_caller]
-    pub fn condition(&mut self, first: u32) -> Result<Condition> {
-        self.graph.condition(first)
-    }
 }

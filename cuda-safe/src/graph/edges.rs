@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::ptr;
 
 use super::graph::Graph;
-use super::node::Node;
+use super::identity::Node;
 use super::order::Edge;
 use super::topology::{NodeKind, kind_of};
 use crate::error::{AtCaller as _, Detail, Error, Result};

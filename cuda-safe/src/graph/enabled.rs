@@ -3,7 +3,7 @@
 
 use super::executable::GraphExec;
 use super::graph::Graph;
-use super::node::Node;
+use super::identity::Node;
 use super::topology::{NodeKind, kind_of};
 use crate::error::{Detail, Error, Result};
 use crate::{check, stream};

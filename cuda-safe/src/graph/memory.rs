@@ -11,7 +11,7 @@ use std::ptr;
 use std::sync::Arc;
 
 use super::graph::Graph;
-use super::node::Node;
+use super::identity::Node;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::AccessHistory;

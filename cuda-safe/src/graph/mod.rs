@@ -63,6 +63,7 @@
 
 mod attributes;
 mod capture;
+mod captured;
 mod clone;
 mod conditional;
 mod edges;
@@ -72,6 +73,7 @@ mod executable;
 mod graph;
 mod handle;
 mod host;
+mod identity;
 mod memory;
 pub mod node;
 mod order;
@@ -82,11 +84,12 @@ mod tests;
 mod topology;
 
 pub use capture::Capture;
-pub use conditional::{Body, Condition, Conditional};
+pub use conditional::{Condition, Conditional};
 pub use executable::{GraphExec, InstantiateFlags};
 pub use graph::Graph;
+pub use identity::Node;
 pub use memory::GraphBuffer;
-pub use node::Node;
+pub use node::Body;
 pub use slice::{GraphSlice, GraphSliceMut};
 
 pub use topology::NodeKind;

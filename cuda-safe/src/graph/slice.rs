@@ -7,8 +7,8 @@ use std::ops::{Range, RangeBounds};
 
 use bytemuck::AnyBitPattern;
 
+use super::identity::making;
 use super::memory::GraphBuffer;
-use super::node::making;
 use crate::copy::{Destination, InGraph, Operand, OperandMemory, Source};
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Mode};

@@ -21,7 +21,7 @@ use std::sync::OnceLock;
 
 use cuda_hazard::{Few, Segments};
 
-use super::node::Node;
+use super::identity::Node;
 use super::order::{Edge, Order};
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{GraphHistories, RetainedAccesses};

@@ -7,7 +7,8 @@ use std::ops::Range;
 use std::ptr;
 use std::sync::Arc;
 
-use super::node::{Node, kept};
+use super::identity::Node;
+use super::node::kept;
 use super::order::{Edge, Order, STEPS};
 use super::steps::{Step, Steps};
 use crate::error::Detail;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::ptr;
 
 use super::graph::Graph;
-use super::node::Node;
+use super::identity::Node;
 use crate::error::{Detail, Error, Result};
 use crate::{check, stream, sys};
 

@@ -1,12 +1,11 @@
 //! Child graphs, and empty nodes.
 #![expect(unsafe_code, reason = "adds nodes to raw graphs")]
 
-use super::super::topology::{NodeKind, kind_of};
 use super::{BodyOp, ExecOp, Graph, GraphExec, Node, NodeOp, sealed};
 use crate::check;
 use crate::error::{Detail, Error, Result};
 use crate::graph::host;
-use crate::hazard::RetainedAccesses;
+use crate::graph::topology::{NodeKind, kind_of};
 
 /// No operation. See [`empty`].
 #[derive(Debug)]
@@ -69,10 +68,7 @@ impl NodeOp for Empty {
     type Added = Node;
 
     fn add_to(self, graph: &mut Graph, after: &[Node]) -> Result<Node> {
-        graph.add_node(after, RetainedAccesses::default(), false, |new| {
-            // SAFETY: the invariants of `NewNode`.
-            unsafe { check!(cudaGraphAddEmptyNode(new.node, new.graph, new.before, new.count)) }
-        })
+        graph.add_empty(after)
     }
 }
 

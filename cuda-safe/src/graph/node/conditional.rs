@@ -11,10 +11,10 @@ use cuda_hazard::Few;
 
 use super::{BodyOp, Graph, Node, NodeOp, kept, sealed};
 use crate::error::{Detail, Error, Result, ensure};
-use crate::graph::conditional::{Body, Condition, Conditional};
+use crate::graph::conditional::{Condition, Conditional};
 use crate::graph::steps::Step;
 use crate::graph::topology::NodeKind;
-use crate::{check, sys};
+use crate::{check, stream, sys};
 
 /// Bodies that run by a condition. See [`conditional`].
 #[derive(Debug)]
@@ -22,6 +22,43 @@ pub struct ConditionalOp<'a, F> {
     condition: &'a Condition,
     kind: Conditional,
     fill: F,
+}
+
+/// A body of a conditional node while its nodes are added. See
+/// [`conditional`].
+///
+/// It has the nodes that CUDA allows in bodies. All are for the graph's device. Memory of the graph's own
+/// ([`GraphBuffer`](crate::graph::GraphBuffer)) is refused.
+#[derive(Debug)]
+pub struct Body<'g> {
+    /// The node owns the raw graph.
+    graph: Graph,
+    node: PhantomData<&'g mut Graph>,
+}
+
+impl Body<'_> {
+    /// [`Graph::add`] in the body, of an operation that CUDA allows there.
+    ///
+    /// # Errors
+    /// Those of `Graph::add`.
+    #[doc(alias = "cudaGraphAddNode")]
+    #[track_caller]
+    pub fn add<O: BodyOp>(&mut self, after: &[Node], operation: O) -> Result<O::Added> {
+        stream::ensure_idle("Body::add")?;
+        operation.ensure_allowed()?;
+        operation.add_to(&mut self.graph, after)
+    }
+
+    /// [`Graph::condition`] for a conditional node in the body. The condition gets its first value at the
+    /// beginning of each launch, not of each run of the body.
+    ///
+    /// # Errors
+    /// Those of `Graph::condition`.
+    #[doc(alias = "cudaGraphConditionalHandleCreate")]
+    #[track_caller]
+    pub fn condition(&mut self, first: u32) -> Result<Condition> {
+        self.graph.condition(first)
+    }
 }
 
 /// Describes bodies that run by a condition: `if`, `while` and `switch` on the device. When the node is

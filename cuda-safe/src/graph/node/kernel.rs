@@ -1,11 +1,11 @@
 //! Kernel launches.
 #![expect(unsafe_code, reason = "adds nodes to raw graphs, and changes them")]
 
-use std::cell::Cell;
 use std::panic::Location;
 
-use super::{BodyOp, Owner, Place, Recipient, Resolve, kept, sealed};
+use super::{BodyOp, Place, Recipient, Resolve, kept, sealed};
 use crate::error::{AtCaller as _, Result};
+use crate::graph::identity::Making;
 use crate::launch::{Arguments, Kernel, LaunchConfig};
 use crate::{check, sys};
 
@@ -78,7 +78,7 @@ impl<P, A: Arguments<P>> Resolve for KernelOp<'_, P, A> {
         let (call_site, device) = (Location::caller(), to.device());
         let shared = u32::try_from(config.shared_bytes).unwrap_or(u32::MAX);
         // Memory and conditions of the graph may be among the arguments, only here.
-        let _made = Making(MAKING.replace(to.owner()));
+        let _made = Making::begin(to.owner());
         let given = arguments.with(kernel.of_node(device), |accesses, values| {
             let parameters = sys::cudaKernelNodeParams {
                 func: kernel.as_raw().cast_mut(),
@@ -114,22 +114,3 @@ impl<P, A: Arguments<P>> Resolve for KernelOp<'_, P, A> {
 }
 
 impl<P, A: Arguments<P>> BodyOp for KernelOp<'_, P, A> {}
-
-thread_local! {
-    /// The graph for which the thread currently resolves a kernel launch.
-    static MAKING: Cell<Owner> = const { Cell::new(Owner { graph: 0, root: 0, newest_condition: 0 }) };
-}
-
-/// A guard: while it lives, the thread resolves a kernel launch for a graph.
-struct Making(Owner);
-
-/// Returns the graph for which the thread currently resolves a kernel launch, or zeros.
-pub(in crate::graph) fn making() -> Owner {
-    MAKING.get()
-}
-
-impl Drop for Making {
-    fn drop(&mut self) {
-        MAKING.set(self.0);
-    }
-}

@@ -7,7 +7,7 @@ use std::ptr;
 
 use bytemuck::AnyBitPattern;
 
-use super::{Graph, Node, NodeOp, empty, kept, sealed};
+use super::{Graph, Node, NodeOp, kept, sealed};
 use crate::error::Result;
 use crate::graph::memory::{GraphBuffer, OwnMemory};
 use crate::hazard::Access;
@@ -96,7 +96,7 @@ impl<T: AnyBitPattern> NodeOp for Alloc<T> {
             dptr: ptr::null_mut(),
         };
         let node = if bytes == 0 {
-            empty().add_to(graph, after)?
+            graph.add_empty(after)?
         } else {
             let uses = kept(api, [Access::write(&owner.0, 0..bytes)])?;
             let node = graph.add_node(after, uses, false, |new| {
@@ -123,7 +123,7 @@ impl<T> NodeOp for Free<'_, T> {
         let (api, Self(memory)) = ("node::free", self);
         memory.ensure_of(graph.number, api)?;
         if memory.is_empty() {
-            return empty().add_to(graph, after);
+            return graph.add_empty(after);
         }
         let all = Access::write(memory.history(), 0..memory.len() * size_of::<T>());
         let uses = kept(api, [all])?;

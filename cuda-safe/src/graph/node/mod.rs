@@ -3,7 +3,7 @@
 //! A function of this module describes an operation. Nothing happens until the operation is given to a node,
 //! which consumes it:
 //!
-//! | operation | [`Graph::add`] | [`Body::add`](super::Body::add) | [`Graph::set`] | [`GraphExec::set`] |
+//! | operation | [`Graph::add`] | [`Body::add`](Body::add) | [`Graph::set`] | [`GraphExec::set`] |
 //! |---|---|---|---|---|
 //! | [`kernel`], [`memcpy`], [`memcpy_to_symbol`], [`memcpy_from_symbol`], [`memset`] | yes | yes | yes | yes |
 //! | [`host_fn`], [`host_fn_with`] | yes | | yes | yes |
@@ -23,6 +23,7 @@
 //!   conflict, and whether the memory can be retained.
 //! - *Unsafe operations fit any graph.* Safe code decides where an operation goes. Therefore the duty of
 //!   [`kernel`] covers every graph, executable graph and body, at any place.
+#![expect(unsafe_code, reason = "adds an empty node to a raw graph")]
 
 mod child;
 mod conditional;
@@ -40,48 +41,23 @@ use cuda_hazard::Few;
 
 use super::executable::GraphExec;
 use super::graph::Graph;
+use super::identity::{Node, Owner};
 use super::steps::Step;
 use crate::device::Device;
 use crate::error::{AtCaller as _, Detail, Error, Result};
 use crate::hazard::{Access, RetainedAccesses};
 use crate::memory::retain;
-use crate::{stream, sys};
+use crate::{check, stream, sys};
 
 pub use child::{Child, Empty, empty, graph};
-pub use conditional::{ConditionalOp, conditional};
+pub use conditional::{Body, ConditionalOp, conditional};
 pub use copy::{Memcpy, MemcpyFromSymbol, MemcpyToSymbol, Memset};
 pub use copy::{memcpy, memcpy_from_symbol, memcpy_to_symbol, memset};
 pub use event::{EventRecord, EventWait, event_record, event_wait};
 pub use host::{HostFn, host_fn, host_fn_with};
-pub(super) use kernel::making;
 pub use kernel::{KernelOp, kernel};
 pub use memory::{Alloc, Free, alloc, free};
 pub use semaphore::{SemaphoreSignal, SemaphoreWait, semaphore_signal, semaphore_wait};
-
-/// A node of a graph. It names the node in calls, for example as a dependency of another one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[doc(alias = "cudaGraphNode_t")]
-pub struct Node {
-    graph: u64,
-    at: usize,
-}
-
-impl Node {
-    /// Names node number `at` of graph number `graph`.
-    pub(super) fn new(graph: u64, at: usize) -> Self {
-        Self { graph, at }
-    }
-
-    /// Returns the node's number.
-    pub(super) fn at(self) -> usize {
-        self.at
-    }
-
-    /// Returns the node's number if it belongs to this graph.
-    pub(super) fn of(self, graph: u64) -> Option<usize> {
-        (self.graph == graph).then_some(self.at)
-    }
-}
 
 /// The operation of a node, for [`Graph::add`]. The trait is sealed.
 #[diagnostic::on_unimplemented(
@@ -99,7 +75,7 @@ pub trait NodeOp: sealed::Sealed + Sized {
     fn add_to(self, graph: &mut Graph, after: &[Node]) -> Result<Self::Added>;
 }
 
-/// An operation that CUDA allows in the body of a conditional node, for [`Body::add`](super::Body::add). The
+/// An operation that CUDA allows in the body of a conditional node, for [`Body::add`](Body::add). The
 /// trait is sealed.
 #[diagnostic::on_unimplemented(
     message = "CUDA does not allow `{Self}` in the body of a conditional node",
@@ -145,16 +121,6 @@ pub trait ExecOp: NodeOp {
 mod sealed {
     /// Seals [`NodeOp`](super::NodeOp).
     pub trait Sealed {}
-}
-
-/// The graph that an operation is resolved for. Numbers begin at 1.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Owner {
-    pub(super) graph: u64,
-    /// The number of the graph that it is a body in, or its own.
-    pub(super) root: u64,
-    /// The number of the newest condition that the node may set.
-    pub(super) newest_condition: u64,
 }
 
 /// The place of a node that does not exist yet.
@@ -251,7 +217,7 @@ impl Recipient for Adding<'_> {
     }
 
     fn take_none(self) -> Result<Node> {
-        empty().add_to(self.graph, self.after)
+        self.graph.add_empty(self.after)
     }
 
     #[inline]
@@ -450,6 +416,15 @@ impl Graph {
         self.acts |= acts;
         steps.push(Step::new(Few::from([raw]), uses, acts), direct);
         Ok(Node::new(self.number, steps.list.len() - 1))
+    }
+
+    /// Adds a node that does nothing.
+    #[track_caller]
+    pub(super) fn add_empty(&mut self, after: &[Node]) -> Result<Node> {
+        self.add_node(after, RetainedAccesses::default(), false, |new| {
+            // SAFETY: the invariants of `NewNode`.
+            unsafe { check!(cudaGraphAddEmptyNode(new.node, new.graph, new.before, new.count)) }
+        })
     }
 
     /// Changes the operation of a node to one with the accesses `uses`.
