@@ -209,7 +209,7 @@ fn captured_work_copies_and_fills_run_in_bodies() -> Result<()> {
         &[],
         node::conditional(&again, Conditional::While, |_, body| {
             let clears = body.add(&[], node::memset(&mut copy, 0))?;
-            let adds = body.add(&[], node::graph(&captured))?;
+            let adds = body.add(&[], node::child_graph(&captured))?;
             let both = body.add(&[clears, adds], node::empty())?;
             body.add(&[both], node::memcpy(&mut copy, &sum))?;
             // SAFETY: as in `adds`.
@@ -327,12 +327,12 @@ fn a_graph_with_a_condition_is_not_copied_and_has_one_executable_form() -> Resul
     let condition = graph.condition(0)?;
     let node = graph.add(&[], node::conditional(&condition, Conditional::If, |_, _| Ok(())))?;
     let mut other = Graph::new()?;
-    let child = other.add(&[], node::graph(&Graph::new()?))?;
+    let child = other.add(&[], node::child_graph(&Graph::new()?))?;
     assert_refused(graph.try_clone(), "this of a graph with a condition");
-    assert_refused(other.add(&[], node::graph(&graph)), "this of a graph with a condition");
+    assert_refused(other.add(&[], node::child_graph(&graph)), "this of a graph with a condition");
     let mut exec = other.instantiate()?;
     assert_refused(exec.update(&graph), "this of a graph with a condition");
-    assert_refused(exec.set(&other, child, node::graph(&graph)), "this of a graph with a condition");
+    assert_refused(exec.set(&other, child, node::child_graph(&graph)), "this of a graph with a condition");
     assert_refused(graph.destroy_node(node), "destroying a conditional node");
     let first = graph.instantiate()?;
     assert_refused(graph.instantiate(), "a second executable form");
@@ -348,12 +348,12 @@ fn bodies_refuse_what_runs_elsewhere() -> Result<()> {
     let mut own = graph.add(&[], node::alloc::<u32>(1))?;
     let (mut host, mut nested, mut inside) = (Graph::new()?, Graph::new()?, None);
     host.add(&[], node::host_fn(|| ()))?;
-    nested.add(&[], node::graph(&host))?;
+    nested.add(&[], node::child_graph(&host))?;
     graph.add(
         &[],
         node::conditional(&condition, Conditional::If, |_, body| {
-            assert_refused(body.add(&[], node::graph(&host)), "a node in a body that is no kernel");
-            assert_refused(body.add(&[], node::graph(&nested)), "a node in a body that is no kernel");
+            assert_refused(body.add(&[], node::child_graph(&host)), "a node in a body that is no kernel");
+            assert_refused(body.add(&[], node::child_graph(&nested)), "a node in a body that is no kernel");
             assert_refused(body.add(&[], node::memset(&mut own, 0)), "memory of a graph's own");
             // SAFETY: as in `adds`.
             assert_refused(

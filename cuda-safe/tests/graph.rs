@@ -396,7 +396,7 @@ fn a_graph_within_a_graph_runs_in_its_place_and_its_memory_is_kept() -> Result<(
     let inner = stream.capture(|s| memset_async(&mut device, 5, s))?;
     let mut graph = Graph::new()?;
     graph.add(&[], node::memset(&mut device, 1))?;
-    graph.add(&[], node::graph(&inner))?;
+    graph.add(&[], node::child_graph(&inner))?;
     graph.add(&[], node::memcpy(&mut host, &device))?;
     drop((inner, device));
     let mut exec = graph.instantiate()?;
@@ -509,11 +509,11 @@ fn the_host_functions_of_a_graph_within_a_graph_are_taken_over() -> Result<()> {
     let mut outer = [Graph::new()?, Graph::new()?];
     let mut nodes = Vec::new();
     for (graph, by) in outer.iter_mut().zip([1, 10]) {
-        nodes.push(graph.add(&[], node::graph(&counting(&mut stream, &calls, by)?))?);
+        nodes.push(graph.add(&[], node::child_graph(&counting(&mut stream, &calls, by)?))?);
     }
     let [first, second] = &outer;
     let mut exec = first.instantiate()?;
-    exec.set(first, nodes[0], node::graph(&counting(&mut stream, &calls, 100)?))?;
+    exec.set(first, nodes[0], node::child_graph(&counting(&mut stream, &calls, 100)?))?;
     exec.launch(&stream)?;
     exec.update(second)?;
     drop(outer);

@@ -355,7 +355,7 @@ fn the_graph_of_a_node_is_told_by_its_handle() -> Result<()> {
     let _alone = alone();
     let (mut inner, mut outer) = (Graph::new()?, Graph::new()?);
     inner.add(&[], node::empty())?;
-    let node = outer.add(&[], node::graph(&inner))?;
+    let node = outer.add(&[], node::child_graph(&inner))?;
     let other = outer.add(&[], node::empty())?;
     let within = outer.graph_within(node)?;
     assert!(!within.is_null() && within != inner.as_raw() && within != outer.as_raw());
@@ -437,13 +437,13 @@ fn a_host_function_of_the_innermost_of_three_graphs_is_dropped_with_its_last_own
     for (made, first) in (0..3).flat_map(|made| (0..4).map(move |first| (made, first))) {
         let (mut inner, mut middle, mut outer) = (Graph::new()?, Graph::new()?, Graph::new()?);
         inner.add(&[], node::host_fn(counting(&calls)))?;
-        middle.add(&[], node::graph(&inner))?;
-        outer.add(&[], node::graph(&middle))?;
+        middle.add(&[], node::child_graph(&inner))?;
+        outer.add(&[], node::child_graph(&middle))?;
         let mut other = Graph::new()?;
         let mut exec = None;
         match made {
             0 => other = outer.try_clone()?,
-            1 => _ = other.add(&[], node::graph(&outer))?,
+            1 => _ = other.add(&[], node::child_graph(&outer))?,
             _ => exec = Some(outer.instantiate()?),
         }
         let mut owners = vec![Some(inner), Some(middle), Some(outer), (made < 2).then_some(other)];

@@ -120,14 +120,14 @@ fn memory_of_a_graph_is_refused_by_other_graphs() -> Result<()> {
     assert!(unsupported(exec.set(&second, fill, node::memset(&mut scratch, 1))));
     // So is the graph that another one would contain.
     first.add(&[], node::free(&mut scratch))?;
-    assert!(unsupported(second.add(&[], node::graph(&first))));
+    assert!(unsupported(second.add(&[], node::child_graph(&first))));
     assert!(unsupported(exec.update(&first)));
     assert!(unsupported(first.try_clone()));
     let (mut within, mut outer) = (Graph::new()?, Graph::new()?);
     within.add(&[], node::memset(&mut bytes, 1))?;
-    let node = outer.add(&[], node::graph(&within))?;
+    let node = outer.add(&[], node::child_graph(&within))?;
     let mut exec = outer.instantiate()?;
-    assert!(unsupported(exec.set(&outer, node, node::graph(&first))));
+    assert!(unsupported(exec.set(&outer, node, node::child_graph(&first))));
     Ok(())
 }
 

@@ -206,18 +206,18 @@ fn a_graph_within_is_another_one_of_its_shape() -> Result<()> {
     let (mut a, mut b) = (DeviceBuffer::from_slice(&[0_u8; 4])?, DeviceBuffer::from_slice(&[0_u8; 4])?);
     let (ones, twos) = (graph_of(&mut a, 1)?, graph_of(&mut b, 2)?);
     let mut graph = Graph::new()?;
-    let node = graph.add(&[], node::graph(&ones))?;
+    let node = graph.add(&[], node::child_graph(&ones))?;
     assert_eq!(graph.node_kind(node)?, NodeKind::GRAPH);
     let mut exec = graph.instantiate()?;
-    exec.set(&graph, node, node::graph(&twos))?;
+    exec.set(&graph, node, node::child_graph(&twos))?;
     drop(twos);
     exec.launch(&stream)?;
     assert_eq!((a.to_vec()?, b.to_vec()?), (vec![0; 4], vec![2; 4]));
     let mut calls = Graph::new()?;
     calls.add(&[], node::host_fn(|| ()))?;
-    let error = exec.set(&graph, node, node::graph(&calls)).unwrap_err();
+    let error = exec.set(&graph, node, node::child_graph(&calls)).unwrap_err();
     assert!(!error.is_refused(), "a function in the place of a fill: {error}");
-    let error = exec.set(&graph, node, node::graph(&Graph::new()?)).unwrap_err();
+    let error = exec.set(&graph, node, node::child_graph(&Graph::new()?)).unwrap_err();
     assert!(!error.is_refused(), "{error}");
     exec.launch(&stream)?;
     stream.synchronize()

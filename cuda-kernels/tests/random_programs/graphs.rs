@@ -362,7 +362,7 @@ impl Program {
             4 => {
                 let (works, after) = (Work::draw_some(dice), self.after(dice));
                 let small = self.buffers.graph(&works)?;
-                let node = self.graph.add(&after, node::graph(&small))?;
+                let node = self.graph.add(&after, node::child_graph(&small))?;
                 let memory = self.now(works.clone());
                 self.push(node, Kind::Graph, memory);
                 self.note("add a graph", true, (works, after));
@@ -585,7 +585,7 @@ impl Program {
                 let mut draw = |work: &Work| Some(Work::draw(dice)).filter(|other| work.can_become(*other));
                 let works: Vec<_> = works.iter().map(|work| draw(work).unwrap_or(*work)).collect();
                 let small = self.buffers.graph(&works)?;
-                let done = unless_unordered(exec.set(graph, node, node::graph(&small)));
+                let done = unless_unordered(exec.set(graph, node, node::child_graph(&small)));
                 let is_done = matches!(done, Ok(Some(())));
                 if is_done {
                     step.work = works.iter().map(|work| (*work, self.sequential.now)).collect();

@@ -166,7 +166,7 @@ impl GraphExec {
     /// # Errors
     /// - `HostBorrowed` while a guard lends memory to the host with which the launch conflicts.
     /// - `DeviceMismatch` if the stream belongs to another device.
-    /// - `Capturing` if the stream is captured; [`node::graph`](crate::graph::node::graph) adds one graph to another.
+    /// - `Capturing` if the stream is captured; [`node::child_graph`](crate::graph::node::child_graph) adds one graph to another.
     /// - Refused inside a host function.
     /// - Otherwise the runtime's error, which may be the failure of earlier work.
     #[doc(alias = "cudaGraphLaunch")]

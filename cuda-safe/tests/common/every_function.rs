@@ -52,7 +52,7 @@ impl Things {
         let fill = graph.add(&[], node::memset(&mut buffer, 1))?;
         let call = graph.add(&[fill], node::host_fn(|| ()))?;
         let mark = graph.add(&[call], node::event_record(&event))?;
-        let within = graph.add(&[mark], node::graph(&inner))?;
+        let within = graph.add(&[mark], node::child_graph(&inner))?;
         let exec = graph.instantiate()?;
         let condition = graph.condition(1)?;
         let array = Array::alloc_2d(8, 8)?;
@@ -253,7 +253,7 @@ pub(crate) fn call_every_function(things: &mut Things, mut note: impl FnMut(&str
         graph.add(&[], node::event_record(event));
         graph.add(&[], node::event_wait(event));
         graph.add(&[], node::alloc::<u8>(64));
-        graph.add(&[], node::graph(inner));
+        graph.add(&[], node::child_graph(inner));
         graph.condition(1);
         graph.add(&[], node::conditional(condition, Conditional::If, |_, _| Ok(())));
         graph.set(fill, node::memset(buffer, 2));
@@ -280,7 +280,7 @@ pub(crate) fn call_every_function(things: &mut Things, mut note: impl FnMut(&str
         exec.set(graph, fill, node::memset(buffer, 2));
         exec.set(graph, call, node::host_fn(|| ()));
         exec.set(graph, mark, node::event_record(event));
-        exec.set(graph, within, node::graph(inner));
+        exec.set(graph, within, node::child_graph(inner));
         exec.set_enabled(graph, fill, false);
         exec.is_enabled(graph, fill);
         exec.flags();

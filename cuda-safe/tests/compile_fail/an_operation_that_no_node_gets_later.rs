@@ -4,8 +4,8 @@ use cuda_safe::graph::node;
 
 fn main() -> cuda_safe::Result<()> {
     let (mut graph, other) = (Graph::new()?, Graph::new()?);
-    let child = graph.add(&[], node::graph(&other))?;
-    graph.set(child, node::graph(&other))?;
+    let child = graph.add(&[], node::child_graph(&other))?;
+    graph.set(child, node::child_graph(&other))?;
     let mut exec = graph.instantiate()?;
     exec.set(&graph, child, node::empty())?;
     Ok(())

@@ -1,4 +1,4 @@
-//! Child graphs, and empty nodes.
+//! ChildGraph graphs, and empty nodes.
 #![expect(unsafe_code, reason = "adds nodes to raw graphs")]
 
 use super::{BodyOp, ExecOp, Graph, GraphExec, Node, NodeOp, sealed};
@@ -11,9 +11,9 @@ use crate::graph::topology::{NodeKind, kind_of};
 #[derive(Debug)]
 pub struct Empty(());
 
-/// The operations of another graph. See [`graph`].
+/// The operations of another graph. See [`child_graph`].
 #[derive(Debug)]
-pub struct Child<'a>(&'a Graph);
+pub struct ChildGraph<'a>(&'a Graph);
 
 /// Describes a node that does nothing. It serves as a dependency between other nodes.
 ///
@@ -47,9 +47,9 @@ pub fn empty() -> Empty {
 /// let (mut ones, mut twos, mut graph) = (Graph::new()?, Graph::new()?, Graph::new()?);
 /// ones.add(&[], node::memset(&mut bytes, 1))?;
 /// twos.add(&[], node::memset(&mut bytes, 2))?;
-/// let child = graph.add(&[], node::graph(&ones))?;
+/// let child = graph.add(&[], node::child_graph(&ones))?;
 /// let mut exec = graph.instantiate()?;
-/// exec.set(&graph, child, node::graph(&twos))?;
+/// exec.set(&graph, child, node::child_graph(&twos))?;
 /// exec.launch(&stream)?;
 /// assert_eq!(bytes.to_vec()?, [2; 4]);
 /// # Ok(())
@@ -58,8 +58,8 @@ pub fn empty() -> Empty {
 #[doc(alias = "cudaGraphAddChildGraphNode")]
 #[doc(alias = "cudaGraphExecChildGraphNodeSetParams")]
 #[must_use]
-pub fn graph(graph: &Graph) -> Child<'_> {
-    Child(graph)
+pub fn child_graph(graph: &Graph) -> ChildGraph<'_> {
+    ChildGraph(graph)
 }
 
 impl sealed::Sealed for Empty {}
@@ -74,13 +74,13 @@ impl NodeOp for Empty {
 
 impl BodyOp for Empty {}
 
-impl sealed::Sealed for Child<'_> {}
+impl sealed::Sealed for ChildGraph<'_> {}
 
-impl NodeOp for Child<'_> {
+impl NodeOp for ChildGraph<'_> {
     type Added = Node;
 
     fn add_to(self, graph: &mut Graph, after: &[Node]) -> Result<Node> {
-        let (api, Self(child)) = ("node::graph", self);
+        let (api, Self(child)) = ("node::child_graph", self);
         child.device().ensure_is(graph.device(), api, "the graph")?;
         child.ensure_can_be_copied(api)?;
         let added = graph.add_node(after, child.steps.uses(), child.acts, |new| {
@@ -96,22 +96,22 @@ impl NodeOp for Child<'_> {
     }
 }
 
-impl BodyOp for Child<'_> {
+impl BodyOp for ChildGraph<'_> {
     fn ensure_allowed(&self) -> Result<()> {
         for raw in self.0.raw_nodes()? {
             let kind = kind_of(raw)?;
             if ![NodeKind::KERNEL, NodeKind::MEMCPY, NodeKind::MEMSET, NodeKind::EMPTY].contains(&kind) {
                 let what = "a node in a body that is no kernel, copy, fill or empty node";
-                return Err(Error::refused("node::graph", Detail::Unsupported { what }));
+                return Err(Error::refused("node::child_graph", Detail::Unsupported { what }));
             }
         }
         Ok(())
     }
 }
 
-impl ExecOp for Child<'_> {
+impl ExecOp for ChildGraph<'_> {
     fn set_in_exec(self, exec: &mut GraphExec, graph: &Graph, node: Node) -> Result<()> {
-        let (api, Self(child)) = ("node::graph", self);
+        let (api, Self(child)) = ("node::child_graph", self);
         child.device().ensure_is(exec.device(), api, "the graph")?;
         child.ensure_can_be_copied(api)?;
         let mut uses = child.steps.uses();

@@ -8,7 +8,7 @@
 //! | [`kernel`], [`memcpy`], [`memcpy_to_symbol`], [`memcpy_from_symbol`], [`memset`] | yes | yes | yes | yes |
 //! | [`host_fn`], [`host_fn_with`] | yes | | yes | yes |
 //! | [`event_record`], [`event_wait`], [`semaphore_signal`], [`semaphore_wait`] | yes | | yes | yes |
-//! | [`graph`] | yes | yes | | yes |
+//! | [`child_graph`] | yes | yes | | yes |
 //! | [`empty`], [`conditional`] | yes | yes | | |
 //! | [`alloc`], [`free`] | yes | | | |
 //!
@@ -49,7 +49,7 @@ use crate::hazard::{Access, RetainedAccesses};
 use crate::memory::retain;
 use crate::{check, stream, sys};
 
-pub use child::{Child, Empty, empty, graph};
+pub use child::{ChildGraph, Empty, child_graph, empty};
 pub use conditional::{Body, ConditionalOp, conditional};
 pub use copy::{Memcpy, MemcpyFromSymbol, MemcpyToSymbol, Memset};
 pub use copy::{memcpy, memcpy_from_symbol, memcpy_to_symbol, memset};
