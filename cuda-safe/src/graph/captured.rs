@@ -8,7 +8,7 @@ use cuda_hazard::Few;
 use super::graph::Graph;
 use super::host::HostFunction;
 use super::identity::Node;
-use super::steps::{More, Step};
+use super::step::{More, Step};
 use crate::device::Device;
 use crate::error::{AtCaller as _, Detail, Error, Result, quietly};
 use crate::hazard::RetainedAccesses;

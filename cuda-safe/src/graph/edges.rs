@@ -109,7 +109,7 @@ impl Graph {
         let (from, to) = self.raw_edges(&edges);
         let done = self.join_raw(&from, &to);
         if done.is_err() {
-            self.steps_mut().part(&new);
+            self.steps_mut().order.part(&new);
         }
         done
     }
@@ -132,7 +132,7 @@ impl Graph {
         stream::ensure_idle(api)?;
         self.ensure_no_memory(api)?;
         let edges = self.found(api, edges)?;
-        if !edges.iter().all(|edge| self.steps.edges().has_edge(*edge)) {
+        if !edges.iter().all(|edge| self.steps.order.has_edge(*edge)) {
             return Err(Error::refused(api, Detail::Unsupported { what: "a dependency that there is not" }));
         }
         let then = match self.steps.parted(&edges) {

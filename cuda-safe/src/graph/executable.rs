@@ -119,11 +119,12 @@ impl Graph {
         let api = "Graph::instantiate";
         stream::ensure_idle(api)?;
         self.ensure_complete(api)?;
-        if self.steps.leave_memory() {
+        if !self.steps.lives.all_end() {
             let what = "making a graph executable with memory of its own that no node frees (node::free)";
             return Err(Error::refused(api, Detail::Unsupported { what }));
         }
-        let token = (self.steps.have_memory() || self.newest_condition > 0).then(|| Arc::clone(&self.made));
+        let token =
+            (!self.steps.lives.is_empty() || self.newest_condition > 0).then(|| Arc::clone(&self.made));
         if token.is_some() && Arc::strong_count(&self.made) > 2 {
             let what = "a second executable form of a graph with memory or conditions of its own, \
                         before the first one is dropped,";

@@ -111,7 +111,7 @@ impl Graph {
     /// Refuses operations that a graph with memory of its own does not support.
     #[track_caller]
     pub(super) fn ensure_no_memory(&self, api: &'static str) -> Result<()> {
-        if !self.steps.have_memory() {
+        if self.steps.lives.is_empty() {
             return Ok(());
         }
         let what = "this of a graph with memory of its own (node::alloc)";

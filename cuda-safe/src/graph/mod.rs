@@ -72,12 +72,15 @@ mod executable;
 #[expect(clippy::module_inception, reason = "the room is named after its first noun")]
 mod graph;
 mod handle;
+mod histories;
 mod host;
 mod identity;
+mod lives;
 mod memory;
 pub mod node;
 mod order;
 mod slice;
+mod step;
 mod steps;
 #[cfg(test)]
 mod tests;

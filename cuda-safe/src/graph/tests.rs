@@ -10,7 +10,8 @@ use std::sync::Arc;
 use super::identity::Node;
 use super::node::kept;
 use super::order::{Edge, Order, STEPS};
-use super::steps::{Step, Steps};
+use super::step::Step;
+use super::steps::Steps;
 use crate::error::Detail;
 use crate::hazard::{Access, AccessHistory, Mode, RetainedAccesses};
 use crate::memory::{retainable, retained};
@@ -201,7 +202,7 @@ impl Model {
     }
 
     fn edges(&self) -> BTreeSet<Edge> {
-        edges_of(self.steps.edges(), self.uses.len())
+        edges_of(&self.steps.order, self.uses.len())
     }
 
     fn closure(&self) -> Closure {
@@ -338,7 +339,7 @@ fn build(nodes: usize, buffers: usize, node: impl Fn(usize) -> (Vec<usize>, Vec<
         let (after, list) = node(at);
         model.add(&memory, &after, list);
     }
-    let edges = model.steps.edges();
+    let edges = &model.steps.order;
     ((0..nodes).map(|at| edges.direct(at).len()).sum(), STEPS.get())
 }
 

@@ -12,7 +12,7 @@ use cuda_hazard::Few;
 use super::{BodyOp, Graph, Node, NodeOp, kept, sealed};
 use crate::error::{Detail, Error, Result, ensure};
 use crate::graph::conditional::{Condition, Conditional};
-use crate::graph::steps::Step;
+use crate::graph::step::Step;
 use crate::graph::topology::NodeKind;
 use crate::{check, stream, sys};
 

@@ -106,7 +106,7 @@ impl<T: AnyBitPattern> NodeOp for Alloc<T> {
                     check!(cudaGraphAddMemAllocNode(new.node, new.graph, new.before, new.count, parameters))
                 }
             })?;
-            graph.steps_mut().begin(ptr::from_ref(&owner.0).addr(), node);
+            graph.steps_mut().lives.begin(ptr::from_ref(&owner.0).addr(), node.at());
             node
         };
         let address = parameters.dptr.expose_provenance();
@@ -133,7 +133,7 @@ impl<T> NodeOp for Free<'_, T> {
             // address. No other node frees it: `add_node` refuses that.
             unsafe { check!(cudaGraphAddMemFreeNode(new.node, new.graph, new.before, new.count, address)) }
         })?;
-        graph.steps_mut().end(ptr::from_ref(memory.history()).addr(), node);
+        graph.steps_mut().lives.end(ptr::from_ref(memory.history()).addr(), node.at());
         Ok(node)
     }
 }

@@ -42,7 +42,7 @@ use cuda_hazard::Few;
 use super::executable::GraphExec;
 use super::graph::Graph;
 use super::identity::{Node, Owner};
-use super::steps::Step;
+use super::step::Step;
 use crate::device::Device;
 use crate::error::{AtCaller as _, Detail, Error, Result};
 use crate::hazard::{Access, RetainedAccesses};
@@ -499,7 +499,7 @@ impl GraphExec {
         let (at, raw) = self.find(api, graph, node)?;
         let _current = self.device().switch()?;
         if let Some(origin) = &self.origin {
-            origin.steps.ensure_have_memory_of(api, &graph.steps, &uses)?;
+            origin.steps.lives.ensure_have_those_of(api, &graph.steps.lives, &uses)?;
             origin.steps.ensure_fits(api, at, &uses)?;
         }
         let set = call(self.as_raw(), raw).at_caller();
