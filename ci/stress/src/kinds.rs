@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
+use cuda_safe::graph::node;
 use cuda_safe::memory::{ArrayBuilder, MemoryPool, Plane};
 use cuda_safe::texture::TextureDesc;
 use cuda_safe::{

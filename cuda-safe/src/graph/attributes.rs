@@ -21,7 +21,7 @@ impl Graph {
     ///
     /// # Safety
     /// The duties are those of [`Kernel::launch_ex`](crate::launch::Kernel::launch_ex), for every launch of
-    /// the graph.
+    /// the graph: with the node's kernel, and with each kernel that the node gets later.
     ///
     /// # Examples
     /// ```no_run

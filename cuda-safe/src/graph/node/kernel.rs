@@ -30,9 +30,8 @@ pub struct KernelOp<'a, P, A> {
 /// The operation is for one node. That may be any node of any graph or executable graph, on any device, or a
 /// new one in a graph or in the body of a conditional node:
 ///
-/// - The duties of [`Kernel::launch`] hold for every launch of that node, with the attributes that the node
-///   has. If the kernel is valid only on some devices, or under some order, the operation does not leave the
-///   caller's control before it is given to a node that fulfils this.
+/// - The duties of [`Kernel::launch`] hold for every launch of that node. If they hold only on some devices,
+///   or only for nodes in some order, the operation stays in the caller's hands until such a node gets it.
 /// - Memory behind raw pointers lives as long as the graph and its executable forms.
 /// - Launches of the graph are ordered with other uses of that memory.
 /// - In a body, the kernel launches no kernels, as in C.
