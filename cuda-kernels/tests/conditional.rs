@@ -401,10 +401,10 @@ fn a_graph_whose_body_failed_does_not_run() -> Result<()> {
         assert!(!filled);
         let another = graph.condition(0)?;
         let added = graph.add(&[], node::conditional(&another, Conditional::If, nothing));
-        assert_refused(added, "adding a conditional node failed");
-        assert_refused(graph.instantiate(), "adding a conditional node failed");
+        assert_refused(added, "adding a node failed half-way");
+        assert_refused(graph.instantiate(), "adding a node failed half-way");
         let mut exec = Graph::new()?.instantiate()?;
-        assert_refused(exec.update(&graph), "adding a conditional node failed");
+        assert_refused(exec.update(&graph), "adding a node failed half-way");
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use cuda_safe::{AsStream, Device, DeviceBuffer, Result, Stream, hazard, launch, 
 
 /// Returns the number of threads that ran, and the words of dynamic shared memory that all blocks could
 /// use.
-fn shape(config: impl Into<LaunchConfig>, words: u32, stream: &impl AsStream) -> Result<(u32, u32)> {
+fn shape<'a>(config: impl Into<LaunchConfig<'a>>, words: u32, stream: &impl AsStream) -> Result<(u32, u32)> {
     let mut threads = DeviceBuffer::from_slice(&[0_u32])?;
     let mut shared = DeviceBuffer::from_slice(&[0_u32])?;
     let config = config.into().with_shared_bytes(usize::try_from(words).unwrap() * 4);
@@ -220,16 +220,18 @@ fn blocks_of_a_cooperative_launch_wait_for_each_other_and_too_many_are_refused()
     let mut arrived = DeviceBuffer::from_slice(&[0_u32])?;
     let mut seen = DeviceBuffer::from_slice(&[0_u32; 6])?;
     // SAFETY: there is an element for each block.
-    unsafe { arguments_meet.launch_cooperative((6, 64), &stream, (&mut arrived, &mut seen)) }?;
+    unsafe {
+        arguments_meet.launch(LaunchConfig::new(6, 64).cooperative(), &stream, (&mut arrived, &mut seen))
+    }?;
     assert_eq!(seen.to_vec()?, [6; 6]);
 
     let each = arguments_meet.blocks_per_multiprocessor(64, 0)?;
     let limit = u64::from(each * Device::current()?.properties()?.multi_processor_count());
     let blocks = u32::try_from(limit).unwrap() + 1;
     let mut seen = DeviceBuffer::<u32>::alloc(blocks as usize)?;
+    let config = LaunchConfig::new(blocks, 64).cooperative();
     // SAFETY: as above.
-    let refused =
-        unsafe { arguments_meet.launch_cooperative((blocks, 64), &stream, (&mut arrived, &mut seen)) };
+    let refused = unsafe { arguments_meet.launch(config, &stream, (&mut arrived, &mut seen)) };
     let error = refused.unwrap_err();
     let what = "the number of blocks that wait for each other";
     assert_eq!(error.detail(), &Detail::Limit { what, asked: limit + 1, limit }, "{error}");
