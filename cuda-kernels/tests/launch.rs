@@ -6,7 +6,10 @@ use cuda_kernels::kernels::{self, add_one, arguments_bounded, arguments_meet, ar
 use cuda_safe::device::CacheConfig;
 use cuda_safe::error::Detail;
 use cuda_safe::launch::{Dim3, Kernel, KernelSetting, LaunchConfig, OccupancyFlags, Parameter};
-use cuda_safe::{AsStream, Device, DeviceBuffer, Result, Stream, hazard, launch, memcpy, memset_async, sys};
+use cuda_safe::graph::node;
+use cuda_safe::{
+    AsStream, Device, DeviceBuffer, Graph, Result, Stream, hazard, launch, memcpy, memset_async, sys,
+};
 
 /// Returns the number of threads that ran, and the words of dynamic shared memory that all blocks could
 /// use.
@@ -211,6 +214,22 @@ fn shared_memory_that_is_available_is_what_so_many_blocks_can_have() -> Result<(
     arguments_shape.set_shared_carveout(None)?;
     let wrong = arguments_shape.set_shared_carveout(Some(101)).unwrap_err();
     assert_eq!(wrong.name(), "cudaErrorInvalidValue");
+    Ok(())
+}
+
+#[test]
+fn the_unchecked_handle_launches_the_same_kernel_on_streams_and_in_graphs() -> Result<()> {
+    let stream = Stream::new()?;
+    let mut data = DeviceBuffer::from_slice(&[0_i32; 64])?;
+    // SAFETY: here and below, the count is the buffer's.
+    unsafe { launch!(add_one.unchecked()<<<1, 64, 0, &stream>>>(&mut data, 64)) }?;
+    // SAFETY: as above.
+    unsafe { add_one.unchecked().launch((1, 64), &stream, (&mut data, 64)) }?;
+    let mut graph = Graph::new()?;
+    // SAFETY: as above.
+    unsafe { graph.add(&[], node::kernel(&add_one.unchecked(), (1, 64), (&mut data, 64))) }?;
+    graph.instantiate()?.launch(&stream)?;
+    assert_eq!(data.to_vec()?, [3; 64]);
     Ok(())
 }
 
