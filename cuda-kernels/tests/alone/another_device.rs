@@ -1,5 +1,6 @@
-//! Memory of another device as an argument: accessible, or refused before the launch. A separate binary,
-//! because peer access stays enabled for the process.
+//! Memory of another device as an argument: accessible, or refused before the launch.
+//!
+//! Alone: access between devices stays enabled for the process.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 #![allow(unsafe_code, reason = "launches kernels that have no safe function")]
 

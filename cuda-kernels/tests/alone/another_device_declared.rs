@@ -1,5 +1,6 @@
 //! Memory of another device that no argument declares: `using`, `launch_with`, and nodes of graphs.
-//! A separate binary, because peer access stays enabled for the process.
+//!
+//! Alone: access between devices stays enabled for the process.
 #![allow(unsafe_code, reason = "launches kernels that have no safe function")]
 
 use std::ptr::from_mut;

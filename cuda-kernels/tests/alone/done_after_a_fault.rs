@@ -1,5 +1,7 @@
-//! Futures of streams that a kernel's fault keeps from completing: the task is woken, with the error. The
-//! fault loses the device for the process, so this is one test in its own binary.
+//! Futures of streams that a kernel's fault keeps from completing: the task is woken, with the error.
+//!
+//! Alone: the fault loses the device.
+//! Not under sanitizers: a kernel traps while tasks await it.
 #![expect(unsafe_code, reason = "launches a kernel that faults")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 

@@ -1,5 +1,7 @@
-//! Drops of every type that owns a CUDA resource after a kernel's fault. The fault loses the device for
-//! the process, so this is one test in its own binary.
+//! Drops of every type that owns a CUDA resource after a kernel's fault.
+//!
+//! Alone: the fault loses the device.
+//! Not under sanitizers: a kernel traps while everything is still owned.
 #![expect(unsafe_code, reason = "launches a kernel that faults")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 

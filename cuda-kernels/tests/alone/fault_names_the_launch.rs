@@ -1,4 +1,7 @@
 //! The emulator's fault names the line of the program that launched the kernel, and no line of the crate.
+//!
+//! Alone: the fault loses the device.
+//! Not under sanitizers: only the emulator names lines.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 #![allow(unsafe_code, reason = "launches a kernel that faults")]
 

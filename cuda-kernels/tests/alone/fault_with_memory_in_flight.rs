@@ -1,6 +1,8 @@
 //! A kernel that stops with a trap while copies wait behind it. The test checks the errors of all later
-//! calls, and the memory that a copy may still use. The fault loses the device for the process, so this
-//! is one test in its own binary.
+//! calls, and the memory that a copy may still use.
+//!
+//! Alone: the fault loses the device.
+//! Not under sanitizers: a kernel faults while copies are under way.
 #![expect(
     unsafe_code,
     reason = "launches a kernel that faults, and reads memory that must not have been freed"

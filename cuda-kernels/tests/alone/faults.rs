@@ -1,4 +1,7 @@
-//! Kernels that fault. A fault destroys the device's context, so each test runs in its own process.
+//! Kernels that fault.
+//!
+//! Alone: each fault loses the device.
+//! Not under sanitizers: kernels trap, assert, and reach outside of every allocation.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 #![allow(unsafe_code, reason = "launches kernels that fault")]
 

@@ -1,5 +1,7 @@
-//! Host functions and futures that a kernel's fault leaves pending. The fault loses the device for the
-//! process, so this is one test in its own binary.
+//! Host functions and futures that a kernel's fault leaves pending.
+//!
+//! Alone: the fault loses the device.
+//! Not under sanitizers: a kernel traps while functions wait behind it.
 #![expect(unsafe_code, reason = "launches a kernel that faults")]
 #![allow(clippy::unwrap_used, reason = "a test")]
 

@@ -9,6 +9,7 @@ mod fault_names_the_launch;
 mod fault_with_memory_in_flight;
 mod faults;
 mod functions_after_a_fault;
+mod library;
 mod no_code;
 mod refused_launch;
 mod surface_trap;

@@ -1,5 +1,6 @@
-//! A kernel of a file that was compiled for other GPUs than this one. The test has its own binary,
-//! because registration with the runtime holds for the whole process.
+//! A kernel of a file that was compiled for other GPUs than this one.
+//!
+//! Alone: registration with the runtime holds for the whole process.
 #![expect(unsafe_code, reason = "registers a kernel without code, as nvcc's code registers kernels")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 

@@ -1,5 +1,7 @@
 //! Launches that `Policy::Error` refuses: the error names the argument, and what to do if the kernel only
-//! reads it. One process, one policy.
+//! reads it.
+//!
+//! Alone: the policy is a property of the process.
 #![allow(unsafe_code, reason = "launches kernels")]
 #![allow(clippy::unwrap_used, reason = "tests")]
 

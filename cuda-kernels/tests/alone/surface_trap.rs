@@ -1,4 +1,7 @@
-//! A surface access outside the image. It destroys the context, so the test has its own process.
+//! A surface access outside the image.
+//!
+//! Alone: it loses the device.
+//! Not under sanitizers: a kernel traps outside of a surface.
 #![expect(unsafe_code, reason = "launches a kernel that must fail")]
 
 use cuda_kernels::kernels;

@@ -7,9 +7,9 @@ use cuda_kernels::kernels::{variables_matrix, variables_table};
 use cuda_safe::copy::memcpy_to_symbol;
 use cuda_safe::memory::{Symbol, SymbolSlice};
 use cuda_safe::{Device, Result};
+use cuda_testing::alone;
 use cuda_testing::matrix::{Bounds, Destination, Entry, Memory, Source, holds, run, second, standard};
 use cuda_testing::schedules::in_all_schedules;
-use cuda_testing::alone;
 
 /// A part of a variable on a device, with as many elements as a box and its guards have.
 struct Variable {

@@ -8,5 +8,4 @@ mod gate;
 mod graph;
 mod heap;
 mod launch;
-mod library;
 mod symbols;

@@ -1,4 +1,6 @@
 //! Variables of source files: copies to and from them, and their order with the kernels that use them.
+//!
+//! Not under initcheck: it does not see the zeros that a variable of a kernel starts with.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 #![allow(unsafe_code, reason = "launches kernels that have no safe function")]
 

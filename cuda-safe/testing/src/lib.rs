@@ -3,6 +3,7 @@
 #![allow(
     clippy::unwrap_used,
     clippy::missing_errors_doc,
+    clippy::len_without_is_empty,
     missing_docs,
     missing_debug_implementations,
     reason = "test support"
@@ -85,7 +86,7 @@ impl Gate {
 }
 
 /// An operation that accesses no memory, for `enqueue`.
-#[allow(unsafe_code, reason = "calls the runtime")]
+#[allow(unsafe_code, clippy::not_unsafe_ptr_arg_deref, reason = "calls the runtime with `enqueue`'s stream")]
 pub fn put_nothing(raw: cuda_safe::sys::cudaStream_t) -> cuda_safe::Result<()> {
     extern "C" fn nothing(_: *mut std::ffi::c_void) {}
     // SAFETY: `enqueue` passes a live stream, and the function accepts any pointer.

@@ -1,5 +1,7 @@
-//! CUDA arrays, and the memory that textures and surfaces retain of them, are freed on their device. A
-//! separate binary, because it watches the free memory of the whole device.
+//! CUDA arrays, and the memory that textures and surfaces retain of them, are freed on their device.
+//!
+//! Alone: it watches the free memory of the whole device.
+//! Not under sanitizers: it compares the free memory before and after.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use cuda_safe::Device;

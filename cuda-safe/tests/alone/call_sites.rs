@@ -1,5 +1,7 @@
-//! After a fault each function fails, and each error names the line of its caller, not one of the crate. The
-//! fault loses the device, so this is one test in its own binary. `callbacks.rs` checks the same of refusals.
+//! After a fault each function fails, and each error names the line of its caller, not one of the crate.
+//! `callbacks.rs` checks the same of refusals.
+//!
+//! Alone: the fault loses the device.
 #![expect(unsafe_code, reason = "launches a kernel that faults")]
 #![allow(clippy::unwrap_used, reason = "a test")]
 

@@ -1,9 +1,11 @@
 //! No function of the crate calls CUDA in a host function or in a listener of the log, where CUDA forbids
 //! it.
 //!
-//! `check!` refuses there, so its callers need no check of their own. `tests/sources.rs` requires a reason
+//! `check!` refuses there, so its callers need no check of their own. `ledger/sources.rs` requires a reason
 //! for every other call, and that these tests try each function whose reason is a check of its own. They
 //! expect refusals of some 180 functions, and search the emulator's log of calls.
+//!
+//! Alone: no other thread may call CUDA, as the emulator's log of calls is searched.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::sync::mpsc::channel;

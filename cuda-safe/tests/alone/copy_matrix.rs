@@ -3,6 +3,8 @@
 //!
 //! Runs unchanged on one device and on two, there with and without access between them; on the emulator in
 //! all its schedules.
+//!
+//! Alone: access between devices stays enabled for the process.
 
 use cuda_safe::memory::ArrayElement;
 use cuda_testing::matrix::{Element, Entry, arrays, holds, run, second, standard, with_peer_access};

@@ -1,5 +1,6 @@
-//! Copies under `Policy::Error`: refused with both call sites. A separate binary, because the policy is a
-//! property of the process.
+//! Copies under `Policy::Error`: refused with both call sites.
+//!
+//! Alone: the policy is a property of the process.
 
 use cuda_safe::error::Detail;
 use cuda_safe::hazard::{self, Policy};

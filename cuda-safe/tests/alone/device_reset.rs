@@ -1,5 +1,6 @@
-//! A device works like a new one after a reset. A separate binary, because the reset destroys everything on
-//! the device.
+//! A device works like a new one after a reset.
+//!
+//! Alone: the reset destroys everything on the device.
 #![expect(unsafe_code, reason = "resets the device")]
 
 use cuda_safe::stream::{Event, Stream};

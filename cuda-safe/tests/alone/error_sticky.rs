@@ -1,5 +1,6 @@
-//! The first sticky failure of a process is remembered. A separate binary, because this is state of the
-//! process.
+//! The first sticky failure of a process is remembered.
+//!
+//! Alone: it is remembered until the device is reset.
 
 use cuda_safe::{Error, error, sys};
 use cuda_testing::own_process;

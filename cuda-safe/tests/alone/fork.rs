@@ -1,4 +1,6 @@
-//! A child process does not free what it inherits. A separate binary, because it forks.
+//! A child process does not free what it inherits.
+//!
+//! Alone: it forks, and sets a variable before the first call.
 #![expect(unsafe_code, reason = "forks, and ends the child without the parent's exit handlers")]
 
 use std::mem::ManuallyDrop;

@@ -1,5 +1,6 @@
-//! `Policy::Error`: work that the program does not order is refused, with both call sites. One process, one
-//! policy.
+//! `Policy::Error`: work that the program does not order is refused, with both call sites.
+//!
+//! Alone: the policy is a property of the process.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use cuda_safe::error::Detail;

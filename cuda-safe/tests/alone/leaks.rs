@@ -1,4 +1,7 @@
-//! No failure leaks memory. A separate binary, because it watches the memory of the whole device.
+//! No failure leaks memory.
+//!
+//! Alone: it watches the memory of the whole device.
+//! Not under sanitizers: it compares the free memory before and after.
 
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a helper of tests")]
 

@@ -1,5 +1,7 @@
-//! A listener that is called after the context is lost may drop anything. A separate binary, because the
-//! fault is a property of the process.
+//! A listener that is called after the context is lost may drop anything.
+//!
+//! Alone: the fault loses the device.
+//! Not under sanitizers: a kernel traps, and calls fail after it.
 #![cfg(cudart_13_0)]
 #![expect(unsafe_code, reason = "launches a kernel")]
 

@@ -1,4 +1,6 @@
-//! Notifications of a device's driver. A separate binary, because the budget is a property of the process.
+//! Notifications of a device's driver.
+//!
+//! Alone: the budget is a property of the process, and is set before the first call.
 #![expect(unsafe_code, reason = "sets a variable of the environment")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 

@@ -1,5 +1,6 @@
-//! Access between devices that copies enable automatically. A separate binary, because it stays enabled for
-//! the process.
+//! Access between devices that copies enable automatically.
+//!
+//! Alone: it stays enabled for the process.
 #![expect(
     unsafe_code,
     clippy::unwrap_used,

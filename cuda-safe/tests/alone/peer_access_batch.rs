@@ -1,5 +1,6 @@
-//! Access between devices that batches enable automatically. A separate binary, because the devices are
-//! reset between the cases.
+//! Access between devices that batches enable automatically.
+//!
+//! Alone: the devices are reset between the cases.
 #![expect(unsafe_code, reason = "asks and changes what the runtime has enabled, and resets devices")]
 
 use cuda_safe::copy::{CopyBatch, CopyBatch3d, automatic_peer_access};

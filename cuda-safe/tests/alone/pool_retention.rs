@@ -1,5 +1,6 @@
-//! How the crate changes the release threshold of a device's default pool. A separate binary with one test,
-//! because the change happens once in a process.
+//! How the crate changes the release threshold of a device's default pool.
+//!
+//! Alone: the change happens once in a process.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use cuda_safe::memory::keep_pool_memory;

@@ -1,5 +1,6 @@
-//! The release threshold of a default pool that the program wants unchanged. A separate binary, because
-//! this is requested once, before the first use.
+//! The release threshold of a default pool that the program wants unchanged.
+//!
+//! Alone: this is requested once, before the first use.
 
 use cuda_safe::memory::keep_pool_memory;
 use cuda_safe::stream::Stream;

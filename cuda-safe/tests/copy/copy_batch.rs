@@ -1,4 +1,6 @@
 //! Many copies in one call: the results, the order, and the refusals.
+//!
+//! Not under initcheck: it does not see what cudaMemcpyBatchAsync writes.
 #![expect(unsafe_code, reason = "captures with raw calls, and names an order that has duties")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 

@@ -1,4 +1,6 @@
 //! Many copies of rows and layers in one call: the results byte for byte, the order, and the refusals.
+//!
+//! Not under initcheck: it does not see what cudaMemcpy3DBatchAsync writes.
 #![expect(unsafe_code, reason = "captures with raw calls, and names an order that has duties")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 

@@ -5,6 +5,8 @@
 //! whatever the legacy stream still has. A batch does not wait for a small fill of pinned memory right
 //! before it. The streams are held by a host function that sleeps: long enough for a copy to come too
 //! early, and no deadlock if calls wait for it.
+//!
+//! Not under initcheck: it does not see what batches write.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,6 @@
 //! The cfgs that gate newer functions.
+//!
+//! Not under sanitizers: it uses no GPU.
 
 use cuda_testing::alone;
 

@@ -1,6 +1,6 @@
 //! The tracker at work: the order that it adds, the work that it does not touch, and its counts.
 //!
-//! The count of added waits is a property of the process, so each test runs alone.
+//! Not under initcheck: the host opens streams that host functions hold, and calls wait for them.
 #![expect(unsafe_code, reason = "puts raw operations on streams, switches the tracker off")]
 #![allow(clippy::unwrap_used, clippy::mem_forget, reason = "tests, some of them of what forgetting does")]
 

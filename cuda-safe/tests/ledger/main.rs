@@ -9,6 +9,8 @@
 //!
 //! "Names" is the result of a plain scan: the item's name in the test or in a helper of its file that it
 //! calls, and also the type's name if several types have such a method.
+//!
+//! Not in the bundle: it reads the sources.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod examples;

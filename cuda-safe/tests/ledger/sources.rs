@@ -97,6 +97,7 @@ fn each_test_of_a_program_alone_has_a_process_and_its_file_says_why() {
             alone += 1;
             let first = body.lines().next().unwrap_or_default();
             assert!(starts_a_process(first), "{}: begin with `own_process!`:\n{head}", path.display());
+            assert!(source.contains("\n//! Alone: "), "{}: its head has no `Alone: why`", path.display());
         }
     }
     assert!(alone > 40, "{alone} tests with a process of their own were found");

@@ -1,5 +1,7 @@
 //! Scopes whose end fails. `fault_with_memory_in_flight` of `cuda-kernels` tests the end that fails because
 //! the device is lost.
+//!
+//! Not under sanitizers: it aborts a process.
 #![expect(unsafe_code, reason = "makes a stream unusable behind the crate's back, asks for calls at exit")]
 #![allow(clippy::unwrap_used, reason = "tests")]
 

@@ -1,5 +1,6 @@
-//! Copies that are running when the process ends, or forks. A separate binary, because it starts itself,
-//! and forks.
+//! Copies that are running when the process ends, or forks.
+//!
+//! Not under sanitizers: processes end in the middle of a copy.
 #![cfg(feature = "staged")]
 #![expect(unsafe_code, reason = "forks")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]

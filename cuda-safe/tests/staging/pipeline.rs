@@ -1,4 +1,6 @@
 //! Host arrays that are streamed through a device in chunks.
+//!
+//! Not under initcheck: the host opens a stream that a host function holds, and calls wait for it.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::sync::mpsc::channel;

@@ -1,5 +1,4 @@
-//! Large blocking copies between pageable memory and a device, which the crate stages. A separate binary,
-//! because the settings belong to the process.
+//! Large blocking copies between pageable memory and a device, which the crate stages.
 #![expect(unsafe_code, reason = "puts work on streams behind the crate's back")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 

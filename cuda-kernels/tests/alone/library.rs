@@ -1,4 +1,6 @@
 //! Fatbinaries that nvcc wrote, loaded as libraries from this program's own file.
+//!
+//! Alone: the variables of the program have the values that they start with.
 #![expect(unsafe_code, reason = "vouches for images, declares the parameters of kernels, and launches them")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -8,7 +10,7 @@ use cuda_kernels::kernels::{self, add_one};
 use cuda_safe::error::Detail;
 use cuda_safe::library::Library;
 use cuda_safe::{DeviceBuffer, Result, Stream, launch, memcpy};
-use cuda_testing::alone;
+use cuda_testing::own_process;
 
 /// The start of a fatbinary. Its header has 16 bytes, and the last 8 of these hold the number of bytes
 /// that follow.
@@ -48,7 +50,7 @@ fn library(kernel: &str) -> Library {
 
 #[test]
 fn a_kernel_does_the_same_as_in_the_program_and_both_are_ordered() -> Result<()> {
-    let _alone = alone();
+    own_process!(Ok(()));
     // The kernels are linked in, and so are their fatbinaries.
     let mut data = DeviceBuffer::from_slice(&[0_i32; 100])?;
     let loaded = library("add_one");
@@ -69,7 +71,7 @@ fn a_kernel_does_the_same_as_in_the_program_and_both_are_ordered() -> Result<()>
 
 #[test]
 fn an_image_that_is_cut_short_is_refused_before_the_call() {
-    let _alone = alone();
+    own_process!();
     assert!(!kernels::add_one.as_raw().is_null());
     let file = file();
     let image = &file[fatbinaries(&file).remove(0)];
@@ -83,7 +85,7 @@ fn an_image_that_is_cut_short_is_refused_before_the_call() {
 
 #[test]
 fn variables_of_a_library_are_not_those_of_the_program() -> Result<()> {
-    let _alone = alone();
+    own_process!(Ok(()));
     let (own, fill) = (&kernels::variables_counter, &kernels::variables_fill);
     let loaded = library(&fill.mangled_name()?);
     let mut counter = loaded.global::<u32>("_ZN9variables7counterE")?;
