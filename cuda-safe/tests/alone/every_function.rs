@@ -1,4 +1,5 @@
 //! One call of every fallible function that needs no particular state: for tests of how they all fail.
+#![allow(clippy::unwrap_used, reason = "a helper of tests")]
 
 use cuda_safe::copy::{
     CopyBatch, memcpy_2d, memcpy_2d_async, memcpy_3d, memcpy_3d_async, memset_2d, memset_2d_async, memset_3d,
