@@ -3,6 +3,8 @@
 //!
 //! The test runs the programs that cargo built. In a bundle on another machine, `EXAMPLES_DIR` names
 //! their folder.
+//!
+//! Not under sanitizers: it starts programs, which are checked by themselves.
 
 use std::env;
 use std::path::PathBuf;

@@ -8,7 +8,7 @@
 //!
 //! A case does not judge: it makes calls and notes their results, the contents of memory, and whether the
 //! host had to wait. The third column of the table names a known difference of the emulator: there the case
-//! must differ until the name is removed. `cuda-safe/tests/known_answers.rs` tries a sample of the cases
+//! must differ until the name is removed. `cuda-safe/tests/device/known_answers.rs` tries a sample of the cases
 //! through the safe crate.
 
 #![allow(

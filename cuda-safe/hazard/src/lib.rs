@@ -171,6 +171,9 @@
 //!   stream's work;
 //! - between the left columns of all rows of an allocation and the bytes beside them in the last row.
 
+// The unit tests.
+// Not under sanitizers: they use no GPU.
+
 mod added_wait;
 mod clock;
 mod device;

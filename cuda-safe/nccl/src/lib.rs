@@ -43,6 +43,9 @@
 //! A program for several GPUs can be tried on one: with `NCCL_MULTI_RANK_GPU_ENABLE=1`, NCCL 2.32 accepts a
 //! device twice. In older versions, two processes share a device if each has a `NCCL_HOSTID` of its own.
 
+// The unit tests.
+// Not under sanitizers: they use no GPU.
+
 mod call;
 mod clique;
 mod communicator;

@@ -1,4 +1,6 @@
 //! Ranks that find each other, as threads of one process.
+//!
+//! Not under sanitizers: ranks find each other over TCP, without a GPU.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::collections::HashMap;

@@ -75,15 +75,17 @@ fn attributes_are_copied_from_one_stream_to_another() {
 #[test]
 fn a_stream_does_not_inherit_what_another_one_was_set_to() {
     let _alone = alone();
-    let fresh = Stream::builder().non_blocking().build().unwrap();
+    // A different priority keeps the streams of other tests away.
+    let make = || Stream::builder().non_blocking().priority(-1).build().unwrap();
+    let fresh = make();
     let usual = fresh.as_stream().sync_policy().unwrap();
-    let stream = Stream::builder().non_blocking().build().unwrap();
+    let stream = make();
     let id = stream.id().unwrap();
     stream.set_sync_policy(SyncPolicy::SPIN).unwrap();
     stream.set_mem_sync_domain(MemSyncDomain::REMOTE).unwrap();
     stream.synchronize().unwrap();
     drop(stream);
-    let next = Stream::builder().non_blocking().build().unwrap();
+    let next = make();
     assert_eq!(next.id().unwrap(), id, "the handle serves again");
     assert_eq!(next.as_stream().sync_policy().unwrap(), usual);
     assert_eq!(next.as_stream().mem_sync_domain().unwrap(), MemSyncDomain::DEFAULT);
