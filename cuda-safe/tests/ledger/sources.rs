@@ -379,14 +379,14 @@ fn the_versions_are_the_same_everywhere() {
         .map(|rest| rest.split(')').next().unwrap().split_once(", ").unwrap())
         .map(|(major, minor)| (major.parse().unwrap(), minor.parse().unwrap()))
         .collect();
-    let tested = read("cuda-sys/tests/bindings.rs");
+    let tested = read("cuda-sys/tests/headers/bindings.rs");
     let cfgs: Vec<_> = known
         .iter()
         .map(|(major, minor)| format!("cfg!(cudart_{major}_{minor}), {}", major * 1000 + minor * 10))
         .collect();
     assert_eq!(cfgs.len(), tested.matches("cfg!(cudart_").count());
     for cfg in &cfgs {
-        assert!(tested.contains(cfg), "cuda-sys/tests/bindings.rs lacks {cfg}");
+        assert!(tested.contains(cfg), "cuda-sys/tests/headers/bindings.rs lacks {cfg}");
     }
     let ((oldest, of), (newest, to)) = (known[0], known[known.len() - 1]);
     let cfg_range = format!("`cudart_{oldest}_{of}`, ..., `cudart_{newest}_{to}`");

@@ -1,13 +1,12 @@
 //! C++ programs without kernels, compiled here against the installed headers, run on the built library in
 //! every schedule.
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test may panic")]
-
-mod built;
 
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::built;
 
 /// The cases of `graph.cpp`.
 const GRAPHS: [&str; 7] = ["capture", "fork_join", "into", "rules", "built", "launches", "user_objects"];
@@ -94,17 +93,20 @@ fn every_case_of_the_programs_is_run() {
     // Below the lists, tests name further cases.
     let tests = source.split("\neverywhere! {").nth(1).unwrap();
     for (program, text) in [
-        ("host", include_str!("programs/host.cpp")),
-        ("graph", include_str!("programs/graph.cpp")),
-        ("early", include_str!("programs/early.cpp")),
-        ("pool", include_str!("programs/pool.cpp")),
+        ("host", include_str!("../programs/host.cpp")),
+        ("graph", include_str!("../programs/graph.cpp")),
+        ("early", include_str!("../programs/early.cpp")),
+        ("pool", include_str!("../programs/pool.cpp")),
     ] {
         let table = text.split("cases = {").nth(1).unwrap().split("};").next().unwrap();
         let cases: Vec<&str> = table.split("{\"").skip(1).filter_map(|it| it.split('"').next()).collect();
         assert!(cases.len() > 3, "{program}.cpp: {cases:?}");
         for case in cases {
             let runs = EVERYWHERE.contains(&case) || tests.contains(&format!("\"{case}\""));
-            assert!(runs, "{program}.cpp: no test runs {case}: add it to everywhere! in tests/programs.rs");
+            assert!(
+                runs,
+                "{program}.cpp: no test runs {case}: add it to everywhere! in tests/emulator/programs.rs"
+            );
         }
     }
 }

@@ -10,7 +10,7 @@ use std::env;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-const SOURCE: &str = include_str!("../two_streams/main.rs");
+const SOURCE: &str = include_str!("../../two_streams/main.rs");
 
 fn run(mode: &[&str], variables: &[(&str, &str)]) -> Output {
     let built = PathBuf::from(env!("CARGO_BIN_EXE_two_streams"));

@@ -1,10 +1,9 @@
 //! The program `cuda-emulate`: it runs others, and says before what of them it can run.
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test may panic")]
-
-mod built;
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
+
+use super::built;
 
 const SOURCE: &str = r#"
 #include <cstdio>

@@ -1,13 +1,12 @@
 //! The built library from outside: its exports, their version, and its dependencies.
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test may panic")]
-
-mod built;
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use object::read::elf::{Dyn as _, ElfFile64, FileHeader as _};
 use object::{Endianness, Object as _, ObjectSymbol as _, SymbolKind, elf};
+
+use super::built;
 
 /// The functions that a library exports.
 fn functions(library: &Path) -> BTreeSet<String> {
@@ -48,12 +47,12 @@ fn versions(library: &Path) -> BTreeSet<String> {
 
 /// The functions of CUDA 13.0.
 fn listed() -> BTreeSet<String> {
-    include_str!("../exports.txt").lines().map(str::to_owned).collect()
+    include_str!("../../exports.txt").lines().map(str::to_owned).collect()
 }
 
 /// The functions that later versions added and that the emulator has.
 fn newer() -> BTreeSet<String> {
-    include_str!("../exports-newer.txt").lines().map(str::to_owned).collect()
+    include_str!("../../exports-newer.txt").lines().map(str::to_owned).collect()
 }
 
 #[test]

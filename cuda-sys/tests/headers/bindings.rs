@@ -1,6 +1,4 @@
 //! The bindings against the headers that they are made from, and against the library.
-//!
-//! Not in the bundle: it needs the toolkit's headers.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test")]
 #![expect(unsafe_code, reason = "looks up names in the loader and the library")]

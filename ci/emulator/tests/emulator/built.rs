@@ -9,7 +9,6 @@ use std::sync::OnceLock;
 use cuda_sys_build::{Env, Search, Toolkit};
 
 /// The folder with `libcudart.so.13`, as the program names it.
-#[allow(dead_code, reason = "not every test file needs it")]
 pub(crate) fn folder() -> &'static PathBuf {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
@@ -22,19 +21,16 @@ pub(crate) fn folder() -> &'static PathBuf {
 }
 
 /// The installed toolkit.
-#[allow(dead_code, reason = "not every test file needs it")]
 pub(crate) fn toolkit() -> Toolkit {
     Search::new(&Env::from_process()).find().expect("a toolkit")
 }
 
 /// Compiles `tests/programs/NAME.cu` with further options, for the built library.
-#[allow(dead_code, reason = "not every test file needs it")]
 pub(crate) fn compile(name: &str, options: &[&str]) -> PathBuf {
     build(name, &["-cudart", "none", "-cudadevrt", "none", "-lcudart"], options)
 }
 
 /// The same with separate compilation, for kernels that launch kernels.
-#[allow(dead_code, reason = "not every test file needs it")]
 pub(crate) fn compile_apart(name: &str, options: &[&str]) -> PathBuf {
     let devrt = format!("-L{}", toolkit().root().join("lib").display());
     build(name, &["-rdc=true", "-cudart", "shared", &devrt], options)
@@ -57,7 +53,6 @@ fn build(name: &str, libraries: &[&str], options: &[&str]) -> PathBuf {
 
 /// Runs a compiler, unless the same version of it has already made the program of the same files with the
 /// same arguments.
-#[allow(dead_code, reason = "not every test file needs it")]
 pub(crate) fn made(name: &str, command: &mut Command) -> PathBuf {
     let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     command.arg("-o").arg(&program);

@@ -1,10 +1,9 @@
 //! CUDA C++ programs with kernels, compiled here by nvcc, run on the built library.
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test may panic")]
-
-mod built;
 
 use std::path::PathBuf;
 use std::process::Command;
+
+use super::built;
 
 /// Compiles a program with an option.
 fn compile(name: &str, option: &str) -> PathBuf {

@@ -1,12 +1,11 @@
 //! A C++ program about CUDA arrays, compiled here against the installed headers, runs on the built library in
 //! every schedule.
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test may panic")]
-
-mod built;
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
+
+use super::built;
 
 const SCHEDULES: [&str; 5] = ["late", "eager", "random:1", "random:2", "random:3"];
 

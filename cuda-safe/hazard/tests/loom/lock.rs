@@ -1,6 +1,4 @@
 //! The lock of a stream under loom, which runs every interleaving of a few steps.
-#![cfg(loom)]
-#![allow(clippy::unwrap_used, reason = "tests")]
 
 use cuda_hazard::lock::Lock;
 use loom::cell::Cell;

@@ -1,7 +1,5 @@
 //! The scripts that put programs on the emulator: `ci/emulate` and `ci/runner`.
 
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test may panic")]
-
 use std::path::Path;
 use std::process::{Command, Output};
 

@@ -1,12 +1,11 @@
 //! Programs with one classic mistake each, in C++ with kernels: each is named with its lines in every
 //! schedule, and the corrected programs are not reported.
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test may panic")]
-
-mod built;
 
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
+
+use super::built;
 
 const SCHEDULES: [&str; 5] = ["late", "eager", "random:1", "random:2", "random:3"];
 /// The exit code of a program with a finding.
@@ -21,7 +20,7 @@ fn program() -> &'static PathBuf {
 /// The line that a comment `// CASE: WORD` marks.
 fn line(case: &str, word: &str) -> usize {
     let mark = format!("// {case}: {word}");
-    let source = include_str!("programs/mistakes.cu");
+    let source = include_str!("../programs/mistakes.cu");
     let at = source.lines().position(|line| line.ends_with(&mark));
     at.unwrap_or_else(|| panic!("no line is marked {mark:?}")) + 1
 }

@@ -1,12 +1,11 @@
 //! Programs for `sm_90a`, compiled by nvcc, run on the built library: tensor maps, bulk copies and products
 //! of warpgroups. They expect what an H200 gives.
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test may panic")]
-
-mod built;
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::sync::OnceLock;
+
+use super::built;
 
 /// Compiles a program, once.
 fn program(name: &'static str, once: &'static OnceLock<PathBuf>) -> &'static PathBuf {
@@ -43,7 +42,7 @@ fn maps_are_made_and_elements_converted_as_an_h200_answered() {
         .concat();
     // An H200 ends the process there.
     let found: Vec<_> = found.lines().filter(|line| !line.starts_with("no map, another")).collect();
-    let known: Vec<_> = include_str!("programs/hopper_ask.txt").lines().collect();
+    let known: Vec<_> = include_str!("../programs/hopper_ask.txt").lines().collect();
     assert_eq!(found, known);
 }
 

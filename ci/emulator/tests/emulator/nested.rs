@@ -1,12 +1,11 @@
 //! Kernels that launch kernels: streams, events, tails, copies, errors, and the races between a kernel and
 //! its children.
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test may panic")]
-
-mod built;
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
+
+use super::built;
 
 const SCHEDULES: [&str; 5] = ["late", "eager", "random:1", "random:2", "random:3"];
 /// The exit code of a program with a finding.
@@ -82,7 +81,7 @@ fn named(case: &str, words: &[&str]) {
         assert!(text.contains("CUDA emulator: race: nothing orders kernel "), "{schedule}:\n{text}");
         for word in words {
             let mark = format!("// {case}: {word}");
-            let source = include_str!("programs/nested.cu");
+            let source = include_str!("../programs/nested.cu");
             let at = source.lines().position(|line| line.ends_with(&mark));
             let place =
                 format!("nested.cu:{}", at.unwrap_or_else(|| panic!("no line is marked {mark:?}")) + 1);

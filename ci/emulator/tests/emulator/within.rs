@@ -1,12 +1,11 @@
 //! Kernels with one classic mistake each: each is named with the lines of its source, kernel and threads, and
 //! the corrected kernels are not reported.
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test may panic")]
-
-mod built;
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
+
+use super::built;
 
 /// The exit code of a program with a finding.
 const FOUND: i32 = 33;
@@ -41,7 +40,7 @@ fn named(case: &str, subject: &str, words: &[&str]) {
         assert!(text.contains(&format!("CUDA emulator: {subject}: kernel ")), "{case}:\n{text}");
         for word in words {
             let mark = format!("// {case}: {word}");
-            let source = include_str!("programs/within.cu");
+            let source = include_str!("../programs/within.cu");
             let at = source.lines().position(|line| line.ends_with(&mark));
             let line = at.unwrap_or_else(|| panic!("no line is marked {mark:?}")) + 1;
             let place = format!("within.cu:{line}\n");

@@ -1,7 +1,5 @@
 //! Layouts and inline helpers as a C++ compiler computes them, independent of libclang, which made the
 //! bindings.
-//!
-//! Not in the bundle: it needs the toolkit's headers and a C++ compiler.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test")]
 
