@@ -12,9 +12,8 @@ use cuda_safe::memory::{
 use cuda_safe::stream::Stream;
 use cuda_safe::{Result, memcpy, memcpy_2d, memcpy_2d_async, memcpy_3d, memcpy_3d_async, memcpy_async};
 
-use super::boxes::Element;
+use super::boxes::{Bounds, Element};
 use super::cases::Case;
-use super::kinds::{Memory, cut};
 
 /// When a copy is complete.
 #[derive(Clone, Copy)]
@@ -32,6 +31,28 @@ impl fmt::Debug for Mode<'_> {
             Self::Scope(_) => "in a scope",
         })
     }
+}
+
+/// A box in memory of one type.
+pub trait Memory<T: Element> {
+    fn bounds(&self) -> Bounds;
+
+    /// Fills the box and its guards.
+    fn write(&mut self, all: &[T]);
+
+    /// Returns the contents of the box and its guards.
+    fn read(&self) -> Vec<T>;
+
+    /// A part of the box to copy from, or the refusal of a part that does not fit.
+    fn source(&self, dimensions: usize, start: [usize; 3], extent: [usize; 3]) -> Result<Source<'_, T>>;
+
+    /// A part of the box to copy to, or the refusal of a part that does not fit.
+    fn destination(
+        &mut self,
+        dimensions: usize,
+        start: [usize; 3],
+        extent: [usize; 3],
+    ) -> Result<Destination<'_, T>>;
 }
 
 /// A part of a box to copy from.
@@ -169,4 +190,18 @@ pub(crate) fn copy<T: Element>(
         // Other shapes, and variable to variable, which no function copies.
         _ => None,
     }
+}
+
+/// A part of a volume, for the lifetime of the volume.
+pub(crate) fn cut<T: Element, M: cuda_safe::memory::AnyMemoryType>(
+    volume: VolumeMut<'_, T, M>,
+    [x, y, z]: [usize; 3],
+    [w, h, d]: [usize; 3],
+) -> Result<VolumeMut<'_, T, M>> {
+    let (_, volume) = volume.split_at_layer_mut(z)?;
+    let (volume, _) = volume.split_at_layer_mut(d)?;
+    let (_, volume) = volume.split_at_row_mut(y)?;
+    let (volume, _) = volume.split_at_row_mut(h)?;
+    let (_, volume) = volume.split_at_column_mut(x)?;
+    Ok(volume.split_at_column_mut(w)?.0)
 }

@@ -11,28 +11,15 @@ use cuda_safe::{
 };
 
 use super::boxes::{Bounds, Element};
-use super::copy::{Destination, Source};
+use super::copy::{Destination, Memory, Source, cut};
 
-/// A box in memory of one type.
-pub trait Memory<T: Element> {
-    fn bounds(&self) -> Bounds;
-
-    /// Fills the box and its guards.
-    fn write(&mut self, all: &[T]);
-
-    /// Returns the contents of the box and its guards.
-    fn read(&self) -> Vec<T>;
-
-    /// A part of the box to copy from, or the refusal of a part that does not fit.
-    fn source(&self, dimensions: usize, start: [usize; 3], extent: [usize; 3]) -> Result<Source<'_, T>>;
-
-    /// A part of the box to copy to, or the refusal of a part that does not fit.
-    fn destination(
-        &mut self,
-        dimensions: usize,
-        start: [usize; 3],
-        extent: [usize; 3],
-    ) -> Result<Destination<'_, T>>;
+/// Returns whether there is a second device, and prints a line if there is none.
+pub fn second() -> Option<Device> {
+    let second = Device::all().unwrap().nth(1);
+    if second.is_none() {
+        println!("one device only: no second one to copy to");
+    }
+    second
 }
 
 /// A memory type: its name, its dimensions, whether it is on the second device, and the function that makes
@@ -108,7 +95,7 @@ pub fn standard<T: Element>() -> Vec<Entry<T>> {
             })
         }),
     ];
-    if let Some(device) = super::second() {
+    if let Some(device) = second() {
         let second = own::<T, OnDevice>("second device", move |len| DeviceBuffer::alloc_on(device, len));
         kinds.push(Entry { second: true, ..second });
     }
@@ -135,7 +122,7 @@ pub fn arrays<T: Element + ArrayElement>() -> Vec<Entry<T>> {
     };
     let first = Device::all().unwrap().next().unwrap();
     let mut kinds = vec![on("array", first, false), on("layered array", first, true)];
-    if let Some(device) = super::second() {
+    if let Some(device) = second() {
         kinds.push(Entry { second: true, ..on("array of the second device", device, false) });
     }
     kinds
@@ -347,20 +334,6 @@ impl<T: Element> Memory<T> for Plain<T> {
             }
         })
     }
-}
-
-/// A part of a volume, for the lifetime of the volume.
-pub(crate) fn cut<T: Element, M: cuda_safe::memory::AnyMemoryType>(
-    volume: VolumeMut<'_, T, M>,
-    [x, y, z]: [usize; 3],
-    [w, h, d]: [usize; 3],
-) -> Result<VolumeMut<'_, T, M>> {
-    let (_, volume) = volume.split_at_layer_mut(z)?;
-    let (volume, _) = volume.split_at_layer_mut(d)?;
-    let (_, volume) = volume.split_at_row_mut(y)?;
-    let (volume, _) = volume.split_at_row_mut(h)?;
-    let (_, volume) = volume.split_at_column_mut(x)?;
-    Ok(volume.split_at_column_mut(w)?.0)
 }
 
 /// A pitched plane. It has no guards that the host reaches, so those of the pattern are stored separately.

@@ -12,8 +12,8 @@ mod kinds;
 
 pub use {
     boxes::{Bounds, Element},
-    copy::{Destination, Source},
-    kinds::{Entry, Memory, arrays, own, standard},
+    copy::{Destination, Memory, Source},
+    kinds::{Entry, arrays, own, second, standard},
 };
 
 use cases::{Case, cases};
@@ -100,15 +100,6 @@ fn one<T: Element>(
 fn streams() -> Vec<Stream> {
     let of = |device: Device| device.with_current(|| Ok([Stream::new()?, Stream::non_blocking()?])).unwrap();
     Device::all().unwrap().take(2).flat_map(of).collect()
-}
-
-/// Returns whether there is a second device, and prints a line if there is none.
-pub fn second() -> Option<Device> {
-    let second = Device::all().unwrap().nth(1);
-    if second.is_none() {
-        println!("one device only: no second one to copy to");
-    }
-    second
 }
 
 /// With the automatic access between devices switched off, or on.
