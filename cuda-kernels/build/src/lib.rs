@@ -42,14 +42,14 @@
 //! The module links its kernels itself, so a package's programs, tests and examples can include it, whether
 //! the package has a library or not.
 //!
-//! Structs, enums and constants (`#define N 16`) of these files are generated too, and so are the constants of
-//! files that the sources include as `"file"`. Structs have C's layout, which is checked at compile time. nvcc
-//! has to agree: each source is compiled with lines that compare sizes, alignments, offsets of fields and
-//! the parameters of kernels, and the build fails with both numbers where a type depends on nvcc's macros. Not
-//! compared is a type that is between `#if`s on these macros as a whole and that no kernel or variable uses. Structs without padding and pointers are
-//! [`Pod`](https://docs.rs/bytemuck), so buffers can hold them. An integer of a `#define` becomes a
-//! `u32`, or an `i32` if it is negative, or a 64-bit integer if it needs one: a length is `kernels::N as
-//! usize`.
+//! Structs, enums and constants (`#define N 16`) of these files are generated too, and so are the constants
+//! of files that the sources include as `"file"`. Structs have C's layout, which is checked at compile time.
+//! nvcc has to agree: each source is compiled with lines that compare sizes, alignments, offsets of fields
+//! and the parameters of kernels, and the build fails with both numbers where a type depends on nvcc's
+//! macros. Not compared is a type that is between `#if`s on these macros as a whole and that no kernel or
+//! variable uses. Structs without padding and pointers are [`Pod`](https://docs.rs/bytemuck), so buffers can
+//! hold them. An integer of a `#define` becomes a `u32`, or an `i32` if it is negative, or a 64-bit integer
+//! if it needs one: a length is `kernels::N as usize`.
 //!
 //! Kernels need not be `extern "C"`. A kernel in a namespace has the namespace in front (`fault::store`
 //! is `fault_store`). Overloads are numbered in the order of declaration (`fill`, `fill1`). A name that
