@@ -53,8 +53,8 @@ fn a_refused_launch_names_its_argument_and_offers_read_only_where_that_would_do(
     a.synchronize()
 }
 
-/// Fills each buffer on one stream, in this order, then launches with both on another one. Returns the refusal,
-/// and the lines of the fills of `x` and `y`.
+/// Fills each buffer on one stream, in this order, then launches with both on another one. Returns the
+/// refusal, and the lines of the fills of `x` and `y`.
 fn refused_after_fills(x_first: bool, swapped: bool) -> Result<(Error, [u32; 2])> {
     hazard::set_policy(Policy::Error)?;
     let (a, b) = (Stream::non_blocking()?, Stream::non_blocking()?);

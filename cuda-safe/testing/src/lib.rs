@@ -27,8 +27,8 @@ use cuda_safe::stream::AsStream;
 /// `cudaFree`, `cudaMalloc`, the creation of streams and graphs, and the loading of kernels may wait for
 /// the whole device, and block every other call of the process meanwhile. If one test does this while
 /// another one holds a gate, the owner of the gate waits for a lock of the driver and never opens the gate.
-/// A gate is therefore made from this value, and retains it. `tests/ledger/sources.rs` checks that every other
-/// test of the program begins with one.
+/// A gate is therefore made from this value, and retains it. `tests/ledger/sources.rs` checks that every
+/// other test of the program begins with one.
 #[derive(Clone)]
 pub struct Alone(#[expect(dead_code, reason = "held until it is dropped")] Arc<Held>);
 
