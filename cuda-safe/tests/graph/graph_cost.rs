@@ -2,6 +2,8 @@
 //! without this crate. Asserts nothing about them; `graph/order.rs` counts the steps.
 //!
 //! `cargo test --release -p cuda-safe --test graph graph_cost -- --ignored --nocapture`
+//!
+//! Not under sanitizers: it measures.
 #![allow(clippy::unwrap_used, reason = "a program that measures")]
 #![expect(unsafe_code, reason = "makes the same calls raw")]
 

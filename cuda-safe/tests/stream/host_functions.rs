@@ -256,13 +256,16 @@ fn a_function_may_drop_the_last_owner_of_its_memory_and_go_on_reading() {
     let host = Arc::new(Registered::new(vec![2_u32; 100]).unwrap());
     let (owner, (tell, told), (go, wait)) = (Arc::clone(&host), channel(), channel::<()>());
     let sum = move |h: &[u32]| {
+        wait.recv().unwrap();
         drop(owner);
         tell.send(0).unwrap();
         wait.recv().unwrap();
         tell.send(h.iter().sum::<u32>()).unwrap();
     };
     stream.launch_host_fn_with(&*host, sum).unwrap();
+    // Not the last owner: a drop of the last one here would wait for the function.
     drop(host);
+    go.send(()).unwrap();
     assert_eq!(told.recv(), Ok(0));
     // This thread frees what was left, and waits for the function first.
     let later = std::thread::spawn(|| Device::current().unwrap().synchronize());
