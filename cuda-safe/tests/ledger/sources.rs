@@ -210,7 +210,6 @@ const OWN_CHECKS: usize = 3;
 
 /// Functions of these groups that `tests/alone/callbacks.rs` does not try, and why.
 const NOT_TRIED: &[(&str, &str)] = &[
-    ("cudaLaunchKernelExC", "a launch needs a kernel, and takes the path of copies"),
     ("cudaLibraryGetKernel", "as loading code, at the same line of its function"),
     ("cudaLibraryLoadFromFile", "unsafe, and loads as from memory"),
     ("cudaMemcpy3DWithAttributesAsync", "a batch of one copy"),
