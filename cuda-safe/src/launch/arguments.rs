@@ -139,7 +139,9 @@ macro_rules! tuple {
             #[inline]
             #[track_caller]
             fn accesses<'a>(&'a self, target: Target<'_>, all: &mut AccessList<'a>) -> Result<()> {
-                $(all.extend(self.$index.access());)*
+                $(if let Some(access) = self.$index.access() {
+                    all.push(access);
+                })*
                 // A compile-time condition: launches without textures and surfaces pay nothing.
                 if const { false $(|| <$argument as KernelArg<$parameter>>::BY_OBJECT)* } {
                     let objects: [Option<Named<'_>>; <[usize]>::len(&[$($index),*])] = [$(self.$index.object()),*];
