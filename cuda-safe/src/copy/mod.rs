@@ -38,7 +38,7 @@
 //! |---|---|
 //! | `verbs`, `fill`, `scoped`, `symbol`, `owned` | the public verbs |
 //! | `operand`, `operands` | one side of a copy: the traits, its descriptor, and the types that stand there |
-//! | `checked`, `overlap` | shape, direction and overlap, checked once; copies and fills as graph nodes |
+//! | `checked`, `overlap` | shape, direction and overlap, checked once |
 //! | `transfer`, `call` | the ways onto a stream, the C functions |
 //! | `batch` | many copies in one call |
 //! | `peer`, `staged`, `pipeline` | access between devices, large pageable copies, large arrays in chunks |
@@ -64,7 +64,7 @@ pub use batch::{CopyAttributes, CopyBatch, CopyBatch3d, Overlap};
 pub use batch::{
     memcpy_2d_with_attributes_async, memcpy_3d_with_attributes_async, memcpy_with_attributes_async,
 };
-pub(crate) use checked::{FillNode, LinearNode, of_another_graph};
+pub(crate) use checked::CheckedCopy;
 pub use fill::{
     fill, fill_async, memset, memset_2d, memset_2d_async, memset_3d, memset_3d_async, memset_async,
 };

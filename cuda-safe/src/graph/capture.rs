@@ -10,12 +10,14 @@ use cuda_hazard::Operation;
 
 use super::graph::Graph;
 use super::host::HostFunction;
-use super::steps::Node;
+use super::identity::Node;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, RetainedAccesses};
 use crate::memory::relax;
-use crate::stream::{AsStream, CaptureTurn, Event, HiddenStream, Recorder, Stream, StreamRef, sealed};
+use crate::stream::{
+    Accesses, AsStream, CaptureTurn, Event, HiddenStream, HostFnArgument, Recorder, Stream, StreamRef, sealed,
+};
 use crate::{check, stream, sys};
 
 /// The stream that [`Stream::capture`] passes to its closure, or a [`fork`](Self::fork) of it. Its operations
@@ -121,12 +123,33 @@ impl<'c> Capture<'c> {
         unsafe { self.put_host("Capture::host_fn", &[], f) }
     }
 
+    /// [`host_fn`](Self::host_fn) with memory, which the function receives as slices. `&memory` is read and
+    /// `&mut memory` is written. The graph retains the memory.
+    ///
+    /// # Errors
+    /// Those of [`host_fn`](Self::host_fn); `NotKept` if the graph cannot retain the memory.
+    #[doc(alias = "cudaLaunchHostFunc")]
+    #[track_caller]
+    pub fn host_fn_with<A: HostFnArgument>(
+        &self,
+        memory: A,
+        f: impl Fn(A::Slices<'_>) + Send + Sync + 'static,
+    ) -> Result<()> {
+        let mut accesses = Accesses::default();
+        let parts = memory.parts(&mut accesses);
+        // SAFETY: only launches call the function. They have these accesses, and the graph retains the memory.
+        // Launches and nodes that conflict are ordered. `launch_host_fn_with` says why the slices are valid then.
+        let run = move || f(unsafe { A::slices(parts) });
+        // SAFETY: the function accesses the memory of these accesses and no other.
+        unsafe { self.put_host("Capture::host_fn_with", &accesses.0, run) }
+    }
+
     /// [`host_fn`](Self::host_fn) for a function with accesses.
     ///
     /// # Safety
     /// The function accesses no memory of this crate except the bytes in `accesses`.
     #[track_caller]
-    pub(super) unsafe fn put_host(
+    unsafe fn put_host(
         &self,
         api: &'static str,
         accesses: &[Access<'_>],
@@ -317,13 +340,14 @@ impl Stream {
     ///
     /// # Examples
     /// ```
+    /// use cuda_safe::graph::node;
     /// use cuda_safe::{DeviceBuffer, Graph, Stream, memcpy_async, memset_async};
     ///
     /// # fn main() -> cuda_safe::Result<()> {
     /// let mut stream = Stream::new()?;
     /// let (mut x, mut y) = (DeviceBuffer::<u8>::alloc(4)?, DeviceBuffer::<u8>::alloc(4)?);
     /// let mut graph = Graph::new()?;
-    /// let first = graph.add_memset(&[], &mut x, 7)?;
+    /// let first = graph.add(&[], node::memset(&mut x, 7))?;
     /// let (graph, rest) = stream.capture_to_graph(graph, &[first], |s| {
     ///     memcpy_async(&mut y, &x, s)?;
     ///     memset_async(&mut x, 8, s)
