@@ -207,8 +207,8 @@ fn attributes_of_kernels_are_set_told_and_copied() -> Result<()> {
     let stream = Stream::non_blocking()?;
     let mut data = DeviceBuffer::from_slice(&[1_i32; 64])?;
     let mut graph = Graph::new()?;
-    // SAFETY: here and below, the count is the buffer's.
     let config = LaunchConfig::new(1, 64).priority(-1).cooperative();
+    // SAFETY: here and below, the count is the buffer's, and the kernel does the same with any attributes.
     let first = unsafe { graph.add(&[], node::kernel(&kernels::add_one, config, (&mut data, 64))) }?;
     // SAFETY: as above.
     let second = unsafe { graph.add(&[], node::kernel(&kernels::add_one, (1, 64), (&mut data, 64))) }?;

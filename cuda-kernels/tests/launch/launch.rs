@@ -232,6 +232,7 @@ fn shared_memory_that_is_available_is_what_so_many_blocks_can_have() -> Result<(
 
 #[test]
 fn the_unchecked_handle_launches_the_same_kernel_on_streams_and_in_graphs() -> Result<()> {
+    let _alone = alone();
     let stream = Stream::new()?;
     let mut data = DeviceBuffer::from_slice(&[0_i32; 64])?;
     // SAFETY: here and below, the count is the buffer's.

@@ -119,6 +119,12 @@ impl<'a> LaunchConfig<'a> {
         self.attributes.programmatic
     }
 
+    /// Returns whether an attribute is set.
+    #[inline]
+    pub(crate) fn has_attributes(&self) -> bool {
+        !self.attributes.is_empty()
+    }
+
     /// Returns the attributes that are set.
     pub(crate) fn attributes(&self) -> impl Iterator<Item = Attribute> {
         self.attributes.set()

@@ -94,7 +94,7 @@ impl<P, A: Arguments<P>> Resolve for KernelOp<'_, P, A> {
         let mut accesses = AccessList::new();
         arguments.accesses(target, &mut accesses)?;
         kernel.add_accesses(device, &mut accesses).map_err(|error| arguments.explain(error, target))?;
-        let uses = kept(API, accesses)?;
+        let uses = kept(API, accesses.iter().copied())?;
         let parameters = sys::cudaKernelNodeParams {
             func: kernel.as_raw().cast_mut(),
             gridDim: config.grid.into(),
@@ -118,8 +118,8 @@ impl<P, A: Arguments<P>> Resolve for KernelOp<'_, P, A> {
                     set_attributes(node, &config).inspect_err(|_| {
                         // Without its attributes the kernel never runs.
                         // SAFETY: the node was just added, and nothing refers to it.
-                        let gone = unsafe { sys::cudaGraphDestroyNode(node) };
-                        new.is_left.set(gone != sys::cudaSuccess);
+                        let gone = unsafe { check!(cudaGraphDestroyNode(node)) };
+                        new.is_left.set(gone.is_err());
                     })
                 }
                 Place::Node(node) => {
@@ -129,7 +129,7 @@ impl<P, A: Arguments<P>> Resolve for KernelOp<'_, P, A> {
                     unsafe { check!(cudaGraphKernelNodeSetParams(node, parameters)) }
                 }
                 Place::Exec(exec, node) => {
-                    if config.attributes().next().is_some() {
+                    if config.has_attributes() {
                         let what = "attributes of a kernel in an executable graph: set them in its graph";
                         return Err(Error::refused(API, Detail::Unsupported { what }));
                     }
@@ -142,7 +142,14 @@ impl<P, A: Arguments<P>> Resolve for KernelOp<'_, P, A> {
 }
 
 /// Gives a kernel node of a live graph the attributes of a configuration.
+#[inline]
 fn set_attributes(node: sys::cudaGraphNode_t, config: &LaunchConfig<'_>) -> Result<()> {
+    if config.has_attributes() { set_all_attributes(node, config) } else { Ok(()) }
+}
+
+#[cold]
+#[inline(never)]
+fn set_all_attributes(node: sys::cudaGraphNode_t, config: &LaunchConfig<'_>) -> Result<()> {
     for Attribute { id, value } in config.attributes() {
         // SAFETY: the caller's node belongs to a live graph, which is borrowed mutably. The value has the
         // attribute's member. The caller of `kernel` guarantees that the kernel is correct with the attribute.
