@@ -61,8 +61,8 @@ impl Graph {
     /// Those of [`kernel_attribute`](Self::kernel_attribute).
     ///
     /// # Safety
-    /// The duties of [`node::kernel`](super::node::kernel) hold with the attributes: for the node's kernel, and
-    /// for each kernel that the node gets later.
+    /// The duties of [`node::kernel`](super::node::kernel) hold with the attributes: for the node's kernel,
+    /// and for each kernel that the node gets later.
     #[doc(alias = "cudaGraphKernelNodeCopyAttributes")]
     #[track_caller]
     pub unsafe fn copy_kernel_attributes(&mut self, to: Node, from: Node) -> Result<()> {

@@ -137,8 +137,9 @@ impl<'c> Capture<'c> {
     ) -> Result<()> {
         let mut accesses = Accesses::default();
         let parts = memory.parts(&mut accesses);
-        // SAFETY: only launches call the function. They have these accesses, and the graph retains the memory.
-        // Launches and nodes that conflict are ordered. `launch_host_fn_with` says why the slices are valid then.
+        // SAFETY: only launches call the function. They have these accesses, and the graph retains the
+        // memory. Launches and nodes that conflict are ordered. `launch_host_fn_with` says why the slices are
+        // valid then.
         let run = move || f(unsafe { A::slices(parts) });
         // SAFETY: the function accesses the memory of these accesses and no other.
         unsafe { self.put_host("Capture::host_fn_with", &accesses.0, run) }

@@ -12,7 +12,7 @@ impl GraphExec {
     /// Enables or disables a kernel or copy node. Launches skip a disabled node, but are still ordered by its
     /// accesses.
     ///
-    /// Stands for [`cudaGraphNodeSetEnabled`](sys::cudaGraphNodeSetEnabled).
+    /// Stands for [`cudaGraphNodeSetEnabled`](crate::sys::cudaGraphNodeSetEnabled).
     ///
     /// # Errors
     /// - `Unsupported` for a fill. On driver 580, the launch of a graph with a disabled fill may crash, fail,
@@ -73,7 +73,7 @@ impl GraphExec {
 
     /// Returns whether a kernel, copy or fill node is enabled. A fill always is.
     ///
-    /// Stands for [`cudaGraphNodeGetEnabled`](sys::cudaGraphNodeGetEnabled).
+    /// Stands for [`cudaGraphNodeGetEnabled`](crate::sys::cudaGraphNodeGetEnabled).
     ///
     /// # Errors
     /// Those of [`set_enabled`](Self::set_enabled).

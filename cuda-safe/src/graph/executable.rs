@@ -167,7 +167,8 @@ impl GraphExec {
     /// # Errors
     /// - `HostBorrowed` while a guard lends memory to the host with which the launch conflicts.
     /// - `DeviceMismatch` if the stream belongs to another device.
-    /// - `Capturing` if the stream is captured; [`node::child_graph`](crate::graph::node::child_graph) adds one graph to another.
+    /// - `Capturing` if the stream is captured; [`node::child_graph`](crate::graph::node::child_graph) adds
+    ///   one graph to another.
     /// - Refused inside a host function.
     /// - Otherwise the runtime's error, which may be the failure of earlier work.
     #[doc(alias = "cudaGraphLaunch")]
@@ -252,9 +253,9 @@ impl GraphExec {
     ///
     /// Stands for [`cudaGraphExecUpdate`](sys::cudaGraphExecUpdate). Host functions are taken over with the
     /// nodes that call them. Both graphs share them, and the other graph may be dropped. Each function is
-    /// dropped some time after the last launch that calls it, as in [`node::host_fn`](crate::graph::node::host_fn).
-    /// Nodes can be changed afterwards only if `graph` is the graph that this was made from and has the
-    /// same nodes and edges as then.
+    /// dropped some time after the last launch that calls it, as in
+    /// [`node::host_fn`](crate::graph::node::host_fn). Nodes can be changed afterwards only if `graph` is the
+    /// graph that this was made from and has the same nodes and edges as then.
     ///
     /// # Errors
     /// - `cudaErrorGraphExecUpdateFailure` if the shape or the kind of a node differs. [`Detail::Update`]

@@ -90,8 +90,8 @@ impl Histories {
     }
 }
 
-/// Returns each node but `without`, each after its predecessors, with earlier nodes that it conflicts with. If
-/// all of these pairs are ordered, so are all nodes that conflict: through nodes between them.
+/// Returns each node but `without`, each after its predecessors, with earlier nodes that it conflicts with.
+/// If all of these pairs are ordered, so are all nodes that conflict: through nodes between them.
 pub(super) fn conflicts<'s>(
     steps: &'s Segments<Step>,
     order: &'s Order,

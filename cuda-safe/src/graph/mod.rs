@@ -2,9 +2,10 @@
 //!
 //! [`Stream::capture`](crate::Stream::capture) makes a [`Graph`] from the operations that a closure puts on
 //! a stream, and [`Stream::capture_to_graph`](crate::Stream::capture_to_graph) adds them to one.
-//! [`Graph::new`] and [`Graph::add`] build one node by node, from the operations in [`node`]. [`Graph::instantiate`] makes it
-//! executable, and [`GraphExec::launch`] submits all of it to a stream as one operation. Only the launch is
-//! stream-ordered. Nothing here blocks, except that dropping the last owner of memory does.
+//! [`Graph::new`] and [`Graph::add`] build one node by node, from the operations in [`node`].
+//! [`Graph::instantiate`] makes it executable, and [`GraphExec::launch`] submits all of it to a stream as one
+//! operation. Only the launch is stream-ordered. Nothing here blocks, except that dropping the last owner of
+//! memory does.
 //!
 //! # Why safe code has no data race through a graph
 //! - The tracker does not record a graph that is only described. A launch records the union of the graph's

@@ -145,7 +145,7 @@ impl Graph {
     }
 
     /// Returns the handle of the event that a node records or waits for. It equals that of
-    /// [`Event::as_raw`].
+    /// [`Event::as_raw`](crate::Event::as_raw).
     ///
     /// Stands for [`cudaGraphEventRecordNodeGetEvent`](sys::cudaGraphEventRecordNodeGetEvent) and
     /// [`cudaGraphEventWaitNodeGetEvent`](sys::cudaGraphEventWaitNodeGetEvent).

@@ -34,9 +34,9 @@ impl<'a> LaunchConfig<'a> {
         self
     }
 
-    /// Makes all blocks run at the same time, so that they can wait for each other, for example at a grid-wide
-    /// barrier of cooperative groups. Otherwise the launch is refused: `cudaErrorCooperativeLaunchTooLarge`
-    /// for more blocks than the device runs at once, with both numbers.
+    /// Makes all blocks run at the same time, so that they can wait for each other, for example at a
+    /// grid-wide barrier of cooperative groups. Otherwise the launch is refused:
+    /// `cudaErrorCooperativeLaunchTooLarge` for more blocks than the device runs at once, with both numbers.
     ///
     /// The number of blocks that run at the same time is
     /// [`blocks_per_multiprocessor`](super::Kernel::blocks_per_multiprocessor) times the device's

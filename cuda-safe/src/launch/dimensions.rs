@@ -131,7 +131,8 @@ impl fmt::Display for Dim3 {
 /// ```
 /// use cuda_safe::launch::{ClusterScheduling, LaunchConfig};
 ///
-/// let pairs = LaunchConfig::new(8, 256).cluster(2).cluster_scheduling(ClusterScheduling::SPREAD).priority(-1);
+/// let pairs = LaunchConfig::new(8, 256).cluster(2).cluster_scheduling(ClusterScheduling::SPREAD);
+/// let soon = pairs.priority(-1);
 /// ```
 #[derive(Clone, Copy, Debug)]
 #[must_use]

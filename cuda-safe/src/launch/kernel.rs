@@ -120,8 +120,9 @@ impl<P> Kernel<P> {
         Target { device, stream: None, kernel: self.name, parameter_names: self.parameter_names }
     }
 
-    /// Adds all accesses of the kernel on a device besides those of its arguments: its variables, its library,
-    /// and memory that was declared for it. Refuses accesses of the list that the device cannot make.
+    /// Adds all accesses of the kernel on a device besides those of its arguments: its variables, its
+    /// library, and memory that was declared for it. Refuses accesses of the list that the device cannot
+    /// make.
     #[inline]
     #[track_caller]
     pub(crate) fn add_accesses<'a>(&'a self, device: Device, all: &mut AccessList<'a>) -> Result<()> {

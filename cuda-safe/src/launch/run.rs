@@ -38,8 +38,8 @@ impl<P> Kernel<P> {
     /// declared.
     /// Clusters that do not divide the grid are refused with both numbers.
     /// The runtime refuses a launch that this device or kernel cannot run, for example clusters that are too
-    /// large, or a cooperative launch of more blocks than run at the same time; the error has the maximum. A failure while the kernel
-    /// runs is reported by a later call.
+    /// large, or a cooperative launch of more blocks than run at the same time; the error has the maximum. A
+    /// failure while the kernel runs is reported by a later call.
     ///
     /// # Safety
     /// - Every thread of this shape stays within the memory that the kernel receives, and its own: no

@@ -155,7 +155,8 @@ impl MemSyncDomainMap {
     }
 }
 
-/// A launch attribute of streams, launches or nodes of graphs: its id, and C's union with the member that the id determines.
+/// A launch attribute of streams, launches or nodes of graphs: its id, and C's union with the member that the
+/// id determines.
 #[derive(Clone, Copy)]
 pub(crate) struct Attribute {
     pub(crate) id: sys::cudaLaunchAttributeID,

@@ -36,8 +36,8 @@ pub struct KernelOp<'a, P, A> {
 /// new one in a graph or in the body of a conditional node:
 ///
 /// - The duties of [`Kernel::launch`] hold for every launch of that node, with the attributes that operations
-///   have given to the node, before and later, even if they failed. If they hold only on some devices, or only
-///   for some nodes, the operation stays in the caller's hands until such a node gets it.
+///   have given to the node, before and later, even if they failed. If they hold only on some devices, or
+///   only for some nodes, the operation stays in the caller's hands until such a node gets it.
 /// - Memory behind raw pointers lives as long as the graph and its executable forms.
 /// - Launches of the graph are ordered with other uses of that memory.
 /// - In a body, the kernel launches no kernels, as in C.
@@ -152,7 +152,8 @@ fn set_attributes(node: sys::cudaGraphNode_t, config: &LaunchConfig<'_>) -> Resu
 fn set_all_attributes(node: sys::cudaGraphNode_t, config: &LaunchConfig<'_>) -> Result<()> {
     for Attribute { id, value } in config.attributes() {
         // SAFETY: the caller's node belongs to a live graph, which is borrowed mutably. The value has the
-        // attribute's member. The caller of `kernel` guarantees that the kernel is correct with the attribute.
+        // attribute's member. The caller of `kernel` guarantees that the kernel is correct with the
+        // attribute.
         unsafe { check!(cudaGraphKernelNodeSetAttribute(node, id, &raw const value)) }?;
     }
     Ok(())
