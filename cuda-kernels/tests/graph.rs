@@ -89,7 +89,7 @@ fn a_kernel_of_an_executable_graph_is_another_one_with_other_arguments_from_the_
     // SAFETY: refused.
     let refused = unsafe { exec.set_kernel(&graph, node, &kernels::add_one, (0, 64), (&mut a, 64)) };
     let error = refused.unwrap_err();
-    assert_eq!(error.detail(), &Detail::Zero { what: "the grid's x" }, "{error}");
+    assert_eq!(error.detail(), &Detail::zero("the grid's x"), "{error}");
     exec.set_enabled(&graph, node, false)?;
     exec.launch(&stream)?;
     assert_eq!(b.to_vec()?, [40; 64]);
@@ -130,11 +130,9 @@ fn memory_of_a_graph_is_an_argument_of_kernels_of_its_nodes_and_of_no_others() -
     for (at, answer) in refused.into_iter().enumerate() {
         let error = answer.unwrap_err();
         // The first node is refused by what it comes after, the others by their argument.
-        let detail = match error.detail() {
-            Detail::Argument { index: 0 | 2, detail, .. } if at > 0 => detail,
-            detail => detail,
-        };
-        assert!(matches!(detail, Detail::Unsupported { .. }), "{error}");
+        let text = error.detail().as_str();
+        assert!(at == 0 || text.starts_with("argument 0 ") || text.starts_with("argument 2 "), "{error}");
+        assert!(text.ends_with(" is not supported"), "{error}");
     }
     let mut exec = graph.instantiate()?;
     for _ in 0..3 {
@@ -162,7 +160,12 @@ fn a_kernel_of_a_graph_is_another_one_with_other_arguments_before_it_is_made_exe
     let other = graph.add_memset(&[], &mut a, 0)?;
     // SAFETY: refused, as it would race with the fill.
     let refused = unsafe { graph.set_kernel(node, &kernels::add_one, (1, 64), (&mut a, 64)) };
-    assert_eq!(refused.unwrap_err().detail(), &Detail::NodesUnordered { other: 1 });
+    assert!(
+        refused
+            .unwrap_err()
+            .to_string()
+            .contains("use memory that node 1 of the graph (0 is the first) uses")
+    );
     // SAFETY: refused, as the node is of another kind.
     assert!(unsafe { graph.set_kernel(other, &kernels::add_one, (1, 64), (&mut a, 64)) }.is_err());
     Ok(())
@@ -191,7 +194,7 @@ fn variables_are_copied_to_and_from_by_nodes_that_can_be_changed() -> Result<()>
     graph.instantiate()?.launch(&stream)?;
     assert_eq!(second.host()?[..8], [2; 8]);
     let error = graph.set_memcpy_to_symbol(put, &matrix, &twos.slice(..63)?).unwrap_err();
-    assert_eq!(error.detail(), &Detail::LengthMismatch { destination: 64, source: 63 });
+    assert_eq!(error.detail(), &Detail::length_mismatch(64, 63));
     Ok(())
 }
 
@@ -222,7 +225,7 @@ fn attributes_of_kernels_are_set_told_and_copied() -> Result<()> {
     let serial = unsafe { LaunchAttributes::new().programmatic_stream_serialization() };
     // SAFETY: as above.
     let refused = unsafe { graph.set_kernel_attributes(first, &serial) };
-    assert!(matches!(refused.unwrap_err().detail(), Detail::Unsupported { .. }));
+    assert!(refused.unwrap_err().detail().as_str().contains(" is not supported"));
     // SAFETY: refused: the node is of another kind.
     assert!(unsafe { graph.set_kernel_attributes(fill, &attributes) }.is_err());
     // SAFETY: as above.

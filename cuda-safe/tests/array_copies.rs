@@ -182,18 +182,18 @@ fn extents_that_differ_are_refused_with_both() {
         let plane = Plane::from_slice(&host[..width * height], width, height).unwrap();
         let error = memcpy_2d(&mut array, &plane).unwrap_err();
         let (destination, source) = ([W, H, 1], [width, height, 1]);
-        assert_eq!(error.detail(), &Detail::ExtentMismatch { destination, source });
+        assert_eq!(error.detail(), &Detail::extent_mismatch(destination, source));
         assert!(error.is_refused() && error.call_site().file() == file!(), "{error}");
     }
     // An array of layers is not a plane.
     let mut layered = ArrayBuilder::plane(W, H).layers(2).alloc::<u16>().unwrap();
     let error = memcpy_2d(&mut layered, &Plane::from_slice(&host[..W * H], W, H).unwrap()).unwrap_err();
     let (destination, source) = ([W, H, 2], [W, H, 1]);
-    assert_eq!(error.detail(), &Detail::ExtentMismatch { destination, source });
+    assert_eq!(error.detail(), &Detail::extent_mismatch(destination, source));
     // A view that does not fit is an error of the copy.
     let error = memcpy_2d(&mut array.layers_mut(1..2), &Plane::from_slice(&host[..W * H], W, H).unwrap())
         .unwrap_err();
-    assert_eq!(error.detail(), &Detail::OutOfRange { start: 1, end: 2, len: 1 });
+    assert_eq!(error.detail(), &Detail::out_of_range(1, 2, 1));
 }
 
 #[test]

@@ -22,7 +22,8 @@ fn not_refused(things: &mut Things) -> Vec<String> {
     let mut wrong = Vec::new();
     call_every_function(things, |call, error| match error {
         Some(error)
-            if error.detail() == &Detail::InCallback && error.call_site().file() == every_function::FILE => {}
+            if error.detail() == &Detail::IN_CALLBACK && error.call_site().file() == every_function::FILE => {
+        }
         answer => wrong.push(format!("{call}: {answer:?}")),
     });
     wrong

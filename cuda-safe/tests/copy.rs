@@ -76,11 +76,11 @@ fn lengths_that_differ_are_refused_with_both_before_any_call() {
     let mut pinned = PinnedBuffer::<u32>::alloc(5).unwrap();
     let stream = Stream::new().unwrap();
     let error = memcpy(&mut device, &[1, 2, 3]).unwrap_err();
-    assert_eq!(error.detail(), &Detail::LengthMismatch { destination: 4, source: 3 });
+    assert_eq!(error.detail(), &Detail::length_mismatch(4, 3));
     assert_eq!((error.api(), error.code()), ("memcpy", sys::cudaErrorInvalidValue));
     assert_eq!(error.call_site().file(), file!());
     let error = memcpy_async(&mut pinned, &device, &stream).unwrap_err();
-    assert_eq!(error.detail(), &Detail::LengthMismatch { destination: 5, source: 4 });
+    assert_eq!(error.detail(), &Detail::length_mismatch(5, 4));
     assert!(memcpy(&mut vec![0; 3], &device).is_err());
     assert!(memcpy(&mut device, &[0; 0]).is_err());
     assert_eq!(device.to_vec().unwrap(), [0; 4]);
@@ -94,7 +94,7 @@ fn memory_copied_onto_itself_is_refused() {
     let alias = unsafe { DeviceBuffer::from_raw(buffer.device(), buffer.as_mut_ptr(), 4) }.unwrap();
     let error = memcpy(&mut buffer.slice_mut(0..3).unwrap(), &alias.slice(1..4).unwrap()).unwrap_err();
     let (destination, source) = (buffer.as_ptr().addr(), buffer.as_ptr().addr() + 1);
-    assert_eq!(error.detail(), &Detail::Overlapping { bytes: 3, destination, source }, "{error}");
+    assert_eq!(error.detail(), &Detail::overlapping(destination, source, 3), "{error}");
     memcpy(&mut buffer.slice_mut(0..2).unwrap(), &alias.slice(2..4).unwrap()).unwrap();
     let _ = alias.into_raw();
     assert_eq!(buffer.to_vec().unwrap(), [3, 4, 3, 4]);
@@ -262,5 +262,5 @@ fn lengths_that_differ_are_refused_in_a_scope_too() {
     let mut device = DeviceBuffer::<u32>::alloc(4).unwrap();
     let host = [1_u32; 5];
     let error = stream.scope(|scope| scope.memcpy_async(&mut device, &host)).unwrap().unwrap_err();
-    assert_eq!(error.detail(), &Detail::LengthMismatch { destination: 4, source: 5 });
+    assert_eq!(error.detail(), &Detail::length_mismatch(4, 5));
 }

@@ -156,7 +156,7 @@ fn the_first_error_comes_out_and_nothing_is_copied() -> Result<()> {
     let line = line!() + 1;
     let batch = CopyBatch::new().copy(&mut a, &host).copy(&mut b, &host);
     let error = batch.enqueue(&stream).unwrap_err();
-    assert_eq!(error.detail(), &Detail::LengthMismatch { destination: 99, source: 100 });
+    assert_eq!(error.detail(), &Detail::length_mismatch(99, 100));
     assert_eq!(error.call_site().line(), line, "the line that added the copy");
     assert_eq!(a.to_vec()?, numbers(0));
     Ok(())
@@ -301,7 +301,7 @@ fn in_a_host_function_a_batch_is_refused() -> Result<()> {
         tell.send((refused.detail().clone(), device)).unwrap();
     })?;
     let (detail, device) = told.recv().unwrap();
-    assert_eq!(detail, Detail::InCallback);
+    assert_eq!(detail, Detail::IN_CALLBACK);
     stream.synchronize()?;
     assert_eq!(device.to_vec()?, numbers(0));
     Ok(())
@@ -333,7 +333,7 @@ fn in_a_capture_every_copy_becomes_a_node_and_none_is_lost() -> Result<()> {
     match begun {
         Ok(()) => {
             ended?;
-            assert_eq!(during.unwrap_err().detail(), &Detail::Capturing);
+            assert_eq!(during.unwrap_err().detail(), &Detail::CAPTURING);
             let mut nodes = 0;
             // SAFETY: the graph was just made. With a null array the call only counts the nodes.
             unsafe { check!(cudaGraphGetNodes(graph, std::ptr::null_mut(), &raw mut nodes)) }?;

@@ -219,7 +219,7 @@ fn the_first_error_comes_out_and_nothing_is_copied() -> Result<()> {
         let line = line!() + 1;
         let batch = CopyBatch3d::new().copy_2d(&mut to, &plane).copy_2d(&mut b, &plane);
         let error = batch.enqueue(&stream).unwrap_err();
-        let expected = Detail::ExtentMismatch { destination: [3, 4, 1], source: [4, 3, 1] };
+        let expected = Detail::extent_mismatch([3, 4, 1], [4, 3, 1]);
         assert_eq!(error.detail(), &expected);
         assert_eq!(error.call_site().line(), line, "the line that added the copy");
     }
@@ -370,7 +370,7 @@ fn in_a_host_function_a_batch_is_refused() -> Result<()> {
         tell.send((refused.unwrap_err().detail().clone(), device)).unwrap();
     })?;
     let (detail, device) = told.recv().unwrap();
-    assert_eq!(detail, Detail::InCallback);
+    assert_eq!(detail, Detail::IN_CALLBACK);
     stream.synchronize()?;
     assert_eq!(device.to_vec()?, [GUARD; W * H]);
     Ok(())
@@ -388,7 +388,7 @@ fn a_captured_batch_runs_at_each_launch_with_no_copy_lost() -> Result<()> {
         let (plane, values) = (host.plane(W, H)?, Plane::from_slice(&values, W, H)?);
         CopyBatch3d::new().copy_2d(&mut device, &plane).copy_2d(&mut array, &plane).enqueue(s)?;
         let refused = CopyBatch3d::new().copy_2d_during_call(&mut device, &values).enqueue(s);
-        assert_eq!(refused.unwrap_err().detail(), &Detail::Capturing);
+        assert_eq!(refused.unwrap_err().detail(), &Detail::CAPTURING);
         Ok(())
     })?;
     assert_eq!(graph.node_count()?, 2);

@@ -7,13 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::{Gate, alone};
-use cuda_safe::error::Detail;
 use cuda_safe::graph::NodeKind;
 use cuda_safe::stream::Event;
 use cuda_safe::{Device, DeviceBuffer, Graph, GraphExec, Result, Stream, hazard, memset_async};
 
 fn unsupported<T: std::fmt::Debug>(answer: Result<T>) -> bool {
-    matches!(answer.unwrap_err().detail(), Detail::Unsupported { .. })
+    answer.unwrap_err().detail().as_str().contains(" is not supported")
 }
 
 #[test]
@@ -188,7 +187,7 @@ fn an_event_of_another_device_or_for_another_graphs_node_is_refused() -> Result<
     }
     let far = Device::new(1)?.with_current(Event::new)?;
     let refused = |answer: Result<()>| {
-        assert!(matches!(answer.unwrap_err().detail(), Detail::DeviceMismatch { found: 1, needed: 0, .. }));
+        assert!(answer.unwrap_err().detail().as_str().contains("belongs to device 1, device 0 is needed"));
     };
     refused(graph.add_event_record(&[], &far).map(drop));
     refused(graph.set_event(node, &far));

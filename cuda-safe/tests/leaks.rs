@@ -112,7 +112,7 @@ fn what_a_host_function_may_not_free_is_freed_later_and_the_error_says_where_it_
     stream.synchronize().unwrap();
     let (refused, _other) = told.recv().unwrap();
     for error in refused.map(Result::unwrap_err) {
-        assert_eq!((error.detail(), error.call_site().file()), (&Detail::InCallback, file!()), "{error}");
+        assert_eq!((error.detail(), error.call_site().file()), (&Detail::IN_CALLBACK, file!()), "{error}");
     }
     // The next wait frees the rest.
     device.synchronize().unwrap();

@@ -11,7 +11,6 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Barrier, OnceLock};
 
 use common::{Gate, alone};
-use cuda_safe::error::Detail;
 use cuda_safe::{DeviceBuffer, Result, Stream, check, sys};
 
 /// Set in the process that will be aborted.
@@ -170,7 +169,7 @@ fn a_host_function_that_panics_in_a_scope_is_reported_and_all_is_over() {
             scope.memcpy_async(&mut borrowed, &device).unwrap();
         })
         .unwrap_err();
-    assert!(matches!(error.detail(), Detail::CallbackPanicked { .. }), "{error}");
+    assert!(error.detail().as_str().contains(" panicked"), "{error}");
     assert_eq!(borrowed, [7; 64], "the copy behind the panic is over too");
     stream.scope(|_| ()).unwrap();
     opener.join().unwrap();

@@ -144,7 +144,7 @@ fn an_event_is_refused_on_a_stream_of_another_device() {
     let elsewhere = Stream::builder().device(Device::new(1).unwrap()).build().unwrap();
     let event = Event::on(Device::new(0).unwrap(), EventFlags::empty()).unwrap();
     let error = event.record(&elsewhere).unwrap_err();
-    assert_eq!(error.detail(), &Detail::DeviceMismatch { what: "the stream", found: 1, needed: 0 });
+    assert_eq!(error.detail(), &Detail::device_mismatch("the stream", 1, 0));
 }
 
 #[test]
@@ -243,11 +243,11 @@ fn an_operation_inside_another_is_refused() {
         // SAFETY: the closure puts no work on the stream.
         unsafe { stream.enqueue(&[], |_| f()) }.unwrap_err().detail().clone()
     };
-    assert_eq!(within(&|| stream.launch_host_fn(|| ())), Detail::Nested);
-    assert_eq!(within(&|| other.launch_host_fn(|| ())), Detail::Nested);
-    assert_eq!(within(&|| other.synchronize()), Detail::Nested);
-    assert_eq!(within(&|| other.scope(|_| ())), Detail::Nested);
-    assert_eq!(within(&|| Device::new(0)?.synchronize()), Detail::Nested);
+    assert_eq!(within(&|| stream.launch_host_fn(|| ())), Detail::NESTED);
+    assert_eq!(within(&|| other.launch_host_fn(|| ())), Detail::NESTED);
+    assert_eq!(within(&|| other.synchronize()), Detail::NESTED);
+    assert_eq!(within(&|| other.scope(|_| ())), Detail::NESTED);
+    assert_eq!(within(&|| Device::new(0)?.synchronize()), Detail::NESTED);
     stream.synchronize().unwrap();
 }
 

@@ -88,7 +88,8 @@ pub(crate) fn ensure_accessible(device: Device, owner: Device) -> Result<()> {
         return Ok(());
     }
     let (found, needed) = (owner.ordinal(), device.ordinal());
-    Err(Error::refused("launch", Detail::NotAccessible { found, needed, pooled: false }))
+    let detail = Detail::not_accessible(found, needed, "Device::enable_peer_access");
+    Err(Error::refused("launch", detail))
 }
 
 /// Returns whether the program itself has enabled access, by a raw call. The runtime only reports that when

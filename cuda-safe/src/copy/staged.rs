@@ -45,7 +45,7 @@ pub(super) use self::backend::{Bounce, Traffic, request_large_pages, try_copy};
 pub fn release() -> crate::error::Result<()> {
     use crate::error::{Detail, Error};
     if crate::stream::in_callback() {
-        return Err(Error::refused("staged::release", Detail::InCallback));
+        return Err(Error::refused("staged::release", Detail::IN_CALLBACK));
     }
     backend::install();
     cuda_staging::release().map_err(backend::from_staging)

@@ -88,7 +88,7 @@ pub(super) fn block_checked(api: &'static str, copy: &CheckedCopy<'_>, is_fresh:
         None => on_the_host(api, copy),
         Some(device) => by_a_device(device, copy, is_fresh),
     };
-    copied.map_err(|error| error.with_detail(Detail::Transfer { bytes: copy.shape.bytes() }))
+    copied.map_err(|error| error.with_detail(Detail::transfer(copy.shape.bytes())))
 }
 
 /// Copies on the legacy stream of a device, or by `cuda-staging` in the order of that stream.

@@ -56,7 +56,7 @@ impl Graph {
         let (_, raw) = self.steps.added(api, self.number, node)?;
         if attributes.is_programmatic() {
             let what = "programmatic stream serialization in a graph, which orders its nodes by its edges";
-            return Err(Error::refused(api, Detail::Unsupported { what }));
+            return Err(Error::refused(api, Detail::unsupported(what)));
         }
         for attribute in attributes.as_raw() {
             let (id, value) = (attribute.id, &raw const attribute.val);

@@ -145,7 +145,7 @@ impl<'c> Capture<'c> {
         // the program runs while it is borrowed.
         match self.functions.try_borrow_mut() {
             Ok(mut functions) => functions.push(function),
-            Err(_) => return Err(Error::refused(api, Detail::Nested)),
+            Err(_) => return Err(Error::refused(api, Detail::NESTED)),
         }
         // SAFETY: the caller guarantees the accesses.
         unsafe { self.stream.submit(Operation::new(accesses), call_site, launch) }
@@ -377,7 +377,7 @@ impl Stream {
         drop(active);
         let raw = open.end()?;
         if raw.is_null() {
-            return Err(Error::refused(api, Detail::Capturing));
+            return Err(Error::refused(api, Detail::CAPTURING));
         }
         Ok((raw, recorder.take_accesses()))
     }

@@ -76,7 +76,7 @@ impl Condition {
     #[track_caller]
     fn ensure_of(&self, root: u64, api: &'static str) -> Result<()> {
         let what = "a condition anywhere but in nodes of its graph, and of bodies inside it,";
-        if self.root == root { Ok(()) } else { Err(Error::refused(api, Detail::Unsupported { what })) }
+        if self.root == root { Ok(()) } else { Err(Error::refused(api, Detail::unsupported(what))) }
     }
 }
 
@@ -219,10 +219,10 @@ impl Graph {
         self.ensure_complete(api)?;
         condition.ensure_of(self.root, api)?;
         if condition.owner.has_node.load(Ordering::Relaxed) {
-            return Err(Error::refused(api, Detail::Unsupported { what: "a condition that has a node" }));
+            return Err(Error::refused(api, Detail::unsupported("a condition that has a node")));
         }
         let (what, asked, limit) = ("the number of bodies", kind.parts().1, Conditional::MOST_BODIES);
-        ensure(asked <= limit, api, || Detail::Limit { what, asked: asked.into(), limit: limit.into() })?;
+        ensure(asked <= limit, api, || Detail::limit(what, asked.into(), limit.into()))?;
         let mut uses = kept(api, &[condition.written()])?;
         let before = self.last_of(api, after)?;
         let (raw, bodies) = match self.add_raw(&before, condition.raw, kind) {
@@ -288,7 +288,7 @@ impl Graph {
     #[track_caller]
     pub(super) fn ensure_complete(&self, api: &'static str) -> Result<()> {
         let what = "a graph in which adding a conditional node failed";
-        if self.is_complete { Ok(()) } else { Err(Error::refused(api, Detail::Unsupported { what })) }
+        if self.is_complete { Ok(()) } else { Err(Error::refused(api, Detail::unsupported(what))) }
     }
 
     /// Refuses operations that CUDA does not support for graphs with memory or conditions of their own.
@@ -296,11 +296,7 @@ impl Graph {
     pub(super) fn ensure_can_be_copied(&self, api: &'static str) -> Result<()> {
         self.ensure_no_memory(api)?;
         let what = "this of a graph with a condition (Graph::condition)";
-        if self.newest_condition > 0 {
-            Err(Error::refused(api, Detail::Unsupported { what }))
-        } else {
-            Ok(())
-        }
+        if self.newest_condition > 0 { Err(Error::refused(api, Detail::unsupported(what))) } else { Ok(()) }
     }
 }
 
@@ -308,7 +304,7 @@ impl Graph {
 #[track_caller]
 pub(super) fn ensure_older(condition: u64, newest: u64, api: &'static str) -> Result<()> {
     let what = "a condition that is newer than the executable graph";
-    if condition <= newest { Ok(()) } else { Err(Error::refused(api, Detail::Unsupported { what })) }
+    if condition <= newest { Ok(()) } else { Err(Error::refused(api, Detail::unsupported(what))) }
 }
 
 /// A body of a conditional node while its nodes are added. See [`Graph::add_conditional`].
@@ -394,7 +390,7 @@ impl Body<'_> {
             let kind = kind_of(raw)?;
             if ![NodeKind::KERNEL, NodeKind::MEMCPY, NodeKind::MEMSET, NodeKind::EMPTY].contains(&kind) {
                 let what = "a node in a body that is no kernel, copy, fill or empty node";
-                return Err(Error::refused(api, Detail::Unsupported { what }));
+                return Err(Error::refused(api, Detail::unsupported(what)));
             }
         }
         self.graph.add_graph(after, graph)

@@ -101,7 +101,7 @@ impl Graph {
         let edges = self.found(api, edges)?;
         let Some(new) = self.steps_mut().join(&edges) else {
             let what = "dependencies in a circle, by which a node would come before itself";
-            return Err(Error::refused(api, Detail::Unsupported { what }));
+            return Err(Error::refused(api, Detail::unsupported(what)));
         };
         self.steps_mut().changed();
         let (from, to) = self.raw_edges(&edges);
@@ -131,11 +131,11 @@ impl Graph {
         self.ensure_no_memory(api)?;
         let edges = self.found(api, edges)?;
         if !edges.iter().all(|edge| self.steps.edges().has_edge(*edge)) {
-            return Err(Error::refused(api, Detail::Unsupported { what: "a dependency that there is not" }));
+            return Err(Error::refused(api, Detail::unsupported("a dependency that there is not")));
         }
         let then = match self.steps.parted(&edges) {
             Ok(then) => then,
-            Err(other) => return Err(Error::refused(api, Detail::NodesUnordered { other })),
+            Err(other) => return Err(Error::refused(api, Detail::nodes_unordered(other))),
         };
         let (from, to) = self.present_raw_edges(&edges)?;
         let done = if from.is_empty() { Ok(()) } else { part(self.as_raw(), &from, &to) };
@@ -178,7 +178,7 @@ impl Graph {
         let (at, raw) = self.steps.added(api, self.number, node)?;
         if kind_of(raw)? == NodeKind::CONDITIONAL {
             let what = "destroying a conditional node, which its condition cannot be without,";
-            return Err(Error::refused(api, Detail::Unsupported { what }));
+            return Err(Error::refused(api, Detail::unsupported(what)));
         }
         let (then, needed) = self.steps.without(at);
         self.steps_mut().changed();

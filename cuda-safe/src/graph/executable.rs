@@ -122,13 +122,13 @@ impl Graph {
         if self.steps.leave_memory() {
             let what =
                 "making a graph executable with memory of its own that no node frees (Graph::add_free)";
-            return Err(Error::refused(api, Detail::Unsupported { what }));
+            return Err(Error::refused(api, Detail::unsupported(what)));
         }
         let token = (self.steps.have_memory() || self.newest_condition > 0).then(|| Arc::clone(&self.made));
         if token.is_some() && Arc::strong_count(&self.made) > 2 {
             let what = "a second executable form of a graph with memory or conditions of its own, \
                         before the first one is dropped,";
-            return Err(Error::refused(api, Detail::Unsupported { what }));
+            return Err(Error::refused(api, Detail::unsupported(what)));
         }
         let _current = self.device().switch()?;
         let mut exec = std::ptr::null_mut();
@@ -391,5 +391,5 @@ fn different(error: Error, graph: &Graph, found: &sys::cudaGraphExecUpdateResult
     };
     let mut nodes = graph.steps.list.iter().flat_map(|step| step.raws.iter());
     let node = nodes.position(|raw| *raw == found.errorNode);
-    error.with_detail(Detail::Update { why, node })
+    error.with_detail(Detail::update(why, node))
 }

@@ -168,7 +168,7 @@ impl Graph {
         } else if direct.iter().any(|at| after.iter().all(|node| node.at() != *at)) {
             // The capture began after the nodes in `after`. Which other edges are missing is unknown.
             let what = "a conflict with a node that `after` lacks, in a graph with edges that have data";
-            return Err(Error::refused(api, Detail::Unsupported { what }));
+            return Err(Error::refused(api, Detail::unsupported(what)));
         }
         self.acts |= step.acts;
         self.steps_mut().push(step, direct);
@@ -272,10 +272,7 @@ impl Graph {
     pub fn write_dot(&self, path: impl AsRef<Path>) -> Result<()> {
         stream::ensure_idle("Graph::write_dot")?;
         let Ok(path) = CString::new(path.as_ref().as_os_str().as_bytes()) else {
-            return Err(Error::refused(
-                "Graph::write_dot",
-                Detail::Unsupported { what: "a zero byte in a path" },
-            ));
+            return Err(Error::refused("Graph::write_dot", Detail::unsupported("a zero byte in a path")));
         };
         let flags = sys::cudaGraphDebugDotFlagsVerbose.0;
         // SAFETY: the graph is live, and the path ends in a zero byte.

@@ -195,6 +195,6 @@ impl Graph {
             return Ok(());
         }
         let what = "this of a graph with memory of its own (Graph::add_alloc)";
-        Err(Error::refused(api, Detail::Unsupported { what }))
+        Err(Error::refused(api, Detail::unsupported(what)))
     }
 }

@@ -270,7 +270,7 @@ pub(super) fn kept(api: &'static str, accesses: &[Access<'_>]) -> Result<Retaine
     if accesses.iter().all(|access| uses.add(access, || retain(access))) {
         Ok(uses)
     } else {
-        Err(Error::refused(api, Detail::NotKept))
+        Err(Error::refused(api, Detail::NOT_KEPT))
     }
 }
 

@@ -581,12 +581,12 @@ impl GraphExec {
         if kind_of(raw)? == NodeKind::MEMSET {
             let what =
                 "enabling or disabling a fill, which driver 580 cannot skip (a kernel or a copy can be),";
-            return Err(Error::refused(api, Detail::Unsupported { what }));
+            return Err(Error::refused(api, Detail::unsupported(what)));
         }
         if !enabled && self.origin.as_ref().is_some_and(|origin| origin.unlaunched.contains(&at)) {
             let what =
                 "disabling a node that was changed after the last launch (disable it first, then change it)";
-            return Err(Error::refused(api, Detail::Unsupported { what }));
+            return Err(Error::refused(api, Detail::unsupported(what)));
         }
         let exec = self.as_raw();
         // SAFETY: the executable graph and the node are live, as in `set_kernel`.
@@ -659,7 +659,7 @@ impl GraphExec {
         graph: &Graph,
         node: Node,
     ) -> Result<(usize, sys::cudaGraphNode_t)> {
-        let refused = |what| Error::refused(api, Detail::Unsupported { what });
+        let refused = |what| Error::refused(api, Detail::unsupported(what));
         let Some(origin) = &self.origin else {
             return Err(refused(
                 "changing a node after GraphExec::update took another graph over, \
@@ -679,5 +679,5 @@ impl GraphExec {
 /// Returns the refusal of an operation without elements, which cannot replace another one.
 #[track_caller]
 pub(super) fn nothing(api: &'static str) -> Error {
-    Error::refused(api, Detail::Zero { what: "the number of elements" })
+    Error::refused(api, Detail::zero("the number of elements"))
 }

@@ -189,7 +189,7 @@ impl Steps {
     /// Returns a node of graph number `graph`, with its number.
     #[track_caller]
     pub(super) fn find(&self, api: &'static str, graph: u64, node: Node) -> Result<(usize, &Step)> {
-        let refused = |what| Error::refused(api, Detail::Unsupported { what });
+        let refused = |what| Error::refused(api, Detail::unsupported(what));
         let Some(at) = node.of(graph) else { return Err(refused("a node of another graph")) };
         match self.get(at) {
             Some(step) => Ok((at, step)),
@@ -212,9 +212,9 @@ impl Steps {
             (None, Some(raw)) => Ok((at, *raw)),
             _ => Err(Error::refused(
                 api,
-                Detail::Unsupported {
-                    what: "a node that was captured: capture again, and apply that with GraphExec::update",
-                },
+                Detail::unsupported(
+                    "a node that was captured: capture again, and apply that with GraphExec::update",
+                ),
             )),
         }
     }
@@ -259,7 +259,7 @@ impl Steps {
             *other != at && self.list[*other].uses.conflicts(uses) && !self.order.are_ordered(*other, at)
         };
         if let Some(other) = others.copied().filter(is_unordered).min() {
-            return Err(Error::refused(api, Detail::NodesUnordered { other }));
+            return Err(Error::refused(api, Detail::nodes_unordered(other)));
         }
         let comes_within = |life: &Life| {
             self.order.comes_before(life.from, at) && life.to.is_none_or(|to| self.order.comes_before(at, to))
@@ -484,5 +484,5 @@ impl Steps {
 #[track_caller]
 fn ended(api: &'static str) -> Error {
     let what = "memory of a graph's in a node that does not come between those that allocate and free it";
-    Error::refused(api, Detail::Unsupported { what })
+    Error::refused(api, Detail::unsupported(what))
 }

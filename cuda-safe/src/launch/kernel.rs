@@ -206,7 +206,7 @@ impl<P> Kernel<P> {
     #[track_caller]
     pub fn using(&self, access: Access<'_>) -> Result<Self> {
         let mut uses = self.held.as_ref().map(|held| held.uses().clone()).unwrap_or_default();
-        ensure(uses.add(&access, || retain(&access)), "Kernel::using", || Detail::NotKept)?;
+        ensure(uses.add(&access, || retain(&access)), "Kernel::using", || Detail::NOT_KEPT)?;
         Ok(Self { held: Some(Arc::new(GraphAccesses::new(uses))), ..self.clone() })
     }
 
@@ -255,7 +255,7 @@ impl<P> Kernel<P> {
         stream::ensure_idle("Kernel::function")?;
         let what = "cudaGetFuncBySymbol of a library's kernel, \
                     for which the driver's cuKernelGetFunction stands,";
-        ensure(!self.code.loaded, "Kernel::function", || Detail::Unsupported { what })?;
+        ensure(!self.code.loaded, "Kernel::function", || Detail::unsupported(what))?;
         let mut function = ptr::null_mut();
         // SAFETY: as above.
         unsafe { check!(cudaGetFuncBySymbol(&raw mut function, self.as_raw())) }?;

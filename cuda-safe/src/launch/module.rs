@@ -101,7 +101,7 @@ impl Module {
             }
         };
         let (ordinal, count) = (device.ordinal(), devices.len());
-        devices.get(ordinal).or_refused("Module", || Detail::InvalidDevice { ordinal, count })
+        devices.get(ordinal).or_refused("Module", || Detail::invalid_device(ordinal, count))
     }
 
     /// Returns the total size of the variables of this kind in bytes.

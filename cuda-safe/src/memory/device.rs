@@ -238,7 +238,7 @@ impl<T> DeviceBuffer<T> {
     ///
     /// # Errors
     /// Each error comes with the buffer:
-    /// - `InGraph` while a graph or a texture also holds the memory.
+    /// - `InUse` while a graph or a texture also holds the memory.
     /// - `Unsupported` for memory that `cudaFree` does not free: [adopted](Self::adopt) memory, a variable
     ///   of a library, and memory of another process ([`IpcMemHandle::open`](super::IpcMemHandle::open)).
     /// - The failure of the work that it waited for.

@@ -138,7 +138,7 @@ impl ExternalMemory {
     /// buffer waits for the work that uses it. If `len` is 0, nothing is mapped.
     ///
     /// # Errors
-    /// - `OutOfRange`, in bytes, if the memory ends before.
+    /// - `Argument`, in bytes, if the memory ends before.
     /// - A refusal if the number of bytes overflows, if `T` is zero-sized, or if the address is not aligned
     ///   for `T`.
     /// - The runtime's error. Refused inside a host function.
@@ -159,7 +159,7 @@ impl ExternalMemory {
         let fits = offset.checked_add(size).is_some_and(|end| end <= self.bytes());
         ensure(fits, api, || {
             let len = usize::try_from(self.bytes()).unwrap_or(usize::MAX);
-            Detail::OutOfRange { start, end: start.saturating_add(bytes), len }
+            Detail::out_of_range(start, start.saturating_add(bytes), len)
         })?;
         if bytes == 0 {
             return DeviceBuffer::of_shared(api, Allocation::device(device, 0)?, 0);
@@ -350,7 +350,7 @@ impl StreamRef<'_> {
     /// Stands for [`cudaSignalExternalSemaphoresAsync`](sys::cudaSignalExternalSemaphoresAsync).
     ///
     /// # Errors
-    /// - `DeviceMismatch` for a semaphore of another device than the stream's.
+    /// - `Device` for a semaphore of another device than the stream's.
     /// - The runtime's error. Refused inside a host function and in a capture;
     ///   [`Graph::add_semaphore_signal`](crate::Graph::add_semaphore_signal) adds a node.
     #[doc(alias = "cudaSignalExternalSemaphoresAsync")]

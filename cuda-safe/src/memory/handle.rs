@@ -118,7 +118,7 @@ impl<D: Destroy> UsedHandle<D> {
         if stream::in_callback() {
             let api = handle.api();
             self.defer(handle);
-            return Err(Error::refused(api, Detail::InCallback));
+            return Err(Error::refused(api, Detail::IN_CALLBACK));
         }
         if let Err(error) = self.wait() {
             // After another error, work may still use the handle, so it is leaked.

@@ -185,7 +185,7 @@ impl<T> PinnedBuffer<T> {
     ///
     /// # Errors
     /// Each error comes with the buffer:
-    /// - `InGraph` while a graph also holds the memory.
+    /// - `InUse` while a graph also holds the memory.
     /// - The failure of the work that it waited for.
     /// - A refusal inside a host function, and of memory in large pages, which `cudaFreeHost` cannot free:
     ///   allocate such a buffer with [`with_flags`](Self::with_flags).
@@ -304,7 +304,7 @@ impl<'a, T: AnyBitPattern> HostWriter<'a, T> {
     pub fn copy_from_slice(&mut self, start: usize, elements: &[T]) -> Result<()> {
         let (pointer, len) = self.loan.parts();
         let end = start.saturating_add(elements.len());
-        ensure(end <= len, "HostWriter::copy_from_slice", || Detail::OutOfRange { start, end, len })?;
+        ensure(end <= len, "HostWriter::copy_from_slice", || Detail::out_of_range(start, end, len))?;
         let to = pointer.wrapping_add(start);
         // SAFETY: the memory has this many aligned elements from `start` on, lent for writing. The loan
         // waited for pending accesses, and the exclusive borrow forbids new ones. The elements are the

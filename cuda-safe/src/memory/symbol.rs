@@ -170,7 +170,7 @@ impl<T> Symbol<T> {
         if !self.measured.load(Ordering::Relaxed) {
             let (needed, found) = (self.size_in_bytes(), self.size()?);
             let what = "the variable, in bytes,";
-            ensure(needed == found, "Symbol::device_ptr", || Detail::WrongLength { what, needed, found })?;
+            ensure(needed == found, "Symbol::device_ptr", || Detail::wrong_length(what, needed, found))?;
             self.measured.store(true, Ordering::Relaxed);
         }
         Ok(pointer.cast())

@@ -311,7 +311,7 @@ impl StreamRef<'_> {
     /// Stands for [`cudaStreamCopyAttributes`](sys::cudaStreamCopyAttributes).
     ///
     /// # Errors
-    /// Returns `DeviceMismatch` for a stream of another device. Refused inside a host function.
+    /// Returns `Device` for a stream of another device. Refused inside a host function.
     #[doc(alias = "cudaStreamCopyAttributes")]
     #[track_caller]
     pub fn copy_attributes_from(&self, source: &impl AsStream) -> Result<()> {

@@ -20,9 +20,12 @@ thread_local! {
     static ENDING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The refusal for a thread that has retired its streams.
-pub(super) const ENDED: Detail =
-    Detail::Unsupported { what: "the default stream of a thread that is ending" };
+/// Returns the refusal for a thread that has retired its streams.
+#[cold]
+#[track_caller]
+pub(super) fn ended(api: &'static str) -> Error {
+    Error::refused(api, Detail::unsupported("the default stream of a thread that is ending"))
+}
 
 /// The thread has retired its streams.
 pub(super) fn end() {
@@ -33,7 +36,7 @@ pub(super) fn end() {
 #[inline]
 #[track_caller]
 pub(super) fn ensure_not_ending(api: &'static str) -> Result<()> {
-    if ENDING.get() { Err(Error::refused(api, ENDED)) } else { Ok(()) }
+    if ENDING.get() { Err(ended(api)) } else { Ok(()) }
 }
 
 /// Records that the thread has a stream with this timeline.
@@ -50,7 +53,7 @@ pub(super) fn is_mine(timeline: &Timeline) -> bool {
 /// The thread begins to submit an operation.
 ///
 /// # Errors
-/// Returns `Nested` if it already submits one, and `InCallback` inside a host function.
+/// Returns `InCallback` if it already submits one, or inside a host function.
 #[inline]
 #[track_caller]
 pub(super) fn enter(api: &'static str) -> Result<Entered> {
@@ -72,7 +75,7 @@ pub(super) fn begin(api: &'static str, call_site: &'static Location<'static>) ->
 /// Refuses a call inside an operation or a host function.
 ///
 /// # Errors
-/// Returns `Nested` or `InCallback`.
+/// Returns `InCallback`.
 #[inline]
 #[track_caller]
 pub(crate) fn ensure_idle(api: &'static str) -> Result<()> {
@@ -83,6 +86,6 @@ pub(crate) fn ensure_idle(api: &'static str) -> Result<()> {
 #[cold]
 #[track_caller]
 fn refused(api: &'static str) -> Error {
-    let detail = if callback::in_callback() { Detail::InCallback } else { Detail::Nested };
+    let detail = if callback::in_callback() { Detail::IN_CALLBACK } else { Detail::NESTED };
     Error::refused(api, detail)
 }

@@ -33,8 +33,8 @@ use crate::sys;
 ///
 /// # Errors
 /// - The error of `f`.
-/// - `StreamsOverlap` if two streams access the same bytes and one of them writes.
-/// - `Capturing` or `OutsideCapture` while the thread makes a capture.
+/// - `Hazard` if two streams access the same bytes and one of them writes.
+/// - `Capture` while the thread makes a capture.
 /// - Those of [`StreamRef::enqueue`].
 ///
 /// # Safety

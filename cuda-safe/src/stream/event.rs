@@ -11,7 +11,7 @@ use super::tracker::TRACKER;
 use super::view::AsStream;
 use super::{busy, port, recorder};
 use crate::device::Device;
-use crate::error::{Detail, Error, Result};
+use crate::error::{Detail, Error, ErrorKind, Result};
 use crate::{callback, check, process, sys};
 use cuda_hazard::SharedEvent;
 
@@ -148,7 +148,7 @@ impl Event {
     /// event at this moment waits for this record or for the one before.
     ///
     /// # Errors
-    /// - `DeviceMismatch` if the stream belongs to another device.
+    /// - `Device` if the stream belongs to another device.
     /// - The runtime's error.
     /// - Refused inside a host function.
     #[doc(alias = "cudaEventRecord")]
@@ -282,7 +282,10 @@ impl Event {
     pub fn elapsed_ms(&self, start: &Self) -> Result<f32> {
         busy::ensure_idle("Event::elapsed_ms")?;
         if let Some(why) = self.not_measurable(start) {
-            return Err(Error::refused("Event::elapsed_ms", Detail::Elapsed { why }));
+            return Err(Error::refused(
+                "Event::elapsed_ms",
+                Detail::new(ErrorKind::Argument, why).or_code(sys::cudaErrorInvalidResourceHandle),
+            ));
         }
         let records = [start, self].map(|event| event.shared.last_record());
         let mut milliseconds = 0.0;

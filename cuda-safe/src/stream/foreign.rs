@@ -122,7 +122,7 @@ impl ForeignStream {
     ) -> Result<Self> {
         busy::ensure_idle(api)?;
         if raw.addr() <= 2 {
-            return Err(Error::refused(api, Detail::Unsupported { what: "a default stream" }));
+            return Err(Error::refused(api, Detail::unsupported("a default stream")));
         }
         let (mut flags, mut id) = (0, 0);
         // SAFETY: the caller guarantees that the stream is live. The pointer is to a live integer.

@@ -24,7 +24,7 @@ use cuda_hazard::{Kind, Timeline, WaitTarget};
 /// If everything that conflicts is known to be complete, this returns at once, without a CUDA call.
 ///
 /// # Errors
-/// Returns `InCallback` or `Nested` if something conflicts and the thread must not wait, and otherwise
+/// Returns `InCallback` if something conflicts and the thread must not wait, and otherwise
 /// the failure of any work that a device has run since the last check. After an error the memory may
 /// still be in use.
 #[track_caller]
@@ -61,7 +61,7 @@ pub(crate) fn wait_host(history: &AccessHistory, range: Range<usize>, mode: Mode
     while let Some(conflict) = TRACKER.host_conflicts(access).first() {
         let timeline = TRACKER.timeline(conflict.epoch.timeline);
         let Some(timeline) = timeline else {
-            return Err(Error::refused("host access", Detail::HostBorrowed));
+            return Err(Error::refused("host access", Detail::HOST_BORROWED));
         };
         wait_streams_and_device(Device::from_ordinal(timeline.device()))?;
     }
@@ -151,7 +151,7 @@ pub(super) fn wait_timeline(timeline: &Timeline) -> Result<()> {
 ///
 /// # Errors
 /// Returns the failure of any work that the device has run since the last check. While the tracker is off,
-/// `Capturing` as for [`wait_device`].
+/// `Capture` as for [`wait_device`].
 #[track_caller]
 fn wait_streams_and_device(device: Device) -> Result<bool> {
     let snapshot = TRACKER.snapshot_of_device(device.as_raw());
@@ -185,8 +185,8 @@ fn wait_streams_and_device(device: Device) -> Result<bool> {
 /// The implementation of [`Device::synchronize`].
 ///
 /// # Errors
-/// Returns the failure of any work that the device has run since the last check, and `InCallback` or
-/// `Nested` if the thread must not wait.
+/// Returns the failure of any work that the device has run since the last check, and `InCallback` if the
+/// thread must not wait.
 #[track_caller]
 pub(crate) fn synchronize_device(device: Device) -> Result<bool> {
     busy::ensure_idle("Device::synchronize")?;

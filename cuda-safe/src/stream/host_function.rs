@@ -27,7 +27,7 @@ use cuda_hazard::Operation;
 use super::busy;
 use super::view::StreamRef;
 use crate::device::Device;
-use crate::error::{Detail, Error, Result};
+use crate::error::{Detail, Error, ErrorKind, Result};
 use crate::hazard::Access;
 use crate::lock::lock;
 use crate::{callback, check, sys};
@@ -358,7 +358,8 @@ fn report(mut about: impl FnMut(&Panicked) -> bool) -> Result<()> {
     panics.retain(|panicked| !about(panicked));
     PANICKED.store(!panics.is_empty(), Ordering::Release);
     drop(panics);
-    Err(Error::refused("host function", Detail::CallbackPanicked { launched }))
+    let text = format!("the host function launched at {launched} panicked");
+    Err(Error::refused("host function", Detail::new(ErrorKind::Panicked, text)))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::tracker::TRACKER;
 use super::view::{AsStream, StreamRef, sealed};
 use super::{busy, pool, port};
 use crate::device::Device;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::{check, process, sys};
 use cuda_hazard::{Kind, Timeline, WaitTarget};
 
@@ -96,7 +96,7 @@ impl PerThreadStream {
         match found {
             Ok(Some(timeline)) => return Ok(Self { timeline, here: PhantomData }),
             Ok(None) => {}
-            Err(_) => return Err(Error::refused("PerThreadStream::of", busy::ENDED)),
+            Err(_) => return Err(busy::ended("PerThreadStream::of")),
         }
         {
             // The runtime makes its own per-thread state now, before ours, and so destroys it after
@@ -118,7 +118,7 @@ impl PerThreadStream {
         if kept.is_err() {
             // SAFETY: nothing was submitted to the stream.
             unsafe { TRACKER.retire(timeline, WaitTarget::Device) };
-            return Err(Error::refused("PerThreadStream::of", busy::ENDED));
+            return Err(busy::ended("PerThreadStream::of"));
         }
         Ok(Self { timeline, here: PhantomData })
     }

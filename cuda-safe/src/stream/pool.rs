@@ -171,10 +171,7 @@ pub(super) fn add_timeline(device: Device, kind: Kind, raw: sys::cudaStream_t) -
 #[cold]
 #[track_caller]
 pub(super) fn too_many() -> Error {
-    Error::refused(
-        "Stream",
-        Detail::Limit { what: "number of streams", asked: 1 << 21, limit: (1 << 21) - 1 },
-    )
+    Error::refused("Stream", Detail::limit("number of streams", 1 << 21, (1 << 21) - 1))
 }
 
 /// Reclaims the last events of streams that are gone and have completed their work. This also frees

@@ -138,7 +138,7 @@ impl<'a> StreamRef<'a> {
             sys::cudaStreamCaptureStatusNone => Ok(None),
             sys::cudaStreamCaptureStatusActive => Ok(Some(id)),
             _ => {
-                let refused = Error::refused(api, Detail::Unsupported { what: "a capture that has failed" });
+                let refused = Error::refused(api, Detail::unsupported("a capture that has failed"));
                 Err(refused.with_code(sys::cudaErrorStreamCaptureInvalidated))
             }
         }
@@ -156,7 +156,7 @@ impl<'a> StreamRef<'a> {
     #[inline(never)]
     #[track_caller]
     fn captured(&self, api: &'static str) -> Error {
-        let detail = if self.is_capturing() { Detail::Capturing } else { Detail::OutsideCapture };
+        let detail = if self.is_capturing() { Detail::CAPTURING } else { Detail::OUTSIDE_CAPTURE };
         Error::refused(api, detail)
     }
 

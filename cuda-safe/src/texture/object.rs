@@ -334,7 +334,7 @@ impl<T: ArrayElement> Surface<T> {
                 "kernels write that by its address; a surface is made of an Array",
             ),
         };
-        Err(Error::refused(api, Detail::Texture { asked, instead }))
+        Err(Error::refused(api, Detail::texture(asked, instead)))
     }
 }
 
@@ -505,7 +505,7 @@ impl Object {
         stream::ensure_idle(api)?;
         let (device, range) = (resource.device, resource.memory.range());
         // The memory is retained before the object exists.
-        let memory = retain(&resource.memory).or_refused(api, || Detail::NotKept)?;
+        let memory = retain(&resource.memory).or_refused(api, || Detail::NOT_KEPT)?;
         let _current = device.switch()?;
         // Without this, a capture in progress refuses the creation, and the attempt invalidates the
         // capture.

@@ -96,7 +96,7 @@ impl<'a, L: Lists<'a>> Batch<'a, L> {
         }
         let bytes = copy.shape.bytes();
         let Some(sum) = self.bytes.checked_add(bytes) else {
-            let detail = Detail::Overflow { what: "the bytes of a batch", left: self.bytes, right: bytes };
+            let detail = Detail::overflow("the bytes of a batch", self.bytes, bytes);
             return self.keep(Error::refused(L::NAME, detail));
         };
         self.sorted.take();
@@ -133,7 +133,7 @@ impl<'a, L: Lists<'a>> Batch<'a, L> {
         // SAFETY: the copies access no other tracked memory. Its owners wait for the copies before they
         // free it. Slices are read before the call returns.
         let copied = unsafe { stream.submit(operation, call_site, |raw| self.lists.hand_over(stream, raw)) };
-        copied.map_err(|error| error.at(call_site).with_detail(Detail::Transfer { bytes: self.bytes }))
+        copied.map_err(|error| error.at(call_site).with_detail(Detail::transfer(self.bytes)))
     }
 
     /// Returns the accesses of all copies, sorted.
@@ -320,9 +320,9 @@ pub(super) trait Copies {
             return self.singles().try_for_each(|single| single.copy_on_legacy(raw));
         }
         let reason = if stream.is_capturing() || is_capturing(raw)? {
-            Detail::Capturing
+            Detail::CAPTURING
         } else {
-            Detail::Unsupported { what: "a source read during the call, before CUDA 12.8," }
+            Detail::unsupported("a source read during the call, before CUDA 12.8,")
         };
         self.in_turn(raw, reason)
     }
@@ -353,7 +353,7 @@ pub(super) trait Copies {
         if !refuses_captured(code, raw) {
             return Err(Error::from_code(self.function(), code));
         }
-        self.in_turn(raw, Detail::Capturing)
+        self.in_turn(raw, Detail::CAPTURING)
     }
 
     /// Makes a call for each copy on a stream other than the legacy stream. Because of `reason`, no

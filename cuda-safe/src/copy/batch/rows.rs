@@ -75,7 +75,7 @@ impl Copies for RowLists<'_> {
         let beyond = self.arrays && self.entries.iter().any(is_beyond);
         // Checked before some copies are made and the others refused.
         if beyond && is_capturing(raw)? {
-            return self.in_turn(raw, Detail::Capturing);
+            return self.in_turn(raw, Detail::CAPTURING);
         }
         self.scratch.with(|ops| {
             if !beyond {

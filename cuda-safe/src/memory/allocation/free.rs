@@ -52,7 +52,7 @@ impl Allocation {
     fn free_used(&mut self) -> Result<()> {
         if stream::in_callback() {
             self.defer();
-            return Err(Error::refused("free", Detail::InCallback));
+            return Err(Error::refused("free", Detail::IN_CALLBACK));
         }
         if self.kind == Kind::Pool {
             return self.free_pool();

@@ -410,7 +410,7 @@ mod tests {
         let byte = 1000 + ((2 * 8 + 7) * 10 + 3) * 4;
         assert_eq!(inner.range(), byte..byte + 4);
         let error = part.cut("test", COLUMNS, &(3..6)).unwrap_err();
-        assert_eq!(error.detail(), &Detail::OutOfRange { start: 3, end: 6, len: 5 });
+        assert_eq!(error.detail(), &Detail::out_of_range(3, 6, 5));
         let none = all.cut("test", ROWS, &(8..)).unwrap();
         assert!(none.is_empty() && none.range().is_empty());
     }

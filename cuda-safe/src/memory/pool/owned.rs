@@ -184,7 +184,7 @@ impl MemoryPool {
             (MemoryLocation::Device(device), PoolKind::Pinned) => Ok(device),
             _ => Err(Error::refused(
                 "MemoryPool::device",
-                Detail::Unsupported { what: "a pool of other memory than a device's" },
+                Detail::unsupported("a pool of other memory than a device's"),
             )),
         }
     }
@@ -402,7 +402,7 @@ impl MemoryPool {
     pub unsafe fn disable_access(&self, device: Device) -> Result<()> {
         let api = "MemoryPool::disable_access";
         let what = "keeping a device from its own memory";
-        ensure(self.location() != MemoryLocation::Device(device), api, || Detail::Unsupported { what })?;
+        ensure(self.location() != MemoryLocation::Device(device), api, || Detail::unsupported(what))?;
         self.set_access(api, device, sys::cudaMemAccessFlagsProtNone)
     }
 
@@ -561,7 +561,7 @@ impl Device {
     /// Stands for [`cudaDeviceSetMemPool`](sys::cudaDeviceSetMemPool).
     ///
     /// # Errors
-    /// - `DeviceMismatch` if the pool is of another device.
+    /// - `Device` if the pool is of another device.
     /// - A refusal if the pool is not of device memory.
     /// - Refused inside a host function.
     #[doc(alias = "cudaDeviceSetMemPool")]
@@ -664,7 +664,8 @@ pub(crate) fn ensure_accessible(device: Device, owner: Device) -> Result<()> {
         return Ok(());
     }
     let (found, needed) = (owner.ordinal(), device.ordinal());
-    Err(Error::refused("launch", Detail::NotAccessible { found, needed, pooled: true }))
+    let detail = Detail::not_accessible(found, needed, "MemoryPool::enable_access");
+    Err(Error::refused("launch", detail))
 }
 
 /// Returns the current pool and retains it.
@@ -689,7 +690,7 @@ fn current(
             Some(None) => std::thread::yield_now(),
             None => {
                 let what = "a pool that was made and chosen behind the crate's back";
-                return Err(Error::refused(api, Detail::Unsupported { what }));
+                return Err(Error::refused(api, Detail::unsupported(what)));
             }
         }
     }
