@@ -79,12 +79,12 @@ fn parts_are_copied_by_elements_and_nothing_around_them_changes() -> Result<()> 
     let _alone = variables_alone();
     memset(&mut odd.as_slice(), 9)?;
     memcpy_to_symbol(&odd.slice(3..6)?, &[1, 2, 3])?;
-    memcpy_to_symbol(odd.slice(12..), &[4])?;
+    memcpy_to_symbol(odd.slice(12..)?, &[4])?;
     let expected = [9, 9, 9, 1, 2, 3, 9, 9, 9, 9, 9, 9, 4];
     assert_eq!(odd.to_vec()?, expected);
     assert_eq!(odd.slice(2..)?.slice(1..3)?.to_vec()?, [1, 2]);
     let mut last = vec![0; 1];
-    memcpy_from_symbol(&mut last, odd.slice(12..13))?;
+    memcpy_from_symbol(&mut last, odd.slice(12..13)?)?;
     assert_eq!(last, [4]);
     let nothing: [u8; 0] = [];
     memcpy_to_symbol(&odd.slice(13..13)?, &nothing)?;
@@ -103,7 +103,7 @@ fn lengths_that_do_not_fit_are_refused_with_both() -> Result<()> {
     assert_eq!(error.detail(), &Detail::length_mismatch(12, 13));
     let error = odd.slice(13..14).unwrap_err();
     assert_eq!(error.detail(), &Detail::out_of_range(13, 14, 13));
-    let error = memcpy_to_symbol(odd.slice(..14), &[0; 14]).unwrap_err();
+    let error = memcpy_to_symbol(odd.slice(..14)?, &[0; 14]).unwrap_err();
     assert!(error.detail().as_str().contains(" does not fit in "));
     Ok(())
 }
@@ -142,7 +142,7 @@ fn every_kind_of_memory_stands_on_the_other_side() -> Result<()> {
     assert_eq!(table.to_vec()?, numbers);
     memset(&mut table.as_slice(), 0)?;
     memcpy_to_symbol_async(&table, &device, &stream)?;
-    memcpy_to_symbol_async(table.slice(..1), &pinned.slice(63..)?, &stream)?;
+    memcpy_to_symbol_async(table.slice(..1)?, &pinned.slice(63..)?, &stream)?;
 
     let (mut there, mut here) = (DeviceBuffer::<i32>::alloc(64)?, PinnedBuffer::<i32>::alloc(64)?);
     memcpy_from_symbol_async(&mut there, &table, &stream)?;
@@ -365,7 +365,7 @@ fn raw_calls_take_the_variable_too() -> Result<()> {
 fn the_filter_of_the_convolution_is_set_from_the_host() -> Result<()> {
     let _alone = variables_alone();
     let stream = Stream::new()?;
-    memcpy_to_symbol(kernels::convolution_filter.slice(..3), &[0.25, 0.5, 0.25])?;
+    memcpy_to_symbol(kernels::convolution_filter.slice(..3)?, &[0.25, 0.5, 0.25])?;
     let input = DeviceBuffer::from_slice(&[4.0_f32, 8.0, 16.0, 0.0])?;
     let mut out = DeviceBuffer::<f32>::alloc(4)?;
     // SAFETY: both have four elements, and the filter three.

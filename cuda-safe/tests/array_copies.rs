@@ -143,7 +143,7 @@ fn boxes_go_to_and_from_and_between_arrays_with_nothing_around_them_touched() {
     }
     // One layer of it as a plane.
     let mut layer = vec![0; W * H];
-    memcpy_2d(&mut PlaneMut::from_slice(&mut layer, W, H).unwrap(), &layered.layers(1..2)).unwrap();
+    memcpy_2d(&mut PlaneMut::from_slice(&mut layer, W, H).unwrap(), &layered.layers(1..2).unwrap()).unwrap();
     assert_eq!(layer, (0..H).flat_map(|y| (0..W).map(move |x| number(x, y, 1))).collect::<Vec<_>>());
     memcpy_2d(&mut layered.layers_mut(3..).unwrap(), &Plane::from_slice(&layer, W, H).unwrap()).unwrap();
     assert_eq!(layered.layers(3..4).unwrap().to_vec().unwrap(), layer);
@@ -158,7 +158,8 @@ fn elements_of_all_sizes_are_counted_as_elements() {
         let mut last = array.view_mut();
         let mut last = last.columns_mut(2..).unwrap();
         let mut last = last.rows_mut(1..).unwrap();
-        memcpy_3d(&mut last.layers_mut(1..), &Volume::from_slice(&[other], 1, 1, 1).unwrap()).unwrap();
+        memcpy_3d(&mut last.layers_mut(1..).unwrap(), &Volume::from_slice(&[other], 1, 1, 1).unwrap())
+            .unwrap();
         let mut found = array.to_vec().unwrap();
         assert_eq!(found.pop(), Some(other));
         assert_eq!(found, [one; 11]);
@@ -190,9 +191,7 @@ fn extents_that_differ_are_refused_with_both() {
     let error = memcpy_2d(&mut layered, &Plane::from_slice(&host[..W * H], W, H).unwrap()).unwrap_err();
     let (destination, source) = ([W, H, 2], [W, H, 1]);
     assert_eq!(error.detail(), &Detail::extent_mismatch(destination, source));
-    // A view that does not fit is an error of the copy.
-    let error = memcpy_2d(&mut array.layers_mut(1..2), &Plane::from_slice(&host[..W * H], W, H).unwrap())
-        .unwrap_err();
+    let error = array.layers_mut(1..2).unwrap_err();
     assert_eq!(error.detail(), &Detail::out_of_range(1, 2, 1));
 }
 
@@ -303,7 +302,7 @@ fn levels_are_copied_each_for_itself() {
     assert_eq!(all(image.level(2).unwrap()), [12; 3]);
     // From one level to another.
     let mut other = ArrayBuilder::plane(6, 3).alloc::<u16>().unwrap();
-    memcpy_2d(&mut other, &image.level(1)).unwrap();
+    memcpy_2d(&mut other, &image.level(1).unwrap()).unwrap();
     assert_eq!(other.to_vec().unwrap(), middle);
 }
 
@@ -331,11 +330,11 @@ fn arrays_of_two_devices_are_copied_between_them() {
     assert_eq!(there.to_vec().unwrap(), numbers(W * H * D));
     let stream = Stream::builder().device(second).build().unwrap();
     let mut back = ArrayBuilder::plane(W, H).alloc::<u16>().unwrap();
-    memcpy_2d_async(&mut back, &there.layers(3..), &stream).unwrap();
+    memcpy_2d_async(&mut back, &there.layers(3..).unwrap(), &stream).unwrap();
     assert_eq!(back.to_vec().unwrap(), numbers(W * H * D)[3 * W * H..]);
     let mut device = PitchedBuffer::<u16>::alloc(W, H).unwrap();
     memset_2d(&mut device, 0xee).unwrap();
-    memcpy_2d_async(&mut device, &there.layers(1..2), &stream.as_stream()).unwrap();
+    memcpy_2d_async(&mut device, &there.layers(1..2).unwrap(), &stream.as_stream()).unwrap();
     assert_eq!(device.to_vec().unwrap(), numbers(W * H * D)[W * H..2 * W * H]);
 }
 
@@ -344,7 +343,7 @@ fn columns_of_one_array_are_copied_within_it() {
     let _alone = alone();
     let mut array = filled(ArrayBuilder::plane(W, H));
     let (left, mut right) = array.view_mut().split_at_column_mut(3).unwrap();
-    memcpy_2d(&mut right.columns_mut(1..), &left).unwrap();
+    memcpy_2d(&mut right.columns_mut(1..).unwrap(), &left).unwrap();
     for (at, found) in array.to_vec().unwrap().into_iter().enumerate() {
         let (x, y) = (at % W, at / W);
         assert_eq!(found, number(if x < 4 { x } else { x - 4 }, y, 0), "{x} {y}");

@@ -204,7 +204,7 @@ fn default_streams_of_two_devices_take_part_and_the_current_device_comes_back() 
         return Ok(());
     }
     let (first, second) = (Device::new(0)?, Device::new(1)?);
-    let legacy = [LegacyStream::of(first)?, LegacyStream::of(second)?];
+    let legacy = [LegacyStream::new(first)?, LegacyStream::new(second)?];
     let mut a = first.with_current(|| DeviceBuffer::<u8>::alloc(64))?;
     let mut b = second.with_current(|| DeviceBuffer::<u8>::alloc(64))?;
     let other = Stream::builder().device(first).non_blocking().build()?;

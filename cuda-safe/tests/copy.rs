@@ -62,7 +62,7 @@ fn parts_of_buffers_are_copied_to_where_they_belong() {
     let mut device = DeviceBuffer::<u8>::alloc_zeroed(8).unwrap();
     let host: &[u8] = &[1, 2, 3];
     memcpy(&mut device.slice_mut(2..5).unwrap(), host).unwrap();
-    memcpy(&mut device.slice_mut(6..8), &host[..2]).unwrap();
+    memcpy(&mut device.slice_mut(6..8).unwrap(), &host[..2]).unwrap();
     let mut back = [9; 6];
     memcpy(&mut back[1..], &device.slice(1..6).unwrap()).unwrap();
     assert_eq!(back, [9, 0, 1, 2, 3, 0]);

@@ -65,10 +65,13 @@ fn many_copies_up_and_down_and_within_arrive_from_whichever_call_they_are_in() -
             let wish = if i % 7 < 3 { Overlap::Never } else { Overlap::Always };
             let wish = CopyAttributes::new().overlap(wish);
             batch = batch
-                .copy_with(even, &from_host[i], wish)
-                .copy_with(within, &from_device[i], wish)
+                .with(wish)
+                .copy(even, &from_host[i])
+                .copy(within, &from_device[i])
+                .with(CopyAttributes::new())
                 .copy_during_call(odd, &slices[i..=i])
-                .copy_with(down, &from_device[i], wish);
+                .with(wish)
+                .copy(down, &from_device[i]);
         }
         assert_eq!((batch.len(), batch.size_in_bytes()), (4 * COPIES, 16 * COPIES));
         batch.enqueue(&stream)?;
@@ -223,7 +226,8 @@ fn a_source_in_any_order_arrives() -> Result<()> {
     let stream = Stream::non_blocking()?;
     let (host, mut device) = (PinnedBuffer::from_slice(&numbers(3))?, DeviceBuffer::<u32>::alloc(100)?);
     // SAFETY: no work was ever submitted to a stream that writes the source.
-    unsafe { CopyBatch::new().copy_in_any_order(&mut device, &host) }.enqueue(&stream)?;
+    let early = unsafe { CopyAttributes::new().read_in_any_order() };
+    CopyBatch::new().with(early).copy(&mut device, &host).enqueue(&stream)?;
     assert_eq!(device.to_vec()?, numbers(3));
     Ok(())
 }
@@ -242,7 +246,7 @@ fn wishes_change_nothing_about_what_is_copied() -> Result<()> {
         [CopyAttributes::new(), small, small, near, near, CopyAttributes::new().overlap(Overlap::Always)];
     let mut batch = CopyBatch::new();
     for ((device, host), wish) in devices.iter_mut().zip(&host).zip(wishes) {
-        batch = batch.copy_with(device, host, wish);
+        batch = batch.with(wish).copy(device, host);
     }
     batch.enqueue(&stream)?;
     for (device, i) in devices.iter().zip(0..) {

@@ -288,9 +288,8 @@ fn sources_in_any_order_arrive() -> Result<()> {
     let (plane, volume) = (host.plane(W, H)?, host.volume(W, H, 1)?);
     let (mut a, mut b) = (PitchedBuffer::<u16>::alloc(W, H)?, PitchedVolume::<u16>::alloc(W, H, 1)?);
     // SAFETY: no work was ever submitted to a stream that writes the source.
-    let batch = unsafe { CopyBatch3d::new().copy_2d_in_any_order(&mut a, &plane) };
-    // SAFETY: as above.
-    unsafe { batch.copy_3d_in_any_order(&mut b, &volume) }.enqueue(&stream)?;
+    let early = unsafe { CopyAttributes::new().read_in_any_order() };
+    CopyBatch3d::new().with(early).copy_2d(&mut a, &plane).copy_3d(&mut b, &volume).enqueue(&stream)?;
     assert_eq!((a.to_vec()?, b.to_vec()?), (numbers(W * H), numbers(W * H)));
     Ok(())
 }
@@ -312,13 +311,12 @@ fn wishes_change_nothing_about_what_is_copied() -> Result<()> {
         {
             let mut to_c = c.plane_mut(200, height)?;
             CopyBatch3d::new()
-                .copy_2d_with(&mut a, &plane, small)
-                .copy_3d_with(&mut b, &volume, CopyAttributes::new().overlap(Overlap::Always))
-                .copy_2d_with(
-                    &mut to_c,
-                    &plane,
-                    small.source_hint(MemoryLocation::Host).destination_hint(here),
-                )
+                .with(small)
+                .copy_2d(&mut a, &plane)
+                .with(CopyAttributes::new().overlap(Overlap::Always))
+                .copy_3d(&mut b, &volume)
+                .with(small.source_hint(MemoryLocation::Host).destination_hint(here))
+                .copy_2d(&mut to_c, &plane)
                 .enqueue(&stream)?;
         }
         let expected = host.host()?.to_vec();

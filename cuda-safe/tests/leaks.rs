@@ -47,7 +47,7 @@ fn what_fails_leaves_nothing_behind() {
     leaves_nothing("a function that returns early", || {
         fn early() -> cuda_safe::Result<()> {
             let mut device = DeviceBuffer::<u8>::alloc(BYTES)?;
-            memcpy(&mut device.slice_mut(..BYTES + 1), &[0])?;
+            memcpy(&mut device.slice_mut(..BYTES + 1)?, &[0])?;
             Ok(())
         }
         assert!(early().is_err());

@@ -165,8 +165,8 @@ fn a_stream_of_another_device_needs_no_switch() {
     gate.open();
     here.synchronize().unwrap();
     assert_eq!(Device::current().unwrap().ordinal(), 0);
-    assert_eq!(LegacyStream::of(other).unwrap().device(), other);
-    LegacyStream::of(other).unwrap().synchronize().unwrap();
+    assert_eq!(LegacyStream::new(other).unwrap().device(), other);
+    LegacyStream::new(other).unwrap().synchronize().unwrap();
     assert_eq!(Device::current().unwrap().ordinal(), 0);
 }
 

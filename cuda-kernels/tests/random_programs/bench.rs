@@ -119,8 +119,8 @@ impl Line {
         Ok(match kind {
             0 => Self::Own(builder.build()?),
             NON_BLOCKING => Self::Own(builder.non_blocking().build()?),
-            super::program::LEGACY => Self::Legacy(LegacyStream::of(device)?),
-            _ => Self::Mine(PerThreadStream::of(device)?),
+            super::program::LEGACY => Self::Legacy(LegacyStream::new(device)?),
+            _ => Self::Mine(PerThreadStream::new(device)?),
         })
     }
 

@@ -254,7 +254,7 @@ fn block(to: Operand<'_>, value: Value<'_>) -> Result<()> {
         }
         OperandMemory::Pageable => Device::current()?,
     };
-    fill_on(LegacyStream::of(device)?.as_stream(), to, value, false)
+    fill_on(LegacyStream::new(device)?.as_stream(), to, value, false)
 }
 
 /// Fills memory in the order of a stream, by the calls that name the stream (`on_stream`) or by those

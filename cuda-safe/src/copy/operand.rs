@@ -55,10 +55,6 @@ pub struct ByOwner;
 pub struct ByScope<'scope>(PhantomData<&'scope ()>);
 
 /// A source of blocking copies: device memory, pinned memory, slices, arrays and vectors.
-///
-/// A `Result` of one of these is a source too, and the copy returns its error. A part in C is an offset
-/// within the call. With this, a ported line is still one call with one `?`, whichever side fails:
-/// `memcpy(&mut device.slice_mut(4..8), &host[..4])?`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the source of a copy of shape `{Shape}`",
     label = "neither memory of the crate's nor of the program's own, of this shape and with elements \
@@ -77,8 +73,7 @@ pub trait Source<Shape = Linear> {
 
 /// A destination of blocking copies: device memory, pinned memory, mutable slices, arrays and vectors.
 ///
-/// A `Result` of one of these is a destination too, as for [`Source`]. A vector is filled to its length
-/// and does not grow.
+/// A vector is filled to its length and does not grow.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the destination of a copy of shape `{Shape}`",
     label = "neither memory of the crate's nor of the program's own, of this shape, that may be written",

@@ -29,7 +29,7 @@
 pub use cuda_staging::{Settings, Statistics, configure, settings, statistics};
 
 pub(crate) use self::backend::abandon;
-pub(super) use self::backend::{Bounce, Traffic, request_large_pages, try_copy};
+pub(super) use self::backend::{Traffic, request_large_pages, try_copy};
 
 /// Frees all page-locked memory that no copy uses.
 ///
@@ -58,7 +58,7 @@ mod backend {
     use std::sync::OnceLock;
 
     use cuda_hazard::Operation;
-    use cuda_staging::{Direction, HostMemory, Layout, Prepared, Wait, is_never_staged};
+    use cuda_staging::{Direction, Layout, Prepared, Wait, is_never_staged};
     pub(in crate::copy) use cuda_staging::{Traffic, request_large_pages};
 
     use crate::copy::checked::{CheckedCopy, CopyDirection, Shape};
@@ -67,7 +67,7 @@ mod backend {
     use crate::error::{Error, Result, is_sticky};
     use crate::hazard::Mode;
     use crate::stream::StreamRef;
-    use crate::{memory, process, stream, sys};
+    use crate::{memory, process, stream};
 
     /// Installs the hooks that `cuda-staging` calls before it calls the runtime.
     pub(super) fn install() {
@@ -160,51 +160,6 @@ mod backend {
         Some(prepared)
     }
 
-    /// A small copy to pageable memory, which may use the bounce buffer. It has the kind of host memory
-    /// that it writes.
-    #[derive(Clone, Copy)]
-    pub(in crate::copy) struct Bounce(HostMemory);
-
-    impl Bounce {
-        /// Returns `None` if the copy cannot use the bounce buffer. Counts the copy, and may allocate the
-        /// buffer for it. Allocating may wait, so this is called before the operation begins on its stream.
-        pub(in crate::copy) fn new(device: Device, copy: &CheckedCopy<'_>, is_fresh: bool) -> Option<Self> {
-            let bytes = copy.shape.bytes();
-            let is_one = matches!(
-                (copy.direction, copy.shape),
-                (CopyDirection::DeviceToHost(_), Shape::Linear { .. })
-            );
-            // Memory of a pool is copied with its device current, and arrays by calls of their own.
-            let is_simple = is_one && copy.to.memory == OperandMemory::Pageable && copy.from.is_plain();
-            let memory = match is_simple && !copy.settles() {
-                true if is_fresh => HostMemory::New,
-                true if is_never_staged(bytes) => HostMemory::Existing,
-                _ => return None,
-            };
-            if cuda_staging::wants_bounce_buffer(bytes, memory) {
-                allocate(device, bytes);
-            }
-            Some(Self(memory))
-        }
-
-        /// Makes the copy.
-        ///
-        /// # Safety
-        /// As [`CheckedCopy::call`], for the copy that this was made for.
-        pub(in crate::copy) unsafe fn call(self, copy: &CheckedCopy<'_>) -> sys::cudaError_t {
-            let (to, from, bytes) = (copy.to.pointer, copy.from.pointer, copy.shape.bytes());
-            // SAFETY: the caller has the same duties.
-            unsafe { cuda_staging::bounce_to_host(to, from, bytes, self.0) }
-        }
-    }
-
-    #[cold]
-    fn allocate(device: Device, bytes: usize) {
-        install();
-        cuda_staging::allocate_bounce_buffer(device.as_raw(), bytes);
-        memory::on_free(cuda_staging::release_idle);
-    }
-
     /// Forgets memory that a reset of a device has freed.
     pub(crate) fn abandon(device: Device) {
         cuda_staging::abandon(device.as_raw());
@@ -220,7 +175,6 @@ mod backend {
     use crate::device::Device;
     use crate::error::Result;
     use crate::stream::StreamRef;
-    use crate::sys;
 
     #[derive(Clone, Copy, Debug)]
     pub(in crate::copy) enum Traffic {
@@ -235,22 +189,6 @@ mod backend {
         _: Traffic,
     ) -> Option<Result<()>> {
         None
-    }
-
-    /// There is no bounce buffer.
-    #[derive(Clone, Copy)]
-    pub(in crate::copy) enum Bounce {}
-
-    impl Bounce {
-        pub(in crate::copy) fn new(_: Device, _: &CheckedCopy<'_>, _: bool) -> Option<Self> {
-            None
-        }
-
-        /// # Safety
-        /// None: this is never called.
-        pub(in crate::copy) unsafe fn call(self, _: &CheckedCopy<'_>) -> sys::cudaError_t {
-            match self {}
-        }
     }
 
     pub(in crate::copy) fn request_large_pages<T>(_: &mut [MaybeUninit<T>]) {}

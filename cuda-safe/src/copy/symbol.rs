@@ -15,8 +15,6 @@ use crate::stream::{AsStream, Scope};
 use crate::sys;
 
 /// A variable, or a part of one: the operand of the functions in this file.
-///
-/// A `Result` of a part is one too, and the copy returns its error.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no variable of a kernel's source file",
     label = "neither a `Symbol` nor a part of one"
@@ -51,15 +49,6 @@ parts! {
     &'static Symbol<T>, it => it.as_slice();
     SymbolSlice<T>, it => *it;
     &SymbolSlice<T>, it => **it;
-}
-
-impl<S: SymbolPart> SymbolPart for Result<S> {
-    type Element = S::Element;
-
-    #[track_caller]
-    fn operand_on(&self, device: Option<Device>) -> Result<Operand<'static>> {
-        self.as_ref().map_err(crate::Error::clone)?.operand_on(device)
-    }
 }
 
 /// Copies all elements of `source` to a variable, on the legacy stream of its device: the named device,

@@ -103,7 +103,7 @@ impl Stream {
     #[doc(alias = "cudaStreamLegacy")]
     #[track_caller]
     pub fn legacy() -> Result<LegacyStream> {
-        LegacyStream::of(Device::current()?)
+        LegacyStream::new(Device::current()?)
     }
 
     /// Returns the calling thread's own default stream of the current device.
@@ -113,7 +113,7 @@ impl Stream {
     #[doc(alias = "cudaStreamPerThread")]
     #[track_caller]
     pub fn per_thread() -> Result<PerThreadStream> {
-        PerThreadStream::of(Device::current()?)
+        PerThreadStream::new(Device::current()?)
     }
 
     /// Makes a stream with this handle and timeline.

@@ -88,15 +88,15 @@ impl PerThreadStream {
     /// ending, and inside a host function.
     #[doc(alias = "cudaStreamPerThread")]
     #[track_caller]
-    pub fn of(device: Device) -> Result<Self> {
-        busy::ensure_idle("PerThreadStream::of")?;
+    pub fn new(device: Device) -> Result<Self> {
+        busy::ensure_idle("PerThreadStream::new")?;
         let found = MINE.try_with(|mine| {
             mine.borrow().timelines.iter().copied().find(|timeline| timeline.device() == device.as_raw())
         });
         match found {
             Ok(Some(timeline)) => return Ok(Self { timeline, here: PhantomData }),
             Ok(None) => {}
-            Err(_) => return Err(busy::ended("PerThreadStream::of")),
+            Err(_) => return Err(busy::ended("PerThreadStream::new")),
         }
         {
             // The runtime makes its own per-thread state now, before ours, and so destroys it after
@@ -118,7 +118,7 @@ impl PerThreadStream {
         if kept.is_err() {
             // SAFETY: nothing was submitted to the stream.
             unsafe { TRACKER.retire(timeline, WaitTarget::Device) };
-            return Err(busy::ended("PerThreadStream::of"));
+            return Err(busy::ended("PerThreadStream::new"));
         }
         Ok(Self { timeline, here: PhantomData })
     }

@@ -43,6 +43,10 @@ pub(super) struct LinearLists {
 impl<'a> Lists<'a> for LinearLists {
     const NAME: &'static str = "CopyBatch";
 
+    fn len(&self) -> usize {
+        self.lists.iter().map(|(_, list)| list.sizes.len()).sum()
+    }
+
     fn areas(&self) -> impl Iterator<Item = (Area, Area)> + Clone {
         self.lists.iter().flat_map(|(_, list)| {
             let sides = list.destinations.iter().zip(&list.sources).zip(&list.sizes);
@@ -90,13 +94,6 @@ impl Copies for LinearLists {
             sys::cudaSuccess
         })?;
         late
-    }
-}
-
-impl LinearLists {
-    /// Returns the number of copies.
-    pub(super) fn len(&self) -> usize {
-        self.lists.iter().map(|(_, list)| list.sizes.len()).sum()
     }
 }
 

@@ -21,7 +21,7 @@ use crate::sys;
 /// The copies of a [`CopyBatch3d`](super::CopyBatch3d).
 #[derive(Debug, Default)]
 pub(super) struct RowLists<'a> {
-    pub(super) entries: Vec<Entry<'a>>,
+    entries: Vec<Entry<'a>>,
     /// The entries in C's form, grouped by direction: mixed directions take three times as long.
     #[cfg(cudart_12_8)]
     ops: ByTransfer<Vec<sys::cudaMemcpy3DBatchOp>>,
@@ -35,6 +35,10 @@ pub(super) struct RowLists<'a> {
 
 impl<'a> Lists<'a> for RowLists<'a> {
     const NAME: &'static str = "CopyBatch3d";
+
+    fn len(&self) -> usize {
+        self.entries.len()
+    }
 
     fn areas(&self) -> impl Iterator<Item = (Area, Area)> + Clone {
         self.entries

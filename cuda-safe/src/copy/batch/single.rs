@@ -138,7 +138,7 @@ fn copy(
 ) -> Result<()> {
     let Some(copy) = CheckedCopy::new(api, destination, source)? else { return Ok(()) };
     let asked = Call { api, call_site: Location::caller(), bytes: copy.shape.bytes() };
-    let attributes = attributes.of_copy(asked.bytes, ReadOrder::Stream);
+    let attributes = attributes.of_copy(asked.bytes, attributes.order());
     // SAFETY: the copy accesses no other tracked memory, and its owners wait for the copy before they
     // free it.
     let submission =
@@ -169,7 +169,7 @@ impl Copies for WithAttributes<'_> {
         let (to, from) = (to.pointer.cast(), from.pointer.cast_const().cast());
         std::iter::once(match *shape {
             Shape::Linear { bytes } => {
-                Single::Linear { to, from, bytes, order: ReadOrder::Stream, settles: false }
+                Single::Linear { to, from, bytes, order: self.0.attributes.order, settles: false }
             }
             _ => Single::Rows(&self.0),
         })
