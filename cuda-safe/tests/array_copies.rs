@@ -174,6 +174,25 @@ fn elements_of_all_sizes_are_counted_as_elements() {
     round([1.0_f32, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]);
 }
 
+/// Arrays of layers are planes of layers: a copy between two of them once took the first layer alone.
+#[test]
+fn a_copy_of_planes_between_layered_arrays_copies_every_layer() {
+    let _alone = alone();
+    let host = numbers(W * H * 2);
+    let mut from = ArrayBuilder::plane(W, H).layers(2).alloc::<u16>().unwrap();
+    memcpy_3d(&mut from, &Volume::from_slice(&host, W, H, 2).unwrap()).unwrap();
+    let stream = Stream::new().unwrap();
+    for on_stream in [false, true] {
+        let mut to = ArrayBuilder::plane(W, H).layers(2).alloc::<u16>().unwrap();
+        if on_stream {
+            memcpy_2d_async(&mut to, &from, &stream).unwrap();
+        } else {
+            memcpy_2d(&mut to, &from).unwrap();
+        }
+        assert_eq!(to.to_vec().unwrap(), host, "on a stream: {on_stream}");
+    }
+}
+
 #[test]
 fn extents_that_differ_are_refused_with_both() {
     let _alone = alone();

@@ -68,11 +68,11 @@ pub(crate) use checked::{FillNode, LinearNode, of_another_graph};
 pub use fill::{
     fill, fill_async, memset, memset_2d, memset_2d_async, memset_3d, memset_3d_async, memset_async,
 };
+pub(crate) use operand::Operand;
 pub use operand::{
     AsyncDestination, AsyncSource, ByOwner, ByScope, Destination, FillDestination, InGraph, Linear, Planar,
     Source, Volumetric,
 };
-pub(crate) use operand::{Operand, OperandMemory};
 #[doc(hidden)]
 pub use overlap::find_overlap;
 pub use peer::{automatic_peer_access, set_automatic_peer_access};

@@ -61,11 +61,12 @@ mod backend {
     use cuda_staging::{Direction, Layout, Prepared, Wait, is_never_staged};
     pub(in crate::copy) use cuda_staging::{Traffic, request_large_pages};
 
-    use crate::copy::checked::{CheckedCopy, CopyDirection, Shape};
-    use crate::copy::operand::OperandMemory;
+    use crate::copy::checked::{CheckedCopy, CopyDirection};
+    use crate::copy::operand::Dimensions;
     use crate::device::Device;
     use crate::error::{Error, Result, is_sticky};
     use crate::hazard::Mode;
+    use crate::memory::size;
     use crate::stream::StreamRef;
     use crate::{memory, process, stream};
 
@@ -128,30 +129,30 @@ mod backend {
     /// stream.
     fn prepare(copy: &CheckedCopy<'_>, is_fresh: bool, traffic: Traffic) -> Option<Prepared> {
         let (to, from) = (&copy.to, &copy.from);
-        if is_never_staged(copy.shape.bytes()) || to.array().is_some() || from.array().is_some() {
+        if is_never_staged(copy.bytes()) || to.array().is_some() || from.array().is_some() {
             return None;
         }
         let (device, direction, host, remote) = match (copy.direction, to.memory, from.memory) {
-            (CopyDirection::HostToDevice(device), _, OperandMemory::Pageable) => {
+            (CopyDirection::HostToDevice(device), _, None) => {
                 (device, Direction::HostToDevice, from.layout, to.layout)
             }
-            (CopyDirection::DeviceToHost(device), OperandMemory::Pageable, _) => {
+            (CopyDirection::DeviceToHost(device), None, _) => {
                 (device, Direction::DeviceToHost, to.layout, from.layout)
             }
             _ => return None,
         };
-        let rows =
-            |row_bytes, rows| Layout { row_bytes, rows, host_pitch: host.pitch, device_pitch: remote.pitch };
-        let layout = match copy.shape {
-            Shape::Linear { bytes } => Layout::linear(bytes),
-            Shape::Plane { row, rows: count } => rows(row, count),
+        let size::Layout { row: row_bytes, rows, layers, .. } = to.layout;
+        let is_one = layers == 1 || (host.layer_rows == rows && remote.layer_rows == rows);
+        let layout = match to.dimensions {
+            Dimensions::One => Layout::linear(row_bytes),
             // Layers that are contiguous on both sides count as further rows.
-            Shape::Volume { row, rows: count, layers }
-                if host.layer_rows == count && remote.layer_rows == count =>
-            {
-                rows(row, count.checked_mul(layers)?)
-            }
-            Shape::Volume { .. } => return None,
+            _ if is_one => Layout {
+                row_bytes,
+                rows: rows.checked_mul(layers)?,
+                host_pitch: host.pitch,
+                device_pitch: remote.pitch,
+            },
+            _ => return None,
         };
         install();
         let fresh = is_fresh.then_some(to.pointer);

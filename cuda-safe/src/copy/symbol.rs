@@ -2,13 +2,12 @@
 
 use bytemuck::AnyBitPattern;
 
-use super::operand::{
-    AsyncDestination, AsyncSource, ByScope, Destination, Linear, Operand, OperandMemory, Source,
-};
+use super::operand::{AsyncDestination, AsyncSource, ByScope, Destination, Linear, Operand, Source};
 use super::transfer;
 use crate::device::Device;
 use crate::error::Result;
 use crate::launch::Space;
+use crate::memory::memory_type::sealed::Tag;
 use crate::memory::{Symbol, SymbolSlice};
 use crate::stream::{AsStream, Scope};
 #[cfg(doc)]
@@ -224,11 +223,7 @@ fn operand<T>(part: SymbolSlice<T>, device: Option<Device>) -> Result<Operand<'s
     let device = part.device()?;
     let part = part.on(device);
     let pointer = if part.is_empty() { std::ptr::null_mut() } else { part.device_ptr()? };
-    let memory = if part.space() == Space::Managed {
-        OperandMemory::Managed(device)
-    } else {
-        OperandMemory::Device(device)
-    };
+    let memory = if part.space() == Space::Managed { (Tag::Managed, device) } else { (Tag::Device, device) };
     Ok(Operand::unborrowed(pointer, part.len(), memory, part.tracker()?))
 }
 

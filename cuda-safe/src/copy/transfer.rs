@@ -30,8 +30,7 @@ pub(super) fn enqueue(
     source: Operand<'_>,
 ) -> Result<()> {
     let Some(copy) = CheckedCopy::new(api, destination, source)? else { return Ok(()) };
-    let shape = copy.shape;
-    let asked = Call { api: copy.name(true), call_site: Location::caller(), bytes: shape.bytes() };
+    let asked = Call { api: copy.name(true), call_site: Location::caller(), bytes: copy.bytes() };
     // SAFETY: the copy accesses no other tracked memory. Its owners wait for the copy before they free it.
     // Untracked memory is borrowed by a scope that outlives the copy: a copy that a graph would repeat after
     // that is refused.
@@ -88,7 +87,7 @@ pub(super) fn block_checked(api: &'static str, copy: &CheckedCopy<'_>, is_fresh:
         None => on_the_host(api, copy),
         Some(device) => by_a_device(device, copy, is_fresh),
     };
-    copied.map_err(|error| error.with_detail(Detail::transfer(copy.shape.bytes())))
+    copied.map_err(|error| error.with_detail(Detail::transfer(copy.bytes())))
 }
 
 /// Copies on the legacy stream of a device, or by `cuda-staging` in the order of that stream.
@@ -175,7 +174,7 @@ impl Drop for Lent<'_> {
 /// Copies on the legacy stream of a device, as `cudaMemcpy` does.
 #[track_caller]
 fn on_legacy(legacy: StreamRef<'_>, copy: &CheckedCopy<'_>) -> Result<()> {
-    let (bytes, settles) = (copy.shape.bytes(), copy.settles());
+    let (bytes, settles) = (copy.bytes(), copy.settles());
     let asked = Call { api: copy.name(false), call_site: Location::caller(), bytes };
     let waits = settles || copy.waits();
     // SAFETY: the call accesses no other tracked memory. If `waits` is set, it returns after the copy is

@@ -9,10 +9,11 @@ use bytemuck::AnyBitPattern;
 
 use super::memory::GraphBuffer;
 use super::nodes::making;
-use crate::copy::{Destination, InGraph, Operand, OperandMemory, Source, of_another_graph};
+use crate::copy::{Destination, InGraph, Operand, Source, of_another_graph};
 use crate::error::Result;
 use crate::hazard::{Access, Mode};
 use crate::launch::{KernelArg, read_only};
+use crate::memory::memory_type::sealed::Tag;
 use crate::memory::size;
 
 /// A range of a [`GraphBuffer`] that nodes of its graph read.
@@ -108,7 +109,7 @@ impl<'a, T> GraphSlice<'a, T> {
 
     /// Returns the slice as one side of a copy or a fill in a node of its graph.
     fn operand(&self) -> Operand<'a> {
-        let (memory, tracker) = (OperandMemory::Device(self.of.device()), (self.of.history(), self.bytes()));
+        let (memory, tracker) = ((Tag::Device, self.of.device()), (self.of.history(), self.bytes()));
         Operand::unborrowed(self.pointer(), self.len(), memory, tracker).of_graph(self.of.graph())
     }
 

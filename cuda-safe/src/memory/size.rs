@@ -115,8 +115,15 @@ impl Layout {
         self.row == 0 || self.rows == 0 || self.layers == 0
     }
 
+    /// Returns the bytes per row, the rows and the layers.
+    #[inline]
+    pub(crate) fn extent(&self) -> [usize; 3] {
+        [self.row, self.rows, self.layers]
+    }
+
     /// Returns the bytes of all rows, without those between them. This saturates, but every checked layout
     /// fits.
+    #[inline]
     pub(crate) fn bytes(&self) -> usize {
         self.row.saturating_mul(self.rows).saturating_mul(self.layers)
     }

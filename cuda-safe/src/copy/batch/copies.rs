@@ -108,7 +108,7 @@ impl<'a, L: Lists<'a>> Batch<'a, L> {
         if self.error.is_some() {
             return;
         }
-        let bytes = copy.shape.bytes();
+        let bytes = copy.bytes();
         let Some(sum) = self.bytes.checked_add(bytes) else {
             let detail = Detail::overflow("the bytes of a batch", self.bytes, bytes);
             return self.keep(Error::refused(L::NAME, detail));

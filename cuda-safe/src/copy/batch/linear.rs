@@ -141,7 +141,7 @@ impl CopyList {
         }
         self.destinations.push(copy.to.pointer.cast());
         self.sources.push(copy.from.pointer.cast_const().cast());
-        self.sizes.push(copy.shape.bytes());
+        self.sizes.push(copy.bytes());
     }
 
     /// Returns the copies one by one.
