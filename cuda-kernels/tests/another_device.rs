@@ -6,7 +6,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use cuda_kernels::kernels::{add_one, copy_values};
-use cuda_safe::copy::set_automatic_peer_access;
+use cuda_safe::device::set_automatic_peer_access;
 use cuda_safe::error::ErrorKind;
 use cuda_safe::memory::MemoryPool;
 use cuda_safe::{Device, DeviceBuffer, PitchedBuffer, Result, Stream, check, launch};

@@ -5,7 +5,7 @@
 use std::ptr::from_mut;
 
 use cuda_kernels::kernels::copy_values;
-use cuda_safe::copy::set_automatic_peer_access;
+use cuda_safe::device::set_automatic_peer_access;
 use cuda_safe::{Device, DeviceBuffer, Graph, Result, Stream, launch};
 
 #[test]

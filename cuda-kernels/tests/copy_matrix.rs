@@ -11,7 +11,7 @@ mod matrix;
 use common::schedules::in_all_schedules;
 use cuda_kernels::kernels::{variables_matrix, variables_table};
 use cuda_safe::copy::memcpy_to_symbol;
-use cuda_safe::memory::{Symbol, SymbolSlice};
+use cuda_safe::launch::{Symbol, SymbolSlice};
 use cuda_safe::{Device, Result};
 use matrix::{Bounds, Destination, Entry, Memory, Source, holds, run, second, standard};
 

@@ -19,7 +19,7 @@ use cuda_safe::copy::{
 use cuda_safe::error::Detail;
 use cuda_safe::hazard::added_waits;
 use cuda_safe::launch::Space;
-use cuda_safe::memory::Symbol;
+use cuda_safe::launch::Symbol;
 use cuda_safe::{
     AsStream as _, Device, DeviceBuffer, Event, MappedFlag, PinnedBuffer, Result, Stream, launch, memcpy,
     memcpy_async, memset, sys,

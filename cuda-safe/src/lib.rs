@@ -66,6 +66,7 @@
 //! caller's source, the code and, if sizes are involved, the sizes of both sides. A CUDA failure never
 //! causes a panic in this crate.
 
+mod busy;
 mod callback;
 pub mod copy;
 pub mod device;
@@ -82,6 +83,7 @@ mod lock;
 pub mod logs;
 pub mod memory;
 pub mod process;
+mod reset;
 pub mod soundness;
 pub mod stream;
 pub mod texture;

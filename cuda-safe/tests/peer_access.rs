@@ -6,7 +6,7 @@
     reason = "a helper of a test asks and changes what the runtime has enabled"
 )]
 
-use cuda_safe::copy::{automatic_peer_access, set_automatic_peer_access};
+use cuda_safe::device::{automatic_peer_access, set_automatic_peer_access};
 use cuda_safe::memory::{PitchedBuffer, Plane};
 use cuda_safe::stream::Stream;
 use cuda_safe::{Device, DeviceBuffer, check, memcpy, memcpy_2d_async, memcpy_async, sys};

@@ -2,8 +2,7 @@
 
 use super::operand::{Dimensions, Operand, Special};
 use super::overlap::Area;
-use super::peer;
-use crate::device::Device;
+use crate::device::{Device, peer_access};
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Mode};
 use crate::memory::memory_type::sealed::Tag;
@@ -30,7 +29,7 @@ impl<'a> CheckedCopy<'a> {
     pub(super) fn new(api: &'static str, to: Operand<'a>, from: Operand<'a>) -> Result<Option<Self>> {
         let copy = Self::check(api, to, from)?;
         if let Some(Self { direction: CopyDirection::Peer { destination, source }, .. }) = copy {
-            peer::ensure(destination, source);
+            peer_access::ensure(destination, source);
         }
         Ok(copy)
     }

@@ -6,9 +6,8 @@ use super::operand::{AsyncDestination, AsyncSource, ByScope, Destination, Linear
 use super::transfer;
 use crate::device::Device;
 use crate::error::Result;
-use crate::launch::Space;
+use crate::launch::{Space, Symbol, SymbolSlice};
 use crate::memory::memory_type::sealed::Tag;
-use crate::memory::{Symbol, SymbolSlice};
 use crate::stream::{AsStream, Scope};
 #[cfg(doc)]
 use crate::sys;
@@ -59,7 +58,7 @@ parts! {
 /// `float filter[3][3]`, the source is [`filter.as_flattened()`](slice::as_flattened) of a `[[f32; 3]; 3]`.
 ///
 /// Each device has the variable once, and the copy changes no other device's:
-/// [`Symbol::on`](crate::memory::Symbol::on) names one.
+/// [`Symbol::on`](crate::launch::Symbol::on) names one.
 ///
 /// # Ordering
 /// As [`memcpy`](crate::memcpy). The copy is ordered after earlier launches of kernels that use the

@@ -14,7 +14,7 @@ use super::steps::Node;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, RetainedAccesses};
-use crate::memory::relax;
+use crate::stream::relax;
 use crate::stream::{AsStream, CaptureTurn, Event, HiddenStream, Recorder, Stream, StreamRef, sealed};
 use crate::{check, stream, sys};
 

@@ -1,6 +1,6 @@
 //! Nodes that copy to device variables and from them.
 //!
-//! Each is a copy of a [`SymbolSlice`](crate::memory::SymbolSlice), which the other copy functions accept
+//! Each is a copy of a [`SymbolSlice`](crate::launch::SymbolSlice), which the other copy functions accept
 //! as well. These methods also accept a whole variable, and use the graph's device if none is named.
 
 use bytemuck::AnyBitPattern;
@@ -18,15 +18,15 @@ impl Graph {
     ///
     /// Stands for [`cudaGraphAddMemcpyNodeToSymbol`](sys::cudaGraphAddMemcpyNodeToSymbol). The node is an
     /// [`add_memcpy`](Self::add_memcpy) to the variable's address. In place of C's offset, copy to a
-    /// [`slice`](crate::memory::Symbol::slice).
+    /// [`slice`](crate::launch::Symbol::slice).
     ///
     /// # Errors
     /// Those of [`add_memcpy`](Self::add_memcpy) and of
-    /// [`Symbol::device_ptr`](crate::memory::Symbol::device_ptr).
+    /// [`Symbol::device_ptr`](crate::launch::Symbol::device_ptr).
     ///
     /// # Examples
     /// ```no_run
-    /// use cuda_safe::memory::Symbol;
+    /// use cuda_safe::launch::Symbol;
     /// use cuda_safe::{DeviceBuffer, Graph, Stream};
     ///
     /// # fn run(filter: &'static Symbol<f32>) -> cuda_safe::Result<()> {
@@ -83,7 +83,7 @@ impl Graph {
     ///
     /// # Errors
     /// Those of [`set_memcpy`](Self::set_memcpy) and of
-    /// [`Symbol::device_ptr`](crate::memory::Symbol::device_ptr).
+    /// [`Symbol::device_ptr`](crate::launch::Symbol::device_ptr).
     #[doc(alias = "cudaGraphMemcpyNodeSetParamsToSymbol")]
     #[track_caller]
     pub fn set_memcpy_to_symbol<V, S>(&mut self, node: Node, symbol: V, source: &S) -> Result<()>
@@ -126,7 +126,7 @@ impl GraphExec {
     ///
     /// # Errors
     /// Those of [`set_memcpy`](Self::set_memcpy) and of
-    /// [`Symbol::device_ptr`](crate::memory::Symbol::device_ptr).
+    /// [`Symbol::device_ptr`](crate::launch::Symbol::device_ptr).
     #[doc(alias = "cudaGraphExecMemcpyNodeSetParamsToSymbol")]
     #[track_caller]
     pub fn set_memcpy_to_symbol<V, S>(

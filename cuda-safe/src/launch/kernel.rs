@@ -63,7 +63,7 @@ impl<P> Kernel<P> {
     /// - `stub` is the function that nvcc generated for a `__global__` function linked into this program.
     /// - `P` is the tuple of that function's parameter types, each a type with C's layout.
     /// - The kernel uses no `__device__`, `__constant__` or `__managed__` variable that has a
-    ///   [`Symbol`](crate::memory::Symbol), unless [`with_symbols`](Self::with_symbols) declares it.
+    ///   [`Symbol`](crate::launch::Symbol), unless [`with_symbols`](Self::with_symbols) declares it.
     ///   Otherwise its launches are not ordered with copies of variables.
     #[must_use]
     pub const unsafe fn from_stub(name: &'static str, stub: unsafe extern "C" fn()) -> Self {
@@ -86,7 +86,7 @@ impl<P> Kernel<P> {
     /// Generated code calls this.
     ///
     /// # Safety
-    /// The kernel reads and writes no variable that has a [`Symbol`](crate::memory::Symbol) except as
+    /// The kernel reads and writes no variable that has a [`Symbol`](crate::launch::Symbol) except as
     /// `symbols` declares.
     #[must_use]
     pub const unsafe fn with_symbols(mut self, symbols: &'static VariableAccesses) -> Self {

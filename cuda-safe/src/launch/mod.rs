@@ -25,6 +25,7 @@ mod module;
 pub mod passing;
 mod read_only;
 mod run;
+mod symbol;
 
 pub(crate) use argument::Named;
 pub use argument::{ByValue, ConditionalHandle, KernelArg, SurfaceObject, TextureObject};
@@ -39,3 +40,4 @@ pub use memory::{Components, KernelInput, KernelOutput, PitchedParameter};
 pub use module::{Module, Space, VariableAccess, VariableAccesses};
 pub use read_only::ReadOnlyMemory;
 pub(crate) use read_only::read_only;
+pub use symbol::{Symbol, SymbolSlice};

@@ -114,8 +114,8 @@ impl Module {
     }
 }
 
-/// The access of a kernel to one variable. [`Symbol::read`](crate::memory::Symbol::read) and
-/// [`Symbol::written`](crate::memory::Symbol::written) make it.
+/// The access of a kernel to one variable. [`Symbol::read`](crate::launch::Symbol::read) and
+/// [`Symbol::written`](crate::launch::Symbol::written) make it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VariableAccess {
     pub(crate) space: Space,

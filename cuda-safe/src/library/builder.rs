@@ -9,7 +9,7 @@ use std::ptr;
 use super::image;
 use super::owned::{LentToDriver, Library, Log, explained};
 use crate::error::{Detail, Error, OrRefused, Result, ensure, quietly};
-use crate::memory::relax;
+use crate::stream::relax;
 use crate::{stream, sys};
 
 /// Selects the code of a fatbinary if it has no machine code for exactly this device. One of the constants.

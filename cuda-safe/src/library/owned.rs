@@ -19,8 +19,9 @@ use crate::hazard::RetainedAccesses;
 use crate::launch::{Kernel, Parameters};
 use crate::lock::lock;
 use crate::memory::{
-    Destroy, DeviceBuffer, ManagedBuffer, MemoryKind, PointerAttributes, UsedHandle, relax, retain, size,
+    Destroy, DeviceBuffer, ManagedBuffer, MemoryKind, PointerAttributes, UsedHandle, retain, size,
 };
+use crate::stream::relax;
 use crate::{check, stream, sys};
 
 /// Code that was loaded at run time. It is unloaded when the last owner of the library, or of any of its

@@ -22,12 +22,12 @@ use cuda_hazard::Operation;
 use super::managed;
 use super::place::Place;
 use super::pool::{self, MemoryPool};
-use super::relaxed::relax;
 use super::retain::{retainable, retained};
 use crate::device::Device;
 use crate::error::{Detail, Error, ErrorKind, Result, ensure_callable};
 use crate::hazard::{AccessHistory, Mode};
 use crate::stream::StreamRef;
+use crate::stream::relax;
 use crate::{check, process, stream, sys};
 
 /// How memory was allocated, and therefore how it is freed.

@@ -43,13 +43,13 @@ use cuda_hazard::Operation;
 use super::allocation::Allocation;
 use super::device::DeviceBuffer;
 use super::handle::{GiveUp, Handle};
-use super::relaxed::relax;
 use super::retain::retained;
 use super::size;
 use crate::device::Device;
 use crate::error::{Detail, Result, ensure, ensure_callable};
 use crate::hazard::Access;
 use crate::stream::StreamRef;
+use crate::stream::relax;
 use crate::{check, sys};
 
 /// Memory that another interface has exported, imported by its opaque file descriptor.

@@ -4,11 +4,11 @@
 
 use std::sync::Arc;
 
-use super::relaxed::relax;
 use super::retain::{retainable, retained};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, AccessHistory, Mode};
+use crate::stream::relax;
 use crate::{process, stream, sys};
 
 /// A function of the runtime that gives a handle up, with its name.

@@ -72,10 +72,10 @@ use super::allocation::{Allocation, Kind};
 use super::device::DeviceBuffer;
 use super::handle::{GiveUp, Handle};
 use super::pool::{MemoryPool, enter};
-use super::relaxed::relax;
 use super::size;
 use crate::device::Device;
 use crate::error::{Result, ensure_callable};
+use crate::stream::relax;
 use crate::{check, sys};
 
 /// Declares 64 bytes that are sent to another process.

@@ -27,8 +27,9 @@
 use std::marker::PhantomData;
 
 use super::owned::Stream;
+use super::renewal;
 use super::view::{AsStream, StreamRef};
-use super::{busy, pool};
+use crate::busy;
 use crate::error::Result;
 use crate::memory::DeviceSlice;
 use crate::{check, sys};
@@ -320,7 +321,7 @@ impl StreamRef<'_> {
         let source = source.as_stream();
         source.device().ensure_is(self.device(), api, "the other stream")?;
         let _current = self.device().switch()?;
-        pool::touch(self.device(), self.as_raw());
+        renewal::touch(self.device(), self.as_raw());
         // SAFETY: both streams live as long as their views.
         unsafe { check!(cudaStreamCopyAttributes(self.as_raw(), source.as_raw())) }
     }
@@ -349,7 +350,7 @@ impl StreamRef<'_> {
     ) -> Result<()> {
         busy::ensure_idle(api)?;
         let _current = self.switch()?;
-        pool::touch(self.device(), self.as_raw());
+        renewal::touch(self.device(), self.as_raw());
         // SAFETY: the stream lives as long as the view. The pointer is to a live union whose member for
         // this attribute is set.
         unsafe { check!(cudaStreamSetAttribute(self.as_raw(), id, value)) }

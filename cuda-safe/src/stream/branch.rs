@@ -3,10 +3,10 @@
 
 use std::mem::ManuallyDrop;
 
-use super::busy;
 use super::owned::Stream;
 use super::recorder::Recorder;
 use super::view::{AsStream as _, StreamRef};
+use crate::busy;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::sys;

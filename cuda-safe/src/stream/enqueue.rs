@@ -17,10 +17,11 @@ use std::panic::Location;
 
 use cuda_hazard::{Hazard, Operation, Refusal, SubmittedSnapshot, WaitTarget};
 
+use super::pool;
 use super::port::Runtime;
 use super::tracker::TRACKER;
 use super::view::StreamRef;
-use super::{busy, pool};
+use crate::busy;
 use crate::callback::{self, Entered};
 use crate::device::{Device, Switched};
 use crate::error::{Detail, Error, ErrorKind, Result};

@@ -10,11 +10,11 @@ use std::panic::Location;
 
 use cuda_hazard::{EventBackend, StreamAccesses, Timeline, WaitMethod};
 
-use super::busy;
 use super::enqueue::refused;
 use super::port::Runtime;
 use super::tracker::TRACKER;
 use super::view::{AsStream, StreamRef};
+use crate::busy;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::hazard::Access;

@@ -15,8 +15,9 @@ use std::sync::Arc;
 
 use super::event::Event;
 use super::foreign::ForeignStream;
+use super::recorder;
 use super::view::StreamRef;
-use super::{busy, recorder};
+use crate::busy;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::{callback, check, process, sys};

@@ -11,7 +11,8 @@ use super::legacy::LegacyStream;
 use super::owned::Stream;
 use super::tracker::{LEGACY, TRACKER};
 use super::view::AsStream as _;
-use super::{busy, host_function, pool, port, recorder};
+use super::{host_function, ownership, pool, port, recorder};
+use crate::busy;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, AccessHistory, Mode, Policy};
@@ -85,7 +86,7 @@ pub(crate) fn is_quiet(history: &AccessHistory, range: Range<usize>, mode: Mode)
 #[track_caller]
 pub(super) fn wait_timeline(timeline: &Timeline) -> Result<()> {
     let device = Device::from_ordinal(timeline.device());
-    let elsewhere = timeline.kind == Kind::PerThread && !busy::is_mine(timeline);
+    let elsewhere = timeline.kind == Kind::PerThread && !ownership::is_mine(timeline);
     let mut snapshot = if elsewhere {
         TRACKER.snapshot_by_event(LegacyStream::new(device)?.as_stream().timeline())
     } else {
@@ -160,7 +161,7 @@ fn wait_streams_and_device(device: Device) -> Result<bool> {
     let (others, plain): (Vec<_>, Vec<_>) = TRACKER
         .timelines(Some(device.as_raw()))
         .filter(|timeline| !timeline.is_drained())
-        .partition(|timeline| timeline.kind == Kind::PerThread && !busy::is_mine(timeline));
+        .partition(|timeline| timeline.kind == Kind::PerThread && !ownership::is_mine(timeline));
     // Loops, because a function that is passed on does not know its caller.
     for timeline in plain {
         wait_timeline(timeline)?;

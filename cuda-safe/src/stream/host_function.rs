@@ -24,8 +24,8 @@ use std::sync::{Mutex, MutexGuard};
 
 use cuda_hazard::Operation;
 
-use super::busy;
 use super::view::StreamRef;
+use crate::busy;
 use crate::device::Device;
 use crate::error::{Detail, Error, ErrorKind, Result};
 use crate::hazard::Access;

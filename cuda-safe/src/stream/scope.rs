@@ -11,8 +11,8 @@ use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Once, OnceLock};
 
-use super::busy;
 use super::view::{AsStream, StreamRef, sealed};
+use crate::busy;
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys;
 

@@ -7,9 +7,10 @@ use std::ptr;
 use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::busy;
+use super::ownership;
 use super::recorder::{self, Recorder};
 use super::tracker::TRACKER;
+use crate::busy;
 use crate::device::{Device, Switched};
 use crate::error::{Detail, Error, Result};
 use crate::hazard::Access;
@@ -296,7 +297,7 @@ impl<'a> StreamRef<'a> {
     #[inline]
     #[track_caller]
     pub(super) fn ensure_not_ending(&self, api: &'static str) -> Result<()> {
-        if self.timeline.kind == Kind::PerThread { busy::ensure_not_ending(api) } else { Ok(()) }
+        if self.timeline.kind == Kind::PerThread { ownership::ensure_not_ending(api) } else { Ok(()) }
     }
 }
 

@@ -15,7 +15,8 @@ use crate::device::Device;
 use crate::error::{Detail, Error, OrRefused, Result};
 use crate::hazard::{Access, Mode};
 use crate::launch::{KernelArg, Named, SurfaceObject, TextureObject};
-use crate::memory::{ArrayElement, ArrayKind, Destroy, UsedHandle, relax, retain};
+use crate::memory::{ArrayElement, ArrayKind, Destroy, UsedHandle, retain};
+use crate::stream::relax;
 use crate::{check, stream, sys};
 
 /// An image of elements `T` that kernels read by coordinates. Dropping it destroys the texture object.

@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
 use super::super::location::MemoryLocation;
-use super::super::relaxed::relax;
 use super::gone::{self, Form};
 use super::reuse::{PoolReuse, RULES};
 use super::{calls, retention};
-use crate::device::Device;
+use crate::device::{Device, peer_access};
 use crate::error::{AtCaller as _, Detail, Error, Result, ensure, ensure_callable, quietly};
 use crate::lock::lock;
-use crate::{check, copy, process, stream, sys};
+use crate::stream::relax;
+use crate::{check, process, stream, sys};
 
 /// The kind of a pool's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -384,7 +384,7 @@ impl MemoryPool {
     pub fn enable_access(&self, device: Device) -> Result<()> {
         self.set_access("MemoryPool::enable_access", device, sys::cudaMemAccessFlagsProtReadWrite)?;
         if let MemoryLocation::Device(owner) = self.location() {
-            copy::peer::pool_enabled(device, owner);
+            peer_access::pool_enabled(device, owner);
         }
         Ok(())
     }
@@ -657,7 +657,7 @@ pub(crate) fn ensure_accessible(device: Device, owner: Device) -> Result<()> {
     let gives = |pool: Result<MemoryPool>| -> Result<bool> { Ok(pool?.access(device)? != PoolAccess::NONE) };
     // A host function must not call CUDA. The launch itself is refused there.
     if stream::in_callback()
-        || copy::peer::is_pool_enabled(device, owner)
+        || peer_access::is_pool_enabled(device, owner)
         || quietly(gives(owner.default_memory_pool())).unwrap_or(false)
         || quietly(gives(owner.memory_pool())).unwrap_or(false)
     {

@@ -23,13 +23,13 @@ use std::ops::{Range, RangeBounds};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::relaxed::relax;
-use super::size;
+use super::{Module, Space, VariableAccess};
 use crate::check;
 use crate::device::Device;
 use crate::error::{Detail, Result, ensure, ensure_callable};
 use crate::hazard::{Access, AccessHistory, Mode};
-use crate::launch::{Module, Space, VariableAccess};
+use crate::memory::size;
+use crate::stream::relax;
 #[cfg(doc)]
 use crate::sys;
 
@@ -44,7 +44,7 @@ use crate::sys;
 /// ```no_run
 /// use cuda_safe::copy::{memcpy_from_symbol, memcpy_from_symbol_async};
 /// use cuda_safe::copy::{memcpy_to_symbol, memcpy_to_symbol_async};
-/// use cuda_safe::memory::Symbol;
+/// use cuda_safe::launch::Symbol;
 /// use cuda_safe::{PinnedBuffer, Stream};
 ///
 /// # fn run(filter: &'static Symbol<f32>, count: &'static Symbol<u32>) -> cuda_safe::Result<()> {
