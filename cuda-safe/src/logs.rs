@@ -17,7 +17,7 @@ use crate::error::{Detail, Error, OrRefused, Result};
 use crate::{check, process, stream, sys};
 
 /// The size of the read buffer in bytes: more than the driver retains, and a zero byte.
-const MOST: usize = 32 << 10;
+const LOG_BYTES: usize = 32 << 10;
 
 /// The severity of a message. One of the constants, or a newer value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -88,7 +88,7 @@ impl Position {
 #[track_caller]
 pub fn dump_to_memory(from: Option<&mut Position>) -> Result<String> {
     stream::ensure_idle("dump_to_memory")?;
-    let mut room = vec![0_u8; MOST];
+    let mut room = vec![0_u8; LOG_BYTES];
     // One byte is for the zero at the end.
     let mut bytes = room.len() - 1;
     let position = from.map_or(ptr::null_mut(), |position| &raw mut position.0);

@@ -10,9 +10,10 @@ use std::sync::mpsc::channel;
 use common::{Gate, alone};
 use cuda_safe::error::Detail;
 use cuda_safe::graph::NodeKind;
+use cuda_safe::memory::{Plane, PlaneMut, Volume, VolumeMut};
 use cuda_safe::{
-    AsStream as _, Device, DeviceBuffer, Event, Graph, PinnedBuffer, PitchedBuffer, PitchedVolume, Plane,
-    PlaneMut, Result, Stream, Volume, VolumeMut, memcpy_async, memset_async, sys,
+    AsStream as _, Device, DeviceBuffer, Event, Graph, PinnedBuffer, PitchedBuffer, PitchedVolume, Result,
+    Stream, memcpy_async, memset_async, sys,
 };
 
 fn detail<T>(answer: Result<T>) -> Detail {

@@ -7,7 +7,7 @@ use cuda_safe::{Device, Error, sys};
 #[test]
 fn every_ordinal_below_the_count_is_a_device_and_none_beyond() {
     let count = Device::count().unwrap();
-    assert!(count >= 1 && Device::available());
+    assert!(count >= 1 && Device::is_available());
     assert_eq!(Device::all().unwrap().len(), count);
     for ordinal in 0..count {
         assert_eq!(Device::new(ordinal).unwrap().ordinal(), ordinal);
@@ -154,7 +154,7 @@ fn the_highest_priority_is_not_above_the_lowest_number() {
 #[test]
 fn the_loaded_runtime_is_of_the_major_version_that_was_built_for() {
     let loaded = device::runtime_version().unwrap();
-    assert_eq!(loaded.major, device::Version::of_headers().major);
+    assert_eq!(loaded.major, device::Version::from_headers().major);
     assert!(
         device::driver_version().unwrap() >= loaded
             || device::driver_version().unwrap().major >= loaded.major

@@ -158,7 +158,7 @@ fn contexts_are_refused_in_host_functions_and_captures_and_for_several_devices()
         let there = device.sm_resource()?;
         let error = ExecutionContext::green(&[all, there]).unwrap_err();
         assert!(error.detail().as_str().contains(" belongs to device "), "{error}");
-        let event = Event::on(device, cuda_safe::stream::EventFlags::DISABLE_TIMING)?;
+        let event = Event::with_device(device, cuda_safe::stream::EventFlags::DISABLE_TIMING)?;
         assert!(context.record(&event).unwrap_err().detail().as_str().contains(" belongs to device "));
     }
     // The last owner may be dropped in a host function: a thread that may wait destroys the context.

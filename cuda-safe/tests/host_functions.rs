@@ -298,7 +298,7 @@ fn a_function_runs_in_order_however_the_stream_waits_for_it() {
     for (number, sync) in [HostTaskSync::BLOCKING, HostTaskSync::SPIN_WAIT].into_iter().enumerate() {
         assert_eq!(sync.as_raw(), u32::try_from(number).unwrap());
         let tell = tell.clone();
-        stream.as_stream().launch_host_fn_ex(sync, move || tell.send(number).unwrap()).unwrap();
+        stream.as_stream().launch_host_fn_with_sync(sync, move || tell.send(number).unwrap()).unwrap();
     }
     stream.synchronize().unwrap();
     assert_eq!(told.try_iter().collect::<Vec<_>>(), [0, 1]);

@@ -8,11 +8,9 @@ use std::sync::mpsc::channel;
 
 use common::{Gate, alone};
 use cuda_safe::error::Detail;
-use cuda_safe::memory::{Stable, StableMut};
+use cuda_safe::memory::{RegisterFlags, Stable, StableMut};
 use cuda_safe::stream::Stream;
-use cuda_safe::{
-    Device, DeviceBuffer, PinnedBuffer, RegisterFlags, Registered, memcpy, memcpy_async, memset_async, sys,
-};
+use cuda_safe::{Device, DeviceBuffer, PinnedBuffer, Registered, memcpy, memcpy_async, memset_async, sys};
 
 /// A container that records when it is dropped.
 #[derive(Debug)]

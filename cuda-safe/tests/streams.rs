@@ -142,7 +142,7 @@ fn an_event_is_refused_on_a_stream_of_another_device() {
         return;
     }
     let elsewhere = Stream::builder().device(Device::new(1).unwrap()).build().unwrap();
-    let event = Event::on(Device::new(0).unwrap(), EventFlags::empty()).unwrap();
+    let event = Event::with_device(Device::new(0).unwrap(), EventFlags::empty()).unwrap();
     let error = event.record(&elsewhere).unwrap_err();
     assert_eq!(error.detail(), &Detail::device_mismatch("the stream", 1, 0));
 }
@@ -156,7 +156,7 @@ fn a_stream_of_another_device_needs_no_switch() {
     }
     let other = Device::new(1).unwrap();
     let stream = Stream::builder().device(other).non_blocking().build().unwrap();
-    let event = Event::on(other, EventFlags::DISABLE_TIMING).unwrap();
+    let event = Event::with_device(other, EventFlags::DISABLE_TIMING).unwrap();
     let gate = Gate::on(&alone, &stream);
     event.record(&stream).unwrap();
     let here = Stream::non_blocking().unwrap();

@@ -185,7 +185,7 @@ impl Bench {
                 bench.lines.push(Line::new(*device, kind)?);
             }
             for _ in 0..EVENTS {
-                bench.events.push(Event::on(*device, EventFlags::DISABLE_TIMING)?);
+                bench.events.push(Event::with_device(*device, EventFlags::DISABLE_TIMING)?);
             }
         }
         Ok(bench)

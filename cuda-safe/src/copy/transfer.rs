@@ -119,7 +119,7 @@ fn between_legacy(source: &LegacyStream, destination: &LegacyStream, copy: &Chec
 /// Makes all later work of a legacy stream wait for all earlier work of another device's.
 #[track_caller]
 fn follow(later: &LegacyStream, earlier: &LegacyStream) -> Result<()> {
-    let event = Event::on(earlier.as_stream().device(), EventFlags::DISABLE_TIMING)?;
+    let event = Event::with_device(earlier.as_stream().device(), EventFlags::DISABLE_TIMING)?;
     event.record(earlier)?;
     later.wait(&event)
 }

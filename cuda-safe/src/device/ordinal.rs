@@ -68,14 +68,14 @@ impl Device {
     ///
     /// # Examples
     /// ```
-    /// if cuda_safe::Device::available() {
+    /// if cuda_safe::Device::is_available() {
     ///     println!("on the GPU");
     /// } else {
     ///     println!("on the host");
     /// }
     /// ```
     #[must_use]
-    pub fn available() -> bool {
+    pub fn is_available() -> bool {
         Self::count().is_ok_and(|count| count > 0)
     }
 

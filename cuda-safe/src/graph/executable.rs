@@ -219,7 +219,7 @@ impl GraphExec {
     fn mark_launch(&mut self, stream: StreamRef<'_>) -> Result<()> {
         let event = match self.last_launch.take() {
             Some(event) => event,
-            None => Event::on(self.device, EventFlags::DISABLE_TIMING)?,
+            None => Event::with_device(self.device, EventFlags::DISABLE_TIMING)?,
         };
         event.record(&stream)?;
         self.last_launch = Some(event);

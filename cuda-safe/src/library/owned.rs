@@ -365,7 +365,7 @@ impl Library {
         // The runtime finds managed variables here, too. Its guarantees for copies to device memory do not
         // cover them.
         let what = "a managed variable as memory of a device (Library::managed has it)";
-        let kind = PointerAttributes::of(pointer.cast_const())?.kind();
+        let kind = PointerAttributes::from_ptr(pointer.cast_const())?.kind();
         ensure(kind != MemoryKind::MANAGED, API, || Detail::unsupported(what))?;
         let len = size::reinterpreted::<T>(API, pointer.addr(), bytes)?;
         // SAFETY: the variable belongs to the current device and has `len` elements, which are live while

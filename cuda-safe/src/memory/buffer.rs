@@ -41,14 +41,14 @@ impl<T: AnyBitPattern, M: MemoryType> Buffer<T, M> {
     /// Returns the owner of an allocation that was made for `len` elements.
     #[inline]
     #[track_caller]
-    pub(super) fn of(api: &'static str, allocation: Allocation, len: usize) -> Result<Self> {
-        Self::of_shared(api, retained(allocation), len)
+    pub(super) fn from_allocation(api: &'static str, allocation: Allocation, len: usize) -> Result<Self> {
+        Self::from_shared(api, retained(allocation), len)
     }
 
     /// As `of`, for an allocation that is already shared.
     #[inline]
     #[track_caller]
-    pub(super) fn of_shared(api: &'static str, allocation: Arc<Allocation>, len: usize) -> Result<Self> {
+    pub(super) fn from_shared(api: &'static str, allocation: Arc<Allocation>, len: usize) -> Result<Self> {
         size::aligned::<T>(api, allocation.pointer().addr())?;
         Ok(Self { allocation, len, elements: PhantomData })
     }

@@ -162,7 +162,7 @@ impl ExternalMemory {
             Detail::out_of_range(start, start.saturating_add(bytes), len)
         })?;
         if bytes == 0 {
-            return DeviceBuffer::of_shared(api, Allocation::device(device, 0)?, 0);
+            return DeviceBuffer::from_shared(api, Allocation::device(device, 0)?, 0);
         }
         let _current = device.switch()?;
         relax()?;
@@ -179,7 +179,7 @@ impl ExternalMemory {
         // SAFETY: the bytes stay mapped until the keeper is dropped. The caller guarantees that their other
         // users are ordered with this work.
         let allocation = unsafe { Allocation::foreign(device, pointer.cast(), bytes, keeper) };
-        DeviceBuffer::of(api, allocation, len)
+        DeviceBuffer::from_allocation(api, allocation, len)
     }
 
     /// Returns the size in bytes.

@@ -128,7 +128,7 @@ impl<T> ManagedBuffer<T> {
         const API: &str = "ManagedBuffer::alloc";
         supported(API)?;
         let bytes = size::bytes_of::<T>(API, len)?;
-        Self::of(API, Allocation::managed(bytes, attachment as u32)?, len)
+        Self::from_allocation(API, Allocation::managed(bytes, attachment as u32)?, len)
     }
 }
 
@@ -227,7 +227,7 @@ impl<T: AnyBitPattern> ManagedBuffer<T> {
         extent::extend(pointer.addr(), bytes);
         // SAFETY: the caller guarantees it for `len` elements, and `bytes` is their size.
         let allocation = unsafe { Allocation::foreign(device, pointer.cast(), bytes, keeper) }.everywhere();
-        Self::of(api, allocation, len)
+        Self::from_allocation(api, allocation, len)
     }
 }
 

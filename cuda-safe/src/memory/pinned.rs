@@ -82,7 +82,7 @@ impl<T> PinnedBuffer<T> {
     {
         #[cfg(target_os = "linux")]
         if let Some(allocation) = large_pages::allocate(size::bytes_of::<T>("PinnedBuffer::alloc", len)?) {
-            return Self::of("PinnedBuffer::alloc", allocation?, len);
+            return Self::from_allocation("PinnedBuffer::alloc", allocation?, len);
         }
         Self::with_flags(len, PinnedFlags::empty())
     }
@@ -101,7 +101,7 @@ impl<T> PinnedBuffer<T> {
         T: Element,
     {
         let bytes = size::bytes_of::<T>("PinnedBuffer::alloc", len)?;
-        Self::of("PinnedBuffer::alloc", Allocation::pinned(None, bytes, flags.bits())?, len)
+        Self::from_allocation("PinnedBuffer::alloc", Allocation::pinned(None, bytes, flags.bits())?, len)
     }
 
     /// Allocates as many elements as the slice has, and copies them.
@@ -243,7 +243,7 @@ impl<T: AnyBitPattern> WriteCombinedBuffer<T> {
     pub fn alloc(len: usize) -> Result<Self> {
         let bytes = size::bytes_of::<T>("WriteCombinedBuffer::alloc", len)?;
         let allocation = Allocation::pinned(None, bytes, sys::cudaHostAllocWriteCombined)?;
-        Self::of("WriteCombinedBuffer::alloc", allocation, len)
+        Self::from_allocation("WriteCombinedBuffer::alloc", allocation, len)
     }
 
     /// Waits until no work uses the elements any more, and lends them to the host for writing.

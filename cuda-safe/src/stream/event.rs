@@ -113,7 +113,7 @@ impl Event {
     #[track_caller]
     pub fn with_flags(flags: EventFlags) -> Result<Self> {
         busy::ensure_idle("Event::with_flags")?;
-        Self::on(Device::current()?, flags)
+        Self::with_device(Device::current()?, flags)
     }
 
     /// Makes an event of `device`, which need not be current.
@@ -122,8 +122,8 @@ impl Event {
     /// Returns the runtime's error if the device cannot be made current. Refused inside a host function.
     #[doc(alias = "cudaEventCreateWithFlags")]
     #[track_caller]
-    pub fn on(device: Device, flags: EventFlags) -> Result<Self> {
-        busy::ensure_idle("Event::on")?;
+    pub fn with_device(device: Device, flags: EventFlags) -> Result<Self> {
+        busy::ensure_idle("Event::with_device")?;
         callback::run_deferred();
         let raw = pool::event(device, flags.bits())?;
         Ok(Self::made(raw, device, flags, SharedEvent::new()))

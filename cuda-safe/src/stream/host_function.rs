@@ -234,15 +234,19 @@ impl StreamRef<'_> {
     ///
     /// # fn main() -> cuda_safe::Result<()> {
     /// let stream = Stream::new()?;
-    /// stream.as_stream().launch_host_fn_ex(HostTaskSync::SPIN_WAIT, || println!("soon over"))?;
+    /// stream.as_stream().launch_host_fn_with_sync(HostTaskSync::SPIN_WAIT, || println!("soon over"))?;
     /// stream.synchronize()
     /// # }
     /// ```
     #[cfg(cudart_13_2)]
     #[doc(alias = "cudaLaunchHostFunc_v2")]
     #[track_caller]
-    pub fn launch_host_fn_ex(&self, sync: HostTaskSync, f: impl FnOnce() + Send + 'static) -> Result<()> {
-        let (api, call_site) = ("StreamRef::launch_host_fn_ex", Location::caller());
+    pub fn launch_host_fn_with_sync(
+        &self,
+        sync: HostTaskSync,
+        f: impl FnOnce() + Send + 'static,
+    ) -> Result<()> {
+        let (api, call_site) = ("StreamRef::launch_host_fn_with_sync", Location::caller());
         // SAFETY: the function accesses no memory that streams use.
         unsafe { self.launch_task(api, call_site, &[], Trigger::Synced(sync), Box::new(move |_| f())) }
     }

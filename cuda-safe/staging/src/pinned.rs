@@ -338,13 +338,13 @@ fn release_rings() -> Result<()> {
 }
 
 /// How long memory lies unused before [`release_idle`] frees it.
-const IDLE: Duration = Duration::from_secs(1);
+const IDLE_TIME: Duration = Duration::from_secs(1);
 
 /// Frees page-locked memory that no copy has used for a second. The layer above calls this where the program
 /// frees memory, and so waits for the devices anyway.
 pub fn release_idle() {
     if may_call() {
-        release_unused_for(IDLE);
+        release_unused_for(IDLE_TIME);
     }
 }
 

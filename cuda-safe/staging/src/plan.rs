@@ -143,7 +143,7 @@ pub fn is_never_staged(bytes: usize) -> bool {
 /// Page-locking a ring of 16 MiB takes 5.5 ms, and staging saves 40 to 80 µs on each MiB: the ring has paid
 /// for itself after 64 to 128 MiB. So it is allocated, in one go, by the copy that completes 128 MiB, and no
 /// program spends more than twice what was necessary.
-const WORTH: u64 = 8;
+const COPIED_PER_PINNED: u64 = 8;
 
 /// Bytes to new memory count so many times, as staging saves as many times the time on them: the first copy
 /// of 32 MiB to new memory pays for the ring by itself.
@@ -160,7 +160,7 @@ pub(crate) fn earned(request: &Request, settings: &Settings) -> usize {
     let counts = if request.is_new { NEW_COUNTS } else { 1 };
     let bytes = (request.bytes as u64).saturating_mul(counts);
     let copied = COPIED.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes);
-    usize::try_from(copied / WORTH).unwrap_or(usize::MAX)
+    usize::try_from(copied / COPIED_PER_PINNED).unwrap_or(usize::MAX)
 }
 
 /// The known properties of a transfer before it begins.
