@@ -41,7 +41,8 @@ fn the_first_launch_enables_access_and_without_access_the_argument_is_refused_an
     let stream = first.with_current(Stream::non_blocking)?;
     let mut own = first.with_current(|| DeviceBuffer::from_slice(&[0_u32; 4]))?;
     let theirs = second.with_current(|| DeviceBuffer::from_slice(&[1_u32, 2, 3, 4]))?;
-    let plane = second.with_current(|| PitchedBuffer::<f32>::alloc(4, 1))?;
+    let mut plane = second.with_current(|| PitchedBuffer::<f32>::alloc(4, 1))?;
+    second.with_current(|| cuda_safe::memset_2d(&mut plane, 0))?;
     let mut floats = first.with_current(|| DeviceBuffer::from_slice(&[0.0_f32; 4]))?;
     // SAFETY: four elements.
     unsafe { launch!(copy_values<<<1, 32, 0, &stream>>>(&plane, &mut floats, 4)) }?;

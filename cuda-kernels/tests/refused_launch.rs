@@ -52,8 +52,8 @@ fn hazard_of(name: &str, index: usize) -> String {
     format!("argument {index} (0 is the first), `{name}`: nothing orders the operation at ")
 }
 
-/// Fills each buffer on one stream, in this order, then launches with both on another one. Returns the refusal,
-/// and the lines of the fills of `x` and `y`.
+/// Fills each buffer on one stream, in this order, then launches with both on another one. Returns the
+/// refusal, and the lines of the fills of `x` and `y`.
 fn refused_after_fills(x_first: bool, swapped: bool) -> Result<(Error, [u32; 2])> {
     hazard::set_policy(Policy::Error)?;
     let (a, b) = (Stream::non_blocking()?, Stream::non_blocking()?);

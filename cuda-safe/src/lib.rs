@@ -1,7 +1,7 @@
 //! Safe, typed access to the CUDA Runtime API, with CUDA's own names.
 //!
-//! CUDA C++ ports line by line: the nouns and the order of arguments are the same. For functions without a
-//! wrapper, [`check!`] surrounds the raw call. The [`guide`] begins with a first program in a crate of your
+//! CUDA C++ ports line by line: the nouns and the order of arguments are the same. [`check!`] surrounds the
+//! raw call of a function without a wrapper. The [`guide`] begins with a first program in a crate of your
 //! own, and ends with a table of all names.
 //!
 //! # A first program
@@ -29,13 +29,14 @@
 //! 2. Its arguments do this: `&d` is read, and `&mut d` is written.
 //! 3. The borrow ends with the call, but the operation runs later, so the tracker records its accesses.
 //! 4. Two operations conflict if they access the same bytes and one of them writes.
-//! 5. If nothing orders an operation after one that it conflicts with, its stream waits for the other stream;
-//!    under [`Policy::Error`](hazard::Policy) it is refused, and the error names both lines.
+//! 5. If nothing orders an operation after one that it conflicts with, its stream waits for the other stream.
+//!    Under [`Policy::Error`](hazard::Policy) the operation is refused instead, with an error that names both
+//!    lines.
 //! 6. The host gets a slice of memory only through a guard, which waits for the work on these bytes.
 //! 7. Memory is freed only after the work that uses it, and a graph retains what its nodes use.
-//! 8. Lengths and devices are checked before the call, so an operation that is refused changes nothing.
+//! 8. Lengths and devices are checked before the call, so a refused operation changes nothing.
 //! 9. A kernel launch is `unsafe`: its caller promises that the kernel stays within its arguments.
-//! 10. Everything else that is safe to call cannot cause undefined behaviour, in any order and on any thread.
+//! 10. All other safe functions cannot cause undefined behaviour, in any order and on any thread.
 //!
 //! [`soundness`] has the proof, and the programs that try to break it.
 //!
@@ -55,8 +56,8 @@
 //! | [`library`] | code that is loaded at run time: PTX, cubins, fatbinaries, their kernels and variables |
 //! | [`logs`] | the log messages of runtime and driver about failing calls |
 //! | [`texture`] | textures and surfaces: images that kernels read and write by coordinates |
-//! | [`process`] | everything the crate does to the whole process, and how to switch it off |
-//! | [`soundness`] | the proof, and each attempt to break safe code with the test that shows its result |
+//! | [`process`] | the effects on the whole process and their switches; environment variables |
+//! | [`soundness`] | the proof, and programs that try to break safe code, each with its test |
 //! | [`sys`] | the raw bindings, re-exported |
 //!
 //! Names follow C without the `cuda` prefix. A search of this documentation for a C name finds its wrapper.

@@ -424,8 +424,8 @@ fn an_executable_graph_takes_over_another_one_of_its_shape() -> Result<()> {
         memset_async(&mut device, 4, s)
     })?;
     let error = exec.update(&other).unwrap_err();
-    let detail = "the graph cannot be taken over: a node is of another kind, at its node 1 (0 is the first); instantiate it \
-         instead";
+    let detail = "the graph cannot be taken over: a node is of another kind, at its node 1 \
+                  (0 is the first); instantiate it instead";
     assert_eq!((error.detail().as_str(), error.detail().kind()), (detail, ErrorKind::Update));
     exec.launch(&stream)?;
     assert_eq!(*host.host()?, [2; 4]);

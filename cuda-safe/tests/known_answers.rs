@@ -384,7 +384,9 @@ const TRIED: &[(&str, Try)] = &[
     ("cudaMemcpyAsync/default, on the stream of the thread", |_| {
         queued(device()?, &pinned()?, &Stream::per_thread()?)
     }),
-    ("cudaMemcpyAsync/device from registered, default", |_| queued(device()?, &registered()?, &Stream::new()?)),
+    ("cudaMemcpyAsync/device from registered, default", |_| {
+        queued(device()?, &registered()?, &Stream::new()?)
+    }),
     ("cudaMemcpyAsync/device to host, on the legacy stream by name", |_| {
         queued(pinned()?, &device()?, &Stream::legacy()?)
     }),
@@ -407,8 +409,12 @@ const TRIED: &[(&str, Try)] = &[
         expected[..255].fill(0);
         holds(&to, &expected)
     }),
-    ("cudaMemcpyAsync/managed from device, its direction", |_| queued(managed()?, &device()?, &Stream::new()?)),
-    ("cudaMemcpyAsync/managed from pinned, its direction", |_| queued(managed()?, &pinned()?, &Stream::new()?)),
+    ("cudaMemcpyAsync/managed from device, its direction", |_| {
+        queued(managed()?, &device()?, &Stream::new()?)
+    }),
+    ("cudaMemcpyAsync/managed from pinned, its direction", |_| {
+        queued(managed()?, &pinned()?, &Stream::new()?)
+    }),
     ("cudaMemcpyAsync/pinned from device, default", |_| queued(pinned()?, &device()?, &Stream::new()?)),
     ("cudaMemset/no bytes", |_| {
         let mut memory = device()?;
@@ -416,8 +422,12 @@ const TRIED: &[(&str, Try)] = &[
         holds(&memory, &bytes(LEN))
     }),
     ("cudaMemset/pool, value 0", |_| filled(pool()?, 0, memset)),
-    ("cudaMemsetAsync/device, value 0", |_| filled(device()?, 0, |it, value| memset_async(it, value, &Stream::new()?))),
-    ("cudaMemsetAsync/managed, value -1", |_| filled(managed()?, 255, |it, value| memset_async(it, value, &Stream::new()?))),
+    ("cudaMemsetAsync/device, value 0", |_| {
+        filled(device()?, 0, |it, value| memset_async(it, value, &Stream::new()?))
+    }),
+    ("cudaMemsetAsync/managed, value -1", |_| {
+        filled(managed()?, 255, |it, value| memset_async(it, value, &Stream::new()?))
+    }),
     ("cudaMemsetAsync/pinned memory, then 96 bytes, a copy", |_| {
         let (mut from, mut to, stream) = (pinned()?, device()?, Stream::new()?);
         memset_async(&mut from.slice_mut(..96)?, 7, &stream)?;

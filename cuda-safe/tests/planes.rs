@@ -153,7 +153,8 @@ fn extents_that_differ_are_refused_with_both_before_any_call() {
     .unwrap_err();
     assert_eq!(
         error.detail().as_str(),
-        "extents differ: the destination has width, height and depth [2, 2, 2], the source [3, 1, 1]; copy parts that have the same"
+        "extents differ: the destination has width, height and depth [2, 2, 2], the source [3, 1, \
+         1]; copy parts that have the same"
     );
     assert_eq!(device.to_vec().unwrap(), [0; 12]);
 }

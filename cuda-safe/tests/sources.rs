@@ -477,8 +477,8 @@ fn every_fallible_function_knows_its_caller() {
 #[test]
 fn a_fallible_function_without_its_caller_is_noticed() {
     let found = fallible(
-        "    #[track_caller]\n    pub fn one() -> Result<()> {\n    }\n    pub(crate) fn two(\n        a: u32,\n    ) -> \
-         Result<()> {\n    }\n    pub fn three() {\n    }\n",
+        "    #[track_caller]\n    pub fn one() -> Result<()> {\n    }\n    \
+         pub(crate) fn two(\n        a: u32,\n    ) -> Result<()> {\n    }\n    pub fn three() {\n    }\n",
     );
     assert_eq!(found, [("one", true), ("two", false)]);
 }

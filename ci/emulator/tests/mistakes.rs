@@ -134,14 +134,16 @@ fn says(case: &str, words: &[&str]) {
 fn a_wrong_direction_names_the_memory_of_both_sides_and_the_right_direction() {
     named("swapped_direction", "pointer", &["copy", "memory"]);
     let words = [
-        "cudaMemcpyHostToDevice wants device memory as the destination, and this is pageable host memory (the heap)",
+        "cudaMemcpyHostToDevice wants device memory as the destination, and this is pageable host memory \
+         (the heap)",
         "The source is 16384 bytes of device memory at 0x",
         "from cudaMalloc on device 0; either the two pointers are swapped",
         "or this is cudaMemcpyDeviceToHost",
     ];
     says("swapped_direction", &words);
     let words = [
-        "cudaMemcpyDeviceToDevice wants device memory as the source, and this is pageable host memory (the heap)",
+        "cudaMemcpyDeviceToDevice wants device memory as the source, and this is pageable host memory \
+         (the heap)",
         "The destination is 16384 bytes of device memory at 0x",
         "for these two it is cudaMemcpyHostToDevice",
     ];
@@ -164,7 +166,8 @@ fn a_fault_names_the_kind_of_memory_and_the_line_of_its_allocation() {
 fn launches_whose_error_nobody_reads_are_named_at_the_end_once_for_each_line() {
     named("unread_launches", "unread", &["launch"]);
     let words = [
-        "3 launches of kernel (anonymous namespace)::fill(int*, int) failed with cudaErrorInvalidResourceHandle (400)",
+        "3 launches of kernel (anonymous namespace)::fill(int*, int) failed with \
+         cudaErrorInvalidResourceHandle (400)",
         "nobody read the error: the stream is of device 0, and device 1 is current",
     ];
     says("unread_launches", &words);

@@ -165,7 +165,8 @@ pub(crate) fn generate(contents: &Contents, placement: &Placement) -> Result<Str
     Ok(text)
 }
 
-/// Makes a program link what is exported, even if it uses none of it: two exports of one name then do not link.
+/// Makes a program link what is exported, even if it uses none of it: two exports of one name then do not
+/// link.
 fn exports(text: &mut String, names: &Names) {
     let exported = names.exported();
     if exported.is_empty() {
@@ -178,8 +179,8 @@ fn exports(text: &mut String, names: &Names) {
     let all: Vec<_> = (0..exported.len()).map(|at| format!("export_{at}")).collect();
     let _ = write!(
         text,
-        "#[used]\nstatic EXPORTS: [unsafe extern \"C\" fn(); {}] = {{\n    unsafe extern \"C\" {{ {declared}}}\n    \
-         [{}]\n}};\n",
+        "#[used]\nstatic EXPORTS: [unsafe extern \"C\" fn(); {}] = {{\n    \
+         unsafe extern \"C\" {{ {declared}}}\n    [{}]\n}};\n",
         all.len(),
         all.join(", ")
     );
@@ -224,7 +225,8 @@ fn variable(text: &mut String, module: usize, symbol: &Symbol, (space, start): (
         text,
         "#[doc = \"{gap} A `{word}` variable: {len} of `{element}`.\"]\n\
          pub static {name}: ::cuda_safe::launch::Symbol<{element}> = {{\n    \
-         unsafe extern \"C\" {{ #[link_name = {link:?}] fn {accessor}() -> *const ::core::ffi::c_void; }}\n    \
+         unsafe extern \"C\" {{ #[link_name = {link:?}] fn {accessor}() -> *const ::core::ffi::c_void; \
+         }}\n    \
          // SAFETY: the function names this variable, which has the type that the header declares, and \
          these are its bytes in its module's access histories.\n    \
          unsafe {{ ::cuda_safe::launch::Symbol::from_parts({name:?}, {accessor}, &MODULE_{module}, \

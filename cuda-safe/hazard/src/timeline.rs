@@ -286,8 +286,8 @@ impl Timeline {
         }
     }
 
-    /// Returns a flag of the backend, `false` at first, whose meaning only the backend knows. While the submit
-    /// state is locked, as during an operation, no other thread gives the stream anything.
+    /// Returns a flag of the backend, `false` at first, whose meaning only the backend knows. While the
+    /// submit state is locked, as during an operation, no other thread gives the stream anything.
     #[inline]
     pub fn backend_flag(&self) -> &AtomicBool {
         &self.shared.backend_flag

@@ -38,7 +38,7 @@
 //! |---|---|
 //! | `verbs`, `fill`, `scoped`, `symbol`, `owned` | the public verbs |
 //! | `operand`, `operands` | one side of a copy: the traits, its descriptor, and the types that stand there |
-//! | `checked`, `overlap` | shape, direction and overlap, worked out once; copies and fills as nodes of a graph |
+//! | `checked`, `overlap` | shape, direction and overlap, checked once; copies and fills as graph nodes |
 //! | `transfer`, `call` | the ways onto a stream, the C functions |
 //! | `batch` | many copies in one call |
 //! | `staged`, `pipeline` | large pageable copies, large arrays in chunks |

@@ -260,8 +260,8 @@ impl Detail {
             None => "an earlier conflicting one".to_owned(),
         };
         let text = format!(
-            "nothing orders the operation at {second} after {first}: have its stream wait for an event that is \
-             recorded behind that, or wait for that on the host first"
+            "nothing orders the operation at {second} after {first}: have its stream wait for an event that \
+             is recorded behind that, or wait for that on the host first"
         );
         Self::new(ErrorKind::Hazard, text)
     }
@@ -269,8 +269,8 @@ impl Detail {
     /// A node of a graph that would conflict with node `other`, without an order between the two.
     pub(crate) fn nodes_unordered(other: usize) -> Self {
         let text = format!(
-            "the node would use memory that node {other} of the graph (0 is the first) uses, one of them writes \
-             it, and nothing orders the two: name one as what the other comes after when it is added, or by \
+            "the node would use memory that node {other} of the graph (0 is the first) uses, one of them \
+             writes it, and nothing orders the two: name one as what the other comes after when it is added, or by \
              Graph::add_dependencies"
         );
         Self::new(ErrorKind::Hazard, text)
@@ -391,8 +391,8 @@ fn advice(driver: i32, runtime: i32, built: i32) -> String {
     if runtime != 0 && found != needed {
         format!(
             "the loaded libcudart is of CUDA {loaded}, but this program was built for CUDA {headers}: put the \
-             CUDA {needed} library first on the loader path (LD_LIBRARY_PATH), or build with CUDA_PATH set to a \
-             CUDA {found} toolkit"
+             CUDA {needed} library first on the loader path (LD_LIBRARY_PATH), or build with CUDA_PATH set to \
+             a CUDA {found} toolkit"
         )
     } else if driver == 0 {
         format!("no NVIDIA driver answers (runtime CUDA {loaded}): install one if there is a GPU; {EMULATOR}")

@@ -164,8 +164,8 @@ impl<P> Kernel<P> {
         {
             let (asked, declared): ([u32; 3], [u32; 3]) = (cluster.into(), declared.into());
             let text = format!(
-                "clusters of {asked:?} blocks were asked for, but the kernel's source says {declared:?}: ask for \
-                 none"
+                "clusters of {asked:?} blocks were asked for, but the kernel's source says {declared:?}: ask \
+                 for none"
             );
             return Some(Detail::new(ErrorKind::Argument, text));
         }

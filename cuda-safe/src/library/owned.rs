@@ -561,8 +561,8 @@ pub(super) fn explained(error: Error, log: Option<String>) -> Error {
     }
 }
 
-/// Returns the difference between a type's parameter and the kernel's: their sizes in bytes. `None` is a missing
-/// parameter.
+/// Returns the difference between a type's parameter and the kernel's: their sizes in bytes. `None` is a
+/// missing parameter.
 fn mismatch(index: usize, asked: Option<usize>, found: Option<usize>) -> Detail {
     let text = match (asked, found) {
         (Some(asked), Some(found)) => {

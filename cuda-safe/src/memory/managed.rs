@@ -269,8 +269,8 @@ fn supported(api: &'static str) -> Result<()> {
         None => Ok(()),
         Some(device) => {
             let text = format!(
-                "device {device} has no concurrent managed access: the host must not touch managed memory while \
-                 any kernel of it runs, so there is none in this process; use a PinnedBuffer, which kernels \
+                "device {device} has no concurrent managed access: the host must not touch managed memory \
+                 while any kernel of it runs, so there is none in this process; use a PinnedBuffer, which kernels \
                  reach, too, or a DeviceBuffer and copies, or hide the device with CUDA_VISIBLE_DEVICES"
             );
             Err(Error::refused(api, Detail::new(ErrorKind::Unsupported, text)))

@@ -13,8 +13,8 @@
 //! - A CUDA array ([`Array`], [`MipmappedArray`], [`Nv12Array`]) has a layout chosen by the device, and no
 //!   address. An [`ArrayBuilder`] makes it, and an [`ArrayView`] is a part of it. Only copies of rows and
 //!   layers reach it, and kernels through [textures and surfaces](crate::texture).
-//! - Variables of the kernels' source files ([`Symbol`](crate::launch::Symbol)) have no owner. They exist on every device, as long
-//!   as the process.
+//! - Variables of the kernels' source files ([`Symbol`](crate::launch::Symbol)) have no owner. They exist on
+//!   every device, as long as the process.
 //!
 //! Allocating and freeing are not stream-ordered, except [`DeviceBuffer::alloc_async`] and
 //! [`DeviceBuffer::alloc_from`] ([`MemoryPool`] explains pools). Freeing blocks the host until the work

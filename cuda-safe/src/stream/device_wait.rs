@@ -132,7 +132,8 @@ mod tests {
     use crate::stream::{AsStream as _, CAPTURE_OR_WAIT, Stream};
     use crate::{Device, DeviceBuffer, PinnedBuffer, memcpy_async, memset_async};
 
-    /// A wait for the device beside a capture of another thread: the capture stays whole, and the work is done.
+    /// A wait for the device beside a capture of another thread: the capture stays whole, and the work is
+    /// done.
     #[test]
     fn a_capture_and_a_wait_for_the_device_do_not_meet() {
         let _turn = crate::lock::lock(&CAPTURE_OR_WAIT);

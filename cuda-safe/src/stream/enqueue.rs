@@ -291,8 +291,8 @@ pub(super) fn refused(
         Refusal::HostBorrowed => Detail::HOST_BORROWED,
         Refusal::Overlap { first, second, bytes } => {
             let text = format!(
-                "two streams of one call access the same {bytes} bytes of an allocation, one from byte {first} \
-                 on and one from byte {second} on, and one of them writes: nothing orders the two; give one \
+                "two streams of one call access the same {bytes} bytes of an allocation, one from byte \
+                 {first} on and one from byte {second} on, and one of them writes: nothing orders the two; give one \
                  stream both accesses, or make two calls"
             );
             Detail::new(ErrorKind::Hazard, text)

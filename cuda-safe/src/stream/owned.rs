@@ -84,8 +84,8 @@ impl Stream {
         StreamBuilder::new()
     }
 
-    /// Returns C's stream `0`: the legacy default stream of the device that is current now. It stays the stream
-    /// of that device. Makes no stream, and costs little more than the query of the device.
+    /// Returns C's stream `0`: the legacy default stream of the device that is current now. It stays the
+    /// stream of that device. Makes no stream, and costs little more than the query of the device.
     ///
     /// # Errors
     /// Returns the runtime's error if there is no device.

@@ -138,7 +138,8 @@ unsafe fn record_there(device: Device, raw: sys::cudaStream_t, event: sys::cudaE
 ///
 /// The legacy stream is made to wait for the event. The tracker continues to rely on that order, and it is
 /// undocumented whether the legacy stream waits for streams that are destroyed or whose thread has ended. If
-/// no event can be recorded, this waits for the work, so that nobody has to wait for the device because of it.
+/// no event can be recorded, this waits for the work, so that nobody has to wait for the device because of
+/// it.
 pub(super) fn last_event(device: Device, raw: sys::cudaStream_t, timeline: &Timeline) -> WaitTarget {
     // A stream that was only made to wait is not complete: otherwise the legacy stream would be assumed to
     // wait for what it waits for.

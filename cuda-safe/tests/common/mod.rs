@@ -99,8 +99,8 @@ pub(crate) fn assert_unordered(error: &cuda_safe::Error, first: u32, second: u32
 /// Returns the detail of a node that would conflict with this one.
 pub(crate) fn nodes_unordered(other: usize) -> String {
     format!(
-        "the node would use memory that node {other} of the graph (0 is the first) uses, one of them writes it, \
-         and nothing orders the two: name one as what the other comes after when it is added, or by \
+        "the node would use memory that node {other} of the graph (0 is the first) uses, one of them writes \
+         it, and nothing orders the two: name one as what the other comes after when it is added, or by \
          Graph::add_dependencies"
     )
 }

@@ -392,7 +392,8 @@ pub(super) trait Copies {
 #[cfg(cudart_12_8)]
 #[inline]
 pub(super) fn behind_fills(stream: StreamRef<'_>, raw: sys::cudaStream_t) -> Result<()> {
-    // SAFETY: the caller is inside an `enqueue`, and `behind_fill` submits a function or notes the fill again.
+    // SAFETY: the caller is inside an `enqueue`, and `behind_fill` submits a function or notes the fill
+    // again.
     if unsafe { stream.take_fill() } { behind_fill(stream, raw) } else { Ok(()) }
 }
 
