@@ -74,8 +74,8 @@ impl Detail {
     /// Memory that cannot be retained as long as a graph that uses it.
     pub const NOT_KEPT: Self = Self::constant(
         ErrorKind::Argument,
-        "a graph cannot keep this memory for as long as it lives: it keeps memory of owners of this crate, such \
-         as a `PinnedBuffer`, and none of a slice or a vector",
+        "a graph cannot keep this memory for as long as it lives: it keeps memory of owners of this crate, \
+         such as a `PinnedBuffer`, and none of a slice or a vector",
     )
     .or_code(sys::cudaErrorNotPermitted);
     /// The call is not possible while a stream is being captured into a graph.
@@ -84,9 +84,9 @@ impl Detail {
     /// The thread makes a capture, and the stream or the event is not part of it.
     pub const OUTSIDE_CAPTURE: Self = Self::constant(
         ErrorKind::Capture,
-        "not part of the capture that this thread makes: use the stream that the closure receives, a `fork` of \
-         it, or a stream that waits for an event recorded there; do blocking calls and work on other streams \
-         before the capture or after it",
+        "not part of the capture that this thread makes: use the stream that the closure receives, a `fork` \
+         of it, or a stream that waits for an event recorded there; do blocking calls and work on other \
+         streams before the capture or after it",
     );
     const fn constant(kind: ErrorKind, text: &'static str) -> Self {
         Self { kind, code: kind.code(), text: Cow::Borrowed(text) }
@@ -153,8 +153,8 @@ impl Detail {
     #[must_use]
     pub fn overlapping(destination: usize, source: usize, bytes: usize) -> Self {
         argument(format!(
-            "source and destination overlap: {bytes} bytes from byte {source} to byte {destination} of the same \
-             memory; copy them to other memory first"
+            "source and destination overlap: {bytes} bytes from byte {source} to byte {destination} of the \
+             same memory; copy them to other memory first"
         ))
     }
 
@@ -211,8 +211,8 @@ impl Detail {
     pub(crate) fn clusters(what: &'static str, grid: u32, cluster: u32) -> Self {
         let fitting = u64::from(grid).next_multiple_of(u64::from(cluster.max(1)));
         argument(format!(
-            "{what} is {grid} blocks, which clusters of {cluster} along it do not divide: launch {fitting}, or \
-             smaller clusters"
+            "{what} is {grid} blocks, which clusters of {cluster} along it do not divide: launch {fitting}, \
+             or smaller clusters"
         ))
     }
 
@@ -235,8 +235,8 @@ impl Detail {
     /// Memory of another device that a kernel cannot access, and the function that may allow it.
     pub(crate) fn not_accessible(found: usize, needed: usize, how: &'static str) -> Self {
         let text = format!(
-            "the memory belongs to device {found}, and kernels of device {needed} cannot access it: copy it to \
-             device {needed}, or use {how} if the hardware allows it"
+            "the memory belongs to device {found}, and kernels of device {needed} cannot access it: copy it \
+             to device {needed}, or use {how} if the hardware allows it"
         );
         Self::new(ErrorKind::Device, text).or_code(sys::cudaErrorPeerAccessNotEnabled)
     }
@@ -270,8 +270,8 @@ impl Detail {
     pub(crate) fn nodes_unordered(other: usize) -> Self {
         let text = format!(
             "the node would use memory that node {other} of the graph (0 is the first) uses, one of them \
-             writes it, and nothing orders the two: name one as what the other comes after when it is added, or by \
-             Graph::add_dependencies"
+             writes it, and nothing orders the two: name one as what the other comes after when it is added, or \
+             by Graph::add_dependencies"
         );
         Self::new(ErrorKind::Hazard, text)
     }
@@ -390,9 +390,9 @@ fn advice(driver: i32, runtime: i32, built: i32) -> String {
     let (needed, found) = (built / 1000, runtime / 1000);
     if runtime != 0 && found != needed {
         format!(
-            "the loaded libcudart is of CUDA {loaded}, but this program was built for CUDA {headers}: put the \
-             CUDA {needed} library first on the loader path (LD_LIBRARY_PATH), or build with CUDA_PATH set to \
-             a CUDA {found} toolkit"
+            "the loaded libcudart is of CUDA {loaded}, but this program was built for CUDA {headers}: put \
+             the CUDA {needed} library first on the loader path (LD_LIBRARY_PATH), or build with CUDA_PATH set \
+             to a CUDA {found} toolkit"
         )
     } else if driver == 0 {
         format!("no NVIDIA driver answers (runtime CUDA {loaded}): install one if there is a GPU; {EMULATOR}")
