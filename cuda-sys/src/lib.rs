@@ -50,6 +50,9 @@
 //! # }
 //! ```
 
+// The unit tests.
+// Not under sanitizers: they use no GPU.
+
 mod bindings;
 mod constants;
 mod inline;

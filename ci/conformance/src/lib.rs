@@ -8,8 +8,8 @@
 //!
 //! A case judges nothing: it makes calls, and records their results, the contents of memory, and whether the
 //! host had to wait. The third column of the table names a known difference of the emulator. There the case
-//! must differ until the name is removed. `cuda-safe/tests/known_answers.rs` tries a sample of the cases
-//! through the safe crate.
+//! must differ until the name is removed. `cuda-safe/tests/device/known_answers.rs` tries a sample of the
+//! cases through the safe crate.
 
 #![allow(
     unsafe_code,

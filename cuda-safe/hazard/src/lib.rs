@@ -159,7 +159,7 @@
 //! Apart from [`lock`], unsafe code performs an operation in one place only: the accesses of a graph are
 //! listed beside what retains their memory. All other unsafe code only declares. `tests/model` runs 100,000
 //! random programs against a model that knows nothing but sets of operations, for too few waits and for too
-//! many. `tests/loom` runs every interleaving of two and three threads, and `tests/lock_loom.rs` those of two
+//! many. `tests/loom` runs every interleaving of two and three threads, and `tests/loom/lock.rs` those of two
 //! and three threads that want one lock (`ci/steps/loom`). `tests/cost.rs` prints the cost.
 //!
 //! # Where it waits more than it must
@@ -170,6 +170,9 @@
 //! - before a copy from pinned memory that CUDA's documents, but not its driver, order after the legacy
 //!   stream's work;
 //! - between the left columns of all rows of an allocation and the bytes beside them in the last row.
+
+// The unit tests.
+// Not under sanitizers: they use no GPU.
 
 mod added_wait;
 mod clock;

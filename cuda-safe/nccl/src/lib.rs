@@ -42,6 +42,9 @@
 //! You can try a program for several GPUs on one. With `NCCL_MULTI_RANK_GPU_ENABLE=1`, NCCL 2.32 accepts a
 //! device twice. In older versions, two processes share a device if each has its own `NCCL_HOSTID`.
 
+// The unit tests.
+// Not under sanitizers: they use no GPU.
+
 mod call;
 mod clique;
 mod communicator;

@@ -17,6 +17,7 @@ mod other {
 /// Held by tests whose kernels count their steps.
 static COUNTS: Mutex<()> = Mutex::new(());
 
+/// Not under initcheck, synccheck, racecheck: they do not support kernels that launch kernels.
 #[test]
 fn kernels_of_both_launch_kernels_that_call_functions_of_other_sources() -> Result<()> {
     let _counts = COUNTS.lock().unwrap_or_else(PoisonError::into_inner);
