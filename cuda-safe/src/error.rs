@@ -149,8 +149,8 @@ impl Error {
         };
         self.0.detail.reword(|hazard| {
             format!(
-                "{hazard}; the kernel declares the parameter as `{parameter}`: if it only reads there, pass the \
-                 memory's `read_only()`{mark}"
+                "{hazard}; the kernel declares the parameter as `{parameter}`: if it only reads there, pass \
+                 the memory's `read_only()`{mark}"
             )
         });
         self

@@ -54,8 +54,9 @@ fn the_first_launch_enables_access_and_without_access_the_argument_is_refused_an
         let error = refused.unwrap_err();
         let (found, needed) = (second.ordinal(), first.ordinal());
         let detail = format!(
-            "argument 0 (0 is the first), `from`: the memory belongs to device {found}, and kernels of device {needed} cannot access it: copy it to \
-             device {needed}, or use Device::enable_peer_access if the hardware allows it"
+            "argument 0 (0 is the first), `from`: the memory belongs to device {found}, and kernels of \
+             device {needed} cannot access it: copy it to device {needed}, \
+             or use Device::enable_peer_access if the hardware allows it"
         );
         assert_eq!((error.detail().as_str(), error.detail().kind()), (&*detail, ErrorKind::Device));
         assert!(error.to_string().contains("Device::enable_peer_access"), "{error}");

@@ -7,6 +7,7 @@ use std::ptr::from_mut;
 
 use cuda_kernels::kernels::copy_values;
 use cuda_safe::device::set_automatic_peer_access;
+use cuda_safe::graph::node;
 use cuda_safe::{Device, DeviceBuffer, Graph, Result, Stream, launch};
 use cuda_testing::own_process;
 
@@ -44,7 +45,7 @@ fn memory_that_is_declared_and_no_argument_is_accessible_or_refused_like_an_argu
         &|own| {
             let mut graph = Graph::new()?;
             // SAFETY: as above.
-            unsafe { graph.add_kernel(&[], &using, (1, 32), (from, own, 4)) }?;
+            unsafe { graph.add(&[], node::kernel(&using, (1, 32), (from, own, 4))) }?;
             graph.instantiate()?.launch(&stream)
         },
     ];
@@ -67,8 +68,8 @@ fn memory_that_is_declared_and_no_argument_is_accessible_or_refused_like_an_argu
             launch(&mut own).map_err(|error| (error.detail().to_string(), error.call_site().file()));
         let (found, needed) = (second.ordinal(), first.ordinal());
         let detail = format!(
-            "the memory belongs to device {found}, and kernels of device {needed} cannot access it: copy it to \
-             device {needed}, or use Device::enable_peer_access if the hardware allows it"
+            "the memory belongs to device {found}, and kernels of device {needed} cannot access it: copy it \
+             to device {needed}, or use Device::enable_peer_access if the hardware allows it"
         );
         assert_eq!(refused, Err((detail, file!())));
     }

@@ -4,6 +4,7 @@
 
 use approx::assert_relative_eq;
 use cuda_kernels::{kernels, rotate};
+use cuda_safe::graph::node;
 use cuda_safe::launch::{Kernel, LaunchConfig, TextureObject};
 use cuda_safe::memory::{Array, ArrayBuilder, ArrayElement, Plane, Volume};
 use cuda_safe::texture::{AddressMode, FilterMode, ReadMode, ResourceView, Texture, TextureDesc};
@@ -342,7 +343,7 @@ fn a_built_graph_keeps_them_as_well() -> Result<()> {
     let mut graph = cuda_safe::Graph::new()?;
     let config = LaunchConfig::new(1, 32);
     // SAFETY: the kernel reads the texture, and as many elements as there are.
-    unsafe { graph.add_kernel(&[], &kernels::probe_line, config, (&texture, &at, &mut out, 2)) }?;
+    unsafe { graph.add(&[], node::kernel(&kernels::probe_line, config, (&texture, &at, &mut out, 2))) }?;
     drop((texture, at));
     let mut exec = graph.instantiate()?;
     exec.launch(&stream)?;
@@ -364,11 +365,14 @@ fn a_node_that_is_set_to_another_texture_keeps_that_and_lets_the_former_go() -> 
     let mut graph = cuda_safe::Graph::new()?;
     let config = LaunchConfig::new(1, 32);
     // SAFETY: here and below, the kernel reads the texture, and as many elements as there are.
-    let node = unsafe { graph.add_kernel(&[], &kernels::probe_line, config, (&former, &at, &mut out, 2)) }?;
+    let node =
+        unsafe { graph.add(&[], node::kernel(&kernels::probe_line, config, (&former, &at, &mut out, 2))) }?;
     let mut exec = graph.instantiate()?;
     exec.launch(&stream)?;
     // SAFETY: as above.
-    unsafe { exec.set_kernel(&graph, node, &kernels::probe_line, config, (&texture, &at, &mut out, 2)) }?;
+    unsafe {
+        exec.set(&graph, node, node::kernel(&kernels::probe_line, config, (&texture, &at, &mut out, 2)))
+    }?;
     // The graph, which also uses the former texture, is not launched any more. The drop waits for the
     // launch in flight.
     drop((graph, former, texture));

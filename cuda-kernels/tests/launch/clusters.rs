@@ -158,7 +158,8 @@ fn fewer_clusters_run_at_once_the_larger_they_are() -> Result<()> {
         cluster_places.max_active_clusters((15, 64), &LaunchAttributes::new().cluster(2)).unwrap_err();
     assert_eq!(
         error.detail().as_str(),
-        "the grid's x is 15 blocks, which clusters of 2 along it do not divide: launch 16, or smaller clusters",
+        "the grid's x is 15 blocks, which clusters of 2 along it do not divide: launch 16, or \
+         smaller clusters",
         "{error}"
     );
     Ok(())

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use cuda_kernels::kernels::linked::{add_amount, count_down, set_condition};
 use cuda_safe::error::Detail;
-use cuda_safe::graph::{Body, Condition, Conditional, Node, NodeKind};
+use cuda_safe::graph::{Body, Condition, Conditional, Node, NodeKind, node};
 use cuda_safe::{DeviceBuffer, Error, Graph, PinnedBuffer, Result, Stream, launch, memcpy, memset_async};
 use cuda_testing::alone;
 
@@ -17,7 +17,7 @@ fn number(value: u32) -> Result<DeviceBuffer<u32>> {
 /// Adds a node that adds to a number.
 fn adds(body: &mut Body<'_>, to: &mut DeviceBuffer<u32>, amount: u32) -> Result<()> {
     // SAFETY: one thread, and memory of one number, here and below.
-    unsafe { body.add_kernel(&[], &add_amount, (1, 1), (to, amount)) }?;
+    unsafe { body.add(&[], node::kernel(&add_amount, (1, 1), (to, amount))) }?;
     Ok(())
 }
 
@@ -28,12 +28,15 @@ fn adds_while(
     left: &mut DeviceBuffer<u32>,
     sum: &mut DeviceBuffer<u32>,
 ) -> Result<Node> {
-    graph.add_conditional(&[], again, Conditional::While, |_, body| {
-        adds(body, sum, 10)?;
-        // SAFETY: as in `adds`.
-        unsafe { body.add_kernel(&[], &count_down, (1, 1), (again, &mut *left)) }?;
-        Ok(())
-    })
+    graph.add(
+        &[],
+        node::conditional(again, Conditional::While, |_, body| {
+            adds(body, sum, 10)?;
+            // SAFETY: as in `adds`.
+            unsafe { body.add(&[], node::kernel(&count_down, (1, 1), (again, &mut *left))) }?;
+            Ok(())
+        }),
+    )
 }
 
 fn nothing(_: usize, _: &mut Body<'_>) -> Result<()> {
@@ -76,13 +79,16 @@ fn one_of_two_bodies_runs_and_the_kernel_that_decides_comes_before() -> Result<(
     let mut graph = Graph::new()?;
     let condition = graph.condition(0)?;
     // SAFETY: as in `adds`.
-    let decides = unsafe { graph.add_kernel(&[], &set_condition, (1, 1), (&condition, &choice)) }?;
-    let node = graph.add_conditional(&[], &condition, Conditional::IfElse, |at, body| match at {
-        0 => adds(body, &mut yes, 1),
-        _ => adds(body, &mut no, 1),
-    })?;
+    let decides = unsafe { graph.add(&[], node::kernel(&set_condition, (1, 1), (&condition, &choice))) }?;
+    let node = graph.add(
+        &[],
+        node::conditional(&condition, Conditional::IfElse, |at, body| match at {
+            0 => adds(body, &mut yes, 1),
+            _ => adds(body, &mut no, 1),
+        }),
+    )?;
     let mut host = PinnedBuffer::<u32>::alloc(1)?;
-    let copy = graph.add_memcpy(&[], &mut host, &yes)?;
+    let copy = graph.add(&[], node::memcpy(&mut host, &yes))?;
     // The condition orders the first two, and the memory the last two.
     assert_eq!(graph.edges()?, [(decides, node), (node, copy)]);
     let mut exec = graph.instantiate()?;
@@ -102,10 +108,13 @@ fn the_body_with_the_conditions_number_runs_if_there_is_one() -> Result<()> {
     let mut graph = Graph::new()?;
     let condition = graph.condition(0)?;
     // SAFETY: as in `adds`.
-    unsafe { graph.add_kernel(&[], &set_condition, (1, 1), (&condition, &choice)) }?;
-    graph.add_conditional(&[], &condition, Conditional::Switch(3), |at, body| {
-        adds(body, &mut sum, [1, 10, 100][at])
-    })?;
+    unsafe { graph.add(&[], node::kernel(&set_condition, (1, 1), (&condition, &choice))) }?;
+    graph.add(
+        &[],
+        node::conditional(&condition, Conditional::Switch(3), |at, body| {
+            adds(body, &mut sum, [1, 10, 100][at])
+        }),
+    )?;
     let mut exec = graph.instantiate()?;
     for (value, expected) in [(2, 100), (0, 101), (3, 101), (1, 111)] {
         memcpy(&mut choice, &[value])?;
@@ -122,11 +131,11 @@ fn more_bodies_than_a_node_has_are_refused_before_any_is_filled() -> Result<()> 
     let condition = graph.condition(0)?;
     for many in [Conditional::MOST_BODIES + 1, u32::MAX] {
         let fill = |_: usize, _: &mut Body<'_>| unreachable!("a body of a node that is refused");
-        let refused = graph.add_conditional(&[], &condition, Conditional::Switch(many), fill);
+        let refused = graph.add(&[], node::conditional(&condition, Conditional::Switch(many), fill));
         assert_refused(refused, &format!("the number of bodies is {many}, at most 65536 is possible"));
     }
     // Nothing has been added, and the condition is free.
-    graph.add_conditional(&[], &condition, Conditional::Switch(3), nothing)?;
+    graph.add(&[], node::conditional(&condition, Conditional::Switch(3), nothing))?;
     assert_eq!(graph.node_count()?, 1);
     graph.instantiate()?.launch(&Stream::new()?)
 }
@@ -139,23 +148,32 @@ fn a_body_has_conditional_nodes_and_sets_the_condition_of_the_loop_around_it() -
     let four = number(4)?;
     let mut graph = Graph::new()?;
     let again = graph.condition(1)?;
-    graph.add_conditional(&[], &again, Conditional::While, |_, body| {
-        let more = body.condition(1)?;
-        body.add_memcpy(&[], &mut inner, &four)?;
-        body.add_conditional(&[], &more, Conditional::While, |_, body| {
-            adds(body, &mut sum, 1)?;
-            // SAFETY: as in `adds`.
-            unsafe { body.add_kernel(&[], &count_down, (1, 1), (&more, &mut inner)) }?;
+    graph.add(
+        &[],
+        node::conditional(&again, Conditional::While, |_, body| {
+            let more = body.condition(1)?;
+            body.add(&[], node::memcpy(&mut inner, &four))?;
+            body.add(
+                &[],
+                node::conditional(&more, Conditional::While, |_, body| {
+                    adds(body, &mut sum, 1)?;
+                    // SAFETY: as in `adds`.
+                    unsafe { body.add(&[], node::kernel(&count_down, (1, 1), (&more, &mut inner))) }?;
+                    Ok(())
+                }),
+            )?;
+            let always = body.condition(1)?;
+            body.add(
+                &[],
+                node::conditional(&always, Conditional::If, |_, body| {
+                    // SAFETY: as in `adds`.
+                    unsafe { body.add(&[], node::kernel(&count_down, (1, 1), (&again, &mut outer))) }?;
+                    Ok(())
+                }),
+            )?;
             Ok(())
-        })?;
-        let always = body.condition(1)?;
-        body.add_conditional(&[], &always, Conditional::If, |_, body| {
-            // SAFETY: as in `adds`.
-            unsafe { body.add_kernel(&[], &count_down, (1, 1), (&again, &mut outer)) }?;
-            Ok(())
-        })?;
-        Ok(())
-    })?;
+        }),
+    )?;
     graph.instantiate()?.launch(&stream)?;
     // `more` has its first value at the beginning of the launch, and 0 from the first inner loop on.
     assert_eq!((sum.to_vec()?, outer.to_vec()?), (vec![4], vec![0]));
@@ -195,15 +213,18 @@ fn captured_work_copies_and_fills_run_in_bodies() -> Result<()> {
     let captured = stream.capture(|s| unsafe { launch!(add_amount<<<1, 1, 0, s>>>(&mut sum, 5_u32)) })?;
     let mut graph = Graph::new()?;
     let again = graph.condition(1)?;
-    graph.add_conditional(&[], &again, Conditional::While, |_, body| {
-        let clears = body.add_memset(&[], &mut copy, 0)?;
-        let adds = body.add_graph(&[], &captured)?;
-        let both = body.add_empty(&[clears, adds])?;
-        body.add_memcpy(&[both], &mut copy, &sum)?;
-        // SAFETY: as in `adds`.
-        unsafe { body.add_kernel(&[], &count_down, (1, 1), (&again, &mut left)) }?;
-        Ok(())
-    })?;
+    graph.add(
+        &[],
+        node::conditional(&again, Conditional::While, |_, body| {
+            let clears = body.add(&[], node::memset(&mut copy, 0))?;
+            let adds = body.add(&[], node::child_graph(&captured))?;
+            let both = body.add(&[clears, adds], node::empty())?;
+            body.add(&[both], node::memcpy(&mut copy, &sum))?;
+            // SAFETY: as in `adds`.
+            unsafe { body.add(&[], node::kernel(&count_down, (1, 1), (&again, &mut left))) }?;
+            Ok(())
+        }),
+    )?;
     drop(captured);
     graph.instantiate()?.launch(&stream)?;
     assert_eq!((sum.to_vec()?, copy.to_vec()?), (vec![15], vec![15]));
@@ -218,20 +239,20 @@ fn nodes_beside_the_conditional_one_are_set_and_taken_over() -> Result<()> {
     let mut graph = Graph::new()?;
     let condition = graph.condition(0)?;
     // SAFETY: as in `adds`.
-    let decides = unsafe { graph.add_kernel(&[], &set_condition, (1, 1), (&condition, &zero)) }?;
-    graph.add_conditional(&[], &condition, Conditional::If, |_, body| adds(body, &mut sum, 1))?;
+    let decides = unsafe { graph.add(&[], node::kernel(&set_condition, (1, 1), (&condition, &zero))) }?;
+    graph.add(&[], node::conditional(&condition, Conditional::If, |_, body| adds(body, &mut sum, 1)))?;
     let mut exec = graph.instantiate()?;
     exec.launch(&stream)?;
     assert_eq!(sum.to_vec()?, [0]);
     // SAFETY: as in `adds`.
-    unsafe { exec.set_kernel(&graph, decides, &set_condition, (1, 1), (&condition, &one)) }?;
+    unsafe { exec.set(&graph, decides, node::kernel(&set_condition, (1, 1), (&condition, &one))) }?;
     exec.launch(&stream)?;
     assert_eq!(sum.to_vec()?, [1]);
     exec.update(&graph)?;
     exec.launch(&stream)?;
     assert_eq!(sum.to_vec()?, [1]);
     // SAFETY: as in `adds`.
-    unsafe { graph.set_kernel(decides, &set_condition, (1, 1), (&condition, &one)) }?;
+    unsafe { graph.set(decides, node::kernel(&set_condition, (1, 1), (&condition, &one))) }?;
     exec.update(&graph)?;
     exec.launch(&stream)?;
     assert_eq!(sum.to_vec()?, [2]);
@@ -252,31 +273,34 @@ fn a_condition_is_set_only_in_its_graph_and_has_one_node() -> Result<()> {
     );
     // SAFETY: as above.
     assert_refused(
-        unsafe { other.add_kernel(&[], &set_condition, (1, 1), (&condition, &one)) },
+        unsafe { other.add(&[], node::kernel(&set_condition, (1, 1), (&condition, &one))) },
         "a condition anywhere but in nodes of its graph",
     );
     assert_refused(
-        other.add_conditional(&[], &condition, Conditional::If, nothing),
+        other.add(&[], node::conditional(&condition, Conditional::If, nothing)),
         "a condition anywhere but in nodes of its graph",
     );
     let of_other = other.condition(0)?;
-    other.add_conditional(&[], &of_other, Conditional::If, |_, body| {
-        // SAFETY: as above.
-        assert_refused(
-            unsafe { body.add_kernel(&[], &set_condition, (1, 1), (&condition, &one)) },
-            "a condition anywhere but in nodes of its graph",
-        );
-        Ok(())
-    })?;
+    other.add(
+        &[],
+        node::conditional(&of_other, Conditional::If, |_, body| {
+            // SAFETY: as above.
+            assert_refused(
+                unsafe { body.add(&[], node::kernel(&set_condition, (1, 1), (&condition, &one))) },
+                "a condition anywhere but in nodes of its graph",
+            );
+            Ok(())
+        }),
+    )?;
     other.instantiate()?.launch(&stream)?;
-    let after = other.add_empty(&[])?;
+    let after = other.add(&[], node::empty())?;
     assert_refused(
-        graph.add_conditional(&[after], &condition, Conditional::If, nothing),
+        graph.add(&[after], node::conditional(&condition, Conditional::If, nothing)),
         "a node of another graph",
     );
-    graph.add_conditional(&[], &condition, Conditional::If, nothing)?;
+    graph.add(&[], node::conditional(&condition, Conditional::If, nothing))?;
     assert_refused(
-        graph.add_conditional(&[], &condition, Conditional::If, nothing),
+        graph.add(&[], node::conditional(&condition, Conditional::If, nothing)),
         "a condition that has a node",
     );
     graph.instantiate()?.launch(&stream)?;
@@ -291,17 +315,17 @@ fn an_executable_form_that_is_older_than_a_condition_does_not_set_it() -> Result
     let mut graph = Graph::new()?;
     let condition = graph.condition(0)?;
     // SAFETY: as in `adds`, here and below.
-    let decides = unsafe { graph.add_kernel(&[], &set_condition, (1, 1), (&condition, &one)) }?;
-    graph.add_conditional(&[], &condition, Conditional::If, |_, body| adds(body, &mut sum, 1))?;
+    let decides = unsafe { graph.add(&[], node::kernel(&set_condition, (1, 1), (&condition, &one))) }?;
+    graph.add(&[], node::conditional(&condition, Conditional::If, |_, body| adds(body, &mut sum, 1)))?;
     let mut exec = graph.instantiate()?;
     let newer = graph.condition(0)?;
     assert_refused(
         // SAFETY: as above.
-        unsafe { exec.set_kernel(&graph, decides, &set_condition, (1, 1), (&newer, &one)) },
+        unsafe { exec.set(&graph, decides, node::kernel(&set_condition, (1, 1), (&newer, &one))) },
         "a condition that is newer than the executable graph",
     );
     // SAFETY: as above.
-    unsafe { graph.set_kernel(decides, &set_condition, (1, 1), (&newer, &one)) }?;
+    unsafe { graph.set(decides, node::kernel(&set_condition, (1, 1), (&newer, &one))) }?;
     assert_refused(exec.update(&graph), "a condition that is newer than the executable graph");
     exec.launch(&stream)?;
     assert_eq!(sum.to_vec()?, [1]);
@@ -313,14 +337,14 @@ fn a_graph_with_a_condition_is_not_copied_and_has_one_executable_form() -> Resul
     let _alone = alone();
     let mut graph = Graph::new()?;
     let condition = graph.condition(0)?;
-    let node = graph.add_conditional(&[], &condition, Conditional::If, |_, _| Ok(()))?;
+    let node = graph.add(&[], node::conditional(&condition, Conditional::If, |_, _| Ok(())))?;
     let mut other = Graph::new()?;
-    let child = other.add_graph(&[], &Graph::new()?)?;
+    let child = other.add(&[], node::child_graph(&Graph::new()?))?;
     assert_refused(graph.try_clone(), "this of a graph with a condition");
-    assert_refused(other.add_graph(&[], &graph), "this of a graph with a condition");
+    assert_refused(other.add(&[], node::child_graph(&graph)), "this of a graph with a condition");
     let mut exec = other.instantiate()?;
     assert_refused(exec.update(&graph), "this of a graph with a condition");
-    assert_refused(exec.set_graph(&other, child, &graph), "this of a graph with a condition");
+    assert_refused(exec.set(&other, child, node::child_graph(&graph)), "this of a graph with a condition");
     assert_refused(graph.destroy_node(node), "destroying a conditional node");
     let first = graph.instantiate()?;
     assert_refused(graph.instantiate(), "a second executable form");
@@ -334,25 +358,28 @@ fn bodies_refuse_what_runs_elsewhere() -> Result<()> {
     let _alone = alone();
     let mut graph = Graph::new()?;
     let condition = graph.condition(0)?;
-    let mut own = graph.add_alloc::<u32>(&[], 1)?;
+    let mut own = graph.add(&[], node::alloc::<u32>(1))?;
     let (mut host, mut nested, mut inside) = (Graph::new()?, Graph::new()?, None);
-    host.add_host_fn(&[], || ())?;
-    nested.add_graph(&[], &host)?;
-    graph.add_conditional(&[], &condition, Conditional::If, |_, body| {
-        assert_refused(body.add_graph(&[], &host), "a node in a body that is no kernel");
-        assert_refused(body.add_graph(&[], &nested), "a node in a body that is no kernel");
-        assert_refused(body.add_memset(&[], &mut own, 0), "memory of a graph's own");
-        // SAFETY: as in `adds`.
-        assert_refused(
-            unsafe { body.add_kernel(&[], &add_amount, (1, 1), (&mut own, 1_u32)) },
-            "memory of a graph's own",
-        );
-        inside = Some(body.add_empty(&[])?);
-        Ok(())
-    })?;
-    graph.add_free(&[], &mut own)?;
+    host.add(&[], node::host_fn(|| ()))?;
+    nested.add(&[], node::child_graph(&host))?;
+    graph.add(
+        &[],
+        node::conditional(&condition, Conditional::If, |_, body| {
+            assert_refused(body.add(&[], node::child_graph(&host)), "a node in a body that is no kernel");
+            assert_refused(body.add(&[], node::child_graph(&nested)), "a node in a body that is no kernel");
+            assert_refused(body.add(&[], node::memset(&mut own, 0)), "memory of a graph's own");
+            // SAFETY: as in `adds`.
+            assert_refused(
+                unsafe { body.add(&[], node::kernel(&add_amount, (1, 1), (&mut own, 1_u32))) },
+                "memory of a graph's own",
+            );
+            inside = Some(body.add(&[], node::empty())?);
+            Ok(())
+        }),
+    )?;
+    graph.add(&[], node::free(&mut own))?;
     let inside = inside.into_iter().collect::<Vec<_>>();
-    assert_refused(graph.add_empty(&inside), "a node of another graph");
+    assert_refused(graph.add(&inside, node::empty()), "a node of another graph");
     Ok(())
 }
 
@@ -364,7 +391,7 @@ fn a_graph_whose_body_failed_does_not_run() -> Result<()> {
         let mut graph = Graph::new()?;
         let condition = graph.condition(0)?;
         let filled = catch_unwind(AssertUnwindSafe(|| {
-            graph.add_conditional(&[], &condition, Conditional::If, |_, body| fill(body))
+            graph.add(&[], node::conditional(&condition, Conditional::If, |_, body| fill(body)))
         }));
         Result::Ok((filled.is_ok_and(|filled| filled.is_ok()), graph))
     };
@@ -372,14 +399,14 @@ fn a_graph_whose_body_failed_does_not_run() -> Result<()> {
     assert!(filled);
     graph.instantiate()?;
     let fails = |body: &mut Body<'_>| {
-        body.add_memset(&[], &mut number(0)?, 0)?;
+        body.add(&[], node::memset(&mut number(0)?, 0))?;
         failure()
     };
     let fails_inside = |body: &mut Body<'_>| {
         let inner = body.condition(0)?;
-        assert!(body.add_conditional(&[], &inner, Conditional::If, |_, body| fails(body)).is_err());
+        assert!(body.add(&[], node::conditional(&inner, Conditional::If, |_, body| fails(body))).is_err());
         let another = body.condition(0)?;
-        assert!(body.add_conditional(&[], &another, Conditional::If, nothing).is_err());
+        assert!(body.add(&[], node::conditional(&another, Conditional::If, nothing)).is_err());
         Ok(())
     };
     let panics = |_: &mut Body<'_>| panic!("this test");
@@ -387,7 +414,7 @@ fn a_graph_whose_body_failed_does_not_run() -> Result<()> {
         let (filled, mut graph) = fill_by(fill)?;
         assert!(!filled);
         let another = graph.condition(0)?;
-        let added = graph.add_conditional(&[], &another, Conditional::If, nothing);
+        let added = graph.add(&[], node::conditional(&another, Conditional::If, nothing));
         assert_refused(added, "adding a conditional node failed");
         assert_refused(graph.instantiate(), "adding a conditional node failed");
         let mut exec = Graph::new()?.instantiate()?;

@@ -5,7 +5,7 @@ use cuda_kernels::kernels::{self, variables_matrix as matrix};
 use cuda_kernels::vector_add;
 use cuda_safe::copy::memcpy_from_symbol;
 use cuda_safe::error::Detail;
-use cuda_safe::graph::{InstantiateFlags, NodeKind};
+use cuda_safe::graph::{InstantiateFlags, NodeKind, node};
 use cuda_safe::launch::LaunchAttributes;
 use cuda_safe::{
     DeviceBuffer, Graph, GraphExec, PinnedBuffer, Result, Stream, launch, memcpy, memcpy_async, sys,
@@ -45,9 +45,9 @@ fn kernels_that_are_added_come_after_what_they_conflict_with() -> Result<()> {
     let (mut sum, mut twice) = (DeviceBuffer::<f32>::alloc(64)?, DeviceBuffer::<f32>::alloc(64)?);
     let mut graph = Graph::new()?;
     // SAFETY: the kernel touches the first 64 elements of each, and each has as many, on the graph's device.
-    unsafe { graph.add_kernel(&[], &kernels::vector_add, (1, 64), (&a, &b, &mut sum, 64)) }?;
+    unsafe { graph.add(&[], node::kernel(&kernels::vector_add, (1, 64), (&a, &b, &mut sum, 64))) }?;
     // SAFETY: as above.
-    unsafe { graph.add_kernel(&[], &kernels::vector_add, (1, 64), (&sum, &sum, &mut twice, 64)) }?;
+    unsafe { graph.add(&[], node::kernel(&kernels::vector_add, (1, 64), (&sum, &sum, &mut twice, 64))) }?;
     drop((a, b, sum));
     graph.instantiate()?.launch(&stream)?;
     assert_eq!(twice.to_vec()?, [6.0; 64]);
@@ -78,17 +78,17 @@ fn a_kernel_of_an_executable_graph_is_another_one_with_other_arguments_from_the_
     let (mut a, mut b) = (DeviceBuffer::from_slice(&[1_i32; 64])?, DeviceBuffer::from_slice(&[10_i32; 64])?);
     let mut graph = Graph::new()?;
     // SAFETY: here and below, the count is the buffer's.
-    let node = unsafe { graph.add_kernel(&[], &kernels::add_one, (1, 64), (&mut a, 64)) }?;
+    let node = unsafe { graph.add(&[], node::kernel(&kernels::add_one, (1, 64), (&mut a, 64))) }?;
     assert_eq!(graph.node_kind(node)?, NodeKind::KERNEL);
     let mut exec: GraphExec = graph.instantiate()?;
     exec.launch(&stream)?;
     // SAFETY: as above.
-    unsafe { exec.set_kernel(&graph, node, &kernels::double_values, (2, 32), (&mut b, 64)) }?;
+    unsafe { exec.set(&graph, node, node::kernel(&kernels::double_values, (2, 32), (&mut b, 64))) }?;
     exec.launch(&stream)?;
     exec.launch(&stream)?;
     assert_eq!((a.to_vec()?, b.to_vec()?), (vec![2; 64], vec![40; 64]));
     // SAFETY: refused.
-    let refused = unsafe { exec.set_kernel(&graph, node, &kernels::add_one, (0, 64), (&mut a, 64)) };
+    let refused = unsafe { exec.set(&graph, node, node::kernel(&kernels::add_one, (0, 64), (&mut a, 64))) };
     let error = refused.unwrap_err();
     assert_eq!(error.detail(), &Detail::zero("the grid's x"), "{error}");
     exec.set_enabled(&graph, node, false)?;
@@ -104,26 +104,29 @@ fn memory_of_a_graph_is_an_argument_of_kernels_of_its_nodes_and_of_no_others() -
     let (a, b) = (DeviceBuffer::from_slice(&[1.0; 64])?, DeviceBuffer::from_slice(&[2.0; 64])?);
     let mut twice = PinnedBuffer::<f32>::alloc(64)?;
     let mut graph = Graph::new()?;
-    let mut sum = graph.add_alloc::<f32>(&[], 64)?;
-    let mut other = graph.add_alloc::<f32>(&[], 64)?;
+    let mut sum = graph.add(&[], node::alloc::<f32>(64))?;
+    let mut other = graph.add(&[], node::alloc::<f32>(64))?;
     // SAFETY: the kernel touches the first 64 elements of each, and each has as many, on the graph's device.
-    unsafe { graph.add_kernel(&[], &kernels::vector_add, (1, 64), (&a, &b, &mut sum, 64)) }?;
+    unsafe { graph.add(&[], node::kernel(&kernels::vector_add, (1, 64), (&a, &b, &mut sum, 64))) }?;
     // SAFETY: as above.
-    unsafe { graph.add_kernel(&[], &kernels::vector_add, (1, 32), (&sum, &sum, &mut other, 32)) }?;
+    unsafe { graph.add(&[], node::kernel(&kernels::vector_add, (1, 32), (&sum, &sum, &mut other, 32))) }?;
     let (from, mut to) = (sum.slice(32..)?, other.slice_mut(32..)?);
     // SAFETY: the kernel touches the first 32 elements of each, and each has as many.
-    unsafe { graph.add_kernel(&[], &kernels::vector_add, (1, 32), (from, &from, &mut to, 32)) }?;
-    graph.add_memcpy(&[], &mut twice, &other)?;
-    let late = graph.add_free(&[], &mut sum)?;
-    graph.add_free(&[], &mut other)?;
+    unsafe { graph.add(&[], node::kernel(&kernels::vector_add, (1, 32), (from, &from, &mut to, 32))) }?;
+    graph.add(&[], node::memcpy(&mut twice, &other))?;
+    let late = graph.add(&[], node::free(&mut sum))?;
+    graph.add(&[], node::free(&mut other))?;
     let refused = [
         // SAFETY: as above, except that the memory is freed by then.
-        unsafe { graph.add_kernel(&[late], &kernels::vector_add, (1, 64), (&a, &b, &mut sum, 64)) }.map(drop),
+        unsafe { graph.add(&[late], node::kernel(&kernels::vector_add, (1, 64), (&a, &b, &mut sum, 64))) }
+            .map(drop),
         // SAFETY: as above, except that the memory exists only in launches of the graph.
         unsafe { kernels::vector_add.launch((1, 64), &stream, (&a, &b, &mut sum, 64)) },
         // SAFETY: as above.
-        unsafe { Graph::new()?.add_kernel(&[], &kernels::vector_add, (1, 64), (&sum, &b, &mut other, 64)) }
-            .map(drop),
+        unsafe {
+            Graph::new()?.add(&[], node::kernel(&kernels::vector_add, (1, 64), (&sum, &b, &mut other, 64)))
+        }
+        .map(drop),
         stream
             // SAFETY: as above.
             .capture(|s| unsafe { kernels::vector_add.launch((1, 64), s, (&a, &b, &mut sum, 64)) })
@@ -152,25 +155,20 @@ fn a_kernel_of_a_graph_is_another_one_with_other_arguments_before_it_is_made_exe
     let (mut a, mut b) = (DeviceBuffer::from_slice(&[1_i32; 64])?, DeviceBuffer::from_slice(&[10_i32; 64])?);
     let mut graph = Graph::new()?;
     // SAFETY: here and below, the count is the buffer's.
-    let node = unsafe { graph.add_kernel(&[], &kernels::add_one, (1, 64), (&mut a, 64)) }?;
+    let node = unsafe { graph.add(&[], node::kernel(&kernels::add_one, (1, 64), (&mut a, 64))) }?;
     let mut old = graph.instantiate()?;
     // SAFETY: as above.
-    unsafe { graph.set_kernel(node, &kernels::double_values, (2, 32), (&mut b, 64)) }?;
+    unsafe { graph.set(node, node::kernel(&kernels::double_values, (2, 32), (&mut b, 64))) }?;
     graph.instantiate()?.launch(&stream)?;
     assert_eq!((a.to_vec()?, b.to_vec()?), (vec![1; 64], vec![20; 64]));
     old.launch(&stream)?;
     assert_eq!((a.to_vec()?, b.to_vec()?), (vec![2; 64], vec![20; 64]));
-    let other = graph.add_memset(&[], &mut a, 0)?;
+    let other = graph.add(&[], node::memset(&mut a, 0))?;
     // SAFETY: refused, as it would race with the fill.
-    let refused = unsafe { graph.set_kernel(node, &kernels::add_one, (1, 64), (&mut a, 64)) };
-    assert!(
-        refused
-            .unwrap_err()
-            .to_string()
-            .contains("use memory that node 1 of the graph (0 is the first) uses")
-    );
+    let refused = unsafe { graph.set(node, node::kernel(&kernels::add_one, (1, 64), (&mut a, 64))) };
+    assert_eq!(refused.unwrap_err().detail().as_str(), cuda_testing::nodes_unordered(1));
     // SAFETY: refused, as the node is of another kind.
-    assert!(unsafe { graph.set_kernel(other, &kernels::add_one, (1, 64), (&mut a, 64)) }.is_err());
+    assert!(unsafe { graph.set(other, node::kernel(&kernels::add_one, (1, 64), (&mut a, 64))) }.is_err());
     Ok(())
 }
 
@@ -181,22 +179,22 @@ fn variables_are_copied_to_and_from_by_nodes_that_can_be_changed() -> Result<()>
     let (ones, twos) = (DeviceBuffer::from_slice(&[1_i32; 64])?, DeviceBuffer::from_slice(&[2_i32; 64])?);
     let (mut first, mut second) = (PinnedBuffer::<i32>::alloc(64)?, PinnedBuffer::<i32>::alloc(64)?);
     let mut graph = Graph::new()?;
-    let put = graph.add_memcpy_to_symbol(&[], &matrix, &ones)?;
-    let get = graph.add_memcpy_from_symbol(&[], &mut first, &matrix)?;
+    let put = graph.add(&[], node::memcpy_to_symbol(&matrix, &ones))?;
+    let get = graph.add(&[], node::memcpy_from_symbol(&mut first, &matrix))?;
     // The two nodes conflict.
     assert_eq!(graph.edges()?, [(put, get)]);
     let mut exec: GraphExec = graph.instantiate()?;
     exec.launch(&stream)?;
     assert_eq!(*first.host()?, [1; 64]);
-    exec.set_memcpy_to_symbol(&graph, put, matrix.slice(..32)?, &twos.slice(..32)?)?;
-    exec.set_memcpy_from_symbol(&graph, get, &mut second, &matrix)?;
+    exec.set(&graph, put, node::memcpy_to_symbol(matrix.slice(..32)?, &twos.slice(..32)?))?;
+    exec.set(&graph, get, node::memcpy_from_symbol(&mut second, &matrix))?;
     exec.launch(&stream)?;
     assert_eq!(*second.host()?, [[2; 32], [1; 32]].concat());
-    graph.set_memcpy_to_symbol(put, &matrix, &twos)?;
-    graph.set_memcpy_from_symbol(get, &mut second.slice_mut(..8)?, matrix.slice(56..)?)?;
+    graph.set(put, node::memcpy_to_symbol(&matrix, &twos))?;
+    graph.set(get, node::memcpy_from_symbol(&mut second.slice_mut(..8)?, matrix.slice(56..)?))?;
     graph.instantiate()?.launch(&stream)?;
     assert_eq!(second.host()?[..8], [2; 8]);
-    let error = graph.set_memcpy_to_symbol(put, &matrix, &twos.slice(..63)?).unwrap_err();
+    let error = graph.set(put, node::memcpy_to_symbol(&matrix, &twos.slice(..63)?)).unwrap_err();
     assert_eq!(error.detail(), &Detail::length_mismatch(64, 63));
     Ok(())
 }
@@ -208,10 +206,10 @@ fn attributes_of_kernels_are_set_told_and_copied() -> Result<()> {
     let mut data = DeviceBuffer::from_slice(&[1_i32; 64])?;
     let mut graph = Graph::new()?;
     // SAFETY: here and below, the count is the buffer's.
-    let first = unsafe { graph.add_kernel(&[], &kernels::add_one, (1, 64), (&mut data, 64)) }?;
+    let first = unsafe { graph.add(&[], node::kernel(&kernels::add_one, (1, 64), (&mut data, 64))) }?;
     // SAFETY: as above.
-    let second = unsafe { graph.add_kernel(&[], &kernels::add_one, (1, 64), (&mut data, 64)) }?;
-    let fill = graph.add_memset(&[], &mut data.slice_mut(..1)?, 0)?;
+    let second = unsafe { graph.add(&[], node::kernel(&kernels::add_one, (1, 64), (&mut data, 64))) }?;
+    let fill = graph.add(&[], node::memset(&mut data.slice_mut(..1)?, 0))?;
     let attributes = LaunchAttributes::new().priority(-1).cooperative();
     // SAFETY: the kernel does the same with any attributes.
     unsafe { graph.set_kernel_attributes(first, &attributes) }?;

@@ -1,17 +1,16 @@
 //! A copy whose sides agree, and its direction, determined once for every verb.
 
-use super::operand::{Dimensions, Operand, Special};
+use super::operand::{Dimensions, Operand};
 use super::overlap::Area;
 use crate::device::{Device, peer_access};
 use crate::error::{Detail, Error, Result};
-use crate::hazard::{Access, Mode};
 use crate::memory::memory_type::sealed::Tag;
 use crate::memory::size;
 use crate::sys;
 
 /// A copy between two sides that have the same extent, have elements, and share no byte.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct CheckedCopy<'a> {
+pub(crate) struct CheckedCopy<'a> {
     pub(super) to: Operand<'a>,
     pub(super) from: Operand<'a>,
     pub(super) direction: CopyDirection,
@@ -41,7 +40,7 @@ impl<'a> CheckedCopy<'a> {
     )]
     #[inline(always)]
     #[track_caller]
-    pub(super) fn check(api: &'static str, to: Operand<'a>, from: Operand<'a>) -> Result<Option<Self>> {
+    pub(crate) fn check(api: &'static str, to: Operand<'a>, from: Operand<'a>) -> Result<Option<Self>> {
         if !to.pairs_with(&from) {
             refuse_unlike(api, to, from)?;
         }
@@ -53,8 +52,13 @@ impl<'a> CheckedCopy<'a> {
 
     /// Returns the bytes of each side, without bytes between rows.
     #[inline]
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.to.layout.bytes()
+    }
+
+    /// Returns whether the copy is between two devices.
+    pub(crate) fn is_between_devices(&self) -> bool {
+        matches!(self.direction, CopyDirection::Peer { .. })
     }
 
     /// Returns whether a blocking verb must wait for the copy itself, because the runtime makes no
@@ -157,74 +161,6 @@ impl CopyDirection {
             Self::DeviceToDevice(_) | Self::Peer { .. } => sys::cudaMemcpyDeviceToDevice,
             Self::Managed(_) => sys::cudaMemcpyDefault,
         }
-    }
-}
-
-impl Operand<'_> {
-    /// Returns the operand for a node of the graph with this number. Memory that a graph owns is an
-    /// operand only in that graph's nodes.
-    #[inline]
-    #[track_caller]
-    pub(crate) fn in_graph(self, graph: u64) -> Result<Self> {
-        match self.special {
-            Special::Graph(of) if of != graph => Err(of_another_graph("Graph")),
-            _ => Ok(self),
-        }
-    }
-}
-
-/// Returns the refusal of memory that a graph owns, used outside of that graph.
-#[cold]
-#[track_caller]
-pub(crate) fn of_another_graph(api: &'static str) -> Error {
-    let what = "memory of a graph's own anywhere but in nodes of that graph";
-    Error::refused(api, Detail::unsupported(what))
-}
-
-/// A copy of contiguous elements as a node.
-pub(crate) struct LinearNode<'a> {
-    pub(crate) to: *mut u8,
-    pub(crate) from: *const u8,
-    pub(crate) bytes: usize,
-    pub(crate) kind: sys::cudaMemcpyKind,
-    pub(crate) accesses: Vec<Access<'a>>,
-}
-
-impl<'a> LinearNode<'a> {
-    /// Checks a copy. Returns `None` if there are no elements.
-    #[track_caller]
-    pub(crate) fn new(
-        api: &'static str,
-        destination: &Operand<'a>,
-        source: &Operand<'a>,
-    ) -> Result<Option<Self>> {
-        let Some(copy) = CheckedCopy::check(api, *destination, *source)? else { return Ok(None) };
-        if let CopyDirection::Peer { .. } = copy.direction {
-            return Err(Error::refused(api, Detail::unsupported("a copy between devices in a graph")));
-        }
-        let accesses = [destination.access(Mode::Write), source.access(Mode::Read)];
-        Ok(Some(Self {
-            to: destination.pointer,
-            from: source.pointer.cast_const(),
-            bytes: copy.bytes(),
-            kind: sys::cudaMemcpyDefault,
-            accesses: accesses.into_iter().flatten().collect(),
-        }))
-    }
-}
-
-/// A fill of contiguous elements as a node.
-pub(crate) struct FillNode<'a> {
-    pub(crate) to: *mut u8,
-    pub(crate) bytes: usize,
-    pub(crate) access: Access<'a>,
-}
-
-impl<'a> FillNode<'a> {
-    /// Checks a fill. Returns `None` if there are no elements.
-    pub(crate) fn new(destination: &Operand<'a>) -> Option<Self> {
-        let access = destination.written().filter(|access| !access.is_empty())?;
-        Some(Self { to: destination.pointer, bytes: destination.bytes(), access })
     }
 }
 

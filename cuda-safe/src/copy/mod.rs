@@ -16,8 +16,8 @@
 //!
 //! The direction is never named. It follows from the types of the operands, and so does whether two
 //! devices are involved. The first copy between two devices enables access to each other's memory
-//! ([`set_automatic_peer_access`](crate::device::set_automatic_peer_access)). An impossible direction does not compile, nor does an asynchronous
-//! copy of a borrowed slice.
+//! ([`set_automatic_peer_access`](crate::device::set_automatic_peer_access)). An impossible direction does
+//! not compile, nor does an asynchronous copy of a borrowed slice.
 //!
 //! [`Pipeline`] streams host arrays that are larger than a device's memory through it in chunks, with
 //! copies and kernels overlapped.
@@ -38,7 +38,7 @@
 //! |---|---|
 //! | `verbs`, `fill`, `scoped`, `symbol`, `owned` | the public verbs |
 //! | `operand`, `operands` | one side of a copy: the traits, its descriptor, and the types that stand there |
-//! | `checked`, `overlap` | shape, direction and overlap, checked once; copies and fills as graph nodes |
+//! | `checked`, `overlap` | extent, direction and overlap, worked out once |
 //! | `transfer`, `call` | the ways onto a stream, the C functions |
 //! | `batch` | many copies in one call |
 //! | `staged`, `pipeline` | large pageable copies, large arrays in chunks |
@@ -63,7 +63,7 @@ pub use batch::{CopyAttributes, CopyBatch, CopyBatch3d, Overlap};
 pub use batch::{
     memcpy_2d_with_attributes_async, memcpy_3d_with_attributes_async, memcpy_with_attributes_async,
 };
-pub(crate) use checked::{FillNode, LinearNode, of_another_graph};
+pub(crate) use checked::CheckedCopy;
 pub use fill::{
     fill, fill_async, memset, memset_2d, memset_2d_async, memset_3d, memset_3d_async, memset_async,
 };

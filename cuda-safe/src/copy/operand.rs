@@ -39,7 +39,7 @@ pub struct Planar;
 pub struct Volumetric;
 
 /// The shape of contiguous elements in a node of a graph, for
-/// [`Graph::add_memcpy`](crate::Graph::add_memcpy). It includes every operand of
+/// [`node::memcpy`](crate::graph::node::memcpy). It includes every operand of
 /// [`memcpy_async`](crate::memcpy_async), and memory that the graph owns.
 #[derive(Clone, Copy, Debug)]
 pub struct InGraph;
@@ -332,6 +332,18 @@ impl<'a> Operand<'a> {
         self.array.is_none() && !matches!(self.special, Special::Pool(_))
     }
 
+    /// Returns the address of the first byte, or null for an array.
+    pub(crate) fn pointer(&self) -> *mut u8 {
+        self.pointer
+    }
+
+    /// Returns the number of the graph that owns the memory, if one does. Then the memory is an operand only
+    /// of that graph's nodes.
+    #[inline]
+    pub(crate) fn graph(&self) -> Option<u64> {
+        if let Special::Graph(graph) = self.special { Some(graph) } else { None }
+    }
+
     /// Returns the width in elements, the height in rows and the depth in layers.
     #[inline]
     pub(super) fn extent(&self) -> [usize; 3] {
@@ -339,7 +351,7 @@ impl<'a> Operand<'a> {
     }
 
     /// Returns the size in bytes, without bytes between rows.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.layout.bytes()
     }
 
@@ -383,7 +395,7 @@ impl<'a> Operand<'a> {
 
     /// Returns the access of this side, or `None` for pageable memory.
     #[inline]
-    pub(super) fn access(&self, mode: Mode) -> Option<Access<'a>> {
+    pub(crate) fn access(&self, mode: Mode) -> Option<Access<'a>> {
         let access = Access::new(self.history?, self.start..self.end, mode);
         let unborrowed = matches!(self.special, Special::Unborrowed | Special::Graph(_));
         Some(if unborrowed { access.unborrowed() } else { access })
@@ -400,7 +412,7 @@ impl<'a> Operand<'a> {
     /// Returns the access of a destination. Its owner stays mutably borrowed until the copy or fill
     /// returns.
     #[inline]
-    pub(super) fn written(&self) -> Option<Access<'a>> {
+    pub(crate) fn written(&self) -> Option<Access<'a>> {
         let access = self.access(Mode::Write)?;
         // SAFETY: destinations are made from a mutable borrow of the owner. `alone` says that the borrow
         // covers all these bytes, and one thread submits the copy while the borrow lasts.

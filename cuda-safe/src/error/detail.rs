@@ -132,7 +132,8 @@ impl Detail {
     /// A pitch (bytes from one row to the next) that is not valid for rows of `row` bytes.
     pub(crate) fn pitch(pitch: usize, row: usize, align: usize) -> Self {
         argument(format!(
-            "a pitch of {pitch} bytes does not do for rows of {row} bytes whose elements are aligned to {align}"
+            "a pitch of {pitch} bytes does not do for rows of {row} bytes whose elements are aligned to \
+             {align}"
         ))
     }
 
@@ -270,8 +271,8 @@ impl Detail {
     pub(crate) fn nodes_unordered(other: usize) -> Self {
         let text = format!(
             "the node would use memory that node {other} of the graph (0 is the first) uses, one of them \
-             writes it, and nothing orders the two: name one as what the other comes after when it is added, or \
-             by Graph::add_dependencies"
+             writes it, and nothing orders the two: name one as what the other comes after when it is added, \
+             or by Graph::add_dependencies"
         );
         Self::new(ErrorKind::Hazard, text)
     }
@@ -391,8 +392,8 @@ fn advice(driver: i32, runtime: i32, built: i32) -> String {
     if runtime != 0 && found != needed {
         format!(
             "the loaded libcudart is of CUDA {loaded}, but this program was built for CUDA {headers}: put \
-             the CUDA {needed} library first on the loader path (LD_LIBRARY_PATH), or build with CUDA_PATH set \
-             to a CUDA {found} toolkit"
+             the CUDA {needed} library first on the loader path (LD_LIBRARY_PATH), or build with CUDA_PATH \
+             set to a CUDA {found} toolkit"
         )
     } else if driver == 0 {
         format!("no NVIDIA driver answers (runtime CUDA {loaded}): install one if there is a GPU; {EMULATOR}")

@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "asks the runtime about graphs, and changes attributes of kernels")]
 
 use super::graph::Graph;
-use super::steps::Node;
+use super::identity::Node;
 use crate::error::{Detail, Error, Result};
 use crate::launch::LaunchAttributes;
 use crate::{check, stream, sys};
@@ -21,11 +21,11 @@ impl Graph {
     ///
     /// # Safety
     /// The duties are those of [`Kernel::launch_ex`](crate::launch::Kernel::launch_ex), for every launch of
-    /// the graph.
+    /// the graph: with the node's kernel, and with each kernel that the node gets later.
     ///
     /// # Examples
     /// ```no_run
-    /// use cuda_safe::graph::InstantiateFlags;
+    /// use cuda_safe::graph::{InstantiateFlags, node};
     /// use cuda_safe::launch::{Kernel, LaunchAttributes};
     /// use cuda_safe::{DeviceBuffer, Graph, sys};
     ///
@@ -33,8 +33,8 @@ impl Graph {
     /// let mut data = DeviceBuffer::from_slice(&[1.0_f32; 256])?;
     /// let mut graph = Graph::new()?;
     /// // SAFETY: the count is the buffer's, and the kernel is correct with any priority.
-    /// let first = unsafe { graph.add_kernel(&[], &scale, (1, 256), (&mut data, 2.0, 256)) }?;
-    /// let second = unsafe { graph.add_kernel(&[], &scale, (1, 256), (&mut data, 3.0, 256)) }?;
+    /// let first = unsafe { graph.add(&[], node::kernel(&scale, (1, 256), (&mut data, 2.0, 256))) }?;
+    /// let second = unsafe { graph.add(&[], node::kernel(&scale, (1, 256), (&mut data, 3.0, 256))) }?;
     /// unsafe { graph.set_kernel_attributes(first, &LaunchAttributes::new().priority(-1)) }?;
     /// unsafe { graph.copy_kernel_attributes(second, first) }?;
     /// let value = graph.kernel_attribute(second, sys::cudaLaunchAttributePriority)?;

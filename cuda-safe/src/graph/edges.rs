@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 use std::ptr;
 
 use super::graph::Graph;
+use super::identity::Node;
 use super::order::Edge;
-use super::steps::Node;
 use super::topology::{NodeKind, kind_of};
 use crate::error::{AtCaller as _, Detail, Error, Result};
 use crate::{check, stream, sys};
@@ -29,12 +29,13 @@ impl Graph {
     ///
     /// # Examples
     /// ```
+    /// use cuda_safe::graph::node;
     /// use cuda_safe::Graph;
     ///
     /// # fn main() -> cuda_safe::Result<()> {
     /// let mut graph = Graph::new()?;
-    /// let first = graph.add_empty(&[])?;
-    /// let second = graph.add_empty(&[first])?;
+    /// let first = graph.add(&[], node::empty())?;
+    /// let second = graph.add(&[first], node::empty())?;
     /// assert_eq!(graph.dependencies(second)?, [first]);
     /// assert_eq!(graph.dependent_nodes(first)?, [second]);
     /// # Ok(())
@@ -81,11 +82,12 @@ impl Graph {
     ///
     /// # Examples
     /// ```
+    /// use cuda_safe::graph::node;
     /// use cuda_safe::Graph;
     ///
     /// # fn main() -> cuda_safe::Result<()> {
     /// let mut graph = Graph::new()?;
-    /// let (first, second) = (graph.add_empty(&[])?, graph.add_empty(&[])?);
+    /// let (first, second) = (graph.add(&[], node::empty())?, graph.add(&[], node::empty())?);
     /// graph.add_dependencies(&[(first, second)])?;
     /// assert_eq!(graph.edges()?, [(first, second)]);
     /// graph.remove_dependencies(&[(first, second)])?;
@@ -107,7 +109,7 @@ impl Graph {
         let (from, to) = self.raw_edges(&edges);
         let done = self.join_raw(&from, &to);
         if done.is_err() {
-            self.steps_mut().part(&new);
+            self.steps_mut().order.part(&new);
         }
         done
     }
@@ -117,7 +119,7 @@ impl Graph {
     /// Stands for [`cudaGraphRemoveDependencies`](sys::cudaGraphRemoveDependencies).
     ///
     /// # Errors
-    /// - `NodesUnordered` if two conflicting nodes would have no order afterwards.
+    /// - `Hazard` if two conflicting nodes would have no order afterwards.
     /// - `Unsupported` if an edge does not exist, if a node belongs to another graph or was destroyed, or
     ///   if the graph has memory of its own.
     /// - Refused inside a host function.
@@ -130,7 +132,7 @@ impl Graph {
         stream::ensure_idle(api)?;
         self.ensure_no_memory(api)?;
         let edges = self.found(api, edges)?;
-        if !edges.iter().all(|edge| self.steps.edges().has_edge(*edge)) {
+        if !edges.iter().all(|edge| self.steps.order.has_edge(*edge)) {
             return Err(Error::refused(api, Detail::unsupported("a dependency that there is not")));
         }
         let then = match self.steps.parted(&edges) {
@@ -157,12 +159,13 @@ impl Graph {
     ///
     /// # Examples
     /// ```
+    /// use cuda_safe::graph::node;
     /// use cuda_safe::{DeviceBuffer, Graph};
     ///
     /// # fn main() -> cuda_safe::Result<()> {
     /// let mut bytes = DeviceBuffer::<u8>::alloc(4)?;
     /// let mut graph = Graph::new()?;
-    /// let mut fill = |value| graph.add_memset(&[], &mut bytes, value);
+    /// let mut fill = |value| graph.add(&[], node::memset(&mut bytes, value));
     /// let (first, second, third) = (fill(1)?, fill(2)?, fill(3)?);
     /// graph.destroy_node(second)?;
     /// assert_eq!(graph.edges()?, [(first, third)]); // both fill the same bytes

@@ -7,10 +7,10 @@ use std::ops::{Range, RangeBounds};
 
 use bytemuck::AnyBitPattern;
 
+use super::identity::making;
 use super::memory::GraphBuffer;
-use super::nodes::making;
-use crate::copy::{Destination, InGraph, Operand, Source, of_another_graph};
-use crate::error::Result;
+use crate::copy::{Destination, InGraph, Operand, Source};
+use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Mode};
 use crate::launch::{KernelArg, read_only};
 use crate::memory::memory_type::sealed::Tag;
@@ -44,17 +44,18 @@ impl<T> GraphBuffer<T> {
     ///
     /// # Examples
     /// ```
+    /// use cuda_safe::graph::node;
     /// use cuda_safe::{Graph, PinnedBuffer, Stream};
     ///
     /// # fn main() -> cuda_safe::Result<()> {
     /// let stream = Stream::new()?;
     /// let mut host = PinnedBuffer::<u8>::alloc(2)?;
     /// let mut graph = Graph::new()?;
-    /// let mut scratch = graph.add_alloc::<u8>(&[], 8)?;
-    /// graph.add_memset(&[], &mut scratch.slice_mut(..4)?, 1)?;
-    /// graph.add_memset(&[], &mut scratch.slice_mut(4..)?, 2)?; // other bytes than the first fill
-    /// graph.add_memcpy(&[], &mut host, &scratch.slice(3..5)?)?;
-    /// graph.add_free(&[], &mut scratch)?;
+    /// let mut scratch = graph.add(&[], node::alloc::<u8>(8))?;
+    /// graph.add(&[], node::memset(&mut scratch.slice_mut(..4)?, 1))?;
+    /// graph.add(&[], node::memset(&mut scratch.slice_mut(4..)?, 2))?; // other bytes than the first fill
+    /// graph.add(&[], node::memcpy(&mut host, &scratch.slice(3..5)?))?;
+    /// graph.add(&[], node::free(&mut scratch))?;
     /// graph.instantiate()?.launch(&stream)?;
     /// assert_eq!(*host.host()?, [1, 2]);
     /// # Ok(())
@@ -75,6 +76,14 @@ impl<T> GraphBuffer<T> {
     pub(super) fn ensure_of(&self, graph: u64, api: &'static str) -> Result<()> {
         if self.graph() == graph { Ok(()) } else { Err(of_another_graph(api)) }
     }
+}
+
+/// Returns the refusal of memory that a graph owns, used outside of that graph.
+#[cold]
+#[track_caller]
+pub(super) fn of_another_graph(api: &'static str) -> Error {
+    let what = "memory of a graph's own anywhere but in nodes of that graph";
+    Error::refused(api, Detail::unsupported(what))
 }
 
 impl<'a, T> GraphSlice<'a, T> {

@@ -165,7 +165,7 @@ impl<P> Kernel<P> {
     /// does not change, so a `static` one stays as it is and the result is another value with another name.
     ///
     /// # Errors
-    /// `NotKept` if the memory cannot be retained.
+    /// `Argument` if the memory cannot be retained.
     ///
     /// # Examples
     /// ```

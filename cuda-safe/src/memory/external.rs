@@ -352,7 +352,7 @@ impl StreamRef<'_> {
     /// # Errors
     /// - `Device` for a semaphore of another device than the stream's.
     /// - The runtime's error. Refused inside a host function and in a capture;
-    ///   [`Graph::add_semaphore_signal`](crate::Graph::add_semaphore_signal) adds a node.
+    ///   [`node::semaphore_signal`](crate::graph::node::semaphore_signal) adds a node.
     #[doc(alias = "cudaSignalExternalSemaphoresAsync")]
     #[track_caller]
     pub fn signal_external_semaphores(&self, semaphores: &[(&ExternalSemaphore, u64)]) -> Result<()> {

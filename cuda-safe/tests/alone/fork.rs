@@ -5,6 +5,7 @@
 
 use std::mem::ManuallyDrop;
 
+use cuda_safe::graph::node;
 use cuda_safe::{Device, DeviceBuffer, Graph, MappedFlag, PinnedBuffer, Result};
 use cuda_testing::own_process;
 
@@ -22,10 +23,10 @@ impl Drop for Parents {
 fn others() -> Result<Vec<Box<dyn std::any::Any>>> {
     let mut others: Vec<Box<dyn std::any::Any>> = Vec::new();
     let mut graph = Graph::new()?;
-    let node = graph.add_host_fn(&[], || ())?;
+    let node = graph.add(&[], node::host_fn(|| ()))?;
     let mut exec = graph.instantiate()?;
     let parents = Parents;
-    exec.set_host_fn(&graph, node, move || _ = &parents)?;
+    exec.set(&graph, node, node::host_fn(move || _ = &parents))?;
     others.push(Box::new(exec));
     others.push(Box::new(graph));
     // Not every driver sends notifications.

@@ -14,7 +14,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use cuda_safe::copy::{CopyBatch, CopyBatch3d};
-use cuda_safe::graph::Graph;
+use cuda_safe::graph::{Graph, node};
 use cuda_safe::hazard;
 use cuda_safe::memory::PitchedBuffer;
 use cuda_safe::stream::{AsStream, LegacyStream, PerThreadStream, StreamRef};
@@ -199,7 +199,7 @@ fn a_batch_comes_after_a_graph_that_ends_in_such_a_fill() {
     let mut pinned = PinnedBuffer::from_slice(&[0_u8; LEN]).unwrap();
     let mut device = DeviceBuffer::<u8>::alloc(LEN).unwrap();
     let mut described = Graph::new().unwrap();
-    described.add_memset(&[], &mut pinned, 7).unwrap();
+    described.add(&[], node::memset(&mut pinned, 7)).unwrap();
     let captured = stream.capture(|stream| memset_async(&mut pinned, 8, stream)).unwrap();
     for (graph, value) in [(&described, 7), (&captured, 8)] {
         let mut graph = graph.instantiate().unwrap();
@@ -219,8 +219,8 @@ fn a_batch_comes_after_such_a_graph_of_which_launches_may_skip_other_nodes() {
     let [mut device, mut other] = [(); 2].map(|()| DeviceBuffer::<u8>::alloc(LEN).unwrap());
     let mut described = Graph::new().unwrap();
     let ones = DeviceBuffer::from_slice(&[1_u8; LEN]).unwrap();
-    let skipped = described.add_memcpy(&[], &mut other, &ones).unwrap();
-    described.add_memset(&[skipped], &mut pinned, 7).unwrap();
+    let skipped = described.add(&[], node::memcpy(&mut other, &ones)).unwrap();
+    described.add(&[skipped], node::memset(&mut pinned, 7)).unwrap();
     let mut graph = described.instantiate().unwrap();
     graph.set_enabled(&described, skipped, false).unwrap();
     // Which nodes launches skip is no longer known.

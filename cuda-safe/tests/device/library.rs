@@ -7,6 +7,7 @@
 use std::sync::mpsc::channel;
 
 use cuda_safe::error::{Detail, Error, ErrorKind};
+use cuda_safe::graph::node;
 use cuda_safe::launch::{Kernel, KernelSetting, Parameters};
 use cuda_safe::library::{CacheMode, Fallback, Library, LibraryBuilder};
 use cuda_safe::stream::AsStream;
@@ -367,7 +368,7 @@ fn a_graph_keeps_the_libraries_of_its_kernels_loaded() -> Result<()> {
     let mut graph = Graph::new()?;
     let kernel = double_it(&added);
     // SAFETY: one thread, one element.
-    unsafe { graph.add_kernel(&[], &kernel, (1, 1), (&mut data,)) }?;
+    unsafe { graph.add(&[], node::kernel(&kernel, (1, 1), (&mut data,))) }?;
     let mut exec = graph.instantiate()?;
     drop(kernel);
     let kernel = double_it(&captured);
@@ -631,10 +632,10 @@ fn memory_of_a_graph_is_an_argument_of_kernels_of_its_own_nodes_alone() -> Resul
     let double_it = double_it(&library);
     let mut host = cuda_safe::PinnedBuffer::<u32>::alloc(2)?;
     let (mut graph, mut other) = (Graph::new()?, Graph::new()?);
-    let mut scratch = graph.add_alloc::<u32>(&[], 2)?;
-    graph.add_memset(&[], &mut scratch, 1)?;
+    let mut scratch = graph.add(&[], node::alloc::<u32>(2))?;
+    graph.add(&[], node::memset(&mut scratch, 1))?;
     // SAFETY: there are as many threads as elements, here and below.
-    unsafe { graph.add_kernel(&[], &double_it, (1, 2), (&mut scratch,)) }?;
+    unsafe { graph.add(&[], node::kernel(&double_it, (1, 2), (&mut scratch,))) }?;
     let refused = |answer: Result<()>| {
         let detail = refusal(answer).detail().clone();
         let text = detail.as_str();
@@ -644,11 +645,11 @@ fn memory_of_a_graph_is_an_argument_of_kernels_of_its_own_nodes_alone() -> Resul
     // SAFETY: as above.
     refused(unsafe { double_it.launch((1, 2), &stream, (&mut scratch,)) });
     // SAFETY: as above.
-    refused(unsafe { other.add_kernel(&[], &double_it, (1, 2), (&mut scratch,)) }.map(drop));
+    refused(unsafe { other.add(&[], node::kernel(&double_it, (1, 2), (&mut scratch,))) }.map(drop));
     // SAFETY: as above.
     refused(stream.capture(|stream| unsafe { double_it.launch((1, 2), stream, (&mut scratch,)) }).map(drop));
-    graph.add_memcpy(&[], &mut host, &scratch)?;
-    graph.add_free(&[], &mut scratch)?;
+    graph.add(&[], node::memcpy(&mut host, &scratch))?;
+    graph.add(&[], node::free(&mut scratch))?;
     graph.instantiate()?.launch(&stream)?;
     assert_eq!(*host.host()?, [0x0202_0202; 2]);
     Ok(())

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 
 use cuda_safe::error::Detail;
-use cuda_safe::graph::NodeKind;
+use cuda_safe::graph::{NodeKind, node};
 use cuda_safe::memory::{Plane, PlaneMut, Volume, VolumeMut};
 use cuda_safe::{
     AsStream as _, Device, DeviceBuffer, Event, Graph, PinnedBuffer, PitchedBuffer, PitchedVolume, Result,
@@ -313,8 +313,8 @@ fn a_capture_into_a_graph_comes_after_the_nodes_that_it_names_and_those_that_it_
     let mut buffers = [(); 4].map(|()| DeviceBuffer::from_slice(&[0_u8; 64]).unwrap());
     let [x, y, z, w] = &mut buffers;
     let mut graph = Graph::new()?;
-    let [fill_x, fill_y] = [graph.add_memset(&[], x, 1)?, graph.add_memset(&[], y, 2)?];
-    let (beside, empty) = (graph.add_memset(&[], w, 3)?, graph.add_empty(&[])?);
+    let [fill_x, fill_y] = [graph.add(&[], node::memset(x, 1))?, graph.add(&[], node::memset(y, 2))?];
+    let (beside, empty) = (graph.add(&[], node::memset(w, 3))?, graph.add(&[], node::empty())?);
     let (mut graph, captured) = stream.capture_to_graph(graph, &[empty, fill_x], |s| {
         let side = s.fork()?;
         memcpy_async(z, x, s)?;
@@ -326,12 +326,12 @@ fn a_capture_into_a_graph_comes_after_the_nodes_that_it_names_and_those_that_it_
     assert_eq!((graph.node_count()?, graph.root_nodes()?), (6, vec![fill_x, fill_y, beside, empty]));
     // Each of the three before both branches.
     assert_eq!(edges(&graph), 6);
-    let copy = graph.add_memcpy(&[], w, y)?;
+    let copy = graph.add(&[], node::memcpy(w, y))?;
     assert_eq!(graph.dependencies(copy)?, [beside, captured]);
     // A second capture into the same graph, and nodes before that may no longer conflict with it.
     let (mut graph, second) = stream.capture_to_graph(graph, &[], |s| memset_async(z, 5, s))?;
     assert_eq!(graph.dependencies(second)?, [captured]);
-    assert_eq!(detail(graph.set_memset(beside, z, 6)).as_str(), cuda_testing::nodes_unordered(4));
+    assert_eq!(detail(graph.set(beside, node::memset(z, 6))).as_str(), cuda_testing::nodes_unordered(4));
     graph.instantiate()?.launch(&stream)?;
     let filled = [x, y, z, w].map(|buffer| buffer.to_vec().unwrap()[63]);
     assert_eq!(filled, [1, 4, 5, 4]);
@@ -343,7 +343,7 @@ fn a_capture_of_nothing_into_a_graph_adds_an_empty_node() -> Result<()> {
     let _alone = alone();
     let mut stream = Stream::new()?;
     let mut graph = Graph::new()?;
-    let first = graph.add_empty(&[])?;
+    let first = graph.add(&[], node::empty())?;
     let (graph, none) = stream.capture_to_graph(graph, &[first], |_| Ok(()))?;
     assert_eq!((graph.edges()?, graph.node_kind(none)?), (vec![(first, none)], NodeKind::EMPTY));
     Ok(())
@@ -356,7 +356,7 @@ fn host_functions_that_are_captured_into_a_graph_belong_to_it() -> Result<()> {
     let (ran, runs) = channel();
     let mut graph = Graph::new()?;
     let first = ran.clone();
-    graph.add_host_fn(&[], move || first.send("first").unwrap())?;
+    graph.add(&[], node::host_fn(move || first.send("first").unwrap()))?;
     let (added, captured) = (graph.nodes(), move || ran.send("captured").unwrap());
     let (graph, _) = stream.capture_to_graph(graph, &added, |s| s.host_fn(captured))?;
     let mut exec = graph.try_clone()?.instantiate()?;
@@ -378,7 +378,7 @@ fn a_capture_into_a_graph_that_fails_ends_and_drops_the_graph() -> Result<()> {
     let held = Arc::new(());
     let graph = || {
         let (mut graph, held) = (Graph::new()?, Arc::clone(&held));
-        let node = graph.add_host_fn(&[], move || drop(Arc::clone(&held)))?;
+        let node = graph.add(&[], node::host_fn(move || drop(Arc::clone(&held))))?;
         Result::Ok((graph, node))
     };
     let (first, foreign) = graph()?;

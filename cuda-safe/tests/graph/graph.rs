@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 
 use cuda_safe::error::{Detail, ErrorKind};
+use cuda_safe::graph::node;
 use cuda_safe::hazard::{Access, AccessHistory};
 use cuda_safe::{
     AsStream as _, Device, DeviceBuffer, Event, Graph, GraphExec, PinnedBuffer, Registered, Result, Stream,
@@ -287,9 +288,12 @@ fn host_functions_of_a_graph_run_at_each_launch_and_are_dropped_after_the_last()
             captured.fetch_add(1, Ordering::SeqCst);
         })
     })?;
-    graph.add_host_fn(&[], move || {
-        added.fetch_add(10, Ordering::SeqCst);
-    })?;
+    graph.add(
+        &[],
+        node::host_fn(move || {
+            added.fetch_add(10, Ordering::SeqCst);
+        }),
+    )?;
     let mut exec = graph.instantiate()?;
     let copy = graph.try_clone()?;
     drop(graph);
@@ -362,13 +366,13 @@ fn nodes_that_conflict_are_ordered_and_others_only_as_they_say() -> Result<()> {
     let (mut a, mut b) = (DeviceBuffer::<u8>::alloc(64)?, DeviceBuffer::<u8>::alloc(64)?);
     let mut host = PinnedBuffer::<u8>::alloc(64)?;
     let mut graph = Graph::new()?;
-    graph.add_memset(&[], &mut a, 1)?;
-    graph.add_memset(&[], &mut b, 2)?;
-    graph.add_memcpy(&[], &mut a.slice_mut(..32)?, &b.slice(..32)?)?;
-    graph.add_memcpy(&[], &mut host, &a)?;
-    let last = graph.add_memset(&[], &mut a, 9)?;
-    let end = graph.add_empty(&[last])?;
-    let empty = graph.add_memcpy(&[end], &mut a.slice_mut(..0)?, &b.slice(..0)?)?;
+    graph.add(&[], node::memset(&mut a, 1))?;
+    graph.add(&[], node::memset(&mut b, 2))?;
+    graph.add(&[], node::memcpy(&mut a.slice_mut(..32)?, &b.slice(..32)?))?;
+    graph.add(&[], node::memcpy(&mut host, &a))?;
+    let last = graph.add(&[], node::memset(&mut a, 9))?;
+    let end = graph.add(&[last], node::empty())?;
+    let empty = graph.add(&[end], node::memcpy(&mut a.slice_mut(..0)?, &b.slice(..0)?))?;
     assert_eq!(graph.node_count()?, 7);
     let mut exec = graph.instantiate()?;
     for _ in 0..2 {
@@ -378,7 +382,7 @@ fn nodes_that_conflict_are_ordered_and_others_only_as_they_say() -> Result<()> {
     }
     assert_eq!(a.to_vec()?, [9; 64]);
     let mut other = Graph::new()?;
-    assert!(detail(other.add_empty(&[empty])).as_str().contains(" is not supported"));
+    assert!(detail(other.add(&[empty], node::empty())).as_str().contains(" is not supported"));
     Ok(())
 }
 
@@ -389,9 +393,9 @@ fn a_graph_within_a_graph_runs_in_its_place_and_its_memory_is_kept() -> Result<(
     let (mut device, mut host) = (DeviceBuffer::<u8>::alloc(4)?, PinnedBuffer::<u8>::alloc(4)?);
     let inner = stream.capture(|s| memset_async(&mut device, 5, s))?;
     let mut graph = Graph::new()?;
-    graph.add_memset(&[], &mut device, 1)?;
-    graph.add_graph(&[], &inner)?;
-    graph.add_memcpy(&[], &mut host, &device)?;
+    graph.add(&[], node::memset(&mut device, 1))?;
+    graph.add(&[], node::child_graph(&inner))?;
+    graph.add(&[], node::memcpy(&mut host, &device))?;
     drop((inner, device));
     let mut exec = graph.instantiate()?;
     drop(graph);
@@ -412,7 +416,7 @@ fn an_executable_graph_takes_over_another_one_of_its_shape() -> Result<()> {
     exec.launch(&stream)?;
     assert_eq!(*host.host()?, [2; 4]);
     let mut more = Graph::new()?;
-    more.add_empty(&[])?;
+    more.add(&[], node::empty())?;
     let error = exec.update(&more).unwrap_err();
     assert_eq!(error.code(), sys::cudaErrorGraphExecUpdateFailure);
     assert!(error.to_string().contains("cannot be taken over: it has other nodes or edges"), "{error}");
@@ -480,14 +484,14 @@ fn host_functions_taken_over_from_the_graph_itself_stay_when_a_node_is_changed()
         move || _ = calls.fetch_add(by, Ordering::SeqCst)
     };
     let mut graph = Graph::new()?;
-    let fill = graph.add_memset(&[], &mut bytes, 1)?;
-    let call = graph.add_host_fn(&[], count(1))?;
+    let fill = graph.add(&[], node::memset(&mut bytes, 1))?;
+    let call = graph.add(&[], node::host_fn(count(1)))?;
     let mut exec = graph.instantiate()?;
-    graph.set_host_fn(call, count(10))?;
+    graph.set(call, node::host_fn(count(10)))?;
     exec.update(&graph)?;
-    exec.set_memset(&graph, fill, &mut bytes, 2)?;
+    exec.set(&graph, fill, node::memset(&mut bytes, 2))?;
     // The graph releases its second function, and when it is dropped, the third.
-    graph.set_host_fn(call, count(100))?;
+    graph.set(call, node::host_fn(count(100)))?;
     drop(graph);
     exec.launch(&stream)?;
     assert_eq!(bytes.to_vec()?, [2; 4]);
@@ -504,11 +508,11 @@ fn the_host_functions_of_a_graph_within_a_graph_are_taken_over() -> Result<()> {
     let mut outer = [Graph::new()?, Graph::new()?];
     let mut nodes = Vec::new();
     for (graph, by) in outer.iter_mut().zip([1, 10]) {
-        nodes.push(graph.add_graph(&[], &counting(&mut stream, &calls, by)?)?);
+        nodes.push(graph.add(&[], node::child_graph(&counting(&mut stream, &calls, by)?))?);
     }
     let [first, second] = &outer;
     let mut exec = first.instantiate()?;
-    exec.set_graph(first, nodes[0], &counting(&mut stream, &calls, 100)?)?;
+    exec.set(first, nodes[0], node::child_graph(&counting(&mut stream, &calls, 100)?))?;
     exec.launch(&stream)?;
     exec.update(second)?;
     drop(outer);
@@ -576,8 +580,8 @@ fn a_graph_is_written_in_the_language_of_graphviz() -> Result<()> {
     let _alone = alone();
     let mut device = DeviceBuffer::<u8>::alloc(4)?;
     let mut graph = Graph::new()?;
-    let first = graph.add_memset(&[], &mut device, 1)?;
-    graph.add_empty(&[first])?;
+    let first = graph.add(&[], node::memset(&mut device, 1))?;
+    graph.add(&[first], node::empty())?;
     let path = std::env::temp_dir().join(format!("cuda-safe-graph-{}.dot", std::process::id()));
     graph.write_dot(&path)?;
     let text = std::fs::read_to_string(&path).unwrap();

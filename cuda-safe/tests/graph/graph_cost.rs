@@ -10,7 +10,7 @@
 use std::ptr;
 use std::time::Instant;
 
-use cuda_safe::graph::Node;
+use cuda_safe::graph::{Node, node};
 use cuda_safe::{DeviceBuffer, Graph, Result, Stream, memset_async, sys};
 use cuda_testing::alone;
 
@@ -77,7 +77,7 @@ fn safe(shape: &Shape, buffers: &mut [DeviceBuffer<u8>]) -> Result<Graph> {
     let (mut graph, mut nodes): (_, Vec<Node>) = (Graph::new()?, Vec::new());
     for (buffer, before) in shape {
         let before: Vec<_> = before.iter().map(|at| nodes[*at]).collect();
-        nodes.push(graph.add_memset(&before, &mut buffers[*buffer], 1)?);
+        nodes.push(graph.add(&before, node::memset(&mut buffers[*buffer], 1))?);
     }
     Ok(graph)
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use cuda_safe::graph::NodeKind;
+use cuda_safe::graph::{NodeKind, node};
 use cuda_safe::stream::Event;
 use cuda_safe::{Device, DeviceBuffer, Graph, GraphExec, Result, Stream, hazard, memset_async};
 use cuda_testing::{Gate, alone};
@@ -21,8 +21,8 @@ fn a_node_records_its_event_at_each_launch_when_what_is_before_it_is_done() -> R
     let mut graph = Graph::new()?;
     let calls = Arc::new(AtomicUsize::new(0));
     let seen = Arc::clone(&calls);
-    let call = graph.add_host_fn(&[], move || _ = seen.fetch_add(1, Ordering::SeqCst))?;
-    let record = graph.add_event_record(&[call], &event)?;
+    let call = graph.add(&[], node::host_fn(move || _ = seen.fetch_add(1, Ordering::SeqCst)))?;
+    let record = graph.add(&[call], node::event_record(&event))?;
     assert_eq!((graph.node_kind(record)?, graph.event(record)?), (NodeKind::EVENT_RECORD, event.as_raw()));
     let mut exec = graph.instantiate()?;
     assert!(event.is_done()?, "it was never recorded");
@@ -45,8 +45,8 @@ fn a_node_waits_for_what_its_event_stands_for_at_the_launch() -> Result<()> {
     let mut graph = Graph::new()?;
     let calls = Arc::new(AtomicUsize::new(0));
     let seen = Arc::clone(&calls);
-    let wait = graph.add_event_wait(&[], &event)?;
-    graph.add_host_fn(&[wait], move || _ = seen.fetch_add(1, Ordering::SeqCst))?;
+    let wait = graph.add(&[], node::event_wait(&event))?;
+    graph.add(&[wait], node::host_fn(move || _ = seen.fetch_add(1, Ordering::SeqCst)))?;
     assert_eq!((graph.node_kind(wait)?, graph.event(wait)?), (NodeKind::EVENT_WAIT, event.as_raw()));
     let mut exec = graph.instantiate()?;
     // An event that was never recorded delays no work.
@@ -70,7 +70,7 @@ fn an_event_that_a_node_records_proves_nothing_wherever_else_it_is_recorded() ->
     let mut bytes = DeviceBuffer::from_slice(&[0_u8; 1 << 16])?;
     let event = Event::without_timing()?;
     let mut graph = Graph::new()?;
-    graph.add_event_record(&[], &event)?;
+    graph.add(&[], node::event_record(&event))?;
     let mut exec = graph.instantiate()?;
     let gate = Gate::on(&alone, &other);
     memset_async(&mut bytes, 1, &other)?;
@@ -95,20 +95,20 @@ fn nodes_are_given_other_events_in_the_graph_and_in_its_executable_form() -> Res
     let [a, b, c, d] = [Event::new()?, Event::new()?, Event::new()?, Event::new()?];
     let mut bytes = DeviceBuffer::from_slice(&[0_u8; 4])?;
     let mut graph = Graph::new()?;
-    let wait = graph.add_event_wait(&[], &a)?;
-    let record = graph.add_event_record(&[wait], &b)?;
-    let fill = graph.add_memset(&[record], &mut bytes, 1)?;
+    let wait = graph.add(&[], node::event_wait(&a))?;
+    let record = graph.add(&[wait], node::event_record(&b))?;
+    let fill = graph.add(&[record], node::memset(&mut bytes, 1))?;
     let mut exec: GraphExec = graph.instantiate()?;
-    exec.set_event(&graph, wait, &c)?;
-    exec.set_event(&graph, record, &d)?;
+    exec.set(&graph, wait, node::event_wait(&c))?;
+    exec.set(&graph, record, node::event_record(&d))?;
     assert_eq!((graph.event(wait)?, graph.event(record)?), (a.as_raw(), b.as_raw()));
     let gate = Gate::on(&alone, &other);
     a.record(&other)?;
     exec.launch(&stream)?;
     d.synchronize()?;
     assert!(b.is_done()?, "it was never recorded");
-    graph.set_event(wait, &d)?;
-    graph.set_event(record, &c)?;
+    graph.set(wait, node::event_wait(&d))?;
+    graph.set(record, node::event_record(&c))?;
     assert_eq!((graph.event(wait)?, graph.event(record)?), (d.as_raw(), c.as_raw()));
     gate.open();
     // The executable form is unchanged.
@@ -116,9 +116,9 @@ fn nodes_are_given_other_events_in_the_graph_and_in_its_executable_form() -> Res
     exec.launch(&stream)?;
     stream.synchronize()?;
     // Nodes of other kinds and graphs have no events.
-    assert!(graph.set_event(fill, &a).is_err() && graph.event(fill).is_err());
-    assert!(exec.set_event(&graph, fill, &a).is_err());
-    assert!(unsupported(Graph::new()?.set_event(record, &a)));
+    assert!(graph.set(fill, node::event_record(&a)).is_err() && graph.event(fill).is_err());
+    assert!(exec.set(&graph, fill, node::event_record(&a)).is_err());
+    assert!(unsupported(Graph::new()?.set(record, node::event_record(&a))));
     exec.launch(&stream)?;
     stream.synchronize()
 }
@@ -130,8 +130,8 @@ fn an_event_of_a_node_that_is_dropped_is_never_used_again() -> Result<()> {
     let (recorded, waited) = (Event::without_timing()?, Event::without_timing()?);
     let handles = [recorded.as_raw(), waited.as_raw()];
     let mut graph = Graph::new()?;
-    graph.add_event_record(&[], &recorded)?;
-    graph.add_event_wait(&[], &waited)?;
+    graph.add(&[], node::event_record(&recorded))?;
+    graph.add(&[], node::event_wait(&waited))?;
     drop((recorded, waited));
     let others: Vec<Event> = (0..8).map(|_| Event::without_timing()).collect::<Result<_>>()?;
     assert!(others.iter().all(|event| !handles.contains(&event.as_raw())));
@@ -147,10 +147,10 @@ fn an_event_that_a_node_is_set_to_is_never_used_again_and_proves_nothing() -> Re
     let mut events = [Event::new()?, Event::new()?, Event::new()?];
     let [first, second, third] = &mut events;
     let mut graph = Graph::new()?;
-    let node = graph.add_event_record(&[], first)?;
+    let node = graph.add(&[], node::event_record(first))?;
     let mut exec = graph.instantiate()?;
-    graph.set_event(node, second)?;
-    exec.set_event(&graph, node, third)?;
+    graph.set(node, node::event_record(second))?;
+    exec.set(&graph, node, node::event_record(third))?;
     for event in [second, third] {
         let gate = Gate::on(&alone, &stream);
         memset_async(&mut bytes, 1, &stream)?;
@@ -174,11 +174,11 @@ fn an_event_of_another_device_or_for_another_graphs_node_is_refused() -> Result<
     let _alone = alone();
     let (mut graph, mut other) = (Graph::new()?, Graph::new()?);
     let event = Event::new()?;
-    let node = graph.add_event_record(&[], &event)?;
-    let elsewhere = other.add_event_record(&[], &event)?;
+    let node = graph.add(&[], node::event_record(&event))?;
+    let elsewhere = other.add(&[], node::event_record(&event))?;
     let mut exec = graph.instantiate()?;
-    assert!(unsupported(exec.set_event(&other, elsewhere, &event)));
-    assert!(unsupported(graph.set_event(elsewhere, &event)));
+    assert!(unsupported(exec.set(&other, elsewhere, node::event_record(&event))));
+    assert!(unsupported(graph.set(elsewhere, node::event_record(&event))));
     if Device::count()? < 2 {
         println!("one device only: no events of others");
         return Ok(());
@@ -187,8 +187,8 @@ fn an_event_of_another_device_or_for_another_graphs_node_is_refused() -> Result<
     let refused = |answer: Result<()>| {
         assert!(answer.unwrap_err().detail().as_str().contains("belongs to device 1, device 0 is needed"));
     };
-    refused(graph.add_event_record(&[], &far).map(drop));
-    refused(graph.set_event(node, &far));
-    refused(exec.set_event(&graph, node, &far));
+    refused(graph.add(&[], node::event_record(&far)).map(drop));
+    refused(graph.set(node, node::event_record(&far)));
+    refused(exec.set(&graph, node, node::event_record(&far)));
     Ok(())
 }

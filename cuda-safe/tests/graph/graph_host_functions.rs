@@ -4,6 +4,7 @@
 use std::sync::mpsc::channel;
 
 use cuda_safe::error::Detail;
+use cuda_safe::graph::node;
 use cuda_safe::{
     DeviceBuffer, Graph, PinnedBuffer, Registered, Result, Stream, memcpy_async, memset, memset_async,
 };
@@ -17,10 +18,10 @@ fn a_node_with_memory_comes_after_the_copy_into_it_and_before_the_copy_from_it()
     let mut host = PinnedBuffer::from_slice(&[0.0_f64; 3])?;
     let mut graph = Graph::new()?;
     // No node is named in `after`: the memory orders them.
-    let copy = graph.add_memcpy(&[], &mut host, &device)?;
+    let copy = graph.add(&[], node::memcpy(&mut host, &device))?;
     let double = |h: &mut [f64]| h.iter_mut().for_each(|x| *x *= 2.0);
-    let function = graph.add_host_fn_with(&[], &mut host, double)?;
-    let back = graph.add_memcpy(&[], &mut device, &host)?;
+    let function = graph.add(&[], node::host_fn_with(&mut host, double))?;
+    let back = graph.add(&[], node::memcpy(&mut device, &host))?;
     assert_eq!(graph.dependencies(function)?, [copy]);
     assert!(graph.dependencies(back)?.contains(&function));
     let mut exec = graph.instantiate()?;
@@ -63,7 +64,7 @@ fn the_graph_keeps_the_memory_of_its_functions() -> Result<()> {
     let (tell, told) = channel();
     let host = Registered::new(vec![5_u32; 4])?;
     let mut graph = Graph::new()?;
-    graph.add_host_fn_with(&[], &host, move |h: &[u32]| tell.send(h.to_vec()).unwrap())?;
+    graph.add(&[], node::host_fn_with(&host, move |h: &[u32]| tell.send(h.to_vec()).unwrap()))?;
     let host = host.into_inner().unwrap_err();
     assert_eq!(host.error().detail(), &Detail::IN_GRAPH);
     drop(host);
@@ -82,12 +83,15 @@ fn launches_from_several_forms_write_one_after_the_other_and_meet_no_guard() -> 
     let (a, b) = (Stream::non_blocking()?, Stream::non_blocking()?);
     let mut host = PinnedBuffer::from_slice(&[0_u64; 2])?;
     let mut graph = Graph::new()?;
-    graph.add_host_fn_with(&[], &mut host, |h: &mut [u64]| {
-        // Two functions that ran at once would lose some of these.
-        for _ in 0..1000 {
-            h[0] = std::hint::black_box(h[0]) + 1;
-        }
-    })?;
+    graph.add(
+        &[],
+        node::host_fn_with(&mut host, |h: &mut [u64]| {
+            // Two functions that ran at once would lose some of these.
+            for _ in 0..1000 {
+                h[0] = std::hint::black_box(h[0]) + 1;
+            }
+        }),
+    )?;
     let mut forms = [graph.instantiate()?, graph.try_clone()?.instantiate()?];
     let gate = Gate::on(&alone, &a);
     for _ in 0..5 {
@@ -112,7 +116,7 @@ fn work_on_a_stream_waits_for_a_launch_whose_function_uses_the_memory() -> Resul
     let mut device = DeviceBuffer::<u8>::alloc(64)?;
     memset(&mut device, 0)?;
     let mut graph = Graph::new()?;
-    graph.add_host_fn_with(&[], &mut host, |h: &mut [u8]| h.fill(6))?;
+    graph.add(&[], node::host_fn_with(&mut host, |h: &mut [u8]| h.fill(6)))?;
     let mut exec = graph.instantiate()?;
     let gate = Gate::on(&alone, &a);
     exec.launch(&a)?;
@@ -131,14 +135,14 @@ fn a_node_is_given_another_function_with_other_memory() -> Result<()> {
         (PinnedBuffer::<u8>::alloc(4)?, PinnedBuffer::<u8>::alloc(4)?, PinnedBuffer::<u8>::alloc(4)?);
     [&mut first, &mut second, &mut third].into_iter().try_for_each(|it| memset(it, 0))?;
     let mut graph = Graph::new()?;
-    let node = graph.add_host_fn_with(&[], &mut first, |h: &mut [u8]| h.fill(1))?;
+    let node = graph.add(&[], node::host_fn_with(&mut first, |h: &mut [u8]| h.fill(1)))?;
     let mut before = graph.instantiate()?;
-    graph.set_host_fn_with(node, &mut second, |h: &mut [u8]| h.fill(2))?;
+    graph.set(node, node::host_fn_with(&mut second, |h: &mut [u8]| h.fill(2)))?;
     let mut exec = graph.instantiate()?;
     exec.launch(&stream)?;
     assert_eq!((first.host()?[0], second.host()?[0]), (0, 2));
     // The launch writes what its node was given, and the host waits for that alone.
-    exec.set_host_fn_with(&graph, node, &mut third, |h: &mut [u8]| h.fill(3))?;
+    exec.set(&graph, node, node::host_fn_with(&mut third, |h: &mut [u8]| h.fill(3)))?;
     let gate = Gate::on(&alone, &stream);
     exec.launch(&stream)?;
     assert_eq!(second.host()?[0], 2);
@@ -154,15 +158,15 @@ fn a_node_is_given_another_function_with_other_memory() -> Result<()> {
 fn a_function_of_a_node_that_is_refused_is_dropped_before_the_graph() -> Result<()> {
     let _alone = alone();
     let (mut graph, mut other) = (Graph::new()?, Graph::new()?);
-    let (own, foreign) = (graph.add_host_fn(&[], || ())?, other.add_empty(&[])?);
+    let (own, foreign) = (graph.add(&[], node::host_fn(|| ()))?, other.add(&[], node::empty())?);
     let (tell, told) = channel::<()>();
     let (first, second) = (tell.clone(), tell);
-    assert!(graph.add_host_fn(&[foreign], move || first.send(()).unwrap()).unwrap_err().is_refused());
-    assert!(graph.set_host_fn(foreign, || ()).unwrap_err().is_refused());
+    assert!(graph.add(&[foreign], node::host_fn(move || first.send(()).unwrap())).unwrap_err().is_refused());
+    assert!(graph.set(foreign, node::host_fn(|| ())).unwrap_err().is_refused());
     // A conflict with a node that nothing orders it with.
     let mut host = PinnedBuffer::from_slice(&[0_u8; 4])?;
-    graph.add_memset(&[], &mut host, 1)?;
-    let set = graph.set_host_fn_with(own, &mut host, move |_: &mut [u8]| second.send(()).unwrap());
+    graph.add(&[], node::memset(&mut host, 1))?;
+    let set = graph.set(own, node::host_fn_with(&mut host, move |_: &mut [u8]| second.send(()).unwrap()));
     assert!(set.unwrap_err().detail().as_str().contains(", and nothing orders the two: name one"));
     // The runtime drops them, on a thread of its own.
     let waited = told.recv_timeout(std::time::Duration::from_secs(20));

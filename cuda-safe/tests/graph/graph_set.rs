@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cuda_safe::error::Detail;
-use cuda_safe::graph::NodeKind;
+use cuda_safe::graph::{NodeKind, node};
 use cuda_safe::{
     DeviceBuffer, Graph, GraphExec, PinnedBuffer, Registered, Result, Stream, memset, memset_async, sys,
 };
@@ -24,14 +24,14 @@ fn copies_and_fills_are_others_from_the_next_launch_on() -> Result<()> {
     let (mut first, mut second) =
         (PinnedBuffer::from_slice(&[0_u8; 4])?, PinnedBuffer::from_slice(&[0_u8; 4])?);
     let mut graph = Graph::new()?;
-    let fill = graph.add_memset(&[], &mut bytes, 1)?;
-    let copy = graph.add_memcpy(&[fill], &mut first, &bytes)?;
+    let fill = graph.add(&[], node::memset(&mut bytes, 1))?;
+    let copy = graph.add(&[fill], node::memcpy(&mut first, &bytes))?;
     let mut exec = graph.instantiate()?;
     let gate = Gate::on(&alone, &stream);
     exec.launch(&stream)?;
     // The launch above waits at the gate, and is not changed.
-    exec.set_memset(&graph, fill, &mut bytes.slice_mut(1..3)?, 9)?;
-    exec.set_memcpy(&graph, copy, &mut second, &bytes)?;
+    exec.set(&graph, fill, node::memset(&mut bytes.slice_mut(1..3)?, 9))?;
+    exec.set(&graph, copy, node::memcpy(&mut second, &bytes))?;
     exec.launch(&stream)?;
     gate.open();
     assert_eq!((first.host()?.to_vec(), second.host()?.to_vec()), (vec![1; 4], vec![1, 9, 9, 1]));
@@ -49,11 +49,11 @@ fn what_a_node_uses_now_is_kept_and_ordered_and_what_it_used_is_not() -> Result<
     let mut second = DeviceBuffer::from_slice(&[0_u8; 1 << 20])?;
     let mut host = PinnedBuffer::from_slice(&[0_u8; 1 << 20])?;
     let mut graph = Graph::new()?;
-    let fill = graph.add_memset(&[], &mut bytes, 1)?;
-    let copy = graph.add_memcpy(&[fill], &mut host, &bytes)?;
+    let fill = graph.add(&[], node::memset(&mut bytes, 1))?;
+    let copy = graph.add(&[fill], node::memcpy(&mut host, &bytes))?;
     let mut exec = graph.instantiate()?;
-    exec.set_memset(&graph, fill, &mut second, 5)?;
-    exec.set_memcpy(&graph, copy, &mut host, &second)?;
+    exec.set(&graph, fill, node::memset(&mut second, 5))?;
+    exec.set(&graph, copy, node::memcpy(&mut host, &second))?;
     // The graph and its executable form retain their memory, also after the owners are dropped.
     drop(graph);
     let gate = Gate::on(&alone, &other);
@@ -78,12 +78,12 @@ fn the_memory_of_a_launch_under_way_lives_until_that_is_over() -> Result<()> {
     let mut bytes = DeviceBuffer::from_slice(&[0_u8; 1 << 20])?;
     let mut host = PinnedBuffer::from_slice(&[0_u8; 1 << 20])?;
     let mut graph = Graph::new()?;
-    let fill = graph.add_memset(&[], &mut bytes, 1)?;
-    graph.add_memcpy(&[fill], &mut host, &bytes)?;
+    let fill = graph.add(&[], node::memset(&mut bytes, 1))?;
+    graph.add(&[fill], node::memcpy(&mut host, &bytes))?;
     let mut exec = graph.instantiate()?;
     exec.launch(&stream)?;
     let mut other = DeviceBuffer::from_slice(&[0_u8; 1 << 20])?;
-    exec.set_memset(&graph, fill, &mut other, 2)?;
+    exec.set(&graph, fill, node::memset(&mut other, 2))?;
     drop((bytes, graph));
     let mut new = DeviceBuffer::from_slice(&[9_u8; 1 << 20])?;
     memset(&mut new, 9)?;
@@ -97,14 +97,14 @@ fn work_that_nothing_orders_with_another_node_is_refused() -> Result<()> {
     let stream = Stream::non_blocking()?;
     let (mut a, mut b) = (DeviceBuffer::from_slice(&[0_u8; 4])?, DeviceBuffer::from_slice(&[0_u8; 4])?);
     let mut graph = Graph::new()?;
-    let first = graph.add_memset(&[], &mut a, 1)?;
-    let second = graph.add_memset(&[], &mut b, 2)?;
-    let third = graph.add_memset(&[first], &mut b.slice_mut(..2)?, 3)?;
+    let first = graph.add(&[], node::memset(&mut a, 1))?;
+    let second = graph.add(&[], node::memset(&mut b, 2))?;
+    let third = graph.add(&[first], node::memset(&mut b.slice_mut(..2)?, 3))?;
     let mut exec = graph.instantiate()?;
-    let error = exec.set_memset(&graph, second, &mut a, 4).unwrap_err();
+    let error = exec.set(&graph, second, node::memset(&mut a, 4)).unwrap_err();
     assert_eq!(error.detail().as_str(), cuda_testing::nodes_unordered(0), "{error}");
     // The third comes after both.
-    exec.set_memset(&graph, third, &mut a, 5)?;
+    exec.set(&graph, third, node::memset(&mut a, 5))?;
     exec.launch(&stream)?;
     assert_eq!((a.to_vec()?, b.to_vec()?), (vec![5; 4], vec![2; 4]));
     Ok(())
@@ -116,21 +116,21 @@ fn nodes_that_cannot_be_meant_are_refused_and_what_was_executable_still_is() -> 
     let mut stream = Stream::non_blocking()?;
     let mut bytes = DeviceBuffer::from_slice(&[0_u8; 4])?;
     let mut graph = Graph::new()?;
-    let fill = graph.add_memset(&[], &mut bytes, 1)?;
+    let fill = graph.add(&[], node::memset(&mut bytes, 1))?;
     let mut exec: GraphExec = graph.instantiate()?;
-    let late = graph.add_empty(&[fill])?;
+    let late = graph.add(&[fill], node::empty())?;
     let other = Graph::new()?;
     let captured = stream.capture(|s| memset_async(&mut bytes, 2, s))?;
     let mut of_capture = captured.instantiate()?;
     let whole = captured.nodes()[0];
-    assert!(unsupported(exec.set_memset(&graph, late, &mut bytes, 3)));
-    assert!(unsupported(exec.set_memset(&other, fill, &mut bytes, 3)));
-    assert!(unsupported(exec.set_memset(&captured, whole, &mut bytes, 3)));
-    assert!(unsupported(exec.set_memset(&graph, whole, &mut bytes, 3)));
-    assert!(unsupported(of_capture.set_memset(&captured, whole, &mut bytes, 3)));
-    let error = exec.set_host_fn(&graph, fill, || ()).unwrap_err();
+    assert!(unsupported(exec.set(&graph, late, node::memset(&mut bytes, 3))));
+    assert!(unsupported(exec.set(&other, fill, node::memset(&mut bytes, 3))));
+    assert!(unsupported(exec.set(&captured, whole, node::memset(&mut bytes, 3))));
+    assert!(unsupported(exec.set(&graph, whole, node::memset(&mut bytes, 3))));
+    assert!(unsupported(of_capture.set(&captured, whole, node::memset(&mut bytes, 3))));
+    let error = exec.set(&graph, fill, node::host_fn(|| ())).unwrap_err();
     assert_eq!(error.code(), sys::cudaErrorInvalidValue, "{error}");
-    let error = exec.set_memset(&graph, fill, &mut bytes.slice_mut(..0)?, 3).unwrap_err();
+    let error = exec.set(&graph, fill, node::memset(&mut bytes.slice_mut(..0)?, 3)).unwrap_err();
     assert_eq!(error.detail(), &Detail::zero("the number of elements"), "{error}");
     exec.launch(&stream)?;
     assert_eq!(bytes.to_vec()?, [1; 4]);
@@ -138,7 +138,7 @@ fn nodes_that_cannot_be_meant_are_refused_and_what_was_executable_still_is() -> 
     let same = graph_of(&mut bytes, 6)?;
     let mut exec = graph_of(&mut bytes, 5)?.instantiate()?;
     exec.update(&same)?;
-    assert!(unsupported(exec.set_memset(&same, same.nodes()[0], &mut bytes, 3)));
+    assert!(unsupported(exec.set(&same, same.nodes()[0], node::memset(&mut bytes, 3))));
     exec.launch(&stream)?;
     assert_eq!(bytes.to_vec()?, [6; 4]);
     Ok(())
@@ -146,7 +146,7 @@ fn nodes_that_cannot_be_meant_are_refused_and_what_was_executable_still_is() -> 
 
 fn graph_of(bytes: &mut DeviceBuffer<u8>, value: u8) -> Result<Graph> {
     let mut graph = Graph::new()?;
-    graph.add_memset(&[], bytes, value)?;
+    graph.add(&[], node::memset(bytes, value))?;
     Ok(graph)
 }
 
@@ -162,19 +162,19 @@ fn another_function_is_called_and_each_is_dropped_once_nobody_calls_it() -> Resu
         }
     };
     let mut graph = Graph::new()?;
-    let node = graph.add_host_fn(&[], counts(1))?;
+    let node = graph.add(&[], node::host_fn(counts(1)))?;
     let mut exec: GraphExec = graph.instantiate()?;
     exec.launch(&stream)?;
-    exec.set_host_fn(&graph, node, counts(10))?;
+    exec.set(&graph, node, node::host_fn(counts(10)))?;
     let gate = Gate::on(&alone, &stream);
     exec.launch(&stream)?;
-    exec.set_host_fn(&graph, node, counts(100))?;
+    exec.set(&graph, node, node::host_fn(counts(100)))?;
     assert_eq!(Arc::strong_count(&calls), 4, "a launch under way still needs the second one");
     exec.launch(&stream)?;
     gate.open();
     stream.synchronize()?;
     assert_eq!(calls.load(Ordering::SeqCst), 111);
-    exec.set_host_fn(&graph, node, || ())?;
+    exec.set(&graph, node, node::host_fn(|| ()))?;
     assert_eq!(Arc::strong_count(&calls), 2, "nobody calls the second and the third any more");
     drop((exec, graph));
     while Arc::strong_count(&calls) > 1 {
@@ -188,9 +188,9 @@ fn a_panic_in_a_function_that_was_set_is_reported() -> Result<()> {
     let _alone = alone();
     let stream = Stream::non_blocking()?;
     let mut graph = Graph::new()?;
-    let node = graph.add_host_fn(&[], || ())?;
+    let node = graph.add(&[], node::host_fn(|| ()))?;
     let mut exec: GraphExec = graph.instantiate()?;
-    exec.set_host_fn(&graph, node, || std::panic::resume_unwind(Box::new(())))?;
+    exec.set(&graph, node, node::host_fn(|| std::panic::resume_unwind(Box::new(()))))?;
     exec.launch(&stream)?;
     let error = stream.synchronize().unwrap_err();
     assert!(error.detail().as_str().contains(" panicked"), "{error}");
@@ -204,18 +204,18 @@ fn a_graph_within_is_another_one_of_its_shape() -> Result<()> {
     let (mut a, mut b) = (DeviceBuffer::from_slice(&[0_u8; 4])?, DeviceBuffer::from_slice(&[0_u8; 4])?);
     let (ones, twos) = (graph_of(&mut a, 1)?, graph_of(&mut b, 2)?);
     let mut graph = Graph::new()?;
-    let node = graph.add_graph(&[], &ones)?;
+    let node = graph.add(&[], node::child_graph(&ones))?;
     assert_eq!(graph.node_kind(node)?, NodeKind::GRAPH);
     let mut exec = graph.instantiate()?;
-    exec.set_graph(&graph, node, &twos)?;
+    exec.set(&graph, node, node::child_graph(&twos))?;
     drop(twos);
     exec.launch(&stream)?;
     assert_eq!((a.to_vec()?, b.to_vec()?), (vec![0; 4], vec![2; 4]));
     let mut calls = Graph::new()?;
-    calls.add_host_fn(&[], || ())?;
-    let error = exec.set_graph(&graph, node, &calls).unwrap_err();
+    calls.add(&[], node::host_fn(|| ()))?;
+    let error = exec.set(&graph, node, node::child_graph(&calls)).unwrap_err();
     assert!(!error.is_refused(), "a function in the place of a fill: {error}");
-    let error = exec.set_graph(&graph, node, &Graph::new()?).unwrap_err();
+    let error = exec.set(&graph, node, node::child_graph(&Graph::new()?)).unwrap_err();
     assert!(!error.is_refused(), "{error}");
     exec.launch(&stream)?;
     stream.synchronize()
@@ -228,9 +228,9 @@ fn nodes_are_skipped_while_they_are_disabled() -> Result<()> {
     let mut bytes = DeviceBuffer::from_slice(&[0_u8; 4])?;
     let values = DeviceBuffer::from_slice(&[1_u8, 1, 1, 1, 2, 2, 5])?;
     let mut graph = Graph::new()?;
-    let first = graph.add_memcpy(&[], &mut bytes, &values.slice(..4)?)?;
-    let second = graph.add_memcpy(&[first], &mut bytes.slice_mut(2..)?, &values.slice(4..6)?)?;
-    let nothing = graph.add_empty(&[])?;
+    let first = graph.add(&[], node::memcpy(&mut bytes, &values.slice(..4)?))?;
+    let second = graph.add(&[first], node::memcpy(&mut bytes.slice_mut(2..)?, &values.slice(4..6)?))?;
+    let nothing = graph.add(&[], node::empty())?;
     let mut exec = graph.instantiate()?;
     exec.set_enabled(&graph, second, false)?;
     assert!(exec.is_enabled(&graph, first)? && !exec.is_enabled(&graph, second)?);
@@ -241,7 +241,7 @@ fn nodes_are_skipped_while_they_are_disabled() -> Result<()> {
     exec.launch(&stream)?;
     assert_eq!(bytes.to_vec()?, [7; 4]);
     // The operation of a disabled node can be changed, too, and runs when the node is enabled again.
-    exec.set_memcpy(&graph, second, &mut bytes.slice_mut(..1)?, &values.slice(6..)?)?;
+    exec.set(&graph, second, node::memcpy(&mut bytes.slice_mut(..1)?, &values.slice(6..)?))?;
     exec.launch(&stream)?;
     exec.set_enabled(&graph, second, true)?;
     exec.launch(&stream)?;
@@ -261,12 +261,12 @@ fn neither_a_fill_nor_a_change_that_no_launch_has_seen_is_disabled() -> Result<(
     let [first, second] = buffers.each_mut().map(|buffer| buffer.as_mut().unwrap());
     let ones = DeviceBuffer::from_slice(&[1_u8; 4])?;
     let mut graph = Graph::new()?;
-    let copy = graph.add_memcpy(&[], first, &ones)?;
-    let fill = graph.add_memset(&[copy], second, 1)?;
+    let copy = graph.add(&[], node::memcpy(first, &ones))?;
+    let fill = graph.add(&[copy], node::memset(second, 1))?;
     let mut exec = graph.instantiate()?;
     assert!(unsupported(exec.set_enabled(&graph, fill, false)) && exec.is_enabled(&graph, fill)?);
     exec.launch(&stream)?;
-    exec.set_memcpy(&graph, copy, second, &ones)?;
+    exec.set(&graph, copy, node::memcpy(second, &ones))?;
     assert!(unsupported(exec.set_enabled(&graph, copy, false)) && exec.is_enabled(&graph, copy)?);
     exec.launch(&stream)?;
     exec.set_enabled(&graph, copy, false)?;
@@ -287,9 +287,9 @@ fn a_graph_says_what_its_nodes_are_and_how_they_are_ordered() -> Result<()> {
         memset_async(&mut bytes, 1, s)?;
         memset_async(&mut bytes, 2, s)
     })?;
-    let copy = graph.add_memcpy(&[], &mut host, &bytes)?;
-    let call = graph.add_host_fn(&[], || ())?;
-    let end = graph.add_empty(&[copy, call])?;
+    let copy = graph.add(&[], node::memcpy(&mut host, &bytes))?;
+    let call = graph.add(&[], node::host_fn(|| ()))?;
+    let end = graph.add(&[copy, call], node::empty())?;
     let nodes = graph.nodes();
     assert_eq!(nodes[1..], [copy, call, end]);
     let captured = nodes[0];
@@ -300,7 +300,7 @@ fn a_graph_says_what_its_nodes_are_and_how_they_are_ordered() -> Result<()> {
     assert!(unsupported(graph.node_kind(captured)) && unsupported(Graph::new()?.node_kind(copy)));
     assert_eq!((Graph::new()?.edges()?, Graph::new()?.root_nodes()?), (vec![], vec![]));
     // All captured nodes together can be named as a predecessor.
-    let last = graph.add_empty(&[captured])?;
+    let last = graph.add(&[captured], node::empty())?;
     assert!(graph.edges()?.contains(&(captured, last)));
     Ok(())
 }
@@ -312,7 +312,7 @@ fn a_changed_executable_graph_goes_to_another_thread() -> Result<()> {
     let mut bytes = DeviceBuffer::from_slice(&[0_u8; 4])?;
     let graph = graph_of(&mut bytes, 1)?;
     let mut exec: GraphExec = graph.instantiate()?;
-    exec.set_memset(&graph, graph.nodes()[0], &mut bytes, 8)?;
+    exec.set(&graph, graph.nodes()[0], node::memset(&mut bytes, 8))?;
     std::thread::spawn(move || exec.launch(&Stream::new()?)).join().unwrap()?;
     assert_eq!(bytes.to_vec()?, [8; 4]);
     drop(graph);
@@ -326,17 +326,17 @@ fn which_node_is_which_is_known_after_an_update_only_where_no_node_or_edge_has_c
     let mut buffers = [(); 4].map(|()| DeviceBuffer::from_slice(&[0_u8; 4]));
     let [first, second, third, fourth] = buffers.each_mut().map(|buffer| buffer.as_mut().unwrap());
     let mut graph = Graph::new()?;
-    let gone = graph.add_memset(&[], first, 1)?;
-    let node = graph.add_memset(&[], second, 2)?;
+    let gone = graph.add(&[], node::memset(first, 1))?;
+    let node = graph.add(&[], node::memset(second, 2))?;
     let mut exec = graph.instantiate()?;
-    graph.set_memset(node, second, 3)?;
+    graph.set(node, node::memset(second, 3))?;
     exec.update(&graph)?;
-    exec.set_memset(&graph, node, second, 4)?;
+    exec.set(&graph, node, node::memset(second, 4))?;
     // The runtime pairs nodes by their order, not by their names.
     graph.destroy_node(gone)?;
-    graph.add_memset(&[], third, 5)?;
+    graph.add(&[], node::memset(third, 5))?;
     exec.update(&graph)?;
-    assert!(unsupported(exec.set_memset(&graph, node, fourth, 6)));
+    assert!(unsupported(exec.set(&graph, node, node::memset(fourth, 6))));
     assert!(unsupported(exec.set_enabled(&graph, node, false)));
     exec.launch(&stream)?;
     let found = buffers.map(|buffer| buffer.unwrap().to_vec().unwrap()[0]);
@@ -350,8 +350,8 @@ fn what_an_executable_graph_used_before_an_update_is_let_go() -> Result<()> {
     let mut registered = Registered::new(vec![0_u8; 64])?;
     let mut other = PinnedBuffer::<u8>::alloc(64)?;
     let (mut first, mut second) = (Graph::new()?, Graph::new()?);
-    first.add_memset(&[], &mut registered, 1)?;
-    second.add_memset(&[], &mut other, 2)?;
+    first.add(&[], node::memset(&mut registered, 1))?;
+    second.add(&[], node::memset(&mut other, 2))?;
     let mut exec = first.instantiate()?;
     drop(first);
     let (refused, registered) = registered.into_inner().unwrap_err().into_parts();

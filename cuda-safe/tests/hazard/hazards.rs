@@ -8,7 +8,7 @@
 use cuda_safe::ManagedBuffer;
 use cuda_safe::copy::CopyBatch;
 use cuda_safe::error::Detail;
-use cuda_safe::graph::Graph;
+use cuda_safe::graph::{Graph, node};
 use cuda_safe::hazard::{self, Policy};
 #[cfg(cudart_13_0)]
 use cuda_safe::memory::managed::PrefetchBatch;
@@ -129,7 +129,7 @@ fn a_graph_of_which_launches_skip_all_nodes_proves_nothing_of_the_legacy_stream(
     let ones = DeviceBuffer::from_slice(&[1; 64]).unwrap();
     for taken_over in [false, true] {
         let mut graph = Graph::new().unwrap();
-        let node = graph.add_memcpy(&[], &mut buffer, &ones).unwrap();
+        let node = graph.add(&[], node::memcpy(&mut buffer, &ones)).unwrap();
         let mut exec = graph.instantiate().unwrap();
         exec.set_enabled(&graph, node, false).unwrap();
         if taken_over {

@@ -119,8 +119,9 @@ fn items() -> BTreeMap<String, Wrapped> {
     let src = here().join("src");
     for path in sources(&src, true) {
         let inside = path.strip_prefix(&src).unwrap().with_extension("");
-        let room = inside.iter().next().unwrap().to_str().unwrap();
-        for (alias, item) in scan::items(room, &read(&path)) {
+        let mut folders = inside.iter().map(|name| name.to_str().unwrap());
+        let module = folders.clone().find(|name| *name == "node").or(folders.next()).unwrap();
+        for (alias, item) in scan::items(module, &read(&path)) {
             let wrapped = found.entry(alias).or_default();
             wrapped.homes.extend(inside.iter().map(|name| name.to_str().unwrap().to_owned()));
             if !wrapped.items.contains(&item) {
@@ -178,7 +179,13 @@ fn generate() -> String {
         let wrapped = entry.map_or(&[][..], |entry| entry.items.as_slice());
         let names_it = |code: &str| match wrapped {
             [] => has_name(code, &name),
-            wrapped => wrapped.iter().any(|item| item.is_named_in(code, ambiguous.contains(&item.name))),
+            wrapped => wrapped.iter().any(|item| {
+                let names_it = |code: &str| item.is_named_in(code, ambiguous.contains(&item.name));
+                // A node is set, not added, in the same statement.
+                let sets = item.is_operation() && name.contains("NodeSet");
+                let mut statements = code.split(';').filter(|statement| statement.contains(".set("));
+                if sets { statements.any(names_it) } else { names_it(code) }
+            }),
         };
         let mut naming: Vec<&str> =
             tests.iter().filter(|(_, code)| names_it(code)).map(|(test, _)| test.as_str()).collect();

@@ -440,6 +440,7 @@ const NOT_TRACKED: &[(&str, &[&str])] = &[
         ],
     ),
     ("the call site is in `self`", &["/stream/enqueue.rs: check"]),
+    ("only its argument is fallible", &["/graph/node/conditional.rs: conditional"]),
     (
         "the pipeline has checked the range",
         &["/copy/pipeline/array.rs: part", "/copy/pipeline/array.rs: split"],

@@ -9,6 +9,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::mpsc::channel;
 
 use cuda_safe::error::Detail;
+use cuda_safe::graph::node;
 use cuda_safe::memory::{ExternalMemory, ExternalSemaphore};
 use cuda_safe::stream::AsStream;
 use cuda_safe::{
@@ -200,23 +201,23 @@ fn nodes_of_a_graph_signal_and_wait_and_keep_the_semaphores() -> Result<()> {
     let mut buffer = PinnedBuffer::<u8>::alloc(64)?;
     let (signalled, waited, other) = (timeline(file())?, timeline(file())?, timeline(file())?);
     let mut graph = Graph::new()?;
-    let signal = graph.add_semaphore_signal(&[], &[(&signalled, 1)])?;
-    let wait = graph.add_semaphore_wait(&[signal], &[(&waited, 1)])?;
-    graph.add_memset(&[wait], &mut buffer, 7)?;
+    let signal = graph.add(&[], node::semaphore_signal(&[(&signalled, 1)]))?;
+    let wait = graph.add(&[signal], node::semaphore_wait(&[(&waited, 1)]))?;
+    graph.add(&[wait], node::memset(&mut buffer, 7))?;
     let mut before = graph.instantiate()?;
-    graph.set_semaphore_signal(signal, &[(&waited, 1)])?;
-    graph.set_semaphore_wait(wait, &[(&waited, 1)])?;
+    graph.set(signal, node::semaphore_signal(&[(&waited, 1)]))?;
+    graph.set(wait, node::semaphore_wait(&[(&waited, 1)]))?;
     let mut exec: GraphExec = graph.instantiate()?;
     exec.launch(&stream)?;
     assert_eq!(buffer.host()?[0], 7);
-    exec.set_semaphore_signal(&graph, signal, &[(&other, 4), (&waited, 5)])?;
-    exec.set_semaphore_wait(&graph, wait, &[(&other, 4), (&waited, 5)])?;
+    exec.set(&graph, signal, node::semaphore_signal(&[(&other, 4), (&waited, 5)]))?;
+    exec.set(&graph, wait, node::semaphore_wait(&[(&other, 4), (&waited, 5)]))?;
     drop((signalled, other));
     exec.launch(&stream)?;
     before.launch(&stream)?;
     drop((exec, before, waited));
     stream.synchronize()?;
-    let error = graph.set_semaphore_wait(signal, &[]).unwrap_err();
+    let error = graph.set(signal, node::semaphore_wait(&[])).unwrap_err();
     assert_eq!(error.code(), sys::cudaErrorInvalidValue);
     Ok(())
 }

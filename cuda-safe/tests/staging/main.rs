@@ -1,4 +1,4 @@
-//! What streams host memory through a device: staged copies, the bounce buffer, pipelines.
+//! What streams host memory through a device: staged copies, small copies, pipelines.
 #![cfg(feature = "staged")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
