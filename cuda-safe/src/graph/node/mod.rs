@@ -62,7 +62,8 @@ pub use semaphore::{SemaphoreSignal, SemaphoreWait, semaphore_signal, semaphore_
 /// The operation of a node, for [`Graph::add`]. The trait is sealed.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no operation of a node",
-    note = "the functions of `cuda_safe::graph::node` make operations: `graph.add(&[], node::memset(&mut d, 0))`"
+    note = "the functions of `cuda_safe::graph::node` make operations: \
+            `graph.add(&[], node::memset(&mut d, 0))`"
 )]
 pub trait NodeOp: sealed::Sealed + Sized {
     /// What [`Graph::add`] returns: the [`Node`], or for [`alloc`] the memory.
