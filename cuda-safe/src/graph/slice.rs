@@ -86,19 +86,10 @@ pub(super) fn of_another_graph(api: &'static str) -> Error {
     Error::refused(api, Detail::unsupported(what))
 }
 
+size::length!([T] GraphSlice<'_, T>, it => it.range.1 - it.range.0);
+size::length!([T] GraphSliceMut<'_, T>, it => it.0.len());
+
 impl<'a, T> GraphSlice<'a, T> {
-    /// Returns the length in elements.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.range.1 - self.range.0
-    }
-
-    /// Returns whether the length is 0.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     fn all(&self) -> Self {
         *self
     }
@@ -131,18 +122,6 @@ impl<'a, T> GraphSlice<'a, T> {
 }
 
 impl<T> GraphSliceMut<'_, T> {
-    /// Returns the length in elements.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// Returns whether the length is 0.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     fn all(&self) -> GraphSlice<'_, T> {
         self.0
     }

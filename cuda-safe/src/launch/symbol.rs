@@ -113,18 +113,6 @@ impl<T> Symbol<T> {
         self.space
     }
 
-    /// Returns the length in elements.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Returns whether the length is 0. A C++ variable is never empty.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
     /// Returns the size in bytes that the header declares.
     #[must_use]
     pub const fn size_in_bytes(&self) -> usize {
@@ -288,18 +276,6 @@ impl<T> SymbolSlice<T> {
         Self { device: Some(self.device.unwrap_or(device)), ..self }
     }
 
-    /// Returns the length in elements.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.range.1 - self.range.0
-    }
-
-    /// Returns whether the length is 0.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// Returns the memory space of the variable.
     pub(crate) fn space(&self) -> Space {
         self.symbol.space()
@@ -339,6 +315,9 @@ impl<T> SymbolSlice<T> {
         Ok(Access::new(history, range, mode).unborrowed())
     }
 }
+
+size::length!([T] Symbol<T>, it => it.len);
+size::length!([T] SymbolSlice<T>, it => it.range.1 - it.range.0);
 
 impl<T> Clone for SymbolSlice<T> {
     fn clone(&self) -> Self {

@@ -299,19 +299,9 @@ impl<T, M: MemoryType> Buffer<T, M> {
 /// Declares what buffers and views have in common.
 macro_rules! element_methods {
     ($type:ty, $name:ident) => {
+        size::length!([T, M: MemoryType] $type, it => it.span().len());
+
         impl<T, M: MemoryType> $type {
-            /// Returns the length in elements.
-            #[must_use]
-            pub fn len(&self) -> usize {
-                self.span().len()
-            }
-
-            /// Returns whether the length is 0.
-            #[must_use]
-            pub fn is_empty(&self) -> bool {
-                self.len() == 0
-            }
-
             /// Returns the size in bytes.
             #[must_use]
             pub fn size_in_bytes(&self) -> usize {

@@ -284,18 +284,6 @@ impl<'a, T: AnyBitPattern> HostWriter<'a, T> {
         Ok(Self { loan: Loan::new(span, Mode::Write)? })
     }
 
-    /// Returns the length in elements.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.loan.parts().1
-    }
-
-    /// Returns whether the length is 0.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// Writes elements from `start` on.
     ///
     /// # Errors
@@ -337,6 +325,8 @@ impl<'a, T: AnyBitPattern> HostWriter<'a, T> {
         }
     }
 }
+
+size::length!([T: AnyBitPattern] HostWriter<'_, T>, it => it.loan.parts().1);
 
 impl<T> fmt::Debug for HostWriter<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -298,19 +298,9 @@ impl<C: Stable> Registered<C> {
     }
 }
 
+size::length!([C] Registered<C>, it => it.len);
+
 impl<C> Registered<C> {
-    /// Returns the length in elements.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Returns whether the length is 0.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
     /// Returns the size in bytes.
     #[must_use]
     pub fn size_in_bytes(&self) -> usize {

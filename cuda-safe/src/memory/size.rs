@@ -87,6 +87,27 @@ pub(crate) fn same_length(api: &'static str, destination: usize, source: usize) 
 /// The largest pitch that the runtime accepts in copies, in bytes.
 const LARGEST_PITCH: u64 = 0x7fff_ffff;
 
+/// Gives a type its length in elements.
+macro_rules! length {
+    ([$($generics:tt)*] $type:ty, $it:ident => $len:expr) => {
+        impl<$($generics)*> $type {
+            /// Returns the length in elements.
+            #[must_use]
+            pub fn len(&self) -> usize {
+                let $it = self;
+                $len
+            }
+
+            /// Returns whether the length is 0.
+            #[must_use]
+            pub fn is_empty(&self) -> bool {
+                self.len() == 0
+            }
+        }
+    };
+}
+pub(crate) use length;
+
 /// The layout in bytes of rows in layers: their sizes, numbers and distances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
