@@ -103,8 +103,7 @@ fn lengths_that_do_not_fit_are_refused_with_both() -> Result<()> {
     assert_eq!(error.detail(), &Detail::length_mismatch(12, 13));
     let error = odd.slice(13..14).unwrap_err();
     assert_eq!(error.detail(), &Detail::out_of_range(13, 14, 13));
-    let error = memcpy_to_symbol(odd.slice(..14)?, &[0; 14]).unwrap_err();
-    assert!(error.detail().as_str().contains(" does not fit in "));
+    assert_eq!(odd.slice(..14).unwrap_err().detail(), &Detail::out_of_range(0, 14, 13));
     Ok(())
 }
 
