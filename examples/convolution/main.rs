@@ -27,7 +27,7 @@ fn main() -> anyhow::Result<()> {
         ensure!(result[7] == expected);
     }
     let mut back = [0.0; TAPS];
-    memcpy_from_symbol(&mut back, filter.slice(..edges.len()?))?;
+    memcpy_from_symbol(&mut back, filter.slice(..edges.len())?)?;
     ensure!(back == edges);
     Ok(())
 }
