@@ -60,7 +60,7 @@ pub(crate) fn device(
 /// Returns the count as the kernels take it, and a grid with one thread for each element. Returns `None`
 /// if there are no elements.
 #[track_caller]
-pub(crate) fn grid(api: &'static str, elements: usize) -> Result<Option<(u32, LaunchConfig)>> {
+pub(crate) fn grid(api: &'static str, elements: usize) -> Result<Option<(u32, LaunchConfig<'static>)>> {
     if elements == 0 {
         return Ok(None);
     }

@@ -107,7 +107,7 @@ impl Table {
         let mut values: [*mut c_void; 2] = [self.words.as_ptr().cast_mut().cast(), (&raw mut count).cast()];
         // SAFETY: there is a value for each of the kernel's two parameters, and the runtime only reads the
         // values. The chunks are counted as the kernel counts them. The rest is the caller's duty.
-        unsafe { kernel.launch_with(config, &stream, accesses, &mut values) }
+        unsafe { kernel.launch_raw(config, &stream, accesses, &mut values) }
     }
 }
 

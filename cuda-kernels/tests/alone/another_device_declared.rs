@@ -1,4 +1,4 @@
-//! Memory of another device that no argument declares: `using`, `launch_with`, and nodes of graphs.
+//! Memory of another device that no argument declares: `using`, `launch_raw`, and nodes of graphs.
 //!
 //! Alone: access between devices stays enabled for the process.
 #![allow(unsafe_code, reason = "launches kernels that have no safe function")]
@@ -36,7 +36,7 @@ fn memory_that_is_declared_and_no_argument_is_accessible_or_refused_like_an_argu
         let (mut from, mut to, mut count) = (from, own.as_mut_ptr(), 4_u32);
         let values = &mut [from_mut(&mut from).cast(), from_mut(&mut to).cast(), from_mut(&mut count).cast()];
         // SAFETY: as above.
-        unsafe { copy_values.launch_with((1, 32), &stream, &[theirs.access(), own.access_mut()], values) }
+        unsafe { copy_values.launch_raw((1, 32), &stream, &[theirs.access(), own.access_mut()], values) }
     };
     let ways: [Way<'_>; 3] = [
         &with,

@@ -6,7 +6,7 @@ use cuda_kernels::cluster_histogram;
 use cuda_kernels::kernels::clusters::{self, cluster_pairs, cluster_places};
 use cuda_kernels::kernels::{self, add_one};
 use cuda_safe::error::{Detail, ErrorKind};
-use cuda_safe::launch::{ClusterScheduling, Dim3, Kernel, LaunchAttributes, LaunchConfig};
+use cuda_safe::launch::{ClusterScheduling, Dim3, Kernel, LaunchConfig};
 use cuda_safe::stream::{AccessPolicy, AccessProperty, MemSyncDomain, MemSyncDomainMap};
 use cuda_safe::{Device, DeviceBuffer, Result, Stream, launch, sys};
 use cuda_testing::alone;
@@ -26,21 +26,18 @@ fn has_clusters() -> Result<bool> {
 }
 
 /// Returns what each block of a grid reports about its position.
-fn places(
-    kernel: &Places,
-    grid: Dim3,
-    attributes: Option<&LaunchAttributes<'_>>,
-) -> Result<Vec<[u32; NUMBERS]>> {
+fn places(kernel: &Places, config: LaunchConfig<'_>) -> Result<Vec<[u32; NUMBERS]>> {
     let stream = Stream::new()?;
-    let blocks = usize::try_from(grid.count()).unwrap();
+    let blocks = usize::try_from(config.grid.count()).unwrap();
     let mut numbers = DeviceBuffer::from_slice(&vec![u32::MAX; blocks * NUMBERS])?;
-    let config = LaunchConfig::new(grid, 64);
     // SAFETY: there is room for the numbers of each block.
-    let attributes = attributes
-        .map(|attributes| unsafe { kernel.launch_ex(config, attributes, &stream, (&mut numbers,)) });
-    // SAFETY: as above.
-    attributes.unwrap_or_else(|| unsafe { kernel.launch(config, &stream, (&mut numbers,)) })?;
+    unsafe { kernel.launch(config, &stream, (&mut numbers,)) }?;
     Ok(numbers.to_vec()?.chunks_exact(NUMBERS).map(|of| of.try_into().unwrap()).collect())
+}
+
+/// A grid of blocks of 64 threads.
+fn blocks(grid: impl Into<Dim3>) -> LaunchConfig<'static> {
+    LaunchConfig::new(grid, 64)
 }
 
 #[test]
@@ -49,15 +46,15 @@ fn blocks_of_a_cluster_know_their_places_and_reach_each_others_memory() -> Resul
     if !has_clusters()? {
         return Ok(());
     }
-    let attributes = LaunchAttributes::new().cluster((2, 2)).cluster_scheduling(ClusterScheduling::SPREAD);
-    let found = places(&cluster_places, (6, 4, 1).into(), Some(&attributes))?;
+    let config = blocks((6, 4, 1)).cluster((2, 2)).cluster_scheduling(ClusterScheduling::SPREAD);
+    let found = places(&cluster_places, config)?;
     for (block, of) in found.iter().enumerate() {
         let (x, y) = (u32::try_from(block % 6).unwrap(), u32::try_from(block / 6).unwrap());
         assert_eq!(*of, [x % 2 + 2 * (y % 2), 4, x % 2, y % 2, 0, x / 2, 3, 6], "block {block}");
     }
-    let deep = places(&cluster_places, (2, 1, 6).into(), Some(&LaunchAttributes::new().cluster((2, 1, 3))))?;
+    let deep = places(&cluster_places, blocks((2, 1, 6)).cluster((2, 1, 3)))?;
     assert_eq!(deep[7], [1, 6, 1, 0, 0, 0, 1, 15]);
-    let alone = places(&cluster_places, 3.into(), None)?;
+    let alone = places(&cluster_places, blocks(3))?;
     assert_eq!(alone[2], [0, 1, 0, 0, 0, 2, 3, 0]);
     Ok(())
 }
@@ -70,20 +67,19 @@ fn clusters_that_the_source_declares_need_no_attribute() -> Result<()> {
     }
     assert_eq!(cluster_pairs.attributes()?.required_cluster(), Some((2, 1).into()));
     assert_eq!(cluster_places.attributes()?.required_cluster(), None);
-    let found = places(&cluster_pairs, 4.into(), None)?;
+    let found = places(&cluster_pairs, blocks(4))?;
     assert_eq!(found[3], [1, 2, 1, 0, 0, 1, 2, 1]);
-    let error = places(&cluster_pairs, 3.into(), None).unwrap_err();
+    let error = places(&cluster_pairs, blocks(3)).unwrap_err();
     assert_eq!(
         error.detail().as_str(),
-        "the grid's x is 3 blocks, which clusters of 2 along it do not divide: launch 4, or smaller clusters",
-        "{error}"
+        "the grid's x is 3 blocks, which clusters of 2 along it do not divide: launch 4, or smaller \
+         clusters"
     );
-    let other = LaunchAttributes::new().cluster(4);
-    let error = places(&cluster_pairs, 4.into(), Some(&other)).unwrap_err();
+    let error = places(&cluster_pairs, blocks(4).cluster(4)).unwrap_err();
     let detail =
         "clusters of [4, 1, 1] blocks were asked for, but the kernel's source says [2, 1, 1]: ask for none";
     assert_eq!(error.detail().as_str(), detail);
-    assert_eq!(places(&cluster_pairs, 4.into(), Some(&LaunchAttributes::new().cluster(2)))?[3][1], 2);
+    assert_eq!(places(&cluster_pairs, blocks(4).cluster(2))?[3][1], 2);
     Ok(())
 }
 
@@ -93,8 +89,7 @@ fn impossible_clusters_are_refused_by_number_and_work_goes_on() -> Result<()> {
     if !has_clusters()? {
         return Ok(());
     }
-    let clusters = |blocks: u32| LaunchAttributes::new().cluster(blocks);
-    let error = places(&cluster_places, 7.into(), Some(&clusters(2))).unwrap_err();
+    let error = places(&cluster_places, blocks(7).cluster(2)).unwrap_err();
     assert!(error.is_refused() && error.api() == "cluster_places", "{error}");
     assert_eq!(
         error.detail().as_str(),
@@ -102,14 +97,14 @@ fn impossible_clusters_are_refused_by_number_and_work_goes_on() -> Result<()> {
         "{error}"
     );
     assert_eq!(error.call_site().file(), file!());
-    let error = places(&cluster_places, 7.into(), Some(&clusters(0))).unwrap_err();
+    let error = places(&cluster_places, blocks(7).cluster(0)).unwrap_err();
     assert_eq!(error.detail(), &Detail::zero("the cluster's x"), "{error}");
     cluster_places.set_non_portable_clusters(false)?;
-    let error = places(&cluster_places, 16.into(), Some(&clusters(16))).unwrap_err();
+    let error = places(&cluster_places, blocks(16).cluster(16)).unwrap_err();
     let detail = "a cluster has 16 blocks, at most 8 are possible for this launch; \
                   Kernel::set_non_portable_clusters allows more than 8 where the device can";
     assert_eq!((error.detail().as_str(), error.detail().kind()), (detail, ErrorKind::Limit));
-    assert_eq!(places(&cluster_places, 8.into(), Some(&clusters(8)))?[7][0], 7);
+    assert_eq!(places(&cluster_places, blocks(8).cluster(8))?[7][0], 7);
     Ok(())
 }
 
@@ -123,12 +118,11 @@ fn more_than_eight_blocks_run_where_that_is_allowed_and_possible() -> Result<()>
     let kernel = &clusters::cluster_histogram;
     let shape = LaunchConfig::new(16, 256);
     assert!(!kernel.attributes()?.non_portable_clusters());
-    let none = LaunchAttributes::new();
-    assert_eq!(kernel.max_potential_cluster_size(shape, &none)?, 8);
+    assert_eq!(kernel.max_potential_cluster_size(shape)?, 8);
     kernel.set_non_portable_clusters(true)?;
     kernel.set_cluster_scheduling(ClusterScheduling::LOAD_BALANCING)?;
     assert!(kernel.attributes()?.non_portable_clusters());
-    let most = kernel.max_potential_cluster_size(shape, &none)?;
+    let most = kernel.max_potential_cluster_size(shape)?;
     assert!((8..=16).contains(&most), "{most}");
     if most == 16 {
         let stream = Stream::new()?;
@@ -137,7 +131,7 @@ fn more_than_eight_blocks_run_where_that_is_allowed_and_possible() -> Result<()>
         cluster_histogram(&values, &mut bins, 16, &stream)?;
         let expected: Vec<u32> = (0..1000).map(|bin| if bin < 96 { 5 } else { 4 }).collect();
         assert_eq!(bins.to_vec()?, expected);
-        assert!(kernel.max_active_clusters(shape, &LaunchAttributes::new().cluster(16))? >= 1);
+        assert!(kernel.max_active_clusters(shape.cluster(16))? >= 1);
     }
     kernel.set_cluster_scheduling(ClusterScheduling::DEFAULT)?;
     kernel.set_non_portable_clusters(false)
@@ -149,18 +143,15 @@ fn fewer_clusters_run_at_once_the_larger_they_are() -> Result<()> {
     if !has_clusters()? {
         return Ok(());
     }
-    let at_once = |blocks: u32| {
-        cluster_places.max_active_clusters((16, 1024), &LaunchAttributes::new().cluster(blocks))
-    };
+    let at_once =
+        |blocks: u32| cluster_places.max_active_clusters(LaunchConfig::new(16, 1024).cluster(blocks));
     let (ones, twos, eights) = (at_once(1)?, at_once(2)?, at_once(8)?);
     assert!(ones >= 2 * twos && twos >= 4 * eights && eights >= 1, "{ones} {twos} {eights}");
-    let error =
-        cluster_places.max_active_clusters((15, 64), &LaunchAttributes::new().cluster(2)).unwrap_err();
+    let error = cluster_places.max_active_clusters(LaunchConfig::new(15, 64).cluster(2)).unwrap_err();
     assert_eq!(
         error.detail().as_str(),
-        "the grid's x is 15 blocks, which clusters of 2 along it do not divide: launch 16, or \
-         smaller clusters",
-        "{error}"
+        "the grid's x is 15 blocks, which clusters of 2 along it do not divide: launch 16, or smaller \
+         clusters"
     );
     Ok(())
 }
@@ -202,7 +193,7 @@ fn attributes_change_how_a_kernel_runs_and_not_what_it_does_nor_its_order() -> R
     let table = DeviceBuffer::<f32>::alloc(256)?;
     let window =
         AccessPolicy::new(&table.slice(..)?, 0.5, AccessProperty::Persisting, AccessProperty::Normal);
-    let attributes = LaunchAttributes::new()
+    let config = LaunchConfig::new(1, 256)
         .priority(-1)
         .mem_sync_domain(MemSyncDomain::REMOTE)
         .mem_sync_domain_map(MemSyncDomainMap { default: 0, remote: 1 })
@@ -210,7 +201,7 @@ fn attributes_change_how_a_kernel_runs_and_not_what_it_does_nor_its_order() -> R
         .cooperative();
     for turn in 0..10 {
         // SAFETY: the count is the buffer's.
-        unsafe { add_one.launch_ex((1, 256), &attributes, &streams[turn % 2], (&mut data, 256)) }?;
+        unsafe { add_one.launch(config, &streams[turn % 2], (&mut data, 256)) }?;
         // SAFETY: as above.
         unsafe { launch!(kernels::double_values<<<1, 256, 0, &streams[(turn + 1) % 2]>>>(&mut data, 256)) }?;
     }
@@ -218,7 +209,7 @@ fn attributes_change_how_a_kernel_runs_and_not_what_it_does_nor_its_order() -> R
     let (mut at, mut count) = (data.as_mut_ptr(), 256_u32);
     let mut values = [(&raw mut at).cast(), (&raw mut count).cast()];
     // SAFETY: there is a live value for each parameter, and the memory is listed.
-    unsafe { add_one.launch_ex_with((1, 256), &attributes, &streams[0], &[data.access_mut()], &mut values) }?;
+    unsafe { add_one.launch_raw(config, &streams[0], &[data.access_mut()], &mut values) }?;
     assert_eq!(data.to_vec()?, [(1 << 11) - 1; 256]);
     Ok(())
 }
@@ -228,9 +219,9 @@ fn more_blocks_than_fit_at_once_are_refused_however_that_is_asked_for() -> Resul
     let _alone = alone();
     let stream = Stream::new()?;
     let mut data = DeviceBuffer::from_slice(&[0_i32; 4])?;
-    let together = LaunchAttributes::new().cooperative();
+    let together = LaunchConfig::new(1 << 20, 1024).cooperative().priority(0);
     // SAFETY: the count is the buffer's.
-    let refused = unsafe { add_one.launch_ex((1 << 20, 1024), &together, &stream, (&mut data, 4)) };
+    let refused = unsafe { add_one.launch(together, &stream, (&mut data, 4)) };
     let error = refused.unwrap_err();
     let what = "the number of blocks that wait for each other";
     assert!(error.detail().as_str().starts_with(&format!("{what} is 1048576, at most ")), "{error}");
@@ -243,16 +234,14 @@ fn a_launch_that_orders_itself_is_refused_in_a_capture_and_clusters_are_captured
     let mut stream = Stream::non_blocking()?;
     let mut data = DeviceBuffer::from_slice(&[0_i32; 256])?;
     // SAFETY: refused before it is launched.
-    let itself = unsafe { LaunchAttributes::new().programmatic_stream_serialization() };
+    let itself = unsafe { LaunchConfig::new(1, 256).programmatic_stream_serialization() };
     let captured = stream.capture(|captured| {
         // SAFETY: the count is the buffer's.
-        let refused = unsafe { add_one.launch_ex((1, 256), &itself, captured, (&mut data, 256)) };
+        let refused = unsafe { add_one.launch(itself, captured, (&mut data, 256)) };
         let error = refused.unwrap_err();
         assert_eq!(error.detail(), &Detail::CAPTURING, "{error}");
         // SAFETY: as above.
-        unsafe {
-            add_one.launch_ex((1, 256), &LaunchAttributes::new().priority(0), captured, (&mut data, 256))
-        }
+        unsafe { add_one.launch(LaunchConfig::new(1, 256).priority(0), captured, (&mut data, 256)) }
     });
     let mut exec = captured?.instantiate()?;
     exec.launch(&stream)?;
@@ -264,9 +253,7 @@ fn a_launch_that_orders_itself_is_refused_in_a_capture_and_clusters_are_captured
     let mut numbers = DeviceBuffer::from_slice(&[0_u32; 4 * NUMBERS])?;
     let graph = stream.capture(|captured| {
         // SAFETY: there is room for the numbers of each block.
-        unsafe {
-            cluster_places.launch_ex((4, 64), &LaunchAttributes::new().cluster(4), captured, (&mut numbers,))
-        }
+        unsafe { cluster_places.launch(LaunchConfig::new(4, 64).cluster(4), captured, (&mut numbers,)) }
     })?;
     graph.instantiate()?.launch(&stream)?;
     assert_eq!(numbers.to_vec()?[3 * NUMBERS..3 * NUMBERS + 2], [3, 4]);

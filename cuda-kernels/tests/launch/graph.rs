@@ -6,7 +6,7 @@ use cuda_kernels::vector_add;
 use cuda_safe::copy::memcpy_from_symbol;
 use cuda_safe::error::Detail;
 use cuda_safe::graph::{InstantiateFlags, NodeKind, node};
-use cuda_safe::launch::LaunchAttributes;
+use cuda_safe::launch::LaunchConfig;
 use cuda_safe::{
     DeviceBuffer, Graph, GraphExec, PinnedBuffer, Result, Stream, launch, memcpy, memcpy_async, sys,
 };
@@ -205,15 +205,13 @@ fn attributes_of_kernels_are_set_told_and_copied() -> Result<()> {
     let stream = Stream::non_blocking()?;
     let mut data = DeviceBuffer::from_slice(&[1_i32; 64])?;
     let mut graph = Graph::new()?;
-    // SAFETY: here and below, the count is the buffer's.
-    let first = unsafe { graph.add(&[], node::kernel(&kernels::add_one, (1, 64), (&mut data, 64))) }?;
+    let config = LaunchConfig::new(1, 64).priority(-1).cooperative();
+    // SAFETY: here and below, the count is the buffer's, and the kernel does the same with any attributes.
+    let first = unsafe { graph.add(&[], node::kernel(&kernels::add_one, config, (&mut data, 64))) }?;
     // SAFETY: as above.
     let second = unsafe { graph.add(&[], node::kernel(&kernels::add_one, (1, 64), (&mut data, 64))) }?;
     let fill = graph.add(&[], node::memset(&mut data.slice_mut(..1)?, 0))?;
-    let attributes = LaunchAttributes::new().priority(-1).cooperative();
     // SAFETY: the kernel does the same with any attributes.
-    unsafe { graph.set_kernel_attributes(first, &attributes) }?;
-    // SAFETY: as above.
     unsafe { graph.copy_kernel_attributes(second, first) }?;
     for node in [first, second] {
         let value = graph.kernel_attribute(node, sys::cudaLaunchAttributePriority)?;
@@ -224,12 +222,12 @@ fn attributes_of_kernels_are_set_told_and_copied() -> Result<()> {
         assert_eq!(unsafe { value.cooperative }, 1);
     }
     // SAFETY: refused: a graph orders its nodes itself.
-    let serial = unsafe { LaunchAttributes::new().programmatic_stream_serialization() };
+    let serial = unsafe { LaunchConfig::new(1, 64).programmatic_stream_serialization() };
     // SAFETY: as above.
-    let refused = unsafe { graph.set_kernel_attributes(first, &serial) };
+    let refused = unsafe { graph.set(first, node::kernel(&kernels::add_one, serial, (&mut data, 64))) };
     assert!(refused.unwrap_err().detail().as_str().contains(" is not supported"));
     // SAFETY: refused: the node is of another kind.
-    assert!(unsafe { graph.set_kernel_attributes(fill, &attributes) }.is_err());
+    assert!(unsafe { graph.set(fill, node::kernel(&kernels::add_one, config, (&mut data, 64))) }.is_err());
     // SAFETY: as above.
     assert!(unsafe { graph.copy_kernel_attributes(fill, first) }.is_err());
     assert!(graph.kernel_attribute(fill, sys::cudaLaunchAttributePriority).is_err());
@@ -237,6 +235,10 @@ fn attributes_of_kernels_are_set_told_and_copied() -> Result<()> {
     // A driver may leave this flag out.
     assert!(InstantiateFlags::USE_NODE_PRIORITY.contains(exec.flags()?));
     assert_eq!(graph.instantiate()?.flags()?, InstantiateFlags::empty());
+    // SAFETY: refused: CUDA sets attributes in the graph only.
+    let refused =
+        unsafe { exec.set(&graph, first, node::kernel(&kernels::add_one, config, (&mut data, 64))) };
+    assert!(refused.unwrap_err().detail().as_str().contains(" is not supported"));
     exec.launch(&stream)?;
     assert_eq!(data.to_vec()?, [vec![0], vec![3; 63]].concat());
     Ok(())

@@ -5,13 +5,16 @@
 use cuda_kernels::kernels::{self, add_one, arguments_bounded, arguments_meet, arguments_shape, vector_add};
 use cuda_safe::device::CacheConfig;
 use cuda_safe::error::Detail;
+use cuda_safe::graph::node;
 use cuda_safe::launch::{Dim3, Kernel, KernelSetting, LaunchConfig, OccupancyFlags, Parameter};
-use cuda_safe::{AsStream, Device, DeviceBuffer, Result, Stream, hazard, launch, memcpy, memset_async, sys};
+use cuda_safe::{
+    AsStream, Device, DeviceBuffer, Graph, Result, Stream, hazard, launch, memcpy, memset_async, sys,
+};
 use cuda_testing::alone;
 
 /// Returns the number of threads that ran, and the words of dynamic shared memory that all blocks could
 /// use.
-fn shape(config: impl Into<LaunchConfig>, words: u32, stream: &impl AsStream) -> Result<(u32, u32)> {
+fn shape<'a>(config: impl Into<LaunchConfig<'a>>, words: u32, stream: &impl AsStream) -> Result<(u32, u32)> {
     let mut threads = DeviceBuffer::from_slice(&[0_u32])?;
     let mut shared = DeviceBuffer::from_slice(&[0_u32])?;
     let config = config.into().with_shared_bytes(usize::try_from(words).unwrap() * 4);
@@ -226,22 +229,41 @@ fn shared_memory_that_is_available_is_what_so_many_blocks_can_have() -> Result<(
 }
 
 #[test]
+fn the_unchecked_handle_launches_the_same_kernel_on_streams_and_in_graphs() -> Result<()> {
+    let _alone = alone();
+    let stream = Stream::new()?;
+    let mut data = DeviceBuffer::from_slice(&[0_i32; 64])?;
+    // SAFETY: here and below, the count is the buffer's.
+    unsafe { launch!(add_one.unchecked()<<<1, 64, 0, &stream>>>(&mut data, 64)) }?;
+    // SAFETY: as above.
+    unsafe { add_one.unchecked().launch((1, 64), &stream, (&mut data, 64)) }?;
+    let mut graph = Graph::new()?;
+    // SAFETY: as above.
+    unsafe { graph.add(&[], node::kernel(&add_one.unchecked(), (1, 64), (&mut data, 64))) }?;
+    graph.instantiate()?.launch(&stream)?;
+    assert_eq!(data.to_vec()?, [3; 64]);
+    Ok(())
+}
+
+#[test]
 fn blocks_of_a_cooperative_launch_wait_for_each_other_and_too_many_are_refused() -> Result<()> {
     let _alone = alone();
     let stream = Stream::non_blocking()?;
     let mut arrived = DeviceBuffer::from_slice(&[0_u32])?;
     let mut seen = DeviceBuffer::from_slice(&[0_u32; 6])?;
     // SAFETY: there is an element for each block.
-    unsafe { arguments_meet.launch_cooperative((6, 64), &stream, (&mut arrived, &mut seen)) }?;
+    unsafe {
+        arguments_meet.launch(LaunchConfig::new(6, 64).cooperative(), &stream, (&mut arrived, &mut seen))
+    }?;
     assert_eq!(seen.to_vec()?, [6; 6]);
 
     let each = arguments_meet.blocks_per_multiprocessor(64, 0)?;
     let limit = u64::from(each * Device::current()?.properties()?.multi_processor_count());
     let blocks = u32::try_from(limit).unwrap() + 1;
     let mut seen = DeviceBuffer::<u32>::alloc(blocks as usize)?;
+    let config = LaunchConfig::new(blocks, 64).cooperative();
     // SAFETY: as above.
-    let refused =
-        unsafe { arguments_meet.launch_cooperative((blocks, 64), &stream, (&mut arrived, &mut seen)) };
+    let refused = unsafe { arguments_meet.launch(config, &stream, (&mut arrived, &mut seen)) };
     let error = refused.unwrap_err();
     let what = "the number of blocks that wait for each other";
     assert_eq!(error.detail(), &Detail::limit(what, limit + 1, limit), "{error}");

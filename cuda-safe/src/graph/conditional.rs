@@ -157,10 +157,10 @@ impl Graph {
         Ok(Condition { owner, raw, root: self.root, number })
     }
 
-    /// Refuses a graph in which adding a conditional node has failed.
+    /// Refuses a graph in which adding a node has failed half-way.
     #[track_caller]
     pub(super) fn ensure_complete(&self, api: &'static str) -> Result<()> {
-        let what = "a graph in which adding a conditional node failed";
+        let what = "a graph in which adding a node failed half-way";
         if self.is_complete { Ok(()) } else { Err(Error::refused(api, Detail::unsupported(what))) }
     }
 

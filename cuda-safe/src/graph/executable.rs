@@ -98,7 +98,7 @@ impl Graph {
     ///
     /// # Errors
     /// `Unsupported` if the graph has memory of its own that no node frees, if it has memory or conditions of
-    /// its own and already an executable form, or if adding a conditional node failed. Otherwise returns the
+    /// its own and already an executable form, or if adding a node failed half-way. Otherwise returns the
     /// runtime's error. Refused inside a host function.
     #[doc(alias = "cudaGraphInstantiate")]
     #[track_caller]
@@ -261,7 +261,7 @@ impl GraphExec {
     /// - `cudaErrorGraphExecUpdateFailure` if the shape or the kind of a node differs. `ErrorKind::Update`
     ///   tells the difference and the node.
     /// - `Unsupported` if `graph` is another graph and has memory or conditions of its own, if it has got a
-    ///   condition since this was made, or if adding a conditional node to it failed.
+    ///   condition since this was made, or if adding a node to it failed half-way.
     /// - `Device` if the graph is for another device.
     /// - Refused inside a host function.
     ///

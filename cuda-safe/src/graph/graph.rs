@@ -60,7 +60,7 @@ pub struct Graph {
     pub(super) made: Arc<()>,
     /// The number of the newest condition in the graph and its bodies. 0 without conditions.
     pub(super) newest_condition: u64,
-    /// False while a conditional node is added, and after that has failed.
+    /// False while a conditional node is added, and after adding a node has failed half-way.
     pub(super) is_complete: bool,
 }
 

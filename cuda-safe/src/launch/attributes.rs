@@ -6,7 +6,7 @@ use std::convert::identity as same;
 use std::ffi::{CStr, c_int, c_void};
 use std::ptr;
 
-use super::{ClusterScheduling, Dim3, Kernel, LaunchAttributes, LaunchConfig};
+use super::{ClusterScheduling, Dim3, Kernel, LaunchConfig};
 use crate::device::properties::{count, getters, is_set, size};
 use crate::device::{CacheConfig, Device};
 use crate::error::{Detail, ErrorKind, OrRefused, Result, ensure};
@@ -468,7 +468,7 @@ impl<P> Kernel<P> {
     }
 
     /// Sets the preferred placement of the blocks of the kernel's clusters, for launches without [a policy
-    /// of their own](LaunchAttributes::cluster_scheduling). A hint. Stands for
+    /// of their own](LaunchConfig::cluster_scheduling). A hint. Stands for
     /// [`cudaFuncSetAttribute`](sys::cudaFuncSetAttribute).
     ///
     /// # Errors
@@ -493,22 +493,21 @@ impl<P> Kernel<P> {
     ///
     /// # Examples
     /// ```
-    /// # use cuda_safe::launch::{Kernel, LaunchAttributes};
+    /// # use cuda_safe::launch::{Kernel, LaunchConfig};
     /// # fn with(kernel: &Kernel<(*const u32, u32, *mut u32)>) -> cuda_safe::Result<()> {
-    /// let most = kernel.max_potential_cluster_size((64, 256), &LaunchAttributes::new())?;
-    /// let clusters = LaunchAttributes::new().cluster(most.min(4));
-    /// let at_once = kernel.max_active_clusters((64, 256), &clusters)?;
+    /// let config = LaunchConfig::new(64, 256);
+    /// let most = kernel.max_potential_cluster_size(config)?;
+    /// let at_once = kernel.max_active_clusters(config.cluster(most.min(4)))?;
     /// # Ok(())
     /// # }
     /// ```
     #[doc(alias = "cudaOccupancyMaxActiveClusters")]
     #[track_caller]
-    pub fn max_active_clusters(
-        &self,
-        config: impl Into<LaunchConfig>,
-        attributes: &LaunchAttributes<'_>,
-    ) -> Result<u32> {
-        let config = self.checked(config.into(), attributes)?;
+    pub fn max_active_clusters<'c>(&self, config: impl Into<LaunchConfig<'c>>) -> Result<u32> {
+        let config = config.into();
+        config.check(self.name())?;
+        let attributes = config.raw_attributes();
+        let config = config.to_raw(&attributes, ptr::null_mut());
         let mut clusters = 0;
         let out = &raw mut clusters;
         // SAFETY: the pointers are to a live integer and a live structure, whose attributes are borrowed.
@@ -526,29 +525,16 @@ impl<P> Kernel<P> {
     /// As [`max_active_clusters`](Self::max_active_clusters).
     #[doc(alias = "cudaOccupancyMaxPotentialClusterSize")]
     #[track_caller]
-    pub fn max_potential_cluster_size(
-        &self,
-        config: impl Into<LaunchConfig>,
-        attributes: &LaunchAttributes<'_>,
-    ) -> Result<u32> {
-        let config = self.checked(config.into(), attributes)?;
+    pub fn max_potential_cluster_size<'c>(&self, config: impl Into<LaunchConfig<'c>>) -> Result<u32> {
+        let config = config.into();
+        config.check(self.name())?;
+        let attributes = config.raw_attributes();
+        let config = config.to_raw(&attributes, ptr::null_mut());
         let mut blocks = 0;
         let out = &raw mut blocks;
         // SAFETY: as above.
         unsafe { check!(cudaOccupancyMaxPotentialClusterSize(out, self.as_raw(), &raw const config)) }?;
         Ok(u32::try_from(blocks).unwrap_or(0))
-    }
-
-    /// Returns a launch in C's form, which holds the address of the attributes.
-    #[track_caller]
-    fn checked(
-        &self,
-        config: LaunchConfig,
-        attributes: &LaunchAttributes<'_>,
-    ) -> Result<sys::cudaLaunchConfig_t> {
-        config.check(self.name())?;
-        attributes.check(self.name(), config.grid)?;
-        Ok(attributes.config(&config, ptr::null_mut()))
     }
 }
 

@@ -4,7 +4,6 @@
 use std::ffi::c_void;
 use std::fmt;
 use std::marker::PhantomData;
-use std::panic::Location;
 use std::ptr;
 use std::sync::Arc;
 
@@ -17,8 +16,9 @@ use crate::memory::{place, retain};
 use crate::stream::StreamRef;
 use crate::{check, stream, sys};
 
+use super::VariableAccesses;
+use super::access_list::AccessList;
 use super::argument::Target;
-use super::{VariableAccesses, module};
 
 /// A kernel of this program or of a [`Library`](crate::library::Library). Its parameter list `P` is a tuple
 /// of the types in its C prototype.
@@ -120,29 +120,19 @@ impl<P> Kernel<P> {
         Target { device, stream: None, kernel: self.name, parameter_names: self.parameter_names }
     }
 
-    /// Calls `f` with these accesses and all other accesses of the kernel on a device: its variables, its
-    /// library, and memory that was declared for it. The device can access all of this, or the call at
-    /// `call_site` is refused.
+    /// Adds all accesses of the kernel on a device besides those of its arguments: its variables, its
+    /// library, and memory that was declared for it. Refuses accesses of the list that the device cannot
+    /// make.
     #[inline]
-    pub(crate) fn reaching<R>(
-        &self,
-        device: Device,
-        accesses: &[Access<'_>],
-        call_site: &'static Location<'static>,
-        f: impl FnOnce(&[Access<'_>]) -> Result<R>,
-    ) -> Result<R> {
-        let f = |accesses: &[Access<'_>]| {
-            place::ensure_accessible(device, accesses).map_err(|error| error.at(call_site))?;
-            f(accesses)
-        };
-        match (self.symbols, &self.held) {
-            (None, None) => f(accesses),
-            (None, Some(held)) => module::joined(accesses, held.accesses(), f),
-            (Some(symbols), None) => symbols.with(device, accesses, f),
-            (Some(symbols), Some(held)) => {
-                symbols.with(device, accesses, |accesses| module::joined(accesses, held.accesses(), f))
-            }
+    #[track_caller]
+    pub(crate) fn add_accesses<'a>(&'a self, device: Device, all: &mut AccessList<'a>) -> Result<()> {
+        if let Some(symbols) = self.symbols {
+            symbols.add_to(device, all)?;
         }
+        if let Some(held) = &self.held {
+            all.extend_from_slice(held.accesses());
+        }
+        place::ensure_accessible(device, all)
     }
 }
 

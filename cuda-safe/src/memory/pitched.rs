@@ -221,14 +221,14 @@ macro_rules! pitched {
             }
 
             /// Returns a read of all the memory, for [`enqueue`](crate::stream::StreamRef::enqueue) and
-            /// [`launch_with`](crate::launch::Kernel::launch_with).
+            /// [`launch_raw`](crate::launch::Kernel::launch_raw).
             #[must_use]
             pub fn access(&self) -> Access<'_> {
                 self.rows.bytes().access(Mode::Read)
             }
 
             /// Returns a write of all the memory, for [`enqueue`](crate::stream::StreamRef::enqueue) and
-            /// [`launch_with`](crate::launch::Kernel::launch_with).
+            /// [`launch_raw`](crate::launch::Kernel::launch_raw).
             #[must_use]
             pub fn access_mut(&mut self) -> Access<'_> {
                 self.rows.bytes().access(Mode::Write)

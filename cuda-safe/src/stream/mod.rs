@@ -37,6 +37,7 @@ mod tracker;
 mod view;
 mod wait;
 
+pub(crate) use attributes::Attribute;
 pub use attributes::{AccessPolicy, AccessProperty, MemSyncDomain, MemSyncDomainMap, SyncPolicy};
 pub use done::Done;
 pub use enqueue_all::enqueue_all;

@@ -217,7 +217,7 @@ impl<T> Texture<T> {
     }
 
     /// Returns a read of the memory, for [`enqueue`](crate::stream::StreamRef::enqueue) and
-    /// [`launch_with`](crate::launch::Kernel::launch_with). Pass [`alive`](Self::alive) with it.
+    /// [`launch_raw`](crate::launch::Kernel::launch_raw). Pass [`alive`](Self::alive) with it.
     #[must_use]
     pub fn access(&self) -> Access<'_> {
         self.object.access(Mode::Read)
@@ -390,7 +390,7 @@ impl<T> Surface<T> {
     }
 
     /// Returns a read of the array, for [`enqueue`](crate::stream::StreamRef::enqueue) and
-    /// [`launch_with`](crate::launch::Kernel::launch_with). Pass [`alive`](Self::alive) with it.
+    /// [`launch_raw`](crate::launch::Kernel::launch_raw). Pass [`alive`](Self::alive) with it.
     #[must_use]
     pub fn access(&self) -> Access<'_> {
         self.object.access(Mode::Read)

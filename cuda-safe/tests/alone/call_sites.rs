@@ -2,6 +2,8 @@
 //! `callbacks.rs` checks the same of refusals.
 //!
 //! Alone: the fault loses the device.
+//!
+//! Not under sanitizers: a kernel traps.
 #![expect(unsafe_code, reason = "launches a kernel that faults")]
 #![allow(clippy::unwrap_used, reason = "a test")]
 

@@ -35,10 +35,11 @@ fn everything_can_be_dropped_by_who_is_told_of_a_call_that_fails() -> Result<()>
     let spare: Vec<Stream> = (0..100).map(|_| Stream::non_blocking()).collect::<Result<_>>()?;
     let (used, unused) = (foreign()?, (0..100).map(|_| foreign()).collect::<Result<Vec<_>>>()?);
     let owned = Mutex::new((cuda_testing::everything::everything(&streams[0], || ()), spare, unused));
-    // SAFETY: as above.
-    unsafe { ends.launch((1, 1), &streams[0], ()) }?;
+    // Before the fault, which refuses later work. Nobody has seen that these are complete.
     streams[1].launch_host_fn(|| ())?;
     used.launch_host_fn(|| ())?;
+    // SAFETY: as above.
+    unsafe { ends.launch((1, 1), &streams[0], ()) }?;
     assert!(streams[0].synchronize().unwrap_err().is_sticky());
     let (tell, told) = channel();
     let listener = on_message(move |_, message| {

@@ -141,6 +141,8 @@ const UNCHECKED: &[(&str, &[&str])] = &[
             "cudaFreeAsync",
             "cudaGraphLaunch",
             "cudaLaunchHostFunc",
+            "cudaLaunchCooperativeKernel",
+            "cudaLaunchKernel",
             "cudaLaunchKernelExC",
             "cudaMallocAsync",
             "cudaMallocFromPoolAsync",
@@ -228,7 +230,7 @@ const OWN_CHECKS: usize = 3;
 
 /// Functions of these groups that `tests/alone/callbacks.rs` does not try, and why.
 const NOT_TRIED: &[(&str, &str)] = &[
-    ("cudaLaunchKernelExC", "a launch needs a kernel, and takes the path of copies"),
+    ("cudaLaunchCooperativeKernel", "a launch needs a kernel, and takes the path of copies"),
     ("cudaLibraryGetKernel", "as loading code, at the same line of its function"),
     ("cudaLibraryLoadFromFile", "unsafe, and loads as from memory"),
     ("cudaMemcpy3DWithAttributesAsync", "a batch of one copy"),

@@ -277,7 +277,7 @@ fn the_emulator_runs_all_of_them_with_a_stand_in_for_nccl() {
             .output()
     };
     // With one device, the current one is known without a call, which would fail in a child.
-    let (output, alone) = (run("2", ""), run("1", "the_child_of_a_fork"));
+    let (output, alone) = (run("2", "collectives::"), run("1", "the_child_of_a_fork"));
     std::fs::remove_dir_all(&folder).unwrap();
     let (output, alone) = (output.unwrap(), alone.unwrap());
     assert!(alone.status.success(), "{}", String::from_utf8_lossy(&alone.stderr));

@@ -34,6 +34,7 @@ mod kernel;
 mod memory;
 mod semaphore;
 
+use std::cell::Cell;
 use std::panic::Location;
 use std::sync::Arc;
 
@@ -128,11 +129,13 @@ mod sealed {
 ///
 /// # Invariants
 /// `graph` is live, and `before` points to `count` of its live nodes. `node` points to a live variable.
-pub(super) struct NewNode {
+pub(super) struct NewNode<'a> {
     pub(super) node: *mut sys::cudaGraphNode_t,
     pub(super) graph: sys::cudaGraph_t,
     pub(super) before: *const sys::cudaGraphNode_t,
     pub(super) count: usize,
+    /// Set by a call that fails and leaves the node in the graph.
+    pub(super) is_left: &'a Cell<bool>,
 }
 
 /// The node that a call gives its operation.
@@ -140,9 +143,9 @@ pub(super) struct NewNode {
 /// # Invariants
 /// The executable graph and the node's graph are live, and borrowed mutably: nothing launches or changes
 /// them meanwhile. What the operation uses is retained for as long as they are.
-pub(super) enum Place {
+pub(super) enum Place<'a> {
     /// A new node.
-    New(NewNode),
+    New(NewNode<'a>),
     /// A node of a graph.
     Node(sys::cudaGraphNode_t),
     /// A node of an executable graph, which the graph's node names.
@@ -168,7 +171,7 @@ pub(super) trait Recipient: Sized {
         self,
         uses: RetainedAccesses,
         acts: bool,
-        call: impl FnOnce(Place) -> Result<()>,
+        call: impl FnOnce(Place<'_>) -> Result<()>,
     ) -> Result<Self::Out>;
 }
 
@@ -226,7 +229,7 @@ impl Recipient for Adding<'_> {
         self,
         uses: RetainedAccesses,
         acts: bool,
-        call: impl FnOnce(Place) -> Result<()>,
+        call: impl FnOnce(Place<'_>) -> Result<()>,
     ) -> Result<Node> {
         self.graph.add_node(self.after, uses, acts, |new| call(Place::New(new)))
     }
@@ -253,7 +256,7 @@ impl Recipient for Setting<'_> {
         Err(nothing("Graph::set"))
     }
 
-    fn take(self, uses: RetainedAccesses, _: bool, call: impl FnOnce(Place) -> Result<()>) -> Result<()> {
+    fn take(self, uses: RetainedAccesses, _: bool, call: impl FnOnce(Place<'_>) -> Result<()>) -> Result<()> {
         self.graph.set_node(self.node, uses, |node| call(Place::Node(node)))
     }
 }
@@ -282,7 +285,7 @@ impl Recipient for SettingExec<'_> {
         Err(nothing("GraphExec::set"))
     }
 
-    fn take(self, uses: RetainedAccesses, _: bool, call: impl FnOnce(Place) -> Result<()>) -> Result<()> {
+    fn take(self, uses: RetainedAccesses, _: bool, call: impl FnOnce(Place<'_>) -> Result<()>) -> Result<()> {
         self.exec.set_node(self.graph, self.node, uses, |exec, node| call(Place::Exec(exec, node)))
     }
 }
@@ -358,7 +361,7 @@ impl Graph {
     /// - Those of [`add`](Self::add).
     /// - The runtime's error for a node of another kind.
     ///
-    /// After an error the node is unchanged.
+    /// After an error the node is unchanged, except that a kernel may have got [attributes](kernel).
     ///
     /// # Examples
     /// ```
@@ -397,7 +400,7 @@ impl Graph {
         after: &[Node],
         uses: RetainedAccesses,
         acts: bool,
-        call: impl FnOnce(NewNode) -> Result<()>,
+        call: impl FnOnce(NewNode<'_>) -> Result<()>,
     ) -> Result<Node> {
         let (graph, device) = (self.as_raw(), self.device());
         let steps = Arc::make_mut(&mut self.steps);
@@ -408,10 +411,12 @@ impl Graph {
         }
         let _current = device.switch()?;
         let mut raw = std::ptr::null_mut();
-        let new = NewNode { node: &raw mut raw, graph, before: before.as_ptr(), count: before.len() };
+        let (before, count, is_left) = (before.as_ptr(), before.len(), &Cell::new(false));
+        let new = NewNode { node: &raw mut raw, graph, before, count, is_left };
         // The memory is retained before the node exists, even if the call fails.
         if let Err(error) = call(new) {
             steps.failed(&uses);
+            self.is_complete &= !is_left.get();
             return Err(error.at(Location::caller()));
         }
         self.acts |= acts;

@@ -1,4 +1,6 @@
 //! Two libraries in one program, each with device code of several sources that is linked.
+//!
+//! Not under initcheck, synccheck, racecheck: they do not support kernels that launch kernels.
 #![expect(unsafe_code, reason = "launches kernels")]
 
 use std::sync::{Mutex, PoisonError};
@@ -17,7 +19,6 @@ mod other {
 /// Held by tests whose kernels count their steps.
 static COUNTS: Mutex<()> = Mutex::new(());
 
-/// Not under initcheck, synccheck, racecheck: they do not support kernels that launch kernels.
 #[test]
 fn kernels_of_both_launch_kernels_that_call_functions_of_other_sources() -> Result<()> {
     let _counts = COUNTS.lock().unwrap_or_else(PoisonError::into_inner);
