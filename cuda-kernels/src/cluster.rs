@@ -35,7 +35,7 @@ pub fn cluster_histogram(
     check::input(API, "values", &values, values.elements(), stream)?;
     check::output(API, "bins", &bins, bins.elements(), stream)?;
     if cluster == 0 {
-        return Err(Error::refused(API, Detail::Zero { what: "the number of blocks of a cluster" }));
+        return Err(Error::refused(API, Detail::zero("the number of blocks of a cluster")));
     }
     let Some((bin_count, _)) = check::grid(API, bins.elements())? else { return Ok(()) };
     let Some((count, config)) = check::grid(API, values.elements())? else { return Ok(()) };

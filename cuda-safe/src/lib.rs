@@ -62,11 +62,15 @@
 //!
 //! Names follow C without the `cuda` prefix. A search of this documentation for a C name finds its wrapper.
 //!
+//! # One purpose, one way
+#![doc = include_str!("../docs/ways.md")]
+//!
 //! # Errors
 //! Every fallible function returns [`Result`]. An [`Error`] holds the C function, the call site in the
 //! caller's source, the code and, if sizes are involved, the sizes of both sides. A CUDA failure never
 //! causes a panic in this crate.
 
+mod busy;
 mod callback;
 pub mod copy;
 pub mod device;
@@ -83,6 +87,7 @@ mod lock;
 pub mod logs;
 pub mod memory;
 pub mod process;
+mod reset;
 pub mod soundness;
 pub mod stream;
 pub mod texture;
@@ -93,8 +98,7 @@ pub use cuda_sys as sys;
 
 pub use copy::{
     CopyBatch, fill, fill_async, memcpy, memcpy_2d, memcpy_2d_async, memcpy_3d, memcpy_3d_async,
-    memcpy_async, memcpy_from_symbol, memcpy_from_symbol_async, memcpy_to_symbol, memcpy_to_symbol_async,
-    memset, memset_2d, memset_2d_async, memset_3d, memset_3d_async, memset_async,
+    memcpy_async, memset, memset_2d, memset_2d_async, memset_3d, memset_3d_async, memset_async,
 };
 pub use device::Device;
 pub use error::{Error, Result};
@@ -102,10 +106,8 @@ pub use graph::{Graph, GraphExec};
 #[cfg(cudart_12_8)]
 pub use library::Library;
 pub use memory::{
-    Array, DeviceBuffer, DeviceSlice, DeviceSliceMut, HostMut, HostRef, ManagedBuffer, ManagedSlice,
-    ManagedSliceMut, MappedFlag, MemoryPool, PinnedBuffer, PinnedFlags, PinnedSlice, PinnedSliceMut,
-    PitchedBuffer, PitchedVolume, Plane, PlaneMut, RegisterFlags, Registered, Volume, VolumeMut,
-    WriteCombinedBuffer,
+    Array, DeviceBuffer, DeviceSlice, DeviceSliceMut, ManagedBuffer, MappedFlag, MemoryPool, PinnedBuffer,
+    PinnedFlags, PitchedBuffer, PitchedVolume, Registered, WriteCombinedBuffer,
 };
 pub use stream::{AsStream, Event, EventFlags, Stream};
 pub use texture::{Surface, Texture};

@@ -224,12 +224,12 @@ fn variable(text: &mut String, module: usize, symbol: &Symbol, (space, start): (
     let _ = write!(
         text,
         "#[doc = \"{gap} A `{word}` variable: {len} of `{element}`.\"]\n\
-         pub static {name}: ::cuda_safe::memory::Symbol<{element}> = {{\n    \
+         pub static {name}: ::cuda_safe::launch::Symbol<{element}> = {{\n    \
          unsafe extern \"C\" {{ #[link_name = {link:?}] fn {accessor}() -> *const ::core::ffi::c_void; \
          }}\n    \
          // SAFETY: the function names this variable, which has the type that the header declares, and \
          these are its bytes in its module's access histories.\n    \
-         unsafe {{ ::cuda_safe::memory::Symbol::from_parts({name:?}, {accessor}, &MODULE_{module}, \
+         unsafe {{ ::cuda_safe::launch::Symbol::from_parts({name:?}, {accessor}, &MODULE_{module}, \
          ::cuda_safe::launch::Space::{space}, {start}, {len}) }}\n}};\n",
         name = declared.name,
         accessor = symbol.accessor(),
@@ -644,11 +644,11 @@ mod tests {
         for expected in [
             "Module::new(\n    0 + (9usize) * ::core::mem::size_of::<f32>(),\n    0 + (1) * \
              ::core::mem::size_of::<u32>(),\n    0,\n)",
-            "pub static filter: ::cuda_safe::memory::Symbol<f32> =",
+            "pub static filter: ::cuda_safe::launch::Symbol<f32> =",
             "fn cuda_symbol_filter() -> *const ::core::ffi::c_void;",
             "from_parts(\"filter\", cuda_symbol_filter, &MODULE_0, \
              ::cuda_safe::launch::Space::Constant, 0, 9usize)",
-            "pub static count: ::cuda_safe::memory::Symbol<u32> =",
+            "pub static count: ::cuda_safe::launch::Symbol<u32> =",
             "::cuda_safe::launch::Space::Device, 0, 1)",
         ] {
             assert!(text.contains(expected), "{expected} is not in {text}");

@@ -56,7 +56,7 @@ impl Table {
             let Some(sum) = more.and_then(|more| chunks.checked_add(more)) else {
                 let asked = u64::try_from(range.bytes).unwrap_or(u64::MAX);
                 let limit = u64::from(u32::MAX) * u64::from(kernels::COPY_MANY_CHUNK);
-                let detail = Detail::Limit { what: "the number of bytes of one launch", asked, limit };
+                let detail = Detail::limit("the number of bytes of one launch", asked, limit);
                 return Err(Error::refused(API, detail));
             };
             *place = [range.from, range.to, range.bytes].map(|word| word as u64);

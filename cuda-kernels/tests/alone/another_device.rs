@@ -5,8 +5,8 @@
 #![allow(unsafe_code, reason = "launches kernels that have no safe function")]
 
 use cuda_kernels::kernels::{add_one, copy_values};
-use cuda_safe::copy::set_automatic_peer_access;
-use cuda_safe::error::Detail;
+use cuda_safe::device::set_automatic_peer_access;
+use cuda_safe::error::ErrorKind;
 use cuda_safe::memory::MemoryPool;
 use cuda_safe::{Device, DeviceBuffer, PitchedBuffer, Result, Stream, check, launch};
 use cuda_testing::own_process;
@@ -53,8 +53,12 @@ fn the_first_launch_enables_access_and_without_access_the_argument_is_refused_an
         let refused = unsafe { launch!(copy_values<<<1, 32, 0, &stream>>>(&plane, &mut floats, 4)) };
         let error = refused.unwrap_err();
         let (found, needed) = (second.ordinal(), first.ordinal());
-        let detail = Detail::NotAccessible { found, needed, pooled: false };
-        assert_eq!(error.detail(), &Detail::Argument { index: 0, name: "from", detail: Box::new(detail) });
+        let detail = format!(
+            "argument 0 (0 is the first), `from`: the memory belongs to device {found}, and kernels of \
+             device {needed} cannot access it: copy it to device {needed}, \
+             or use Device::enable_peer_access if the hardware allows it"
+        );
+        assert_eq!((error.detail().as_str(), error.detail().kind()), (&*detail, ErrorKind::Device));
         assert!(error.to_string().contains("Device::enable_peer_access"), "{error}");
     }
     let mut moved = theirs;

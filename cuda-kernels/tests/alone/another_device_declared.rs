@@ -6,8 +6,7 @@
 use std::ptr::from_mut;
 
 use cuda_kernels::kernels::copy_values;
-use cuda_safe::copy::set_automatic_peer_access;
-use cuda_safe::error::Detail;
+use cuda_safe::device::set_automatic_peer_access;
 use cuda_safe::graph::node;
 use cuda_safe::{Device, DeviceBuffer, Graph, Result, Stream, launch};
 use cuda_testing::own_process;
@@ -65,9 +64,13 @@ fn memory_that_is_declared_and_no_argument_is_accessible_or_refused_like_an_argu
     // SAFETY: no kernel of this program is running.
     unsafe { first.disable_peer_access(&second) }?;
     for launch in ways {
-        let refused = launch(&mut own).map_err(|error| (error.detail().clone(), error.call_site().file()));
+        let refused =
+            launch(&mut own).map_err(|error| (error.detail().to_string(), error.call_site().file()));
         let (found, needed) = (second.ordinal(), first.ordinal());
-        let detail = Detail::NotAccessible { found, needed, pooled: false };
+        let detail = format!(
+            "the memory belongs to device {found}, and kernels of device {needed} cannot access it: copy it \
+             to device {needed}, or use Device::enable_peer_access if the hardware allows it"
+        );
         assert_eq!(refused, Err((detail, file!())));
     }
     first.enable_peer_access(&second)?;

@@ -78,7 +78,7 @@ fn an_image_that_is_cut_short_is_refused_before_the_call() {
     for len in [16, 100, image.len() - 1] {
         // SAFETY: refused.
         let error = unsafe { Library::from_data(&image[..len]) }.unwrap_err();
-        let both = Detail::WrongLength { what: "the image, in bytes,", needed: image.len(), found: len };
+        let both = Detail::wrong_length("the image, in bytes,", image.len(), len);
         assert_eq!((error.is_refused(), error.detail()), (true, &both), "{error}");
     }
 }

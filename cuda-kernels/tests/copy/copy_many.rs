@@ -169,7 +169,7 @@ fn different_lengths_are_refused_with_both_and_nothing_is_copied() -> Result<()>
     let mut target = DeviceBuffer::from_slice(&[9_u8; 6])?;
     let (left, right) = target.slice_mut(..)?.split_at_mut(3)?;
     let error = copy_many([(left, source.slice(..)?), (right, source.slice(..2)?)], &stream).unwrap_err();
-    assert_eq!(error.detail(), &Detail::LengthMismatch { destination: 3, source: 2 });
+    assert_eq!(error.detail(), &Detail::length_mismatch(3, 2));
     assert_eq!(error.api(), "copy_many");
     assert_eq!(target.to_vec()?, [9; 6]);
     Ok(())
@@ -226,7 +226,7 @@ fn two_owners_of_the_same_bytes_are_refused_on_either_side() -> Result<()> {
         [(Raw(zero, 33), Raw(at(63), 33)), (Raw(middle, 1), Raw(at(40), 1))],
     ] {
         let error = copy_many::<u8, _, _>(pairs, &stream).unwrap_err();
-        assert!(matches!(error.detail(), Detail::Overlapping { .. }), "{error}");
+        assert!(error.detail().as_str().contains("source and destination overlap: "), "{error}");
     }
     assert_eq!(buffer.to_vec()?, pattern(96), "nothing was copied");
     copy_many::<u8, _, _>([(Raw(zero, 32), Raw(middle, 32)), (Raw(end, 32), Raw(middle, 32))], &stream)?;
@@ -246,7 +246,7 @@ fn memory_of_another_device_is_refused() -> Result<()> {
     let here = DeviceBuffer::<u8>::alloc(4)?;
     let mut there = Device::new(1)?.with_current(|| DeviceBuffer::<u8>::alloc(4))?;
     let error = copy_many([(&mut there, &here)], &stream).unwrap_err();
-    assert!(matches!(error.detail(), Detail::DeviceMismatch { found: 1, needed: 0, .. }), "{error}");
+    assert!(error.detail().as_str().contains("belongs to device 1, device 0 is needed"), "{error}");
     Ok(())
 }
 

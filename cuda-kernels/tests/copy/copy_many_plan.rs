@@ -282,7 +282,7 @@ fn a_stream_of_another_device_is_refused_as_ever() -> Result<()> {
     plan.copy_often(&mut target, &source, &stream)?;
     let there = Device::new(1)?.with_current(Stream::new)?;
     let error = plan.copy(&mut target, &source, &there).unwrap_err();
-    assert!(matches!(error.detail(), Detail::DeviceMismatch { found: 0, needed: 1, .. }), "{error}");
+    assert!(error.detail().as_str().contains("belongs to device 0, device 1 is needed"), "{error}");
     plan.copy(&mut target, &source, &stream)?;
     assert_eq!(target.to_vec()?, copied(&[1; 160]));
     Ok(())
@@ -384,13 +384,14 @@ fn other_pairs_than_those_of_the_plan_are_refused_and_nothing_is_copied() -> Res
     };
     let [one, two] = &sources;
     let refused = enqueue(one.slice(..4)?, one.slice(4..)?).unwrap_err();
-    assert_eq!(refused.detail(), &Detail::NotPlanned { index: 1 });
+    let other = "the plan was made for other memory than that of operand 1";
+    assert_eq!(refused.detail().as_str(), other);
     let refused = enqueue(one.slice(..3)?, two.slice(4..)?).unwrap_err();
-    assert_eq!(refused.detail(), &Detail::LengthMismatch { destination: 4, source: 3 });
+    assert_eq!(refused.detail(), &Detail::length_mismatch(4, 3));
     enqueue(one.slice(..4)?, two.slice(4..)?)?;
     assert_eq!(target.to_vec()?, [1, 1, 1, 1, 2, 2, 2, 2]);
     let refused = plan.enqueue([(&mut target, &sources[0])], &stream).unwrap_err();
-    assert_eq!(refused.detail(), &Detail::WrongLength { what: "the list of pairs", needed: 2, found: 1 });
+    assert_eq!(refused.detail(), &Detail::wrong_length("the list of pairs", 2, 1));
     assert_eq!(refused.api(), "copy_many");
     Ok(())
 }

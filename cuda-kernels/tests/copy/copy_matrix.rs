@@ -5,7 +5,7 @@
 
 use cuda_kernels::kernels::{variables_matrix, variables_table};
 use cuda_safe::copy::memcpy_to_symbol;
-use cuda_safe::memory::{Symbol, SymbolSlice};
+use cuda_safe::launch::{Symbol, SymbolSlice};
 use cuda_safe::{Device, Result};
 use cuda_testing::alone;
 use cuda_testing::matrix::{Bounds, Destination, Entry, Memory, Source, holds, run, second, standard};

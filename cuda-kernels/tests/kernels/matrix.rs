@@ -77,7 +77,7 @@ fn a_matrix_of_the_wrong_size_is_refused_by_name() -> Result<()> {
     let mut product = DeviceBuffer::alloc(8)?;
     let shape = MatrixShape { rows: 2, inner: 3, columns: 4 };
     let error = matrix_multiply_naive(&a, &b, &mut product, shape, &stream).unwrap_err();
-    assert_eq!(error.detail(), &Detail::WrongLength { what: "b", needed: 12, found: 11 });
+    assert_eq!(error.detail(), &Detail::wrong_length("b", 12, 11));
     Ok(())
 }
 
@@ -91,6 +91,6 @@ fn a_matrix_with_more_rows_than_a_grid_has_blocks_is_refused() -> Result<()> {
     let mut product = DeviceBuffer::<f32>::alloc(size(rows, 1))?;
     let shape = MatrixShape { rows, inner: 0, columns: 1 };
     let error = matrix_multiply_naive(&a, &b, &mut product, shape, &stream).unwrap_err();
-    assert_eq!(error.detail(), &Detail::Limit { what: "the grid's y", asked: 65_536, limit: 65_535 });
+    assert_eq!(error.detail(), &Detail::limit("the grid's y", 65_536, 65_535));
     Ok(())
 }

@@ -4,7 +4,6 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use cuda_kernels::{kernels, paint_gradient};
-use cuda_safe::error::Detail;
 use cuda_safe::memory::{ArrayBuilder, Plane};
 use cuda_safe::texture::Surface;
 use cuda_safe::{DeviceBuffer, Result, Stream, launch, memcpy_2d};
@@ -32,12 +31,12 @@ fn a_part_of_an_image_may_be_painted_and_no_more_than_all_of_it() -> Result<()> 
     paint_gradient(&mut surface, [2, 1], [1.0, 10.0], &stream)?;
     assert_eq!(image.to_vec()?, [0.0, 1.0, 9.0, 9.0, 9.0, 9.0, 9.0, 9.0]);
     let error = paint_gradient(&mut surface, [5, 1], [1.0, 10.0], &stream).unwrap_err();
-    assert!(matches!(error.detail(), Detail::Limit { asked: 5, limit: 4, .. }), "{error}");
+    assert!(error.detail().as_str().contains("is 5, at most 4 is"), "{error}");
     let error = paint_gradient(&mut surface, [1, 3], [1.0, 10.0], &stream).unwrap_err();
-    assert!(matches!(error.detail(), Detail::Limit { asked: 3, limit: 2, .. }), "{error}");
+    assert!(error.detail().as_str().contains("is 3, at most 2 is"), "{error}");
     let solid = ArrayBuilder::volume(4, 4, 4).surface().alloc::<f32>()?;
     let error = paint_gradient(&mut Surface::new(&solid)?, [1, 1], [1.0, 10.0], &stream).unwrap_err();
-    assert!(matches!(error.detail(), Detail::Texture { .. }), "{error}");
+    assert!(error.detail().as_str().contains("there is no "), "{error}");
     Ok(())
 }
 

@@ -4,7 +4,6 @@
 
 use approx::assert_relative_eq;
 use cuda_kernels::{kernels, rotate};
-use cuda_safe::error::Detail;
 use cuda_safe::graph::node;
 use cuda_safe::launch::{Kernel, LaunchConfig, TextureObject};
 use cuda_safe::memory::{Array, ArrayBuilder, ArrayElement, Plane, Volume};
@@ -271,19 +270,19 @@ fn what_a_turn_cannot_do_is_refused_before_the_launch() -> Result<()> {
     let line = Texture::new(&line()?, &NEAREST)?;
     let mut out = DeviceBuffer::<f32>::alloc(16)?;
     let error = rotate(&line, &mut out, [4, 4], 1.0, &stream).unwrap_err();
-    assert!(matches!(error.detail(), Detail::Texture { .. }), "{error}");
+    assert!(error.detail().as_str().contains("there is no "), "{error}");
     let image = Array::<f32>::alloc_2d(4, 4)?;
     let texture = Texture::new(&image, &normalized(NEAREST))?;
     let error = rotate(&texture, &mut out, [4, 4], 1.0, &stream).unwrap_err();
-    assert!(matches!(error.detail(), Detail::Texture { .. }), "{error}");
+    assert!(error.detail().as_str().contains("there is no "), "{error}");
     let texture = Texture::new(&image, &NEAREST)?;
     let error = rotate(&texture, &mut out, [4, 5], 1.0, &stream).unwrap_err();
-    assert!(matches!(error.detail(), Detail::WrongLength { needed: 20, found: 16, .. }), "{error}");
+    assert!(error.detail().as_str().contains("has 16 elements, 20 are needed"), "{error}");
     // A rotation of an image onto itself is refused.
     let mut rows = DeviceBuffer::from_slice(&[1.0_f32; 64])?;
     let texture = Texture::new(&rows.plane(8, 8)?, &NEAREST)?;
     let error = rotate(&texture, &mut rows, [8, 8], 1.0, &stream).unwrap_err();
-    assert!(matches!(error.detail(), Detail::Texture { .. }), "{error}");
+    assert!(error.detail().as_str().contains("there is no "), "{error}");
     rotate(&texture, &mut DeviceBuffer::alloc(64)?, [8, 8], 1.0, &stream)?;
     Ok(())
 }
@@ -423,6 +422,6 @@ fn a_launch_on_another_device_than_the_textures_is_refused() -> Result<()> {
     let kernel = &kernels::probe_line;
     // SAFETY: the kernel would read the texture, and as many elements as there are.
     let error = unsafe { launch!(kernel<<<1, 1, 0, &stream>>>(&texture, &at, &mut out, 1)) }.unwrap_err();
-    assert!(matches!(error.detail(), Detail::DeviceMismatch { found: 0, needed: 1, .. }), "{error}");
+    assert!(error.detail().as_str().contains("belongs to device 0, device 1 is needed"), "{error}");
     Ok(())
 }

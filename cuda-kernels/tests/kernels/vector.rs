@@ -53,7 +53,7 @@ fn vector_add_refuses_lengths_that_differ_and_names_the_argument() -> Result<()>
     let (a, b) = (DeviceBuffer::from_slice(&[1.0; 8])?, DeviceBuffer::from_slice(&[1.0; 7])?);
     let mut sum = DeviceBuffer::alloc(8)?;
     let error = vector_add(&a, &b, &mut sum, &stream).unwrap_err();
-    assert_eq!(error.detail(), &Detail::WrongLength { what: "b", needed: 8, found: 7 });
+    assert_eq!(error.detail(), &Detail::wrong_length("b", 8, 7));
     assert_eq!(error.call_site().file(), file!());
     Ok(())
 }
@@ -135,6 +135,6 @@ fn memory_of_another_device_is_refused() -> Result<()> {
     let stream = Stream::new()?;
     let mut data = DeviceBuffer::<i32>::alloc_on(Device::new(1)?, 4)?;
     let error = add_one(&mut data, &stream).unwrap_err();
-    assert_eq!(error.detail(), &Detail::DeviceMismatch { what: "data", found: 1, needed: 0 });
+    assert_eq!(error.detail(), &Detail::device_mismatch("data", 1, 0));
     Ok(())
 }

@@ -391,7 +391,7 @@ fn bodies_refuse_what_runs_elsewhere() -> Result<()> {
 #[test]
 fn a_graph_whose_body_failed_does_not_run() -> Result<()> {
     let _alone = alone();
-    let failure = || Err(Error::refused("test", Detail::Unsupported { what: "this test" }));
+    let failure = || Err(Error::refused("test", Detail::unsupported("this test")));
     let fill_by = |fill: &dyn Fn(&mut Body<'_>) -> Result<()>| {
         let mut graph = Graph::new()?;
         let condition = graph.condition(0)?;

@@ -90,7 +90,7 @@ fn a_kernel_of_an_executable_graph_is_another_one_with_other_arguments_from_the_
     // SAFETY: refused.
     let refused = unsafe { exec.set(&graph, node, node::kernel(&kernels::add_one, (0, 64), (&mut a, 64))) };
     let error = refused.unwrap_err();
-    assert_eq!(error.detail(), &Detail::Zero { what: "the grid's x" }, "{error}");
+    assert_eq!(error.detail(), &Detail::zero("the grid's x"), "{error}");
     exec.set_enabled(&graph, node, false)?;
     exec.launch(&stream)?;
     assert_eq!(b.to_vec()?, [40; 64]);
@@ -135,11 +135,9 @@ fn memory_of_a_graph_is_an_argument_of_kernels_of_its_nodes_and_of_no_others() -
     for (at, answer) in refused.into_iter().enumerate() {
         let error = answer.unwrap_err();
         // The first node is refused by what it comes after, the others by their argument.
-        let detail = match error.detail() {
-            Detail::Argument { index: 0 | 2, detail, .. } if at > 0 => detail,
-            detail => detail,
-        };
-        assert!(matches!(detail, Detail::Unsupported { .. }), "{error}");
+        let text = error.detail().as_str();
+        assert!(at == 0 || text.starts_with("argument 0 ") || text.starts_with("argument 2 "), "{error}");
+        assert!(text.ends_with(" is not supported"), "{error}");
     }
     let mut exec = graph.instantiate()?;
     for _ in 0..3 {
@@ -168,7 +166,7 @@ fn a_kernel_of_a_graph_is_another_one_with_other_arguments_before_it_is_made_exe
     let other = graph.add(&[], node::memset(&mut a, 0))?;
     // SAFETY: refused, as it would race with the fill.
     let refused = unsafe { graph.set(node, node::kernel(&kernels::add_one, (1, 64), (&mut a, 64))) };
-    assert_eq!(refused.unwrap_err().detail(), &Detail::NodesUnordered { other: 1 });
+    assert_eq!(refused.unwrap_err().detail().as_str(), cuda_testing::nodes_unordered(1));
     // SAFETY: refused, as the node is of another kind.
     assert!(unsafe { graph.set(other, node::kernel(&kernels::add_one, (1, 64), (&mut a, 64))) }.is_err());
     Ok(())
@@ -197,7 +195,7 @@ fn variables_are_copied_to_and_from_by_nodes_that_can_be_changed() -> Result<()>
     graph.instantiate()?.launch(&stream)?;
     assert_eq!(second.host()?[..8], [2; 8]);
     let error = graph.set(put, node::memcpy_to_symbol(&matrix, &twos.slice(..63)?)).unwrap_err();
-    assert_eq!(error.detail(), &Detail::LengthMismatch { destination: 64, source: 63 });
+    assert_eq!(error.detail(), &Detail::length_mismatch(64, 63));
     Ok(())
 }
 
@@ -227,7 +225,7 @@ fn attributes_of_kernels_are_set_told_and_copied() -> Result<()> {
     let serial = unsafe { LaunchConfig::new(1, 64).programmatic_stream_serialization() };
     // SAFETY: as above.
     let refused = unsafe { graph.set(first, node::kernel(&kernels::add_one, serial, (&mut data, 64))) };
-    assert!(matches!(refused.unwrap_err().detail(), Detail::Unsupported { .. }));
+    assert!(refused.unwrap_err().detail().as_str().contains(" is not supported"));
     // SAFETY: refused: the node is of another kind.
     assert!(unsafe { graph.set(fill, node::kernel(&kernels::add_one, config, (&mut data, 64))) }.is_err());
     // SAFETY: as above.
@@ -240,7 +238,7 @@ fn attributes_of_kernels_are_set_told_and_copied() -> Result<()> {
     // SAFETY: refused: CUDA sets attributes in the graph only.
     let refused =
         unsafe { exec.set(&graph, first, node::kernel(&kernels::add_one, config, (&mut data, 64))) };
-    assert!(matches!(refused.unwrap_err().detail(), Detail::Unsupported { .. }));
+    assert!(refused.unwrap_err().detail().as_str().contains(" is not supported"));
     exec.launch(&stream)?;
     assert_eq!(data.to_vec()?, [vec![0], vec![3; 63]].concat());
     Ok(())

@@ -14,7 +14,7 @@ use super::identity::Node;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, RetainedAccesses};
-use crate::memory::relax;
+use crate::stream::relax;
 use crate::stream::{
     Accesses, AsStream, CaptureTurn, Event, HiddenStream, HostFnArgument, Recorder, Stream, StreamRef, sealed,
 };
@@ -70,7 +70,7 @@ impl<'c> Capture<'c> {
     /// C++.
     ///
     /// # Errors
-    /// Returns the runtime's error; `OutsideCapture` for a branch of another capture. Refused inside a host
+    /// Returns the runtime's error; `Capture` for a branch of another capture. Refused inside a host
     /// function.
     #[doc(alias = "cudaStreamWaitEvent")]
     #[track_caller]
@@ -83,7 +83,7 @@ impl<'c> Capture<'c> {
     /// this capture.
     ///
     /// # Errors
-    /// Returns the runtime's error; `OutsideCapture` for another event. Refused inside a host function.
+    /// Returns the runtime's error; `Capture` for another event. Refused inside a host function.
     #[doc(alias = "cudaStreamWaitEvent")]
     #[track_caller]
     pub fn wait(&self, event: &Event) -> Result<()> {
@@ -127,7 +127,7 @@ impl<'c> Capture<'c> {
     /// `&mut memory` is written. The graph retains the memory.
     ///
     /// # Errors
-    /// Those of [`host_fn`](Self::host_fn); `NotKept` if the graph cannot retain the memory.
+    /// Those of [`host_fn`](Self::host_fn); `Argument` if the graph cannot retain the memory.
     #[doc(alias = "cudaLaunchHostFunc")]
     #[track_caller]
     pub fn host_fn_with<A: HostFnArgument>(
@@ -169,7 +169,7 @@ impl<'c> Capture<'c> {
         // the program runs while it is borrowed.
         match self.functions.try_borrow_mut() {
             Ok(mut functions) => functions.push(function),
-            Err(_) => return Err(Error::refused(api, Detail::Nested)),
+            Err(_) => return Err(Error::refused(api, Detail::NESTED)),
         }
         // SAFETY: the caller guarantees the accesses.
         unsafe { self.stream.submit(Operation::new(accesses), call_site, launch) }
@@ -272,7 +272,7 @@ impl Stream {
     /// [`Device::synchronize`](crate::Device::synchronize) then waits for each stream of the device by
     /// itself. A capture begins when no other thread is inside `cudaDeviceSynchronize`.
     ///
-    /// Inside the closure, blocking calls and work on other streams are refused with `OutsideCapture`. C++
+    /// Inside the closure, blocking calls and work on other streams are refused with `Capture`. C++
     /// would run some of them at once, and the graph would lack them.
     ///
     /// Stands for [`cudaStreamBeginCapture`](sys::cudaStreamBeginCapture), in thread-local mode, and
@@ -331,7 +331,7 @@ impl Stream {
     /// # Errors
     /// - Those of [`capture`](Self::capture).
     /// - `Unsupported` if `after` names a node of another graph.
-    /// - `DeviceMismatch` if the graph is for another device.
+    /// - `Device` if the graph is for another device.
     ///
     /// An error drops the graph, because a capture that fails may leave some of its operations in it.
     /// [`Graph::try_clone`] makes a copy to fall back on.
@@ -402,7 +402,7 @@ impl Stream {
         drop(active);
         let raw = open.end()?;
         if raw.is_null() {
-            return Err(Error::refused(api, Detail::Capturing));
+            return Err(Error::refused(api, Detail::CAPTURING));
         }
         Ok((raw, recorder.take_accesses()))
     }

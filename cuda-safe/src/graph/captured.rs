@@ -63,7 +63,7 @@ impl Graph {
         } else if direct.iter().any(|at| after.iter().all(|node| node.at() != *at)) {
             // The capture began after the nodes in `after`. Which other edges are missing is unknown.
             let what = "a conflict with a node that `after` lacks, in a graph with edges that have data";
-            return Err(Error::refused(api, Detail::Unsupported { what }));
+            return Err(Error::refused(api, Detail::unsupported(what)));
         }
         self.acts |= step.acts;
         self.steps_mut().push(step, direct);

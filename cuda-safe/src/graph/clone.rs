@@ -74,7 +74,7 @@ impl Graph {
             self.steps.get(at).map(|_| Node::new(self.number, at))
         });
         let what = "a node that this graph has no copy of";
-        found.or_refused("Graph::find_in_clone", || Detail::Unsupported { what })
+        found.or_refused("Graph::find_in_clone", || Detail::unsupported(what))
     }
 
     /// Returns the handle of a node's child graph. The node retains ownership of it. The crate does not see

@@ -73,7 +73,7 @@ impl Condition {
     #[track_caller]
     pub(super) fn ensure_of(&self, root: u64, api: &'static str) -> Result<()> {
         let what = "a condition anywhere but in nodes of its graph, and of bodies inside it,";
-        if self.root == root { Ok(()) } else { Err(Error::refused(api, Detail::Unsupported { what })) }
+        if self.root == root { Ok(()) } else { Err(Error::refused(api, Detail::unsupported(what))) }
     }
 }
 
@@ -161,7 +161,7 @@ impl Graph {
     #[track_caller]
     pub(super) fn ensure_complete(&self, api: &'static str) -> Result<()> {
         let what = "a graph in which adding a node failed half-way";
-        if self.is_complete { Ok(()) } else { Err(Error::refused(api, Detail::Unsupported { what })) }
+        if self.is_complete { Ok(()) } else { Err(Error::refused(api, Detail::unsupported(what))) }
     }
 
     /// Refuses operations that CUDA does not support for graphs with memory or conditions of their own.
@@ -169,11 +169,7 @@ impl Graph {
     pub(super) fn ensure_can_be_copied(&self, api: &'static str) -> Result<()> {
         self.ensure_no_memory(api)?;
         let what = "this of a graph with a condition (Graph::condition)";
-        if self.newest_condition > 0 {
-            Err(Error::refused(api, Detail::Unsupported { what }))
-        } else {
-            Ok(())
-        }
+        if self.newest_condition > 0 { Err(Error::refused(api, Detail::unsupported(what))) } else { Ok(()) }
     }
 }
 
@@ -181,5 +177,5 @@ impl Graph {
 #[track_caller]
 pub(super) fn ensure_older(condition: u64, newest: u64, api: &'static str) -> Result<()> {
     let what = "a condition that is newer than the executable graph";
-    if condition <= newest { Ok(()) } else { Err(Error::refused(api, Detail::Unsupported { what })) }
+    if condition <= newest { Ok(()) } else { Err(Error::refused(api, Detail::unsupported(what))) }
 }

@@ -103,7 +103,7 @@ impl Graph {
         let edges = self.found(api, edges)?;
         let Some(new) = self.steps_mut().join(&edges) else {
             let what = "dependencies in a circle, by which a node would come before itself";
-            return Err(Error::refused(api, Detail::Unsupported { what }));
+            return Err(Error::refused(api, Detail::unsupported(what)));
         };
         self.steps_mut().changed();
         let (from, to) = self.raw_edges(&edges);
@@ -119,7 +119,7 @@ impl Graph {
     /// Stands for [`cudaGraphRemoveDependencies`](sys::cudaGraphRemoveDependencies).
     ///
     /// # Errors
-    /// - `NodesUnordered` if two conflicting nodes would have no order afterwards.
+    /// - `Hazard` if two conflicting nodes would have no order afterwards.
     /// - `Unsupported` if an edge does not exist, if a node belongs to another graph or was destroyed, or
     ///   if the graph has memory of its own.
     /// - Refused inside a host function.
@@ -133,11 +133,11 @@ impl Graph {
         self.ensure_no_memory(api)?;
         let edges = self.found(api, edges)?;
         if !edges.iter().all(|edge| self.steps.order.has_edge(*edge)) {
-            return Err(Error::refused(api, Detail::Unsupported { what: "a dependency that there is not" }));
+            return Err(Error::refused(api, Detail::unsupported("a dependency that there is not")));
         }
         let then = match self.steps.parted(&edges) {
             Ok(then) => then,
-            Err(other) => return Err(Error::refused(api, Detail::NodesUnordered { other })),
+            Err(other) => return Err(Error::refused(api, Detail::nodes_unordered(other))),
         };
         let (from, to) = self.present_raw_edges(&edges)?;
         let done = if from.is_empty() { Ok(()) } else { part(self.as_raw(), &from, &to) };
@@ -181,7 +181,7 @@ impl Graph {
         let (at, raw) = self.steps.added(api, self.number, node)?;
         if kind_of(raw)? == NodeKind::CONDITIONAL {
             let what = "destroying a conditional node, which its condition cannot be without,";
-            return Err(Error::refused(api, Detail::Unsupported { what }));
+            return Err(Error::refused(api, Detail::unsupported(what)));
         }
         let (then, needed) = self.steps.without(at);
         self.steps_mut().changed();

@@ -48,12 +48,12 @@ impl GraphExec {
         if kind_of(raw)? == NodeKind::MEMSET {
             let what =
                 "enabling or disabling a fill, which driver 580 cannot skip (a kernel or a copy can be),";
-            return Err(Error::refused(api, Detail::Unsupported { what }));
+            return Err(Error::refused(api, Detail::unsupported(what)));
         }
         if !enabled && self.origin.as_ref().is_some_and(|origin| origin.unlaunched.contains(&at)) {
             let what =
                 "disabling a node that was changed after the last launch (disable it first, then change it)";
-            return Err(Error::refused(api, Detail::Unsupported { what }));
+            return Err(Error::refused(api, Detail::unsupported(what)));
         }
         let exec = self.as_raw();
         // SAFETY: the executable graph and the node are live, as the borrows show.

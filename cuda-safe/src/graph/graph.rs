@@ -180,10 +180,7 @@ impl Graph {
     pub fn write_dot(&self, path: impl AsRef<Path>) -> Result<()> {
         stream::ensure_idle("Graph::write_dot")?;
         let Ok(path) = CString::new(path.as_ref().as_os_str().as_bytes()) else {
-            return Err(Error::refused(
-                "Graph::write_dot",
-                Detail::Unsupported { what: "a zero byte in a path" },
-            ));
+            return Err(Error::refused("Graph::write_dot", Detail::unsupported("a zero byte in a path")));
         };
         let flags = sys::cudaGraphDebugDotFlagsVerbose.0;
         // SAFETY: the graph is live, and the path ends in a zero byte.

@@ -93,5 +93,5 @@ impl Lives {
 #[track_caller]
 fn ended(api: &'static str) -> Error {
     let what = "memory of a graph's in a node that does not come between those that allocate and free it";
-    Error::refused(api, Detail::Unsupported { what })
+    Error::refused(api, Detail::unsupported(what))
 }

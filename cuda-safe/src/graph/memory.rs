@@ -15,6 +15,7 @@ use super::identity::Node;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::AccessHistory;
+use crate::memory::size;
 use crate::memory::{retainable, retained};
 
 /// Elements in memory that a graph owns. See [`node::alloc`](crate::graph::node::alloc).
@@ -45,23 +46,13 @@ impl OwnMemory {
     }
 }
 
+size::length!([T] GraphBuffer<T>, it => it.len);
+
 impl<T> GraphBuffer<T> {
     /// Returns the node that allocates the memory.
     #[must_use]
     pub fn node(&self) -> Node {
         self.node
-    }
-
-    /// Returns the length in elements.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Returns whether the length is 0.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
     }
 
     /// Returns the device of the memory.
@@ -115,6 +106,6 @@ impl Graph {
             return Ok(());
         }
         let what = "this of a graph with memory of its own (node::alloc)";
-        Err(Error::refused(api, Detail::Unsupported { what }))
+        Err(Error::refused(api, Detail::unsupported(what)))
     }
 }

@@ -23,8 +23,8 @@
 //! - The graph retains every allocation that it uses, so the addresses in its nodes stay valid: a dropped
 //!   buffer is freed only after its graphs and their executable forms are dropped. Memory without a
 //!   reference count, for example that of a [`MappedFlag`](crate::MappedFlag), is refused with
-//!   [`Detail::NotKept`](crate::error::Detail).
-//! - A launch accesses memory without a borrow of its owner. Therefore it is refused (`HostBorrowed`) while
+//!   [`Detail::NOT_KEPT`](crate::error::Detail).
+//! - A launch accesses memory without a borrow of its owner. Therefore it is refused (`InUse`) while
 //!   a guard lends conflicting memory to the host, and a guard that is requested later waits for the
 //!   launch.
 //! - Kernel arguments are copied when the node is made. Host functions are `Fn + Send + Sync + 'static` and

@@ -9,10 +9,11 @@ use bytemuck::AnyBitPattern;
 
 use super::identity::making;
 use super::memory::GraphBuffer;
-use crate::copy::{Destination, InGraph, Operand, OperandMemory, Source};
+use crate::copy::{Destination, InGraph, Operand, Source};
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Mode};
 use crate::launch::{KernelArg, read_only};
+use crate::memory::memory_type::sealed::Tag;
 use crate::memory::size;
 
 /// A range of a [`GraphBuffer`] that nodes of its graph read.
@@ -82,22 +83,13 @@ impl<T> GraphBuffer<T> {
 #[track_caller]
 pub(super) fn of_another_graph(api: &'static str) -> Error {
     let what = "memory of a graph's own anywhere but in nodes of that graph";
-    Error::refused(api, Detail::Unsupported { what })
+    Error::refused(api, Detail::unsupported(what))
 }
 
+size::length!([T] GraphSlice<'_, T>, it => it.range.1 - it.range.0);
+size::length!([T] GraphSliceMut<'_, T>, it => it.0.len());
+
 impl<'a, T> GraphSlice<'a, T> {
-    /// Returns the length in elements.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.range.1 - self.range.0
-    }
-
-    /// Returns whether the length is 0.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     fn all(&self) -> Self {
         *self
     }
@@ -117,7 +109,7 @@ impl<'a, T> GraphSlice<'a, T> {
 
     /// Returns the slice as one side of a copy or a fill in a node of its graph.
     fn operand(&self) -> Operand<'a> {
-        let (memory, tracker) = (OperandMemory::Device(self.of.device()), (self.of.history(), self.bytes()));
+        let (memory, tracker) = ((Tag::Device, self.of.device()), (self.of.history(), self.bytes()));
         Operand::unborrowed(self.pointer(), self.len(), memory, tracker).of_graph(self.of.graph())
     }
 
@@ -130,18 +122,6 @@ impl<'a, T> GraphSlice<'a, T> {
 }
 
 impl<T> GraphSliceMut<'_, T> {
-    /// Returns the length in elements.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// Returns whether the length is 0.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     fn all(&self) -> GraphSlice<'_, T> {
         self.0
     }

@@ -80,7 +80,7 @@ impl Steps {
     /// Returns a node of graph number `graph`, with its number.
     #[track_caller]
     pub(super) fn find(&self, api: &'static str, graph: u64, node: Node) -> Result<(usize, &Step)> {
-        let refused = |what| Error::refused(api, Detail::Unsupported { what });
+        let refused = |what| Error::refused(api, Detail::unsupported(what));
         let Some(at) = node.of(graph) else { return Err(refused("a node of another graph")) };
         match self.get(at) {
             Some(step) => Ok((at, step)),
@@ -103,9 +103,9 @@ impl Steps {
             (None, Some(raw)) => Ok((at, *raw)),
             _ => Err(Error::refused(
                 api,
-                Detail::Unsupported {
-                    what: "a node that was captured: capture again, and apply that with GraphExec::update",
-                },
+                Detail::unsupported(
+                    "a node that was captured: capture again, and apply that with GraphExec::update",
+                ),
             )),
         }
     }
@@ -148,7 +148,7 @@ impl Steps {
             *other != at && self.list[*other].uses.conflicts(uses) && !self.order.are_ordered(*other, at)
         };
         if let Some(other) = others.copied().filter(is_unordered).min() {
-            return Err(Error::refused(api, Detail::NodesUnordered { other }));
+            return Err(Error::refused(api, Detail::nodes_unordered(other)));
         }
         self.lives.ensure_contain(api, at, uses, &self.order)
     }

@@ -236,7 +236,7 @@ impl Model {
         });
         let uses = uses(memory, &new);
         let refused = self.steps.ensure_fits("test", at, &uses).err().map(|error| error.detail().clone());
-        assert_eq!(refused, other.map(|other| Detail::NodesUnordered { other }));
+        assert_eq!(refused, other.map(Detail::nodes_unordered));
         if other.is_none() {
             let differs = self.steps.differs(at, &uses);
             let mut union = self.steps.uses();

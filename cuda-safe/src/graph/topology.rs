@@ -138,7 +138,7 @@ impl Graph {
     pub fn node_kind(&self, node: Node) -> Result<NodeKind> {
         let api = "Graph::node_kind";
         stream::ensure_idle(api)?;
-        let refused = |what| Error::refused(api, Detail::Unsupported { what });
+        let refused = |what| Error::refused(api, Detail::unsupported(what));
         let (_, step) = self.steps.find(api, self.number, node)?;
         let [raw] = *step.raws else { return Err(refused("the kind of several nodes that were captured")) };
         kind_of(raw)

@@ -3,7 +3,7 @@
 
 use std::ffi::c_void;
 
-use crate::error::{Detail, Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::hazard::{Access, Mode};
 
 use crate::memory::place;
@@ -176,7 +176,9 @@ fn received<P: ByValue>(argument: &impl KernelArg<P>, index: usize, target: Targ
 #[cold]
 #[inline(never)]
 fn of_memory(error: Error, found: &[Option<Access<'_>>], target: Target<'_>) -> Error {
-    let Detail::NotAccessible { .. } = error.detail() else { return error };
+    if error.code() != crate::sys::cudaErrorPeerAccessNotEnabled {
+        return error;
+    }
     let is_refused = |access: &Option<Access<'_>>| {
         access.is_some_and(|access| place::ensure_accessible(target.device, &[access]).is_err())
     };
@@ -197,9 +199,8 @@ fn unordered(
     types: &[fn() -> &'static str],
     target: Target<'_>,
 ) -> Error {
-    let (&Detail::Hazard { second, .. }, Some(stream)) = (error.detail(), target.stream) else {
-        return error;
-    };
+    let (ErrorKind::Hazard, Some(stream)) = (error.detail().kind(), target.stream) else { return error };
+    let second = error.call_site();
     let mut conflicts = found.iter().enumerate().filter_map(|(index, access)| {
         let access = (*access)?;
         Some((index, access, stream.hazard_of(access, second)?))

@@ -9,7 +9,7 @@ use std::ptr;
 use super::{ClusterScheduling, Dim3, Kernel, LaunchConfig};
 use crate::device::properties::{count, getters, is_set, size};
 use crate::device::{CacheConfig, Device};
-use crate::error::{Detail, OrRefused, Result, ensure};
+use crate::error::{Detail, ErrorKind, OrRefused, Result, ensure};
 use crate::memory::size::wide;
 use crate::{check, sys};
 
@@ -74,8 +74,13 @@ impl KernelAttributes {
 
     /// Returns the reason why a block cannot have `asked` bytes of dynamic shared memory.
     pub(super) fn dynamic_shared(&self, asked: usize) -> Detail {
-        let limit = wide(self.max_dynamic_shared_bytes());
-        Detail::DynamicShared { asked: wide(asked), limit, most: self.most_dynamic_shared() }
+        let limit = self.max_dynamic_shared_bytes();
+        let text = format!(
+            "a block's dynamic shared memory is {asked} bytes, this kernel may have {limit}; \
+             Kernel::set_max_dynamic_shared_bytes allows it up to {} on this device",
+            self.most_dynamic_shared()
+        );
+        Detail::new(ErrorKind::Limit, text)
     }
 }
 
@@ -146,7 +151,7 @@ impl<P> Kernel<P> {
         set.map_err(|error| match of(self.as_raw()) {
             Ok(attributes) if !error.is_sticky() => {
                 let (asked, limit) = (wide(bytes), attributes.most_dynamic_shared());
-                if asked > limit { error.with_detail(Detail::Limit { what, asked, limit }) } else { error }
+                if asked > limit { error.with_detail(Detail::limit(what, asked, limit)) } else { error }
             }
             _ => error,
         })
@@ -166,7 +171,7 @@ impl<P> Kernel<P> {
         // The C function is documented only for the program's own kernels. An H200's driver accepts others,
         // but others need not.
         let what = "a cache configuration of a library's kernel, for which set_shared_carveout stands,";
-        ensure(!self.code.loaded, "Kernel::set_cache_config", || Detail::Unsupported { what })?;
+        ensure(!self.code.loaded, "Kernel::set_cache_config", || Detail::unsupported(what))?;
         // SAFETY: the kernel belongs to this program. The call records a preference.
         unsafe { check!(cudaFuncSetCacheConfig(self.as_raw(), config.as_raw())) }
     }
@@ -303,7 +308,7 @@ impl<P> Kernel<P> {
                 let most = device.attribute(sys::cudaDevAttrMaxSharedMemoryPerBlockOptin)?;
                 let (asked, limit) = (wide(bytes), u64::try_from(most).unwrap_or(0));
                 let what = "shared memory of a block in bytes";
-                let detail = Detail::Limit { what, asked, limit };
+                let detail = Detail::limit(what, asked, limit);
                 Err(if asked > limit { error.with_detail(detail) } else { error })
             }
             (set, _) => set,
@@ -601,5 +606,5 @@ const MOST: u64 = 0x7fff_ffff;
 /// Returns a number as C's integer. Refuses one that is too large, with the limit.
 #[track_caller]
 fn int(api: &'static str, what: &'static str, asked: u64, limit: u64) -> Result<c_int> {
-    c_int::try_from(asked).ok().or_refused(api, || Detail::Limit { what, asked, limit })
+    c_int::try_from(asked).ok().or_refused(api, || Detail::limit(what, asked, limit))
 }

@@ -199,9 +199,9 @@ pub(super) fn undivided(grid: Dim3, cluster: Dim3) -> Option<Detail> {
         ("the cluster's z", "the grid's z", grid.z, cluster.z),
     ];
     axes.into_iter().find_map(|(none, what, grid, cluster)| match grid.checked_rem(cluster) {
-        None => Some(Detail::Zero { what: none }),
+        None => Some(Detail::zero(none)),
         Some(0) => None,
-        Some(_) => Some(Detail::Clusters { what, grid, cluster }),
+        Some(_) => Some(Detail::clusters(what, grid, cluster)),
     })
 }
 
@@ -246,11 +246,11 @@ mod tests {
         };
         assert_eq!(of(2.into(), 8.into()), None);
         assert_eq!(of((2, 3, 5).into(), (4, 9, 5).into()), None);
-        let detail = Detail::Clusters { what: "the grid's x", grid: 7, cluster: 2 };
+        let detail = Detail::clusters("the grid's x", 7, 2);
         assert!(detail.to_string().contains("8"), "{detail}");
         assert_eq!(of(2.into(), 7.into()), Some(detail));
-        let below = Detail::Clusters { what: "the grid's y", grid: 1, cluster: 2 };
+        let below = Detail::clusters("the grid's y", 1, 2);
         assert_eq!(of((2, 2).into(), 8.into()), Some(below));
-        assert_eq!(of((1, 1, 0).into(), 8.into()), Some(Detail::Zero { what: "the cluster's z" }));
+        assert_eq!(of((1, 1, 0).into(), 8.into()), Some(Detail::zero("the cluster's z")));
     }
 }

@@ -161,8 +161,8 @@ impl LaunchConfig<'_> {
     #[track_caller]
     pub fn for_elements(count: usize, threads: u32) -> Result<Self> {
         const API: &str = "LaunchConfig::for_elements";
-        ensure(count > 0, API, || Detail::Zero { what: "the number of elements" })?;
-        ensure(threads > 0, API, || Detail::Zero { what: "the number of threads of a block" })?;
+        ensure(count > 0, API, || Detail::zero("the number of elements"))?;
+        ensure(threads > 0, API, || Detail::zero("the number of threads of a block"))?;
         let blocks = wide(count).div_ceil(threads.into());
         size::at_most(API, "the number of blocks", blocks, limit::GRID.x.into())?;
         Ok(Self::new(blocks, threads))
@@ -214,7 +214,7 @@ impl LaunchConfig<'_> {
         ];
         for ((what, converted), size, most) in sizes {
             if size == 0 {
-                return Error::refused(kernel, Detail::Zero { what });
+                return Error::refused(kernel, Detail::zero(what));
             }
             if size > most {
                 // Numbers that are no `u32` became its largest one.
@@ -248,7 +248,7 @@ impl fmt::Display for LaunchConfig<'_> {
 #[cold]
 #[track_caller]
 fn too_large(api: &'static str, what: &'static str, asked: u64, limit: u64) -> Error {
-    Error::refused(api, Detail::Limit { what, asked, limit })
+    Error::refused(api, Detail::limit(what, asked, limit))
 }
 
 #[cfg(test)]
@@ -287,14 +287,14 @@ mod tests {
 
     #[test]
     fn a_zero_along_any_axis_is_refused_by_name() {
-        assert_eq!(refusal((0, 32)), Some(Detail::Zero { what: "the grid's x" }));
-        assert_eq!(refusal(((1, 0), 32)), Some(Detail::Zero { what: "the grid's y" }));
-        assert_eq!(refusal((1, (1, 1, 0))), Some(Detail::Zero { what: "the block's z" }));
+        assert_eq!(refusal((0, 32)), Some(Detail::zero("the grid's x")));
+        assert_eq!(refusal(((1, 0), 32)), Some(Detail::zero("the grid's y")));
+        assert_eq!(refusal((1, (1, 1, 0))), Some(Detail::zero("the block's z")));
     }
 
     #[test]
     fn what_is_too_large_is_refused_with_both_numbers() {
-        let limit = |what, asked, limit| Some(Detail::Limit { what, asked, limit });
+        let limit = |what, asked, limit| Some(Detail::limit(what, asked, limit));
         assert_eq!(refusal((0x8000_0000_u32, 1)), limit("the grid's x", 0x8000_0000, 0x7fff_ffff));
         assert_eq!(refusal(((1, 65_536), 1)), limit("the grid's y", 65_536, 65_535));
         assert_eq!(refusal((1, 1025)), limit("the block's x", 1025, 1024));

@@ -8,7 +8,7 @@ use std::panic::Location;
 use super::config::{LaunchFunction, undivided};
 use super::{Dim3, Kernel, KernelAttributes, LaunchConfig, attributes};
 use crate::device::Device;
-use crate::error::{Detail, Error};
+use crate::error::{Detail, Error, ErrorKind};
 use crate::memory::size::wide;
 use crate::sys;
 
@@ -100,8 +100,10 @@ impl<P> Kernel<P> {
         }
         // The error's details about the kernel and its limits are those of the launch's device.
         let _current = device.switch();
-        let reason = self.reason(error.code(), config);
-        error.with_detail(reason.unwrap_or(Detail::None))
+        match self.reason(error.code(), config) {
+            Some(reason) => error.with_detail(reason),
+            None => error,
+        }
     }
 
     /// Returns the number that is too large for the kernel, or `None` if no number is.
@@ -110,7 +112,7 @@ impl<P> Kernel<P> {
         let (threads, most) = (config.block.count(), attributes.max_threads_per_block());
         if threads > most.into() {
             let (asked, limit) = (wide(threads), most.into());
-            return Some(Detail::Limit { what: "the number of threads of a block", asked, limit });
+            return Some(Detail::limit("the number of threads of a block", asked, limit));
         }
         if config.shared_bytes > attributes.max_dynamic_shared_bytes() {
             return Some(attributes.dynamic_shared(config.shared_bytes));
@@ -127,7 +129,7 @@ impl<P> Kernel<P> {
         let all = Device::current().and_then(|it| it.attribute(sys::cudaDevAttrMultiProcessorCount)).ok()?;
         let limit = u64::from(each) * u64::try_from(all).unwrap_or(0);
         let asked = wide(config.grid.count());
-        Some(Detail::Limit { what: "the number of blocks that wait for each other", asked, limit })
+        Some(Detail::limit("the number of blocks that wait for each other", asked, limit))
     }
 
     /// Returns what is wrong with the clusters of a refused launch, or `None` if they are not the reason.
@@ -137,7 +139,12 @@ impl<P> Kernel<P> {
         if let Some(declared) = declared
             && declared != cluster
         {
-            return Some(Detail::OtherClusters { asked: cluster.into(), declared: declared.into() });
+            let (asked, declared): ([u32; 3], [u32; 3]) = (cluster.into(), declared.into());
+            let text = format!(
+                "clusters of {asked:?} blocks were asked for, but the kernel's source says {declared:?}: ask \
+                 for none"
+            );
+            return Some(Detail::new(ErrorKind::Argument, text));
         }
         if let Some(detail) = undivided(config.grid, cluster) {
             return Some(detail);
@@ -147,6 +154,20 @@ impl<P> Kernel<P> {
         let portable = !attributes.non_portable_clusters();
         let allowed = if portable { PORTABLE } else { u64::MAX };
         let limit = most.unwrap_or(u64::MAX).min(allowed);
-        (asked > limit).then_some(Detail::ClusterSize { asked, limit, portable })
+        (asked > limit).then(|| too_large(asked, limit, portable))
     }
+}
+
+/// Returns the detail of a cluster of more blocks than this kernel may have, or than fit on the device.
+fn too_large(asked: u64, limit: u64, portable: bool) -> Detail {
+    let more = if portable {
+        "; Kernel::set_non_portable_clusters allows more than 8 where the device can"
+    } else {
+        ""
+    };
+    let room =
+        if limit < 8 { "; blocks with less shared memory or fewer threads leave room for more" } else { "" };
+    let text =
+        format!("a cluster has {asked} blocks, at most {limit} are possible for this launch{more}{room}");
+    Detail::new(ErrorKind::Limit, text).or_code(sys::cudaErrorInvalidClusterSize)
 }

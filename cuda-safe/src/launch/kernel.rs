@@ -63,7 +63,7 @@ impl<P> Kernel<P> {
     /// - `stub` is the function that nvcc generated for a `__global__` function linked into this program.
     /// - `P` is the tuple of that function's parameter types, each a type with C's layout.
     /// - The kernel uses no `__device__`, `__constant__` or `__managed__` variable that has a
-    ///   [`Symbol`](crate::memory::Symbol), unless [`with_symbols`](Self::with_symbols) declares it.
+    ///   [`Symbol`](crate::launch::Symbol), unless [`with_symbols`](Self::with_symbols) declares it.
     ///   Otherwise its launches are not ordered with copies of variables.
     #[must_use]
     pub const unsafe fn from_stub(name: &'static str, stub: unsafe extern "C" fn()) -> Self {
@@ -86,7 +86,7 @@ impl<P> Kernel<P> {
     /// Generated code calls this.
     ///
     /// # Safety
-    /// The kernel reads and writes no variable that has a [`Symbol`](crate::memory::Symbol) except as
+    /// The kernel reads and writes no variable that has a [`Symbol`](crate::launch::Symbol) except as
     /// `symbols` declares.
     #[must_use]
     pub const unsafe fn with_symbols(mut self, symbols: &'static VariableAccesses) -> Self {
@@ -155,7 +155,7 @@ impl<P> Kernel<P> {
     /// does not change, so a `static` one stays as it is and the result is another value with another name.
     ///
     /// # Errors
-    /// `NotKept` if the memory cannot be retained.
+    /// `Argument` if the memory cannot be retained.
     ///
     /// # Examples
     /// ```
@@ -196,7 +196,7 @@ impl<P> Kernel<P> {
     #[track_caller]
     pub fn using(&self, access: Access<'_>) -> Result<Self> {
         let mut uses = self.held.as_ref().map(|held| held.uses().clone()).unwrap_or_default();
-        ensure(uses.add(&access, || retain(&access)), "Kernel::using", || Detail::NotKept)?;
+        ensure(uses.add(&access, || retain(&access)), "Kernel::using", || Detail::NOT_KEPT)?;
         Ok(Self { held: Some(Arc::new(GraphAccesses::new(uses))), ..self.clone() })
     }
 
@@ -245,7 +245,7 @@ impl<P> Kernel<P> {
         stream::ensure_idle("Kernel::function")?;
         let what = "cudaGetFuncBySymbol of a library's kernel, \
                     for which the driver's cuKernelGetFunction stands,";
-        ensure(!self.code.loaded, "Kernel::function", || Detail::Unsupported { what })?;
+        ensure(!self.code.loaded, "Kernel::function", || Detail::unsupported(what))?;
         let mut function = ptr::null_mut();
         // SAFETY: as above.
         unsafe { check!(cudaGetFuncBySymbol(&raw mut function, self.as_raw())) }?;

@@ -27,6 +27,7 @@ mod module;
 pub mod passing;
 mod read_only;
 mod run;
+mod symbol;
 mod unchecked;
 
 pub(crate) use access_list::AccessList;
@@ -44,4 +45,5 @@ pub use memory::{Components, KernelInput, KernelOutput, PitchedParameter};
 pub use module::{Module, Space, VariableAccess, VariableAccesses};
 pub use read_only::ReadOnlyMemory;
 pub(crate) use read_only::read_only;
+pub use symbol::{Symbol, SymbolSlice};
 pub use unchecked::Unchecked;

@@ -100,7 +100,7 @@ impl Module {
             }
         };
         let (ordinal, count) = (device.ordinal(), devices.len());
-        devices.get(ordinal).or_refused("Module", || Detail::InvalidDevice { ordinal, count })
+        devices.get(ordinal).or_refused("Module", || Detail::invalid_device(ordinal, count))
     }
 
     /// Returns the total size of the variables of this kind in bytes.
@@ -113,8 +113,8 @@ impl Module {
     }
 }
 
-/// The access of a kernel to one variable. [`Symbol::read`](crate::memory::Symbol::read) and
-/// [`Symbol::written`](crate::memory::Symbol::written) make it.
+/// The access of a kernel to one variable. [`Symbol::read`](crate::launch::Symbol::read) and
+/// [`Symbol::written`](crate::launch::Symbol::written) make it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VariableAccess {
     pub(crate) space: Space,

@@ -95,7 +95,7 @@ impl Rows {
     ) -> Result<Self> {
         let [width, height, depth] = extent;
         let row = size::bytes_of::<T>(api, width)?;
-        let overflow = |left, right| Detail::Overflow { what: "the size in bytes", left, right };
+        let overflow = |left, right| Detail::overflow("the size in bytes", left, right);
         let rows = height.checked_mul(depth).or_refused(api, || overflow(height, depth))?;
         let bytes = row.checked_mul(rows).filter(size::is_addressable);
         if bytes.or_refused(api, || overflow(row, rows))? == 0 {

@@ -27,8 +27,9 @@
 use std::marker::PhantomData;
 
 use super::owned::Stream;
+use super::renewal;
 use super::view::{AsStream, StreamRef};
-use super::{busy, pool};
+use crate::busy;
 use crate::error::Result;
 use crate::memory::DeviceSlice;
 use crate::{check, sys};
@@ -372,7 +373,7 @@ impl StreamRef<'_> {
     /// Stands for [`cudaStreamCopyAttributes`](sys::cudaStreamCopyAttributes).
     ///
     /// # Errors
-    /// Returns `DeviceMismatch` for a stream of another device. Refused inside a host function.
+    /// Returns `Device` for a stream of another device. Refused inside a host function.
     #[doc(alias = "cudaStreamCopyAttributes")]
     #[track_caller]
     pub fn copy_attributes_from(&self, source: &impl AsStream) -> Result<()> {
@@ -381,7 +382,7 @@ impl StreamRef<'_> {
         let source = source.as_stream();
         source.device().ensure_is(self.device(), api, "the other stream")?;
         let _current = self.device().switch()?;
-        pool::touch(self.device(), self.as_raw());
+        renewal::touch(self.device(), self.as_raw());
         // SAFETY: both streams live as long as their views.
         unsafe { check!(cudaStreamCopyAttributes(self.as_raw(), source.as_raw())) }
     }
@@ -405,7 +406,7 @@ impl StreamRef<'_> {
     fn set_attribute(&self, api: &'static str, Attribute { id, value }: Attribute) -> Result<()> {
         busy::ensure_idle(api)?;
         let _current = self.switch()?;
-        pool::touch(self.device(), self.as_raw());
+        renewal::touch(self.device(), self.as_raw());
         // SAFETY: the stream lives as long as the view. The pointer is to a live union whose member for
         // this attribute is set.
         unsafe { check!(cudaStreamSetAttribute(self.as_raw(), id, &raw const value)) }

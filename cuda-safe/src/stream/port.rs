@@ -19,7 +19,8 @@
 
 use super::device_wait::wait_device;
 use super::tracker::{LEGACY, TRACKER};
-use super::{busy, pool};
+use super::{ownership, pool};
+use crate::busy;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::{check, sys};
@@ -64,7 +65,7 @@ unsafe impl EventBackend for Runtime {
                 Ok(WaitMethod::Host)
             }
             WaitTarget::Stream(number) => {
-                let foreign = other.kind == Kind::PerThread && !busy::is_mine(other);
+                let foreign = other.kind == Kind::PerThread && !ownership::is_mine(other);
                 // A wait for an event of the same stream would have no effect, except on the legacy
                 // stream.
                 let itself = other.id == waiter.id && other.kind != Kind::Legacy;

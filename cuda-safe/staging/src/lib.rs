@@ -16,7 +16,7 @@
 //! | `pool` | the worker pool, and its end when the process ends |
 //! | `transfer` | one transfer, and what each thread does for it |
 //! | `schedule` | the protocol between these threads: who moves a piece, who submits a chunk |
-//! | `pinned` | page-locked memory: the staging rings and the bounce buffer, cached within a bound |
+//! | `pinned` | page-locked memory: the staging rings, cached within a bound |
 //! | `host` | how a processor moves bytes, and gets fresh pages |
 //! | `runtime` | errors, the current device, the capture mode, and the hooks of the layer above |
 //!
@@ -91,8 +91,8 @@ mod primitives {
 #[cfg(not(loom))]
 pub use self::{
     copy::{Prepared, Statistics, prepare, request_large_pages, statistics},
-    pinned::{abandon, allocate_bounce_buffer, bounce_to_host, release, release_idle, wants_bounce_buffer},
-    plan::{HostMemory, Layout, Settings, Traffic, configure, is_never_staged, settings},
+    pinned::{abandon, release, release_idle},
+    plan::{Layout, Settings, Traffic, configure, is_never_staged, settings},
     runtime::{Error, Hooks, Result, install},
     transfer::Wait,
 };

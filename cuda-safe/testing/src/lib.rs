@@ -92,3 +92,23 @@ pub fn put_nothing(raw: cuda_safe::sys::cudaStream_t) -> cuda_safe::Result<()> {
     // SAFETY: `enqueue` passes a live stream, and the function accepts any pointer.
     unsafe { cuda_safe::check!(cudaLaunchHostFunc(raw, Some(nothing), std::ptr::null_mut())) }
 }
+
+/// Checks that an error is the hazard of two operations at these lines of the caller's file.
+#[track_caller]
+pub fn assert_unordered(error: &cuda_safe::Error, first: u32, second: u32) {
+    let file = std::panic::Location::caller().file();
+    let text = error.detail().as_str();
+    assert_eq!(error.detail().kind(), cuda_safe::error::ErrorKind::Hazard, "{text}");
+    assert!(text.starts_with(&format!("nothing orders the operation at {file}:{second}:")), "{text}");
+    assert!(text.contains(&format!(" after the conflicting one at {file}:{first}:")), "{text}");
+    assert!(error.to_string().contains(text), "{error}");
+}
+
+/// Returns the detail of a node that would conflict with this one.
+pub fn nodes_unordered(other: usize) -> String {
+    format!(
+        "the node would use memory that node {other} of the graph (0 is the first) uses, one of them writes \
+         it, and nothing orders the two: name one as what the other comes after when it is added, or by \
+         Graph::add_dependencies"
+    )
+}

@@ -20,7 +20,7 @@ use cuda_testing::{own_process, this_test};
 fn not_refused(things: &mut Things) -> Vec<String> {
     let mut wrong = Vec::new();
     call_every_function(things, |call, error| match error {
-        Some(error) if error.detail() == &Detail::InCallback && error.call_site().file() == FILE => {}
+        Some(error) if error.detail() == &Detail::IN_CALLBACK && error.call_site().file() == FILE => {}
         answer => wrong.push(format!("{call}: {answer:?}")),
     });
     wrong

@@ -167,7 +167,7 @@ pub(crate) fn call_every_function(things: &mut Things, mut note: impl FnMut(&str
         Event::new();
         Event::without_timing();
         Event::with_flags(EventFlags::empty());
-        Event::on(device, EventFlags::DISABLE_TIMING);
+        Event::with_device(device, EventFlags::DISABLE_TIMING);
         event.record(stream);
         event.record_with(stream, RecordFlags::EXTERNAL);
         event.synchronize();
@@ -195,7 +195,7 @@ pub(crate) fn call_every_function(things: &mut Things, mut note: impl FnMut(&str
         MappedFlag::new();
         Registered::new(vec![1_u8]).map_err(Error::from);
         Registered::new_read_only(vec![1_u8]).map_err(Error::from);
-        PointerAttributes::of(buffer.as_ptr());
+        PointerAttributes::from_ptr(buffer.as_ptr());
         MemoryPool::new();
         pool.release_threshold();
         pool.set_release_threshold(0);

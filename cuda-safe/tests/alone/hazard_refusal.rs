@@ -3,7 +3,6 @@
 //! Alone: the policy is a property of the process.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use cuda_safe::error::Detail;
 use cuda_safe::hazard::{self, Policy};
 use cuda_safe::{Device, DeviceBuffer, Event, Result, Stream, memcpy, memset, memset_async};
 use cuda_testing::own_process;
@@ -22,12 +21,7 @@ fn an_unordered_conflict_is_refused_with_both_places_and_does_not_run() {
     memset_async(&mut buffer, 1, &a).unwrap();
     let second_line = line!() + 1;
     let error = memset_async(&mut buffer, 2, &b).unwrap_err();
-    let Detail::Hazard { first: Some(first), second } = error.detail() else { panic!("{error}") };
-    assert_eq!((first.file(), first.line()), (file!(), first_line));
-    assert_eq!((second.file(), second.line()), (file!(), second_line));
-    let text = error.to_string();
-    assert!(text.contains(&format!("{}:{first_line}", file!())), "{text}");
-    assert!(text.contains(&format!("{}:{second_line}", file!())), "{text}");
+    cuda_testing::assert_unordered(&error, first_line, second_line);
 
     // With an event in between it is correct. So is work after a synchronization.
     let event = Event::without_timing().unwrap();
@@ -56,8 +50,7 @@ fn branches_of_a_capture_that_conflict_are_refused_with_both_lines() {
             let side = s.fork()?;
             memset_async(&mut buffer, 1, s)?;
             let error = memset_async(&mut buffer, 2, &side).unwrap_err();
-            let Detail::Hazard { first: Some(first), second } = error.detail() else { panic!("{error}") };
-            assert_eq!((first.line(), second.line()), (first_line, first_line + 1));
+            cuda_testing::assert_unordered(&error, first_line, first_line + 1);
             s.join(side)?;
             memset_async(&mut buffer, 3, s)
         })

@@ -48,7 +48,7 @@ fn what_fails_leaves_nothing_behind() {
     leaves_nothing("a function that returns early", || {
         fn early() -> cuda_safe::Result<()> {
             let mut device = DeviceBuffer::<u8>::alloc(BYTES)?;
-            memcpy(&mut device.slice_mut(..BYTES + 1), &[0])?;
+            memcpy(&mut device.slice_mut(..BYTES + 1)?, &[0])?;
             Ok(())
         }
         assert!(early().is_err());
@@ -113,7 +113,7 @@ fn what_a_host_function_may_not_free_is_freed_later_and_the_error_says_where_it_
     stream.synchronize().unwrap();
     let (refused, _other) = told.recv().unwrap();
     for error in refused.map(Result::unwrap_err) {
-        assert_eq!((error.detail(), error.call_site().file()), (&Detail::InCallback, file!()), "{error}");
+        assert_eq!((error.detail(), error.call_site().file()), (&Detail::IN_CALLBACK, file!()), "{error}");
     }
     // The next wait frees the rest.
     device.synchronize().unwrap();

@@ -79,7 +79,7 @@ fn dropped_where_cuda_is_not_to_be_called(device: Device, emulated: bool, taken_
                 .unwrap();
         })
         .unwrap();
-    assert_eq!(told.recv().unwrap(), (Some(Detail::InCallback), Some(Detail::InCallback)));
+    assert_eq!(told.recv().unwrap(), (Some(Detail::IN_CALLBACK), Some(Detail::IN_CALLBACK)));
     if !emulated {
         return;
     }
@@ -93,7 +93,7 @@ fn dropped_where_cuda_is_not_to_be_called(device: Device, emulated: bool, taken_
     *itself.lock().unwrap() = Some(notification.unwrap());
     let before = taken_back();
     let buffer = DeviceBuffer::<u8>::alloc(3 << 20).unwrap();
-    assert_eq!(told.recv().unwrap(), (Some(Detail::InCallback), Some(Detail::InCallback)));
+    assert_eq!(told.recv().unwrap(), (Some(Detail::IN_CALLBACK), Some(Detail::IN_CALLBACK)));
     assert_eq!(taken_back(), before);
     drop(buffer);
     stream.synchronize().unwrap();

@@ -7,7 +7,7 @@
     reason = "a helper of a test asks and changes what the runtime has enabled"
 )]
 
-use cuda_safe::copy::{automatic_peer_access, set_automatic_peer_access};
+use cuda_safe::device::{automatic_peer_access, set_automatic_peer_access};
 use cuda_safe::memory::{PitchedBuffer, Plane};
 use cuda_safe::stream::Stream;
 use cuda_safe::{Device, DeviceBuffer, check, memcpy, memcpy_2d_async, memcpy_async, sys};
@@ -73,7 +73,7 @@ fn the_first_copy_between_two_devices_enables_access_both_ways_and_later_ones_as
     // SAFETY: as above.
     unsafe { second.disable_peer_access(&first) }.unwrap();
     let mut plane = first.with_current(|| PitchedBuffer::<u32>::alloc(10, 100)).unwrap();
-    memcpy_2d_async(&mut plane, &b.plane(10, 100), &stream).unwrap();
+    memcpy_2d_async(&mut plane, &b.plane(10, 100).unwrap(), &stream).unwrap();
     memcpy(&mut a, &b).unwrap();
     assert!(!reaches(first, second) && !reaches(second, first));
     assert_eq!(plane.to_vec().unwrap(), host);

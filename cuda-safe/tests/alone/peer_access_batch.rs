@@ -3,7 +3,8 @@
 //! Alone: the devices are reset between the cases.
 #![expect(unsafe_code, reason = "asks and changes what the runtime has enabled, and resets devices")]
 
-use cuda_safe::copy::{CopyBatch, CopyBatch3d, automatic_peer_access};
+use cuda_safe::copy::{CopyBatch, CopyBatch3d};
+use cuda_safe::device::automatic_peer_access;
 use cuda_safe::memory::PitchedBuffer;
 use cuda_safe::{Device, DeviceBuffer, Result, Stream, check, error, sys};
 use cuda_testing::own_process;

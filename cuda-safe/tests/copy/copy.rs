@@ -60,7 +60,7 @@ fn parts_of_buffers_are_copied_to_where_they_belong() {
     let mut device = DeviceBuffer::<u8>::alloc_zeroed(8).unwrap();
     let host: &[u8] = &[1, 2, 3];
     memcpy(&mut device.slice_mut(2..5).unwrap(), host).unwrap();
-    memcpy(&mut device.slice_mut(6..8), &host[..2]).unwrap();
+    memcpy(&mut device.slice_mut(6..8).unwrap(), &host[..2]).unwrap();
     let mut back = [9; 6];
     memcpy(&mut back[1..], &device.slice(1..6).unwrap()).unwrap();
     assert_eq!(back, [9, 0, 1, 2, 3, 0]);
@@ -74,11 +74,11 @@ fn lengths_that_differ_are_refused_with_both_before_any_call() {
     let mut pinned = PinnedBuffer::<u32>::alloc(5).unwrap();
     let stream = Stream::new().unwrap();
     let error = memcpy(&mut device, &[1, 2, 3]).unwrap_err();
-    assert_eq!(error.detail(), &Detail::LengthMismatch { destination: 4, source: 3 });
+    assert_eq!(error.detail(), &Detail::length_mismatch(4, 3));
     assert_eq!((error.api(), error.code()), ("memcpy", sys::cudaErrorInvalidValue));
     assert_eq!(error.call_site().file(), file!());
     let error = memcpy_async(&mut pinned, &device, &stream).unwrap_err();
-    assert_eq!(error.detail(), &Detail::LengthMismatch { destination: 5, source: 4 });
+    assert_eq!(error.detail(), &Detail::length_mismatch(5, 4));
     assert!(memcpy(&mut vec![0; 3], &device).is_err());
     assert!(memcpy(&mut device, &[0; 0]).is_err());
     assert_eq!(device.to_vec().unwrap(), [0; 4]);
@@ -92,7 +92,7 @@ fn memory_copied_onto_itself_is_refused() {
     let alias = unsafe { DeviceBuffer::from_raw(buffer.device(), buffer.as_mut_ptr(), 4) }.unwrap();
     let error = memcpy(&mut buffer.slice_mut(0..3).unwrap(), &alias.slice(1..4).unwrap()).unwrap_err();
     let (destination, source) = (buffer.as_ptr().addr(), buffer.as_ptr().addr() + 1);
-    assert_eq!(error.detail(), &Detail::Overlapping { bytes: 3, destination, source }, "{error}");
+    assert_eq!(error.detail(), &Detail::overlapping(destination, source, 3), "{error}");
     memcpy(&mut buffer.slice_mut(0..2).unwrap(), &alias.slice(2..4).unwrap()).unwrap();
     let _ = alias.into_raw();
     assert_eq!(buffer.to_vec().unwrap(), [3, 4, 3, 4]);
@@ -260,5 +260,5 @@ fn lengths_that_differ_are_refused_in_a_scope_too() {
     let mut device = DeviceBuffer::<u32>::alloc(4).unwrap();
     let host = [1_u32; 5];
     let error = stream.scope(|scope| scope.memcpy_async(&mut device, &host)).unwrap().unwrap_err();
-    assert_eq!(error.detail(), &Detail::LengthMismatch { destination: 4, source: 5 });
+    assert_eq!(error.detail(), &Detail::length_mismatch(4, 5));
 }

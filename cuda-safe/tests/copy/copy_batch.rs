@@ -65,10 +65,13 @@ fn many_copies_up_and_down_and_within_arrive_from_whichever_call_they_are_in() -
             let wish = if i % 7 < 3 { Overlap::Never } else { Overlap::Always };
             let wish = CopyAttributes::new().overlap(wish);
             batch = batch
-                .copy_with(even, &from_host[i], wish)
-                .copy_with(within, &from_device[i], wish)
+                .with(wish)
+                .copy(even, &from_host[i])
+                .copy(within, &from_device[i])
+                .with(CopyAttributes::new())
                 .copy_during_call(odd, &slices[i..=i])
-                .copy_with(down, &from_device[i], wish);
+                .with(wish)
+                .copy(down, &from_device[i]);
         }
         assert_eq!((batch.len(), batch.size_in_bytes()), (4 * COPIES, 16 * COPIES));
         batch.enqueue(&stream)?;
@@ -156,7 +159,7 @@ fn the_first_error_comes_out_and_nothing_is_copied() -> Result<()> {
     let line = line!() + 1;
     let batch = CopyBatch::new().copy(&mut a, &host).copy(&mut b, &host);
     let error = batch.enqueue(&stream).unwrap_err();
-    assert_eq!(error.detail(), &Detail::LengthMismatch { destination: 99, source: 100 });
+    assert_eq!(error.detail(), &Detail::length_mismatch(99, 100));
     assert_eq!(error.call_site().line(), line, "the line that added the copy");
     assert_eq!(a.to_vec()?, numbers(0));
     Ok(())
@@ -223,7 +226,8 @@ fn a_source_in_any_order_arrives() -> Result<()> {
     let stream = Stream::non_blocking()?;
     let (host, mut device) = (PinnedBuffer::from_slice(&numbers(3))?, DeviceBuffer::<u32>::alloc(100)?);
     // SAFETY: no work was ever submitted to a stream that writes the source.
-    unsafe { CopyBatch::new().copy_in_any_order(&mut device, &host) }.enqueue(&stream)?;
+    let early = unsafe { CopyAttributes::new().read_in_any_order() };
+    CopyBatch::new().with(early).copy(&mut device, &host).enqueue(&stream)?;
     assert_eq!(device.to_vec()?, numbers(3));
     Ok(())
 }
@@ -242,7 +246,7 @@ fn wishes_change_nothing_about_what_is_copied() -> Result<()> {
         [CopyAttributes::new(), small, small, near, near, CopyAttributes::new().overlap(Overlap::Always)];
     let mut batch = CopyBatch::new();
     for ((device, host), wish) in devices.iter_mut().zip(&host).zip(wishes) {
-        batch = batch.copy_with(device, host, wish);
+        batch = batch.with(wish).copy(device, host);
     }
     batch.enqueue(&stream)?;
     for (device, i) in devices.iter().zip(0..) {
@@ -301,7 +305,7 @@ fn in_a_host_function_a_batch_is_refused() -> Result<()> {
         tell.send((refused.detail().clone(), device)).unwrap();
     })?;
     let (detail, device) = told.recv().unwrap();
-    assert_eq!(detail, Detail::InCallback);
+    assert_eq!(detail, Detail::IN_CALLBACK);
     stream.synchronize()?;
     assert_eq!(device.to_vec()?, numbers(0));
     Ok(())
@@ -333,7 +337,7 @@ fn in_a_capture_every_copy_becomes_a_node_and_none_is_lost() -> Result<()> {
     match begun {
         Ok(()) => {
             ended?;
-            assert_eq!(during.unwrap_err().detail(), &Detail::Capturing);
+            assert_eq!(during.unwrap_err().detail(), &Detail::CAPTURING);
             let mut nodes = 0;
             // SAFETY: the graph was just made. With a null array the call only counts the nodes.
             unsafe { check!(cudaGraphGetNodes(graph, std::ptr::null_mut(), &raw mut nodes)) }?;

@@ -219,7 +219,7 @@ fn the_first_error_comes_out_and_nothing_is_copied() -> Result<()> {
         let line = line!() + 1;
         let batch = CopyBatch3d::new().copy_2d(&mut to, &plane).copy_2d(&mut b, &plane);
         let error = batch.enqueue(&stream).unwrap_err();
-        let expected = Detail::ExtentMismatch { destination: [3, 4, 1], source: [4, 3, 1] };
+        let expected = Detail::extent_mismatch([3, 4, 1], [4, 3, 1]);
         assert_eq!(error.detail(), &expected);
         assert_eq!(error.call_site().line(), line, "the line that added the copy");
     }
@@ -288,9 +288,8 @@ fn sources_in_any_order_arrive() -> Result<()> {
     let (plane, volume) = (host.plane(W, H)?, host.volume(W, H, 1)?);
     let (mut a, mut b) = (PitchedBuffer::<u16>::alloc(W, H)?, PitchedVolume::<u16>::alloc(W, H, 1)?);
     // SAFETY: no work was ever submitted to a stream that writes the source.
-    let batch = unsafe { CopyBatch3d::new().copy_2d_in_any_order(&mut a, &plane) };
-    // SAFETY: as above.
-    unsafe { batch.copy_3d_in_any_order(&mut b, &volume) }.enqueue(&stream)?;
+    let early = unsafe { CopyAttributes::new().read_in_any_order() };
+    CopyBatch3d::new().with(early).copy_2d(&mut a, &plane).copy_3d(&mut b, &volume).enqueue(&stream)?;
     assert_eq!((a.to_vec()?, b.to_vec()?), (numbers(W * H), numbers(W * H)));
     Ok(())
 }
@@ -312,13 +311,12 @@ fn wishes_change_nothing_about_what_is_copied() -> Result<()> {
         {
             let mut to_c = c.plane_mut(200, height)?;
             CopyBatch3d::new()
-                .copy_2d_with(&mut a, &plane, small)
-                .copy_3d_with(&mut b, &volume, CopyAttributes::new().overlap(Overlap::Always))
-                .copy_2d_with(
-                    &mut to_c,
-                    &plane,
-                    small.source_hint(MemoryLocation::Host).destination_hint(here),
-                )
+                .with(small)
+                .copy_2d(&mut a, &plane)
+                .with(CopyAttributes::new().overlap(Overlap::Always))
+                .copy_3d(&mut b, &volume)
+                .with(small.source_hint(MemoryLocation::Host).destination_hint(here))
+                .copy_2d(&mut to_c, &plane)
                 .enqueue(&stream)?;
         }
         let expected = host.host()?.to_vec();
@@ -370,7 +368,7 @@ fn in_a_host_function_a_batch_is_refused() -> Result<()> {
         tell.send((refused.unwrap_err().detail().clone(), device)).unwrap();
     })?;
     let (detail, device) = told.recv().unwrap();
-    assert_eq!(detail, Detail::InCallback);
+    assert_eq!(detail, Detail::IN_CALLBACK);
     stream.synchronize()?;
     assert_eq!(device.to_vec()?, [GUARD; W * H]);
     Ok(())
@@ -388,7 +386,7 @@ fn a_captured_batch_runs_at_each_launch_with_no_copy_lost() -> Result<()> {
         let (plane, values) = (host.plane(W, H)?, Plane::from_slice(&values, W, H)?);
         CopyBatch3d::new().copy_2d(&mut device, &plane).copy_2d(&mut array, &plane).enqueue(s)?;
         let refused = CopyBatch3d::new().copy_2d_during_call(&mut device, &values).enqueue(s);
-        assert_eq!(refused.unwrap_err().detail(), &Detail::Capturing);
+        assert_eq!(refused.unwrap_err().detail(), &Detail::CAPTURING);
         Ok(())
     })?;
     assert_eq!(graph.node_count()?, 2);

@@ -51,8 +51,8 @@ impl Streams {
     fn new() -> Result<Self> {
         let device = Device::current()?;
         Ok(Self {
-            legacy: LegacyStream::of(device)?,
-            mine: PerThreadStream::of(device)?,
+            legacy: LegacyStream::new(device)?,
+            mine: PerThreadStream::new(device)?,
             one: Stream::builder().build()?,
             other: Stream::builder().build()?,
             scratch: DeviceBuffer::alloc(LEN)?,

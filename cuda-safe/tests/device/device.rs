@@ -9,7 +9,7 @@ use cuda_testing::alone;
 fn every_ordinal_below_the_count_is_a_device_and_none_beyond() {
     let _alone = alone();
     let count = Device::count().unwrap();
-    assert!(count >= 1 && Device::available());
+    assert!(count >= 1 && Device::is_available());
     assert_eq!(Device::all().unwrap().len(), count);
     for ordinal in 0..count {
         assert_eq!(Device::new(ordinal).unwrap().ordinal(), ordinal);
@@ -168,7 +168,7 @@ fn the_highest_priority_is_not_above_the_lowest_number() {
 fn the_loaded_runtime_is_of_the_major_version_that_was_built_for() {
     let _alone = alone();
     let loaded = device::runtime_version().unwrap();
-    assert_eq!(loaded.major, device::Version::of_headers().major);
+    assert_eq!(loaded.major, device::Version::from_headers().major);
     assert!(
         device::driver_version().unwrap() >= loaded
             || device::driver_version().unwrap().major >= loaded.major
@@ -304,7 +304,6 @@ fn memory_of_graphs_is_counted_given_back_and_counted_anew() -> cuda_safe::Resul
 fn a_function_of_the_driver_is_found_or_is_not() -> cuda_safe::Result<()> {
     let _alone = alone();
     use cuda_safe::device::{DefaultStream, DriverEntryPoint, Version, driver_entry_point, driver_version};
-    use cuda_safe::error::Detail;
 
     let version = driver_version()?;
     for default_stream in [DefaultStream::Legacy, DefaultStream::PerThread] {
@@ -318,7 +317,7 @@ fn a_function_of_the_driver_is_found_or_is_not() -> cuda_safe::Result<()> {
     let error = driver_entry_point("cuMemcpyAsync", newer, DefaultStream::Legacy).unwrap_err();
     assert_eq!(error.code(), sys::cudaErrorInvalidValue);
     let error = driver_entry_point("cu\0", version, DefaultStream::Legacy).unwrap_err();
-    assert_eq!(error.detail(), &Detail::NulByte { what: "the name" });
+    assert_eq!(error.detail().as_str(), "the name has a zero byte, which would be its end");
     let _ = cuda_safe::error::take_last();
     Ok(())
 }

@@ -86,7 +86,7 @@ fn errors_class_themselves() {
 #[test]
 fn a_refusal_says_that_the_runtime_was_never_called() {
     let _alone = alone();
-    let error = Error::refused("memcpy", error::Detail::LengthMismatch { destination: 4, source: 5 });
+    let error = Error::refused("memcpy", error::Detail::length_mismatch(4, 5));
     assert!(error.is_refused());
     assert_eq!(error.code(), sys::cudaErrorInvalidValue);
     let text = error.to_string();

@@ -435,7 +435,7 @@ const TRIED: &[(&str, Try)] = &[
     ("cudaPointerGetAttributes/device memory, byte 100", |_| {
         let memory = device()?;
         let at = memory.as_ptr().wrapping_add(100);
-        let found = PointerAttributes::of(at)?;
+        let found = PointerAttributes::from_ptr(at)?;
         assert_eq!((found.kind(), found.device()), (MemoryKind::DEVICE, Some(memory.device())));
         assert!(found.device_ptr().addr() == at.addr() && found.host_ptr().is_null());
         Ok(())
@@ -443,7 +443,7 @@ const TRIED: &[(&str, Try)] = &[
     ("cudaPointerGetAttributes/pinned memory, byte 100", |_| {
         let memory = pinned()?;
         let at = memory.as_ptr().wrapping_add(100);
-        let found = PointerAttributes::of(at)?;
+        let found = PointerAttributes::from_ptr(at)?;
         assert_eq!((found.kind(), found.device()), (MemoryKind::HOST, Some(Device::current()?)));
         assert_eq!((found.device_ptr().addr(), found.host_ptr().addr()), (at.addr(), at.addr()));
         Ok(())

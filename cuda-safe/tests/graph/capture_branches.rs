@@ -7,9 +7,10 @@ use std::sync::mpsc::channel;
 
 use cuda_safe::error::Detail;
 use cuda_safe::graph::{NodeKind, node};
+use cuda_safe::memory::{Plane, PlaneMut, Volume, VolumeMut};
 use cuda_safe::{
-    AsStream as _, Device, DeviceBuffer, Event, Graph, PinnedBuffer, PitchedBuffer, PitchedVolume, Plane,
-    PlaneMut, Result, Stream, Volume, VolumeMut, memcpy_async, memset_async, sys,
+    AsStream as _, Device, DeviceBuffer, Event, Graph, PinnedBuffer, PitchedBuffer, PitchedVolume, Result,
+    Stream, memcpy_async, memset_async, sys,
 };
 use cuda_testing::{Gate, alone};
 
@@ -92,15 +93,15 @@ fn the_form_of_c_with_events_and_streams_of_the_program() -> Result<()> {
     let graph = stream.capture(|s| {
         memset_async(&mut x, 1, s)?;
         assert!(!view.is_capturing());
-        assert_eq!(detail(memset_async(&mut y, 2, &side)), Detail::OutsideCapture);
+        assert_eq!(detail(memset_async(&mut y, 2, &side)), Detail::OUTSIDE_CAPTURE);
         fork.record(s)?;
         side.wait(&fork)?;
         assert!(view.is_capturing() && !other.as_stream().is_capturing());
         memset_async(&mut y, 2, &side)?;
         // A view from before the capture stands for the branch as well.
         memcpy_async(&mut x.slice_mut(32..)?, &y.slice(32..)?, &view)?;
-        assert_eq!(detail(side.synchronize()), Detail::Capturing);
-        assert_eq!(detail(fork.is_done()), Detail::Capturing);
+        assert_eq!(detail(side.synchronize()), Detail::CAPTURING);
+        assert_eq!(detail(fork.is_done()), Detail::CAPTURING);
         // On another thread the stream is what it always is.
         std::thread::scope(|threads| {
             threads.spawn(|| side.is_done()).join().unwrap().map(|done| assert!(!done))
@@ -197,15 +198,15 @@ fn what_is_not_of_the_capture_is_refused_in_it() -> Result<()> {
     let mut x = DeviceBuffer::<u8>::alloc(64)?;
     let graph = stream.capture(|s| {
         event.record(s)?;
-        assert_eq!(detail(legacy.wait(&event)), Detail::OutsideCapture, "it cannot be captured");
+        assert_eq!(detail(legacy.wait(&event)), Detail::OUTSIDE_CAPTURE, "it cannot be captured");
         own.wait(&event)?;
         memset_async(&mut x, 1, &own)?;
         event.record(&own)?;
         s.wait(&event)?;
         // A capture within the capture has nothing of the outer one.
         let inner = second.capture(|t| {
-            assert_eq!(detail(memset_async(&mut x, 2, s)), Detail::OutsideCapture);
-            assert_eq!(detail(t.as_stream().wait(&event)), Detail::OutsideCapture);
+            assert_eq!(detail(memset_async(&mut x, 2, s)), Detail::OUTSIDE_CAPTURE);
+            assert_eq!(detail(t.as_stream().wait(&event)), Detail::OUTSIDE_CAPTURE);
             assert!(!own.as_stream().is_capturing());
             memset_async(&mut x, 3, t)
         })?;
@@ -235,7 +236,7 @@ fn a_new_event_or_stream_has_nothing_of_the_capture_though_a_dropped_one_had() -
         drop(event);
         let new = Event::without_timing()?;
         assert_eq!(new.as_raw(), handle, "the test would show nothing");
-        assert_eq!(detail(other.wait(&new)), Detail::OutsideCapture);
+        assert_eq!(detail(other.wait(&new)), Detail::OUTSIDE_CAPTURE);
         assert!(!other.as_stream().is_capturing() && new.is_done()?);
         new.record(s)?;
         for on_another_thread in [false, true] {
@@ -253,8 +254,8 @@ fn a_new_event_or_stream_has_nothing_of_the_capture_though_a_dropped_one_had() -
             };
             assert_eq!(new.id()?, handle, "the test would show nothing");
             assert!(!new.as_stream().is_capturing());
-            assert_eq!(detail(memset_async(&mut x, 3, &new)), Detail::OutsideCapture);
-            assert_eq!(detail(joined.record(&new)), Detail::OutsideCapture);
+            assert_eq!(detail(memset_async(&mut x, 3, &new)), Detail::OUTSIDE_CAPTURE);
+            assert_eq!(detail(joined.record(&new)), Detail::OUTSIDE_CAPTURE);
         }
         Ok(())
     })?;
@@ -289,7 +290,7 @@ fn a_scope_lends_nothing_to_a_graph_if_its_stream_becomes_a_branch() -> Result<(
                 s.memcpy_3d_async(VolumeMut::from_slice(layers, 4, 4, 4)?, &volume),
             ];
             for refused in refused {
-                assert_eq!(detail(refused), Detail::NotKept);
+                assert_eq!(detail(refused), Detail::NOT_KEPT);
             }
             // What an owner keeps alive is kept by the graph, too.
             s.memcpy_async(&mut kept, &device)?;
@@ -330,7 +331,7 @@ fn a_capture_into_a_graph_comes_after_the_nodes_that_it_names_and_those_that_it_
     // A second capture into the same graph, and nodes before that may no longer conflict with it.
     let (mut graph, second) = stream.capture_to_graph(graph, &[], |s| memset_async(z, 5, s))?;
     assert_eq!(graph.dependencies(second)?, [captured]);
-    assert_eq!(detail(graph.set(beside, node::memset(z, 6))), Detail::NodesUnordered { other: 4 });
+    assert_eq!(detail(graph.set(beside, node::memset(z, 6))).as_str(), cuda_testing::nodes_unordered(4));
     graph.instantiate()?.launch(&stream)?;
     let filled = [x, y, z, w].map(|buffer| buffer.to_vec().unwrap()[63]);
     assert_eq!(filled, [1, 4, 5, 4]);
@@ -382,12 +383,12 @@ fn a_capture_into_a_graph_that_fails_ends_and_drops_the_graph() -> Result<()> {
     };
     let (first, foreign) = graph()?;
     let refused = stream.capture_to_graph(graph()?.0, &[foreign], |_| unreachable!());
-    assert!(matches!(detail(refused), Detail::Unsupported { .. }));
+    assert!(detail(refused).as_str().contains(" is not supported"));
     drop(first);
     if Device::count()? > 1 {
         let there = Device::new(1)?.with_current(Graph::new)?;
         let refused = stream.capture_to_graph(there, &[], |_| unreachable!());
-        assert!(matches!(detail(refused), Detail::DeviceMismatch { found: 1, needed: 0, .. }));
+        assert!(detail(refused).as_str().contains("belongs to device 1, device 0 is needed"));
     }
     let (into, node) = graph()?;
     let unjoined = stream.capture_to_graph(into, &[node], |s| memset_async(&mut x, 1, &s.fork()?));
@@ -404,7 +405,7 @@ fn a_capture_into_a_graph_that_fails_ends_and_drops_the_graph() -> Result<()> {
                 assert!(!panics, "as planned");
                 x.slice(65..).map(drop)
             });
-            assert!(matches!(detail(failed), Detail::OutOfRange { start: 65, .. }));
+            assert!(detail(failed).as_str().contains("range 65.."));
         }));
         assert_eq!(failed.is_err(), panics);
         assert_eq!(cuda_safe::error::take_last(), Ok(()), "the graph is destroyed once");
@@ -471,7 +472,7 @@ fn a_capture_that_has_failed_has_no_number() -> Result<()> {
         assert_eq!(ended, sys::cudaErrorStreamCaptureUnsupported);
         let refused = s.as_stream().capture_id().unwrap_err();
         assert_eq!(refused.code(), sys::cudaErrorStreamCaptureInvalidated);
-        assert!(matches!(refused.detail(), Detail::Unsupported { .. }));
+        assert!(refused.detail().as_str().contains(" is not supported"));
         Ok(())
     });
     assert_eq!(failed.unwrap_err().code(), sys::cudaErrorStreamCaptureInvalidated);

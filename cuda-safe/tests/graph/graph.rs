@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 
-use cuda_safe::error::Detail;
+use cuda_safe::error::{Detail, ErrorKind};
 use cuda_safe::graph::node;
 use cuda_safe::hazard::{Access, AccessHistory};
 use cuda_safe::{
@@ -126,19 +126,19 @@ fn a_replay_while_a_host_guard_lives_is_refused() -> Result<()> {
     let mut reads = stream.capture(|s| memcpy_async(&mut device, &host, s))?.instantiate()?;
     {
         let guard = host.host()?;
-        assert_eq!(detail(writes.launch(&stream)), Detail::HostBorrowed);
+        assert_eq!(detail(writes.launch(&stream)), Detail::HOST_BORROWED);
         reads.launch(&stream)?;
         assert_eq!(*guard, [1; 4]);
     }
     {
         let _guard = host.host_mut()?;
-        assert_eq!(detail(reads.launch(&stream)), Detail::HostBorrowed);
+        assert_eq!(detail(reads.launch(&stream)), Detail::HOST_BORROWED);
     }
     memset_async(&mut device, 6, &stream)?;
     writes.launch(&stream)?;
     assert_eq!(*host.host()?, [6; 4], "a guard that is asked for after a launch waits for it");
     std::mem::forget(host.host()?);
-    assert_eq!(detail(writes.launch(&stream)), Detail::HostBorrowed);
+    assert_eq!(detail(writes.launch(&stream)), Detail::HOST_BORROWED);
     Ok(())
 }
 
@@ -187,26 +187,26 @@ fn what_cannot_be_captured_is_refused_and_spoils_nothing() -> Result<()> {
     let graph = stream.capture(|s| {
         let view = s.as_stream();
         assert!(view.is_capturing());
-        assert_eq!(detail(view.synchronize()), Detail::Capturing);
-        assert_eq!(detail(view.is_done()), Detail::Capturing);
-        assert_eq!(detail(view.wait(&recorded)), Detail::OutsideCapture);
-        assert_eq!(detail(view.wait(&event)), Detail::OutsideCapture, "it was never recorded");
-        assert_eq!(detail(view.launch_host_fn(|| ())), Detail::Capturing);
-        assert_eq!(detail(view.scope(|_| ran = true)), Detail::Capturing);
-        assert_eq!(detail(inner.launch(s)), Detail::Capturing);
-        assert_eq!(detail(DeviceBuffer::<u8>::alloc_async(4, s)), Detail::Capturing);
-        assert_eq!(detail(freed.free_async(s)), Detail::Capturing);
+        assert_eq!(detail(view.synchronize()), Detail::CAPTURING);
+        assert_eq!(detail(view.is_done()), Detail::CAPTURING);
+        assert_eq!(detail(view.wait(&recorded)), Detail::OUTSIDE_CAPTURE);
+        assert_eq!(detail(view.wait(&event)), Detail::OUTSIDE_CAPTURE, "it was never recorded");
+        assert_eq!(detail(view.launch_host_fn(|| ())), Detail::CAPTURING);
+        assert_eq!(detail(view.scope(|_| ran = true)), Detail::CAPTURING);
+        assert_eq!(detail(inner.launch(s)), Detail::CAPTURING);
+        assert_eq!(detail(DeviceBuffer::<u8>::alloc_async(4, s)), Detail::CAPTURING);
+        assert_eq!(detail(freed.free_async(s)), Detail::CAPTURING);
         // Blocking verbs, and work on other streams: they would run at once and be missing in the graph.
-        assert_eq!(detail(memset(&mut device, 2)), Detail::OutsideCapture);
-        assert_eq!(detail(device.to_vec()), Detail::OutsideCapture);
-        assert_eq!(detail(DeviceBuffer::<u8>::from_slice(&[3; 1 << 16])), Detail::OutsideCapture);
-        assert_eq!(detail(memset_async(&mut device, 2, &other)), Detail::OutsideCapture);
-        assert_eq!(detail(memset_async(&mut device, 2, &before)), Detail::OutsideCapture);
-        assert_eq!(detail(other.synchronize()), Detail::OutsideCapture);
-        assert_eq!(detail(recorded.record(&other)), Detail::OutsideCapture);
-        assert_eq!(detail(recorded.synchronize()), Detail::OutsideCapture);
-        assert_eq!(detail(inner.launch(&other)), Detail::OutsideCapture);
-        assert_eq!(detail(s.device().synchronize()), Detail::OutsideCapture);
+        assert_eq!(detail(memset(&mut device, 2)), Detail::OUTSIDE_CAPTURE);
+        assert_eq!(detail(device.to_vec()), Detail::OUTSIDE_CAPTURE);
+        assert_eq!(detail(DeviceBuffer::<u8>::from_slice(&[3; 1 << 16])), Detail::OUTSIDE_CAPTURE);
+        assert_eq!(detail(memset_async(&mut device, 2, &other)), Detail::OUTSIDE_CAPTURE);
+        assert_eq!(detail(memset_async(&mut device, 2, &before)), Detail::OUTSIDE_CAPTURE);
+        assert_eq!(detail(other.synchronize()), Detail::OUTSIDE_CAPTURE);
+        assert_eq!(detail(recorded.record(&other)), Detail::OUTSIDE_CAPTURE);
+        assert_eq!(detail(recorded.synchronize()), Detail::OUTSIDE_CAPTURE);
+        assert_eq!(detail(inner.launch(&other)), Detail::OUTSIDE_CAPTURE);
+        assert_eq!(detail(s.device().synchronize()), Detail::OUTSIDE_CAPTURE);
         // What puts nothing on a stream continues.
         drop(DeviceBuffer::<u8>::alloc(1 << 16)?);
         drop(PinnedBuffer::<u8>::alloc(1 << 16)?);
@@ -260,7 +260,7 @@ fn a_closure_that_fails_or_panics_ends_its_capture() -> Result<()> {
         }));
         assert_eq!(capture.is_err(), panics);
         if let Ok(answer) = capture {
-            assert!(matches!(detail(answer), Detail::OutOfRange { start: 7, .. }));
+            assert!(detail(answer).as_str().contains("range 7.."));
         }
         stream.synchronize()?;
         // The runtime drops the function on one of its threads.
@@ -320,8 +320,8 @@ fn a_panic_in_a_host_function_of_a_graph_is_reported_at_each_launch() -> Result<
     let mut exec = graph.instantiate()?;
     for _ in 0..2 {
         exec.launch(&stream)?;
-        let Detail::CallbackPanicked { launched } = detail(stream.synchronize()) else { panic!() };
-        assert_eq!((launched.file(), launched.line()), (file!(), line));
+        let launched = format!("the host function launched at {}:{line}:", file!());
+        assert!(detail(stream.synchronize()).as_str().starts_with(&launched));
         stream.synchronize()?;
     }
     Ok(())
@@ -340,7 +340,7 @@ fn cuda_is_refused_in_a_host_function_of_a_graph() -> Result<()> {
     })?;
     graph.instantiate()?.launch(&stream)?;
     stream.synchronize()?;
-    assert_eq!(told.recv().unwrap(), (Detail::InCallback, Detail::InCallback));
+    assert_eq!(told.recv().unwrap(), (Detail::IN_CALLBACK, Detail::IN_CALLBACK));
     Ok(())
 }
 
@@ -382,7 +382,7 @@ fn nodes_that_conflict_are_ordered_and_others_only_as_they_say() -> Result<()> {
     }
     assert_eq!(a.to_vec()?, [9; 64]);
     let mut other = Graph::new()?;
-    assert!(matches!(detail(other.add(&[empty], node::empty())), Detail::Unsupported { .. }));
+    assert!(detail(other.add(&[empty], node::empty())).as_str().contains(" is not supported"));
     Ok(())
 }
 
@@ -419,15 +419,16 @@ fn an_executable_graph_takes_over_another_one_of_its_shape() -> Result<()> {
     more.add(&[], node::empty())?;
     let error = exec.update(&more).unwrap_err();
     assert_eq!(error.code(), sys::cudaErrorGraphExecUpdateFailure);
-    assert!(matches!(error.detail(), Detail::Update { why: "it has other nodes or edges", .. }), "{error}");
+    assert!(error.to_string().contains("cannot be taken over: it has other nodes or edges"), "{error}");
     let mut device = DeviceBuffer::<u8>::alloc(4)?;
     let other = stream.capture(|s| {
         memset_async(&mut device, 3, s)?;
         memset_async(&mut device, 4, s)
     })?;
     let error = exec.update(&other).unwrap_err();
-    let why = "a node is of another kind";
-    assert_eq!(error.detail(), &Detail::Update { why, node: Some(1) }, "{error}");
+    let detail = "the graph cannot be taken over: a node is of another kind, at its node 1 \
+                  (0 is the first); instantiate it instead";
+    assert_eq!((error.detail().as_str(), error.detail().kind()), (detail, ErrorKind::Update));
     exec.launch(&stream)?;
     assert_eq!(*host.host()?, [2; 4]);
     Ok(())
@@ -530,7 +531,7 @@ fn memory_that_no_reference_keeps_is_refused() -> Result<()> {
         // SAFETY: the operation accesses no memory.
         let refused =
             unsafe { s.as_stream().enqueue(&[Access::read(&ledger, 0..4)], cuda_testing::put_nothing) };
-        assert_eq!(detail(refused), Detail::NotKept);
+        assert_eq!(detail(refused), Detail::NOT_KEPT);
         Ok(())
     })?;
     assert_eq!(graph.node_count()?, 0);
@@ -545,7 +546,7 @@ fn a_registered_container_is_given_back_only_when_no_graph_holds_it() -> Result<
     let mut registered = Registered::new(vec![0_u8; 4])?;
     let mut exec = stream.capture(|s| memcpy_async(&mut registered, &device, s))?.instantiate()?;
     let (refused, registered) = registered.into_inner().unwrap_err().into_parts();
-    assert_eq!(refused.detail(), &Detail::InGraph);
+    assert_eq!(refused.detail(), &Detail::IN_GRAPH);
     exec.launch(&stream)?;
     assert_eq!(*registered.host()?, [5; 4]);
     drop(exec);
@@ -568,7 +569,7 @@ fn a_graph_is_launched_on_streams_of_its_own_device_only() -> Result<()> {
     assert_eq!(graph.device(), there);
     let mut exec = graph.instantiate()?;
     let refused = detail(exec.launch(&Stream::non_blocking()?));
-    assert!(matches!(refused, Detail::DeviceMismatch { found: 0, needed: 1, .. }));
+    assert!(refused.as_str().contains("belongs to device 0, device 1 is needed"));
     exec.launch(&stream)?;
     assert_eq!(*host.host()?, [7; 4]);
     Ok(())

@@ -15,7 +15,7 @@ fn detail<T: std::fmt::Debug>(answer: Result<T>) -> Detail {
 }
 
 fn unsupported<T: std::fmt::Debug>(answer: Result<T>) -> bool {
-    matches!(detail(answer), Detail::Unsupported { .. })
+    detail(answer).as_str().contains(" is not supported")
 }
 
 /// Waits until no function is left. The runtime drops them on one of its threads.
@@ -83,11 +83,14 @@ fn work_that_nothing_orders_is_refused_until_a_dependency_does() -> Result<()> {
     let mut graph = Graph::new()?;
     let first = graph.add(&[], node::memset(&mut a, 1))?;
     let second = graph.add(&[], node::memset(&mut b, 2))?;
-    assert_eq!(detail(graph.set(first, node::memset(&mut b, 3))), Detail::NodesUnordered { other: 1 });
+    assert_eq!(detail(graph.set(first, node::memset(&mut b, 3))).as_str(), cuda_testing::nodes_unordered(1));
     graph.add_dependencies(&[(second, first)])?;
     graph.set(first, node::memset(&mut b, 3))?;
     // Now the edge is needed.
-    assert_eq!(detail(graph.remove_dependencies(&[(second, first)])), Detail::NodesUnordered { other: 1 });
+    assert_eq!(
+        detail(graph.remove_dependencies(&[(second, first)])).as_str(),
+        cuda_testing::nodes_unordered(1)
+    );
     graph.instantiate()?.launch(&stream)?;
     assert_eq!((a.to_vec()?, b.to_vec()?), (vec![0; 4], vec![3; 4]));
     // Now it is no longer needed.
@@ -109,7 +112,7 @@ fn edges_are_added_and_taken_away_but_not_what_keeps_conflicts_in_order() -> Res
     assert_eq!((graph.dependencies(c)?, graph.dependent_nodes(a)?), (vec![b], vec![b]));
     // Both edges together provide the order of the two fills.
     for edge in [(a, b), (b, c)] {
-        assert_eq!(detail(graph.remove_dependencies(&[edge])), Detail::NodesUnordered { other: 0 });
+        assert_eq!(detail(graph.remove_dependencies(&[edge])).as_str(), cuda_testing::nodes_unordered(0));
     }
     assert_eq!(graph.edges()?, [(a, b), (b, c)]);
     // It may be removed if another path provides the order.
@@ -158,7 +161,7 @@ fn what_a_destroyed_node_has_kept_in_order_stays_so() -> Result<()> {
     assert_eq!((graph.nodes(), graph.node_count()?), (vec![a, c, d], 3));
     // Only if there is a conflict.
     assert_eq!(graph.edges()?, [(a, c)]);
-    assert_eq!(detail(graph.remove_dependencies(&[(a, c)])), Detail::NodesUnordered { other: 0 });
+    assert_eq!(detail(graph.remove_dependencies(&[(a, c)])).as_str(), cuda_testing::nodes_unordered(0));
     graph.instantiate()?.launch(&stream)?;
     assert_eq!(bytes.to_vec()?, [1, 2, 2, 2]);
     // No call names it any more.
@@ -292,7 +295,7 @@ fn nodes_before_and_after_a_capture_are_ordered_with_all_of_it_until_their_edges
         let before = graph.add(&[], node::memset(&mut other, 9))?;
         graph.add_dependencies(&[(before, all)])?;
         assert_eq!(graph.edges()?, [(all, after), (before, all)]);
-        let unordered = |to| matches!(detail(to), Detail::NodesUnordered { other: 0 });
+        let unordered = |to| detail(to).as_str().contains("memory that node 0 of the graph");
         assert!(unordered(graph.remove_dependencies(&[(all, after)])));
         let mut exec = graph.instantiate()?;
         exec.launch(&stream)?;
@@ -389,10 +392,11 @@ fn an_edge_that_was_taken_away_orders_nothing_any_more() -> Result<()> {
     let first = graph.add(&[], node::memset(&mut one, 1))?;
     let second = graph.add(&[first], node::memset(&mut two, 2))?;
     graph.remove_dependencies(&[(first, second)])?;
-    assert!(matches!(
-        detail(graph.set(second, node::memset(&mut one, 2))),
-        Detail::NodesUnordered { other: 0 }
-    ));
+    assert!(
+        detail(graph.set(second, node::memset(&mut one, 2)))
+            .as_str()
+            .contains("memory that node 0 of the graph")
+    );
     graph.add_dependencies(&[(second, first)])?;
     graph.set(second, node::memset(&mut one, 2))
 }

@@ -4,14 +4,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use cuda_safe::error::Detail;
 use cuda_safe::graph::{NodeKind, node};
 use cuda_safe::stream::Event;
 use cuda_safe::{Device, DeviceBuffer, Graph, GraphExec, Result, Stream, hazard, memset_async};
 use cuda_testing::{Gate, alone};
 
 fn unsupported<T: std::fmt::Debug>(answer: Result<T>) -> bool {
-    matches!(answer.unwrap_err().detail(), Detail::Unsupported { .. })
+    answer.unwrap_err().detail().as_str().contains(" is not supported")
 }
 
 #[test]
@@ -186,7 +185,7 @@ fn an_event_of_another_device_or_for_another_graphs_node_is_refused() -> Result<
     }
     let far = Device::new(1)?.with_current(Event::new)?;
     let refused = |answer: Result<()>| {
-        assert!(matches!(answer.unwrap_err().detail(), Detail::DeviceMismatch { found: 1, needed: 0, .. }));
+        assert!(answer.unwrap_err().detail().as_str().contains("belongs to device 1, device 0 is needed"));
     };
     refused(graph.add(&[], node::event_record(&far)).map(drop));
     refused(graph.set(node, node::event_record(&far)));

@@ -7,7 +7,7 @@ use cuda_safe::{DeviceBuffer, Graph, PinnedBuffer, Result, Stream, memset_async,
 use cuda_testing::{Gate, alone};
 
 fn unsupported<T: std::fmt::Debug>(answer: Result<T>) -> bool {
-    matches!(answer.unwrap_err().detail(), Detail::Unsupported { .. })
+    answer.unwrap_err().detail().as_str().contains(" is not supported")
 }
 
 #[test]
@@ -184,11 +184,11 @@ fn parts_of_such_memory_conflict_only_where_they_overlap() -> Result<()> {
     assert_eq!(*host.host()?, [0x101, 0x101, 0x202, 0x202, 0x202, 0x202]);
     // The two fills are not ordered, so neither may reach into the other's part.
     let refused = exec.set(&graph, low, node::memset(&mut scratch.slice_mut(3..5)?, 3)).unwrap_err();
-    assert_eq!(refused.detail(), &Detail::NodesUnordered { other: 2 });
+    assert_eq!(refused.detail().as_str(), cuda_testing::nodes_unordered(2));
     exec.set(&graph, low, node::memset(&mut scratch.slice_mut(2..4)?, 3))?;
     exec.launch(&stream)?;
     assert_eq!(host.host()?[..3], [0x303, 0x303, 0x202]);
-    let range = Detail::OutOfRange { start: 5, end: 9, len: 8 };
+    let range = Detail::out_of_range(5, 9, 8);
     assert_eq!(scratch.slice(5..9).unwrap_err().detail(), &range);
     assert_eq!(scratch.slice_mut(5..9).unwrap_err().detail(), &range);
     assert!(scratch.slice(3..3)?.is_empty() && scratch.slice_mut(..)?.len() == 8);
@@ -206,10 +206,14 @@ fn no_elements_are_no_allocation_and_too_many_are_refused() -> Result<()> {
     for node in [none.node(), fill, free] {
         assert_eq!(graph.node_kind(node)?, NodeKind::EMPTY);
     }
-    assert!(matches!(
-        graph.add(&[], node::alloc::<u32>(usize::MAX)).unwrap_err().detail(),
-        Detail::Overflow { .. }
-    ));
+    assert!(
+        graph
+            .add(&[], node::alloc::<u32>(usize::MAX))
+            .unwrap_err()
+            .detail()
+            .as_str()
+            .contains(" overflows: ")
+    );
     let error = graph.add(&[], node::alloc::<u8>(isize::MAX.unsigned_abs())).unwrap_err();
     assert_eq!(error.code(), sys::cudaErrorMemoryAllocation);
     graph.instantiate()?;

@@ -13,7 +13,7 @@ use cuda_safe::{
 use cuda_testing::{Gate, alone};
 
 fn unsupported<T: std::fmt::Debug>(answer: Result<T>) -> bool {
-    matches!(answer.unwrap_err().detail(), Detail::Unsupported { .. })
+    answer.unwrap_err().detail().as_str().contains(" is not supported")
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn what_a_node_uses_now_is_kept_and_ordered_and_what_it_used_is_not() -> Result<
     assert!(host.host()?.iter().all(|byte| *byte == 5));
     let guard = host.host()?;
     let refused = exec.launch(&stream).unwrap_err();
-    assert_eq!(refused.detail(), &Detail::HostBorrowed, "{refused}");
+    assert_eq!(refused.detail(), &Detail::HOST_BORROWED, "{refused}");
     drop(guard);
     exec.launch(&stream)
 }
@@ -102,7 +102,7 @@ fn work_that_nothing_orders_with_another_node_is_refused() -> Result<()> {
     let third = graph.add(&[first], node::memset(&mut b.slice_mut(..2)?, 3))?;
     let mut exec = graph.instantiate()?;
     let error = exec.set(&graph, second, node::memset(&mut a, 4)).unwrap_err();
-    assert_eq!(error.detail(), &Detail::NodesUnordered { other: 0 }, "{error}");
+    assert_eq!(error.detail().as_str(), cuda_testing::nodes_unordered(0), "{error}");
     // The third comes after both.
     exec.set(&graph, third, node::memset(&mut a, 5))?;
     exec.launch(&stream)?;
@@ -131,7 +131,7 @@ fn nodes_that_cannot_be_meant_are_refused_and_what_was_executable_still_is() -> 
     let error = exec.set(&graph, fill, node::host_fn(|| ())).unwrap_err();
     assert_eq!(error.code(), sys::cudaErrorInvalidValue, "{error}");
     let error = exec.set(&graph, fill, node::memset(&mut bytes.slice_mut(..0)?, 3)).unwrap_err();
-    assert_eq!(error.detail(), &Detail::Zero { what: "the number of elements" }, "{error}");
+    assert_eq!(error.detail(), &Detail::zero("the number of elements"), "{error}");
     exec.launch(&stream)?;
     assert_eq!(bytes.to_vec()?, [1; 4]);
     // The names of the nodes that were taken over are not known.
@@ -193,7 +193,7 @@ fn a_panic_in_a_function_that_was_set_is_reported() -> Result<()> {
     exec.set(&graph, node, node::host_fn(|| std::panic::resume_unwind(Box::new(()))))?;
     exec.launch(&stream)?;
     let error = stream.synchronize().unwrap_err();
-    assert!(matches!(error.detail(), Detail::CallbackPanicked { .. }), "{error}");
+    assert!(error.detail().as_str().contains(" panicked"), "{error}");
     stream.synchronize()
 }
 
@@ -355,7 +355,7 @@ fn what_an_executable_graph_used_before_an_update_is_let_go() -> Result<()> {
     let mut exec = first.instantiate()?;
     drop(first);
     let (refused, registered) = registered.into_inner().unwrap_err().into_parts();
-    assert_eq!(refused.detail(), &Detail::InGraph);
+    assert_eq!(refused.detail(), &Detail::IN_GRAPH);
     exec.update(&second)?;
     assert_eq!(registered.into_inner().unwrap(), [0; 64]);
     Ok(())

@@ -110,7 +110,7 @@ fn a_graph_of_which_only_a_refused_copy_is_left_proves_nothing_of_the_legacy_str
     let mut graph = {
         let captured = Stream::non_blocking().unwrap().capture(|captured| {
             let batch = CopyBatch::new().copy_during_call(&mut buffer, &[1; 64]);
-            assert_eq!(batch.enqueue(captured).unwrap_err().detail(), &Detail::Capturing);
+            assert_eq!(batch.enqueue(captured).unwrap_err().detail(), &Detail::CAPTURING);
             Ok(())
         });
         captured.unwrap().instantiate().unwrap()
@@ -353,10 +353,10 @@ fn memory_lent_to_the_host_is_refused_to_who_reaches_it_without_a_borrow() {
     std::mem::forget(reader);
     touch(buffer.access()).unwrap();
     let error = touch(buffer.access_mut()).unwrap_err();
-    assert_eq!(error.detail(), &Detail::HostBorrowed, "a forgotten guard refuses for ever");
+    assert_eq!(error.detail(), &Detail::HOST_BORROWED, "a forgotten guard refuses for ever");
     let mut other = PinnedBuffer::<u8>::alloc(64).unwrap();
     std::mem::forget(other.host_mut().unwrap());
-    assert_eq!(touch(other.access()).unwrap_err().detail(), &Detail::HostBorrowed);
+    assert_eq!(touch(other.access()).unwrap_err().detail(), &Detail::HOST_BORROWED);
     // With the borrow it continues as before.
     memset_async(&mut other, 1, &stream).unwrap();
     assert_eq!(other.host().unwrap()[0], 1);

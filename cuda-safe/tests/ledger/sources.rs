@@ -62,6 +62,24 @@ fn starts_a_process(line: &str) -> bool {
     ["own_process!(", "in_all_schedules("].iter().any(|start| line.trim_start().starts_with(start))
 }
 
+/// The names that programs use most are at the root, and the others in their modules.
+#[test]
+fn the_root_of_the_crate_has_forty_names() {
+    let source = include_str!("../../src/lib.rs");
+    let names: usize = source
+        .split("\npub use ")
+        .skip(1)
+        .filter_map(|rest| rest.split_once(';'))
+        .map(|(path, _)| {
+            path.split('{')
+                .next_back()
+                .map_or(0, |names| names.trim_end_matches([',', '}', '\n', ' ']).split(',').count())
+        })
+        .sum();
+    // `bytemuck` is hidden, and `sys` is a module.
+    assert!((30..=42).contains(&names), "{names} names at the root");
+}
+
 #[test]
 fn each_test_of_a_program_with_gates_runs_alone() {
     let mut gated = 0;
@@ -324,7 +342,7 @@ fn functions(text: &str, starts: &[&str]) -> BTreeSet<String> {
 const ONLY_OF_THE_VIEW: [&str; 6] = [
     "capture_id",
     "is_capturing",
-    "launch_host_fn_ex",
+    "launch_host_fn_with_sync",
     "signal_external_semaphores",
     "sm_resource",
     "wait_external_semaphores",

@@ -65,15 +65,18 @@ fn what_no_array_can_be_is_refused_before_any_call() {
         ArrayBuilder::cubemap(0),
     ] {
         let error = builder.alloc::<u8>().unwrap_err();
-        assert!(error.is_refused() && matches!(error.detail(), Detail::Zero { .. }), "{error}");
+        assert!(
+            error.is_refused() && error.detail().as_str().contains("is zero, at least 1 is needed"),
+            "{error}"
+        );
         assert_eq!(error.call_site().file(), file!());
     }
     let error = ArrayBuilder::plane(usize::MAX / 2, 3).alloc::<u8>().unwrap_err();
-    assert!(matches!(error.detail(), Detail::Overflow { right: 3, .. }), "{error}");
+    assert!(error.detail().as_str().contains(" and 3 do not fit together"), "{error}");
     let error = ArrayBuilder::cubemap(4).layers(usize::MAX).alloc::<u8>().unwrap_err();
-    assert!(matches!(error.detail(), Detail::Overflow { right: 6, .. }), "{error}");
+    assert!(error.detail().as_str().contains(" and 6 do not fit together"), "{error}");
     let error = ArrayBuilder::volume(4, 4, 4).layers(2).alloc::<u8>().unwrap_err();
-    assert!(error.is_refused() && matches!(error.detail(), Detail::Unsupported { .. }), "{error}");
+    assert!(error.is_refused() && error.detail().as_str().contains(" is not supported"), "{error}");
 }
 
 #[test]
@@ -83,7 +86,7 @@ fn what_the_device_cannot_do_is_the_runtimes_error_with_the_bytes() {
         usize::try_from(Device::current().unwrap().properties().unwrap().as_raw().maxTexture1D).unwrap();
     let error = Array::<u8>::alloc_1d(most + 1).unwrap_err();
     assert_eq!((error.code(), error.api()), (sys::cudaErrorInvalidValue, "cudaMallocArray"));
-    assert!(matches!(error.detail(), Detail::Allocation { memory: "array", .. }), "{error}");
+    assert!(error.detail().as_str().ends_with(" bytes of array memory"), "{error}");
     let error = ArrayBuilder::volume(4, 4, 4).gather().alloc::<u8>().unwrap_err();
     assert_eq!((error.code(), error.api()), (sys::cudaErrorInvalidValue, "cudaMalloc3DArray"));
     let _ = error::take_last();
@@ -112,7 +115,7 @@ fn parts_of_arrays_are_views_and_those_that_do_not_fit_are_refused() {
     assert_eq!((view.width(), view.height(), view.depth(), view.len()), (5, 5, 2, 50));
     assert_eq!(view.as_raw(), array.as_raw());
     let error = array.view().rows(3..9).unwrap_err();
-    assert_eq!(error.detail(), &Detail::OutOfRange { start: 3, end: 9, len: 8 });
+    assert_eq!(error.detail(), &Detail::out_of_range(3, 9, 8));
     assert!(array.layers(5..8).is_err());
     assert!(array.view().columns(4..4).unwrap().is_empty());
     let (front, back) = array.view_mut().split_at_layer_mut(2).unwrap();
@@ -137,12 +140,12 @@ fn levels_are_half_as_large_each_and_layers_stay() {
         assert_eq!((info.width, info.height, info.depth), (width, height, 3));
     }
     let error = image.level(4).unwrap_err();
-    assert_eq!(error.detail(), &Detail::OutOfRange { start: 4, end: 5, len: 4 });
+    assert_eq!(error.detail(), &Detail::out_of_range(4, 5, 4));
     assert!(image.level_mut(4).is_err());
     let views: Vec<_> = image.levels_mut().collect();
     assert!(views.windows(2).all(|pair| pair[0].as_raw() != pair[1].as_raw()));
     let error = ArrayBuilder::plane(20, 9).mipmapped::<f32>(6).unwrap_err();
-    assert!(matches!(error.detail(), Detail::Limit { asked: 6, limit: 5, .. }), "{error}");
+    assert!(error.detail().as_str().contains("is 6, at most 5 is"), "{error}");
     assert!(ArrayBuilder::plane(20, 9).mipmapped::<f32>(0).is_err());
     image.free().unwrap();
 }
@@ -155,10 +158,8 @@ fn an_image_of_two_planes_has_both() {
     assert_eq!((image.chroma().width(), image.chroma().height()), (8, 4));
     let (luma, chroma) = image.planes_mut();
     assert_ne!(luma.as_raw(), chroma.as_raw());
-    assert!(matches!(
-        ArrayBuilder::plane(16, 7).nv12().unwrap_err().detail(),
-        &Detail::NotDivisible { bytes: 7, element: 2 }
-    ));
+    let odd = ArrayBuilder::plane(16, 7).nv12().unwrap_err();
+    assert_eq!(odd.detail().as_str(), "7 bytes are not a whole number of elements of 2 bytes");
     assert!(ArrayBuilder::volume(16, 8, 4).nv12().unwrap_err().is_refused());
     image.free().unwrap();
 }

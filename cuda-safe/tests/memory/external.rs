@@ -132,7 +132,7 @@ fn a_part_of_the_memory_is_a_buffer_and_outlives_what_it_is_a_part_of() {
     // SAFETY: refused.
     let error = unsafe { memory.open::<u32>(BYTES - 8, 4) }.map(drop).unwrap_err();
     let end = LEN + 8;
-    assert_eq!(error.detail(), &Detail::OutOfRange { start: LEN - 8, end, len: LEN });
+    assert_eq!(error.detail(), &Detail::out_of_range(LEN - 8, end, LEN));
     assert_eq!(error.call_site().file(), file!());
     drop(memory);
     cuda_safe::memcpy(&mut first, &[1, 2, 3, 4]).unwrap();
@@ -236,13 +236,13 @@ fn what_does_not_fit_is_refused() -> Result<()> {
     };
     stream.capture(|captured| {
         let refused = captured.as_stream().signal_external_semaphores(&[(&semaphore, 1)]);
-        assert_eq!(here(refused.unwrap_err()), Detail::Capturing);
+        assert_eq!(here(refused.unwrap_err()), Detail::CAPTURING);
         Ok(())
     })?;
     if let Some(device) = Device::all()?.find(|device| *device != semaphore.device()) {
         let elsewhere = Stream::builder().device(device).build()?;
         let refused = elsewhere.as_stream().wait_external_semaphores(&[(&semaphore, 0)]);
-        assert!(matches!(here(refused.unwrap_err()), Detail::DeviceMismatch { .. }));
+        assert!(here(refused.unwrap_err()).as_str().contains(" belongs to device "));
     }
     // The file is too short. It is closed, as the error has not given it back.
     let descriptor = file();

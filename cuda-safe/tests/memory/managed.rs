@@ -56,9 +56,9 @@ fn no_elements_need_no_memory() -> Result<()> {
 fn sizes_that_overflow_and_elements_without_bytes_are_refused() {
     let _alone = alone();
     let error = ManagedBuffer::<u64>::alloc(usize::MAX).unwrap_err();
-    assert!(matches!(error.detail(), Detail::Overflow { .. }));
+    assert!(error.detail().as_str().contains(" overflows: "));
     let error = ManagedBuffer::<[u32; 0]>::alloc(1).unwrap_err();
-    assert!(matches!(error.detail(), Detail::ZeroSized { .. }));
+    assert!(error.detail().as_str().contains(" have no bytes"));
     let error = ManagedBuffer::<u32>::with_attachment(1, Attachment::Single).unwrap_err();
     assert_eq!(error.name(), "cudaErrorInvalidValue");
 }
@@ -109,7 +109,7 @@ fn blocking_copies_go_between_managed_and_every_other_memory() -> Result<()> {
     memcpy(&mut managed.slice_mut(10..20)?, &vector[..10])?;
     assert_eq!((managed.host()?[9], managed.host()?[10], managed.host()?[20]), (0, 5, 0));
     let error = memcpy(&mut managed, &vector[..99]).unwrap_err();
-    assert_eq!(error.detail(), &Detail::LengthMismatch { destination: 100, source: 99 });
+    assert_eq!(error.detail(), &Detail::length_mismatch(100, 99));
     Ok(())
 }
 
@@ -342,12 +342,10 @@ fn every_part_says_where_its_pages_are() -> Result<()> {
     assert_eq!(buffer.locations(len, 4096)?.len(), 1);
     assert!(buffer.slice(..0)?.locations(0, 0)?.is_empty());
     let refused = |summary, sampling| buffer.locations(summary, sampling).unwrap_err().detail().clone();
-    assert!(matches!(refused(0, 0), Detail::Zero { .. }));
+    assert!(refused(0, 0).as_str().contains("is zero, at least 1 is needed"));
     let (asked, limit) = (len as u64 + 1, len as u64);
-    assert!(
-        matches!(refused(len + 1, 0), Detail::Limit { asked: a, limit: l, .. } if (a, l) == (asked, limit))
-    );
-    assert!(matches!(refused(4096, 8192), Detail::Limit { asked: 8192, limit: 4096, .. }));
+    assert!(refused(len + 1, 0).as_str().contains(&format!(" is {asked}, at most {limit} is possible")));
+    assert!(refused(4096, 8192).as_str().contains("is 8192, at most 4096 is"));
     Ok(())
 }
 
@@ -373,7 +371,7 @@ fn the_process_without_managed_memory() {
     let Err(error) = ManagedBuffer::<u32>::alloc(4) else {
         return cuda_testing::child::say("concurrent");
     };
-    assert_eq!(error.detail(), &Detail::NoManagedMemory { device: 0 });
+    assert!(error.detail().as_str().starts_with("device 0 has no concurrent managed access: "), "{error}");
     assert_eq!(error.code(), cuda_safe::sys::cudaErrorNotSupported);
     assert!(error.to_string().contains("use a PinnedBuffer"), "{error}");
     assert!(!Device::current().unwrap().properties().unwrap().concurrent_managed_access());

@@ -47,10 +47,10 @@ fn more_memory_than_there_is_is_refused_with_the_bytes_and_leaves_nothing() {
     let error = DeviceBuffer::<u8>::alloc(total + 1).unwrap_err();
     assert!(error.is_out_of_memory());
     assert_eq!(error.api(), "cudaMalloc");
-    let Detail::Allocation { bytes, free: Some(free), .. } = *error.detail() else { panic!("{error}") };
-    assert!(bytes == total + 1 && free < bytes);
-    let text = error.to_string();
-    assert!(text.contains(&bytes.to_string()) && text.contains(&free.to_string()), "{text}");
+    let asked = format!("asked for {} bytes of device memory, of which ", total + 1);
+    let rest = error.detail().as_str().strip_prefix(&asked).and_then(|text| text.strip_suffix(" are free"));
+    let free: usize = rest.unwrap().parse().unwrap();
+    assert!(free <= total && error.to_string().contains(&asked), "{error}");
     assert_eq!(error.call_site().file(), file!());
     // The device continues.
     assert_eq!(DeviceBuffer::from_slice(&[1_u8]).unwrap().to_vec().unwrap(), [1]);
@@ -62,17 +62,14 @@ fn a_size_that_overflows_is_refused_before_any_call() {
     let _alone = alone();
     let error = DeviceBuffer::<u64>::alloc(usize::MAX / 4).unwrap_err();
     assert!(error.is_refused());
-    assert_eq!(
-        error.detail(),
-        &Detail::Overflow { what: "the size in bytes", left: usize::MAX / 4, right: 8 }
-    );
+    assert_eq!(error.detail(), &Detail::overflow("the size in bytes", usize::MAX / 4, 8));
 }
 
 #[test]
 fn elements_without_bytes_are_refused() {
     let _alone = alone();
     let error = DeviceBuffer::<[u8; 0]>::alloc(3).unwrap_err();
-    assert!(matches!(error.detail(), Detail::ZeroSized { .. }), "{error}");
+    assert!(error.detail().as_str().contains(" have no bytes"), "{error}");
 }
 
 #[test]
@@ -100,14 +97,13 @@ fn parts_that_do_not_fit_are_refused_with_range_and_length() {
     let _alone = alone();
     let mut buffer = DeviceBuffer::from_slice(&[1_u8, 2, 3]).unwrap();
     let error = buffer.slice(1..4).unwrap_err();
-    assert_eq!(error.detail(), &Detail::OutOfRange { start: 1, end: 4, len: 3 });
+    assert_eq!(error.detail(), &Detail::out_of_range(1, 4, 3));
     assert!(error.to_string().contains("1..4") && error.to_string().contains("3 elements"), "{error}");
     assert!(buffer.slice_mut(4..).is_err());
     assert!(buffer.split_at(4).is_err());
     assert!(buffer.chunks(0).is_err());
-    // A function takes the view as it is, and returns its error.
-    let error = memcpy(&mut buffer.slice_mut(2..9), &[0; 7]).unwrap_err();
-    assert_eq!(error.detail(), &Detail::OutOfRange { start: 2, end: 9, len: 3 });
+    let error = buffer.slice_mut(2..9).unwrap_err();
+    assert_eq!(error.detail(), &Detail::out_of_range(2, 9, 3));
 }
 
 #[test]
@@ -119,12 +115,18 @@ fn the_same_bytes_are_elements_of_another_type_where_they_fit() {
     memcpy(&mut buffer.reinterpret_mut::<u8>().unwrap(), &[0; 8]).unwrap();
     assert_eq!(buffer.to_vec().unwrap(), [0, 0]);
     let error = buffer.reinterpret::<Point>().unwrap_err();
-    assert_eq!(error.detail(), &Detail::NotDivisible { bytes: 8, element: 12 });
+    assert_eq!(error.detail().as_str(), "8 bytes are not a whole number of elements of 12 bytes");
     let bytes = buffer.reinterpret::<u8>().unwrap();
-    assert!(matches!(
-        bytes.slice(1..5).unwrap().reinterpret::<u32>().unwrap_err().detail(),
-        &Detail::Misaligned { align: 4, .. }
-    ));
+    assert!(
+        bytes
+            .slice(1..5)
+            .unwrap()
+            .reinterpret::<u32>()
+            .unwrap_err()
+            .detail()
+            .as_str()
+            .contains("is not aligned to 4 bytes")
+    );
 }
 
 #[test]
@@ -270,7 +272,7 @@ fn a_host_function_may_not_allocate_copy_or_ask() {
     stream.synchronize().unwrap();
     let (refused, buffer) = told.recv().unwrap();
     for error in refused {
-        assert_eq!(error.detail(), &Detail::InCallback, "{error}");
+        assert_eq!(error.detail(), &Detail::IN_CALLBACK, "{error}");
     }
     assert_eq!(buffer.to_vec().unwrap(), [1; 4]);
 }

@@ -147,7 +147,7 @@ fn a_host_function_gets_pinned_memory_only_where_nothing_can_be_pending() {
     stream.synchronize().unwrap();
     let (quiet, busy) = told.recv().unwrap();
     assert_eq!(quiet.unwrap(), 5);
-    assert_eq!(busy.unwrap_err().detail(), &Detail::InCallback);
+    assert_eq!(busy.unwrap_err().detail(), &Detail::IN_CALLBACK);
 }
 
 #[test]
@@ -180,8 +180,8 @@ fn kernels_reach_a_part_as_far_from_the_start_as_the_host_does() {
 #[test]
 fn sizes_that_cannot_be_are_refused() {
     let _alone = alone();
-    assert!(matches!(PinnedBuffer::<u64>::alloc(usize::MAX).unwrap_err().detail(), Detail::Overflow { .. }));
-    assert!(matches!(PinnedBuffer::<()>::alloc(1).unwrap_err().detail(), Detail::ZeroSized { .. }));
+    assert!(PinnedBuffer::<u64>::alloc(usize::MAX).unwrap_err().detail().as_str().contains(" overflows: "));
+    assert!(PinnedBuffer::<()>::alloc(1).unwrap_err().detail().as_str().contains(" have no bytes"));
     let error = PinnedBuffer::<u8>::alloc(isize::MAX as usize).unwrap_err();
     assert!(error.is_out_of_memory() && error.to_string().contains("pinned host"), "{error}");
     let _ = cuda_safe::error::take_last();

@@ -104,7 +104,7 @@ fn memory_of_others_is_not_given_up() -> Result<()> {
     // meanwhile.
     let buffer = unsafe { DeviceBuffer::adopt(Device::current()?, pointer, len, keeper) }?;
     let (error, buffer) = buffer.into_raw().unwrap_err().into_parts();
-    assert!(matches!(error.detail(), Detail::Unsupported { .. }), "{error}");
+    assert!(error.detail().as_str().contains(" is not supported"), "{error}");
     assert_eq!(buffer.to_vec()?, [1, 2, 3]);
     drop(buffer);
     assert!(kept.upgrade().is_none(), "the memory was not given back to its owner");
@@ -117,7 +117,7 @@ fn memory_that_a_graph_holds_is_not_given_up() -> Result<()> {
     let mut buffer = DeviceBuffer::<u8>::alloc(64)?;
     let graph = Stream::non_blocking()?.capture(|captured| memset_async(&mut buffer, 1, captured))?;
     let (error, buffer) = buffer.into_raw().unwrap_err().into_parts();
-    assert_eq!(error.detail(), &Detail::InGraph);
+    assert_eq!(error.detail(), &Detail::IN_GRAPH);
     drop(graph);
     let (device, raw) = (buffer.device(), buffer.into_raw()?);
     // SAFETY: the memory was just given up, with as many elements, and no work uses it.
@@ -133,7 +133,7 @@ fn nothing_is_given_up_in_a_host_function() -> Result<()> {
     let (tell, told) = std::sync::mpsc::channel();
     stream.launch_host_fn(move || {
         let refused =
-            matches!(buffer.into_raw(), Err(failed) if failed.error().detail() == &Detail::InCallback);
+            matches!(buffer.into_raw(), Err(failed) if failed.error().detail() == &Detail::IN_CALLBACK);
         tell.send(refused).unwrap();
     })?;
     assert!(told.recv().unwrap());

@@ -5,11 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 
 use cuda_safe::error::Detail;
-use cuda_safe::memory::{Stable, StableMut};
+use cuda_safe::memory::{RegisterFlags, Stable, StableMut};
 use cuda_safe::stream::Stream;
-use cuda_safe::{
-    Device, DeviceBuffer, PinnedBuffer, RegisterFlags, Registered, memcpy, memcpy_async, memset_async, sys,
-};
+use cuda_safe::{Device, DeviceBuffer, PinnedBuffer, Registered, memcpy, memcpy_async, memset_async, sys};
 use cuda_testing::{Gate, alone};
 
 /// A container that records when it is dropped.
@@ -78,7 +76,7 @@ fn parts_of_registered_memory_are_copied_and_filled_and_nothing_else() {
     memcpy(&mut part, &memory.slice(4..14).unwrap()).unwrap();
     assert_eq!(part, expected[4..14]);
     let error = memory.slice(5..31).unwrap_err();
-    assert_eq!(error.detail(), &Detail::OutOfRange { start: 5, end: 31, len: 30 });
+    assert_eq!(error.detail(), &Detail::out_of_range(5, 31, 30));
     assert_eq!(*memory.into_inner().unwrap(), expected);
 }
 
@@ -92,7 +90,7 @@ fn blocking_copies_take_registered_memory_on_either_side() {
     memcpy(&mut back, &device).unwrap();
     assert_eq!(back.into_inner().unwrap(), [5; 100]);
     let error = memcpy(&mut device.slice_mut(1..).unwrap(), &source).unwrap_err();
-    assert_eq!(error.detail(), &Detail::LengthMismatch { destination: 99, source: 100 });
+    assert_eq!(error.detail(), &Detail::length_mismatch(99, 100));
 }
 
 #[test]
@@ -209,7 +207,7 @@ fn registered_memory_in_a_host_function_is_kept_and_dropped_later() {
         .unwrap();
     stream.synchronize().unwrap();
     let (error, dropped) = told.recv().unwrap();
-    assert_eq!((error.detail(), dropped), (&Detail::InCallback, 0));
+    assert_eq!((error.detail(), dropped), (&Detail::IN_CALLBACK, 0));
     // The next wait frees the memory that the host function could not free.
     Device::current().unwrap().synchronize().unwrap();
     assert_eq!(drops.load(Ordering::SeqCst), 1);
@@ -239,7 +237,7 @@ fn memory_that_is_page_locked_already_is_given_back_with_the_error() {
     let (error, twice) = Registered::new(twice).unwrap_err().into_parts();
     assert_eq!(error.code(), sys::cudaErrorHostMemoryAlreadyRegistered);
     assert_eq!(error.api(), "cudaHostRegister");
-    assert_eq!(error.detail(), &Detail::Allocation { bytes: 40, memory: "registered host", free: None });
+    assert_eq!(error.detail().as_str(), "asked for 40 bytes of registered host memory");
     let container = memory.into_inner().unwrap();
     let again = Registered::new(twice).unwrap();
     drop(again);
@@ -268,7 +266,7 @@ fn a_container_without_elements_is_never_registered_and_still_comes_back() {
 fn elements_without_bytes_and_unknown_flags_are_refused_with_the_container() {
     let _alone = alone();
     let (error, units) = Registered::new(vec![(), ()]).unwrap_err().into_parts();
-    assert!(matches!(error.detail(), Detail::ZeroSized { .. }) && units.len() == 2);
+    assert!(error.detail().as_str().contains(" have no bytes") && units.len() == 2);
     // The second one would make devices treat the elements as memory of another device, in one piece.
     for flags in [
         0x80,
@@ -316,7 +314,7 @@ fn memory_that_devices_only_read_is_a_source_and_is_read_by_the_host() {
     assert_eq!(numbers.into_inner().unwrap().0, [1, 2, 3, 4]);
     assert_eq!(device.to_vec().unwrap(), [1, 2, 3, 4]);
     let (error, shared) = Registered::new_read_only(Arc::<[()]>::from([()])).unwrap_err().into_parts();
-    assert!(matches!(error.detail(), Detail::ZeroSized { .. }) && shared.len() == 1);
+    assert!(error.detail().as_str().contains(" have no bytes") && shared.len() == 1);
 }
 
 #[test]

@@ -114,7 +114,7 @@ fn what_no_texture_can_do_is_refused_with_what_to_do_instead() {
     is_refused(Texture::new(&integers, &TextureDesc { srgb: true, ..plain() }));
     is_refused(Texture::new(&integers, &TextureDesc { max_mipmap_level_clamp: 1.0, ..plain() }));
     let error = is_refused(Texture::new(&integers, &TextureDesc { max_anisotropy: 32, ..plain() }));
-    assert!(matches!(error.detail(), Detail::Limit { asked: 32, limit: 16, .. }), "{error}");
+    assert!(error.detail().as_str().contains("is 32, at most 16 is"), "{error}");
     let levels = ArrayBuilder::plane(8, 8).mipmapped::<f32>(2).unwrap();
     is_refused(make(&levels));
     is_refused(make(&integers.view().rows(1..).unwrap()));
@@ -128,12 +128,13 @@ fn linear_memory_that_texture_units_cannot_reach_is_refused_by_its_numbers() {
     let buffer = DeviceBuffer::<f32>::alloc(1000).unwrap();
     let error = is_refused(make(&buffer.slice(1..).unwrap()));
     let expected = usize::try_from(align).unwrap();
-    assert!(matches!(error.detail(), &Detail::Misaligned { align, .. } if align == expected), "{error}");
+    assert!(error.detail().as_str().ends_with(&format!(" is not aligned to {expected} bytes")), "{error}");
     let error = is_refused(make(&DeviceBuffer::<f32>::alloc(0).unwrap()));
-    assert!(matches!(error.detail(), Detail::Zero { .. }), "{error}");
+    assert!(error.detail().as_str().contains("is zero, at least 1 is needed"), "{error}");
     // Packed rows, with a pitch that texture units do not support.
     let error = is_refused(make(&buffer.plane(25, 40).unwrap()));
-    assert!(matches!(error.detail(), Detail::Pitch { pitch: 100, row: 100, align: 32 }), "{error}");
+    let detail = "a pitch of 100 bytes does not do for rows of 100 bytes whose elements are aligned to 32";
+    assert_eq!(error.detail().as_str(), detail);
     let linear = TextureDesc { filter_mode: FilterMode::Linear, ..plain() };
     is_refused(Texture::new(&buffer, &linear));
     assert!(Texture::new(&buffer.plane(8, 125).unwrap(), &linear).is_ok());
@@ -141,7 +142,7 @@ fn linear_memory_that_texture_units_cannot_reach_is_refused_by_its_numbers() {
     let most = usize::try_from(device.attribute(sys::cudaDevAttrMaxTexture2DLinearHeight).unwrap()).unwrap();
     let tall = DeviceBuffer::<u8>::alloc(32 * (most + 1)).unwrap();
     let error = is_refused(make(&tall.plane(32, most + 1).unwrap()));
-    assert!(matches!(error.detail(), Detail::Limit { .. }), "{error}");
+    assert!(error.detail().as_str().contains(" is possible"), "{error}");
 }
 
 #[test]
@@ -161,7 +162,7 @@ fn a_view_is_of_layers_and_levels_that_there_are() {
     assert_eq!((found.width, found.height, found.depth), (16, 0, 4));
     let beyond = ResourceView { last_layer: 5, ..ResourceView::default() };
     let error = is_refused(Texture::with_view(&layers, &plain(), &beyond));
-    assert!(matches!(error.detail(), Detail::OutOfRange { start: 0, end: 6, len: 5 }), "{error}");
+    assert!(error.detail().as_str().contains("range 0..6 does not fit in 5"), "{error}");
     let levels = ResourceView { last_mipmap_level: 1, ..ResourceView::default() };
     is_refused(Texture::with_view(&layers, &plain(), &levels));
     let row = DeviceBuffer::<u16>::alloc(8).unwrap();
@@ -207,7 +208,7 @@ fn a_texture_keeps_its_memory_and_knows_whose_it_is() {
     assert!(part.shares(&buffer.slice(..513).unwrap().access()));
     // Memory that a texture retains can be neither given up nor freed by its owner.
     let (error, buffer) = buffer.into_raw().unwrap_err().into_parts();
-    assert_eq!(error.detail(), &Detail::InGraph);
+    assert_eq!(error.detail(), &Detail::IN_GRAPH);
     drop(buffer);
     image.free().unwrap();
     assert_eq!(texture.resource_desc().unwrap().resType, sys::cudaResourceTypeArray);
@@ -255,7 +256,7 @@ fn an_object_that_is_dropped_in_a_host_function_is_destroyed_later() {
         })
         .unwrap();
     stream.synchronize().unwrap();
-    assert_eq!(*SAID.lock().unwrap(), Some(Detail::InCallback));
+    assert_eq!(*SAID.lock().unwrap(), Some(Detail::IN_CALLBACK));
     // Their shares of the memory are released with them.
     image.free().unwrap();
 }

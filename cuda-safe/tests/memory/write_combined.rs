@@ -60,7 +60,7 @@ fn what_does_not_fit_is_refused() {
     let mut writer = buffer.write().unwrap();
     assert!(writer.len() == 3 && !writer.is_empty());
     let error = writer.copy_from_slice(2, &[1, 2]).unwrap_err();
-    assert_eq!(error.detail(), &Detail::OutOfRange { start: 2, end: 4, len: 3 });
+    assert_eq!(error.detail(), &Detail::out_of_range(2, 4, 3));
     assert!(writer.set(3, 1).is_err() && writer.copy_from_slice(usize::MAX, &[1]).is_err());
     writer.copy_from_slice(3, &[]).unwrap();
     drop(writer);

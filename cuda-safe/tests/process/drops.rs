@@ -28,7 +28,7 @@ const CHILD: &str = "CUDA_SAFE_DROPS_AT_EXIT";
 
 /// Shows whether a gate was open: complete once it is.
 fn gate(alone: &Alone, stream: &Stream) -> Result<(Gate, Event)> {
-    let passed = Event::on(stream.device(), cuda_safe::stream::EventFlags::DISABLE_TIMING)?;
+    let passed = Event::with_device(stream.device(), cuda_safe::stream::EventFlags::DISABLE_TIMING)?;
     let gate = Gate::on(alone, stream);
     passed.record(stream)?;
     Ok((gate, passed))

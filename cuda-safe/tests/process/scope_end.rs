@@ -9,7 +9,6 @@ use std::os::unix::process::ExitStatusExt;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Barrier, OnceLock};
 
-use cuda_safe::error::Detail;
 use cuda_safe::{DeviceBuffer, Result, Stream, check, sys};
 use cuda_testing::child::again;
 use cuda_testing::{Gate, alone, this_test};
@@ -164,7 +163,7 @@ fn a_host_function_that_panics_in_a_scope_is_reported_and_all_is_over() {
             scope.memcpy_async(&mut borrowed, &device).unwrap();
         })
         .unwrap_err();
-    assert!(matches!(error.detail(), Detail::CallbackPanicked { .. }), "{error}");
+    assert!(error.detail().as_str().contains(" panicked"), "{error}");
     assert_eq!(borrowed, [7; 64], "the copy behind the panic is over too");
     stream.scope(|_| ()).unwrap();
     opener.join().unwrap();

@@ -1,11 +1,11 @@
-//! What streams host memory through a device: staged copies, the bounce buffer, pipelines.
+//! What streams host memory through a device: staged copies, small copies, pipelines.
 #![cfg(feature = "staged")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod pipeline;
 mod pipeline_ends;
+mod small_copies;
 mod staged;
-mod staged_bounce;
 mod streamed;
 
 use cuda_safe::copy::staged::{Settings, configure, release, statistics};

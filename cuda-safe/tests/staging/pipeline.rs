@@ -292,23 +292,30 @@ fn a_run_in_a_host_function_is_refused_and_begins_nothing() {
         })
         .unwrap();
     stream.synchronize().unwrap();
-    assert_eq!(told.recv().unwrap(), (Detail::InCallback, vec![0; 100]));
+    assert_eq!(told.recv().unwrap(), (Detail::IN_CALLBACK, vec![0; 100]));
     assert_eq!(statistics().copies, before);
 }
 
 #[test]
 fn what_cannot_be_is_refused() {
     let _alone = alone();
-    assert!(matches!(Pipeline::<u8, u8>::new(0).unwrap_err().detail(), Detail::Zero { .. }));
-    assert!(matches!(
-        Pipeline::<u8, u8>::builder().buffers(0).build().unwrap_err().detail(),
-        &Detail::Zero { .. }
-    ));
+    assert!(
+        Pipeline::<u8, u8>::new(0).unwrap_err().detail().as_str().contains("is zero, at least 1 is needed")
+    );
+    assert!(
+        Pipeline::<u8, u8>::builder()
+            .buffers(0)
+            .build()
+            .unwrap_err()
+            .detail()
+            .as_str()
+            .contains("is zero, at least 1 is needed")
+    );
     let error = Pipeline::<u8, u8>::builder().work_streams(0).build().unwrap_err();
-    assert!(matches!(error.detail(), Detail::Zero { what: "the number of work streams" }));
+    assert!(error.detail().as_str().contains("the number of work streams is zero"));
     assert!(Pipeline::<u8, u8>::new(1 << 60).is_err());
     let mut pipeline = Pipeline::<u8, u8>::new(100).unwrap();
     let error = pipeline.run(&mut vec![0; 3], &vec![0; 4], |_, _, _, _| Ok(())).unwrap_err();
-    assert_eq!(error.detail(), &Detail::LengthMismatch { destination: 3, source: 4 });
+    assert_eq!(error.detail(), &Detail::length_mismatch(3, 4));
     assert_eq!(error.call_site().file(), file!());
 }

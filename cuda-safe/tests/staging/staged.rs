@@ -53,7 +53,8 @@ fn all_sizes_and_offsets_arrive_and_nothing_beside_them_changes() {
             let ((), copies) = staged_by(|| {
                 let mut part = device.slice_mut(device_at..device_at + len).unwrap();
                 memcpy(&mut part, &source[host_at..host_at + len]).unwrap();
-                memcpy(&mut back[back_at..back_at + len], &device.slice(device_at..device_at + len)).unwrap();
+                memcpy(&mut back[back_at..back_at + len], &device.slice(device_at..device_at + len).unwrap())
+                    .unwrap();
             });
             assert_eq!(copies, 2);
             assert_eq!(back[back_at..back_at + len], source[host_at..host_at + len]);
@@ -77,7 +78,7 @@ fn elements_of_any_size_go_there_and_back_by_every_verb() {
     let (part, copies) = staged_by(|| device.slice(17..40_017).unwrap().to_vec().unwrap());
     assert_eq!((&part[..], copies), (&words[17..40_017], 1));
     let mut array = [[0_u64; 8]; 100];
-    memcpy(array.as_flattened_mut(), &device.slice(..800)).unwrap();
+    memcpy(array.as_flattened_mut(), &device.slice(..800).unwrap()).unwrap();
     assert_eq!(array.as_flattened(), &words[..800]);
 }
 

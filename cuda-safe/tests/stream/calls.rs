@@ -103,7 +103,7 @@ fn the_status_of_a_library_gets_out_of_a_call_as_it_is() {
     // SAFETY: nothing is submitted.
     let refused = unsafe { stream.enqueue(&[], nested) };
     let Err(Status::Cuda(error)) = refused else { panic!("{refused:?}") };
-    assert_eq!(error.detail(), &Detail::Nested);
+    assert_eq!(error.detail(), &Detail::NESTED);
     // What failed holds nothing up.
     memset_async(&mut x, 1, &stream).unwrap();
     assert_eq!(x.to_vec().unwrap(), [1; 64]);
@@ -166,7 +166,7 @@ fn a_graph_that_writes_what_is_lent_to_the_host_is_refused_meanwhile() -> Result
     let mut launch = || exec.launch(&stream).map_err(|error| error.detail().clone());
     // SAFETY: nothing reads or writes the memory in this call.
     let refused: std::result::Result<_, Status> = unsafe { x.lend(|_, _| Ok(launch())) };
-    assert_eq!(refused, Ok(Err(Detail::HostBorrowed)));
+    assert_eq!(refused, Ok(Err(Detail::HOST_BORROWED)));
     let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         // SAFETY: as above.
         unsafe { x.lend_mut(|_, _| -> Result<()> { panic!("as planned") }) }

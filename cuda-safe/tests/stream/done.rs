@@ -152,7 +152,7 @@ fn a_waker_is_refused_cuda_and_what_it_drops_is_freed_later() -> Result<()> {
     gate.open();
     let (launched, waited, allocated) = told.recv().unwrap();
     for error in [launched.unwrap_err(), waited.unwrap_err(), allocated.unwrap_err()] {
-        assert_eq!(error.detail(), &Detail::InCallback, "{error}");
+        assert_eq!(error.detail(), &Detail::IN_CALLBACK, "{error}");
     }
     block_on(done)?;
     stream.synchronize()
@@ -185,13 +185,13 @@ fn a_panic_in_a_waker_is_reported_and_one_in_a_host_function_by_the_future() -> 
     assert!(poll(&mut done, &calls(|| panic!("on purpose"))).is_pending());
     gate.open();
     let error = stream.synchronize().unwrap_err();
-    assert!(matches!(error.detail(), Detail::CallbackPanicked { .. }), "{error}");
+    assert!(error.detail().as_str().contains(" panicked"), "{error}");
     block_on(done)?;
     let launched = line!() + 1;
     stream.launch_host_fn(|| panic!("on purpose"))?;
     let error = block_on(stream.done()).unwrap_err();
-    let Detail::CallbackPanicked { launched: at } = error.detail() else { panic!("{error}") };
-    assert_eq!((at.line(), error.call_site().line()), (launched, launched + 1));
+    let at = format!("the host function launched at {}:{launched}:", file!());
+    assert!(error.detail().as_str().starts_with(&at) && error.call_site().line() == launched + 1, "{error}");
     block_on(stream.done())
 }
 
@@ -204,14 +204,14 @@ fn futures_are_refused_in_host_functions_and_captures() -> Result<()> {
     stream.capture(|captured| {
         for done in [captured.as_stream().done(), event.done(), Stream::legacy()?.done()] {
             let error = block_on(done).unwrap_err();
-            assert!(matches!(error.detail(), Detail::Capturing | Detail::OutsideCapture), "{error}");
+            assert!([Detail::CAPTURING, Detail::OUTSIDE_CAPTURE].contains(error.detail()), "{error}");
         }
         Ok(())
     })?;
     let (stream, (tell, told)) = (Arc::new(stream), channel());
     let inside = Arc::clone(&stream);
     stream.launch_host_fn(move || tell.send(block_on(inside.done())).unwrap())?;
-    assert_eq!(told.recv().unwrap().unwrap_err().detail(), &Detail::InCallback);
+    assert_eq!(told.recv().unwrap().unwrap_err().detail(), &Detail::IN_CALLBACK);
     block_on(stream.done())
 }
 

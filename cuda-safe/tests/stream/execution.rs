@@ -40,7 +40,7 @@ fn multiprocessors_are_split_into_parts_and_a_rest() -> Result<()> {
     assert_eq!(sum, all.count());
     assert!(all.split(&[SmGroup { count: 2 * all.count(), ..SmGroup::default() }]).is_err());
     for refused in [all.split(&[]).unwrap_err(), all.split_by_count(0, 2).unwrap_err()] {
-        assert!(matches!(refused.detail(), Detail::Zero { .. }), "{refused}");
+        assert!(refused.detail().as_str().contains("is zero, at least 1 is needed"), "{refused}");
         assert_eq!(refused.call_site().file(), file!());
     }
     Ok(())
@@ -141,25 +141,27 @@ fn contexts_are_refused_in_host_functions_and_captures_and_for_several_devices()
     let _alone = alone();
     let Some(all) = all() else { return Ok(()) };
     let context = ExecutionContext::green(&[all])?;
-    assert!(matches!(ExecutionContext::green(&[]).unwrap_err().detail(), Detail::Zero { .. }));
+    assert!(
+        ExecutionContext::green(&[]).unwrap_err().detail().as_str().contains("is zero, at least 1 is needed")
+    );
     let event = Event::without_timing()?;
     let mut stream = Stream::non_blocking()?;
     stream.capture(|_| {
         for refused in [context.synchronize(), context.record(&event), context.wait(&event)] {
-            assert_eq!(refused.unwrap_err().detail(), &Detail::OutsideCapture);
+            assert_eq!(refused.unwrap_err().detail(), &Detail::OUTSIDE_CAPTURE);
         }
         Ok(())
     })?;
     if let Some(device) = Device::all()?.find(|device| *device != all.device()) {
         let there = device.sm_resource()?;
         let error = ExecutionContext::green(&[all, there]).unwrap_err();
-        assert!(matches!(error.detail(), Detail::DeviceMismatch { .. }), "{error}");
-        let event = Event::on(device, cuda_safe::stream::EventFlags::DISABLE_TIMING)?;
-        assert!(matches!(context.record(&event).unwrap_err().detail(), Detail::DeviceMismatch { .. }));
+        assert!(error.detail().as_str().contains(" belongs to device "), "{error}");
+        let event = Event::with_device(device, cuda_safe::stream::EventFlags::DISABLE_TIMING)?;
+        assert!(context.record(&event).unwrap_err().detail().as_str().contains(" belongs to device "));
     }
     // The last owner may be dropped in a host function: a thread that may wait destroys the context.
     stream.launch_host_fn(move || {
-        assert_eq!(context.synchronize().unwrap_err().detail(), &Detail::InCallback);
+        assert_eq!(context.synchronize().unwrap_err().detail(), &Detail::IN_CALLBACK);
         drop(context);
     })?;
     stream.synchronize()

@@ -72,8 +72,8 @@ fn a_panic_is_reported_once_by_the_next_synchronisation_of_the_stream() {
     stream.launch_host_fn(|| panic!("as planned")).unwrap();
     other.synchronize().unwrap();
     let error = stream.synchronize().unwrap_err();
-    let Detail::CallbackPanicked { launched } = error.detail() else { panic!("{error}") };
-    assert_eq!((launched.file(), launched.line()), (file!(), line));
+    let launched = format!("the host function launched at {}:{line}:", file!());
+    assert!(error.detail().as_str().starts_with(&launched));
     stream.synchronize().unwrap();
     let (tell, told) = channel();
     stream.launch_host_fn(move || tell.send(()).unwrap()).unwrap();
@@ -110,7 +110,7 @@ fn cuda_is_refused_in_a_host_function() {
         .unwrap();
     other.synchronize().unwrap();
     for answer in told.recv().unwrap() {
-        assert_eq!(answer.unwrap_err().detail(), &Detail::InCallback);
+        assert_eq!(answer.unwrap_err().detail(), &Detail::IN_CALLBACK);
     }
 }
 
@@ -244,7 +244,7 @@ fn inside_its_function_the_memory_is_reached_in_no_other_way() {
     };
     stream.launch_host_fn_with(&mut *shared.lock().unwrap(), through).unwrap();
     for refused in told.recv().unwrap() {
-        assert_eq!(refused.unwrap_err().detail(), &Detail::InCallback);
+        assert_eq!(refused.unwrap_err().detail(), &Detail::IN_CALLBACK);
     }
     assert_eq!(shared.lock().unwrap().host().unwrap()[0], 1);
 }
@@ -284,7 +284,7 @@ fn a_panic_in_a_function_with_memory_is_reported_and_the_memory_can_be_used() {
         panic!("as planned");
     };
     stream.launch_host_fn_with(&mut host, halfway).unwrap();
-    assert!(matches!(stream.synchronize().unwrap_err().detail(), Detail::CallbackPanicked { .. }));
+    assert!(stream.synchronize().unwrap_err().detail().as_str().contains(" panicked"));
     assert_eq!(host.to_vec().unwrap(), [1, 0]);
 }
 
@@ -299,7 +299,7 @@ fn a_function_runs_in_order_however_the_stream_waits_for_it() {
     for (number, sync) in [HostTaskSync::BLOCKING, HostTaskSync::SPIN_WAIT].into_iter().enumerate() {
         assert_eq!(sync.as_raw(), u32::try_from(number).unwrap());
         let tell = tell.clone();
-        stream.as_stream().launch_host_fn_ex(sync, move || tell.send(number).unwrap()).unwrap();
+        stream.as_stream().launch_host_fn_with_sync(sync, move || tell.send(number).unwrap()).unwrap();
     }
     stream.synchronize().unwrap();
     assert_eq!(told.try_iter().collect::<Vec<_>>(), [0, 1]);

@@ -140,9 +140,9 @@ fn an_event_is_refused_on_a_stream_of_another_device() {
         return;
     }
     let elsewhere = Stream::builder().device(Device::new(1).unwrap()).build().unwrap();
-    let event = Event::on(Device::new(0).unwrap(), EventFlags::empty()).unwrap();
+    let event = Event::with_device(Device::new(0).unwrap(), EventFlags::empty()).unwrap();
     let error = event.record(&elsewhere).unwrap_err();
-    assert_eq!(error.detail(), &Detail::DeviceMismatch { what: "the stream", found: 1, needed: 0 });
+    assert_eq!(error.detail(), &Detail::device_mismatch("the stream", 1, 0));
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn a_stream_of_another_device_needs_no_switch() {
     }
     let other = Device::new(1).unwrap();
     let stream = Stream::builder().device(other).non_blocking().build().unwrap();
-    let event = Event::on(other, EventFlags::DISABLE_TIMING).unwrap();
+    let event = Event::with_device(other, EventFlags::DISABLE_TIMING).unwrap();
     let gate = Gate::on(&alone, &stream);
     event.record(&stream).unwrap();
     let here = Stream::non_blocking().unwrap();
@@ -163,8 +163,8 @@ fn a_stream_of_another_device_needs_no_switch() {
     gate.open();
     here.synchronize().unwrap();
     assert_eq!(Device::current().unwrap().ordinal(), 0);
-    assert_eq!(LegacyStream::of(other).unwrap().device(), other);
-    LegacyStream::of(other).unwrap().synchronize().unwrap();
+    assert_eq!(LegacyStream::new(other).unwrap().device(), other);
+    LegacyStream::new(other).unwrap().synchronize().unwrap();
     assert_eq!(Device::current().unwrap().ordinal(), 0);
 }
 
@@ -241,11 +241,11 @@ fn an_operation_inside_another_is_refused() {
         // SAFETY: the closure puts no work on the stream.
         unsafe { stream.enqueue(&[], |_| f()) }.unwrap_err().detail().clone()
     };
-    assert_eq!(within(&|| stream.launch_host_fn(|| ())), Detail::Nested);
-    assert_eq!(within(&|| other.launch_host_fn(|| ())), Detail::Nested);
-    assert_eq!(within(&|| other.synchronize()), Detail::Nested);
-    assert_eq!(within(&|| other.scope(|_| ())), Detail::Nested);
-    assert_eq!(within(&|| Device::new(0)?.synchronize()), Detail::Nested);
+    assert_eq!(within(&|| stream.launch_host_fn(|| ())), Detail::NESTED);
+    assert_eq!(within(&|| other.launch_host_fn(|| ())), Detail::NESTED);
+    assert_eq!(within(&|| other.synchronize()), Detail::NESTED);
+    assert_eq!(within(&|| other.scope(|_| ())), Detail::NESTED);
+    assert_eq!(within(&|| Device::new(0)?.synchronize()), Detail::NESTED);
     stream.synchronize().unwrap();
 }
 

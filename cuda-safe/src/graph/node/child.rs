@@ -32,7 +32,7 @@ pub fn empty() -> Empty {
 /// [`cudaGraphExecChildGraphNodeSetParams`](crate::sys::cudaGraphExecChildGraphNodeSetParams).
 ///
 /// # Errors
-/// - `DeviceMismatch` if the graph is for another device.
+/// - `Device` if the graph is for another device.
 /// - `Unsupported` if it has memory or conditions of its own, and in a body if it has nodes other than
 ///   kernels, copies, fills and empty ones.
 ///
@@ -102,7 +102,7 @@ impl BodyOp for ChildGraph<'_> {
             let kind = kind_of(raw)?;
             if ![NodeKind::KERNEL, NodeKind::MEMCPY, NodeKind::MEMSET, NodeKind::EMPTY].contains(&kind) {
                 let what = "a node in a body that is no kernel, copy, fill or empty node";
-                return Err(Error::refused("node::child_graph", Detail::Unsupported { what }));
+                return Err(Error::refused("node::child_graph", Detail::unsupported(what)));
             }
         }
         Ok(())

@@ -125,10 +125,10 @@ impl<F: FnMut(usize, &mut Body<'_>) -> Result<()>> NodeOp for ConditionalOp<'_, 
         graph.ensure_complete(api)?;
         condition.ensure_of(graph.root, api)?;
         if condition.has_node().load(Ordering::Relaxed) {
-            return Err(Error::refused(api, Detail::Unsupported { what: "a condition that has a node" }));
+            return Err(Error::refused(api, Detail::unsupported("a condition that has a node")));
         }
         let (what, asked, limit) = ("the number of bodies", kind.parts().1, Conditional::MOST_BODIES);
-        ensure(asked <= limit, api, || Detail::Limit { what, asked: asked.into(), limit: limit.into() })?;
+        ensure(asked <= limit, api, || Detail::limit(what, asked.into(), limit.into()))?;
         let mut uses = kept(api, [condition.written()])?;
         let before = graph.last_of(api, after)?;
         let (raw, bodies) = match add_raw(graph, &before, condition.raw, kind) {

@@ -70,15 +70,15 @@ where
 /// [`cudaGraphMemcpyNodeSetParamsToSymbol`](sys::cudaGraphMemcpyNodeSetParamsToSymbol) and
 /// [`cudaGraphExecMemcpyNodeSetParamsToSymbol`](sys::cudaGraphExecMemcpyNodeSetParamsToSymbol). The node is
 /// a [`memcpy`] to the variable's address. In place of C's offset, copy to a
-/// [`slice`](crate::memory::Symbol::slice).
+/// [`slice`](crate::launch::Symbol::slice).
 ///
 /// # Errors
-/// Those of [`memcpy`] and of [`Symbol::device_ptr`](crate::memory::Symbol::device_ptr).
+/// Those of [`memcpy`] and of [`Symbol::device_ptr`](crate::launch::Symbol::device_ptr).
 ///
 /// # Examples
 /// ```no_run
 /// use cuda_safe::graph::node;
-/// use cuda_safe::memory::Symbol;
+/// use cuda_safe::launch::Symbol;
 /// use cuda_safe::{DeviceBuffer, Graph, Stream};
 ///
 /// # fn run(filter: &'static Symbol<f32>) -> cuda_safe::Result<()> {
@@ -262,7 +262,7 @@ fn copy<R: Recipient>(
     ensure_of(&source, graph)?;
     let Some(copy) = CheckedCopy::check(api, destination, source)? else { return recipient.take_none() };
     if copy.is_between_devices() {
-        return Err(Error::refused(api, Detail::Unsupported { what: "a copy between devices in a graph" }));
+        return Err(Error::refused(api, Detail::unsupported("a copy between devices in a graph")));
     }
     let uses = kept(api, destination.access(Mode::Write).into_iter().chain(source.access(Mode::Read)))?;
     let (to, from, bytes) =

@@ -30,7 +30,7 @@ pub struct EventWait<'a>(&'a Event);
 /// [`RecordFlags::EXTERNAL`](crate::stream::RecordFlags::EXTERNAL).
 ///
 /// # Errors
-/// `DeviceMismatch` if the event belongs to another device.
+/// `Device` if the event belongs to another device.
 ///
 /// # Examples
 /// ```

@@ -83,7 +83,7 @@ impl<P, A: Arguments<P>> Resolve for KernelOp<'_, P, A> {
         config.check(kernel.name())?;
         if config.is_programmatic() {
             let what = "programmatic stream serialization in a graph, which orders its nodes by its edges";
-            return Err(Error::refused(API, Detail::Unsupported { what }));
+            return Err(Error::refused(API, Detail::unsupported(what)));
         }
         let device = to.device();
         // Memory and conditions of the graph may be among the arguments, only here.
@@ -131,7 +131,7 @@ impl<P, A: Arguments<P>> Resolve for KernelOp<'_, P, A> {
                 Place::Exec(exec, node) => {
                     if config.has_attributes() {
                         let what = "attributes of a kernel in an executable graph: set them in its graph";
-                        return Err(Error::refused(API, Detail::Unsupported { what }));
+                        return Err(Error::refused(API, Detail::unsupported(what)));
                     }
                     // SAFETY: the invariants of `Place`, and as above.
                     unsafe { check!(cudaGraphExecKernelNodeSetParams(exec, node, parameters)) }

@@ -293,7 +293,7 @@ impl Recipient for SettingExec<'_> {
 /// Returns the refusal of an operation without elements, which cannot replace another one.
 #[track_caller]
 fn nothing(api: &'static str) -> Error {
-    Error::refused(api, Detail::Zero { what: "the number of elements" })
+    Error::refused(api, Detail::zero("the number of elements"))
 }
 
 /// Returns the accesses of a node, with their memory retained.
@@ -307,7 +307,7 @@ pub(super) fn kept<'a>(
     // A match, because a closure would hide the caller.
     for access in accesses {
         if !uses.add(&access, || retain(&access)) {
-            return Err(Error::refused(api, Detail::NotKept));
+            return Err(Error::refused(api, Detail::NOT_KEPT));
         }
     }
     Ok(uses)
@@ -320,7 +320,7 @@ impl Graph {
     ///
     /// # Errors
     /// - `Unsupported` if `after` names a node of another graph.
-    /// - `NotKept` if the graph cannot retain the operation's memory.
+    /// - `Argument` if the graph cannot retain the operation's memory.
     /// - Those of the operation.
     /// - The runtime's error.
     /// - Refused inside a host function.
@@ -355,9 +355,9 @@ impl Graph {
     ///
     /// # Errors
     /// - `Unsupported` if the node was captured or destroyed, or belongs to another graph.
-    /// - `NodesUnordered` if the new memory conflicts with a node that is not ordered with this one;
+    /// - `Hazard` if the new memory conflicts with a node that is not ordered with this one;
     ///   [`add_dependencies`](Self::add_dependencies) adds an order.
-    /// - `Zero` if there are no elements.
+    /// - `Argument` if there are no elements.
     /// - Those of [`add`](Self::add).
     /// - The runtime's error for a node of another kind.
     ///
@@ -460,8 +460,8 @@ impl GraphExec {
     /// # Errors
     /// - `Unsupported` if the node was captured, was added after the executable graph was made, or belongs
     ///   to another graph.
-    /// - `NodesUnordered` if the new memory conflicts with a node that is not ordered with this one.
-    /// - `Zero` if there are no elements.
+    /// - `Hazard` if the new memory conflicts with a node that is not ordered with this one.
+    /// - `Argument` if there are no elements.
     /// - Those of [`Graph::add`].
     /// - The runtime's error for a node of another kind, and for memory of another kind or device than
     ///   before.
@@ -527,7 +527,7 @@ impl GraphExec {
         graph: &Graph,
         node: Node,
     ) -> Result<(usize, sys::cudaGraphNode_t)> {
-        let refused = |what| Error::refused(api, Detail::Unsupported { what });
+        let refused = |what| Error::refused(api, Detail::unsupported(what));
         let Some(origin) = &self.origin else {
             return Err(refused(
                 "changing a node after GraphExec::update took another graph over, \

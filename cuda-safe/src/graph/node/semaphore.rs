@@ -23,7 +23,7 @@ pub struct SemaphoreWait<'a>(&'a Valued<'a>);
 /// `cudaGraphExternalSemaphoresSignalNodeSetParams` and `cudaGraphExecExternalSemaphoresSignalNodeSetParams`.
 ///
 /// # Errors
-/// `DeviceMismatch` for a semaphore of another device.
+/// `Device` for a semaphore of another device.
 #[doc(alias = "cudaGraphAddExternalSemaphoresSignalNode")]
 #[doc(alias = "cudaGraphExternalSemaphoresSignalNodeSetParams")]
 #[doc(alias = "cudaGraphExecExternalSemaphoresSignalNodeSetParams")]
@@ -39,7 +39,7 @@ pub fn semaphore_signal<'a>(semaphores: &'a [(&'a ExternalSemaphore, u64)]) -> S
 /// `cudaGraphExternalSemaphoresWaitNodeSetParams` and `cudaGraphExecExternalSemaphoresWaitNodeSetParams`.
 ///
 /// # Errors
-/// `DeviceMismatch` for a semaphore of another device.
+/// `Device` for a semaphore of another device.
 #[doc(alias = "cudaGraphAddExternalSemaphoresWaitNode")]
 #[doc(alias = "cudaGraphExternalSemaphoresWaitNodeSetParams")]
 #[doc(alias = "cudaGraphExecExternalSemaphoresWaitNodeSetParams")]

@@ -24,12 +24,12 @@ use std::ffi::c_int;
 use std::sync::Mutex;
 
 use super::super::location::MemoryLocation;
-use super::super::relaxed::relax;
 use super::calls;
 use super::reuse::RULES;
 use crate::device::Device;
 use crate::error::quietly;
 use crate::lock::lock;
+use crate::stream::relax;
 use crate::{check, sys};
 
 /// A pool of a device that only this list knows.

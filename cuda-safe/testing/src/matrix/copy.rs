@@ -6,8 +6,9 @@ use cuda_safe::copy::{
     AsyncDestination, AsyncSource, Linear, Planar, Volumetric, memcpy_from_symbol, memcpy_from_symbol_async,
     memcpy_to_symbol, memcpy_to_symbol_async,
 };
+use cuda_safe::launch::SymbolSlice;
 use cuda_safe::memory::{
-    MemoryType, Pageable, Plane, PlaneMut, Slice, SliceMut, SourceOf, SymbolSlice, Volume, VolumeMut,
+    MemoryType, Pageable, Plane, PlaneMut, Slice, SliceMut, SourceOf, Volume, VolumeMut,
 };
 use cuda_safe::stream::Stream;
 use cuda_safe::{Result, memcpy, memcpy_2d, memcpy_2d_async, memcpy_3d, memcpy_3d_async, memcpy_async};

@@ -352,7 +352,8 @@ impl<T: Element> Memory<T> for Rows<T> {
         let [width, height, _] = self.bounds.size;
         self.guards = all.to_vec();
         let inside = self.bounds.inside(all);
-        memcpy_2d(&mut self.memory, &Plane::<T, Pageable>::from_slice(&inside, width, height)).unwrap();
+        memcpy_2d(&mut self.memory, &Plane::<T, Pageable>::from_slice(&inside, width, height).unwrap())
+            .unwrap();
     }
 
     fn read(&self) -> Vec<T> {
@@ -395,8 +396,11 @@ impl<T: Element> Memory<T> for Layers<T> {
         let [width, height, depth] = self.bounds.size;
         self.guards = all.to_vec();
         let inside = self.bounds.inside(all);
-        memcpy_3d(&mut self.memory, &Volume::<T, Pageable>::from_slice(&inside, width, height, depth))
-            .unwrap();
+        memcpy_3d(
+            &mut self.memory,
+            &Volume::<T, Pageable>::from_slice(&inside, width, height, depth).unwrap(),
+        )
+        .unwrap();
     }
 
     fn read(&self) -> Vec<T> {
@@ -430,8 +434,11 @@ impl<T: Element + ArrayElement> Memory<T> for Grid<T> {
         let [width, height, depth] = self.bounds.size;
         self.guards = all.to_vec();
         let inside = self.bounds.inside(all);
-        memcpy_3d(&mut self.memory, &Volume::<T, Pageable>::from_slice(&inside, width, height, depth))
-            .unwrap();
+        memcpy_3d(
+            &mut self.memory,
+            &Volume::<T, Pageable>::from_slice(&inside, width, height, depth).unwrap(),
+        )
+        .unwrap();
     }
 
     fn read(&self) -> Vec<T> {

@@ -20,7 +20,7 @@ use cases::{Case, cases};
 use copy::{Mode, copy};
 
 use cuda_safe::stream::Stream;
-use cuda_safe::{Device, copy::set_automatic_peer_access};
+use cuda_safe::{Device, device::set_automatic_peer_access};
 
 /// The number of cases that were run, so that an empty run does not pass.
 #[derive(Debug, Default)]

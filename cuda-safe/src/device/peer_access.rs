@@ -14,9 +14,9 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::device::Device;
+use super::Device;
+use crate::callback::in_callback;
 use crate::error::{Detail, Error, Result, quietly, take_last};
-use crate::stream::in_callback;
 use crate::{check, sys};
 
 static AUTOMATIC: AtomicBool = AtomicBool::new(true);
@@ -40,7 +40,7 @@ pub fn automatic_peer_access() -> bool {
 ///
 /// # Examples
 /// ```
-/// use cuda_safe::copy::{automatic_peer_access, set_automatic_peer_access};
+/// use cuda_safe::device::{automatic_peer_access, set_automatic_peer_access};
 ///
 /// assert!(automatic_peer_access());
 /// set_automatic_peer_access(false);
@@ -53,7 +53,7 @@ pub fn set_automatic_peer_access(automatic: bool) {
 /// Enables access between two devices, unless that is already decided.
 #[cold]
 #[inline(never)]
-pub(super) fn ensure(a: Device, b: Device) {
+pub(crate) fn ensure(a: Device, b: Device) {
     // A host function must not call CUDA. The copy itself is refused there.
     if !automatic_peer_access() || in_callback() {
         return;
@@ -88,7 +88,8 @@ pub(crate) fn ensure_accessible(device: Device, owner: Device) -> Result<()> {
         return Ok(());
     }
     let (found, needed) = (owner.ordinal(), device.ordinal());
-    Err(Error::refused("launch", Detail::NotAccessible { found, needed, pooled: false }))
+    let detail = Detail::not_accessible(found, needed, "Device::enable_peer_access");
+    Err(Error::refused("launch", detail))
 }
 
 /// Returns whether the program itself has enabled access, by a raw call. The runtime only reports that when

@@ -4,11 +4,11 @@
 //! file of `Device` free of these.
 #![expect(unsafe_code, reason = "resets devices")]
 
-use super::Device;
+use crate::device::Device;
 use crate::error::{self, Result};
 #[cfg(doc)]
 use crate::sys;
-use crate::{check, copy, memory, stream};
+use crate::{check, copy, device, memory, stream};
 
 impl Device {
     /// Blocks until all work submitted to the device so far is complete.
@@ -71,7 +71,7 @@ impl Device {
         // forgotten below.
         let reset = unsafe { check!(cudaDeviceReset()) };
         // Also after an error: the error may be that of earlier work, and the device is reset even then.
-        copy::peer::forget(self);
+        device::peer_access::forget(self);
         copy::staged::abandon(self);
         memory::abandon(self);
         stream::abandon(self);

@@ -23,13 +23,13 @@ use std::ops::{Range, RangeBounds};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::relaxed::relax;
-use super::size;
+use super::{Module, Space, VariableAccess};
 use crate::check;
 use crate::device::Device;
 use crate::error::{Detail, Result, ensure, ensure_callable};
 use crate::hazard::{Access, AccessHistory, Mode};
-use crate::launch::{Module, Space, VariableAccess};
+use crate::memory::size;
+use crate::stream::relax;
 #[cfg(doc)]
 use crate::sys;
 
@@ -44,7 +44,7 @@ use crate::sys;
 /// ```no_run
 /// use cuda_safe::copy::{memcpy_from_symbol, memcpy_from_symbol_async};
 /// use cuda_safe::copy::{memcpy_to_symbol, memcpy_to_symbol_async};
-/// use cuda_safe::memory::Symbol;
+/// use cuda_safe::launch::Symbol;
 /// use cuda_safe::{PinnedBuffer, Stream};
 ///
 /// # fn run(filter: &'static Symbol<f32>, count: &'static Symbol<u32>) -> cuda_safe::Result<()> {
@@ -113,18 +113,6 @@ impl<T> Symbol<T> {
         self.space
     }
 
-    /// Returns the length in elements.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Returns whether the length is 0. A C++ variable is never empty.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
     /// Returns the size in bytes that the header declares.
     #[must_use]
     pub const fn size_in_bytes(&self) -> usize {
@@ -170,7 +158,7 @@ impl<T> Symbol<T> {
         if !self.measured.load(Ordering::Relaxed) {
             let (needed, found) = (self.size_in_bytes(), self.size()?);
             let what = "the variable, in bytes,";
-            ensure(needed == found, "Symbol::device_ptr", || Detail::WrongLength { what, needed, found })?;
+            ensure(needed == found, "Symbol::device_ptr", || Detail::wrong_length(what, needed, found))?;
             self.measured.store(true, Ordering::Relaxed);
         }
         Ok(pointer.cast())
@@ -288,18 +276,6 @@ impl<T> SymbolSlice<T> {
         Self { device: Some(self.device.unwrap_or(device)), ..self }
     }
 
-    /// Returns the length in elements.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.range.1 - self.range.0
-    }
-
-    /// Returns whether the length is 0.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// Returns the memory space of the variable.
     pub(crate) fn space(&self) -> Space {
         self.symbol.space()
@@ -339,6 +315,9 @@ impl<T> SymbolSlice<T> {
         Ok(Access::new(history, range, mode).unborrowed())
     }
 }
+
+size::length!([T] Symbol<T>, it => it.len);
+size::length!([T] SymbolSlice<T>, it => it.range.1 - it.range.0);
 
 impl<T> Clone for SymbolSlice<T> {
     fn clone(&self) -> Self {
