@@ -1,5 +1,5 @@
-//! The build script of all three packages. Their sources are the same, and the number of the package's version
-//! makes the difference.
+//! The build script of all three packages. Their sources are the same, and the number of the package's
+//! version makes the difference.
 
 use cuda_kernels_build::Build;
 

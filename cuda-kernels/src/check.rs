@@ -36,11 +36,7 @@ pub(crate) fn output<T: 'static>(
 
 #[track_caller]
 fn length(api: &'static str, what: &'static str, found: usize, needed: usize) -> Result<()> {
-    if found == needed {
-        Ok(())
-    } else {
-        Err(Error::refused(api, Detail::WrongLength { what, needed, found }))
-    }
+    if found == needed { Ok(()) } else { Err(Error::refused(api, Detail::wrong_length(what, needed, found))) }
 }
 
 /// Refuses memory of another device than the stream's.
@@ -55,7 +51,7 @@ pub(crate) fn device(
     match memory {
         Some(found) if found != needed => {
             let (found, needed) = (found.ordinal(), needed.ordinal());
-            Err(Error::refused(api, Detail::DeviceMismatch { what, found, needed }))
+            Err(Error::refused(api, Detail::device_mismatch(what, found, needed)))
         }
         _ => Ok(()),
     }
@@ -64,14 +60,14 @@ pub(crate) fn device(
 /// Returns the count as the kernels take it, and a grid with one thread for each element. Returns `None`
 /// if there are no elements.
 #[track_caller]
-pub(crate) fn grid(api: &'static str, elements: usize) -> Result<Option<(u32, LaunchConfig)>> {
+pub(crate) fn grid(api: &'static str, elements: usize) -> Result<Option<(u32, LaunchConfig<'static>)>> {
     if elements == 0 {
         return Ok(None);
     }
     let Ok(count) = u32::try_from(elements) else {
         let asked = u64::try_from(elements).unwrap_or(u64::MAX);
         let limit = u64::from(u32::MAX);
-        return Err(Error::refused(api, Detail::Limit { what: "the number of elements", asked, limit }));
+        return Err(Error::refused(api, Detail::limit("the number of elements", asked, limit)));
     };
     Ok(Some((count, LaunchConfig::for_elements(elements, THREADS)?)))
 }
@@ -86,16 +82,13 @@ mod tests {
         let (count, config) = grid("test", 1000).unwrap().unwrap();
         assert_eq!((count, config.grid.x, config.block.x), (1000, 4, THREADS));
         let error = grid("test", 1 << 32).unwrap_err();
-        assert_eq!(
-            error.detail(),
-            &Detail::Limit { what: "the number of elements", asked: 1 << 32, limit: u64::from(u32::MAX) }
-        );
+        assert_eq!(error.detail(), &Detail::limit("the number of elements", 1 << 32, u64::from(u32::MAX)));
     }
 
     #[test]
     fn a_wrong_length_names_the_argument_and_both_lengths() {
         let error = length("vector_add", "b", 3, 4).unwrap_err();
-        assert_eq!(error.detail(), &Detail::WrongLength { what: "b", needed: 4, found: 3 });
+        assert_eq!(error.detail(), &Detail::wrong_length("b", 4, 3));
         assert!(length("vector_add", "b", 4, 4).is_ok());
     }
 }

@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "launches kernels after checking the conditions that they rely on")]
 
 use cuda_safe::error::Detail;
-use cuda_safe::launch::{KernelInput, KernelOutput, LaunchAttributes, LaunchConfig};
+use cuda_safe::launch::{KernelInput, KernelOutput, LaunchConfig};
 use cuda_safe::stream::AsStream;
 use cuda_safe::{Error, Result};
 
@@ -35,24 +35,17 @@ pub fn cluster_histogram(
     check::input(API, "values", &values, values.elements(), stream)?;
     check::output(API, "bins", &bins, bins.elements(), stream)?;
     if cluster == 0 {
-        return Err(Error::refused(API, Detail::Zero { what: "the number of blocks of a cluster" }));
+        return Err(Error::refused(API, Detail::zero("the number of blocks of a cluster")));
     }
     let Some((bin_count, _)) = check::grid(API, bins.elements())? else { return Ok(()) };
     let Some((count, config)) = check::grid(API, values.elements())? else { return Ok(()) };
     let clusters = config.grid.x.min(BLOCKS).div_ceil(cluster);
     let shared =
         usize::try_from(bin_count.div_ceil(cluster)).unwrap_or(usize::MAX).saturating_mul(size_of::<u32>());
-    let config =
-        LaunchConfig::new(clusters.saturating_mul(cluster), check::THREADS).with_shared_bytes(shared);
-    let attributes = LaunchAttributes::new().cluster(cluster);
+    let config = LaunchConfig::new(clusters.saturating_mul(cluster), check::THREADS)
+        .with_shared_bytes(shared)
+        .cluster(cluster);
     // SAFETY: the kernel reads the first `count` values and adds to the first `bin_count` bins. The
     // memory has as many, on the stream's device. Each block has room for its part of the bins.
-    unsafe {
-        kernels::clusters::cluster_histogram.launch_ex(
-            config,
-            &attributes,
-            stream,
-            (values, count, bins, bin_count),
-        )
-    }
+    unsafe { kernels::clusters::cluster_histogram.launch(config, stream, (values, count, bins, bin_count)) }
 }

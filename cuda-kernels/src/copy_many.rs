@@ -21,7 +21,7 @@ use std::sync::OnceLock;
 use cuda_safe::bytemuck::{AnyBitPattern, NoUninit};
 use cuda_safe::copy::find_overlap;
 use cuda_safe::device::{Version, driver_version};
-use cuda_safe::error::Detail;
+use cuda_safe::error::{Detail, ErrorKind};
 use cuda_safe::hazard::{Access, Mode};
 use cuda_safe::launch::{KernelInput, KernelOutput};
 use cuda_safe::stream::{AsStream, StreamRef};
@@ -146,8 +146,7 @@ impl CopyManyPlan {
     {
         let (pairs, stream) = (pairs.into_iter().collect::<Vec<_>>(), stream.as_stream());
         if pairs.len() != self.pairs {
-            let detail =
-                Detail::WrongLength { what: "the list of pairs", needed: self.pairs, found: pairs.len() };
+            let detail = Detail::wrong_length("the list of pairs", self.pairs, pairs.len());
             return Err(Error::refused(API, detail));
         }
         let mut planned = self.launches.iter().flat_map(|table| &table.ranges);
@@ -155,11 +154,11 @@ impl CopyManyPlan {
             if let Some(range) = range(pair, Some(stream))?
                 && planned.next() != Some(&range)
             {
-                return Err(Error::refused(API, Detail::NotPlanned { index }));
+                return Err(not_planned(index));
             }
         }
         if planned.next().is_some() {
-            return Err(Error::refused(API, Detail::NotPlanned { index: pairs.len() }));
+            return Err(not_planned(pairs.len()));
         }
         for (pairs, table) in pairs.chunks(most(pairs.len())).zip(&self.launches) {
             // SAFETY: the pairs are those of the table. `tables` has checked them when the plan was made.
@@ -178,7 +177,7 @@ fn tables<T: 'static, D: KernelOutput<T>, S: KernelInput<T>>(
     stream: Option<StreamRef<'_>>,
 ) -> Result<Vec<Table>> {
     if size_of::<T>() == 0 {
-        return Err(Error::refused(API, Detail::ZeroSized { type_name: std::any::type_name::<T>() }));
+        return Err(Error::refused(API, Detail::zero_sized(std::any::type_name::<T>())));
     }
     let most = most(pairs.len());
     let (mut ranges, mut ends) = (Vec::with_capacity(pairs.len()), Vec::new());
@@ -203,7 +202,7 @@ fn range<T: 'static, D: KernelOutput<T>, S: KernelInput<T>>(
     let (destination, source) = pair;
     let (elements, element) = (destination.elements(), size_of::<T>());
     if source.elements() != elements {
-        let detail = Detail::LengthMismatch { destination: elements, source: source.elements() };
+        let detail = Detail::length_mismatch(elements, source.elements());
         return Err(Error::refused(API, detail));
     }
     if let Some(stream) = stream {
@@ -214,7 +213,7 @@ fn range<T: 'static, D: KernelOutput<T>, S: KernelInput<T>>(
         return Ok(None);
     }
     let Some(bytes) = elements.checked_mul(element) else {
-        let detail = Detail::Overflow { what: "the size in bytes", left: elements, right: element };
+        let detail = Detail::overflow("the size in bytes", elements, element);
         return Err(Error::refused(API, detail));
     };
     Ok(Some(Range { to: destination.value()?.addr(), from: source.value()?.addr(), bytes }))
@@ -262,6 +261,13 @@ fn refuse_overlaps(ranges: &[Range]) -> Result<()> {
     }
 }
 
+/// Returns the refusal of memory that differs from that which a plan was made for.
+#[track_caller]
+fn not_planned(index: usize) -> Error {
+    let text = format!("the plan was made for other memory than that of operand {index}");
+    Error::refused(API, Detail::new(ErrorKind::Argument, text))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -272,8 +278,7 @@ mod tests {
             let ranges: Vec<_> = copies.iter().map(|&(to, from, bytes)| Range { to, from, bytes }).collect();
             refuse_overlaps(&ranges).err().map(|error| error.detail().clone())
         };
-        let overlapping =
-            |destination, source, bytes| Some(Detail::Overlapping { destination, source, bytes });
+        let overlapping = |destination, source, bytes| Some(Detail::overlapping(destination, source, bytes));
         assert_eq!(refused(&[]), None);
         let touching = [(100, 0, 10), (110, 0, 10), (90, 5, 10)];
         assert_eq!(refused(&touching), None, "they touch, and share sources");

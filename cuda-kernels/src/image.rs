@@ -1,7 +1,7 @@
 //! Images of `f32`, read by textures and written by surfaces.
 #![expect(unsafe_code, reason = "launches kernels after checking the conditions that they rely on")]
 
-use cuda_safe::error::Detail;
+use cuda_safe::error::{Detail, ErrorKind};
 use cuda_safe::launch::{KernelOutput, LaunchConfig};
 use cuda_safe::memory::ArrayKind;
 use cuda_safe::stream::AsStream;
@@ -35,22 +35,22 @@ pub fn rotate(
     const API: &str = "rotate";
     let wide = |size: u32| usize::try_from(size).unwrap_or(usize::MAX);
     let (left, right) = (wide(width), wide(height));
-    let overflow = Detail::Overflow { what: "the size of the image", left, right };
+    let overflow = Detail::overflow("the size of the image", left, right);
     let elements = left.checked_mul(right).ok_or_else(|| Error::refused(API, overflow))?;
     check::output(API, "out", &out, elements, stream)?;
     if image.kind() != Some(ArrayKind::Plane) {
         let asked = "turning by a texture that is of no plane";
         let instead = "make the texture of an array of rows or of a PitchedBuffer";
-        return Err(Error::refused(API, Detail::Texture { asked, instead }));
+        return Err(Error::refused(API, texture(asked, instead)));
     }
     if image.desc().normalized_coords {
         let asked = "turning by a texture with normalized coordinates";
         let instead = "make the texture without normalized_coords";
-        return Err(Error::refused(API, Detail::Texture { asked, instead }));
+        return Err(Error::refused(API, texture(asked, instead)));
     }
     if out.access().is_some_and(|out| image.shares(&out)) {
         let asked = "turning of an image onto itself";
-        return Err(Error::refused(API, Detail::Texture { asked, instead: "write to other memory" }));
+        return Err(Error::refused(API, texture(asked, "write to other memory")));
     }
     if elements == 0 {
         return Ok(());
@@ -80,14 +80,14 @@ pub fn paint_gradient(
     if image.kind() != ArrayKind::Plane {
         let asked = "painting of an array that is no plane";
         let instead = "make the surface of one of ArrayBuilder::plane";
-        return Err(Error::refused(API, Detail::Texture { asked, instead }));
+        return Err(Error::refused(API, texture(asked, instead)));
     }
     let wide = |size: usize| u64::try_from(size).unwrap_or(u64::MAX);
     let [columns, rows, _] = image.extent();
     let sizes = [("the width", width, wide(columns)), ("the height", height, wide(rows))];
     for (what, asked, limit) in sizes.map(|(what, asked, limit)| (what, u64::from(asked), limit)) {
         if asked > limit {
-            return Err(Error::refused(API, Detail::Limit { what, asked, limit }));
+            return Err(Error::refused(API, Detail::limit(what, asked, limit)));
         }
     }
     if width == 0 || height == 0 {
@@ -97,4 +97,9 @@ pub fn paint_gradient(
     // SAFETY: the kernel writes `float` elements within an image that has at least as many rows and
     // columns.
     unsafe { kernels::paint_gradient.launch(config, stream, (image, width, height, step_x, step_y)) }
+}
+
+/// Returns the detail of a texture or surface that is not possible, and the alternative.
+fn texture(asked: &str, instead: &str) -> Detail {
+    Detail::new(ErrorKind::Argument, format!("there is no {asked}; {instead}"))
 }

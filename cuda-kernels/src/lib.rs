@@ -22,6 +22,9 @@
 //!
 //! A crate with its own kernels works in the same way: see `cuda-kernels-build`.
 
+// The unit tests.
+// Not under sanitizers: they use no GPU.
+
 mod check;
 pub mod cluster;
 pub mod copy_many;

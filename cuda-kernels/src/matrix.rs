@@ -87,5 +87,5 @@ fn multiply(
 fn elements(api: &'static str, what: &'static str, rows: u32, columns: u32) -> Result<usize> {
     let wide = |size: u32| usize::try_from(size).unwrap_or(usize::MAX);
     let (left, right) = (wide(rows), wide(columns));
-    left.checked_mul(right).ok_or_else(|| Error::refused(api, Detail::Overflow { what, left, right }))
+    left.checked_mul(right).ok_or_else(|| Error::refused(api, Detail::overflow(what, left, right)))
 }

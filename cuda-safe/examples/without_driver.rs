@@ -7,7 +7,7 @@ use cuda_safe::{Device, DeviceBuffer};
 
 fn main() -> cuda_safe::Result<()> {
     let numbers = [1, 2, 3];
-    if Device::available() {
+    if Device::is_available() {
         println!(
             "{:?} came back from {}",
             DeviceBuffer::from_slice(&numbers)?.to_vec()?,

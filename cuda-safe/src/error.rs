@@ -34,7 +34,7 @@ use crate::sys::cudaError_t;
 use crate::{check, sys};
 
 pub(crate) use detail::BUILT;
-pub use detail::Detail;
+pub use detail::{Detail, ErrorKind};
 
 /// The result of a fallible function of this crate.
 pub type Result<T> = core::result::Result<T, Error>;
@@ -82,9 +82,9 @@ impl Error {
     pub fn from_code(api: &'static str, code: cudaError_t) -> Self {
         let call_site = Location::caller();
         let detail = match Class::of(code) {
-            Class::Driver if code == sys::cudaErrorNoDevice => Detail::NoDevice,
+            Class::Driver if code == sys::cudaErrorNoDevice => Detail::no_device(),
             Class::Driver => Detail::versions(),
-            _ => Detail::None,
+            _ => Detail::NONE,
         };
         let error = Self(Box::new(Contents { api, call_site, code, refused: false, detail }));
         if error.is_sticky() {
@@ -113,7 +113,7 @@ impl Error {
     /// Returns the same error with the sizes of the failed call.
     #[must_use]
     pub fn with_detail(mut self, detail: Detail) -> Self {
-        if matches!(self.0.detail, Detail::None) {
+        if self.0.detail == Detail::NONE {
             self.0.detail = detail;
         }
         self
@@ -124,9 +124,9 @@ impl Error {
     #[must_use]
     pub(crate) fn of_argument(mut self, kernel: &'static str, index: usize, name: &'static str) -> Self {
         if self.0.refused {
-            let detail = std::mem::replace(&mut self.0.detail, Detail::None);
+            let name = if name.is_empty() { String::new() } else { format!(", `{name}`") };
             self.0.api = kernel;
-            self.0.detail = Detail::Argument { index, name, detail: Box::new(detail) };
+            self.0.detail.reword(|text| format!("argument {index} (0 is the first){name}: {text}"));
         }
         self
     }
@@ -134,7 +134,7 @@ impl Error {
     /// Returns the same refusal with this pair of operations.
     #[cold]
     pub(crate) fn of_hazard(mut self, Hazard { first, second }: Hazard) -> Self {
-        self.0.detail = Detail::Hazard { first, second };
+        self.0.detail = Detail::hazard(first, second);
         self
     }
 
@@ -142,8 +142,17 @@ impl Error {
     /// writes.
     #[cold]
     pub(crate) fn if_written(mut self, parameter: &'static str, name: &'static str) -> Self {
-        let hazard = Box::new(std::mem::replace(&mut self.0.detail, Detail::None));
-        self.0.detail = Detail::IfWritten { parameter, name, hazard };
+        let mark = if name.is_empty() {
+            String::new()
+        } else {
+            format!(", or write `/// @reads {name}` above the kernel")
+        };
+        self.0.detail.reword(|hazard| {
+            format!(
+                "{hazard}; the kernel declares the parameter as `{parameter}`: if it only reads there, pass \
+                 the memory's `read_only()`{mark}"
+            )
+        });
         self
     }
 
@@ -355,7 +364,7 @@ impl fmt::Display for Error {
             write!(f, "{}: {}", self.0.api, self.0.detail)?;
         } else {
             write!(f, "{}: {} ({}): {}", self.0.api, self.name(), self.number(), self.meaning())?;
-            if !matches!(self.0.detail, Detail::None) {
+            if self.0.detail != Detail::NONE {
                 write!(f, "; {}", self.0.detail)?;
             }
         }
@@ -562,7 +571,7 @@ macro_rules! check {
 #[inline]
 #[track_caller]
 pub fn ensure_callable(api: &'static str) -> Result<()> {
-    ensure(!in_callback(), api, || Detail::InCallback)
+    ensure(!in_callback(), api, || Detail::IN_CALLBACK)
 }
 
 /// Returns the last segment of a path, for [`check!`](crate::check).

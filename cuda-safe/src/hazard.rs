@@ -44,7 +44,7 @@ pub fn set_policy(policy: Policy) -> Result<()> {
     if policy == Policy::Off {
         return Err(Error::refused(
             "hazard::set_policy",
-            Detail::Unsupported { what: "Policy::Off as a safe choice" },
+            Detail::unsupported("Policy::Off as a safe choice"),
         ));
     }
     // SAFETY: the policy is not `Off`. If it was `Off` before, all devices are waited for below.
@@ -105,6 +105,6 @@ pub(crate) fn lend(history: &AccessHistory, mode: Mode) -> Result<()> {
     if history.add_host_guard(mode) {
         Ok(())
     } else {
-        Err(Error::refused("host access", Detail::HostBorrowed))
+        Err(Error::refused("host access", Detail::HOST_BORROWED))
     }
 }

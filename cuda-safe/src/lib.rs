@@ -1,7 +1,7 @@
 //! Safe, typed access to the CUDA Runtime API, with CUDA's own names.
 //!
-//! CUDA C++ ports line by line: the nouns and the order of arguments are the same. For functions without a
-//! wrapper, [`check!`] surrounds the raw call. The [`guide`] begins with a first program in a crate of your
+//! CUDA C++ ports line by line: the nouns and the order of arguments are the same. [`check!`] surrounds the
+//! raw call of a function without a wrapper. The [`guide`] begins with a first program in a crate of your
 //! own, and ends with a table of all names.
 //!
 //! # A first program
@@ -29,13 +29,14 @@
 //! 2. Its arguments do this: `&d` is read, and `&mut d` is written.
 //! 3. The borrow ends with the call, but the operation runs later, so the tracker records its accesses.
 //! 4. Two operations conflict if they access the same bytes and one of them writes.
-//! 5. If nothing orders an operation after one that it conflicts with, its stream waits for the other stream;
-//!    under [`Policy::Error`](hazard::Policy) it is refused, and the error names both lines.
+//! 5. If nothing orders an operation after one that it conflicts with, its stream waits for the other stream.
+//!    Under [`Policy::Error`](hazard::Policy) the operation is refused instead, with an error that names both
+//!    lines.
 //! 6. The host gets a slice of memory only through a guard, which waits for the work on these bytes.
 //! 7. Memory is freed only after the work that uses it, and a graph retains what its nodes use.
-//! 8. Lengths and devices are checked before the call, so an operation that is refused changes nothing.
+//! 8. Lengths and devices are checked before the call, so a refused operation changes nothing.
 //! 9. A kernel launch is `unsafe`: its caller promises that the kernel stays within its arguments.
-//! 10. Everything else that is safe to call cannot cause undefined behaviour, in any order and on any thread.
+//! 10. All other safe functions cannot cause undefined behaviour, in any order and on any thread.
 //!
 //! [`soundness`] has the proof, and the programs that try to break it.
 //!
@@ -55,17 +56,21 @@
 //! | [`library`] | code that is loaded at run time: PTX, cubins, fatbinaries, their kernels and variables |
 //! | [`logs`] | the log messages of runtime and driver about failing calls |
 //! | [`texture`] | textures and surfaces: images that kernels read and write by coordinates |
-//! | [`process`] | everything the crate does to the whole process, and how to switch it off |
-//! | [`soundness`] | the proof, and each attempt to break safe code with the test that shows its result |
+//! | [`process`] | the effects on the whole process and their switches; environment variables |
+//! | [`soundness`] | the proof, and programs that try to break safe code, each with its test |
 //! | [`sys`] | the raw bindings, re-exported |
 //!
 //! Names follow C without the `cuda` prefix. A search of this documentation for a C name finds its wrapper.
+//!
+//! # One purpose, one way
+#![doc = include_str!("../docs/ways.md")]
 //!
 //! # Errors
 //! Every fallible function returns [`Result`]. An [`Error`] holds the C function, the call site in the
 //! caller's source, the code and, if sizes are involved, the sizes of both sides. A CUDA failure never
 //! causes a panic in this crate.
 
+mod busy;
 mod callback;
 pub mod copy;
 pub mod device;
@@ -82,6 +87,7 @@ mod lock;
 pub mod logs;
 pub mod memory;
 pub mod process;
+mod reset;
 pub mod soundness;
 pub mod stream;
 pub mod texture;
@@ -92,8 +98,7 @@ pub use cuda_sys as sys;
 
 pub use copy::{
     CopyBatch, fill, fill_async, memcpy, memcpy_2d, memcpy_2d_async, memcpy_3d, memcpy_3d_async,
-    memcpy_async, memcpy_from_symbol, memcpy_from_symbol_async, memcpy_to_symbol, memcpy_to_symbol_async,
-    memset, memset_2d, memset_2d_async, memset_3d, memset_3d_async, memset_async,
+    memcpy_async, memset, memset_2d, memset_2d_async, memset_3d, memset_3d_async, memset_async,
 };
 pub use device::Device;
 pub use error::{Error, Result};
@@ -101,10 +106,8 @@ pub use graph::{Graph, GraphExec};
 #[cfg(cudart_12_8)]
 pub use library::Library;
 pub use memory::{
-    Array, DeviceBuffer, DeviceSlice, DeviceSliceMut, HostMut, HostRef, ManagedBuffer, ManagedSlice,
-    ManagedSliceMut, MappedFlag, MemoryPool, PinnedBuffer, PinnedFlags, PinnedSlice, PinnedSliceMut,
-    PitchedBuffer, PitchedVolume, Plane, PlaneMut, RegisterFlags, Registered, Volume, VolumeMut,
-    WriteCombinedBuffer,
+    Array, DeviceBuffer, DeviceSlice, DeviceSliceMut, ManagedBuffer, MappedFlag, MemoryPool, PinnedBuffer,
+    PinnedFlags, PitchedBuffer, PitchedVolume, Registered, WriteCombinedBuffer,
 };
 pub use stream::{AsStream, Event, EventFlags, Stream};
 pub use texture::{Surface, Texture};

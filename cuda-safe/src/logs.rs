@@ -17,7 +17,7 @@ use crate::error::{Detail, Error, OrRefused, Result};
 use crate::{check, process, stream, sys};
 
 /// The size of the read buffer in bytes: more than the driver retains, and a zero byte.
-const MOST: usize = 32 << 10;
+const LOG_BYTES: usize = 32 << 10;
 
 /// The severity of a message. One of the constants, or a newer value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -88,7 +88,7 @@ impl Position {
 #[track_caller]
 pub fn dump_to_memory(from: Option<&mut Position>) -> Result<String> {
     stream::ensure_idle("dump_to_memory")?;
-    let mut room = vec![0_u8; MOST];
+    let mut room = vec![0_u8; LOG_BYTES];
     // One byte is for the zero at the end.
     let mut bytes = room.len() - 1;
     let position = from.map_or(ptr::null_mut(), |position| &raw mut position.0);
@@ -121,7 +121,7 @@ pub fn dump_to_file(from: Option<&mut Position>, path: impl AsRef<Path>) -> Resu
     const API: &str = "dump_to_file";
     stream::ensure_idle(API)?;
     let path = CString::new(path.as_ref().as_os_str().as_bytes());
-    let path = path.ok().or_refused(API, || Detail::NulByte { what: "the path" })?;
+    let path = path.ok().or_refused(API, || Detail::nul_byte("the path"))?;
     let position = from.map_or(ptr::null_mut(), |position| &raw mut position.0);
     // SAFETY: the first pointer is to a live variable, or null. The path ends in a zero byte.
     unsafe { check!(cudaLogsDumpToFile(position, path.as_ptr(), 0)) }
@@ -206,7 +206,7 @@ impl Listener {
             // `called` finds no function.
             let later = Self { ..*self };
             stream::defer(Box::new(move || drop(later)));
-            return Err(Error::refused("Listener::stop", Detail::InCallback));
+            return Err(Error::refused("Listener::stop", Detail::IN_CALLBACK));
         }
         // SAFETY: the runtime returned the handle, and only this function unregisters it.
         unsafe { check!(cudaLogsUnregisterCallback(self.handle)) }

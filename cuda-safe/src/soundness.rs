@@ -7,7 +7,7 @@
 //! |---|---|
 //! | conflicting operations are ordered, and the host waits | [`cuda_hazard`], `src/stream/enqueue.rs` |
 //! | a graph has no data race, and its memory lives | [`graph`](crate::graph), `src/graph/steps.rs` |
-//! | managed memory and variables have no data race | `src/memory/managed.rs`, `src/memory/symbol.rs` |
+//! | managed memory and variables have no data race | `src/memory/managed.rs`, `src/launch/symbol.rs` |
 //! | no buffer outlives its pool | `src/memory/pool/mod.rs` |
 //! | no code is unloaded while it runs | `src/library/mod.rs` |
 //! | a handle stands for its own crate's kernel | `cuda-kernels/build/src/names.rs` |

@@ -1,4 +1,6 @@
 //! Forbidden programs do not compile, and the compiler explains why: one file for each forbidden act.
+//!
+//! Not in the bundle: it needs the compiler.
 
 #[test]
 fn what_must_not_compile_does_not() {

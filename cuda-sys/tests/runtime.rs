@@ -2,6 +2,8 @@
 //!
 //! The program under test is this test binary itself, started again with another library first on the
 //! loader's path.
+//!
+//! Not under sanitizers: it starts programs.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test")]
 

@@ -65,7 +65,7 @@ impl Ranks {
             for _ in 0..3 {
                 self.add(&mut vectors)?;
             }
-            let event = || Event::on(self.comms[0].device(), cuda_safe::EventFlags::DEFAULT);
+            let event = || Event::with_device(self.comms[0].device(), cuda_safe::EventFlags::DEFAULT);
             let (start, stop) = (event()?, event()?);
             start.record(&self.streams[0])?;
             for _ in 0..turns {

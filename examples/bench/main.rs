@@ -36,9 +36,10 @@ struct Options {
     staged: Option<[PathBuf; 2]>,
     /// The times of clean builds, as `ci/cold` writes them.
     cold: Option<PathBuf>,
+    /// The file for the page of the report.
     write: Option<PathBuf>,
-    /// The folder for the plots of the report.
-    plots: Option<PathBuf>,
+    /// The folder for the plots, and for the sweeps of the report.
+    results: Option<PathBuf>,
     turns: Option<u32>,
     /// The batches of each operation that every side makes at each start.
     batches: Option<u32>,
@@ -80,7 +81,7 @@ impl Options {
             match argument.as_str() {
                 "--tracker" => options.tracker = Some(value.into()),
                 "--cold" => options.cold = Some(value.into()),
-                "--plots" => options.plots = Some(value.into()),
+                "--results" => options.results = Some(value.into()),
                 "--write" => options.write = Some(value.into()),
                 "--only" => options.only = value.split(',').map(str::to_owned).collect(),
                 "--turns" => options.turns = Some(value.parse()?),
@@ -108,35 +109,52 @@ impl Options {
     }
 }
 
+/// What a run has measured: one page, and everything else.
+#[derive(Default)]
+struct Report {
+    page: String,
+    /// The times by size and number, and those of the tracker and of builds.
+    sweeps: String,
+}
+
 fn main() -> anyhow::Result<ExitCode> {
     let options = Options::from_arguments()?;
-    let mut report = String::new();
+    let mut report = Report::default();
     if options.emulator {
-        report.push_str("These times were taken on the emulator: they have no meaning.\n\n");
+        report.page.push_str("These times were taken on the emulator: they have no meaning.\n\n");
     }
     for section in SECTIONS.into_iter().filter(|section| options.wants(section)) {
         let start = Instant::now();
-        let text = match section {
-            "operations" => Some(operations::measure(&options)?),
-            "tracker" => options.tracker.as_deref().map(tracker).transpose()?,
-            "scale" => scale::measure(&options)?,
-            "many" => copies::measure(&options)?.map(|rows| copies::report(&rows)).transpose()?,
-            "kernels" => stream::measure(&options)?.map(|rows| stream::report(&rows)).transpose()?,
-            "large" => transfers::measure(&options)?.map(|rows| transfers::report(&rows)).transpose()?,
-            "pageable" => transfers::pageable(&options)?,
-            _ => transfers::everything(&options)?,
+        let (page, sweeps) = match section {
+            "operations" => (Some(operations::measure(&options)?), None),
+            "tracker" => (None, options.tracker.as_deref().map(tracker).transpose()?),
+            "scale" => scale::measure(&options)?.unzip(),
+            "many" => (None, copies::measure(&options)?.map(|rows| copies::report(&rows)).transpose()?),
+            "kernels" => (stream::measure(&options)?.map(|rows| stream::report(&rows)).transpose()?, None),
+            "large" => {
+                (transfers::measure(&options)?.map(|rows| transfers::report(&rows)).transpose()?, None)
+            }
+            "pageable" => (None, transfers::pageable(&options)?),
+            _ => transfers::everything(&options)?.unzip(),
         };
-        report.push_str(&text.unwrap_or_default());
+        report.page.push_str(&page.unwrap_or_default());
+        report.sweeps.push_str(&sweeps.unwrap_or_default());
         eprintln!("{section}: {:.0} s", start.elapsed().as_secs_f64());
     }
     if let Some(file) = &options.cold {
-        report.push_str(&builds::report(file)?);
+        report.sweeps.push_str(&builds::report(file)?);
     }
-    print!("{report}");
+    print!("{}{}", report.page, report.sweeps);
 
     if let Some(file) = &options.write {
+        let folder = options.results.as_ref().context("--write needs --results, a folder")?;
         ensure!(!options.emulator, "nothing is written down from the emulator");
-        std::fs::write(file, document(&report)).with_context(|| format!("{}", file.display()))?;
+        std::fs::create_dir_all(folder).with_context(|| format!("{}", folder.display()))?;
+        for (file, text) in
+            [(file, page(&report.page, folder)), (&folder.join(SWEEPS), sweeps(&report.sweeps))]
+        {
+            std::fs::write(file, wrapped(&text)).with_context(|| format!("{}", file.display()))?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -152,15 +170,53 @@ fn tracker(program: &Path) -> anyhow::Result<String> {
     let lines: String =
         text.lines().filter(|line| line.contains(" ns  ")).map(|line| format!("{line}\n")).collect();
     ensure!(!lines.is_empty(), "{} printed no times", program.display());
-    Ok(format!("\nThe cost of the tracker alone, without CUDA:\n\n```text\n{lines}```\n"))
+    Ok(format!("\n## The tracker\n\nThe cost of the tracker alone, without CUDA:\n\n```text\n{lines}```\n"))
 }
 
-fn document(report: &str) -> String {
+/// The file of the sweeps in the folder of the results.
+const SWEEPS: &str = "sweeps.md";
+
+fn page(report: &str, results: &Path) -> String {
     format!(
-        "# Benchmarks\n\n`ci/bench --write` writes this report. On a machine without Rust, use \
+        "# Benchmarks\n\n`ci/bench --write` writes this page. On a machine without Rust, use \
          `ci/bundle`, and there `run bench`. In the table of operations, \"C++\" is \
          `examples/bench/overhead/library.cu`. \"Raw\" and \"safe\" are the Rust program in the same \
          folder: raw calls the C functions through `check!`, and safe uses `cuda-safe`. The goal for safe \
-         minus C++ is 50 ns for each CUDA call, or 2 % if that is more.\n\n{report}"
+         minus C++ is 50 ns for each CUDA call, or 2 % if that is more. All other tables, by size and \
+         number, are in [{}]({0}).\n\n{report}",
+        results.join(SWEEPS).display()
     )
+}
+
+fn sweeps(report: &str) -> String {
+    format!(
+        "# Benchmarks by size and number\n\nThe data behind the page of benchmarks: `ci/bench --write` \
+         writes both. The machine is that of the page.\n{report}"
+    )
+}
+
+/// Wraps the prose of a report. Tables, blocks of code and headings keep their lines.
+fn wrapped(text: &str) -> String {
+    const WIDTH: usize = 110;
+    let mut result = String::new();
+    let mut code = false;
+    for line in text.lines() {
+        code ^= line.starts_with("```");
+        let mut column = 0;
+        let prose = !code && !line.starts_with(['|', '#', '!', '-']);
+        for word in line.split_inclusive(' ').filter(|_| prose) {
+            if column > 0 && column + word.trim_end().chars().count() > WIDTH {
+                result.truncate(result.trim_end().len());
+                result.push('\n');
+                column = 0;
+            }
+            result.push_str(word);
+            column += word.chars().count();
+        }
+        if !prose {
+            result.push_str(line);
+        }
+        result.push('\n');
+    }
+    result
 }

@@ -17,6 +17,9 @@ const MOST_TURNS: u32 = 5;
 /// The largest size on the emulator, beyond the first size of each case.
 const LARGEST_ON_THE_EMULATOR: u32 = 128;
 
+/// The number of cases that the page shows.
+const SHOWN: usize = 10;
+
 /// A table of the report: cases with the same kind of size.
 struct Group {
     title: &'static str,
@@ -105,6 +108,7 @@ const GROUPS: [Group; 7] = [
 
 /// The greatest allowed cost of Rust: so many times that of C++, or so many nanoseconds more, if that is
 /// more.
+#[derive(Clone, Copy)]
 struct Goal {
     times: f64,
     more: f64,
@@ -130,6 +134,7 @@ impl Goal {
 }
 
 /// One line of a table.
+#[derive(Clone, Copy)]
 struct Row {
     shown: &'static str,
     size: u32,
@@ -140,11 +145,13 @@ struct Row {
     goal: Option<Goal>,
 }
 
-/// Measures all cases, with the programs in turns, and returns their section.
-pub(crate) fn measure(options: &Options) -> anyhow::Result<Option<String>> {
+/// Measures all cases, with the programs in turns. Returns the greatest ratios, and the section with all of
+/// them.
+pub(crate) fn measure(options: &Options) -> anyhow::Result<Option<(String, String)>> {
     let Some([cpp, rust]) = &options.scale else { return Ok(None) };
     let turns = options.turns().min(MOST_TURNS);
-    let mut text = String::new();
+    let (mut page, mut text) = (String::new(), String::new());
+    let mut worst = Vec::new();
     let mut panels = Vec::new();
     for Group { title, about, size: heading, cases } in &GROUPS {
         let mut rows = Vec::new();
@@ -154,10 +161,10 @@ pub(crate) fn measure(options: &Options) -> anyhow::Result<Option<String>> {
         if text.is_empty() {
             write!(
                 text,
-                "\n## How costs grow\n\n- {}\n\nHost time in nanoseconds: medians of {turns} turns of C++ \
-                 and safe Rust, each of which is the median of a few batches, and the median of the ratio within a \
-                 turn. The goal is the greatest time that meets it. Programs that measure one thread stay on one \
-                 processor, the same for both. The programs are in `examples/bench/scale`.\n",
+                "\n## How costs grow\n\n- {}\n\nHost time in nanoseconds. Each time is the median of {turns} \
+                 turns, and a turn is the median of a few batches. The ratio is the median of the ratios \
+                 within a turn. The goal is the greatest time that meets it. Programs that measure one thread \
+                 stay on one processor, the same for both. The programs are in `examples/bench/scale`.\n",
                 programs[0].machine()
             )?;
         }
@@ -183,14 +190,28 @@ pub(crate) fn measure(options: &Options) -> anyhow::Result<Option<String>> {
         if *heading != "bytes" {
             panels.push(panel(title, heading, &rows));
         }
+        let greatest = |rows: &[Row]| rows.iter().max_by(|a, b| a.ratio.total_cmp(&b.ratio)).copied();
+        worst
+            .extend(rows.chunk_by(|a, b| a.shown == b.shown).filter_map(greatest).map(|row| (*heading, row)));
     }
-    if let Some(folder) = &options.plots {
+    worst.sort_by(|(_, a), (_, b)| b.ratio.total_cmp(&a.ratio));
+    write!(
+        page,
+        "\n## The worst ratios\n\nThe {SHOWN} cases whose time in Rust is the greatest multiple of that in \
+         C++, each at its worst size or number. Host time in nanoseconds.\n\n\
+         | operation | at | C++ | safe | ratio |\n|---|--:|--:|--:|--:|\n"
+    )?;
+    for (heading, Row { shown, size, times: [cpp, rust], ratio, .. }) in worst.iter().take(SHOWN) {
+        let at = if *size == 0 { String::new() } else { format!("{size} {heading}") };
+        writeln!(page, "| {shown} | {at} | {cpp:.0} | {rust:.0} | {ratio:.2} |")?;
+    }
+    if let Some(folder) = &options.results {
         std::fs::create_dir_all(folder).with_context(|| format!("{}", folder.display()))?;
         let file = folder.join("scale.svg");
         plot::draw(&panels, 300, options.emulator, &file)?;
-        writeln!(text, "\n![Cost by size]({})", file.display())?;
+        writeln!(page, "\n![Cost by size]({})", file.display())?;
     }
-    Ok(Some(text))
+    Ok(Some((page, text)))
 }
 
 /// Returns the plot of a table: two curves for each case.

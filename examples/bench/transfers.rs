@@ -86,25 +86,21 @@ fn output(mut command: Command, program: &Path) -> anyhow::Result<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
-/// Returns the output of `examples/bench/bandwidth` for all of its cases, and writes its plot.
-pub(crate) fn everything(options: &Options) -> anyhow::Result<Option<String>> {
+/// Returns the plot of `examples/bench/bandwidth`, and its output for all of its cases.
+pub(crate) fn everything(options: &Options) -> anyhow::Result<Option<(String, String)>> {
     let Some([_, program]) = &options.bandwidth else { return Ok(None) };
     let mut command = Command::new(program);
     command.args(["--quiet", "--markdown"]);
     if options.emulator {
         command.args(["--size", "64KiB", "--sweep-to", "256KiB", "--samples", "1"]);
     }
-    let mut plot = None;
-    if let Some(folder) = &options.plots {
+    let mut page = String::new();
+    if let Some(folder) = &options.results {
         std::fs::create_dir_all(folder).with_context(|| format!("{}", folder.display()))?;
         let file = folder.join("bandwidth.svg");
         command.arg("--plot").arg(&file);
-        plot = Some(file);
+        writeln!(page, "\n![Bandwidth by size]({})", file.display())?;
     }
-    let mut text = "\n## Every kind of copy\n\n".to_owned();
-    text.push_str(&output(command, program)?);
-    if let Some(file) = plot {
-        writeln!(text, "\n![Bandwidth by size]({})", file.display())?;
-    }
-    Ok(Some(text))
+    let text = format!("\n## Every kind of copy\n\n{}", output(command, program)?);
+    Ok(Some((page, text)))
 }

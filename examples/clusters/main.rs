@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "launches kernels")]
 use anyhow::ensure;
 use cuda_kernels::kernels::clusters::cluster_histogram;
-use cuda_safe::launch::{ClusterScheduling, LaunchAttributes, LaunchConfig};
+use cuda_safe::launch::{ClusterScheduling, LaunchConfig};
 use cuda_safe::{Device, DeviceBuffer, Stream, memcpy, memset, sys};
 
 fn main() -> anyhow::Result<()> {
@@ -22,16 +22,18 @@ fn main() -> anyhow::Result<()> {
     memset(&mut d_bins, 0)?;
 
     // Four blocks share the bins: each has a quarter of them in its shared memory.
-    let attributes = LaunchAttributes::new().cluster(CLUSTER).cluster_scheduling(ClusterScheduling::SPREAD);
     let shared = (BIN_COUNT / CLUSTER) as usize * size_of::<u32>();
-    let config = LaunchConfig::new(4 * CLUSTER, 256).with_shared_bytes(shared);
+    let config = LaunchConfig::new(4 * CLUSTER, 256)
+        .with_shared_bytes(shared)
+        .cluster(CLUSTER)
+        .cluster_scheduling(ClusterScheduling::SPREAD);
 
-    let at_once = cluster_histogram.max_active_clusters(config, &attributes)?;
+    let at_once = cluster_histogram.max_active_clusters(config)?;
     ensure!(at_once >= 1);
     let (stream, arguments) = (Stream::legacy()?, (&d_values, COUNT, &mut d_bins, BIN_COUNT));
     // SAFETY: there are as many values and bins as the kernel's counts, and each block has room for its
     // part of the bins.
-    unsafe { cluster_histogram.launch_ex(config, &attributes, &stream, arguments) }?;
+    unsafe { cluster_histogram.launch(config, &stream, arguments) }?;
     memcpy(&mut bins, &d_bins)?;
 
     let sum: u32 = bins.iter().sum();

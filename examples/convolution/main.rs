@@ -18,7 +18,7 @@ fn main() -> anyhow::Result<()> {
     let d_signal = DeviceBuffer::from_slice(&signal)?;
     let mut d_result = DeviceBuffer::<f32>::alloc(result.len())?;
     for (taps, expected) in [(smooth, 2.0), (edges, 8.0)] {
-        memcpy_to_symbol(filter.slice(..taps.len()), &taps)?;
+        memcpy_to_symbol(filter.slice(..taps.len())?, &taps)?;
         // SAFETY: both buffers hold `N` elements, and the filter's first `TAPS` elements are set.
         unsafe { launch!(convolve<<<1, N, 0, &Stream::legacy()?>>>(&d_signal, &mut d_result, N, TAPS)) }?;
         memcpy(&mut result, &d_result)?;
@@ -27,7 +27,7 @@ fn main() -> anyhow::Result<()> {
         ensure!(result[7] == expected);
     }
     let mut back = [0.0; TAPS];
-    memcpy_from_symbol(&mut back, filter.slice(..edges.len()))?;
+    memcpy_from_symbol(&mut back, filter.slice(..edges.len())?)?;
     ensure!(back == edges);
     Ok(())
 }

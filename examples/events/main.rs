@@ -2,6 +2,8 @@
 //!
 //! They mark points in a stream: here the ends of a kernel and of a copy. A gate kernel holds the stream,
 //! so "not done" is certain and does not depend on timing.
+//!
+//! Not under sanitizers: a kernel polls a flag while the host asks what is done.
 #![expect(unsafe_code, reason = "launches kernels")]
 use anyhow::anyhow;
 use cuda_kernels::kernels::fill_f32;

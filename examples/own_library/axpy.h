@@ -1,4 +1,5 @@
-// A library as others write them: functions over raw pointers and a stream. Each submits its work and returns.
+// A library as others write them: functions over raw pointers and a stream. Each submits its work and
+// returns.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -2,6 +2,8 @@
 //
 // Each step of the loop looks at every road. The loop ends when a step has shortened no distance: a kernel
 // sets the condition of the graph's node, and the host waits only once.
+//
+// Not under memcheck, initcheck: conditional nodes lose the context at random there.
 #include "../check.cuh"
 #include "linked/paths.cuh"
 

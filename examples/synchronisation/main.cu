@@ -2,6 +2,8 @@
 //
 // A gate kernel holds a stream until the host opens it, so each answer is proven: while the gate is
 // closed, no work behind it can have run.
+//
+// Not under sanitizers: a kernel polls a flag while the host asks what is done.
 #include "../check.cuh"
 #include "fill.cuh"
 #include "gate.cuh"

@@ -1,5 +1,7 @@
 //! Without the tracker's wait, two streams on one buffer give wrong numbers every time, so the wait makes
 //! them right. A gate makes the order certain: the first stream cannot start before the second is done.
+//!
+//! Not under sanitizers: a kernel polls a flag while two streams are filled.
 #![expect(unsafe_code, reason = "launches kernels, and switches the tracker off")]
 
 use cuda_kernels::kernels::{add_one, double_values, gate};

@@ -1,5 +1,5 @@
-// Reads with derivatives in three dimensions, for which the driver has functions that it links to a module. The
-// others are in a module of their own.
+// Reads with derivatives in three dimensions, for which the driver has functions that it links to a module.
+// The others are in a module of their own.
 #include "image.cuh"
 
 extern "C" __global__ void case_image_gradients(cudaTextureObject_t image, int way, const ImageRead* given, float4* out,

@@ -6,10 +6,10 @@
 //! - `... -- --write FILE`: writes the table with the new answers. Only on a GPU, and with two devices. With
 //!   `--new`, only runs the cases that have no answer in the table, and keeps the other answers.
 //!
-//! A case does not judge: it makes calls and notes their results, the contents of memory, and whether the
-//! host had to wait. The third column of the table names a known difference of the emulator: there the case
-//! must differ until the name is removed. `cuda-safe/tests/known_answers.rs` tries a sample of the cases
-//! through the safe crate.
+//! A case judges nothing: it makes calls, and records their results, the contents of memory, and whether the
+//! host had to wait. The third column of the table names a known difference of the emulator. There the case
+//! must differ until the name is removed. `cuda-safe/tests/device/known_answers.rs` tries a sample of the
+//! cases through the safe crate.
 
 #![allow(
     unsafe_code,

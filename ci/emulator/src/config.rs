@@ -1,5 +1,5 @@
-//! The configuration of the machine, from the environment: `cuda-safe/docs/environment.md` has the variables. The
-//! modules [`calls`](crate::calls) and [`finding`](crate::finding) read those of their own.
+//! The configuration of the machine, from the environment: `cuda-safe/docs/environment.md` has the variables.
+//! The modules [`calls`](crate::calls) and [`finding`](crate::finding) read those of their own.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -1,7 +1,7 @@
 //! A stand-in for `libcudart.so.13` on machines without a GPU.
 //!
 //! Programs that are linked to the CUDA runtime, in C++ or in Rust, run on it unchanged: the loader path
-//! decides. Memory, streams, events and errors behave as on a device. Kernels run by interpreting the PTX
+//! selects it. Memory, streams, events and errors behave as on a device. Kernels run by interpreting the PTX
 //! that nvcc embeds. Asynchronous work runs as late as CUDA's rules allow, so that a missing synchronisation
 //! shows. The emulator does not model speed.
 //!

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
+use cuda_safe::graph::node;
 use cuda_safe::memory::{ArrayBuilder, MemoryPool, Plane};
 use cuda_safe::texture::TextureDesc;
 use cuda_safe::{
@@ -243,7 +244,7 @@ fn events(w: &mut Worker) -> Result<()> {
 fn graphs(w: &mut Worker) -> Result<()> {
     let value = w.byte();
     let mut graph = Graph::new()?;
-    let first = graph.add_memset(&[], &mut w.bytes, value)?;
+    let first = graph.add(&[], node::memset(&mut w.bytes, value))?;
     if value.is_multiple_of(2) {
         drop(graph.try_clone()?);
     }

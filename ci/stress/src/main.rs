@@ -1,9 +1,9 @@
 //! Makes, uses and drops one kind of owner on many threads, beside launches, copies, waits and captures.
 //!
 //! `stress KIND THREADS SECONDS`. Half of the threads make, use and drop owners of the kind (`mixed`: of all
-//! kinds, at random), the others do everything else. Everything is safe code, so each value must be right, each
-//! call must succeed, and no capture may be lost to another thread. Prints `ok` and exits with 0 then, and
-//! otherwise prints what went wrong and exits with 1. `stress list` prints the kinds.
+//! kinds, at random), the others do everything else. Everything is safe code, so each value must be right,
+//! each call must succeed, and no capture may be lost to another thread. Prints `ok` and exits with 0 then,
+//! and otherwise prints what went wrong and exits with 1. `stress list` prints the kinds.
 //!
 //! A hang ends the process with 3 after 20 seconds without progress, with the round that each thread is in.
 #![forbid(unsafe_code)]

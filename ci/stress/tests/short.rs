@@ -1,4 +1,6 @@
 //! Each kind for a moment. On a GPU, `stress KIND 16 10` and `stress mixed 16 60` say more.
+//!
+//! Not in the bundle: it starts the program stress by its path, which is in the bundle itself.
 
 use std::process::Command;
 

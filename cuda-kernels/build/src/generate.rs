@@ -165,7 +165,8 @@ pub(crate) fn generate(contents: &Contents, placement: &Placement) -> Result<Str
     Ok(text)
 }
 
-/// Makes a program link what is exported, even if it uses none of it: two exports of one name then do not link.
+/// Makes a program link what is exported, even if it uses none of it: two exports of one name then do not
+/// link.
 fn exports(text: &mut String, names: &Names) {
     let exported = names.exported();
     if exported.is_empty() {
@@ -178,8 +179,8 @@ fn exports(text: &mut String, names: &Names) {
     let all: Vec<_> = (0..exported.len()).map(|at| format!("export_{at}")).collect();
     let _ = write!(
         text,
-        "#[used]\nstatic EXPORTS: [unsafe extern \"C\" fn(); {}] = {{\n    unsafe extern \"C\" {{ {declared}}}\n    \
-         [{}]\n}};\n",
+        "#[used]\nstatic EXPORTS: [unsafe extern \"C\" fn(); {}] = {{\n    \
+         unsafe extern \"C\" {{ {declared}}}\n    [{}]\n}};\n",
         all.len(),
         all.join(", ")
     );
@@ -223,11 +224,12 @@ fn variable(text: &mut String, module: usize, symbol: &Symbol, (space, start): (
     let _ = write!(
         text,
         "#[doc = \"{gap} A `{word}` variable: {len} of `{element}`.\"]\n\
-         pub static {name}: ::cuda_safe::memory::Symbol<{element}> = {{\n    \
-         unsafe extern \"C\" {{ #[link_name = {link:?}] fn {accessor}() -> *const ::core::ffi::c_void; }}\n    \
+         pub static {name}: ::cuda_safe::launch::Symbol<{element}> = {{\n    \
+         unsafe extern \"C\" {{ #[link_name = {link:?}] fn {accessor}() -> *const ::core::ffi::c_void; \
+         }}\n    \
          // SAFETY: the function names this variable, which has the type that the header declares, and \
          these are its bytes in its module's access histories.\n    \
-         unsafe {{ ::cuda_safe::memory::Symbol::from_parts({name:?}, {accessor}, &MODULE_{module}, \
+         unsafe {{ ::cuda_safe::launch::Symbol::from_parts({name:?}, {accessor}, &MODULE_{module}, \
          ::cuda_safe::launch::Space::{space}, {start}, {len}) }}\n}};\n",
         name = declared.name,
         accessor = symbol.accessor(),
@@ -642,11 +644,11 @@ mod tests {
         for expected in [
             "Module::new(\n    0 + (9usize) * ::core::mem::size_of::<f32>(),\n    0 + (1) * \
              ::core::mem::size_of::<u32>(),\n    0,\n)",
-            "pub static filter: ::cuda_safe::memory::Symbol<f32> =",
+            "pub static filter: ::cuda_safe::launch::Symbol<f32> =",
             "fn cuda_symbol_filter() -> *const ::core::ffi::c_void;",
             "from_parts(\"filter\", cuda_symbol_filter, &MODULE_0, \
              ::cuda_safe::launch::Space::Constant, 0, 9usize)",
-            "pub static count: ::cuda_safe::memory::Symbol<u32> =",
+            "pub static count: ::cuda_safe::launch::Symbol<u32> =",
             "::cuda_safe::launch::Space::Device, 0, 1)",
         ] {
             assert!(text.contains(expected), "{expected} is not in {text}");

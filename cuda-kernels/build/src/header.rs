@@ -376,17 +376,17 @@ mod tests {
         );
         for expected in [
             "#[doc = \" The filter.\"]",
-            "static filter: ::cuda_safe::memory::Symbol<f32>",
+            "static filter: ::cuda_safe::launch::Symbol<f32>",
             "Space::Constant, 0, 9usize)",
-            "static plane: ::cuda_safe::memory::Symbol<f32>",
+            "static plane: ::cuda_safe::launch::Symbol<f32>",
             "3usize * 4usize)",
-            "static outer_inner_counter: ::cuda_safe::memory::Symbol<i32>",
+            "static outer_inner_counter: ::cuda_safe::launch::Symbol<i32>",
             "Space::Device, 0, 1)",
-            "static both: ::cuda_safe::memory::Symbol<u64>",
+            "static both: ::cuda_safe::launch::Symbol<u64>",
             "Space::Managed, 0, 1)",
-            "static taps: ::cuda_safe::memory::Symbol<Tap>",
-            "static local: ::cuda_safe::memory::Symbol<f64>",
-            "static number: ::cuda_safe::memory::Symbol<i32>",
+            "static taps: ::cuda_safe::launch::Symbol<Tap>",
+            "static local: ::cuda_safe::launch::Symbol<f64>",
+            "static number: ::cuda_safe::launch::Symbol<i32>",
             "pub const known",
         ] {
             assert!(text.contains(expected), "{expected} is not in {text}");
@@ -583,7 +583,7 @@ mod tests {
             "#[link_name = \"_Z6reduceIfLi256EEvPKT_PS0_\"]",
             "static reduce_unsigned_int_16: ::cuda_safe::launch::Kernel<(*const u32, *mut u32)>",
             "static reduce_Scale_1: ::cuda_safe::launch::Kernel<(*const Scale, *mut Scale)>",
-            "static factors: ::cuda_safe::memory::Symbol<f32>",
+            "static factors: ::cuda_safe::launch::Symbol<f32>",
             "pub const TILE : u32 = 16",
         ] {
             assert!(text.contains(expected), "{expected} is not in {text}");
@@ -626,7 +626,7 @@ mod tests {
         for expected in [
             "static scale: ::cuda_safe::launch::Kernel<(*mut f32, count)>",
             "static first: ::cuda_safe::launch::Kernel<(Box_float,)>",
-            "static table: ::cuda_safe::memory::Symbol<f32>",
+            "static table: ::cuda_safe::launch::Symbol<f32>",
             "pub const BLOCK : u32 = 64",
             "pub const OTHER : u32 = 1",
         ] {

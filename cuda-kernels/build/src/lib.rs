@@ -1,5 +1,5 @@
-//! Compiles `.cu` files into a crate and generates typed handles for their kernels. It is a library for
-//! build scripts.
+//! Compiles `.cu` files into a crate, and generates typed handles for their kernels: a library for build
+//! scripts.
 //!
 //! A crate with its own kernels needs three things. The first is plain CUDA C++:
 //!
@@ -42,14 +42,14 @@
 //! The module links its kernels itself, so a package's programs, tests and examples can include it, whether
 //! the package has a library or not.
 //!
-//! Structs, enums and constants (`#define N 16`) of these files are generated too, and so are the constants of
-//! files that the sources include as `"file"`. Structs have C's layout, which is checked at compile time. nvcc
-//! has to agree: each source is compiled with lines that compare sizes, alignments, offsets of fields and
-//! the parameters of kernels, and the build fails with both numbers where a type depends on nvcc's macros. Not
-//! compared is a type that is between `#if`s on these macros as a whole and that no kernel or variable uses. Structs without padding and pointers are
-//! [`Pod`](https://docs.rs/bytemuck), so buffers can hold them. An integer of a `#define` becomes a
-//! `u32`, or an `i32` if it is negative, or a 64-bit integer if it needs one: a length is `kernels::N as
-//! usize`.
+//! Structs, enums and constants (`#define N 16`) of these files are generated too, and so are the constants
+//! of files that the sources include as `"file"`. Structs have C's layout, which is checked at compile time.
+//! nvcc has to agree: the build adds lines to each source that compare sizes, alignments, offsets of fields
+//! and the parameters of kernels. If a type depends on nvcc's macros, the build fails with both numbers. One
+//! kind of type is not compared: it is between `#if`s on these macros as a whole, and no kernel or variable
+//! uses it. Structs without padding and pointers are [`Pod`](https://docs.rs/bytemuck), so buffers can hold
+//! them. An integer of a `#define` becomes a `u32`, or an `i32` if it is negative, or a 64-bit integer if it
+//! needs one: a length is `kernels::N as usize`.
 //!
 //! Kernels need not be `extern "C"`. A kernel in a namespace has the namespace in front (`fault::store`
 //! is `fault_store`). Overloads are numbered in the order of declaration (`fill`, `fill1`). A name that
@@ -72,26 +72,26 @@
 //! a `static` kernel, one that a macro makes, one with more than 32 parameters, or one that takes an
 //! instance by value of a class template that is only declared.
 //!
-//! Bodies of functions are not read, and a source may contain a whole program with its own `main`, which
-//! nothing calls. Its other functions, such as those that call Thrust or CUB, are compiled as well:
-//! [`Build::export`] names those that Rust calls.
-//! The types and prototypes of kernels must be plain C++. Put the rest between `#ifdef __CUDACC__` and
-//! `#endif`.
+//! The build does not read the bodies of functions. A source may contain a whole program with its own `main`,
+//! which nothing calls. Its other functions, such as those that call Thrust or CUB, are compiled as well:
+//! [`Build::export`] names those that Rust calls. The types and prototypes of kernels must be plain C++. Put
+//! the rest between `#ifdef __CUDACC__` and `#endif`.
 //!
 //! # Pointers that a kernel only reads
 //! Many kernels declare `T*` for memory that they only read. Such a parameter becomes `*const T` and takes
 //! `&d`, so that kernels of several streams can read `d` at the same time. It takes `&mut d` as well. There
-//! are three ways, and the first needs nothing:
+//! are three ways, and the first needs no work of yours:
 //!
 //! - The build reads the PTX that nvcc makes. If the PTX of each architecture shows that the kernel stores
-//!   nothing through a parameter and passes it nowhere, it is only read. Every doubt counts as a write.
+//!   nothing through a parameter and passes it nowhere, the parameter is only read. Every doubt counts as a
+//!   write.
 //! - A comment says it, for variables as well (below): `/// @reads factor, offsets`. `@writes` says the
 //!   opposite, for a kernel that is not finished. A comment is an error if the PTX shows a store through the
 //!   parameter.
 //! - A launch says it: `d.read_only()` as the argument.
 //!
-//! PTX without optimisation (`-G`) shows little, and there is none without compilation (`DOCS_RS`). Write the
-//! comment if `&d` has to compile there.
+//! PTX without optimisation (`-G`) shows little, and a build without compilation (`DOCS_RS`) has no PTX.
+//! Write the comment if `&d` has to compile there.
 //!
 //! # Variables
 //! A `__device__`, `__constant__` or `__managed__` variable of these files has a handle too: a
@@ -118,11 +118,11 @@
 //! files.
 //!
 //! The lines `@reads` and `@writes` of a kernel's comment list the variables of its file that the kernel
-//! uses. Its launches are ordered with copies of these variables and with other kernels that use them,
-//! and with nothing else. `@reads nothing` marks a kernel that uses none. A kernel without such lines
-//! counts as one that reads all constants and writes all other variables. That is always right, but
-//! prevents such kernels from running at the same time. Launches of kernels in files without variables
-//! have no extra cost.
+//! uses. The tracker orders its launches with copies of these variables and with other kernels that use them,
+//! and with nothing else. `@reads nothing` marks a kernel that uses no variable. A kernel without such lines
+//! counts as one that reads all constants and writes all other variables. That is always right, but prevents
+//! such kernels from running at the same time. Launches of kernels in files without variables have no extra
+//! cost.
 //!
 //! `const` variables have no handle: those that are numbers become constants. Variables in classes, and
 //! in namespaces without a name, have no handle.
@@ -171,15 +171,15 @@
 //! list stands for the machine code of these GPUs, and is an error without one. Cargo does not notice
 //! another GPU: touch the build script then.
 //!
-//! The toolkit is the one that `cuda-sys` uses if the crate depends on `cuda-sys` directly, else the one
-//! that `cuda-sys-build` finds by the same rules. nvcc needs a C++ compiler on the host; `CXX` selects
-//! another one. If `DOCS_RS` or `CUDA_SYS_SNAPSHOT` is set, nothing is compiled and no toolkit is needed.
-//! That is enough to document a crate and to check its types.
+//! If the crate depends on `cuda-sys` directly, the toolkit is that of `cuda-sys`. Otherwise `cuda-sys-build`
+//! finds it by the same rules. nvcc needs a C++ compiler on the host; `CXX` selects another one. If `DOCS_RS`
+//! or `CUDA_SYS_SNAPSHOT` is set, nothing is compiled and no toolkit is needed. That is enough to document a
+//! crate and to check its types.
 //!
-//! The targets are Linux on x86-64 and on aarch64. For another one than the machine that compiles,
-//! prototypes are read with the headers of its C++ compiler: `NVCC_CCBIN`, else `CXX_<target>` or
-//! `TARGET_CXX`, else GNU's name for it, such as `aarch64-linux-gnu-g++`. Without such a compiler they are
-//! read as those of this machine, which is enough to check types.
+//! The targets are Linux on x86-64 and on aarch64. If the target is not the machine that compiles, the build
+//! reads prototypes with the headers of the target's C++ compiler: `NVCC_CCBIN`, else `CXX_<target>` or
+//! `TARGET_CXX`, else GNU's name for it, such as `aarch64-linux-gnu-g++`. Without such a compiler it uses the
+//! headers of this machine, which is enough to check types.
 //!
 //! The build script runs again when a source, a header, or any file that these include changes. It compiles
 //! only sources whose own files or command changed, as many at once as cargo has jobs.

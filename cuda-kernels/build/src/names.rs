@@ -1,14 +1,15 @@
 //! Makes the symbols of a build unique in the program.
 //!
-//! nvcc's host code has a function for each kernel, with the kernel's own name, and functions and variables of
-//! headers besides. A program links the archives of many packages, and a linker takes the first definition of
-//! a name, which may be another package's, silently. So each symbol that a build defines gets a suffix of this
-//! package, version and build, in all objects of the build. Handles use these names. Device code is not
+//! nvcc's host code has a function for each kernel, with the kernel's own name, and functions and variables
+//! of headers besides. A program links the archives of many packages, and a linker takes the first definition
+//! of a name, which may be another package's, silently. So each symbol that a build defines gets a suffix of
+//! this package, version and build, in all objects of the build. Handles use these names. Device code is not
 //! changed: the runtime and its messages know kernels and variables by their own names.
 //!
 //! A suffix has advantages over local symbols. The objects of a build still find each other, and need not be
 //! joined: the linker still leaves out those that nothing uses. It still merges the inline functions of one
-//! build, and not those of two, whose sources may differ. Demanglers show `saxpy(float) [clone .ops_1_0_0_..]`.
+//! build, and not those of two, whose sources may differ. Demanglers show
+//! `saxpy(float) [clone .ops_1_0_0_..]`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

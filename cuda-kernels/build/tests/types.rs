@@ -218,9 +218,9 @@ fn types_that_all_compilers_see_alike_are_accepted() {
         struct OnlyRust { int a; };
         #endif
         struct Flexible { int n; int rest[]; };
-        extern "C" __global__ void k(Derived* d, Hidden* h, WithEmpty w, EmptyBase e, Bits b, HasEnum* he, U u,
-            Nested* n, Halfs* f, Typedef t, deep::Named* named, struct twin* tw, HasBox* hb, Box<int> bi, float4* v,
-            cudaPitchedPtr pitched, dim3 d3, cudaTextureObject_t texture, Local* local, Flexible* flexible) {}
+        extern "C" __global__ void k(Derived* d, Hidden* h, WithEmpty w, EmptyBase e, Bits b, HasEnum* he,
+            U u, Nested* n, Halfs* f, Typedef t, deep::Named* named, struct twin* tw, HasBox* hb, Box<int> bi,
+            float4* v, cudaPitchedPtr pitched, dim3 d3, cudaTextureObject_t texture, Local* local, Flexible* flexible) {}
         __global__ void k(int) {}
         __global__ void k(float&) {}
     "#;
@@ -254,7 +254,8 @@ fn a_base_whose_padding_holds_fields_is_refused_with_the_reason() {
     assert!(!said.contains("__CUDACC__"), "{said}");
     // The advice is right.
     for text in [
-        "class Base { int x; char c; char unused[3]; public: Base() {} };\nstruct Derived : Base { char d; };",
+        "class Base { int x; char c; char unused[3]; public: Base() {} };\n\
+         struct Derived : Base { char d; };",
         "class Base { int x; char c; public: Base() {} };\nstruct Derived { Base base; char d; };",
     ] {
         let source = format!("{text}\n__global__ void kernel(Derived* p, Derived q) {{}}\n");

@@ -56,7 +56,7 @@ impl Table {
             let Some(sum) = more.and_then(|more| chunks.checked_add(more)) else {
                 let asked = u64::try_from(range.bytes).unwrap_or(u64::MAX);
                 let limit = u64::from(u32::MAX) * u64::from(kernels::COPY_MANY_CHUNK);
-                let detail = Detail::Limit { what: "the number of bytes of one launch", asked, limit };
+                let detail = Detail::limit("the number of bytes of one launch", asked, limit);
                 return Err(Error::refused(API, detail));
             };
             *place = [range.from, range.to, range.bytes].map(|word| word as u64);
@@ -107,7 +107,7 @@ impl Table {
         let mut values: [*mut c_void; 2] = [self.words.as_ptr().cast_mut().cast(), (&raw mut count).cast()];
         // SAFETY: there is a value for each of the kernel's two parameters, and the runtime only reads the
         // values. The chunks are counted as the kernel counts them. The rest is the caller's duty.
-        unsafe { kernel.launch_with(config, &stream, accesses, &mut values) }
+        unsafe { kernel.launch_raw(config, &stream, accesses, &mut values) }
     }
 }
 

@@ -119,8 +119,8 @@ impl Line {
         Ok(match kind {
             0 => Self::Own(builder.build()?),
             NON_BLOCKING => Self::Own(builder.non_blocking().build()?),
-            super::program::LEGACY => Self::Legacy(LegacyStream::of(device)?),
-            _ => Self::Mine(PerThreadStream::of(device)?),
+            super::program::LEGACY => Self::Legacy(LegacyStream::new(device)?),
+            _ => Self::Mine(PerThreadStream::new(device)?),
         })
     }
 
@@ -185,7 +185,7 @@ impl Bench {
                 bench.lines.push(Line::new(*device, kind)?);
             }
             for _ in 0..EVENTS {
-                bench.events.push(Event::on(*device, EventFlags::DISABLE_TIMING)?);
+                bench.events.push(Event::with_device(*device, EventFlags::DISABLE_TIMING)?);
             }
         }
         Ok(bench)

@@ -27,9 +27,9 @@
 //! | race report | [`AddedWait`], or [`Hazard`] under [`Policy::Error`] |
 //!
 //! - A *timeline* is a stream's identity and outlives the stream's handle. Its operations have *sequence
-//!   numbers*, which never restart. `submitted` is the last one that was handed to CUDA or given up.
-//!   `completed` is the last one that is known to be complete. A timeline passes to another stream only when
-//!   everything that it was given and everything that it waits for has completed.
+//!   numbers*, which never restart. `submitted` is the last one that CUDA has, or whose operation failed.
+//!   `completed` is the last one that is known to be complete. A timeline passes to another stream only after
+//!   all of its operations, and everything that it waits for, have completed.
 //! - An *epoch* is a timeline and a sequence number. A *vector clock* holds, for each timeline, the last
 //!   sequence number that happens before something.
 //! - An allocation's *access history* holds the epochs of the accesses that still matter, with their bytes:
@@ -150,17 +150,17 @@
 //!   of what is to be freed later. None of these is locked during a call.
 //!
 //! # Duties of callers
-//! The memory safety of a crate that frees or lends memory by this tracker's answers rests on everything that
-//! the crate states to the tracker. A function is `unsafe` if a false statement makes a later answer false:
-//! that an operation was given to a stream, that an event was recorded or waited for, that work has
-//! completed, that nobody else can reach memory. All other functions only ask, or err towards waiting.
+//! A crate frees or lends memory by this tracker's answers. So its memory safety rests on its statements to
+//! the tracker. A function is `unsafe` if a false statement makes a later answer false. Such statements are:
+//! an operation was submitted to a stream, an event was recorded or waited for, work has completed, nobody
+//! else can reach memory. All other functions only query, or err towards waiting.
 //!
 //! # How it is tested
 //! Apart from [`lock`], unsafe code performs an operation in one place only: the accesses of a graph are
-//! listed beside what retains their memory. All other unsafe code only declares. `tests/model` runs 100,000 random programs
-//! against a model that knows nothing but sets of operations, for too few waits and for too many.
-//! `tests/loom` runs every interleaving of two and three threads, and `tests/lock_loom.rs` those of two and
-//! three threads that want one lock (`ci/steps/loom`). `tests/cost.rs` prints the cost.
+//! listed beside what retains their memory. All other unsafe code only declares. `tests/model` runs 100,000
+//! random programs against a model that knows nothing but sets of operations, for too few waits and for too
+//! many. `tests/loom` runs every interleaving of two and three threads, and `tests/loom/lock.rs` those of two
+//! and three threads that want one lock (`ci/steps/loom`). `tests/cost.rs` prints the cost.
 //!
 //! # Where it waits more than it must
 //! A wait can be added although the program had ordered the two operations:
@@ -170,6 +170,9 @@
 //! - before a copy from pinned memory that CUDA's documents, but not its driver, order after the legacy
 //!   stream's work;
 //! - between the left columns of all rows of an allocation and the bytes beside them in the last row.
+
+// The unit tests.
+// Not under sanitizers: they use no GPU.
 
 mod added_wait;
 mod clock;

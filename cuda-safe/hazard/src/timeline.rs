@@ -10,7 +10,7 @@ use crate::device::{DeviceTimelines, Kind};
 use crate::lock::{Lock, LockGuard};
 use crate::policy::Policy;
 use crate::primitives::{Arc, AtomicBool, AtomicU32, AtomicU64, Mutex};
-// Loom checks what the locks guard here. `tests/lock_loom.rs` checks how they are made.
+// Loom checks what the locks guard here. `tests/loom/lock.rs` checks how they are made.
 #[cfg(loom)]
 use crate::primitives::{Mutex as Lock, MutexGuard as LockGuard};
 
@@ -286,8 +286,8 @@ impl Timeline {
         }
     }
 
-    /// Returns a flag of the backend, `false` at first, whose meaning only the backend knows. While the submit
-    /// state is locked, as during an operation, no other thread gives the stream anything.
+    /// Returns a flag of the backend, `false` at first, whose meaning only the backend knows. While the
+    /// submit state is locked, as during an operation, no other thread gives the stream anything.
     #[inline]
     pub fn backend_flag(&self) -> &AtomicBool {
         &self.shared.backend_flag

@@ -1,6 +1,8 @@
 //! What the tracker costs, without CUDA: prints nanoseconds, asserts nothing about them.
 //!
 //! `cargo test --release -p cuda-hazard --test cost -- --ignored --nocapture`
+//!
+//! Not in the bundle: it measures, and asserts nothing. It is part of the benches.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, reason = "tests")]
 

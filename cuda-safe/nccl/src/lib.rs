@@ -1,9 +1,8 @@
 //! NCCL's collectives over the memory and the streams of `cuda-safe`.
 //!
-//! NCCL is loaded when it is first needed: a program that is built with this crate starts without it, and
-//! gets [`Error::Missing`] when it creates a communicator. Work goes through the one submission path of
-//! `cuda-safe`, so it is ordered with all other work on the same memory, and a communicator is destroyed
-//! after its work.
+//! NCCL is loaded at its first use. Without NCCL, a program that is built with this crate starts, and gets
+//! [`Error::Missing`] when it creates a communicator. Work takes the one submission path of `cuda-safe`, so
+//! it is ordered with all other work on the same memory. A communicator is destroyed after its work.
 //!
 //! | C | here |
 //! |---|---|
@@ -40,8 +39,11 @@
 //! # }
 //! ```
 //!
-//! A program for several GPUs can be tried on one: with `NCCL_MULTI_RANK_GPU_ENABLE=1`, NCCL 2.32 accepts a
-//! device twice. In older versions, two processes share a device if each has a `NCCL_HOSTID` of its own.
+//! You can try a program for several GPUs on one. With `NCCL_MULTI_RANK_GPU_ENABLE=1`, NCCL 2.32 accepts a
+//! device twice. In older versions, two processes share a device if each has its own `NCCL_HOSTID`.
+
+// The unit tests.
+// Not under sanitizers: they use no GPU.
 
 mod call;
 mod clique;

@@ -34,12 +34,13 @@
 //!     parameter, offset: 0, name, address: 0x7000_0000, bytes: 4 * length, element: 4, is_writable: true,
 //! };
 //! let names = ["a", "b", "sum", "count"];
-//! assert!(verdict.check(&[memory(0, "a", 1000), memory(1, "b", 1000), memory(2, "sum", 1000)], &names).is_ok());
-//! let refusal = verdict.check(&[memory(0, "a", 1000), memory(1, "b", 1000), memory(2, "sum", 999)], &names);
+//! let inputs = [memory(0, "a", 1000), memory(1, "b", 1000)];
+//! assert!(verdict.check(&[inputs[0], inputs[1], memory(2, "sum", 1000)], &names).is_ok());
+//! let refusal = verdict.check(&[inputs[0], inputs[1], memory(2, "sum", 999)], &names);
 //! assert_eq!(
 //!     refusal.unwrap_err().to_string(),
-//!     "add may write sum[999..1000], but sum has 999 elements: add.cu:3; the index is up to 999 with grid 4, \
-//!      block 256, count 1000",
+//!     "add may write sum[999..1000], but sum has 999 elements: add.cu:3; the index is up to 999 with \
+//!      grid 4, block 256, count 1000",
 //! );
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -150,6 +151,7 @@ pub use lower::{SyntaxError, kernels};
 pub use slice::{Kernel, NotASlice, Parameter};
 pub use verdict::{BUDGET, Bytes, Memory, Need, Proof, Refusal, Verdict, prove, prove_within};
 
+// Not under sanitizers: they use no GPU.
 // Tests share files with the crate's examples.
 #[cfg(test)]
 extern crate self as cuda_proof;

@@ -359,8 +359,8 @@ impl Symbols {
         low <= high
     }
 
-    /// Limits each symbol of a fact by the ranges of the others: whole numbers make the limit sharper than the
-    /// fact is. Returns whether the fact can hold.
+    /// Limits each symbol of a fact by the ranges of the others: whole numbers make the limit sharper than
+    /// the fact is. Returns whether the fact can hold.
     fn narrow(&self, state: &mut State, terms: &Terms, bound: i128) -> bool {
         terms.iter().all(|(symbol, factor)| {
             let others = terms.iter().filter(|(other, _)| other != symbol);

@@ -2,6 +2,9 @@
 //!
 //! The planted errors are in PTX that the repository has, so they are tried everywhere. The project's own
 //! kernels are compiled by nvcc: without one, the test says `NOT CHECKED` on the error output.
+//!
+//! Not under sanitizers: it uses no GPU.
+//! Not in the bundle: it compiles sources with nvcc.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test")]
 

@@ -42,7 +42,6 @@ use std::panic::Location;
 
 use bytemuck::{AnyBitPattern, NoUninit};
 
-use attributes::ReadOrder;
 pub use attributes::{CopyAttributes, Overlap};
 use linear::LinearLists;
 use rows::RowLists;
@@ -51,13 +50,57 @@ pub use single::{
     memcpy_2d_with_attributes_async, memcpy_3d_with_attributes_async, memcpy_with_attributes_async,
 };
 
-use self::copies::Batch;
+use self::copies::{Batch, Lists as _};
 use super::operand::{AsyncDestination, AsyncSource, Dimensions, Operand, Planar, Volumetric};
 use crate::error::Result;
 use crate::memory::{Pageable, Plane, Volume};
 use crate::stream::AsStream;
 #[cfg(doc)]
 use crate::sys;
+
+/// What both batches have in common.
+macro_rules! batch_methods {
+    ($batch:ident) => {
+        impl $batch<'_> {
+            /// Makes an empty batch.
+            pub fn new() -> Self {
+                Self::default()
+            }
+
+            /// Makes an empty batch with capacity for `copies` copies.
+            pub fn with_capacity(copies: usize) -> Self {
+                Self { batch: Batch::with_capacity(copies) }
+            }
+
+            /// Sets how the copies are made that are added from now on. Without a call, they have no hints.
+            pub fn with(mut self, attributes: CopyAttributes) -> Self {
+                self.batch.attributes = attributes;
+                self
+            }
+
+            /// Returns the number of copies, without zero-length ones.
+            #[must_use]
+            pub fn len(&self) -> usize {
+                self.batch.lists.len()
+            }
+
+            /// Returns whether there is nothing to copy.
+            #[must_use]
+            pub fn is_empty(&self) -> bool {
+                self.len() == 0
+            }
+
+            /// Returns the total number of bytes of all copies.
+            #[must_use]
+            pub fn size_in_bytes(&self) -> usize {
+                self.batch.bytes()
+            }
+        }
+    };
+}
+
+batch_methods!(CopyBatch);
+batch_methods!(CopyBatch3d);
 
 /// Copies of contiguous elements, submitted together.
 ///
@@ -102,43 +145,18 @@ pub struct CopyBatch<'a> {
 }
 
 impl<'a> CopyBatch<'a> {
-    /// Makes an empty batch.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Makes an empty batch with capacity for `copies` copies.
-    pub fn with_capacity(copies: usize) -> Self {
-        Self { batch: Batch::with_capacity(copies) }
-    }
-
     /// Adds the copy of all elements of `source` to `destination`, as
     /// [`memcpy_async`](crate::memcpy_async) makes it.
     ///
     /// Each side is device memory of any device, pinned memory, or a part of these. One batch may
     /// contain all directions.
     #[track_caller]
-    pub fn copy<D, S>(self, destination: &'a mut D, source: &'a S) -> Self
+    pub fn copy<D, S>(mut self, destination: &'a mut D, source: &'a S) -> Self
     where
         D: AsyncDestination + ?Sized,
         S: AsyncSource<Element = D::Element> + ?Sized,
     {
-        self.copy_with(destination, source, CopyAttributes::default())
-    }
-
-    /// [`copy`](Self::copy) with hints, which change how the copy is made but not its effect.
-    #[track_caller]
-    pub fn copy_with<D, S>(
-        mut self,
-        destination: &'a mut D,
-        source: &'a S,
-        attributes: CopyAttributes,
-    ) -> Self
-    where
-        D: AsyncDestination + ?Sized,
-        S: AsyncSource<Element = D::Element> + ?Sized,
-    {
-        self.batch.push(destination.operand_mut(), source.operand(), attributes, ReadOrder::Stream);
+        self.batch.push(destination.operand_mut(), source.operand());
         self
     }
 
@@ -156,48 +174,8 @@ impl<'a> CopyBatch<'a> {
     where
         D: AsyncDestination<Element: NoUninit> + ?Sized,
     {
-        let source = Ok(Operand::from_slice(source));
-        self.batch.push(destination.operand_mut(), source, CopyAttributes::default(), ReadOrder::DuringCall);
+        self.batch.push_during_call(destination.operand_mut(), Operand::from_slice(source));
         self
-    }
-
-    /// [`copy`](Self::copy) with a source that may be read at any time from the call on, before earlier
-    /// work of the stream has run (`cudaMemcpySrcAccessOrderAny`). Some machines copy faster this way.
-    ///
-    /// # Safety
-    /// No work that was submitted to any stream before, and is not complete at the time of
-    /// [`enqueue`](Self::enqueue), writes the source.
-    #[track_caller]
-    pub unsafe fn copy_in_any_order<D, S>(mut self, destination: &'a mut D, source: &'a S) -> Self
-    where
-        D: AsyncDestination + ?Sized,
-        S: AsyncSource<Element = D::Element> + ?Sized,
-    {
-        self.batch.push(
-            destination.operand_mut(),
-            source.operand(),
-            CopyAttributes::default(),
-            ReadOrder::Any,
-        );
-        self
-    }
-
-    /// Returns the number of copies, without zero-length ones.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.batch.lists.len()
-    }
-
-    /// Returns whether there is nothing to copy.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Returns the total number of bytes of all copies.
-    #[must_use]
-    pub fn size_in_bytes(&self) -> usize {
-        self.batch.bytes()
     }
 
     /// Submits all copies to a stream, and returns.
@@ -230,12 +208,7 @@ where
 {
     fn extend<I: IntoIterator<Item = (&'a mut D, &'a S)>>(&mut self, pairs: I) {
         for (destination, source) in pairs {
-            self.batch.push(
-                destination.operand_mut(),
-                source.operand(),
-                CopyAttributes::default(),
-                ReadOrder::Stream,
-            );
+            self.batch.push(destination.operand_mut(), source.operand());
         }
     }
 }
@@ -286,43 +259,18 @@ pub struct CopyBatch3d<'a> {
 }
 
 impl<'a> CopyBatch3d<'a> {
-    /// Makes an empty batch.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Makes an empty batch with capacity for `copies` copies.
-    pub fn with_capacity(copies: usize) -> Self {
-        Self { batch: Batch::with_capacity(copies) }
-    }
-
     /// Adds the copy of all rows of `source` to `destination`, as
     /// [`memcpy_2d_async`](crate::memcpy_2d_async) makes it.
     ///
     /// Each side is pitched memory, a [`Plane`](crate::memory::Plane) of device, pinned or managed
     /// memory, an array, or a view of one layer of an array, of any device.
     #[track_caller]
-    pub fn copy_2d<D, S>(self, destination: &'a mut D, source: &'a S) -> Self
+    pub fn copy_2d<D, S>(mut self, destination: &'a mut D, source: &'a S) -> Self
     where
         D: AsyncDestination<Planar> + ?Sized,
         S: AsyncSource<Planar, Element = D::Element> + ?Sized,
     {
-        self.copy_2d_with(destination, source, CopyAttributes::new())
-    }
-
-    /// [`copy_2d`](Self::copy_2d) with hints, which change how the copy is made but not its effect.
-    #[track_caller]
-    pub fn copy_2d_with<D, S>(
-        mut self,
-        destination: &'a mut D,
-        source: &'a S,
-        attributes: CopyAttributes,
-    ) -> Self
-    where
-        D: AsyncDestination<Planar> + ?Sized,
-        S: AsyncSource<Planar, Element = D::Element> + ?Sized,
-    {
-        self.batch.push(destination.operand_mut(), source.operand(), attributes, ReadOrder::Stream);
+        self.batch.push(destination.operand_mut(), source.operand());
         self
     }
 
@@ -342,24 +290,7 @@ impl<'a> CopyBatch3d<'a> {
         D: AsyncDestination<Planar, Element: AnyBitPattern + NoUninit> + ?Sized,
     {
         let source = Operand::from_grid::<_, Pageable>(source.grid(), Dimensions::Two);
-        self.batch.push(destination.operand_mut(), Ok(source), CopyAttributes::new(), ReadOrder::DuringCall);
-        self
-    }
-
-    /// [`copy_2d`](Self::copy_2d) with a source that may be read at any time from the call on, before
-    /// earlier work of the stream has run (`cudaMemcpySrcAccessOrderAny`). Some machines copy faster
-    /// this way.
-    ///
-    /// # Safety
-    /// No work that was submitted to any stream before, and is not complete at the time of
-    /// [`enqueue`](Self::enqueue), writes the source.
-    #[track_caller]
-    pub unsafe fn copy_2d_in_any_order<D, S>(mut self, destination: &'a mut D, source: &'a S) -> Self
-    where
-        D: AsyncDestination<Planar> + ?Sized,
-        S: AsyncSource<Planar, Element = D::Element> + ?Sized,
-    {
-        self.batch.push(destination.operand_mut(), source.operand(), CopyAttributes::new(), ReadOrder::Any);
+        self.batch.push_during_call(destination.operand_mut(), source);
         self
     }
 
@@ -369,27 +300,12 @@ impl<'a> CopyBatch3d<'a> {
     /// Each side is a pitched volume, a [`Volume`](crate::memory::Volume) of device, pinned or managed
     /// memory, an array, or a view of one, of any device.
     #[track_caller]
-    pub fn copy_3d<D, S>(self, destination: &'a mut D, source: &'a S) -> Self
+    pub fn copy_3d<D, S>(mut self, destination: &'a mut D, source: &'a S) -> Self
     where
         D: AsyncDestination<Volumetric> + ?Sized,
         S: AsyncSource<Volumetric, Element = D::Element> + ?Sized,
     {
-        self.copy_3d_with(destination, source, CopyAttributes::new())
-    }
-
-    /// [`copy_3d`](Self::copy_3d) with hints, which change how the copy is made but not its effect.
-    #[track_caller]
-    pub fn copy_3d_with<D, S>(
-        mut self,
-        destination: &'a mut D,
-        source: &'a S,
-        attributes: CopyAttributes,
-    ) -> Self
-    where
-        D: AsyncDestination<Volumetric> + ?Sized,
-        S: AsyncSource<Volumetric, Element = D::Element> + ?Sized,
-    {
-        self.batch.push(destination.operand_mut(), source.operand(), attributes, ReadOrder::Stream);
+        self.batch.push(destination.operand_mut(), source.operand());
         self
     }
 
@@ -404,41 +320,8 @@ impl<'a> CopyBatch3d<'a> {
         D: AsyncDestination<Volumetric, Element: AnyBitPattern + NoUninit> + ?Sized,
     {
         let source = Operand::from_grid::<_, Pageable>(source.grid(), Dimensions::Three);
-        self.batch.push(destination.operand_mut(), Ok(source), CopyAttributes::new(), ReadOrder::DuringCall);
+        self.batch.push_during_call(destination.operand_mut(), source);
         self
-    }
-
-    /// [`copy_3d`](Self::copy_3d) with a source that may be read at any time from the call on, as in
-    /// [`copy_2d_in_any_order`](Self::copy_2d_in_any_order).
-    ///
-    /// # Safety
-    /// As `copy_2d_in_any_order`.
-    #[track_caller]
-    pub unsafe fn copy_3d_in_any_order<D, S>(mut self, destination: &'a mut D, source: &'a S) -> Self
-    where
-        D: AsyncDestination<Volumetric> + ?Sized,
-        S: AsyncSource<Volumetric, Element = D::Element> + ?Sized,
-    {
-        self.batch.push(destination.operand_mut(), source.operand(), CopyAttributes::new(), ReadOrder::Any);
-        self
-    }
-
-    /// Returns the number of copies, without zero-length ones.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.batch.lists.entries.len()
-    }
-
-    /// Returns whether there is nothing to copy.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Returns the total number of bytes of all copies.
-    #[must_use]
-    pub fn size_in_bytes(&self) -> usize {
-        self.batch.bytes()
     }
 
     /// Submits all copies to a stream, and returns.
@@ -467,7 +350,6 @@ impl<'a> CopyBatch3d<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Detail;
     use crate::memory::PlaneMut;
     use crate::stream::Stream;
 
@@ -476,7 +358,7 @@ mod tests {
         // SAFETY: the tests keep the memory alive, and it is as long as everything that they write.
         let to = unsafe { std::slice::from_raw_parts_mut(to, from.len()) };
         let (to, from) = (Operand::from_slice_mut(to), Operand::from_slice(from));
-        batch.batch.push(Ok(to), Ok(from), CopyAttributes::default(), ReadOrder::DuringCall);
+        batch.batch.push_during_call(Ok(to), from);
     }
 
     #[test]
@@ -489,7 +371,7 @@ mod tests {
         }
         let line = line!() + 1;
         let error = batch.enqueue(&stream).unwrap_err();
-        assert!(matches!(error.detail(), Detail::Overlapping { bytes: 1, .. }), "{error}");
+        assert!(error.detail().as_str().contains(" overlap: 1 bytes from byte "), "{error}");
         assert_eq!((error.api(), error.call_site().line()), ("CopyBatch::enqueue", line));
         assert_eq!(bytes, [0; 16]);
     }
@@ -508,7 +390,7 @@ mod tests {
         assert_eq!(bytes, [[1; 8], [2; 8]].as_flattened());
         add(&mut batch, start.wrapping_add(12), &[3; 4]);
         let error = batch.enqueue(&stream).unwrap_err();
-        assert!(matches!(error.detail(), Detail::Overlapping { bytes: 4, .. }), "{error}");
+        assert!(error.detail().as_str().contains(" overlap: 4 bytes from byte "), "{error}");
         assert_eq!(bytes, [[1; 8], [2; 8]].as_flattened());
     }
 
@@ -518,7 +400,7 @@ mod tests {
         fn with_one_more<'a>(batch: CopyBatch<'static>, to: &'a mut [u8], from: &'a [u8]) -> CopyBatch<'a> {
             let mut batch: CopyBatch<'a> = batch;
             let (to, from) = (Operand::from_slice_mut(to), Operand::from_slice(from));
-            batch.batch.push(Ok(to), Ok(from), CopyAttributes::default(), ReadOrder::DuringCall);
+            batch.batch.push_during_call(Ok(to), from);
             batch
         }
         let (mut to, from) = ([0_u8; 8], [1_u8; 8]);
@@ -539,9 +421,9 @@ mod tests {
             batch.enqueue(&stream).unwrap();
             let destination = Operand::from_grid::<u8, Pageable>(grid, Dimensions::Two);
             let source = Operand::from_grid::<u8, Pageable>(source.grid(), Dimensions::Two);
-            batch.batch.push(Ok(destination), Ok(source), CopyAttributes::new(), ReadOrder::DuringCall);
+            batch.batch.push_during_call(Ok(destination), source);
         }
         let error = batch.enqueue(&stream).unwrap_err();
-        assert!(matches!(error.detail(), Detail::Overlapping { bytes: 8, .. }), "{error}");
+        assert!(error.detail().as_str().contains(" overlap: 8 bytes from byte "), "{error}");
     }
 }

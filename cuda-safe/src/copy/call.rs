@@ -7,8 +7,8 @@
 //! device memory never wait.
 #![expect(unsafe_code, reason = "hands arrays and pointers to the runtime")]
 
-use super::checked::{CheckedCopy, CopyDirection, Shape};
-use super::operand::{ArrayPart, Operand};
+use super::checked::{CheckedCopy, CopyDirection};
+use super::operand::{ArrayPart, Dimensions, Operand};
 use crate::device::Device;
 use crate::sys;
 
@@ -60,10 +60,10 @@ impl CheckedCopy<'_> {
         if !self.is_plain() {
             return (*self).special_function(on_stream);
         }
-        match self.shape {
-            Shape::Linear { .. } => Function::Linear,
-            Shape::Plane { .. } => Function::Plane,
-            Shape::Volume { .. } => Function::Volume,
+        match self.to.dimensions {
+            Dimensions::One => Function::Linear,
+            Dimensions::Two => Function::Plane,
+            Dimensions::Three => Function::Volume,
         }
     }
 
@@ -72,11 +72,11 @@ impl CheckedCopy<'_> {
     fn special_function(self, on_stream: bool) -> Function {
         let is_flat = |part: Option<&ArrayPart>| part.is_none_or(|part| part.is_flat);
         let (to, from) = (self.to.array(), self.from.array());
-        match (self.shape, self.direction) {
-            (Shape::Linear { .. }, CopyDirection::Peer { .. }) => Function::Peer,
+        match (self.to.dimensions, self.direction) {
+            (Dimensions::One, CopyDirection::Peer { .. }) => Function::Peer,
             (_, CopyDirection::Peer { .. }) => Function::PeerVolume,
-            (Shape::Linear { .. }, _) => Function::Linear,
-            (Shape::Plane { .. }, _) if is_flat(to) && is_flat(from) => match (to, from) {
+            (Dimensions::One, _) => Function::Linear,
+            (Dimensions::Two, _) if is_flat(to) && is_flat(from) => match (to, from) {
                 (None, None) => Function::Plane,
                 (Some(_), None) => Function::PlaneToArray,
                 (None, Some(_)) => Function::PlaneFromArray,
@@ -103,14 +103,15 @@ impl CheckedCopy<'_> {
             // SAFETY: the caller has the same duties.
             return unsafe { (*self).call_special(stream) };
         }
-        match self.shape {
+        let [row, rows, _] = self.to.layout.extent();
+        match self.to.dimensions {
             // SAFETY of all: the caller has the same duties.
             // SAFETY: as above.
-            Shape::Linear { bytes } => unsafe { self.linear(bytes, stream) },
+            Dimensions::One => unsafe { self.linear(row, stream) },
             // SAFETY: as above.
-            Shape::Plane { row, rows } => unsafe { self.plane(row, rows, stream) },
+            Dimensions::Two => unsafe { self.plane(row, rows, stream) },
             // SAFETY: as above.
-            Shape::Volume { .. } => unsafe { self.volume(stream) },
+            Dimensions::Three => unsafe { self.volume(stream) },
         }
     }
 
@@ -130,7 +131,7 @@ impl CheckedCopy<'_> {
             Ok(current) => current,
             Err(error) => return error.code(),
         };
-        let [row, rows, _] = self.shape.extent();
+        let [row, rows, _] = self.to.layout.extent();
         match self.function(stream.is_some()) {
             // SAFETY: the caller has the same duties.
             Function::Linear => unsafe { self.linear(row, stream) },
@@ -323,7 +324,7 @@ impl CheckedCopy<'_> {
     /// Returns C's description of the shape.
     #[inline]
     fn raw_extent(&self) -> sys::cudaExtent {
-        let [row, height, depth] = self.shape.extent();
+        let [row, height, depth] = self.to.layout.extent();
         sys::cudaExtent { width: row / self.unit(), height, depth }
     }
 }

@@ -1,20 +1,18 @@
-//! A copy whose sides agree: its shape and its direction, determined once for every verb.
+//! A copy whose sides agree, and its direction, determined once for every verb.
 
-use super::operand::{Dimensions, Operand, OperandMemory, Special};
+use super::operand::{Dimensions, Operand};
 use super::overlap::Area;
-use super::peer;
-use crate::device::Device;
+use crate::device::{Device, peer_access};
 use crate::error::{Detail, Error, Result};
-use crate::hazard::{Access, Mode};
+use crate::memory::memory_type::sealed::Tag;
 use crate::memory::size;
 use crate::sys;
 
-/// A copy between two sides that have the same shape, have elements, and share no byte.
+/// A copy between two sides that have the same extent, have elements, and share no byte.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct CheckedCopy<'a> {
+pub(crate) struct CheckedCopy<'a> {
     pub(super) to: Operand<'a>,
     pub(super) from: Operand<'a>,
-    pub(super) shape: Shape,
     pub(super) direction: CopyDirection,
 }
 
@@ -30,7 +28,7 @@ impl<'a> CheckedCopy<'a> {
     pub(super) fn new(api: &'static str, to: Operand<'a>, from: Operand<'a>) -> Result<Option<Self>> {
         let copy = Self::check(api, to, from)?;
         if let Some(Self { direction: CopyDirection::Peer { destination, source }, .. }) = copy {
-            peer::ensure(destination, source);
+            peer_access::ensure(destination, source);
         }
         Ok(copy)
     }
@@ -42,22 +40,32 @@ impl<'a> CheckedCopy<'a> {
     )]
     #[inline(always)]
     #[track_caller]
-    pub(super) fn check(api: &'static str, to: Operand<'a>, from: Operand<'a>) -> Result<Option<Self>> {
+    pub(crate) fn check(api: &'static str, to: Operand<'a>, from: Operand<'a>) -> Result<Option<Self>> {
         if !to.pairs_with(&from) {
             refuse_unlike(api, to, from)?;
         }
-        let shape = Shape::from_operand(&to);
-        if shape.is_empty() {
+        if to.layout.is_empty() {
             return Ok(None);
         }
-        Ok(Some(Self { to, from, shape, direction: CopyDirection::new(to.memory, from.memory) }))
+        Ok(Some(Self { to, from, direction: CopyDirection::new(to.memory, from.memory) }))
+    }
+
+    /// Returns the bytes of each side, without bytes between rows.
+    #[inline]
+    pub(crate) fn bytes(&self) -> usize {
+        self.to.layout.bytes()
+    }
+
+    /// Returns whether the copy is between two devices.
+    pub(crate) fn is_between_devices(&self) -> bool {
+        matches!(self.direction, CopyDirection::Peer { .. })
     }
 
     /// Returns whether a blocking verb must wait for the copy itself, because the runtime makes no
     /// promise: between host memory and managed memory, which may be anywhere. A slice may also be
     /// managed memory that a guard lends. Other copies of managed memory remain in the tracker.
     pub(super) fn settles(&self) -> bool {
-        let host = self.to.memory.is_host() || self.from.memory.is_host();
+        let host = self.to.is_host() || self.from.is_host();
         let managed = matches!(self.direction, CopyDirection::Managed(_)) && host;
         managed || self.to.may_be_lent_managed() || self.from.may_be_lent_managed()
     }
@@ -68,7 +76,7 @@ impl<'a> CheckedCopy<'a> {
     pub(super) fn waits(&self) -> bool {
         match self.direction {
             CopyDirection::DeviceToHost(_) => true,
-            CopyDirection::HostToDevice(_) => matches!(self.from.memory, OperandMemory::Pinned(_)),
+            CopyDirection::HostToDevice(_) => self.from.is_host() && self.from.memory.is_some(),
             _ => false,
         }
     }
@@ -79,16 +87,15 @@ impl<'a> CheckedCopy<'a> {
 #[inline(never)]
 #[track_caller]
 fn refuse_unlike(api: &'static str, to: Operand<'_>, from: Operand<'_>) -> Result<()> {
-    let shape = Shape::from_operand(&to);
-    if let Shape::Linear { .. } = shape {
+    if let Dimensions::One = to.dimensions {
         size::same_length(api, to.len, from.len)?;
     } else if to.extent() != from.extent() {
         let (destination, source) = (to.extent(), from.extent());
-        return Err(Error::refused(api, Detail::ExtentMismatch { destination, source }));
+        return Err(Error::refused(api, Detail::extent_mismatch(destination, source)));
     }
     // Host and devices share one address space, so this also finds bytes that two owners of the same
     // memory share.
-    if shape.is_empty() || !Area::from_operand(&to).shares(&Area::from_operand(&from)) {
+    if to.layout.is_empty() || !Area::from_operand(&to).shares(&Area::from_operand(&from)) {
         return Ok(());
     }
     // Two owners of the same memory, and slices, can only be located by address.
@@ -96,73 +103,7 @@ fn refuse_unlike(api: &'static str, to: Operand<'_>, from: Operand<'_>) -> Resul
         (Some((one, to)), Some((other, from))) if std::ptr::eq(one, other) => (to.start, from.start),
         _ => (to.pointer.addr(), from.pointer.addr()),
     };
-    Err(Error::refused(api, Detail::Overlapping { destination, source, bytes: shape.bytes() }))
-}
-
-/// The arrangement of the bytes that both sides of a copy share.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
-    /// Contiguous bytes.
-    Linear {
-        /// The number of bytes.
-        bytes: usize,
-    },
-    /// Rows. Each side has its own pitch.
-    Plane {
-        /// Bytes per row.
-        row: usize,
-        /// The number of rows.
-        rows: usize,
-    },
-    /// Layers of rows. Each side has its own pitch and its own number of rows from one layer to the
-    /// next.
-    Volume {
-        /// Bytes per row.
-        row: usize,
-        /// Rows per layer.
-        rows: usize,
-        /// The number of layers.
-        layers: usize,
-    },
-}
-
-impl Shape {
-    /// Returns the shape of one operand.
-    #[inline]
-    pub(super) fn from_operand(operand: &Operand<'_>) -> Self {
-        let layout = &operand.layout;
-        let (row, rows, layers) = (layout.row, layout.rows, layout.layers);
-        match operand.dimensions {
-            Dimensions::One => Self::Linear { bytes: row },
-            Dimensions::Two => Self::Plane { row, rows },
-            Dimensions::Three => Self::Volume { row, rows, layers },
-        }
-    }
-
-    /// Returns the bytes per row, the rows, and the layers.
-    #[inline]
-    pub(super) fn extent(self) -> [usize; 3] {
-        match self {
-            Self::Linear { bytes } => [bytes, 1, 1],
-            Self::Plane { row, rows } => [row, rows, 1],
-            Self::Volume { row, rows, layers } => [row, rows, layers],
-        }
-    }
-
-    /// Returns whether there are no bytes.
-    #[inline]
-    pub(super) fn is_empty(self) -> bool {
-        let [row, rows, layers] = self.extent();
-        row == 0 || rows == 0 || layers == 0
-    }
-
-    /// Returns the size in bytes. It does not overflow, because memory of this size exists. It saturates
-    /// if a side has no bytes.
-    #[inline]
-    pub(super) fn bytes(self) -> usize {
-        let [row, rows, layers] = self.extent();
-        row.saturating_mul(rows).saturating_mul(layers)
-    }
+    Err(Error::refused(api, Detail::overlapping(destination, source, to.layout.bytes())))
 }
 
 /// The direction of a copy, in the runtime's terms.
@@ -183,15 +124,16 @@ pub(super) enum CopyDirection {
 
 impl CopyDirection {
     #[inline]
-    fn new(destination: OperandMemory, source: OperandMemory) -> Self {
-        use OperandMemory as M;
+    fn new(destination: Option<(Tag, Device)>, source: Option<(Tag, Device)>) -> Self {
+        use Tag::{Device as OnDevice, Managed};
         match (destination, source) {
-            (M::Device(to), M::Device(from)) if to == from => Self::DeviceToDevice(to),
-            (M::Device(destination), M::Device(source)) => Self::Peer { destination, source },
-            (M::Device(device), M::Managed(_)) | (M::Managed(_), M::Device(device)) => Self::Managed(device),
-            (M::Managed(device), _) | (_, M::Managed(device)) => Self::Managed(device),
-            (M::Device(to), _) => Self::HostToDevice(to),
-            (_, M::Device(from)) => Self::DeviceToHost(from),
+            (Some((OnDevice, to)), Some((OnDevice, from))) if to == from => Self::DeviceToDevice(to),
+            (Some((OnDevice, destination)), Some((OnDevice, source))) => Self::Peer { destination, source },
+            (Some((OnDevice, device)), Some((Managed, _)))
+            | (Some((Managed, _)), Some((OnDevice, device))) => Self::Managed(device),
+            (Some((Managed, device)), _) | (_, Some((Managed, device))) => Self::Managed(device),
+            (Some((OnDevice, to)), _) => Self::HostToDevice(to),
+            (_, Some((OnDevice, from))) => Self::DeviceToHost(from),
             _ => Self::HostToHost,
         }
     }
@@ -222,80 +164,9 @@ impl CopyDirection {
     }
 }
 
-impl Operand<'_> {
-    /// Returns the operand for a node of the graph with this number. Memory that a graph owns is an
-    /// operand only in that graph's nodes.
-    #[inline]
-    #[track_caller]
-    pub(crate) fn in_graph(self, graph: u64) -> Result<Self> {
-        match self.special {
-            Special::Graph(of) if of != graph => Err(of_another_graph("Graph")),
-            _ => Ok(self),
-        }
-    }
-}
-
-/// Returns the refusal of memory that a graph owns, used outside of that graph.
-#[cold]
-#[track_caller]
-pub(crate) fn of_another_graph(api: &'static str) -> Error {
-    let what = "memory of a graph's own anywhere but in nodes of that graph";
-    Error::refused(api, Detail::Unsupported { what })
-}
-
-/// A copy of contiguous elements as a node.
-pub(crate) struct LinearNode<'a> {
-    pub(crate) to: *mut u8,
-    pub(crate) from: *const u8,
-    pub(crate) bytes: usize,
-    pub(crate) kind: sys::cudaMemcpyKind,
-    pub(crate) accesses: Vec<Access<'a>>,
-}
-
-impl<'a> LinearNode<'a> {
-    /// Checks a copy. Returns `None` if there are no elements.
-    #[track_caller]
-    pub(crate) fn new(
-        api: &'static str,
-        destination: &Operand<'a>,
-        source: &Operand<'a>,
-    ) -> Result<Option<Self>> {
-        let Some(copy) = CheckedCopy::check(api, *destination, *source)? else { return Ok(None) };
-        if let CopyDirection::Peer { .. } = copy.direction {
-            return Err(Error::refused(
-                api,
-                Detail::Unsupported { what: "a copy between devices in a graph" },
-            ));
-        }
-        let accesses = [destination.access(Mode::Write), source.access(Mode::Read)];
-        Ok(Some(Self {
-            to: destination.pointer,
-            from: source.pointer.cast_const(),
-            bytes: copy.shape.bytes(),
-            kind: sys::cudaMemcpyDefault,
-            accesses: accesses.into_iter().flatten().collect(),
-        }))
-    }
-}
-
-/// A fill of contiguous elements as a node.
-pub(crate) struct FillNode<'a> {
-    pub(crate) to: *mut u8,
-    pub(crate) bytes: usize,
-    pub(crate) access: Access<'a>,
-}
-
-impl<'a> FillNode<'a> {
-    /// Checks a fill. Returns `None` if there are no elements.
-    pub(crate) fn new(destination: &Operand<'a>) -> Option<Self> {
-        let access = destination.written().filter(|access| !access.is_empty())?;
-        Some(Self { to: destination.pointer, bytes: destination.bytes(), access })
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{CheckedCopy, CopyDirection, OperandMemory, Shape};
+    use super::{CheckedCopy, CopyDirection, Tag};
     use crate::copy::operand::{Destination, Operand, Planar, Source, Volumetric};
     use crate::device::Device;
     use crate::error::{Detail, Result};
@@ -305,15 +176,15 @@ mod tests {
     fn the_direction_follows_from_where_the_operands_are() {
         let (zero, one) = (Device::from_ordinal(0), Device::from_ordinal(1));
         let of = CopyDirection::new;
-        let (on_zero, on_one) = (OperandMemory::Device(zero), OperandMemory::Device(one));
-        assert_eq!(of(on_zero, OperandMemory::Pageable), CopyDirection::HostToDevice(zero));
-        assert_eq!(of(OperandMemory::Pinned(zero), on_one), CopyDirection::DeviceToHost(one));
+        let (on_zero, on_one) = (Some((Tag::Device, zero)), Some((Tag::Device, one)));
+        assert_eq!(of(on_zero, None), CopyDirection::HostToDevice(zero));
+        assert_eq!(of(Some((Tag::Pinned, zero)), on_one), CopyDirection::DeviceToHost(one));
         assert_eq!(of(on_one, on_one), CopyDirection::DeviceToDevice(one));
         assert_eq!(of(on_one, on_zero), CopyDirection::Peer { destination: one, source: zero });
-        assert_eq!(of(OperandMemory::Pinned(zero), OperandMemory::Pageable), CopyDirection::HostToHost);
-        assert_eq!(of(OperandMemory::Managed(zero), on_one), CopyDirection::Managed(one));
-        assert_eq!(of(on_one, OperandMemory::Managed(zero)), CopyDirection::Managed(one));
-        assert_eq!(of(OperandMemory::Pageable, OperandMemory::Managed(one)), CopyDirection::Managed(one));
+        assert_eq!(of(Some((Tag::Pinned, zero)), None), CopyDirection::HostToHost);
+        assert_eq!(of(Some((Tag::Managed, zero)), on_one), CopyDirection::Managed(one));
+        assert_eq!(of(on_one, Some((Tag::Managed, zero))), CopyDirection::Managed(one));
+        assert_eq!(of(None, Some((Tag::Managed, one))), CopyDirection::Managed(one));
     }
 
     #[test]
@@ -326,26 +197,26 @@ mod tests {
             let copy = CheckedCopy::new("test", a, b).unwrap().unwrap();
             (copy.waits(), copy.settles())
         };
-        use OperandMemory::{Device as On, Managed, Pageable, Pinned};
-        assert_eq!(between(Pageable, On(device)), (true, false));
-        assert_eq!(between(On(device), Pinned(device)), (true, false));
-        assert_eq!(between(On(device), Pageable), (false, false));
-        assert_eq!(between(On(device), On(device)), (false, false));
-        assert_eq!(between(Managed(device), Pageable), (false, true));
-        assert_eq!(between(Pinned(device), Managed(device)), (false, true));
-        assert_eq!(between(Managed(device), On(device)), (false, false));
+        let [on, managed, pinned] = [Tag::Device, Tag::Managed, Tag::Pinned].map(|tag| Some((tag, device)));
+        assert_eq!(between(None, on), (true, false));
+        assert_eq!(between(on, pinned), (true, false));
+        assert_eq!(between(on, None), (false, false));
+        assert_eq!(between(on, on), (false, false));
+        assert_eq!(between(managed, None), (false, true));
+        assert_eq!(between(pinned, managed), (false, true));
+        assert_eq!(between(managed, on), (false, false));
     }
 
-    /// The shape of a copy, or `None` if there are no elements.
-    fn shape(api: &'static str, to: Operand<'_>, from: Operand<'_>) -> Result<Option<Shape>> {
-        Ok(CheckedCopy::new(api, to, from)?.map(|copy| copy.shape))
+    /// The bytes a row, rows and layers of a copy, or `None` if there are no elements.
+    fn shape(api: &'static str, to: Operand<'_>, from: Operand<'_>) -> Result<Option<[usize; 3]>> {
+        Ok(CheckedCopy::new(api, to, from)?.map(|copy| copy.to.layout.extent()))
     }
 
     #[test]
     fn sides_of_different_lengths_are_refused_with_both() {
         let (mut a, b) = ([0_u32; 4], [0_u32; 5]);
         let error = shape("memcpy", Operand::from_slice_mut(&mut a), Operand::from_slice(&b)).unwrap_err();
-        assert_eq!(error.detail(), &Detail::LengthMismatch { destination: 4, source: 5 });
+        assert_eq!(error.detail(), &Detail::length_mismatch(4, 5));
         assert_eq!(error.api(), "memcpy");
     }
 
@@ -353,7 +224,7 @@ mod tests {
     fn sides_of_one_length_share_as_many_bytes() {
         let (mut a, b) = ([0_u32; 4], [0_u32; 4]);
         let shape = shape("memcpy", Operand::from_slice_mut(&mut a), Operand::from_slice(&b)).unwrap();
-        assert_eq!(shape.unwrap().bytes(), 16);
+        assert_eq!(shape.unwrap(), [16, 1, 1]);
     }
 
     #[test]
@@ -362,7 +233,7 @@ mod tests {
         let error =
             shape("memcpy", Operand::from_slice(&a[2..6]), Operand::from_slice(&a[4..8])).unwrap_err();
         let (destination, source) = (a[2..].as_ptr().addr(), a[4..].as_ptr().addr());
-        assert_eq!(error.detail(), &Detail::Overlapping { destination, source, bytes: 4 });
+        assert_eq!(error.detail(), &Detail::overlapping(destination, source, 4));
         assert!(shape("memcpy", Operand::from_slice(&a[0..4]), Operand::from_slice(&a[4..8])).is_ok());
     }
 
@@ -380,7 +251,7 @@ mod tests {
             (PlaneMut::from_slice(&mut a, 3, 2).unwrap(), Plane::from_slice(&b, 2, 3).unwrap());
         let to = Destination::<Planar>::operand_mut(&mut to).unwrap();
         let error = shape("memcpy_2d", to, Source::<Planar>::operand(&from).unwrap()).unwrap_err();
-        let expected = Detail::ExtentMismatch { destination: [3, 2, 1], source: [2, 3, 1] };
+        let expected = Detail::extent_mismatch([3, 2, 1], [2, 3, 1]);
         assert_eq!(error.detail(), &expected);
     }
 
@@ -393,9 +264,9 @@ mod tests {
             let side = Source::<Planar>::operand;
             shape("memcpy_2d", side(&a).unwrap(), side(&b).unwrap())
         };
-        assert_eq!(shape(columns(0..2), columns(2..4)).unwrap(), Some(Shape::Plane { row: 4, rows: 3 }));
+        assert_eq!(shape(columns(0..2), columns(2..4)).unwrap(), Some([4, 3, 1]));
         let error = shape(columns(0..2), columns(1..3)).unwrap_err();
-        assert!(matches!(error.detail(), Detail::Overlapping { bytes: 12, .. }));
+        assert!(error.detail().as_str().contains(" overlap: 12 bytes from byte "));
     }
 
     #[test]
@@ -404,6 +275,6 @@ mod tests {
         let (a, b) = (Volume::from_slice(&a, 3, 2, 2).unwrap(), Volume::from_slice(&b, 3, 2, 2).unwrap());
         let side = Source::<Volumetric>::operand;
         let shape = shape("memcpy_3d", side(&a).unwrap(), side(&b).unwrap()).unwrap().unwrap();
-        assert_eq!((shape, shape.bytes()), (Shape::Volume { row: 6, rows: 2, layers: 2 }, 24));
+        assert_eq!(shape, [6, 2, 2]);
     }
 }

@@ -8,10 +8,10 @@ use bytemuck::{NoUninit, bytes_of};
 use cuda_hazard::Operation;
 
 use super::call::pitched;
-use super::checked::Shape;
-use super::operand::{AsyncDestination, FillDestination, Operand, OperandMemory, Planar, Volumetric};
+use super::operand::{AsyncDestination, Dimensions, FillDestination, Operand, Planar, Volumetric};
 use crate::device::Device;
 use crate::error::Result;
+use crate::memory::memory_type::sealed::Tag;
 use crate::stream::{AsStream, Call, LegacyStream, StreamRef};
 use crate::sys;
 
@@ -249,12 +249,10 @@ impl<'v> Value<'v> {
 #[track_caller]
 fn block(to: Operand<'_>, value: Value<'_>) -> Result<()> {
     let device = match to.memory {
-        OperandMemory::Device(device) | OperandMemory::Pinned(device) | OperandMemory::Managed(device) => {
-            device
-        }
-        OperandMemory::Pageable => Device::current()?,
+        Some((_, device)) => device,
+        None => Device::current()?,
     };
-    fill_on(LegacyStream::of(device)?.as_stream(), to, value, false)
+    fill_on(LegacyStream::new(device)?.as_stream(), to, value, false)
 }
 
 /// Fills memory in the order of a stream, by the calls that name the stream (`on_stream`) or by those
@@ -266,43 +264,42 @@ fn block(to: Operand<'_>, value: Value<'_>) -> Result<()> {
 #[inline(always)]
 #[track_caller]
 fn fill_on(stream: StreamRef<'_>, to: Operand<'_>, value: Value<'_>, on_stream: bool) -> Result<()> {
-    let shape = Shape::from_operand(&to);
-    let bytes = shape.bytes();
+    let bytes = to.bytes();
     if bytes == 0 {
         return Ok(());
     }
-    let asked = Call { api: name(shape, value, on_stream), call_site: Location::caller(), bytes };
+    let asked = Call { api: name(to.dimensions, value, on_stream), call_site: Location::caller(), bytes };
     let write = to.written();
     let operation = Operation::new(write.as_slice()).with_untracked(write.is_none());
     // SAFETY: the calls access nothing else.
     let begun = unsafe { stream.begin(operation, asked.call_site) };
     let submission = begun.map_err(|error| asked.about(error))?;
     // A batch must not directly follow a fill of pinned memory. See `batch::copies`.
-    if on_stream && matches!(to.memory, OperandMemory::Pinned(_)) {
+    if on_stream && matches!(to.memory, Some((Tag::Pinned, _))) {
         stream.note_fill();
     }
     // SAFETY: the operand is memory of this shape, for which any byte is valid. Its owner waits for this
     // fill before it frees the memory. The stream is live.
-    let code = unsafe { fill_by_call(&to, shape, value, on_stream.then(|| stream.as_raw())) };
+    let code = unsafe { fill_by_call(&to, value, on_stream.then(|| stream.as_raw())) };
     submission.commit(code == sys::cudaSuccess);
     asked.check(code)
 }
 
-/// Returns the name of the function that fills memory of this shape.
+/// Returns the name of the function that fills memory of so many dimensions.
 #[inline]
-fn name(shape: Shape, value: Value<'_>, on_stream: bool) -> &'static str {
-    match (shape, value, on_stream) {
-        (Shape::Linear { .. }, Value::Byte(_), false) => "cudaMemset",
-        (Shape::Linear { .. }, Value::Byte(_), true) => "cudaMemsetAsync",
-        (Shape::Plane { .. }, ..) | (_, Value::Element(_), _) => {
+fn name(dimensions: Dimensions, value: Value<'_>, on_stream: bool) -> &'static str {
+    match (dimensions, value, on_stream) {
+        (Dimensions::One, Value::Byte(_), false) => "cudaMemset",
+        (Dimensions::One, Value::Byte(_), true) => "cudaMemsetAsync",
+        (Dimensions::Two, ..) | (_, Value::Element(_), _) => {
             if on_stream {
                 "cudaMemset2DAsync"
             } else {
                 "cudaMemset2D"
             }
         }
-        (Shape::Volume { .. }, _, false) => "cudaMemset3D",
-        (Shape::Volume { .. }, _, true) => "cudaMemset3DAsync",
+        (Dimensions::Three, _, false) => "cudaMemset3D",
+        (Dimensions::Three, _, true) => "cudaMemset3DAsync",
     }
 }
 
@@ -314,7 +311,6 @@ fn name(shape: Shape, value: Value<'_>, on_stream: bool) -> &'static str {
 #[inline]
 unsafe fn fill_by_call(
     to: &Operand<'_>,
-    shape: Shape,
     value: Value<'_>,
     stream: Option<sys::cudaStream_t>,
 ) -> sys::cudaError_t {
@@ -324,25 +320,23 @@ unsafe fn fill_by_call(
         Value::Element(element) => return unsafe { fill_elements(to, element, stream) },
     };
     let (pointer, pitch) = (to.pointer.cast(), to.layout.pitch);
-    let [row, height, depth] = shape.extent();
+    let [row, height, depth] = to.layout.extent();
     let extent = sys::cudaExtent { width: row, height, depth };
-    match (shape, stream) {
+    match (to.dimensions, stream) {
         // SAFETY: the caller has the same duties.
-        (Shape::Linear { bytes }, None) => unsafe { sys::cudaMemset(pointer, byte, bytes) },
+        (Dimensions::One, None) => unsafe { sys::cudaMemset(pointer, byte, row) },
         // SAFETY: the caller has the same duties.
-        (Shape::Linear { bytes }, Some(raw)) => unsafe { sys::cudaMemsetAsync(pointer, byte, bytes, raw) },
+        (Dimensions::One, Some(raw)) => unsafe { sys::cudaMemsetAsync(pointer, byte, row, raw) },
         // SAFETY: the caller has the same duties.
-        (Shape::Plane { row, rows }, None) => unsafe { sys::cudaMemset2D(pointer, pitch, byte, row, rows) },
+        (Dimensions::Two, None) => unsafe { sys::cudaMemset2D(pointer, pitch, byte, row, height) },
         // SAFETY: the caller has the same duties.
-        (Shape::Plane { row, rows }, Some(raw)) => unsafe {
-            sys::cudaMemset2DAsync(pointer, pitch, byte, row, rows, raw)
+        (Dimensions::Two, Some(raw)) => unsafe {
+            sys::cudaMemset2DAsync(pointer, pitch, byte, row, height, raw)
         },
         // SAFETY: the caller has the same duties.
-        (Shape::Volume { .. }, None) => unsafe { sys::cudaMemset3D(pitched(to), byte, extent) },
+        (Dimensions::Three, None) => unsafe { sys::cudaMemset3D(pitched(to), byte, extent) },
         // SAFETY: the caller has the same duties.
-        (Shape::Volume { .. }, Some(raw)) => unsafe {
-            sys::cudaMemset3DAsync(pitched(to), byte, extent, raw)
-        },
+        (Dimensions::Three, Some(raw)) => unsafe { sys::cudaMemset3DAsync(pitched(to), byte, extent, raw) },
     }
 }
 

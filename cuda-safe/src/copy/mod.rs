@@ -16,15 +16,15 @@
 //!
 //! The direction is never named. It follows from the types of the operands, and so does whether two
 //! devices are involved. The first copy between two devices enables access to each other's memory
-//! ([`set_automatic_peer_access`]). An impossible direction does not compile, nor does an asynchronous
-//! copy of a borrowed slice.
+//! ([`set_automatic_peer_access`](crate::device::set_automatic_peer_access)). An impossible direction does
+//! not compile, nor does an asynchronous copy of a borrowed slice.
 //!
 //! [`Pipeline`] streams host arrays that are larger than a device's memory through it in chunks, with
 //! copies and kernels overlapped.
 //!
 //! The crate itself stages large blocking copies between pageable memory and a device, which is faster:
 //! see [`staged`]. [`memcpy_to_symbol`], [`memcpy_from_symbol`] and their asynchronous forms copy to and
-//! from variables of kernels' source files ([`Symbol`](crate::memory::Symbol)). Parts of variables are
+//! from variables of kernels' source files ([`Symbol`](crate::launch::Symbol)). Parts of variables are
 //! also operands of the other verbs for contiguous elements.
 //!
 //! Every verb checks before the call that both sides have the same length, or the same width, height and
@@ -38,10 +38,10 @@
 //! |---|---|
 //! | `verbs`, `fill`, `scoped`, `symbol`, `owned` | the public verbs |
 //! | `operand`, `operands` | one side of a copy: the traits, its descriptor, and the types that stand there |
-//! | `checked`, `overlap` | shape, direction and overlap, worked out once; copies and fills as nodes of a graph |
+//! | `checked`, `overlap` | extent, direction and overlap, worked out once |
 //! | `transfer`, `call` | the ways onto a stream, the C functions |
 //! | `batch` | many copies in one call |
-//! | `peer`, `staged`, `pipeline` | access between devices, large pageable copies, large arrays in chunks |
+//! | `staged`, `pipeline` | large pageable copies, large arrays in chunks |
 
 mod batch;
 mod call;
@@ -51,7 +51,6 @@ mod operand;
 mod operands;
 mod overlap;
 mod owned;
-pub(crate) mod peer;
 mod pipeline;
 mod scoped;
 pub mod staged;
@@ -64,18 +63,17 @@ pub use batch::{CopyAttributes, CopyBatch, CopyBatch3d, Overlap};
 pub use batch::{
     memcpy_2d_with_attributes_async, memcpy_3d_with_attributes_async, memcpy_with_attributes_async,
 };
-pub(crate) use checked::{FillNode, LinearNode, of_another_graph};
+pub(crate) use checked::CheckedCopy;
 pub use fill::{
     fill, fill_async, memset, memset_2d, memset_2d_async, memset_3d, memset_3d_async, memset_async,
 };
+pub(crate) use operand::Operand;
 pub use operand::{
     AsyncDestination, AsyncSource, ByOwner, ByScope, Destination, FillDestination, InGraph, Linear, Planar,
     Source, Volumetric,
 };
-pub(crate) use operand::{Operand, OperandMemory};
 #[doc(hidden)]
 pub use overlap::find_overlap;
-pub use peer::{automatic_peer_access, set_automatic_peer_access};
 pub use pipeline::{Pipeline, PipelineBuilder, PipelineInput, PipelineOutput};
 pub use symbol::{
     SymbolPart, memcpy_from_symbol, memcpy_from_symbol_async, memcpy_to_symbol, memcpy_to_symbol_async,

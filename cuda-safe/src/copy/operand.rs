@@ -39,7 +39,7 @@ pub struct Planar;
 pub struct Volumetric;
 
 /// The shape of contiguous elements in a node of a graph, for
-/// [`Graph::add_memcpy`](crate::Graph::add_memcpy). It includes every operand of
+/// [`node::memcpy`](crate::graph::node::memcpy). It includes every operand of
 /// [`memcpy_async`](crate::memcpy_async), and memory that the graph owns.
 #[derive(Clone, Copy, Debug)]
 pub struct InGraph;
@@ -55,10 +55,6 @@ pub struct ByOwner;
 pub struct ByScope<'scope>(PhantomData<&'scope ()>);
 
 /// A source of blocking copies: device memory, pinned memory, slices, arrays and vectors.
-///
-/// A `Result` of one of these is a source too, and the copy returns its error. A part in C is an offset
-/// within the call. With this, a ported line is still one call with one `?`, whichever side fails:
-/// `memcpy(&mut device.slice_mut(4..8), &host[..4])?`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the source of a copy of shape `{Shape}`",
     label = "neither memory of the crate's nor of the program's own, of this shape and with elements \
@@ -77,8 +73,7 @@ pub trait Source<Shape = Linear> {
 
 /// A destination of blocking copies: device memory, pinned memory, mutable slices, arrays and vectors.
 ///
-/// A `Result` of one of these is a destination too, as for [`Source`]. A vector is filled to its length
-/// and does not grow.
+/// A vector is filled to its length and does not grow.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the destination of a copy of shape `{Shape}`",
     label = "neither memory of the crate's nor of the program's own, of this shape, that may be written",
@@ -130,36 +125,6 @@ pub trait AsyncDestination<Shape = Linear, RetainedBy = ByOwner>: Destination<Sh
 )]
 pub trait FillDestination<Shape>: AsyncDestination<Shape> {}
 
-/// The memory type of an operand, with the device that it was allocated for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum OperandMemory {
-    /// Device memory.
-    Device(Device),
-    /// Page-locked host memory.
-    Pinned(Device),
-    /// Managed memory, allocated for this device.
-    Managed(Device),
-    /// Pageable host memory.
-    Pageable,
-}
-
-impl OperandMemory {
-    /// Returns the type of memory that was allocated for use with a device.
-    #[inline]
-    fn new(tag: Tag, device: Device) -> Self {
-        match tag {
-            Tag::Device => Self::Device(device),
-            Tag::Pinned => Self::Pinned(device),
-            Tag::Managed => Self::Managed(device),
-        }
-    }
-
-    /// Returns whether this is host memory, pinned or pageable.
-    pub(super) fn is_host(self) -> bool {
-        matches!(self, Self::Pinned(_) | Self::Pageable)
-    }
-}
-
 /// The number of dimensions of a copy: its shape, as a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dimensions {
@@ -207,7 +172,8 @@ pub struct Operand<'a> {
     /// The layout in bytes. For an array it only describes the size.
     pub(super) layout: Layout,
     pub(super) dimensions: Dimensions,
-    pub(super) memory: OperandMemory,
+    /// The type of tracked memory and the device that it was allocated for, or `None` for pageable memory.
+    pub(super) memory: Option<(Tag, Device)>,
     /// The access history of the allocation, or `None` for pageable memory.
     history: Option<&'a AccessHistory>,
     /// The first byte and the byte past the last, as offsets in the allocation or slice.
@@ -229,7 +195,7 @@ impl<'a> Operand<'a> {
         let allocation = span.allocation();
         let Range { start, end } = span.range();
         Self {
-            memory: OperandMemory::new(M::TAG, span.device()),
+            memory: Some((M::TAG, span.device())),
             history: Some(allocation.history()),
             start,
             end,
@@ -243,12 +209,12 @@ impl<'a> Operand<'a> {
     pub(crate) fn unborrowed<T>(
         pointer: *mut T,
         len: usize,
-        memory: OperandMemory,
+        memory: (Tag, Device),
         (history, Range { start, end }): (&'a AccessHistory, Range<usize>),
     ) -> Self {
         let bytes = end.saturating_sub(start);
         Self {
-            memory,
+            memory: Some(memory),
             history: Some(history),
             start,
             end,
@@ -271,7 +237,7 @@ impl<'a> Operand<'a> {
         let row = Self { len, layout, dimensions, ..Self::pageable(grid.pointer().cast(), len, layout.row) };
         match (M::TRACKED, grid.tracked()) {
             (Some(tag), Some((allocation, Range { start, end }))) => Self {
-                memory: OperandMemory::new(tag, allocation.on()),
+                memory: Some((tag, allocation.on())),
                 history: Some(allocation.history()),
                 start,
                 end,
@@ -291,7 +257,7 @@ impl<'a> Operand<'a> {
             len,
             layout: Layout::linear(bytes),
             dimensions: Dimensions::One,
-            memory: OperandMemory::Pageable,
+            memory: None,
             history: None,
             start: 0,
             end: bytes,
@@ -334,7 +300,7 @@ impl<'a> Operand<'a> {
         Self {
             layout: Layout { row, rows, layers, pitch: row, layer_rows: rows },
             dimensions,
-            memory: OperandMemory::Device(region.device()),
+            memory: Some((Tag::Device, region.device())),
             history: Some(region.allocation().history()),
             start,
             end,
@@ -366,6 +332,18 @@ impl<'a> Operand<'a> {
         self.array.is_none() && !matches!(self.special, Special::Pool(_))
     }
 
+    /// Returns the address of the first byte, or null for an array.
+    pub(crate) fn pointer(&self) -> *mut u8 {
+        self.pointer
+    }
+
+    /// Returns the number of the graph that owns the memory, if one does. Then the memory is an operand only
+    /// of that graph's nodes.
+    #[inline]
+    pub(crate) fn graph(&self) -> Option<u64> {
+        if let Special::Graph(graph) = self.special { Some(graph) } else { None }
+    }
+
     /// Returns the width in elements, the height in rows and the depth in layers.
     #[inline]
     pub(super) fn extent(&self) -> [usize; 3] {
@@ -373,14 +351,19 @@ impl<'a> Operand<'a> {
     }
 
     /// Returns the size in bytes, without bytes between rows.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.layout.bytes()
+    }
+
+    /// Returns whether this is host memory, pinned or pageable.
+    pub(super) fn is_host(&self) -> bool {
+        matches!(self.memory, None | Some((Tag::Pinned, _)))
     }
 
     /// Returns whether a slice may be managed memory that a guard lends. The runtime promises less for
     /// such memory.
     pub(super) fn may_be_lent_managed(&self) -> bool {
-        self.memory == OperandMemory::Pageable && extent::may_contain(self.pointer.addr())
+        self.memory.is_none() && extent::may_contain(self.pointer.addr())
     }
 
     /// Returns whether a quick check shows that a copy between the two is valid: they have the same
@@ -412,7 +395,7 @@ impl<'a> Operand<'a> {
 
     /// Returns the access of this side, or `None` for pageable memory.
     #[inline]
-    pub(super) fn access(&self, mode: Mode) -> Option<Access<'a>> {
+    pub(crate) fn access(&self, mode: Mode) -> Option<Access<'a>> {
         let access = Access::new(self.history?, self.start..self.end, mode);
         let unborrowed = matches!(self.special, Special::Unborrowed | Special::Graph(_));
         Some(if unborrowed { access.unborrowed() } else { access })
@@ -423,13 +406,13 @@ impl<'a> Operand<'a> {
     #[inline]
     pub(super) fn read(&self) -> Option<Access<'a>> {
         let access = self.access(Mode::Read)?;
-        Some(if let OperandMemory::Pinned(_) = self.memory { access.at_call() } else { access })
+        Some(if let Some((Tag::Pinned, _)) = self.memory { access.at_call() } else { access })
     }
 
     /// Returns the access of a destination. Its owner stays mutably borrowed until the copy or fill
     /// returns.
     #[inline]
-    pub(super) fn written(&self) -> Option<Access<'a>> {
+    pub(crate) fn written(&self) -> Option<Access<'a>> {
         let access = self.access(Mode::Write)?;
         // SAFETY: destinations are made from a mutable borrow of the owner. `alone` says that the borrow
         // covers all these bytes, and one thread submits the copy while the borrow lasts.

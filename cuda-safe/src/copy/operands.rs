@@ -1,5 +1,4 @@
-//! The operand types: owners and views, arrays, slices of the program, borrows of these, and results
-//! whose error the copy returns.
+//! The operand types: owners and views, arrays, slices of the program, and borrows of these.
 
 use bytemuck::{AnyBitPattern, NoUninit};
 
@@ -125,22 +124,17 @@ grids! {
     Volumetric, Three: PitchedVolume, Volume, VolumeMut;
 }
 
-/// Implements the traits for borrows of operands, and for results whose error the copy returns.
+/// Implements the traits for borrows of operands.
 macro_rules! passed_on {
     ($($shape:ty),*) => {$(
         passed_on!(@source $shape, [S: Source<$shape> + ?Sized] &S, it => it);
         passed_on!(@source $shape, [S: Source<$shape> + ?Sized] &mut S, it => it);
-        passed_on!(@source $shape, [S: Source<$shape>] Result<S>, it => it.as_ref().map_err(|error| error.clone())?);
         passed_on!(@destination $shape, [D: Destination<$shape> + ?Sized] &mut D, it => it);
-        passed_on!(@destination $shape, [D: Destination<$shape>] Result<D>, it => it.as_mut().map_err(|error| error.clone())?);
 
         impl<S: AsyncSource<$shape> + ?Sized> AsyncSource<$shape> for &S {}
         impl<S: AsyncSource<$shape> + ?Sized> AsyncSource<$shape> for &mut S {}
-        impl<S: AsyncSource<$shape>> AsyncSource<$shape> for Result<S> {}
         impl<D: AsyncDestination<$shape> + ?Sized> AsyncDestination<$shape> for &mut D {}
-        impl<D: AsyncDestination<$shape>> AsyncDestination<$shape> for Result<D> {}
         impl<D: FillDestination<$shape> + ?Sized> FillDestination<$shape> for &mut D {}
-        impl<D: FillDestination<$shape>> FillDestination<$shape> for Result<D> {}
 
         // The owner itself waits for the copy, so a borrow for the call suffices.
         impl<'scope, S: AsyncSource<$shape> + ?Sized> AsyncSource<$shape, ByScope<'scope>> for &S {}

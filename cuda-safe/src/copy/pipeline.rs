@@ -366,7 +366,7 @@ where
             ("the number of work streams", self.work_streams),
         ] {
             if number == 0 {
-                return Err(Error::refused("PipelineBuilder::build", Detail::Zero { what }));
+                return Err(Error::refused("PipelineBuilder::build", Detail::zero(what)));
             }
         }
         let device = Device::current()?;

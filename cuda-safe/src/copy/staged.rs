@@ -29,7 +29,7 @@
 pub use cuda_staging::{Settings, Statistics, configure, settings, statistics};
 
 pub(crate) use self::backend::abandon;
-pub(super) use self::backend::{Bounce, Traffic, request_large_pages, try_copy};
+pub(super) use self::backend::{Traffic, request_large_pages, try_copy};
 
 /// Frees all page-locked memory that no copy uses.
 ///
@@ -45,7 +45,7 @@ pub(super) use self::backend::{Bounce, Traffic, request_large_pages, try_copy};
 pub fn release() -> crate::error::Result<()> {
     use crate::error::{Detail, Error};
     if crate::stream::in_callback() {
-        return Err(Error::refused("staged::release", Detail::InCallback));
+        return Err(Error::refused("staged::release", Detail::IN_CALLBACK));
     }
     backend::install();
     cuda_staging::release().map_err(backend::from_staging)
@@ -58,16 +58,17 @@ mod backend {
     use std::sync::OnceLock;
 
     use cuda_hazard::Operation;
-    use cuda_staging::{Direction, HostMemory, Layout, Prepared, Wait, is_never_staged};
+    use cuda_staging::{Direction, Layout, Prepared, Wait, is_never_staged};
     pub(in crate::copy) use cuda_staging::{Traffic, request_large_pages};
 
-    use crate::copy::checked::{CheckedCopy, CopyDirection, Shape};
-    use crate::copy::operand::OperandMemory;
+    use crate::copy::checked::{CheckedCopy, CopyDirection};
+    use crate::copy::operand::Dimensions;
     use crate::device::Device;
     use crate::error::{Error, Result, is_sticky};
     use crate::hazard::Mode;
+    use crate::memory::size;
     use crate::stream::StreamRef;
-    use crate::{memory, process, stream, sys};
+    use crate::{memory, process, stream};
 
     /// Installs the hooks that `cuda-staging` calls before it calls the runtime.
     pub(super) fn install() {
@@ -128,81 +129,36 @@ mod backend {
     /// stream.
     fn prepare(copy: &CheckedCopy<'_>, is_fresh: bool, traffic: Traffic) -> Option<Prepared> {
         let (to, from) = (&copy.to, &copy.from);
-        if is_never_staged(copy.shape.bytes()) || to.array().is_some() || from.array().is_some() {
+        if is_never_staged(copy.bytes()) || to.array().is_some() || from.array().is_some() {
             return None;
         }
         let (device, direction, host, remote) = match (copy.direction, to.memory, from.memory) {
-            (CopyDirection::HostToDevice(device), _, OperandMemory::Pageable) => {
+            (CopyDirection::HostToDevice(device), _, None) => {
                 (device, Direction::HostToDevice, from.layout, to.layout)
             }
-            (CopyDirection::DeviceToHost(device), OperandMemory::Pageable, _) => {
+            (CopyDirection::DeviceToHost(device), None, _) => {
                 (device, Direction::DeviceToHost, to.layout, from.layout)
             }
             _ => return None,
         };
-        let rows =
-            |row_bytes, rows| Layout { row_bytes, rows, host_pitch: host.pitch, device_pitch: remote.pitch };
-        let layout = match copy.shape {
-            Shape::Linear { bytes } => Layout::linear(bytes),
-            Shape::Plane { row, rows: count } => rows(row, count),
+        let size::Layout { row: row_bytes, rows, layers, .. } = to.layout;
+        let is_one = layers == 1 || (host.layer_rows == rows && remote.layer_rows == rows);
+        let layout = match to.dimensions {
+            Dimensions::One => Layout::linear(row_bytes),
             // Layers that are contiguous on both sides count as further rows.
-            Shape::Volume { row, rows: count, layers }
-                if host.layer_rows == count && remote.layer_rows == count =>
-            {
-                rows(row, count.checked_mul(layers)?)
-            }
-            Shape::Volume { .. } => return None,
+            _ if is_one => Layout {
+                row_bytes,
+                rows: rows.checked_mul(layers)?,
+                host_pitch: host.pitch,
+                device_pitch: remote.pitch,
+            },
+            _ => return None,
         };
         install();
         let fresh = is_fresh.then_some(to.pointer);
         let prepared = cuda_staging::prepare(device.as_raw(), direction, layout, fresh, traffic)?;
         memory::on_free(cuda_staging::release_idle);
         Some(prepared)
-    }
-
-    /// A small copy to pageable memory, which may use the bounce buffer. It has the kind of host memory
-    /// that it writes.
-    #[derive(Clone, Copy)]
-    pub(in crate::copy) struct Bounce(HostMemory);
-
-    impl Bounce {
-        /// Returns `None` if the copy cannot use the bounce buffer. Counts the copy, and may allocate the
-        /// buffer for it. Allocating may wait, so this is called before the operation begins on its stream.
-        pub(in crate::copy) fn new(device: Device, copy: &CheckedCopy<'_>, is_fresh: bool) -> Option<Self> {
-            let bytes = copy.shape.bytes();
-            let is_one = matches!(
-                (copy.direction, copy.shape),
-                (CopyDirection::DeviceToHost(_), Shape::Linear { .. })
-            );
-            // Memory of a pool is copied with its device current, and arrays by calls of their own.
-            let is_simple = is_one && copy.to.memory == OperandMemory::Pageable && copy.from.is_plain();
-            let memory = match is_simple && !copy.settles() {
-                true if is_fresh => HostMemory::New,
-                true if is_never_staged(bytes) => HostMemory::Existing,
-                _ => return None,
-            };
-            if cuda_staging::wants_bounce_buffer(bytes, memory) {
-                allocate(device, bytes);
-            }
-            Some(Self(memory))
-        }
-
-        /// Makes the copy.
-        ///
-        /// # Safety
-        /// As [`CheckedCopy::call`], for the copy that this was made for.
-        pub(in crate::copy) unsafe fn call(self, copy: &CheckedCopy<'_>) -> sys::cudaError_t {
-            let (to, from, bytes) = (copy.to.pointer, copy.from.pointer, copy.shape.bytes());
-            // SAFETY: the caller has the same duties.
-            unsafe { cuda_staging::bounce_to_host(to, from, bytes, self.0) }
-        }
-    }
-
-    #[cold]
-    fn allocate(device: Device, bytes: usize) {
-        install();
-        cuda_staging::allocate_bounce_buffer(device.as_raw(), bytes);
-        memory::on_free(cuda_staging::release_idle);
     }
 
     /// Forgets memory that a reset of a device has freed.
@@ -220,7 +176,6 @@ mod backend {
     use crate::device::Device;
     use crate::error::Result;
     use crate::stream::StreamRef;
-    use crate::sys;
 
     #[derive(Clone, Copy, Debug)]
     pub(in crate::copy) enum Traffic {
@@ -235,22 +190,6 @@ mod backend {
         _: Traffic,
     ) -> Option<Result<()>> {
         None
-    }
-
-    /// There is no bounce buffer.
-    #[derive(Clone, Copy)]
-    pub(in crate::copy) enum Bounce {}
-
-    impl Bounce {
-        pub(in crate::copy) fn new(_: Device, _: &CheckedCopy<'_>, _: bool) -> Option<Self> {
-            None
-        }
-
-        /// # Safety
-        /// None: this is never called.
-        pub(in crate::copy) unsafe fn call(self, _: &CheckedCopy<'_>) -> sys::cudaError_t {
-            match self {}
-        }
     }
 
     pub(in crate::copy) fn request_large_pages<T>(_: &mut [MaybeUninit<T>]) {}

@@ -2,21 +2,17 @@
 
 use bytemuck::AnyBitPattern;
 
-use super::operand::{
-    AsyncDestination, AsyncSource, ByScope, Destination, Linear, Operand, OperandMemory, Source,
-};
+use super::operand::{AsyncDestination, AsyncSource, ByScope, Destination, Linear, Operand, Source};
 use super::transfer;
 use crate::device::Device;
 use crate::error::Result;
-use crate::launch::Space;
-use crate::memory::{Symbol, SymbolSlice};
+use crate::launch::{Space, Symbol, SymbolSlice};
+use crate::memory::memory_type::sealed::Tag;
 use crate::stream::{AsStream, Scope};
 #[cfg(doc)]
 use crate::sys;
 
 /// A variable, or a part of one: the operand of the functions in this file.
-///
-/// A `Result` of a part is one too, and the copy returns its error.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no variable of a kernel's source file",
     label = "neither a `Symbol` nor a part of one"
@@ -53,15 +49,6 @@ parts! {
     &SymbolSlice<T>, it => **it;
 }
 
-impl<S: SymbolPart> SymbolPart for Result<S> {
-    type Element = S::Element;
-
-    #[track_caller]
-    fn operand_on(&self, device: Option<Device>) -> Result<Operand<'static>> {
-        self.as_ref().map_err(crate::Error::clone)?.operand_on(device)
-    }
-}
-
 /// Copies all elements of `source` to a variable, on the legacy stream of its device: the named device,
 /// or the current one.
 ///
@@ -71,7 +58,7 @@ impl<S: SymbolPart> SymbolPart for Result<S> {
 /// `float filter[3][3]`, the source is [`filter.as_flattened()`](slice::as_flattened) of a `[[f32; 3]; 3]`.
 ///
 /// Each device has the variable once, and the copy changes no other device's:
-/// [`Symbol::on`](crate::memory::Symbol::on) names one.
+/// [`Symbol::on`](crate::launch::Symbol::on) names one.
 ///
 /// # Ordering
 /// As [`memcpy`](crate::memcpy). The copy is ordered after earlier launches of kernels that use the
@@ -235,11 +222,7 @@ fn operand<T>(part: SymbolSlice<T>, device: Option<Device>) -> Result<Operand<'s
     let device = part.device()?;
     let part = part.on(device);
     let pointer = if part.is_empty() { std::ptr::null_mut() } else { part.device_ptr()? };
-    let memory = if part.space() == Space::Managed {
-        OperandMemory::Managed(device)
-    } else {
-        OperandMemory::Device(device)
-    };
+    let memory = if part.space() == Space::Managed { (Tag::Managed, device) } else { (Tag::Device, device) };
     Ok(Operand::unborrowed(pointer, part.len(), memory, part.tracker()?))
 }
 

@@ -7,7 +7,7 @@ use cuda_hazard::Operation;
 
 use super::checked::{CheckedCopy, CopyDirection};
 use super::operand::Operand;
-use super::staged::{self, Bounce, Traffic};
+use super::staged::{self, Traffic};
 use crate::check;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
@@ -30,8 +30,7 @@ pub(super) fn enqueue(
     source: Operand<'_>,
 ) -> Result<()> {
     let Some(copy) = CheckedCopy::new(api, destination, source)? else { return Ok(()) };
-    let shape = copy.shape;
-    let asked = Call { api: copy.name(true), call_site: Location::caller(), bytes: shape.bytes() };
+    let asked = Call { api: copy.name(true), call_site: Location::caller(), bytes: copy.bytes() };
     // SAFETY: the copy accesses no other tracked memory. Its owners wait for the copy before they free it.
     // Untracked memory is borrowed by a scope that outlives the copy: a copy that a graph would repeat after
     // that is refused.
@@ -88,21 +87,21 @@ pub(super) fn block_checked(api: &'static str, copy: &CheckedCopy<'_>, is_fresh:
         None => on_the_host(api, copy),
         Some(device) => by_a_device(device, copy, is_fresh),
     };
-    copied.map_err(|error| error.with_detail(Detail::Transfer { bytes: copy.shape.bytes() }))
+    copied.map_err(|error| error.with_detail(Detail::transfer(copy.bytes())))
 }
 
 /// Copies on the legacy stream of a device, or by `cuda-staging` in the order of that stream.
 #[track_caller]
 fn by_a_device(device: Device, copy: &CheckedCopy<'_>, is_fresh: bool) -> Result<()> {
-    let legacy = LegacyStream::of(device)?;
+    let legacy = LegacyStream::new(device)?;
     if let Some(copied) = staged::try_copy(legacy.as_stream(), copy, is_fresh, Traffic::OneWay) {
         return copied;
     }
     match copy.direction {
         CopyDirection::Peer { source, .. } if hazard::policy() == Policy::Error => {
-            between_legacy(&LegacyStream::of(source)?, &legacy, copy)
+            between_legacy(&LegacyStream::new(source)?, &legacy, copy)
         }
-        _ => on_legacy(legacy.as_stream(), device, copy, is_fresh),
+        _ => on_legacy(legacy.as_stream(), copy),
     }
 }
 
@@ -113,14 +112,14 @@ fn by_a_device(device: Device, copy: &CheckedCopy<'_>, is_fresh: bool) -> Result
 #[track_caller]
 fn between_legacy(source: &LegacyStream, destination: &LegacyStream, copy: &CheckedCopy<'_>) -> Result<()> {
     follow(destination, source)?;
-    on_legacy(destination.as_stream(), destination.as_stream().device(), copy, false)?;
+    on_legacy(destination.as_stream(), copy)?;
     follow(source, destination)
 }
 
 /// Makes all later work of a legacy stream wait for all earlier work of another device's.
 #[track_caller]
 fn follow(later: &LegacyStream, earlier: &LegacyStream) -> Result<()> {
-    let event = Event::on(earlier.as_stream().device(), EventFlags::DISABLE_TIMING)?;
+    let event = Event::with_device(earlier.as_stream().device(), EventFlags::DISABLE_TIMING)?;
     event.record(earlier)?;
     later.wait(&event)
 }
@@ -141,7 +140,7 @@ fn on_the_host(api: &'static str, copy: &CheckedCopy<'_>) -> Result<()> {
     if copy.settles() {
         // A slice may be managed memory, for which the runtime promises nothing: the runtime recognizes
         // it by its address.
-        let legacy = LegacyStream::of(Device::current()?)?;
+        let legacy = LegacyStream::new(Device::current()?)?;
         // SAFETY: the stream belongs to the current device.
         unsafe { check!(cudaStreamSynchronize(legacy.as_raw())) }?;
     }
@@ -174,9 +173,8 @@ impl Drop for Lent<'_> {
 
 /// Copies on the legacy stream of a device, as `cudaMemcpy` does.
 #[track_caller]
-fn on_legacy(legacy: StreamRef<'_>, device: Device, copy: &CheckedCopy<'_>, is_fresh: bool) -> Result<()> {
-    let (bytes, settles) = (copy.shape.bytes(), copy.settles());
-    let bounce = Bounce::new(device, copy, is_fresh);
+fn on_legacy(legacy: StreamRef<'_>, copy: &CheckedCopy<'_>) -> Result<()> {
+    let (bytes, settles) = (copy.bytes(), copy.settles());
     let asked = Call { api: copy.name(false), call_site: Location::caller(), bytes };
     let waits = settles || copy.waits();
     // SAFETY: the call accesses no other tracked memory. If `waits` is set, it returns after the copy is
@@ -184,14 +182,9 @@ fn on_legacy(legacy: StreamRef<'_>, device: Device, copy: &CheckedCopy<'_>, is_f
     let submission = unsafe { begin(legacy, copy.to.written(), copy.from.access(Mode::Read), &asked) }?;
     // Another thread may submit more during the call, so what the call waits for is read before it.
     let covered = if waits { submission.covers() } else { None };
-    // SAFETY of both: both operands are borrowed memory of this shape. The host's side is borrowed as
-    // long as needed: the call returns after the host's side is complete, or the code below waits for it.
-    let mut code = match bounce {
-        // SAFETY: as above.
-        Some(bounce) => unsafe { bounce.call(copy) },
-        // SAFETY: as above.
-        None => unsafe { copy.call(None) },
-    };
+    // SAFETY: both operands are borrowed memory of this shape. The host's side is borrowed as long as needed:
+    // the call returns after the host's side is complete, or the code below waits for it.
+    let mut code = unsafe { copy.call(None) };
     if code == sys::cudaSuccess && settles {
         // SAFETY: the stream is live, and its device is current.
         code = unsafe { sys::cudaStreamSynchronize(legacy.as_raw()) };

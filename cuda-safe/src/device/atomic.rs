@@ -128,7 +128,7 @@ fn ask(
     if operations.is_empty() {
         return Ok(Vec::new());
     }
-    let overflow = || Detail::Overflow { what: "a list of operations", left: operations.len(), right: 1 };
+    let overflow = || Detail::overflow("a list of operations", operations.len(), 1);
     let count = u32::try_from(operations.len()).ok().or_refused(api, overflow)?;
     let wanted: Vec<_> = operations.iter().map(|it| sys::cudaAtomicOperation(*it as u32)).collect();
     let mut found = vec![0; operations.len()];

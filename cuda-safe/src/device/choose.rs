@@ -94,7 +94,7 @@ impl Device {
     #[track_caller]
     pub fn set_valid(devices: &[Self]) -> Result<()> {
         let mut ordinals: Vec<c_int> = devices.iter().map(|device| device.as_raw()).collect();
-        let overflow = || Detail::Overflow { what: "a list of devices", left: devices.len(), right: 1 };
+        let overflow = || Detail::overflow("a list of devices", devices.len(), 1);
         let count = c_int::try_from(devices.len()).ok().or_refused("Device::set_valid", overflow)?;
         // SAFETY: the pointer is to `count` live numbers.
         unsafe { check!(cudaSetValidDevices(ordinals.as_mut_ptr(), count)) }
@@ -129,7 +129,7 @@ impl Device {
     #[doc(alias = "cudaDeviceGetByPCIBusId")]
     #[track_caller]
     pub fn by_pci_bus_id(id: &str) -> Result<Self> {
-        let nul = || Detail::Unsupported { what: "a NUL in a PCI bus id" };
+        let nul = || Detail::unsupported("a NUL in a PCI bus id");
         let text = CString::new(id).ok().or_refused("Device::by_pci_bus_id", nul)?;
         let mut ordinal = 0;
         // SAFETY: the first pointer is to a live integer, which the call fills. The second is to a C string

@@ -62,7 +62,7 @@ pub fn driver_entry_point(
 ) -> Result<DriverEntryPoint> {
     const API: &str = "driver_entry_point";
     stream::ensure_idle(API)?;
-    let name = CString::new(name).ok().or_refused(API, || Detail::NulByte { what: "the name" })?;
+    let name = CString::new(name).ok().or_refused(API, || Detail::nul_byte("the name"))?;
     let flags = match default_stream {
         DefaultStream::Legacy => sys::cudaEnableLegacyStream,
         DefaultStream::PerThread => sys::cudaEnablePerThreadDefaultStream,

@@ -36,9 +36,9 @@ mod limit;
 mod notification;
 mod ordinal;
 mod peer;
+pub(crate) mod peer_access;
 mod profiler;
 pub(crate) mod properties;
-mod reset;
 mod settings;
 mod version;
 
@@ -51,6 +51,7 @@ pub use notification::{Notice, Notification};
 pub(crate) use ordinal::Switched;
 pub use ordinal::{Device, MemoryInfo, PriorityRange};
 pub use peer::PeerAttribute;
+pub use peer_access::{automatic_peer_access, set_automatic_peer_access};
 pub use profiler::{profiler_start, profiler_stop};
 pub use properties::DeviceProperties;
 pub use settings::{CacheConfig, DeviceFlags, GraphMemory, RemoteWritesScope};

@@ -120,7 +120,7 @@ impl Notification {
             // no function.
             let later = Self { ..*self };
             stream::defer(Box::new(move || drop(later)));
-            return Err(Error::refused("Notification::unregister", Detail::InCallback));
+            return Err(Error::refused("Notification::unregister", Detail::IN_CALLBACK));
         }
         // SAFETY: the runtime returned the handle for this device, and only this function unregisters it.
         unsafe { check!(cudaDeviceUnregisterAsyncNotification(self.device.as_raw(), self.handle)) }

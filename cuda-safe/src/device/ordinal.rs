@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use super::{Limit, version};
-use crate::error::{Detail, OrRefused as _, Result, ensure};
+use crate::error::{Detail, ErrorKind, OrRefused as _, Result, ensure};
 use crate::{check, sys};
 
 /// One of the machine's devices, identified by its ordinal.
@@ -68,14 +68,14 @@ impl Device {
     ///
     /// # Examples
     /// ```
-    /// if cuda_safe::Device::available() {
+    /// if cuda_safe::Device::is_available() {
     ///     println!("on the GPU");
     /// } else {
     ///     println!("on the host");
     /// }
     /// ```
     #[must_use]
-    pub fn available() -> bool {
+    pub fn is_available() -> bool {
         Self::count().is_ok_and(|count| count > 0)
     }
 
@@ -97,7 +97,7 @@ impl Device {
     pub fn new(ordinal: usize) -> Result<Self> {
         let count = Self::count()?;
         let exists = c_int::try_from(ordinal).ok().filter(|_| ordinal < count);
-        let ordinal = exists.or_refused("Device::new", || Detail::InvalidDevice { ordinal, count })?;
+        let ordinal = exists.or_refused("Device::new", || Detail::invalid_device(ordinal, count))?;
         Ok(Self { ordinal })
     }
 
@@ -213,7 +213,7 @@ impl Device {
     pub(crate) fn ensure_is(self, needed: Self, api: &'static str, what: &'static str) -> Result<()> {
         ensure(self == needed, api, || {
             let (found, needed) = (self.ordinal(), needed.ordinal());
-            Detail::DeviceMismatch { what, found, needed }
+            Detail::device_mismatch(what, found, needed)
         })
     }
 
@@ -284,8 +284,9 @@ impl Device {
     pub fn set_limit(self, limit: Limit, value: usize) -> Result<()> {
         let _current = self.switch()?;
         // SAFETY: the call takes two numbers, which the runtime checks.
-        unsafe { check!(cudaDeviceSetLimit(limit.as_raw(), value)) }
-            .map_err(|error| error.with_detail(Detail::LimitAsked { limit, value }))
+        unsafe { check!(cudaDeviceSetLimit(limit.as_raw(), value)) }.map_err(|error| {
+            error.with_detail(Detail::new(ErrorKind::Limit, format!("asked to set {limit:?} to {value}")))
+        })
     }
 }
 

@@ -2,8 +2,9 @@
 #![expect(unsafe_code, reason = "calls the runtime's peer access functions")]
 
 use super::Device;
+use super::peer_access;
 use crate::error::Result;
-use crate::{check, copy, sys};
+use crate::{check, sys};
 
 /// A property of the link between two devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -44,7 +45,7 @@ impl Device {
     /// Access is enabled in one direction only; call this on `peer` for the other. Enabling access twice is
     /// not an error. The first copy between the two devices, or launch with memory of the other one, enables
     /// access in both directions, unless that is disabled by
-    /// [`set_automatic_peer_access`](crate::copy::set_automatic_peer_access).
+    /// [`set_automatic_peer_access`](crate::device::set_automatic_peer_access).
     ///
     /// Stands for [`cudaDeviceEnablePeerAccess`](sys::cudaDeviceEnablePeerAccess).
     ///
@@ -66,7 +67,7 @@ impl Device {
             }
             other => other?,
         }
-        copy::peer::set_enabled(self, *peer, true);
+        peer_access::set_enabled(self, *peer, true);
         Ok(())
     }
 
@@ -98,8 +99,8 @@ impl Device {
     #[doc(alias = "cudaDeviceDisablePeerAccess")]
     #[track_caller]
     pub unsafe fn disable_peer_access(self, peer: &Self) -> Result<()> {
-        copy::peer::decided(self, *peer);
-        copy::peer::set_enabled(self, *peer, false);
+        peer_access::decided(self, *peer);
+        peer_access::set_enabled(self, *peer, false);
         let _current = self.switch()?;
         // SAFETY: the runtime checks the ordinal. The caller guarantees that no kernel uses the peer's
         // memory.

@@ -36,7 +36,7 @@ impl Version {
 
     /// Returns the version of the headers that this program was built with.
     #[must_use]
-    pub const fn of_headers() -> Self {
+    pub const fn from_headers() -> Self {
         Self::from_number(BUILT)
     }
 }
@@ -91,7 +91,7 @@ pub(super) fn ensure_callable(api: &'static str) -> Result<()> {
     if SAME.load(Ordering::Relaxed) {
         return Ok(());
     }
-    let same = runtime_version()?.major == Version::of_headers().major;
+    let same = runtime_version()?.major == Version::from_headers().major;
     ensure(same, "libcudart", Detail::versions)?;
     SAME.store(true, Ordering::Relaxed);
     Ok(())

@@ -2,40 +2,32 @@
 #![expect(unsafe_code, reason = "asks the runtime about graphs, and changes attributes of kernels")]
 
 use super::graph::Graph;
-use super::steps::Node;
-use crate::error::{Detail, Error, Result};
-use crate::launch::LaunchAttributes;
+use super::identity::Node;
+use crate::error::Result;
 use crate::{check, stream, sys};
 
 impl Graph {
-    /// Sets launch attributes of a kernel node. Its other attributes stay as they are. Executable graphs
-    /// that were made before do not change.
+    /// Returns an attribute of a kernel node as C's union. `attribute` determines which member is set.
     ///
-    /// Stands for [`cudaGraphKernelNodeSetAttribute`](sys::cudaGraphKernelNodeSetAttribute).
+    /// Stands for [`cudaGraphKernelNodeGetAttribute`](sys::cudaGraphKernelNodeGetAttribute).
     ///
     /// # Errors
-    /// - `Unsupported` if the node was captured or destroyed, or belongs to another graph, and for
-    ///   [`programmatic_stream_serialization`](LaunchAttributes::programmatic_stream_serialization).
-    /// - The runtime's error for a node of another kind, and for attributes that no node has; the
-    ///   attributes before the failing one are then set.
-    ///
-    /// # Safety
-    /// The duties are those of [`Kernel::launch_ex`](crate::launch::Kernel::launch_ex), for every launch of
-    /// the graph.
+    /// - `Unsupported` if the node was captured or destroyed, or belongs to another graph.
+    /// - The runtime's error for a node of another kind, and for attributes that no node has.
     ///
     /// # Examples
     /// ```no_run
-    /// use cuda_safe::graph::InstantiateFlags;
-    /// use cuda_safe::launch::{Kernel, LaunchAttributes};
+    /// use cuda_safe::graph::{InstantiateFlags, node};
+    /// use cuda_safe::launch::{Kernel, LaunchConfig};
     /// use cuda_safe::{DeviceBuffer, Graph, sys};
     ///
     /// # fn run(scale: Kernel<(*mut f32, f32, u32)>) -> cuda_safe::Result<()> {
     /// let mut data = DeviceBuffer::from_slice(&[1.0_f32; 256])?;
     /// let mut graph = Graph::new()?;
+    /// let soon = LaunchConfig::new(1, 256).priority(-1);
     /// // SAFETY: the count is the buffer's, and the kernel is correct with any priority.
-    /// let first = unsafe { graph.add_kernel(&[], &scale, (1, 256), (&mut data, 2.0, 256)) }?;
-    /// let second = unsafe { graph.add_kernel(&[], &scale, (1, 256), (&mut data, 3.0, 256)) }?;
-    /// unsafe { graph.set_kernel_attributes(first, &LaunchAttributes::new().priority(-1)) }?;
+    /// let first = unsafe { graph.add(&[], node::kernel(&scale, soon, (&mut data, 2.0, 256))) }?;
+    /// let second = unsafe { graph.add(&[], node::kernel(&scale, (1, 256), (&mut data, 3.0, 256))) }?;
     /// unsafe { graph.copy_kernel_attributes(second, first) }?;
     /// let value = graph.kernel_attribute(second, sys::cudaLaunchAttributePriority)?;
     /// assert_eq!(unsafe { value.priority }, -1);
@@ -44,35 +36,6 @@ impl Graph {
     /// # Ok(())
     /// # }
     /// ```
-    #[doc(alias = "cudaGraphKernelNodeSetAttribute")]
-    #[track_caller]
-    pub unsafe fn set_kernel_attributes(
-        &mut self,
-        node: Node,
-        attributes: &LaunchAttributes<'_>,
-    ) -> Result<()> {
-        let api = "Graph::set_kernel_attributes";
-        stream::ensure_idle(api)?;
-        let (_, raw) = self.steps.added(api, self.number, node)?;
-        if attributes.is_programmatic() {
-            let what = "programmatic stream serialization in a graph, which orders its nodes by its edges";
-            return Err(Error::refused(api, Detail::Unsupported { what }));
-        }
-        for attribute in attributes.as_raw() {
-            let (id, value) = (attribute.id, &raw const attribute.val);
-            // SAFETY: the node belongs to a live graph, which is borrowed mutably. The value has the
-            // attribute's type. The caller guarantees that the kernel is sound with the attribute.
-            unsafe { check!(cudaGraphKernelNodeSetAttribute(raw, id, value)) }?;
-        }
-        Ok(())
-    }
-
-    /// Returns an attribute of a kernel node as C's union. `attribute` determines which member is set.
-    ///
-    /// Stands for [`cudaGraphKernelNodeGetAttribute`](sys::cudaGraphKernelNodeGetAttribute).
-    ///
-    /// # Errors
-    /// Those of [`set_kernel_attributes`](Self::set_kernel_attributes).
     #[doc(alias = "cudaGraphKernelNodeGetAttribute")]
     #[track_caller]
     pub fn kernel_attribute(
@@ -95,10 +58,11 @@ impl Graph {
     /// Stands for [`cudaGraphKernelNodeCopyAttributes`](sys::cudaGraphKernelNodeCopyAttributes).
     ///
     /// # Errors
-    /// Those of [`set_kernel_attributes`](Self::set_kernel_attributes).
+    /// Those of [`kernel_attribute`](Self::kernel_attribute).
     ///
     /// # Safety
-    /// The duties are those of [`set_kernel_attributes`](Self::set_kernel_attributes).
+    /// The duties of [`node::kernel`](super::node::kernel) hold with the attributes: for the node's kernel,
+    /// and for each kernel that the node gets later.
     #[doc(alias = "cudaGraphKernelNodeCopyAttributes")]
     #[track_caller]
     pub unsafe fn copy_kernel_attributes(&mut self, to: Node, from: Node) -> Result<()> {

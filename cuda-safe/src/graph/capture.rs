@@ -10,12 +10,14 @@ use cuda_hazard::Operation;
 
 use super::graph::Graph;
 use super::host::HostFunction;
-use super::steps::Node;
+use super::identity::Node;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, RetainedAccesses};
-use crate::memory::relax;
-use crate::stream::{AsStream, CaptureTurn, Event, HiddenStream, Recorder, Stream, StreamRef, sealed};
+use crate::stream::relax;
+use crate::stream::{
+    Accesses, AsStream, CaptureTurn, Event, HiddenStream, HostFnArgument, Recorder, Stream, StreamRef, sealed,
+};
 use crate::{check, stream, sys};
 
 /// The stream that [`Stream::capture`] passes to its closure, or a [`fork`](Self::fork) of it. Its operations
@@ -68,7 +70,7 @@ impl<'c> Capture<'c> {
     /// C++.
     ///
     /// # Errors
-    /// Returns the runtime's error; `OutsideCapture` for a branch of another capture. Refused inside a host
+    /// Returns the runtime's error; `Capture` for a branch of another capture. Refused inside a host
     /// function.
     #[doc(alias = "cudaStreamWaitEvent")]
     #[track_caller]
@@ -81,7 +83,7 @@ impl<'c> Capture<'c> {
     /// this capture.
     ///
     /// # Errors
-    /// Returns the runtime's error; `OutsideCapture` for another event. Refused inside a host function.
+    /// Returns the runtime's error; `Capture` for another event. Refused inside a host function.
     #[doc(alias = "cudaStreamWaitEvent")]
     #[track_caller]
     pub fn wait(&self, event: &Event) -> Result<()> {
@@ -121,12 +123,34 @@ impl<'c> Capture<'c> {
         unsafe { self.put_host("Capture::host_fn", &[], f) }
     }
 
+    /// [`host_fn`](Self::host_fn) with memory, which the function receives as slices. `&memory` is read and
+    /// `&mut memory` is written. The graph retains the memory.
+    ///
+    /// # Errors
+    /// Those of [`host_fn`](Self::host_fn); `Argument` if the graph cannot retain the memory.
+    #[doc(alias = "cudaLaunchHostFunc")]
+    #[track_caller]
+    pub fn host_fn_with<A: HostFnArgument>(
+        &self,
+        memory: A,
+        f: impl Fn(A::Slices<'_>) + Send + Sync + 'static,
+    ) -> Result<()> {
+        let mut accesses = Accesses::default();
+        let parts = memory.parts(&mut accesses);
+        // SAFETY: only launches call the function. They have these accesses, and the graph retains the
+        // memory. Launches and nodes that conflict are ordered. `launch_host_fn_with` says why the slices are
+        // valid then.
+        let run = move || f(unsafe { A::slices(parts) });
+        // SAFETY: the function accesses the memory of these accesses and no other.
+        unsafe { self.put_host("Capture::host_fn_with", &accesses.0, run) }
+    }
+
     /// [`host_fn`](Self::host_fn) for a function with accesses.
     ///
     /// # Safety
     /// The function accesses no memory of this crate except the bytes in `accesses`.
     #[track_caller]
-    pub(super) unsafe fn put_host(
+    unsafe fn put_host(
         &self,
         api: &'static str,
         accesses: &[Access<'_>],
@@ -145,7 +169,7 @@ impl<'c> Capture<'c> {
         // the program runs while it is borrowed.
         match self.functions.try_borrow_mut() {
             Ok(mut functions) => functions.push(function),
-            Err(_) => return Err(Error::refused(api, Detail::Nested)),
+            Err(_) => return Err(Error::refused(api, Detail::NESTED)),
         }
         // SAFETY: the caller guarantees the accesses.
         unsafe { self.stream.submit(Operation::new(accesses), call_site, launch) }
@@ -248,7 +272,7 @@ impl Stream {
     /// [`Device::synchronize`](crate::Device::synchronize) then waits for each stream of the device by
     /// itself. A capture begins when no other thread is inside `cudaDeviceSynchronize`.
     ///
-    /// Inside the closure, blocking calls and work on other streams are refused with `OutsideCapture`. C++
+    /// Inside the closure, blocking calls and work on other streams are refused with `Capture`. C++
     /// would run some of them at once, and the graph would lack them.
     ///
     /// Stands for [`cudaStreamBeginCapture`](sys::cudaStreamBeginCapture), in thread-local mode, and
@@ -307,7 +331,7 @@ impl Stream {
     /// # Errors
     /// - Those of [`capture`](Self::capture).
     /// - `Unsupported` if `after` names a node of another graph.
-    /// - `DeviceMismatch` if the graph is for another device.
+    /// - `Device` if the graph is for another device.
     ///
     /// An error drops the graph, because a capture that fails may leave some of its operations in it.
     /// [`Graph::try_clone`] makes a copy to fall back on.
@@ -317,13 +341,14 @@ impl Stream {
     ///
     /// # Examples
     /// ```
+    /// use cuda_safe::graph::node;
     /// use cuda_safe::{DeviceBuffer, Graph, Stream, memcpy_async, memset_async};
     ///
     /// # fn main() -> cuda_safe::Result<()> {
     /// let mut stream = Stream::new()?;
     /// let (mut x, mut y) = (DeviceBuffer::<u8>::alloc(4)?, DeviceBuffer::<u8>::alloc(4)?);
     /// let mut graph = Graph::new()?;
-    /// let first = graph.add_memset(&[], &mut x, 7)?;
+    /// let first = graph.add(&[], node::memset(&mut x, 7))?;
     /// let (graph, rest) = stream.capture_to_graph(graph, &[first], |s| {
     ///     memcpy_async(&mut y, &x, s)?;
     ///     memset_async(&mut x, 8, s)
@@ -377,7 +402,7 @@ impl Stream {
         drop(active);
         let raw = open.end()?;
         if raw.is_null() {
-            return Err(Error::refused(api, Detail::Capturing));
+            return Err(Error::refused(api, Detail::CAPTURING));
         }
         Ok((raw, recorder.take_accesses()))
     }

@@ -5,7 +5,7 @@ use std::ptr;
 use std::sync::Arc;
 
 use super::graph::Graph;
-use super::steps::Node;
+use super::identity::Node;
 use crate::error::{Detail, OrRefused, Result};
 use crate::{check, stream, sys};
 
@@ -51,15 +51,16 @@ impl Graph {
     ///
     /// # Examples
     /// ```
+    /// use cuda_safe::graph::node;
     /// use cuda_safe::{DeviceBuffer, Graph, Stream};
     ///
     /// # fn main() -> cuda_safe::Result<()> {
     /// let stream = Stream::new()?;
     /// let mut bytes = DeviceBuffer::from_slice(&[0_u8; 4])?;
     /// let mut graph = Graph::new()?;
-    /// let fill = graph.add_memset(&[], &mut bytes, 1)?;
+    /// let fill = graph.add(&[], node::memset(&mut bytes, 1))?;
     /// let mut copy = graph.try_clone()?;
-    /// copy.set_memset(copy.find_in_clone(fill)?, &mut bytes, 2)?;
+    /// copy.set(copy.find_in_clone(fill)?, node::memset(&mut bytes, 2))?;
     /// copy.instantiate()?.launch(&stream)?;
     /// assert_eq!(bytes.to_vec()?, [2; 4]);
     /// # Ok(())
@@ -73,7 +74,7 @@ impl Graph {
             self.steps.get(at).map(|_| Node::new(self.number, at))
         });
         let what = "a node that this graph has no copy of";
-        found.or_refused("Graph::find_in_clone", || Detail::Unsupported { what })
+        found.or_refused("Graph::find_in_clone", || Detail::unsupported(what))
     }
 
     /// Returns the handle of a node's child graph. The node retains ownership of it. The crate does not see

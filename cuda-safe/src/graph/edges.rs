@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 use std::ptr;
 
 use super::graph::Graph;
+use super::identity::Node;
 use super::order::Edge;
-use super::steps::Node;
 use super::topology::{NodeKind, kind_of};
 use crate::error::{AtCaller as _, Detail, Error, Result};
 use crate::{check, stream, sys};
@@ -29,12 +29,13 @@ impl Graph {
     ///
     /// # Examples
     /// ```
+    /// use cuda_safe::graph::node;
     /// use cuda_safe::Graph;
     ///
     /// # fn main() -> cuda_safe::Result<()> {
     /// let mut graph = Graph::new()?;
-    /// let first = graph.add_empty(&[])?;
-    /// let second = graph.add_empty(&[first])?;
+    /// let first = graph.add(&[], node::empty())?;
+    /// let second = graph.add(&[first], node::empty())?;
     /// assert_eq!(graph.dependencies(second)?, [first]);
     /// assert_eq!(graph.dependent_nodes(first)?, [second]);
     /// # Ok(())
@@ -81,11 +82,12 @@ impl Graph {
     ///
     /// # Examples
     /// ```
+    /// use cuda_safe::graph::node;
     /// use cuda_safe::Graph;
     ///
     /// # fn main() -> cuda_safe::Result<()> {
     /// let mut graph = Graph::new()?;
-    /// let (first, second) = (graph.add_empty(&[])?, graph.add_empty(&[])?);
+    /// let (first, second) = (graph.add(&[], node::empty())?, graph.add(&[], node::empty())?);
     /// graph.add_dependencies(&[(first, second)])?;
     /// assert_eq!(graph.edges()?, [(first, second)]);
     /// graph.remove_dependencies(&[(first, second)])?;
@@ -101,13 +103,13 @@ impl Graph {
         let edges = self.found(api, edges)?;
         let Some(new) = self.steps_mut().join(&edges) else {
             let what = "dependencies in a circle, by which a node would come before itself";
-            return Err(Error::refused(api, Detail::Unsupported { what }));
+            return Err(Error::refused(api, Detail::unsupported(what)));
         };
         self.steps_mut().changed();
         let (from, to) = self.raw_edges(&edges);
         let done = self.join_raw(&from, &to);
         if done.is_err() {
-            self.steps_mut().part(&new);
+            self.steps_mut().order.part(&new);
         }
         done
     }
@@ -117,7 +119,7 @@ impl Graph {
     /// Stands for [`cudaGraphRemoveDependencies`](sys::cudaGraphRemoveDependencies).
     ///
     /// # Errors
-    /// - `NodesUnordered` if two conflicting nodes would have no order afterwards.
+    /// - `Hazard` if two conflicting nodes would have no order afterwards.
     /// - `Unsupported` if an edge does not exist, if a node belongs to another graph or was destroyed, or
     ///   if the graph has memory of its own.
     /// - Refused inside a host function.
@@ -130,12 +132,12 @@ impl Graph {
         stream::ensure_idle(api)?;
         self.ensure_no_memory(api)?;
         let edges = self.found(api, edges)?;
-        if !edges.iter().all(|edge| self.steps.edges().has_edge(*edge)) {
-            return Err(Error::refused(api, Detail::Unsupported { what: "a dependency that there is not" }));
+        if !edges.iter().all(|edge| self.steps.order.has_edge(*edge)) {
+            return Err(Error::refused(api, Detail::unsupported("a dependency that there is not")));
         }
         let then = match self.steps.parted(&edges) {
             Ok(then) => then,
-            Err(other) => return Err(Error::refused(api, Detail::NodesUnordered { other })),
+            Err(other) => return Err(Error::refused(api, Detail::nodes_unordered(other))),
         };
         let (from, to) = self.present_raw_edges(&edges)?;
         let done = if from.is_empty() { Ok(()) } else { part(self.as_raw(), &from, &to) };
@@ -157,12 +159,13 @@ impl Graph {
     ///
     /// # Examples
     /// ```
+    /// use cuda_safe::graph::node;
     /// use cuda_safe::{DeviceBuffer, Graph};
     ///
     /// # fn main() -> cuda_safe::Result<()> {
     /// let mut bytes = DeviceBuffer::<u8>::alloc(4)?;
     /// let mut graph = Graph::new()?;
-    /// let mut fill = |value| graph.add_memset(&[], &mut bytes, value);
+    /// let mut fill = |value| graph.add(&[], node::memset(&mut bytes, value));
     /// let (first, second, third) = (fill(1)?, fill(2)?, fill(3)?);
     /// graph.destroy_node(second)?;
     /// assert_eq!(graph.edges()?, [(first, third)]); // both fill the same bytes
@@ -178,7 +181,7 @@ impl Graph {
         let (at, raw) = self.steps.added(api, self.number, node)?;
         if kind_of(raw)? == NodeKind::CONDITIONAL {
             let what = "destroying a conditional node, which its condition cannot be without,";
-            return Err(Error::refused(api, Detail::Unsupported { what }));
+            return Err(Error::refused(api, Detail::unsupported(what)));
         }
         let (then, needed) = self.steps.without(at);
         self.steps_mut().changed();

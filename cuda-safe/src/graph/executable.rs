@@ -98,7 +98,7 @@ impl Graph {
     ///
     /// # Errors
     /// `Unsupported` if the graph has memory of its own that no node frees, if it has memory or conditions of
-    /// its own and already an executable form, or if adding a conditional node failed. Otherwise returns the
+    /// its own and already an executable form, or if adding a node failed half-way. Otherwise returns the
     /// runtime's error. Refused inside a host function.
     #[doc(alias = "cudaGraphInstantiate")]
     #[track_caller]
@@ -119,16 +119,16 @@ impl Graph {
         let api = "Graph::instantiate";
         stream::ensure_idle(api)?;
         self.ensure_complete(api)?;
-        if self.steps.leave_memory() {
-            let what =
-                "making a graph executable with memory of its own that no node frees (Graph::add_free)";
-            return Err(Error::refused(api, Detail::Unsupported { what }));
+        if !self.steps.lives.all_end() {
+            let what = "making a graph executable with memory of its own that no node frees (node::free)";
+            return Err(Error::refused(api, Detail::unsupported(what)));
         }
-        let token = (self.steps.have_memory() || self.newest_condition > 0).then(|| Arc::clone(&self.made));
+        let token =
+            (!self.steps.lives.is_empty() || self.newest_condition > 0).then(|| Arc::clone(&self.made));
         if token.is_some() && Arc::strong_count(&self.made) > 2 {
             let what = "a second executable form of a graph with memory or conditions of its own, \
                         before the first one is dropped,";
-            return Err(Error::refused(api, Detail::Unsupported { what }));
+            return Err(Error::refused(api, Detail::unsupported(what)));
         }
         let _current = self.device().switch()?;
         let mut exec = std::ptr::null_mut();
@@ -165,9 +165,10 @@ impl GraphExec {
     /// submitted to other streams before, and after the previous launch.
     ///
     /// # Errors
-    /// - `HostBorrowed` while a guard lends memory to the host with which the launch conflicts.
-    /// - `DeviceMismatch` if the stream belongs to another device.
-    /// - `Capturing` if the stream is captured; [`Graph::add_graph`] adds one graph to another.
+    /// - `InUse` while a guard lends memory to the host with which the launch conflicts.
+    /// - `Device` if the stream belongs to another device.
+    /// - `Capture` if the stream is captured; [`node::child_graph`](crate::graph::node::child_graph) adds one
+    ///   graph to another.
     /// - Refused inside a host function.
     /// - Otherwise the runtime's error, which may be the failure of earlier work.
     #[doc(alias = "cudaGraphLaunch")]
@@ -219,7 +220,7 @@ impl GraphExec {
     fn mark_launch(&mut self, stream: StreamRef<'_>) -> Result<()> {
         let event = match self.last_launch.take() {
             Some(event) => event,
-            None => Event::on(self.device, EventFlags::DISABLE_TIMING)?,
+            None => Event::with_device(self.device, EventFlags::DISABLE_TIMING)?,
         };
         event.record(&stream)?;
         self.last_launch = Some(event);
@@ -231,7 +232,7 @@ impl GraphExec {
     /// Stands for [`cudaGraphUpload`](sys::cudaGraphUpload).
     ///
     /// # Errors
-    /// Those of [`launch`](Self::launch) except `HostBorrowed`.
+    /// Those of [`launch`](Self::launch) except `InUse`.
     #[doc(alias = "cudaGraphUpload")]
     #[track_caller]
     pub fn upload(&mut self, stream: &impl AsStream) -> Result<()> {
@@ -252,16 +253,16 @@ impl GraphExec {
     ///
     /// Stands for [`cudaGraphExecUpdate`](sys::cudaGraphExecUpdate). Host functions are taken over with the
     /// nodes that call them. Both graphs share them, and the other graph may be dropped. Each function is
-    /// dropped some time after the last launch that calls it, as in [`set_host_fn`](Self::set_host_fn).
-    /// Nodes can be changed afterwards only if `graph` is the graph that this was made from and has the
-    /// same nodes and edges as then.
+    /// dropped some time after the last launch that calls it, as in
+    /// [`node::host_fn`](crate::graph::node::host_fn). Nodes can be changed afterwards only if `graph` is the
+    /// graph that this was made from and has the same nodes and edges as then.
     ///
     /// # Errors
-    /// - `cudaErrorGraphExecUpdateFailure` if the shape or the kind of a node differs. [`Detail::Update`]
+    /// - `cudaErrorGraphExecUpdateFailure` if the shape or the kind of a node differs. `ErrorKind::Update`
     ///   tells the difference and the node.
     /// - `Unsupported` if `graph` is another graph and has memory or conditions of its own, if it has got a
-    ///   condition since this was made, or if adding a conditional node to it failed.
-    /// - `DeviceMismatch` if the graph is for another device.
+    ///   condition since this was made, or if adding a node to it failed half-way.
+    /// - `Device` if the graph is for another device.
     /// - Refused inside a host function.
     ///
     /// After an error the executable graph can still be launched.
@@ -391,5 +392,5 @@ fn different(error: Error, graph: &Graph, found: &sys::cudaGraphExecUpdateResult
     };
     let mut nodes = graph.steps.list.iter().flat_map(|step| step.raws.iter());
     let node = nodes.position(|raw| *raw == found.errorNode);
-    error.with_detail(Detail::Update { why, node })
+    error.with_detail(Detail::update(why, node))
 }

@@ -1,30 +1,27 @@
 //! [`Graph`]: nodes and their order.
 #![expect(unsafe_code, reason = "calls the runtime's graph functions")]
 
-use std::collections::HashSet;
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cuda_hazard::Few;
-
 use super::handle::{Handle, Raw};
-use super::host::HostFunction;
-use super::steps::{More, Node, Step, Steps};
+use super::identity::Node;
+use super::steps::Steps;
 use crate::device::Device;
-use crate::error::{AtCaller as _, Detail, Error, Result, quietly};
-use crate::hazard::RetainedAccesses;
+use crate::error::{Detail, Error, Result};
 use crate::{check, stream, sys};
 
 /// Work that is described but does not run: nodes and the order between them.
 ///
-/// [`Stream::capture`](crate::Stream::capture) makes a graph, and so do [`new`](Self::new) and the `add_`
-/// methods. A graph is for one device. It retains the memory that its nodes use.
+/// [`Stream::capture`](crate::Stream::capture) makes a graph, and so do [`new`](Self::new) and
+/// [`add`](Self::add). A graph is for one device. It retains the memory that its nodes use.
 ///
 /// # Examples
 /// ```
+/// use cuda_safe::graph::node;
 /// use cuda_safe::{DeviceBuffer, Graph, PinnedBuffer, Stream};
 ///
 /// # fn main() -> cuda_safe::Result<()> {
@@ -32,8 +29,8 @@ use crate::{check, stream, sys};
 /// let mut device = DeviceBuffer::<u8>::alloc(4)?;
 /// let mut host = PinnedBuffer::<u8>::alloc(4)?;
 /// let mut graph = Graph::new()?;
-/// let fill = graph.add_memset(&[], &mut device, 7)?;
-/// graph.add_memcpy(&[fill], &mut host, &device)?;
+/// let fill = graph.add(&[], node::memset(&mut device, 7))?;
+/// graph.add(&[fill], node::memcpy(&mut host, &device))?;
 /// let mut exec = graph.instantiate()?;
 /// exec.launch(&stream)?;
 /// assert_eq!(*host.host()?, [7; 4]); // waits
@@ -63,7 +60,7 @@ pub struct Graph {
     pub(super) made: Arc<()>,
     /// The number of the newest condition in the graph and its bodies. 0 without conditions.
     pub(super) newest_condition: u64,
-    /// False while a conditional node is added, and after that has failed.
+    /// False while a conditional node is added, and after adding a node has failed half-way.
     pub(super) is_complete: bool,
 }
 
@@ -118,95 +115,6 @@ impl Graph {
     /// Gives up a graph that the runtime has destroyed, which may only be dropped then.
     pub(super) fn give_up(&mut self) {
         self.owner.give_up();
-    }
-
-    /// Makes the owner of a captured graph with its accesses and host functions.
-    #[track_caller]
-    pub(super) fn captured(
-        raw: sys::cudaGraph_t,
-        device: Device,
-        uses: RetainedAccesses,
-        functions: Vec<HostFunction>,
-    ) -> Result<Self> {
-        let mut graph = Self::of(raw, device);
-        let (step, _) = graph.captured_step(&[], uses, functions)?;
-        if step.raws.is_empty() {
-            graph.steps_mut().failed(&step.uses);
-        } else {
-            graph.acts = step.acts;
-            graph.steps_mut().push(step, Few::default());
-        }
-        Ok(graph)
-    }
-
-    /// Adds what a capture has put into the graph, after the nodes in `after` and all earlier nodes that it
-    /// conflicts with. `known` are the raw nodes that the graph had before.
-    ///
-    /// After an error the graph has nodes that nothing orders: it must never be made executable.
-    #[track_caller]
-    pub(super) fn add_captured(
-        &mut self,
-        api: &'static str,
-        known: &[sys::cudaGraphNode_t],
-        after: &[Node],
-        uses: RetainedAccesses,
-        functions: Vec<HostFunction>,
-    ) -> Result<Node> {
-        let (step, edges) = self.captured_step(known, uses, functions)?;
-        if step.raws.is_empty() {
-            self.steps_mut().failed(&step.uses);
-            return self.add_empty(after);
-        }
-        let number = self.number;
-        let direct = self.steps_mut().order(api, number, after, &step.uses)?;
-        if let Some(edges) = edges {
-            let before = direct.iter().filter_map(|at| self.steps.get(*at)).flat_map(Step::last);
-            let wanted = before.flat_map(|from| step.first().iter().map(move |to| (*from, *to)));
-            let missing = wanted.filter(|edge| edges.binary_search(edge).is_err());
-            let (from, to): (Vec<_>, Vec<_>) = missing.unzip();
-            self.join_raw(&from, &to)?;
-        } else if direct.iter().any(|at| after.iter().all(|node| node.at() != *at)) {
-            // The capture began after the nodes in `after`. Which other edges are missing is unknown.
-            let what = "a conflict with a node that `after` lacks, in a graph with edges that have data";
-            return Err(Error::refused(api, Detail::Unsupported { what }));
-        }
-        self.acts |= step.acts;
-        self.steps_mut().push(step, direct);
-        Ok(Node::new(number, self.steps.list.len() - 1))
-    }
-
-    /// Returns the step of a capture that has put its nodes into the graph besides the `known` ones, and the
-    /// sorted raw edges of the graph, if the runtime tells them.
-    #[track_caller]
-    fn captured_step(
-        &mut self,
-        known: &[sys::cudaGraphNode_t],
-        uses: RetainedAccesses,
-        functions: Vec<HostFunction>,
-    ) -> Result<(Step, Option<Vec<RawEdge>>)> {
-        let raw = self.raw;
-        let functions = functions.into_iter().map(|function| function.give_to(raw));
-        let functions = functions.collect::<Result<_>>().at_caller()?;
-        let known: HashSet<_> = known.iter().collect();
-        let mut raws = self.raw_nodes()?;
-        raws.retain(|raw| !known.contains(raw));
-        let mut acts = false;
-        for raw in &raws {
-            acts = acts || gives_work(*raw)?;
-        }
-        // An edge after which a kernel may run before the other one is over makes the query fail. Then the
-        // nodes count one by one.
-        let edges = quietly(self.all_raw_edges()).map(|(from, to)| {
-            let mut edges: Vec<RawEdge> = from.into_iter().zip(to).collect();
-            edges.sort_unstable();
-            edges
-        });
-        let inside = edges.iter().flatten().filter(|(from, to)| !known.contains(from) && !known.contains(to));
-        let (from, to): (HashSet<_>, HashSet<_>) = inside.copied().unzip();
-        let ends =
-            [to, from].map(|others| raws.iter().copied().filter(|raw| !others.contains(raw)).collect());
-        let more = Some(Box::new(More { ends: Some(ends), functions, function: None }));
-        Ok((Step { more, ..Step::new(raws.into(), uses, acts) }, edges))
     }
 
     /// Returns the raw nodes that edges from these nodes come from.
@@ -272,10 +180,7 @@ impl Graph {
     pub fn write_dot(&self, path: impl AsRef<Path>) -> Result<()> {
         stream::ensure_idle("Graph::write_dot")?;
         let Ok(path) = CString::new(path.as_ref().as_os_str().as_bytes()) else {
-            return Err(Error::refused(
-                "Graph::write_dot",
-                Detail::Unsupported { what: "a zero byte in a path" },
-            ));
+            return Err(Error::refused("Graph::write_dot", Detail::unsupported("a zero byte in a path")));
         };
         let flags = sys::cudaGraphDebugDotFlagsVerbose.0;
         // SAFETY: the graph is live, and the path ends in a zero byte.
@@ -288,23 +193,4 @@ impl Graph {
     pub fn as_raw(&self) -> sys::cudaGraph_t {
         self.raw
     }
-}
-
-/// A raw node and its direct successor.
-type RawEdge = (sys::cudaGraphNode_t, sys::cudaGraphNode_t);
-
-/// Returns whether a captured node gives the device work. Captured graphs have only nodes of these kinds
-/// and empty nodes.
-#[track_caller]
-fn gives_work(node: sys::cudaGraphNode_t) -> Result<bool> {
-    let mut kind = sys::cudaGraphNodeTypeEmpty;
-    // SAFETY: the node belongs to a live graph. The pointer is to a live variable, which the call fills.
-    unsafe { check!(cudaGraphNodeGetType(node, &raw mut kind)) }?;
-    Ok(matches!(
-        kind,
-        sys::cudaGraphNodeTypeKernel
-            | sys::cudaGraphNodeTypeMemcpy
-            | sys::cudaGraphNodeTypeMemset
-            | sys::cudaGraphNodeTypeHost
-    ))
 }

@@ -2,9 +2,10 @@
 //!
 //! [`Stream::capture`](crate::Stream::capture) makes a [`Graph`] from the operations that a closure puts on
 //! a stream, and [`Stream::capture_to_graph`](crate::Stream::capture_to_graph) adds them to one.
-//! [`Graph::new`] and the `add_` methods build one node by node. [`Graph::instantiate`] makes it
-//! executable, and [`GraphExec::launch`] submits all of it to a stream as one operation. Only the launch is
-//! stream-ordered. Nothing here blocks, except that dropping the last owner of memory does.
+//! [`Graph::new`] and [`Graph::add`] build one node by node, from the operations in [`node`].
+//! [`Graph::instantiate`] makes it executable, and [`GraphExec::launch`] submits all of it to a stream as one
+//! operation. Only the launch is stream-ordered. Nothing here blocks, except that dropping the last owner of
+//! memory does.
 //!
 //! # Why safe code has no data race through a graph
 //! - The tracker does not record a graph that is only described. A launch records the union of the graph's
@@ -22,17 +23,17 @@
 //! - The graph retains every allocation that it uses, so the addresses in its nodes stay valid: a dropped
 //!   buffer is freed only after its graphs and their executable forms are dropped. Memory without a
 //!   reference count, for example that of a [`MappedFlag`](crate::MappedFlag), is refused with
-//!   [`Detail::NotKept`](crate::error::Detail).
-//! - A launch accesses memory without a borrow of its owner. Therefore it is refused (`HostBorrowed`) while
+//!   [`Detail::NOT_KEPT`](crate::error::Detail).
+//! - A launch accesses memory without a borrow of its owner. Therefore it is refused (`InUse`) while
 //!   a guard lends conflicting memory to the host, and a guard that is requested later waits for the
 //!   launch.
 //! - Kernel arguments are copied when the node is made. Host functions are `Fn + Send + Sync + 'static` and
 //!   belong to the graph. The runtime drops them after the last launch of the last executable form is
-//!   complete. Memory that they read and write is declared with them ([`Graph::add_host_fn_with`]), like that
+//!   complete. Memory that they read and write is declared with them ([`node::host_fn_with`]), like that
 //!   of any node. An executable form that takes over another graph's functions, or receives one, retains
 //!   them like memory.
-//! - The operation of a node can be changed, in a graph (`Graph::set_kernel` and the other `set_` methods)
-//!   and in an executable graph for later launches. The accesses are then computed again. Two changes are
+//! - The operation of a node can be changed, in a graph ([`Graph::set`]) and in an executable graph for
+//!   later launches ([`GraphExec::set`]). The accesses are then computed again. Two changes are
 //!   refused: an operation that conflicts with a node that is not ordered with this one, and the removal of
 //!   the edge that orders two conflicting nodes. The tracker has recorded what running launches use, and
 //!   that memory is freed only after them. After [`GraphExec::update`], node names remain valid only if the
@@ -63,34 +64,36 @@
 
 mod attributes;
 mod capture;
+mod captured;
 mod clone;
 mod conditional;
 mod edges;
-mod events;
+mod enabled;
 mod executable;
 #[expect(clippy::module_inception, reason = "the room is named after its first noun")]
 mod graph;
 mod handle;
+mod histories;
 mod host;
-mod host_with;
+mod identity;
+mod lives;
 mod memory;
-mod nodes;
+pub mod node;
 mod order;
-mod semaphores;
-mod set;
 mod slice;
+mod step;
 mod steps;
-mod symbols;
 #[cfg(test)]
 mod tests;
 mod topology;
 
 pub use capture::Capture;
-pub use conditional::{Body, Condition, Conditional};
+pub use conditional::{Condition, Conditional};
 pub use executable::{GraphExec, InstantiateFlags};
 pub use graph::Graph;
+pub use identity::Node;
 pub use memory::GraphBuffer;
-
+pub use node::Body;
 pub use slice::{GraphSlice, GraphSliceMut};
-pub use steps::Node;
+
 pub use topology::NodeKind;

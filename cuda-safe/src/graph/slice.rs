@@ -7,12 +7,13 @@ use std::ops::{Range, RangeBounds};
 
 use bytemuck::AnyBitPattern;
 
+use super::identity::making;
 use super::memory::GraphBuffer;
-use super::nodes::making;
-use crate::copy::{Destination, InGraph, Operand, OperandMemory, Source, of_another_graph};
-use crate::error::Result;
+use crate::copy::{Destination, InGraph, Operand, Source};
+use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Mode};
 use crate::launch::{KernelArg, read_only};
+use crate::memory::memory_type::sealed::Tag;
 use crate::memory::size;
 
 /// A range of a [`GraphBuffer`] that nodes of its graph read.
@@ -43,17 +44,18 @@ impl<T> GraphBuffer<T> {
     ///
     /// # Examples
     /// ```
+    /// use cuda_safe::graph::node;
     /// use cuda_safe::{Graph, PinnedBuffer, Stream};
     ///
     /// # fn main() -> cuda_safe::Result<()> {
     /// let stream = Stream::new()?;
     /// let mut host = PinnedBuffer::<u8>::alloc(2)?;
     /// let mut graph = Graph::new()?;
-    /// let mut scratch = graph.add_alloc::<u8>(&[], 8)?;
-    /// graph.add_memset(&[], &mut scratch.slice_mut(..4)?, 1)?;
-    /// graph.add_memset(&[], &mut scratch.slice_mut(4..)?, 2)?; // other bytes than the first fill
-    /// graph.add_memcpy(&[], &mut host, &scratch.slice(3..5)?)?;
-    /// graph.add_free(&[], &mut scratch)?;
+    /// let mut scratch = graph.add(&[], node::alloc::<u8>(8))?;
+    /// graph.add(&[], node::memset(&mut scratch.slice_mut(..4)?, 1))?;
+    /// graph.add(&[], node::memset(&mut scratch.slice_mut(4..)?, 2))?; // other bytes than the first fill
+    /// graph.add(&[], node::memcpy(&mut host, &scratch.slice(3..5)?))?;
+    /// graph.add(&[], node::free(&mut scratch))?;
     /// graph.instantiate()?.launch(&stream)?;
     /// assert_eq!(*host.host()?, [1, 2]);
     /// # Ok(())
@@ -76,19 +78,18 @@ impl<T> GraphBuffer<T> {
     }
 }
 
+/// Returns the refusal of memory that a graph owns, used outside of that graph.
+#[cold]
+#[track_caller]
+pub(super) fn of_another_graph(api: &'static str) -> Error {
+    let what = "memory of a graph's own anywhere but in nodes of that graph";
+    Error::refused(api, Detail::unsupported(what))
+}
+
+size::length!([T] GraphSlice<'_, T>, it => it.range.1 - it.range.0);
+size::length!([T] GraphSliceMut<'_, T>, it => it.0.len());
+
 impl<'a, T> GraphSlice<'a, T> {
-    /// Returns the length in elements.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.range.1 - self.range.0
-    }
-
-    /// Returns whether the length is 0.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     fn all(&self) -> Self {
         *self
     }
@@ -108,7 +109,7 @@ impl<'a, T> GraphSlice<'a, T> {
 
     /// Returns the slice as one side of a copy or a fill in a node of its graph.
     fn operand(&self) -> Operand<'a> {
-        let (memory, tracker) = (OperandMemory::Device(self.of.device()), (self.of.history(), self.bytes()));
+        let (memory, tracker) = ((Tag::Device, self.of.device()), (self.of.history(), self.bytes()));
         Operand::unborrowed(self.pointer(), self.len(), memory, tracker).of_graph(self.of.graph())
     }
 
@@ -121,18 +122,6 @@ impl<'a, T> GraphSlice<'a, T> {
 }
 
 impl<T> GraphSliceMut<'_, T> {
-    /// Returns the length in elements.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// Returns whether the length is 0.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     fn all(&self) -> GraphSlice<'_, T> {
         self.0
     }

@@ -7,9 +7,11 @@ use std::ops::Range;
 use std::ptr;
 use std::sync::Arc;
 
-use super::nodes::kept;
+use super::identity::Node;
+use super::node::kept;
 use super::order::{Edge, Order, STEPS};
-use super::steps::{Node, Step, Steps};
+use super::step::Step;
+use super::steps::Steps;
 use crate::error::Detail;
 use crate::hazard::{Access, AccessHistory, Mode, RetainedAccesses};
 use crate::memory::{retainable, retained};
@@ -35,7 +37,7 @@ type Use = (usize, Range<usize>, Mode);
 
 fn uses(memory: &[Arc<Memory>], list: &[Use]) -> RetainedAccesses {
     let access = |(at, range, mode): &Use| Access::new(&memory[*at].0, range.clone(), *mode);
-    kept("test", &list.iter().map(access).collect::<Vec<_>>()).unwrap()
+    kept("test", list.iter().map(access)).unwrap()
 }
 
 fn conflict(one: &[Use], other: &[Use]) -> bool {
@@ -200,7 +202,7 @@ impl Model {
     }
 
     fn edges(&self) -> BTreeSet<Edge> {
-        edges_of(self.steps.edges(), self.uses.len())
+        edges_of(&self.steps.order, self.uses.len())
     }
 
     fn closure(&self) -> Closure {
@@ -234,7 +236,7 @@ impl Model {
         });
         let uses = uses(memory, &new);
         let refused = self.steps.ensure_fits("test", at, &uses).err().map(|error| error.detail().clone());
-        assert_eq!(refused, other.map(|other| Detail::NodesUnordered { other }));
+        assert_eq!(refused, other.map(Detail::nodes_unordered));
         if other.is_none() {
             let differs = self.steps.differs(at, &uses);
             let mut union = self.steps.uses();
@@ -337,7 +339,7 @@ fn build(nodes: usize, buffers: usize, node: impl Fn(usize) -> (Vec<usize>, Vec<
         let (after, list) = node(at);
         model.add(&memory, &after, list);
     }
-    let edges = model.steps.edges();
+    let edges = &model.steps.order;
     ((0..nodes).map(|at| edges.direct(at).len()).sum(), STEPS.get())
 }
 

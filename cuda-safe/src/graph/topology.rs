@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::ptr;
 
 use super::graph::Graph;
-use super::steps::Node;
+use super::identity::Node;
 use crate::error::{Detail, Error, Result};
 use crate::{check, stream, sys};
 
@@ -51,14 +51,14 @@ impl Graph {
     ///
     /// # Examples
     /// ```
-    /// use cuda_safe::graph::NodeKind;
+    /// use cuda_safe::graph::{NodeKind, node};
     /// use cuda_safe::{DeviceBuffer, Graph};
     ///
     /// # fn main() -> cuda_safe::Result<()> {
     /// let mut bytes = DeviceBuffer::<u8>::alloc(4)?;
     /// let mut graph = Graph::new()?;
-    /// let fill = graph.add_memset(&[], &mut bytes, 7)?;
-    /// let end = graph.add_empty(&[fill])?;
+    /// let fill = graph.add(&[], node::memset(&mut bytes, 7))?;
+    /// let end = graph.add(&[fill], node::empty())?;
     /// assert_eq!(graph.nodes(), [fill, end]);
     /// assert_eq!(graph.root_nodes()?, [fill]);
     /// assert_eq!(graph.edges()?, [(fill, end)]);
@@ -138,10 +138,36 @@ impl Graph {
     pub fn node_kind(&self, node: Node) -> Result<NodeKind> {
         let api = "Graph::node_kind";
         stream::ensure_idle(api)?;
-        let refused = |what| Error::refused(api, Detail::Unsupported { what });
+        let refused = |what| Error::refused(api, Detail::unsupported(what));
         let (_, step) = self.steps.find(api, self.number, node)?;
         let [raw] = *step.raws else { return Err(refused("the kind of several nodes that were captured")) };
         kind_of(raw)
+    }
+
+    /// Returns the handle of the event that a node records or waits for. It equals that of
+    /// [`Event::as_raw`](crate::Event::as_raw).
+    ///
+    /// Stands for [`cudaGraphEventRecordNodeGetEvent`](sys::cudaGraphEventRecordNodeGetEvent) and
+    /// [`cudaGraphEventWaitNodeGetEvent`](sys::cudaGraphEventWaitNodeGetEvent).
+    ///
+    /// # Errors
+    /// Those of [`node_kind`](Self::node_kind); the runtime's error for a node of another kind.
+    #[doc(alias = "cudaGraphEventRecordNodeGetEvent")]
+    #[doc(alias = "cudaGraphEventWaitNodeGetEvent")]
+    #[track_caller]
+    pub fn event(&self, node: Node) -> Result<sys::cudaEvent_t> {
+        let (api, mut event) = ("Graph::event", std::ptr::null_mut());
+        let waits = self.node_kind(node)? == NodeKind::EVENT_WAIT;
+        let (_, raw) = self.steps.added(api, self.number, node)?;
+        if waits {
+            // SAFETY: the node belongs to a live graph. The pointer is to a live variable, which the call
+            // fills.
+            unsafe { check!(cudaGraphEventWaitNodeGetEvent(raw, &raw mut event)) }?;
+        } else {
+            // SAFETY: as above.
+            unsafe { check!(cudaGraphEventRecordNodeGetEvent(raw, &raw mut event)) }?;
+        }
+        Ok(event)
     }
 }
 

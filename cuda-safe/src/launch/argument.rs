@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "declares which Rust values may stand for which C parameters")]
 
 use crate::device::Device;
-use crate::error::{Detail, Error, Result};
+use crate::error::{Detail, Error, ErrorKind, Result};
 use crate::hazard::Access;
 use crate::stream::StreamRef;
 use crate::sys;
@@ -155,8 +155,9 @@ converted!([] u8 u16 u32 u64 usize i8 i16 i32 i64 isize);
 /// Returns the error for a number that its parameter cannot hold.
 #[cold]
 #[track_caller]
-fn does_not_fit(value: &impl ToString, parameter: &'static str) -> Error {
-    Error::refused("launch", Detail::NumberDoesNotFit { value: value.to_string(), parameter })
+fn does_not_fit(value: &impl std::fmt::Display, parameter: &'static str) -> Error {
+    let text = format!("{value} does not fit in the parameter's type `{parameter}`");
+    Error::refused("launch", Detail::new(ErrorKind::Argument, text))
 }
 
 /// The kernel of a launch, and the device that runs it.

@@ -3,12 +3,13 @@
 
 use std::ffi::c_void;
 
-use crate::error::{Detail, Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::hazard::{Access, Mode};
 
 use crate::memory::place;
 use crate::stream::AsStream;
 
+use super::access_list::AccessList;
 use super::argument::{Named, Target};
 use super::passing::{Launcher, Passed, Takes, unknown};
 use super::{ByValue, Kernel, KernelArg, LaunchConfig};
@@ -18,22 +19,36 @@ use super::{ByValue, Kernel, KernelArg, LaunchConfig};
 /// Implemented for tuples of [`KernelArg`]s of the same length. The trait is sealed.
 ///
 /// # Safety
-/// `with` passes one pointer for each parameter, in order, each to a live value of that parameter's type.
+/// - `values` returns the values of all parameters, and `pointers` a pointer to each of them, in order.
+/// - `accesses` adds the accesses of all memory that the kernel receives from owners.
 #[diagnostic::on_unimplemented(
     message = "the arguments `{Self}` do not fit the kernel's parameters `{P}`",
     label = "wrong number of arguments: the kernel's parameters are `{P}`"
 )]
 pub unsafe trait Arguments<P>: sealed::ArgumentTuple {
-    /// Calls `enqueue` with the accesses of all arguments and the pointers to their values. Does not
-    /// allocate.
+    /// An array with a pointer for each parameter.
+    #[doc(hidden)]
+    type Pointers: AsMut<[*mut c_void]>;
+
+    /// Returns the values that the kernel receives.
     #[doc(hidden)]
     #[track_caller]
     #[allow(clippy::missing_errors_doc, reason = "hidden")]
-    fn with<R>(
-        &self,
-        target: Target<'_>,
-        enqueue: impl FnOnce(&[Access<'_>], &mut [*mut c_void]) -> Result<R>,
-    ) -> Result<R>;
+    fn values(&self, target: Target<'_>) -> Result<P>;
+
+    /// Returns the addresses of the values.
+    #[doc(hidden)]
+    fn pointers(values: &mut P) -> Self::Pointers;
+
+    /// Adds the accesses of all arguments to a list.
+    #[doc(hidden)]
+    #[track_caller]
+    #[allow(clippy::missing_errors_doc, reason = "hidden")]
+    fn accesses<'a>(&'a self, target: Target<'_>, all: &mut AccessList<'a>) -> Result<()>;
+
+    /// Returns the error of a launch with the argument that it is about, if it is about one.
+    #[doc(hidden)]
+    fn explain(&self, error: Error, target: Target<'_>) -> Error;
 }
 
 /// A parameter list: a tuple of up to 32 [`ByValue`] types.
@@ -89,7 +104,7 @@ macro_rules! tuple {
             #[track_caller]
             pub unsafe fn launch<$($argument: KernelArg<$parameter>),*>(
                 self,
-                config: LaunchConfig,
+                config: LaunchConfig<'_>,
                 stream: &impl AsStream,
                 $($value: $argument),*
             ) -> (Result<()>, ($(Passed<$argument, $parameter>,)*)) {
@@ -99,39 +114,52 @@ macro_rules! tuple {
             }
         }
 
-        // SAFETY: each pointer is to a local variable of the parameter's type, which lives until `enqueue`
-        // returns.
+        // SAFETY: the values and the pointers are in the order of the parameters, and each argument has the
+        // accesses of its memory (`KernelArg`).
         unsafe impl<$($argument, $parameter),*> Arguments<($($parameter,)*)> for ($($argument,)*)
         where
             $($argument: KernelArg<$parameter>, $parameter: ByValue,)*
         {
+            type Pointers = [*mut c_void; <[usize]>::len(&[$($index),*])];
+
             #[inline]
             #[track_caller]
-            fn with<R>(
-                &self,
-                target: Target<'_>,
-                enqueue: impl FnOnce(&[Access<'_>], &mut [*mut c_void]) -> Result<R>,
-            ) -> Result<R> {
+            fn values(&self, target: Target<'_>) -> Result<($($parameter,)*)> {
+                // Unused without arguments.
+                let _ = target;
+                Ok(($(received(&self.$index, $index, target)?,)*))
+            }
+
+            #[inline]
+            fn pointers(values: &mut ($($parameter,)*)) -> Self::Pointers {
+                let _ = &values;
+                [$((&raw mut values.$index).cast()),*]
+            }
+
+            #[inline]
+            #[track_caller]
+            fn accesses<'a>(&'a self, target: Target<'_>, all: &mut AccessList<'a>) -> Result<()> {
+                $(if let Some(access) = self.$index.access() {
+                    all.push(access);
+                })*
+                // A compile-time condition: launches without textures and surfaces pay nothing.
+                if const { false $(|| <$argument as KernelArg<$parameter>>::BY_OBJECT)* } {
+                    let objects: [Option<Named<'_>>; <[usize]>::len(&[$($index),*])] = [$(self.$index.object()),*];
+                    for (access, found) in objects.into_iter().flatten() {
+                        found.ensure_is(target.device, "launch", "a texture or surface")?;
+                        all.push(access);
+                    }
+                }
+                Ok(())
+            }
+
+            #[cold]
+            #[inline(never)]
+            fn explain(&self, error: Error, target: Target<'_>) -> Error {
                 const COUNT: usize = <[usize]>::len(&[$($index),*]);
                 let found: [Option<Access<'_>>; COUNT] = [$(self.$index.access()),*];
-                $(let mut $value = received(&self.$index, $index, target)?;)*
-                let mut pointers: [*mut c_void; COUNT] = [$((&raw mut $value).cast()),*];
-                let all = found.iter().flatten();
-                // A compile-time condition: launches without textures and surfaces pay nothing.
-                let launched = if const { false $(|| <$argument as KernelArg<$parameter>>::BY_OBJECT)* } {
-                    let objects: [Option<Named<'_>>; COUNT] = [$(self.$index.object()),*];
-                    for (_, found) in objects.iter().flatten() {
-                        found.ensure_is(target.device, "launch", "a texture or surface")?;
-                    }
-                    let all = all.chain(objects.iter().flatten().map(|(access, _)| access));
-                    packed::<{ 2 * COUNT }, _>(all, |accesses| enqueue(accesses, &mut pointers))
-                } else {
-                    packed::<COUNT, _>(all, |accesses| enqueue(accesses, &mut pointers))
-                };
-                launched.map_err(|error| {
-                    let types: [fn() -> &'static str; COUNT] = [$(std::any::type_name::<$parameter>),*];
-                    unordered(of_memory(error, &found, target), &found, &types, target)
-                })
+                let types: [fn() -> &'static str; COUNT] = [$(std::any::type_name::<$parameter>),*];
+                unordered(of_memory(error, &found, target), &found, &types, target)
             }
         }
     };
@@ -148,7 +176,9 @@ fn received<P: ByValue>(argument: &impl KernelArg<P>, index: usize, target: Targ
 #[cold]
 #[inline(never)]
 fn of_memory(error: Error, found: &[Option<Access<'_>>], target: Target<'_>) -> Error {
-    let Detail::NotAccessible { .. } = error.detail() else { return error };
+    if error.code() != crate::sys::cudaErrorPeerAccessNotEnabled {
+        return error;
+    }
     let is_refused = |access: &Option<Access<'_>>| {
         access.is_some_and(|access| place::ensure_accessible(target.device, &[access]).is_err())
     };
@@ -169,9 +199,8 @@ fn unordered(
     types: &[fn() -> &'static str],
     target: Target<'_>,
 ) -> Error {
-    let (&Detail::Hazard { second, .. }, Some(stream)) = (error.detail(), target.stream) else {
-        return error;
-    };
+    let (ErrorKind::Hazard, Some(stream)) = (error.detail().kind(), target.stream) else { return error };
+    let second = error.call_site();
     let mut conflicts = found.iter().enumerate().filter_map(|(index, access)| {
         let access = (*access)?;
         Some((index, access, stream.hazard_of(access, second)?))
@@ -185,22 +214,6 @@ fn unordered(
         && stream.hazard_of(read, second).is_none();
     let error = if only_read { error.if_written(declared, name) } else { error };
     error.of_argument(target.kernel, index, name)
-}
-
-/// Calls `f` with at most `MOST` accesses in an array.
-#[inline]
-fn packed<'a, const MOST: usize, R>(
-    mut all: impl Iterator<Item = &'a Access<'a>>,
-    f: impl FnOnce(&[Access<'_>]) -> R,
-) -> R {
-    let Some(first) = all.next() else { return f(&[]) };
-    // `Access` has no default value, so the array starts as copies of the first access.
-    let (mut array, mut used) = ([*first; MOST], 1);
-    for (entry, access) in array.iter_mut().skip(1).zip(all) {
-        *entry = *access;
-        used += 1;
-    }
-    f(array.get(..used).unwrap_or_default())
 }
 
 /// Implements the traits for each length.
@@ -251,13 +264,14 @@ mod tests {
 
     /// Returns the number of parameters, the ranges of the accesses, and the value of the second parameter.
     fn second<P, A: Arguments<P>>(arguments: &A) -> (usize, Vec<std::ops::Range<usize>>, u32) {
-        arguments
-            .with(TARGET, |accesses, pointers| {
-                // SAFETY: the tests below pass a u32 as their second argument.
-                let value = unsafe { *pointers[1].cast::<u32>() };
-                Ok((pointers.len(), accesses.iter().map(Access::range).collect(), value))
-            })
-            .unwrap()
+        let mut values = arguments.values(TARGET).unwrap();
+        let mut pointers = A::pointers(&mut values);
+        let pointers = pointers.as_mut();
+        let mut accesses = AccessList::new();
+        arguments.accesses(TARGET, &mut accesses).unwrap();
+        // SAFETY: the tests below pass a u32 as their second argument, and the values are live.
+        let value = unsafe { *pointers[1].cast::<u32>() };
+        (pointers.len(), accesses.iter().map(Access::range).collect(), value)
     }
 
     #[test]
@@ -285,8 +299,8 @@ mod tests {
 
     #[test]
     fn a_number_that_does_not_fit_is_refused_by_its_argument() {
-        let with = |arguments: (i64, usize)| Arguments::<(u8, i32)>::with(&arguments, TARGET, |_, _| Ok(()));
-        assert_eq!(with((255, 7)), Ok(()));
+        let with = |arguments: (i64, usize)| Arguments::<(u8, i32)>::values(&arguments, TARGET);
+        assert_eq!(with((255, 7)), Ok((255, 7)));
         let (first, second) = (with((-1, 7)).unwrap_err(), with((0, 1 << 31)).unwrap_err());
         assert!(
             first.to_string().contains("kernel: argument 0 (0 is the first), `first`: -1 does not fit in"),

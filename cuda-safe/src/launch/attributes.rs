@@ -6,10 +6,10 @@ use std::convert::identity as same;
 use std::ffi::{CStr, c_int, c_void};
 use std::ptr;
 
-use super::{ClusterScheduling, Dim3, Kernel, LaunchAttributes, LaunchConfig};
+use super::{ClusterScheduling, Dim3, Kernel, LaunchConfig};
 use crate::device::properties::{count, getters, is_set, size};
 use crate::device::{CacheConfig, Device};
-use crate::error::{Detail, OrRefused, Result, ensure};
+use crate::error::{Detail, ErrorKind, OrRefused, Result, ensure};
 use crate::memory::size::wide;
 use crate::{check, sys};
 
@@ -74,8 +74,13 @@ impl KernelAttributes {
 
     /// Returns the reason why a block cannot have `asked` bytes of dynamic shared memory.
     pub(super) fn dynamic_shared(&self, asked: usize) -> Detail {
-        let limit = wide(self.max_dynamic_shared_bytes());
-        Detail::DynamicShared { asked: wide(asked), limit, most: self.most_dynamic_shared() }
+        let limit = self.max_dynamic_shared_bytes();
+        let text = format!(
+            "a block's dynamic shared memory is {asked} bytes, this kernel may have {limit}; \
+             Kernel::set_max_dynamic_shared_bytes allows it up to {} on this device",
+            self.most_dynamic_shared()
+        );
+        Detail::new(ErrorKind::Limit, text)
     }
 }
 
@@ -146,7 +151,7 @@ impl<P> Kernel<P> {
         set.map_err(|error| match of(self.as_raw()) {
             Ok(attributes) if !error.is_sticky() => {
                 let (asked, limit) = (wide(bytes), attributes.most_dynamic_shared());
-                if asked > limit { error.with_detail(Detail::Limit { what, asked, limit }) } else { error }
+                if asked > limit { error.with_detail(Detail::limit(what, asked, limit)) } else { error }
             }
             _ => error,
         })
@@ -166,7 +171,7 @@ impl<P> Kernel<P> {
         // The C function is documented only for the program's own kernels. An H200's driver accepts others,
         // but others need not.
         let what = "a cache configuration of a library's kernel, for which set_shared_carveout stands,";
-        ensure(!self.code.loaded, "Kernel::set_cache_config", || Detail::Unsupported { what })?;
+        ensure(!self.code.loaded, "Kernel::set_cache_config", || Detail::unsupported(what))?;
         // SAFETY: the kernel belongs to this program. The call records a preference.
         unsafe { check!(cudaFuncSetCacheConfig(self.as_raw(), config.as_raw())) }
     }
@@ -303,7 +308,7 @@ impl<P> Kernel<P> {
                 let most = device.attribute(sys::cudaDevAttrMaxSharedMemoryPerBlockOptin)?;
                 let (asked, limit) = (wide(bytes), u64::try_from(most).unwrap_or(0));
                 let what = "shared memory of a block in bytes";
-                let detail = Detail::Limit { what, asked, limit };
+                let detail = Detail::limit(what, asked, limit);
                 Err(if asked > limit { error.with_detail(detail) } else { error })
             }
             (set, _) => set,
@@ -463,7 +468,7 @@ impl<P> Kernel<P> {
     }
 
     /// Sets the preferred placement of the blocks of the kernel's clusters, for launches without [a policy
-    /// of their own](LaunchAttributes::cluster_scheduling). A hint. Stands for
+    /// of their own](LaunchConfig::cluster_scheduling). A hint. Stands for
     /// [`cudaFuncSetAttribute`](sys::cudaFuncSetAttribute).
     ///
     /// # Errors
@@ -488,22 +493,21 @@ impl<P> Kernel<P> {
     ///
     /// # Examples
     /// ```
-    /// # use cuda_safe::launch::{Kernel, LaunchAttributes};
+    /// # use cuda_safe::launch::{Kernel, LaunchConfig};
     /// # fn with(kernel: &Kernel<(*const u32, u32, *mut u32)>) -> cuda_safe::Result<()> {
-    /// let most = kernel.max_potential_cluster_size((64, 256), &LaunchAttributes::new())?;
-    /// let clusters = LaunchAttributes::new().cluster(most.min(4));
-    /// let at_once = kernel.max_active_clusters((64, 256), &clusters)?;
+    /// let config = LaunchConfig::new(64, 256);
+    /// let most = kernel.max_potential_cluster_size(config)?;
+    /// let at_once = kernel.max_active_clusters(config.cluster(most.min(4)))?;
     /// # Ok(())
     /// # }
     /// ```
     #[doc(alias = "cudaOccupancyMaxActiveClusters")]
     #[track_caller]
-    pub fn max_active_clusters(
-        &self,
-        config: impl Into<LaunchConfig>,
-        attributes: &LaunchAttributes<'_>,
-    ) -> Result<u32> {
-        let config = self.checked(config.into(), attributes)?;
+    pub fn max_active_clusters<'c>(&self, config: impl Into<LaunchConfig<'c>>) -> Result<u32> {
+        let config = config.into();
+        config.check(self.name())?;
+        let attributes = config.raw_attributes();
+        let config = config.to_raw(&attributes, ptr::null_mut());
         let mut clusters = 0;
         let out = &raw mut clusters;
         // SAFETY: the pointers are to a live integer and a live structure, whose attributes are borrowed.
@@ -521,29 +525,16 @@ impl<P> Kernel<P> {
     /// As [`max_active_clusters`](Self::max_active_clusters).
     #[doc(alias = "cudaOccupancyMaxPotentialClusterSize")]
     #[track_caller]
-    pub fn max_potential_cluster_size(
-        &self,
-        config: impl Into<LaunchConfig>,
-        attributes: &LaunchAttributes<'_>,
-    ) -> Result<u32> {
-        let config = self.checked(config.into(), attributes)?;
+    pub fn max_potential_cluster_size<'c>(&self, config: impl Into<LaunchConfig<'c>>) -> Result<u32> {
+        let config = config.into();
+        config.check(self.name())?;
+        let attributes = config.raw_attributes();
+        let config = config.to_raw(&attributes, ptr::null_mut());
         let mut blocks = 0;
         let out = &raw mut blocks;
         // SAFETY: as above.
         unsafe { check!(cudaOccupancyMaxPotentialClusterSize(out, self.as_raw(), &raw const config)) }?;
         Ok(u32::try_from(blocks).unwrap_or(0))
-    }
-
-    /// Returns a launch in C's form, which holds the address of the attributes.
-    #[track_caller]
-    fn checked(
-        &self,
-        config: LaunchConfig,
-        attributes: &LaunchAttributes<'_>,
-    ) -> Result<sys::cudaLaunchConfig_t> {
-        config.check(self.name())?;
-        attributes.check(self.name(), config.grid)?;
-        Ok(attributes.config(&config, ptr::null_mut()))
     }
 }
 
@@ -615,5 +606,5 @@ const MOST: u64 = 0x7fff_ffff;
 /// Returns a number as C's integer. Refuses one that is too large, with the limit.
 #[track_caller]
 fn int(api: &'static str, what: &'static str, asked: u64, limit: u64) -> Result<c_int> {
-    c_int::try_from(asked).ok().or_refused(api, || Detail::Limit { what, asked, limit })
+    c_int::try_from(asked).ok().or_refused(api, || Detail::limit(what, asked, limit))
 }

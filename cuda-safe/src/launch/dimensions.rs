@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::attribute_set::Attributes;
 use crate::error::{Detail, Error, Result, ensure};
 use crate::memory::size::{self, wide};
 use crate::sys;
@@ -97,6 +98,12 @@ impl From<sys::dim3> for Dim3 {
     }
 }
 
+impl From<[u32; 3]> for Dim3 {
+    fn from([x, y, z]: [u32; 3]) -> Self {
+        Self { x, y, z }
+    }
+}
+
 impl From<Dim3> for [u32; 3] {
     fn from(Dim3 { x, y, z }: Dim3) -> Self {
         [x, y, z]
@@ -115,25 +122,36 @@ impl fmt::Display for Dim3 {
     }
 }
 
-/// The shape of a launch: blocks, threads of each block, and bytes of dynamic shared memory of each block.
+/// The shape of a launch, that is blocks, threads of each block, and bytes of dynamic shared memory of each
+/// block, and its attributes, such as clusters of blocks.
 ///
 /// Converts from a pair or a triple: `(blocks, threads)` or `(blocks, threads, shared_bytes)`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+///
+/// # Examples
+/// ```
+/// use cuda_safe::launch::{ClusterScheduling, LaunchConfig};
+///
+/// let pairs = LaunchConfig::new(8, 256).cluster(2).cluster_scheduling(ClusterScheduling::SPREAD);
+/// let soon = pairs.priority(-1);
+/// ```
+#[derive(Clone, Copy, Debug)]
 #[must_use]
 #[doc(alias = "cudaLaunchConfig_t")]
-pub struct LaunchConfig {
+pub struct LaunchConfig<'a> {
     /// The blocks of the grid.
     pub grid: Dim3,
     /// The threads of each block.
     pub block: Dim3,
     /// Bytes of dynamic shared memory of each block, in addition to what the kernel declares.
     pub shared_bytes: usize,
+    pub(super) attributes: Attributes<'a>,
 }
 
-impl LaunchConfig {
-    /// Makes a launch shape without dynamic shared memory.
+impl LaunchConfig<'_> {
+    /// Makes a launch shape without dynamic shared memory and without attributes.
+    #[inline]
     pub fn new(grid: impl Into<Dim3>, block: impl Into<Dim3>) -> Self {
-        Self { grid: grid.into(), block: block.into(), shared_bytes: 0 }
+        Self { grid: grid.into(), block: block.into(), shared_bytes: 0, attributes: Attributes::NONE }
     }
 
     /// Makes a shape with one thread for each of `count` elements, in blocks of `threads` threads.
@@ -143,21 +161,22 @@ impl LaunchConfig {
     #[track_caller]
     pub fn for_elements(count: usize, threads: u32) -> Result<Self> {
         const API: &str = "LaunchConfig::for_elements";
-        ensure(count > 0, API, || Detail::Zero { what: "the number of elements" })?;
-        ensure(threads > 0, API, || Detail::Zero { what: "the number of threads of a block" })?;
+        ensure(count > 0, API, || Detail::zero("the number of elements"))?;
+        ensure(threads > 0, API, || Detail::zero("the number of threads of a block"))?;
         let blocks = wide(count).div_ceil(threads.into());
         size::at_most(API, "the number of blocks", blocks, limit::GRID.x.into())?;
         Ok(Self::new(blocks, threads))
     }
 
     /// Returns the same shape with this many bytes of dynamic shared memory for each block.
+    #[inline]
     pub fn with_shared_bytes(mut self, bytes: usize) -> Self {
         self.shared_bytes = bytes;
         self
     }
 
-    /// Refuses a shape that no device can run. A kernel or a device may have lower limits, which the
-    /// runtime checks.
+    /// Refuses a shape that no device can run, and clusters that do not divide the grid. A kernel or a device
+    /// may have lower limits, which the runtime checks.
     #[inline]
     #[track_caller]
     pub(crate) fn check(&self, kernel: &'static str) -> Result<()> {
@@ -169,7 +188,10 @@ impl LaunchConfig {
         let fine = fits(grid, limit::GRID)
             && fits(block, limit::BLOCK)
             && u64::from(block.x) * u64::from(block.y) * u64::from(block.z) <= limit::THREADS;
-        if fine { Ok(()) } else { Err(self.refused(kernel).with_code(IMPOSSIBLE)) }
+        if !fine {
+            return Err(self.refused(kernel).with_code(IMPOSSIBLE));
+        }
+        if self.attributes.is_empty() { Ok(()) } else { self.check_clusters(kernel) }
     }
 
     /// Returns an error that names the invalid number.
@@ -192,7 +214,7 @@ impl LaunchConfig {
         ];
         for ((what, converted), size, most) in sizes {
             if size == 0 {
-                return Error::refused(kernel, Detail::Zero { what });
+                return Error::refused(kernel, Detail::zero(what));
             }
             if size > most {
                 // Numbers that are no `u32` became its largest one.
@@ -205,19 +227,19 @@ impl LaunchConfig {
     }
 }
 
-impl<G: Into<Dim3>, B: Into<Dim3>> From<(G, B)> for LaunchConfig {
+impl<G: Into<Dim3>, B: Into<Dim3>> From<(G, B)> for LaunchConfig<'_> {
     fn from((grid, block): (G, B)) -> Self {
         Self::new(grid, block)
     }
 }
 
-impl<G: Into<Dim3>, B: Into<Dim3>> From<(G, B, usize)> for LaunchConfig {
+impl<G: Into<Dim3>, B: Into<Dim3>> From<(G, B, usize)> for LaunchConfig<'_> {
     fn from((grid, block, shared_bytes): (G, B, usize)) -> Self {
         Self::new(grid, block).with_shared_bytes(shared_bytes)
     }
 }
 
-impl fmt::Display for LaunchConfig {
+impl fmt::Display for LaunchConfig<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "<<<{}, {}, {}>>>", self.grid, self.block, self.shared_bytes)
     }
@@ -226,14 +248,14 @@ impl fmt::Display for LaunchConfig {
 #[cold]
 #[track_caller]
 fn too_large(api: &'static str, what: &'static str, asked: u64, limit: u64) -> Error {
-    Error::refused(api, Detail::Limit { what, asked, limit })
+    Error::refused(api, Detail::limit(what, asked, limit))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn refusal(config: impl Into<LaunchConfig>) -> Option<Detail> {
+    fn refusal<'a>(config: impl Into<LaunchConfig<'a>>) -> Option<Detail> {
         config.into().check("kernel").err().map(|error| error.detail().clone())
     }
 
@@ -265,14 +287,14 @@ mod tests {
 
     #[test]
     fn a_zero_along_any_axis_is_refused_by_name() {
-        assert_eq!(refusal((0, 32)), Some(Detail::Zero { what: "the grid's x" }));
-        assert_eq!(refusal(((1, 0), 32)), Some(Detail::Zero { what: "the grid's y" }));
-        assert_eq!(refusal((1, (1, 1, 0))), Some(Detail::Zero { what: "the block's z" }));
+        assert_eq!(refusal((0, 32)), Some(Detail::zero("the grid's x")));
+        assert_eq!(refusal(((1, 0), 32)), Some(Detail::zero("the grid's y")));
+        assert_eq!(refusal((1, (1, 1, 0))), Some(Detail::zero("the block's z")));
     }
 
     #[test]
     fn what_is_too_large_is_refused_with_both_numbers() {
-        let limit = |what, asked, limit| Some(Detail::Limit { what, asked, limit });
+        let limit = |what, asked, limit| Some(Detail::limit(what, asked, limit));
         assert_eq!(refusal((0x8000_0000_u32, 1)), limit("the grid's x", 0x8000_0000, 0x7fff_ffff));
         assert_eq!(refusal(((1, 65_536), 1)), limit("the grid's y", 65_536, 65_535));
         assert_eq!(refusal((1, 1025)), limit("the block's x", 1025, 1024));
@@ -285,7 +307,7 @@ mod tests {
     fn lengths_and_ints_are_sizes_and_what_no_grid_has_is_refused_by_its_axis() {
         let count: usize = 1000;
         let config = LaunchConfig::new((count.div_ceil(32), 2_i32), 32);
-        assert_eq!(config, LaunchConfig::new((32_u32, 2_u32), 32_u32));
+        assert_eq!((config.grid, config.block), ((32_u32, 2_u32).into(), 32_u32.into()));
         assert_eq!(Dim3::from((7_u64, 8_i64, 9)), Dim3 { x: 7, y: 8, z: 9 });
         for grid in [Dim3::from(-1), Dim3::from(1_usize << 32), Dim3::from(i64::MIN)] {
             let said = LaunchConfig::new(grid, 1).check("kernel").unwrap_err().to_string();

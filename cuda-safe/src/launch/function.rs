@@ -5,86 +5,77 @@
 use std::ffi::c_void;
 use std::panic::Location;
 
-use super::extended::undivided;
-use super::{Dim3, Kernel, KernelAttributes, LaunchAttributes, LaunchConfig, attributes};
+use super::config::{LaunchFunction, undivided};
+use super::{Dim3, Kernel, KernelAttributes, LaunchConfig, attributes};
 use crate::device::Device;
-use crate::error::{Detail, Error, Result};
+use crate::error::{Detail, Error, ErrorKind};
 use crate::memory::size::wide;
 use crate::sys;
 
-/// A function of the runtime that launches a kernel.
-pub(super) trait LaunchFunction: Copy {
-    /// The name of the C function.
-    const API: &'static str;
+impl LaunchFunction {
+    /// Returns the name of the C function.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "cudaLaunchKernel",
+            Self::Cooperative => "cudaLaunchCooperativeKernel",
+            Self::Extended => "cudaLaunchKernelExC",
+        }
+    }
+}
 
-    /// Calls the C function.
+impl LaunchConfig<'_> {
+    /// Calls the C function that launches a kernel with this configuration.
     ///
     /// # Safety
     /// - `kernel` is the stub of a kernel.
     /// - `values` has a pointer to a live value for each of its parameters.
     /// - The stream is live.
     /// - The caller is responsible for the effects of the kernel.
-    unsafe fn call(
-        self,
-        kernel: *const c_void,
-        config: &LaunchConfig,
-        values: *mut *mut c_void,
-        stream: sys::cudaStream_t,
-    ) -> sys::cudaError_t;
-
-    /// Returns the attributes of the launch, if the function takes any.
     #[inline]
-    fn attributes(&self) -> Option<&LaunchAttributes<'_>> {
-        None
-    }
-}
-
-/// Launches like `<<<...>>>`.
-pub(super) const PLAIN: Plain<false> = Plain;
-
-/// Launches all blocks at the same time.
-pub(super) const COOPERATIVE: Plain<true> = Plain;
-
-/// The functions that take a shape and nothing else.
-#[derive(Clone, Copy)]
-pub(super) struct Plain<const COOPERATIVE: bool>;
-
-impl<const COOPERATIVE: bool> LaunchFunction for Plain<COOPERATIVE> {
-    const API: &'static str = if COOPERATIVE { "cudaLaunchCooperativeKernel" } else { "cudaLaunchKernel" };
-
-    #[inline]
-    unsafe fn call(
-        self,
+    pub(super) unsafe fn call(
+        &self,
         kernel: *const c_void,
-        config: &LaunchConfig,
         values: *mut *mut c_void,
         stream: sys::cudaStream_t,
     ) -> sys::cudaError_t {
-        let LaunchConfig { grid, block, shared_bytes } = *config;
-        let launch = if COOPERATIVE { sys::cudaLaunchCooperativeKernel } else { sys::cudaLaunchKernel };
-        // SAFETY: the caller has the duties of the call.
-        unsafe { launch(kernel, grid.into(), block.into(), values, shared_bytes, stream) }
+        let Self { grid, block, shared_bytes, .. } = *self;
+        match self.function() {
+            // SAFETY: the caller has the duties of the call.
+            LaunchFunction::Plain => unsafe {
+                sys::cudaLaunchKernel(kernel, grid.into(), block.into(), values, shared_bytes, stream)
+            },
+            // SAFETY: as above.
+            LaunchFunction::Cooperative => unsafe {
+                sys::cudaLaunchCooperativeKernel(
+                    kernel,
+                    grid.into(),
+                    block.into(),
+                    values,
+                    shared_bytes,
+                    stream,
+                )
+            },
+            // SAFETY: as above.
+            LaunchFunction::Extended => unsafe { self.call_extended(kernel, values, stream) },
+        }
     }
-}
 
-impl LaunchFunction for &LaunchAttributes<'_> {
-    const API: &'static str = "cudaLaunchKernelExC";
-
-    unsafe fn call(
-        self,
+    /// [`call`](Self::call) with attributes.
+    ///
+    /// # Safety
+    /// The duties of `call`.
+    #[inline(never)]
+    unsafe fn call_extended(
+        &self,
         kernel: *const c_void,
-        config: &LaunchConfig,
         values: *mut *mut c_void,
         stream: sys::cudaStream_t,
     ) -> sys::cudaError_t {
-        let config = self.config(config, stream);
-        // SAFETY: the caller has the duties of the call. The attributes live as long as they are
-        // borrowed, and each has set the member that its identifier names.
+        let attributes = self.raw_attributes();
+        let config = self.to_raw(&attributes, stream);
+        // SAFETY: the caller has the duties of the call. The attributes are live, and each has set the member
+        // that its identifier names.
         unsafe { sys::cudaLaunchKernelExC(&raw const config, kernel, values) }
-    }
-
-    fn attributes(&self) -> Option<&LaunchAttributes<'_>> {
-        Some(self)
     }
 }
 
@@ -92,42 +83,36 @@ impl LaunchFunction for &LaunchAttributes<'_> {
 const PORTABLE: u64 = 8;
 
 impl<P> Kernel<P> {
-    /// Returns the result of a launch. If the runtime refused it, the error names the number that is too
-    /// large for this kernel, if there is one.
+    /// Returns the error of a launch that the runtime refused. It names the number that is too large for this
+    /// kernel, if there is one.
     #[cold]
-    pub(super) fn launched<F: LaunchFunction>(
+    #[inline(never)]
+    pub(super) fn failed(
         &self,
-        function: F,
         code: sys::cudaError_t,
-        config: &LaunchConfig,
+        config: &LaunchConfig<'_>,
         device: Device,
         call_site: &'static Location<'static>,
-    ) -> Result<()> {
-        if code == sys::cudaSuccess {
-            return Ok(());
-        }
-        let error = Error::from_code(F::API, code).at(call_site);
+    ) -> Error {
+        let error = Error::from_code(config.function().name(), code).at(call_site);
         if error.is_sticky() {
-            return Err(error);
+            return error;
         }
         // The error's details about the kernel and its limits are those of the launch's device.
         let _current = device.switch();
-        let reason = self.reason(error.code(), config, function.attributes());
-        Err(error.with_detail(reason.unwrap_or(Detail::None)))
+        match self.reason(error.code(), config) {
+            Some(reason) => error.with_detail(reason),
+            None => error,
+        }
     }
 
     /// Returns the number that is too large for the kernel, or `None` if no number is.
-    fn reason(
-        &self,
-        code: sys::cudaError_t,
-        config: &LaunchConfig,
-        extended: Option<&LaunchAttributes<'_>>,
-    ) -> Option<Detail> {
+    fn reason(&self, code: sys::cudaError_t, config: &LaunchConfig<'_>) -> Option<Detail> {
         let attributes = attributes::of(self.as_raw()).ok()?;
         let (threads, most) = (config.block.count(), attributes.max_threads_per_block());
         if threads > most.into() {
             let (asked, limit) = (wide(threads), most.into());
-            return Some(Detail::Limit { what: "the number of threads of a block", asked, limit });
+            return Some(Detail::limit("the number of threads of a block", asked, limit));
         }
         if config.shared_bytes > attributes.max_dynamic_shared_bytes() {
             return Some(attributes.dynamic_shared(config.shared_bytes));
@@ -135,41 +120,54 @@ impl<P> Kernel<P> {
         if code == sys::cudaErrorCooperativeLaunchTooLarge {
             return self.too_many_at_once(config);
         }
-        self.clusters_refused(config, extended, &attributes)
+        self.clusters_refused(config, &attributes)
     }
 
     /// Returns the number of blocks of a cooperative launch that fit on the device, which are too few.
-    fn too_many_at_once(&self, config: &LaunchConfig) -> Option<Detail> {
+    fn too_many_at_once(&self, config: &LaunchConfig<'_>) -> Option<Detail> {
         let each = self.blocks_per_multiprocessor(config.block, config.shared_bytes).ok()?;
         let all = Device::current().and_then(|it| it.attribute(sys::cudaDevAttrMultiProcessorCount)).ok()?;
         let limit = u64::from(each) * u64::try_from(all).unwrap_or(0);
         let asked = wide(config.grid.count());
-        Some(Detail::Limit { what: "the number of blocks that wait for each other", asked, limit })
+        Some(Detail::limit("the number of blocks that wait for each other", asked, limit))
     }
 
     /// Returns what is wrong with the clusters of a refused launch, or `None` if they are not the reason.
-    fn clusters_refused(
-        &self,
-        config: &LaunchConfig,
-        extended: Option<&LaunchAttributes<'_>>,
-        attributes: &KernelAttributes,
-    ) -> Option<Detail> {
+    fn clusters_refused(&self, config: &LaunchConfig<'_>, attributes: &KernelAttributes) -> Option<Detail> {
         let declared = attributes.required_cluster();
-        let cluster: Dim3 = extended.and_then(LaunchAttributes::clusters).or(declared)?;
+        let cluster: Dim3 = config.clusters().or(declared)?;
         if let Some(declared) = declared
             && declared != cluster
         {
-            return Some(Detail::OtherClusters { asked: cluster.into(), declared: declared.into() });
+            let (asked, declared): ([u32; 3], [u32; 3]) = (cluster.into(), declared.into());
+            let text = format!(
+                "clusters of {asked:?} blocks were asked for, but the kernel's source says {declared:?}: ask \
+                 for none"
+            );
+            return Some(Detail::new(ErrorKind::Argument, text));
         }
         if let Some(detail) = undivided(config.grid, cluster) {
             return Some(detail);
         }
         let asked = wide(cluster.count());
-        let none = LaunchAttributes::new();
-        let most = self.max_potential_cluster_size(*config, extended.unwrap_or(&none)).map(u64::from);
+        let most = self.max_potential_cluster_size(*config).map(u64::from);
         let portable = !attributes.non_portable_clusters();
         let allowed = if portable { PORTABLE } else { u64::MAX };
         let limit = most.unwrap_or(u64::MAX).min(allowed);
-        (asked > limit).then_some(Detail::ClusterSize { asked, limit, portable })
+        (asked > limit).then(|| too_large(asked, limit, portable))
     }
+}
+
+/// Returns the detail of a cluster of more blocks than this kernel may have, or than fit on the device.
+fn too_large(asked: u64, limit: u64, portable: bool) -> Detail {
+    let more = if portable {
+        "; Kernel::set_non_portable_clusters allows more than 8 where the device can"
+    } else {
+        ""
+    };
+    let room =
+        if limit < 8 { "; blocks with less shared memory or fewer threads leave room for more" } else { "" };
+    let text =
+        format!("a cluster has {asked} blocks, at most {limit} are possible for this launch{more}{room}");
+    Detail::new(ErrorKind::Limit, text).or_code(sys::cudaErrorInvalidClusterSize)
 }

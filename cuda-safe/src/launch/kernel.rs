@@ -4,7 +4,6 @@
 use std::ffi::c_void;
 use std::fmt;
 use std::marker::PhantomData;
-use std::panic::Location;
 use std::ptr;
 use std::sync::Arc;
 
@@ -17,8 +16,9 @@ use crate::memory::{place, retain};
 use crate::stream::StreamRef;
 use crate::{check, stream, sys};
 
+use super::VariableAccesses;
+use super::access_list::AccessList;
 use super::argument::Target;
-use super::{VariableAccesses, module};
 
 /// A kernel of this program or of a [`Library`](crate::library::Library). Its parameter list `P` is a tuple
 /// of the types in its C prototype.
@@ -63,7 +63,7 @@ impl<P> Kernel<P> {
     /// - `stub` is the function that nvcc generated for a `__global__` function linked into this program.
     /// - `P` is the tuple of that function's parameter types, each a type with C's layout.
     /// - The kernel uses no `__device__`, `__constant__` or `__managed__` variable that has a
-    ///   [`Symbol`](crate::memory::Symbol), unless [`with_symbols`](Self::with_symbols) declares it.
+    ///   [`Symbol`](crate::launch::Symbol), unless [`with_symbols`](Self::with_symbols) declares it.
     ///   Otherwise its launches are not ordered with copies of variables.
     #[must_use]
     pub const unsafe fn from_stub(name: &'static str, stub: unsafe extern "C" fn()) -> Self {
@@ -86,7 +86,7 @@ impl<P> Kernel<P> {
     /// Generated code calls this.
     ///
     /// # Safety
-    /// The kernel reads and writes no variable that has a [`Symbol`](crate::memory::Symbol) except as
+    /// The kernel reads and writes no variable that has a [`Symbol`](crate::launch::Symbol) except as
     /// `symbols` declares.
     #[must_use]
     pub const unsafe fn with_symbols(mut self, symbols: &'static VariableAccesses) -> Self {
@@ -120,29 +120,19 @@ impl<P> Kernel<P> {
         Target { device, stream: None, kernel: self.name, parameter_names: self.parameter_names }
     }
 
-    /// Calls `f` with these accesses and all other accesses of the kernel on a device: its variables, its
-    /// library, and memory that was declared for it. The device can access all of this, or the call at
-    /// `call_site` is refused.
+    /// Adds all accesses of the kernel on a device besides those of its arguments: its variables, its
+    /// library, and memory that was declared for it. Refuses accesses of the list that the device cannot
+    /// make.
     #[inline]
-    pub(crate) fn reaching<R>(
-        &self,
-        device: Device,
-        accesses: &[Access<'_>],
-        call_site: &'static Location<'static>,
-        f: impl FnOnce(&[Access<'_>]) -> Result<R>,
-    ) -> Result<R> {
-        let f = |accesses: &[Access<'_>]| {
-            place::ensure_accessible(device, accesses).map_err(|error| error.at(call_site))?;
-            f(accesses)
-        };
-        match (self.symbols, &self.held) {
-            (None, None) => f(accesses),
-            (None, Some(held)) => module::joined(accesses, held.accesses(), f),
-            (Some(symbols), None) => symbols.with(device, accesses, f),
-            (Some(symbols), Some(held)) => {
-                symbols.with(device, accesses, |accesses| module::joined(accesses, held.accesses(), f))
-            }
+    #[track_caller]
+    pub(crate) fn add_accesses<'a>(&'a self, device: Device, all: &mut AccessList<'a>) -> Result<()> {
+        if let Some(symbols) = self.symbols {
+            symbols.add_to(device, all)?;
         }
+        if let Some(held) = &self.held {
+            all.extend_from_slice(held.accesses());
+        }
+        place::ensure_accessible(device, all)
     }
 }
 
@@ -165,7 +155,7 @@ impl<P> Kernel<P> {
     /// does not change, so a `static` one stays as it is and the result is another value with another name.
     ///
     /// # Errors
-    /// `NotKept` if the memory cannot be retained.
+    /// `Argument` if the memory cannot be retained.
     ///
     /// # Examples
     /// ```
@@ -206,7 +196,7 @@ impl<P> Kernel<P> {
     #[track_caller]
     pub fn using(&self, access: Access<'_>) -> Result<Self> {
         let mut uses = self.held.as_ref().map(|held| held.uses().clone()).unwrap_or_default();
-        ensure(uses.add(&access, || retain(&access)), "Kernel::using", || Detail::NotKept)?;
+        ensure(uses.add(&access, || retain(&access)), "Kernel::using", || Detail::NOT_KEPT)?;
         Ok(Self { held: Some(Arc::new(GraphAccesses::new(uses))), ..self.clone() })
     }
 
@@ -255,7 +245,7 @@ impl<P> Kernel<P> {
         stream::ensure_idle("Kernel::function")?;
         let what = "cudaGetFuncBySymbol of a library's kernel, \
                     for which the driver's cuKernelGetFunction stands,";
-        ensure(!self.code.loaded, "Kernel::function", || Detail::Unsupported { what })?;
+        ensure(!self.code.loaded, "Kernel::function", || Detail::unsupported(what))?;
         let mut function = ptr::null_mut();
         // SAFETY: as above.
         unsafe { check!(cudaGetFuncBySymbol(&raw mut function, self.as_raw())) }?;

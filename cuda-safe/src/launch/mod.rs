@@ -11,11 +11,13 @@
 //! `__device__`, `__constant__` and `__managed__` variables that a kernel uses, which its handle declares
 //! (see [`Module`]). Handles may be used from any thread.
 
+mod access_list;
 mod argument;
 mod arguments;
+mod attribute_set;
 mod attributes;
+mod config;
 mod dimensions;
-mod extended;
 mod function;
 mod kernel;
 mod macros;
@@ -25,17 +27,23 @@ mod module;
 pub mod passing;
 mod read_only;
 mod run;
+mod symbol;
+mod unchecked;
 
+pub(crate) use access_list::AccessList;
 pub(crate) use argument::Named;
 pub use argument::{ByValue, ConditionalHandle, KernelArg, SurfaceObject, TextureObject};
 pub use arguments::{Arguments, Parameters};
+pub use attribute_set::ClusterScheduling;
 #[cfg(cudart_12_8)]
 pub use attributes::KernelSetting;
 pub use attributes::{KernelAttributes, OccupancyFlags, Parameter};
 pub use dimensions::{AxisSize, Dim3, LaunchConfig};
-pub use extended::{ClusterScheduling, LaunchAttributes};
+
 pub use kernel::Kernel;
 pub use memory::{Components, KernelInput, KernelOutput, PitchedParameter};
 pub use module::{Module, Space, VariableAccess, VariableAccesses};
 pub use read_only::ReadOnlyMemory;
 pub(crate) use read_only::read_only;
+pub use symbol::{Symbol, SymbolSlice};
+pub use unchecked::Unchecked;

@@ -17,8 +17,7 @@ use crate::hazard::{Access, AccessHistory, Mode};
 use crate::memory::{retainable, retained};
 use cuda_hazard::RetainedResource;
 
-/// The number of accesses of one launch that fit on the stack.
-const INLINE: usize = 24;
+use super::access_list::AccessList;
 
 /// The memory space of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -101,7 +100,7 @@ impl Module {
             }
         };
         let (ordinal, count) = (device.ordinal(), devices.len());
-        devices.get(ordinal).or_refused("Module", || Detail::InvalidDevice { ordinal, count })
+        devices.get(ordinal).or_refused("Module", || Detail::invalid_device(ordinal, count))
     }
 
     /// Returns the total size of the variables of this kind in bytes.
@@ -114,8 +113,8 @@ impl Module {
     }
 }
 
-/// The access of a kernel to one variable. [`Symbol::read`](crate::memory::Symbol::read) and
-/// [`Symbol::written`](crate::memory::Symbol::written) make it.
+/// The access of a kernel to one variable. [`Symbol::read`](crate::launch::Symbol::read) and
+/// [`Symbol::written`](crate::launch::Symbol::written) make it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VariableAccess {
     pub(crate) space: Space,
@@ -146,60 +145,25 @@ impl VariableAccesses {
         Self { module, listed: None }
     }
 
-    /// Calls `enqueue` with these accesses and the kernel's accesses to variables on a device.
+    /// Adds the kernel's accesses to variables on a device to a list.
     #[track_caller]
-    pub(super) fn with<R>(
-        &self,
-        device: Device,
-        accesses: &[Access<'_>],
-        enqueue: impl FnOnce(&[Access<'_>]) -> Result<R>,
-    ) -> Result<R> {
+    pub(super) fn add_to(&self, device: Device, all: &mut AccessList<'_>) -> Result<()> {
         let everything = [
             self.everything(Space::Constant, Mode::Read),
             self.everything(Space::Device, Mode::Write),
             self.everything(Space::Managed, Mode::Write),
         ];
-        let uses = self.listed.unwrap_or(&everything);
-        let all = uses.iter().map(|one| {
+        for one in self.listed.unwrap_or(&everything) {
+            let history = self.module.history(one.space, device)?;
             // A launch does not borrow the variables, so no borrow excludes the host.
-            Ok(Access::new(self.module.history(one.space, device)?, one.start..one.end, one.mode)
-                .unborrowed())
-        });
-        with_all(accesses.len() + uses.len(), accesses.iter().copied().map(Ok).chain(all), enqueue)
+            all.push(Access::new(history, one.start..one.end, one.mode).unborrowed());
+        }
+        Ok(())
     }
 
     fn everything(&self, space: Space, mode: Mode) -> VariableAccess {
         VariableAccess { space, start: 0, end: self.module.bytes(space), mode }
     }
-}
-
-/// Calls `enqueue` with both lists.
-#[track_caller]
-pub(super) fn joined<'a, R>(
-    accesses: &[Access<'a>],
-    more: &[Access<'a>],
-    enqueue: impl FnOnce(&[Access<'_>]) -> Result<R>,
-) -> Result<R> {
-    let all = accesses.iter().chain(more).copied().map(Ok);
-    with_all(accesses.len() + more.len(), all, enqueue)
-}
-
-/// Calls `enqueue` with a list of `count` accesses, which the iterator gives.
-#[track_caller]
-fn with_all<'a, R>(
-    count: usize,
-    mut all: impl Iterator<Item = Result<Access<'a>>>,
-    enqueue: impl FnOnce(&[Access<'_>]) -> Result<R>,
-) -> Result<R> {
-    if count > INLINE {
-        return enqueue(&all.collect::<Result<Vec<_>>>()?);
-    }
-    let Some(first) = all.next() else { return enqueue(&[]) };
-    let mut few = [first?; INLINE];
-    for (one, access) in few.iter_mut().skip(1).zip(all) {
-        *one = access?;
-    }
-    enqueue(few.get(..count).unwrap_or(&few))
 }
 
 #[cfg(test)]
@@ -212,11 +176,9 @@ mod tests {
 
     /// Returns the ranges and modes of a launch's accesses.
     fn entered(uses: &VariableAccesses, accesses: &[Access<'_>]) -> Vec<(Range<usize>, Mode)> {
-        let zero = Device::from_ordinal(0);
-        uses.with(zero, accesses, |all| {
-            Ok(all.iter().map(|access| (access.range(), access.mode())).collect())
-        })
-        .unwrap()
+        let mut all = AccessList::from_slice(accesses);
+        uses.add_to(Device::from_ordinal(0), &mut all).unwrap();
+        all.iter().map(|access| (access.range(), access.mode())).collect()
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::ptr;
 use super::image;
 use super::owned::{LentToDriver, Library, Log, explained};
 use crate::error::{Detail, Error, OrRefused, Result, ensure, quietly};
-use crate::memory::relax;
+use crate::stream::relax;
 use crate::{stream, sys};
 
 /// Selects the code of a fatbinary if it has no machine code for exactly this device. One of the constants.
@@ -239,9 +239,9 @@ impl LibraryBuilder {
     #[track_caller]
     pub unsafe fn load_file(&self, path: impl AsRef<Path>) -> Result<Library> {
         const API: &str = "Library::from_file";
-        ensure(!self.preserved, API, || Detail::Unsupported { what: "preserving the code of a file" })?;
+        ensure(!self.preserved, API, || Detail::unsupported("preserving the code of a file"))?;
         let path = CString::new(path.as_ref().as_os_str().as_bytes());
-        let path = path.ok().or_refused(API, || Detail::NulByte { what: "the path" })?;
+        let path = path.ok().or_refused(API, || Detail::nul_byte("the path"))?;
         self.load(API, Vec::new(), "cudaLibraryLoadFromFile", |library, lent| {
             // SAFETY: as above. The path ends in a zero byte. The caller guarantees that the file is valid.
             unsafe {

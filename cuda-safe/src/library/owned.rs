@@ -14,13 +14,14 @@ use std::sync::{Arc, Mutex};
 use bytemuck::AnyBitPattern;
 
 use crate::device::Device;
-use crate::error::{AtCaller as _, Detail, Error, OrRefused, Result, ensure, quietly};
+use crate::error::{AtCaller as _, Detail, Error, ErrorKind, OrRefused, Result, ensure, quietly};
 use crate::hazard::RetainedAccesses;
 use crate::launch::{Kernel, Parameters};
 use crate::lock::lock;
 use crate::memory::{
-    Destroy, DeviceBuffer, ManagedBuffer, MemoryKind, PointerAttributes, UsedHandle, relax, retain, size,
+    Destroy, DeviceBuffer, ManagedBuffer, MemoryKind, PointerAttributes, UsedHandle, retain, size,
 };
+use crate::stream::relax;
 use crate::{check, stream, sys};
 
 /// Code that was loaded at run time. It is unloaded when the last owner of the library, or of any of its
@@ -185,7 +186,7 @@ impl Library {
             // A driver that compiles late reports compile errors here instead of during the load.
             return explained(error, self.lent().and_then(|lent| lent.errors.text()));
         }
-        error.with_detail(Detail::NoSuchName { what, name: name.to_owned(), known: None })
+        error.with_detail(Detail::no_such_name(what, name, None))
     }
 
     /// Unloads the library after all its launches are complete, if it has no other owner. Dropping does the
@@ -267,7 +268,7 @@ impl Library {
         found.map_err(|error| self.no_kernel(name, error))?;
         let mut held = RetainedAccesses::default();
         let alive = self.loaded.alive();
-        ensure(held.add(&alive, || retain(&alive)), API, || Detail::NotKept)?;
+        ensure(held.add(&alive, || retain(&alive)), API, || Detail::NOT_KEPT)?;
         // SAFETY: the handle is that of a kernel of the library, which `held` retains. The caller
         // guarantees that `P` are the kernel's parameters, and which variables it uses.
         let kernel: Kernel<P> = unsafe { Kernel::from_code(lasting(name), raw.cast_const().cast(), held) };
@@ -284,7 +285,7 @@ impl Library {
         let asked = P::SIZES.iter().map(|size| Some(*size)).chain([None]);
         for (index, asked) in asked.enumerate() {
             let found = quietly(kernel.parameter(index)).map(|parameter| parameter.size);
-            ensure(found == asked, "Library::kernel", || Detail::Signature { index, asked, found })?;
+            ensure(found == asked, "Library::kernel", || mismatch(index, asked, found))?;
         }
         Ok(())
     }
@@ -298,8 +299,7 @@ impl Library {
             [] => "it has none".to_owned(),
             known => format!("it has {}", known.join(", ")),
         };
-        let (name, known) = (name.to_owned(), Some(known));
-        error.with_detail(Detail::NoSuchName { what: "kernel", name, known })
+        error.with_detail(Detail::no_such_name("kernel", name, Some(known)))
     }
 
     /// Returns the `__device__` or `__constant__` variable of this name on the current device, as a buffer
@@ -317,7 +317,7 @@ impl Library {
     /// # Errors
     /// - `cudaErrorSymbolNotFound` with the name, if the library has no such variable.
     /// - `cudaErrorInvalidValue` if the name is that of a kernel or function.
-    /// - `Taken` if the variable already has a buffer.
+    /// - `InUse` if the variable already has a buffer.
     /// - `Unsupported` for a managed variable; use [`managed`](Self::managed).
     /// - `NotDivisible` or `Misaligned` if the variable does not consist of elements `T`.
     /// - `NulByte` if the name contains a zero byte.
@@ -365,8 +365,8 @@ impl Library {
         // The runtime finds managed variables here, too. Its guarantees for copies to device memory do not
         // cover them.
         let what = "a managed variable as memory of a device (Library::managed has it)";
-        let kind = PointerAttributes::of(pointer.cast_const())?.kind();
-        ensure(kind != MemoryKind::MANAGED, API, || Detail::Unsupported { what })?;
+        let kind = PointerAttributes::from_ptr(pointer.cast_const())?.kind();
+        ensure(kind != MemoryKind::MANAGED, API, || Detail::unsupported(what))?;
         let len = size::reinterpreted::<T>(API, pointer.addr(), bytes)?;
         // SAFETY: the variable belongs to the current device and has `len` elements, which are live while
         // `taken` retains the library. No other buffer of these bytes exists. Only kernels use them
@@ -383,7 +383,7 @@ impl Library {
     /// As [`global`](Self::global).
     ///
     /// # Errors
-    /// As [`global`](Self::global), and `NoManagedMemory` if a device of this process has no concurrent
+    /// As [`global`](Self::global), and `Unsupported` if a device of this process has no concurrent
     /// managed access.
     ///
     /// # Examples
@@ -428,7 +428,11 @@ impl Library {
         found.map_err(|error| self.named(what, name, error))?;
         let start = pointer.addr();
         let taken = Taken::new(&self.loaded, start..start.saturating_add(bytes));
-        let taken = taken.or_refused(api, || Detail::Taken { name: name.to_owned() })?;
+        let taken = taken.or_refused(api, || {
+            let text =
+                format!("there is a buffer of {name} already: drop that, and kernels that use it, first");
+            Detail::new(ErrorKind::InUse, text)
+        })?;
         self.loaded.wait()?;
         Ok((pointer, bytes, taken))
     }
@@ -546,15 +550,30 @@ impl Log {
 /// Returns the name as a C string.
 #[track_caller]
 fn c_name(api: &'static str, name: &str) -> Result<CString> {
-    CString::new(name).ok().or_refused(api, || Detail::NulByte { what: "the name" })
+    CString::new(name).ok().or_refused(api, || Detail::nul_byte("the name"))
 }
 
 /// Adds the compiler's message to the error, if the compiler wrote one.
 pub(super) fn explained(error: Error, log: Option<String>) -> Error {
     match log {
-        Some(log) => error.with_detail(Detail::Compiler { log }),
+        Some(log) => error.with_detail(Detail::new(ErrorKind::Code, format!("the compiler says: {log}"))),
         None => error,
     }
+}
+
+/// Returns the difference between a type's parameter and the kernel's: their sizes in bytes. `None` is a
+/// missing parameter.
+fn mismatch(index: usize, asked: Option<usize>, found: Option<usize>) -> Detail {
+    let text = match (asked, found) {
+        (Some(asked), Some(found)) => {
+            format!(
+                "parameter {index} of the kernel (0 is the first) has {found} bytes, its type has {asked}"
+            )
+        }
+        (Some(_), None) => format!("the type has more than the {index} parameters that the kernel has"),
+        (None, _) => format!("the kernel has more than the {index} parameters that its type has"),
+    };
+    Detail::new(ErrorKind::Code, text).or_code(sys::cudaErrorInvalidDeviceFunction)
 }
 
 #[cfg(test)]

@@ -22,12 +22,12 @@ use cuda_hazard::Operation;
 use super::managed;
 use super::place::Place;
 use super::pool::{self, MemoryPool};
-use super::relaxed::relax;
 use super::retain::{retainable, retained};
 use crate::device::Device;
-use crate::error::{Detail, Error, Result, ensure_callable};
+use crate::error::{Detail, Error, ErrorKind, Result, ensure_callable};
 use crate::hazard::{AccessHistory, Mode};
 use crate::stream::StreamRef;
+use crate::stream::relax;
 use crate::{check, process, stream, sys};
 
 /// How memory was allocated, and therefore how it is freed.
@@ -330,7 +330,7 @@ impl Allocation {
     /// changes nothing, so that the owner can be given back. Refused while a graph is another owner.
     #[track_caller]
     pub(crate) fn give_up(owner: &mut Arc<Self>, api: &'static str) -> Result<*mut u8> {
-        let Some(this) = Arc::get_mut(owner) else { return Err(Error::refused(api, Detail::InGraph)) };
+        let Some(this) = Arc::get_mut(owner) else { return Err(Error::refused(api, Detail::IN_GRAPH)) };
         let what = match this.kind {
             Kind::Foreign => Some("giving up memory that the crate has not allocated, which its owner frees"),
             Kind::Registered => Some(
@@ -340,7 +340,7 @@ impl Allocation {
             _ => None,
         };
         if let Some(what) = what {
-            return Err(Error::refused(api, Detail::Unsupported { what }));
+            return Err(Error::refused(api, Detail::unsupported(what)));
         }
         if this.bytes > 0 {
             stream::ensure_idle(api)?;
@@ -429,7 +429,9 @@ fn refused(api: &'static str, code: sys::cudaError_t, kind: Kind, bytes: usize) 
     let error = Error::from_code(api, code);
     let on_device = matches!(kind, Kind::Device | Kind::Array | Kind::Mipmapped);
     let free = if on_device && error.is_out_of_memory() { free_on_current() } else { None };
-    error.with_detail(Detail::Allocation { bytes, memory, free })
+    let free = free.map_or(String::new(), |free| format!(", of which {free} are free"));
+    let text = format!("asked for {bytes} bytes of {memory} memory{free}");
+    error.with_detail(Detail::new(ErrorKind::Call, text))
 }
 
 /// Returns the number of free bytes on the current device, if the runtime reports it.

@@ -41,14 +41,14 @@ impl<T: AnyBitPattern, M: MemoryType> Buffer<T, M> {
     /// Returns the owner of an allocation that was made for `len` elements.
     #[inline]
     #[track_caller]
-    pub(super) fn of(api: &'static str, allocation: Allocation, len: usize) -> Result<Self> {
-        Self::of_shared(api, retained(allocation), len)
+    pub(super) fn from_allocation(api: &'static str, allocation: Allocation, len: usize) -> Result<Self> {
+        Self::from_shared(api, retained(allocation), len)
     }
 
     /// As `of`, for an allocation that is already shared.
     #[inline]
     #[track_caller]
-    pub(super) fn of_shared(api: &'static str, allocation: Arc<Allocation>, len: usize) -> Result<Self> {
+    pub(super) fn from_shared(api: &'static str, allocation: Arc<Allocation>, len: usize) -> Result<Self> {
         size::aligned::<T>(api, allocation.pointer().addr())?;
         Ok(Self { allocation, len, elements: PhantomData })
     }
@@ -299,19 +299,9 @@ impl<T, M: MemoryType> Buffer<T, M> {
 /// Declares what buffers and views have in common.
 macro_rules! element_methods {
     ($type:ty, $name:ident) => {
+        size::length!([T, M: MemoryType] $type, it => it.span().len());
+
         impl<T, M: MemoryType> $type {
-            /// Returns the length in elements.
-            #[must_use]
-            pub fn len(&self) -> usize {
-                self.span().len()
-            }
-
-            /// Returns whether the length is 0.
-            #[must_use]
-            pub fn is_empty(&self) -> bool {
-                self.len() == 0
-            }
-
             /// Returns the size in bytes.
             #[must_use]
             pub fn size_in_bytes(&self) -> usize {

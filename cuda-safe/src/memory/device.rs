@@ -82,7 +82,7 @@ impl<T> DeviceBuffer<T> {
         T: Element,
     {
         let bytes = size::bytes_of::<T>("DeviceBuffer::alloc", len)?;
-        Self::of_shared("DeviceBuffer::alloc", Allocation::device(device, bytes)?, len)
+        Self::from_shared("DeviceBuffer::alloc", Allocation::device(device, bytes)?, len)
     }
 
     /// Allocates `len` elements from the memory pool of the stream's device, in stream order, and returns
@@ -122,7 +122,7 @@ impl<T> DeviceBuffer<T> {
     {
         let bytes = size::bytes_of::<T>("DeviceBuffer::alloc_async", len)?;
         let allocation = Allocation::pool(stream.as_stream(), None, bytes)?;
-        Self::of_shared("DeviceBuffer::alloc_async", allocation, len)
+        Self::from_shared("DeviceBuffer::alloc_async", allocation, len)
     }
 
     /// Allocates `len` elements from a pool, in stream order, and returns at once.
@@ -146,7 +146,7 @@ impl<T> DeviceBuffer<T> {
         let bytes = size::bytes_of::<T>("DeviceBuffer::alloc_from", len)?;
         let from = Some((pool, pool.device()?));
         let allocation = Allocation::pool(stream.as_stream(), from, bytes)?;
-        Self::of_shared("DeviceBuffer::alloc_from", allocation, len)
+        Self::from_shared("DeviceBuffer::alloc_from", allocation, len)
     }
 }
 
@@ -211,7 +211,7 @@ impl<T: AnyBitPattern> DeviceBuffer<T> {
         let bytes = size::bytes_of::<T>("DeviceBuffer::adopt", len)?;
         // SAFETY: the caller guarantees it for `len` elements, and `bytes` is their size.
         let allocation = unsafe { Allocation::foreign(device, pointer.cast(), bytes, keeper) };
-        Self::of("DeviceBuffer::adopt", allocation, len)
+        Self::from_allocation("DeviceBuffer::adopt", allocation, len)
     }
 }
 
@@ -238,7 +238,7 @@ impl<T> DeviceBuffer<T> {
     ///
     /// # Errors
     /// Each error comes with the buffer:
-    /// - `InGraph` while a graph or a texture also holds the memory.
+    /// - `InUse` while a graph or a texture also holds the memory.
     /// - `Unsupported` for memory that `cudaFree` does not free: [adopted](Self::adopt) memory, a variable
     ///   of a library, and memory of another process ([`IpcMemHandle::open`](super::IpcMemHandle::open)).
     /// - The failure of the work that it waited for.

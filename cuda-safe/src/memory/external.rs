@@ -43,13 +43,13 @@ use cuda_hazard::Operation;
 use super::allocation::Allocation;
 use super::device::DeviceBuffer;
 use super::handle::{GiveUp, Handle};
-use super::relaxed::relax;
 use super::retain::retained;
 use super::size;
 use crate::device::Device;
 use crate::error::{Detail, Result, ensure, ensure_callable};
 use crate::hazard::Access;
 use crate::stream::StreamRef;
+use crate::stream::relax;
 use crate::{check, sys};
 
 /// Memory that another interface has exported, imported by its opaque file descriptor.
@@ -138,7 +138,7 @@ impl ExternalMemory {
     /// buffer waits for the work that uses it. If `len` is 0, nothing is mapped.
     ///
     /// # Errors
-    /// - `OutOfRange`, in bytes, if the memory ends before.
+    /// - `Argument`, in bytes, if the memory ends before.
     /// - A refusal if the number of bytes overflows, if `T` is zero-sized, or if the address is not aligned
     ///   for `T`.
     /// - The runtime's error. Refused inside a host function.
@@ -159,10 +159,10 @@ impl ExternalMemory {
         let fits = offset.checked_add(size).is_some_and(|end| end <= self.bytes());
         ensure(fits, api, || {
             let len = usize::try_from(self.bytes()).unwrap_or(usize::MAX);
-            Detail::OutOfRange { start, end: start.saturating_add(bytes), len }
+            Detail::out_of_range(start, start.saturating_add(bytes), len)
         })?;
         if bytes == 0 {
-            return DeviceBuffer::of_shared(api, Allocation::device(device, 0)?, 0);
+            return DeviceBuffer::from_shared(api, Allocation::device(device, 0)?, 0);
         }
         let _current = device.switch()?;
         relax()?;
@@ -179,7 +179,7 @@ impl ExternalMemory {
         // SAFETY: the bytes stay mapped until the keeper is dropped. The caller guarantees that their other
         // users are ordered with this work.
         let allocation = unsafe { Allocation::foreign(device, pointer.cast(), bytes, keeper) };
-        DeviceBuffer::of(api, allocation, len)
+        DeviceBuffer::from_allocation(api, allocation, len)
     }
 
     /// Returns the size in bytes.
@@ -350,9 +350,9 @@ impl StreamRef<'_> {
     /// Stands for [`cudaSignalExternalSemaphoresAsync`](sys::cudaSignalExternalSemaphoresAsync).
     ///
     /// # Errors
-    /// - `DeviceMismatch` for a semaphore of another device than the stream's.
+    /// - `Device` for a semaphore of another device than the stream's.
     /// - The runtime's error. Refused inside a host function and in a capture;
-    ///   [`Graph::add_semaphore_signal`](crate::Graph::add_semaphore_signal) adds a node.
+    ///   [`node::semaphore_signal`](crate::graph::node::semaphore_signal) adds a node.
     #[doc(alias = "cudaSignalExternalSemaphoresAsync")]
     #[track_caller]
     pub fn signal_external_semaphores(&self, semaphores: &[(&ExternalSemaphore, u64)]) -> Result<()> {

@@ -113,7 +113,7 @@ impl<'a, T> Grid<'a, T> {
             Apart::Packed => needed == len,
             Apart::By(..) => needed <= len,
         };
-        ensure(fits, api, || Detail::WrongLength { what: "the memory", needed, found: len })?;
+        ensure(fits, api, || Detail::wrong_length("the memory", needed, len))?;
         // As above.
         let limit = start + len * size_of::<T>();
         Ok(Self { base, start, limit, end: 0, alone: true, width, layout, element: PhantomData }.ended())
@@ -242,7 +242,7 @@ impl<'a, T> Grid<'a, T> {
     pub(crate) fn row(&self, api: &'static str, number: usize) -> Result<Span<'a, T>> {
         let row = self.rows(api, &(number..number.saturating_add(1)))?;
         let what = "memory without an access history";
-        let (allocation, _) = row.tracked().or_refused(api, || Detail::Unsupported { what })?;
+        let (allocation, _) = row.tracked().or_refused(api, || Detail::unsupported(what))?;
         Ok(Span::part_of(allocation, row.start, row.width))
     }
 

@@ -4,11 +4,11 @@
 
 use std::sync::Arc;
 
-use super::relaxed::relax;
 use super::retain::{retainable, retained};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, AccessHistory, Mode};
+use crate::stream::relax;
 use crate::{process, stream, sys};
 
 /// A function of the runtime that gives a handle up, with its name.
@@ -118,7 +118,7 @@ impl<D: Destroy> UsedHandle<D> {
         if stream::in_callback() {
             let api = handle.api();
             self.defer(handle);
-            return Err(Error::refused(api, Detail::InCallback));
+            return Err(Error::refused(api, Detail::IN_CALLBACK));
         }
         if let Err(error) = self.wait() {
             // After another error, work may still use the handle, so it is leaked.

@@ -72,10 +72,10 @@ use super::allocation::{Allocation, Kind};
 use super::device::DeviceBuffer;
 use super::handle::{GiveUp, Handle};
 use super::pool::{MemoryPool, enter};
-use super::relaxed::relax;
 use super::size;
 use crate::device::Device;
 use crate::error::{Result, ensure_callable};
+use crate::stream::relax;
 use crate::{check, sys};
 
 /// Declares 64 bytes that are sent to another process.
@@ -160,7 +160,7 @@ impl IpcMemHandle {
         let bytes = size::bytes_of::<T>(api, len)?;
         ensure_callable(api)?;
         if bytes == 0 {
-            return DeviceBuffer::of_shared(api, Allocation::device(device, 0)?, 0);
+            return DeviceBuffer::from_shared(api, Allocation::device(device, 0)?, 0);
         }
         let _current = device.switch()?;
         relax()?;
@@ -177,7 +177,7 @@ impl IpcMemHandle {
         // SAFETY: the memory stays valid until it is closed. The caller guarantees its size and that its
         // other users are ordered with this work.
         let allocation = unsafe { Allocation::foreign(device, pointer.cast(), bytes, opened) };
-        DeviceBuffer::of(api, allocation, len)
+        DeviceBuffer::from_allocation(api, allocation, len)
     }
 }
 
@@ -303,6 +303,6 @@ impl ImportedPool {
         // SAFETY: the call has just opened the memory for this process, as memory of a pool. The caller
         // guarantees its size.
         let allocation = unsafe { Allocation::from_raw(device, memory.cast(), bytes, Kind::Pool) };
-        DeviceBuffer::of(api, allocation, len)
+        DeviceBuffer::from_allocation(api, allocation, len)
     }
 }

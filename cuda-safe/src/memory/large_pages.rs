@@ -19,7 +19,7 @@ use crate::sys;
 const LARGE: usize = 2 << 20;
 
 /// Smaller allocations gain less than starting the threads may cost.
-const WORTH: usize = 16 << 20;
+const LEAST_BYTES: usize = 16 << 20;
 
 const MOST_THREADS: usize = 4;
 
@@ -27,7 +27,7 @@ const MOST_THREADS: usize = 4;
 /// Returns `None` if there are not, or if the system gives no address space.
 #[track_caller]
 pub(super) fn allocate(bytes: usize) -> Option<Result<Allocation>> {
-    if bytes < WORTH {
+    if bytes < LEAST_BYTES {
         return None;
     }
     // First, because it refuses what may not allocate. No closure: it would hide the caller's location.

@@ -95,12 +95,12 @@ impl MemoryKind {
 ///
 /// # fn main() -> cuda_safe::Result<()> {
 /// let buffer = DeviceBuffer::<f32>::alloc(100)?;
-/// let found = PointerAttributes::of(buffer.as_ptr())?;
+/// let found = PointerAttributes::from_ptr(buffer.as_ptr())?;
 /// assert_eq!(found.kind(), MemoryKind::DEVICE);
 /// assert_eq!(found.device(), Some(Device::current()?));
 ///
 /// let local = 1.0_f32;
-/// assert_eq!(PointerAttributes::of(&raw const local)?.kind(), MemoryKind::UNREGISTERED);
+/// assert_eq!(PointerAttributes::from_ptr(&raw const local)?.kind(), MemoryKind::UNREGISTERED);
 /// # Ok(())
 /// # }
 /// ```
@@ -129,8 +129,8 @@ impl PointerAttributes {
     /// Fails if there is no device. Refused inside a host function.
     #[doc(alias = "cudaPointerGetAttributes")]
     #[track_caller]
-    pub fn of<T>(pointer: *const T) -> Result<Self> {
-        ensure_callable("PointerAttributes::of")?;
+    pub fn from_ptr<T>(pointer: *const T) -> Result<Self> {
+        ensure_callable("PointerAttributes::from_ptr")?;
         let mut found = sys::cudaPointerAttributes::default();
         // SAFETY: the first pointer is to a live local structure, which the call fills. The other one is
         // only looked up.

@@ -39,7 +39,7 @@ use super::memory_type::Managed;
 use super::size;
 use crate::device::Device;
 use crate::element::Element;
-use crate::error::{Detail, Error, ErrorWith, Result};
+use crate::error::{Detail, Error, ErrorKind, ErrorWith, Result};
 use crate::hazard::Mode;
 use crate::stream::AsStream;
 use crate::{check, sys};
@@ -100,7 +100,7 @@ impl<T> ManagedBuffer<T> {
     /// Stands for [`cudaMallocManaged`](sys::cudaMallocManaged). If `len` is 0, nothing is allocated.
     ///
     /// # Errors
-    /// - `NoManagedMemory` if a device of this process has no concurrent managed access.
+    /// - `Unsupported` if a device of this process has no concurrent managed access.
     /// - `cudaErrorMemoryAllocation` with the number of bytes, if there is not enough memory.
     /// - A refusal if the number of bytes overflows, or if `T` is zero-sized.
     #[doc(alias = "cudaMallocManaged")]
@@ -128,7 +128,7 @@ impl<T> ManagedBuffer<T> {
         const API: &str = "ManagedBuffer::alloc";
         supported(API)?;
         let bytes = size::bytes_of::<T>(API, len)?;
-        Self::of(API, Allocation::managed(bytes, attachment as u32)?, len)
+        Self::from_allocation(API, Allocation::managed(bytes, attachment as u32)?, len)
     }
 }
 
@@ -227,7 +227,7 @@ impl<T: AnyBitPattern> ManagedBuffer<T> {
         extent::extend(pointer.addr(), bytes);
         // SAFETY: the caller guarantees it for `len` elements, and `bytes` is their size.
         let allocation = unsafe { Allocation::foreign(device, pointer.cast(), bytes, keeper) }.everywhere();
-        Self::of(api, allocation, len)
+        Self::from_allocation(api, allocation, len)
     }
 }
 
@@ -238,7 +238,7 @@ impl<T> ManagedBuffer<T> {
     ///
     /// # Errors
     /// Each error comes with the buffer:
-    /// - `InGraph` while a graph also holds the memory.
+    /// - `InUse` while a graph also holds the memory.
     /// - `Unsupported` for a variable of a library, which `cudaFree` does not free.
     /// - The failure of the work that it waited for.
     /// - A refusal inside a host function.
@@ -267,6 +267,13 @@ fn supported(api: &'static str) -> Result<()> {
     };
     match lacking {
         None => Ok(()),
-        Some(device) => Err(Error::refused(api, Detail::NoManagedMemory { device })),
+        Some(device) => {
+            let text = format!(
+                "device {device} has no concurrent managed access: the host must not touch managed memory \
+                 while any kernel of it runs, so there is none in this process; use a PinnedBuffer, which kernels \
+                 reach, too, or a DeviceBuffer and copies, or hide the device with CUDA_VISIBLE_DEVICES"
+            );
+            Err(Error::refused(api, Detail::new(ErrorKind::Unsupported, text)))
+        }
     }
 }

@@ -13,8 +13,8 @@
 //! - A CUDA array ([`Array`], [`MipmappedArray`], [`Nv12Array`]) has a layout chosen by the device, and no
 //!   address. An [`ArrayBuilder`] makes it, and an [`ArrayView`] is a part of it. Only copies of rows and
 //!   layers reach it, and kernels through [textures and surfaces](crate::texture).
-//! - Variables of the kernels' source files ([`Symbol`]) have no owner. They exist on every device, as long
-//!   as the process.
+//! - Variables of the kernels' source files ([`Symbol`](crate::launch::Symbol)) have no owner. They exist on
+//!   every device, as long as the process.
 //!
 //! Allocating and freeing are not stream-ordered, except [`DeviceBuffer::alloc_async`] and
 //! [`DeviceBuffer::alloc_from`] ([`MemoryPool`] explains pools). Freeing blocks the host until the work
@@ -47,17 +47,14 @@ pub(crate) mod place;
 mod plane;
 pub(crate) mod pool;
 mod registered;
-mod relaxed;
 mod retain;
 pub(crate) mod size;
 pub(crate) mod span;
-mod symbol;
 
 #[cfg(feature = "staged")]
 pub(crate) use allocation::on_free;
 pub(crate) use handle::{Destroy, UsedHandle};
 pub(crate) use ipc::sent_bytes;
-pub(crate) use relaxed::relax;
 pub(crate) use retain::{Retainable, retain, retainable, retained};
 
 pub use array::{
@@ -88,7 +85,6 @@ pub use pool::{
     MemoryPool, MemoryPoolBuilder, PoolAccess, PoolKind, PoolReuse, PoolStatistics, keep_pool_memory,
 };
 pub use registered::{ReadOnly, RegisterFlags, Registered, Stable, StableMut};
-pub use symbol::{Symbol, SymbolSlice};
 
 /// Forgets the memory that the crate itself retains on a device. The device is reset, which frees all its
 /// memory.

@@ -82,7 +82,7 @@ impl<T> PinnedBuffer<T> {
     {
         #[cfg(target_os = "linux")]
         if let Some(allocation) = large_pages::allocate(size::bytes_of::<T>("PinnedBuffer::alloc", len)?) {
-            return Self::of("PinnedBuffer::alloc", allocation?, len);
+            return Self::from_allocation("PinnedBuffer::alloc", allocation?, len);
         }
         Self::with_flags(len, PinnedFlags::empty())
     }
@@ -101,7 +101,7 @@ impl<T> PinnedBuffer<T> {
         T: Element,
     {
         let bytes = size::bytes_of::<T>("PinnedBuffer::alloc", len)?;
-        Self::of("PinnedBuffer::alloc", Allocation::pinned(None, bytes, flags.bits())?, len)
+        Self::from_allocation("PinnedBuffer::alloc", Allocation::pinned(None, bytes, flags.bits())?, len)
     }
 
     /// Allocates as many elements as the slice has, and copies them.
@@ -185,7 +185,7 @@ impl<T> PinnedBuffer<T> {
     ///
     /// # Errors
     /// Each error comes with the buffer:
-    /// - `InGraph` while a graph also holds the memory.
+    /// - `InUse` while a graph also holds the memory.
     /// - The failure of the work that it waited for.
     /// - A refusal inside a host function, and of memory in large pages, which `cudaFreeHost` cannot free:
     ///   allocate such a buffer with [`with_flags`](Self::with_flags).
@@ -243,7 +243,7 @@ impl<T: AnyBitPattern> WriteCombinedBuffer<T> {
     pub fn alloc(len: usize) -> Result<Self> {
         let bytes = size::bytes_of::<T>("WriteCombinedBuffer::alloc", len)?;
         let allocation = Allocation::pinned(None, bytes, sys::cudaHostAllocWriteCombined)?;
-        Self::of("WriteCombinedBuffer::alloc", allocation, len)
+        Self::from_allocation("WriteCombinedBuffer::alloc", allocation, len)
     }
 
     /// Waits until no work uses the elements any more, and lends them to the host for writing.
@@ -284,18 +284,6 @@ impl<'a, T: AnyBitPattern> HostWriter<'a, T> {
         Ok(Self { loan: Loan::new(span, Mode::Write)? })
     }
 
-    /// Returns the length in elements.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.loan.parts().1
-    }
-
-    /// Returns whether the length is 0.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// Writes elements from `start` on.
     ///
     /// # Errors
@@ -304,7 +292,7 @@ impl<'a, T: AnyBitPattern> HostWriter<'a, T> {
     pub fn copy_from_slice(&mut self, start: usize, elements: &[T]) -> Result<()> {
         let (pointer, len) = self.loan.parts();
         let end = start.saturating_add(elements.len());
-        ensure(end <= len, "HostWriter::copy_from_slice", || Detail::OutOfRange { start, end, len })?;
+        ensure(end <= len, "HostWriter::copy_from_slice", || Detail::out_of_range(start, end, len))?;
         let to = pointer.wrapping_add(start);
         // SAFETY: the memory has this many aligned elements from `start` on, lent for writing. The loan
         // waited for pending accesses, and the exclusive borrow forbids new ones. The elements are the
@@ -337,6 +325,8 @@ impl<'a, T: AnyBitPattern> HostWriter<'a, T> {
         }
     }
 }
+
+size::length!([T: AnyBitPattern] HostWriter<'_, T>, it => it.loan.parts().1);
 
 impl<T> fmt::Debug for HostWriter<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

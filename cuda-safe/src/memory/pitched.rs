@@ -95,7 +95,7 @@ impl Rows {
     ) -> Result<Self> {
         let [width, height, depth] = extent;
         let row = size::bytes_of::<T>(api, width)?;
-        let overflow = |left, right| Detail::Overflow { what: "the size in bytes", left, right };
+        let overflow = |left, right| Detail::overflow("the size in bytes", left, right);
         let rows = height.checked_mul(depth).or_refused(api, || overflow(height, depth))?;
         let bytes = row.checked_mul(rows).filter(size::is_addressable);
         if bytes.or_refused(api, || overflow(row, rows))? == 0 {
@@ -221,14 +221,14 @@ macro_rules! pitched {
             }
 
             /// Returns a read of all the memory, for [`enqueue`](crate::stream::StreamRef::enqueue) and
-            /// [`launch_with`](crate::launch::Kernel::launch_with).
+            /// [`launch_raw`](crate::launch::Kernel::launch_raw).
             #[must_use]
             pub fn access(&self) -> Access<'_> {
                 self.rows.bytes().access(Mode::Read)
             }
 
             /// Returns a write of all the memory, for [`enqueue`](crate::stream::StreamRef::enqueue) and
-            /// [`launch_with`](crate::launch::Kernel::launch_with).
+            /// [`launch_raw`](crate::launch::Kernel::launch_raw).
             #[must_use]
             pub fn access_mut(&mut self) -> Access<'_> {
                 self.rows.bytes().access(Mode::Write)

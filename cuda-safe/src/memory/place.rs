@@ -4,8 +4,8 @@
 //! the access history has the allocation's place.
 
 use super::pool;
-use crate::copy::peer;
 use crate::device::Device;
+use crate::device::peer_access;
 use crate::error::Result;
 use crate::hazard::Access;
 
@@ -56,7 +56,7 @@ pub(crate) fn ensure_accessible(device: Device, accesses: &[Access<'_>]) -> Resu
             if is_pooled {
                 pool::ensure_accessible(device, owner)?;
             } else {
-                peer::ensure_accessible(device, owner)?;
+                peer_access::ensure_accessible(device, owner)?;
             }
         }
     }

@@ -102,7 +102,7 @@ impl<C: Stable> Registered<C> {
     #[track_caller]
     pub fn with_flags(container: C, flags: RegisterFlags) -> core::result::Result<Self, ErrorWith<C>> {
         if !RegisterFlags::all().contains(flags) {
-            let detail = Detail::Unsupported { what: "registering memory by flags that have no name" };
+            let detail = Detail::unsupported("registering memory by flags that have no name");
             let error = Error::refused("Registered::with_flags", detail);
             return Err(ErrorWith::new(error.with_code(sys::cudaErrorInvalidValue), container));
         }
@@ -171,19 +171,19 @@ impl<C: Stable> Registered<C> {
     /// # Errors
     /// Each error comes with the value, because the memory may still be in use. If the value is then
     /// dropped and cannot wait either, it leaks the container.
-    /// - `InGraph` while a graph also holds the memory.
+    /// - `InUse` while a graph also holds the memory.
     /// - The failure of the work that it waited for, or the runtime's error.
     /// - A refusal inside a host function.
     #[doc(alias = "cudaHostUnregister")]
     #[track_caller]
     pub fn into_inner(mut self) -> core::result::Result<C, ErrorWith<Self>> {
         let Some(allocation) = Arc::get_mut(&mut self.allocation) else {
-            return Err(ErrorWith::new(Error::refused("Registered::into_inner", Detail::InGraph), self));
+            return Err(ErrorWith::new(Error::refused("Registered::into_inner", Detail::IN_GRAPH), self));
         };
         match allocation.take_container() {
             Ok(Some(container)) => Ok(*container),
             // Unreachable: a container of this type exists from `new` on, and is taken only once.
-            Ok(None) => Err(ErrorWith::new(Error::refused("Registered::into_inner", Detail::None), self)),
+            Ok(None) => Err(ErrorWith::new(Error::refused("Registered::into_inner", Detail::NONE), self)),
             Err(error) => Err(ErrorWith::new(error, self)),
         }
     }
@@ -298,19 +298,9 @@ impl<C: Stable> Registered<C> {
     }
 }
 
+size::length!([C] Registered<C>, it => it.len);
+
 impl<C> Registered<C> {
-    /// Returns the length in elements.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Returns whether the length is 0.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
     /// Returns the size in bytes.
     #[must_use]
     pub fn size_in_bytes(&self) -> usize {

@@ -98,7 +98,7 @@ impl<'a, T> Span<'a, T> {
     /// Returns the elements before `middle` and those from `middle` on.
     #[track_caller]
     pub(crate) fn split(&self, api: &'static str, middle: usize) -> Result<(Self, Self)> {
-        ensure(middle <= self.len, api, || Detail::OutOfRange { start: 0, end: middle, len: self.len })?;
+        ensure(middle <= self.len, api, || Detail::out_of_range(0, middle, self.len))?;
         Ok((self.cut(0..middle), self.cut(middle..self.len)))
     }
 
@@ -109,7 +109,7 @@ impl<'a, T> Span<'a, T> {
         api: &'static str,
         size: usize,
     ) -> Result<impl ExactSizeIterator<Item = Self> + use<'a, T>> {
-        ensure(size > 0, api, || Detail::Zero { what: "the chunk size" })?;
+        ensure(size > 0, api, || Detail::zero("the chunk size"))?;
         let span = *self;
         let chunk = move |start: usize| span.cut(start..start.saturating_add(size).min(span.len));
         Ok((0..span.len.div_ceil(size)).map(move |number| chunk(number * size)))
@@ -176,7 +176,7 @@ mod tests {
         assert_eq!((left.range(), right.range()), (0..24, 24..80));
         assert!(span.split("test", 10).unwrap().1.range().is_empty());
         let error = span.split("test", 11).unwrap_err();
-        assert_eq!(error.detail(), &Detail::OutOfRange { start: 0, end: 11, len: 10 });
+        assert_eq!(error.detail(), &Detail::out_of_range(0, 11, 10));
     }
 
     #[test]

@@ -27,8 +27,9 @@
 use std::marker::PhantomData;
 
 use super::owned::Stream;
+use super::renewal;
 use super::view::{AsStream, StreamRef};
-use super::{busy, pool};
+use crate::busy;
 use crate::error::Result;
 use crate::memory::DeviceSlice;
 use crate::{check, sys};
@@ -155,6 +156,76 @@ impl MemSyncDomainMap {
     }
 }
 
+/// A launch attribute of streams, launches or nodes of graphs: its id, and C's union with the member that the
+/// id determines.
+#[derive(Clone, Copy)]
+pub(crate) struct Attribute {
+    pub(crate) id: sys::cudaLaunchAttributeID,
+    pub(crate) value: sys::cudaLaunchAttributeValue,
+}
+
+impl Attribute {
+    /// Returns the attribute as an entry of a launch's list.
+    pub(crate) fn to_raw(self) -> sys::cudaLaunchAttribute {
+        sys::cudaLaunchAttribute { id: self.id, pad: [0; 4], val: self.value }
+    }
+
+    pub(crate) fn priority(priority: i32) -> Self {
+        let value = sys::cudaLaunchAttributeValue { priority };
+        Self { id: sys::cudaLaunchAttributePriority, value }
+    }
+
+    pub(super) fn sync_policy(policy: SyncPolicy) -> Self {
+        let value = sys::cudaLaunchAttributeValue { syncPolicy: policy.as_raw() };
+        Self { id: sys::cudaLaunchAttributeSynchronizationPolicy, value }
+    }
+
+    /// `None` ends the policy of a stream.
+    pub(crate) fn access_policy(policy: Option<&AccessPolicy<'_>>) -> Self {
+        let window = policy.map_or_else(Default::default, AccessPolicy::as_raw);
+        let value = sys::cudaLaunchAttributeValue { accessPolicyWindow: window };
+        Self { id: sys::cudaLaunchAttributeAccessPolicyWindow, value }
+    }
+
+    pub(crate) fn mem_sync_domain(domain: MemSyncDomain) -> Self {
+        let value = sys::cudaLaunchAttributeValue { memSyncDomain: domain.as_raw() };
+        Self { id: sys::cudaLaunchAttributeMemSyncDomain, value }
+    }
+
+    pub(crate) fn mem_sync_domain_map(map: MemSyncDomainMap) -> Self {
+        let value = sys::cudaLaunchAttributeValue { memSyncDomainMap: map.as_raw() };
+        Self { id: sys::cudaLaunchAttributeMemSyncDomainMap, value }
+    }
+
+    /// Clusters of this many blocks along each axis.
+    pub(crate) fn cluster([x, y, z]: [u32; 3]) -> Self {
+        let mut value = sys::cudaLaunchAttributeValue { pad: [0; 64] };
+        (value.clusterDim.x, value.clusterDim.y, value.clusterDim.z) = (x, y, z);
+        Self { id: sys::cudaLaunchAttributeClusterDimension, value }
+    }
+
+    pub(crate) fn cluster_scheduling(policy: sys::cudaClusterSchedulingPolicy) -> Self {
+        let value = sys::cudaLaunchAttributeValue { clusterSchedulingPolicyPreference: policy };
+        Self { id: sys::cudaLaunchAttributeClusterSchedulingPolicyPreference, value }
+    }
+
+    pub(crate) fn cooperative() -> Self {
+        let value = sys::cudaLaunchAttributeValue { cooperative: 1 };
+        Self { id: sys::cudaLaunchAttributeCooperative, value }
+    }
+
+    #[cfg(cudart_12_9)]
+    pub(crate) fn shared_carveout(percent: u32) -> Self {
+        let value = sys::cudaLaunchAttributeValue { sharedMemCarveout: percent };
+        Self { id: sys::cudaLaunchAttributePreferredSharedMemoryCarveout, value }
+    }
+
+    pub(crate) fn programmatic_stream_serialization() -> Self {
+        let value = sys::cudaLaunchAttributeValue { programmaticStreamSerializationAllowed: 1 };
+        Self { id: sys::cudaLaunchAttributeProgrammaticStreamSerialization, value }
+    }
+}
+
 impl StreamRef<'_> {
     /// Returns how a thread waits for this stream.
     ///
@@ -184,9 +255,7 @@ impl StreamRef<'_> {
     #[doc(alias = "cudaStreamSetAttribute")]
     #[track_caller]
     pub fn set_sync_policy(&self, policy: SyncPolicy) -> Result<()> {
-        let id = sys::cudaLaunchAttributeSynchronizationPolicy;
-        let value = sys::cudaLaunchAttributeValue { syncPolicy: policy.0 };
-        self.set_attribute("StreamRef::set_sync_policy", id, &value)
+        self.set_attribute("StreamRef::set_sync_policy", Attribute::sync_policy(policy))
     }
 
     /// Sets how kernels submitted after this call cache a range of memory. `None` removes the setting.
@@ -203,10 +272,7 @@ impl StreamRef<'_> {
     #[doc(alias = "cudaAccessPolicyWindow")]
     #[track_caller]
     pub fn set_access_policy(&self, policy: Option<AccessPolicy<'_>>) -> Result<()> {
-        let id = sys::cudaLaunchAttributeAccessPolicyWindow;
-        let raw = policy.map_or_else(Default::default, |policy| policy.raw);
-        let value = sys::cudaLaunchAttributeValue { accessPolicyWindow: raw };
-        self.set_attribute("StreamRef::set_access_policy", id, &value)
+        self.set_attribute("StreamRef::set_access_policy", Attribute::access_policy(policy.as_ref()))
     }
 
     /// Returns the address and the size in bytes of the range with an access policy, or `None` if no
@@ -238,8 +304,7 @@ impl StreamRef<'_> {
     #[doc(alias = "cudaStreamSetAttribute")]
     #[track_caller]
     pub fn set_priority(&self, priority: i32) -> Result<()> {
-        let value = sys::cudaLaunchAttributeValue { priority };
-        self.set_attribute("StreamRef::set_priority", sys::cudaLaunchAttributePriority, &value)
+        self.set_attribute("StreamRef::set_priority", Attribute::priority(priority))
     }
 
     /// Returns the memory synchronization domain of the stream's kernels.
@@ -268,8 +333,7 @@ impl StreamRef<'_> {
     #[doc(alias = "cudaStreamSetAttribute")]
     #[track_caller]
     pub fn set_mem_sync_domain(&self, domain: MemSyncDomain) -> Result<()> {
-        let value = sys::cudaLaunchAttributeValue { memSyncDomain: domain.0 };
-        self.set_attribute("StreamRef::set_mem_sync_domain", sys::cudaLaunchAttributeMemSyncDomain, &value)
+        self.set_attribute("StreamRef::set_mem_sync_domain", Attribute::mem_sync_domain(domain))
     }
 
     /// Returns the device's domains for the stream's two logical domains.
@@ -301,9 +365,7 @@ impl StreamRef<'_> {
     #[doc(alias = "cudaStreamSetAttribute")]
     #[track_caller]
     pub fn set_mem_sync_domain_map(&self, map: MemSyncDomainMap) -> Result<()> {
-        let id = sys::cudaLaunchAttributeMemSyncDomainMap;
-        let value = sys::cudaLaunchAttributeValue { memSyncDomainMap: map.as_raw() };
-        self.set_attribute("StreamRef::set_mem_sync_domain_map", id, &value)
+        self.set_attribute("StreamRef::set_mem_sync_domain_map", Attribute::mem_sync_domain_map(map))
     }
 
     /// Copies the attributes of another stream of the same device to this one.
@@ -311,7 +373,7 @@ impl StreamRef<'_> {
     /// Stands for [`cudaStreamCopyAttributes`](sys::cudaStreamCopyAttributes).
     ///
     /// # Errors
-    /// Returns `DeviceMismatch` for a stream of another device. Refused inside a host function.
+    /// Returns `Device` for a stream of another device. Refused inside a host function.
     #[doc(alias = "cudaStreamCopyAttributes")]
     #[track_caller]
     pub fn copy_attributes_from(&self, source: &impl AsStream) -> Result<()> {
@@ -320,7 +382,7 @@ impl StreamRef<'_> {
         let source = source.as_stream();
         source.device().ensure_is(self.device(), api, "the other stream")?;
         let _current = self.device().switch()?;
-        pool::touch(self.device(), self.as_raw());
+        renewal::touch(self.device(), self.as_raw());
         // SAFETY: both streams live as long as their views.
         unsafe { check!(cudaStreamCopyAttributes(self.as_raw(), source.as_raw())) }
     }
@@ -341,18 +403,13 @@ impl StreamRef<'_> {
     }
 
     #[track_caller]
-    fn set_attribute(
-        &self,
-        api: &'static str,
-        id: sys::cudaLaunchAttributeID,
-        value: &sys::cudaLaunchAttributeValue,
-    ) -> Result<()> {
+    fn set_attribute(&self, api: &'static str, Attribute { id, value }: Attribute) -> Result<()> {
         busy::ensure_idle(api)?;
         let _current = self.switch()?;
-        pool::touch(self.device(), self.as_raw());
+        renewal::touch(self.device(), self.as_raw());
         // SAFETY: the stream lives as long as the view. The pointer is to a live union whose member for
         // this attribute is set.
-        unsafe { check!(cudaStreamSetAttribute(self.as_raw(), id, value)) }
+        unsafe { check!(cudaStreamSetAttribute(self.as_raw(), id, &raw const value)) }
     }
 }
 

@@ -3,10 +3,10 @@
 
 use std::mem::ManuallyDrop;
 
-use super::busy;
 use super::owned::Stream;
 use super::recorder::Recorder;
 use super::view::{AsStream as _, StreamRef};
+use crate::busy;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::sys;
@@ -92,7 +92,7 @@ impl Recorder {
         let name: &Timeline = stream.timeline();
         if self.raw_of(name).is_none() {
             if name.kind == Kind::Legacy {
-                return Err(Error::refused(api, Detail::OutsideCapture));
+                return Err(Error::refused(api, Detail::OUTSIDE_CAPTURE));
             }
             stream.device().ensure_is(self.device(), api, "the stream")?;
             let hidden = HiddenStream::new(self.device(), stream.priority()?)?;

@@ -46,11 +46,11 @@ impl CaptureTurn {
     /// Blocks until no thread is inside `cudaDeviceSynchronize`.
     ///
     /// # Errors
-    /// `Nested` if the calling thread is.
+    /// `InCallback` if the calling thread is.
     #[track_caller]
     pub(crate) fn begin(api: &'static str) -> Result<Self> {
         if WAITS.get() {
-            return Err(Error::refused(api, Detail::Nested));
+            return Err(Error::refused(api, Detail::NESTED));
         }
         let mut turns = lock(&TURNS);
         // Counted first, so that no further wait begins.
@@ -79,12 +79,12 @@ impl WaitTurn {
     /// Does not block.
     ///
     /// # Errors
-    /// `Capturing` while a thread captures.
+    /// `Capture` while a thread captures.
     #[track_caller]
     pub(super) fn begin(api: &'static str) -> Result<Self> {
         let mut turns = lock(&TURNS);
         if turns.captures != 0 {
-            return Err(Error::refused(api, Detail::Capturing));
+            return Err(Error::refused(api, Detail::CAPTURING));
         }
         turns.waits += 1;
         Ok(Self { nested: WAITS.replace(true) })
@@ -105,7 +105,7 @@ impl Drop for WaitTurn {
 /// Blocks until a device has completed everything submitted so far. May be called inside an operation.
 ///
 /// # Errors
-/// Returns the failure of any work that the device has run since the last check, and `Capturing` while a
+/// Returns the failure of any work that the device has run since the last check, and `Capture` while a
 /// thread captures.
 #[track_caller]
 pub(crate) fn wait_device(device: Device) -> Result<()> {
@@ -132,7 +132,8 @@ mod tests {
     use crate::stream::{AsStream as _, CAPTURE_OR_WAIT, Stream};
     use crate::{Device, DeviceBuffer, PinnedBuffer, memcpy_async, memset_async};
 
-    /// A wait for the device beside a capture of another thread: the capture stays whole, and the work is done.
+    /// A wait for the device beside a capture of another thread: the capture stays whole, and the work is
+    /// done.
     #[test]
     fn a_capture_and_a_wait_for_the_device_do_not_meet() {
         let _turn = crate::lock::lock(&CAPTURE_OR_WAIT);

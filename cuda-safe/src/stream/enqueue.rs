@@ -17,13 +17,14 @@ use std::panic::Location;
 
 use cuda_hazard::{Hazard, Operation, Refusal, SubmittedSnapshot, WaitTarget};
 
+use super::pool;
 use super::port::Runtime;
 use super::tracker::TRACKER;
 use super::view::StreamRef;
-use super::{busy, pool};
+use crate::busy;
 use crate::callback::{self, Entered};
 use crate::device::{Device, Switched};
-use crate::error::{Detail, Error, Result};
+use crate::error::{Detail, Error, ErrorKind, Result};
 use crate::hazard::{Access, AccessHistory};
 use crate::sys;
 
@@ -101,8 +102,8 @@ impl StreamRef<'_> {
     /// # Errors
     /// - The error of `f`.
     /// - `Hazard` under `Policy::Error`.
-    /// - `Nested` inside the closure of another `enqueue`, and `InCallback` inside a host function.
-    /// - `HostBorrowed` for an access that no borrow stands for while the host has borrowed the memory.
+    /// - `InCallback` inside the closure of another `enqueue`, and inside a host function.
+    /// - `InUse` for an access that no borrow stands for while the host has borrowed the memory.
     /// - The runtime's error if adding a wait fails.
     ///
     /// # Safety
@@ -273,7 +274,7 @@ impl Call {
     #[cold]
     #[inline(never)]
     pub(crate) fn about(self, error: Error) -> Error {
-        if self.bytes == 0 { error } else { error.with_detail(Detail::Transfer { bytes: self.bytes }) }
+        if self.bytes == 0 { error } else { error.with_detail(Detail::transfer(self.bytes)) }
     }
 }
 
@@ -287,9 +288,16 @@ pub(super) fn refused(
 ) -> Error {
     let detail = match refusal {
         Refusal::Call(error) => return error.at(call_site),
-        Refusal::HostBorrowed => Detail::HostBorrowed,
-        Refusal::Overlap { first, second, bytes } => Detail::StreamsOverlap { first, second, bytes },
-        Refusal::Hazard(Hazard { first, second }) => Detail::Hazard { first, second },
+        Refusal::HostBorrowed => Detail::HOST_BORROWED,
+        Refusal::Overlap { first, second, bytes } => {
+            let text = format!(
+                "two streams of one call access the same {bytes} bytes of an allocation, one from byte \
+                 {first} on and one from byte {second} on, and one of them writes: nothing orders the two; give one \
+                 stream both accesses, or make two calls"
+            );
+            Detail::new(ErrorKind::Hazard, text)
+        }
+        Refusal::Hazard(Hazard { first, second }) => Detail::hazard(first, second),
     };
     Error::refused(api, detail).at(call_site)
 }

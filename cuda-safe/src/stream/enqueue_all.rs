@@ -10,11 +10,11 @@ use std::panic::Location;
 
 use cuda_hazard::{EventBackend, StreamAccesses, Timeline, WaitMethod};
 
-use super::busy;
 use super::enqueue::refused;
 use super::port::Runtime;
 use super::tracker::TRACKER;
 use super::view::{AsStream, StreamRef};
+use crate::busy;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::hazard::Access;
@@ -33,8 +33,8 @@ use crate::sys;
 ///
 /// # Errors
 /// - The error of `f`.
-/// - `StreamsOverlap` if two streams access the same bytes and one of them writes.
-/// - `Capturing` or `OutsideCapture` while the thread makes a capture.
+/// - `Hazard` if two streams access the same bytes and one of them writes.
+/// - `Capture` while the thread makes a capture.
 /// - Those of [`StreamRef::enqueue`].
 ///
 /// # Safety

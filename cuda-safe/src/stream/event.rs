@@ -9,9 +9,10 @@ use bitflags::bitflags;
 use super::pool::{self, RawEvent};
 use super::tracker::TRACKER;
 use super::view::AsStream;
-use super::{busy, port, recorder};
+use super::{port, recorder};
+use crate::busy;
 use crate::device::Device;
-use crate::error::{Detail, Error, Result};
+use crate::error::{Detail, Error, ErrorKind, Result};
 use crate::{callback, check, process, sys};
 use cuda_hazard::SharedEvent;
 
@@ -112,7 +113,7 @@ impl Event {
     #[track_caller]
     pub fn with_flags(flags: EventFlags) -> Result<Self> {
         busy::ensure_idle("Event::with_flags")?;
-        Self::on(Device::current()?, flags)
+        Self::with_device(Device::current()?, flags)
     }
 
     /// Makes an event of `device`, which need not be current.
@@ -121,8 +122,8 @@ impl Event {
     /// Returns the runtime's error if the device cannot be made current. Refused inside a host function.
     #[doc(alias = "cudaEventCreateWithFlags")]
     #[track_caller]
-    pub fn on(device: Device, flags: EventFlags) -> Result<Self> {
-        busy::ensure_idle("Event::on")?;
+    pub fn with_device(device: Device, flags: EventFlags) -> Result<Self> {
+        busy::ensure_idle("Event::with_device")?;
         callback::run_deferred();
         let raw = pool::event(device, flags.bits())?;
         Ok(Self::made(raw, device, flags, SharedEvent::new()))
@@ -148,7 +149,7 @@ impl Event {
     /// event at this moment waits for this record or for the one before.
     ///
     /// # Errors
-    /// - `DeviceMismatch` if the stream belongs to another device.
+    /// - `Device` if the stream belongs to another device.
     /// - The runtime's error.
     /// - Refused inside a host function.
     #[doc(alias = "cudaEventRecord")]
@@ -282,7 +283,10 @@ impl Event {
     pub fn elapsed_ms(&self, start: &Self) -> Result<f32> {
         busy::ensure_idle("Event::elapsed_ms")?;
         if let Some(why) = self.not_measurable(start) {
-            return Err(Error::refused("Event::elapsed_ms", Detail::Elapsed { why }));
+            return Err(Error::refused(
+                "Event::elapsed_ms",
+                Detail::new(ErrorKind::Argument, why).or_code(sys::cudaErrorInvalidResourceHandle),
+            ));
         }
         let records = [start, self].map(|event| event.shared.last_record());
         let mut milliseconds = 0.0;

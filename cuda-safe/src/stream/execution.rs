@@ -15,8 +15,9 @@ use std::sync::Arc;
 
 use super::event::Event;
 use super::foreign::ForeignStream;
+use super::recorder;
 use super::view::StreamRef;
-use super::{busy, recorder};
+use crate::busy;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::{callback, check, process, sys};
@@ -88,7 +89,7 @@ impl SmResource {
     /// Stands for [`cudaDevSmResourceSplit`](sys::cudaDevSmResourceSplit).
     ///
     /// # Errors
-    /// - `Zero` without groups.
+    /// - `Argument` without groups.
     /// - The runtime's error for parts that do not fit, and for resources that are no longer valid.
     /// - Refused inside a host function.
     ///
@@ -115,7 +116,7 @@ impl SmResource {
         let api = "SmResource::split";
         busy::ensure_idle(api)?;
         if groups.is_empty() {
-            return Err(Error::refused(api, Detail::Zero { what: "the number of parts" }));
+            return Err(Error::refused(api, Detail::zero("the number of parts")));
         }
         let backfill = sys::cudaDevSmResourceGroupBackfill.0;
         let parameters = |group: &SmGroup| sys::cudaDevSmResourceGroupParams {
@@ -148,7 +149,7 @@ impl SmResource {
         let api = "SmResource::split_by_count";
         busy::ensure_idle(api)?;
         if groups == 0 {
-            return Err(Error::refused(api, Detail::Zero { what: "the number of parts" }));
+            return Err(Error::refused(api, Detail::zero("the number of parts")));
         }
         // There are never more parts than multiprocessors.
         let groups = groups.min(self.count());
@@ -244,7 +245,7 @@ impl Device {
 fn found(api: &'static str, raw: sys::cudaDevResource, device: Device) -> Result<SmResource> {
     match SmResource::filled(raw, device) {
         Some(resource) => Ok(resource),
-        None => Err(Error::refused(api, Detail::Zero { what: "the number of multiprocessors" })),
+        None => Err(Error::refused(api, Detail::zero("the number of multiprocessors"))),
     }
 }
 
@@ -255,7 +256,7 @@ impl ExecutionContext {
     /// [`cudaGreenCtxCreate`](sys::cudaGreenCtxCreate), since CUDA 13.1.
     ///
     /// # Errors
-    /// - `Zero` without resources; `DeviceMismatch` if they are of several devices.
+    /// - `Argument` without resources; `Device` if they are of several devices.
     /// - The runtime's error, for example for parts of different splits.
     /// - Refused inside a host function.
     #[doc(alias = "cudaDevResourceGenerateDesc")]
@@ -266,7 +267,7 @@ impl ExecutionContext {
         let api = "ExecutionContext::green";
         busy::ensure_idle(api)?;
         let [SmResource { device, .. }, ..] = *resources else {
-            return Err(Error::refused(api, Detail::Zero { what: "the number of resources" }));
+            return Err(Error::refused(api, Detail::zero("the number of resources")));
         };
         for resource in resources {
             resource.device.ensure_is(device, api, "a resource")?;
@@ -325,7 +326,7 @@ impl ExecutionContext {
     /// ever.
     ///
     /// # Errors
-    /// - `DeviceMismatch` if the event belongs to another device.
+    /// - `Device` if the event belongs to another device.
     /// - The runtime's error. Refused inside a host function, and while the thread makes a capture.
     #[doc(alias = "cudaExecutionCtxRecordEvent")]
     #[track_caller]

@@ -15,7 +15,8 @@ use std::sync::Mutex;
 use super::methods::stream_methods;
 use super::tracker::TRACKER;
 use super::view::{AsStream, StreamRef, sealed};
-use super::{busy, pool, port};
+use super::{pool, port};
+use crate::busy;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::lock::lock;
@@ -122,7 +123,7 @@ impl ForeignStream {
     ) -> Result<Self> {
         busy::ensure_idle(api)?;
         if raw.addr() <= 2 {
-            return Err(Error::refused(api, Detail::Unsupported { what: "a default stream" }));
+            return Err(Error::refused(api, Detail::unsupported("a default stream")));
         }
         let (mut flags, mut id) = (0, 0);
         // SAFETY: the caller guarantees that the stream is live. The pointer is to a live integer.

@@ -11,7 +11,8 @@ use super::legacy::LegacyStream;
 use super::owned::Stream;
 use super::tracker::{LEGACY, TRACKER};
 use super::view::AsStream as _;
-use super::{busy, host_function, pool, port, recorder};
+use super::{host_function, ownership, pool, port, recorder};
+use crate::busy;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, AccessHistory, Mode, Policy};
@@ -24,7 +25,7 @@ use cuda_hazard::{Kind, Timeline, WaitTarget};
 /// If everything that conflicts is known to be complete, this returns at once, without a CUDA call.
 ///
 /// # Errors
-/// Returns `InCallback` or `Nested` if something conflicts and the thread must not wait, and otherwise
+/// Returns `InCallback` if something conflicts and the thread must not wait, and otherwise
 /// the failure of any work that a device has run since the last check. After an error the memory may
 /// still be in use.
 #[track_caller]
@@ -61,7 +62,7 @@ pub(crate) fn wait_host(history: &AccessHistory, range: Range<usize>, mode: Mode
     while let Some(conflict) = TRACKER.host_conflicts(access).first() {
         let timeline = TRACKER.timeline(conflict.epoch.timeline);
         let Some(timeline) = timeline else {
-            return Err(Error::refused("host access", Detail::HostBorrowed));
+            return Err(Error::refused("host access", Detail::HOST_BORROWED));
         };
         wait_streams_and_device(Device::from_ordinal(timeline.device()))?;
     }
@@ -85,9 +86,9 @@ pub(crate) fn is_quiet(history: &AccessHistory, range: Range<usize>, mode: Mode)
 #[track_caller]
 pub(super) fn wait_timeline(timeline: &Timeline) -> Result<()> {
     let device = Device::from_ordinal(timeline.device());
-    let elsewhere = timeline.kind == Kind::PerThread && !busy::is_mine(timeline);
+    let elsewhere = timeline.kind == Kind::PerThread && !ownership::is_mine(timeline);
     let mut snapshot = if elsewhere {
-        TRACKER.snapshot_by_event(LegacyStream::of(device)?.as_stream().timeline())
+        TRACKER.snapshot_by_event(LegacyStream::new(device)?.as_stream().timeline())
     } else {
         TRACKER.snapshot_by_event(timeline)
     };
@@ -151,7 +152,7 @@ pub(super) fn wait_timeline(timeline: &Timeline) -> Result<()> {
 ///
 /// # Errors
 /// Returns the failure of any work that the device has run since the last check. While the tracker is off,
-/// `Capturing` as for [`wait_device`].
+/// `Capture` as for [`wait_device`].
 #[track_caller]
 fn wait_streams_and_device(device: Device) -> Result<bool> {
     let snapshot = TRACKER.snapshot_of_device(device.as_raw());
@@ -160,7 +161,7 @@ fn wait_streams_and_device(device: Device) -> Result<bool> {
     let (others, plain): (Vec<_>, Vec<_>) = TRACKER
         .timelines(Some(device.as_raw()))
         .filter(|timeline| !timeline.is_drained())
-        .partition(|timeline| timeline.kind == Kind::PerThread && !busy::is_mine(timeline));
+        .partition(|timeline| timeline.kind == Kind::PerThread && !ownership::is_mine(timeline));
     // Loops, because a function that is passed on does not know its caller.
     for timeline in plain {
         wait_timeline(timeline)?;
@@ -185,8 +186,8 @@ fn wait_streams_and_device(device: Device) -> Result<bool> {
 /// The implementation of [`Device::synchronize`].
 ///
 /// # Errors
-/// Returns the failure of any work that the device has run since the last check, and `InCallback` or
-/// `Nested` if the thread must not wait.
+/// Returns the failure of any work that the device has run since the last check, and `InCallback` if the
+/// thread must not wait.
 #[track_caller]
 pub(crate) fn synchronize_device(device: Device) -> Result<bool> {
     busy::ensure_idle("Device::synchronize")?;

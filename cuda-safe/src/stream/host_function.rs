@@ -24,10 +24,10 @@ use std::sync::{Mutex, MutexGuard};
 
 use cuda_hazard::Operation;
 
-use super::busy;
 use super::view::StreamRef;
+use crate::busy;
 use crate::device::Device;
-use crate::error::{Detail, Error, Result};
+use crate::error::{Detail, Error, ErrorKind, Result};
 use crate::hazard::Access;
 use crate::lock::lock;
 use crate::{callback, check, sys};
@@ -234,15 +234,19 @@ impl StreamRef<'_> {
     ///
     /// # fn main() -> cuda_safe::Result<()> {
     /// let stream = Stream::new()?;
-    /// stream.as_stream().launch_host_fn_ex(HostTaskSync::SPIN_WAIT, || println!("soon over"))?;
+    /// stream.as_stream().launch_host_fn_with_sync(HostTaskSync::SPIN_WAIT, || println!("soon over"))?;
     /// stream.synchronize()
     /// # }
     /// ```
     #[cfg(cudart_13_2)]
     #[doc(alias = "cudaLaunchHostFunc_v2")]
     #[track_caller]
-    pub fn launch_host_fn_ex(&self, sync: HostTaskSync, f: impl FnOnce() + Send + 'static) -> Result<()> {
-        let (api, call_site) = ("StreamRef::launch_host_fn_ex", Location::caller());
+    pub fn launch_host_fn_with_sync(
+        &self,
+        sync: HostTaskSync,
+        f: impl FnOnce() + Send + 'static,
+    ) -> Result<()> {
+        let (api, call_site) = ("StreamRef::launch_host_fn_with_sync", Location::caller());
         // SAFETY: the function accesses no memory that streams use.
         unsafe { self.launch_task(api, call_site, &[], Trigger::Synced(sync), Box::new(move |_| f())) }
     }
@@ -358,7 +362,8 @@ fn report(mut about: impl FnMut(&Panicked) -> bool) -> Result<()> {
     panics.retain(|panicked| !about(panicked));
     PANICKED.store(!panics.is_empty(), Ordering::Release);
     drop(panics);
-    Err(Error::refused("host function", Detail::CallbackPanicked { launched }))
+    let text = format!("the host function launched at {launched} panicked");
+    Err(Error::refused("host function", Detail::new(ErrorKind::Panicked, text)))
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@
 
 use std::ffi::c_char;
 
-use super::busy;
 use super::event::{Event, EventFlags};
+use crate::busy;
 use crate::device::Device;
 use crate::error::Result;
 use crate::memory::sent_bytes;

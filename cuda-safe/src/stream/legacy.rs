@@ -34,18 +34,18 @@ impl LegacyStream {
     #[doc(alias = "cudaStreamLegacy")]
     #[track_caller]
     #[inline]
-    pub fn of(device: Device) -> Result<Self> {
+    pub fn new(device: Device) -> Result<Self> {
         let known = KNOWN.get(device.ordinal());
         match known.and_then(OnceLock::get) {
             Some(timeline) => Ok(Self { timeline }),
-            None => Self::of_any(device, known),
+            None => Self::find(device, known),
         }
     }
 
     #[cold]
     #[inline(never)]
     #[track_caller]
-    fn of_any(device: Device, known: Option<&OnceLock<&'static Timeline>>) -> Result<Self> {
+    fn find(device: Device, known: Option<&OnceLock<&'static Timeline>>) -> Result<Self> {
         // SAFETY: this is the number of every device's legacy stream, which always exists.
         match unsafe { TRACKER.legacy(device.as_raw(), WaitTarget::Stream(LEGACY_NUMBER)) } {
             Ok(timeline) => {

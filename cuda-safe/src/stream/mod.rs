@@ -8,7 +8,6 @@
 
 mod attributes;
 mod branch;
-mod busy;
 mod call;
 mod device_wait;
 mod done;
@@ -26,15 +25,19 @@ mod legacy;
 mod memory_argument;
 mod methods;
 mod owned;
+mod ownership;
 mod per_thread;
 mod pool;
 mod port;
 mod recorder;
+mod relaxed;
+mod renewal;
 mod scope;
 mod tracker;
 mod view;
 mod wait;
 
+pub(crate) use attributes::Attribute;
 pub use attributes::{AccessPolicy, AccessProperty, MemSyncDomain, MemSyncDomainMap, SyncPolicy};
 pub use done::Done;
 pub use enqueue_all::enqueue_all;
@@ -52,9 +55,9 @@ pub use per_thread::PerThreadStream;
 pub use scope::Scope;
 pub use view::{AsStream, StreamRef};
 
+pub(crate) use crate::busy::ensure_idle;
 pub(crate) use crate::callback::{defer, enter_callback, in_callback};
 pub(crate) use branch::HiddenStream;
-pub(crate) use busy::ensure_idle;
 pub(crate) use device_wait::{CaptureTurn, wait_device};
 pub(crate) use enqueue::{Call, Submission, enqueue_free};
 pub(crate) use host::{is_quiet, synchronize_device, wait_host};
@@ -64,5 +67,6 @@ pub(crate) use pool::abandon;
 #[cfg(test)]
 pub(crate) use port::CAPTURE_OR_WAIT;
 pub(crate) use recorder::Recorder;
+pub(crate) use relaxed::relax;
 pub(crate) use tracker::TRACKER;
 pub(crate) use view::sealed;

@@ -6,7 +6,8 @@ use super::methods::stream_methods;
 use super::per_thread::PerThreadStream;
 use super::tracker::TRACKER;
 use super::view::{AsStream, StreamRef, sealed};
-use super::{busy, pool, port};
+use super::{pool, port};
+use crate::busy;
 use crate::device::Device;
 use crate::error::Result;
 use crate::{callback, check, process, sys};
@@ -83,8 +84,8 @@ impl Stream {
         StreamBuilder::new()
     }
 
-    /// Returns C's stream `0`: the legacy default stream of the device that is current now. It stays the stream
-    /// of that device. Makes no stream, and costs little more than the query of the device.
+    /// Returns C's stream `0`: the legacy default stream of the device that is current now. It stays the
+    /// stream of that device. Makes no stream, and costs little more than the query of the device.
     ///
     /// # Errors
     /// Returns the runtime's error if there is no device.
@@ -103,7 +104,7 @@ impl Stream {
     #[doc(alias = "cudaStreamLegacy")]
     #[track_caller]
     pub fn legacy() -> Result<LegacyStream> {
-        LegacyStream::of(Device::current()?)
+        LegacyStream::new(Device::current()?)
     }
 
     /// Returns the calling thread's own default stream of the current device.
@@ -113,7 +114,7 @@ impl Stream {
     #[doc(alias = "cudaStreamPerThread")]
     #[track_caller]
     pub fn per_thread() -> Result<PerThreadStream> {
-        PerThreadStream::of(Device::current()?)
+        PerThreadStream::new(Device::current()?)
     }
 
     /// Makes a stream with this handle and timeline.

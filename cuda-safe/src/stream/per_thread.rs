@@ -7,9 +7,10 @@ use std::marker::PhantomData;
 use super::methods::stream_methods;
 use super::tracker::TRACKER;
 use super::view::{AsStream, StreamRef, sealed};
-use super::{busy, pool, port};
+use super::{ownership, pool, port};
+use crate::busy;
 use crate::device::Device;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::{check, process, sys};
 use cuda_hazard::{Kind, Timeline, WaitTarget};
 
@@ -61,7 +62,7 @@ struct Mine {
 
 impl Drop for Mine {
     fn drop(&mut self) {
-        busy::end();
+        ownership::end();
         // In the child of a fork, a thread that no longer exists may have held the tracker's lock.
         if self.timelines.is_empty() || !process::is(self.process) {
             return;
@@ -88,15 +89,15 @@ impl PerThreadStream {
     /// ending, and inside a host function.
     #[doc(alias = "cudaStreamPerThread")]
     #[track_caller]
-    pub fn of(device: Device) -> Result<Self> {
-        busy::ensure_idle("PerThreadStream::of")?;
+    pub fn new(device: Device) -> Result<Self> {
+        busy::ensure_idle("PerThreadStream::new")?;
         let found = MINE.try_with(|mine| {
             mine.borrow().timelines.iter().copied().find(|timeline| timeline.device() == device.as_raw())
         });
         match found {
             Ok(Some(timeline)) => return Ok(Self { timeline, here: PhantomData }),
             Ok(None) => {}
-            Err(_) => return Err(Error::refused("PerThreadStream::of", busy::ENDED)),
+            Err(_) => return Err(ownership::ended("PerThreadStream::new")),
         }
         {
             // The runtime makes its own per-thread state now, before ours, and so destroys it after
@@ -113,12 +114,12 @@ impl PerThreadStream {
             let mut mine = mine.borrow_mut();
             mine.process = process::number();
             mine.timelines.push(timeline);
-            busy::owns(timeline.id);
+            ownership::owns(timeline.id);
         });
         if kept.is_err() {
             // SAFETY: nothing was submitted to the stream.
             unsafe { TRACKER.retire(timeline, WaitTarget::Device) };
-            return Err(Error::refused("PerThreadStream::of", busy::ENDED));
+            return Err(ownership::ended("PerThreadStream::new"));
         }
         Ok(Self { timeline, here: PhantomData })
     }

@@ -6,13 +6,11 @@
 //! Streams are pooled for another reason too: work of a dropped stream may still be running, and another
 //! stream or the host may have to wait for it. So a stream's handle and its timeline stay together here.
 //! They are never destroyed, and are reused only after the stream has completed all its work.
-//!
-//! A new stream must not inherit the attributes of the handle's former stream. So a handle whose
-//! attributes were set gets those of an untouched stream before it is reused.
 #![expect(unsafe_code, reason = "creates and asks about streams and events")]
 
 use std::sync::Mutex;
 
+use super::renewal;
 use super::tracker::TRACKER;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
@@ -70,7 +68,7 @@ pub(super) fn return_event(device: Device, flags: u32, event: RawEvent) {
 /// pool has one.
 pub(super) fn stream(device: Device, kind: Kind, priority: i32) -> Option<(usize, &'static Timeline)> {
     let pooled = known_drained(device, kind, priority).or_else(|| found_drained(device, kind, priority))?;
-    if !renew(raw_stream(pooled.raw), device, priority) {
+    if !renewal::renew(raw_stream(pooled.raw), device, priority) {
         // The stream is not reused by anyone.
         return None;
     }
@@ -119,8 +117,7 @@ pub(super) fn return_stream(
 pub(crate) fn abandon(device: Device) {
     let snapshot = TRACKER.snapshot_of_device(device.as_raw());
     lock(&EVENTS).retain(|(of, _, _)| *of != device.as_raw());
-    lock(&TEMPLATES).retain(|(of, _)| *of != device.as_raw());
-    lock(&TOUCHED).retain(|(of, _)| *of != device.as_raw());
+    renewal::abandon(device);
     lock(&STREAMS).retain(|pooled| pooled.device != device.as_raw());
     TRACKER.timelines(Some(device.as_raw())).for_each(Timeline::clear_backend_data);
     for timeline in TRACKER.retired().into_iter().filter_map(|id| TRACKER.timeline(id)) {
@@ -171,10 +168,7 @@ pub(super) fn add_timeline(device: Device, kind: Kind, raw: sys::cudaStream_t) -
 #[cold]
 #[track_caller]
 pub(super) fn too_many() -> Error {
-    Error::refused(
-        "Stream",
-        Detail::Limit { what: "number of streams", asked: 1 << 21, limit: (1 << 21) - 1 },
-    )
+    Error::refused("Stream", Detail::limit("number of streams", 1 << 21, (1 << 21) - 1))
 }
 
 /// Reclaims the last events of streams that are gone and have completed their work. This also frees
@@ -195,53 +189,4 @@ fn reclaim() {
             return_event(Device::from_ordinal(timeline.device()), sys::cudaEventDisableTiming, RawEvent(raw));
         }
     }
-}
-
-/// Devices and handles of streams whose attributes were set.
-static TOUCHED: Mutex<Vec<(i32, usize)>> = Mutex::new(Vec::new());
-
-/// An untouched stream of each device for which one was needed.
-static TEMPLATES: Mutex<Vec<(i32, usize)>> = Mutex::new(Vec::new());
-
-/// Records that a stream's attributes were set.
-pub(super) fn touch(device: Device, raw: sys::cudaStream_t) {
-    let (name, mut touched) = ((device.as_raw(), raw.addr()), lock(&TOUCHED));
-    if !touched.contains(&name) {
-        touched.push(name);
-    }
-}
-
-/// Resets the attributes of a stream that is to be reused. Returns whether that succeeded.
-fn renew(raw: sys::cudaStream_t, device: Device, priority: i32) -> bool {
-    let name = (device.as_raw(), raw.addr());
-    if !lock(&TOUCHED).contains(&name) {
-        return true;
-    }
-    let Ok(template) = template(device) else { return false };
-    let Ok(_current) = device.switch() else { return false };
-    // SAFETY: the caller owns the first stream, and the second one is never destroyed.
-    let copied = unsafe { check!(cudaStreamCopyAttributes(raw, template)) };
-    let value = sys::cudaLaunchAttributeValue { priority };
-    let id = sys::cudaLaunchAttributePriority;
-    // SAFETY: the caller owns the stream. The pointer is to a live union whose member for this attribute
-    // is set.
-    let renewed = copied.and_then(|()| unsafe { check!(cudaStreamSetAttribute(raw, id, &raw const value)) });
-    if renewed.is_ok() {
-        lock(&TOUCHED).retain(|touched| *touched != name);
-    }
-    renewed.is_ok()
-}
-
-#[track_caller]
-fn template(device: Device) -> Result<sys::cudaStream_t> {
-    let mut templates = lock(&TEMPLATES);
-    if let Some((_, number)) = templates.iter().find(|(of, _)| *of == device.as_raw()) {
-        return Ok(std::ptr::with_exposed_provenance_mut(*number));
-    }
-    let _current = device.switch()?;
-    let mut raw = std::ptr::null_mut();
-    // SAFETY: the pointer is to a live local variable, which the call fills.
-    unsafe { check!(cudaStreamCreateWithFlags(&raw mut raw, sys::cudaStreamNonBlocking)) }?;
-    templates.push((device.as_raw(), raw.expose_provenance()));
-    Ok(raw)
 }

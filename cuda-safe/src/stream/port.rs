@@ -19,7 +19,8 @@
 
 use super::device_wait::wait_device;
 use super::tracker::{LEGACY, TRACKER};
-use super::{busy, pool};
+use super::{ownership, pool};
+use crate::busy;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::{check, sys};
@@ -64,7 +65,7 @@ unsafe impl EventBackend for Runtime {
                 Ok(WaitMethod::Host)
             }
             WaitTarget::Stream(number) => {
-                let foreign = other.kind == Kind::PerThread && !busy::is_mine(other);
+                let foreign = other.kind == Kind::PerThread && !ownership::is_mine(other);
                 // A wait for an event of the same stream would have no effect, except on the legacy
                 // stream.
                 let itself = other.id == waiter.id && other.kind != Kind::Legacy;
@@ -137,7 +138,8 @@ unsafe fn record_there(device: Device, raw: sys::cudaStream_t, event: sys::cudaE
 ///
 /// The legacy stream is made to wait for the event. The tracker continues to rely on that order, and it is
 /// undocumented whether the legacy stream waits for streams that are destroyed or whose thread has ended. If
-/// no event can be recorded, this waits for the work, so that nobody has to wait for the device because of it.
+/// no event can be recorded, this waits for the work, so that nobody has to wait for the device because of
+/// it.
 pub(super) fn last_event(device: Device, raw: sys::cudaStream_t, timeline: &Timeline) -> WaitTarget {
     // A stream that was only made to wait is not complete: otherwise the legacy stream would be assumed to
     // wait for what it waits for.

@@ -60,7 +60,7 @@ fn found() -> Option<Rc<Recorder>> {
 #[inline]
 #[track_caller]
 pub(crate) fn ensure_none(api: &'static str) -> Result<()> {
-    if ACTIVE.get() { Err(Error::refused(api, Detail::OutsideCapture)) } else { Ok(()) }
+    if ACTIVE.get() { Err(Error::refused(api, Detail::OUTSIDE_CAPTURE)) } else { Ok(()) }
 }
 
 /// The thread makes a capture as long as this lives.
@@ -164,7 +164,7 @@ impl Recorder {
         owner: Box<dyn Any>,
     ) -> Result<()> {
         let timeline = self.state()?.order.timeline(self.device.as_raw(), Kind::NonBlocking);
-        let mut branches = self.branches.try_borrow_mut().ok().or_refused("capture", || Detail::Nested)?;
+        let mut branches = self.branches.try_borrow_mut().ok().or_refused("capture", || Detail::NESTED)?;
         branches.push(Branch { name: name.stream_name(), raw, timeline, _owner: owner });
         Ok(())
     }
@@ -185,21 +185,21 @@ impl Recorder {
     fn branch_of(&self, api: &'static str, name: &Timeline) -> Result<OrderedStream> {
         match self.branch(name) {
             Some(branch) => Ok(branch),
-            None => Err(Error::refused(api, Detail::OutsideCapture)),
+            None => Err(Error::refused(api, Detail::OUTSIDE_CAPTURE)),
         }
     }
 
     #[track_caller]
     fn state(&self) -> Result<std::cell::RefMut<'_, State>> {
-        self.state.try_borrow_mut().ok().or_refused("capture", || Detail::Nested)
+        self.state.try_borrow_mut().ok().or_refused("capture", || Detail::NESTED)
     }
 
     /// Records the accesses of an operation that is about to be captured, and orders it after the operations
     /// of other branches that it conflicts with.
     ///
     /// # Errors
-    /// - `OutsideCapture` if the stream is not part of the capture.
-    /// - `NotKept` if the memory cannot be retained for as long as the graph lives. That includes all memory
+    /// - `Capture` if the stream is not part of the capture.
+    /// - `Argument` if the memory cannot be retained for as long as the graph lives. That includes all memory
     ///   that no access names: a borrow of it ends long before the graph.
     /// - `Hazard` under `Policy::Error`.
     /// - The runtime's error.
@@ -215,13 +215,13 @@ impl Recorder {
         let accesses = operation.accesses();
         let mut uses = RetainedAccesses::default();
         if operation.has_untracked() || !accesses.iter().all(|access| uses.add(access, || retain(access))) {
-            return Err(Error::refused("capture", Detail::NotKept));
+            return Err(Error::refused("capture", Detail::NOT_KEPT));
         }
         while let Some((other, first)) = self.unordered(timeline, &uses)? {
             match TRACKER.policy() {
                 Policy::Off => break,
                 Policy::Error => {
-                    let detail = Detail::Hazard { first: Some(first), second: call_site };
+                    let detail = Detail::hazard(Some(first), call_site);
                     return Err(Error::refused("enqueue", detail));
                 }
                 _ => {
@@ -257,7 +257,7 @@ impl Recorder {
         let is_open = |step: &usize| !state.order.is_before_next(state.steps[*step].epoch, timeline);
         let Some(step) = before.iter().copied().filter(is_open).min() else { return Ok(None) };
         let step = &state.steps[step];
-        let branches = self.branches.try_borrow().ok().or_refused("capture", || Detail::Nested)?;
+        let branches = self.branches.try_borrow().ok().or_refused("capture", || Detail::NESTED)?;
         let of_step = branches.iter().find(|branch| branch.timeline == step.epoch.timeline);
         Ok(of_step.map(|branch| ((branch.raw, branch.timeline), step.call_site)))
     }
@@ -315,7 +315,7 @@ impl Recorder {
         match found {
             Some((_, mark)) => Ok(mark.clone()),
             None => {
-                let refused = Error::refused(api, Detail::OutsideCapture);
+                let refused = Error::refused(api, Detail::OUTSIDE_CAPTURE);
                 Err(refused.with_code(sys::cudaErrorStreamCaptureIsolation))
             }
         }
@@ -325,7 +325,7 @@ impl Recorder {
     #[track_caller]
     pub(super) fn ensure_not_recorded(&self, api: &'static str, event: u64) -> Result<()> {
         // No closure, which would hide the caller.
-        if self.recorded(api, event).is_ok() { Err(Error::refused(api, Detail::Capturing)) } else { Ok(()) }
+        if self.recorded(api, event).is_ok() { Err(Error::refused(api, Detail::CAPTURING)) } else { Ok(()) }
     }
 
     /// Records a hidden event on the branch of a stream.

@@ -11,9 +11,9 @@ use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Once, OnceLock};
 
-use super::busy;
 use super::view::{AsStream, StreamRef, sealed};
-use crate::error::{Detail, Error, Result};
+use crate::busy;
+use crate::error::{Error, ErrorKind, Result};
 use crate::sys;
 
 /// The stream that [`StreamRef::scope`] lends to its closure, with the promise that it is synchronized
@@ -85,7 +85,7 @@ impl StreamRef<'_> {
         if let Err(error) = &over
             && !error.is_sticky()
             // Reported only after the stream has completed its work.
-            && !matches!(error.detail(), Detail::CallbackPanicked { .. })
+            && error.detail().kind() != ErrorKind::Panicked
             // The thread that ends the process has left all its scopes before, and has submitted nothing
             // since.
             && !is_exit_of_this_thread(error)

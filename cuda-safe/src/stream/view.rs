@@ -7,9 +7,10 @@ use std::ptr;
 use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::busy;
+use super::ownership;
 use super::recorder::{self, Recorder};
 use super::tracker::TRACKER;
+use crate::busy;
 use crate::device::{Device, Switched};
 use crate::error::{Detail, Error, Result};
 use crate::hazard::Access;
@@ -138,7 +139,7 @@ impl<'a> StreamRef<'a> {
             sys::cudaStreamCaptureStatusNone => Ok(None),
             sys::cudaStreamCaptureStatusActive => Ok(Some(id)),
             _ => {
-                let refused = Error::refused(api, Detail::Unsupported { what: "a capture that has failed" });
+                let refused = Error::refused(api, Detail::unsupported("a capture that has failed"));
                 Err(refused.with_code(sys::cudaErrorStreamCaptureInvalidated))
             }
         }
@@ -156,7 +157,7 @@ impl<'a> StreamRef<'a> {
     #[inline(never)]
     #[track_caller]
     fn captured(&self, api: &'static str) -> Error {
-        let detail = if self.is_capturing() { Detail::Capturing } else { Detail::OutsideCapture };
+        let detail = if self.is_capturing() { Detail::CAPTURING } else { Detail::OUTSIDE_CAPTURE };
         Error::refused(api, detail)
     }
 
@@ -296,7 +297,7 @@ impl<'a> StreamRef<'a> {
     #[inline]
     #[track_caller]
     pub(super) fn ensure_not_ending(&self, api: &'static str) -> Result<()> {
-        if self.timeline.kind == Kind::PerThread { busy::ensure_not_ending(api) } else { Ok(()) }
+        if self.timeline.kind == Kind::PerThread { ownership::ensure_not_ending(api) } else { Ok(()) }
     }
 }
 

@@ -2,10 +2,11 @@
 #![expect(unsafe_code, reason = "calls the runtime's stream functions")]
 
 use super::event::Event;
+use super::host_function;
 use super::host_function::drop_tasks_if_lost;
 use super::tracker::TRACKER;
 use super::view::StreamRef;
-use super::{busy, host_function};
+use crate::busy;
 use crate::error::{Error, Result};
 use crate::{callback, check, sys};
 

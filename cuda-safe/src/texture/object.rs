@@ -15,7 +15,8 @@ use crate::device::Device;
 use crate::error::{Detail, Error, OrRefused, Result};
 use crate::hazard::{Access, Mode};
 use crate::launch::{KernelArg, Named, SurfaceObject, TextureObject};
-use crate::memory::{ArrayElement, ArrayKind, Destroy, UsedHandle, relax, retain};
+use crate::memory::{ArrayElement, ArrayKind, Destroy, UsedHandle, retain};
+use crate::stream::relax;
 use crate::{check, stream, sys};
 
 /// An image of elements `T` that kernels read by coordinates. Dropping it destroys the texture object.
@@ -216,7 +217,7 @@ impl<T> Texture<T> {
     }
 
     /// Returns a read of the memory, for [`enqueue`](crate::stream::StreamRef::enqueue) and
-    /// [`launch_with`](crate::launch::Kernel::launch_with). Pass [`alive`](Self::alive) with it.
+    /// [`launch_raw`](crate::launch::Kernel::launch_raw). Pass [`alive`](Self::alive) with it.
     #[must_use]
     pub fn access(&self) -> Access<'_> {
         self.object.access(Mode::Read)
@@ -334,7 +335,7 @@ impl<T: ArrayElement> Surface<T> {
                 "kernels write that by its address; a surface is made of an Array",
             ),
         };
-        Err(Error::refused(api, Detail::Texture { asked, instead }))
+        Err(Error::refused(api, Detail::texture(asked, instead)))
     }
 }
 
@@ -389,7 +390,7 @@ impl<T> Surface<T> {
     }
 
     /// Returns a read of the array, for [`enqueue`](crate::stream::StreamRef::enqueue) and
-    /// [`launch_with`](crate::launch::Kernel::launch_with). Pass [`alive`](Self::alive) with it.
+    /// [`launch_raw`](crate::launch::Kernel::launch_raw). Pass [`alive`](Self::alive) with it.
     #[must_use]
     pub fn access(&self) -> Access<'_> {
         self.object.access(Mode::Read)
@@ -505,7 +506,7 @@ impl Object {
         stream::ensure_idle(api)?;
         let (device, range) = (resource.device, resource.memory.range());
         // The memory is retained before the object exists.
-        let memory = retain(&resource.memory).or_refused(api, || Detail::NotKept)?;
+        let memory = retain(&resource.memory).or_refused(api, || Detail::NOT_KEPT)?;
         let _current = device.switch()?;
         // Without this, a capture in progress refuses the creation, and the attempt invalidates the
         // capture.

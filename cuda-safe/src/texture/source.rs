@@ -125,7 +125,7 @@ impl<T: ArrayElement> TextureSource for ArrayView<'_, T> {
         let region = self.region();
         let asked = "texture or surface of a part of an array";
         let instead = "make it of the whole array or level, and read or write the part by its coordinates";
-        ensure(region.is_whole(), api, || Detail::Texture { asked, instead })?;
+        ensure(region.is_whole(), api, || Detail::texture(asked, instead))?;
         Resource::of_region(region)
     }
 }
@@ -175,14 +175,14 @@ fn limit(device: Device, attribute: sys::cudaDeviceAttr) -> Result<usize> {
 /// Refuses zero and anything above the limit.
 #[track_caller]
 fn at_most(api: &'static str, what: &'static str, asked: usize, limit: usize) -> Result<()> {
-    ensure(asked > 0, api, || Detail::Zero { what })?;
+    ensure(asked > 0, api, || Detail::zero(what))?;
     size::at_most(api, what, size::wide(asked), size::wide(limit))
 }
 
 #[track_caller]
 fn aligned(api: &'static str, device: Device, address: usize) -> Result<()> {
     let align = limit(device, sys::cudaDevAttrTextureAlignment)?;
-    ensure(address.is_multiple_of(align), api, || Detail::Misaligned { address, align })
+    ensure(address.is_multiple_of(align), api, || Detail::misaligned(address, align))
 }
 
 /// Describes linear memory.
@@ -204,7 +204,7 @@ fn linear<'a, T: ArrayElement>(api: &'static str, span: Span<'a, T>) -> Result<R
 /// Describes rows of device memory.
 #[track_caller]
 fn rows<'a, T: ArrayElement>(api: &'static str, grid: Grid<'a, T>) -> Result<Resource<'a>> {
-    let bytes = grid.bytes().or_refused(api, || Detail::NotKept)?;
+    let bytes = grid.bytes().or_refused(api, || Detail::NOT_KEPT)?;
     let (device, memory) = (bytes.device(), bytes.access(Mode::Read));
     let (width, height, pitch) = (grid.width(), grid.height(), grid.layout().pitch);
     for (what, asked, attribute) in [
@@ -217,7 +217,7 @@ fn rows<'a, T: ArrayElement>(api: &'static str, grid: Grid<'a, T>) -> Result<Res
     aligned(api, device, grid.pointer().addr())?;
     let align = limit(device, sys::cudaDevAttrTexturePitchAlignment)?;
     let row = grid.layout().row;
-    ensure(pitch.is_multiple_of(align), api, || Detail::Pitch { pitch, row, align })?;
+    ensure(pitch.is_multiple_of(align), api, || Detail::pitch(pitch, row, align))?;
     let mut raw = sys::cudaResourceDesc { resType: sys::cudaResourceTypePitch2D, ..Default::default() };
     raw.res.pitch2D = sys::cudaResourceDesc__bindgen_ty_1__bindgen_ty_4 {
         devPtr: grid.pointer().cast(),

@@ -36,7 +36,7 @@ mod non_temporal {
     use std::ptr;
 
     /// Below this many bytes the ends cost more than the middle saves.
-    const WORTH: usize = 4096;
+    const LEAST_BYTES: usize = 4096;
 
     /// A line of the caches.
     const LINE: usize = 64;
@@ -71,7 +71,7 @@ mod non_temporal {
         let has_instructions = std::arch::is_x86_feature_detected!("avx");
         #[cfg(target_arch = "aarch64")]
         let has_instructions = true;
-        len >= WORTH && has_instructions
+        len >= LEAST_BYTES && has_instructions
     }
 
     /// # Safety
@@ -148,7 +148,7 @@ mod non_temporal {
 
     #[cfg(test)]
     mod tests {
-        use super::{LINE, PAGE, WORTH, copy_lines, serves};
+        use super::{LEAST_BYTES, LINE, PAGE, copy_lines, serves};
 
         /// Twice the pages that are moved together, and some lines.
         const LINES: usize = 8 * PAGE + 10;
@@ -158,7 +158,7 @@ mod non_temporal {
             #[repr(align(64))]
             struct Lines([u8; LINES * LINE]);
             let from: Vec<u8> = (0..=250).cycle().skip(3).take(LINES * LINE + 1).collect();
-            if serves(WORTH) {
+            if serves(LEAST_BYTES) {
                 let mut to = Lines([0; LINES * LINE]);
                 // SAFETY: both have so many lines, the destination is aligned to lines, and the processor has
                 // the instructions.

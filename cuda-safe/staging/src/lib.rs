@@ -6,8 +6,8 @@
 //! (feature `staged`). The crate stands on `cuda-sys` alone and tracks nothing: callers order the copies.
 //!
 //! A copy has two steps. [`prepare`] decides whether staging is faster, and takes page-locked memory if it
-//! is. [`Prepared::run`] copies. Page-locked memory is allocated in the first step only, because allocating
-//! may wait for the device, and a caller with locks of its own enters them between the two.
+//! is. [`Prepared::run`] copies. Only the first step allocates page-locked memory, because allocating may
+//! wait for the device. A caller takes its own locks between the two steps.
 //!
 //! | file | what it owns |
 //! |---|---|
@@ -16,22 +16,21 @@
 //! | `pool` | the worker pool, and its end when the process ends |
 //! | `transfer` | one transfer, and what each thread does for it |
 //! | `schedule` | the protocol between these threads: who moves a piece, who submits a chunk |
-//! | `pinned` | page-locked memory: the staging rings and the bounce buffer, cached within a bound |
+//! | `pinned` | page-locked memory: the staging rings, cached within a bound |
 //! | `host` | how a processor moves bytes, and gets fresh pages |
 //! | `runtime` | errors, the current device, the capture mode, and the hooks of the layer above |
 //!
 //! # Ordering
 //! [`Prepared::run`] records an event on the stream that it is given, waits for it, copies on streams of its
 //! own, and returns when the copy is complete. On the legacy stream that is the order of `cudaMemcpy`: the
-//! copy begins after all work that the legacy stream, and so every blocking stream of the device, was given
-//! before.
+//! copy begins after all earlier work of the legacy stream, and so of every blocking stream of the device.
 //!
 //! # Failures
 //! The first error of any thread is the error of the copy, and nothing is in flight on either side when it is
-//! returned. If threads cannot be started, fewer work. If page-locked memory cannot be had, [`prepare`]
-//! returns `None`, and the caller uses `cudaMemcpy`. After the loss of the device's context, chunks that the
-//! device may still write to are leaked. `pool` says what happens at the end of the process and in the child
-//! of a `fork`.
+//! returned. If the system starts too few threads, fewer threads copy. If it has no page-locked memory left,
+//! [`prepare`] returns `None`, and the caller uses `cudaMemcpy`. After the loss of the device's context,
+//! chunks that the device may still write to are leaked. `pool` describes the end of the process, and the
+//! child of a `fork`.
 //!
 //! # Memory
 //! Page-locked memory is allocated one ring at a time, at most [`Settings::pinned`] bytes for all copies
@@ -92,8 +91,8 @@ mod primitives {
 #[cfg(not(loom))]
 pub use self::{
     copy::{Prepared, Statistics, prepare, request_large_pages, statistics},
-    pinned::{abandon, allocate_bounce_buffer, bounce_to_host, release, release_idle, wants_bounce_buffer},
-    plan::{HostMemory, Layout, Settings, Traffic, configure, is_never_staged, settings},
+    pinned::{abandon, release, release_idle},
+    plan::{Layout, Settings, Traffic, configure, is_never_staged, settings},
     runtime::{Error, Hooks, Result, install},
     transfer::Wait,
 };

@@ -1,4 +1,4 @@
-//! Page-locked memory: the staging rings of transfers, and the bounce buffer of small copies.
+//! Page-locked memory: the staging rings of transfers.
 //!
 //! A transfer works with a *staging ring*: a block of page-locked memory that it cuts into slots, a stream,
 //! and an event for each slot. Rings are cached for the next transfer and never freed while anything is under
@@ -6,34 +6,15 @@
 //! happens only where the program itself frees memory, or asks for it ([`release`]). Blocks are portable, so
 //! one cache serves all devices; its size is bounded. A ring whose stream cannot be drained, because the
 //! device's context is lost, is leaked: a device might still write there.
-//!
-//! # The bounce buffer
-//! `cudaMemcpy` copies to pageable memory through a buffer of its own and in small steps; to page-locked
-//! memory it copies directly. For a small copy from a device, `cudaMemcpy` therefore copies into the bounce
-//! buffer here, and the processor copies on from there. It is the same call with another destination: the
-//! order, the waits and the errors are the same. The other direction gains nothing, because `cudaMemcpy`
-//! returns there before the device has copied.
-//!
-//! Memory that was allocated just now is in the caches as a rule, because another owner had it before: copies
-//! of up to 1 MiB to it are 12 to 30 % faster so, measured on an H200's host with 1, 2 and 16 processors
-//! (driver 580). Memory that the program had before may be in the caches or not. If not, the processor has to
-//! fetch the lines that it then overwrites, and copies of 128 KiB and more would be 20 to 30 % slower; up to
-//! 4 KiB, copies are 5 to 12 % faster in both cases.
-//!
-//! There is one bounce buffer for the process, and a copy that finds it taken does without. It is allocated
-//! once a program has copied enough to make up for that, counts as page-locked memory of the crate, and is
-//! released with it. No call is made under its lock.
 #![expect(unsafe_code, reason = "allocates page-locked memory, streams and events, and copies through them")]
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use cuda_sys as sys;
 
-use crate::plan::{BOUNCE_BYTES, HostMemory, WORTH, settings};
 use crate::runtime::{CurrentDevice, Error, RelaxedCapture, Result, check, fail_point, lock, may_call};
 
 /// Slots of the largest size in a ring, if the bound allows: enough for the link to be busy while the host is
@@ -117,19 +98,10 @@ struct Cache {
     in_use: usize,
     /// When a ring was used last.
     last_use: Option<Instant>,
-    /// When the bounce buffer was last seen to have been used.
-    last_bounce: Option<Instant>,
 }
 
-static CACHE: Mutex<Cache> = Mutex::new(Cache {
-    blocks: Vec::new(),
-    queues: Vec::new(),
-    held: 0,
-    most: 0,
-    in_use: 0,
-    last_use: None,
-    last_bounce: None,
-});
+static CACHE: Mutex<Cache> =
+    Mutex::new(Cache { blocks: Vec::new(), queues: Vec::new(), held: 0, most: 0, in_use: 0, last_use: None });
 
 fn cache() -> MutexGuard<'static, Cache> {
     lock(&CACHE)
@@ -269,14 +241,6 @@ impl Block {
         cache.last_use = Some(Instant::now());
     }
 
-    /// Records that the bounce buffer no longer exists. There can be another one once it has been earned
-    /// again.
-    fn retired(self) -> Self {
-        BOUNCE_EARNED.store(0, Ordering::Relaxed);
-        BOUNCE_MADE.store(false, Ordering::Relaxed);
-        self
-    }
-
     /// Frees the memory. If the runtime refuses the call, the block stays in the cache, and the next release
     /// tries again.
     fn free(self) -> Result<()> {
@@ -356,8 +320,7 @@ pub fn release() -> Result<()> {
     if !may_call() {
         return Err(Error::new("cudaFreeHost", sys::cudaErrorNotPermitted));
     }
-    let rings = release_rings();
-    rings.and(release_bounce_buffer())
+    release_rings()
 }
 
 fn release_rings() -> Result<()> {
@@ -374,40 +337,25 @@ fn release_rings() -> Result<()> {
     freed
 }
 
-fn release_bounce_buffer() -> Result<()> {
-    let buffer = lock(&BOUNCE).take();
-    buffer.map_or(Ok(()), |buffer| buffer.retired().free())
-}
-
 /// How long memory lies unused before [`release_idle`] frees it.
-const IDLE: Duration = Duration::from_secs(1);
+const IDLE_TIME: Duration = Duration::from_secs(1);
 
 /// Frees page-locked memory that no copy has used for a second. The layer above calls this where the program
 /// frees memory, and so waits for the devices anyway.
 pub fn release_idle() {
     if may_call() {
-        release_unused_for(IDLE);
+        release_unused_for(IDLE_TIME);
     }
 }
 
 /// Frees page-locked memory that no copy has used for this long.
 pub(crate) fn release_unused_for(time: Duration) {
-    let is_idle = |last: Option<Instant>| last.is_some_and(|last| last.elapsed() >= time);
-    let Ok(mut cache) = CACHE.try_lock() else { return };
-    if BOUNCE_USED.swap(false, Ordering::Relaxed) {
-        cache.last_bounce = Some(Instant::now());
-    }
-    let (rings, bounce) = (is_idle(cache.last_use), is_idle(cache.last_bounce));
-    if bounce {
-        cache.last_bounce = None;
-    }
+    let Ok(cache) = CACHE.try_lock() else { return };
+    let is_idle = cache.last_use.is_some_and(|last| last.elapsed() >= time);
     drop(cache);
-    // The errors are those of earlier work; the next synchronisation reports them.
-    if rings {
+    if is_idle {
+        // The errors are those of earlier work; the next synchronisation reports them.
         let _ = release_rings();
-    }
-    if bounce {
-        let _ = release_bounce_buffer();
     }
 }
 
@@ -419,98 +367,4 @@ pub fn abandon(device: c_int) {
         cache.blocks.iter().filter(|block| block.device == device).map(|block| block.bytes).sum();
     cache.blocks.retain(|block| block.device != device);
     cache.held -= gone;
-    if let Some(buffer) = lock(&BOUNCE).take_if(|buffer| buffer.device == device) {
-        cache.held -= buffer.retired().bytes;
-    }
-}
-
-/// A copy through the bounce buffer saves as much as this many further bytes would, however small it is.
-const BOUNCE_SAVES: usize = 16 << 10;
-
-/// The bounce buffer, while no copy uses it.
-static BOUNCE: Mutex<Option<Block>> = Mutex::new(None);
-
-/// Whether the bounce buffer exists, or could not be allocated.
-static BOUNCE_MADE: AtomicBool = AtomicBool::new(false);
-
-/// Bytes of the copies since the bounce buffer last existed.
-static BOUNCE_EARNED: AtomicUsize = AtomicUsize::new(0);
-
-/// Whether the bounce buffer was used since [`release_idle`] looked.
-static BOUNCE_USED: AtomicBool = AtomicBool::new(false);
-
-/// Returns whether a copy to the host would use a bounce buffer that does not exist yet.
-#[inline]
-#[must_use]
-pub fn wants_bounce_buffer(bytes: usize, memory: HostMemory) -> bool {
-    memory.bounces(bytes) && !BOUNCE_MADE.load(Ordering::Relaxed)
-}
-
-/// Counts a copy that is about to be made by [`bounce_to_host`], and allocates the bounce buffer if the
-/// program has now copied enough to make up for it.
-///
-/// A caller with locks of its own calls this before it takes them: allocating may wait for the device.
-#[cold]
-#[inline(never)]
-pub fn allocate_bounce_buffer(device: c_int, bytes: usize) {
-    let one = bytes.saturating_add(BOUNCE_SAVES);
-    let earned = BOUNCE_EARNED.fetch_add(one, Ordering::Relaxed).saturating_add(one) as u64;
-    if earned / WORTH < BOUNCE_BYTES as u64 {
-        return;
-    }
-    // If the thread may not call the runtime, the copy will be refused.
-    if !may_call() || BOUNCE_MADE.swap(true, Ordering::Relaxed) {
-        return;
-    }
-    let Ok(_current) = CurrentDevice::new(device) else { return };
-    let limit = settings().pinned;
-    let mut cache = cache();
-    if limit.saturating_sub(cache.held) < BOUNCE_BYTES {
-        return;
-    }
-    cache.last_bounce = Some(Instant::now());
-    if let Ok(block) = Block::add(cache, device, BOUNCE_BYTES) {
-        *lock(&BOUNCE) = Some(block);
-    }
-}
-
-/// Copies from a device to pageable memory as `cudaMemcpy` does, and returns its code.
-///
-/// # Safety
-/// So many bytes of device memory may be read, and of host memory written, until this returns.
-pub unsafe fn bounce_to_host(
-    to: *mut u8,
-    from: *const u8,
-    bytes: usize,
-    memory: HostMemory,
-) -> sys::cudaError_t {
-    let kind = sys::cudaMemcpyDeviceToHost;
-    let buffer = if memory.bounces(bytes) { lock(&BOUNCE).take() } else { None };
-    let Some(buffer) = buffer else {
-        // SAFETY: the caller guarantees it.
-        return unsafe { sys::cudaMemcpy(to.cast(), from.cast(), bytes, kind) };
-    };
-    let pinned = buffer.pointer;
-    // SAFETY: the caller guarantees it. The buffer is large enough and has no other user.
-    let code = unsafe { sys::cudaMemcpy(pinned.cast(), from.cast(), bytes, kind) };
-    if code != sys::cudaSuccess {
-        return bounce_failed(buffer, code);
-    }
-    // SAFETY: the caller guarantees it. The call has returned, so the buffer has the bytes, and it is not
-    // the caller's memory.
-    unsafe { ptr::copy_nonoverlapping(pinned, to, bytes) };
-    BOUNCE_USED.store(true, Ordering::Relaxed);
-    *lock(&BOUNCE) = Some(buffer);
-    code
-}
-
-/// Returns the buffer to the cache after a failure. If the context is lost, a device may still write to it,
-/// and it is leaked.
-#[cold]
-#[inline(never)]
-fn bounce_failed(buffer: Block, code: sys::cudaError_t) -> sys::cudaError_t {
-    if !Error::new("cudaMemcpy", code).is_sticky() {
-        *lock(&BOUNCE) = Some(buffer);
-    }
-    code
 }

@@ -11,7 +11,7 @@
 //! with 1, 2, 3, 4, 6, 8 and 16 processors. `cudaMemcpy` moved 9 GB/s to the device there and 15.5 GB/s to
 //! the host, and 16 GB/s to the device if the bytes were in the processor's cache.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 use crate::Direction;
@@ -39,8 +39,7 @@ pub struct Settings {
     /// memory.
     pub enabled: bool,
     /// The number of bytes from which a copy is staged. `None`: from where that is faster, and once a program
-    /// has copied enough to make up for page-locking memory; small copies to the host then use one bounce
-    /// buffer of 1 MiB.
+    /// has copied enough to make up for page-locking memory.
     pub threshold: Option<usize>,
     /// The number of threads that work on a copy, the calling one included. `None`: at most as many as the
     /// processors that the process may use.
@@ -66,9 +65,6 @@ impl Settings {
     fn publish(&self) {
         let lowest = if self.enabled { self.threshold.unwrap_or(NEVER) } else { usize::MAX };
         LOWEST.store(lowest, Ordering::Relaxed);
-        // A threshold of the program is meant for all copies.
-        let bounces = self.enabled && self.threshold.is_none() && self.pinned >= BOUNCE_BYTES;
-        BOUNCES.store(bounces, Ordering::Relaxed);
     }
 
     /// The settings that the environment asks for.
@@ -141,40 +137,13 @@ pub fn is_never_staged(bytes: usize) -> bool {
     bytes < LOWEST.load(Ordering::Relaxed)
 }
 
-/// Bytes of the bounce buffer.
-pub(crate) const BOUNCE_BYTES: usize = 1 << 20;
-
-/// Returns whether small copies to the host may use the bounce buffer.
-static BOUNCES: AtomicBool = AtomicBool::new(false);
-
-/// The pageable memory that a copy writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HostMemory {
-    /// Memory that the program had before.
-    Existing,
-    /// Memory that was allocated just now.
-    New,
-}
-
-impl HostMemory {
-    /// Returns whether a copy of so many bytes to it uses the bounce buffer.
-    #[inline]
-    pub(crate) fn bounces(self, bytes: usize) -> bool {
-        let most = match self {
-            Self::Existing => 4096,
-            Self::New => BOUNCE_BYTES,
-        };
-        bytes <= most && BOUNCES.load(Ordering::Relaxed)
-    }
-}
-
 /// Page-locked memory is bounded by the bytes that the program has copied, divided by this: page-locking a
 /// byte costs as much as staging saves on so many.
 ///
 /// Page-locking a ring of 16 MiB takes 5.5 ms, and staging saves 40 to 80 µs on each MiB: the ring has paid
 /// for itself after 64 to 128 MiB. So it is allocated, in one go, by the copy that completes 128 MiB, and no
 /// program spends more than twice what was necessary.
-pub(crate) const WORTH: u64 = 8;
+const COPIED_PER_PINNED: u64 = 8;
 
 /// Bytes to new memory count so many times, as staging saves as many times the time on them: the first copy
 /// of 32 MiB to new memory pays for the ring by itself.
@@ -191,7 +160,7 @@ pub(crate) fn earned(request: &Request, settings: &Settings) -> usize {
     let counts = if request.is_new { NEW_COUNTS } else { 1 };
     let bytes = (request.bytes as u64).saturating_mul(counts);
     let copied = COPIED.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes);
-    usize::try_from(copied / WORTH).unwrap_or(usize::MAX)
+    usize::try_from(copied / COPIED_PER_PINNED).unwrap_or(usize::MAX)
 }
 
 /// The known properties of a transfer before it begins.

@@ -261,7 +261,7 @@ struct Backoff {
 }
 
 /// How long a thread sleeps between two checks.
-const NAP: Duration = Duration::from_micros(50);
+const POLL_INTERVAL: Duration = Duration::from_micros(50);
 
 impl Backoff {
     /// For a thread that has work as soon as a chunk is done: it spins for as long as that usually takes.
@@ -279,7 +279,7 @@ impl Backoff {
         } else if self.since.get_or_insert_with(Instant::now).elapsed() < self.yields {
             std::thread::yield_now();
         } else {
-            std::thread::sleep(NAP);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 }
@@ -299,6 +299,6 @@ mod tests {
         backoff.yields = Duration::ZERO;
         let begin = Instant::now();
         (0..3).for_each(|_| backoff.pause());
-        assert!(begin.elapsed() >= 3 * NAP);
+        assert!(begin.elapsed() >= 3 * POLL_INTERVAL);
     }
 }

@@ -9,10 +9,13 @@
 //!
 //! "Names" is the result of a plain scan: the item's name in the test or in a helper of its file that it
 //! calls, and also the type's name if several types have such a method.
+//!
+//! Not in the bundle: it reads the sources.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod examples;
 mod scan;
+mod sources;
 mod summary;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -116,8 +119,9 @@ fn items() -> BTreeMap<String, Wrapped> {
     let src = here().join("src");
     for path in sources(&src, true) {
         let inside = path.strip_prefix(&src).unwrap().with_extension("");
-        let room = inside.iter().next().unwrap().to_str().unwrap();
-        for (alias, item) in scan::items(room, &read(&path)) {
+        let mut folders = inside.iter().map(|name| name.to_str().unwrap());
+        let module = folders.clone().find(|name| *name == "node").or(folders.next()).unwrap();
+        for (alias, item) in scan::items(module, &read(&path)) {
             let wrapped = found.entry(alias).or_default();
             wrapped.homes.extend(inside.iter().map(|name| name.to_str().unwrap().to_owned()));
             if !wrapped.items.contains(&item) {
@@ -141,24 +145,23 @@ fn ambiguous() -> BTreeSet<String> {
     owners.into_iter().filter(|(_, owners)| owners.len() > 1).map(|(name, _)| name).collect()
 }
 
-/// The main files of the test programs in a folder: `NAME.rs` and `NAME/main.rs`.
-fn programs(folder: &Path) -> Vec<PathBuf> {
-    let files = sources(folder, true).into_iter();
-    files.filter(|path| path.parent() == Some(folder) || path.ends_with("main.rs")).collect()
-}
-
-/// Every test of the crates that could name an item or a function: `crate/file::name`, and its code.
+/// Every test of the crates that could name an item or a function, as `crate/file::name`, and its code.
+/// The programs that the files belong to are no part of the name, nor of the order.
 fn tests() -> Vec<(String, String)> {
     let mut found = Vec::new();
     for package in ["cuda-safe", "cuda-safe/hazard", "cuda-kernels", "cuda-sys", "ci/same-names/program"] {
-        for path in programs(&here().join("..").join(package).join("tests")) {
+        let mut files = BTreeMap::new();
+        for path in sources(&here().join("..").join(package).join("tests"), true) {
             let named = if path.ends_with("main.rs") { path.parent().unwrap() } else { &path };
-            let file = named.file_stem().unwrap().to_str().unwrap();
-            if file == "ledger" {
-                continue;
+            let file = named.file_stem().unwrap().to_str().unwrap().to_owned();
+            let is_program = path.iter().all(|part| part != "compile_fail");
+            if is_program && file != "ledger" {
+                files.insert((file, path.clone()), read(&path));
             }
+        }
+        for ((file, _), source) in files {
             let named = |(test, code)| (format!("{package}/{file}::{test}"), code);
-            found.extend(scan::tests(&read(&path)).into_iter().map(named));
+            found.extend(scan::tests(&source).into_iter().map(named));
         }
     }
     found
@@ -176,7 +179,13 @@ fn generate() -> String {
         let wrapped = entry.map_or(&[][..], |entry| entry.items.as_slice());
         let names_it = |code: &str| match wrapped {
             [] => has_name(code, &name),
-            wrapped => wrapped.iter().any(|item| item.is_named_in(code, ambiguous.contains(&item.name))),
+            wrapped => wrapped.iter().any(|item| {
+                let names_it = |code: &str| item.is_named_in(code, ambiguous.contains(&item.name));
+                // A node is set, not added, in the same statement.
+                let sets = item.is_operation() && name.contains("NodeSet");
+                let mut statements = code.split(';').filter(|statement| statement.contains(".set("));
+                if sets { statements.any(names_it) } else { names_it(code) }
+            }),
         };
         let mut naming: Vec<&str> =
             tests.iter().filter(|(_, code)| names_it(code)).map(|(test, _)| test.as_str()).collect();

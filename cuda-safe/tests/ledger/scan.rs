@@ -35,13 +35,20 @@ impl Item {
         }
     }
 
+    /// Whether the item is an operation of a graph's nodes, which a node may be added or set with.
+    pub(crate) fn is_operation(&self) -> bool {
+        self.owner == "node"
+    }
+
     /// Whether a piece of code names the item. `ambiguous`: whether other types have a method of the same
     /// name.
     pub(crate) fn is_named_in(&self, code: &str, ambiguous: bool) -> bool {
         match self.kind {
             Kind::Type => has_word(code, &format!("{}::", self.name)),
             Kind::Macro => has_word(code, &format!("{}!", self.name)),
-            Kind::Free => has_word(code, &format!("{}(", self.name)),
+            // The operations of nodes have the names of other functions.
+            Kind::Free if self.is_operation() => has_word(code, &format!("node::{}(", self.name)),
+            Kind::Free => has_word(&code.replace("node::", "node_"), &format!("{}(", self.name)),
             Kind::Associated => has_word(code, &format!("{}::{}(", self.owner, self.name)),
             Kind::Method => {
                 let typed = !ambiguous || family(&self.owner).iter().any(|name| has_name(code, name));

@@ -41,8 +41,8 @@ pub(crate) fn summary(ledger: &str) -> String {
     let mut out = String::from(
         "# The coverage ledger in figures\n\n\
          Generated from `../ledger.tsv`, as that is: functions of the runtime by group. \
-         *Shown*: of those wrapped, those that an\n\
-         example names. *Raw only*: left to `cuda-sys` for a reason that the ledger gives.\n\n\
+         *Shown*: of those wrapped,\n\
+         those that an example names. *Raw only*: left to `cuda-sys` for a reason that the ledger gives.\n\n\
          | group | functions | wrapped | shown | raw only | not yet wrapped |\n\
          |---|---:|---:|---:|---:|---:|\n",
     );

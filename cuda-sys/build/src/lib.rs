@@ -1,14 +1,14 @@
 //! Finds the CUDA toolkit, generates bindings to its runtime headers, and tells cargo how to link.
 //!
-//! It contains the logic of `cuda-sys`'s build script, as a library with unit tests, so that other build
-//! scripts use the same rules:
+//! It is the logic of `cuda-sys`'s build script as a library. Other build scripts use the same rules by it:
 //!
 //! - [`build`] is the whole build script of `cuda-sys`.
 //! - [`emit_version_cfgs`] sets the `cudart_12_4` ... cfgs of `cuda-sys` for a crate that depends on it.
 //! - [`link()`] finds and links another library of NVIDIA's, such as cuBLAS, for the `-sys` crates of others.
 //! - [`Search`] finds a toolkit, and [`Bindings`] writes Rust for its headers without linking.
 //!
-//! Only [`Env::from_process`] reads the process's environment. All other functions take it as data.
+//! Only [`Env::from_process`] reads the process's environment. All other functions take the environment as
+//! data.
 
 mod aliases;
 mod build;

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use crate::{Env, Error, Result, Search, target};
 
 /// Loads libclang on this thread for the caller's own use of bindgen, by the rules of `cuda-sys`. Returns
-/// extra arguments for clang: the folder of the compiler's own headers if libclang has none, and if the target
-/// is not the machine that compiles, which headers are read.
+/// extra arguments for clang: the folder of the compiler's own headers if libclang has none, and if the
+/// target is not the machine that compiles, which headers are read.
 ///
 /// # Errors
 /// There is no libclang.

@@ -127,8 +127,8 @@ mod tests {
         tree.file("library/stdlib.h", "");
         let (own, library) = (tree.path("own"), tree.path("library"));
         let script = format!(
-            "case $1 in\n-dumpmachine) echo {machine} ;;\n-print-file-name=include) echo {own} ;;\n-E) printf \
-             'x\\n#include <...> search starts here:\\n {library}\\n {own}\\nEnd of search list.\\n' >&2 \
+            "case $1 in\n-dumpmachine) echo {machine} ;;\n-print-file-name=include) echo {own} ;;\n-E) \
+             printf 'x\\n#include <...> search starts here:\\n {library}\\n {own}\\nEnd of search list.\\n' >&2 \
              ;;\nesac\n",
             own = own.display(),
             library = library.display(),

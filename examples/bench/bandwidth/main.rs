@@ -3,6 +3,8 @@
 //!
 //! The method is that of nvbandwidth's copy-engine cases: see `measure.rs`. On the emulator the numbers
 //! have no meaning.
+//!
+//! Not under sanitizers: a kernel polls a flag until all copies are enqueued.
 #![allow(clippy::cast_precision_loss, reason = "sizes and rates are far below 2^52")]
 
 mod cases;

@@ -273,8 +273,8 @@ double host(Plan plan, size_t size, cudaStream_t stream) {
     return time;
 }
 
-// Brings an array through the device in chunks: three streams, four buffers, and events between the steps. The
-// time of a chunk.
+// Brings an array through the device in chunks: three streams, four buffers, and events between the steps.
+// The time of a chunk.
 double pipeline(Plan plan, size_t bytes) {
     struct Buffer {
         int *in = nullptr, *out = nullptr;

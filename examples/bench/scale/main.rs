@@ -13,6 +13,7 @@ use anyhow::{Context as _, bail};
 use bench::serve::{Plan, serve};
 use cuda_kernels::kernels::{add_one, arguments_buffers_4, arguments_buffers_16, square, vector_add};
 use cuda_safe::copy::Pipeline;
+use cuda_safe::graph::node;
 use cuda_safe::{
     Device, DeviceBuffer, Event, Graph, MemoryPool, PinnedBuffer, Result, Stream, launch, memcpy_async,
     memset_async,
@@ -143,8 +144,9 @@ fn chain(nodes: u32, numbers: &mut DeviceBuffer<i32>) -> Result<Graph> {
     let mut last = None;
     for _ in 0..nodes {
         // SAFETY: each thread touches one element of a buffer that has more and that the graph retains.
-        let node =
-            unsafe { graph.add_kernel(last.as_slice(), &add_one, (1, THREADS), (&mut *numbers, THREADS)) };
+        let node = unsafe {
+            graph.add(last.as_slice(), node::kernel(&add_one, (1, THREADS), (&mut *numbers, THREADS)))
+        };
         last = Some(node?);
     }
     Ok(graph)
@@ -166,7 +168,7 @@ fn graph_fills(plan: Plan, nodes: u32) -> Result<f64> {
         let start = Instant::now();
         let mut graph = Graph::new()?;
         for buffer in &mut buffers {
-            graph.add_memset(&[], buffer, 0)?;
+            graph.add(&[], node::memset(buffer, 0))?;
         }
         let spent = start.elapsed();
         drop(graph);

@@ -2,6 +2,8 @@
 //!
 //! The test runs the program that cargo built. In a bundle on another machine, `EXAMPLES_DIR` names
 //! its folder.
+//!
+//! Not under sanitizers: the program that it starts has a kernel that polls a flag.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::path::PathBuf;

@@ -1,4 +1,6 @@
 //! The confidence intervals of `ci/bench`.
+//!
+//! Not in the bundle: it is the arithmetic of the benches' tables.
 
 use bench::interval;
 

@@ -5,7 +5,9 @@ use core::ffi::{c_int, c_void};
 
 use super::{Call, address, api, wide};
 use crate::error::Answer;
-use crate::stream::{Fill, Volume, Work, submit, synchronize};
+use crate::finding::Finding;
+use crate::machine::Guard;
+use crate::stream::{Fill, Volume, Work, access, submit, synchronize};
 use crate::sys::{cudaErrorIllegalAddress, cudaErrorInvalidValue, cudaExtent, cudaPitchedPtr, cudaStream_t};
 use crate::transfer::{MemoryType, Mode, memory_type};
 
@@ -35,11 +37,26 @@ fn set(call: &Call, stream: cudaStream_t, request: FillRequest, mode: Mode) -> A
         return Ok(());
     }
     let place = memory_type(call.name, &machine.allocations, address, Some(span), true)?;
+    if !machine.is_captured(stream) {
+        reachable(&machine, call, machine.streams.get(stream)?.device, address)?;
+    }
     let fill = Fill { address, pitch, slice, volume, value: value.to_le_bytes(), element: 1 };
     let fill = Box::new(fill);
     let id = submit(&mut machine, stream, call.name, Work::Fill(fill), &[])?;
     let waits = mode == Mode::Blocking && place != MemoryType::Device;
     if waits { synchronize(&mut machine, device, &[id]) } else { Ok(()) }
+}
+
+/// Memory of another device than the stream's is filled only with access to it. A capture does not look.
+fn reachable(machine: &Guard, call: &Call, device: usize, address: u64) -> Answer {
+    let peers = machine.devices.get(device).map_or(&[][..], |device| &device.peers);
+    let Some(it) = machine.allocations.at(address) else { return Ok(()) };
+    if access(&machine.allocations, it, device, peers).1 {
+        return Ok(());
+    }
+    let message = format!("{address:#x} is in {it}, which device {device}, the stream's, has no access to");
+    Finding::pointer(call.name, &message).report();
+    Err(cudaErrorInvalidValue)
 }
 
 fn wrapping_span(volume: Volume, pitch: u64, slice: u64) -> u64 {

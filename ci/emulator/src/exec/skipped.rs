@@ -1,12 +1,12 @@
 //! Barriers that part of a block skips, if the machine looks for races.
 //!
 //! `__syncthreads()` is for all threads of a block that have not ended. (Since compute capability 7.0 a
-//! barrier opens when all of these have come.) So a thread that ends early skips nothing, and neither does one
-//! that leaves the rest of the kernel out: the two are the same in PTX. A thread skips a barrier if it goes on
-//! **behind** it: if it uses memory, or comes to another barrier, in code that is reached from the barrier
-//! and from which the barrier is not reached any more. From there on the number of its arrivals at that
-//! barrier is final, and all threads that get there must have the same. The same is so for loops that threads
-//! leave after different numbers of turns.
+//! barrier opens when all of these have come.) So a thread that ends early skips nothing, and neither does
+//! one that leaves the rest of the kernel out: the two are the same in PTX. A thread skips a barrier if it
+//! goes on **behind** it: if it uses memory, or comes to another barrier, in code that is reached from the
+//! barrier and from which the barrier is not reached any more. From there on the number of its arrivals at
+//! that barrier is final, and all threads that get there must have the same. The same is so for loops that
+//! threads leave after different numbers of turns.
 //!
 //! Only barriers for all threads count, and not those with a number of threads, which parts of a block use
 //! among themselves. The barriers are those of the kernel itself and what is inlined there, the first 64.

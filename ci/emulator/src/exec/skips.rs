@@ -1,5 +1,5 @@
-//! Notes how threads come to barriers and go on, and reports barriers that part of a block skips: `skipped.rs`
-//! says when.
+//! Notes how threads come to barriers and go on, and reports barriers that part of a block skips:
+//! `skipped.rs` says when.
 
 use super::fault::Mistake;
 use super::file::lanes;

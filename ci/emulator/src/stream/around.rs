@@ -90,8 +90,8 @@ impl Env for Around<'_> {
                 let near =
                     self.allocations.nearest(addr).map_or_else(String::new, |near| format!(" ({near})"));
                 Some(format!(
-                    "{}{near}, which kernels do not reach: copy it to memory from cudaMalloc, register it with \
-                     cudaHostRegister, or allocate it with cudaMallocManaged or cudaMallocHost",
+                    "{}{near}, which kernels do not reach: copy it to memory from cudaMalloc, register it \
+                     with cudaHostRegister, or allocate it with cudaMallocManaged or cudaMallocHost",
                     host_memory(addr)
                 ))
             }

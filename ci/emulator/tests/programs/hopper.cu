@@ -1,5 +1,5 @@
-// Instructions of sm_90a: copies of tensors, and products of warpgroups. Each case compares with the host, and
-// prints PASS or the values that differ. Without an argument all cases run.
+// Instructions of sm_90a: copies of tensors, and products of warpgroups. Each case compares with the host,
+// and prints PASS or the values that differ. Without an argument all cases run.
 #include "hopper.h"
 
 // Loads a box, and shows so much of shared memory.
@@ -243,7 +243,8 @@ static bool plain() {
     int wrong = 0;
     for (int rank = 0; rank < 2; rank++)
         for (int i = 0; i < 256; i++) {
-            // The copy and the reduction are not ordered: only the second half, which is not copied, is exact.
+            // The copy and the reduction are not ordered: only the second half, which is not copied, is
+            // exact.
             expected[rank * 256 + i] = in[(1 - rank) * 256 + i] + 100 * i;
             if (i >= 128) wrong += got[rank * 256 + i] != expected[rank * 256 + i];
             if (i >= 128 && expected[rank * 256 + i] > maxima[i]) maxima[i] = expected[rank * 256 + i];

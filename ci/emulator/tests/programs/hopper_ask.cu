@@ -1,4 +1,5 @@
-// Questions about tensor maps and matrices to which the documentation has no full answer. The answers are printed.
+// Questions about tensor maps and matrices to which the documentation has no full answer. The answers are
+// printed.
 #include "hopper.h"
 
 __global__ void show(const __grid_constant__ CUtensorMap map, unsigned rank, At at, unsigned bytes, unsigned offset,

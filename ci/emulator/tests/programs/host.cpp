@@ -251,8 +251,15 @@ void two_devices() {
     OK(cudaMemcpyPeerAsync(first, 0, second + N / 2, 1, N / 2, s));
     OK(cudaStreamSynchronize(s));
     EXPECT(byte_at(first) == 2);
+    // The stream's device needs access to the memory, whichever device is current. Two H200s answer so.
+    CODE(cudaErrorInvalidValue, cudaMemsetAsync(second, 3, N, s));
+    CODE(cudaErrorInvalidValue, cudaMemset2DAsync(second, 8, 3, 8, 2, s));
+    CODE(cudaErrorInvalidValue, cudaMemset(first, 3, N));
     OK(cudaDeviceEnablePeerAccess(0, 0));
     CODE(cudaErrorPeerAccessAlreadyEnabled, cudaDeviceEnablePeerAccess(0, 0));
+    OK(cudaMemset(first, 3, N));
+    EXPECT(byte_at(first) == 3);
+    CODE(cudaErrorInvalidValue, cudaMemsetAsync(second, 3, N, s));
     OK(cudaDeviceDisablePeerAccess(0));
     CODE(cudaErrorPeerAccessNotEnabled, cudaDeviceDisablePeerAccess(0));
     CODE(cudaErrorInvalidDevice, cudaSetDevice(2));

@@ -1,6 +1,6 @@
-// Images as kernels read them, against the formulas of the CUDA C++ Programming Guide (texture fetching): each
-// case returns 0 if every read is as computed here. texture [CASE]; without a case, all of them. ci/bundle packs it
-// for a GPU, among tests with the arguments and the last line of Rust's.
+// Images as kernels read them, against the formulas of the CUDA C++ Programming Guide (texture fetching):
+// each case returns 0 if every read is as computed here. texture [CASE]; without a case, all of them.
+// ci/bundle packs it for a GPU, among tests with the arguments and the last line of Rust's.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -132,8 +132,8 @@ static int part(float x, int size, int (&at)[2]) {
     return steps & 255;
 }
 
-// A mean of one level, for so many 256ths of the result. Each part is rounded to 256ths: of the columns, then of
-// the rows in each. One row is rounded up and one down. An element at the edge has no second one.
+// A mean of one level, for so many 256ths of the result. Each part is rounded to 256ths: of the columns, then
+// of the rows in each. One row is rounded up and one down. An element at the edge has no second one.
 static float filtered(int level, float x, float y, int width, int height, int layer, int share = 256) {
     int column[2], row[2];
     int right = part(x, width, column), below = part(y, height, row);

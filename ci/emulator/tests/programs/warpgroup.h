@@ -42,8 +42,8 @@ static double value(Kind kind, const unsigned char* from) {
     }
 }
 
-// How a factor lies in shared memory: the swizzle (0 to 3 for none, 32, 64 and 128 bytes), whether columns lie
-// beside each other, and the two distances of its descriptor.
+// How a factor lies in shared memory: the swizzle (0 to 3 for none, 32, 64 and 128 bytes), whether columns
+// lie beside each other, and the two distances of its descriptor.
 struct Layout {
     unsigned mode;
     bool columns;
@@ -157,8 +157,8 @@ static bool multiplies(Layout left, Layout right, bool adds = true, int sign = 1
     "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, " \
     "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
 
-// A form of the instruction: its text, the types, the number of registers, their names and their places, and the
-// flags behind the predicate.
+// A form of the instruction: its text, the types, the number of registers, their names and their places, and
+// the flags behind the predicate.
 #define PRODUCT(Name, Type, Count, N, A, B, Sum, text, list, places, o1, o2, o3, flags)                              \
     struct Name {                                                                                                 \
         using T = Type;                                                                                           \

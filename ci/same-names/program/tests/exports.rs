@@ -1,4 +1,6 @@
 //! Two exports of one name are a link error, although nothing uses them.
+//!
+//! Not in the bundle: it needs the compiler.
 
 use std::process::Command;
 

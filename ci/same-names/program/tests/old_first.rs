@@ -5,6 +5,7 @@ extern crate old as first;
 
 extern crate new as second;
 
+/// Not under initcheck, synccheck, racecheck: they do not support kernels that launch kernels.
 #[test]
 fn each_package_runs_its_own_kernels() -> cuda_safe::Result<()> {
     first::check()?;

@@ -182,7 +182,8 @@ fn a_function_that_only_reads_may_be_called() {
     assert_eq!(with("add.f64 %fd2, %fd1, %fd1; st.param.f64 [func_retval0+0], %fd2;"), Read);
     assert_eq!(
         with(
-            ".local .b8 __local_depot1[8]; mov.u64 %SPL, __local_depot1; cvta.local.u64 %SP, %SPL; st.f64 [%SP], 0d0;"
+            ".local .b8 __local_depot1[8]; mov.u64 %SPL, __local_depot1; cvta.local.u64 %SP, %SPL; \
+             st.f64 [%SP], 0d0;"
         ),
         Read
     );
@@ -354,7 +355,8 @@ fn a_write_in_inline_assembly_is_found_or_doubted() {
         ("{ .reg .b64 t<5>, u; mov.b64 t3, %in; mov.b64 u, t3; st.u32 [u],1; }".to_owned(), Written),
         ("{ .reg .b64 t1<2>; mov.b64 t10, %in; st.u32 [t10], 1; }".to_owned(), Written),
         (
-            "{ .reg .b64 $t, _t, %t; mov.b64 $t, %in; mov.b64 _t, $t; mov.b64 %t, _t; st.u32 [%t],1; }".to_owned(),
+            "{ .reg .b64 $t, _t, %t; mov.b64 $t, %in; mov.b64 _t, $t; mov.b64 %t, _t; \
+             st.u32 [%t],1; }".to_owned(),
             Written,
         ),
         ("{ .reg .b64 WARP_SZX; mov.b64 WARP_SZX, %in; st.u32 [WARP_SZX], 1; }".to_owned(), Written),
@@ -385,7 +387,8 @@ fn a_write_in_inline_assembly_is_found_or_doubted() {
         ("mov.b64 %rd1, kernel_param_1; cvta.param.u64 %rd1, %rd1; ld.u64 %rd2, [%rd1+-8];
             st.u32 [%rd2], 1;".to_owned(), Unsure),
         // Addresses in parts, and beside others.
-        ("mov.b64 {%h1, %h2, %h3, %h4}, %in; mov.b64 %rd1, {%h1, %h2, %h3, %h4}; st.u32 [%rd1],1;".to_owned(), Written),
+        ("mov.b64 {%h1, %h2, %h3, %h4}, %in; mov.b64 %rd1, {%h1, %h2, %h3, %h4};
+            st.u32 [%rd1],1;".to_owned(), Written),
         ("mov.b128 %q, {%i, %in}; atom.global.b128.exch %q2, [%out], %q;".to_owned(), Unsure),
         ("add.cc.u64 %rd1, %in, %in; addc.u64 %rd2, 0, 0; st.u32 [%rd1], %rd2;".to_owned(), Written),
         ("sub.u64 %rd1, %in, %out; add.u64 %rd1, %rd1, %out; st.u32 [%rd1], 1;".to_owned(), Unsure),

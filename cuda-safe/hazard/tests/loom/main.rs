@@ -8,6 +8,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod lock;
 mod world;
 
 use std::sync::Arc;

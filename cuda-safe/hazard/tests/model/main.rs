@@ -5,6 +5,8 @@
 //! is shrunk by leaving numbers out.
 //!
 //! `HAZARD_PROGRAMS=n` runs another number of programs, `HAZARD_SEED=n` begins with another seed.
+//!
+//! Not under sanitizers: it uses no GPU.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, reason = "tests")]
 #![expect(unsafe_code, reason = "implements backends")]

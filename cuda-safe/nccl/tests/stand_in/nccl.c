@@ -1,6 +1,6 @@
-// A stand-in for NCCL, for the tests on the emulator: the ranks of one thread, without a network. A group runs
-// when it ends, on the host: each operation waits for its stream, which shows whether the tracker made that
-// wait for the work before it.
+// A stand-in for NCCL, for the tests on the emulator: the ranks of one thread, without a network. A group
+// runs when it ends, on the host: each operation waits for its stream, which shows whether the tracker made
+// that wait for the work before it.
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>

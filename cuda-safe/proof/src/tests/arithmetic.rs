@@ -269,8 +269,8 @@ fn every_instruction_on_eight_bits_is_within_what_the_analysis_says() {
                                 };
                                 assert!(
                                     range.is_none_or(|(low, high)| low <= wanted && wanted <= high),
-                                    "{op:?} signed {is_signed}, {a} of {first:?} and {b} of {second:?} is {wanted}: \
-                                     {range:?}, outcome {outcome:?}"
+                                    "{op:?} signed {is_signed}, {a} of {first:?}, {b} of {second:?}: \
+                                     {wanted}, {range:?}, outcome {outcome:?}"
                                 );
                             }
                         }

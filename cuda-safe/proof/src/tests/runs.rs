@@ -93,8 +93,8 @@ fn run(
             };
             if !is_right || seen.address % seen.size != 0 {
                 return Err(format!(
-                    "{}: line {} of the PTX accesses {:#x} ({} bytes) in thread {:?} of block {:?}, grid {:?}, \
-                     block {:?}: \
+                    "{}: line {} of the PTX accesses {:#x} ({} bytes) in thread {:?} of block {:?}, \
+                     grid {:?}, block {:?}: \
                      {spec:?}, proven {:?}",
                     kernel.name(),
                     seen.line,

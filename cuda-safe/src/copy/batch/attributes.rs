@@ -10,22 +10,24 @@ const SMALL: usize = 128 << 10;
 
 /// Hints about how a copy is made. They affect its speed, not its effect.
 ///
-/// Stands for `cudaMemcpyAttributes`, without the order of the source, which is no hint: the method of
-/// [`CopyBatch`](super::CopyBatch) or [`CopyBatch3d`](crate::copy::CopyBatch3d) that adds the copy
-/// determines it. Before CUDA 12.8, hints have no effect.
+/// Stands for `cudaMemcpyAttributes`. A source is read in the order of the stream unless the attributes are
+/// made with [`read_in_any_order`](Self::read_in_any_order), or unless
+/// [`copy_during_call`](super::CopyBatch::copy_during_call) adds the copy. Before CUDA 12.8, attributes have
+/// no effect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[doc(alias = "cudaMemcpyAttributes")]
 pub struct CopyAttributes {
     overlap: Overlap,
     source_hint: Option<MemoryLocation>,
     destination_hint: Option<MemoryLocation>,
+    any_order: bool,
 }
 
 impl CopyAttributes {
     /// Makes attributes without hints.
     #[must_use]
     pub const fn new() -> Self {
-        Self { overlap: Overlap::Never, source_hint: None, destination_hint: None }
+        Self { overlap: Overlap::Never, source_hint: None, destination_hint: None, any_order: false }
     }
 
     /// Sets which copies leave the multiprocessors to kernels.
@@ -46,6 +48,22 @@ impl CopyAttributes {
     #[must_use]
     pub const fn destination_hint(self, hint: MemoryLocation) -> Self {
         Self { destination_hint: Some(hint), ..self }
+    }
+
+    /// Has the source be read at any time from the call on, before earlier work of the stream has run
+    /// (`cudaMemcpySrcAccessOrderAny`). Some machines copy faster this way.
+    ///
+    /// # Safety
+    /// For each copy with these attributes: no work that was submitted to any stream before the copy, and is
+    /// not complete when the copy is submitted, writes the source.
+    #[must_use]
+    pub const unsafe fn read_in_any_order(self) -> Self {
+        Self { any_order: true, ..self }
+    }
+
+    /// Returns when a source is read.
+    pub(super) fn order(self) -> ReadOrder {
+        if self.any_order { ReadOrder::Any } else { ReadOrder::Stream }
     }
 
     /// Returns the attributes of one copy of `bytes` bytes.

@@ -31,6 +31,8 @@ use crate::{check, sys};
 #[derive(Debug, Default)]
 pub(super) struct Batch<'a, L> {
     pub(super) lists: L,
+    /// The attributes of the next copies.
+    pub(super) attributes: CopyAttributes,
     /// The number of copies that the program has announced.
     capacity: usize,
     /// The accesses of destinations and of sources. They are separate because either list is often
@@ -64,11 +66,23 @@ impl<'a, L: Lists<'a>> Batch<'a, L> {
     #[expect(clippy::inline_always, reason = "measured: the operands are then put into memory once")]
     #[inline(always)]
     #[track_caller]
-    pub(super) fn push(
+    pub(super) fn push(&mut self, destination: Result<Operand<'a>>, source: Result<Operand<'a>>) {
+        self.push_ordered(destination, source, self.attributes.order());
+    }
+
+    /// Adds a copy whose source is read before `enqueue` returns.
+    #[track_caller]
+    pub(super) fn push_during_call(&mut self, destination: Result<Operand<'a>>, source: Operand<'a>) {
+        self.push_ordered(destination, Ok(source), ReadOrder::DuringCall);
+    }
+
+    #[expect(clippy::inline_always, reason = "as `push`")]
+    #[inline(always)]
+    #[track_caller]
+    fn push_ordered(
         &mut self,
         destination: Result<Operand<'a>>,
         source: Result<Operand<'a>>,
-        attributes: CopyAttributes,
         order: ReadOrder,
     ) {
         // No closure here: it would hide the caller's location.
@@ -77,7 +91,7 @@ impl<'a, L: Lists<'a>> Batch<'a, L> {
             (Err(error), _) | (_, Err(error)) => Err(error),
         };
         match checked {
-            Ok(Some(copy)) => self.add(&copy, attributes, order),
+            Ok(Some(copy)) => self.add(&copy, order),
             Ok(None) => {}
             Err(error) => self.keep(error),
         }
@@ -90,13 +104,13 @@ impl<'a, L: Lists<'a>> Batch<'a, L> {
     }
 
     #[track_caller]
-    fn add(&mut self, copy: &CheckedCopy<'a>, attributes: CopyAttributes, order: ReadOrder) {
+    fn add(&mut self, copy: &CheckedCopy<'a>, order: ReadOrder) {
         if self.error.is_some() {
             return;
         }
-        let bytes = copy.shape.bytes();
+        let bytes = copy.bytes();
         let Some(sum) = self.bytes.checked_add(bytes) else {
-            let detail = Detail::Overflow { what: "the bytes of a batch", left: self.bytes, right: bytes };
+            let detail = Detail::overflow("the bytes of a batch", self.bytes, bytes);
             return self.keep(Error::refused(L::NAME, detail));
         };
         self.sorted.take();
@@ -106,7 +120,7 @@ impl<'a, L: Lists<'a>> Batch<'a, L> {
         note(&mut self.writes, copy.to.access(Mode::Write));
         note(&mut self.reads, copy.from.read());
         let capacity = if self.bytes == 0 { self.capacity } else { 0 };
-        self.lists.push(copy, attributes.of_copy(bytes, order), capacity);
+        self.lists.push(copy, self.attributes.of_copy(bytes, order), capacity);
         self.bytes = sum;
     }
 
@@ -133,7 +147,7 @@ impl<'a, L: Lists<'a>> Batch<'a, L> {
         // SAFETY: the copies access no other tracked memory. Its owners wait for the copies before they
         // free it. Slices are read before the call returns.
         let copied = unsafe { stream.submit(operation, call_site, |raw| self.lists.hand_over(stream, raw)) };
-        copied.map_err(|error| error.at(call_site).with_detail(Detail::Transfer { bytes: self.bytes }))
+        copied.map_err(|error| error.at(call_site).with_detail(Detail::transfer(self.bytes)))
     }
 
     /// Returns the accesses of all copies, sorted.
@@ -276,6 +290,9 @@ pub(super) trait Lists<'a>: Copies + Default {
     /// The name of the batch in errors about added copies.
     const NAME: &'static str;
 
+    /// Returns the number of copies.
+    fn len(&self) -> usize;
+
     /// Returns the destination and the source of each copy.
     fn areas(&self) -> impl Iterator<Item = (Area, Area)> + Clone;
 
@@ -320,9 +337,9 @@ pub(super) trait Copies {
             return self.singles().try_for_each(|single| single.copy_on_legacy(raw));
         }
         let reason = if stream.is_capturing() || is_capturing(raw)? {
-            Detail::Capturing
+            Detail::CAPTURING
         } else {
-            Detail::Unsupported { what: "a source read during the call, before CUDA 12.8," }
+            Detail::unsupported("a source read during the call, before CUDA 12.8,")
         };
         self.in_turn(raw, reason)
     }
@@ -353,7 +370,7 @@ pub(super) trait Copies {
         if !refuses_captured(code, raw) {
             return Err(Error::from_code(self.function(), code));
         }
-        self.in_turn(raw, Detail::Capturing)
+        self.in_turn(raw, Detail::CAPTURING)
     }
 
     /// Makes a call for each copy on a stream other than the legacy stream. Because of `reason`, no
@@ -375,7 +392,8 @@ pub(super) trait Copies {
 #[cfg(cudart_12_8)]
 #[inline]
 pub(super) fn behind_fills(stream: StreamRef<'_>, raw: sys::cudaStream_t) -> Result<()> {
-    // SAFETY: the caller is inside an `enqueue`, and `behind_fill` submits a function or notes the fill again.
+    // SAFETY: the caller is inside an `enqueue`, and `behind_fill` submits a function or notes the fill
+    // again.
     if unsafe { stream.take_fill() } { behind_fill(stream, raw) } else { Ok(()) }
 }
 

@@ -43,6 +43,10 @@ pub(super) struct LinearLists {
 impl<'a> Lists<'a> for LinearLists {
     const NAME: &'static str = "CopyBatch";
 
+    fn len(&self) -> usize {
+        self.lists.iter().map(|(_, list)| list.sizes.len()).sum()
+    }
+
     fn areas(&self) -> impl Iterator<Item = (Area, Area)> + Clone {
         self.lists.iter().flat_map(|(_, list)| {
             let sides = list.destinations.iter().zip(&list.sources).zip(&list.sizes);
@@ -93,13 +97,6 @@ impl Copies for LinearLists {
     }
 }
 
-impl LinearLists {
-    /// Returns the number of copies.
-    pub(super) fn len(&self) -> usize {
-        self.lists.iter().map(|(_, list)| list.sizes.len()).sum()
-    }
-}
-
 /// Divides `count` copies into calls: returns the range of copies of each.
 #[cfg(cudart_12_8)]
 #[inline]
@@ -144,7 +141,7 @@ impl CopyList {
         }
         self.destinations.push(copy.to.pointer.cast());
         self.sources.push(copy.from.pointer.cast_const().cast());
-        self.sizes.push(copy.shape.bytes());
+        self.sizes.push(copy.bytes());
     }
 
     /// Returns the copies one by one.

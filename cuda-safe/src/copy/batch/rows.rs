@@ -7,13 +7,14 @@ use super::copies::{ByTransfer, Scratch, Transfer, is_capturing};
 use super::copies::{Copies, Entry, Lists, Single};
 use crate::copy::checked::CheckedCopy;
 #[cfg(cudart_12_8)]
-use crate::copy::operand::{Operand, OperandMemory};
+use crate::copy::operand::Operand;
 use crate::copy::overlap::Area;
 #[cfg(cudart_12_8)]
 use crate::device::Device;
 #[cfg(cudart_12_8)]
 use crate::error::{Detail, Result};
 #[cfg(cudart_12_8)]
+use crate::memory::memory_type::sealed::Tag;
 use crate::stream::StreamRef;
 #[cfg(cudart_12_8)]
 use crate::sys;
@@ -21,7 +22,7 @@ use crate::sys;
 /// The copies of a [`CopyBatch3d`](super::CopyBatch3d).
 #[derive(Debug, Default)]
 pub(super) struct RowLists<'a> {
-    pub(super) entries: Vec<Entry<'a>>,
+    entries: Vec<Entry<'a>>,
     /// The entries in C's form, grouped by direction: mixed directions take three times as long.
     #[cfg(cudart_12_8)]
     ops: ByTransfer<Vec<sys::cudaMemcpy3DBatchOp>>,
@@ -35,6 +36,10 @@ pub(super) struct RowLists<'a> {
 
 impl<'a> Lists<'a> for RowLists<'a> {
     const NAME: &'static str = "CopyBatch3d";
+
+    fn len(&self) -> usize {
+        self.entries.len()
+    }
 
     fn areas(&self) -> impl Iterator<Item = (Area, Area)> + Clone {
         self.entries
@@ -75,7 +80,7 @@ impl Copies for RowLists<'_> {
         let beyond = self.arrays && self.entries.iter().any(is_beyond);
         // Checked before some copies are made and the others refused.
         if beyond && is_capturing(raw)? {
-            return self.in_turn(raw, Detail::Capturing);
+            return self.in_turn(raw, Detail::CAPTURING);
         }
         self.scratch.with(|ops| {
             if !beyond {
@@ -130,7 +135,7 @@ impl Entry<'_> {
 
     /// Returns whether one side is an array and memory of a device other than this one takes part.
     pub(super) fn has_array_beyond(&self, device: Device) -> bool {
-        let is_beyond = |side: &Operand<'_>| matches!(side.memory, OperandMemory::Device(of) if of != device);
+        let is_beyond = |side: &Operand<'_>| matches!(side.memory, Some((Tag::Device, of)) if of != device);
         self.has_array() && (is_beyond(&self.copy.to) || is_beyond(&self.copy.from))
     }
 
@@ -139,7 +144,7 @@ impl Entry<'_> {
     /// If a side is an array, C counts in its elements. It cannot describe rows of memory whose distance
     /// is not a multiple of the element size, but each row can be a copy of its own.
     fn add_to(&self, ops: &mut Vec<sys::cudaMemcpy3DBatchOp>) {
-        let [width, height, depth] = self.copy.shape.extent();
+        let [width, height, depth] = self.copy.to.layout.extent();
         let Some(whole) = self.whole() else {
             for layer in 0..depth {
                 ops.extend((0..height).map(|row| self.op([width, 1, 1], [row, layer])));
@@ -151,7 +156,7 @@ impl Entry<'_> {
 
     /// Returns the copy as one operation, or `None` if it takes one for each row.
     pub(super) fn whole(&self) -> Option<sys::cudaMemcpy3DBatchOp> {
-        let [width, height, depth] = self.copy.shape.extent();
+        let [width, height, depth] = self.copy.to.layout.extent();
         let unit = self.copy.unit();
         let fits = |side: &Operand<'_>| side.array().is_some() || side.layout.pitch.is_multiple_of(unit);
         let alone = height == 1 && depth == 1;

@@ -5,8 +5,8 @@ use std::panic::Location;
 
 use super::attributes::{CopyAttributes, ReadOrder};
 use super::copies::{Copies, Entry, Single};
-use crate::copy::checked::{CheckedCopy, Shape};
-use crate::copy::operand::{AsyncDestination, AsyncSource, Operand, Planar, Volumetric};
+use crate::copy::checked::CheckedCopy;
+use crate::copy::operand::{AsyncDestination, AsyncSource, Dimensions, Operand, Planar, Volumetric};
 use crate::copy::transfer;
 use crate::error::Result;
 use crate::hazard::Mode;
@@ -137,8 +137,8 @@ fn copy(
     stream: StreamRef<'_>,
 ) -> Result<()> {
     let Some(copy) = CheckedCopy::new(api, destination, source)? else { return Ok(()) };
-    let asked = Call { api, call_site: Location::caller(), bytes: copy.shape.bytes() };
-    let attributes = attributes.of_copy(asked.bytes, ReadOrder::Stream);
+    let asked = Call { api, call_site: Location::caller(), bytes: copy.bytes() };
+    let attributes = attributes.of_copy(asked.bytes, attributes.order());
     // SAFETY: the copy accesses no other tracked memory, and its owners wait for the copy before they
     // free it.
     let submission =
@@ -158,18 +158,20 @@ impl Copies for WithAttributes<'_> {
     const API: &'static str = "memcpy_with_attributes_async";
 
     fn function(&self) -> &'static str {
-        match self.0.copy.shape {
-            Shape::Linear { .. } => "cudaMemcpyWithAttributesAsync",
+        match self.0.copy.to.dimensions {
+            Dimensions::One => "cudaMemcpyWithAttributesAsync",
             _ => "cudaMemcpy3DWithAttributesAsync",
         }
     }
 
     fn singles(&self) -> impl Iterator<Item = Single<'_>> + Clone {
-        let CheckedCopy { to, from, shape, .. } = &self.0.copy;
+        let CheckedCopy { to, from, .. } = &self.0.copy;
+        let bytes = self.0.copy.bytes();
+        let dimensions = to.dimensions;
         let (to, from) = (to.pointer.cast(), from.pointer.cast_const().cast());
-        std::iter::once(match *shape {
-            Shape::Linear { bytes } => {
-                Single::Linear { to, from, bytes, order: ReadOrder::Stream, settles: false }
+        std::iter::once(match dimensions {
+            Dimensions::One => {
+                Single::Linear { to, from, bytes, order: self.0.attributes.order, settles: false }
             }
             _ => Single::Rows(&self.0),
         })
@@ -177,7 +179,8 @@ impl Copies for WithAttributes<'_> {
 
     fn together(&self, stream: StreamRef<'_>, raw: sys::cudaStream_t) -> Result<()> {
         let Entry { copy, attributes } = &self.0;
-        if let Shape::Linear { bytes } = copy.shape {
+        if let Dimensions::One = copy.to.dimensions {
+            let bytes = copy.bytes();
             let (to, from) = (copy.to.pointer.cast(), copy.from.pointer.cast_const().cast());
             // C may write the attributes.
             let mut attributes = attributes.to_raw();

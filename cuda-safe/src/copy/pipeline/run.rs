@@ -113,7 +113,7 @@ pub(super) struct BounceBuffer<I, O> {
 impl<I: AnyBitPattern + NoUninit, O: AnyBitPattern> BounceBuffer<I, O> {
     #[track_caller]
     pub(super) fn new(device: Device, chunk: usize) -> Result<Self> {
-        let event = || Event::on(device, EventFlags::DISABLE_TIMING);
+        let event = || Event::with_device(device, EventFlags::DISABLE_TIMING);
         Ok(Self {
             input: DeviceBuffer::alloc_on(device, chunk)?,
             output: DeviceBuffer::alloc_on(device, chunk)?,

@@ -9,12 +9,12 @@ use std::sync::{Arc, Mutex, OnceLock};
 use cuda_hazard::Operation;
 
 use super::super::pool::PoolCall;
-use super::super::relaxed::relax;
 use super::{Allocation, Kind};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, AccessHistory, Mode};
 use crate::lock::lock;
+use crate::stream::relax;
 use crate::stream::{AsStream, Call, Stream, StreamRef};
 use crate::{check, process, stream, sys};
 
@@ -52,7 +52,7 @@ impl Allocation {
     fn free_used(&mut self) -> Result<()> {
         if stream::in_callback() {
             self.defer();
-            return Err(Error::refused("free", Detail::InCallback));
+            return Err(Error::refused("free", Detail::IN_CALLBACK));
         }
         if self.kind == Kind::Pool {
             return self.free_pool();

@@ -103,11 +103,11 @@ impl ArrayBuilder {
             ArrayKind::Plane => Ok((ArrayKind::LayeredPlane, [width, height, layers])),
             ArrayKind::Cubemap => {
                 let what = "the number of faces";
-                let overflow = || Detail::Overflow { what, left: layers, right: FACES };
+                let overflow = || Detail::overflow(what, layers, FACES);
                 let faces = layers.checked_mul(FACES).or_refused(api, overflow)?;
                 Ok((ArrayKind::LayeredCubemap, [width, height, faces]))
             }
-            _ => Err(Error::refused(api, Detail::Unsupported { what: "an array with depth and layers" })),
+            _ => Err(Error::refused(api, Detail::unsupported("an array with depth and layers"))),
         }
     }
 
@@ -241,13 +241,13 @@ impl ArrayBuilder {
         let (kind, extent) = self.shape(api)?;
         let [width, height, _] = extent;
         for (bytes, element) in [(width, 2), (height, 2)] {
-            ensure(bytes.is_multiple_of(element), api, || Detail::NotDivisible { bytes, element })?;
+            ensure(bytes.is_multiple_of(element), api, || Detail::not_divisible(bytes, element))?;
         }
         let what = "the format NV12 of anything but a plane";
-        ensure(kind == ArrayKind::Plane, api, || Detail::Unsupported { what })?;
+        ensure(kind == ArrayKind::Plane, api, || Detail::unsupported(what))?;
         let luma = bytes_of::<u8>(api, extent)?;
         let half = luma / 2;
-        let overflow = || Detail::Overflow { what: "the size in bytes", left: luma, right: half };
+        let overflow = || Detail::overflow("the size in bytes", luma, half);
         let bytes = luma.checked_add(half).or_refused(api, overflow)?;
         let desc = sys::cudaChannelFormatDesc { x: 8, y: 8, z: 8, w: 0, f: sys::cudaChannelFormatKindNV12 };
         let allocation = self.make(kind, extent, bytes, None, desc, FOR_VIDEO)?;

@@ -64,18 +64,6 @@ macro_rules! array_view_methods {
                 self.region.extent[2]
             }
 
-            /// Returns the number of elements.
-            #[must_use]
-            pub fn len(&self) -> usize {
-                self.region.len()
-            }
-
-            /// Returns whether there are no elements.
-            #[must_use]
-            pub fn is_empty(&self) -> bool {
-                self.region.is_empty()
-            }
-
             /// Returns the device of the array.
             #[must_use]
             pub fn device(&self) -> Device {
@@ -114,6 +102,8 @@ macro_rules! array_view_methods {
 
 array_view_methods!(ArrayView);
 array_view_methods!(ArrayViewMut);
+size::length!([T: ArrayElement] ArrayView<'_, T>, it => it.region.len());
+size::length!([T: ArrayElement] ArrayViewMut<'_, T>, it => it.region.len());
 
 impl<T: ArrayElement> ArrayView<'_, T> {
     /// Views some elements of every row.
@@ -410,7 +400,7 @@ mod tests {
         let byte = 1000 + ((2 * 8 + 7) * 10 + 3) * 4;
         assert_eq!(inner.range(), byte..byte + 4);
         let error = part.cut("test", COLUMNS, &(3..6)).unwrap_err();
-        assert_eq!(error.detail(), &Detail::OutOfRange { start: 3, end: 6, len: 5 });
+        assert_eq!(error.detail(), &Detail::out_of_range(3, 6, 5));
         let none = all.cut("test", ROWS, &(8..)).unwrap();
         assert!(none.is_empty() && none.range().is_empty());
     }

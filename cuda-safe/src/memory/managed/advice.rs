@@ -346,7 +346,7 @@ impl<T: AnyBitPattern> Slice<'_, T, Managed> {
             return Ok(Vec::new());
         }
         let what = "the bytes that one answer is about";
-        ensure(summary > 0, API, || Detail::Zero { what })?;
+        ensure(summary > 0, API, || Detail::zero(what))?;
         size::at_most(API, what, wide(summary), wide(span.bytes()))?;
         size::at_most(API, "the bytes from one sample to the next", wide(sampling), wide(summary))?;
         let mut found = vec![sys::cudaMemLocation::default(); span.bytes().div_ceil(summary)];

@@ -14,8 +14,8 @@
 //!
 //! That is not the whole of it: a C++ program that destroys such pools, and frees memory on another stream
 //! than it was taken on, hung after 12,000 pools, inside `cudaFreeAsync` and waits. One that kept its pools
-//! did not. Therefore a pool is not destroyed but kept for a later one that is made alike, with the attributes
-//! of a new one, unless another process or device was let in, or other code made it. See
+//! did not. Therefore a pool is not destroyed but kept for a later one that is made alike, with the
+//! attributes of a new one, unless another process or device was let in, or other code made it. See
 //! [`soundness::drops`](crate::soundness::drops).
 #![expect(unsafe_code, reason = "destroys pools by their handles")]
 
@@ -24,12 +24,12 @@ use std::ffi::c_int;
 use std::sync::Mutex;
 
 use super::super::location::MemoryLocation;
-use super::super::relaxed::relax;
 use super::calls;
 use super::reuse::RULES;
 use crate::device::Device;
 use crate::error::quietly;
 use crate::lock::lock;
+use crate::stream::relax;
 use crate::{check, sys};
 
 /// A pool of a device that only this list knows.
@@ -64,9 +64,9 @@ thread_local! {
     static CHANGES: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs a function that changes or asks for the current pool of a location, one at a time, so that [`bury`] replaces no
-/// pool that another thread has chosen meanwhile. A failing call may call a function of the program on this
-/// thread, which may come here again.
+/// Runs a function that changes or asks for the current pool of a location, one at a time, so that [`bury`]
+/// replaces no pool that another thread has chosen meanwhile. A failing call may call a function of the
+/// program on this thread, which may come here again.
 pub(super) fn change_current<T>(change: impl FnOnce() -> T) -> T {
     let turn = (!CHANGES.replace(true)).then(|| lock(&CURRENT));
     let changed = change();
@@ -74,8 +74,8 @@ pub(super) fn change_current<T>(change: impl FnOnce() -> T) -> T {
     changed
 }
 
-/// Takes a pool without owners, which `forget` takes from the list of pools with owners. If it is its device's
-/// current pool, the default pool becomes current again. Its release threshold becomes 0, so that it
+/// Takes a pool without owners, which `forget` takes from the list of pools with owners. If it is its
+/// device's current pool, the default pool becomes current again. Its release threshold becomes 0, so that it
 /// retains no unused memory. A pool of other memory than a device's is destroyed at once.
 ///
 /// # Safety
@@ -152,9 +152,9 @@ impl Gone {
     }
 }
 
-/// Destroys the pools that [`of`] returned if the host has waited for the whole device since, and retains them
-/// otherwise. Waits for all streams do not suffice: they are for the operations that the tracker has noted,
-/// and a free is noted after its call.
+/// Destroys the pools that [`of`] returned if the host has waited for the whole device since, and retains
+/// them otherwise. Waits for all streams do not suffice: they are for the operations that the tracker has
+/// noted, and a free is noted after its call.
 pub(crate) fn destroy(pools: Vec<Gone>, waited: bool) {
     if !waited || relax().is_err() {
         lock(&GONE).extend(pools);

@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
 use super::super::location::MemoryLocation;
-use super::super::relaxed::relax;
 use super::gone::{self, Form};
 use super::reuse::{PoolReuse, RULES};
 use super::{calls, retention};
-use crate::device::Device;
+use crate::device::{Device, peer_access};
 use crate::error::{AtCaller as _, Detail, Error, Result, ensure, ensure_callable, quietly};
 use crate::lock::lock;
-use crate::{check, copy, process, stream, sys};
+use crate::stream::relax;
+use crate::{check, process, stream, sys};
 
 /// The kind of a pool's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -184,7 +184,7 @@ impl MemoryPool {
             (MemoryLocation::Device(device), PoolKind::Pinned) => Ok(device),
             _ => Err(Error::refused(
                 "MemoryPool::device",
-                Detail::Unsupported { what: "a pool of other memory than a device's" },
+                Detail::unsupported("a pool of other memory than a device's"),
             )),
         }
     }
@@ -384,7 +384,7 @@ impl MemoryPool {
     pub fn enable_access(&self, device: Device) -> Result<()> {
         self.set_access("MemoryPool::enable_access", device, sys::cudaMemAccessFlagsProtReadWrite)?;
         if let MemoryLocation::Device(owner) = self.location() {
-            copy::peer::pool_enabled(device, owner);
+            peer_access::pool_enabled(device, owner);
         }
         Ok(())
     }
@@ -402,7 +402,7 @@ impl MemoryPool {
     pub unsafe fn disable_access(&self, device: Device) -> Result<()> {
         let api = "MemoryPool::disable_access";
         let what = "keeping a device from its own memory";
-        ensure(self.location() != MemoryLocation::Device(device), api, || Detail::Unsupported { what })?;
+        ensure(self.location() != MemoryLocation::Device(device), api, || Detail::unsupported(what))?;
         self.set_access(api, device, sys::cudaMemAccessFlagsProtNone)
     }
 
@@ -561,7 +561,7 @@ impl Device {
     /// Stands for [`cudaDeviceSetMemPool`](sys::cudaDeviceSetMemPool).
     ///
     /// # Errors
-    /// - `DeviceMismatch` if the pool is of another device.
+    /// - `Device` if the pool is of another device.
     /// - A refusal if the pool is not of device memory.
     /// - Refused inside a host function.
     #[doc(alias = "cudaDeviceSetMemPool")]
@@ -657,14 +657,15 @@ pub(crate) fn ensure_accessible(device: Device, owner: Device) -> Result<()> {
     let gives = |pool: Result<MemoryPool>| -> Result<bool> { Ok(pool?.access(device)? != PoolAccess::NONE) };
     // A host function must not call CUDA. The launch itself is refused there.
     if stream::in_callback()
-        || copy::peer::is_pool_enabled(device, owner)
+        || peer_access::is_pool_enabled(device, owner)
         || quietly(gives(owner.default_memory_pool())).unwrap_or(false)
         || quietly(gives(owner.memory_pool())).unwrap_or(false)
     {
         return Ok(());
     }
     let (found, needed) = (owner.ordinal(), device.ordinal());
-    Err(Error::refused("launch", Detail::NotAccessible { found, needed, pooled: true }))
+    let detail = Detail::not_accessible(found, needed, "MemoryPool::enable_access");
+    Err(Error::refused("launch", detail))
 }
 
 /// Returns the current pool and retains it.
@@ -689,7 +690,7 @@ fn current(
             Some(None) => std::thread::yield_now(),
             None => {
                 let what = "a pool that was made and chosen behind the crate's back";
-                return Err(Error::refused(api, Detail::Unsupported { what }));
+                return Err(Error::refused(api, Detail::unsupported(what)));
             }
         }
     }

@@ -1,4 +1,6 @@
 //! Two libraries in one program, each with device code of several sources that is linked.
+//!
+//! Not under initcheck, synccheck, racecheck: they do not support kernels that launch kernels.
 #![expect(unsafe_code, reason = "launches kernels")]
 
 use std::sync::{Mutex, PoisonError};

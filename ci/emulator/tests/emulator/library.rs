@@ -1,0 +1,88 @@
+//! The built library from outside: its exports, their version, and its dependencies.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use object::read::elf::{Dyn as _, ElfFile64, FileHeader as _};
+use object::{Endianness, Object as _, ObjectSymbol as _, SymbolKind, elf};
+
+use super::built;
+
+/// The functions that a library exports.
+fn functions(library: &Path) -> BTreeSet<String> {
+    let data = std::fs::read(library).unwrap();
+    let file = ElfFile64::<Endianness>::parse(&*data).unwrap();
+    let exported = file.dynamic_symbols().filter(|it| it.kind() == SymbolKind::Text && it.is_definition());
+    exported.map(|it| it.name().unwrap().to_owned()).collect()
+}
+
+/// The names that a library's dynamic section has under a tag.
+fn dynamic(library: &Path, tag: u32) -> Vec<String> {
+    let data = std::fs::read(library).unwrap();
+    let file = ElfFile64::<Endianness>::parse(&*data).unwrap();
+    let (header, endian) = (file.elf_header(), file.endian());
+    let sections = header.sections(endian, &*data).unwrap();
+    let (entries, link) = sections.dynamic(endian, &*data).unwrap().expect("a dynamic section");
+    let strings = sections.strings(endian, &*data, link).unwrap();
+    let wanted = entries.iter().filter(|it| it.tag32(endian) == Some(tag));
+    wanted.map(|it| String::from_utf8(it.string(endian, strings).unwrap().to_vec()).unwrap()).collect()
+}
+
+/// The versions of the functions that a library exports.
+fn versions(library: &Path) -> BTreeSet<String> {
+    let data = std::fs::read(library).unwrap();
+    let file = ElfFile64::<Endianness>::parse(&*data).unwrap();
+    let (header, endian) = (file.elf_header(), file.endian());
+    let sections = header.sections(endian, &*data).unwrap();
+    let table = sections.versions(endian, &*data).unwrap().expect("versions");
+    let exported = file.dynamic_symbols().filter(|it| it.kind() == SymbolKind::Text && it.is_definition());
+    let indices = exported.map(|it| table.version_index(endian, it.index()));
+    indices
+        .map(|index| match table.version(index).unwrap() {
+            Some(version) => String::from_utf8(version.name().to_vec()).unwrap(),
+            None => "none".to_owned(),
+        })
+        .collect()
+}
+
+/// The functions of CUDA 13.0.
+fn listed() -> BTreeSet<String> {
+    include_str!("../../exports.txt").lines().map(str::to_owned).collect()
+}
+
+/// The functions that later versions added and that the emulator has.
+fn newer() -> BTreeSet<String> {
+    include_str!("../../exports-newer.txt").lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn the_list_of_exports_is_that_of_the_installed_library() {
+    let toolkit = built::toolkit();
+    let installed = functions(toolkit.cudart());
+    let listed = listed();
+    let newer = toolkit.version() > cuda_sys_build::Version::new(13, 0);
+    let missing: Vec<_> = installed.difference(&listed).collect();
+    let extra: Vec<_> = listed.difference(&installed).collect();
+    assert!(newer || missing.is_empty(), "not in exports.txt: {missing:?}");
+    assert!(extra.is_empty(), "in exports.txt only: {extra:?}");
+}
+
+#[test]
+fn the_library_exports_what_the_lists_say_and_nothing_else() {
+    let both = listed().union(&newer()).cloned().collect();
+    assert_eq!(functions(&built::folder().join("libcudart.so.13")), both);
+}
+
+#[test]
+fn the_library_has_the_name_and_version_that_programs_ask_for() {
+    let library = built::folder().join("libcudart.so.13");
+    assert_eq!(dynamic(&library, elf::DT_SONAME), ["libcudart.so.13"]);
+    assert_eq!(versions(&library), BTreeSet::from(["libcudart.so.13".to_owned()]));
+}
+
+#[test]
+fn the_library_needs_no_cuda_library() {
+    let needed = dynamic(&built::folder().join("libcudart.so.13"), elf::DT_NEEDED);
+    assert!(needed.iter().any(|name| name.starts_with("libc.")), "{needed:?}");
+    assert!(!needed.iter().any(|name| name.contains("cuda")), "{needed:?}");
+}

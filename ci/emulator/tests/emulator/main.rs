@@ -1,0 +1,14 @@
+//! The emulator from outside: programs and scripts that run on the built library.
+#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test may panic")]
+
+mod arrays;
+mod built;
+mod hopper;
+mod kernels;
+mod library;
+mod mistakes;
+mod nested;
+mod programs;
+mod scripts;
+mod tool;
+mod within;

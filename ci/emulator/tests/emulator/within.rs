@@ -1,0 +1,112 @@
+//! Kernels with one classic mistake each: each is named with the lines of its source, kernel and threads, and
+//! the corrected kernels are not reported.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+use super::built;
+
+/// The exit code of a program with a finding.
+const FOUND: i32 = 33;
+
+/// Compiles `within.cu`, once.
+fn program() -> &'static PathBuf {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| built::compile("within", &[]))
+}
+
+/// Runs a case under a schedule. Returns the exit code and standard error.
+fn run(case: &str, right: bool, schedule: &str) -> (Option<i32>, String) {
+    let mut command = Command::new(program());
+    command.arg(case).args(right.then_some("right"));
+    command
+        .env("LD_LIBRARY_PATH", built::folder())
+        .env("CUDA_EMULATOR_SCHEDULE", schedule)
+        .env("CUDA_EMULATOR_RACES", "1")
+        .env("CUDA_EMULATOR_EXIT_CODE", FOUND.to_string())
+        .stdin(Stdio::null());
+    let output = command.output().expect("the program starts");
+    let text = String::from_utf8_lossy(&output.stderr);
+    let seed = |line: &&str| line.starts_with("CUDA emulator: CUDA_EMULATOR_SCHEDULE=");
+    (output.status.code(), text.lines().filter(|line| !seed(line)).map(|line| format!("{line}\n")).collect())
+}
+
+/// Checks that a case is named with the lines of these marks, and not if it is right.
+fn named(case: &str, subject: &str, words: &[&str]) {
+    for schedule in ["late", "random:1"] {
+        let (code, text) = run(case, false, schedule);
+        assert_eq!(code, Some(FOUND), "{case} under {schedule}:\n{text}");
+        assert!(text.contains(&format!("CUDA emulator: {subject}: kernel ")), "{case}:\n{text}");
+        for word in words {
+            let mark = format!("// {case}: {word}");
+            let source = include_str!("../programs/within.cu");
+            let at = source.lines().position(|line| line.ends_with(&mark));
+            let line = at.unwrap_or_else(|| panic!("no line is marked {mark:?}")) + 1;
+            let place = format!("within.cu:{line}\n");
+            assert!(text.contains(&place), "{case} under {schedule}: {place:?} is not in\n{text}");
+        }
+        let (code, text) = run(case, true, schedule);
+        assert_eq!((code, &*text), (Some(0), ""), "{case}, right, under {schedule}");
+    }
+}
+
+#[test]
+fn threads_that_nothing_orders_are_named_with_both_lines() {
+    named("missing_barrier", "race", &["first", "second"]);
+    named("missing_warp_barrier", "race", &["first", "second"]);
+    named("tile_reused", "race", &["first", "second"]);
+    // The line of the atomic operation is in a header of the toolkit.
+    named("histogram", "race", &["first"]);
+}
+
+#[test]
+fn blocks_that_nothing_orders_are_named_with_both_lines() {
+    named("neighbours", "race", &["first", "second"]);
+    named("missing_fence", "race", &["first", "second"]);
+    named("partial_sums", "race", &["first", "second"]);
+}
+
+#[test]
+fn reads_of_unwritten_shared_memory_accesses_outside_of_arrays_and_divergent_barriers_are_named() {
+    named("unwritten", "initcheck", &["read"]);
+    named("outside", "bounds", &["read"]);
+    named("divergent_barrier", "barrier", &["first", "second"]);
+}
+
+#[test]
+fn a_barrier_that_part_of_a_block_skips_is_named_with_who_waits_and_who_goes_on() {
+    named("skipped_barrier", "barrier", &["barrier", "others"]);
+    named("barrier_in_a_loop", "barrier", &["barrier", "others"]);
+    let (_, text) = run("skipped_barrier", false, "late");
+    for words in [
+        "skipped_barrier(int*, bool): part of a block skips a barrier",
+        "100 threads have come to the barrier, such as thread (0,0,0) of block (0,0,0)",
+        "goes on without it: thread (100,0,0) of block (0,0,0)",
+        "findings: 1 (barrier: 1)",
+    ] {
+        assert!(text.contains(words), "{words:?} is not in\n{text}");
+    }
+    let (_, text) = run("barrier_in_a_loop", false, "late");
+    assert!(text.contains("goes on after one arrival there, while others have more: thread ("), "{text}");
+}
+
+#[test]
+fn a_finding_names_the_kernel_the_blocks_and_the_threads_once() {
+    let (_, text) = run("neighbours", false, "late");
+    let (_, unrolled) = run("partial_sums", false, "late");
+    for text in [&text, &unrolled] {
+        let lines = text.lines().filter(|line| line.starts_with("CUDA emulator: race: ")).count();
+        assert_eq!(lines, 1, "{text}");
+    }
+    for words in ["neighbours(int*, bool)", "(0,0,0)", "(1,0,0)", "global memory", "PTX line "] {
+        assert!(text.contains(words), "{words:?} is not in\n{text}");
+    }
+}
+
+#[test]
+fn threads_that_shuffles_groups_flags_and_barriers_order_are_not_reported() {
+    for schedule in ["late", "eager", "random:1"] {
+        assert_eq!(run("correct", false, schedule), (Some(0), String::new()), "{schedule}");
+    }
+}

@@ -1,0 +1,4 @@
+//! Ranks that find each other, and what they send.
+
+mod collectives;
+mod rendezvous;

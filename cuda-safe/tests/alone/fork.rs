@@ -1,0 +1,95 @@
+//! A child process does not free what it inherits.
+//!
+//! Alone: it forks, and sets a variable before the first call.
+#![expect(unsafe_code, reason = "forks, and ends the child without the parent's exit handlers")]
+
+use std::mem::ManuallyDrop;
+
+use cuda_safe::graph::node;
+use cuda_safe::{Device, DeviceBuffer, Graph, MappedFlag, PinnedBuffer, Result};
+use cuda_testing::own_process;
+
+/// A value that the child must not drop either, because the parent may have it.
+struct Parents;
+
+impl Drop for Parents {
+    fn drop(&mut self) {
+        // SAFETY: ends the process at once, in a child that must not reach this point.
+        unsafe { libc::_exit(3) };
+    }
+}
+
+/// All values except memory that call the runtime when they are dropped.
+fn others() -> Result<Vec<Box<dyn std::any::Any>>> {
+    let mut others: Vec<Box<dyn std::any::Any>> = Vec::new();
+    let mut graph = Graph::new()?;
+    let node = graph.add(&[], node::host_fn(|| ()))?;
+    let mut exec = graph.instantiate()?;
+    let parents = Parents;
+    exec.set(&graph, node, node::host_fn(move || _ = &parents))?;
+    others.push(Box::new(exec));
+    others.push(Box::new(graph));
+    // Not every driver sends notifications.
+    if let Ok(notification) = Device::current()?.on_notification(|_| ()) {
+        others.push(Box::new(notification));
+    }
+    #[cfg(cudart_12_8)]
+    {
+        let ptx = ".version 8.0\n.target sm_70\n.address_size 64\n\
+                   .visible .global .u32 count;\n.visible .entry nothing() { ret; }";
+        let library = cuda_safe::library::Library::from_ptx(ptx)?;
+        // SAFETY: the kernel has no parameters and uses no memory.
+        others.push(Box::new(unsafe { library.kernel::<()>("nothing") }?));
+        others.push(Box::new(library));
+        // A leak through the variable's buffer would hide whether a library without owners is unloaded.
+        others.push(Box::new(cuda_safe::library::Library::from_ptx(ptx)?.global::<u32>("count")?));
+    }
+    #[cfg(cudart_13_0)]
+    others.push(Box::new(cuda_safe::logs::on_message(|_, _| ())?));
+    Ok(others)
+}
+
+#[test]
+fn a_child_process_drops_what_it_inherited_without_a_call() {
+    own_process!();
+    let calls = std::env::temp_dir().join(format!("cuda-fork-calls-{}", std::process::id()));
+    // SAFETY: no other thread runs in this process yet. A GPU's runtime does not know the variable.
+    unsafe { std::env::set_var("CUDA_EMULATOR_CALLS", &calls) };
+    let others = ManuallyDrop::new(others().unwrap());
+    let device = ManuallyDrop::new(DeviceBuffer::from_slice(&[1_u32, 2, 3]).unwrap());
+    let pinned = ManuallyDrop::new(PinnedBuffer::from_slice(&[4_u32, 5, 6]).unwrap());
+    let flag = ManuallyDrop::new(MappedFlag::new().unwrap());
+    let made = || std::fs::read_to_string(&calls).map_or(0, |calls| calls.lines().count());
+    let before = made();
+    // SAFETY: the child only drops the values below and exits. It takes no lock that another thread may
+    // have held.
+    let child = unsafe { libc::fork() };
+    assert!(child >= 0);
+    if child == 0 {
+        // SAFETY: ends the child if a drop waits for the runtime, which a fork does not copy.
+        unsafe { libc::alarm(20) };
+        drop((
+            ManuallyDrop::into_inner(device),
+            ManuallyDrop::into_inner(pinned),
+            ManuallyDrop::into_inner(flag),
+            ManuallyDrop::into_inner(others),
+        ));
+        // SAFETY: ends the child at once.
+        unsafe { libc::_exit(0) };
+    }
+    let mut status = -1;
+    // SAFETY: the pointer is to a live integer, which the call fills.
+    assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+    assert_eq!(status, 0, "the child did not come to its end");
+    assert_eq!(made(), before, "the child called the runtime");
+    let _ = std::fs::remove_file(&calls);
+    // The parent's memory still belongs to the parent.
+    assert_eq!(device.to_vec().unwrap(), [1, 2, 3]);
+    assert_eq!(*pinned.host().unwrap(), [4, 5, 6]);
+    assert_eq!(flag.load(), 0);
+    drop((
+        ManuallyDrop::into_inner(device),
+        ManuallyDrop::into_inner(pinned),
+        ManuallyDrop::into_inner(flag),
+    ));
+}

@@ -1,0 +1,520 @@
+//! Rules about the sources: each test of a program that holds streams runs alone, and each call of the
+//! runtime is checked or has a reason.
+//!
+//! `cudaFree`, allocations, the creation of streams and graphs, and the loading of kernels may wait for a
+//! gate of another test and prevent its owner from opening it. The emulator does not have this lock of the
+//! driver.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// The folders of the test programs: all of the workspace that run on a GPU.
+const FOLDERS: [&str; 3] = ["cuda-safe/tests", "cuda-kernels/tests", "examples/tests"];
+
+/// How a test holds a stream: by a host function, or by a kernel that polls a flag.
+const GATES: [&str; 2] = ["Gate::on(", "MappedFlag::new("];
+
+/// Tests that are the other process of a test, which runs alone.
+const OTHER_PROCESS: &str = "#[ignore = \"the other process of ";
+
+/// The files of each test program with their sources: `NAME.rs`, or all of a folder.
+fn programs() -> Vec<Vec<(PathBuf, String)>> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let entries = FOLDERS.iter().flat_map(|folder| std::fs::read_dir(root.join(folder)).unwrap());
+    let files = entries.map(|entry| entry.unwrap().path()).map(|path| match path.is_dir() {
+        true => files_of(path),
+        false => vec![path],
+    });
+    let with_source = |path: PathBuf| (path.clone(), std::fs::read_to_string(path).unwrap());
+    files.map(|paths| paths.into_iter().map(with_source).collect()).collect()
+}
+
+/// The tests of a source: attributes and body of each.
+fn tests(source: &str) -> impl Iterator<Item = (&str, &str)> {
+    source.split("\n#[test]\n").skip(1).map(|rest| {
+        let test = &rest[..rest.find("\n}\n").unwrap_or(rest.len())];
+        let head = test.find("fn ").unwrap();
+        let body = head + test[head..].find("{\n").unwrap() + 2;
+        (&test[..body], &test[body..])
+    })
+}
+
+/// Whether only items and comments precede the value through which a test runs alone.
+fn runs_alone(body: &str) -> bool {
+    let mut item = false;
+    let first = body.lines().map(str::trim_end).find(|line| {
+        let text = line.trim_start();
+        // A function within the test ends at its closing brace.
+        item |= text.starts_with("fn ");
+        let starts = |start: &&str| text.starts_with(*start);
+        let skipped = item || text.is_empty() || ["//", "const ", "use "].iter().any(starts);
+        item &= *line != "    }";
+        !skipped
+    });
+    // `let alone = alone();`, `let _alone = alone();`
+    first
+        .is_some_and(|line| line.contains("alone = ") && line.ends_with("alone();") || starts_a_process(line))
+}
+
+/// Whether the first statement of a test starts other processes, and nothing here.
+fn starts_a_process(line: &str) -> bool {
+    ["own_process!(", "in_all_schedules("].iter().any(|start| line.trim_start().starts_with(start))
+}
+
+/// The names that programs use most are at the root, and the others in their modules.
+#[test]
+fn the_root_of_the_crate_has_forty_names() {
+    let source = include_str!("../../src/lib.rs");
+    let names: usize = source
+        .split("\npub use ")
+        .skip(1)
+        .filter_map(|rest| rest.split_once(';'))
+        .map(|(path, _)| {
+            path.split('{')
+                .next_back()
+                .map_or(0, |names| names.trim_end_matches([',', '}', '\n', ' ']).split(',').count())
+        })
+        .sum();
+    // `bytemuck` is hidden, and `sys` is a module.
+    assert!((30..=42).contains(&names), "{names} names at the root");
+}
+
+#[test]
+fn each_test_of_a_program_with_gates_runs_alone() {
+    let mut gated = 0;
+    for program in programs() {
+        let has_gates = |source: &str| GATES.iter().any(|gate| source.contains(gate));
+        let is_this = program.iter().any(|(path, _)| path.ends_with("ledger/sources.rs"));
+        if is_this || !program.iter().any(|(_, source)| has_gates(source)) {
+            continue;
+        }
+        let all = program.iter().flat_map(|(path, source)| tests(source).map(move |test| (path, test)));
+        let all: Vec<_> = all.filter(|(_, (head, _))| !head.contains(OTHER_PROCESS)).collect();
+        for (path, (head, body)) in &all {
+            gated += 1;
+            // The test of a program with one test is alone.
+            assert!(
+                all.len() == 1 || runs_alone(body),
+                "{}: this program holds streams, so the test must begin with `let alone = alone();`:\n{head}",
+                path.display()
+            );
+        }
+    }
+    assert!(gated > 500, "{gated} tests of programs with gates were found");
+}
+
+#[test]
+fn each_test_of_a_program_alone_has_a_process_and_its_file_says_why() {
+    let mut alone = 0;
+    for (path, source) in programs().into_iter().flatten() {
+        if !path.parent().is_some_and(|folder| folder.ends_with("tests/alone")) {
+            continue;
+        }
+        for (head, body) in tests(&source) {
+            alone += 1;
+            let first = body.lines().next().unwrap_or_default();
+            assert!(starts_a_process(first), "{}: begin with `own_process!`:\n{head}", path.display());
+            assert!(source.contains("\n//! Alone: "), "{}: its head has no `Alone: why`", path.display());
+        }
+    }
+    assert!(alone > 40, "{alone} tests with a process of their own were found");
+}
+
+#[test]
+fn what_comes_before_is_noticed() {
+    assert!(runs_alone(
+        "    const N: usize = 3;\n    // Why.\n    let alone = alone();\n    let stream = Stream::new();"
+    ));
+    assert!(runs_alone("    fn helper() {\n        other();\n    }\n    let _alone = alone();\n"));
+    assert!(runs_alone("    own_process!(Ok(()));\n    let stream = Stream::new();\n"));
+    assert!(!runs_alone("    let stream = Stream::new();\n    let alone = alone();\n"));
+    assert!(!runs_alone("    fn helper() {\n        let alone = alone();\n    }\n    Stream::new();\n"));
+}
+
+/// Functions that are not called through `check!`, and why no host function calls them.
+const UNCHECKED: &[(&str, &[&str])] = &[
+    (
+        "the submission of an operation refuses first",
+        &[
+            "cudaEventRecord",
+            "cudaFreeAsync",
+            "cudaGraphLaunch",
+            "cudaLaunchHostFunc",
+            "cudaLaunchCooperativeKernel",
+            "cudaLaunchKernel",
+            "cudaLaunchKernelExC",
+            "cudaMallocAsync",
+            "cudaMallocFromPoolAsync",
+            "cudaMemcpy",
+            "cudaMemcpy2D",
+            "cudaMemcpy2DArrayToArray",
+            "cudaMemcpy2DAsync",
+            "cudaMemcpy2DFromArray",
+            "cudaMemcpy2DFromArrayAsync",
+            "cudaMemcpy2DToArray",
+            "cudaMemcpy2DToArrayAsync",
+            "cudaMemcpy3D",
+            "cudaMemcpy3DAsync",
+            "cudaMemcpy3DBatchAsync",
+            "cudaMemcpy3DPeer",
+            "cudaMemcpy3DPeerAsync",
+            "cudaMemcpy3DWithAttributesAsync",
+            "cudaMemcpyAsync",
+            "cudaMemcpyBatchAsync",
+            "cudaMemcpyPeer",
+            "cudaMemcpyPeerAsync",
+            "cudaMemcpyWithAttributesAsync",
+            "cudaMemset",
+            "cudaMemset2D",
+            "cudaMemset2DAsync",
+            "cudaMemset3D",
+            "cudaMemset3DAsync",
+            "cudaMemsetAsync",
+            "cudaStreamWaitEvent",
+        ],
+    ),
+    (
+        "the current device is asked for first, or made current, which is refused",
+        &[
+            "cudaHostAlloc",
+            "cudaHostRegister",
+            "cudaMalloc",
+            "cudaMalloc3D",
+            "cudaMalloc3DArray",
+            "cudaMallocArray",
+            "cudaMallocManaged",
+            "cudaMallocMipmappedArray",
+            "cudaMallocPitch",
+            "cudaMemGetInfo",
+        ],
+    ),
+    (
+        "its function begins with a refusal",
+        &[
+            "cudaEventQuery",
+            "cudaGetDeviceCount",
+            "cudaLibraryGetKernel",
+            "cudaLibraryLoadData",
+            "cudaLibraryLoadFromFile",
+            "cudaMemPoolGetAttribute",
+            "cudaProfilerStart",
+            "cudaProfilerStop",
+            "cudaStreamIsCapturing",
+            "cudaStreamQuery",
+        ],
+    ),
+    (
+        "what is dropped there is destroyed by the next thread that waits",
+        &[
+            "cudaEventDestroy",
+            "cudaGraphDestroy",
+            "cudaGraphExecDestroy",
+            "cudaIpcCloseMemHandle",
+            "cudaMemPoolDestroy",
+            "cudaStreamDestroy",
+            "cudaStreamSynchronize",
+            "cudaUserObjectRelease",
+        ],
+    ),
+    ("clears what a call before it has left", &["cudaGetLastError"]),
+    (
+        "asked for the versions in an error, of a call before it",
+        &["cudaDriverGetVersion", "cudaRuntimeGetVersion"],
+    ),
+    ("looks a text up, and is no call into CUDA", &["cudaGetErrorName", "cudaGetErrorString"]),
+];
+
+/// The first groups of `UNCHECKED`: the crate refuses each of these by a check of its own.
+const OWN_CHECKS: usize = 3;
+
+/// Functions of these groups that `tests/alone/callbacks.rs` does not try, and why.
+const NOT_TRIED: &[(&str, &str)] = &[
+    ("cudaLaunchCooperativeKernel", "a launch needs a kernel, and takes the path of copies"),
+    ("cudaLibraryGetKernel", "as loading code, at the same line of its function"),
+    ("cudaLibraryLoadFromFile", "unsafe, and loads as from memory"),
+    ("cudaMemcpy3DWithAttributesAsync", "a batch of one copy"),
+    ("cudaMemcpyWithAttributesAsync", "a batch of one copy"),
+    ("cudaStreamIsCapturing", "returns no error, but false"),
+];
+
+/// Each function that the crate refuses by a check of its own is tried in a host function: an item that
+/// the ledger names for it is called in `tests/alone/every_function.rs`.
+#[test]
+fn every_check_of_its_own_is_tried_in_a_host_function() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let tried = std::fs::read_to_string(here.join("tests/alone/every_function.rs")).unwrap();
+    let ledger = std::fs::read_to_string(here.join("ledger.tsv")).unwrap();
+    let items = |function: &str| {
+        let row = ledger.lines().find(|row| row.split('\t').next() == Some(function));
+        row.unwrap_or_else(|| panic!("ledger.tsv has no {function}")).split('\t').nth(3).unwrap().to_owned()
+    };
+    for function in UNCHECKED[..OWN_CHECKS].iter().flat_map(|(_, functions)| *functions) {
+        let items = items(function);
+        let is_called = |item: &str| {
+            let name = item.rsplit("::").next().unwrap();
+            let calls = tried.match_indices(name).map(|(at, _)| (&tried[..at], &tried[at + name.len()..]));
+            calls.into_iter().any(|(before, after)| {
+                !before.ends_with(|c: char| c.is_alphanumeric() || c == '_')
+                    && (after.starts_with('(') || after.starts_with("::<"))
+            })
+        };
+        let is_exempt = NOT_TRIED.iter().any(|(name, _)| name == function);
+        assert!(
+            items.split(", ").any(is_called) != is_exempt,
+            "{function}, which is {items}: alone/every_function.rs calls it, or NOT_TRIED says why not"
+        );
+    }
+}
+
+/// The types of numbers, which are made with parentheses, as calls are.
+const NUMBERS: [&str; 10] = [
+    "cudaAtomicOperation",
+    "cudaDeviceP2PAttr",
+    "cudaError",
+    "cudaLaunchAttributeID",
+    "cudaLimit",
+    "cudaMemLocationType",
+    "cudaResourceViewFormat",
+    "cudaTextureAddressMode",
+    "cudaTextureFilterMode",
+    "cudaTextureReadMode",
+];
+
+fn unchecked(folder: &Path, found: &mut BTreeSet<String>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            unchecked(&path, found);
+            continue;
+        }
+        let source = std::fs::read_to_string(&path).unwrap();
+        let code = source.lines().map(str::trim_start).filter(|line| !line.starts_with("//"));
+        for line in code {
+            for (at, _) in line.match_indices("cuda") {
+                let (before, name) = (&line[..at], &line[at..]);
+                let end = name.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(name.len());
+                let (name, after) = name.split_at(end);
+                let of_the_runtime = name["cuda".len()..].starts_with(|c: char| c.is_ascii_uppercase());
+                let number = NUMBERS.contains(&name);
+                if of_the_runtime && after.starts_with('(') && !number && !before.ends_with("check!(") {
+                    found.insert(name.to_owned());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_call_that_is_not_checked_has_a_reason() {
+    let mut found = BTreeSet::new();
+    unchecked(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut found);
+    assert!(found.len() > 40, "{found:?}");
+    for name in found {
+        let known = UNCHECKED.iter().any(|(_, names)| names.contains(&name.as_str()));
+        assert!(
+            known,
+            "{name} is called without `check!`: say in UNCHECKED why no host function comes to it"
+        );
+    }
+}
+
+fn read(path: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join(path);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// What stands between two texts, of which the second comes next after the first.
+fn between<'a>(text: &'a str, start: &str, end: &str) -> &'a str {
+    let (_, rest) = text.split_once(start).unwrap_or_else(|| panic!("there is no {start:?}"));
+    rest.split_once(end).unwrap_or_else(|| panic!("there is no {end:?} after {start:?}")).0
+}
+
+/// The names of the functions whose lines begin with one of these texts.
+fn functions(text: &str, starts: &[&str]) -> BTreeSet<String> {
+    let after = |line: &str| starts.iter().find_map(|start| Some(line.strip_prefix(start)?.to_owned()));
+    let name = |rest: String| rest.split(['(', '<']).next().unwrap().to_owned();
+    text.lines().filter_map(after).map(name).collect()
+}
+
+/// Methods that only a [`StreamRef`](cuda_safe::stream::StreamRef) has: rare ones, which a program calls
+/// through `as_stream`.
+const ONLY_OF_THE_VIEW: [&str; 6] = [
+    "capture_id",
+    "is_capturing",
+    "launch_host_fn_with_sync",
+    "signal_external_semaphores",
+    "sm_resource",
+    "wait_external_semaphores",
+];
+
+#[test]
+fn every_method_of_a_stream_is_a_method_of_each_type_of_streams() {
+    let mut of_the_view = BTreeSet::new();
+    for path in files_of_the_crate() {
+        let source = std::fs::read_to_string(path).unwrap();
+        for part in source.split("\nimpl").skip(1) {
+            let (head, body) = part.split_once("{\n").unwrap_or_default();
+            if head.trim_start_matches("<'a>").trim().starts_with("StreamRef<") {
+                let body = body.split("\n}\n").next().unwrap();
+                of_the_view.extend(functions(body, &["    pub fn ", "    pub unsafe fn "]));
+            }
+        }
+    }
+    assert!(of_the_view.len() > 20, "{of_the_view:?}");
+    let methods = read("cuda-safe/src/stream/methods.rs");
+    let mut of_all = functions(&methods, &["            pub fn ", "            pub unsafe fn "]);
+    let attributes = read("cuda-safe/src/stream/attributes.rs");
+    of_all.extend(functions(between(&attributes, "\nforward! {", "\n}\n"), &["    fn "]));
+    let missing: Vec<_> = of_the_view.difference(&of_all).map(String::as_str).collect();
+    assert_eq!(missing, ONLY_OF_THE_VIEW, "`stream_methods!` or `forward!` has each other one");
+}
+
+#[test]
+fn the_number_of_parameters_is_the_same_everywhere() {
+    let most = read("cuda-kernels/build/src/prototype.rs");
+    let most: usize = between(&most, "MOST_PARAMETERS: usize = ", ";").parse().unwrap();
+    let arguments = read("cuda-safe/src/launch/arguments.rs");
+    let tuples = between(&arguments, "macro_rules! tuples", "\n}\n").matches("(A").count();
+    let macros = read("cuda-safe/src/launch/macros.rs");
+    let indices = between(&macros, "[0 1 ", "]").split(' ').count() + 2;
+    assert_eq!((tuples, indices), (most, most), "MOST_PARAMETERS is {most}");
+    let sentences = [
+        (&macros, format!("at most {most} parameters")),
+        (&arguments, format!("a tuple of up to {most} types")),
+        (&arguments, format!("a tuple of up to {most} [`ByValue`]")),
+        (&read("cuda-kernels/build/src/lib.rs"), format!("at most {most} parameters")),
+    ];
+    for (text, sentence) in sentences {
+        assert!(text.contains(&sentence), "no file says {sentence:?}");
+    }
+}
+
+#[test]
+fn the_versions_are_the_same_everywhere() {
+    let versions = read("cuda-sys/build/src/version.rs");
+    let known: Vec<(u32, u32)> = between(&versions, "KNOWN_VERSIONS", "];")
+        .split("Version::new(")
+        .skip(1)
+        .map(|rest| rest.split(')').next().unwrap().split_once(", ").unwrap())
+        .map(|(major, minor)| (major.parse().unwrap(), minor.parse().unwrap()))
+        .collect();
+    let tested = read("cuda-sys/tests/headers/bindings.rs");
+    let cfgs: Vec<_> = known
+        .iter()
+        .map(|(major, minor)| format!("cfg!(cudart_{major}_{minor}), {}", major * 1000 + minor * 10))
+        .collect();
+    assert_eq!(cfgs.len(), tested.matches("cfg!(cudart_").count());
+    for cfg in &cfgs {
+        assert!(tested.contains(cfg), "cuda-sys/tests/headers/bindings.rs lacks {cfg}");
+    }
+    let ((oldest, of), (newest, to)) = (known[0], known[known.len() - 1]);
+    let cfg_range = format!("`cudart_{oldest}_{of}`, ..., `cudart_{newest}_{to}`");
+    let sentences = [
+        ("cuda-sys/src/lib.rs", cfg_range.clone()),
+        ("cuda-sys/README.md", cfg_range),
+        ("CHANGELOG.md", format!("CUDA {oldest}.{of} to {newest}.{to}")),
+        ("ci/headers.txt", format!("\n{oldest}.{of} ")),
+        ("ci/headers.txt", format!("\n{newest}.{to} ")),
+        (
+            "cuda-safe/tests/device/version_cfgs.rs",
+            format!("cudart_{newest}_{to}), version >= {}", newest * 1000 + to * 10),
+        ),
+    ];
+    for (file, sentence) in sentences {
+        assert!(read(file).contains(&sentence), "{file} does not say {sentence:?}");
+    }
+}
+
+/// Functions that return a `Result`, are not marked `#[track_caller]`, and do not take the call site either:
+/// why no error of theirs names a line of the crate.
+const NOT_TRACKED: &[(&str, &[&str])] = &[
+    (
+        "returns the index of an edge, or nothing at all",
+        &["/graph/steps.rs: parted", "/copy/staged.rs: try_copy"],
+    ),
+    (
+        "its callers move the error to the call site of the whole batch",
+        &[
+            "/copy/batch/copies.rs: behind_fills",
+            "/copy/batch/copies.rs: copy",
+            "/copy/batch/copies.rs: is_capturing",
+        ],
+    ),
+    ("the call site is in `self`", &["/stream/enqueue.rs: check"]),
+    ("only its argument is fallible", &["/graph/node/conditional.rs: conditional"]),
+    (
+        "the pipeline has checked the range",
+        &["/copy/pipeline/array.rs: part", "/copy/pipeline/array.rs: split"],
+    ),
+];
+
+/// The public functions of a source that return a `Result`: their names, and whether they know the call site.
+fn fallible(source: &str) -> Vec<(&str, bool)> {
+    let mut code = source.split("\nmod tests {").next().unwrap_or_default();
+    let (mut found, mut tracked) = (Vec::new(), false);
+    while let Some((line, rest)) = code.split_once('\n') {
+        let text = line.trim_start();
+        let is_start = |word: &str| {
+            matches!(word, "const" | "unsafe" | "async") || word.starts_with("pub") || word.ends_with(')')
+        };
+        let function = text
+            .split_once("fn ")
+            .filter(|(start, _)| start.starts_with("pub") && start.split_whitespace().all(is_start));
+        if let Some((_, name)) = function {
+            let signature = &code[..code.find(['{', ';']).unwrap_or(code.len())];
+            let known =
+                ["Location<'static>", "CallSite", "&Call"].iter().any(|with| signature.contains(with));
+            if signature.rsplit_once("->").is_some_and(|(_, output)| output.contains("Result<")) {
+                found.push((name.split(['(', '<']).next().unwrap_or_default(), tracked || known));
+            }
+        }
+        // Other attributes and comments may stand between.
+        tracked = text == "#[track_caller]" || tracked && text.starts_with(['#', '/']);
+        code = rest;
+    }
+    found
+}
+
+fn files_of_the_crate() -> Vec<PathBuf> {
+    files_of(Path::new(env!("CARGO_MANIFEST_DIR")).join("src"))
+}
+
+fn files_of(folder: PathBuf) -> Vec<PathBuf> {
+    let (mut files, mut folders) = (Vec::new(), vec![folder]);
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() { folders.push(path) } else { files.push(path) }
+        }
+    }
+    files
+}
+
+#[test]
+fn every_fallible_function_knows_its_caller() {
+    let (mut all, mut wrong) = (0, Vec::new());
+    for path in files_of_the_crate() {
+        let source = std::fs::read_to_string(&path).unwrap();
+        for (name, is_known) in fallible(&source) {
+            all += 1;
+            let function = format!("{}: {name}", path.display());
+            let has_reason =
+                NOT_TRACKED.iter().flat_map(|(_, names)| *names).any(|it| function.ends_with(it));
+            if !is_known && !has_reason {
+                wrong.push(function);
+            }
+        }
+    }
+    assert!(all > 600, "{all} functions were found");
+    assert!(wrong.is_empty(), "give these `#[track_caller]`, or say in NOT_TRACKED why not:\n{wrong:#?}");
+}
+
+#[test]
+fn a_fallible_function_without_its_caller_is_noticed() {
+    let found = fallible(
+        "    #[track_caller]\n    pub fn one() -> Result<()> {\n    }\n    \
+         pub(crate) fn two(\n        a: u32,\n    ) -> Result<()> {\n    }\n    pub fn three() {\n    }\n",
+    );
+    assert_eq!(found, [("one", true), ("two", false)]);
+}

@@ -1,0 +1,13 @@
+//! Memory of every type: owners, views, guards, pools, arrays, and textures over them.
+
+mod arrays;
+mod external;
+mod managed;
+mod memory;
+mod pinned;
+mod pointer_attributes;
+mod pools;
+mod raw_memory;
+mod registered;
+mod textures;
+mod write_combined;
