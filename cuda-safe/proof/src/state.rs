@@ -123,8 +123,8 @@ pub(crate) fn range_of(bits: u8, is_signed: bool) -> (i128, i128) {
 impl Symbols {
     pub(crate) fn new_symbol(&mut self, low: i128, high: i128, origin: Origin, at: (u32, u32)) -> Symbol {
         let (is_unstable, base) = (false, None);
-        // Bounds may cross where the facts cannot hold. The symbol may outlive that place, where two ways meet,
-        // and needs a value.
+        // Bounds may cross where the facts cannot hold. The symbol may outlive that place, where two ways
+        // meet, and needs a value.
         let (low, high) = (low.min(high), high.max(low));
         self.known.push(Known {
             low,
