@@ -5,7 +5,8 @@
 //!
 //! | operation | [`Graph::add`] | [`Body::add`](Body::add) | [`Graph::set`] | [`GraphExec::set`] |
 //! |---|---|---|---|---|
-//! | [`kernel`], [`memcpy`], [`memcpy_to_symbol`], [`memcpy_from_symbol`], [`memset`] | yes | yes | yes | yes |
+//! | [`kernel`], [`memcpy`], [`memset`] | yes | yes | yes | yes |
+//! | [`memcpy_to_symbol`], [`memcpy_from_symbol`] | yes | yes | yes | yes |
 //! | [`host_fn`], [`host_fn_with`] | yes | | yes | yes |
 //! | [`event_record`], [`event_wait`], [`semaphore_signal`], [`semaphore_wait`] | yes | | yes | yes |
 //! | [`child_graph`] | yes | yes | | yes |
