@@ -60,7 +60,7 @@ pub enum Verdict {
     Refused(Refusal),
 }
 
-/// A proof: [`check`](Proof::check) compares it with the memory of a launch.
+/// A proof: [`Verdict::check`] compares it with the memory of a launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proof {
     kernel: String,

@@ -23,7 +23,10 @@
 //! staged::configure(Settings { enabled: false, ..Settings::default() });
 //! ```
 #![cfg_attr(not(feature = "staged"), doc = "\n(This documentation was built without the feature `staged`.)")]
-#![expect(unsafe_code, reason = "hands pointers to the crate that stages copies")]
+#![cfg_attr(
+    feature = "staged",
+    expect(unsafe_code, reason = "hands pointers to the crate that stages copies")
+)]
 
 #[cfg(feature = "staged")]
 pub use cuda_staging::{Settings, Statistics, configure, settings, statistics};
