@@ -208,8 +208,8 @@ fn text_that_is_not_ptx_is_an_error_or_a_refusal() {
     assert_eq!(error.to_string(), "PTX line 3: unexpected '?'");
 }
 
-/// A line of PTX without the hash that nvcc puts into names of a file's own, `_INTERNAL_eb97be9e_`. It depends
-/// on the file's path. The bytes of such names are numbers in the debug information.
+/// A line of PTX without the hash that nvcc puts into names of a file's own, `_INTERNAL_eb97be9e_`. It
+/// depends on the file's path. The bytes of such names are numbers in the debug information.
 fn without_hash(line: &str) -> String {
     const INTERNAL: &str = "95,73,78,84,69,82,78,65,76,95,";
     let Some((before, after)) = line.split_once("95,73,78,84,69,82,78,65,76,95,") else {
