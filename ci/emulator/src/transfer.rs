@@ -19,9 +19,11 @@ use crate::error::Answer;
 use crate::finding::{Finding, Subject};
 use crate::host_line::HostLine;
 use crate::machine::Guard;
-use crate::memory::{Allocations, Found, Kind};
+use crate::memory::{Allocation, Allocations, Found, Kind};
 use crate::page::host_memory;
-use crate::stream::{Copy, End, Memory, StreamId, Volume, Work, access, submit, synchronize, taken_early};
+use crate::stream::{
+    Copy, End, Memory, StreamId, Volume, Work, access, submit, submit_everywhere, synchronize, taken_early,
+};
 use crate::sys::{
     cudaErrorInvalidMemcpyDirection, cudaErrorInvalidValue, cudaMemcpyDefault, cudaMemcpyDeviceToDevice,
     cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice, cudaMemcpyHostToHost, cudaMemcpyKind,
@@ -253,18 +255,33 @@ pub(crate) fn take_early(machine: &Guard, stream: StreamId, copy: &mut Copy) {
     }
 }
 
+/// Whether a device reads an allocation, and whether it writes it.
+pub(crate) fn device_access(machine: &Guard, it: &Allocation, device: usize) -> (bool, bool) {
+    let peers = machine.devices.get(device).map_or(&[][..], |device| &device.peers);
+    access(&machine.allocations, it, device, peers)
+}
+
 /// Memory of a pool is found only if the current device has access to it, whatever stream the copy is for.
 pub(crate) fn reachable<const N: usize>(machine: &Guard, ends: [&End; N]) -> Answer {
     let device = crate::thread::device();
-    let peers = machine.devices.get(device).map_or(&[][..], |device| &device.peers);
     let hidden = |end: &&End| match end.memory {
         Memory::Known(address) => machine
             .allocations
             .at(address)
-            .is_some_and(|it| it.kind == Kind::Pool && !access(&machine.allocations, it, device, peers).0),
+            .is_some_and(|it| it.kind == Kind::Pool && !device_access(machine, it, device).0),
         _ => false,
     };
     if ends.iter().any(hidden) { Err(cudaErrorInvalidValue) } else { Ok(()) }
+}
+
+/// The two devices of a copy between devices. A blocking one has the order of the default streams of both.
+fn between(machine: &Guard, copy: &Copy) -> Option<(usize, usize)> {
+    let device = |end: &End| match end.memory {
+        Memory::Known(address) => machine.allocations.at(address).filter(|it| !it.kind.on_host()),
+        _ => None,
+    };
+    let (to, from) = (device(&copy.to)?.device, device(&copy.from)?.device);
+    (to != from).then_some((to, from))
 }
 
 /// Checks a copy, puts it on a stream, and waits if the call does.
@@ -290,6 +307,11 @@ pub(crate) fn transfer(
         take_early(machine, stream, &mut copy);
     }
     let device = machine.streams.get(stream)?.device;
-    let id = submit(machine, stream, call.name, Work::Copy(Box::new(copy)), &[])?;
+    let others = if mode == Mode::Blocking { between(machine, &copy) } else { None };
+    let work = Work::Copy(Box::new(copy));
+    let id = match others {
+        Some((to, from)) => submit_everywhere(machine, stream, &[device, to, from], call.name, work)?,
+        None => submit(machine, stream, call.name, work, &[])?,
+    };
     if waits { synchronize(machine, device, &[id]) } else { Ok(()) }
 }

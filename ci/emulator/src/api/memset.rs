@@ -7,9 +7,9 @@ use super::{Call, address, api, wide};
 use crate::error::Answer;
 use crate::finding::Finding;
 use crate::machine::Guard;
-use crate::stream::{Fill, Volume, Work, access, submit, synchronize};
+use crate::stream::{Fill, Volume, Work, submit, synchronize};
 use crate::sys::{cudaErrorIllegalAddress, cudaErrorInvalidValue, cudaExtent, cudaPitchedPtr, cudaStream_t};
-use crate::transfer::{MemoryType, Mode, memory_type};
+use crate::transfer::{MemoryType, Mode, device_access, memory_type};
 
 /// The bytes to write, and their place.
 #[derive(Clone, Copy)]
@@ -38,7 +38,7 @@ fn set(call: &Call, stream: cudaStream_t, request: FillRequest, mode: Mode) -> A
     }
     let place = memory_type(call.name, &machine.allocations, address, Some(span), true)?;
     if !machine.is_captured(stream) {
-        reachable(&machine, call, machine.streams.get(stream)?.device, address)?;
+        ensure_writable(&machine, call, machine.streams.get(stream)?.device, address)?;
     }
     let fill = Fill { address, pitch, slice, volume, value: value.to_le_bytes(), element: 1 };
     let fill = Box::new(fill);
@@ -48,10 +48,9 @@ fn set(call: &Call, stream: cudaStream_t, request: FillRequest, mode: Mode) -> A
 }
 
 /// Memory of another device than the stream's is filled only with access to it. A capture does not look.
-fn reachable(machine: &Guard, call: &Call, device: usize, address: u64) -> Answer {
-    let peers = machine.devices.get(device).map_or(&[][..], |device| &device.peers);
+fn ensure_writable(machine: &Guard, call: &Call, device: usize, address: u64) -> Answer {
     let Some(it) = machine.allocations.at(address) else { return Ok(()) };
-    if access(&machine.allocations, it, device, peers).1 {
+    if device_access(machine, it, device).1 {
         return Ok(());
     }
     let message = format!("{address:#x} is in {it}, which device {device}, the stream's, has no access to");

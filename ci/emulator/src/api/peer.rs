@@ -31,10 +31,7 @@ fn copy(call: &Call, request: Request, devices: (c_int, c_int), stream: Option<c
         machine.keep_out_of_captures(key)?;
         submit(&mut machine, key, call.name, work, &[]).map(drop)
     } else {
-        let mut devices = vec![current, to, from];
-        devices.sort_unstable();
-        devices.dedup();
-        submit_everywhere(&mut machine, key, &devices, call.name, work).map(drop)
+        submit_everywhere(&mut machine, key, &[current, to, from], call.name, work).map(drop)
     }
 }
 

@@ -160,7 +160,8 @@ pub(crate) fn submit_task(
     submit(machine, stream, call, Work::Task(task), &[])
 }
 
-/// Puts an operation after all and before all that these devices have and will have to do.
+/// Puts an operation after all and before all that these devices have and will have to do. A device may be
+/// named twice.
 pub(crate) fn submit_everywhere(
     machine: &mut Guard,
     stream: StreamId,
@@ -168,12 +169,14 @@ pub(crate) fn submit_everywhere(
     call: &'static str,
     work: Work,
 ) -> Answer<OperationId> {
-    let before: Vec<OperationId> = devices.iter().flat_map(|device| machine.streams.tails(*device)).collect();
+    let devices = &BTreeSet::from_iter(devices);
+    let before: Vec<OperationId> =
+        devices.iter().flat_map(|device| machine.streams.tails(**device)).collect();
     let home = machine.streams.get(stream)?.device;
     let m = &mut **machine;
     let id = m.queue.push(home, call, work, &before);
     for device in devices {
-        m.streams.append_everywhere(*device, id);
+        m.streams.append_everywhere(**device, id);
     }
     queued(machine);
     Ok(id)
