@@ -75,6 +75,7 @@ fn the_first_launch_enables_access_and_without_access_the_argument_is_refused_an
     first.with_current(|| unsafe { check!(cudaDeviceEnablePeerAccess(second.as_raw(), 0)) })?;
     // SAFETY: four elements.
     unsafe { launch!(copy_values<<<1, 32, 0, &stream>>>(&plane, &mut floats, 4)) }?;
+    stream.synchronize()?;
     disable(first, second);
     first.enable_peer_access(&second)?;
     // SAFETY: as above.

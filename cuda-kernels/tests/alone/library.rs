@@ -69,6 +69,7 @@ fn a_kernel_does_the_same_as_in_the_program_and_both_are_ordered() -> Result<()>
     Ok(())
 }
 
+/// Not under sanitizers: it is refused before any call.
 #[test]
 fn an_image_that_is_cut_short_is_refused_before_the_call() {
     own_process!();

@@ -188,7 +188,7 @@ fn a_scope_copies_no_variable_for_a_graph() -> Result<()> {
                 scope.memcpy_from_symbol_async(&mut back, &matrix),
             ];
             for refused in refused {
-                assert_eq!(refused.map_err(|error| error.detail().clone()), Err(Detail::NOT_KEPT));
+                assert_eq!(refused.map_err(|error| error.detail().clone()), Err(Detail::NOT_RETAINED));
             }
             joined.record(&other)?;
             captured.as_stream().wait(&joined)

@@ -124,7 +124,7 @@
 //! | file | purpose |
 //! |---|---|
 //! | `ptx.rs` | reads PTX text |
-//! | `lower.rs` | makes a kernel's slice from it: resolves names, inlines calls, drops the rest |
+//! | `lower` | makes a kernel's slice from it: resolves names, inlines calls, drops the rest |
 //! | `slice.rs` | the slice, and its bytes |
 //! | `launch.rs` | the values of a launch |
 //! | `form.rs` | affine forms |

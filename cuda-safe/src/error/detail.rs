@@ -72,7 +72,7 @@ impl Detail {
         "a graph still holds the memory: drop that and its executable forms first",
     );
     /// Memory that cannot be retained as long as a graph that uses it.
-    pub const NOT_KEPT: Self = Self::constant(
+    pub const NOT_RETAINED: Self = Self::constant(
         ErrorKind::Argument,
         "a graph cannot keep this memory for as long as it lives: it keeps memory of owners of this crate, \
          such as a `PinnedBuffer`, and none of a slice or a vector",

@@ -210,5 +210,9 @@ fn uses(api: &'static str, functions: Functions) -> Result<RetainedAccesses> {
         Given { history: AccessHistory::new(1), functions: Some(functions), process: process::number() };
     let owner = retained(given);
     let (mut uses, access) = (RetainedAccesses::default(), Access::read(&owner.history, 0..1));
-    if uses.add(&access, || retain(&access)) { Ok(uses) } else { Err(Error::refused(api, Detail::NOT_KEPT)) }
+    if uses.add(&access, || retain(&access)) {
+        Ok(uses)
+    } else {
+        Err(Error::refused(api, Detail::NOT_RETAINED))
+    }
 }

@@ -23,7 +23,7 @@
 //! - The graph retains every allocation that it uses, so the addresses in its nodes stay valid: a dropped
 //!   buffer is freed only after its graphs and their executable forms are dropped. Memory without a
 //!   reference count, for example that of a [`MappedFlag`](crate::MappedFlag), is refused with
-//!   [`Detail::NOT_KEPT`](crate::error::Detail).
+//!   [`Detail::NOT_RETAINED`](crate::error::Detail).
 //! - A launch accesses memory without a borrow of its owner. Therefore it is refused (`InUse`) while
 //!   a guard lends conflicting memory to the host, and a guard that is requested later waits for the
 //!   launch.

@@ -8,7 +8,7 @@ use std::ptr;
 use std::sync::Arc;
 
 use super::identity::Node;
-use super::node::kept;
+use super::node::retained;
 use super::order::{Edge, Order, STEPS};
 use super::step::Step;
 use super::steps::Steps;
@@ -37,7 +37,7 @@ type Use = (usize, Range<usize>, Mode);
 
 fn uses(memory: &[Arc<Memory>], list: &[Use]) -> RetainedAccesses {
     let access = |(at, range, mode): &Use| Access::new(&memory[*at].0, range.clone(), *mode);
-    kept("test", list.iter().map(access)).unwrap()
+    retained("test", list.iter().map(access)).unwrap()
 }
 
 fn conflict(one: &[Use], other: &[Use]) -> bool {

@@ -196,7 +196,7 @@ impl<P> Kernel<P> {
     #[track_caller]
     pub fn using(&self, access: Access<'_>) -> Result<Self> {
         let mut uses = self.held.as_ref().map(|held| held.uses().clone()).unwrap_or_default();
-        ensure(uses.add(&access, || retain(&access)), "Kernel::using", || Detail::NOT_KEPT)?;
+        ensure(uses.add(&access, || retain(&access)), "Kernel::using", || Detail::NOT_RETAINED)?;
         Ok(Self { held: Some(Arc::new(GraphAccesses::new(uses))), ..self.clone() })
     }
 

@@ -268,7 +268,7 @@ impl Library {
         found.map_err(|error| self.no_kernel(name, error))?;
         let mut held = RetainedAccesses::default();
         let alive = self.loaded.alive();
-        ensure(held.add(&alive, || retain(&alive)), API, || Detail::NOT_KEPT)?;
+        ensure(held.add(&alive, || retain(&alive)), API, || Detail::NOT_RETAINED)?;
         // SAFETY: the handle is that of a kernel of the library, which `held` retains. The caller
         // guarantees that `P` are the kernel's parameters, and which variables it uses.
         let kernel: Kernel<P> = unsafe { Kernel::from_code(lasting(name), raw.cast_const().cast(), held) };

@@ -215,7 +215,7 @@ impl Recorder {
         let accesses = operation.accesses();
         let mut uses = RetainedAccesses::default();
         if operation.has_untracked() || !accesses.iter().all(|access| uses.add(access, || retain(access))) {
-            return Err(Error::refused("capture", Detail::NOT_KEPT));
+            return Err(Error::refused("capture", Detail::NOT_RETAINED));
         }
         while let Some((other, first)) = self.unordered(timeline, &uses)? {
             match TRACKER.policy() {

@@ -506,7 +506,7 @@ impl Object {
         stream::ensure_idle(api)?;
         let (device, range) = (resource.device, resource.memory.range());
         // The memory is retained before the object exists.
-        let memory = retain(&resource.memory).or_refused(api, || Detail::NOT_KEPT)?;
+        let memory = retain(&resource.memory).or_refused(api, || Detail::NOT_RETAINED)?;
         let _current = device.switch()?;
         // Without this, a capture in progress refuses the creation, and the attempt invalidates the
         // capture.

@@ -204,7 +204,7 @@ fn linear<'a, T: ArrayElement>(api: &'static str, span: Span<'a, T>) -> Result<R
 /// Describes rows of device memory.
 #[track_caller]
 fn rows<'a, T: ArrayElement>(api: &'static str, grid: Grid<'a, T>) -> Result<Resource<'a>> {
-    let bytes = grid.bytes().or_refused(api, || Detail::NOT_KEPT)?;
+    let bytes = grid.bytes().or_refused(api, || Detail::NOT_RETAINED)?;
     let (device, memory) = (bytes.device(), bytes.access(Mode::Read));
     let (width, height, pitch) = (grid.width(), grid.height(), grid.layout().pitch);
     for (what, asked, attribute) in [

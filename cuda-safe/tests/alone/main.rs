@@ -18,3 +18,4 @@ mod peer_access;
 mod peer_access_batch;
 mod pool_retention;
 mod pool_retention_off;
+mod reused_handles;

@@ -531,7 +531,7 @@ fn memory_that_no_reference_keeps_is_refused() -> Result<()> {
         // SAFETY: the operation accesses no memory.
         let refused =
             unsafe { s.as_stream().enqueue(&[Access::read(&ledger, 0..4)], cuda_testing::put_nothing) };
-        assert_eq!(detail(refused), Detail::NOT_KEPT);
+        assert_eq!(detail(refused), Detail::NOT_RETAINED);
         Ok(())
     })?;
     assert_eq!(graph.node_count()?, 0);

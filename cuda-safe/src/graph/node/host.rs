@@ -1,7 +1,7 @@
 //! Host functions.
 #![expect(unsafe_code, reason = "adds nodes to raw graphs, changes them, and makes the slices of a function")]
 
-use super::{ExecOp, Graph, GraphExec, Node, NodeOp, SetOp, kept, sealed};
+use super::{ExecOp, Graph, GraphExec, Node, NodeOp, SetOp, retained, sealed};
 use crate::error::{Error, Result};
 use crate::graph::host::{self, HostFunction};
 use crate::hazard::RetainedAccesses;
@@ -98,8 +98,8 @@ impl<F> sealed::Sealed for HostFn<'_, F> {}
 impl<F> HostFn<'_, F> {
     /// Returns the function and its accesses, with their memory retained.
     #[track_caller]
-    fn kept(self) -> Result<(F, RetainedAccesses)> {
-        Ok((self.function, kept("node::host_fn_with", self.accesses.0)?))
+    fn retained(self) -> Result<(F, RetainedAccesses)> {
+        Ok((self.function, retained("node::host_fn_with", self.accesses.0)?))
     }
 }
 
@@ -107,7 +107,7 @@ impl<F: Fn() + Send + Sync + 'static> NodeOp for HostFn<'_, F> {
     type Added = Node;
 
     fn add_to(self, graph: &mut Graph, after: &[Node]) -> Result<Node> {
-        let (function, uses) = self.kept()?;
+        let (function, uses) = self.retained()?;
         let function = HostFunction::new(graph.device(), function)?;
         let (fn_, data) = function.parts();
         // Owned before the node exists, even if the call fails.
@@ -129,7 +129,7 @@ impl<F: Fn() + Send + Sync + 'static> NodeOp for HostFn<'_, F> {
 impl<F: Fn() + Send + Sync + 'static> SetOp for HostFn<'_, F> {
     fn set_in(self, graph: &mut Graph, node: Node) -> Result<()> {
         let (at, _) = graph.steps.added("Graph::set", graph.number, node)?;
-        let (function, uses) = self.kept()?;
+        let (function, uses) = self.retained()?;
         let function = HostFunction::new(graph.device(), function)?;
         let (fn_, data) = function.parts();
         // Owned before the node uses it, even if the call fails.
@@ -148,7 +148,7 @@ impl<F: Fn() + Send + Sync + 'static> SetOp for HostFn<'_, F> {
 
 impl<F: Fn() + Send + Sync + 'static> ExecOp for HostFn<'_, F> {
     fn set_in_exec(self, exec: &mut GraphExec, graph: &Graph, node: Node) -> Result<()> {
-        let (function, memory) = self.kept()?;
+        let (function, memory) = self.retained()?;
         let (parameters, mut uses) = host::given("GraphExec::set", exec.device(), function)?;
         uses.add_all(&memory);
         exec.set_node(graph, node, uses, |exec, node| {

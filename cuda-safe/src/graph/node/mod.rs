@@ -300,7 +300,7 @@ fn nothing(api: &'static str) -> Error {
 /// Returns the accesses of a node, with their memory retained.
 #[inline]
 #[track_caller]
-pub(super) fn kept<'a>(
+pub(super) fn retained<'a>(
     api: &'static str,
     accesses: impl IntoIterator<Item = Access<'a>>,
 ) -> Result<RetainedAccesses> {
@@ -308,7 +308,7 @@ pub(super) fn kept<'a>(
     // A match, because a closure would hide the caller.
     for access in accesses {
         if !uses.add(&access, || retain(&access)) {
-            return Err(Error::refused(api, Detail::NOT_KEPT));
+            return Err(Error::refused(api, Detail::NOT_RETAINED));
         }
     }
     Ok(uses)

@@ -1,0 +1,392 @@
+//! What each instruction becomes.
+
+use super::{Entity, Lowering, Refused, Type, bits_of, integer, negated, number, space_of};
+use crate::ptx::{Instruction, Operand as Source, bytes_of};
+use crate::slice::{Loaded, Op, Operand, Origin, Space, Step};
+
+/// Instructions that compute their first operand from the others, and do nothing else.
+const COMPUTES: &str = "\
+    abs add addc and bfe bfi bfind bmsk brev clz cnot copysign cos div dp2a dp4a ex2 fma fns isspacep \
+    lg2 lop3 mad mad24 madc max min mma mov movmatrix mul mul24 neg not or popc prmt rcp rem rsqrt sad \
+    selp set shf shl shr sin slct sqrt sub subc szext tanh testp vabsdiff vadd vmad vmax vmin vset \
+    vshl vshr vsub vabsdiff4 vadd4 vavrg4 vmax4 vmin4 vset4 vsub4 vabsdiff2 vadd2 vavrg2 vmax2 vmin2 \
+    vset2 vsub2 wmma xor";
+
+impl<'m, 'a> Lowering<'m, 'a> {
+    pub(super) fn instruction(&mut self, it: &'m Instruction<'a>) -> Refused {
+        let first = self.kernel.steps.len();
+        self.unguarded(it)?;
+        if let Some((name, is_negated)) = it.guard {
+            let guard = Source::Name(name);
+            let guard = if is_negated { Source::Not(Box::new(guard)) } else { guard };
+            let guard = self.predicate(&guard)?;
+            if it.words[0] == "call" {
+                return Err("a call under a predicate".to_owned());
+            }
+            // Temporary registers are computed in any case: nothing else reads them.
+            for step in &mut self.kernel.steps[first..] {
+                if step.to.is_empty() || !step.to.iter().all(|it| self.temporaries.contains(it)) {
+                    step.guard = Some(guard);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn unguarded(&mut self, it: &'m Instruction<'a>) -> Refused {
+        let name = it.words[0];
+        let has = |word: &str| it.words.iter().any(|own| own.split("::").next() == Some(word));
+        let last = it.words.last().copied().unwrap_or_default();
+        let ty = integer(last);
+        let operands = &it.operands[..];
+        let unknown_form = || Err(format!("{} with operands of an unknown form", it.words.join(".")));
+        match (name, operands) {
+            ("ld" | "ldu" | "st" | "atom" | "red", _) => self.access(it),
+            (
+                "cp",
+                [
+                    Source::Address(to, to_offset),
+                    Source::Address(from, from_offset),
+                    Source::Number(size),
+                    ..,
+                ],
+            ) if it.words.get(1) == Some(&"async") && !has("bulk") && !has("mbarrier") => {
+                let size = u32::try_from(*size).map_err(|_| "a size below zero".to_owned())?;
+                self.memory(Op::Store, Space::Shared, (to, *to_offset), size, Vec::new(), Loaded::Strong)?;
+                self.memory(Op::Load, Space::Global, (from, *from_offset), size, Vec::new(), Loaded::Strong)
+            }
+            ("cp", _) if ["commit_group", "wait_group", "wait_all"].iter().any(|word| has(word)) => Ok(()),
+            ("ldmatrix" | "stmatrix", [a, b, ..]) if has("shared") && has("b16") => {
+                let (results, address) = if name == "ldmatrix" { (a, b) } else { (b, a) };
+                let Source::Address(base, offset) = address else { return unknown_form() };
+                let results = if name == "ldmatrix" { self.results(results)? } else { Vec::new() };
+                let op = if name == "ldmatrix" { Op::Load } else { Op::Store };
+                // Each address is that of a row of sixteen bytes.
+                self.memory(op, Space::Shared, (base, *offset), 16, Vec::new(), Loaded::Strong)?;
+                self.unknown(results, Origin::Memory, &[]);
+                Ok(())
+            }
+            ("wmma", _) if has("load") || has("store") => self.matrix(it),
+            ("bar" | "barrier", [result, ..]) if has("red") => {
+                let results = self.results(result)?;
+                self.unknown(results, Origin::Shuffle, &[]);
+                Ok(())
+            }
+            (
+                "bar" | "barrier" | "membar" | "fence" | "nanosleep" | "griddepcontrol" | "pmevent" | "brkpt",
+                _,
+            )
+            | ("prefetch" | "prefetchu" | "setmaxnreg" | "sust" | "sured", _) => Ok(()),
+            ("bra", [Source::Name(label)]) => {
+                let step = self.push(Step::new(Op::Bra));
+                self.branches.push((step, vec![label]));
+                Ok(())
+            }
+            ("brx", [_, Source::Name(list)]) if has("idx") => match self.find(list) {
+                Some(Entity::Targets(targets)) => {
+                    let step = self.push(Step::new(Op::Bra));
+                    self.branches.push((step, targets));
+                    Ok(())
+                }
+                _ => unknown_form(),
+            },
+            ("ret", []) => {
+                let step = self.push(Step::new(Op::Bra));
+                self.returns.push(step);
+                Ok(())
+            }
+            ("exit" | "trap", []) => {
+                self.push(Step::new(Op::Exit));
+                Ok(())
+            }
+            ("call", _) => self.call(it),
+            ("setp", [results, a, b, rest @ ..]) => self.setp(it, results, a, b, rest),
+            ("mov" | "and" | "or" | "xor" | "not", [to, from @ ..]) if last == "pred" => {
+                let (to, mut from) = (self.result(to)?, self.predicates(from)?);
+                let op = match name {
+                    "and" => Op::PredAnd,
+                    "or" => Op::PredOr,
+                    "xor" => Op::PredXor,
+                    _ => Op::PredMov,
+                };
+                if let ("not", [one]) = (name, &mut from[..]) {
+                    *one = negated(*one);
+                }
+                self.push(Step { bits: 1, to: vec![to], from, ..Step::new(op) });
+                Ok(())
+            }
+            ("mov", [Source::List(parts), from]) => {
+                let from_all = std::slice::from_ref(from);
+                let results = self.results(&operands[0])?;
+                let whole = results.iter().map(|it| self.bits(*it)).sum();
+                let all_given = results.len() == parts.len() && (bits_of(last) == Some(whole));
+                let Some(from) =
+                    Some(from).filter(|it| all_given && whole <= 64 && !matches!(it, Source::List(_)))
+                else {
+                    self.unknown(results, Origin::Computed, from_all);
+                    return Ok(());
+                };
+                let (from, mut shift) = (self.value(from, whole, false)?, 0);
+                for to in results {
+                    let part = self.temporary(whole);
+                    let shifted = vec![from, Operand::Number(shift)];
+                    self.push(Step { bits: whole, to: vec![part], from: shifted, ..Step::new(Op::Shr) });
+                    let (bits, from) = (self.bits(to), vec![Operand::Register(part)]);
+                    self.push(Step {
+                        bits,
+                        to: vec![to],
+                        from,
+                        size: u32::from(whole),
+                        ..Step::new(Op::Cvt)
+                    });
+                    shift += i64::from(bits);
+                }
+                Ok(())
+            }
+            ("mov", [to, Source::List(parts)]) => {
+                let to = self.results(to)?;
+                self.unknown(to, Origin::Computed, parts);
+                Ok(())
+            }
+            ("mov", [to, from]) => {
+                let to = self.result(to)?;
+                let bits = bits_of(last).filter(|bits| *bits == self.bits(to));
+                let bits = bits.ok_or_else(|| "mov between different widths".to_owned())?;
+                if bits > 64 {
+                    self.unknown(vec![to], Origin::Computed, std::slice::from_ref(from));
+                    return Ok(());
+                }
+                let from = vec![self.value(from, bits, false)?];
+                self.push(Step { bits, to: vec![to], from, ..Step::new(Op::Mov) });
+                Ok(())
+            }
+            ("cvta", [to, from]) => {
+                let space = space_of(&it.words)?;
+                let (to, from) = (self.result(to)?, self.value(from, 64, false)?);
+                let op = if has("to") { Op::FromGeneric } else { Op::ToGeneric };
+                if self.bits(to) != 64 {
+                    return Err("cvta of 32 bits".to_owned());
+                }
+                self.push(Step { bits: 64, to: vec![to], from: vec![from], space, ..Step::new(op) });
+                Ok(())
+            }
+            ("cvt", [to, from, ..]) => self.cvt(it, to, from),
+            ("selp", [to, a, b, p]) => {
+                let (to, bits) = (self.result(to)?, bits_of(last).unwrap_or(0));
+                if bits > 64 || self.bits(to) != bits {
+                    return unknown_form();
+                }
+                let from = vec![self.value(a, bits, false)?, self.value(b, bits, false)?, self.predicate(p)?];
+                self.push(Step { bits, to: vec![to], from, ..Step::new(Op::Selp) });
+                Ok(())
+            }
+            ("bfe", [to, a, Source::Number(start), Source::Number(length)])
+                if ty.is_some_and(|ty| !ty.is_signed)
+                    && (0..32).contains(start)
+                    && (1..32).contains(length) =>
+            {
+                let (to, bits) = (self.result(to)?, ty.map_or(32, |ty| ty.bits));
+                let (part, from) = (self.temporary(bits), self.value(a, bits, false)?);
+                let from = vec![from, number(*start, bits)?];
+                self.push(Step { bits, to: vec![part], from, ..Step::new(Op::Shr) });
+                let from = vec![Operand::Register(part), number((1 << length) - 1, bits)?];
+                self.push(Step { bits, to: vec![to], from, ..Step::new(Op::And) });
+                Ok(())
+            }
+            ("popc" | "clz", [to, from]) => {
+                let to = self.result(to)?;
+                self.within(to, 0, 64, Origin::Computed, std::slice::from_ref(from));
+                Ok(())
+            }
+            ("vote" | "match" | "activemask" | "shfl" | "redux" | "elect", [to, ..]) => {
+                let to = self.results(to)?;
+                self.unknown(to, Origin::Shuffle, &[]);
+                Ok(())
+            }
+            ("tex" | "tld4" | "txq" | "suld" | "suq", [to, ..]) => {
+                // A texture may be of memory that the kernel writes: then each use may see another value.
+                let unwritten = self.temporary(32);
+                for to in self.results(to)? {
+                    self.unknown(vec![to], Origin::Texture, &[]);
+                    if let Some(step) = self.kernel.steps.last_mut() {
+                        step.from.push(Operand::Register(unwritten));
+                    }
+                }
+                Ok(())
+            }
+            _ => self.arithmetic(it, ty),
+        }
+    }
+
+    /// Lowers an instruction that computes its first operand from the others.
+    pub(super) fn arithmetic(&mut self, it: &'m Instruction<'a>, ty: Option<Type>) -> Refused {
+        let (name, operands) = (it.words[0], &it.operands[..]);
+        let Some((to, from)) =
+            operands.split_first().filter(|_| COMPUTES.split(' ').any(|known| known == name))
+        else {
+            return Err(format!("the instruction {}", it.words.join(".")));
+        };
+        if operands.iter().any(|it| matches!(it, Source::Address(..))) {
+            return Err(format!("the instruction {} with an address", it.words.join(".")));
+        }
+        let op = match name {
+            "add" => Some(Op::Add),
+            "sub" => Some(Op::Sub),
+            "mul" | "mad" if it.words.contains(&"lo") => Some(Op::Mul),
+            "mul" | "mad" if it.words.contains(&"wide") => Some(Op::MulWide),
+            "mul" if it.words.contains(&"hi") => Some(Op::MulHi),
+            "mul24" | "mad24" if it.words.contains(&"lo") => Some(Op::Mul24),
+            "neg" => Some(Op::Neg),
+            "not" => Some(Op::Not),
+            "abs" => Some(Op::Abs),
+            "min" => Some(Op::Min),
+            "max" => Some(Op::Max),
+            "and" => Some(Op::And),
+            "or" => Some(Op::Or),
+            "xor" => Some(Op::Xor),
+            "shl" => Some(Op::Shl),
+            "shr" => Some(Op::Shr),
+            "div" => Some(Op::Div),
+            "rem" => Some(Op::Rem),
+            _ => None,
+        };
+        // Words such as `sat` change the result.
+        let is_plain = it.words[1..]
+            .iter()
+            .all(|word| integer(word).is_some() || ["lo", "hi", "wide", "cc"].contains(word));
+        let is_sum = ["mad", "mad24"].contains(&name);
+        let (Some(op), Some(ty), true) = (op, ty, is_plain) else {
+            let results = self.results(to)?;
+            let is_float = it.words.iter().any(|word| word.contains('f') && bytes_of(word).is_some());
+            self.unknown(results, if is_float { Origin::Float } else { Origin::Computed }, from);
+            return Ok(());
+        };
+        let Type { bits, is_signed } = ty;
+        let to = self.result(to)?;
+        let wide = if op == Op::MulWide { bits.saturating_mul(2) } else { bits };
+        if self.bits(to) != wide {
+            return Err(format!("{} into a register of {} bits", it.words.join("."), self.bits(to)));
+        }
+        let mut values = Vec::new();
+        for (at, value) in from.iter().enumerate() {
+            // The amount of a shift has 32 bits.
+            let own = if matches!(op, Op::Shl | Op::Shr) && at == 1 {
+                32
+            } else if at == 2 {
+                wide
+            } else {
+                bits
+            };
+            values.push(self.value(value, own, false)?);
+        }
+        let arity = if matches!(op, Op::Neg | Op::Not | Op::Abs) { 1 } else { 2 };
+        let added = values.split_off(arity.min(values.len()));
+        if values.len() != arity || added.len() != usize::from(is_sum) {
+            return Err(format!("{} with other operands", it.words.join(".")));
+        }
+        let Some(added) = added.first() else {
+            self.push(Step { bits, is_signed, to: vec![to], from: values, ..Step::new(op) });
+            return Ok(());
+        };
+        let product = self.temporary(wide);
+        self.push(Step { bits, is_signed, to: vec![product], from: values, ..Step::new(op) });
+        let from = vec![Operand::Register(product), *added];
+        self.push(Step { bits: wide, to: vec![to], from, ..Step::new(Op::Add) });
+        Ok(())
+    }
+
+    pub(super) fn predicates(&mut self, list: &[Source<'a>]) -> Refused<Vec<Operand>> {
+        list.iter().map(|it| self.predicate(it)).collect()
+    }
+
+    pub(super) fn setp(
+        &mut self,
+        it: &'m Instruction<'a>,
+        results: &Source<'a>,
+        a: &Source<'a>,
+        b: &Source<'a>,
+        rest: &[Source<'a>],
+    ) -> Refused {
+        let ty = it.words.last().and_then(|word| integer(word));
+        let (op, is_unsigned) = match it.words.get(1).copied().unwrap_or_default() {
+            "eq" => (Some(Op::Eq), false),
+            "ne" => (Some(Op::Ne), false),
+            "lt" => (Some(Op::Lt), false),
+            "le" => (Some(Op::Le), false),
+            "gt" => (Some(Op::Gt), false),
+            "ge" => (Some(Op::Ge), false),
+            "lo" => (Some(Op::Lt), true),
+            "ls" => (Some(Op::Le), true),
+            "hi" => (Some(Op::Gt), true),
+            "hs" => (Some(Op::Ge), true),
+            _ => (None, false),
+        };
+        let (Some(op), Some(Type { bits, is_signed })) = (op, ty) else {
+            let results = self.results(results)?;
+            self.unknown(results, Origin::Float, &[a.clone(), b.clone()]);
+            return Ok(());
+        };
+        let test = self.temporary(1);
+        let from = vec![self.value(a, bits, false)?, self.value(b, bits, false)?];
+        let is_signed = is_signed && !is_unsigned;
+        self.push(Step { bits, is_signed, to: vec![test], from, ..Step::new(op) });
+        let (first, second) = match results {
+            Source::Pair(first, second) => (self.results(first)?, self.results(second)?),
+            one => (self.results(one)?, Vec::new()),
+        };
+        let (combine, more) = match (it.words.get(2), rest) {
+            (Some(&"and"), [one]) => (Op::PredAnd, Some(self.predicate(one)?)),
+            (Some(&"or"), [one]) => (Op::PredOr, Some(self.predicate(one)?)),
+            (Some(&"xor"), [one]) => (Op::PredXor, Some(self.predicate(one)?)),
+            (_, []) => (Op::PredMov, None),
+            _ => return Err("setp of an unknown form".to_owned()),
+        };
+        // A result may be the predicate that is combined: both are computed before either is written.
+        let mut moves = Vec::new();
+        for (results, test) in [(first, Operand::Register(test)), (second, Operand::Negated(test))] {
+            for to in results {
+                let between = self.temporary(1);
+                let from = std::iter::once(test).chain(more).collect();
+                self.push(Step { bits: 1, to: vec![between], from, ..Step::new(combine) });
+                moves.push((to, Operand::Register(between)));
+            }
+        }
+        for (to, from) in moves {
+            self.push(Step { bits: 1, to: vec![to], from: vec![from], ..Step::new(Op::PredMov) });
+        }
+        Ok(())
+    }
+
+    pub(super) fn cvt(&mut self, it: &'m Instruction<'a>, to: &Source<'a>, from: &Source<'a>) -> Refused {
+        let types: Vec<&str> =
+            it.words[1..].iter().copied().filter(|word| bytes_of(word).is_some()).collect();
+        let results = self.results(to)?;
+        let sources = std::slice::from_ref(from);
+        let ([into, source], [to]) = (&types[..], &results[..]) else {
+            self.unknown(results, Origin::Float, &it.operands[1..]);
+            return Ok(());
+        };
+        match (integer(into), integer(source)) {
+            (Some(into), Some(source)) if !it.words.contains(&"sat") => {
+                let from = vec![self.value(from, source.bits, true)?];
+                let step = Step {
+                    bits: into.bits,
+                    is_signed: into.is_signed,
+                    to: vec![*to],
+                    from,
+                    ..Step::new(Op::Cvt)
+                };
+                self.push(Step { size: u32::from(source.bits), flag: source.is_signed, ..step });
+            }
+            // A conversion to an integer saturates.
+            (Some(Type { bits: bits @ (8 | 16), is_signed }), None) => {
+                let (low, high) =
+                    if is_signed { (-1 << (bits - 1), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) };
+                self.within(*to, low, high, Origin::Float, sources);
+            }
+            (_, None) => self.unknown(results, Origin::Float, sources),
+            _ => self.unknown(results, Origin::Computed, sources),
+        }
+        Ok(())
+    }
+}

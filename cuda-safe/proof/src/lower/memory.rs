@@ -1,0 +1,255 @@
+//! Instructions that access memory, and the parameters of functions.
+
+use super::{Entity, Lowering, Refused, Type, integer, number, space_of};
+use crate::ptx::{Instruction, Operand as Source, bytes_of};
+use crate::slice::{Loaded, Op, Operand, Origin, Space, Step};
+
+/// The words of loads, stores and atomic operations that say nothing about which bytes they access.
+const ACCESSES: &str = "\
+    global shared local const param volatile relaxed acquire release acq_rel weak mmio sys gpu cta \
+    cluster nc ca cg cs cv lu wb wt L1 L2 v2 v4 v8 and or xor add inc dec min max exch cas noftz";
+
+impl<'m, 'a> Lowering<'m, 'a> {
+    /// Adds an access. `results` are the registers that a load writes, each with a part of the bytes.
+    pub(super) fn memory(
+        &mut self,
+        op: Op,
+        space: Space,
+        (base, offset): (&Source<'a>, i128),
+        size: u32,
+        to: Vec<u32>,
+        loaded: Loaded,
+    ) -> Refused {
+        if !(1..=1024).contains(&size) {
+            return Err(format!("an access to {size} bytes"));
+        }
+        let bits = if let Source::Name(name) = base
+            && let Some(Entity::Register(register)) = self.find(name)
+        {
+            self.bits(register)
+        } else {
+            64
+        };
+        let from = vec![self.value(base, bits, false)?, number(offset, 64)?];
+        self.push(Step { to, from, size, space, loaded, bits, ..Step::new(op) });
+        Ok(())
+    }
+
+    /// Lowers loads, stores and atomic operations.
+    pub(super) fn access(&mut self, it: &'m Instruction<'a>) -> Refused {
+        let name = it.words[0];
+        let form = || format!("the instruction {}", it.words.join("."));
+        let has = |word: &str| it.words.iter().any(|own| own.split("::").next() == Some(word));
+        // The words of vectors, orders and caches; a level of a cache is a hint.
+        let is_known = |word: &&str| {
+            ACCESSES.split(' ').any(|known| Some(known) == word.split("::").next())
+                || bytes_of(word).is_some()
+        };
+        if !it.words[1..].iter().all(is_known) {
+            return Err(form());
+        }
+        let lanes = it.words.iter().find_map(|word| word.strip_prefix('v')?.parse::<u32>().ok()).unwrap_or(1);
+        let element = it.words.iter().rev().find_map(|word| bytes_of(word)).ok_or_else(form)?;
+        let ty = it.words.iter().rev().find(|word| bytes_of(word).is_some()).and_then(|word| integer(word));
+        let size = element.checked_mul(lanes).ok_or_else(form)?;
+        let (op, address_at) = match name {
+            "ld" | "ldu" => (Op::Load, 1),
+            "st" => (Op::Store, 0),
+            "atom" => (Op::Atomic, 1),
+            _ => (Op::Atomic, 0),
+        };
+        let Some(Source::Address(base, offset)) = it.operands.get(address_at) else { return Err(form()) };
+        let results = if address_at == 1 { self.results(&it.operands[0])? } else { Vec::new() };
+        if has("param") && self.parameter(it, base, *offset, element, ty)? {
+            return Ok(());
+        }
+        let space = if has("param") { Space::Param } else { space_of(&it.words).unwrap_or(Space::Generic) };
+        let loaded = if has("nc") || name == "ldu" {
+            Loaded::ReadOnly
+        } else if name == "atom" || ["volatile", "relaxed", "acquire", "mmio"].iter().any(|word| has(word)) {
+            Loaded::Strong
+        } else {
+            Loaded::Weak
+        };
+        let bits = u8::try_from(element * 8).map_err(|_| form())?;
+        let fits = results.iter().all(|it| self.bits(*it) >= bits && self.bits(*it) > 1);
+        if !fits {
+            return Err(form());
+        }
+        self.memory(op, space, (base, *offset), size, results, loaded)?;
+        if let Some(step) = self.kernel.steps.last_mut() {
+            // Those of an element. The address has those of its register.
+            (step.bits, step.is_signed) = (bits, ty.is_some_and(|ty| ty.is_signed));
+        }
+        Ok(())
+    }
+
+    /// Lowers an access to a parameter by its name. Returns whether it is one.
+    pub(super) fn parameter(
+        &mut self,
+        it: &'m Instruction<'a>,
+        base: &Source<'a>,
+        offset: i128,
+        element: u32,
+        ty: Option<Type>,
+    ) -> Refused<bool> {
+        let Source::Name(name) = base else { return Ok(false) };
+        let entity = self.find(name);
+        let list = |source: &Source<'a>| match source {
+            Source::List(list) => list.clone(),
+            one => vec![one.clone()],
+        };
+        match entity {
+            Some(Entity::Parameter(index)) if it.words[0] == "ld" => {
+                let mut at = offset;
+                for register in list(&it.operands[0]) {
+                    for to in self.results(&register)? {
+                        let end = u64::try_from(at + i128::from(element)).ok();
+                        if at < 0 || end.is_none_or(|end| end > self.kernel.parameters[index].bytes) {
+                            return Err("a parameter is read past its end".to_owned());
+                        }
+                        let ty = match ty {
+                            Some(ty) => ty,
+                            // The bits of a floating-point number are known as well.
+                            None if matches!(element, 2 | 4 | 8) => {
+                                Type { bits: u8::try_from(element * 8).unwrap_or(64), is_signed: false }
+                            }
+                            None => return Err("a parameter of an unknown type".to_owned()),
+                        };
+                        let index = i64::try_from(index).unwrap_or(i64::MAX);
+                        let from = vec![Operand::Number(index), number(at, 64)?];
+                        let step = Step {
+                            bits: ty.bits,
+                            is_signed: ty.is_signed,
+                            size: element,
+                            ..Step::new(Op::Parameter)
+                        };
+                        self.push(Step { to: vec![to], from, ..step });
+                    }
+                    at += i128::from(element);
+                }
+                Ok(true)
+            }
+            Some(Entity::Slot(slot)) => {
+                let is_store = it.words[0] == "st";
+                let values =
+                    list(it.operands.get(usize::from(is_store)).ok_or("a parameter without a value")?);
+                let mut at = offset;
+                for value in values {
+                    let piece = self.piece(slot, at, element)?;
+                    let bits = self.bits(piece);
+                    at += i128::from(element);
+                    if is_store {
+                        // A float constant, for example: its bits may be of another width.
+                        let from =
+                            if bits > 64 { Err(String::new()) } else { self.value(&value, bits, true) };
+                        match from {
+                            Ok(from) => drop(self.push(Step {
+                                bits,
+                                to: vec![piece],
+                                from: vec![from],
+                                size: u32::from(bits),
+                                ..Step::new(Op::Cvt)
+                            })),
+                            Err(_) => {
+                                self.unknown(vec![piece], Origin::Computed, std::slice::from_ref(&value))
+                            }
+                        }
+                    } else {
+                        for to in self.results(&value)? {
+                            let from = vec![Operand::Register(piece)];
+                            let is_signed = ty.is_some_and(|ty| ty.is_signed);
+                            if bits > 64 || self.bits(to) < bits {
+                                self.unknown(vec![to], Origin::Computed, &[]);
+                                if let Some(step) = self.kernel.steps.last_mut() {
+                                    step.from.push(Operand::Register(piece));
+                                }
+                                continue;
+                            }
+                            let step = Step {
+                                bits: self.bits(to),
+                                size: u32::from(bits),
+                                flag: is_signed,
+                                ..Step::new(Op::Cvt)
+                            };
+                            self.push(Step { to: vec![to], from, ..step });
+                        }
+                    }
+                }
+                Ok(true)
+            }
+            Some(Entity::Register(_)) => Ok(false),
+            _ => Err(format!("{name} is no parameter that is known here")),
+        }
+    }
+
+    /// Returns the register that holds a piece of a function's parameter.
+    pub(super) fn piece(&mut self, slot: usize, offset: i128, bytes: u32) -> Refused<u32> {
+        let end = |offset: i128, bytes: u32| offset + i128::from(bytes);
+        for (own, size, register) in &self.slots[slot] {
+            if (*own, *size) == (offset, bytes) {
+                return Ok(*register);
+            }
+            if *own < end(offset, bytes) && offset < end(*own, *size) {
+                return Err("a function's parameter is read and written in different pieces".to_owned());
+            }
+        }
+        let bits = u8::try_from(bytes.saturating_mul(8)).map_err(|_| "a long parameter".to_owned())?;
+        let register = self.new_register(bits);
+        self.slots[slot].push((offset, bytes, register));
+        Ok(register)
+    }
+
+    /// Lowers `wmma.load` and `wmma.store`: rows of a matrix at a stride.
+    pub(super) fn matrix(&mut self, it: &'m Instruction<'a>) -> Refused {
+        let form = || format!("the instruction {}", it.words.join("."));
+        let is_store = it.words.get(1) == Some(&"store");
+        let shape =
+            it.words.iter().find(|word| word.starts_with('m') && word.contains('n') && word.contains('k'));
+        let sizes: Vec<u32> =
+            shape.map_or("", |it| it).split(['m', 'n', 'k']).filter_map(|it| it.parse().ok()).collect();
+        let (&[m, n, k], Some(which), Some(ty)) = (&sizes[..], it.words.get(2), it.words.last()) else {
+            return Err(form());
+        };
+        let (mut rows, mut columns) = match *which {
+            "a" => (m, k),
+            "b" => (k, n),
+            "c" | "d" => (m, n),
+            _ => return Err(form()),
+        };
+        if it.words.contains(&"col") {
+            std::mem::swap(&mut rows, &mut columns);
+        } else if !it.words.contains(&"row") {
+            return Err(form());
+        }
+        let element = bytes_of(ty).ok_or_else(form)?;
+        let (Some(Source::Address(base, offset)), Some(stride), 3) =
+            (it.operands.get(usize::from(!is_store)), it.operands.get(2), it.operands.len())
+        else {
+            return Err(form());
+        };
+        let row = columns.checked_mul(element).ok_or_else(form)?;
+        self.memory(
+            if is_store { Op::Store } else { Op::Load },
+            space_of(&it.words).unwrap_or(Space::Generic),
+            (base, *offset),
+            row,
+            Vec::new(),
+            Loaded::Strong,
+        )?;
+        let stride = self.value(stride, 32, false)?;
+        if let Some(mut step) = self.kernel.steps.pop() {
+            step.bits = u8::try_from(element * 8).unwrap_or(64);
+            step.from.insert(1, stride);
+            step.from.push(Operand::Number(i64::from(rows)));
+            step.from.push(Operand::Number(i64::from(element)));
+            (step.op, step.flag) = (Op::Matrix, is_store);
+            self.kernel.steps.push(step);
+        }
+        if !is_store {
+            let results = self.results(&it.operands[0])?;
+            self.unknown(results, Origin::Memory, &[]);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,90 @@
+//! Leaves out what feeds neither an address nor a guard, and numbers the rest again.
+
+use std::collections::BTreeMap;
+
+use super::{Lowering, PTX};
+use crate::slice::{Op, Operand, Step};
+
+impl<'m, 'a> Lowering<'m, 'a> {
+    /// Leaves out the steps whose results nothing uses that matters.
+    pub(super) fn keep_what_matters(&mut self) {
+        let steps = &mut self.kernel.steps;
+        let acts = |step: &Step| {
+            matches!(
+                step.op,
+                Op::Load | Op::Store | Op::Atomic | Op::Matrix | Op::Bra | Op::Exit | Op::Refuse
+            )
+        };
+        let mut needed = vec![false; self.kernel.registers.len()];
+        loop {
+            let mut changed = false;
+            for step in &*steps {
+                if !acts(step) && !step.to.iter().any(|it| needed[*it as usize]) {
+                    continue;
+                }
+                for operand in step.from.iter().chain(&step.guard) {
+                    if let Operand::Register(it) | Operand::Negated(it) = operand {
+                        changed |= !std::mem::replace(&mut needed[*it as usize], true);
+                    }
+                }
+            }
+            if !changed {
+                break;
+            }
+        }
+        // Steps, registers and files get new numbers.
+        let keeps: Vec<bool> =
+            steps.iter().map(|it| acts(it) || it.to.iter().any(|it| needed[*it as usize])).collect();
+        let mut places = Vec::with_capacity(keeps.len() + 1);
+        let mut next = 0_i64;
+        for keep in &keeps {
+            places.push(next);
+            next += i64::from(*keep);
+        }
+        places.push(next);
+        let mut keep = keeps.iter();
+        steps.retain(|_| keep.next().copied().unwrap_or(true));
+        let (mut registers, mut objects) = (BTreeMap::new(), BTreeMap::new());
+        fn renumber(map: &mut BTreeMap<u32, u32>, it: &mut u32) {
+            let next = u32::try_from(map.len()).unwrap_or(u32::MAX);
+            *it = *map.entry(*it).or_insert(next);
+        }
+        let mut files: Vec<u32> = Vec::new();
+        for step in &mut *steps {
+            if step.op == Op::Bra {
+                for target in &mut step.from {
+                    if let Operand::Number(it) = target {
+                        let place = usize::try_from(*it).ok().and_then(|it| places.get(it));
+                        *it = place.copied().unwrap_or(next);
+                    }
+                }
+            }
+            for operand in step.from.iter_mut().chain(&mut step.guard) {
+                match operand {
+                    Operand::Register(it) | Operand::Negated(it) => renumber(&mut registers, it),
+                    Operand::Object(it) => renumber(&mut objects, it),
+                    _ => {}
+                }
+            }
+            step.to.iter_mut().for_each(|it| renumber(&mut registers, it));
+            let file = step.at.0;
+            let index = files.iter().position(|it| *it == file).unwrap_or_else(|| {
+                files.push(file);
+                files.len() - 1
+            });
+            step.at.0 = u32::try_from(index).unwrap_or(0);
+        }
+        let mut kept = vec![1; registers.len()];
+        registers.iter().for_each(|(old, new)| kept[*new as usize] = self.kernel.registers[*old as usize]);
+        self.kernel.registers = kept;
+        let old = std::mem::take(&mut self.kernel.objects);
+        let mut by_new: Vec<(u32, u32)> = objects.into_iter().map(|(old, new)| (new, old)).collect();
+        by_new.sort_unstable();
+        self.kernel.objects = by_new.iter().map(|(_, it)| old[*it as usize].clone()).collect();
+        let file = |number: &u32| {
+            let name = self.module.files.get(number).copied();
+            name.unwrap_or(if *number == PTX { "PTX" } else { "?" }).to_owned()
+        };
+        self.kernel.files = files.iter().map(file).collect();
+    }
+}
