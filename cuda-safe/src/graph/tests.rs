@@ -8,7 +8,7 @@ use std::ptr;
 use std::sync::Arc;
 
 use super::identity::Node;
-use super::node::retained;
+use super::node::retain_all;
 use super::order::{Edge, Order, STEPS};
 use super::step::Step;
 use super::steps::Steps;
@@ -37,7 +37,7 @@ type Use = (usize, Range<usize>, Mode);
 
 fn uses(memory: &[Arc<Memory>], list: &[Use]) -> RetainedAccesses {
     let access = |(at, range, mode): &Use| Access::new(&memory[*at].0, range.clone(), *mode);
-    retained("test", list.iter().map(access)).unwrap()
+    retain_all("test", list.iter().map(access)).unwrap()
 }
 
 fn conflict(one: &[Use], other: &[Use]) -> bool {

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 
 use cuda_hazard::Few;
 
-use super::{BodyOp, Graph, Node, NodeOp, retained, sealed};
+use super::{BodyOp, Graph, Node, NodeOp, retain_all, sealed};
 use crate::error::{Detail, Error, Result, ensure};
 use crate::graph::conditional::{Condition, Conditional};
 use crate::graph::step::Step;
@@ -129,7 +129,7 @@ impl<F: FnMut(usize, &mut Body<'_>) -> Result<()>> NodeOp for ConditionalOp<'_, 
         }
         let (what, asked, limit) = ("the number of bodies", kind.parts().1, Conditional::MOST_BODIES);
         ensure(asked <= limit, api, || Detail::limit(what, asked.into(), limit.into()))?;
-        let mut uses = retained(api, [condition.written()])?;
+        let mut uses = retain_all(api, [condition.written()])?;
         let before = graph.last_of(api, after)?;
         let (raw, bodies) = match add_raw(graph, &before, condition.raw, kind) {
             Ok(added) => added,

@@ -3,7 +3,7 @@
 
 use bytemuck::AnyBitPattern;
 
-use super::{BodyOp, Place, Recipient, Resolve, retained, sealed};
+use super::{BodyOp, Place, Recipient, Resolve, retain_all, sealed};
 use crate::check;
 use crate::copy::{CheckedCopy, Destination, InGraph, Operand, Source, SymbolPart};
 use crate::error::{Detail, Error, Result};
@@ -218,7 +218,7 @@ impl<D: Destination<InGraph> + ?Sized> Resolve for Memset<'_, D> {
         let Some(access) = destination.written().filter(|access| !access.is_empty()) else {
             return to.take_none();
         };
-        let uses = retained("node::memset", [access])?;
+        let uses = retain_all("node::memset", [access])?;
         let parameters = sys::cudaMemsetParams {
             dst: destination.pointer().cast(),
             pitch: 0,
@@ -264,7 +264,7 @@ fn copy<R: Recipient>(
     if copy.is_between_devices() {
         return Err(Error::refused(api, Detail::unsupported("a copy between devices in a graph")));
     }
-    let uses = retained(api, destination.access(Mode::Write).into_iter().chain(source.access(Mode::Read)))?;
+    let uses = retain_all(api, destination.access(Mode::Write).into_iter().chain(source.access(Mode::Read)))?;
     let (to, from, bytes) =
         (destination.pointer().cast(), source.pointer().cast_const().cast(), copy.bytes());
     let kind = sys::cudaMemcpyDefault;

@@ -1,7 +1,7 @@
 //! Host functions.
 #![expect(unsafe_code, reason = "adds nodes to raw graphs, changes them, and makes the slices of a function")]
 
-use super::{ExecOp, Graph, GraphExec, Node, NodeOp, SetOp, retained, sealed};
+use super::{ExecOp, Graph, GraphExec, Node, NodeOp, SetOp, retain_all, sealed};
 use crate::error::{Error, Result};
 use crate::graph::host::{self, HostFunction};
 use crate::hazard::RetainedAccesses;
@@ -99,7 +99,7 @@ impl<F> HostFn<'_, F> {
     /// Returns the function and its accesses, with their memory retained.
     #[track_caller]
     fn retained(self) -> Result<(F, RetainedAccesses)> {
-        Ok((self.function, retained("node::host_fn_with", self.accesses.0)?))
+        Ok((self.function, retain_all("node::host_fn_with", self.accesses.0)?))
     }
 }
 

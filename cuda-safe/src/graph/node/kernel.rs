@@ -1,7 +1,7 @@
 //! Kernel launches.
 #![expect(unsafe_code, reason = "adds nodes to raw graphs, and changes them")]
 
-use super::{BodyOp, Place, Recipient, Resolve, retained, sealed};
+use super::{BodyOp, Place, Recipient, Resolve, retain_all, sealed};
 use crate::error::{Detail, Error, Result};
 use crate::graph::identity::Making;
 use crate::launch::{AccessList, Arguments, Kernel, LaunchConfig};
@@ -94,7 +94,7 @@ impl<P, A: Arguments<P>> Resolve for KernelOp<'_, P, A> {
         let mut accesses = AccessList::new();
         arguments.accesses(target, &mut accesses)?;
         kernel.add_accesses(device, &mut accesses).map_err(|error| arguments.explain(error, target))?;
-        let uses = retained(API, accesses.iter().copied())?;
+        let uses = retain_all(API, accesses.iter().copied())?;
         let parameters = sys::cudaKernelNodeParams {
             func: kernel.as_raw().cast_mut(),
             gridDim: config.grid.into(),

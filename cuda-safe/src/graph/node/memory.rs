@@ -7,7 +7,7 @@ use std::ptr;
 
 use bytemuck::AnyBitPattern;
 
-use super::{Graph, Node, NodeOp, retained, sealed};
+use super::{Graph, Node, NodeOp, retain_all, sealed};
 use crate::error::Result;
 use crate::graph::memory::{GraphBuffer, OwnMemory};
 use crate::hazard::Access;
@@ -98,7 +98,7 @@ impl<T: AnyBitPattern> NodeOp for Alloc<T> {
         let node = if bytes == 0 {
             graph.add_empty(after)?
         } else {
-            let uses = retained(api, [Access::write(&owner.0, 0..bytes)])?;
+            let uses = retain_all(api, [Access::write(&owner.0, 0..bytes)])?;
             let node = graph.add_node(after, uses, false, |new| {
                 let parameters = &raw mut parameters;
                 // SAFETY: the invariants of `NewNode`, and the parameters are live.
@@ -126,7 +126,7 @@ impl<T> NodeOp for Free<'_, T> {
             return graph.add_empty(after);
         }
         let all = Access::write(memory.history(), 0..memory.len() * size_of::<T>());
-        let uses = retained(api, [all])?;
+        let uses = retain_all(api, [all])?;
         let address: *mut c_void = memory.as_ptr().cast();
         let node = graph.add_node(after, uses, false, |new| {
             // SAFETY: the invariants of `NewNode`. An earlier node of this graph allocates the memory at the

@@ -300,7 +300,7 @@ fn nothing(api: &'static str) -> Error {
 /// Returns the accesses of a node, with their memory retained.
 #[inline]
 #[track_caller]
-pub(super) fn retained<'a>(
+pub(super) fn retain_all<'a>(
     api: &'static str,
     accesses: impl IntoIterator<Item = Access<'a>>,
 ) -> Result<RetainedAccesses> {

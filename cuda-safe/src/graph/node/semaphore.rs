@@ -1,7 +1,7 @@
 //! Nodes that signal semaphores of other interfaces, and nodes that wait for them.
 #![expect(unsafe_code, reason = "adds nodes to raw graphs, and changes them")]
 
-use super::{Place, Recipient, Resolve, retained, sealed};
+use super::{Place, Recipient, Resolve, retain_all, sealed};
 use crate::error::Result;
 use crate::memory::ExternalSemaphore;
 use crate::memory::external::{Valued, handles, signals, waits};
@@ -57,7 +57,7 @@ macro_rules! semaphores {
         impl Resolve for $op<'_> {
             fn resolve<R: Recipient>(self, to: R) -> Result<R::Out> {
                 let (mut list, values) = (handles($api, to.device(), self.0)?, $values(self.0));
-                let uses = retained($api, self.0.iter().map(|(semaphore, _)| semaphore.alive()))?;
+                let uses = retain_all($api, self.0.iter().map(|(semaphore, _)| semaphore.alive()))?;
                 let parameters = sys::$params {
                     extSemArray: list.as_mut_ptr(),
                     paramsArray: values.as_ptr(),
