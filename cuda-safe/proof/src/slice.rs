@@ -261,6 +261,11 @@ impl Kernel {
         &self.name
     }
 
+    /// Gives the kernel the name that refusals are to have: that of its source, where PTX has a mangled one.
+    pub fn rename(&mut self, name: &str) {
+        name.clone_into(&mut self.name);
+    }
+
     /// The parameters, in order.
     #[must_use]
     pub fn parameters(&self) -> &[Parameter] {

@@ -7,6 +7,8 @@ use crate::hazard::Access;
 use crate::stream::StreamRef;
 use crate::sys;
 
+use super::CheckedArg;
+
 /// A type that is passed to kernels by value and has the same bytes in C and in Rust.
 ///
 /// Numbers, `bool`, raw pointers, and types that `cuda-kernels-build` generates from a header implement it.
@@ -147,6 +149,10 @@ macro_rules! converted {
                 }
             }
         }
+
+        // SAFETY: the value has no pointer.
+        #[diagnostic::do_not_recommend]
+        unsafe impl CheckedArg<$parameter> for $argument {}
     )* };
 }
 

@@ -16,6 +16,8 @@ mod argument;
 mod arguments;
 mod attribute_set;
 mod attributes;
+mod checked;
+mod checked_arguments;
 mod config;
 mod dimensions;
 mod function;
@@ -25,6 +27,7 @@ mod memory;
 mod module;
 #[doc(hidden)]
 pub mod passing;
+mod proof;
 mod read_only;
 mod run;
 mod symbol;
@@ -38,11 +41,14 @@ pub use attribute_set::ClusterScheduling;
 #[cfg(cudart_12_8)]
 pub use attributes::KernelSetting;
 pub use attributes::{KernelAttributes, OccupancyFlags, Parameter};
+pub use checked::Checked;
+pub use checked_arguments::{CheckedArg, CheckedArguments, CheckedParameter, CheckedParameters, PlainValue};
 pub use dimensions::{AxisSize, Dim3, LaunchConfig};
 
 pub use kernel::Kernel;
 pub use memory::{Components, KernelInput, KernelOutput, PitchedParameter};
 pub use module::{Module, Space, VariableAccess, VariableAccesses};
+pub use proof::KernelProof;
 pub use read_only::ReadOnlyMemory;
 pub(crate) use read_only::read_only;
 pub use symbol::{Symbol, SymbolSlice};

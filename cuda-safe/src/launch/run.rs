@@ -146,7 +146,7 @@ impl<P> Kernel<P> {
     /// # Safety
     /// The duties of [`launch_raw`](Self::launch_raw).
     #[inline]
-    unsafe fn submit<'a>(
+    pub(super) unsafe fn submit<'a>(
         &'a self,
         config: &LaunchConfig<'_>,
         stream: StreamRef<'_>,
