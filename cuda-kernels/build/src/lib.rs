@@ -200,6 +200,7 @@ mod names;
 mod nvcc;
 mod prototype;
 mod ptx;
+mod slices;
 mod source;
 mod symbol;
 mod template;

@@ -27,6 +27,25 @@ impl Symbol {
         format!("cuda_symbol_{}", self.declared.name)
     }
 
+    /// Returns the names that the variable may have in PTX. nvcc leaves out the mark of a `static` one, and
+    /// names a global one as C does.
+    pub(crate) fn names_in_ptx(&self) -> Vec<String> {
+        let Declared { mangled, path, .. } = &self.declared;
+        let mut names = vec![mangled.clone()];
+        match path.trim_start_matches("::") {
+            plain if !plain.contains("::") && plain != mangled => names.push(plain.to_owned()),
+            _ => {
+                // `_ZN1nL4hitsE` is `_ZN1n4hitsE`.
+                let is_mark =
+                    |(at, _): &(usize, &str)| mangled.as_bytes().get(at + 1).is_some_and(u8::is_ascii_digit);
+                let marks: Vec<usize> =
+                    mangled.match_indices('L').filter(is_mark).map(|(at, _)| at).collect();
+                names.extend(marks.iter().map(|at| format!("{}{}", &mangled[..*at], &mangled[at + 1..])));
+            }
+        }
+        names
+    }
+
     /// Returns its size in bytes as a Rust expression.
     pub(crate) fn bytes(&self) -> String {
         format!("({}) * ::core::mem::size_of::<{}>()", self.len, self.element)

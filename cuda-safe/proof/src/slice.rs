@@ -237,6 +237,8 @@ pub struct Kernel {
     pub(crate) files: Vec<String>,
     /// The texts of `Op::Refuse`.
     pub(crate) texts: Vec<String>,
+    /// The parameters that are handles, and whether of surfaces.
+    pub(crate) handles: Vec<(usize, bool)>,
 }
 
 /// The bytes are not those of a slice, or of one that another version of this crate made.
@@ -252,7 +254,7 @@ impl std::fmt::Display for NotASlice {
 impl std::error::Error for NotASlice {}
 
 /// The first bytes: a format of another version has other ones.
-const MAGIC: &[u8] = b"cuda-proof slice 1\0";
+const MAGIC: &[u8] = b"cuda-proof slice 2\0";
 
 impl Kernel {
     /// The kernel's name in PTX.
@@ -270,6 +272,13 @@ impl Kernel {
     #[must_use]
     pub fn parameters(&self) -> &[Parameter] {
         &self.parameters
+    }
+
+    /// The parameters that the kernel uses as handles of textures, or of surfaces if the second is `true`. The
+    /// caller guarantees that they are: other numbers would lead anywhere.
+    #[must_use]
+    pub fn handles(&self) -> &[(usize, bool)] {
+        &self.handles
     }
 
     /// The parts of parameters that a proof depends on, each with the parameter's index, the offset, and the
@@ -309,6 +318,10 @@ impl Kernel {
         out.list(&self.registers, |out, it| out.number(*it));
         out.list(&self.files, |out, it| out.text(it));
         out.list(&self.texts, |out, it| out.text(it));
+        out.list(&self.handles, |out, (parameter, is_surface)| {
+            out.length(*parameter);
+            out.number(u8::from(*is_surface));
+        });
         let mut before = (0, 0);
         out.list(&self.steps, |out, it| {
             out.index(&OPS, it.op);
@@ -358,6 +371,7 @@ impl Kernel {
         let registers = input.list(Input::number)?;
         let files = input.list(Input::text)?;
         let texts = input.list(Input::text)?;
+        let handles = input.list(|input| Ok((input.number()?, input.number::<u8>()? == 1)))?;
         let mut before = (0, 0);
         let steps = input.list(|input| {
             let op = input.choice(&OPS)?;
@@ -382,7 +396,7 @@ impl Kernel {
             }
             Ok(step)
         })?;
-        let kernel = Self { name, parameters, objects, registers, steps, files, texts };
+        let kernel = Self { name, parameters, objects, registers, steps, files, texts, handles };
         if input.0.is_empty() && kernel.is_well_formed() { Ok(kernel) } else { Err(NotASlice) }
     }
 

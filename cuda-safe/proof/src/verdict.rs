@@ -314,6 +314,16 @@ impl Kernel {
         };
         self.steps.iter().filter(|step| step.op == Op::Refuse).filter_map(doubt).collect()
     }
+
+    /// Returns why no launch of the kernel can be proven: each gets to an instruction or a call that the
+    /// analysis does not know, before the first branch.
+    #[must_use]
+    pub fn never(&self) -> Option<Refusal> {
+        let is_end = |step: &&crate::slice::Step| matches!(step.op, Op::Bra | Op::Exit | Op::Refuse);
+        let first = self.steps.iter().find(is_end)?;
+        // It is the first doubt of all.
+        self.doubts().into_iter().next().filter(|_| first.op == Op::Refuse && first.guard.is_none())
+    }
 }
 
 impl Verdict {
