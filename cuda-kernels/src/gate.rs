@@ -50,7 +50,13 @@ pub fn gate_then_write(
     let count = check::grid(API, needed)?.map_or(0, |(count, _)| count);
     // SAFETY: the kernel reads the flag and writes the first `count` elements. The memory has as many, on
     // the stream's device.
-    unsafe { kernels::gate_then_write.unchecked().launch(LaunchConfig::new(1, 1), stream, (flag, out, value, count)) }
+    unsafe {
+        kernels::gate_then_write.unchecked().launch(
+            LaunchConfig::new(1, 1),
+            stream,
+            (flag, out, value, count),
+        )
+    }
 }
 
 /// Sets a flag from the stream: for the host, or for a gate on another stream.

@@ -96,7 +96,9 @@ pub fn paint_gradient(
     let config = LaunchConfig::new((width.div_ceil(EDGE), height.div_ceil(EDGE)), (EDGE, EDGE));
     // SAFETY: the kernel writes `float` elements within an image that has at least as many rows and
     // columns.
-    unsafe { kernels::paint_gradient.unchecked().launch(config, stream, (image, width, height, step_x, step_y)) }
+    unsafe {
+        kernels::paint_gradient.unchecked().launch(config, stream, (image, width, height, step_x, step_y))
+    }
 }
 
 /// Returns the detail of a texture or surface that is not possible, and the alternative.

@@ -321,16 +321,16 @@ mod tests {
             "#,
         );
         for expected in [
-            "static plain: ::cuda_safe::launch::Kernel<(*const f32, *mut f32, u32)>",
-            "static bounded: ::cuda_safe::launch::Kernel<(float3, u8, i64, bool, usize, Way)>",
-            "static outer_inner_deep: ::cuda_safe::launch::Kernel<(*const real,)>",
+            "static plain: ::cuda_safe::launch::Checked<(*const f32, *mut f32, u32)>",
+            "static bounded: ::cuda_safe::launch::Checked<(float3, u8, i64, bool, usize, Way)>",
+            "static outer_inner_deep: ::cuda_safe::launch::Checked<(*const real,)>",
             "#[link_name = \"_ZN5outer5inner4deepEPKf\"]",
             "Kernel<(*mut *mut f32, *const *const i32, *mut :: core :: ffi :: c_void, *mut i32, \
              ::cuda_safe::launch::TextureObject)>",
-            "static same: ::cuda_safe::launch::Kernel<(*mut f32,)>",
-            "static same1: ::cuda_safe::launch::Kernel<(*mut f64,)>",
-            "static flag: ::cuda_safe::launch::Kernel<(*const u32,)>",
-            "static named: ::cuda_safe::launch::Kernel<(::cuda_safe::launch::TextureObject, *const real, \
+            "static same: ::cuda_safe::launch::Checked<(*mut f32,)>",
+            "static same1: ::cuda_safe::launch::Checked<(*mut f64,)>",
+            "static flag: ::cuda_safe::launch::Checked<(*const u32,)>",
+            "static named: ::cuda_safe::launch::Checked<(::cuda_safe::launch::TextureObject, *const real, \
              *mut real, real)>",
         ] {
             assert!(text.contains(expected), "{expected} is not in {text}");
@@ -575,14 +575,14 @@ mod tests {
         .unwrap();
         let text = text_of(&bindings);
         for expected in [
-            "static scale: ::cuda_safe::launch::Kernel<(*mut f32, Scale, \
+            "static scale: ::cuda_safe::launch::Checked<(*mut f32, Scale, \
              ::cuda_safe::launch::TextureObject, u32)>",
             "#[doc = \" Scales.\"]",
-            "static outer_fill: ::cuda_safe::launch::Kernel<(*mut i32,)>",
-            "static reduce_float_256: ::cuda_safe::launch::Kernel<(*const f32, *mut f32)>",
+            "static outer_fill: ::cuda_safe::launch::Checked<(*mut i32,)>",
+            "static reduce_float_256: ::cuda_safe::launch::Checked<(*const f32, *mut f32)>",
             "#[link_name = \"_Z6reduceIfLi256EEvPKT_PS0_\"]",
-            "static reduce_unsigned_int_16: ::cuda_safe::launch::Kernel<(*const u32, *mut u32)>",
-            "static reduce_Scale_1: ::cuda_safe::launch::Kernel<(*const Scale, *mut Scale)>",
+            "static reduce_unsigned_int_16: ::cuda_safe::launch::Checked<(*const u32, *mut u32)>",
+            "static reduce_Scale_1: ::cuda_safe::launch::Checked<(*const Scale, *mut Scale)>",
             "static factors: ::cuda_safe::launch::Symbol<f32>",
             "pub const TILE : u32 = 16",
         ] {
@@ -624,8 +624,8 @@ mod tests {
         .unwrap();
         let text = text_of(&bindings);
         for expected in [
-            "static scale: ::cuda_safe::launch::Kernel<(*mut f32, count)>",
-            "static first: ::cuda_safe::launch::Kernel<(Box_float,)>",
+            "static scale: ::cuda_safe::launch::Checked<(*mut f32, count)>",
+            "static first: ::cuda_safe::launch::Checked<(Box_float,)>",
             "static table: ::cuda_safe::launch::Symbol<f32>",
             "pub const BLOCK : u32 = 64",
             "pub const OTHER : u32 = 1",
@@ -703,13 +703,13 @@ mod tests {
              pub size : [:: core :: ffi :: c_int ; 2usize] , pub v : float4 , \
              pub hidden : [:: core :: ffi :: c_uchar ; 2usize] , }",
             "static outer_first: \
-             ::cuda_safe::launch::Kernel<(outer_View_float_2, *const outer_View_int_1, i32)>",
+             ::cuda_safe::launch::Checked<(outer_View_float_2, *const outer_View_int_1, i32)>",
             "#[link_name = \"_ZN5outer5firstENS_4ViewIfLi2EEEPKNS0_IiLi1EEEi\"]",
             "pub struct Dims_long_long { pub sizes : [:: core :: ffi :: c_longlong ; 2usize] , }",
             "align (8)",
             "pub struct Bits_long_long { pub bytes : [:: core :: ffi :: c_uchar ; 8usize] , }",
-            "static write_long_long: ::cuda_safe::launch::Kernel<(Dims_long_long, *mut Bits_long_long, u32)>",
-            "static second: ::cuda_safe::launch::Kernel<(outer_View_float_2, Dims_long_long, *mut Declared",
+            "static write_long_long: ::cuda_safe::launch::Checked<(Dims_long_long, *mut Bits_long_long, u32)>",
+            "static second: ::cuda_safe::launch::Checked<(outer_View_float_2, Dims_long_long, *mut Declared",
             "#[link_name = \"second\"]",
             "pub struct outer_View_float_2_Step { pub by :",
             "(outer_View_float_2_Step, *mut Dims_short, Odd_1, Odd_1_)",

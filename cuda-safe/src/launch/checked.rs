@@ -113,6 +113,12 @@ impl<P> Checked<P> {
     }
 }
 
+impl<P> Clone for Checked<P> {
+    fn clone(&self) -> Self {
+        Self { kernel: self.kernel.clone(), proof: self.proof }
+    }
+}
+
 impl<P> Deref for Checked<P> {
     type Target = Kernel<P>;
 

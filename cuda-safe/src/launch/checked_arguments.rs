@@ -74,6 +74,7 @@ unsafe impl CheckedParameter for SurfaceObject {}
 pub unsafe trait CheckedArg<P: ByValue>: KernelArg<P> {}
 
 // SAFETY: the value has no pointer and is no handle.
+#[diagnostic::do_not_recommend]
 unsafe impl<T: PlainValue> CheckedArg<T> for T {}
 
 /// A tuple of arguments of a launch that is proven. The trait is sealed.
