@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::PathBuf;
 use std::{env, fs};
 
 use quote::ToTokens;
@@ -94,14 +94,15 @@ impl Placement {
         links.push_str("unsafe extern \"C\" {}\n");
         let slices = unprovable.map_or_else(Slices::default, |reason| Slices::none(&reason));
         let mut placement = Self { links, slices, ..Self::default() };
-        let folder = env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default();
+        let folder = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
+        let folder = folder.canonicalize().unwrap_or(folder);
         // A kernel may be in several objects: without the PTX of one, nothing is known.
         if objects.iter().all(|object| !object.ptx.is_empty()) {
             for file in objects.iter().flat_map(|object| &object.ptx) {
                 let text = fs::read_to_string(file).map_err(Error::of_file(file))?;
                 ptx::add(&mut placement.uses, &text);
                 ptx::add_sizes(&mut placement.sizes, &text);
-                placement.slices.add(&text, Path::new(&folder));
+                placement.slices.add(&text, &folder);
             }
         }
         for (name, at) in names.defined() {
@@ -583,8 +584,6 @@ fn same_sizes(text: &mut String, kernel: &Prototype, sizes: &[u64]) {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
     use super::*;
     use crate::agree::Facts;
     use crate::declared::Declared;
@@ -638,14 +637,14 @@ mod tests {
     fn a_kernel_becomes_a_static_whose_type_is_its_parameter_list() {
         let text = generate(BINDINGS).unwrap();
         assert!(
-            text.contains("pub static move_: ::cuda_safe::launch::Kernel<(*mut Point, Point, u32)> ="),
+            text.contains("pub static move_: ::cuda_safe::launch::Checked<(*mut Point, Point, u32)> ="),
             "{text}"
         );
         assert!(text.contains(r#"#[link_name = "_Z4moveP5PointS_j"] fn stub();"#), "{text}");
         assert!(text.contains(r#".with_parameter_names(&["points", "by", "count"])"#), "{text}");
         assert!(text.contains(r#"#[doc = " Says \"hello\"."]"#), "{text}");
         assert!(text.contains("Parameters: `(points: *mut Point, by: Point, count: u32)`."), "{text}");
-        assert!(text.contains("pub static nothing: ::cuda_safe::launch::Kernel<()> ="), "{text}");
+        assert!(text.contains("pub static nothing: ::cuda_safe::launch::Checked<()> ="), "{text}");
     }
 
     #[test]

@@ -349,7 +349,7 @@ mod tests {
             extern __constant__ float table[4];
             "#,
         );
-        assert!(!text.contains("Kernel<"), "{text}");
+        assert!(!text.contains("Kernel<") && !text.contains("Checked<"), "{text}");
     }
 
     #[test]
@@ -468,7 +468,7 @@ mod tests {
         for includes in [vec![stand_in], toolkit.collect()] {
             let arguments = [includes, cross.clone()].concat();
             let text = text_of(&bind(&[], std::slice::from_ref(&file), &arguments).unwrap());
-            for expected in ["Kernel<(*mut float4, u64, usize)>", "_Z1kP6float4mm", "_Z1fl"] {
+            for expected in ["Checked<(*mut float4, u64, usize)>", "_Z1kP6float4mm", "_Z1fl"] {
                 assert!(text.contains(expected), "{expected} is not in {text}");
             }
         }
@@ -659,7 +659,7 @@ mod tests {
                       __global__ void k(Simple s, int* p) {}";
         let class = format!("{class}struct Simple {{ int x; }};");
         let files = [("main.cu", source), ("cuda/part.cuh", &*class)];
-        assert!(text_of(&read_files(&["main.cu"], &files).unwrap()).contains("Kernel<(Simple, *mut i32)>"));
+        assert!(text_of(&read_files(&["main.cu"], &files).unwrap()).contains("Checked<(Simple, *mut i32)>"));
     }
 
     #[test]
@@ -703,13 +703,13 @@ mod tests {
              pub size : [:: core :: ffi :: c_int ; 2usize] , pub v : float4 , \
              pub hidden : [:: core :: ffi :: c_uchar ; 2usize] , }",
             "static outer_first: \
-             ::cuda_safe::launch::Checked<(outer_View_float_2, *const outer_View_int_1, i32)>",
+             ::cuda_safe::launch::Kernel<(outer_View_float_2, *const outer_View_int_1, i32)>",
             "#[link_name = \"_ZN5outer5firstENS_4ViewIfLi2EEEPKNS0_IiLi1EEEi\"]",
             "pub struct Dims_long_long { pub sizes : [:: core :: ffi :: c_longlong ; 2usize] , }",
             "align (8)",
             "pub struct Bits_long_long { pub bytes : [:: core :: ffi :: c_uchar ; 8usize] , }",
             "static write_long_long: ::cuda_safe::launch::Checked<(Dims_long_long, *mut Bits_long_long, u32)>",
-            "static second: ::cuda_safe::launch::Checked<(outer_View_float_2, Dims_long_long, *mut Declared",
+            "static second: ::cuda_safe::launch::Kernel<(outer_View_float_2, Dims_long_long, *mut Declared",
             "#[link_name = \"second\"]",
             "pub struct outer_View_float_2_Step { pub by :",
             "(outer_View_float_2_Step, *mut Dims_short, Odd_1, Odd_1_)",
@@ -807,7 +807,7 @@ mod tests {
         )
         .unwrap();
         let text = text_of(&bindings);
-        assert!(text.matches("Kernel<").count() == 1 && text.contains("static plain"), "{text}");
+        assert!(text.matches("Checked<").count() == 1 && text.contains("static plain"), "{text}");
         for (line, name, why) in [
             (1, "hidden", "static"),
             (2, "local", "namespace"),

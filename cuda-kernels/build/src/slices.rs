@@ -152,13 +152,18 @@ fn architecture(ptx: &str) -> Option<i32> {
     digits.get(..end)?.parse().ok()
 }
 
-/// Replaces the absolute paths of sources by those from the package's folder.
+/// Writes the paths of sources as those from the package's folder, and each in one way: objects name a header
+/// as their sources include it.
 fn with_relative_files(ptx: &str, folder: &Path) -> String {
-    let folder = format!("{}/", folder.display());
     let mut text = String::with_capacity(ptx.len());
     for line in ptx.split_inclusive('\n') {
-        if line.trim_start().starts_with(".file") {
-            text.push_str(&line.replace(&folder, ""));
+        if line.trim_start().starts_with(".file")
+            && let Some((before, rest)) = line.split_once('"')
+            && let Some((file, after)) = rest.split_once('"')
+        {
+            let whole = Path::new(file).canonicalize().unwrap_or_else(|_| file.into());
+            let file = whole.strip_prefix(folder).unwrap_or(&whole).display();
+            let _ = write!(text, "{before}\"{file}\"{after}");
         } else {
             text.push_str(line);
         }
