@@ -708,7 +708,8 @@ mod tests {
             "pub struct Dims_long_long { pub sizes : [:: core :: ffi :: c_longlong ; 2usize] , }",
             "align (8)",
             "pub struct Bits_long_long { pub bytes : [:: core :: ffi :: c_uchar ; 8usize] , }",
-            "static write_long_long: ::cuda_safe::launch::Checked<(Dims_long_long, *mut Bits_long_long, u32)>",
+            "static write_long_long: \
+             ::cuda_safe::launch::Checked<(Dims_long_long, *mut Bits_long_long, u32)>",
             "static second: ::cuda_safe::launch::Kernel<(outer_View_float_2, Dims_long_long, *mut Declared",
             "#[link_name = \"second\"]",
             "pub struct outer_View_float_2_Step { pub by :",

@@ -274,8 +274,8 @@ impl Kernel {
         &self.parameters
     }
 
-    /// The parameters that the kernel uses as handles of textures, or of surfaces if the second is `true`. The
-    /// caller guarantees that they are: other numbers would lead anywhere.
+    /// The parameters that the kernel uses as handles of textures, or of surfaces if the second is `true`.
+    /// The caller guarantees that they are: other numbers would lead anywhere.
     #[must_use]
     pub fn handles(&self) -> &[(usize, bool)] {
         &self.handles

@@ -5,6 +5,9 @@
 //! `cuda-kernels-build` generates the handles from the header that declares the kernels, and
 //! [`include_kernels!`](crate::include_kernels) includes them in a crate.
 //!
+//! The launch of a [`Checked`] handle is proven to stay within its arguments, or refused. That of a
+//! [`Kernel`], and of [`unchecked`](Kernel::unchecked) handles, is `unsafe`.
+//!
 //! A launch is stream-ordered and does not block, unless the device's queue is full. It uses the stream's
 //! `enqueue` with one access for each buffer among its arguments: a read for `const T*`, a write for `T*`.
 //! The tracker therefore orders launches between streams like copies. It also orders them by the

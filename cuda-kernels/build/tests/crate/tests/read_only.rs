@@ -26,7 +26,9 @@ fn readers_of_one_buffer_add_no_wait_and_a_writer_does() -> Result<()> {
         // A program from before the build found this out: mutable borrows and addresses.
         launch!(kernels::add_table<<<1, 4, 0, stream>>>(&mut input, &mut table, &mut *out))?;
         // SAFETY: as above. The buffers live until the streams are waited for.
-        unsafe { launch!(kernels::add_table.unchecked()<<<1, 4, 0, stream>>>(input.as_mut_ptr(), &table, &mut *out)) }?;
+        unsafe {
+            launch!(kernels::add_table.unchecked()<<<1, 4, 0, stream>>>(input.as_mut_ptr(), &table, &mut *out))
+        }?;
     }
     assert_eq!(hazard::added_waits() - before, 0);
     let [a, b] = &mut outputs;
