@@ -10,9 +10,10 @@ use cuda_kernels::kernels::{
 };
 use cuda_kernels::{MatrixShape, Point, kernels};
 use cuda_safe::error::ErrorKind;
+use cuda_safe::graph::node;
 use cuda_safe::launch::LaunchConfig;
 use cuda_safe::memory::PitchedBuffer;
-use cuda_safe::{Device, DeviceBuffer, Error, Result, Stream, launch};
+use cuda_safe::{Device, DeviceBuffer, Error, Graph, Result, Stream, launch};
 use cuda_testing::alone;
 
 /// Returns the sentence of a refusal by proof.
@@ -29,6 +30,7 @@ fn floats(count: usize) -> Result<DeviceBuffer<f32>> {
 
 #[test]
 fn a_launch_that_leaves_a_buffer_is_refused_with_the_elements_the_line_and_the_values() -> Result<()> {
+    let _alone = alone();
     let stream = Stream::new()?;
     let (a, b, mut sum) = (floats(1024)?, floats(1024)?, floats(1000)?);
     let line = line!() + 1;
@@ -56,6 +58,7 @@ fn a_launch_that_leaves_a_buffer_is_refused_with_the_elements_the_line_and_the_v
 
 #[test]
 fn what_cannot_be_proven_is_refused_with_its_line_and_runs_unchecked() -> Result<()> {
+    let _alone = alone();
     let stream = Stream::new()?;
     let mut out = DeviceBuffer::from_slice(&[0_u32; 4])?;
     let mut failures = DeviceBuffer::from_slice(&[0_u32])?;
@@ -76,6 +79,7 @@ fn what_cannot_be_proven_is_refused_with_its_line_and_runs_unchecked() -> Result
 
 #[test]
 fn a_view_that_begins_at_an_odd_element_is_refused_where_the_kernel_loads_vectors() -> Result<()> {
+    let _alone = alone();
     let stream = Stream::new()?;
     let (input, mut output) = (floats(12)?, floats(12)?);
     let mut positive = DeviceBuffer::from_slice(&[0_u8; 2])?;
@@ -92,6 +96,7 @@ fn a_view_that_begins_at_an_odd_element_is_refused_where_the_kernel_loads_vector
 
 #[test]
 fn structs_pitched_rows_tiles_and_dynamic_shared_memory_are_proven() -> Result<()> {
+    let _alone = alone();
     let stream = Stream::new()?;
     let mut points = DeviceBuffer::from_slice(&[Point { x: 1.0, y: 2.0, z: 3.0 }; 10])?;
     let (scale, offset) = (Point { x: 2.0, y: 2.0, z: 2.0 }, Point { x: 0.0, y: 1.0, z: 0.0 });
@@ -123,6 +128,7 @@ fn structs_pitched_rows_tiles_and_dynamic_shared_memory_are_proven() -> Result<(
 
 #[test]
 fn halves_of_rows_that_share_bytes_are_refused() -> Result<()> {
+    let _alone = alone();
     let stream = Stream::new()?;
     let mut rows = PitchedBuffer::<f32>::alloc(8, 4)?;
     let (left, right) = rows.plane_mut().split_at_column_mut(4)?;
@@ -139,6 +145,7 @@ fn halves_of_rows_that_share_bytes_are_refused() -> Result<()> {
 
 #[test]
 fn verdicts_are_kept_for_many_values_and_on_many_threads() -> Result<()> {
+    let _alone = alone();
     let stream = Stream::new()?;
     let mut data = floats(256)?;
     // More than a thread or a kernel keeps.
@@ -187,6 +194,7 @@ fn each_device_has_its_own_code() -> Result<()> {
 
 #[test]
 fn a_launch_on_a_captured_stream_is_proven_too() -> Result<()> {
+    let _alone = alone();
     let mut stream = Stream::new()?;
     let mut data = DeviceBuffer::from_slice(&[0_i32; 8])?;
     let refused = stream.capture(|s| launch!(add_one<<<1, 16, 0, s>>>(&mut data, 9)));
@@ -199,5 +207,26 @@ fn a_launch_on_a_captured_stream_is_proven_too() -> Result<()> {
     let beyond = words(launch!(variables_sum<<<1, 65, 0, &stream>>>(&mut sums)));
     assert!(beyond.starts_with("cannot prove variables_sum: kernels/variables.cu:"), "{beyond}");
     assert!(beyond.contains("may access bytes"), "{beyond}");
+    Ok(())
+}
+
+#[test]
+fn nodes_of_graphs_and_their_changes_are_proven() -> Result<()> {
+    let _alone = alone();
+    let stream = Stream::new()?;
+    let mut data = DeviceBuffer::from_slice(&[0_i32; 8])?;
+    let mut graph = Graph::new()?;
+    let refused = graph.add(&[], node::checked_kernel(&add_one, (1, 16), (&mut data, 9)));
+    assert!(words(refused.map(drop)).starts_with("add_one may write data[8..9], but data has 8 elements"));
+    let node = graph.add(&[], node::checked_kernel(&add_one, (1, 16), (&mut data, 8)))?;
+    let mut exec = graph.instantiate()?;
+    exec.launch(&stream)?;
+    let refused = exec.set(&graph, node, node::checked_kernel(&add_one, (1, 16), (&mut data, 9)));
+    assert!(words(refused).contains("data[8..9]"));
+    exec.set(&graph, node, node::checked_kernel(&add_one, (1, 16), (&mut data, 4)))?;
+    exec.launch(&stream)?;
+    graph.set(node, node::checked_kernel(&add_one, (1, 4), (&mut data, 8)))?;
+    graph.instantiate()?.launch(&stream)?;
+    assert_eq!(data.to_vec()?, [3, 3, 3, 3, 1, 1, 1, 1]);
     Ok(())
 }

@@ -281,6 +281,15 @@ impl Kernel {
         &self.handles
     }
 
+    /// Whether the kernel reads where its block is in its cluster, so that a proof depends on the clusters.
+    #[must_use]
+    pub fn asks_for_clusters(&self) -> bool {
+        let asks = |it: &Operand| {
+            matches!(it, Operand::Special(Special::ClusterCtaid(_) | Special::ClusterNctaid(_)))
+        };
+        self.steps.iter().any(|step| step.from.iter().any(asks))
+    }
+
     /// The parts of parameters that a proof depends on, each with the parameter's index, the offset, and the
     /// bytes. A verdict holds for all launches that have the same values there, so a cache has them in its
     /// key, beside grid, block, clusters and shared bytes. Of a pointer only the fact that it is one counts.

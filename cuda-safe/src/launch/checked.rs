@@ -1,6 +1,7 @@
 //! The handle whose launches are proven.
 #![expect(unsafe_code, reason = "launches kernels that are proven to stay within their arguments")]
 
+use std::ffi::c_void;
 use std::fmt;
 use std::ops::Deref;
 use std::panic::Location;
@@ -9,6 +10,7 @@ use crate::error::Result;
 use crate::stream::AsStream;
 
 use super::access_list::AccessList;
+use super::argument::Target;
 use super::checked_arguments::{CheckedArguments, CheckedParameters};
 use super::{Kernel, KernelProof, LaunchConfig};
 
@@ -94,10 +96,8 @@ impl<P> Checked<P> {
         let mut pointers = A::pointers(&mut values);
         let mut accesses = AccessList::new();
         arguments.accesses(target, &mut accesses)?;
-        let each = arguments.each_access();
-        // SAFETY: the pointers are to live values of the parameters' types (`Arguments`), and the accesses
-        // are those of the arguments (`CheckedArguments`).
-        unsafe { self.proof.check::<P>(&self.kernel, &config, target, pointers.as_mut(), each.as_ref()) }?;
+        // SAFETY: the pointers are to live values of the parameters' types (`Arguments`).
+        unsafe { self.prove(&config, target, pointers.as_mut(), &arguments) }?;
         // SAFETY: the accesses cover all memory that the kernel receives from owners, and there is a live
         // value of the right type for each parameter (`Arguments`). The proof holds for this device, this
         // shape and these values: each thread stays within the memory of the arguments, writes only what is
@@ -110,6 +110,29 @@ impl<P> Checked<P> {
             Ok(()) => Ok(()),
             Err(error) => Err(arguments.explain(error, target)),
         }
+    }
+
+    /// Refuses a launch that is not proven.
+    ///
+    /// # Safety
+    /// `values` has a pointer to a live value of each parameter, and `arguments` are those that the values are
+    /// of.
+    #[inline]
+    #[track_caller]
+    pub(crate) unsafe fn prove<A: CheckedArguments<P>>(
+        &self,
+        config: &LaunchConfig<'_>,
+        target: Target<'_>,
+        values: &[*mut c_void],
+        arguments: &A,
+    ) -> Result<()>
+    where
+        P: CheckedParameters,
+    {
+        let each = arguments.each_access();
+        // SAFETY: the caller has the same duties, and the accesses are those of the arguments
+        // (`CheckedArguments`).
+        unsafe { self.proof.check::<P>(&self.kernel, config, target, values, each.as_ref()) }
     }
 }
 

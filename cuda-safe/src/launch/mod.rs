@@ -37,8 +37,8 @@ mod symbol;
 mod unchecked;
 
 pub(crate) use access_list::AccessList;
-pub(crate) use argument::Named;
 pub use argument::{ByValue, ConditionalHandle, KernelArg, SurfaceObject, TextureObject};
+pub(crate) use argument::{Named, Target};
 pub use arguments::{Arguments, Parameters};
 pub use attribute_set::ClusterScheduling;
 #[cfg(cudart_12_8)]

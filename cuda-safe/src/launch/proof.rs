@@ -55,6 +55,8 @@ struct Known {
     numbers: Vec<(usize, usize, usize)>,
     /// The clusters that the kernel's source declares.
     cluster: Option<Dim3>,
+    /// Whether verdicts depend on the clusters.
+    asks_for_clusters: bool,
     verdicts: Mutex<Verdicts>,
 }
 
@@ -144,6 +146,11 @@ impl KernelProof {
             Ok(known) => known,
             Err(reason) => return Err(not_proven(values.target.kernel, reason)),
         };
+        if values.target.stream.is_none() && known.asks_for_clusters {
+            let reason = "it asks where its block is in its cluster, and a node keeps the clusters that \
+                          other operations gave it";
+            return Err(not_proven(values.target.kernel, reason));
+        }
         let cluster = config.clusters().or(known.cluster).unwrap_or(Dim3 { x: 1, y: 1, z: 1 });
         let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
         let (grid, block) = (config.grid, config.block);
@@ -268,7 +275,8 @@ impl Known {
                 numbers.push((parameter, start, (end - start).min(8)));
             }
         }
-        Ok(Self { kernel, numbers, cluster, verdicts: Mutex::default() })
+        let asks_for_clusters = kernel.asks_for_clusters();
+        Ok(Self { kernel, numbers, cluster, asks_for_clusters, verdicts: Mutex::default() })
     }
 
     /// Returns the verdict on a launch, which is proven unless the kernel keeps it.
