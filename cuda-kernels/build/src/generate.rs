@@ -330,8 +330,8 @@ fn proof(
         if said.contains(&true) {
             continue;
         }
-        let names = symbol.names_in_ptx();
-        if !names.iter().any(|name| placement.slices.has_variable(name)) {
+        let names = placement.slices.variables(|name| symbol.has_name_in_ptx(name));
+        if names.is_empty() {
             let reason = format!("the PTX has no variable `{}`", symbol.declared.name);
             return Some(Slices::none(&reason).proof(&kernel.symbol, &kernel.name, &handles));
         }

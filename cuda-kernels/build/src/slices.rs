@@ -13,7 +13,7 @@
 //! - if an option is passed that is not known to leave the way from PTX to machine code as it is;
 //! - if two PTX texts of one architecture differ: `sm_90` and `sm_90a`, or two objects with one kernel.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -86,10 +86,10 @@ impl Slices {
         }
     }
 
-    /// Returns whether the PTX declares a variable.
-    pub(crate) fn has_variable(&self, name: &str) -> bool {
+    /// Returns the variables in the PTX whose names are chosen.
+    pub(crate) fn variables(&self, is_chosen: impl Fn(&str) -> bool) -> BTreeSet<&str> {
         let is_part = |sign: char| sign.is_ascii_alphanumeric() || matches!(sign, '_' | '$');
-        self.variables.split(|sign| !is_part(sign)).any(|word| word == name)
+        self.variables.split(|sign| !is_part(sign)).filter(|word| is_chosen(word)).collect()
     }
 
     /// Returns what the handle of a kernel has. `handles` are the parameters that are handles of textures, or
@@ -288,7 +288,7 @@ mod tests {
         assert!(proof.text.contains("kernels/fill.cu") && !proof.text.contains("/home"), "{}", proof.text);
         assert!(proof.text.contains("fill") && !proof.text.contains("_Z4"), "{}", proof.text);
         assert!(proof.warning.is_none() && proof.docs.is_empty());
-        assert!(slices.has_variable("table") && !slices.has_variable("tab"));
+        assert_eq!(slices.variables(|name| name.starts_with("tab")), BTreeSet::from(["table"]));
     }
 
     #[test]

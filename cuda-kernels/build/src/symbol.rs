@@ -27,23 +27,18 @@ impl Symbol {
         format!("cuda_symbol_{}", self.declared.name)
     }
 
-    /// Returns the names that the variable may have in PTX. nvcc leaves out the mark of a `static` one, and
-    /// names a global one as C does.
-    pub(crate) fn names_in_ptx(&self) -> Vec<String> {
+    /// Returns whether a name in PTX may be that of the variable. nvcc leaves out the mark of a `static` one. It
+    /// names a global one as C does, and gives others a namespace of the file.
+    pub(crate) fn has_name_in_ptx(&self, name: &str) -> bool {
         let Declared { mangled, path, .. } = &self.declared;
-        let mut names = vec![mangled.clone()];
-        match path.trim_start_matches("::") {
-            plain if !plain.contains("::") && plain != mangled => names.push(plain.to_owned()),
-            _ => {
-                // `_ZN1nL4hitsE` is `_ZN1n4hitsE`.
-                let is_mark =
-                    |(at, _): &(usize, &str)| mangled.as_bytes().get(at + 1).is_some_and(u8::is_ascii_digit);
-                let marks: Vec<usize> =
-                    mangled.match_indices('L').filter(is_mark).map(|(at, _)| at).collect();
-                names.extend(marks.iter().map(|at| format!("{}{}", &mangled[..*at], &mangled[at + 1..])));
-            }
+        let plain = path.trim_start_matches("::");
+        if name == mangled || name == plain {
+            return true;
         }
-        names
+        // `_ZN1nL4hitsE` is `_ZN9_INTERNAL_1n4hitsE` there, with a longer name of the file.
+        let inner = mangled.strip_prefix("_ZN").unwrap_or(mangled);
+        let marks = inner.match_indices('L').map(|(at, _)| format!("{}{}", &inner[..at], &inner[at + 1..]));
+        name.contains("_INTERNAL_") && marks.chain([inner.to_owned()]).any(|inner| name.ends_with(&inner))
     }
 
     /// Returns its size in bytes as a Rust expression.

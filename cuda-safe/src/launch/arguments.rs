@@ -11,12 +11,9 @@ use crate::stream::AsStream;
 
 use super::access_list::AccessList;
 use super::argument::{Named, Target};
-use super::checked_arguments::Description;
+use super::checked_parameter::Description;
 use super::passing::{CheckedLauncher, Launcher, Passed, Takes, unknown};
-use super::{
-    ByValue, Checked, CheckedArg, CheckedArguments, CheckedParameter, CheckedParameters, Kernel, KernelArg,
-    LaunchConfig,
-};
+use super::{ByValue, Checked, CheckedArg, CheckedParameter, Kernel, KernelArg, LaunchConfig};
 
 /// A tuple of arguments that fits the parameter list `P`, a tuple of up to 32 types.
 ///
@@ -65,6 +62,28 @@ pub trait Parameters: sealed::ParameterTuple {
     /// The size of each parameter in bytes.
     #[doc(hidden)]
     const SIZES: &'static [usize];
+}
+
+/// A tuple of arguments of a launch that is proven. The trait is sealed.
+///
+/// # Safety
+/// `each_access` returns the access of each argument, in order.
+#[diagnostic::on_unimplemented(
+    message = "the arguments `{Self}` do not fit the kernel's parameters `{P}` in a launch that is proven",
+    label = "the kernel's parameters are `{P}`",
+    note = "raw pointers, flags and handles by number are for launches without proof: `kernel.unchecked()`"
+)]
+pub unsafe trait CheckedArguments<P>: Arguments<P> {
+    /// Returns the access of each argument.
+    #[doc(hidden)]
+    fn each_access<'a>(&'a self) -> impl AsRef<[Option<Access<'a>>]>;
+}
+
+/// A parameter list of [`CheckedParameter`]s. The trait is sealed.
+pub trait CheckedParameters: Parameters {
+    /// What the proof knows of each parameter.
+    #[doc(hidden)]
+    const DESCRIPTIONS: &'static [Description];
 }
 
 mod sealed {

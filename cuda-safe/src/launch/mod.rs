@@ -20,7 +20,7 @@ mod arguments;
 mod attribute_set;
 mod attributes;
 mod checked;
-mod checked_arguments;
+mod checked_parameter;
 mod config;
 mod dimensions;
 mod function;
@@ -37,15 +37,15 @@ mod symbol;
 mod unchecked;
 
 pub(crate) use access_list::AccessList;
-pub use argument::{ByValue, ConditionalHandle, KernelArg, SurfaceObject, TextureObject};
+pub use argument::{ByValue, CheckedArg, ConditionalHandle, KernelArg, SurfaceObject, TextureObject};
 pub(crate) use argument::{Named, Target};
-pub use arguments::{Arguments, Parameters};
+pub use arguments::{Arguments, CheckedArguments, CheckedParameters, Parameters};
 pub use attribute_set::ClusterScheduling;
 #[cfg(cudart_12_8)]
 pub use attributes::KernelSetting;
 pub use attributes::{KernelAttributes, OccupancyFlags, Parameter};
 pub use checked::Checked;
-pub use checked_arguments::{CheckedArg, CheckedArguments, CheckedParameter, CheckedParameters, PlainValue};
+pub use checked_parameter::{CheckedParameter, PlainValue};
 pub use dimensions::{AxisSize, Dim3, LaunchConfig};
 
 pub use kernel::Kernel;

@@ -22,8 +22,8 @@ use crate::memory::size::wide;
 use crate::stream;
 
 use super::argument::Target;
-use super::checked_arguments::{CheckedParameters, Description};
-use super::{Dim3, Kernel, LaunchConfig, attributes};
+use super::checked_parameter::Description;
+use super::{Dim3, LaunchConfig, attributes};
 
 const API: &str = "launch";
 
@@ -104,21 +104,23 @@ impl KernelProof {
     /// Refuses a launch unless it is proven to stay within its arguments.
     ///
     /// # Safety
-    /// - `values` has a pointer to a live value of each parameter in `P`.
+    /// - `descriptions` are those of the kernel's parameters.
+    /// - `values` has a pointer to a live value of each parameter.
     /// - `accesses` has the access of each argument.
     #[inline]
     #[track_caller]
-    pub(super) unsafe fn check<P: CheckedParameters>(
+    pub(super) unsafe fn check(
         &'static self,
-        kernel: &Kernel<P>,
+        kernel: *const c_void,
+        descriptions: &'static [Description],
         config: &LaunchConfig<'_>,
         target: Target<'_>,
         values: &[*mut c_void],
         accesses: &[Option<Access<'_>>],
     ) -> Result<()> {
-        let values = Values { descriptions: P::DESCRIPTIONS, values, accesses, target };
+        let values = Values { descriptions, values, accesses, target };
         // SAFETY: the caller has the same duties.
-        let checked = unsafe { self.check_values(kernel.as_raw(), config, &values) };
+        let checked = unsafe { self.check_values(kernel, config, &values) };
         // A match, because a closure would hide the caller.
         match checked {
             Ok(()) => Ok(()),
