@@ -172,7 +172,11 @@ impl KernelProof {
             let bytes = unsafe { values.bytes(*number) };
             key.push(u64::from_le_bytes(bytes));
         }
-        let hash = key.iter().fold(0, |hash: u64, word| (hash.rotate_left(5) ^ word).wrapping_mul(MIX));
+        // Products that do not wait for each other.
+        let factors = (1..).map(|odd: u64| MIX.wrapping_mul(2 * odd + 1));
+        let products = key.iter().zip(factors).map(|(word, factor)| word.wrapping_mul(factor));
+        let hash = products.fold(0, u64::wrapping_add);
+        let hash = (hash ^ hash >> 32).wrapping_mul(MIX);
         let place = usize::try_from(hash >> 58).unwrap_or(0);
         let memory = values.memory();
         let names = values.target.parameter_names;
@@ -263,7 +267,7 @@ impl Known {
         for (parameter, offset, bytes) in kernel.key() {
             let is_pointer = |it: &u64| *it < offset + bytes && offset < *it + 8;
             let description = descriptions.get(parameter);
-            if description.is_some_and(|it| it.pointers.iter().any(|it| is_pointer(it))) {
+            if description.is_some_and(|it| it.pointers.iter().any(is_pointer)) {
                 continue;
             }
             let within = description.is_some_and(|it| offset + bytes <= wide(it.bytes));
