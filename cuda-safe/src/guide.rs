@@ -28,6 +28,8 @@
 pub mod first_program {}
 
 /// Owners, parts, and the host's access.
+///
+#[cfg_attr(not(doctest), doc = include_str!("../docs/pictures/in-flight.txt"))]
 #[cfg_attr(not(doctest), doc = include_str!("../docs/guide/2-memory.md"))]
 pub mod memory {}
 
@@ -36,6 +38,8 @@ pub mod memory {}
 pub mod copies {}
 
 /// Streams, events and host functions.
+///
+#[cfg_attr(not(doctest), doc = include_str!("../docs/pictures/two-streams.txt"))]
 #[cfg_attr(not(doctest), doc = include_str!("../docs/guide/4-streams.md"))]
 pub mod streams {}
 
@@ -44,6 +48,8 @@ pub mod streams {}
 pub mod kernels {}
 
 /// Captures, branches, launches.
+///
+#[cfg_attr(not(doctest), doc = include_str!("../docs/pictures/retained.txt"))]
 #[cfg_attr(not(doctest), doc = include_str!("../docs/guide/6-graphs.md"))]
 pub mod graphs {}
 
