@@ -27,8 +27,8 @@ impl Symbol {
         format!("cuda_symbol_{}", self.declared.name)
     }
 
-    /// Returns whether a name in PTX may be that of the variable. nvcc leaves out the mark of a `static` one. It
-    /// names a global one as C does, and gives others a namespace of the file.
+    /// Returns whether a name in PTX may be that of the variable. nvcc leaves out the mark of a `static` one.
+    /// It names a global one as C does, and gives others a namespace of the file.
     pub(crate) fn has_name_in_ptx(&self, name: &str) -> bool {
         let Declared { mangled, path, .. } = &self.declared;
         let plain = path.trim_start_matches("::");

@@ -27,7 +27,7 @@ use super::{ByValue, CheckedArg, CheckedParameter, KernelArg};
 ///   [`elements`](Self::elements) elements that belong to the argument.
 /// - The device that [`device`](Self::device) returns can access them, or every device if it returns
 ///   `None`.
-pub unsafe trait KernelInput<T: 'static>: KernelArg<*const T> {
+pub unsafe trait KernelInput<T: 'static>: CheckedArg<*const T> {
     /// Returns the length in elements.
     fn elements(&self) -> usize;
 
@@ -44,7 +44,7 @@ pub unsafe trait KernelInput<T: 'static>: KernelArg<*const T> {
 ///   [`elements`](Self::elements) elements that belong to the argument.
 /// - The device that [`device`](Self::device) returns can access them, or every device if it returns
 ///   `None`.
-pub unsafe trait KernelOutput<T: 'static>: KernelArg<*mut T> {
+pub unsafe trait KernelOutput<T: 'static>: CheckedArg<*mut T> {
     /// Returns the length in elements.
     fn elements(&self) -> usize;
 

@@ -377,11 +377,20 @@ impl Values<'_> {
     #[inline]
     unsafe fn bytes(&self, (parameter, offset, count): (usize, usize, usize)) -> [u8; 8] {
         let mut bytes = [0; 8];
-        if let Some(value) = self.values.get(parameter) {
-            // SAFETY: the caller guarantees that the bytes lie within the value.
-            let from = unsafe { value.cast::<u8>().add(offset) };
+        let Some(value) = self.values.get(parameter) else { return bytes };
+        // SAFETY: the caller guarantees that the bytes lie within the value.
+        let from = unsafe { value.cast::<u8>().add(offset) };
+        // Lengths that the compiler knows need no call.
+        match count {
+            // SAFETY: the caller guarantees that eight bytes are there.
+            8 => bytes = unsafe { from.cast::<[u8; 8]>().read() },
+            4 => {
+                // SAFETY: as above, four of them.
+                let [a, b, c, d] = unsafe { from.cast::<[u8; 4]>().read() };
+                bytes = [a, b, c, d, 0, 0, 0, 0];
+            }
             // SAFETY: as above, and at most eight bytes go into an array of eight.
-            unsafe { ptr::copy_nonoverlapping(from, bytes.as_mut_ptr(), count.min(8)) };
+            _ => unsafe { ptr::copy_nonoverlapping(from, bytes.as_mut_ptr(), count.min(8)) },
         }
         bytes
     }
