@@ -1,7 +1,6 @@
 //! The objects that the operations use. All sides share them: the driver's work for a stream or for
 //! memory depends on its address and its history, so separate objects alone would make a side some ten
 //! nanoseconds faster or slower.
-#![expect(unsafe_code, reason = "captures a kernel")]
 
 use cuda_kernels::kernels;
 use cuda_safe::graph::GraphExec;
