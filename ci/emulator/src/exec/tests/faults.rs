@@ -36,6 +36,27 @@ fn accesses_outside_of_memory_are_caught_and_described() {
 }
 
 #[test]
+fn what_a_function_allocates_on_the_stack_overflows_it() {
+    let mut m = cuda(
+        "__global__ void some(int* out, int bytes) {
+             volatile int* own = (int*)alloca(bytes);
+             own[0] = bytes;
+             *out = own[0];
+         }
+         __global__ void back(unsigned long long to) { asm volatile(\"stackrestore.u64 %0;\" :: \"l\"(to)); }",
+    );
+    let out = m.machine.alloc(4);
+    m.run("some", 1, 1, &[arg(out), arg(512)]).unwrap();
+    assert_eq!(m.machine.download::<i32>(out), [512]);
+    for bytes in [1 << 28, -1] {
+        let fault = m.run("some", 1, 1, &[arg(out), arg(bytes)]).unwrap_err();
+        assert!(fault.code == Fault::STACK && fault.message.contains("stack overflow: alloca of"), "{fault}");
+    }
+    let fault = m.run("back", 1, 1, &[arg(1_u64 << 40)]).unwrap_err();
+    assert!(fault.message.contains("which no stacksave of the function gave"), "{fault}");
+}
+
+#[test]
 fn traps_assertions_and_stacks_that_overflow() {
     let mut m = cuda(
         "#undef NDEBUG
