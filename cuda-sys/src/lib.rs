@@ -23,11 +23,11 @@
 //! 5. NVIDIA's Python wheels in the active virtual environment
 //! 6. `target/cuda-toolkit`, where this workspace's `ci/setup` installs one
 //!
-//! Functions that are newer than the oldest supported toolkit exist only if its headers have them. Each of
-//! the cfgs `cudart_12_4`, ..., `cudart_13_5` is set for its version and all newer ones. A crate that depends
-//! on this one gets them if its build script calls `cuda_sys_build::emit_version_cfgs()`. That function reads
-//! `DEP_CUDART_VERSION`. Cargo passes it to direct dependents, with `DEP_CUDART_ROOT`, `_INCLUDE`, `_LIB` and
-//! `_NVCC`.
+//! Functions that are newer than the oldest supported toolkit exist only if its headers have them. Each
+//! version from CUDA 12.4 on has a cfg, such as `cudart_13_2`, which is set for the version and all newer
+//! ones; `cuda_sys_build::KNOWN_VERSIONS` lists them. A crate that depends on this one gets them if its build
+//! script calls `cuda_sys_build::emit_version_cfgs()`. That function reads `DEP_CUDART_VERSION`. Cargo passes
+//! it to direct dependents, with `DEP_CUDART_ROOT`, `_INCLUDE`, `_LIB` and `_NVCC`.
 //!
 //! If `DOCS_RS` or `CUDA_SYS_SNAPSHOT` is set, the build needs no toolkit: it uses the signatures in the
 //! package, for documentation and type checks. Nothing can be linked then.
