@@ -211,7 +211,6 @@ const UNCHECKED: &[(&str, &[&str])] = &[
             "cudaGraphDestroy",
             "cudaGraphExecDestroy",
             "cudaIpcCloseMemHandle",
-            "cudaMemPoolDestroy",
             "cudaStreamDestroy",
             "cudaStreamSynchronize",
             "cudaUserObjectRelease",

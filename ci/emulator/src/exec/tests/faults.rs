@@ -43,7 +43,9 @@ fn what_a_function_allocates_on_the_stack_overflows_it() {
              own[0] = bytes;
              *out = own[0];
          }
-         __global__ void back(unsigned long long to) { asm volatile(\"stackrestore.u64 %0;\" :: \"l\"(to)); }",
+         __global__ void back(unsigned long long to) {
+             asm volatile(\"stackrestore.u64 %0;\" :: \"l\"(to));
+         }",
     );
     let out = m.machine.alloc(4);
     m.run("some", 1, 1, &[arg(out), arg(512)]).unwrap();
