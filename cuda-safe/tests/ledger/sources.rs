@@ -418,6 +418,65 @@ fn the_versions_are_the_same_everywhere() {
     }
 }
 
+/// The names of an enum's numbers in the headers. Reserved ones and the count are no values of a program.
+fn numbers_of<'a>(headers: &'a str, name: &str) -> Vec<&'a str> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let of_enum = headers.split("enum ").skip(1).find(|rest| {
+        let head = rest.split('{').next().unwrap_or_default().trim_end();
+        head.ends_with(name) && head.chars().all(|c| is_word(c) || c.is_whitespace())
+    });
+    let body = of_enum.and_then(|rest| rest.split(['{', '}']).nth(1)).unwrap_or_default();
+    // A number begins its line. What else does is in a comment.
+    let first = |line: &'a str| line.trim_start().split(|c| !is_word(c)).next();
+    let numbers = body.lines().filter(|line| line.contains('=')).filter_map(first);
+    numbers.filter(|it| it.starts_with("cuda") && !it.contains("Reserved")).collect()
+}
+
+/// A type of the crate that stands for an enum of C, `pub struct NodeKind(sys::cudaGraphNodeType)`, has a
+/// constant for each number that the headers name.
+#[test]
+fn every_number_of_an_enum_has_a_constant() {
+    let folder = std::env::split_paths(env!("CUDART_INCLUDE")).next().unwrap();
+    let headers: String = ["driver_types.h", "cuda_runtime_api.h"]
+        .map(|file| String::from_utf8_lossy(&std::fs::read(folder.join(file)).unwrap()).into_owned())
+        .concat();
+    let (mut types, mut missing) = (0, Vec::new());
+    for path in files_of_the_crate() {
+        let source = std::fs::read_to_string(&path).unwrap();
+        for part in source.split("\npub struct ").skip(1) {
+            let line = part.lines().next().unwrap();
+            let Some((_, name)) = line.strip_suffix(");").and_then(|line| line.split_once("(sys::")) else {
+                continue;
+            };
+            let numbers = numbers_of(&headers, name);
+            types += usize::from(!numbers.is_empty());
+            let has = |number: &str| source.contains(&format!("sys::{number})"));
+            missing.extend(numbers.into_iter().filter(|number| !has(number)));
+        }
+    }
+    assert!(types >= 9, "only {types} types were found");
+    assert!(missing.is_empty(), "give these a constant, behind a cfg of their version: {missing:#?}");
+}
+
+/// The table of operations of nodes names each operation once.
+#[test]
+fn every_operation_of_a_node_is_in_the_table() {
+    let source = read("cuda-safe/src/graph/node/mod.rs");
+    let mut operations = BTreeSet::new();
+    for names in source.lines().filter_map(|line| line.strip_prefix("pub use ")) {
+        let names = names.split_once("::").unwrap().1;
+        let names = names.split(|c: char| !c.is_alphanumeric() && c != '_');
+        operations.extend(names.filter(|name| name.starts_with(|c: char| c.is_ascii_lowercase())));
+    }
+    let rows = source.lines().filter(|line| line.starts_with("//! | [`"));
+    let of_row = |row: &str| -> Vec<String> {
+        row.split('|').nth(1).unwrap().split('`').skip(1).step_by(2).map(str::to_owned).collect()
+    };
+    let named: Vec<_> = rows.flat_map(of_row).collect();
+    assert_eq!(named.iter().map(String::as_str).collect::<BTreeSet<_>>(), operations);
+    assert_eq!(named.len(), operations.len(), "one is there twice");
+}
+
 /// Functions that the crate wraps and the emulator lacks: a call of them returns `cudaErrorNotSupported`.
 const NOT_EMULATED: [&str; 7] = [
     "cudaGraphExecGetId",
