@@ -410,6 +410,7 @@ fn the_versions_are_the_same_everywhere() {
     let ((oldest, of), (newest, to)) = (known[0], known[known.len() - 1]);
     let sentences = [
         ("CHANGELOG.md", format!("CUDA {oldest}.{of} to {newest}.{to}")),
+        ("cuda-safe/docs/support.md", format!("| {oldest}.{of} to {newest}.{to}. ")),
         ("ci/headers.txt", format!("\n{oldest}.{of} ")),
         ("ci/headers.txt", format!("\n{newest}.{to} ")),
     ];
