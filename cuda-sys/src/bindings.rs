@@ -14,4 +14,7 @@
     reason = "generated from C headers"
 )]
 
+#[cfg(feature = "load")]
+use crate::load::loaded;
+
 include!(concat!(env!("OUT_DIR"), "/bindings.rs"));

@@ -56,9 +56,13 @@
 mod bindings;
 mod constants;
 mod inline;
+#[cfg(feature = "load")]
+mod load;
 mod runtime;
 
 pub use bindings::*;
 pub use constants::*;
 pub use inline::*;
+#[cfg(feature = "load")]
+pub use load::{cudaCreateChannelDesc, cudaGetErrorName, cudaGetErrorString};
 pub use runtime::{WrongRuntime, check_runtime, runtime_version};

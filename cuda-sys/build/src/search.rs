@@ -142,6 +142,7 @@ impl<'a> Search<'a> {
     }
 
     /// Returns the folders that `ci/setup` fills, if they exist. They may contain a libclang too.
+    #[cfg(feature = "bindgen")]
     pub(crate) fn workspace_folders(&self) -> &[PathBuf] {
         &self.workspace
     }
