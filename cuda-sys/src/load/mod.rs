@@ -1,7 +1,7 @@
 //! The library that is loaded at run time: feature `load`.
 //!
-//! Each function of the bindings is a Rust function of the same name and type with an [`Entry`], which has the
-//! address in the library once it was called. The first call of any function loads the library ([`find`]) and
+//! Each function of the bindings is a Rust function of the same name and type with an [`Entry`] of the table of
+//! addresses, which its first call fills. The first call of any function loads the library ([`find`]) and
 //! hands it the kernels that registered before ([`register`]). Nothing unloads it.
 //!
 //! Objects of C++ and of nvcc in the same program call the runtime by C's names. [`c_symbol`] defines these for
@@ -15,7 +15,7 @@ mod find;
 mod register;
 
 use core::ffi::{CStr, c_char, c_int, c_void};
-use core::ptr::{NonNull, null_mut};
+use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::ffi::CString;
 use std::sync::OnceLock;
@@ -38,27 +38,26 @@ macro_rules! loaded {
     ($(#[$attribute:meta])* $visibility:vis fn $name:ident($($argument:ident: $type:ty),* $(,)?) -> cudaError_t;) => {
         $(#[$attribute])*
         $visibility unsafe extern "C" fn $name($($argument: $type),*) -> cudaError_t {
-            static ENTRY: $crate::load::Entry = $crate::load::entry!($name);
-            match ENTRY.address() {
-                Ok(address) => {
-                    type Function = unsafe extern "C" fn($($type),*) -> cudaError_t;
-                    // SAFETY: a library of these bindings' major version has the function of this name at
-                    // this address, with this type.
-                    let function: Function = unsafe { ::core::mem::transmute(address) };
-                    // SAFETY: the caller upholds what the function asks for.
-                    unsafe { function($($argument),*) }
-                }
-                Err(code) => code,
+            type Function = unsafe extern "C" fn($($type),*) -> cudaError_t;
+            static ENTRY: $crate::load::Entry =
+                $crate::load::Entry::new(concat!(stringify!($name), "\0"), first as *mut ::core::ffi::c_void);
+
+            /// Stands in the table before the first call, and for ever if there is no such function.
+            unsafe extern "C" fn first($($argument: $type),*) -> cudaError_t {
+                let Some(address) = ENTRY.resolve() else { return $crate::load::code_of_none() };
+                // SAFETY: a library of these bindings' major version has the function of this name at this
+                // address, with this type.
+                let function: Function = unsafe { ::core::mem::transmute(address) };
+                // SAFETY: the caller upholds what the function asks for.
+                unsafe { function($($argument),*) }
             }
+
+            // SAFETY: the entry has the address of the function, or of `first`. Both have this type.
+            let function: Function = unsafe { ::core::mem::transmute(ENTRY.address()) };
+            // SAFETY: the caller upholds what the function asks for.
+            unsafe { function($($argument),*) }
         }
         $crate::load::c_symbol!($name);
-    };
-}
-
-/// Makes the [`Entry`] of a function.
-macro_rules! entry {
-    ($name:ident) => {
-        $crate::load::Entry::new(concat!(stringify!($name), "\0"))
     };
 }
 
@@ -96,43 +95,48 @@ macro_rules! jump {
     };
 }
 
-pub(crate) use {c_symbol, entry, jump, loaded};
+pub(crate) use {c_symbol, jump, loaded};
 
-/// The address of one function in the library, from its first call on.
+/// The address of one function: one row of the table.
 pub(crate) struct Entry {
     name: &'static CStr,
-    /// Null before the first call, and if the library lacks the function.
     address: AtomicPtr<c_void>,
 }
 
 impl Entry {
-    /// Makes the entry of the function with this name, which ends with a zero.
-    pub(crate) const fn new(name: &'static str) -> Self {
+    /// Makes the entry of the function with this name, which ends with a zero. `first` has the function's type,
+    /// and resolves the entry.
+    pub(crate) const fn new(name: &'static str, first: *mut c_void) -> Self {
         let Ok(name) = CStr::from_bytes_with_nul(name.as_bytes()) else {
             panic!("not the name of a function")
         };
-        Self { name, address: AtomicPtr::new(null_mut()) }
+        Self { name, address: AtomicPtr::new(first) }
     }
 
-    /// Returns the address, or the code that the function returns without one.
-    #[inline]
-    pub(crate) fn address(&self) -> Result<NonNull<c_void>, cudaError_t> {
-        match NonNull::new(self.address.load(Ordering::Acquire)) {
-            Some(address) => Ok(address),
-            None => self.resolve(),
-        }
+    /// Returns the address in the library, or that of `first`. It is not null.
+    #[inline(always)]
+    pub(crate) fn address(&self) -> *mut c_void {
+        self.address.load(Ordering::Acquire)
     }
 
+    /// Loads the library and puts the function's address into the entry. Returns `None` if there is no
+    /// library, or if it lacks the function.
     #[cold]
-    fn resolve(&self) -> Result<NonNull<c_void>, cudaError_t> {
-        let library = library().map_err(|_| cudaErrorSharedObjectInitFailed)?;
-        let Some(address) = library.symbol(self.name) else {
-            LACKED.store(true, Ordering::Relaxed);
-            return Err(cudaErrorSharedObjectSymbolNotFound);
-        };
+    pub(crate) fn resolve(&self) -> Option<NonNull<c_void>> {
+        let address = library().ok()?.symbol(self.name)?;
         self.address.store(address.as_ptr(), Ordering::Release);
-        Ok(address)
+        Some(address)
     }
+}
+
+/// Returns the code of a function without an address.
+#[cold]
+pub(crate) fn code_of_none() -> cudaError_t {
+    if library().is_err() {
+        return cudaErrorSharedObjectInitFailed;
+    }
+    LACKED.store(true, Ordering::Relaxed);
+    cudaErrorSharedObjectSymbolNotFound
 }
 
 /// Whether a function was called that the library lacks.
@@ -158,11 +162,10 @@ pub(crate) fn why_none() -> Option<String> {
 /// # Safety
 /// None: it is an `unsafe fn` because all of C's are.
 pub unsafe extern "C" fn cudaGetErrorName(error: cudaError_t) -> *const c_char {
-    static ENTRY: Entry = entry!(cudaGetErrorName);
-    match ENTRY.address() {
-        // SAFETY: the library has the function of this name at this address, with this type. It takes any code.
-        Ok(address) => unsafe { text_of(address, error) },
-        Err(_) => {
+    match library().ok().and_then(|library| library.symbol(c"cudaGetErrorName")) {
+        // SAFETY: the library has the function of this name at this address, with this type.
+        Some(address) => unsafe { text_of(address, error) },
+        None => {
             let known = ERROR_NAMES.iter().find(|(code, _)| *code == error.0);
             known.map_or(c"unrecognized error code", |(_, name)| name).as_ptr()
         }
@@ -176,19 +179,18 @@ c_symbol!(cudaGetErrorName);
 /// # Safety
 /// None: it is an `unsafe fn` because all of C's are.
 pub unsafe extern "C" fn cudaGetErrorString(error: cudaError_t) -> *const c_char {
-    static ENTRY: Entry = entry!(cudaGetErrorString);
     let library = match library() {
         Err(why) if error == cudaErrorSharedObjectInitFailed => return why.as_ptr(),
         Err(_) => return c"the CUDA runtime, which has the description, is not loaded".as_ptr(),
         Ok(library) => library,
     };
-    if error == cudaErrorSharedObjectSymbolNotFound && LACKED.load(Ordering::Relaxed) {
-        return library.lacks().as_ptr();
-    }
-    match ENTRY.address() {
-        // SAFETY: the library has the function of this name at this address, with this type. It takes any code.
-        Ok(address) => unsafe { text_of(address, error) },
-        Err(_) => library.lacks().as_ptr(),
+    match library.symbol(c"cudaGetErrorString") {
+        Some(_) if error == cudaErrorSharedObjectSymbolNotFound && LACKED.load(Ordering::Relaxed) => {
+            library.lacks().as_ptr()
+        }
+        // SAFETY: the library has the function of this name at this address, with this type.
+        Some(address) => unsafe { text_of(address, error) },
+        None => library.lacks().as_ptr(),
     }
 }
 c_symbol!(cudaGetErrorString);

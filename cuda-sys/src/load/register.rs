@@ -4,13 +4,13 @@
 //! functions that no header declares for programs. Here registrations wait for the library: its first use
 //! replays them in their order. Until then an object has a handle of this file, and it never sees the library's.
 
-use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr::{NonNull, null_mut};
 use core::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::find::{self, Library};
-use super::{Entry, c_symbol, entry, library, loaded};
+use super::{c_symbol, library, loaded};
 use crate::{cudaError_t, cudaKernel_t, cudaStream_t, dim3, uint3};
 
 /// The library's handle of one binary.
@@ -249,23 +249,10 @@ unsafe extern "C" fn __cudaInitModule(place: Handle) -> c_char {
 }
 c_symbol!(__cudaInitModule);
 
-/// Returns 0 if the launch of `kernel<<<..>>>` goes on. Without a library it does not.
-unsafe extern "C" fn __cudaPushCallConfiguration(
-    grid: dim3,
-    block: dim3,
-    shared: usize,
-    stream: *mut c_void,
-) -> c_uint {
-    static ENTRY: Entry = entry!(__cudaPushCallConfiguration);
-    let Ok(address) = ENTRY.address() else { return 1 };
-    // SAFETY: the library has the function of this name at this address, with this type.
-    let function: unsafe extern "C" fn(dim3, dim3, usize, *mut c_void) -> c_uint =
-        unsafe { core::mem::transmute(address) };
-    // SAFETY: the caller upholds what the function asks for.
-    unsafe { function(grid, block, shared, stream) }
+// Returns 0 if the launch of `kernel<<<..>>>` goes on. Its type is `unsigned`, and so is that of a code.
+loaded! {
+    fn __cudaPushCallConfiguration(grid: dim3, block: dim3, shared: usize, stream: *mut c_void) -> cudaError_t;
 }
-c_symbol!(__cudaPushCallConfiguration);
-
 loaded! {
     fn __cudaPopCallConfiguration(
         grid: *mut dim3,
