@@ -5,45 +5,43 @@
 //! replays them in their order. Until then an object has a handle of this file, and it never sees the library's.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
-use core::ptr::{NonNull, null_mut};
-use core::sync::atomic::{AtomicPtr, Ordering};
+use core::ptr::{NonNull, without_provenance_mut};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::find::{self, Library};
 use super::{c_symbol, library, loaded};
 use crate::{cudaError_t, cudaKernel_t, cudaStream_t, dim3, uint3};
 
-/// The library's handle of one binary.
+/// The handle of one binary: the library's, or the one that an object has, which is a number of this file.
 type Handle = *mut *mut c_void;
 
-/// The handle that an object has: a place for the library's.
-type Place = AtomicPtr<*mut c_void>;
-
-/// One registration of a kernel or variable, given the library's functions and the handle of its binary.
+/// The registration of a kernel or variable, given the library's functions and its handle of the binary.
 type Registration = Box<dyn FnOnce(&Functions, Handle)>;
 
-/// The binaries that wait for the library, or its functions once it is loaded.
-enum Registry {
-    Waiting(Vec<Binary>),
-    /// None if the library lacks one of them: it is not NVIDIA's, and no binary was waiting.
-    Loaded(Option<Functions>),
+/// The binaries in their order, and the library's functions once it is loaded.
+struct Registry {
+    binaries: Vec<Binary>,
+    /// Also `None` if the library lacks one of them: then it is not NVIDIA's, and no binary was waiting.
+    functions: Option<Functions>,
 }
 
 // SAFETY: the registrations have addresses in the program's own image, which every thread may use.
 unsafe impl Send for Registry {}
 
-static REGISTRY: Mutex<Registry> = Mutex::new(Registry::Waiting(Vec::new()));
+static REGISTRY: Mutex<Registry> = Mutex::new(Registry { binaries: Vec::new(), functions: None });
 
-/// What nvcc made of the kernels of one object.
-struct Binary {
-    place: &'static Place,
-    image: *mut c_void,
-    registrations: Vec<Registration>,
+/// The kernels of one object, compiled by nvcc.
+enum Binary {
+    /// The library has not seen it: its image, and what belongs to it.
+    Waiting(*mut c_void, Vec<Registration>),
+    Registered(Handle),
+    Unloaded,
 }
 
 /// Defines the type of the library's functions for registrations, and its lookup.
 macro_rules! functions {
     ($($name:ident = $symbol:ident: fn($($type:ty),*) $(-> $result:ty)?;)*) => {
+        #[derive(Clone, Copy)]
         struct Functions {
             $($name: unsafe extern "C" fn($($type),*) $(-> $result)?,)*
         }
@@ -53,10 +51,12 @@ macro_rules! functions {
                 $(
                     let symbol = concat!(stringify!($symbol), "\0");
                     let address = library.symbol(CStr::from_bytes_with_nul(symbol.as_bytes()).ok()?)?;
-                    // SAFETY: a library of this major version has the function of this name at this address,
-                    // with the type in nvcc's header for generated code.
-                    let $name: unsafe extern "C" fn($($type),*) $(-> $result)? =
-                        unsafe { core::mem::transmute::<NonNull<c_void>, _>(address) };
+                    let $name = {
+                        type Function = unsafe extern "C" fn($($type),*) $(-> $result)?;
+                        // SAFETY: a library of this major version has the function of this name at this
+                        // address, with the type in nvcc's header for generated code.
+                        unsafe { core::mem::transmute::<NonNull<c_void>, Function>(address) }
+                    };
                 )*
                 Some(Self { $($name),* })
             }
@@ -87,93 +87,85 @@ fn registry() -> MutexGuard<'static, Registry> {
 /// Registers with the library what registered before it was loaded.
 pub(super) fn replay(library: &Library) -> Result<(), String> {
     let mut registry = registry();
-    let functions = Functions::of(library);
-    if let Registry::Waiting(binaries) = &mut *registry
-        && !binaries.is_empty()
-    {
-        let Some(functions) = &functions else {
-            return Err(
-                "the libcudart that was loaded lacks functions that kernels register with: it is not \
-                        NVIDIA's, check LD_LIBRARY_PATH and CUDA_PATH"
-                    .to_owned(),
-            );
-        };
-        for binary in core::mem::take(binaries) {
-            // SAFETY: nvcc's object gave this address, which is in the program's image.
-            let handle = unsafe { (functions.binary)(binary.image) };
-            for registration in binary.registrations {
-                registration(functions, handle);
-            }
-            binary.place.store(handle, Ordering::Release);
+    registry.functions = Functions::of(library);
+    let Registry { binaries, functions } = &mut *registry;
+    let Some(functions) = functions else {
+        if binaries.iter().all(|binary| matches!(binary, Binary::Unloaded)) {
+            return Ok(());
         }
-        find::pin_this();
+        return Err("the libcudart that was loaded lacks functions that kernels register with: it is not \
+                    NVIDIA's, check LD_LIBRARY_PATH and CUDA_PATH"
+            .to_owned());
+    };
+    for binary in binaries {
+        binary.register(functions);
     }
-    *registry = Registry::Loaded(functions);
     Ok(())
 }
 
-/// Makes a registration now, or when the library is loaded.
-///
-/// # Safety
-/// `place` is from [`__cudaRegisterFatBinary`].
-unsafe fn register(place: Handle, registration: impl FnOnce(&Functions, Handle) + 'static) {
-    // SAFETY: the caller says so.
-    let place = unsafe { place_of(place) };
-    match &mut *registry() {
-        Registry::Waiting(binaries) => {
-            if let Some(binary) = binaries.iter_mut().rfind(|binary| core::ptr::eq(binary.place, place)) {
-                binary.registrations.push(Box::new(registration));
-            }
+impl Binary {
+    /// Registers it with the library, and what belongs to it.
+    fn register(&mut self, functions: &Functions) {
+        let Binary::Waiting(image, registrations) = self else { return };
+        find::pin_this();
+        // SAFETY: nvcc's object gave this address, which is in the program's image.
+        let handle = unsafe { (functions.binary)(*image) };
+        for registration in core::mem::take(registrations) {
+            registration(functions, handle);
         }
-        Registry::Loaded(Some(functions)) => registration(functions, place.load(Ordering::Acquire)),
-        Registry::Loaded(None) => {}
+        *self = Binary::Registered(handle);
     }
 }
 
-/// Returns the place behind the handle that an object has.
-///
-/// # Safety
-/// The handle is from [`__cudaRegisterFatBinary`].
-unsafe fn place_of(handle: Handle) -> &'static Place {
-    // SAFETY: the caller says so: it is a leaked place.
-    unsafe { &*handle.cast::<Place>() }
+impl Registry {
+    /// Returns the binary that an object's handle is for.
+    fn binary(&mut self, handle: Handle) -> Option<&mut Binary> {
+        self.binaries.get_mut(handle.addr().checked_sub(1)?)
+    }
 }
 
-unsafe extern "C" fn __cudaRegisterFatBinary(image: *mut c_void) -> Handle {
-    let place: &'static Place = Box::leak(Box::new(AtomicPtr::new(null_mut())));
-    match &mut *registry() {
-        Registry::Waiting(binaries) => binaries.push(Binary { place, image, registrations: Vec::new() }),
-        Registry::Loaded(Some(functions)) => {
-            // SAFETY: nvcc's object gives this address, which is in the program's image.
-            place.store(unsafe { (functions.binary)(image) }, Ordering::Release);
-            find::pin_this();
-        }
-        Registry::Loaded(None) => {}
+/// Makes a registration, now or when the library is loaded.
+fn register(handle: Handle, registration: impl FnOnce(&Functions, Handle) + 'static) {
+    let mut registry = registry();
+    let functions = registry.functions;
+    match (registry.binary(handle), functions) {
+        (Some(Binary::Waiting(_, registrations)), _) => registrations.push(Box::new(registration)),
+        (Some(Binary::Registered(handle)), Some(functions)) => registration(&functions, *handle),
+        _ => {}
     }
-    core::ptr::from_ref(place).cast_mut().cast()
+}
+
+extern "C" fn __cudaRegisterFatBinary(image: *mut c_void) -> Handle {
+    let mut registry = registry();
+    let mut binary = Binary::Waiting(image, Vec::new());
+    if let Some(functions) = registry.functions {
+        binary.register(&functions);
+    }
+    registry.binaries.push(binary);
+    without_provenance_mut(registry.binaries.len())
 }
 c_symbol!(__cudaRegisterFatBinary);
 
-unsafe extern "C" fn __cudaRegisterFatBinaryEnd(place: Handle) {
-    // SAFETY: nvcc's object passes the handle of its binary, here and below. The library gets its own.
-    unsafe { register(place, |functions, handle| (functions.end)(handle)) }
+extern "C" fn __cudaRegisterFatBinaryEnd(handle: Handle) {
+    // SAFETY: nvcc's object ends the registrations of this binary.
+    register(handle, |functions, handle| unsafe { (functions.end)(handle) });
 }
 c_symbol!(__cudaRegisterFatBinaryEnd);
 
 /// Forgets a binary that the library has not seen. One that it has stays, because this is called only at the
 /// end of the process: [`find::pin_this`] keeps a shared library from being unloaded. The library's own exit
 /// handlers are newer than the object's, so it has ended already.
-unsafe extern "C" fn __cudaUnregisterFatBinary(place: Handle) {
-    // SAFETY: as above.
-    let place = unsafe { place_of(place) };
-    if let Registry::Waiting(binaries) = &mut *registry() {
-        binaries.retain(|binary| !core::ptr::eq(binary.place, place));
+extern "C" fn __cudaUnregisterFatBinary(handle: Handle) {
+    if let Some(binary) = registry().binary(handle)
+        && matches!(binary, Binary::Waiting(..))
+    {
+        *binary = Binary::Unloaded;
     }
 }
 c_symbol!(__cudaUnregisterFatBinary);
 
-unsafe extern "C" fn __cudaRegisterFunction(
-    place: Handle,
+extern "C" fn __cudaRegisterFunction(
+    handle: Handle,
     host: *const c_char,
     device: *mut c_char,
     name: *const c_char,
@@ -184,19 +176,16 @@ unsafe extern "C" fn __cudaRegisterFunction(
     grid_dim: *mut dim3,
     warp: *mut c_int,
 ) {
-    // SAFETY: as above. All addresses are in the program's image, or null.
-    unsafe {
-        register(place, move |functions, handle| {
-            (functions.function)(
-                handle, host, device, name, threads, thread, block, block_dim, grid_dim, warp,
-            )
-        });
-    }
+    register(handle, move |functions, handle| {
+        let function = functions.function;
+        // SAFETY: nvcc's object gave these addresses, which are in the program's image, or null.
+        unsafe { function(handle, host, device, name, threads, thread, block, block_dim, grid_dim, warp) }
+    });
 }
 c_symbol!(__cudaRegisterFunction);
 
-unsafe extern "C" fn __cudaRegisterVar(
-    place: Handle,
+extern "C" fn __cudaRegisterVar(
+    handle: Handle,
     host: *mut c_char,
     device: *mut c_char,
     name: *const c_char,
@@ -205,17 +194,15 @@ unsafe extern "C" fn __cudaRegisterVar(
     constant: c_int,
     global: c_int,
 ) {
-    // SAFETY: as above.
-    unsafe {
-        register(place, move |functions, handle| {
-            (functions.variable)(handle, host, device, name, external, size, constant, global)
-        });
-    }
+    register(handle, move |functions, handle| {
+        // SAFETY: as above.
+        unsafe { (functions.variable)(handle, host, device, name, external, size, constant, global) }
+    });
 }
 c_symbol!(__cudaRegisterVar);
 
-unsafe extern "C" fn __cudaRegisterManagedVar(
-    place: Handle,
+extern "C" fn __cudaRegisterManagedVar(
+    handle: Handle,
     host: *mut *mut c_void,
     device: *mut c_char,
     name: *const c_char,
@@ -224,28 +211,28 @@ unsafe extern "C" fn __cudaRegisterManagedVar(
     constant: c_int,
     global: c_int,
 ) {
-    // SAFETY: as above.
-    unsafe {
-        register(place, move |functions, handle| {
-            (functions.managed)(handle, host, device, name, external, size, constant, global)
-        });
-    }
+    register(handle, move |functions, handle| {
+        // SAFETY: as above.
+        unsafe { (functions.managed)(handle, host, device, name, external, size, constant, global) }
+    });
 }
 c_symbol!(__cudaRegisterManagedVar);
 
 /// Has the library load a binary's managed variables. Returns 0 without a library.
-unsafe extern "C" fn __cudaInitModule(place: Handle) -> c_char {
+extern "C" fn __cudaInitModule(handle: Handle) -> c_char {
     if library().is_err() {
         return 0;
     }
-    // SAFETY: as above.
-    let handle = unsafe { place_of(place) }.load(Ordering::Acquire);
-    let init = match &*registry() {
-        Registry::Loaded(Some(functions)) => functions.init,
-        _ => return 0,
+    let mut registry = registry();
+    let functions = registry.functions;
+    let (Some(Binary::Registered(handle)), Some(functions)) = (registry.binary(handle), functions) else {
+        return 0;
     };
-    // SAFETY: the handle is the library's, because it is loaded.
-    unsafe { init(handle) }
+    let handle = *handle;
+    // The call may load the module, and other objects may register meanwhile.
+    drop(registry);
+    // SAFETY: the handle is the library's.
+    unsafe { (functions.init)(handle) }
 }
 c_symbol!(__cudaInitModule);
 
