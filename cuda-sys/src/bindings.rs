@@ -14,7 +14,4 @@
     reason = "generated from C headers"
 )]
 
-#[cfg(feature = "load")]
-use crate::load::loaded;
-
 include!(concat!(env!("OUT_DIR"), "/bindings.rs"));

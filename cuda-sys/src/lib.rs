@@ -64,5 +64,5 @@ pub use bindings::*;
 pub use constants::*;
 pub use inline::*;
 #[cfg(feature = "load")]
-pub use load::{cudaCreateChannelDesc, cudaGetErrorName, cudaGetErrorString};
+pub use load::*;
 pub use runtime::{WrongRuntime, check_runtime, runtime_version};

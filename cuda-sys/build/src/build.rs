@@ -40,7 +40,7 @@ fn build_in(env: &Env) -> Result<()> {
     }
     let docs = env.get("DOCS_RS").is_some() || env.get(SNAPSHOT).is_some();
     if load || docs {
-        return snapshot::write(&package.join("snapshot/bindings.rs"), &file, load);
+        return snapshot::write(&package.join("snapshot/bindings.rs"), &out, load);
     }
     let toolkit = Search::new(env).find()?;
     let version = toolkit.version();

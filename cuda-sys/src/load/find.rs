@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use crate::{CUDART_VERSION, cudaError_t, cudaSuccess};
+use crate::bindings::{CUDART_VERSION, cudaError_t, cudaSuccess};
 
 /// The variables that name a toolkit, as in a build.
 const VARIABLES: [&str; 4] = ["CUDA_PATH", "CUDA_HOME", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR"];

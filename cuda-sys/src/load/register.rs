@@ -1,19 +1,18 @@
-//! The functions that nvcc's objects call by name.
+//! The functions by which nvcc's objects register kernels and variables.
 //!
-//! Such an object registers its kernels and variables in a constructor, before `main`, and launches kernels by
-//! functions that no header declares for programs. Here registrations wait for the library: its first use
-//! replays them in their order. Until then an object has a handle of this file, and it never sees the library's.
+//! An object calls them in a constructor, before `main`. Here registrations wait for the library: its first use
+//! replays them in their order. An object has a handle of this file, and never sees the library's.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr::{NonNull, without_provenance_mut};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::find::{self, Library};
-use super::{c_symbol, library, loaded};
-use crate::{cudaError_t, cudaKernel_t, cudaStream_t, dim3, uint3};
+use super::symbol::c_symbol;
+use crate::bindings::{dim3, uint3};
 
 /// The handle of one binary: the library's, or the one that an object has, which is a number of this file.
-type Handle = *mut *mut c_void;
+pub(super) type Handle = *mut *mut c_void;
 
 /// The registration of a kernel or variable, given the library's functions and its handle of the binary.
 type Registration = Box<dyn FnOnce(&Functions, Handle)>;
@@ -218,11 +217,8 @@ extern "C" fn __cudaRegisterManagedVar(
 }
 c_symbol!(__cudaRegisterManagedVar);
 
-/// Has the library load a binary's managed variables. Returns 0 without a library.
-extern "C" fn __cudaInitModule(handle: Handle) -> c_char {
-    if library().is_err() {
-        return 0;
-    }
+/// Has the library load a binary's managed variables. Returns 0 if it has not seen the binary.
+pub(super) fn init(handle: Handle) -> c_char {
     let mut registry = registry();
     let functions = registry.functions;
     let (Some(Binary::Registered(handle)), Some(functions)) = (registry.binary(handle), functions) else {
@@ -233,41 +229,4 @@ extern "C" fn __cudaInitModule(handle: Handle) -> c_char {
     drop(registry);
     // SAFETY: the handle is the library's.
     unsafe { (functions.init)(handle) }
-}
-c_symbol!(__cudaInitModule);
-
-// Returns 0 if the launch of `kernel<<<..>>>` goes on. Its type is `unsigned`, and so is that of a code.
-loaded! {
-    fn __cudaPushCallConfiguration(grid: dim3, block: dim3, shared: usize, stream: *mut c_void) -> cudaError_t;
-}
-loaded! {
-    fn __cudaPopCallConfiguration(
-        grid: *mut dim3,
-        block: *mut dim3,
-        shared: *mut usize,
-        stream: *mut c_void,
-    ) -> cudaError_t;
-}
-loaded! {
-    fn __cudaGetKernel(kernel: *mut cudaKernel_t, host: *const c_void) -> cudaError_t;
-}
-loaded! {
-    fn __cudaLaunchKernel(
-        kernel: cudaKernel_t,
-        grid: dim3,
-        block: dim3,
-        arguments: *mut *mut c_void,
-        shared: usize,
-        stream: cudaStream_t,
-    ) -> cudaError_t;
-}
-loaded! {
-    fn __cudaLaunchKernel_ptsz(
-        kernel: cudaKernel_t,
-        grid: dim3,
-        block: dim3,
-        arguments: *mut *mut c_void,
-        shared: usize,
-        stream: cudaStream_t,
-    ) -> cudaError_t;
 }
