@@ -70,8 +70,8 @@ fn generate(env: &Env, toolkit: &Toolkit, file: &Path) -> Result<()> {
 #[cfg(not(feature = "bindgen"))]
 fn generate(_: &Env, toolkit: &Toolkit, _: &Path) -> Result<()> {
     Err(Error::new(format!(
-        "the features `headers` and `load` of cudart-sys are off, and one is needed: `headers`, on by default, \
-         binds the headers of the toolkit ({}); `load` needs no toolkit.",
+        "the features `headers` and `load` of cudart-sys are off, and one is needed: `headers`, on by \
+         default, binds the headers of the toolkit ({}); `load` needs no toolkit.",
         toolkit.root().display()
     )))
 }

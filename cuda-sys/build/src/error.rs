@@ -30,7 +30,7 @@ impl Error {
         self
     }
 
-    /// Prints the error for cargo: one `cargo::error` for each line. The build fails once the script has ended.
+    /// Prints the error for cargo: one `cargo::error` for each line. The build fails when the script ends.
     ///
     /// End it with success: after another exit code cargo prints all of its output again.
     pub fn report(&self) {

@@ -214,8 +214,8 @@ fn not_found(looked: &[String]) -> Error {
         "- Install the toolkit: cuda-toolkit-13-0 from NVIDIA's repository for Debian, Ubuntu, Fedora, RHEL \
          and SUSE; nvidia-cuda-toolkit of Debian 13 and Ubuntu 24.04; cuda of Arch Linux; cuda-toolkit of \
          conda.",
-        "- Without root: pip install nvidia-cuda-runtime nvidia-cuda-crt nvidia-cuda-nvcc in an active virtual \
-         environment.",
+        "- Without root: pip install nvidia-cuda-runtime nvidia-cuda-crt nvidia-cuda-nvcc in an active \
+         virtual environment.",
         "- In the workspace of cuda-safe, ci/setup puts one under target/. A crate elsewhere then sets \
          CUDA_PATH to what ci/setup --toolkit prints.",
         "If the toolkit is elsewhere, set CUDA_PATH to its root.",

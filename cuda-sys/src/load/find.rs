@@ -151,8 +151,8 @@ pub(super) fn load() -> Result<Library, String> {
     }
     looked.extend([MAJOR - 1, MAJOR + 1].into_iter().filter_map(other));
     Err(format!(
-        "no {wanted} was found (the runtime of CUDA {MAJOR}, for which this program was built: {}). Looked at: \
-         {}. Install the CUDA {MAJOR} runtime (NVIDIA's package cuda-cudart-{MAJOR}-0 or newer, or its Python \
+        "no {wanted} was found (the runtime of CUDA {MAJOR}, for which this program was built: {}). Looked \
+         at: {}. Install the CUDA {MAJOR} runtime (NVIDIA's package cuda-cudart-{MAJOR}-0 or newer, or its Python \
          wheel nvidia-cuda-runtime), and have its folder in LD_LIBRARY_PATH or its toolkit in CUDA_PATH",
         version(CUDART_VERSION),
         looked.join("; ")
@@ -170,8 +170,8 @@ fn checked(handle: Handle) -> Result<Library, String> {
             let found = version(number);
             handle.close();
             Err(format!(
-                "libcudart is CUDA {found} ({path}), but this program was built for CUDA {built}: functions and \
-                 structs of the same name differ between major versions. Install the CUDA {MAJOR} runtime, \
+                "libcudart is CUDA {found} ({path}), but this program was built for CUDA {built}: functions \
+                 and structs of the same name differ between major versions. Install the CUDA {MAJOR} runtime, \
                  and check LD_LIBRARY_PATH and CUDA_PATH"
             ))
         }

@@ -1,7 +1,7 @@
 //! The functions by which nvcc's objects register kernels and variables.
 //!
-//! An object calls them in a constructor, before `main`. Here registrations wait for the library: its first use
-//! replays them in their order. An object has a handle of this file, and never sees the library's.
+//! An object calls them in a constructor, before `main`. Here registrations wait for the library: its first
+//! use replays them in their order. An object has a handle of this file, and never sees the library's.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr::{NonNull, without_provenance_mut};

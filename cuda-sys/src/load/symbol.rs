@@ -1,7 +1,7 @@
 //! C's names for functions of this crate.
 
-/// Defines C's name for a function: hidden, in a section of its own, which the linker drops if nothing refers to
-/// it.
+/// Defines C's name for a function: hidden, in a section of its own, which the linker drops if nothing refers
+/// to it.
 macro_rules! c_symbol {
     ($name:ident) => {
         ::core::arch::global_asm!(

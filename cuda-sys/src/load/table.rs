@@ -20,7 +20,7 @@ macro_rules! loaded {
         $visibility unsafe extern "C" fn $name($($argument: $type),*) -> cudaError_t {
             type Function = unsafe extern "C" fn($($type),*) -> cudaError_t;
             static ENTRY: $crate::load::table::Entry =
-                $crate::load::table::Entry::new(concat!(stringify!($name), "\0"), first as *mut ::core::ffi::c_void);
+                $crate::load::table::Entry::new(concat!(stringify!($name), "\0"), first as *mut _);
 
             /// Stands in the table before the first call, and for ever if there is no such function.
             unsafe extern "C" fn first($($argument: $type),*) -> cudaError_t {
@@ -50,8 +50,8 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// Makes the entry of the function with this name, which ends with a zero. `first` has the function's type,
-    /// and resolves the entry.
+    /// Makes the entry of the function with this name, which ends with a zero. `first` has the function's
+    /// type, and resolves the entry.
     pub(crate) const fn new(name: &'static str, first: *mut c_void) -> Self {
         let Ok(name) = CStr::from_bytes_with_nul(name.as_bytes()) else {
             panic!("not the name of a function")

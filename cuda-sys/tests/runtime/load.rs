@@ -165,8 +165,8 @@ fn a_toolkit_that_a_variable_names_is_found_after_the_loaders_path() {
     assert!(text.contains(&format!("Ok({})", MAJOR * 1000 + 80)), "{text}");
 }
 
-// SAFETY: what nvcc's objects call by name. The linker finds this crate's, which pass the addresses on, and the
-// stand-ins read only the names.
+// SAFETY: what nvcc's objects call by name. The linker finds this crate's, which pass the addresses on, and
+// the stand-ins read only the names.
 unsafe extern "C" {
     safe fn __cudaRegisterFatBinary(image: *mut c_void) -> *mut *mut c_void;
     safe fn __cudaRegisterFunction(
