@@ -46,7 +46,7 @@ fn split(text: &str) -> (String, String) {
         to.push('\n');
         inside &= line != "}";
     }
-    functions.push_str("const ERROR_NAMES: &[(u32, &CStr)] = &[\n");
+    functions.push_str("pub(super) const ERROR_NAMES: &[(u32, &CStr)] = &[\n");
     for (name, code) in text.lines().filter_map(error_code) {
         // Writing to a string does not fail.
         let _ = writeln!(functions, "    ({code}, c\"{name}\"),");
@@ -74,7 +74,7 @@ mod tests {
             others,
             text.replace("unsafe extern \"C\" {\n    pub fn cudaA() -> cudaError_t;\n}\n", "")
         );
-        let names = "const ERROR_NAMES: &[(u32, &CStr)] = &[\n    (7, c\"cudaErrorB\"),\n];\n";
+        let names = "pub(super) const ERROR_NAMES: &[(u32, &CStr)] = &[\n    (7, c\"cudaErrorB\"),\n];\n";
         assert_eq!(functions, format!("loaded! {{\n    pub fn cudaA() -> cudaError_t;\n}}\n{names}"));
     }
 

@@ -15,17 +15,22 @@
 //! | `table.rs` | the table, and the macro that makes a function of a signature |
 //! | `symbol.rs` | the macro that gives a function C's name |
 //! | `register.rs` | kernels and variables that wait for the library |
-//! | `functions.rs` | all functions |
+//! | `functions.rs` | the functions that the build writes |
+//! | `others.rs` | the three that return no code |
+//! | `launch.rs` | those that nvcc's objects launch kernels with |
 
 #![allow(unsafe_code, reason = "loads a library and calls its functions")]
 #![allow(non_snake_case, reason = "C's names")]
 
 mod find;
 mod functions;
+mod launch;
 mod library;
+mod others;
 mod register;
 mod symbol;
 mod table;
 
 pub use functions::*;
 pub(crate) use library::why_none;
+pub use others::{cudaCreateChannelDesc, cudaGetErrorName, cudaGetErrorString};

@@ -11,7 +11,7 @@ use crate::bindings::{cudaError_t, cudaErrorSharedObjectInitFailed, cudaErrorSha
 /// `cudaErrorSharedObjectInitFailed` if there is no library, and `cudaErrorSharedObjectSymbolNotFound` if the
 /// library lacks the function.
 macro_rules! loaded {
-    // `functions.rs` has those that return something else.
+    // `others.rs` has those that return something else.
     ($(#[$attribute:meta])* pub fn cudaGetErrorName $($rest:tt)*) => {};
     ($(#[$attribute:meta])* pub fn cudaGetErrorString $($rest:tt)*) => {};
     ($(#[$attribute:meta])* pub fn cudaCreateChannelDesc $($rest:tt)*) => {};
