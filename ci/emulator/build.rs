@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 /// The signatures of CUDA 13.0, which the library stands for.
-const BINDINGS: &str = "bindings.rs";
+const BINDINGS: &str = "snapshot/bindings.rs";
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
