@@ -1,5 +1,6 @@
 //! The entry points for build scripts: the whole one of `cuda-sys`, and the part for its dependents.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::{Env, Error, Result, Search, Toolkit, Version, cargo, check_target, link, snapshot};
@@ -40,7 +41,12 @@ fn build_in(env: &Env) -> Result<()> {
     }
     let docs = env.get("DOCS_RS").is_some() || env.get(SNAPSHOT).is_some();
     if load || docs {
-        return snapshot::write(&package.join("snapshot/bindings.rs"), &out, load);
+        let version = snapshot::write(&package.join("snapshot/bindings.rs"), &out, load)?;
+        // Dependents with kernels of their own need nvcc, and find it as without `load`.
+        return match Search::new(env).find() {
+            Ok(toolkit) if load && toolkit.version().major == version.major => export(&toolkit),
+            _ => Ok(()),
+        };
     }
     let toolkit = Search::new(env).find()?;
     let version = toolkit.version();
@@ -58,8 +64,10 @@ fn build_in(env: &Env) -> Result<()> {
     }
     cargo::watch_file(toolkit.cudart());
     cargo::cfgs(version);
-    export(&toolkit)?;
-    Ok(())
+    cargo::export("VERSION", version.number());
+    // This crate's own tests compare the bindings with the headers.
+    println!("cargo::rustc-env=CUDART_INCLUDE={}", includes(&toolkit)?.display());
+    export(&toolkit)
 }
 
 #[cfg(feature = "bindgen")]
@@ -76,21 +84,21 @@ fn generate(_: &Env, toolkit: &Toolkit, _: &Path) -> Result<()> {
     )))
 }
 
-/// Exports `DEP_CUDART_ROOT`, `_INCLUDE` (folders separated by colons), `_LIB`, `_NVCC` (if there is one)
-/// and `_VERSION` (as `CUDART_VERSION`) to dependents, and the headers to this crate's own tests.
+/// Exports `DEP_CUDART_ROOT`, `_INCLUDE` (folders separated by colons), `_LIB` and `_NVCC` (if there is one) to
+/// dependents.
 fn export(toolkit: &Toolkit) -> Result<()> {
-    let includes = std::env::join_paths(toolkit.includes());
-    let includes = includes
-        .map_err(|error| Error::new(format!("a folder of the toolkit cannot be in a list: {error}")))?;
     cargo::export("ROOT", toolkit.root().display());
-    cargo::export("INCLUDE", includes.display());
+    cargo::export("INCLUDE", includes(toolkit)?.display());
     cargo::export("LIB", toolkit.lib().display());
     if let Some(nvcc) = toolkit.nvcc() {
         cargo::export("NVCC", nvcc.display());
     }
-    cargo::export("VERSION", toolkit.version().number());
-    println!("cargo::rustc-env=CUDART_INCLUDE={}", includes.display());
     Ok(())
+}
+
+fn includes(toolkit: &Toolkit) -> Result<OsString> {
+    std::env::join_paths(toolkit.includes())
+        .map_err(|error| Error::new(format!("a folder of the toolkit cannot be in a list: {error}")))
 }
 
 /// Sets the `cudart_*` cfgs of the toolkit that `cuda-sys` was built with for the calling crate.

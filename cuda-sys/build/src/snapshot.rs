@@ -5,9 +5,9 @@ use std::path::Path;
 
 use crate::{Error, Result, Version, cargo};
 
-/// Writes the bindings from the package to `bindings.rs` in a folder, and tells cargo their version. With
+/// Writes the bindings from the package to `bindings.rs` in a folder, and returns their version. With
 /// `load` the functions are in `functions.rs`, for `cuda_sys`'s module of that name.
-pub(crate) fn write(kept: &Path, out: &Path, load: bool) -> Result<()> {
+pub(crate) fn write(kept: &Path, out: &Path, load: bool) -> Result<Version> {
     cargo::watch_file(kept);
     let text = std::fs::read_to_string(kept).map_err(|error| Error::io("read", kept, &error))?;
     let number =
@@ -28,7 +28,7 @@ pub(crate) fn write(kept: &Path, out: &Path, load: bool) -> Result<()> {
     cargo::cfgs(version);
     cargo::export("VERSION", version.number());
     println!("cargo::rustc-env=CUDART_INCLUDE=");
-    Ok(())
+    Ok(version)
 }
 
 /// Returns all but the functions, and each function in a `loaded!` with the names of the errors.
