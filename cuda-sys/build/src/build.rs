@@ -84,8 +84,8 @@ fn generate(_: &Env, toolkit: &Toolkit, _: &Path) -> Result<()> {
     )))
 }
 
-/// Exports `DEP_CUDART_ROOT`, `_INCLUDE` (folders separated by colons), `_LIB` and `_NVCC` (if there is one) to
-/// dependents.
+/// Exports `DEP_CUDART_ROOT`, `_INCLUDE` (folders separated by colons), `_LIB` and `_NVCC` (if there is one)
+/// to dependents.
 fn export(toolkit: &Toolkit) -> Result<()> {
     cargo::export("ROOT", toolkit.root().display());
     cargo::export("INCLUDE", includes(toolkit)?.display());
