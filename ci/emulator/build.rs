@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 /// The signatures of CUDA 13.0, which the library stands for.
-const BINDINGS: &str = "../../cuda-sys/snapshot/bindings.rs";
+const BINDINGS: &str = "snapshot/bindings.rs";
 
 /// Every function of the runtime, with its version.
 const FUNCTIONS: &str = "../../cuda-safe/ledger/functions.tsv";
