@@ -180,28 +180,26 @@ impl KernelProof {
         let place = usize::try_from(hash >> 58).unwrap_or(0);
         let memory = values.memory();
         let names = values.target.parameter_names;
-        let kept = RECENT.try_with(|recent| {
-            let recent = recent.try_borrow().ok()?;
-            let entry = recent.get(place)?.as_ref().filter(|entry| entry.key == key)?;
-            Some(entry.verdict.check(&memory, names).map(|_| ()))
+        // Whether the launch fits the verdict that the thread keeps. A refusal is made below.
+        let fits = RECENT.try_with(|recent| {
+            let Ok(recent) = recent.try_borrow() else { return false };
+            let entry = recent.get(place).and_then(Option::as_ref);
+            entry.is_some_and(|entry| entry.key == key && entry.verdict.check(&memory, names).is_ok())
         });
-        let checked = match kept {
-            Ok(Some(checked)) => checked,
-            _ => {
-                // SAFETY: the caller has the same duties.
-                let entry = unsafe { known.entry(self, key, config, cluster, values) }?;
-                let checked = entry.verdict.check(&memory, names).map(|_| ());
-                // While a thread ends it has no table, and does without.
-                let _ = RECENT.try_with(|recent| {
-                    if let Ok(mut recent) = recent.try_borrow_mut()
-                        && let Some(place) = recent.get_mut(place)
-                    {
-                        *place = Some(entry);
-                    }
-                });
-                checked
+        if fits == Ok(true) {
+            return Ok(());
+        }
+        // SAFETY: the caller has the same duties.
+        let entry = unsafe { known.entry(self, key, config, cluster, values) }?;
+        let checked = entry.verdict.check(&memory, names).map(|_| ());
+        // While a thread ends it has no table, and does without.
+        let _ = RECENT.try_with(|recent| {
+            if let Ok(mut recent) = recent.try_borrow_mut()
+                && let Some(place) = recent.get_mut(place)
+            {
+                *place = Some(entry);
             }
-        };
+        });
         checked.map_err(|refusal| refused(&refusal))
     }
 
