@@ -79,7 +79,7 @@ impl Error {
     #[cold]
     #[track_caller]
     #[must_use]
-    pub fn from_code(api: &'static str, code: cudaError_t) -> Self {
+    pub(crate) fn from_code(api: &'static str, code: cudaError_t) -> Self {
         let call_site = Location::caller();
         let detail = match Class::of(code) {
             Class::Driver if code == sys::cudaErrorNoDevice => Detail::no_device(),
@@ -112,7 +112,7 @@ impl Error {
 
     /// Returns the same error with the sizes of the failed call.
     #[must_use]
-    pub fn with_detail(mut self, detail: Detail) -> Self {
+    pub(crate) fn with_detail(mut self, detail: Detail) -> Self {
         if self.0.detail == Detail::NONE {
             self.0.detail = detail;
         }
@@ -159,7 +159,7 @@ impl Error {
     /// Returns the same error with another call site, for wrappers that make their call in a closure,
     /// where the caller's location is not known.
     #[must_use]
-    pub fn at(mut self, call_site: &'static Location<'static>) -> Self {
+    pub(crate) fn at(mut self, call_site: &'static Location<'static>) -> Self {
         if self.is_sticky()
             && let Some(first) = &mut *lock(&FIRST_STICKY)
             && first.is_report_of(&self)
@@ -251,12 +251,6 @@ impl Error {
     #[must_use]
     pub fn is_out_of_memory(&self) -> bool {
         !self.0.refused && self.0.code == sys::cudaErrorMemoryAllocation
-    }
-
-    /// Returns whether the work in question is still pending. That is not a failure.
-    #[must_use]
-    pub fn is_not_ready(&self) -> bool {
-        !self.0.refused && self.0.code == sys::cudaErrorNotReady
     }
 }
 
@@ -435,12 +429,6 @@ impl<T> ErrorWith<T> {
     #[must_use]
     pub fn error(&self) -> &Error {
         &self.error
-    }
-
-    /// Returns the value, and drops the error.
-    #[must_use]
-    pub fn into_value(self) -> T {
-        self.value
     }
 
     /// Returns the error and the value.

@@ -63,11 +63,13 @@ fn the_first_launch_enables_access_and_without_access_the_argument_is_refused_an
     }
     let mut moved = theirs;
     // SAFETY: as above.
-    let refused = unsafe { launch!(add_one<<<1, 32, 0, &stream>>>(&mut moved.reinterpret_mut::<i32>()?, 4)) };
+    let refused = unsafe {
+        launch!(add_one<<<1, 32, 0, &stream>>>(&mut moved.as_slice_mut().reinterpret_mut::<i32>()?, 4))
+    };
     assert!(refused.unwrap_err().to_string().contains("add_one: argument 0"));
     // The context is intact, and the refusals have not enabled access.
     // SAFETY: four elements.
-    unsafe { launch!(add_one<<<1, 32, 0, &stream>>>(&mut own.reinterpret_mut::<i32>()?, 4)) }?;
+    unsafe { launch!(add_one<<<1, 32, 0, &stream>>>(&mut own.as_slice_mut().reinterpret_mut::<i32>()?, 4)) }?;
     assert_eq!((own.to_vec()?, moved.to_vec()?), (vec![1; 4], vec![1, 2, 3, 4]));
 
     // Access that the program enables by a raw call is found, and so is the crate's own.

@@ -88,12 +88,6 @@ impl Device {
 }
 
 impl Notification {
-    /// Returns the device whose driver sends the messages.
-    #[must_use]
-    pub fn device(&self) -> Device {
-        self.device
-    }
-
     /// Unregisters the function. Dropping does the same but discards the error.
     ///
     /// Stands for [`cudaDeviceUnregisterAsyncNotification`](sys::cudaDeviceUnregisterAsyncNotification). A

@@ -96,13 +96,6 @@ impl<'c> Capture<'c> {
         self.stream.device()
     }
 
-    /// Returns the raw handle of the captured stream. The crate does not see operations that raw calls add
-    /// through it: their memory is neither tracked nor retained.
-    #[must_use]
-    pub fn as_raw(&self) -> sys::cudaStream_t {
-        self.stream.as_raw()
-    }
-
     /// Adds a host function, which runs in every launch of the graph after the operations that were
     /// captured before.
     ///

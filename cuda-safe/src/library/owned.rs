@@ -245,10 +245,11 @@ impl Library {
     ///
     /// # Examples
     /// ```
+    /// # use cuda_safe::launch::Kernel;
     /// # use cuda_safe::library::Library;
     /// # fn with(library: &Library) -> cuda_safe::Result<()> {
     /// // SAFETY: extern "C" __global__ void saxpy(float a, const float* x, float* y, unsigned n)
-    /// let saxpy = unsafe { library.kernel::<(f32, *const f32, *mut f32, u32)>("saxpy") }?;
+    /// let saxpy: Kernel<(f32, *const f32, *mut f32, u32)> = unsafe { library.kernel("saxpy") }?;
     /// println!("{} registers", saxpy.attributes()?.registers());
     /// # Ok(())
     /// # }

@@ -94,14 +94,8 @@ impl MappedFlag {
     /// Reads the flag. Never blocks.
     #[must_use]
     pub fn load(&self) -> u32 {
-        self.atomic().load(Ordering::Acquire)
-    }
-
-    /// Returns the atomic itself, for the other operations of atomics.
-    #[must_use]
-    pub fn atomic(&self) -> &AtomicU32 {
         let [lower, _] = self.halves();
-        lower
+        lower.load(Ordering::Acquire)
     }
 
     /// Returns the halves of a kernel's 64 bits. Devices and hosts of CUDA begin with the lower half.

@@ -8,7 +8,6 @@ use std::ops::{Range, RangeBounds};
 use super::allocation::Allocation;
 use super::size::{self, Layout};
 use super::span::Span;
-use crate::device::Device;
 use crate::error::{Detail, OrRefused, Result, ensure};
 
 /// Rows of `T` in layers, always within `base`.
@@ -144,9 +143,9 @@ impl<'a, T> Grid<'a, T> {
         self.layout.rows
     }
 
-    /// Returns the number of layers.
-    pub(crate) fn depth(&self) -> usize {
-        self.layout.layers
+    /// Returns the number of elements in a row, of rows in a layer, and of layers.
+    pub(crate) fn extent(&self) -> Extent {
+        [self.width, self.layout.rows, self.layout.layers]
     }
 
     /// Returns the layout in bytes.
@@ -178,12 +177,6 @@ impl<'a, T> Grid<'a, T> {
     pub(crate) fn is_alone(&self) -> bool {
         self.alone
     }
-
-    /// Returns the device of the allocation, if there is one.
-    pub(crate) fn device(&self) -> Option<Device> {
-        self.tracked().map(|(allocation, _)| allocation.on())
-    }
-
     /// Returns the same bytes of every row as elements of another type: whole `U` at aligned addresses. The
     /// views around it decide which types share bytes.
     #[track_caller]
@@ -257,7 +250,7 @@ impl<'a, T> Grid<'a, T> {
     pub(super) fn describe(&self, f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
         f.debug_struct(name)
             .field("element", &std::any::type_name::<T>())
-            .field("extent", &[self.width, self.layout.rows, self.layout.layers])
+            .field("extent", &self.extent())
             .field("pitch", &self.layout.pitch)
             .field("pointer", &self.pointer())
             .finish_non_exhaustive()

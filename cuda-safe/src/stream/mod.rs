@@ -38,7 +38,10 @@ mod view;
 mod wait;
 
 pub(crate) use attributes::Attribute;
-pub use attributes::{AccessPolicy, AccessProperty, MemSyncDomain, MemSyncDomainMap, SyncPolicy};
+pub use attributes::{
+    AccessPolicy, AccessProperty, MemSyncDomain, MemSyncDomainMap, StreamAttribute, StreamAttributes,
+    SyncPolicy,
+};
 pub use done::Done;
 pub use enqueue_all::enqueue_all;
 pub use event::{Event, EventFlags, RecordFlags};

@@ -78,5 +78,5 @@ fn the_first_copy_between_two_devices_enables_access_both_ways_and_later_ones_as
     assert!(!reaches(first, second) && !reaches(second, first));
     assert_eq!(plane.to_vec().unwrap(), host);
     let plain = Plane::from_slice(&host, 10, 100).unwrap();
-    assert_eq!((plain.width(), plain.pitch()), (10, 40));
+    assert_eq!((plain.extent()[0], plain.pitch()), (10, 40));
 }

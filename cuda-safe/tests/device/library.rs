@@ -9,7 +9,7 @@ use std::sync::mpsc::channel;
 use cuda_safe::error::{Detail, Error, ErrorKind};
 use cuda_safe::graph::node;
 use cuda_safe::launch::{Kernel, KernelSetting, Parameters};
-use cuda_safe::library::{CacheMode, Fallback, Library, LibraryBuilder};
+use cuda_safe::library::{CacheMode, Fallback, JitOption, Library};
 use cuda_safe::stream::AsStream;
 use cuda_safe::{
     Device, DeviceBuffer, Event, Graph, ManagedBuffer, Result, Stream, hazard, launch, memcpy, memcpy_async,
@@ -249,7 +249,7 @@ fn what_is_not_ptx_is_refused_before_the_call() {
     let error = refusal(unsafe { Library::from_data(&cut) });
     assert_eq!(error.detail(), &Detail::wrong_length("the image, in bytes,", 116, 16));
     // SAFETY: as above.
-    let error = refusal(unsafe { LibraryBuilder::new().load_data(b"\x7fELF\x02\x01\x01") });
+    let error = refusal(unsafe { Library::builder().load_data(b"\x7fELF\x02\x01\x01") });
     assert!(error.detail().as_str().contains("this is not "), "{error}");
 }
 
@@ -271,10 +271,10 @@ fn text_may_end_in_a_zero_byte_or_not_and_may_be_in_a_file() -> Result<()> {
     assert!(!error.is_refused() && error.api() == "cudaLibraryLoadFromFile", "{error}");
     let _ = cuda_safe::error::take_last();
     // SAFETY: refused.
-    let error = refusal(unsafe { LibraryBuilder::new().load_file("a\0b") });
+    let error = refusal(unsafe { Library::builder().load_file("a\0b") });
     assert_eq!(error.detail().as_str(), "the path has a zero byte, which would be its end");
     // SAFETY: refused.
-    refusal(unsafe { LibraryBuilder::new().preserved().load_file(&path) });
+    refusal(unsafe { Library::builder().preserved().load_file(&path) });
     Ok(())
 }
 
@@ -282,11 +282,11 @@ fn text_may_end_in_a_zero_byte_or_not_and_may_be_in_a_file() -> Result<()> {
 fn options_are_taken_and_the_compilers_information_kept() -> Result<()> {
     let _alone = alone();
     let builder = Library::builder()
-        .max_registers(32)
-        .optimization_level(3)
-        .line_info()
-        .cache_mode(CacheMode::ALL)
-        .fallback(Fallback::PTX)
+        .option(JitOption::MaxRegisters(32))
+        .option(JitOption::OptimizationLevel(3))
+        .option(JitOption::LineInfo)
+        .option(JitOption::CacheMode(CacheMode::ALL))
+        .option(JitOption::Fallback(Fallback::PTX))
         .information()
         .preserved();
     let library = builder.load_ptx(PTX)?;
@@ -298,13 +298,15 @@ fn options_are_taken_and_the_compilers_information_kept() -> Result<()> {
     // SAFETY: one thread, one element.
     unsafe { kernel.launch((1, 1), &Stream::legacy()?, (&mut data,)) }?;
     assert_eq!(data.to_vec()?, [42]);
-    let limits =
-        Library::builder().max_threads_per_block(64).min_blocks_per_multiprocessor(2).override_directives();
+    let limits = Library::builder()
+        .option(JitOption::MaxThreadsPerBlock(64))
+        .option(JitOption::MinBlocksPerMultiprocessor(2))
+        .option(JitOption::OverrideDirectives);
     limits
-        .threads_per_block(64)
-        .position_independent()
-        .debug_info()
-        .optimization_level(0)
+        .option(JitOption::ThreadsPerBlock(64))
+        .option(JitOption::PositionIndependent)
+        .option(JitOption::DebugInfo)
+        .option(JitOption::OptimizationLevel(0))
         .load_ptx(PTX)
         .map(drop)
 }

@@ -64,7 +64,7 @@ fn a_call_gets_the_addresses_by_which_devices_reach_any_memory_and_parts_of_it()
         device.as_ptr().wrapping_add(2),
         pinned.device_ptr()?,
         managed.as_ptr().cast_mut(),
-        registered.device_ptr()?.cast_const(),
+        registered.as_slice().device_ptr()?.cast_const(),
     );
     let part = device.slice(2..4)?;
     // SAFETY: nothing is submitted that uses the memory: it stays as it is.
