@@ -142,7 +142,8 @@ pub struct Listener {
 
 // SAFETY: the handle is a name that the runtime accepts on any thread.
 unsafe impl Send for Listener {}
-// SAFETY: as above. A shared reference allows no operation on the handle.
+// SAFETY: the handle is a name that the runtime accepts on any thread. A shared reference allows no operation
+// on the handle.
 unsafe impl Sync for Listener {}
 
 /// Registers a function that is called for each new message.

@@ -185,7 +185,7 @@ unsafe impl KernelArg<*const u8> for Raw {
     }
 }
 
-// SAFETY: as above.
+// SAFETY: used only while the buffer outlives the launch.
 unsafe impl KernelArg<*mut u8> for Raw {
     fn value(&self) -> Result<*mut u8> {
         Ok(self.0)
@@ -202,7 +202,7 @@ unsafe impl KernelInput<u8> for Raw {
     }
 }
 
-// SAFETY: as above.
+// SAFETY: the buffer is on device 0 and has as many bytes.
 unsafe impl KernelOutput<u8> for Raw {
     fn elements(&self) -> usize {
         self.1

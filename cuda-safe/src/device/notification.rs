@@ -40,7 +40,8 @@ pub struct Notification {
 
 // SAFETY: the handle is a name that the runtime accepts on any thread.
 unsafe impl Send for Notification {}
-// SAFETY: as above. A shared reference allows no operation on the handle.
+// SAFETY: the handle is a name that the runtime accepts on any thread. A shared reference allows no operation
+// on the handle.
 unsafe impl Sync for Notification {}
 
 impl Device {

@@ -206,8 +206,8 @@ impl<'g> OpenCapture<'g> {
             None => unsafe { check!(cudaStreamBeginCapture(stream, mode)) },
             Some((graph, after)) => {
                 let (graph, nodes, count) = (graph.as_raw(), after.as_ptr(), after.len());
-                // SAFETY: as above. The graph is live, and so are the `count` nodes, which belong to it.
-                // Edges without data are plain ones.
+                // SAFETY: the stream is live, and no other code puts work on it. The graph is live, and so
+                // are the `count` nodes, which belong to it. Edges without data are plain ones.
                 unsafe {
                     check!(cudaStreamBeginCaptureToGraph(stream, graph, nodes, std::ptr::null(), count, mode))
                 }

@@ -120,7 +120,8 @@ struct Given {
 // SAFETY: the box is only read while its function may be called. Any thread may call the function, and any
 // one thread may drop it.
 unsafe impl Send for Given {}
-// SAFETY: as above. References to objects are not accessed while they are shared.
+// SAFETY: the box is only read while its function may be called. Any thread may call the function, and any
+// one thread may drop it. References to objects are not accessed while they are shared.
 unsafe impl Sync for Given {}
 
 retainable!(Given, history);

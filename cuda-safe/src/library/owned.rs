@@ -403,11 +403,15 @@ impl Library {
         let device = Device::current()?;
         let (pointer, bytes, taken) =
             self.variable(API, "managed variable", name, |pointer, bytes, name| {
-                // SAFETY: as above.
+                // SAFETY: the pointers are to live variables, which the call fills. The name ends in a zero
+                // byte, and the library is loaded.
                 unsafe { check!(cudaLibraryGetManaged(pointer, bytes, self.as_raw(), name)) }
             })?;
         let len = size::reinterpreted::<T>(API, pointer.addr(), bytes)?;
-        // SAFETY: as above. The memory is managed.
+        // SAFETY: the variable belongs to the current device and has `len` elements, which are live while
+        // `taken` retains the library. No other buffer of these bytes exists. Only kernels use them
+        // otherwise: earlier launches are complete, and later ones declare the variable. The memory is
+        // managed.
         unsafe { ManagedBuffer::adopted(API, device, pointer.cast(), len, taken) }
     }
 
@@ -479,7 +483,8 @@ pub(super) struct Loaded {
 // SAFETY: a library's handle is a name that the runtime accepts on any thread. This type only reads the
 // lent memory, and reads the logs by atomic loads.
 unsafe impl Send for Loaded {}
-// SAFETY: as above.
+// SAFETY: a library's handle is a name that the runtime accepts on any thread. This type only reads the lent
+// memory, and reads the logs by atomic loads.
 unsafe impl Sync for Loaded {}
 
 impl Destroy for Loaded {

@@ -75,7 +75,9 @@ pub(crate) struct Allocation {
 // The runtime takes the pointer from any thread. The typed owner around the allocation decides who may
 // reach the bytes.
 unsafe impl Send for Allocation {}
-// SAFETY: as above. The access history is made for many threads, and no shared borrow reads the container.
+// SAFETY: this value alone frees the memory that the pointer is to, and never reads or writes it itself. The
+// runtime takes the pointer from any thread. The typed owner around the allocation decides who may reach the
+// bytes. The access history is made for many threads, and no shared borrow reads the container.
 unsafe impl Sync for Allocation {}
 
 impl Allocation {
@@ -258,7 +260,8 @@ impl Allocation {
             // SAFETY: the variable, which the call fills, and the stream are live.
             None => ("cudaMallocAsync", unsafe { sys::cudaMallocAsync(to, bytes, raw) }),
             Some((pool, _)) => ("cudaMallocFromPoolAsync", {
-                // SAFETY: as above. The pool lives as long as its borrow.
+                // SAFETY: the variable, which the call fills, and the stream are live. The pool lives as long
+                // as its borrow.
                 unsafe { sys::cudaMallocFromPoolAsync(to, bytes, pool.as_raw(), raw) }
             }),
         };

@@ -52,7 +52,8 @@ pub struct MappedFlag {
 // SAFETY: the memory is an atomic that is only reached as one, and the device's pointer is only a number
 // here.
 unsafe impl Send for MappedFlag {}
-// SAFETY: as above.
+// SAFETY: the memory is an atomic that is only reached as one, and the device's pointer is only a number
+// here.
 unsafe impl Sync for MappedFlag {}
 
 /// The size of a flag that a kernel declares with 64 bits.

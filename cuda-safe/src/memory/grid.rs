@@ -40,7 +40,8 @@ enum Base<'a> {
 // SAFETY: this is only an address. The view around it decides who may reach the elements, and from which
 // thread.
 unsafe impl Send for Base<'_> {}
-// SAFETY: as above.
+// SAFETY: this is only an address. The view around it decides who may reach the elements, and from which
+// thread.
 unsafe impl Sync for Base<'_> {}
 
 impl<T> Clone for Grid<'_, T> {

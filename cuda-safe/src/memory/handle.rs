@@ -26,7 +26,7 @@ pub(super) struct Handle<H: 'static> {
 
 // SAFETY: the handle is a name that the runtime accepts on any thread.
 unsafe impl<H> Send for Handle<H> {}
-// SAFETY: as above. A shared borrow changes nothing.
+// SAFETY: the handle is a name that the runtime accepts on any thread. A shared borrow changes nothing.
 unsafe impl<H> Sync for Handle<H> {}
 
 impl<H> Handle<H> {

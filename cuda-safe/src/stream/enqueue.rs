@@ -210,7 +210,8 @@ impl StreamRef<'_> {
         };
         let state = match fast {
             Some(state) => state,
-            // SAFETY: as above.
+            // SAFETY: the caller has these duties and more. The timeline belongs to the tracker of this
+            // process, the only one that knows its access histories.
             None => match unsafe { TRACKER.begin_slow(timeline, operation, &port, call_site) } {
                 Ok(state) => state,
                 Err(refusal) => return Err(refused(refusal, "enqueue", call_site)),

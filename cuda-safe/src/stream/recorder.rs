@@ -291,7 +291,7 @@ impl Recorder {
     /// Makes a branch wait for a hidden event.
     #[track_caller]
     fn follow(&self, (stream, timeline): OrderedStream, mark: &Mark) -> Result<()> {
-        // SAFETY: as above.
+        // SAFETY: the recorder owns the event, and the stream lives as long as the recorder.
         unsafe { check!(cudaStreamWaitEvent(stream, mark.raw, 0)) }?;
         self.state()?.order.wait(timeline, &mark.clock);
         Ok(())

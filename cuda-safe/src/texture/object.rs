@@ -171,7 +171,8 @@ impl<T> Texture<T> {
         let _current = self.object.device.switch()?;
         relax()?;
         let mut found = sys::cudaTextureDesc::default();
-        // SAFETY: as above.
+        // SAFETY: `self` borrows the texture, which is therefore live. The pointer is to a live variable,
+        // which the call fills.
         unsafe { check!(cudaGetTextureObjectTextureDesc(&raw mut found, self.object.raw)) }?;
         // The runtime of CUDA 13.0 overwrites the border colour with bytes that it never initialized.
         found.borderColor = self.desc.border_color;
@@ -195,7 +196,8 @@ impl<T> Texture<T> {
         let _current = self.object.device.switch()?;
         relax()?;
         let mut found = sys::cudaResourceViewDesc::default();
-        // SAFETY: as above.
+        // SAFETY: `self` borrows the texture, which is therefore live. The pointer is to a live variable,
+        // which the call fills.
         unsafe { check!(cudaGetTextureObjectResourceViewDesc(&raw mut found, self.object.raw)) }?;
         Ok(Some(found))
     }
@@ -495,7 +497,9 @@ impl Object {
                 }?;
             }
             Sort::Surface => {
-                // SAFETY: as above.
+                // SAFETY: the pointers are to live structures, or null. The first structure names memory that
+                // is live and belongs to the current device; `memory` above retains it for the object's
+                // lifetime.
                 unsafe { check!(cudaCreateSurfaceObject(&raw mut raw, &raw const resource.raw)) }?;
             }
         }
@@ -531,7 +535,7 @@ impl Destroy for Object {
         match self.sort {
             // SAFETY: `new` made the object. Only this function destroys it, once. No work uses it.
             Sort::Texture => unsafe { check!(cudaDestroyTextureObject(self.raw)) },
-            // SAFETY: as above.
+            // SAFETY: `new` made the object. Only this function destroys it, once. No work uses it.
             Sort::Surface => unsafe { check!(cudaDestroySurfaceObject(self.raw)) },
         }
     }

@@ -27,7 +27,7 @@ fn a_process_is_told_that_it_is_over_its_budget_until_it_wants_no_more() {
     let calls = std::env::temp_dir().join(format!("cuda-notification-calls-{}", std::process::id()));
     // SAFETY: no other thread runs in this process yet. A GPU's runtime does not know the variable.
     unsafe { std::env::set_var("CUDA_EMULATOR_BUDGET", "1") };
-    // SAFETY: as above.
+    // SAFETY: no other thread runs in this process yet. A GPU's runtime does not know the variable.
     unsafe { std::env::set_var("CUDA_EMULATOR_CALLS", &calls) };
     let device = Device::new(0).unwrap();
     let emulated = device.properties().unwrap().name().contains("mulat");

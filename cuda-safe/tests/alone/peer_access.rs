@@ -70,7 +70,7 @@ fn the_first_copy_between_two_devices_enables_access_both_ways_and_later_ones_as
     // Access that the program disables stays disabled: copies do not request it again.
     // SAFETY: no kernel of this program uses a peer's memory.
     unsafe { first.disable_peer_access(&second) }.unwrap();
-    // SAFETY: as above.
+    // SAFETY: no kernel of this program uses a peer's memory.
     unsafe { second.disable_peer_access(&first) }.unwrap();
     let mut plane = first.with_current(|| PitchedBuffer::<u32>::alloc(10, 100)).unwrap();
     memcpy_2d_async(&mut plane, &b.plane(10, 100).unwrap(), &stream).unwrap();

@@ -134,7 +134,7 @@ fn peer_access_can_be_enabled_twice_and_ended_once() {
     cuda_safe::error::take_last().unwrap();
     // SAFETY: this process has no kernels.
     unsafe { first.disable_peer_access(&second) }.unwrap();
-    // SAFETY: as above.
+    // SAFETY: this process has no kernels.
     let error = unsafe { first.disable_peer_access(&second) }.unwrap_err();
     assert_eq!(error.code(), sys::cudaErrorPeerAccessNotEnabled, "{error}");
     let _ = cuda_safe::error::take_last();

@@ -99,7 +99,8 @@ fn an_array_taken_apart_is_put_together_again_only_as_what_it_is() {
     // SAFETY: the array comes from `into_raw`, and no other owner frees it.
     let error = unsafe { Array::<f32>::from_raw(device, raw) }.unwrap_err();
     assert_eq!(error.code(), sys::cudaErrorInvalidChannelDescriptor);
-    // SAFETY: as above. The attempt before did not take it over.
+    // SAFETY: the array comes from `into_raw`, and no other owner frees it. The attempt before did not take
+    // it over.
     let array = unsafe { Array::<u16>::from_raw(device, raw) }.unwrap();
     assert_eq!((array.kind(), array.extent()), (ArrayKind::LayeredPlane, [5, 4, 3]));
     assert_eq!(array.as_raw(), raw);

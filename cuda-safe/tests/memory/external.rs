@@ -122,11 +122,11 @@ fn a_part_of_the_memory_is_a_buffer_and_outlives_what_it_is_a_part_of() {
     }
     let memory = memory(file()).unwrap();
     // SAFETY of all: nobody else has the file.
-    // SAFETY: as above.
+    // SAFETY: the semaphore orders both processes.
     let mut first = unsafe { memory.open::<u32>(0, 4) }.unwrap();
-    // SAFETY: as above; the parts do not overlap.
+    // SAFETY: the semaphore orders both processes. The parts do not overlap.
     let second = unsafe { memory.open::<u32>(16, 4) }.unwrap();
-    // SAFETY: as above.
+    // SAFETY: the semaphore orders both processes.
     assert_eq!(unsafe { memory.open::<u32>(BYTES, 0) }.unwrap().len(), 0);
     // SAFETY: refused.
     let error = unsafe { memory.open::<u32>(BYTES - 8, 4) }.map(drop).unwrap_err();

@@ -167,7 +167,7 @@ api! {
         }
         // SAFETY: the program promises that these three lists have `count` elements.
         let (dsts, srcs) = (unsafe { list(dsts, count) }?, unsafe { list(srcs, count) }?);
-        // SAFETY: as above.
+        // SAFETY: the program promises that these three lists have `count` elements.
         let sizes = unsafe { list(sizes, count) }?;
         // SAFETY: the program promises that these two lists have `attr_count` elements.
         let (attrs, starts) = (unsafe { list(attrs, attr_count) }?, unsafe { list(starts, attr_count) }?);

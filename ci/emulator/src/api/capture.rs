@@ -111,7 +111,7 @@ api! {
     ) {
         // SAFETY: the program promises that both lists have `count` elements or are null.
         unsafe { plain(edges, count) }?;
-        // SAFETY: as above.
+        // SAFETY: the program promises that both lists have `count` elements or are null.
         let before = unsafe { handles(before, count) }?;
         begin(call, stream, Some((graph.addr(), before)), mode)
     }
@@ -180,7 +180,7 @@ api! {
         let (mut machine, _, key) = call.stream(stream)?;
         // SAFETY: the program promises that both lists have `count` elements or are null.
         unsafe { plain(edges, count) }?;
-        // SAFETY: as above.
+        // SAFETY: the program promises that both lists have `count` elements or are null.
         let named = unsafe { handles(before, count) }?;
         let (_, capture) = machine.captures.of(key).filter(|it| !it.1.invalid).ok_or(cudaErrorIllegalState)?;
         let nodes = &machine.graphs.get(capture.graph)?.nodes;

@@ -54,7 +54,7 @@ unsafe fn list(
             let port = ports.get(at).copied().unwrap_or(0);
             let edge =
                 cudaGraphEdgeData { from_port: port, to_port: 0, type_: port.min(1), reserved: [0; 5] };
-            // SAFETY: as above.
+            // SAFETY: the caller promises room for that many.
             unsafe { edges.wrapping_add(at).write(edge) };
         }
     }
@@ -221,7 +221,7 @@ api! {
         let (mut machine, _) = call.context()?;
         // SAFETY: the program promises that the lists have `count` elements.
         let ports = unsafe { ports(edges, count) }?;
-        // SAFETY: as above.
+        // SAFETY: the program promises that the lists have `count` elements.
         let (from, to) = (unsafe { handles(from, count) }?, unsafe { handles(to, count) }?);
         let it = machine.graphs.get_mut(graph.addr())?;
         let known = from.iter().chain(&to).all(|node| it.nodes.contains_key(node));

@@ -89,7 +89,7 @@ pub(super) fn set_kernel_attribute(
         // SAFETY: the attribute says which member of the union the program has set.
         node.set_cooperative(unsafe { value.cooperative } != 0);
     } else if attribute == cudaLaunchAttributeClusterDimension {
-        // SAFETY: as above.
+        // SAFETY: the attribute says which member of the union the program has set.
         let blocks = unsafe { value.clusterDim };
         let blocks = [blocks.x, blocks.y, blocks.z];
         node.set_cluster(Some(blocks).filter(|blocks| *blocks != [0; 3]));

@@ -158,9 +158,9 @@ api! {
             let to = buffer.cast::<u8>();
             // SAFETY: there is room for the text and a zero byte.
             unsafe { to.copy_from_nonoverlapping(text.as_ptr(), text.len()) };
-            // SAFETY: as above.
+            // SAFETY: there is room for the text and a zero byte.
             let end = unsafe { to.add(text.len()) };
-            // SAFETY: as above.
+            // SAFETY: there is room for the text and a zero byte.
             unsafe { end.write(0) };
             *size = text.len();
             Ok(())

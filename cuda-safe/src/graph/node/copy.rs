@@ -235,9 +235,9 @@ impl<D: Destination<InGraph> + ?Sized> Resolve for Memset<'_, D> {
                 Place::New(new) => unsafe {
                     check!(cudaGraphAddMemsetNode(new.node, new.graph, new.before, new.count, parameters))
                 },
-                // SAFETY: the invariants of `Place`, and as above.
+                // SAFETY: the invariants of `Place`. The graph retains the memory. The parameters are live.
                 Place::Node(node) => unsafe { check!(cudaGraphMemsetNodeSetParams(node, parameters)) },
-                // SAFETY: the invariants of `Place`, and as above.
+                // SAFETY: the invariants of `Place`. The graph retains the memory. The parameters are live.
                 Place::Exec(exec, node) => unsafe {
                     check!(cudaGraphExecMemsetNodeSetParams(exec, node, parameters))
                 },
@@ -276,9 +276,9 @@ fn copy<R: Recipient>(
                 new.node, new.graph, new.before, new.count, to, from, bytes, kind
             ))
         },
-        // SAFETY: the invariants of `Place`, and as above.
+        // SAFETY: the invariants of `Place`. Both sides are memory of `bytes` bytes, which the graph retains.
         Place::Node(node) => unsafe { check!(cudaGraphMemcpyNodeSetParams1D(node, to, from, bytes, kind)) },
-        // SAFETY: the invariants of `Place`, and as above.
+        // SAFETY: the invariants of `Place`. Both sides are memory of `bytes` bytes, which the graph retains.
         Place::Exec(exec, node) => unsafe {
             check!(cudaGraphExecMemcpyNodeSetParams1D(exec, node, to, from, bytes, kind))
         },

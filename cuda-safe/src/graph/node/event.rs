@@ -109,9 +109,9 @@ impl Resolve for EventRecord<'_> {
             Place::New(new) => unsafe {
                 check!(cudaGraphAddEventRecordNode(new.node, new.graph, new.before, new.count, event))
             },
-            // SAFETY: the invariants of `Place`, and as above.
+            // SAFETY: the invariants of `Place`. The event is never destroyed.
             Place::Node(node) => unsafe { check!(cudaGraphEventRecordNodeSetEvent(node, event)) },
-            // SAFETY: the invariants of `Place`, and as above.
+            // SAFETY: the invariants of `Place`. The event is never destroyed.
             Place::Exec(exec, node) => unsafe {
                 check!(cudaGraphExecEventRecordNodeSetEvent(exec, node, event))
             },
@@ -130,9 +130,9 @@ impl Resolve for EventWait<'_> {
             Place::New(new) => unsafe {
                 check!(cudaGraphAddEventWaitNode(new.node, new.graph, new.before, new.count, event))
             },
-            // SAFETY: the invariants of `Place`, and as above.
+            // SAFETY: the invariants of `Place`. The event is never destroyed.
             Place::Node(node) => unsafe { check!(cudaGraphEventWaitNodeSetEvent(node, event)) },
-            // SAFETY: the invariants of `Place`, and as above.
+            // SAFETY: the invariants of `Place`. The event is never destroyed.
             Place::Exec(exec, node) => unsafe {
                 check!(cudaGraphExecEventWaitNodeSetEvent(exec, node, event))
             },

@@ -125,7 +125,8 @@ impl<P, A: Arguments<P>> Resolve for KernelOp<'_, P, A> {
                 Place::Node(node) => {
                     // First, because the new kernel never runs without its attributes.
                     set_attributes(node, &config)?;
-                    // SAFETY: the invariants of `Place`, and as above.
+                    // SAFETY: the invariants of `Place`. The parameters, the graph and the caller are as for a new
+                    // node: live values of the right types, retained memory, a caller who is responsible.
                     unsafe { check!(cudaGraphKernelNodeSetParams(node, parameters)) }
                 }
                 Place::Exec(exec, node) => {
@@ -133,7 +134,8 @@ impl<P, A: Arguments<P>> Resolve for KernelOp<'_, P, A> {
                         let what = "attributes of a kernel in an executable graph: set them in its graph";
                         return Err(Error::refused(API, Detail::unsupported(what)));
                     }
-                    // SAFETY: the invariants of `Place`, and as above.
+                    // SAFETY: the invariants of `Place`. The parameters, the graph and the caller are as for a new
+                    // node: live values of the right types, retained memory, a caller who is responsible.
                     unsafe { check!(cudaGraphExecKernelNodeSetParams(exec, node, parameters)) }
                 }
             }

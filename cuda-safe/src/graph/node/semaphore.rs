@@ -71,9 +71,9 @@ macro_rules! semaphores {
                         Place::New(new) => unsafe {
                             check!($add(new.node, new.graph, new.before, new.count, parameters))
                         },
-                        // SAFETY: the invariants of `Place`, and as above.
+                        // SAFETY: the invariants of `Place`. The lists are live, and the call copies them.
                         Place::Node(node) => unsafe { check!($set(node, parameters)) },
-                        // SAFETY: the invariants of `Place`, and as above.
+                        // SAFETY: the invariants of `Place`. The lists are live, and the call copies them.
                         Place::Exec(exec, node) => unsafe { check!($set_exec(exec, node, parameters)) },
                     }
                 })

@@ -260,12 +260,12 @@ impl ArrayBuilder {
             }
             None if depth == 0 => {
                 Allocation::called(self.device, bytes, Kind::Array, "cudaMallocArray", |out| {
-                    // SAFETY: as above.
+                    // SAFETY: both pointers are to live variables. The call fills the first with a handle.
                     unsafe { sys::cudaMallocArray(out.cast(), &raw const desc, width, height, flags) }
                 })
             }
             None => Allocation::called(self.device, bytes, Kind::Array, "cudaMalloc3DArray", |out| {
-                // SAFETY: as above.
+                // SAFETY: both pointers are to live variables. The call fills the first with a handle.
                 unsafe { sys::cudaMalloc3DArray(out.cast(), &raw const desc, extent, flags) }
             }),
         }

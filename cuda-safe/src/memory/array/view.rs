@@ -197,7 +197,7 @@ pub(super) struct SubArray {
 
 // SAFETY: the handle is of an array that lives as long as its owner, and any thread may use it.
 unsafe impl Send for SubArray {}
-// SAFETY: as above.
+// SAFETY: the handle is of an array that lives as long as its owner, and any thread may use it.
 unsafe impl Sync for SubArray {}
 
 impl SubArray {
@@ -224,7 +224,8 @@ pub(crate) struct Region<'a, T> {
 // SAFETY: any thread may use the handle while the allocation lives. The view around it decides who may
 // reach the elements.
 unsafe impl<T> Send for Region<'_, T> {}
-// SAFETY: as above.
+// SAFETY: any thread may use the handle while the allocation lives. The view around it decides who may reach
+// the elements.
 unsafe impl<T> Sync for Region<'_, T> {}
 
 impl<T> Clone for Region<'_, T> {

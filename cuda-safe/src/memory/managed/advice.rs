@@ -99,7 +99,7 @@ impl<T: AnyBitPattern> Slice<'_, T, Managed> {
         // SAFETY: the range is borrowed managed memory. Advice changes only where its pages are.
         let advised = unsafe { check!(cudaMemAdvise(pointer, bytes, advice, place)) };
         #[cfg(not(cudart_13_0))]
-        // SAFETY: as above.
+        // SAFETY: the range is borrowed managed memory. Advice changes only where its pages are.
         let advised = unsafe { check!(cudaMemAdvise_v2(pointer, bytes, advice, place)) };
         advised
     }
@@ -133,7 +133,8 @@ impl<T: AnyBitPattern> Slice<'_, T, Managed> {
             // must be 0. The stream is live.
             let prefetched = unsafe { check!(cudaMemPrefetchAsync(pointer, bytes, to, 0, raw)) };
             #[cfg(not(cudart_13_0))]
-            // SAFETY: as above.
+            // SAFETY: the range is managed memory, whose owner waits for this before it frees it. The flags
+            // must be 0. The stream is live.
             let prefetched = unsafe { check!(cudaMemPrefetchAsync_v2(pointer, bytes, to, 0, raw)) };
             prefetched.map_err(|error| error.at(call_site))
         };

@@ -111,7 +111,7 @@ fn give_up_current(raw: sys::cudaMemPool_t, number: c_int) {
     // SAFETY: the pointer is to a live local variable, which the call fills.
     let asked = quietly(unsafe { check!(cudaDeviceGetMemPool(&raw mut current, number)) });
     if asked.is_some() && current == raw {
-        // SAFETY: as above.
+        // SAFETY: the pointer is to a live local variable, which the call fills.
         let asked = quietly(unsafe { check!(cudaDeviceGetDefaultMemPool(&raw mut current, number)) });
         if asked.is_some() {
             // SAFETY: the device's default pool lives as long as the device.

@@ -87,7 +87,8 @@ struct PoolHandle {
 
 // SAFETY: the handle of a pool is a name, which the runtime takes from any thread.
 unsafe impl Send for PoolHandle {}
-// SAFETY: as above. The runtime locks the pool itself.
+// SAFETY: the handle of a pool is a name, which the runtime takes from any thread. The runtime locks the pool
+// itself.
 unsafe impl Sync for PoolHandle {}
 
 /// The pools that the program owns, by the addresses of their handles.
