@@ -270,18 +270,18 @@ impl StreamRef<'_> {
         let data = std::ptr::without_provenance_mut(number);
         let launch = |stream| {
             let done = match trigger {
-                // SAFETY: the stream lives as long as the view. The function may be called at any time, on any
-                // thread, with a number that identifies a task or no longer does.
+                // SAFETY: the stream lives as long as the view. The function may be called at any time, on
+                // any thread, with a number that identifies a task or no longer does.
                 Trigger::Completed => unsafe { check!(cudaLaunchHostFunc(stream, Some(call), data)) },
                 #[cfg(cudart_13_2)]
                 Trigger::Synced(HostTaskSync(mode)) => {
-                    // SAFETY: the stream lives as long as the view. The function may be called at any time, on
-                    // any thread, with a number that identifies a task or no longer does. The runtime checks
-                    // the mode.
+                    // SAFETY: the stream lives as long as the view. The function may be called at any time,
+                    // on any thread, with a number that identifies a task or no longer does. The runtime
+                    // checks the mode.
                     unsafe { check!(cudaLaunchHostFunc_v2(stream, Some(call), data, mode)) }
                 }
-                // SAFETY: the stream lives as long as the view. The function may be called at any time, on any
-                // thread, with a number that identifies a task or no longer does. The flags must be 0.
+                // SAFETY: the stream lives as long as the view. The function may be called at any time, on
+                // any thread, with a number that identifies a task or no longer does. The flags must be 0.
                 Trigger::Always => unsafe { check!(cudaStreamAddCallback(stream, Some(notify), data, 0)) },
             };
             done.map_err(|error| error.at(call_site))

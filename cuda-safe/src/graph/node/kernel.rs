@@ -125,8 +125,9 @@ impl<P, A: Arguments<P>> Resolve for KernelOp<'_, P, A> {
                 Place::Node(node) => {
                     // First, because the new kernel never runs without its attributes.
                     set_attributes(node, &config)?;
-                    // SAFETY: the invariants of `Place`. The parameters, the graph and the caller are as for a new
-                    // node: live values of the right types, retained memory, a caller who is responsible.
+                    // SAFETY: the invariants of `Place`. Each parameter has a live value of the right type, which
+                    // the call copies, and the graph retains the memory among them. The caller of `kernel` is
+                    // responsible for the kernel's actions.
                     unsafe { check!(cudaGraphKernelNodeSetParams(node, parameters)) }
                 }
                 Place::Exec(exec, node) => {
@@ -134,8 +135,9 @@ impl<P, A: Arguments<P>> Resolve for KernelOp<'_, P, A> {
                         let what = "attributes of a kernel in an executable graph: set them in its graph";
                         return Err(Error::refused(API, Detail::unsupported(what)));
                     }
-                    // SAFETY: the invariants of `Place`. The parameters, the graph and the caller are as for a new
-                    // node: live values of the right types, retained memory, a caller who is responsible.
+                    // SAFETY: the invariants of `Place`. Each parameter has a live value of the right type, which
+                    // the call copies, and the graph retains the memory among them. The caller of `kernel` is
+                    // responsible for the kernel's actions.
                     unsafe { check!(cudaGraphExecKernelNodeSetParams(exec, node, parameters)) }
                 }
             }

@@ -149,20 +149,20 @@ impl<'a> PrefetchBatch<'a> {
         // A discard gives the device nothing to do: on an H200, it does not make a blocking stream wait for
         // the legacy stream.
         put(stream, self.discards, false, call_site, |pointers, sizes, count, _, _, raw| {
-            // SAFETY: the lists have `count` elements, of managed memory whose owners wait for this before they
-            // free it. The flags must be 0. The stream is live.
+            // SAFETY: the lists have `count` elements, of managed memory whose owners wait for this before
+            // they free it. The flags must be 0. The stream is live.
             unsafe { check!(cudaMemDiscardBatchAsync(pointers, sizes, count, 0, raw)) }
         })?;
         put(stream, self.both, true, call_site, |pointers, sizes, count, to, which, raw| {
-            // SAFETY: the four lists have `count` elements, of managed memory whose owners wait for this before
-            // they free it. The flags must be 0. The stream is live.
+            // SAFETY: the four lists have `count` elements, of managed memory whose owners wait for this
+            // before they free it. The flags must be 0. The stream is live.
             unsafe {
                 check!(cudaMemDiscardAndPrefetchBatchAsync(pointers, sizes, count, to, which, count, 0, raw))
             }
         })?;
         put(stream, self.prefetches, true, call_site, |pointers, sizes, count, to, which, raw| {
-            // SAFETY: the four lists have `count` elements, of managed memory whose owners wait for this before
-            // they free it. The flags must be 0. The stream is live.
+            // SAFETY: the four lists have `count` elements, of managed memory whose owners wait for this
+            // before they free it. The flags must be 0. The stream is live.
             unsafe { check!(cudaMemPrefetchBatchAsync(pointers, sizes, count, to, which, count, 0, raw)) }
         })
     }
