@@ -241,9 +241,9 @@ impl LibraryBuilder {
         let path = CString::new(path.as_ref().as_os_str().as_bytes());
         let path = path.ok().or_refused(API, || Detail::nul_byte("the path"))?;
         self.load(API, Vec::new(), "cudaLibraryLoadFromFile", |library, lent| {
-            // SAFETY: the pointers are to live variables and lists, and the counts are those of the lists. The
-            // path ends in a zero byte. The caller guarantees that the file is valid. The logs stay at their
-            // addresses until the library is unloaded.
+            // SAFETY: the pointers are to live variables and lists, and the counts are those of the lists.
+            // The path ends in a zero byte. The caller guarantees that the file is valid. The logs stay at
+            // their addresses until the library is unloaded.
             unsafe {
                 sys::cudaLibraryLoadFromFile(
                     library,
