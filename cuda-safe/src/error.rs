@@ -407,7 +407,8 @@ impl std::error::Error for Error {}
 ///     Ok(numbers) => numbers,
 ///     Err(failed) => {
 ///         println!("{failed}");
-///         failed.into_value().into_inner()? // once more
+///         let (_, registered) = failed.into_parts();
+///         registered.into_inner()? // once more
 ///     }
 /// };
 /// assert_eq!(numbers, [1, 2, 3]);

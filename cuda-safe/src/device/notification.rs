@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use super::Device;
-use crate::callback::{Register, contained};
+use crate::callback::{FunctionRegister, contained};
 use crate::error::{Detail, Error, Result};
 use crate::{check, process, stream, sys};
 
@@ -24,7 +24,7 @@ pub enum Notice {
 
 type OnNotice = dyn Fn(Notice) + Send + Sync;
 
-static FUNCTIONS: Register<OnNotice> = Register::new();
+static FUNCTIONS: FunctionRegister<OnNotice> = FunctionRegister::new();
 
 /// A registered function, which receives the messages of a device's driver. Dropping it unregisters the
 /// function.

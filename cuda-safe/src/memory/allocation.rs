@@ -32,7 +32,7 @@ use crate::{check, process, stream, sys};
 
 /// How memory was allocated, and therefore how it is freed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum AllocationKind {
     /// `cudaMalloc`, `cudaFree`.
     Device,
     /// `cudaMallocAsync`, `cudaFreeAsync`: stream-ordered, from the device's pool.
@@ -62,7 +62,7 @@ pub(crate) struct Allocation {
     device: Device,
     /// The process that made it. A child process that inherits the value leaves the memory alone.
     process: u32,
-    kind: Kind,
+    kind: AllocationKind,
     history: AccessHistory,
     /// The address at which kernels reach the first byte of host memory. Null until it is queried.
     mapped: AtomicPtr<u8>,
@@ -84,10 +84,11 @@ impl Allocation {
     /// Allocates memory on a device, by default the current one. If `bytes` is 0, nothing is allocated.
     #[track_caller]
     pub(crate) fn device(device: impl Into<Option<Device>>, bytes: usize) -> Result<Arc<Self>> {
-        let allocation = Self::called(device.into(), bytes, Kind::Device, "cudaMalloc", |pointer| {
-            // SAFETY: the pointer is to a live variable of the caller, which the call fills.
-            unsafe { sys::cudaMalloc(pointer, bytes) }
-        })?;
+        let allocation =
+            Self::called(device.into(), bytes, AllocationKind::Device, "cudaMalloc", |pointer| {
+                // SAFETY: the pointer is to a live variable of the caller, which the call fills.
+                unsafe { sys::cudaMalloc(pointer, bytes) }
+            })?;
         Ok(retained(allocation))
     }
 
@@ -96,11 +97,16 @@ impl Allocation {
     #[track_caller]
     pub(crate) fn pitched(row: usize, height: usize) -> Result<(Self, usize)> {
         let mut pitch = 0;
-        let allocation =
-            Self::called(None, row.saturating_mul(height), Kind::Device, "cudaMallocPitch", |to| {
+        let allocation = Self::called(
+            None,
+            row.saturating_mul(height),
+            AllocationKind::Device,
+            "cudaMallocPitch",
+            |to| {
                 // SAFETY: both pointers are to live variables, which the call fills.
                 unsafe { sys::cudaMallocPitch(to, &raw mut pitch, row, height) }
-            })?;
+            },
+        )?;
         Ok((allocation.of_rows(pitch, height), pitch))
     }
 
@@ -111,13 +117,14 @@ impl Allocation {
         let mut found = sys::cudaPitchedPtr { ptr: ptr::null_mut(), pitch: 0, xsize: 0, ysize: 0 };
         let extent = sys::cudaExtent { width: row, height, depth };
         let rows = height.saturating_mul(depth);
-        let allocation = Self::called(None, row.saturating_mul(rows), Kind::Device, "cudaMalloc3D", |to| {
-            // SAFETY: the pointer is to a live variable, which the call fills.
-            let code = unsafe { sys::cudaMalloc3D(&raw mut found, extent) };
-            // SAFETY: the pointer is to a live variable of the caller.
-            unsafe { to.write(found.ptr) };
-            code
-        })?;
+        let allocation =
+            Self::called(None, row.saturating_mul(rows), AllocationKind::Device, "cudaMalloc3D", |to| {
+                // SAFETY: the pointer is to a live variable, which the call fills.
+                let code = unsafe { sys::cudaMalloc3D(&raw mut found, extent) };
+                // SAFETY: the pointer is to a live variable of the caller.
+                unsafe { to.write(found.ptr) };
+                code
+            })?;
         Ok((allocation.of_rows(found.pitch, rows), found.pitch))
     }
 
@@ -135,18 +142,20 @@ impl Allocation {
     #[inline]
     fn place(&self) -> Place {
         match self.kind {
-            Kind::Device | Kind::Foreign => Place::on(self.device, false),
-            Kind::Pool => Place::on(self.device, true),
-            Kind::Managed | Kind::Pinned | Kind::Registered | Kind::Array | Kind::Mipmapped => {
-                Place::ANYWHERE
-            }
+            AllocationKind::Device | AllocationKind::Foreign => Place::on(self.device, false),
+            AllocationKind::Pool => Place::on(self.device, true),
+            AllocationKind::Managed
+            | AllocationKind::Pinned
+            | AllocationKind::Registered
+            | AllocationKind::Array
+            | AllocationKind::Mipmapped => Place::ANYWHERE,
         }
     }
 
     /// Allocates managed memory for use with the current device. If `bytes` is 0, nothing is allocated.
     #[track_caller]
     pub(crate) fn managed(bytes: usize, flags: u32) -> Result<Self> {
-        Self::called(None, bytes, Kind::Managed, "cudaMallocManaged", |pointer| {
+        Self::called(None, bytes, AllocationKind::Managed, "cudaMallocManaged", |pointer| {
             // SAFETY: the pointer is to a live variable of the caller, which the call fills.
             unsafe { sys::cudaMallocManaged(pointer, bytes, flags) }
         })
@@ -157,7 +166,7 @@ impl Allocation {
     #[track_caller]
     #[inline]
     pub(crate) fn pinned(device: impl Into<Option<Device>>, bytes: usize, flags: u32) -> Result<Self> {
-        Self::called(device.into(), bytes, Kind::Pinned, "cudaHostAlloc", |pointer| {
+        Self::called(device.into(), bytes, AllocationKind::Pinned, "cudaHostAlloc", |pointer| {
             // SAFETY: the pointer is to a live variable of the caller, which the call fills.
             unsafe { sys::cudaHostAlloc(pointer, bytes, flags) }
         })
@@ -178,14 +187,15 @@ impl Allocation {
         flags: u32,
         container: Box<C>,
     ) -> core::result::Result<Self, (Error, Box<C>)> {
-        let registered = Self::called(Some(device), bytes, Kind::Registered, "cudaHostRegister", |found| {
-            // SAFETY: the caller guarantees that the memory has `bytes` bytes. They belong to the
-            // container, so nobody can free them during the call.
-            let code = unsafe { sys::cudaHostRegister(pointer.cast(), bytes, flags) };
-            // SAFETY: the pointer is to a live variable of the caller.
-            unsafe { found.write(pointer.cast()) };
-            code
-        });
+        let registered =
+            Self::called(Some(device), bytes, AllocationKind::Registered, "cudaHostRegister", |found| {
+                // SAFETY: the caller guarantees that the memory has `bytes` bytes. They belong to the
+                // container, so nobody can free them during the call.
+                let code = unsafe { sys::cudaHostRegister(pointer.cast(), bytes, flags) };
+                // SAFETY: the pointer is to a live variable of the caller.
+                unsafe { found.write(pointer.cast()) };
+                code
+            });
         match registered {
             Ok(mut allocation) => {
                 allocation.container.replace(container);
@@ -208,7 +218,8 @@ impl Allocation {
         keeper: K,
     ) -> Self {
         let pointer = if bytes == 0 { ptr::null_mut() } else { pointer };
-        let mut allocation = Self::new(pointer, bytes, device, Kind::Foreign, AccessHistory::new(bytes));
+        let mut allocation =
+            Self::new(pointer, bytes, device, AllocationKind::Foreign, AccessHistory::new(bytes));
         allocation.container.replace(Box::new(keeper));
         allocation
     }
@@ -244,7 +255,13 @@ impl Allocation {
         stream.ensure_not_captured("alloc_async")?;
         let device = from.map_or_else(|| stream.device(), |(_, device)| device);
         if bytes == 0 {
-            return Ok(retained(Self::new(ptr::null_mut(), 0, device, Kind::Pool, AccessHistory::new(0))));
+            return Ok(retained(Self::new(
+                ptr::null_mut(),
+                0,
+                device,
+                AllocationKind::Pool,
+                AccessHistory::new(0),
+            )));
         }
         if from.is_none() {
             pool::before_first_use(stream.device());
@@ -268,15 +285,21 @@ impl Allocation {
         drop(under_way);
         if code != sys::cudaSuccess {
             drop(submission);
-            return Err(refused(api, code, Kind::Pool, bytes).at(call_site));
+            return Err(refused(api, code, AllocationKind::Pool, bytes).at(call_site));
         }
         let history = submission.commit_first(bytes, call_site);
-        Ok(retained(Self::new(pointer.cast(), bytes, device, Kind::Pool, history)))
+        Ok(retained(Self::new(pointer.cast(), bytes, device, AllocationKind::Pool, history)))
     }
 
     #[inline]
-    fn new(pointer: *mut u8, bytes: usize, device: Device, kind: Kind, history: AccessHistory) -> Self {
-        if kind == Kind::Managed {
+    fn new(
+        pointer: *mut u8,
+        bytes: usize,
+        device: Device,
+        kind: AllocationKind,
+        history: AccessHistory,
+    ) -> Self {
+        if kind == AllocationKind::Managed {
             managed::extent::extend(pointer.addr(), bytes);
         }
         let mut new = Self {
@@ -300,7 +323,7 @@ impl Allocation {
     pub(super) fn called(
         device: Option<Device>,
         bytes: usize,
-        kind: Kind,
+        kind: AllocationKind,
         api: &'static str,
         allocate: impl FnOnce(*mut *mut c_void) -> sys::cudaError_t,
     ) -> Result<Self> {
@@ -325,7 +348,12 @@ impl Allocation {
     /// # Safety
     /// - The memory belongs to the device and has at least `bytes` bytes.
     /// - It was allocated by the call that `kind` names, and nobody else frees it.
-    pub(crate) unsafe fn from_raw(device: Device, pointer: *mut u8, bytes: usize, kind: Kind) -> Self {
+    pub(crate) unsafe fn from_raw(
+        device: Device,
+        pointer: *mut u8,
+        bytes: usize,
+        kind: AllocationKind,
+    ) -> Self {
         Self::new(pointer, bytes, device, kind, AccessHistory::new(bytes))
     }
 
@@ -335,8 +363,10 @@ impl Allocation {
     pub(crate) fn give_up(owner: &mut Arc<Self>, api: &'static str) -> Result<*mut u8> {
         let Some(this) = Arc::get_mut(owner) else { return Err(Error::refused(api, Detail::IN_GRAPH)) };
         let what = match this.kind {
-            Kind::Foreign => Some("giving up memory that the crate has not allocated, which its owner frees"),
-            Kind::Registered => Some(
+            AllocationKind::Foreign => {
+                Some("giving up memory that the crate has not allocated, which its owner frees")
+            }
+            AllocationKind::Registered => Some(
                 "giving up memory in large pages, which cudaFreeHost cannot free: \
                  PinnedBuffer::with_flags allocates memory that it can",
             ),
@@ -373,13 +403,13 @@ impl Allocation {
 
     /// Returns whether the memory was allocated by the program or the system, and then page-locked.
     pub(crate) fn is_registered(&self) -> bool {
-        self.kind == Kind::Registered
+        self.kind == AllocationKind::Registered
     }
 
     /// Returns the device if the memory is from a pool.
     #[inline]
     pub(crate) fn pool_device(&self) -> Option<Device> {
-        (self.kind == Kind::Pool).then_some(self.device)
+        (self.kind == AllocationKind::Pool).then_some(self.device)
     }
 
     /// Returns the address at which kernels reach the first byte of host memory. The first query for an
@@ -419,18 +449,19 @@ retainable!(Allocation, history);
 #[cold]
 #[inline(never)]
 #[track_caller]
-fn refused(api: &'static str, code: sys::cudaError_t, kind: Kind, bytes: usize) -> Error {
+fn refused(api: &'static str, code: sys::cudaError_t, kind: AllocationKind, bytes: usize) -> Error {
     let memory = match kind {
-        Kind::Device => "device",
-        Kind::Pool => "pool",
-        Kind::Managed => "managed",
-        Kind::Pinned => "pinned host",
-        Kind::Registered => "registered host",
-        Kind::Array | Kind::Mipmapped => "array",
-        Kind::Foreign => "foreign",
+        AllocationKind::Device => "device",
+        AllocationKind::Pool => "pool",
+        AllocationKind::Managed => "managed",
+        AllocationKind::Pinned => "pinned host",
+        AllocationKind::Registered => "registered host",
+        AllocationKind::Array | AllocationKind::Mipmapped => "array",
+        AllocationKind::Foreign => "foreign",
     };
     let error = Error::from_code(api, code);
-    let on_device = matches!(kind, Kind::Device | Kind::Array | Kind::Mipmapped);
+    let on_device =
+        matches!(kind, AllocationKind::Device | AllocationKind::Array | AllocationKind::Mipmapped);
     let free = if on_device && error.is_out_of_memory() { free_on_current() } else { None };
     let free = free.map_or(String::new(), |free| format!(", of which {free} are free"));
     let text = format!("asked for {bytes} bytes of {memory} memory{free}");

@@ -43,7 +43,7 @@ use cuda_hazard::Operation;
 
 use super::allocation::Allocation;
 use super::device::DeviceBuffer;
-use super::handle::{GiveUp, Handle};
+use super::handle::{GiveUp, ImportedHandle};
 use super::retain::retained;
 use super::size;
 use crate::device::Device;
@@ -72,7 +72,7 @@ pub struct ExternalMemory(Arc<ImportedMemory>);
 
 #[derive(Debug)]
 struct ImportedMemory {
-    handle: Handle<sys::CUexternalMemory_st>,
+    handle: ImportedHandle<sys::CUexternalMemory_st>,
     bytes: u64,
 }
 
@@ -115,7 +115,7 @@ impl ExternalMemory {
         let _: c_int = descriptor.into_raw_fd();
         let give_up: GiveUp<_> = ("cudaDestroyExternalMemory", sys::cudaDestroyExternalMemory);
         // SAFETY: the runtime has made the handle. Only this gives it up, after all buffers.
-        let handle = unsafe { Handle::new(raw, device, give_up) };
+        let handle = unsafe { ImportedHandle::new(raw, device, give_up) };
         Ok(Self(Arc::new(ImportedMemory { handle, bytes })))
     }
 
@@ -161,7 +161,7 @@ impl ExternalMemory {
         }?;
         // SAFETY: the pointer is to a mapped buffer, which only this frees. `Allocation` drops it when no
         // work uses it.
-        let mapped = unsafe { Handle::new(pointer, device, ("cudaFree", sys::cudaFree)) };
+        let mapped = unsafe { ImportedHandle::new(pointer, device, ("cudaFree", sys::cudaFree)) };
         let keeper = (mapped, Arc::clone(&self.0));
         // SAFETY: the bytes stay mapped until the keeper is dropped. The caller guarantees that their other
         // users are ordered with this work.
@@ -256,7 +256,7 @@ impl ExternalSemaphore {
         let _: c_int = descriptor.into_raw_fd();
         let give_up: GiveUp<_> = ("cudaDestroyExternalSemaphore", sys::cudaDestroyExternalSemaphore);
         // SAFETY: the runtime has made the handle. `Allocation` drops it when no work uses it.
-        let keeper = unsafe { Handle::new(raw, device, give_up) };
+        let keeper = unsafe { ImportedHandle::new(raw, device, give_up) };
         // SAFETY: nothing reads or writes through the pointer, which is the handle, and only accesses of the
         // semaphore are entered for its byte.
         let handle = unsafe { Allocation::foreign(device, raw.cast(), 1, keeper) };

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use std::ops::{Range, RangeBounds};
 
 use super::allocation::Allocation;
-use super::size::{self, Layout};
+use super::size::{self, RowLayout};
 use super::span::Span;
 use crate::error::{Detail, OrRefused, Result, ensure};
 
@@ -24,7 +24,7 @@ pub(crate) struct Grid<'a, T> {
     alone: bool,
     /// The number of elements in a row.
     width: usize,
-    layout: Layout,
+    layout: RowLayout,
     element: PhantomData<T>,
 }
 
@@ -87,7 +87,7 @@ impl<'a, T> Grid<'a, T> {
     pub(crate) fn whole(allocation: &'a Allocation, extent: Extent, pitch: usize) -> Self {
         let [width, rows, layers] = extent;
         // The allocation contains the row, so this does not overflow.
-        let layout = Layout { row: width * size_of::<T>(), rows, layers, pitch, layer_rows: rows };
+        let layout = RowLayout { row: width * size_of::<T>(), rows, layers, pitch, layer_rows: rows };
         let (base, limit) = (Base::Tracked(allocation), allocation.bytes());
         Self { base, start: 0, limit, end: 0, alone: true, width, layout, element: PhantomData }.ended()
     }
@@ -106,7 +106,7 @@ impl<'a, T> Grid<'a, T> {
             Apart::Packed => (row, rows),
             Apart::By(pitch, layer_rows) => (pitch, layer_rows),
         };
-        let layout = Layout { row, rows, layers, pitch, layer_rows };
+        let layout = RowLayout { row, rows, layers, pitch, layer_rows };
         let bytes = layout.check(api, align_of::<T>())?;
         let needed = bytes.div_ceil(size_of::<T>());
         let fits = match apart {
@@ -125,7 +125,7 @@ impl<'a, T> Grid<'a, T> {
     fn ended(self) -> Self {
         let end = self.start + self.layout.spanned();
         let Base::Tracked(allocation) = self.base else { return Self { end, ..self } };
-        let (Layout { row, pitch, .. }, all) = (self.layout, allocation.bytes());
+        let (RowLayout { row, pitch, .. }, all) = (self.layout, allocation.bytes());
         // Parts of one row beside each other must stay disjoint.
         let whole = self.start == 0 && self.limit == all && end - self.start > row;
         let padding = pitch.saturating_sub(row);
@@ -151,7 +151,7 @@ impl<'a, T> Grid<'a, T> {
 
     /// Returns the layout in bytes.
     #[inline]
-    pub(crate) fn layout(&self) -> Layout {
+    pub(crate) fn layout(&self) -> RowLayout {
         self.layout
     }
 
@@ -193,7 +193,7 @@ impl<'a, T> Grid<'a, T> {
     pub(crate) fn columns(&self, api: &'static str, range: &impl RangeBounds<usize>) -> Result<Self> {
         let range = size::range_in(api, range, self.width)?;
         let start = self.start + range.start * size_of::<T>();
-        let layout = Layout { row: range.len() * size_of::<T>(), ..self.layout };
+        let layout = RowLayout { row: range.len() * size_of::<T>(), ..self.layout };
         // Others may have the other columns.
         Ok(Self { start, width: range.len(), layout, alone: false, ..*self }.ended())
     }
@@ -205,7 +205,7 @@ impl<'a, T> Grid<'a, T> {
         let start = self.begin(range.start, self.layout.pitch, range.is_empty());
         // Others may have the other rows of each layer.
         let alone = self.alone && self.layout.layers == 1;
-        Ok(Self { start, layout: Layout { rows: range.len(), ..self.layout }, alone, ..*self }.ended())
+        Ok(Self { start, layout: RowLayout { rows: range.len(), ..self.layout }, alone, ..*self }.ended())
     }
 
     /// Returns some layers.
@@ -214,14 +214,14 @@ impl<'a, T> Grid<'a, T> {
         let range = size::range_in(api, range, self.layout.layers)?;
         let layer = self.layout.pitch.saturating_mul(self.layout.layer_rows);
         let start = self.begin(range.start, layer, range.is_empty());
-        Ok(Self { start, layout: Layout { layers: range.len(), ..self.layout }, ..*self }.ended())
+        Ok(Self { start, layout: RowLayout { layers: range.len(), ..self.layout }, ..*self }.ended())
     }
 
     /// Returns one layer.
     #[track_caller]
     pub(crate) fn layer(&self, api: &'static str, number: usize) -> Result<Self> {
         let layer = self.layers(api, &(number..number.saturating_add(1)))?;
-        Ok(Self { layout: Layout { layer_rows: layer.layout.rows, ..layer.layout }, ..layer }.ended())
+        Ok(Self { layout: RowLayout { layer_rows: layer.layout.rows, ..layer.layout }, ..layer }.ended())
     }
 
     /// Returns the offset of a row or layer from the base. For the row or layer after the last, this could

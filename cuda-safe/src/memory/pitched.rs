@@ -105,7 +105,7 @@ impl Rows {
         }
         let (allocation, pitch) = allocate(row).at_caller()?;
         size::aligned::<T>(api, allocation.pointer().addr())?;
-        let layout = size::Layout { row, rows: height, layers: depth, pitch, layer_rows: height };
+        let layout = size::RowLayout { row, rows: height, layers: depth, pitch, layer_rows: height };
         layout.check(api, align_of::<T>())?;
         Ok(Self { allocation: retained(allocation), extent, pitch })
     }

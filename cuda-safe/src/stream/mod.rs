@@ -62,7 +62,7 @@ pub(crate) use crate::busy::ensure_idle;
 pub(crate) use crate::callback::{defer, enter_callback, in_callback};
 pub(crate) use branch::HiddenStream;
 pub(crate) use device_wait::{CaptureTurn, wait_device};
-pub(crate) use enqueue::{Call, Submission, enqueue_free};
+pub(crate) use enqueue::{Call, StreamSubmission, enqueue_free};
 pub(crate) use host::{is_quiet, synchronize_device, wait_host};
 pub(crate) use host_function::guarded;
 pub(crate) use memory_argument::Accesses;

@@ -409,7 +409,7 @@ pub struct AsyncCopy {
 
 /// One side of a bulk copy.
 #[derive(Clone, Copy, Debug)]
-pub enum Side {
+pub enum BulkSide {
     /// Bytes, as many as slot 0 says.
     Bytes(Access),
     /// A box of a tensor of so many dimensions. The address is that of the map, the coordinates are on the
@@ -432,9 +432,9 @@ pub struct BulkReduction {
 #[derive(Clone, Copy, Debug)]
 pub struct BulkCopy {
     /// Where to; its address is in slot 3.
-    pub to: Side,
+    pub to: BulkSide,
     /// Where from; its address is in slot 4.
-    pub from: Side,
+    pub from: BulkSide,
     /// The barrier that counts the bytes, whose address is in slot 1. Without it the copy is of a group.
     pub counted: Option<Access>,
     /// How elements are combined with those that are there.
@@ -445,7 +445,7 @@ pub struct BulkCopy {
 
 /// Which of a thread's copies are meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Queue {
+pub enum CopyQueue {
     /// Those of `cp.async`.
     Copies,
     /// Bulk copies.
@@ -717,9 +717,9 @@ pub enum Op {
     /// predicate that skips the read, slots 3 and 4 the addresses.
     AskCopy(u32),
     /// Makes a group of the requested copies.
-    CloseGroup(Queue),
+    CloseGroup(CopyQueue),
     /// Makes the requested copies.
-    MakeCopies(Queue, Until),
+    MakeCopies(CopyQueue, Until),
     /// Requests a bulk copy, by its index in the list of them: bytes in slot 0, the address of its barrier in
     /// slot 1, the mask of blocks in slot 2, the others as above.
     AskBulk(u32),

@@ -22,10 +22,10 @@ struct Retained {
     resource: Arc<dyn RetainedResource>,
     /// The address of the resource's access history.
     address: usize,
-    part: Part,
+    part: RetainedPart,
 }
 
-type Part = (Range<usize>, Mode);
+type RetainedPart = (Range<usize>, Mode);
 
 /// The bytes that a graph or a node of one uses, and what retains them.
 #[derive(Clone, Default)]
@@ -118,7 +118,7 @@ impl RetainedAccesses {
     }
 
     /// Returns the parts of an allocation that are used, by the address of its access history.
-    fn parts(&self, address: usize) -> impl Iterator<Item = &Part> {
+    fn parts(&self, address: usize) -> impl Iterator<Item = &RetainedPart> {
         self.list[self.range(address)].iter().map(|it| &it.part)
     }
 
@@ -130,7 +130,7 @@ impl RetainedAccesses {
 }
 
 /// Adds a part of an allocation to others.
-fn add_part(parts: &mut Vec<Part>, part: Part) {
+fn add_part(parts: &mut Vec<RetainedPart>, part: RetainedPart) {
     if parts.iter().any(|other| covers(other, &part)) {
         return;
     }
@@ -145,11 +145,11 @@ fn add_part(parts: &mut Vec<Part>, part: Part) {
 }
 
 /// Returns whether the first part has all of the second.
-fn covers((outer, by): &Part, (inner, mode): &Part) -> bool {
+fn covers((outer, by): &RetainedPart, (inner, mode): &RetainedPart) -> bool {
     outer.start <= inner.start && inner.end <= outer.end && (by == mode || *by == Mode::Write)
 }
 
-fn conflict((a, by): &Part, (b, with): &Part) -> bool {
+fn conflict((a, by): &RetainedPart, (b, with): &RetainedPart) -> bool {
     a.start < b.end && b.start < a.end && (*by == Mode::Write || *with == Mode::Write)
 }
 

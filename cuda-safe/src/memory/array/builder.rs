@@ -5,7 +5,7 @@ use super::info::{ArrayElement, ArrayFlags, ArrayKind, bytes_of};
 use super::owned::{Array, Mapping, MipmappedArray, Nv12Array, UnmappedArray};
 use crate::device::Device;
 use crate::error::{Detail, Error, OrRefused, Result, ensure};
-use crate::memory::allocation::{Allocation, Kind};
+use crate::memory::allocation::{Allocation, AllocationKind};
 use crate::sys;
 
 /// The number of faces of a cube.
@@ -251,23 +251,31 @@ impl ArrayBuilder {
         let sys::cudaExtent { width, height, depth } = extent;
         match levels {
             Some(levels) => {
-                Allocation::called(self.device, bytes, Kind::Mipmapped, "cudaMallocMipmappedArray", |out| {
-                    // SAFETY: both pointers are to live variables. The call fills the first with a handle.
-                    unsafe {
-                        sys::cudaMallocMipmappedArray(out.cast(), &raw const desc, extent, levels, flags)
-                    }
-                })
+                Allocation::called(
+                    self.device,
+                    bytes,
+                    AllocationKind::Mipmapped,
+                    "cudaMallocMipmappedArray",
+                    |out| {
+                        // SAFETY: both pointers are to live variables. The call fills the first with a handle.
+                        unsafe {
+                            sys::cudaMallocMipmappedArray(out.cast(), &raw const desc, extent, levels, flags)
+                        }
+                    },
+                )
             }
             None if depth == 0 => {
-                Allocation::called(self.device, bytes, Kind::Array, "cudaMallocArray", |out| {
+                Allocation::called(self.device, bytes, AllocationKind::Array, "cudaMallocArray", |out| {
                     // SAFETY: both pointers are to live variables. The call fills the first with a handle.
                     unsafe { sys::cudaMallocArray(out.cast(), &raw const desc, width, height, flags) }
                 })
             }
-            None => Allocation::called(self.device, bytes, Kind::Array, "cudaMalloc3DArray", |out| {
-                // SAFETY: both pointers are to live variables. The call fills the first with a handle.
-                unsafe { sys::cudaMalloc3DArray(out.cast(), &raw const desc, extent, flags) }
-            }),
+            None => {
+                Allocation::called(self.device, bytes, AllocationKind::Array, "cudaMalloc3DArray", |out| {
+                    // SAFETY: both pointers are to live variables. The call fills the first with a handle.
+                    unsafe { sys::cudaMalloc3DArray(out.cast(), &raw const desc, extent, flags) }
+                })
+            }
         }
     }
 }

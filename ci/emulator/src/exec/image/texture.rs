@@ -9,7 +9,7 @@
 )]
 
 use super::cube::{face, on_face, over_edge};
-use super::element::{Format, Image, Numbers, Part, Texel};
+use super::element::{ElementFormat, Image, Numbers, Texel, WeightedElement};
 use super::filter::{in_256ths, shares};
 use super::level::LevelRule;
 use super::operands::{DX, DY, ImageOperands, LEVEL, three};
@@ -76,8 +76,8 @@ struct Place {
 }
 
 impl Texture {
-    fn format(&self) -> Format {
-        Format { channels: self.image.channels, numbers: self.numbers }
+    fn format(&self) -> ElementFormat {
+        ElementFormat { channels: self.image.channels, numbers: self.numbers }
     }
 
     /// Reads an element by index, as `tex1Dfetch` does: zeros outside.
@@ -241,7 +241,7 @@ impl Texture {
         geometry: Geometry,
         place: &Place,
         share: i64,
-        parts: &mut Vec<Part>,
+        parts: &mut Vec<WeightedElement>,
         note: &mut dyn FnMut(*mut u8),
     ) {
         let cube = geometry.is_cube();
