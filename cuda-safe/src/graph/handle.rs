@@ -51,8 +51,8 @@ impl Drop for GraphHandle {
             // SAFETY: this crate made the graph, this value is the only owner of the handle, and no other
             // user is left.
             Raw::Graph(graph) => unsafe { sys::cudaGraphDestroy(graph) },
-            // SAFETY: this crate made the executable graph, this value is the only owner of the handle, and no
-            // other user is left. Running launches are not stopped.
+            // SAFETY: this crate made the executable graph, this value is the only owner of the handle, and
+            // no other user is left. Running launches are not stopped.
             Raw::Exec(exec) => unsafe { sys::cudaGraphExecDestroy(exec) },
             // SAFETY: this crate made the object, and this value has one reference to it, which it gives up.
             Raw::Object(object) => unsafe { sys::cudaUserObjectRelease(object, 1) },

@@ -235,9 +235,11 @@ impl<D: Destination<InGraph> + ?Sized> Resolve for Memset<'_, D> {
                 NodeTarget::New(new) => unsafe {
                     check!(cudaGraphAddMemsetNode(new.node, new.graph, new.before, new.count, parameters))
                 },
-                // SAFETY: the invariants of `NodeTarget`. The graph retains the memory. The parameters are live.
+                // SAFETY: the invariants of `NodeTarget`. The graph retains the memory. The parameters are
+                // live.
                 NodeTarget::Node(node) => unsafe { check!(cudaGraphMemsetNodeSetParams(node, parameters)) },
-                // SAFETY: the invariants of `NodeTarget`. The graph retains the memory. The parameters are live.
+                // SAFETY: the invariants of `NodeTarget`. The graph retains the memory. The parameters are
+                // live.
                 NodeTarget::Exec(exec, node) => unsafe {
                     check!(cudaGraphExecMemsetNodeSetParams(exec, node, parameters))
                 },
@@ -276,11 +278,13 @@ fn copy<R: Recipient>(
                 new.node, new.graph, new.before, new.count, to, from, bytes, kind
             ))
         },
-        // SAFETY: the invariants of `NodeTarget`. Both sides are memory of `bytes` bytes, which the graph retains.
+        // SAFETY: the invariants of `NodeTarget`. Both sides are memory of `bytes` bytes, which the graph
+        // retains.
         NodeTarget::Node(node) => unsafe {
             check!(cudaGraphMemcpyNodeSetParams1D(node, to, from, bytes, kind))
         },
-        // SAFETY: the invariants of `NodeTarget`. Both sides are memory of `bytes` bytes, which the graph retains.
+        // SAFETY: the invariants of `NodeTarget`. Both sides are memory of `bytes` bytes, which the graph
+        // retains.
         NodeTarget::Exec(exec, node) => unsafe {
             check!(cudaGraphExecMemcpyNodeSetParams1D(exec, node, to, from, bytes, kind))
         },

@@ -126,8 +126,8 @@ impl<P, A: Arguments<P>> Resolve for KernelOp<'_, P, A> {
                     // First, because the new kernel never runs without its attributes.
                     set_attributes(node, &config)?;
                     // SAFETY: the invariants of `NodeTarget`. Each parameter has a live value of the right
-                    // type, which the call copies. The graph retains the memory among the values. The caller of
-                    // `kernel` is responsible for the kernel's actions.
+                    // type, which the call copies. The graph retains the memory among the values. The caller
+                    // of `kernel` is responsible for the kernel's actions.
                     unsafe { check!(cudaGraphKernelNodeSetParams(node, parameters)) }
                 }
                 NodeTarget::Exec(exec, node) => {
@@ -136,8 +136,8 @@ impl<P, A: Arguments<P>> Resolve for KernelOp<'_, P, A> {
                         return Err(Error::refused(API, Detail::unsupported(what)));
                     }
                     // SAFETY: the invariants of `NodeTarget`. Each parameter has a live value of the right
-                    // type, which the call copies. The graph retains the memory among the values. The caller of
-                    // `kernel` is responsible for the kernel's actions.
+                    // type, which the call copies. The graph retains the memory among the values. The caller
+                    // of `kernel` is responsible for the kernel's actions.
                     unsafe { check!(cudaGraphExecKernelNodeSetParams(exec, node, parameters)) }
                 }
             }

@@ -71,9 +71,11 @@ macro_rules! semaphores {
                         NodeTarget::New(new) => unsafe {
                             check!($add(new.node, new.graph, new.before, new.count, parameters))
                         },
-                        // SAFETY: the invariants of `NodeTarget`. The lists are live, and the call copies them.
+                        // SAFETY: the invariants of `NodeTarget`. The lists are live, and the call copies
+                        // them.
                         NodeTarget::Node(node) => unsafe { check!($set(node, parameters)) },
-                        // SAFETY: the invariants of `NodeTarget`. The lists are live, and the call copies them.
+                        // SAFETY: the invariants of `NodeTarget`. The lists are live, and the call copies
+                        // them.
                         NodeTarget::Exec(exec, node) => unsafe { check!($set_exec(exec, node, parameters)) },
                     }
                 })

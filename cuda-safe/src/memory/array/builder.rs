@@ -257,7 +257,8 @@ impl ArrayBuilder {
                     AllocationKind::Mipmapped,
                     "cudaMallocMipmappedArray",
                     |out| {
-                        // SAFETY: both pointers are to live variables. The call fills the first with a handle.
+                        // SAFETY: both pointers are to live variables. The call fills the first with a
+                        // handle.
                         unsafe {
                             sys::cudaMallocMipmappedArray(out.cast(), &raw const desc, extent, levels, flags)
                         }
