@@ -184,7 +184,7 @@ pub struct GraphAccesses {
     ///
     /// Invariant: each access borrows an access history that `uses` retains. A retained resource does not
     /// move, `uses_mut` empties the list before it lends `uses`, and the list is dropped before `uses`,
-    /// because it is declared first.
+    /// because it is declared first. `ci/test miri` checks it.
     list: OnceLock<Vec<Access<'static>>>,
     uses: RetainedAccesses,
 }
@@ -291,6 +291,32 @@ mod tests {
         assert!(weak.iter().all(|memory| memory.upgrade().is_some()));
         drop(listed);
         assert!(weak.iter().all(|memory| memory.upgrade().is_none()));
+    }
+
+    /// Under Miri (`ci/test miri`) this finds a list that outlives what it borrows.
+    #[test]
+    fn listed_accesses_borrow_histories_that_live_while_the_graph_moves_and_changes() {
+        let (first, second) = (memory(8), memory(16));
+        let mut uses = RetainedAccesses::default();
+        add(&mut uses, &first, 0..8, Mode::Write);
+        let weak = [Arc::downgrade(&first), Arc::downgrade(&second)];
+        let listed = Box::new(GraphAccesses::new(uses));
+        // From here on only the graph retains the memory.
+        drop(first);
+        let mut moved = *listed;
+        assert!(moved.accesses().iter().all(|access| access.history.is_unused() && access.is_whole()));
+        add(moved.uses_mut(), &second, 0..4, Mode::Read);
+        drop(second);
+        let shared = &moved;
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(move || assert!(shared.accesses().iter().all(|it| it.history.is_unused())));
+            }
+        });
+        assert_eq!(moved.accesses().len(), 2);
+        *moved.uses_mut() = RetainedAccesses::default();
+        assert!(weak.iter().all(|memory| memory.upgrade().is_none()));
+        assert!(moved.accesses().is_empty());
     }
 
     #[test]
