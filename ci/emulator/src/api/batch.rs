@@ -7,6 +7,7 @@ use core::ffi::{c_ulonglong, c_void};
 use super::array::handle;
 use super::memcpy::{solid_part, volume};
 use super::memcpy_array::copyable;
+use super::transfer::{Mode, Request, Side, plan, take_early};
 use super::{Call, address, api, wide};
 use crate::error::Answer;
 use crate::machine::Guard;
@@ -18,7 +19,6 @@ use crate::sys::{
     cudaMemcpyOperandTypeArray, cudaMemcpyOperandTypePointer, cudaMemcpySrcAccessOrder,
     cudaMemcpySrcAccessOrderAny, cudaMemcpySrcAccessOrderStream, cudaStream_t,
 };
-use crate::transfer::{Mode, Request, Side, plan, take_early};
 
 /// A list that a program gives: `length` elements.
 ///

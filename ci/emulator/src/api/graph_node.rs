@@ -3,8 +3,9 @@
 
 use core::ffi::{c_int, c_void};
 
-use super::capture::{graph, handles, plain};
+use super::capture::plain;
 use super::graph::node;
+use super::graph::{graph, handles};
 use super::graph_params as params;
 use super::symbol::{VariableRange, VariableSide};
 use super::{Call, Out, address, api, conditional, external, ordinal, pointer, put, wide};

@@ -6,6 +6,7 @@ use core::ffi::{c_int, c_void};
 use super::kernel::{ATTRIBUTES, dimensions, prepare};
 use super::memcpy::solid;
 use super::symbol::{VariableRange, VariableSide, request};
+use super::transfer::{MemoryType, Mode, Request, Side, memory_type, plan};
 use super::{Call, address, pointer, wide};
 use crate::error::Answer;
 use crate::graph::{Act, AttributeValue, KernelNode};
@@ -20,7 +21,6 @@ use crate::sys::{
     cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice, cudaMemcpyHostToHost, cudaMemcpyKind, cudaMemsetParams,
     cudaPitchedPtr, cudaPos, dim3,
 };
-use crate::transfer::{MemoryType, Mode, Request, Side, memory_type, plan};
 
 pub(super) fn kernel(machine: &mut Guard, device: usize, given: *const cudaKernelNodeParams) -> Answer<Act> {
     // SAFETY: the program passes such a structure, or null.

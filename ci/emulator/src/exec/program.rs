@@ -9,7 +9,6 @@ use super::fault::Mistake;
 use super::file::{Alu, Constants, Sizes, Slot, Slots};
 use super::number::Number;
 use super::runtime::RuntimeFunction;
-use super::skipped::Behind;
 use crate::ptx::{Space, Type};
 
 /// A slot that is not used.
@@ -90,12 +89,18 @@ pub struct Program {
     pub behind: OnceLock<Behind>,
 }
 
-impl Program {
-    /// The code behind each barrier.
-    pub(super) fn behind(&self) -> &Behind {
-        self.behind.get_or_init(|| Behind::new(self))
-    }
+/// The barriers of a kernel, and the code behind each.
+#[derive(Debug, Default)]
+pub struct Behind {
+    /// The instructions that are barriers for all threads.
+    pub(super) barriers: Vec<u32>,
+    /// The first instruction of the kernel.
+    pub(super) start: u32,
+    /// For each instruction from there on, the barriers that it is behind, as bits.
+    pub(super) of: Vec<u64>,
+}
 
+impl Program {
     /// The place of an instruction, in PTX and, if known, in the source.
     #[must_use]
     pub fn place(&self, pc: u32) -> String {
