@@ -30,9 +30,9 @@ use crate::stream::StreamRef;
 use crate::stream::relax;
 use crate::{check, process, stream, sys};
 
-/// How memory was allocated, and therefore how it is freed.
+/// The allocator of memory: how it was allocated, and therefore how it is freed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AllocationKind {
+pub(crate) enum Allocator {
     /// `cudaMalloc`, `cudaFree`.
     Device,
     /// `cudaMallocAsync`, `cudaFreeAsync`: stream-ordered, from the device's pool.
@@ -62,7 +62,7 @@ pub(crate) struct Allocation {
     device: Device,
     /// The process that made it. A child process that inherits the value leaves the memory alone.
     process: u32,
-    kind: AllocationKind,
+    kind: Allocator,
     history: AccessHistory,
     /// The address at which kernels reach the first byte of host memory. Null until it is queried.
     mapped: AtomicPtr<u8>,
@@ -84,11 +84,10 @@ impl Allocation {
     /// Allocates memory on a device, by default the current one. If `bytes` is 0, nothing is allocated.
     #[track_caller]
     pub(crate) fn device(device: impl Into<Option<Device>>, bytes: usize) -> Result<Arc<Self>> {
-        let allocation =
-            Self::called(device.into(), bytes, AllocationKind::Device, "cudaMalloc", |pointer| {
-                // SAFETY: the pointer is to a live variable of the caller, which the call fills.
-                unsafe { sys::cudaMalloc(pointer, bytes) }
-            })?;
+        let allocation = Self::called(device.into(), bytes, Allocator::Device, "cudaMalloc", |pointer| {
+            // SAFETY: the pointer is to a live variable of the caller, which the call fills.
+            unsafe { sys::cudaMalloc(pointer, bytes) }
+        })?;
         Ok(retained(allocation))
     }
 
@@ -97,16 +96,11 @@ impl Allocation {
     #[track_caller]
     pub(crate) fn pitched(row: usize, height: usize) -> Result<(Self, usize)> {
         let mut pitch = 0;
-        let allocation = Self::called(
-            None,
-            row.saturating_mul(height),
-            AllocationKind::Device,
-            "cudaMallocPitch",
-            |to| {
+        let allocation =
+            Self::called(None, row.saturating_mul(height), Allocator::Device, "cudaMallocPitch", |to| {
                 // SAFETY: both pointers are to live variables, which the call fills.
                 unsafe { sys::cudaMallocPitch(to, &raw mut pitch, row, height) }
-            },
-        )?;
+            })?;
         Ok((allocation.of_rows(pitch, height), pitch))
     }
 
@@ -118,7 +112,7 @@ impl Allocation {
         let extent = sys::cudaExtent { width: row, height, depth };
         let rows = height.saturating_mul(depth);
         let allocation =
-            Self::called(None, row.saturating_mul(rows), AllocationKind::Device, "cudaMalloc3D", |to| {
+            Self::called(None, row.saturating_mul(rows), Allocator::Device, "cudaMalloc3D", |to| {
                 // SAFETY: the pointer is to a live variable, which the call fills.
                 let code = unsafe { sys::cudaMalloc3D(&raw mut found, extent) };
                 // SAFETY: the pointer is to a live variable of the caller.
@@ -142,20 +136,20 @@ impl Allocation {
     #[inline]
     fn place(&self) -> Place {
         match self.kind {
-            AllocationKind::Device | AllocationKind::Foreign => Place::on(self.device, false),
-            AllocationKind::Pool => Place::on(self.device, true),
-            AllocationKind::Managed
-            | AllocationKind::Pinned
-            | AllocationKind::Registered
-            | AllocationKind::Array
-            | AllocationKind::Mipmapped => Place::ANYWHERE,
+            Allocator::Device | Allocator::Foreign => Place::on(self.device, false),
+            Allocator::Pool => Place::on(self.device, true),
+            Allocator::Managed
+            | Allocator::Pinned
+            | Allocator::Registered
+            | Allocator::Array
+            | Allocator::Mipmapped => Place::ANYWHERE,
         }
     }
 
     /// Allocates managed memory for use with the current device. If `bytes` is 0, nothing is allocated.
     #[track_caller]
     pub(crate) fn managed(bytes: usize, flags: u32) -> Result<Self> {
-        Self::called(None, bytes, AllocationKind::Managed, "cudaMallocManaged", |pointer| {
+        Self::called(None, bytes, Allocator::Managed, "cudaMallocManaged", |pointer| {
             // SAFETY: the pointer is to a live variable of the caller, which the call fills.
             unsafe { sys::cudaMallocManaged(pointer, bytes, flags) }
         })
@@ -166,7 +160,7 @@ impl Allocation {
     #[track_caller]
     #[inline]
     pub(crate) fn pinned(device: impl Into<Option<Device>>, bytes: usize, flags: u32) -> Result<Self> {
-        Self::called(device.into(), bytes, AllocationKind::Pinned, "cudaHostAlloc", |pointer| {
+        Self::called(device.into(), bytes, Allocator::Pinned, "cudaHostAlloc", |pointer| {
             // SAFETY: the pointer is to a live variable of the caller, which the call fills.
             unsafe { sys::cudaHostAlloc(pointer, bytes, flags) }
         })
@@ -188,7 +182,7 @@ impl Allocation {
         container: Box<C>,
     ) -> core::result::Result<Self, (Error, Box<C>)> {
         let registered =
-            Self::called(Some(device), bytes, AllocationKind::Registered, "cudaHostRegister", |found| {
+            Self::called(Some(device), bytes, Allocator::Registered, "cudaHostRegister", |found| {
                 // SAFETY: the caller guarantees that the memory has `bytes` bytes. They belong to the
                 // container, so nobody can free them during the call.
                 let code = unsafe { sys::cudaHostRegister(pointer.cast(), bytes, flags) };
@@ -218,8 +212,7 @@ impl Allocation {
         keeper: K,
     ) -> Self {
         let pointer = if bytes == 0 { ptr::null_mut() } else { pointer };
-        let mut allocation =
-            Self::new(pointer, bytes, device, AllocationKind::Foreign, AccessHistory::new(bytes));
+        let mut allocation = Self::new(pointer, bytes, device, Allocator::Foreign, AccessHistory::new(bytes));
         allocation.container.replace(Box::new(keeper));
         allocation
     }
@@ -259,7 +252,7 @@ impl Allocation {
                 ptr::null_mut(),
                 0,
                 device,
-                AllocationKind::Pool,
+                Allocator::Pool,
                 AccessHistory::new(0),
             )));
         }
@@ -285,21 +278,15 @@ impl Allocation {
         drop(under_way);
         if code != sys::cudaSuccess {
             drop(submission);
-            return Err(refused(api, code, AllocationKind::Pool, bytes).at(call_site));
+            return Err(refused(api, code, Allocator::Pool, bytes).at(call_site));
         }
         let history = submission.commit_first(bytes, call_site);
-        Ok(retained(Self::new(pointer.cast(), bytes, device, AllocationKind::Pool, history)))
+        Ok(retained(Self::new(pointer.cast(), bytes, device, Allocator::Pool, history)))
     }
 
     #[inline]
-    fn new(
-        pointer: *mut u8,
-        bytes: usize,
-        device: Device,
-        kind: AllocationKind,
-        history: AccessHistory,
-    ) -> Self {
-        if kind == AllocationKind::Managed {
+    fn new(pointer: *mut u8, bytes: usize, device: Device, kind: Allocator, history: AccessHistory) -> Self {
+        if kind == Allocator::Managed {
             managed::extent::extend(pointer.addr(), bytes);
         }
         let mut new = Self {
@@ -323,7 +310,7 @@ impl Allocation {
     pub(super) fn called(
         device: Option<Device>,
         bytes: usize,
-        kind: AllocationKind,
+        kind: Allocator,
         api: &'static str,
         allocate: impl FnOnce(*mut *mut c_void) -> sys::cudaError_t,
     ) -> Result<Self> {
@@ -348,12 +335,7 @@ impl Allocation {
     /// # Safety
     /// - The memory belongs to the device and has at least `bytes` bytes.
     /// - It was allocated by the call that `kind` names, and nobody else frees it.
-    pub(crate) unsafe fn from_raw(
-        device: Device,
-        pointer: *mut u8,
-        bytes: usize,
-        kind: AllocationKind,
-    ) -> Self {
+    pub(crate) unsafe fn from_raw(device: Device, pointer: *mut u8, bytes: usize, kind: Allocator) -> Self {
         Self::new(pointer, bytes, device, kind, AccessHistory::new(bytes))
     }
 
@@ -363,10 +345,10 @@ impl Allocation {
     pub(crate) fn give_up(owner: &mut Arc<Self>, api: &'static str) -> Result<*mut u8> {
         let Some(this) = Arc::get_mut(owner) else { return Err(Error::refused(api, Detail::IN_GRAPH)) };
         let what = match this.kind {
-            AllocationKind::Foreign => {
+            Allocator::Foreign => {
                 Some("giving up memory that the crate has not allocated, which its owner frees")
             }
-            AllocationKind::Registered => Some(
+            Allocator::Registered => Some(
                 "giving up memory in large pages, which cudaFreeHost cannot free: \
                  PinnedBuffer::with_flags allocates memory that it can",
             ),
@@ -403,13 +385,13 @@ impl Allocation {
 
     /// Returns whether the memory was allocated by the program or the system, and then page-locked.
     pub(crate) fn is_registered(&self) -> bool {
-        self.kind == AllocationKind::Registered
+        self.kind == Allocator::Registered
     }
 
     /// Returns the device if the memory is from a pool.
     #[inline]
     pub(crate) fn pool_device(&self) -> Option<Device> {
-        (self.kind == AllocationKind::Pool).then_some(self.device)
+        (self.kind == Allocator::Pool).then_some(self.device)
     }
 
     /// Returns the address at which kernels reach the first byte of host memory. The first query for an
@@ -449,19 +431,18 @@ retainable!(Allocation, history);
 #[cold]
 #[inline(never)]
 #[track_caller]
-fn refused(api: &'static str, code: sys::cudaError_t, kind: AllocationKind, bytes: usize) -> Error {
+fn refused(api: &'static str, code: sys::cudaError_t, kind: Allocator, bytes: usize) -> Error {
     let memory = match kind {
-        AllocationKind::Device => "device",
-        AllocationKind::Pool => "pool",
-        AllocationKind::Managed => "managed",
-        AllocationKind::Pinned => "pinned host",
-        AllocationKind::Registered => "registered host",
-        AllocationKind::Array | AllocationKind::Mipmapped => "array",
-        AllocationKind::Foreign => "foreign",
+        Allocator::Device => "device",
+        Allocator::Pool => "pool",
+        Allocator::Managed => "managed",
+        Allocator::Pinned => "pinned host",
+        Allocator::Registered => "registered host",
+        Allocator::Array | Allocator::Mipmapped => "array",
+        Allocator::Foreign => "foreign",
     };
     let error = Error::from_code(api, code);
-    let on_device =
-        matches!(kind, AllocationKind::Device | AllocationKind::Array | AllocationKind::Mipmapped);
+    let on_device = matches!(kind, Allocator::Device | Allocator::Array | Allocator::Mipmapped);
     let free = if on_device && error.is_out_of_memory() { free_on_current() } else { None };
     let free = free.map_or(String::new(), |free| format!(", of which {free} are free"));
     let text = format!("asked for {bytes} bytes of {memory} memory{free}");

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bytemuck::{AnyBitPattern, NoUninit};
 
-use super::allocation::{Allocation, AllocationKind};
+use super::allocation::{Allocation, Allocator};
 use super::guard::{HostMut, HostRef};
 use super::memory_type::{HostMemoryType, Managed, MappedMemoryType, MemoryType, OnDevice, Pinned};
 use super::retain::retained;
@@ -65,7 +65,7 @@ impl<T: AnyBitPattern, M: MemoryType> Buffer<T, M> {
         device: Device,
         pointer: *mut T,
         len: usize,
-        kind: AllocationKind,
+        kind: Allocator,
     ) -> Result<Self> {
         let bytes = size::bytes_of::<T>(api, len)?;
         size::aligned::<T>(api, pointer.addr())?;

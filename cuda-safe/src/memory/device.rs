@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 
 use bytemuck::{AnyBitPattern, Pod, Zeroable};
 
-use super::allocation::{Allocation, AllocationKind};
+use super::allocation::{Allocation, Allocator};
 use super::buffer::{Buffer, Slice, SliceMut};
 use super::memory_type::OnDevice;
 use super::pool::MemoryPool;
@@ -167,7 +167,7 @@ impl<T: AnyBitPattern> DeviceBuffer<T> {
     #[track_caller]
     pub unsafe fn from_raw(device: Device, pointer: *mut T, len: usize) -> Result<Self> {
         // SAFETY: the caller guarantees all of it.
-        unsafe { Self::taken_over("DeviceBuffer::from_raw", device, pointer, len, AllocationKind::Device) }
+        unsafe { Self::taken_over("DeviceBuffer::from_raw", device, pointer, len, Allocator::Device) }
     }
 
     /// Adopts device memory of another library, with the value that keeps the memory alive. Instead of

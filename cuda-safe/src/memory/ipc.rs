@@ -68,7 +68,7 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 
 use bytemuck::AnyBitPattern;
 
-use super::allocation::{Allocation, AllocationKind};
+use super::allocation::{Allocation, Allocator};
 use super::device::DeviceBuffer;
 use super::handle::{GiveUp, ImportedHandle};
 use super::pool::{MemoryPool, enter};
@@ -302,7 +302,7 @@ impl ImportedPool {
         }
         // SAFETY: the call has just opened the memory for this process, as memory of a pool. The caller
         // guarantees its size.
-        let allocation = unsafe { Allocation::from_raw(device, memory.cast(), bytes, AllocationKind::Pool) };
+        let allocation = unsafe { Allocation::from_raw(device, memory.cast(), bytes, Allocator::Pool) };
         DeviceBuffer::from_allocation(api, allocation, len)
     }
 }

@@ -33,7 +33,7 @@ use std::sync::OnceLock;
 use bytemuck::AnyBitPattern;
 use cuda_hazard::Operation;
 
-use super::allocation::{Allocation, AllocationKind};
+use super::allocation::{Allocation, Allocator};
 use super::buffer::Buffer;
 use super::memory_type::Managed;
 use super::size;
@@ -205,7 +205,7 @@ impl<T: AnyBitPattern> ManagedBuffer<T> {
     pub unsafe fn from_raw(device: Device, pointer: *mut T, len: usize) -> Result<Self> {
         supported("ManagedBuffer::from_raw")?;
         // SAFETY: the caller guarantees all of it.
-        unsafe { Self::taken_over("ManagedBuffer::from_raw", device, pointer, len, AllocationKind::Managed) }
+        unsafe { Self::taken_over("ManagedBuffer::from_raw", device, pointer, len, Allocator::Managed) }
     }
 
     /// Takes over managed memory of others, with the value that keeps it alive.

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use cuda_hazard::Operation;
 
 use super::super::pool::PoolCall;
-use super::{Allocation, AllocationKind};
+use super::{Allocation, Allocator};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, AccessHistory, Mode};
@@ -32,7 +32,7 @@ impl Allocation {
             return Ok(());
         }
         // Fast path for the most frequent kind: no work uses memory that was never submitted to a stream.
-        if self.kind == AllocationKind::Device && self.history.is_unused() && !stream::in_callback() {
+        if self.kind == Allocator::Device && self.history.is_unused() && !stream::in_callback() {
             return self.free_plain();
         }
         self.free_used()
@@ -54,7 +54,7 @@ impl Allocation {
             self.defer();
             return Err(Error::refused("free", Detail::IN_CALLBACK));
         }
-        if self.kind == AllocationKind::Pool {
+        if self.kind == Allocator::Pool {
             return self.free_pool();
         }
         let quiet = stream::wait_host(&self.history, 0..self.bytes, Mode::Write);
@@ -62,7 +62,7 @@ impl Allocation {
         if error.is_refused() || is_of_a_capture(&error) {
             self.defer();
         } else if error.is_sticky()
-            && matches!(self.kind, AllocationKind::Device | AllocationKind::Array | AllocationKind::Mipmapped)
+            && matches!(self.kind, Allocator::Device | Allocator::Array | Allocator::Mipmapped)
         {
             // The wait's error says more than the error that this call returns after it.
             let _ = self.free_quiet();
@@ -77,8 +77,8 @@ impl Allocation {
     fn free_quiet(&mut self) -> Result<()> {
         self.bytes = 0;
         match self.kind {
-            AllocationKind::Device | AllocationKind::Pool | AllocationKind::Managed => self.free_plain(),
-            AllocationKind::Pinned => {
+            Allocator::Device | Allocator::Pool | Allocator::Managed => self.free_plain(),
+            Allocator::Pinned => {
                 relax()?;
                 // Any device may be current: the runtime finds the memory by the address.
                 // SAFETY: the pointer came from `cudaHostAlloc`. It is freed only here (`bytes` is 0 from now
@@ -87,12 +87,12 @@ impl Allocation {
                 freed_too();
                 freed
             }
-            AllocationKind::Array | AllocationKind::Mipmapped => self.free_array(),
-            AllocationKind::Foreign => {
+            Allocator::Array | Allocator::Mipmapped => self.free_array(),
+            Allocator::Foreign => {
                 drop(self.container.take());
                 Ok(())
             }
-            AllocationKind::Registered => {
+            Allocator::Registered => {
                 // After an error, memory that may still be registered is leaked with its container.
                 self.unregister()?;
                 drop(self.container.take());
@@ -151,7 +151,7 @@ impl Allocation {
     fn free_array(&self) -> Result<()> {
         let _current = self.device.switch()?;
         relax()?;
-        if self.kind == AllocationKind::Mipmapped {
+        if self.kind == Allocator::Mipmapped {
             // SAFETY: the handle came from `cudaMallocMipmappedArray`. It is freed only here, and no work
             // uses the memory.
             unsafe { check!(cudaFreeMipmappedArray(self.pointer.cast())) }
@@ -171,7 +171,7 @@ impl Allocation {
         stream.ensure_not_captured("free_async")?;
         match this.kind {
             _ if this.bytes == 0 => Ok(()),
-            AllocationKind::Pool => this.enqueue_free(stream),
+            Allocator::Pool => this.enqueue_free(stream),
             _ => this.free_used(),
         }
     }

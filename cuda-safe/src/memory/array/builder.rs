@@ -5,7 +5,7 @@ use super::info::{ArrayElement, ArrayFlags, ArrayKind, bytes_of};
 use super::owned::{Array, Mapping, MipmappedArray, Nv12Array, UnmappedArray};
 use crate::device::Device;
 use crate::error::{Detail, Error, OrRefused, Result, ensure};
-use crate::memory::allocation::{Allocation, AllocationKind};
+use crate::memory::allocation::{Allocation, Allocator};
 use crate::sys;
 
 /// The number of faces of a cube.
@@ -254,7 +254,7 @@ impl ArrayBuilder {
                 Allocation::called(
                     self.device,
                     bytes,
-                    AllocationKind::Mipmapped,
+                    Allocator::Mipmapped,
                     "cudaMallocMipmappedArray",
                     |out| {
                         // SAFETY: both pointers are to live variables. The call fills the first with a
@@ -266,13 +266,13 @@ impl ArrayBuilder {
                 )
             }
             None if depth == 0 => {
-                Allocation::called(self.device, bytes, AllocationKind::Array, "cudaMallocArray", |out| {
+                Allocation::called(self.device, bytes, Allocator::Array, "cudaMallocArray", |out| {
                     // SAFETY: both pointers are to live variables. The call fills the first with a handle.
                     unsafe { sys::cudaMallocArray(out.cast(), &raw const desc, width, height, flags) }
                 })
             }
             None => {
-                Allocation::called(self.device, bytes, AllocationKind::Array, "cudaMalloc3DArray", |out| {
+                Allocation::called(self.device, bytes, Allocator::Array, "cudaMalloc3DArray", |out| {
                     // SAFETY: both pointers are to live variables. The call fills the first with a handle.
                     unsafe { sys::cudaMalloc3DArray(out.cast(), &raw const desc, extent, flags) }
                 })

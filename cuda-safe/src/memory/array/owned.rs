@@ -11,7 +11,7 @@ use super::view::{ArrayView, ArrayViewMut, Region, SubArray};
 use crate::device::Device;
 use crate::error::{AtCaller as _, Detail, Error, ErrorWith, OrRefused, Result, ensure};
 use crate::hazard::Access;
-use crate::memory::allocation::{Allocation, AllocationKind};
+use crate::memory::allocation::{Allocation, Allocator};
 use crate::memory::retain::retained;
 use crate::memory::size;
 use crate::{check, sys};
@@ -75,7 +75,7 @@ impl<T: ArrayElement> Array<T> {
         }
         let bytes = bytes_of::<T>("Array::from_raw", info.extent())?;
         // SAFETY: the caller guarantees it, and the size is that of all elements.
-        let allocation = unsafe { Allocation::from_raw(device, raw.cast(), bytes, AllocationKind::Array) };
+        let allocation = unsafe { Allocation::from_raw(device, raw.cast(), bytes, Allocator::Array) };
         Ok(Self::new(allocation, info.kind, info.extent()))
     }
 

@@ -336,16 +336,14 @@ mod tests {
     use super::{COLUMNS, LAYERS, ROWS, Region};
     use crate::device::Device;
     use crate::error::Detail;
-    use crate::memory::allocation::{Allocation, AllocationKind};
+    use crate::memory::allocation::{Allocation, Allocator};
     use crate::sys::cudaArray_t;
 
     /// An allocation without memory, which nobody frees: enough for arithmetic, and made without calling
     /// the runtime.
     fn nothing() -> Allocation {
         // SAFETY: the size is 0, so nothing is freed.
-        unsafe {
-            Allocation::from_raw(Device::from_ordinal(0), std::ptr::null_mut(), 0, AllocationKind::Array)
-        }
+        unsafe { Allocation::from_raw(Device::from_ordinal(0), std::ptr::null_mut(), 0, Allocator::Array) }
     }
 
     const RAW: cudaArray_t = std::ptr::without_provenance_mut(0x100);
