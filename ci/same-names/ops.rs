@@ -59,7 +59,7 @@ pub fn check() -> Result<()> {
     assert_eq!(y.to_vec()?, [10.0 + own, 20.0 + own], "saxpy of {NUMBER}");
     // The package's other build.
     let mut y = DeviceBuffer::from_slice(&[1.0_f32, 1.0])?;
-    // SAFETY: at most two threads write two numbers each.
+    // SAFETY: as above.
     unsafe { launch!(again::saxpy<<<1, 2, 0, &stream>>>(10.0, &x, &mut y, 2)) }?;
     assert_eq!(y.to_vec()?, [20.0 + own, 30.0 + own], "saxpy of 1{NUMBER}");
 
@@ -67,20 +67,20 @@ pub fn check() -> Result<()> {
     #[cfg(package = "2")]
     {
         let mut to = DeviceBuffer::from_slice(&[0.0_f64; 2])?;
-        // SAFETY: at most two threads write two numbers each.
+        // SAFETY: as above.
         unsafe { launch!(kernels::fill<<<1, 2, 0, &stream>>>(2, 40.0, &mut to)) }?;
         assert_eq!(to.to_vec()?, [42.0, 42.0], "fill of {NUMBER}");
-        // SAFETY: at most two threads write two numbers each.
+        // SAFETY: as above.
         unsafe { launch!(again::fill<<<1, 2, 0, &stream>>>(2, 40.0, &mut to)) }?;
         assert_eq!(to.to_vec()?, [52.0, 52.0], "fill of 1{NUMBER}");
     }
     #[cfg(not(package = "2"))]
     {
         let mut to = DeviceBuffer::from_slice(&[0.0_f32; 2])?;
-        // SAFETY: at most two threads write two numbers each.
+        // SAFETY: as above.
         unsafe { launch!(kernels::fill<<<1, 2, 0, &stream>>>(&mut to, 2)) }?;
         assert_eq!(to.to_vec()?, [own, own], "fill of {NUMBER}");
-        // SAFETY: at most two threads write two numbers each.
+        // SAFETY: as above.
         unsafe { launch!(again::fill<<<1, 2, 0, &stream>>>(&mut to, 2)) }?;
         assert_eq!(to.to_vec()?, [10.0 + own, 10.0 + own], "fill of 1{NUMBER}");
     }
@@ -96,17 +96,17 @@ pub fn check() -> Result<()> {
     memcpy_from_symbol(&mut factor, &again::factor)?;
     assert_eq!(factor[0], 10.0 + own, "factor of 1{NUMBER}");
     let before = hits[0];
-    // SAFETY: one thread and one number.
+    // SAFETY: as above.
     unsafe { launch!(kernels::times_factor<<<1, 1, 0, &stream>>>(&mut one)) }?;
     memcpy_from_symbol(&mut hits, &kernels::hits)?;
     assert_eq!(hits[0], before + 1, "hits of {NUMBER}");
 
     // An instance of a template.
     let mut one = DeviceBuffer::from_slice(&[1.0_f32])?;
-    // SAFETY: one thread and one number.
+    // SAFETY: as above.
     unsafe { launch!(kernels::scale_float<<<1, 1, 0, &stream>>>(&mut one, 1)) }?;
     assert_eq!(one.to_vec()?, [own], "scale of {NUMBER}");
-    // SAFETY: one thread and one number.
+    // SAFETY: as above.
     unsafe { launch!(again::scale_float<<<1, 1, 0, &stream>>>(&mut one, 1)) }?;
     assert_eq!(one.to_vec()?, [own * (10.0 + own)], "scale of 1{NUMBER}");
 
@@ -128,11 +128,11 @@ pub fn check() -> Result<()> {
     let answer = unsafe { launch(one.as_mut_ptr(), 1, stream.as_raw()) };
     stream.synchronize()?;
     assert_eq!((answer, one.to_vec()?[0]), (2001 * c_int::from(NUMBER), own), "launch of {NUMBER}");
-    // SAFETY: the function starts a kernel for one number, and the stream is waited for.
+    // SAFETY: as above.
     let answer = unsafe { call_ops(one.as_mut_ptr(), stream.as_raw()) };
     stream.synchronize()?;
     assert_eq!((answer, one.to_vec()?[0]), (0, 2.0 * own), "call_ops of {NUMBER}");
-    // SAFETY: the function starts a kernel for one number, and the stream is waited for.
+    // SAFETY: as above.
     let answer = unsafe { host(one.as_mut_ptr(), stream.as_raw()) };
     stream.synchronize()?;
     assert_eq!((answer, one.to_vec()?[0]), (1010 * c_int::from(NUMBER), 3.0 * own), "host of {NUMBER}");

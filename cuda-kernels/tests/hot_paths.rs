@@ -113,12 +113,12 @@ fn operations() -> Result<()> {
         unsafe { launch!(add_one<<<1, 32, 0, &stream>>>(&mut ints, 0)) }
     });
     costs("launch, three buffers", &["cudaLaunchKernel"], 0, || {
-        // SAFETY: with a count of zero the kernel touches nothing.
+        // SAFETY: as above.
         unsafe { launch!(vector_add<<<1, 32, 0, &stream>>>(&a, &b, &mut c, 0)) }
     });
     stream.synchronize()?;
     costs("launch on a blocking stream", &["cudaLaunchKernel", "cudaStreamSynchronize"], 0, || {
-        // SAFETY: with a count of zero the kernel touches nothing.
+        // SAFETY: as above.
         unsafe { launch!(vector_add<<<1, 32, 0, &blocking>>>(&a, &b, &mut c, 0)) }?;
         blocking.synchronize()
     });

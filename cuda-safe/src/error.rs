@@ -159,7 +159,7 @@ impl Error {
     /// Returns the same error with another call site, for wrappers that make their call in a closure,
     /// where the caller's location is not known.
     #[must_use]
-    pub(crate) fn at(mut self, call_site: &'static Location<'static>) -> Self {
+    pub fn at(mut self, call_site: &'static Location<'static>) -> Self {
         if self.is_sticky()
             && let Some(first) = &mut *lock(&FIRST_STICKY)
             && first.is_report_of(&self)

@@ -39,12 +39,12 @@ fn make_mistakes() -> anyhow::Result<()> {
     report("more managed memory than there is", unsafe {
         check!(cudaMallocManaged(&raw mut p, too_much, 1))
     })?;
-    // SAFETY: the pointers are to live variables, and no memory is allocated.
+    // SAFETY: as above.
     let pitched = unsafe { check!(cudaMallocPitch(&raw mut p, &raw mut pitch, 1, usize::MAX)) };
     report("more rows than there is memory for", pitched)?;
-    // SAFETY: the pointers are to live variables, and no memory is allocated.
+    // SAFETY: as above.
     report("pinned memory with unknown flags", unsafe { check!(cudaHostAlloc(&raw mut p, n, 1 << 20)) })?;
-    // SAFETY: the pointers are to live variables, and no memory is allocated.
+    // SAFETY: as above.
     report("registering no memory at all", unsafe { check!(cudaHostRegister(null_mut(), n, 0)) })?;
     ensure!(p.is_null());
 
@@ -61,10 +61,10 @@ fn make_mistakes() -> anyhow::Result<()> {
     report("a copy from a null pointer", unsafe {
         check!(cudaMemcpy(raw, null(), n, cudaMemcpyHostToDevice))
     })?;
-    // SAFETY: the runtime refuses before it touches any memory.
+    // SAFETY: as above.
     let nowhere = unsafe { check!(cudaMemcpy(raw, host.as_ptr().cast(), n, cudaMemcpyKind(100))) };
     report("a copy in no direction", nowhere)?;
-    // SAFETY: the runtime refuses before it touches any memory.
+    // SAFETY: as above.
     let confused = unsafe { check!(cudaMemcpy(raw, host.as_ptr().cast(), n, cudaMemcpyDeviceToDevice)) };
     report("a copy on the device with host memory", confused)?;
 
@@ -74,7 +74,7 @@ fn make_mistakes() -> anyhow::Result<()> {
     // SAFETY: here and in the next, nothing is launched, and the kernel would touch nothing.
     let none = unsafe { launch!(square<<<0, 32, 0, &legacy>>>(&d_none, &mut d_squares, 0)) };
     report("a launch of no blocks", none)?;
-    // SAFETY: nothing is launched, and the kernel would touch nothing.
+    // SAFETY: as above.
     let large = unsafe { launch!(square<<<1, 4096, 0, &legacy>>>(&d_none, &mut d_squares, 0)) };
     report("a launch of blocks too large", large)?;
     report("a device that is not there", Device::new(1000))?;
@@ -84,9 +84,9 @@ fn make_mistakes() -> anyhow::Result<()> {
     // SAFETY: here and in the next two, the runtime refuses before it touches any memory.
     let freed = unsafe { check!(cudaMemcpy(host.as_mut_ptr().cast(), raw, n, cudaMemcpyDeviceToHost)) };
     report("a copy from memory that is freed", freed)?;
-    // SAFETY: the runtime refuses before it touches any memory.
+    // SAFETY: as above.
     report("memory freed twice", unsafe { check!(cudaFree(raw)) })?;
-    // SAFETY: the runtime refuses before it touches any memory.
+    // SAFETY: as above.
     report("host memory freed as device memory", unsafe { check!(cudaFree(host.as_mut_ptr().cast())) })?;
     Ok(())
 }

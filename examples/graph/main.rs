@@ -26,10 +26,10 @@ fn main() -> anyhow::Result<()> {
         // SAFETY: here and below, the buffers hold the `n` integers of the kernel's count.
         unsafe { launch!(add_one<<<n / THREADS, THREADS, 0, s>>>(&mut d_data, n)) }?;
         let side = s.fork()?;
-        // SAFETY: the buffers hold the `n` integers of the kernel's count. The sums are one for each block.
+        // SAFETY: as above; the sums are one for each block.
         unsafe { launch!(block_sums<<<BLOCKS, THREADS, 0, s>>>(&d_data, &mut d_sums, n)) }?;
         memcpy_async(&mut h_sums, &d_sums, s)?;
-        // SAFETY: the buffers hold the `n` integers of the kernel's count. The maxima are one for each block.
+        // SAFETY: as above; the maxima are one for each block.
         unsafe { launch!(block_maxima<<<BLOCKS, THREADS, 0, &side>>>(&d_data, &mut d_maxima, n)) }?;
         memcpy_async(&mut h_maxima, &d_maxima, &side)?;
         s.join(side)?;

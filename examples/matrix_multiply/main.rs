@@ -31,7 +31,7 @@ fn multiply(rows: u32, inner: u32, columns: u32) -> anyhow::Result<()> {
                 launch!(matrix_multiply_naive<<<grid, block, 0, &legacy>>>(&d_a, &d_b, &mut d_c, rows, inner, columns))
             }?;
         } else {
-            // SAFETY: the three buffers have the lengths of the shapes. The block is as large as a tile.
+            // SAFETY: as above, and the block is as large as a tile.
             unsafe {
                 launch!(matrix_multiply_tiled<<<grid, block, 0, &legacy>>>(&d_a, &d_b, &mut d_c, rows, inner, columns))
             }?;

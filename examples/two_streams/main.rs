@@ -37,7 +37,7 @@ fn main() -> anyhow::Result<ExitCode> {
     // SAFETY: the buffer holds the `n` integers of both kernels' counts.
     unsafe { launch!(double_values<<<n / threads, threads, 0, &first>>>(&mut d_data, n)) }?;
     memcpy_async(&mut h_doubled, &d_data, &first)?;
-    // SAFETY: the buffer holds the `n` integers of both kernels' counts.
+    // SAFETY: as above.
     unsafe { launch!(add_one<<<n / threads, threads, 0, &second>>>(&mut d_data, n)) }?;
     memcpy_async(&mut h_plus_one, &d_data, &second)?;
     second.synchronize()?;

@@ -62,7 +62,7 @@ fn the_first_launch_enables_access_and_without_access_the_argument_is_refused_an
         assert!(error.to_string().contains("Device::enable_peer_access"), "{error}");
     }
     let mut moved = theirs;
-    // SAFETY: the launches are refused.
+    // SAFETY: as above.
     let refused = unsafe {
         launch!(add_one<<<1, 32, 0, &stream>>>(&mut moved.as_slice_mut().reinterpret_mut::<i32>()?, 4))
     };
@@ -80,7 +80,7 @@ fn the_first_launch_enables_access_and_without_access_the_argument_is_refused_an
     stream.synchronize()?;
     disable(first, second);
     first.enable_peer_access(&second)?;
-    // SAFETY: four elements.
+    // SAFETY: as above.
     unsafe { launch!(copy_values<<<1, 32, 0, &stream>>>(&plane, &mut floats, 4)) }?;
     stream.synchronize()
 }

@@ -35,7 +35,7 @@ fn a_load_through_a_null_pointer_is_an_illegal_address() -> Result<()> {
     own_process!(Ok(()));
     let stream = Stream::new()?;
     let mut found = DeviceBuffer::from_slice(&[0_u32])?;
-    // SAFETY: the device refuses the access, which the test checks. The process ends after it.
+    // SAFETY: as above.
     unsafe { launch!(fault_load<<<1, 1, 0, &stream>>>(std::ptr::null::<u32>(), &mut found)) }?;
     is_sticky(&found.to_vec().unwrap_err(), sys::cudaErrorIllegalAddress);
     Ok(())
@@ -58,7 +58,7 @@ fn a_failed_assertion_is_an_assert_error_and_a_true_one_is_none() -> Result<()> 
     // SAFETY: the kernel touches no memory.
     unsafe { launch!(fault_assert_nonzero<<<1, 1, 0, &stream>>>(1)) }?;
     stream.synchronize()?;
-    // SAFETY: the kernel touches no memory. The process ends after it.
+    // SAFETY: as above. The process ends after it.
     unsafe { launch!(fault_assert_nonzero<<<1, 1, 0, &stream>>>(0)) }?;
     is_sticky(&stream.synchronize().unwrap_err(), sys::cudaErrorAssert);
     Ok(())

@@ -62,7 +62,7 @@ fn a_kernel_does_the_same_as_in_the_program_and_both_are_ordered() -> Result<()>
         let (one, other) = (Stream::non_blocking()?, Stream::non_blocking()?);
         // SAFETY: the count is the buffer's.
         unsafe { launch!(add_one<<<1, 128, 0, &one>>>(&mut data, 100)) }?;
-        // SAFETY: the count is the buffer's.
+        // SAFETY: as above.
         unsafe { launch!(same<<<1, 128, 0, &other>>>(&mut data, 100)) }?;
     }
     assert_eq!(data.to_vec()?, [6; 100]);

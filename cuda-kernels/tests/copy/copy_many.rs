@@ -185,7 +185,7 @@ unsafe impl KernelArg<*const u8> for Raw {
     }
 }
 
-// SAFETY: used only while the buffer outlives the launch.
+// SAFETY: as above.
 unsafe impl KernelArg<*mut u8> for Raw {
     fn value(&self) -> Result<*mut u8> {
         Ok(self.0)
@@ -202,7 +202,7 @@ unsafe impl KernelInput<u8> for Raw {
     }
 }
 
-// SAFETY: the buffer is on device 0 and has as many bytes.
+// SAFETY: as above.
 unsafe impl KernelOutput<u8> for Raw {
     fn elements(&self) -> usize {
         self.1

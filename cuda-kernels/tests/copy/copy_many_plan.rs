@@ -310,7 +310,7 @@ unsafe impl KernelArg<*const u8> for Part<'_> {
     }
 }
 
-// SAFETY: used only while the buffer outlives the launch.
+// SAFETY: as above.
 unsafe impl KernelArg<*mut u8> for Part<'_> {
     fn value(&self) -> Result<*mut u8> {
         Ok(self.pointer)
@@ -330,7 +330,7 @@ unsafe impl KernelInput<u8> for Part<'_> {
     }
 }
 
-// SAFETY: the buffer has as many bytes from that offset on.
+// SAFETY: as above.
 unsafe impl KernelOutput<u8> for Part<'_> {
     fn elements(&self) -> usize {
         Self::BYTES

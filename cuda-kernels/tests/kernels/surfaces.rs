@@ -57,14 +57,14 @@ fn solids_layers_and_elements_of_several_numbers_are_written_as_well() -> Result
     // SAFETY: the kernel writes within an image of this size.
     unsafe { launch!(kernel<<<1, (8, 8), 0, &stream>>>(&mut first, 4, 3, 2)) }?;
     let kernel = &kernels::probe_surface_layers;
-    // SAFETY: the kernel writes within an image of this size.
+    // SAFETY: as above.
     unsafe { launch!(kernel<<<1, (8, 8), 0, &stream>>>(&mut second, 4, 3, 2)) }?;
     assert_eq!(solid.to_vec()?, expected);
     assert_eq!(layers.to_vec()?, expected);
 
     let pixels = ArrayBuilder::plane(2, 2).surface().alloc::<[u8; 4]>()?;
     let kernel = &kernels::probe_surface_bytes;
-    // SAFETY: the kernel writes within an image of this size.
+    // SAFETY: as above.
     unsafe { launch!(kernel<<<1, (8, 8), 0, &stream>>>(&mut Surface::new(&pixels)?, 2, 2)) }?;
     assert_eq!(pixels.to_vec()?, [[0, 0, 7, 255], [1, 0, 7, 255], [0, 1, 7, 255], [1, 1, 7, 255]]);
     Ok(())

@@ -166,7 +166,7 @@ fn solids_are_filtered_in_all_directions_and_layers_stand_for_themselves() -> Re
     memcpy_3d(&mut lines, &Volume::from_slice(&numbers[..9], 3, 1, 3)?)?;
     let texture = Texture::new(&lines, &NEAREST)?;
     let kernel = &kernels::probe_lines;
-    // SAFETY: the kernel reads the texture, and as many elements as there are.
+    // SAFETY: as above.
     unsafe { launch!(kernel<<<1, 32, 0, &stream>>>(&texture, &at, &layer, &mut out, 3)) }?;
     assert_eq!(out.to_vec()?, [0.0, 7.0, 5.0]);
     Ok(())
@@ -224,7 +224,7 @@ fn integers_come_as_they_are_or_as_fractions_of_the_largest() -> Result<()> {
     let texture = Texture::new(&signed, &NEAREST)?;
     let mut out = DeviceBuffer::<i32>::alloc(2)?;
     let kernel = &kernels::probe_integers;
-    // SAFETY: the kernel reads the texture, and writes four numbers for each that it reads.
+    // SAFETY: as above.
     unsafe { launch!(kernel<<<1, 32, 0, &stream>>>(&texture, &at, &mut out, 2)) }?;
     assert_eq!(out.to_vec()?, [-300, 32_767]);
 
@@ -369,7 +369,7 @@ fn a_node_that_is_set_to_another_texture_keeps_that_and_lets_the_former_go() -> 
         unsafe { graph.add(&[], node::kernel(&kernels::probe_line, config, (&former, &at, &mut out, 2))) }?;
     let mut exec = graph.instantiate()?;
     exec.launch(&stream)?;
-    // SAFETY: the kernel reads the texture, and as many elements as there are.
+    // SAFETY: as above.
     unsafe {
         exec.set(&graph, node, node::kernel(&kernels::probe_line, config, (&texture, &at, &mut out, 2)))
     }?;

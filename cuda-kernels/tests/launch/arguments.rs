@@ -77,7 +77,7 @@ fn overloads_are_two_kernels() -> Result<()> {
     let mut integers = DeviceBuffer::from_slice(&[1_i32])?;
     // SAFETY: each kernel adds to one element.
     unsafe { launch!(arguments_overloaded<<<1, 1, 0, &stream>>>(&mut floats, 0.25)) }?;
-    // SAFETY: each kernel adds to one element.
+    // SAFETY: as above.
     unsafe { launch!(arguments_overloaded1<<<1, 1, 0, &stream>>>(&mut integers, 41)) }?;
     assert_eq!((floats.to_vec()?, integers.to_vec()?), (vec![1.75], vec![42]));
     Ok(())
@@ -127,11 +127,11 @@ fn pitched_memory_is_an_argument_for_cudas_structure_of_that() -> Result<()> {
     // A part of it, from another stream: ordered after the first.
     let mut whole = plane.plane_mut();
     let part = whole.rows_mut(1..3)?;
-    // SAFETY: the kernel writes the elements that the structure and the depth describe.
+    // SAFETY: as above.
     unsafe { launch!(arguments_pitched<<<1, 32, 0, &streams[1]>>>(part, 1, 0)) }?;
     assert_eq!(plane.to_vec()?, [100, 101, 102, 103, 104, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
     let mut volume = PitchedVolume::<i32>::alloc(3, 2, 4)?;
-    // SAFETY: the kernel writes the elements that the structure and the depth describe.
+    // SAFETY: as above.
     unsafe { launch!(arguments_pitched<<<1, 32, 0, &streams[0]>>>(&mut volume, 4, 7)) }?;
     assert_eq!(volume.to_vec()?, (7..31).collect::<Vec<i32>>());
     Ok(())
@@ -173,7 +173,7 @@ fn a_whole_number_that_its_parameter_cannot_hold_is_refused_by_its_argument() ->
         "{said}"
     );
     assert!(said.contains("arguments.rs"), "{said}");
-    // SAFETY: the launch is refused.
+    // SAFETY: as above.
     let refused = unsafe { launch!(arguments_overloaded1<<<too_many, 1, 0, &stream>>>(&mut data, 1)) };
     assert!(refused.unwrap_err().to_string().contains("the grid's x"));
     assert_eq!(data.to_vec()?, [1]);
@@ -192,9 +192,9 @@ fn a_mutable_borrow_serves_one_launch_after_the_other() -> Result<()> {
             unsafe { launch!(arguments_overloaded1<<<1, 1, 0, stream>>>(data, value)) }?;
         }
         let problem = Problem { data };
-        // SAFETY: the kernel adds to one element.
+        // SAFETY: as above.
         unsafe { launch!(arguments_overloaded1<<<1, 1, 0, stream>>>(problem.data, 3)) }?;
-        // SAFETY: the kernel adds to one element.
+        // SAFETY: as above.
         unsafe { launch!(arguments_overloaded1<<<1, 1, 0, stream>>>(problem.data, 4)) }
     }
     let stream = Stream::new()?;

@@ -202,7 +202,7 @@ fn attributes_change_how_a_kernel_runs_and_not_what_it_does_nor_its_order() -> R
     for turn in 0..10 {
         // SAFETY: the count is the buffer's.
         unsafe { add_one.launch(config, &streams[turn % 2], (&mut data, 256)) }?;
-        // SAFETY: the count is the buffer's.
+        // SAFETY: as above.
         unsafe { launch!(kernels::double_values<<<1, 256, 0, &streams[(turn + 1) % 2]>>>(&mut data, 256)) }?;
     }
     assert_eq!(data.to_vec()?, [(1 << 11) - 2; 256]);
@@ -240,7 +240,7 @@ fn a_launch_that_orders_itself_is_refused_in_a_capture_and_clusters_are_captured
         let refused = unsafe { add_one.launch(itself, captured, (&mut data, 256)) };
         let error = refused.unwrap_err();
         assert_eq!(error.detail(), &Detail::CAPTURING, "{error}");
-        // SAFETY: the count is the buffer's.
+        // SAFETY: as above.
         unsafe { add_one.launch(LaunchConfig::new(1, 256).priority(0), captured, (&mut data, 256)) }
     });
     let mut exec = captured?.instantiate()?;

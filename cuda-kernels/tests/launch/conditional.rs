@@ -276,7 +276,7 @@ fn a_condition_is_set_only_in_its_graph_and_has_one_node() -> Result<()> {
         unsafe { launch!(set_condition<<<1, 1, 0, &stream>>>(&condition, &one)) },
         "a condition anywhere but in nodes of its graph",
     );
-    // SAFETY: as in `adds`.
+    // SAFETY: as above.
     assert_refused(
         unsafe { other.add(&[], node::kernel(&set_condition, (1, 1), (&condition, &one))) },
         "a condition anywhere but in nodes of its graph",
@@ -289,7 +289,7 @@ fn a_condition_is_set_only_in_its_graph_and_has_one_node() -> Result<()> {
     other.add(
         &[],
         node::conditional(&of_other, Conditional::If, |_, body| {
-            // SAFETY: as in `adds`.
+            // SAFETY: as above.
             assert_refused(
                 unsafe { body.add(&[], node::kernel(&set_condition, (1, 1), (&condition, &one))) },
                 "a condition anywhere but in nodes of its graph",
@@ -325,11 +325,11 @@ fn an_executable_form_that_is_older_than_a_condition_does_not_set_it() -> Result
     let mut exec = graph.instantiate()?;
     let newer = graph.condition(0)?;
     assert_refused(
-        // SAFETY: as in `adds`.
+        // SAFETY: as above.
         unsafe { exec.set(&graph, decides, node::kernel(&set_condition, (1, 1), (&newer, &one))) },
         "a condition that is newer than the executable graph",
     );
-    // SAFETY: as in `adds`.
+    // SAFETY: as above.
     unsafe { graph.set(decides, node::kernel(&set_condition, (1, 1), (&newer, &one))) }?;
     assert_refused(exec.update(&graph), "a condition that is newer than the executable graph");
     exec.launch(&stream)?;

@@ -46,7 +46,7 @@ fn kernels_that_are_added_come_after_what_they_conflict_with() -> Result<()> {
     let mut graph = Graph::new()?;
     // SAFETY: the kernel touches the first 64 elements of each, and each has as many, on the graph's device.
     unsafe { graph.add(&[], node::kernel(&kernels::vector_add, (1, 64), (&a, &b, &mut sum, 64))) }?;
-    // SAFETY: the kernel touches the first 64 elements of each, and each has as many, on the graph's device.
+    // SAFETY: as above.
     unsafe { graph.add(&[], node::kernel(&kernels::vector_add, (1, 64), (&sum, &sum, &mut twice, 64))) }?;
     drop((a, b, sum));
     graph.instantiate()?.launch(&stream)?;
@@ -82,7 +82,7 @@ fn a_kernel_of_an_executable_graph_is_another_one_with_other_arguments_from_the_
     assert_eq!(graph.node_kind(node)?, NodeKind::KERNEL);
     let mut exec: GraphExec = graph.instantiate()?;
     exec.launch(&stream)?;
-    // SAFETY: the count is the buffer's.
+    // SAFETY: as above.
     unsafe { exec.set(&graph, node, node::kernel(&kernels::double_values, (2, 32), (&mut b, 64))) }?;
     exec.launch(&stream)?;
     exec.launch(&stream)?;
@@ -108,7 +108,7 @@ fn memory_of_a_graph_is_an_argument_of_kernels_of_its_nodes_and_of_no_others() -
     let mut other = graph.add(&[], node::alloc::<f32>(64))?;
     // SAFETY: the kernel touches the first 64 elements of each, and each has as many, on the graph's device.
     unsafe { graph.add(&[], node::kernel(&kernels::vector_add, (1, 64), (&a, &b, &mut sum, 64))) }?;
-    // SAFETY: the kernel touches the first 64 elements of each, and each has as many, on the graph's device.
+    // SAFETY: as above.
     unsafe { graph.add(&[], node::kernel(&kernels::vector_add, (1, 32), (&sum, &sum, &mut other, 32))) }?;
     let (from, mut to) = (sum.slice(32..)?, other.slice_mut(32..)?);
     // SAFETY: the kernel touches the first 32 elements of each, and each has as many.
@@ -117,18 +117,18 @@ fn memory_of_a_graph_is_an_argument_of_kernels_of_its_nodes_and_of_no_others() -
     let late = graph.add(&[], node::free(&mut sum))?;
     graph.add(&[], node::free(&mut other))?;
     let refused = [
-        // SAFETY: refused. The memory is freed by then.
+        // SAFETY: as above, except that the memory is freed by then.
         unsafe { graph.add(&[late], node::kernel(&kernels::vector_add, (1, 64), (&a, &b, &mut sum, 64))) }
             .map(drop),
-        // SAFETY: refused. The memory exists only in launches of the graph.
+        // SAFETY: as above, except that the memory exists only in launches of the graph.
         unsafe { kernels::vector_add.launch((1, 64), &stream, (&a, &b, &mut sum, 64)) },
-        // SAFETY: refused. The memory is of another graph.
+        // SAFETY: as above.
         unsafe {
             Graph::new()?.add(&[], node::kernel(&kernels::vector_add, (1, 64), (&sum, &b, &mut other, 64)))
         }
         .map(drop),
         stream
-            // SAFETY: refused. The memory exists only in launches of the other graph.
+            // SAFETY: as above.
             .capture(|s| unsafe { kernels::vector_add.launch((1, 64), s, (&a, &b, &mut sum, 64)) })
             .map(drop),
     ];
@@ -157,7 +157,7 @@ fn a_kernel_of_a_graph_is_another_one_with_other_arguments_before_it_is_made_exe
     // SAFETY: here and below, the count is the buffer's.
     let node = unsafe { graph.add(&[], node::kernel(&kernels::add_one, (1, 64), (&mut a, 64))) }?;
     let mut old = graph.instantiate()?;
-    // SAFETY: the count is the buffer's.
+    // SAFETY: as above.
     unsafe { graph.set(node, node::kernel(&kernels::double_values, (2, 32), (&mut b, 64))) }?;
     graph.instantiate()?.launch(&stream)?;
     assert_eq!((a.to_vec()?, b.to_vec()?), (vec![1; 64], vec![20; 64]));
@@ -208,7 +208,7 @@ fn attributes_of_kernels_are_set_told_and_copied() -> Result<()> {
     let config = LaunchConfig::new(1, 64).priority(-1).cooperative();
     // SAFETY: here and below, the count is the buffer's, and the kernel does the same with any attributes.
     let first = unsafe { graph.add(&[], node::kernel(&kernels::add_one, config, (&mut data, 64))) }?;
-    // SAFETY: the count is the buffer's, and the kernel does the same with any attributes.
+    // SAFETY: as above.
     let second = unsafe { graph.add(&[], node::kernel(&kernels::add_one, (1, 64), (&mut data, 64))) }?;
     let fill = graph.add(&[], node::memset(&mut data.slice_mut(..1)?, 0))?;
     // SAFETY: the kernel does the same with any attributes.
@@ -218,17 +218,17 @@ fn attributes_of_kernels_are_set_told_and_copied() -> Result<()> {
         // SAFETY: the attribute determines which member is set.
         assert_eq!(unsafe { value.priority }, -1);
         let value = graph.kernel_attribute(node, sys::cudaLaunchAttributeCooperative)?;
-        // SAFETY: the attribute determines which member is set.
+        // SAFETY: as above.
         assert_eq!(unsafe { value.cooperative }, 1);
     }
     // SAFETY: refused: a graph orders its nodes itself.
     let serial = unsafe { LaunchConfig::new(1, 64).programmatic_stream_serialization() };
-    // SAFETY: refused: a graph orders its nodes itself.
+    // SAFETY: as above.
     let refused = unsafe { graph.set(first, node::kernel(&kernels::add_one, serial, (&mut data, 64))) };
     assert!(refused.unwrap_err().detail().as_str().contains(" is not supported"));
     // SAFETY: refused: the node is of another kind.
     assert!(unsafe { graph.set(fill, node::kernel(&kernels::add_one, config, (&mut data, 64))) }.is_err());
-    // SAFETY: refused: the node is of another kind.
+    // SAFETY: as above.
     assert!(unsafe { graph.copy_kernel_attributes(fill, first) }.is_err());
     assert!(graph.kernel_attribute(fill, sys::cudaLaunchAttributePriority).is_err());
     let mut exec: GraphExec = graph.instantiate_with_flags(InstantiateFlags::USE_NODE_PRIORITY)?;

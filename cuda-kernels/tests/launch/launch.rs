@@ -44,18 +44,18 @@ fn the_macro_takes_any_expression_as_kernel_dimension_and_argument() -> Result<(
     let block = Dim3 { x: 32, y: 1, z: 1 };
     // SAFETY: the count is the buffer's in all of these launches.
     unsafe { launch!(add_one<<<2, 32, 0, &streams[0]>>>(&mut buffers[0], count)) }?;
-    // SAFETY: the count is the buffer's in all of these launches.
+    // SAFETY: as above.
     unsafe { launch!(kernels::add_one<<<count.div_ceil(32), block, 0, &streams[1]>>>(&mut buffers[0], 64)) }?;
-    // SAFETY: the count is the buffer's in all of these launches.
+    // SAFETY: as above.
     unsafe {
         launch!(cuda_kernels::kernels::add_one<<<(count >> 5, 1), (32, 1, 1), 0, &streams[0],>>>(&mut buffers[0], count,))
     }?;
-    // SAFETY: the count is the buffer's in all of these launches.
+    // SAFETY: as above.
     unsafe {
         launch!({ &kernels::add_one }<<<1 + 1, 32, usize::MIN, &streams[1].as_stream()>>>(buffers[0].as_slice_mut(), count))
     }?;
     let kernel = &kernels::add_one;
-    // SAFETY: the count is the buffer's in all of these launches.
+    // SAFETY: as above.
     unsafe { launch!(kernel<<<2, 32, 0, &Stream::legacy()?>>>(&mut buffers[0].as_slice_mut(), count)) }?;
     assert_eq!(buffers[0].to_vec()?, [5; 64]);
     Ok(())
@@ -83,7 +83,7 @@ fn streams_that_conflict_are_ordered_by_their_arguments() -> Result<()> {
     for turn in 0..10 {
         // SAFETY: the count is the buffer's.
         unsafe { launch!(kernels::double_values<<<1, 256, 0, &streams[turn % 2]>>>(&mut data, 256)) }?;
-        // SAFETY: the count is the buffer's.
+        // SAFETY: as above.
         unsafe { launch!(kernels::add_one<<<1, 256, 0, &streams[(turn + 1) % 2]>>>(&mut data, 256)) }?;
     }
     assert_eq!(data.to_vec()?, [(1 << 11) - 1; 256]);
@@ -125,7 +125,7 @@ fn a_block_too_large_for_this_kernel_names_both_numbers() -> Result<()> {
     let what = "the number of threads of a block";
     assert_eq!(error.detail(), &Detail::limit(what, 128, 64), "{error}");
     assert_eq!(error.call_site().file(), file!());
-    // SAFETY: the buffer has an element for each thread.
+    // SAFETY: as above.
     unsafe { launch!(arguments_bounded<<<1, 64, 0, &stream>>>(&mut out)) }?;
     assert_eq!(out.to_vec()?[60..68], [60, 61, 62, 63, 7, 7, 7, 7]);
     Ok(())
@@ -235,10 +235,10 @@ fn the_unchecked_handle_launches_the_same_kernel_on_streams_and_in_graphs() -> R
     let mut data = DeviceBuffer::from_slice(&[0_i32; 64])?;
     // SAFETY: here and below, the count is the buffer's.
     unsafe { launch!(add_one.unchecked()<<<1, 64, 0, &stream>>>(&mut data, 64)) }?;
-    // SAFETY: the count is the buffer's.
+    // SAFETY: as above.
     unsafe { add_one.unchecked().launch((1, 64), &stream, (&mut data, 64)) }?;
     let mut graph = Graph::new()?;
-    // SAFETY: the count is the buffer's.
+    // SAFETY: as above.
     unsafe { graph.add(&[], node::kernel(&add_one.unchecked(), (1, 64), (&mut data, 64))) }?;
     graph.instantiate()?.launch(&stream)?;
     assert_eq!(data.to_vec()?, [3; 64]);
@@ -262,7 +262,7 @@ fn blocks_of_a_cooperative_launch_wait_for_each_other_and_too_many_are_refused()
     let blocks = u32::try_from(limit).unwrap() + 1;
     let mut seen = DeviceBuffer::<u32>::alloc(blocks as usize)?;
     let config = LaunchConfig::new(blocks, 64).cooperative();
-    // SAFETY: there is an element for each block.
+    // SAFETY: as above.
     let refused = unsafe { arguments_meet.launch(config, &stream, (&mut arrived, &mut seen)) };
     let error = refused.unwrap_err();
     let what = "the number of blocks that wait for each other";
@@ -313,7 +313,7 @@ fn a_launch_is_ordered_on_memory_that_only_its_kernel_was_told_of() -> Result<()
         // Other tests of this program add waits meanwhile, so only those of this line count.
         let added = |line| hazard::recent_waits().iter().filter(|it| it.at.line() == line).count();
         let line = line!() + 2;
-        // SAFETY: the count is the buffer's.
+        // SAFETY: as above.
         unsafe { launch!(kernel<<<1, 4, 0, &one>>>(&mut data, 4)) }?;
         assert_eq!(added(line), waits);
     }

@@ -228,8 +228,7 @@ fn a_variable_set_on_one_stream_waits_for_the_kernel_of_another_that_reads_it() 
     let before = added_waits();
     cuda_kernels::gate(&held, &setter)?;
     memcpy_to_symbol_async(&table, &last, &setter)?;
-    // SAFETY: the kernel waits for the flag and writes 64 elements, one for each thread. The flag is set
-    // already.
+    // SAFETY: as above; the flag is set already.
     unsafe { launch!(table_behind_a_gate<<<1, 64, 0, &reader>>>(&flag, &mut out)) }?;
     let added = added_waits() - before;
     held.set(1);
@@ -277,7 +276,7 @@ fn kernels_that_only_read_and_kernels_that_use_none_wait_for_nobody() -> Result<
     let before = added_waits();
     // SAFETY: the kernels wait for the flag; the first one writes 64 elements.
     unsafe { launch!(table_behind_a_gate<<<1, 64, 0, &held>>>(&flag, &mut out)) }?;
-    // SAFETY: the kernels wait for the flag; the first one writes 64 elements.
+    // SAFETY: as above.
     unsafe { launch!(wait<<<1, 1, 0, &held>>>(&flag)) }?;
     // SAFETY: the kernel writes 64 elements, one for each thread. It only reads what the other kernel
     // reads.

@@ -160,7 +160,7 @@ macro_rules! add {
             copy: |d, s| $graph.add($after, node::memcpy(d, s)),
             // SAFETY: the kernel touches the elements of its parts, and no others.
             add_one: |d, n| unsafe { $graph.add($after, node::kernel(&add_one, (1, 32), (d, n))) },
-            // SAFETY: the kernel touches the elements of its parts, and no others.
+            // SAFETY: as above.
             add_step: |d, s, n| unsafe { $graph.add($after, node::kernel(&add_step, (1, 32), (d, s, n, 2))) },
             double: |$h| $double,
         )
@@ -186,7 +186,7 @@ macro_rules! enqueue {
             copy: |d, s| memcpy_async(d, s, $stream),
             // SAFETY: the kernel touches the elements of its parts, and no others.
             add_one: |d, n| unsafe { launch!(add_one<<<1, 32, 0, $stream>>>(d, n)) },
-            // SAFETY: the kernel touches the elements of its parts, and no others.
+            // SAFETY: as above.
             add_step: |d, s, n| unsafe { launch!(add_step<<<1, 32, 0, $stream>>>(d, s, n, 2)) },
             double: |h| $stream.$host_fn(h, double),
         )
@@ -520,7 +520,7 @@ impl Program {
             copy: |d, s| graph.set(node, node::memcpy(d, s)),
             // SAFETY: the kernel touches the elements of its parts, and no others.
             add_one: |d, n| unsafe { graph.set(node, node::kernel(&add_one, (1, 32), (d, n))) },
-            // SAFETY: the kernel touches the elements of its parts, and no others.
+            // SAFETY: as above.
             add_step: |d, s, n| unsafe { graph.set(node, node::kernel(&add_step, (1, 32), (d, s, n, 2))) },
             double: |h| graph.set(node, node::host_fn_with(h, double)),
         );
@@ -565,7 +565,7 @@ impl Program {
                     copy: |d, s| exec.set(graph, node, node::memcpy(d, s)),
                     // SAFETY: the kernel touches the elements of its parts, and no others.
                     add_one: |d, n| unsafe { exec.set(graph, node, node::kernel(&add_one, (1, 32), (d, n))) },
-                    // SAFETY: the kernel touches the elements of its parts, and no others.
+                    // SAFETY: as above.
                     add_step: |d, s, n| unsafe {
                         exec.set(graph, node, node::kernel(&add_step, (1, 32), (d, s, n, 2)))
                     },

@@ -269,7 +269,7 @@ impl StreamRef<'_> {
         let number = add(HostTask { run, timeline: timeline.id, device: timeline.device(), call_site });
         let data = std::ptr::without_provenance_mut(number);
         let launch = |stream| {
-            let done = match trigger {
+            match trigger {
                 // SAFETY: the stream lives as long as the view. The function may be called at any time, on
                 // any thread, with a number that identifies a task or no longer does.
                 Trigger::Completed => unsafe { check!(cudaLaunchHostFunc(stream, Some(call), data)) },
@@ -283,8 +283,7 @@ impl StreamRef<'_> {
                 // SAFETY: the stream lives as long as the view. The function may be called at any time, on
                 // any thread, with a number that identifies a task or no longer does. The flags must be 0.
                 Trigger::Always => unsafe { check!(cudaStreamAddCallback(stream, Some(notify), data, 0)) },
-            };
-            done.map_err(|error| error.at(call_site))
+            }
         };
         // SAFETY: the caller guarantees the accesses.
         let launched = unsafe { self.submit(Operation::new(accesses), call_site, launch) };

@@ -169,8 +169,7 @@ impl Batch3d {
         #[cfg(all(cudart_12_8, not(cudart_13_0)))]
         {
             let (operations, mut failed) = (self.operations.as_mut_ptr(), 0);
-            // SAFETY: the list has one entry for each copy, as the caller promises. The index is a live
-            // variable, which the call may fill.
+            // SAFETY: as above, and the index is a live variable, which the call may fill.
             unsafe { check!(cudaMemcpy3DBatchAsync(SOLIDS, operations, &raw mut failed, 0, stream)) }
         }
         #[cfg(not(cudart_12_8))]

@@ -229,7 +229,7 @@ fn buffers(plan: Plan, count: usize, stream: &Stream) -> anyhow::Result<f64> {
             unsafe { launch!(arguments_buffers_4<<<1, 1, 0, stream>>>(&mut a, &mut b, &mut c, &mut d)) }
         }),
         16 => plan.time(|| {
-            // SAFETY: the kernel writes the first element of each of the buffers, which have more.
+            // SAFETY: as above.
             unsafe {
                 launch!(arguments_buffers_16<<<1, 1, 0, stream>>>(
                     &mut a, &mut b, &mut c, &mut d, &mut e, &mut f, &mut g, &mut h, &mut i, &mut j, &mut k,
