@@ -19,6 +19,8 @@ use crate::step::{Analysis, Doubt, signed};
 const MOST_ROUNDS: usize = 40;
 /// Steps in all that such rounds may take.
 const MOST_ROUND_STEPS: u64 = 30_000;
+/// Tests that are looked at for invariants of a loop.
+const MOST_TESTS: u32 = 200;
 /// A displacement that a register cannot have.
 const FAR: i128 = 1 << 66;
 
@@ -299,6 +301,12 @@ impl<'w, 'a> Walk<'w, 'a> {
             }
             let Some(next) = self.meet(backs, it.header) else { break };
             state = next;
+            // A register of a function that was called is another one in the next call.
+            for register in it.written.iter().map(|it| *it as usize) {
+                if entry.registers.get(register) == Some(&Value::Unset) {
+                    state.registers[register] = Value::Unset;
+                }
+            }
         }
         self.round_steps += self.analysis.steps - before;
         self.analysis.log.truncate(mark);
@@ -461,10 +469,12 @@ impl<'w, 'a> Walk<'w, 'a> {
         let count = Form::symbol(rounds);
         let mut forms: Vec<Form> = Vec::new();
         let mut open = std::mem::take(&mut self.tests);
-        while let Some(test) = open.pop() {
+        let mut left = MOST_TESTS;
+        while let Some(test) = open.pop().filter(|_| left > 0) {
+            left -= 1;
             match &*test {
                 Test::Not(one) => open.push(Rc::clone(one)),
-                Test::And(one, other) => open.extend([Rc::clone(one), Rc::clone(other)]),
+                Test::And(one, other, _) => open.extend([Rc::clone(one), Rc::clone(other)]),
                 Test::Compare { a, b, .. } => {
                     let mut form = a.plus(b, -1);
                     for one in changed {

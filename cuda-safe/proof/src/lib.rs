@@ -105,7 +105,8 @@
 //! - Misaligned accesses do not occur, because alignment is proven.
 //! - Device addresses are below 2^57, shared memory has fewer than 2^24 bytes, and no loop has more than 2^66
 //!   rounds.
-//! - Textures and surfaces stay inside of their array, which the hardware checks.
+//! - Textures and surfaces stay inside of their array, which the hardware checks. They are arguments of the
+//!   launch, and no other numbers.
 //! - Inline assembly is PTX, and is analysed as such.
 //!
 //! # What is not proven
@@ -118,7 +119,9 @@
 //! An interpreter of PTX, independent of the lowering and the analysis, runs threads of kernels under random
 //! launches and under random changes of the PTX. Whatever is proven must hold for each access of each thread,
 //! with random loaded data. The arithmetic is compared with direct evaluation on all values of small types.
-//! Kernels with planted errors must not pass, and a table has the verdict on each kernel of this project.
+//! Kernels with planted errors and programs that were written to fool the analysis must not pass. Any change
+//! of a text or of a slice is an error, a refusal, or right for what it does now. A table has the verdict on
+//! each kernel of this project.
 //!
 //! # Files
 //! | file | purpose |

@@ -69,6 +69,10 @@ pub(crate) enum Op {
     Atomic,
     /// Reads or writes a matrix: row bytes, and rows, at the stride `from[4]`.
     Matrix,
+    /// Uses the texture or surface that `from[0]` is.
+    Handle,
+    /// An index, `from[0]`, that must be below the number `from[1]`.
+    Below,
     /// Goes to one of the steps in `from`.
     Bra,
     /// The thread ends.
@@ -77,7 +81,7 @@ pub(crate) enum Op {
     Refuse,
 }
 
-const OPS: [Op; 42] = [
+const OPS: [Op; 44] = [
     Op::Unknown,
     Op::Mov,
     Op::Add,
@@ -117,6 +121,8 @@ const OPS: [Op; 42] = [
     Op::Store,
     Op::Atomic,
     Op::Matrix,
+    Op::Handle,
+    Op::Below,
     Op::Bra,
     Op::Exit,
     Op::Refuse,
@@ -415,6 +421,8 @@ impl Kernel {
                 Op::Parameter => (0, 0, 2, 1),
                 Op::Load | Op::Store | Op::Atomic => (1, 0, 1, usize::MAX),
                 Op::Matrix => (2, 0, 3, 0),
+                Op::Handle => (1, 0, 0, 0),
+                Op::Below => (1, 0, 1, 0),
                 Op::Bra => (0, 0, step.from.len(), 0),
                 Op::Exit => (0, 0, 0, 0),
                 Op::Refuse => (0, 0, 1, 0),

@@ -54,7 +54,8 @@ pub(crate) enum Test {
         b: Rc<Form>,
     },
     Not(Rc<Self>),
-    And(Rc<Self>, Rc<Self>),
+    /// Both hold; how many tests stand one within another.
+    And(Rc<Self>, Rc<Self>, u8),
 }
 
 /// The value of a register.

@@ -49,16 +49,21 @@ pub(crate) struct Analysis<'a> {
     /// Memory of which a loaded value is not stable: it is written as well.
     pub(crate) unstable: BTreeSet<(Base, bool)>,
     pub(crate) steps: u64,
+    /// The work after which no test is looked into.
+    limit: u64,
     /// Why the launch is refused: nothing that comes after it changes the verdict.
     pub(crate) doubt: Option<Doubt>,
 }
 
+/// Tests within tests: of deeper ones nothing is known.
+const DEEPEST: u8 = 32;
 /// Addresses of a device are below this.
 const ADDRESSES: i128 = 1 << 57;
 
 impl<'a> Analysis<'a> {
-    pub(crate) fn new(kernel: &'a Kernel, launch: &'a Launch<'a>) -> Self {
+    pub(crate) fn new(kernel: &'a Kernel, launch: &'a Launch<'a>, limit: u64) -> Self {
         Self {
+            limit,
             kernel,
             launch,
             symbols: Symbols::default(),
@@ -168,14 +173,17 @@ impl<'a> Analysis<'a> {
 
     /// Adds to the state that a test has an outcome. Returns whether it can have it.
     pub(crate) fn refine(&mut self, state: &mut State, test: &Test, outcome: bool) -> bool {
+        self.symbols.work += 1;
         match test {
+            // Tests of the same tests are as many as the power of their depth.
+            _ if self.symbols.work > self.limit => true,
             Test::Unknown => true,
             Test::Is(value) => *value == outcome,
             Test::Not(inner) => self.refine(state, inner, !outcome),
-            Test::And(one, other) if outcome => {
+            Test::And(one, other, _) if outcome => {
                 self.refine(state, one, true) && self.refine(state, other, true)
             }
-            Test::And(one, other) => {
+            Test::And(one, other, _) => {
                 let (mut first, mut second) = (state.case(), state.case());
                 let facts =
                     match (self.refine(&mut first, one, outcome), self.refine(&mut second, other, outcome)) {
@@ -299,6 +307,7 @@ impl<'a> Analysis<'a> {
                 return self.refuse(Doubt { at: step.at, reason: text.cloned().unwrap_or_default(), origin });
             }
             Op::Load | Op::Store | Op::Atomic | Op::Matrix => return self.access(state, index),
+            Op::Handle | Op::Below => return self.operand(state, step),
             _ => {}
         }
         let Some(to) = step.to.first().copied() else { return };
@@ -605,8 +614,10 @@ impl<'a> Analysis<'a> {
                 let based = a.terms.iter().find_map(|(symbol, factor)| {
                     self.symbols.base(*symbol).filter(|_| *factor == 1).map(|base| (*symbol, base))
                 });
-                // An address from elsewhere stays one that no access may have.
-                let Some((symbol, base)) = based else { return Some(Form::clone(a)) };
+                let Some((symbol, base)) = based else {
+                    // Global memory has the same addresses in both; of others nothing is known.
+                    return (step.space == Space::Global).then(|| Form::clone(a));
+                };
                 let space = |object: u32| self.kernel.objects[object as usize].space;
                 let other = match (step.op, base) {
                     (_, Base::Parameter(..)) if step.space == Space::Global => base,
@@ -626,9 +637,9 @@ impl<'a> Analysis<'a> {
                 if other == base {
                     return Some(Form::clone(a));
                 }
-                // The conversion adds a number to addresses within the space.
+                // The conversion adds a number to addresses within the space, and to no others.
                 let (low, high) = self.symbols.range(state, &a.replace(symbol, &Form::constant(0))?, 2)?;
-                if low < -(1 << 20) || high > 1 << 30 {
+                if low < 0 || high > 1 << 24 {
                     return None;
                 }
                 let other = self.base(other);
@@ -683,11 +694,36 @@ impl<'a> Analysis<'a> {
         }
     }
 
+    /// Checks the operand of a texture, or of a branch by a table.
+    fn operand(&mut self, state: &mut State, step: &Step) {
+        let Some(operand) = step.from.first() else { return };
+        let value = self.number(state, *operand, step.at);
+        let (is_right, reason) = if let (Op::Below, Some(Operand::Number(end))) = (step.op, step.from.get(1))
+        {
+            let value = self.symbols.reading(state, &value, 32, false);
+            let high = self.symbols.high(state, &value, 3);
+            (high.is_some_and(|high| high < i128::from(*end)), "a branch may go past the end of its table")
+        } else {
+            let is_handle = matches!(value.terms[..], [(symbol, 1)]
+                if matches!(self.symbols.base(symbol), Some(Base::Parameter(..))));
+            (is_handle && value.constant == 0, "the texture or surface is no argument of the launch")
+        };
+        if !is_right {
+            let origin = self.symbols.origin(&value);
+            self.refuse(Doubt { at: step.at, reason: reason.to_owned(), origin });
+        }
+    }
+
     /// Enters an access, and sets the registers that a load writes.
     fn access(&mut self, state: &mut State, index: usize) {
         let step = &self.kernel.steps[index];
         let Some((base, rest)) = step.from.split_first() else { return };
-        let base = self.number(state, *base, step.at);
+        let register = if let Operand::Register(it) = base { self.bits(*it) } else { 64 };
+        let mut base = self.number(state, *base, step.at);
+        if register < 64 {
+            // The rest of the address is zero.
+            base = Rc::new(self.symbols.reading(state, &base, register, false));
+        }
         let offset = match (step.op, rest) {
             (Op::Matrix, [_, Operand::Number(offset), ..]) | (_, [Operand::Number(offset), ..]) => *offset,
             _ => 0,
@@ -782,6 +818,9 @@ impl<'a> Analysis<'a> {
         if !fits {
             return refused("the address is of another kind of memory than the instruction accesses");
         }
+        if step.op == Op::Load && step.flag && !matches!(base, Base::Object(_)) {
+            return refused("an assertion prints a text that is not in the PTX");
+        }
         let writes = step.op == Op::Store || step.op == Op::Atomic || step.op == Op::Matrix && step.flag;
         if let (true, Base::Object(it) | Base::Generic(it)) = (writes, base)
             && matches!(object(it), Space::Const | Space::Param)
@@ -803,7 +842,7 @@ impl<'a> Analysis<'a> {
             let most =
                 self.symbols.high(state, &stride, 2).and_then(|it| it.checked_mul(i128::from(element)));
             let Some(most) = most else { return refused("the stride of the matrix has no bound") };
-            end = end.saturating_add(most.saturating_mul(i128::from(rows - 1)));
+            end = end.saturating_add(most.saturating_mul(i128::from(rows) - 1));
             align = 32;
         }
         if !align.is_power_of_two() {
@@ -848,6 +887,17 @@ fn and(one: &Rc<Test>, other: &Rc<Test>) -> Rc<Test> {
         (Test::Is(true), _) => Rc::clone(other),
         (_, Test::Is(true)) => Rc::clone(one),
         (Test::Is(false), _) | (_, Test::Is(false)) => Rc::new(Test::Is(false)),
-        _ => Rc::new(Test::And(Rc::clone(one), Rc::clone(other))),
+        _ => match depth(one).max(depth(other)) {
+            DEEPEST.. => Rc::new(Test::Unknown),
+            depth => Rc::new(Test::And(Rc::clone(one), Rc::clone(other), depth + 1)),
+        },
+    }
+}
+
+fn depth(test: &Test) -> u8 {
+    match test {
+        Test::And(_, _, depth) => *depth,
+        Test::Not(inner) => depth(inner),
+        _ => 0,
     }
 }

@@ -132,12 +132,12 @@ pub fn prove(kernel: &Kernel, launch: &Launch<'_>) -> Verdict {
 #[must_use]
 pub fn prove_within(kernel: &Kernel, launch: &Launch<'_>, budget: u64) -> Verdict {
     let graph = Graph::new(kernel);
-    let mut analysis = Analysis::new(kernel, launch);
+    let mut analysis = Analysis::new(kernel, launch, budget);
     // A value that was loaded stays the same only if nothing writes the bytes in other pieces: which ones are
     // written is known at the end.
     loop {
         let unstable = std::mem::take(&mut analysis.unstable);
-        analysis = Analysis::new(kernel, launch);
+        analysis = Analysis::new(kernel, launch, budget);
         analysis.unstable = unstable;
         let mut walk = Walk::new(&mut analysis, &graph, budget);
         let end = walk.run();
@@ -146,7 +146,14 @@ pub fn prove_within(kernel: &Kernel, launch: &Launch<'_>, budget: u64) -> Verdic
         }
         let before = analysis.unstable.len();
         for (base, element, is_read_only) in &analysis.loaded {
-            let conflicts = |it: &&(Base, u32)| it.0 == *base && (*is_read_only || it.1 != *element);
+            // A variable of the program may be an argument as well.
+            let is_variable = |base: Base| matches!(base, Base::Object(it) if kernel.objects[it as usize].space == Space::Global);
+            let meets = |one: Base, other: Base| {
+                one == other || is_variable(one) && matches!(other, Base::Parameter(..))
+            };
+            let conflicts = |it: &&(Base, u32)| {
+                (meets(it.0, *base) || meets(*base, it.0)) && (*is_read_only || it.1 != *element)
+            };
             if analysis.written.iter().any(|it| conflicts(&it)) {
                 analysis.unstable.insert((*base, *is_read_only));
             }

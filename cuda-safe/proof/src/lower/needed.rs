@@ -13,7 +13,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
             matches!(
                 step.op,
                 Op::Load | Op::Store | Op::Atomic | Op::Matrix | Op::Bra | Op::Exit | Op::Refuse
-            )
+            ) || matches!(step.op, Op::Handle | Op::Below)
         };
         let mut needed = vec![false; self.kernel.registers.len()];
         loop {

@@ -16,7 +16,7 @@ const PATTERN_LAUNCHES: &str = include_str!("../../tests/kernels/patterns.tsv");
 const WORK: u64 = 100_000;
 
 #[derive(Debug, Default)]
-struct Count {
+pub(super) struct Count {
     proven: u32,
     refused: u32,
     threads: u32,
@@ -30,7 +30,7 @@ fn address(number: usize, align: u64) -> u64 {
 }
 
 /// Runs some threads of a launch, and compares their accesses with the proof. Returns what was wrong.
-fn run(
+pub(super) fn run(
     module: &Module<'_>,
     kernel: &Kernel,
     spec: &Spec,
@@ -134,7 +134,7 @@ fn prove_and_run(text: &str, spec: &Spec, random: &mut Random, count: &mut Count
     }
 }
 
-fn is_far(bytes: &Option<crate::Bytes>) -> bool {
+pub(super) fn is_far(bytes: &Option<crate::Bytes>) -> bool {
     bytes.as_ref().is_some_and(|it| it.low < -(1 << 34) || it.high > 1 << 34)
 }
 
