@@ -272,13 +272,13 @@ impl<'w, 'a> Walk<'w, 'a> {
         self.analysis.is_recording = was_recording;
         let exits = loop {
             pass += 1;
-            let mark = self.analysis.log.len();
+            let mark = self.analysis.accesses().len();
             let state = self.header(&entry, it, &changed, Some(rounds), &facts);
             let (backs, exits) = self.region(&it.blocks, Some(it.header), vec![(it.header, state)])?;
             if self.verify(&mut changed, &mut facts, &entry, &backs, rounds, pass) {
                 break exits;
             }
-            self.analysis.log.truncate(mark);
+            self.analysis.forget(mark);
         };
         self.tests = outer_tests;
         Ok(exits)
@@ -289,7 +289,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         if self.not_by_rounds.contains(&it.header) || self.round_steps > MOST_ROUND_STEPS {
             return Ok(None);
         }
-        let (mark, before) = (self.analysis.log.len(), self.analysis.steps);
+        let (mark, before) = (self.analysis.accesses().len(), self.analysis.steps);
         let mut state = entry.clone();
         for _ in 0..MOST_ROUNDS {
             let (backs, exits) = self.region(&it.blocks, Some(it.header), vec![(it.header, state)])?;
@@ -309,7 +309,7 @@ impl<'w, 'a> Walk<'w, 'a> {
             }
         }
         self.round_steps += self.analysis.steps - before;
-        self.analysis.log.truncate(mark);
+        self.analysis.forget(mark);
         self.not_by_rounds.insert(it.header);
         Ok(None)
     }
@@ -384,7 +384,7 @@ impl<'w, 'a> Walk<'w, 'a> {
             }
         }
         for (form, bound) in facts {
-            symbols.assume(&mut state, form, *bound);
+            symbols.claim(&mut state, form, *bound);
         }
         state
     }
@@ -542,9 +542,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         }
         facts.retain(|(form, bound)| {
             let start = self.at_entry(form, changed, rounds);
-            start
-                .and_then(|start| self.analysis.symbols.high(entry, &start, 2))
-                .is_some_and(|most| most <= *bound)
+            start.is_some_and(|start| self.analysis.symbols.is_at_most(entry, &start, 2, *bound))
         });
         facts
     }
@@ -616,8 +614,8 @@ impl<'w, 'a> Walk<'w, 'a> {
                     Change::Lost => next.push(None),
                     Change::Between(low, high) => {
                         let moved = distance.as_ref().and_then(|it| it.plus(&Form::symbol(one.symbol), -1));
-                        let range = moved.and_then(|it| self.analysis.symbols.range(state, &it, 2));
-                        is_step &= range.is_some_and(|range| range.0 >= *low && range.1 <= *high);
+                        is_step &= moved
+                            .is_some_and(|it| self.analysis.symbols.is_within(state, &it, 2, (*low, *high)));
                         next.push(distance);
                     }
                     Change::Range(_, factor, _) => {
@@ -704,7 +702,7 @@ impl<'w, 'a> Walk<'w, 'a> {
                         let Some(sum) = own.and_then(|own| after.plus(&own, *factor)) else { return false };
                         after = sum;
                     }
-                    self.analysis.symbols.high(state, &after, 2).is_some_and(|most| most <= *bound)
+                    self.analysis.symbols.is_at_most(state, &after, 2, *bound)
                 })
         });
         holds && facts.len() == before

@@ -39,7 +39,9 @@ pub(crate) struct Analysis<'a> {
     pub(crate) symbols: Symbols,
     bases: BTreeMap<Base, Symbol>,
     specials: Vec<(Special, Symbol)>,
-    pub(crate) log: Vec<Access>,
+    log: Vec<Access>,
+    /// The bytes of all accesses in the log, by what they count from, and whether they read and write.
+    reached: BTreeMap<(Base, bool, bool), (i128, i128)>,
     /// Whether accesses enter the log. Passes that look for a loop's invariants do not record.
     pub(crate) is_recording: bool,
     /// What is written, with the size of the elements. Loads of other sizes may be repeated.
@@ -70,6 +72,7 @@ impl<'a> Analysis<'a> {
             bases: BTreeMap::new(),
             specials: Vec::new(),
             log: Vec::new(),
+            reached: BTreeMap::new(),
             is_recording: true,
             written: BTreeSet::new(),
             loaded: BTreeSet::new(),
@@ -222,10 +225,8 @@ impl<'a> Analysis<'a> {
         if matches!(op, Op::Eq | Op::Ne) {
             // Either reading will do: take one that keeps both forms.
             let mut keeps = |is_signed: bool| {
-                let (least, most) = range_of(bits, is_signed);
-                [a, b].iter().all(|form| {
-                    self.symbols.range(state, form, 2).is_some_and(|(low, high)| low >= least && high <= most)
-                })
+                let range = range_of(bits, is_signed);
+                [a, b].iter().all(|form| self.symbols.is_within(state, form, 2, range))
             };
             is_signed = keeps(true) || !keeps(false);
         }
@@ -424,10 +425,8 @@ impl<'a> Analysis<'a> {
                 Some(result.unwrap_or_else(|| nothing(self, to_bits)))
             }
             Op::Mul24 => {
-                let (least, most) = range_of(24, is_signed);
-                let fits = [&a, &b].iter().all(|form| {
-                    self.symbols.range(state, form, 2).is_some_and(|(low, high)| low >= least && high <= most)
-                });
+                let range = range_of(24, is_signed);
+                let fits = [&a, &b].iter().all(|form| self.symbols.is_within(state, form, 2, range));
                 let product = if fits { self.product(state, &a, &b) } else { None };
                 Some(product.unwrap_or_else(|| nothing(self, bits)))
             }
@@ -516,8 +515,7 @@ impl<'a> Analysis<'a> {
                     for (x, y) in [(x, y), (y, x)] {
                         let common = gcd(x.divisor(), x.constant);
                         let lowest = common & -common;
-                        let range = self.symbols.range(state, y, 2);
-                        if range.is_some_and(|(low, high)| low >= 0 && high < lowest) {
+                        if lowest > 0 && self.symbols.is_within(state, y, 2, (0, lowest - 1)) {
                             return x.plus(y, 1);
                         }
                     }
@@ -638,8 +636,8 @@ impl<'a> Analysis<'a> {
                     return Some(Form::clone(a));
                 }
                 // The conversion adds a number to addresses within the space, and to no others.
-                let (low, high) = self.symbols.range(state, &a.replace(symbol, &Form::constant(0))?, 2)?;
-                if low < 0 || high > 1 << 24 {
+                let offset = a.replace(symbol, &Form::constant(0))?;
+                if !self.symbols.is_within(state, &offset, 2, (0, 1 << 24)) {
                     return None;
                 }
                 let other = self.base(other);
@@ -701,8 +699,8 @@ impl<'a> Analysis<'a> {
         let (is_right, reason) = if let (Op::Below, Some(Operand::Number(end))) = (step.op, step.from.get(1))
         {
             let value = self.symbols.reading(state, &value, 32, false);
-            let high = self.symbols.high(state, &value, 3);
-            (high.is_some_and(|high| high < i128::from(*end)), "a branch may go past the end of its table")
+            let is_below = self.symbols.is_at_most(state, &value, 3, i128::from(*end) - 1);
+            (is_below, "a branch may go past the end of its table")
         } else {
             let is_handle = matches!(value.terms[..], [(symbol, 1)]
                 if matches!(self.symbols.base(symbol), Some(Base::Parameter(..))));
@@ -712,6 +710,11 @@ impl<'a> Analysis<'a> {
             let origin = self.symbols.origin(&value);
             self.refuse(Doubt { at: step.at, reason: reason.to_owned(), origin });
         }
+    }
+
+    /// Returns the bytes of an object.
+    pub(crate) fn size(&self, object: u32) -> u64 {
+        self.kernel.objects[object as usize].bytes.unwrap_or(u64::from(self.launch.shared))
     }
 
     /// Enters an access, and sets the registers that a load writes.
@@ -751,7 +754,7 @@ impl<'a> Analysis<'a> {
                 (None, _) => Err(("the address is too large".to_owned(), (Origin::Computed, step.at))),
             };
             match access {
-                Ok(access) => self.log.push(access),
+                Ok(access) => self.enter(access),
                 Err((reason, origin)) => self.refuse(Doubt { at: step.at, reason, origin }),
             }
             if let Some((base, _)) = found {
@@ -786,6 +789,27 @@ impl<'a> Analysis<'a> {
                 self.symbols.unstable(low, high, origin, step.at)
             };
             self.set(state, *to, if step.bits > 64 { Value::Unset } else { Value::Number(Rc::new(form)) });
+        }
+    }
+
+    /// Returns the accesses that count.
+    pub(crate) fn accesses(&self) -> &[Access] {
+        &self.log
+    }
+
+    fn enter(&mut self, access: Access) {
+        let key = (access.base, access.reads, access.writes);
+        let (low, high) = self.reached.entry(key).or_insert((access.low, access.high));
+        (*low, *high) = (access.low.min(*low), access.high.max(*high));
+        self.log.push(access);
+    }
+
+    /// Forgets the accesses of a pass that does not count.
+    pub(crate) fn forget(&mut self, from: usize) {
+        if from < self.log.len() {
+            self.reached.clear();
+            let kept: Vec<Access> = self.log.drain(..).take(from).collect();
+            kept.into_iter().for_each(|access| self.enter(access));
         }
     }
 
@@ -852,11 +876,18 @@ impl<'a> Analysis<'a> {
         if offset.terms.iter().any(|(_, factor)| factor % unit != 0) || offset.constant % unit != 0 {
             return refused(&format!("the address may be no multiple of {align}"));
         }
-        let Some((low, high)) = self.symbols.range(state, offset, 3) else {
-            return refused("the index has no bound");
-        };
-        let Some(high) = high.checked_add(end) else { return refused("the index has no bound") };
         let reads = step.op != Op::Store && (step.op != Op::Matrix || !step.flag);
+        // What is no further than other accesses needs no better bound.
+        let (least, most) = match base {
+            Base::Object(it) | Base::Generic(it) => (0, i128::from(self.size(it)) - end),
+            Base::Parameter(..) => {
+                let reached = self.reached.get(&(base, reads, writes));
+                reached.map_or((i128::MAX, i128::MIN), |(low, high)| (*low, *high - end))
+            }
+        };
+        let low = self.symbols.low_or(state, offset, 3, least);
+        let high = self.symbols.high_or(state, offset, 3, most).and_then(|high| high.checked_add(end));
+        let (Some(low), Some(high)) = (low, high) else { return refused("the index has no bound") };
         Ok(Access { at: step.at, base, low, high, align, reads, writes, origin })
     }
 }

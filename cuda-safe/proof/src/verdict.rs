@@ -168,7 +168,7 @@ pub fn prove_within(kernel: &Kernel, launch: &Launch<'_>, budget: u64) -> Verdic
 fn verdict(analysis: &Analysis<'_>) -> Verdict {
     let kernel = analysis.kernel;
     let mut needs: BTreeMap<(usize, u64), Need> = BTreeMap::new();
-    for access in &analysis.log {
+    for access in analysis.accesses() {
         let Access { at, base, low, high, align, reads, writes, origin } = *access;
         let refused = |reason: &str| {
             let doubt = Doubt { at, reason: reason.to_owned(), origin };
@@ -176,8 +176,8 @@ fn verdict(analysis: &Analysis<'_>) -> Verdict {
         };
         match base {
             Base::Object(object) | Base::Generic(object) => {
+                let bytes = i128::from(analysis.size(object));
                 let object = &kernel.objects[object as usize];
-                let bytes = i128::from(object.bytes.unwrap_or(u64::from(analysis.launch.shared)));
                 if low < 0 || high > bytes {
                     let reason = match object.space {
                         _ if object.bytes == Some(0) => {
