@@ -138,6 +138,7 @@ impl<'w, 'a> Walk<'w, 'a> {
                     && !done.contains(&block)
                 {
                     let needed = &graph.blocks[block].needed;
+                    self.analysis.symbols.work += 1 + state.registers.len() as u64 / 64;
                     for (register, value) in state.registers.iter_mut().enumerate() {
                         if !needed.contains(register) {
                             *value = Value::Unset;

@@ -76,6 +76,19 @@ struct Fact {
     bound: i128,
     /// It holds for all values of the symbols, as the definition of a quotient does.
     is_definition: bool,
+    /// Its symbols and their signs.
+    signs: u64,
+}
+
+impl Fact {
+    fn new(terms: Rc<Terms>, bound: i128, is_definition: bool) -> Self {
+        Self { signs: signs(&terms), terms, bound, is_definition }
+    }
+}
+
+/// Returns a bit for each symbol and its sign. Terms without a common bit have no common symbol and sign.
+fn signs(terms: &Terms) -> u64 {
+    terms.iter().fold(0, |all, (symbol, factor)| all | 1 << (symbol * 2 + u32::from(*factor > 0)) % 64)
 }
 
 /// Why a fact holds.
@@ -271,7 +284,9 @@ impl Symbols {
             return self.largest(state, &reduced, depth, floor(goal, common))?.checked_mul(common);
         }
         self.tries -= 1;
-        for fact in &state.facts {
+        self.work += state.facts.len() as u64 / 8;
+        let signs = signs(terms);
+        for fact in state.facts.iter().filter(|fact| fact.signs & signs != 0) {
             // The smallest factor that removes a symbol, as a fraction.
             let mut factor: Option<(i128, i128)> = None;
             for (symbol, own) in fact.terms.iter() {
@@ -416,7 +431,8 @@ impl Symbols {
             return false;
         }
         let is_full = state.facts.len() >= MOST_FACTS;
-        match state.facts.iter_mut().find(|fact| *fact.terms == terms) {
+        let own = signs(&terms);
+        match state.facts.iter_mut().find(|fact| fact.signs == own && *fact.terms == terms) {
             Some(fact) if fact.bound <= bound => {}
             // Of a definition and a guard, the guard does not hold everywhere.
             Some(fact) => {
@@ -424,7 +440,7 @@ impl Symbols {
                 self.changes(state);
             }
             None if !is_full => {
-                state.facts.push(Fact { terms: Rc::new(terms), bound, is_definition });
+                state.facts.push(Fact::new(Rc::new(terms), bound, is_definition));
                 self.changes(state);
             }
             None => {}
@@ -652,6 +668,7 @@ impl Symbols {
     /// Keeps of two states' facts what holds in both. The registers are those of the first.
     pub(crate) fn common_facts(&mut self, one: &State, other: &State) -> State {
         let mut both = State::default();
+        self.work += (one.facts.len() + other.facts.len()) as u64 / 4;
         for (symbol, low, high) in &one.limits {
             if let Ok(at) = other.limits.binary_search_by_key(symbol, |(own, ..)| *own) {
                 let (_, other_low, other_high) = other.limits[at];
@@ -668,8 +685,10 @@ impl Symbols {
         both.limits.sort_unstable_by_key(|(symbol, ..)| *symbol);
         for (from, to, is_first) in [(one, other, true), (other, one, false)] {
             for fact in &from.facts {
-                let same =
-                    to.facts.iter().find(|it| Rc::ptr_eq(&it.terms, &fact.terms) || it.terms == fact.terms);
+                let is_same = |it: &&Fact| {
+                    it.signs == fact.signs && (Rc::ptr_eq(&it.terms, &fact.terms) || it.terms == fact.terms)
+                };
+                let same = to.facts.iter().find(is_same);
                 let bound = match same {
                     Some(_) if !is_first => continue,
                     Some(same) => Some(same.bound.max(fact.bound)),
@@ -684,7 +703,7 @@ impl Symbols {
                 let says_more = self.by_ranges(&both, &fact.terms).is_none_or(|known| bound < known);
                 if (is_definition || says_more) && both.facts.len() < MOST_FACTS {
                     let is_definition = fact.is_definition && same.is_none_or(|same| same.is_definition);
-                    both.facts.push(Fact { terms: Rc::clone(&fact.terms), bound, is_definition });
+                    both.facts.push(Fact::new(Rc::clone(&fact.terms), bound, is_definition));
                 }
             }
         }
