@@ -19,6 +19,8 @@ use crate::step::{Analysis, Doubt, signed};
 const MOST_ROUNDS: usize = 40;
 /// Steps in all that such rounds may take.
 const MOST_ROUND_STEPS: u64 = 30_000;
+/// Loops within loops.
+const DEEPEST: u32 = 32;
 /// Tests that are looked at for invariants of a loop.
 const MOST_TESTS: u32 = 200;
 /// A displacement that a register cannot have.
@@ -46,6 +48,8 @@ pub(crate) struct Walk<'w, 'a> {
     /// Loops whose rounds are not gone through one by one.
     pub(crate) not_by_rounds: BTreeSet<usize>,
     pub(crate) round_steps: u64,
+    /// Loops that are open.
+    depth: u32,
     /// The tests at branches, for guesses of invariants.
     tests: Vec<Rc<Test>>,
 }
@@ -77,7 +81,7 @@ struct Changed {
 impl<'w, 'a> Walk<'w, 'a> {
     pub(crate) fn new(analysis: &'w mut Analysis<'a>, graph: &'w Graph, budget: u64) -> Self {
         let (not_by_rounds, tests) = (BTreeSet::new(), Vec::new());
-        Self { analysis, graph, budget, not_by_rounds, round_steps: 0, tests }
+        Self { analysis, graph, budget, not_by_rounds, round_steps: 0, depth: 0, tests }
     }
 
     /// Goes through the whole kernel.
@@ -108,6 +112,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         entry: Ends,
     ) -> Result<(Vec<State>, Ends), GaveUp> {
         let graph = self.graph;
+        self.analysis.symbols.work += 1 + graph.blocks.len() as u64 / 16;
         let mut open: Vec<Vec<State>> = vec![Vec::new(); graph.blocks.len()];
         let (mut backs, mut exits) = (Vec::new(), Vec::new());
         let mut arrivals = entry;
@@ -120,7 +125,13 @@ impl<'w, 'a> Walk<'w, 'a> {
                 done.insert(block);
                 let Some(state) = self.meet(states, block) else { continue };
                 arrivals = match graph.loop_at(block).filter(|_| header != Some(block)) {
-                    Some(inner) => self.repeat(inner, state)?,
+                    Some(_) if self.depth == DEEPEST => return Err(GaveUp::Budget),
+                    Some(inner) => {
+                        self.depth += 1;
+                        let ends = self.repeat(inner, state)?;
+                        self.depth -= 1;
+                        ends
+                    }
                     None => self.block(block, state),
                 };
             }
