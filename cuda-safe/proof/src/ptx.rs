@@ -167,6 +167,9 @@ fn tokens(text: &str) -> Result<Vec<(Token<'_>, u32)>, SyntaxError> {
                 }
                 end += 2;
             }
+            // `.reg.b16` is two words, as `.reg .b16` is.
+            let inner = rest[1..end].find('.').filter(|_| first == '.');
+            let end = inner.map_or(end, |inner| inner + 1);
             found.push((Token::Word(&rest[..end]), line));
             end
         } else if "{}[]()<>,;:@!|+-=~&*".contains(first) {

@@ -88,7 +88,7 @@ impl Fact {
 
 /// Returns a bit for each symbol and its sign. Terms without a common bit have no common symbol and sign.
 fn signs(terms: &Terms) -> u64 {
-    terms.iter().fold(0, |all, (symbol, factor)| all | 1 << (symbol * 2 + u32::from(*factor > 0)) % 64)
+    terms.iter().fold(0, |all, (symbol, factor)| all | 1 << ((symbol * 2 + u32::from(*factor > 0)) % 64))
 }
 
 /// Why a fact holds.

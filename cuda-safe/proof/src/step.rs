@@ -103,18 +103,22 @@ impl<'a> Analysis<'a> {
     }
 
     fn special(&mut self, special: Special) -> Form {
-        let axis = |of: [u32; 3], axis: u8| i128::from(of[usize::from(axis) % 3].max(1));
-        let Launch { grid, block, cluster, .. } = *self.launch;
-        let below = match special {
-            Special::Ntid(at) => return Form::constant(axis(block, at)),
-            Special::Nctaid(at) => return Form::constant(axis(grid, at)),
-            Special::ClusterNctaid(at) => return Form::constant(axis(cluster, at)),
-            Special::DynamicSmem => return Form::constant(i128::from(self.launch.shared)),
-            Special::Tid(at) => axis(block, at),
-            Special::Ctaid(at) => axis(grid, at),
-            Special::ClusterCtaid(at) => axis(cluster, at),
-            Special::Laneid => 32,
+        let Launch { grid, block, cluster, shared, .. } = *self.launch;
+        let at = usize::from(special.0 % 3);
+        let (count, is_place) = match special.0 / 3 {
+            0 => (block[at].max(1), true),
+            1 => (block[at].max(1), false),
+            2 => (grid[at].max(1), true),
+            3 => (grid[at].max(1), false),
+            4 => (cluster[at].max(1), true),
+            5 => (cluster[at].max(1), false),
+            _ if special == Special::LANE => (32, true),
+            _ => (shared, false),
         };
+        let below = i128::from(count);
+        if !is_place {
+            return Form::constant(below);
+        }
         if below == 1 {
             return Form::constant(0);
         }

@@ -549,15 +549,13 @@ fn space_of(words: &[&str]) -> Refused<Space> {
 fn special(name: &str) -> Option<Option<Special>> {
     let (whole, axis) = name.split_once('.').unwrap_or((name, ""));
     let at = ["x", "y", "z"].iter().position(|it| *it == axis).and_then(|it| u8::try_from(it).ok());
+    let kind = Special::AXES.iter().position(|it| *it == whole);
+    if let (Some(kind), Some(at)) = (kind.and_then(|it| u8::try_from(it).ok()), at) {
+        return Some(Some(Special(3 * kind + at)));
+    }
     Some(match (whole, at) {
-        ("%tid", Some(at)) => Some(Special::Tid(at)),
-        ("%ntid", Some(at)) => Some(Special::Ntid(at)),
-        ("%ctaid", Some(at)) => Some(Special::Ctaid(at)),
-        ("%nctaid", Some(at)) => Some(Special::Nctaid(at)),
-        ("%cluster_ctaid", Some(at)) => Some(Special::ClusterCtaid(at)),
-        ("%cluster_nctaid", Some(at)) => Some(Special::ClusterNctaid(at)),
-        ("%laneid", None) => Some(Special::Laneid),
-        ("%dynamic_smem_size", None) => Some(Special::DynamicSmem),
+        ("%laneid", None) => Some(Special::LANE),
+        ("%dynamic_smem_size", None) => Some(Special::DYNAMIC_BYTES),
         ("%warpid" | "%nwarpid" | "%smid" | "%nsmid" | "%gridid" | "%clusterid" | "%nclusterid", _)
         | ("%cluster_ctarank" | "%cluster_nctarank" | "%is_explicit_cluster" | "%clock" | "%clock_hi", _)
         | ("%clock64" | "%globaltimer" | "%globaltimer_lo" | "%globaltimer_hi" | "%total_smem_size", _)

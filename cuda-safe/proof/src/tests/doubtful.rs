@@ -334,6 +334,7 @@ fn what_is_not_known_refuses_where_it_is_reached() {
 fn names_are_those_of_their_braces_and_functions_are_followed() {
     // A register of the same name with another width.
     bytes("{ .reg .b64 %r10; mov.u64 %r10, 5; } mov.u32 %r10, 3; STORE", 16, 0);
+    bytes("{ .reg.b64 %r10; mov.u64 %r10, 5; } mov.u32 %r10, 3; STORE", 16, 0);
     refused("{ .reg .b32 other; mov.u32 other, 5; } mov.u32 %r10, other; STORE", "not declared");
     let call = "{ .param .b32 p; st.param.b32 [p], %r5; .param .b32 q; call (q), twice, (p); \
          ld.param.b32 %r10, [q]; }";
