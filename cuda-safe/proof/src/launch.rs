@@ -22,8 +22,7 @@ pub struct Launch<'a> {
 pub struct Argument<'a> {
     /// The bytes of the value. Those of pointers do not count.
     pub bytes: &'a [u8],
-    /// The offsets of pointers among the bytes, each to memory of its own that the launch states a length of,
-    /// and of texture and surface objects: a kernel that uses another number as one is refused.
+    /// The offsets of pointers among the bytes, each to memory of its own that the launch states a length of.
     pub pointers: &'a [u64],
 }
 

@@ -105,8 +105,7 @@
 //! - Misaligned accesses do not occur, because alignment is proven.
 //! - Device addresses are below 2^57, shared memory has fewer than 2^24 bytes, and no loop has more than 2^66
 //!   rounds.
-//! - Textures and surfaces stay inside of their array, which the hardware checks. They are arguments of the
-//!   launch, and no other numbers.
+//! - Textures and surfaces stay inside of their array, which the hardware checks.
 //! - Inline assembly is PTX, and is analysed as such.
 //!
 //! # What is not proven

@@ -89,8 +89,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
                 "bar" | "barrier" | "membar" | "fence" | "nanosleep" | "griddepcontrol" | "pmevent" | "brkpt",
                 _,
             )
-            | ("prefetch" | "prefetchu" | "setmaxnreg", _) => Ok(()),
-            ("sust" | "sured", [object, ..]) => self.handle(object),
+            | ("prefetch" | "prefetchu" | "setmaxnreg" | "sust" | "sured", _) => Ok(()),
             ("bra", [Source::Name(label)]) => {
                 let step = self.push(Step::new(Op::Bra));
                 self.branches.push((step, vec![label]));
@@ -220,8 +219,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
                 self.unknown(to, Origin::Shuffle, &[]);
                 Ok(())
             }
-            ("tex" | "tld4" | "txq" | "suld" | "suq", [to, object, ..]) => {
-                self.handle(object)?;
+            ("tex" | "tld4" | "txq" | "suld" | "suq", [to, ..]) => {
                 // A texture may be of memory that the kernel writes: then each use may see another value.
                 let unwritten = self.temporary(32);
                 for to in self.results(to)? {
@@ -234,18 +232,6 @@ impl<'m, 'a> Lowering<'m, 'a> {
             }
             _ => self.arithmetic(it, ty),
         }
-    }
-
-    /// Lowers the texture or surface that an instruction names.
-    fn handle(&mut self, object: &Source<'a>) -> Refused {
-        let object = match object {
-            Source::List(list) => list.first().ok_or("a texture without an object")?,
-            Source::Address(object, 0) => object,
-            other => other,
-        };
-        let from = vec![self.value(object, 64, false)?];
-        self.push(Step { bits: 64, from, ..Step::new(Op::Handle) });
-        Ok(())
     }
 
     /// Lowers an instruction that computes its first operand from the others.
