@@ -52,12 +52,13 @@
 //! the memory behind each pointer. It compares a handful of numbers and allocates only for a refusal. What it
 //! returns ([`Need`]) is exact enough for the tracker: a range that is only read is a read.
 //!
-//! The caller guarantees four things.
+//! The caller guarantees five things.
 //! - The slice is that of the code that runs: of the PTX that ptxas or the driver compiled for this device, a
 //!   whole program and no relocatable unit, without options that change the meaning of PTX.
 //! - The launch passes exactly the values of the proof. Pointers point to the memory that is stated, and stay
 //!   valid until the kernel has ended.
 //! - Memory that the kernel writes through one pointer overlaps no memory of another pointer of the launch.
+//! - The parameters of [`Kernel::handles`] are handles of live textures and surfaces.
 //! - Nothing but the kernel changes the memory meanwhile, except by accesses of the same size as the
 //!   kernel's.
 //!

@@ -84,7 +84,7 @@ listed! {
         Atomic,
         /// Reads or writes a matrix: row bytes, and rows, at the stride `from[4]`.
         Matrix,
-        /// Uses the texture or surface that `from[0]` is.
+        /// Uses the texture or surface whose handle is `from[0]`, a parameter of the kernel.
         Handle,
         /// An index, `from[0]`, that must be below the number `from[1]`.
         Below,
@@ -201,6 +201,8 @@ pub struct Kernel {
     pub(crate) files: Vec<String>,
     /// The texts of `Op::Refuse`.
     pub(crate) texts: Vec<String>,
+    /// The parameters that are handles, and whether of surfaces.
+    pub(crate) handles: Vec<(usize, bool)>,
 }
 
 /// The bytes are not those of a slice, or of one that another version of this crate made.
@@ -225,10 +227,22 @@ impl Kernel {
         &self.name
     }
 
+    /// Gives the kernel the name that refusals are to have: that of its source, where PTX has a mangled one.
+    pub fn rename(&mut self, name: &str) {
+        name.clone_into(&mut self.name);
+    }
+
     /// The parameters, in order.
     #[must_use]
     pub fn parameters(&self) -> &[Parameter] {
         &self.parameters
+    }
+
+    /// The parameters that the kernel uses as handles of textures, or of surfaces if the second is `true`.
+    /// The caller guarantees that they are: other numbers would lead anywhere.
+    #[must_use]
+    pub fn handles(&self) -> &[(usize, bool)] {
+        &self.handles
     }
 
     /// The parts of parameters that a proof depends on, each with the parameter's index, the offset, and the
@@ -268,6 +282,10 @@ impl Kernel {
         out.list(&self.registers, |out, it| out.number(*it));
         out.list(&self.files, |out, it| out.text(it));
         out.list(&self.texts, |out, it| out.text(it));
+        out.list(&self.handles, |out, (parameter, is_surface)| {
+            out.length(*parameter);
+            out.number(u8::from(*is_surface));
+        });
         let mut before = (0, 0);
         out.list(&self.steps, |out, it| {
             out.index(Op::ALL, it.op);
@@ -317,6 +335,7 @@ impl Kernel {
         let registers = input.list(Input::number)?;
         let files = input.list(Input::text)?;
         let texts = input.list(Input::text)?;
+        let handles = input.list(|input| Ok((input.number()?, input.number::<u8>()? == 1)))?;
         let mut before = (0, 0);
         let steps = input.list(|input| {
             let op = input.choice(Op::ALL)?;
@@ -341,7 +360,7 @@ impl Kernel {
             }
             Ok(step)
         })?;
-        let kernel = Self { name, parameters, objects, registers, steps, files, texts };
+        let kernel = Self { name, parameters, objects, registers, steps, files, texts, handles };
         if input.0.is_empty() && kernel.is_well_formed() { Ok(kernel) } else { Err(NotASlice) }
     }
 

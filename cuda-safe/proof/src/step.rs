@@ -696,7 +696,7 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Checks the operand of a texture, or of a branch by a table.
+    /// Checks the operand of a texture, which must have its value here, or of a branch by a table.
     fn operand(&mut self, state: &mut State, step: &Step) {
         let Some(operand) = step.from.first() else { return };
         let value = self.number(state, *operand, step.at);
@@ -706,9 +706,7 @@ impl<'a> Analysis<'a> {
             let is_below = self.symbols.is_at_most(state, &value, 3, i128::from(*end) - 1);
             (is_below, "a branch may go past the end of its table")
         } else {
-            let is_handle = matches!(value.terms[..], [(symbol, 1)]
-                if matches!(self.symbols.base(symbol), Some(Base::Parameter(..))));
-            (is_handle && value.constant == 0, "the texture or surface is no argument of the launch")
+            (!self.symbols.is_unstable(&value), "the handle of a texture or surface may not be set here")
         };
         if !is_right {
             let origin = self.symbols.origin(&value);

@@ -71,6 +71,8 @@ pub struct Proof {
     /// The numbers among the arguments on which the proof depends: parameter, offset, value.
     numbers: Vec<(usize, u64, i128)>,
     needs: Vec<Need>,
+    /// Names of variables, and whether they may be written.
+    variables: BTreeMap<String, bool>,
 }
 
 /// The memory behind a pointer.
@@ -169,6 +171,7 @@ pub fn prove_within(kernel: &Kernel, launch: &Launch<'_>, budget: u64) -> Verdic
 fn verdict(analysis: &Analysis<'_>) -> Verdict {
     let kernel = analysis.kernel;
     let mut needs: BTreeMap<(usize, u64), Need> = BTreeMap::new();
+    let mut variables = BTreeMap::new();
     for access in analysis.accesses() {
         let Access { at, base, low, high, align, reads, writes, origin } = *access;
         let refused = |reason: &str| {
@@ -195,6 +198,9 @@ fn verdict(analysis: &Analysis<'_>) -> Verdict {
                 }
                 if align > object.align {
                     return refused(&format!("{} is aligned to {}, not {align}", object.name, object.align));
+                }
+                if matches!(object.space, Space::Global | Space::Const) {
+                    *variables.entry(object.name.clone()).or_default() |= writes;
                 }
             }
             Base::Parameter(parameter, offset) => {
@@ -255,6 +261,7 @@ fn verdict(analysis: &Analysis<'_>) -> Verdict {
         given,
         numbers: numbers.collect(),
         needs: needs.into_values().collect(),
+        variables,
     })
 }
 
@@ -315,6 +322,16 @@ impl Kernel {
         };
         self.steps.iter().filter(|step| step.op == Op::Refuse).filter_map(doubt).collect()
     }
+
+    /// Returns why no launch of the kernel can be proven: each gets to an instruction or a call that the
+    /// analysis does not know, before the first branch.
+    #[must_use]
+    pub fn never(&self) -> Option<Refusal> {
+        let is_end = |step: &&crate::slice::Step| matches!(step.op, Op::Bra | Op::Exit | Op::Refuse);
+        let first = self.steps.iter().find(is_end)?;
+        // It is the first doubt of all.
+        self.doubts().into_iter().next().filter(|_| first.op == Op::Refuse && first.guard.is_none())
+    }
 }
 
 impl Verdict {
@@ -336,6 +353,12 @@ impl Proof {
     #[must_use]
     pub fn needs(&self) -> &[Need] {
         &self.needs
+    }
+
+    /// The `__device__` and `__constant__` variables that the launch accesses, by their names in PTX, and
+    /// whether it may write them.
+    pub fn variables(&self) -> impl Iterator<Item = (&str, bool)> {
+        self.variables.iter().map(|(name, is_written)| (name.as_str(), *is_written))
     }
 
     fn check(&self, memory: &[Memory<'_>], names: &[&str]) -> Result<(), Refusal> {

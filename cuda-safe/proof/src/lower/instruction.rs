@@ -89,7 +89,11 @@ impl<'m, 'a> Lowering<'m, 'a> {
                 "bar" | "barrier" | "membar" | "fence" | "nanosleep" | "griddepcontrol" | "pmevent" | "brkpt",
                 _,
             )
-            | ("prefetch" | "prefetchu" | "setmaxnreg" | "sust" | "sured", _) => Ok(()),
+            | ("prefetch" | "prefetchu" | "setmaxnreg", _) => Ok(()),
+            ("sust" | "sured", [at, ..]) => {
+                self.handle(at, true);
+                Ok(())
+            }
             ("bra", [Source::Name(label)]) => {
                 let step = self.push(Step::new(Op::Bra));
                 self.branches.push((step, vec![label]));
@@ -219,7 +223,8 @@ impl<'m, 'a> Lowering<'m, 'a> {
                 self.unknown(to, Origin::Shuffle, &[]);
                 Ok(())
             }
-            ("tex" | "tld4" | "txq" | "suld" | "suq", [to, ..]) => {
+            ("tex" | "tld4" | "txq" | "suld" | "suq", [to, at, ..]) => {
+                self.handle(at, name.starts_with("su"));
                 // A texture may be of memory that the kernel writes: then each use may see another value.
                 let unwritten = self.temporary(32);
                 for to in self.results(to)? {

@@ -67,6 +67,9 @@ struct Lowering<'m, 'a> {
     returns: Vec<usize>,
     /// Registers that have no name in the PTX: each belongs to one instruction.
     temporaries: BTreeSet<u32>,
+    /// The handles of textures and surfaces: the step that refuses each, its register, and whether it is a
+    /// surface's.
+    handles: Vec<(usize, u32, bool)>,
 }
 
 /// Why an instruction cannot be lowered.
@@ -103,6 +106,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
             steps: Vec::new(),
             files: Vec::new(),
             texts: Vec::new(),
+            handles: Vec::new(),
         };
         let mut this = Self {
             module,
@@ -115,6 +119,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
             at: (0, 0),
             returns: Vec::new(),
             temporaries: BTreeSet::new(),
+            handles: Vec::new(),
         };
         if module.has_aliases {
             this.refuse("the PTX has an alias: a name may stand for another function");
@@ -131,8 +136,48 @@ impl<'m, 'a> Lowering<'m, 'a> {
         for step in std::mem::take(&mut this.returns) {
             this.kernel.steps[step].op = Op::Exit;
         }
+        this.find_handles();
         this.keep_what_matters();
         Ok(this.kernel)
+    }
+
+    /// Refuses a texture or surface, until its handle turns out to be a parameter's.
+    fn handle(&mut self, source: &Source<'a>, is_surface: bool) {
+        let name = match source {
+            Source::Address(base, 0) => Some(&**base),
+            Source::List(parts) => match &parts[..] {
+                [name, Source::List(_)] => Some(name),
+                _ => None,
+            },
+            _ => None,
+        };
+        let found = match name {
+            Some(Source::Name(name)) => self.find(name),
+            _ => None,
+        };
+        self.refuse("the handle of a texture or surface is no parameter of the kernel");
+        if let Some(Entity::Register(register)) = found {
+            self.handles.push((self.kernel.steps.len() - 1, register, is_surface));
+        }
+    }
+
+    /// Allows the handles that nothing writes but one load of a whole parameter.
+    fn find_handles(&mut self) {
+        for (step, register, is_surface) in std::mem::take(&mut self.handles) {
+            let writes: Vec<&Step> =
+                self.kernel.steps.iter().filter(|it| it.to.contains(&register)).collect();
+            if let [Step { op: Op::Parameter, guard: None, size: 8, from, .. }] = writes[..]
+                && let [Operand::Number(parameter), Operand::Number(0)] = from[..]
+                && let Ok(parameter) = usize::try_from(parameter)
+            {
+                let Step { at, guard, .. } = self.kernel.steps[step];
+                let from = vec![Operand::Register(register)];
+                self.kernel.steps[step] = Step { at, guard, bits: 64, from, ..Step::new(Op::Handle) };
+                if !self.kernel.handles.contains(&(parameter, is_surface)) {
+                    self.kernel.handles.push((parameter, is_surface));
+                }
+            }
+        }
     }
 
     fn name(&mut self, name: &'a str, entity: Entity<'a>) {
@@ -266,6 +311,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
                         self.kernel.steps.truncate(before);
                         self.branches.retain(|(step, _)| *step < before);
                         self.returns.retain(|step| *step < before);
+                        self.handles.retain(|(step, ..)| *step < before);
                         self.refuse(&reason);
                     }
                 }

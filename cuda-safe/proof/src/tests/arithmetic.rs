@@ -181,6 +181,7 @@ fn kernel(steps: Vec<Step>) -> Kernel {
         steps,
         files: Vec::new(),
         texts: Vec::new(),
+        handles: Vec::new(),
     }
 }
 

@@ -468,21 +468,17 @@ fn addresses_spaces_and_alignment() {
     // Constants and parameters are not written.
     refused("mov.b64 %rd3, n; st.param.u32 [%rd3], 0;", "");
     refused("mov.b64 %rd3, n; ld.param.u64 %rd4, [%rd3];", "");
-    // A texture must be an argument.
-    refused(
-        "mov.u64 %rd3, 1; mov.u32 %r6, 0; tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd3, {%r6}];",
-        "texture",
-    );
-    refused(
-        "ld.global.u64 %rd3, [%rd2]; mov.u32 %r6, 0; tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd3, {%r6}];",
-        "texture",
-    );
+    // A texture's handle must be a parameter, and set where it is used.
+    let texture = |handle: &str| {
+        format!("{handle} mov.u32 %r6, 0; tex.1d.v4.f32.s32 {{%f1, %f2, %f3, %f4}}, [%rd3, {{%r6}}];")
+    };
+    refused(&texture("mov.u64 %rd3, 1;"), "texture");
+    refused(&texture("ld.global.u64 %rd3, [%rd2];"), "texture");
+    refused(&texture("ld.param.u64 %rd3, [y]; add.s64 %rd3, %rd3, 1;"), "texture");
+    refused(&texture("setp.lt.u32 %p1, %r1, 9; @%p1 ld.param.u64 %rd3, [y];"), "texture");
+    refused(&texture("setp.lt.u32 %p1, %r1, 9; @%p1 bra $s; ld.param.u64 %rd3, [y]; $s:"), "may not be set");
     refused("mov.u64 %rd3, 1; mov.u32 %r6, 0; sust.b.1d.b32.trap [%rd3, {%r6}], {%r6};", "texture");
-    bytes(
-        "mov.u32 %r6, 0; tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd2, {%r6}]; st.global.f32 [%rd1], %f1;",
-        4,
-        0,
-    );
+    bytes(&texture("ld.param.u64 %rd3, [y];"), 0, 0);
 }
 
 #[test]

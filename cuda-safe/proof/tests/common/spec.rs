@@ -1,6 +1,5 @@
 //! Lists of launches: a line has the kernel, grid, block, arguments, bytes behind each pointer, and the bytes
-//! of dynamic shared memory, between bars. A pointer is `p`, and so is a texture or a surface. A structure is
-//! `{offset:bytes=value;...}`.
+//! of dynamic shared memory, between bars. A pointer is `p`, a structure `{offset:bytes=value;...}`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a list with a wrong line ends the program")]
 
