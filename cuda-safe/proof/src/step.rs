@@ -723,12 +723,7 @@ impl<'a> Analysis<'a> {
     fn access(&mut self, state: &mut State, index: usize) {
         let step = &self.kernel.steps[index];
         let Some((base, rest)) = step.from.split_first() else { return };
-        let register = if let Operand::Register(it) = base { self.bits(*it) } else { 64 };
-        let mut base = self.number(state, *base, step.at);
-        if register < 64 {
-            // The rest of the address is zero.
-            base = Rc::new(self.symbols.reading(state, &base, register, false));
-        }
+        let base = self.number(state, *base, step.at);
         let offset = match (step.op, rest) {
             (Op::Matrix, [_, Operand::Number(offset), ..]) | (_, [Operand::Number(offset), ..]) => *offset,
             _ => 0,
@@ -833,6 +828,12 @@ impl<'a> Analysis<'a> {
         let origin = self.symbols.origin(offset);
         let refused = |reason: &str| Err((reason.to_owned(), origin));
         let object = |object: u32| self.kernel.objects[object as usize].space;
+        // 32 bits are a whole address of these spaces only.
+        let is_short = matches!(step.from.first(), Some(Operand::Register(it)) if self.bits(*it) < 64);
+        let is_small = |space: Space| matches!(space, Space::Shared | Space::Local | Space::Param);
+        if is_short && !matches!(base, Base::Object(it) if is_small(object(it))) {
+            return refused("the register has no whole address of this kind of memory");
+        }
         let fits = match base {
             Base::Parameter(..) => matches!(step.space, Space::Global | Space::Generic),
             Base::Object(it) => match object(it) {

@@ -12,7 +12,7 @@ use crate::step::{Access, Analysis, Doubt};
 
 /// Work that [`prove`] spends at most, some two milliseconds. A step of the kernel counts four, and a bound of
 /// a form one, or more if there are many facts.
-pub const BUDGET: u64 = 30_000;
+pub const BUDGET: u64 = 60_000;
 
 /// Offsets that no memory has: an index without a bound.
 const FARTHEST: i128 = 1 << 44;
