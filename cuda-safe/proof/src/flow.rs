@@ -43,8 +43,6 @@ type Ends = Vec<(usize, State)>;
 pub(crate) struct Walk<'w, 'a> {
     pub(crate) analysis: &'w mut Analysis<'a>,
     pub(crate) graph: &'w Graph,
-    /// The bounds and steps that may be computed.
-    pub(crate) budget: u64,
     /// Loops whose rounds are not gone through one by one.
     pub(crate) not_by_rounds: BTreeSet<usize>,
     pub(crate) round_steps: u64,
@@ -79,9 +77,9 @@ struct Changed {
 }
 
 impl<'w, 'a> Walk<'w, 'a> {
-    pub(crate) fn new(analysis: &'w mut Analysis<'a>, graph: &'w Graph, budget: u64) -> Self {
+    pub(crate) fn new(analysis: &'w mut Analysis<'a>, graph: &'w Graph) -> Self {
         let (not_by_rounds, tests) = (BTreeSet::new(), Vec::new());
-        Self { analysis, graph, budget, not_by_rounds, round_steps: 0, depth: 0, tests }
+        Self { analysis, graph, not_by_rounds, round_steps: 0, depth: 0, tests }
     }
 
     /// Goes through the whole kernel.
@@ -92,15 +90,15 @@ impl<'w, 'a> Walk<'w, 'a> {
         let registers = vec![Value::Unset; self.analysis.kernel.registers.len()];
         let start = State::new(registers);
         let graph = self.graph;
-        self.region(&graph.order, None, vec![(0, start)]).map(|_| ())
+        self.region(&graph.order, None, vec![(0, start)])?;
+        self.spend()
     }
 
     fn spend(&self) -> Result<(), GaveUp> {
-        let spent = self.analysis.symbols.work + 4 * self.analysis.steps;
         if self.analysis.doubt.is_some() {
             return Err(GaveUp::Refused);
         }
-        if spent > self.budget { Err(GaveUp::Budget) } else { Ok(()) }
+        if self.analysis.spent() > self.analysis.limit { Err(GaveUp::Budget) } else { Ok(()) }
     }
 
     /// Goes through the blocks of a loop or of the kernel, each once. Returns the states at the ways back to
@@ -120,7 +118,6 @@ impl<'w, 'a> Walk<'w, 'a> {
         let mut done = BTreeSet::new();
         for at in std::iter::once(None).chain(order.iter().copied().map(Some)) {
             if let Some(block) = at {
-                self.spend()?;
                 let states = std::mem::take(&mut open[block]);
                 done.insert(block);
                 let Some(state) = self.meet(states, block) else { continue };
@@ -132,7 +129,7 @@ impl<'w, 'a> Walk<'w, 'a> {
                         self.depth -= 1;
                         ends
                     }
-                    None => self.block(block, state),
+                    None => self.block(block, state)?,
                 };
             }
             for (block, mut state) in arrivals.drain(..) {
@@ -195,15 +192,16 @@ impl<'w, 'a> Walk<'w, 'a> {
     }
 
     /// Goes through a block. Returns the states at the blocks that follow.
-    fn block(&mut self, block: usize, mut state: State) -> Ends {
+    fn block(&mut self, block: usize, mut state: State) -> Result<Ends, GaveUp> {
         let graph = self.graph;
         let (start, end) = (graph.blocks[block].start, graph.blocks[block].end);
         let kernel = self.analysis.kernel;
         for index in start..end {
+            self.spend()?;
             let step = &kernel.steps[index];
             let guard = step.guard.map(|guard| self.analysis.test(&state, guard));
             if matches!(step.op, Op::Bra | Op::Exit) {
-                return self.branch(block, index, state, guard);
+                return Ok(self.branch(block, index, state, guard));
             }
             let Some(guard) = guard else {
                 self.analysis.step(&mut state, index);
@@ -219,10 +217,10 @@ impl<'w, 'a> Walk<'w, 'a> {
                 (true, true) => self.join(&on, &off, None),
                 (true, false) => on,
                 (false, true) => off,
-                (false, false) => return Ends::new(),
+                (false, false) => return Ok(Ends::new()),
             };
         }
-        graph.blocks[block].next.first().map(|next| vec![(*next, state)]).unwrap_or_default()
+        Ok(graph.blocks[block].next.first().map(|next| vec![(*next, state)]).unwrap_or_default())
     }
 
     fn branch(&mut self, block: usize, index: usize, state: State, guard: Option<Rc<Test>>) -> Ends {

@@ -270,7 +270,7 @@ impl Symbols {
     /// facts, each with a factor that removes a symbol (Farkas). A bound that is no more than the goal is
     /// good enough.
     fn largest(&mut self, state: &State, terms: &Terms, depth: u32, goal: i128) -> Option<i128> {
-        self.work += 1;
+        self.work += 1 + terms.len() as u64 / 4;
         if terms.is_empty() {
             return Some(0);
         }

@@ -51,8 +51,8 @@ pub(crate) struct Analysis<'a> {
     /// Memory of which a loaded value is not stable: it is written as well.
     pub(crate) unstable: BTreeSet<(Base, bool)>,
     pub(crate) steps: u64,
-    /// The work after which no test is looked into.
-    limit: u64,
+    /// The work that may be spent.
+    pub(crate) limit: u64,
     /// Why the launch is refused: nothing that comes after it changes the verdict.
     pub(crate) doubt: Option<Doubt>,
 }
@@ -80,6 +80,11 @@ impl<'a> Analysis<'a> {
             steps: 0,
             doubt: None,
         }
+    }
+
+    /// Returns the work that is spent.
+    pub(crate) fn spent(&self) -> u64 {
+        self.symbols.work + 4 * self.steps
     }
 
     pub(crate) fn bits(&self, register: u32) -> u8 {

@@ -135,18 +135,20 @@ pub fn prove(kernel: &Kernel, launch: &Launch<'_>) -> Verdict {
 #[must_use]
 pub fn prove_within(kernel: &Kernel, launch: &Launch<'_>, budget: u64) -> Verdict {
     let graph = Graph::new(kernel);
-    let mut analysis = Analysis::new(kernel, launch, budget);
+    let mut left = budget;
+    let mut analysis = Analysis::new(kernel, launch, left);
     // A value that was loaded stays the same only if nothing writes the bytes in other pieces: which ones are
     // written is known at the end.
     loop {
         let unstable = std::mem::take(&mut analysis.unstable);
-        analysis = Analysis::new(kernel, launch, budget);
+        analysis = Analysis::new(kernel, launch, left);
         analysis.unstable = unstable;
-        let mut walk = Walk::new(&mut analysis, &graph, budget);
+        let mut walk = Walk::new(&mut analysis, &graph);
         let end = walk.run();
         if let Some(doubt) = end.err().map(|why| walk.doubt(why)).or_else(|| analysis.doubt.clone()) {
             return Verdict::Refused(refusal(kernel, &doubt));
         }
+        left = left.saturating_sub(analysis.spent());
         let before = analysis.unstable.len();
         for (base, element, is_read_only) in &analysis.loaded {
             // A variable of the program may be an argument as well.
