@@ -628,14 +628,18 @@ impl<'w, 'a> Walk<'w, 'a> {
                             .is_some_and(|it| self.analysis.symbols.is_within(state, &it, 2, (*low, *high)));
                         next.push(distance);
                     }
-                    Change::Range(_, factor, _) => {
+                    Change::Range(_, factor, claimed) => {
                         let divides =
                             |form: &Form| form.constant % factor == 0 && form.divisor() % factor == 0;
                         let distance = distance.filter(divides).map(|it| Form {
                             constant: it.constant / factor,
                             terms: it.terms.iter().map(|(symbol, own)| (*symbol, own / factor)).collect(),
                         });
-                        let own = distance.as_ref().and_then(|it| self.analysis.symbols.range(state, it, 2));
+                        let symbols = &mut self.analysis.symbols;
+                        let own = distance.as_ref().and_then(|it| match claimed {
+                            Some(claimed) if symbols.is_within(state, it, 2, *claimed) => Some(*claimed),
+                            _ => symbols.range(state, it, 2),
+                        });
                         range = match (range, own) {
                             (None, Some(own)) => Some(Some(own)),
                             (Some(Some((low, high))), Some(own)) => {

@@ -10,8 +10,8 @@ use crate::slice::{Kernel, Op, Origin, Space};
 use crate::state::Base;
 use crate::step::{Access, Analysis, Doubt};
 
-/// Work that [`prove`] spends at most, two or three milliseconds. A step of the kernel counts four, and a bound of
-/// a form one, or more if there are many facts.
+/// Work that [`prove`] spends at most, some two or three milliseconds. A step of the kernel counts four, and
+/// a bound of a form one, or more if its form is long or there are many facts.
 pub const BUDGET: u64 = 40_000;
 
 /// Offsets that no memory has: an index without a bound.

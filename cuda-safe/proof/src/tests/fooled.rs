@@ -91,7 +91,8 @@ fn comparisons_read_what_their_type_says() {
     );
     // A comparison of floats, of bits, and of unordered ones.
     refused(
-        "ld.global.u32 %r10, [%rd2]; cvt.rn.f32.u32 %f1, %r10; setp.ltu.f32 %p1, %f1, 0f42C80000; @!%p1 ret; STORE",
+        "ld.global.u32 %r10, [%rd2]; cvt.rn.f32.u32 %f1, %r10; setp.ltu.f32 %p1, %f1, 0f42C80000; \
+         @!%p1 ret; STORE",
         "",
     );
     refused(
@@ -122,7 +123,8 @@ fn conversions_shifts_and_bits() {
     refused("ld.global.s8 %r10, [%rd2]; STORE", "");
     bytes("ld.global.u8 %r10, [%rd2]; STORE", 1024, 1);
     refused(
-        "ld.global.u32 %r6, [%rd2]; cvt.sat.u8.s32 %h1, %r6; cvt.s32.s16 %r10, %h1; sub.s32 %r10, %r10, 1; STORE",
+        "ld.global.u32 %r6, [%rd2]; cvt.sat.u8.s32 %h1, %r6; cvt.s32.s16 %r10, %h1; \
+         sub.s32 %r10, %r10, 1; STORE",
         "",
     );
     refused("cvt.rn.f32.u32 %f1, %r1; cvt.rzi.s32.f32 %r10, %f1; STORE", "");
@@ -157,7 +159,8 @@ fn conversions_shifts_and_bits() {
     bytes("xor.b32 %r10, %r1, 99; STORE", 1024, 0);
     // Two halves of which one is not known.
     refused(
-        "ld.global.u32 %r6, [%rd2]; mov.b64 %rd3, {%r5, %r6}; shl.b64 %rd3, %rd3, 2; add.s64 %rd4, %rd1, %rd3; st.global.u32 [%rd4], 0;",
+        "ld.global.u32 %r6, [%rd2]; mov.b64 %rd3, {%r5, %r6}; shl.b64 %rd3, %rd3, 2; \
+         add.s64 %rd4, %rd1, %rd3; st.global.u32 [%rd4], 0;",
         "",
     );
     refused(
@@ -204,7 +207,8 @@ fn predicates_guards_and_choices() {
         0,
     );
     bytes(
-        "setp.lt.u32 %p1, %r1, %r2; mov.pred %p2, %p1; setp.lt.u32 %p1, %r1, 0; @!%p2 ret; mov.b32 %r10, %r1; \
+        "setp.lt.u32 %p1, %r1, %r2; mov.pred %p2, %p1; setp.lt.u32 %p1, %r1, 0; @!%p2 ret; \
+         mov.b32 %r10, %r1; \
          STORE",
         400,
         0,
@@ -224,7 +228,8 @@ fn predicates_guards_and_choices() {
         0,
     );
     bytes(
-        "setp.lt.u32 %p1, %r1, %r2; selp.u32 %r6, 1, 0, %p1; setp.ne.u32 %p2, %r6, 1; @%p2 ret; mov.b32 %r10, %r1; \
+        "setp.lt.u32 %p1, %r1, %r2; selp.u32 %r6, 1, 0, %p1; setp.ne.u32 %p2, %r6, 1; @%p2 ret; \
+         mov.b32 %r10, %r1; \
          STORE",
         400,
         0,
@@ -244,7 +249,8 @@ fn predicates_guards_and_choices() {
     // A choice of a pointer and a number, and of a pointer and itself further on.
     refused("setp.lt.u32 %p1, %r1, 9; selp.b64 %rd3, %rd1, 64, %p1; st.global.u32 [%rd3], 0;", "");
     bytes(
-        "setp.lt.u32 %p1, %r1, 9; add.s64 %rd3, %rd1, 64; selp.b64 %rd4, %rd1, %rd3, %p1; st.global.u32 [%rd4], 0;",
+        "setp.lt.u32 %p1, %r1, 9; add.s64 %rd3, %rd1, 64; selp.b64 %rd4, %rd1, %rd3, %p1; \
+         st.global.u32 [%rd4], 0;",
         68,
         0,
     );
@@ -254,7 +260,8 @@ fn predicates_guards_and_choices() {
     let square = "and.pred %p2, %p1, %p1; not.pred %p3, %p2; and.pred %p1, %p3, %p3; ".repeat(15);
     refused(
         &format!(
-            "ld.global.u32 %r6, [%rd2]; setp.lt.u32 %p1, %r6, %r2; {square} @!%p1 ret; mov.b32 %r10, %r6; STORE"
+            "ld.global.u32 %r6, [%rd2]; setp.lt.u32 %p1, %r6, %r2; {square} @!%p1 ret; \
+             mov.b32 %r10, %r6; STORE"
         ),
         "",
     );
@@ -268,7 +275,8 @@ fn predicates_guards_and_choices() {
         "past the end",
     );
     bytes(
-        "and.b32 %r6, %r5, 1; $t: .branchtargets $a, $b; brx.idx %r6, $t; $a: ret; $b: st.global.u32 [%rd1], 0;",
+        "and.b32 %r6, %r5, 1; $t: .branchtargets $a, $b; brx.idx %r6, $t; $a: ret; \
+         $b: st.global.u32 [%rd1], 0;",
         4,
         0,
     );
@@ -296,16 +304,19 @@ fn loops_that_look_bounded() {
     );
     // The counter wraps before the bound is reached.
     refused(
-        "mov.u32 %r10, 0; $l: STORE add.u32 %r10, %r10, 0x60000000; setp.lt.u32 %p1, %r10, 0xf0000000; @%p1 bra $l;",
+        "mov.u32 %r10, 0; $l: STORE add.u32 %r10, %r10, 0x60000000; setp.lt.u32 %p1, %r10, 0xf0000000; \
+         @%p1 bra $l;",
         "",
     );
     refused(
-        "cvt.u16.u32 %h1, %r5; $l: cvt.s32.s16 %r10, %h1; STORE add.s16 %h1, %h1, 1; setp.lt.s16 %p1, %h1, 32767; \
+        "cvt.u16.u32 %h1, %r5; $l: cvt.s32.s16 %r10, %h1; STORE add.s16 %h1, %h1, 1; \
+         setp.lt.s16 %p1, %h1, 32767; \
          @%p1 bra $l; add.s16 %h1, %h1, 1; cvt.s32.s16 %r10, %h1; STORE",
         "",
     );
     refused(
-        "mov.u16 %h1, 0; $l: cvt.u32.u16 %r6, %h1; mov.b32 %r10, %r6; add.u16 %h1, %h1, 1; setp.ne.u16 %p1, %h1, 0; @%p1 bra $l; \
+        "mov.u16 %h1, 0; $l: cvt.u32.u16 %r6, %h1; mov.b32 %r10, %r6; add.u16 %h1, %h1, 1; \
+         setp.ne.u16 %p1, %h1, 0; @%p1 bra $l; \
          not.b32 %r10, %r10; STORE",
         "",
     );
@@ -352,26 +363,31 @@ fn loops_that_look_bounded() {
         0,
     );
     refused(
-        "mov.u32 %r10, 0; mov.u32 %r6, 5000000; mov.u32 %r8, 0; $l: STORE mov.b32 %r7, %r6; mov.b32 %r6, %r10; \
+        "mov.u32 %r10, 0; mov.u32 %r6, 5000000; mov.u32 %r8, 0; $l: STORE mov.b32 %r7, %r6; \
+         mov.b32 %r6, %r10; \
          mov.b32 %r10, %r7; add.u32 %r8, %r8, 1; setp.lt.u32 %p1, %r8, %r1; @%p1 bra $l;",
         "",
     );
     // Each round uses the value of the round before.
     refused(
-        "mov.u32 %r10, 0; mov.u32 %r6, 0; $l: STORE ld.volatile.global.u32 %r7, [%rd2]; setp.lt.u32 %p2, %r7, %r2; \
+        "mov.u32 %r10, 0; mov.u32 %r6, 0; $l: STORE ld.volatile.global.u32 %r7, [%rd2]; \
+         setp.lt.u32 %p2, %r7, %r2; \
          selp.b32 %r10, %r6, %r7, %p2; add.u32 %r6, %r6, 1; setp.lt.u32 %p1, %r6, %r2; @%p1 bra $l;",
         "",
     );
     // A pointer that moves on, by another step on each of two ways.
     refused(
-        "mov.b64 %rd3, %rd1; mov.u32 %r6, 0; $l: st.global.u32 [%rd3], 0; add.s64 %rd3, %rd3, 4; add.u32 %r6, %r6, 1; \
+        "mov.b64 %rd3, %rd1; mov.u32 %r6, 0; $l: st.global.u32 [%rd3], 0; add.s64 %rd3, %rd3, 4; \
+         add.u32 %r6, %r6, 1; \
          setp.lt.u32 %p2, %r6, 9; @%p2 add.s64 %rd3, %rd3, -12; setp.lt.u32 %p1, %r6, %r2; @%p1 bra $l;",
         "",
     );
     // Inside of another loop, the inner counter goes on.
     refused(
-        "mov.u32 %r10, 0; mov.u32 %r6, 0; $o: mov.u32 %r7, 0; $l: STORE add.u32 %r10, %r10, 1; add.u32 %r7, %r7, 1; \
-         setp.lt.u32 %p1, %r7, %r1; @%p1 bra $l; add.u32 %r6, %r6, 1; setp.lt.u32 %p2, %r6, 2000000; @%p2 bra $o;",
+        "mov.u32 %r10, 0; mov.u32 %r6, 0; $o: mov.u32 %r7, 0; $l: STORE add.u32 %r10, %r10, 1; \
+         add.u32 %r7, %r7, 1; \
+         setp.lt.u32 %p1, %r7, %r1; @%p1 bra $l; add.u32 %r6, %r6, 1; setp.lt.u32 %p2, %r6, 2000000; \
+         @%p2 bra $o;",
         "",
     );
 }
@@ -386,7 +402,8 @@ fn addresses_spaces_and_alignment() {
     refused("mov.u32 %r6, own; cvt.u16.u32 %h1, %r6; cvt.u32.u16 %r7, %h1; st.shared.u32 [%r7], 0;", "");
     // What cvta makes of a number is another number.
     refused(
-        "mov.u64 %rd3, 0; cvta.shared.u64 %rd4, %rd3; shl.b64 %rd4, %rd4, 2; add.s64 %rd5, %rd1, %rd4; st.global.u32 [%rd5], 0;",
+        "mov.u64 %rd3, 0; cvta.shared.u64 %rd4, %rd3; shl.b64 %rd4, %rd4, 2; add.s64 %rd5, %rd1, %rd4; \
+         st.global.u32 [%rd5], 0;",
         "",
     );
     refused(
@@ -403,7 +420,8 @@ fn addresses_spaces_and_alignment() {
     refused("mov.u64 %rd3, stack; cvta.local.u64 %rd4, %rd3; st.u32 [%rd4+64], 0;", "stack, which has 64");
     refused("mov.u64 %rd3, own; cvta.shared.u64 %rd4, %rd3; st.shared.u32 [%rd4], 0;", "");
     refused(
-        "mov.u64 %rd3, own; mov.u64 %rd4, stack; sub.s64 %rd5, %rd3, %rd4; add.s64 %rd6, %rd1, %rd5; st.global.u32 [%rd6], 0;",
+        "mov.u64 %rd3, own; mov.u64 %rd4, stack; sub.s64 %rd5, %rd3, %rd4; add.s64 %rd6, %rd1, %rd5; \
+         st.global.u32 [%rd6], 0;",
         "",
     );
     // Half of a pointer, both halves, and one and a half.
@@ -428,12 +446,14 @@ fn addresses_spaces_and_alignment() {
     );
     // Vectors, and elements that are wider than their array's alignment.
     bytes(
-        "shl.b32 %r6, %r5, 4; cvt.u64.u32 %rd3, %r6; add.s64 %rd4, %rd1, %rd3; ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd4];",
+        "shl.b32 %r6, %r5, 4; cvt.u64.u32 %rd3, %r6; add.s64 %rd4, %rd1, %rd3; \
+         ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd4];",
         1024,
         0,
     );
     refused(
-        "shl.b32 %r6, %r5, 3; cvt.u64.u32 %rd3, %r6; add.s64 %rd4, %rd1, %rd3; ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd4];",
+        "shl.b32 %r6, %r5, 3; cvt.u64.u32 %rd3, %r6; add.s64 %rd4, %rd1, %rd3; \
+         ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd4];",
         "16",
     );
     refused("mov.u32 %r6, own; ld.shared.v2.f32 {%f1, %f2}, [%r6];", "aligned to 4");
@@ -532,16 +552,19 @@ fn values_that_change_between_the_guard_and_the_use() {
     bytes("ld.global.nc.u8 %r6, [%rd1]; and.b32 %r10, %r6, 63; STORE", 256, 0);
     // The second of two loads that one guard is meant for.
     refused(
-        "ld.global.u32 %r6, [%rd2]; setp.ge.u32 %p1, %r6, %r2; @%p1 ret; bar.sync 0; ld.global.u32 %r10, [%rd2]; STORE",
+        "ld.global.u32 %r6, [%rd2]; setp.ge.u32 %p1, %r6, %r2; @%p1 ret; bar.sync 0; \
+         ld.global.u32 %r10, [%rd2]; STORE",
         "",
     );
     refused(
-        "atom.global.add.u32 %r6, [%rd2], 1; setp.ge.u32 %p1, %r6, %r2; @%p1 ret; atom.global.add.u32 %r10, [%rd2], 1; STORE",
+        "atom.global.add.u32 %r6, [%rd2], 1; setp.ge.u32 %p1, %r6, %r2; @%p1 ret; \
+         atom.global.add.u32 %r10, [%rd2], 1; STORE",
         "",
     );
     bytes("atom.global.add.u32 %r10, [%rd2], 1; setp.ge.u32 %p1, %r10, %r2; @%p1 ret; STORE", 400, 4);
     refused(
-        "atom.global.add.u32 %r6, [%rd2], 1; setp.ge.u32 %p1, %r6, %r2; @%p1 ret; add.u32 %r10, %r6, 0xfffffff0; STORE",
+        "atom.global.add.u32 %r6, [%rd2], 1; setp.ge.u32 %p1, %r6, %r2; @%p1 ret; \
+         add.u32 %r10, %r6, 0xfffffff0; STORE",
         "",
     );
     // What another thread has, and what a barrier gathers.
@@ -558,8 +581,10 @@ fn values_that_change_between_the_guard_and_the_use() {
 fn calls_with_other_parameters() {
     // The result is that of the function, in each of two calls.
     bytes(
-        "{ .param .b32 p; st.param.b32 [p], %r5; .param .b32 q; call (q), twice, (p); ld.param.b32 %r6, [q]; } \
-         { .param .b32 p; st.param.b32 [p], %r6; .param .b32 q; call (q), twice, (p); ld.param.b32 %r10, [q]; } STORE",
+        "{ .param .b32 p; st.param.b32 [p], %r5; .param .b32 q; call (q), twice, (p); \
+         ld.param.b32 %r6, [q]; } \
+         { .param .b32 p; st.param.b32 [p], %r6; .param .b32 q; call (q), twice, (p); \
+         ld.param.b32 %r10, [q]; } STORE",
         63 * 16 + 4,
         0,
     );
@@ -577,7 +602,8 @@ fn calls_with_other_parameters() {
     refused("{ .param .b32 p; call (p), twice, (p, p); }", "other parameters");
     // A function that writes its result on one way only, or its parameter.
     refused(
-        "{ .param .b32 p; .param .b32 q; st.param.b32 [p], 1; call (q), sometimes, (p); ld.param.b32 %r6, [q]; \
+        "{ .param .b32 p; .param .b32 q; st.param.b32 [p], 1; call (q), sometimes, (p); \
+         ld.param.b32 %r6, [q]; \
          st.param.b32 [p], 0; call (q), sometimes, (p); ld.param.b32 %r10, [q]; } STORE",
         "",
     );
@@ -587,20 +613,23 @@ fn calls_with_other_parameters() {
     );
     // A register of the function has no value in the next round.
     refused(
-        "mov.u32 %r6, 0; $l: { .param .b32 p; .param .b32 q; st.param.b32 [p], %r6; call (q), remembers, (p); \
+        "mov.u32 %r6, 0; $l: { .param .b32 p; .param .b32 q; st.param.b32 [p], %r6; \
+         call (q), remembers, (p); \
          ld.param.b32 %r10, [q]; } STORE add.u32 %r6, %r6, 1; setp.lt.u32 %p1, %r6, 3; @%p1 bra $l;",
         "",
     );
     // Arrays of one name are two arrays.
     refused(
-        "{ .param .b64 q; call (q), array; ld.param.b64 %rd3, [q]; } mov.u64 %rd4, own; sub.s64 %rd5, %rd3, %rd4; \
+        "{ .param .b64 q; call (q), array; ld.param.b64 %rd3, [q]; } mov.u64 %rd4, own; \
+         sub.s64 %rd5, %rd3, %rd4; \
          shl.b64 %rd5, %rd5, 2; add.s64 %rd6, %rd1, %rd5; st.global.u32 [%rd6], 0;",
         "",
     );
     bytes("{ .param .b64 q; call (q), array; ld.param.b64 %rd3, [q]; } st.shared.u32 [%rd3+396], 0;", 0, 0);
     // An assertion prints texts of the program only.
     refused(
-        "{ .param .b64 a; .param .b64 b; .param .b64 c; .param .b32 d; .param .b64 e; st.param.b64 [a], %rd1; \
+        "{ .param .b64 a; .param .b64 b; .param .b64 c; .param .b32 d; .param .b64 e; \
+         st.param.b64 [a], %rd1; \
          st.param.b64 [b], %rd1; st.param.b64 [c], %rd1; st.param.b32 [d], 1; st.param.b64 [e], 1; \
          call __assertfail, (a, b, c, d, e); }",
         "not in the PTX",
