@@ -1,13 +1,7 @@
 //! Finds the toolkit, generates the bindings and links libcudart: see `cuda-sys-build`.
 
-use std::process::ExitCode;
-
-fn main() -> ExitCode {
-    match cuda_sys_build::build() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            error.report();
-            ExitCode::FAILURE
-        }
+fn main() {
+    if let Err(error) = cuda_sys_build::build() {
+        error.report();
     }
 }

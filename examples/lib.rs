@@ -30,8 +30,14 @@ mod documents {
     struct Devices;
     #[doc = include_str!("../cuda-safe/docs/guide/8-races.md")]
     struct Races;
+    #[doc = include_str!("../cuda-safe/docs/guide/9-library.md")]
+    struct Library;
     #[doc = include_str!("../cuda-safe/docs/other-libraries.md")]
     struct OtherLibraries;
     #[doc = include_str!("../cuda-safe/docs/coming-from-cudarc.md")]
     struct ComingFromCudarc;
+    #[doc = include_str!("../cuda-safe/docs/coming-from-own-ffi.md")]
+    struct ComingFromOwnFfi;
+    #[doc = include_str!("../cuda-safe/docs/compared.md")]
+    struct Compared;
 }

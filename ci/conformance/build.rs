@@ -1,9 +1,7 @@
 //! Compiles the kernels and symbols that the cases use, and lists the functions that the toolkit's headers
 //! have.
 
-use std::process::ExitCode;
-
-fn main() -> ExitCode {
+fn main() {
     // The emulator reads PTX, and finds clusters only in PTX for devices that have clusters.
     cuda_kernels_build::Build::new()
         .file("src/device.cu")
@@ -14,11 +12,7 @@ fn main() -> ExitCode {
         .export("ins_*")
         .archs(["sm_90", "compute_75", "compute_90"])
         .compile("conformance_device");
-    match cuda_sys_build::emit_version_cfgs() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            error.report();
-            ExitCode::FAILURE
-        }
+    if let Err(error) = cuda_sys_build::emit_version_cfgs() {
+        error.report();
     }
 }

@@ -10,7 +10,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 /// The signatures of CUDA 13.0, which the library stands for.
-const BINDINGS: &str = "../../cuda-sys/snapshot/bindings.rs";
+const BINDINGS: &str = "snapshot/bindings.rs";
+
+/// Every function of the runtime, with its version.
+const FUNCTIONS: &str = "../../cuda-safe/ledger/functions.tsv";
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -26,16 +29,39 @@ fn main() -> ExitCode {
 
 fn run() -> Result<()> {
     let out = PathBuf::from(std::env::var("OUT_DIR")?);
-    for file in [BINDINGS, "exports.txt", "exports-newer.txt", "src/api"] {
+    for file in [BINDINGS, FUNCTIONS, "exports.txt", "src/api"] {
         println!("cargo:rerun-if-changed={file}");
     }
     let bindings = fs::read_to_string(BINDINGS)?;
     fs::write(out.join("bindings.rs"), &bindings)?;
     fs::write(out.join("errors.rs"), errors(&bindings)?)?;
     let exports = fs::read_to_string("exports.txt")?;
-    let newer = fs::read_to_string("exports-newer.txt")?;
-    fs::write(out.join("stubs.rs"), stubs(exports.lines().collect())?)?;
-    link(&out, &exports.lines().chain(newer.lines()).collect::<Vec<_>>().join(" "))
+    let newer = newer(&fs::read_to_string(FUNCTIONS)?)?;
+    let all: BTreeSet<&str> = exports.lines().chain(newer.lines()).collect();
+    fs::write(out.join("exports-newer.txt"), &newer)?;
+    fs::write(out.join("stubs.rs"), stubs(&all)?)?;
+    link(&out, &all.into_iter().collect::<Vec<_>>().join(" "))
+}
+
+/// The functions that CUDA added after 13.0, one a line, and the per-thread variants that `src/api` defines.
+fn newer(functions: &str) -> Result<String> {
+    let mut names = BTreeSet::new();
+    for line in functions.lines().skip(1) {
+        let mut fields = line.split('\t');
+        let (Some(name), Some(since)) = (fields.next(), fields.nth(1)) else {
+            return Err(format!("{FUNCTIONS}: {line:?}").into());
+        };
+        let since = since.split_once('.').ok_or(format!("{FUNCTIONS}: {line:?}"))?;
+        if (since.0.parse::<u32>()?, since.1.parse::<u32>()?) > (13, 0) {
+            names.insert(name.to_owned());
+        }
+    }
+    let variants: Vec<_> =
+        names.iter().flat_map(|name| [format!("{name}_ptsz"), format!("{name}_ptds")]).collect();
+    let mut written = BTreeSet::new();
+    collect(Path::new("src/api"), &variants.iter().map(String::as_str).collect(), &mut written)?;
+    names.extend(written.into_iter().map(str::to_owned));
+    Ok(names.into_iter().map(|name| name + "\n").collect())
 }
 
 /// Makes the program a library as well, as `libc.so.6` is both: the linker makes a shared library with the
@@ -86,9 +112,9 @@ fn errors(bindings: &str) -> Result<String> {
 }
 
 /// The exported functions that no file of `src/api` defines, for the macro `stubs!`.
-fn stubs(exports: BTreeSet<&str>) -> Result<String> {
+fn stubs(exports: &BTreeSet<&str>) -> Result<String> {
     let mut written = BTreeSet::new();
-    collect(Path::new("src/api"), &exports, &mut written)?;
+    collect(Path::new("src/api"), exports, &mut written)?;
     let rest: Vec<&str> = exports.difference(&written).copied().collect();
     Ok(format!("stubs! {{ {} }}\n", rest.join("\n")))
 }

@@ -1,7 +1,7 @@
 //! A program for machines that may have no GPU: it copies by a device if there is one, else on the host.
 //!
-//! With the feature `static` it starts on a machine without CUDA: `cargo run -p cuda-safe --features static
-//! --example without_driver`.
+//! With the feature `load` or `static` it starts on a machine without CUDA: `cargo run -p cuda-safe
+//! --features load --example without_driver`.
 
 use cuda_safe::{Device, DeviceBuffer};
 

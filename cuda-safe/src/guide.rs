@@ -1,4 +1,5 @@
-//! The guide: eight short chapters for people who port CUDA C++, and the table of all names.
+//! The guide: nine short chapters, pages for people who come from elsewhere, a glossary, and the table of all
+//! names.
 //!
 //! | chapter | what it shows |
 //! |---|---|
@@ -10,8 +11,13 @@
 //! | [`graphs`] | captures, branches, launches |
 //! | [`devices`] | several devices |
 //! | [`races`] | how a port finds the races of the C++ program |
+//! | [`library`] | generic functions over memory and streams, a package with kernels, its tests |
 //! | [`other_libraries`] | cuBLAS, NCCL, MPI and your own CUDA C++, over streams and memory of this crate |
+//! | [`compared`] | one program in six libraries, and what each does with streams, memory and errors |
 //! | [`coming_from_cudarc`] | 25 lines of cudarc, and ours |
+//! | [`coming_from_own_ffi`] | three races of programs that bind the runtime themselves |
+//! | [`glossary`] | the words of the documents |
+//! | [`support`] | supported versions, for how long, and what counts as a breaking change |
 //! | [`names`] | the appendix: every name of CUDA C++ and its counterpart |
 //!
 //! `ci/test` runs every program of the chapters. They use kernels of `cuda-kernels`, so they are doctests of
@@ -22,6 +28,8 @@
 pub mod first_program {}
 
 /// Owners, parts, and the host's access.
+///
+#[cfg_attr(not(doctest), doc = include_str!("../docs/pictures/in-flight.txt"))]
 #[cfg_attr(not(doctest), doc = include_str!("../docs/guide/2-memory.md"))]
 pub mod memory {}
 
@@ -30,6 +38,8 @@ pub mod memory {}
 pub mod copies {}
 
 /// Streams, events and host functions.
+///
+#[cfg_attr(not(doctest), doc = include_str!("../docs/pictures/two-streams.txt"))]
 #[cfg_attr(not(doctest), doc = include_str!("../docs/guide/4-streams.md"))]
 pub mod streams {}
 
@@ -38,6 +48,8 @@ pub mod streams {}
 pub mod kernels {}
 
 /// Captures, branches, launches.
+///
+#[cfg_attr(not(doctest), doc = include_str!("../docs/pictures/retained.txt"))]
 #[cfg_attr(not(doctest), doc = include_str!("../docs/guide/6-graphs.md"))]
 pub mod graphs {}
 
@@ -49,13 +61,33 @@ pub mod devices {}
 #[cfg_attr(not(doctest), doc = include_str!("../docs/guide/8-races.md"))]
 pub mod races {}
 
+/// Generic functions over memory and streams, a package with kernels, its tests.
+#[cfg_attr(not(doctest), doc = include_str!("../docs/guide/9-library.md"))]
+pub mod library {}
+
 /// Other libraries over streams and memory of this crate.
 #[cfg_attr(not(doctest), doc = include_str!("../docs/other-libraries.md"))]
 pub mod other_libraries {}
 
+/// One program in six libraries.
+#[cfg_attr(not(doctest), doc = include_str!("../docs/compared.md"))]
+pub mod compared {}
+
 /// 25 lines of cudarc, and ours.
 #[cfg_attr(not(doctest), doc = include_str!("../docs/coming-from-cudarc.md"))]
 pub mod coming_from_cudarc {}
+
+/// Three races of programs that bind the runtime themselves.
+#[cfg_attr(not(doctest), doc = include_str!("../docs/coming-from-own-ffi.md"))]
+pub mod coming_from_own_ffi {}
+
+/// The words of the documents.
+#[doc = include_str!("../docs/glossary.md")]
+pub mod glossary {}
+
+/// Supported versions, for how long, and what counts as a breaking change.
+#[doc = include_str!("../docs/support.md")]
+pub mod support {}
 
 /// The appendix: every name of CUDA C++ and its counterpart.
 #[cfg_attr(not(doctest), doc = include_str!("../docs/porting.md"))]

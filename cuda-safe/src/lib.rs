@@ -43,7 +43,7 @@
 //! # Map
 //! | module | what it owns |
 //! |---|---|
-//! | [`guide`] | eight short chapters, and every name of C with its counterpart |
+//! | [`guide`] | nine short chapters, and every name of C with its counterpart |
 //! | [`error`] | [`Error`], [`check!`], the last-error slot of the runtime |
 //! | [`device`] | devices: ordinal, current device, properties, limits, peer access |
 //! | [`element`] | the types that may be copied to a device |

@@ -1,6 +1,6 @@
-// What the headers of CUDA 13.0 declare, by bindgen. Do not edit.
+// What the headers of CUDA 13.5 declare, by bindgen. Do not edit.
 
-pub const CUDART_VERSION: u32 = 13000;
+pub const CUDART_VERSION: u32 = 13050;
 pub const cudaHostAllocDefault: u32 = 0;
 pub const cudaHostAllocPortable: u32 = 1;
 pub const cudaHostAllocMapped: u32 = 2;
@@ -54,6 +54,8 @@ pub const cudaExternalSemaphoreSignalSkipNvSciBufMemSync: u32 = 1;
 pub const cudaExternalSemaphoreWaitSkipNvSciBufMemSync: u32 = 2;
 pub const cudaNvSciSyncAttrSignal: u32 = 1;
 pub const cudaNvSciSyncAttrWait: u32 = 2;
+/// Since CUDA 13.5.
+pub const cudaDevSmResourceGroupLocalityDomainIdAny: i32 = -1;
 pub const cudaGraphKernelNodePortDefault: u32 = 0;
 pub const cudaGraphKernelNodePortProgrammatic: u32 = 1;
 pub const cudaGraphKernelNodePortLaunchCompletion: u32 = 2;
@@ -521,6 +523,8 @@ pub const cudaErrorProfilerNotInitialized: cudaError = cudaError(6);
 pub const cudaErrorProfilerAlreadyStarted: cudaError = cudaError(7);
 pub const cudaErrorProfilerAlreadyStopped: cudaError = cudaError(8);
 pub const cudaErrorInvalidConfiguration: cudaError = cudaError(9);
+/// Since CUDA 13.2.
+pub const cudaErrorVersionTranslation: cudaError = cudaError(10);
 pub const cudaErrorInvalidPitchValue: cudaError = cudaError(12);
 pub const cudaErrorInvalidSymbol: cudaError = cudaError(13);
 pub const cudaErrorInvalidHostPointer: cudaError = cudaError(16);
@@ -584,6 +588,8 @@ pub const cudaErrorJitCompilationDisabled: cudaError = cudaError(223);
 pub const cudaErrorUnsupportedExecAffinity: cudaError = cudaError(224);
 pub const cudaErrorUnsupportedDevSideSync: cudaError = cudaError(225);
 pub const cudaErrorContained: cudaError = cudaError(226);
+/// Since CUDA 13.4.
+pub const cudaErrorInsufficientLoaderVersion: cudaError = cudaError(227);
 pub const cudaErrorInvalidSource: cudaError = cudaError(300);
 pub const cudaErrorFileNotFound: cudaError = cudaError(301);
 pub const cudaErrorSharedObjectSymbolNotFound: cudaError = cudaError(302);
@@ -643,6 +649,12 @@ pub const cudaErrorInvalidClusterSize: cudaError = cudaError(912);
 pub const cudaErrorFunctionNotLoaded: cudaError = cudaError(913);
 pub const cudaErrorInvalidResourceType: cudaError = cudaError(914);
 pub const cudaErrorInvalidResourceConfiguration: cudaError = cudaError(915);
+/// Since CUDA 13.1.
+pub const cudaErrorStreamDetached: cudaError = cudaError(917);
+/// Since CUDA 13.3.
+pub const cudaErrorGraphRecaptureFailure: cudaError = cudaError(918);
+/// Since CUDA 13.4.
+pub const cudaErrorFabricNotReady: cudaError = cudaError(919);
 pub const cudaErrorUnknown: cudaError = cudaError(999);
 pub const cudaErrorApiFailureBase: cudaError = cudaError(10000);
 #[repr(transparent)]
@@ -684,9 +696,53 @@ pub const cudaChannelFormatKindUnsignedBlockCompressed7: cudaChannelFormatKind =
 pub const cudaChannelFormatKindUnsignedBlockCompressed7SRGB: cudaChannelFormatKind =
     cudaChannelFormatKind(30);
 pub const cudaChannelFormatKindUnsignedNormalized1010102: cudaChannelFormatKind = cudaChannelFormatKind(31);
+/// Since CUDA 13.3.
+pub const cudaChannelFormatKindUnsigned8Packed422: cudaChannelFormatKind = cudaChannelFormatKind(32);
+/// Since CUDA 13.3.
+pub const cudaChannelFormatKindUnsigned8Packed444: cudaChannelFormatKind = cudaChannelFormatKind(33);
+/// Since CUDA 13.3.
+pub const cudaChannelFormatKindUnsigned8SemiPlanar420: cudaChannelFormatKind = cudaChannelFormatKind(34);
+/// Since CUDA 13.3.
+pub const cudaChannelFormatKindUnsigned16SemiPlanar420: cudaChannelFormatKind = cudaChannelFormatKind(35);
+/// Since CUDA 13.3.
+pub const cudaChannelFormatKindUnsigned8SemiPlanar422: cudaChannelFormatKind = cudaChannelFormatKind(36);
+/// Since CUDA 13.3.
+pub const cudaChannelFormatKindUnsigned16SemiPlanar422: cudaChannelFormatKind = cudaChannelFormatKind(37);
+/// Since CUDA 13.3.
+pub const cudaChannelFormatKindUnsigned8SemiPlanar444: cudaChannelFormatKind = cudaChannelFormatKind(38);
+/// Since CUDA 13.3.
+pub const cudaChannelFormatKindUnsigned16SemiPlanar444: cudaChannelFormatKind = cudaChannelFormatKind(39);
+/// Since CUDA 13.3.
+pub const cudaChannelFormatKindUnsigned8Planar420: cudaChannelFormatKind = cudaChannelFormatKind(40);
+/// Since CUDA 13.3.
+pub const cudaChannelFormatKindUnsigned16Planar420: cudaChannelFormatKind = cudaChannelFormatKind(41);
+/// Since CUDA 13.3.
+pub const cudaChannelFormatKindUnsigned8Planar422: cudaChannelFormatKind = cudaChannelFormatKind(42);
+/// Since CUDA 13.3.
+pub const cudaChannelFormatKindUnsigned16Planar422: cudaChannelFormatKind = cudaChannelFormatKind(43);
+/// Since CUDA 13.3.
+pub const cudaChannelFormatKindUnsigned8Planar444: cudaChannelFormatKind = cudaChannelFormatKind(44);
+/// Since CUDA 13.3.
+pub const cudaChannelFormatKindUnsigned16Planar444: cudaChannelFormatKind = cudaChannelFormatKind(45);
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct cudaChannelFormatKind(pub ::core::ffi::c_uint);
+/// Since CUDA 13.1.
+#[repr(C)]
+#[derive(Debug)]
+pub struct CUdevResourceDesc_st {
+    _unused: [u8; 0],
+}
+/// Since CUDA 13.1.
+pub type cudaDevResourceDesc_t = *mut CUdevResourceDesc_st;
+/// Since CUDA 13.1.
+#[repr(C)]
+#[derive(Debug)]
+pub struct cudaExecutionContext_st {
+    _unused: [u8; 0],
+}
+/// Since CUDA 13.1.
+pub type cudaExecutionContext_t = *mut cudaExecutionContext_st;
 #[repr(C)]
 #[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaChannelFormatDesc {
@@ -813,7 +869,8 @@ impl Default for cudaMemcpy3DParms {
 #[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaMemcpyNodeParams {
     pub flags: ::core::ffi::c_int,
-    pub reserved: [::core::ffi::c_int; 3usize],
+    pub reserved: ::core::ffi::c_int,
+    pub ctx: cudaExecutionContext_t,
     pub copyParams: cudaMemcpy3DParms,
 }
 impl Default for cudaMemcpyNodeParams {
@@ -875,6 +932,7 @@ pub struct cudaMemsetParamsV2 {
     pub elementSize: ::core::ffi::c_uint,
     pub width: usize,
     pub height: usize,
+    pub ctx: cudaExecutionContext_t,
 }
 impl Default for cudaMemsetParamsV2 {
     fn default() -> Self {
@@ -930,6 +988,8 @@ impl Default for cudaHostNodeParams {
 pub struct cudaHostNodeParamsV2 {
     pub fn_: cudaHostFn_t,
     pub userData: *mut ::core::ffi::c_void,
+    pub syncMode: ::core::ffi::c_uint,
+    pub ctx: cudaExecutionContext_t,
 }
 impl Default for cudaHostNodeParamsV2 {
     fn default() -> Self {
@@ -946,6 +1006,16 @@ pub const cudaStreamCaptureStatusInvalidated: cudaStreamCaptureStatus = cudaStre
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct cudaStreamCaptureStatus(pub ::core::ffi::c_uint);
+/// Since CUDA 13.3.
+pub const cudaGraphRecaptureEligibleForUpdate: cudaGraphRecaptureStatus = cudaGraphRecaptureStatus(0);
+/// Since CUDA 13.3.
+pub const cudaGraphRecaptureIneligibleForUpdate: cudaGraphRecaptureStatus = cudaGraphRecaptureStatus(1);
+/// Since CUDA 13.3.
+pub const cudaGraphRecaptureError: cudaGraphRecaptureStatus = cudaGraphRecaptureStatus(2);
+/// Since CUDA 13.3.
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct cudaGraphRecaptureStatus(pub ::core::ffi::c_uint);
 pub const cudaStreamCaptureModeGlobal: cudaStreamCaptureMode = cudaStreamCaptureMode(0);
 pub const cudaStreamCaptureModeThreadLocal: cudaStreamCaptureMode = cudaStreamCaptureMode(1);
 pub const cudaStreamCaptureModeRelaxed: cudaStreamCaptureMode = cudaStreamCaptureMode(2);
@@ -963,6 +1033,9 @@ pub const cudaClusterSchedulingPolicyDefault: cudaClusterSchedulingPolicy = cuda
 pub const cudaClusterSchedulingPolicySpread: cudaClusterSchedulingPolicy = cudaClusterSchedulingPolicy(1);
 pub const cudaClusterSchedulingPolicyLoadBalancing: cudaClusterSchedulingPolicy =
     cudaClusterSchedulingPolicy(2);
+/// Since CUDA 13.4.
+pub const cudaClusterSchedulingPolicyRubinDsmemLocality: cudaClusterSchedulingPolicy =
+    cudaClusterSchedulingPolicy(3);
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct cudaClusterSchedulingPolicy(pub ::core::ffi::c_uint);
@@ -981,6 +1054,14 @@ pub const cudaGraphUserObjectMove: cudaUserObjectRetainFlags = cudaUserObjectRet
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct cudaUserObjectRetainFlags(pub ::core::ffi::c_uint);
+/// Since CUDA 13.2.
+pub const cudaHostTaskBlocking: cudaHostTaskSyncMode = cudaHostTaskSyncMode(0);
+/// Since CUDA 13.2.
+pub const cudaHostTaskSpinWait: cudaHostTaskSyncMode = cudaHostTaskSyncMode(1);
+/// Since CUDA 13.2.
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct cudaHostTaskSyncMode(pub ::core::ffi::c_uint);
 #[repr(C)]
 #[derive(Debug)]
 pub struct cudaGraphicsResource {
@@ -1191,14 +1272,50 @@ impl Default for cudaResourceViewDesc {
         }
     }
 }
+/// Since CUDA 13.2.
+pub const cudaSharedMemoryModeDefault: cudaSharedMemoryMode = cudaSharedMemoryMode(0);
+/// Since CUDA 13.2.
+pub const cudaSharedMemoryModeRequirePortable: cudaSharedMemoryMode = cudaSharedMemoryMode(1);
+/// Since CUDA 13.2.
+pub const cudaSharedMemoryModeAllowNonPortable: cudaSharedMemoryMode = cudaSharedMemoryMode(2);
+/// Since CUDA 13.4.
+pub const cudaSharedMemoryModeAllowOversizedSharedMemory: cudaSharedMemoryMode = cudaSharedMemoryMode(3);
+/// Since CUDA 13.4.
+pub const cudaSharedMemoryModePreferOversizedSharedMemory: cudaSharedMemoryMode = cudaSharedMemoryMode(4);
+/// Since CUDA 13.2.
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct cudaSharedMemoryMode(pub ::core::ffi::c_uint);
 #[repr(C)]
-#[derive(Debug, Copy, Clone, PartialEq)]
+#[derive(Copy, Clone)]
 pub struct cudaPointerAttributes {
     pub type_: cudaMemoryType,
     pub device: ::core::ffi::c_int,
     pub devicePointer: *mut ::core::ffi::c_void,
     pub hostPointer: *mut ::core::ffi::c_void,
-    pub reserved: [::core::ffi::c_long; 8usize],
+    pub __bindgen_anon_1: cudaPointerAttributes__bindgen_ty_1,
+    pub reserved: [::core::ffi::c_long; 7usize],
+}
+/// Since CUDA 13.4.
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub union cudaPointerAttributes__bindgen_ty_1 {
+    pub localityDomainOrdinal: ::core::ffi::c_int,
+    pub unused: ::core::ffi::c_long,
+}
+impl Default for cudaPointerAttributes__bindgen_ty_1 {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+impl ::core::fmt::Debug for cudaPointerAttributes__bindgen_ty_1 {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        write!(f, "cudaPointerAttributes__bindgen_ty_1 {{ union }}")
+    }
 }
 impl Default for cudaPointerAttributes {
     fn default() -> Self {
@@ -1209,8 +1326,22 @@ impl Default for cudaPointerAttributes {
         }
     }
 }
+impl ::core::fmt::Debug for cudaPointerAttributes {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        write!(
+            f,
+            "cudaPointerAttributes {{ type: {:?}, device: {:?}, devicePointer: {:?}, hostPointer: {:?}, __bindgen_anon_1: {:?}, reserved: {:?} }}",
+            self.type_,
+            self.device,
+            self.devicePointer,
+            self.hostPointer,
+            self.__bindgen_anon_1,
+            self.reserved
+        )
+    }
+}
 #[repr(C)]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
+#[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaFuncAttributes {
     pub sharedSizeBytes: usize,
     pub constSizeBytes: usize,
@@ -1228,7 +1359,18 @@ pub struct cudaFuncAttributes {
     pub requiredClusterDepth: ::core::ffi::c_int,
     pub clusterSchedulingPolicyPreference: ::core::ffi::c_int,
     pub nonPortableClusterSizeAllowed: ::core::ffi::c_int,
-    pub reserved: [::core::ffi::c_int; 16usize],
+    pub deviceNodeUpdateStatus: ::core::ffi::c_int,
+    pub sharedMemoryMode: cudaSharedMemoryMode,
+    pub reserved: [::core::ffi::c_int; 14usize],
+}
+impl Default for cudaFuncAttributes {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
 }
 pub const cudaFuncAttributeMaxDynamicSharedMemorySize: cudaFuncAttribute = cudaFuncAttribute(8);
 pub const cudaFuncAttributePreferredSharedMemoryCarveout: cudaFuncAttribute = cudaFuncAttribute(9);
@@ -1238,7 +1380,9 @@ pub const cudaFuncAttributeRequiredClusterHeight: cudaFuncAttribute = cudaFuncAt
 pub const cudaFuncAttributeRequiredClusterDepth: cudaFuncAttribute = cudaFuncAttribute(13);
 pub const cudaFuncAttributeNonPortableClusterSizeAllowed: cudaFuncAttribute = cudaFuncAttribute(14);
 pub const cudaFuncAttributeClusterSchedulingPolicyPreference: cudaFuncAttribute = cudaFuncAttribute(15);
-pub const cudaFuncAttributeMax: cudaFuncAttribute = cudaFuncAttribute(16);
+/// Since CUDA 13.4.
+pub const cudaFuncAttributeSharedMemoryMode: cudaFuncAttribute = cudaFuncAttribute(16);
+pub const cudaFuncAttributeMax: cudaFuncAttribute = cudaFuncAttribute(17);
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct cudaFuncAttribute(pub ::core::ffi::c_uint);
@@ -1275,6 +1419,8 @@ pub const cudaLimitDevRuntimeSyncDepth: cudaLimit = cudaLimit(3);
 pub const cudaLimitDevRuntimePendingLaunchCount: cudaLimit = cudaLimit(4);
 pub const cudaLimitMaxL2FetchGranularity: cudaLimit = cudaLimit(5);
 pub const cudaLimitPersistingL2CacheSize: cudaLimit = cudaLimit(6);
+/// Since CUDA 13.4.
+pub const cudaLimitPerBlockMemorySize: cudaLimit = cudaLimit(10);
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct cudaLimit(pub ::core::ffi::c_uint);
@@ -1463,7 +1609,19 @@ pub const cudaDevAttrHostNumaMultinodeIpcSupported: cudaDeviceAttr = cudaDeviceA
 pub const cudaDevAttrHostMemoryPoolsSupported: cudaDeviceAttr = cudaDeviceAttr(144);
 pub const cudaDevAttrReserved145: cudaDeviceAttr = cudaDeviceAttr(145);
 pub const cudaDevAttrOnlyPartialHostNativeAtomicSupported: cudaDeviceAttr = cudaDeviceAttr(147);
-pub const cudaDevAttrMax: cudaDeviceAttr = cudaDeviceAttr(148);
+/// Since CUDA 13.3.
+pub const cudaDevAttrAtomicReductionSupported: cudaDeviceAttr = cudaDeviceAttr(148);
+/// Since CUDA 13.4.
+pub const cudaDevAttrLocalityDomainCount: cudaDeviceAttr = cudaDeviceAttr(149);
+/// Since CUDA 13.4.
+pub const cudaDevAttrOversizedSharedMemoryPerBlock: cudaDeviceAttr = cudaDeviceAttr(150);
+/// Since CUDA 13.3.
+pub const cudaDevAttrCigStreamsSupported: cudaDeviceAttr = cudaDeviceAttr(151);
+/// Since CUDA 13.4.
+pub const cudaDevAttrLocalityDomainMultiprocessorCount: cudaDeviceAttr = cudaDeviceAttr(157);
+/// Since CUDA 13.5.
+pub const cudaDevAttrTensorMapLargeTensorMinSize: cudaDeviceAttr = cudaDeviceAttr(160);
+pub const cudaDevAttrMax: cudaDeviceAttr = cudaDeviceAttr(161);
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct cudaDeviceAttr(pub ::core::ffi::c_uint);
@@ -1475,6 +1633,20 @@ pub const cudaMemPoolAttrReservedMemCurrent: cudaMemPoolAttr = cudaMemPoolAttr(5
 pub const cudaMemPoolAttrReservedMemHigh: cudaMemPoolAttr = cudaMemPoolAttr(6);
 pub const cudaMemPoolAttrUsedMemCurrent: cudaMemPoolAttr = cudaMemPoolAttr(7);
 pub const cudaMemPoolAttrUsedMemHigh: cudaMemPoolAttr = cudaMemPoolAttr(8);
+/// Since CUDA 13.2.
+pub const cudaMemPoolAttrAllocationType: cudaMemPoolAttr = cudaMemPoolAttr(9);
+/// Since CUDA 13.2.
+pub const cudaMemPoolAttrExportHandleTypes: cudaMemPoolAttr = cudaMemPoolAttr(10);
+/// Since CUDA 13.2.
+pub const cudaMemPoolAttrLocationId: cudaMemPoolAttr = cudaMemPoolAttr(11);
+/// Since CUDA 13.2.
+pub const cudaMemPoolAttrLocationType: cudaMemPoolAttr = cudaMemPoolAttr(12);
+/// Since CUDA 13.2.
+pub const cudaMemPoolAttrMaxPoolSize: cudaMemPoolAttr = cudaMemPoolAttr(13);
+/// Since CUDA 13.2.
+pub const cudaMemPoolAttrHwDecompressEnabled: cudaMemPoolAttr = cudaMemPoolAttr(14);
+/// Since CUDA 13.4.
+pub const cudaMemPoolAttrLocalityDomainId: cudaMemPoolAttr = cudaMemPoolAttr(15);
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct cudaMemPoolAttr(pub ::core::ffi::c_uint);
@@ -1484,14 +1656,46 @@ pub const cudaMemLocationTypeDevice: cudaMemLocationType = cudaMemLocationType(1
 pub const cudaMemLocationTypeHost: cudaMemLocationType = cudaMemLocationType(2);
 pub const cudaMemLocationTypeHostNuma: cudaMemLocationType = cudaMemLocationType(3);
 pub const cudaMemLocationTypeHostNumaCurrent: cudaMemLocationType = cudaMemLocationType(4);
+/// Since CUDA 13.2.
+pub const cudaMemLocationTypeInvisible: cudaMemLocationType = cudaMemLocationType(5);
+/// Since CUDA 13.4.
+pub const cudaMemLocationTypeDeviceLocalityDomain: cudaMemLocationType = cudaMemLocationType(6);
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct cudaMemLocationType(pub ::core::ffi::c_uint);
 #[repr(C)]
-#[derive(Debug, Copy, Clone, PartialEq)]
+#[derive(Copy, Clone)]
 pub struct cudaMemLocation {
     pub type_: cudaMemLocationType,
+    pub __bindgen_anon_1: cudaMemLocation__bindgen_ty_1,
+}
+/// Since CUDA 13.3.
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub union cudaMemLocation__bindgen_ty_1 {
     pub id: ::core::ffi::c_int,
+    pub localized: cudaMemLocation__bindgen_ty_1__bindgen_ty_1,
+}
+/// Since CUDA 13.4.
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, PartialEq)]
+pub struct cudaMemLocation__bindgen_ty_1__bindgen_ty_1 {
+    pub deviceId: ::core::ffi::c_uchar,
+    pub localityDomainId: ::core::ffi::c_uchar,
+}
+impl Default for cudaMemLocation__bindgen_ty_1 {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+impl ::core::fmt::Debug for cudaMemLocation__bindgen_ty_1 {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        write!(f, "cudaMemLocation__bindgen_ty_1 {{ union }}")
+    }
 }
 impl Default for cudaMemLocation {
     fn default() -> Self {
@@ -1502,6 +1706,15 @@ impl Default for cudaMemLocation {
         }
     }
 }
+impl ::core::fmt::Debug for cudaMemLocation {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        write!(
+            f,
+            "cudaMemLocation {{ type: {:?}, __bindgen_anon_1: {:?} }}",
+            self.type_, self.__bindgen_anon_1
+        )
+    }
+}
 pub const cudaMemAccessFlagsProtNone: cudaMemAccessFlags = cudaMemAccessFlags(0);
 pub const cudaMemAccessFlagsProtRead: cudaMemAccessFlags = cudaMemAccessFlags(1);
 pub const cudaMemAccessFlagsProtReadWrite: cudaMemAccessFlags = cudaMemAccessFlags(3);
@@ -1509,7 +1722,7 @@ pub const cudaMemAccessFlagsProtReadWrite: cudaMemAccessFlags = cudaMemAccessFla
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct cudaMemAccessFlags(pub ::core::ffi::c_uint);
 #[repr(C)]
-#[derive(Debug, Copy, Clone, PartialEq)]
+#[derive(Copy, Clone)]
 pub struct cudaMemAccessDesc {
     pub location: cudaMemLocation,
     pub flags: cudaMemAccessFlags,
@@ -1521,6 +1734,11 @@ impl Default for cudaMemAccessDesc {
             ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
             s.assume_init()
         }
+    }
+}
+impl ::core::fmt::Debug for cudaMemAccessDesc {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        write!(f, "cudaMemAccessDesc {{ location: {:?}, flags: {:?} }}", self.location, self.flags)
     }
 }
 pub const cudaMemAllocationTypeInvalid: cudaMemAllocationType = cudaMemAllocationType(0);
@@ -1539,7 +1757,7 @@ pub const cudaMemHandleTypeFabric: cudaMemAllocationHandleType = cudaMemAllocati
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct cudaMemAllocationHandleType(pub ::core::ffi::c_uint);
 #[repr(C)]
-#[derive(Debug, Copy, Clone, PartialEq)]
+#[derive(Copy, Clone)]
 pub struct cudaMemPoolProps {
     pub allocType: cudaMemAllocationType,
     pub handleTypes: cudaMemAllocationHandleType,
@@ -1547,7 +1765,8 @@ pub struct cudaMemPoolProps {
     pub win32SecurityAttributes: *mut ::core::ffi::c_void,
     pub maxSize: usize,
     pub usage: ::core::ffi::c_ushort,
-    pub reserved: [::core::ffi::c_uchar; 54usize],
+    pub reserved: [::core::ffi::c_uchar; 53usize],
+    pub reserved1: ::core::ffi::c_uchar,
 }
 impl Default for cudaMemPoolProps {
     fn default() -> Self {
@@ -1556,6 +1775,21 @@ impl Default for cudaMemPoolProps {
             ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
             s.assume_init()
         }
+    }
+}
+impl ::core::fmt::Debug for cudaMemPoolProps {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        write!(
+            f,
+            "cudaMemPoolProps {{ allocType: {:?}, handleTypes: {:?}, location: {:?}, win32SecurityAttributes: {:?}, usage: {:?}, reserved: {:?}, reserved1: {:?} }}",
+            self.allocType,
+            self.handleTypes,
+            self.location,
+            self.win32SecurityAttributes,
+            self.usage,
+            self.reserved,
+            self.reserved1
+        )
     }
 }
 #[repr(C)]
@@ -1573,7 +1807,7 @@ impl Default for cudaMemPoolPtrExportData {
     }
 }
 #[repr(C)]
-#[derive(Debug, Copy, Clone, PartialEq)]
+#[derive(Copy, Clone)]
 pub struct cudaMemAllocNodeParams {
     pub poolProps: cudaMemPoolProps,
     pub accessDescs: *const cudaMemAccessDesc,
@@ -1590,8 +1824,17 @@ impl Default for cudaMemAllocNodeParams {
         }
     }
 }
+impl ::core::fmt::Debug for cudaMemAllocNodeParams {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        write!(
+            f,
+            "cudaMemAllocNodeParams {{ poolProps: {:?}, accessDescs: {:?}, dptr: {:?} }}",
+            self.poolProps, self.accessDescs, self.dptr
+        )
+    }
+}
 #[repr(C)]
-#[derive(Debug, Copy, Clone, PartialEq)]
+#[derive(Copy, Clone)]
 pub struct cudaMemAllocNodeParamsV2 {
     pub poolProps: cudaMemPoolProps,
     pub accessDescs: *const cudaMemAccessDesc,
@@ -1606,6 +1849,15 @@ impl Default for cudaMemAllocNodeParamsV2 {
             ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
             s.assume_init()
         }
+    }
+}
+impl ::core::fmt::Debug for cudaMemAllocNodeParamsV2 {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        write!(
+            f,
+            "cudaMemAllocNodeParamsV2 {{ poolProps: {:?}, accessDescs: {:?}, dptr: {:?} }}",
+            self.poolProps, self.accessDescs, self.dptr
+        )
     }
 }
 #[repr(C)]
@@ -1643,7 +1895,7 @@ pub const cudaMemcpySrcAccessOrderMax: cudaMemcpySrcAccessOrder = cudaMemcpySrcA
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct cudaMemcpySrcAccessOrder(pub ::core::ffi::c_uint);
 #[repr(C)]
-#[derive(Debug, Copy, Clone, PartialEq)]
+#[derive(Copy, Clone)]
 pub struct cudaMemcpyAttributes {
     pub srcAccessOrder: cudaMemcpySrcAccessOrder,
     pub srcLocHint: cudaMemLocation,
@@ -1657,6 +1909,15 @@ impl Default for cudaMemcpyAttributes {
             ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
             s.assume_init()
         }
+    }
+}
+impl ::core::fmt::Debug for cudaMemcpyAttributes {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        write!(
+            f,
+            "cudaMemcpyAttributes {{ srcAccessOrder: {:?}, srcLocHint: {:?}, dstLocHint: {:?}, flags: {:?} }}",
+            self.srcAccessOrder, self.srcLocHint, self.dstLocHint, self.flags
+        )
     }
 }
 pub const cudaMemcpyOperandTypePointer: cudaMemcpy3DOperandType = cudaMemcpy3DOperandType(1);
@@ -1685,7 +1946,7 @@ pub union cudaMemcpy3DOperand__bindgen_ty_1 {
     pub array: cudaMemcpy3DOperand__bindgen_ty_1__bindgen_ty_2,
 }
 #[repr(C)]
-#[derive(Debug, Copy, Clone, PartialEq)]
+#[derive(Copy, Clone)]
 pub struct cudaMemcpy3DOperand__bindgen_ty_1__bindgen_ty_1 {
     pub ptr: *mut ::core::ffi::c_void,
     pub rowLength: usize,
@@ -1699,6 +1960,15 @@ impl Default for cudaMemcpy3DOperand__bindgen_ty_1__bindgen_ty_1 {
             ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
             s.assume_init()
         }
+    }
+}
+impl ::core::fmt::Debug for cudaMemcpy3DOperand__bindgen_ty_1__bindgen_ty_1 {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        write!(
+            f,
+            "cudaMemcpy3DOperand__bindgen_ty_1__bindgen_ty_1 {{ ptr: {:?}, locHint: {:?} }}",
+            self.ptr, self.locHint
+        )
     }
 }
 #[repr(C)]
@@ -2320,6 +2590,158 @@ impl ::core::fmt::Debug for cudaExternalSemaphoreWaitParams {
         )
     }
 }
+/// Since CUDA 13.1.
+pub const cudaDevSmResourceGroupDefault: cudaDevSmResourceGroup_flags = cudaDevSmResourceGroup_flags(0);
+/// Since CUDA 13.1.
+pub const cudaDevSmResourceGroupBackfill: cudaDevSmResourceGroup_flags = cudaDevSmResourceGroup_flags(1);
+/// Since CUDA 13.4.
+pub const cudaDevSmResourceGroupLocalityDomainId: cudaDevSmResourceGroup_flags =
+    cudaDevSmResourceGroup_flags(2);
+/// Since CUDA 13.5.
+pub const cudaDevSmResourceGroupLocalityDomainSupplementalSms: cudaDevSmResourceGroup_flags =
+    cudaDevSmResourceGroup_flags(4);
+/// Since CUDA 13.1.
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct cudaDevSmResourceGroup_flags(pub ::core::ffi::c_uint);
+/// Since CUDA 13.1.
+pub const cudaDevSmResourceSplitIgnoreSmCoscheduling: cudaDevSmResourceSplitByCount_flags =
+    cudaDevSmResourceSplitByCount_flags(1);
+/// Since CUDA 13.1.
+pub const cudaDevSmResourceSplitMaxPotentialClusterSize: cudaDevSmResourceSplitByCount_flags =
+    cudaDevSmResourceSplitByCount_flags(2);
+/// Since CUDA 13.1.
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct cudaDevSmResourceSplitByCount_flags(pub ::core::ffi::c_uint);
+/// Since CUDA 13.1.
+pub const cudaDevResourceTypeInvalid: cudaDevResourceType = cudaDevResourceType(0);
+/// Since CUDA 13.1.
+pub const cudaDevResourceTypeSm: cudaDevResourceType = cudaDevResourceType(1);
+/// Since CUDA 13.1.
+pub const cudaDevResourceTypeWorkqueueConfig: cudaDevResourceType = cudaDevResourceType(1000);
+/// Since CUDA 13.1.
+pub const cudaDevResourceTypeWorkqueue: cudaDevResourceType = cudaDevResourceType(10000);
+/// Since CUDA 13.1.
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct cudaDevResourceType(pub ::core::ffi::c_uint);
+/// Since CUDA 13.1.
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, PartialEq)]
+pub struct cudaDevSmResource {
+    pub smCount: ::core::ffi::c_uint,
+    pub minSmPartitionSize: ::core::ffi::c_uint,
+    pub smCoscheduledAlignment: ::core::ffi::c_uint,
+    pub flags: ::core::ffi::c_uint,
+    pub localityDomainId: ::core::ffi::c_uint,
+}
+/// Since CUDA 13.1.
+pub const cudaDevWorkqueueConfigScopeDeviceCtx: cudaDevWorkqueueConfigScope = cudaDevWorkqueueConfigScope(0);
+/// Since CUDA 13.1.
+pub const cudaDevWorkqueueConfigScopeGreenCtxBalanced: cudaDevWorkqueueConfigScope =
+    cudaDevWorkqueueConfigScope(1);
+/// Since CUDA 13.1.
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct cudaDevWorkqueueConfigScope(pub ::core::ffi::c_uint);
+/// Since CUDA 13.1.
+#[repr(C)]
+#[derive(Debug, Copy, Clone, PartialEq)]
+pub struct cudaDevWorkqueueConfigResource {
+    pub device: ::core::ffi::c_int,
+    pub wqConcurrencyLimit: ::core::ffi::c_uint,
+    pub sharingScope: cudaDevWorkqueueConfigScope,
+}
+impl Default for cudaDevWorkqueueConfigResource {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+/// Since CUDA 13.1.
+#[repr(C)]
+#[derive(Debug, Copy, Clone, PartialEq)]
+pub struct cudaDevWorkqueueResource {
+    pub reserved: [::core::ffi::c_uchar; 40usize],
+}
+impl Default for cudaDevWorkqueueResource {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+/// Since CUDA 13.1.
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, PartialEq)]
+pub struct cudaDevSmResourceGroupParams_st {
+    pub smCount: ::core::ffi::c_uint,
+    pub coscheduledSmCount: ::core::ffi::c_uint,
+    pub preferredCoscheduledSmCount: ::core::ffi::c_uint,
+    pub flags: ::core::ffi::c_uint,
+    pub localityDomainId: ::core::ffi::c_uint,
+    pub reserved: [::core::ffi::c_uint; 11usize],
+}
+/// Since CUDA 13.1.
+pub type cudaDevSmResourceGroupParams = cudaDevSmResourceGroupParams_st;
+/// Since CUDA 13.1.
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct cudaDevResource_st {
+    pub type_: cudaDevResourceType,
+    pub _internal_padding: [::core::ffi::c_uchar; 92usize],
+    pub __bindgen_anon_1: cudaDevResource_st__bindgen_ty_1,
+    pub nextResource: *mut cudaDevResource_st,
+}
+/// Since CUDA 13.1.
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub union cudaDevResource_st__bindgen_ty_1 {
+    pub sm: cudaDevSmResource,
+    pub wqConfig: cudaDevWorkqueueConfigResource,
+    pub wq: cudaDevWorkqueueResource,
+    pub _oversize: [::core::ffi::c_uchar; 40usize],
+}
+impl Default for cudaDevResource_st__bindgen_ty_1 {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+impl ::core::fmt::Debug for cudaDevResource_st__bindgen_ty_1 {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        write!(f, "cudaDevResource_st__bindgen_ty_1 {{ union }}")
+    }
+}
+impl Default for cudaDevResource_st {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+impl ::core::fmt::Debug for cudaDevResource_st {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        write!(
+            f,
+            "cudaDevResource_st {{ type: {:?}, _internal_padding: {:?}, __bindgen_anon_1: {:?}, nextResource: {:?} }}",
+            self.type_, self._internal_padding, self.__bindgen_anon_1, self.nextResource
+        )
+    }
+}
+/// Since CUDA 13.1.
+pub type cudaDevResource = cudaDevResource_st;
 pub use self::cudaError as cudaError_t;
 #[repr(C)]
 #[derive(Debug)]
@@ -2467,15 +2889,51 @@ impl Default for cudaKernelNodeParams {
         }
     }
 }
+/// Since CUDA 13.2.
+pub const cudaKernelFunctionTypeUnspecified: cudaKernelFunctionType = cudaKernelFunctionType(0);
+/// Since CUDA 13.2.
+pub const cudaKernelFunctionTypeDeviceEntry: cudaKernelFunctionType = cudaKernelFunctionType(1);
+/// Since CUDA 13.2.
+pub const cudaKernelFunctionTypeKernel: cudaKernelFunctionType = cudaKernelFunctionType(2);
+/// Since CUDA 13.2.
+pub const cudaKernelFunctionTypeFunction: cudaKernelFunctionType = cudaKernelFunctionType(3);
+/// Since CUDA 13.2.
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct cudaKernelFunctionType(pub ::core::ffi::c_uint);
 #[repr(C)]
-#[derive(Debug, Copy, Clone, PartialEq)]
+#[derive(Copy, Clone)]
 pub struct cudaKernelNodeParamsV2 {
-    pub func: *mut ::core::ffi::c_void,
+    pub __bindgen_anon_1: cudaKernelNodeParamsV2__bindgen_ty_1,
     pub gridDim: dim3,
     pub blockDim: dim3,
     pub sharedMemBytes: ::core::ffi::c_uint,
     pub kernelParams: *mut *mut ::core::ffi::c_void,
     pub extra: *mut *mut ::core::ffi::c_void,
+    pub ctx: cudaExecutionContext_t,
+    pub functionType: cudaKernelFunctionType,
+}
+/// Since CUDA 13.2.
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub union cudaKernelNodeParamsV2__bindgen_ty_1 {
+    pub func: *mut ::core::ffi::c_void,
+    pub kern: cudaKernel_t,
+    pub cuFunc: cudaFunction_t,
+}
+impl Default for cudaKernelNodeParamsV2__bindgen_ty_1 {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+impl ::core::fmt::Debug for cudaKernelNodeParamsV2__bindgen_ty_1 {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        write!(f, "cudaKernelNodeParamsV2__bindgen_ty_1 {{ union }}")
+    }
 }
 impl Default for cudaKernelNodeParamsV2 {
     fn default() -> Self {
@@ -2484,6 +2942,22 @@ impl Default for cudaKernelNodeParamsV2 {
             ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
             s.assume_init()
         }
+    }
+}
+impl ::core::fmt::Debug for cudaKernelNodeParamsV2 {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        write!(
+            f,
+            "cudaKernelNodeParamsV2 {{ __bindgen_anon_1: {:?}, gridDim: {:?}, blockDim: {:?}, sharedMemBytes: {:?}, kernelParams: {:?}, extra: {:?}, ctx: {:?}, functionType: {:?} }}",
+            self.__bindgen_anon_1,
+            self.gridDim,
+            self.blockDim,
+            self.sharedMemBytes,
+            self.kernelParams,
+            self.extra,
+            self.ctx,
+            self.functionType
+        )
     }
 }
 #[repr(C)]
@@ -2508,6 +2982,7 @@ pub struct cudaExternalSemaphoreSignalNodeParamsV2 {
     pub extSemArray: *mut cudaExternalSemaphore_t,
     pub paramsArray: *const cudaExternalSemaphoreSignalParams,
     pub numExtSems: ::core::ffi::c_uint,
+    pub ctx: cudaExecutionContext_t,
 }
 impl Default for cudaExternalSemaphoreSignalNodeParamsV2 {
     fn default() -> Self {
@@ -2540,6 +3015,7 @@ pub struct cudaExternalSemaphoreWaitNodeParamsV2 {
     pub extSemArray: *mut cudaExternalSemaphore_t,
     pub paramsArray: *const cudaExternalSemaphoreWaitParams,
     pub numExtSems: ::core::ffi::c_uint,
+    pub ctx: cudaExecutionContext_t,
 }
 impl Default for cudaExternalSemaphoreWaitNodeParamsV2 {
     fn default() -> Self {
@@ -2567,8 +3043,31 @@ pub struct cudaConditionalNodeParams {
     pub type_: cudaGraphConditionalNodeType,
     pub size: ::core::ffi::c_uint,
     pub phGraph_out: *mut cudaGraph_t,
+    pub ctx: cudaExecutionContext_t,
 }
 impl Default for cudaConditionalNodeParams {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+/// Since CUDA 13.5.
+#[repr(C)]
+#[derive(Debug, Copy, Clone, PartialEq)]
+pub struct cudaMemcpyBatchNodeParams {
+    pub count: usize,
+    pub dsts: *mut *mut ::core::ffi::c_void,
+    pub srcs: *mut *mut ::core::ffi::c_void,
+    pub sizes: *mut usize,
+    pub attrs: *mut cudaMemcpyAttributes,
+    pub attrsIdxs: *mut usize,
+    pub numAttrs: usize,
+    pub ctx: cudaExecutionContext_t,
+}
+impl Default for cudaMemcpyBatchNodeParams {
     fn default() -> Self {
         let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
         unsafe {
@@ -2590,7 +3089,13 @@ pub const cudaGraphNodeTypeExtSemaphoreWait: cudaGraphNodeType = cudaGraphNodeTy
 pub const cudaGraphNodeTypeMemAlloc: cudaGraphNodeType = cudaGraphNodeType(10);
 pub const cudaGraphNodeTypeMemFree: cudaGraphNodeType = cudaGraphNodeType(11);
 pub const cudaGraphNodeTypeConditional: cudaGraphNodeType = cudaGraphNodeType(13);
-pub const cudaGraphNodeTypeCount: cudaGraphNodeType = cudaGraphNodeType(14);
+/// Since CUDA 13.5.
+pub const cudaGraphNodeTypeMemcpyBatch: cudaGraphNodeType = cudaGraphNodeType(14);
+/// Since CUDA 13.3.
+pub const cudaGraphNodeTypeReserved16: cudaGraphNodeType = cudaGraphNodeType(16);
+/// Since CUDA 13.5.
+pub const cudaGraphNodeTypeExternalEngine: cudaGraphNodeType = cudaGraphNodeType(17);
+pub const cudaGraphNodeTypeCount: cudaGraphNodeType = cudaGraphNodeType(18);
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct cudaGraphNodeType(pub ::core::ffi::c_uint);
@@ -2598,9 +3103,12 @@ pub const cudaGraphChildGraphOwnershipClone: cudaGraphChildGraphNodeOwnership =
     cudaGraphChildGraphNodeOwnership(0);
 pub const cudaGraphChildGraphOwnershipMove: cudaGraphChildGraphNodeOwnership =
     cudaGraphChildGraphNodeOwnership(1);
+/// Since CUDA 13.2.
+pub const cudaGraphChildGraphOwnershipInvalid: cudaGraphChildGraphNodeOwnership =
+    cudaGraphChildGraphNodeOwnership(-1);
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
-pub struct cudaGraphChildGraphNodeOwnership(pub ::core::ffi::c_uint);
+pub struct cudaGraphChildGraphNodeOwnership(pub ::core::ffi::c_int);
 #[repr(C)]
 #[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaChildGraphNodeParams {
@@ -2620,6 +3128,7 @@ impl Default for cudaChildGraphNodeParams {
 #[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaEventRecordNodeParams {
     pub event: cudaEvent_t,
+    pub ctx: cudaExecutionContext_t,
 }
 impl Default for cudaEventRecordNodeParams {
     fn default() -> Self {
@@ -2668,6 +3177,7 @@ pub union cudaGraphNodeParams__bindgen_ty_1 {
     pub alloc: cudaMemAllocNodeParamsV2,
     pub free: cudaMemFreeNodeParams,
     pub conditional: cudaConditionalNodeParams,
+    pub memcpyBatch: cudaMemcpyBatchNodeParams,
 }
 impl Default for cudaGraphNodeParams__bindgen_ty_1 {
     fn default() -> Self {
@@ -2883,6 +3393,8 @@ pub const cudaGraphDebugDotFlagsExtSemasWaitNodeParams: cudaGraphDebugDotFlags =
 pub const cudaGraphDebugDotFlagsKernelNodeAttributes: cudaGraphDebugDotFlags = cudaGraphDebugDotFlags(512);
 pub const cudaGraphDebugDotFlagsHandles: cudaGraphDebugDotFlags = cudaGraphDebugDotFlags(1024);
 pub const cudaGraphDebugDotFlagsConditionalNodeParams: cudaGraphDebugDotFlags = cudaGraphDebugDotFlags(32768);
+/// Since CUDA 13.5.
+pub const cudaGraphDebugDotFlagsMemcpyBatchNodeParams: cudaGraphDebugDotFlags = cudaGraphDebugDotFlags(65536);
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct cudaGraphDebugDotFlags(pub ::core::ffi::c_uint);
@@ -2905,6 +3417,19 @@ pub struct cudaLaunchMemSyncDomainMap_st {
     pub remote: ::core::ffi::c_uchar,
 }
 pub type cudaLaunchMemSyncDomainMap = cudaLaunchMemSyncDomainMap_st;
+/// Since CUDA 13.2.
+pub const cudaLaunchPortableClusterModeDefault: cudaLaunchAttributePortableClusterMode =
+    cudaLaunchAttributePortableClusterMode(0);
+/// Since CUDA 13.2.
+pub const cudaLaunchPortableClusterModeRequirePortable: cudaLaunchAttributePortableClusterMode =
+    cudaLaunchAttributePortableClusterMode(1);
+/// Since CUDA 13.2.
+pub const cudaLaunchPortableClusterModeAllowNonPortable: cudaLaunchAttributePortableClusterMode =
+    cudaLaunchAttributePortableClusterMode(2);
+/// Since CUDA 13.2.
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct cudaLaunchAttributePortableClusterMode(pub ::core::ffi::c_uint);
 pub const cudaLaunchAttributeIgnore: cudaLaunchAttributeID = cudaLaunchAttributeID(0);
 pub const cudaLaunchAttributeAccessPolicyWindow: cudaLaunchAttributeID = cudaLaunchAttributeID(1);
 pub const cudaLaunchAttributeCooperative: cudaLaunchAttributeID = cudaLaunchAttributeID(2);
@@ -2923,6 +3448,10 @@ pub const cudaLaunchAttributeLaunchCompletionEvent: cudaLaunchAttributeID = cuda
 pub const cudaLaunchAttributeDeviceUpdatableKernelNode: cudaLaunchAttributeID = cudaLaunchAttributeID(13);
 pub const cudaLaunchAttributePreferredSharedMemoryCarveout: cudaLaunchAttributeID = cudaLaunchAttributeID(14);
 pub const cudaLaunchAttributeNvlinkUtilCentricScheduling: cudaLaunchAttributeID = cudaLaunchAttributeID(16);
+/// Since CUDA 13.2.
+pub const cudaLaunchAttributePortableClusterSizeMode: cudaLaunchAttributeID = cudaLaunchAttributeID(17);
+/// Since CUDA 13.2.
+pub const cudaLaunchAttributeSharedMemoryMode: cudaLaunchAttributeID = cudaLaunchAttributeID(18);
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct cudaLaunchAttributeID(pub ::core::ffi::c_uint);
@@ -2945,6 +3474,8 @@ pub union cudaLaunchAttributeValue {
     pub deviceUpdatableKernelNode: cudaLaunchAttributeValue__bindgen_ty_5,
     pub sharedMemCarveout: ::core::ffi::c_uint,
     pub nvlinkUtilCentricScheduling: ::core::ffi::c_uint,
+    pub portableClusterSizeMode: cudaLaunchAttributePortableClusterMode,
+    pub sharedMemoryMode: cudaSharedMemoryMode,
 }
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone, PartialEq)]
@@ -3144,6 +3675,24 @@ pub struct CUlogsCallbackEntry_st {
 }
 pub type cudaLogsCallbackHandle = *mut CUlogsCallbackEntry_st;
 pub type cudaLogIterator = ::core::ffi::c_uint;
+/// Since CUDA 13.3.
+pub const cudaFabricOpStatusSourceMbarrierV1: cudaFabricOpStatusSource = cudaFabricOpStatusSource(0);
+/// Since CUDA 13.3.
+pub const cudaFabricOpStatusSourceMax: cudaFabricOpStatusSource = cudaFabricOpStatusSource(2147483647);
+/// Since CUDA 13.3.
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct cudaFabricOpStatusSource(pub ::core::ffi::c_uint);
+/// Since CUDA 13.3.
+pub const cudaFabricOpStatusInfoSuccess: cudaFabricOpStatusInfo = cudaFabricOpStatusInfo(0);
+/// Since CUDA 13.3.
+pub const cudaFabricOpStatusInfoLast: cudaFabricOpStatusInfo = cudaFabricOpStatusInfo(0);
+/// Since CUDA 13.3.
+pub const cudaFabricOpStatusInfoMax: cudaFabricOpStatusInfo = cudaFabricOpStatusInfo(2147483647);
+/// Since CUDA 13.3.
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct cudaFabricOpStatusInfo(pub ::core::ffi::c_uint);
 pub const cudaBoundaryModeZero: cudaSurfaceBoundaryMode = cudaSurfaceBoundaryMode(0);
 pub const cudaBoundaryModeClamp: cudaSurfaceBoundaryMode = cudaSurfaceBoundaryMode(1);
 pub const cudaBoundaryModeTrap: cudaSurfaceBoundaryMode = cudaSurfaceBoundaryMode(2);
@@ -3469,6 +4018,41 @@ unsafe extern "C" {
 unsafe extern "C" {
     pub fn cudaStreamBeginCapture(stream: cudaStream_t, mode: cudaStreamCaptureMode) -> cudaError_t;
 }
+/// Since CUDA 13.3.
+pub type cudaGraphRecaptureCallback_t = ::core::option::Option<
+    unsafe extern "C" fn(
+        data: *mut ::core::ffi::c_void,
+        node: cudaGraphNode_t,
+        originalParams: *const cudaGraphNodeParams,
+        recaptureParams: *const cudaGraphNodeParams,
+        status: cudaGraphRecaptureStatus,
+    ) -> cudaError_t,
+>;
+/// Since CUDA 13.3.
+#[repr(C)]
+#[derive(Debug, Copy, Clone, PartialEq)]
+pub struct cudaGraphRecaptureCallbackData {
+    pub callbackFunc: cudaGraphRecaptureCallback_t,
+    pub userData: *mut ::core::ffi::c_void,
+}
+impl Default for cudaGraphRecaptureCallbackData {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+unsafe extern "C" {
+    /// Since CUDA 13.3.
+    pub fn cudaStreamBeginRecaptureToGraph(
+        stream: cudaStream_t,
+        mode: cudaStreamCaptureMode,
+        graph: cudaGraph_t,
+        callbackData: *mut cudaGraphRecaptureCallbackData,
+    ) -> cudaError_t;
+}
 unsafe extern "C" {
     pub fn cudaStreamBeginCaptureToGraph(
         stream: cudaStream_t,
@@ -3648,10 +4232,23 @@ unsafe extern "C" {
     ) -> cudaError_t;
 }
 unsafe extern "C" {
+    /// Since CUDA 13.2.
+    pub fn cudaFuncGetParamCount(func: *const ::core::ffi::c_void, paramCount: *mut usize) -> cudaError_t;
+}
+unsafe extern "C" {
     pub fn cudaLaunchHostFunc(
         stream: cudaStream_t,
         fn_: cudaHostFn_t,
         userData: *mut ::core::ffi::c_void,
+    ) -> cudaError_t;
+}
+unsafe extern "C" {
+    /// Since CUDA 13.2.
+    pub fn cudaLaunchHostFunc_v2(
+        stream: cudaStream_t,
+        fn_: cudaHostFn_t,
+        userData: *mut ::core::ffi::c_void,
+        syncMode: ::core::ffi::c_uint,
     ) -> cudaError_t;
 }
 unsafe extern "C" {
@@ -3975,6 +4572,24 @@ unsafe extern "C" {
     ) -> cudaError_t;
 }
 unsafe extern "C" {
+    /// Since CUDA 13.2.
+    pub fn cudaMemcpyWithAttributesAsync(
+        dst: *mut ::core::ffi::c_void,
+        src: *const ::core::ffi::c_void,
+        size: usize,
+        attr: *mut cudaMemcpyAttributes,
+        stream: cudaStream_t,
+    ) -> cudaError_t;
+}
+unsafe extern "C" {
+    /// Since CUDA 13.2.
+    pub fn cudaMemcpy3DWithAttributesAsync(
+        op: *mut cudaMemcpy3DBatchOp,
+        flags: ::core::ffi::c_ulonglong,
+        stream: cudaStream_t,
+    ) -> cudaError_t;
+}
+unsafe extern "C" {
     pub fn cudaMemcpy2DAsync(
         dst: *mut ::core::ffi::c_void,
         dpitch: usize,
@@ -4130,6 +4745,16 @@ unsafe extern "C" {
         numPrefetchLocs: usize,
         flags: ::core::ffi::c_ulonglong,
         stream: cudaStream_t,
+    ) -> cudaError_t;
+}
+unsafe extern "C" {
+    /// Since CUDA 13.4.
+    pub fn cudaMemGetLocationInfo(
+        devPtr: *mut ::core::ffi::c_void,
+        size: usize,
+        summaryGranularity: usize,
+        samplingGranularity: usize,
+        location_out: *mut cudaMemLocation,
     ) -> cudaError_t;
 }
 unsafe extern "C" {
@@ -4809,6 +5434,29 @@ unsafe extern "C" {
     pub fn cudaGraphNodeGetType(node: cudaGraphNode_t, pType: *mut cudaGraphNodeType) -> cudaError_t;
 }
 unsafe extern "C" {
+    /// Since CUDA 13.1.
+    pub fn cudaGraphNodeGetContainingGraph(hNode: cudaGraphNode_t, phGraph: *mut cudaGraph_t) -> cudaError_t;
+}
+unsafe extern "C" {
+    /// Since CUDA 13.1.
+    pub fn cudaGraphNodeGetLocalId(hNode: cudaGraphNode_t, nodeId: *mut ::core::ffi::c_uint) -> cudaError_t;
+}
+unsafe extern "C" {
+    /// Since CUDA 13.1.
+    pub fn cudaGraphNodeGetToolsId(
+        hNode: cudaGraphNode_t,
+        toolsNodeId: *mut ::core::ffi::c_ulonglong,
+    ) -> cudaError_t;
+}
+unsafe extern "C" {
+    /// Since CUDA 13.1.
+    pub fn cudaGraphGetId(hGraph: cudaGraph_t, graphID: *mut ::core::ffi::c_uint) -> cudaError_t;
+}
+unsafe extern "C" {
+    /// Since CUDA 13.1.
+    pub fn cudaGraphExecGetId(hGraphExec: cudaGraphExec_t, graphID: *mut ::core::ffi::c_uint) -> cudaError_t;
+}
+unsafe extern "C" {
     pub fn cudaGraphGetNodes(
         graph: cudaGraph_t,
         nodes: *mut cudaGraphNode_t,
@@ -5075,6 +5723,11 @@ unsafe extern "C" {
     -> cudaError_t;
 }
 unsafe extern "C" {
+    /// Since CUDA 13.2.
+    pub fn cudaGraphNodeGetParams(node: cudaGraphNode_t, nodeParams: *mut cudaGraphNodeParams)
+    -> cudaError_t;
+}
+unsafe extern "C" {
     pub fn cudaGraphExecNodeSetParams(
         graphExec: cudaGraphExec_t,
         node: cudaGraphNode_t,
@@ -5085,6 +5738,16 @@ unsafe extern "C" {
     pub fn cudaGraphConditionalHandleCreate(
         pHandle_out: *mut cudaGraphConditionalHandle,
         graph: cudaGraph_t,
+        defaultLaunchValue: ::core::ffi::c_uint,
+        flags: ::core::ffi::c_uint,
+    ) -> cudaError_t;
+}
+unsafe extern "C" {
+    /// Since CUDA 13.1.
+    pub fn cudaGraphConditionalHandleCreate_v2(
+        pHandle_out: *mut cudaGraphConditionalHandle,
+        graph: cudaGraph_t,
+        ctx: cudaExecutionContext_t,
         defaultLaunchValue: ::core::ffi::c_uint,
         flags: ::core::ffi::c_uint,
     ) -> cudaError_t;
@@ -5182,6 +5845,115 @@ unsafe extern "C" {
     ) -> cudaError_t;
 }
 unsafe extern "C" {
+    /// Since CUDA 13.1.
+    pub fn cudaDeviceGetDevResource(
+        device: ::core::ffi::c_int,
+        resource: *mut cudaDevResource,
+        type_: cudaDevResourceType,
+    ) -> cudaError_t;
+}
+unsafe extern "C" {
+    /// Since CUDA 13.1.
+    pub fn cudaDevSmResourceSplitByCount(
+        result: *mut cudaDevResource,
+        nbGroups: *mut ::core::ffi::c_uint,
+        input: *const cudaDevResource,
+        remaining: *mut cudaDevResource,
+        flags: ::core::ffi::c_uint,
+        minCount: ::core::ffi::c_uint,
+    ) -> cudaError_t;
+}
+unsafe extern "C" {
+    /// Since CUDA 13.1.
+    pub fn cudaDevSmResourceSplit(
+        result: *mut cudaDevResource,
+        nbGroups: ::core::ffi::c_uint,
+        input: *const cudaDevResource,
+        remainder: *mut cudaDevResource,
+        flags: ::core::ffi::c_uint,
+        groupParams: *mut cudaDevSmResourceGroupParams,
+    ) -> cudaError_t;
+}
+unsafe extern "C" {
+    /// Since CUDA 13.1.
+    pub fn cudaDevResourceGenerateDesc(
+        phDesc: *mut cudaDevResourceDesc_t,
+        resources: *mut cudaDevResource,
+        nbResources: ::core::ffi::c_uint,
+    ) -> cudaError_t;
+}
+unsafe extern "C" {
+    /// Since CUDA 13.1.
+    pub fn cudaGreenCtxCreate(
+        phCtx: *mut cudaExecutionContext_t,
+        desc: cudaDevResourceDesc_t,
+        device: ::core::ffi::c_int,
+        flags: ::core::ffi::c_uint,
+    ) -> cudaError_t;
+}
+unsafe extern "C" {
+    /// Since CUDA 13.1.
+    pub fn cudaExecutionCtxDestroy(ctx: cudaExecutionContext_t) -> cudaError_t;
+}
+unsafe extern "C" {
+    /// Since CUDA 13.1.
+    pub fn cudaExecutionCtxGetDevResource(
+        ctx: cudaExecutionContext_t,
+        resource: *mut cudaDevResource,
+        type_: cudaDevResourceType,
+    ) -> cudaError_t;
+}
+unsafe extern "C" {
+    /// Since CUDA 13.1.
+    pub fn cudaExecutionCtxGetDevice(
+        device: *mut ::core::ffi::c_int,
+        ctx: cudaExecutionContext_t,
+    ) -> cudaError_t;
+}
+unsafe extern "C" {
+    /// Since CUDA 13.1.
+    pub fn cudaExecutionCtxGetId(
+        ctx: cudaExecutionContext_t,
+        ctxId: *mut ::core::ffi::c_ulonglong,
+    ) -> cudaError_t;
+}
+unsafe extern "C" {
+    /// Since CUDA 13.1.
+    pub fn cudaExecutionCtxStreamCreate(
+        phStream: *mut cudaStream_t,
+        ctx: cudaExecutionContext_t,
+        flags: ::core::ffi::c_uint,
+        priority: ::core::ffi::c_int,
+    ) -> cudaError_t;
+}
+unsafe extern "C" {
+    /// Since CUDA 13.1.
+    pub fn cudaExecutionCtxSynchronize(ctx: cudaExecutionContext_t) -> cudaError_t;
+}
+unsafe extern "C" {
+    /// Since CUDA 13.1.
+    pub fn cudaStreamGetDevResource(
+        hStream: cudaStream_t,
+        resource: *mut cudaDevResource,
+        type_: cudaDevResourceType,
+    ) -> cudaError_t;
+}
+unsafe extern "C" {
+    /// Since CUDA 13.1.
+    pub fn cudaExecutionCtxRecordEvent(ctx: cudaExecutionContext_t, event: cudaEvent_t) -> cudaError_t;
+}
+unsafe extern "C" {
+    /// Since CUDA 13.1.
+    pub fn cudaExecutionCtxWaitEvent(ctx: cudaExecutionContext_t, event: cudaEvent_t) -> cudaError_t;
+}
+unsafe extern "C" {
+    /// Since CUDA 13.1.
+    pub fn cudaDeviceGetExecutionCtx(
+        ctx: *mut cudaExecutionContext_t,
+        device: ::core::ffi::c_int,
+    ) -> cudaError_t;
+}
+unsafe extern "C" {
     pub fn cudaGetExportTable(
         ppExportTable: *mut *const ::core::ffi::c_void,
         pExportTableId: *const cudaUUID_t,
@@ -5234,6 +6006,8 @@ pub const CUDA_R_8F_UE8M0: cudaDataType_t = cudaDataType_t(30);
 pub const CUDA_R_6F_E2M3: cudaDataType_t = cudaDataType_t(31);
 pub const CUDA_R_6F_E3M2: cudaDataType_t = cudaDataType_t(32);
 pub const CUDA_R_4F_E2M1: cudaDataType_t = cudaDataType_t(33);
+/// Since CUDA 13.4.
+pub const CUDA_R_8F_UE5M3: cudaDataType_t = cudaDataType_t(34);
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct cudaDataType_t(pub ::core::ffi::c_uint);

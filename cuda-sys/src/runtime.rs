@@ -20,7 +20,8 @@ pub fn runtime_version() -> Result<c_int, cudaError_t> {
     if code == cudaSuccess { Ok(version) } else { Err(code) }
 }
 
-/// Checks that the loaded library has the major version of the headers that this program was built with.
+/// Checks that the loaded library has the major version of the headers that this program was built with. With
+/// the feature `load`, it also checks that a library was found.
 ///
 /// Within one major version the library may be older or newer. Between two, structs and functions of the
 /// same name differ, so calls would do harm. The loader rejects most wrong libraries by their name. This
@@ -65,6 +66,12 @@ impl WrongRuntime {
 impl fmt::Display for WrongRuntime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { headers, library } = *self;
+        #[cfg(feature = "load")]
+        if library == 0
+            && let Some(why) = crate::load::why_none()
+        {
+            return f.write_str(&why);
+        }
         write!(
             f,
             "this program was built for CUDA {}.{}, but the libcudart that is loaded",

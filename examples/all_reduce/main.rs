@@ -7,7 +7,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use cuda_nccl::{Communicator, Error, Group, Reduction};
+use cuda_nccl::{Communicator, ErrorKind, Group, Reduction};
 use cuda_safe::{Device, DeviceBuffer, Event, Stream};
 
 /// The exit code of a program that has not run, and the reason.
@@ -87,7 +87,7 @@ fn main() -> anyhow::Result<ExitCode> {
     let emulated = Device::current()?.properties()?.name().starts_with("CUDA emulator");
     let ranks = match Ranks::new() {
         Ok(ranks) => ranks,
-        Err(Error::Missing(_)) => return not_run("no NCCL"),
+        Err(error) if matches!(error.kind(), ErrorKind::Missing(_)) => return not_run("no NCCL"),
         Err(_) if emulated => return not_run("no GPU"),
         Err(error) => return Err(error.into()),
     };

@@ -29,7 +29,8 @@ const OTHERS: [&str; 10] = [
     "libcudnn",
     "libnpp",
 ];
-const EXPORTS: &str = concat!(include_str!("../exports.txt"), include_str!("../exports-newer.txt"));
+const EXPORTS: &str =
+    concat!(include_str!("../exports.txt"), include_str!(concat!(env!("OUT_DIR"), "/exports-newer.txt")));
 
 /// The parts of a program.
 #[derive(Debug, Default)]

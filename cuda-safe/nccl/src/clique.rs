@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use crate::call::Call;
-use crate::error::{Result, refused};
+use crate::error::{Error, Result};
 use crate::rendezvous::ID_BYTES;
 
 /// The ranks of one communicator in this process.
@@ -72,12 +72,13 @@ impl Clique {
     ///
     /// # Errors
     /// Refused if it does not fit the operation of another member, and from then on.
+    #[track_caller]
     pub(crate) fn record(&self, rank: u32, call: Call) -> Result<()> {
         let mut inner = self.lock();
         if inner.broken {
             let why =
                 "the ranks' operations did not fit or failed before: abort the communicators of all ranks";
-            return Err(refused(&format!("{}: {why}", call.api)));
+            return Err(Error::refused(format!("{}: {why}", call.api)));
         }
         let other = match call.transfer(rank) {
             None => inner.collective(rank, call),
@@ -86,7 +87,9 @@ impl Clique {
         match other {
             Some(other) if !call.fits(&other) => {
                 inner.broken = true;
-                Err(refused(&format!("rank {rank} enqueues {call}, where another rank enqueued {other}")))
+                Err(Error::refused(format!(
+                    "rank {rank} enqueues {call}, where another rank enqueued {other}"
+                )))
             }
             _ => Ok(()),
         }

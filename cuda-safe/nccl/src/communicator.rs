@@ -12,7 +12,7 @@ use cuda_safe::stream::{StreamRef, enqueue_all};
 use cuda_safe::{Device, DeviceBuffer, check, sys};
 
 use crate::clique::Clique;
-use crate::error::{Error, Result, refused};
+use crate::error::{AtCaller as _, Error, Result};
 use crate::raw::{self, checked, nccl};
 use crate::rendezvous::{ID_BYTES, Place};
 
@@ -31,6 +31,7 @@ impl UniqueId {
     /// # Errors
     /// NCCL's error, or `Missing`.
     #[doc(alias = "ncclGetUniqueId")]
+    #[track_caller]
     pub fn new() -> Result<Self> {
         let nccl = nccl()?;
         let mut id = raw::ncclUniqueId { internal: [0; ID_BYTES] };
@@ -91,14 +92,18 @@ impl Communicator {
     /// # Errors
     /// NCCL's error, `Missing`, or a refusal for more devices than NCCL can count.
     #[doc(alias = "ncclCommInitAll")]
+    #[track_caller]
     pub fn init_all(devices: &[Device]) -> Result<Vec<Self>> {
         let nccl = nccl()?;
         let _former = Current::keep()?;
         let ordinals: Vec<c_int> = devices.iter().map(|device| device.as_raw()).collect();
-        let size = u32::try_from(ordinals.len()).map_err(|_| refused("too many devices"))?;
-        let count = c_int::try_from(size).map_err(|_| refused("too many devices"))?;
-        let work = devices.iter().map(|device| DeviceBuffer::alloc_on(*device, 1));
-        let work = work.collect::<cuda_safe::Result<Vec<_>>>()?;
+        let size =
+            u32::try_from(ordinals.len()).map_err(|_| Error::refused("too many devices")).at_caller()?;
+        let count = c_int::try_from(size).map_err(|_| Error::refused("too many devices")).at_caller()?;
+        let mut work = Vec::new();
+        for device in devices {
+            work.push(DeviceBuffer::alloc_on(*device, 1)?);
+        }
         let mut raws = vec![ptr::null_mut(); ordinals.len()];
         // SAFETY: both arrays have as many elements as the count says.
         let status = unsafe { nccl.ncclCommInitAll(raws.as_mut_ptr(), count, ordinals.as_ptr()) };
@@ -125,12 +130,13 @@ impl Communicator {
     /// # Errors
     /// NCCL's error, or `Missing`.
     #[doc(alias = "ncclCommInitRank")]
+    #[track_caller]
     pub fn init_rank(size: u32, id: &UniqueId, rank: u32) -> Result<Self> {
         let nccl = nccl()?;
         let device = Device::current()?;
         let work = DeviceBuffer::alloc_on(device, 1)?;
-        let number = |number: u32| c_int::try_from(number).map_err(|_| refused("too many ranks"));
-        let (count, place) = (number(size)?, number(rank)?);
+        let number = |number: u32| c_int::try_from(number).map_err(|_| Error::refused("too many ranks"));
+        let (count, place) = (number(size).at_caller()?, number(rank).at_caller()?);
         let clique = Clique::join(&id.0, rank);
         let id = raw::ncclUniqueId { internal: id.0.map(|byte| c_char::from_ne_bytes([byte])) };
         let mut raw = ptr::null_mut();
@@ -148,14 +154,17 @@ impl Communicator {
     /// # Errors
     /// - `Rendezvous` if a variable is missing or a rank has not come; the error names it.
     /// - Those of [`init_rank`](Self::init_rank), and CUDA's if there is no such device.
+    #[track_caller]
     pub fn from_env(time_out: Duration) -> Result<Self> {
         let place = Place::from_env()?;
-        let ordinal = usize::try_from(place.local_rank).map_err(|_| refused("LOCAL_RANK is no device"))?;
+        let ordinal =
+            usize::try_from(place.local_rank).map_err(|_| Error::refused("LOCAL_RANK is no device"));
+        let ordinal = ordinal.at_caller()?;
         Device::new(ordinal)?.set_current()?;
         let id = if std::env::var_os("NCCL_COMM_ID").is_some() {
             UniqueId::new()?
         } else {
-            UniqueId(place.exchange(time_out, || Ok(UniqueId::new()?.0))?)
+            UniqueId(place.exchange(time_out, || Ok(UniqueId::new()?.0)).at_caller()?)
         };
         Self::init_rank(place.size, &id, place.rank)
     }
@@ -191,6 +200,7 @@ impl Communicator {
     /// # Errors
     /// That error.
     #[doc(alias = "ncclCommGetAsyncError")]
+    #[track_caller]
     pub fn async_error(&self) -> Result<()> {
         let mut found = raw::ncclSuccess;
         // SAFETY: the communicator is live, and the pointer is to a live variable.
@@ -207,6 +217,7 @@ impl Communicator {
     /// # Errors
     /// Those of [`abort_all`](Self::abort_all). Refused if this process has other ranks of the communicator.
     #[doc(alias = "ncclCommAbort")]
+    #[track_caller]
     pub fn abort(self) -> Result<()> {
         Self::abort_all(vec![self])
     }
@@ -217,6 +228,7 @@ impl Communicator {
     /// # Errors
     /// NCCL's error. Refused if a rank of this process is missing, or inside a host function or an operation.
     /// The communicators are leaked if this is refused.
+    #[track_caller]
     pub fn abort_all(comms: Vec<Self>) -> Result<()> {
         let comms: Vec<_> = comms.into_iter().map(ManuallyDrop::new).collect();
         ensure_idle()?;
@@ -225,7 +237,7 @@ impl Communicator {
             let needed = comm.clique.len();
             if given < needed {
                 let why = "abort all ranks of this process together, by abort_all";
-                return Err(refused(&format!("ncclCommAbort: {given} of {needed} ranks: {why}")));
+                return Err(Error::refused(format!("ncclCommAbort: {given} of {needed} ranks: {why}")));
             }
             comm.clique.break_off();
         }
@@ -237,7 +249,7 @@ impl Communicator {
             let status = unsafe { nccl.ncclCommAbort(comm.raw) };
             first = first.and_then(|()| checked("ncclCommAbort", ptr::null_mut(), status));
         }
-        first?;
+        first.at_caller()?;
         for comm in comms {
             // The work has ended or is about to, and the tracker waits for it as for any other.
             // SAFETY: the value is not dropped otherwise, and not used again.
@@ -256,6 +268,7 @@ impl Communicator {
 
     /// Gives a stream something to do if the communicator has one rank: NCCL then leaves out what would
     /// change nothing, and the tracker relies on the device doing something for each operation.
+    #[track_caller]
     pub(crate) fn act_alone(&self, count: usize, stream: sys::cudaStream_t) -> Result<()> {
         if self.size == 1 && count > 0 {
             let pointer = self.work.as_ptr().cast_mut().cast();
@@ -274,6 +287,7 @@ impl Communicator {
     }
 
     /// Converts a status to a result, with NCCL's last error.
+    #[track_caller]
     pub(crate) fn checked(&self, api: &'static str, status: raw::ncclResult_t) -> Result<()> {
         checked(api, self.raw, status)
     }
@@ -296,6 +310,7 @@ impl Drop for Communicator {
 }
 
 /// Refuses a call of NCCL inside a host function or an operation.
+#[track_caller]
 fn ensure_idle() -> Result<()> {
     // SAFETY: nothing is submitted to no stream.
     unsafe { enqueue_all::<StreamRef<'_>, (), Error>(&[], |_| Ok(())) }
@@ -305,6 +320,7 @@ fn ensure_idle() -> Result<()> {
 struct Current(Device);
 
 impl Current {
+    #[track_caller]
     fn keep() -> Result<Self> {
         Ok(Self(Device::current()?))
     }

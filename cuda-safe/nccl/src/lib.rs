@@ -1,8 +1,8 @@
 //! NCCL's collectives over the memory and the streams of `cuda-safe`.
 //!
 //! NCCL is loaded at its first use. Without NCCL, a program that is built with this crate starts, and gets
-//! [`Error::Missing`] when it creates a communicator. Work takes the one submission path of `cuda-safe`, so
-//! it is ordered with all other work on the same memory. A communicator is destroyed after its work.
+//! [`ErrorKind::Missing`] when it creates a communicator. Work takes the one submission path of `cuda-safe`,
+//! so it is ordered with all other work on the same memory. A communicator is destroyed after its work.
 //!
 //! | C | here |
 //! |---|---|
@@ -56,6 +56,6 @@ mod rendezvous;
 
 pub use communicator::{Communicator, UniqueId};
 pub use element::{Element, Reduction};
-pub use error::{Error, Result};
+pub use error::{Error, ErrorKind, Result};
 pub use operation::{Group, Operation};
 pub use rendezvous::Place;

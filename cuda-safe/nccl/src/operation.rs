@@ -12,7 +12,7 @@ use cuda_safe::{DeviceSlice, DeviceSliceMut};
 use crate::call::{Call, Kind};
 use crate::communicator::Communicator;
 use crate::element::{Element, Reduction};
-use crate::error::{Error, Result, refused};
+use crate::error::{AtCaller as _, Error, Result};
 use crate::raw::{self, Nccl, checked, nccl};
 
 /// A collective, a send or a receive that is to be enqueued. Dropped, it does nothing.
@@ -35,6 +35,7 @@ impl Communicator {
     /// # Errors
     /// Refused if lengths or devices do not fit.
     #[doc(alias = "ncclAllReduce")]
+    #[track_caller]
     pub fn all_reduce<'a, T: Element>(
         &'a self,
         send: &'a DeviceSlice<'_, T>,
@@ -49,6 +50,7 @@ impl Communicator {
     ///
     /// # Errors
     /// As [`all_reduce`](Self::all_reduce).
+    #[track_caller]
     pub fn all_reduce_in_place<'a, T: Element>(
         &'a self,
         both: &'a mut DeviceSliceMut<'_, T>,
@@ -66,6 +68,7 @@ impl Communicator {
     /// # Errors
     /// Refused if the device does not fit, or if there is no such rank.
     #[doc(alias = "ncclReduce")]
+    #[track_caller]
     pub fn reduce_in_place<'a, T: Element>(
         &'a self,
         both: &'a mut DeviceSliceMut<'_, T>,
@@ -84,6 +87,7 @@ impl Communicator {
     /// Refused if the device does not fit, or if there is no such rank.
     #[doc(alias = "ncclBroadcast")]
     #[doc(alias = "ncclBcast")]
+    #[track_caller]
     pub fn broadcast<'a, T: Element>(
         &'a self,
         both: &'a mut DeviceSliceMut<'_, T>,
@@ -101,6 +105,7 @@ impl Communicator {
     /// # Errors
     /// Refused if lengths or devices do not fit.
     #[doc(alias = "ncclReduceScatter")]
+    #[track_caller]
     pub fn reduce_scatter<'a, T: Element>(
         &'a self,
         send: &'a DeviceSlice<'_, T>,
@@ -120,6 +125,7 @@ impl Communicator {
     /// # Errors
     /// Refused if lengths or devices do not fit.
     #[doc(alias = "ncclAllGather")]
+    #[track_caller]
     pub fn all_gather<'a, T: Element>(
         &'a self,
         send: &'a DeviceSlice<'_, T>,
@@ -138,6 +144,7 @@ impl Communicator {
     /// # Errors
     /// Refused if the device does not fit, or if there is no such rank.
     #[doc(alias = "ncclSend")]
+    #[track_caller]
     pub fn send<'a, T: Element>(&'a self, send: &'a DeviceSlice<'_, T>, peer: u32) -> Result<Operation<'a>> {
         let (count, kind) = (send.len(), Kind::Send(self.peer("ncclSend", peer)?));
         self.operation::<T>("ncclSend", Some(send), None, count, kind)
@@ -150,6 +157,7 @@ impl Communicator {
     /// # Errors
     /// As [`send`](Self::send).
     #[doc(alias = "ncclRecv")]
+    #[track_caller]
     pub fn recv<'a, T: Element>(
         &'a self,
         recv: &'a mut DeviceSliceMut<'_, T>,
@@ -160,6 +168,7 @@ impl Communicator {
     }
 
     /// Returns the operation over these views. Without `send`, it works in place.
+    #[track_caller]
     fn operation<'a, T: Element>(
         &'a self,
         api: &'static str,
@@ -174,7 +183,7 @@ impl Communicator {
             if device != self.device() {
                 let (found, needed) = (device.ordinal(), self.device().ordinal());
                 let why = format!("{api}: memory of device {found}, and a communicator of device {needed}");
-                return Err(refused(&why));
+                return Err(Error::refused(why));
             }
         }
         // An operation without elements gives the stream nothing to do.
@@ -198,9 +207,11 @@ impl Communicator {
     }
 
     /// Checks the number of another rank.
+    #[track_caller]
     fn peer(&self, api: &str, rank: u32) -> Result<c_int> {
         let number = c_int::try_from(rank).ok().filter(|_| rank < self.size());
-        number.ok_or_else(|| refused(&format!("{api}: there is no rank {rank} of {}", self.size())))
+        let missing = || Error::refused(format!("{api}: there is no rank {rank} of {}", self.size()));
+        number.ok_or_else(missing).at_caller()
     }
 
     /// Returns the elements of all ranks together.
@@ -210,11 +221,14 @@ impl Communicator {
 }
 
 /// Refuses lengths that do not fit.
+#[track_caller]
 fn same(api: &str, found: usize, needed: Option<usize>) -> Result<()> {
     match needed {
         Some(needed) if needed == found => Ok(()),
-        Some(needed) => Err(refused(&format!("{api}: {found} elements on one side, where {needed} fit"))),
-        None => Err(refused(&format!("{api}: more elements than there can be"))),
+        Some(needed) => {
+            Err(Error::refused(format!("{api}: {found} elements on one side, where {needed} fit")))
+        }
+        None => Err(Error::refused(format!("{api}: more elements than there can be"))),
     }
 }
 
@@ -228,6 +242,7 @@ impl Operation<'_> {
     /// # Errors
     /// NCCL's error; those of `StreamRef::enqueue`. Refused on a stream that is being captured: the graph
     /// could outlive the communicator.
+    #[track_caller]
     pub fn enqueue(self, stream: &impl AsStream) -> Result<()> {
         Group::new().add(self, stream)?.enqueue()
     }
@@ -294,6 +309,7 @@ impl<'a> Group<'a> {
     ///
     /// # Errors
     /// Refused for a stream of another device than the communicator's, and for one that is being captured.
+    #[track_caller]
     pub fn add<S: AsStream>(mut self, operation: Operation<'a>, stream: &'a S) -> Result<Self> {
         let stream = stream.as_stream();
         if stream.device() != operation.comm.device() {
@@ -302,10 +318,10 @@ impl<'a> Group<'a> {
                 "{}: a stream of device {found} and a communicator of device {needed}",
                 operation.call.api
             );
-            return Err(refused(&why));
+            return Err(Error::refused(why));
         }
         if stream.is_capturing() {
-            return Err(refused("a communicator's work is not captured: the graph could outlive it"));
+            return Err(Error::refused("a communicator's work is not captured: the graph could outlive it"));
         }
         self.operations.push((operation, stream));
         Ok(self)
@@ -318,6 +334,7 @@ impl<'a> Group<'a> {
     /// - Those of `enqueue_all`: streams of one group must not conflict.
     /// - Refused if an operation does not fit that of another rank of this process. After this and after an
     ///   error of NCCL, the communicators accept no operation any more: abort them.
+    #[track_caller]
     pub fn enqueue(self) -> Result<()> {
         let nccl = nccl()?;
         let parts = self.operations.iter().map(|(operation, stream)| (stream, operation.accesses.as_slice()));
@@ -332,7 +349,7 @@ impl<'a> Group<'a> {
         };
         // SAFETY: each stream is given the operations whose accesses are declared for it. Each that has
         // elements starts a kernel or a copy, or `act_alone` does.
-        unsafe { enqueue_all::<_, _, Error>(&parts, call) }
+        unsafe { enqueue_all::<_, _, Error>(&parts, call) }.at_caller()
     }
 
     /// Records the operations and makes the calls.

@@ -7,7 +7,7 @@
 use std::ffi::{CStr, c_int};
 use std::sync::OnceLock;
 
-use crate::error::{Error, Result};
+use crate::error::{AtCaller as _, Error, ErrorKind, Result};
 
 /// The declarations of `nccl.h`, by bindgen.
 mod bindings {
@@ -32,6 +32,7 @@ pub(crate) use bindings::*;
 ///
 /// # Errors
 /// `Missing` if the library is not there or lacks a function.
+#[track_caller]
 pub(crate) fn nccl() -> Result<&'static Nccl> {
     static NCCL: OnceLock<std::result::Result<Nccl, String>> = OnceLock::new();
     let loaded = NCCL.get_or_init(|| {
@@ -43,10 +44,11 @@ pub(crate) fn nccl() -> Result<&'static Nccl> {
         // of its header.
         unsafe { Nccl::new(name) }.map_err(|error| error.to_string())
     });
-    loaded.as_ref().map_err(|why| Error::Missing(why.clone()))
+    loaded.as_ref().map_err(|why| Error::new(ErrorKind::Missing(why.clone()))).at_caller()
 }
 
 /// Converts a status to a result. `comm` may be null.
+#[track_caller]
 pub(crate) fn checked(api: &'static str, comm: ncclComm_t, status: ncclResult_t) -> Result<()> {
     if status == ncclSuccess {
         return Ok(());
@@ -60,5 +62,5 @@ pub(crate) fn checked(api: &'static str, comm: ncclComm_t, status: ncclResult_t)
         unsafe { CStr::from_ptr(text) }.to_string_lossy().trim().to_owned()
     };
     let status = c_int::try_from(status.0).unwrap_or(c_int::MAX);
-    Err(Error::Nccl { api, status, message })
+    Err(Error::new(ErrorKind::Nccl { api, status, message }))
 }

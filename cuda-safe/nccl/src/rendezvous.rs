@@ -14,7 +14,7 @@ use std::io::{self, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream, ToSocketAddrs as _};
 use std::time::{Duration, Instant};
 
-use crate::error::{Error, Result};
+use crate::error::{AtCaller as _, Error, ErrorKind, Result};
 
 /// The bytes of an identity.
 pub(crate) const ID_BYTES: usize = 128;
@@ -48,6 +48,7 @@ impl Place {
     ///
     /// # Errors
     /// `Rendezvous` if a variable is missing or wrong; the error names it.
+    #[track_caller]
     pub fn from_env() -> Result<Self> {
         Self::from_vars(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
     }
@@ -56,6 +57,7 @@ impl Place {
     ///
     /// # Errors
     /// As [`from_env`](Self::from_env).
+    #[track_caller]
     pub fn from_vars(get: impl Fn(&str) -> Option<String>) -> Result<Self> {
         let number = |name: &str, otherwise: Option<u32>| match get(name) {
             Some(value) => value.parse().map_err(|_| wrong(format!("{name}={value} is not a number"))),
@@ -63,21 +65,22 @@ impl Place {
                 otherwise.ok_or_else(|| wrong(format!("{name} is not set: no launcher has started this")))
             }
         };
-        let (rank, size) = (number("RANK", None)?, number("WORLD_SIZE", None)?);
+        let (rank, size) = (number("RANK", None).at_caller()?, number("WORLD_SIZE", None).at_caller()?);
         if rank >= size {
             return Err(wrong(format!("RANK={rank} is not below WORLD_SIZE={size}")));
         }
         let address = get("MASTER_ADDR").unwrap_or_else(|| "127.0.0.1".to_owned());
-        let mut port = number("MASTER_PORT", Some(29500))?;
+        let mut port = number("MASTER_PORT", Some(29500)).at_caller()?;
         if get("TORCHELASTIC_USE_AGENT_STORE").is_some_and(|value| value.eq_ignore_ascii_case("true")) {
             port = port.saturating_add(1);
         }
-        let port = u16::try_from(port).map_err(|_| wrong(format!("MASTER_PORT={port} is no port")))?;
+        let port = u16::try_from(port).map_err(|_| wrong(format!("MASTER_PORT={port} is no port")));
+        let port = port.at_caller()?;
         let host = if address.contains(':') { format!("[{address}]") } else { address };
         Ok(Self {
             rank,
             size,
-            local_rank: number("LOCAL_RANK", Some(rank))?,
+            local_rank: number("LOCAL_RANK", Some(rank)).at_caller()?,
             master: format!("{host}:{port}"),
         })
     }
@@ -88,6 +91,7 @@ impl Place {
     /// - The error of `make`, on rank 0. The other ranks get it as `Rendezvous`.
     /// - `Rendezvous` after `time_out`. It names the ranks that have not come, on every rank that has.
     /// - `Rendezvous` if two processes claim one rank, or if sizes differ.
+    #[track_caller]
     pub fn exchange(
         &self,
         time_out: Duration,
@@ -100,10 +104,13 @@ impl Place {
             return self.receive(deadline);
         }
         let mut come = Vec::new();
-        let answer = self.gather(&mut come, deadline).and_then(|()| make());
+        let answer = match self.gather(&mut come, deadline) {
+            Ok(()) => make(),
+            Err(error) => Err(error),
+        };
         let message = match &answer {
             Ok(id) => (0_u8, id.to_vec()),
-            Err(error) => (1, error.to_string().into_bytes()),
+            Err(error) => (1, error.kind().to_string().into_bytes()),
         };
         for (_, connection) in &mut come {
             // A rank that has gone finds out by itself.
@@ -113,6 +120,7 @@ impl Place {
     }
 
     /// On rank 0: waits until every other rank has connected.
+    #[track_caller]
     fn gather(&self, come: &mut Vec<(u32, TcpStream)>, deadline: Instant) -> Result<()> {
         if self.size <= 1 {
             return Ok(());
@@ -131,10 +139,10 @@ impl Place {
                 Err(error) if error.kind() == io::ErrorKind::AddrInUse && Instant::now() < deadline => {
                     std::thread::sleep(PAUSE);
                 }
-                Err(error) => return Err(failed(error)),
+                Err(error) => return Err(failed(error)).at_caller(),
             }
         };
-        listener.set_nonblocking(true).map_err(failed)?;
+        listener.set_nonblocking(true).map_err(failed).at_caller()?;
         while come.len() + 1 < usize::try_from(self.size).unwrap_or(usize::MAX) {
             match listener.accept() {
                 Ok((connection, _)) => {
@@ -158,13 +166,14 @@ impl Place {
                     }
                     std::thread::sleep(PAUSE);
                 }
-                Err(error) => return Err(failed(error)),
+                Err(error) => return Err(failed(error)).at_caller(),
             }
         }
         Ok(())
     }
 
     /// Returns the error that names the ranks that have not come.
+    #[track_caller]
     fn missing(&self, come: &[(u32, TcpStream)]) -> Error {
         let missing = (1..self.size).filter(|rank| !come.iter().any(|(other, _)| other == rank));
         let missing: Vec<String> = missing.map(|rank| rank.to_string()).collect();
@@ -178,6 +187,7 @@ impl Place {
     }
 
     /// On any other rank: connects to rank 0 and waits for its answer.
+    #[track_caller]
     fn receive(&self, deadline: Instant) -> Result<[u8; ID_BYTES]> {
         let mut connection = loop {
             match self.connect(deadline) {
@@ -195,7 +205,9 @@ impl Place {
         let left = deadline.saturating_duration_since(Instant::now()) + GREETING;
         let answer = connection.set_read_timeout(Some(left)).and_then(|()| read_answer(&mut connection));
         match answer {
-            Ok((0, bytes)) => bytes.try_into().map_err(|_| wrong("rank 0 sent no identity".to_owned())),
+            Ok((0, bytes)) => {
+                bytes.try_into().map_err(|_| wrong("rank 0 sent no identity".to_owned())).at_caller()
+            }
             Ok((_, why)) => Err(wrong(String::from_utf8_lossy(&why).into_owned())),
             Err(error) => Err(wrong(format!(
                 "rank 0 of {} sent nothing to rank {} in time: {error}",
@@ -263,6 +275,7 @@ fn read_answer(connection: &mut TcpStream) -> io::Result<(u8, Vec<u8>)> {
     Ok((kind[0], bytes))
 }
 
+#[track_caller]
 fn wrong(why: String) -> Error {
-    Error::Rendezvous(why)
+    Error::new(ErrorKind::Rendezvous(why))
 }

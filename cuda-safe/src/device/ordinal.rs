@@ -62,8 +62,8 @@ impl Device {
     /// Returns whether the process can use a device: there is a driver, new enough for the runtime, and at
     /// least one device. Never fails, so a program for any machine asks it first.
     ///
-    /// [`count`](Self::count) returns the reason as an error. A program that starts without CUDA is linked
-    /// with the feature `static`: otherwise the loader wants libcudart before `main`. Inside a host function
+    /// [`count`](Self::count) returns the reason as an error. A program that starts without CUDA has the
+    /// feature `load` or `static`: otherwise the loader wants libcudart before `main`. Inside a host function
     /// the answer is `false`, because nothing may be called there.
     ///
     /// # Examples

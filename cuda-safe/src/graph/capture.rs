@@ -163,7 +163,7 @@ impl<'c> Capture<'c> {
         let launch = |raw| {
             // SAFETY: the stream is live and captured, so only the graph calls the function, and the graph
             // owns it.
-            unsafe { check!(cudaLaunchHostFunc(raw, call, data)) }.map_err(|error| error.at(call_site))
+            unsafe { check!(cudaLaunchHostFunc(raw, call, data)) }
         };
         // Retained before the node exists, even if the call fails. The list has no other user: no code of
         // the program runs while it is borrowed.

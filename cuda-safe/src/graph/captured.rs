@@ -109,7 +109,8 @@ impl Graph {
 type RawEdge = (sys::cudaGraphNode_t, sys::cudaGraphNode_t);
 
 /// Returns whether a captured node gives the device work. Captured graphs have only nodes of these kinds
-/// and empty nodes.
+/// and empty nodes. Of any other kind the tracker assumes that it does nothing: then a launch is ordered by
+/// less, and more waits are added.
 #[track_caller]
 fn gives_work(node: sys::cudaGraphNode_t) -> Result<bool> {
     let mut kind = sys::cudaGraphNodeTypeEmpty;

@@ -241,10 +241,8 @@ impl GraphExec {
         stream.ensure_not_captured("GraphExec::upload")?;
         stream.device().ensure_is(self.device, "GraphExec::upload", "the stream or graph")?;
         let raw = self.raw;
-        let call = |stream| {
-            // SAFETY: graph and stream are borrowed and therefore live.
-            unsafe { check!(cudaGraphUpload(raw, stream)) }.map_err(|error| error.at(call_site))
-        };
+        // SAFETY: graph and stream are borrowed and therefore live.
+        let call = |stream| unsafe { check!(cudaGraphUpload(raw, stream)) };
         // SAFETY: an upload accesses no memory of the program.
         unsafe { stream.submit(Operation::new(&[]), call_site, call) }
     }

@@ -31,12 +31,22 @@ impl NodeKind {
     pub const EVENT_RECORD: Self = Self(sys::cudaGraphNodeTypeEventRecord);
     /// Waits for an event.
     pub const EVENT_WAIT: Self = Self(sys::cudaGraphNodeTypeWaitEvent);
+    /// Signals semaphores of another interface.
+    pub const EXT_SEMAPHORE_SIGNAL: Self = Self(sys::cudaGraphNodeTypeExtSemaphoreSignal);
+    /// Waits for semaphores of another interface.
+    pub const EXT_SEMAPHORE_WAIT: Self = Self(sys::cudaGraphNodeTypeExtSemaphoreWait);
     /// Allocates memory.
     pub const MEM_ALLOC: Self = Self(sys::cudaGraphNodeTypeMemAlloc);
     /// Frees memory.
     pub const MEM_FREE: Self = Self(sys::cudaGraphNodeTypeMemFree);
     /// Runs its bodies by a condition.
     pub const CONDITIONAL: Self = Self(sys::cudaGraphNodeTypeConditional);
+    /// A batch of copies, from CUDA 13.5 on.
+    #[cfg(cudart_13_5)]
+    pub const MEMCPY_BATCH: Self = Self(sys::cudaGraphNodeTypeMemcpyBatch);
+    /// The node of an external engine, from CUDA 13.5 on.
+    #[cfg(cudart_13_5)]
+    pub const EXTERNAL_ENGINE: Self = Self(sys::cudaGraphNodeTypeExternalEngine);
 
     /// Returns C's number.
     #[must_use]

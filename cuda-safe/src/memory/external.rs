@@ -396,7 +396,7 @@ impl StreamRef<'_> {
         let (list, call_site) = (handles(api, self.device(), semaphores)?, Location::caller());
         let count = u32::try_from(list.len()).unwrap_or(u32::MAX);
         let accesses: Vec<Access<'_>> = semaphores.iter().map(|(semaphore, _)| semaphore.alive()).collect();
-        let call = |stream| call(list.as_ptr(), count, stream).map_err(|error| error.at(call_site));
+        let call = |stream| call(list.as_ptr(), count, stream);
         // SAFETY: the call uses the semaphores, which live until it is complete, and no memory. It is a mark,
         // because nothing says that it is work of the device.
         unsafe { self.submit(Operation::mark(&accesses), call_site, call) }

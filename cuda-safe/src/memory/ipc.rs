@@ -202,7 +202,6 @@ impl MemoryPool {
     #[track_caller]
     pub fn export(&self) -> Result<OwnedFd> {
         enter("MemoryPool::export")?;
-        self.open();
         let mut descriptor: c_int = -1;
         let out = (&raw mut descriptor).cast();
         // SAFETY: the pool lives as long as the borrow. For this type of handle the pointer is to an `int`.

@@ -172,7 +172,6 @@ impl<T: AnyBitPattern> ManagedBuffer<T> {
             // SAFETY: the pointer is to a live managed allocation, and the length 0 stands for all of it.
             // The stream is live.
             unsafe { check!(cudaStreamAttachMemAsync(raw, pointer, 0, attachment as u32)) }
-                .map_err(|error| error.at(call_site))
         };
         // SAFETY: the operation is put on this stream. It uses the buffer and nothing else.
         unsafe { stream.as_stream().submit(Operation::mark(&access), call_site, call) }

@@ -129,27 +129,30 @@ impl StreamRef<'_> {
         f: impl FnOnce(sys::cudaStream_t) -> core::result::Result<R, E>,
     ) -> core::result::Result<R, E> {
         // SAFETY: the caller has the same duties.
-        unsafe { self.submit(Operation::new(accesses), Location::caller(), f) }
+        let submission = unsafe { self.begin(Operation::new(accesses), Location::caller()) }?;
+        let answer = f(self.as_raw());
+        submission.commit(answer.is_ok());
+        answer
     }
 
-    /// [`enqueue`](Self::enqueue) of any operation for another call site. The operation may have
-    /// accesses that were sorted before ([`Operation::prepared`]), or be a mark that gives the device
-    /// nothing to do ([`Operation::mark`]).
+    /// [`enqueue`](Self::enqueue) of any operation for a call site, which the error of `f` gets too. The
+    /// operation may have accesses that were sorted before ([`Operation::prepared`]), or be a mark that gives
+    /// the device nothing to do ([`Operation::mark`]).
     ///
     /// # Safety
     /// The duties of `enqueue`, except that a mark need not make the device do anything.
     #[inline]
-    pub(crate) unsafe fn submit<R, E: From<Error>>(
+    pub(crate) unsafe fn submit<R>(
         self,
         operation: Operation<'_, '_>,
         call_site: &'static Location<'static>,
-        f: impl FnOnce(sys::cudaStream_t) -> core::result::Result<R, E>,
-    ) -> core::result::Result<R, E> {
+        f: impl FnOnce(sys::cudaStream_t) -> Result<R>,
+    ) -> Result<R> {
         // SAFETY: the caller has the same duties.
         let submission = unsafe { self.begin(operation, call_site) }?;
         let answer = f(self.as_raw());
         submission.commit(answer.is_ok());
-        answer
+        answer.map_err(|error| error.at(call_site))
     }
 
     /// Begins an operation. The caller then makes its call on the raw stream, and commits.

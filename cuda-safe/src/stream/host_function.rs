@@ -271,7 +271,7 @@ impl StreamRef<'_> {
         let launch = |stream| {
             // The stream lives as long as the view. The functions may be called at any time, on any thread,
             // with a number that identifies a task or no longer does.
-            let done = match trigger {
+            match trigger {
                 // SAFETY: as above.
                 Trigger::Completed => unsafe { check!(cudaLaunchHostFunc(stream, Some(call), data)) },
                 #[cfg(cudart_13_2)]
@@ -281,8 +281,7 @@ impl StreamRef<'_> {
                 }
                 // SAFETY: as above. The flags must be 0.
                 Trigger::Always => unsafe { check!(cudaStreamAddCallback(stream, Some(notify), data, 0)) },
-            };
-            done.map_err(|error| error.at(call_site))
+            }
         };
         // SAFETY: the caller guarantees the accesses.
         let launched = unsafe { self.submit(Operation::new(accesses), call_site, launch) };

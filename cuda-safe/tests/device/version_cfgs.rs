@@ -11,5 +11,4 @@ fn this_crate_has_the_cfgs_of_the_headers_that_the_bindings_are_from() {
     assert_eq!(cfg!(cudart_12_4), version >= 12040);
     assert_eq!(cfg!(cudart_12_9), version >= 12090);
     assert_eq!(cfg!(cudart_13_0), version >= 13000);
-    assert_eq!(cfg!(cudart_13_5), version >= 13050);
 }

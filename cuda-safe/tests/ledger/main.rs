@@ -286,7 +286,7 @@ fn names_after<'a>(text: &'a str, marker: &'a str) -> impl Iterator<Item = &'a s
 fn every_row_says_where_or_why() {
     let ledger = read("ledger.tsv");
     let functions = functions();
-    assert_eq!(rows(&ledger).len(), functions.len());
+    assert_eq!(rows(&ledger).len(), functions.len(), "ledger.tsv is out of date: write it again");
     for [name, group, _, wrapped, tests, _, why] in rows(&ledger) {
         if wrapped.is_empty() {
             assert!(

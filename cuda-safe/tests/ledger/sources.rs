@@ -211,7 +211,6 @@ const UNCHECKED: &[(&str, &[&str])] = &[
             "cudaGraphDestroy",
             "cudaGraphExecDestroy",
             "cudaIpcCloseMemHandle",
-            "cudaMemPoolDestroy",
             "cudaStreamDestroy",
             "cudaStreamSynchronize",
             "cudaUserObjectRelease",
@@ -404,26 +403,131 @@ fn the_versions_are_the_same_everywhere() {
         .iter()
         .map(|(major, minor)| format!("cfg!(cudart_{major}_{minor}), {}", major * 1000 + minor * 10))
         .collect();
-    assert_eq!(cfgs.len(), tested.matches("cfg!(cudart_").count());
     for cfg in &cfgs {
         assert!(tested.contains(cfg), "cuda-sys/tests/headers/bindings.rs lacks {cfg}");
     }
+    assert_eq!(tested.matches("cfg!(cudart_").count(), cfgs.len(), "bindings.rs has others");
     let ((oldest, of), (newest, to)) = (known[0], known[known.len() - 1]);
-    let cfg_range = format!("`cudart_{oldest}_{of}`, ..., `cudart_{newest}_{to}`");
     let sentences = [
-        ("cuda-sys/src/lib.rs", cfg_range.clone()),
-        ("cuda-sys/README.md", cfg_range),
         ("CHANGELOG.md", format!("CUDA {oldest}.{of} to {newest}.{to}")),
+        ("cuda-safe/docs/support.md", format!("| {oldest}.{of} to {newest}.{to}. ")),
         ("ci/headers.txt", format!("\n{oldest}.{of} ")),
         ("ci/headers.txt", format!("\n{newest}.{to} ")),
-        (
-            "cuda-safe/tests/device/version_cfgs.rs",
-            format!("cudart_{newest}_{to}), version >= {}", newest * 1000 + to * 10),
-        ),
     ];
     for (file, sentence) in sentences {
         assert!(read(file).contains(&sentence), "{file} does not say {sentence:?}");
     }
+}
+
+/// The names of an enum's numbers in the headers. Reserved ones and the count are no values of a program.
+fn numbers_of<'a>(headers: &'a str, name: &str) -> Vec<&'a str> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let of_enum = headers.split("enum ").skip(1).find(|rest| {
+        let head = rest.split('{').next().unwrap_or_default().trim_end();
+        head.ends_with(name) && head.chars().all(|c| is_word(c) || c.is_whitespace())
+    });
+    let body = of_enum.and_then(|rest| rest.split(['{', '}']).nth(1)).unwrap_or_default();
+    // A number begins its line. What else does is in a comment.
+    let first = |line: &'a str| line.trim_start().split(|c| !is_word(c)).next();
+    let numbers = body.lines().filter(|line| line.contains('=')).filter_map(first);
+    numbers.filter(|it| it.starts_with("cuda") && !it.contains("Reserved")).collect()
+}
+
+/// A type of the crate that stands for an enum of C, `pub struct NodeKind(sys::cudaGraphNodeType)`, has a
+/// constant for each number that the headers name.
+#[test]
+fn every_number_of_an_enum_has_a_constant() {
+    let folder = std::env::split_paths(env!("CUDART_INCLUDE")).next().unwrap();
+    let headers: String = ["driver_types.h", "cuda_runtime_api.h"]
+        .map(|file| String::from_utf8_lossy(&std::fs::read(folder.join(file)).unwrap()).into_owned())
+        .concat();
+    let (mut types, mut missing) = (0, Vec::new());
+    for path in files_of_the_crate() {
+        let source = std::fs::read_to_string(&path).unwrap();
+        for part in source.split("\npub struct ").skip(1) {
+            let line = part.lines().next().unwrap();
+            let Some((_, name)) = line.strip_suffix(");").and_then(|line| line.split_once("(sys::")) else {
+                continue;
+            };
+            let numbers = numbers_of(&headers, name);
+            types += usize::from(!numbers.is_empty());
+            let has = |number: &str| source.contains(&format!("sys::{number})"));
+            missing.extend(numbers.into_iter().filter(|number| !has(number)));
+        }
+    }
+    assert!(types >= 9, "only {types} types were found");
+    assert!(missing.is_empty(), "give these a constant, behind a cfg of their version: {missing:#?}");
+}
+
+/// The table of operations of nodes names each operation once.
+#[test]
+fn every_operation_of_a_node_is_in_the_table() {
+    let source = read("cuda-safe/src/graph/node/mod.rs");
+    let mut operations = BTreeSet::new();
+    for names in source.lines().filter_map(|line| line.strip_prefix("pub use ")) {
+        let names = names.split_once("::").unwrap().1;
+        let names = names.split(|c: char| !c.is_alphanumeric() && c != '_');
+        operations.extend(names.filter(|name| name.starts_with(|c: char| c.is_ascii_lowercase())));
+    }
+    let rows = source.lines().filter(|line| line.starts_with("//! | [`"));
+    let of_row = |row: &str| -> Vec<String> {
+        row.split('|').nth(1).unwrap().split('`').skip(1).step_by(2).map(str::to_owned).collect()
+    };
+    let named: Vec<_> = rows.flat_map(of_row).collect();
+    assert_eq!(named.iter().map(String::as_str).collect::<BTreeSet<_>>(), operations);
+    assert_eq!(named.len(), operations.len(), "one is there twice");
+}
+
+/// Functions that the crate wraps and the emulator lacks: a call of them returns `cudaErrorNotSupported`.
+const NOT_EMULATED: [&str; 7] = [
+    "cudaGraphExecGetId",
+    "cudaGraphGetId",
+    "cudaGraphNodeGetLocalId",
+    "cudaGraphNodeGetToolsId",
+    "cudaMemGetLocationInfo",
+    "cudaMemcpy3DWithAttributesAsync",
+    "cudaMemcpyWithAttributesAsync",
+];
+
+/// The emulator has each function that the crate wraps, and none that no toolkit has.
+#[test]
+fn the_emulator_has_the_functions_that_the_crate_wraps() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let api: String = files_of(root.join("ci/emulator/src/api"))
+        .into_iter()
+        .map(|path| std::fs::read_to_string(path).unwrap())
+        .collect();
+    let has = |name: &str| ["(", " |"].iter().any(|after| api.contains(&format!("fn {name}{after}")));
+    let (functions, ledger) = (read("cuda-safe/ledger/functions.tsv"), read("cuda-safe/ledger.tsv"));
+    let mut lacking = BTreeSet::new();
+    for row in ledger.lines().skip(1) {
+        let fields: Vec<_> = row.split('\t').collect();
+        let (name, since, wrapped) = (fields[0], fields[2], fields[3]);
+        // The emulator is a library of CUDA 13.
+        if !wrapped.is_empty() && !since.contains("gone in") && !has(name) {
+            lacking.insert(name);
+        }
+    }
+    assert_eq!(
+        Vec::from_iter(lacking),
+        NOT_EMULATED,
+        "ci/emulator/src/api: write the missing ones (\"Adding a function\" in its README)"
+    );
+    let known: BTreeSet<_> = functions.lines().filter_map(|row| row.split('\t').next()).collect();
+    let exported = read("ci/emulator/exports.txt");
+    let of_13: BTreeSet<_> = exported.lines().collect();
+    let unknown: Vec<_> = api
+        .lines()
+        .filter_map(|line| {
+            let (effect, rest) = line.trim_start().split_once(" fn ")?;
+            let name = rest.split(['(', ' ']).next()?;
+            (["allowed", "waits", "conflicts"].contains(&effect)
+                && !known.contains(name)
+                && !of_13.contains(name))
+            .then_some(name)
+        })
+        .collect();
+    assert!(unknown.is_empty(), "ci/emulator/src/api: ledger/functions.tsv and exports.txt lack {unknown:?}");
 }
 
 /// Functions that return a `Result`, are not marked `#[track_caller]`, and do not take the call site either:
@@ -494,7 +598,8 @@ fn files_of(folder: PathBuf) -> Vec<PathBuf> {
 #[test]
 fn every_fallible_function_knows_its_caller() {
     let (mut all, mut wrong) = (0, Vec::new());
-    for path in files_of_the_crate() {
+    let of_nccl = files_of(Path::new(env!("CARGO_MANIFEST_DIR")).join("nccl/src"));
+    for path in files_of_the_crate().into_iter().chain(of_nccl) {
         let source = std::fs::read_to_string(&path).unwrap();
         for (name, is_known) in fallible(&source) {
             all += 1;

@@ -84,7 +84,7 @@ fn memory_of_a_pool_that_one_stream_alone_still_uses_is_freed_on_that_stream() {
 }
 
 #[test]
-fn a_pool_dropped_in_a_host_function_is_destroyed_later() {
+fn a_pool_dropped_in_a_host_function_is_no_longer_current() {
     let _alone = alone();
     let stream = Stream::new().unwrap();
     let pool = MemoryPool::new().unwrap();

@@ -1,23 +1,23 @@
-//! Writes the signature-only bindings for documentation builds without a toolkit.
+//! Writes the bindings of the package, for builds without a toolkit. Each item that an older version lacks is
+//! marked with the first version that has it.
 //!
-//! Run it with CUDA 13.0 as the toolkit, as `ci/snapshot` does: `cargo run -p cudart-sys-build --example
-//! snapshot -- FILE`.
+//! `ci/snapshot` runs it: `snapshot FILE NEWEST OLDER...`, with the roots of toolkits from the newest to the
+//! oldest.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
 use cuda_sys_build::{Bindings, Env, Error, Search, Version};
 
 fn main() -> ExitCode {
-    let Some(file) = std::env::args_os().nth(1) else {
-        eprintln!("usage: snapshot FILE");
+    let arguments: Vec<_> = std::env::args().skip(1).collect();
+    let [file, roots @ ..] = arguments.as_slice() else {
+        eprintln!("usage: snapshot FILE NEWEST OLDER...");
         return ExitCode::FAILURE;
     };
-    match write(Path::new(&file)) {
-        Ok(version) => {
-            eprintln!("signatures of CUDA {version}");
-            ExitCode::SUCCESS
-        }
+    match write(Path::new(file), roots) {
+        Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error}");
             ExitCode::FAILURE
@@ -25,9 +25,60 @@ fn main() -> ExitCode {
     }
 }
 
-fn write(file: &Path) -> Result<Version, Error> {
-    let env = Env::from_process();
+fn write(file: &Path, roots: &[String]) -> Result<(), Box<dyn std::error::Error>> {
+    let mut newest = None;
+    let mut since = BTreeMap::new();
+    let mut oldest = None;
+    for root in roots {
+        let (version, text) = bindings(root, file)?;
+        for name in text.lines().filter_map(name) {
+            since.insert(name.to_owned(), version);
+        }
+        newest.get_or_insert(text);
+        oldest = Some(version);
+    }
+    since.retain(|_, version| Some(*version) != oldest);
+    std::fs::write(file, marked(&newest.unwrap_or_default(), &since))?;
+    Ok(())
+}
+
+/// Returns the version of the toolkit and its bindings. Writes `file` on the way.
+fn bindings(root: &str, file: &Path) -> Result<(Version, String), Error> {
+    let env = Env::from_vars([("CUDA_PATH", root)]);
     let toolkit = Search::new(&env).find()?;
     Bindings::new().signatures_only().generate(&env, &toolkit, file)?;
-    Ok(toolkit.version())
+    let text = std::fs::read_to_string(file);
+    Ok((toolkit.version(), text.unwrap_or_default()))
+}
+
+/// Adds the version to each item that has one. A mark stands above the attributes of its item.
+fn marked(text: &str, since: &BTreeMap<String, Version>) -> String {
+    let mut out = String::new();
+    let mut attributes = String::new();
+    for line in text.lines() {
+        if line.starts_with("#[") {
+            attributes.push_str(line);
+            attributes.push('\n');
+            continue;
+        }
+        if let Some(version) = name(line).and_then(|name| since.get(name)) {
+            let indent = &line[..line.len() - line.trim_start().len()];
+            out.push_str(&format!("{indent}/// Since CUDA {version}.\n"));
+        }
+        out.push_str(&attributes);
+        attributes.clear();
+        out.push_str(line);
+        out.push('\n');
+    }
+    out
+}
+
+/// Returns the name of the item that begins in this line of formatted bindings.
+fn name(line: &str) -> Option<&str> {
+    if let Some(alias) = line.strip_prefix("pub use self::") {
+        return alias.split_once(" as ")?.1.strip_suffix(';');
+    }
+    let items = ["pub const ", "pub struct ", "pub union ", "pub type ", "    pub fn "];
+    let item = items.into_iter().find_map(|introducer| line.strip_prefix(introducer))?;
+    item.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next()
 }

@@ -1,8 +1,9 @@
 //! The entry points for build scripts: the whole one of `cuda-sys`, and the part for its dependents.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use crate::{Bindings, Env, Error, Result, Search, Toolkit, Version, cargo, check_target, link};
+use crate::{Env, Error, Result, Search, Toolkit, Version, cargo, check_target, link, snapshot};
 
 /// A variable that a person sets for documentation or a type check without a toolkit.
 const SNAPSHOT: &str = "CUDA_SYS_SNAPSHOT";
@@ -10,12 +11,14 @@ const SNAPSHOT: &str = "CUDA_SYS_SNAPSHOT";
 /// Finds the toolkit, writes `bindings.rs` into `OUT_DIR`, links libcudart, and exports `DEP_CUDART_*`
 /// and the cfgs.
 ///
-/// On docs.rs, or if `CUDA_SYS_SNAPSHOT` is set, no toolkit is needed: the bindings are the signatures in
-/// `snapshot/bindings.rs`, and nothing is linked.
+/// With the feature `load`, on docs.rs, or if `CUDA_SYS_SNAPSHOT` is set, no toolkit is needed: the bindings
+/// are those in `snapshot/bindings.rs`, and nothing is linked.
 ///
 /// # Errors
 /// - The target is not one of CUDA's: see [`check_target`].
-/// - There is no usable toolkit or libclang: see [`Search::find`] and [`Bindings::generate`].
+/// - The features `load` and `static` are both on.
+/// - There is no usable toolkit or libclang: see [`Search::find`] and `Bindings::generate`. Or the feature
+///   `headers`, which needs them, is off as well.
 pub fn build() -> Result<()> {
     let env = Env::from_process();
     let done = build_in(&env);
@@ -28,8 +31,22 @@ fn build_in(env: &Env) -> Result<()> {
     let out = PathBuf::from(env.cargo("OUT_DIR")?);
     let package = PathBuf::from(env.cargo("CARGO_MANIFEST_DIR")?);
     let file = out.join("bindings.rs");
-    if env.get("DOCS_RS").is_some() || env.get(SNAPSHOT).is_some() {
-        return snapshot(&package.join("snapshot"), &file);
+    let feature = |name| env.cargo(name).is_ok();
+    let (load, linked) = (feature("CARGO_FEATURE_LOAD"), feature("CARGO_FEATURE_STATIC"));
+    if load && linked {
+        return Err(Error::new(
+            "the features `load` and `static` exclude each other: with one libcudart is loaded at run time, \
+             with the other it is part of the program. Some crate of the program enables each.",
+        ));
+    }
+    let docs = env.get("DOCS_RS").is_some() || env.get(SNAPSHOT).is_some();
+    if load || docs {
+        let version = snapshot::write(&package.join("snapshot/bindings.rs"), &out, load)?;
+        // Dependents with kernels of their own need nvcc, and find it as without `load`.
+        return match Search::new(env).find() {
+            Ok(toolkit) if load && toolkit.version().major == version.major => export(&toolkit),
+            _ => Ok(()),
+        };
     }
     let toolkit = Search::new(env).find()?;
     let version = toolkit.version();
@@ -39,49 +56,49 @@ fn build_in(env: &Env) -> Result<()> {
             "CUDA {version} is newer than {newest}, the newest that cuda-sys was tested with"
         ));
     }
-    Bindings::new().generate(env, &toolkit, &file)?;
-    if env.cargo("CARGO_FEATURE_STATIC").is_ok() {
+    generate(env, &toolkit, &file)?;
+    if linked {
         link::static_library(&toolkit)?;
     } else {
         link::dylib(&toolkit, &out)?;
     }
     cargo::watch_file(toolkit.cudart());
     cargo::cfgs(version);
-    export(&toolkit)?;
-    Ok(())
+    cargo::export("VERSION", version.number());
+    // This crate's own tests compare the bindings with the headers.
+    println!("cargo::rustc-env=CUDART_INCLUDE={}", includes(&toolkit)?.display());
+    export(&toolkit)
 }
 
-/// Exports `DEP_CUDART_ROOT`, `_INCLUDE` (folders separated by colons), `_LIB`, `_NVCC` (if there is one)
-/// and `_VERSION` (as `CUDART_VERSION`) to dependents, and the headers to this crate's own tests.
+#[cfg(feature = "bindgen")]
+fn generate(env: &Env, toolkit: &Toolkit, file: &Path) -> Result<()> {
+    crate::Bindings::new().generate(env, toolkit, file)
+}
+
+#[cfg(not(feature = "bindgen"))]
+fn generate(_: &Env, toolkit: &Toolkit, _: &Path) -> Result<()> {
+    Err(Error::new(format!(
+        "the features `headers` and `load` of cudart-sys are off, and one is needed: `headers`, on by \
+         default, binds the headers of the toolkit ({}); `load` needs no toolkit.",
+        toolkit.root().display()
+    )))
+}
+
+/// Exports `DEP_CUDART_ROOT`, `_INCLUDE` (folders separated by colons), `_LIB` and `_NVCC` (if there is one)
+/// to dependents.
 fn export(toolkit: &Toolkit) -> Result<()> {
-    let includes = std::env::join_paths(toolkit.includes());
-    let includes = includes
-        .map_err(|error| Error::new(format!("a folder of the toolkit cannot be in a list: {error}")))?;
     cargo::export("ROOT", toolkit.root().display());
-    cargo::export("INCLUDE", includes.display());
+    cargo::export("INCLUDE", includes(toolkit)?.display());
     cargo::export("LIB", toolkit.lib().display());
     if let Some(nvcc) = toolkit.nvcc() {
         cargo::export("NVCC", nvcc.display());
     }
-    cargo::export("VERSION", toolkit.version().number());
-    println!("cargo::rustc-env=CUDART_INCLUDE={}", includes.display());
     Ok(())
 }
 
-/// Uses the stored signatures instead of a toolkit.
-fn snapshot(folder: &Path, file: &Path) -> Result<()> {
-    let kept = folder.join("bindings.rs");
-    cargo::watch_file(&kept);
-    let text = std::fs::read_to_string(&kept).map_err(|error| Error::io("read", &kept, &error))?;
-    let number =
-        text.split("CUDART_VERSION: u32 = ").nth(1).and_then(|rest| rest.split(';').next()?.parse().ok());
-    let version = number.map(Version::from_number);
-    let version = version.ok_or_else(|| Error::new(format!("{} has no CUDART_VERSION", kept.display())))?;
-    std::fs::write(file, text).map_err(|error| Error::io("write", file, &error))?;
-    cargo::cfgs(version);
-    cargo::export("VERSION", version.number());
-    println!("cargo::rustc-env=CUDART_INCLUDE=");
-    Ok(())
+fn includes(toolkit: &Toolkit) -> Result<OsString> {
+    std::env::join_paths(toolkit.includes())
+        .map_err(|error| Error::new(format!("a folder of the toolkit cannot be in a list: {error}")))
 }
 
 /// Sets the `cudart_*` cfgs of the toolkit that `cuda-sys` was built with for the calling crate.

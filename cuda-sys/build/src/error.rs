@@ -30,7 +30,9 @@ impl Error {
         self
     }
 
-    /// Prints the error for cargo: one `cargo::error` for each line.
+    /// Prints the error for cargo: one `cargo::error` for each line. The build fails when the script ends.
+    ///
+    /// End it with success: after another exit code cargo prints all of its output again.
     pub fn report(&self) {
         for line in &self.lines {
             println!("cargo::error={line}");

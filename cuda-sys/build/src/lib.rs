@@ -5,19 +5,26 @@
 //! - [`build`] is the whole build script of `cuda-sys`.
 //! - [`emit_version_cfgs`] sets the `cudart_12_4` ... cfgs of `cuda-sys` for a crate that depends on it.
 //! - [`link()`] finds and links another library of NVIDIA's, such as cuBLAS, for the `-sys` crates of others.
-//! - [`Search`] finds a toolkit, and [`Bindings`] writes Rust for its headers without linking.
+//! - [`Search`] finds a toolkit, and [`Bindings`] writes Rust for its headers without linking (feature
+//!   `bindgen`, on by default).
 //!
 //! Only [`Env::from_process`] reads the process's environment. All other functions take the environment as
 //! data.
 
+#[cfg(feature = "bindgen")]
 mod aliases;
 mod build;
 mod cargo;
+#[cfg(feature = "bindgen")]
+mod clang;
+#[cfg(feature = "bindgen")]
 mod comments;
 mod env;
 mod error;
+#[cfg(feature = "bindgen")]
 mod generate;
 mod layout;
+#[cfg(feature = "bindgen")]
 mod libclang;
 mod library;
 mod link;
@@ -25,6 +32,7 @@ mod link;
 mod made_up;
 mod python;
 mod search;
+mod snapshot;
 mod target;
 mod toolkit;
 mod version;
@@ -32,7 +40,9 @@ mod version;
 pub use build::{build, emit_version_cfgs};
 pub use env::Env;
 pub use error::{Error, Result};
+#[cfg(feature = "bindgen")]
 pub use generate::Bindings;
+#[cfg(feature = "bindgen")]
 pub use libclang::prepare_libclang;
 pub use library::{Library, link};
 pub use search::Search;

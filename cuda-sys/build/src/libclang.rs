@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use crate::{Env, Error, Result, Search, target};
+use crate::{Env, Error, Result, Search, clang};
 
 /// Loads libclang on this thread for the caller's own use of bindgen, by the rules of `cuda-sys`. Returns
 /// extra arguments for clang: the folder of the compiler's own headers if libclang has none, and if the
@@ -13,7 +13,7 @@ use crate::{Env, Error, Result, Search, target};
 /// There is no libclang.
 pub fn prepare_libclang(env: &Env) -> Result<Vec<String>> {
     load(Search::new(env).workspace_folders())?;
-    Ok(target::clang_arguments(env))
+    Ok(clang::clang_arguments(env))
 }
 
 /// Loads libclang, so that bindgen finds it loaded. If the usual folders have none, it loads the wheel

@@ -74,7 +74,7 @@ impl Library {
         }
         for (name, file) in links {
             let link = folder.join(name);
-            std::os::unix::fs::symlink(&file, &link)
+            crate::link::symlink(&file, &link)
                 .map_err(|error| Error::io("create the link", &link, &error))?;
         }
         Ok(())

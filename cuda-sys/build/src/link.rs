@@ -21,12 +21,20 @@ pub(crate) fn dylib(toolkit: &Toolkit, out: &Path) -> Result<()> {
     }
     for name in ["libcudart.so".to_owned(), toolkit.soname()] {
         let link = folder.join(name);
-        std::os::unix::fs::symlink(&real, &link)
-            .map_err(|error| Error::io("create the link", &link, &error))?;
+        symlink(&real, &link).map_err(|error| Error::io("create the link", &link, &error))?;
     }
     println!("cargo::rustc-link-search=native={}", folder.display());
     println!("cargo::rustc-link-lib=dylib=cudart");
     Ok(())
+}
+
+#[cfg(unix)]
+pub(crate) use std::os::unix::fs::symlink;
+
+/// Compiles on other systems, so that [`check_target`](crate::check_target) can name the targets there.
+#[cfg(not(unix))]
+pub(crate) fn symlink(_: &Path, _: &Path) -> std::io::Result<()> {
+    Err(std::io::ErrorKind::Unsupported.into())
 }
 
 /// Links the static library and the system libraries that it needs. It remains a separate library

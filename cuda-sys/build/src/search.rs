@@ -142,6 +142,7 @@ impl<'a> Search<'a> {
     }
 
     /// Returns the folders that `ci/setup` fills, if they exist. They may contain a libclang too.
+    #[cfg(feature = "bindgen")]
     pub(crate) fn workspace_folders(&self) -> &[PathBuf] {
         &self.workspace
     }
@@ -205,16 +206,21 @@ fn not_found(looked: &[String]) -> Error {
     for place in looked {
         error = error.detail(format!("  {place}"));
     }
-    error
-        .detail(
-            "Two ways out: run ci/setup in the workspace of cuda-safe, which puts a toolkit under target/ \
-             without root",
-        )
-        .detail(
-            "(a crate elsewhere then sets CUDA_PATH to what ci/setup --toolkit prints), or install the CUDA \
-             toolkit",
-        )
-        .detail("and set CUDA_PATH to its root.")
+    const WAYS_OUT: [&str; 7] = [
+        "Ways out:",
+        "- A program that loads libcudart at run time needs no toolkit where it is built: cuda-safe with \
+         default-features = false and features = [\"load\", \"staged\"].",
+        "- For documentation and `cargo check`, set CUDA_SYS_SNAPSHOT=1. Nothing can be linked then.",
+        "- Install the toolkit: cuda-toolkit-13-0 from NVIDIA's repository for Debian, Ubuntu, Fedora, RHEL \
+         and SUSE; nvidia-cuda-toolkit of Debian 13 and Ubuntu 24.04; cuda of Arch Linux; cuda-toolkit of \
+         conda.",
+        "- Without root: pip install nvidia-cuda-runtime nvidia-cuda-crt nvidia-cuda-nvcc in an active \
+         virtual environment.",
+        "- In the workspace of cuda-safe, ci/setup puts one under target/. A crate elsewhere then sets \
+         CUDA_PATH to what ci/setup --toolkit prints.",
+        "If the toolkit is elsewhere, set CUDA_PATH to its root.",
+    ];
+    WAYS_OUT.into_iter().fold(error, Error::detail)
 }
 
 #[cfg(test)]

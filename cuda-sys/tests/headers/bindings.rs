@@ -153,4 +153,9 @@ fn cfgs_are_cumulative_up_to_the_headers_version() {
     for (set, version) in cfgs {
         assert_eq!(set, cuda_sys::CUDART_VERSION >= version, "{version}");
     }
+    let newest = cfgs[cfgs.len() - 1].1;
+    assert!(
+        cuda_sys::CUDART_VERSION < newest + 10,
+        "these headers are newer than {newest}: KNOWN_VERSIONS in cuda-sys/build/src/version.rs lacks theirs"
+    );
 }

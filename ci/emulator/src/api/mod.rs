@@ -2,11 +2,12 @@
 //! returns a code, which also becomes the calling thread's last error.
 //!
 //! Functions are written inside `api!`. It exports them under their C name and, if a function has a variant
-//! for the per-thread default stream, under the second name after `|`. Functions of `exports.txt` that no
-//! file here defines return `cudaErrorNotSupported`: the build script finds them by the names after `fn` and
-//! `|`. The word before `fn` is what captures in progress make of the call, whatever its arguments are:
-//! `allowed`; `waits`, which they may forbid, because it may wait for their work; or `conflicts`, which uses
-//! every stream of the device, and ends each capture there. No function is without such a word.
+//! for the per-thread default stream, under the second name after `|`. Functions of `exports.txt`, and newer
+//! ones of `cuda-safe/ledger/functions.tsv`, that no file here defines return `cudaErrorNotSupported`: the
+//! build script finds them by the names after `fn` and `|`. The word before `fn` is what captures in progress
+//! make of the call, whatever its arguments are: `allowed`; `waits`, which they may forbid, because it may
+//! wait for their work; or `conflicts`, which uses every stream of the device, and ends each capture there.
+//! No function is without such a word.
 //!
 //! A pointer through which a program receives a value is an [`Out`], and `None` if it is null. Everything
 //! else stays a raw pointer.

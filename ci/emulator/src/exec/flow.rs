@@ -91,7 +91,8 @@ impl Warp {
         let caller_frame = cx.program.functions[info.caller as usize].frame;
         for lane in lanes(group.mask) {
             let fp = self.file.words[0][lane];
-            let new = fp.saturating_add(caller_frame);
+            let allocated = self.allocated[lane];
+            let new = fp.saturating_add(caller_frame).saturating_add(allocated);
             let top = new.saturating_add(callee.frame);
             if top > cx.launch.stack {
                 let what = format!(
@@ -109,8 +110,9 @@ impl Warp {
             let inside = self.active[routine as usize] >> lane & 1 != 0;
             let saved = inside.then(|| Box::new(self.save(callee, lane)));
             self.active[routine as usize] |= 1 << lane;
-            self.frames[lane].push(Frame { back: group.pc + 1, fp, routine, call, saved });
+            self.frames[lane].push(Frame { back: group.pc + 1, fp, routine, call, allocated, saved });
             self.file.words[0][lane] = new;
+            self.allocated[lane] = 0;
         }
         self.park(Group { pc: callee.start, depth: group.depth + 1, ..*group });
         Ok(Flow::Leave)
@@ -160,6 +162,7 @@ impl Warp {
             None => self.active[frame.routine as usize] &= !(1 << lane),
         }
         self.file.words[0][lane] = frame.fp;
+        self.allocated[lane] = frame.allocated;
     }
 
     fn move_bytes(&mut self, lane: usize, from: u32, to: u32, size: u32) {

@@ -33,6 +33,7 @@ mod run;
 pub mod runtime;
 mod skipped;
 mod skips;
+mod stack;
 pub mod tensor;
 mod warp;
 mod wgmma;

@@ -161,6 +161,15 @@ pub struct Routine {
     pub sizes: Sizes,
 }
 
+/// What an instruction has to know about the end of a thread's stack.
+#[derive(Clone, Copy, Debug)]
+pub struct StackTop {
+    /// The function that the instruction is in.
+    pub routine: u32,
+    /// The alignment of what it allocates, a power of two.
+    pub align: u32,
+}
+
 /// A call in a program.
 #[derive(Clone, Debug)]
 pub struct CallSite {
@@ -776,6 +785,12 @@ pub enum Op {
     MapAddress(bool),
     /// `getctarank`: destination and address. The flag selects an address of 64 bits.
     RankOf(bool),
+    /// `alloca`: destination and bytes. The flag selects an address of 64 bits.
+    Alloca(StackTop, bool),
+    /// `stacksave`: destination. The flag selects an address of 64 bits.
+    StackSave(StackTop, bool),
+    /// `stackrestore`: an address. The flag selects one of 64 bits.
+    StackRestore(StackTop, bool),
     /// A fence: the machine records it if it looks for races. With the flag, it is of the asynchronous proxy.
     Fence(bool),
     /// Has no effect here: prefetches.

@@ -171,6 +171,9 @@ impl Warp {
             Op::ClusterWait => return self.cluster_wait(cx, group, mask),
             Op::MapAddress(wide) => self.map_address(cx, ins, wide, mask, group.pc)?,
             Op::RankOf(wide) => self.rank_of(cx, ins, wide, mask),
+            Op::Alloca(..) | Op::StackSave(..) | Op::StackRestore(..) => {
+                self.stack_top(cx, ins, mask, group.pc)?;
+            }
             Op::WarpBarrier
             | Op::Shuffle(..)
             | Op::Predicate

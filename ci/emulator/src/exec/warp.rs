@@ -69,6 +69,8 @@ pub(super) struct Frame {
     pub(super) fp: u32,
     pub(super) routine: u32,
     pub(super) call: u32,
+    /// What the caller has allocated behind its frame.
+    pub(super) allocated: u32,
     /// The registers of the called function as they were, when it calls itself in some way.
     pub(super) saved: Option<Box<Saved>>,
 }
@@ -105,6 +107,8 @@ pub(super) struct Warp {
     /// Linear number of the first thread in its block.
     pub(super) first: u32,
     pub(super) frames: Vec<Vec<Frame>>,
+    /// The bytes that each lane has allocated on its stack behind its current frame.
+    pub(super) allocated: [u32; LANES],
     /// For every function, the lanes that are in it.
     pub(super) active: Vec<u32>,
     stacks: Vec<Vec<u128>>,
@@ -147,6 +151,7 @@ impl Warp {
             live: 0,
             first,
             frames: (0..LANES).map(|_| Vec::new()).collect(),
+            allocated: [0; LANES],
             active: vec![0; program.functions.len()],
             stacks: (0..LANES).map(|_| Vec::new()).collect(),
             side: 0,
@@ -173,6 +178,7 @@ impl Warp {
         let (start, frame) = program.functions.last().map_or((0, 0), |k| (k.start, k.frame));
         self.active.fill(0);
         self.frames.iter_mut().for_each(Vec::clear);
+        self.allocated = [0; LANES];
         if frame > 0 {
             // Not cleared: a thread finds the bytes that another one left on its stack.
             (0..LANES).for_each(|lane| self.grow(lane, frame));

@@ -17,6 +17,12 @@ const OPCODES: &str = "\
     vabsdiff2 vabsdiff4 vadd vadd2 vadd4 vavrg2 vavrg4 vmad vmax vmax2 vmax4 vmin vmin2 vmin4 vote vset vset2 \
     vset4 vshl vshr vsub vsub2 vsub4 wgmma wmma xor";
 
+/// The instructions of PTX, in the order of the alphabet.
+#[cfg(test)]
+pub(crate) fn opcodes() -> impl Iterator<Item = &'static str> {
+    OPCODES.split_whitespace()
+}
+
 /// The prefixes of registers that no text declares.
 const SPECIAL: &str = "\
     %tid %ntid %laneid %warpid %nwarpid %ctaid %nctaid %smid %nsmid %gridid %clock %is_explicit_cluster %cluster \

@@ -13,6 +13,8 @@ pub mod token;
 
 pub use ast::{Function, Instruction, Module, Operand, Space, Statement, Type, Variable};
 pub use check::check;
+#[cfg(test)]
+pub(crate) use check::opcodes;
 pub use parse::parse;
 
 /// An error in PTX text, and its place.

@@ -6,7 +6,10 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 #![expect(unsafe_code, reason = "forks, and ends the child without the parent's exit handlers")]
 
-use cuda_nccl::{Communicator, Error, Group, Reduction, Result, UniqueId};
+use cuda_nccl::{Communicator, ErrorKind, Group, Reduction, Result, UniqueId};
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
 use cuda_safe::{Device, DeviceBuffer, Stream, memset_async};
 
 /// The ranks of one test: a communicator and a stream for each device.
@@ -24,8 +27,8 @@ fn ranks() -> Option<Ranks> {
     }
     let comms = match Communicator::init_all(&devices) {
         Ok(comms) => comms,
-        Err(Error::Missing(why)) => {
-            println!("not run, no NCCL: {why}");
+        Err(error) if matches!(error.kind(), ErrorKind::Missing(_)) => {
+            println!("not run, no NCCL: {error}");
             return None;
         }
         Err(error) if emulated => {
@@ -184,7 +187,9 @@ fn a_rank_alone_joins_by_an_identity_and_refuses_what_does_not_fit() -> Result<(
     let comm = Communicator::init_rank(1, &id, 0)?;
     assert_eq!((comm.rank(), comm.size(), comm.device()), (0, 1, Device::current()?));
     let (x, mut y) = (DeviceBuffer::<i64>::alloc_zeroed(4)?, DeviceBuffer::<i64>::alloc_zeroed(3)?);
-    let refused = |result: Result<cuda_nccl::Operation<'_>>| matches!(result, Err(Error::Refused(_)));
+    fn refused<T>(result: Result<T>) -> bool {
+        matches!(result, Err(error) if matches!(error.kind(), ErrorKind::Refused(_)))
+    }
     assert!(refused(comm.all_reduce(&x.as_slice(), &mut y.as_slice_mut(), Reduction::Sum)));
     assert!(refused(comm.all_gather(&x.as_slice(), &mut y.as_slice_mut())));
     assert!(refused(comm.send(&x.as_slice(), 1)) && refused(comm.broadcast(&mut y.as_slice_mut(), 1)));
@@ -195,7 +200,7 @@ fn a_rank_alone_joins_by_an_identity_and_refuses_what_does_not_fit() -> Result<(
         captured = comm.all_reduce_in_place(&mut view, Reduction::Sum).and_then(|it| it.enqueue(stream));
         Ok(())
     })?;
-    assert!(matches!(captured, Err(Error::Refused(_))), "{captured:?}");
+    assert!(refused(captured));
     let mut view = y.as_slice_mut();
     comm.all_reduce_in_place(&mut view, Reduction::Min)?.enqueue(&stream)?;
     assert_eq!(y.to_vec()?, [0; 3]);
@@ -225,6 +230,81 @@ fn ranks_of_one_process_whose_operations_do_not_fit_are_refused() -> Result<()> 
     assert!(alone.enqueue(&ranks.streams[0]).unwrap_err().to_string().contains("abort"));
     assert_eq!(buffers[1].to_vec()?, [1.0; 8]);
     Communicator::abort_all(ranks.comms)
+}
+
+/// Returns the error if it does not name a line of this file, or names one of a crate besides.
+fn misplaced(call: &str, answer: Result<()>) -> Option<String> {
+    let error = answer.err().unwrap_or_else(|| panic!("{call} did not fail"));
+    let wrong = error.call_site().file() != file!() || error.to_string().contains("src/");
+    wrong.then(|| format!("{call}: {error}"))
+}
+
+#[test]
+fn each_error_names_the_line_of_its_caller() -> Result<()> {
+    let mut wrong = Vec::new();
+    let mut here = |call: &str, answer: Result<()>| wrong.extend(misplaced(call, answer));
+    here("from_env", Communicator::from_env(Duration::ZERO).map(drop));
+    let id = match UniqueId::new() {
+        Ok(id) => id,
+        missing => {
+            here("UniqueId::new", missing.map(drop));
+            here("init_all", Communicator::init_all(&[]).map(drop));
+            assert!(wrong.is_empty(), "{wrong:#?}");
+            println!("not run, no NCCL");
+            return Ok(());
+        }
+    };
+    here("init_rank, too many", Communicator::init_rank(u32::MAX, &id, 0).map(drop));
+    here("init_rank, of NCCL", Communicator::init_rank(1, &id, 1).map(drop));
+    let Some(mut ranks) = ranks() else { return Ok(()) };
+    let far = u32::try_from(ranks.len()).unwrap();
+    let (comm, mut stream) = (&ranks.comms[0], Stream::new()?);
+    let mut buffers = [DeviceBuffer::<f32>::alloc_zeroed(4)?, DeviceBuffer::<f32>::alloc_zeroed(3)?];
+    {
+        let [x, y] = &mut buffers;
+        let (x, y) = (x.as_slice(), &mut y.as_slice_mut());
+        here("all_reduce", comm.all_reduce(&x, y, Reduction::Sum).map(drop));
+        here("reduce_in_place", comm.reduce_in_place(y, Reduction::Sum, far).map(drop));
+        here("broadcast", comm.broadcast(y, far).map(drop));
+        here("reduce_scatter", comm.reduce_scatter(&x, y, Reduction::Sum).map(drop));
+        here("all_gather", comm.all_gather(&x, y).map(drop));
+        here("send", comm.send(&x, far).map(drop));
+        here("recv", comm.recv(y, far).map(drop));
+        stream.capture(|stream| {
+            let operation = comm.send(&x, 0).unwrap();
+            here("Operation::enqueue", operation.enqueue(stream));
+            here("Group::add", Group::new().add(comm.send(&x, 0).unwrap(), stream).map(drop));
+            Ok(())
+        })?;
+        if let Some(second) = ranks.comms.get(1).filter(|second| second.device() != comm.device()) {
+            here("of another device", second.send(&x, 0).map(drop));
+        }
+        if std::env::var_os("CUDA_NCCL_STAND_IN").is_some() {
+            let mut group = Group::new();
+            for _ in 0..65 {
+                group = group.add(comm.send(&x, 1)?, &ranks.streams[0])?;
+            }
+            here("Group::enqueue, of NCCL", group.enqueue());
+            here("async_error", comm.async_error());
+            here("broken", comm.send(&x, 1)?.enqueue(&ranks.streams[0]));
+        }
+    }
+    let (tell, told) = channel();
+    let last = ranks.comms.pop().unwrap();
+    stream.launch_host_fn(move || {
+        let devices = [last.device()];
+        let alone = Communicator::init_all(&devices).map(drop);
+        let joined = Communicator::init_rank(1, &id, 0).map(drop);
+        tell.send([("init_all", alone), ("init_rank", joined), ("abort", last.abort())]).unwrap();
+    })?;
+    for (call, answer) in told.recv().unwrap() {
+        here(&format!("{call} in a host function"), answer);
+    }
+    if let Some(first) = ranks.comms.pop() {
+        here("abort of one of two", first.abort());
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    Ok(())
 }
 
 #[test]
@@ -283,7 +363,7 @@ fn the_emulator_runs_all_of_them_with_a_stand_in_for_nccl() {
     assert!(alone.status.success(), "{}", String::from_utf8_lossy(&alone.stderr));
     let [text, errors] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
     assert!(output.status.success(), "{text}\n{errors}");
-    assert!(text.contains("7 passed") && !text.contains("not run"), "{text}");
+    assert!(text.contains("8 passed") && !text.contains("not run"), "{text}");
     // By drops. One communicator is aborted.
     assert!(text.matches("destroyed").count() >= 4, "{text}");
 }

@@ -11,7 +11,7 @@ extern int cudaStreamSynchronize(void* stream);
 extern int cudaMemcpy(void* to, const void* from, size_t bytes, int kind);
 enum { DEFAULT = 4, RANKS = 16, OPERATIONS = 64 };
 
-typedef struct ncclComm { int rank, size; pid_t process; } *Comm;
+typedef struct ncclComm { int rank, size, failed; pid_t process; } *Comm;
 typedef struct { char internal[128]; } Id;
 typedef struct { char kind; const void* send; void* recv; size_t count; int type, op, peer; Comm comm; void* stream; } Op;
 
@@ -82,7 +82,8 @@ static int run(void) {
     return 0;
 }
 static int add(char kind, const void* send, void* recv, size_t count, int type, int op, int peer, Comm comm, void* stream) {
-    if (queued == OPERATIONS || comm == NULL) return last = "too many operations", 5;
+    if (comm == NULL) return last = "no communicator", 4;
+    if (queued == OPERATIONS) return comm->failed = 5, last = "too many operations", 5;
     ops[queued++] = (Op){kind, send, recv, count, type, op, peer, comm, stream};
     return depth ? 0 : run();
 }
@@ -92,7 +93,7 @@ int ncclGetUniqueId(Id* id) { return memset(id, 7, sizeof *id), 0; }
 int ncclCommInitRank(Comm* comm, int size, Id id, int rank) {
     if (id.internal[0] != 7 || rank >= size) return last = "not this identity", 4;
     *comm = malloc(sizeof **comm);
-    return (*comm)->rank = rank, (*comm)->size = size, (*comm)->process = getpid(), 0;
+    return **comm = (struct ncclComm){rank, size, 0, getpid()}, 0;
 }
 int ncclCommInitAll(Comm* comms, int count, const int* devices) {
     Id id;
@@ -105,7 +106,7 @@ int ncclCommDestroy(Comm comm) {
     return printf("destroyed\n"), fflush(stdout), free(comm), 0;
 }
 int ncclCommAbort(Comm comm) { return free(comm), 0; }
-int ncclCommGetAsyncError(Comm comm, int* error) { return (void)comm, *error = 0, 0; }
+int ncclCommGetAsyncError(Comm comm, int* error) { return *error = comm->failed, 0; }
 const char* ncclGetLastError(Comm comm) { return (void)comm, last; }
 int ncclGroupStart(void) { return ++depth, 0; }
 int ncclGroupEnd(void) { return --depth ? 0 : run(); }

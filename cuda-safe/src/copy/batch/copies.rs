@@ -147,7 +147,7 @@ impl<'a, L: Lists<'a>> Batch<'a, L> {
         // SAFETY: the copies access no other tracked memory. Its owners wait for the copies before they
         // free it. Slices are read before the call returns.
         let copied = unsafe { stream.submit(operation, call_site, |raw| self.lists.hand_over(stream, raw)) };
-        copied.map_err(|error| error.at(call_site).with_detail(Detail::transfer(self.bytes)))
+        copied.map_err(|error| error.with_detail(Detail::transfer(self.bytes)))
     }
 
     /// Returns the accesses of all copies, sorted.

@@ -3,7 +3,7 @@
 
 use std::panic::Location;
 
-use super::attributes::{CopyAttributes, ReadOrder};
+use super::attributes::CopyAttributes;
 use super::copies::{Copies, Entry, Single};
 use crate::copy::checked::CheckedCopy;
 use crate::copy::operand::{AsyncDestination, AsyncSource, Dimensions, Operand, Planar, Volumetric};

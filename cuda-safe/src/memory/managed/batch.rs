@@ -193,7 +193,7 @@ fn put(
     let (mut which, count): (Vec<_>, _) = ((0..sizes.len()).collect(), sizes.len());
     let (pointers, sizes, to, which) =
         (pointers.as_mut_ptr(), sizes.as_mut_ptr(), to.as_mut_ptr(), which.as_mut_ptr());
-    let call = |raw| call(pointers, sizes, count, to, which, raw).map_err(|error| error.at(call_site));
+    let call = |raw| call(pointers, sizes, count, to, which, raw);
     let operation = if acts { Operation::new(&accesses) } else { Operation::mark(&accesses) };
     // SAFETY: the operation is put on this stream. It uses these ranges and nothing else.
     unsafe { stream.submit(operation, call_site, call) }

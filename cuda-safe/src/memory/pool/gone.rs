@@ -15,7 +15,9 @@
 //! That is not the whole of it: a C++ program that destroys such pools, and frees memory on another stream
 //! than it was taken on, hung after 12,000 pools, inside `cudaFreeAsync` and waits. One that kept its pools
 //! did not. Therefore a pool is not destroyed but kept for a later one that is made alike, with the
-//! attributes of a new one, unless another process or device was let in, or other code made it. See
+//! attributes and the access of a new one. One that was exported is no exception: another process has none of
+//! its memory open when all is freed ([`ImportedPool::open`](crate::memory::ImportedPool::open)). Only pools
+//! that other code or another process made are destroyed, which safe code cannot have. See
 //! [`soundness::drops`](crate::soundness::drops).
 #![expect(unsafe_code, reason = "destroys pools by their handles")]
 
@@ -161,18 +163,19 @@ pub(crate) fn destroy(pools: Vec<Gone>, waited: bool) {
         return;
     }
     for gone in pools {
-        if gone.form.is_some() && gone.renew() {
-            lock(&STORE).push(gone);
-            continue;
+        match gone.form {
+            // If it cannot be like a new one, nobody has it again.
+            Some(_) if !gone.renew() => {}
+            Some(_) => lock(&STORE).push(gone),
+            // SAFETY: nobody else has the handle, no memory of the pool is in use, and no free is pending.
+            None => drop(quietly(unsafe { check!(cudaMemPoolDestroy(gone.raw)) })),
         }
-        // SAFETY: nobody else has the handle, none of the pool's memory is in use, and no free is pending.
-        let _ = unsafe { sys::cudaMemPoolDestroy(gone.raw) };
     }
 }
 
 impl Gone {
-    /// Gives the pool the attributes of a new one. Its threshold is 0 since it has no owners. Returns whether
-    /// that succeeded.
+    /// Gives the pool the attributes of a new one, and takes the access of other devices. Its threshold is 0
+    /// since it has no owners. Returns whether that succeeded.
     fn renew(&self) -> bool {
         // SAFETY: nobody else has the pool.
         let trimmed = quietly(unsafe { check!(cudaMemPoolTrimTo(self.raw, 0)) }).is_some();
@@ -189,7 +192,26 @@ impl Gone {
             // SAFETY: nobody else has the pool. The attribute is a 64-bit number.
             quietly(unsafe { check!(cudaMemPoolSetAttribute(self.raw, mark, value)) }).is_some()
         });
-        trimmed && rules && marks
+        trimmed && rules && marks && self.close()
+    }
+
+    /// Disables the access of other devices. Returns whether that succeeded.
+    fn close(&self) -> bool {
+        let Some(devices) = quietly(Device::all()) else { return false };
+        devices.filter(|device| *device != self.device).all(|device| {
+            let mut location = MemoryLocation::Device(device).to_raw();
+            let mut flags = sys::cudaMemAccessFlagsProtReadWrite;
+            // SAFETY: nobody else has the pool. Both pointers are to live local variables.
+            let asked = unsafe { check!(cudaMemPoolGetAccess(&raw mut flags, self.raw, &raw mut location)) };
+            let none = sys::cudaMemAccessFlagsProtNone;
+            if quietly(asked).is_some() && flags == none {
+                return true;
+            }
+            let wanted = sys::cudaMemAccessDesc { location, flags: none };
+            // SAFETY: nobody else has the pool, and none of its memory is in use, by work of no device. The
+            // pointer is to one live local entry.
+            quietly(unsafe { check!(cudaMemPoolSetAccess(self.raw, &raw const wanted, 1)) }).is_some()
+        })
     }
 }
 
@@ -209,12 +231,12 @@ pub(super) fn abandon(device: Device) {
 #[cfg(test)]
 mod tests {
     use super::{GONE, STORE, lock};
-    use crate::memory::{MemoryPool, PoolReuse};
+    use crate::memory::{MemoryPool, PoolAccess, PoolReuse};
     use crate::stream::{CAPTURE_OR_WAIT, Stream};
     use crate::{Device, DeviceBuffer};
 
     #[test]
-    fn a_pool_is_made_again_with_the_attributes_of_a_new_one_unless_it_was_open() {
+    fn a_pool_is_made_again_with_the_attributes_of_a_new_one() {
         let _turn = lock(&CAPTURE_OR_WAIT);
         let device = Device::current().unwrap();
         let made = || MemoryPool::builder().max_bytes(3 << 20).build().unwrap();
@@ -233,8 +255,40 @@ mod tests {
         assert_eq!((again.reuse().unwrap(), again.release_threshold().unwrap()), fresh);
         let statistics = again.statistics().unwrap();
         assert_eq!((statistics.used_high, statistics.reserved_high), (0, 0));
-        again.enable_access(device).unwrap();
         assert!(lock(&STORE).iter().all(|gone| gone.raw != raw));
+    }
+
+    /// Other processes and devices are let in by safe code, and the driver hangs when pools are destroyed.
+    #[test]
+    fn a_pool_that_was_open_to_others_is_kept_and_closed() {
+        let _turn = lock(&CAPTURE_OR_WAIT);
+        let device = Device::current().unwrap();
+        let made = || MemoryPool::builder().max_bytes(5 << 20).shareable().build();
+        // Not all machines share pools.
+        let pool = made().or_else(|_| MemoryPool::builder().max_bytes(5 << 20).build()).unwrap();
+        let raw = pool.as_raw();
+        drop(pool.export());
+        let others = || Device::all().unwrap().filter(|other| *other != device);
+        let let_in: Vec<_> = others().filter(|other| pool.enable_access(*other).is_ok()).collect();
+        assert!(let_in.iter().all(|other| pool.access(*other).unwrap() == PoolAccess::READ_WRITE));
+        drop(pool);
+        device.synchronize().unwrap();
+        let kept = lock(&STORE).extract_if(.., |gone| gone.raw == raw).next();
+        let kept = kept.expect("the pool is not destroyed");
+        let again = MemoryPool::made(raw, device, kept.form);
+        assert!(others().all(|other| again.access(other).unwrap() == PoolAccess::NONE));
+    }
+
+    #[test]
+    fn a_pool_that_is_dropped_in_a_host_function_is_kept() {
+        let _turn = lock(&CAPTURE_OR_WAIT);
+        let (device, stream) = (Device::current().unwrap(), Stream::new().unwrap());
+        let pool = MemoryPool::builder().max_bytes(7 << 20).build().unwrap();
+        let raw = pool.as_raw();
+        stream.launch_host_fn(move || drop(pool)).unwrap();
+        stream.synchronize().unwrap();
+        device.synchronize().unwrap();
+        assert!(lock(&STORE).iter().any(|gone| gone.raw == raw));
     }
 
     #[test]

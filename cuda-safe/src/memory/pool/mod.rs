@@ -19,8 +19,9 @@
 //! not change the threshold of pools that the program makes.
 //!
 //! # Why no buffer outlives its memory
-//! A pool without owners is destroyed only after the host has waited for its device, and when none of its
-//! memory is in use. Therefore buffers need not retain their pool, and dropping a pool never blocks.
+//! A pool without owners is kept for a later one, and destroyed if other code made it: both only after the
+//! host has waited for its device, and when none of its memory is in use. Therefore buffers need not retain
+//! their pool, and dropping a pool never blocks.
 //!
 //! A destroyed handle must not be used. Therefore a [`MemoryPool`] is reference-counted. If
 //! [`Device::memory_pool`](crate::Device::memory_pool) finds a pool of the program current, it returns

@@ -2,7 +2,6 @@
 #![expect(unsafe_code, reason = "makes, finds, configures and destroys pools through the runtime")]
 
 use std::ffi::{c_int, c_void};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
 use super::super::location::MemoryLocation;
@@ -39,9 +38,9 @@ impl PoolKind {
 /// A pool of memory, from which stream-ordered allocations come: one that the program made, or the default
 /// pool of a device.
 ///
-/// Dropping a pool that the program made does not block, and buffers from it stay valid. The pool is
-/// destroyed once the last of its memory is freed and the host waits for its device
-/// ([`Device::synchronize`]). If it was current, the device's default pool becomes current again. A default
+/// Dropping a pool that the program made does not block, and buffers from it stay valid. Once the last of
+/// its memory is freed and the host waits for its device ([`Device::synchronize`]), the pool holds no memory
+/// and is kept for a later one. If it was current, the device's default pool becomes current again. A default
 /// pool is never destroyed.
 ///
 /// # Examples
@@ -79,8 +78,6 @@ struct PoolHandle {
     owned: bool,
     /// What the pool was made as, if another pool may be made of it.
     form: Option<Form>,
-    /// Whether another process or device has been let in, so that no other pool may be made of it.
-    is_open: AtomicBool,
     /// The process that made the handle.
     process: u32,
 }
@@ -98,24 +95,19 @@ impl MemoryPool {
         Self::made(raw, device, None)
     }
 
-    fn made(raw: sys::cudaMemPool_t, device: Device, form: Option<Form>) -> Self {
+    pub(super) fn made(raw: sys::cudaMemPool_t, device: Device, form: Option<Form>) -> Self {
         calls::count();
-        let (location, is_open) = (MemoryLocation::Device(device), AtomicBool::new(false));
-        let (kind, owned, process) = (PoolKind::Pinned, true, process::number());
-        let handle = Arc::new(PoolHandle { raw, location, kind, owned, form, is_open, process });
+        let (location, kind) = (MemoryLocation::Device(device), PoolKind::Pinned);
+        let (owned, process) = (true, process::number());
+        let handle = Arc::new(PoolHandle { raw, location, kind, owned, form, process });
         lock(&OWNED).push((raw.addr(), Arc::downgrade(&handle)));
         Self { handle }
     }
 
     /// Makes an owner of a handle, which the last owner destroys if it is `owned`.
     fn of(raw: sys::cudaMemPool_t, location: MemoryLocation, kind: PoolKind, owned: bool) -> Self {
-        let (form, is_open, process) = (None, AtomicBool::new(false), process::number());
-        Self { handle: Arc::new(PoolHandle { raw, location, kind, owned, form, is_open, process }) }
-    }
-
-    /// Another process or device is let in.
-    pub(crate) fn open(&self) {
-        self.handle.is_open.store(true, Ordering::Relaxed);
+        let (form, process) = (None, process::number());
+        Self { handle: Arc::new(PoolHandle { raw, location, kind, owned, form, process }) }
     }
 
     /// Returns the program's pool with this handle: `Some(None)` if it is being dropped.
@@ -409,7 +401,6 @@ impl MemoryPool {
     #[track_caller]
     fn set_access(&self, api: &'static str, device: Device, flags: sys::cudaMemAccessFlags) -> Result<()> {
         enter(api)?;
-        self.open();
         let wanted = sys::cudaMemAccessDesc { location: MemoryLocation::Device(device).to_raw(), flags };
         // SAFETY: the pool lives as long as the borrow. The pointer is to one live local entry. If access
         // ends, the caller guarantees that no work relies on it.
@@ -441,14 +432,13 @@ impl Drop for PoolHandle {
         }
         if stream::in_callback() {
             self.forget();
-            let later = Self { owned: true, is_open: AtomicBool::new(true), ..*self };
+            let later = Self { owned: true, ..*self };
             stream::defer(Box::new(move || drop(later)));
             return;
         }
-        let form = self.form.filter(|_| !self.is_open.load(Ordering::Relaxed));
         // SAFETY: the pool was made for this value alone. The value has no owners any more, and they forget
         // the handle.
-        unsafe { gone::bury(self.raw, self.location, form, || self.forget()) };
+        unsafe { gone::bury(self.raw, self.location, self.form, || self.forget()) };
     }
 }
 

@@ -243,7 +243,7 @@ fn the_workspaces_own_toolkit_is_the_last_resort() {
 }
 
 #[test]
-fn nothing_found_lists_every_place_and_the_two_ways_out() {
+fn nothing_found_lists_every_place_and_the_ways_out() {
     let tree = Tree::new();
     fs::create_dir_all(tree.path("usr")).unwrap();
     fs::create_dir_all(tree.path("venv")).unwrap();
@@ -265,7 +265,9 @@ fn nothing_found_lists_every_place_and_the_two_ways_out() {
     ];
     let listed: Vec<_> = text.lines().filter_map(|line| line.strip_prefix("  ")).collect();
     assert_eq!(listed, places);
-    assert!(text.contains("ci/setup") && text.contains("set CUDA_PATH"), "{text}");
+    for way in ["ci/setup", "set CUDA_PATH", "\"load\"", "CUDA_SYS_SNAPSHOT=1", "cuda-toolkit-13-0"] {
+        assert!(text.contains(way), "{way}: {text}");
+    }
 }
 
 #[test]

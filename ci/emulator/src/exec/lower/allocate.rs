@@ -91,6 +91,8 @@ fn defined(ins: &Ins) -> usize {
         | Op::Meet(..)
         | Op::MapAddress(_)
         | Op::RankOf(_)
+        | Op::Alloca(..)
+        | Op::StackSave(..)
         | Op::IsSpace(..) => 1,
         Op::Load(access) | Op::Param(access) => usize::from(access.count),
         Op::Texture(_) => 4,
@@ -118,6 +120,7 @@ fn defined(ins: &Ins) -> usize {
         | Op::Sleep
         | Op::ClusterArrive
         | Op::ClusterWait
+        | Op::StackRestore(..)
         | Op::Fence(_)
         | Op::Nothing
         | Op::Unsupported(_) => 0,

@@ -24,6 +24,7 @@ mod memory;
 mod narrow;
 mod operand;
 mod reach;
+mod stack;
 mod video;
 mod warp;
 mod wgmma;
@@ -467,6 +468,7 @@ impl<'m> Lower<'m> {
                 Err("this question, to which an H200 answers 0, is not known to the emulator".into())
             }
             "suld" | "sust" => self.surface(i),
+            "alloca" | "stacksave" | "stackrestore" => self.stack_top(i),
             "nanosleep" => {
                 self.emit(Op::Sleep, &[]);
                 Ok(())

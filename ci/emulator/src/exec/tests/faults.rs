@@ -1,7 +1,10 @@
 //! Kernels with errors, and functions that the machine provides.
 
-use super::super::Fault;
+use std::collections::HashMap;
+
+use super::super::{Fault, lower};
 use super::{arg, cuda};
+use crate::ptx::{opcodes, parse};
 
 #[test]
 fn accesses_outside_of_memory_are_caught_and_described() {
@@ -33,6 +36,47 @@ fn accesses_outside_of_memory_are_caught_and_described() {
     assert!(fault.code == Fault::ILLEGAL_ADDRESS && fault.message.contains("local write"), "{fault}");
     let fault = m.run("bump", 1, 40, &[arg(p + 64)]).unwrap_err();
     assert!(fault.message.contains("atomic access"), "{fault}");
+}
+
+/// The README names what is unknown.
+#[test]
+fn an_unknown_instruction_is_one_that_the_readme_names() {
+    let readme = include_str!("../../../README.md");
+    let (_, sentence) = readme.split_once("Unknown instructions are ").unwrap();
+    let (listed, _) = sentence.split_once(". ").unwrap();
+    let listed: Vec<&str> = listed.split('`').skip(1).step_by(2).collect();
+    let is_unknown = |opcode: &str, ty: &str| {
+        let head = ".version 9.0\n.target sm_90a\n.address_size 64\n";
+        let module = parse(&format!("{head}.visible .entry k() {{ {opcode}.{ty} 0; ret; }}")).unwrap();
+        let program = lower(&module, "k", &HashMap::new()).unwrap();
+        program.unsupported.iter().any(|why| why.ends_with("this instruction is not known to the emulator"))
+    };
+    let with_both_types = |opcode: &&str| ["b32", "f32"].iter().all(|ty| is_unknown(opcode, ty));
+    let unknown: Vec<&str> = opcodes().filter(with_both_types).collect();
+    assert_eq!(listed, unknown);
+}
+
+#[test]
+fn what_a_function_allocates_on_the_stack_overflows_it() {
+    let mut m = cuda(
+        "__global__ void some(int* out, int bytes) {
+             volatile int* own = (int*)alloca(bytes);
+             own[0] = bytes;
+             *out = own[0];
+         }
+         __global__ void back(unsigned long long to) {
+             asm volatile(\"stackrestore.u64 %0;\" :: \"l\"(to));
+         }",
+    );
+    let out = m.machine.alloc(4);
+    m.run("some", 1, 1, &[arg(out), arg(512)]).unwrap();
+    assert_eq!(m.machine.download::<i32>(out), [512]);
+    for bytes in [1 << 28, -1] {
+        let fault = m.run("some", 1, 1, &[arg(out), arg(bytes)]).unwrap_err();
+        assert!(fault.code == Fault::STACK && fault.message.contains("stack overflow: alloca of"), "{fault}");
+    }
+    let fault = m.run("back", 1, 1, &[arg(1_u64 << 40)]).unwrap_err();
+    assert!(fault.message.contains("which no stacksave of the function gave"), "{fault}");
 }
 
 #[test]

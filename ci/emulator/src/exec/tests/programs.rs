@@ -55,6 +55,49 @@ fn multiplies_matrices_in_tiles_of_shared_memory() {
 }
 
 #[test]
+fn functions_allocate_on_their_stack_as_much_as_each_thread_wants() {
+    let mut m = cuda(
+        "__device__ __noinline__ int sum(const int* of, int n) {
+             int* copy = (int*)alloca(n * sizeof(int));
+             for (int i = 0; i < n; i++) copy[i] = of[n - 1 - i];
+             int all = 0;
+             for (int i = 0; i < n; i++) all += copy[i] * (i + 1);
+             return all;
+         }
+         __device__ __noinline__ int nested(int n) {
+             int* own = (int*)alloca(n * sizeof(int));
+             for (int i = 0; i < n; i++) own[i] = i + threadIdx.x;
+             // Calls and recursion use the stack behind it.
+             int below = n > 1 ? nested(n - 1) : 0;
+             return below + sum(own, n);
+         }
+         __global__ void all(int* out) {
+             unsigned long long end, later;
+             asm volatile(\"stacksave.u64 %0;\" : \"=l\"(end));
+             int n = 1 + threadIdx.x % 5, all = 0;
+             for (int round = 0; round < 1000; round++) {
+                 // Freed by each round: 1000 of them would not fit.
+                 volatile int* own = (int*)alloca(64);
+                 own[0] = round;
+                 all += own[0];
+                 asm volatile(\"stackrestore.u64 %0;\" :: \"l\"(end) : \"memory\");
+             }
+             asm volatile(\"stacksave.u64 %0;\" : \"=l\"(later));
+             // An allocation that is in use lies beside those of calls.
+             volatile char* kept = (char*)alloca(40);
+             kept[39] = 7;
+             out[threadIdx.x] = all + nested(n) + (later == end) + kept[39] + (int)((size_t)kept % 16);
+         }",
+    );
+    let out = m.machine.alloc(4 * 64);
+    m.run("all", 1, 64, &[arg(out)]).unwrap();
+    let sum = |n: i32, x: i32| (0..n).map(|i| (n - 1 - i + x) * (i + 1)).sum::<i32>();
+    let expected: Vec<i32> =
+        (0..64).map(|x| 999 * 500 + (1..=1 + x % 5).map(|n| sum(n, x)).sum::<i32>() + 1 + 7).collect();
+    assert_eq!(m.machine.download::<i32>(out), expected);
+}
+
+#[test]
 fn calls_recursion_tables_structures_and_printf() {
     let mut m = cuda(
         r#"

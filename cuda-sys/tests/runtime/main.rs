@@ -10,15 +10,23 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+#[cfg(feature = "load")]
+mod load;
+
 const ROLE: &str = "CUDA_SYS_TEST_ROLE";
 
 /// Compiles a library with the file name that the loader requests. It has a single function.
 fn stand_in(name: &str, version: u32) -> PathBuf {
+    stand_in_with(name, version, "")
+}
+
+/// Compiles such a library with more functions, in C.
+fn stand_in_with(name: &str, version: u32, functions: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::create_dir_all(&folder).unwrap();
     let source = folder.join("stand_in.c");
-    std::fs::write(&source, format!("int cudaRuntimeGetVersion(int *v) {{ *v = {version}; return 0; }}\n"))
-        .unwrap();
+    let version = format!("int cudaRuntimeGetVersion(int *v) {{ *v = {version}; return 0; }}\n");
+    std::fs::write(&source, version + functions).unwrap();
     let soname = format!("libcudart.so.{}", cuda_sys::CUDART_VERSION / 1000);
     // The names in the real library have its name as their version, and the loader checks that.
     let versions = folder.join("versions");
@@ -38,6 +46,9 @@ fn start_again(test: &str, folder: &Path) -> Output {
         .env(ROLE, "child")
         .env("LD_LIBRARY_PATH", folder)
         .env_remove("LD_PRELOAD");
+    for variable in ["CUDA_PATH", "CUDA_HOME", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR"] {
+        command.env_remove(variable);
+    }
     command.output().unwrap()
 }
 
@@ -76,6 +87,7 @@ fn another_minor_version_is_taken() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
+#[cfg(not(feature = "load"))]
 #[test]
 fn a_library_of_another_name_is_refused_by_the_loader_which_names_the_right_one() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("other_name");

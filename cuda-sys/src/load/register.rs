@@ -1,0 +1,232 @@
+//! The functions by which nvcc's objects register kernels and variables.
+//!
+//! An object calls them in a constructor, before `main`. Here registrations wait for the library: its first
+//! use replays them in their order. An object has a handle of this file, and never sees the library's.
+
+use core::ffi::{CStr, c_char, c_int, c_void};
+use core::ptr::{NonNull, without_provenance_mut};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::find::{self, Library};
+use super::symbol::c_symbol;
+use crate::bindings::{dim3, uint3};
+
+/// The handle of one binary: the library's, or the one that an object has, which is a number of this file.
+pub(super) type Handle = *mut *mut c_void;
+
+/// The registration of a kernel or variable, given the library's functions and its handle of the binary.
+type Registration = Box<dyn FnOnce(&Functions, Handle)>;
+
+/// The binaries in their order, and the library's functions once it is loaded.
+struct Registry {
+    binaries: Vec<Binary>,
+    /// Also `None` if the library lacks one of them: then it is not NVIDIA's, and no binary was waiting.
+    functions: Option<Functions>,
+}
+
+// SAFETY: the registrations have addresses in the program's own image, which every thread may use.
+unsafe impl Send for Registry {}
+
+static REGISTRY: Mutex<Registry> = Mutex::new(Registry { binaries: Vec::new(), functions: None });
+
+/// The kernels of one object, compiled by nvcc.
+enum Binary {
+    /// The library has not seen it: its image, and what belongs to it.
+    Waiting(*mut c_void, Vec<Registration>),
+    Registered(Handle),
+    Unloaded,
+}
+
+/// Defines the type of the library's functions for registrations, and its lookup.
+macro_rules! functions {
+    ($($name:ident = $symbol:ident: fn($($type:ty),*) $(-> $result:ty)?;)*) => {
+        #[derive(Clone, Copy)]
+        struct Functions {
+            $($name: unsafe extern "C" fn($($type),*) $(-> $result)?,)*
+        }
+
+        impl Functions {
+            fn of(library: &Library) -> Option<Self> {
+                $(
+                    let symbol = concat!(stringify!($symbol), "\0");
+                    let address = library.symbol(CStr::from_bytes_with_nul(symbol.as_bytes()).ok()?)?;
+                    let $name = {
+                        type Function = unsafe extern "C" fn($($type),*) $(-> $result)?;
+                        // SAFETY: a library of this major version has the function of this name at this
+                        // address, with the type in nvcc's header for generated code.
+                        unsafe { core::mem::transmute::<NonNull<c_void>, Function>(address) }
+                    };
+                )*
+                Some(Self { $($name),* })
+            }
+        }
+    };
+}
+
+functions! {
+    binary = __cudaRegisterFatBinary: fn(*mut c_void) -> Handle;
+    end = __cudaRegisterFatBinaryEnd: fn(Handle);
+    function = __cudaRegisterFunction: fn(
+        Handle, *const c_char, *mut c_char, *const c_char, c_int,
+        *mut uint3, *mut uint3, *mut dim3, *mut dim3, *mut c_int
+    );
+    variable = __cudaRegisterVar: fn(
+        Handle, *mut c_char, *mut c_char, *const c_char, c_int, usize, c_int, c_int
+    );
+    managed = __cudaRegisterManagedVar: fn(
+        Handle, *mut *mut c_void, *mut c_char, *const c_char, c_int, usize, c_int, c_int
+    );
+    init = __cudaInitModule: fn(Handle) -> c_char;
+}
+
+fn registry() -> MutexGuard<'static, Registry> {
+    REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Registers with the library what registered before it was loaded.
+pub(super) fn replay(library: &Library) -> Result<(), String> {
+    let mut registry = registry();
+    registry.functions = Functions::of(library);
+    let Registry { binaries, functions } = &mut *registry;
+    let Some(functions) = functions else {
+        if binaries.iter().all(|binary| matches!(binary, Binary::Unloaded)) {
+            return Ok(());
+        }
+        return Err("the libcudart that was loaded lacks functions that kernels register with: it is not \
+                    NVIDIA's, check LD_LIBRARY_PATH and CUDA_PATH"
+            .to_owned());
+    };
+    for binary in binaries {
+        binary.register(functions);
+    }
+    Ok(())
+}
+
+impl Binary {
+    /// Registers it with the library, and what belongs to it.
+    fn register(&mut self, functions: &Functions) {
+        let Binary::Waiting(image, registrations) = self else { return };
+        find::pin_this();
+        // SAFETY: nvcc's object gave this address, which is in the program's image.
+        let handle = unsafe { (functions.binary)(*image) };
+        for registration in core::mem::take(registrations) {
+            registration(functions, handle);
+        }
+        *self = Binary::Registered(handle);
+    }
+}
+
+impl Registry {
+    /// Returns the binary that an object's handle is for.
+    fn binary(&mut self, handle: Handle) -> Option<&mut Binary> {
+        self.binaries.get_mut(handle.addr().checked_sub(1)?)
+    }
+}
+
+/// Makes a registration, now or when the library is loaded.
+fn register(handle: Handle, registration: impl FnOnce(&Functions, Handle) + 'static) {
+    let mut registry = registry();
+    let functions = registry.functions;
+    match (registry.binary(handle), functions) {
+        (Some(Binary::Waiting(_, registrations)), _) => registrations.push(Box::new(registration)),
+        (Some(Binary::Registered(handle)), Some(functions)) => registration(&functions, *handle),
+        _ => {}
+    }
+}
+
+extern "C" fn __cudaRegisterFatBinary(image: *mut c_void) -> Handle {
+    let mut registry = registry();
+    let mut binary = Binary::Waiting(image, Vec::new());
+    if let Some(functions) = registry.functions {
+        binary.register(&functions);
+    }
+    registry.binaries.push(binary);
+    without_provenance_mut(registry.binaries.len())
+}
+c_symbol!(__cudaRegisterFatBinary);
+
+extern "C" fn __cudaRegisterFatBinaryEnd(handle: Handle) {
+    // SAFETY: nvcc's object ends the registrations of this binary.
+    register(handle, |functions, handle| unsafe { (functions.end)(handle) });
+}
+c_symbol!(__cudaRegisterFatBinaryEnd);
+
+/// Forgets a binary that the library has not seen. One that it has stays, because this is called only at the
+/// end of the process: [`find::pin_this`] keeps a shared library from being unloaded. The library's own exit
+/// handlers are newer than the object's, so it has ended already.
+extern "C" fn __cudaUnregisterFatBinary(handle: Handle) {
+    if let Some(binary) = registry().binary(handle)
+        && matches!(binary, Binary::Waiting(..))
+    {
+        *binary = Binary::Unloaded;
+    }
+}
+c_symbol!(__cudaUnregisterFatBinary);
+
+extern "C" fn __cudaRegisterFunction(
+    handle: Handle,
+    host: *const c_char,
+    device: *mut c_char,
+    name: *const c_char,
+    threads: c_int,
+    thread: *mut uint3,
+    block: *mut uint3,
+    block_dim: *mut dim3,
+    grid_dim: *mut dim3,
+    warp: *mut c_int,
+) {
+    register(handle, move |functions, handle| {
+        let function = functions.function;
+        // SAFETY: nvcc's object gave these addresses, which are in the program's image, or null.
+        unsafe { function(handle, host, device, name, threads, thread, block, block_dim, grid_dim, warp) }
+    });
+}
+c_symbol!(__cudaRegisterFunction);
+
+extern "C" fn __cudaRegisterVar(
+    handle: Handle,
+    host: *mut c_char,
+    device: *mut c_char,
+    name: *const c_char,
+    external: c_int,
+    size: usize,
+    constant: c_int,
+    global: c_int,
+) {
+    register(handle, move |functions, handle| {
+        // SAFETY: as above.
+        unsafe { (functions.variable)(handle, host, device, name, external, size, constant, global) }
+    });
+}
+c_symbol!(__cudaRegisterVar);
+
+extern "C" fn __cudaRegisterManagedVar(
+    handle: Handle,
+    host: *mut *mut c_void,
+    device: *mut c_char,
+    name: *const c_char,
+    external: c_int,
+    size: usize,
+    constant: c_int,
+    global: c_int,
+) {
+    register(handle, move |functions, handle| {
+        // SAFETY: as above.
+        unsafe { (functions.managed)(handle, host, device, name, external, size, constant, global) }
+    });
+}
+c_symbol!(__cudaRegisterManagedVar);
+
+/// Has the library load a binary's managed variables. Returns 0 if it has not seen the binary.
+pub(super) fn init(handle: Handle) -> c_char {
+    let mut registry = registry();
+    let functions = registry.functions;
+    let (Some(Binary::Registered(handle)), Some(functions)) = (registry.binary(handle), functions) else {
+        return 0;
+    };
+    let handle = *handle;
+    // The call may load the module, and other objects may register meanwhile.
+    drop(registry);
+    // SAFETY: the handle is the library's.
+    unsafe { (functions.init)(handle) }
+}
