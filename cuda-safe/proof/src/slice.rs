@@ -106,6 +106,10 @@ impl Special {
         ["%tid", "%ntid", "%ctaid", "%nctaid", "%cluster_ctaid", "%cluster_nctaid"];
     pub(crate) const LANE: Self = Self(18);
     pub(crate) const DYNAMIC_BYTES: Self = Self(19);
+
+    fn is_of_cluster(self) -> bool {
+        (12..18).contains(&self.0)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -243,6 +247,13 @@ impl Kernel {
     #[must_use]
     pub fn handles(&self) -> &[(usize, bool)] {
         &self.handles
+    }
+
+    /// Whether the kernel reads where its block is in its cluster, so that a proof depends on the clusters.
+    #[must_use]
+    pub fn asks_for_clusters(&self) -> bool {
+        let asks = |it: &Operand| matches!(it, Operand::Special(it) if it.is_of_cluster());
+        self.steps.iter().any(|step| step.from.iter().any(asks))
     }
 
     /// The parts of parameters that a proof depends on, each with the parameter's index, the offset, and the
