@@ -138,7 +138,6 @@ impl<'m, 'a> Lowering<'m, 'a> {
         }
         this.find_handles();
         this.keep_what_matters();
-        needed::share_registers(&mut this.kernel);
         Ok(this.kernel)
     }
 

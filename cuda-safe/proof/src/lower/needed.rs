@@ -1,4 +1,4 @@
-//! Leaves out what feeds neither an address nor a guard, and numbers the rest again.
+//! Leaves out what feeds neither an address nor a guard, numbers the rest again, and shares registers.
 
 use std::collections::BTreeMap;
 
@@ -87,6 +87,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
             name.unwrap_or(if *number == PTX { "PTX" } else { "?" }).to_owned()
         };
         self.kernel.files = files.iter().map(file).collect();
+        share_registers(&mut self.kernel);
     }
 }
 
@@ -94,7 +95,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
 ///
 /// A register's span has all steps that name it. If a way leads back over steps to a block that reads an
 /// older value, the span has these steps, too, and all from the start if that value may be unset.
-pub(super) fn share_registers(kernel: &mut Kernel) {
+fn share_registers(kernel: &mut Kernel) {
     let graph = Graph::new(kernel);
     let mut spans: Vec<Option<(usize, usize)>> = vec![None; kernel.registers.len()];
     let mut cover = |register: usize, from: usize, to: usize| {
