@@ -48,7 +48,7 @@ pub fn rotate(
         let instead = "make the texture without normalized_coords";
         return Err(Error::refused(API, texture(asked, instead)));
     }
-    if out.access().is_some_and(|out| image.shares(&out)) {
+    if out.access().is_some_and(|out| image.access().overlaps(&out)) {
         let asked = "turning of an image onto itself";
         return Err(Error::refused(API, texture(asked, "write to other memory")));
     }

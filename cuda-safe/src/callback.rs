@@ -1,7 +1,7 @@
 //! Functions of the program that the runtime or the driver calls: how they are found, what they must not
 //! do, and what they leave to be done later.
 //!
-//! C receives a number, not a pointer. The functions themselves are in a [`Register`], so it does not
+//! C receives a number, not a pointer. The functions themselves are in a [`FunctionRegister`], so it does not
 //! matter whether one is still being called while it is removed, which the runtime's documentation
 //! leaves open: a late call finds nothing, and a call that is under way owns a reference count of its
 //! function.
@@ -113,14 +113,14 @@ fn run_all_deferred() {
 }
 
 /// Functions of one kind, by number.
-pub(crate) struct Register<F: ?Sized>(Mutex<Numbered<F>>);
+pub(crate) struct FunctionRegister<F: ?Sized>(Mutex<Numbered<F>>);
 
 struct Numbered<F: ?Sized> {
     next: usize,
     functions: BTreeMap<usize, Arc<F>>,
 }
 
-impl<F: ?Sized> Register<F> {
+impl<F: ?Sized> FunctionRegister<F> {
     pub(crate) const fn new() -> Self {
         Self(Mutex::new(Numbered { next: 1, functions: BTreeMap::new() }))
     }

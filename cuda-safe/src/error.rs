@@ -79,7 +79,7 @@ impl Error {
     #[cold]
     #[track_caller]
     #[must_use]
-    pub fn from_code(api: &'static str, code: cudaError_t) -> Self {
+    pub(crate) fn from_code(api: &'static str, code: cudaError_t) -> Self {
         let call_site = Location::caller();
         let detail = match Class::of(code) {
             Class::Driver if code == sys::cudaErrorNoDevice => Detail::no_device(),
@@ -112,7 +112,7 @@ impl Error {
 
     /// Returns the same error with the sizes of the failed call.
     #[must_use]
-    pub fn with_detail(mut self, detail: Detail) -> Self {
+    pub(crate) fn with_detail(mut self, detail: Detail) -> Self {
         if self.0.detail == Detail::NONE {
             self.0.detail = detail;
         }
@@ -251,12 +251,6 @@ impl Error {
     #[must_use]
     pub fn is_out_of_memory(&self) -> bool {
         !self.0.refused && self.0.code == sys::cudaErrorMemoryAllocation
-    }
-
-    /// Returns whether the work in question is still pending. That is not a failure.
-    #[must_use]
-    pub fn is_not_ready(&self) -> bool {
-        !self.0.refused && self.0.code == sys::cudaErrorNotReady
     }
 }
 
@@ -413,7 +407,8 @@ impl std::error::Error for Error {}
 ///     Ok(numbers) => numbers,
 ///     Err(failed) => {
 ///         println!("{failed}");
-///         failed.into_value().into_inner()? // once more
+///         let (_, registered) = failed.into_parts();
+///         registered.into_inner()? // once more
 ///     }
 /// };
 /// assert_eq!(numbers, [1, 2, 3]);
@@ -435,12 +430,6 @@ impl<T> ErrorWith<T> {
     #[must_use]
     pub fn error(&self) -> &Error {
         &self.error
-    }
-
-    /// Returns the value, and drops the error.
-    #[must_use]
-    pub fn into_value(self) -> T {
-        self.value
     }
 
     /// Returns the error and the value.

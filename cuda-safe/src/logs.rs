@@ -12,7 +12,7 @@ use std::path::Path;
 use std::ptr;
 use std::sync::Arc;
 
-use crate::callback::{Register, contained};
+use crate::callback::{FunctionRegister, contained};
 use crate::error::{Detail, Error, OrRefused, Result};
 use crate::{check, process, stream, sys};
 
@@ -129,7 +129,7 @@ pub fn dump_to_file(from: Option<&mut Position>, path: impl AsRef<Path>) -> Resu
 
 type OnMessage = dyn Fn(Level, &str) + Send + Sync;
 
-static FUNCTIONS: Register<OnMessage> = Register::new();
+static FUNCTIONS: FunctionRegister<OnMessage> = FunctionRegister::new();
 
 /// A registered function, which is called for each new message. Dropping it unregisters the function.
 #[derive(Debug)]
@@ -142,7 +142,8 @@ pub struct Listener {
 
 // SAFETY: the handle is a name that the runtime accepts on any thread.
 unsafe impl Send for Listener {}
-// SAFETY: as above. A shared reference allows no operation on the handle.
+// SAFETY: the handle is a name that the runtime accepts on any thread. A shared reference allows no operation
+// on the handle.
 unsafe impl Sync for Listener {}
 
 /// Registers a function that is called for each new message.

@@ -80,10 +80,12 @@ impl Cublas {
             // SAFETY: the handle is live, and the exclusive borrow keeps other threads away.
             checked(unsafe { raw::cublasSetStream_v2(handle, stream) })?;
             // A change of the stream resets it.
-            // SAFETY: as above. The workspace has the bytes and lives as long as its work.
+            // SAFETY: the handle is live, and the exclusive borrow keeps other threads away. The workspace
+            // has the bytes and lives as long as its work.
             checked(unsafe { raw::cublasSetWorkspace_v2(handle, workspace.cast(), bytes) })?;
             let none = raw::CUBLAS_OP_N;
-            // SAFETY: as above. The matrices have enough elements, and the factors are read during the call.
+            // SAFETY: the handle is live, and the exclusive borrow keeps other threads away. The matrices
+            // have enough elements, and the factors are read during the call.
             checked(unsafe {
                 raw::cublasSgemm_v2(
                     handle,

@@ -20,14 +20,15 @@ fn main() -> anyhow::Result<()> {
 
     let stream = Stream::new()?;
     let device = MemoryLocation::Device(Device::current()?);
-    a.advise(Advice::SetReadMostly)?;
-    a.prefetch_async(device, &stream)?;
-    b.prefetch_async(device, &stream)?;
+    a.as_slice().advise(Advice::SetReadMostly)?;
+    a.as_slice().prefetch_async(device, &stream)?;
+    b.as_slice().prefetch_async(device, &stream)?;
     launch!(vector_add<<<n / 256, 256, 0, &stream>>>(&a, &b, &mut sum, n))?;
 
     let seen = sum.host()?; // waits for the kernel
     ensure!(seen.iter().zip(&numbers).all(|(sum, number)| *sum == 3.0 * number));
     println!("sum[{}] = {:.0}", n - 1, seen[n - 1]);
-    println!("a is mostly read: {}", if a.as_slice().is_read_mostly()? { "yes" } else { "no" });
+    ensure!(a.as_slice().last_prefetch_location()? == Some(device));
+    println!("a is mostly read: {}", if a.as_slice().range_attributes()?.read_mostly { "yes" } else { "no" });
     Ok(())
 }

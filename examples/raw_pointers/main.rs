@@ -21,13 +21,13 @@ fn main() -> anyhow::Result<()> {
     let (mut d_a, mut d_b, mut d_sum) = (null_mut::<c_void>(), null_mut::<c_void>(), null_mut::<c_void>());
     // SAFETY: each call writes one pointer to a live variable.
     unsafe { check!(cudaMalloc(&raw mut d_a, bytes)) }?;
-    // SAFETY: as above.
+    // SAFETY: each call writes one pointer to a live variable.
     unsafe { check!(cudaMalloc(&raw mut d_b, bytes)) }?;
-    // SAFETY: as above.
+    // SAFETY: each call writes one pointer to a live variable.
     unsafe { check!(cudaMalloc(&raw mut d_sum, bytes)) }?;
     // SAFETY: both sides of each copy have `bytes` bytes.
     unsafe { check!(cudaMemcpy(d_a, a.as_ptr().cast(), bytes, cudaMemcpyHostToDevice)) }?;
-    // SAFETY: as above.
+    // SAFETY: both sides of each copy have `bytes` bytes.
     unsafe { check!(cudaMemcpy(d_b, b.as_ptr().cast(), bytes, cudaMemcpyHostToDevice)) }?;
 
     let (grid, block) = (dim3 { x: n.div_ceil(threads), y: 1, z: 1 }, dim3 { x: threads, y: 1, z: 1 });
@@ -53,9 +53,9 @@ fn main() -> anyhow::Result<()> {
 
     // SAFETY: the memory is from `cudaMalloc` and no longer in use.
     unsafe { check!(cudaFree(d_a)) }?;
-    // SAFETY: as above.
+    // SAFETY: the memory is from `cudaMalloc` and no longer in use.
     unsafe { check!(cudaFree(d_b)) }?;
-    // SAFETY: as above.
+    // SAFETY: the memory is from `cudaMalloc` and no longer in use.
     unsafe { check!(cudaFree(d_sum)) }?;
     Ok(())
 }

@@ -31,13 +31,13 @@ fn main() -> anyhow::Result<()> {
         stream.synchronize()?;
 
         ensure!(h_sum.host()?.iter().zip(&numbers).all(|(sum, number)| *sum == 3.0 * number));
-        let (used, keeps) = (pool.statistics()?.used, pool.statistics()?.reserved >= 12 * n as u64);
+        let (used, keeps) = (pool.attributes()?.used, pool.attributes()?.reserved >= 12 * n as u64);
         println!(
             "turn {turn}: {n} sums are right, {used} bytes are in use, the pool keeps memory: {}",
             yes_no(keeps)
         );
     }
     pool.trim_to(0)?;
-    println!("after a trim it keeps {} bytes", pool.statistics()?.reserved);
+    println!("after a trim it keeps {} bytes", pool.attributes()?.reserved);
     Ok(())
 }

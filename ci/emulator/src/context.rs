@@ -8,7 +8,7 @@ use crate::sys::cudaErrorInvalidResourceHandle;
 
 /// A context: a device with all its multiprocessors, or a green one.
 #[derive(Debug)]
-pub(crate) struct Context {
+pub(crate) struct ExecutionContext {
     pub(crate) device: usize,
     pub(crate) multiprocessors: u32,
     pub(crate) is_green: bool,
@@ -23,7 +23,7 @@ pub(crate) struct Context {
 #[derive(Debug, Default)]
 pub(crate) struct Contexts {
     last: usize,
-    pub(crate) all: BTreeMap<usize, Context>,
+    pub(crate) all: BTreeMap<usize, ExecutionContext>,
     /// The numbers of multiprocessors.
     pub(crate) descriptions: BTreeMap<usize, u32>,
 }
@@ -35,7 +35,7 @@ impl Contexts {
         0x00c0_0000 + 16 * self.last
     }
 
-    pub(crate) fn get(&mut self, handle: usize) -> Answer<&mut Context> {
+    pub(crate) fn get(&mut self, handle: usize) -> Answer<&mut ExecutionContext> {
         self.all.get_mut(&handle).ok_or(cudaErrorInvalidResourceHandle)
     }
 }

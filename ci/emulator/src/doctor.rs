@@ -62,12 +62,12 @@ impl fmt::Display for Findings {
 }
 
 /// An ELF file.
-type File<'a> = ElfFile64<'a, Endianness>;
+type Elf<'a> = ElfFile64<'a, Endianness>;
 
 /// The reason why the emulator cannot even be loaded by a program, if there is one.
 #[must_use]
 pub fn obstacle(data: &[u8]) -> Option<String> {
-    let file = File::parse(data).ok()?;
+    let file = Elf::parse(data).ok()?;
     let needed = dynamic(&file, data, elf::DT_NEEDED);
     if needed.iter().any(|name| name == RUNTIME) {
         let rpath = dynamic(&file, data, elf::DT_RPATH);
@@ -95,7 +95,7 @@ pub fn obstacle(data: &[u8]) -> Option<String> {
 /// # Errors
 /// When the file is no ELF file for this machine.
 pub fn examine(data: &[u8]) -> Result<Findings, String> {
-    let file = File::parse(data).map_err(|error| format!("no program that this machine runs: {error}"))?;
+    let file = Elf::parse(data).map_err(|error| format!("no program that this machine runs: {error}"))?;
     let mut found = Findings { runs: true, ..Findings::default() };
     match obstacle(data) {
         Some(reason) => found.bad("runtime", reason),
@@ -115,7 +115,7 @@ pub fn examine(data: &[u8]) -> Result<Findings, String> {
 }
 
 /// The strings that the dynamic section has under a tag.
-fn dynamic(file: &File<'_>, data: &[u8], tag: u32) -> Vec<String> {
+fn dynamic(file: &Elf<'_>, data: &[u8], tag: u32) -> Vec<String> {
     let endian = file.endian();
     let read = || {
         let sections = file.elf_header().sections(endian, data).ok()?;
@@ -132,7 +132,7 @@ fn dynamic(file: &File<'_>, data: &[u8], tag: u32) -> Vec<String> {
 }
 
 /// The functions of the runtime that a file calls.
-fn functions(file: &File<'_>, found: &mut Findings) {
+fn functions(file: &Elf<'_>, found: &mut Findings) {
     let wanted = file.dynamic_symbols().filter(|it| it.is_undefined());
     let names = wanted.filter_map(|it| it.name().ok());
     let names: BTreeSet<&str> = names.filter(|it| it.trim_start_matches('_').starts_with("cuda")).collect();
@@ -170,7 +170,7 @@ fn fatbins(mut bytes: &[u8]) -> Vec<&[u8]> {
 }
 
 /// The kernels of a file: those in PTX, what of them is unknown, and how much there is only in machine code.
-fn kernels(file: &File<'_>, found: &mut Findings) {
+fn kernels(file: &Elf<'_>, found: &mut Findings) {
     let section = |name| file.section_by_name(name).and_then(|it| it.data().ok()).unwrap_or_default();
     let mut modules = Vec::new();
     let mut linked = Module::default();

@@ -163,7 +163,7 @@ fn quoted(text: &str) -> String {
 
 /// The findings so far, and the file that gets them.
 #[derive(Debug)]
-struct Findings {
+struct FindingLog {
     counts: BTreeMap<Subject, u64>,
     file: Option<File>,
 }
@@ -174,14 +174,14 @@ pub(crate) fn reports_to_file() -> bool {
         || std::env::var_os("CUDA_EMULATOR_EXIT_CODE").is_some()
 }
 
-fn state() -> MutexGuard<'static, Findings> {
-    static STATE: OnceLock<Mutex<Findings>> = OnceLock::new();
+fn state() -> MutexGuard<'static, FindingLog> {
+    static STATE: OnceLock<Mutex<FindingLog>> = OnceLock::new();
     let open = || {
         let path = std::env::var_os("CUDA_EMULATOR_REPORT")?;
         let opened = File::options().create(true).append(true).open(&path);
         opened.map_err(|error| eprintln!("CUDA emulator: CUDA_EMULATOR_REPORT: {error}")).ok()
     };
-    STATE.get_or_init(|| Mutex::new(Findings { counts: BTreeMap::new(), file: open() })).lock()
+    STATE.get_or_init(|| Mutex::new(FindingLog { counts: BTreeMap::new(), file: open() })).lock()
 }
 
 /// Prints the number of findings, if there are any.

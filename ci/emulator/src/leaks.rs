@@ -5,8 +5,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::finding::{self, Finding, Subject};
-use crate::machine;
-use crate::memory::{Allocation, Kind, Written};
+use crate::memory::{Allocation, Allocations, Kind, Written};
 use crate::unread;
 
 /// Whether the runtime is gone at the end of the process. Every call fails from then on.
@@ -17,25 +16,28 @@ pub(crate) fn gone() -> bool {
     GONE.load(Ordering::Relaxed)
 }
 
-/// Registers the exit handler. Exit handlers run in reverse order, so that handlers registered before the
-/// first call find the runtime gone.
+/// Registers an exit handler.
 #[expect(unsafe_code, reason = "asks to be called at exit")]
-pub(crate) fn list_at_exit() {
+pub(crate) fn at_exit(handler: extern "C" fn()) {
     // SAFETY: the handler has the required signature, and this library is never unloaded while it can be
     // called.
-    unsafe { libc::atexit(at_exit) };
+    unsafe { libc::atexit(handler) };
 }
 
-extern "C" fn at_exit() {
+/// The runtime is gone from now on. Exit handlers run in reverse order, so that handlers registered before
+/// the first call find it gone.
+pub(crate) fn end() {
     GONE.store(true, Ordering::Relaxed);
-    let Ok(mut machine) = machine::lock() else { return };
-    machine.finish();
-    if machine.config.leaks {
-        let live = machine.allocations.live(None);
+}
+
+/// Reports what is left at the end, with the leaks if they are asked for.
+pub(crate) fn sum_up(allocations: &Allocations, leaks: bool) {
+    if leaks {
+        let live = allocations.live(None);
         leaked(&live).for_each(|it| leak(it).report());
         eprintln!("{}", sum(&live));
     }
-    if let Some(sum) = machine.allocations.written.as_ref().and_then(Written::sum) {
+    if let Some(sum) = allocations.written.as_ref().and_then(Written::sum) {
         eprintln!("{sum}");
     }
     unread::report();
@@ -61,7 +63,6 @@ fn sum(live: &[Allocation]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::Allocations;
 
     #[test]
     fn a_leak_is_named_by_its_call_and_size_and_variables_are_none() {

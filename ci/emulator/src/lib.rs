@@ -20,6 +20,7 @@ mod finding;
 mod graph;
 mod host_line;
 mod leaks;
+mod log;
 mod machine;
 mod memory;
 pub mod module;
@@ -34,5 +35,4 @@ pub mod sys;
 #[cfg(test)]
 mod testing;
 mod thread;
-mod transfer;
 mod unread;

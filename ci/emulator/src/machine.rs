@@ -15,6 +15,7 @@ use crate::external::Externals;
 use crate::finding::{Finding, Subject};
 use crate::graph::{Captures, Graphs, Users};
 use crate::host_line::{self, HostLine};
+use crate::leaks;
 use crate::memory::Allocations;
 use crate::race::Races;
 use crate::race::guard::{self, Accesses};
@@ -118,12 +119,20 @@ static SHARED: LazyLock<Result<Shared, String>> = LazyLock::new(|| {
     match &started {
         Ok(_) => {
             thread::watch_forks();
-            crate::leaks::list_at_exit();
+            leaks::at_exit(end);
         }
         Err(message) => eprintln!("CUDA emulator: {message}"),
     }
     started
 });
+
+/// Ends the runtime, and reports what is left.
+extern "C" fn end() {
+    leaks::end();
+    let Ok(mut machine) = lock() else { return };
+    machine.finish();
+    leaks::sum_up(&machine.allocations, machine.config.leaks);
+}
 
 /// Notes that an instruction of the program has accessed memory that an operation uses.
 fn host_accessed(address: u64, writes: bool, at: usize) {

@@ -123,7 +123,7 @@ impl Worker {
                 }
             }
             10 => {
-                let _ = (self.device.memory_info()?, self.stream.is_done()?, self.pool.statistics()?);
+                let _ = (self.device.memory_info()?, self.stream.is_done()?, self.pool.attributes()?);
             }
             _ => {
                 memset_async(&mut self.bytes, value, &self.stream)?;

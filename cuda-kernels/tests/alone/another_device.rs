@@ -60,10 +60,11 @@ fn the_first_launch_enables_access_and_without_access_the_argument_is_refused_an
         assert!(error.to_string().contains("Device::enable_peer_access"), "{error}");
     }
     let mut moved = theirs;
-    let refused = launch!(add_one<<<1, 32, 0, &stream>>>(&mut moved.reinterpret_mut::<i32>()?, 4));
+    let refused =
+        launch!(add_one<<<1, 32, 0, &stream>>>(&mut moved.as_slice_mut().reinterpret_mut::<i32>()?, 4));
     assert!(refused.unwrap_err().to_string().contains("add_one: argument 0"));
     // The context is intact, and the refusals have not enabled access.
-    launch!(add_one<<<1, 32, 0, &stream>>>(&mut own.reinterpret_mut::<i32>()?, 4))?;
+    launch!(add_one<<<1, 32, 0, &stream>>>(&mut own.as_slice_mut().reinterpret_mut::<i32>()?, 4))?;
     assert_eq!((own.to_vec()?, moved.to_vec()?), (vec![1; 4], vec![1, 2, 3, 4]));
 
     // Access that the program enables by a raw call is found, and so is the crate's own.

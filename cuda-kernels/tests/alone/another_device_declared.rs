@@ -30,21 +30,21 @@ fn memory_that_is_declared_and_no_argument_is_accessible_or_refused_like_an_argu
     let from = theirs.as_ptr();
     let using = copy_values.using(theirs.access())?;
 
-    // The ways to launch. SAFETY of all: four elements, and all memory is declared.
+    // The ways to launch.
     type Way<'a> = &'a dyn Fn(&mut DeviceBuffer<f32>) -> Result<()>;
     let with = |own: &mut DeviceBuffer<f32>| {
         let (mut from, mut to, mut count) = (from, own.as_mut_ptr(), 4_u32);
         let values = &mut [from_mut(&mut from).cast(), from_mut(&mut to).cast(), from_mut(&mut count).cast()];
-        // SAFETY: as above.
+        // SAFETY: four elements, and all memory is declared.
         unsafe { copy_values.launch_raw((1, 32), &stream, &[theirs.access(), own.access_mut()], values) }
     };
     let ways: [Way<'_>; 3] = [
         &with,
-        // SAFETY: as above.
+        // SAFETY: four elements, and all memory is declared.
         &|own| unsafe { launch!(using<<<1, 32, 0, &stream>>>(from, own, 4)) },
         &|own| {
             let mut graph = Graph::new()?;
-            // SAFETY: as above.
+            // SAFETY: four elements, and all memory is declared.
             unsafe { graph.add(&[], node::kernel(&using, (1, 32), (from, own, 4))) }?;
             graph.instantiate()?.launch(&stream)
         },

@@ -29,19 +29,19 @@ macro_rules! view {
     ($memory:expr, $slice:ident => $body:expr) => {
         match $memory {
             Memory::Device(buffer) => {
-                let $slice = buffer.slice(..)?;
+                let $slice = buffer.as_slice();
                 $body
             }
             Memory::Pinned(buffer) => {
-                let $slice = buffer.slice(..)?;
+                let $slice = buffer.as_slice();
                 $body
             }
             Memory::Registered(buffer) => {
-                let $slice = buffer.slice(..)?;
+                let $slice = buffer.as_slice();
                 $body
             }
             Memory::Managed(buffer) => {
-                let $slice = buffer.slice(..)?;
+                let $slice = buffer.as_slice();
                 $body
             }
         }
@@ -49,19 +49,19 @@ macro_rules! view {
     (mut $memory:expr, $slice:ident => $body:expr) => {
         match $memory {
             Memory::Device(buffer) => {
-                let $slice = buffer.slice_mut(..)?;
+                let $slice = buffer.as_slice_mut();
                 $body
             }
             Memory::Pinned(buffer) => {
-                let $slice = buffer.slice_mut(..)?;
+                let $slice = buffer.as_slice_mut();
                 $body
             }
             Memory::Registered(buffer) => {
-                let $slice = buffer.slice_mut(..)?;
+                let $slice = buffer.as_slice_mut();
                 $body
             }
             Memory::Managed(buffer) => {
-                let $slice = buffer.slice_mut(..)?;
+                let $slice = buffer.as_slice_mut();
                 $body
             }
         }
@@ -74,15 +74,15 @@ macro_rules! host_view {
         match $memory {
             Memory::Device(_) => unreachable!("a program's host access fits"),
             Memory::Pinned(buffer) => {
-                let $slice = buffer.slice(..)?;
+                let $slice = buffer.as_slice();
                 $body
             }
             Memory::Registered(buffer) => {
-                let $slice = buffer.slice(..)?;
+                let $slice = buffer.as_slice();
                 $body
             }
             Memory::Managed(buffer) => {
-                let $slice = buffer.slice(..)?;
+                let $slice = buffer.as_slice();
                 $body
             }
         }
@@ -91,15 +91,15 @@ macro_rules! host_view {
         match $memory {
             Memory::Device(_) => unreachable!("a program's host access fits"),
             Memory::Pinned(buffer) => {
-                let $slice = buffer.slice_mut(..)?;
+                let $slice = buffer.as_slice_mut();
                 $body
             }
             Memory::Registered(buffer) => {
-                let $slice = buffer.slice_mut(..)?;
+                let $slice = buffer.as_slice_mut();
                 $body
             }
             Memory::Managed(buffer) => {
-                let $slice = buffer.slice_mut(..)?;
+                let $slice = buffer.as_slice_mut();
                 $body
             }
         }

@@ -57,7 +57,7 @@ pub(crate) trait View {
 
 /// An access in an access history.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Entry {
+pub(crate) struct AccessEntry {
     pub(crate) start: usize,
     pub(crate) end: usize,
     pub(crate) mode: Mode,
@@ -65,7 +65,7 @@ pub(crate) struct Entry {
     pub(crate) call_site: Option<CallSite>,
 }
 
-impl Entry {
+impl AccessEntry {
     #[inline]
     pub(crate) fn new(interval: Interval, epoch: Epoch, call_site: Option<CallSite>) -> Self {
         Self { start: interval.start, end: interval.end, mode: interval.mode, epoch, call_site }
@@ -99,7 +99,7 @@ pub struct Conflict {
 
 /// Returns whether the part of `entry` that `interval` covers can be dropped once `interval` is entered.
 #[inline]
-pub(crate) fn redundant<V: View>(entry: &Entry, interval: Interval, view: &V) -> bool {
+pub(crate) fn redundant<V: View>(entry: &AccessEntry, interval: Interval, view: &V) -> bool {
     if interval.writes() || entry.mode == Mode::Read {
         view.is_after(entry.epoch)
     } else {
@@ -108,8 +108,8 @@ pub(crate) fn redundant<V: View>(entry: &Entry, interval: Interval, view: &V) ->
 }
 
 /// Returns the parts of `entry` that `interval` does not cover.
-pub(crate) fn outside(entry: &Entry, interval: Interval) -> impl Iterator<Item = Entry> + use<> {
-    let left = (entry.start < interval.start).then_some(Entry { end: interval.start, ..*entry });
-    let right = (entry.end > interval.end).then_some(Entry { start: interval.end, ..*entry });
+pub(crate) fn outside(entry: &AccessEntry, interval: Interval) -> impl Iterator<Item = AccessEntry> + use<> {
+    let left = (entry.start < interval.start).then_some(AccessEntry { end: interval.start, ..*entry });
+    let right = (entry.end > interval.end).then_some(AccessEntry { start: interval.end, ..*entry });
     left.into_iter().chain(right)
 }

@@ -1,7 +1,7 @@
 //! The interval list: the accesses of one allocation, sorted by first byte.
 
 use crate::clock::{Epoch, SequenceNumber, TimelineId};
-use crate::entry::{Conflict, Entry, FirstWrite, Interval, Mode, View, outside, redundant};
+use crate::entry::{AccessEntry, Conflict, FirstWrite, Interval, Mode, View, outside, redundant};
 use crate::last_access::LastAccess;
 use crate::wait_log::CallSite;
 
@@ -15,7 +15,7 @@ const AT_MOST: usize = 65_536;
 /// The accesses of one allocation, sorted by first byte.
 #[derive(Debug)]
 pub(crate) struct IntervalList {
-    entries: Vec<Entry>,
+    entries: Vec<AccessEntry>,
     /// Whether some entries may overlap that are not of the same bytes. Otherwise the last bytes are in order
     /// as the first bytes are.
     overlapping: bool,
@@ -27,7 +27,7 @@ pub(crate) struct IntervalList {
     /// The length at which to compact next.
     limit: usize,
     /// Reused for its capacity.
-    scratch: Vec<Entry>,
+    scratch: Vec<AccessEntry>,
 }
 
 impl Default for IntervalList {
@@ -43,7 +43,7 @@ impl IntervalList {
     #[cold]
     pub(crate) fn written(bytes: usize, first: FirstWrite) -> Self {
         let FirstWrite { epoch, call_site } = first;
-        let entry = Entry { start: 0, end: bytes, mode: Mode::Write, epoch, call_site };
+        let entry = AccessEntry { start: 0, end: bytes, mode: Mode::Write, epoch, call_site };
         Self { entries: vec![entry], longest: bytes, ..Self::default() }
     }
 
@@ -55,7 +55,7 @@ impl IntervalList {
         reads: impl Iterator<Item = Epoch>,
         bytes: usize,
     ) {
-        let entry = |mode, epoch| Entry { start: 0, end: bytes, mode, epoch, call_site: None };
+        let entry = |mode, epoch| AccessEntry { start: 0, end: bytes, mode, epoch, call_site: None };
         let (write, read) = last_access.parts();
         self.entries.extend(write.map(|epoch| entry(Mode::Write, epoch)));
         self.entries.extend(read.into_iter().chain(reads).map(|epoch| entry(Mode::Read, epoch)));
@@ -65,7 +65,7 @@ impl IntervalList {
     /// Returns the last-access word that holds everything in the list, and empties the list, if there is such
     /// a word.
     pub(crate) fn give_up(&mut self, bytes: usize) -> Option<u64> {
-        let whole = |entry: &Entry| entry.is_of(0, bytes) && entry.call_site.is_none();
+        let whole = |entry: &AccessEntry| entry.is_of(0, bytes) && entry.call_site.is_none();
         let last_access = match self.entries.as_slice() {
             [] => LastAccess::Empty,
             [one] if whole(one) && one.mode == Mode::Write => LastAccess::Write(one.epoch),
@@ -111,8 +111,12 @@ impl IntervalList {
 
     /// Returns those of these entries that an access conflicts with.
     #[inline]
-    fn conflicting(&self, (low, high): (usize, usize), interval: Interval) -> impl Iterator<Item = &Entry> {
-        let meets = move |entry: &&Entry| entry.end > interval.start && entry.conflicts(interval);
+    fn conflicting(
+        &self,
+        (low, high): (usize, usize),
+        interval: Interval,
+    ) -> impl Iterator<Item = &AccessEntry> {
+        let meets = move |entry: &&AccessEntry| entry.end > interval.start && entry.conflicts(interval);
         self.entries[low..high].iter().filter(meets)
     }
 
@@ -132,7 +136,8 @@ impl IntervalList {
         if !same && (self.overlapping || met.len() > 1) {
             return false;
         }
-        let repeats = |only: &Entry| only.mode == interval.mode && only.epoch.timeline == view.me().timeline;
+        let repeats =
+            |only: &AccessEntry| only.mode == interval.mode && only.epoch.timeline == view.me().timeline;
         let replaces = same && matches!(met, [only] if repeats(only));
         // A cut leaves two pieces.
         if !replaces && self.entries.len() + 2 > self.limit {
@@ -155,7 +160,7 @@ impl IntervalList {
         }
         let window = self.window_at(self.next, interval);
         let unordered = self.conflicting(window, interval).filter(|entry| !view.is_after(entry.epoch));
-        out.extend(unordered.map(Entry::as_conflict));
+        out.extend(unordered.map(AccessEntry::as_conflict));
         let met = &self.entries[window.0..window.1];
         let same = met.iter().all(|entry| entry.is_of(interval.start, interval.end));
         self.put(window, same, interval, view, call_site);
@@ -177,7 +182,7 @@ impl IntervalList {
     ) {
         self.longest = self.longest.max(interval.end - interval.start);
         self.next = window.0 + 1;
-        let new = Entry::new(interval, view.me(), call_site);
+        let new = AccessEntry::new(interval, view.me(), call_site);
         if same {
             self.replace_same(window, new, interval, view);
         } else {
@@ -190,7 +195,7 @@ impl IntervalList {
     fn replace_same<V: View>(
         &mut self,
         (low, high): (usize, usize),
-        new: Entry,
+        new: AccessEntry,
         interval: Interval,
         view: &V,
     ) {
@@ -225,8 +230,8 @@ impl IntervalList {
         &mut self,
         (low, high): (usize, usize),
         interval: Interval,
-        new: Option<Entry>,
-        is_redundant: impl Fn(&Entry) -> bool,
+        new: Option<AccessEntry>,
+        is_redundant: impl Fn(&AccessEntry) -> bool,
     ) {
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.clear();
@@ -261,7 +266,7 @@ impl IntervalList {
         out: &mut Vec<Conflict>,
     ) {
         let conflicting = self.conflicting(self.window(interval), interval);
-        out.extend(conflicting.filter(|entry| !ordered(entry.epoch)).map(Entry::as_conflict));
+        out.extend(conflicting.filter(|entry| !ordered(entry.epoch)).map(AccessEntry::as_conflict));
     }
 
     /// Returns the timeline that made every access which has not completed. Returns `None` if there are
@@ -307,7 +312,8 @@ impl IntervalList {
         let low = self.entries.partition_point(|entry| entry.start < first.start);
         // If entries before it may reach into it, the answer is none.
         let longest = if self.overlapping { self.longest } else { 0 };
-        let reaches = |before: &Entry| before.end.max(before.start.saturating_add(longest)) > first.start;
+        let reaches =
+            |before: &AccessEntry| before.end.max(before.start.saturating_add(longest)) > first.start;
         if low.checked_sub(1).and_then(|before| self.entries.get(before)).is_some_and(reaches) {
             return (0, 0);
         }
@@ -387,7 +393,7 @@ impl IntervalList {
     }
 
     /// Merges neighbours of the same mode for which `same` returns true.
-    fn join(&mut self, same: impl Fn(&Entry, &Entry) -> bool) {
+    fn join(&mut self, same: impl Fn(&AccessEntry, &AccessEntry) -> bool) {
         self.entries.dedup_by(|next, last| {
             let join = last.mode == next.mode && same(last, next);
             if join {
@@ -404,7 +410,7 @@ impl IntervalList {
 }
 
 /// Returns whether some of these sorted entries overlap though they are of different bytes.
-pub(crate) fn has_overlaps(entries: &[Entry]) -> bool {
+pub(crate) fn has_overlaps(entries: &[AccessEntry]) -> bool {
     // If no two neighbours do, the ends are in order too.
     entries.windows(2).any(|pair| match pair {
         [a, b] => a.end > b.start && !a.is_of(b.start, b.end),
@@ -483,7 +489,7 @@ pub(crate) mod tests {
                         assert_eq!(format!("{:?}", hinted.entries), format!("{:?}", searched.entries));
 
                         // The same bytes, found by looking at all entries.
-                        let meets = |entry: &&Entry| entry.start < end && start < entry.end;
+                        let meets = |entry: &&AccessEntry| entry.start < end && start < entry.end;
                         let low = searched.entries.iter().position(|entry| meets(&entry)).unwrap();
                         let met = searched.entries.iter().filter(meets).count();
                         let window = searched.window(interval);

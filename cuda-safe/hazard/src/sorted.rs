@@ -52,10 +52,10 @@ impl<'a> SortedAccesses<'a> {
 }
 
 /// A list of accesses that has the memory for those of most operations in itself.
-pub(crate) type AccessList<'a> = SmallVec<[Access<'a>; 16]>;
+pub(crate) type InlineAccesses<'a> = SmallVec<[Access<'a>; 16]>;
 
 /// Sorts the accesses; see [`SortedAccesses`].
-pub(crate) fn sorted(mut list: AccessList<'_>) -> AccessList<'_> {
+pub(crate) fn sorted(mut list: InlineAccesses<'_>) -> InlineAccesses<'_> {
     if !in_order(&list) {
         list.retain(|access| !access.is_empty());
         // Stable: this sort makes use of parts that are in order already.

@@ -31,7 +31,7 @@ use crate::operation_view::{OperationView, hazard};
 use crate::policy::Policy;
 use crate::primitives::{fence, pause};
 use crate::snapshot::SubmittedSnapshot;
-use crate::sorted::{AccessFlags, AccessList, SortedAccesses, by_allocation, in_order, sorted};
+use crate::sorted::{AccessFlags, InlineAccesses, SortedAccesses, by_allocation, in_order, sorted};
 use crate::timeline::{InFlight, SubmitState, SubmitStateGuard, Timeline, WaitTarget};
 use crate::tracker::Tracker;
 use crate::wait_log::{CallSite, Hazard};
@@ -39,7 +39,7 @@ use crate::wait_log::{CallSite, Hazard};
 /// An operation that is to be submitted: its accesses, and whether it gives the device anything to do.
 #[derive(Clone, Copy, Debug)]
 pub struct Operation<'b, 'a> {
-    pub(crate) accesses: Accesses<'b, 'a>,
+    pub(crate) accesses: OperationAccesses<'b, 'a>,
     /// Whether it is an action if it has accesses: it then surely puts something on the stream.
     pub(crate) is_action: bool,
     /// Whether it also uses memory of the caller that no access names.
@@ -48,7 +48,7 @@ pub struct Operation<'b, 'a> {
 
 /// The accesses of an operation.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Accesses<'b, 'a> {
+pub(crate) enum OperationAccesses<'b, 'a> {
     /// In any order; some may be empty.
     Unsorted(&'b [Access<'a>]),
     /// Sorted in advance.
@@ -61,7 +61,7 @@ impl<'b, 'a> Operation<'b, 'a> {
     #[must_use]
     #[inline]
     pub fn new(accesses: &'b [Access<'a>]) -> Self {
-        Self { accesses: Accesses::Unsorted(accesses), is_action: true, has_untracked: false }
+        Self { accesses: OperationAccesses::Unsorted(accesses), is_action: true, has_untracked: false }
     }
 
     /// Returns an operation that is ordered like work on the memory but gives the device nothing to do. So it
@@ -69,14 +69,14 @@ impl<'b, 'a> Operation<'b, 'a> {
     #[must_use]
     #[inline]
     pub fn mark(accesses: &'b [Access<'a>]) -> Self {
-        Self { accesses: Accesses::Unsorted(accesses), is_action: false, has_untracked: false }
+        Self { accesses: OperationAccesses::Unsorted(accesses), is_action: false, has_untracked: false }
     }
 
     /// Returns an operation whose accesses were sorted in advance: only their entries cost anything again.
     #[must_use]
     #[inline]
     pub fn prepared(accesses: &'b SortedAccesses<'a>) -> Self {
-        Self { accesses: Accesses::Prepared(accesses), is_action: true, has_untracked: false }
+        Self { accesses: OperationAccesses::Prepared(accesses), is_action: true, has_untracked: false }
     }
 
     /// Returns the operation with the note whether it also uses memory that no access names and that is only
@@ -99,8 +99,8 @@ impl<'b, 'a> Operation<'b, 'a> {
     #[inline]
     pub fn accesses(&self) -> &'b [Access<'a>] {
         match self.accesses {
-            Accesses::Unsorted(accesses) => accesses,
-            Accesses::Prepared(accesses) => accesses.as_slice(),
+            OperationAccesses::Unsorted(accesses) => accesses,
+            OperationAccesses::Prepared(accesses) => accesses.as_slice(),
         }
     }
 }
@@ -270,8 +270,8 @@ impl Tracker {
             return None;
         }
         match operation.accesses {
-            Accesses::Unsorted(accesses) => self.begin_unsorted(timeline, accesses),
-            Accesses::Prepared(accesses) => self.begin_prepared(timeline, accesses),
+            OperationAccesses::Unsorted(accesses) => self.begin_unsorted(timeline, accesses),
+            OperationAccesses::Prepared(accesses) => self.begin_prepared(timeline, accesses),
         }
     }
 
@@ -472,14 +472,16 @@ impl Tracker {
         let path = SlowPath { timeline, policy, is_action: operation.is_action, backend, at };
         match operation.accesses {
             // Also if there are none.
-            Accesses::Unsorted(accesses) if in_order(accesses) => {
+            OperationAccesses::Unsorted(accesses) if in_order(accesses) => {
                 self.enter(&path, state, accesses, AccessFlags::of(accesses))
             }
-            Accesses::Unsorted(accesses) => {
-                let accesses = sorted(AccessList::from_slice(accesses));
+            OperationAccesses::Unsorted(accesses) => {
+                let accesses = sorted(InlineAccesses::from_slice(accesses));
                 self.enter(&path, state, &accesses, AccessFlags::of(&accesses))
             }
-            Accesses::Prepared(accesses) => self.enter(&path, state, accesses.as_slice(), accesses.flags()),
+            OperationAccesses::Prepared(accesses) => {
+                self.enter(&path, state, accesses.as_slice(), accesses.flags())
+            }
         }
     }
 

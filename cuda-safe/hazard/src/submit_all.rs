@@ -44,7 +44,7 @@ use crate::history::{Access, AccessHistory};
 use crate::operation_view::{OperationView, hazard};
 use crate::policy::Policy;
 use crate::primitives::fence;
-use crate::sorted::{AccessFlags, AccessList, by_allocation, sorted};
+use crate::sorted::{AccessFlags, InlineAccesses, by_allocation, sorted};
 use crate::submission::{Refusal, Submission, meets_host_guard};
 use crate::timeline::{SubmitStateGuard, Timeline};
 use crate::tracker::Tracker;
@@ -62,9 +62,9 @@ pub struct StreamAccesses<'s, 'b, 'a, P> {
 }
 
 /// The part of one stream, with the accesses sorted.
-struct Part<'s, 'a, 'p, P> {
+struct StreamPart<'s, 'a, 'p, P> {
     timeline: &'s Timeline,
-    accesses: AccessList<'a>,
+    accesses: InlineAccesses<'a>,
     flags: AccessFlags,
     backend: &'p P,
 }
@@ -196,19 +196,19 @@ impl Tracker {
 }
 
 /// Merges the parts of each stream, and sorts them by timeline.
-fn merged<'s, 'a, 'p, P>(parts: &'p [StreamAccesses<'s, '_, 'a, P>]) -> Vec<Part<'s, 'a, 'p, P>> {
+fn merged<'s, 'a, 'p, P>(parts: &'p [StreamAccesses<'s, '_, 'a, P>]) -> Vec<StreamPart<'s, 'a, 'p, P>> {
     let mut parts: Vec<_> = parts.iter().collect();
     parts.sort_by_key(|part| part.timeline.id);
     let streams = parts.chunk_by(|one, next| one.timeline.id == next.timeline.id).filter_map(|same| {
         let StreamAccesses { timeline, backend, .. } = same.first()?;
         let accesses = sorted(same.iter().flat_map(|part| part.accesses).copied().collect());
-        Some(Part { timeline, flags: AccessFlags::of(&accesses), accesses, backend })
+        Some(StreamPart { timeline, flags: AccessFlags::of(&accesses), accesses, backend })
     });
     streams.collect()
 }
 
 /// Returns the accesses of all parts by allocation, in the order of the histories' addresses.
-fn groups<'b, 'a, P>(parts: &'b [Part<'_, 'a, '_, P>]) -> Vec<Group<'b, 'a>> {
+fn groups<'b, 'a, P>(parts: &'b [StreamPart<'_, 'a, '_, P>]) -> Vec<Group<'b, 'a>> {
     let mut groups = Vec::new();
     for (number, part) in parts.iter().enumerate() {
         let groups_of = by_allocation(&part.accesses).filter_map(|accesses| {

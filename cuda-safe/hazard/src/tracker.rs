@@ -18,7 +18,7 @@ pub(crate) const BLOCKS: usize = 16;
 const UNSET: u32 = u32::MAX;
 
 /// A block of timelines, each created when it is first needed.
-type Block = Box<[OnceLock<Box<Timeline>>]>;
+type TimelineBlock = Box<[OnceLock<Box<Timeline>>]>;
 
 /// The error if there are as many streams as the tracker can tell apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub struct TooManyStreams;
 
 /// Orders the conflicting operations of streams. A program has one; tests create their own.
 pub struct Tracker {
-    blocks: [OnceLock<Block>; BLOCKS],
+    blocks: [OnceLock<TimelineBlock>; BLOCKS],
     register: Mutex<Register>,
     initial: fn() -> Policy,
     policy: AtomicU32,

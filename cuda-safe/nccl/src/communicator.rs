@@ -254,7 +254,7 @@ impl Communicator {
             // The work has ended or is about to, and the tracker waits for it as for any other.
             // SAFETY: the value is not dropped otherwise, and not used again.
             drop(unsafe { ptr::read(&raw const comm.work) });
-            // SAFETY: as above.
+            // SAFETY: the value is not dropped otherwise, and not used again.
             drop(unsafe { ptr::read(&raw const comm.clique) });
         }
         Ok(())

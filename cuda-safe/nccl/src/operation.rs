@@ -261,23 +261,29 @@ impl Operation<'_> {
             Kind::AllReduce(op) => unsafe {
                 nccl.ncclAllReduce(send, recv, count, data_type, op.raw(), comm, stream)
             },
-            // SAFETY: as above.
+            // SAFETY: the views have these elements, the caller has entered the accesses, and the other ranks
+            // of this process do the same. This holds for all.
             Kind::Reduce(op, root) => unsafe {
                 nccl.ncclReduce(send, recv, count, data_type, op.raw(), root, comm, stream)
             },
-            // SAFETY: as above.
+            // SAFETY: the views have these elements, the caller has entered the accesses, and the other ranks
+            // of this process do the same. This holds for all.
             Kind::Broadcast(root) => unsafe {
                 nccl.ncclBroadcast(send, recv, count, data_type, root, comm, stream)
             },
-            // SAFETY: as above.
+            // SAFETY: the views have these elements, the caller has entered the accesses, and the other ranks
+            // of this process do the same. This holds for all.
             Kind::ReduceScatter(op) => unsafe {
                 nccl.ncclReduceScatter(send, recv, count, data_type, op.raw(), comm, stream)
             },
-            // SAFETY: as above.
+            // SAFETY: the views have these elements, the caller has entered the accesses, and the other ranks
+            // of this process do the same. This holds for all.
             Kind::AllGather => unsafe { nccl.ncclAllGather(send, recv, count, data_type, comm, stream) },
-            // SAFETY: as above.
+            // SAFETY: the views have these elements, the caller has entered the accesses, and the other ranks
+            // of this process do the same. This holds for all.
             Kind::Send(peer) => unsafe { nccl.ncclSend(send, count, data_type, peer, comm, stream) },
-            // SAFETY: as above.
+            // SAFETY: the views have these elements, the caller has entered the accesses, and the other ranks
+            // of this process do the same. This holds for all.
             Kind::Recv(peer) => unsafe { nccl.ncclRecv(recv, count, data_type, peer, comm, stream) },
         }
     }

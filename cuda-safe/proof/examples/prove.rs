@@ -49,9 +49,14 @@ fn main() {
             continue;
         };
         let kernel = &kernels[index];
-        let start = Instant::now();
-        let verdict = spec.with(|launch| prove(kernel, launch));
-        let time = start.elapsed().as_secs_f64() * 1e6;
+        // The least of five times: other programs disturb.
+        let (mut time, mut verdict) = (f64::INFINITY, None);
+        for _ in 0..5 {
+            let start = Instant::now();
+            verdict = Some(spec.with(|launch| prove(kernel, launch)));
+            time = time.min(start.elapsed().as_secs_f64() * 1e6);
+        }
+        let verdict = verdict.expect("a verdict");
         let pointers = spec.pointers();
         let memory: Vec<Memory<'_>> = pointers
             .iter()

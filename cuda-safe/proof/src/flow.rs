@@ -19,6 +19,10 @@ use crate::step::{Analysis, Doubt, signed};
 const MOST_ROUNDS: usize = 40;
 /// Steps in all that such rounds may take.
 const MOST_ROUND_STEPS: u64 = 30_000;
+/// Loops within loops.
+const DEEPEST: u32 = 32;
+/// Tests that are looked at for invariants of a loop.
+const MOST_TESTS: u32 = 200;
 /// A displacement that a register cannot have.
 const FAR: i128 = 1 << 66;
 
@@ -39,11 +43,11 @@ type Ends = Vec<(usize, State)>;
 pub(crate) struct Walk<'w, 'a> {
     pub(crate) analysis: &'w mut Analysis<'a>,
     pub(crate) graph: &'w Graph,
-    /// The bounds and steps that may be computed.
-    pub(crate) budget: u64,
     /// Loops whose rounds are not gone through one by one.
     pub(crate) not_by_rounds: BTreeSet<usize>,
     pub(crate) round_steps: u64,
+    /// Loops that are open.
+    depth: u32,
     /// The tests at branches, for guesses of invariants.
     tests: Vec<Rc<Test>>,
 }
@@ -73,9 +77,9 @@ struct Changed {
 }
 
 impl<'w, 'a> Walk<'w, 'a> {
-    pub(crate) fn new(analysis: &'w mut Analysis<'a>, graph: &'w Graph, budget: u64) -> Self {
+    pub(crate) fn new(analysis: &'w mut Analysis<'a>, graph: &'w Graph) -> Self {
         let (not_by_rounds, tests) = (BTreeSet::new(), Vec::new());
-        Self { analysis, graph, budget, not_by_rounds, round_steps: 0, tests }
+        Self { analysis, graph, not_by_rounds, round_steps: 0, depth: 0, tests }
     }
 
     /// Goes through the whole kernel.
@@ -86,15 +90,15 @@ impl<'w, 'a> Walk<'w, 'a> {
         let registers = vec![Value::Unset; self.analysis.kernel.registers.len()];
         let start = State::new(registers);
         let graph = self.graph;
-        self.region(&graph.order, None, vec![(0, start)]).map(|_| ())
+        self.region(&graph.order, None, vec![(0, start)])?;
+        self.spend()
     }
 
     fn spend(&self) -> Result<(), GaveUp> {
-        let spent = self.analysis.symbols.work + 4 * self.analysis.steps;
         if self.analysis.doubt.is_some() {
             return Err(GaveUp::Refused);
         }
-        if spent > self.budget { Err(GaveUp::Budget) } else { Ok(()) }
+        if self.analysis.spent() > self.analysis.limit { Err(GaveUp::Budget) } else { Ok(()) }
     }
 
     /// Goes through the blocks of a loop or of the kernel, each once. Returns the states at the ways back to
@@ -106,6 +110,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         entry: Ends,
     ) -> Result<(Vec<State>, Ends), GaveUp> {
         let graph = self.graph;
+        self.analysis.symbols.work += 1 + graph.blocks.len() as u64 / 16;
         let mut open: Vec<Vec<State>> = vec![Vec::new(); graph.blocks.len()];
         let (mut backs, mut exits) = (Vec::new(), Vec::new());
         let mut arrivals = entry;
@@ -113,13 +118,18 @@ impl<'w, 'a> Walk<'w, 'a> {
         let mut done = BTreeSet::new();
         for at in std::iter::once(None).chain(order.iter().copied().map(Some)) {
             if let Some(block) = at {
-                self.spend()?;
                 let states = std::mem::take(&mut open[block]);
                 done.insert(block);
                 let Some(state) = self.meet(states, block) else { continue };
                 arrivals = match graph.loop_at(block).filter(|_| header != Some(block)) {
-                    Some(inner) => self.repeat(inner, state)?,
-                    None => self.block(block, state),
+                    Some(_) if self.depth == DEEPEST => return Err(GaveUp::Budget),
+                    Some(inner) => {
+                        self.depth += 1;
+                        let ends = self.repeat(inner, state)?;
+                        self.depth -= 1;
+                        ends
+                    }
+                    None => self.block(block, state)?,
                 };
             }
             for (block, mut state) in arrivals.drain(..) {
@@ -136,6 +146,7 @@ impl<'w, 'a> Walk<'w, 'a> {
                     && !done.contains(&block)
                 {
                     let needed = &graph.blocks[block].needed;
+                    self.analysis.symbols.work += 1 + state.registers.len() as u64 / 64;
                     for (register, value) in state.registers.iter_mut().enumerate() {
                         if !needed.contains(register) {
                             *value = Value::Unset;
@@ -181,15 +192,16 @@ impl<'w, 'a> Walk<'w, 'a> {
     }
 
     /// Goes through a block. Returns the states at the blocks that follow.
-    fn block(&mut self, block: usize, mut state: State) -> Ends {
+    fn block(&mut self, block: usize, mut state: State) -> Result<Ends, GaveUp> {
         let graph = self.graph;
         let (start, end) = (graph.blocks[block].start, graph.blocks[block].end);
         let kernel = self.analysis.kernel;
         for index in start..end {
+            self.spend()?;
             let step = &kernel.steps[index];
             let guard = step.guard.map(|guard| self.analysis.test(&state, guard));
             if matches!(step.op, Op::Bra | Op::Exit) {
-                return self.branch(block, index, state, guard);
+                return Ok(self.branch(block, index, state, guard));
             }
             let Some(guard) = guard else {
                 self.analysis.step(&mut state, index);
@@ -205,10 +217,10 @@ impl<'w, 'a> Walk<'w, 'a> {
                 (true, true) => self.join(&on, &off, None),
                 (true, false) => on,
                 (false, true) => off,
-                (false, false) => return Ends::new(),
+                (false, false) => return Ok(Ends::new()),
             };
         }
-        graph.blocks[block].next.first().map(|next| vec![(*next, state)]).unwrap_or_default()
+        Ok(graph.blocks[block].next.first().map(|next| vec![(*next, state)]).unwrap_or_default())
     }
 
     fn branch(&mut self, block: usize, index: usize, state: State, guard: Option<Rc<Test>>) -> Ends {
@@ -270,13 +282,13 @@ impl<'w, 'a> Walk<'w, 'a> {
         self.analysis.is_recording = was_recording;
         let exits = loop {
             pass += 1;
-            let mark = self.analysis.log.len();
+            let mark = self.analysis.accesses().len();
             let state = self.header(&entry, it, &changed, Some(rounds), &facts);
             let (backs, exits) = self.region(&it.blocks, Some(it.header), vec![(it.header, state)])?;
             if self.verify(&mut changed, &mut facts, &entry, &backs, rounds, pass) {
                 break exits;
             }
-            self.analysis.log.truncate(mark);
+            self.analysis.forget(mark);
         };
         self.tests = outer_tests;
         Ok(exits)
@@ -287,7 +299,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         if self.not_by_rounds.contains(&it.header) || self.round_steps > MOST_ROUND_STEPS {
             return Ok(None);
         }
-        let (mark, before) = (self.analysis.log.len(), self.analysis.steps);
+        let (mark, before) = (self.analysis.accesses().len(), self.analysis.steps);
         let mut state = entry.clone();
         for _ in 0..MOST_ROUNDS {
             let (backs, exits) = self.region(&it.blocks, Some(it.header), vec![(it.header, state)])?;
@@ -299,9 +311,15 @@ impl<'w, 'a> Walk<'w, 'a> {
             }
             let Some(next) = self.meet(backs, it.header) else { break };
             state = next;
+            // A register of a function that was called is another one in the next call.
+            for register in it.written.iter().map(|it| *it as usize) {
+                if entry.registers.get(register) == Some(&Value::Unset) {
+                    state.registers[register] = Value::Unset;
+                }
+            }
         }
         self.round_steps += self.analysis.steps - before;
-        self.analysis.log.truncate(mark);
+        self.analysis.forget(mark);
         self.not_by_rounds.insert(it.header);
         Ok(None)
     }
@@ -376,7 +394,7 @@ impl<'w, 'a> Walk<'w, 'a> {
             }
         }
         for (form, bound) in facts {
-            symbols.assume(&mut state, form, *bound);
+            symbols.claim(&mut state, form, *bound);
         }
         state
     }
@@ -461,10 +479,12 @@ impl<'w, 'a> Walk<'w, 'a> {
         let count = Form::symbol(rounds);
         let mut forms: Vec<Form> = Vec::new();
         let mut open = std::mem::take(&mut self.tests);
-        while let Some(test) = open.pop() {
+        let mut left = MOST_TESTS;
+        while let Some(test) = open.pop().filter(|_| left > 0) {
+            left -= 1;
             match &*test {
                 Test::Not(one) => open.push(Rc::clone(one)),
-                Test::And(one, other) => open.extend([Rc::clone(one), Rc::clone(other)]),
+                Test::And(one, other, _) => open.extend([Rc::clone(one), Rc::clone(other)]),
                 Test::Compare { a, b, .. } => {
                     let mut form = a.plus(b, -1);
                     for one in changed {
@@ -532,9 +552,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         }
         facts.retain(|(form, bound)| {
             let start = self.at_entry(form, changed, rounds);
-            start
-                .and_then(|start| self.analysis.symbols.high(entry, &start, 2))
-                .is_some_and(|most| most <= *bound)
+            start.is_some_and(|start| self.analysis.symbols.is_at_most(entry, &start, 2, *bound))
         });
         facts
     }
@@ -606,18 +624,22 @@ impl<'w, 'a> Walk<'w, 'a> {
                     Change::Lost => next.push(None),
                     Change::Between(low, high) => {
                         let moved = distance.as_ref().and_then(|it| it.plus(&Form::symbol(one.symbol), -1));
-                        let range = moved.and_then(|it| self.analysis.symbols.range(state, &it, 2));
-                        is_step &= range.is_some_and(|range| range.0 >= *low && range.1 <= *high);
+                        is_step &= moved
+                            .is_some_and(|it| self.analysis.symbols.is_within(state, &it, 2, (*low, *high)));
                         next.push(distance);
                     }
-                    Change::Range(_, factor, _) => {
+                    Change::Range(_, factor, claimed) => {
                         let divides =
                             |form: &Form| form.constant % factor == 0 && form.divisor() % factor == 0;
                         let distance = distance.filter(divides).map(|it| Form {
                             constant: it.constant / factor,
                             terms: it.terms.iter().map(|(symbol, own)| (*symbol, own / factor)).collect(),
                         });
-                        let own = distance.as_ref().and_then(|it| self.analysis.symbols.range(state, it, 2));
+                        let symbols = &mut self.analysis.symbols;
+                        let own = distance.as_ref().and_then(|it| match claimed {
+                            Some(claimed) if symbols.is_within(state, it, 2, *claimed) => Some(*claimed),
+                            _ => symbols.range(state, it, 2),
+                        });
                         range = match (range, own) {
                             (None, Some(own)) => Some(Some(own)),
                             (Some(Some((low, high))), Some(own)) => {
@@ -694,7 +716,7 @@ impl<'w, 'a> Walk<'w, 'a> {
                         let Some(sum) = own.and_then(|own| after.plus(&own, *factor)) else { return false };
                         after = sum;
                     }
-                    self.analysis.symbols.high(state, &after, 2).is_some_and(|most| most <= *bound)
+                    self.analysis.symbols.is_at_most(state, &after, 2, *bound)
                 })
         });
         holds && facts.len() == before

@@ -114,7 +114,23 @@ pub(crate) fn divisor(terms: &Terms) -> i128 {
 pub(crate) fn gcd(a: i128, b: i128) -> i128 {
     let (mut a, mut b) = (a.abs(), b.abs());
     while b != 0 {
-        (a, b) = (b, a % b);
+        (a, b) = (b, remainder(a, b));
     }
     a
+}
+
+/// Returns `a % b` of two numbers that are not negative. Hardware divides 64 bits far faster than 128.
+fn remainder(a: i128, b: i128) -> i128 {
+    match (u64::try_from(a), u64::try_from(b)) {
+        (Ok(a), Ok(b)) if b != 0 => i128::from(a % b),
+        _ => a % b,
+    }
+}
+
+/// Returns `a / b`, rounded down, of a positive `b`.
+pub(crate) fn floor(a: i128, b: i128) -> i128 {
+    match (i64::try_from(a), i64::try_from(b)) {
+        (Ok(a), Ok(b)) if b > 0 => i128::from(a.div_euclid(b)),
+        _ => a.div_euclid(b),
+    }
 }

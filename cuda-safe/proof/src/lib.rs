@@ -78,18 +78,21 @@
 //!    form combines facts with positive factors, so each bound follows from them. Symbols are never used
 //!    again for another value: a fact never goes out of date. Facts that are kept where two ways meet hold on
 //!    both.
+//!    A test of tests is looked into as far as the budget goes, and 32 deep.
 //! 3. **Loops.** What is claimed of a loop's header holds before the loop, and at each way back it is
 //!    verified under the claim itself: induction. The accesses that count are those of the pass in which
 //!    everything was verified. Loops whose rounds decide by themselves are gone through round by round.
 //! 4. **Accesses.** An address is a form with exactly one pointer or variable, once, and a remainder whose
 //!    range gives the bytes. Its coefficients show the alignment. An address from memory, from two pointers,
-//!    or of another state space than the instruction's is refused.
+//!    or of another state space than the instruction's is refused, and so is one in a register that has not
+//!    all of its bits. A branch by a table stays within the table. The handle of a texture is a parameter.
 //! 5. **Loaded values.** Every load gives any value. A value that was loaded is the same wherever it is used,
 //!    so a guard holds for it, and for nothing that is loaded later. Three kinds of values may differ at each
 //!    use, and no guard helps them: those of `ld.global.nc` and `ldu` if the kernel writes that memory, of
 //!    ordinary loads if the kernel writes that memory in elements of another size, and registers and local
-//!    arrays, which may be unwritten. What is computed from such values is such a value. No store is
-//!    forwarded to a load.
+//!    arrays, which may be unwritten. A variable of the program may be an argument's memory, too. Registers
+//!    of a function have no value when it is called, and neither have its results. What is computed from such
+//!    values is such a value. No store is forwarded to a load.
 //! 6. **The rest refuses.** An instruction, a modifier of an access, a directive or a form that is not listed
 //!    is refused where it is reached: indirect and recursive calls, weak functions, the device's heap,
 //!    `printf`, shared memory of other blocks, tensor maps, asynchronous bulk copies, aliases, irreducible
@@ -119,7 +122,9 @@
 //! An interpreter of PTX, independent of the lowering and the analysis, runs threads of kernels under random
 //! launches and under random changes of the PTX. Whatever is proven must hold for each access of each thread,
 //! with random loaded data. The arithmetic is compared with direct evaluation on all values of small types.
-//! Kernels with planted errors must not pass, and a table has the verdict on each kernel of this project.
+//! Kernels with planted errors and programs that were written to fool the analysis must not pass. Any change
+//! of a text or of a slice is an error, a refusal, or right for what it does now. A table has the verdict on
+//! each kernel of this project.
 //!
 //! # Files
 //! | file | purpose |

@@ -127,7 +127,7 @@ pub(crate) enum Operand<'a> {
 /// # Errors
 /// The first line that has none of the known forms.
 pub(crate) fn parse(text: &str) -> Result<Module<'_>, SyntaxError> {
-    Reader { tokens: tokens(text)?, at: 0 }.module()
+    Reader { tokens: tokens(text)?, at: 0, depth: 0 }.module()
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -167,6 +167,9 @@ fn tokens(text: &str) -> Result<Vec<(Token<'_>, u32)>, SyntaxError> {
                 }
                 end += 2;
             }
+            // `.reg.b16` is two words, as `.reg .b16` is.
+            let inner = rest[1..end].find('.').filter(|_| first == '.');
+            let end = inner.map_or(end, |inner| inner + 1);
             found.push((Token::Word(&rest[..end]), line));
             end
         } else if "{}[]()<>,;:@!|+-=~&*".contains(first) {
@@ -213,9 +216,14 @@ fn number(word: &str) -> Option<i128> {
     u64::from_str_radix(digits, radix).ok().map(i128::from)
 }
 
+/// Operands within operands.
+const DEEPEST: u32 = 16;
+
 struct Reader<'a> {
     tokens: Vec<(Token<'a>, u32)>,
     at: usize,
+    /// Operands that are open.
+    depth: u32,
 }
 
 impl<'a> Reader<'a> {
@@ -632,6 +640,16 @@ impl<'a> Reader<'a> {
     }
 
     fn simple(&mut self) -> Result<Operand<'a>, SyntaxError> {
+        if self.depth == DEEPEST {
+            return self.expected("fewer operands within operands");
+        }
+        self.depth += 1;
+        let found = self.nested();
+        self.depth -= 1;
+        found
+    }
+
+    fn nested(&mut self) -> Result<Operand<'a>, SyntaxError> {
         match self.peek() {
             Token::Sign('{') => self.list('}').map(Operand::List),
             Token::Sign('(') => self.list(')').map(Operand::List),

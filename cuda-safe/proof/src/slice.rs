@@ -4,137 +4,112 @@
 //! [`Kernel::from_bytes`]. Reading checks everything that the analysis relies on, so that wrong bytes are an
 //! error and never a panic.
 
-/// The state space that an access names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Space {
-    Generic,
-    Global,
-    Const,
-    Shared,
-    Local,
-    Param,
+/// Defines an enumeration with the list of its values: the bytes of a slice have their places in it.
+macro_rules! listed {
+    ($(#[$of:meta])* $name:ident { $($(#[$each:meta])* $value:ident,)* }) => {
+        $(#[$of])*
+        pub(crate) enum $name { $($(#[$each])* $value,)* }
+
+        impl $name {
+            const ALL: &[Self] = &[$(Self::$value),*];
+        }
+    };
 }
 
-/// What a step does. The names are those of PTX, where it has one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Op {
-    /// A value of which only the range of the two numbers is known, and the registers that it comes from.
-    Unknown,
-    Mov,
-    Add,
-    Sub,
-    Mul,
-    /// The product of two values has twice their bits.
-    MulWide,
-    MulHi,
-    Mul24,
-    Neg,
-    Not,
-    Abs,
-    Min,
-    Max,
-    And,
-    Or,
-    Xor,
-    Shl,
-    Shr,
-    Div,
-    Rem,
-    /// From `size` bits, signed if `flag`.
-    Cvt,
-    /// `from[0]` if the predicate `from[2]`, else `from[1]`.
-    Selp,
-    /// Predicates: what is compared.
-    Eq,
-    Ne,
-    Lt,
-    Le,
-    Gt,
-    Ge,
-    PredMov,
-    PredAnd,
-    PredOr,
-    PredXor,
-    /// A part of a parameter of the kernel: number of the parameter, offset, `size` bytes.
-    Parameter,
-    /// An address of `space` made generic.
-    ToGeneric,
-    /// A generic address made one of `space`.
-    FromGeneric,
-    /// Reads `size` bytes at `from[0]` plus the number in `from[1]`, into `to`, each of `bits` bits.
-    Load,
-    /// Writes.
-    Store,
-    /// Reads and writes.
-    Atomic,
-    /// Reads or writes a matrix: row bytes, and rows, at the stride `from[4]`.
-    Matrix,
-    /// Goes to one of the steps in `from`.
-    Bra,
-    /// The thread ends.
-    Exit,
-    /// What the analysis does not know: the text with the number `from[0]`.
-    Refuse,
+listed! {
+    /// The state space that an access names.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    Space {
+        Generic,
+        Global,
+        Const,
+        Shared,
+        Local,
+        Param,
+    }
 }
 
-const OPS: [Op; 42] = [
-    Op::Unknown,
-    Op::Mov,
-    Op::Add,
-    Op::Sub,
-    Op::Mul,
-    Op::MulWide,
-    Op::MulHi,
-    Op::Mul24,
-    Op::Neg,
-    Op::Not,
-    Op::Abs,
-    Op::Min,
-    Op::Max,
-    Op::And,
-    Op::Or,
-    Op::Xor,
-    Op::Shl,
-    Op::Shr,
-    Op::Div,
-    Op::Rem,
-    Op::Cvt,
-    Op::Selp,
-    Op::Eq,
-    Op::Ne,
-    Op::Lt,
-    Op::Le,
-    Op::Gt,
-    Op::Ge,
-    Op::PredMov,
-    Op::PredAnd,
-    Op::PredOr,
-    Op::PredXor,
-    Op::Parameter,
-    Op::ToGeneric,
-    Op::FromGeneric,
-    Op::Load,
-    Op::Store,
-    Op::Atomic,
-    Op::Matrix,
-    Op::Bra,
-    Op::Exit,
-    Op::Refuse,
-];
-const SPACES: [Space; 6] =
-    [Space::Generic, Space::Global, Space::Const, Space::Shared, Space::Local, Space::Param];
+listed! {
+    /// What a step does. The names are those of PTX, where it has one.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    Op {
+        /// A value of which only the range of the two numbers is known, and the registers that it comes from.
+        Unknown,
+        Mov,
+        Add,
+        Sub,
+        Mul,
+        /// The product of two values has twice their bits.
+        MulWide,
+        MulHi,
+        Mul24,
+        Neg,
+        Not,
+        Abs,
+        Min,
+        Max,
+        And,
+        Or,
+        Xor,
+        Shl,
+        Shr,
+        Div,
+        Rem,
+        /// From `size` bits, signed if `flag`.
+        Cvt,
+        /// `from[0]` if the predicate `from[2]`, else `from[1]`.
+        Selp,
+        /// Predicates: what is compared.
+        Eq,
+        Ne,
+        Lt,
+        Le,
+        Gt,
+        Ge,
+        PredMov,
+        PredAnd,
+        PredOr,
+        PredXor,
+        /// A part of a parameter of the kernel: number of the parameter, offset, `size` bytes.
+        Parameter,
+        /// An address of `space` made generic.
+        ToGeneric,
+        /// A generic address made one of `space`.
+        FromGeneric,
+        /// Reads `size` bytes at `from[0]` plus the number in `from[1]`, into `to`, each of `bits` bits.
+        Load,
+        /// Writes.
+        Store,
+        /// Reads and writes.
+        Atomic,
+        /// Reads or writes a matrix: row bytes, and rows, at the stride `from[4]`.
+        Matrix,
+        /// Uses the texture or surface whose handle is `from[0]`, a parameter of the kernel.
+        Handle,
+        /// An index, `from[0]`, that must be below the number `from[1]`.
+        Below,
+        /// Goes to one of the steps in `from`.
+        Bra,
+        /// The thread ends.
+        Exit,
+        /// What the analysis does not know: the text with the number `from[0]`.
+        Refuse,
+    }
+}
 
-/// A register that the hardware sets.
+/// A register that the hardware sets: [`Special::AXES`] of x, y and z, and then the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Special {
-    Tid(u8),
-    Ntid(u8),
-    Ctaid(u8),
-    Nctaid(u8),
-    ClusterCtaid(u8),
-    ClusterNctaid(u8),
-    Laneid,
-    DynamicSmem,
+pub(crate) struct Special(pub(crate) u8);
+
+impl Special {
+    pub(crate) const AXES: [&str; 6] =
+        ["%tid", "%ntid", "%ctaid", "%nctaid", "%cluster_ctaid", "%cluster_nctaid"];
+    pub(crate) const LANE: Self = Self(18);
+    pub(crate) const DYNAMIC_BYTES: Self = Self(19);
+
+    fn is_of_cluster(self) -> bool {
+        (12..18).contains(&self.0)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,43 +123,36 @@ pub(crate) enum Operand {
     Special(Special),
 }
 
-/// How sure it is that a value that was loaded once stays the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Loaded {
-    /// An ordinary load: ptxas may repeat it if nothing writes the bytes.
-    Weak,
-    /// `volatile`, `relaxed` or an atomic operation: it happens once.
-    Strong,
-    /// `ld.global.nc`: ptxas may repeat it, whoever writes the bytes.
-    ReadOnly,
+listed! {
+    /// How sure it is that a value that was loaded once stays the same.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    Loaded {
+        /// An ordinary load: ptxas may repeat it if nothing writes the bytes.
+        Weak,
+        /// `volatile`, `relaxed` or an atomic operation: it happens once.
+        Strong,
+        /// `ld.global.nc`: ptxas may repeat it, whoever writes the bytes.
+        ReadOnly,
+    }
 }
-const LOADED: [Loaded; 3] = [Loaded::Weak, Loaded::Strong, Loaded::ReadOnly];
 
-/// Where a value comes from that is not computed: the reasons of refusals name it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Origin {
-    /// Threads, blocks, counters and what is computed from them.
-    Exact,
-    /// A computation whose result is only known by its range.
-    Computed,
-    /// A register or a local array that may not have been written.
-    Unwritten,
-    Float,
-    Shuffle,
-    Texture,
-    Atomic,
-    Memory,
+listed! {
+    /// Where a value comes from that is not computed: the reasons of refusals name it.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    Origin {
+        /// Threads, blocks, counters and what is computed from them.
+        Exact,
+        /// A computation whose result is only known by its range.
+        Computed,
+        /// A register or a local array that may not have been written.
+        Unwritten,
+        Float,
+        Shuffle,
+        Texture,
+        Atomic,
+        Memory,
+    }
 }
-const ORIGINS: [Origin; 8] = [
-    Origin::Exact,
-    Origin::Computed,
-    Origin::Unwritten,
-    Origin::Float,
-    Origin::Shuffle,
-    Origin::Texture,
-    Origin::Atomic,
-    Origin::Memory,
-];
 
 /// One step of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -284,9 +252,7 @@ impl Kernel {
     /// Whether the kernel reads where its block is in its cluster, so that a proof depends on the clusters.
     #[must_use]
     pub fn asks_for_clusters(&self) -> bool {
-        let asks = |it: &Operand| {
-            matches!(it, Operand::Special(Special::ClusterCtaid(_) | Special::ClusterNctaid(_)))
-        };
+        let asks = |it: &Operand| matches!(it, Operand::Special(it) if it.is_of_cluster());
         self.steps.iter().any(|step| step.from.iter().any(asks))
     }
 
@@ -320,7 +286,7 @@ impl Kernel {
         });
         out.list(&self.objects, |out, it| {
             out.text(&it.name);
-            out.index(&SPACES, it.space);
+            out.index(Space::ALL, it.space);
             out.number(it.bytes.map_or(0, |bytes| bytes.saturating_add(1)));
             out.number(it.align);
         });
@@ -333,7 +299,7 @@ impl Kernel {
         });
         let mut before = (0, 0);
         out.list(&self.steps, |out, it| {
-            out.index(&OPS, it.op);
+            out.index(Op::ALL, it.op);
             let flags = [it.is_signed, it.flag, it.guard.is_some(), it.at != before];
             out.number(flags.iter().fold(0_u8, |all, flag| all << 1 | u8::from(*flag)));
             if it.at != before {
@@ -346,15 +312,15 @@ impl Kernel {
             out.list(&it.to, |out, it| out.number(*it));
             out.list(&it.from, |out, it| out.operand(it));
             if matches!(it.op, Op::Unknown) {
-                out.index(&ORIGINS, it.origin);
+                out.index(Origin::ALL, it.origin);
             }
             if matches!(it.op, Op::Cvt | Op::Parameter) {
                 out.number(it.size);
             }
             if is_space_step(it.op) {
                 out.number(it.size);
-                out.index(&SPACES, it.space);
-                out.index(&LOADED, it.loaded);
+                out.index(Space::ALL, it.space);
+                out.index(Loaded::ALL, it.loaded);
             }
         });
         out.0
@@ -372,7 +338,7 @@ impl Kernel {
         let objects = input.list(|input| {
             Ok(Object {
                 name: input.text()?,
-                space: input.choice(&SPACES)?,
+                space: input.choice(Space::ALL)?,
                 bytes: input.number::<u64>()?.checked_sub(1),
                 align: input.number()?,
             })
@@ -383,7 +349,7 @@ impl Kernel {
         let handles = input.list(|input| Ok((input.number()?, input.number::<u8>()? == 1)))?;
         let mut before = (0, 0);
         let steps = input.list(|input| {
-            let op = input.choice(&OPS)?;
+            let op = input.choice(Op::ALL)?;
             let flags: u8 = input.number()?;
             if flags & 1 != 0 {
                 before = (input.number()?, input.number()?);
@@ -392,7 +358,7 @@ impl Kernel {
             let guard = if flags & 2 == 0 { None } else { Some(input.operand()?) };
             let to = input.list(Input::number)?;
             let from = input.list(Input::operand)?;
-            let origin = if op == Op::Unknown { input.choice(&ORIGINS)? } else { Origin::Exact };
+            let origin = if op == Op::Unknown { input.choice(Origin::ALL)? } else { Origin::Exact };
             let mut step = Step { op, bits, guard, at: before, to, from, origin, ..Step::new(op) };
             (step.is_signed, step.flag) = (flags & 8 != 0, flags & 4 != 0);
             if matches!(op, Op::Cvt | Op::Parameter) {
@@ -400,8 +366,8 @@ impl Kernel {
             }
             if is_space_step(op) {
                 step.size = input.number()?;
-                step.space = input.choice(&SPACES)?;
-                step.loaded = input.choice(&LOADED)?;
+                step.space = input.choice(Space::ALL)?;
+                step.loaded = input.choice(Loaded::ALL)?;
             }
             Ok(step)
         })?;
@@ -443,6 +409,8 @@ impl Kernel {
                 Op::Parameter => (0, 0, 2, 1),
                 Op::Load | Op::Store | Op::Atomic => (1, 0, 1, usize::MAX),
                 Op::Matrix => (2, 0, 3, 0),
+                Op::Handle => (1, 0, 0, 0),
+                Op::Below => (1, 0, 1, 0),
                 Op::Bra => (0, 0, step.from.len(), 0),
                 Op::Exit => (0, 0, 0, 0),
                 Op::Refuse => (0, 0, 1, 0),
@@ -557,21 +525,11 @@ impl Writer {
     }
 
     fn operand(&mut self, operand: &Operand) {
-        let special = |it: Special| match it {
-            Special::Tid(axis) => axis,
-            Special::Ntid(axis) => 3 + axis,
-            Special::Ctaid(axis) => 6 + axis,
-            Special::Nctaid(axis) => 9 + axis,
-            Special::ClusterCtaid(axis) => 12 + axis,
-            Special::ClusterNctaid(axis) => 15 + axis,
-            Special::Laneid => 18,
-            Special::DynamicSmem => 19,
-        };
         match operand {
             Operand::Register(it) => self.number(u64::from(*it) * 5),
             Operand::Negated(it) => self.number(u64::from(*it) * 5 + 1),
             Operand::Object(it) => self.number(u64::from(*it) * 5 + 2),
-            Operand::Special(it) => self.number(u64::from(special(*it)) * 5 + 3),
+            Operand::Special(it) => self.number(u64::from(it.0) * 5 + 3),
             Operand::Number(it) => {
                 self.number(4_u64);
                 self.signed(*it);
@@ -636,20 +594,10 @@ impl Input<'_> {
             0 => Operand::Register(index),
             1 => Operand::Negated(index),
             2 => Operand::Object(index),
-            3 => {
-                let axis = index.to_le_bytes()[0] % 3;
-                Operand::Special(match index {
-                    0..3 => Special::Tid(axis),
-                    3..6 => Special::Ntid(axis),
-                    6..9 => Special::Ctaid(axis),
-                    9..12 => Special::Nctaid(axis),
-                    12..15 => Special::ClusterCtaid(axis),
-                    15..18 => Special::ClusterNctaid(axis),
-                    18 => Special::Laneid,
-                    19 => Special::DynamicSmem,
-                    _ => return Err(NotASlice),
-                })
-            }
+            3 => match u8::try_from(index) {
+                Ok(it @ 0..20) => Operand::Special(Special(it)),
+                _ => return Err(NotASlice),
+            },
             _ if index == 0 => Operand::Number(self.signed()?),
             _ => return Err(NotASlice),
         })

@@ -8,7 +8,9 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use crate::form::{Form, Symbol, Terms, coefficient, divisor, gcd, plus};
+use smallvec::SmallVec;
+
+use crate::form::{Form, Symbol, Terms, coefficient, divisor, floor, gcd, plus};
 use crate::slice::{Op, Origin};
 
 /// What an address counts from.
@@ -54,7 +56,8 @@ pub(crate) enum Test {
         b: Rc<Form>,
     },
     Not(Rc<Self>),
-    And(Rc<Self>, Rc<Self>),
+    /// Both hold; how many tests stand one within another.
+    And(Rc<Self>, Rc<Self>, u8),
 }
 
 /// The value of a register.
@@ -73,6 +76,30 @@ struct Fact {
     bound: i128,
     /// It holds for all values of the symbols, as the definition of a quotient does.
     is_definition: bool,
+    /// Its symbols and their signs.
+    signs: u64,
+}
+
+impl Fact {
+    fn new(terms: Rc<Terms>, bound: i128, is_definition: bool) -> Self {
+        Self { signs: signs(&terms), terms, bound, is_definition }
+    }
+}
+
+/// Returns a bit for each symbol and its sign. Terms without a common bit have no common symbol and sign.
+fn signs(terms: &Terms) -> u64 {
+    terms.iter().fold(0, |all, (symbol, factor)| all | 1 << ((symbol * 2 + u32::from(*factor > 0)) % 64))
+}
+
+/// Why a fact holds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// A test says so.
+    Guard,
+    /// A loop's header claims it.
+    Claim,
+    /// It holds for all values of the symbols.
+    Definition,
 }
 
 /// The facts are private: they change only by what [`Symbols`] assumes.
@@ -82,6 +109,8 @@ pub(crate) struct State {
     /// Ranges that are narrower than those of the symbols, by symbol.
     limits: Vec<(Symbol, i128, i128)>,
     facts: Vec<Fact>,
+    /// States of one number have the same limits and facts.
+    number: u64,
 }
 
 /// More facts than these are forgotten: that is sound, and bounds the work.
@@ -96,12 +125,12 @@ impl State {
 
     /// Returns the facts without the registers, for a case that is only looked into.
     pub(crate) fn case(&self) -> Self {
-        Self { registers: Vec::new(), limits: self.limits.clone(), facts: self.facts.clone() }
+        Self { registers: Vec::new(), limits: self.limits.clone(), facts: self.facts.clone(), ..*self }
     }
 
     /// Takes the facts of a case.
     pub(crate) fn set_facts(&mut self, case: Self) {
-        (self.limits, self.facts) = (case.limits, case.facts);
+        (self.limits, self.facts, self.number) = (case.limits, case.facts, case.number);
     }
 }
 
@@ -109,6 +138,10 @@ impl State {
 pub(crate) struct Symbols {
     known: Vec<Known>,
     floors: HashMap<(Form, i128), Symbol>,
+    /// Upper bounds of terms, by the number of the state and the depth of the search.
+    bounds: HashMap<(u64, u32, Terms), Option<i128>>,
+    /// The last number of a state.
+    states: u64,
     /// How many bounds were computed.
     pub(crate) work: u64,
     tries: u32,
@@ -234,23 +267,26 @@ impl Symbols {
     }
 
     /// Returns an upper bound of the terms: the ranges of the symbols, and combinations of up to `depth`
-    /// facts, each with a factor that removes a symbol (Farkas).
-    fn largest(&mut self, state: &State, terms: &Terms, depth: u32) -> Option<i128> {
-        self.work += 1;
+    /// facts, each with a factor that removes a symbol (Farkas). A bound that is no more than the goal is
+    /// good enough.
+    fn largest(&mut self, state: &State, terms: &Terms, depth: u32, goal: i128) -> Option<i128> {
+        self.work += 1 + terms.len() as u64 / 4;
         if terms.is_empty() {
             return Some(0);
+        }
+        let mut best = self.by_ranges(state, terms);
+        if depth == 0 || self.tries == 0 || best.is_some_and(|best| best <= goal) {
+            return best;
         }
         let common = divisor(terms);
         if common > 1 {
             let reduced = terms.iter().map(|(symbol, factor)| (*symbol, factor / common)).collect();
-            return self.largest(state, &reduced, depth)?.checked_mul(common);
-        }
-        let mut best = self.by_ranges(state, terms);
-        if depth == 0 || self.tries == 0 {
-            return best;
+            return self.largest(state, &reduced, depth, floor(goal, common))?.checked_mul(common);
         }
         self.tries -= 1;
-        for fact in &state.facts {
+        self.work += state.facts.len() as u64 / 8;
+        let signs = signs(terms);
+        for fact in state.facts.iter().filter(|fact| fact.signs & signs != 0) {
             // The smallest factor that removes a symbol, as a fraction.
             let mut factor: Option<(i128, i128)> = None;
             for (symbol, own) in fact.terms.iter() {
@@ -265,25 +301,82 @@ impl Symbols {
                 }
             }
             let Some((above, below)) = factor else { continue };
-            let common = gcd(above, below);
-            let (above, below) = (above / common, below / common);
+            let (above, below) = match (above, below) {
+                (1, _) | (_, 1) => (above, below),
+                _ => (above / gcd(above, below), below / gcd(above, below)),
+            };
             let Some(rest) = plus(terms, below, &fact.terms, -above) else { continue };
             if rest.len() > terms.len() + 2 {
                 continue;
             }
-            let Some(rest) = self.largest(state, &rest, depth - 1) else { continue };
-            let Some(sum) = above.checked_mul(fact.bound).and_then(|it| it.checked_add(rest)) else {
-                continue;
-            };
-            let found = sum.div_euclid(below);
+            let Some(own) = above.checked_mul(fact.bound) else { continue };
+            let wanted = goal.checked_mul(below).and_then(|goal| goal.checked_sub(own)).unwrap_or(i128::MIN);
+            let Some(rest) = self.largest(state, &rest, depth - 1, wanted) else { continue };
+            let Some(sum) = own.checked_add(rest) else { continue };
+            let found = floor(sum, below);
             best = Some(best.map_or(found, |best| best.min(found)));
+            if found <= goal {
+                break;
+            }
         }
         best
     }
 
     pub(crate) fn high(&mut self, state: &State, form: &Form, depth: u32) -> Option<i128> {
-        self.tries = TRIES;
-        self.largest(state, &form.terms, depth)?.checked_add(form.constant)
+        self.high_or(state, form, depth, i128::MIN)
+    }
+
+    /// Returns a bound, the least one that is known if it is more than the goal.
+    pub(crate) fn high_or(&mut self, state: &State, form: &Form, depth: u32, goal: i128) -> Option<i128> {
+        let simple = self.by_ranges(state, &form.terms).and_then(|it| it.checked_add(form.constant));
+        if depth == 0 || state.facts.is_empty() || simple.is_some_and(|it| it <= goal) {
+            self.work += 1;
+            return simple;
+        }
+        let key = (state.number, depth, form.terms.clone());
+        let found = if let Some(found) = self.bounds.get(&key) {
+            self.work += 1;
+            *found
+        } else {
+            self.tries = TRIES;
+            let goal = goal.saturating_sub(form.constant);
+            let found = self.largest(state, &form.terms, depth, goal);
+            // A bound that is good enough for one goal is not the least one.
+            if found.is_none_or(|found| found > goal) {
+                self.bounds.insert(key, found);
+            }
+            found
+        };
+        found?.checked_add(form.constant)
+    }
+
+    /// Gives a state a number of its own: its limits or facts have changed.
+    fn changes(&mut self, state: &mut State) {
+        self.states += 1;
+        state.number = self.states;
+    }
+
+    /// Returns whether a form is within the bounds.
+    pub(crate) fn is_within(
+        &mut self,
+        state: &State,
+        form: &Form,
+        depth: u32,
+        (low, high): (i128, i128),
+    ) -> bool {
+        self.high_or(state, form, depth, high).is_some_and(|most| most <= high)
+            && form.times(-1).is_some_and(|opposite| {
+                self.high_or(state, &opposite, depth, -low).is_some_and(|most| most <= -low)
+            })
+    }
+
+    /// Returns whether a form is at most a number.
+    pub(crate) fn is_at_most(&mut self, state: &State, form: &Form, depth: u32, bound: i128) -> bool {
+        self.high_or(state, form, depth, bound).is_some_and(|most| most <= bound)
+    }
+
+    pub(crate) fn low_or(&mut self, state: &State, form: &Form, depth: u32, goal: i128) -> Option<i128> {
+        self.high_or(state, &form.times(-1)?, depth, goal.checked_neg()?)?.checked_neg()
     }
 
     pub(crate) fn low(&mut self, state: &State, form: &Form, depth: u32) -> Option<i128> {
@@ -300,10 +393,15 @@ impl Symbols {
 
     /// Adds the fact `form <= bound`. Returns whether it can hold.
     pub(crate) fn assume(&mut self, state: &mut State, form: &Form, bound: i128) -> bool {
-        self.add_fact(state, form, bound, false)
+        self.add_fact(state, form, bound, Kind::Guard)
     }
 
-    fn add_fact(&mut self, state: &mut State, form: &Form, bound: i128, is_definition: bool) -> bool {
+    /// Adds the fact `form <= bound`, which is verified later.
+    pub(crate) fn claim(&mut self, state: &mut State, form: &Form, bound: i128) {
+        self.add_fact(state, form, bound, Kind::Claim);
+    }
+
+    fn add_fact(&mut self, state: &mut State, form: &Form, bound: i128, kind: Kind) -> bool {
         let Some(bound) = bound.checked_sub(form.constant) else { return true };
         let common = form.divisor();
         if common == 0 {
@@ -314,10 +412,11 @@ impl Symbols {
         }
         let bound = bound.div_euclid(common);
         let terms: Terms = form.terms.iter().map(|(symbol, factor)| (*symbol, factor / common)).collect();
-        if !is_definition {
+        if kind == Kind::Guard {
+            // What contradicts the other facts cannot hold.
             let opposite: Terms = terms.iter().map(|(symbol, factor)| (*symbol, -factor)).collect();
             self.tries = TRIES / 3;
-            if self.largest(state, &opposite, 2).is_some_and(|most| most < -bound) {
+            if self.largest(state, &opposite, 2, -bound - 1).is_some_and(|most| most < -bound) {
                 return false;
             }
         }
@@ -327,16 +426,22 @@ impl Symbols {
         if let [(symbol, factor)] = terms[..] {
             return self.limit(state, symbol, factor, bound);
         }
+        let is_definition = kind == Kind::Definition;
         if !is_definition && !self.narrow(state, &terms, bound) {
             return false;
         }
         let is_full = state.facts.len() >= MOST_FACTS;
-        match state.facts.iter_mut().find(|fact| *fact.terms == terms) {
+        let own = signs(&terms);
+        match state.facts.iter_mut().find(|fact| fact.signs == own && *fact.terms == terms) {
             Some(fact) if fact.bound <= bound => {}
             // Of a definition and a guard, the guard does not hold everywhere.
-            Some(fact) => (fact.bound, fact.is_definition) = (bound, is_definition),
+            Some(fact) => {
+                (fact.bound, fact.is_definition) = (bound, is_definition);
+                self.changes(state);
+            }
             None if !is_full => {
-                state.facts.push(Fact { terms: Rc::new(terms), bound, is_definition });
+                state.facts.push(Fact::new(Rc::new(terms), bound, is_definition));
+                self.changes(state);
             }
             None => {}
         }
@@ -344,7 +449,7 @@ impl Symbols {
     }
 
     /// Adds `factor * symbol <= bound`. Returns whether it can hold.
-    fn limit(&self, state: &mut State, symbol: Symbol, factor: i128, bound: i128) -> bool {
+    fn limit(&mut self, state: &mut State, symbol: Symbol, factor: i128, bound: i128) -> bool {
         let (mut low, mut high) = self.limits(state, symbol);
         let before = (low, high);
         let most = bound.div_euclid(factor.abs());
@@ -358,13 +463,14 @@ impl Symbols {
                 Ok(at) => state.limits[at] = (symbol, low, high),
                 Err(at) => state.limits.insert(at, (symbol, low, high)),
             }
+            self.changes(state);
         }
         low <= high
     }
 
     /// Limits each symbol of a fact by the ranges of the others: whole numbers make the limit sharper than
     /// the fact is. Returns whether the fact can hold.
-    fn narrow(&self, state: &mut State, terms: &Terms, bound: i128) -> bool {
+    fn narrow(&mut self, state: &mut State, terms: &Terms, bound: i128) -> bool {
         terms.iter().all(|(symbol, factor)| {
             let others = terms.iter().filter(|(other, _)| other != symbol);
             let opposite: Terms = others.map(|(other, factor)| (*other, -factor)).collect();
@@ -399,6 +505,11 @@ impl Symbols {
             rest = inner.add(rest.constant.checked_mul(inner_by)?)?;
             by = by.checked_mul(inner_by).filter(|it| *it < 1 << 80)?;
         }
+        let key = (rest, by);
+        if let Some(quotient) = self.floors.get(&key).copied() {
+            return self.quotient(state, &whole, &key, quotient);
+        }
+        let (rest, by) = key;
         let (low, high) = self.range(state, &rest, 2)?;
         if low.div_euclid(by) == high.div_euclid(by) {
             return whole.add(low.div_euclid(by));
@@ -407,23 +518,28 @@ impl Symbols {
             let (origin, at) = self.origin(&rest);
             return whole.plus(&self.unstable(low.div_euclid(by), high.div_euclid(by), origin, at), 1);
         }
+        // A range that holds wherever the symbols of the form are known.
+        let (low, high) = self.range(&State::default(), &rest, 0)?;
+        let (origin, at) = self.origin(&rest);
+        let symbol = self.new_symbol(low.div_euclid(by), high.div_euclid(by), origin, at);
         let key = (rest, by);
-        let quotient = match self.floors.get(&key) {
-            Some(known) => *known,
-            None => {
-                // A range that holds wherever the symbols of the form are known.
-                let (low, high) = self.range(&State::default(), &key.0, 0)?;
-                let (origin, at) = self.origin(&key.0);
-                let symbol = self.new_symbol(low.div_euclid(by), high.div_euclid(by), origin, at);
-                self.known[symbol as usize].floor = Some(key.clone());
-                self.floors.insert(key.clone(), symbol);
-                symbol
-            }
-        };
+        self.known[symbol as usize].floor = Some(key.clone());
+        self.floors.insert(key.clone(), symbol);
+        self.quotient(state, &whole, &key, symbol)
+    }
+
+    /// Returns a form and the quotient that a symbol is, with what is known of it.
+    fn quotient(
+        &mut self,
+        state: &mut State,
+        whole: &Form,
+        (rest, by): &(Form, i128),
+        quotient: Symbol,
+    ) -> Option<Form> {
         // 0 <= rest - by * quotient <= by - 1
-        let left = key.0.plus(&Form::symbol(quotient), -by)?;
-        self.add_fact(state, &left, by - 1, true);
-        self.add_fact(state, &left.times(-1)?, 0, true);
+        let left = rest.plus(&Form::symbol(quotient), -by)?;
+        self.add_fact(state, &left, by - 1, Kind::Definition);
+        self.add_fact(state, &left.times(-1)?, 0, Kind::Definition);
         let quotient = Form::symbol(quotient);
         match self.range(state, &quotient, 2)? {
             (low, high) if low == high => whole.add(low),
@@ -436,14 +552,7 @@ impl Symbols {
     /// of which nothing but the type's range is known.
     pub(crate) fn reading(&mut self, state: &mut State, form: &Form, bits: u8, is_signed: bool) -> Form {
         let (least, most) = range_of(bits, is_signed);
-        let fits =
-            |range: Option<(i128, i128)>| range.is_some_and(|(low, high)| low >= least && high <= most);
-        let range = self.range(state, form, 0);
-        if fits(range) {
-            return form.clone();
-        }
-        let range = self.range(state, form, 2);
-        if fits(range) {
+        if self.is_within(state, form, 2, (least, most)) {
             return form.clone();
         }
         let found = (|| {
@@ -544,48 +653,49 @@ impl Symbols {
         Some(product)
     }
 
+    /// Adds to `both` a limit that holds in one state, as far as it holds in the other one.
+    fn limit_by_facts(&mut self, both: &mut State, other: &State, (symbol, low, high): (Symbol, i128, i128)) {
+        let (all_low, all_high) = (self.known[symbol as usize].low, self.known[symbol as usize].high);
+        let form = Form::symbol(symbol);
+        let opposite = Form { constant: 0, terms: SmallVec::from_slice(&[(symbol, -1)]) };
+        let least = self.high_or(other, &opposite, 1, -low).map_or(all_low, |most| -most).min(low);
+        let most = self.high_or(other, &form, 1, high).unwrap_or(all_high).max(high);
+        if least > all_low || most < all_high {
+            both.limits.push((symbol, least, most));
+        }
+    }
+
     /// Keeps of two states' facts what holds in both. The registers are those of the first.
     pub(crate) fn common_facts(&mut self, one: &State, other: &State) -> State {
         let mut both = State::default();
+        self.work += (one.facts.len() + other.facts.len()) as u64 / 4;
         for (symbol, low, high) in &one.limits {
             if let Ok(at) = other.limits.binary_search_by_key(symbol, |(own, ..)| *own) {
                 let (_, other_low, other_high) = other.limits[at];
                 both.limits.push((*symbol, (*low).min(other_low), (*high).max(other_high)));
                 continue;
             }
-            // The other state may know the range by its facts.
-            let (all_low, all_high) = (self.known[*symbol as usize].low, self.known[*symbol as usize].high);
-            let form = Form::symbol(*symbol);
-            let low = self.low(other, &form, 1).unwrap_or(all_low).min(*low);
-            let high = self.high(other, &form, 1).unwrap_or(all_high).max(*high);
-            if low > all_low || high < all_high {
-                both.limits.push((*symbol, low, high));
-            }
+            self.limit_by_facts(&mut both, other, (*symbol, *low, *high));
         }
-        for (symbol, low, high) in &other.limits {
-            if one.limits.binary_search_by_key(symbol, |(own, ..)| *own).is_ok() {
-                continue;
-            }
-            let (all_low, all_high) = (self.known[*symbol as usize].low, self.known[*symbol as usize].high);
-            let form = Form::symbol(*symbol);
-            let low = self.low(one, &form, 1).unwrap_or(all_low).min(*low);
-            let high = self.high(one, &form, 1).unwrap_or(all_high).max(*high);
-            if low > all_low || high < all_high {
-                both.limits.push((*symbol, low, high));
+        for limit in &other.limits {
+            if one.limits.binary_search_by_key(&limit.0, |(own, ..)| *own).is_err() {
+                self.limit_by_facts(&mut both, one, *limit);
             }
         }
         both.limits.sort_unstable_by_key(|(symbol, ..)| *symbol);
         for (from, to, is_first) in [(one, other, true), (other, one, false)] {
             for fact in &from.facts {
-                let same =
-                    to.facts.iter().find(|it| Rc::ptr_eq(&it.terms, &fact.terms) || it.terms == fact.terms);
+                let is_same = |it: &&Fact| {
+                    it.signs == fact.signs && (Rc::ptr_eq(&it.terms, &fact.terms) || it.terms == fact.terms)
+                };
+                let same = to.facts.iter().find(is_same);
                 let bound = match same {
                     Some(_) if !is_first => continue,
                     Some(same) => Some(same.bound.max(fact.bound)),
                     None if fact.is_definition => Some(fact.bound),
                     None => {
                         self.tries = TRIES / 3;
-                        self.largest(to, &fact.terms, 1).map(|bound| bound.max(fact.bound))
+                        self.largest(to, &fact.terms, 1, fact.bound).map(|bound| bound.max(fact.bound))
                     }
                 };
                 let Some(bound) = bound else { continue };
@@ -593,10 +703,11 @@ impl Symbols {
                 let says_more = self.by_ranges(&both, &fact.terms).is_none_or(|known| bound < known);
                 if (is_definition || says_more) && both.facts.len() < MOST_FACTS {
                     let is_definition = fact.is_definition && same.is_none_or(|same| same.is_definition);
-                    both.facts.push(Fact { terms: Rc::clone(&fact.terms), bound, is_definition });
+                    both.facts.push(Fact::new(Rc::clone(&fact.terms), bound, is_definition));
                 }
             }
         }
+        self.changes(&mut both);
         both
     }
 }

@@ -39,7 +39,9 @@ pub(crate) struct Analysis<'a> {
     pub(crate) symbols: Symbols,
     bases: BTreeMap<Base, Symbol>,
     specials: Vec<(Special, Symbol)>,
-    pub(crate) log: Vec<Access>,
+    log: Vec<Access>,
+    /// The bytes of all accesses in the log, by what they count from, and whether they read and write.
+    reached: BTreeMap<(Base, bool, bool), (i128, i128)>,
     /// Whether accesses enter the log. Passes that look for a loop's invariants do not record.
     pub(crate) is_recording: bool,
     /// What is written, with the size of the elements. Loads of other sizes may be repeated.
@@ -49,22 +51,28 @@ pub(crate) struct Analysis<'a> {
     /// Memory of which a loaded value is not stable: it is written as well.
     pub(crate) unstable: BTreeSet<(Base, bool)>,
     pub(crate) steps: u64,
+    /// The work that may be spent.
+    pub(crate) limit: u64,
     /// Why the launch is refused: nothing that comes after it changes the verdict.
     pub(crate) doubt: Option<Doubt>,
 }
 
+/// Tests within tests: of deeper ones nothing is known.
+const DEEPEST: u8 = 32;
 /// Addresses of a device are below this.
 const ADDRESSES: i128 = 1 << 57;
 
 impl<'a> Analysis<'a> {
-    pub(crate) fn new(kernel: &'a Kernel, launch: &'a Launch<'a>) -> Self {
+    pub(crate) fn new(kernel: &'a Kernel, launch: &'a Launch<'a>, limit: u64) -> Self {
         Self {
+            limit,
             kernel,
             launch,
             symbols: Symbols::default(),
             bases: BTreeMap::new(),
             specials: Vec::new(),
             log: Vec::new(),
+            reached: BTreeMap::new(),
             is_recording: true,
             written: BTreeSet::new(),
             loaded: BTreeSet::new(),
@@ -72,6 +80,11 @@ impl<'a> Analysis<'a> {
             steps: 0,
             doubt: None,
         }
+    }
+
+    /// Returns the work that is spent.
+    pub(crate) fn spent(&self) -> u64 {
+        self.symbols.work + 4 * self.steps
     }
 
     pub(crate) fn bits(&self, register: u32) -> u8 {
@@ -95,18 +108,22 @@ impl<'a> Analysis<'a> {
     }
 
     fn special(&mut self, special: Special) -> Form {
-        let axis = |of: [u32; 3], axis: u8| i128::from(of[usize::from(axis) % 3].max(1));
-        let Launch { grid, block, cluster, .. } = *self.launch;
-        let below = match special {
-            Special::Ntid(at) => return Form::constant(axis(block, at)),
-            Special::Nctaid(at) => return Form::constant(axis(grid, at)),
-            Special::ClusterNctaid(at) => return Form::constant(axis(cluster, at)),
-            Special::DynamicSmem => return Form::constant(i128::from(self.launch.shared)),
-            Special::Tid(at) => axis(block, at),
-            Special::Ctaid(at) => axis(grid, at),
-            Special::ClusterCtaid(at) => axis(cluster, at),
-            Special::Laneid => 32,
+        let Launch { grid, block, cluster, shared, .. } = *self.launch;
+        let at = usize::from(special.0 % 3);
+        let (count, is_place) = match special.0 / 3 {
+            0 => (block[at].max(1), true),
+            1 => (block[at].max(1), false),
+            2 => (grid[at].max(1), true),
+            3 => (grid[at].max(1), false),
+            4 => (cluster[at].max(1), true),
+            5 => (cluster[at].max(1), false),
+            _ if special == Special::LANE => (32, true),
+            _ => (shared, false),
         };
+        let below = i128::from(count);
+        if !is_place {
+            return Form::constant(below);
+        }
         if below == 1 {
             return Form::constant(0);
         }
@@ -168,14 +185,17 @@ impl<'a> Analysis<'a> {
 
     /// Adds to the state that a test has an outcome. Returns whether it can have it.
     pub(crate) fn refine(&mut self, state: &mut State, test: &Test, outcome: bool) -> bool {
+        self.symbols.work += 1;
         match test {
+            // Tests of the same tests are as many as the power of their depth.
+            _ if self.symbols.work > self.limit => true,
             Test::Unknown => true,
             Test::Is(value) => *value == outcome,
             Test::Not(inner) => self.refine(state, inner, !outcome),
-            Test::And(one, other) if outcome => {
+            Test::And(one, other, _) if outcome => {
                 self.refine(state, one, true) && self.refine(state, other, true)
             }
-            Test::And(one, other) => {
+            Test::And(one, other, _) => {
                 let (mut first, mut second) = (state.case(), state.case());
                 let facts =
                     match (self.refine(&mut first, one, outcome), self.refine(&mut second, other, outcome)) {
@@ -214,10 +234,8 @@ impl<'a> Analysis<'a> {
         if matches!(op, Op::Eq | Op::Ne) {
             // Either reading will do: take one that keeps both forms.
             let mut keeps = |is_signed: bool| {
-                let (least, most) = range_of(bits, is_signed);
-                [a, b].iter().all(|form| {
-                    self.symbols.range(state, form, 2).is_some_and(|(low, high)| low >= least && high <= most)
-                })
+                let range = range_of(bits, is_signed);
+                [a, b].iter().all(|form| self.symbols.is_within(state, form, 2, range))
             };
             is_signed = keeps(true) || !keeps(false);
         }
@@ -299,6 +317,7 @@ impl<'a> Analysis<'a> {
                 return self.refuse(Doubt { at: step.at, reason: text.cloned().unwrap_or_default(), origin });
             }
             Op::Load | Op::Store | Op::Atomic | Op::Matrix => return self.access(state, index),
+            Op::Handle | Op::Below => return self.operand(state, step),
             _ => {}
         }
         let Some(to) = step.to.first().copied() else { return };
@@ -415,10 +434,8 @@ impl<'a> Analysis<'a> {
                 Some(result.unwrap_or_else(|| nothing(self, to_bits)))
             }
             Op::Mul24 => {
-                let (least, most) = range_of(24, is_signed);
-                let fits = [&a, &b].iter().all(|form| {
-                    self.symbols.range(state, form, 2).is_some_and(|(low, high)| low >= least && high <= most)
-                });
+                let range = range_of(24, is_signed);
+                let fits = [&a, &b].iter().all(|form| self.symbols.is_within(state, form, 2, range));
                 let product = if fits { self.product(state, &a, &b) } else { None };
                 Some(product.unwrap_or_else(|| nothing(self, bits)))
             }
@@ -507,8 +524,7 @@ impl<'a> Analysis<'a> {
                     for (x, y) in [(x, y), (y, x)] {
                         let common = gcd(x.divisor(), x.constant);
                         let lowest = common & -common;
-                        let range = self.symbols.range(state, y, 2);
-                        if range.is_some_and(|(low, high)| low >= 0 && high < lowest) {
+                        if lowest > 0 && self.symbols.is_within(state, y, 2, (0, lowest - 1)) {
                             return x.plus(y, 1);
                         }
                     }
@@ -605,8 +621,10 @@ impl<'a> Analysis<'a> {
                 let based = a.terms.iter().find_map(|(symbol, factor)| {
                     self.symbols.base(*symbol).filter(|_| *factor == 1).map(|base| (*symbol, base))
                 });
-                // An address from elsewhere stays one that no access may have.
-                let Some((symbol, base)) = based else { return Some(Form::clone(a)) };
+                let Some((symbol, base)) = based else {
+                    // Global memory has the same addresses in both; of others nothing is known.
+                    return (step.space == Space::Global).then(|| Form::clone(a));
+                };
                 let space = |object: u32| self.kernel.objects[object as usize].space;
                 let other = match (step.op, base) {
                     (_, Base::Parameter(..)) if step.space == Space::Global => base,
@@ -626,9 +644,9 @@ impl<'a> Analysis<'a> {
                 if other == base {
                     return Some(Form::clone(a));
                 }
-                // The conversion adds a number to addresses within the space.
-                let (low, high) = self.symbols.range(state, &a.replace(symbol, &Form::constant(0))?, 2)?;
-                if low < -(1 << 20) || high > 1 << 30 {
+                // The conversion adds a number to addresses within the space, and to no others.
+                let offset = a.replace(symbol, &Form::constant(0))?;
+                if !self.symbols.is_within(state, &offset, 2, (0, 1 << 24)) {
                     return None;
                 }
                 let other = self.base(other);
@@ -683,6 +701,29 @@ impl<'a> Analysis<'a> {
         }
     }
 
+    /// Checks the operand of a texture, which must have its value here, or of a branch by a table.
+    fn operand(&mut self, state: &mut State, step: &Step) {
+        let Some(operand) = step.from.first() else { return };
+        let value = self.number(state, *operand, step.at);
+        let (is_right, reason) = if let (Op::Below, Some(Operand::Number(end))) = (step.op, step.from.get(1))
+        {
+            let value = self.symbols.reading(state, &value, 32, false);
+            let is_below = self.symbols.is_at_most(state, &value, 3, i128::from(*end) - 1);
+            (is_below, "a branch may go past the end of its table")
+        } else {
+            (!self.symbols.is_unstable(&value), "the handle of a texture or surface may not be set here")
+        };
+        if !is_right {
+            let origin = self.symbols.origin(&value);
+            self.refuse(Doubt { at: step.at, reason: reason.to_owned(), origin });
+        }
+    }
+
+    /// Returns the bytes of an object.
+    pub(crate) fn size(&self, object: u32) -> u64 {
+        self.kernel.objects[object as usize].bytes.unwrap_or(u64::from(self.launch.shared))
+    }
+
     /// Enters an access, and sets the registers that a load writes.
     fn access(&mut self, state: &mut State, index: usize) {
         let step = &self.kernel.steps[index];
@@ -715,7 +756,7 @@ impl<'a> Analysis<'a> {
                 (None, _) => Err(("the address is too large".to_owned(), (Origin::Computed, step.at))),
             };
             match access {
-                Ok(access) => self.log.push(access),
+                Ok(access) => self.enter(access),
                 Err((reason, origin)) => self.refuse(Doubt { at: step.at, reason, origin }),
             }
             if let Some((base, _)) = found {
@@ -753,6 +794,27 @@ impl<'a> Analysis<'a> {
         }
     }
 
+    /// Returns the accesses that count.
+    pub(crate) fn accesses(&self) -> &[Access] {
+        &self.log
+    }
+
+    fn enter(&mut self, access: Access) {
+        let key = (access.base, access.reads, access.writes);
+        let (low, high) = self.reached.entry(key).or_insert((access.low, access.high));
+        (*low, *high) = (access.low.min(*low), access.high.max(*high));
+        self.log.push(access);
+    }
+
+    /// Forgets the accesses of a pass that does not count.
+    pub(crate) fn forget(&mut self, from: usize) {
+        if from < self.log.len() {
+            self.reached.clear();
+            let kept: Vec<Access> = self.log.drain(..).take(from).collect();
+            kept.into_iter().for_each(|access| self.enter(access));
+        }
+    }
+
     /// Splits an address into the one thing that it counts from, and the rest.
     fn split(&self, address: &Form) -> Option<(Base, Form)> {
         let mut bases = address
@@ -771,6 +833,12 @@ impl<'a> Analysis<'a> {
         let origin = self.symbols.origin(offset);
         let refused = |reason: &str| Err((reason.to_owned(), origin));
         let object = |object: u32| self.kernel.objects[object as usize].space;
+        // 32 bits are a whole address of these spaces only.
+        let is_short = matches!(step.from.first(), Some(Operand::Register(it)) if self.bits(*it) < 64);
+        let is_small = |space: Space| matches!(space, Space::Shared | Space::Local | Space::Param);
+        if is_short && !matches!(base, Base::Object(it) if is_small(object(it))) {
+            return refused("the register has no whole address of this kind of memory");
+        }
         let fits = match base {
             Base::Parameter(..) => matches!(step.space, Space::Global | Space::Generic),
             Base::Object(it) => match object(it) {
@@ -781,6 +849,9 @@ impl<'a> Analysis<'a> {
         };
         if !fits {
             return refused("the address is of another kind of memory than the instruction accesses");
+        }
+        if step.op == Op::Load && step.flag && !matches!(base, Base::Object(_)) {
+            return refused("an assertion prints a text that is not in the PTX");
         }
         let writes = step.op == Op::Store || step.op == Op::Atomic || step.op == Op::Matrix && step.flag;
         if let (true, Base::Object(it) | Base::Generic(it)) = (writes, base)
@@ -803,7 +874,7 @@ impl<'a> Analysis<'a> {
             let most =
                 self.symbols.high(state, &stride, 2).and_then(|it| it.checked_mul(i128::from(element)));
             let Some(most) = most else { return refused("the stride of the matrix has no bound") };
-            end = end.saturating_add(most.saturating_mul(i128::from(rows - 1)));
+            end = end.saturating_add(most.saturating_mul(i128::from(rows) - 1));
             align = 32;
         }
         if !align.is_power_of_two() {
@@ -813,11 +884,18 @@ impl<'a> Analysis<'a> {
         if offset.terms.iter().any(|(_, factor)| factor % unit != 0) || offset.constant % unit != 0 {
             return refused(&format!("the address may be no multiple of {align}"));
         }
-        let Some((low, high)) = self.symbols.range(state, offset, 3) else {
-            return refused("the index has no bound");
-        };
-        let Some(high) = high.checked_add(end) else { return refused("the index has no bound") };
         let reads = step.op != Op::Store && (step.op != Op::Matrix || !step.flag);
+        // What is no further than other accesses needs no better bound.
+        let (least, most) = match base {
+            Base::Object(it) | Base::Generic(it) => (0, i128::from(self.size(it)) - end),
+            Base::Parameter(..) => {
+                let reached = self.reached.get(&(base, reads, writes));
+                reached.map_or((i128::MAX, i128::MIN), |(low, high)| (*low, *high - end))
+            }
+        };
+        let low = self.symbols.low_or(state, offset, 3, least);
+        let high = self.symbols.high_or(state, offset, 3, most).and_then(|high| high.checked_add(end));
+        let (Some(low), Some(high)) = (low, high) else { return refused("the index has no bound") };
         Ok(Access { at: step.at, base, low, high, align, reads, writes, origin })
     }
 }
@@ -848,6 +926,17 @@ fn and(one: &Rc<Test>, other: &Rc<Test>) -> Rc<Test> {
         (Test::Is(true), _) => Rc::clone(other),
         (_, Test::Is(true)) => Rc::clone(one),
         (Test::Is(false), _) | (_, Test::Is(false)) => Rc::new(Test::Is(false)),
-        _ => Rc::new(Test::And(Rc::clone(one), Rc::clone(other))),
+        _ => match depth(one).max(depth(other)) {
+            DEEPEST.. => Rc::new(Test::Unknown),
+            depth => Rc::new(Test::And(Rc::clone(one), Rc::clone(other), depth + 1)),
+        },
+    }
+}
+
+fn depth(test: &Test) -> u8 {
+    match test {
+        Test::And(_, _, depth) => *depth,
+        Test::Not(inner) => depth(inner),
+        _ => 0,
     }
 }

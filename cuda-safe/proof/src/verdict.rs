@@ -10,8 +10,9 @@ use crate::slice::{Kernel, Op, Origin, Space};
 use crate::state::Base;
 use crate::step::{Access, Analysis, Doubt};
 
-/// Work that [`prove`] spends at most. A step of the kernel counts four, and a bound of a form one.
-pub const BUDGET: u64 = 400_000;
+/// Work that [`prove`] spends at most, some two or three milliseconds. A step of the kernel counts four, and
+/// a bound of a form one, or more if its form is long or there are many facts.
+pub const BUDGET: u64 = 40_000;
 
 /// Offsets that no memory has: an index without a bound.
 const FARTHEST: i128 = 1 << 44;
@@ -134,21 +135,30 @@ pub fn prove(kernel: &Kernel, launch: &Launch<'_>) -> Verdict {
 #[must_use]
 pub fn prove_within(kernel: &Kernel, launch: &Launch<'_>, budget: u64) -> Verdict {
     let graph = Graph::new(kernel);
-    let mut analysis = Analysis::new(kernel, launch);
+    let mut left = budget;
+    let mut analysis = Analysis::new(kernel, launch, left);
     // A value that was loaded stays the same only if nothing writes the bytes in other pieces: which ones are
     // written is known at the end.
     loop {
         let unstable = std::mem::take(&mut analysis.unstable);
-        analysis = Analysis::new(kernel, launch);
+        analysis = Analysis::new(kernel, launch, left);
         analysis.unstable = unstable;
-        let mut walk = Walk::new(&mut analysis, &graph, budget);
+        let mut walk = Walk::new(&mut analysis, &graph);
         let end = walk.run();
         if let Some(doubt) = end.err().map(|why| walk.doubt(why)).or_else(|| analysis.doubt.clone()) {
             return Verdict::Refused(refusal(kernel, &doubt));
         }
+        left = left.saturating_sub(analysis.spent());
         let before = analysis.unstable.len();
         for (base, element, is_read_only) in &analysis.loaded {
-            let conflicts = |it: &&(Base, u32)| it.0 == *base && (*is_read_only || it.1 != *element);
+            // A variable of the program may be an argument as well.
+            let is_variable = |base: Base| matches!(base, Base::Object(it) if kernel.objects[it as usize].space == Space::Global);
+            let meets = |one: Base, other: Base| {
+                one == other || is_variable(one) && matches!(other, Base::Parameter(..))
+            };
+            let conflicts = |it: &&(Base, u32)| {
+                (meets(it.0, *base) || meets(*base, it.0)) && (*is_read_only || it.1 != *element)
+            };
             if analysis.written.iter().any(|it| conflicts(&it)) {
                 analysis.unstable.insert((*base, *is_read_only));
             }
@@ -164,7 +174,7 @@ fn verdict(analysis: &Analysis<'_>) -> Verdict {
     let kernel = analysis.kernel;
     let mut needs: BTreeMap<(usize, u64), Need> = BTreeMap::new();
     let mut variables = BTreeMap::new();
-    for access in &analysis.log {
+    for access in analysis.accesses() {
         let Access { at, base, low, high, align, reads, writes, origin } = *access;
         let refused = |reason: &str| {
             let doubt = Doubt { at, reason: reason.to_owned(), origin };
@@ -172,8 +182,8 @@ fn verdict(analysis: &Analysis<'_>) -> Verdict {
         };
         match base {
             Base::Object(object) | Base::Generic(object) => {
+                let bytes = i128::from(analysis.size(object));
                 let object = &kernel.objects[object as usize];
-                let bytes = i128::from(object.bytes.unwrap_or(u64::from(analysis.launch.shared)));
                 if low < 0 || high > bytes {
                     let reason = match object.space {
                         _ if object.bytes == Some(0) => {

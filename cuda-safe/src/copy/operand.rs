@@ -21,7 +21,7 @@ use crate::memory::array::view::Region;
 use crate::memory::grid::Grid;
 use crate::memory::managed::extent;
 use crate::memory::memory_type::sealed::Tag;
-use crate::memory::size::Layout;
+use crate::memory::size::RowLayout;
 use crate::memory::span::Span;
 use crate::memory::{AnyMemoryType, MemoryType};
 use crate::sys;
@@ -170,7 +170,7 @@ pub struct Operand<'a> {
     /// Elements per row.
     pub(super) len: usize,
     /// The layout in bytes. For an array it only describes the size.
-    pub(super) layout: Layout,
+    pub(super) layout: RowLayout,
     pub(super) dimensions: Dimensions,
     /// The type of tracked memory and the device that it was allocated for, or `None` for pageable memory.
     pub(super) memory: Option<(Tag, Device)>,
@@ -255,7 +255,7 @@ impl<'a> Operand<'a> {
         Self {
             pointer,
             len,
-            layout: Layout::linear(bytes),
+            layout: RowLayout::linear(bytes),
             dimensions: Dimensions::One,
             memory: None,
             history: None,
@@ -283,10 +283,10 @@ impl<'a> Operand<'a> {
     /// Makes the operand of uninitialized elements to write, with the extent of another operand and
     /// contiguous rows. If the memory is too small, the operand has no rows.
     pub(super) fn from_uninit_like<T: AnyBitPattern>(spare: &'a mut [MaybeUninit<T>], other: &Self) -> Self {
-        let Layout { row, rows, layers, .. } = other.layout;
-        let layout = Layout { row, rows, layers, pitch: row, layer_rows: rows };
+        let RowLayout { row, rows, layers, .. } = other.layout;
+        let layout = RowLayout { row, rows, layers, pitch: row, layer_rows: rows };
         let fits = layout.span().is_some_and(|bytes| bytes <= size_of_val(spare));
-        let layout = if fits { layout } else { Layout { rows: 0, ..layout } };
+        let layout = if fits { layout } else { RowLayout { rows: 0, ..layout } };
         let all = Self::pageable(spare.as_mut_ptr().cast(), other.len, size_of_val(spare));
         Self { layout, dimensions: other.dimensions, end: layout.spanned(), ..all }
     }
@@ -298,7 +298,7 @@ impl<'a> Operand<'a> {
         let row = width * size_of::<T>();
         let Range { start, end } = region.range();
         Self {
-            layout: Layout { row, rows, layers, pitch: row, layer_rows: rows },
+            layout: RowLayout { row, rows, layers, pitch: row, layer_rows: rows },
             dimensions,
             memory: Some((Tag::Device, region.device())),
             history: Some(region.allocation().history()),

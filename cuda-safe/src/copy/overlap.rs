@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::operand::Operand;
 use crate::error::Detail;
-use crate::memory::size::Layout;
+use crate::memory::size::RowLayout;
 
 /// One side of a copy that has elements, with its first and last position.
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +17,7 @@ pub(super) struct Area {
     /// The last position that is part of it.
     last: [usize; 3],
     /// The layout of memory. An array's part is a box instead.
-    layout: Layout,
+    layout: RowLayout,
     /// The beginning to name in an error.
     beginning: usize,
 }
@@ -26,12 +26,12 @@ impl Area {
     /// Makes the area of `bytes` bytes at an address.
     #[inline]
     pub(super) fn linear(address: usize, bytes: usize) -> Self {
-        Self::rows(address, Layout::linear(bytes))
+        Self::rows(address, RowLayout::linear(bytes))
     }
 
     /// Makes the area of rows at an address.
     #[inline]
-    fn rows(address: usize, layout: Layout) -> Self {
+    fn rows(address: usize, layout: RowLayout) -> Self {
         // Does not overflow, because memory of this size exists.
         let last = address.saturating_add(layout.spanned().saturating_sub(1));
         Self { space: 0, first: [0, 0, address], last: [0, 0, last], layout, beginning: address }
@@ -58,7 +58,7 @@ impl Area {
         let [.., a] = self.first;
         let [.., b] = other.first;
         if self.space == 0 {
-            return Layout::overlap((a, &self.layout), (b, &other.layout));
+            return RowLayout::overlap((a, &self.layout), (b, &other.layout));
         }
         let one = self.first.iter().zip(&other.last).all(|(first, last)| first <= last);
         one && other.first.iter().zip(&self.last).all(|(first, last)| first <= last)
@@ -144,7 +144,7 @@ mod tests {
     use super::{Area, find, find_overlap};
     use crate::copy::operand::{Planar, Source};
     use crate::error::Detail;
-    use crate::memory::size::Layout;
+    use crate::memory::size::RowLayout;
     use crate::memory::{Pageable, Plane};
 
     /// The clash among copies of `(destination, source, bytes)`.
@@ -182,7 +182,7 @@ mod tests {
         let area = |space, first: [usize; 3], [width, height, depth]: [usize; 3]| {
             let [z, y, x] = first;
             let last = [z + depth - 1, y + height - 1, x + width - 1];
-            Area { space, first, last, layout: Layout::linear(0), beginning: 0 }
+            Area { space, first, last, layout: RowLayout::linear(0), beginning: 0 }
         };
         let size = [5, 3, 2];
         assert!(area(1, [0, 0, 0], size).shares(&area(1, [1, 2, 4], size)));

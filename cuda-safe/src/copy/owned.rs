@@ -12,8 +12,7 @@ use super::verbs::memcpy;
 use crate::element::{Element, PlainElement};
 use crate::error::Result;
 use crate::memory::{
-    Array, ArrayElement, ArrayView, DeviceBuffer, DeviceSlice, DeviceSliceMut, OnDevice, PitchedBuffer,
-    PitchedVolume,
+    Array, ArrayElement, ArrayView, DeviceBuffer, DeviceSlice, OnDevice, PitchedBuffer, PitchedVolume,
 };
 
 impl<T> DeviceBuffer<T> {
@@ -81,17 +80,6 @@ impl<T: AnyBitPattern> DeviceSlice<'_, T> {
     }
 }
 
-impl<T: AnyBitPattern> DeviceSliceMut<'_, T> {
-    /// Copies the elements to a new vector, as [`memcpy`] does.
-    ///
-    /// # Errors
-    /// As [`memcpy`].
-    #[track_caller]
-    pub fn to_vec(&self) -> Result<Vec<T>> {
-        to_vec(Operand::from_span::<T, OnDevice>(self.span()))
-    }
-}
-
 impl<T: AnyBitPattern> PitchedBuffer<T> {
     /// Copies the rows to a new vector, one after the other, as [`memcpy_2d`](crate::memcpy_2d) does.
     ///
@@ -132,7 +120,7 @@ impl<T: ArrayElement> ArrayView<'_, T> {
     /// As [`memcpy_3d`](crate::memcpy_3d).
     #[track_caller]
     pub fn to_vec(&self) -> Result<Vec<T>> {
-        let dimensions = if self.depth() == 1 { Dimensions::Two } else { Dimensions::Three };
+        let dimensions = if self.extent()[2] == 1 { Dimensions::Two } else { Dimensions::Three };
         to_vec(Operand::from_array(self.region(), dimensions))
     }
 }

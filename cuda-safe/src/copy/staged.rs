@@ -144,7 +144,7 @@ mod backend {
             }
             _ => return None,
         };
-        let size::Layout { row: row_bytes, rows, layers, .. } = to.layout;
+        let size::RowLayout { row: row_bytes, rows, layers, .. } = to.layout;
         let is_one = layers == 1 || (host.layer_rows == rows && remote.layer_rows == rows);
         let layout = match to.dimensions {
             Dimensions::One => Layout::linear(row_bytes),

@@ -13,7 +13,7 @@ use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{self, Access, AccessHistory, Mode, Policy, lend};
 use crate::stream::{
-    AsStream, Call, Event, EventFlags, LegacyStream, StreamRef, Submission, ensure_idle, wait_host,
+    AsStream, Call, Event, EventFlags, LegacyStream, StreamRef, StreamSubmission, ensure_idle, wait_host,
 };
 use crate::sys;
 
@@ -54,7 +54,7 @@ pub(super) unsafe fn begin(
     write: Option<Access<'_>>,
     read: Option<Access<'_>>,
     asked: &Call,
-) -> Result<Submission> {
+) -> Result<StreamSubmission> {
     let begin_all = |accesses: &[Access<'_>], has_untracked: bool| {
         let operation = Operation::new(accesses).with_untracked(has_untracked);
         // SAFETY: the caller has the same duties.

@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use super::Device;
-use crate::callback::{Register, contained};
+use crate::callback::{FunctionRegister, contained};
 use crate::error::{Detail, Error, Result};
 use crate::{check, process, stream, sys};
 
@@ -24,7 +24,7 @@ pub enum Notice {
 
 type OnNotice = dyn Fn(Notice) + Send + Sync;
 
-static FUNCTIONS: Register<OnNotice> = Register::new();
+static FUNCTIONS: FunctionRegister<OnNotice> = FunctionRegister::new();
 
 /// A registered function, which receives the messages of a device's driver. Dropping it unregisters the
 /// function.
@@ -40,7 +40,8 @@ pub struct Notification {
 
 // SAFETY: the handle is a name that the runtime accepts on any thread.
 unsafe impl Send for Notification {}
-// SAFETY: as above. A shared reference allows no operation on the handle.
+// SAFETY: the handle is a name that the runtime accepts on any thread. A shared reference allows no operation
+// on the handle.
 unsafe impl Sync for Notification {}
 
 impl Device {
@@ -88,12 +89,6 @@ impl Device {
 }
 
 impl Notification {
-    /// Returns the device whose driver sends the messages.
-    #[must_use]
-    pub fn device(&self) -> Device {
-        self.device
-    }
-
     /// Unregisters the function. Dropping does the same but discards the error.
     ///
     /// Stands for [`cudaDeviceUnregisterAsyncNotification`](sys::cudaDeviceUnregisterAsyncNotification). A

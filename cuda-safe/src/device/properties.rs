@@ -85,19 +85,6 @@ impl DeviceProperties {
         CStr::from_bytes_until_nul(bytes).ok().and_then(|name| name.to_str().ok()).unwrap_or("")
     }
 
-    /// Returns the 16 bytes that identify the device. They are the same in every process and after a
-    /// restart.
-    #[must_use]
-    pub fn uuid(&self) -> [u8; 16] {
-        bytemuck::cast(self.raw.uuid.bytes)
-    }
-
-    /// Returns the compute capability as `(major, minor)`.
-    #[must_use]
-    pub fn compute_capability(&self) -> (i32, i32) {
-        (self.raw.major, self.raw.minor)
-    }
-
     /// Returns the whole structure, with C's field names.
     #[must_use]
     pub fn as_raw(&self) -> &sys::cudaDeviceProp {
@@ -197,7 +184,7 @@ impl fmt::Debug for DeviceProperties {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("DeviceProperties")
             .field("name", &self.name())
-            .field("compute_capability", &self.compute_capability())
+            .field("compute_capability", &(self.raw.major, self.raw.minor))
             .field("total_global_mem", &self.total_global_mem())
             .field("multi_processor_count", &self.multi_processor_count())
             .finish_non_exhaustive()

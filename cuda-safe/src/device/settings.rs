@@ -124,7 +124,7 @@ impl Device {
     /// Resets all persisting lines of the L2 cache to normal ones.
     ///
     /// Stands for [`cudaCtxResetPersistingL2Cache`](sys::cudaCtxResetPersistingL2Cache). A stream's [access
-    /// policy window](crate::stream::StreamRef::set_access_policy) makes lines persist.
+    /// policy window](crate::stream::StreamAttribute::AccessPolicy) makes lines persist.
     ///
     /// # Errors
     /// Returns the runtime's error if the device cannot be initialized.

@@ -96,13 +96,6 @@ impl<'c> Capture<'c> {
         self.stream.device()
     }
 
-    /// Returns the raw handle of the captured stream. The crate does not see operations that raw calls add
-    /// through it: their memory is neither tracked nor retained.
-    #[must_use]
-    pub fn as_raw(&self) -> sys::cudaStream_t {
-        self.stream.as_raw()
-    }
-
     /// Adds a host function, which runs in every launch of the graph after the operations that were
     /// captured before.
     ///
@@ -213,8 +206,8 @@ impl<'g> OpenCapture<'g> {
             None => unsafe { check!(cudaStreamBeginCapture(stream, mode)) },
             Some((graph, after)) => {
                 let (graph, nodes, count) = (graph.as_raw(), after.as_ptr(), after.len());
-                // SAFETY: as above. The graph is live, and so are the `count` nodes, which belong to it.
-                // Edges without data are plain ones.
+                // SAFETY: the stream is live, and no other code puts work on it. The graph is live, and so
+                // are the `count` nodes, which belong to it. Edges without data are plain ones.
                 unsafe {
                     check!(cudaStreamBeginCaptureToGraph(stream, graph, nodes, std::ptr::null(), count, mode))
                 }

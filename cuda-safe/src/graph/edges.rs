@@ -256,7 +256,7 @@ impl Graph {
             check!(cudaGraphAddDependencies(graph, from.as_ptr(), to.as_ptr(), ptr::null(), count))
         };
         #[cfg(not(cudart_13_0))]
-        // SAFETY: as above.
+        // SAFETY: the graph and the nodes are live, and both lists have at least `count` nodes.
         let done = unsafe { check!(cudaGraphAddDependencies(graph, from.as_ptr(), to.as_ptr(), count)) };
         done
     }
@@ -271,7 +271,7 @@ fn part(graph: sys::cudaGraph_t, from: &[sys::cudaGraphNode_t], to: &[sys::cudaG
     let done =
         unsafe { check!(cudaGraphRemoveDependencies(graph, from.as_ptr(), to.as_ptr(), ptr::null(), count)) };
     #[cfg(not(cudart_13_0))]
-    // SAFETY: as above.
+    // SAFETY: the graph and the nodes are live, and both lists have at least `count` nodes.
     let done = unsafe { check!(cudaGraphRemoveDependencies(graph, from.as_ptr(), to.as_ptr(), count)) };
     done
 }
@@ -295,7 +295,7 @@ fn before(node: sys::cudaGraphNode_t, room: *mut sys::cudaGraphNode_t, count: &m
     // SAFETY: the node is live. The callers pass an array of `count` nodes, or null.
     let got = unsafe { check!(cudaGraphNodeGetDependencies(node, room, ptr::null_mut(), count)) };
     #[cfg(not(cudart_13_0))]
-    // SAFETY: as above.
+    // SAFETY: the node is live. The callers pass an array of `count` nodes, or null.
     let got = unsafe { check!(cudaGraphNodeGetDependencies(node, room, count)) };
     got
 }
@@ -307,7 +307,7 @@ fn behind(node: sys::cudaGraphNode_t, room: *mut sys::cudaGraphNode_t, count: &m
     // SAFETY: the node is live. The callers pass an array of `count` nodes, or null.
     let got = unsafe { check!(cudaGraphNodeGetDependentNodes(node, room, ptr::null_mut(), count)) };
     #[cfg(not(cudart_13_0))]
-    // SAFETY: as above.
+    // SAFETY: the node is live. The callers pass an array of `count` nodes, or null.
     let got = unsafe { check!(cudaGraphNodeGetDependentNodes(node, room, count)) };
     got
 }

@@ -10,7 +10,7 @@ use cuda_hazard::Operation;
 
 use super::conditional::ensure_older;
 use super::graph::Graph;
-use super::handle::{Handle, Raw};
+use super::handle::{GraphHandle, Raw};
 use super::host;
 use super::steps::Steps;
 use crate::device::Device;
@@ -42,7 +42,7 @@ bitflags! {
 #[doc(alias = "cudaGraphExec_t")]
 pub struct GraphExec {
     /// Destroyed before the retained memory is released.
-    _owner: Handle,
+    _owner: GraphHandle,
     raw: sys::cudaGraphExec_t,
     device: Device,
     /// Whether each launch is known to give the device work.
@@ -135,7 +135,7 @@ impl Graph {
         // SAFETY: the graph is live. The pointer is to a live variable, which the call fills.
         unsafe { check!(cudaGraphInstantiate(&raw mut exec, self.as_raw(), flags.bits().into())) }?;
         Ok(GraphExec {
-            _owner: Handle::new(Raw::Exec(exec)),
+            _owner: GraphHandle::new(Raw::Exec(exec)),
             raw: exec,
             device: self.device(),
             acts: self.acts,

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::handle::{Handle, Raw};
+use super::handle::{GraphHandle, Raw};
 use super::identity::Node;
 use super::steps::Steps;
 use crate::device::Device;
@@ -42,7 +42,7 @@ use crate::{check, stream, sys};
 #[doc(alias = "cudaGraph_t")]
 pub struct Graph {
     /// Destroyed before the retained memory is released.
-    owner: Handle,
+    owner: GraphHandle,
     raw: sys::cudaGraph_t,
     device: Device,
     /// Distinguishes the graph's nodes from those of other graphs.
@@ -91,7 +91,7 @@ impl Graph {
         static NUMBER: AtomicU64 = AtomicU64::new(1);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         Self {
-            owner: Handle::new(Raw::Graph(raw)),
+            owner: GraphHandle::new(Raw::Graph(raw)),
             raw,
             device,
             number,

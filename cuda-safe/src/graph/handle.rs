@@ -13,16 +13,16 @@ pub(super) enum Raw {
 
 /// An owned raw handle.
 #[derive(Debug)]
-pub(super) struct Handle {
+pub(super) struct GraphHandle {
     raw: Option<Raw>,
     process: u32,
 }
 
 // SAFETY: the handle is a name that the runtime accepts on any thread, one thread at a time. This value is
 // its only owner.
-unsafe impl Send for Handle {}
+unsafe impl Send for GraphHandle {}
 
-impl Handle {
+impl GraphHandle {
     /// Makes the owner of a handle that was just created.
     pub(super) fn new(raw: Raw) -> Self {
         Self { raw: Some(raw), process: process::number() }
@@ -34,7 +34,7 @@ impl Handle {
     }
 }
 
-impl Drop for Handle {
+impl Drop for GraphHandle {
     /// A drop cannot return the error. The runtime retains what a launch uses until the launch is complete.
     fn drop(&mut self) {
         let Some(raw) = self.raw.take() else { return };
@@ -51,9 +51,10 @@ impl Drop for Handle {
             // SAFETY: this crate made the graph, this value is the only owner of the handle, and no other
             // user is left.
             Raw::Graph(graph) => unsafe { sys::cudaGraphDestroy(graph) },
-            // SAFETY: as above. Running launches are not stopped.
+            // SAFETY: this crate made the executable graph, this value is the only owner of the handle, and
+            // no other user is left. Running launches are not stopped.
             Raw::Exec(exec) => unsafe { sys::cudaGraphExecDestroy(exec) },
-            // SAFETY: as above. This value has one reference to the object.
+            // SAFETY: this crate made the object, and this value has one reference to it, which it gives up.
             Raw::Object(object) => unsafe { sys::cudaUserObjectRelease(object, 1) },
         };
     }

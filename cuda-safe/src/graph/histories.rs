@@ -13,7 +13,7 @@ use crate::hazard::{GraphHistories, RetainedAccesses};
 /// The accesses of a graph's nodes by allocation. Both parts are made when they are first wanted.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Histories {
-    entered: Entered,
+    entered: EnteredNodes,
     /// The nodes that use each allocation, sorted, by the address of its access history. Made when the memory
     /// of a node is first changed.
     users: OnceLock<HashMap<usize, Vec<usize>>>,
@@ -22,7 +22,7 @@ pub(super) struct Histories {
 /// The access histories of the first nodes in the order. The others are entered when a node is added that
 /// may be unordered with one of them: a graph that is one chain needs no histories.
 #[derive(Clone, Debug, Default)]
-struct Entered {
+struct EnteredNodes {
     histories: GraphHistories,
     nodes: usize,
 }
@@ -30,7 +30,7 @@ struct Entered {
 impl Histories {
     /// Enters the nodes that are not in the access histories yet.
     pub(super) fn enter_all(&mut self, steps: &Segments<Step>, order: &Order) {
-        let Entered { histories, nodes } = &mut self.entered;
+        let EnteredNodes { histories, nodes } = &mut self.entered;
         for at in order.sorted().skip(*nodes) {
             histories.enter(at, &steps[at].uses, |other| order.is_seen_before(other, at));
         }
@@ -44,7 +44,7 @@ impl Histories {
 
     /// Forgets the access histories: accesses of nodes that are entered, or the order, have changed.
     pub(super) fn forget(&mut self) {
-        self.entered = Entered::default();
+        self.entered = EnteredNodes::default();
     }
 
     /// Records that there are other nodes.

@@ -15,7 +15,7 @@ use std::ffi::c_void;
 use std::panic::Location;
 use std::sync::{Mutex, PoisonError};
 
-use super::handle::{Handle, Raw};
+use super::handle::{GraphHandle, Raw};
 use crate::device::Device;
 use crate::error::{AtCaller as _, Detail, Error, Result};
 use crate::hazard::{Access, AccessHistory, Mode, RetainedAccesses};
@@ -32,7 +32,7 @@ struct Boxed {
 /// A function that no graph owns yet.
 #[derive(Debug)]
 pub(super) struct HostFunction {
-    object: Handle,
+    object: GraphHandle,
     raw: sys::cudaUserObject_t,
     data: *mut c_void,
 }
@@ -54,7 +54,7 @@ impl HostFunction {
             drop(unsafe { Box::from_raw(data.cast::<Boxed>()) });
             return Err(error);
         }
-        Ok(Self { object: Handle::new(Raw::Object(raw)), raw, data })
+        Ok(Self { object: GraphHandle::new(Raw::Object(raw)), raw, data })
     }
 
     /// Returns the function pointer and the data for a node.
@@ -94,7 +94,7 @@ enum Functions {
     /// A function for one node.
     Boxed(*const Boxed),
     /// References to the functions of another graph. They are only ever dropped.
-    Objects(Vec<Handle>),
+    Objects(Vec<GraphHandle>),
 }
 
 impl Functions {
@@ -120,7 +120,8 @@ struct Given {
 // SAFETY: the box is only read while its function may be called. Any thread may call the function, and any
 // one thread may drop it.
 unsafe impl Send for Given {}
-// SAFETY: as above. References to objects are not accessed while they are shared.
+// SAFETY: the box is only read while its function may be called. Any thread may call the function, and any
+// one thread may drop it. References to objects are not accessed while they are shared.
 unsafe impl Sync for Given {}
 
 retainable!(Given, history);
@@ -197,7 +198,7 @@ pub(super) fn taken(api: &'static str, objects: &[sys::cudaUserObject_t]) -> Res
     drop_functions(None);
     let retain = |raw: &sys::cudaUserObject_t| {
         // SAFETY: the object is live, because a live graph has a reference to it.
-        unsafe { check!(cudaUserObjectRetain(*raw, 1)) }.map(|()| Handle::new(Raw::Object(*raw)))
+        unsafe { check!(cudaUserObjectRetain(*raw, 1)) }.map(|()| GraphHandle::new(Raw::Object(*raw)))
     };
     let objects = objects.iter().map(retain).collect::<Result<_>>().at_caller()?;
     uses(api, Functions::Objects(objects))

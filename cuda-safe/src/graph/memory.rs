@@ -27,7 +27,7 @@ pub struct GraphBuffer<T> {
     owner: Arc<OwnMemory>,
     address: usize,
     len: usize,
-    device: Device,
+    pub(super) device: Device,
     graph: u64,
     node: Node,
     elements: PhantomData<fn() -> T>,
@@ -53,12 +53,6 @@ impl<T> GraphBuffer<T> {
     #[must_use]
     pub fn node(&self) -> Node {
         self.node
-    }
-
-    /// Returns the device of the memory.
-    #[must_use]
-    pub fn device(&self) -> Device {
-        self.device
     }
 
     /// Returns the address of the elements, for structures that a kernel receives. It is the same in every

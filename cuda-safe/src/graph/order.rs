@@ -26,7 +26,7 @@ const MOST: usize = 32;
 /// The nodes of a graph by number, and their edges. There is no cycle.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Order {
-    places: Segments<Place>,
+    places: Segments<NodePosition>,
     /// All nodes, each after its predecessors: by rank. Nodes beyond its end are in the order of their
     /// numbers.
     sorted: Vec<usize>,
@@ -38,7 +38,7 @@ pub(super) struct Order {
 
 /// The place of a node.
 #[derive(Clone, Debug)]
-struct Place {
+struct NodePosition {
     /// The direct predecessors, sorted.
     direct: Few<usize>,
     /// The chain, a path of edges, by its first node.
@@ -153,7 +153,7 @@ impl Order {
         }
         let Err(index) = self.places[to].direct.binary_search(&from) else { return true };
         self.places[to].direct.insert(index, from);
-        let Place { chain, position, is_last, .. } = self.places[to];
+        let NodePosition { chain, position, is_last, .. } = self.places[to];
         if position == 0 && is_last && self.places[from].is_last {
             self.crossings.remove(&chain);
             self.link(to);
@@ -180,7 +180,7 @@ impl Order {
 
     /// Returns the place of a node, which is in no chain, with these direct predecessors: at the end of the
     /// longest chain that ends with one of them, or in a new chain.
-    fn linked(&mut self, at: usize, direct: Few<usize>) -> Place {
+    fn linked(&mut self, at: usize, direct: Few<usize>) -> NodePosition {
         let (mut longest, mut chain, mut position) = (None, at, 0);
         for from in direct.iter().copied() {
             let place = &self.places[from];
@@ -194,7 +194,7 @@ impl Order {
         if direct.len() > usize::from(position > 0) {
             self.crossings.entry(chain).or_default().push(at);
         }
-        Place { direct, chain, position, is_last: true }
+        NodePosition { direct, chain, position, is_last: true }
     }
 
     /// Gives a node, which is in no chain, its place.
@@ -256,7 +256,7 @@ impl<'o> Search<'o> {
 
     /// Adds a start, or a predecessor of one.
     fn start_at(&mut self, at: usize) {
-        let Place { chain, position, .. } = self.order.places[at];
+        let NodePosition { chain, position, .. } = self.order.places[at];
         let found = self.found.get(&chain);
         if found.is_none_or(|found| *found < position) {
             self.found.insert(chain, position);

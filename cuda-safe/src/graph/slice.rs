@@ -109,7 +109,7 @@ impl<'a, T> GraphSlice<'a, T> {
 
     /// Returns the slice as one side of a copy or a fill in a node of its graph.
     fn operand(&self) -> Operand<'a> {
-        let (memory, tracker) = ((Tag::Device, self.of.device()), (self.of.history(), self.bytes()));
+        let (memory, tracker) = ((Tag::Device, self.of.device), (self.of.history(), self.bytes()));
         Operand::unborrowed(self.pointer(), self.len(), memory, tracker).of_graph(self.of.graph())
     }
 

@@ -174,7 +174,8 @@ impl Graph {
             // fills.
             unsafe { check!(cudaGraphEventWaitNodeGetEvent(raw, &raw mut event)) }?;
         } else {
-            // SAFETY: as above.
+            // SAFETY: the node belongs to a live graph. The pointer is to a live variable, which the call
+            // fills.
             unsafe { check!(cudaGraphEventRecordNodeGetEvent(raw, &raw mut event)) }?;
         }
         Ok(event)
@@ -203,7 +204,7 @@ fn edges_of(
     // SAFETY: the graph is live. The callers pass arrays of `count` entries, or null.
     let got = unsafe { check!(cudaGraphGetEdges(graph, from, to, ptr::null_mut(), count)) };
     #[cfg(not(cudart_13_0))]
-    // SAFETY: as above.
+    // SAFETY: the graph is live. The callers pass arrays of `count` entries, or null.
     let got = unsafe { check!(cudaGraphGetEdges(graph, from, to, count)) };
     got
 }

@@ -11,8 +11,8 @@ use super::{Kernel, KernelProof};
 /// The proof is of the PTX that nvcc made for the device, with the grid, the block and the numbers of the
 /// launch ([`cuda_proof`]). It gives the bytes that the launch may read and write through each pointer, and
 /// their alignment. The launch compares these with its arguments. A launch that does not fit, or that cannot
-/// be proven, is an error of the kind [`Proof`](crate::error::ErrorKind::Proof), with the line of the kernel and the
-/// reason. The verdict on the same values is kept: a repeated launch only compares.
+/// be proven, is an error of the kind [`Proof`](crate::error::ErrorKind::Proof), with the line of the kernel
+/// and the reason. The verdict on the same values is kept: a repeated launch only compares.
 ///
 /// `cuda-kernels-build` generates handles of this type for kernels whose parameters are numbers, structs of
 /// numbers without padding, textures, surfaces, and pointers to memory of these. Handles of other kernels are

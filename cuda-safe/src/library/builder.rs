@@ -43,22 +43,88 @@ impl CacheMode {
     pub const ALL: Self = Self(sys::cudaJitCacheOptionCA);
 }
 
-/// Loads a [`Library`] with options. Most options are for the compiler and therefore affect PTX only.
+/// An instruction for the compiler of PTX, or, for [`Fallback`](Self::Fallback), the choice among a
+/// fatbinary's code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+#[doc(alias = "cudaJitOption")]
+pub enum JitOption {
+    /// The maximum number of registers of a thread.
+    #[doc(alias = "cudaJitMaxRegisters")]
+    MaxRegisters(u32),
+    /// The minimum number of threads of a block. The compiler limits the registers so that blocks of this
+    /// size can run.
+    #[doc(alias = "cudaJitThreadsPerBlock")]
+    ThreadsPerBlock(u32),
+    /// The maximum number of threads of a block, for all launches.
+    #[doc(alias = "cudaJitMaxThreadsPerBlock")]
+    MaxThreadsPerBlock(u32),
+    /// The minimum number of blocks that fit on a multiprocessor. Takes effect only with
+    /// [`MaxThreadsPerBlock`](Self::MaxThreadsPerBlock).
+    #[doc(alias = "cudaJitMinCtaPerSm")]
+    MinBlocksPerMultiprocessor(u32),
+    /// The options for threads, blocks and registers take precedence over the directives in the PTX.
+    #[doc(alias = "cudaJitOverrideDirectiveValues")]
+    OverrideDirectives,
+    /// The optimization level, from 0 to 4. The default is 4.
+    #[doc(alias = "cudaJitOptimizationLevel")]
+    OptimizationLevel(u32),
+    /// Debug information.
+    #[doc(alias = "cudaJitGenerateDebugInfo")]
+    DebugInfo,
+    /// Line numbers, for profilers.
+    #[doc(alias = "cudaJitGenerateLineInfo")]
+    LineInfo,
+    /// The caches that loads of global memory use.
+    #[doc(alias = "cudaJitCacheMode")]
+    CacheMode(CacheMode),
+    /// Position-independent code.
+    #[doc(alias = "cudaJitPositionIndependentCode")]
+    PositionIndependent,
+    /// The code of a fatbinary if it has no machine code for exactly this device.
+    #[doc(alias = "cudaJitFallbackStrategy")]
+    Fallback(Fallback),
+}
+
+impl JitOption {
+    /// Returns C's option and its value.
+    fn to_raw(self) -> (sys::cudaJitOption, u32) {
+        match self {
+            Self::MaxRegisters(registers) => (sys::cudaJitMaxRegisters, registers),
+            Self::ThreadsPerBlock(threads) => (sys::cudaJitThreadsPerBlock, threads),
+            Self::MaxThreadsPerBlock(threads) => (sys::cudaJitMaxThreadsPerBlock, threads),
+            Self::MinBlocksPerMultiprocessor(blocks) => (sys::cudaJitMinCtaPerSm, blocks),
+            Self::OverrideDirectives => (sys::cudaJitOverrideDirectiveValues, 1),
+            Self::OptimizationLevel(level) => (sys::cudaJitOptimizationLevel, level),
+            Self::DebugInfo => (sys::cudaJitGenerateDebugInfo, 1),
+            Self::LineInfo => (sys::cudaJitGenerateLineInfo, 1),
+            Self::CacheMode(mode) => (sys::cudaJitCacheMode, mode.0.0),
+            Self::PositionIndependent => (sys::cudaJitPositionIndependentCode, 1),
+            Self::Fallback(fallback) => (sys::cudaJitFallbackStrategy, fallback.0.0),
+        }
+    }
+}
+
+/// Loads a [`Library`] with options. [`Library::builder`] makes it. Most options are for the compiler and
+/// therefore affect PTX only.
 ///
 /// # Examples
 /// ```
-/// use cuda_safe::library::LibraryBuilder;
+/// use cuda_safe::library::{JitOption, Library};
 ///
 /// # fn main() -> cuda_safe::Result<()> {
 /// let ptx = ".version 8.0\n.target sm_70\n.address_size 64\n.visible .entry nothing() { ret; }";
-/// let library = LibraryBuilder::new().max_registers(32).line_info().information().load_ptx(ptx)?;
+/// let library = Library::builder()
+///     .option(JitOption::MaxRegisters(32))
+///     .option(JitOption::LineInfo)
+///     .information()
+///     .load_ptx(ptx)?;
 /// println!("{} kernels; the compiler says: {:?}", library.kernel_count()?, library.information());
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Clone, Debug, Default)]
 #[must_use]
-#[doc(alias = "cudaJitOption")]
 #[doc(alias = "cudaLibraryOption")]
 pub struct LibraryBuilder {
     options: Vec<(sys::cudaJitOption, u32)>,
@@ -67,84 +133,16 @@ pub struct LibraryBuilder {
 }
 
 impl LibraryBuilder {
-    /// Makes a builder without options.
-    pub fn new() -> Self {
-        Self::default()
+    /// Sets an option. A later value replaces an earlier one.
+    pub fn option(self, option: JitOption) -> Self {
+        let (option, value) = option.to_raw();
+        self.with(option, value)
     }
 
-    /// Sets an option whose value is a number. A later value replaces an earlier one.
     fn with(mut self, option: sys::cudaJitOption, value: u32) -> Self {
         self.options.retain(|(other, _)| *other != option);
         self.options.push((option, value));
         self
-    }
-
-    /// Sets the maximum number of registers of a thread.
-    #[doc(alias = "cudaJitMaxRegisters")]
-    pub fn max_registers(self, registers: u32) -> Self {
-        self.with(sys::cudaJitMaxRegisters, registers)
-    }
-
-    /// Sets the minimum number of threads of a block. The compiler limits the registers so that blocks of
-    /// this size can run.
-    #[doc(alias = "cudaJitThreadsPerBlock")]
-    pub fn threads_per_block(self, threads: u32) -> Self {
-        self.with(sys::cudaJitThreadsPerBlock, threads)
-    }
-
-    /// Sets the maximum number of threads of a block, for all launches.
-    #[doc(alias = "cudaJitMaxThreadsPerBlock")]
-    pub fn max_threads_per_block(self, threads: u32) -> Self {
-        self.with(sys::cudaJitMaxThreadsPerBlock, threads)
-    }
-
-    /// Sets the minimum number of blocks that fit on a multiprocessor. Takes effect only with
-    /// [`max_threads_per_block`](Self::max_threads_per_block).
-    #[doc(alias = "cudaJitMinCtaPerSm")]
-    pub fn min_blocks_per_multiprocessor(self, blocks: u32) -> Self {
-        self.with(sys::cudaJitMinCtaPerSm, blocks)
-    }
-
-    /// Makes the options for threads, blocks and registers take precedence over the directives in the PTX.
-    #[doc(alias = "cudaJitOverrideDirectiveValues")]
-    pub fn override_directives(self) -> Self {
-        self.with(sys::cudaJitOverrideDirectiveValues, 1)
-    }
-
-    /// Sets the optimization level, from 0 to 4. The default is 4.
-    #[doc(alias = "cudaJitOptimizationLevel")]
-    pub fn optimization_level(self, level: u32) -> Self {
-        self.with(sys::cudaJitOptimizationLevel, level)
-    }
-
-    /// Generates debug information.
-    #[doc(alias = "cudaJitGenerateDebugInfo")]
-    pub fn debug_info(self) -> Self {
-        self.with(sys::cudaJitGenerateDebugInfo, 1)
-    }
-
-    /// Generates line numbers, for profilers.
-    #[doc(alias = "cudaJitGenerateLineInfo")]
-    pub fn line_info(self) -> Self {
-        self.with(sys::cudaJitGenerateLineInfo, 1)
-    }
-
-    /// Sets the caches that loads of global memory use.
-    #[doc(alias = "cudaJitCacheMode")]
-    pub fn cache_mode(self, mode: CacheMode) -> Self {
-        self.with(sys::cudaJitCacheMode, mode.0.0)
-    }
-
-    /// Generates position-independent code.
-    #[doc(alias = "cudaJitPositionIndependentCode")]
-    pub fn position_independent(self) -> Self {
-        self.with(sys::cudaJitPositionIndependentCode, 1)
-    }
-
-    /// Selects the code of a fatbinary if it has no machine code for exactly this device.
-    #[doc(alias = "cudaJitFallbackStrategy")]
-    pub fn fallback(self, fallback: Fallback) -> Self {
-        self.with(sys::cudaJitFallbackStrategy, fallback.0.0)
     }
 
     /// Stores the compiler's messages that are not errors, for [`Library::information`]: for example, the
@@ -243,7 +241,9 @@ impl LibraryBuilder {
         let path = CString::new(path.as_ref().as_os_str().as_bytes());
         let path = path.ok().or_refused(API, || Detail::nul_byte("the path"))?;
         self.load(API, Vec::new(), "cudaLibraryLoadFromFile", |library, lent| {
-            // SAFETY: as above. The path ends in a zero byte. The caller guarantees that the file is valid.
+            // SAFETY: the pointers are to live variables and lists, and the counts are those of the lists.
+            // The path ends in a zero byte. The caller guarantees that the file is valid. The logs stay at
+            // their addresses until the library is unloaded.
             unsafe {
                 sys::cudaLibraryLoadFromFile(
                     library,
@@ -346,7 +346,7 @@ impl Library {
     #[doc(alias = "cudaLibraryLoadData")]
     #[track_caller]
     pub fn from_ptx(ptx: impl AsRef<[u8]>) -> Result<Self> {
-        LibraryBuilder::new().load_ptx(ptx)
+        LibraryBuilder::default().load_ptx(ptx)
     }
 
     /// Loads PTX, a cubin or a fatbinary. The image is copied.
@@ -378,7 +378,7 @@ impl Library {
     #[track_caller]
     pub unsafe fn from_data(image: &[u8]) -> Result<Self> {
         // SAFETY: the caller's duties are the same.
-        unsafe { LibraryBuilder::new().load_data(image) }
+        unsafe { LibraryBuilder::default().load_data(image) }
     }
 
     /// Loads a file of PTX, a cubin or a fatbinary, which the driver reads. For PTX,
@@ -407,12 +407,12 @@ impl Library {
     #[track_caller]
     pub unsafe fn from_file(path: impl AsRef<Path>) -> Result<Self> {
         // SAFETY: the caller's duties are the same.
-        unsafe { LibraryBuilder::new().load_file(path) }
+        unsafe { LibraryBuilder::default().load_file(path) }
     }
 
     /// Returns a builder with load options.
     pub fn builder() -> LibraryBuilder {
-        LibraryBuilder::new()
+        LibraryBuilder::default()
     }
 }
 
@@ -422,7 +422,10 @@ mod tests {
 
     #[test]
     fn an_option_that_is_named_twice_has_the_last_value_and_logs_are_always_asked_for() {
-        let lent = LibraryBuilder::new().max_registers(16).line_info().max_registers(64).lent(Vec::new());
+        let lent = [JitOption::MaxRegisters(16), JitOption::LineInfo, JitOption::MaxRegisters(64)]
+            .into_iter()
+            .fold(Library::builder(), LibraryBuilder::option)
+            .lent(Vec::new());
         let expected = [
             sys::cudaJitGenerateLineInfo,
             sys::cudaJitMaxRegisters,
@@ -433,6 +436,6 @@ mod tests {
         let values: Vec<usize> = lent.values.iter().map(|value| value.addr()).collect();
         assert_eq!(values, [1, 64, lent.errors.pointer().addr(), 16 << 10]);
         assert!(lent.information.is_none());
-        assert!(LibraryBuilder::new().information().lent(Vec::new()).information.is_some());
+        assert!(Library::builder().information().lent(Vec::new()).information.is_some());
     }
 }

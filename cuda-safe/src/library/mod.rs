@@ -24,5 +24,5 @@ mod builder;
 mod image;
 mod owned;
 
-pub use builder::{CacheMode, Fallback, LibraryBuilder};
+pub use builder::{CacheMode, Fallback, JitOption, LibraryBuilder};
 pub use owned::Library;

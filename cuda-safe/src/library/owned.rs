@@ -245,10 +245,11 @@ impl Library {
     ///
     /// # Examples
     /// ```
+    /// # use cuda_safe::launch::Kernel;
     /// # use cuda_safe::library::Library;
     /// # fn with(library: &Library) -> cuda_safe::Result<()> {
     /// // SAFETY: extern "C" __global__ void saxpy(float a, const float* x, float* y, unsigned n)
-    /// let saxpy = unsafe { library.kernel::<(f32, *const f32, *mut f32, u32)>("saxpy") }?;
+    /// let saxpy: Kernel<(f32, *const f32, *mut f32, u32)> = unsafe { library.kernel("saxpy") }?;
     /// println!("{} registers", saxpy.attributes()?.registers());
     /// # Ok(())
     /// # }
@@ -402,11 +403,15 @@ impl Library {
         let device = Device::current()?;
         let (pointer, bytes, taken) =
             self.variable(API, "managed variable", name, |pointer, bytes, name| {
-                // SAFETY: as above.
+                // SAFETY: the pointers are to live variables, which the call fills. The name ends in a zero
+                // byte, and the library is loaded.
                 unsafe { check!(cudaLibraryGetManaged(pointer, bytes, self.as_raw(), name)) }
             })?;
         let len = size::reinterpreted::<T>(API, pointer.addr(), bytes)?;
-        // SAFETY: as above. The memory is managed.
+        // SAFETY: the variable belongs to the current device and has `len` elements, which are live while
+        // `taken` retains the library. No other buffer of these bytes exists. Only kernels use them
+        // otherwise: earlier launches are complete, and later ones declare the variable. The memory is
+        // managed.
         unsafe { ManagedBuffer::adopted(API, device, pointer.cast(), len, taken) }
     }
 
@@ -478,7 +483,8 @@ pub(super) struct Loaded {
 // SAFETY: a library's handle is a name that the runtime accepts on any thread. This type only reads the
 // lent memory, and reads the logs by atomic loads.
 unsafe impl Send for Loaded {}
-// SAFETY: as above.
+// SAFETY: a library's handle is a name that the runtime accepts on any thread. This type only reads the lent
+// memory, and reads the logs by atomic loads.
 unsafe impl Sync for Loaded {}
 
 impl Destroy for Loaded {

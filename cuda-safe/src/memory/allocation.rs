@@ -30,9 +30,9 @@ use crate::stream::StreamRef;
 use crate::stream::relax;
 use crate::{check, process, stream, sys};
 
-/// How memory was allocated, and therefore how it is freed.
+/// The allocator of memory: how it was allocated, and therefore how it is freed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum Allocator {
     /// `cudaMalloc`, `cudaFree`.
     Device,
     /// `cudaMallocAsync`, `cudaFreeAsync`: stream-ordered, from the device's pool.
@@ -62,7 +62,7 @@ pub(crate) struct Allocation {
     device: Device,
     /// The process that made it. A child process that inherits the value leaves the memory alone.
     process: u32,
-    kind: Kind,
+    kind: Allocator,
     history: AccessHistory,
     /// The address at which kernels reach the first byte of host memory. Null until it is queried.
     mapped: AtomicPtr<u8>,
@@ -75,14 +75,16 @@ pub(crate) struct Allocation {
 // The runtime takes the pointer from any thread. The typed owner around the allocation decides who may
 // reach the bytes.
 unsafe impl Send for Allocation {}
-// SAFETY: as above. The access history is made for many threads, and no shared borrow reads the container.
+// SAFETY: this value alone frees the memory that the pointer is to, and never reads or writes it itself. The
+// runtime takes the pointer from any thread. The typed owner around the allocation decides who may reach the
+// bytes. The access history is made for many threads, and no shared borrow reads the container.
 unsafe impl Sync for Allocation {}
 
 impl Allocation {
     /// Allocates memory on a device, by default the current one. If `bytes` is 0, nothing is allocated.
     #[track_caller]
     pub(crate) fn device(device: impl Into<Option<Device>>, bytes: usize) -> Result<Arc<Self>> {
-        let allocation = Self::called(device.into(), bytes, Kind::Device, "cudaMalloc", |pointer| {
+        let allocation = Self::called(device.into(), bytes, Allocator::Device, "cudaMalloc", |pointer| {
             // SAFETY: the pointer is to a live variable of the caller, which the call fills.
             unsafe { sys::cudaMalloc(pointer, bytes) }
         })?;
@@ -95,7 +97,7 @@ impl Allocation {
     pub(crate) fn pitched(row: usize, height: usize) -> Result<(Self, usize)> {
         let mut pitch = 0;
         let allocation =
-            Self::called(None, row.saturating_mul(height), Kind::Device, "cudaMallocPitch", |to| {
+            Self::called(None, row.saturating_mul(height), Allocator::Device, "cudaMallocPitch", |to| {
                 // SAFETY: both pointers are to live variables, which the call fills.
                 unsafe { sys::cudaMallocPitch(to, &raw mut pitch, row, height) }
             })?;
@@ -109,13 +111,14 @@ impl Allocation {
         let mut found = sys::cudaPitchedPtr { ptr: ptr::null_mut(), pitch: 0, xsize: 0, ysize: 0 };
         let extent = sys::cudaExtent { width: row, height, depth };
         let rows = height.saturating_mul(depth);
-        let allocation = Self::called(None, row.saturating_mul(rows), Kind::Device, "cudaMalloc3D", |to| {
-            // SAFETY: the pointer is to a live variable, which the call fills.
-            let code = unsafe { sys::cudaMalloc3D(&raw mut found, extent) };
-            // SAFETY: the pointer is to a live variable of the caller.
-            unsafe { to.write(found.ptr) };
-            code
-        })?;
+        let allocation =
+            Self::called(None, row.saturating_mul(rows), Allocator::Device, "cudaMalloc3D", |to| {
+                // SAFETY: the pointer is to a live variable, which the call fills.
+                let code = unsafe { sys::cudaMalloc3D(&raw mut found, extent) };
+                // SAFETY: the pointer is to a live variable of the caller.
+                unsafe { to.write(found.ptr) };
+                code
+            })?;
         Ok((allocation.of_rows(found.pitch, rows), found.pitch))
     }
 
@@ -133,18 +136,20 @@ impl Allocation {
     #[inline]
     fn place(&self) -> Place {
         match self.kind {
-            Kind::Device | Kind::Foreign => Place::on(self.device, false),
-            Kind::Pool => Place::on(self.device, true),
-            Kind::Managed | Kind::Pinned | Kind::Registered | Kind::Array | Kind::Mipmapped => {
-                Place::ANYWHERE
-            }
+            Allocator::Device | Allocator::Foreign => Place::on(self.device, false),
+            Allocator::Pool => Place::on(self.device, true),
+            Allocator::Managed
+            | Allocator::Pinned
+            | Allocator::Registered
+            | Allocator::Array
+            | Allocator::Mipmapped => Place::ANYWHERE,
         }
     }
 
     /// Allocates managed memory for use with the current device. If `bytes` is 0, nothing is allocated.
     #[track_caller]
     pub(crate) fn managed(bytes: usize, flags: u32) -> Result<Self> {
-        Self::called(None, bytes, Kind::Managed, "cudaMallocManaged", |pointer| {
+        Self::called(None, bytes, Allocator::Managed, "cudaMallocManaged", |pointer| {
             // SAFETY: the pointer is to a live variable of the caller, which the call fills.
             unsafe { sys::cudaMallocManaged(pointer, bytes, flags) }
         })
@@ -155,7 +160,7 @@ impl Allocation {
     #[track_caller]
     #[inline]
     pub(crate) fn pinned(device: impl Into<Option<Device>>, bytes: usize, flags: u32) -> Result<Self> {
-        Self::called(device.into(), bytes, Kind::Pinned, "cudaHostAlloc", |pointer| {
+        Self::called(device.into(), bytes, Allocator::Pinned, "cudaHostAlloc", |pointer| {
             // SAFETY: the pointer is to a live variable of the caller, which the call fills.
             unsafe { sys::cudaHostAlloc(pointer, bytes, flags) }
         })
@@ -176,14 +181,15 @@ impl Allocation {
         flags: u32,
         container: Box<C>,
     ) -> core::result::Result<Self, (Error, Box<C>)> {
-        let registered = Self::called(Some(device), bytes, Kind::Registered, "cudaHostRegister", |found| {
-            // SAFETY: the caller guarantees that the memory has `bytes` bytes. They belong to the
-            // container, so nobody can free them during the call.
-            let code = unsafe { sys::cudaHostRegister(pointer.cast(), bytes, flags) };
-            // SAFETY: the pointer is to a live variable of the caller.
-            unsafe { found.write(pointer.cast()) };
-            code
-        });
+        let registered =
+            Self::called(Some(device), bytes, Allocator::Registered, "cudaHostRegister", |found| {
+                // SAFETY: the caller guarantees that the memory has `bytes` bytes. They belong to the
+                // container, so nobody can free them during the call.
+                let code = unsafe { sys::cudaHostRegister(pointer.cast(), bytes, flags) };
+                // SAFETY: the pointer is to a live variable of the caller.
+                unsafe { found.write(pointer.cast()) };
+                code
+            });
         match registered {
             Ok(mut allocation) => {
                 allocation.container.replace(container);
@@ -206,7 +212,7 @@ impl Allocation {
         keeper: K,
     ) -> Self {
         let pointer = if bytes == 0 { ptr::null_mut() } else { pointer };
-        let mut allocation = Self::new(pointer, bytes, device, Kind::Foreign, AccessHistory::new(bytes));
+        let mut allocation = Self::new(pointer, bytes, device, Allocator::Foreign, AccessHistory::new(bytes));
         allocation.container.replace(Box::new(keeper));
         allocation
     }
@@ -242,7 +248,13 @@ impl Allocation {
         stream.ensure_not_captured("alloc_async")?;
         let device = from.map_or_else(|| stream.device(), |(_, device)| device);
         if bytes == 0 {
-            return Ok(retained(Self::new(ptr::null_mut(), 0, device, Kind::Pool, AccessHistory::new(0))));
+            return Ok(retained(Self::new(
+                ptr::null_mut(),
+                0,
+                device,
+                Allocator::Pool,
+                AccessHistory::new(0),
+            )));
         }
         if from.is_none() {
             pool::before_first_use(stream.device());
@@ -258,22 +270,23 @@ impl Allocation {
             // SAFETY: the variable, which the call fills, and the stream are live.
             None => ("cudaMallocAsync", unsafe { sys::cudaMallocAsync(to, bytes, raw) }),
             Some((pool, _)) => ("cudaMallocFromPoolAsync", {
-                // SAFETY: as above. The pool lives as long as its borrow.
+                // SAFETY: the variable, which the call fills, and the stream are live. The pool lives as long
+                // as its borrow.
                 unsafe { sys::cudaMallocFromPoolAsync(to, bytes, pool.as_raw(), raw) }
             }),
         };
         drop(under_way);
         if code != sys::cudaSuccess {
             drop(submission);
-            return Err(refused(api, code, Kind::Pool, bytes).at(call_site));
+            return Err(refused(api, code, Allocator::Pool, bytes).at(call_site));
         }
         let history = submission.commit_first(bytes, call_site);
-        Ok(retained(Self::new(pointer.cast(), bytes, device, Kind::Pool, history)))
+        Ok(retained(Self::new(pointer.cast(), bytes, device, Allocator::Pool, history)))
     }
 
     #[inline]
-    fn new(pointer: *mut u8, bytes: usize, device: Device, kind: Kind, history: AccessHistory) -> Self {
-        if kind == Kind::Managed {
+    fn new(pointer: *mut u8, bytes: usize, device: Device, kind: Allocator, history: AccessHistory) -> Self {
+        if kind == Allocator::Managed {
             managed::extent::extend(pointer.addr(), bytes);
         }
         let mut new = Self {
@@ -297,7 +310,7 @@ impl Allocation {
     pub(super) fn called(
         device: Option<Device>,
         bytes: usize,
-        kind: Kind,
+        kind: Allocator,
         api: &'static str,
         allocate: impl FnOnce(*mut *mut c_void) -> sys::cudaError_t,
     ) -> Result<Self> {
@@ -322,7 +335,7 @@ impl Allocation {
     /// # Safety
     /// - The memory belongs to the device and has at least `bytes` bytes.
     /// - It was allocated by the call that `kind` names, and nobody else frees it.
-    pub(crate) unsafe fn from_raw(device: Device, pointer: *mut u8, bytes: usize, kind: Kind) -> Self {
+    pub(crate) unsafe fn from_raw(device: Device, pointer: *mut u8, bytes: usize, kind: Allocator) -> Self {
         Self::new(pointer, bytes, device, kind, AccessHistory::new(bytes))
     }
 
@@ -332,8 +345,10 @@ impl Allocation {
     pub(crate) fn give_up(owner: &mut Arc<Self>, api: &'static str) -> Result<*mut u8> {
         let Some(this) = Arc::get_mut(owner) else { return Err(Error::refused(api, Detail::IN_GRAPH)) };
         let what = match this.kind {
-            Kind::Foreign => Some("giving up memory that the crate has not allocated, which its owner frees"),
-            Kind::Registered => Some(
+            Allocator::Foreign => {
+                Some("giving up memory that the crate has not allocated, which its owner frees")
+            }
+            Allocator::Registered => Some(
                 "giving up memory in large pages, which cudaFreeHost cannot free: \
                  PinnedBuffer::with_flags allocates memory that it can",
             ),
@@ -370,13 +385,13 @@ impl Allocation {
 
     /// Returns whether the memory was allocated by the program or the system, and then page-locked.
     pub(crate) fn is_registered(&self) -> bool {
-        self.kind == Kind::Registered
+        self.kind == Allocator::Registered
     }
 
     /// Returns the device if the memory is from a pool.
     #[inline]
     pub(crate) fn pool_device(&self) -> Option<Device> {
-        (self.kind == Kind::Pool).then_some(self.device)
+        (self.kind == Allocator::Pool).then_some(self.device)
     }
 
     /// Returns the address at which kernels reach the first byte of host memory. The first query for an
@@ -416,18 +431,18 @@ retainable!(Allocation, history);
 #[cold]
 #[inline(never)]
 #[track_caller]
-fn refused(api: &'static str, code: sys::cudaError_t, kind: Kind, bytes: usize) -> Error {
+fn refused(api: &'static str, code: sys::cudaError_t, kind: Allocator, bytes: usize) -> Error {
     let memory = match kind {
-        Kind::Device => "device",
-        Kind::Pool => "pool",
-        Kind::Managed => "managed",
-        Kind::Pinned => "pinned host",
-        Kind::Registered => "registered host",
-        Kind::Array | Kind::Mipmapped => "array",
-        Kind::Foreign => "foreign",
+        Allocator::Device => "device",
+        Allocator::Pool => "pool",
+        Allocator::Managed => "managed",
+        Allocator::Pinned => "pinned host",
+        Allocator::Registered => "registered host",
+        Allocator::Array | Allocator::Mipmapped => "array",
+        Allocator::Foreign => "foreign",
     };
     let error = Error::from_code(api, code);
-    let on_device = matches!(kind, Kind::Device | Kind::Array | Kind::Mipmapped);
+    let on_device = matches!(kind, Allocator::Device | Allocator::Array | Allocator::Mipmapped);
     let free = if on_device && error.is_out_of_memory() { free_on_current() } else { None };
     let free = free.map_or(String::new(), |free| format!(", of which {free} are free"));
     let text = format!("asked for {bytes} bytes of {memory} memory{free}");

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bytemuck::{AnyBitPattern, NoUninit};
 
-use super::allocation::{Allocation, Kind};
+use super::allocation::{Allocation, Allocator};
 use super::guard::{HostMut, HostRef};
 use super::memory_type::{HostMemoryType, Managed, MappedMemoryType, MemoryType, OnDevice, Pinned};
 use super::retain::retained;
@@ -65,7 +65,7 @@ impl<T: AnyBitPattern, M: MemoryType> Buffer<T, M> {
         device: Device,
         pointer: *mut T,
         len: usize,
-        kind: Kind,
+        kind: Allocator,
     ) -> Result<Self> {
         let bytes = size::bytes_of::<T>(api, len)?;
         size::aligned::<T>(api, pointer.addr())?;
@@ -105,15 +105,6 @@ impl<T: AnyBitPattern, M: MemoryType> Buffer<T, M> {
         SliceMut::new(self.span())
     }
 
-    /// Views the elements before `middle` and those from `middle` on.
-    ///
-    /// # Errors
-    /// Refused if `middle` is past the end.
-    #[track_caller]
-    pub fn split_at(&self, middle: usize) -> Result<(Slice<'_, T, M>, Slice<'_, T, M>)> {
-        self.as_slice().split_at(middle)
-    }
-
     /// Views the elements before `middle` and those from `middle` on, for writing. Two streams may write
     /// the two views at the same time, or a stream one and the host the other.
     ///
@@ -143,34 +134,6 @@ impl<T: AnyBitPattern, M: MemoryType> Buffer<T, M> {
         self.as_slice_mut().chunks_mut(size)
     }
 
-    /// Views the same bytes as elements of another type.
-    ///
-    /// # Errors
-    /// Refused if the bytes are not a whole number of `U`, if the address is not aligned for `U`, or if `U`
-    /// is zero-sized.
-    #[track_caller]
-    pub fn reinterpret<U: AnyBitPattern>(&self) -> Result<Slice<'_, U, M>>
-    where
-        T: NoUninit,
-    {
-        self.as_slice().reinterpret()
-    }
-
-    /// Views the same bytes as elements of another type, for writing.
-    ///
-    /// # Errors
-    /// Refused if the bytes are not a whole number of `U`, if the address is not aligned for `U`, or if `U`
-    /// is zero-sized.
-    #[track_caller]
-    pub fn reinterpret_mut<U: AnyBitPattern + NoUninit>(&mut self) -> Result<SliceMut<'_, U, M>>
-    where
-        T: NoUninit,
-    {
-        self.as_slice_mut().reinterpret_mut()
-    }
-}
-
-impl<T: AnyBitPattern, M: MemoryType> Buffer<T, M> {
     /// Waits until no work writes the elements any more, and lends them to the host for reading.
     ///
     /// Blocks while a copy into the buffer or a kernel that writes it is pending. Pending reads do not
@@ -485,12 +448,6 @@ impl<'a, T, M: MemoryType> SliceMut<'a, T, M> {
     #[must_use]
     pub fn as_mut_ptr(&mut self) -> *mut T {
         self.span.pointer()
-    }
-
-    /// Returns a read of the part, for [`enqueue`](crate::stream::StreamRef::enqueue).
-    #[must_use]
-    pub fn access(&self) -> Access<'_> {
-        self.span.access(Mode::Read)
     }
 
     /// Returns a write of the part, for [`enqueue`](crate::stream::StreamRef::enqueue).

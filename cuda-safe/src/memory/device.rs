@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 
 use bytemuck::{AnyBitPattern, Pod, Zeroable};
 
-use super::allocation::{Allocation, Kind};
+use super::allocation::{Allocation, Allocator};
 use super::buffer::{Buffer, Slice, SliceMut};
 use super::memory_type::OnDevice;
 use super::pool::MemoryPool;
@@ -167,7 +167,7 @@ impl<T: AnyBitPattern> DeviceBuffer<T> {
     #[track_caller]
     pub unsafe fn from_raw(device: Device, pointer: *mut T, len: usize) -> Result<Self> {
         // SAFETY: the caller guarantees all of it.
-        unsafe { Self::taken_over("DeviceBuffer::from_raw", device, pointer, len, Kind::Device) }
+        unsafe { Self::taken_over("DeviceBuffer::from_raw", device, pointer, len, Allocator::Device) }
     }
 
     /// Adopts device memory of another library, with the value that keeps the memory alive. Instead of
@@ -280,32 +280,21 @@ pub struct DevicePtr<T> {
 
 impl<T> DevicePtr<T> {
     /// The null address.
-    pub const NULL: Self = Self::from_address(0);
-
-    /// Makes a pointer from an address.
-    #[must_use]
-    pub const fn from_address(address: u64) -> Self {
-        Self { address, element: PhantomData }
-    }
+    pub const NULL: Self = Self { address: 0, element: PhantomData };
 
     /// Makes a pointer from one that devices understand, such as that of
     /// [`PinnedBuffer::device_ptr`](crate::PinnedBuffer).
     #[must_use]
     pub fn new(pointer: *mut T) -> Self {
         // Device addresses have 64 bits, and hosts that CUDA supports do not have more.
-        Self::from_address(u64::try_from(pointer.expose_provenance()).unwrap_or(0))
+        let address = u64::try_from(pointer.expose_provenance()).unwrap_or(0);
+        Self { address, element: PhantomData }
     }
 
     /// Returns the address as a number.
     #[must_use]
     pub const fn address(self) -> u64 {
         self.address
-    }
-
-    /// Returns whether the address is null.
-    #[must_use]
-    pub const fn is_null(self) -> bool {
-        self.address == 0
     }
 }
 

@@ -9,7 +9,7 @@
 //!
 //! # Examples
 //! ```no_run
-//! use cuda_safe::memory::{ExternalMemory, ExternalSemaphore};
+//! use cuda_safe::memory::{ExternalMemory, ExternalMemoryFlags, ExternalSemaphore};
 //! use cuda_safe::stream::AsStream;
 //! use cuda_safe::{Device, Stream, memset_async};
 //! # use std::os::fd::OwnedFd;
@@ -18,7 +18,7 @@
 //! # fn main() -> cuda_safe::Result<()> {
 //! let (device, stream, (memory, timeline)) = (Device::current()?, Stream::new()?, export());
 //! // SAFETY: the descriptor is of a memory object of this device with 1 MiB.
-//! let memory = unsafe { ExternalMemory::import(memory, 1 << 20, device) }?;
+//! let memory = unsafe { ExternalMemory::import(memory, 1 << 20, ExternalMemoryFlags::empty(), device) }?;
 //! // SAFETY: the descriptor is of a timeline semaphore.
 //! let timeline = unsafe { ExternalSemaphore::import_timeline(timeline, device) }?;
 //! // SAFETY: the other side touches the memory only between the values 1 and 2 of the semaphore.
@@ -37,12 +37,13 @@ use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
 use std::panic::Location;
 use std::sync::Arc;
 
+use bitflags::bitflags;
 use bytemuck::AnyBitPattern;
 use cuda_hazard::Operation;
 
 use super::allocation::Allocation;
 use super::device::DeviceBuffer;
-use super::handle::{GiveUp, Handle};
+use super::handle::{GiveUp, ImportedHandle};
 use super::retain::retained;
 use super::size;
 use crate::device::Device;
@@ -51,6 +52,16 @@ use crate::hazard::Access;
 use crate::stream::StreamRef;
 use crate::stream::relax;
 use crate::{check, sys};
+
+bitflags! {
+    /// Properties of the memory object that the other interface has exported.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    pub struct ExternalMemoryFlags: u32 {
+        /// A dedicated object: memory that was allocated for one image or buffer.
+        #[doc(alias = "cudaExternalMemoryDedicated")]
+        const DEDICATED = sys::cudaExternalMemoryDedicated;
+    }
+}
 
 /// Memory that another interface has exported, imported by its opaque file descriptor.
 ///
@@ -61,7 +72,7 @@ pub struct ExternalMemory(Arc<ImportedMemory>);
 
 #[derive(Debug)]
 struct ImportedMemory {
-    handle: Handle<sys::CUexternalMemory_st>,
+    handle: ImportedHandle<sys::CUexternalMemory_st>,
     bytes: u64,
 }
 
@@ -77,48 +88,24 @@ impl ExternalMemory {
     ///
     /// # Safety
     /// The other interface has exported the descriptor, as an opaque one, for a memory object of this device
-    /// with exactly `bytes` bytes.
+    /// with exactly `bytes` bytes and the properties in `flags`.
     #[doc(alias = "cudaImportExternalMemory")]
     #[doc(alias = "cudaDestroyExternalMemory")]
     #[track_caller]
-    pub unsafe fn import(descriptor: OwnedFd, bytes: u64, device: Device) -> Result<Self> {
-        // SAFETY: the caller has the same duties.
-        unsafe { Self::import_as("ExternalMemory::import", descriptor, bytes, 0, device) }
-    }
-
-    /// [`import`](Self::import) of a dedicated object: memory that was allocated for one image or buffer.
-    ///
-    /// # Errors
-    /// As `import`.
-    ///
-    /// # Safety
-    /// The duties of `import`, for a dedicated object.
-    #[doc(alias = "cudaExternalMemoryDedicated")]
-    #[track_caller]
-    pub unsafe fn import_dedicated(descriptor: OwnedFd, bytes: u64, device: Device) -> Result<Self> {
-        let (api, flags) = ("ExternalMemory::import_dedicated", sys::cudaExternalMemoryDedicated);
-        // SAFETY: the caller has the same duties.
-        unsafe { Self::import_as(api, descriptor, bytes, flags, device) }
-    }
-
-    /// # Safety
-    /// The duties of `import`.
-    #[track_caller]
-    unsafe fn import_as(
-        api: &'static str,
+    pub unsafe fn import(
         descriptor: OwnedFd,
         bytes: u64,
-        flags: u32,
+        flags: ExternalMemoryFlags,
         device: Device,
     ) -> Result<Self> {
-        ensure_callable(api)?;
+        ensure_callable("ExternalMemory::import")?;
         let _current = device.switch()?;
         relax()?;
         let description = sys::cudaExternalMemoryHandleDesc {
             type_: sys::cudaExternalMemoryHandleTypeOpaqueFd,
             handle: sys::cudaExternalMemoryHandleDesc__bindgen_ty_1 { fd: descriptor.as_raw_fd() },
             size: bytes,
-            flags,
+            flags: flags.bits(),
             ..Default::default()
         };
         let mut raw = std::ptr::null_mut();
@@ -128,7 +115,7 @@ impl ExternalMemory {
         let _: c_int = descriptor.into_raw_fd();
         let give_up: GiveUp<_> = ("cudaDestroyExternalMemory", sys::cudaDestroyExternalMemory);
         // SAFETY: the runtime has made the handle. Only this gives it up, after all buffers.
-        let handle = unsafe { Handle::new(raw, device, give_up) };
+        let handle = unsafe { ImportedHandle::new(raw, device, give_up) };
         Ok(Self(Arc::new(ImportedMemory { handle, bytes })))
     }
 
@@ -151,14 +138,14 @@ impl ExternalMemory {
     #[doc(alias = "cudaExternalMemoryGetMappedBuffer")]
     #[track_caller]
     pub unsafe fn open<T: AnyBitPattern>(&self, offset: u64, len: usize) -> Result<DeviceBuffer<T>> {
-        let (api, device) = ("ExternalMemory::open", self.device());
+        let (api, device) = ("ExternalMemory::open", self.0.handle.device);
         let bytes = size::bytes_of::<T>(api, len)?;
         ensure_callable(api)?;
         let (start, size) =
             (usize::try_from(offset).unwrap_or(usize::MAX), u64::try_from(bytes).unwrap_or(u64::MAX));
-        let fits = offset.checked_add(size).is_some_and(|end| end <= self.bytes());
+        let fits = offset.checked_add(size).is_some_and(|end| end <= self.0.bytes);
         ensure(fits, api, || {
-            let len = usize::try_from(self.bytes()).unwrap_or(usize::MAX);
+            let len = usize::try_from(self.0.bytes).unwrap_or(usize::MAX);
             Detail::out_of_range(start, start.saturating_add(bytes), len)
         })?;
         if bytes == 0 {
@@ -174,24 +161,12 @@ impl ExternalMemory {
         }?;
         // SAFETY: the pointer is to a mapped buffer, which only this frees. `Allocation` drops it when no
         // work uses it.
-        let mapped = unsafe { Handle::new(pointer, device, ("cudaFree", sys::cudaFree)) };
+        let mapped = unsafe { ImportedHandle::new(pointer, device, ("cudaFree", sys::cudaFree)) };
         let keeper = (mapped, Arc::clone(&self.0));
         // SAFETY: the bytes stay mapped until the keeper is dropped. The caller guarantees that their other
         // users are ordered with this work.
         let allocation = unsafe { Allocation::foreign(device, pointer.cast(), bytes, keeper) };
         DeviceBuffer::from_allocation(api, allocation, len)
-    }
-
-    /// Returns the size in bytes.
-    #[must_use]
-    pub fn bytes(&self) -> u64 {
-        self.0.bytes
-    }
-
-    /// Returns the device that the memory was imported for.
-    #[must_use]
-    pub fn device(&self) -> Device {
-        self.0.handle.device
     }
 
     /// Returns the raw handle. This value retains ownership of it.
@@ -281,17 +256,11 @@ impl ExternalSemaphore {
         let _: c_int = descriptor.into_raw_fd();
         let give_up: GiveUp<_> = ("cudaDestroyExternalSemaphore", sys::cudaDestroyExternalSemaphore);
         // SAFETY: the runtime has made the handle. `Allocation` drops it when no work uses it.
-        let keeper = unsafe { Handle::new(raw, device, give_up) };
+        let keeper = unsafe { ImportedHandle::new(raw, device, give_up) };
         // SAFETY: nothing reads or writes through the pointer, which is the handle, and only accesses of the
         // semaphore are entered for its byte.
         let handle = unsafe { Allocation::foreign(device, raw.cast(), 1, keeper) };
         Ok(Self { handle: retained(handle) })
-    }
-
-    /// Returns the device that the semaphore was imported for.
-    #[must_use]
-    pub fn device(&self) -> Device {
-        self.handle.on()
     }
 
     /// Returns the raw handle. This value retains ownership of it.
@@ -318,7 +287,7 @@ pub(crate) fn handles(
     semaphores: &Valued<'_>,
 ) -> Result<Vec<sys::cudaExternalSemaphore_t>> {
     for (semaphore, _) in semaphores {
-        semaphore.device().ensure_is(device, api, "a semaphore")?;
+        semaphore.handle.on().ensure_is(device, api, "a semaphore")?;
     }
     Ok(semaphores.iter().map(|(semaphore, _)| semaphore.as_raw()).collect())
 }

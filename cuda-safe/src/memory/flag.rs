@@ -52,7 +52,8 @@ pub struct MappedFlag {
 // SAFETY: the memory is an atomic that is only reached as one, and the device's pointer is only a number
 // here.
 unsafe impl Send for MappedFlag {}
-// SAFETY: as above.
+// SAFETY: the memory is an atomic that is only reached as one, and the device's pointer is only a number
+// here.
 unsafe impl Sync for MappedFlag {}
 
 /// The size of a flag that a kernel declares with 64 bits.
@@ -94,14 +95,8 @@ impl MappedFlag {
     /// Reads the flag. Never blocks.
     #[must_use]
     pub fn load(&self) -> u32 {
-        self.atomic().load(Ordering::Acquire)
-    }
-
-    /// Returns the atomic itself, for the other operations of atomics.
-    #[must_use]
-    pub fn atomic(&self) -> &AtomicU32 {
         let [lower, _] = self.halves();
-        lower
+        lower.load(Ordering::Acquire)
     }
 
     /// Returns the halves of a kernel's 64 bits. Devices and hosts of CUDA begin with the lower half.

@@ -6,9 +6,8 @@ use std::marker::PhantomData;
 use std::ops::{Range, RangeBounds};
 
 use super::allocation::Allocation;
-use super::size::{self, Layout};
+use super::size::{self, RowLayout};
 use super::span::Span;
-use crate::device::Device;
 use crate::error::{Detail, OrRefused, Result, ensure};
 
 /// Rows of `T` in layers, always within `base`.
@@ -25,7 +24,7 @@ pub(crate) struct Grid<'a, T> {
     alone: bool,
     /// The number of elements in a row.
     width: usize,
-    layout: Layout,
+    layout: RowLayout,
     element: PhantomData<T>,
 }
 
@@ -41,7 +40,8 @@ enum Base<'a> {
 // SAFETY: this is only an address. The view around it decides who may reach the elements, and from which
 // thread.
 unsafe impl Send for Base<'_> {}
-// SAFETY: as above.
+// SAFETY: this is only an address. The view around it decides who may reach the elements, and from which
+// thread.
 unsafe impl Sync for Base<'_> {}
 
 impl<T> Clone for Grid<'_, T> {
@@ -87,7 +87,7 @@ impl<'a, T> Grid<'a, T> {
     pub(crate) fn whole(allocation: &'a Allocation, extent: Extent, pitch: usize) -> Self {
         let [width, rows, layers] = extent;
         // The allocation contains the row, so this does not overflow.
-        let layout = Layout { row: width * size_of::<T>(), rows, layers, pitch, layer_rows: rows };
+        let layout = RowLayout { row: width * size_of::<T>(), rows, layers, pitch, layer_rows: rows };
         let (base, limit) = (Base::Tracked(allocation), allocation.bytes());
         Self { base, start: 0, limit, end: 0, alone: true, width, layout, element: PhantomData }.ended()
     }
@@ -106,7 +106,7 @@ impl<'a, T> Grid<'a, T> {
             Apart::Packed => (row, rows),
             Apart::By(pitch, layer_rows) => (pitch, layer_rows),
         };
-        let layout = Layout { row, rows, layers, pitch, layer_rows };
+        let layout = RowLayout { row, rows, layers, pitch, layer_rows };
         let bytes = layout.check(api, align_of::<T>())?;
         let needed = bytes.div_ceil(size_of::<T>());
         let fits = match apart {
@@ -125,7 +125,7 @@ impl<'a, T> Grid<'a, T> {
     fn ended(self) -> Self {
         let end = self.start + self.layout.spanned();
         let Base::Tracked(allocation) = self.base else { return Self { end, ..self } };
-        let (Layout { row, pitch, .. }, all) = (self.layout, allocation.bytes());
+        let (RowLayout { row, pitch, .. }, all) = (self.layout, allocation.bytes());
         // Parts of one row beside each other must stay disjoint.
         let whole = self.start == 0 && self.limit == all && end - self.start > row;
         let padding = pitch.saturating_sub(row);
@@ -144,14 +144,14 @@ impl<'a, T> Grid<'a, T> {
         self.layout.rows
     }
 
-    /// Returns the number of layers.
-    pub(crate) fn depth(&self) -> usize {
-        self.layout.layers
+    /// Returns the number of elements in a row, of rows in a layer, and of layers.
+    pub(crate) fn extent(&self) -> Extent {
+        [self.width, self.layout.rows, self.layout.layers]
     }
 
     /// Returns the layout in bytes.
     #[inline]
-    pub(crate) fn layout(&self) -> Layout {
+    pub(crate) fn layout(&self) -> RowLayout {
         self.layout
     }
 
@@ -178,12 +178,6 @@ impl<'a, T> Grid<'a, T> {
     pub(crate) fn is_alone(&self) -> bool {
         self.alone
     }
-
-    /// Returns the device of the allocation, if there is one.
-    pub(crate) fn device(&self) -> Option<Device> {
-        self.tracked().map(|(allocation, _)| allocation.on())
-    }
-
     /// Returns the same bytes of every row as elements of another type: whole `U` at aligned addresses. The
     /// views around it decide which types share bytes.
     #[track_caller]
@@ -199,7 +193,7 @@ impl<'a, T> Grid<'a, T> {
     pub(crate) fn columns(&self, api: &'static str, range: &impl RangeBounds<usize>) -> Result<Self> {
         let range = size::range_in(api, range, self.width)?;
         let start = self.start + range.start * size_of::<T>();
-        let layout = Layout { row: range.len() * size_of::<T>(), ..self.layout };
+        let layout = RowLayout { row: range.len() * size_of::<T>(), ..self.layout };
         // Others may have the other columns.
         Ok(Self { start, width: range.len(), layout, alone: false, ..*self }.ended())
     }
@@ -211,7 +205,7 @@ impl<'a, T> Grid<'a, T> {
         let start = self.begin(range.start, self.layout.pitch, range.is_empty());
         // Others may have the other rows of each layer.
         let alone = self.alone && self.layout.layers == 1;
-        Ok(Self { start, layout: Layout { rows: range.len(), ..self.layout }, alone, ..*self }.ended())
+        Ok(Self { start, layout: RowLayout { rows: range.len(), ..self.layout }, alone, ..*self }.ended())
     }
 
     /// Returns some layers.
@@ -220,14 +214,14 @@ impl<'a, T> Grid<'a, T> {
         let range = size::range_in(api, range, self.layout.layers)?;
         let layer = self.layout.pitch.saturating_mul(self.layout.layer_rows);
         let start = self.begin(range.start, layer, range.is_empty());
-        Ok(Self { start, layout: Layout { layers: range.len(), ..self.layout }, ..*self }.ended())
+        Ok(Self { start, layout: RowLayout { layers: range.len(), ..self.layout }, ..*self }.ended())
     }
 
     /// Returns one layer.
     #[track_caller]
     pub(crate) fn layer(&self, api: &'static str, number: usize) -> Result<Self> {
         let layer = self.layers(api, &(number..number.saturating_add(1)))?;
-        Ok(Self { layout: Layout { layer_rows: layer.layout.rows, ..layer.layout }, ..layer }.ended())
+        Ok(Self { layout: RowLayout { layer_rows: layer.layout.rows, ..layer.layout }, ..layer }.ended())
     }
 
     /// Returns the offset of a row or layer from the base. For the row or layer after the last, this could
@@ -257,7 +251,7 @@ impl<'a, T> Grid<'a, T> {
     pub(super) fn describe(&self, f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
         f.debug_struct(name)
             .field("element", &std::any::type_name::<T>())
-            .field("extent", &[self.width, self.layout.rows, self.layout.layers])
+            .field("extent", &self.extent())
             .field("pitch", &self.layout.pitch)
             .field("pointer", &self.pointer())
             .finish_non_exhaustive()

@@ -1,4 +1,4 @@
-//! Owners of handles of the runtime: [`Handle`] is given up by one call when it is dropped, and a
+//! Owners of handles of the runtime: [`ImportedHandle`] is given up by one call when it is dropped, and a
 //! [`UsedHandle`] waits for the work that uses it before that.
 #![expect(unsafe_code, reason = "calls a function of the runtime by its address")]
 
@@ -17,7 +17,7 @@ pub(super) type GiveUp<H> = (&'static str, unsafe extern "C" fn(*mut H) -> sys::
 /// A handle or an address that one call gives up when this is dropped. Inside a host function, that happens
 /// later.
 #[derive(Debug)]
-pub(super) struct Handle<H: 'static> {
+pub(super) struct ImportedHandle<H: 'static> {
     pub(super) raw: *mut H,
     pub(super) device: Device,
     process: u32,
@@ -25,11 +25,11 @@ pub(super) struct Handle<H: 'static> {
 }
 
 // SAFETY: the handle is a name that the runtime accepts on any thread.
-unsafe impl<H> Send for Handle<H> {}
-// SAFETY: as above. A shared borrow changes nothing.
-unsafe impl<H> Sync for Handle<H> {}
+unsafe impl<H> Send for ImportedHandle<H> {}
+// SAFETY: the handle is a name that the runtime accepts on any thread. A shared borrow changes nothing.
+unsafe impl<H> Sync for ImportedHandle<H> {}
 
-impl<H> Handle<H> {
+impl<H> ImportedHandle<H> {
     /// Takes a handle over.
     ///
     /// # Safety
@@ -39,7 +39,7 @@ impl<H> Handle<H> {
     }
 }
 
-impl<H> Drop for Handle<H> {
+impl<H> Drop for ImportedHandle<H> {
     fn drop(&mut self) {
         // In the child of a fork the runtime is unusable, and the handle is the parent's.
         if !process::is(self.process) {

@@ -68,9 +68,9 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 
 use bytemuck::AnyBitPattern;
 
-use super::allocation::{Allocation, Kind};
+use super::allocation::{Allocation, Allocator};
 use super::device::DeviceBuffer;
-use super::handle::{GiveUp, Handle};
+use super::handle::{GiveUp, ImportedHandle};
 use super::pool::{MemoryPool, enter};
 use super::size;
 use crate::device::Device;
@@ -173,7 +173,7 @@ impl IpcMemHandle {
         let give_up: GiveUp<_> = ("cudaIpcCloseMemHandle", sys::cudaIpcCloseMemHandle);
         // SAFETY: the call has just opened the memory, and only this closes it. `Allocation` drops it when no
         // work uses the memory any more.
-        let opened = unsafe { Handle::new(pointer, device, give_up) };
+        let opened = unsafe { ImportedHandle::new(pointer, device, give_up) };
         // SAFETY: the memory stays valid until it is closed. The caller guarantees its size and that its
         // other users are ordered with this work.
         let allocation = unsafe { Allocation::foreign(device, pointer.cast(), bytes, opened) };
@@ -301,7 +301,7 @@ impl ImportedPool {
         }
         // SAFETY: the call has just opened the memory for this process, as memory of a pool. The caller
         // guarantees its size.
-        let allocation = unsafe { Allocation::from_raw(device, memory.cast(), bytes, Kind::Pool) };
+        let allocation = unsafe { Allocation::from_raw(device, memory.cast(), bytes, Allocator::Pool) };
         DeviceBuffer::from_allocation(api, allocation, len)
     }
 }

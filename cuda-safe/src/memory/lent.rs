@@ -35,7 +35,9 @@ impl<T> Copy for Elements<T> {}
 // function: the implementations below require that elements can be shared with it, or sent to it if it
 // writes them.
 unsafe impl<T> Send for Elements<T> {}
-// SAFETY: as above.
+// SAFETY: this is an address. Elements are reached through slices only, on whichever thread runs the
+// function: the implementations below require that elements can be shared with it, or sent to it if it writes
+// them.
 unsafe impl<T> Sync for Elements<T> {}
 
 impl<T> Elements<T> {
@@ -280,7 +282,7 @@ mod tests {
         let parts = Elements { pointer: std::ptr::dangling_mut::<u64>(), len: 0 };
         // SAFETY: the slices have no elements.
         assert!(unsafe { <&PinnedSlice<'_, u64>>::slices(parts) }.is_empty());
-        // SAFETY: as above.
+        // SAFETY: the slices have no elements.
         assert!(unsafe { <&mut PinnedBuffer<u64>>::slices(parts) }.is_empty());
     }
 }

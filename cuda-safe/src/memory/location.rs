@@ -115,7 +115,7 @@ pub struct PointerAttributes {
 
 // SAFETY: the addresses are only reported. Nothing is read or written through them here.
 unsafe impl Send for PointerAttributes {}
-// SAFETY: as above.
+// SAFETY: the addresses are only reported. Nothing is read or written through them here.
 unsafe impl Sync for PointerAttributes {}
 
 impl PointerAttributes {

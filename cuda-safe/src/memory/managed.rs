@@ -33,7 +33,7 @@ use std::sync::OnceLock;
 use bytemuck::AnyBitPattern;
 use cuda_hazard::Operation;
 
-use super::allocation::{Allocation, Kind};
+use super::allocation::{Allocation, Allocator};
 use super::buffer::Buffer;
 use super::memory_type::Managed;
 use super::size;
@@ -85,7 +85,7 @@ pub enum Attachment {
 /// # fn main() -> cuda_safe::Result<()> {
 /// let stream = Stream::new()?;
 /// let mut numbers = ManagedBuffer::from_slice(&[1_u8, 2, 3])?;
-/// numbers.prefetch_async(MemoryLocation::Device(Device::current()?), &stream)?;
+/// numbers.as_slice().prefetch_async(MemoryLocation::Device(Device::current()?), &stream)?;
 /// memset_async(&mut numbers.slice_mut(1..)?, 9, &stream)?;
 /// assert_eq!(*numbers.host()?, [1, 9, 9]); // waits
 /// # Ok(())
@@ -204,7 +204,7 @@ impl<T: AnyBitPattern> ManagedBuffer<T> {
     pub unsafe fn from_raw(device: Device, pointer: *mut T, len: usize) -> Result<Self> {
         supported("ManagedBuffer::from_raw")?;
         // SAFETY: the caller guarantees all of it.
-        unsafe { Self::taken_over("ManagedBuffer::from_raw", device, pointer, len, Kind::Managed) }
+        unsafe { Self::taken_over("ManagedBuffer::from_raw", device, pointer, len, Allocator::Managed) }
     }
 
     /// Takes over managed memory of others, with the value that keeps it alive.

@@ -66,7 +66,7 @@ pub use buffer::{
     SliceMut,
 };
 pub use device::{DeviceBuffer, DevicePtr};
-pub use external::{ExternalMemory, ExternalSemaphore};
+pub use external::{ExternalMemory, ExternalMemoryFlags, ExternalSemaphore};
 pub use flag::MappedFlag;
 pub use guard::{HostMut, HostRef};
 pub use ipc::{ImportedPool, IpcMemHandle, PoolPointer};
@@ -82,7 +82,7 @@ pub use pinned::{
 pub use pitched::{PitchedBuffer, PitchedVolume};
 pub use plane::{Plane, PlaneMut, Volume, VolumeMut};
 pub use pool::{
-    MemoryPool, MemoryPoolBuilder, PoolAccess, PoolKind, PoolReuse, PoolStatistics, keep_pool_memory,
+    MemoryPool, MemoryPoolBuilder, PoolAccess, PoolAttributes, PoolKind, PoolReuse, keep_pool_memory,
 };
 pub use registered::{ReadOnly, RegisterFlags, Registered, Stable, StableMut};
 

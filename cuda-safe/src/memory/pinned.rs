@@ -9,7 +9,7 @@ use std::fmt;
 use bitflags::bitflags;
 use bytemuck::AnyBitPattern;
 
-use super::allocation::{Allocation, Kind};
+use super::allocation::{Allocation, Allocator};
 use super::buffer::{Buffer, Slice, SliceMut};
 use super::guard::Loan;
 #[cfg(target_os = "linux")]
@@ -135,7 +135,7 @@ impl<T: AnyBitPattern> PinnedBuffer<T> {
     #[track_caller]
     pub unsafe fn from_raw(device: Device, pointer: *mut T, len: usize) -> Result<Self> {
         // SAFETY: the caller guarantees all of it.
-        unsafe { Self::taken_over("PinnedBuffer::from_raw", device, pointer, len, Kind::Pinned) }
+        unsafe { Self::taken_over("PinnedBuffer::from_raw", device, pointer, len, Allocator::Pinned) }
     }
 }
 

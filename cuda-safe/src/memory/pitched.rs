@@ -105,7 +105,7 @@ impl Rows {
         }
         let (allocation, pitch) = allocate(row).at_caller()?;
         size::aligned::<T>(api, allocation.pointer().addr())?;
-        let layout = size::Layout { row, rows: height, layers: depth, pitch, layer_rows: height };
+        let layout = size::RowLayout { row, rows: height, layers: depth, pitch, layer_rows: height };
         layout.check(api, align_of::<T>())?;
         Ok(Self { allocation: retained(allocation), extent, pitch })
     }
@@ -183,16 +183,10 @@ impl<T: AnyBitPattern> PitchedVolume<T> {
 macro_rules! pitched {
     ($owner:ident, $name:literal) => {
         impl<T> $owner<T> {
-            /// Returns the number of elements in a row.
+            /// Returns the elements of a row, the rows of a layer, and the layers, of which a plane has one.
             #[must_use]
-            pub fn width(&self) -> usize {
-                self.rows.extent[0]
-            }
-
-            /// Returns the number of rows. For a volume, this is the number in each layer.
-            #[must_use]
-            pub fn height(&self) -> usize {
-                self.rows.extent[1]
+            pub fn extent(&self) -> [usize; 3] {
+                self.rows.extent
             }
 
             /// Returns the distance between rows in bytes.
@@ -262,11 +256,3 @@ macro_rules! pitched {
 
 pitched!(PitchedBuffer, "PitchedBuffer");
 pitched!(PitchedVolume, "PitchedVolume");
-
-impl<T> PitchedVolume<T> {
-    /// Returns the number of layers.
-    #[must_use]
-    pub fn depth(&self) -> usize {
-        self.rows.extent[2]
-    }
-}

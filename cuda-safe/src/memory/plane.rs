@@ -17,7 +17,6 @@ use bytemuck::{AnyBitPattern, NoUninit};
 use super::buffer::{Buffer, Slice, SliceMut};
 use super::grid::{Apart, Extent, Grid};
 use super::memory_type::{AnyMemoryType, MemoryType, Pageable};
-use crate::device::Device;
 use crate::error::Result;
 
 /// Rows of elements, for reading.
@@ -124,25 +123,6 @@ macro_rules! views_of_rows {
             }
         }
 
-        impl<'a, T: NoUninit> $view<'a, T, Pageable> {
-            #[track_caller]
-            fn of(slice: &'a [T], extent: Extent, apart: Apart) -> Result<Self> {
-                // Never written through: only destinations are written, and they are made from the `Mut`
-                // type.
-                let slice = std::ptr::from_ref(slice).cast_mut();
-                let api = concat!(stringify!($view), "::from_slice");
-                Ok(Self::new(Grid::of_slice(api, slice, extent, apart)?))
-            }
-        }
-
-        impl<'a, T: AnyBitPattern> $view_mut<'a, T, Pageable> {
-            #[track_caller]
-            fn of(slice: &'a mut [T], extent: Extent, apart: Apart) -> Result<Self> {
-                let api = concat!(stringify!($view_mut), "::from_slice");
-                Ok(Self::new(Grid::of_slice(api, slice, extent, apart)?))
-            }
-        }
-
         impl<'a, T: AnyBitPattern + NoUninit, M: AnyMemoryType> $view_mut<'a, T, M> {
             /// Converts the view to one of the same bytes of each row as elements of another type. The pitch
             /// stays as it is, and the new width is the number of `U` in a row.
@@ -158,18 +138,6 @@ macro_rules! views_of_rows {
         }
 
         impl<T: AnyBitPattern, M: AnyMemoryType> $view_mut<'_, T, M> {
-            /// Returns the address of the first element, for writing.
-            #[must_use]
-            pub fn as_mut_ptr(&mut self) -> *mut T {
-                self.grid.pointer()
-            }
-
-            /// Returns the same view for the lifetime of this borrow.
-            #[must_use]
-            pub fn reborrow(&mut self) -> $view_mut<'_, T, M> {
-                $view_mut::new(self.grid)
-            }
-
             /// Views some of the rows for writing, for the lifetime of this borrow. For a volume, these are
             /// rows of every layer.
             ///
@@ -229,22 +197,22 @@ macro_rules! views_of_rows {
                 self.grid
             }
 
-            /// Returns the number of elements in a row.
+            /// Returns the elements of a row, the rows of a layer, and the layers, of which a plane has one.
             #[must_use]
-            pub fn width(&self) -> usize {
-                self.grid.width()
-            }
-
-            /// Returns the number of rows. For a volume, this is the number in each layer.
-            #[must_use]
-            pub fn height(&self) -> usize {
-                self.grid.height()
+            pub fn extent(&self) -> [usize; 3] {
+                self.grid.extent()
             }
 
             /// Returns the distance between rows in bytes.
             #[must_use]
             pub fn pitch(&self) -> usize {
                 self.grid.layout().pitch
+            }
+
+            /// Returns the distance between layers in rows. For a plane, this is the number of its rows.
+            #[must_use]
+            pub fn layer_rows(&self) -> usize {
+                self.grid.layout().layer_rows
             }
 
             /// Returns whether there are no elements.
@@ -264,12 +232,6 @@ macro_rules! views_of_rows {
             #[must_use]
             pub fn as_ptr(&self) -> *const T {
                 self.grid.pointer().cast_const()
-            }
-
-            /// Returns the device of the memory, or `None` for memory of the program.
-            #[must_use]
-            pub fn device(&self) -> Option<Device> {
-                self.grid.device()
             }
         }
 
@@ -295,14 +257,6 @@ impl<'a, T: AnyBitPattern, M: MemoryType> Plane<'a, T, M> {
     }
 }
 
-impl<T: AnyBitPattern, M: AnyMemoryType> PlaneMut<'_, T, M> {
-    /// Returns the same plane for reading, for the lifetime of this borrow.
-    #[must_use]
-    pub fn as_plane(&self) -> Plane<'_, T, M> {
-        Plane::new(self.grid)
-    }
-}
-
 impl<T: AnyBitPattern, M: MemoryType> PlaneMut<'_, T, M> {
     /// Views one row for writing, as consecutive elements, for the lifetime of this borrow.
     ///
@@ -315,18 +269,6 @@ impl<T: AnyBitPattern, M: MemoryType> PlaneMut<'_, T, M> {
 }
 
 impl<'a, T: AnyBitPattern, M: AnyMemoryType> Volume<'a, T, M> {
-    /// Returns the number of layers.
-    #[must_use]
-    pub fn depth(&self) -> usize {
-        self.grid.depth()
-    }
-
-    /// Returns the distance between layers in rows.
-    #[must_use]
-    pub fn layer_rows(&self) -> usize {
-        self.grid.layout().layer_rows
-    }
-
     /// Views some of the layers.
     ///
     /// # Errors
@@ -347,24 +289,6 @@ impl<'a, T: AnyBitPattern, M: AnyMemoryType> Volume<'a, T, M> {
 }
 
 impl<T: AnyBitPattern, M: AnyMemoryType> VolumeMut<'_, T, M> {
-    /// Returns the number of layers.
-    #[must_use]
-    pub fn depth(&self) -> usize {
-        self.grid.depth()
-    }
-
-    /// Returns the distance between layers in rows.
-    #[must_use]
-    pub fn layer_rows(&self) -> usize {
-        self.grid.layout().layer_rows
-    }
-
-    /// Returns the same volume for reading, for the lifetime of this borrow.
-    #[must_use]
-    pub fn as_volume(&self) -> Volume<'_, T, M> {
-        Volume::new(self.grid)
-    }
-
     /// Views some of the layers for writing, for the lifetime of this borrow.
     ///
     /// # Errors
@@ -396,252 +320,154 @@ impl<T: AnyBitPattern, M: AnyMemoryType> VolumeMut<'_, T, M> {
     }
 }
 
-impl<'a, T: NoUninit> Plane<'a, T, Pageable> {
-    /// Views a slice as packed rows.
-    ///
-    /// # Errors
-    /// - Refused with both numbers if the slice and the plane do not have the same number of elements.
-    /// - Refused if the size overflows.
-    #[track_caller]
-    pub fn from_slice(slice: &'a [T], width: usize, height: usize) -> Result<Self> {
-        Self::of(slice, [width, height, 1], Apart::Packed)
-    }
+/// The functions that make the view for reading and the one for writing, each packed and with a pitch: of a
+/// slice of the program, of a part of a buffer, and of a whole buffer.
+macro_rules! views_of_memory {
+    (
+        $view:ident($make:ident, $pitched:ident), $view_mut:ident($make_mut:ident, $pitched_mut:ident),
+        [$($size:tt)*] => $extent:expr, [$($pitch:tt)*] => $apart:expr
+    ) => {
+        impl<'a, T: NoUninit> $view<'a, T, Pageable> {
+            /// Views a slice as packed rows, or layers of rows.
+            ///
+            /// # Errors
+            /// - Refused with both numbers if the slice and the view do not have the same number of elements.
+            /// - Refused if the size overflows.
+            #[track_caller]
+            pub fn from_slice(slice: &'a [T], $($size)*) -> Result<Self> {
+                Self::of_slice(slice, $extent, Apart::Packed)
+            }
 
-    /// Views a slice as rows that are `pitch` bytes apart. The slice may end with the last row.
-    ///
-    /// # Errors
-    /// As [`from_slice`](Self::from_slice), except that the slice may have more elements than the plane
-    /// needs. Also refused if the pitch is not possible for these rows.
-    #[track_caller]
-    pub fn from_slice_with_pitch(slice: &'a [T], width: usize, height: usize, pitch: usize) -> Result<Self> {
-        Self::of(slice, [width, height, 1], Apart::By(pitch, height))
-    }
+            /// Views a slice as rows that are `pitch` bytes apart. Layers are `layer_rows` rows apart. The
+            /// slice may end with the last row.
+            ///
+            /// # Errors
+            /// As [`from_slice`](Self::from_slice), except that the slice may have more elements than the
+            /// view needs. Also refused if the pitch is not possible for these rows, or if layers would
+            /// overlap.
+            #[track_caller]
+            pub fn from_slice_with_pitch(slice: &'a [T], $($pitch)*) -> Result<Self> {
+                Self::of_slice(slice, $extent, $apart)
+            }
+
+            #[track_caller]
+            fn of_slice(slice: &'a [T], extent: Extent, apart: Apart) -> Result<Self> {
+                // Never written through: only destinations are written, and they are made from the `Mut`
+                // type.
+                let slice = std::ptr::from_ref(slice).cast_mut();
+                let api = concat!(stringify!($view), "::from_slice");
+                Ok(Self::new(Grid::of_slice(api, slice, extent, apart)?))
+            }
+        }
+
+        impl<'a, T: AnyBitPattern> $view_mut<'a, T, Pageable> {
+            /// Views a slice as packed rows, or layers of rows, for writing.
+            ///
+            /// # Errors
+            #[doc = concat!("As [`", stringify!($view), "::from_slice`].")]
+            #[track_caller]
+            pub fn from_slice(slice: &'a mut [T], $($size)*) -> Result<Self> {
+                Self::of_slice(slice, $extent, Apart::Packed)
+            }
+
+            /// Views a slice as rows that are `pitch` bytes apart, for writing. Layers are `layer_rows` rows
+            /// apart. The slice may end with the last row.
+            ///
+            /// # Errors
+            #[doc = concat!("As [`", stringify!($view), "::from_slice_with_pitch`].")]
+            #[track_caller]
+            pub fn from_slice_with_pitch(slice: &'a mut [T], $($pitch)*) -> Result<Self> {
+                Self::of_slice(slice, $extent, $apart)
+            }
+
+            #[track_caller]
+            fn of_slice(slice: &'a mut [T], extent: Extent, apart: Apart) -> Result<Self> {
+                let api = concat!(stringify!($view_mut), "::from_slice");
+                Ok(Self::new(Grid::of_slice(api, slice, extent, apart)?))
+            }
+        }
+
+        impl<'a, T: AnyBitPattern, M: MemoryType> Slice<'a, T, M> {
+            /// Views the part as packed rows, or layers of rows.
+            ///
+            /// # Errors
+            /// - Refused with both numbers if the part and the view do not have the same number of elements.
+            /// - Refused if the size overflows.
+            #[track_caller]
+            pub fn $make(&self, $($size)*) -> Result<$view<'a, T, M>> {
+                let api = concat!("Slice::", stringify!($make));
+                Ok($view::new(Grid::of_span(api, self.span(), $extent, Apart::Packed)?))
+            }
+
+            /// Views the part as rows that are `pitch` bytes apart. Layers are `layer_rows` rows apart. The
+            /// part may end with the last row.
+            ///
+            /// # Errors
+            #[doc = concat!("As [`", stringify!($make), "`](Self::", stringify!($make), "), except that")]
+            /// the part may have more elements than the view needs. Also refused if the pitch is not possible
+            /// for these rows, or if layers would overlap.
+            #[track_caller]
+            pub fn $pitched(&self, $($pitch)*) -> Result<$view<'a, T, M>> {
+                let api = concat!("Slice::", stringify!($pitched));
+                Ok($view::new(Grid::of_span(api, self.span(), $extent, $apart)?))
+            }
+        }
+
+        impl<'a, T: AnyBitPattern, M: MemoryType> SliceMut<'a, T, M> {
+            /// Converts the part to packed rows, or layers of rows, for writing.
+            ///
+            /// # Errors
+            #[doc = concat!("As [`Slice::", stringify!($make), "`].")]
+            #[track_caller]
+            pub fn $make_mut(self, $($size)*) -> Result<$view_mut<'a, T, M>> {
+                let api = concat!("SliceMut::", stringify!($make_mut));
+                Ok($view_mut::new(Grid::of_span(api, self.span(), $extent, Apart::Packed)?))
+            }
+
+            /// Converts the part to rows that are `pitch` bytes apart, for writing. Layers are `layer_rows`
+            /// rows apart.
+            ///
+            /// # Errors
+            #[doc = concat!("As [`Slice::", stringify!($pitched), "`].")]
+            #[track_caller]
+            pub fn $pitched_mut(self, $($pitch)*) -> Result<$view_mut<'a, T, M>> {
+                let api = concat!("SliceMut::", stringify!($pitched_mut));
+                Ok($view_mut::new(Grid::of_span(api, self.span(), $extent, $apart)?))
+            }
+        }
+
+        impl<T: AnyBitPattern, M: MemoryType> Buffer<T, M> {
+            /// Views the whole buffer as packed rows, or layers of rows.
+            ///
+            /// # Errors
+            #[doc = concat!("As [`Slice::", stringify!($make), "`].")]
+            #[track_caller]
+            pub fn $make(&self, $($size)*) -> Result<$view<'_, T, M>> {
+                let api = concat!("Buffer::", stringify!($make));
+                Ok($view::new(Grid::of_span(api, self.span(), $extent, Apart::Packed)?))
+            }
+
+            /// Views the whole buffer as packed rows, or layers of rows, for writing.
+            ///
+            /// # Errors
+            #[doc = concat!("As [`Slice::", stringify!($make), "`].")]
+            #[track_caller]
+            pub fn $make_mut(&mut self, $($size)*) -> Result<$view_mut<'_, T, M>> {
+                let api = concat!("Buffer::", stringify!($make_mut));
+                Ok($view_mut::new(Grid::of_span(api, self.span(), $extent, Apart::Packed)?))
+            }
+        }
+    };
 }
 
-impl<'a, T: AnyBitPattern> PlaneMut<'a, T, Pageable> {
-    /// Views a slice as packed rows, for writing.
-    ///
-    /// # Errors
-    /// - Refused with both numbers if the slice and the plane do not have the same number of elements.
-    /// - Refused if the size overflows.
-    #[track_caller]
-    pub fn from_slice(slice: &'a mut [T], width: usize, height: usize) -> Result<Self> {
-        Self::of(slice, [width, height, 1], Apart::Packed)
-    }
-
-    /// Views a slice as rows that are `pitch` bytes apart, for writing. The slice may end with the last
-    /// row.
-    ///
-    /// # Errors
-    /// As [`from_slice`](Self::from_slice), except that the slice may have more elements than the plane
-    /// needs. Also refused if the pitch is not possible for these rows.
-    #[track_caller]
-    pub fn from_slice_with_pitch(
-        slice: &'a mut [T],
-        width: usize,
-        height: usize,
-        pitch: usize,
-    ) -> Result<Self> {
-        Self::of(slice, [width, height, 1], Apart::By(pitch, height))
-    }
-}
-
-impl<'a, T: AnyBitPattern, M: MemoryType> Slice<'a, T, M> {
-    /// Views the part as packed rows.
-    ///
-    /// # Errors
-    /// - Refused with both numbers if the part and the plane do not have the same number of elements.
-    /// - Refused if the size overflows.
-    #[track_caller]
-    pub fn plane(&self, width: usize, height: usize) -> Result<Plane<'a, T, M>> {
-        let grid = Grid::of_span("Slice::plane", self.span(), [width, height, 1], Apart::Packed)?;
-        Ok(Plane::new(grid))
-    }
-
-    /// Views the part as rows that are `pitch` bytes apart. The part may end with the last row.
-    ///
-    /// # Errors
-    /// As [`plane`](Self::plane), except that the part may have more elements than the plane needs. Also
-    /// refused if the pitch is not possible for these rows.
-    #[track_caller]
-    pub fn plane_with_pitch(&self, width: usize, height: usize, pitch: usize) -> Result<Plane<'a, T, M>> {
-        let apart = Apart::By(pitch, height);
-        Ok(Plane::new(Grid::of_span("Slice::plane_with_pitch", self.span(), [width, height, 1], apart)?))
-    }
-
-    /// Views the part as packed layers of rows.
-    ///
-    /// # Errors
-    /// - Refused with both numbers if the part and the volume do not have the same number of elements.
-    /// - Refused if the size overflows.
-    #[track_caller]
-    pub fn volume(&self, width: usize, height: usize, depth: usize) -> Result<Volume<'a, T, M>> {
-        let extent = [width, height, depth];
-        Ok(Volume::new(Grid::of_span("Slice::volume", self.span(), extent, Apart::Packed)?))
-    }
-
-    /// Views the part as layers that are `layer_rows` rows apart, with rows that are `pitch` bytes apart.
-    /// The part may end with the last row.
-    ///
-    /// # Errors
-    /// As [`volume`](Self::volume), except that the part may have more elements than the volume needs. Also
-    /// refused if the pitch is not possible for these rows, or if layers would overlap.
-    #[track_caller]
-    pub fn volume_with_pitch(
-        &self,
-        (width, height, depth): (usize, usize, usize),
-        pitch: usize,
-        layer_rows: usize,
-    ) -> Result<Volume<'a, T, M>> {
-        let (extent, apart) = ([width, height, depth], Apart::By(pitch, layer_rows));
-        Ok(Volume::new(Grid::of_span("Slice::volume_with_pitch", self.span(), extent, apart)?))
-    }
-}
-
-impl<'a, T: AnyBitPattern, M: MemoryType> SliceMut<'a, T, M> {
-    /// Converts the view to packed rows, for writing.
-    ///
-    /// # Errors
-    /// As [`Slice::plane`].
-    #[track_caller]
-    pub fn plane_mut(self, width: usize, height: usize) -> Result<PlaneMut<'a, T, M>> {
-        let grid = Grid::of_span("SliceMut::plane_mut", self.span(), [width, height, 1], Apart::Packed)?;
-        Ok(PlaneMut::new(grid))
-    }
-
-    /// Converts the view to rows that are `pitch` bytes apart, for writing.
-    ///
-    /// # Errors
-    /// As [`Slice::plane_with_pitch`].
-    #[track_caller]
-    pub fn plane_mut_with_pitch(
-        self,
-        width: usize,
-        height: usize,
-        pitch: usize,
-    ) -> Result<PlaneMut<'a, T, M>> {
-        let apart = Apart::By(pitch, height);
-        let grid = Grid::of_span("SliceMut::plane_mut_with_pitch", self.span(), [width, height, 1], apart)?;
-        Ok(PlaneMut::new(grid))
-    }
-
-    /// Converts the view to packed layers of rows, for writing.
-    ///
-    /// # Errors
-    /// As [`Slice::volume`].
-    #[track_caller]
-    pub fn volume_mut(self, width: usize, height: usize, depth: usize) -> Result<VolumeMut<'a, T, M>> {
-        let extent = [width, height, depth];
-        Ok(VolumeMut::new(Grid::of_span("SliceMut::volume_mut", self.span(), extent, Apart::Packed)?))
-    }
-
-    /// Converts the view to layers that are `layer_rows` rows apart, with rows that are `pitch` bytes
-    /// apart, for writing.
-    ///
-    /// # Errors
-    /// As [`Slice::volume_with_pitch`].
-    #[track_caller]
-    pub fn volume_mut_with_pitch(
-        self,
-        (width, height, depth): (usize, usize, usize),
-        pitch: usize,
-        layer_rows: usize,
-    ) -> Result<VolumeMut<'a, T, M>> {
-        let (extent, apart) = ([width, height, depth], Apart::By(pitch, layer_rows));
-        Ok(VolumeMut::new(Grid::of_span("SliceMut::volume_mut_with_pitch", self.span(), extent, apart)?))
-    }
-}
-
-impl<T: AnyBitPattern, M: MemoryType> Buffer<T, M> {
-    /// Views the whole buffer as packed rows.
-    ///
-    /// # Errors
-    /// As [`Slice::plane`].
-    #[track_caller]
-    pub fn plane(&self, width: usize, height: usize) -> Result<Plane<'_, T, M>> {
-        self.as_slice().plane(width, height)
-    }
-
-    /// Views the whole buffer as packed rows, for writing.
-    ///
-    /// # Errors
-    /// As [`Slice::plane`].
-    #[track_caller]
-    pub fn plane_mut(&mut self, width: usize, height: usize) -> Result<PlaneMut<'_, T, M>> {
-        self.as_slice_mut().plane_mut(width, height)
-    }
-
-    /// Views the whole buffer as packed layers of rows.
-    ///
-    /// # Errors
-    /// As [`Slice::volume`].
-    #[track_caller]
-    pub fn volume(&self, width: usize, height: usize, depth: usize) -> Result<Volume<'_, T, M>> {
-        self.as_slice().volume(width, height, depth)
-    }
-
-    /// Views the whole buffer as packed layers of rows, for writing.
-    ///
-    /// # Errors
-    /// As [`Slice::volume`].
-    #[track_caller]
-    pub fn volume_mut(&mut self, width: usize, height: usize, depth: usize) -> Result<VolumeMut<'_, T, M>> {
-        self.as_slice_mut().volume_mut(width, height, depth)
-    }
-}
-
-impl<'a, T: NoUninit> Volume<'a, T, Pageable> {
-    /// Views a slice as packed layers of rows.
-    ///
-    /// # Errors
-    /// - Refused with both numbers if the slice and the volume do not have the same number of elements.
-    /// - Refused if the size overflows.
-    #[track_caller]
-    pub fn from_slice(slice: &'a [T], width: usize, height: usize, depth: usize) -> Result<Self> {
-        Self::of(slice, [width, height, depth], Apart::Packed)
-    }
-
-    /// Views a slice as layers that are `layer_rows` rows apart, with rows that are `pitch` bytes apart.
-    /// The slice may end with the last row.
-    ///
-    /// # Errors
-    /// As [`from_slice`](Self::from_slice), except that the slice may have more elements than the volume
-    /// needs. Also refused if the pitch is not possible for these rows, or if layers would overlap.
-    #[track_caller]
-    pub fn from_slice_with_pitch(
-        slice: &'a [T],
-        (width, height, depth): (usize, usize, usize),
-        pitch: usize,
-        layer_rows: usize,
-    ) -> Result<Self> {
-        Self::of(slice, [width, height, depth], Apart::By(pitch, layer_rows))
-    }
-}
-
-impl<'a, T: AnyBitPattern> VolumeMut<'a, T, Pageable> {
-    /// Views a slice as packed layers of rows, for writing.
-    ///
-    /// # Errors
-    /// - Refused with both numbers if the slice and the volume do not have the same number of elements.
-    /// - Refused if the size overflows.
-    #[track_caller]
-    pub fn from_slice(slice: &'a mut [T], width: usize, height: usize, depth: usize) -> Result<Self> {
-        Self::of(slice, [width, height, depth], Apart::Packed)
-    }
-
-    /// Views a slice as layers that are `layer_rows` rows apart, with rows that are `pitch` bytes apart,
-    /// for writing. The slice may end with the last row.
-    ///
-    /// # Errors
-    /// As [`from_slice`](Self::from_slice), except that the slice may have more elements than the volume
-    /// needs. Also refused if the pitch is not possible for these rows, or if layers would overlap.
-    #[track_caller]
-    pub fn from_slice_with_pitch(
-        slice: &'a mut [T],
-        (width, height, depth): (usize, usize, usize),
-        pitch: usize,
-        layer_rows: usize,
-    ) -> Result<Self> {
-        Self::of(slice, [width, height, depth], Apart::By(pitch, layer_rows))
-    }
-}
+views_of_memory!(
+    Plane(plane, plane_with_pitch), PlaneMut(plane_mut, plane_mut_with_pitch),
+    [width: usize, height: usize] => [width, height, 1],
+    [width: usize, height: usize, pitch: usize] => Apart::By(pitch, height)
+);
+views_of_memory!(
+    Volume(volume, volume_with_pitch), VolumeMut(volume_mut, volume_mut_with_pitch),
+    [width: usize, height: usize, depth: usize] => [width, height, depth],
+    [(width, height, depth): (usize, usize, usize), pitch: usize, layer_rows: usize]
+        => Apart::By(pitch, layer_rows)
+);

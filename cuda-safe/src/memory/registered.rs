@@ -4,7 +4,6 @@
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::ops::RangeBounds;
 use std::sync::Arc;
 
 use bitflags::bitflags;
@@ -15,10 +14,9 @@ use super::buffer::{PinnedSlice, PinnedSliceMut};
 use super::guard::{HostMut, HostRef};
 use super::retain::retained;
 use super::size;
-use super::span::{Span, mapped_pointer};
+use super::span::Span;
 use crate::device::Device;
 use crate::error::{Detail, Error, ErrorWith, Result};
-use crate::hazard::{Access, Mode};
 use crate::sys;
 
 bitflags! {
@@ -209,87 +207,19 @@ impl<C: Stable> Registered<C> {
         HostMut::new(self.span())
     }
 
-    /// Views the elements of a range.
-    ///
-    /// # Errors
-    /// Refused with the range and the length if the range is not within the container.
-    #[track_caller]
-    pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<PinnedSlice<'_, C::Element>> {
-        Ok(PinnedSlice::new(self.span().part("Registered::slice", &range)?))
-    }
-
-    /// Views the elements of a range for writing.
-    ///
-    /// # Errors
-    /// Refused with the range and the length if the range is not within the container.
-    #[track_caller]
-    pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> Result<PinnedSliceMut<'_, C::Element>>
-    where
-        C: StableMut,
-    {
-        Ok(PinnedSliceMut::new(self.span().part("Registered::slice_mut", &range)?))
-    }
-
-    /// Views all elements. The view can be split, divided into chunks and reinterpreted as another type.
+    /// Views all elements. The view has their addresses and accesses, and its parts.
     #[must_use]
     pub fn as_slice(&self) -> PinnedSlice<'_, C::Element> {
         PinnedSlice::new(self.span())
     }
 
-    /// Views all elements for writing. The view can be split, divided into chunks and reinterpreted as
-    /// another type.
+    /// Views all elements for writing. The view has their addresses and accesses, and its parts.
     #[must_use]
     pub fn as_slice_mut(&mut self) -> PinnedSliceMut<'_, C::Element>
     where
         C: StableMut,
     {
         PinnedSliceMut::new(self.span())
-    }
-
-    /// Returns the host address of the first element, or null if the length is 0.
-    ///
-    /// A read through it races with work that writes the memory: see [`host`](Self::host).
-    #[must_use]
-    pub fn as_ptr(&self) -> *const C::Element {
-        self.span().pointer().cast_const()
-    }
-
-    /// Returns the host address of the first element for writing, or null if the length is 0.
-    #[must_use]
-    pub fn as_mut_ptr(&mut self) -> *mut C::Element
-    where
-        C: StableMut,
-    {
-        self.span().pointer()
-    }
-
-    /// Returns the address at which kernels reach the first element, or null if the length is 0.
-    ///
-    /// Stands for [`cudaHostGetDevicePointer`](sys::cudaHostGetDevicePointer), which is called only the
-    /// first time. With unified addresses it is usually the host's address, but some devices have another
-    /// address for registered memory.
-    ///
-    /// # Errors
-    /// Returns `cudaErrorInvalidValue` if the memory is not mapped.
-    #[doc(alias = "cudaHostGetDevicePointer")]
-    #[track_caller]
-    pub fn device_ptr(&self) -> Result<*mut C::Element> {
-        mapped_pointer(self.span())
-    }
-
-    /// Returns a read of all elements, for [`enqueue`](crate::stream::StreamRef::enqueue).
-    #[must_use]
-    pub fn access(&self) -> Access<'_> {
-        self.span().access(Mode::Read)
-    }
-
-    /// Returns a write of all elements, for [`enqueue`](crate::stream::StreamRef::enqueue).
-    #[must_use]
-    pub fn access_mut(&mut self) -> Access<'_>
-    where
-        C: StableMut,
-    {
-        self.span().access(Mode::Write)
     }
 
     /// Returns the span of all elements, from which views are made.
@@ -299,20 +229,6 @@ impl<C: Stable> Registered<C> {
 }
 
 size::length!([C] Registered<C>, it => it.len);
-
-impl<C> Registered<C> {
-    /// Returns the size in bytes.
-    #[must_use]
-    pub fn size_in_bytes(&self) -> usize {
-        self.allocation.bytes()
-    }
-
-    /// Returns the device that was current when the memory was registered.
-    #[must_use]
-    pub fn device(&self) -> Device {
-        self.allocation.on()
-    }
-}
 
 impl<C> fmt::Debug for Registered<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

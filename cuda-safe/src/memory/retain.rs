@@ -56,7 +56,8 @@ unsafe fn another<T: Retainable>(address: usize) -> Arc<dyn RetainedResource> {
     let value: *const T = ptr::with_exposed_provenance(address);
     // SAFETY: the address is that of an `Arc`'s value, and the caller guarantees that an owner is borrowed.
     unsafe { Arc::increment_strong_count(value) };
-    // SAFETY: as above. The count was just raised for this owner.
+    // SAFETY: the address is that of an `Arc`'s value, and the caller guarantees that an owner is borrowed.
+    // The count was just raised for this owner.
     unsafe { Arc::from_raw(value) }
 }
 

@@ -110,7 +110,7 @@ pub(crate) use length;
 
 /// The layout in bytes of rows in layers: their sizes, numbers and distances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Layout {
+pub(crate) struct RowLayout {
     /// The number of bytes in a row.
     pub(crate) row: usize,
     /// The number of rows in a layer.
@@ -123,7 +123,7 @@ pub(crate) struct Layout {
     pub(crate) layer_rows: usize,
 }
 
-impl Layout {
+impl RowLayout {
     /// Makes the layout of one row.
     #[inline]
     pub(crate) fn linear(bytes: usize) -> Self {
@@ -235,7 +235,7 @@ pub(crate) fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Layout, bytes_of, overlap, range_in, reinterpreted, same_length};
+    use super::{RowLayout, bytes_of, overlap, range_in, reinterpreted, same_length};
     use crate::error::Detail;
 
     #[test]
@@ -313,8 +313,8 @@ mod tests {
         assert!(!overlap(&(2..2), &(0..4)));
     }
 
-    fn layout(row: usize, rows: usize, layers: usize, pitch: usize, layer_rows: usize) -> Layout {
-        Layout { row, rows, layers, pitch, layer_rows }
+    fn layout(row: usize, rows: usize, layers: usize, pitch: usize, layer_rows: usize) -> RowLayout {
+        RowLayout { row, rows, layers, pitch, layer_rows }
     }
 
     #[test]
@@ -322,13 +322,13 @@ mod tests {
         assert_eq!(layout(3, 2, 2, 8, 4).span(), Some(4 * 8 + 8 + 3));
         assert_eq!(layout(3, 0, 2, 8, 4).span(), Some(0));
         assert_eq!(layout(3, usize::MAX, 2, 8, 4).span(), None);
-        assert_eq!(Layout::linear(9).span(), Some(9));
+        assert_eq!(RowLayout::linear(9).span(), Some(9));
     }
 
     #[test]
     fn pitches_that_rows_cannot_have_are_refused() {
         assert_eq!(layout(12, 2, 1, 16, 2).check("test", 4).unwrap(), 28);
-        let detail = |layout: Layout| layout.check("test", 4).unwrap_err().detail().clone();
+        let detail = |layout: RowLayout| layout.check("test", 4).unwrap_err().detail().clone();
         assert_eq!(detail(layout(12, 2, 1, 8, 2)), Detail::pitch(8, 12, 4));
         assert_eq!(detail(layout(12, 2, 1, 14, 2)), Detail::pitch(14, 12, 4));
         assert!(detail(layout(12, 2, 1, 1 << 31, 2)).as_str().ends_with("at most 2147483647 is possible"));
@@ -339,7 +339,7 @@ mod tests {
     #[test]
     fn overlap_of_layouts_is_what_byte_sets_say() {
         use std::collections::BTreeSet;
-        let bytes = |at: usize, l: &Layout| -> BTreeSet<usize> {
+        let bytes = |at: usize, l: &RowLayout| -> BTreeSet<usize> {
             let starts =
                 (0..l.layers).flat_map(|z| (0..l.rows).map(move |y| (z * l.layer_rows + y) * l.pitch));
             starts.flat_map(|start| (0..l.row).map(move |x| at + start + x)).collect()
@@ -355,14 +355,14 @@ mod tests {
                 let b = layout(other_row, other_rows, other_layers, 5, 3);
                 for at in 0..100 {
                     let truth = !bytes(at, &a).is_disjoint(&bytes(40, &b));
-                    assert_eq!(Layout::overlap((at, &a), (40, &b)), truth, "{at} {a:?} {b:?}");
-                    assert_eq!(Layout::overlap((40, &b), (at, &a)), truth, "{at} {a:?} {b:?}");
+                    assert_eq!(RowLayout::overlap((at, &a), (40, &b)), truth, "{at} {a:?} {b:?}");
+                    assert_eq!(RowLayout::overlap((40, &b), (at, &a)), truth, "{at} {a:?} {b:?}");
                     seen[usize::from(truth)] += 1;
                 }
             }
         }
         assert!(seen.iter().all(|&count| count > 500), "{seen:?}");
         // With another pitch, the bytes between the rows count.
-        assert!(Layout::overlap((0, &layout(1, 3, 1, 4, 3)), (1, &layout(1, 2, 1, 6, 2))));
+        assert!(RowLayout::overlap((0, &layout(1, 3, 1, 4, 3)), (1, &layout(1, 2, 1, 6, 2))));
     }
 }

@@ -5,19 +5,19 @@
 //!
 //! # Examples
 //! ```
-//! use cuda_safe::stream::{AccessPolicy, AccessProperty, SyncPolicy};
+//! use cuda_safe::stream::{AccessPolicy, AccessProperty, StreamAttribute, SyncPolicy};
 //! use cuda_safe::{DeviceBuffer, Stream};
 //!
 //! # fn main() -> cuda_safe::Result<()> {
 //! let (stream, other) = (Stream::non_blocking()?, Stream::non_blocking()?);
-//! stream.set_sync_policy(SyncPolicy::BLOCKING_SYNC)?; // who waits for it sleeps
+//! stream.set_attribute(StreamAttribute::SyncPolicy(SyncPolicy::BLOCKING_SYNC))?; // who waits for it sleeps
 //! let table = DeviceBuffer::<f32>::alloc(1000)?;
 //! let stays = AccessPolicy::new(&table.slice(..)?, 1.0, AccessProperty::Persisting, AccessProperty::Normal);
-//! stream.set_access_policy(Some(stays))?;
+//! stream.set_attribute(StreamAttribute::AccessPolicy(Some(stays)))?;
 //! other.copy_attributes_from(&stream)?;
-//! assert_eq!(other.sync_policy()?, SyncPolicy::BLOCKING_SYNC);
-//! stream.set_access_policy(None)?;
-//! # other.set_access_policy(None)?;
+//! assert_eq!(other.attributes()?.sync_policy, SyncPolicy::BLOCKING_SYNC);
+//! stream.set_attribute(StreamAttribute::AccessPolicy(None))?;
+//! # other.set_attribute(StreamAttribute::AccessPolicy(None))?;
 //! stream.device().reset_persisting_l2_cache()?;
 //! # Ok(())
 //! # }
@@ -175,7 +175,7 @@ impl Attribute {
         Self { id: sys::cudaLaunchAttributePriority, value }
     }
 
-    pub(super) fn sync_policy(policy: SyncPolicy) -> Self {
+    fn sync_policy(policy: SyncPolicy) -> Self {
         let value = sys::cudaLaunchAttributeValue { syncPolicy: policy.as_raw() };
         Self { id: sys::cudaLaunchAttributeSynchronizationPolicy, value }
     }
@@ -226,146 +226,105 @@ impl Attribute {
     }
 }
 
+/// An attribute of a stream, to be set.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+#[doc(alias = "cudaStreamAttrID")]
+#[doc(alias = "cudaStreamAttrValue")]
+pub enum StreamAttribute<'a> {
+    /// How a thread waits for the stream.
+    SyncPolicy(SyncPolicy),
+    /// How kernels cache a range of memory. `None` removes the setting. It is a hint to the cache by address
+    /// and accesses no memory, so the memory may be freed before.
+    AccessPolicy(Option<AccessPolicy<'a>>),
+    /// The priority of kernels. A smaller number is a higher priority.
+    Priority(i32),
+    /// The memory synchronization domain of kernels.
+    MemSyncDomain(MemSyncDomain),
+    /// The device's domains for the stream's two logical domains.
+    MemSyncDomainMap(MemSyncDomainMap),
+}
+
+impl From<StreamAttribute<'_>> for Attribute {
+    fn from(attribute: StreamAttribute<'_>) -> Self {
+        match attribute {
+            StreamAttribute::SyncPolicy(policy) => Self::sync_policy(policy),
+            StreamAttribute::AccessPolicy(policy) => Self::access_policy(policy.as_ref()),
+            StreamAttribute::Priority(priority) => Self::priority(priority),
+            StreamAttribute::MemSyncDomain(domain) => Self::mem_sync_domain(domain),
+            StreamAttribute::MemSyncDomainMap(map) => Self::mem_sync_domain_map(map),
+        }
+    }
+}
+
+/// The attributes of a stream. [`StreamRef::priority`] has its priority.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StreamAttributes {
+    /// How a thread waits for the stream. Before the first set, it may be a number without a name.
+    pub sync_policy: SyncPolicy,
+    /// The address and the size in bytes of the range with an access policy, or `None` if none is set.
+    pub access_policy_window: Option<(usize, usize)>,
+    /// The memory synchronization domain of the stream's kernels.
+    pub mem_sync_domain: MemSyncDomain,
+    /// The device's domains for the stream's two logical domains.
+    pub mem_sync_domain_map: MemSyncDomainMap,
+}
+
 impl StreamRef<'_> {
-    /// Returns how a thread waits for this stream.
+    /// Returns the attributes of the stream.
     ///
-    /// Stands for [`cudaStreamGetAttribute`](sys::cudaStreamGetAttribute) with
-    /// `cudaLaunchAttributeSynchronizationPolicy`. Before the first set, the result may be a number
-    /// without a name.
+    /// Stands for [`cudaStreamGetAttribute`](sys::cudaStreamGetAttribute), which is called once for each.
     ///
     /// # Errors
     /// Returns the runtime's error. Refused inside a host function.
     #[doc(alias = "cudaStreamGetAttribute")]
     #[track_caller]
-    pub fn sync_policy(&self) -> Result<SyncPolicy> {
-        let found =
-            self.attribute("StreamRef::sync_policy", sys::cudaLaunchAttributeSynchronizationPolicy)?;
-        // SAFETY: the attribute determines which member of the union the runtime has filled, and that
-        // member is a number.
-        Ok(SyncPolicy(unsafe { found.syncPolicy }))
+    pub fn attributes(&self) -> Result<StreamAttributes> {
+        let policy = self.attribute(sys::cudaLaunchAttributeSynchronizationPolicy)?;
+        let window = self.attribute(sys::cudaLaunchAttributeAccessPolicyWindow)?;
+        let domain = self.attribute(sys::cudaLaunchAttributeMemSyncDomain)?;
+        let map = self.attribute(sys::cudaLaunchAttributeMemSyncDomainMap)?;
+        // SAFETY: the attribute determines which member of the union the runtime has filled, and that member
+        // is a number.
+        let sync_policy = SyncPolicy(unsafe { policy.syncPolicy });
+        // SAFETY: the attribute determines which member of the union the runtime has filled, and that member
+        // holds numbers and an address.
+        let window = unsafe { window.accessPolicyWindow };
+        // SAFETY: the attribute determines which member of the union the runtime has filled, and that member
+        // is a number.
+        let mem_sync_domain = MemSyncDomain(unsafe { domain.memSyncDomain });
+        // SAFETY: the attribute determines which member of the union the runtime has filled, and that member
+        // holds numbers.
+        let map = unsafe { map.memSyncDomainMap };
+        Ok(StreamAttributes {
+            sync_policy,
+            access_policy_window: (window.num_bytes > 0).then(|| (window.base_ptr.addr(), window.num_bytes)),
+            mem_sync_domain,
+            mem_sync_domain_map: MemSyncDomainMap { default: map.default_, remote: map.remote },
+        })
     }
 
-    /// Sets how a thread waits for this stream.
+    /// Sets an attribute, for work that is submitted after this call.
     ///
-    /// Stands for [`cudaStreamSetAttribute`](sys::cudaStreamSetAttribute) with
-    /// `cudaLaunchAttributeSynchronizationPolicy`.
-    ///
-    /// # Errors
-    /// Returns the runtime's error. Refused inside a host function.
-    #[doc(alias = "cudaStreamSetAttribute")]
-    #[track_caller]
-    pub fn set_sync_policy(&self, policy: SyncPolicy) -> Result<()> {
-        self.set_attribute("StreamRef::set_sync_policy", Attribute::sync_policy(policy))
-    }
-
-    /// Sets how kernels submitted after this call cache a range of memory. `None` removes the setting.
-    ///
-    /// Stands for [`cudaStreamSetAttribute`](sys::cudaStreamSetAttribute) with
-    /// `cudaLaunchAttributeAccessPolicyWindow`. The setting is a hint to the cache by address and
-    /// accesses no memory, so the memory may be freed before.
+    /// Stands for [`cudaStreamSetAttribute`](sys::cudaStreamSetAttribute).
     ///
     /// # Errors
-    /// - `cudaErrorInvalidValue` for more bytes than `cudaDevAttrMaxAccessPolicyWindowSize`, for a ratio
-    ///   outside of 0 to 1, and for persisting misses.
+    /// - `cudaErrorInvalidValue` for an access policy of more bytes than
+    ///   `cudaDevAttrMaxAccessPolicyWindowSize`, of a ratio outside of 0 to 1, or with persisting misses, and
+    ///   for a domain that the device does not have.
     /// - Refused inside a host function.
     #[doc(alias = "cudaStreamSetAttribute")]
     #[doc(alias = "cudaAccessPolicyWindow")]
     #[track_caller]
-    pub fn set_access_policy(&self, policy: Option<AccessPolicy<'_>>) -> Result<()> {
-        self.set_attribute("StreamRef::set_access_policy", Attribute::access_policy(policy.as_ref()))
-    }
-
-    /// Returns the address and the size in bytes of the range with an access policy, or `None` if no
-    /// policy is set.
-    ///
-    /// Stands for [`cudaStreamGetAttribute`](sys::cudaStreamGetAttribute) with
-    /// `cudaLaunchAttributeAccessPolicyWindow`.
-    ///
-    /// # Errors
-    /// Returns the runtime's error. Refused inside a host function.
-    #[doc(alias = "cudaStreamGetAttribute")]
-    #[track_caller]
-    pub fn access_policy_window(&self) -> Result<Option<(usize, usize)>> {
-        let id = sys::cudaLaunchAttributeAccessPolicyWindow;
-        let found = self.attribute("StreamRef::access_policy_window", id)?;
-        // SAFETY: the attribute determines which member of the union the runtime has filled, and that
-        // member holds numbers and an address.
-        let window = unsafe { found.accessPolicyWindow };
-        Ok((window.num_bytes > 0).then(|| (window.base_ptr.addr(), window.num_bytes)))
-    }
-
-    /// Sets the priority of kernels that are submitted after this call. A smaller number is a higher
-    /// priority.
-    ///
-    /// Stands for [`cudaStreamSetAttribute`](sys::cudaStreamSetAttribute) with `cudaLaunchAttributePriority`.
-    ///
-    /// # Errors
-    /// Returns the runtime's error. Refused inside a host function.
-    #[doc(alias = "cudaStreamSetAttribute")]
-    #[track_caller]
-    pub fn set_priority(&self, priority: i32) -> Result<()> {
-        self.set_attribute("StreamRef::set_priority", Attribute::priority(priority))
-    }
-
-    /// Returns the memory synchronization domain of the stream's kernels.
-    ///
-    /// Stands for [`cudaStreamGetAttribute`](sys::cudaStreamGetAttribute) with
-    /// `cudaLaunchAttributeMemSyncDomain`.
-    ///
-    /// # Errors
-    /// Returns the runtime's error. Refused inside a host function.
-    #[doc(alias = "cudaStreamGetAttribute")]
-    #[track_caller]
-    pub fn mem_sync_domain(&self) -> Result<MemSyncDomain> {
-        let found = self.attribute("StreamRef::mem_sync_domain", sys::cudaLaunchAttributeMemSyncDomain)?;
-        // SAFETY: the attribute determines which member of the union the runtime has filled, and that
-        // member is a number.
-        Ok(MemSyncDomain(unsafe { found.memSyncDomain }))
-    }
-
-    /// Sets the memory synchronization domain of kernels that are submitted after this call.
-    ///
-    /// Stands for [`cudaStreamSetAttribute`](sys::cudaStreamSetAttribute) with
-    /// `cudaLaunchAttributeMemSyncDomain`.
-    ///
-    /// # Errors
-    /// Returns the runtime's error. Refused inside a host function.
-    #[doc(alias = "cudaStreamSetAttribute")]
-    #[track_caller]
-    pub fn set_mem_sync_domain(&self, domain: MemSyncDomain) -> Result<()> {
-        self.set_attribute("StreamRef::set_mem_sync_domain", Attribute::mem_sync_domain(domain))
-    }
-
-    /// Returns the device's domains for the stream's two logical domains.
-    ///
-    /// Stands for [`cudaStreamGetAttribute`](sys::cudaStreamGetAttribute) with
-    /// `cudaLaunchAttributeMemSyncDomainMap`.
-    ///
-    /// # Errors
-    /// Returns the runtime's error. Refused inside a host function.
-    #[doc(alias = "cudaStreamGetAttribute")]
-    #[track_caller]
-    pub fn mem_sync_domain_map(&self) -> Result<MemSyncDomainMap> {
-        let id = sys::cudaLaunchAttributeMemSyncDomainMap;
-        let found = self.attribute("StreamRef::mem_sync_domain_map", id)?;
-        // SAFETY: the attribute determines which member of the union the runtime has filled, and that
-        // member holds numbers.
-        let map = unsafe { found.memSyncDomainMap };
-        Ok(MemSyncDomainMap { default: map.default_, remote: map.remote })
-    }
-
-    /// Sets the device's domains for the stream's two logical domains.
-    ///
-    /// Stands for [`cudaStreamSetAttribute`](sys::cudaStreamSetAttribute) with
-    /// `cudaLaunchAttributeMemSyncDomainMap`.
-    ///
-    /// # Errors
-    /// Returns `cudaErrorInvalidValue` for a domain that the device does not have. Refused inside a host
-    /// function.
-    #[doc(alias = "cudaStreamSetAttribute")]
-    #[track_caller]
-    pub fn set_mem_sync_domain_map(&self, map: MemSyncDomainMap) -> Result<()> {
-        self.set_attribute("StreamRef::set_mem_sync_domain_map", Attribute::mem_sync_domain_map(map))
+    pub fn set_attribute(&self, attribute: StreamAttribute<'_>) -> Result<()> {
+        busy::ensure_idle("StreamRef::set_attribute")?;
+        let _current = self.switch()?;
+        renewal::touch(self.device(), self.as_raw());
+        let Attribute { id, value } = attribute.into();
+        // SAFETY: the stream lives as long as the view. The pointer is to a live union whose member for
+        // this attribute is set.
+        unsafe { check!(cudaStreamSetAttribute(self.as_raw(), id, &raw const value)) }
     }
 
     /// Copies the attributes of another stream of the same device to this one.
@@ -388,28 +347,14 @@ impl StreamRef<'_> {
     }
 
     #[track_caller]
-    fn attribute(
-        &self,
-        api: &'static str,
-        id: sys::cudaLaunchAttributeID,
-    ) -> Result<sys::cudaLaunchAttributeValue> {
-        busy::ensure_idle(api)?;
+    fn attribute(&self, id: sys::cudaLaunchAttributeID) -> Result<sys::cudaLaunchAttributeValue> {
+        busy::ensure_idle("StreamRef::attributes")?;
         let _current = self.switch()?;
         let mut value = sys::cudaLaunchAttributeValue { pad: [0; 64] };
         // SAFETY: the stream lives as long as the view. The pointer is to a live union, which the call
         // fills.
         unsafe { check!(cudaStreamGetAttribute(self.as_raw(), id, &raw mut value)) }?;
         Ok(value)
-    }
-
-    #[track_caller]
-    fn set_attribute(&self, api: &'static str, Attribute { id, value }: Attribute) -> Result<()> {
-        busy::ensure_idle(api)?;
-        let _current = self.switch()?;
-        renewal::touch(self.device(), self.as_raw());
-        // SAFETY: the stream lives as long as the view. The pointer is to a live union whose member for
-        // this attribute is set.
-        unsafe { check!(cudaStreamSetAttribute(self.as_raw(), id, &raw const value)) }
     }
 }
 
@@ -432,14 +377,7 @@ macro_rules! forward {
 }
 
 forward! {
-    fn sync_policy(&self) -> SyncPolicy;
-    fn set_sync_policy(&self, policy: SyncPolicy) -> ();
-    fn set_access_policy(&self, policy: Option<AccessPolicy<'_>>) -> ();
-    fn access_policy_window(&self) -> Option<(usize, usize)>;
-    fn set_priority(&self, priority: i32) -> ();
-    fn mem_sync_domain(&self) -> MemSyncDomain;
-    fn set_mem_sync_domain(&self, domain: MemSyncDomain) -> ();
-    fn mem_sync_domain_map(&self) -> MemSyncDomainMap;
-    fn set_mem_sync_domain_map(&self, map: MemSyncDomainMap) -> ();
+    fn attributes(&self) -> StreamAttributes;
+    fn set_attribute(&self, attribute: StreamAttribute<'_>) -> ();
     fn copy_attributes_from(&self, source: &impl AsStream) -> ();
 }

@@ -46,11 +46,11 @@ use cuda_hazard::{CallSite, SubmittedSnapshot, Timeline};
 pub struct Done(Progress);
 
 enum Progress {
-    Pending(Box<Pending>),
+    Pending(Box<PendingWork>),
     Finished(Result<()>),
 }
 
-struct Pending {
+struct PendingWork {
     signal: Arc<Signal>,
     snapshot: SubmittedSnapshot,
     timeline: &'static Timeline,
@@ -61,10 +61,10 @@ struct Pending {
 
 /// Shared by the future and the function that the stream calls.
 #[derive(Default)]
-struct Signal(Mutex<State>);
+struct Signal(Mutex<SignalState>);
 
 #[derive(Default)]
-struct State {
+struct SignalState {
     /// `None` until the work is complete or the context is lost.
     status: Option<Status>,
     waker: Option<Waker>,
@@ -79,7 +79,7 @@ enum Status {
 }
 
 impl Signal {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, SignalState> {
         lock(&self.0)
     }
 
@@ -169,7 +169,7 @@ impl Done {
         let launched = unsafe { stream.launch_task("StreamRef::done", call_site, &[], Trigger::Always, run) };
         match launched {
             Ok(()) => {
-                let pending = Pending { signal, snapshot, timeline, call_site, _keeper: None };
+                let pending = PendingWork { signal, snapshot, timeline, call_site, _keeper: None };
                 Self(Progress::Pending(Box::new(pending)))
             }
             Err(error) => Self(Progress::Finished(Err(error))),
@@ -177,7 +177,7 @@ impl Done {
     }
 }
 
-impl Pending {
+impl PendingWork {
     /// Returns the result for what the function was called with.
     fn finish(&self, status: Status) -> Result<()> {
         let answer = match status {
@@ -228,7 +228,7 @@ impl Future for Done {
     }
 }
 
-impl Drop for Pending {
+impl Drop for PendingWork {
     /// Lets the task go, which the stream need not wake any more.
     fn drop(&mut self) {
         let waker = self.signal.lock().waker.take();

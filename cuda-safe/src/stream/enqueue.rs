@@ -35,7 +35,7 @@ use crate::sys;
 /// dropped in this order: the submit state with the stream's lock and the operation's sequence number,
 /// the flag against nested operations, the current device.
 #[must_use = "dropped, the operation counts as failed"]
-pub(crate) struct Submission {
+pub(crate) struct StreamSubmission {
     /// `None` if the operation is captured. It becomes part of a graph, and the tracker does not enter
     /// it.
     state: Option<cuda_hazard::Submission<'static>>,
@@ -43,7 +43,7 @@ pub(crate) struct Submission {
     _current: Option<Switched>,
 }
 
-impl Submission {
+impl StreamSubmission {
     /// Ends the submission. `done` says whether the runtime accepted the operation.
     #[expect(clippy::inline_always, reason = "measured: the submission then stays in registers")]
     #[inline(always)]
@@ -169,13 +169,13 @@ impl StreamRef<'_> {
         self,
         operation: Operation<'_, '_>,
         call_site: &'static Location<'static>,
-    ) -> Result<Submission> {
+    ) -> Result<StreamSubmission> {
         let entered = busy::begin("enqueue", call_site)?;
         if self.is_plain() {
             // SAFETY: the caller has these duties and more. The timeline belongs to the tracker of this
             // process, the only one that knows its access histories.
             if let Some(state) = unsafe { TRACKER.begin_fast(self.timeline(), operation) } {
-                return Ok(Submission { state: Some(state), _entered: entered, _current: None });
+                return Ok(StreamSubmission { state: Some(state), _entered: entered, _current: None });
             }
         }
         // SAFETY: the caller has the same duties.
@@ -193,14 +193,14 @@ impl StreamRef<'_> {
         entered: Entered,
         operation: Operation<'_, '_>,
         call_site: &'static Location<'static>,
-    ) -> Result<Submission> {
+    ) -> Result<StreamSubmission> {
         if let Some(recorder) = self.recorder() {
             let noted = recorder.note(self.timeline(), operation, call_site);
             noted.map_err(|error| error.at(call_site))?;
             // If the runtime refuses a launch because of the current device, that may invalidate the
             // capture.
             let current = self.device().switch().map_err(|error| error.at(call_site))?;
-            return Ok(Submission { state: None, _entered: entered, _current: Some(current) });
+            return Ok(StreamSubmission { state: None, _entered: entered, _current: Some(current) });
         }
         let current = self.switch().map_err(|error| error.at(call_site))?;
         let (timeline, port) = (self.timeline(), Runtime::new(self.as_raw()));
@@ -213,13 +213,14 @@ impl StreamRef<'_> {
         };
         let state = match fast {
             Some(state) => state,
-            // SAFETY: as above.
+            // SAFETY: the caller has these duties and more. The timeline belongs to the tracker of this
+            // process, the only one that knows its access histories.
             None => match unsafe { TRACKER.begin_slow(timeline, operation, &port, call_site) } {
                 Ok(state) => state,
                 Err(refusal) => return Err(refused(refusal, "enqueue", call_site)),
             },
         };
-        Ok(Submission { state: Some(state), _entered: entered, _current: current })
+        Ok(StreamSubmission { state: Some(state), _entered: entered, _current: current })
     }
 }
 

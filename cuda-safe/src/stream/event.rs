@@ -321,12 +321,6 @@ impl Event {
         self.device
     }
 
-    /// Returns the flags that the event was made with.
-    #[must_use]
-    pub fn flags(&self) -> EventFlags {
-        self.flags
-    }
-
     /// Returns the raw handle. If other code records the event, the tracker does not notice and keeps
     /// the former mark.
     #[must_use]

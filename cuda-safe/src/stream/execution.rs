@@ -176,7 +176,8 @@ impl SmResource {
 // SAFETY: the structure is a description. Its pointer is null: `empty`, and the runtime links only what it is
 // given together.
 unsafe impl Send for SmResource {}
-// SAFETY: as above.
+// SAFETY: the structure is a description. Its pointer is null: `empty`, and the runtime links only what it is
+// given together.
 unsafe impl Sync for SmResource {}
 
 impl fmt::Debug for SmResource {
@@ -201,7 +202,7 @@ struct Context {
 
 // SAFETY: the handle is a name that the runtime accepts on any thread.
 unsafe impl Send for Context {}
-// SAFETY: as above. The runtime serializes its calls.
+// SAFETY: the handle is a name that the runtime accepts on any thread. The runtime serializes its calls.
 unsafe impl Sync for Context {}
 
 impl Device {
@@ -277,7 +278,8 @@ impl ExecutionContext {
         let (count, to) = (u32::try_from(list.len()).unwrap_or(u32::MAX), &raw mut description);
         // SAFETY: there are `count` resources, and the pointer is to a live variable, which the call fills.
         unsafe { check!(cudaDevResourceGenerateDesc(to, list.as_mut_ptr(), count)) }?;
-        // SAFETY: as above. The description is from the call before, and the flags must be 0.
+        // SAFETY: there are `count` resources, and the pointer is to a live variable, which the call fills.
+        // The description is from the call before, and the flags must be 0.
         unsafe { check!(cudaGreenCtxCreate(&raw mut raw, description, device.as_raw(), 0)) }?;
         Ok(Self(Arc::new(Context { raw, device, is_green: true, process: process::number() })))
     }
@@ -423,7 +425,7 @@ fn destroy(raw: usize) {
     let raw: sys::cudaExecutionContext_t = std::ptr::with_exposed_provenance_mut(raw);
     // SAFETY: the runtime has made the handle, and nobody else has it any more.
     let _ = unsafe { check!(cudaExecutionCtxSynchronize(raw)) };
-    // SAFETY: as above.
+    // SAFETY: the runtime has made the handle, and nobody else has it any more.
     let _ = unsafe { check!(cudaExecutionCtxDestroy(raw)) };
 }
 

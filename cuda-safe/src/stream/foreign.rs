@@ -39,7 +39,8 @@ pub struct ForeignStream {
 // SAFETY: the runtime accepts a stream's handle on any thread, the timeline is made for many threads,
 // and the retained value is `Send`.
 unsafe impl Send for ForeignStream {}
-// SAFETY: as above, and the retained value is `Sync`.
+// SAFETY: the runtime accepts a stream's handle on any thread, the timeline is made for many threads, and the
+// retained value is `Send`. The retained value is `Sync`.
 unsafe impl Sync for ForeignStream {}
 
 /// A foreign stream that is in use.
@@ -128,7 +129,7 @@ impl ForeignStream {
         let (mut flags, mut id) = (0, 0);
         // SAFETY: the caller guarantees that the stream is live. The pointer is to a live integer.
         unsafe { check!(cudaStreamGetFlags(raw, &raw mut flags)) }?;
-        // SAFETY: as above.
+        // SAFETY: the caller guarantees that the stream is live. The pointer is to a live integer.
         unsafe { check!(cudaStreamGetId(raw, &raw mut id)) }?;
         let mut adopted = lock(&ADOPTED);
         let timeline = match adopted.iter_mut().find(|it| it.id == id) {

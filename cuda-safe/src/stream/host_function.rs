@@ -69,7 +69,7 @@ impl HostTaskSync {
 }
 
 /// A host function that is pending on a stream.
-struct Task {
+struct HostTask {
     run: Run,
     timeline: TimelineId,
     device: i32,
@@ -81,10 +81,10 @@ struct Task {
 /// The thread that launches adds to `added`. The thread that runs tasks takes them all over at once when
 /// it has run those in `taken`. So a thread that launches many rarely waits for a cache line of the other
 /// thread. With one lock for both, a launch cost 110 to 130 ns more than in C++ on an H200.
-struct Pending {
+struct PendingTasks {
     added: Locked<Added>,
     /// Sorted by number. A stream runs its tasks in order, so the next one is at or near the front.
-    taken: Locked<VecDeque<(usize, Task)>>,
+    taken: Locked<VecDeque<(usize, HostTask)>>,
 }
 
 /// A lock on a cache line of its own.
@@ -102,27 +102,27 @@ struct Added {
     /// The number of the next task.
     next: usize,
     /// Sorted by number. All numbers are greater than those of the tasks that were taken over.
-    tasks: VecDeque<(usize, Task)>,
+    tasks: VecDeque<(usize, HostTask)>,
 }
 
 /// The number of pairs of locks that the streams share.
 const PAIRS: usize = 64;
 
-static PENDING: [Pending; PAIRS] = [const {
-    Pending {
+static PENDING: [PendingTasks; PAIRS] = [const {
+    PendingTasks {
         added: Locked(Mutex::new(Added { next: PAIRS, tasks: VecDeque::new() })),
         taken: Locked(Mutex::new(VecDeque::new())),
     }
 }; PAIRS];
 
 /// Returns the pending tasks that include the one with this number.
-fn pending(number: usize) -> &'static Pending {
+fn pending(number: usize) -> &'static PendingTasks {
     let [first, ..] = &PENDING;
     PENDING.get(number % PAIRS).unwrap_or(first)
 }
 
 /// Adds a task and returns its number.
-fn add(task: Task) -> usize {
+fn add(task: HostTask) -> usize {
     let TimelineId(timeline) = task.timeline;
     let pair = usize::try_from(timeline).unwrap_or_default() % PAIRS;
     let mut added = pending(pair).added.lock();
@@ -133,7 +133,7 @@ fn add(task: Task) -> usize {
 }
 
 /// Removes and returns a task. Returns `None` if it was removed before.
-fn take(number: usize) -> Option<Task> {
+fn take(number: usize) -> Option<HostTask> {
     let pending = pending(number);
     let mut taken = pending.taken.lock();
     if taken.back().is_none_or(|(last, _)| *last < number) {
@@ -164,7 +164,7 @@ pub(super) fn abandon(device: i32) {
         *taken = others;
         dropped.extend(lost);
     }
-    for (_, Task { run, timeline, device, call_site }) in dropped {
+    for (_, HostTask { run, timeline, device, call_site }) in dropped {
         guarded(|| drop(run), Some(timeline), device, call_site);
     }
 }
@@ -266,20 +266,22 @@ impl StreamRef<'_> {
         busy::ensure_idle(api).map_err(|error| error.at(call_site))?;
         self.ensure_not_captured(api).map_err(|error| error.at(call_site))?;
         let timeline = self.timeline();
-        let number = add(Task { run, timeline: timeline.id, device: timeline.device(), call_site });
+        let number = add(HostTask { run, timeline: timeline.id, device: timeline.device(), call_site });
         let data = std::ptr::without_provenance_mut(number);
         let launch = |stream| {
-            // The stream lives as long as the view. The functions may be called at any time, on any thread,
-            // with a number that identifies a task or no longer does.
             match trigger {
-                // SAFETY: as above.
+                // SAFETY: the stream lives as long as the view. The function may be called at any time, on
+                // any thread, with a number that identifies a task or no longer does.
                 Trigger::Completed => unsafe { check!(cudaLaunchHostFunc(stream, Some(call), data)) },
                 #[cfg(cudart_13_2)]
                 Trigger::Synced(HostTaskSync(mode)) => {
-                    // SAFETY: as above. The runtime checks the mode.
+                    // SAFETY: the stream lives as long as the view. The function may be called at any time,
+                    // on any thread, with a number that identifies a task or no longer does. The runtime
+                    // checks the mode.
                     unsafe { check!(cudaLaunchHostFunc_v2(stream, Some(call), data, mode)) }
                 }
-                // SAFETY: as above. The flags must be 0.
+                // SAFETY: the stream lives as long as the view. The function may be called at any time, on
+                // any thread, with a number that identifies a task or no longer does. The flags must be 0.
                 Trigger::Always => unsafe { check!(cudaStreamAddCallback(stream, Some(notify), data, 0)) },
             }
         };
@@ -304,7 +306,7 @@ unsafe extern "C" fn notify(_: sys::cudaStream_t, status: sys::cudaError_t, data
 }
 
 fn run(data: *mut c_void, status: sys::cudaError_t) {
-    if let Some(Task { run, timeline, device, call_site }) = take(data.addr()) {
+    if let Some(HostTask { run, timeline, device, call_site }) = take(data.addr()) {
         guarded(|| run(status), Some(timeline), device, call_site);
     }
 }
@@ -371,7 +373,7 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU32, Ordering};
 
-    use super::{Task, abandon, add, call, take};
+    use super::{HostTask, abandon, add, call, take};
     use cuda_hazard::TimelineId;
 
     struct Counts(Arc<AtomicU32>);
@@ -383,13 +385,13 @@ mod tests {
     }
 
     /// A task of a device that owns something and counts its runs.
-    fn task(device: i32, drops: &Arc<AtomicU32>, runs: &Arc<AtomicU32>) -> Task {
+    fn task(device: i32, drops: &Arc<AtomicU32>, runs: &Arc<AtomicU32>) -> HostTask {
         let (owned, runs) = (Counts(Arc::clone(drops)), Arc::clone(runs));
         let run = Box::new(move |_| {
             let _owned = &owned;
             runs.fetch_add(1, Ordering::SeqCst);
         });
-        Task { run, timeline: TimelineId(0), device, call_site: Location::caller() }
+        HostTask { run, timeline: TimelineId(0), device, call_site: Location::caller() }
     }
 
     fn run(number: usize) {
@@ -434,7 +436,7 @@ mod tests {
         for _ in 0..2 {
             let owned = Panics;
             let run = Box::new(move |_| drop(owned));
-            add(Task { run, timeline: TimelineId(0), device: DEVICE, call_site: Location::caller() });
+            add(HostTask { run, timeline: TimelineId(0), device: DEVICE, call_site: Location::caller() });
             add(task(DEVICE, &drops, &runs));
         }
         abandon(DEVICE);
@@ -457,7 +459,7 @@ mod tests {
         let drops = Arc::default();
         let owned = LaunchesWhenDropped(Arc::clone(&drops));
         let run = Box::new(move |_| drop(owned));
-        add(Task { run, timeline: TimelineId(0), device: DEVICE, call_site: Location::caller() });
+        add(HostTask { run, timeline: TimelineId(0), device: DEVICE, call_site: Location::caller() });
         abandon(DEVICE);
         assert_eq!(drops.load(Ordering::SeqCst), 1);
     }

@@ -38,7 +38,10 @@ mod view;
 mod wait;
 
 pub(crate) use attributes::Attribute;
-pub use attributes::{AccessPolicy, AccessProperty, MemSyncDomain, MemSyncDomainMap, SyncPolicy};
+pub use attributes::{
+    AccessPolicy, AccessProperty, MemSyncDomain, MemSyncDomainMap, StreamAttribute, StreamAttributes,
+    SyncPolicy,
+};
 pub use done::Done;
 pub use enqueue_all::enqueue_all;
 pub use event::{Event, EventFlags, RecordFlags};
@@ -59,7 +62,7 @@ pub(crate) use crate::busy::ensure_idle;
 pub(crate) use crate::callback::{defer, enter_callback, in_callback};
 pub(crate) use branch::HiddenStream;
 pub(crate) use device_wait::{CaptureTurn, wait_device};
-pub(crate) use enqueue::{Call, Submission, enqueue_free};
+pub(crate) use enqueue::{Call, StreamSubmission, enqueue_free};
 pub(crate) use host::{is_quiet, synchronize_device, wait_host};
 pub(crate) use host_function::guarded;
 pub(crate) use memory_argument::Accesses;

@@ -47,8 +47,8 @@ pub struct Stream {
 // SAFETY: the runtime accepts a stream's handle on any thread, and the timeline is made for many
 // threads.
 unsafe impl Send for Stream {}
-// SAFETY: as above. The runtime serializes submissions of several threads to one stream, and the tracker
-// locks the stream.
+// SAFETY: the runtime accepts a stream's handle on any thread, and the timeline is made for many threads. The
+// runtime serializes submissions of several threads to one stream, and the tracker locks the stream.
 unsafe impl Sync for Stream {}
 
 impl Stream {

@@ -79,7 +79,7 @@ pub(crate) struct Recorder {
     device: Device,
     priority: i32,
     branches: RefCell<Vec<Branch>>,
-    state: RefCell<State>,
+    state: RefCell<RecorderState>,
 }
 
 /// A branch: a hidden stream.
@@ -97,7 +97,7 @@ struct Branch {
 type OrderedStream = (sys::cudaStream_t, happens_before::Timeline);
 
 #[derive(Default)]
-struct State {
+struct RecorderState {
     /// Those of each captured operation.
     accesses: Vec<RetainedAccesses>,
     order: HappensBefore,
@@ -106,7 +106,7 @@ struct State {
     /// The last record of each of the program's events, by their numbers. New events reuse handles.
     events: Vec<(u64, Mark)>,
     /// The operations since the first record, and their access histories.
-    steps: Vec<Step>,
+    steps: Vec<RecordedStep>,
     histories: GraphHistories,
 }
 
@@ -118,7 +118,7 @@ pub(super) struct Mark {
 }
 
 /// A captured operation.
-struct Step {
+struct RecordedStep {
     epoch: Epoch,
     call_site: &'static Location<'static>,
 }
@@ -190,7 +190,7 @@ impl Recorder {
     }
 
     #[track_caller]
-    fn state(&self) -> Result<std::cell::RefMut<'_, State>> {
+    fn state(&self) -> Result<std::cell::RefMut<'_, RecorderState>> {
         self.state.try_borrow_mut().ok().or_refused("capture", || Detail::NESTED)
     }
 
@@ -237,7 +237,7 @@ impl Recorder {
             let is_before = |step: usize| order.is_before_next(steps[step].epoch, timeline);
             state.histories.enter(steps.len(), &uses, is_before);
             let epoch = state.order.operate(timeline);
-            state.steps.push(Step { epoch, call_site });
+            state.steps.push(RecordedStep { epoch, call_site });
         } else {
             state.order.operate(timeline);
         }
@@ -291,7 +291,7 @@ impl Recorder {
     /// Makes a branch wait for a hidden event.
     #[track_caller]
     fn follow(&self, (stream, timeline): OrderedStream, mark: &Mark) -> Result<()> {
-        // SAFETY: as above.
+        // SAFETY: the recorder owns the event, and the stream lives as long as the recorder.
         unsafe { check!(cudaStreamWaitEvent(stream, mark.raw, 0)) }?;
         self.state()?.order.wait(timeline, &mark.clock);
         Ok(())

@@ -320,7 +320,8 @@ fn info(raw: sys::cudaStream_t, status: &mut sys::cudaStreamCaptureStatus, id: &
         ))
     };
     #[cfg(not(cudart_13_0))]
-    // SAFETY: as above.
+    // SAFETY: the stream is live. The first two pointers are to live variables, which the call fills. It
+    // returns nothing for the others, which are null.
     let asked =
         unsafe { check!(cudaStreamGetCaptureInfo(raw, status, id, graph, ptr::null_mut(), ptr::null_mut())) };
     asked

@@ -38,7 +38,6 @@ use crate::{check, stream, sys};
 /// let table = DeviceBuffer::from_slice(&[1.0_f32, 4.0, 9.0])?;
 /// let texture = Texture::new(&table, &TextureDesc::default())?; // for tex1Dfetch<float>
 /// assert_eq!(texture.resource_desc()?.resType, cuda_safe::sys::cudaResourceTypeLinear);
-/// assert!(texture.shares(&table.access()));
 /// texture.destroy()?;
 /// # Ok(())
 /// # }
@@ -121,12 +120,6 @@ impl<T: ArrayElement> Texture<T> {
 }
 
 impl<T> Texture<T> {
-    /// Returns the device whose kernels can read the texture.
-    #[must_use]
-    pub fn device(&self) -> Device {
-        self.object.device
-    }
-
     /// Returns the meaning of the image's dimensions. Returns `None` for linear memory, which is read by
     /// element index.
     #[must_use]
@@ -156,7 +149,7 @@ impl<T> Texture<T> {
     #[doc(alias = "cudaGetTextureObjectResourceDesc")]
     #[track_caller]
     pub fn resource_desc(&self) -> Result<sys::cudaResourceDesc> {
-        let _current = self.device().switch()?;
+        let _current = self.object.device.switch()?;
         relax()?;
         let mut found = sys::cudaResourceDesc::default();
         // SAFETY: `self` borrows the texture, which is therefore live. The pointer is to a live variable,
@@ -175,10 +168,11 @@ impl<T> Texture<T> {
     #[doc(alias = "cudaGetTextureObjectTextureDesc")]
     #[track_caller]
     pub fn texture_desc(&self) -> Result<sys::cudaTextureDesc> {
-        let _current = self.device().switch()?;
+        let _current = self.object.device.switch()?;
         relax()?;
         let mut found = sys::cudaTextureDesc::default();
-        // SAFETY: as above.
+        // SAFETY: `self` borrows the texture, which is therefore live. The pointer is to a live variable,
+        // which the call fills.
         unsafe { check!(cudaGetTextureObjectTextureDesc(&raw mut found, self.object.raw)) }?;
         // The runtime of CUDA 13.0 overwrites the border colour with bytes that it never initialized.
         found.borderColor = self.desc.border_color;
@@ -199,21 +193,13 @@ impl<T> Texture<T> {
             // The runtime reports success here, but does not document that it writes the structure.
             return Ok(None);
         }
-        let _current = self.device().switch()?;
+        let _current = self.object.device.switch()?;
         relax()?;
         let mut found = sys::cudaResourceViewDesc::default();
-        // SAFETY: as above.
+        // SAFETY: `self` borrows the texture, which is therefore live. The pointer is to a live variable,
+        // which the call fills.
         unsafe { check!(cudaGetTextureObjectResourceViewDesc(&raw mut found, self.object.raw)) }?;
         Ok(Some(found))
-    }
-
-    /// Returns whether the texture and `access` have bytes in common. A kernel must not write bytes that it
-    /// reads by a texture in the same launch.
-    ///
-    /// Functions that wrap a kernel use this to check their arguments before the launch.
-    #[must_use]
-    pub fn shares(&self, access: &Access<'_>) -> bool {
-        self.access().overlaps(access)
     }
 
     /// Returns a read of the memory, for [`enqueue`](crate::stream::StreamRef::enqueue) and
@@ -340,12 +326,6 @@ impl<T: ArrayElement> Surface<T> {
 }
 
 impl<T> Surface<T> {
-    /// Returns the device whose kernels can use the surface.
-    #[must_use]
-    pub fn device(&self) -> Device {
-        self.object.device
-    }
-
     /// Returns the meaning of the image's dimensions.
     #[must_use]
     pub fn kind(&self) -> ArrayKind {
@@ -374,19 +354,13 @@ impl<T> Surface<T> {
     #[doc(alias = "cudaGetSurfaceObjectResourceDesc")]
     #[track_caller]
     pub fn resource_desc(&self) -> Result<sys::cudaResourceDesc> {
-        let _current = self.device().switch()?;
+        let _current = self.object.device.switch()?;
         relax()?;
         let mut found = sys::cudaResourceDesc::default();
         // SAFETY: `self` borrows the surface, which is therefore live. The pointer is to a live variable,
         // which the call fills.
         unsafe { check!(cudaGetSurfaceObjectResourceDesc(&raw mut found, self.object.raw)) }?;
         Ok(found)
-    }
-
-    /// Returns whether the surface and `access` have bytes in common.
-    #[must_use]
-    pub fn shares(&self, access: &Access<'_>) -> bool {
-        self.access().overlaps(access)
     }
 
     /// Returns a read of the array, for [`enqueue`](crate::stream::StreamRef::enqueue) and
@@ -455,7 +429,7 @@ macro_rules! object_argument {
             #[inline]
             fn object(&self) -> Option<Named<'_>> {
                 let $it = self;
-                Some(($owner.alive(), $owner.device()))
+                Some(($owner.alive(), $owner.object.device))
             }
         }
     };
@@ -530,7 +504,9 @@ impl Object {
                 }?;
             }
             Sort::Surface => {
-                // SAFETY: as above.
+                // SAFETY: the pointers are to live structures, or null. The first structure names memory that
+                // is live and belongs to the current device; `memory` above retains it for the object's
+                // lifetime.
                 unsafe { check!(cudaCreateSurfaceObject(&raw mut raw, &raw const resource.raw)) }?;
             }
         }
@@ -566,7 +542,7 @@ impl Destroy for Object {
         match self.sort {
             // SAFETY: `new` made the object. Only this function destroys it, once. No work uses it.
             Sort::Texture => unsafe { check!(cudaDestroyTextureObject(self.raw)) },
-            // SAFETY: as above.
+            // SAFETY: `new` made the object. Only this function destroys it, once. No work uses it.
             Sort::Surface => unsafe { check!(cudaDestroySurfaceObject(self.raw)) },
         }
     }

@@ -206,7 +206,7 @@ fn linear<'a, T: ArrayElement>(api: &'static str, span: Span<'a, T>) -> Result<R
 fn rows<'a, T: ArrayElement>(api: &'static str, grid: Grid<'a, T>) -> Result<Resource<'a>> {
     let bytes = grid.bytes().or_refused(api, || Detail::NOT_RETAINED)?;
     let (device, memory) = (bytes.device(), bytes.access(Mode::Read));
-    let (width, height, pitch) = (grid.width(), grid.height(), grid.layout().pitch);
+    let ([width, height, _], pitch) = (grid.extent(), grid.layout().pitch);
     for (what, asked, attribute) in [
         ("the width of the texture", width, sys::cudaDevAttrMaxTexture2DLinearWidth),
         ("the height of the texture", height, sys::cudaDevAttrMaxTexture2DLinearHeight),

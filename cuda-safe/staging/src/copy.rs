@@ -447,7 +447,8 @@ mod tests {
             unsafe { check!(cudaStreamBeginCapture(stream, sys::cudaStreamCaptureModeGlobal)) }?;
             begun.send(()).unwrap();
             let _ = copies.recv();
-            // SAFETY: as above; the pointer is to a live variable, which the call fills.
+            // SAFETY: this thread is the only user of the stream. The pointer is to a live variable, which
+            // the call fills.
             let ended = unsafe { check!(cudaStreamEndCapture(stream, &raw mut graph)) };
             // SAFETY: this thread is the only owner of the graph, which is unused.
             ended.and_then(|()| unsafe { check!(cudaGraphDestroy(graph)) })?;
@@ -473,7 +474,7 @@ mod tests {
             unsafe { check!(cudaThreadExchangeStreamCaptureMode(&raw mut exchanged)) }.unwrap();
             device.write(&host).unwrap();
             release().unwrap();
-            // SAFETY: as above.
+            // SAFETY: the pointer is to a live variable, which the call reads and fills.
             unsafe { check!(cudaThreadExchangeStreamCaptureMode(&raw mut exchanged)) }.unwrap();
             assert_eq!(exchanged, mode);
         }
@@ -483,7 +484,7 @@ mod tests {
         set_device(count - 1).unwrap();
         device.write(&host).unwrap();
         assert_eq!(device.read(), host);
-        // SAFETY: as above.
+        // SAFETY: the pointer is to a live variable, which the call fills.
         unsafe { check!(cudaGetDevice(&raw mut current)) }.unwrap();
         assert_eq!(current, count - 1);
         set_device(0).unwrap();

@@ -346,7 +346,7 @@ mod tests {
 
         // SAFETY: loom's cells detect when two threads use one at once.
         unsafe impl Send for Transfer {}
-        // SAFETY: as above.
+        // SAFETY: loom's cells detect when two threads use one at once.
         unsafe impl Sync for Transfer {}
 
         fn value(chunk: usize, piece: usize) -> usize {
@@ -393,10 +393,10 @@ mod tests {
                         // SAFETY: the place is this thread's alone, which is what is tested.
                         let place = unsafe { &raw mut (*slot.cast_mut())[piece] };
                         match self.direction {
-                            // SAFETY: as above.
+                            // SAFETY: the place is this thread's alone, which is what is tested.
                             Direction::HostToDevice => unsafe { place.write(value(chunk, piece)) },
                             Direction::DeviceToHost => self.host[chunk][piece].with_mut(|to| {
-                                // SAFETY: as above.
+                                // SAFETY: the place is this thread's alone, which is what is tested.
                                 unsafe { to.copy_from(place, 1) };
                             }),
                         }
@@ -446,7 +446,7 @@ mod tests {
                         remote.with_mut(|remote| unsafe { remote.copy_from(slot, 1) });
                     }),
                     Direction::DeviceToHost => slot.with_mut(|slot| {
-                        // SAFETY: as above.
+                        // SAFETY: the device has the slot to itself, which is what is tested.
                         remote.with(|remote| unsafe { slot.copy_from(remote, 1) });
                     }),
                 }

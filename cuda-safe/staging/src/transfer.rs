@@ -47,7 +47,8 @@ pub(crate) struct Transfer {
 // SAFETY: the pointers are used as the module's documentation says, from any thread that works on the
 // transfer.
 unsafe impl Send for Transfer {}
-// SAFETY: as above; everything else is made for several threads.
+// SAFETY: the pointers are used as the module's documentation says, from any thread that works on the
+// transfer. Everything else is made for several threads.
 unsafe impl Sync for Transfer {}
 
 /// D2H, so many chunks are submitted before workers are woken: waking takes the caller longer than the device
@@ -186,7 +187,9 @@ impl DeviceQueue for Transfer {
             // transfer's alone.
             unsafe { check!(cudaMemcpyAsync(to, from, width, kind, stream)) }?;
         } else {
-            // SAFETY: as above; rows lie one pitch apart on the device, and one after the other in the slot.
+            // SAFETY: the chunk lies within the device's side, which lives until the transfer is over, and
+            // fits the slot, which is not touched until the event below is complete; the stream is the
+            // transfer's alone. Rows lie one pitch apart on the device, and one after the other in the slot.
             unsafe { check!(cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, rows, kind, stream)) }?;
         }
         // SAFETY: event and stream are the transfer's alone, of one device; what it recorded last is

@@ -14,7 +14,7 @@ use cuda_safe::memory::managed::Advice;
 use cuda_safe::memory::{
     Array, ArrayBuilder, ManagedBuffer, MemoryLocation, MemoryPool, PinnedFlags, PointerAttributes,
 };
-use cuda_safe::stream::{AsStream, EventFlags, MemSyncDomain, RecordFlags, SyncPolicy};
+use cuda_safe::stream::{AsStream, EventFlags, MemSyncDomain, RecordFlags, StreamAttribute};
 use cuda_safe::{
     Device, DeviceBuffer, Error, Event, Graph, MappedFlag, PinnedBuffer, PitchedBuffer, PitchedVolume,
     Registered, Result, Stream, Texture, WriteCombinedBuffer, memcpy, memcpy_async, memset, memset_async,
@@ -155,14 +155,8 @@ pub(crate) fn call_every_function(things: &mut Things, mut note: impl FnMut(&str
         stream.capture(|_| Ok(()));
         stream.capture_to_graph(spare.take().unwrap(), &[], |_| Ok(()));
         stream.as_stream().capture_id();
-        stream.as_stream().sync_policy();
-        stream.as_stream().set_sync_policy(SyncPolicy::AUTO);
-        stream.as_stream().set_access_policy(None);
-        stream.as_stream().access_policy_window();
-        stream.as_stream().set_priority(0);
-        stream.as_stream().mem_sync_domain();
-        stream.as_stream().set_mem_sync_domain(MemSyncDomain::DEFAULT);
-        stream.as_stream().mem_sync_domain_map();
+        stream.as_stream().attributes();
+        stream.as_stream().set_attribute(StreamAttribute::MemSyncDomain(MemSyncDomain::DEFAULT));
         stream.as_stream().copy_attributes_from(other);
         Event::new();
         Event::without_timing();
@@ -197,10 +191,8 @@ pub(crate) fn call_every_function(things: &mut Things, mut note: impl FnMut(&str
         Registered::new_read_only(vec![1_u8]).map_err(Error::from);
         PointerAttributes::from_ptr(buffer.as_ptr());
         MemoryPool::new();
-        pool.release_threshold();
         pool.set_release_threshold(0);
-        pool.reuse();
-        pool.statistics();
+        pool.attributes();
         pool.reset_watermarks();
         pool.trim_to(0);
         pool.access(device);
@@ -211,7 +203,7 @@ pub(crate) fn call_every_function(things: &mut Things, mut note: impl FnMut(&str
         Array::<u8>::alloc_3d(8, 8, 8);
         ArrayBuilder::plane(8, 8).mipmapped::<u8>(2);
         ArrayBuilder::plane(8, 8).device(device).alloc::<u8>();
-        ArrayBuilder::plane(8, 8).sparse::<u8>();
+        ArrayBuilder::plane(8, 8).sparse::<u8>(None);
         array.info();
         array.descriptor();
         Texture::new(array, &cuda_safe::texture::TextureDesc::default());
@@ -236,11 +228,10 @@ pub(crate) fn call_every_function(things: &mut Things, mut note: impl FnMut(&str
     }
     if let Some(managed) = managed {
         call! {
-            managed.advise(Advice::SetReadMostly);
-            managed.range_attributes();
-            managed.as_slice().is_read_mostly();
+            managed.as_slice().advise(Advice::SetReadMostly);
+            managed.as_slice().range_attributes();
             managed.as_slice().last_prefetch_location();
-            managed.prefetch_async(here, stream);
+            managed.as_slice().prefetch_async(here, stream);
         }
     }
     let Things { stream, event, buffer, pinned, graph, inner, nodes, exec, condition, .. } = things;

@@ -38,7 +38,7 @@ fn everything_can_be_dropped_by_who_is_told_of_a_call_that_fails() -> Result<()>
     // Before the fault, which refuses later work. Nobody has seen that these are complete.
     streams[1].launch_host_fn(|| ())?;
     used.launch_host_fn(|| ())?;
-    // SAFETY: as above.
+    // SAFETY: the kernel has no parameters.
     unsafe { ends.launch((1, 1), &streams[0], ()) }?;
     assert!(streams[0].synchronize().unwrap_err().is_sticky());
     let (tell, told) = channel();

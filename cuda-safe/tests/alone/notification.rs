@@ -27,7 +27,7 @@ fn a_process_is_told_that_it_is_over_its_budget_until_it_wants_no_more() {
     let calls = std::env::temp_dir().join(format!("cuda-notification-calls-{}", std::process::id()));
     // SAFETY: no other thread runs in this process yet. A GPU's runtime does not know the variable.
     unsafe { std::env::set_var("CUDA_EMULATOR_BUDGET", "1") };
-    // SAFETY: as above.
+    // SAFETY: no other thread runs in this process yet. A GPU's runtime does not know the variable.
     unsafe { std::env::set_var("CUDA_EMULATOR_CALLS", &calls) };
     let device = Device::new(0).unwrap();
     let emulated = device.properties().unwrap().name().contains("mulat");
@@ -47,7 +47,6 @@ fn a_process_is_told_that_it_is_over_its_budget_until_it_wants_no_more() {
             return;
         }
     };
-    assert_eq!(notification.device(), device);
     let buffer = DeviceBuffer::<u8>::alloc(3 << 20).unwrap();
     if emulated {
         assert_eq!(told.recv().unwrap(), Notice::OverBudget { bytes: 2 << 20 });

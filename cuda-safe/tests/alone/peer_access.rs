@@ -70,7 +70,7 @@ fn the_first_copy_between_two_devices_enables_access_both_ways_and_later_ones_as
     // Access that the program disables stays disabled: copies do not request it again.
     // SAFETY: no kernel of this program uses a peer's memory.
     unsafe { first.disable_peer_access(&second) }.unwrap();
-    // SAFETY: as above.
+    // SAFETY: no kernel of this program uses a peer's memory.
     unsafe { second.disable_peer_access(&first) }.unwrap();
     let mut plane = first.with_current(|| PitchedBuffer::<u32>::alloc(10, 100)).unwrap();
     memcpy_2d_async(&mut plane, &b.plane(10, 100).unwrap(), &stream).unwrap();
@@ -78,5 +78,5 @@ fn the_first_copy_between_two_devices_enables_access_both_ways_and_later_ones_as
     assert!(!reaches(first, second) && !reaches(second, first));
     assert_eq!(plane.to_vec().unwrap(), host);
     let plain = Plane::from_slice(&host, 10, 100).unwrap();
-    assert_eq!((plain.width(), plain.pitch()), (10, 40));
+    assert_eq!((plain.extent()[0], plain.pitch()), (10, 40));
 }

@@ -19,13 +19,13 @@ fn the_first_use_of_a_default_pool_raises_its_threshold_unless_the_program_has_s
     own_process!();
     let first = Device::new(0).unwrap();
     let pool = first.default_memory_pool().unwrap();
-    assert_eq!(pool.release_threshold().unwrap(), 0);
+    assert_eq!(pool.attributes().unwrap().release_threshold, 0);
     alloc_async(first);
-    assert_eq!(pool.release_threshold().unwrap(), u64::MAX);
+    assert_eq!(pool.attributes().unwrap().release_threshold, u64::MAX);
     // A value that the program sets afterwards stays.
     pool.set_release_threshold(0).unwrap();
     alloc_async(first);
-    assert_eq!(pool.release_threshold().unwrap(), 0);
+    assert_eq!(pool.attributes().unwrap().release_threshold, 0);
 
     let Ok(second) = Device::new(1) else {
         eprintln!("skipped: there is no second device");
@@ -35,8 +35,8 @@ fn the_first_use_of_a_default_pool_raises_its_threshold_unless_the_program_has_s
     let pool = second.default_memory_pool().unwrap();
     pool.set_release_threshold(0).unwrap();
     alloc_async(second);
-    assert_eq!(pool.release_threshold().unwrap(), 0);
+    assert_eq!(pool.attributes().unwrap().release_threshold, 0);
     keep_pool_memory(true);
     alloc_async(second);
-    assert_eq!(pool.release_threshold().unwrap(), 0);
+    assert_eq!(pool.attributes().unwrap().release_threshold, 0);
 }

@@ -15,5 +15,5 @@ fn a_program_can_keep_the_crate_from_raising_the_threshold() {
     drop(DeviceBuffer::<u8>::alloc_async(100, &stream).unwrap());
     stream.synchronize().unwrap();
     let pool = Device::current().unwrap().default_memory_pool().unwrap();
-    assert_eq!(pool.release_threshold().unwrap(), 0);
+    assert_eq!(pool.attributes().unwrap().release_threshold, 0);
 }

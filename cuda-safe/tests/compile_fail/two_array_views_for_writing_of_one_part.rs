@@ -4,7 +4,7 @@ use cuda_safe::memory::Array;
 
 fn main() -> cuda_safe::Result<()> {
     let mut array = Array::<u8>::alloc_3d(4, 2, 2)?;
-    let mut one = array.layers_mut(0..1)?;
-    let other = array.layers_mut(0..1)?;
+    let mut one = array.view_mut();
+    let other = array.view_mut();
     memcpy_2d(&mut one, &other)
 }

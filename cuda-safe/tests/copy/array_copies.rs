@@ -26,7 +26,7 @@ fn numbers(len: usize) -> Vec<u16> {
 /// An array with this many elements, filled with numbers.
 fn filled(builder: ArrayBuilder) -> Array<u16> {
     let mut array = builder.alloc::<u16>().unwrap();
-    let [width, height, depth] = [array.width(), array.height(), array.depth()];
+    let [width, height, depth] = array.extent();
     let host = numbers(width * height * depth);
     memcpy_3d(&mut array, &Volume::from_slice(&host, width, height, depth).unwrap()).unwrap();
     array
@@ -131,7 +131,8 @@ fn boxes_go_to_and_from_and_between_arrays_with_nothing_around_them_touched() {
     // The box to another position of an array with layers.
     let mut layered = filled(ArrayBuilder::plane(W, H).layers(D));
     let part = whole.view().columns(2..6).unwrap().rows(1..4).unwrap().layers(1..3).unwrap();
-    let mut target = layered.layers_mut(2..).unwrap();
+    let mut all = layered.view_mut();
+    let mut target = all.layers_mut(2..).unwrap();
     memcpy_3d(&mut target.columns_mut(..4).unwrap().rows_mut(2..).unwrap(), &part).unwrap();
     for (at, found) in layered.to_vec().unwrap().into_iter().enumerate() {
         let (x, y, z) = (at % W, at / W % H, at / W / H);
@@ -141,11 +142,13 @@ fn boxes_go_to_and_from_and_between_arrays_with_nothing_around_them_touched() {
     }
     // One layer of it as a plane.
     let mut layer = vec![0; W * H];
-    memcpy_2d(&mut PlaneMut::from_slice(&mut layer, W, H).unwrap(), &layered.layers(1..2).unwrap()).unwrap();
+    memcpy_2d(&mut PlaneMut::from_slice(&mut layer, W, H).unwrap(), &layered.view().layers(1..2).unwrap())
+        .unwrap();
     assert_eq!(layer, (0..H).flat_map(|y| (0..W).map(move |x| number(x, y, 1))).collect::<Vec<_>>());
-    memcpy_2d(&mut layered.layers_mut(3..).unwrap(), &Plane::from_slice(&layer, W, H).unwrap()).unwrap();
-    assert_eq!(layered.layers(3..4).unwrap().to_vec().unwrap(), layer);
-    assert_eq!(layered.layers(0..1).unwrap().to_vec().unwrap(), numbers(W * H));
+    memcpy_2d(&mut layered.view_mut().layers_mut(3..).unwrap(), &Plane::from_slice(&layer, W, H).unwrap())
+        .unwrap();
+    assert_eq!(layered.view().layers(3..4).unwrap().to_vec().unwrap(), layer);
+    assert_eq!(layered.view().layers(0..1).unwrap().to_vec().unwrap(), numbers(W * H));
 }
 
 #[test]
@@ -208,7 +211,7 @@ fn extents_that_differ_are_refused_with_both() {
     let error = memcpy_2d(&mut layered, &Plane::from_slice(&host[..W * H], W, H).unwrap()).unwrap_err();
     let (destination, source) = ([W, H, 2], [W, H, 1]);
     assert_eq!(error.detail(), &Detail::extent_mismatch(destination, source));
-    let error = array.layers_mut(1..2).unwrap_err();
+    let error = array.view_mut().layers_mut(1..2).unwrap_err();
     assert_eq!(error.detail(), &Detail::out_of_range(1, 2, 1));
 }
 
@@ -289,7 +292,7 @@ fn borrowed_slices_go_to_and_from_arrays_within_a_scope() {
         .scope(|scope| {
             scope.memcpy_3d_async(&mut array, &from)?;
             scope.memcpy_3d_async(&mut to, &array)?;
-            scope.memcpy_2d_async(&mut one, &array.layers(2..3)?)
+            scope.memcpy_2d_async(&mut one, &array.view().layers(2..3)?)
         })
         .unwrap()
         .unwrap();
@@ -302,7 +305,7 @@ fn levels_are_copied_each_for_itself() {
     let _alone = alone();
     let mut image = ArrayBuilder::plane(12, 6).mipmapped::<u16>(3).unwrap();
     for (value, mut level) in (10..).zip(image.levels_mut()) {
-        let (width, height) = (level.width(), level.height());
+        let [width, height, _] = level.extent();
         memcpy_2d(&mut level, &Plane::from_slice(&vec![value; width * height], width, height).unwrap())
             .unwrap();
     }
@@ -347,11 +350,11 @@ fn arrays_of_two_devices_are_copied_between_them() {
     assert_eq!(there.to_vec().unwrap(), numbers(W * H * D));
     let stream = Stream::builder().device(second).build().unwrap();
     let mut back = ArrayBuilder::plane(W, H).alloc::<u16>().unwrap();
-    memcpy_2d_async(&mut back, &there.layers(3..).unwrap(), &stream).unwrap();
+    memcpy_2d_async(&mut back, &there.view().layers(3..).unwrap(), &stream).unwrap();
     assert_eq!(back.to_vec().unwrap(), numbers(W * H * D)[3 * W * H..]);
     let mut device = PitchedBuffer::<u16>::alloc(W, H).unwrap();
     memset_2d(&mut device, 0xee).unwrap();
-    memcpy_2d_async(&mut device, &there.layers(1..2).unwrap(), &stream.as_stream()).unwrap();
+    memcpy_2d_async(&mut device, &there.view().layers(1..2).unwrap(), &stream.as_stream()).unwrap();
     assert_eq!(device.to_vec().unwrap(), numbers(W * H * D)[W * H..2 * W * H]);
 }
 

@@ -19,7 +19,7 @@ fn rows_go_to_the_device_and_back_whatever_the_pitches() {
     let _alone = alone();
     let host = numbers(12);
     let mut device = PitchedBuffer::<u32>::alloc(4, 3).unwrap();
-    assert!(device.pitch() >= 16 && (device.width(), device.height()) == (4, 3));
+    assert!(device.pitch() >= 16 && device.extent() == [4, 3, 1]);
     memcpy_2d(&mut device, &Plane::from_slice(&host, 4, 3).unwrap()).unwrap();
     assert_eq!(device.to_vec().unwrap(), host);
     // Two columns of two rows, to rows of five elements.
@@ -50,7 +50,7 @@ fn a_part_of_a_volume_is_copied_by_layers_rows_and_columns() {
     let _alone = alone();
     let host = numbers(60);
     let mut device = PitchedVolume::<u32>::alloc(5, 4, 3).unwrap();
-    assert_eq!((device.width(), device.height(), device.depth()), (5, 4, 3));
+    assert_eq!(device.extent(), [5, 4, 3]);
     memcpy_3d(&mut device, &Volume::from_slice(&host, 5, 4, 3).unwrap()).unwrap();
     assert_eq!(device.to_vec().unwrap(), host);
     let part = device.volume().layers(1..).unwrap().rows(2..4).unwrap().columns(..2).unwrap();
@@ -201,9 +201,9 @@ fn ranges_of_rows_and_columns_are_checked() {
     assert!(volume.layer(4).unwrap().row(3).unwrap().len() == 3);
     assert!(volume.layer(4).unwrap().row(4).is_err());
     let none = volume.rows(4..).unwrap();
-    assert!(none.is_empty() && none.height() == 0);
+    assert!(none.is_empty() && none.extent()[1] == 0);
     let (before, after) = device.volume_mut().split_at_layer_mut(2).unwrap();
-    assert_eq!((before.depth(), after.depth()), (2, 3));
+    assert_eq!((before.extent()[2], after.extent()[2]), (2, 3));
     assert!(device.volume_mut().split_at_layer_mut(6).is_err());
 }
 
@@ -391,11 +391,11 @@ fn rows_are_reinterpreted_only_as_whole_aligned_elements() {
     let pitch = device.pitch();
     let whole = device.plane();
     let words = whole.reinterpret::<u32>().unwrap();
-    assert_eq!((words.width(), words.height(), words.pitch()), (3, 3, pitch));
+    assert_eq!((words.extent(), words.pitch()), ([3, 3, 1], pitch));
     assert_eq!((words.as_ptr().addr(), words.size_in_bytes()), (whole.as_ptr().addr(), 36));
     let word = |at: u8| u32::from_ne_bytes([at, at + 1, at + 2, at + 3]);
     assert_eq!(words.row(2).unwrap().to_vec().unwrap(), [word(24), word(28), word(32)]);
-    assert_eq!(words.columns(1..).unwrap().reinterpret::<[u16; 2]>().unwrap().width(), 2);
+    assert_eq!(words.columns(1..).unwrap().reinterpret::<[u16; 2]>().unwrap().extent()[0], 2);
 
     // A row, the address, the pitch, and nothing at all.
     let detail = |error: cuda_safe::Error| error.detail().clone();
@@ -408,7 +408,7 @@ fn rows_are_reinterpreted_only_as_whole_aligned_elements() {
     assert_eq!(error.api(), "Plane::reinterpret");
     let misaligned = format!("address {:#x} is not aligned to 4 bytes", odd.as_ptr().addr());
     assert_eq!(detail(error).as_str(), misaligned);
-    assert_eq!(odd.reinterpret::<u16>().unwrap().width(), 4);
+    assert_eq!(odd.reinterpret::<u16>().unwrap().extent()[0], 4);
     let packed = DeviceBuffer::from_slice(&bytes).unwrap();
     let rows = packed.as_slice().plane_with_pitch(8, 3, 14).unwrap();
     let error = rows.reinterpret::<u32>().unwrap_err();

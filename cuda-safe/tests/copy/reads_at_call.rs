@@ -152,7 +152,7 @@ fn the_same_goes_for_rows_batches_and_registered_memory() {
                 by_copy.to_vec().unwrap()
             }
             1 => {
-                let source = registered.slice(..).unwrap().plane(LEN, 1).unwrap();
+                let source = registered.as_slice().plane(LEN, 1).unwrap();
                 memcpy_2d_async(&mut row, &source, other).unwrap();
                 row.to_vec().unwrap()
             }
@@ -161,7 +161,7 @@ fn the_same_goes_for_rows_batches_and_registered_memory() {
                 by_batch.to_vec().unwrap()
             }
             _ => {
-                let source = registered.slice(..).unwrap().plane(LEN, 1).unwrap();
+                let source = registered.as_slice().plane(LEN, 1).unwrap();
                 CopyBatch3d::new().copy_2d(&mut by_batch3d, &source).enqueue(other).unwrap();
                 by_batch3d.to_vec().unwrap()
             }

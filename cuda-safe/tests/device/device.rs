@@ -42,7 +42,7 @@ fn with_current_restores_the_former_device_after_success_error_and_panic() {
         assert_eq!(device.with_current(Device::current).unwrap(), device);
         assert_eq!(Device::current().unwrap(), first);
 
-        let error = Error::from_code("test", sys::cudaErrorInvalidValue);
+        let error = Error::check("test", sys::cudaErrorInvalidValue).unwrap_err();
         assert_eq!(device.with_current(|| Err::<(), _>(error.clone())).unwrap_err(), error);
         assert_eq!(Device::current().unwrap(), first);
 
@@ -60,7 +60,8 @@ fn properties_and_attributes_agree() {
     for device in Device::all().unwrap() {
         let properties = device.properties().unwrap();
         assert!(!properties.name().is_empty());
-        assert_eq!(properties.compute_capability(), device.compute_capability().unwrap());
+        let raw = properties.as_raw();
+        assert_eq!((raw.major, raw.minor), device.compute_capability().unwrap());
         assert_eq!(properties.warp_size(), 32);
         let attribute = |name| u32::try_from(device.attribute(name).unwrap()).unwrap();
         assert_eq!(properties.max_threads_per_block(), attribute(sys::cudaDevAttrMaxThreadsPerBlock));
@@ -133,7 +134,7 @@ fn peer_access_can_be_enabled_twice_and_ended_once() {
     cuda_safe::error::take_last().unwrap();
     // SAFETY: this process has no kernels.
     unsafe { first.disable_peer_access(&second) }.unwrap();
-    // SAFETY: as above.
+    // SAFETY: this process has no kernels.
     let error = unsafe { first.disable_peer_access(&second) }.unwrap_err();
     assert_eq!(error.code(), sys::cudaErrorPeerAccessNotEnabled, "{error}");
     let _ = cuda_safe::error::take_last();

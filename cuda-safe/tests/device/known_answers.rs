@@ -255,11 +255,11 @@ const TRIED: &[(&str, Try)] = &[
     ("cudaMallocArray/halves", |_| Array::<Half>::alloc_2d(W, H).map(drop)),
     ("cudaMallocArray/one dimension", |_| {
         let array = Array::<u8>::alloc_1d(64)?;
-        assert_eq!((array.width(), array.height(), array.depth()), (64, 1, 1));
+        assert_eq!(array.extent(), [64, 1, 1]);
         Ok(())
     }),
     ("cudaMemPoolGetAttribute/of a fresh pool, reuse with waits", |case| {
-        let waits = MemoryPool::new()?.reuse()?.contains(PoolReuse::ALLOW_INTERNAL_DEPENDENCIES);
+        let waits = MemoryPool::new()?.attributes()?.reuse.contains(PoolReuse::ALLOW_INTERNAL_DEPENDENCIES);
         assert_eq!(u8::from(waits).to_string(), case.fact("is"));
         Ok(())
     }),

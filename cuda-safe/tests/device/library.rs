@@ -9,7 +9,7 @@ use std::sync::mpsc::channel;
 use cuda_safe::error::{Detail, Error, ErrorKind};
 use cuda_safe::graph::node;
 use cuda_safe::launch::{Kernel, KernelSetting, Parameters};
-use cuda_safe::library::{CacheMode, Fallback, Library, LibraryBuilder};
+use cuda_safe::library::{CacheMode, Fallback, JitOption, Library};
 use cuda_safe::stream::AsStream;
 use cuda_safe::{
     Device, DeviceBuffer, Event, Graph, ManagedBuffer, Result, Stream, hazard, launch, memcpy, memcpy_async,
@@ -92,7 +92,7 @@ fn a_kernel_of_a_library_runs_and_is_ordered_like_any_other() -> Result<()> {
     // SAFETY: there are as many threads as elements.
     unsafe { launch!(double_it<<<1, 3, 0, &one>>>(&mut data)) }?;
     let before = hazard::added_waits();
-    // SAFETY: as above.
+    // SAFETY: there are as many threads as elements.
     unsafe { launch!(double_it<<<1, 3, 0, &other>>>(&mut data)) }?;
     assert_eq!(hazard::added_waits(), before + 1);
     assert!(!other.is_done()?);
@@ -141,7 +141,7 @@ fn a_kernel_that_there_is_not_is_named_with_those_that_there_are() -> Result<()>
     assert!(text.contains("no kernel named double: it has double_it, scale, tally"), "{text}");
     // The runtime's slot for the last error has the code, as after any failed call, and nothing else.
     assert_eq!(cuda_safe::error::take_last().err().unwrap().code(), sys::cudaErrorSymbolNotFound);
-    // SAFETY: as above.
+    // SAFETY: there is no such kernel.
     let error = refusal(unsafe { load().kernel::<()>("dou\0ble") });
     assert_eq!(error.detail().as_str(), "the name has a zero byte, which would be its end");
     Ok(())
@@ -248,8 +248,8 @@ fn what_is_not_ptx_is_refused_before_the_call() {
     // SAFETY: refused, and so are the calls below.
     let error = refusal(unsafe { Library::from_data(&cut) });
     assert_eq!(error.detail(), &Detail::wrong_length("the image, in bytes,", 116, 16));
-    // SAFETY: as above.
-    let error = refusal(unsafe { LibraryBuilder::new().load_data(b"\x7fELF\x02\x01\x01") });
+    // SAFETY: refused.
+    let error = refusal(unsafe { Library::builder().load_data(b"\x7fELF\x02\x01\x01") });
     assert!(error.detail().as_str().contains("this is not "), "{error}");
 }
 
@@ -271,10 +271,10 @@ fn text_may_end_in_a_zero_byte_or_not_and_may_be_in_a_file() -> Result<()> {
     assert!(!error.is_refused() && error.api() == "cudaLibraryLoadFromFile", "{error}");
     let _ = cuda_safe::error::take_last();
     // SAFETY: refused.
-    let error = refusal(unsafe { LibraryBuilder::new().load_file("a\0b") });
+    let error = refusal(unsafe { Library::builder().load_file("a\0b") });
     assert_eq!(error.detail().as_str(), "the path has a zero byte, which would be its end");
     // SAFETY: refused.
-    refusal(unsafe { LibraryBuilder::new().preserved().load_file(&path) });
+    refusal(unsafe { Library::builder().preserved().load_file(&path) });
     Ok(())
 }
 
@@ -282,11 +282,11 @@ fn text_may_end_in_a_zero_byte_or_not_and_may_be_in_a_file() -> Result<()> {
 fn options_are_taken_and_the_compilers_information_kept() -> Result<()> {
     let _alone = alone();
     let builder = Library::builder()
-        .max_registers(32)
-        .optimization_level(3)
-        .line_info()
-        .cache_mode(CacheMode::ALL)
-        .fallback(Fallback::PTX)
+        .option(JitOption::MaxRegisters(32))
+        .option(JitOption::OptimizationLevel(3))
+        .option(JitOption::LineInfo)
+        .option(JitOption::CacheMode(CacheMode::ALL))
+        .option(JitOption::Fallback(Fallback::PTX))
         .information()
         .preserved();
     let library = builder.load_ptx(PTX)?;
@@ -298,13 +298,15 @@ fn options_are_taken_and_the_compilers_information_kept() -> Result<()> {
     // SAFETY: one thread, one element.
     unsafe { kernel.launch((1, 1), &Stream::legacy()?, (&mut data,)) }?;
     assert_eq!(data.to_vec()?, [42]);
-    let limits =
-        Library::builder().max_threads_per_block(64).min_blocks_per_multiprocessor(2).override_directives();
+    let limits = Library::builder()
+        .option(JitOption::MaxThreadsPerBlock(64))
+        .option(JitOption::MinBlocksPerMultiprocessor(2))
+        .option(JitOption::OverrideDirectives);
     limits
-        .threads_per_block(64)
-        .position_independent()
-        .debug_info()
-        .optimization_level(0)
+        .option(JitOption::ThreadsPerBlock(64))
+        .option(JitOption::PositionIndependent)
+        .option(JitOption::DebugInfo)
+        .option(JitOption::OptimizationLevel(0))
         .load_ptx(PTX)
         .map(drop)
 }
@@ -339,7 +341,7 @@ fn unloading_waits_for_launches_that_still_run() -> Result<()> {
     stream.synchronize()?;
     let passed = Event::without_timing()?;
     let gate = Gate::on(&alone, &stream);
-    // SAFETY: as above.
+    // SAFETY: one thread, one element.
     unsafe { kernel.launch((1, 1), &stream, (&mut data,)) }?;
     passed.record(&stream)?;
     drop(kernel);
@@ -373,7 +375,7 @@ fn a_graph_keeps_the_libraries_of_its_kernels_loaded() -> Result<()> {
     drop(kernel);
     let kernel = double_it(&captured);
     let captured_graph = stream.capture(|capture| {
-        // SAFETY: as above.
+        // SAFETY: one thread, one element.
         unsafe { kernel.launch((1, 1), capture, (&mut data,)) }
     })?;
     let mut captured_exec = captured_graph.instantiate()?;
@@ -435,7 +437,7 @@ fn a_variable_is_a_buffer_that_copies_and_launches_are_ordered_on() -> Result<()
     assert_eq!(hazard::added_waits(), before + 1, "nothing orders the copy after the launch");
     gate.open();
     assert_eq!(copied.to_vec()?, [164]);
-    // SAFETY: as above.
+    // SAFETY: any number of threads will do.
     unsafe { tally.launch((1, 1), &stream, (1,)) }?;
     assert_eq!(count.to_vec()?, [165]);
     Ok(())
@@ -642,11 +644,11 @@ fn memory_of_a_graph_is_an_argument_of_kernels_of_its_own_nodes_alone() -> Resul
         assert!(text.starts_with("argument 0 (0 is the first)"), "{detail:?}");
         assert!(text.contains("nodes of that graph") && text.ends_with(" is not supported"), "{detail:?}");
     };
-    // SAFETY: as above.
+    // SAFETY: there are as many threads as elements.
     refused(unsafe { double_it.launch((1, 2), &stream, (&mut scratch,)) });
-    // SAFETY: as above.
+    // SAFETY: there are as many threads as elements.
     refused(unsafe { other.add(&[], node::kernel(&double_it, (1, 2), (&mut scratch,))) }.map(drop));
-    // SAFETY: as above.
+    // SAFETY: there are as many threads as elements.
     refused(stream.capture(|stream| unsafe { double_it.launch((1, 2), stream, (&mut scratch,)) }).map(drop));
     graph.add(&[], node::memcpy(&mut host, &scratch))?;
     graph.add(&[], node::free(&mut scratch))?;

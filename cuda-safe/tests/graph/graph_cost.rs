@@ -111,7 +111,7 @@ fn measure(name: &str, shape: &Shape) -> Result<()> {
             launch(nodes, &stream, || check(unsafe { sys::cudaGraphLaunch(made, stream.as_raw()) }))?;
         // SAFETY: nothing uses them any more.
         check(unsafe { sys::cudaGraphExecDestroy(made) });
-        // SAFETY: as above.
+        // SAFETY: nothing uses them any more.
         check(unsafe { sys::cudaGraphDestroy(graph) });
 
         let mut graph = Graph::new()?;
@@ -121,7 +121,7 @@ fn measure(name: &str, shape: &Shape) -> Result<()> {
         let clone = time(nodes, || drop(graph.try_clone().unwrap()));
         let own = launch(nodes, &stream, || exec.launch(&stream).unwrap())?;
         let made = exec.as_raw();
-        // SAFETY: as above.
+        // SAFETY: nothing uses them any more.
         let same = launch(nodes, &stream, || check(unsafe { sys::cudaGraphLaunch(made, stream.as_raw()) }))?;
         let this = [raw_add, add, raw_instantiate, instantiate, clone, raw_launch, same, own];
         best.iter_mut().zip(this).for_each(|(best, this)| *best = best.min(this));

@@ -142,7 +142,7 @@ fn step(all: &[Mutex<Filled>], mine: &mut Mine, dice: &mut Dice) -> Result<()> {
         8 => {
             *value = dice.value();
             on_any(streams, dice, |stream| memset_async(batched, *value, &stream))?;
-            let parts = batched.split_at(BYTES / 2)?;
+            let parts = batched.as_slice().split_at(BYTES / 2)?;
             let (mut left, mut right) = buffer.split_at_mut(BYTES / 2)?;
             let batch = CopyBatch::new().copy(&mut left, &parts.0).copy(&mut right, &parts.1);
             on_any(streams, dice, |stream| batch.enqueue(&stream))?;

@@ -22,7 +22,7 @@ struct Address(*mut u8);
 
 // SAFETY: an address may be sent to any thread. Each use states why it is sound.
 unsafe impl Send for Address {}
-// SAFETY: as above.
+// SAFETY: an address may be sent to any thread. Each use states why it is sound.
 unsafe impl Sync for Address {}
 
 impl Address {

@@ -611,7 +611,7 @@ fn every_fallible_function_knows_its_caller() {
             }
         }
     }
-    assert!(all > 600, "{all} functions were found");
+    assert!(all > 500, "{all} functions were found");
     assert!(wrong.is_empty(), "give these `#[track_caller]`, or say in NOT_TRACKED why not:\n{wrong:#?}");
 }
 

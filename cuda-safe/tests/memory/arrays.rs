@@ -22,7 +22,7 @@ fn the_element_type_says_what_the_runtime_is_told() {
     let array = Array::<[f32; 4]>::alloc_1d(7).unwrap();
     assert_eq!(array.descriptor().unwrap(), of_c(32, 32, 32, 32, sys::cudaChannelFormatKindFloat));
     assert_eq!(array.info().unwrap().descriptor, <[f32; 4]>::descriptor());
-    assert_eq!(array.size_in_bytes(), 7 * 16);
+    assert_eq!(array.extent(), [7, 1, 1]);
 }
 
 #[test]
@@ -39,8 +39,7 @@ fn every_kind_of_array_is_what_was_asked_for() {
     ];
     for (builder, kind, extent) in kinds {
         let array = builder.surface().alloc::<i32>().unwrap();
-        assert_eq!((array.kind(), [array.width(), array.height(), array.depth()]), (kind, extent));
-        assert_eq!(array.flags(), ArrayFlags::SURFACE);
+        assert_eq!((array.kind(), array.extent()), (kind, extent));
         // The runtime reports the same.
         let info = array.info().unwrap();
         assert_eq!((info.kind, [info.width, info.height, info.depth]), (kind, extent));
@@ -100,9 +99,10 @@ fn an_array_taken_apart_is_put_together_again_only_as_what_it_is() {
     // SAFETY: the array comes from `into_raw`, and no other owner frees it.
     let error = unsafe { Array::<f32>::from_raw(device, raw) }.unwrap_err();
     assert_eq!(error.code(), sys::cudaErrorInvalidChannelDescriptor);
-    // SAFETY: as above. The attempt before did not take it over.
+    // SAFETY: the array comes from `into_raw`, and no other owner frees it. The attempt before did not take
+    // it over.
     let array = unsafe { Array::<u16>::from_raw(device, raw) }.unwrap();
-    assert_eq!((array.kind(), array.size_in_bytes()), (ArrayKind::LayeredPlane, 120));
+    assert_eq!((array.kind(), array.extent()), (ArrayKind::LayeredPlane, [5, 4, 3]));
     assert_eq!(array.as_raw(), raw);
     array.free().unwrap();
 }
@@ -112,19 +112,19 @@ fn parts_of_arrays_are_views_and_those_that_do_not_fit_are_refused() {
     let _alone = alone();
     let mut array = ArrayBuilder::volume(10, 8, 6).alloc::<u8>().unwrap();
     let view = array.view().columns(2..7).unwrap().rows(3..).unwrap().layers(..=1).unwrap();
-    assert_eq!((view.width(), view.height(), view.depth(), view.len()), (5, 5, 2, 50));
+    assert_eq!((view.extent(), view.len()), ([5, 5, 2], 50));
     assert_eq!(view.as_raw(), array.as_raw());
     let error = array.view().rows(3..9).unwrap_err();
     assert_eq!(error.detail(), &Detail::out_of_range(3, 9, 8));
-    assert!(array.layers(5..8).is_err());
+    assert!(array.view().layers(5..8).is_err());
     assert!(array.view().columns(4..4).unwrap().is_empty());
     let (front, back) = array.view_mut().split_at_layer_mut(2).unwrap();
-    assert_eq!((front.depth(), back.depth()), (2, 4));
+    assert_eq!((front.extent()[2], back.extent()[2]), (2, 4));
     let (above, below) = array.view_mut().split_at_row_mut(8).unwrap();
-    assert_eq!((above.height(), below.height()), (8, 0));
+    assert_eq!((above.extent()[1], below.extent()[1]), (8, 0));
     assert!(array.view_mut().split_at_row_mut(9).is_err());
     let (left, right) = array.view_mut().split_at_column_mut(3).unwrap();
-    assert_eq!((left.width(), right.width()), (3, 7));
+    assert_eq!((left.extent()[0], right.extent()[0]), (3, 7));
     assert!(array.view_mut().split_at_column_mut(11).is_err());
 }
 
@@ -132,10 +132,10 @@ fn parts_of_arrays_are_views_and_those_that_do_not_fit_are_refused() {
 fn levels_are_half_as_large_each_and_layers_stay() {
     let _alone = alone();
     let mut image = ArrayBuilder::plane(20, 9).layers(3).mipmapped::<f32>(4).unwrap();
-    assert_eq!((image.levels(), image.kind()), (4, ArrayKind::LayeredPlane));
+    assert_eq!((image.levels(), image.info(0).unwrap().kind), (4, ArrayKind::LayeredPlane));
     for (level, (width, height)) in [(20, 9), (10, 4), (5, 2), (2, 1)].into_iter().enumerate() {
         let view = image.level(level).unwrap();
-        assert_eq!((view.width(), view.height(), view.depth()), (width, height, 3));
+        assert_eq!(view.extent(), [width, height, 3]);
         let info = image.info(level).unwrap();
         assert_eq!((info.width, info.height, info.depth), (width, height, 3));
     }
@@ -154,8 +154,8 @@ fn levels_are_half_as_large_each_and_layers_stay() {
 fn an_image_of_two_planes_has_both() {
     let _alone = alone();
     let mut image = ArrayBuilder::plane(16, 8).nv12().unwrap();
-    assert_eq!((image.luma().width(), image.luma().height()), (16, 8));
-    assert_eq!((image.chroma().width(), image.chroma().height()), (8, 4));
+    assert_eq!(image.luma().extent(), [16, 8, 1]);
+    assert_eq!(image.chroma().extent(), [8, 4, 1]);
     let (luma, chroma) = image.planes_mut();
     assert_ne!(luma.as_raw(), chroma.as_raw());
     let odd = ArrayBuilder::plane(16, 7).nv12().unwrap_err();
@@ -179,10 +179,10 @@ fn an_array_without_memory_says_how_much_it_needs_or_how_large_its_tiles_are() {
         array.free().unwrap();
     };
     if deferred != 0 {
-        needs(plane.deferred(), 1024 * 512 * 4);
-        needs(plane.deferred_mipmapped(3), (1024 * 512 + 512 * 256 + 256 * 128) * 4);
+        needs(plane.deferred(None), 1024 * 512 * 4);
+        needs(plane.deferred(Some(3)), (1024 * 512 + 512 * 256 + 256 * 128) * 4);
     } else {
-        assert!(plane.deferred::<f32>().is_err());
+        assert!(plane.deferred::<f32>(None).is_err());
     }
     let tiles = |array: cuda_safe::Result<UnmappedArray<f32>>, mipmapped: bool| {
         let array = array.unwrap();
@@ -193,11 +193,11 @@ fn an_array_without_memory_says_how_much_it_needs_or_how_large_its_tiles_are() {
         tiles
     };
     if sparse != 0 {
-        tiles(plane.sparse(), false);
-        let tiles = tiles(plane.sparse_mipmapped(10), true);
+        tiles(plane.sparse(None), false);
+        let tiles = tiles(plane.sparse(Some(10)), true);
         assert!(tiles.first_tail_level > 0 && tiles.tail_size > 0, "{tiles:?}");
     } else {
-        assert!(plane.sparse::<f32>().is_err());
+        assert!(plane.sparse::<f32>(None).is_err());
     }
     let _ = error::take_last();
 }

@@ -10,7 +10,7 @@ use std::sync::mpsc::channel;
 
 use cuda_safe::error::Detail;
 use cuda_safe::graph::node;
-use cuda_safe::memory::{ExternalMemory, ExternalSemaphore};
+use cuda_safe::memory::{ExternalMemory, ExternalMemoryFlags, ExternalSemaphore};
 use cuda_safe::stream::AsStream;
 use cuda_safe::{
     Device, DeviceBuffer, Error, Graph, GraphExec, PinnedBuffer, Result, Stream, memcpy_async, memset_async,
@@ -35,7 +35,7 @@ fn file() -> OwnedFd {
 
 fn memory(descriptor: OwnedFd) -> Result<ExternalMemory> {
     // SAFETY: the emulator takes any file of this size.
-    unsafe { ExternalMemory::import(descriptor, BYTES, Device::current()?) }
+    unsafe { ExternalMemory::import(descriptor, BYTES, ExternalMemoryFlags::empty(), Device::current()?) }
 }
 
 fn timeline(descriptor: OwnedFd) -> Result<ExternalSemaphore> {
@@ -121,13 +121,12 @@ fn a_part_of_the_memory_is_a_buffer_and_outlives_what_it_is_a_part_of() {
         return;
     }
     let memory = memory(file()).unwrap();
-    assert_eq!((memory.bytes(), memory.device()), (BYTES, Device::current().unwrap()));
     // SAFETY of all: nobody else has the file.
-    // SAFETY: as above.
+    // SAFETY: the semaphore orders both processes.
     let mut first = unsafe { memory.open::<u32>(0, 4) }.unwrap();
-    // SAFETY: as above; the parts do not overlap.
+    // SAFETY: the semaphore orders both processes. The parts do not overlap.
     let second = unsafe { memory.open::<u32>(16, 4) }.unwrap();
-    // SAFETY: as above.
+    // SAFETY: the semaphore orders both processes.
     assert_eq!(unsafe { memory.open::<u32>(BYTES, 0) }.unwrap().len(), 0);
     // SAFETY: refused.
     let error = unsafe { memory.open::<u32>(BYTES - 8, 4) }.map(drop).unwrap_err();
@@ -239,7 +238,7 @@ fn what_does_not_fit_is_refused() -> Result<()> {
         assert_eq!(here(refused.unwrap_err()), Detail::CAPTURING);
         Ok(())
     })?;
-    if let Some(device) = Device::all()?.find(|device| *device != semaphore.device()) {
+    if let Some(device) = Device::all()?.find(|device| *device != Device::current().unwrap()) {
         let elsewhere = Stream::builder().device(device).build()?;
         let refused = elsewhere.as_stream().wait_external_semaphores(&[(&semaphore, 0)]);
         assert!(here(refused.unwrap_err()).as_str().contains(" belongs to device "));
@@ -247,7 +246,9 @@ fn what_does_not_fit_is_refused() -> Result<()> {
     // The file is too short. It is closed, as the error has not given it back.
     let descriptor = file();
     // SAFETY: the emulator looks at the size.
-    let refused = unsafe { ExternalMemory::import(descriptor, 2 * BYTES, Device::current()?) };
+    let refused = unsafe {
+        ExternalMemory::import(descriptor, 2 * BYTES, ExternalMemoryFlags::empty(), Device::current()?)
+    };
     assert_eq!(refused.unwrap_err().code(), sys::cudaErrorInvalidValue);
     Ok(())
 }

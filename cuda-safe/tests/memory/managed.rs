@@ -42,13 +42,12 @@ fn no_elements_need_no_memory() -> Result<()> {
     let _alone = alone();
     let mut empty = ManagedBuffer::<u64>::alloc(0)?;
     assert!(empty.as_ptr().is_null() && empty.host()?.is_empty());
-    empty.advise(Advice::SetReadMostly)?;
+    empty.as_slice().advise(Advice::SetReadMostly)?;
     let stream = Stream::new()?;
-    empty.prefetch_async(here()?, &stream)?;
+    empty.as_slice().prefetch_async(here()?, &stream)?;
     empty.attach_async(Attachment::Host, &stream)?;
-    assert_eq!(empty.range_attributes()?, RangeAttributes::default());
+    assert_eq!(empty.as_slice().range_attributes()?, RangeAttributes::default());
     assert_eq!(empty.as_slice().last_prefetch_location()?, None);
-    assert!(!empty.as_slice().is_read_mostly()?);
     empty.free()
 }
 
@@ -212,22 +211,21 @@ fn advice_is_remembered_until_it_is_taken_back() -> Result<()> {
     let _alone = alone();
     let buffer = ManagedBuffer::from_slice(&[0_u8; 1 << 20])?;
     let device = here()?;
-    assert_eq!(buffer.range_attributes()?, RangeAttributes::default());
+    assert_eq!(buffer.as_slice().range_attributes()?, RangeAttributes::default());
 
-    ManagedBuffer::advise(&buffer, Advice::SetReadMostly)?;
-    assert!(buffer.as_slice().is_read_mostly()?);
-    buffer.advise(Advice::SetAccessedBy(device))?;
-    buffer.advise(Advice::SetPreferredLocation(MemoryLocation::Host))?;
-    let known = ManagedBuffer::range_attributes(&buffer)?;
+    buffer.as_slice().advise(Advice::SetReadMostly)?;
+    assert!(buffer.as_slice().range_attributes()?.read_mostly);
+    buffer.as_slice().advise(Advice::SetAccessedBy(device))?;
+    buffer.as_slice().advise(Advice::SetPreferredLocation(MemoryLocation::Host))?;
+    let known = buffer.as_slice().range_attributes()?;
     assert!(known.read_mostly);
     assert_eq!(known.preferred_location, Some(MemoryLocation::Host));
     assert_eq!(known.accessed_by, [device]);
 
-    buffer.advise(Advice::UnsetReadMostly)?;
-    buffer.advise(Advice::UnsetAccessedBy(device))?;
-    buffer.advise(Advice::UnsetPreferredLocation)?;
+    buffer.as_slice().advise(Advice::UnsetReadMostly)?;
+    buffer.as_slice().advise(Advice::UnsetAccessedBy(device))?;
+    buffer.as_slice().advise(Advice::UnsetPreferredLocation)?;
     assert_eq!(Slice::range_attributes(&buffer.as_slice())?, RangeAttributes::default());
-    assert!(!Slice::is_read_mostly(&buffer.as_slice())?);
     Ok(())
 }
 
@@ -238,9 +236,9 @@ fn every_device_and_the_host_can_be_said_to_use_it() -> Result<()> {
     let mut places = vec![MemoryLocation::Host];
     places.extend(Device::all()?.map(MemoryLocation::Device));
     for place in &places {
-        buffer.advise(Advice::SetAccessedBy(*place))?;
+        buffer.as_slice().advise(Advice::SetAccessedBy(*place))?;
     }
-    let mut known = buffer.range_attributes()?.accessed_by;
+    let mut known = buffer.as_slice().range_attributes()?.accessed_by;
     known.sort_by_key(|place| format!("{place:?}"));
     places.sort_by_key(|place| format!("{place:?}"));
     assert_eq!(known, places);
@@ -253,9 +251,9 @@ fn a_prefetch_changes_nothing_but_where_the_pages_are() -> Result<()> {
     let stream = Stream::non_blocking()?;
     let buffer = ManagedBuffer::from_slice(&numbers(1 << 18, 0))?;
     let device = here()?;
-    ManagedBuffer::prefetch_async(&buffer, device, &stream)?;
+    buffer.as_slice().prefetch_async(device, &stream)?;
     stream.synchronize()?;
-    assert_eq!(buffer.range_attributes()?.last_prefetch_location, Some(device));
+    assert_eq!(buffer.as_slice().range_attributes()?.last_prefetch_location, Some(device));
     assert_eq!(Slice::last_prefetch_location(&buffer.as_slice())?, Some(device));
     assert_eq!(buffer.to_vec()?, numbers(1 << 18, 0));
     Slice::prefetch_async(&buffer.slice(..1 << 17)?, MemoryLocation::Host, &stream)?;
@@ -265,7 +263,7 @@ fn a_prefetch_changes_nothing_but_where_the_pages_are() -> Result<()> {
         Some(MemoryLocation::Host)
     );
     assert_eq!(buffer.slice(1 << 17..)?.last_prefetch_location()?, Some(device));
-    assert_eq!(buffer.range_attributes()?.last_prefetch_location, None, "the two halves differ");
+    assert_eq!(buffer.as_slice().range_attributes()?.last_prefetch_location, None, "the two halves differ");
     assert_eq!(buffer.to_vec()?, numbers(1 << 18, 0));
     Ok(())
 }
@@ -339,9 +337,10 @@ fn every_part_says_where_its_pages_are() -> Result<()> {
     let on_the_host =
         |place: &Option<_>| matches!(place, Some(MemoryLocation::Host | MemoryLocation::HostNuma(_)));
     assert!(found.iter().all(on_the_host), "the host has just written them: {found:?}");
-    assert_eq!(buffer.locations(len, 4096)?.len(), 1);
+    assert_eq!(buffer.as_slice().locations(len, 4096)?.len(), 1);
     assert!(buffer.slice(..0)?.locations(0, 0)?.is_empty());
-    let refused = |summary, sampling| buffer.locations(summary, sampling).unwrap_err().detail().clone();
+    let refused =
+        |summary, sampling| buffer.as_slice().locations(summary, sampling).unwrap_err().detail().clone();
     assert!(refused(0, 0).as_str().contains("is zero, at least 1 is needed"));
     let (asked, limit) = (len as u64 + 1, len as u64);
     assert!(refused(len + 1, 0).as_str().contains(&format!(" is {asked}, at most {limit} is possible")));

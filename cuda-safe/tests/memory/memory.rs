@@ -78,7 +78,7 @@ fn parts_are_parts() {
     let mut buffer = DeviceBuffer::from_slice(&[0_u16, 1, 2, 3, 4, 5, 6, 7, 8, 9]).unwrap();
     assert_eq!(buffer.slice(2..5).unwrap().to_vec().unwrap(), [2, 3, 4]);
     assert_eq!(buffer.slice(2..).unwrap().slice(..=1).unwrap().to_vec().unwrap(), [2, 3]);
-    let (left, right) = buffer.split_at(4).unwrap();
+    let (left, right) = buffer.as_slice().split_at(4).unwrap();
     assert_eq!((left.to_vec().unwrap(), right.to_vec().unwrap()), (vec![0, 1, 2, 3], vec![4, 5, 6, 7, 8, 9]));
     let sums: Vec<u16> =
         buffer.chunks(4).unwrap().map(|chunk| chunk.to_vec().unwrap().iter().sum()).collect();
@@ -100,7 +100,7 @@ fn parts_that_do_not_fit_are_refused_with_range_and_length() {
     assert_eq!(error.detail(), &Detail::out_of_range(1, 4, 3));
     assert!(error.to_string().contains("1..4") && error.to_string().contains("3 elements"), "{error}");
     assert!(buffer.slice_mut(4..).is_err());
-    assert!(buffer.split_at(4).is_err());
+    assert!(buffer.as_slice().split_at(4).is_err());
     assert!(buffer.chunks(0).is_err());
     let error = buffer.slice_mut(2..9).unwrap_err();
     assert_eq!(error.detail(), &Detail::out_of_range(2, 9, 3));
@@ -110,13 +110,13 @@ fn parts_that_do_not_fit_are_refused_with_range_and_length() {
 fn the_same_bytes_are_elements_of_another_type_where_they_fit() {
     let _alone = alone();
     let mut buffer = DeviceBuffer::from_slice(&[0x0403_0201_u32, 0x0807_0605]).unwrap();
-    assert_eq!(buffer.reinterpret::<u8>().unwrap().to_vec().unwrap(), [1, 2, 3, 4, 5, 6, 7, 8]);
-    assert_eq!(buffer.reinterpret::<u64>().unwrap().to_vec().unwrap(), [0x0807_0605_0403_0201]);
-    memcpy(&mut buffer.reinterpret_mut::<u8>().unwrap(), &[0; 8]).unwrap();
+    assert_eq!(buffer.as_slice().reinterpret::<u8>().unwrap().to_vec().unwrap(), [1, 2, 3, 4, 5, 6, 7, 8]);
+    assert_eq!(buffer.as_slice().reinterpret::<u64>().unwrap().to_vec().unwrap(), [0x0807_0605_0403_0201]);
+    memcpy(&mut buffer.as_slice_mut().reinterpret_mut::<u8>().unwrap(), &[0; 8]).unwrap();
     assert_eq!(buffer.to_vec().unwrap(), [0, 0]);
-    let error = buffer.reinterpret::<Point>().unwrap_err();
+    let error = buffer.as_slice().reinterpret::<Point>().unwrap_err();
     assert_eq!(error.detail().as_str(), "8 bytes are not a whole number of elements of 12 bytes");
-    let bytes = buffer.reinterpret::<u8>().unwrap();
+    let bytes = buffer.as_slice().reinterpret::<u8>().unwrap();
     assert!(
         bytes
             .slice(1..5)

@@ -36,7 +36,7 @@ fn pinned_and_registered_memory_is_known_by_both() {
     let _alone = alone();
     let pinned = PinnedBuffer::<u8>::alloc(10).unwrap();
     let registered = Registered::new(vec![0_u8; 10]).unwrap();
-    for pointer in [pinned.as_ptr(), registered.as_ptr()] {
+    for pointer in [pinned.as_ptr(), registered.as_slice().as_ptr()] {
         let found = PointerAttributes::from_ptr(pointer).unwrap();
         assert_eq!((found.kind(), found.device()), (MemoryKind::HOST, Some(Device::current().unwrap())));
         assert_eq!(found.host_ptr().addr(), pointer.addr());

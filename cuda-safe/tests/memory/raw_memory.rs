@@ -45,14 +45,14 @@ fn memory_is_given_up_after_the_work_that_uses_it() -> Result<()> {
     let owner = PinnedBuffer::<u8>::alloc(64)?;
     let fill = |owner: &mut PinnedBuffer<u8>, stream: &Stream| memset_async(owner, 4, stream);
     let raw = given_up_behind_a_gate(&alone, owner, fill, |owner| Ok(owner.into_raw()?))?;
-    // SAFETY: as above.
+    // SAFETY: the memory was just given up, with as many elements, and no work uses it.
     assert_eq!(unsafe { PinnedBuffer::from_raw(device, raw, 64) }?.to_vec()?, [4; 64]);
 
     // Not every device supports it.
     if let Ok(owner) = ManagedBuffer::<u8>::alloc(64) {
         let fill = |owner: &mut ManagedBuffer<u8>, stream: &Stream| memset_async(owner, 5, stream);
         let raw = given_up_behind_a_gate(&alone, owner, fill, |owner| Ok(owner.into_raw()?))?;
-        // SAFETY: as above.
+        // SAFETY: the memory was just given up, with as many elements, and no work uses it.
         assert_eq!(unsafe { ManagedBuffer::from_raw(device, raw, 64) }?.to_vec()?, [5; 64]);
     }
 
@@ -60,7 +60,7 @@ fn memory_is_given_up_after_the_work_that_uses_it() -> Result<()> {
     let owner = Array::<u8>::alloc_2d(8, 8)?;
     let copy = |owner: &mut Array<u8>, stream: &Stream| memcpy_2d_async(owner, &source.plane(8, 8)?, stream);
     let raw = given_up_behind_a_gate(&alone, owner, copy, |owner| Ok(owner.into_raw()?))?;
-    // SAFETY: as above.
+    // SAFETY: the memory was just given up, with as many elements, and no work uses it.
     let array = unsafe { Array::<u8>::from_raw(device, raw) }?;
     let mut back = [0; 64];
     memcpy_2d(&mut cuda_safe::memory::PlaneMut::from_slice(&mut back, 8, 8)?, &array)?;

@@ -66,16 +66,16 @@ fn parts_of_registered_memory_are_copied_and_filled_and_nothing_else() {
     let stream = Stream::non_blocking().unwrap();
     let device = DeviceBuffer::from_slice(&[7_u16; 10]).unwrap();
     let mut memory = Registered::new(Box::new([1_u16; 30])).unwrap();
-    memcpy_async(&mut memory.slice_mut(5..15).unwrap(), &device, &stream).unwrap();
-    memset_async(&mut memory.slice_mut(20..=21).unwrap(), 3, &stream).unwrap();
+    memcpy_async(&mut memory.as_slice_mut().slice_mut(5..15).unwrap(), &device, &stream).unwrap();
+    memset_async(&mut memory.as_slice_mut().slice_mut(20..=21).unwrap(), 3, &stream).unwrap();
     let mut expected = [1_u16; 30];
     expected[5..15].fill(7);
     expected[20..22].fill(0x0303);
     assert_eq!(*memory.host().unwrap(), expected);
     let mut part = [0; 10];
-    memcpy(&mut part, &memory.slice(4..14).unwrap()).unwrap();
+    memcpy(&mut part, &memory.as_slice().slice(4..14).unwrap()).unwrap();
     assert_eq!(part, expected[4..14]);
-    let error = memory.slice(5..31).unwrap_err();
+    let error = memory.as_slice().slice(5..31).unwrap_err();
     assert_eq!(error.detail(), &Detail::out_of_range(5, 31, 30));
     assert_eq!(*memory.into_inner().unwrap(), expected);
 }
@@ -253,7 +253,11 @@ fn a_container_without_elements_is_never_registered_and_still_comes_back() {
     let _alone = alone();
     let (container, drops) = Watched::new(0);
     let mut none = Registered::new(container).unwrap();
-    assert!(none.is_empty() && none.as_ptr().is_null() && none.device_ptr().unwrap().is_null());
+    assert!(
+        none.is_empty()
+            && none.as_slice().as_ptr().is_null()
+            && none.as_slice().device_ptr().unwrap().is_null()
+    );
     assert!(none.host().unwrap().is_empty() && none.host_mut().unwrap().is_empty());
     let container = none.into_inner().unwrap();
     drop(Registered::new(container).unwrap());
@@ -290,7 +294,7 @@ fn every_kind_of_registered_memory_works() {
     {
         let mut memory = Registered::with_flags(vec![0_u8; 64], flags).unwrap();
         memcpy(&mut memory, &device).unwrap();
-        assert!(!memory.device_ptr().unwrap().is_null(), "{flags:?}");
+        assert!(!memory.as_slice().device_ptr().unwrap().is_null(), "{flags:?}");
         assert_eq!(memory.into_inner().unwrap(), [3; 64], "{flags:?}");
     }
 }
@@ -309,7 +313,7 @@ fn memory_that_devices_only_read_is_a_source_and_is_read_by_the_host() {
             return;
         }
     };
-    memcpy_async(&mut device, &numbers.slice(..).unwrap(), &stream).unwrap();
+    memcpy_async(&mut device, &numbers.as_slice().slice(..).unwrap(), &stream).unwrap();
     assert_eq!(*numbers.host().unwrap(), [1, 2, 3, 4]);
     assert_eq!(numbers.into_inner().unwrap().0, [1, 2, 3, 4]);
     assert_eq!(device.to_vec().unwrap(), [1, 2, 3, 4]);
@@ -357,5 +361,5 @@ fn a_question_mark_works_with_an_error_type_that_takes_any_error() {
     assert!(raw(DeviceBuffer::alloc(0).unwrap()).unwrap().is_null());
     let failed = Registered::new(vec![(), ()]).unwrap_err();
     assert_eq!(failed.to_string(), failed.error().to_string());
-    assert_eq!(failed.into_value().len(), 2);
+    assert_eq!(failed.into_parts().1.len(), 2);
 }

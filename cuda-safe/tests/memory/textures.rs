@@ -43,7 +43,7 @@ fn a_texture_says_what_it_was_made_of_and_how_it_is_read() {
     };
     let texture = Texture::new(&image, &desc).unwrap();
     assert_eq!((texture.kind(), texture.extent()), (Some(ArrayKind::Plane), [16, 8, 1]));
-    assert_eq!((texture.device(), texture.desc()), (image.device(), &desc));
+    assert_eq!(texture.desc(), &desc);
     let resource = texture.resource_desc().unwrap();
     assert_eq!(resource.resType, sys::cudaResourceTypeArray);
     // SAFETY: the type selects the member that is set.
@@ -74,7 +74,7 @@ fn textures_are_made_of_every_kind_of_memory() {
         let array = builder.alloc::<f32>().unwrap();
         let texture = make(&array).unwrap();
         assert_eq!(texture.kind(), Some(array.kind()));
-        assert_eq!(texture.extent(), [array.width(), array.height(), array.depth()]);
+        assert_eq!(texture.extent(), array.extent());
     }
     let levels = ArrayBuilder::plane(32, 16).mipmapped::<[Half; 2]>(3).unwrap();
     let mipmapped = TextureDesc { normalized_coords: true, max_mipmap_level_clamp: 2.0, ..plain() };
@@ -179,7 +179,7 @@ fn surfaces_are_made_of_arrays_that_were_made_for_them() {
     assert_eq!(resource.resType, sys::cudaResourceTypeArray);
     // SAFETY: the type selects the member that is set.
     assert_eq!(unsafe { resource.res.array.array }, image.as_raw());
-    assert!(surface.shares(&image.view().access()));
+    assert!(surface.access().overlaps(&image.view().access()));
     surface.destroy().unwrap();
     let error = is_refused(Surface::new(&Array::<f32>::alloc_2d(8, 8).unwrap()));
     assert!(error.to_string().contains("ArrayBuilder::surface"), "{error}");
@@ -197,15 +197,17 @@ fn a_texture_keeps_its_memory_and_knows_whose_it_is() {
     let mut image = ArrayBuilder::plane(64, 64).surface().alloc::<f32>().unwrap();
     let (texture, mut surface) = (make(&image).unwrap(), Surface::new(&image).unwrap());
     let other = Array::<f32>::alloc_2d(64, 64).unwrap();
-    assert!(texture.shares(&image.view().access()) && texture.shares(&surface.access_mut()));
-    assert!(!texture.shares(&other.view().access()));
+    assert!(
+        texture.access().overlaps(&image.view().access()) && texture.access().overlaps(&surface.access_mut())
+    );
+    assert!(!texture.access().overlaps(&other.view().access()));
     // The owner continues to write.
     memcpy_2d(&mut image, &Plane::from_slice(&[1.5_f32; 4096], 64, 64).unwrap()).unwrap();
     assert_eq!(image.to_vec().unwrap(), [1.5; 4096]);
     let buffer = DeviceBuffer::<f32>::alloc(1024).unwrap();
     let part = make(&buffer.slice(512..).unwrap()).unwrap();
-    assert!(!part.shares(&buffer.slice(..512).unwrap().access()));
-    assert!(part.shares(&buffer.slice(..513).unwrap().access()));
+    assert!(!part.access().overlaps(&buffer.slice(..512).unwrap().access()));
+    assert!(part.access().overlaps(&buffer.slice(..513).unwrap().access()));
     // Memory that a texture retains can be neither given up nor freed by its owner.
     let (error, buffer) = buffer.into_raw().unwrap_err().into_parts();
     assert_eq!(error.detail(), &Detail::IN_GRAPH);

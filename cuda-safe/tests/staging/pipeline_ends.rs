@@ -45,7 +45,7 @@ fn until(
             if matches!(end, End::Panics | End::PanicsLate) {
                 resume_unwind(Box::new("on purpose"));
             }
-            return Err(Error::from_code("on purpose", sys::cudaErrorInvalidValue));
+            return Error::check("on purpose", sys::cudaErrorInvalidValue);
         }
         memcpy_async(&mut output, &input, &stream)
     }
@@ -120,7 +120,7 @@ fn work_that_ends_a_run_in_place_leaves_later_chunks_as_they_were() {
                             if panics {
                                 resume_unwind(Box::new("on purpose"));
                             }
-                            Err(Error::from_code("on purpose", sys::cudaErrorInvalidValue))
+                            Error::check("on purpose", sys::cudaErrorInvalidValue)
                         };
                     let ended =
                         catch_unwind(AssertUnwindSafe(|| arrays.run_in_place(&mut pipeline, pinned, work)));

@@ -64,7 +64,7 @@ fn a_call_gets_the_addresses_by_which_devices_reach_any_memory_and_parts_of_it()
         device.as_ptr().wrapping_add(2),
         pinned.device_ptr()?,
         managed.as_ptr().cast_mut(),
-        registered.device_ptr()?.cast_const(),
+        registered.as_slice().device_ptr()?.cast_const(),
     );
     let part = device.slice(2..4)?;
     // SAFETY: nothing is submitted that uses the memory: it stays as it is.
@@ -75,11 +75,11 @@ fn a_call_gets_the_addresses_by_which_devices_reach_any_memory_and_parts_of_it()
     }?;
     assert_eq!(found, expected);
     let whole = device.as_mut_ptr();
-    // SAFETY: as above.
+    // SAFETY: nothing is submitted that uses the memory: it stays as it is.
     let alone =
         unsafe { stream.call(&mut device, |raw, pointer| cuda_testing::put_nothing(raw).map(|()| pointer)) }?;
     assert_eq!(alone, whole);
-    // SAFETY: as above.
+    // SAFETY: nothing is submitted that uses the memory: it stays as it is.
     unsafe { stream.call((&mut registered,), |raw, _| cuda_testing::put_nothing(raw)) }?;
     assert_eq!(registered.into_inner()?, [0; 8]);
     Ok(())
@@ -93,7 +93,7 @@ fn the_status_of_a_library_gets_out_of_a_call_as_it_is() {
     // SAFETY: the call submits nothing and fails.
     let failed: std::result::Result<(), _> = unsafe { stream.call(&mut x, |_, _| Err(Status::Library(14))) };
     assert_eq!(failed, Err(Status::Library(14)));
-    // SAFETY: as above.
+    // SAFETY: the call submits nothing and fails.
     let failed: std::result::Result<(), _> = unsafe { stream.enqueue(&[], |_| Err(Status::Library(7))) };
     assert_eq!(failed, Err(Status::Library(7)));
     let nested = |_| -> std::result::Result<(), Status> {
@@ -168,12 +168,12 @@ fn a_graph_that_writes_what_is_lent_to_the_host_is_refused_meanwhile() -> Result
     let refused: std::result::Result<_, Status> = unsafe { x.lend(|_, _| Ok(launch())) };
     assert_eq!(refused, Ok(Err(Detail::HOST_BORROWED)));
     let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        // SAFETY: as above.
+        // SAFETY: nothing reads or writes the memory in this call.
         unsafe { x.lend_mut(|_, _| -> Result<()> { panic!("as planned") }) }
     }));
     assert!(panicked.is_err());
     assert_eq!(launch(), Ok(()), "the loan is over");
-    // SAFETY: as above.
+    // SAFETY: nothing reads or writes the memory in this call.
     let failed: std::result::Result<(), _> = unsafe { x.lend(|_, _| Err(Status::Library(3))) };
     assert_eq!(failed, Err(Status::Library(3)));
     assert_eq!(x.to_vec()?, [7; 64]);

@@ -73,12 +73,12 @@ fn streams_of_a_call_that_conflict_are_refused_before_the_call() -> Result<()> {
     // SAFETY: host functions access no memory.
     unsafe { enqueue_all(&[(&s0, &[left]), (&s1, &[read])], nothing) }?;
     let (mut left, mut right) = a.split_at_mut(32)?;
-    // SAFETY: as above.
+    // SAFETY: host functions access no memory.
     unsafe { enqueue_all(&[(&s0, &[left.access_mut()]), (&s1, &[right.access_mut()])], nothing) }?;
     let whole = a.access_mut();
     let part = Access::write(whole.history(), 8..16);
     let before = hazard::added_waits();
-    // SAFETY: as above.
+    // SAFETY: host functions access no memory.
     unsafe { enqueue_all(&[(&s0, &[whole]), (&s0, &[part])], nothing) }?;
     assert_eq!(hazard::added_waits(), before + 1, "for what the other stream wrote");
     Ok(())
@@ -107,7 +107,7 @@ fn a_call_on_several_streams_is_refused_in_captures_host_functions_and_other_cal
     };
     // SAFETY: nothing is submitted.
     unsafe { s1.enqueue(&[], |_| nested()) }?;
-    // SAFETY: as above.
+    // SAFETY: nothing is submitted.
     unsafe { enqueue_all(&[(&s0, &[]), (&s1, &[])], |_| nested()) }?;
     let (tell, told) = std::sync::mpsc::channel();
     s0.launch_host_fn(move || {

@@ -2,7 +2,7 @@
 
 use cuda_safe::stream::{
     AccessPolicy, AccessProperty, AsStream, Event, MemSyncDomain, MemSyncDomainMap, RecordFlags, Stream,
-    SyncPolicy,
+    StreamAttribute, SyncPolicy,
 };
 use cuda_safe::{Device, DeviceBuffer, sys};
 use cuda_testing::alone;
@@ -13,23 +13,23 @@ fn an_attribute_that_was_set_is_the_attribute() {
     let stream = Stream::new().unwrap();
     let view = &stream;
     for policy in [SyncPolicy::SPIN, SyncPolicy::YIELD, SyncPolicy::BLOCKING_SYNC, SyncPolicy::AUTO] {
-        view.set_sync_policy(policy).unwrap();
-        assert_eq!(view.sync_policy().unwrap(), policy);
-        assert_eq!(view.sync_policy().unwrap().as_raw(), policy.as_raw());
+        view.set_attribute(StreamAttribute::SyncPolicy(policy)).unwrap();
+        assert_eq!(view.attributes().unwrap().sync_policy, policy);
+        assert_eq!(view.attributes().unwrap().sync_policy.as_raw(), policy.as_raw());
     }
-    assert_eq!(view.mem_sync_domain().unwrap(), MemSyncDomain::DEFAULT);
-    view.set_mem_sync_domain(MemSyncDomain::REMOTE).unwrap();
-    assert_eq!(view.mem_sync_domain().unwrap(), MemSyncDomain::REMOTE);
+    assert_eq!(view.attributes().unwrap().mem_sync_domain, MemSyncDomain::DEFAULT);
+    view.set_attribute(StreamAttribute::MemSyncDomain(MemSyncDomain::REMOTE)).unwrap();
+    assert_eq!(view.attributes().unwrap().mem_sync_domain, MemSyncDomain::REMOTE);
     let count = stream.device().attribute(sys::cudaDevAttrMemSyncDomainCount).unwrap();
     if count > 1 {
         let map = MemSyncDomainMap { default: 1, remote: 0 };
-        view.set_mem_sync_domain_map(map).unwrap();
-        assert_eq!(view.mem_sync_domain_map().unwrap(), map);
+        view.set_attribute(StreamAttribute::MemSyncDomainMap(map)).unwrap();
+        assert_eq!(view.attributes().unwrap().mem_sync_domain_map, map);
     }
     let too_many = MemSyncDomainMap { default: u8::MAX, remote: 0 };
-    assert!(view.set_mem_sync_domain_map(too_many).is_err());
+    assert!(view.set_attribute(StreamAttribute::MemSyncDomainMap(too_many)).is_err());
     let greatest = stream.device().stream_priority_range().unwrap().greatest;
-    view.set_priority(greatest).unwrap();
+    view.set_attribute(StreamAttribute::Priority(greatest)).unwrap();
     assert_eq!(view.priority().unwrap(), greatest);
     let _ = cuda_safe::error::take_last();
 }
@@ -39,21 +39,21 @@ fn an_access_policy_is_a_hint_about_addresses_that_may_outlive_the_memory() {
     let _alone = alone();
     let stream = Stream::new().unwrap();
     let view = &stream;
-    assert_eq!(view.access_policy_window().unwrap(), None);
+    assert_eq!(view.attributes().unwrap().access_policy_window, None);
     let buffer = DeviceBuffer::<u8>::alloc(4096).unwrap();
     let place = buffer.as_ptr().addr();
     let policy =
         AccessPolicy::new(&buffer.as_slice(), 0.5, AccessProperty::Persisting, AccessProperty::Streaming);
-    view.set_access_policy(Some(policy)).unwrap();
-    let window = view.access_policy_window().unwrap().unwrap();
+    view.set_attribute(StreamAttribute::AccessPolicy(Some(policy))).unwrap();
+    let window = view.attributes().unwrap().access_policy_window.unwrap();
     assert!(window.0 <= place && window.0 + window.1 >= place + 4096, "{window:?}");
     let wrong =
         AccessPolicy::new(&buffer.as_slice(), 2.0, AccessProperty::Persisting, AccessProperty::Normal);
-    assert!(view.set_access_policy(Some(wrong)).is_err());
+    assert!(view.set_attribute(StreamAttribute::AccessPolicy(Some(wrong))).is_err());
     let _ = cuda_safe::error::take_last();
     drop(buffer);
-    view.set_access_policy(None).unwrap();
-    assert_eq!(view.access_policy_window().unwrap(), None);
+    view.set_attribute(StreamAttribute::AccessPolicy(None)).unwrap();
+    assert_eq!(view.attributes().unwrap().access_policy_window, None);
     stream.device().reset_persisting_l2_cache().unwrap();
 }
 
@@ -61,9 +61,9 @@ fn an_access_policy_is_a_hint_about_addresses_that_may_outlive_the_memory() {
 fn attributes_are_copied_from_one_stream_to_another() {
     let _alone = alone();
     let (from, to) = (Stream::new().unwrap(), Stream::new().unwrap());
-    from.set_sync_policy(SyncPolicy::BLOCKING_SYNC).unwrap();
+    from.set_attribute(StreamAttribute::SyncPolicy(SyncPolicy::BLOCKING_SYNC)).unwrap();
     to.copy_attributes_from(&from).unwrap();
-    assert_eq!(to.sync_policy().unwrap(), SyncPolicy::BLOCKING_SYNC);
+    assert_eq!(to.attributes().unwrap().sync_policy, SyncPolicy::BLOCKING_SYNC);
     let Ok(second) = Device::new(1) else {
         eprintln!("skipped: there is no second device");
         return;
@@ -78,17 +78,17 @@ fn a_stream_does_not_inherit_what_another_one_was_set_to() {
     // A different priority keeps the streams of other tests away.
     let make = || Stream::builder().non_blocking().priority(-1).build().unwrap();
     let fresh = make();
-    let usual = fresh.as_stream().sync_policy().unwrap();
+    let usual = fresh.as_stream().attributes().unwrap().sync_policy;
     let stream = make();
     let id = stream.id().unwrap();
-    stream.set_sync_policy(SyncPolicy::SPIN).unwrap();
-    stream.set_mem_sync_domain(MemSyncDomain::REMOTE).unwrap();
+    stream.set_attribute(StreamAttribute::SyncPolicy(SyncPolicy::SPIN)).unwrap();
+    stream.set_attribute(StreamAttribute::MemSyncDomain(MemSyncDomain::REMOTE)).unwrap();
     stream.synchronize().unwrap();
     drop(stream);
     let next = make();
     assert_eq!(next.id().unwrap(), id, "the handle serves again");
-    assert_eq!(next.as_stream().sync_policy().unwrap(), usual);
-    assert_eq!(next.as_stream().mem_sync_domain().unwrap(), MemSyncDomain::DEFAULT);
+    assert_eq!(next.as_stream().attributes().unwrap().sync_policy, usual);
+    assert_eq!(next.as_stream().attributes().unwrap().mem_sync_domain, MemSyncDomain::DEFAULT);
 }
 
 #[test]

@@ -32,9 +32,9 @@ impl Twin {
         let library: &'static Library = Box::leak(Box::new(library));
         // SAFETY: `library.cu` defines it with this type.
         let new = unsafe { library.get::<New>(b"twin_new\0") }?;
-        // SAFETY: as above.
+        // SAFETY: `library.cu` defines it with this type.
         let measure = *unsafe { library.get::<Measure>(b"twin_measure\0") }?;
-        // SAFETY: as above.
+        // SAFETY: `library.cu` defines it with this type.
         let end = *unsafe { library.get::<End>(b"twin_end\0") }?;
         // SAFETY: it copies the handles, which have the same declaration on both sides.
         let raw = NonNull::new(unsafe { new(handles) }).context("twin_new made nothing")?;

@@ -143,12 +143,13 @@ impl Things {
             }),
             "down" => self.time(bytes, copies, |it, at| {
                 let here = it.host[at..at + bytes].as_mut_ptr().cast();
-                // SAFETY: as above.
+                // SAFETY: either side has as many bytes, and nothing else uses them.
                 unsafe { check!(cudaMemcpy(here, there(at), bytes, down)) }
             }),
             _ => self.time(bytes, copies, |_, at| {
                 let mut fresh = Vec::<u8>::with_capacity(bytes);
-                // SAFETY: as above; the vector has as much capacity.
+                // SAFETY: either side has as many bytes, and nothing else uses them. The vector has as much
+                // capacity.
                 unsafe { check!(cudaMemcpy(fresh.as_mut_ptr().cast(), there(at), bytes, down)) }
             }),
         }

@@ -41,7 +41,7 @@ fn tell(log: &mut Log, node: cudaGraphNode_t) {
     // SAFETY: all bytes are there, whichever of them the call has filled.
     log.fact("priority", unsafe { value.priority });
     ask!(log, cudaGraphKernelNodeGetAttribute(node, cudaLaunchAttributeCooperative, &raw mut value));
-    // SAFETY: as above.
+    // SAFETY: all bytes are there, whichever of them the call has filled.
     log.fact("cooperative", unsafe { value.cooperative });
 }
 
@@ -232,7 +232,7 @@ fn deep(log: &mut Log, made: Made, first: usize) -> Result<(), Setup> {
     while unsafe { ptr::read_volatile(&raw const ended) } == 0 {
         std::thread::yield_now();
     }
-    // SAFETY: as above.
+    // SAFETY: the number is alive.
     log.fact(&format!("{first}: ended"), unsafe { ptr::read_volatile(&raw const ended) });
     Ok(())
 }

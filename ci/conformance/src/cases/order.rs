@@ -157,7 +157,7 @@ fn streams(cases: &mut Cases) {
         let priority = cuda_sys::cudaLaunchAttributePriority;
         ask!(log, "priority", cudaStreamSetAttribute(on, priority, &raw const value));
         ask!(log, cudaStreamGetAttribute(on, priority, &raw mut back));
-        // SAFETY: as above.
+        // SAFETY: all bytes are there.
         log.fact("priority", unsafe { back.priority });
         let mut given = 77;
         ask!(log, cudaStreamGetPriority(on, &raw mut given));
@@ -258,7 +258,7 @@ fn streams(cases: &mut Cases) {
                 }
                 std::thread::sleep(std::time::Duration::from_millis(1));
             }
-            // SAFETY: as above.
+            // SAFETY: nobody reads what is half written: a word.
             let seen = unsafe { ptr::read_volatile(&raw const seen) };
             log.fact("calls", seen[0]);
             log.fact("status", error_name(cuda_sys::cudaError(seen[1])));

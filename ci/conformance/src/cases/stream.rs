@@ -277,12 +277,12 @@ fn attributes(cases: &mut Cases) {
         ask!(log, cudaStreamSetAttribute(on, id, &raw const value));
         let mut got = cuda_sys::cudaLaunchAttributeValue::default();
         ask!(log, cudaStreamGetAttribute(on, id, &raw mut got));
-        // SAFETY: as above.
+        // SAFETY: the attribute is of this member.
         log.fact("then", unsafe { got.syncPolicy }.0);
         let other = stream(log)?;
         ask!(log, cudaStreamCopyAttributes(other, on));
         ask!(log, cudaStreamGetAttribute(other, id, &raw mut got));
-        // SAFETY: as above.
+        // SAFETY: the attribute is of this member.
         log.fact("copied", unsafe { got.syncPolicy }.0);
         Ok(())
     });

@@ -7,6 +7,7 @@ use core::ffi::{c_ulonglong, c_void};
 use super::array::handle;
 use super::memcpy::{solid_part, volume};
 use super::memcpy_array::copyable;
+use super::transfer::{Mode, Request, Side, plan, take_early};
 use super::{Call, address, api, wide};
 use crate::error::Answer;
 use crate::machine::Guard;
@@ -18,7 +19,6 @@ use crate::sys::{
     cudaMemcpyOperandTypeArray, cudaMemcpyOperandTypePointer, cudaMemcpySrcAccessOrder,
     cudaMemcpySrcAccessOrderAny, cudaMemcpySrcAccessOrderStream, cudaStream_t,
 };
-use crate::transfer::{Mode, Request, Side, plan, take_early};
 
 /// A list that a program gives: `length` elements.
 ///
@@ -167,7 +167,7 @@ api! {
         }
         // SAFETY: the program promises that these three lists have `count` elements.
         let (dsts, srcs) = (unsafe { list(dsts, count) }?, unsafe { list(srcs, count) }?);
-        // SAFETY: as above.
+        // SAFETY: the program promises that these three lists have `count` elements.
         let sizes = unsafe { list(sizes, count) }?;
         // SAFETY: the program promises that these two lists have `attr_count` elements.
         let (attrs, starts) = (unsafe { list(attrs, attr_count) }?, unsafe { list(starts, attr_count) }?);

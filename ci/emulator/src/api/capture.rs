@@ -4,32 +4,17 @@
 use core::ffi::{c_uint, c_ulonglong};
 use std::cell::RefCell;
 
-use super::graph::destroy;
+use super::graph::{destroy, graph, handles};
 use super::{Call, Out, api};
 use crate::error::Answer;
 use crate::graph::capture::Id;
 use crate::sys::{
-    CUgraph_st, cudaErrorIllegalState, cudaErrorInvalidValue, cudaGraph_t, cudaGraphEdgeData,
-    cudaGraphNode_t, cudaStream_t, cudaStreamAddCaptureDependencies, cudaStreamCaptureMode,
-    cudaStreamCaptureStatus, cudaStreamCaptureStatusActive, cudaStreamCaptureStatusInvalidated,
-    cudaStreamCaptureStatusNone, cudaStreamSetCaptureDependencies,
+    cudaErrorIllegalState, cudaErrorInvalidValue, cudaGraph_t, cudaGraphEdgeData, cudaGraphNode_t,
+    cudaStream_t, cudaStreamAddCaptureDependencies, cudaStreamCaptureMode, cudaStreamCaptureStatus,
+    cudaStreamCaptureStatusActive, cudaStreamCaptureStatusInvalidated, cudaStreamCaptureStatusNone,
+    cudaStreamSetCaptureDependencies,
 };
 use crate::thread;
-
-/// The handles of nodes that a program gives: `count` of them, or none.
-///
-/// # Safety
-/// Where it is not null, it must have that many elements.
-pub(super) unsafe fn handles(start: *const cudaGraphNode_t, count: usize) -> Answer<Vec<usize>> {
-    if count == 0 {
-        return Ok(Vec::new());
-    }
-    if start.is_null() {
-        return Err(cudaErrorInvalidValue);
-    }
-    // SAFETY: not null, and the caller vouches for the elements.
-    Ok(unsafe { core::slice::from_raw_parts(start, count) }.iter().map(|it| it.addr()).collect())
-}
 
 /// Checks that edges are plain ones: the other kinds are for kernels that wait for parts of each other.
 ///
@@ -43,29 +28,6 @@ pub(super) unsafe fn plain(edges: *const cudaGraphEdgeData, count: usize) -> Ans
     let edges = unsafe { core::slice::from_raw_parts(edges, count) };
     let plain = edges.iter().all(|it| it.from_port == 0 && it.to_port == 0 && it.type_ == 0);
     if plain { Ok(()) } else { Err(cudaErrorInvalidValue) }
-}
-
-/// The ports that edges begin at: 0 for a plain one, another one for a kernel that may begin before the
-/// earlier one is over.
-///
-/// # Safety
-/// Where it is not null, it must have that many elements.
-pub(super) unsafe fn ports(edges: *const cudaGraphEdgeData, count: usize) -> Answer<Vec<u8>> {
-    if edges.is_null() || count == 0 {
-        return Ok(vec![0; count]);
-    }
-    // SAFETY: not null, and the caller vouches for the elements.
-    let edges = unsafe { core::slice::from_raw_parts(edges, count) };
-    let port = |it: &cudaGraphEdgeData| match (it.from_port, it.to_port, it.type_) {
-        (0, 0, 0) => Ok(0),
-        (1 | 2, 0, 1) => Ok(it.from_port),
-        _ => Err(cudaErrorInvalidValue),
-    };
-    edges.iter().map(port).collect()
-}
-
-pub(super) fn graph(handle: usize) -> cudaGraph_t {
-    core::ptr::without_provenance_mut::<CUgraph_st>(handle)
 }
 
 fn status(found: Option<(Id, bool)>) -> cudaStreamCaptureStatus {
@@ -111,7 +73,7 @@ api! {
     ) {
         // SAFETY: the program promises that both lists have `count` elements or are null.
         unsafe { plain(edges, count) }?;
-        // SAFETY: as above.
+        // SAFETY: the program promises that both lists have `count` elements or are null.
         let before = unsafe { handles(before, count) }?;
         begin(call, stream, Some((graph.addr(), before)), mode)
     }
@@ -180,7 +142,7 @@ api! {
         let (mut machine, _, key) = call.stream(stream)?;
         // SAFETY: the program promises that both lists have `count` elements or are null.
         unsafe { plain(edges, count) }?;
-        // SAFETY: as above.
+        // SAFETY: the program promises that both lists have `count` elements or are null.
         let named = unsafe { handles(before, count) }?;
         let (_, capture) = machine.captures.of(key).filter(|it| !it.1.invalid).ok_or(cudaErrorIllegalState)?;
         let nodes = &machine.graphs.get(capture.graph)?.nodes;

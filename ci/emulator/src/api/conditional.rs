@@ -3,7 +3,7 @@
 
 use core::ffi::c_uint;
 
-use super::capture::graph;
+use super::graph::graph;
 use super::{Out, api};
 use crate::error::Answer;
 use crate::graph::Act;

@@ -5,7 +5,7 @@
 use core::ffi::{c_int, c_uint, c_ulonglong, c_void};
 
 use super::{Call, Out, api, ordinal, pointer, put};
-use crate::context::Context;
+use crate::context::ExecutionContext;
 use crate::device::attribute;
 use crate::error::Answer;
 use crate::machine::{Guard, Machine};
@@ -37,7 +37,7 @@ struct Resource {
 
 /// `cudaDevSmResourceGroupParams`.
 #[repr(C)]
-struct Group {
+struct SmGroupParams {
     count: c_uint,
     coscheduled: c_uint,
     preferred: c_uint,
@@ -96,7 +96,10 @@ fn add(machine: &mut Machine, device: usize, multiprocessors: c_uint, is_green: 
     let marks = made(machine, device, 0).1;
     let number = machine.contexts.number();
     let (streams, after) = (Vec::new(), Vec::new());
-    machine.contexts.all.insert(number, Context { device, multiprocessors, is_green, streams, marks, after });
+    machine
+        .contexts
+        .all
+        .insert(number, ExecutionContext { device, multiprocessors, is_green, streams, marks, after });
     number
 }
 
@@ -108,7 +111,7 @@ fn made(machine: &mut Machine, device: usize, priority: c_int) -> (cudaStream_t,
 
 /// The pending work of a context: a device has that of all its streams.
 fn pending(machine: &mut Machine, handle: usize) -> Answer<Vec<OperationId>> {
-    let Context { device, is_green, streams, .. } = machine.contexts.get(handle)?;
+    let ExecutionContext { device, is_green, streams, .. } = machine.contexts.get(handle)?;
     let (device, is_green, streams) = (*device, *is_green, streams.clone());
     if !is_green {
         return Ok(machine.queue.on_device(device));
@@ -153,7 +156,7 @@ api! {
     /// Splits multiprocessors as described.
     allowed fn cudaDevSmResourceSplit(
         call, parts: *mut Resource, count: c_uint, input: Option<&Resource>, rest: Out<'_, Resource>, flags: c_uint,
-        groups: *mut Group,
+        groups: *mut SmGroupParams,
     ) {
         drop(call.machine()?);
         let input = sm(input)?;
@@ -270,7 +273,7 @@ api! {
     allowed fn cudaExecutionCtxRecordEvent(call, handle: *mut c_void, event: cudaEvent_t) {
         let (mut machine, handle) = context(call, handle)?;
         let of_event = machine.events.get(event)?.device;
-        let Context { device, marks, .. } = *machine.contexts.get(handle)?;
+        let ExecutionContext { device, marks, .. } = *machine.contexts.get(handle)?;
         if device != of_event {
             return Err(cudaErrorInvalidResourceHandle);
         }

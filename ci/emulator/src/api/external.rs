@@ -25,24 +25,24 @@ use crate::sys::{
 };
 
 /// The value of a semaphore in the parameters of a call.
-trait Value {
+trait FenceValue {
     fn value(&self) -> u64;
 }
 
-impl Value for cudaExternalSemaphoreSignalParams {
+impl FenceValue for cudaExternalSemaphoreSignalParams {
     fn value(&self) -> u64 {
         self.params.fence.value
     }
 }
 
-impl Value for cudaExternalSemaphoreWaitParams {
+impl FenceValue for cudaExternalSemaphoreWaitParams {
     fn value(&self) -> u64 {
         self.params.fence.value
     }
 }
 
 /// The work of a call with such lists.
-fn work<P: Value>(
+fn work<P: FenceValue>(
     machine: &Machine,
     signals: bool,
     list: *const cudaExternalSemaphore_t,
@@ -84,7 +84,7 @@ fn file(number: c_int) -> Answer<ManuallyDrop<File>> {
     Ok(ManuallyDrop::new(unsafe { File::from_raw_fd(number) }))
 }
 
-fn in_order<P: Value>(
+fn in_order<P: FenceValue>(
     call: &Call,
     signals: bool,
     (list, parameters, count): (*const cudaExternalSemaphore_t, *const P, c_uint),

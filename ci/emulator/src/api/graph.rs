@@ -4,16 +4,16 @@
 use core::ffi::{CStr, c_char, c_uint, c_void};
 use std::fmt::Write as _;
 
-use super::capture::{graph, handles, ports};
 use super::{Out, api, put};
 use crate::error::Answer;
 use crate::graph::{Act, kind, release};
 use crate::machine::Guard;
 use crate::stream::{HostCall, condition};
 use crate::sys::{
-    CUgraphNode_st, CUuserObject_st, cudaErrorInvalidValue, cudaErrorLossyQuery, cudaErrorNotSupported,
-    cudaErrorOperatingSystem, cudaGraph_t, cudaGraphEdgeData, cudaGraphNode_t, cudaGraphNodeType,
-    cudaGraphUserObjectMove, cudaHostFn_t, cudaUserObject_t, cudaUserObjectNoDestructorSync,
+    CUgraph_st, CUgraphNode_st, CUuserObject_st, cudaErrorInvalidValue, cudaErrorLossyQuery,
+    cudaErrorNotSupported, cudaErrorOperatingSystem, cudaGraph_t, cudaGraphEdgeData, cudaGraphNode_t,
+    cudaGraphNodeType, cudaGraphUserObjectMove, cudaHostFn_t, cudaUserObject_t,
+    cudaUserObjectNoDestructorSync,
 };
 use crate::thread;
 
@@ -54,7 +54,7 @@ unsafe fn list(
             let port = ports.get(at).copied().unwrap_or(0);
             let edge =
                 cudaGraphEdgeData { from_port: port, to_port: 0, type_: port.min(1), reserved: [0; 5] };
-            // SAFETY: as above.
+            // SAFETY: the caller promises room for that many.
             unsafe { edges.wrapping_add(at).write(edge) };
         }
     }
@@ -65,6 +65,44 @@ unsafe fn list(
 /// Checks a number of references to a user object: some, and no more than a signed number holds.
 fn references(count: c_uint) -> Answer {
     if (1..=c_uint::MAX >> 1).contains(&count) { Ok(()) } else { Err(cudaErrorInvalidValue) }
+}
+
+/// The handles of nodes that a program gives: `count` of them, or none.
+///
+/// # Safety
+/// Where it is not null, it must have that many elements.
+pub(super) unsafe fn handles(start: *const cudaGraphNode_t, count: usize) -> Answer<Vec<usize>> {
+    if count == 0 {
+        return Ok(Vec::new());
+    }
+    if start.is_null() {
+        return Err(cudaErrorInvalidValue);
+    }
+    // SAFETY: not null, and the caller vouches for the elements.
+    Ok(unsafe { core::slice::from_raw_parts(start, count) }.iter().map(|it| it.addr()).collect())
+}
+
+/// The ports that edges begin at: 0 for a plain one, another one for a kernel that may begin before the
+/// earlier one is over.
+///
+/// # Safety
+/// Where it is not null, it must have that many elements.
+pub(super) unsafe fn ports(edges: *const cudaGraphEdgeData, count: usize) -> Answer<Vec<u8>> {
+    if edges.is_null() || count == 0 {
+        return Ok(vec![0; count]);
+    }
+    // SAFETY: not null, and the caller vouches for the elements.
+    let edges = unsafe { core::slice::from_raw_parts(edges, count) };
+    let port = |it: &cudaGraphEdgeData| match (it.from_port, it.to_port, it.type_) {
+        (0, 0, 0) => Ok(0),
+        (1 | 2, 0, 1) => Ok(it.from_port),
+        _ => Err(cudaErrorInvalidValue),
+    };
+    edges.iter().map(port).collect()
+}
+
+pub(super) fn graph(handle: usize) -> cudaGraph_t {
+    core::ptr::without_provenance_mut::<CUgraph_st>(handle)
 }
 
 /// Destroys a graph and gives back the references to user objects that it held.
@@ -221,7 +259,7 @@ api! {
         let (mut machine, _) = call.context()?;
         // SAFETY: the program promises that the lists have `count` elements.
         let ports = unsafe { ports(edges, count) }?;
-        // SAFETY: as above.
+        // SAFETY: the program promises that the lists have `count` elements.
         let (from, to) = (unsafe { handles(from, count) }?, unsafe { handles(to, count) }?);
         let it = machine.graphs.get_mut(graph.addr())?;
         let known = from.iter().chain(&to).all(|node| it.nodes.contains_key(node));

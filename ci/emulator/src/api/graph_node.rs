@@ -3,8 +3,9 @@
 
 use core::ffi::{c_int, c_void};
 
-use super::capture::{graph, handles, plain};
+use super::capture::plain;
 use super::graph::node;
+use super::graph::{graph, handles};
 use super::graph_params as params;
 use super::symbol::{VariableRange, VariableSide};
 use super::{Call, Out, address, api, conditional, external, ordinal, pointer, put, wide};
@@ -115,20 +116,20 @@ pub(super) fn general(
         }
         it if it == cudaGraphNodeTypeMemset => params::fill(call, machine, member.cast()),
         it if it == cudaGraphNodeTypeHost => params::host(member.cast()),
-        // SAFETY: as above.
+        // SAFETY: the type says which member of the union the program has set.
         it if it == cudaGraphNodeTypeGraph => child(machine, unsafe { of.graph.graph }),
         it if it == cudaGraphNodeTypeWaitEvent => {
-            // SAFETY: as above.
+            // SAFETY: the type says which member of the union the program has set.
             let event = unsafe { of.eventWait.event };
             params::event(machine, event).map(Act::Wait)
         }
         it if it == cudaGraphNodeTypeEventRecord => {
-            // SAFETY: as above.
+            // SAFETY: the type says which member of the union the program has set.
             let event = unsafe { of.eventRecord.event };
             params::event(machine, event).map(Act::Record)
         }
         it if it == cudaGraphNodeTypeConditional => {
-            // SAFETY: as above.
+            // SAFETY: the type says which member of the union the program has set.
             let wanted = unsafe { &of.conditional };
             conditional::node(machine, graph, wanted)
         }

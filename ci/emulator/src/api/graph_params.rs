@@ -6,6 +6,7 @@ use core::ffi::{c_int, c_void};
 use super::kernel::{ATTRIBUTES, dimensions, prepare};
 use super::memcpy::solid;
 use super::symbol::{VariableRange, VariableSide, request};
+use super::transfer::{MemoryType, Mode, Request, Side, memory_type, plan};
 use super::{Call, address, pointer, wide};
 use crate::error::Answer;
 use crate::graph::{Act, AttributeValue, KernelNode};
@@ -20,7 +21,6 @@ use crate::sys::{
     cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice, cudaMemcpyHostToHost, cudaMemcpyKind, cudaMemsetParams,
     cudaPitchedPtr, cudaPos, dim3,
 };
-use crate::transfer::{MemoryType, Mode, Request, Side, memory_type, plan};
 
 pub(super) fn kernel(machine: &mut Guard, device: usize, given: *const cudaKernelNodeParams) -> Answer<Act> {
     // SAFETY: the program passes such a structure, or null.
@@ -89,7 +89,7 @@ pub(super) fn set_kernel_attribute(
         // SAFETY: the attribute says which member of the union the program has set.
         node.set_cooperative(unsafe { value.cooperative } != 0);
     } else if attribute == cudaLaunchAttributeClusterDimension {
-        // SAFETY: as above.
+        // SAFETY: the attribute says which member of the union the program has set.
         let blocks = unsafe { value.clusterDim };
         let blocks = [blocks.x, blocks.y, blocks.z];
         node.set_cluster(Some(blocks).filter(|blocks| *blocks != [0; 3]));

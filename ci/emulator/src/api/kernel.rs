@@ -69,7 +69,7 @@ fn arguments(program: &Program, args: *mut *mut c_void) -> Answer<Vec<u8>> {
         let (at, size) = (usize::try_from(at).unwrap_or(0), usize::try_from(size).unwrap_or(0));
         // SAFETY: the program passes an array with a pointer for every parameter of the kernel.
         let place = unsafe { args.add(n) };
-        // SAFETY: as above.
+        // SAFETY: the program passes an array with a pointer for every parameter of the kernel.
         let arg = unsafe { place.read() };
         if arg.is_null() {
             return Err(cudaErrorInvalidValue);
@@ -119,29 +119,29 @@ pub(super) fn attributes(config: &cudaLaunchConfig_t) -> Answer<Attributes> {
     for n in 0..usize::try_from(config.numAttrs).unwrap_or(0) {
         // SAFETY: `attrs` has `numAttrs` elements.
         let place = unsafe { config.attrs.add(n) };
-        // SAFETY: as above.
+        // SAFETY: `attrs` has `numAttrs` elements.
         let attribute = unsafe { place.read() };
         if attribute.id == cudaLaunchAttributeCooperative {
             // SAFETY: the identifier says which member is in use.
             found.cooperative = unsafe { attribute.val.cooperative } != 0;
         } else if attribute.id == cudaLaunchAttributeClusterDimension {
-            // SAFETY: as above.
+            // SAFETY: the identifier says which member is in use.
             let blocks = unsafe { attribute.val.clusterDim };
             let blocks = [blocks.x, blocks.y, blocks.z];
             // None along any axis is no clusters at all.
             found.cluster = Some(blocks).filter(|blocks| *blocks != [0; 3]);
         } else if attribute.id == cudaLaunchAttributeProgrammaticEvent {
-            // SAFETY: as above.
+            // SAFETY: the identifier says which member is in use.
             if unsafe { attribute.val.programmaticEvent }.event.is_null() {
                 return Err(cudaErrorInvalidResourceHandle);
             }
         } else if attribute.id == cudaLaunchAttributeMemSyncDomain {
-            // SAFETY: as above.
+            // SAFETY: the identifier says which member is in use.
             if unsafe { attribute.val.memSyncDomain }.0 > cudaLaunchMemSyncDomainRemote.0 {
                 return Err(cudaErrorInvalidValue);
             }
         } else if attribute.id == cudaLaunchAttributePreferredSharedMemoryCarveout {
-            // SAFETY: as above.
+            // SAFETY: the identifier says which member is in use.
             if !(0..=100).contains(&unsafe { attribute.val.sharedMemCarveout }) {
                 return Err(cudaErrorInvalidValue);
             }

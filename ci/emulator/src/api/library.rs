@@ -39,7 +39,7 @@ impl Jit {
         for at in 0..usize::try_from(self.count).unwrap_or(0) {
             // SAFETY: the program promises that it passes so many options.
             let place = unsafe { self.options.add(at) };
-            // SAFETY: as above.
+            // SAFETY: the program promises that it passes so many options.
             let option = unsafe { place.read() };
             if option.0 > cudaJitOverrideDirectiveValues.0 {
                 return Err(cudaErrorInvalidValue);
@@ -69,9 +69,9 @@ impl Jit {
         let buffer = buffer.cast::<u8>();
         // SAFETY: the program promises that much room.
         unsafe { buffer.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
-        // SAFETY: as above: one byte less than there is room for was written.
+        // SAFETY: the program promises that much room. One byte less than there is room for was written.
         let end = unsafe { buffer.add(bytes.len()) };
-        // SAFETY: as above.
+        // SAFETY: the program promises that much room.
         unsafe { end.write(0) };
         // SAFETY: the place is one of the program's values.
         unsafe { place.write(core::ptr::without_provenance_mut(bytes.len())) };
@@ -263,7 +263,7 @@ api! {
         for (at, (_, handle)) in kernels.iter().take(usize::try_from(room).unwrap_or(0)).enumerate() {
             // SAFETY: the program promises room for so many.
             let place = unsafe { out.add(at) };
-            // SAFETY: as above.
+            // SAFETY: the program promises room for so many.
             unsafe { place.write(core::ptr::without_provenance_mut(*handle)) };
         }
         Ok(())

@@ -3,79 +3,10 @@
 #![expect(unsafe_code, reason = "exports C functions, calls functions of the program's")]
 
 use core::ffi::{CStr, c_char, c_uint, c_void};
-use std::collections::VecDeque;
-
-use parking_lot::Mutex;
 
 use super::{Out, api, put};
-use crate::error::{Code, name};
-use crate::sys::{
-    cudaErrorInvalidValue, cudaLogIterator, cudaLogLevel, cudaLogLevelError, cudaLogsCallback_t,
-    cudaLogsCallbackHandle,
-};
-
-/// The size of the log in bytes, as documented.
-const KEPT: usize = 25_600;
-
-/// A function of the program's.
-#[derive(Clone, Copy)]
-struct LogCallback {
-    handle: usize,
-    function: unsafe extern "C" fn(*mut c_void, cudaLogLevel, *mut c_char, usize),
-    user: usize,
-}
-
-struct Log {
-    /// The number of the first line that is kept.
-    first: u32,
-    lines: VecDeque<String>,
-    bytes: usize,
-    told: Vec<LogCallback>,
-    handles: usize,
-}
-
-static LOG: Mutex<Log> =
-    Mutex::new(Log { first: 0, lines: VecDeque::new(), bytes: 0, told: Vec::new(), handles: 0 });
-
-impl Log {
-    fn end(&self) -> u32 {
-        self.first.wrapping_add(u32::try_from(self.lines.len()).unwrap_or(u32::MAX))
-    }
-
-    fn add(&mut self, line: String) {
-        self.bytes += line.len();
-        self.lines.push_back(line);
-        while self.bytes > KEPT {
-            self.bytes -= self.lines.pop_front().map_or(self.bytes, |line| line.len());
-            self.first = self.first.wrapping_add(1);
-        }
-    }
-
-    /// The lines from a place on.
-    fn from(&self, place: Option<u32>) -> Vec<&str> {
-        let skip = place.map_or(0, |place| place.saturating_sub(self.first));
-        self.lines.iter().skip(usize::try_from(skip).unwrap_or(0)).map(String::as_str).collect()
-    }
-}
-
-/// Logs a failed call, and calls the registered functions on this thread. No lock is held meanwhile.
-pub(super) fn note(call: &str, code: Code) {
-    let code = name(code).map_or_else(|| code.0.to_string(), |name| name.to_string_lossy().into_owned());
-    let mut line = format!("[CUDA emulator][E] {call}: {code}\n");
-    let told = {
-        let mut log = LOG.lock();
-        log.add(line.clone());
-        log.told.clone()
-    };
-    line.push('\0');
-    let length = line.len() - 1;
-    for one in told {
-        let mut message = line.clone().into_bytes();
-        let user = core::ptr::with_exposed_provenance_mut(one.user);
-        // SAFETY: the program has registered the function, for a message that lives while it runs.
-        unsafe { (one.function)(user, cudaLogLevelError, message.as_mut_ptr().cast(), length) };
-    }
-}
+use crate::log::{LOG, LogCallback};
+use crate::sys::{cudaErrorInvalidValue, cudaLogIterator, cudaLogsCallback_t, cudaLogsCallbackHandle};
 
 /// Passes the log on, from the position that the program names.
 fn dump(
@@ -158,9 +89,9 @@ api! {
             let to = buffer.cast::<u8>();
             // SAFETY: there is room for the text and a zero byte.
             unsafe { to.copy_from_nonoverlapping(text.as_ptr(), text.len()) };
-            // SAFETY: as above.
+            // SAFETY: there is room for the text and a zero byte.
             let end = unsafe { to.add(text.len()) };
-            // SAFETY: as above.
+            // SAFETY: there is room for the text and a zero byte.
             unsafe { end.write(0) };
             *size = text.len();
             Ok(())

@@ -221,9 +221,9 @@ api! {
         for at in 0..count {
             // SAFETY: the program promises that each of the three lists has `count` elements.
             let data = unsafe { data.wrapping_add(at).read() };
-            // SAFETY: as above.
+            // SAFETY: the program promises that each of the three lists has `count` elements.
             let size = unsafe { sizes.wrapping_add(at).read() };
-            // SAFETY: as above.
+            // SAFETY: the program promises that each of the three lists has `count` elements.
             let attribute = unsafe { attributes.wrapping_add(at).read() };
             answer(&machine, range, attribute, (data, size))?;
         }

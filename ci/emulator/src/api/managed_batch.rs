@@ -32,7 +32,7 @@ fn ranges(
     }
     // SAFETY: the program promises that both lists have `count` elements.
     let pointers = unsafe { list(pointers, count) }?;
-    // SAFETY: as above.
+    // SAFETY: the program promises that both lists have `count` elements.
     let sizes = unsafe { list(sizes, count) }?;
     pointers.iter().zip(sizes).map(|(pointer, size)| managed(machine, *pointer, *size)).collect()
 }
@@ -50,7 +50,7 @@ fn places(
     }
     // SAFETY: the program promises that both lists have so many elements.
     let locations = unsafe { list(locations, number) }?;
-    // SAFETY: as above.
+    // SAFETY: the program promises that both lists have so many elements.
     let starts = unsafe { list(starts, number) }?;
     let rising = starts.windows(2).all(|pair| pair.first() < pair.last());
     if starts.first() != Some(&0) || !rising || starts.last().is_some_and(|last| *last >= count) {

@@ -5,6 +5,7 @@ use core::ffi::c_void;
 
 use super::array::handle;
 use super::memcpy_array::copyable;
+use super::transfer::{Mode, Request, Side, plan, transfer};
 use super::{Call, address, api, ordinal, wide};
 use crate::error::Answer;
 use crate::machine::Machine;
@@ -15,7 +16,6 @@ use crate::sys::{
     cudaMemcpy3DPeerParms, cudaMemcpyDefault, cudaMemcpyDeviceToDevice, cudaMemcpyDeviceToHost,
     cudaMemcpyHostToDevice, cudaMemcpyHostToHost, cudaMemcpyKind, cudaPitchedPtr, cudaPos, cudaStream_t,
 };
-use crate::transfer::{Mode, Request, Side, plan, transfer};
 
 fn request(dst: *mut c_void, src: *const c_void, count: usize, kind: cudaMemcpyKind) -> Request {
     let (to, from) = (Side::row(address(dst)), Side::row(address(src)));

@@ -8,6 +8,7 @@
 use core::ffi::c_void;
 
 use super::array::handle;
+use super::transfer::{LARGEST_PITCH, Mode, Request, Side, transfer};
 use super::{Call, address, api, wide};
 use crate::error::Answer;
 use crate::finding::Finding;
@@ -18,7 +19,6 @@ use crate::sys::{
     cudaErrorInvalidResourceHandle, cudaErrorInvalidValue, cudaMemcpyDefault, cudaMemcpyDeviceToDevice,
     cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice, cudaMemcpyKind, cudaStream_t,
 };
-use crate::transfer::{LARGEST_PITCH, Mode, Request, Side, transfer};
 
 const NULL: cudaStream_t = core::ptr::null_mut();
 

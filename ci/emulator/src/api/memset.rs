@@ -3,13 +3,13 @@
 
 use core::ffi::{c_int, c_void};
 
+use super::transfer::{MemoryType, Mode, device_access, memory_type};
 use super::{Call, address, api, wide};
 use crate::error::Answer;
 use crate::finding::Finding;
 use crate::machine::Guard;
 use crate::stream::{Fill, Volume, Work, submit, synchronize};
 use crate::sys::{cudaErrorIllegalAddress, cudaErrorInvalidValue, cudaExtent, cudaPitchedPtr, cudaStream_t};
-use crate::transfer::{MemoryType, Mode, device_access, memory_type};
 
 /// The bytes to write, and their place.
 #[derive(Clone, Copy)]

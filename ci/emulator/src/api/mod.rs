@@ -53,6 +53,7 @@ mod stubs;
 mod symbol;
 mod tensor_map;
 mod texture;
+mod transfer;
 
 pub(crate) use stubs::STUBS;
 
@@ -170,7 +171,7 @@ fn enter_with(call: Call, rule: Rule, body: &mut dyn FnMut(&Call) -> Answer) -> 
     };
     remember(code);
     if code != cudaSuccess && code != cudaErrorNotReady {
-        logs::note(name, code);
+        crate::log::note(name, code);
     }
     thread::set_in_call(outer);
     code

@@ -3,6 +3,7 @@
 
 use core::ffi::{c_int, c_uint, c_void};
 
+use super::transfer::{Mode, Request, Side, plan};
 use super::{Call, Out, address, api, ordinal, put, wide};
 use crate::error::Answer;
 use crate::stream::{Volume, Work, submit, submit_everywhere};
@@ -10,7 +11,6 @@ use crate::sys::{
     cudaErrorInvalidDevice, cudaErrorInvalidValue, cudaErrorPeerAccessAlreadyEnabled,
     cudaErrorPeerAccessNotEnabled, cudaErrorPeerAccessUnsupported, cudaMemcpyDeviceToDevice, cudaStream_t,
 };
-use crate::transfer::{Mode, Request, Side, plan};
 
 fn request(dst: *mut c_void, src: *const c_void, count: usize) -> Request {
     let (to, from) = (Side::row(address(dst)), Side::row(address(src)));

@@ -186,11 +186,11 @@ api! {
             }
             machine.streams.get_mut(key)?.policy = policy.0;
         } else if attr == cudaLaunchAttributePriority {
-            // SAFETY: as above.
+            // SAFETY: the attribute says which member of the union the program has set.
             let priority = unsafe { value.priority };
             machine.streams.get_mut(key)?.priority = priority.clamp(GREATEST, LEAST);
         } else if attr == cudaLaunchAttributeAccessPolicyWindow {
-            // SAFETY: as above.
+            // SAFETY: the attribute says which member of the union the program has set.
             let window = unsafe { value.accessPolicyWindow };
             let possible = (0.0..=1.0).contains(&window.hitRatio)
                 && window.num_bytes <= LARGEST_WINDOW
@@ -201,14 +201,14 @@ api! {
             }
             machine.streams.get_mut(key)?.window = window;
         } else if attr == cudaLaunchAttributeMemSyncDomain {
-            // SAFETY: as above.
+            // SAFETY: the attribute says which member of the union the program has set.
             let domain = unsafe { value.memSyncDomain };
             if domain.0 > cudaLaunchMemSyncDomainRemote.0 {
                 return Err(cudaErrorInvalidValue);
             }
             machine.streams.get_mut(key)?.domain = domain;
         } else if attr == cudaLaunchAttributeMemSyncDomainMap {
-            // SAFETY: as above.
+            // SAFETY: the attribute says which member of the union the program has set.
             let domains = unsafe { value.memSyncDomainMap };
             if domains.default_.max(domains.remote) >= DOMAINS {
                 return Err(cudaErrorInvalidValue);

@@ -11,6 +11,7 @@
 use core::ffi::c_void;
 use core::ops::Range;
 
+use super::transfer::{MemoryType, Mode, Request, Side, end, memory_type, plan, reachable, transfer};
 use super::{Call, Out, address, api, pointer, wide};
 use crate::error::Answer;
 use crate::finding::Finding;
@@ -25,7 +26,6 @@ use crate::sys::{
     cudaErrorInvalidMemcpyDirection, cudaErrorInvalidSymbol, cudaErrorInvalidValue, cudaMemcpyDefault,
     cudaMemcpyDeviceToDevice, cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice, cudaMemcpyKind, cudaStream_t,
 };
-use crate::transfer::{MemoryType, Mode, Request, Side, end, memory_type, plan, reachable, transfer};
 
 /// A variable on a device.
 #[derive(Clone, Copy, Debug)]

@@ -94,7 +94,7 @@ extern "C" fn encode_tiled(
     }
     // SAFETY: C's caller vouches for as many elements as the tensor has dimensions.
     let dims = unsafe { elements(dims, rank, 1) };
-    // SAFETY: as above, for all dimensions but the first.
+    // SAFETY: C's caller vouches for an element for each dimension of the tensor but the first.
     let strides = unsafe { elements(strides, rank - 1, 0) };
     // SAFETY: as for the dimensions.
     let boxes = unsafe { elements(boxes, rank, 1) };
@@ -135,7 +135,7 @@ extern "C" fn replace_address(map: *mut [u8; BYTES], global: *mut c_void) -> c_u
     if let Err(why) = new.check() {
         return fails(NAME, INVALID_VALUE, &why);
     }
-    // SAFETY: as above.
+    // SAFETY: C's caller vouches for the map, which is not null.
     unsafe { map.write(new.pack()) };
     SUCCESS
 }

@@ -44,13 +44,13 @@ pub(super) fn source(
             usable.then_some((Source::Array(array), found.desc)).ok_or(cudaErrorInvalidValue)
         }
         sys::cudaResourceTypeMipmappedArray => {
-            // SAFETY: as above.
+            // SAFETY: the type says which member of the union the program has set.
             let mipmap = handle(unsafe { resource.res.mipmap.mipmap }.cast_const());
             let found = machine.allocations.array(machine.allocations.level(mipmap, 0)?)?;
             found.is_backed().then_some((Source::Mipmap(mipmap), found.desc)).ok_or(cudaErrorInvalidValue)
         }
         sys::cudaResourceTypeLinear => {
-            // SAFETY: as above.
+            // SAFETY: the type says which member of the union the program has set.
             let it = unsafe { resource.res.linear };
             let (start, bytes) = (address(it.devPtr.cast_const()), wide(it.sizeInBytes));
             let element = element(it.desc)?;
@@ -64,7 +64,7 @@ pub(super) fn source(
             Ok((source, it.desc))
         }
         sys::cudaResourceTypePitch2D => {
-            // SAFETY: as above.
+            // SAFETY: the type says which member of the union the program has set.
             let it = unsafe { resource.res.pitch2D };
             let start = address(it.devPtr.cast_const());
             let (width, height, pitch) = (wide(it.width), wide(it.height), wide(it.pitchInBytes));
@@ -155,9 +155,9 @@ api! {
         let out = out.ok_or(cudaErrorInvalidValue)?;
         // SAFETY: the program passes such a structure, or null.
         let resource = *unsafe { resource.as_ref() }.ok_or(cudaErrorInvalidValue)?;
-        // SAFETY: as above.
+        // SAFETY: the program passes such a structure, or null.
         let texture = *unsafe { texture.as_ref() }.ok_or(cudaErrorInvalidResourceHandle)?;
-        // SAFETY: as above.
+        // SAFETY: the program passes such a structure, or null.
         let view = unsafe { view.as_ref() }.copied();
         let (source, desc) = source(&machine, device, &resource)?;
         if !is_plain(desc) {

@@ -13,7 +13,7 @@ use super::launch::Context;
 use super::lower::modify;
 use super::memory::{Verb, WINDOW};
 use super::pending::Bulk;
-use super::program::{Access, BulkCopy, Element, Modify, Side, Until};
+use super::program::{Access, BulkCopy, BulkSide, Element, Modify, Until};
 use super::races::KernelRaces;
 use super::tensor::{BYTES, PIECE, RANK, TensorMap};
 use super::warp::Warp;
@@ -62,9 +62,9 @@ impl Warp {
         mask: u32,
         pc: u32,
     ) -> Result<(), Fault> {
-        let addresses = |warp: &Self, side: Side, slot| match side {
-            Side::Bytes(access) | Side::Tensor(access, _) => warp.addresses(access, slot),
-            Side::Nothing => [0; LANES],
+        let addresses = |warp: &Self, side: BulkSide, slot| match side {
+            BulkSide::Bytes(access) | BulkSide::Tensor(access, _) => warp.addresses(access, slot),
+            BulkSide::Nothing => [0; LANES],
         };
         let (to, from) = (addresses(self, copy.to, s[3]), addresses(self, copy.from, s[4]));
         let barriers = copy.counted.map_or([0; LANES], |barrier| self.addresses(barrier, s[1]));
@@ -82,7 +82,7 @@ impl Warp {
                 barrier: 0,
                 pc,
             };
-            if let Side::Tensor(access, dimensions) = copy.to {
+            if let BulkSide::Tensor(access, dimensions) = copy.to {
                 let tensor = self.tensor(cx, access, (to[lane], dimensions), lane, pc)?;
                 if let Some(first) = tensor.1.iter().find(|first| **first < 0) {
                     let what = format!("a box that is written from element {first} of a dimension on");
@@ -91,7 +91,7 @@ impl Warp {
                 }
                 bulk.tensor = Some(tensor);
             }
-            if let Side::Tensor(access, dimensions) = copy.from {
+            if let BulkSide::Tensor(access, dimensions) = copy.from {
                 bulk.tensor = Some(self.tensor(cx, access, (from[lane], dimensions), lane, pc)?);
             }
             if let Some(tensor) = &bulk.tensor {
@@ -102,10 +102,10 @@ impl Warp {
                 let thread = self.thread(u32::try_from(lane).unwrap_or(0));
                 return Err(cx.fault(Fault::MISALIGNED_ADDRESS, &what, thread, pc));
             }
-            if matches!(copy.to, Side::Nothing) {
+            if matches!(copy.to, BulkSide::Nothing) {
                 continue;
             }
-            if let (Side::Bytes(access), None) = (copy.from, &bulk.tensor)
+            if let (BulkSide::Bytes(access), None) = (copy.from, &bulk.tensor)
                 && access.space == crate::ptx::Space::Shared
             {
                 bulk.from = with_rank(cx.rank, bulk.from & WINDOW);
@@ -180,14 +180,14 @@ impl Warp {
         let Bulk { copy, to, from, bytes, pc, .. } = *bulk;
         for (side, address, verb) in [(copy.to, to, Verb::Write), (copy.from, from, Verb::Read)] {
             match (side, &bulk.tensor) {
-                (Side::Bytes(access), None) => {
+                (BulkSide::Bytes(access), None) => {
                     self.span(cx, access, address, (bytes, PIECE), lane, pc, verb)?;
                 }
-                (Side::Bytes(access), Some(tensor)) => {
+                (BulkSide::Bytes(access), Some(tensor)) => {
                     let bytes = tensor.0.pitch() * tensor.0.rows();
                     self.span(cx, access, address, (bytes, BOX), lane, pc, verb)?;
                 }
-                (Side::Tensor(access, _), Some(tensor)) => {
+                (BulkSide::Tensor(access, _), Some(tensor)) => {
                     let ((map, at), access) = (&**tensor, global(access));
                     let size = map.size().unwrap_or(1);
                     let mut ends: Option<(u64, u64)> = None;
@@ -259,7 +259,7 @@ impl Warp {
         }
         let verb = if reduce.is_some() { Verb::Change } else { Verb::Write };
         match (copy.to, copy.from, &bulk.tensor) {
-            (Side::Bytes(a), Side::Bytes(b), _) => {
+            (BulkSide::Bytes(a), BulkSide::Bytes(b), _) => {
                 let source = self.reach_span(cx, b, from, (bytes, PIECE), lane, pc, Verb::Read)?;
                 let target = self.reach_span(cx, a, to, (bytes, PIECE), lane, pc, verb)?;
                 let size = ty(None).map_or(8, |ty| u64::from(ty.size()));
@@ -268,7 +268,7 @@ impl Warp {
                     each.one(offset(target, at), read(offset(source, at), each.element));
                 }
             }
-            (Side::Bytes(a), Side::Tensor(b, _), Some(tensor)) => {
+            (BulkSide::Bytes(a), BulkSide::Tensor(b, _), Some(tensor)) => {
                 let (map, at) = &**tensor;
                 let all = (map.pitch() * map.rows(), BOX);
                 let target = self.reach_span(cx, a, to, all, lane, pc, Verb::Write)?;
@@ -279,7 +279,7 @@ impl Warp {
                     write(target, element(size), bits);
                 })?;
             }
-            (Side::Tensor(a, _), Side::Bytes(b), Some(tensor)) => {
+            (BulkSide::Tensor(a, _), BulkSide::Bytes(b), Some(tensor)) => {
                 let (map, at) = &**tensor;
                 let all = (map.pitch() * map.rows(), BOX);
                 let source = self.reach_span(cx, b, from, all, lane, pc, Verb::Read)?;

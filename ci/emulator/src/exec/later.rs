@@ -9,7 +9,7 @@ use super::file::{Slots, Word, lanes};
 use super::launch::Context;
 use super::memory::Verb;
 use super::pending::Asked;
-use super::program::{AsyncCopy, Element, NONE, Queue, Until};
+use super::program::{AsyncCopy, CopyQueue, Element, NONE, Until};
 use super::warp::Warp;
 
 impl Warp {
@@ -39,11 +39,11 @@ impl Warp {
     }
 
     /// Makes a group of the copies that each lane has requested.
-    pub(super) fn close_group(&mut self, queue: Queue, mask: u32) {
+    pub(super) fn close_group(&mut self, queue: CopyQueue, mask: u32) {
         for lane in lanes(mask) {
             match queue {
-                Queue::Copies => self.later[lane].close(),
-                Queue::Bulk => self.bulk[lane].close(),
+                CopyQueue::Copies => self.later[lane].close(),
+                CopyQueue::Bulk => self.bulk[lane].close(),
             }
         }
     }

@@ -9,7 +9,6 @@ use super::fault::Mistake;
 use super::file::{Alu, Constants, Sizes, Slot, Slots};
 use super::number::Number;
 use super::runtime::RuntimeFunction;
-use super::skipped::Behind;
 use crate::ptx::{Space, Type};
 
 /// A slot that is not used.
@@ -90,12 +89,18 @@ pub struct Program {
     pub behind: OnceLock<Behind>,
 }
 
-impl Program {
-    /// The code behind each barrier.
-    pub(super) fn behind(&self) -> &Behind {
-        self.behind.get_or_init(|| Behind::new(self))
-    }
+/// The barriers of a kernel, and the code behind each.
+#[derive(Debug, Default)]
+pub struct Behind {
+    /// The instructions that are barriers for all threads.
+    pub(super) barriers: Vec<u32>,
+    /// The first instruction of the kernel.
+    pub(super) start: u32,
+    /// For each instruction from there on, the barriers that it is behind, as bits.
+    pub(super) of: Vec<u64>,
+}
 
+impl Program {
     /// The place of an instruction, in PTX and, if known, in the source.
     #[must_use]
     pub fn place(&self, pc: u32) -> String {
@@ -418,7 +423,7 @@ pub struct AsyncCopy {
 
 /// One side of a bulk copy.
 #[derive(Clone, Copy, Debug)]
-pub enum Side {
+pub enum BulkSide {
     /// Bytes, as many as slot 0 says.
     Bytes(Access),
     /// A box of a tensor of so many dimensions. The address is that of the map, the coordinates are on the
@@ -441,9 +446,9 @@ pub struct BulkReduction {
 #[derive(Clone, Copy, Debug)]
 pub struct BulkCopy {
     /// Where to; its address is in slot 3.
-    pub to: Side,
+    pub to: BulkSide,
     /// Where from; its address is in slot 4.
-    pub from: Side,
+    pub from: BulkSide,
     /// The barrier that counts the bytes, whose address is in slot 1. Without it the copy is of a group.
     pub counted: Option<Access>,
     /// How elements are combined with those that are there.
@@ -454,7 +459,7 @@ pub struct BulkCopy {
 
 /// Which of a thread's copies are meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Queue {
+pub enum CopyQueue {
     /// Those of `cp.async`.
     Copies,
     /// Bulk copies.
@@ -726,9 +731,9 @@ pub enum Op {
     /// predicate that skips the read, slots 3 and 4 the addresses.
     AskCopy(u32),
     /// Makes a group of the requested copies.
-    CloseGroup(Queue),
+    CloseGroup(CopyQueue),
     /// Makes the requested copies.
-    MakeCopies(Queue, Until),
+    MakeCopies(CopyQueue, Until),
     /// Requests a bulk copy, by its index in the list of them: bytes in slot 0, the address of its barrier in
     /// slot 1, the mask of blocks in slot 2, the others as above.
     AskBulk(u32),

@@ -2,7 +2,7 @@
 
 use super::fault::Fault;
 use super::launch::Context;
-use super::program::{Ins, NONE, Op, Queue};
+use super::program::{CopyQueue, Ins, NONE, Op};
 use super::races::KernelRaces;
 use super::warp::{Flow, Group, TURN, Turn, Warp};
 
@@ -137,8 +137,8 @@ impl Warp {
                 self.ask(cx, cx.program.copies[number as usize], &ins.s, mask, group.pc)?;
             }
             Op::CloseGroup(queue) => self.close_group(queue, mask),
-            Op::MakeCopies(Queue::Copies, until) => self.make(cx, until, mask)?,
-            Op::MakeCopies(Queue::Bulk, until) => self.wait_for_bulk(cx, until, mask)?,
+            Op::MakeCopies(CopyQueue::Copies, until) => self.make(cx, until, mask)?,
+            Op::MakeCopies(CopyQueue::Bulk, until) => self.wait_for_bulk(cx, until, mask)?,
             Op::AskBulk(number) => {
                 self.ask_bulk(cx, cx.program.bulk_copies[number as usize], &ins.s, mask, group.pc)?;
             }

@@ -11,22 +11,18 @@
 //! Only barriers for all threads count, and not those with a number of threads, which parts of a block use
 //! among themselves. The barriers are those of the kernel itself and what is inlined there, the first 64.
 
-use super::program::{Ins, NONE, Op, Program};
+use super::program::{Behind, Ins, NONE, Op, Program};
 
-/// The barriers of a kernel, and the code behind each.
-#[derive(Debug, Default)]
-pub struct Behind {
-    /// The instructions that are barriers for all threads.
-    pub(super) barriers: Vec<u32>,
-    /// The first instruction of the kernel.
-    start: u32,
-    /// For each instruction from there on, the barriers that it is behind, as bits.
-    of: Vec<u64>,
+impl Program {
+    /// The code behind each barrier.
+    pub(super) fn behind(&self) -> &Behind {
+        self.behind.get_or_init(|| Behind::new(self))
+    }
 }
 
 impl Behind {
     /// Looks at a kernel.
-    pub(super) fn new(program: &Program) -> Self {
+    fn new(program: &Program) -> Self {
         let Some(kernel) = program.functions.last() else { return Self::default() };
         let (start, end) = (kernel.start as usize, kernel.end as usize);
         let code = program.code.get(start..end).unwrap_or_default();

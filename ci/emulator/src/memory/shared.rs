@@ -261,9 +261,9 @@ mod tests {
         let other = allocations.at(opened).unwrap().host;
         // SAFETY: both are the first byte of a live allocation.
         unsafe { assert_eq!(other.read(), 1) };
-        // SAFETY: as above.
+        // SAFETY: both are the first byte of a live allocation.
         unsafe { other.write(2) };
-        // SAFETY: as above.
+        // SAFETY: both are the first byte of a live allocation.
         unsafe { assert_eq!(host.read(), 2) };
         let free = allocations.room(0);
         allocations.remove(opened, "test").unwrap();

@@ -212,7 +212,8 @@ mod tests {
         // SAFETY: `host` is the first of 2^19 bytes of this space's own mapping.
         unsafe { host.write(7) };
         space.give_back(address);
-        // SAFETY: as above; the mapping outlives the allocation.
+        // SAFETY: `host` is the first of 2^19 bytes of this space's own mapping. The mapping outlives the
+        // allocation.
         assert_eq!(unsafe { host.read() }, 0);
     }
 

@@ -70,11 +70,11 @@ impl Written {
         let page = usize::try_from(page()).unwrap_or(LARGE);
         let before = note.addr().next_multiple_of(page) - note.addr();
         let whole = (bytes - before) / page * page;
-        // SAFETY: as above.
+        // SAFETY: there is a note on each byte of a space, and an allocation lies within one.
         unsafe { note.write_bytes(0, before) };
         // SAFETY: whole pages of the notes' own mapping, which are zero when they are touched again.
         unsafe { libc::madvise(note.wrapping_add(before).cast(), whole, libc::MADV_DONTNEED) };
-        // SAFETY: as above.
+        // SAFETY: whole pages of the notes' own mapping, which are zero when they are touched again.
         unsafe { note.wrapping_add(before + whole).write_bytes(0, bytes - before - whole) };
     }
 

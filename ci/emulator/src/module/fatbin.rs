@@ -163,7 +163,8 @@ pub unsafe fn fatbins<'a>(wrapper: *const c_void) -> Result<Vec<&'a [u8]>, Fatbi
         for i in 0.. {
             // SAFETY: `aux` is an array that ends in a null pointer, and no earlier element was null.
             let place = unsafe { head.aux.add(i) };
-            // SAFETY: as above: the element exists.
+            // SAFETY: `aux` is an array that ends in a null pointer, and no earlier element was null. The
+            // element exists.
             let one = unsafe { place.read() };
             if one.is_null() {
                 break;

@@ -4,24 +4,13 @@ use std::ffi::{CStr, CString};
 use std::sync::Arc;
 
 use super::fatbin::{FatbinError, ptx};
-use super::registry::{CAPABILITY, KernelEntry, Registry, code_of};
+use super::registry::{CAPABILITY, KernelEntry, Library, Registry, code_of};
 use crate::error::{Answer, Code};
 use crate::ptx::{Module, check, parse};
 use crate::sys::{
     cudaErrorInvalidDeviceFunction, cudaErrorInvalidKernelImage, cudaErrorInvalidPtx,
     cudaErrorInvalidResourceHandle, cudaErrorUnsupportedPtxVersion,
 };
-
-/// A loaded library.
-#[derive(Debug)]
-pub(crate) struct Library {
-    pub(crate) module: usize,
-    /// The error of every call on the library except the one that unloads it, if its code turned out to be
-    /// invalid.
-    damage: Option<Code>,
-    /// The handles of its kernels, in the order of the code.
-    pub(crate) kernels: Vec<(CString, usize)>,
-}
 
 /// Handles are no addresses of anything, and none is given out twice, so that a use after the end is found.
 const FIRST_HANDLE: usize = 0x1EAF_0000_0000;

@@ -6,13 +6,13 @@
 //! the device first uses it.
 
 use std::collections::HashMap;
+use std::ffi::CString;
 use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
 
 use super::fatbin::{FatbinError, ptx};
 use super::image::variables;
-use super::library::Library;
 use crate::error::{Answer, Code};
 use crate::exec::lower::named_at;
 use crate::exec::{Addresses, Program, lower};
@@ -76,6 +76,17 @@ pub(crate) struct RegisteredVariable {
     pub(crate) size: u64,
     /// For managed variables, the host address of the pointer that the program reads.
     pub(crate) managed: Option<usize>,
+}
+
+/// A loaded library.
+#[derive(Debug)]
+pub(crate) struct Library {
+    pub(crate) module: usize,
+    /// The error of every call on the library except the one that unloads it, if its code turned out to be
+    /// invalid.
+    pub(super) damage: Option<Code>,
+    /// The handles of its kernels, in the order of the code.
+    pub(crate) kernels: Vec<(CString, usize)>,
 }
 
 /// All that was registered.

@@ -192,7 +192,7 @@ pub(super) fn show(text: &[u8]) {
     let file = unsafe { stdout };
     // SAFETY: `text` is that many readable bytes and `file` is an open stream.
     unsafe { libc::fwrite(text.as_ptr().cast(), 1, text.len(), file) };
-    // SAFETY: as above.
+    // SAFETY: `text` is that many readable bytes and `file` is an open stream.
     unsafe { libc::fflush(file) };
 }
 

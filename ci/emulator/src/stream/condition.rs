@@ -3,7 +3,7 @@
 use parking_lot::Mutex;
 
 #[derive(Clone, Copy, Debug)]
-struct Value {
+struct ConditionValue {
     now: u32,
     /// The value at the beginning of each launch.
     first: Option<u32>,
@@ -14,7 +14,7 @@ struct Value {
 }
 
 /// The values of all handles, which are their numbers from 1 on.
-static VALUES: Mutex<Vec<Value>> = Mutex::new(Vec::new());
+static VALUES: Mutex<Vec<ConditionValue>> = Mutex::new(Vec::new());
 
 fn place(handle: u64) -> Option<usize> {
     usize::try_from(handle).ok()?.checked_sub(1)
@@ -23,7 +23,7 @@ fn place(handle: u64) -> Option<usize> {
 /// Makes a handle for a graph.
 pub(crate) fn create(first: Option<u32>, graph: usize) -> u64 {
     let mut values = VALUES.lock();
-    values.push(Value { now: first.unwrap_or(0), first, graph, has_node: false });
+    values.push(ConditionValue { now: first.unwrap_or(0), first, graph, has_node: false });
     u64::try_from(values.len()).unwrap_or(u64::MAX)
 }
 

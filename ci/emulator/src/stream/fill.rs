@@ -33,7 +33,7 @@ impl Fill {
             }
             for place in 0..length {
                 let byte = self.value.get(place % element).copied().unwrap_or(0);
-                // SAFETY: as above.
+                // SAFETY: `live` has just found the whole span inside one live allocation.
                 unsafe { row.wrapping_add(place).write(byte) };
             }
         });

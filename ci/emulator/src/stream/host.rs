@@ -57,7 +57,8 @@ impl HostCall {
             HostTarget::Function(function) => unsafe { function(data) },
             HostTarget::Callback(callback, stream) => {
                 let stream: *mut CUstream_st = core::ptr::with_exposed_provenance_mut(stream);
-                // SAFETY: as above.
+                // SAFETY: the program gave this function to be called with this argument, once its turn has
+                // come.
                 unsafe { callback(stream, status, data) };
             }
         }

@@ -22,7 +22,7 @@ pub(crate) struct Moments {
 
 // SAFETY: the counters are atomic and stay mapped while this value lives.
 unsafe impl Send for Moments {}
-// SAFETY: as above.
+// SAFETY: the counters are atomic and stay mapped while this value lives.
 unsafe impl Sync for Moments {}
 
 impl Moments {
@@ -49,7 +49,8 @@ impl Moments {
     }
 
     fn done(&self) -> &AtomicU64 {
-        // SAFETY: as above; the page has room for more than two.
+        // SAFETY: the page is mapped while `self` lives, is aligned, and holds nothing but these atomics. The
+        // page has room for more than two.
         unsafe { &*self.counters.wrapping_add(1) }
     }
 

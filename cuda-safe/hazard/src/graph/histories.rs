@@ -32,21 +32,21 @@ pub struct GraphHistories {
 #[derive(Clone, Debug)]
 enum Spans {
     /// As a rule all nodes that use an allocation use the same bytes.
-    One { start: usize, span: Span },
+    One { start: usize, span: LastNodes },
     /// Bytes with the same last accesses, by the first byte.
-    Many(BTreeMap<usize, Span>),
+    Many(BTreeMap<usize, LastNodes>),
 }
 
 /// The last accesses of some bytes.
 #[derive(Clone, Debug)]
-struct Span {
+struct LastNodes {
     end: usize,
     write: Option<usize>,
     /// The reads since. They come after the write.
     reads: Few<usize>,
 }
 
-impl Span {
+impl LastNodes {
     fn new(end: usize, node: usize, mode: Mode) -> Self {
         match mode {
             Mode::Write => Self { end, write: Some(node), reads: Few::default() },
@@ -76,7 +76,7 @@ impl Span {
 impl Spans {
     /// Adds the nodes that a node with such an access must come after.
     fn before(&self, &Range { start, end }: &Range<usize>, mode: Mode, before: &mut Few<usize>) {
-        let mut add = |span: &Span| span.before(mode).iter().for_each(|node| before.push(*node));
+        let mut add = |span: &LastNodes| span.before(mode).iter().for_each(|node| before.push(*node));
         match self {
             Self::One { start: first, span } if *first < end && span.end > start => add(span),
             Self::One { .. } => {}
@@ -104,7 +104,7 @@ impl Spans {
 
 /// Enters an access of a node among the spans of one allocation.
 fn enter(
-    spans: &mut BTreeMap<usize, Span>,
+    spans: &mut BTreeMap<usize, LastNodes>,
     &Range { start, end }: &Range<usize>,
     node: usize,
     mode: Mode,
@@ -117,7 +117,7 @@ fn enter(
         }
         Some((_, span)) if span.end > start => {}
         _ => {
-            spans.insert(start, Span::new(end, node, mode));
+            spans.insert(start, LastNodes::new(end, node, mode));
             return;
         }
     }
@@ -139,12 +139,12 @@ fn enter(
         gaps.push(at..end);
     }
     for Range { start, end } in gaps.into_iter().filter(|gap| !gap.is_empty()) {
-        spans.insert(start, Span::new(end, node, mode));
+        spans.insert(start, LastNodes::new(end, node, mode));
     }
 }
 
 /// Makes a span begin at a byte if one contains it.
-fn split(spans: &mut BTreeMap<usize, Span>, byte: usize) {
+fn split(spans: &mut BTreeMap<usize, LastNodes>, byte: usize) {
     if let Some((_, span)) = spans.range_mut(..byte).next_back()
         && span.end > byte
     {
@@ -176,7 +176,7 @@ impl GraphHistories {
                 }
                 Entry::Vacant(place) => {
                     place.insert(self.allocations.len());
-                    let span = Span::new(range.end, node, mode);
+                    let span = LastNodes::new(range.end, node, mode);
                     self.allocations.push(Spans::One { start: range.start, span });
                 }
             }

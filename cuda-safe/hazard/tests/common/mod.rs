@@ -87,7 +87,7 @@ impl Tracker {
         // SAFETY: no memory depends on it.
         let submission = match unsafe { self.0.begin_fast(timeline, operation) } {
             Some(submission) => submission,
-            // SAFETY: as above.
+            // SAFETY: no memory depends on it.
             None => unsafe { self.0.begin_slow(timeline, operation, backend, at) }?,
         };
         let epoch = Epoch { timeline: timeline.id, sequence: timeline.submitted() + 1 };

@@ -23,6 +23,19 @@ impl<'m, 'a> Lowering<'m, 'a> {
             if it.words[0] == "call" {
                 return Err("a call under a predicate".to_owned());
             }
+            // The predicate is read before the instruction writes it.
+            let guard = match guard {
+                Operand::Register(own) | Operand::Negated(own)
+                    if self.kernel.steps[first..].iter().any(|step| step.to.contains(&own)) =>
+                {
+                    let before = self.temporary(1);
+                    let copy =
+                        Step { bits: 1, to: vec![before], from: vec![guard], ..Step::new(Op::PredMov) };
+                    self.kernel.steps.insert(first, Step { at: self.at, ..copy });
+                    Operand::Register(before)
+                }
+                other => other,
+            };
             // Temporary registers are computed in any case: nothing else reads them.
             for step in &mut self.kernel.steps[first..] {
                 if step.to.is_empty() || !step.to.iter().all(|it| self.temporaries.contains(it)) {
@@ -86,8 +99,11 @@ impl<'m, 'a> Lowering<'m, 'a> {
                 self.branches.push((step, vec![label]));
                 Ok(())
             }
-            ("brx", [_, Source::Name(list)]) if has("idx") => match self.find(list) {
+            ("brx", [index, Source::Name(list)]) if has("idx") => match self.find(list) {
                 Some(Entity::Targets(targets)) => {
+                    let count = Operand::Number(targets.len().try_into().unwrap_or(i64::MAX));
+                    let from = vec![self.value(index, 32, false)?, count];
+                    self.push(Step { from, ..Step::new(Op::Below) });
                     let step = self.push(Step::new(Op::Bra));
                     self.branches.push((step, targets));
                     Ok(())

@@ -31,7 +31,8 @@ impl<'m, 'a> Lowering<'m, 'a> {
             64
         };
         let from = vec![self.value(base, bits, false)?, number(offset, 64)?];
-        self.push(Step { to, from, size, space, loaded, bits, ..Step::new(op) });
+        // The size of an element, if the instruction does not say another one.
+        self.push(Step { to, from, size, space, loaded, bits: 128, ..Step::new(op) });
         Ok(())
     }
 
@@ -130,7 +131,10 @@ impl<'m, 'a> Lowering<'m, 'a> {
                 }
                 Ok(true)
             }
-            Some(Entity::Slot(slot)) => {
+            Some(Entity::Input(_)) if it.words[0] != "ld" => {
+                Err("a function writes its parameter".to_owned())
+            }
+            Some(Entity::Slot(slot) | Entity::Input(slot)) => {
                 let is_store = it.words[0] == "st";
                 let values =
                     list(it.operands.get(usize::from(is_store)).ok_or("a parameter without a value")?);

@@ -42,6 +42,8 @@ enum Entity<'a> {
     Parameter(usize),
     /// A parameter or result of a function, in the `.param` space.
     Slot(usize),
+    /// A parameter of the function itself: the caller's value.
+    Input(usize),
     Targets(Vec<&'a str>),
 }
 
@@ -52,6 +54,8 @@ struct Lowering<'m, 'a> {
     module: &'m Module<'a>,
     kernel: Kernel,
     scopes: Vec<Scope<'a>>,
+    /// The shared arrays that are declared, with their numbers.
+    shared: Vec<(&'m Variable<'a>, u32)>,
     /// The pieces of each slot: offset, bytes, register.
     slots: Vec<Vec<(i128, u32, u32)>>,
     /// The branches of the function that is lowered now: the step, and the label.
@@ -108,6 +112,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
             module,
             kernel,
             scopes: vec![Scope::new()],
+            shared: Vec::new(),
             slots: Vec::new(),
             branches: Vec::new(),
             calls: Vec::new(),
@@ -165,9 +170,9 @@ impl<'m, 'a> Lowering<'m, 'a> {
                 && let [Operand::Number(parameter), Operand::Number(0)] = from[..]
                 && let Ok(parameter) = usize::try_from(parameter)
             {
-                let nothing = self.temporary(32);
-                let from = vec![Operand::Number(0)];
-                self.kernel.steps[step] = Step { to: vec![nothing], from, ..Step::new(Op::Mov) };
+                let Step { at, guard, .. } = self.kernel.steps[step];
+                let from = vec![Operand::Register(register)];
+                self.kernel.steps[step] = Step { at, guard, bits: 64, from, ..Step::new(Op::Handle) };
                 if !self.kernel.handles.contains(&(parameter, is_surface)) {
                     self.kernel.handles.push((parameter, is_surface));
                 }
@@ -181,7 +186,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
         }
     }
 
-    fn declare(&mut self, variable: &Variable<'a>) {
+    fn declare(&mut self, variable: &'m Variable<'a>) {
         let space = match variable.space {
             "global" => Space::Global,
             "const" => Space::Const,
@@ -190,20 +195,21 @@ impl<'m, 'a> Lowering<'m, 'a> {
             _ => return,
         };
         // All arrays whose size the launch states begin at the same address.
-        let is_dynamic = space == Space::Shared && variable.is_extern;
+        let is_dynamic = space == Space::Shared && variable.is_extern && variable.bytes.is_none();
         // An array of another file has no known size.
         let bytes =
             if is_dynamic { None } else { Some(variable.bytes.filter(|_| !variable.is_extern).unwrap_or(0)) };
-        let name = variable.name.to_owned();
-        let object = crate::slice::Object { name, space, bytes, align: variable.align };
-        // A function that is called twice has one shared array.
-        let objects = &mut self.kernel.objects;
-        let known = objects.iter().position(|it| space == Space::Shared && *it == object);
-        let index = known.unwrap_or(objects.len());
-        if known.is_none() {
-            objects.push(object);
+        // A function that is called twice has one shared array, but two local ones.
+        let known = self.shared.iter().find(|(own, _)| std::ptr::eq(*own, variable)).map(|it| it.1);
+        let index = known.unwrap_or_else(|| {
+            let name = variable.name.to_owned();
+            self.kernel.objects.push(crate::slice::Object { name, space, bytes, align: variable.align });
+            u32::try_from(self.kernel.objects.len() - 1).unwrap_or(u32::MAX)
+        });
+        if space == Space::Shared && known.is_none() {
+            self.shared.push((variable, index));
         }
-        self.name(variable.name, Entity::Object(u32::try_from(index).unwrap_or(u32::MAX)));
+        self.name(variable.name, Entity::Object(index));
     }
 
     fn push(&mut self, mut step: Step) -> usize {
@@ -305,6 +311,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
                         self.kernel.steps.truncate(before);
                         self.branches.retain(|(step, _)| *step < before);
                         self.returns.retain(|step| *step < before);
+                        self.handles.retain(|(step, ..)| *step < before);
                         self.refuse(&reason);
                     }
                 }
@@ -502,7 +509,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
                 // It prints three strings and ends the kernel.
                 for slot in &arguments[..3] {
                     let from = vec![Operand::Register(self.piece(*slot, 0, 8)?), Operand::Number(0)];
-                    self.push(Step { from, size: 1, ..Step::new(Op::Load) });
+                    self.push(Step { from, size: 1, flag: true, ..Step::new(Op::Load) });
                 }
                 self.push(Step::new(Op::Exit));
                 return Ok(());
@@ -523,11 +530,24 @@ impl<'m, 'a> Lowering<'m, 'a> {
         if function.results.len() != results.len() || function.parameters.len() != arguments.len() {
             return Err(format!("a call of {name} with other parameters"));
         }
+        if results.iter().enumerate().any(|(at, it)| results[..at].contains(it) || arguments.contains(it)) {
+            return Err(format!("a call of {name} with one parameter twice"));
+        }
+        // Results have no value before the function writes them.
+        for slot in &results {
+            for (_, _, piece) in self.slots[*slot].clone() {
+                let bits = self.bits(piece);
+                let from = vec![Operand::Register(self.temporary(bits))];
+                self.push(Step { bits, to: vec![piece], from, ..Step::new(Op::Mov) });
+            }
+        }
         // The function sees the variables of the module and its own names.
         let mut hidden = self.scopes.split_off(1);
         let mut scope = Scope::new();
-        let all = function.results.iter().zip(results).chain(function.parameters.iter().zip(arguments));
-        scope.extend(all.map(|(variable, slot)| (variable.name, Entity::Slot(slot))));
+        scope.extend(function.results.iter().zip(results).map(|(it, slot)| (it.name, Entity::Slot(slot))));
+        scope.extend(
+            function.parameters.iter().zip(arguments).map(|(it, slot)| (it.name, Entity::Input(slot))),
+        );
         self.scopes.push(scope);
         let (at, outer) = (self.at, std::mem::take(&mut self.returns));
         self.function(function);
@@ -575,15 +595,13 @@ fn space_of(words: &[&str]) -> Refused<Space> {
 fn special(name: &str) -> Option<Option<Special>> {
     let (whole, axis) = name.split_once('.').unwrap_or((name, ""));
     let at = ["x", "y", "z"].iter().position(|it| *it == axis).and_then(|it| u8::try_from(it).ok());
+    let kind = Special::AXES.iter().position(|it| *it == whole);
+    if let (Some(kind), Some(at)) = (kind.and_then(|it| u8::try_from(it).ok()), at) {
+        return Some(Some(Special(3 * kind + at)));
+    }
     Some(match (whole, at) {
-        ("%tid", Some(at)) => Some(Special::Tid(at)),
-        ("%ntid", Some(at)) => Some(Special::Ntid(at)),
-        ("%ctaid", Some(at)) => Some(Special::Ctaid(at)),
-        ("%nctaid", Some(at)) => Some(Special::Nctaid(at)),
-        ("%cluster_ctaid", Some(at)) => Some(Special::ClusterCtaid(at)),
-        ("%cluster_nctaid", Some(at)) => Some(Special::ClusterNctaid(at)),
-        ("%laneid", None) => Some(Special::Laneid),
-        ("%dynamic_smem_size", None) => Some(Special::DynamicSmem),
+        ("%laneid", None) => Some(Special::LANE),
+        ("%dynamic_smem_size", None) => Some(Special::DYNAMIC_BYTES),
         ("%warpid" | "%nwarpid" | "%smid" | "%nsmid" | "%gridid" | "%clusterid" | "%nclusterid", _)
         | ("%cluster_ctarank" | "%cluster_nctarank" | "%is_explicit_cluster" | "%clock" | "%clock_hi", _)
         | ("%clock64" | "%globaltimer" | "%globaltimer_lo" | "%globaltimer_hi" | "%total_smem_size", _)

@@ -1,9 +1,10 @@
-//! Leaves out what feeds neither an address nor a guard, and numbers the rest again.
+//! Leaves out what feeds neither an address nor a guard, numbers the rest again, and shares registers.
 
 use std::collections::BTreeMap;
 
 use super::{Lowering, PTX};
-use crate::slice::{Op, Operand, Step};
+use crate::graph::Graph;
+use crate::slice::{Kernel, Op, Operand, Step};
 
 impl<'m, 'a> Lowering<'m, 'a> {
     /// Leaves out the steps whose results nothing uses that matters.
@@ -13,7 +14,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
             matches!(
                 step.op,
                 Op::Load | Op::Store | Op::Atomic | Op::Matrix | Op::Bra | Op::Exit | Op::Refuse
-            )
+            ) || matches!(step.op, Op::Handle | Op::Below)
         };
         let mut needed = vec![false; self.kernel.registers.len()];
         loop {
@@ -86,5 +87,59 @@ impl<'m, 'a> Lowering<'m, 'a> {
             name.unwrap_or(if *number == PTX { "PTX" } else { "?" }).to_owned()
         };
         self.kernel.files = files.iter().map(file).collect();
+        share_registers(&mut self.kernel);
+    }
+}
+
+/// Gives registers one number if they are never alive at once: states have a value for each number.
+///
+/// A register's span has all steps that name it. If a way leads back over steps to a block that reads an
+/// older value, the span has these steps, too, and all from the start if that value may be unset.
+fn share_registers(kernel: &mut Kernel) {
+    let graph = Graph::new(kernel);
+    let mut spans: Vec<Option<(usize, usize)>> = vec![None; kernel.registers.len()];
+    let mut cover = |register: usize, from: usize, to: usize| {
+        let (first, last) = spans[register].unwrap_or((from, to));
+        spans[register] = Some((first.min(from), last.max(to)));
+    };
+    for (at, step) in kernel.steps.iter().enumerate() {
+        step.to.iter().for_each(|it| cover(*it as usize, at, at));
+        for operand in step.from.iter().chain(&step.guard) {
+            if let Operand::Register(it) | Operand::Negated(it) = operand {
+                cover(*it as usize, at, at);
+            }
+        }
+    }
+    let ways = graph.blocks.iter().flat_map(|block| block.next.iter().map(|next| (*next, block.end)));
+    for (to, end) in ways.chain([(0, 1)]) {
+        let Some(block) = graph.blocks.get(to).filter(|block| block.start < end) else { continue };
+        for register in (0..kernel.registers.len()).filter(|it| block.needed.contains(*it)) {
+            cover(register, block.start, end - 1);
+        }
+    }
+    let mut order: Vec<usize> = (0..spans.len()).collect();
+    order.sort_by_key(|it| spans[*it]);
+    // The bits of each new number, and the last step of its span so far.
+    let mut shared: Vec<(u8, usize)> = Vec::new();
+    let mut numbers = vec![0; spans.len()];
+    for register in order {
+        let Some((first, last)) = spans[register] else { continue };
+        let bits = kernel.registers[register];
+        let free = shared.iter().position(|(own, end)| *own == bits && *end < first);
+        let number = free.unwrap_or_else(|| {
+            shared.push((bits, last));
+            shared.len() - 1
+        });
+        shared[number].1 = last;
+        numbers[register] = u32::try_from(number).unwrap_or(u32::MAX);
+    }
+    kernel.registers = shared.iter().map(|(bits, _)| *bits).collect();
+    for step in &mut kernel.steps {
+        step.to.iter_mut().for_each(|it| *it = numbers[*it as usize]);
+        for operand in step.from.iter_mut().chain(&mut step.guard) {
+            if let Operand::Register(it) | Operand::Negated(it) = operand {
+                *it = numbers[*it as usize];
+            }
+        }
     }
 }

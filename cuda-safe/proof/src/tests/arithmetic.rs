@@ -227,7 +227,7 @@ fn every_instruction_on_eight_bits_is_within_what_the_analysis_says() {
                         ..Step::new(Op::Lt)
                     };
                     let kernel = kernel(vec![compare, step]);
-                    let mut analysis = Analysis::new(&kernel, &launch);
+                    let mut analysis = Analysis::new(&kernel, &launch, u64::MAX);
                     let mut state = State::new(vec![Value::Unset; kernel.registers.len()]);
                     for (register, (low, high)) in [first, second].into_iter().enumerate() {
                         let form = analysis.symbols.fresh(low, high, Origin::Exact, (0, 0));
@@ -322,7 +322,7 @@ fn random_programs_on_eight_bits_are_within_what_the_analysis_says() {
             program.push((op, is_signed, a, b, at + 2));
         }
         let kernel = kernel(steps);
-        let mut analysis = Analysis::new(&kernel, &launch);
+        let mut analysis = Analysis::new(&kernel, &launch, u64::MAX);
         let mut state = State::new(vec![Value::Unset; kernel.registers.len()]);
         for (register, (low, high)) in [first, second].into_iter().enumerate() {
             let form = analysis.symbols.fresh(low, high, Origin::Exact, (0, 0));

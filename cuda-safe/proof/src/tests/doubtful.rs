@@ -1,6 +1,10 @@
 //! PTX that nvcc does not write, or writes rarely: each program is refused, or proven for what it does.
 
-use crate::{Argument, Launch, Verdict, kernels, prove};
+use super::oracle::Random;
+use super::runs::{Count, is_far, run};
+use super::spec::Spec;
+use crate::ptx::parse;
+use crate::{Verdict, kernels, prove};
 
 /// Declarations that all programs have. `%r1` is a thread's number in the grid, of 256; `%r2` is 100.
 const START: &str = "\
@@ -27,6 +31,39 @@ call forever, (p);
 }
 ret;
 }
+.func (.param .b32 out) sometimes(.param .b32 in)
+{
+.reg .pred %p<3>;
+.reg .b32 %r<3>;
+ld.param.u32 %r1, [in];
+setp.eq.u32 %p1, %r1, 0;
+@%p1 ret;
+st.param.b32 [out], 7;
+ret;
+}
+.func changes(.param .b32 in)
+{
+st.param.b32 [in], 7;
+ret;
+}
+.func (.param .b32 out) remembers(.param .b32 in)
+{
+.reg .pred %p<3>;
+.reg .b32 %r<9>;
+ld.param.u32 %r1, [in];
+setp.eq.u32 %p1, %r1, 0;
+@%p1 mov.u32 %r2, 5;
+st.param.b32 [out], %r2;
+ret;
+}
+.func (.param .b64 out) array()
+{
+.reg .b64 %rd<3>;
+.shared .align 4 .b8 own[400];
+mov.u64 %rd1, own;
+st.param.b64 [out], %rd1;
+ret;
+}
 .visible .entry k(.param .u64 x, .param .u64 y, .param .u32 n)
 {
 .reg .pred %p<9>;
@@ -49,18 +86,17 @@ mad.lo.s32 %r1, %r3, %r4, %r5;
 fn proven(body: &str) -> Result<[i64; 2], String> {
     let text = format!("{START}{body}\nret;\n}}\n");
     let kernels = kernels(&text).unwrap_or_else(|error| panic!("{error}: {body}"));
-    let number = 100_u32.to_le_bytes();
-    let launch = Launch {
-        grid: [4, 1, 1],
-        block: [64, 1, 1],
-        cluster: [1; 3],
-        is_cooperative: false,
-        shared: 256,
-        arguments: &[Argument::pointer(), Argument::pointer(), Argument::value(&number)],
-    };
-    match prove(&kernels[0], &launch) {
+    let (spec, _) = Spec::parse("k | 4 | 64 | p,p,100 | , | 256", &kernels).expect("a launch");
+    match spec.with(|launch| prove(&kernels[0], launch)) {
         Verdict::Refused(refusal) => Err(refusal.to_string()),
         Verdict::Proven(proof) => {
+            // Threads must agree with the proof.
+            let (module, mut random) = (parse(&text).expect("PTX"), Random(28));
+            let far = proof.needs().iter().any(|it| is_far(&it.reads) || is_far(&it.writes));
+            for _ in 0..if far { 0 } else { 8 } {
+                run(&module, &kernels[0], &spec, &proof, &mut random, &mut Count::default())
+                    .unwrap_or_else(|wrong| panic!("{wrong}: {body}"));
+            }
             let mut ends = [0, 0];
             for need in proof.needs() {
                 for bytes in need.reads.iter().chain(&need.writes) {
@@ -78,13 +114,13 @@ fn proven(body: &str) -> Result<[i64; 2], String> {
 const STORE: &str = "mul.wide.u32 %rd10, %r10, 4; add.s64 %rd11, %rd1, %rd10; st.global.u32 [%rd11], 0;";
 
 #[track_caller]
-fn bytes(body: &str, x: i64, y: i64) {
+pub(super) fn bytes(body: &str, x: i64, y: i64) {
     let found = proven(&body.replace("STORE", STORE));
     assert_eq!(found, Ok([x, y]), "{body}");
 }
 
 #[track_caller]
-fn refused(body: &str, why: &str) {
+pub(super) fn refused(body: &str, why: &str) {
     match proven(&body.replace("STORE", STORE)) {
         Err(refusal) => assert!(refusal.contains(why), "{refusal}: {body}"),
         Ok(ends) => assert!(why.is_empty() && ends.contains(&i64::MAX), "{ends:?} is proven: {body}"),
@@ -298,6 +334,7 @@ fn what_is_not_known_refuses_where_it_is_reached() {
 fn names_are_those_of_their_braces_and_functions_are_followed() {
     // A register of the same name with another width.
     bytes("{ .reg .b64 %r10; mov.u64 %r10, 5; } mov.u32 %r10, 3; STORE", 16, 0);
+    bytes("{ .reg.b64 %r10; mov.u64 %r10, 5; } mov.u32 %r10, 3; STORE", 16, 0);
     refused("{ .reg .b32 other; mov.u32 other, 5; } mov.u32 %r10, other; STORE", "not declared");
     let call = "{ .param .b32 p; st.param.b32 [p], %r5; .param .b32 q; call (q), twice, (p); \
          ld.param.b32 %r10, [q]; }";

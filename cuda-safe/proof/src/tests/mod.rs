@@ -2,6 +2,7 @@
 
 mod arithmetic;
 mod doubtful;
+mod fooled;
 mod oracle;
 mod runs;
 #[path = "../../tests/common/spec.rs"]

@@ -515,8 +515,18 @@ impl<'m, 'a> Machine<'m, 'a> {
             let types: Vec<&str> = it.words.iter().copied().filter(|word| bytes_of(word).is_some()).collect();
             let whole = |ty: &str| !ty.contains('f');
             let [to, from] = types[..] else { return Ok(None) };
-            if !whole(to) || !whole(from) {
+            if !whole(to) {
                 return Ok(None);
+            }
+            if !whole(from) {
+                // A float becomes any number of the type.
+                let (bits, value) = (bytes_of(to).unwrap() * 8, self.random.tricky(&self.near));
+                let is_signed = to.starts_with('s');
+                return Ok(Some(if is_signed {
+                    sign(value, bits).cast_unsigned()
+                } else {
+                    value & mask(bits)
+                }));
             }
             let (to_bits, from_bits) = (bytes_of(to).unwrap() * 8, bytes_of(from).unwrap() * 8);
             let value = self.value(frame, &o[1], from_bits)?;

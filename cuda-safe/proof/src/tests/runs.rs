@@ -16,7 +16,7 @@ const PATTERN_LAUNCHES: &str = include_str!("../../tests/kernels/patterns.tsv");
 const WORK: u64 = 100_000;
 
 #[derive(Debug, Default)]
-struct Count {
+pub(super) struct Count {
     proven: u32,
     refused: u32,
     threads: u32,
@@ -30,7 +30,7 @@ fn address(number: usize, align: u64) -> u64 {
 }
 
 /// Runs some threads of a launch, and compares their accesses with the proof. Returns what was wrong.
-fn run(
+pub(super) fn run(
     module: &Module<'_>,
     kernel: &Kernel,
     spec: &Spec,
@@ -134,7 +134,7 @@ fn prove_and_run(text: &str, spec: &Spec, random: &mut Random, count: &mut Count
     }
 }
 
-fn is_far(bytes: &Option<crate::Bytes>) -> bool {
+pub(super) fn is_far(bytes: &Option<crate::Bytes>) -> bool {
     bytes.as_ref().is_some_and(|it| it.low < -(1 << 34) || it.high > 1 << 34)
 }
 
@@ -187,7 +187,30 @@ fn mutate(text: &str, kernel: &str, random: &mut Random) -> Option<String> {
         let new = from[usize::try_from(random.below(from.len() as u64)).unwrap()];
         Some(line.replacen(**old, new, 1))
     };
-    let new = match random.below(8) {
+    let new = match random.below(11) {
+        // Another register of the same kind, or a line that comes elsewhere, or twice.
+        7 => {
+            let register = |line: &str, at: usize| -> Option<(usize, usize)> {
+                let starts: Vec<usize> = line.match_indices('%').map(|it| it.0).collect();
+                let start = *starts.get(at % starts.len().max(1))?;
+                let rest = &line[start + 1..];
+                let length = rest.find(|sign: char| !sign.is_ascii_alphanumeric()).unwrap_or(rest.len());
+                Some((start, start + 1 + length))
+            };
+            let (start, end) = register(&line, random.next().to_le_bytes()[0].into())?;
+            let other = &lines[all[usize::try_from(random.below(all.len() as u64)).unwrap()]];
+            let (from, to) = register(other, random.next().to_le_bytes()[0].into())?;
+            let kind = |name: &str| name.trim_end_matches(|sign: char| sign.is_ascii_digit()).to_owned();
+            if kind(&line[start..end]) != kind(&other[from..to]) {
+                return None;
+            }
+            format!("{}{}{}", &line[..start], &other[from..to], &line[end..])
+        }
+        8 => {
+            let other = all[usize::try_from(random.below(all.len() as u64)).unwrap()];
+            let moved = std::mem::replace(&mut lines[other], line);
+            if random.below(2) == 0 { moved } else { lines[other].clone() }
+        }
         0 => replace(&[".lt.", ".le.", ".gt.", ".ge.", ".eq.", ".ne."], random)?,
         1 => replace(&[".u32", ".s32"], random)?,
         2 => replace(&[".u64", ".s64"], random)?,
@@ -225,6 +248,35 @@ fn mutate(text: &str, kernel: &str, random: &mut Random) -> Option<String> {
     };
     lines[at] = new;
     Some(lines.join("\n"))
+}
+
+/// Changes tokens or lines of a text, or cuts it: seldom into PTX that ptxas takes.
+fn garble(text: &str, random: &mut Random) -> String {
+    let mut pieces: Vec<&str> = text.split_inclusive([' ', '\t', '\n', ',', '{', '[', '.']).collect();
+    for _ in 0..1 + random.below(2) {
+        let mut pick = || usize::try_from(random.below(pieces.len() as u64)).unwrap();
+        let (at, other) = (pick(), pick());
+        match random.below(6) {
+            0 => pieces.swap(at, other),
+            1 => drop(pieces.remove(at)),
+            2 => pieces.insert(at, pieces[other]),
+            3 => {
+                pieces[at] =
+                    ["{", "[", "-", "!", "@", ";", "99999999999999999999", "%r<4>", "$", ".b8 x[", "\""]
+                        [other % 11]
+            }
+            4 if random.below(8) == 0 => pieces.truncate(at),
+            _ => {
+                let end = (at + 1 + usize::try_from(random.below(30)).unwrap()).min(pieces.len());
+                let part: Vec<&str> = pieces[at..end].to_vec();
+                pieces.splice(other..other, part);
+            }
+        }
+        if pieces.is_empty() {
+            break;
+        }
+    }
+    pieces.concat()
 }
 
 fn launches(text: &str, list: &str) -> Vec<Spec> {
@@ -276,4 +328,88 @@ fn the_threads_of_changed_kernels_access_what_was_proven() {
     });
     println!("{count:?}");
     assert!(count.proven > 100 && count.refused > 20 && count.accesses > 10_000, "{count:?}");
+}
+
+#[test]
+fn any_text_is_an_error_or_has_a_verdict() {
+    let count = each(|text, spec, random, count| {
+        for _ in 0..rounds(12) {
+            let text = garble(text, random);
+            let Ok(list) = kernels(&text) else {
+                count.refused += 1;
+                continue;
+            };
+            for kernel in &list {
+                let slice = Kernel::from_bytes(&kernel.to_bytes());
+                assert!(slice.as_ref().is_ok_and(|it| it == kernel) || slice.is_err());
+                if kernel.name() == spec.kernel {
+                    count.proven += 1;
+                    let _ = spec.with(|launch| prove_within(kernel, launch, 5_000));
+                }
+            }
+        }
+    });
+    println!("{count:?}");
+    assert!(count.refused > 100 && count.proven > 50, "{count:?}");
+    // Much within much.
+    let nested = |open: &str, close: &str, times: usize| {
+        let operand = open.repeat(times) + "%r1" + &close.repeat(times);
+        format!(
+            ".version 8.0\n.target sm_75\n.visible .entry k()\n{{\n.reg .b32 %r<9>;\n\
+             mov.b32 %r1, {operand};\n}}\n"
+        )
+    };
+    for (open, close) in [("{", "}"), ("[", "]"), ("(", ")"), ("!", ""), ("-", "")] {
+        assert!(kernels(&nested(open, close, 100_000)).is_err(), "{open}");
+    }
+    for body in ["$l: ", "{ ", "and.pred %p1, %p1, %p2; ", "$l: @%p1 bra $l; "] {
+        let lines: String = (0..5000).map(|at| body.replace("$l", &format!("$l{at}"))).collect();
+        let ends: String = (0..5000).rev().map(|at| format!("@%p1 bra $l{at};\n")).collect();
+        let ends = if body == "$l: " { ends } else { "}".repeat(if body == "{ " { 5000 } else { 0 }) };
+        let text = format!(
+            ".version 8.0\n.target sm_75\n.visible .entry k()\n{{\n.reg .pred %p<9>;\n{lines}{ends}\n\
+             ret;\n}}\n"
+        );
+        let kernels = kernels(&text).expect("PTX");
+        let (spec, _) = Spec::parse("k | 1 | 1 |  | ", &kernels).expect("a launch");
+        let _ = spec.with(|launch| prove_within(&kernels[0], launch, WORK));
+    }
+}
+
+#[test]
+fn any_bytes_are_an_error_or_a_slice_that_has_a_verdict() {
+    let mut random = Random(7);
+    let (mut read, mut slices) = (0, Vec::new());
+    for (text, list) in [(PLANTED, PLANTED_LAUNCHES), (PATTERNS, PATTERN_LAUNCHES)] {
+        let kernels = kernels(text).expect("the kernels");
+        for spec in launches(text, list) {
+            let kernel = kernels.iter().find(|it| it.name() == spec.kernel).expect("the kernel");
+            slices.push((kernel.to_bytes(), spec));
+        }
+    }
+    for round in 0..rounds(3000) {
+        let (slice, spec) = &slices[round as usize % slices.len()];
+        let mut bytes = slice.clone();
+        for _ in 0..1 + random.below(3) {
+            let mut pick = || usize::try_from(random.below(bytes.len() as u64)).unwrap();
+            let (at, other) = (pick(), pick());
+            match random.below(5) {
+                0 => bytes[at] = random.next().to_le_bytes()[0],
+                1 => bytes[at] = bytes[other],
+                2 => bytes.insert(at, random.next().to_le_bytes()[0]),
+                3 => bytes[at] = bytes[at].wrapping_add(1),
+                _ => bytes.swap(at, other),
+            }
+        }
+        if let Ok(kernel) = Kernel::from_bytes(&bytes) {
+            read += 1;
+            let _ = kernel.doubts();
+            let _ = spec.with(|launch| prove_within(&kernel, launch, 5_000));
+        }
+        let noise: Vec<u8> = (0..random.below(60)).map(|_| random.next().to_le_bytes()[0]).collect();
+        let prefix = &slice[..usize::try_from(random.below(40)).unwrap().min(slice.len())];
+        let _ = Kernel::from_bytes(&[prefix, &noise].concat());
+    }
+    println!("{read} changed slices are read");
+    assert!(read > 100, "{read}");
 }

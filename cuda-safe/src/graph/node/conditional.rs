@@ -183,7 +183,7 @@ fn add_raw(
     // SAFETY: the graph and its `count` nodes are live, and the pointers are to live variables.
     unsafe { check!(cudaGraphAddNode(&raw mut node, graph, from, ptr::null(), count, node_params)) }?;
     #[cfg(not(cudart_13_0))]
-    // SAFETY: as above.
+    // SAFETY: the graph and its `count` nodes are live, and the pointers are to live variables.
     unsafe { check!(cudaGraphAddNode(&raw mut node, graph, from, count, node_params)) }?;
     // SAFETY: this is the member that was set above, and the call completed it.
     let bodies = unsafe { wanted.__bindgen_anon_1.conditional }.phGraph_out;

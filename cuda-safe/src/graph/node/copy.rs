@@ -3,7 +3,7 @@
 
 use bytemuck::AnyBitPattern;
 
-use super::{BodyOp, Place, Recipient, Resolve, retain_all, sealed};
+use super::{BodyOp, NodeTarget, Recipient, Resolve, retain_all, sealed};
 use crate::check;
 use crate::copy::{CheckedCopy, Destination, InGraph, Operand, Source, SymbolPart};
 use crate::error::{Detail, Error, Result};
@@ -232,13 +232,15 @@ impl<D: Destination<InGraph> + ?Sized> Resolve for Memset<'_, D> {
             match place {
                 // SAFETY: the invariants of `NewNode`. The destination is memory of this size, which the
                 // graph retains, and the parameters are live.
-                Place::New(new) => unsafe {
+                NodeTarget::New(new) => unsafe {
                     check!(cudaGraphAddMemsetNode(new.node, new.graph, new.before, new.count, parameters))
                 },
-                // SAFETY: the invariants of `Place`, and as above.
-                Place::Node(node) => unsafe { check!(cudaGraphMemsetNodeSetParams(node, parameters)) },
-                // SAFETY: the invariants of `Place`, and as above.
-                Place::Exec(exec, node) => unsafe {
+                // SAFETY: the invariants of `NodeTarget`. The graph retains the memory. The parameters are
+                // live.
+                NodeTarget::Node(node) => unsafe { check!(cudaGraphMemsetNodeSetParams(node, parameters)) },
+                // SAFETY: the invariants of `NodeTarget`. The graph retains the memory. The parameters are
+                // live.
+                NodeTarget::Exec(exec, node) => unsafe {
                     check!(cudaGraphExecMemsetNodeSetParams(exec, node, parameters))
                 },
             }
@@ -271,15 +273,19 @@ fn copy<R: Recipient>(
     recipient.take(uses, true, |place| match place {
         // SAFETY: the invariants of `NewNode`. Both sides are memory of `bytes` bytes, which the graph
         // retains.
-        Place::New(new) => unsafe {
+        NodeTarget::New(new) => unsafe {
             check!(cudaGraphAddMemcpyNode1D(
                 new.node, new.graph, new.before, new.count, to, from, bytes, kind
             ))
         },
-        // SAFETY: the invariants of `Place`, and as above.
-        Place::Node(node) => unsafe { check!(cudaGraphMemcpyNodeSetParams1D(node, to, from, bytes, kind)) },
-        // SAFETY: the invariants of `Place`, and as above.
-        Place::Exec(exec, node) => unsafe {
+        // SAFETY: the invariants of `NodeTarget`. Both sides are memory of `bytes` bytes, which the graph
+        // retains.
+        NodeTarget::Node(node) => unsafe {
+            check!(cudaGraphMemcpyNodeSetParams1D(node, to, from, bytes, kind))
+        },
+        // SAFETY: the invariants of `NodeTarget`. Both sides are memory of `bytes` bytes, which the graph
+        // retains.
+        NodeTarget::Exec(exec, node) => unsafe {
             check!(cudaGraphExecMemcpyNodeSetParams1D(exec, node, to, from, bytes, kind))
         },
     })

@@ -6,7 +6,7 @@
 //! time of the graph launch, so waits cannot form a cycle.
 #![expect(unsafe_code, reason = "adds nodes to raw graphs, and changes them")]
 
-use super::{Place, Recipient, Resolve, sealed};
+use super::{NodeTarget, Recipient, Resolve, sealed};
 use crate::error::Result;
 use crate::hazard::RetainedAccesses;
 use crate::stream::Event;
@@ -106,13 +106,13 @@ impl Resolve for EventRecord<'_> {
         let event: sys::cudaEvent_t = self.0.as_raw();
         to.take(RetainedAccesses::default(), false, |place| match place {
             // SAFETY: the invariants of `NewNode`. The event is never destroyed.
-            Place::New(new) => unsafe {
+            NodeTarget::New(new) => unsafe {
                 check!(cudaGraphAddEventRecordNode(new.node, new.graph, new.before, new.count, event))
             },
-            // SAFETY: the invariants of `Place`, and as above.
-            Place::Node(node) => unsafe { check!(cudaGraphEventRecordNodeSetEvent(node, event)) },
-            // SAFETY: the invariants of `Place`, and as above.
-            Place::Exec(exec, node) => unsafe {
+            // SAFETY: the invariants of `NodeTarget`. The event is never destroyed.
+            NodeTarget::Node(node) => unsafe { check!(cudaGraphEventRecordNodeSetEvent(node, event)) },
+            // SAFETY: the invariants of `NodeTarget`. The event is never destroyed.
+            NodeTarget::Exec(exec, node) => unsafe {
                 check!(cudaGraphExecEventRecordNodeSetEvent(exec, node, event))
             },
         })
@@ -127,13 +127,13 @@ impl Resolve for EventWait<'_> {
         let event: sys::cudaEvent_t = self.0.as_raw();
         to.take(RetainedAccesses::default(), false, |place| match place {
             // SAFETY: the invariants of `NewNode`. The event is never destroyed.
-            Place::New(new) => unsafe {
+            NodeTarget::New(new) => unsafe {
                 check!(cudaGraphAddEventWaitNode(new.node, new.graph, new.before, new.count, event))
             },
-            // SAFETY: the invariants of `Place`, and as above.
-            Place::Node(node) => unsafe { check!(cudaGraphEventWaitNodeSetEvent(node, event)) },
-            // SAFETY: the invariants of `Place`, and as above.
-            Place::Exec(exec, node) => unsafe {
+            // SAFETY: the invariants of `NodeTarget`. The event is never destroyed.
+            NodeTarget::Node(node) => unsafe { check!(cudaGraphEventWaitNodeSetEvent(node, event)) },
+            // SAFETY: the invariants of `NodeTarget`. The event is never destroyed.
+            NodeTarget::Exec(exec, node) => unsafe {
                 check!(cudaGraphExecEventWaitNodeSetEvent(exec, node, event))
             },
         })

@@ -4,7 +4,7 @@
 use std::ffi::c_void;
 use std::panic::Location;
 
-use super::{BodyOp, Place, Recipient, Resolve, retain_all, sealed};
+use super::{BodyOp, NodeTarget, Recipient, Resolve, retain_all, sealed};
 use crate::error::{Detail, Error, Result};
 use crate::graph::identity::Making;
 use crate::launch::{
@@ -185,7 +185,7 @@ impl<P, A: Arguments<P>> KernelOp<'_, P, A> {
         to.take(uses, true, |place| {
             let parameters = &raw const parameters;
             match place {
-                Place::New(new) => {
+                NodeTarget::New(new) => {
                     // SAFETY: the invariants of `NewNode`. Each parameter has a live value of the right type
                     // (`Arguments`), which the call copies. The graph retains the memory among the values.
                     // The caller of `kernel` is responsible for the kernel's actions, or they are proven.
@@ -201,18 +201,22 @@ impl<P, A: Arguments<P>> KernelOp<'_, P, A> {
                         new.is_left.set(gone.is_err());
                     })
                 }
-                Place::Node(node) => {
+                NodeTarget::Node(node) => {
                     // First, because the new kernel never runs without its attributes.
                     set_attributes(node, &config)?;
-                    // SAFETY: the invariants of `Place`, and as above.
+                    // SAFETY: the invariants of `NodeTarget`. Each parameter has a live value of the right
+                    // type, which the call copies. The graph retains the memory among the values. The caller
+                    // of `kernel` is responsible for the kernel's actions.
                     unsafe { check!(cudaGraphKernelNodeSetParams(node, parameters)) }
                 }
-                Place::Exec(exec, node) => {
+                NodeTarget::Exec(exec, node) => {
                     if config.has_attributes() {
                         let what = "attributes of a kernel in an executable graph: set them in its graph";
                         return Err(Error::refused(API, Detail::unsupported(what)));
                     }
-                    // SAFETY: the invariants of `Place`, and as above.
+                    // SAFETY: the invariants of `NodeTarget`. Each parameter has a live value of the right
+                    // type, which the call copies. The graph retains the memory among the values. The caller
+                    // of `kernel` is responsible for the kernel's actions.
                     unsafe { check!(cudaGraphExecKernelNodeSetParams(exec, node, parameters)) }
                 }
             }

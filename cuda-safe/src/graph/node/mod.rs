@@ -144,7 +144,7 @@ pub(super) struct NewNode<'a> {
 /// # Invariants
 /// The executable graph and the node's graph are live, and borrowed mutably: nothing launches or changes
 /// them meanwhile. What the operation uses is retained for as long as they are.
-pub(super) enum Place<'a> {
+pub(super) enum NodeTarget<'a> {
     /// A new node.
     New(NewNode<'a>),
     /// A node of a graph.
@@ -172,7 +172,7 @@ pub(super) trait Recipient: Sized {
         self,
         uses: RetainedAccesses,
         acts: bool,
-        call: impl FnOnce(Place<'_>) -> Result<()>,
+        call: impl FnOnce(NodeTarget<'_>) -> Result<()>,
     ) -> Result<Self::Out>;
 }
 
@@ -230,9 +230,9 @@ impl Recipient for Adding<'_> {
         self,
         uses: RetainedAccesses,
         acts: bool,
-        call: impl FnOnce(Place<'_>) -> Result<()>,
+        call: impl FnOnce(NodeTarget<'_>) -> Result<()>,
     ) -> Result<Node> {
-        self.graph.add_node(self.after, uses, acts, |new| call(Place::New(new)))
+        self.graph.add_node(self.after, uses, acts, |new| call(NodeTarget::New(new)))
     }
 }
 
@@ -257,8 +257,13 @@ impl Recipient for Setting<'_> {
         Err(nothing("Graph::set"))
     }
 
-    fn take(self, uses: RetainedAccesses, _: bool, call: impl FnOnce(Place<'_>) -> Result<()>) -> Result<()> {
-        self.graph.set_node(self.node, uses, |node| call(Place::Node(node)))
+    fn take(
+        self,
+        uses: RetainedAccesses,
+        _: bool,
+        call: impl FnOnce(NodeTarget<'_>) -> Result<()>,
+    ) -> Result<()> {
+        self.graph.set_node(self.node, uses, |node| call(NodeTarget::Node(node)))
     }
 }
 
@@ -286,8 +291,13 @@ impl Recipient for SettingExec<'_> {
         Err(nothing("GraphExec::set"))
     }
 
-    fn take(self, uses: RetainedAccesses, _: bool, call: impl FnOnce(Place<'_>) -> Result<()>) -> Result<()> {
-        self.exec.set_node(self.graph, self.node, uses, |exec, node| call(Place::Exec(exec, node)))
+    fn take(
+        self,
+        uses: RetainedAccesses,
+        _: bool,
+        call: impl FnOnce(NodeTarget<'_>) -> Result<()>,
+    ) -> Result<()> {
+        self.exec.set_node(self.graph, self.node, uses, |exec, node| call(NodeTarget::Exec(exec, node)))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Nodes that signal semaphores of other interfaces, and nodes that wait for them.
 #![expect(unsafe_code, reason = "adds nodes to raw graphs, and changes them")]
 
-use super::{Place, Recipient, Resolve, retain_all, sealed};
+use super::{NodeTarget, Recipient, Resolve, retain_all, sealed};
 use crate::error::Result;
 use crate::memory::ExternalSemaphore;
 use crate::memory::external::{Valued, handles, signals, waits};
@@ -68,13 +68,15 @@ macro_rules! semaphores {
                     match place {
                         // SAFETY: the invariants of `NewNode`. The lists are live, and the call copies them.
                         // The graph retains the semaphores.
-                        Place::New(new) => unsafe {
+                        NodeTarget::New(new) => unsafe {
                             check!($add(new.node, new.graph, new.before, new.count, parameters))
                         },
-                        // SAFETY: the invariants of `Place`, and as above.
-                        Place::Node(node) => unsafe { check!($set(node, parameters)) },
-                        // SAFETY: the invariants of `Place`, and as above.
-                        Place::Exec(exec, node) => unsafe { check!($set_exec(exec, node, parameters)) },
+                        // SAFETY: the invariants of `NodeTarget`. The lists are live, and the call copies
+                        // them.
+                        NodeTarget::Node(node) => unsafe { check!($set(node, parameters)) },
+                        // SAFETY: the invariants of `NodeTarget`. The lists are live, and the call copies
+                        // them.
+                        NodeTarget::Exec(exec, node) => unsafe { check!($set_exec(exec, node, parameters)) },
                     }
                 })
             }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use cuda_hazard::Operation;
 
 use super::super::pool::PoolCall;
-use super::{Allocation, Kind};
+use super::{Allocation, Allocator};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, AccessHistory, Mode};
@@ -32,7 +32,7 @@ impl Allocation {
             return Ok(());
         }
         // Fast path for the most frequent kind: no work uses memory that was never submitted to a stream.
-        if self.kind == Kind::Device && self.history.is_unused() && !stream::in_callback() {
+        if self.kind == Allocator::Device && self.history.is_unused() && !stream::in_callback() {
             return self.free_plain();
         }
         self.free_used()
@@ -54,14 +54,16 @@ impl Allocation {
             self.defer();
             return Err(Error::refused("free", Detail::IN_CALLBACK));
         }
-        if self.kind == Kind::Pool {
+        if self.kind == Allocator::Pool {
             return self.free_pool();
         }
         let quiet = stream::wait_host(&self.history, 0..self.bytes, Mode::Write);
         let Err(error) = quiet else { return self.free_quiet() };
         if error.is_refused() || is_of_a_capture(&error) {
             self.defer();
-        } else if error.is_sticky() && matches!(self.kind, Kind::Device | Kind::Array | Kind::Mipmapped) {
+        } else if error.is_sticky()
+            && matches!(self.kind, Allocator::Device | Allocator::Array | Allocator::Mipmapped)
+        {
             // The wait's error says more than the error that this call returns after it.
             let _ = self.free_quiet();
         } else {
@@ -75,8 +77,8 @@ impl Allocation {
     fn free_quiet(&mut self) -> Result<()> {
         self.bytes = 0;
         match self.kind {
-            Kind::Device | Kind::Pool | Kind::Managed => self.free_plain(),
-            Kind::Pinned => {
+            Allocator::Device | Allocator::Pool | Allocator::Managed => self.free_plain(),
+            Allocator::Pinned => {
                 relax()?;
                 // Any device may be current: the runtime finds the memory by the address.
                 // SAFETY: the pointer came from `cudaHostAlloc`. It is freed only here (`bytes` is 0 from now
@@ -85,12 +87,12 @@ impl Allocation {
                 freed_too();
                 freed
             }
-            Kind::Array | Kind::Mipmapped => self.free_array(),
-            Kind::Foreign => {
+            Allocator::Array | Allocator::Mipmapped => self.free_array(),
+            Allocator::Foreign => {
                 drop(self.container.take());
                 Ok(())
             }
-            Kind::Registered => {
+            Allocator::Registered => {
                 // After an error, memory that may still be registered is leaked with its container.
                 self.unregister()?;
                 drop(self.container.take());
@@ -149,7 +151,7 @@ impl Allocation {
     fn free_array(&self) -> Result<()> {
         let _current = self.device.switch()?;
         relax()?;
-        if self.kind == Kind::Mipmapped {
+        if self.kind == Allocator::Mipmapped {
             // SAFETY: the handle came from `cudaMallocMipmappedArray`. It is freed only here, and no work
             // uses the memory.
             unsafe { check!(cudaFreeMipmappedArray(self.pointer.cast())) }
@@ -169,7 +171,7 @@ impl Allocation {
         stream.ensure_not_captured("free_async")?;
         match this.kind {
             _ if this.bytes == 0 => Ok(()),
-            Kind::Pool => this.enqueue_free(stream),
+            Allocator::Pool => this.enqueue_free(stream),
             _ => this.free_used(),
         }
     }

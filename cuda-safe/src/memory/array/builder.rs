@@ -5,7 +5,7 @@ use super::info::{ArrayElement, ArrayFlags, ArrayKind, bytes_of};
 use super::owned::{Array, Mapping, MipmappedArray, Nv12Array, UnmappedArray};
 use crate::device::Device;
 use crate::error::{Detail, Error, OrRefused, Result, ensure};
-use crate::memory::allocation::{Allocation, Kind};
+use crate::memory::allocation::{Allocation, Allocator};
 use crate::sys;
 
 /// The number of faces of a cube.
@@ -26,9 +26,9 @@ const FOR_VIDEO: u32 = 0x100;
 ///
 /// # fn main() -> cuda_safe::Result<()> {
 /// let faces = ArrayBuilder::cubemap(32).alloc::<[u8; 4]>()?;
-/// assert_eq!((faces.kind(), faces.depth()), (ArrayKind::Cubemap, 6));
+/// assert_eq!((faces.kind(), faces.extent()), (ArrayKind::Cubemap, [32, 32, 6]));
 /// let layers = ArrayBuilder::plane(64, 48).layers(5).surface().alloc::<f32>()?;
-/// assert_eq!((layers.width(), layers.height(), layers.depth()), (64, 48, 5));
+/// assert_eq!(layers.extent(), [64, 48, 5]);
 /// # Ok(())
 /// # }
 /// ```
@@ -128,7 +128,7 @@ impl ArrayBuilder {
         let (kind, extent) = self.shape("ArrayBuilder::alloc")?;
         let bytes = bytes_of::<T>("ArrayBuilder::alloc", extent)?;
         let allocation = self.make(kind, extent, bytes, None, T::descriptor(), 0)?;
-        Ok(Array::new(allocation, kind, extent, self.flags))
+        Ok(Array::new(allocation, kind, extent))
     }
 
     /// Makes an array with smaller versions of itself, with `levels` levels in all. Each level is half as
@@ -147,7 +147,7 @@ impl ArrayBuilder {
     ///
     /// # fn main() -> cuda_safe::Result<()> {
     /// let image = ArrayBuilder::plane(640, 480).mipmapped::<[u8; 4]>(3)?;
-    /// assert_eq!(image.level(2)?.width(), 160);
+    /// assert_eq!(image.level(2)?.extent(), [160, 120, 1]);
     /// # Ok(())
     /// # }
     /// ```
@@ -157,48 +157,30 @@ impl ArrayBuilder {
         let (kind, extent) = self.shape("ArrayBuilder::mipmapped")?;
         let bytes = MipmappedArray::<T>::bytes("ArrayBuilder::mipmapped", kind, extent, levels)?;
         let allocation = self.make(kind, extent, bytes, Some(levels), T::descriptor(), 0)?;
-        MipmappedArray::new(allocation, kind, extent, self.flags, levels)
+        MipmappedArray::new(allocation, kind, extent, levels)
     }
 
     /// Makes an array without memory, which reports how much it would need. Only the driver API can give it
-    /// memory.
+    /// memory. With a number of levels, the array is [mipmapped](Self::mipmapped).
     ///
     /// # Errors
-    /// Those of [`alloc`](Self::alloc), and `cudaErrorNotSupported` or `cudaErrorInvalidValue` if the
-    /// device does not support such arrays.
+    /// Those of [`alloc`](Self::alloc) and [`mipmapped`](Self::mipmapped), and `cudaErrorNotSupported` or
+    /// `cudaErrorInvalidValue` if the device does not support such arrays.
     #[doc(alias = "cudaArrayDeferredMapping")]
     #[track_caller]
-    pub fn deferred<T: ArrayElement>(&self) -> Result<UnmappedArray<T>> {
-        self.unmapped(Mapping::Whole, None)
-    }
-
-    /// Makes an array with `levels` levels without memory, as [`deferred`](Self::deferred).
-    ///
-    /// # Errors
-    /// Those of [`deferred`](Self::deferred) and [`mipmapped`](Self::mipmapped).
-    #[track_caller]
-    pub fn deferred_mipmapped<T: ArrayElement>(&self, levels: u32) -> Result<UnmappedArray<T>> {
-        self.unmapped(Mapping::Whole, Some(levels))
+    pub fn deferred<T: ArrayElement>(&self, levels: Option<u32>) -> Result<UnmappedArray<T>> {
+        self.unmapped(Mapping::Whole, levels)
     }
 
     /// Makes an array without memory, whose tiles could be given memory one by one. It reports how large
-    /// the tiles are.
+    /// the tiles are. With a number of levels, the array is [mipmapped](Self::mipmapped).
     ///
     /// # Errors
     /// Those of [`deferred`](Self::deferred). Only planes, layered planes and volumes can be sparse.
     #[doc(alias = "cudaArraySparse")]
     #[track_caller]
-    pub fn sparse<T: ArrayElement>(&self) -> Result<UnmappedArray<T>> {
-        self.unmapped(Mapping::Tiles, None)
-    }
-
-    /// Makes an array with `levels` levels without memory, as [`sparse`](Self::sparse).
-    ///
-    /// # Errors
-    /// Those of [`sparse`](Self::sparse) and [`mipmapped`](Self::mipmapped).
-    #[track_caller]
-    pub fn sparse_mipmapped<T: ArrayElement>(&self, levels: u32) -> Result<UnmappedArray<T>> {
-        self.unmapped(Mapping::Tiles, Some(levels))
+    pub fn sparse<T: ArrayElement>(&self, levels: Option<u32>) -> Result<UnmappedArray<T>> {
+        self.unmapped(Mapping::Tiles, levels)
     }
 
     #[track_caller]
@@ -231,7 +213,7 @@ impl ArrayBuilder {
     /// let (mut luma, mut chroma) = frame.planes_mut();
     /// memcpy_2d(&mut luma, &Plane::from_slice(&[128_u8; 64 * 32], 64, 32)?)?;
     /// memcpy_2d(&mut chroma, &Plane::from_slice(&[[0_u8, 255]; 32 * 16], 32, 16)?)?;
-    /// assert_eq!((frame.luma().width(), frame.chroma().width()), (64, 32));
+    /// assert_eq!((frame.luma().extent(), frame.chroma().extent()), ([64, 32, 1], [32, 16, 1]));
     /// # Ok(())
     /// # }
     /// ```
@@ -269,23 +251,32 @@ impl ArrayBuilder {
         let sys::cudaExtent { width, height, depth } = extent;
         match levels {
             Some(levels) => {
-                Allocation::called(self.device, bytes, Kind::Mipmapped, "cudaMallocMipmappedArray", |out| {
-                    // SAFETY: both pointers are to live variables. The call fills the first with a handle.
-                    unsafe {
-                        sys::cudaMallocMipmappedArray(out.cast(), &raw const desc, extent, levels, flags)
-                    }
-                })
+                Allocation::called(
+                    self.device,
+                    bytes,
+                    Allocator::Mipmapped,
+                    "cudaMallocMipmappedArray",
+                    |out| {
+                        // SAFETY: both pointers are to live variables. The call fills the first with a
+                        // handle.
+                        unsafe {
+                            sys::cudaMallocMipmappedArray(out.cast(), &raw const desc, extent, levels, flags)
+                        }
+                    },
+                )
             }
             None if depth == 0 => {
-                Allocation::called(self.device, bytes, Kind::Array, "cudaMallocArray", |out| {
-                    // SAFETY: as above.
+                Allocation::called(self.device, bytes, Allocator::Array, "cudaMallocArray", |out| {
+                    // SAFETY: both pointers are to live variables. The call fills the first with a handle.
                     unsafe { sys::cudaMallocArray(out.cast(), &raw const desc, width, height, flags) }
                 })
             }
-            None => Allocation::called(self.device, bytes, Kind::Array, "cudaMalloc3DArray", |out| {
-                // SAFETY: as above.
-                unsafe { sys::cudaMalloc3DArray(out.cast(), &raw const desc, extent, flags) }
-            }),
+            None => {
+                Allocation::called(self.device, bytes, Allocator::Array, "cudaMalloc3DArray", |out| {
+                    // SAFETY: both pointers are to live variables. The call fills the first with a handle.
+                    unsafe { sys::cudaMalloc3DArray(out.cast(), &raw const desc, extent, flags) }
+                })
+            }
         }
     }
 }

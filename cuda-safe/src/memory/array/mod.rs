@@ -39,7 +39,7 @@
 //! // The left half, into a layer of another array.
 //! let mut layers = ArrayBuilder::plane(2, 2).layers(3).surface().alloc::<[u8; 4]>()?;
 //! let stream = Stream::new()?;
-//! memcpy_2d_async(&mut layers.layers_mut(1..2)?, &image.view().columns(..2)?, &stream)?;
+//! memcpy_2d_async(&mut layers.view_mut().layers_mut(1..2)?, &image.view().columns(..2)?, &stream)?;
 //! image.free()?; // waits for the copy
 //! # Ok(())
 //! # }

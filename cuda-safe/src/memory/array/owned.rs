@@ -4,15 +4,14 @@
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::ops::RangeBounds;
 use std::sync::Arc;
 
-use super::info::{ArrayElement, ArrayFlags, ArrayInfo, ArrayKind, bytes_of};
-use super::view::{ArrayView, ArrayViewMut, LAYERS, Region, SubArray};
+use super::info::{ArrayElement, ArrayInfo, ArrayKind, bytes_of};
+use super::view::{ArrayView, ArrayViewMut, Region, SubArray};
 use crate::device::Device;
 use crate::error::{AtCaller as _, Detail, Error, ErrorWith, OrRefused, Result, ensure};
 use crate::hazard::Access;
-use crate::memory::allocation::{Allocation, Kind};
+use crate::memory::allocation::{Allocation, Allocator};
 use crate::memory::retain::retained;
 use crate::memory::size;
 use crate::{check, sys};
@@ -44,19 +43,13 @@ pub struct Array<T> {
     allocation: Arc<Allocation>,
     kind: ArrayKind,
     extent: [usize; 3],
-    flags: ArrayFlags,
     elements: PhantomData<T>,
 }
 
 impl<T: ArrayElement> Array<T> {
     /// Returns the owner of an allocation that was made for elements of this type.
-    pub(super) fn new(
-        allocation: Allocation,
-        kind: ArrayKind,
-        extent: [usize; 3],
-        flags: ArrayFlags,
-    ) -> Self {
-        Self { allocation: retained(allocation), kind, extent, flags, elements: PhantomData }
+    pub(super) fn new(allocation: Allocation, kind: ArrayKind, extent: [usize; 3]) -> Self {
+        Self { allocation: retained(allocation), kind, extent, elements: PhantomData }
     }
 
     /// Takes over an array that was made elsewhere. The runtime reports its extent.
@@ -82,8 +75,8 @@ impl<T: ArrayElement> Array<T> {
         }
         let bytes = bytes_of::<T>("Array::from_raw", info.extent())?;
         // SAFETY: the caller guarantees it, and the size is that of all elements.
-        let allocation = unsafe { Allocation::from_raw(device, raw.cast(), bytes, Kind::Array) };
-        Ok(Self::new(allocation, info.kind, info.extent(), info.flags))
+        let allocation = unsafe { Allocation::from_raw(device, raw.cast(), bytes, Allocator::Array) };
+        Ok(Self::new(allocation, info.kind, info.extent()))
     }
 
     /// Views all elements.
@@ -97,24 +90,6 @@ impl<T: ArrayElement> Array<T> {
     pub fn view_mut(&mut self) -> ArrayViewMut<'_, T> {
         ArrayViewMut::new(self.region())
     }
-
-    /// Views some layers or faces.
-    ///
-    /// # Errors
-    /// Refused if the range is not within the array.
-    #[track_caller]
-    pub fn layers(&self, range: impl RangeBounds<usize>) -> Result<ArrayView<'_, T>> {
-        Ok(ArrayView::new(self.region().cut("Array::layers", LAYERS, &range)?))
-    }
-
-    /// Views some layers or faces for writing.
-    ///
-    /// # Errors
-    /// Refused if the range is not within the array.
-    #[track_caller]
-    pub fn layers_mut(&mut self, range: impl RangeBounds<usize>) -> Result<ArrayViewMut<'_, T>> {
-        Ok(ArrayViewMut::new(self.region().cut("Array::layers_mut", LAYERS, &range)?))
-    }
 }
 
 impl<T> Array<T> {
@@ -124,34 +99,10 @@ impl<T> Array<T> {
         self.kind
     }
 
-    /// Returns the number of elements in a row.
+    /// Returns the elements of a row, the rows of a layer, and the layers or faces. A missing dimension is 1.
     #[must_use]
-    pub fn width(&self) -> usize {
-        self.extent[0]
-    }
-
-    /// Returns the number of rows in a layer. It is 1 for a line.
-    #[must_use]
-    pub fn height(&self) -> usize {
-        self.extent[1]
-    }
-
-    /// Returns the number of layers or faces, or 1 if there is no such dimension.
-    #[must_use]
-    pub fn depth(&self) -> usize {
-        self.extent[2]
-    }
-
-    /// Returns the uses of the array.
-    #[must_use]
-    pub fn flags(&self) -> ArrayFlags {
-        self.flags
-    }
-
-    /// Returns the bytes of all elements. The device may need more memory for them.
-    #[must_use]
-    pub fn size_in_bytes(&self) -> usize {
-        self.allocation.bytes()
+    pub fn extent(&self) -> [usize; 3] {
+        self.extent
     }
 
     /// Returns the device of the array.
@@ -262,7 +213,6 @@ impl<T> fmt::Debug for Array<T> {
 pub struct MipmappedArray<T> {
     allocation: Arc<Allocation>,
     kind: ArrayKind,
-    flags: ArrayFlags,
     levels: Vec<SubArray>,
     elements: PhantomData<T>,
 }
@@ -309,11 +259,10 @@ impl<T: ArrayElement> MipmappedArray<T> {
         allocation: Allocation,
         kind: ArrayKind,
         extent: [usize; 3],
-        flags: ArrayFlags,
         levels: u32,
     ) -> Result<Self> {
         let mut made =
-            Self { allocation: retained(allocation), kind, flags, levels: Vec::new(), elements: PhantomData };
+            Self { allocation: retained(allocation), kind, levels: Vec::new(), elements: PhantomData };
         let _current = made.device().switch()?;
         let mut base = 0;
         for level in 0..levels {
@@ -341,7 +290,7 @@ impl<T: ArrayElement> MipmappedArray<T> {
     ///
     /// # fn main() -> cuda_safe::Result<()> {
     /// let image: MipmappedArray<u8> = ArrayBuilder::plane(64, 64).mipmapped(7)?;
-    /// assert_eq!((image.levels(), image.level(6)?.width(), image.info(1)?.width), (7, 1, 32));
+    /// assert_eq!((image.levels(), image.level(6)?.extent(), image.info(1)?.width), (7, [1, 1, 1], 32));
     /// image.free()?;
     /// # Ok(())
     /// # }
@@ -392,24 +341,6 @@ impl<T> MipmappedArray<T> {
     #[must_use]
     pub fn levels(&self) -> usize {
         self.levels.len()
-    }
-
-    /// Returns the meaning of the dimensions.
-    #[must_use]
-    pub fn kind(&self) -> ArrayKind {
-        self.kind
-    }
-
-    /// Returns the uses of the array.
-    #[must_use]
-    pub fn flags(&self) -> ArrayFlags {
-        self.flags
-    }
-
-    /// Returns the bytes of the elements of all levels.
-    #[must_use]
-    pub fn size_in_bytes(&self) -> usize {
-        self.allocation.bytes()
     }
 
     /// Returns the device of the array.
@@ -512,12 +443,6 @@ impl Nv12Array {
         )
     }
 
-    /// Returns the device of the array.
-    #[must_use]
-    pub fn device(&self) -> Device {
-        self.allocation.on()
-    }
-
     /// Returns the handle. The tracker does not see accesses through it.
     #[must_use]
     pub fn as_raw(&self) -> sys::cudaArray_t {
@@ -602,9 +527,9 @@ impl<T> UnmappedArray<T> {
             "UnmappedArray::memory_requirements",
             "of an array that is mapped in tiles",
         )?;
-        let _current = self.device().switch()?;
+        let _current = self.allocation.on().switch()?;
         let mut found = sys::cudaArrayMemoryRequirements::default();
-        let (raw, device) = (self.allocation.pointer(), self.device().as_raw());
+        let (raw, device) = (self.allocation.pointer(), self.allocation.on().as_raw());
         if self.mipmapped {
             // SAFETY: the handle is of a live mipmapped array. The pointer is to a live variable, which the
             // call fills.
@@ -632,11 +557,11 @@ impl<T> UnmappedArray<T> {
     /// # fn main() -> cuda_safe::Result<()> {
     /// let image = ArrayBuilder::plane(4096, 4096);
     /// // Not every device supports such arrays.
-    /// if let Ok(deferred) = image.deferred::<f32>() {
+    /// if let Ok(deferred) = image.deferred::<f32>(None) {
     ///     println!("all at once: {} bytes", deferred.memory_requirements()?.size);
     ///     deferred.free()?;
     /// }
-    /// if let Ok(sparse) = image.sparse::<f32>() {
+    /// if let Ok(sparse) = image.sparse::<f32>(None) {
     ///     println!("by tiles of {:?} elements", sparse.sparse_properties()?.tile);
     /// }
     /// # Ok(())
@@ -651,7 +576,7 @@ impl<T> UnmappedArray<T> {
             "UnmappedArray::sparse_properties",
             "the tiles of an array that is mapped as a whole",
         )?;
-        let _current = self.device().switch()?;
+        let _current = self.allocation.on().switch()?;
         let mut found = sys::cudaArraySparseProperties::default();
         let raw = self.allocation.pointer();
         if self.mipmapped {
@@ -675,18 +600,6 @@ impl<T> UnmappedArray<T> {
     #[track_caller]
     fn ensure(&self, mapping: Mapping, api: &'static str, what: &'static str) -> Result<()> {
         ensure(self.mapping == mapping, api, || Detail::unsupported(what))
-    }
-
-    /// Returns the device of the array.
-    #[must_use]
-    pub fn device(&self) -> Device {
-        self.allocation.on()
-    }
-
-    /// Returns whether the array has levels. Its handle is then that of a mipmapped array.
-    #[must_use]
-    pub fn is_mipmapped(&self) -> bool {
-        self.mipmapped
     }
 
     /// Returns the handle for the driver API, or `None` for a mipmapped array.

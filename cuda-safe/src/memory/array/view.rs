@@ -46,28 +46,10 @@ macro_rules! array_view_methods {
                 Self { region }
             }
 
-            /// Returns the number of elements in a row.
+            /// Returns the elements of a row, the rows of a layer, and the layers or faces.
             #[must_use]
-            pub fn width(&self) -> usize {
-                self.region.extent[0]
-            }
-
-            /// Returns the number of rows in a layer.
-            #[must_use]
-            pub fn height(&self) -> usize {
-                self.region.extent[1]
-            }
-
-            /// Returns the number of layers or faces.
-            #[must_use]
-            pub fn depth(&self) -> usize {
-                self.region.extent[2]
-            }
-
-            /// Returns the device of the array.
-            #[must_use]
-            pub fn device(&self) -> Device {
-                self.region.device()
+            pub fn extent(&self) -> [usize; 3] {
+                self.region.extent
             }
 
             /// Returns the handle of the array, level or plane that contains this part.
@@ -134,19 +116,7 @@ impl<T: ArrayElement> ArrayView<'_, T> {
     }
 }
 
-impl<'a, T: ArrayElement> ArrayViewMut<'a, T> {
-    /// Returns the same elements for reading, for the lifetime of this borrow.
-    #[must_use]
-    pub fn as_view(&self) -> ArrayView<'_, T> {
-        ArrayView::new(self.region)
-    }
-
-    /// Returns the same elements for the lifetime of this borrow.
-    #[must_use]
-    pub fn reborrow(&mut self) -> ArrayViewMut<'_, T> {
-        ArrayViewMut::new(self.region)
-    }
-
+impl<T: ArrayElement> ArrayViewMut<'_, T> {
     /// Views some elements of every row for writing, for the lifetime of this borrow.
     ///
     /// # Errors
@@ -180,10 +150,8 @@ impl<'a, T: ArrayElement> ArrayViewMut<'a, T> {
     /// # Errors
     /// Refused if `middle` is past the end.
     #[track_caller]
-    pub fn split_at_layer_mut(self, middle: usize) -> Result<(ArrayViewMut<'a, T>, ArrayViewMut<'a, T>)> {
-        let split = |range| self.region.cut("ArrayViewMut::split_at_layer_mut", LAYERS, &range);
-        let (first, second) = (split(0..middle)?, split(middle..self.depth())?);
-        Ok((Self::new(first), Self::new(second)))
+    pub fn split_at_layer_mut(self, middle: usize) -> Result<(Self, Self)> {
+        self.split("ArrayViewMut::split_at_layer_mut", LAYERS, middle)
     }
 
     /// Splits the view into the rows of every layer before `middle` and those from `middle` on.
@@ -191,10 +159,8 @@ impl<'a, T: ArrayElement> ArrayViewMut<'a, T> {
     /// # Errors
     /// Refused if `middle` is past the end.
     #[track_caller]
-    pub fn split_at_row_mut(self, middle: usize) -> Result<(ArrayViewMut<'a, T>, ArrayViewMut<'a, T>)> {
-        let split = |range| self.region.cut("ArrayViewMut::split_at_row_mut", ROWS, &range);
-        let (first, second) = (split(0..middle)?, split(middle..self.height())?);
-        Ok((Self::new(first), Self::new(second)))
+    pub fn split_at_row_mut(self, middle: usize) -> Result<(Self, Self)> {
+        self.split("ArrayViewMut::split_at_row_mut", ROWS, middle)
     }
 
     /// Splits the view into the columns of every row before `middle` and those from `middle` on.
@@ -202,10 +168,15 @@ impl<'a, T: ArrayElement> ArrayViewMut<'a, T> {
     /// # Errors
     /// Refused if `middle` is past the end.
     #[track_caller]
-    pub fn split_at_column_mut(self, middle: usize) -> Result<(ArrayViewMut<'a, T>, ArrayViewMut<'a, T>)> {
-        let split = |range| self.region.cut("ArrayViewMut::split_at_column_mut", COLUMNS, &range);
-        let (first, second) = (split(0..middle)?, split(middle..self.width())?);
-        Ok((Self::new(first), Self::new(second)))
+    pub fn split_at_column_mut(self, middle: usize) -> Result<(Self, Self)> {
+        self.split("ArrayViewMut::split_at_column_mut", COLUMNS, middle)
+    }
+
+    #[track_caller]
+    fn split(self, api: &'static str, dimension: usize, middle: usize) -> Result<(Self, Self)> {
+        let before = self.region.cut(api, dimension, &(..middle))?;
+        let after = self.region.cut(api, dimension, &(middle..))?;
+        Ok((Self::new(before), Self::new(after)))
     }
 
     /// Returns a write of the elements, for [`enqueue`](crate::stream::StreamRef::enqueue).
@@ -226,7 +197,7 @@ pub(super) struct SubArray {
 
 // SAFETY: the handle is of an array that lives as long as its owner, and any thread may use it.
 unsafe impl Send for SubArray {}
-// SAFETY: as above.
+// SAFETY: the handle is of an array that lives as long as its owner, and any thread may use it.
 unsafe impl Sync for SubArray {}
 
 impl SubArray {
@@ -253,7 +224,8 @@ pub(crate) struct Region<'a, T> {
 // SAFETY: any thread may use the handle while the allocation lives. The view around it decides who may
 // reach the elements.
 unsafe impl<T> Send for Region<'_, T> {}
-// SAFETY: as above.
+// SAFETY: any thread may use the handle while the allocation lives. The view around it decides who may reach
+// the elements.
 unsafe impl<T> Sync for Region<'_, T> {}
 
 impl<T> Clone for Region<'_, T> {
@@ -364,14 +336,14 @@ mod tests {
     use super::{COLUMNS, LAYERS, ROWS, Region};
     use crate::device::Device;
     use crate::error::Detail;
-    use crate::memory::allocation::{Allocation, Kind};
+    use crate::memory::allocation::{Allocation, Allocator};
     use crate::sys::cudaArray_t;
 
     /// An allocation without memory, which nobody frees: enough for arithmetic, and made without calling
     /// the runtime.
     fn nothing() -> Allocation {
         // SAFETY: the size is 0, so nothing is freed.
-        unsafe { Allocation::from_raw(Device::from_ordinal(0), std::ptr::null_mut(), 0, Kind::Array) }
+        unsafe { Allocation::from_raw(Device::from_ordinal(0), std::ptr::null_mut(), 0, Allocator::Array) }
     }
 
     const RAW: cudaArray_t = std::ptr::without_provenance_mut(0x100);

@@ -10,7 +10,6 @@ use bytemuck::AnyBitPattern;
 use super::super::buffer::Slice;
 use super::super::location::MemoryLocation;
 use super::super::memory_type::Managed;
-use super::ManagedBuffer;
 use crate::device::Device;
 use crate::error::Result;
 #[cfg(cudart_13_4)]
@@ -70,6 +69,21 @@ impl<T: AnyBitPattern> Slice<'_, T, Managed> {
     /// # Errors
     /// Returns `cudaErrorInvalidValue` for a location that the advice does not support, such as a NUMA node
     /// if only devices are possible.
+    ///
+    /// # Examples
+    /// ```
+    /// use cuda_safe::Device;
+    /// use cuda_safe::memory::managed::Advice;
+    /// use cuda_safe::memory::{ManagedBuffer, MemoryLocation};
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// let table = ManagedBuffer::from_slice(&[1.0_f32; 1024])?;
+    /// table.as_slice().advise(Advice::SetReadMostly)?;
+    /// table.slice(..512)?.advise(Advice::SetPreferredLocation(MemoryLocation::Device(Device::current()?)))?;
+    /// assert!(table.as_slice().range_attributes()?.read_mostly);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[doc(alias = "cudaMemAdvise")]
     #[doc(alias = "cudaMemAdvise_v2")]
     #[track_caller]
@@ -85,7 +99,7 @@ impl<T: AnyBitPattern> Slice<'_, T, Managed> {
         // SAFETY: the range is borrowed managed memory. Advice changes only where its pages are.
         let advised = unsafe { check!(cudaMemAdvise(pointer, bytes, advice, place)) };
         #[cfg(not(cudart_13_0))]
-        // SAFETY: as above.
+        // SAFETY: the range is borrowed managed memory. Advice changes only where its pages are.
         let advised = unsafe { check!(cudaMemAdvise_v2(pointer, bytes, advice, place)) };
         advised
     }
@@ -119,7 +133,8 @@ impl<T: AnyBitPattern> Slice<'_, T, Managed> {
             // must be 0. The stream is live.
             let prefetched = unsafe { check!(cudaMemPrefetchAsync(pointer, bytes, to, 0, raw)) };
             #[cfg(not(cudart_13_0))]
-            // SAFETY: as above.
+            // SAFETY: the range is managed memory, whose owner waits for this before it frees it. The flags
+            // must be 0. The stream is live.
             let prefetched = unsafe { check!(cudaMemPrefetchAsync_v2(pointer, bytes, to, 0, raw)) };
             prefetched.map_err(|error| error.at(call_site))
         };
@@ -178,19 +193,6 @@ impl<T: AnyBitPattern> Slice<'_, T, Managed> {
         })
     }
 
-    /// Returns whether all of this part is advised as mostly read.
-    ///
-    /// Stands for [`cudaMemRangeGetAttribute`](sys::cudaMemRangeGetAttribute) with
-    /// `cudaMemRangeAttributeReadMostly`.
-    ///
-    /// # Errors
-    /// As [`range_attributes`](Self::range_attributes).
-    #[doc(alias = "cudaMemRangeGetAttribute")]
-    #[track_caller]
-    pub fn is_read_mostly(&self) -> Result<bool> {
-        Ok(self.number(sys::cudaMemRangeAttributeReadMostly)? == Some(1))
-    }
-
     /// Returns the location to which all of this part was last prefetched: a device, or the host.
     ///
     /// Stands for [`cudaMemRangeGetAttribute`](sys::cudaMemRangeGetAttribute) with
@@ -201,13 +203,6 @@ impl<T: AnyBitPattern> Slice<'_, T, Managed> {
     #[doc(alias = "cudaMemRangeGetAttribute")]
     #[track_caller]
     pub fn last_prefetch_location(&self) -> Result<Option<MemoryLocation>> {
-        let number = self.number(sys::cudaMemRangeAttributeLastPrefetchLocation)?;
-        Ok(number.and_then(MemoryLocation::from_number))
-    }
-
-    /// Returns an attribute that is one number, or `None` if the length is 0.
-    #[track_caller]
-    fn number(&self, attribute: sys::cudaMemRangeAttribute) -> Result<Option<c_int>> {
         let span = self.span();
         if span.bytes() == 0 {
             return Ok(None);
@@ -220,76 +215,12 @@ impl<T: AnyBitPattern> Slice<'_, T, Managed> {
             check!(cudaMemRangeGetAttribute(
                 (&raw mut answer).cast(),
                 size_of::<c_int>(),
-                attribute,
+                sys::cudaMemRangeAttributeLastPrefetchLocation,
                 span.pointer().cast_const().cast(),
                 span.bytes()
             ))
         }?;
-        Ok(Some(answer))
-    }
-}
-
-impl<T: AnyBitPattern> ManagedBuffer<T> {
-    /// Advises the runtime about the use of the buffer. Takes effect at once, whatever work is pending on
-    /// it. If the length is 0, does nothing.
-    ///
-    /// Stands for [`cudaMemAdvise`](sys::cudaMemAdvise).
-    ///
-    /// # Errors
-    /// Returns `cudaErrorInvalidValue` for a location that the advice does not support, such as a NUMA node
-    /// if only devices are possible.
-    ///
-    /// # Examples
-    /// ```
-    /// use cuda_safe::Device;
-    /// use cuda_safe::memory::managed::Advice;
-    /// use cuda_safe::memory::{ManagedBuffer, MemoryLocation};
-    ///
-    /// # fn main() -> cuda_safe::Result<()> {
-    /// let table = ManagedBuffer::from_slice(&[1.0_f32; 1024])?;
-    /// table.advise(Advice::SetReadMostly)?;
-    /// table.slice(..512)?.advise(Advice::SetPreferredLocation(MemoryLocation::Device(Device::current()?)))?;
-    /// assert!(table.range_attributes()?.read_mostly);
-    /// # Ok(())
-    /// # }
-    /// ```
-    #[doc(alias = "cudaMemAdvise")]
-    #[doc(alias = "cudaMemAdvise_v2")]
-    #[track_caller]
-    pub fn advise(&self, advice: Advice) -> Result<()> {
-        self.as_slice().advise(advice)
-    }
-
-    /// Prefetches the buffer's pages to a location in stream order, and returns at once. If the length is
-    /// 0, does nothing.
-    ///
-    /// Stands for [`cudaMemPrefetchAsync`](sys::cudaMemPrefetchAsync).
-    ///
-    /// # Ordering
-    /// Stream-ordered, and after work of other streams that writes the buffer. It counts as a read: later
-    /// work that writes the buffer comes after it.
-    ///
-    /// # Errors
-    /// Returns `cudaErrorInvalidDevice` or `cudaErrorInvalidValue` for a location that does not exist, or
-    /// the failure of earlier work.
-    #[doc(alias = "cudaMemPrefetchAsync")]
-    #[doc(alias = "cudaMemPrefetchAsync_v2")]
-    #[track_caller]
-    pub fn prefetch_async(&self, to: MemoryLocation, stream: &impl AsStream) -> Result<()> {
-        self.as_slice().prefetch_async(to, stream)
-    }
-
-    /// Returns the attributes of the buffer. If the length is 0, returns none and does not call the
-    /// runtime.
-    ///
-    /// Stands for [`cudaMemRangeGetAttributes`](sys::cudaMemRangeGetAttributes) with all of the attributes.
-    ///
-    /// # Errors
-    /// Returns the runtime's error, which may be the failure of earlier work.
-    #[doc(alias = "cudaMemRangeGetAttributes")]
-    #[track_caller]
-    pub fn range_attributes(&self) -> Result<RangeAttributes> {
-        self.as_slice().range_attributes()
+        Ok(MemoryLocation::from_number(answer))
     }
 }
 
@@ -369,18 +300,5 @@ impl<T: AnyBitPattern> Slice<'_, T, Managed> {
             MemoryLocation::from_parts(i32::try_from(raw.type_.0).ok()?, id)
         };
         Ok(found.into_iter().map(place).collect())
-    }
-}
-
-#[cfg(cudart_13_4)]
-impl<T: AnyBitPattern> ManagedBuffer<T> {
-    /// Returns the location of the buffer's pages. See [`Slice::locations`].
-    ///
-    /// # Errors
-    /// As [`Slice::locations`].
-    #[doc(alias = "cudaMemGetLocationInfo")]
-    #[track_caller]
-    pub fn locations(&self, summary: usize, sampling: usize) -> Result<Vec<Option<MemoryLocation>>> {
-        self.as_slice().locations(summary, sampling)
     }
 }

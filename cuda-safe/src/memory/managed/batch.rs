@@ -146,24 +146,23 @@ impl<'a> PrefetchBatch<'a> {
     #[track_caller]
     pub fn enqueue(self, stream: &impl AsStream) -> Result<()> {
         let (stream, call_site) = (stream.as_stream(), Location::caller());
-        // SAFETY of the three calls: the lists have as many elements as the call is passed. They are of
-        // managed memory, whose owners wait for this before they free it. The locations and their indices
-        // are equally many. The flags must be 0. The stream is live.
-        //
         // A discard gives the device nothing to do: on an H200, it does not make a blocking stream wait for
         // the legacy stream.
         put(stream, self.discards, false, call_site, |pointers, sizes, count, _, _, raw| {
-            // SAFETY: as above.
+            // SAFETY: the lists have `count` elements, of managed memory whose owners wait for this before
+            // they free it. The flags must be 0. The stream is live.
             unsafe { check!(cudaMemDiscardBatchAsync(pointers, sizes, count, 0, raw)) }
         })?;
         put(stream, self.both, true, call_site, |pointers, sizes, count, to, which, raw| {
-            // SAFETY: as above.
+            // SAFETY: the four lists have `count` elements, of managed memory whose owners wait for this
+            // before they free it. The flags must be 0. The stream is live.
             unsafe {
                 check!(cudaMemDiscardAndPrefetchBatchAsync(pointers, sizes, count, to, which, count, 0, raw))
             }
         })?;
         put(stream, self.prefetches, true, call_site, |pointers, sizes, count, to, which, raw| {
-            // SAFETY: as above.
+            // SAFETY: the four lists have `count` elements, of managed memory whose owners wait for this
+            // before they free it. The flags must be 0. The stream is live.
             unsafe { check!(cudaMemPrefetchBatchAsync(pointers, sizes, count, to, which, count, 0, raw)) }
         })
     }

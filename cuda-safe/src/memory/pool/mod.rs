@@ -45,14 +45,14 @@
 //! memset_async(&mut scratch, 0, &stream)?;
 //! scratch.free_async(&stream)?; // the pool retains it for the next one
 //! stream.synchronize()?;
-//! assert_eq!(pool.statistics()?.used, 0);
+//! assert_eq!(pool.attributes()?.used, 0);
 //! pool.trim_to(0)?;
 //!
 //! // From here on `alloc_async` takes memory from it.
 //! let usual = device.memory_pool()?;
 //! device.set_memory_pool(&pool)?;
 //! let buffer = DeviceBuffer::<f32>::alloc_async(1000, &stream)?;
-//! assert!(pool.statistics()?.used >= 4000);
+//! assert!(pool.attributes()?.used >= 4000);
 //! assert!(usual.is_default() && device.default_memory_pool()?.is_default());
 //! device.set_memory_pool(&usual)?;
 //!
@@ -71,7 +71,7 @@ mod owned;
 mod retention;
 mod reuse;
 
-pub use owned::{MemoryPool, MemoryPoolBuilder, PoolAccess, PoolKind, PoolStatistics};
+pub use owned::{MemoryPool, MemoryPoolBuilder, PoolAccess, PoolAttributes, PoolKind};
 pub use retention::keep_pool_memory;
 pub use reuse::PoolReuse;
 

@@ -55,7 +55,7 @@ impl PoolKind {
 /// let stream = Stream::new()?;
 /// let mut scratch = DeviceBuffer::<u8>::alloc_from(&pool, 1024, &stream)?;
 /// memset_async(&mut scratch, 7, &stream)?;
-/// assert!(pool.statistics()?.used >= 1024);
+/// assert!(pool.attributes()?.used >= 1024);
 /// drop(pool);
 /// assert_eq!(scratch.to_vec()?, [7; 1024]);
 /// # Ok(())
@@ -84,7 +84,8 @@ struct PoolHandle {
 
 // SAFETY: the handle of a pool is a name, which the runtime takes from any thread.
 unsafe impl Send for PoolHandle {}
-// SAFETY: as above. The runtime locks the pool itself.
+// SAFETY: the handle of a pool is a name, which the runtime takes from any thread. The runtime locks the pool
+// itself.
 unsafe impl Sync for PoolHandle {}
 
 /// The pools that the program owns, by the addresses of their handles.
@@ -147,18 +148,6 @@ impl MemoryPool {
         self.handle.raw
     }
 
-    /// Returns the location of the pool's memory.
-    #[must_use]
-    pub fn location(&self) -> MemoryLocation {
-        self.handle.location
-    }
-
-    /// Returns the kind of the pool's memory.
-    #[must_use]
-    pub fn kind(&self) -> PoolKind {
-        self.handle.kind
-    }
-
     /// Returns whether CUDA made the pool, and not the program.
     #[must_use]
     pub fn is_default(&self) -> bool {
@@ -215,20 +204,6 @@ impl MemoryPool {
         MemoryPoolBuilder { device: None, max_bytes: 0, shareable: false }
     }
 
-    /// Returns the number of bytes that the pool retains when the host synchronises, beyond those in use.
-    ///
-    /// Stands for [`cudaMemPoolGetAttribute`](sys::cudaMemPoolGetAttribute) with
-    /// `cudaMemPoolAttrReleaseThreshold`.
-    ///
-    /// # Errors
-    /// Returns the runtime's error. Refused inside a host function.
-    #[doc(alias = "cudaMemPoolGetAttribute")]
-    #[doc(alias = "cudaMemPoolAttrReleaseThreshold")]
-    #[track_caller]
-    pub fn release_threshold(&self) -> Result<u64> {
-        self.number("MemoryPool::release_threshold", sys::cudaMemPoolAttrReleaseThreshold)
-    }
-
     /// Sets the number of bytes that the pool retains when the host synchronises. `u64::MAX` retains all.
     ///
     /// Stands for [`cudaMemPoolSetAttribute`](sys::cudaMemPoolSetAttribute) with
@@ -247,29 +222,6 @@ impl MemoryPool {
             retention::leave_alone(device);
         }
         self.set_number("MemoryPool::set_release_threshold", sys::cudaMemPoolAttrReleaseThreshold, bytes)
-    }
-
-    /// Returns when the pool reuses freed memory for an allocation.
-    ///
-    /// Stands for [`cudaMemPoolGetAttribute`](sys::cudaMemPoolGetAttribute) with the three
-    /// `cudaMemPoolReuse` attributes.
-    ///
-    /// # Errors
-    /// Returns the runtime's error. Refused inside a host function.
-    #[doc(alias = "cudaMemPoolGetAttribute")]
-    #[track_caller]
-    pub fn reuse(&self) -> Result<PoolReuse> {
-        enter("MemoryPool::reuse")?;
-        let mut rules = PoolReuse::empty();
-        for (rule, attribute) in RULES {
-            let mut on: c_int = 0;
-            let value = (&raw mut on).cast::<c_void>();
-            // SAFETY: the pool lives as long as the borrow. The attribute is an `int`, and the pointer is
-            // to a live local one.
-            unsafe { check!(cudaMemPoolGetAttribute(self.as_raw(), attribute, value)) }?;
-            rules.set(rule, on != 0);
-        }
-        Ok(rules)
     }
 
     /// Sets when the pool reuses freed memory for an allocation.
@@ -293,21 +245,32 @@ impl MemoryPool {
         Ok(())
     }
 
-    /// Returns the size of the pool, now and at most.
+    /// Returns the attributes of the pool.
     ///
-    /// Stands for [`cudaMemPoolGetAttribute`](sys::cudaMemPoolGetAttribute), which is called four times.
+    /// Stands for [`cudaMemPoolGetAttribute`](sys::cudaMemPoolGetAttribute), which is called once for each.
     ///
     /// # Errors
     /// Returns the runtime's error. Refused inside a host function.
     #[doc(alias = "cudaMemPoolGetAttribute")]
     #[track_caller]
-    pub fn statistics(&self) -> Result<PoolStatistics> {
-        let api = "MemoryPool::statistics";
-        Ok(PoolStatistics {
-            reserved: self.number(api, sys::cudaMemPoolAttrReservedMemCurrent)?,
-            reserved_high: self.number(api, sys::cudaMemPoolAttrReservedMemHigh)?,
-            used: self.number(api, sys::cudaMemPoolAttrUsedMemCurrent)?,
-            used_high: self.number(api, sys::cudaMemPoolAttrUsedMemHigh)?,
+    pub fn attributes(&self) -> Result<PoolAttributes> {
+        enter("MemoryPool::attributes")?;
+        let mut reuse = PoolReuse::empty();
+        for (rule, attribute) in RULES {
+            let mut on: c_int = 0;
+            let value = (&raw mut on).cast::<c_void>();
+            // SAFETY: the pool lives as long as the borrow. The attribute is an `int`, and the pointer is
+            // to a live local one.
+            unsafe { check!(cudaMemPoolGetAttribute(self.as_raw(), attribute, value)) }?;
+            reuse.set(rule, on != 0);
+        }
+        Ok(PoolAttributes {
+            release_threshold: self.number(sys::cudaMemPoolAttrReleaseThreshold)?,
+            reuse,
+            reserved: self.number(sys::cudaMemPoolAttrReservedMemCurrent)?,
+            reserved_high: self.number(sys::cudaMemPoolAttrReservedMemHigh)?,
+            used: self.number(sys::cudaMemPoolAttrUsedMemCurrent)?,
+            used_high: self.number(sys::cudaMemPoolAttrUsedMemHigh)?,
         })
     }
 
@@ -327,8 +290,7 @@ impl MemoryPool {
 
     /// Returns an attribute that is a 64-bit number of bytes.
     #[track_caller]
-    fn number(&self, api: &'static str, attribute: sys::cudaMemPoolAttr) -> Result<u64> {
-        enter(api)?;
+    pub(super) fn number(&self, attribute: sys::cudaMemPoolAttr) -> Result<u64> {
         let mut number = 0_u64;
         let value = (&raw mut number).cast::<c_void>();
         // SAFETY: the pool lives as long as the borrow. These attributes have 64 bits, and the pointer is
@@ -375,7 +337,7 @@ impl MemoryPool {
     #[track_caller]
     pub fn enable_access(&self, device: Device) -> Result<()> {
         self.set_access("MemoryPool::enable_access", device, sys::cudaMemAccessFlagsProtReadWrite)?;
-        if let MemoryLocation::Device(owner) = self.location() {
+        if let MemoryLocation::Device(owner) = self.handle.location {
             peer_access::pool_enabled(device, owner);
         }
         Ok(())
@@ -394,7 +356,7 @@ impl MemoryPool {
     pub unsafe fn disable_access(&self, device: Device) -> Result<()> {
         let api = "MemoryPool::disable_access";
         let what = "keeping a device from its own memory";
-        ensure(self.location() != MemoryLocation::Device(device), api, || Detail::unsupported(what))?;
+        ensure(self.handle.location != MemoryLocation::Device(device), api, || Detail::unsupported(what))?;
         self.set_access(api, device, sys::cudaMemAccessFlagsProtNone)
     }
 
@@ -629,8 +591,8 @@ impl MemoryPool {
     #[track_caller]
     pub fn set_current(&self) -> Result<()> {
         enter("MemoryPool::set_current")?;
-        let mut place = self.location().to_raw();
-        let (kind, raw) = (self.kind().to_raw(), self.as_raw());
+        let mut place = self.handle.location.to_raw();
+        let (kind, raw) = (self.handle.kind.to_raw(), self.as_raw());
         // SAFETY: the pointer is to a live local variable, and the pool lives as long as the borrow. When
         // it is destroyed, the runtime chooses the location's default pool again.
         gone::change_current(|| unsafe { check!(cudaMemSetMemPool(&raw mut place, kind, raw)) })
@@ -686,11 +648,18 @@ fn current(
     }
 }
 
-/// The size of a pool, in bytes.
+/// The attributes of a pool. Sizes are in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+#[doc(alias = "cudaMemPoolAttr")]
+#[doc(alias = "cudaMemPoolAttrReleaseThreshold")]
 #[doc(alias = "cudaMemPoolAttrUsedMemCurrent")]
 #[doc(alias = "cudaMemPoolAttrReservedMemCurrent")]
-pub struct PoolStatistics {
+pub struct PoolAttributes {
+    /// The size that the pool retains when the host synchronises, beyond what is in use.
+    pub release_threshold: u64,
+    /// When the pool reuses freed memory for an allocation.
+    pub reuse: PoolReuse,
     /// Reserved for the pool now.
     pub reserved: u64,
     /// The greatest reserved size since [`reset_watermarks`](MemoryPool::reset_watermarks).

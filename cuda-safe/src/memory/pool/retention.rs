@@ -67,9 +67,11 @@ fn raise(device: Device, done: &AtomicBool) {
     if done.swap(true, Ordering::Relaxed) || !wanted {
         return;
     }
-    let raised = device.default_memory_pool().and_then(|pool| match pool.release_threshold()? {
-        0 => pool.set_release_threshold(u64::MAX),
-        _ => Ok(()),
+    let raised = device.default_memory_pool().and_then(|pool| {
+        match pool.number(crate::sys::cudaMemPoolAttrReleaseThreshold)? {
+            0 => pool.set_release_threshold(u64::MAX),
+            _ => Ok(()),
+        }
     });
     quietly(raised);
 }

@@ -5,7 +5,7 @@
     reason = "coordinates are rounded to elements, which is what they are for"
 )]
 
-use super::texture::{Address, index};
+use super::address::{Address, index};
 
 /// The axis of a direction that is longest decides the face of a cube: that face, the length, and the other
 /// two numbers along the face's rows and columns. Of equal axes the last one decides.

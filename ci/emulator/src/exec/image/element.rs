@@ -96,13 +96,13 @@ pub enum Numbers {
 
 /// A format of elements, and how its numbers are read.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Format {
+pub(super) struct ElementFormat {
     pub(super) channels: Channels,
     pub(super) numbers: Numbers,
 }
 
 /// An element of a mean, with its share in 256ths.
-pub(super) type Part = ([f32; 4], i64);
+pub(super) type WeightedElement = ([f32; 4], i64);
 
 /// A fetched element: four numbers, as bits of floats or of integers.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -124,7 +124,7 @@ fn linear_colour(byte: u8) -> f32 {
     ((exact / step).round() * step) as f32
 }
 
-impl Format {
+impl ElementFormat {
     /// Whether reads yield floating-point numbers.
     pub(super) fn floats(self) -> bool {
         self.numbers != Numbers::Plain || self.channels.kind == NumberKind::Float
@@ -214,7 +214,7 @@ impl Format {
 
     /// The mean of elements with shares in 256ths, as an H200 rounds it: fractions to 16 bits, 16-bit numbers
     /// and colours to 16-bit numbers. Halves are rounded up.
-    pub(super) fn mean(self, parts: &[Part]) -> [f32; 4] {
+    pub(super) fn mean(self, parts: &[WeightedElement]) -> [f32; 4] {
         let Channels { kind, bytes, .. } = self.channels;
         if let [(values, _)] = parts
             && kind != NumberKind::Signed

@@ -1,5 +1,6 @@
 //! Images as kernels read and write them: textures by coordinates, and surfaces by bytes.
 
+mod address;
 mod cube;
 mod element;
 mod filter;
@@ -9,10 +10,11 @@ mod surface;
 mod texture;
 mod warp;
 
+pub use address::Address;
 pub use element::{Channels, Image, NumberKind, Numbers};
 pub use level::LevelRule;
 pub(super) use operands::{DX, DY, IMAGE_OPERANDS, ImageOperands, LEVEL};
-pub use texture::{Address, Texture};
+pub use texture::Texture;
 
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,8 @@
 //! Images as surfaces: reads and writes by bytes of a row.
 
+use super::address::{Address, index};
 use super::element::Image;
 use super::operands::ImageOperands;
-use super::texture::{Address, index};
 use crate::exec::fault::{Fault, Refused};
 use crate::exec::program::{Boundary, Geometry, Touch};
 

@@ -8,26 +8,14 @@
     reason = "coordinates are rounded to elements, which is what they are for"
 )]
 
+use super::address::{Address, index};
 use super::cube::{face, on_face, over_edge};
-use super::element::{Format, Image, Numbers, Part, Texel};
+use super::element::{ElementFormat, Image, Numbers, Texel, WeightedElement};
 use super::filter::{in_256ths, shares};
 use super::level::LevelRule;
 use super::operands::{DX, DY, ImageOperands, LEVEL, three};
 use crate::exec::fault::{Fault, Refused};
 use crate::exec::program::{Geometry, LevelBy, Read};
-
-/// The contents outside of an image.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Address {
-    /// The image, repeated.
-    Wrap,
-    /// The element at the edge.
-    Clamp,
-    /// The image, repeated and mirrored every second time.
-    Mirror,
-    /// The border's colour.
-    Border,
-}
 
 /// An image and how it is read.
 #[derive(Clone, Debug)]
@@ -52,22 +40,6 @@ pub struct Texture {
     pub seamless: bool,
 }
 
-/// The element that an index selects in a dimension of a size; `None` for the border.
-pub(super) fn index(address: Address, at: i64, size: u64) -> Option<u64> {
-    let size = i64::try_from(size).unwrap_or(i64::MAX).max(1);
-    let inside = match address {
-        Address::Clamp => at.clamp(0, size - 1),
-        Address::Border if (0..size).contains(&at) => at,
-        Address::Border => return None,
-        Address::Wrap => at.rem_euclid(size),
-        Address::Mirror => {
-            let there = at.rem_euclid(2 * size);
-            if there < size { there } else { 2 * size - 1 - there }
-        }
-    };
-    u64::try_from(inside).ok()
-}
-
 /// Where a texture is read: coordinates, layer, and derivatives by the face of a cube.
 struct Place {
     at: [f32; 3],
@@ -76,8 +48,8 @@ struct Place {
 }
 
 impl Texture {
-    fn format(&self) -> Format {
-        Format { channels: self.image.channels, numbers: self.numbers }
+    fn format(&self) -> ElementFormat {
+        ElementFormat { channels: self.image.channels, numbers: self.numbers }
     }
 
     /// Reads an element by index, as `tex1Dfetch` does: zeros outside.
@@ -241,7 +213,7 @@ impl Texture {
         geometry: Geometry,
         place: &Place,
         share: i64,
-        parts: &mut Vec<Part>,
+        parts: &mut Vec<WeightedElement>,
         note: &mut dyn FnMut(*mut u8),
     ) {
         let cube = geometry.is_cube();

@@ -3,7 +3,7 @@
 use super::integer::operand;
 use super::{Failure, Lower, UNKNOWN};
 use crate::exec::file::{Class, Slot, low};
-use crate::exec::program::{Access, BulkCopy, BulkReduction, Element, NONE, Op, Queue, Side};
+use crate::exec::program::{Access, BulkCopy, BulkReduction, BulkSide, CopyQueue, Element, NONE, Op};
 use crate::exec::tensor::{BYTES, Field};
 use crate::ptx::{Instruction, Operand, Space, Type};
 
@@ -14,11 +14,11 @@ impl Lower<'_> {
     /// `cp.async.bulk`, `cp.async.bulk.tensor` and `cp.reduce.async.bulk`, with their groups and prefetches.
     pub(super) fn bulk(&mut self, i: &Instruction) -> Result<(), Failure> {
         if i.has("commit_group") {
-            self.emit(Op::CloseGroup(Queue::Bulk), &[]);
+            self.emit(Op::CloseGroup(CopyQueue::Bulk), &[]);
             return Ok(());
         }
         if i.has("wait_group") {
-            return self.wait_for_groups(i, Queue::Bulk);
+            return self.wait_for_groups(i, CopyQueue::Bulk);
         }
         let unknown = ["cp_mask", "im2col", "im2col_no_offs", "cta_group::1", "cta_group::2"];
         if unknown.iter().any(|word| i.has(word)) || i.modifiers.iter().any(|m| m.starts_with("tile::")) {
@@ -33,7 +33,7 @@ impl Lower<'_> {
         let tensor = i.has("tensor");
         let mut operands = i.operands.iter();
         let mut next = || operands.next().ok_or("an operand is missing");
-        let (mut to_slot, mut to_side) = (NONE, Side::Nothing);
+        let (mut to_slot, mut to_side) = (NONE, BulkSide::Nothing);
         if let Some(space) = to {
             (to_side, to_slot) = self.side(i, next()?, space, tensor)?;
         }
@@ -65,11 +65,11 @@ impl Lower<'_> {
         operand: &Operand,
         space: Space,
         tensor: bool,
-    ) -> Result<(Side, Slot), Failure> {
+    ) -> Result<(BulkSide, Slot), Failure> {
         if !(tensor && space == Space::Global) {
             let place = self.place(operand, space)?;
             let access = Access { proxy: true, ..self.access(&place, Element::U8, 1, false)? };
-            return Ok((Side::Bytes(access), place.slot));
+            return Ok((BulkSide::Bytes(access), place.slot));
         }
         let Operand::Multi(parts) = operand else {
             return Err("a map and coordinates are needed here".into());
@@ -88,7 +88,7 @@ impl Lower<'_> {
         };
         self.lay(coordinates, Type::S32, 0)?;
         let place = self.place(&Operand::Address(Some(name), offset), Space::Generic)?;
-        Ok((Side::Tensor(self.access(&place, Element::U8, 1, false)?, dimensions), place.slot))
+        Ok((BulkSide::Tensor(self.access(&place, Element::U8, 1, false)?, dimensions), place.slot))
     }
 
     /// `tensormap.replace` and `tensormap.cp_fenceproxy`: stores to the fields of a map, and a copy.

@@ -4,7 +4,7 @@
 
 use half::{bf16, f16};
 
-use super::half::Half;
+use super::half::{Half, max32, min32};
 use super::integer::operand;
 use super::{Failure, Lower};
 use crate::exec::file::{Alu, Class, Slot};
@@ -199,16 +199,6 @@ fn operation64(i: &Instruction) -> Result<Alu, Failure> {
         }),
         _ => return Err("not an instruction on 64-bit floats".into()),
     })
-}
-
-/// The smaller number; a NaN loses, minus zero is below zero.
-pub(super) fn min32(a: f32, b: f32) -> f32 {
-    if a.is_nan() || b < a || (a == b && b.is_sign_negative()) { b } else { a }
-}
-
-/// The larger number; a NaN loses, minus zero is below zero.
-pub(super) fn max32(a: f32, b: f32) -> f32 {
-    if a.is_nan() || b > a || (a == b && a.is_sign_negative()) { b } else { a }
 }
 
 /// Whether a number is NaN.

@@ -8,7 +8,6 @@
 
 use half::{bf16, f16};
 
-use super::float::{max32, min32};
 use super::integer::operand;
 use super::{Failure, Lower, UNKNOWN};
 use crate::exec::file::{Alu, Class};
@@ -232,3 +231,13 @@ impl Lower<'_> {
 }
 
 use crate::exec::rounding::saturate;
+
+/// The smaller number; a NaN loses, minus zero is below zero.
+pub(super) fn min32(a: f32, b: f32) -> f32 {
+    if a.is_nan() || b < a || (a == b && b.is_sign_negative()) { b } else { a }
+}
+
+/// The larger number; a NaN loses, minus zero is below zero.
+pub(super) fn max32(a: f32, b: f32) -> f32 {
+    if a.is_nan() || b > a || (a == b && a.is_sign_negative()) { b } else { a }
+}

@@ -5,16 +5,16 @@ use super::memory::space;
 use super::{Failure, Lower, UNKNOWN};
 use crate::exec::file::low;
 use crate::exec::mbarrier::pending;
-use crate::exec::program::{AsyncCopy, Element, Meet, NONE, Op, Queue, Until};
+use crate::exec::program::{AsyncCopy, CopyQueue, Element, Meet, NONE, Op, Until};
 use crate::ptx::{Instruction, Operand, Space, Type};
 
 impl Lower<'_> {
     /// `cp`, but for bulk copies.
     pub(super) fn later(&mut self, i: &Instruction) -> Result<(), Failure> {
         match (i.has("commit_group"), i.has("wait_group"), i.has("wait_all")) {
-            (true, ..) => self.emit(Op::CloseGroup(Queue::Copies), &[]),
-            (_, true, _) => self.wait_for_groups(i, Queue::Copies)?,
-            (.., true) => self.emit(Op::MakeCopies(Queue::Copies, Until::All), &[]),
+            (true, ..) => self.emit(Op::CloseGroup(CopyQueue::Copies), &[]),
+            (_, true, _) => self.wait_for_groups(i, CopyQueue::Copies)?,
+            (.., true) => self.emit(Op::MakeCopies(CopyQueue::Copies, Until::All), &[]),
             _ if i.has("mbarrier") => {
                 let place = self.place(operand(i, 0)?, space(i))?;
                 let access = self.access(&place, Element::U64, 1, true)?;
@@ -27,7 +27,7 @@ impl Lower<'_> {
     }
 
     /// `wait_group`.
-    pub(super) fn wait_for_groups(&mut self, i: &Instruction, queue: Queue) -> Result<(), Failure> {
+    pub(super) fn wait_for_groups(&mut self, i: &Instruction, queue: CopyQueue) -> Result<(), Failure> {
         let Operand::Int(left) = operand(i, 0)? else {
             return Err("a number of groups is needed here".into());
         };

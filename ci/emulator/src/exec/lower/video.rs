@@ -16,31 +16,31 @@ use crate::exec::file::Alu;
 use crate::ptx::{Instruction, Operand, Type};
 
 // The fields of the constant: their place and their bits.
-const OPERATION: Field = (0, 4);
-const COMPARISON: Field = (4, 3);
+const OPERATION: BitField = (0, 4);
+const COMPARISON: BitField = (4, 3);
 /// Signs of the result and of both operands.
-const SIGNS: Field = (7, 3);
-const SATURATES: Field = (10, 1);
+const SIGNS: BitField = (7, 3);
+const SATURATES: BitField = (10, 1);
 /// Combines each result with the third operand: add, min, max.
-const SECOND: Field = (11, 2);
+const SECOND: BitField = (11, 2);
 /// Widths of the operands' and the result's parts, as powers of two.
-const WIDTHS: [Field; 3] = [(13, 3), (16, 3), (19, 3)];
+const WIDTHS: [BitField; 3] = [(13, 3), (16, 3), (19, 3)];
 /// Parts of the result.
-const PARTS: Field = (22, 4);
+const PARTS: BitField = (22, 4);
 /// For each part of the result, the parts of the operands, both of which are one number of 64 bits.
-const FROM: [Field; 2] = [(26, 12), (38, 12)];
-const WRAPS: Field = (50, 1);
+const FROM: [BitField; 2] = [(26, 12), (38, 12)];
+const WRAPS: BitField = (50, 1);
 /// Bits by which a product is shifted.
-const SCALE: Field = (51, 4);
+const SCALE: BitField = (51, 4);
 
-type Field = (u32, u32);
+type BitField = (u32, u32);
 
 const OPERATIONS: [&str; 9] = ["vadd", "vsub", "vabsdiff", "vmin", "vmax", "vavrg", "vset", "vshl", "vshr"];
 /// The number of the product, which adds the third operand.
 const PRODUCT: u64 = OPERATIONS.len() as u64;
 const COMPARISONS: [&str; 6] = ["eq", "ne", "lt", "le", "gt", "ge"];
 
-fn field(all: u64, (at, bits): Field) -> u64 {
+fn field(all: u64, (at, bits): BitField) -> u64 {
     all >> at & ((1 << bits) - 1)
 }
 
@@ -141,7 +141,7 @@ impl Lower<'_> {
         let (b_name, b_parts) = selected(operand(i, 2)?);
         let second = ["add", "min", "max"].iter().position(|it| i.has(it)).map_or(0, |it| it + 1) as u64;
         let mut what = 0;
-        let mut put = |(at, _): Field, value: u64| what |= value << at;
+        let mut put = |(at, _): BitField, value: u64| what |= value << at;
         put(OPERATION, operation);
         let comparison = COMPARISONS.iter().position(|it| i.has(it)).unwrap_or(0);
         put(COMPARISON, comparison as u64);

@@ -3,9 +3,9 @@
 use super::{Loaded, arg, cuda, load};
 
 /// A small generator of numbers that repeats from its seed.
-struct Numbers(u64);
+struct RandomNumbers(u64);
 
-impl Numbers {
+impl RandomNumbers {
     fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -70,12 +70,12 @@ fn each_as(from: &str, to: &str, instruction: &str, inputs: &[Vec<u64>; 3]) -> V
 }
 
 fn words(seed: u64) -> [Vec<u64>; 3] {
-    let mut r = Numbers(seed | 1);
+    let mut r = RandomNumbers(seed | 1);
     [0; 3].map(|_| (0..N).map(|_| r.next()).collect())
 }
 
 fn floats(seed: u64, narrow: bool) -> [Vec<u64>; 3] {
-    let mut r = Numbers(seed | 1);
+    let mut r = RandomNumbers(seed | 1);
     let bits = |v: f64| if narrow { u64::from((v as f32).to_bits()) } else { v.to_bits() };
     [0; 3].map(|_| (0..N).map(|_| bits(r.float())).collect())
 }

@@ -14,7 +14,7 @@
 //! A small asynchronous copy from pinned memory to the device also reads its bytes in the call, if only the
 //! legacy stream's order would delay it: see `stream::early`.
 
-use crate::api::Call;
+use super::Call;
 use crate::error::Answer;
 use crate::finding::{Finding, Subject};
 use crate::host_line::HostLine;
