@@ -132,7 +132,7 @@ fn halves_of_rows_that_share_bytes_are_refused() -> Result<()> {
     let stream = Stream::new()?;
     let mut rows = PitchedBuffer::<f32>::alloc(8, 4)?;
     let (left, right) = rows.plane_mut().split_at_column_mut(4)?;
-    let refused = launch!(copy_values<<<1, 32, 0, &stream>>>(left.as_plane(), right, 4));
+    let refused = launch!(copy_values<<<1, 32, 0, &stream>>>(&left, right, 4));
     assert_eq!(
         words(refused),
         "cannot prove copy_values: from and to have bytes in common, and one of them may be written"
