@@ -54,41 +54,34 @@ pub fn check() -> Result<()> {
     let (stream, own) = (Stream::new()?, f32::from(NUMBER));
     let x = DeviceBuffer::from_slice(&[1.0_f32, 2.0])?;
     let mut y = DeviceBuffer::from_slice(&[1.0_f32, 1.0])?;
-    // SAFETY: at most two threads write two numbers each, here and below.
-    unsafe { launch!(kernels::saxpy<<<1, 2, 0, &stream>>>(10.0, &x, &mut y, 2)) }?;
+    launch!(kernels::saxpy<<<1, 2, 0, &stream>>>(10.0, &x, &mut y, 2))?;
     assert_eq!(y.to_vec()?, [10.0 + own, 20.0 + own], "saxpy of {NUMBER}");
     // The package's other build.
     let mut y = DeviceBuffer::from_slice(&[1.0_f32, 1.0])?;
-    // SAFETY: as above.
-    unsafe { launch!(again::saxpy<<<1, 2, 0, &stream>>>(10.0, &x, &mut y, 2)) }?;
+    launch!(again::saxpy<<<1, 2, 0, &stream>>>(10.0, &x, &mut y, 2))?;
     assert_eq!(y.to_vec()?, [20.0 + own, 30.0 + own], "saxpy of 1{NUMBER}");
 
     // The parameters differ.
     #[cfg(package = "2")]
     {
         let mut to = DeviceBuffer::from_slice(&[0.0_f64; 2])?;
-        // SAFETY: as above.
-        unsafe { launch!(kernels::fill<<<1, 2, 0, &stream>>>(2, 40.0, &mut to)) }?;
+        launch!(kernels::fill<<<1, 2, 0, &stream>>>(2, 40.0, &mut to))?;
         assert_eq!(to.to_vec()?, [42.0, 42.0], "fill of {NUMBER}");
-        // SAFETY: as above.
-        unsafe { launch!(again::fill<<<1, 2, 0, &stream>>>(2, 40.0, &mut to)) }?;
+        launch!(again::fill<<<1, 2, 0, &stream>>>(2, 40.0, &mut to))?;
         assert_eq!(to.to_vec()?, [52.0, 52.0], "fill of 1{NUMBER}");
     }
     #[cfg(not(package = "2"))]
     {
         let mut to = DeviceBuffer::from_slice(&[0.0_f32; 2])?;
-        // SAFETY: as above.
-        unsafe { launch!(kernels::fill<<<1, 2, 0, &stream>>>(&mut to, 2)) }?;
+        launch!(kernels::fill<<<1, 2, 0, &stream>>>(&mut to, 2))?;
         assert_eq!(to.to_vec()?, [own, own], "fill of {NUMBER}");
-        // SAFETY: as above.
-        unsafe { launch!(again::fill<<<1, 2, 0, &stream>>>(&mut to, 2)) }?;
+        launch!(again::fill<<<1, 2, 0, &stream>>>(&mut to, 2))?;
         assert_eq!(to.to_vec()?, [10.0 + own, 10.0 + own], "fill of 1{NUMBER}");
     }
 
     // Variables.
     let mut one = DeviceBuffer::from_slice(&[1.0_f32])?;
-    // SAFETY: one thread and one number, here and below.
-    unsafe { launch!(kernels::times_factor<<<1, 1, 0, &stream>>>(&mut one)) }?;
+    launch!(kernels::times_factor<<<1, 1, 0, &stream>>>(&mut one))?;
     let (mut factor, mut hits) = ([0.0], [0]);
     memcpy_from_symbol(&mut factor, &kernels::factor)?;
     memcpy_from_symbol(&mut hits, &kernels::hits)?;
@@ -96,18 +89,15 @@ pub fn check() -> Result<()> {
     memcpy_from_symbol(&mut factor, &again::factor)?;
     assert_eq!(factor[0], 10.0 + own, "factor of 1{NUMBER}");
     let before = hits[0];
-    // SAFETY: as above.
-    unsafe { launch!(kernels::times_factor<<<1, 1, 0, &stream>>>(&mut one)) }?;
+    launch!(kernels::times_factor<<<1, 1, 0, &stream>>>(&mut one))?;
     memcpy_from_symbol(&mut hits, &kernels::hits)?;
     assert_eq!(hits[0], before + 1, "hits of {NUMBER}");
 
     // An instance of a template.
     let mut one = DeviceBuffer::from_slice(&[1.0_f32])?;
-    // SAFETY: as above.
-    unsafe { launch!(kernels::scale_float<<<1, 1, 0, &stream>>>(&mut one, 1)) }?;
+    launch!(kernels::scale_float<<<1, 1, 0, &stream>>>(&mut one, 1))?;
     assert_eq!(one.to_vec()?, [own], "scale of {NUMBER}");
-    // SAFETY: as above.
-    unsafe { launch!(again::scale_float<<<1, 1, 0, &stream>>>(&mut one, 1)) }?;
+    launch!(again::scale_float<<<1, 1, 0, &stream>>>(&mut one, 1))?;
     assert_eq!(one.to_vec()?, [own * (10.0 + own)], "scale of 1{NUMBER}");
 
     // Device code that is linked.
@@ -116,7 +106,7 @@ pub fn check() -> Result<()> {
     memcpy_from_symbol(&mut taken, &linked::taken)?;
     let before = taken[0];
     // SAFETY: the kernel adds to two numbers.
-    unsafe { launch!(linked::walk<<<1, 1, 0, &stream>>>(&mut numbers, 2)) }?;
+    unsafe { launch!(linked::walk.unchecked()<<<1, 1, 0, &stream>>>(&mut numbers, 2)) }?;
     assert_eq!(numbers.to_vec()?, [100 + u32::from(NUMBER), 200 + u32::from(NUMBER)], "walk of {NUMBER}");
     memcpy_from_symbol(&mut taken, &linked::taken)?;
     assert_eq!(taken[0], before + 2, "taken of {NUMBER}");

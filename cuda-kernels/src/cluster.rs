@@ -47,5 +47,11 @@ pub fn cluster_histogram(
         .cluster(cluster);
     // SAFETY: the kernel reads the first `count` values and adds to the first `bin_count` bins. The
     // memory has as many, on the stream's device. Each block has room for its part of the bins.
-    unsafe { kernels::clusters::cluster_histogram.launch(config, stream, (values, count, bins, bin_count)) }
+    unsafe {
+        kernels::clusters::cluster_histogram.unchecked().launch(
+            config,
+            stream,
+            (values, count, bins, bin_count),
+        )
+    }
 }

@@ -19,7 +19,7 @@ use crate::{check, kernels};
 pub fn gate(flag: &MappedFlag, stream: &impl AsStream) -> Result<()> {
     // SAFETY: the kernel only reads the flag. The tracker delays freeing the flag until the kernel has
     // ended.
-    unsafe { kernels::gate.launch(LaunchConfig::new(1, 1), stream, (flag,)) }
+    unsafe { kernels::gate.unchecked().launch(LaunchConfig::new(1, 1), stream, (flag,)) }
 }
 
 /// Sets `started` to one when it begins to run, then holds the stream as [`gate`] does.
@@ -30,7 +30,7 @@ pub fn gate(flag: &MappedFlag, stream: &impl AsStream) -> Result<()> {
 pub fn gate_announced(started: &MappedFlag, flag: &MappedFlag, stream: &impl AsStream) -> Result<()> {
     // SAFETY: the kernel accesses only the flags. The tracker delays freeing them until the kernel has
     // ended.
-    unsafe { kernels::gate_announced.launch(LaunchConfig::new(1, 1), stream, (started, flag)) }
+    unsafe { kernels::gate_announced.unchecked().launch(LaunchConfig::new(1, 1), stream, (started, flag)) }
 }
 
 /// Holds the stream as [`gate`] does, then sets every element of `out`.
@@ -50,7 +50,13 @@ pub fn gate_then_write(
     let count = check::grid(API, needed)?.map_or(0, |(count, _)| count);
     // SAFETY: the kernel reads the flag and writes the first `count` elements. The memory has as many, on
     // the stream's device.
-    unsafe { kernels::gate_then_write.launch(LaunchConfig::new(1, 1), stream, (flag, out, value, count)) }
+    unsafe {
+        kernels::gate_then_write.unchecked().launch(
+            LaunchConfig::new(1, 1),
+            stream,
+            (flag, out, value, count),
+        )
+    }
 }
 
 /// Sets a flag from the stream: for the host, or for a gate on another stream.
@@ -60,5 +66,5 @@ pub fn gate_then_write(
 #[track_caller]
 pub fn raise_flag(flag: &MappedFlag, value: u32, stream: &impl AsStream) -> Result<()> {
     // SAFETY: the kernel only writes the flag, which is an atomic and lives until the kernel has ended.
-    unsafe { kernels::raise_flag.launch(LaunchConfig::new(1, 1), stream, (flag, value)) }
+    unsafe { kernels::raise_flag.unchecked().launch(LaunchConfig::new(1, 1), stream, (flag, value)) }
 }

@@ -59,7 +59,7 @@ pub fn rotate(
     // SAFETY: the kernel writes as many elements as there are, on the stream's device. It reads the
     // texture, which has `float` elements and other memory. The texture's address mode covers positions
     // outside the image.
-    unsafe { kernels::rotate_image.launch(config, stream, (image, out, width, height, angle)) }
+    unsafe { kernels::rotate_image.unchecked().launch(config, stream, (image, out, width, height, angle)) }
 }
 
 /// Paints an image of `width` x `height` elements: each is `step_x` times its column plus `step_y` times
@@ -96,7 +96,9 @@ pub fn paint_gradient(
     let config = LaunchConfig::new((width.div_ceil(EDGE), height.div_ceil(EDGE)), (EDGE, EDGE));
     // SAFETY: the kernel writes `float` elements within an image that has at least as many rows and
     // columns.
-    unsafe { kernels::paint_gradient.launch(config, stream, (image, width, height, step_x, step_y)) }
+    unsafe {
+        kernels::paint_gradient.unchecked().launch(config, stream, (image, width, height, step_x, step_y))
+    }
 }
 
 /// Returns the detail of a texture or surface that is not possible, and the alternative.

@@ -2,8 +2,8 @@
 //!
 //! - The functions of this crate ([`vector_add`], [`matrix_multiply_tiled`], ...) are safe: they check
 //!   lengths and devices, choose the grid, and launch.
-//! - [`kernels`] has typed handles for [`launch!`](cuda_safe::launch!), as in CUDA C++. That is `unsafe`,
-//!   because a kernel cannot check the lengths that it gets.
+//! - [`kernels`] has typed handles for [`launch!`](cuda_safe::launch!), as in CUDA C++. A launch is proven
+//!   from the kernel's PTX to stay within its arguments, or refused. Without proof it is `unsafe`.
 //!
 //! All functions are stream-ordered and return when the launch is queued. `cuda-safe` orders work of
 //! other streams on the same memory. A function over zero elements launches nothing.

@@ -24,5 +24,5 @@ pub fn transform_points(
     let Some((count, config)) = check::grid(API, needed)? else { return Ok(()) };
     // SAFETY: the kernel touches the first `count` points. The memory has as many, on the stream's
     // device.
-    unsafe { kernels::transform_points.launch(config, stream, (points, scale, offset, count)) }
+    unsafe { kernels::transform_points.unchecked().launch(config, stream, (points, scale, offset, count)) }
 }

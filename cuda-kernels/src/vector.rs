@@ -26,7 +26,7 @@ pub fn vector_add(
     let Some((count, config)) = check::grid(API, needed)? else { return Ok(()) };
     // SAFETY: the kernel touches the first `count` elements of each, and each has as many, on the
     // stream's device.
-    unsafe { kernels::vector_add.launch(config, stream, (a, b, sum, count)) }
+    unsafe { kernels::vector_add.unchecked().launch(config, stream, (a, b, sum, count)) }
 }
 
 /// Scales and shifts in place: `data[i] = data[i] * scale + offset`, rounded once.
@@ -46,7 +46,7 @@ pub fn scale_offset(
     let Some((count, config)) = check::grid(API, needed)? else { return Ok(()) };
     // SAFETY: the kernel touches the first `count` elements. The memory has as many, on the stream's
     // device.
-    unsafe { kernels::scale_offset.launch(config, stream, (data, scale, offset, count)) }
+    unsafe { kernels::scale_offset.unchecked().launch(config, stream, (data, scale, offset, count)) }
 }
 
 /// Adds one to every element in place; the largest number becomes the smallest.
@@ -61,7 +61,7 @@ pub fn add_one(data: impl KernelOutput<i32>, stream: &impl AsStream) -> Result<(
     let Some((count, config)) = check::grid(API, needed)? else { return Ok(()) };
     // SAFETY: the kernel touches the first `count` elements. The memory has as many, on the stream's
     // device.
-    unsafe { kernels::add_one.launch(config, stream, (data, count)) }
+    unsafe { kernels::add_one.unchecked().launch(config, stream, (data, count)) }
 }
 
 /// Doubles every element in place.
@@ -76,7 +76,7 @@ pub fn double_values(data: impl KernelOutput<i32>, stream: &impl AsStream) -> Re
     let Some((count, config)) = check::grid(API, needed)? else { return Ok(()) };
     // SAFETY: the kernel touches the first `count` elements. The memory has as many, on the stream's
     // device.
-    unsafe { kernels::double_values.launch(config, stream, (data, count)) }
+    unsafe { kernels::double_values.unchecked().launch(config, stream, (data, count)) }
 }
 
 /// Squares every element: `squares[i] = numbers[i] * numbers[i]`.
@@ -96,7 +96,7 @@ pub fn square(
     let Some((count, config)) = check::grid(API, needed)? else { return Ok(()) };
     // SAFETY: the kernel touches the first `count` elements of each, and each has as many, on the
     // stream's device.
-    unsafe { kernels::square.launch(config, stream, (numbers, squares, count)) }
+    unsafe { kernels::square.unchecked().launch(config, stream, (numbers, squares, count)) }
 }
 
 /// Copies element by element with a kernel. Either side may be any memory that the device can access, for
@@ -117,5 +117,5 @@ pub fn copy_values(
     let Some((count, config)) = check::grid(API, needed)? else { return Ok(()) };
     // SAFETY: the kernel touches the first `count` elements of each, and each has as many, on the
     // stream's device.
-    unsafe { kernels::copy_values.launch(config, stream, (from, to, count)) }
+    unsafe { kernels::copy_values.unchecked().launch(config, stream, (from, to, count)) }
 }

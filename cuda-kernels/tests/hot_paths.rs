@@ -108,18 +108,25 @@ fn operations() -> Result<()> {
     // All work so far was on the legacy stream, and after this the program knows that it is complete.
     Device::current()?.synchronize()?;
 
-    costs("launch, one buffer", &["cudaLaunchKernel"], 0, || {
+    costs(
+        "launch, one buffer",
+        &["cudaLaunchKernel"],
+        0,
+        || launch!(add_one<<<1, 32, 0, &stream>>>(&mut ints, 0)),
+    );
+    costs(
+        "launch, three buffers",
+        &["cudaLaunchKernel"],
+        0,
+        || launch!(vector_add<<<1, 32, 0, &stream>>>(&a, &b, &mut c, 0)),
+    );
+    costs("launch without proof", &["cudaLaunchKernel"], 0, || {
         // SAFETY: with a count of zero the kernel touches nothing.
-        unsafe { launch!(add_one<<<1, 32, 0, &stream>>>(&mut ints, 0)) }
-    });
-    costs("launch, three buffers", &["cudaLaunchKernel"], 0, || {
-        // SAFETY: as above.
-        unsafe { launch!(vector_add<<<1, 32, 0, &stream>>>(&a, &b, &mut c, 0)) }
+        unsafe { launch!(vector_add.unchecked()<<<1, 32, 0, &stream>>>(&a, &b, &mut c, 0)) }
     });
     stream.synchronize()?;
     costs("launch on a blocking stream", &["cudaLaunchKernel", "cudaStreamSynchronize"], 0, || {
-        // SAFETY: as above.
-        unsafe { launch!(vector_add<<<1, 32, 0, &blocking>>>(&a, &b, &mut c, 0)) }?;
+        launch!(vector_add<<<1, 32, 0, &blocking>>>(&a, &b, &mut c, 0))?;
         blocking.synchronize()
     });
     costs("event record", &["cudaEventRecord"], 0, || event.record(&stream));

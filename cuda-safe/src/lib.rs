@@ -35,7 +35,8 @@
 //! 6. The host gets a slice of memory only through a guard, which waits for the work on these bytes.
 //! 7. Memory is freed only after the work that uses it, and a graph retains what its nodes use.
 //! 8. Lengths and devices are checked before the call, so a refused operation changes nothing.
-//! 9. A kernel launch is `unsafe`: its caller promises that the kernel stays within its arguments.
+//! 9. A launch by a [`Checked`](launch::Checked) handle is proven to stay within its arguments, or refused.
+//!    Other launches are `unsafe`: the caller promises it.
 //! 10. All other safe functions cannot cause undefined behaviour, in any order and on any thread.
 //!
 //! [`soundness`] has the proof, and the programs that try to break it.

@@ -14,6 +14,7 @@
 //! | a slice that a host function receives is valid | `src/stream/host_function_with.rs` |
 //! | an element has the layout that its kernel sees | `build/src/agree.rs` of `cuda-kernels` |
 //! | memory that a kernel only reads is not written | `build/src/ptx.rs` of `cuda-kernels` |
+//! | a proven launch stays within its arguments | [`proofs`], [`cuda_proof`] |
 //! | a pipeline's chunks do not collide | `src/copy/pipeline.rs` |
 //!
 //! The pages below list the programs that try to break the promise, each with its result and the test that
@@ -35,3 +36,7 @@ pub mod drops {}
 /// Common soundness holes of CUDA wrappers.
 #[doc = include_str!("../docs/holes-of-wrappers.md")]
 pub mod holes_of_wrappers {}
+
+/// What a proven launch claims, and what that rests on.
+#[doc = include_str!("../docs/proofs.md")]
+pub mod proofs {}

@@ -36,9 +36,10 @@ impl Operation {
 
 /// The operations. A batch is far shorter than the queue of a stream, about 1,000 operations, beyond
 /// which the host has to wait. Short batches also let all sides run under the same conditions.
-const OPERATIONS: [Operation; 28] = [
+const OPERATIONS: [Operation; 29] = [
     operation("launch_two", "launch of a kernel, one buffer and a number", 100),
     operation("launch_three", "launch of a kernel, three buffers and a number", 100),
+    operation("launch_proven", "the same launch, proven in Rust", 100),
     operation("event_record", "event record, no timing", 200),
     operation("event_query", "event query", 500),
     operation("event_create", "event create and destroy, no timing", 200).of(2),

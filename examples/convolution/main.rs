@@ -1,7 +1,6 @@
 //! A filter in constant memory that the host sets.
 //!
 //! A kernel reads the filter.
-#![expect(unsafe_code, reason = "launches a kernel")]
 use anyhow::ensure;
 use cuda_kernels::kernels::{convolution_filter as filter, convolve};
 use cuda_safe::copy::{memcpy_from_symbol, memcpy_to_symbol};
@@ -19,8 +18,7 @@ fn main() -> anyhow::Result<()> {
     let mut d_result = DeviceBuffer::<f32>::alloc(result.len())?;
     for (taps, expected) in [(smooth, 2.0), (edges, 8.0)] {
         memcpy_to_symbol(filter.slice(..taps.len())?, &taps)?;
-        // SAFETY: both buffers hold `N` elements, and the filter's first `TAPS` elements are set.
-        unsafe { launch!(convolve<<<1, N, 0, &Stream::legacy()?>>>(&d_signal, &mut d_result, N, TAPS)) }?;
+        launch!(convolve<<<1, N, 0, &Stream::legacy()?>>>(&d_signal, &mut d_result, N, TAPS))?;
         memcpy(&mut result, &d_result)?;
         let numbers: Vec<String> = result.iter().map(|number| format!("{number:.1}")).collect();
         println!("{}", numbers.join(" "));

@@ -2,7 +2,6 @@
 //!
 //! Each device has its own stream, which copies a part to the device, sums it, and copies the sums of the
 //! blocks to the first device. The first device's stream waits for all of them.
-#![expect(unsafe_code, reason = "launches kernels")]
 use anyhow::ensure;
 use cuda_kernels::kernels::block_sums;
 use cuda_safe::{Device, DeviceBuffer, Event, PinnedBuffer, Stream, launch, memcpy_async};
@@ -25,8 +24,7 @@ fn main() -> anyhow::Result<()> {
         let mut d_sums = DeviceBuffer::<i32>::alloc(blocks)?;
 
         memcpy_async(&mut d_part, &h_part, &stream)?;
-        // SAFETY: the part holds the `n` integers of the kernel's count, and the sums are one for each block.
-        unsafe { launch!(block_sums<<<blocks, threads, 0, &stream>>>(&d_part, &mut d_sums, n)) }?;
+        launch!(block_sums<<<blocks, threads, 0, &stream>>>(&d_part, &mut d_sums, n))?;
         memcpy_async(&mut d_gathered, &d_sums, &stream)?;
         done.record(&stream)?;
         all.push((stream, done, h_part, d_part, d_sums)); // a drop here would wait for this device
@@ -36,8 +34,7 @@ fn main() -> anyhow::Result<()> {
     for (_, done, ..) in &all {
         stream.wait(done)?;
     }
-    // SAFETY: the buffer holds the blocks' sums of all devices, and the kernel's only block writes one total.
-    unsafe { launch!(block_sums<<<1, threads, 0, stream>>>(&d_all, &mut d_total, d_all.len())) }?;
+    launch!(block_sums<<<1, threads, 0, stream>>>(&d_all, &mut d_total, d_all.len()))?;
     stream.synchronize()?;
     let total = d_total.to_vec()?[0];
     ensure!(total == expected);

@@ -71,11 +71,9 @@ fn make_mistakes() -> anyhow::Result<()> {
     let d_none = DeviceBuffer::<i32>::alloc(0)?;
     let mut d_squares = DeviceBuffer::<i32>::alloc(0)?;
     let legacy = Stream::legacy()?;
-    // SAFETY: here and in the next, nothing is launched, and the kernel would touch nothing.
-    let none = unsafe { launch!(square<<<0, 32, 0, &legacy>>>(&d_none, &mut d_squares, 0)) };
+    let none = launch!(square<<<0, 32, 0, &legacy>>>(&d_none, &mut d_squares, 0));
     report("a launch of no blocks", none)?;
-    // SAFETY: as above.
-    let large = unsafe { launch!(square<<<1, 4096, 0, &legacy>>>(&d_none, &mut d_squares, 0)) };
+    let large = launch!(square<<<1, 4096, 0, &legacy>>>(&d_none, &mut d_squares, 0));
     report("a launch of blocks too large", large)?;
     report("a device that is not there", Device::new(1000))?;
 

@@ -33,17 +33,15 @@ fn main() -> anyhow::Result<()> {
     // run once before the gate closes.
     flag.set(1);
     // SAFETY: the flag is open, so the gate ends.
-    unsafe { launch!(gate<<<1, 1, 0, &stream>>>(&flag)) }?;
-    // SAFETY: the buffer holds the `n` floats of the kernel's count.
-    unsafe { launch!(fill_f32<<<blocks, threads, 0, &stream>>>(&mut d_data, 0.0, n)) }?;
+    unsafe { launch!(gate.unchecked()<<<1, 1, 0, &stream>>>(&flag)) }?;
+    launch!(fill_f32<<<blocks, threads, 0, &stream>>>(&mut d_data, 0.0, n))?;
     stream.synchronize()?;
 
     flag.set(0);
     // SAFETY: the flag is opened below.
-    unsafe { launch!(gate<<<1, 1, 0, &stream>>>(&flag)) }?;
+    unsafe { launch!(gate.unchecked()<<<1, 1, 0, &stream>>>(&flag)) }?;
     start.record(&stream)?;
-    // SAFETY: the buffer holds the `n` floats of the kernel's count.
-    unsafe { launch!(fill_f32<<<blocks, threads, 0, &stream>>>(&mut d_data, 7.0, n)) }?;
+    launch!(fill_f32<<<blocks, threads, 0, &stream>>>(&mut d_data, 7.0, n))?;
     kernel_done.record(&stream)?;
     memcpy_async(&mut h_first, &d_data, &stream)?;
     copy_done.record(&stream)?;

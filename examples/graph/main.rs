@@ -4,7 +4,6 @@
 //! finds the sum of the elements, the other one the largest. Each copies what its blocks found to the host.
 //! Where the branches join, a host function combines these numbers. The graph retains all memory, and the
 //! host gets access to the result only when no launch uses it: the program needs no synchronisation.
-#![expect(unsafe_code, reason = "launches kernels")]
 use cuda_kernels::kernels::{add_one, block_maxima, block_sums};
 use cuda_safe::{DeviceBuffer, PinnedBuffer, Stream, launch, memcpy_async};
 
@@ -23,14 +22,11 @@ fn main() -> anyhow::Result<()> {
     let mut stream = Stream::new()?;
 
     let graph = stream.capture(|s| {
-        // SAFETY: here and below, the buffers hold the `n` integers of the kernel's count.
-        unsafe { launch!(add_one<<<n / THREADS, THREADS, 0, s>>>(&mut d_data, n)) }?;
+        launch!(add_one<<<n / THREADS, THREADS, 0, s>>>(&mut d_data, n))?;
         let side = s.fork()?;
-        // SAFETY: as above; the sums are one for each block.
-        unsafe { launch!(block_sums<<<BLOCKS, THREADS, 0, s>>>(&d_data, &mut d_sums, n)) }?;
+        launch!(block_sums<<<BLOCKS, THREADS, 0, s>>>(&d_data, &mut d_sums, n))?;
         memcpy_async(&mut h_sums, &d_sums, s)?;
-        // SAFETY: as above; the maxima are one for each block.
-        unsafe { launch!(block_maxima<<<BLOCKS, THREADS, 0, &side>>>(&d_data, &mut d_maxima, n)) }?;
+        launch!(block_maxima<<<BLOCKS, THREADS, 0, &side>>>(&d_data, &mut d_maxima, n))?;
         memcpy_async(&mut h_maxima, &d_maxima, &side)?;
         s.join(side)?;
         let memory = (&h_sums, &h_maxima, &mut found);

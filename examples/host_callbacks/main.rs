@@ -2,7 +2,6 @@
 //!
 //! Each stream doubles its numbers on the device and copies them back. Then a host function checks them on a
 //! thread of the runtime, and reports that the work is complete. The host waits only for these reports.
-#![expect(unsafe_code, reason = "launches a kernel")]
 use std::sync::mpsc;
 
 use cuda_kernels::kernels::double_values;
@@ -21,8 +20,7 @@ fn main() -> anyhow::Result<()> {
         let mut d_data = DeviceBuffer::<i32>::alloc(N)?;
         let stream = Stream::non_blocking()?;
         memcpy_async(&mut d_data, &h_data, &stream)?;
-        // SAFETY: the buffer holds the `N` integers of the kernel's count.
-        unsafe { launch!(double_values<<<N / THREADS, THREADS, 0, &stream>>>(&mut d_data, N)) }?;
+        launch!(double_values<<<N / THREADS, THREADS, 0, &stream>>>(&mut d_data, N))?;
         memcpy_async(&mut h_data, &d_data, &stream)?;
         let report = report.clone();
         stream.launch_host_fn_with(&h_data, move |data: &[i32]| {

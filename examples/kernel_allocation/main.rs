@@ -30,7 +30,9 @@ fn main() -> anyhow::Result<()> {
     let mut failures = [0];
     memset(&mut d_failures, 0)?;
     // SAFETY: the output holds `n` integers, and the counter is one element.
-    unsafe { launch!(heap_squares<<<blocks, threads, 0, &legacy>>>(&mut d_staging, n, &mut d_failures)) }?;
+    unsafe {
+        launch!(heap_squares.unchecked()<<<blocks, threads, 0, &legacy>>>(&mut d_staging, n, &mut d_failures))
+    }?;
     memcpy(&mut failures, &d_failures)?;
     memcpy(&mut result, &d_staging)?;
     ensure!((0..n).zip(&result).all(|(i, &square)| square == i * i));
@@ -44,7 +46,7 @@ fn main() -> anyhow::Result<()> {
     let mut d_address = DeviceBuffer::<u64>::alloc(1)?;
     let mut address = [0];
     // SAFETY: the kernel allocates room for `n` integers and stores one address.
-    unsafe { launch!(heap_keep<<<1, threads, 0, &legacy>>>(&mut d_address, n)) }?;
+    unsafe { launch!(heap_keep.unchecked()<<<1, threads, 0, &legacy>>>(&mut d_address, n)) }?;
     memcpy(&mut address, &d_address)?;
     ensure!(address[0] != 0);
     let source = std::ptr::with_exposed_provenance(usize::try_from(address[0])?);
@@ -62,10 +64,12 @@ fn main() -> anyhow::Result<()> {
 
     memset(&mut d_staging, 0)?;
     // SAFETY: the heap memory and the output hold `n` integers each.
-    unsafe { launch!(heap_copy_out<<<blocks, threads, 0, &legacy>>>(&d_address, &mut d_staging, n)) }?;
+    unsafe {
+        launch!(heap_copy_out.unchecked()<<<blocks, threads, 0, &legacy>>>(&d_address, &mut d_staging, n))
+    }?;
     memcpy(&mut result, &d_staging)?;
     // SAFETY: nothing uses the heap memory after this.
-    unsafe { launch!(heap_release<<<1, 1, 0, &legacy>>>(&mut d_address)) }?;
+    unsafe { launch!(heap_release.unchecked()<<<1, 1, 0, &legacy>>>(&mut d_address)) }?;
     device.synchronize()?;
     ensure!((0..n).zip(&result).all(|(i, &square)| square == i * i));
     println!("a copy by way of the staging buffer: {n} squares, the last is {}", result[len - 1]);

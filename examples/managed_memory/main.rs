@@ -1,7 +1,6 @@
 //! Managed memory, with one address for host and device.
 //!
 //! The program gives advice for the memory and prefetches it.
-#![expect(unsafe_code, reason = "launches a kernel")]
 use anyhow::ensure;
 use cuda_kernels::kernels::vector_add;
 use cuda_safe::memory::MemoryLocation;
@@ -24,8 +23,7 @@ fn main() -> anyhow::Result<()> {
     a.as_slice().advise(Advice::SetReadMostly)?;
     a.as_slice().prefetch_async(device, &stream)?;
     b.as_slice().prefetch_async(device, &stream)?;
-    // SAFETY: all three buffers hold the `n` elements of the kernel's count.
-    unsafe { launch!(vector_add<<<n / 256, 256, 0, &stream>>>(&a, &b, &mut sum, n)) }?;
+    launch!(vector_add<<<n / 256, 256, 0, &stream>>>(&a, &b, &mut sum, n))?;
 
     let seen = sum.host()?; // waits for the kernel
     ensure!(seen.iter().zip(&numbers).all(|(sum, number)| *sum == 3.0 * number));

@@ -3,7 +3,6 @@
 //! They are computed element by element, and tile by tile through shared memory, in blocks of 16 x 16
 //! threads, for square, ragged and thin shapes. Every product goes through a staging buffer on the
 //! device. The numbers are small integers, so both methods and the host give identical results.
-#![expect(unsafe_code, reason = "launches kernels")]
 use anyhow::ensure;
 use cuda_kernels::kernels::{matrix_multiply_naive, matrix_multiply_tiled};
 use cuda_safe::launch;
@@ -26,15 +25,9 @@ fn multiply(rows: u32, inner: u32, columns: u32) -> anyhow::Result<()> {
     let legacy = Stream::legacy()?;
     for way in ["naive", "tiled"] {
         if way == "naive" {
-            // SAFETY: the three buffers have the lengths of the shapes.
-            unsafe {
-                launch!(matrix_multiply_naive<<<grid, block, 0, &legacy>>>(&d_a, &d_b, &mut d_c, rows, inner, columns))
-            }?;
+            launch!(matrix_multiply_naive<<<grid, block, 0, &legacy>>>(&d_a, &d_b, &mut d_c, rows, inner, columns))?;
         } else {
-            // SAFETY: as above, and the block is as large as a tile.
-            unsafe {
-                launch!(matrix_multiply_tiled<<<grid, block, 0, &legacy>>>(&d_a, &d_b, &mut d_c, rows, inner, columns))
-            }?;
+            launch!(matrix_multiply_tiled<<<grid, block, 0, &legacy>>>(&d_a, &d_b, &mut d_c, rows, inner, columns))?;
         }
         memcpy(&mut d_staging, &d_c)?;
         memcpy(&mut c, &d_staging)?;

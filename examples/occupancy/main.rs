@@ -2,7 +2,6 @@
 //!
 //! A kernel runs with small blocks, and then with blocks of the size for which the most threads run at the
 //! same time. Times go to standard error.
-#![expect(unsafe_code, reason = "launches a kernel")]
 use anyhow::{Result, ensure};
 use cuda_kernels::kernels::square;
 use cuda_safe::{Device, DeviceBuffer, Event, Stream, launch, memset};
@@ -20,8 +19,7 @@ fn run(name: &str, block: u32, d_in: &DeviceBuffer<i32>, d_out: &mut DeviceBuffe
     memset(d_out, 0)?;
     let grid = N.div_ceil(block);
     start.record(&legacy)?;
-    // SAFETY: both buffers hold the `N` integers of the kernel's count.
-    unsafe { launch!(square<<<grid, block, 0, &legacy>>>(d_in, d_out, N)) }?;
+    launch!(square<<<grid, block, 0, &legacy>>>(d_in, d_out, N))?;
     stop.record(&legacy)?;
 
     let squares = d_out.to_vec()?;

@@ -4,7 +4,6 @@
 //! kernels of other streams. The kernel declares the number as `int*`, but the build finds that it only reads
 //! it. So `&d_step` is enough, and no stream waits for another one. `shared_input ELEMENTS` chooses the size
 //! of the work. Times go to standard error.
-#![expect(unsafe_code, reason = "launches a kernel")]
 use anyhow::ensure;
 use cuda_kernels::kernels::add_step;
 use cuda_safe::{DeviceBuffer, Event, PinnedBuffer, Stream, hazard, launch, memcpy_async, memset};
@@ -23,10 +22,7 @@ fn main() -> anyhow::Result<()> {
         memset(&mut d_data, 0)?;
         start.record(&legacy)?;
         for (mut d_part, s) in d_data.chunks_mut(part)?.zip(&streams) {
-            // SAFETY: the part holds the `part` integers of the kernel's count, and the step is one integer.
-            unsafe {
-                launch!(add_step<<<part / threads, threads, 0, s>>>(&mut d_part, &d_step, part, rounds))
-            }?;
+            launch!(add_step<<<part / threads, threads, 0, s>>>(&mut d_part, &d_step, part, rounds))?;
         }
         for ((mut h_part, d_part), s) in h_data.chunks_mut(part)?.zip(d_data.chunks(part)?).zip(&streams) {
             memcpy_async(&mut h_part, &d_part, s)?;

@@ -1,5 +1,4 @@
 //! The smallest whole program: it squares ten integers.
-#![expect(unsafe_code, reason = "launches a kernel")]
 use anyhow::ensure;
 use cuda_kernels::kernels::square;
 use cuda_safe::launch;
@@ -13,8 +12,7 @@ fn main() -> anyhow::Result<()> {
     let mut d_numbers = DeviceBuffer::<i32>::alloc(numbers.len())?;
     let mut d_squares = DeviceBuffer::<i32>::alloc(squares.len())?;
     memcpy(&mut d_numbers, &numbers)?;
-    // SAFETY: both buffers hold the `N` integers of the kernel's count.
-    unsafe { launch!(square<<<1, N, 0, &Stream::legacy()?>>>(&d_numbers, &mut d_squares, N)) }?;
+    launch!(square<<<1, N, 0, &Stream::legacy()?>>>(&d_numbers, &mut d_squares, N))?;
     memcpy(&mut squares, &d_squares)?;
 
     for (number, squared) in numbers.iter().zip(squares) {

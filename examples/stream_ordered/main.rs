@@ -3,7 +3,6 @@
 //! The host never waits for an allocation. Memory is freed right after the last operation that uses it was
 //! enqueued, and the next turn gets the same memory from the device's pool. The first allocation raises the
 //! pool's release threshold, so the program does not set it.
-#![expect(unsafe_code, reason = "launches a kernel")]
 use anyhow::ensure;
 use cuda_kernels::kernels::vector_add;
 use cuda_safe::{Device, DeviceBuffer, PinnedBuffer, Stream, launch, memcpy_async};
@@ -24,8 +23,7 @@ fn main() -> anyhow::Result<()> {
         let mut d_sum = DeviceBuffer::<f32>::alloc_async(n, &stream)?;
         memcpy_async(&mut d_a, &h_a, &stream)?;
         memcpy_async(&mut d_b, &h_b, &stream)?;
-        // SAFETY: all three buffers hold the `n` floats of the kernel's count.
-        unsafe { launch!(vector_add<<<n / threads, threads, 0, &stream>>>(&d_a, &d_b, &mut d_sum, n)) }?;
+        launch!(vector_add<<<n / threads, threads, 0, &stream>>>(&d_a, &d_b, &mut d_sum, n))?;
         d_a.free_async(&stream)?;
         d_b.free_async(&stream)?;
         memcpy_async(&mut h_sum, &d_sum, &stream)?;

@@ -3,7 +3,6 @@
 //! The sizes and the report are those of BabelStream. Each iteration runs the five kernels. The host's
 //! clock times each kernel, and the first iteration does not count. A kernel's rate is that of its best
 //! time. The arrays are checked at the end.
-#![expect(unsafe_code, reason = "launches kernels")]
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -73,10 +72,7 @@ fn main() -> anyhow::Result<ExitCode> {
     let [start_a, start_b, start_c] = START;
     // In all launches there is a thread for each element of the arrays, and `d_sums` has an element for
     // each block.
-    // SAFETY: see above.
-    unsafe {
-        launch!(stream_init<<<blocks, STREAM_THREADS, 0, &stream>>>(&mut a, &mut b, &mut c, start_a, start_b, start_c))
-    }?;
+    launch!(stream_init<<<blocks, STREAM_THREADS, 0, &stream>>>(&mut a, &mut b, &mut c, start_a, start_b, start_c))?;
     stream.synchronize()?;
 
     let kernel = |name, arrays| Kernel { name, arrays, times: Vec::new() };
@@ -91,28 +87,23 @@ fn main() -> anyhow::Result<ExitCode> {
     for _ in 0..numtimes {
         let [copy, mul, add, triad, product] = &mut kernels;
         copy.times.push(seconds(|| {
-            // SAFETY: see above.
-            unsafe { launch!(stream_copy<<<blocks, STREAM_THREADS, 0, &stream>>>(&a, &mut c)) }?;
+            launch!(stream_copy<<<blocks, STREAM_THREADS, 0, &stream>>>(&a, &mut c))?;
             stream.synchronize()
         })?);
         mul.times.push(seconds(|| {
-            // SAFETY: see above.
-            unsafe { launch!(stream_mul<<<blocks, STREAM_THREADS, 0, &stream>>>(&mut b, &c)) }?;
+            launch!(stream_mul<<<blocks, STREAM_THREADS, 0, &stream>>>(&mut b, &c))?;
             stream.synchronize()
         })?);
         add.times.push(seconds(|| {
-            // SAFETY: see above.
-            unsafe { launch!(stream_add<<<blocks, STREAM_THREADS, 0, &stream>>>(&a, &b, &mut c)) }?;
+            launch!(stream_add<<<blocks, STREAM_THREADS, 0, &stream>>>(&a, &b, &mut c))?;
             stream.synchronize()
         })?);
         triad.times.push(seconds(|| {
-            // SAFETY: see above.
-            unsafe { launch!(stream_triad<<<blocks, STREAM_THREADS, 0, &stream>>>(&mut a, &b, &c)) }?;
+            launch!(stream_triad<<<blocks, STREAM_THREADS, 0, &stream>>>(&mut a, &b, &c))?;
             stream.synchronize()
         })?);
         product.times.push(seconds(|| {
-            // SAFETY: see above.
-            unsafe { launch!(stream_dot<<<dot_blocks, STREAM_THREADS, 0, &stream>>>(&a, &b, &mut d_sums, arraysize)) }?;
+            launch!(stream_dot<<<dot_blocks, STREAM_THREADS, 0, &stream>>>(&a, &b, &mut d_sums, arraysize))?;
             stream.synchronize()?;
             memcpy(&mut sums, &d_sums)?;
             dot = sums.iter().sum();

@@ -1,5 +1,4 @@
 //! An array of structs, transformed on the device.
-#![expect(unsafe_code, reason = "launches a kernel")]
 use anyhow::ensure;
 use cuda_kernels::kernels::{Point, transform_points};
 use cuda_safe::launch;
@@ -14,10 +13,7 @@ fn main() -> anyhow::Result<()> {
     let mut d_points = DeviceBuffer::<Point>::alloc(n as usize)?;
     memcpy(&mut d_points, &points)?;
     let stream = Stream::legacy()?;
-    // SAFETY: the buffer holds the `n` points of the kernel's count.
-    unsafe {
-        launch!(transform_points<<<n / threads, threads, 0, &stream>>>(&mut d_points, scale, offset, n))
-    }?;
+    launch!(transform_points<<<n / threads, threads, 0, &stream>>>(&mut d_points, scale, offset, n))?;
     memcpy(&mut points, &d_points)?;
 
     for (i, p) in (0..n).zip(&points) {

@@ -33,16 +33,14 @@ fn main() -> anyhow::Result<()> {
     // run once before the gate closes.
     flag.set(1);
     // SAFETY: the flag is open, so the gate ends.
-    unsafe { launch!(gate<<<1, 1, 0, &gated>>>(&flag)) }?;
-    // SAFETY: the buffer holds the `n` integers of the kernel's count.
-    unsafe { launch!(fill_u32<<<blocks, threads, 0, &gated>>>(&mut d_gated, 0, n)) }?;
+    unsafe { launch!(gate.unchecked()<<<1, 1, 0, &gated>>>(&flag)) }?;
+    launch!(fill_u32<<<blocks, threads, 0, &gated>>>(&mut d_gated, 0, n))?;
     gated.synchronize()?;
 
     flag.set(0);
     // SAFETY: the flag is opened below.
-    unsafe { launch!(gate<<<1, 1, 0, &gated>>>(&flag)) }?;
-    // SAFETY: the buffer holds the `n` integers of the kernel's count.
-    unsafe { launch!(fill_u32<<<blocks, threads, 0, &gated>>>(&mut d_gated, 7, n)) }?;
+    unsafe { launch!(gate.unchecked()<<<1, 1, 0, &gated>>>(&flag)) }?;
+    launch!(fill_u32<<<blocks, threads, 0, &gated>>>(&mut d_gated, 7, n))?;
     println!("after a kernel launch: done? {}", yes_no(gated.is_done()?));
 
     memcpy_async(&mut h_gated, &d_gated, &gated)?;
@@ -65,8 +63,7 @@ fn main() -> anyhow::Result<()> {
     println!("after a memset of device memory: done? {}", yes_no(gated.is_done()?));
 
     // A non-blocking stream does not wait for the gate: its work completes while the gate is closed.
-    // SAFETY: the buffer holds the `n` integers of the kernel's count.
-    unsafe { launch!(fill_u32<<<blocks, threads, 0, &independent>>>(&mut d_free, 9, n)) }?;
+    launch!(fill_u32<<<blocks, threads, 0, &independent>>>(&mut d_free, 9, n))?;
     memcpy_async(&mut h_free, &d_free, &independent)?;
     independent.synchronize()?;
     println!(

@@ -1,5 +1,4 @@
 //! A product of half-precision matrices by tensor cores.
-#![expect(unsafe_code, reason = "launches a kernel")]
 use anyhow::ensure;
 use cuda_kernels::kernels::{TENSOR_TILE, tensor_multiply};
 use cuda_safe::launch;
@@ -19,10 +18,7 @@ fn main() -> anyhow::Result<()> {
     // The kernel's header has a separate type for the same 16 bits.
     let (half_a, half_b) = (d_a.as_slice().reinterpret()?, d_b.as_slice().reinterpret()?);
     let stream = Stream::legacy()?;
-    // SAFETY: each matrix has `n` rows of `n` numbers, and `n` is a multiple of the tile's edge.
-    unsafe {
-        launch!(tensor_multiply<<<(tiles, tiles), 32, 0, &stream>>>(&half_a, &half_b, &mut d_c, width))
-    }?;
+    launch!(tensor_multiply<<<(tiles, tiles), 32, 0, &stream>>>(&half_a, &half_b, &mut d_c, width))?;
     memcpy(&mut c, &d_c)?;
 
     // The numbers are small integers, so no sum is rounded, in any order of summation.

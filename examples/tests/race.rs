@@ -26,12 +26,10 @@ fn doubled_and_plus_one(
     data.device().synchronize()?;
 
     // SAFETY: the flag is opened below in every case.
-    unsafe { launch!(gate<<<1, 1, 0, first>>>(flag)) }?;
-    // SAFETY: the buffer holds `N` integers.
-    unsafe { launch!(double_values<<<4, 256, 0, first>>>(&mut data, N)) }?;
+    unsafe { launch!(gate.unchecked()<<<1, 1, 0, first>>>(flag)) }?;
+    launch!(double_values<<<4, 256, 0, first>>>(&mut data, N))?;
     memcpy_async(&mut doubled, &data, first)?;
-    // SAFETY: the buffer holds `N` integers.
-    unsafe { launch!(add_one<<<4, 256, 0, second>>>(&mut data, N)) }?;
+    launch!(add_one<<<4, 256, 0, second>>>(&mut data, N))?;
     memcpy_async(&mut plus_one, &data, second)?;
 
     if hazard::policy() == Policy::Off {
@@ -56,11 +54,9 @@ fn without_the_trackers_wait_the_result_is_wrong_every_time() -> cuda_safe::Resu
     let mut data = DeviceBuffer::from_slice(&[0_i32; LEN])?;
     flag.set(1);
     // SAFETY: the flag is open.
-    unsafe { launch!(gate<<<1, 1, 0, &first>>>(&flag)) }?;
-    // SAFETY: the buffer holds `N` integers.
-    unsafe { launch!(double_values<<<4, 256, 0, &first>>>(&mut data, N)) }?;
-    // SAFETY: the buffer holds `N` integers.
-    unsafe { launch!(add_one<<<4, 256, 0, &first>>>(&mut data, N)) }?;
+    unsafe { launch!(gate.unchecked()<<<1, 1, 0, &first>>>(&flag)) }?;
+    launch!(double_values<<<4, 256, 0, &first>>>(&mut data, N))?;
+    launch!(add_one<<<4, 256, 0, &first>>>(&mut data, N))?;
     first.synchronize()?;
     flag.set(0);
 

@@ -1,7 +1,6 @@
 //! One kernel paints an image, and another rotates it.
 //!
 //! The first kernel writes through a surface, and the second reads a texture.
-#![expect(unsafe_code, reason = "launches kernels")]
 use anyhow::ensure;
 use cuda_kernels::kernels::{paint_gradient, rotate_image};
 use cuda_safe::memory::ArrayBuilder;
@@ -24,10 +23,8 @@ fn main() -> anyhow::Result<()> {
 
     let mut d_turned = DeviceBuffer::<f32>::alloc(turned.len())?;
     let (block, stream) = ((16, 16), Stream::legacy()?);
-    // SAFETY: the image has `N` rows and columns.
-    unsafe { launch!(paint_gradient<<<1, block, 0, &stream>>>(&mut surface, N, N, 1.0, 10.0)) }?;
-    // SAFETY: the buffer holds as many elements as the image.
-    unsafe { launch!(rotate_image<<<1, block, 0, &stream>>>(&texture, &mut d_turned, N, N, half_a_turn)) }?;
+    launch!(paint_gradient<<<1, block, 0, &stream>>>(&mut surface, N, N, 1.0, 10.0))?;
+    launch!(rotate_image<<<1, block, 0, &stream>>>(&texture, &mut d_turned, N, N, half_a_turn))?;
     memcpy(&mut turned, &d_turned)?;
     for row in turned.chunks(N as usize) {
         let numbers: Vec<String> = row.iter().map(|number| format!("{number:.0}")).collect();

@@ -34,11 +34,9 @@ fn main() -> anyhow::Result<ExitCode> {
 
     memcpy(&mut d_data, &input)?;
     Device::current()?.synchronize()?;
-    // SAFETY: the buffer holds the `n` integers of both kernels' counts.
-    unsafe { launch!(double_values<<<n / threads, threads, 0, &first>>>(&mut d_data, n)) }?;
+    launch!(double_values<<<n / threads, threads, 0, &first>>>(&mut d_data, n))?;
     memcpy_async(&mut h_doubled, &d_data, &first)?;
-    // SAFETY: as above.
-    unsafe { launch!(add_one<<<n / threads, threads, 0, &second>>>(&mut d_data, n)) }?;
+    launch!(add_one<<<n / threads, threads, 0, &second>>>(&mut d_data, n))?;
     memcpy_async(&mut h_plus_one, &d_data, &second)?;
     second.synchronize()?;
     first.synchronize()?;

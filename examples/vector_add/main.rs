@@ -2,7 +2,6 @@
 //!
 //! The sum comes back through a second device buffer, so the program uses an upload, a kernel, a copy on
 //! the device, and a download.
-#![expect(unsafe_code, reason = "launches a kernel")]
 use anyhow::ensure;
 use cuda_kernels::kernels::vector_add;
 use cuda_safe::launch;
@@ -22,10 +21,7 @@ fn main() -> anyhow::Result<()> {
     memcpy(&mut d_a, &a)?;
     memcpy(&mut d_b, &b)?;
 
-    // SAFETY: all three buffers hold the `n` elements of the kernel's count.
-    unsafe {
-        launch!(vector_add<<<n / threads, threads, 0, &Stream::legacy()?>>>(&d_a, &d_b, &mut d_sum, n))
-    }?;
+    launch!(vector_add<<<n / threads, threads, 0, &Stream::legacy()?>>>(&d_a, &d_b, &mut d_sum, n))?;
 
     memcpy(&mut d_staging, &d_sum)?;
     memcpy(&mut sum, &d_staging)?;

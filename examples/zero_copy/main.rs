@@ -1,7 +1,6 @@
 //! A kernel reads and writes host memory directly.
 //!
 //! The memory is pinned and mapped into the device's address space, so nothing is copied.
-#![expect(unsafe_code, reason = "launches a kernel")]
 use anyhow::ensure;
 use cuda_kernels::kernels::scale_offset;
 use cuda_safe::launch;
@@ -15,8 +14,7 @@ fn main() -> anyhow::Result<()> {
     }
 
     let stream = Stream::new()?;
-    // SAFETY: the buffer holds the `n` floats of the kernel's count.
-    unsafe { launch!(scale_offset<<<n / threads, threads, 0, &stream>>>(&mut h_data, 0.5, 3.0, n)) }?;
+    launch!(scale_offset<<<n / threads, threads, 0, &stream>>>(&mut h_data, 0.5, 3.0, n))?;
     stream.synchronize()?;
 
     let data = h_data.host()?;

@@ -270,7 +270,8 @@ impl Build {
                 read.extend(depfile::outside_of(bindings.files, &toolkit.root));
                 let cpp = env.get("CXXSTDLIB").map(|name| name.to_string_lossy().into_owned());
                 let links = (name, cpp.as_deref().unwrap_or("stdc++"));
-                let placement = Placement::new(units, &objects, self.relocatable, names, links)?;
+                let unprovable = compiler.unprovable(&objects);
+                let placement = Placement::new(units, &objects, self.relocatable, unprovable, names, links)?;
                 generated = Some(generate::generate(&contents, &placement)?);
             }
         }

@@ -3,7 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::fs;
+use std::path::PathBuf;
+use std::{env, fs};
 
 use quote::ToTokens;
 use syn::punctuated::Punctuated;
@@ -17,6 +18,7 @@ use crate::names::Names;
 use crate::nvcc::Object;
 use crate::prototype::{self, Prototype};
 use crate::ptx;
+use crate::slices::{Proof, Slices};
 use crate::symbol::{self, Said, Symbol, VariableAccesses};
 use crate::unit::Units;
 
@@ -68,6 +70,8 @@ pub(crate) struct Placement {
     uses: ptx::Uses,
     /// The sizes of the compiled kernels' parameters.
     sizes: ptx::Sizes,
+    /// What proofs of launches need of each kernel.
+    slices: Slices,
 }
 
 impl Placement {
@@ -77,6 +81,7 @@ impl Placement {
         units: Units,
         objects: &[Object],
         relocatable: bool,
+        unprovable: Option<String>,
         names: Names,
         (archive, cpp): (&str, &str),
     ) -> Result<Self, Error> {
@@ -87,13 +92,17 @@ impl Placement {
             let _ = writeln!(links, "#[link(name = {cpp:?})]");
         }
         links.push_str("unsafe extern \"C\" {}\n");
-        let mut placement = Self { links, ..Self::default() };
+        let slices = unprovable.map_or_else(Slices::default, |reason| Slices::none(&reason));
+        let mut placement = Self { links, slices, ..Self::default() };
+        let folder = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
+        let folder = folder.canonicalize().unwrap_or(folder);
         // A kernel may be in several objects: without the PTX of one, nothing is known.
         if objects.iter().all(|object| !object.ptx.is_empty()) {
             for file in objects.iter().flat_map(|object| &object.ptx) {
                 let text = fs::read_to_string(file).map_err(Error::of_file(file))?;
                 ptx::add(&mut placement.uses, &text);
                 ptx::add_sizes(&mut placement.sizes, &text);
+                placement.slices.add(&text, &folder);
             }
         }
         for (name, at) in names.defined() {
@@ -115,7 +124,7 @@ impl Placement {
     pub(crate) fn unknown(contents: &Contents) -> Self {
         let all: Vec<usize> = (0..contents.symbols.len()).collect();
         let units = if all.is_empty() { Vec::new() } else { vec![all] };
-        Self { units, ..Self::default() }
+        Self { units, slices: Slices::none("this build compiles nothing"), ..Self::default() }
     }
 }
 
@@ -134,10 +143,13 @@ pub(crate) fn generate(contents: &Contents, placement: &Placement) -> Result<Str
             Item::ForeignMod(block) => {
                 for mut kernel in prototype::kernels(block, &layouts)? {
                     let Said { variables, parameters } = symbol::uses(&kernel.docs, &kernel.names);
+                    let declared = variables.clone();
                     let uses = uses(&kernel, variables, contents, placement)?;
                     let found = placement.uses.get(&kernel.symbol).map_or(&[][..], Vec::as_slice);
                     kernel.read_only(&parameters, found)?;
-                    handle(&mut text, &kernel, &placement.names.unique(&kernel.symbol)?, uses.as_deref());
+                    let proof = proof(&kernel, &layouts, &declared, contents, placement);
+                    let link = placement.names.unique(&kernel.symbol)?;
+                    handle(&mut text, &kernel, &link, uses.as_deref(), proof);
                     for sizes in placement.sizes.get(&kernel.symbol).into_iter().flatten() {
                         same_sizes(&mut text, &kernel, sizes);
                     }
@@ -284,6 +296,82 @@ fn uses(
     )))
 }
 
+/// Returns what the handle of a kernel has for proofs of launches, or `None` if its parameters are of types
+/// that no proof is about.
+fn proof(
+    kernel: &Prototype,
+    layouts: &Layouts<'_>,
+    said: &VariableAccesses,
+    contents: &Contents,
+    placement: &Placement,
+) -> Option<Proof> {
+    if !kernel.parameters.iter().all(|parameter| is_provable(parameter, layouts)) {
+        return None;
+    }
+    let handles =
+        kernel.parameters.iter().enumerate().filter_map(|(at, parameter)| match parameter.as_str() {
+            TEXTURE => Some((at, false)),
+            SURFACE => Some((at, true)),
+            _ => None,
+        });
+    let handles: Vec<_> = handles.collect();
+    let mut proof = placement.slices.proof(&kernel.symbol, &kernel.name, &handles);
+    let (VariableAccesses::Said(list), false) = (said, proof.text.starts_with("&[],")) else {
+        return Some(proof);
+    };
+    // The comment is compared with what the kernel does, by the names of the variables in PTX.
+    let module = placement.kernels.get(&kernel.symbol).and_then(|at| placement.units.get(*at));
+    let mut variables = String::new();
+    for symbol in module.into_iter().flatten().filter_map(|at| contents.symbols.get(*at)) {
+        let said = list
+            .iter()
+            .filter(|(name, _)| seen_from(&kernel.name, name).any(|name| name == symbol.declared.name));
+        let said: Vec<bool> = said.map(|(_, writes)| *writes).collect();
+        if said.contains(&true) {
+            continue;
+        }
+        let names = placement.slices.variables(|name| symbol.has_name_in_ptx(name));
+        if names.is_empty() {
+            let reason = format!("the PTX has no variable `{}`", symbol.declared.name);
+            return Some(Slices::none(&reason).proof(&kernel.symbol, &kernel.name, &handles));
+        }
+        for name in names {
+            let _ = write!(variables, "({name:?}, {}), ", !said.is_empty());
+        }
+    }
+    if !variables.is_empty() {
+        proof.variables = format!(".with_variables(&[{variables}])");
+    }
+    Some(proof)
+}
+
+const TEXTURE: &str = "::cuda_safe::launch::TextureObject";
+const SURFACE: &str = "::cuda_safe::launch::SurfaceObject";
+
+/// Returns whether a proof may be about a parameter of this type: a number, a structure of numbers without
+/// padding, a texture, a surface, or a pointer to memory of numbers.
+fn is_provable(parameter: &str, layouts: &Layouts<'_>) -> bool {
+    const NUMBERS: &str = " u8 u16 u32 u64 usize i8 i16 i32 i64 isize f32 f64 bool ";
+    let is_number = |name: &str| NUMBERS.split(' ').any(|number| !name.is_empty() && number == name);
+    let meant = |name: &str| match layouts.alias(name).map(prototype::spell) {
+        Some(meant) if is_number(&meant) || layouts.plain(&meant) != Plain::No => meant,
+        _ => name.to_owned(),
+    };
+    match parameter.strip_prefix("*mut ").or_else(|| parameter.strip_prefix("*const ")) {
+        Some(target) => {
+            let target = meant(target);
+            is_number(&target) || layouts.plain(&target) != Plain::No
+        }
+        None => {
+            let name = meant(parameter);
+            matches!(parameter, TEXTURE | SURFACE)
+                || name == "cudaPitchedPtr"
+                || is_number(&name)
+                || layouts.plain(&name) == Plain::Pod
+        }
+    }
+}
+
 /// Returns the full names that a name in a kernel's comment may mean: in the kernel's namespace, the
 /// enclosing ones, and the global one.
 fn seen_from(kernel: &str, name: &str) -> impl Iterator<Item = String> {
@@ -318,6 +406,16 @@ fn structure(text: &mut String, item: &ItemStruct, plain: Plain) {
     }
     line(text, item);
     by_value(text, &item.ident.to_string(), item.generics.params.is_empty());
+    if plain == Plain::Pod && item.generics.params.is_empty() {
+        let _ = write!(
+            text,
+            "// SAFETY: numbers without padding.\n\
+             unsafe impl ::cuda_safe::launch::CheckedParameter for {name} {{}}\n\
+             // SAFETY: as above.\n\
+             unsafe impl ::cuda_safe::launch::PlainValue for {name} {{}}\n",
+            name = item.ident
+        );
+    }
     if item.ident == "cudaPitchedPtr" {
         text.push_str(PITCHED);
     }
@@ -368,6 +466,10 @@ unsafe impl ::cuda_safe::launch::PitchedParameter for cudaPitchedPtr {
         Self { ptr, pitch, xsize, ysize }
     }
 }
+// SAFETY: four fields of eight bytes, of which the first is the address.
+unsafe impl ::cuda_safe::launch::CheckedParameter for cudaPitchedPtr {
+    const POINTERS: &'static [u64] = &[0];
+}
 ";
 
 /// Returns the structs that kernels take by value, and those that these contain. C++ copies an argument as
@@ -416,7 +518,7 @@ fn by_value(text: &mut String, name: &str, concrete: bool) {
     }
 }
 
-fn handle(text: &mut String, kernel: &Prototype, link: &str, uses: Option<&str>) {
+fn handle(text: &mut String, kernel: &Prototype, link: &str, uses: Option<&str>, proof: Option<Proof>) {
     let Prototype { name, parameters, names, docs, .. } = kernel;
     documented(text, docs);
     let mut signature = String::new();
@@ -437,12 +539,32 @@ fn handle(text: &mut String, kernel: &Prototype, link: &str, uses: Option<&str>)
             ".with_symbols(&USES)",
         ),
     };
+    let (kind, proof, checked) = match proof {
+        None => ("Kernel", String::new(), ""),
+        Some(proof) => {
+            if let Some(warning) = &proof.warning {
+                println!("cargo::warning=kernel `{name}`: {warning}");
+            }
+            if !proof.docs.is_empty() {
+                documented(text, &[String::new()]);
+                documented(text, &proof.docs);
+            }
+            let made = format!(
+                "static PROOF: ::cuda_safe::launch::KernelProof =\n        \
+                 ::cuda_safe::launch::KernelProof::new({}){};\n    ",
+                proof.text, proof.variables
+            );
+            let checked = "// SAFETY: the slices are those of each PTX that nvcc made of this kernel.\n    \
+                           let kernel = unsafe { ::cuda_safe::launch::Checked::new(kernel, &PROOF) };\n    ";
+            ("Checked", made, checked)
+        }
+    };
     text.push_str(&format!(
-        "pub static {name}: ::cuda_safe::launch::Kernel<({types})> = {{\n    \
-         unsafe extern \"C\" {{ #[link_name = {link:?}] fn stub(); }}\n    {uses}\
+        "pub static {name}: ::cuda_safe::launch::{kind}<({types})> = {{\n    \
+         unsafe extern \"C\" {{ #[link_name = {link:?}] fn stub(); }}\n    {uses}{proof}\
          // SAFETY: the stub that nvcc made for this kernel, with the parameter types of its prototype.\n    \
-         unsafe {{ ::cuda_safe::launch::Kernel::from_stub({name:?}, stub){with_symbols} }}\n    \
-         .with_parameter_names(&{names:?})\n}};\n"
+         let kernel = unsafe {{ ::cuda_safe::launch::Kernel::from_stub({name:?}, stub){with_symbols} }}\n    \
+         .with_parameter_names(&{names:?});\n    {checked}kernel\n}};\n"
     ));
 }
 
@@ -462,8 +584,6 @@ fn same_sizes(text: &mut String, kernel: &Prototype, sizes: &[u64]) {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
     use super::*;
     use crate::agree::Facts;
     use crate::declared::Declared;
@@ -517,14 +637,14 @@ mod tests {
     fn a_kernel_becomes_a_static_whose_type_is_its_parameter_list() {
         let text = generate(BINDINGS).unwrap();
         assert!(
-            text.contains("pub static move_: ::cuda_safe::launch::Kernel<(*mut Point, Point, u32)> ="),
+            text.contains("pub static move_: ::cuda_safe::launch::Checked<(*mut Point, Point, u32)> ="),
             "{text}"
         );
         assert!(text.contains(r#"#[link_name = "_Z4moveP5PointS_j"] fn stub();"#), "{text}");
         assert!(text.contains(r#".with_parameter_names(&["points", "by", "count"])"#), "{text}");
         assert!(text.contains(r#"#[doc = " Says \"hello\"."]"#), "{text}");
         assert!(text.contains("Parameters: `(points: *mut Point, by: Point, count: u32)`."), "{text}");
-        assert!(text.contains("pub static nothing: ::cuda_safe::launch::Kernel<()> ="), "{text}");
+        assert!(text.contains("pub static nothing: ::cuda_safe::launch::Checked<()> ="), "{text}");
     }
 
     #[test]

@@ -321,16 +321,16 @@ mod tests {
             "#,
         );
         for expected in [
-            "static plain: ::cuda_safe::launch::Kernel<(*const f32, *mut f32, u32)>",
-            "static bounded: ::cuda_safe::launch::Kernel<(float3, u8, i64, bool, usize, Way)>",
-            "static outer_inner_deep: ::cuda_safe::launch::Kernel<(*const real,)>",
+            "static plain: ::cuda_safe::launch::Checked<(*const f32, *mut f32, u32)>",
+            "static bounded: ::cuda_safe::launch::Checked<(float3, u8, i64, bool, usize, Way)>",
+            "static outer_inner_deep: ::cuda_safe::launch::Checked<(*const real,)>",
             "#[link_name = \"_ZN5outer5inner4deepEPKf\"]",
             "Kernel<(*mut *mut f32, *const *const i32, *mut :: core :: ffi :: c_void, *mut i32, \
              ::cuda_safe::launch::TextureObject)>",
-            "static same: ::cuda_safe::launch::Kernel<(*mut f32,)>",
-            "static same1: ::cuda_safe::launch::Kernel<(*mut f64,)>",
-            "static flag: ::cuda_safe::launch::Kernel<(*const u32,)>",
-            "static named: ::cuda_safe::launch::Kernel<(::cuda_safe::launch::TextureObject, *const real, \
+            "static same: ::cuda_safe::launch::Checked<(*mut f32,)>",
+            "static same1: ::cuda_safe::launch::Checked<(*mut f64,)>",
+            "static flag: ::cuda_safe::launch::Checked<(*const u32,)>",
+            "static named: ::cuda_safe::launch::Checked<(::cuda_safe::launch::TextureObject, *const real, \
              *mut real, real)>",
         ] {
             assert!(text.contains(expected), "{expected} is not in {text}");
@@ -349,7 +349,7 @@ mod tests {
             extern __constant__ float table[4];
             "#,
         );
-        assert!(!text.contains("Kernel<"), "{text}");
+        assert!(!text.contains("Kernel<") && !text.contains("Checked<"), "{text}");
     }
 
     #[test]
@@ -468,7 +468,7 @@ mod tests {
         for includes in [vec![stand_in], toolkit.collect()] {
             let arguments = [includes, cross.clone()].concat();
             let text = text_of(&bind(&[], std::slice::from_ref(&file), &arguments).unwrap());
-            for expected in ["Kernel<(*mut float4, u64, usize)>", "_Z1kP6float4mm", "_Z1fl"] {
+            for expected in ["Checked<(*mut float4, u64, usize)>", "_Z1kP6float4mm", "_Z1fl"] {
                 assert!(text.contains(expected), "{expected} is not in {text}");
             }
         }
@@ -575,14 +575,14 @@ mod tests {
         .unwrap();
         let text = text_of(&bindings);
         for expected in [
-            "static scale: ::cuda_safe::launch::Kernel<(*mut f32, Scale, \
+            "static scale: ::cuda_safe::launch::Checked<(*mut f32, Scale, \
              ::cuda_safe::launch::TextureObject, u32)>",
             "#[doc = \" Scales.\"]",
-            "static outer_fill: ::cuda_safe::launch::Kernel<(*mut i32,)>",
-            "static reduce_float_256: ::cuda_safe::launch::Kernel<(*const f32, *mut f32)>",
+            "static outer_fill: ::cuda_safe::launch::Checked<(*mut i32,)>",
+            "static reduce_float_256: ::cuda_safe::launch::Checked<(*const f32, *mut f32)>",
             "#[link_name = \"_Z6reduceIfLi256EEvPKT_PS0_\"]",
-            "static reduce_unsigned_int_16: ::cuda_safe::launch::Kernel<(*const u32, *mut u32)>",
-            "static reduce_Scale_1: ::cuda_safe::launch::Kernel<(*const Scale, *mut Scale)>",
+            "static reduce_unsigned_int_16: ::cuda_safe::launch::Checked<(*const u32, *mut u32)>",
+            "static reduce_Scale_1: ::cuda_safe::launch::Checked<(*const Scale, *mut Scale)>",
             "static factors: ::cuda_safe::launch::Symbol<f32>",
             "pub const TILE : u32 = 16",
         ] {
@@ -624,8 +624,8 @@ mod tests {
         .unwrap();
         let text = text_of(&bindings);
         for expected in [
-            "static scale: ::cuda_safe::launch::Kernel<(*mut f32, count)>",
-            "static first: ::cuda_safe::launch::Kernel<(Box_float,)>",
+            "static scale: ::cuda_safe::launch::Checked<(*mut f32, count)>",
+            "static first: ::cuda_safe::launch::Checked<(Box_float,)>",
             "static table: ::cuda_safe::launch::Symbol<f32>",
             "pub const BLOCK : u32 = 64",
             "pub const OTHER : u32 = 1",
@@ -659,7 +659,7 @@ mod tests {
                       __global__ void k(Simple s, int* p) {}";
         let class = format!("{class}struct Simple {{ int x; }};");
         let files = [("main.cu", source), ("cuda/part.cuh", &*class)];
-        assert!(text_of(&read_files(&["main.cu"], &files).unwrap()).contains("Kernel<(Simple, *mut i32)>"));
+        assert!(text_of(&read_files(&["main.cu"], &files).unwrap()).contains("Checked<(Simple, *mut i32)>"));
     }
 
     #[test]
@@ -708,7 +708,8 @@ mod tests {
             "pub struct Dims_long_long { pub sizes : [:: core :: ffi :: c_longlong ; 2usize] , }",
             "align (8)",
             "pub struct Bits_long_long { pub bytes : [:: core :: ffi :: c_uchar ; 8usize] , }",
-            "static write_long_long: ::cuda_safe::launch::Kernel<(Dims_long_long, *mut Bits_long_long, u32)>",
+            "static write_long_long: \
+             ::cuda_safe::launch::Checked<(Dims_long_long, *mut Bits_long_long, u32)>",
             "static second: ::cuda_safe::launch::Kernel<(outer_View_float_2, Dims_long_long, *mut Declared",
             "#[link_name = \"second\"]",
             "pub struct outer_View_float_2_Step { pub by :",
@@ -807,7 +808,7 @@ mod tests {
         )
         .unwrap();
         let text = text_of(&bindings);
-        assert!(text.matches("Kernel<").count() == 1 && text.contains("static plain"), "{text}");
+        assert!(text.matches("Checked<").count() == 1 && text.contains("static plain"), "{text}");
         for (line, name, why) in [
             (1, "hidden", "static"),
             (2, "local", "namespace"),

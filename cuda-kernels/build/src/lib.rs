@@ -29,12 +29,12 @@
 //! }
 //!
 //! let blocks = count.div_ceil(256);
-//! unsafe { launch!(kernels::saxpy<<<blocks, 256, 0, &stream>>>(2.0, &x, &mut y, count)) }?;
+//! launch!(kernels::saxpy<<<blocks, 256, 0, &stream>>>(2.0, &x, &mut y, count))?;
 //! ```
 //!
 //! # Handles
 //! Every `__global__` function of the sources and headers has one `static` of the same name. Its type lists
-//! the parameters as C declares them, here `Kernel<(f32, *const f32, *mut f32, u32)>`. A launch with another
+//! the parameters as C declares them, here `Checked<(f32, *const f32, *mut f32, u32)>`. A launch with another
 //! number of arguments, or with an argument of another type, does not compile. `const T*` takes memory
 //! that the kernel reads, `T*` takes memory that it writes, and everything else is passed by value; a whole
 //! number converts to the parameter's type. A kernel has at most 32 parameters.
@@ -76,6 +76,20 @@
 //! which nothing calls. Its other functions, such as those that call Thrust or CUB, are compiled as well:
 //! [`Build::export`] names those that Rust calls. The types and prototypes of kernels must be plain C++. Put
 //! the rest between `#ifdef __CUDACC__` and `#endif`.
+//!
+//! # Launches that are proven
+//! The launch of a `Checked` handle is safe: it is proven from the PTX that nvcc makes, with the values of
+//! the launch. The build puts what the proof needs into the handle, for each architecture. A kernel has a
+//! handle of this type if its parameters are numbers, structs of numbers without padding, textures, surfaces,
+//! `cudaPitchedPtr`, and pointers to numbers and structs of numbers. All others have a `Kernel`, whose launch
+//! is `unsafe`. `handle.unchecked()` launches without proof.
+//!
+//! A warning of the build names each kernel of which no launch can be proven, with the line and the reason.
+//! The documentation of a handle lists the places where a proof ends. All launches are refused with the
+//! reason if the PTX is not what runs: with [linked device code](#device-code-that-is-linked), link-time
+//! optimisation, or an option that is not known to be harmless, such as `-Xptxas`.
+//!
+//! Errors of launches name lines of the `.cu` files, so nvcc is given `-lineinfo`, except with `-G`.
 //!
 //! # Pointers that a kernel only reads
 //! Many kernels declare `T*` for memory that they only read. Such a parameter becomes `*const T` and takes
@@ -200,6 +214,7 @@ mod names;
 mod nvcc;
 mod prototype;
 mod ptx;
+mod slices;
 mod source;
 mod symbol;
 mod template;

@@ -15,7 +15,7 @@ use std::time::SystemTime;
 use crate::depfile;
 use crate::names::Names;
 use crate::toolkit::Toolkit;
-use crate::{Arch, Error, agree, arch};
+use crate::{Arch, Error, agree, arch, slices};
 
 /// The settings that all files of a library share.
 #[derive(Debug)]
@@ -82,6 +82,19 @@ impl<'a> Compiler<'a> {
     /// Compiles the files, as many at once as cargo allows. Objects that are up to date are used again.
     pub(crate) fn compile(&self, files: &[Source]) -> Result<Vec<Object>, Error> {
         in_parallel(files, jobs(), |file| self.compile_one(file))
+    }
+
+    /// Returns why launches of these kernels cannot be proven, whatever their PTX is.
+    pub(crate) fn unprovable(&self, objects: &[Object]) -> Option<String> {
+        if self.settings.relocatable {
+            return Some("its device code is linked with that of other sources".to_owned());
+        }
+        let arguments = self.tool.args().iter().map(OsString::as_os_str);
+        if let Some(option) = slices::changes_code(arguments, self.settings.environment) {
+            return Some(format!("nvcc's option `{option}` may change the way from PTX to machine code"));
+        }
+        let missing = objects.iter().find(|object| object.ptx.is_empty())?;
+        Some(format!("nvcc has left no PTX of {}", missing.file.display()))
     }
 
     /// Makes `lib<name>.a` of the objects, with names that are unique in a program. Programs link `whole`
@@ -312,6 +325,15 @@ pub(crate) fn standard(flags: &[String], environment: &[Option<OsString>]) -> Op
     found
 }
 
+/// Returns whether line tables can be asked for: nvcc refuses them beside the options of a debugger.
+fn takes_lines(flags: &[String], environment: &[Option<OsString>]) -> bool {
+    let environment = environment.iter().flatten().map(|flags| flags.to_string_lossy());
+    let environment =
+        environment.flat_map(|flags| flags.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
+    let others = ["-G", "--device-debug", "-device-debug", "-lineinfo", "--generate-line-info"];
+    !flags.iter().cloned().chain(environment).any(|flag| others.contains(&flag.as_str()))
+}
+
 /// Returns the compiler with all settings.
 fn configured(settings: &Settings<'_>) -> cc::Build {
     let mut build = cc::Build::new();
@@ -325,6 +347,8 @@ fn configured(settings: &Settings<'_>) -> cc::Build {
         .flags(standard(settings.flags, settings.environment).is_none().then_some("-std=c++17"))
         .flags(arch::flags(settings.archs))
         .flags(settings.relocatable.then_some("-rdc=true"))
+        // The lines that errors of launches name.
+        .flags(takes_lines(settings.flags, settings.environment).then_some("-lineinfo"))
         .includes(settings.includes)
         .flags(settings.flags);
     for (name, value) in settings.defines {

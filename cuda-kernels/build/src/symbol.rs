@@ -27,6 +27,20 @@ impl Symbol {
         format!("cuda_symbol_{}", self.declared.name)
     }
 
+    /// Returns whether a name in PTX may be that of the variable. nvcc leaves out the mark of a `static` one.
+    /// It names a global one as C does, and gives others a namespace of the file.
+    pub(crate) fn has_name_in_ptx(&self, name: &str) -> bool {
+        let Declared { mangled, path, .. } = &self.declared;
+        let plain = path.trim_start_matches("::");
+        if name == mangled || name == plain {
+            return true;
+        }
+        // `_ZN1nL4hitsE` is `_ZN9_INTERNAL_1n4hitsE` there, with a longer name of the file.
+        let inner = mangled.strip_prefix("_ZN").unwrap_or(mangled);
+        let marks = inner.match_indices('L').map(|(at, _)| format!("{}{}", &inner[..at], &inner[at + 1..]));
+        name.contains("_INTERNAL_") && marks.chain([inner.to_owned()]).any(|inner| name.ends_with(&inner))
+    }
+
     /// Returns its size in bytes as a Rust expression.
     pub(crate) fn bytes(&self) -> String {
         format!("({}) * ::core::mem::size_of::<{}>()", self.len, self.element)

@@ -43,14 +43,12 @@ fn the_first_launch_enables_access_and_without_access_the_argument_is_refused_an
     let mut plane = second.with_current(|| PitchedBuffer::<f32>::alloc(4, 1))?;
     second.with_current(|| cuda_safe::memset_2d(&mut plane, 0))?;
     let mut floats = first.with_current(|| DeviceBuffer::from_slice(&[0.0_f32; 4]))?;
-    // SAFETY: four elements.
-    unsafe { launch!(copy_values<<<1, 32, 0, &stream>>>(&plane, &mut floats, 4)) }?;
+    launch!(copy_values<<<1, 32, 0, &stream>>>(&plane, &mut floats, 4))?;
     stream.synchronize()?;
 
     disable(first, second);
     for _ in 0..2 {
-        // SAFETY: the launches are refused.
-        let refused = unsafe { launch!(copy_values<<<1, 32, 0, &stream>>>(&plane, &mut floats, 4)) };
+        let refused = launch!(copy_values<<<1, 32, 0, &stream>>>(&plane, &mut floats, 4));
         let error = refused.unwrap_err();
         let (found, needed) = (second.ordinal(), first.ordinal());
         let detail = format!(
@@ -62,26 +60,21 @@ fn the_first_launch_enables_access_and_without_access_the_argument_is_refused_an
         assert!(error.to_string().contains("Device::enable_peer_access"), "{error}");
     }
     let mut moved = theirs;
-    // SAFETY: as above.
-    let refused = unsafe {
-        launch!(add_one<<<1, 32, 0, &stream>>>(&mut moved.as_slice_mut().reinterpret_mut::<i32>()?, 4))
-    };
+    let refused =
+        launch!(add_one<<<1, 32, 0, &stream>>>(&mut moved.as_slice_mut().reinterpret_mut::<i32>()?, 4));
     assert!(refused.unwrap_err().to_string().contains("add_one: argument 0"));
     // The context is intact, and the refusals have not enabled access.
-    // SAFETY: four elements.
-    unsafe { launch!(add_one<<<1, 32, 0, &stream>>>(&mut own.as_slice_mut().reinterpret_mut::<i32>()?, 4)) }?;
+    launch!(add_one<<<1, 32, 0, &stream>>>(&mut own.as_slice_mut().reinterpret_mut::<i32>()?, 4))?;
     assert_eq!((own.to_vec()?, moved.to_vec()?), (vec![1; 4], vec![1, 2, 3, 4]));
 
     // Access that the program enables by a raw call is found, and so is the crate's own.
     // SAFETY: takes an ordinal and flags.
     first.with_current(|| unsafe { check!(cudaDeviceEnablePeerAccess(second.as_raw(), 0)) })?;
-    // SAFETY: four elements.
-    unsafe { launch!(copy_values<<<1, 32, 0, &stream>>>(&plane, &mut floats, 4)) }?;
+    launch!(copy_values<<<1, 32, 0, &stream>>>(&plane, &mut floats, 4))?;
     stream.synchronize()?;
     disable(first, second);
     first.enable_peer_access(&second)?;
-    // SAFETY: as above.
-    unsafe { launch!(copy_values<<<1, 32, 0, &stream>>>(&plane, &mut floats, 4)) }?;
+    launch!(copy_values<<<1, 32, 0, &stream>>>(&plane, &mut floats, 4))?;
     stream.synchronize()
 }
 
@@ -97,12 +90,10 @@ fn memory_of_a_pool_needs_the_pools_permission() -> Result<()> {
         cuda_safe::memcpy(&mut theirs, &[1.0, 2.0, 3.0, 4.0])?;
         Ok((pool, theirs))
     })?;
-    // SAFETY: the launch is refused.
-    let refused = unsafe { launch!(copy_values<<<1, 32, 0, &stream>>>(&theirs, &mut own, 4)) };
+    let refused = launch!(copy_values<<<1, 32, 0, &stream>>>(&theirs, &mut own, 4));
     assert!(refused.unwrap_err().to_string().contains("MemoryPool::enable_access"));
     pool.enable_access(first)?;
-    // SAFETY: four elements.
-    unsafe { launch!(copy_values<<<1, 32, 0, &stream>>>(&theirs, &mut own, 4)) }?;
+    launch!(copy_values<<<1, 32, 0, &stream>>>(&theirs, &mut own, 4))?;
     assert_eq!(own.to_vec()?, [1.0, 2.0, 3.0, 4.0]);
     Ok(())
 }

@@ -2,7 +2,6 @@
 //!
 //! Alone: the fault loses the device.
 //! Not under sanitizers: a kernel traps while tasks await it.
-#![expect(unsafe_code, reason = "launches a kernel that faults")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::pin::pin;
@@ -46,8 +45,7 @@ fn a_fault_wakes_the_tasks_with_its_error() {
     // The stream is held until all futures are made: work after the fault may be refused at once.
     let (open, opened) = mpsc::channel::<()>();
     stream.launch_host_fn(move || opened.recv().unwrap_or(())).unwrap();
-    // SAFETY: the kernel touches no memory.
-    unsafe { launch!(fault_trap<<<1, 1, 0, &stream>>>()) }.unwrap();
+    launch!(fault_trap<<<1, 1, 0, &stream>>>()).unwrap();
     event.record(&stream).unwrap();
     other.wait(&event).unwrap();
     let futures = [stream.done(), event.done(), other.done()];

@@ -2,7 +2,6 @@
 //!
 //! Alone: the fault loses the device.
 //! Not under sanitizers: a kernel traps while everything is still owned.
-#![expect(unsafe_code, reason = "launches a kernel that faults")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use cuda_kernels::kernels::fault_trap;
@@ -26,8 +25,7 @@ fn everything_can_be_dropped_after_a_fault() {
     let (open, opened) = std::sync::mpsc::channel::<()>();
     let behind = everything(&stream, || {
         stream.launch_host_fn(move || opened.recv().unwrap_or(())).unwrap();
-        // SAFETY: the kernel touches no memory.
-        unsafe { launch!(fault_trap<<<1, 1, 0, &stream>>>()) }.unwrap();
+        launch!(fault_trap<<<1, 1, 0, &stream>>>()).unwrap();
     });
     open.send(()).unwrap();
     assert!(stream.synchronize().unwrap_err().is_sticky());

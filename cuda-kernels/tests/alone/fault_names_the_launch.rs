@@ -20,7 +20,7 @@ fn the_first_frame_of_a_fault_is_the_caller_s_line() {
         let stream = Stream::new().unwrap();
         let nowhere = std::ptr::without_provenance_mut::<u32>(0x10);
         // SAFETY: the device refuses the access. The process ends after it.
-        unsafe { launch!(fault_store<<<1, 1, 0, &stream>>>(nowhere, 1)) }.unwrap(); // the launch
+        unsafe { launch!(fault_store.unchecked()<<<1, 1, 0, &stream>>>(nowhere, 1)) }.unwrap(); // the launch
         stream.synchronize().unwrap_err();
         return;
     }

@@ -37,8 +37,7 @@ fn after_a_fault_every_call_says_so_and_pinned_memory_in_flight_is_leaked() {
         let _ = opened.recv();
     };
     stream.launch_host_fn(held).unwrap();
-    // SAFETY: the kernel touches no memory.
-    unsafe { launch!(fault_trap<<<1, 1, 0, &stream>>>()) }.unwrap();
+    launch!(fault_trap<<<1, 1, 0, &stream>>>()).unwrap();
     memcpy_async(&mut pinned, &device, &stream).unwrap();
     memcpy_async(&mut dropped, &device, &stream).unwrap();
     memcpy_async(&mut filled, &registered, &stream).unwrap();

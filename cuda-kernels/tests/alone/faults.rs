@@ -25,7 +25,7 @@ fn a_store_outside_of_every_allocation_is_an_illegal_address() -> Result<()> {
     let stream = Stream::new()?;
     let nowhere = std::ptr::without_provenance_mut::<u32>(0x10);
     // SAFETY: the device refuses the access, which the test checks. The process ends after it.
-    unsafe { launch!(fault_store<<<1, 1, 0, &stream>>>(nowhere, 1)) }?;
+    unsafe { launch!(fault_store.unchecked()<<<1, 1, 0, &stream>>>(nowhere, 1)) }?;
     is_sticky(&stream.synchronize().unwrap_err(), sys::cudaErrorIllegalAddress);
     Ok(())
 }
@@ -36,7 +36,7 @@ fn a_load_through_a_null_pointer_is_an_illegal_address() -> Result<()> {
     let stream = Stream::new()?;
     let mut found = DeviceBuffer::from_slice(&[0_u32])?;
     // SAFETY: as above.
-    unsafe { launch!(fault_load<<<1, 1, 0, &stream>>>(std::ptr::null::<u32>(), &mut found)) }?;
+    unsafe { launch!(fault_load.unchecked()<<<1, 1, 0, &stream>>>(std::ptr::null::<u32>(), &mut found)) }?;
     is_sticky(&found.to_vec().unwrap_err(), sys::cudaErrorIllegalAddress);
     Ok(())
 }
@@ -45,8 +45,7 @@ fn a_load_through_a_null_pointer_is_an_illegal_address() -> Result<()> {
 fn a_trap_is_a_launch_failure() -> Result<()> {
     own_process!(Ok(()));
     let stream = Stream::new()?;
-    // SAFETY: the kernel stops at once. The process ends after it.
-    unsafe { launch!(fault_trap<<<1, 1, 0, &stream>>>()) }?;
+    launch!(fault_trap<<<1, 1, 0, &stream>>>())?;
     is_sticky(&stream.synchronize().unwrap_err(), sys::cudaErrorLaunchFailure);
     Ok(())
 }
@@ -56,10 +55,10 @@ fn a_failed_assertion_is_an_assert_error_and_a_true_one_is_none() -> Result<()> 
     own_process!(Ok(()));
     let stream = Stream::new()?;
     // SAFETY: the kernel touches no memory.
-    unsafe { launch!(fault_assert_nonzero<<<1, 1, 0, &stream>>>(1)) }?;
+    unsafe { launch!(fault_assert_nonzero.unchecked()<<<1, 1, 0, &stream>>>(1)) }?;
     stream.synchronize()?;
     // SAFETY: as above. The process ends after it.
-    unsafe { launch!(fault_assert_nonzero<<<1, 1, 0, &stream>>>(0)) }?;
+    unsafe { launch!(fault_assert_nonzero.unchecked()<<<1, 1, 0, &stream>>>(0)) }?;
     is_sticky(&stream.synchronize().unwrap_err(), sys::cudaErrorAssert);
     Ok(())
 }

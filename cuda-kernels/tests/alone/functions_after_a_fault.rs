@@ -2,7 +2,6 @@
 //!
 //! Alone: the fault loses the device.
 //! Not under sanitizers: a kernel traps while functions wait behind it.
-#![expect(unsafe_code, reason = "launches a kernel that faults")]
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -40,8 +39,7 @@ fn functions_and_wakers_that_panic_after_a_fault_do_so_as_in_host_functions() {
     fault_trap.load().unwrap();
     let (open, opened) = channel::<()>();
     stream.launch_host_fn(move || opened.recv().unwrap_or(())).unwrap();
-    // SAFETY: the kernel touches no memory.
-    unsafe { launch!(fault_trap<<<1, 1, 0, &stream>>>()) }.unwrap();
+    launch!(fault_trap<<<1, 1, 0, &stream>>>()).unwrap();
     let (tell, told) = channel();
     let waker = Waker::from(Arc::new(PanickingWaker));
     let mut futures = Vec::new();

@@ -60,8 +60,7 @@ fn a_kernel_does_the_same_as_in_the_program_and_both_are_ordered() -> Result<()>
     assert_eq!(same.attributes()?.registers(), add_one.attributes()?.registers());
     for _ in 0..3 {
         let (one, other) = (Stream::non_blocking()?, Stream::non_blocking()?);
-        // SAFETY: the count is the buffer's.
-        unsafe { launch!(add_one<<<1, 128, 0, &one>>>(&mut data, 100)) }?;
+        launch!(add_one<<<1, 128, 0, &one>>>(&mut data, 100))?;
         // SAFETY: as above.
         unsafe { launch!(same<<<1, 128, 0, &other>>>(&mut data, 100)) }?;
     }

@@ -2,7 +2,6 @@
 //! reads it.
 //!
 //! Alone: the policy is a property of the process.
-#![allow(unsafe_code, reason = "launches kernels")]
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use cuda_kernels::kernels;
@@ -17,10 +16,7 @@ fn a_refused_launch_names_its_argument_and_offers_read_only_where_that_would_do(
     let (a, b) = (Stream::non_blocking()?, Stream::non_blocking()?);
     let (mut values, mut squares) = (DeviceBuffer::<i32>::alloc(64)?, DeviceBuffer::<i32>::alloc(64)?);
     let mut host = PinnedBuffer::<i32>::alloc(64)?;
-    let add_one = |values: &mut DeviceBuffer<i32>| {
-        // SAFETY: the count is that of the elements.
-        unsafe { launch!(kernels::add_one<<<1, 64, 0, &b>>>(values, 64)) }
-    };
+    let add_one = |values: &mut DeviceBuffer<i32>| launch!(kernels::add_one<<<1, 64, 0, &b>>>(values, 64));
     memset_async(&mut values, 0, &a)?;
     a.synchronize()?;
 
@@ -43,8 +39,7 @@ fn a_refused_launch_names_its_argument_and_offers_read_only_where_that_would_do(
     assert!(!error.to_string().contains("read_only"), "{error}");
 
     // Declared as read already.
-    // SAFETY: the count is that of the elements.
-    let error = unsafe { launch!(kernels::square<<<1, 64, 0, &b>>>(&values, &mut squares, 64)) }.unwrap_err();
+    let error = launch!(kernels::square<<<1, 64, 0, &b>>>(&values, &mut squares, 64)).unwrap_err();
     assert!(error.detail().as_str().starts_with("argument 0 (0 is the first), `numbers`: "), "{error}");
     assert!(!error.to_string().contains("read_only"), "{error}");
     assert_eq!((error.call_site().file(), error.is_refused()), (file!(), true));
@@ -77,8 +72,7 @@ fn refused_after_fills(x_first: bool, swapped: bool) -> Result<(Error, [u32; 2])
         lines[0] = line!() + 1;
         memset_async(&mut x, 0, &a)?;
     }
-    // SAFETY: the count is that of the elements.
-    let error = unsafe { launch!(kernels::square<<<1, 64, 0, &b>>>(&x, &mut y, 64)) }.unwrap_err();
+    let error = launch!(kernels::square<<<1, 64, 0, &b>>>(&x, &mut y, 64)).unwrap_err();
     a.synchronize()?;
     Ok((error, lines))
 }
@@ -111,8 +105,7 @@ fn a_refused_launch_of_a_capture_names_its_argument_and_the_line_in_the_capture(
         let line = line!() + 1;
         memset_async(&mut y, 1, s)?;
         memset_async(&mut x, 1, &side)?;
-        // SAFETY: the count is that of the elements.
-        let error = unsafe { launch!(kernels::square<<<1, 64, 0, &side>>>(&x, &mut y, 64)) }.unwrap_err();
+        let error = launch!(kernels::square<<<1, 64, 0, &side>>>(&x, &mut y, 64)).unwrap_err();
         let text = error.detail().as_str();
         assert!(text.starts_with(&hazard_of("squares", 1)), "{error}");
         assert!(text.contains(&format!(" after the conflicting one at {}:{line}:", file!())), "{error}");

@@ -2,7 +2,6 @@
 //!
 //! Alone: it loses the device.
 //! Not under sanitizers: a kernel traps outside of a surface.
-#![expect(unsafe_code, reason = "launches a kernel that must fail")]
 
 use cuda_kernels::kernels;
 use cuda_safe::memory::ArrayBuilder;
@@ -18,8 +17,7 @@ fn a_kernel_that_traps_outside_of_a_surface_ends_with_an_error() -> Result<()> {
     let mut surface = Surface::new(&image)?;
     let mut out = DeviceBuffer::<f32>::alloc(1)?;
     let kernel = &kernels::probe_surface_trap;
-    // SAFETY: the kernel reads one element, and traps because it does not exist.
-    unsafe { launch!(kernel<<<1, 1, 0, &stream>>>(&mut surface, 4, 0, &mut out)) }?;
+    launch!(kernel<<<1, 1, 0, &stream>>>(&mut surface, 4, 0, &mut out))?;
     let error = stream.synchronize().unwrap_err();
     assert!(error.is_sticky(), "{error}");
     assert_eq!(error.code(), sys::cudaErrorIllegalAddress);

@@ -4,7 +4,7 @@
 
 use cuda_kernels::{copy_many, kernels};
 use cuda_safe::error::Detail;
-use cuda_safe::launch::{KernelArg, KernelInput, KernelOutput};
+use cuda_safe::launch::{CheckedArg, KernelArg, KernelInput, KernelOutput};
 use cuda_safe::{Device, DeviceBuffer, MappedFlag, PinnedBuffer, Registered, Result, Stream, hazard};
 use cuda_testing::alone;
 
@@ -191,6 +191,12 @@ unsafe impl KernelArg<*mut u8> for Raw {
         Ok(self.0)
     }
 }
+
+// SAFETY: no bytes belong to it, because it has no access.
+unsafe impl CheckedArg<*const u8> for Raw {}
+
+// SAFETY: as above.
+unsafe impl CheckedArg<*mut u8> for Raw {}
 
 // SAFETY: the buffer is on device 0 and has as many bytes.
 unsafe impl KernelInput<u8> for Raw {

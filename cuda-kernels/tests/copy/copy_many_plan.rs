@@ -5,7 +5,7 @@
 use cuda_kernels::{CopyManyPlan, copy_many, gate_then_write, kernels};
 use cuda_safe::error::Detail;
 use cuda_safe::hazard::{self, Access, AccessHistory};
-use cuda_safe::launch::{KernelArg, KernelInput, KernelOutput};
+use cuda_safe::launch::{CheckedArg, KernelArg, KernelInput, KernelOutput};
 use cuda_safe::stream::AsStream;
 use cuda_safe::{
     Device, DeviceBuffer, DeviceSlice, DeviceSliceMut, MappedFlag, Result, Stream, memcpy, memcpy_async,
@@ -319,6 +319,12 @@ unsafe impl KernelArg<*mut u8> for Part<'_> {
         Some(Access::write(self.ledger, self.start..self.start + Self::BYTES))
     }
 }
+
+// SAFETY: the pointer is to the bytes of the access.
+unsafe impl CheckedArg<*const u8> for Part<'_> {}
+
+// SAFETY: as above.
+unsafe impl CheckedArg<*mut u8> for Part<'_> {}
 
 // SAFETY: the buffer has as many bytes from that offset on.
 unsafe impl KernelInput<u8> for Part<'_> {

@@ -50,8 +50,7 @@ fn kernels_copies_and_textures_of_one_image_are_ordered_over_streams() -> Result
     rotate(&texture, &mut out, [16, 16], 0.0, &other)?;
     assert_eq!(hazard::added_waits(), before + 2, "the texture waits for the painter");
     let kernel = &kernels::probe_surface_increment;
-    // SAFETY: the kernel reads and writes within an image of this size.
-    unsafe { launch!(kernel<<<(2, 2), (8, 8), 0, &painter>>>(&mut surface, 16, 16)) }?;
+    launch!(kernel<<<(2, 2), (8, 8), 0, &painter>>>(&mut surface, 16, 16))?;
     assert_eq!(hazard::added_waits(), before + 3, "the painter waits for the texture");
     assert_eq!(out.to_vec()?, gradient(16, 16));
     let more: Vec<f32> = gradient(16, 16).into_iter().map(|it| it + 1.0).collect();
@@ -73,7 +72,7 @@ fn kernels_that_only_read_a_surface_run_beside_each_other() -> Result<()> {
         let kernel = &kernels::probe_surface_copy;
         // SAFETY: the kernel reads one and writes the other, within images of this size.
         unsafe {
-            launch!(kernel<<<1, (8, 8), 0, stream>>>(surface.read_only(), &mut Surface::new(array)?, 4, 4))
+            launch!(kernel.unchecked()<<<1, (8, 8), 0, stream>>>(surface.read_only(), &mut Surface::new(array)?, 4, 4))
         }?;
     }
     assert_eq!(hazard::added_waits(), before);

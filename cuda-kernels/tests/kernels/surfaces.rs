@@ -1,6 +1,5 @@
 //! Kernels that write and read surfaces: the contents of the array, accesses outside of it, and the
 //! order.
-#![expect(unsafe_code, reason = "launches kernels without their safe functions")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use cuda_kernels::{kernels, paint_gradient};
@@ -54,18 +53,15 @@ fn solids_layers_and_elements_of_several_numbers_are_written_as_well() -> Result
     let layers = ArrayBuilder::plane(4, 3).layers(2).surface().alloc::<f32>()?;
     let (mut first, mut second) = (Surface::new(&solid)?, Surface::new(&layers)?);
     let kernel = &kernels::probe_surface_solid;
-    // SAFETY: the kernel writes within an image of this size.
-    unsafe { launch!(kernel<<<1, (8, 8), 0, &stream>>>(&mut first, 4, 3, 2)) }?;
+    launch!(kernel<<<1, (8, 8), 0, &stream>>>(&mut first, 4, 3, 2))?;
     let kernel = &kernels::probe_surface_layers;
-    // SAFETY: as above.
-    unsafe { launch!(kernel<<<1, (8, 8), 0, &stream>>>(&mut second, 4, 3, 2)) }?;
+    launch!(kernel<<<1, (8, 8), 0, &stream>>>(&mut second, 4, 3, 2))?;
     assert_eq!(solid.to_vec()?, expected);
     assert_eq!(layers.to_vec()?, expected);
 
     let pixels = ArrayBuilder::plane(2, 2).surface().alloc::<[u8; 4]>()?;
     let kernel = &kernels::probe_surface_bytes;
-    // SAFETY: as above.
-    unsafe { launch!(kernel<<<1, (8, 8), 0, &stream>>>(&mut Surface::new(&pixels)?, 2, 2)) }?;
+    launch!(kernel<<<1, (8, 8), 0, &stream>>>(&mut Surface::new(&pixels)?, 2, 2))?;
     assert_eq!(pixels.to_vec()?, [[0, 0, 7, 255], [1, 0, 7, 255], [0, 1, 7, 255], [1, 1, 7, 255]]);
     Ok(())
 }
@@ -80,9 +76,7 @@ fn outside_of_the_image_nothing_is_written_and_zeros_or_the_edge_are_read() -> R
     let (x, y) = (DeviceBuffer::from_slice(&[-1, 3, 0, 1])?, DeviceBuffer::from_slice(&[0, 1, 2, 0])?);
     let mut out = DeviceBuffer::<f32>::alloc(8)?;
     let kernel = &kernels::probe_surface_outside;
-    // SAFETY: the kernel reads as many numbers as there are and writes twice as many. Its boundary modes
-    // confine it to the surface.
-    unsafe { launch!(kernel<<<1, 32, 0, &stream>>>(&mut surface, &x, &y, &mut out, 4)) }?;
+    launch!(kernel<<<1, 32, 0, &stream>>>(&mut surface, &x, &y, &mut out, 4))?;
     assert_eq!(out.to_vec()?, [0.0, 0.0, 0.0, 2.0, 1.0, 6.0, 4.0, 2.0]);
     assert_eq!(image.to_vec()?, [1.0, -1.0, 3.0, 4.0, 5.0, 6.0]);
     Ok(())

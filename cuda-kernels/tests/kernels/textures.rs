@@ -132,8 +132,7 @@ fn planes_are_filtered_in_both_directions_whether_of_an_array_or_of_rows_with_a_
         let y = DeviceBuffer::from_slice(&[0.5_f32, 2.5, 1.0, 3.5, 2.0])?;
         let mut out = DeviceBuffer::alloc(5)?;
         let kernel = &kernels::probe_plane;
-        // SAFETY: the kernel reads the texture, and as many elements as there are.
-        unsafe { launch!(kernel<<<1, 32, 0, &stream>>>(&texture, &x, &y, &mut out, 5)) }?;
+        launch!(kernel<<<1, 32, 0, &stream>>>(&texture, &x, &y, &mut out, 5))?;
         assert_relative_eq!(out.to_vec()?[..], [0.0, 21.0, 6.5, 34.0, 19.0][..], epsilon = 0.2);
     }
     Ok(())
@@ -158,16 +157,14 @@ fn solids_are_filtered_in_all_directions_and_layers_stand_for_themselves() -> Re
         (DeviceBuffer::from_slice(&[0.5_f32, 1.5, 2.5])?, DeviceBuffer::from_slice(&[0, 2, 1])?);
     let mut out = DeviceBuffer::alloc(3)?;
     let kernel = &kernels::probe_layers;
-    // SAFETY: the kernel reads the texture, and as many elements as there are.
-    unsafe { launch!(kernel<<<1, 32, 0, &stream>>>(&texture, &at, &layer, &mut out, 3)) }?;
+    launch!(kernel<<<1, 32, 0, &stream>>>(&texture, &at, &layer, &mut out, 3))?;
     assert_eq!(out.to_vec()?, [0.0, 22.0, 17.0]);
 
     let mut lines = ArrayBuilder::line(3).layers(3).alloc::<f32>()?;
     memcpy_3d(&mut lines, &Volume::from_slice(&numbers[..9], 3, 1, 3)?)?;
     let texture = Texture::new(&lines, &NEAREST)?;
     let kernel = &kernels::probe_lines;
-    // SAFETY: as above.
-    unsafe { launch!(kernel<<<1, 32, 0, &stream>>>(&texture, &at, &layer, &mut out, 3)) }?;
+    launch!(kernel<<<1, 32, 0, &stream>>>(&texture, &at, &layer, &mut out, 3))?;
     assert_eq!(out.to_vec()?, [0.0, 7.0, 5.0]);
     Ok(())
 }
@@ -199,8 +196,7 @@ fn linear_memory_is_read_by_the_number_of_the_element_and_is_zero_outside() -> R
     let texture = Texture::new(&numbers, &NEAREST)?;
     let (at, mut out) = (DeviceBuffer::from_slice(&[2, 0, 3, -1])?, DeviceBuffer::alloc(4)?);
     let kernel = &kernels::probe_numbered;
-    // SAFETY: the kernel reads the texture, and as many elements as there are.
-    unsafe { launch!(kernel<<<1, 32, 0, &stream>>>(&texture, &at, &mut out, 4)) }?;
+    launch!(kernel<<<1, 32, 0, &stream>>>(&texture, &at, &mut out, 4))?;
     assert_eq!(out.to_vec()?, [3.5, 1.5, 0.0, 0.0]);
     Ok(())
 }
@@ -215,8 +211,7 @@ fn integers_come_as_they_are_or_as_fractions_of_the_largest() -> Result<()> {
     memcpy_2d(&mut pixels, &Plane::from_slice(&colours, 2, 2)?)?;
     let texture = Texture::new(&pixels, &NEAREST)?;
     let kernel = &kernels::probe_bytes;
-    // SAFETY: the kernel reads the texture, and writes four numbers for each that it reads.
-    unsafe { launch!(kernel<<<1, 32, 0, &stream>>>(&texture, &at, &mut out, 2)) }?;
+    launch!(kernel<<<1, 32, 0, &stream>>>(&texture, &at, &mut out, 2))?;
     assert_eq!(out.to_vec()?, [1, 2, 3, 4, 255, 128, 0, 7]);
 
     let mut signed = Array::<i16>::alloc_2d(2, 2)?;
@@ -224,8 +219,7 @@ fn integers_come_as_they_are_or_as_fractions_of_the_largest() -> Result<()> {
     let texture = Texture::new(&signed, &NEAREST)?;
     let mut out = DeviceBuffer::<i32>::alloc(2)?;
     let kernel = &kernels::probe_integers;
-    // SAFETY: as above.
-    unsafe { launch!(kernel<<<1, 32, 0, &stream>>>(&texture, &at, &mut out, 2)) }?;
+    launch!(kernel<<<1, 32, 0, &stream>>>(&texture, &at, &mut out, 2))?;
     assert_eq!(out.to_vec()?, [-300, 32_767]);
 
     let fractions = TextureDesc { read_mode: ReadMode::NormalizedFloat, ..NEAREST };
@@ -399,8 +393,7 @@ fn a_texture_that_is_dropped_waits_for_its_launches() -> Result<()> {
     for _ in 0..20 {
         let texture = Texture::new(&line()?, &NEAREST)?;
         let kernel = &kernels::probe_line;
-        // SAFETY: the kernel reads the texture, and as many elements as there are.
-        unsafe { launch!(kernel<<<1, 64, 0, &stream>>>(&texture, &at, &mut out, 64)) }?;
+        launch!(kernel<<<1, 64, 0, &stream>>>(&texture, &at, &mut out, 64))?;
         drop(texture);
     }
     assert_eq!(out.to_vec()?, [10.0; 64]);
@@ -420,8 +413,7 @@ fn a_launch_on_another_device_than_the_textures_is_refused() -> Result<()> {
     let stream = Stream::builder().device(there).build()?;
     let (at, mut out) = (DeviceBuffer::<f32>::alloc_on(there, 1)?, DeviceBuffer::alloc_on(there, 1)?);
     let kernel = &kernels::probe_line;
-    // SAFETY: the kernel would read the texture, and as many elements as there are.
-    let error = unsafe { launch!(kernel<<<1, 1, 0, &stream>>>(&texture, &at, &mut out, 1)) }.unwrap_err();
+    let error = launch!(kernel<<<1, 1, 0, &stream>>>(&texture, &at, &mut out, 1)).unwrap_err();
     assert!(error.detail().as_str().contains("belongs to device 0, device 1 is needed"), "{error}");
     Ok(())
 }

@@ -75,10 +75,8 @@ fn overloads_are_two_kernels() -> Result<()> {
     let stream = Stream::new()?;
     let mut floats = DeviceBuffer::from_slice(&[1.5_f32])?;
     let mut integers = DeviceBuffer::from_slice(&[1_i32])?;
-    // SAFETY: each kernel adds to one element.
-    unsafe { launch!(arguments_overloaded<<<1, 1, 0, &stream>>>(&mut floats, 0.25)) }?;
-    // SAFETY: as above.
-    unsafe { launch!(arguments_overloaded1<<<1, 1, 0, &stream>>>(&mut integers, 41)) }?;
+    launch!(arguments_overloaded<<<1, 1, 0, &stream>>>(&mut floats, 0.25))?;
+    launch!(arguments_overloaded1<<<1, 1, 0, &stream>>>(&mut integers, 41))?;
     assert_eq!((floats.to_vec()?, integers.to_vec()?), (vec![1.75], vec![42]));
     Ok(())
 }
@@ -102,14 +100,12 @@ fn planes_and_volumes_are_passed_as_their_first_element_and_the_tracker_knows_wh
     Device::current()?.synchronize()?;
     memcpy_2d(&mut image, &Plane::from_slice(&numbers, 4, 6)?)?;
     let before = added_waits();
-    // SAFETY: five pitches and a row are within either.
-    unsafe { launch!(copy_values<<<count.div_ceil(256), 256, 0, &one>>>(&image, &mut field, count)) }?;
+    launch!(copy_values<<<count.div_ceil(256), 256, 0, &one>>>(&image, &mut field, count))?;
     let mut again = PitchedBuffer::<f32>::alloc(4, 3)?;
     {
         let (from, mut to) = (field.volume().layers(1..)?, again.plane_mut());
         let count = 2 * words + 4;
-        // SAFETY: two pitches and a row are within the second layer and the three rows.
-        unsafe { launch!(copy_values<<<count.div_ceil(256), 256, 0, &other>>>(from, &mut to, count)) }?;
+        launch!(copy_values<<<count.div_ceil(256), 256, 0, &other>>>(from, &mut to, count))?;
     }
     assert!(added_waits() > before, "the second launch reads what the first one writes");
     assert_eq!(field.to_vec()?, numbers);
@@ -122,17 +118,14 @@ fn pitched_memory_is_an_argument_for_cudas_structure_of_that() -> Result<()> {
     let _alone = alone();
     let streams = [Stream::non_blocking()?, Stream::non_blocking()?];
     let mut plane = PitchedBuffer::<i32>::alloc(5, 3)?;
-    // SAFETY: here and below, the kernel writes the elements that the structure and the depth describe.
-    unsafe { launch!(arguments_pitched<<<1, 32, 0, &streams[0]>>>(&mut plane, 1, 100)) }?;
+    launch!(arguments_pitched<<<1, 32, 0, &streams[0]>>>(&mut plane, 1, 100))?;
     // A part of it, from another stream: ordered after the first.
     let mut whole = plane.plane_mut();
     let part = whole.rows_mut(1..3)?;
-    // SAFETY: as above.
-    unsafe { launch!(arguments_pitched<<<1, 32, 0, &streams[1]>>>(part, 1, 0)) }?;
+    launch!(arguments_pitched<<<1, 32, 0, &streams[1]>>>(part, 1, 0))?;
     assert_eq!(plane.to_vec()?, [100, 101, 102, 103, 104, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
     let mut volume = PitchedVolume::<i32>::alloc(3, 2, 4)?;
-    // SAFETY: as above.
-    unsafe { launch!(arguments_pitched<<<1, 32, 0, &streams[0]>>>(&mut volume, 4, 7)) }?;
+    launch!(arguments_pitched<<<1, 32, 0, &streams[0]>>>(&mut volume, 4, 7))?;
     assert_eq!(volume.to_vec()?, (7..31).collect::<Vec<i32>>());
     Ok(())
 }
@@ -143,13 +136,10 @@ fn twenty_parameters_arrive_from_whole_numbers_of_any_type() -> Result<()> {
     let stream = Stream::new()?;
     let mut out = DeviceBuffer::from_slice(&[0_i32; 20])?;
     let (length, wide, narrow): (usize, i64, u8) = (out.len(), -3, 250);
-    // SAFETY: the kernel writes twenty numbers.
-    unsafe {
-        launch!(arguments_many<<<1, 1, 0, &stream>>>(
-            &mut out, length, wide, narrow, 4_u64, 5_isize, 6_i16, 7_u16, 8_i8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18,
-            19, 1 << 20
-        ))
-    }?;
+    launch!(arguments_many<<<1, 1, 0, &stream>>>(
+        &mut out, length, wide, narrow, 4_u64, 5_isize, 6_i16, 7_u16, 8_i8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18,
+        19, 1 << 20
+    ))?;
     let mut expected: Vec<i32> = (1..=20).collect();
     expected[..3].copy_from_slice(&[20, -3, 250]);
     expected[19] = 1 << 20;
@@ -163,8 +153,7 @@ fn a_whole_number_that_its_parameter_cannot_hold_is_refused_by_its_argument() ->
     let stream = Stream::new()?;
     let mut data = DeviceBuffer::from_slice(&[1_i32])?;
     let too_many: usize = 1 << 31;
-    // SAFETY: the launch is refused.
-    let refused = unsafe { launch!(arguments_overloaded1<<<1, 1, 0, &stream>>>(&mut data, too_many)) };
+    let refused = launch!(arguments_overloaded1<<<1, 1, 0, &stream>>>(&mut data, too_many));
     let error = refused.unwrap_err();
     let said = error.to_string();
     assert!(
@@ -173,8 +162,7 @@ fn a_whole_number_that_its_parameter_cannot_hold_is_refused_by_its_argument() ->
         "{said}"
     );
     assert!(said.contains("arguments.rs"), "{said}");
-    // SAFETY: as above.
-    let refused = unsafe { launch!(arguments_overloaded1<<<too_many, 1, 0, &stream>>>(&mut data, 1)) };
+    let refused = launch!(arguments_overloaded1<<<too_many, 1, 0, &stream>>>(&mut data, 1));
     assert!(refused.unwrap_err().to_string().contains("the grid's x"));
     assert_eq!(data.to_vec()?, [1]);
     Ok(())
@@ -188,14 +176,11 @@ fn a_mutable_borrow_serves_one_launch_after_the_other() -> Result<()> {
     }
     fn twice(data: &mut DeviceBuffer<i32>, stream: &Stream) -> Result<()> {
         for value in [1_i64, 2] {
-            // SAFETY: the kernel adds to one element.
-            unsafe { launch!(arguments_overloaded1<<<1, 1, 0, stream>>>(data, value)) }?;
+            launch!(arguments_overloaded1<<<1, 1, 0, stream>>>(data, value))?;
         }
         let problem = Problem { data };
-        // SAFETY: as above.
-        unsafe { launch!(arguments_overloaded1<<<1, 1, 0, stream>>>(problem.data, 3)) }?;
-        // SAFETY: as above.
-        unsafe { launch!(arguments_overloaded1<<<1, 1, 0, stream>>>(problem.data, 4)) }
+        launch!(arguments_overloaded1<<<1, 1, 0, stream>>>(problem.data, 3))?;
+        launch!(arguments_overloaded1<<<1, 1, 0, stream>>>(problem.data, 4))
     }
     let stream = Stream::new()?;
     let mut data = DeviceBuffer::from_slice(&[0_i32])?;
@@ -229,18 +214,14 @@ fn vector_types_take_memory_of_their_numbers_and_bools_take_bytes() -> Result<()
     let input = DeviceBuffer::from_slice(&[1.0_f32, 2.0, 3.0, 4.0, -5.0, 6.0, 7.0, 8.0])?;
     let mut output = DeviceBuffer::from_slice(&[0.0_f32; 9])?;
     let mut positive = DeviceBuffer::from_slice(&[7_u8; 2])?;
-    // SAFETY: two vectors of four numbers, and two bytes.
-    unsafe {
-        launch!(arguments_vectors<<<1, 32, 0, &stream>>>(&input, output.slice_mut(..8)?, &mut positive, 2))
-    }?;
+    launch!(arguments_vectors<<<1, 32, 0, &stream>>>(&input, output.slice_mut(..8)?, &mut positive, 2))?;
     assert_eq!(output.to_vec()?, [2.0, 4.0, 6.0, 8.0, -10.0, 12.0, 14.0, 16.0, 0.0]);
     assert_eq!(positive.to_vec()?, [1, 0]);
     // Neither a part of a vector nor a misaligned one.
     let mut odd = |range: std::ops::Range<usize>| -> Result<String> {
         let part = output.slice_mut(range)?;
         // SAFETY: the launch is refused.
-        let refused =
-            unsafe { launch!(arguments_vectors<<<1, 32, 0, &stream>>>(&input, part, &mut positive, 1)) };
+        let refused = launch!(arguments_vectors<<<1, 32, 0, &stream>>>(&input, part, &mut positive, 1));
         Ok(refused.unwrap_err().to_string())
     };
     let (divided, misaligned) = (odd(0..9)?, odd(1..9)?);

@@ -200,10 +200,8 @@ fn attributes_change_how_a_kernel_runs_and_not_what_it_does_nor_its_order() -> R
         .access_policy(window)
         .cooperative();
     for turn in 0..10 {
-        // SAFETY: the count is the buffer's.
-        unsafe { add_one.launch(config, &streams[turn % 2], (&mut data, 256)) }?;
-        // SAFETY: as above.
-        unsafe { launch!(kernels::double_values<<<1, 256, 0, &streams[(turn + 1) % 2]>>>(&mut data, 256)) }?;
+        add_one.launch(config, &streams[turn % 2], (&mut data, 256))?;
+        launch!(kernels::double_values<<<1, 256, 0, &streams[(turn + 1) % 2]>>>(&mut data, 256))?;
     }
     assert_eq!(data.to_vec()?, [(1 << 11) - 2; 256]);
     let (mut at, mut count) = (data.as_mut_ptr(), 256_u32);
@@ -220,8 +218,7 @@ fn more_blocks_than_fit_at_once_are_refused_however_that_is_asked_for() -> Resul
     let stream = Stream::new()?;
     let mut data = DeviceBuffer::from_slice(&[0_i32; 4])?;
     let together = LaunchConfig::new(1 << 20, 1024).cooperative().priority(0);
-    // SAFETY: the count is the buffer's.
-    let refused = unsafe { add_one.launch(together, &stream, (&mut data, 4)) };
+    let refused = add_one.launch(together, &stream, (&mut data, 4));
     let error = refused.unwrap_err();
     let what = "the number of blocks that wait for each other";
     assert!(error.detail().as_str().starts_with(&format!("{what} is 1048576, at most ")), "{error}");
@@ -236,12 +233,10 @@ fn a_launch_that_orders_itself_is_refused_in_a_capture_and_clusters_are_captured
     // SAFETY: refused before it is launched.
     let itself = unsafe { LaunchConfig::new(1, 256).programmatic_stream_serialization() };
     let captured = stream.capture(|captured| {
-        // SAFETY: the count is the buffer's.
-        let refused = unsafe { add_one.launch(itself, captured, (&mut data, 256)) };
+        let refused = add_one.launch(itself, captured, (&mut data, 256));
         let error = refused.unwrap_err();
         assert_eq!(error.detail(), &Detail::CAPTURING, "{error}");
-        // SAFETY: as above.
-        unsafe { add_one.launch(LaunchConfig::new(1, 256).priority(0), captured, (&mut data, 256)) }
+        add_one.launch(LaunchConfig::new(1, 256).priority(0), captured, (&mut data, 256))
     });
     let mut exec = captured?.instantiate()?;
     exec.launch(&stream)?;
@@ -252,8 +247,9 @@ fn a_launch_that_orders_itself_is_refused_in_a_capture_and_clusters_are_captured
     }
     let mut numbers = DeviceBuffer::from_slice(&[0_u32; 4 * NUMBERS])?;
     let graph = stream.capture(|captured| {
+        let config = LaunchConfig::new(4, 64).cluster(4);
         // SAFETY: there is room for the numbers of each block.
-        unsafe { cluster_places.launch(LaunchConfig::new(4, 64).cluster(4), captured, (&mut numbers,)) }
+        unsafe { cluster_places.unchecked().launch(config, captured, (&mut numbers,)) }
     })?;
     graph.instantiate()?.launch(&stream)?;
     assert_eq!(numbers.to_vec()?[3 * NUMBERS..3 * NUMBERS + 2], [3, 4]);

@@ -197,12 +197,12 @@ fn a_launch_is_ordered_by_what_any_body_accesses() -> Result<()> {
     memset_async(&mut sum, 0, &first)?;
     exec.launch(&second)?;
     // SAFETY: as in `adds`.
-    unsafe { launch!(add_amount<<<1, 1, 0, &first>>>(&mut sum, 2_u32)) }?;
+    unsafe { launch!(add_amount.unchecked()<<<1, 1, 0, &first>>>(&mut sum, 2_u32)) }?;
     // A form that is made after the other one was dropped starts after its launches: both set the condition.
     drop(exec);
     let mut exec = graph.instantiate()?;
     // SAFETY: as in `adds`.
-    unsafe { launch!(add_amount<<<1, 1, 0, &first>>>(&mut left, 3_u32)) }?;
+    unsafe { launch!(add_amount.unchecked()<<<1, 1, 0, &first>>>(&mut left, 3_u32)) }?;
     exec.launch(&first)?;
     drop(graph);
     assert_eq!(sum.to_vec()?, [72]);
@@ -215,7 +215,8 @@ fn captured_work_copies_and_fills_run_in_bodies() -> Result<()> {
     let mut stream = Stream::new()?;
     let (mut left, mut sum, mut copy) = (number(3)?, number(0)?, number(0)?);
     // SAFETY: as in `adds`.
-    let captured = stream.capture(|s| unsafe { launch!(add_amount<<<1, 1, 0, s>>>(&mut sum, 5_u32)) })?;
+    let captured =
+        stream.capture(|s| unsafe { launch!(add_amount.unchecked()<<<1, 1, 0, s>>>(&mut sum, 5_u32)) })?;
     let mut graph = Graph::new()?;
     let again = graph.condition(1)?;
     graph.add(
@@ -273,7 +274,7 @@ fn a_condition_is_set_only_in_its_graph_and_has_one_node() -> Result<()> {
     let condition = graph.condition(0)?;
     // SAFETY: as in `adds`, here and below.
     assert_refused(
-        unsafe { launch!(set_condition<<<1, 1, 0, &stream>>>(&condition, &one)) },
+        unsafe { launch!(set_condition.unchecked()<<<1, 1, 0, &stream>>>(&condition, &one)) },
         "a condition anywhere but in nodes of its graph",
     );
     // SAFETY: as above.

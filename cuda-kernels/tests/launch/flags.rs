@@ -93,7 +93,7 @@ fn a_flag_serves_kernels_that_declare_it_signed_or_with_64_bits() {
     let [open, opened, close] = [(); 3].map(|()| MappedFlag::new().unwrap());
     let kernel = &kernels::arguments_signs;
     // SAFETY: the kernel accesses only the flags, and ends once the host has set them.
-    unsafe { launch!(kernel<<<1, 1, 0, &stream>>>(&open, &opened, &close)) }.unwrap();
+    unsafe { launch!(kernel.unchecked()<<<1, 1, 0, &stream>>>(&open, &opened, &close)) }.unwrap();
     open.set(5);
     close.set(7);
     stream.synchronize().unwrap();

@@ -31,7 +31,7 @@ fn the_host_cannot_copy_from_the_heap_but_a_kernel_can() -> Result<()> {
     let stream = Stream::new()?;
     let mut address = DeviceBuffer::from_slice(&[0_u64])?;
     // SAFETY: one block; the kernel stores one address and writes the memory that it allocated itself.
-    unsafe { launch!(kernels::heap_keep<<<1, 32, 0, &stream>>>(&mut address, COUNT)) }?;
+    unsafe { launch!(kernels::heap_keep.unchecked()<<<1, 32, 0, &stream>>>(&mut address, COUNT)) }?;
     let scratch = address.to_vec()?[0];
     assert_ne!(scratch, 0, "the heap has room for 400 bytes");
 
@@ -46,11 +46,13 @@ fn the_host_cannot_copy_from_the_heap_but_a_kernel_can() -> Result<()> {
 
     let mut staging = DeviceBuffer::from_slice(&[0_u32; 100])?;
     // SAFETY: the address is that of 100 integers on the heap, and the buffer has as many.
-    unsafe { launch!(kernels::heap_copy_out<<<1, 128, 0, &stream>>>(&address, &mut staging, COUNT)) }?;
+    unsafe {
+        launch!(kernels::heap_copy_out.unchecked()<<<1, 128, 0, &stream>>>(&address, &mut staging, COUNT))
+    }?;
     assert_eq!(staging.to_vec()?, (0..COUNT).map(|at| at * at).collect::<Vec<u32>>());
 
     // SAFETY: the address is from the heap, and it is freed once.
-    unsafe { launch!(kernels::heap_release<<<1, 1, 0, &stream>>>(&mut address)) }?;
+    unsafe { launch!(kernels::heap_release.unchecked()<<<1, 1, 0, &stream>>>(&mut address)) }?;
     assert_eq!(address.to_vec()?, [0]);
     Ok(())
 }

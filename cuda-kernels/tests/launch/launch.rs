@@ -6,7 +6,7 @@ use cuda_kernels::kernels::{self, add_one, arguments_bounded, arguments_meet, ar
 use cuda_safe::device::CacheConfig;
 use cuda_safe::error::Detail;
 use cuda_safe::graph::node;
-use cuda_safe::launch::{Dim3, Kernel, KernelSetting, LaunchConfig, OccupancyFlags, Parameter};
+use cuda_safe::launch::{Dim3, KernelSetting, LaunchConfig, OccupancyFlags, Parameter};
 use cuda_safe::{
     AsStream, Device, DeviceBuffer, Graph, Result, Stream, hazard, launch, memcpy, memset_async, sys,
 };
@@ -18,9 +18,7 @@ fn shape<'a>(config: impl Into<LaunchConfig<'a>>, words: u32, stream: &impl AsSt
     let mut threads = DeviceBuffer::from_slice(&[0_u32])?;
     let mut shared = DeviceBuffer::from_slice(&[0_u32])?;
     let config = config.into().with_shared_bytes(usize::try_from(words).unwrap() * 4);
-    // SAFETY: the kernel counts in one element of each buffer, and uses as many words of shared memory as
-    // the launch provides.
-    unsafe { arguments_shape.launch(config, stream, (&mut threads, &mut shared, words)) }?;
+    arguments_shape.launch(config, stream, (&mut threads, &mut shared, words))?;
     Ok((threads.to_vec()?[0], shared.to_vec()?[0]))
 }
 
@@ -42,21 +40,12 @@ fn the_macro_takes_any_expression_as_kernel_dimension_and_argument() -> Result<(
     let mut buffers = [DeviceBuffer::from_slice(&[0_i32; 64])?];
     let count: u32 = 64;
     let block = Dim3 { x: 32, y: 1, z: 1 };
-    // SAFETY: the count is the buffer's in all of these launches.
-    unsafe { launch!(add_one<<<2, 32, 0, &streams[0]>>>(&mut buffers[0], count)) }?;
-    // SAFETY: as above.
-    unsafe { launch!(kernels::add_one<<<count.div_ceil(32), block, 0, &streams[1]>>>(&mut buffers[0], 64)) }?;
-    // SAFETY: as above.
-    unsafe {
-        launch!(cuda_kernels::kernels::add_one<<<(count >> 5, 1), (32, 1, 1), 0, &streams[0],>>>(&mut buffers[0], count,))
-    }?;
-    // SAFETY: as above.
-    unsafe {
-        launch!({ &kernels::add_one }<<<1 + 1, 32, usize::MIN, &streams[1].as_stream()>>>(buffers[0].as_slice_mut(), count))
-    }?;
+    launch!(add_one<<<2, 32, 0, &streams[0]>>>(&mut buffers[0], count))?;
+    launch!(kernels::add_one<<<count.div_ceil(32), block, 0, &streams[1]>>>(&mut buffers[0], 64))?;
+    launch!(cuda_kernels::kernels::add_one<<<(count >> 5, 1), (32, 1, 1), 0, &streams[0],>>>(&mut buffers[0], count,))?;
+    launch!({ &kernels::add_one }<<<1 + 1, 32, usize::MIN, &streams[1].as_stream()>>>(buffers[0].as_slice_mut(), count))?;
     let kernel = &kernels::add_one;
-    // SAFETY: as above.
-    unsafe { launch!(kernel<<<2, 32, 0, &Stream::legacy()?>>>(&mut buffers[0].as_slice_mut(), count)) }?;
+    launch!(kernel<<<2, 32, 0, &Stream::legacy()?>>>(&mut buffers[0].as_slice_mut(), count))?;
     assert_eq!(buffers[0].to_vec()?, [5; 64]);
     Ok(())
 }
@@ -69,7 +58,7 @@ fn raw_pointers_are_arguments() -> Result<()> {
     let mut sum = DeviceBuffer::from_slice(&[0.0_f32; 2])?;
     let (a_pointer, out) = (a.as_ptr(), sum.as_mut_ptr());
     // SAFETY: both have two elements and are not used before the stream is done.
-    unsafe { launch!(vector_add<<<1, 2, 0, &stream>>>(a_pointer, &a, out, 2)) }?;
+    unsafe { launch!(vector_add.unchecked()<<<1, 2, 0, &stream>>>(a_pointer, &a, out, 2)) }?;
     stream.synchronize()?;
     assert_eq!(sum.to_vec()?, [2.0, 4.0]);
     Ok(())
@@ -81,10 +70,8 @@ fn streams_that_conflict_are_ordered_by_their_arguments() -> Result<()> {
     let streams = [Stream::non_blocking()?, Stream::non_blocking()?];
     let mut data = DeviceBuffer::from_slice(&[1_i32; 256])?;
     for turn in 0..10 {
-        // SAFETY: the count is the buffer's.
-        unsafe { launch!(kernels::double_values<<<1, 256, 0, &streams[turn % 2]>>>(&mut data, 256)) }?;
-        // SAFETY: as above.
-        unsafe { launch!(kernels::add_one<<<1, 256, 0, &streams[(turn + 1) % 2]>>>(&mut data, 256)) }?;
+        launch!(kernels::double_values<<<1, 256, 0, &streams[turn % 2]>>>(&mut data, 256))?;
+        launch!(kernels::add_one<<<1, 256, 0, &streams[(turn + 1) % 2]>>>(&mut data, 256))?;
     }
     assert_eq!(data.to_vec()?, [(1 << 11) - 1; 256]);
     Ok(())
@@ -102,14 +89,12 @@ fn impossible_dimensions_are_refused_before_the_call_and_work_goes_on() -> Resul
         ((1, 1 << 20).into(), 1.into(), Detail::limit("the grid's y", 1 << 20, 65_535)),
     ];
     for (grid, block, detail) in wrong {
-        // SAFETY: refused, or else as below.
-        let refused = unsafe { launch!(add_one<<<grid, block, 0, &stream>>>(&mut data, 4)) };
+        let refused = launch!(add_one<<<grid, block, 0, &stream>>>(&mut data, 4));
         let error = refused.unwrap_err();
         assert!(error.is_refused() && *error.detail() == detail, "{error}");
         assert_eq!((error.api(), error.call_site().file()), ("add_one", file!()));
     }
-    // SAFETY: the count is the buffer's.
-    unsafe { launch!(add_one<<<1, 4, 0, &stream>>>(&mut data, 4)) }?;
+    launch!(add_one<<<1, 4, 0, &stream>>>(&mut data, 4))?;
     assert_eq!(data.to_vec()?, [1; 4]);
     Ok(())
 }
@@ -119,14 +104,12 @@ fn a_block_too_large_for_this_kernel_names_both_numbers() -> Result<()> {
     let _alone = alone();
     let stream = Stream::new()?;
     let mut out = DeviceBuffer::from_slice(&[7_u32; 128])?;
-    // SAFETY: the buffer has an element for each thread.
-    let refused = unsafe { launch!(arguments_bounded<<<1, 128, 0, &stream>>>(&mut out)) };
+    let refused = launch!(arguments_bounded<<<1, 128, 0, &stream>>>(&mut out));
     let error = refused.unwrap_err();
     let what = "the number of threads of a block";
     assert_eq!(error.detail(), &Detail::limit(what, 128, 64), "{error}");
     assert_eq!(error.call_site().file(), file!());
-    // SAFETY: as above.
-    unsafe { launch!(arguments_bounded<<<1, 64, 0, &stream>>>(&mut out)) }?;
+    launch!(arguments_bounded<<<1, 64, 0, &stream>>>(&mut out))?;
     assert_eq!(out.to_vec()?[60..68], [60, 61, 62, 63, 7, 7, 7, 7]);
     Ok(())
 }
@@ -164,8 +147,7 @@ fn a_stream_of_another_device_than_the_current_one_runs_the_kernel_there() -> Re
     let mut data = DeviceBuffer::<i32>::alloc_on(there, 8)?;
     memcpy(&mut data, &[1; 8])?;
     here.set_current()?;
-    // SAFETY: the count is the buffer's, and the buffer is of the stream's device.
-    unsafe { launch!(add_one<<<1, 8, 0, &stream>>>(&mut data, 8)) }?;
+    launch!(add_one<<<1, 8, 0, &stream>>>(&mut data, 8))?;
     assert_eq!(Device::current()?, here);
     cuda_safe::error::peek_last()?;
     assert_eq!(data.to_vec()?, [2; 8]);
@@ -251,10 +233,9 @@ fn blocks_of_a_cooperative_launch_wait_for_each_other_and_too_many_are_refused()
     let stream = Stream::non_blocking()?;
     let mut arrived = DeviceBuffer::from_slice(&[0_u32])?;
     let mut seen = DeviceBuffer::from_slice(&[0_u32; 6])?;
+    let (meet, config) = (arguments_meet.unchecked(), LaunchConfig::new(6, 64).cooperative());
     // SAFETY: there is an element for each block.
-    unsafe {
-        arguments_meet.launch(LaunchConfig::new(6, 64).cooperative(), &stream, (&mut arrived, &mut seen))
-    }?;
+    unsafe { meet.launch(config, &stream, (&mut arrived, &mut seen)) }?;
     assert_eq!(seen.to_vec()?, [6; 6]);
 
     let each = arguments_meet.blocks_per_multiprocessor(64, 0)?;
@@ -263,7 +244,7 @@ fn blocks_of_a_cooperative_launch_wait_for_each_other_and_too_many_are_refused()
     let mut seen = DeviceBuffer::<u32>::alloc(blocks as usize)?;
     let config = LaunchConfig::new(blocks, 64).cooperative();
     // SAFETY: as above.
-    let refused = unsafe { arguments_meet.launch(config, &stream, (&mut arrived, &mut seen)) };
+    let refused = unsafe { meet.launch(config, &stream, (&mut arrived, &mut seen)) };
     let error = refused.unwrap_err();
     let what = "the number of blocks that wait for each other";
     assert_eq!(error.detail(), &Detail::limit(what, limit + 1, limit), "{error}");
@@ -306,7 +287,7 @@ fn a_launch_is_ordered_on_memory_that_only_its_kernel_was_told_of() -> Result<()
     let (mut data, mut hidden) =
         (DeviceBuffer::from_slice(&[0_i32; 4])?, DeviceBuffer::from_slice(&[7_i32; 4])?);
     let kernel = add_one.using(hidden.access_mut())?;
-    for (kernel, waits) in [(&add_one, 0), (&kernel, 1)] {
+    for (kernel, waits) in [(&*add_one, 0), (&kernel, 1)] {
         // SAFETY: the count is the buffer's.
         unsafe { launch!(kernel<<<1, 4, 0, &one>>>(&mut data, 4)) }?;
         memset_async(&mut hidden, 0, &other)?;
@@ -324,7 +305,7 @@ fn a_launch_is_ordered_on_memory_that_only_its_kernel_was_told_of() -> Result<()
 #[test]
 fn wishes_about_caches_are_taken_and_change_no_result() -> Result<()> {
     let _alone = alone();
-    let kernel: Kernel<_> = add_one.clone();
+    let kernel = add_one.clone();
     kernel.set_cache_config(CacheConfig::PREFER_SHARED)?;
     let flags = [OccupancyFlags::DEFAULT, OccupancyFlags::DISABLE_CACHING_OVERRIDE];
     let plain = add_one.blocks_per_multiprocessor(256, 0)?;
@@ -333,8 +314,7 @@ fn wishes_about_caches_are_taken_and_change_no_result() -> Result<()> {
     }
     let stream = Stream::new()?;
     let mut data = DeviceBuffer::from_slice(&[0_i32; 64])?;
-    // SAFETY: the count is the buffer's.
-    unsafe { launch!(add_one<<<2, 32, 0, &stream>>>(&mut data, 64)) }?;
+    launch!(add_one<<<2, 32, 0, &stream>>>(&mut data, 64))?;
     assert_eq!(data.to_vec()?, [1; 64]);
     kernel.set_cache_config(CacheConfig::PREFER_NONE)
 }

@@ -8,4 +8,5 @@ mod gate;
 mod graph;
 mod heap;
 mod launch;
+mod proofs;
 mod symbols;

@@ -28,8 +28,7 @@ use cuda_testing::alone;
 /// Returns the output of the kernel that reads all variables.
 fn sums(stream: &Stream) -> Result<Vec<i32>> {
     let mut out = DeviceBuffer::<i32>::alloc(64)?;
-    // SAFETY: the kernel writes 64 elements, one for each thread.
-    unsafe { launch!(sum<<<1, 64, 0, stream>>>(&mut out)) }?;
+    launch!(sum<<<1, 64, 0, stream>>>(&mut out))?;
     out.to_vec()
 }
 
@@ -64,8 +63,7 @@ fn what_the_host_sets_the_kernel_sees_and_what_the_kernel_sets_the_host_sees() -
     let stream = Stream::non_blocking()?;
     let numbers: Vec<i32> = (0..64).map(|i| i * i).collect();
     memcpy_to_symbol(&table, &numbers)?;
-    // SAFETY: the kernel writes its variable, one element for each thread.
-    unsafe { launch!(fill<<<1, 64, 0, &stream>>>(1000)) }?;
+    launch!(fill<<<1, 64, 0, &stream>>>(1000))?;
     let mut back = [0; 64];
     memcpy_from_symbol(&mut back, &matrix)?;
     assert_eq!(back.to_vec(), (1000..1064).collect::<Vec<_>>());
@@ -212,7 +210,7 @@ fn a_variable_set_on_one_stream_waits_for_the_kernel_of_another_that_reads_it() 
     Device::current()?.synchronize()?;
     let before = added_waits();
     // SAFETY: the kernel waits for the flag and writes 64 elements, one for each thread.
-    unsafe { launch!(table_behind_a_gate<<<1, 64, 0, &reader>>>(&flag, &mut out)) }?;
+    unsafe { launch!(table_behind_a_gate.unchecked()<<<1, 64, 0, &reader>>>(&flag, &mut out)) }?;
     memcpy_to_symbol_async(&table, &later, &setter)?;
     let (added, done) = (added_waits() - before, setter.is_done()?);
     flag.set(1);
@@ -229,7 +227,7 @@ fn a_variable_set_on_one_stream_waits_for_the_kernel_of_another_that_reads_it() 
     cuda_kernels::gate(&held, &setter)?;
     memcpy_to_symbol_async(&table, &last, &setter)?;
     // SAFETY: as above; the flag is set already.
-    unsafe { launch!(table_behind_a_gate<<<1, 64, 0, &reader>>>(&flag, &mut out)) }?;
+    unsafe { launch!(table_behind_a_gate.unchecked()<<<1, 64, 0, &reader>>>(&flag, &mut out)) }?;
     let added = added_waits() - before;
     held.set(1);
     assert_eq!(added, 1, "the kernel must come after the copy");
@@ -249,7 +247,7 @@ fn a_kernel_of_which_nothing_is_said_has_its_variables_to_itself() -> Result<()>
     let before = added_waits();
     for (stream, seen) in streams.iter().zip(&mut seen) {
         // SAFETY: the kernel runs one thread, which waits for the flag and writes one element.
-        unsafe { launch!(count<<<1, 1, 0, stream>>>(seen, &flag, 10)) }?;
+        unsafe { launch!(count.unchecked()<<<1, 1, 0, stream>>>(seen, &flag, 10)) }?;
     }
     // The assertion comes after the gate is open: a failing test frees memory, which waits for the gate.
     let added = added_waits() - before;
@@ -275,12 +273,10 @@ fn kernels_that_only_read_and_kernels_that_use_none_wait_for_nobody() -> Result<
     Device::current()?.synchronize()?;
     let before = added_waits();
     // SAFETY: the kernels wait for the flag; the first one writes 64 elements.
-    unsafe { launch!(table_behind_a_gate<<<1, 64, 0, &held>>>(&flag, &mut out)) }?;
+    unsafe { launch!(table_behind_a_gate.unchecked()<<<1, 64, 0, &held>>>(&flag, &mut out)) }?;
     // SAFETY: as above.
-    unsafe { launch!(wait<<<1, 1, 0, &held>>>(&flag)) }?;
-    // SAFETY: the kernel writes 64 elements, one for each thread. It only reads what the other kernel
-    // reads.
-    unsafe { launch!(sum<<<1, 64, 0, &free>>>(&mut sums)) }?;
+    unsafe { launch!(wait.unchecked()<<<1, 1, 0, &held>>>(&flag)) }?;
+    launch!(sum<<<1, 64, 0, &free>>>(&mut sums))?;
     free.synchronize()?;
     let added = added_waits() - before;
     flag.set(1);
@@ -295,8 +291,7 @@ fn a_managed_variable_is_one_for_the_host_and_all_devices() -> Result<()> {
     let _alone = alone();
     let stream = Stream::new()?;
     memcpy_to_symbol(&shared, &[5, 6, 7, 8, 0, 0, 0, 0])?;
-    // SAFETY: the kernel writes its variable, one element for each thread.
-    unsafe { launch!(add_one_to_shared<<<1, 8, 0, &stream>>>()) }?;
+    launch!(add_one_to_shared<<<1, 8, 0, &stream>>>())?;
     assert_eq!(shared.to_vec()?, [6, 7, 8, 9, 1, 1, 1, 1]);
     memcpy_to_symbol(&shared, &[5, 6, 7, 8, 0, 0, 0, 0])
 }
@@ -367,8 +362,7 @@ fn the_filter_of_the_convolution_is_set_from_the_host() -> Result<()> {
     memcpy_to_symbol(kernels::convolution_filter.slice(..3)?, &[0.25, 0.5, 0.25])?;
     let input = DeviceBuffer::from_slice(&[4.0_f32, 8.0, 16.0, 0.0])?;
     let mut out = DeviceBuffer::<f32>::alloc(4)?;
-    // SAFETY: both have four elements, and the filter three.
-    unsafe { launch!(kernels::convolve<<<1, 32, 0, &stream>>>(&input, &mut out, 4, 3)) }?;
+    launch!(kernels::convolve<<<1, 32, 0, &stream>>>(&input, &mut out, 4, 3))?;
     assert_eq!(out.to_vec()?, [4.0, 9.0, 10.0, 4.0]);
     Ok(())
 }

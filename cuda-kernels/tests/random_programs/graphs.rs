@@ -184,10 +184,8 @@ macro_rules! enqueue {
         call!($work, $buffers,
             fill: |d, value| memset_async(d, value, $stream),
             copy: |d, s| memcpy_async(d, s, $stream),
-            // SAFETY: the kernel touches the elements of its parts, and no others.
-            add_one: |d, n| unsafe { launch!(add_one<<<1, 32, 0, $stream>>>(d, n)) },
-            // SAFETY: as above.
-            add_step: |d, s, n| unsafe { launch!(add_step<<<1, 32, 0, $stream>>>(d, s, n, 2)) },
+            add_one: |d, n| launch!(add_one<<<1, 32, 0, $stream>>>(d, n)),
+            add_step: |d, s, n| launch!(add_step<<<1, 32, 0, $stream>>>(d, s, n, 2)),
             double: |h| $stream.$host_fn(h, double),
         )
     };

@@ -36,6 +36,8 @@ pub enum ErrorKind {
     Update,
     /// A host function of a stream panicked.
     Panicked,
+    /// The kernel may leave the memory of its arguments, or nothing proves that it does not.
+    Proof,
 }
 
 /// A sentence about a failure: what was requested, what exists, and what to do. [`kind`](Self::kind) is for
@@ -345,7 +347,7 @@ impl ErrorKind {
     /// Returns the code that CUDA uses for most mistakes of the kind.
     const fn code(self) -> cudaError_t {
         match self {
-            Self::Call | Self::Argument | Self::Limit => sys::cudaErrorInvalidValue,
+            Self::Call | Self::Argument | Self::Limit | Self::Proof => sys::cudaErrorInvalidValue,
             Self::Device => sys::cudaErrorInvalidResourceHandle,
             Self::Unsupported => sys::cudaErrorNotSupported,
             Self::InCallback | Self::InUse | Self::Hazard => sys::cudaErrorNotPermitted,

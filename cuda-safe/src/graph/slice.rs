@@ -12,7 +12,7 @@ use super::memory::GraphBuffer;
 use crate::copy::{Destination, InGraph, Operand, Source};
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Mode};
-use crate::launch::{KernelArg, read_only};
+use crate::launch::{CheckedArg, KernelArg, read_only};
 use crate::memory::memory_type::sealed::Tag;
 use crate::memory::size;
 
@@ -189,6 +189,9 @@ macro_rules! argument {
                 Some(self.all().access(Mode::$mode))
             }
         }
+
+        // SAFETY: the access is of the elements at whose address the value points.
+        unsafe impl<T: 'static> CheckedArg<$pointer> for $memory {}
     )* };
 }
 

@@ -118,6 +118,25 @@ pub unsafe trait KernelArg<P: ByValue> {
     }
 }
 
+/// A value that may be passed for a parameter of type `P` in a launch that is proven: all that [`KernelArg`]
+/// lists, except raw pointers, flags, handles by number, and structs with padding or pointers.
+///
+/// # Safety
+/// - If `P` has pointers, the first one is the address of the bytes of [`access`](KernelArg::access), which
+///   is a write if the kernel may write them. Without an access, no bytes belong to the argument.
+/// - Nothing but the kernel changes these bytes while it runs.
+/// - A handle is that of a live texture or surface, whose memory is that of `access`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an argument for a kernel parameter of type `{P}` in a launch that is proven",
+    label = "the kernel declares this parameter as `{P}`",
+    note = "`*const T` takes a shared borrow of device or pinned memory of `T`, `*mut T` a mutable one",
+    note = "a whole number converts to any type of whole numbers, other numbers do not: `2.0` for a `float`, \
+            `x as f32` for another number",
+    note = "raw pointers, flags and handles by number are for launches without proof: \
+            `unsafe {{ launch!(kernel.unchecked()<<<grid, block, shared_bytes, &stream>>>(arguments)) }}`"
+)]
+pub unsafe trait CheckedArg<P: ByValue>: KernelArg<P> {}
+
 // SAFETY: the value itself is passed, and it has the parameter's type. It is not memory of an owner.
 unsafe impl<T: ByValue> KernelArg<T> for T {
     #[inline]
@@ -147,6 +166,10 @@ macro_rules! converted {
                 }
             }
         }
+
+        // SAFETY: the value has no pointer.
+        #[diagnostic::do_not_recommend]
+        unsafe impl CheckedArg<$parameter> for $argument {}
     )* };
 }
 

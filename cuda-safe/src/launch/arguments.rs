@@ -11,8 +11,9 @@ use crate::stream::AsStream;
 
 use super::access_list::AccessList;
 use super::argument::{Named, Target};
-use super::passing::{Launcher, Passed, Takes, unknown};
-use super::{ByValue, Kernel, KernelArg, LaunchConfig};
+use super::checked_parameter::Description;
+use super::passing::{CheckedLauncher, Launcher, Passed, Takes, unknown};
+use super::{ByValue, Checked, CheckedArg, CheckedParameter, Kernel, KernelArg, LaunchConfig};
 
 /// A tuple of arguments that fits the parameter list `P`, a tuple of up to 32 types.
 ///
@@ -63,6 +64,28 @@ pub trait Parameters: sealed::ParameterTuple {
     const SIZES: &'static [usize];
 }
 
+/// A tuple of arguments of a launch that is proven. The trait is sealed.
+///
+/// # Safety
+/// `each_access` returns the access of each argument, in order.
+#[diagnostic::on_unimplemented(
+    message = "the arguments `{Self}` do not fit the kernel's parameters `{P}` in a launch that is proven",
+    label = "the kernel's parameters are `{P}`",
+    note = "raw pointers, flags and handles by number are for launches without proof: `kernel.unchecked()`"
+)]
+pub unsafe trait CheckedArguments<P>: Arguments<P> {
+    /// Returns the access of each argument.
+    #[doc(hidden)]
+    fn each_access<'a>(&'a self) -> impl AsRef<[Option<Access<'a>>]>;
+}
+
+/// A parameter list of [`CheckedParameter`]s. The trait is sealed.
+pub trait CheckedParameters: Parameters {
+    /// What the proof knows of each parameter.
+    #[doc(hidden)]
+    const DESCRIPTIONS: &'static [Description];
+}
+
 mod sealed {
     /// Seals [`Arguments`](super::Arguments).
     pub trait ArgumentTuple {}
@@ -84,9 +107,51 @@ macro_rules! tuple {
         #[diagnostic::do_not_recommend]
         impl<$($parameter: ByValue),*> Takes<{ <[usize]>::len(&[$($index),*]) }> for ($($parameter,)*) {
             type Launcher<'k> = Launcher<'k, Self>;
+            type CheckedLauncher<'k> = CheckedLauncher<'k, Self>;
 
+            #[inline]
             fn launcher(kernel: &Kernel<Self>) -> Launcher<'_, Self> {
                 Launcher(kernel)
+            }
+
+            #[inline]
+            fn checked_launcher(kernel: &Checked<Self>) -> CheckedLauncher<'_, Self> {
+                CheckedLauncher(kernel)
+            }
+        }
+
+        impl<$($parameter: CheckedParameter),*> CheckedParameters for ($($parameter,)*) {
+            const DESCRIPTIONS: &'static [Description] = &[$(Description::of::<$parameter>()),*];
+        }
+
+        impl<$($parameter: CheckedParameter),*> CheckedLauncher<'_, ($($parameter,)*)> {
+            /// [`Checked::launch`], with each argument on its own, as [`Launcher::launch`].
+            ///
+            /// # Errors
+            /// As `launch`.
+            #[allow(clippy::too_many_arguments, reason = "as many as the kernel has parameters")]
+            #[inline]
+            #[track_caller]
+            pub fn launch<$($argument: CheckedArg<$parameter>),*>(
+                self,
+                config: LaunchConfig<'_>,
+                stream: &impl AsStream,
+                $($value: $argument),*
+            ) -> (Result<()>, ($(Passed<$argument, $parameter>,)*)) {
+                let launched = self.0.launch(config, stream, ($($value,)*));
+                (launched, ($(unknown::<$argument, $parameter>(),)*))
+            }
+        }
+
+        // SAFETY: one access for each argument, in their order.
+        unsafe impl<$($argument, $parameter),*> CheckedArguments<($($parameter,)*)> for ($($argument,)*)
+        where
+            $($argument: CheckedArg<$parameter>, $parameter: CheckedParameter,)*
+        {
+            #[inline]
+            fn each_access<'a>(&'a self) -> impl AsRef<[Option<Access<'a>>]> {
+                let all: [Option<Access<'a>>; <[usize]>::len(&[$($index),*])] = [$(self.$index.access()),*];
+                all
             }
         }
 

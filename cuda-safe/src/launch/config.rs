@@ -109,6 +109,7 @@ impl<'a> LaunchConfig<'a> {
     }
 
     /// Returns the cluster size if it is set.
+    #[inline]
     pub(super) fn clusters(&self) -> Option<Dim3> {
         self.attributes.cluster.map(Dim3::from)
     }
@@ -117,6 +118,12 @@ impl<'a> LaunchConfig<'a> {
     #[inline]
     pub(crate) fn is_programmatic(&self) -> bool {
         self.attributes.programmatic
+    }
+
+    /// Returns whether all blocks run at the same time.
+    #[inline]
+    pub(super) fn is_cooperative(&self) -> bool {
+        self.attributes.cooperative
     }
 
     /// Returns whether an attribute is set.

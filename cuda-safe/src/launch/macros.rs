@@ -3,8 +3,9 @@
 /// Launches a kernel in the syntax of CUDA C++:
 /// `launch!(kernel<<<grid, block, shared_bytes, &stream>>>(arguments))`.
 ///
-/// Expands to [`Kernel::launch`](crate::launch::Kernel::launch). The surrounding `unsafe` block takes on
-/// its duties. Grid and block are numbers, pairs or triples, or [`Dim3`](crate::launch::Dim3)s;
+/// Expands to [`Checked::launch`](crate::launch::Checked::launch), which is proven, or to
+/// [`Kernel::launch`](crate::launch::Kernel::launch), whose duties the surrounding `unsafe` block takes on.
+/// Grid and block are numbers, pairs or triples, or [`Dim3`](crate::launch::Dim3)s;
 /// `shared_bytes` is a `usize`. All four are required in the brackets, because asynchronous work names its
 /// stream. C++'s stream `0` is [`&Stream::legacy()?`](crate::stream::Stream::legacy).
 ///
@@ -13,16 +14,17 @@
 ///
 /// # Examples
 /// ```no_run
-/// use cuda_safe::launch::Kernel;
+/// use cuda_safe::launch::Checked;
 /// use cuda_safe::stream::Stream;
 /// use cuda_safe::{DeviceBuffer, launch};
 ///
-/// # fn run(saxpy: Kernel<(f32, *const f32, *mut f32, u32)>) -> cuda_safe::Result<()> {
+/// # fn run(saxpy: Checked<(f32, *const f32, *mut f32, u32)>) -> cuda_safe::Result<()> {
 /// let stream = Stream::new()?;
 /// let x = DeviceBuffer::from_slice(&[1.0_f32; 1000])?;
 /// let mut y = DeviceBuffer::from_slice(&[2.0_f32; 1000])?;
+/// launch!(saxpy<<<4, 256, 0, &stream>>>(0.5, &x, &mut y, 1000))?;
 /// // SAFETY: the kernel's threads below the count touch one element each, the others none.
-/// unsafe { launch!(saxpy<<<4, 256, 0, &stream>>>(0.5, &x, &mut y, 1000)) }?;
+/// unsafe { launch!(saxpy.unchecked()<<<4, 256, 0, &stream>>>(0.5, &x, &mut y, 1000)) }?;
 /// # Ok(())
 /// # }
 /// ```

@@ -16,7 +16,7 @@ use crate::memory::{
 };
 use crate::sys;
 
-use super::{ByValue, KernelArg};
+use super::{ByValue, CheckedArg, CheckedParameter, KernelArg};
 
 /// Memory that a kernel reads: an argument for `const T*` with a known length.
 ///
@@ -27,7 +27,7 @@ use super::{ByValue, KernelArg};
 ///   [`elements`](Self::elements) elements that belong to the argument.
 /// - The device that [`device`](Self::device) returns can access them, or every device if it returns
 ///   `None`.
-pub unsafe trait KernelInput<T: 'static>: KernelArg<*const T> {
+pub unsafe trait KernelInput<T: 'static>: CheckedArg<*const T> {
     /// Returns the length in elements.
     fn elements(&self) -> usize;
 
@@ -44,7 +44,7 @@ pub unsafe trait KernelInput<T: 'static>: KernelArg<*const T> {
 ///   [`elements`](Self::elements) elements that belong to the argument.
 /// - The device that [`device`](Self::device) returns can access them, or every device if it returns
 ///   `None`.
-pub unsafe trait KernelOutput<T: 'static>: KernelArg<*mut T> {
+pub unsafe trait KernelOutput<T: 'static>: CheckedArg<*mut T> {
     /// Returns the length in elements.
     fn elements(&self) -> usize;
 
@@ -83,6 +83,9 @@ macro_rules! memory {
                 Some(self.span().access(Mode::$mode))
             }
         }
+
+        // SAFETY: the access is of the span at whose address the value points.
+        unsafe impl<$($generics)*> CheckedArg<$pointer> for $memory {}
 
         // SAFETY: these are the length and the device of the view or owner itself.
         unsafe impl<$($generics)*> $trait<$element> for $memory {
@@ -159,6 +162,13 @@ macro_rules! components {
                 Some(self.span().access(Mode::$mode))
             }
         }
+
+        // SAFETY: the access is of the span at whose address the value points.
+        #[diagnostic::do_not_recommend]
+        unsafe impl<V: Components<Component = $component>, M: MemoryType, $($generics)*> CheckedArg<$pointer>
+            for $memory
+        {
+        }
     };
     ($($generics:tt $component:ty;)*) => { $(
         components!(@ $generics $component, Read, *const V, for &Buffer<$component, M>,
@@ -202,6 +212,10 @@ macro_rules! rows {
                 self.grid().bytes().map(|bytes| bytes.access(Mode::$mode))
             }
         }
+
+        // SAFETY: the access is of the bytes at whose address the value's pointer points.
+        #[diagnostic::do_not_recommend]
+        unsafe impl<$($generics)*> CheckedArg<$parameter> for $memory {}
     };
 }
 
@@ -241,6 +255,11 @@ pub unsafe trait PitchedParameter: ByValue {
 
 // SAFETY: this is the structure from the runtime's own header.
 unsafe impl ByValue for sys::cudaPitchedPtr {}
+
+// SAFETY: four fields of eight bytes, of which the first is the address.
+unsafe impl CheckedParameter for sys::cudaPitchedPtr {
+    const POINTERS: &'static [u64] = &[0];
+}
 
 // SAFETY: the fields have the parameters' names.
 unsafe impl PitchedParameter for sys::cudaPitchedPtr {

@@ -5,6 +5,9 @@
 //! `cuda-kernels-build` generates the handles from the header that declares the kernels, and
 //! [`include_kernels!`](crate::include_kernels) includes them in a crate.
 //!
+//! The launch of a [`Checked`] handle is proven to stay within its arguments, or refused. That of a
+//! [`Kernel`], and of [`unchecked`](Kernel::unchecked) handles, is `unsafe`.
+//!
 //! A launch is stream-ordered and does not block, unless the device's queue is full. It uses the stream's
 //! `enqueue` with one access for each buffer among its arguments: a read for `const T*`, a write for `T*`.
 //! The tracker therefore orders launches between streams like copies. It also orders them by the
@@ -16,6 +19,8 @@ mod argument;
 mod arguments;
 mod attribute_set;
 mod attributes;
+mod checked;
+mod checked_parameter;
 mod config;
 mod dimensions;
 mod function;
@@ -25,24 +30,28 @@ mod memory;
 mod module;
 #[doc(hidden)]
 pub mod passing;
+mod proof;
 mod read_only;
 mod run;
 mod symbol;
 mod unchecked;
 
 pub(crate) use access_list::AccessList;
-pub(crate) use argument::Named;
-pub use argument::{ByValue, ConditionalHandle, KernelArg, SurfaceObject, TextureObject};
-pub use arguments::{Arguments, Parameters};
+pub use argument::{ByValue, CheckedArg, ConditionalHandle, KernelArg, SurfaceObject, TextureObject};
+pub(crate) use argument::{Named, Target};
+pub use arguments::{Arguments, CheckedArguments, CheckedParameters, Parameters};
 pub use attribute_set::ClusterScheduling;
 #[cfg(cudart_12_8)]
 pub use attributes::KernelSetting;
 pub use attributes::{KernelAttributes, OccupancyFlags, Parameter};
+pub use checked::Checked;
+pub use checked_parameter::{CheckedParameter, PlainValue};
 pub use dimensions::{AxisSize, Dim3, LaunchConfig};
 
 pub use kernel::Kernel;
 pub use memory::{Components, KernelInput, KernelOutput, PitchedParameter};
 pub use module::{Module, Space, VariableAccess, VariableAccesses};
+pub use proof::KernelProof;
 pub use read_only::ReadOnlyMemory;
 pub(crate) use read_only::read_only;
 pub use symbol::{Symbol, SymbolSlice};

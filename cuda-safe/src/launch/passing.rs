@@ -15,7 +15,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use super::Kernel;
+use super::{Checked, Kernel};
 
 /// A list of `N` parameters.
 #[diagnostic::on_unimplemented(
@@ -28,8 +28,16 @@ pub trait Takes<const N: usize>: Sized {
     where
         Self: 'k;
 
+    /// Always [`CheckedLauncher<'k, Self>`](CheckedLauncher).
+    type CheckedLauncher<'k>
+    where
+        Self: 'k;
+
     /// Makes the launcher of a kernel.
     fn launcher(kernel: &Kernel<Self>) -> Self::Launcher<'_>;
+
+    /// Makes the launcher of a kernel whose launches are proven.
+    fn checked_launcher(kernel: &Checked<Self>) -> Self::CheckedLauncher<'_>;
 }
 
 /// A kernel that is given as many arguments as it has parameters.
@@ -38,6 +46,28 @@ pub struct Launcher<'k, P>(pub(super) &'k Kernel<P>);
 impl<P> fmt::Debug for Launcher<'_, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(self.0, f)
+    }
+}
+
+/// A kernel whose launches are proven, given as many arguments as it has parameters.
+pub struct CheckedLauncher<'k, P>(pub(super) &'k Checked<P>);
+
+impl<P> fmt::Debug for CheckedLauncher<'_, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.0, f)
+    }
+}
+
+impl<P> Checked<P> {
+    /// Checks the number of arguments.
+    #[doc(hidden)]
+    #[inline]
+    #[must_use]
+    pub fn taking<const N: usize>(&self) -> P::CheckedLauncher<'_>
+    where
+        P: Takes<N>,
+    {
+        P::checked_launcher(self)
     }
 }
 

@@ -10,7 +10,7 @@ use crate::memory::{
     Volume, VolumeMut,
 };
 
-use super::KernelArg;
+use super::{CheckedArg, KernelArg};
 
 /// Memory as an argument for a `T*` through which the kernel does not write: `d.read_only()`.
 ///
@@ -57,6 +57,12 @@ unsafe impl<T: 'static, A: KernelArg<*const T>> KernelArg<*const T> for ReadOnly
     methods_of!(|it| it.0, *const T);
 }
 
+// SAFETY: as the argument itself. The access is a read, so a proof refuses a kernel that writes.
+unsafe impl<T: 'static, A: CheckedArg<*const T>> CheckedArg<*mut T> for ReadOnlyMemory<A> {}
+
+// SAFETY: as above.
+unsafe impl<T: 'static, A: CheckedArg<*const T>> CheckedArg<*const T> for ReadOnlyMemory<A> {}
+
 /// Returns a shared borrow through a mutable one.
 fn shared<'a, A>(borrow: &'a &mut A) -> &'a &'a A {
     // SAFETY: both are one reference to a value of the same type, and the mutable one cannot be used while it
@@ -73,6 +79,10 @@ where
 {
     methods_of!(|it| shared(it), *const T);
 }
+
+// SAFETY: as the shared borrow.
+#[diagnostic::do_not_recommend]
+unsafe impl<T: 'static, A> CheckedArg<*const T> for &mut A where for<'a> &'a A: CheckedArg<*const T> {}
 
 // SAFETY: the same address.
 #[diagnostic::do_not_recommend]

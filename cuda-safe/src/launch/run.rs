@@ -13,7 +13,8 @@ use crate::stream::{AsStream, StreamRef};
 use crate::sys;
 
 use super::access_list::AccessList;
-use super::{Arguments, Kernel, LaunchConfig};
+use super::argument::Target;
+use super::{Arguments, Checked, CheckedArguments, CheckedParameters, Kernel, LaunchConfig};
 
 impl<P> Kernel<P> {
     /// Launches the kernel on a stream, as `kernel<<<grid, block, shared_bytes, stream>>>(...)` does in
@@ -146,7 +147,7 @@ impl<P> Kernel<P> {
     /// # Safety
     /// The duties of [`launch_raw`](Self::launch_raw).
     #[inline]
-    unsafe fn submit<'a>(
+    pub(super) unsafe fn submit<'a>(
         &'a self,
         config: &LaunchConfig<'_>,
         stream: StreamRef<'_>,
@@ -176,6 +177,93 @@ impl<P> Kernel<P> {
         }
         submission.commit(code == sys::cudaSuccess);
         if code == sys::cudaSuccess { Ok(()) } else { Err(self.failed(code, config, device, call_site)) }
+    }
+}
+
+impl<P> Checked<P> {
+    /// Launches the kernel on a stream, as [`Kernel::launch`] does, if the launch is proven.
+    ///
+    /// # Ordering
+    /// As [`Kernel::launch`].
+    ///
+    /// # Errors
+    /// - `Proof` if the kernel may leave an argument's memory, if nothing proves that it does not, or if two
+    ///   arguments have bytes in common and one is written. Nothing is queued then.
+    /// - The runtime's error if the device has no code for the kernel.
+    /// - Those of [`Kernel::launch`].
+    ///
+    /// # Examples
+    /// ```no_run
+    /// use cuda_safe::launch::Checked;
+    /// use cuda_safe::{DeviceBuffer, Stream, launch};
+    ///
+    /// # fn run(scale: &Checked<(*mut f32, f32, u32)>) -> cuda_safe::Result<()> {
+    /// let stream = Stream::new()?;
+    /// let mut data = DeviceBuffer::from_slice(&[1.0_f32; 1000])?;
+    /// launch!(scale<<<4, 256, 0, &stream>>>(&mut data, 2.0, 1000))?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[doc(alias = "cudaLaunchKernel")]
+    #[doc(alias = "<<<>>>")]
+    #[inline]
+    #[track_caller]
+    pub fn launch<'c, A: CheckedArguments<P>>(
+        &self,
+        config: impl Into<LaunchConfig<'c>>,
+        stream: &impl AsStream,
+        arguments: A,
+    ) -> Result<()>
+    where
+        P: CheckedParameters,
+    {
+        let config = config.into();
+        config.check(self.kernel.name)?;
+        let stream = stream.as_stream();
+        let target = self.kernel.on(stream);
+        let mut values = arguments.values(target)?;
+        let mut pointers = A::pointers(&mut values);
+        let mut accesses = AccessList::new();
+        arguments.accesses(target, &mut accesses)?;
+        // SAFETY: the pointers are to live values of the parameters' types (`Arguments`).
+        unsafe { self.prove(&config, target, pointers.as_mut(), &arguments) }?;
+        // SAFETY: the accesses cover all memory that the kernel receives from owners, and there is a live
+        // value of the right type for each parameter (`Arguments`). The proof holds for this device, this
+        // shape and these values: each thread stays within the memory of the arguments, writes only what is
+        // passed to be written, and no memory that it writes is passed twice. No argument is a raw pointer
+        // (`CheckedArg`).
+        let launched = unsafe {
+            self.kernel.submit(&config, stream, &mut accesses, pointers.as_mut(), Location::caller())
+        };
+        match launched {
+            Ok(()) => Ok(()),
+            Err(error) => Err(arguments.explain(error, target)),
+        }
+    }
+
+    /// Refuses a launch that is not proven.
+    ///
+    /// # Safety
+    /// `values` has a pointer to a live value of each parameter, and `arguments` are those that the values
+    /// are of.
+    #[inline]
+    #[track_caller]
+    pub(crate) unsafe fn prove<A: CheckedArguments<P>>(
+        &self,
+        config: &LaunchConfig<'_>,
+        target: Target<'_>,
+        values: &[*mut c_void],
+        arguments: &A,
+    ) -> Result<()>
+    where
+        P: CheckedParameters,
+    {
+        let each = arguments.each_access();
+        // SAFETY: the caller has the same duties, and the accesses are those of the arguments
+        // (`CheckedArguments`).
+        unsafe {
+            self.proof.check(self.kernel.as_raw(), P::DESCRIPTIONS, config, target, values, each.as_ref())
+        }
     }
 }
 

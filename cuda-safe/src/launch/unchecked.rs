@@ -4,15 +4,15 @@ use std::ops::Deref;
 
 use super::Kernel;
 
-/// A kernel whose launches the caller answers for: the form of the handle whose launches stay `unsafe`,
-/// whatever the crate can check of other launches. It has all methods of [`Kernel`].
+/// A kernel whose launches the caller answers for: they are `unsafe`, and cost no proof. It has all methods
+/// of [`Kernel`].
 ///
 /// `launch!(kernel.unchecked()<<<4, 256, 0, &stream>>>(&x, &mut y))` is a launch by it.
 #[derive(Debug)]
 pub struct Unchecked<'k, P>(&'k Kernel<P>);
 
 impl<P> Kernel<P> {
-    /// Returns the handle for launches that nothing checks. Today that is every launch.
+    /// Returns the handle for launches without proof: `unsafe`, and for raw pointers and flags, too.
     #[inline]
     #[must_use]
     pub fn unchecked(&self) -> Unchecked<'_, P> {

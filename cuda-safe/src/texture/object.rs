@@ -14,7 +14,7 @@ use super::source::{ImageLayout, Resource, TextureSource};
 use crate::device::Device;
 use crate::error::{Detail, Error, OrRefused, Result};
 use crate::hazard::{Access, Mode};
-use crate::launch::{KernelArg, Named, SurfaceObject, TextureObject};
+use crate::launch::{CheckedArg, KernelArg, Named, SurfaceObject, TextureObject};
 use crate::memory::{ArrayElement, ArrayKind, Destroy, UsedHandle, retain};
 use crate::stream::relax;
 use crate::{check, stream, sys};
@@ -438,6 +438,13 @@ macro_rules! object_argument {
 object_argument!(&Texture<T> as TextureObject, |it| it, Read);
 object_argument!(&mut Surface<T> as SurfaceObject, |it| it, Write);
 object_argument!(ReadOnlySurface<'_, T> as SurfaceObject, |it| it.surface, Read);
+
+// SAFETY: the handle is that of a live object, and the access that of its memory.
+unsafe impl<T> CheckedArg<TextureObject> for &Texture<T> {}
+
+// SAFETY: as above. A surface that is only read is not here: a proof does not tell whether a kernel writes
+// it.
+unsafe impl<T> CheckedArg<SurfaceObject> for &mut Surface<T> {}
 
 impl<T> fmt::Debug for Surface<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -43,15 +43,11 @@ impl Own {
     }
 
     fn add_one(&mut self) -> Result<()> {
-        // SAFETY: each thread touches one element of a buffer that has more.
-        unsafe { launch!(add_one<<<1, THREADS, 0, &self.stream>>>(&mut self.numbers, THREADS)) }
+        launch!(add_one<<<1, THREADS, 0, &self.stream>>>(&mut self.numbers, THREADS))
     }
 
     fn read_shared(&mut self, shared: &DeviceBuffer<f32>) -> Result<()> {
-        // SAFETY: each thread touches one element of buffers that have more.
-        unsafe {
-            launch!(vector_add<<<1, THREADS, 0, &self.stream>>>(shared, shared, &mut self.sums, THREADS))
-        }
+        launch!(vector_add<<<1, THREADS, 0, &self.stream>>>(shared, shared, &mut self.sums, THREADS))
     }
 
     fn memset(&mut self) -> Result<()> {
@@ -222,20 +218,13 @@ fn buffers(plan: Plan, count: usize, stream: &Stream) -> anyhow::Result<f64> {
         bail!("not 16 buffers")
     };
     Ok(match count {
-        // SAFETY: the kernel writes the first element of a buffer that has more.
-        1 => plan.time(|| unsafe { launch!(add_one<<<1, 1, 0, stream>>>(&mut a, 1)) }),
-        4 => plan.time(|| {
-            // SAFETY: the kernel writes the first element of each of the buffers, which have more.
-            unsafe { launch!(arguments_buffers_4<<<1, 1, 0, stream>>>(&mut a, &mut b, &mut c, &mut d)) }
-        }),
+        1 => plan.time(|| launch!(add_one<<<1, 1, 0, stream>>>(&mut a, 1))),
+        4 => plan.time(|| launch!(arguments_buffers_4<<<1, 1, 0, stream>>>(&mut a, &mut b, &mut c, &mut d))),
         16 => plan.time(|| {
-            // SAFETY: as above.
-            unsafe {
-                launch!(arguments_buffers_16<<<1, 1, 0, stream>>>(
-                    &mut a, &mut b, &mut c, &mut d, &mut e, &mut f, &mut g, &mut h, &mut i, &mut j, &mut k,
-                    &mut l, &mut m, &mut n, &mut o, &mut p,
-                ))
-            }
+            launch!(arguments_buffers_16<<<1, 1, 0, stream>>>(
+                &mut a, &mut b, &mut c, &mut d, &mut e, &mut f, &mut g, &mut h, &mut i, &mut j, &mut k,
+                &mut l, &mut m, &mut n, &mut o, &mut p,
+            ))
         }),
         _ => bail!("no kernel of {count} buffers"),
     }?)
@@ -279,8 +268,7 @@ fn pipeline(plan: Plan, size: usize) -> Result<f64> {
     plan.time_batches(u32::try_from(STREAMED / size).unwrap_or(1), || {
         let start = Instant::now();
         pipeline.run(&mut output, &input, |stream, input, mut output, _| {
-            // SAFETY: each thread touches one element of each of the two arrays, which have as many.
-            unsafe { launch!(square<<<chunk / 256, 256, 0, &stream>>>(&input, &mut output, chunk)) }
+            launch!(square<<<chunk / 256, 256, 0, &stream>>>(&input, &mut output, chunk))
         })?;
         Ok(start.elapsed())
     })

@@ -1,10 +1,15 @@
 //! Kernel launches.
 #![expect(unsafe_code, reason = "adds nodes to raw graphs, and changes them")]
 
+use std::ffi::c_void;
+use std::panic::Location;
+
 use super::{BodyOp, NodeTarget, Recipient, Resolve, retain_all, sealed};
 use crate::error::{Detail, Error, Result};
 use crate::graph::identity::Making;
-use crate::launch::{AccessList, Arguments, Kernel, LaunchConfig};
+use crate::launch::{
+    AccessList, Arguments, Checked, CheckedArguments, CheckedParameters, Kernel, LaunchConfig, Target,
+};
 use crate::stream::Attribute;
 use crate::{check, sys};
 
@@ -75,10 +80,81 @@ pub unsafe fn kernel<'a, P, A: Arguments<P>>(
     KernelOp { kernel, config: config.into(), arguments }
 }
 
+/// A kernel launch that is proven. See [`checked_kernel`].
+#[derive(Debug)]
+pub struct CheckedKernelOp<'a, P, A> {
+    kernel: &'a Checked<P>,
+    config: LaunchConfig<'a>,
+    arguments: A,
+}
+
+/// Describes a kernel launch that is proven when a node gets the operation: [`kernel`] without `unsafe`.
+///
+/// # Errors
+/// - Those of [`Checked::launch`], and those of [`kernel`].
+/// - `Proof` also for a kernel that asks where its block is in its cluster: a node keeps the clusters that
+///   other operations gave it.
+///
+/// # Examples
+/// ```no_run
+/// use cuda_safe::graph::node;
+/// use cuda_safe::launch::Checked;
+/// use cuda_safe::{DeviceBuffer, Graph, Stream};
+///
+/// # fn run(scale: &Checked<(*mut f32, f32, u32)>) -> cuda_safe::Result<()> {
+/// let stream = Stream::new()?;
+/// let mut data = DeviceBuffer::from_slice(&[1.0_f32; 256])?;
+/// let mut graph = Graph::new()?;
+/// let node = graph.add(&[], node::checked_kernel(scale, (1, 256), (&mut data, 2.0, 256)))?;
+/// let mut exec = graph.instantiate()?;
+/// exec.launch(&stream)?;
+/// exec.set(&graph, node, node::checked_kernel(scale, (2, 128), (&mut data, 3.0, 256)))?;
+/// exec.launch(&stream)?;
+/// # Ok(())
+/// # }
+/// ```
+#[doc(alias = "cudaGraphAddKernelNode")]
+#[doc(alias = "cudaGraphKernelNodeSetParams")]
+#[doc(alias = "cudaGraphExecKernelNodeSetParams")]
+#[inline]
+#[must_use]
+pub fn checked_kernel<'a, P: CheckedParameters, A: CheckedArguments<P>>(
+    kernel: &'a Checked<P>,
+    config: impl Into<LaunchConfig<'a>>,
+    arguments: A,
+) -> CheckedKernelOp<'a, P, A> {
+    CheckedKernelOp { kernel, config: config.into(), arguments }
+}
+
 impl<P, A> sealed::Sealed for KernelOp<'_, P, A> {}
+impl<P, A> sealed::Sealed for CheckedKernelOp<'_, P, A> {}
+
+impl<P: CheckedParameters, A: CheckedArguments<P>> Resolve for CheckedKernelOp<'_, P, A> {
+    fn resolve<R: Recipient>(self, to: R) -> Result<R::Out> {
+        let Self { kernel, config, arguments } = self;
+        let op = KernelOp { kernel, config, arguments };
+        op.resolve_if(to, |config, target, values, arguments| {
+            // SAFETY: the pointers are to live values of the parameters' types (`Arguments`).
+            unsafe { kernel.prove(config, target, values, arguments) }
+        })
+    }
+}
 
 impl<P, A: Arguments<P>> Resolve for KernelOp<'_, P, A> {
     fn resolve<R: Recipient>(self, to: R) -> Result<R::Out> {
+        self.resolve_if(to, |_, _, _, _| Ok(()))
+    }
+}
+
+impl<P, A: Arguments<P>> KernelOp<'_, P, A> {
+    /// Gives a node the operation if `proves` agrees.
+    #[inline]
+    #[track_caller]
+    fn resolve_if<R: Recipient>(
+        self,
+        to: R,
+        proves: impl FnOnce(&LaunchConfig<'_>, Target<'_>, &[*mut c_void], &A) -> Result<()>,
+    ) -> Result<R::Out> {
         let Self { kernel, config, arguments } = self;
         config.check(kernel.name())?;
         if config.is_programmatic() {
@@ -91,6 +167,9 @@ impl<P, A: Arguments<P>> Resolve for KernelOp<'_, P, A> {
         let target = kernel.of_node(device);
         let mut values = arguments.values(target)?;
         let mut pointers = A::pointers(&mut values);
+        if let Err(error) = proves(&config, target, pointers.as_mut(), &arguments) {
+            return Err(error.at(Location::caller()));
+        }
         let mut accesses = AccessList::new();
         arguments.accesses(target, &mut accesses)?;
         kernel.add_accesses(device, &mut accesses).map_err(|error| arguments.explain(error, target))?;
@@ -109,7 +188,7 @@ impl<P, A: Arguments<P>> Resolve for KernelOp<'_, P, A> {
                 NodeTarget::New(new) => {
                     // SAFETY: the invariants of `NewNode`. Each parameter has a live value of the right type
                     // (`Arguments`), which the call copies. The graph retains the memory among the values.
-                    // The caller of `kernel` is responsible for the kernel's actions.
+                    // The caller of `kernel` is responsible for the kernel's actions, or they are proven.
                     unsafe {
                         check!(cudaGraphAddKernelNode(new.node, new.graph, new.before, new.count, parameters))
                     }?;
@@ -164,3 +243,4 @@ fn set_all_attributes(node: sys::cudaGraphNode_t, config: &LaunchConfig<'_>) -> 
 }
 
 impl<P, A: Arguments<P>> BodyOp for KernelOp<'_, P, A> {}
+impl<P: CheckedParameters, A: CheckedArguments<P>> BodyOp for CheckedKernelOp<'_, P, A> {}

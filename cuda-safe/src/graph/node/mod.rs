@@ -5,7 +5,7 @@
 //!
 //! | operation | [`Graph::add`] | [`Body::add`](Body::add) | [`Graph::set`] | [`GraphExec::set`] |
 //! |---|---|---|---|---|
-//! | [`kernel`], [`memcpy`], [`memset`] | yes | yes | yes | yes |
+//! | [`checked_kernel`], [`kernel`], [`memcpy`], [`memset`] | yes | yes | yes | yes |
 //! | [`memcpy_to_symbol`], [`memcpy_from_symbol`] | yes | yes | yes | yes |
 //! | [`host_fn`], [`host_fn_with`] | yes | | yes | yes |
 //! | [`event_record`], [`event_wait`], [`semaphore_signal`], [`semaphore_wait`] | yes | | yes | yes |
@@ -57,7 +57,7 @@ pub use copy::{Memcpy, MemcpyFromSymbol, MemcpyToSymbol, Memset};
 pub use copy::{memcpy, memcpy_from_symbol, memcpy_to_symbol, memset};
 pub use event::{EventRecord, EventWait, event_record, event_wait};
 pub use host::{HostFn, host_fn, host_fn_with};
-pub use kernel::{KernelOp, kernel};
+pub use kernel::{CheckedKernelOp, KernelOp, checked_kernel, kernel};
 pub use memory::{Alloc, Free, alloc, free};
 pub use semaphore::{SemaphoreSignal, SemaphoreWait, semaphore_signal, semaphore_wait};
 

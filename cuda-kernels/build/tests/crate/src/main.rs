@@ -1,5 +1,4 @@
 //! A program beside a library, without a use of the library.
-#![expect(unsafe_code, reason = "launches a kernel")]
 
 use cuda_safe::{DeviceBuffer, Result, Stream, launch};
 
@@ -11,8 +10,7 @@ fn main() -> Result<()> {
     let stream = Stream::new()?;
     let mut data = DeviceBuffer::from_slice(&[1.0_f32, 2.0, 3.0])?;
     let line = kernels::Line { factor: 2.0, offset: 1.0 };
-    // SAFETY: threads past the count do nothing.
-    unsafe { launch!(kernels::apply<<<1, kernels::TILE, 0, &stream>>>(&mut data, line, 3_u32)) }?;
+    launch!(kernels::apply<<<1, kernels::TILE, 0, &stream>>>(&mut data, line, 3_u32))?;
     println!("{:?}", data.to_vec()?);
     Ok(())
 }

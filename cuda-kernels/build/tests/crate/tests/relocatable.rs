@@ -25,9 +25,9 @@ fn kernels_of_both_launch_kernels_that_call_functions_of_other_sources() -> Resu
     let stream = Stream::new()?;
     let mut x = DeviceBuffer::from_slice(&[1_u32, 2, 3])?;
     // SAFETY: three threads, and three numbers, here and below.
-    unsafe { launch!(linked::parent<<<1, 1, 0, &stream>>>(&mut x, 3_u32)) }?;
+    unsafe { launch!(linked::parent.unchecked()<<<1, 1, 0, &stream>>>(&mut x, 3_u32)) }?;
     // SAFETY: as above.
-    unsafe { launch!(other::parent_of_other<<<1, 1, 0, &stream>>>(&mut x, 3_u32)) }?;
+    unsafe { launch!(other::parent_of_other.unchecked()<<<1, 1, 0, &stream>>>(&mut x, 3_u32)) }?;
     assert_eq!(x.to_vec()?, [4, 6, 8]);
     Ok(())
 }
@@ -40,7 +40,7 @@ fn a_kernel_counts_as_a_user_of_the_variables_of_all_sources() -> Result<()> {
     memcpy_from_symbol(&mut steps, &linked::steps)?;
     let before = steps[0];
     // SAFETY: one thread, and one number.
-    unsafe { launch!(linked::calls<<<1, 1, 0, &first>>>(&mut x)) }?;
+    unsafe { launch!(linked::calls.unchecked()<<<1, 1, 0, &first>>>(&mut x)) }?;
     let mut after = DeviceBuffer::from_slice(&[0_u32])?;
     memcpy_async(&mut after, &linked::steps.slice(..)?, &second)?;
     assert_eq!(after.to_vec()?, [before + 1]);

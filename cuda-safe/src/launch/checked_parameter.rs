@@ -1,0 +1,72 @@
+//! The parameters of launches that are proven.
+#![expect(unsafe_code, reason = "declares which values a proof may speak of")]
+
+use super::{ByValue, CheckedArg, SurfaceObject, TextureObject};
+
+/// A parameter of a kernel whose launches can be proven.
+///
+/// # Safety
+/// - Each byte of a value is initialised: the type has no padding.
+/// - The addresses among its bytes are at the offsets [`POINTERS`](Self::POINTERS).
+pub unsafe trait CheckedParameter: ByValue {
+    /// The offsets of pointers in a value.
+    const POINTERS: &'static [u64] = &[];
+    /// The size of an element behind the pointers, in which an error counts.
+    const ELEMENT: usize = 1;
+}
+
+/// A type that is passed by value and contains no pointer: a number, or a struct of numbers without padding
+/// that `cuda-kernels-build` generated.
+///
+/// # Safety
+/// No bytes of the type are an address, or the handle of a texture, a surface or a condition.
+pub unsafe trait PlainValue: CheckedParameter {}
+
+macro_rules! numbers {
+    ($($number:ty)*) => { $(
+        // SAFETY: a number has no padding and is no address.
+        unsafe impl CheckedParameter for $number {}
+        // SAFETY: as above.
+        unsafe impl PlainValue for $number {}
+    )* };
+}
+
+numbers!(u8 u16 u32 u64 usize i8 i16 i32 i64 isize f32 f64 bool);
+
+// SAFETY: the value is one address.
+unsafe impl<T: 'static> CheckedParameter for *const T {
+    const POINTERS: &'static [u64] = &[0];
+    const ELEMENT: usize = size_of::<T>();
+}
+
+// SAFETY: as above.
+unsafe impl<T: 'static> CheckedParameter for *mut T {
+    const POINTERS: &'static [u64] = &[0];
+    const ELEMENT: usize = size_of::<T>();
+}
+
+// SAFETY: a handle is a number. Kernels reach the memory behind it only by its own instructions, which stay
+// within it.
+unsafe impl CheckedParameter for TextureObject {}
+
+// SAFETY: as above.
+unsafe impl CheckedParameter for SurfaceObject {}
+
+// SAFETY: the value has no pointer and is no handle.
+#[diagnostic::do_not_recommend]
+unsafe impl<T: PlainValue> CheckedArg<T> for T {}
+
+/// A parameter's size, the offsets of its pointers, and the size of an element behind them.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct Description {
+    pub(super) bytes: usize,
+    pub(super) pointers: &'static [u64],
+    pub(super) element: usize,
+}
+
+impl Description {
+    pub(super) const fn of<P: CheckedParameter>() -> Self {
+        Self { bytes: size_of::<P>(), pointers: P::POINTERS, element: P::ELEMENT }
+    }
+}
