@@ -120,8 +120,8 @@ fn main() -> anyhow::Result<()> {
     println!("a graph, three times: y = {}", d_y.to_vec()?[999]);
 
     // One call over two streams.
-    let (x0, x1) = d_x.split_at(half)?;
-    let (mut y0, mut y1) = d_y.split_at_mut(half)?;
+    let (x0, x1) = d_x.as_slice().split_at(half)?;
+    let (mut y0, mut y1) = d_y.as_slice_mut().split_at_mut(half)?;
     add_both(1.0, [&x0, &x1], [&mut y0, &mut y1], [&first, &second])?;
     let y = d_y.to_vec()?;
     println!("both halves, each on its stream: y = {}, {}", y[999], y[n - 1]);

@@ -350,7 +350,7 @@ fn registered(w: &mut Worker) -> Result<()> {
         Err(error) => return Err(error.into_parts().0),
     };
     memset_async(&mut w.bytes, value, &w.free)?;
-    memcpy_async(&mut host.slice_mut(LEN..2 * LEN)?, &w.bytes, &w.free)?;
+    memcpy_async(&mut host.as_slice_mut().slice_mut(LEN..2 * LEN)?, &w.bytes, &w.free)?;
     match host.into_inner() {
         Ok(back) => assert!(back[LEN..2 * LEN].iter().all(|byte| *byte == value), "thread {}", w.number),
         Err(error) => return Err(error.into_parts().0),
