@@ -57,6 +57,17 @@ fn a_launch_that_leaves_a_buffer_is_refused_with_the_elements_the_line_and_the_v
 }
 
 #[test]
+fn the_refusal_that_the_readme_shows_is_that_of_its_program() -> Result<()> {
+    let _alone = alone();
+    let (stream, mut data) = (Stream::new()?, floats(4)?);
+    let refused = launch!(scale_offset<<<1, 8, 0, &stream>>>(&mut data, 2.0, 1.0, 5));
+    let readme = include_str!("../../../README.md").split_whitespace().collect::<Vec<_>>().join(" ");
+    let refusal = words(refused);
+    assert!(readme.contains(&refusal), "{refusal}");
+    Ok(())
+}
+
+#[test]
 fn what_cannot_be_proven_is_refused_with_its_line_and_runs_unchecked() -> Result<()> {
     let _alone = alone();
     let stream = Stream::new()?;

@@ -4,8 +4,8 @@
 //! take it on either side. The host reaches it through guards ([`host`](ManagedBuffer::host),
 //! [`host_mut`](ManagedBuffer::host_mut)), which wait for pending work. Only managed memory has hints about
 //! the location of its pages: [advice](Advice) and prefetches
-//! ([`prefetch_async`](ManagedBuffer::prefetch_async), [`PrefetchBatch`]). [`RangeAttributes`] reports what
-//! is known about its pages. Hints change where pages are, never their contents. Only a discard gives up
+//! ([`prefetch_async`](crate::memory::Slice::prefetch_async), [`PrefetchBatch`]). [`RangeAttributes`] reports
+//! what is known about its pages. Hints change where pages are, never their contents. Only a discard gives up
 //! the contents.
 //!
 //! # Why safe code has no data race with the host

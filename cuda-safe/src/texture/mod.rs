@@ -29,11 +29,12 @@
 //!   (linear filtering of integers, wrapping without normalized coordinates) and then reads a different
 //!   image from the one requested.
 //!
-//! The `unsafe` of a launch covers the rest. The kernel must not write memory that it reads by a texture in
-//! the same launch ([`Texture::shares`] tests whether they have memory in common). It must not write
-//! through a surface that is passed as [`read_only`](Surface::read_only). It must stay inside a surface if
-//! it uses `cudaBoundaryModeTrap`. Two things are harmless: a texture read out of bounds returns the value
-//! that the address mode defines, and a texture read as another type returns a different number.
+//! A launch that is proven refuses memory that the kernel may write and also reads by a texture, and takes no
+//! surface that is [`read_only`](Surface::read_only). Leaving a surface with `cudaBoundaryModeTrap` is an
+//! error. In a launch without proof, its `unsafe` covers the rest. The kernel must not write memory that it
+//! reads by a texture, nor through a surface that is passed as read-only. Two things are harmless: a texture
+//! read out of bounds returns the value that the address mode defines, and a texture read as another type
+//! returns a different number.
 //!
 //! # Examples
 //! ```
