@@ -32,6 +32,34 @@ pub struct Need {
     pub align: u32,
 }
 
+/// What memory lacks of a need.
+enum Lack<'a> {
+    Alignment,
+    Writability(&'a Bytes),
+    Written(&'a Bytes),
+    Read(&'a Bytes),
+}
+
+impl Need {
+    /// Returns what the memory of a pointer lacks.
+    #[inline]
+    fn lacks(&self, address: u64, bytes: u64, is_writable: bool) -> Option<Lack<'_>> {
+        // A power of two. A division would take longer than the rest.
+        if address & u64::from(self.align).wrapping_sub(1) != 0 {
+            return Some(Lack::Alignment);
+        }
+        if let Some(written) = &self.writes {
+            if !is_writable {
+                return Some(Lack::Writability(written));
+            }
+            if !written.are_within(bytes) {
+                return Some(Lack::Written(written));
+            }
+        }
+        self.reads.as_ref().filter(|read| !read.are_within(bytes)).map(Lack::Read)
+    }
+}
+
 /// A range of bytes, from where a pointer points.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bytes {
@@ -41,6 +69,14 @@ pub struct Bytes {
     pub high: i64,
     lowest: Place,
     highest: Place,
+}
+
+impl Bytes {
+    /// Returns whether memory of so many bytes has them.
+    #[inline]
+    fn are_within(&self, bytes: u64) -> bool {
+        self.low >= 0 && u64::try_from(self.high).is_ok_and(|high| high <= bytes)
+    }
 }
 
 /// The access that sets an end of a range.
@@ -337,6 +373,20 @@ impl Kernel {
 }
 
 impl Verdict {
+    /// Returns whether [`check`](Self::check) finds that the memory of a launch suffices. For launches that
+    /// are repeated: `memory` returns the address and the bytes behind the pointer at an offset of a
+    /// parameter, and whether they may be written.
+    #[inline]
+    pub fn fits(&self, memory: impl Fn(usize, u64) -> Option<(u64, u64, bool)>) -> bool {
+        let Self::Proven(proof) = self else { return false };
+        let fits = |need: &Need| {
+            memory(need.parameter, need.offset).is_some_and(|(address, bytes, is_writable)| {
+                need.lacks(address, bytes, is_writable).is_none()
+            })
+        };
+        proof.needs.iter().all(fits)
+    }
+
     /// Checks that the memory of a launch has the bytes and the alignment that the verdict requires. This is
     /// all that a launch does once it has a verdict.
     ///
@@ -372,31 +422,27 @@ impl Proof {
                     format!("accesses memory of parameter {}, which is not given", need.parameter),
                 ));
             };
-            // A power of two. A division would take longer than the rest.
-            if memory.address & u64::from(need.align).wrapping_sub(1) != 0 {
-                return Err(self.refused(
-                    need.writes.as_ref().or(need.reads.as_ref()).map(|it| it.highest.at),
-                    format!(
-                        "needs {} at a multiple of {} bytes, and it begins at {:#x}",
-                        memory.name, need.align, memory.address
-                    ),
-                ));
-            }
-            for (bytes, verb, may) in
-                [(&need.writes, "write", memory.is_writable), (&need.reads, "read", true)]
-            {
-                let Some(bytes) = bytes else { continue };
-                if !may {
+            let (bytes, verb) = match need.lacks(memory.address, memory.bytes, memory.is_writable) {
+                None => continue,
+                Some(Lack::Alignment) => {
+                    return Err(self.refused(
+                        need.writes.as_ref().or(need.reads.as_ref()).map(|it| it.highest.at),
+                        format!(
+                            "needs {} at a multiple of {} bytes, and it begins at {:#x}",
+                            memory.name, need.align, memory.address
+                        ),
+                    ));
+                }
+                Some(Lack::Writability(bytes)) => {
                     return Err(self.refused(
                         Some(bytes.highest.at),
                         format!("writes {}, which it is to read only", memory.name),
                     ));
                 }
-                let fits = u64::try_from(bytes.high).is_ok_and(|high| high <= memory.bytes);
-                if bytes.low < 0 || !fits {
-                    return Err(self.beyond(bytes, verb, memory, names));
-                }
-            }
+                Some(Lack::Written(bytes)) => (bytes, "write"),
+                Some(Lack::Read(bytes)) => (bytes, "read"),
+            };
+            return Err(self.beyond(bytes, verb, memory, names));
         }
         Ok(())
     }

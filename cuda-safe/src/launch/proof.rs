@@ -12,7 +12,6 @@ use std::ptr;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use cuda_proof::{Argument, Launch, Memory, Refusal, Verdict, prove};
-use smallvec::SmallVec;
 
 use crate::device::Device;
 use crate::error::{Detail, Error, ErrorKind, OrRefused, Result};
@@ -70,12 +69,10 @@ struct Verdicts {
 /// A verdict, and the values that it is about.
 #[derive(Debug)]
 struct Entry {
-    key: Key,
+    /// The kernel, the shape, and the numbers that the verdict depends on.
+    key: Box<[u64]>,
     verdict: Verdict,
 }
-
-/// The kernel, the shape, and the numbers that a verdict depends on.
-type Key = SmallVec<[u64; 16]>;
 
 thread_local! {
     static RECENT: RefCell<[Option<Arc<Entry>>; KEPT]> = const { RefCell::new([const { None }; KEPT]) };
@@ -156,7 +153,7 @@ impl KernelProof {
         let cluster = config.clusters().or(known.cluster).unwrap_or(Dim3 { x: 1, y: 1, z: 1 });
         let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
         let (grid, block) = (config.grid, config.block);
-        let mut key = Key::from_slice(&[
+        let fixed = [
             // The variant lives as long as the program, so its address is its name.
             wide(ptr::from_ref(known).addr()),
             pair(grid.x, grid.y),
@@ -165,33 +162,35 @@ impl KernelProof {
             pair(cluster.x, cluster.y),
             pair(cluster.z, u32::from(config.is_cooperative())),
             wide(config.shared_bytes),
-        ]);
-        for number in &known.numbers {
-            // SAFETY: the numbers lie within the parameters (`Known::new`), whose values are live and without
-            // padding (`CheckedParameter`).
-            let bytes = unsafe { values.bytes(*number) };
-            key.push(u64::from_le_bytes(bytes));
-        }
-        // Products that do not wait for each other.
-        let factors = (1..).map(|odd: u64| MIX.wrapping_mul(2 * odd + 1));
-        let products = key.iter().zip(factors).map(|(word, factor)| word.wrapping_mul(factor));
-        let hash = products.fold(0, u64::wrapping_add);
-        let hash = (hash ^ hash >> 32).wrapping_mul(MIX);
+        ];
+        let (mut few, mut many) = ([0; 16], Vec::new());
+        let count = fixed.len() + known.numbers.len();
+        let key = match few.get_mut(..count) {
+            Some(key) => key,
+            None => {
+                many.resize(count, 0);
+                many.as_mut_slice()
+            }
+        };
+        // SAFETY: the numbers lie within the parameters (`Known::new`), whose values are live and without
+        // padding (`CheckedParameter`).
+        let numbers = known.numbers.iter().map(|it| u64::from_le_bytes(unsafe { values.bytes(*it) }));
+        key.iter_mut().zip(fixed.into_iter().chain(numbers)).for_each(|(word, value)| *word = value);
+        let hash = key.iter().fold(0, |hash: u64, word| hash.rotate_left(7) ^ word).wrapping_mul(MIX);
         let place = usize::try_from(hash >> 58).unwrap_or(0);
-        let memory = values.memory();
-        let names = values.target.parameter_names;
-        // Whether the launch fits the verdict that the thread keeps. A refusal is made below.
-        let fits = RECENT.try_with(|recent| {
-            let Ok(recent) = recent.try_borrow() else { return false };
-            let entry = recent.get(place).and_then(Option::as_ref);
-            entry.is_some_and(|entry| entry.key == key && entry.verdict.check(&memory, names).is_ok())
+        let fits = |verdict: &Verdict| verdict.fits(|parameter, offset| values.memory(parameter, offset));
+        let kept = RECENT.try_with(|recent| {
+            let recent = recent.try_borrow().ok()?;
+            let entry = recent.get(place)?.as_ref().filter(|entry| *entry.key == *key)?;
+            Some(fits(&entry.verdict))
         });
-        if fits == Ok(true) {
+        if kept == Ok(Some(true)) {
             return Ok(());
         }
         // SAFETY: the caller has the same duties.
         let entry = unsafe { known.entry(self, key, config, cluster, values) }?;
-        let checked = entry.verdict.check(&memory, names).map(|_| ());
+        let all = values.all_memory();
+        let checked = entry.verdict.check(&all, values.target.parameter_names).map(|_| ());
         // While a thread ends it has no table, and does without.
         let _ = RECENT.try_with(|recent| {
             if let Ok(mut recent) = recent.try_borrow_mut()
@@ -291,12 +290,12 @@ impl Known {
     unsafe fn entry(
         &self,
         proof: &KernelProof,
-        key: Key,
+        key: &[u64],
         config: &LaunchConfig<'_>,
         cluster: Dim3,
         values: &Values<'_>,
     ) -> Result<Arc<Entry>> {
-        let same = |entry: &&Arc<Entry>| entry.key == key;
+        let same = |entry: &&Arc<Entry>| *entry.key == *key;
         if let Some(entry) = lock(&self.verdicts).entries.iter().find(same) {
             return Ok(Arc::clone(entry));
         }
@@ -333,7 +332,7 @@ impl Known {
         if let Some(refusal) = undeclared(&verdict, proof.variables, self.kernel.name()) {
             verdict = Verdict::Refused(refusal);
         }
-        let entry = Arc::new(Entry { key, verdict });
+        let entry = Arc::new(Entry { key: key.into(), verdict });
         let mut kept = lock(&self.verdicts);
         let next = kept.next;
         kept.next = (next + 1) % KEPT;
@@ -393,29 +392,34 @@ impl Values<'_> {
         bytes
     }
 
-    /// Returns the memory behind the pointers.
+    /// Returns the address and the bytes behind the pointer of a parameter, and whether they may be written.
     #[inline]
-    fn memory(&self) -> SmallVec<[Memory<'_>; 8]> {
-        let mut all = SmallVec::new();
-        for (parameter, description) in self.descriptions.iter().enumerate() {
-            let Some(offset) = description.pointers.first() else { continue };
-            let access = self.accesses.get(parameter).and_then(Option::as_ref);
-            let range = access.map_or(0..0, Access::range);
-            let address = usize::try_from(*offset).map_or([0; 8], |offset| {
-                // SAFETY: a pointer has eight bytes there (`CheckedParameter`).
-                unsafe { self.bytes((parameter, offset, 8)) }
-            });
-            all.push(Memory {
-                parameter,
-                offset: *offset,
-                name: self.target.parameter_name(parameter),
-                address: u64::from_le_bytes(address),
-                bytes: wide(range.end.saturating_sub(range.start)),
-                element: wide(description.element),
-                is_writable: access.is_some_and(|access| access.mode() == Mode::Write),
-            });
+    fn memory(&self, parameter: usize, offset: u64) -> Option<(u64, u64, bool)> {
+        let first = self.descriptions.get(parameter)?.pointers.first()?;
+        if *first != offset {
+            return None;
         }
-        all
+        let at = usize::try_from(offset).ok()?;
+        // SAFETY: a pointer has eight bytes there (`CheckedParameter`).
+        let address = u64::from_le_bytes(unsafe { self.bytes((parameter, at, 8)) });
+        let Some(access) = self.accesses.get(parameter)?.as_ref() else { return Some((address, 0, false)) };
+        let range = access.range();
+        Some((address, wide(range.end.saturating_sub(range.start)), access.mode() == Mode::Write))
+    }
+
+    /// Returns the memory behind all pointers, for the words of a refusal.
+    #[cold]
+    fn all_memory(&self) -> Vec<Memory<'_>> {
+        let described = self.descriptions.iter().enumerate();
+        described
+            .filter_map(|(parameter, description)| {
+                let offset = *description.pointers.first()?;
+                let (address, bytes, is_writable) = self.memory(parameter, offset)?;
+                let name = self.target.parameter_name(parameter);
+                let element = wide(description.element);
+                Some(Memory { parameter, offset, name, address, bytes, element, is_writable })
+            })
+            .collect()
     }
 
     /// Refuses two arguments with common bytes if one of them may be written. Borrows exclude it for most
