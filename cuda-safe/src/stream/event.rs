@@ -9,7 +9,7 @@ use bitflags::bitflags;
 use super::pool::{self, RawEvent};
 use super::tracker::TRACKER;
 use super::view::AsStream;
-use super::{port, recorder};
+use super::{port, recorder, relax};
 use crate::busy;
 use crate::device::Device;
 use crate::error::{Detail, Error, ErrorKind, Result};
@@ -236,6 +236,7 @@ impl Event {
         busy::ensure_idle("Event::synchronize")?;
         recorder::ensure_none("Event::synchronize")?;
         let Some(record) = self.shared.last_record() else { return Ok(()) };
+        relax()?;
         // SAFETY: the event lives as long as the borrow.
         unsafe { check!(cudaEventSynchronize(self.as_raw())) }?;
         self.completed(record);
@@ -258,6 +259,7 @@ impl Event {
             recorder.ensure_not_recorded("Event::is_done", self.number)?;
         }
         let Some(record) = self.shared.last_record() else { return Ok(true) };
+        relax()?;
         // SAFETY: the event lives as long as the borrow.
         let code = unsafe { sys::cudaEventQuery(self.as_raw()) };
         if code == sys::cudaErrorNotReady {

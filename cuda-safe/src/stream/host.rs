@@ -11,7 +11,7 @@ use super::legacy::LegacyStream;
 use super::owned::Stream;
 use super::tracker::{LEGACY, TRACKER};
 use super::view::AsStream as _;
-use super::{host_function, ownership, pool, port, recorder};
+use super::{host_function, ownership, pool, port, recorder, relax};
 use crate::busy;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
@@ -85,6 +85,7 @@ pub(crate) fn is_quiet(history: &AccessHistory, range: Range<usize>, mode: Mode)
 /// blocking streams of the device.
 #[track_caller]
 pub(super) fn wait_timeline(timeline: &Timeline) -> Result<()> {
+    relax()?;
     let device = Device::from_ordinal(timeline.device());
     let elsewhere = timeline.kind == Kind::PerThread && !ownership::is_mine(timeline);
     let mut snapshot = if elsewhere {

@@ -1,16 +1,17 @@
-//! The relaxed capture mode: it lets a thread allocate and free while some thread captures.
+//! The relaxed capture mode: it lets a thread allocate, free, wait and ask while some thread captures.
 //!
 //! A capture forbids calls that it cannot record. It forbids them to its own thread and, if it was begun in
 //! global mode, to every thread of the process whose own mode is not relaxed. Such a call fails and ends the
 //! capture: a call is therefore never tried first and repeated in relaxed mode. A program makes and drops
-//! owners of memory at any time, and their allocations are never part of a graph. Therefore a capture must
-//! not stop them.
+//! owners of memory at any time, and their allocations are never part of a graph. It also waits for streams
+//! and events that no capture has, and asks them. Therefore a capture must not stop these calls, and they
+//! must not end it.
 //!
 //! Two exchanges of the mode around every call would cost as much as some of these calls. Instead, the first
-//! allocation or free of a thread makes the thread relaxed, and it stays relaxed. (Staged copies take longer,
-//! so they restore the mode.) The program thereby loses a check of *raw* calls on that thread: in a raw
+//! such call of a thread makes the thread relaxed, and it stays relaxed. (Staged copies take longer, so they
+//! restore the mode.) The program thereby loses a check of *raw* calls on that thread: in a raw
 //! capture, the runtime no longer refuses a raw `cudaMalloc` there. To get the check back for a thread, call
-//! `cudaThreadExchangeStreamCaptureMode` after the thread's first allocation: the crate sets the mode once
+//! `cudaThreadExchangeStreamCaptureMode` after the thread's first such call: the crate sets the mode once
 //! for each thread and never again. Graphs stay correct in both cases: functions of this crate that do not
 //! belong in a capture refuse it themselves.
 #![expect(unsafe_code, reason = "exchanges the thread's capture mode")]

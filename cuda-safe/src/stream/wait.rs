@@ -2,10 +2,10 @@
 #![expect(unsafe_code, reason = "calls the runtime's stream functions")]
 
 use super::event::Event;
-use super::host_function;
 use super::host_function::drop_tasks_if_lost;
 use super::tracker::TRACKER;
 use super::view::StreamRef;
+use super::{host_function, relax};
 use crate::busy;
 use crate::error::{Error, Result};
 use crate::{callback, check, sys};
@@ -27,6 +27,7 @@ impl StreamRef<'_> {
         let snapshot = TRACKER.snapshot_of(self.timeline());
         let waited = {
             let _current = self.switch()?;
+            relax()?;
             // SAFETY: the stream lives as long as the view.
             unsafe { check!(cudaStreamSynchronize(self.as_raw())) }
         };
@@ -54,6 +55,7 @@ impl StreamRef<'_> {
         let snapshot = TRACKER.snapshot_of(self.timeline());
         let code = {
             let _current = self.switch()?;
+            relax()?;
             // SAFETY: the stream lives as long as the view.
             unsafe { sys::cudaStreamQuery(self.as_raw()) }
         };

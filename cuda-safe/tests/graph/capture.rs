@@ -46,6 +46,26 @@ fn capture(mode: sys::cudaStreamCaptureMode, here: impl FnOnce(), elsewhere: imp
 }
 
 #[test]
+fn a_thread_that_waits_and_asks_leaves_the_captures_of_others_as_they_are() {
+    let _alone = alone();
+    let (stream, event) = (Stream::non_blocking().unwrap(), Event::without_timing().unwrap());
+    event.record(&stream).unwrap();
+    let mut pinned = PinnedBuffer::<u8>::alloc(64).unwrap();
+    memset_async(&mut pinned, 1, &stream).unwrap();
+    // Each on a thread of its own, which has made no other call.
+    let calls: [&(dyn Fn() + Sync); 5] = [
+        &|| assert_eq!(pinned.host().unwrap()[0], 1),
+        &|| stream.synchronize().unwrap(),
+        &|| assert!(stream.is_done().unwrap()),
+        &|| event.synchronize().unwrap(),
+        &|| assert!(event.is_done().unwrap()),
+    ];
+    for call in calls {
+        capture(sys::cudaStreamCaptureModeGlobal, || (), call);
+    }
+}
+
+#[test]
 fn a_buffer_dropped_while_another_thread_captures_is_freed_and_not_captured() {
     let alone = alone();
     capture(
