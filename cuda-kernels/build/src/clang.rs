@@ -149,7 +149,7 @@ impl Unit {
             let diagnostic = unsafe { clang_sys::clang_getDiagnostic(self.unit, at) };
             // SAFETY: the diagnostic is live.
             let severity = unsafe { clang_sys::clang_getDiagnosticSeverity(diagnostic) };
-            // SAFETY: as above.
+            // SAFETY: the diagnostic is live.
             let location = unsafe { clang_sys::clang_getDiagnosticLocation(diagnostic) };
             // SAFETY: nothing uses the diagnostic after this; the location belongs to the unit.
             unsafe { clang_sys::clang_disposeDiagnostic(diagnostic) };
@@ -165,7 +165,7 @@ impl Drop for Unit {
             // SAFETY: `parse` made it, and it is disposed of only here.
             unsafe { clang_sys::clang_disposeTranslationUnit(self.unit) };
         }
-        // SAFETY: as above, and the unit that uses the index is disposed of.
+        // SAFETY: `parse` made it, and the unit that uses it is disposed of.
         unsafe { clang_sys::clang_disposeIndex(self.index) };
     }
 }
@@ -278,7 +278,7 @@ impl<'a> Cursor<'a> {
         let extent = unsafe { clang_sys::clang_getCursorExtent(self.raw) };
         // SAFETY: the extent belongs to the same unit.
         let (file, start) = place(unsafe { clang_sys::clang_getRangeStart(extent) })?;
-        // SAFETY: as above.
+        // SAFETY: the extent belongs to the same unit.
         let (_, end) = place(unsafe { clang_sys::clang_getRangeEnd(extent) })?;
         Some((file, start..end))
     }
@@ -293,13 +293,13 @@ impl<'a> Cursor<'a> {
             // SAFETY: the cursor belongs to a live unit, and the number is below the count.
             match unsafe { clang_sys::clang_Cursor_getTemplateArgumentKind(self.raw, at) } {
                 CXTemplateArgumentKind_Type => {
-                    // SAFETY: as above, and the argument is a type.
+                    // SAFETY: the cursor belongs to a live unit, and its argument of this number is a type.
                     let ty = unsafe { clang_sys::clang_Cursor_getTemplateArgumentType(self.raw, at) };
                     // SAFETY: the type belongs to the same unit.
                     text(unsafe { clang_sys::clang_getTypeSpelling(ty) })
                 }
                 CXTemplateArgumentKind_Integral => {
-                    // SAFETY: as above, and the argument is a number.
+                    // SAFETY: the cursor belongs to a live unit, and its argument of this number is a number.
                     unsafe { clang_sys::clang_Cursor_getTemplateArgumentValue(self.raw, at) }.to_string()
                 }
                 _ => format!("argument{at}"),
@@ -326,7 +326,7 @@ impl<'a> Cursor<'a> {
             if kind.kind != CXType_ConstantArray && kind.kind != CXType_IncompleteArray {
                 return false;
             }
-            // SAFETY: as above, and it is an array.
+            // SAFETY: the type belongs to a live unit, and it is an array.
             kind = unsafe { clang_sys::clang_getArrayElementType(kind) };
         }
     }
@@ -350,7 +350,7 @@ impl<'a> Cursor<'a> {
     pub(crate) fn arguments(self) -> Vec<Self> {
         // SAFETY: the cursor belongs to a live unit.
         let count = unsafe { clang_sys::clang_Cursor_getNumArguments(self.raw) };
-        // SAFETY: as above, and the number is below the count.
+        // SAFETY: the cursor belongs to a live unit, and the number is below the count.
         let argument = |at| unsafe { clang_sys::clang_Cursor_getArgument(self.raw, at) };
         let numbers = 0..c_uint::try_from(count).unwrap_or_default();
         numbers.map(|at| Self { raw: argument(at), unit: PhantomData }).collect()
@@ -385,7 +385,7 @@ impl<'a> Cursor<'a> {
         if identity.rsplit('@').nth(1).is_none_or(|word| word.ends_with('A')) {
             return None;
         }
-        // SAFETY: as above.
+        // SAFETY: the cursor belongs to a live unit.
         match unsafe { clang_sys::clang_getCursorKind(self.raw) } {
             CXCursor_StructDecl | CXCursor_ClassDecl => Some("struct"),
             CXCursor_UnionDecl => Some("union"),
@@ -513,7 +513,7 @@ impl<'a> Type<'a> {
     pub(crate) fn layout(self) -> Option<(u64, u64)> {
         // SAFETY: the type belongs to a live unit.
         let size = unsafe { clang_sys::clang_Type_getSizeOf(self.raw) };
-        // SAFETY: as above.
+        // SAFETY: the type belongs to a live unit.
         let align = unsafe { clang_sys::clang_Type_getAlignOf(self.raw) };
         Some((u64::try_from(size).ok()?, u64::try_from(align).ok().filter(|align| *align > 0)?))
     }
@@ -525,7 +525,7 @@ impl<'a> Type<'a> {
         }
         // SAFETY: the type belongs to a live unit, and it is an array.
         let element = unsafe { clang_sys::clang_getArrayElementType(self.raw) };
-        // SAFETY: as above.
+        // SAFETY: the type belongs to a live unit, and it is an array.
         let length = unsafe { clang_sys::clang_getArraySize(self.raw) };
         Some((Self::new(element), u64::try_from(length).ok()?))
     }
@@ -575,7 +575,7 @@ fn text(string: CXString) -> String {
         // SAFETY: it ends with a zero byte and lives until it is disposed of.
         unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned()
     };
-    // SAFETY: as above; nothing uses the pointer after this.
+    // SAFETY: the string is live, and nothing uses the pointer after this.
     unsafe { clang_sys::clang_disposeString(string) };
     text
 }

@@ -105,12 +105,11 @@ impl CheckedCopy<'_> {
         }
         let [row, rows, _] = self.to.layout.extent();
         match self.to.dimensions {
-            // SAFETY of all: the caller has the same duties.
-            // SAFETY: as above.
+            // SAFETY: both operands are memory of the shape until the copy is complete.
             Dimensions::One => unsafe { self.linear(row, stream) },
-            // SAFETY: as above.
+            // SAFETY: both operands are memory of the shape until the copy is complete.
             Dimensions::Two => unsafe { self.plane(row, rows, stream) },
-            // SAFETY: as above.
+            // SAFETY: both operands are memory of the shape until the copy is complete.
             Dimensions::Three => unsafe { self.volume(stream) },
         }
     }
@@ -162,7 +161,7 @@ impl CheckedCopy<'_> {
         match stream {
             // SAFETY: the caller guarantees that both sides have this many bytes.
             None => unsafe { sys::cudaMemcpy(to, from, bytes, kind) },
-            // SAFETY: as above, and the stream is live.
+            // SAFETY: both sides have this many bytes until the copy is complete, and the stream is live.
             Some(raw) => unsafe { sys::cudaMemcpyAsync(to, from, bytes, kind, raw) },
         }
     }
@@ -180,7 +179,7 @@ impl CheckedCopy<'_> {
         match stream {
             // SAFETY: the caller guarantees that both sides have this many rows with these pitches.
             None => unsafe { sys::cudaMemcpy2D(to, to_pitch, from, from_pitch, row, rows, kind) },
-            // SAFETY: as above, and the stream is live.
+            // SAFETY: both sides have these rows until the copy is complete, and the stream is live.
             Some(raw) => unsafe {
                 sys::cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, row, rows, kind, raw)
             },
@@ -209,7 +208,7 @@ impl CheckedCopy<'_> {
             // SAFETY: the caller guarantees that the operands are valid. The parameters describe where
             // they are and their layouts, and live during the call.
             None => unsafe { sys::cudaMemcpy3D(&raw const parameters) },
-            // SAFETY: as above, and the stream is live.
+            // SAFETY: the parameters describe valid operands and live during the call. The stream is live.
             Some(raw) => unsafe { sys::cudaMemcpy3DAsync(&raw const parameters, raw) },
         }
     }
@@ -236,25 +235,25 @@ impl CheckedCopy<'_> {
             }
             (Some(array), None, Some(raw)) => {
                 let (x, y) = array.offsets();
-                // SAFETY: as above, and the stream is live.
+                // SAFETY: the array and the memory have these rows, and the stream is live.
                 unsafe {
                     sys::cudaMemcpy2DToArrayAsync(array.raw, x, y, from, from_pitch, row, rows, kind, raw)
                 }
             }
             (None, Some(array), None) => {
                 let ((x, y), handle) = (array.offsets(), array.raw.cast_const());
-                // SAFETY: as above.
+                // SAFETY: the array and the memory have these rows.
                 unsafe { sys::cudaMemcpy2DFromArray(to, to_pitch, handle, x, y, row, rows, kind) }
             }
             (None, Some(array), Some(raw)) => {
                 let ((x, y), handle) = (array.offsets(), array.raw.cast_const());
-                // SAFETY: as above, and the stream is live.
+                // SAFETY: the array and the memory have these rows, and the stream is live.
                 unsafe { sys::cudaMemcpy2DFromArrayAsync(to, to_pitch, handle, x, y, row, rows, kind, raw) }
             }
             (Some(target), Some(array), None) => {
                 let ((to_x, to_y), (x, y)) = (target.offsets(), array.offsets());
                 let handle = array.raw.cast_const();
-                // SAFETY: as above. Both arrays have this many rows from their positions on.
+                // SAFETY: both arrays have this many rows from their positions on.
                 unsafe {
                     sys::cudaMemcpy2DArrayToArray(target.raw, to_x, to_y, handle, x, y, row, rows, kind)
                 }
@@ -274,7 +273,7 @@ impl CheckedCopy<'_> {
         match stream {
             // SAFETY: the caller guarantees that both sides have this many bytes on these devices.
             None => unsafe { sys::cudaMemcpyPeer(to, to_device, from, from_device, bytes) },
-            // SAFETY: as above, and the stream is live.
+            // SAFETY: both sides have this many bytes on these devices, and the stream is live.
             Some(raw) => unsafe { sys::cudaMemcpyPeerAsync(to, to_device, from, from_device, bytes, raw) },
         }
     }
@@ -301,7 +300,7 @@ impl CheckedCopy<'_> {
             // SAFETY: the caller guarantees that the operands are valid. The parameters describe where
             // they are and their layouts, and live during the call.
             None => unsafe { sys::cudaMemcpy3DPeer(&raw const parameters) },
-            // SAFETY: as above, and the stream is live.
+            // SAFETY: the parameters describe valid operands and live during the call. The stream is live.
             Some(raw) => unsafe { sys::cudaMemcpy3DPeerAsync(&raw const parameters, raw) },
         }
     }

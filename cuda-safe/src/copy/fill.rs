@@ -358,7 +358,7 @@ unsafe fn fill_elements(
             // SAFETY: the operand is memory of this many elements, and this is one byte of each. Any
             // value is valid for it.
             None => unsafe { sys::cudaMemset2D(column, pitch, value, 1, len) },
-            // SAFETY: as above. The caller has the same duties.
+            // SAFETY: the operand has this many elements until the fill is complete. The stream is live.
             Some(raw) => unsafe { sys::cudaMemset2DAsync(column, pitch, value, 1, len, raw) },
         };
         if code != sys::cudaSuccess {

@@ -38,7 +38,7 @@ numbers!(u8 u16 u32 u64 usize i8 i16 i32 i64 isize f32 f64 bool);
 // responsible for the memory behind it.
 unsafe impl<T: 'static> ByValue for *const T {}
 
-// SAFETY: as above.
+// SAFETY: a pointer is the same number on both sides. The caller of a launch is responsible for its memory.
 unsafe impl<T: 'static> ByValue for *mut T {}
 
 // SAFETY: an array inside a C struct has the layout of its elements in sequence.

@@ -532,7 +532,7 @@ impl<P> Kernel<P> {
         let config = config.to_raw(&attributes, ptr::null_mut());
         let mut blocks = 0;
         let out = &raw mut blocks;
-        // SAFETY: as above.
+        // SAFETY: the pointers are to a live number, which the call fills, and to the live configuration.
         unsafe { check!(cudaOccupancyMaxPotentialClusterSize(out, self.as_raw(), &raw const config)) }?;
         Ok(u32::try_from(blocks).unwrap_or(0))
     }

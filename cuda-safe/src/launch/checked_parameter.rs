@@ -26,7 +26,7 @@ macro_rules! numbers {
     ($($number:ty)*) => { $(
         // SAFETY: a number has no padding and is no address.
         unsafe impl CheckedParameter for $number {}
-        // SAFETY: as above.
+        // SAFETY: a number is no address and no handle.
         unsafe impl PlainValue for $number {}
     )* };
 }
@@ -39,7 +39,7 @@ unsafe impl<T: 'static> CheckedParameter for *const T {
     const ELEMENT: usize = size_of::<T>();
 }
 
-// SAFETY: as above.
+// SAFETY: the value is one address.
 unsafe impl<T: 'static> CheckedParameter for *mut T {
     const POINTERS: &'static [u64] = &[0];
     const ELEMENT: usize = size_of::<T>();
@@ -49,7 +49,7 @@ unsafe impl<T: 'static> CheckedParameter for *mut T {
 // within it.
 unsafe impl CheckedParameter for TextureObject {}
 
-// SAFETY: as above.
+// SAFETY: a handle is a number, and surface instructions stay within the surface.
 unsafe impl CheckedParameter for SurfaceObject {}
 
 // SAFETY: the value has no pointer and is no handle.

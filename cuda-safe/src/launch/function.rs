@@ -44,7 +44,7 @@ impl LaunchConfig<'_> {
             LaunchFunction::Plain => unsafe {
                 sys::cudaLaunchKernel(kernel, grid.into(), block.into(), values, shared_bytes, stream)
             },
-            // SAFETY: as above.
+            // SAFETY: the caller has the duties of the call.
             LaunchFunction::Cooperative => unsafe {
                 sys::cudaLaunchCooperativeKernel(
                     kernel,
@@ -55,7 +55,7 @@ impl LaunchConfig<'_> {
                     stream,
                 )
             },
-            // SAFETY: as above.
+            // SAFETY: the caller has the duties of the call.
             LaunchFunction::Extended => unsafe { self.call_extended(kernel, values, stream) },
         }
     }

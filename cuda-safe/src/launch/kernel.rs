@@ -51,7 +51,7 @@ pub(super) struct Code {
 
 // SAFETY: the runtime accepts the identifier on any thread, and this crate does not dereference it.
 unsafe impl Send for Code {}
-// SAFETY: as above.
+// SAFETY: the identifier is never dereferenced, and the runtime accepts it on any thread.
 unsafe impl Sync for Code {}
 
 impl<P> Kernel<P> {
@@ -247,7 +247,7 @@ impl<P> Kernel<P> {
                     for which the driver's cuKernelGetFunction stands,";
         ensure(!self.code.loaded, "Kernel::function", || Detail::unsupported(what))?;
         let mut function = ptr::null_mut();
-        // SAFETY: as above.
+        // SAFETY: the pointer is to a live variable, which the call fills.
         unsafe { check!(cudaGetFuncBySymbol(&raw mut function, self.as_raw())) }?;
         Ok(function)
     }

@@ -133,7 +133,7 @@ unsafe impl<T: 'static> Components for *mut T {
     type Component = DevicePtr<T>;
 }
 
-// SAFETY: as above.
+// SAFETY: a `DevicePtr` is a device address of 64 bits, as a pointer is.
 unsafe impl<T: 'static> Components for *const T {
     type Component = DevicePtr<T>;
 }

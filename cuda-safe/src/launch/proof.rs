@@ -382,11 +382,11 @@ impl Values<'_> {
             // SAFETY: the caller guarantees that eight bytes are there.
             8 => bytes = unsafe { from.cast::<[u8; 8]>().read() },
             4 => {
-                // SAFETY: as above, four of them.
+                // SAFETY: the caller guarantees that four bytes are there.
                 let [a, b, c, d] = unsafe { from.cast::<[u8; 4]>().read() };
                 bytes = [a, b, c, d, 0, 0, 0, 0];
             }
-            // SAFETY: as above, and at most eight bytes go into an array of eight.
+            // SAFETY: the caller guarantees that so many bytes are there. At most eight go into the array.
             _ => unsafe { ptr::copy_nonoverlapping(from, bytes.as_mut_ptr(), count.min(8)) },
         }
         bytes

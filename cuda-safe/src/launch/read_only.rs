@@ -60,7 +60,7 @@ unsafe impl<T: 'static, A: KernelArg<*const T>> KernelArg<*const T> for ReadOnly
 // SAFETY: as the argument itself. The access is a read, so a proof refuses a kernel that writes.
 unsafe impl<T: 'static, A: CheckedArg<*const T>> CheckedArg<*mut T> for ReadOnlyMemory<A> {}
 
-// SAFETY: as above.
+// SAFETY: the access is that of the argument itself, a read.
 unsafe impl<T: 'static, A: CheckedArg<*const T>> CheckedArg<*const T> for ReadOnlyMemory<A> {}
 
 /// Returns a shared borrow through a mutable one.

@@ -172,7 +172,7 @@ impl<P> Kernel<P> {
         if code == sys::cudaErrorInvalidResourceHandle
             && let Some(_current) = from_another(device)
         {
-            // SAFETY: as above.
+            // SAFETY: stub, values and stream are those of the call above, which launched nothing.
             code = unsafe { config.call(kernel, values, raw) };
         }
         submission.commit(code == sys::cudaSuccess);

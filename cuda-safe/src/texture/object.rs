@@ -442,8 +442,8 @@ object_argument!(ReadOnlySurface<'_, T> as SurfaceObject, |it| it.surface, Read)
 // SAFETY: the handle is that of a live object, and the access that of its memory.
 unsafe impl<T> CheckedArg<TextureObject> for &Texture<T> {}
 
-// SAFETY: as above. A surface that is only read is not here: a proof does not tell whether a kernel writes
-// it.
+// SAFETY: the handle is that of a live object, and the access that of its memory. A surface that is only
+// read is not here: a proof does not tell whether a kernel writes it.
 unsafe impl<T> CheckedArg<SurfaceObject> for &mut Surface<T> {}
 
 impl<T> fmt::Debug for Surface<T> {

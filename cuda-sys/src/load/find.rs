@@ -31,7 +31,7 @@ struct Handle(NonNull<c_void>);
 
 // SAFETY: the loader's functions take a handle on any thread.
 unsafe impl Send for Handle {}
-// SAFETY: as above.
+// SAFETY: the handle is only passed to the loader's functions, which any thread may call.
 unsafe impl Sync for Handle {}
 
 impl Library {

@@ -194,7 +194,7 @@ extern "C" fn __cudaRegisterVar(
     global: c_int,
 ) {
     register(handle, move |functions, handle| {
-        // SAFETY: as above.
+        // SAFETY: nvcc's object gave these addresses, which are in the program's image, or null.
         unsafe { (functions.variable)(handle, host, device, name, external, size, constant, global) }
     });
 }
@@ -211,7 +211,7 @@ extern "C" fn __cudaRegisterManagedVar(
     global: c_int,
 ) {
     register(handle, move |functions, handle| {
-        // SAFETY: as above.
+        // SAFETY: nvcc's object gave these addresses, which are in the program's image, or null.
         unsafe { (functions.managed)(handle, host, device, name, external, size, constant, global) }
     });
 }

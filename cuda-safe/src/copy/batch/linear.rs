@@ -236,7 +236,8 @@ impl CopyList {
             let mut sources: Vec<_> = sources.iter().map(|source| source.cast_mut()).collect();
             let mut sizes = self.sizes.get(part).unwrap_or(&[]).to_vec();
             let mut failed = usize::MAX;
-            // SAFETY: as above, and the index is a live variable, which the call may fill.
+            // SAFETY: the lists have the stated number of elements. Each is memory that outlives the copy or
+            // is read during the call. The stream is live. The call may fill the index, a live variable.
             unsafe {
                 sys::cudaMemcpyBatchAsync(
                     destinations.as_mut_ptr(),

@@ -118,7 +118,8 @@ impl RowLists<'_> {
             let code = {
                 // CUDA 12 reports which copy failed.
                 let mut failed = usize::MAX;
-                // SAFETY: as above, and the index is a live variable, which the call may fill.
+                // SAFETY: the list describes memory that outlives the copy or is read during the call. The
+                // stream is live. The call may fill the index, a live variable.
                 unsafe { sys::cudaMemcpy3DBatchAsync(ops.len(), ops.as_mut_ptr(), &raw mut failed, 0, raw) }
             };
             code
