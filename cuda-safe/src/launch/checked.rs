@@ -12,7 +12,7 @@ use super::{Kernel, KernelProof};
 /// launch ([`cuda_proof`]). It gives the bytes that the launch may read and write through each pointer, and
 /// their alignment. The launch compares these with its arguments. A launch that does not fit, or that cannot
 /// be proven, is an error of the kind [`Proof`](crate::error::ErrorKind::Proof), with the line of the kernel
-/// and the reason. The verdict on the same values is kept: a repeated launch only compares.
+/// and the reason. Verdicts are cached: a repeated launch only compares.
 ///
 /// `cuda-kernels-build` generates handles of this type for kernels whose parameters are numbers, structs of
 /// numbers without padding, textures, surfaces, and pointers to memory of these. Handles of other kernels are

@@ -1,8 +1,8 @@
 //! The proof of a launch: which PTX runs, what is proven of it, and the comparison with the arguments.
 //!
-//! A launch looks for the verdict on its values in the thread's own table, which needs no lock and no memory
-//! from the heap. If another launch has taken the place there, the verdict is among those that the kernel
-//! keeps for all threads. Only values that are new to the kernel cost a proof.
+//! A launch looks for the verdict on its values in the thread's cache, which needs no lock and no memory from
+//! the heap. If another launch has taken the place there, the kernel's cache, which all threads share, has
+//! the verdict. Only values that are new to the kernel cost a proof.
 #![expect(unsafe_code, reason = "reads the values of a launch as bytes")]
 
 use std::cell::RefCell;
@@ -26,10 +26,10 @@ use super::{Dim3, LaunchConfig, attributes};
 
 const API: &str = "launch";
 
-/// Verdicts that a kernel keeps for each device, and those that a thread keeps of all kernels.
-const KEPT: usize = 64;
+/// The verdicts in the cache of a kernel on a device, and in that of a thread for all kernels.
+const CACHED: usize = 64;
 
-/// The PTX of a kernel for each architecture, as far as proofs need it.
+/// The slices of a kernel: what proofs need of its PTX, for each architecture.
 #[derive(Debug)]
 pub struct KernelProof {
     /// By the architecture of the PTX, such as 75.
@@ -75,7 +75,7 @@ struct Entry {
 }
 
 thread_local! {
-    static RECENT: RefCell<[Option<Arc<Entry>>; KEPT]> = const { RefCell::new([const { None }; KEPT]) };
+    static RECENT: RefCell<[Option<Arc<Entry>>; CACHED]> = const { RefCell::new([const { None }; CACHED]) };
 }
 
 impl KernelProof {
@@ -179,12 +179,12 @@ impl KernelProof {
         let hash = key.iter().fold(0, |hash: u64, word| hash.rotate_left(7) ^ word).wrapping_mul(MIX);
         let place = usize::try_from(hash >> 58).unwrap_or(0);
         let fits = |verdict: &Verdict| verdict.fits(|parameter, offset| values.memory(parameter, offset));
-        let kept = RECENT.try_with(|recent| {
+        let cached = RECENT.try_with(|recent| {
             let recent = recent.try_borrow().ok()?;
             let entry = recent.get(place)?.as_ref().filter(|entry| *entry.key == *key)?;
             Some(fits(&entry.verdict))
         });
-        if kept == Ok(Some(true)) {
+        if cached == Ok(Some(true)) {
             return Ok(());
         }
         // SAFETY: the caller has the same duties.
@@ -282,7 +282,7 @@ impl Known {
         Ok(Self { kernel, numbers, cluster, asks_for_clusters, verdicts: Mutex::default() })
     }
 
-    /// Returns the verdict on a launch, which is proven unless the kernel keeps it.
+    /// Returns the verdict on a launch, which is proven now unless it is in the cache of the kernel.
     ///
     /// # Safety
     /// The duties of [`KernelProof::check`].
@@ -333,12 +333,12 @@ impl Known {
             verdict = Verdict::Refused(refusal);
         }
         let entry = Arc::new(Entry { key: key.into(), verdict });
-        let mut kept = lock(&self.verdicts);
-        let next = kept.next;
-        kept.next = (next + 1) % KEPT;
-        match kept.entries.get_mut(next) {
+        let mut cached = lock(&self.verdicts);
+        let next = cached.next;
+        cached.next = (next + 1) % CACHED;
+        match cached.entries.get_mut(next) {
             Some(old) => *old = Arc::clone(&entry),
-            None => kept.entries.push(Arc::clone(&entry)),
+            None => cached.entries.push(Arc::clone(&entry)),
         }
         Ok(entry)
     }
@@ -377,7 +377,7 @@ impl Values<'_> {
         let Some(value) = self.values.get(parameter) else { return bytes };
         // SAFETY: the caller guarantees that the bytes lie within the value.
         let from = unsafe { value.cast::<u8>().add(offset) };
-        // Lengths that the compiler knows need no call.
+        // Copies of lengths that the compiler knows are moves, not calls.
         match count {
             // SAFETY: the caller guarantees that eight bytes are there.
             8 => bytes = unsafe { from.cast::<[u8; 8]>().read() },

@@ -206,7 +206,7 @@ impl<P, A: Arguments<P>> KernelOp<'_, P, A> {
                     set_attributes(node, &config)?;
                     // SAFETY: the invariants of `NodeTarget`. Each parameter has a live value of the right
                     // type, which the call copies. The graph retains the memory among the values. The caller
-                    // of `kernel` is responsible for the kernel's actions.
+                    // of `kernel` is responsible for the kernel's actions, or they are proven.
                     unsafe { check!(cudaGraphKernelNodeSetParams(node, parameters)) }
                 }
                 NodeTarget::Exec(exec, node) => {
@@ -216,7 +216,7 @@ impl<P, A: Arguments<P>> KernelOp<'_, P, A> {
                     }
                     // SAFETY: the invariants of `NodeTarget`. Each parameter has a live value of the right
                     // type, which the call copies. The graph retains the memory among the values. The caller
-                    // of `kernel` is responsible for the kernel's actions.
+                    // of `kernel` is responsible for the kernel's actions, or they are proven.
                     unsafe { check!(cudaGraphExecKernelNodeSetParams(exec, node, parameters)) }
                 }
             }
