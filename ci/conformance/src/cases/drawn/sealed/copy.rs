@@ -4,7 +4,9 @@ use std::ffi::c_void;
 
 use cuda_sys as sys;
 
-use super::super::{N, add_case, device, end, first, float, floats, integers, null, scale, sum, taken};
+use super::super::{
+    N, add_case, device, end, first_is, float, floats, integers, null, scale, sum, taken, waits,
+};
 use crate::case::Cases;
 use crate::gate::Gate;
 use crate::log::{Log, Outcome, Setup, ask, need};
@@ -92,10 +94,9 @@ fn copies(cases: &mut Cases) {
         let (gate, mut to) = (Gate::hold(log, on)?, null());
         crate::cases::kernel::fill(log, from.ptr(), 44, N, on)?;
         ask!(log, cudaMallocHost(&raw mut to, N));
-        let (waited, ()) = gate.blocks(|| {
+        waits(log, &gate, |log| {
             ask!(log, cudaMemcpyAsync(to, from.ptr(), N, BACK, on));
         });
-        log.fact("waits", waited);
         ask!(log, cudaStreamSynchronize(on));
         // SAFETY: it has so many bytes, and no work uses it.
         log.bytes("all bytes", unsafe { std::slice::from_raw_parts(to.cast(), N) }, &[44; N]);
@@ -156,8 +157,7 @@ fn fills(cases: &mut Cases) {
             ask!(log, cudaMemset(block.ptr(), value, 1));
             ask!(log, cudaGraphLaunch(run, null()));
             ask!(log, cudaDeviceSynchronize());
-            let got = first(log, block)?;
-            log.fact("sum", got);
+            first_is(log, "sum", block)?;
         }
         Ok(())
     });
@@ -199,10 +199,9 @@ fn fills(cases: &mut Cases) {
             need!(log, cudaMemset(block.ptr(), 1, N));
             need!(log, cudaDeviceSynchronize());
             let gate = Gate::hold(log, on)?;
-            let (waited, ()) = gate.blocks(|| {
+            waits(log, &gate, |log| {
                 ask!(log, kind.name(), cudaMemset(block.ptr(), 2, N));
             });
-            log.fact("waits", waited);
             need!(log, cudaDeviceSynchronize());
         }
         Ok(())

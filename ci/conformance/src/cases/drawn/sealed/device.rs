@@ -6,7 +6,8 @@ use cuda_sys as sys;
 use cuda_sys::{cudaDeviceAttr, cudaDeviceProp};
 
 use super::super::{
-    N, add_case, begin, device, end, first, float, floats, integers, null, ready, scale, start, sum, taken,
+    N, add_case, begin, device, end, first_is, float_is, floats, integers, null, ready, scale, start, sum,
+    taken, waits,
 };
 use crate::case::Cases;
 use crate::gate::Gate;
@@ -23,7 +24,7 @@ pub(super) fn add(cases: &mut Cases) {
     counts(cases);
     chosen(cases);
     peers(cases);
-    waits(cases);
+    whole_device(cases);
 }
 
 /// Words about a device.
@@ -199,8 +200,7 @@ fn chosen(cases: &mut Cases) {
         ask!(log, cudaDeviceSynchronize());
         ask!(log, cudaGetLastError());
         ask!(log, "-2", cudaSetDevice(-2));
-        let got = float(log, to, 63)?;
-        log.fact("number", got);
+        float_is(log, to, 63)?;
         taken(log)
     });
     add_case(cases, 259, "in an engine, then after a reset", |log| {
@@ -292,12 +292,11 @@ fn adding(log: &mut Log, rounds: usize) -> Outcome {
         sum(log, "kernel", out, from, 256, null());
         ask!(log, cudaDeviceSynchronize());
     }
-    let got = first(log, out)?;
-    log.fact("sum", got);
+    first_is(log, "sum", out)?;
     taken(log)
 }
 
-fn waits(cases: &mut Cases) {
+fn whole_device(cases: &mut Cases) {
     add_case(cases, 239, "after rounds of a sort, with a copy behind it", |log| adding(log, 4));
     add_case(cases, 159, "its successor, before the error is looked at", |log| adding(log, 1));
     add_case(cases, 283, "its successor, before results come down", |log| adding(log, 2));
@@ -334,10 +333,9 @@ fn waits(cases: &mut Cases) {
         ask!(log, cudaMallocAsync(&raw mut at, 1 << 20, null()));
         ask!(log, cudaDeviceSynchronize());
         let gate = Gate::hold(log, on)?;
-        let (waited, ()) = gate.blocks(|| {
+        waits(log, &gate, |log| {
             ask!(log, "the default stream", cudaStreamSynchronize(null()));
         });
-        log.fact("waits", waited);
         gate.open();
         ask!(log, cudaFreeAsync(at, null()));
         ask!(log, cudaDeviceSynchronize());
@@ -355,8 +353,7 @@ fn waits(cases: &mut Cases) {
         let code = std::thread::spawn(|| unsafe { sys::cudaDeviceSynchronize() }.0);
         log.fact("there", code.join().expect("no panic"));
         ask!(log, cudaStreamQuery(on));
-        let got = first(log, out)?;
-        log.fact("sum", got);
+        first_is(log, "sum", out)?;
         Ok(())
     });
 }

@@ -5,8 +5,8 @@ use cuda_sys::{cudaGraph_t, cudaGraphNode_t, cudaKernelNodeParams};
 
 use super::super::open::graph::{fill, info, kernel};
 use super::super::{
-    Kernel, N, add_case, arguments, begin, device, end, first, float, floats, go, graph, integers, nodes,
-    null, ready, scale, sum, taken,
+    Kernel, N, add_case, arguments, begin, device, end, first, first_is, float, floats, go, graph, integers,
+    nodes, null, ready, scale, sum, taken,
 };
 use crate::case::Cases;
 use crate::gate::Gate;
@@ -90,8 +90,7 @@ fn launches(cases: &mut Cases) {
         gate.open();
         ask!(log, cudaEventSynchronize(mark));
         ask!(log, cudaStreamSynchronize(on));
-        let got = first(log, out)?;
-        log.fact("number", got);
+        first_is(log, "number", out)?;
         taken(log)
     });
     add_case(cases, 287, "in a loop, with a copy of the result between", |log| {
@@ -123,8 +122,7 @@ fn launches(cases: &mut Cases) {
         ask!(log, cudaStreamSynchronize(on));
         ask!(log, cudaGraphExecDestroy(run));
         ask!(log, cudaStreamDestroy(on));
-        let got = first(log, out)?;
-        log.fact("number", got);
+        first_is(log, "number", out)?;
         taken(log)
     });
 }
@@ -241,8 +239,7 @@ fn built(cases: &mut Cases) {
         nodes(log, graph);
         let run = ready(log, graph);
         go(log, run, on);
-        let got = first(log, out)?;
-        log.fact("number", got);
+        first_is(log, "number", out)?;
         taken(log)
     });
     add_case(cases, 264, "into the body of a node, and its copy asked for", |log| {
@@ -256,8 +253,7 @@ fn built(cases: &mut Cases) {
         nodes(log, copy);
         let run = ready(log, outer);
         go(log, run, on);
-        let got = first(log, out)?;
-        log.fact("number", got);
+        first_is(log, "number", out)?;
         taken(log)
     });
 }
@@ -287,8 +283,7 @@ fn changed(cases: &mut Cases) {
             let wanted = kernel(case_add as Kernel, 1, &mut list);
             ask!(log, cudaGraphExecKernelNodeSetParams(run, node, &raw const wanted));
             go(log, run, on);
-            let got = first(log, out)?;
-            log.fact("number", got);
+            first_is(log, "number", out)?;
         }
         described(log, node);
         let other = kernel(case_empty as Kernel, 32, &mut []);
@@ -368,8 +363,7 @@ fn captures(cases: &mut Cases) {
         for value in [1, 2] {
             from.store(log, &integers([value; 64]))?;
             go(log, run, on);
-            let got = first(log, out)?;
-            log.fact("sum", got);
+            first_is(log, "sum", out)?;
         }
         ask!(log, "with a description", cudaGraphInstantiateWithParams(&raw mut run, graph, &raw mut node));
         log.fact("result", node.result_out.0);
@@ -403,8 +397,7 @@ fn captures(cases: &mut Cases) {
         nodes(log, whole);
         let run = ready(log, whole);
         go(log, run, on);
-        let got = first(log, out)?;
-        log.fact("number", got);
+        first_is(log, "number", out)?;
         ask!(log, "again", cudaStreamEndCapture(on, &raw mut graph));
         ask!(log, "answer null", cudaStreamEndCapture(on, null()));
         taken(log)
@@ -466,8 +459,7 @@ fn conditions(cases: &mut Cases) {
                 adds(log, last, &[], out, 1);
                 let run = ready(log, graph);
                 go(log, run, on);
-                let got = first(log, out)?;
-                log.fact("the last body ran", got);
+                first_is(log, "the last body ran", out)?;
             }
         }
         while_never(log)

@@ -4,7 +4,7 @@ use cuda_sys as sys;
 use cuda_sys::{cudaArray_t, cudaTextureDesc};
 
 use super::super::open::foreign::file;
-use super::super::{N, add_case, device, null, taken};
+use super::super::{N, add_case, device, holds, null, taken};
 use crate::case::Cases;
 use crate::cases::image::{
     Way, at_places, channels, filled, floats, levels, linear, normalized, read, read_integers, texture,
@@ -150,8 +150,7 @@ fn arrays(cases: &mut Cases) {
         let (image, to) = (array(log, 64, 16)?, device(log)?);
         ask!(log, cudaMemcpy2DToArray(image, 0, 0, from.ptr(), 256, 256, 16, sys::cudaMemcpyHostToDevice));
         ask!(log, cudaMemcpy2DFromArray(to.ptr(), 256, image, 0, 0, 256, 16, sys::cudaMemcpyDeviceToDevice));
-        let got = to.load(log)?;
-        log.bytes("all bytes", &got, &pattern(N, 1));
+        holds(log, to, &pattern(N, 1))?;
         ask!(log, cudaFreeArray(image));
         taken(log)
     });

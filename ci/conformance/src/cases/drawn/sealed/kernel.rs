@@ -3,8 +3,8 @@
 use cuda_sys as sys;
 
 use super::super::{
-    Kernel, N, add_case, arguments, begin, device, end, first, float, floats, integers, nodes, null, ready,
-    scale, shape, start, sum, taken,
+    Kernel, N, add_case, arguments, begin, device, end, first_is, float, floats, integers, nodes, null,
+    ready, scale, shape, start, sum, taken,
 };
 use crate::case::Cases;
 use crate::log::{Log, Outcome, ask, need};
@@ -44,8 +44,7 @@ pub(super) fn add(cases: &mut Cases) {
             );
             ask!(log, "last", cudaGetLastError());
             ask!(log, cudaDeviceSynchronize());
-            let got = first(log, out)?;
-            log.fact("number", got);
+            first_is(log, "number", out)?;
         }
         Ok(())
     });
@@ -62,8 +61,7 @@ pub(super) fn add(cases: &mut Cases) {
             start(log, "kernel", case_add as Kernel, [32, 256, 0], null(), &mut arguments![at, amount]);
         }
         ask!(log, cudaDeviceSynchronize());
-        let got = first(log, out)?;
-        log.fact("number", got);
+        first_is(log, "number", out)?;
         taken(log)
     });
     add_case(cases, 226, "between copies up and down, its partial sums added by the host", |log| {
@@ -71,14 +69,12 @@ pub(super) fn add(cases: &mut Cases) {
         let up = integers(0..1024);
         ask!(log, cudaMemcpy(from.ptr(), up.as_ptr().cast(), N, sys::cudaMemcpyHostToDevice));
         sum(log, "kernel", out, from, 1024, null());
-        let got = first(log, out)?;
-        log.fact("sum", got);
+        first_is(log, "sum", out)?;
         // As many threads as no shared memory was asked for.
         let (mut to, mut of, mut count) = (out.ptr(), from.ptr(), 0_i32);
         start(log, "a block of one", case_sum as Kernel, [1, 1, 4], null(), &mut arguments![to, of, count]);
         ask!(log, cudaDeviceSynchronize());
-        let got = first(log, out)?;
-        log.fact("sum", got);
+        first_is(log, "sum", out)?;
         taken(log)
     });
     add_case(cases, 268, "of two alternatives, captured, updated", |log| {

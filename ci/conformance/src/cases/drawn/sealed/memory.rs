@@ -7,7 +7,9 @@ use cuda_sys as sys;
 use cuda_sys::cudaMemLocation;
 
 use super::super::open::pool::{pool, value, wanted};
-use super::super::{N, add_case, begin, device, end, float, floats, null, scale, taken, what};
+use super::super::{
+    N, add_case, begin, device, end, float_is, floats, holds, null, scale, taken, waits, what,
+};
 use crate::case::Cases;
 use crate::gate::Gate;
 use crate::log::{Log, Outcome, Setup, ask, need};
@@ -27,8 +29,7 @@ fn frees(cases: &mut Cases) {
         let (from, to) = (Block::with(log, Kind::Device, &floats([1.0; 1024]))?, device(log)?);
         scale(log, "kernel", to, from, 3.0, 1024, null());
         ask!(log, cudaFree(from.ptr()));
-        let got = float(log, to, 1023)?;
-        log.fact("number", got);
+        float_is(log, to, 1023)?;
         ask!(log, cudaFree(to.ptr()));
         taken(log)
     });
@@ -191,10 +192,9 @@ fn host(cases: &mut Cases) {
     add_case(cases, 203, "while a kernel is held, then read by the device", |log| {
         let (on, to, mut at) = (stream(log)?, device(log)?, null());
         let gate = Gate::hold(log, on)?;
-        let (waited, ()) = gate.blocks(|| {
+        waits(log, &gate, |log| {
             ask!(log, cudaMallocHost(&raw mut at, N));
         });
-        log.fact("waits", waited);
         ask!(log, cudaStreamSynchronize(on));
         ask!(log, "left open", cudaMemcpyAsync(to.ptr(), at, N, sys::cudaMemcpyDefault, on));
         ask!(log, "as if across", cudaMemcpyAsync(to.ptr(), at, N, sys::cudaMemcpyDeviceToDevice, on));
@@ -222,13 +222,11 @@ fn host(cases: &mut Cases) {
         need!(log, cudaStreamSynchronize(on));
         let gate = Gate::hold(log, on)?;
         need!(log, cudaMemcpyAsync(to.ptr(), from.ptr(), N, sys::cudaMemcpyHostToDevice, on));
-        let (waited, ()) = gate.blocks(|| {
+        waits(log, &gate, |log| {
             ask!(log, cudaFreeHost(from.ptr()));
         });
-        log.fact("waits", waited);
         ask!(log, cudaStreamSynchronize(on));
-        let got = to.load(log)?;
-        log.bytes("all bytes", &got, &pattern(N, 1));
+        holds(log, to, &pattern(N, 1))?;
         Ok(())
     });
     add_case(cases, 284, "with no error before it, and one that is left by another call", |log| {
@@ -295,8 +293,7 @@ fn managed(cases: &mut Cases) {
     add_case(cases, 275, "of the user, written by the host before the first kernel", |log| {
         let (from, to) = (Block::with(log, Kind::Managed, &floats((0..16).map(|i| i as f32)))?, device(log)?);
         scale(log, "kernel", to, from, 2.0, 16, null());
-        let got = float(log, to, 15)?;
-        log.fact("number", got);
+        float_is(log, to, 15)?;
         let mut range = [77_i32; 1];
         for id in [1, 2, 3, 4] {
             let (to, attribute): (*mut c_void, _) =

@@ -3,7 +3,9 @@
 use cuda_sys as sys;
 use cuda_sys::{cudaEvent_t, cudaStream_t};
 
-use super::super::{N, add_case, begin, device, end, float, floats, null, scale, sum, taken};
+use super::super::{
+    N, add_case, begin, device, end, first_is, float_is, floats, holds, null, scale, sum, taken, waits,
+};
 use crate::case::Cases;
 use crate::gate::Gate;
 use crate::log::{Log, Outcome, Setup, ask, need};
@@ -132,10 +134,9 @@ fn events(cases: &mut Cases) {
         ask!(log, cudaEventQuery(from));
         let other = stream(log)?;
         ask!(log, "over it", cudaEventRecord(from, other));
-        let (waited, ()) = gate.blocks(|| {
+        waits(log, &gate, |log| {
             ask!(log, cudaEventSynchronize(from));
         });
-        log.fact("waits", waited);
         Ok(())
     });
     for (number, situation) in [
@@ -230,8 +231,7 @@ fn streams(cases: &mut Cases) {
         scale(log, "kernel", b, a, 3.0, 64, on);
         scale(log, "kernel", a, b, 3.0, 64, on);
         ask!(log, cudaStreamSynchronize(on));
-        let got = float(log, a, 63)?;
-        log.fact("number", got);
+        float_is(log, a, 63)?;
         about(log, on)
     });
     add_case(cases, 166, "for two libraries, that each hold it", |log| {
@@ -296,8 +296,7 @@ fn streams(cases: &mut Cases) {
             need!(log, cudaStreamDestroy(on));
         }
         ask!(log, cudaDeviceSynchronize());
-        let got = super::super::first(log, out)?;
-        log.fact("sum", got);
+        first_is(log, "sum", out)?;
         Ok(())
     });
     add_case(cases, 161, "the lowest, the highest, the middle, and beyond", |log| {
@@ -321,8 +320,7 @@ fn streams(cases: &mut Cases) {
         let (on, block, up) = (stream_with(log, 0)?, device(log)?, pattern(N, 1));
         ask!(log, cudaMemcpyAsync(block.ptr(), up.as_ptr().cast(), N, sys::cudaMemcpyHostToDevice, on));
         ask!(log, cudaStreamDestroy(on));
-        let got = block.load(log)?;
-        log.bytes("all bytes", &got, &up);
+        holds(log, block, &up)?;
         ask!(log, "default", cudaStreamDestroy(null()));
         ask!(log, "legacy", cudaStreamDestroy(sys::cudaStreamLegacy));
         let captures = begin(log)?;
