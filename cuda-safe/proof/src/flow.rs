@@ -52,6 +52,14 @@ pub(crate) struct Walk<'w, 'a> {
     tests: Vec<Rc<Test>>,
 }
 
+/// Returns the state at each of the blocks.
+fn to_each(blocks: &[usize], state: State) -> Ends {
+    let Some((last, others)) = blocks.split_last() else { return Ends::new() };
+    let mut ends: Ends = others.iter().map(|block| (*block, state.clone())).collect();
+    ends.push((*last, state));
+    ends
+}
+
 /// What a loop does to a register.
 #[derive(Clone, Debug)]
 enum Change {
@@ -111,15 +119,16 @@ impl<'w, 'a> Walk<'w, 'a> {
     ) -> Result<(Vec<State>, Ends), GaveUp> {
         let graph = self.graph;
         self.analysis.symbols.work += 1 + graph.blocks.len() as u64 / 16;
-        let mut open: Vec<Vec<State>> = vec![Vec::new(); graph.blocks.len()];
+        // The states that wait at blocks. They are few.
+        let mut open = Ends::new();
         let (mut backs, mut exits) = (Vec::new(), Vec::new());
         let mut arrivals = entry;
         let mut is_entry = true;
-        let mut done = BTreeSet::new();
+        let mut done = vec![false; graph.blocks.len()];
         for at in std::iter::once(None).chain(order.iter().copied().map(Some)) {
             if let Some(block) = at {
-                let states = std::mem::take(&mut open[block]);
-                done.insert(block);
+                done[block] = true;
+                let states = open.extract_if(.., |(at, _)| *at == block).map(|(_, state)| state).collect();
                 let Some(state) = self.meet(states, block) else { continue };
                 arrivals = match graph.loop_at(block).filter(|_| header != Some(block)) {
                     Some(_) if self.depth == DEEPEST => return Err(GaveUp::Budget),
@@ -136,14 +145,13 @@ impl<'w, 'a> Walk<'w, 'a> {
                 let own = graph.blocks[block].inside;
                 let is_inner_header =
                     |it: &Loop| it.outer == header && it.header != header.unwrap_or(usize::MAX);
-                let is_outside =
-                    header.is_some_and(|it| graph.loop_at(it).is_some_and(|it| !it.blocks.contains(&block)));
+                let is_outside = header
+                    .is_some_and(|it| graph.loop_at(it).is_some_and(|it| !it.contained.contains(block)));
                 if header == Some(block) && !is_entry {
                     backs.push(state);
                 } else if is_outside {
                     exits.push((block, state));
-                } else if (own == header || graph.loop_at(block).is_some_and(is_inner_header))
-                    && !done.contains(&block)
+                } else if (own == header || graph.loop_at(block).is_some_and(is_inner_header)) && !done[block]
                 {
                     let needed = &graph.blocks[block].needed;
                     self.analysis.symbols.work += 1 + state.registers.len() as u64 / 64;
@@ -152,7 +160,7 @@ impl<'w, 'a> Walk<'w, 'a> {
                             *value = Value::Unset;
                         }
                     }
-                    open[block].push(state);
+                    open.push((block, state));
                 } else {
                     return Err(GaveUp::Irreducible(graph.blocks[block].start));
                 }
@@ -227,11 +235,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         let next = &self.graph.blocks[block].next;
         let is_exit = self.analysis.kernel.steps[index].op == Op::Exit;
         let Some(guard) = guard else {
-            return if is_exit {
-                Ends::new()
-            } else {
-                next.iter().map(|next| (*next, state.clone())).collect()
-            };
+            return if is_exit { Ends::new() } else { to_each(next, state) };
         };
         self.tests.push(Rc::clone(&guard));
         let (mut taken, mut passed) = (state.clone(), state);
@@ -243,7 +247,7 @@ impl<'w, 'a> Walk<'w, 'a> {
             ends.extend(through.map(|next| (*next, passed)));
         }
         if !is_exit && self.analysis.refine(&mut taken, &guard, true) {
-            ends.extend(targets.iter().map(|next| (*next, taken.clone())));
+            ends.extend(to_each(targets, taken));
         }
         ends
     }

@@ -39,7 +39,7 @@ impl Form {
 
     /// Returns `self + factor * other`.
     pub(crate) fn plus(&self, other: &Self, factor: i128) -> Option<Self> {
-        let constant = within(self.constant.checked_add(factor.checked_mul(other.constant)?)?)?;
+        let constant = within(self.constant.checked_add(times(factor, other.constant)?)?)?;
         Some(Self { constant, terms: plus(&self.terms, 1, &other.terms, factor)? })
     }
 
@@ -79,31 +79,40 @@ pub(crate) fn coefficient(terms: &Terms, symbol: Symbol) -> i128 {
 
 /// Returns `a * x + b * y`.
 pub(crate) fn plus(x: &Terms, a: i128, y: &Terms, b: i128) -> Option<Terms> {
-    let mut sum = Terms::with_capacity(x.len() + y.len());
-    let (mut left, mut right) = (x.iter().peekable(), y.iter().peekable());
+    let mut sum = Terms::new();
+    let (mut left, mut right) = (&x[..], &y[..]);
     loop {
-        let (symbol, value) = match (left.peek(), right.peek()) {
-            (Some((one, _)), Some((other, _))) if one == other => {
-                let ((symbol, first), (_, second)) = (*left.next()?, *right.next()?);
-                (symbol, first.checked_mul(a)?.checked_add(second.checked_mul(b)?)?)
+        let (symbol, value) = match (left, right) {
+            ([(one, first), left_rest @ ..], [(other, second), right_rest @ ..]) if one == other => {
+                (left, right) = (left_rest, right_rest);
+                (*one, times(*first, a)?.checked_add(times(*second, b)?)?)
             }
-            (Some((one, _)), Some((other, _))) if one > other => {
-                let (symbol, factor) = *right.next()?;
-                (symbol, factor.checked_mul(b)?)
+            ([(one, _), ..], [(other, factor), rest @ ..]) if one > other => {
+                right = rest;
+                (*other, times(*factor, b)?)
             }
-            (Some(_), _) => {
-                let (symbol, factor) = *left.next()?;
-                (symbol, factor.checked_mul(a)?)
+            ([(symbol, factor), rest @ ..], _) => {
+                left = rest;
+                (*symbol, times(*factor, a)?)
             }
-            (None, Some(_)) => {
-                let (symbol, factor) = *right.next()?;
-                (symbol, factor.checked_mul(b)?)
+            ([], [(symbol, factor), rest @ ..]) => {
+                right = rest;
+                (*symbol, times(*factor, b)?)
             }
-            (None, None) => return Some(sum),
+            ([], []) => return Some(sum),
         };
         if within(value)? != 0 {
             sum.push((symbol, value));
         }
+    }
+}
+
+/// Returns the product. Hardware multiplies numbers of 64 bits far faster than longer ones.
+#[inline]
+pub(crate) fn times(a: i128, b: i128) -> Option<i128> {
+    match (i64::try_from(a), i64::try_from(b)) {
+        (Ok(a), Ok(b)) => Some(i128::from(a) * i128::from(b)),
+        _ => a.checked_mul(b),
     }
 }
 

@@ -6,11 +6,12 @@
 //! that hold everywhere, not from guards.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::rc::Rc;
 
 use smallvec::SmallVec;
 
-use crate::form::{Form, Symbol, Terms, coefficient, divisor, floor, gcd, plus};
+use crate::form::{Form, Symbol, Terms, coefficient, divisor, floor, gcd, plus, times};
 use crate::slice::{Op, Origin};
 
 /// What an address counts from.
@@ -108,7 +109,7 @@ pub(crate) struct State {
     pub(crate) registers: Vec<Value>,
     /// Ranges that are narrower than those of the symbols, by symbol.
     limits: Vec<(Symbol, i128, i128)>,
-    facts: Vec<Fact>,
+    facts: Rc<Vec<Fact>>,
     /// States of one number have the same limits and facts.
     number: u64,
 }
@@ -125,7 +126,7 @@ impl State {
 
     /// Returns the facts without the registers, for a case that is only looked into.
     pub(crate) fn case(&self) -> Self {
-        Self { registers: Vec::new(), limits: self.limits.clone(), facts: self.facts.clone(), ..*self }
+        Self { registers: Vec::new(), limits: self.limits.clone(), facts: Rc::clone(&self.facts), ..*self }
     }
 
     /// Takes the facts of a case.
@@ -134,12 +135,47 @@ impl State {
     }
 }
 
+/// A hash of numbers that the analysis makes itself: nobody chooses them to collide.
+#[derive(Clone, Debug, Default)]
+struct Mix(u64);
+
+impl Hasher for Mix {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.chunks(8).for_each(|chunk| {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.write_u64(u64::from_le_bytes(word));
+        });
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
+    }
+
+    fn write_u32(&mut self, word: u32) {
+        self.write_u64(u64::from(word));
+    }
+
+    fn write_usize(&mut self, word: usize) {
+        self.write_u64(word as u64);
+    }
+
+    fn write_i128(&mut self, value: i128) {
+        // Numbers of more bits are few.
+        self.write_u64(value as u64);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0 ^ self.0 >> 32
+    }
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct Symbols {
     known: Vec<Known>,
-    floors: HashMap<(Form, i128), Symbol>,
-    /// Upper bounds of terms, by the number of the state and the depth of the search.
-    bounds: HashMap<(u64, u32, Terms), Option<i128>>,
+    floors: HashMap<(Form, i128), Symbol, BuildHasherDefault<Mix>>,
+    /// Upper bounds of terms, by the number of the state, the depth of the search, and a hash of the terms.
+    bounds: HashMap<(u64, u32, u64), SmallVec<[(Terms, Option<i128>); 1]>, BuildHasherDefault<Mix>>,
     /// The last number of a state.
     states: u64,
     /// How many bounds were computed.
@@ -262,7 +298,7 @@ impl Symbols {
     fn by_ranges(&self, state: &State, terms: &Terms) -> Option<i128> {
         terms.iter().try_fold(0_i128, |sum, (symbol, factor)| {
             let (low, high) = self.limits(state, *symbol);
-            sum.checked_add(factor.checked_mul(if *factor > 0 { high } else { low })?)
+            sum.checked_add(times(*factor, if *factor > 0 { high } else { low })?)
         })
     }
 
@@ -294,7 +330,7 @@ impl Symbols {
                 if wanted != 0 && (wanted > 0) == (*own > 0) {
                     let (above, below) = (wanted.abs(), own.abs());
                     if factor.is_none_or(|(a, b)| {
-                        above.checked_mul(b).zip(a.checked_mul(below)).is_some_and(|(one, other)| one < other)
+                        times(above, b).zip(times(a, below)).is_some_and(|(one, other)| one < other)
                     }) {
                         factor = Some((above, below));
                     }
@@ -309,8 +345,8 @@ impl Symbols {
             if rest.len() > terms.len() + 2 {
                 continue;
             }
-            let Some(own) = above.checked_mul(fact.bound) else { continue };
-            let wanted = goal.checked_mul(below).and_then(|goal| goal.checked_sub(own)).unwrap_or(i128::MIN);
+            let Some(own) = times(above, fact.bound) else { continue };
+            let wanted = times(goal, below).and_then(|goal| goal.checked_sub(own)).unwrap_or(i128::MIN);
             let Some(rest) = self.largest(state, &rest, depth - 1, wanted) else { continue };
             let Some(sum) = own.checked_add(rest) else { continue };
             let found = floor(sum, below);
@@ -333,8 +369,11 @@ impl Symbols {
             self.work += 1;
             return simple;
         }
-        let key = (state.number, depth, form.terms.clone());
-        let found = if let Some(found) = self.bounds.get(&key) {
+        let mut hash = Mix::default();
+        form.terms.hash(&mut hash);
+        let key = (state.number, depth, hash.finish());
+        let known = self.bounds.get(&key).and_then(|all| all.iter().find(|(terms, _)| *terms == form.terms));
+        let found = if let Some((_, found)) = known {
             self.work += 1;
             *found
         } else {
@@ -343,7 +382,7 @@ impl Symbols {
             let found = self.largest(state, &form.terms, depth, goal);
             // A bound that is good enough for one goal is not the least one.
             if found.is_none_or(|found| found > goal) {
-                self.bounds.insert(key, found);
+                self.bounds.entry(key).or_default().push((form.terms.clone(), found));
             }
             found
         };
@@ -432,15 +471,17 @@ impl Symbols {
         }
         let is_full = state.facts.len() >= MOST_FACTS;
         let own = signs(&terms);
-        match state.facts.iter_mut().find(|fact| fact.signs == own && *fact.terms == terms) {
-            Some(fact) if fact.bound <= bound => {}
+        match state.facts.iter().position(|fact| fact.signs == own && *fact.terms == terms) {
+            Some(at) if state.facts[at].bound <= bound => {}
             // Of a definition and a guard, the guard does not hold everywhere.
-            Some(fact) => {
+            Some(at) => {
+                let fact = &mut Rc::make_mut(&mut state.facts)[at];
                 (fact.bound, fact.is_definition) = (bound, is_definition);
                 self.changes(state);
             }
             None if !is_full => {
-                state.facts.push(Fact::new(Rc::new(terms), bound, is_definition));
+                let fact = Fact::new(Rc::new(terms), bound, is_definition);
+                Rc::make_mut(&mut state.facts).push(fact);
                 self.changes(state);
             }
             None => {}
@@ -684,7 +725,7 @@ impl Symbols {
         }
         both.limits.sort_unstable_by_key(|(symbol, ..)| *symbol);
         for (from, to, is_first) in [(one, other, true), (other, one, false)] {
-            for fact in &from.facts {
+            for fact in from.facts.iter() {
                 let is_same = |it: &&Fact| {
                     it.signs == fact.signs && (Rc::ptr_eq(&it.terms, &fact.terms) || it.terms == fact.terms)
                 };
@@ -703,7 +744,8 @@ impl Symbols {
                 let says_more = self.by_ranges(&both, &fact.terms).is_none_or(|known| bound < known);
                 if (is_definition || says_more) && both.facts.len() < MOST_FACTS {
                     let is_definition = fact.is_definition && same.is_none_or(|same| same.is_definition);
-                    both.facts.push(Fact::new(Rc::clone(&fact.terms), bound, is_definition));
+                    let fact = Fact::new(Rc::clone(&fact.terms), bound, is_definition);
+                    Rc::make_mut(&mut both.facts).push(fact);
                 }
             }
         }

@@ -1,10 +1,9 @@
 //! What a proof says of a launch, and the words of a refusal.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use crate::flow::Walk;
-use crate::graph::Graph;
 use crate::launch::Launch;
 use crate::slice::{Kernel, Op, Origin, Space};
 use crate::state::Base;
@@ -170,22 +169,22 @@ pub fn prove(kernel: &Kernel, launch: &Launch<'_>) -> Verdict {
 /// Does what [`prove`] does with a budget of its own.
 #[must_use]
 pub fn prove_within(kernel: &Kernel, launch: &Launch<'_>, budget: u64) -> Verdict {
-    let graph = Graph::new(kernel);
     let mut left = budget;
-    let mut analysis = Analysis::new(kernel, launch, left);
+    let mut analysis;
+    let mut unstable = BTreeSet::new();
     // A value that was loaded stays the same only if nothing writes the bytes in other pieces: which ones are
     // written is known at the end.
     loop {
-        let unstable = std::mem::take(&mut analysis.unstable);
         analysis = Analysis::new(kernel, launch, left);
         analysis.unstable = unstable;
-        let mut walk = Walk::new(&mut analysis, &graph);
+        let mut walk = Walk::new(&mut analysis, &kernel.graph);
         let end = walk.run();
         if let Some(doubt) = end.err().map(|why| walk.doubt(why)).or_else(|| analysis.doubt.clone()) {
             return Verdict::Refused(refusal(kernel, &doubt));
         }
         left = left.saturating_sub(analysis.spent());
-        let before = analysis.unstable.len();
+        unstable = std::mem::take(&mut analysis.unstable);
+        let before = unstable.len();
         for (base, element, is_read_only) in &analysis.loaded {
             // A variable of the program may be an argument as well.
             let is_variable = |base: Base| matches!(base, Base::Object(it) if kernel.objects[it as usize].space == Space::Global);
@@ -196,10 +195,10 @@ pub fn prove_within(kernel: &Kernel, launch: &Launch<'_>, budget: u64) -> Verdic
                 (meets(it.0, *base) || meets(*base, it.0)) && (*is_read_only || it.1 != *element)
             };
             if analysis.written.iter().any(|it| conflicts(&it)) {
-                analysis.unstable.insert((*base, *is_read_only));
+                unstable.insert((*base, *is_read_only));
             }
         }
-        if analysis.unstable.len() == before {
+        if unstable.len() == before {
             break;
         }
     }

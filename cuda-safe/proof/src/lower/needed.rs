@@ -88,6 +88,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
         };
         self.kernel.files = files.iter().map(file).collect();
         share_registers(&mut self.kernel);
+        self.kernel.graph = Graph::new(&self.kernel.steps);
     }
 }
 
@@ -96,7 +97,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
 /// A register's span has all steps that name it. If a way leads back over steps to a block that reads an
 /// older value, the span has these steps, too, and all from the start if that value may be unset.
 fn share_registers(kernel: &mut Kernel) {
-    let graph = Graph::new(kernel);
+    let graph = Graph::new(&kernel.steps);
     let mut spans: Vec<Option<(usize, usize)>> = vec![None; kernel.registers.len()];
     let mut cover = |register: usize, from: usize, to: usize| {
         let (first, last) = spans[register].unwrap_or((from, to));

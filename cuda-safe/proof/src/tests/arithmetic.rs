@@ -173,6 +173,7 @@ fn kernel(steps: Vec<Step>) -> Kernel {
     let mut registers = vec![8; 12];
     registers.extend([16; 4]);
     registers.extend([1; 4]);
+    let graph = Graph::new(&steps);
     Kernel {
         name: "k".to_owned(),
         parameters: vec![Parameter { bytes: 1, align: 1 }],
@@ -182,6 +183,7 @@ fn kernel(steps: Vec<Step>) -> Kernel {
         files: Vec::new(),
         texts: Vec::new(),
         handles: Vec::new(),
+        graph,
     }
 }
 
