@@ -80,9 +80,25 @@ pub(crate) fn coefficient(terms: &Terms, symbol: Symbol) -> i128 {
 /// Returns `a * x + b * y`.
 pub(crate) fn plus(x: &Terms, a: i128, y: &Terms, b: i128) -> Option<Terms> {
     let mut sum = Terms::new();
+    merge(x, a, y, b, |symbol, factor| {
+        sum.push((symbol, within(factor)?));
+        Some(())
+    })?;
+    Some(sum)
+}
+
+/// Calls `each` with the terms of `a * x + b * y`, until it returns `None`.
+#[inline]
+pub(crate) fn merge(
+    x: &Terms,
+    a: i128,
+    y: &Terms,
+    b: i128,
+    mut each: impl FnMut(Symbol, i128) -> Option<()>,
+) -> Option<()> {
     let (mut left, mut right) = (&x[..], &y[..]);
     loop {
-        let (symbol, value) = match (left, right) {
+        let (symbol, factor) = match (left, right) {
             ([(one, first), left_rest @ ..], [(other, second), right_rest @ ..]) if one == other => {
                 (left, right) = (left_rest, right_rest);
                 (*one, times(*first, a)?.checked_add(times(*second, b)?)?)
@@ -99,10 +115,10 @@ pub(crate) fn plus(x: &Terms, a: i128, y: &Terms, b: i128) -> Option<Terms> {
                 right = rest;
                 (*symbol, times(*factor, b)?)
             }
-            ([], []) => return Some(sum),
+            ([], []) => return Some(()),
         };
-        if within(value)? != 0 {
-            sum.push((symbol, value));
+        if factor != 0 {
+            each(symbol, factor)?;
         }
     }
 }
@@ -117,7 +133,14 @@ pub(crate) fn times(a: i128, b: i128) -> Option<i128> {
 }
 
 pub(crate) fn divisor(terms: &Terms) -> i128 {
-    terms.iter().fold(0, |all, (_, factor)| gcd(all, *factor))
+    let mut all = 0;
+    for (_, factor) in terms {
+        all = gcd(all, *factor);
+        if all == 1 {
+            break;
+        }
+    }
+    all
 }
 
 pub(crate) fn gcd(a: i128, b: i128) -> i128 {
@@ -128,18 +151,22 @@ pub(crate) fn gcd(a: i128, b: i128) -> i128 {
     a
 }
 
-/// Returns `a % b` of two numbers that are not negative. Hardware divides 64 bits far faster than 128.
-fn remainder(a: i128, b: i128) -> i128 {
-    match (u64::try_from(a), u64::try_from(b)) {
-        (Ok(a), Ok(b)) if b != 0 => i128::from(a % b),
-        _ => a % b,
+/// Returns `a / b`, rounded down, of a positive `b`. Hardware divides 64 bits far faster than 128.
+#[inline]
+pub(crate) fn floor(a: i128, b: i128) -> i128 {
+    match (i64::try_from(a), i64::try_from(b)) {
+        (_, Ok(1)) => a,
+        (Ok(a), Ok(b)) if b > 0 => i128::from(a.div_euclid(b)),
+        _ => a.div_euclid(b),
     }
 }
 
-/// Returns `a / b`, rounded down, of a positive `b`.
-pub(crate) fn floor(a: i128, b: i128) -> i128 {
+/// Returns what is left of `a` after [`floor`]: zero if and only if `a` is a multiple of `b`.
+#[inline]
+pub(crate) fn remainder(a: i128, b: i128) -> i128 {
     match (i64::try_from(a), i64::try_from(b)) {
-        (Ok(a), Ok(b)) if b > 0 => i128::from(a.div_euclid(b)),
-        _ => a.div_euclid(b),
+        (_, Ok(1)) => 0,
+        (Ok(a), Ok(b)) if b > 0 => i128::from(a.rem_euclid(b)),
+        _ => a.rem_euclid(b),
     }
 }

@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 use smallvec::SmallVec;
 
-use crate::form::{Form, Symbol, Terms, coefficient, divisor, floor, gcd, plus, times};
+use crate::form::{Form, Symbol, Terms, coefficient, divisor, floor, gcd, merge, plus, remainder, times};
 use crate::slice::{Op, Origin};
 
 /// What an address counts from.
@@ -302,6 +302,19 @@ impl Symbols {
         })
     }
 
+    /// Returns the largest value of `a * x + b * y` by the ranges alone, or `None` if it is too large or the sum
+    /// has more than two terms more than `x`.
+    fn sum_by_ranges(&self, state: &State, (x, a): (&Terms, i128), (y, b): (&Terms, i128)) -> Option<i128> {
+        let (mut sum, mut left) = (0_i128, x.len() + 2);
+        merge(x, a, y, b, |symbol, factor| {
+            left = left.checked_sub(1)?;
+            let (low, high) = self.limits(state, symbol);
+            sum = sum.checked_add(times(factor, if factor > 0 { high } else { low })?)?;
+            Some(())
+        })?;
+        Some(sum)
+    }
+
     /// Returns an upper bound of the terms: the ranges of the symbols, and combinations of up to `depth`
     /// facts, each with a factor that removes a symbol (Farkas). A bound that is no more than the goal is
     /// good enough.
@@ -341,11 +354,25 @@ impl Symbols {
                 (1, _) | (_, 1) => (above, below),
                 _ => (above / gcd(above, below), below / gcd(above, below)),
             };
+            let Some(own) = times(above, fact.bound) else { continue };
+            if depth == 1 {
+                // Only the ranges are asked for: the sum of the terms need not be made.
+                self.work += 1 + terms.len() as u64 / 4;
+                let Some(sum) = self.sum_by_ranges(state, (terms, below), (&fact.terms, -above)) else {
+                    continue;
+                };
+                let Some(sum) = own.checked_add(sum) else { continue };
+                let found = floor(sum, below);
+                best = Some(best.map_or(found, |best| best.min(found)));
+                if found <= goal {
+                    break;
+                }
+                continue;
+            }
             let Some(rest) = plus(terms, below, &fact.terms, -above) else { continue };
             if rest.len() > terms.len() + 2 {
                 continue;
             }
-            let Some(own) = times(above, fact.bound) else { continue };
             let wanted = times(goal, below).and_then(|goal| goal.checked_sub(own)).unwrap_or(i128::MIN);
             let Some(rest) = self.largest(state, &rest, depth - 1, wanted) else { continue };
             let Some(sum) = own.checked_add(rest) else { continue };
@@ -449,7 +476,7 @@ impl Symbols {
         if self.is_unstable(form) {
             return true;
         }
-        let bound = bound.div_euclid(common);
+        let bound = floor(bound, common);
         let terms: Terms = form.terms.iter().map(|(symbol, factor)| (*symbol, factor / common)).collect();
         if kind == Kind::Guard {
             // What contradicts the other facts cannot hold.
@@ -493,7 +520,7 @@ impl Symbols {
     fn limit(&mut self, state: &mut State, symbol: Symbol, factor: i128, bound: i128) -> bool {
         let (mut low, mut high) = self.limits(state, symbol);
         let before = (low, high);
-        let most = bound.div_euclid(factor.abs());
+        let most = floor(bound, factor.abs());
         if factor > 0 {
             high = high.min(most);
         } else {
@@ -525,10 +552,11 @@ impl Symbols {
         if by == 1 {
             return Some(form.clone());
         }
-        let mut whole = Form::constant(form.constant.div_euclid(by));
-        let mut rest = Form::constant(form.constant.rem_euclid(by));
+        let mut whole = Form::constant(floor(form.constant, by));
+        let mut rest = Form::constant(remainder(form.constant, by));
         for (symbol, factor) in &form.terms {
-            let part = if factor % by == 0 { (&mut whole, factor / by) } else { (&mut rest, *factor) };
+            let part =
+                if remainder(*factor, by) == 0 { (&mut whole, factor / by) } else { (&mut rest, *factor) };
             part.0.terms.push((*symbol, part.1));
         }
         if rest.terms.is_empty() {
@@ -537,7 +565,7 @@ impl Symbols {
         // floor((g * x + c) / (g * d)) = floor((x + floor(c / g)) / d)
         let common = gcd(rest.divisor(), by);
         let mut by = by / common;
-        rest.constant = rest.constant.div_euclid(common);
+        rest.constant = floor(rest.constant, common);
         rest.terms.iter_mut().for_each(|(_, factor)| *factor /= common);
         // floor((floor(x / d) + c) / e) = floor((x + c * d) / (d * e))
         if let [(symbol, 1)] = rest.terms[..]
@@ -552,17 +580,17 @@ impl Symbols {
         }
         let (rest, by) = key;
         let (low, high) = self.range(state, &rest, 2)?;
-        if low.div_euclid(by) == high.div_euclid(by) {
-            return whole.add(low.div_euclid(by));
+        if floor(low, by) == floor(high, by) {
+            return whole.add(floor(low, by));
         }
         if self.is_unstable(&rest) {
             let (origin, at) = self.origin(&rest);
-            return whole.plus(&self.unstable(low.div_euclid(by), high.div_euclid(by), origin, at), 1);
+            return whole.plus(&self.unstable(floor(low, by), floor(high, by), origin, at), 1);
         }
         // A range that holds wherever the symbols of the form are known.
         let (low, high) = self.range(&State::default(), &rest, 0)?;
         let (origin, at) = self.origin(&rest);
-        let symbol = self.new_symbol(low.div_euclid(by), high.div_euclid(by), origin, at);
+        let symbol = self.new_symbol(floor(low, by), floor(high, by), origin, at);
         let key = (rest, by);
         self.known[symbol as usize].floor = Some(key.clone());
         self.floors.insert(key.clone(), symbol);
@@ -649,7 +677,7 @@ impl Symbols {
             return a.plus(&base, 1);
         }
         let (origin, at) = self.origin(&a).max(self.origin(&b));
-        let from = |bound: i128| (bound - a.constant).div_euclid(step);
+        let from = |bound: i128| floor(bound - a.constant, step);
         let symbol = self.new_symbol(from(low), from(high), origin, at);
         self.known[symbol as usize].is_unstable = self.is_unstable(&a) || self.is_unstable(&b);
         let value = Form::symbol(symbol).times(step)?.add(a.constant)?;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use crate::form::{Form, Symbol, gcd};
+use crate::form::{Form, Symbol, gcd, remainder};
 use crate::launch::Launch;
 use crate::slice::{Kernel, Loaded, Op, Operand, Origin, Space, Special, Step};
 use crate::state::{Base, State, Symbols, Test, Value, range_of};
@@ -250,7 +250,8 @@ impl<'a> Analysis<'a> {
             Op::Ge => symbols.assume(state, &under, 0),
             Op::Eq => {
                 let common = over.divisor();
-                let is_possible = if common == 0 { over.constant == 0 } else { over.constant % common == 0 };
+                let is_possible =
+                    if common == 0 { over.constant == 0 } else { remainder(over.constant, common) == 0 };
                 if symbols.is_unstable(&over) {
                     return true;
                 }
@@ -269,8 +270,8 @@ impl<'a> Analysis<'a> {
                 let step = over.divisor().max(1);
                 match (low, high) {
                     (0, 0) => symbols.is_unstable(&over),
-                    (0, _) if over.constant % step == 0 => symbols.assume(state, &under, -step),
-                    (_, 0) if over.constant % step == 0 => symbols.assume(state, &over, -step),
+                    (0, _) if remainder(over.constant, step) == 0 => symbols.assume(state, &under, -step),
+                    (_, 0) if remainder(over.constant, step) == 0 => symbols.assume(state, &over, -step),
                     _ => true,
                 }
             }
@@ -868,7 +869,7 @@ impl<'a> Analysis<'a> {
             let stride = self.number(state, stride, step.at);
             let stride = self.symbols.reading(state, &stride, 32, false);
             let unit = 16 / gcd(16, i128::from(element));
-            if stride.constant % unit != 0 || stride.divisor() % unit != 0 {
+            if remainder(stride.constant, unit) != 0 || remainder(stride.divisor(), unit) != 0 {
                 return refused("the stride of the matrix may be no multiple of 16 bytes");
             }
             let most =
@@ -881,7 +882,9 @@ impl<'a> Analysis<'a> {
             return refused("an access of an odd size");
         }
         let unit = i128::from(align);
-        if offset.terms.iter().any(|(_, factor)| factor % unit != 0) || offset.constant % unit != 0 {
+        if offset.terms.iter().any(|(_, factor)| remainder(*factor, unit) != 0)
+            || remainder(offset.constant, unit) != 0
+        {
             return refused(&format!("the address may be no multiple of {align}"));
         }
         let reads = step.op != Op::Store && (step.op != Op::Matrix || !step.flag);
