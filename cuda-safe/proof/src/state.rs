@@ -257,6 +257,15 @@ impl Symbols {
         form.terms.iter().any(|(symbol, _)| self.base(*symbol).is_some())
     }
 
+    /// Returns whether two forms count from the same.
+    pub(crate) fn has_same_base(&self, a: &Form, b: &Form) -> bool {
+        let is_in = |one: &Form, other: &Form| {
+            let mut bases = one.terms.iter().filter(|(symbol, _)| self.base(*symbol).is_some());
+            bases.all(|(symbol, factor)| other.coefficient(*symbol) == *factor)
+        };
+        is_in(a, b) && is_in(b, a)
+    }
+
     pub(crate) fn is_unstable(&self, form: &Form) -> bool {
         form.terms.iter().any(|(symbol, _)| self.known[*symbol as usize].is_unstable)
     }

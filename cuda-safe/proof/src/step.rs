@@ -53,10 +53,14 @@ pub(crate) struct Analysis<'a> {
     pub(crate) steps: u64,
     /// The work that may be spent.
     pub(crate) limit: u64,
+    /// Whether an access is outside of all memory that there may be.
+    pub(crate) is_beyond: bool,
     /// Why the launch is refused: nothing that comes after it changes the verdict.
     pub(crate) doubt: Option<Doubt>,
 }
 
+/// Offsets that no memory has: an index without a bound.
+pub(crate) const FARTHEST: i128 = 1 << 44;
 /// Tests within tests: of deeper ones nothing is known.
 const DEEPEST: u8 = 32;
 /// Addresses of a device are below this.
@@ -78,6 +82,7 @@ impl<'a> Analysis<'a> {
             loaded: BTreeSet::new(),
             unstable: BTreeSet::new(),
             steps: 0,
+            is_beyond: false,
             doubt: None,
         }
     }
@@ -177,7 +182,7 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    fn set(&self, state: &mut State, register: u32, value: Value) {
+    pub(crate) fn set(&self, state: &mut State, register: u32, value: Value) {
         if let Some(own) = state.registers.get_mut(register as usize) {
             *own = value;
         }
@@ -668,6 +673,25 @@ impl<'a> Analysis<'a> {
         }
     }
 
+    /// Returns the test and the values of a step that chooses between addresses that count from different things.
+    pub(crate) fn chosen_pointers(
+        &self,
+        state: &State,
+        step: &Step,
+    ) -> Option<(Rc<Test>, (Rc<Form>, Rc<Form>))> {
+        let (Op::Selp, None, [Operand::Register(a), Operand::Register(b), test]) =
+            (step.op, step.guard, &step.from[..])
+        else {
+            return None;
+        };
+        let number = |register: &u32| match state.registers.get(*register as usize) {
+            Some(Value::Number(form)) if !self.symbols.is_unstable(form) => Some(Rc::clone(form)),
+            _ => None,
+        };
+        let (a, b) = (number(a)?, number(b)?);
+        (!self.symbols.has_same_base(&a, &b)).then(|| (self.test(state, *test), (a, b)))
+    }
+
     fn product(&mut self, state: &mut State, a: &Form, b: &Form) -> Option<Form> {
         match (a.as_constant(), b.as_constant()) {
             (Some(factor), _) => b.times(factor),
@@ -801,6 +825,11 @@ impl<'a> Analysis<'a> {
     }
 
     fn enter(&mut self, access: Access) {
+        self.is_beyond |= access.low < 0
+            || match access.base {
+                Base::Object(it) | Base::Generic(it) => access.high > i128::from(self.size(it)),
+                Base::Parameter(..) => access.high > FARTHEST,
+            };
         let key = (access.base, access.reads, access.writes);
         let (low, high) = self.reached.entry(key).or_insert((access.low, access.high));
         (*low, *high) = (access.low.min(*low), access.high.max(*high));

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::oracle::Random;
 use crate::form::{Form, Symbol};
+use crate::graph::Graph;
 use crate::slice::{Kernel, Op, Operand, Origin, Parameter, Step};
 use crate::state::{State, Symbols, Test, Value, range_of};
 use crate::step::{Analysis, signed};
