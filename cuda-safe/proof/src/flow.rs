@@ -54,9 +54,8 @@ pub(crate) struct Walk<'w, 'a> {
     depth: u32,
     /// The tests at branches, for guesses of invariants.
     tests: Vec<Rc<Test>>,
-    /// Whether states stay apart that differ in a flag or in what an address counts from.
-    pub(crate) is_apart: bool,
-    /// Whether such states met.
+    /// Whether states met that differ in a flag or in what an address counts from, which a thorough try keeps
+    /// apart.
     pub(crate) met: bool,
 }
 
@@ -95,7 +94,7 @@ struct Changed {
 impl<'w, 'a> Walk<'w, 'a> {
     pub(crate) fn new(analysis: &'w mut Analysis<'a>, graph: &'w Graph) -> Self {
         let (not_by_rounds, tests) = (BTreeSet::new(), Vec::new());
-        Self { analysis, graph, not_by_rounds, round_steps: 0, depth: 0, tests, is_apart: false, met: false }
+        Self { analysis, graph, not_by_rounds, round_steps: 0, depth: 0, tests, met: false }
     }
 
     /// Goes through the whole kernel.
@@ -187,7 +186,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         for state in states {
             let near = groups.iter().position(|group| !self.differ(group, &state, block));
             self.met |= near.is_none() && !groups.is_empty();
-            let joins = if self.is_apart && groups.len() < MOST_APART {
+            let joins = if self.analysis.is_thorough && groups.len() < MOST_APART {
                 near
             } else {
                 near.or(groups.len().checked_sub(1))
@@ -264,7 +263,7 @@ impl<'w, 'a> Walk<'w, 'a> {
             // A pointer that is chosen: one case after the other.
             if let Some((test, pointers)) = self.analysis.chosen_pointers(&state, step) {
                 self.met = true;
-                if self.is_apart && splits > 0 {
+                if self.analysis.is_thorough && splits > 0 {
                     for (outcome, pointer) in [(true, pointers.0), (false, pointers.1)] {
                         let mut case = state.clone();
                         if self.analysis.refine(&mut case, &test, outcome) {

@@ -172,8 +172,16 @@ pub(crate) struct Step {
     pub(crate) space: Space,
     pub(crate) loaded: Loaded,
     pub(crate) origin: Origin,
-    /// Of `Cvt`: the source is signed. Of `Matrix`: it is written.
+    /// Of `Cvt`: the source is signed. Of `Matrix`: it is written. Of a comparison or an
+    /// `and`: it is one of floating-point numbers.
     pub(crate) flag: bool,
+}
+
+impl Step {
+    /// Whether it compares the bits of floating-point numbers.
+    pub(crate) fn compares_floats(&self) -> bool {
+        self.flag && matches!(self.op, Op::Ge | Op::Gt | Op::Le | Op::Eq)
+    }
 }
 
 /// A variable that a kernel names.

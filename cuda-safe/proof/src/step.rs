@@ -53,6 +53,8 @@ pub(crate) struct Analysis<'a> {
     pub(crate) steps: u64,
     /// The work that may be spent.
     pub(crate) limit: u64,
+    /// Whether this try takes more work: it keeps states apart, and compares floating-point numbers.
+    pub(crate) is_thorough: bool,
     /// Whether an access is outside of all memory that there may be.
     pub(crate) is_beyond: bool,
     /// Why the launch is refused: nothing that comes after it changes the verdict.
@@ -82,6 +84,7 @@ impl<'a> Analysis<'a> {
             loaded: BTreeSet::new(),
             unstable: BTreeSet::new(),
             steps: 0,
+            is_thorough: false,
             is_beyond: false,
             doubt: None,
         }
@@ -350,7 +353,9 @@ impl<'a> Analysis<'a> {
                 let (one, other) = (not(&self.test(state, *one)), not(&self.test(state, *other)));
                 not(&and(&one, &other))
             }
-            (Op::Eq | Op::Ne | Op::Lt | Op::Le | Op::Gt | Op::Ge, [a, b]) => {
+            (Op::Eq | Op::Ne | Op::Lt | Op::Le | Op::Gt | Op::Ge, [a, b])
+                if self.is_thorough || !step.flag =>
+            {
                 let (a, b) = (self.number(state, *a, step.at), self.number(state, *b, step.at));
                 if self.symbols.is_unstable(&a) || self.symbols.is_unstable(&b) {
                     return Rc::new(Test::Unknown);
@@ -495,6 +500,7 @@ impl<'a> Analysis<'a> {
                 let (low, high) = high.map_or((1, 0), |high| (low << least, high));
                 Some(any(self, bits, low, high))
             }
+            Op::And if step.flag && !self.is_thorough => Some(nothing(self, bits)),
             Op::And | Op::Or | Op::Xor => {
                 let bitwise = |a: i128, b: i128| match step.op {
                     Op::And => a & b,
@@ -542,9 +548,11 @@ impl<'a> Analysis<'a> {
                 else {
                     return Some(nothing(self, bits));
                 };
-                // Bits that are zero in both stay zero.
-                let common = [x.divisor(), x.constant, y.divisor(), y.constant].into_iter().fold(0, gcd);
-                let unit = (common & -common).max(1);
+                // The lowest bits that are zero in both stay zero, and for `and` those that are zero in one.
+                let lowest = |it: &Form| gcd(it.divisor(), it.constant);
+                let lowest = |it: &Form| (lowest(it) & -lowest(it)).max(1);
+                let (a, b) = (lowest(&x), lowest(&y));
+                let unit = if step.op == Op::And { a.max(b) } else { a.min(b) };
                 let ones = |value: i128| (1_i128 << (128 - value.max(0).leading_zeros()).min(100)) - 1;
                 let (low, high) = match step.op {
                     Op::And => (0, xh.min(yh)),

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use crate::flow::{GaveUp, Walk};
 use crate::launch::Launch;
-use crate::slice::{Kernel, Op, Origin, Space};
+use crate::slice::{Kernel, Op, Origin, Space, Step};
 use crate::state::Base;
 use crate::step::{Access, Analysis, Doubt, FARTHEST};
 
@@ -168,15 +168,16 @@ pub fn prove(kernel: &Kernel, launch: &Launch<'_>) -> Verdict {
 pub fn prove_within(kernel: &Kernel, launch: &Launch<'_>, budget: u64) -> Verdict {
     let mut left = budget;
     let mut unstable = BTreeSet::new();
-    // What the first try said. The second one keeps states apart that differ in a flag or a pointer.
+    // What the first try said. A second one is more thorough.
     let mut first = None;
     loop {
         let mut analysis = Analysis::new(kernel, launch, left);
         analysis.unstable.clone_from(&unstable);
+        analysis.is_thorough = first.is_some();
         let mut walk = Walk::new(&mut analysis, &kernel.graph);
-        walk.is_apart = first.is_some();
         let end = walk.run();
-        let has_other_way = walk.met && first.is_none() && end != Err(GaveUp::Budget);
+        let may_say_more = walk.met || kernel.steps.iter().any(Step::compares_floats);
+        let has_other_way = may_say_more && first.is_none() && end != Err(GaveUp::Budget);
         let doubt = end.err().and_then(|why| walk.doubt(why)).or_else(|| analysis.doubt.clone());
         left = left.saturating_sub(analysis.spent());
         let found = if let Some(doubt) = doubt {
@@ -364,7 +365,7 @@ impl Kernel {
     /// analysis does not know. A build script can warn of them. An empty list promises nothing.
     #[must_use]
     pub fn doubts(&self) -> Vec<Refusal> {
-        let doubt = |step: &crate::slice::Step| {
+        let doubt = |step: &Step| {
             let [crate::slice::Operand::Number(text)] = step.from[..] else { return None };
             let text = self.texts.get(usize::try_from(text).ok()?)?;
             let origin = (Origin::Exact, step.at);
@@ -377,7 +378,7 @@ impl Kernel {
     /// analysis does not know, before the first branch.
     #[must_use]
     pub fn never(&self) -> Option<Refusal> {
-        let is_end = |step: &&crate::slice::Step| matches!(step.op, Op::Bra | Op::Exit | Op::Refuse);
+        let is_end = |step: &&Step| matches!(step.op, Op::Bra | Op::Exit | Op::Refuse);
         let first = self.steps.iter().find(is_end)?;
         // It is the first doubt of all.
         self.doubts().into_iter().next().filter(|_| first.op == Op::Refuse && first.guard.is_none())
