@@ -246,8 +246,8 @@ impl Tracker {
     }
 }
 
-/// More accesses than this take the slow path unless each is of a whole allocation: the slow path enters the
-/// parts of an allocation together.
+/// An operation with more parts of allocations than this takes the slow path, which enters the parts of an
+/// allocation together.
 const FEW_PARTS: usize = 4;
 
 impl Tracker {
@@ -286,7 +286,9 @@ impl Tracker {
             // It uses no tracked memory: there is nothing to order it after.
             return Some(Submission::new(timeline, timeline.state.lock(), false, false));
         }
-        if accesses.len() > FEW_PARTS && !accesses.iter().all(Access::is_whole) {
+        if accesses.len() > FEW_PARTS
+            && accesses.iter().filter(|access| !access.is_whole()).count() > FEW_PARTS
+        {
             return None;
         }
         let state = timeline.lock_caught_up()?;
