@@ -10,7 +10,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// The folders of the test programs: all of the workspace that run on a GPU.
-const FOLDERS: [&str; 3] = ["cuda-safe/tests", "cuda-kernels/tests", "examples/tests"];
+const FOLDERS: [&str; 4] =
+    ["cuda-safe/tests", "cuda-kernels/tests", "cuda-kernels/fixtures/tests", "examples/tests"];
 
 /// How a test holds a stream: by a host function, or by a kernel that polls a flag.
 const GATES: [&str; 2] = ["Gate::on(", "MappedFlag::new("];
