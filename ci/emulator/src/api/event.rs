@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::{Call, Out, api};
 use crate::error::Answer;
+use crate::fidelity::{self, Limit};
 use crate::graph::Act;
 use crate::machine;
 use crate::stream::{Record, Work, nudge, submit, synchronize};
@@ -114,6 +115,7 @@ api! {
 
     /// The milliseconds between the moments that two events mark.
     allowed fn cudaEventElapsedTime(call, out: Out<'_, c_float>, start: cudaEvent_t, end: cudaEvent_t) {
+        fidelity::note(Limit::EventTimes);
         let (mut machine, _) = call.context()?;
         let out = out.ok_or(cudaErrorInvalidValue)?;
         if machine.events.get(start)?.device != machine.events.get(end)?.device {

@@ -95,7 +95,7 @@ pub(super) fn prepare(
     let mut registry = registry();
     let program = program(machine, &mut registry, device, function)?;
     let limits = machine.devices.get(device).map(|device| device.limits).unwrap_or_default();
-    let mut launch = shape.launch(&program, registry.kernel(function.addr())?, device, limits)?;
+    let mut launch = shape.launch(&program, registry.kernel(function.addr())?, limits)?;
     launch.params = arguments(&program, args)?;
     Ok(launch)
 }

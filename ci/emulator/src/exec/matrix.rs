@@ -19,6 +19,7 @@ use super::memory::Verb;
 use super::number::Number;
 use super::program::{Access, Matrix, Multiply, NONE, Order, Spread, Tile, Until};
 use super::warp::{Flow, Group, Table, Warp};
+use crate::fidelity::{self, Limit};
 
 /// Bytes of a row of the small matrices of `ldmatrix`.
 const ROW: u64 = 16;
@@ -234,8 +235,14 @@ impl Warp {
                     super::bytes::write(at, access.element, tile.bits(&table, lane, held));
                 })?;
             }
-            Matrix::Multiply(multiply) => self.table = multiply.run(&self.table),
-            Matrix::Product(warpgroup) => self.ask_product(cx, warpgroup, s, pc)?,
+            Matrix::Multiply(multiply) => {
+                fidelity::note(Limit::TensorSums);
+                self.table = multiply.run(&self.table);
+            }
+            Matrix::Product(warpgroup) => {
+                fidelity::note(Limit::TensorSums);
+                self.ask_product(cx, warpgroup, s, pc)?;
+            }
             Matrix::ProductFence => self.fence_products(),
             Matrix::CloseProducts => self.close_products(),
             Matrix::WaitForProducts(left) => self.wait_for_products(cx, Until::Groups(left))?,

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 
-use super::fault::Mistake;
+use super::fault::{CodeLine, Mistake};
 use super::file::{Alu, Constants, Sizes, Slot, Slots};
 use super::number::Number;
 use super::runtime::RuntimeFunction;
@@ -44,6 +44,8 @@ pub struct Program {
     pub by_number: HashMap<u64, u32>,
     /// Why the instructions lowered to [`Op::Unsupported`] cannot be run.
     pub unsupported: Vec<String>,
+    /// Whether it has approximate instructions, whose last bits differ from device to device.
+    pub approximate: bool,
     /// Matrix operations that instructions refer to.
     pub matrices: Vec<Matrix>,
     /// Asynchronous copies that instructions refer to.
@@ -103,16 +105,14 @@ pub struct Behind {
 impl Program {
     /// The place of an instruction, in PTX and, if known, in the source.
     #[must_use]
-    pub fn place(&self, pc: u32) -> String {
-        let line = self.lines.get(pc as usize).copied().unwrap_or(0);
-        let function = match self.routine(pc) {
-            Some(f) if f.name != self.name => format!(" in function {}", f.name),
-            _ => String::new(),
-        };
-        let source = self
-            .source(pc)
-            .and_then(|(file, line)| self.files.get(&file).map(|file| format!(", {file}:{line}")));
-        format!("{function} at PTX line {line}{}", source.unwrap_or_default())
+    pub fn place(&self, pc: u32) -> CodeLine {
+        let function = self.routine(pc).map_or(&self.name, |f| &f.name);
+        CodeLine {
+            function: function.clone(),
+            called: *function != self.name,
+            ptx: self.lines.get(pc as usize).copied().unwrap_or(0),
+            source: self.source(pc).and_then(|(file, line)| Some((self.files.get(&file)?.to_string(), line))),
+        }
     }
 
     /// The first instruction of the same line of the source: a loop that is unrolled has many.

@@ -5,6 +5,7 @@ use super::launch::Context;
 use super::program::{CopyQueue, Ins, NONE, Op};
 use super::races::KernelRaces;
 use super::warp::{Flow, Group, TURN, Turn, Warp};
+use crate::fidelity::{self, Limit};
 
 /// The instructions that a poll counts as.
 const POLL: u64 = 1 << 8;
@@ -118,6 +119,7 @@ impl Warp {
             Op::Special(which, wide) => {
                 self.read_special(cx, which, wide, ins.s[0], mask);
                 if which.is_clock() {
+                    fidelity::note(Limit::Clocks);
                     // Warps that wait for a time wait together.
                     group.pc += 1;
                     return Ok(self.let_others(group));

@@ -281,7 +281,7 @@ impl Around<'_> {
         }
         params.resize(usize::try_from(program.param_bytes).unwrap_or(0), 0);
         self.allocations.remove(buffer, LAUNCH);
-        Ok(match shape.launch(&program, &entry, self.device, self.limits) {
+        Ok(match shape.launch(&program, &entry, self.limits) {
             Ok(launch) => self.start(call, Work::Task(Box::new(Kernel::new(Launch { params, ..launch })))),
             Err(code) if code == cudaErrorInvalidValue => Err(cudaErrorInvalidConfiguration),
             Err(code) => Err(code),
