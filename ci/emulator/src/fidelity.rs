@@ -13,6 +13,7 @@ pub(crate) enum Limit {
     TextureWeights,
     Derivatives,
     Clocks,
+    Order,
     EventTimes,
     Occupancy,
     KernelWords,
@@ -26,22 +27,23 @@ pub(crate) enum Limit {
 }
 
 /// The limits in words, and whether they are a matter of checks.
-const LIMITS: [(Limit, bool, &str); 15] = [
-    (Limit::TensorSums, false, "sums of tensor cores (mma, wmma, wgmma), which are rounded once"),
-    (Limit::ApproximateMath, false, "math instructions with .approx, which are exact to the last bits here"),
-    (Limit::TextureWeights, false, "weights of linear texture filters, which are those of an H200"),
+const LIMITS: [(Limit, bool, &str); 16] = [
+    (Limit::TensorSums, false, "sums of tensor cores (rounded once)"),
+    (Limit::ApproximateMath, false, "math instructions with .approx (their last bits)"),
+    (Limit::TextureWeights, false, "weights of texture filters (those of an H200)"),
     (Limit::Derivatives, false, "texture levels by derivatives"),
-    (Limit::Clocks, false, "clocks in kernels (clock64, globaltimer), which count instructions"),
+    (Limit::Clocks, false, "clocks in kernels (they count instructions)"),
+    (Limit::Order, false, "the order of blocks and warps in kernels that can see it"),
     (Limit::EventTimes, false, "times between events"),
-    (Limit::Occupancy, false, "occupancy, which knows nothing of registers"),
+    (Limit::Occupancy, false, "occupancy (registers do not count)"),
     (Limit::KernelWords, true, "races within kernels beyond the last 16 MiB of global memory"),
-    (Limit::Histories, true, "races with the older half of more than 16,384 accesses to an allocation"),
-    (Limit::Guards, true, "accesses of the host beyond 4,096 guarded ranges"),
+    (Limit::Histories, true, "races with the older half of more than 16384 accesses to an allocation"),
+    (Limit::Guards, true, "accesses of the host beyond 4096 guarded ranges"),
     (Limit::Registered, true, "accesses of the host to registered memory"),
     (Limit::Shared, true, "races on memory that other processes may open"),
     (Limit::Barriers, true, "skips of barriers beyond the first 64 of a kernel"),
     (Limit::AfterFault, true, "work after a fault"),
-    (Limit::Pending, true, "work that was still pending 2 s after the end of the program"),
+    (Limit::Pending, true, "work that was pending 2 s after the end of the program"),
 ];
 
 static NOTED: AtomicU32 = AtomicU32::new(0);

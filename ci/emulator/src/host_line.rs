@@ -147,7 +147,9 @@ fn is_between(function: &str, file: Option<&str>) -> bool {
         // An implementation of a trait starts with the type: `<T as Trait>::function`.
         let name = function.trim_start_matches(['<', '&']);
         let library = |it: &&str| name.strip_prefix(*it).is_some_and(|rest| rest.starts_with("::"));
-        return function.starts_with("__cuda") || LIBRARIES.iter().any(library);
+        // The toolkit's templates of the runtime's functions have a result in their name.
+        let is_template = function.starts_with("cudaError cuda");
+        return is_template || function.starts_with("__cuda") || LIBRARIES.iter().any(library);
     };
     let name = file.rsplit('/').next().unwrap_or(file);
     function.starts_with("__cuda")
@@ -313,6 +315,7 @@ mod tests {
         for file in own {
             assert!(!is_between("cuda_safe::a_name_does_not_count", Some(file)), "{file}");
         }
+        assert!(is_between("cudaError cudaMalloc<int>(int**, unsigned long)", None));
         for name in ["<cuda_safe::Kernel<P>>::launch", "std::rt::lang_start", "<&cuda_safe::A as B>::c"] {
             assert!(is_between(name, None), "{name}");
         }

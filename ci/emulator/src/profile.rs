@@ -1,8 +1,8 @@
 //! The device that the emulator stands for: its properties, limits, architecture and links to its peers.
 //!
 //! Without `CUDA_EMULATOR_DEVICE` it is a small one of compute capability 9.0. The profiles of real devices
-//! have the figures of the tables of compute capabilities in the CUDA programming guide, NVIDIA's data sheets,
-//! and what `deviceQuery` prints.
+//! have the figures of the tables of compute capabilities in the CUDA programming guide, NVIDIA's data
+//! sheets, and what `deviceQuery` prints.
 
 use std::sync::LazyLock;
 
@@ -154,8 +154,8 @@ impl Profile {
     }
 }
 
-/// Whether PTX for a target runs on a device. Features of one architecture (`sm_90a`) run on no other, and those
-/// of a family (`sm_100f`) on its later members.
+/// Whether PTX for a target runs on a device. Features of one architecture (`sm_90a`) run on no other, and
+/// those of a family (`sm_100f`) on its later members.
 pub(crate) fn runs(target: &str, capability: u32) -> bool {
     let Some(number) = target.strip_prefix("sm_") else { return true };
     let digits = number.trim_end_matches(char::is_alphabetic);

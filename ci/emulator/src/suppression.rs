@@ -8,8 +8,8 @@
 //! leak   third_party/fft.cu    freed by the driver at exit; reported upstream
 //! ```
 //!
-//! A finding is suppressed if any of its lines, of the host or of a kernel, is the one that is named. A file is
-//! named by as many of its last folders as tell it from others.
+//! A finding is suppressed if any of its lines, of the host or of a kernel, is the one that is named. A file
+//! is named by as many of its last folders as tell it from others.
 
 use std::sync::OnceLock;
 

@@ -248,6 +248,9 @@ impl Task for Kernel {
         if self.clock == 0 && self.launch.program.approximate {
             fidelity::note(Limit::ApproximateMath);
         }
+        if self.clock == 0 && self.launch.program.shows_order {
+            fidelity::note(Limit::Order);
+        }
         let result = self.run(env, budget);
         if let Some(poll) = self.polls.as_mut().filter(|_| self.inspected).and_then(Polls::ends) {
             env.polls(&self.launch.program, &poll);

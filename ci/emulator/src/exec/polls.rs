@@ -1,8 +1,9 @@
 //! Kernels that poll: they read the same bytes again and again, and write nothing.
 //!
 //! Such a kernel may wait for the host, for another kernel, or for ever. If it has run for [`PATIENCE`], some
-//! of its steps are inspected: all accesses to global memory are noted. If each of [`STEPS`] steps does nothing
-//! but read few words, strongly or not, and their values stay, it polls, and the machine is told once.
+//! of its steps are inspected: all accesses to global memory are noted. If each of [`STEPS`] steps does
+//! nothing but read few words, strongly or not, and their values stay, it polls, and the machine is told
+//! once.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};

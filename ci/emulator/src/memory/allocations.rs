@@ -610,8 +610,8 @@ impl Allocations {
         self.tell(at.wrapping_add(missing), reader)
     }
 
-    /// Whether anybody has written bytes of an allocation, if that is known: from the notes of writes, or from
-    /// what new memory is filled with.
+    /// Whether anybody has written bytes of an allocation, if that is known: from the notes of writes, or
+    /// from what new memory is filled with.
     pub(crate) fn is_written(&self, it: &Allocation, offset: u64, bytes: u64) -> Option<bool> {
         let on_host = it.kind.on_host();
         if let (Some(notes), false) = (&self.written, on_host) {
@@ -679,6 +679,18 @@ mod tests {
         assert!(allocations.allocate(1, 1, Kind::Device, "cudaMalloc").is_ok());
         allocations.remove(a, "cudaFree");
         assert_eq!(allocations.room(0), (1 << 24, 1 << 24));
+    }
+
+    #[test]
+    fn the_nearest_memory_is_named_on_either_side() {
+        let mut allocations = allocations();
+        let [a, b] = [0, 1].map(|_| allocations.allocate(0, 256, Kind::Device, "cudaMalloc").unwrap());
+        assert!(b > a + 1000);
+        let near = |at: u64| allocations.nearest(at).unwrap();
+        assert!(near(b - 4).starts_with("4 bytes before 256 bytes"), "{}", near(b - 4));
+        assert!(near(b - 4).contains(&format!("{b:#x}")) && allocations.neighbour(b - 4).unwrap().start == b);
+        assert!(near(a + 260).starts_with("4 bytes past the end of 256 bytes"), "{}", near(a + 260));
+        assert_eq!(allocations.neighbour(a + 260).unwrap().start, a);
     }
 
     #[test]

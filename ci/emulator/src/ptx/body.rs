@@ -49,8 +49,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Puts an unknown instruction in place of a statement that cannot be read, if the text is newer than this
-    /// reader.
+    /// Puts an unknown instruction in place of a statement that cannot be read, if the text is newer than
+    /// this reader.
     fn recover(
         &mut self,
         start: usize,

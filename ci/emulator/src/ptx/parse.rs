@@ -33,8 +33,8 @@ pub fn parse(text: &str) -> Result<Module, SyntaxError> {
 pub(super) struct Parser<'a> {
     pub(super) tokens: Tokens<'a>,
     names: HashMap<&'a str, Name>,
-    /// Whether the text is of a version that this reader does not know. Then what it cannot read is passed over:
-    /// a declaration, or a statement, at which its kernel stops.
+    /// Whether the text is of a version that this reader does not know. Then what it cannot read is passed
+    /// over: a declaration, or a statement, at which its kernel stops.
     pub(super) newer: bool,
 }
 
@@ -50,8 +50,8 @@ impl<'a> Parser<'a> {
         self.names.entry(word).or_insert_with(|| word.into()).clone()
     }
 
-    /// Passes over a declaration or a statement that begins at a mark: up to its semicolon, or to the end of its
-    /// braces if no semicolon comes before.
+    /// Passes over a declaration or a statement that begins at a mark: up to its semicolon, or to the end of
+    /// its braces if no semicolon comes before.
     pub(super) fn skip(&mut self, start: usize) {
         self.tokens.back(start);
         let mut depth = 0_u32;

@@ -1,5 +1,5 @@
-//! `cuda-emulate PROGRAM [ARGUMENT...]` runs a program on the emulator, and `cuda-emulate run -- COMMAND` does
-//! so for CI, with a summary.
+//! `cuda-emulate PROGRAM [ARGUMENT...]` runs a program on the emulator, and `cuda-emulate run -- COMMAND`
+//! does so for CI, with a summary.
 //!
 //! This file is the emulator as well: the linker makes one file that is a program and the shared library
 //! `libcudart.so.13` (see `build.rs`). So one installed file is enough. The program makes a folder with links

@@ -79,15 +79,13 @@ impl Summary {
         for part in list(&row["parts"]) {
             // Writing to a string does not fail.
             let _ = write!(details, "{}", text(&part["what"]));
-            let lines: Vec<_> = place(&part["code"])
-                .into_iter()
-                .chain(list(&part["stack"]).iter().filter_map(place))
-                .collect();
+            let lines: Vec<_> = list(&part["stack"]).iter().filter_map(place).collect();
             for (depth, line) in lines.iter().enumerate() {
                 let _ = write!(details, "{}{line}", if depth == 0 { ", at " } else { "\n    from " });
             }
             details.push('\n');
-            places.extend(lines.into_iter().next());
+            // The words of a part name the line of the kernel already.
+            places.extend(place(&part["code"]).or_else(|| lines.into_iter().next()));
         }
         details.push_str(text(&row["advice"]));
         let kind = text(&row["finding"]).to_owned();
@@ -137,10 +135,9 @@ impl Summary {
         let failures = self.open().count();
         let skipped = self.findings.len() - failures;
         let (tests, name) = (self.processes.len() + self.findings.len(), "cuda-emulate");
-        let mut out = format!(
-            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"{name}\" tests=\"{tests}\" \
-             failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\" time=\"{seconds:.3}\">\n"
-        );
+        let counts = format!("tests=\"{tests}\" failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\"");
+        let mut out = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n".to_owned();
+        let _ = writeln!(out, "  <testsuite name=\"{name}\" {counts} time=\"{seconds:.3}\">");
         for command in self.processes.values() {
             let _ =
                 writeln!(out, "    <testcase classname=\"{name}.process\" name=\"{}\"/>", escaped(command));
@@ -191,15 +188,16 @@ impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (open, all) = (self.open().count(), self.findings.len());
         let suppressed = if all > open { format!(", {} suppressed", all - open) } else { String::new() };
-        writeln!(
-            f,
-            "cuda-emulate: {} processes on the emulator, {open} findings{suppressed}",
-            self.processes.len()
-        )?;
+        let counted = |count: usize, what: &str, more: &str| {
+            format!("{count} {what}{}", if count == 1 { "" } else { more })
+        };
+        let (processes, findings) =
+            (counted(self.processes.len(), "process", "es"), counted(open, "finding", "s"));
+        writeln!(f, "cuda-emulate: {processes} on the emulator, {findings}{suppressed}")?;
         for it in self.findings.values() {
             let place = if it.place.is_empty() { String::new() } else { format!(" at {}", it.place) };
             let (count, times) = (it.processes.len(), it.times);
-            let processes = if count == 1 { "1 process".to_owned() } else { format!("{count} processes") };
+            let processes = counted(count, "process", "es");
             let times = if times > 1 { format!(", {times} times") } else { String::new() };
             write!(f, "  {}{place} ({processes}{times})", it.kind)?;
             match &it.suppressed {
@@ -232,23 +230,44 @@ impl fmt::Display for Summary {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
-    const REPORT: &str = r#"{"advice":"Order them.","finding":"race","parts":[{"what":"write","code":{"file":"a.cu","line":3,"function":"k<int>","ptx":9},"stack":[]}],"pid":1,"what":"nothing orders"}
-{"advice":"","finding":"leak","parts":[{"what":"cudaMalloc","stack":[{"file":"b.cu","line":7,"function":"main"}]}],"pid":1,"what":"8 bytes","suppressed":{"line":2,"reason":"at exit"}}
-{"advice":"Order them.","finding":"race","parts":[{"what":"write","code":{"file":"a.cu","line":3,"function":"k<int>","ptx":9},"stack":[]}],"pid":2,"what":"nothing orders"}
-{"approximate":["clocks"],"findings":{"race":1},"not_checked":[],"process":{"command":["./t","--fast"],"pid":1,"rank":null},"suppressed":1}
-{"approximate":[],"findings":{"race":1},"not_checked":["barriers"],"process":{"command":["./t"],"pid":2,"rank":"1"},"suppressed":0}
-not a line of a report
-"#;
+    /// The report of two processes.
+    fn report() -> String {
+        let race = |pid| {
+            let code = json!({ "file": "a.cu", "line": 3, "function": "k<int>", "ptx": 9 });
+            let parts = [json!({ "what": "write", "code": code, "stack": [] })];
+            let (what, advice) = ("nothing orders", "Order them.");
+            json!({ "finding": "race", "what": what, "advice": advice, "parts": parts, "pid": pid })
+        };
+        let stack = [json!({ "file": "b.cu", "line": 7, "function": "main" })];
+        let leak = json!({
+            "finding": "leak", "what": "8 bytes", "parts": [json!({ "what": "cudaMalloc", "stack": stack })],
+            "pid": 1, "suppressed": json!({ "line": 2, "reason": "at exit" }),
+        });
+        let process =
+            |pid, command: &[&str], rank: Option<&str>, approximate: &[&str], unchecked: &[&str]| {
+                let process = json!({ "command": command, "pid": pid, "rank": rank });
+                json!({ "process": process, "approximate": approximate, "not_checked": unchecked })
+            };
+        let ends = [
+            process(1, &["./t", "--fast"], None, &["clocks"], &[]),
+            process(2, &["./t"], Some("1"), &[], &["barriers"]),
+        ];
+        let rows = [race(1), leak, race(2)].into_iter().chain(ends).map(|row| format!("{row}\n"));
+        rows.chain(["not a line of a report\n".to_owned()]).collect()
+    }
 
     #[test]
     fn findings_of_several_processes_are_told_once_and_suppressed_ones_with_their_reason() {
-        let summary = Summary::new(REPORT);
+        let summary = Summary::new(&report());
         let text = summary.to_string();
         for words in [
-            "2 processes on the emulator, 1 findings, 1 suppressed\n",
-            "race at a.cu:3 in k<int> (2 processes, 2 times): nothing orders\n    in ./t --fast, and others\n",
+            "2 processes on the emulator, 1 finding, 1 suppressed\n",
+            "race at a.cu:3 in k<int> (2 processes, 2 times): nothing orders\n",
+            "    in ./t --fast, and others\n",
             "leak at b.cu:7 in main (1 process), suppressed: at exit\n",
             "approximate: clocks\n",
             "not checked: barriers\n",
@@ -260,11 +279,12 @@ not a line of a report
 
     #[test]
     fn the_report_for_ci_has_a_case_for_each_process_and_finding_and_is_xml() {
-        let xml = Summary::new(REPORT).junit(1.5);
+        let xml = Summary::new(&report()).junit(1.5);
         for words in [
             "tests=\"4\" failures=\"1\" errors=\"0\" skipped=\"1\" time=\"1.500\"",
             "name=\"./t (rank 1)\"/>",
-            "<failure type=\"race\" message=\"nothing orders\">write, at a.cu:3 in k&lt;int&gt;&#10;Order them.</failure>",
+            "<testcase classname=\"cuda-emulate.finding\" name=\"race: a.cu:3 in k&lt;int&gt;\">\n",
+            "<failure type=\"race\" message=\"nothing orders\">write&#10;Order them.</failure>",
             "<skipped message=\"at exit\"/>",
         ] {
             assert!(xml.contains(words), "{words:?} is not in\n{xml}");
