@@ -1,12 +1,12 @@
 //! Graphs: making, copying and destroying them, and their nodes and edges.
 #![expect(unsafe_code, reason = "exports C functions, and reads and writes the lists that they are given")]
 
-use core::ffi::{CStr, c_char, c_uint, c_void};
+use core::ffi::{CStr, c_char, c_uint, c_ulonglong, c_void};
 use std::fmt::Write as _;
 
 use super::{Out, api, put};
 use crate::error::Answer;
-use crate::graph::{Act, kind, release};
+use crate::graph::{Act, kind, number, release};
 use crate::machine::Guard;
 use crate::stream::{HostCall, condition};
 use crate::sys::{
@@ -189,6 +189,26 @@ api! {
     allowed fn cudaGraphNodeGetType(call, node: cudaGraphNode_t, out: Out<'_, cudaGraphNodeType>) {
         let (machine, _) = call.context()?;
         put(out, kind(&machine.graphs.node(node.addr())?.act))
+    }
+
+    /// The number of a graph for tools.
+    allowed fn cudaGraphGetId(call, graph: cudaGraph_t, out: Out<'_, c_uint>) {
+        let (machine, _) = call.context()?;
+        machine.graphs.get(graph.addr())?;
+        put(out, c_uint::try_from(number(graph.addr())).unwrap_or(c_uint::MAX))
+    }
+
+    /// The number of a node in its graph, which is the same in copies of the graph.
+    allowed fn cudaGraphNodeGetLocalId(call, node: cudaGraphNode_t, out: Out<'_, c_uint>) {
+        let (machine, _) = call.context()?;
+        put(out, machine.graphs.node(node.addr())?.local)
+    }
+
+    /// The number of a node for tools.
+    allowed fn cudaGraphNodeGetToolsId(call, node: cudaGraphNode_t, out: Out<'_, c_ulonglong>) {
+        let (machine, _) = call.context()?;
+        machine.graphs.node(node.addr())?;
+        put(out, number(node.addr()))
     }
 
     /// The nodes of a graph.

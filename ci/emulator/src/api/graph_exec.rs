@@ -10,7 +10,7 @@ use super::symbol::{VariableRange, VariableSide};
 use super::{Call, Out, api, external, put};
 use crate::error::Answer;
 use crate::finding::{Finding, Subject};
-use crate::graph::{Act, Exec, Graph, Mismatch, kind, launch, release};
+use crate::graph::{Act, Exec, Graph, Mismatch, kind, launch, number, release};
 use crate::machine::Guard;
 use crate::stream::condition;
 use crate::sys::{
@@ -128,6 +128,13 @@ api! {
         let untold = cudaGraphInstantiateFlagUseNodePriority.0 | cudaGraphInstantiateFlagUpload.0;
         let untold = c_ulonglong::from(untold);
         put(out, machine.graphs.exec(exec.addr())?.flags & !untold)
+    }
+
+    /// The number of an executable graph for tools.
+    allowed fn cudaGraphExecGetId(call, exec: cudaGraphExec_t, out: Out<'_, c_uint>) {
+        let (machine, _) = call.context()?;
+        machine.graphs.exec(exec.addr())?;
+        put(out, c_uint::try_from(number(exec.addr())).unwrap_or(c_uint::MAX))
     }
 
     /// Launches an executable graph, or, on a captured stream, adds a copy of it to the graph.

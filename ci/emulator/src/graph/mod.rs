@@ -18,5 +18,5 @@ pub(crate) use executable::{Exec, Mismatch};
 pub(crate) use launch::{launch, release};
 pub(crate) use memory::GraphMemory;
 pub(crate) use node::{Act, AttributeValue, KernelNode, kind};
-pub(crate) use table::{Graph, Graphs};
+pub(crate) use table::{Graph, Graphs, number};
 pub(crate) use user::Users;

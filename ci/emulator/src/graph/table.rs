@@ -61,6 +61,8 @@ pub(crate) struct Node {
     pub(crate) call: &'static str,
     /// Where the program made it.
     pub(super) line: HostLine,
+    /// Its number in its graph, which copies of the graph use as well.
+    pub(crate) local: u32,
 }
 
 /// One graph.
@@ -77,6 +79,8 @@ pub(crate) struct Graph {
     /// The ports of edges that are not plain: a kernel that may begin before the earlier one is over. Here it
     /// begins afterwards.
     ports: HashMap<(usize, usize), u8>,
+    /// How many nodes have been made in it, or in the graph that it is a copy of.
+    made: u32,
     /// How many references to user objects it holds.
     pub(crate) users: BTreeMap<usize, u32>,
     /// The nodes that allocate or free memory, and those with a child graph.
@@ -204,6 +208,11 @@ pub(crate) struct Graphs {
 const FIRST: usize = 0x0066_0000_0000;
 const STRIDE: usize = 0x40;
 
+/// The number of a graph, a node or an executable graph in this process, for tools.
+pub(crate) fn number(handle: usize) -> u64 {
+    u64::try_from(handle.saturating_sub(FIRST) / STRIDE).unwrap_or(0)
+}
+
 impl Graphs {
     fn handle(&mut self) -> usize {
         self.last += 1;
@@ -242,8 +251,10 @@ impl Graphs {
         self.nodes.insert(handle, graph);
         let line = HostLine::captured();
         let before = before.iter().copied().collect();
-        let node = Node { act, before, after: BTreeSet::new(), device, call, line };
-        self.get_mut(graph)?.insert(handle, node);
+        let home = self.get_mut(graph)?;
+        home.made += 1;
+        let local = home.made - 1;
+        home.insert(handle, Node { act, before, after: BTreeSet::new(), device, call, line, local });
         Ok(handle)
     }
 
@@ -304,6 +315,7 @@ impl Graphs {
     pub(crate) fn duplicate(&mut self, counts: &mut Users, graph: usize) -> Answer<usize> {
         let source = self.get(graph)?;
         let (nodes, users, ports) = (source.nodes.clone(), source.users.clone(), source.ports.clone());
+        let made = source.made;
         for (user, count) in &users {
             counts.retain(*user, *count)?;
         }
@@ -324,6 +336,7 @@ impl Graphs {
         }
         let target = self.get_mut(copy)?;
         target.users = users;
+        target.made = made;
         for (from, to) in edges {
             target.connect(twins.get(&from).copied().ok_or(cudaErrorInvalidValue)?, to);
         }
@@ -409,6 +422,8 @@ mod tests {
         let [(from, to)] = graphs.get(copy).unwrap().edges()[..] else { panic!() };
         assert_eq!(graphs.get(copy).unwrap().twins.get(&a), Some(&from));
         assert_ne!(to, from);
+        let local = |node| graphs.node(node).unwrap().local;
+        assert!(local(a) == local(from) && local(a) != local(to) && number(a) != number(from));
         let refused = graphs.add(copy, Act::Nothing, &[a], 0, "test");
         assert_eq!(refused, Err(cudaErrorInvalidValue));
         graphs.destroy(graph).unwrap();
