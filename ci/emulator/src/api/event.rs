@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::{Call, Out, api};
 use crate::error::Answer;
 use crate::fidelity::{self, Limit};
-use crate::graph::Act;
+use crate::graph::NodeOp;
 use crate::machine;
 use crate::stream::{Record, Work, nudge, submit, synchronize};
 use crate::sys::{
@@ -39,7 +39,7 @@ fn record(call: &Call, event: cudaEvent_t, stream: cudaStream_t, flags: c_uint) 
         0 => {}
         // External records are for graphs being captured.
         it if it == cudaEventRecordExternal => {
-            let node = machine.add_captured(key, call.name, || Some(Act::Record(event.addr())))?;
+            let node = machine.add_captured(key, call.name, || Some(NodeOp::Record(event.addr())))?;
             return node.map(drop).ok_or(cudaErrorIllegalState);
         }
         _ => return Err(cudaErrorInvalidValue),

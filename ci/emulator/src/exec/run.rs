@@ -130,8 +130,8 @@ impl Warp {
             Op::Texture(read) => self.texture(cx, read, &ins.s, mask, group.pc)?,
             Op::SurfaceLoad(touch) => self.surface_load(cx, touch, &ins.s, mask, group.pc)?,
             Op::SurfaceStore(touch) => self.surface_store(cx, touch, &ins.s, mask, group.pc)?,
-            Op::Lay(first, wide) => self.lay(first, wide, &ins.s, mask),
-            Op::Take(first, wide) => self.take(first, wide, &ins.s, mask),
+            Op::PackFragment(first, wide) => self.pack_fragment(first, wide, &ins.s, mask),
+            Op::UnpackFragment(first, wide) => self.unpack_fragment(first, wide, &ins.s, mask),
             Op::Matrix(number) => {
                 return self.matrix(cx, &cx.program.matrices[number as usize], &ins.s, group, mask);
             }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::executable::Exec;
 use super::memory::GraphMemories;
-use super::node::Act;
+use super::node::NodeOp;
 use super::user::Users;
 use crate::error::Answer;
 use crate::host_line::HostLine;
@@ -52,7 +52,7 @@ impl FromIterator<usize> for Named {
 /// One node.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
-    pub(crate) act: Act,
+    pub(crate) act: NodeOp,
     /// The nodes that it comes after.
     pub(crate) before: Named,
     /// The nodes that come after it.
@@ -95,7 +95,7 @@ impl Graph {
                 from.after.insert(handle);
             }
         }
-        if matches!(node.act, Act::Alloc(..) | Act::Free(_) | Act::Child(_)) {
+        if matches!(node.act, NodeOp::Alloc(..) | NodeOp::Free(_) | NodeOp::Child(_)) {
             self.notable.insert(handle);
         }
         self.nodes.insert(handle, node);
@@ -114,7 +114,7 @@ impl Graph {
 
     /// Sets that. Only kernels have other ports than 0.
     pub(crate) fn set_port(&mut self, from: usize, to: usize, port: u8) -> Answer {
-        let kernel = |node| matches!(self.nodes.get(&node).map(|it| &it.act), Some(Act::Kernel(_)));
+        let kernel = |node| matches!(self.nodes.get(&node).map(|it| &it.act), Some(NodeOp::Kernel(_)));
         if port != 0 && !(kernel(from) && kernel(to)) {
             return Err(cudaErrorInvalidValue);
         }
@@ -237,7 +237,7 @@ impl Graphs {
     pub(crate) fn add(
         &mut self,
         graph: usize,
-        act: Act,
+        act: NodeOp,
         before: &[usize],
         device: usize,
         call: &'static str,
@@ -279,7 +279,7 @@ impl Graphs {
 
     /// Whether a graph has a conditional node.
     pub(crate) fn is_conditional(&self, graph: usize) -> Answer<bool> {
-        Ok(self.get(graph)?.nodes.values().any(|node| matches!(node.act, Act::Conditional(_))))
+        Ok(self.get(graph)?.nodes.values().any(|node| matches!(node.act, NodeOp::Conditional(_))))
     }
 
     /// Takes a node out of its graph, and returns the graphs that it owned.
@@ -303,7 +303,7 @@ impl Graphs {
         let it = self.get(graph)?;
         for node in it.notable.iter().filter_map(|handle| it.nodes.get(handle)) {
             match node.act {
-                Act::Child(child) if !self.allocates(child)? => {}
+                NodeOp::Child(child) if !self.allocates(child)? => {}
                 _ => return Ok(true),
             }
         }
@@ -322,10 +322,10 @@ impl Graphs {
         let copy = self.create();
         let (mut twins, mut edges) = (HashMap::new(), Vec::new());
         for (old, mut node) in nodes {
-            if let Act::Child(child) = node.act {
+            if let NodeOp::Child(child) = node.act {
                 let child = self.duplicate(counts, child)?;
                 self.get_mut(child)?.owned = true;
-                node.act = Act::Child(child);
+                node.act = NodeOp::Child(child);
             }
             let new = self.handle();
             twins.insert(old, new);
@@ -393,7 +393,7 @@ mod tests {
     use super::*;
 
     fn add(graphs: &mut Graphs, graph: usize, before: &[usize]) -> usize {
-        graphs.add(graph, Act::Nothing, before, 0, "test").unwrap()
+        graphs.add(graph, NodeOp::Nothing, before, 0, "test").unwrap()
     }
 
     #[test]
@@ -424,7 +424,7 @@ mod tests {
         assert_ne!(to, from);
         let local = |node| graphs.node(node).unwrap().local;
         assert!(local(a) == local(from) && local(a) != local(to) && number(a) != number(from));
-        let refused = graphs.add(copy, Act::Nothing, &[a], 0, "test");
+        let refused = graphs.add(copy, NodeOp::Nothing, &[a], 0, "test");
         assert_eq!(refused, Err(cudaErrorInvalidValue));
         graphs.destroy(graph).unwrap();
         assert!(graphs.node(a).is_err() && graphs.node(from).is_ok());

@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::around::{Around, show};
+use super::device_env::{DeviceEnv, show};
 use super::host::Caller;
 use super::names::OperationId;
 use super::queue::{PATIENCE, Picked};
@@ -138,7 +138,7 @@ impl Machine {
                 let budget = self.queue.budget();
                 let touched =
                     self.queue.races.as_mut().map(|races| races.running.remove(&id).unwrap_or_default());
-                let mut around = Around {
+                let mut env = DeviceEnv {
                     allocations: &mut self.allocations,
                     id,
                     device,
@@ -153,8 +153,8 @@ impl Machine {
                     grid: self.queue.grids.remove(&id),
                     queue: &mut self.queue,
                 };
-                let step = task.step(&mut around, budget);
-                let Around { touched, missed, mut grid, printed, .. } = around;
+                let step = task.step(&mut env, budget);
+                let DeviceEnv { touched, missed, mut grid, printed, .. } = env;
                 if !self.queue.ends {
                     show(&printed);
                 }

@@ -15,8 +15,8 @@ use core::ffi::CStr;
 use core::mem::offset_of;
 use std::sync::Arc;
 
-use super::around::Around;
 use super::copy::{Copy, End, Memory, Volume};
+use super::device_env::DeviceEnv;
 use super::fill::Fill;
 use super::grid::Grid;
 use super::names::OperationId;
@@ -144,7 +144,7 @@ fn fill(call: &RuntimeCall<'_>) -> Answer<Option<Fill>> {
     Ok(Some(Fill { address, pitch, slice, volume, value: [value, 0, 0, 0], element: 1 }))
 }
 
-impl Around<'_> {
+impl DeviceEnv<'_> {
     /// Serves a call of the runtime by a thread.
     pub(super) fn serve(&mut self, call: &RuntimeCall<'_>) -> Result<RuntimeAnswer, Refused> {
         let who = (call.block, call.thread);

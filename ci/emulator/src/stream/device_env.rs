@@ -42,7 +42,7 @@ pub(crate) fn access(
 }
 
 /// The surroundings of a kernel on a device, during a single step.
-pub(super) struct Around<'a> {
+pub(super) struct DeviceEnv<'a> {
     pub(super) allocations: &'a mut Allocations,
     pub(super) queue: &'a mut Queue,
     /// The kernel's operation.
@@ -67,7 +67,7 @@ pub(super) struct Around<'a> {
     pub(super) grid: Option<Box<Grid>>,
 }
 
-impl Env for Around<'_> {
+impl Env for DeviceEnv<'_> {
     fn processors(&self) -> usize {
         self.processors
     }
@@ -235,7 +235,7 @@ mod tests {
     use crate::ptx::parse;
 
     /// The machine around a kernel, and the complaints of the kernel.
-    struct Listening<'a>(Around<'a>, Vec<String>);
+    struct Listening<'a>(DeviceEnv<'a>, Vec<String>);
 
     impl Env for Listening<'_> {
         fn region(&mut self, addr: u64) -> Option<Region> {
@@ -269,7 +269,7 @@ mod tests {
         let module = parse(&crate::testing::compile_ptx(source, &[])).unwrap();
         let program = lower(&module, &module.functions[0].name, &Addresses::default()).unwrap();
         let launch = Launch::new(Arc::new(program), [1; 3], [8, 1, 1], argument.to_le_bytes().to_vec());
-        let around = Around {
+        let device = DeviceEnv {
             allocations,
             queue: &mut Queue::new(crate::config::Schedule::Late),
             id: 1,
@@ -284,7 +284,7 @@ mod tests {
             line: HostLine::default(),
             grid: None,
         };
-        let mut env = Listening(around, Vec::new());
+        let mut env = Listening(device, Vec::new());
         let step = Kernel::new(launch).step(&mut env, 1_000_000);
         assert!(matches!(step, Step::Done), "{step:?}");
         env.1
