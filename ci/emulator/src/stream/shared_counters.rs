@@ -14,18 +14,18 @@ const LENGTH: usize = 4096;
 
 /// How often an event was recorded, by any process, and which of these records are done.
 #[derive(Debug)]
-pub(crate) struct Moments {
+pub(crate) struct SharedCounters {
     /// Keeps the file's number, by which others find it, ours.
     _file: File,
     counters: *mut AtomicU64,
 }
 
 // SAFETY: the counters are atomic and stay mapped while this value lives.
-unsafe impl Send for Moments {}
+unsafe impl Send for SharedCounters {}
 // SAFETY: the counters are atomic and stay mapped while this value lives.
-unsafe impl Sync for Moments {}
+unsafe impl Sync for SharedCounters {}
 
-impl Moments {
+impl SharedCounters {
     /// Maps the counters of a file; `None` if that fails.
     pub(crate) fn map(file: File) -> Option<Self> {
         if file.metadata().ok()?.len() < u64::try_from(LENGTH).ok()? {
@@ -75,7 +75,7 @@ impl Moments {
     }
 }
 
-impl Drop for Moments {
+impl Drop for SharedCounters {
     fn drop(&mut self) {
         // SAFETY: the page was mapped by `map` and nothing else uses it.
         unsafe { libc::munmap(self.counters.cast(), LENGTH) };
@@ -85,7 +85,7 @@ impl Drop for Moments {
 /// A stream's wait for a moment that another process may bring about.
 #[derive(Debug)]
 pub(crate) struct Await {
-    pub(crate) moments: std::sync::Arc<Moments>,
+    pub(crate) moments: std::sync::Arc<SharedCounters>,
     pub(crate) number: u64,
 }
 

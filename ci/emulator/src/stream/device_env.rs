@@ -1,6 +1,8 @@
 //! The machine as a running kernel sees it.
 #![expect(unsafe_code, reason = "writes to the C standard output")]
 
+use std::fmt::Write as _;
+
 use super::condition;
 use super::grid::Grid;
 use super::names::OperationId;
@@ -8,9 +10,10 @@ use super::queue::Queue;
 use crate::device::Limits;
 use crate::exec::env::{AccessKind, Env, Region, RuntimeAnswer, RuntimeCall};
 use crate::exec::image::{Image, Texture};
-use crate::exec::{Mistake, Refused};
-use crate::finding::{Finding, Subject};
-use crate::host_line::HostLine;
+use crate::exec::launch::element;
+use crate::exec::{Mistake, Poll, Program, Refused, Report};
+use crate::finding::{self, Finding, Subject};
+use crate::host_line::{HostLine, demangled};
 use crate::memory::{Allocation, Allocations, Kind};
 use crate::page::host_memory;
 use crate::race::Touched;
@@ -39,7 +42,7 @@ pub(crate) fn access(
 }
 
 /// The surroundings of a kernel on a device, during a single step.
-pub(super) struct Around<'a> {
+pub(super) struct DeviceEnv<'a> {
     pub(super) allocations: &'a mut Allocations,
     pub(super) queue: &'a mut Queue,
     /// The kernel's operation.
@@ -64,7 +67,7 @@ pub(super) struct Around<'a> {
     pub(super) grid: Option<Box<Grid>>,
 }
 
-impl Env for Around<'_> {
+impl Env for DeviceEnv<'_> {
     fn processors(&self) -> usize {
         self.processors
     }
@@ -138,13 +141,20 @@ impl Env for Around<'_> {
         }
     }
 
-    fn report(&mut self, mistake: Mistake, what: String, parts: &[String]) {
+    fn report(&mut self, report: Report) {
+        let Report { mistake, mut what, parts, memory } = report;
         let advice = "Between the two, put a __syncthreads() or __syncwarp() for threads of one block or \
                       warp. Between blocks, use two kernels, grid.sync() of a cooperative launch, or atomic \
                       operations and fences.";
         let barrier = "All threads of a block must reach the same __syncthreads().";
         let proxy = "After the writes, have the threads that wrote execute fence.proxy.async, and then \
                      meet at a barrier.";
+        let object = memory.and_then(|(at, size)| Some((self.allocations.at(at)?, at, size)));
+        let object = object.map(|(it, at, size)| {
+            // Writing to a string does not fail.
+            let _ = write!(what, ": {} of {it}", element(at - it.start, size));
+            it.line
+        });
         let finding = match mistake {
             Mistake::Race => Finding::new(Subject::Race, what, advice),
             Mistake::Unwritten => Finding::unwritten(what),
@@ -154,8 +164,28 @@ impl Env for Around<'_> {
             Mistake::Barrier => Finding::new(Subject::Barrier, what, barrier),
             Mistake::Proxy => Finding::new(Subject::Race, what, proxy),
         };
-        let finding = parts.iter().fold(finding, |it, part| it.part(part, HostLine::NONE));
-        finding.part("the launch", self.line).report();
+        let finding = parts.into_iter().fold(finding, |it, (what, at)| it.thread(what, at));
+        let finding = finding.part("the launch", self.line);
+        object.into_iter().fold(finding, |it, line| it.part("the memory", line)).report();
+    }
+
+    fn polls(&mut self, program: &Program, poll: &Poll) {
+        let Some(it) = self.allocations.around(poll.at) else { return };
+        let offset = u64::try_from(poll.at.addr().wrapping_sub(it.host.addr())).unwrap_or(0);
+        let written = match self.allocations.is_written(it, offset, poll.bytes) {
+            Some(true) => "they were written before",
+            Some(false) => "nobody has ever written them",
+            None => "they may never have been written",
+        };
+        let bytes: String = (0..poll.bytes).rev().map(|n| format!("{:02x}", it.byte(offset + n))).collect();
+        let code = program.place(poll.pc);
+        let what = format!(
+            "kernel {} has polled for {} s: it reads {} of {it}{code}, which stay 0x{bytes}; {written}",
+            demangled(&program.name),
+            poll.time.as_secs(),
+            element(offset, poll.bytes),
+        );
+        finding::note(&what, self.line, &code);
     }
 
     fn complain(&mut self, text: &str) {
@@ -205,7 +235,7 @@ mod tests {
     use crate::ptx::parse;
 
     /// The machine around a kernel, and the complaints of the kernel.
-    struct Listening<'a>(Around<'a>, Vec<String>);
+    struct Listening<'a>(DeviceEnv<'a>, Vec<String>);
 
     impl Env for Listening<'_> {
         fn region(&mut self, addr: u64) -> Option<Region> {
@@ -239,7 +269,7 @@ mod tests {
         let module = parse(&crate::testing::compile_ptx(source, &[])).unwrap();
         let program = lower(&module, &module.functions[0].name, &Addresses::default()).unwrap();
         let launch = Launch::new(Arc::new(program), [1; 3], [8, 1, 1], argument.to_le_bytes().to_vec());
-        let around = Around {
+        let device = DeviceEnv {
             allocations,
             queue: &mut Queue::new(crate::config::Schedule::Late),
             id: 1,
@@ -254,7 +284,7 @@ mod tests {
             line: HostLine::default(),
             grid: None,
         };
-        let mut env = Listening(around, Vec::new());
+        let mut env = Listening(device, Vec::new());
         let step = Kernel::new(launch).step(&mut env, 1_000_000);
         assert!(matches!(step, Step::Done), "{step:?}");
         env.1
