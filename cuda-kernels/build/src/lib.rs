@@ -212,6 +212,8 @@ mod layout;
 mod lexer;
 mod names;
 mod nvcc;
+mod packed;
+mod prebuilt;
 mod prototype;
 mod ptx;
 mod slices;
