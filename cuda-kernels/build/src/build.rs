@@ -328,8 +328,8 @@ impl Build {
         Ok(())
     }
 
-    /// Uses the files that were written before, if the sources are not to be compiled: `without` is the reason
-    /// why not. Returns whether it does.
+    /// Uses the files that were written before, if the sources are not to be compiled: `without` is the
+    /// reason why not. Returns whether it does.
     fn place_prebuilt(
         &self,
         package: &Package,

@@ -30,8 +30,8 @@ pub enum Error {
     Prototype(String),
     /// Two sources define one name, or none defines an exported one.
     Name(String),
-    /// Files of [`Build::prebuilt`](crate::Build::prebuilt) are damaged, do not belong together, or are out of
-    /// date where there is no nvcc; or no such file can hold what the build compiles.
+    /// Files of [`Build::prebuilt`](crate::Build::prebuilt) are damaged, do not belong together, or are out
+    /// of date where there is no nvcc; or no such file can hold what the build compiles.
     Prebuilt(String),
 }
 

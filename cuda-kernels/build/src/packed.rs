@@ -1,5 +1,5 @@
-//! The code of handles that need no objects of nvcc: the fatbinaries that nvcc put into them, and the Rust text
-//! that registers these. See `cuda_safe::launch::fatbinary`.
+//! The code of handles that need no objects of nvcc: the fatbinaries that nvcc put into them, and the Rust
+//! text that registers these. See `cuda_safe::launch::fatbinary`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -158,8 +158,8 @@ impl Packed {
         let place = self.variables.get(name);
         let (at, place) = place.ok_or_else(|| unpackable(&format!("no source has variable `{name}`")))?;
         Ok(format!(
-            "extern \"C\" fn {}() -> *const ::core::ffi::c_void {{ FATBINARY_{at}.shadow(&VARIABLES_{at}[{place}]) \
-             }}",
+            "extern \"C\" fn {}() -> *const ::core::ffi::c_void {{\n    \
+             FATBINARY_{at}.shadow(&VARIABLES_{at}[{place}]) }}",
             symbol.accessor()
         ))
     }

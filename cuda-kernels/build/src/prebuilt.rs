@@ -1,11 +1,12 @@
-//! Kernels that were compiled before: two files beside the sources, written by the author of a package and used
-//! where there is no nvcc.
+//! Kernels that were compiled before: two files beside the sources, written by the author of a package and
+//! used where there is no nvcc.
 //!
-//! `kernels.fatbin` has the fatbinaries, with the machine code and PTX that nvcc made. `kernels.fatbin.rs` has
-//! the handles: signatures, the types with nvcc's layouts, what kernels read and write, and what proofs of
-//! launches need, for each architecture. Its first lines bind the two files to each other and to the sources,
-//! by SHA-256. Files that do not belong together are refused, so a proof is about the code that runs. Both are
-//! the author's, as the sources are: somebody who writes files with right hashes can write anything.
+//! `kernels.fatbin` has the fatbinaries, with the machine code and PTX that nvcc made. `kernels.fatbin.rs`
+//! has the handles: signatures, the types with nvcc's layouts, what kernels read and write, and what proofs
+//! of launches need, for each architecture. Its first lines bind the two files to each other and to the
+//! sources, by SHA-256. Files that do not belong together are refused, so a proof is about the code that
+//! runs. Both are the author's, as the sources are: somebody who writes files with right hashes can write
+//! anything.
 
 use std::collections::BTreeSet;
 use std::env;

@@ -3,8 +3,8 @@
 //! nvcc's objects register their fatbinary, and the address of each kernel's stub and each variable, in a
 //! constructor. A package with kernels that were compiled before has no such objects, and does the same: a
 //! [`Fatbinary`] registers with the runtime under the addresses of its [`DeviceKernel`]s and
-//! [`DeviceVariable`]s. To the runtime there is no difference, so neither is there one to a program. Generated
-//! code has all of this.
+//! [`DeviceVariable`]s. To the runtime there is no difference, so neither is there one to a program.
+//! Generated code has all of this.
 #![expect(unsafe_code, reason = "calls the functions by which nvcc's objects register")]
 
 use std::ffi::{CStr, c_char, c_int, c_void};
