@@ -116,7 +116,7 @@ impl Fatbinary {
         kernels: &'static [DeviceKernel],
         variables: &'static [DeviceVariable],
     ) -> Self {
-        assert!(offset < N && offset % align_of::<FatbinaryBytes<N>>() == 0);
+        assert!(offset < N && offset.is_multiple_of(align_of::<FatbinaryBytes<N>>()));
         let data = bytes.0.as_ptr().wrapping_add(offset);
         let wrapper = Wrapper { magic: 0x4662_43b1, version: 1, data, unused: ptr::null() };
         let (handle, is_initialized) = (AtomicPtr::new(ptr::null_mut()), AtomicBool::new(false));
