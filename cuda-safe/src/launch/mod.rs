@@ -23,6 +23,8 @@ mod checked;
 mod checked_parameter;
 mod config;
 mod dimensions;
+#[doc(hidden)]
+pub mod fatbinary;
 mod function;
 mod kernel;
 mod macros;
