@@ -11,6 +11,7 @@ use syn::punctuated::Punctuated;
 use syn::{Item, ItemStruct, Token};
 
 use crate::Error;
+use crate::contract::{self, Kind};
 use crate::declared::Space;
 use crate::header::Bindings;
 use crate::layout::{Layouts, Plain};
@@ -148,6 +149,7 @@ pub(crate) fn generate(contents: &Contents, placement: &Placement) -> Result<Str
                     let found = placement.uses.get(&kernel.symbol).map_or(&[][..], Vec::as_slice);
                     kernel.read_only(&parameters, found)?;
                     let proof = proof(&kernel, &layouts, &declared, contents, placement);
+                    let proof = with_contract(&kernel, &layouts, proof)?;
                     let link = placement.names.unique(&kernel.symbol)?;
                     handle(&mut text, &kernel, &link, uses.as_deref(), proof);
                     for sizes in placement.sizes.get(&kernel.symbol).into_iter().flatten() {
@@ -345,6 +347,41 @@ fn proof(
     Some(proof)
 }
 
+/// Gives the proof of a kernel the contract in its comment.
+fn with_contract(
+    kernel: &Prototype,
+    layouts: &Layouts<'_>,
+    proof: Option<Proof>,
+) -> Result<Option<Proof>, Error> {
+    let kind = |parameter: &String| {
+        let meant = layouts.alias(parameter).map(prototype::spell).unwrap_or_else(|| parameter.clone());
+        match meant.as_str() {
+            "u8" => Kind::Number(1, false),
+            "u16" => Kind::Number(2, false),
+            "u32" => Kind::Number(4, false),
+            "u64" | "usize" => Kind::Number(8, false),
+            "i8" => Kind::Number(1, true),
+            "i16" => Kind::Number(2, true),
+            "i32" => Kind::Number(4, true),
+            "i64" | "isize" => Kind::Number(8, true),
+            pointer if pointer.starts_with('*') => Kind::Memory,
+            _ => Kind::Other,
+        }
+    };
+    let parameters = kernel.names.iter().zip(&kernel.parameters);
+    let parameters: Vec<_> = parameters.map(|(name, it)| (name.as_str(), kind(it))).collect();
+    let Some(clauses) = contract::clauses(&kernel.name, &kernel.docs, &parameters)? else { return Ok(proof) };
+    let Some(mut proof) = proof else {
+        return Err(Error::Prototype(format!(
+            "kernel `{}` has a contract, but its launches are `unsafe` by the types of its parameters",
+            kernel.name
+        )));
+    };
+    proof.contract = Some(clauses);
+    (proof.warning, proof.docs) = (None, Vec::new());
+    Ok(Some(proof))
+}
+
 const TEXTURE: &str = "::cuda_safe::launch::TextureObject";
 const SURFACE: &str = "::cuda_safe::launch::SurfaceObject";
 
@@ -469,6 +506,7 @@ unsafe impl ::cuda_safe::launch::PitchedParameter for cudaPitchedPtr {
 // SAFETY: four fields of eight bytes, of which the first is the address.
 unsafe impl ::cuda_safe::launch::CheckedParameter for cudaPitchedPtr {
     const POINTERS: &'static [u64] = &[0];
+    const WRITES: bool = true;
 }
 ";
 
@@ -549,11 +587,16 @@ fn handle(text: &mut String, kernel: &Prototype, link: &str, uses: Option<&str>,
                 documented(text, &[String::new()]);
                 documented(text, &proof.docs);
             }
-            let made = format!(
-                "static PROOF: ::cuda_safe::launch::KernelProof =\n        \
-                 ::cuda_safe::launch::KernelProof::new({}){};\n    ",
-                proof.text, proof.variables
-            );
+            let mut made =
+                format!("::cuda_safe::launch::KernelProof::new({}){}", proof.text, proof.variables);
+            if let Some(clauses) = &proof.contract {
+                made = format!(
+                    "{{\n        let proof = {made};\n        \
+                     // SAFETY: the kernel's author says so, by `@unsafe_contract`.\n        \
+                     unsafe {{ proof.with_contract(&[{clauses}]) }}\n    }}"
+                );
+            }
+            let made = format!("static PROOF: ::cuda_safe::launch::KernelProof =\n        {made};\n    ");
             let checked = "// SAFETY: the slices are those of each PTX that nvcc made of this kernel.\n    \
                            let kernel = unsafe { ::cuda_safe::launch::Checked::new(kernel, &PROOF) };\n    ";
             ("Checked", made, checked)

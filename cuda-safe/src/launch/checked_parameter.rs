@@ -8,11 +8,17 @@ use super::{ByValue, CheckedArg, SurfaceObject, TextureObject};
 /// # Safety
 /// - Each byte of a value is initialised: the type has no padding.
 /// - The addresses among its bytes are at the offsets [`POINTERS`](Self::POINTERS).
+/// - [`WRITES`](Self::WRITES) is true unless they point to `const`.
+/// - [`HANDLE`](Self::HANDLE) is that of the type: no other type is said to be a handle.
 pub unsafe trait CheckedParameter: ByValue {
     /// The offsets of pointers in a value.
     const POINTERS: &'static [u64] = &[];
     /// The size of an element behind the pointers, in which an error counts.
     const ELEMENT: usize = 1;
+    /// Whether a kernel may write through the pointers.
+    const WRITES: bool = false;
+    /// `Some(false)` for the handle of a texture, `Some(true)` for that of a surface.
+    const HANDLE: Option<bool> = None;
 }
 
 /// A type that is passed by value and contains no pointer: a number, or a struct of numbers without padding
@@ -43,30 +49,44 @@ unsafe impl<T: 'static> CheckedParameter for *const T {
 unsafe impl<T: 'static> CheckedParameter for *mut T {
     const POINTERS: &'static [u64] = &[0];
     const ELEMENT: usize = size_of::<T>();
+    const WRITES: bool = true;
 }
 
 // SAFETY: a handle is a number. Kernels reach the memory behind it only by its own instructions, which stay
 // within it.
-unsafe impl CheckedParameter for TextureObject {}
+unsafe impl CheckedParameter for TextureObject {
+    const HANDLE: Option<bool> = Some(false);
+}
 
 // SAFETY: a handle is a number, and surface instructions stay within the surface.
-unsafe impl CheckedParameter for SurfaceObject {}
+unsafe impl CheckedParameter for SurfaceObject {
+    const HANDLE: Option<bool> = Some(true);
+}
 
 // SAFETY: the value has no pointer and is no handle.
 #[diagnostic::do_not_recommend]
 unsafe impl<T: PlainValue> CheckedArg<T> for T {}
 
-/// A parameter's size, the offsets of its pointers, and the size of an element behind them.
+/// A parameter's size, the offsets of its pointers, the size of an element behind them, and which handle it
+/// is, and whether a kernel may write through it.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct Description {
     pub(super) bytes: usize,
     pub(super) pointers: &'static [u64],
     pub(super) element: usize,
+    pub(super) handle: Option<bool>,
+    pub(super) writes: bool,
 }
 
 impl Description {
     pub(super) const fn of<P: CheckedParameter>() -> Self {
-        Self { bytes: size_of::<P>(), pointers: P::POINTERS, element: P::ELEMENT }
+        Self {
+            bytes: size_of::<P>(),
+            pointers: P::POINTERS,
+            element: P::ELEMENT,
+            handle: P::HANDLE,
+            writes: P::WRITES,
+        }
     }
 }
