@@ -164,7 +164,7 @@ pub(crate) fn generate(contents: &Contents, placement: &Placement) -> Result<Str
                     line(&mut text, item);
                     by_value(&mut text, &name, true);
                 } else {
-                    structure(&mut text, item, layouts.plain(&name));
+                    structure(&mut text, item, layouts.plain(&name), layouts.has_solid_fields(&name));
                 }
             }
             Item::Union(item) => {
@@ -385,8 +385,8 @@ fn with_contract(
 const TEXTURE: &str = "::cuda_safe::launch::TextureObject";
 const SURFACE: &str = "::cuda_safe::launch::SurfaceObject";
 
-/// Returns whether a proof may be about a parameter of this type: a number, a structure of numbers without
-/// padding, a texture, a surface, or a pointer to memory of numbers.
+/// Returns whether a proof may be about a parameter of this type: a number, a structure of numbers with no
+/// padding inside of its fields, a texture, a surface, or a pointer to memory of numbers.
 fn is_provable(parameter: &str, layouts: &Layouts<'_>) -> bool {
     const NUMBERS: &str = " u8 u16 u32 u64 usize i8 i16 i32 i64 isize f32 f64 bool ";
     let is_number = |name: &str| NUMBERS.split(' ').any(|number| !name.is_empty() && number == name);
@@ -405,6 +405,7 @@ fn is_provable(parameter: &str, layouts: &Layouts<'_>) -> bool {
                 || name == "cudaPitchedPtr"
                 || is_number(&name)
                 || layouts.plain(&name) == Plain::Pod
+                || layouts.has_solid_fields(&name)
         }
     }
 }
@@ -427,7 +428,7 @@ fn line(text: &mut String, item: &impl ToTokens) {
     text.push('\n');
 }
 
-fn structure(text: &mut String, item: &ItemStruct, plain: Plain) {
+fn structure(text: &mut String, item: &ItemStruct, plain: Plain, has_solid_fields: bool) {
     if !is_copy(item) {
         return line(text, item);
     }
@@ -443,14 +444,26 @@ fn structure(text: &mut String, item: &ItemStruct, plain: Plain) {
     }
     line(text, item);
     by_value(text, &item.ident.to_string(), item.generics.params.is_empty());
-    if plain == Plain::Pod && item.generics.params.is_empty() {
+    if (plain == Plain::Pod || has_solid_fields) && item.generics.params.is_empty() {
+        let name = &item.ident;
+        let mut fields = String::new();
+        if has_solid_fields {
+            fields.push_str("\n    const FIELDS: Option<&'static [(usize, usize)]> = Some(&[\n");
+            for field in &item.fields {
+                let (Some(own), ty) = (&field.ident, field.ty.to_token_stream()) else { continue };
+                let _ = writeln!(
+                    fields,
+                    "        (::core::mem::offset_of!({name}, {own}), ::core::mem::size_of::<{ty}>()),"
+                );
+            }
+            fields.push_str("    ]);\n");
+        }
         let _ = write!(
             text,
-            "// SAFETY: numbers without padding.\n\
-             unsafe impl ::cuda_safe::launch::CheckedParameter for {name} {{}}\n\
-             // SAFETY: as above.\n\
+            "// SAFETY: numbers, and these are the fields if there is padding between them.\n\
+             unsafe impl ::cuda_safe::launch::CheckedParameter for {name} {{{fields}}}\n\
+             // SAFETY: numbers are no addresses and no handles.\n\
              unsafe impl ::cuda_safe::launch::PlainValue for {name} {{}}\n",
-            name = item.ident
         );
     }
     if item.ident == "cudaPitchedPtr" {

@@ -237,8 +237,9 @@ impl KernelProof {
     ) -> Result<()> {
         let description = |parameter: usize| values.descriptions.get(parameter);
         let value = |parameter: usize, bytes: usize| {
-            let is_whole = bytes <= 8 && description(parameter).is_some_and(|it| it.bytes == bytes);
-            // SAFETY: the value has so many bytes. It is live and without padding (`CheckedParameter`).
+            let is_whole =
+                bytes <= 8 && description(parameter).is_some_and(|it| it.bytes == bytes && it.has(0, bytes));
+            // SAFETY: the value has so many bytes. It is live, and they are initialised.
             is_whole.then(|| unsafe { values.number((parameter, 0, bytes)) })
         };
         let given = Given {
@@ -458,6 +459,9 @@ impl Known {
             else {
                 return Err("its code reads beyond its parameters".to_owned());
             };
+            if !description.is_some_and(|it| it.has(start, end)) {
+                return Err("an address depends on bytes between the fields of a struct".to_owned());
+            }
             // A word of the key has eight bytes.
             for start in (start..end).step_by(8) {
                 numbers.push((parameter, start, (end - start).min(8)));
@@ -491,8 +495,7 @@ impl Known {
     /// The duties of [`KernelProof::check`].
     unsafe fn key(&self, shape: &[u64; SHAPE], values: &Values<'_, '_>) -> SmallVec<[u64; 16]> {
         let mut key = SmallVec::from_slice(shape);
-        // SAFETY: the numbers lie within the parameters (`Known::new`), whose values are live and without
-        // padding (`CheckedParameter`).
+        // SAFETY: the numbers lie within fields of the parameters (`Known::new`), whose values are live.
         key.extend(self.numbers.iter().map(|it| unsafe { values.number(*it) }));
         key
     }
@@ -544,8 +547,9 @@ impl Known {
             let mut bytes = vec![0; description.bytes];
             let is_pointer =
                 |at: usize| description.pointers.iter().any(|it| (*it..*it + 8).contains(&wide(at)));
-            for (offset, byte) in bytes.iter_mut().enumerate().filter(|(offset, _)| !is_pointer(*offset)) {
-                // SAFETY: the byte lies within the value, which is live and without padding.
+            let is_known = |at: usize| !is_pointer(at) && description.has(at, at + 1);
+            for (offset, byte) in bytes.iter_mut().enumerate().filter(|(offset, _)| is_known(*offset)) {
+                // SAFETY: the byte lies within a field of the value, which is live.
                 let value = unsafe { values.number((at, offset, 1)) };
                 *byte = u8::try_from(value).unwrap_or(0);
             }
