@@ -13,12 +13,15 @@ use cuda_safe::error::ErrorKind;
 use cuda_safe::graph::node;
 use cuda_safe::launch::LaunchConfig;
 use cuda_safe::memory::PitchedBuffer;
-use cuda_safe::{Device, DeviceBuffer, Error, Graph, Result, Stream, launch};
+use cuda_safe::{Device, DeviceBuffer, Error, Graph, Result, Stream, hazard, launch};
 use cuda_testing::alone;
 
 /// Returns the sentence of a refusal by proof.
 fn words(refused: Result<()>) -> String {
-    let error: Error = refused.unwrap_err();
+    words_of(refused.unwrap_err())
+}
+
+fn words_of(error: Error) -> String {
     assert_eq!(error.detail().kind(), ErrorKind::Proof, "{error}");
     assert!(error.is_refused() && error.call_site().file() == file!(), "{error}");
     error.detail().to_string()
@@ -239,5 +242,104 @@ fn nodes_of_graphs_and_their_changes_are_proven() -> Result<()> {
     graph.set(node, node::checked_kernel(&add_one, (1, 4), (&mut data, 8)))?;
     graph.instantiate()?.launch(&stream)?;
     assert_eq!(data.to_vec()?, [3, 3, 3, 3, 1, 1, 1, 1]);
+    Ok(())
+}
+
+#[test]
+fn the_needs_of_a_launch_are_its_ranges_and_just_enough_for_it() -> Result<()> {
+    let _alone = alone();
+    let stream = Stream::new()?;
+    let needs = vector_add.needs((4, 256), ((), (), (), 1000))?;
+    let words: Vec<_> = needs.iter().map(|it| (it.name, it.read.clone(), it.written.clone())).collect();
+    let expected =
+        [("a", 0..4000, 0..0), ("b", 0..4000, 0..0), ("sum", 0..0, 0..4000), ("count", 0..0, 0..0)];
+    assert_eq!(words, expected);
+    assert!(needs[0].align == 4 && needs[3].align == 1 && needs[2].elements::<f32>() == 1000);
+    // Just enough: the launch runs with so many elements, and with one less it is refused.
+    let (a, b) = (floats(needs[0].elements::<f32>())?, floats(needs[1].elements::<f32>())?);
+    let mut sum = floats(needs[2].elements::<f32>())?;
+    launch!(vector_add<<<4, 256, 0, &stream>>>(&a, &b, &mut sum, 1000))?;
+    assert!(launch!(vector_add<<<4, 256, 0, &stream>>>(&a, &b, sum.slice_mut(1..)?, 1000)).is_err());
+
+    // The shape counts, but for a loop over all elements, and a vector load has its alignment.
+    let of = |count: i64| -> Result<usize> { Ok(fill_f32.needs((2, 32), ((), 1.0, count))?[0].bytes()) };
+    assert_eq!((of(10), of(1000), of(0)), (Ok(40), Ok(4000), Ok(0)));
+    assert_eq!(add_one.needs((2, 32), ((), 1000))?[0].written, 0..256);
+    let vectors = arguments_vectors.needs((1, 32), ((), (), (), 2))?;
+    assert_eq!((vectors[0].align, vectors[1].align, vectors[2].bytes()), (16, 16, 2));
+    let (scale, offset) = (Point { x: 2.0, y: 2.0, z: 2.0 }, Point { x: 0.0, y: 1.0, z: 0.0 });
+    assert_eq!(transform_points.needs((1, 32), ((), scale, offset, 10))?[0].elements::<Point>(), 10);
+
+    // Errors as in a launch.
+    let refused = heap_squares.needs((1, 4), ((), 4, ()));
+    assert_eq!(
+        words_of(refused.unwrap_err()),
+        "cannot prove heap_squares: kernels/heap.cu:8, malloc: the device's heap"
+    );
+    let beyond = of(-1);
+    assert!(
+        matches!(beyond, Err(error) if error.to_string().contains("argument 2 (0 is the first), `count`"))
+    );
+    assert!(fill_f32.needs((1, 2000), ((), 1.0, 1)).is_err(), "no block has so many threads");
+    Ok(())
+}
+
+#[test]
+fn launches_on_two_streams_wait_only_for_bytes_that_both_use() -> Result<()> {
+    let _alone = alone();
+    let (one, other) = (Stream::non_blocking()?, Stream::non_blocking()?);
+    let mut data = DeviceBuffer::from_slice(&[0_i32; 1024])?;
+    let halves = |data: &mut DeviceBuffer<i32>, from: usize| -> Result<u64> {
+        Device::current()?.synchronize()?;
+        let before = hazard::added_waits();
+        for _ in 0..3 {
+            // Each gets all that lies behind, and writes 512 elements of that.
+            launch!(add_one<<<2, 256, 0, &one>>>(&mut *data, u32::MAX))?;
+            launch!(add_one<<<2, 256, 0, &other>>>(data.slice_mut(from..)?, 512))?;
+        }
+        Ok(hazard::added_waits() - before)
+    };
+    assert_eq!(halves(&mut data, 512)?, 0);
+    assert_eq!(data.to_vec()?, [3; 1024]);
+    // One element is in both.
+    assert_eq!(halves(&mut data, 511)?, 5);
+    assert_eq!(data.to_vec()?, [[6; 511].as_slice(), &[9], &[6; 511], &[3]].concat());
+
+    let mut data = floats(1024)?;
+    Device::current()?.synchronize()?;
+    // What a launch does not touch, it need not wait for.
+    let before = hazard::added_waits();
+    launch!(fill_f32<<<4, 256, 0, &one>>>(&mut data, 1.0, 1024))?;
+    launch!(fill_f32<<<4, 256, 0, &other>>>(&mut data, 2.0, 0))?;
+    assert_eq!(hazard::added_waits(), before);
+    // More than half of an argument counts as all of it.
+    launch!(fill_f32<<<4, 256, 0, &other>>>(data.slice_mut(1023..)?, 2.0, 1))?;
+    assert_eq!(hazard::added_waits(), before + 1);
+    // A launch without proof uses all of each argument.
+    launch!(fill_f32<<<1, 1, 0, &one>>>(&mut data, 3.0, 1))?;
+    let before = hazard::added_waits();
+    // SAFETY: the kernel writes no more than the count.
+    unsafe { launch!(fill_f32.unchecked()<<<1, 1, 0, &other>>>(&mut data, 4.0, 0)) }?;
+    assert_eq!(hazard::added_waits(), before + 1);
+    Ok(())
+}
+
+#[test]
+fn a_hazard_of_a_launch_names_the_argument_whose_bytes_conflict() -> Result<()> {
+    let _alone = alone();
+    let (one, other) = (Stream::non_blocking()?, Stream::non_blocking()?);
+    let (mut a, mut sum) = (floats(1024)?, floats(1024)?);
+    Device::current()?.synchronize()?;
+    hazard::set_policy(hazard::Policy::Error)?;
+    let launched = || -> Result<()> {
+        launch!(fill_f32<<<1, 256, 0, &one>>>(a.slice_mut(512..)?, 1.0, 256))?;
+        launch!(fill_f32<<<1, 256, 0, &one>>>(&mut sum, 1.0, 256))?;
+        launch!(copy_values<<<1, 256, 0, &other>>>(&a, &mut sum, 256))
+    };
+    let error = std::panic::catch_unwind(std::panic::AssertUnwindSafe(launched)).unwrap().unwrap_err();
+    hazard::set_policy(hazard::Policy::Order)?;
+    assert_eq!(error.detail().kind(), ErrorKind::Hazard, "{error}");
+    let text = error.to_string();
+    assert!(text.contains("`to`") && !text.contains("`from`") && !text.contains("read_only"), "{text}");
     Ok(())
 }

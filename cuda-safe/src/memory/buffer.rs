@@ -9,11 +9,11 @@ use std::sync::Arc;
 use bytemuck::{AnyBitPattern, NoUninit};
 
 use super::allocation::{Allocation, Allocator};
+use super::allocation::{Span, mapped_pointer};
 use super::guard::{HostMut, HostRef};
 use super::memory_type::{HostMemoryType, Managed, MappedMemoryType, MemoryType, OnDevice, Pinned};
 use super::retain::retained;
 use super::size;
-use super::span::{Span, mapped_pointer};
 use crate::device::Device;
 use crate::error::{ErrorWith, Result};
 use crate::hazard::{Access, Mode};

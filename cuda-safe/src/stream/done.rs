@@ -34,7 +34,7 @@ use super::view::StreamRef;
 use crate::device::Device;
 use crate::error::{Error, Result, first_sticky};
 use crate::lock::lock;
-use crate::{callback, sys};
+use crate::{callback, sys, thread_state};
 use cuda_hazard::{CallSite, SubmittedSnapshot, Timeline};
 
 /// A future that is ready when a stream or an event has completed its work: see [`StreamRef::done`] and
@@ -168,7 +168,7 @@ impl Done {
     /// Makes a future for a call of the program.
     pub(super) fn at(stream: StreamRef<'_>, call_site: CallSite) -> Self {
         let signal = Arc::<Signal>::default();
-        let timeline = stream.timeline();
+        let timeline = stream.timeline;
         let snapshot = TRACKER.snapshot_of(timeline);
         let notifier = Notifier(Arc::clone(&signal));
         let run = Box::new(move |status| notifier.0.notify(Status::Called(status)));
@@ -197,11 +197,11 @@ impl PendingWork {
         let answer = answer.map_err(|error| error.at(self.call_site));
         // A waker may poll inside a host function, and a task inside an operation: the tracker then learns
         // it when somebody next waits.
-        if callback::is_idle() {
+        if thread_state::is_idle() {
             drop_tasks_if_lost(Device::from_ordinal(self.timeline.device()), &answer);
         }
         answer?;
-        if callback::is_idle() {
+        if thread_state::is_idle() {
             // SAFETY: the stream has called the function behind everything in the snapshot.
             unsafe { TRACKER.completed_all(&self.snapshot) };
             callback::run_deferred();

@@ -61,7 +61,8 @@ pub use synchronized::Synchronized;
 pub use view::{AsStream, StreamRef};
 
 pub(crate) use crate::busy::ensure_idle;
-pub(crate) use crate::callback::{defer, enter_callback, in_callback};
+pub(crate) use crate::callback::defer;
+pub(crate) use crate::thread_state::{enter_callback, in_callback};
 pub(crate) use branch::HiddenStream;
 pub(crate) use device_wait::{CaptureTurn, wait_device};
 pub(crate) use enqueue::{Call, StreamSubmission, enqueue_free};
