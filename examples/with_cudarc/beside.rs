@@ -6,14 +6,16 @@
 //! `CudaContext::new_non_primary` makes another context: such a one is refused. A thread that has it bound
 //! must not call `cuda-safe`, because the runtime works in whatever context is bound.
 //!
-//! # What each side must keep - **Streams.** cudarc destroys a stream when the last `Arc` of it is dropped. A
-//! [`ForeignStream`] owns one, and leaves an event in the tracker before it lets it go. - **Memory.** A slice
-//! of cudarc is freed by cudarc, in the order of its stream, and a buffer of `cuda-safe` by `cuda-safe`. An
-//! owner that changes sides takes the former owner with it, or is given up by it. - **Events.** cudarc orders
-//! its streams by two events in each slice, `cuda-safe` by the tracker. Neither sees the other's. [`Shared`]
-//! carries the order from one to the other at each change of sides, without blocking the host. -
-//! **Captures.** cudarc captures a stream by a safe call, and `cuda-safe` would take work that is only
-//! recorded for work that runs. Therefore the constructors that adopt a stream are `unsafe`.
+//! # What each side must keep
+//! - **Streams.** cudarc destroys a stream when the last `Arc` of it is dropped. A [`ForeignStream`] owns
+//!   one, and leaves an event in the tracker before it lets it go.
+//! - **Memory.** A slice of cudarc is freed by cudarc, in the order of its stream, and a buffer of
+//!   `cuda-safe` by `cuda-safe`. An owner that changes sides takes the former owner with it, or is given up by it.
+//! - **Events.** cudarc orders its streams by two events in each slice, `cuda-safe` by the tracker. Neither
+//!   sees the other's. [`Shared`] carries the order from one to the other at each change of sides, without
+//!   blocking the host.
+//! - **Captures.** cudarc captures a stream by a safe call, and `cuda-safe` would take work that is only
+//!   recorded for work that runs. Therefore the constructors that adopt a stream are `unsafe`.
 #![expect(unsafe_code, reason = "takes streams and memory of another crate in")]
 
 use std::panic::{self, AssertUnwindSafe};

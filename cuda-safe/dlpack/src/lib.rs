@@ -11,14 +11,16 @@
 //! | from them | device | [`Capsule::from_raw`], then [`Tensor::from_capsule`] with the stream that the producer was given |
 //! | from them | host | [`Capsule::from_raw`], then [`Capsule::host`] |
 //!
-//! # Order Neither side sees the other's work, so the two meet on one stream. It is the consumer's: the
-//! producer makes it wait, and the consumer begins there. For PyTorch, that is
+//! # Order
+//! Neither side sees the other's work, so the two meet on one stream. It is the consumer's: the producer makes
+//! it wait, and the consumer begins there. For PyTorch, that is
 //! `torch.cuda.current_stream().cuda_stream`, which [`ForeignStream`](cuda_safe::stream::ForeignStream)
 //! adopts.
 //!
-//! # Ownership Each tensor has one owner at a time, which gives it back once. Memory of the other side is
-//! freed by the other side, after all work here; memory of this side that is given back is freed after all
-//! work of the consumer's stream.
+//! # Ownership
+//! Each tensor has one owner at a time, which gives it back once. Memory of the other side is freed by the other
+//! side, after all work here; memory of this side that is given back is freed after all work of the consumer's
+//! stream.
 //!
 //! # Examples
 //! A round trip within one program:

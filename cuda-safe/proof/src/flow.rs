@@ -804,8 +804,8 @@ impl<'w, 'a> Walk<'w, 'a> {
         one.change = Change::Range(from, 1, None);
     }
 
-    /// Returns why the analysis gave up, unless an access is outside of all memory: the words for that need
-    /// the names of the arguments.
+    /// Returns why the analysis gave up, unless an access is outside of all memory: the words for that need the
+    /// names of the arguments.
     pub(crate) fn doubt(&self, why: GaveUp) -> Option<Doubt> {
         let kernel = self.analysis.kernel;
         let (step, reason) = match why {

@@ -311,8 +311,8 @@ impl Symbols {
         })
     }
 
-    /// Returns the largest value of `a * x + b * y` by the ranges alone, or `None` if it is too large or the
-    /// sum has more than two terms more than `x`.
+    /// Returns the largest value of `a * x + b * y` by the ranges alone, or `None` if it is too large or the sum
+    /// has more than two terms more than `x`.
     fn sum_by_ranges(&self, state: &State, (x, a): (&Terms, i128), (y, b): (&Terms, i128)) -> Option<i128> {
         let (mut sum, mut left) = (0_i128, x.len() + 2);
         merge(x, a, y, b, |symbol, factor| {

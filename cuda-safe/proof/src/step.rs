@@ -681,8 +681,7 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Returns the test and the values of a step that chooses between addresses that count from different
-    /// things.
+    /// Returns the test and the values of a step that chooses between addresses that count from different things.
     pub(crate) fn chosen_pointers(
         &self,
         state: &State,

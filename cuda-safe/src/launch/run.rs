@@ -183,8 +183,9 @@ impl<P> Kernel<P> {
 impl<P> Checked<P> {
     /// Launches the kernel on a stream, as [`Kernel::launch`] does, if the launch is proven.
     ///
-    /// # Ordering As [`Kernel::launch`], by the bytes that the launch is proven to access: an argument that
-    /// it only reads is read, also behind a `T*`, and other bytes of an argument are not accessed.
+    /// # Ordering
+    /// As [`Kernel::launch`], by the bytes that the launch is proven to access: an argument that it only reads
+    /// is read, also behind a `T*`, and other bytes of an argument are not accessed.
     ///
     /// # Errors
     /// - `Proof` if the kernel may leave an argument's memory, if nothing proves that it does not, or if two
@@ -239,8 +240,8 @@ impl<P> Checked<P> {
         }
     }
 
-    /// Refuses a launch that is not proven. Adds its accesses to `all`, which is empty: of pointers those
-    /// that are proven, of textures and surfaces all.
+    /// Refuses a launch that is not proven. Adds its accesses to `all`, which is empty: of pointers those that
+    /// are proven, of textures and surfaces all.
     ///
     /// # Safety
     /// `values` has a pointer to a live value of each parameter, and `arguments` are those that the values

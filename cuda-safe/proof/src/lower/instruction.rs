@@ -410,8 +410,8 @@ impl<'m, 'a> Lowering<'m, 'a> {
         Ok(())
     }
 
-    /// Lowers the comparison of a floating-point number with a positive one to comparisons of their bits,
-    /// which are in the same order. The bits of infinity are the highest of a number: a NaN has higher ones.
+    /// Lowers the comparison of a floating-point number with a positive one to comparisons of their bits, which
+    /// are in the same order. The bits of infinity are the highest of a number: a NaN has higher ones.
     fn float_test(
         &mut self,
         it: &'m Instruction<'a>,
@@ -471,8 +471,8 @@ impl<'m, 'a> Lowering<'m, 'a> {
         })
     }
 
-    /// Returns whether the bits of a floating-point number, or of the number whose magnitude it is, are used
-    /// as such: nothing else is worth the work of its comparisons.
+    /// Returns whether the bits of a floating-point number, or of the number whose magnitude it is, are used as
+    /// such: nothing else is worth the work of its comparisons.
     fn has_bits_that_matter(&self, register: &str) -> bool {
         let moves = |register: &str| {
             self.users(register).any(|it| {

@@ -1,6 +1,6 @@
 //! Cases whose calls and situations are drawn from programs of others: `drawn.tsv`, which `draw` makes.
-//! `README.md` of this package tells the rules. `open` may be read by whoever mends the emulator, `sealed`
-//! may not before it is scored.
+//! `README.md` of this package tells the rules. `open` may be read by whoever mends the emulator, `sealed` may
+//! not before it is scored.
 
 use std::ffi::c_void;
 use std::ptr;
