@@ -246,7 +246,8 @@ impl Tracker {
     }
 }
 
-/// More accesses than this take the slow path unless each is of a whole allocation.
+/// An operation with more parts of allocations than this takes the slow path, which enters the parts of an
+/// allocation together.
 const FEW_PARTS: usize = 4;
 
 impl Tracker {
@@ -269,7 +270,8 @@ impl Tracker {
         // advance against guards, and knows what is no action.
         let is_slow = match operation.accesses {
             OperationAccesses::Unsorted(accesses) => {
-                accesses.len() > FEW_PARTS && !accesses.iter().all(Access::is_whole)
+                accesses.len() > FEW_PARTS
+                    && accesses.iter().filter(|access| !access.is_whole()).count() > FEW_PARTS
             }
             OperationAccesses::Prepared(accesses) => {
                 accesses.flags().unborrowed || accesses.as_slice().is_empty()

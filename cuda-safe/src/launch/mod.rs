@@ -28,6 +28,7 @@ mod kernel;
 mod macros;
 mod memory;
 mod module;
+mod need;
 #[doc(hidden)]
 pub mod passing;
 mod proof;
@@ -37,9 +38,9 @@ mod symbol;
 mod unchecked;
 
 pub(crate) use access_list::AccessList;
-pub use argument::{ByValue, CheckedArg, ConditionalHandle, KernelArg, SurfaceObject, TextureObject};
+pub use argument::{ByValue, CheckedArg, ConditionalHandle, KernelArg, Scalar, SurfaceObject, TextureObject};
 pub(crate) use argument::{Named, Target};
-pub use arguments::{Arguments, CheckedArguments, CheckedParameters, Parameters};
+pub use arguments::{Arguments, CheckedArguments, CheckedParameters, Parameters, Scalars};
 pub use attribute_set::ClusterScheduling;
 #[cfg(cudart_12_8)]
 pub use attributes::KernelSetting;
@@ -51,6 +52,7 @@ pub use dimensions::{AxisSize, Dim3, LaunchConfig};
 pub use kernel::Kernel;
 pub use memory::{Components, KernelInput, KernelOutput, PitchedParameter};
 pub use module::{Module, Space, VariableAccess, VariableAccesses};
+pub use need::Need;
 pub use proof::KernelProof;
 pub use read_only::ReadOnlyMemory;
 pub(crate) use read_only::read_only;

@@ -221,6 +221,13 @@ impl<T, M: MemoryType> Buffer<T, M> {
         self.span().access(Mode::Write)
     }
 
+    /// Returns whether a graph, a texture or a surface retains the memory, too, so that work may use it
+    /// without a borrow of this buffer.
+    #[must_use]
+    pub fn is_retained(&self) -> bool {
+        Arc::strong_count(&self.allocation) > 1
+    }
+
     /// Waits for the work that still uses the buffer, and frees it. Unlike a drop, this returns the error.
     ///
     /// Stands for [`cudaFree`](sys::cudaFree), or [`cudaFreeHost`](sys::cudaFreeHost) for pinned memory.
