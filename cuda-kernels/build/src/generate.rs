@@ -17,6 +17,7 @@ use crate::header::Bindings;
 use crate::layout::{Layouts, Plain};
 use crate::names::Names;
 use crate::nvcc::Object;
+use crate::packed::{Packed, unpackable};
 use crate::prototype::{self, Prototype};
 use crate::ptx;
 use crate::slices::{Proof, Slices};
@@ -73,6 +74,10 @@ pub(crate) struct Placement {
     sizes: ptx::Sizes,
     /// What proofs of launches need of each kernel.
     slices: Slices,
+    /// The object of each of the units.
+    unit_objects: Vec<usize>,
+    /// The fatbinaries, if the handles need no objects.
+    packed: Option<Packed>,
 }
 
 impl Placement {
@@ -114,6 +119,8 @@ impl Placement {
             }
         }
         placement.names = names;
+        let object = |unit: &PathBuf| objects.iter().position(|object| object.file == *unit);
+        placement.unit_objects = units.keys().filter_map(object).collect();
         placement.units = units.into_values().collect();
         if relocatable && !placement.units.is_empty() {
             placement.units = vec![placement.units.concat()];
@@ -121,11 +128,75 @@ impl Placement {
         Ok(placement)
     }
 
+    /// Has handles generated that need no objects: they register the fatbinaries, which are in `name.fatbin`.
+    /// Returns the bytes of that file.
+    ///
+    /// # Errors
+    /// Code that is linked, or that nvcc made no PTX of.
+    pub(crate) fn pack(
+        &mut self,
+        contents: &Contents,
+        objects: &[Object],
+        name: &str,
+    ) -> Result<Vec<u8>, Error> {
+        if let Some(object) = objects.iter().find(|object| object.ptx.is_empty()) {
+            return Err(unpackable(&format!("nvcc has left no PTX of {}", object.file.display())));
+        }
+        let mut packed = Packed::default();
+        let defined: BTreeMap<&str, usize> = self.names.defined().collect();
+        let layouts = Layouts::of(&contents.items);
+        for item in &contents.items {
+            let Item::ForeignMod(block) = item else { continue };
+            for kernel in prototype::kernels(block, &layouts)? {
+                if let Some(at) = defined.get(&*kernel.symbol) {
+                    packed.kernel(*at, objects, &kernel.symbol)?;
+                }
+            }
+        }
+        for (unit, at) in self.units.iter().zip(&self.unit_objects) {
+            for symbol in unit.iter().filter_map(|one| contents.symbols.get(*one)) {
+                packed.variable(*at, objects, symbol)?;
+            }
+        }
+        self.links = packed.text(name);
+        let bytes = packed.bytes.clone();
+        self.packed = Some(packed);
+        Ok(bytes)
+    }
+
     /// Returns a placement for a build that compiles nothing, so that nothing runs.
     pub(crate) fn unknown(contents: &Contents) -> Self {
         let all: Vec<usize> = (0..contents.symbols.len()).collect();
         let units = if all.is_empty() { Vec::new() } else { vec![all] };
         Self { units, slices: Slices::none("this build compiles nothing"), ..Self::default() }
+    }
+}
+
+impl Placement {
+    /// Returns the Rust text of a kernel's stub, if it has any, and of what makes the handle.
+    fn code(&self, kernel: &Prototype) -> Result<(String, String), Error> {
+        let name = &kernel.name;
+        let link = self.names.unique(&kernel.symbol)?;
+        Ok(match &self.packed {
+            None => {
+                let stub = format!("unsafe extern \"C\" {{ #[link_name = {link:?}] fn stub(); }}\n    ");
+                (stub, format!("from_stub({name:?}, stub)"))
+            }
+            Some(packed) => (String::new(), packed.handle(name, &kernel.symbol)?),
+        })
+    }
+
+    /// Returns the Rust text of the function that returns a variable's address.
+    fn accessor(&self, symbol: &Symbol) -> Result<String, Error> {
+        let accessor = symbol.accessor();
+        let link = self.names.unique(&accessor)?;
+        match &self.packed {
+            None => Ok(format!(
+                "unsafe extern \"C\" {{ #[link_name = {link:?}] fn {accessor}() -> *const \
+                 ::core::ffi::c_void; }}"
+            )),
+            Some(packed) => packed.accessor(symbol),
+        }
     }
 }
 
@@ -137,7 +208,7 @@ pub(crate) fn generate(contents: &Contents, placement: &Placement) -> Result<Str
     exports(&mut text, &placement.names);
     for (at, unit) in placement.units.iter().enumerate() {
         let symbols: Vec<&Symbol> = unit.iter().filter_map(|one| contents.symbols.get(*one)).collect();
-        module(&mut text, at, &symbols, &placement.names)?;
+        module(&mut text, at, &symbols, placement)?;
     }
     for item in &contents.items {
         match item {
@@ -150,8 +221,8 @@ pub(crate) fn generate(contents: &Contents, placement: &Placement) -> Result<Str
                     kernel.read_only(&parameters, found)?;
                     let proof = proof(&kernel, &layouts, &declared, contents, placement);
                     let proof = with_contract(&kernel, &layouts, proof)?;
-                    let link = placement.names.unique(&kernel.symbol)?;
-                    handle(&mut text, &kernel, &link, uses.as_deref(), proof);
+                    let code = placement.code(&kernel)?;
+                    handle(&mut text, &kernel, code, uses.as_deref(), proof);
                     for sizes in placement.sizes.get(&kernel.symbol).into_iter().flatten() {
                         same_sizes(&mut text, &kernel, sizes);
                     }
@@ -201,7 +272,7 @@ fn exports(text: &mut String, names: &Names) {
 }
 
 /// Writes the variables of one source file: the access history that they share, and a handle for each.
-fn module(text: &mut String, at: usize, symbols: &[&Symbol], names: &Names) -> Result<(), Error> {
+fn module(text: &mut String, at: usize, symbols: &[&Symbol], placement: &Placement) -> Result<(), Error> {
     const SPACES: [(Space, &str); 3] =
         [(Space::Constant, "Constant"), (Space::Device, "Device"), (Space::Managed, "Managed")];
     let mut sizes = Vec::new();
@@ -209,8 +280,8 @@ fn module(text: &mut String, at: usize, symbols: &[&Symbol], names: &Names) -> R
     for (space, spelled) in SPACES {
         let mut start = "0".to_owned();
         for symbol in symbols.iter().filter(|symbol| symbol.declared.space == space) {
-            let link = names.unique(&symbol.accessor())?;
-            variable(&mut handles, at, symbol, (spelled, &start), &link);
+            let accessor = placement.accessor(symbol)?;
+            variable(&mut handles, at, symbol, (spelled, &start), &accessor);
             let _ = write!(start, " + {}", symbol.bytes());
         }
         sizes.push(start);
@@ -226,7 +297,7 @@ fn module(text: &mut String, at: usize, symbols: &[&Symbol], names: &Names) -> R
 
 /// Writes the handle of one variable, whose bytes begin at `start` in the access history of its memory
 /// space.
-fn variable(text: &mut String, module: usize, symbol: &Symbol, (space, start): (&str, &str), link: &str) {
+fn variable(text: &mut String, module: usize, symbol: &Symbol, (space, start): (&str, &str), function: &str) {
     let Symbol { declared, element, len, docs } = symbol;
     documented(text, docs);
     let word = match declared.space {
@@ -239,8 +310,7 @@ fn variable(text: &mut String, module: usize, symbol: &Symbol, (space, start): (
         text,
         "#[doc = \"{gap} A `{word}` variable: {len} of `{element}`.\"]\n\
          pub static {name}: ::cuda_safe::launch::Symbol<{element}> = {{\n    \
-         unsafe extern \"C\" {{ #[link_name = {link:?}] fn {accessor}() -> *const ::core::ffi::c_void; \
-         }}\n    \
+         {function}\n    \
          // SAFETY: the function names this variable, which has the type that the header declares, and \
          these are its bytes in its module's access histories.\n    \
          unsafe {{ ::cuda_safe::launch::Symbol::from_parts({name:?}, {accessor}, &MODULE_{module}, \
@@ -569,7 +639,13 @@ fn by_value(text: &mut String, name: &str, concrete: bool) {
     }
 }
 
-fn handle(text: &mut String, kernel: &Prototype, link: &str, uses: Option<&str>, proof: Option<Proof>) {
+fn handle(
+    text: &mut String,
+    kernel: &Prototype,
+    (stub, code): (String, String),
+    uses: Option<&str>,
+    proof: Option<Proof>,
+) {
     let Prototype { name, parameters, names, docs, .. } = kernel;
     documented(text, docs);
     let mut signature = String::new();
@@ -617,9 +693,9 @@ fn handle(text: &mut String, kernel: &Prototype, link: &str, uses: Option<&str>,
     };
     text.push_str(&format!(
         "pub static {name}: ::cuda_safe::launch::{kind}<({types})> = {{\n    \
-         unsafe extern \"C\" {{ #[link_name = {link:?}] fn stub(); }}\n    {uses}{proof}\
-         // SAFETY: the stub that nvcc made for this kernel, with the parameter types of its prototype.\n    \
-         let kernel = unsafe {{ ::cuda_safe::launch::Kernel::from_stub({name:?}, stub){with_symbols} }}\n    \
+         {stub}{uses}{proof}\
+         // SAFETY: the code that nvcc made for this kernel, with the parameter types of its prototype.\n    \
+         let kernel = unsafe {{ ::cuda_safe::launch::Kernel::{code}{with_symbols} }}\n    \
          .with_parameter_names(&{names:?});\n    {checked}kernel\n}};\n"
     ));
 }

@@ -24,6 +24,8 @@ mod checked_parameter;
 mod config;
 mod contract;
 mod dimensions;
+#[doc(hidden)]
+pub mod fatbinary;
 mod function;
 mod kernel;
 mod macros;
