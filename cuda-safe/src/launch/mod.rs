@@ -9,7 +9,8 @@
 //! [`Kernel`], and of [`unchecked`](Kernel::unchecked) handles, is `unsafe`.
 //!
 //! A launch is stream-ordered and does not block, unless the device's queue is full. It uses the stream's
-//! `enqueue` with one access for each buffer among its arguments: a read for `const T*`, a write for `T*`.
+//! `enqueue` with one access for each buffer among its arguments: a read for `const T*`, a write for `T*`. A
+//! launch that is proven declares the bytes that it needs instead ([`Checked::needs`]).
 //! The tracker therefore orders launches between streams like copies. It also orders them by the
 //! `__device__`, `__constant__` and `__managed__` variables that a kernel uses, which its handle declares
 //! (see [`Module`]). Handles may be used from any thread.
