@@ -1,6 +1,6 @@
 //! Cases whose calls and situations are drawn from programs of others: `drawn.tsv`, which `draw` makes.
-//! `README.md` of this package tells the rules. Whoever mends the emulator may read `open`, and reads `sealed`
-//! only after its score.
+//! `README.md` of this package tells the rules. Whoever mends the emulator may read `open`, and reads
+//! `sealed` only after its score.
 
 use std::ffi::c_void;
 use std::ptr;
