@@ -260,9 +260,9 @@ impl<P> Checked<P> {
     /// # fn run(vector_add: &Checked<(*const f32, *const f32, *mut f32, u32)>) -> cuda_safe::Result<()> {
     /// let needs = vector_add.needs((4, 256), ((), (), (), 1000))?;
     /// assert_eq!((needs[2].name, needs[2].written.clone()), ("sum", 0..4000));
-    /// let [a, b] = [&needs[0], &needs[1]].map(|need| DeviceBuffer::alloc_zeroed(need.elements::<f32>()));
-    /// let (a, b, mut sum) = (a?, b?, DeviceBuffer::alloc(needs[2].elements::<f32>())?);
-    /// launch!(vector_add<<<4, 256, 0, &Stream::new()?>>>(&a, &b, &mut sum, 1000))?;
+    /// let a = DeviceBuffer::<f32>::alloc_zeroed(needs[0].elements::<f32>())?;
+    /// let mut sum = DeviceBuffer::<f32>::alloc(needs[2].elements::<f32>())?;
+    /// launch!(vector_add<<<4, 256, 0, &Stream::new()?>>>(&a, &a, &mut sum, 1000))?;
     /// # Ok(())
     /// # }
     /// ```
