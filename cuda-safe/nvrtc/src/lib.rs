@@ -29,11 +29,9 @@
 //! let compiled = Nvrtc::get()?.compile_cached(&source, &options, &Cache::of_user()?)?;
 //!
 //! let library = Library::from_ptx(compiled.ptx())?;
-//! // SAFETY: the parameters are those of the source.
-//! let scale = unsafe { library.kernel::<(*mut f32, f32, u32)>(compiled.lowered("scale<float>")?) }?;
+//! let scale = library.checked_kernel::<(*mut f32, f32, u32)>(compiled.lowered("scale<float>")?)?;
 //! let mut data = DeviceBuffer::from_slice(&[1.0_f32; 1000])?;
-//! // SAFETY: the buffer has as many elements.
-//! unsafe { launch!(scale<<<4, 256, 0, &Stream::new()?>>>(&mut data, 2.0, 1000)) }?;
+//! launch!(scale<<<4, 256, 0, &Stream::new()?>>>(&mut data, 2.0, 1000))?; // proven from the PTX
 //! # Ok(())
 //! # }
 //! ```
