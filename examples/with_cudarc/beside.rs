@@ -10,7 +10,8 @@
 //! - **Streams.** cudarc destroys a stream when the last `Arc` of it is dropped. A [`ForeignStream`] owns
 //!   one, and leaves an event in the tracker before it lets it go.
 //! - **Memory.** A slice of cudarc is freed by cudarc, in the order of its stream, and a buffer of
-//!   `cuda-safe` by `cuda-safe`. An owner that changes sides takes the former owner with it, or is given up by it.
+//!   `cuda-safe` by `cuda-safe`. An owner that changes sides takes the former owner with it, or is given up
+//!   by it.
 //! - **Events.** cudarc orders its streams by two events in each slice, `cuda-safe` by the tracker. Neither
 //!   sees the other's. [`Shared`] carries the order from one to the other at each change of sides, without
 //!   blocking the host.

@@ -11,6 +11,7 @@ use syn::punctuated::Punctuated;
 use syn::{Item, ItemStruct, Token};
 
 use crate::Error;
+use crate::contract::{self, Kind};
 use crate::declared::Space;
 use crate::header::Bindings;
 use crate::layout::{Layouts, Plain};
@@ -219,6 +220,7 @@ pub(crate) fn generate(contents: &Contents, placement: &Placement) -> Result<Str
                     let found = placement.uses.get(&kernel.symbol).map_or(&[][..], Vec::as_slice);
                     kernel.read_only(&parameters, found)?;
                     let proof = proof(&kernel, &layouts, &declared, contents, placement);
+                    let proof = with_contract(&kernel, &layouts, proof)?;
                     let code = placement.code(&kernel)?;
                     handle(&mut text, &kernel, code, uses.as_deref(), proof);
                     for sizes in placement.sizes.get(&kernel.symbol).into_iter().flatten() {
@@ -233,7 +235,7 @@ pub(crate) fn generate(contents: &Contents, placement: &Placement) -> Result<Str
                     line(&mut text, item);
                     by_value(&mut text, &name, true);
                 } else {
-                    structure(&mut text, item, layouts.plain(&name));
+                    structure(&mut text, item, layouts.plain(&name), layouts.has_solid_fields(&name));
                 }
             }
             Item::Union(item) => {
@@ -415,11 +417,46 @@ fn proof(
     Some(proof)
 }
 
+/// Gives the proof of a kernel the contract in its comment.
+fn with_contract(
+    kernel: &Prototype,
+    layouts: &Layouts<'_>,
+    proof: Option<Proof>,
+) -> Result<Option<Proof>, Error> {
+    let kind = |parameter: &String| {
+        let meant = layouts.alias(parameter).map(prototype::spell).unwrap_or_else(|| parameter.clone());
+        match meant.as_str() {
+            "u8" => Kind::Number(1, false),
+            "u16" => Kind::Number(2, false),
+            "u32" => Kind::Number(4, false),
+            "u64" | "usize" => Kind::Number(8, false),
+            "i8" => Kind::Number(1, true),
+            "i16" => Kind::Number(2, true),
+            "i32" => Kind::Number(4, true),
+            "i64" | "isize" => Kind::Number(8, true),
+            pointer if pointer.starts_with('*') => Kind::Memory,
+            _ => Kind::Other,
+        }
+    };
+    let parameters = kernel.names.iter().zip(&kernel.parameters);
+    let parameters: Vec<_> = parameters.map(|(name, it)| (name.as_str(), kind(it))).collect();
+    let Some(clauses) = contract::clauses(&kernel.name, &kernel.docs, &parameters)? else { return Ok(proof) };
+    let Some(mut proof) = proof else {
+        return Err(Error::Prototype(format!(
+            "kernel `{}` has a contract, but its launches are `unsafe` by the types of its parameters",
+            kernel.name
+        )));
+    };
+    proof.contract = Some(clauses);
+    (proof.warning, proof.docs) = (None, Vec::new());
+    Ok(Some(proof))
+}
+
 const TEXTURE: &str = "::cuda_safe::launch::TextureObject";
 const SURFACE: &str = "::cuda_safe::launch::SurfaceObject";
 
-/// Returns whether a proof may be about a parameter of this type: a number, a structure of numbers without
-/// padding, a texture, a surface, or a pointer to memory of numbers.
+/// Returns whether a proof may be about a parameter of this type: a number, a structure of numbers with no
+/// padding inside of its fields, a texture, a surface, or a pointer to memory of numbers.
 fn is_provable(parameter: &str, layouts: &Layouts<'_>) -> bool {
     const NUMBERS: &str = " u8 u16 u32 u64 usize i8 i16 i32 i64 isize f32 f64 bool ";
     let is_number = |name: &str| NUMBERS.split(' ').any(|number| !name.is_empty() && number == name);
@@ -438,6 +475,7 @@ fn is_provable(parameter: &str, layouts: &Layouts<'_>) -> bool {
                 || name == "cudaPitchedPtr"
                 || is_number(&name)
                 || layouts.plain(&name) == Plain::Pod
+                || layouts.has_solid_fields(&name)
         }
     }
 }
@@ -460,7 +498,7 @@ fn line(text: &mut String, item: &impl ToTokens) {
     text.push('\n');
 }
 
-fn structure(text: &mut String, item: &ItemStruct, plain: Plain) {
+fn structure(text: &mut String, item: &ItemStruct, plain: Plain, has_solid_fields: bool) {
     if !is_copy(item) {
         return line(text, item);
     }
@@ -476,14 +514,26 @@ fn structure(text: &mut String, item: &ItemStruct, plain: Plain) {
     }
     line(text, item);
     by_value(text, &item.ident.to_string(), item.generics.params.is_empty());
-    if plain == Plain::Pod && item.generics.params.is_empty() {
+    if (plain == Plain::Pod || has_solid_fields) && item.generics.params.is_empty() {
+        let name = &item.ident;
+        let mut fields = String::new();
+        if has_solid_fields {
+            fields.push_str("\n    const FIELDS: Option<&'static [(usize, usize)]> = Some(&[\n");
+            for field in &item.fields {
+                let (Some(own), ty) = (&field.ident, field.ty.to_token_stream()) else { continue };
+                let _ = writeln!(
+                    fields,
+                    "        (::core::mem::offset_of!({name}, {own}), ::core::mem::size_of::<{ty}>()),"
+                );
+            }
+            fields.push_str("    ]);\n");
+        }
         let _ = write!(
             text,
-            "// SAFETY: numbers without padding.\n\
-             unsafe impl ::cuda_safe::launch::CheckedParameter for {name} {{}}\n\
-             // SAFETY: as above.\n\
+            "// SAFETY: numbers, and these are the fields if there is padding between them.\n\
+             unsafe impl ::cuda_safe::launch::CheckedParameter for {name} {{{fields}}}\n\
+             // SAFETY: numbers are no addresses and no handles.\n\
              unsafe impl ::cuda_safe::launch::PlainValue for {name} {{}}\n",
-            name = item.ident
         );
     }
     if item.ident == "cudaPitchedPtr" {
@@ -539,6 +589,7 @@ unsafe impl ::cuda_safe::launch::PitchedParameter for cudaPitchedPtr {
 // SAFETY: four fields of eight bytes, of which the first is the address.
 unsafe impl ::cuda_safe::launch::CheckedParameter for cudaPitchedPtr {
     const POINTERS: &'static [u64] = &[0];
+    const WRITES: bool = true;
 }
 ";
 
@@ -625,11 +676,16 @@ fn handle(
                 documented(text, &[String::new()]);
                 documented(text, &proof.docs);
             }
-            let made = format!(
-                "static PROOF: ::cuda_safe::launch::KernelProof =\n        \
-                 ::cuda_safe::launch::KernelProof::new({}){};\n    ",
-                proof.text, proof.variables
-            );
+            let mut made =
+                format!("::cuda_safe::launch::KernelProof::new({}){}", proof.text, proof.variables);
+            if let Some(clauses) = &proof.contract {
+                made = format!(
+                    "{{\n        let proof = {made};\n        \
+                     // SAFETY: the kernel's author says so, by `@unsafe_contract`.\n        \
+                     unsafe {{ proof.with_contract(&[{clauses}]) }}\n    }}"
+                );
+            }
+            let made = format!("static PROOF: ::cuda_safe::launch::KernelProof =\n        {made};\n    ");
             let checked = "// SAFETY: the slices are those of each PTX that nvcc made of this kernel.\n    \
                            let kernel = unsafe { ::cuda_safe::launch::Checked::new(kernel, &PROOF) };\n    ";
             ("Checked", made, checked)

@@ -22,6 +22,7 @@ mod attributes;
 mod checked;
 mod checked_parameter;
 mod config;
+mod contract;
 mod dimensions;
 #[doc(hidden)]
 pub mod fatbinary;
@@ -49,6 +50,7 @@ pub use attributes::KernelSetting;
 pub use attributes::{KernelAttributes, OccupancyFlags, Parameter};
 pub use checked::Checked;
 pub use checked_parameter::{CheckedParameter, PlainValue};
+pub use contract::{Clause, Op, Relation};
 pub use dimensions::{AxisSize, Dim3, LaunchConfig};
 
 pub use kernel::Kernel;

@@ -113,6 +113,9 @@ impl StreamRef<'_> {
     /// The task is woken by a function that the stream calls, so a waker must not block. Afterwards the host
     /// can access the memory of that work without waiting.
     ///
+    /// The function wakes the task some 20 µs after the work, and later work of the stream waits for it. For
+    /// short work, [`Stream::synchronized`](super::Stream::synchronized) is faster.
+    ///
     /// Stands for [`cudaStreamAddCallback`](sys::cudaStreamAddCallback), which, unlike a host function, also
     /// reports failures.
     ///
@@ -159,10 +162,14 @@ impl Done {
 
     #[track_caller]
     pub(super) fn new(stream: StreamRef<'_>) -> Self {
+        Self::at(stream, std::panic::Location::caller())
+    }
+
+    /// Makes a future for a call of the program.
+    pub(super) fn at(stream: StreamRef<'_>, call_site: CallSite) -> Self {
         let signal = Arc::<Signal>::default();
         let timeline = stream.timeline;
         let snapshot = TRACKER.snapshot_of(timeline);
-        let call_site = std::panic::Location::caller();
         let notifier = Notifier(Arc::clone(&signal));
         let run = Box::new(move |status| notifier.0.notify(Status::Called(status)));
         // SAFETY: the function accesses no memory that streams use.

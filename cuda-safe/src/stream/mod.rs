@@ -33,6 +33,7 @@ mod recorder;
 mod relaxed;
 mod renewal;
 mod scope;
+mod synchronized;
 mod tracker;
 mod view;
 mod wait;
@@ -56,6 +57,7 @@ pub use memory_argument::{CallArgument, HostFnArgument};
 pub use owned::{Stream, StreamBuilder};
 pub use per_thread::PerThreadStream;
 pub use scope::Scope;
+pub use synchronized::Synchronized;
 pub use view::{AsStream, StreamRef};
 
 pub(crate) use crate::busy::ensure_idle;
