@@ -18,6 +18,7 @@ fn main() {
         "probe",
         "tensor",
         "reduce",
+        "halves",
     ];
     cuda_kernels_build::Build::new()
         .files(names.map(|name| format!("kernels/{name}.cu")))

@@ -3,6 +3,7 @@
 
 mod another_device;
 mod another_device_declared;
+mod blocking_launch;
 mod done_after_a_fault;
 mod drops_after_a_fault;
 mod fault_names_the_launch;

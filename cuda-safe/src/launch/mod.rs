@@ -19,6 +19,7 @@ mod argument;
 mod arguments;
 mod attribute_set;
 mod attributes;
+mod blocking;
 mod checked;
 mod checked_parameter;
 mod config;
@@ -34,7 +35,10 @@ pub mod passing;
 mod proof;
 mod read_only;
 mod run;
+#[doc(hidden)]
+pub mod sixteen_bits;
 mod symbol;
+mod timing;
 mod unchecked;
 
 pub(crate) use access_list::AccessList;
@@ -45,6 +49,8 @@ pub use attribute_set::ClusterScheduling;
 #[cfg(cudart_12_8)]
 pub use attributes::KernelSetting;
 pub use attributes::{KernelAttributes, OccupancyFlags, Parameter};
+pub use blocking::set_blocking;
+pub(crate) use blocking::settle;
 pub use checked::Checked;
 pub use checked_parameter::{CheckedParameter, PlainValue};
 pub use dimensions::{AxisSize, Dim3, LaunchConfig};
@@ -57,4 +63,5 @@ pub use proof::KernelProof;
 pub use read_only::ReadOnlyMemory;
 pub(crate) use read_only::read_only;
 pub use symbol::{Symbol, SymbolSlice};
+pub use timing::time_kernel;
 pub use unchecked::Unchecked;
