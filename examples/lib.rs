@@ -5,6 +5,16 @@
 //! is a package of its own: programs that measure. So are `own_library`, `cublas_gemm`, `all_reduce`,
 //! `profiling` and `with_cudarc`, because each uses another library: `cargo run -p own_library`.
 
+/// The handles of the kernels in `kernels/`, which only examples use. The others are in `cuda_kernels`.
+pub mod kernels {
+    cuda_safe::include_kernels!("example_kernels");
+
+    /// The handles of kernels whose device code is linked: those that set conditions of graphs.
+    pub mod linked {
+        cuda_safe::include_kernels!("example_linked");
+    }
+}
+
 /// Returns the text for a condition that holds or does not.
 #[must_use]
 pub fn yes_no(answer: bool) -> &'static str {

@@ -154,6 +154,7 @@ mod verdict;
 
 pub use launch::{Argument, Launch};
 pub use lower::{SyntaxError, kernels};
+pub use ptx::architecture;
 pub use slice::{Kernel, NotASlice, Parameter};
 pub use verdict::{BUDGET, Bytes, Memory, Need, Proof, Refusal, Verdict, prove, prove_within};
 

@@ -499,10 +499,15 @@ impl Symbols {
             return true;
         }
         if let [(symbol, factor)] = terms[..] {
-            return self.limit(state, symbol, factor, bound);
+            let before = self.limits(state, symbol);
+            return self.limit(state, symbol, factor, bound)
+                && (self.limits(state, symbol) == before || self.narrow_all(state, symbol));
         }
         let is_definition = kind == Kind::Definition;
         if !is_definition && !self.narrow(state, &terms, bound) {
+            return false;
+        }
+        if !is_definition && !self.narrow_quotients(state, &terms, bound) {
             return false;
         }
         let is_full = state.facts.len() >= MOST_FACTS;
@@ -556,6 +561,31 @@ impl Symbols {
         })
     }
 
+    /// Limits the quotients of a form by a bound of the form: whole numbers make the limit sharper than the sum of
+    /// the facts is. Returns whether the facts can hold.
+    fn narrow_quotients(&mut self, state: &mut State, terms: &Terms, bound: i128) -> bool {
+        let facts = Rc::clone(&state.facts);
+        facts.iter().filter(|fact| fact.is_definition && fact.terms.len() == terms.len() + 1).all(|fact| {
+            match plus(&fact.terms, 1, terms, 1).as_deref() {
+                Some([(symbol, factor)]) => {
+                    fact.bound.checked_add(bound).is_none_or(|most| self.limit(state, *symbol, *factor, most))
+                }
+                _ => true,
+            }
+        })
+    }
+
+    /// Limits what stands with a symbol in a fact by the new range of the symbol. Returns whether the facts can
+    /// hold.
+    fn narrow_all(&mut self, state: &mut State, symbol: Symbol) -> bool {
+        let own = signs(&SmallVec::from_slice(&[(symbol, 1), (symbol, -1)]));
+        let facts = Rc::clone(&state.facts);
+        facts.iter().filter(|fact| fact.signs & own != 0).all(|fact| {
+            self.work += 1;
+            coefficient(&fact.terms, symbol) == 0 || self.narrow(state, &fact.terms, fact.bound)
+        })
+    }
+
     /// Returns the quotient of a form and a positive number, rounded down.
     pub(crate) fn floor(&mut self, state: &mut State, form: &Form, by: i128) -> Option<Form> {
         if by == 1 {
@@ -577,15 +607,17 @@ impl Symbols {
         rest.constant = floor(rest.constant, common);
         rest.terms.iter_mut().for_each(|(_, factor)| *factor /= common);
         // floor((floor(x / d) + c) / e) = floor((x + c * d) / (d * e))
+        let mut outer = None;
         if let [(symbol, 1)] = rest.terms[..]
             && let Some((inner, inner_by)) = self.known[symbol as usize].floor.clone()
         {
+            outer = Some((rest.clone(), by));
             rest = inner.add(rest.constant.checked_mul(inner_by)?)?;
             by = by.checked_mul(inner_by).filter(|it| *it < 1 << 80)?;
         }
         let key = (rest, by);
         if let Some(quotient) = self.floors.get(&key).copied() {
-            return self.quotient(state, &whole, &key, quotient);
+            return self.quotient(state, &whole, (&key, outer.as_ref()), quotient);
         }
         let (rest, by) = key;
         let (low, high) = self.range(state, &rest, 2)?;
@@ -603,21 +635,24 @@ impl Symbols {
         let key = (rest, by);
         self.known[symbol as usize].floor = Some(key.clone());
         self.floors.insert(key.clone(), symbol);
-        self.quotient(state, &whole, &key, symbol)
+        self.quotient(state, &whole, (&key, outer.as_ref()), symbol)
     }
 
-    /// Returns a form and the quotient that a symbol is, with what is known of it.
+    /// Returns a form and the quotient that a symbol is, with what is known of it: of the form that it was made
+    /// of, and of the quotient that was divided again.
     fn quotient(
         &mut self,
         state: &mut State,
         whole: &Form,
-        (rest, by): &(Form, i128),
+        (own, outer): (&(Form, i128), Option<&(Form, i128)>),
         quotient: Symbol,
     ) -> Option<Form> {
         // 0 <= rest - by * quotient <= by - 1
-        let left = rest.plus(&Form::symbol(quotient), -by)?;
-        self.add_fact(state, &left, by - 1, Kind::Definition);
-        self.add_fact(state, &left.times(-1)?, 0, Kind::Definition);
+        for (rest, by) in std::iter::once(own).chain(outer) {
+            let left = rest.plus(&Form::symbol(quotient), -by)?;
+            self.add_fact(state, &left, by - 1, Kind::Definition);
+            self.add_fact(state, &left.times(-1)?, 0, Kind::Definition);
+        }
         let quotient = Form::symbol(quotient);
         match self.range(state, &quotient, 2)? {
             (low, high) if low == high => whole.add(low),

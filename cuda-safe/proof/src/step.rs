@@ -508,6 +508,19 @@ impl<'a> Analysis<'a> {
                     _ => a ^ b,
                 };
                 let (x, y) = if a.as_constant().is_some() { (&b, &a) } else { (&a, &b) };
+                // All bits of the sign: the other value, or zero.
+                for (x, y) in [(x, y), (y, x)] {
+                    if step.op == Op::And
+                        && x.as_constant().is_none()
+                        && !self.symbols.is_unstable(x)
+                        && self.symbols.is_within(state, x, 1, (-1, 0))
+                    {
+                        let (x, zero) = (Rc::clone(x), Rc::new(Form::constant(0)));
+                        let test =
+                            Test::Compare { op: Op::Lt, bits, is_signed: true, a: x, b: Rc::clone(&zero) };
+                        return self.choose(state, &test, y, &zero);
+                    }
+                }
                 if let (Some(x), Some(y)) = (x.as_constant(), y.as_constant()) {
                     return Some(Form::constant(bitwise(signed(x, bits), signed(y, bits))));
                 }

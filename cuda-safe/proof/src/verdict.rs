@@ -9,9 +9,9 @@ use crate::slice::{Kernel, Op, Origin, Space, Step};
 use crate::state::Base;
 use crate::step::{Access, Analysis, Doubt, FARTHEST};
 
-/// Work that [`prove`] spends at most, some two or three milliseconds. A step of the kernel counts four, and
+/// Work that [`prove`] spends at most, some two milliseconds. A step of the kernel counts four, and
 /// a bound of a form one, or more if its form is long or there are many facts.
-pub const BUDGET: u64 = 40_000;
+pub const BUDGET: u64 = 60_000;
 
 /// The bytes of one pointer's memory that a launch may access.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -262,6 +262,7 @@ unsafe impl ByValue for sys::cudaPitchedPtr {}
 // SAFETY: four fields of eight bytes, of which the first is the address.
 unsafe impl CheckedParameter for sys::cudaPitchedPtr {
     const POINTERS: &'static [u64] = &[0];
+    const WRITES: bool = true;
 }
 
 // SAFETY: the fields have the parameters' names.

@@ -23,7 +23,10 @@ mod blocking;
 mod checked;
 mod checked_parameter;
 mod config;
+mod contract;
 mod dimensions;
+#[doc(hidden)]
+pub mod fatbinary;
 mod function;
 mod kernel;
 mod macros;
@@ -53,6 +56,7 @@ pub use blocking::set_blocking;
 pub(crate) use blocking::settle;
 pub use checked::Checked;
 pub use checked_parameter::{CheckedParameter, PlainValue};
+pub use contract::{Clause, Op, Relation};
 pub use dimensions::{AxisSize, Dim3, LaunchConfig};
 
 pub use kernel::Kernel;

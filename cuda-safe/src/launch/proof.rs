@@ -10,6 +10,7 @@ use std::ffi::c_void;
 use std::ops::Range;
 use std::panic::Location;
 use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use smallvec::SmallVec;
@@ -26,6 +27,7 @@ use crate::stream;
 use super::access_list::AccessList;
 use super::argument::Target;
 use super::checked_parameter::Description;
+use super::contract::{Clause, Given};
 use super::{Dim3, LaunchConfig, Need, attributes};
 
 const API: &str = "launch";
@@ -36,14 +38,24 @@ const CACHED: usize = 64;
 /// The slices of a kernel: what proofs need of its PTX, for each architecture.
 #[derive(Debug)]
 pub struct KernelProof {
-    /// By the architecture of the PTX, such as 75.
-    slices: &'static [(i32, &'static [u8])],
+    slices: Slices,
     /// Why there are none.
     reason: &'static str,
     /// Variables with a handle that the kernel's comment does not declare as written: the name in PTX, and
     /// whether the kernel may read it.
     variables: &'static [(&'static str, bool)],
+    /// What stands in for a proof, unless it is empty.
+    contract: &'static [Clause],
     devices: OnceLock<Box<[OnceLock<Variant>]>>,
+}
+
+/// By the architecture of the PTX, such as 75.
+#[derive(Debug)]
+enum Slices {
+    /// Of a kernel of the program.
+    Built(&'static [(i32, &'static [u8])]),
+    /// Of a library's kernel.
+    Loaded(Vec<(i32, cuda_proof::Kernel)>),
 }
 
 /// The kernel on a device.
@@ -53,6 +65,8 @@ struct Variant(std::result::Result<Known, String>);
 /// A kernel whose slice can be read.
 #[derive(Debug)]
 struct Known {
+    /// Its name in keys: no other one of the process has the same.
+    id: u64,
     kernel: cuda_proof::Kernel,
     /// The parts of values that verdicts depend on: parameter, offset, bytes.
     numbers: Vec<(usize, usize, usize)>,
@@ -108,7 +122,22 @@ impl KernelProof {
     /// architecture whose machine code may come from one of several PTX texts is not in the list.
     #[must_use]
     pub const fn new(slices: &'static [(i32, &'static [u8])], reason: &'static str) -> Self {
-        Self { slices, reason, variables: &[], devices: OnceLock::new() }
+        Self {
+            slices: Slices::Built(slices),
+            reason,
+            variables: &[],
+            contract: &[],
+            devices: OnceLock::new(),
+        }
+    }
+
+    /// Makes the proof of a library's kernel.
+    ///
+    /// For [`Checked::loaded`](super::Checked::loaded), these are the kernel in all PTX texts of the library,
+    /// each with the architecture of its text, and the library has nothing but PTX.
+    #[cfg(cudart_12_8)]
+    pub(crate) fn of_library(kernels: Vec<(i32, cuda_proof::Kernel)>) -> Self {
+        Self { slices: Slices::Loaded(kernels), ..Self::new(&[], "the library has no PTX of it") }
     }
 
     /// Declares the variables that the handle does not declare as written, by their names in PTX, and whether
@@ -116,6 +145,18 @@ impl KernelProof {
     #[must_use]
     pub const fn with_variables(mut self, variables: &'static [(&'static str, bool)]) -> Self {
         self.variables = variables;
+        self
+    }
+
+    /// Declares what the author of the kernel requires of its launches. It stands in for a proof.
+    ///
+    /// # Safety
+    /// A launch that meets all clauses accesses no bytes but those of its arguments, shared memory, the stack
+    /// and variables as [`Kernel::with_symbols`](super::Kernel::with_symbols) declares them, on every device
+    /// and with all attributes. It writes nothing through a pointer to `const`.
+    #[must_use]
+    pub const unsafe fn with_contract(mut self, contract: &'static [Clause]) -> Self {
+        self.contract = contract;
         self
     }
 
@@ -129,7 +170,7 @@ impl KernelProof {
     #[inline]
     #[track_caller]
     pub(super) unsafe fn check<'a>(
-        &'static self,
+        &self,
         kernel: *const c_void,
         descriptions: &'static [Description],
         config: &LaunchConfig<'_>,
@@ -153,13 +194,16 @@ impl KernelProof {
     /// # Safety
     /// The duties of `check`.
     unsafe fn check_values<'a>(
-        &'static self,
+        &self,
         kernel: *const c_void,
         config: &LaunchConfig<'_>,
         values: &Values<'_, 'a>,
         all: &mut AccessList<'a>,
     ) -> Result<()> {
         values.ensure_apart()?;
+        if !self.contract.is_empty() {
+            return self.check_contract(config, values, all);
+        }
         let known = self.on_device(kernel, values)?;
         if values.target.stream.is_none() && known.asks_for_clusters {
             let reason = "it asks where its block is in its cluster, and a node keeps the clusters that \
@@ -183,6 +227,43 @@ impl KernelProof {
         unsafe { self.check_new(known, (config, &shape, first), values, all) }
     }
 
+    /// Refuses a launch that does not meet the kernel's contract. Adds the accesses of all arguments.
+    #[inline(never)]
+    fn check_contract<'a>(
+        &self,
+        config: &LaunchConfig<'_>,
+        values: &Values<'_, 'a>,
+        all: &mut AccessList<'a>,
+    ) -> Result<()> {
+        let description = |parameter: usize| values.descriptions.get(parameter);
+        let value = |parameter: usize, bytes: usize| {
+            let is_whole =
+                bytes <= 8 && description(parameter).is_some_and(|it| it.bytes == bytes && it.has(0, bytes));
+            // SAFETY: the value has so many bytes. It is live, and they are initialised.
+            is_whole.then(|| unsafe { values.number((parameter, 0, bytes)) })
+        };
+        let given = Given {
+            config,
+            value: &value,
+            accesses: values.accesses,
+            element: &|parameter| description(parameter).map_or(1, |it| it.element),
+        };
+        let broken = given.broken(self.contract).or_else(|| {
+            let at = given.read_only(|parameter| description(parameter).is_some_and(|it| it.writes))?;
+            Some(format!(
+                "its contract lets it write {}, which it is to read only",
+                values.target.parameter_name(at)
+            ))
+        });
+        if let Some(reason) = broken {
+            return Err(not_proven(values.target.kernel, &reason));
+        }
+        let is_pointer = |at: usize| description(at).is_some_and(|it| !it.pointers.is_empty());
+        let pointers = values.accesses.iter().enumerate().filter(|(at, _)| is_pointer(*at));
+        all.extend(pointers.filter_map(|(_, access)| *access));
+        Ok(())
+    }
+
     /// [`check`](Self::check) of a launch that is not the kernel's last one on this thread, or is refused.
     ///
     /// # Safety
@@ -190,7 +271,7 @@ impl KernelProof {
     #[inline(never)]
     unsafe fn check_new<'a>(
         &self,
-        known: &'static Known,
+        known: &Known,
         (config, shape, first): (&LaunchConfig<'_>, &[u64; SHAPE], usize),
         values: &Values<'_, 'a>,
         all: &mut AccessList<'a>,
@@ -234,7 +315,7 @@ impl KernelProof {
     /// # Safety
     /// The duties of [`check`](Self::check), without accesses.
     pub(super) unsafe fn needs(
-        &'static self,
+        &self,
         kernel: *const c_void,
         descriptions: &'static [Description],
         config: &LaunchConfig<'_>,
@@ -242,6 +323,10 @@ impl KernelProof {
         values: &[*mut c_void],
     ) -> Result<Vec<Need>> {
         let values = Values { descriptions, values, accesses: &[], target };
+        if !self.contract.is_empty() {
+            let reason = "its author has a contract in place of a proof, which states no ranges";
+            return Err(not_proven(target.kernel, reason));
+        }
         let known = self.on_device(kernel, &values)?;
         // SAFETY: the caller has the same duties.
         let key = unsafe { known.key(&known.shape(config), &values) };
@@ -269,7 +354,7 @@ impl KernelProof {
 
     /// Returns what is known of the kernel's code on the device of a launch.
     #[inline]
-    fn on_device(&'static self, kernel: *const c_void, values: &Values<'_, '_>) -> Result<&'static Known> {
+    fn on_device(&self, kernel: *const c_void, values: &Values<'_, '_>) -> Result<&Known> {
         let device = values.target.device.ordinal();
         let variant = match self.devices.get().and_then(|all| all.get(device)?.get()) {
             Some(variant) => variant,
@@ -280,7 +365,7 @@ impl KernelProof {
 
     /// Finds out which PTX the device's code comes from.
     #[cold]
-    fn find(&'static self, kernel: *const c_void, values: &Values<'_, '_>) -> Result<&'static Variant> {
+    fn find(&self, kernel: *const c_void, values: &Values<'_, '_>) -> Result<&Variant> {
         // The questions to the runtime, not allowed in a host function.
         stream::ensure_idle(API)?;
         let device = values.target.device;
@@ -308,17 +393,28 @@ impl KernelProof {
         cluster: Option<Dim3>,
         values: &Values<'_, '_>,
     ) -> std::result::Result<Known, String> {
-        if self.slices.is_empty() {
-            return Err(self.reason.to_owned());
-        }
-        let slice = self.slices.iter().find(|(own, _)| *own == architecture);
-        let (_, slice) = slice.ok_or_else(|| {
+        let unknown = |who: &str| {
             format!(
-                "the code on this device comes from PTX of compute_{architecture}, which the build has not \
-                 seen, or has several of"
+                "the code on this device comes from PTX of compute_{architecture}, which {who} has not seen, \
+                 or has several of"
             )
-        })?;
-        let kernel = cuda_proof::Kernel::from_bytes(slice).map_err(|error| error.to_string())?;
+        };
+        let kernel = match &self.slices {
+            Slices::Built([]) => return Err(self.reason.to_owned()),
+            Slices::Loaded(kernels) if kernels.is_empty() => return Err(self.reason.to_owned()),
+            Slices::Built(slices) => {
+                let slice = slices.iter().find(|(own, _)| *own == architecture);
+                let (_, slice) = slice.ok_or_else(|| unknown("the build"))?;
+                cuda_proof::Kernel::from_bytes(slice).map_err(|error| error.to_string())?
+            }
+            Slices::Loaded(kernels) => {
+                let mut found = kernels.iter().filter(|(own, _)| *own == architecture);
+                let (Some((_, kernel)), None) = (found.next(), found.next()) else {
+                    return Err(unknown("the library"));
+                };
+                kernel.clone()
+            }
+        };
         Known::new(kernel, cluster, values.descriptions)
     }
 }
@@ -344,6 +440,12 @@ impl Known {
         if !kernel.parameters().iter().map(|it| it.bytes).eq(own) {
             return Err("its compiled code has other parameters than its handle".to_owned());
         }
+        let is_handle = |&(parameter, is_surface): &(usize, bool)| {
+            descriptions.get(parameter).is_some_and(|it| it.handle == Some(is_surface))
+        };
+        if !kernel.handles().iter().all(is_handle) {
+            return Err("it uses a number as the handle of a texture or a surface".to_owned());
+        }
         let mut numbers = Vec::new();
         for (parameter, offset, bytes) in kernel.key() {
             let is_pointer = |it: &u64| *it < offset + bytes && offset < *it + 8;
@@ -357,13 +459,18 @@ impl Known {
             else {
                 return Err("its code reads beyond its parameters".to_owned());
             };
+            if !description.is_some_and(|it| it.has(start, end)) {
+                return Err("an address depends on bytes between the fields of a struct".to_owned());
+            }
             // A word of the key has eight bytes.
             for start in (start..end).step_by(8) {
                 numbers.push((parameter, start, (end - start).min(8)));
             }
         }
         let asks_for_clusters = kernel.asks_for_clusters();
-        Ok(Self { kernel, numbers, cluster, asks_for_clusters, verdicts: Mutex::default() })
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        Ok(Self { id, kernel, numbers, cluster, asks_for_clusters, verdicts: Mutex::default() })
     }
 
     /// Returns the kernel and the shape of a launch, with which its key begins.
@@ -372,8 +479,7 @@ impl Known {
         let (grid, block, cluster) = (config.grid, config.block, self.cluster_of(config));
         let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
         [
-            // The variant lives as long as the program, so its address is its name.
-            wide(ptr::from_ref(self).addr()),
+            self.id,
             pair(grid.x, grid.y),
             pair(grid.z, block.x),
             pair(block.y, block.z),
@@ -389,8 +495,7 @@ impl Known {
     /// The duties of [`KernelProof::check`].
     unsafe fn key(&self, shape: &[u64; SHAPE], values: &Values<'_, '_>) -> SmallVec<[u64; 16]> {
         let mut key = SmallVec::from_slice(shape);
-        // SAFETY: the numbers lie within the parameters (`Known::new`), whose values are live and without
-        // padding (`CheckedParameter`).
+        // SAFETY: the numbers lie within fields of the parameters (`Known::new`), whose values are live.
         key.extend(self.numbers.iter().map(|it| unsafe { values.number(*it) }));
         key
     }
@@ -442,8 +547,9 @@ impl Known {
             let mut bytes = vec![0; description.bytes];
             let is_pointer =
                 |at: usize| description.pointers.iter().any(|it| (*it..*it + 8).contains(&wide(at)));
-            for (offset, byte) in bytes.iter_mut().enumerate().filter(|(offset, _)| !is_pointer(*offset)) {
-                // SAFETY: the byte lies within the value, which is live and without padding.
+            let is_known = |at: usize| !is_pointer(at) && description.has(at, at + 1);
+            for (offset, byte) in bytes.iter_mut().enumerate().filter(|(offset, _)| is_known(*offset)) {
+                // SAFETY: the byte lies within a field of the value, which is live.
                 let value = unsafe { values.number((at, offset, 1)) };
                 *byte = u8::try_from(value).unwrap_or(0);
             }
@@ -464,7 +570,7 @@ impl Known {
                 arguments: &arguments,
             },
         );
-        if let Some(refusal) = undeclared(&verdict, proof.variables, self.kernel.name()) {
+        if let Some(refusal) = undeclared(&verdict, proof, self.kernel.name()) {
             verdict = Verdict::Refused(refusal);
         }
         let parts = match &verdict {
@@ -545,8 +651,20 @@ impl Entry {
 }
 
 /// Returns the refusal of an access to a variable that the handle does not declare.
-fn undeclared(verdict: &Verdict, variables: &[(&str, bool)], kernel: &str) -> Option<Refusal> {
+fn undeclared(verdict: &Verdict, own: &KernelProof, kernel: &str) -> Option<Refusal> {
     let Verdict::Proven(proof) = verdict else { return None };
+    let refusal = |reason| Some(Refusal { kernel: kernel.to_owned(), place: None, is_certain: true, reason });
+    let variables = match &own.slices {
+        Slices::Built(_) => own.variables,
+        // A buffer of the variable may be in use.
+        Slices::Loaded(_) => {
+            let (name, _) = proof.variables().next()?;
+            return refusal(format!(
+                "uses the variable {name} of its library: get it by `Library::kernel`, and name the variable \
+                 by `using`"
+            ));
+        }
+    };
     let (name, is_written) = proof.variables().find(|(name, is_written)| {
         variables.iter().any(|(own, is_read)| own == name && (*is_written || !is_read))
     })?;
@@ -555,7 +673,7 @@ fn undeclared(verdict: &Verdict, variables: &[(&str, bool)], kernel: &str) -> Op
         "{uses} the variable {name}, which its comment does not say: add it to the line `@{word}` above the \
          kernel"
     );
-    Some(Refusal { kernel: kernel.to_owned(), place: None, is_certain: true, reason })
+    refusal(reason)
 }
 
 /// The values and the memory of a launch.

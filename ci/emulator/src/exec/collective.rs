@@ -225,8 +225,8 @@ impl Warp {
             Special::Nctaid(n) => Some(u64::from(launch.grid[usize::from(n)])),
             Special::WarpId => Some(u64::from(self.first / 32)),
             Special::NWarpId => Some(64),
-            Special::SmId => Some(cx.number % u64::from(launch.multiprocessors.max(1))),
-            Special::NSmId => Some(u64::from(launch.multiprocessors)),
+            Special::SmId => Some(cx.number % u64::from(launch.processor.count.max(1))),
+            Special::NSmId => Some(u64::from(launch.processor.count)),
             Special::GridId => Some(launch.number),
             // A nanosecond is a cycle of the clock rate that the devices claim.
             Special::Clock => Some(cx.clock.wrapping_add(time())),

@@ -15,6 +15,7 @@ use std::collections::HashMap;
 
 use super::env::AccessKind;
 use super::skipped::Arrivals;
+use crate::fidelity::{self, Limit};
 
 /// Bytes of a word, and words of a page.
 const WORD: usize = 4;
@@ -143,6 +144,7 @@ impl MemoryWords {
             self.pages.push(page);
         } else {
             // Races on the other page are missed from here on.
+            fidelity::note(Limit::KernelWords);
             self.last = (self.last + 1) % most;
             self.places.remove(&self.pages[self.last].0);
             self.pages[self.last] = page;

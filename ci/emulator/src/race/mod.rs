@@ -160,13 +160,16 @@ impl Races {
             } else {
                 format!(" bytes {} to {}", span.start - base, span.end - base)
             };
-            let source = span.source.map_or_else(String::new, |source| format!(" ({})", source.place()));
+            let code = span.source.map(|source| source.place());
+            let source = code.as_ref().map_or_else(String::new, |code| {
+                format!(" ({})", code.to_string().trim_start().trim_start_matches("at "))
+            });
             let what = format!(
                 "{} {}{bytes}{source}",
                 operation.origin,
                 mode.verb(operation.origin.kernel.is_some())
             );
-            finding = finding.part(what, operation.origin.line);
+            finding = finding.part(what, operation.origin.line).code(code);
             if !operation.origin.by.is_empty() {
                 finding = finding.part(format!("    started by {}", operation.origin.by), HostLine::NONE);
             }

@@ -1,6 +1,6 @@
 //! Cases whose calls and situations are drawn from programs of others: `drawn.tsv`, which `draw` makes.
-//! `README.md` of this package tells the rules. `open` may be read by whoever mends the emulator, `sealed` may
-//! not before it is scored.
+//! `README.md` of this package tells the rules. Whoever mends the emulator may read `open`, and reads
+//! `sealed` only after its score.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -9,6 +9,7 @@ use cuda_sys as sys;
 use cuda_sys::{cudaGraph_t, cudaGraphExec_t, cudaStream_t, dim3};
 
 use crate::case::Cases;
+use crate::gate::Gate;
 use crate::log::{Log, Outcome, Setup, ask, need};
 use crate::memory::{Block, Kind, stream};
 use crate::score;
@@ -91,6 +92,33 @@ fn first(log: &mut Log, block: Block) -> Result<i32, Setup> {
 fn float(log: &mut Log, block: Block, index: usize) -> Result<f32, Setup> {
     let bytes = block.load(log)?;
     Ok(f32::from_le_bytes(bytes[4 * index..][..4].try_into().expect("four bytes")))
+}
+
+/// Notes the first integer of a block.
+fn first_is(log: &mut Log, name: &str, block: Block) -> Outcome {
+    let number = first(log, block)?;
+    log.fact(name, number);
+    Ok(())
+}
+
+/// Notes the float at an index.
+fn float_is(log: &mut Log, block: Block, index: usize) -> Outcome {
+    let number = float(log, block, index)?;
+    log.fact("number", number);
+    Ok(())
+}
+
+/// Notes whether a block holds these bytes.
+fn holds(log: &mut Log, block: Block, want: &[u8]) -> Outcome {
+    let got = block.load(log)?;
+    log.bytes("all bytes", &got, want);
+    Ok(())
+}
+
+/// Makes calls while a stream is held, and notes whether they waited until it was not.
+fn waits(log: &mut Log, gate: &Gate, calls: impl FnOnce(&mut Log)) {
+    let (waited, ()) = gate.blocks(|| calls(log));
+    log.fact("waits", waited);
 }
 
 fn device(log: &mut Log) -> Result<Block, Setup> {

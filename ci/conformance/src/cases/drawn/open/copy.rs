@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use cuda_sys as sys;
 
 use super::super::{
-    N, add_case, device, first, float, floats, integers, null, ready, scale, sum, taken, what,
+    N, add_case, device, first_is, float_is, floats, integers, null, ready, scale, sum, taken, what,
 };
 use crate::case::Cases;
 use crate::log::{ask, need};
@@ -88,8 +88,7 @@ fn asynchronous(cases: &mut Cases) {
             let poison = -1_i32;
             ask!(log, cudaMemcpyAsync(out.ptr(), (&raw const poison).cast(), 4, THERE, on));
             super::super::go(log, run, on);
-            let got = first(log, out)?;
-            log.fact("number", got);
+            first_is(log, "number", out)?;
         }
         Ok(())
     });
@@ -130,8 +129,7 @@ fn asynchronous(cases: &mut Cases) {
             ask!(log, kind.name(), cudaMemcpyAsync(to.ptr(), out.ptr(), 128, BACK, on));
             ask!(log, cudaStreamSynchronize(on));
             ask!(log, cudaStreamQuery(on));
-            let got = first(log, to)?;
-            log.fact("sum", got);
+            first_is(log, "sum", to)?;
         }
         Ok(())
     });
@@ -188,8 +186,7 @@ fn fills(cases: &mut Cases) {
             ask!(log, cudaMemset(wrong.ptr(), 0, 4));
             super::kernel::check(log, wrong, data, value, N, null());
             ask!(log, cudaGetLastError());
-            let got = first(log, wrong)?;
-            log.fact("wrong", got);
+            first_is(log, "wrong", wrong)?;
         }
         ask!(log, "null", cudaMemset(null(), 0, 4));
         ask!(log, "null, none", cudaMemset(null(), 0, 0));
@@ -277,8 +274,7 @@ fn fills(cases: &mut Cases) {
         let from = Block::with(log, Kind::Managed, &floats([1.5; 4]))?;
         scale(log, "kernel", block, from, 2.0, 4, on);
         ask!(log, cudaDeviceSynchronize());
-        let got = float(log, block, 3)?;
-        log.fact("number", got);
+        float_is(log, block, 3)?;
         Ok(())
     });
 }

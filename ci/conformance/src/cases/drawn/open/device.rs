@@ -7,7 +7,8 @@ use cuda_sys as sys;
 use cuda_sys::cudaError;
 
 use super::super::{
-    N, add_case, begin, device, end, float, floats, null, ready, scale, shape, start, sum, taken,
+    N, add_case, begin, device, end, first_is, float_is, floats, null, ready, scale, shape, start, sum,
+    taken, waits,
 };
 use crate::case::Cases;
 use crate::gate::Gate;
@@ -26,7 +27,7 @@ pub(super) fn add(cases: &mut Cases) {
     properties(cases);
     limits(cases);
     errors(cases);
-    waits(cases);
+    whole_device(cases);
 }
 
 fn current(log: &mut Log) {
@@ -52,8 +53,7 @@ fn chosen(cases: &mut Cases) {
             let (from, to) = (Block::with(log, Kind::Device, &floats([1.0; 64]))?, device(log)?);
             scale(log, "kernel", to, from, 5.0, 64, null());
             ask!(log, cudaDeviceSynchronize());
-            let got = float(log, to, 63)?;
-            log.fact("number", got);
+            float_is(log, to, 63)?;
             current(log);
         }
         Ok(())
@@ -122,10 +122,9 @@ fn chosen(cases: &mut Cases) {
         let gate = Gate::hold(log, on)?;
         ask!(log, cudaSetDevice(0));
         ask!(log, "held", cudaStreamQuery(on));
-        let (waited, ()) = gate.blocks(|| {
+        waits(log, &gate, |log| {
             ask!(log, cudaSetDevice(0));
         });
-        log.fact("waits", waited);
         ask!(log, cudaStreamSynchronize(on));
         ask!(log, cudaStreamDestroy(on));
         current(log);
@@ -411,15 +410,14 @@ fn errors(cases: &mut Cases) {
 }
 
 /// Notes whether a wait for the device waits for a held stream, and the number that a kernel wrote.
-fn waits(cases: &mut Cases) {
+fn whole_device(cases: &mut Cases) {
     add_case(cases, 24, "after many launches of one kernel", |log| {
         let (from, out) = (Block::with(log, Kind::Device, &super::super::integers([1; 64]))?, device(log)?);
         for _ in 0..100 {
             sum(log, "kernel", out, from, 64, null());
         }
         ask!(log, cudaDeviceSynchronize());
-        let got = super::super::first(log, out)?;
-        log.fact("sum", got);
+        first_is(log, "sum", out)?;
         taken(log)
     });
     add_case(cases, 74, "before a graph goes, whose launch is held", |log| {
@@ -431,10 +429,9 @@ fn waits(cases: &mut Cases) {
         need!(log, cudaMemset(block.ptr(), 0, N));
         let gate = Gate::hold(log, on)?;
         ask!(log, cudaGraphLaunch(run, on));
-        let (waited, ()) = gate.blocks(|| {
+        waits(log, &gate, |log| {
             ask!(log, cudaDeviceSynchronize());
         });
-        log.fact("waits", waited);
         ask!(log, cudaGraphExecDestroy(run));
         ask!(log, cudaGraphDestroy(graph));
         let got = block.load(log)?;
@@ -461,7 +458,6 @@ fn steps(log: &mut Log) -> Outcome {
         scale(log, "kernel", to, from, 2.0, 1024, null());
     }
     ask!(log, cudaDeviceSynchronize());
-    let got = float(log, a, 1023)?;
-    log.fact("number", got);
+    float_is(log, a, 1023)?;
     taken(log)
 }

@@ -6,8 +6,8 @@ use cuda_sys as sys;
 use cuda_sys::{cudaGraph_t, cudaGraphExec_t, cudaGraphNode_t, cudaKernelNodeParams, cudaMemsetParams};
 
 use super::super::{
-    Kernel, N, add_case, arguments, begin, device, end, first, float, floats, go, graph, integers, nodes,
-    null, ready, scale, shape, sum, taken,
+    Kernel, N, add_case, arguments, begin, device, end, first_is, float, float_is, floats, go, graph,
+    integers, nodes, null, ready, scale, shape, sum, taken, waits,
 };
 use crate::case::Cases;
 use crate::gate::Gate;
@@ -119,8 +119,7 @@ fn captures(cases: &mut Cases) {
                 log.fact("result", result.result.0);
             }
             go(log, run, on);
-            let got = first(log, sums)?;
-            log.fact("sum", got);
+            first_is(log, "sum", sums)?;
             ask!(log, cudaGraphDestroy(graph));
         }
         Ok(())
@@ -415,8 +414,7 @@ fn conditions(log: &mut Log) -> Outcome {
         let run = ready(log, graph);
         for _ in 0..2 {
             go(log, run, on);
-            let got = first(log, out)?;
-            log.fact("number", got);
+            first_is(log, "number", out)?;
             need!(log, cudaMemset(out.ptr(), 0, 4));
         }
     }
@@ -454,8 +452,7 @@ fn changed(cases: &mut Cases) {
             log.fact("a node", !result.errorNode.is_null());
             ask!(log, "last", cudaGetLastError());
             go(log, run, on);
-            let got = first(log, out)?;
-            log.fact("sum", got);
+            first_is(log, "sum", out)?;
         }
         ask!(log, "no place", cudaGraphExecUpdate(run, longer, null()));
         Ok(())
@@ -469,13 +466,11 @@ fn changed(cases: &mut Cases) {
         go(log, run, on);
         let gate = Gate::hold(log, on)?;
         ask!(log, cudaGraphLaunch(run, on));
-        let (waited, ()) = gate.blocks(|| {
+        waits(log, &gate, |log| {
             ask!(log, cudaGraphExecDestroy(run));
         });
-        log.fact("waits", waited);
         ask!(log, cudaStreamSynchronize(on));
-        let got = first(log, out)?;
-        log.fact("sum", got);
+        first_is(log, "sum", out)?;
         ask!(log, "null", cudaGraphExecDestroy(null()));
         taken(log)
     });
@@ -488,8 +483,7 @@ fn changed(cases: &mut Cases) {
         ask!(log, "while another captures", cudaGraphDestroy(graph));
         end(log, next);
         go(log, run, on);
-        let got = first(log, out)?;
-        log.fact("sum", got);
+        first_is(log, "sum", out)?;
         ask!(log, "null", cudaGraphDestroy(null()));
         taken(log)
     });
@@ -507,16 +501,14 @@ fn launched(cases: &mut Cases) {
             need!(log, cudaGraphLaunch(run, on));
         }
         ask!(log, cudaStreamSynchronize(on));
-        let got = first(log, out)?;
-        log.fact("sum", got);
+        first_is(log, "sum", out)?;
         let gate = Gate::hold(log, on)?;
         ask!(log, "held", cudaGraphLaunch(run, on));
         ask!(log, "elsewhere", cudaGraphLaunch(run, other));
         ask!(log, "behind itself", cudaStreamQuery(other));
         gate.open();
         ask!(log, cudaDeviceSynchronize());
-        let got = first(log, out)?;
-        log.fact("sum", got);
+        first_is(log, "sum", out)?;
         ask!(log, "null", cudaGraphLaunch(null(), on));
         taken(log)
     });
@@ -551,8 +543,7 @@ fn launched(cases: &mut Cases) {
         }
         let run = ready(log, graph);
         go(log, run, on);
-        let got = float(log, host, 31)?;
-        log.fact("number", got);
+        float_is(log, host, 31)?;
         let mut flags = 77;
         ask!(log, cudaGraphExecGetFlags(run, &raw mut flags));
         log.fact("flags", flags);
@@ -567,8 +558,7 @@ fn launched(cases: &mut Cases) {
         let (run, second) = (ready(log, graph), ready(log, graph));
         log.fact("two", run != second);
         go(log, run, on);
-        let got = float(log, out, 63)?;
-        log.fact("number", got);
+        float_is(log, out, 63)?;
         ask!(log, cudaGraphExecDestroy(run));
         ask!(log, cudaGraphDestroy(graph));
         go(log, second, null());

@@ -6,8 +6,8 @@ use cuda_sys as sys;
 use cuda_sys::{cudaFuncAttributes, cudaStream_t};
 
 use super::super::{
-    Kernel, add_case, arguments, begin, device, end, first, float, floats, nodes, null, scale, shape, start,
-    sum, taken,
+    Kernel, add_case, arguments, begin, device, end, first_is, float_is, floats, nodes, null, scale, shape,
+    start, sum, taken,
 };
 use crate::case::Cases;
 use crate::log::{Log, ask, need};
@@ -125,8 +125,7 @@ fn attributes(cases: &mut Cases) {
             ask!(log, cudaMemset(out.ptr(), 0, 8));
             start(log, "launch", case_bounded as Kernel, [2, threads, 0], null(), &mut arguments![at]);
             ask!(log, cudaDeviceSynchronize());
-            let got = first(log, out)?;
-            log.fact("number", got);
+            first_is(log, "number", out)?;
             ask!(log, "last", cudaGetLastError());
         }
         limits(log, "after", case_bounded as Kernel);
@@ -272,8 +271,7 @@ fn launches(cases: &mut Cases) {
                 );
             }
         }
-        let got = float(log, a, 511)?;
-        log.fact("number", got);
+        float_is(log, a, 511)?;
         taken(log)
     });
     add_case(cases, 124, "on its own stream, and on one that captures", |log| {
@@ -281,8 +279,7 @@ fn launches(cases: &mut Cases) {
         let from = Block::with(log, Kind::Device, &super::super::integers(0..1024))?;
         sum(log, "kernel", out, from, 1024, on);
         ask!(log, cudaStreamSynchronize(on));
-        let got = first(log, out)?;
-        log.fact("sum", got);
+        first_is(log, "sum", out)?;
         let captures = begin(log)?;
         sum(log, "captured", out, from, 1024, captures);
         let (mut at, mut value, mut count) = (out.ptr(), 1_u8, 4_u32);

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use cuda_sys as sys;
 
-use super::super::{N, add_case, begin, device, end, float, floats, null, scale, taken, what};
+use super::super::{N, add_case, begin, device, end, float_is, floats, null, scale, taken, waits, what};
 use crate::case::Cases;
 use crate::gate::Gate;
 use crate::log::{ask, need};
@@ -56,10 +56,9 @@ fn frees(cases: &mut Cases) {
     add_case(cases, 45, "if it is there, while a stream is held, and null after that", |log| {
         let (on, block) = (stream(log)?, device(log)?);
         let gate = Gate::hold(log, on)?;
-        let (waited, ()) = gate.blocks(|| {
+        waits(log, &gate, |log| {
             ask!(log, cudaFree(block.ptr()));
         });
-        log.fact("waits", waited);
         ask!(log, "null", cudaFree(null()));
         ask!(log, cudaStreamQuery(on));
         Ok(())
@@ -210,8 +209,7 @@ fn device_memory(cases: &mut Cases) {
             (Block::with(log, Kind::Managed, &floats([2.5; 1024]))?, Block::new(log, Kind::Managed, N)?);
         scale(log, "kernel", to, from, 4.0, 1024, null());
         ask!(log, cudaDeviceSynchronize());
-        let got = float(log, to, 1023)?;
-        log.fact("number", got);
+        float_is(log, to, 1023)?;
         ask!(log, "none", cudaMallocManaged(&raw mut a, 0, sys::cudaMemAttachGlobal));
         ask!(log, "no flag", cudaMallocManaged(&raw mut a, N, 0));
         ask!(log, "both flags", cudaMallocManaged(&raw mut a, N, 3));
@@ -235,8 +233,7 @@ fn mapped(cases: &mut Cases) {
         ask!(log, "flags 1", cudaHostGetDevicePointer(&raw mut at, to.ptr(), 1));
         scale(log, "kernel", to, from, 3.0, 1024, null());
         ask!(log, cudaDeviceSynchronize());
-        let got = float(log, to, 1023)?;
-        log.fact("number", got);
+        float_is(log, to, 1023)?;
         Ok(())
     });
     add_case(cases, 106, "of every kind of memory", |log| {

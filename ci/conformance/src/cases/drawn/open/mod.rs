@@ -4,13 +4,13 @@ use crate::case::Cases;
 
 mod copy;
 mod device;
-mod foreign;
-mod graph;
+pub(super) mod foreign;
+pub(super) mod graph;
 mod image;
 mod kernel;
 mod memory;
 mod order;
-mod pool;
+pub(super) mod pool;
 
 pub(super) fn add(cases: &mut Cases) {
     for area in [

@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use cuda_sys as sys;
 use cuda_sys::{cudaEvent_t, cudaStream_t};
 
-use super::super::{N, add_case, begin, device, end, null, sum, taken};
+use super::super::{N, add_case, begin, device, end, first_is, null, sum, taken, waits};
 use crate::case::Cases;
 use crate::gate::Gate;
 use crate::log::{Log, Outcome, Setup, ask, need};
@@ -169,8 +169,7 @@ fn asked(cases: &mut Cases) {
         ask!(log, "held", cudaStreamQuery(b));
         gate.open();
         ask!(log, cudaStreamSynchronize(b));
-        let got = super::super::first(log, out)?;
-        log.fact("sum", got);
+        first_is(log, "sum", out)?;
         Ok(())
     });
     add_case(cases, 67, "for events that nobody records, or that are recorded again", |log| {
@@ -230,10 +229,9 @@ fn events(cases: &mut Cases) {
         let gate = Gate::hold(log, on)?;
         ask!(log, cudaEventRecord(mark, on));
         ask!(log, cudaStreamWaitEvent(other, mark, 0));
-        let (waited, ()) = gate.blocks(|| {
+        waits(log, &gate, |log| {
             ask!(log, cudaEventDestroy(mark));
         });
-        log.fact("waits", waited);
         ask!(log, cudaDeviceSynchronize());
         ask!(log, "null", cudaEventDestroy(null()));
         taken(log)
@@ -262,10 +260,9 @@ fn events(cases: &mut Cases) {
         for mark in &marks[..2] {
             ask!(log, cudaEventRecord(*mark, on));
         }
-        let (waited, ()) = gate.blocks(|| {
+        waits(log, &gate, |log| {
             ask!(log, cudaEventSynchronize(marks[0]));
         });
-        log.fact("waits", waited);
         for mark in marks {
             ask!(log, cudaEventSynchronize(mark));
             ask!(log, cudaEventDestroy(mark));

@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_void};
 use cuda_sys as sys;
 use cuda_sys::{cudaMemPool_t, cudaMemPoolAttr, cudaMemPoolProps, cudaStream_t};
 
-use super::super::{N, add_case, device, first, null, sum, taken, what};
+use super::super::{N, add_case, device, first_is, null, sum, taken, waits, what};
 use crate::case::{Cases, Change};
 use crate::gate::Gate;
 use crate::log::{Log, Setup, ask, need};
@@ -115,8 +115,7 @@ fn allocations(cases: &mut Cases) {
         sum(log, "kernel", out, out.moved(at), 1024, b);
         ask!(log, "there", cudaFreeAsync(at, b));
         ask!(log, cudaStreamSynchronize(b));
-        let got = first(log, out)?;
-        log.fact("sum", got);
+        first_is(log, "sum", out)?;
         Ok(())
     });
     add_case(cases, 132, "two vectors behind the copy down, the stream held", |log| {
@@ -124,7 +123,7 @@ fn allocations(cases: &mut Cases) {
         let (a, b) = (memory(log, "a", N, on), memory(log, "b", N, on));
         need!(log, cudaStreamSynchronize(on));
         let gate = Gate::hold(log, on)?;
-        let (waited, ()) = gate.blocks(|| {
+        waits(log, &gate, |log| {
             ask!(log, cudaMemsetAsync(b, 6, N, on));
             ask!(log, cudaMemcpyAsync(to.ptr(), b, N, sys::cudaMemcpyDeviceToHost, on));
             ask!(log, cudaFreeAsync(a, on));
@@ -132,7 +131,6 @@ fn allocations(cases: &mut Cases) {
             what(log, "freed in the queue", a);
             ask!(log, "within", cudaFreeAsync(b.wrapping_byte_add(16), on));
         });
-        log.fact("waits", waited);
         ask!(log, cudaStreamSynchronize(on));
         let got = to.load(log)?;
         log.bytes("all bytes", &got, &[6; N]);
