@@ -54,8 +54,8 @@ fn a_full_arena_refuses_with_what_is_left_and_hands_nothing_out() -> Result<()> 
 fn threads_get_parts_that_are_apart() -> Result<()> {
     let _alone = alone();
     let arena = Arena::new(DeviceBuffer::alloc(8 * 100 * 256)?);
+    let taken = || (0..100).map(|_| arena.alloc::<u32>(64).unwrap().as_slice().as_ptr().addr());
     let mut ranges: Vec<usize> = thread::scope(|scope| {
-        let taken = || (0..100).map(|_| arena.alloc::<u32>(64).unwrap().as_slice().as_ptr().addr());
         let all: Vec<_> = (0..8).map(|_| scope.spawn(|| taken().collect::<Vec<_>>())).collect();
         all.into_iter().flat_map(|one| one.join().unwrap()).collect()
     });
