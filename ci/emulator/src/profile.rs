@@ -13,7 +13,8 @@ pub(crate) enum Link {
     Host,
     /// Kernels use it, but their atomic operations are not atomic for the other device.
     Pci,
-    NvLink,
+    /// NVLink: with atomic operations.
+    Bridge,
 }
 
 /// A kind of device.
@@ -60,7 +61,7 @@ const DEFAULT: Profile = Profile {
     ratio: 2,
     engines: 3,
     ecc: true,
-    link: Link::NvLink,
+    link: Link::Bridge,
 };
 
 static PROFILES: [Profile; 7] = [

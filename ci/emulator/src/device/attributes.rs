@@ -128,7 +128,7 @@ pub(crate) fn p2p_attribute(attr: cudaDeviceP2PAttr) -> Option<i32> {
     match attr {
         it if it == cudaDevP2PAttrPerformanceRank => Some(0),
         it if it == cudaDevP2PAttrAccessSupported => Some(i32::from(profile().link != Link::Host)),
-        it if it == cudaDevP2PAttrNativeAtomicSupported => Some(i32::from(profile().link == Link::NvLink)),
+        it if it == cudaDevP2PAttrNativeAtomicSupported => Some(i32::from(profile().link == Link::Bridge)),
         it if it == cudaDevP2PAttrCudaArrayAccessSupported => Some(i32::from(profile().link != Link::Host)),
         _ => None,
     }

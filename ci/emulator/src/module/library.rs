@@ -81,8 +81,9 @@ pub(crate) fn read(code: &CodeImage<'_>) -> Result<Module, Damage> {
         let text = format!("PTX line {line}: version {major}.{minor}, and the newest is {most}.{least}");
         return Err(Damage::late(cudaErrorUnsupportedPtxVersion, &text));
     }
-    for target in module.target.iter().filter(|target| !runs(target, profile().capability)) {
-        let (line, most) = (line(".target"), profile().capability);
+    let most = profile().capability;
+    if let Some(target) = module.target.iter().find(|target| !runs(target, most)) {
+        let line = line(".target");
         return Err(invalid(&format!("PTX line {line}: {target} does not run on sm_{most}")));
     }
     check(&module).map_err(|error| invalid(&error))?;

@@ -140,7 +140,7 @@ const RACES: &str = r#"
 __global__ void meets(__half2* p) {
     __shared__ int tile[32];
     tile[threadIdx.x / 2] = threadIdx.x;
-    atomicAdd(p + 1, __float2half2_rn(2));
+    atomicAdd(p + 1, __float2half2_rn(tile[0]));
     if (threadIdx.x == 9) p[1] = p[2];
 }
 int main() {
@@ -176,7 +176,7 @@ fn a_run_for_ci_has_a_device_a_summary_a_report_and_an_exit_code() {
     assert!(said.starts_with("NVIDIA GeForce RTX 4090 (CUDA emulator) 8.9, 3 of 128, 101376, 0\n"), "{said}");
     // The lines are those of the program, although the toolkit's headers have the instructions.
     for what in [
-        "cuda-emulate: 2 processes on the emulator, 2 findings\n",
+        "cuda-emulate: 2 processes on the emulator, 3 findings\n",
         "races.cu:6 in meets(__half2*) (2 processes, 2 times)",
         "element 0 (bytes 0 to 4) of the array meets(__half2*)::tile",
         "element 1 (bytes 4 to 8) of 64 bytes of device memory",
@@ -185,7 +185,7 @@ fn a_run_for_ci_has_a_device_a_summary_a_report_and_an_exit_code() {
         assert!(words.contains(what), "{what:?} is not in\n{words}");
     }
     let (xml, rows) = (std::fs::read_to_string(&junit).unwrap(), std::fs::read_to_string(&report).unwrap());
-    assert!(xml.contains("tests=\"4\" failures=\"2\""), "{xml}");
+    assert!(xml.contains("tests=\"5\" failures=\"3\""), "{xml}");
     let rows: Vec<serde_json::Value> = rows.lines().map(|row| serde_json::from_str(row).unwrap()).collect();
     let race = rows.iter().find(|row| row["finding"] == "race").unwrap();
     let code = &race["parts"][0]["code"];
@@ -205,7 +205,7 @@ fn a_run_for_ci_has_a_device_a_summary_a_report_and_an_exit_code() {
     let output = run(&[]);
     let words = text(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{words}");
-    assert!(words.contains("0 findings, 2 suppressed\n"), "{words}");
+    assert!(words.contains("0 findings, 3 suppressed\n"), "{words}");
     assert!(
         words.contains("suppressed: the last thread wins\n") && !words.contains("CUDA emulator: race:"),
         "{words}"
