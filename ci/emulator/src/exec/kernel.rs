@@ -93,8 +93,8 @@ impl Kernel {
         for rank in 0..blocks {
             let block = Block::start(&self.launch, self.spare.pop(), &mut cluster, rank);
             if let Some(races) = &mut self.races {
-                let (warps, shared, bytes) = block.extent();
-                races.start(low(block.number), warps, shared.addr(), bytes);
+                let (shared, bytes) = block.extent();
+                races.start(low(block.number), threads, shared.addr(), bytes);
             }
             self.resident.push(block);
         }

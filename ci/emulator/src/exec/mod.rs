@@ -24,6 +24,7 @@ pub mod mbarrier;
 mod memory;
 mod near;
 pub mod number;
+mod order;
 mod pending;
 pub mod printf;
 pub mod program;

@@ -143,6 +143,7 @@ impl Env for Around<'_> {
                       warp. Between blocks, use two kernels, grid.sync() of a cooperative launch, or atomic \
                       operations and fences.";
         let barrier = "All threads of a block must reach the same __syncthreads().";
+        let mask = "The mask must name each thread that executes the instruction, and only those that do.";
         let proxy = "After the writes, have the threads that wrote execute fence.proxy.async, and then \
                      meet at a barrier.";
         let finding = match mistake {
@@ -152,6 +153,7 @@ impl Env for Around<'_> {
                 Finding::new(Subject::Bounds, what, "Check the index against the array's length.")
             }
             Mistake::Barrier => Finding::new(Subject::Barrier, what, barrier),
+            Mistake::Mask => Finding::new(Subject::Barrier, what, mask),
             Mistake::Proxy => Finding::new(Subject::Race, what, proxy),
         };
         let finding = parts.iter().fold(finding, |it, part| it.part(part, HostLine::NONE));
